@@ -1,0 +1,29 @@
+// exact value -> value of a format. Rounding and overflow appear here and nowhere else.
+#pragma once
+#include "model/number/exact.h"
+#include "model/number/format.h"
+
+namespace bitwell::number {
+
+// PTX's names in brackets.
+enum class Rounding {
+  nearest_even,     // .rn
+  nearest_away,     // .rna
+  toward_zero,      // .rz
+  toward_negative,  // .rm
+  toward_positive   // .rp
+};
+
+// What a finite value too large for the format, or an infinity the format lacks, becomes.
+enum class Overflow {
+  ieee,  // infinity, or the largest finite value where the direction of rounding says so; NaN if there is no
+         // infinity
+  saturate  // the largest finite value, infinities too (PTX .satfinite)
+};
+
+// The value of `format` that `value` rounds to: finite results have at most fraction_bits + 1 significant
+// bits and are normalised for encode(). NaN stays NaN (encode() refuses it for formats without one). UE8M0
+// has no zero and no sign: magnitudes are rounded, anything at or below 2^-127 gives 2^-127.
+Exact round(const Format& format, const Exact& value, Rounding rounding, Overflow overflow);
+
+}  // namespace bitwell::number
