@@ -1,0 +1,188 @@
+#include "model/isa/access.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "model/isa/builder.h"
+#include "model/isa/effects.h"
+
+namespace bitwell::isa {
+namespace {
+
+using machine::Fault;
+using machine::kLanes;
+using machine::Region;
+
+std::string hex(uint64_t v) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+  return text;
+}
+
+const char* verb(AccessKind kind) {
+  return kind == AccessKind::read ? "read" : kind == AccessKind::write ? "write" : "atomic";
+}
+
+[[noreturn]] void out_of_bounds(Context& context, Space space, uint64_t address, size_t size, AccessKind kind,
+                                int lane) {
+  std::string text = "out-of-bounds " + std::string(verb(kind)) + " of " + std::to_string(size) +
+                     " bytes at " + hex(address);
+  if (space == Space::global) {
+    const Region* r = context.cta.grid.global.nearest(address);
+    if (r != nullptr)
+      text += ", " + std::to_string(address - r->base()) + " bytes into '" + r->name() + "' of " +
+              std::to_string(r->size()) + " bytes";
+    else
+      text += ", below every buffer";
+  } else {
+    const char* name = space == Space::shared  ? "shared memory"
+                       : space == Space::local ? "local memory"
+                       : space == Space::param ? "the parameter block"
+                                               : "constant memory";
+    const uint64_t limit = space == Space::shared  ? context.cta.shared.size()
+                           : space == Space::local ? context.warp.local[static_cast<size_t>(lane)].size()
+                           : space == Space::param ? context.cta.grid.parameters.size()
+                                                   : context.cta.grid.constants.size();
+    text += " of " + std::string(name) + ", which has " + std::to_string(limit) + " bytes";
+  }
+  throw Fault(text, lane);
+}
+
+// One lane's bytes; `address` is in the space's own numbering.
+void find_one(Context& context, Space space, uint64_t address, size_t size, AccessKind kind, int lane,
+              Access& out) {
+  const auto at = static_cast<size_t>(lane);
+  Region* region = nullptr;
+  switch (space) {
+    case Space::global: region = context.cta.grid.global.find(address, size); break;
+    case Space::shared: region = &context.cta.shared; break;
+    case Space::param: region = &context.cta.grid.parameters; break;
+    case Space::constant: region = &context.cta.grid.constants; break;
+    case Space::local: {
+      auto& local = context.warp.local[at];
+      if (address > local.size() || size > local.size() - address)
+        out_of_bounds(context, space, address, size, kind, lane);
+      out.bytes[at] = local.data() + address;
+      out.defined[at] = context.warp.local_defined[at].data() + address;
+      out.tracked = true;
+      return;
+    }
+    case Space::generic: break;
+  }
+  if (region == nullptr || !region->contains(address, size))
+    out_of_bounds(context, space, address, size, kind, lane);
+  if (region->read_only && kind != AccessKind::read)
+    throw Fault(std::string(verb(kind)) + " to '" + region->name() + "', which is read-only", lane);
+  out.bytes[at] = region->data() + (address - region->base());
+  out.defined[at] = region->defined() == nullptr ? nullptr : region->defined() + (address - region->base());
+  out.tracked = out.tracked || out.defined[at] != nullptr;
+  out.is_global = out.is_global || space == Space::global;
+}
+
+// Which space a generic address lies in; `address` becomes that space's own.
+Space space_of_generic(uint64_t& address) {
+  for (const auto& [window, space] :
+       {std::pair{machine::kSharedWindow, Space::shared}, std::pair{machine::kLocalWindow, Space::local},
+        std::pair{machine::kParamWindow, Space::param}})
+    if (address - window < machine::kWindowSize) {
+      address -= window;
+      return space;
+    }
+  return address - machine::kConstWindow < machine::kWindowSize ? Space::constant : Space::global;
+}
+
+}  // namespace
+
+void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessKind kind, Access& out) {
+  context.require_defined(op.a, mask, "an address");
+  alignas(64) uint64_t address[kLanes];
+  if ((op.flags & kNarrowAddress) != 0) {
+    const auto* a = context.row<uint32_t>(op.a);
+    for (int i = 0; i < kLanes; ++i) address[i] = a[i] + static_cast<uint32_t>(op.imm);
+    for (int i = 0; i < kLanes; ++i) address[i] &= 0xFFFFFFFFu;
+  } else {
+    const auto* a = context.row<uint64_t>(op.a);
+    for (int i = 0; i < kLanes; ++i) address[i] = a[i] + op.imm;
+  }
+  uint64_t low = ~uint64_t{0};
+  uint64_t high = 0;
+  uint64_t low_bits = 0;
+  if (mask == ~0u) {
+    for (int i = 0; i < kLanes; ++i) {
+      low = std::min(low, address[i]);
+      high = std::max(high, address[i]);
+      low_bits |= address[i];
+    }
+  } else {
+    for (int i = 0; i < kLanes; ++i) {
+      const bool on = (mask >> i & 1) != 0;
+      low = std::min(low, on ? address[i] : ~uint64_t{0});
+      high = std::max(high, on ? address[i] : 0);
+      low_bits |= on ? address[i] : 0;
+    }
+  }
+  const auto space = static_cast<Space>(op.flags & kSpaceMask);
+  if ((low_bits & (size - 1)) != 0 && context.checked) {
+    for (int i = 0; i < kLanes; ++i)
+      if ((mask >> i & 1) != 0 && (address[i] & (size - 1)) != 0)
+        throw Fault("misaligned " + std::string(verb(kind)) + " of " + std::to_string(size) + " bytes at " +
+                        hex(address[i]),
+                    i);
+  }
+  // One region for all lanes: the common case.
+  Region* region = nullptr;
+  Space real = space;
+  if (space == Space::global || space == Space::generic) {
+    real = Space::global;
+    region = context.cta.last_global;
+    if (region == nullptr || low < region->base() || high - low > region->size() ||
+        !region->contains(high, size)) {
+      region = context.cta.grid.global.find(low, size);
+      if (region != nullptr && region->contains(high, size)) context.cta.last_global = region;
+    }
+  } else if (space == Space::shared) {
+    region = &context.cta.shared;
+  } else if (space == Space::param) {
+    region = &context.cta.grid.parameters;
+  } else if (space == Space::constant) {
+    region = &context.cta.grid.constants;
+  }
+  const bool together = region != nullptr && low >= region->base() && region->contains(high, size) &&
+                        (!region->read_only || kind == AccessKind::read);
+  if (together) {
+    // As integers: inactive lanes may point anywhere, and are never followed.
+    const uintptr_t bytes = reinterpret_cast<uintptr_t>(region->data()) - region->base();
+    for (int i = 0; i < kLanes; ++i) out.bytes[i] = reinterpret_cast<std::byte*>(bytes + address[i]);
+    if (region->defined() != nullptr) {
+      out.tracked = true;
+      const uintptr_t defined = reinterpret_cast<uintptr_t>(region->defined()) - region->base();
+      for (int i = 0; i < kLanes; ++i) out.defined[i] = reinterpret_cast<uint8_t*>(defined + address[i]);
+    }
+    out.is_global = real == Space::global;
+    return;
+  }
+  for (int i = 0; i < kLanes; ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    uint64_t a = address[i];
+    const Space lane_space = space == Space::generic ? space_of_generic(a) : space;
+    find_one(context, lane_space, a, size, kind, i, out);
+  }
+}
+
+std::byte* bytes_at(Context& context, int lane, uint64_t address, size_t size) {
+  Access access;
+  const Space space = space_of_generic(address);
+  find_one(context, space, address, size, AccessKind::read, lane, access);
+  return access.bytes[lane];
+}
+
+std::string read_string(Context& context, int lane, uint64_t address) {
+  std::string out;
+  for (;; ++address) {
+    const char c = static_cast<char>(*bytes_at(context, lane, address, 1));
+    if (c == '\0') return out;
+    out += c;
+  }
+}
+
+}  // namespace bitwell::isa

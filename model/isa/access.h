@@ -1,0 +1,25 @@
+// From addresses in a row to bytes on the host: bounds, alignment, permission.
+#pragma once
+#include "model/isa/cta.h"
+
+namespace bitwell::isa {
+
+enum class AccessKind : uint8_t { read, write, read_write };
+
+struct Access {
+  std::byte* bytes[machine::kLanes];
+  uint8_t* defined[machine::kLanes];  // nullptr: all defined
+  bool tracked = false;               // some defined[i] is not nullptr
+  bool is_global = false;
+};
+
+// Where each lane of `mask` finds its `size` bytes. Faults on an address that was never written, is
+// misaligned, lies outside every region of its space, or may not be written.
+void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessKind kind, Access& out);
+
+// The bytes of one lane's generic address up to the end of its region (strings of printf and assert).
+std::string read_string(Context& context, int lane, uint64_t address);
+// `size` bytes at one lane's generic address.
+std::byte* bytes_at(Context& context, int lane, uint64_t address, size_t size);
+
+}  // namespace bitwell::isa

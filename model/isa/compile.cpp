@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "model/isa/builder.h"
+#include "model/isa/module_layout.h"
+#include "model/isa/program.h"
+#include "model/isa/slots.h"
+#include "model/machine/failure.h"
+
+namespace bitwell::isa {
+namespace {
+
+Function translate(const ModuleLayout& layout, const ptx::Function& source, bool collect,
+                   std::vector<Finding>& findings) {
+  Function f;
+  f.name = source.name;
+  f.is_entry = source.is_entry;
+  f.directives = source.directives;
+  Builder builder(layout, source, f, collect, findings);
+  if (!source.has_body) return f;
+  builder.body();
+  if (!collect) assign_slots(f, builder);
+  return f;
+}
+
+}  // namespace
+
+Program compile(const ptx::Module& module, const std::string& entry) {
+  const ModuleLayout layout(module, entry);
+  Program program;
+  program.sm = layout.sm;
+  program.target = module.target;
+  program.entry = layout.find_function(entry);
+  program.shared_size = layout.shared_size;
+  program.dynamic_shared = layout.dynamic_shared;
+  program.globals = layout.globals();
+  std::vector<Finding> findings;
+  for (size_t i = 0; i < layout.functions.size(); ++i) {
+    const ptx::Function& source = *layout.functions[i];
+    if (layout.reachable[i])
+      program.functions.push_back(translate(layout, source, false, findings));
+    else
+      program.functions.emplace_back();
+  }
+  for (const Parameter& p : program.functions[static_cast<size_t>(program.entry)].params)
+    program.parameter_size = std::max(program.parameter_size, p.offset + p.size);
+  return program;
+}
+
+std::vector<Finding> check(const ptx::Module& module) {
+  std::vector<Finding> findings;
+  const ModuleLayout layout(module, "");
+  for (const ptx::Function* f : layout.functions) {
+    try {
+      translate(layout, *f, true, findings);
+    } catch (const machine::InputError& e) {
+      findings.push_back({Finding::Kind::invalid, f->at.line, e.what()});
+    } catch (const machine::Unsupported& e) {
+      findings.push_back({Finding::Kind::unsupported, f->at.line, e.what()});
+    }
+  }
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.line < b.line; });
+  return findings;
+}
+
+std::vector<std::string> entries(const ptx::Module& module) {
+  std::vector<std::string> out;
+  for (const ptx::Function& f : module.functions)
+    if (f.is_entry && f.has_body) out.push_back(f.name);
+  return out;
+}
+
+}  // namespace bitwell::isa

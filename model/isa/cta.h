@@ -1,0 +1,96 @@
+// One CTA at work: its warps, memories and barriers, and the loop that runs them.
+#pragma once
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/isa/launch.h"
+#include "model/isa/program.h"
+#include "model/machine/failure.h"
+#include "model/machine/memory.h"
+#include "model/machine/warp.h"
+
+namespace bitwell::isa {
+
+// What all CTAs of a launch share.
+struct Grid {
+  const Program& program;
+  Shape shape;
+  Options options;
+  machine::GlobalMemory& global;
+  machine::Region constants;   // .const variables
+  machine::Region parameters;  // the entry's parameter block
+};
+
+class Cta {
+ public:
+  Cta(Grid& grid, std::array<uint32_t, 3> index);
+
+  // To the end of every thread. Throws Fault with its place, also for a deadlock.
+  void run();
+
+  Grid& grid;
+  std::array<uint32_t, 3> index;
+  std::vector<machine::Warp> warps;
+  machine::Region shared;
+  std::array<machine::CtaBarrier, 16> barriers;
+  std::string printed;
+  uint64_t lane_instructions = 0;
+  uint64_t warp_instructions = 0;
+  machine::Region* last_global = nullptr;  // the region that the last global access hit
+  bool barrier_changed = false;
+
+  std::shared_ptr<machine::Activation> activate(int function, machine::Warp& warp, uint32_t mask,
+                                                std::shared_ptr<machine::Activation> caller);
+  // Frees every split that waits at barrier `number` if enough threads have arrived.
+  void try_release(uint32_t number);
+  std::array<uint32_t, 3> thread_index(const machine::Warp& warp, int lane) const;
+  const Op& op_at(const machine::Split& split) const;
+  machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const;
+
+ private:
+  bool run_warp(machine::Warp& warp);
+  template <bool Checked>
+  void run_split(machine::Warp& warp, size_t split, uint32_t limit);
+  size_t choose(const machine::Warp& warp) const;
+  void merge(machine::Warp& warp);
+  uint64_t special(Special s, const machine::Warp& warp, int lane,
+                   const machine::Activation& activation) const;
+  [[noreturn]] void report_deadlock();
+
+  uint64_t clock_ = 0;
+};
+
+// What an effect may touch.
+class Context {
+ public:
+  Context(Cta& cta_, machine::Warp& warp_, size_t split_index_, bool checked_)
+      : cta(cta_), warp(warp_), split_index(split_index_), checked(checked_) {}
+
+  Cta& cta;
+  machine::Warp& warp;
+  size_t split_index;
+  bool checked;
+
+  machine::Split& split() { return warp.splits[split_index]; }
+  machine::Activation& activation() { return *split().activation; }
+  std::byte* rows() { return activation().rows.data(); }
+  uint32_t* defined() { return activation().rows.defined(); }
+  template <class T>
+  T* row(uint32_t offset) {
+    return reinterpret_cast<T*>(rows() + offset);
+  }
+  uint32_t& defined_at(uint32_t offset) { return defined()[offset / machine::kRowBytes]; }
+  void set_defined(uint32_t offset, uint32_t mask) { defined_at(offset) |= mask; }
+
+  // Faults if a lane of `mask` holds nothing in the row.
+  void require_defined(uint32_t offset, uint32_t mask, const char* what) {
+    const uint32_t missing = checked ? mask & ~defined_at(offset) : 0;
+    if (missing != 0)
+      throw machine::Fault(std::string("a value that was never written is used as ") + what,
+                           __builtin_ctz(missing));
+  }
+};
+
+}  // namespace bitwell::isa

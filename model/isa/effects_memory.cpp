@@ -1,0 +1,222 @@
+// Loads, stores and atomics.
+#include <algorithm>
+#include <cstring>
+
+#include "model/isa/access.h"
+#include "model/isa/cta.h"
+#include "model/isa/effects.h"
+#include "model/isa/module_layout.h"
+#include "model/number/arithmetic.h"
+
+namespace bitwell::isa {
+namespace {
+
+using machine::Fault;
+using machine::kLanes;
+
+// One element a lane from memory into a row: S as stored, D as the register holds it.
+template <class S, class D>
+void copy_in(const Access& access, D* d, size_t offset, uint32_t mask) {
+  if (mask == ~0u) {
+    for (int i = 0; i < kLanes; ++i) {
+      S v;
+      std::memcpy(&v, access.bytes[i] + offset, sizeof v);
+      d[i] = static_cast<D>(v);
+    }
+  } else {
+    for (int i = 0; i < kLanes; ++i)
+      if ((mask >> i & 1) != 0) {
+        S v;
+        std::memcpy(&v, access.bytes[i] + offset, sizeof v);
+        d[i] = static_cast<D>(v);
+      }
+  }
+}
+
+template <class D>
+void copy_in_sized(const Access& access, void* d, size_t offset, int size, bool is_signed, uint32_t mask) {
+  auto* row = static_cast<D*>(d);
+  switch (size * 2 + (is_signed ? 1 : 0)) {
+    case 2: return copy_in<uint8_t>(access, row, offset, mask);
+    case 3: return copy_in<int8_t>(access, row, offset, mask);
+    case 4: return copy_in<uint16_t>(access, row, offset, mask);
+    case 5: return copy_in<int16_t>(access, row, offset, mask);
+    case 8: return copy_in<uint32_t>(access, row, offset, mask);
+    case 9: return copy_in<int32_t>(access, row, offset, mask);
+    default: return copy_in<uint64_t>(access, row, offset, mask);
+  }
+}
+
+template <class S, class D>
+void copy_out(const Access& access, const void* s, size_t offset, uint32_t mask) {
+  const auto* row = static_cast<const D*>(s);
+  for (int i = 0; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0) {
+      const S v = static_cast<S>(row[i]);
+      std::memcpy(access.bytes[i] + offset, &v, sizeof v);
+    }
+}
+
+template <class D>
+void copy_out_sized(const Access& access, const void* s, size_t offset, int size, uint32_t mask) {
+  switch (size) {
+    case 1: return copy_out<uint8_t, D>(access, s, offset, mask);
+    case 2: return copy_out<uint16_t, D>(access, s, offset, mask);
+    case 4: return copy_out<uint32_t, D>(access, s, offset, mask);
+    default: return copy_out<uint64_t, D>(access, s, offset, mask);
+  }
+}
+
+int register_bytes(const Op& op) { return 1 << ((op.flags & kRegisterMask) >> kRegisterShift); }
+
+uint32_t defined_lanes(const Access& access, size_t offset, size_t size, uint32_t mask) {
+  if (!access.tracked) return mask;
+  uint32_t known = 0;
+  for (int i = 0; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0 &&
+        (access.defined[i] == nullptr || std::memchr(access.defined[i] + offset, 0, size) == nullptr))
+      known |= 1u << i;
+  return known;
+}
+
+void mark(const Access& access, size_t offset, size_t size, uint32_t mask, uint32_t known) {
+  if (!access.tracked) return;
+  for (int i = 0; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0 && access.defined[i] != nullptr)
+      std::memset(access.defined[i] + offset, (known >> i & 1) != 0 ? 1 : 0, size);
+}
+
+}  // namespace
+
+Next load(const Op& op, Context& context, uint32_t mask) {
+  Access access;
+  resolve(op, context, mask, static_cast<size_t>(op.size) * op.count, AccessKind::read, access);
+  for (size_t j = 0; j < op.count; ++j) {
+    const uint32_t row = (*op.results)[j];
+    const size_t offset = j * op.size;
+    void* d = context.row<std::byte>(row);
+    const bool is_signed = (op.flags & kSigned) != 0;
+    switch (register_bytes(op)) {
+      case 2: copy_in_sized<uint16_t>(access, d, offset, op.size, is_signed, mask); break;
+      case 4: copy_in_sized<uint32_t>(access, d, offset, op.size, is_signed, mask); break;
+      default: copy_in_sized<uint64_t>(access, d, offset, op.size, is_signed, mask); break;
+    }
+    if (context.checked) {
+      uint32_t& defined = context.defined_at(row);
+      defined = (defined & ~mask) | defined_lanes(access, offset, op.size, mask);
+    }
+  }
+  return Next::advance;
+}
+
+Next store(const Op& op, Context& context, uint32_t mask) {
+  Access access;
+  resolve(op, context, mask, static_cast<size_t>(op.size) * op.count, AccessKind::write, access);
+  for (size_t j = 0; j < op.count; ++j) {
+    const uint32_t row = (*op.sources)[j];
+    const size_t offset = j * op.size;
+    const void* s = context.row<std::byte>(row);
+    uint32_t known = mask;
+    if (context.checked) {
+      known = mask & context.defined_at(row);
+      if (known != mask && access.is_global) context.require_defined(row, mask, "an output");
+    }
+    switch (register_bytes(op)) {
+      case 2: copy_out_sized<uint16_t>(access, s, offset, op.size, mask); break;
+      case 4: copy_out_sized<uint32_t>(access, s, offset, op.size, mask); break;
+      default: copy_out_sized<uint64_t>(access, s, offset, op.size, mask); break;
+    }
+    mark(access, offset, op.size, mask, known);
+  }
+  return Next::advance;
+}
+
+namespace {
+
+template <class T>
+uint64_t integer_update(AtomicOperation operation, uint64_t old_bits, uint64_t b_bits, uint64_t c_bits) {
+  const T old = static_cast<T>(old_bits);
+  const T b = static_cast<T>(b_bits);
+  switch (operation) {
+    case AtomicOperation::band: return static_cast<uint64_t>(old & b);
+    case AtomicOperation::bor: return static_cast<uint64_t>(old | b);
+    case AtomicOperation::bxor: return static_cast<uint64_t>(old ^ b);
+    case AtomicOperation::exch: return b_bits;
+    case AtomicOperation::cas: return old == b ? c_bits : old_bits;
+    case AtomicOperation::add: return old_bits + b_bits;
+    case AtomicOperation::inc: return old >= b ? 0 : old_bits + 1;
+    case AtomicOperation::dec: return old == 0 || old > b ? b_bits : old_bits - 1;
+    case AtomicOperation::min: return static_cast<uint64_t>(old < b ? old : b);
+    case AtomicOperation::max: return static_cast<uint64_t>(old > b ? old : b);
+  }
+  return 0;
+}
+
+// atom.add.f32 on global memory flushes subnormals, on shared memory it does not (PTX ISA, atom); f64 and
+// .noftz keep them.
+uint64_t update(AtomicOperation operation, ElementType type, bool flush, uint64_t old, uint64_t b,
+                uint64_t c) {
+  const auto add = [&](const number::Format& f, uint64_t x, uint64_t y) {
+    return number::add(f, x, y, {.ftz = flush && f.bits == 32});
+  };
+  const auto pair = [&](const number::Format& f) {
+    return add(f, old & 0xFFFF, b & 0xFFFF) | add(f, old >> 16 & 0xFFFF, b >> 16 & 0xFFFF) << 16;
+  };
+  switch (type) {
+    case ElementType::f32: return add(number::f32, old, b);
+    case ElementType::f64: return add(number::f64, old, b);
+    case ElementType::f16: return add(number::f16, old, b);
+    case ElementType::bf16: return add(number::bf16, old, b);
+    case ElementType::f16x2: return pair(number::f16);
+    case ElementType::bf16x2: return pair(number::bf16);
+    case ElementType::s32: return integer_update<int32_t>(operation, old, b, c);
+    case ElementType::s64: return integer_update<int64_t>(operation, old, b, c);
+    case ElementType::u64: return integer_update<uint64_t>(operation, old, b, c);
+    case ElementType::b16: return integer_update<uint16_t>(operation, old, b, c);
+    default: return integer_update<uint32_t>(operation, old, b, c);
+  }
+}
+
+}  // namespace
+
+Next atomic(const Op& op, Context& context, uint32_t mask) {
+  Access access;
+  resolve(op, context, mask, op.size, AccessKind::read_write, access);
+  const auto operation = static_cast<AtomicOperation>(op.target & 0xFF);
+  const auto type = static_cast<ElementType>(op.target >> 8);
+  context.require_defined(op.b, mask, "an atomic's operand");
+  if (operation == AtomicOperation::cas) context.require_defined(op.c, mask, "an atomic's operand");
+  const size_t size = op.size;
+  for (int i = 0; i < kLanes; ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    if (context.checked && defined_lanes(access, 0, size, 1u << i) == 0)
+      throw Fault("an atomic reads memory that was never written", i);
+    uint64_t old = 0;
+    uint64_t b = 0;
+    uint64_t c = 0;
+    const size_t at = size * static_cast<size_t>(i);
+    std::memcpy(&old, access.bytes[i], size);
+    std::memcpy(&b, context.row<std::byte>(op.b) + at, size);
+    std::memcpy(&c, context.row<std::byte>(op.c) + at, size);
+    const uint64_t result = update(operation, type, access.is_global, old, b, c);
+    std::memcpy(access.bytes[i], &result, size);
+    std::memcpy(context.row<std::byte>(op.d) + at, &old, size);
+  }
+  context.set_defined(op.d, mask);
+  return Next::advance;
+}
+
+Next nothing(const Op&, Context&, uint32_t) { return Next::advance; }
+
+void isspacep_lanes(const Op& op, std::byte* rows, uint32_t mask) {
+  const auto* a = reinterpret_cast<const uint64_t*>(rows + op.a);
+  uint32_t result = 0;
+  for (int i = 0; i < kLanes; ++i) {
+    const bool in = op.imm == 0 ? a[i] >= machine::kModuleGlobals : a[i] - op.imm < machine::kWindowSize;
+    result |= static_cast<uint32_t>(in) << i;
+  }
+  auto* d = reinterpret_cast<uint32_t*>(rows + op.d);
+  *d = (*d & ~mask) | (result & mask);
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,192 @@
+// Warp collectives: shfl, vote, match, redux, elect, bar.warp (PTX ISA 9.0, 9.7.9.7, 9.7.13).
+#include <algorithm>
+#include <cstring>
+
+#include "model/isa/cta.h"
+#include "model/isa/effects.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::kLanes;
+using machine::Wait;
+
+namespace {
+
+// The member mask that all lanes here share, or nothing if lanes it names have yet to arrive. Threads that
+// have exited are not waited for.
+struct Members {
+  bool ready = false;
+  uint32_t mask = 0;
+};
+
+Members members(const Op& op, Context& context, uint32_t mask) {
+  context.require_defined(op.e, mask, "a member mask");
+  const auto* row = context.row<uint32_t>(op.e);
+  const uint32_t member = row[__builtin_ctz(mask)];
+  for (int i = 0; i < kLanes; ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    if ((row[i] >> i & 1) == 0) throw Fault("the member mask does not name the thread that executes it", i);
+    if (row[i] != member)
+      throw machine::Unsupported("threads of one warp at one instruction with different member masks");
+  }
+  if ((member & context.warp.live() & ~mask) != 0) {
+    context.split().wait = Wait::converge;
+    return {};
+  }
+  return {true, member};
+}
+
+void set_predicate(Context& context, uint32_t row, uint32_t value, uint32_t mask, uint32_t known) {
+  uint32_t* d = context.row<uint32_t>(row);
+  *d = (*d & ~mask) | (value & mask);
+  uint32_t& defined = context.defined_at(row);
+  defined = (defined & ~mask) | (known & mask);
+}
+
+}  // namespace
+
+Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
+  return members(op, context, mask).ready ? Next::advance : Next::wait;
+}
+
+// shfl.sync: c holds the clamp value (bits 4..0) and the segment mask (bits 12..8).
+Next shuffle(const Op& op, Context& context, uint32_t mask) {
+  if (!members(op, context, mask).ready) return Next::wait;
+  context.require_defined(op.b, mask, "a shuffle's lane");
+  context.require_defined(op.c, mask, "a shuffle's clamp");
+  uint32_t a[kLanes];
+  std::memcpy(a, context.row<uint32_t>(op.a), sizeof a);
+  const auto* b = context.row<uint32_t>(op.b);
+  const auto* c = context.row<uint32_t>(op.c);
+  uint32_t result[kLanes];
+  const uint32_t a_known = context.defined_at(op.a);
+  uint32_t in_range = 0;
+  uint32_t known = 0;
+  const auto mode = static_cast<ShuffleMode>(op.imm);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int value = static_cast<int>(b[lane] & 31);
+    const int clamp = static_cast<int>(c[lane] & 31);
+    const int segment = static_cast<int>(c[lane] >> 8 & 31);
+    const int max_lane = (lane & segment) | (clamp & ~segment);
+    const int min_lane = lane & segment;
+    int from = lane;
+    bool valid = false;
+    switch (mode) {
+      case ShuffleMode::up:
+        from = lane - value;
+        valid = from >= max_lane;
+        break;
+      case ShuffleMode::down:
+        from = lane + value;
+        valid = from <= max_lane;
+        break;
+      case ShuffleMode::bfly:
+        from = lane ^ value;
+        valid = from <= max_lane;
+        break;
+      case ShuffleMode::idx:
+        from = min_lane | (value & ~segment);
+        valid = from <= max_lane;
+        break;
+    }
+    if (!valid) from = lane;
+    in_range |= static_cast<uint32_t>(valid) << lane;
+    result[lane] = a[from & 31];
+    // A source lane that does not take part gives an undefined value.
+    if ((mask >> (from & 31) & 1) != 0) known |= (a_known >> (from & 31) & 1) << lane;
+  }
+  auto* d = context.row<uint32_t>(op.d);
+  for (int lane = 0; lane < kLanes; ++lane) d[lane] = (mask >> lane & 1) != 0 ? result[lane] : d[lane];
+  uint32_t& defined = context.defined_at(op.d);
+  defined = (defined & ~mask) | (known & mask);
+  set_predicate(context, op.d2, in_range, mask, mask);
+  return Next::advance;
+}
+
+Next vote(const Op& op, Context& context, uint32_t mask) {
+  if (!members(op, context, mask).ready) return Next::wait;
+  context.require_defined(op.a, mask, "a vote's predicate");
+  uint32_t p = *context.row<uint32_t>(op.a);
+  if ((op.imm & kNegated) != 0) p = ~p;
+  p &= mask;
+  const auto mode = static_cast<VoteMode>(op.imm & 0xFF);
+  if (mode == VoteMode::ballot) {
+    auto* d = context.row<uint32_t>(op.d);
+    for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? p : d[i];
+    context.set_defined(op.d, mask);
+    return Next::advance;
+  }
+  const bool all = p == mask;
+  const bool result = mode == VoteMode::all ? all : mode == VoteMode::any ? p != 0 : all || p == 0;
+  set_predicate(context, op.d, result ? ~0u : 0u, mask, mask);
+  return Next::advance;
+}
+
+Next match_lanes(const Op& op, Context& context, uint32_t mask) {
+  if (!members(op, context, mask).ready) return Next::wait;
+  context.require_defined(op.a, mask, "a match's value");
+  uint64_t value[kLanes];
+  for (int i = 0; i < kLanes; ++i)
+    value[i] = op.size == 8 ? context.row<uint64_t>(op.a)[i] : context.row<uint32_t>(op.a)[i];
+  uint32_t same[kLanes] = {};
+  for (int i = 0; i < kLanes; ++i)
+    for (int j = 0; j < kLanes; ++j)
+      if ((mask >> i & 1) != 0 && (mask >> j & 1) != 0 && value[i] == value[j]) same[i] |= 1u << j;
+  auto* d = context.row<uint32_t>(op.d);
+  bool all = true;
+  for (int i = 0; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0) all = all && same[i] == mask;
+  for (int i = 0; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0) d[i] = op.imm == 0 ? same[i] : all ? mask : 0;
+  context.set_defined(op.d, mask);
+  set_predicate(context, op.d2, all ? ~0u : 0u, mask, mask);
+  return Next::advance;
+}
+
+Next reduce(const Op& op, Context& context, uint32_t mask) {
+  if (!members(op, context, mask).ready) return Next::wait;
+  context.require_defined(op.a, mask, "a reduction's value");
+  const auto* a = context.row<uint32_t>(op.a);
+  const bool is_signed = (op.imm & 256) != 0;
+  const auto less = [&](uint32_t x, uint32_t y) {
+    return is_signed ? static_cast<int32_t>(x) < static_cast<int32_t>(y) : x < y;
+  };
+  uint32_t r = a[__builtin_ctz(mask)];
+  for (int i = __builtin_ctz(mask) + 1; i < kLanes; ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    switch (static_cast<AtomicOperation>(op.imm & 0xFF)) {
+      case AtomicOperation::add: r += a[i]; break;
+      case AtomicOperation::min: r = less(a[i], r) ? a[i] : r; break;
+      case AtomicOperation::max: r = less(r, a[i]) ? a[i] : r; break;
+      case AtomicOperation::band: r &= a[i]; break;
+      case AtomicOperation::bor: r |= a[i]; break;
+      default: r ^= a[i]; break;
+    }
+  }
+  auto* d = context.row<uint32_t>(op.d);
+  for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? r : d[i];
+  context.set_defined(op.d, mask);
+  return Next::advance;
+}
+
+Next active_mask(const Op& op, Context& context, uint32_t mask) {
+  auto* d = context.row<uint32_t>(op.d);
+  for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? mask : d[i];
+  context.set_defined(op.d, mask);
+  return Next::advance;
+}
+
+// elect.sync: the lowest lane of the member mask is elected; its number goes to d of all (PTX leaves the
+// choice open).
+Next elect(const Op& op, Context& context, uint32_t mask) {
+  if (!members(op, context, mask).ready) return Next::wait;
+  const auto leader = static_cast<uint32_t>(__builtin_ctz(mask));
+  auto* d = context.row<uint32_t>(op.d);
+  for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? leader : d[i];
+  context.set_defined(op.d, mask);
+  set_predicate(context, op.d2, 1u << leader, mask, mask);
+  return Next::advance;
+}
+
+}  // namespace bitwell::isa

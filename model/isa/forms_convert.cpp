@@ -1,0 +1,297 @@
+// mov, cvt, cvta, isspacep (PTX ISA 9.0, 9.7.9).
+#include <algorithm>
+
+#include "model/isa/effects.h"
+#include "model/isa/forms.h"
+#include "model/isa/soft.h"
+#include "model/machine/failure.h"
+#include "model/machine/memory.h"
+
+namespace bitwell::isa {
+namespace {
+
+// A register's value cut down to `bits`, when an operand is wider than the instruction's type.
+uint32_t narrowed(Builder& b, const Value& v, int bits) {
+  const int have = v.type == nullptr ? bits : std::max(v.type->bits, 16);
+  if (have <= std::max(bits, 16)) return v.row;
+  Op op = b.lanes("cvt.u" + std::to_string(std::max(bits, 16)) + ".u" + std::to_string(have));
+  op.a = v.row;
+  op.d = b.new_row(std::max(bits, 16));
+  b.emit(op);
+  return op.d;
+}
+
+// Emits `op` with a destination of `type`; a wider register gets the result extended by the type's sign.
+void into(Builder& b, Op op, const ptx::Operand& destination, const Type& type) {
+  const Value d = b.destination(destination, type, true);
+  const int have = d.type == nullptr ? std::max(type.bits, 16) : std::max(d.type->bits, 16);
+  if (have == std::max(type.bits, 16)) {
+    op.d = d.row;
+    b.emit(op);
+    return;
+  }
+  op.d = b.new_row(std::max(type.bits, 16));
+  b.emit(op);
+  const char kind = type.kind == 's' ? 's' : 'u';
+  Op extend =
+      b.lanes(std::string("cvt.") + kind + std::to_string(have) + "." + kind + std::to_string(type.bits));
+  extend.a = op.d;
+  extend.d = d.row;
+  b.emit(extend);
+}
+
+bool is_float(const Type& t) { return t.kind == 'f' || t.name == ".bf16" || t.name == ".tf32"; }
+
+Number number_of(const Type& t) {
+  if (is_float(t)) return {number::find_format(t.name.substr(1)), t.bits, true};
+  return {nullptr, t.bits, t.kind == 's'};
+}
+
+// cvt[.irnd|.frnd][.ftz][.sat].dtype.atype: which combinations are legal, then the lane loop or model/number.
+void cvt(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const Type& to = b.type(m.choice[m.choice.size() - 2]);
+  const Type& from = b.type(m.choice[m.choice.size() - 1]);
+  const std::string& rounding = m.choice[0];
+  const bool integral = rounding.size() == 4 && rounding.back() == 'i';
+  const bool floating = !rounding.empty() && !integral;
+  const bool to_float = is_float(to);
+  const bool from_float = is_float(from);
+  const int to_precision = to.bits;
+  const auto refuse = [&](const std::string& why) { throw Invalid("'" + m.name + "': " + why); };
+  if (b.operand_count() != 2) refuse("takes 2 operands");
+  const bool narrows = to_float && (!from_float || to_precision < from.bits ||
+                                    (to_precision == from.bits && to.name != from.name));
+  if (narrows && !floating) refuse("needs .rn, .rz, .rm or .rp");
+  if (floating && !narrows) refuse("has no place for '" + rounding + "'");
+  if (integral && !from_float) refuse("has no place for '" + rounding + "'");
+  if (integral && to_float && to.name != from.name) refuse("has no place for '" + rounding + "'");
+  if (from_float && !to_float && !integral) refuse("needs .rni, .rzi, .rmi or .rpi");
+  if (has(i, ".ftz") && to.name != ".f32" && from.name != ".f32") refuse(".ftz needs .f32");
+  if (has(i, ".ftz") && !(to_float && from_float) && from.name != ".f32") refuse(".ftz needs .f32 as source");
+  if (has(i, ".sat") && (to.name == ".bf16" || from.name == ".bf16")) refuse(".sat is not for .bf16");
+  if ((to.name == ".bf16" || from.name == ".bf16") &&
+      !(from.name == ".f32" || to.name == ".f32" ? b.sm() >= 80 : b.sm() >= 90))
+    refuse("needs a later target");
+  if (to.name == ".bf16" && from.name == ".f32" && (rounding == ".rm" || rounding == ".rp"))
+    refuse("takes .rn or .rz");
+  if (from.name == ".bf16" && to.name == ".bf16" && !integral) refuse("needs .rni, .rzi, .rmi or .rpi");
+
+  const Value a = b.source(b.operand(1), from, true);
+  Op op;
+  std::string name = m.name;
+  const bool plain_integer = !to_float && !from_float;
+  if (plain_integer)
+    name =
+        std::string("cvt") + (has(i, ".sat") ? ".sat" : "") + std::string(to.name) + std::string(from.name);
+  const auto fast = lanes_catalog().find(name);
+  if (fast != lanes_catalog().end()) {
+    op.lanes = fast->second;
+  } else {
+    Conversion c;
+    c.from = number_of(from);
+    c.to = number_of(to);
+    c.mode = mode_of(i);
+    c.to_integral = integral;
+    op = soft_conversion(c);
+  }
+  op.a = narrowed(b, a, from.bits);
+  into(b, op, b.operand(0), to);
+}
+
+// Packed conversions: .x2 on either side.
+const number::Format& element_format(const std::string& type) {
+  std::string_view name = std::string_view(type).substr(1);
+  if (name.ends_with("x2")) name.remove_suffix(2);
+  const number::Format* f = number::find_format(name);
+  if (f == nullptr) throw machine::ModelBug("format of " + type);
+  return *f;
+}
+
+int element_bits(const number::Format& f) {
+  if (f.name == "e2m1") return 4;
+  return f.container < 8 ? 8 : f.container;
+}
+
+void cvt_packed(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const std::string& to = i.modifiers[i.modifiers.size() - 2];
+  const std::string& from = i.modifiers.back();
+  const bool two_sources = from == ".f32" && to.ends_with("x2");
+  if (b.operand_count() != (two_sources ? 3u : 2u))
+    throw Invalid("'" + m.name + "' takes " + (two_sources ? "3" : "2") + " operands");
+  Conversion c;
+  c.from = {&element_format(from), element_bits(element_format(from)), true};
+  c.to = {&element_format(to), element_bits(element_format(to)), true};
+  c.mode = mode_of(i);
+  c.saturate = has(i, ".satfinite");
+  c.count = to.ends_with("x2") ? 2 : 1;
+  c.two_sources = two_sources;
+  const auto register_type = [&](const number::Format& f, int count) -> const Type& {
+    const int bits = element_bits(f) * count;
+    return b.type(f.name == "f32"                 ? ".f32"
+                  : f.name == "f16" && count == 1 ? ".f16"
+                                                  : ".b" + std::to_string(bits));
+  };
+  const auto fast = lanes_catalog().find(m.name);
+  Op op;
+  if (fast != lanes_catalog().end())
+    op.lanes = fast->second;
+  else
+    op = soft_conversion(c);
+  op.a = b.source(b.operand(1), register_type(*c.from.format, two_sources ? 1 : c.count), false,
+                  two_sources || c.count == 1)
+             .row;
+  if (two_sources) op.b = b.source(b.operand(2), register_type(*c.from.format, 1)).row;
+  op.d = b.destination(b.operand(0), register_type(*c.to.format, c.count)).row;
+  b.emit(op);
+}
+
+void mov_vector(Builder& b, const Type& type) {
+  const ptx::Operand& left = b.operand(0);
+  const ptx::Operand& right = b.operand(1);
+  const bool unpack = left.kind == ptx::OperandKind::vector;
+  const ptx::Operand& vector = unpack ? left : right;
+  const size_t n = vector.elements.size();
+  if ((n != 2 && n != 4) || type.kind == 'f' || type.bits / static_cast<int>(n) < 8)
+    throw Invalid("a vector of " + std::to_string(n) + " does not make up " + std::string(type.name));
+  if (unpack && right.kind == ptx::OperandKind::vector) throw Invalid("vectors on both sides of 'mov'");
+  if (type.kind != 'b')
+    throw Invalid("'mov" + std::string(type.name) + "' of a vector needs an untyped size");
+  const Type& element = b.type(".b" + std::to_string(type.bits / static_cast<int>(n)));
+  Op op = b.lanes((unpack ? "unpack." : "pack.") + std::to_string(type.bits) + "." + std::to_string(n));
+  std::vector<uint32_t>* list = b.new_list();
+  for (const ptx::Operand& e : vector.elements)
+    list->push_back(unpack ? b.destination(e, element).row : b.source(e, element).row);
+  if (unpack) {
+    op.results = list;
+    op.a = b.source(right, type).row;
+  } else {
+    op.sources = list;
+    op.d = b.destination(left, type).row;
+  }
+  b.emit(op);
+}
+
+// mov.type d, a | d, vector | vector, a | d, symbol
+void mov(Builder& b, const Match& m) {
+  const Type& type = b.type(m.choice[0]);
+  if (b.operand_count() != 2) throw Invalid("'mov' takes 2 operands");
+  if (type.kind == 'p') {
+    bool negated = false;
+    Op op = b.lanes("mov.pred");
+    op.d = b.predicate(b.operand(0), true, negated).row;
+    const ptx::Operand& from = b.operand(1);
+    if (from.kind == ptx::OperandKind::integer)
+      op.a = b.constant_row(32, from.integer != 0 ? ~uint32_t{0} : 0);
+    else
+      op.a = b.predicate(from, false, negated).row;
+    if (negated) throw Invalid("'!' before an operand of 'mov'");
+    b.emit(op);
+    return;
+  }
+  const ptx::Operand& from = b.operand(1);
+  if (b.operand(0).kind == ptx::OperandKind::vector || from.kind == ptx::OperandKind::vector)
+    return mov_vector(b, type);
+  if (type.bits == 128) throw Invalid("'mov.b128' needs a vector");
+  Op op = b.lanes("mov.b" + std::to_string(type.bits));
+  op.d = b.destination(b.operand(0), type).row;
+  const bool name = from.kind == ptx::OperandKind::name && from.suffix.empty();
+  // Unlike arithmetic, mov's immediate may be of either kind for untyped sizes.
+  if (const Builder::Variable* v = name ? b.find_variable(from.name) : nullptr; v != nullptr) {
+    if (type.kind == 'f' || type.bits < 32)
+      throw Invalid("an address does not fit " + std::string(type.name));
+    if (v->space == Space::local) {
+      Op add = b.lanes("add.u64");
+      add.a = b.special_row(64, Special::local_base);
+      add.b = b.constant_row(64, v->address);
+      add.d = type.bits == 64 ? op.d : b.new_row(64);
+      b.emit(add);
+      if (type.bits == 64) return;
+      op = b.lanes("cvt.u32.u64");
+      op.a = add.d;
+      op.d = b.destination(b.operand(0), type).row;
+    } else {
+      op.a = b.constant_row(type.bits, type.bits == 64 ? v->address : v->address & 0xFFFFFFFFu);
+    }
+  } else if (const int f = name ? b.find_function(from.name) : -1; f >= 0) {
+    if (type.kind == 'f' || type.bits != 64)
+      throw Invalid("a function's address does not fit " + std::string(type.name));
+    op.a = b.constant_row(64, kFunctionWindow + static_cast<uint64_t>(f));
+  } else {
+    op.a = b.source(from, type).row;
+  }
+  b.emit(op);
+}
+
+uint64_t window_of(const std::string& space) {
+  if (space == ".global") return 0;
+  if (space == ".const") return 0;  // const variables have their window's address already
+  if (space.starts_with(".shared")) return machine::kSharedWindow;
+  if (space == ".local") return machine::kLocalWindow;
+  return machine::kParamWindow;
+}
+
+// cvta[.to].space.u64 d, a | d, variable[+n]
+void cvta(Builder& b, const Match& m) {
+  const bool to = b.instruction().modifiers[0] == ".to";
+  const std::string& space = m.choice[0];
+  const Type& type = b.type(".u64");
+  if (b.operand_count() != 2) throw Invalid("'cvta' takes 2 operands");
+  const ptx::Operand& from = b.operand(1);
+  const uint64_t window = window_of(space);
+  Op op = b.lanes(to ? "sub.u64" : "add.u64");
+  op.d = b.destination(b.operand(0), type).row;
+  const Builder::Variable* v =
+      from.kind == ptx::OperandKind::name && !to ? b.find_variable(from.name) : nullptr;
+  if (v != nullptr) {
+    Address address;
+    if (v->space == Space::local) throw machine::Unsupported("'cvta' of a local variable by name");
+    op.a = b.constant_row(64, v->address);
+  } else {
+    op.a = b.source(from, type).row;
+  }
+  op.b = b.constant_row(64, window);
+  b.emit(op);
+}
+
+// isspacep.space p, a
+void isspacep(Builder& b, const Match& m) {
+  Op op;
+  op.lanes = isspacep_lanes;
+  const std::string& space = m.choice[0];
+  op.imm = space == ".global"             ? 0
+           : space == ".const"            ? machine::kConstWindow
+           : space == ".local"            ? machine::kLocalWindow
+           : space.starts_with(".shared") ? machine::kSharedWindow
+                                          : machine::kParamWindow;
+  op.d = b.values()[0].row;
+  op.a = b.values()[1].row;
+  b.emit(op);
+}
+
+#define ALL_CVT_TYPES ".u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,.bf16,.f16,.f32,.f64"
+constexpr Form kConvert[] = {
+    {"mov{.b16,.b32,.b64,.b128,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64,.pred}", "*", mov},
+    {"cvt[.rni,.rzi,.rmi,.rpi,.rn,.rz,.rm,.rp][.ftz][.sat]{" ALL_CVT_TYPES "}{" ALL_CVT_TYPES "}", "*", cvt},
+    {"cvt{.rn,.rz}.relu{.f16,.bf16,.f16x2,.bf16x2}.f32", "*", cvt_packed, 70, 80},
+    {"cvt{.rn,.rz}[.relu].satfinite{.f16,.bf16,.f16x2,.bf16x2}.f32", "*", cvt_packed, 81, 80},
+    {"cvt{.rn,.rz}{.f16x2,.bf16x2}.f32", "*", cvt_packed, 70, 80},
+    {"cvt.rna.tf32.f32", "*", cvt_packed, 70, 80},
+    {"cvt.rna.satfinite.tf32.f32", "*", cvt_packed, 81, 89},
+    {"cvt{.rn,.rz}[.relu].tf32.f32", "*", cvt_packed, 78, 90},
+    {"cvt.rn.satfinite[.relu]{.e4m3x2,.e5m2x2}{.f32,.f16x2}", "*", cvt_packed, 81, 89},
+    {"cvt.rn[.relu].f16x2{.e4m3x2,.e5m2x2}", "*", cvt_packed, 81, 89},
+    {"cvt.rn.satfinite[.relu]{.e2m1x2,.e2m3x2,.e3m2x2}.f32", "*", cvt_packed, 86, 100, "af"},
+    {"cvt.rn[.relu].f16x2{.e2m1x2,.e2m3x2,.e3m2x2}", "*", cvt_packed, 86, 100, "af"},
+    {"cvta{.global,.shared,.shared::cta,.local,.const,.param}.u64", "*", cvta},
+    {"cvta.to{.global,.shared,.shared::cta,.local,.const,.param}.u64", "*", cvta},
+    {"isspacep{.global,.shared,.shared::cta,.local,.const,.param}", "q r:u64", isspacep},
+};
+#undef ALL_CVT_TYPES
+
+}  // namespace
+
+std::span<const Form> convert_forms() { return kConvert; }
+
+}  // namespace bitwell::isa

@@ -1,0 +1,131 @@
+#include "model/isa/launch.h"
+
+#include <cstring>
+
+#include "model/isa/cta.h"
+
+namespace bitwell::isa {
+
+using machine::InputError;
+
+namespace {
+
+std::string triple(const std::array<uint32_t, 3>& v) {
+  return std::to_string(v[0]) + " x " + std::to_string(v[1]) + " x " + std::to_string(v[2]);
+}
+
+const std::vector<int64_t>* directive(const Function& f, const char* name) {
+  const auto at = f.directives.find(name);
+  return at == f.directives.end() ? nullptr : &at->second;
+}
+
+// PTX's limits for sm_75 and later: CUDA programming guide, "Technical specifications per compute
+// capability".
+constexpr uint32_t kMaxThreads = 1024;
+constexpr std::array<uint32_t, 3> kMaxBlock{1024, 1024, 64};
+constexpr std::array<uint32_t, 3> kMaxGrid{2147483647, 65535, 65535};
+
+uint64_t max_shared(int sm) {
+  if (sm >= 120) return 99 << 10;
+  if (sm == 75) return 64 << 10;
+  if (sm == 80 || sm == 87) return 163 << 10;
+  if (sm == 86 || sm == 89) return 99 << 10;
+  return 227 << 10;
+}
+
+}  // namespace
+
+void check_launch(const Program& program, const Shape& shape,
+                  const std::vector<std::vector<std::byte>>& arguments) {
+  const Function& f = program.functions[static_cast<size_t>(program.entry)];
+  const std::string who = "entry '" + f.name + "': ";
+  if (arguments.size() != f.params.size())
+    throw InputError(who + "takes " + std::to_string(f.params.size()) + " arguments, the launch gives " +
+                     std::to_string(arguments.size()));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].size() != f.params[i].size)
+      throw InputError(who + "argument " + std::to_string(i) + " ('" + f.params[i].name + "') has " +
+                       std::to_string(f.params[i].size) + " bytes, the launch gives " +
+                       std::to_string(arguments[i].size()));
+  for (size_t i = 0; i < 3; ++i) {
+    const char axis = "xyz"[i];
+    if (shape.block[i] == 0 || shape.block[i] > kMaxBlock[i])
+      throw InputError(who + "block." + axis + " is " + std::to_string(shape.block[i]) +
+                       ", it must be 1 to " + std::to_string(kMaxBlock[i]));
+    if (shape.grid[i] == 0 || shape.grid[i] > kMaxGrid[i])
+      throw InputError(who + "grid." + axis + " is " + std::to_string(shape.grid[i]) + ", it must be 1 to " +
+                       std::to_string(kMaxGrid[i]));
+    if (shape.cluster[i] != 1)
+      throw machine::Unsupported(who + "cluster of " + triple(shape.cluster) + " CTAs");
+  }
+  const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
+  if (threads > kMaxThreads)
+    throw InputError(who + "the block of " + triple(shape.block) + " has " + std::to_string(threads) +
+                     " threads, the limit is 1024");
+  if (const auto* most = directive(f, ".maxntid"); most != nullptr) {
+    uint64_t limit = 1;
+    for (const int64_t v : *most) limit *= static_cast<uint64_t>(v);
+    if (threads > limit)
+      throw InputError(who + "the block has " + std::to_string(threads) + " threads, .maxntid allows " +
+                       std::to_string(limit));
+  }
+  if (const auto* exact = directive(f, ".reqntid"); exact != nullptr)
+    for (size_t i = 0; i < 3; ++i) {
+      const uint64_t want = i < exact->size() ? static_cast<uint64_t>((*exact)[i]) : 1;
+      if (shape.block[i] != want)
+        throw InputError(who + "block." + "xyz"[i] + " is " + std::to_string(shape.block[i]) +
+                         ", .reqntid wants " + std::to_string(want));
+    }
+  if (const auto* cluster = directive(f, ".reqnctapercluster"); cluster != nullptr)
+    for (const int64_t v : *cluster)
+      if (v != 1) throw machine::Unsupported(who + ".reqnctapercluster of more than one CTA");
+  const uint64_t shared = program.dynamic_shared + shape.dynamic_shared;
+  if (shared > max_shared(program.sm))
+    throw InputError(who + std::to_string(shared) + " bytes of shared memory (" +
+                     std::to_string(program.shared_size) + " static, " +
+                     std::to_string(shape.dynamic_shared) + " dynamic), " + program.target + " has " +
+                     std::to_string(max_shared(program.sm)));
+}
+
+RunResult run(const Program& program, const Shape& shape,
+              const std::vector<std::vector<std::byte>>& arguments, machine::GlobalMemory& memory,
+              const Options& options) {
+  check_launch(program, shape, arguments);
+  uint64_t constant_size = 0;
+  for (const GlobalVariable& g : program.globals)
+    if (g.is_const)
+      constant_size = std::max(constant_size, g.address - machine::kConstWindow + g.bytes.size());
+  Grid grid{program,
+            shape,
+            options,
+            memory,
+            {"constant memory", machine::kConstWindow, constant_size, true},
+            {"the parameter block", 0, program.parameter_size, true}};
+  grid.constants.read_only = true;
+  grid.parameters.read_only = true;
+  const Function& entry = program.functions[static_cast<size_t>(program.entry)];
+  for (size_t i = 0; i < arguments.size(); ++i)
+    std::memcpy(grid.parameters.data() + entry.params[i].offset, arguments[i].data(), arguments[i].size());
+  for (const GlobalVariable& g : program.globals) {
+    if (g.is_const) {
+      std::memcpy(grid.constants.data() + (g.address - machine::kConstWindow), g.bytes.data(),
+                  g.bytes.size());
+    } else if (!g.bytes.empty()) {
+      machine::Region& r = memory.place(g.name, g.address, g.bytes.size());
+      std::memcpy(r.data(), g.bytes.data(), g.bytes.size());
+    }
+  }
+  RunResult result;
+  for (uint32_t z = 0; z < shape.grid[2]; ++z)
+    for (uint32_t y = 0; y < shape.grid[1]; ++y)
+      for (uint32_t x = 0; x < shape.grid[0]; ++x) {
+        Cta cta(grid, {x, y, z});
+        cta.run();
+        result.lane_instructions += cta.lane_instructions;
+        result.warp_instructions += cta.warp_instructions;
+        result.printed += cta.printed;
+      }
+  return result;
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,44 @@
+// A launch on the simulated machine.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/isa/program.h"
+#include "model/machine/memory.h"
+
+namespace bitwell::isa {
+
+struct Shape {
+  std::array<uint32_t, 3> grid{1, 1, 1};
+  std::array<uint32_t, 3> block{1, 1, 1};
+  std::array<uint32_t, 3> cluster{1, 1, 1};
+  uint32_t dynamic_shared = 0;  // bytes
+};
+
+struct Options {
+  bool checked = true;                      // definedness of registers and memory
+  int threads = 1;                          // host threads; the result does not depend on it
+  uint64_t step_limit = uint64_t{1} << 34;  // warp instructions of one CTA before it counts as hung
+};
+
+struct RunResult {
+  uint64_t lane_instructions = 0;  // PTX instructions executed, summed over threads
+  uint64_t warp_instructions = 0;
+  std::string printed;  // device printf
+};
+
+// Refuses (InputError) a launch that the entry or the architecture does not allow, naming limit and value:
+// argument count and sizes, block and grid limits, .maxntid, .reqntid, shared memory.
+void check_launch(const Program& program, const Shape& shape,
+                  const std::vector<std::vector<std::byte>>& arguments);
+
+// Runs every CTA to its end. `arguments` are the bytes of the entry's parameters in order. Global memory
+// holds the buffers; the program's .global variables are added to it. Throws Fault, Unsupported or
+// InputError; memory is then as far as the run got.
+RunResult run(const Program& program, const Shape& shape,
+              const std::vector<std::vector<std::byte>>& arguments, machine::GlobalMemory& memory,
+              const Options& options = {});
+
+}  // namespace bitwell::isa

@@ -1,0 +1,218 @@
+#include "model/isa/module_layout.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+
+#include "model/machine/failure.h"
+#include "model/machine/memory.h"
+
+namespace bitwell::isa {
+namespace {
+
+using machine::InputError;
+
+struct Target {
+  std::string_view name;
+  int sm;
+  int version;  // least PTX version
+};
+// What ptxas 13.0 accepts.
+constexpr Target kTargets[] = {
+    {"sm_75", 75, 63},    {"sm_80", 80, 70},    {"sm_86", 86, 71},    {"sm_87", 87, 74},
+    {"sm_88", 88, 90},    {"sm_89", 89, 78},    {"sm_90", 90, 78},    {"sm_90a", 90, 80},
+    {"sm_100", 100, 86},  {"sm_100a", 100, 86}, {"sm_100f", 100, 88}, {"sm_103", 103, 88},
+    {"sm_103a", 103, 88}, {"sm_103f", 103, 88}, {"sm_110", 110, 90},  {"sm_110a", 110, 90},
+    {"sm_110f", 110, 90}, {"sm_120", 120, 87},  {"sm_120a", 120, 87}, {"sm_120f", 120, 88},
+    {"sm_121", 121, 88},  {"sm_121a", 121, 88}, {"sm_121f", 121, 88}};
+constexpr int kNewestVersion = 90;
+
+std::string at_line(int line) { return "line " + std::to_string(line) + ": "; }
+
+void names_in(const ptx::Operand& operand, std::set<std::string>& out) {
+  if (!operand.name.empty()) out.insert(operand.name);
+  for (const ptx::Operand& e : operand.elements) names_in(e, out);
+}
+
+void names_in(const std::vector<ptx::Statement>& body, std::set<std::string>& out) {
+  for (const ptx::Statement& s : body) {
+    for (const ptx::Operand& o : s.instruction.operands) names_in(o, out);
+    for (const std::string& t : s.targets) out.insert(t);
+    names_in(s.body, out);
+  }
+}
+
+void shared_in(const std::vector<ptx::Statement>& body,
+               const std::function<void(const ptx::Variable&)>& visit) {
+  for (const ptx::Statement& s : body) {
+    if (s.kind == ptx::Statement::Kind::variable && s.variable.space == ".shared") visit(s.variable);
+    shared_in(s.body, visit);
+  }
+}
+
+uint64_t align_up(uint64_t v, uint64_t align) { return (v + align - 1) / align * align; }
+
+}  // namespace
+
+uint64_t size_of(const ptx::Variable& v) {
+  uint64_t size =
+      static_cast<uint64_t>(std::max(find_type(v.type)->bits, 8)) / 8 * static_cast<uint64_t>(v.vector);
+  uint64_t leaves = v.initializers.size();
+  for (const int64_t d : v.dims) {
+    if (d >= 0)
+      size *= static_cast<uint64_t>(d);
+    else
+      size *= leaves;  // [] takes its length from the initializer; 0 for extern
+  }
+  return size;
+}
+
+uint64_t align_of(const ptx::Variable& v) {
+  if (v.align != 0) return static_cast<uint64_t>(v.align);
+  return static_cast<uint64_t>(std::max(find_type(v.type)->bits, 8)) / 8 * static_cast<uint64_t>(v.vector);
+}
+
+ModuleLayout::ModuleLayout(const ptx::Module& m, const std::string& entry) : module(m) {
+  const auto* target = std::find_if(std::begin(kTargets), std::end(kTargets),
+                                    [&](const Target& t) { return t.name == m.target; });
+  if (target == std::end(kTargets)) throw machine::Unsupported("target '" + m.target + "'");
+  if (m.version > kNewestVersion) throw machine::Unsupported("PTX version above 9.0");
+  if (m.version < target->version)
+    throw InputError("PTX version " + std::to_string(m.version / 10) + "." + std::to_string(m.version % 10) +
+                     " does not know target '" + m.target + "'");
+  if (m.address_size != 64) throw machine::Unsupported(".address_size " + std::to_string(m.address_size));
+  for (const std::string& option : m.target_options)
+    if (option != "debug") throw machine::Unsupported("target option '" + option + "'");
+  sm = target->sm;
+  if (!std::isdigit(static_cast<unsigned char>(target->name.back()))) suffix = target->name.back();
+  index_functions();
+  reach(entry);
+  place_variables();
+}
+
+void ModuleLayout::index_functions() {
+  for (const ptx::Function& f : module.functions) {
+    const int at = find_function(f.name);
+    if (at < 0) {
+      functions.push_back(&f);
+    } else if (f.has_body) {
+      if (functions[static_cast<size_t>(at)]->has_body)
+        throw InputError(at_line(f.at.line) + "function '" + f.name + "' is defined twice");
+      functions[static_cast<size_t>(at)] = &f;
+    }
+  }
+}
+
+int ModuleLayout::find_function(const std::string& name) const {
+  for (size_t i = 0; i < functions.size(); ++i)
+    if (functions[i]->name == name) return static_cast<int>(i);
+  return -1;
+}
+
+void ModuleLayout::reach(const std::string& entry) {
+  reachable.assign(functions.size(), entry.empty());
+  if (entry.empty()) {
+    for (const ptx::Function* f : functions) names_in(f->body, names_);
+    return;
+  }
+  const int start = find_function(entry);
+  if (start < 0 || !functions[static_cast<size_t>(start)]->is_entry ||
+      !functions[static_cast<size_t>(start)]->has_body) {
+    std::string known;
+    for (const ptx::Function* f : functions)
+      if (f->is_entry) known += (known.empty() ? "" : ", ") + f->name;
+    throw InputError("no entry '" + entry + "' in the module; it has " + (known.empty() ? "none" : known));
+  }
+  std::vector<std::string> work{
+      entry};  // names of functions, and of variables whose initializers may name functions
+  while (!work.empty()) {
+    const std::string name = work.back();
+    work.pop_back();
+    std::set<std::string> used;
+    if (const int f = find_function(name); f >= 0) {
+      if (reachable[static_cast<size_t>(f)]) continue;
+      reachable[static_cast<size_t>(f)] = true;
+      names_in(functions[static_cast<size_t>(f)]->body, used);
+    }
+    for (const ptx::Variable& v : module.variables)
+      if (v.name == name)
+        for (const ptx::Initializer& i : v.initializers) names_in(i.value, used);
+    for (const std::string& n : used)
+      if (names_.insert(n).second) work.push_back(n);
+  }
+}
+
+void ModuleLayout::place_variables() {
+  uint64_t global = machine::kModuleGlobals;
+  uint64_t constant = 0;
+  uint64_t dynamic_align = 16;
+  const auto place = [](uint64_t& end, const ptx::Variable& v) {
+    const uint64_t at = align_up(end, align_of(v));
+    end = at + size_of(v);
+    return at;
+  };
+  for (const ptx::Variable& v : module.variables) {
+    const bool dynamic = v.space == ".shared" && v.linkage == ".extern";
+    if (v.space == ".shared") {
+      if (dynamic && names_.count(v.name) != 0) dynamic_align = std::max(dynamic_align, align_of(v));
+      if (dynamic || names_.count(v.name) == 0) continue;
+      variables[v.name] = {&v, place(shared_size, v), size_of(v)};
+    } else if (v.space == ".global") {
+      if (v.linkage == ".extern")
+        throw machine::Unsupported(at_line(v.at.line) + ".extern .global '" + v.name + "'");
+      global = align_up(global, 256);
+      variables[v.name] = {&v, place(global, v), size_of(v)};
+    } else if (v.space == ".const") {
+      variables[v.name] = {&v, machine::kConstWindow + place(constant, v), size_of(v)};
+    } else {
+      throw InputError(at_line(v.at.line) + v.space + " variable '" + v.name + "' outside a function");
+    }
+  }
+  for (size_t f = 0; f < functions.size(); ++f)
+    if (reachable[f])
+      shared_in(functions[f]->body,
+                [&](const ptx::Variable& v) { shared_places[&v] = place(shared_size, v); });
+  dynamic_shared = align_up(shared_size, dynamic_align);
+  for (const ptx::Variable& v : module.variables)
+    if (v.space == ".shared" && v.linkage == ".extern") variables[v.name] = {&v, dynamic_shared, 0};
+}
+
+std::vector<GlobalVariable> ModuleLayout::globals() const {
+  std::vector<GlobalVariable> out;
+  for (const auto& [name, place] : variables) {
+    if (place.variable->space == ".shared") continue;
+    GlobalVariable g{name, place.address, std::vector<std::byte>(place.size),
+                     place.variable->space == ".const"};
+    const size_t element = static_cast<size_t>(find_type(place.variable->type)->bits) / 8;
+    size_t offset = 0;
+    for (const ptx::Initializer& i : place.variable->initializers) {
+      uint64_t value = i.value.integer;
+      if (i.value.kind == ptx::OperandKind::name) {
+        const auto symbol = variables.find(i.value.name);
+        const int f = find_function(i.value.name);
+        if (symbol != variables.end())
+          value += symbol->second.address;
+        else if (f >= 0)
+          value += kFunctionWindow + static_cast<uint64_t>(f);
+        else
+          throw InputError(at_line(i.value.at.line) + "unknown name '" + i.value.name +
+                           "' in an initializer");
+      } else if (i.value.kind == ptx::OperandKind::floating) {
+        if (element == 4 && !i.value.is_single)
+          value = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(value)));
+        if (element == 8 && i.value.is_single)
+          value = std::bit_cast<uint64_t>(
+              static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(value))));
+      }
+      if (offset + element > g.bytes.size())
+        throw InputError(at_line(place.variable->at.line) + "too many initializers for '" + name + "'");
+      std::memcpy(g.bytes.data() + offset, &value, std::min<size_t>(element, 8));
+      offset += element;
+    }
+    out.push_back(std::move(g));
+  }
+  return out;
+}
+
+}  // namespace bitwell::isa

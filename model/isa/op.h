@@ -1,0 +1,72 @@
+// One decoded instruction, as the run loop sees it.
+#pragma once
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace bitwell::isa {
+
+struct Op;
+class Context;
+
+// Lane arithmetic: reads and writes rows only. `mask` is not empty.
+using Lanes = void (*)(const Op& op, std::byte* rows, uint32_t mask);
+
+// What an effect leaves to do.
+enum class Next {
+  advance,  // to the next op
+  moved,    // the splits changed or the pc was set
+  wait      // not executed: the split waits and tries again
+};
+using Effect = Next (*)(const Op& op, Context& context, uint32_t mask);
+
+enum class OpKind : uint8_t {
+  lanes,   // arithmetic on rows
+  effect,  // anything that touches more than rows
+  branch,  // bra: to `target` where the guard holds
+  jump,    // our own, to join blocks after reordering; not counted as an instruction
+  leave,   // ret, exit, trap: an effect after which no lane falls through
+  table    // brx.idx: an effect that goes to one of `targets`
+};
+
+// Rows are named by byte offset into the activation's rows. Row 0 takes writes to `_`; row 1 is a defined
+// zero that stands for operands an op does not have.
+inline constexpr uint32_t kSink = 0;
+inline constexpr uint32_t kZero = 128;
+
+struct Op {
+  OpKind kind = OpKind::lanes;
+  bool guard_negated = false;
+  uint16_t size = 0;   // memory: bytes of one element
+  uint16_t count = 1;  // memory: elements
+  uint16_t flags = 0;  // meaning is the effect's own
+  uint32_t guard = 0;  // predicate row, 0: none
+  uint32_t d = kSink;
+  uint32_t d2 = kSink;
+  uint32_t a = kZero;
+  uint32_t b = kZero;
+  uint32_t c = kZero;
+  uint32_t e = kZero;
+  uint32_t target = 0;  // branch, jump: pc
+  uint64_t imm = 0;
+  Lanes lanes = nullptr;
+  Effect effect = nullptr;
+  std::vector<uint32_t>* results = nullptr;  // rows of a vector destination
+  std::vector<uint32_t>* sources = nullptr;  // rows of a vector source
+  std::vector<uint32_t>* targets = nullptr;  // table: pcs
+  int line = 0;                              // index of the instruction in the function's debug table
+};
+
+// Lane arithmetic by name: the instruction as written, ".rn" left out ("add.f32", "fma.ftz.f32",
+// "setp.lt.s32").
+using Catalog = std::unordered_map<std::string, Lanes>;
+
+// The catalog of the widest instruction set that this host has: avx512, avx2 or scalar.
+const Catalog& lanes_catalog();
+// Each of them by name, for tests; empty where the host cannot run it.
+const Catalog& lanes_catalog(const std::string& level);
+
+}  // namespace bitwell::isa

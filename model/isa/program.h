@@ -1,0 +1,155 @@
+// Syntax -> checked program: what the run loop executes.
+#pragma once
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/isa/op.h"
+#include "model/ptx/syntax.h"
+
+namespace bitwell::isa {
+
+// Where an op stands in the PTX, and in the CUDA source when .loc says so.
+struct Line {
+  int ptx = 0;
+  std::string source;
+  std::string text;  // opcode and modifiers
+};
+
+// Values that differ by thread, CTA or launch; filled in when an activation starts.
+enum class Special {
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  warpid,
+  nwarpid,
+  smid,
+  nsmid,
+  gridid,
+  lanemask_eq,
+  lanemask_le,
+  lanemask_lt,
+  lanemask_ge,
+  lanemask_gt,
+  clusterid_x,
+  clusterid_y,
+  clusterid_z,
+  nclusterid_x,
+  nclusterid_y,
+  nclusterid_z,
+  cluster_ctaid_x,
+  cluster_ctaid_y,
+  cluster_ctaid_z,
+  cluster_nctaid_x,
+  cluster_nctaid_y,
+  cluster_nctaid_z,
+  cluster_ctarank,
+  cluster_nctarank,
+  is_explicit_cluster,
+  total_smem_size,
+  dynamic_smem_size,
+  aggr_smem_size,
+  local_base  // ours: where this activation's local memory starts
+};
+
+struct ConstantRow {
+  uint32_t row;
+  int bits;
+  uint64_t value;
+};
+struct SpecialRow {
+  uint32_t row;
+  int bits;
+  Special special;
+};
+
+// A parameter's place: in the entry's parameter block, or in a function's local memory.
+struct Parameter {
+  std::string name;
+  std::string type;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  bool pointer = false;
+};
+
+// What a call copies between the two activations' local memories.
+struct CallSite {
+  enum class Callee { function, indirect, vprintf, assertfail } kind = Callee::function;
+  int function = -1;
+  std::vector<Parameter> arguments;  // offsets in the caller
+  std::vector<Parameter> results;
+};
+
+struct Function {
+  Function() = default;
+  Function(Function&&) = default;  // ops point into `lists` and `calls`: never copied
+  Function& operator=(Function&&) = default;
+
+  std::string name;
+  bool is_entry = false;
+  std::vector<Op> code;  // blocks in reverse post-order
+  size_t rows = 0;
+  std::vector<ConstantRow> constants;
+  std::vector<SpecialRow> specials;
+  std::vector<Line> lines;
+  std::deque<std::vector<uint32_t>> lists;
+  std::deque<CallSite> calls;
+  std::vector<Parameter> params;
+  std::vector<Parameter> returns;
+  uint32_t local_size = 0;
+  std::map<std::string, std::vector<int64_t>> directives;
+};
+
+struct GlobalVariable {
+  std::string name;
+  uint64_t address = 0;
+  std::vector<std::byte> bytes;
+  bool is_const = false;
+};
+
+// A program is made for one entry: its shared variables have addresses.
+struct Program {
+  std::vector<Function> functions;
+  int entry = 0;
+  int sm = 0;
+  std::string target;
+  std::vector<GlobalVariable> globals;
+  uint64_t shared_size = 0;     // static
+  uint64_t dynamic_shared = 0;  // where dynamic shared memory starts
+  uint64_t parameter_size = 0;
+};
+
+inline constexpr uint64_t kFunctionWindow = uint64_t{5} << 40;  // addresses of functions
+
+// One thing found wrong or noteworthy in a PTX file.
+struct Finding {
+  enum class Kind { invalid, unsupported, contractible, approximate } kind;
+  int line;
+  std::string what;
+};
+
+// The program that runs `entry`. Throws InputError (no such entry, text that is not valid PTX, with line) or
+// Unsupported (by name, with line) at the first.
+Program compile(const ptx::Module& module, const std::string& entry);
+
+// Everything in the module that is invalid, unsupported, contractible by ptxas or approximate; in order of
+// lines.
+std::vector<Finding> check(const ptx::Module& module);
+
+// Entry names in the order of the file.
+std::vector<std::string> entries(const ptx::Module& module);
+
+}  // namespace bitwell::isa

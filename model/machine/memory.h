@@ -1,0 +1,71 @@
+// Bytes that know whether they were written, and the address windows they are seen through.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace bitwell::machine {
+
+// Generic 64-bit address windows. Our own choice (PTX leaves them open); disjoint, and 0 is in none of them.
+// A shared address is rank << 24 | offset, as shared::cluster addresses are on hardware.
+inline constexpr uint64_t kSharedWindow = uint64_t{1} << 40;
+inline constexpr uint64_t kLocalWindow = uint64_t{2} << 40;
+inline constexpr uint64_t kConstWindow = uint64_t{3} << 40;
+inline constexpr uint64_t kParamWindow = uint64_t{4} << 40;
+inline constexpr uint64_t kWindowSize = uint64_t{1} << 32;
+inline constexpr uint64_t kModuleGlobals = uint64_t{8} << 40;  // .global variables of a module
+inline constexpr uint64_t kBuffers = uint64_t{16} << 40;       // buffers of a launch
+
+// A run of bytes at an address, with one definedness byte for each byte (1: written) unless all are known
+// written.
+class Region {
+ public:
+  Region(std::string name, uint64_t base, uint64_t size, bool defined);
+
+  const std::string& name() const { return name_; }
+  uint64_t base() const { return base_; }
+  uint64_t size() const { return size_; }
+  bool contains(uint64_t address, uint64_t length) const {
+    return address >= base_ && address - base_ <= size_ && length <= size_ - (address - base_);
+  }
+  std::byte* data() { return bytes_.get(); }
+  const std::byte* data() const { return bytes_.get(); }
+  uint8_t* defined() { return defined_.empty() ? nullptr : defined_.data(); }
+  const uint8_t* defined() const { return defined_.empty() ? nullptr : defined_.data(); }
+  bool is_defined(uint64_t offset, uint64_t length) const;
+  void mark_defined(uint64_t offset, uint64_t length);
+  void reset(bool defined);  // zero bytes, all defined or none
+
+  bool read_only = false;
+
+ private:
+  std::string name_;
+  uint64_t base_;
+  uint64_t size_;
+  std::unique_ptr<std::byte[]> bytes_;  // padded, so that a wide load of the last byte stays inside
+  std::vector<uint8_t> defined_;
+};
+
+// Global memory: regions at addresses far enough apart that an overrun of one never reaches another.
+class GlobalMemory {
+ public:
+  // A buffer of `size` bytes on a 256-byte boundary, like cudaMalloc. Undefined until written.
+  Region& allocate(const std::string& name, uint64_t size);
+  // A region at a given address (module variables). Zeroed and defined.
+  Region& place(const std::string& name, uint64_t base, uint64_t size);
+  // The region holding [address, address + length), or nullptr.
+  Region* find(uint64_t address, uint64_t length);
+  // The region nearest below `address`, for a message.
+  const Region* nearest(uint64_t address) const;
+  std::span<const std::unique_ptr<Region>> regions() const { return regions_; }
+
+ private:
+  std::vector<std::unique_ptr<Region>> regions_;  // by base
+  uint64_t next_ = kBuffers;
+};
+
+}  // namespace bitwell::machine

@@ -1,0 +1,85 @@
+// A warp: 32 lanes, as a list of splits that execute apart and merge when they meet.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace bitwell::machine {
+
+inline constexpr int kLanes = 32;
+inline constexpr size_t kRowBytes =
+    128;  // 32 lanes of 32 bits; 64-bit values take two rows, predicates 4 bytes of one
+
+// Registers of one function activation: rows of 32 lanes, and for each row the mask of lanes that hold a
+// value.
+class Rows {
+ public:
+  explicit Rows(size_t count)
+      : bytes_(static_cast<std::byte*>(::operator new[](count* kRowBytes, std::align_val_t{64}))),
+        defined_(count, 0) {
+    std::memset(bytes_.get(), 0, count * kRowBytes);
+  }
+  std::byte* data() { return bytes_.get(); }
+  uint32_t* defined() { return defined_.data(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
+  };
+  std::unique_ptr<std::byte[], Free> bytes_;
+  std::vector<uint32_t> defined_;
+};
+
+// One call of a function by the lanes that made it together. `local_base` is where its local memory starts in
+// each lane's stack.
+struct Activation {
+  Activation(int function_, size_t rows_) : function(function_), rows(rows_) {}
+  int function;
+  Rows rows;
+  uint32_t local_base = 0;
+  int depth = 0;
+  std::shared_ptr<Activation> caller;
+  uint32_t return_pc = 0;
+  uint32_t call_pc = 0;
+};
+
+enum class Wait {
+  none,        // can run
+  converge,    // at an instruction that more lanes of the warp must reach
+  cta_barrier  // at bar.sync
+};
+
+// Lanes that execute together.
+struct Split {
+  std::shared_ptr<Activation> activation;
+  uint32_t pc = 0;
+  uint32_t mask = 0;
+  Wait wait = Wait::none;
+  uint32_t barrier = 0;  // which, while wait is cta_barrier
+  uint64_t turn = 0;     // when it last used up its quantum: the longest ago goes first
+};
+
+struct Warp {
+  int index = 0;        // in its CTA
+  uint32_t exists = 0;  // lanes that are threads of the CTA
+  uint32_t exited = 0;
+  std::vector<Split> splits;
+  std::array<std::vector<std::byte>, kLanes> local;  // each lane's stack
+  std::array<std::vector<uint8_t>, kLanes> local_defined;
+
+  uint32_t live() const { return exists & ~exited; }
+};
+
+// A named barrier of a CTA (bar.sync a, b).
+struct CtaBarrier {
+  uint32_t expected = 0;  // threads; 0: every thread still running
+  uint32_t arrived = 0;
+  uint32_t count_true = 0;  // of bar.red's predicates
+  uint32_t count_voted = 0;
+};
+
+}  // namespace bitwell::machine

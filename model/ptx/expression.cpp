@@ -1,0 +1,190 @@
+#include "model/ptx/expression.h"
+
+#include <bit>
+#include <charconv>
+#include <cstdlib>
+
+namespace bitwell::ptx {
+namespace {
+
+Operand integer_operand(uint64_t value, bool is_unsigned, Position at) {
+  Operand out;
+  out.kind = OperandKind::integer;
+  out.integer = value;
+  out.is_unsigned = is_unsigned;
+  out.at = at;
+  return out;
+}
+
+Operand integer_literal(Reader& reader) {
+  const Token token = reader.peek();
+  std::string_view digits = token.text;
+  bool is_unsigned = false;
+  if (digits.ends_with('U')) {
+    is_unsigned = true;
+    digits.remove_suffix(1);
+  }
+  int base = 10;
+  if (digits.starts_with("0x") || digits.starts_with("0X"))
+    base = 16;
+  else if (digits.starts_with("0b") || digits.starts_with("0B"))
+    base = 2;
+  if (base != 10)
+    digits.remove_prefix(2);
+  else if (digits.size() > 1 && digits.starts_with('0'))
+    base = 8;
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  if (error != std::errc{} || end != digits.data() + digits.size() || digits.empty())
+    reader.fail("expected an integer of at most 64 bits");
+  reader.next();
+  return integer_operand(value, is_unsigned || value > static_cast<uint64_t>(INT64_MAX), token.at);
+}
+
+Operand floating_literal(Reader& reader) {
+  const Token token = reader.peek();
+  Operand out;
+  out.kind = OperandKind::floating;
+  out.at = token.at;
+  const std::string text(token.text);
+  const bool hex =
+      text.size() > 2 && text[0] == '0' && std::string_view("fFdD").find(text[1]) != std::string::npos;
+  if (hex) {
+    out.is_single = text[1] == 'f' || text[1] == 'F';
+    const char* last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data() + 2, last, out.integer, 16);
+    if (error != std::errc{} || end != last || text.size() != (out.is_single ? 10u : 18u))
+      reader.fail("expected 0f with 8 or 0d with 16 hexadecimal digits");
+  } else {
+    char* end = nullptr;
+    out.integer = std::bit_cast<uint64_t>(std::strtod(text.c_str(), &end));
+    if (*end != '\0') reader.fail("expected a floating-point literal");
+  }
+  reader.next();
+  return out;
+}
+
+Operand ternary(Reader& reader);
+
+// unary = ("+" | "-" | "!" | "~") unary | "(" [".s64" | ".u64" ")"] ternary ")" | literal
+Operand unary(Reader& reader) {
+  const Position at = reader.peek().at;
+  if (reader.accept("-")) {
+    Operand v = unary(reader);
+    if (v.kind == OperandKind::floating)
+      v.integer ^= v.is_single ? uint64_t{1} << 31 : uint64_t{1} << 63;
+    else
+      v.integer = 0 - v.integer;
+    return v;
+  }
+  if (reader.accept("+")) return unary(reader);
+  if (reader.accept("~")) {
+    Operand v = unary(reader);
+    v.integer = ~v.integer;
+    return v;
+  }
+  if (reader.accept("!")) return integer_operand(unary(reader).integer == 0, false, at);
+  if (reader.accept("(")) {
+    if (reader.is(".s64") || reader.is(".u64")) {
+      const bool is_unsigned = reader.next().text == ".u64";
+      reader.expect(")");
+      Operand v = unary(reader);
+      v.is_unsigned = is_unsigned;
+      return v;
+    }
+    Operand v = ternary(reader);
+    reader.expect(")");
+    return v;
+  }
+  if (reader.accept("WARP_SZ")) return integer_operand(32, false, at);
+  if (reader.peek().kind == TokenKind::integer) return integer_literal(reader);
+  if (reader.peek().kind == TokenKind::floating) return floating_literal(reader);
+  reader.fail("expected a constant");
+}
+
+int precedence(std::string_view op) {
+  if (op == "*" || op == "/" || op == "%") return 10;
+  if (op == "+" || op == "-") return 9;
+  if (op == "<<" || op == ">>") return 8;
+  if (op == "<" || op == ">" || op == "<=" || op == ">=") return 7;
+  if (op == "==" || op == "!=") return 6;
+  if (op == "&") return 5;
+  if (op == "^") return 4;
+  if (op == "|") return 3;
+  if (op == "&&") return 2;
+  if (op == "||") return 1;
+  return 0;
+}
+
+uint64_t apply(Reader& reader, std::string_view op, const Operand& a, const Operand& b) {
+  const uint64_t x = a.integer;
+  const uint64_t y = b.integer;
+  const bool is_unsigned = a.is_unsigned || b.is_unsigned;
+  const auto sx = static_cast<int64_t>(x);
+  const auto sy = static_cast<int64_t>(y);
+  if (op == "*") return x * y;
+  if (op == "/" || op == "%") {
+    if (y == 0 || (!is_unsigned && sx == INT64_MIN && sy == -1))
+      reader.fail("constant division overflows before");
+    if (op == "/") return is_unsigned ? x / y : static_cast<uint64_t>(sx / sy);
+    return is_unsigned ? x % y : static_cast<uint64_t>(sx % sy);
+  }
+  if (op == "+") return x + y;
+  if (op == "-") return x - y;
+  if (op == "<<") return y < 64 ? x << y : 0;
+  if (op == ">>") {
+    if (a.is_unsigned) return y < 64 ? x >> y : 0;
+    return static_cast<uint64_t>(sx >> std::min<uint64_t>(y, 63));
+  }
+  if (op == "<") return is_unsigned ? x < y : sx < sy;
+  if (op == ">") return is_unsigned ? x > y : sx > sy;
+  if (op == "<=") return is_unsigned ? x <= y : sx <= sy;
+  if (op == ">=") return is_unsigned ? x >= y : sx >= sy;
+  if (op == "==") return x == y;
+  if (op == "!=") return x != y;
+  if (op == "&") return x & y;
+  if (op == "^") return x ^ y;
+  if (op == "|") return x | y;
+  if (op == "&&") return x != 0 && y != 0;
+  return x != 0 || y != 0;
+}
+
+// binary = unary (operator unary)*, by precedence climbing
+Operand binary(Reader& reader, int least) {
+  Operand left = unary(reader);
+  while (reader.peek().kind == TokenKind::punctuation) {
+    const std::string op(reader.peek().text);
+    const int level = precedence(op);
+    if (level < least || level == 0) break;
+    if (left.kind == OperandKind::floating) reader.fail("expected the end of a floating-point constant");
+    reader.next();
+    const Operand right = binary(reader, level + 1);
+    if (right.kind == OperandKind::floating) reader.fail("expected an integer before");
+    left.integer = apply(reader, op, left, right);
+    left.is_unsigned = left.is_unsigned || right.is_unsigned;
+  }
+  return left;
+}
+
+// ternary = binary ["?" ternary ":" ternary]
+Operand ternary(Reader& reader) {
+  const Operand condition = binary(reader, 1);
+  if (!reader.accept("?")) return condition;
+  const Operand yes = ternary(reader);
+  reader.expect(":");
+  const Operand no = ternary(reader);
+  return condition.integer != 0 ? yes : no;
+}
+
+}  // namespace
+
+Operand parse_constant(Reader& reader) { return ternary(reader); }
+
+bool starts_constant(const Reader& reader) {
+  const Token& token = reader.peek();
+  if (token.kind == TokenKind::integer || token.kind == TokenKind::floating) return true;
+  return token.text == "-" || token.text == "+" || token.text == "~" || token.text == "(" ||
+         token.text == "WARP_SZ";
+}
+
+}  // namespace bitwell::ptx

@@ -1,0 +1,14 @@
+// Constant expressions and literals (PTX ISA 9.0, 4.5 "Constants").
+#pragma once
+#include "model/ptx/reader.h"
+#include "model/ptx/syntax.h"
+
+namespace bitwell::ptx {
+
+// A constant expression as an integer or floating operand; WARP_SZ is 32.
+Operand parse_constant(Reader& reader);
+
+// Whether a constant expression can start at the cursor.
+bool starts_constant(const Reader& reader);
+
+}  // namespace bitwell::ptx

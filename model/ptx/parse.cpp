@@ -1,0 +1,238 @@
+#include "model/ptx/parse.h"
+
+#include <array>
+
+#include "model/ptx/expression.h"
+#include "model/ptx/instruction.h"
+#include "model/ptx/reader.h"
+#include "model/ptx/variable.h"
+
+namespace bitwell::ptx {
+namespace {
+
+class Parser {
+ public:
+  explicit Parser(std::string_view source) : reader_(tokenize(source)) {}
+
+  // module = ".version" "M.N" ".target" name ("," name)* [".address_size" n] item*
+  Module module() {
+    reader_.expect(".version");
+    version();
+    reader_.expect(".target");
+    module_.target = reader_.identifier();
+    while (reader_.accept(",")) module_.target_options.push_back(reader_.identifier());
+    if (reader_.accept(".address_size"))
+      module_.address_size = static_cast<int>(parse_constant(reader_).integer);
+    while (!reader_.at_end()) item();
+    return std::move(module_);
+  }
+
+ private:
+  void version() {
+    const std::string text = reader_.expect_kind(TokenKind::floating, "a version such as 9.0");
+    const size_t dot = text.find('.');
+    if (dot == std::string::npos || text.size() - dot != 2 || dot > 2)
+      reader_.fail("expected a version such as 9.0 before");
+    module_.version = std::stoi(text.substr(0, dot)) * 10 + std::stoi(text.substr(dot + 1));
+  }
+
+  // item = file | section | pragma | [linkage] (function | variable) | alias
+  void item() {
+    if (reader_.is(".file")) return file();
+    if (reader_.is(".section")) return section();
+    if (reader_.accept(";")) return;
+    if (reader_.accept(".pragma")) {
+      reader_.expect_kind(TokenKind::string, "a string");
+      reader_.expect(";");
+      return;
+    }
+    const Position at = reader_.peek().at;
+    std::string linkage;
+    for (const char* word : {".visible", ".extern", ".weak", ".common"})
+      if (linkage.empty() && reader_.accept(word)) linkage = word;
+    if (reader_.is(".entry") || reader_.is(".func")) {
+      Function f = function();
+      f.linkage = linkage;
+      f.at = at;
+      module_.functions.push_back(std::move(f));
+      return;
+    }
+    for (Variable& v : parse_variables(reader_, linkage)) module_.variables.push_back(std::move(v));
+    reader_.expect(";");
+  }
+
+  // file = ".file" n "name" ["," timestamp "," size]
+  void file() {
+    reader_.expect(".file");
+    const auto index = static_cast<int>(parse_constant(reader_).integer);
+    std::string name = reader_.expect_kind(TokenKind::string, "a file name");
+    module_.files[index] = name.substr(1, name.size() - 2);
+    while (reader_.accept(",")) parse_constant(reader_);
+  }
+
+  // section = ".section" name "{" anything "}"; debug information, which no instruction can see
+  void section() {
+    reader_.expect(".section");
+    reader_.expect_kind(TokenKind::dotted, "a section name");
+    reader_.expect("{");
+    while (!reader_.accept("}")) {
+      if (reader_.at_end() || reader_.is("{")) reader_.fail("expected '}'");
+      reader_.next();
+    }
+  }
+
+  // params = "(" [param ("," param)*] ")"
+  std::vector<Variable> params() {
+    std::vector<Variable> out;
+    reader_.expect("(");
+    if (reader_.accept(")")) return out;
+    do out.push_back(parse_parameter(reader_));
+    while (reader_.accept(","));
+    reader_.expect(")");
+    return out;
+  }
+
+  // function = (".entry" | ".func" [params]) name [params] directive* (block | ";")
+  Function function() {
+    Function f;
+    f.is_entry = reader_.next().text == ".entry";
+    if (!f.is_entry && reader_.is("(")) f.returns = params();
+    f.name = reader_.identifier();
+    if (reader_.is("(")) f.params = params();
+    while (reader_.peek().kind == TokenKind::dotted) directive(f);
+    if (reader_.accept(";")) return f;
+    f.has_body = true;
+    source_ = {};
+    f.body = block();
+    return f;
+  }
+
+  // directive = dotted [n ("," n)*]
+  void directive(Function& f) {
+    const std::string name(reader_.peek().text);
+    static constexpr std::array<std::pair<std::string_view, int>, 14> known{{{".maxntid", 3},
+                                                                             {".reqntid", 3},
+                                                                             {".minnctapersm", 1},
+                                                                             {".maxnctapersm", 1},
+                                                                             {".maxnreg", 1},
+                                                                             {".noreturn", 0},
+                                                                             {".reqnctapercluster", 3},
+                                                                             {".explicitcluster", 0},
+                                                                             {".maxclusterrank", 1},
+                                                                             {".blocksareclusters", 0},
+                                                                             {".abi_preserve", 1},
+                                                                             {".abi_preserve_control", 1},
+                                                                             {".unified", 0},
+                                                                             {".pragma", -1}}};
+    for (const auto& [text, most] : known) {
+      if (text != name) continue;
+      reader_.next();
+      if (most < 0) {
+        reader_.expect_kind(TokenKind::string, "a string");
+        reader_.expect(";");
+        return;
+      }
+      std::vector<int64_t>& values = f.directives[name];
+      if (most == 0) return;
+      do values.push_back(static_cast<int64_t>(parse_constant(reader_).integer));
+      while (static_cast<int>(values.size()) < most && reader_.accept(","));
+      return;
+    }
+    reader_.fail("unknown function directive");
+  }
+
+  // block = "{" statement* "}"
+  std::vector<Statement> block() {
+    std::vector<Statement> out;
+    reader_.expect("{");
+    while (!reader_.accept("}")) {
+      if (reader_.at_end()) reader_.fail("expected '}'");
+      statement(out);
+    }
+    return out;
+  }
+
+  // statement = block | variable ";" | label | loc | pragma | instruction
+  void statement(std::vector<Statement>& out) {
+    if (reader_.accept(";")) return;
+    Statement s;
+    s.at = reader_.peek().at;
+    if (reader_.is("{")) {
+      s.kind = Statement::Kind::block;
+      s.body = block();
+    } else if (reader_.is(".loc")) {
+      return location();
+    } else if (reader_.accept(".pragma")) {
+      s.kind = Statement::Kind::pragma;
+      s.name = reader_.expect_kind(TokenKind::string, "a string");
+      reader_.expect(";");
+    } else if (reader_.is(".file")) {
+      return file();
+    } else if (reader_.peek().kind == TokenKind::dotted) {
+      std::string linkage;
+      if (reader_.is(".extern") || reader_.is(".visible")) linkage = reader_.next().text;
+      for (Variable& v : parse_variables(reader_, linkage)) {
+        s.kind = Statement::Kind::variable;
+        s.variable = std::move(v);
+        out.push_back(s);
+      }
+      reader_.expect(";");
+      return;
+    } else if (reader_.peek().kind == TokenKind::identifier && reader_.is(":", 1)) {
+      s.name = reader_.identifier();
+      reader_.expect(":");
+      label(s);
+    } else {
+      s.instruction = parse_instruction(reader_);
+      s.instruction.source = source_;
+    }
+    out.push_back(std::move(s));
+  }
+
+  // label = name ":" [".branchtargets" names ";" | ".calltargets" names ";" | ".callprototype" prototype ";"]
+  void label(Statement& s) {
+    s.kind = Statement::Kind::label;
+    if (reader_.is(".branchtargets") || reader_.is(".calltargets")) {
+      s.kind = reader_.next().text == ".branchtargets" ? Statement::Kind::branch_targets
+                                                       : Statement::Kind::call_targets;
+      do s.targets.push_back(reader_.identifier());
+      while (reader_.accept(","));
+      reader_.expect(";");
+    } else if (reader_.accept(".callprototype")) {
+      s.kind = Statement::Kind::call_prototype;
+      Function f;
+      if (reader_.is("(")) f.returns = params();
+      f.name = reader_.identifier();
+      if (f.name != "_") reader_.fail("expected '_' as the prototype's name before");
+      if (reader_.is("(")) f.params = params();
+      while (reader_.peek().kind == TokenKind::dotted) directive(f);
+      reader_.expect(";");
+      s.prototype.push_back(std::move(f));
+    }
+  }
+
+  // loc = ".loc" file line column ["," "function_name" name ["+" n] "," "inlined_at" file line column]
+  void location() {
+    reader_.expect(".loc");
+    source_.file = static_cast<int>(parse_constant(reader_).integer);
+    source_.line = static_cast<int>(parse_constant(reader_).integer);
+    parse_constant(reader_);
+    if (!reader_.accept(",")) return;
+    reader_.expect("function_name");
+    reader_.identifier();
+    if (reader_.accept("+")) parse_constant(reader_);
+    reader_.expect(",");
+    reader_.expect("inlined_at");
+    for (int i = 0; i < 3; ++i) parse_constant(reader_);
+  }
+
+  Reader reader_;
+  Module module_;
+  SourceLine source_;
+};
+
+}  // namespace
+
+Module parse(std::string_view source) { return Parser(source).module(); }
+
+}  // namespace bitwell::ptx

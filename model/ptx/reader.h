@@ -1,0 +1,49 @@
+// A cursor over tokens with the expectations that every grammar rule shares.
+#pragma once
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model/ptx/token.h"
+
+namespace bitwell::ptx {
+
+class Reader {
+ public:
+  explicit Reader(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+
+  const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  const Token& next() {
+    const Token& token = peek();
+    if (at_ + 1 < tokens_.size()) ++at_;
+    return token;
+  }
+  bool is(std::string_view text, size_t ahead = 0) const {
+    return peek(ahead).kind != TokenKind::string && peek(ahead).text == text;
+  }
+  bool at_end() const { return peek().kind == TokenKind::end; }
+  bool accept(std::string_view text) {
+    if (!is(text)) return false;
+    next();
+    return true;
+  }
+  void expect(std::string_view text) {
+    if (!accept(text)) fail("expected '" + std::string(text) + "'");
+  }
+  std::string expect_kind(TokenKind kind, std::string_view what) {
+    if (peek().kind != kind) fail("expected " + std::string(what));
+    return std::string(next().text);
+  }
+  std::string identifier() { return expect_kind(TokenKind::identifier, "a name"); }
+
+  [[noreturn]] void fail(const std::string& message) const {
+    const std::string found = at_end() ? "the end of the file" : "'" + std::string(peek().text) + "'";
+    throw SyntaxError(peek().at, message + ", found " + found);
+  }
+
+ private:
+  std::vector<Token> tokens_;
+  size_t at_ = 0;
+};
+
+}  // namespace bitwell::ptx

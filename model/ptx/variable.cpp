@@ -1,0 +1,133 @@
+#include "model/ptx/variable.h"
+
+#include <algorithm>
+#include <array>
+
+#include "model/ptx/expression.h"
+
+namespace bitwell::ptx {
+namespace {
+
+constexpr std::array<std::string_view, 20> kTypes{
+    ".b8",  ".b16", ".b32", ".b64", ".b128",  ".u8",   ".u16",    ".u32", ".u64", ".s8",
+    ".s16", ".s32", ".s64", ".f16", ".f16x2", ".bf16", ".bf16x2", ".f32", ".f64", ".pred"};
+
+int power_of_two(Reader& reader) {
+  const uint64_t value = parse_constant(reader).integer;
+  if (value == 0 || (value & (value - 1)) != 0 || value > 1u << 20)
+    reader.fail("alignment must be a power of two before");
+  return static_cast<int>(value);
+}
+
+// attributes = (".align" n | ".v2" | ".v4")*
+void attributes(Reader& reader, Variable& v) {
+  for (;;) {
+    if (reader.accept(".align"))
+      v.align = power_of_two(reader);
+    else if (reader.accept(".v2"))
+      v.vector = 2;
+    else if (reader.accept(".v4"))
+      v.vector = 4;
+    else
+      return;
+  }
+}
+
+void type(Reader& reader, Variable& v) {
+  if (std::find(kTypes.begin(), kTypes.end(), reader.peek().text) == kTypes.end())
+    reader.fail("expected a type");
+  v.type = reader.next().text;
+}
+
+// initializer = "{" initializer,* "}" | "generic" "(" name ")" | name ["+" n] | constant
+void initializer(Reader& reader, std::vector<Initializer>& out) {
+  if (reader.accept("{")) {
+    if (reader.accept("}")) return;
+    do initializer(reader, out);
+    while (reader.accept(","));
+    reader.expect("}");
+    return;
+  }
+  if (starts_constant(reader)) {
+    out.push_back({parse_constant(reader)});
+    return;
+  }
+  Operand symbol;
+  symbol.at = reader.peek().at;
+  symbol.name = reader.identifier();
+  if (symbol.name == "generic" && reader.accept("(")) {
+    symbol.suffix = "generic";
+    symbol.name = reader.identifier();
+    reader.expect(")");
+  }
+  if (reader.accept("+")) symbol.integer = parse_constant(reader).integer;
+  out.push_back({symbol});
+}
+
+// declarator = name ["<" n ">"] ("[" [n] "]")* ["=" initializer]
+void declarator(Reader& reader, Variable& v) {
+  v.at = reader.peek().at;
+  v.name = reader.identifier();
+  if (reader.accept("<")) {
+    const std::string count =
+        reader.expect_kind(TokenKind::integer, "a count");  // no expression: '>' ends it
+    v.range =
+        count.size() < 8 && count.find_first_not_of("0123456789") == std::string::npos ? std::stoi(count) : 0;
+    if (v.range <= 0) reader.fail("a register range must be a positive decimal number before");
+    reader.expect(">");
+  }
+  while (reader.accept("[")) {
+    v.dims.push_back(reader.is("]") ? -1 : static_cast<int64_t>(parse_constant(reader).integer));
+    reader.expect("]");
+  }
+  if (reader.accept("=")) {
+    v.initialized = true;
+    initializer(reader, v.initializers);
+  }
+}
+
+}  // namespace
+
+std::vector<Variable> parse_variables(Reader& reader, const std::string& linkage) {
+  static constexpr std::array<std::string_view, 6> spaces{".reg",   ".shared", ".global",
+                                                          ".local", ".const",  ".param"};
+  if (std::find(spaces.begin(), spaces.end(), reader.peek().text) == spaces.end())
+    reader.fail("expected a declaration or an instruction");
+  Variable base;
+  base.linkage = linkage;
+  base.space = reader.next().text;
+  if (reader.accept(".attribute")) {
+    reader.expect("(");
+    while (!reader.accept(")")) {
+      if (reader.at_end()) reader.fail("expected ')'");
+      reader.next();
+    }
+  }
+  attributes(reader, base);
+  type(reader, base);
+  std::vector<Variable> out;
+  do {
+    Variable v = base;
+    declarator(reader, v);
+    out.push_back(std::move(v));
+  } while (reader.accept(","));
+  return out;
+}
+
+Variable parse_parameter(Reader& reader) {
+  Variable v;
+  if (!reader.is(".param") && !reader.is(".reg")) reader.fail("expected .param");
+  v.space = reader.next().text;
+  attributes(reader, v);
+  type(reader, v);
+  if (reader.accept(".ptr")) {
+    v.pointer = true;
+    for (const char* space : {".const", ".global", ".local", ".shared"})
+      if (reader.accept(space)) break;
+    if (reader.accept(".align")) power_of_two(reader);
+  }
+  declarator(reader, v);
+  return v;
+}
+
+}  // namespace bitwell::ptx
