@@ -25,11 +25,6 @@ void Region::mark_defined(uint64_t offset, uint64_t length) {
   if (!defined_.empty()) std::memset(defined_.data() + offset, 1, length);
 }
 
-void Region::reset(bool defined) {
-  std::memset(bytes_.get(), 0, size_ + kPadding);
-  defined_.assign(defined ? 0 : size_ + kPadding, 0);
-}
-
 Region& GlobalMemory::allocate(const std::string& name, uint64_t size) {
   const uint64_t base = next_;
   next_ = (base + size + kGuard + 255) & ~uint64_t{255};

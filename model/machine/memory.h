@@ -38,7 +38,7 @@ class Region {
   const uint8_t* defined() const { return defined_.empty() ? nullptr : defined_.data(); }
   bool is_defined(uint64_t offset, uint64_t length) const;
   void mark_defined(uint64_t offset, uint64_t length);
-  void reset(bool defined);  // zero bytes, all defined or none
+  void mark_all_defined() { defined_.clear(); }
 
   bool read_only = false;
 

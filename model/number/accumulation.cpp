@@ -1,0 +1,176 @@
+#include "model/number/accumulation.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "model/number/decode.h"
+#include "model/number/half.h"
+
+namespace bitwell::number {
+namespace {
+
+constexpr int kGroup = 16;
+
+float value_of(const Format& f, uint64_t code) {
+  const Exact v = decode(f, code);
+  if (v.is_nan()) return std::bit_cast<float>(0x7FFFFFFFu);
+  const float magnitude = std::ldexp(static_cast<float>(static_cast<uint64_t>(v.significand)), v.exponent);
+  return v.negative ? -magnitude : magnitude;
+}
+
+template <size_t N>
+std::array<float, N> table_of(const Format& f) {
+  std::array<float, N> t{};
+  for (size_t code = 0; code < N; ++code) t[code] = value_of(f, code);
+  return t;
+}
+const std::array<float, 16> kE2m1 = table_of<16>(e2m1);
+const std::array<float, 256> kE4m3 = table_of<256>(e4m3);
+
+// One thread's work.
+struct Thread {
+  float sum[2] = {0, 0};
+  float pair[2] = {0, 0};  // packed fp16: even and odd elements
+};
+
+class Evaluator {
+ public:
+  Evaluator(const Accumulation& order, const DotOperands& d) : order_(order), d_(d) {}
+
+  float a(size_t k) const { return kE2m1[d_.a[k]]; }
+  float b(size_t k) const { return kE2m1[d_.b[k]]; }
+  float sfa(size_t g) const { return kE4m3[d_.sfa[g]]; }
+  float sfb(size_t g) const { return kE4m3[d_.sfb[g]]; }
+  float scale_f16(size_t g) const { return half_mul(sfa(g), sfb(g)); }
+
+  // Groups whose value is one fp32 number that still wants its scale.
+  float group_value(size_t g) const {
+    const size_t k = g * kGroup;
+    if (order_.group == GroupSum::fma_chain_f32) {
+      float v = 0;
+      for (size_t i = 0; i < kGroup; ++i) v = std::fma(a(k + i), b(k + i), v);
+      return v;
+    }
+    if (order_.group == GroupSum::one_chain_f16x2) {
+      float pair[2];
+      for (size_t half = 0; half < 2; ++half) {
+        pair[half] = half_mul(a(k + half), b(k + half));
+        for (size_t i = 2; i < kGroup; i += 2)
+          pair[half] = half_fma(a(k + i + half), b(k + i + half), pair[half]);
+      }
+      return pair[0] + pair[1];
+    }
+    float eights[2];
+    for (size_t e = 0; e < 2; ++e) {
+      float pair[2];
+      for (size_t half = 0; half < 2; ++half) {
+        const auto product = [&](size_t i) {
+          return half_mul(a(k + 8 * e + i + half), b(k + 8 * e + i + half));
+        };
+        const auto step = [&](size_t i, float c) {
+          return half_fma(a(k + 8 * e + i + half), b(k + 8 * e + i + half), c);
+        };
+        pair[half] = half_add(step(2, product(0)), step(6, product(4)));
+      }
+      eights[e] = pair[0] + pair[1];
+    }
+    return eights[0] + eights[1];
+  }
+
+  float group_scale(size_t g) const {
+    return order_.group == GroupSum::fma_chain_f32 ? sfa(g) * sfb(g) : scale_f16(g);
+  }
+
+  void elements(size_t begin, size_t end, Thread& t) const {
+    for (size_t k = begin; k < end; ++k) {
+      const size_t g = k / kGroup;
+      switch (order_.group) {
+        case GroupSum::scaled_products_f32: t.sum[0] = t.sum[0] + a(k) * sfa(g) * (b(k) * sfb(g)); break;
+        case GroupSum::products_times_scale_f32:
+          t.sum[0] = t.sum[0] + half_mul(a(k), b(k)) * (sfa(g) * sfb(g));
+          break;
+        case GroupSum::running_f16: t.sum[0] = half_fma(half_mul(a(k), b(k)), scale_f16(g), t.sum[0]); break;
+        default: t.pair[k % 2] = half_fma(half_mul(a(k), b(k)), scale_f16(g), t.pair[k % 2]); break;
+      }
+    }
+  }
+
+  void tile(size_t begin, size_t end, Thread& t, float& sum) const {
+    if (order_.join == Join::none) {
+      elements(begin, end, t);
+      if (order_.drain_each_tile) {
+        t.sum[0] = t.sum[0] + half_add(t.pair[0], t.pair[1]);
+        t.pair[0] = t.pair[1] = 0;
+      }
+      return;
+    }
+    float gathered = 0;
+    for (size_t g = begin / kGroup; g < end / kGroup; ++g) {
+      const float v = group_value(g);
+      const float s = group_scale(g);
+      if (order_.join == Join::multiply_add)
+        sum = sum + v * s;
+      else if (order_.join == Join::fused)
+        sum = std::fma(v, s, sum);
+      else
+        gathered = g == begin / kGroup ? v * s : std::fma(v, s, gathered);
+    }
+    if (order_.join == Join::gathered) sum = std::fma(gathered, 1.0f, sum);
+  }
+
+  float thread_sum(size_t thread) const {
+    Thread t;
+    const size_t size = d_.a.size();
+    const auto step = static_cast<size_t>(order_.threads * order_.tile);
+    const auto width = static_cast<size_t>(order_.tile);
+    size_t begin = thread * width;
+    if (order_.accumulators == 2) {
+      for (; begin + step < size; begin += 2 * step) {
+        tile(begin, begin + width, t, t.sum[0]);
+        tile(begin + step, begin + step + width, t, t.sum[1]);
+      }
+      if (begin < size) tile(begin, begin + width, t, t.sum[0]);
+      return t.sum[0] + t.sum[1];
+    }
+    for (; begin < size; begin += step) tile(begin, std::min(begin + width, size), t, t.sum[0]);
+    if (order_.group == GroupSum::running_f16x2 && !order_.drain_each_tile)
+      return half_add(t.pair[0], t.pair[1]);
+    return t.sum[0];
+  }
+
+  uint16_t run() const {
+    std::vector<float> sums;
+    for (int t = 0; t < order_.threads; ++t) sums.push_back(thread_sum(static_cast<size_t>(t)));
+    const auto add = [&](float x, float y) { return order_.combine_f16 ? half_add(x, y) : x + y; };
+    if (order_.combine == Combine::sequential) {
+      float total = 0;
+      for (const float s : sums) total = add(total, s);
+      return float_to_half(total);
+    }
+    for (size_t offset = sums.size() / 2; offset > 0; offset /= 2) {
+      const std::vector<float> before = sums;
+      for (size_t i = 0; i < sums.size(); ++i) {
+        // Beyond the warp, shuffle_down returns the lane's own value.
+        const size_t other = order_.combine == Combine::butterfly ? i ^ offset
+                             : i + offset < sums.size()           ? i + offset
+                                                                  : i;
+        sums[i] = add(before[i], before[other]);
+      }
+    }
+    return float_to_half(sums[0]);
+  }
+
+ private:
+  const Accumulation& order_;
+  const DotOperands& d_;
+};
+
+}  // namespace
+
+uint16_t evaluate(const Accumulation& order, const DotOperands& operands) {
+  return Evaluator(order, operands).run();
+}
+
+}  // namespace bitwell::number

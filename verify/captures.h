@@ -1,0 +1,23 @@
+// What GPUs returned: digests recorded by a device run, read by everything else.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+namespace bitwell::verify {
+
+struct Capture {
+  std::string device;  // "NVIDIA H200"
+  std::string driver;
+  std::string toolkit;
+  std::map<std::string, std::string> digests;  // by subject
+};
+
+// The capture in `path`, or nothing if there is no such file. Throws InputError for one that cannot be read.
+std::optional<Capture> read_capture(const std::string& path);
+void write_capture(const std::string& path, const Capture& capture);
+
+// Folders of the installation, relative to the executable: share/bitwell/<name>.
+std::string share_folder(const std::string& name);
+
+}  // namespace bitwell::verify

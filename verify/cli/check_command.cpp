@@ -1,0 +1,75 @@
+// bitwell check
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "model/isa/program.h"
+#include "model/ptx/parse.h"
+#include "verify/cli/command.h"
+#include "verify/cli/table.h"
+#include "verify/launch.h"
+
+namespace bitwell::cli {
+namespace {
+
+std::string name(isa::Finding::Kind kind) {
+  switch (kind) {
+    case isa::Finding::Kind::invalid: return "invalid";
+    case isa::Finding::Kind::unsupported: return "unsupported";
+    case isa::Finding::Kind::contractible: return "contractible";
+    default: return "approximate";
+  }
+}
+
+int check(const std::string& path, bool json) {
+  std::vector<isa::Finding> findings;
+  std::vector<std::string> entries;
+  try {
+    const ptx::Module module = ptx::parse(verify::read_file(path));
+    findings = isa::check(module);
+    entries = isa::entries(module);
+  } catch (const ptx::SyntaxError& e) {
+    throw machine::InputError("'" + path + "' is not PTX: " + e.what());
+  }
+  int status = held;
+  nlohmann::json j{{"file", path}, {"entries", entries}, {"findings", nlohmann::json::array()}};
+  std::vector<std::vector<std::string>> rows;
+  for (const isa::Finding& f : findings) {
+    rows.push_back({std::to_string(f.line), name(f.kind), f.what});
+    j["findings"].push_back({{"line", f.line}, {"kind", name(f.kind)}, {"what", f.what}});
+    if (f.kind == isa::Finding::Kind::unsupported || f.kind == isa::Finding::Kind::approximate)
+      status = std::max<int>(status, unsupported);
+  }
+  for (const isa::Finding& f : findings)
+    if (f.kind == isa::Finding::Kind::invalid) status = unusable;
+  if (json) {
+    fmt::print("{}\n", j.dump(2));
+    return status;
+  }
+  if (rows.empty())
+    fmt::print("{}: {} {}, everything is supported and every bit is fixed by the PTX\n", path, entries.size(),
+               entries.size() == 1 ? "entry" : "entries");
+  else
+    fmt::print("{}", table({{"PTX line", true}, {"finding"}, {"what"}}, rows));
+  return status;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& status) {
+  CLI::App* command =
+      app.add_subcommand("check", "List what in a PTX file is unsupported, contractible or approximate");
+  auto path = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  command->add_option("FILE.ptx", *path, "The PTX text")->required();
+  command->add_flag("--json", *json, "Findings as JSON");
+  command->footer(
+      "invalid       not legal PTX for its version and target (exit status 2)\n"
+      "unsupported   legal, but bitwell does not model it (exit status 3)\n"
+      "approximate   has an error bound in the manual, not bits (exit status 3)\n"
+      "contractible  mul, add or sub without a rounding: ptxas may fuse it, so its bits depend on ptxas");
+  command->callback([path, json, &status] { status = check(*path, *json); });
+}
+
+}  // namespace bitwell::cli

@@ -1,0 +1,15 @@
+// Each subcommand adds itself to the app; its callback sets the exit status.
+#pragma once
+#include <CLI/CLI.hpp>
+
+namespace bitwell::cli {
+
+// Exit statuses (README.md).
+enum Status { held = 0, failed = 1, unusable = 2, unsupported = 3, model_bug = 4 };
+
+void add_verify(CLI::App& app, int& status);
+void add_run(CLI::App& app, int& status);
+void add_check(CLI::App& app, int& status);
+void add_formats(CLI::App& app, int& status);
+
+}  // namespace bitwell::cli

@@ -1,0 +1,90 @@
+// bitwell run
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "model/ptx/parse.h"
+#include "verify/cli/command.h"
+#include "verify/cli/table.h"
+#include "verify/launch_json.h"
+
+namespace bitwell::cli {
+namespace {
+
+struct RunOptions {
+  std::string path;
+  isa::Options run;
+  bool unchecked = false;
+  bool json = false;
+};
+
+void run(const RunOptions& options) {
+  verify::LaunchFile file = verify::read_launch(options.path);
+  const isa::Program program = [&] {
+    try {
+      return isa::compile(ptx::parse(verify::read_file(file.launch.ptx)), file.launch.entry);
+    } catch (const ptx::SyntaxError& e) {
+      throw machine::InputError("'" + file.launch.ptx + "' is not PTX: " + e.what());
+    } catch (const machine::InputError& e) {
+      throw machine::InputError("'" + file.launch.ptx + "': " + e.what());
+    } catch (const machine::Unsupported& e) {
+      throw machine::Unsupported("'" + file.launch.ptx + "': " + e.what());
+    }
+  }();
+  isa::Options how = options.run;
+  how.checked = !options.unchecked;
+  const auto start = std::chrono::steady_clock::now();
+  const isa::RunResult result = verify::simulate(program, file.launch, how, true);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  verify::write_outputs(file);
+  fmt::print("{}", result.printed);
+  if (options.json) {
+    nlohmann::json j{{"entry", file.launch.entry},
+                     {"lane_instructions", result.lane_instructions},
+                     {"warp_instructions", result.warp_instructions},
+                     {"seconds", seconds},
+                     {"outputs", nlohmann::json::array()}};
+    for (const auto& [at, output] : file.outputs)
+      j["outputs"].push_back({{"buffer", file.launch.buffers[at].name}, {"path", output.path}});
+    fmt::print("{}\n", j.dump(2));
+    return;
+  }
+  fmt::print("{}: {} lane instructions in {:.3f} s ({:.2f} G/s){}\n", file.launch.entry,
+             grouped(result.lane_instructions), seconds,
+             static_cast<double>(result.lane_instructions) / seconds / 1e9,
+             how.checked ? ", all checks on" : ", unchecked");
+  for (const auto& [at, output] : file.outputs)
+    fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int&) {
+  CLI::App* command =
+      app.add_subcommand("run", "Run any kernel from a PTX file, arguments described in JSON");
+  auto options = std::make_shared<RunOptions>();
+  command->add_option("LAUNCH.json", options->path, "The launch: ptx, entry, grid, block, arguments")
+      ->required();
+  command->add_flag("--unchecked", options->unchecked, "No definedness or alignment checks: faster");
+  command
+      ->add_option("--step-limit", options->run.step_limit,
+                   "Warp instructions of one CTA before it counts as hung")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "The summary as JSON");
+  command->footer(
+      "A launch:\n"
+      "  {\"ptx\": \"saxpy.ptx\", \"entry\": \"saxpy\", \"grid\": [8], \"block\": [128],\n"
+      "   \"arguments\": [{\"type\": \"f32\", \"value\": 2.0},\n"
+      "                 {\"buffer\": \"x\", \"npy\": \"x.npy\", \"read_only\": true},\n"
+      "                 {\"buffer\": \"y\", \"npy\": \"y.npy\", \"output\": \"out.npy\"},\n"
+      "                 {\"type\": \"s32\", \"value\": 1024}]}\n"
+      "Buffers come from \"npy\": FILE, \"bin\": FILE, \"zeros\": BYTES, \"unwritten\": BYTES or\n"
+      "\"generate\": {\"kind\": \"uniform_bits\" | \"iota_u32\" | \"uniform_f32\", \"bytes\": N, \"seed\": "
+      "S}.\n"
+      "\"output\": FILE.npy or .bin keeps a buffer; \"dtype\" (f2, u1, ...) and \"shape\" describe it.");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace bitwell::cli

@@ -1,0 +1,48 @@
+#include "verify/cli/table.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+
+namespace bitwell::cli {
+
+std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> width;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    width.push_back(columns[c].title.size());
+    for (const auto& row : rows) width[c] = std::max(width[c], row[c].size());
+  }
+  std::string out;
+  const auto line = [&](auto cell) {
+    std::string text;
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const std::string value = cell(c);
+      const std::string pad(width[c] - value.size(), ' ');
+      text += (c == 0 ? "" : "  ") + (columns[c].right ? pad + value : value + pad);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    out += text + "\n";
+  };
+  line([&](size_t c) { return columns[c].title; });
+  line([&](size_t c) { return std::string(width[c], '-'); });
+  for (const auto& row : rows) line([&](size_t c) { return row[c]; });
+  return out;
+}
+
+std::string grouped(uint64_t value) {
+  std::string text = std::to_string(value);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<size_t>(at), ",");
+  return text;
+}
+
+void progress(const std::string& line) {
+  if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K%s", line.c_str());
+}
+void end_progress() {
+  if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K");
+}
+
+}  // namespace bitwell::cli

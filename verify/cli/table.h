@@ -1,0 +1,24 @@
+// Tables on a terminal.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bitwell::cli {
+
+struct Column {
+  std::string title;  // with its unit
+  bool right = false;
+};
+
+// The rows under their titles, columns as wide as they need, a rule below the titles.
+std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows);
+
+// 1234567 -> "1,234,567".
+std::string grouped(uint64_t value);
+
+// Rewrites one line of stderr where that is a terminal; says nothing in a pipe.
+void progress(const std::string& line);
+void end_progress();
+
+}  // namespace bitwell::cli

@@ -1,0 +1,201 @@
+#include "verify/gemv_verdict.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "model/machine/failure.h"
+#include "model/ptx/parse.h"
+#include "verify/digest.h"
+#include "verify/launch_json.h"
+#include "verify/same.h"
+
+namespace bitwell::verify {
+namespace {
+
+std::string hex16(uint16_t v) {
+  char text[8];
+  std::snprintf(text, sizeof text, "0x%04x", v);
+  return text;
+}
+
+uint16_t output_at(const std::vector<std::byte>& bytes, size_t i) {
+  uint16_t v = 0;
+  std::memcpy(&v, bytes.data() + 2 * i, 2);
+  return v;
+}
+
+// One rung on one architecture.
+struct Subject {
+  std::string arch;
+  std::string path;
+  std::optional<isa::Program> programs[2];  // by layout
+  GemvVerdict verdict;
+  Digest digest;
+};
+
+void load(Subject& s, const GemvRung& rung) {
+  const ptx::Module module = ptx::parse(read_file(s.path));
+  for (const ScaleLayout layout : {ScaleLayout::row_major, ScaleLayout::blocked})
+    s.programs[static_cast<int>(layout)] = isa::compile(module, gemv_entry(rung, layout));
+}
+
+// What each output should be: the order evaluated directly, and how far that is from exact.
+struct Expected {
+  std::vector<uint16_t> codes;
+  double worst_ulp = 0;
+  uint64_t beyond_range = 0;
+};
+
+Expected expect(const GemvRung& rung, const GemvProblem& problem) {
+  Expected out;
+  for (int batch = 0; batch < problem.spec.l; ++batch)
+    for (int row = 0; row < problem.spec.m; ++row) {
+      const GemvProblem::Row data = problem.row(batch, row);
+      const uint16_t code = number::evaluate(rung.order, data.operands());
+      out.codes.push_back(code);
+      const double ulp = oracle::error_ulp(code, oracle::dot(data.a, data.b, data.sfa, data.sfb));
+      if (std::isinf(ulp))
+        ++out.beyond_range;
+      else
+        out.worst_ulp = std::max(out.worst_ulp, ulp);
+    }
+  return out;
+}
+
+void fail(Subject& s, const GemvPlan& plan, const Launch& launch, const GemvCase& c,
+          const std::string& what) {
+  ++s.verdict.mismatches;
+  if (!s.verdict.first_mismatch.empty()) return;
+  s.verdict.first_mismatch = c.describe() + ": " + what;
+  s.verdict.replay = write_launch(launch, plan.replay + "/" + s.verdict.rung + "-" + s.arch);
+}
+
+void run_case(Subject& s, const GemvPlan& plan, const GemvRung& rung, const GemvCase& c,
+              const GemvProblem& problem, const Expected& expected) {
+  Launch launch = problem.launch(rung, s.path);
+  GemvVerdict& v = s.verdict;
+  ++v.cases;
+  v.outputs += expected.codes.size();
+  v.worst_ulp = std::max(v.worst_ulp, expected.worst_ulp);
+  v.beyond_range += expected.beyond_range;
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    const isa::RunResult r = simulate(*s.programs[static_cast<int>(c.layout)], launch, {}, true);
+    v.lane_instructions += r.lane_instructions;
+  } catch (const machine::Fault& f) {
+    return fail(s, plan, problem.launch(rung, s.path), c, f.what());
+  }
+  v.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const std::vector<std::byte>& got = launch.buffers[4].bytes;
+  s.digest.add(got);
+  for (size_t i = 0; i < expected.codes.size(); ++i)
+    if (output_at(got, i) != expected.codes[i])
+      fail(s, plan, problem.launch(rung, s.path), c,
+           "output " + std::to_string(i) + " => " + hex16(output_at(got, i)) + " expected " +
+               hex16(expected.codes[i]));
+}
+
+void conclude(Subject& s, const GemvPlan& plan, const std::optional<Capture>& capture, bool tied) {
+  GemvVerdict& v = s.verdict;
+  v.digest = s.digest.hex();
+  v.evidence = "manual";
+  v.holds = v.mismatches == 0;
+  if (s.arch != "sm_90a") {
+    if (tied) v.evidence = "manual; bits = sm_90a";
+    return;
+  }
+  if (!capture || plan.full) {
+    if (plan.full) v.evidence = "manual (no capture of --full)";
+    return;
+  }
+  const auto recorded = capture->digests.find("gemv/" + v.rung);
+  if (recorded == capture->digests.end()) return;
+  if (recorded->second == v.digest) {
+    v.evidence = "device: " + capture->device;
+  } else {
+    v.holds = false;
+    if (v.first_mismatch.empty())
+      v.first_mismatch =
+          "digest " + v.digest + " is not the " + recorded->second + " that " + capture->device + " gave";
+  }
+}
+
+std::vector<GemvVerdict> verify_rung(const GemvRung& rung, const GemvPlan& plan,
+                                     const std::optional<Capture>& capture) {
+  std::vector<Subject> subjects(plan.archs.size());
+  for (size_t i = 0; i < subjects.size(); ++i) {
+    subjects[i].arch = plan.archs[i];
+    subjects[i].path = plan.kernels + "/gemv/" + std::string(rung.name) + "." + plan.archs[i] + ".ptx";
+    subjects[i].verdict.rung = rung.name;
+    subjects[i].verdict.arch = plan.archs[i];
+    load(subjects[i], rung);
+  }
+  std::vector<GemvCase> cases = gemv_reduced_cases(rung);
+  if (plan.full) {
+    const std::vector<GemvCase> full = gemv_full_cases();
+    cases.insert(cases.end(), full.begin(), full.end());
+  }
+  for (const GemvCase& c : cases) {
+    const GemvProblem problem(c);
+    const Expected expected = expect(rung, problem);
+    for (Subject& s : subjects) run_case(s, plan, rung, c, problem, expected);
+  }
+  std::string reference;
+  for (const Subject& s : subjects)
+    if (s.arch == "sm_90a") reference = s.digest.hex();
+  std::vector<GemvVerdict> out;
+  for (Subject& s : subjects) {
+    conclude(s, plan, capture, s.digest.hex() == reference);
+    out.push_back(std::move(s.verdict));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<GemvVerdict> verify_gemv(const GemvPlan& plan) {
+  std::vector<const GemvRung*> rungs;
+  for (const std::string& name : plan.rungs) rungs.push_back(&gemv_rung(name));
+  if (plan.rungs.empty())
+    for (const GemvRung& r : gemv_rungs()) rungs.push_back(&r);
+  const std::optional<Capture> capture = read_capture(plan.captures + "/gemv.json");
+
+  std::vector<std::vector<GemvVerdict>> results(rungs.size());
+  std::atomic<size_t> next = 0;
+  size_t done = 0;
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto work = [&] {
+    for (size_t i = next++; i < rungs.size(); i = next++) {
+      try {
+        results[i] = verify_rung(*rungs[i], plan, capture);
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        error = std::current_exception();
+        next = rungs.size();
+      }
+      const std::scoped_lock lock(mutex);
+      if (plan.progress) plan.progress(++done, rungs.size(), std::string(rungs[i]->name));
+    }
+  };
+  const auto threads = plan.threads > 0 ? static_cast<unsigned>(plan.threads)
+                                        : std::max(1u, std::thread::hardware_concurrency());
+  {
+    std::vector<std::jthread> pool;
+    for (unsigned t = 1; t < threads; ++t) pool.emplace_back(work);
+    work();
+  }
+  if (error) std::rethrow_exception(error);
+  std::vector<GemvVerdict> out;
+  for (auto& r : results)
+    for (GemvVerdict& v : r) out.push_back(std::move(v));
+  return out;
+}
+
+}  // namespace bitwell::verify

@@ -1,0 +1,50 @@
+#include "verify/launch.h"
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace bitwell::verify {
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw machine::InputError("cannot read '" + path + "'");
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,
+                        bool all_written) {
+  machine::GlobalMemory memory;
+  std::vector<machine::Region*> regions;
+  for (const Buffer& b : launch.buffers) {
+    machine::Region& r = memory.allocate(b.name, b.bytes.size());
+    if (!b.bytes.empty()) std::memcpy(r.data(), b.bytes.data(), b.bytes.size());
+    if (b.defined) r.mark_all_defined();
+    r.read_only = b.read_only;
+    regions.push_back(&r);
+  }
+  std::vector<std::vector<std::byte>> arguments;
+  for (const Argument& a : launch.arguments) {
+    if (!a.scalar.empty()) {
+      arguments.push_back(a.scalar);
+      continue;
+    }
+    const uint64_t address = regions[a.buffer]->base();
+    const auto* bytes = reinterpret_cast<const std::byte*>(&address);
+    arguments.emplace_back(bytes, bytes + sizeof address);
+  }
+  const isa::RunResult result = isa::run(program, launch.shape, arguments, memory, options);
+  for (size_t i = 0; i < launch.buffers.size(); ++i) {
+    Buffer& b = launch.buffers[i];
+    const machine::Region& r = *regions[i];
+    if (all_written && options.checked && b.output && !r.is_defined(0, r.size())) {
+      size_t at = 0;
+      while (r.is_defined(at, 1)) ++at;
+      throw machine::Fault("byte " + std::to_string(at) + " of output '" + b.name + "' was never written");
+    }
+    if (!b.bytes.empty()) std::memcpy(b.bytes.data(), r.data(), b.bytes.size());
+  }
+  return result;
+}
+
+}  // namespace bitwell::verify

@@ -1,0 +1,53 @@
+// One launch as a value: what every subject (simulator, GPU) is given.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/isa/launch.h"
+#include "model/machine/failure.h"
+
+namespace bitwell::verify {
+
+struct Buffer {
+  std::string name;
+  std::vector<std::byte> bytes;
+  bool defined = true;  // false: contents start unwritten
+  bool read_only = false;
+  bool output = false;  // compared and kept after the run
+};
+
+struct Argument {
+  std::vector<std::byte> scalar;  // empty for a buffer
+  size_t buffer = 0;
+};
+
+struct Launch {
+  std::string ptx;  // path
+  std::string entry;
+  isa::Shape shape;
+  std::vector<Buffer> buffers;
+  std::vector<Argument> arguments;
+
+  template <class T>
+  void add_scalar(T value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    arguments.push_back({{bytes, bytes + sizeof value}, 0});
+  }
+  size_t add_buffer(Buffer buffer) {
+    buffers.push_back(std::move(buffer));
+    arguments.push_back({{}, buffers.size() - 1});
+    return buffers.size() - 1;
+  }
+};
+
+// The text of a file. Throws InputError naming it.
+std::string read_file(const std::string& path);
+
+// Runs the launch on the simulator; its buffers then hold what the kernel left. Throws as isa::run does, and
+// Fault when an output has bytes that were never written and `all_written` asks for them.
+isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,
+                        bool all_written);
+
+}  // namespace bitwell::verify

@@ -1,0 +1,274 @@
+#include "verify/launch_json.h"
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+
+#include "model/machine/failure.h"
+#include "model/number/arithmetic.h"
+#include "model/number/decode.h"
+#include "model/number/encode.h"
+#include "verify/npy.h"
+
+namespace bitwell::verify {
+namespace {
+
+using machine::InputError;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+class Reader {
+ public:
+  explicit Reader(const std::string& path) : path_(path), folder_(fs::path(path).parent_path()) {}
+
+  LaunchFile read() {
+    json j;
+    try {
+      j = json::parse(read_file(path_), nullptr, true, true);
+    } catch (const json::parse_error& e) {
+      throw InputError("'" + path_ + "' is not JSON: " + e.what());
+    }
+    try {
+      allow(j, {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "arguments"},
+            "the launch");
+      file_.launch.ptx = place(text(j, "ptx", "the launch"));
+      file_.launch.entry = text(j, "entry", "the launch");
+      file_.launch.shape.grid = triple(j, "grid");
+      file_.launch.shape.block = triple(j, "block");
+      file_.launch.shape.cluster = triple(j, "cluster");
+      file_.launch.shape.dynamic_shared = j.value("dynamic_shared_bytes", 0u);
+      const json arguments = j.value("arguments", json::array());
+      for (size_t i = 0; i < arguments.size(); ++i) argument(arguments[i], "argument " + std::to_string(i));
+    } catch (const json::exception& e) {
+      refuse(std::string("a field has the wrong type: ") + e.what());
+    }
+    return std::move(file_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const { throw InputError("'" + path_ + "': " + why); }
+
+  std::string place(const std::string& name) const {
+    return fs::path(name).is_absolute() ? name : (folder_ / name).string();
+  }
+
+  void allow(const json& j, const std::set<std::string>& keys, const std::string& where) const {
+    if (!j.is_object()) refuse(where + " must be an object");
+    for (const auto& [key, value] : j.items())
+      if (keys.count(key) == 0) {
+        std::string known;
+        for (const std::string& k : keys) known += (known.empty() ? "" : ", ") + k;
+        refuse("unknown field '" + key + "' in " + where + "; it knows " + known);
+      }
+  }
+
+  std::string text(const json& j, const char* key, const std::string& where) const {
+    if (!j.contains(key)) refuse(where + " has no '" + std::string(key) + "'");
+    return j.at(key).get<std::string>();
+  }
+
+  std::array<uint32_t, 3> triple(const json& j, const char* key) const {
+    std::array<uint32_t, 3> out{1, 1, 1};
+    if (!j.contains(key)) return out;
+    const json& v = j.at(key);
+    if (v.is_number_unsigned()) {
+      out[0] = v.get<uint32_t>();
+    } else {
+      if (!v.is_array() || v.empty() || v.size() > 3)
+        refuse(std::string("'") + key + "' must be one to three whole numbers");
+      for (size_t i = 0; i < v.size(); ++i) out[i] = v[i].get<uint32_t>();
+    }
+    return out;
+  }
+
+  void argument(const json& j, const std::string& where) {
+    if (!j.is_object()) refuse(where + " must be an object");
+    if (j.contains("type")) return scalar(j, where);
+    buffer(j, where);
+  }
+
+  void scalar(const json& j, const std::string& where) {
+    allow(j, {"type", "value"}, where);
+    const std::string type = text(j, "type", where);
+    if (!j.contains("value")) refuse(where + " has no 'value'");
+    const json& v = j.at("value");
+    const bool whole = v.is_number_integer() || v.is_number_unsigned();
+    const number::Format* format = number::find_format(type);
+    if (format != nullptr && (type == "f16" || type == "bf16" || type == "f32" || type == "f64")) {
+      const auto bits = std::bit_cast<uint64_t>(v.get<double>());
+      const uint64_t code =
+          number::encode(*format, number::round(*format, number::decode(number::f64, bits),
+                                                number::Rounding::nearest_even, number::Overflow::ieee));
+      add_scalar(code, static_cast<size_t>(format->bits) / 8);
+      return;
+    }
+    for (const int bits : {8, 16, 32, 64})
+      for (const char kind : {'u', 's', 'b'})
+        if (type == kind + std::to_string(bits)) {
+          if (!whole) refuse(where + ": a value of type " + type + " must be a whole number");
+          const bool fits =
+              bits == 64 ||
+              (v.is_number_unsigned()
+                   ? v.get<uint64_t>() >> bits == 0 && (kind != 's' || v.get<uint64_t>() >> (bits - 1) == 0)
+                   : kind == 's' && v.get<int64_t>() >= -(int64_t{1} << (bits - 1)));
+          if (!fits) refuse(where + ": " + v.dump() + " does not fit " + type);
+          add_scalar(v.is_number_unsigned() ? v.get<uint64_t>() : static_cast<uint64_t>(v.get<int64_t>()),
+                     static_cast<size_t>(bits) / 8);
+          return;
+        }
+    refuse(where + ": type '" + type +
+           "' is not one of u8 to u64, s8 to s64, b8 to b64, f16, bf16, f32, f64");
+  }
+
+  void add_scalar(uint64_t value, size_t bytes) {
+    Argument a;
+    a.scalar.resize(bytes);
+    std::memcpy(a.scalar.data(), &value, bytes);
+    file_.launch.arguments.push_back(std::move(a));
+  }
+
+  void buffer(const json& j, const std::string& where) {
+    allow(j,
+          {"buffer", "npy", "bin", "zeros", "unwritten", "generate", "read_only", "output", "dtype", "shape"},
+          where);
+    Buffer b;
+    b.name = text(j, "buffer", where);
+    int sources = 0;
+    for (const char* key : {"npy", "bin", "zeros", "unwritten", "generate"})
+      sources += j.contains(key) ? 1 : 0;
+    if (sources != 1)
+      refuse(where + " ('" + b.name + "') needs exactly one of npy, bin, zeros, unwritten, generate");
+    Output out;
+    if (j.contains("npy")) {
+      Array array = read_npy(place(j.at("npy").get<std::string>()));
+      b.bytes = std::move(array.bytes);
+      out.dtype = array.dtype;
+      out.shape = array.shape;
+    } else if (j.contains("bin")) {
+      const std::string bytes = read_file(place(j.at("bin").get<std::string>()));
+      b.bytes.resize(bytes.size());
+      std::memcpy(b.bytes.data(), bytes.data(), bytes.size());
+    } else if (j.contains("generate")) {
+      generate(j.at("generate"), b, where);
+    } else {
+      b.defined = j.contains("zeros");
+      b.bytes.resize(j.at(b.defined ? "zeros" : "unwritten").get<uint64_t>());
+    }
+    b.read_only = j.value("read_only", false);
+    b.output = j.contains("output");
+    if (b.read_only && b.output) refuse(where + " ('" + b.name + "') cannot be read_only and an output");
+    out.dtype = j.value("dtype", out.dtype);
+    if (j.contains("shape")) out.shape = j.at("shape").get<std::vector<uint64_t>>();
+    uint64_t want = element_size(out.dtype);
+    for (const uint64_t n : out.shape) want *= n;
+    if (out.shape.empty())
+      out.shape = {b.bytes.size() / element_size(out.dtype)}, want = out.shape[0] * element_size(out.dtype);
+    if (b.output && want != b.bytes.size())
+      refuse(where + " ('" + b.name + "'): its shape and dtype make " + std::to_string(want) +
+             " bytes, the buffer has " + std::to_string(b.bytes.size()));
+    const size_t at = file_.launch.add_buffer(std::move(b));
+    if (file_.launch.buffers[at].output) {
+      out.path = place(j.at("output").get<std::string>());
+      file_.outputs[at] = out;
+    }
+  }
+
+  void generate(const json& j, Buffer& b, const std::string& where) {
+    allow(j, {"kind", "bytes", "seed"}, where + ", generate");
+    const std::string kind = text(j, "kind", where + ", generate");
+    b.bytes.resize(j.at("bytes").get<uint64_t>());
+    std::mt19937_64 random(j.value("seed", uint64_t{1}));
+    const auto each = [&](auto value) {
+      for (size_t i = 0; i + sizeof(value(i)) <= b.bytes.size(); i += sizeof(value(i))) {
+        const auto v = value(i / sizeof(value(i)));
+        std::memcpy(b.bytes.data() + i, &v, sizeof v);
+      }
+    };
+    if (kind == "uniform_bits")
+      each([&](size_t) { return static_cast<uint8_t>(random()); });
+    else if (kind == "iota_u32")
+      each([&](size_t i) { return static_cast<uint32_t>(i); });
+    else if (kind == "uniform_f32")
+      each(
+          [&](size_t) { return static_cast<float>(static_cast<int32_t>(random() >> 40)) * 0x1p-23f - 1.0f; });
+    else
+      refuse(where + ": generator '" + kind + "' is not one of uniform_bits, iota_u32, uniform_f32");
+  }
+
+  std::string path_;
+  fs::path folder_;
+  LaunchFile file_;
+};
+
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!out.flush()) throw InputError("cannot write '" + path.string() + "'");
+}
+
+std::string bytes_text(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+LaunchFile read_launch(const std::string& path) { return Reader(path).read(); }
+
+void write_outputs(const LaunchFile& file) {
+  std::vector<std::pair<fs::path, fs::path>> renames;
+  try {
+    for (const auto& [at, output] : file.outputs) {
+      const std::vector<std::byte>& bytes = file.launch.buffers[at].bytes;
+      const fs::path path = output.path;
+      const fs::path partial = path.string() + ".partial";
+      renames.emplace_back(partial, path);
+      write_file(partial, path.extension() == ".npy" ? npy_text({output.dtype, output.shape, bytes})
+                                                     : bytes_text(bytes));
+    }
+  } catch (...) {
+    std::error_code ignored;
+    for (const auto& [partial, path] : renames) fs::remove(partial, ignored);
+    throw;
+  }
+  for (const auto& [partial, path] : renames) fs::rename(partial, path);
+}
+
+std::string write_launch(const Launch& launch, const std::string& folder) {
+  fs::create_directories(folder);
+  json j;
+  j["ptx"] = fs::absolute(launch.ptx).string();
+  j["entry"] = launch.entry;
+  j["grid"] = launch.shape.grid;
+  j["block"] = launch.shape.block;
+  j["cluster"] = launch.shape.cluster;
+  j["dynamic_shared_bytes"] = launch.shape.dynamic_shared;
+  j["arguments"] = json::array();
+  for (const Argument& a : launch.arguments) {
+    if (!a.scalar.empty()) {
+      uint64_t value = 0;
+      std::memcpy(&value, a.scalar.data(), a.scalar.size());
+      j["arguments"].push_back({{"type", "b" + std::to_string(8 * a.scalar.size())}, {"value", value}});
+      continue;
+    }
+    const Buffer& b = launch.buffers[a.buffer];
+    json item{{"buffer", b.name}};
+    if (b.defined) {
+      item["bin"] = b.name + ".bin";
+      write_file(fs::path(folder) / (b.name + ".bin"), bytes_text(b.bytes));
+    } else {
+      item["unwritten"] = b.bytes.size();
+    }
+    if (b.read_only) item["read_only"] = true;
+    if (b.output) item["output"] = b.name + ".npy";
+    j["arguments"].push_back(item);
+  }
+  const fs::path path = fs::path(folder) / "LAUNCH.json";
+  write_file(path, j.dump(2) + "\n");
+  return path.string();
+}
+
+}  // namespace bitwell::verify

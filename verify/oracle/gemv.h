@@ -1,0 +1,24 @@
+// The exact NVFP4 dot product, written from the facts alone: typed-out values, integers, nothing of model/.
+#pragma once
+#include <cstdint>
+#include <span>
+
+namespace bitwell::oracle {
+
+// An exact sum in units of 2^-20 (E2M1 products are multiples of 2^-2, E4M3 products of 2^-18), or not a
+// number. int64 holds 2^20 terms of at most 36 * 448^2 < 2^23.
+struct ExactDot {
+  bool is_nan = false;
+  int64_t units = 0;
+};
+
+// a, b: E2M1 codes, one a byte; sfa, sfb: E4M3 codes, one for 16 elements. a.size() at most 2^20.
+ExactDot dot(std::span<const uint8_t> a, std::span<const uint8_t> b, std::span<const uint8_t> sfa,
+             std::span<const uint8_t> sfb);
+
+// |got - exact| in units in the last place of the fp16 grid at the exact value (subnormal spacing below
+// 2^-14, that of the top binade beyond 65504). NaN against NaN, and infinity against a value that rounds to
+// it, are 0; NaN or infinity against anything else is infinite.
+double error_ulp(uint16_t got, const ExactDot& exact);
+
+}  // namespace bitwell::oracle
