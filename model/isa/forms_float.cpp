@@ -32,6 +32,7 @@ void setp(Builder& b, const Match&) {
   bool negated = false;
   const ptx::Operand& first = b.operand(0);
   if (first.kind == ptx::OperandKind::pair) {
+    if (type == ".f16" || type == ".bf16") throw Invalid("'setp" + type + "' has one destination");
     op.d = b.predicate(first.elements[0], true, negated).row;
     op.d2 = b.predicate(first.elements[1], true, negated).row;
   } else {

@@ -72,7 +72,7 @@ T divide(T a, T b) {
 }
 template <class T>
 T remainder(T a, T b) {
-  if (b == 0) return a;
+  if (b == 0) return static_cast<T>(-1);
   if constexpr (T(-1) < T(0)) {
     if (b == static_cast<T>(-1)) return 0;
   }
@@ -146,6 +146,12 @@ void bit_counts(Catalog& c, const std::string& t) {
   });
 }
 
+// Start and length of a bit field: the 32-bit forms use the low 8 bits of the operand, the 64-bit forms all of it (H200).
+template <class T>
+u64 field(u32 operand) {
+  return sizeof(T) == 4 ? operand & 0xFF : operand;
+}
+
 // bfind: position of the highest bit that differs from the sign; .shiftamt: how far to shift it to the top.
 template <class T>
 void bit_find(Catalog& c, const std::string& t) {
@@ -161,19 +167,19 @@ void bit_find(Catalog& c, const std::string& t) {
     const u32 at = decltype(find){}(a);
     return at == ~0u ? at : kBits<T> - 1 - at;
   });
-  // bfe: length and start are the low bytes of b and c; beyond the top the sign bit (signed) or zero is read.
-  c["bfe." + t] = ternary<T, T, u32, u32>([](T a, u32 start, u32 length) {
-    start &= 0xFF;
-    length &= 0xFF;
-    constexpr u32 msb = kBits<T> - 1;
+  // bfe: positions beyond the top read the sign bit (signed) or zero.
+  c["bfe." + t] = ternary<T, T, u32, u32>([](T a, u32 start32, u32 length32) {
+    const u64 start = field<T>(start32);
+    const u64 length = field<T>(length32);
+    constexpr u64 msb = kBits<T> - 1;
     const bool is_signed = T(-1) < T(0);
     u64 sign = 0;
     if (is_signed && length != 0) {
-      const u32 top = start + length - 1 < msb ? start + length - 1 : msb;
+      const u64 top = start + length - 1 < msb ? start + length - 1 : msb;
       sign = static_cast<u64>(a) >> top & 1;
     }
     u64 r = 0;
-    for (u32 i = 0; i <= msb; ++i) {
+    for (u64 i = 0; i <= msb; ++i) {
       const u64 bit = i < length && start + i <= msb ? static_cast<u64>(a) >> (start + i) & 1 : sign;
       r |= bit << i;
     }
@@ -182,9 +188,9 @@ void bit_find(Catalog& c, const std::string& t) {
 }
 
 template <class T>
-T bit_insert(T a, T b, u32 start, u32 length) {
-  start &= 0xFF;
-  length &= 0xFF;
+T bit_insert(T a, T b, u32 start32, u32 length32) {
+  const u64 start = field<T>(start32);
+  const u64 length = field<T>(length32);
   if (start >= kBits<T> || length == 0) return b;
   const T field = length >= kBits<T> ? static_cast<T>(~T(0)) : static_cast<T>((T(1) << length) - 1);
   const T mask = static_cast<T>(field << start);

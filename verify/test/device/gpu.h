@@ -1,0 +1,36 @@
+// The GPU that the device tests need, or a skip that says what is missing.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "verify/captures.h"
+#include "verify/device/driver.h"
+
+namespace bitwell::verify {
+
+// One device for the whole program.
+inline Device* gpu(std::string& why) {
+  static std::string reason;
+  static const std::unique_ptr<Device> device = Device::open(reason);
+  why = reason;
+  if (device != nullptr && device->compute_capability() != 90) {
+    why = "the GPU is " + device->name() + ", these tests need compute capability 9.0";
+    return nullptr;
+  }
+  return device.get();
+}
+
+// Where a device run writes captures: $BITWELL_CAPTURES, or nowhere. Only device runs write digests.
+inline void record(const Device& device, const std::string& file, const std::map<std::string, std::string>& digests) {
+  const char* folder = std::getenv("BITWELL_CAPTURES");
+  if (folder == nullptr) return;
+  write_capture(std::string(folder) + "/" + file, {device.name(), device.driver(), "13.0", digests});
+}
+
+#define BITWELL_NEEDS_GPU(device)                 \
+  std::string why_no_gpu;                         \
+  Device* const device = gpu(why_no_gpu);         \
+  if (device == nullptr) GTEST_SKIP() << why_no_gpu
+
+}  // namespace bitwell::verify
