@@ -41,13 +41,10 @@ void carry_lanes(const Op& op, std::byte* rows, uint32_t mask) {
     const u128 mask_bits = wide ? static_cast<u128>(~uint64_t{0}) : 0xFFFFFFFFu;
     a &= mask_bits;
     const uint32_t carry_in = in[lane] & 1;
-    u128 r = 0;
-    if ((op.imm & kSubtract) != 0)
-      r = a + (~static_cast<u128>(b) & mask_bits) + (1 - carry_in);  // carry is a borrow
-    else
-      r = a + b + carry_in;
-    const auto carry_out = static_cast<uint32_t>(r >> bits & 1);
-    out[lane] = (op.imm & kSubtract) != 0 ? 1 - carry_out : carry_out;
+    // The flag after a subtraction is the carry of a + ~b + 1, not its borrow (H200: sub.cc then addc).
+    const bool subtract = (op.imm & kSubtract) != 0;
+    const u128 r = a + (subtract ? ~static_cast<u128>(b) & mask_bits : static_cast<u128>(b)) + carry_in;
+    out[lane] = static_cast<uint32_t>(r >> bits & 1);
     if (wide)
       reinterpret_cast<uint64_t*>(rows + op.d)[lane] = static_cast<uint64_t>(r);
     else
@@ -126,7 +123,7 @@ void emit_carry(Builder& b, const Match&) {
   op.lanes = carry_lanes;
   place_operands(b, op);
   const bool in = i.opcode.ends_with('c');
-  op.e = in ? b.carry_row() : kZero;
+  op.e = in ? b.carry_row() : b.constant_row(32, i.opcode == "sub" ? 1 : 0);
   op.d2 = has(i, ".cc") ? b.carry_row() : b.new_row(32);
   if (i.opcode.starts_with("sub")) op.imm |= kSubtract;
   if (i.opcode.starts_with("mad")) op.imm |= has(i, ".lo") ? kMultiplyLow : kMultiplyHigh;

@@ -4,6 +4,13 @@
 #pragma once
 #include "model/isa/op.h"
 
+namespace bitwell::isa {
+
+// mul.rn.ftz.f32 or fma.rn.ftz.f32 by model/number (soft.cpp).
+uint32_t soft_ftz_f32(bool fused, uint32_t a, uint32_t b, uint32_t c, bool sat);
+
+}  // namespace bitwell::isa
+
 namespace bitwell::isa::BITWELL_LEVEL {
 namespace {
 

@@ -27,6 +27,36 @@ struct Sat {
   static float out(float v) { return Base::in(v > 0.0f ? (v < 1.0f ? v : 1.0f) : 0.0f); }
 };
 
+// A product or fma that rounds up to the least normal was tiny before, and .ftz flushes it. Rare: such lanes are done
+// again by model/number.
+template <class F, class M, bool Fused, bool Saturate>
+void flushing(const Op& op, std::byte* rows, uint32_t mask) {
+  alignas(64) float r[kLanes];
+  const float* a = row<float>(rows, op.a);
+  const float* b = row<float>(rows, op.b);
+  const float* d = row<float>(rows, op.c);
+  bool again = false;
+  for (int i = 0; i < kLanes; ++i) {
+    r[i] = F{}(M::in(a[i]), M::in(b[i]), M::in(d[i]));
+    again |= (bits(r[i]) & 0x7FFFFFFFu) == 0x00800000u;
+    r[i] = M::out(r[i]);
+  }
+  if (again)
+    for (int i = 0; i < kLanes; ++i)
+      if ((bits(r[i]) & 0x7FFFFFFFu) == 0x00800000u)
+        r[i] = std::bit_cast<float>(soft_ftz_f32(Fused, bits(a[i]), bits(b[i]), bits(d[i]), Saturate));
+  float* out = row<float>(rows, op.d);
+  for (int i = 0; i < kLanes; ++i) out[i] = (mask >> i & 1) != 0 ? r[i] : out[i];
+}
+
+template <class M, bool Saturate>
+void flushing_forms(Catalog& c, const std::string& t) {
+  const auto product = [](float a, float b, float) { return a * b; };
+  const auto fused = [](float a, float b, float d) { return __builtin_fmaf(a, b, d); };
+  c["mul" + t] = flushing<decltype(product), M, false, Saturate>;
+  c["fma" + t] = flushing<decltype(fused), M, true, Saturate>;
+}
+
 template <class M>
 void arithmetic(Catalog& c, const std::string& t) {
   c["add" + t] = binary<float>([](float a, float b) { return M::out(M::in(a) + M::in(b)); });
@@ -83,13 +113,13 @@ void unaries(Catalog& c, const std::string& ftz) {
   });
   c["sqrt" + ftz + ".f32"] = unary<float>([](float a) { return M::out(__builtin_sqrtf(M::in(a))); });
   c["rcp" + ftz + ".f32"] = unary<float>([](float a) { return M::out(1.0f / M::in(a)); });
-  c["div" + ftz + ".f32"] = binary<float>([](float a, float b) { return M::out(M::in(a) / M::in(b)); });
+  if (ftz.empty()) c["div.f32"] = binary<float>([](float a, float b) { return M::out(a / b); });
 }
 
-// fp64 keeps NaN payloads: the first NaN operand, quieted; an invalid operation gives 0xFFF8000000000000.
+// fp64 keeps NaN payloads: as nan_result of model/number says.
 double nan64(double result, double a, double b, double d) {
   if (result == result) return result;
-  const double first = a != a ? a : b != b ? b : d;
+  const double first = b != b ? b : a != a ? a : d;
   return std::bit_cast<double>(first != first ? bits(first) | 0x0008000000000000u : 0xFFF8000000000000u);
 }
 
@@ -102,12 +132,14 @@ void doubles(Catalog& c) {
       ternary<double>([](double a, double b, double d) { return nan64(__builtin_fma(a, b, d), a, b, d); });
   c["rcp.f64"] = unary<double>([](double a) { return nan64(1.0 / a, a, a, a); });
   c["sqrt.f64"] = unary<double>([](double a) { return nan64(__builtin_sqrt(a), a, a, a); });
-  c["abs.f64"] = unary<uint64_t>([](uint64_t a) { return a & 0x7FFFFFFFFFFFFFFFu; });
-  c["neg.f64"] = unary<uint64_t>([](uint64_t a) { return a ^ 0x8000000000000000u; });
+  // abs and neg leave a NaN's sign alone and quiet it.
+  const auto quiet = [](double a) { return std::bit_cast<double>(bits(a) | 0x0008000000000000u); };
+  c["abs.f64"] = unary<double>([](double a) { return a != a ? decltype(quiet){}(a) : std::bit_cast<double>(bits(a) & 0x7FFFFFFFFFFFFFFFu); });
+  c["neg.f64"] = unary<double>([](double a) { return a != a ? decltype(quiet){}(a) : std::bit_cast<double>(bits(a) ^ 0x8000000000000000u); });
   const auto pick = [](auto max) {
     return binary<double>([](double a, double b) {
       constexpr bool kMax = decltype(max)::value;
-      if (a != a && b != b) return std::bit_cast<double>(bits(a) | 0x0008000000000000u);
+      if (a != a && b != b) return std::bit_cast<double>(bits(b) | 0x0008000000000000u);
       if (a != a) return b;
       if (b != b) return a;
       if (a == b) return std::bit_cast<double>(kMax ? bits(a) & bits(b) : bits(a) | bits(b));
@@ -132,6 +164,8 @@ void add_float(Catalog& c) {
   arithmetic<Ftz>(c, ".ftz.f32");
   arithmetic<Sat<Plain>>(c, ".sat.f32");
   arithmetic<Sat<Ftz>>(c, ".ftz.sat.f32");
+  flushing_forms<Ftz, false>(c, ".ftz.f32");
+  flushing_forms<Sat<Ftz>, true>(c, ".ftz.sat.f32");
   all_extremes<Plain>(c, "");
   all_extremes<Ftz>(c, ".ftz");
   unaries<Plain>(c, "");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <optional>
 
 #include "model/number/decode.h"
 #include "model/number/encode.h"
@@ -110,19 +111,39 @@ uint64_t to_integer(const Exact& v, const Conversion& c) {
   return magnitude > max ? max : static_cast<uint64_t>(magnitude);
 }
 
-uint64_t convert(const Conversion& c, uint64_t code) {
-  Exact v = c.from.format != nullptr ? number::read(*c.from.format, code, c.mode.ftz && c.from.bits == 32)
-                                     : integer(c.from, code);
-  if (c.to.format == nullptr) return to_integer(v, c);
-  if (c.to_integral) v = integral(v, c.mode.rounding);
-  if (v.is_nan() && !c.to.format->has_nan()) return c.to.format->max_code();  // +6 for e2m1: PTX ISA, cvt
-  if (v.is_nan() && c.to.bits == 64 && c.from.bits == 32 &&
-      !c.mode.sat) {  // fp32 to fp64 keeps the payload, quieted
-    const uint64_t sign = code >> 31 << 63;
-    return sign | 0x7FF8000000000000u | (code & 0x7FFFFFu) << 29;
+// What a NaN becomes, where it is not simply canonical. All of it from the H200's single-instruction probes:
+// fp64 on either side keeps sign and payload (its top bits, or zeros below) and quiets, and so does rounding fp64 to an
+// integral value; .ftz from fp32 makes it canonical first; bf16 to fp32 only shifts.
+std::optional<uint64_t> special_nan(const Conversion& c, uint64_t code) {
+  const Format& from = *c.from.format;
+  const Format& to = *c.to.format;
+  if (c.mode.sat) return std::nullopt;
+  if (from.bits == 64 || to.bits == 64) {
+    if (c.mode.ftz && from.bits == 32) code = from.canonical_nan();
+    const uint64_t sign = (code & from.sign_mask()) != 0 ? to.sign_mask() : 0;
+    const uint64_t payload = code & from.fraction_mask();
+    const int shift = to.fraction_bits - from.fraction_bits;
+    const uint64_t moved = shift >= 0 ? payload << shift : payload >> -shift;
+    return sign | (to.magnitude_mask() - to.fraction_mask()) | uint64_t{1} << (to.fraction_bits - 1) | moved;
   }
+  if (from.name == "bf16" && to.name == "f32" && !c.mode.ftz) return code << 16;
+  return std::nullopt;
+}
+
+uint64_t convert(const Conversion& c, uint64_t code) {
+  // .rna to TF32 drops the low bits of NaN and infinity alike; .satfinite takes one unit off what is left (H200).
+  if (c.to.format == &number::tf32 && c.mode.rounding == Rounding::nearest_away && (code & 0x7F800000u) == 0x7F800000u)
+    return (code & 0xFFFFE000u) - (c.saturate ? 0x2000u : 0u);
+  const bool ftz = c.mode.ftz && c.to.format != &number::f16;  // to fp16, .ftz does nothing on the H200
+  Exact v = c.from.format != nullptr ? number::read(*c.from.format, code, ftz && c.from.bits == 32) : integer(c.from, code);
+  if (c.to.format == nullptr) return to_integer(v, c);
+  if (v.is_nan()) {
+    if (!c.to.format->has_nan()) return c.to.format->max_code();  // +6 for e2m1: PTX ISA, cvt
+    if (const std::optional<uint64_t> special = special_nan(c, code)) return *special;
+  }
+  if (c.to_integral) v = integral(v, c.mode.rounding);
   Mode m = c.mode;
-  m.ftz = m.ftz && c.to.bits == 32;
+  m.ftz = ftz && c.to.bits == 32;
   return number::write(*c.to.format, v, m, c.saturate ? number::Overflow::saturate : number::Overflow::ieee);
 }
 
@@ -168,6 +189,11 @@ void run_conversion(const Op& op, std::byte* rows, uint32_t mask) {
 }
 
 }  // namespace
+
+uint32_t soft_ftz_f32(bool fused, uint32_t a, uint32_t b, uint32_t c, bool sat) {
+  const Mode mode{.ftz = true, .sat = sat};
+  return static_cast<uint32_t>(fused ? number::fma(number::f32, a, b, c, mode) : number::mul(number::f32, a, b, mode));
+}
 
 Op soft_arithmetic(SoftOperation operation, const Format& format, bool packed, Mode mode) {
   Op op;

@@ -28,4 +28,7 @@ struct Conversion {
 };
 Op soft_conversion(const Conversion& conversion);
 
+// For the lane loops: mul.rn.ftz.f32 or fma.rn.ftz.f32 of one lane.
+uint32_t soft_ftz_f32(bool fused, uint32_t a, uint32_t b, uint32_t c, bool sat);
+
 }  // namespace bitwell::isa

@@ -1,0 +1,54 @@
+// Every arithmetic and conversion instruction against the digests that the H200 gave.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "model/ptx/parse.h"
+#include "verify/captures.h"
+#include "verify/digest.h"
+#include "verify/probe.h"
+
+namespace bitwell::verify {
+namespace {
+
+constexpr uint32_t kTuples = 65536;
+
+TEST(Instructions, ResultsHaveTheDigestsThatTheGpuGave) {
+  const std::optional<Capture> capture = read_capture(share_folder("captures") + "/instructions.json");
+  ASSERT_TRUE(capture) << "verify/device/captures/instructions.json is not there";
+  const std::vector<Probe> all = probes("sm_90a");
+  ASSERT_EQ(capture->digests.size(), all.size()) << "the table has other instructions than the capture: run the device tests again";
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  std::vector<std::string> wrong;
+  {
+    std::vector<std::jthread> pool;
+    for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
+      pool.emplace_back([&] {
+        for (size_t i = next++; i < all.size(); i = next++) {
+          const Probe& p = all[i];
+          const ptx::Module module = ptx::parse(probe_module({p}, "sm_90a"));
+          Launch launch = probe_launch(p, kTuples, 7);
+          std::string got;
+          try {
+            simulate(isa::compile(module, p.entry), launch, {}, true);
+            Digest digest;
+            digest.add(launch.buffers.back().bytes);
+            got = digest.hex();
+          } catch (const machine::Fault& f) {
+            got = f.what();
+          }
+          const auto expected = capture->digests.find(p.instruction);
+          if (expected != capture->digests.end() && expected->second == got) continue;
+          const std::scoped_lock lock(mutex);
+          wrong.push_back(p.instruction + " => " + got + " expected (" + capture->device + ") " + (expected == capture->digests.end() ? "nothing" : expected->second));
+        }
+      });
+  }
+  for (const std::string& line : wrong) ADD_FAILURE() << line;
+}
+
+}  // namespace
+}  // namespace bitwell::verify
