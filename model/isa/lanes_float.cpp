@@ -119,7 +119,7 @@ void unaries(Catalog& c, const std::string& ftz) {
 // fp64 keeps NaN payloads: as nan_result of model/number says.
 double nan64(double result, double a, double b, double d) {
   if (result == result) return result;
-  const double first = b != b ? b : a != a ? a : d;
+  const double first = b != b ? b : d != d ? d : a;
   return std::bit_cast<double>(first != first ? bits(first) | 0x0008000000000000u : 0xFFF8000000000000u);
 }
 
@@ -127,7 +127,7 @@ void doubles(Catalog& c) {
   c["add.f64"] = binary<double>([](double a, double b) { return nan64(a + b, a, b, b); });
   c["sub.f64"] = binary<double>([](double a, double b) { return nan64(a - b, a, b, b); });
   c["mul.f64"] = binary<double>([](double a, double b) { return nan64(a * b, a, b, b); });
-  c["div.f64"] = binary<double>([](double a, double b) { return nan64(a / b, a, b, b); });
+  c["div.f64"] = binary<double>([](double a, double b) { return nan64(a / b, b, a, a); });
   c["fma.f64"] =
       ternary<double>([](double a, double b, double d) { return nan64(__builtin_fma(a, b, d), a, b, d); });
   c["rcp.f64"] = unary<double>([](double a) { return nan64(1.0 / a, a, a, a); });

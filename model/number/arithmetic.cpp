@@ -10,8 +10,9 @@ namespace {
 
 bool is_nan(const Format& f, uint64_t code) { return decode(f, code).is_nan(); }
 
-// f16, bf16, f32: the canonical NaN whatever the operands were (H200). f64: the first NaN operand, quieted;
-// the default NaN 0xFFF8000000000000 when the operation itself is invalid (H200, single-instruction probes).
+// f16, bf16, f32: the canonical NaN whatever the operands were. f64: the first NaN among the operands, in the order given
+// here, quieted; 0xFFF8000000000000 when the operation itself is invalid. The orders are the H200's: b before a, fma b,
+// c, a, div a before b.
 uint64_t nan_result(const Format& f, std::initializer_list<uint64_t> operands) {
   if (f.bits != 64) return f.canonical_nan();
   const uint64_t quiet = uint64_t{1} << (f.fraction_bits - 1);
@@ -23,6 +24,15 @@ uint64_t nan_result(const Format& f, std::initializer_list<uint64_t> operands) {
 uint64_t finish(const Format& f, const Exact& value, Mode mode, std::initializer_list<uint64_t> operands) {
   if (value.is_nan() && !mode.sat) return nan_result(f, operands);
   return write(f, value, mode);
+}
+
+// Whether .ftz flushes a result: it is below the least normal after rounding as if the exponent had no limit, so also
+// where rounding to the format itself would reach the least normal (H200 probes: mul, fma, div).
+bool is_tiny(const Format& f, const Exact& value, Rounding rounding) {
+  if (value.kind != Kind::finite) return false;
+  const Format unlimited{"unlimited", f.fraction_bits + 16, 128, 15, f.fraction_bits, 16383, true, Special::ieee, 0, ""};
+  const Exact r = round(unlimited, value, rounding, Overflow::ieee);
+  return r.exponent + bit_width(r.significand) - 1 < f.emin();
 }
 
 // floor(sqrt(v)), bit by bit.
@@ -47,9 +57,7 @@ uint64_t write(const Format& f, const Exact& value, Mode mode, Overflow overflow
   if (value.is_nan()) return mode.sat ? 0 : f.canonical_nan();
   if (mode.sat && value.negative) return 0;
   if (mode.relu && value.negative) return 0;
-  // The device flushes what is tiny before rounding, also where rounding would reach the least normal (H200 probes).
-  if (mode.ftz && value.kind == Kind::finite && value.exponent + bit_width(value.significand) - 1 < f.emin())
-    return value.negative && !mode.sat ? f.sign_mask() << f.ignored_low : 0;
+  if (mode.ftz && is_tiny(f, value, mode.rounding)) return value.negative && !mode.sat ? f.sign_mask() << f.ignored_low : 0;
   Exact out = round(f, value, mode.rounding, overflow);
   if (mode.sat) {
     const Exact one = {Kind::finite, false, 1, 0};
@@ -78,7 +86,7 @@ uint64_t mul(const Format& f, uint64_t a, uint64_t b, Mode mode) {
 uint64_t fma(const Format& f, uint64_t a, uint64_t b, uint64_t c, Mode mode) {
   const bool down = mode.rounding == Rounding::toward_negative;
   const Exact product = mul(read(f, a, mode.ftz), read(f, b, mode.ftz));
-  return finish(f, add(product, read(f, c, mode.ftz), down), mode, {b, a, c});
+  return finish(f, add(product, read(f, c, mode.ftz), down), mode, {b, c, a});
 }
 
 uint64_t div(const Format& f, uint64_t a, uint64_t b, Mode mode) {
@@ -86,9 +94,9 @@ uint64_t div(const Format& f, uint64_t a, uint64_t b, Mode mode) {
   const Exact y = read(f, b, mode.ftz);
   const bool negative = x.negative != y.negative;
   const bool invalid = (x.is_infinity() && y.is_infinity()) || (x.is_zero() && y.is_zero());
-  if (x.is_nan() || y.is_nan() || invalid) return finish(f, {Kind::nan}, mode, {b, a});
-  if (x.is_infinity() || y.is_zero()) return finish(f, {Kind::infinity, negative}, mode, {b, a});
-  if (y.is_infinity() || x.is_zero()) return finish(f, {Kind::finite, negative}, mode, {b, a});
+  if (x.is_nan() || y.is_nan() || invalid) return finish(f, {Kind::nan}, mode, {a, b});
+  if (x.is_infinity() || y.is_zero()) return finish(f, {Kind::infinity, negative}, mode, {a, b});
+  if (y.is_infinity() || x.is_zero()) return finish(f, {Kind::finite, negative}, mode, {a, b});
   // A quotient of at least 64 bits, the remainder folded into a sticky bit.
   const int up = 127 - bit_width(x.significand);
   const u128 wide = x.significand << up;
