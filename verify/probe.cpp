@@ -18,8 +18,8 @@ using isa::Form;
 using isa::Match;
 
 // Every way of writing a form.
-void expand(const std::vector<Element>& elements, size_t at, std::vector<std::string>& modifiers, std::vector<std::string>& choice,
-            const std::function<void()>& visit) {
+void expand(const std::vector<Element>& elements, size_t at, std::vector<std::string>& modifiers,
+            std::vector<std::string>& choice, const std::function<void()>& visit) {
   if (at == elements.size()) return visit();
   const Element& e = elements[at];
   for (const std::string& a : e.alternatives) {
@@ -36,16 +36,21 @@ void expand(const std::vector<Element>& elements, size_t at, std::vector<std::st
   }
 }
 
-bool has(const std::vector<std::string>& modifiers, std::string_view m) { return std::find(modifiers.begin(), modifiers.end(), m) != modifiers.end(); }
+bool has(const std::vector<std::string>& modifiers, std::string_view m) {
+  return std::find(modifiers.begin(), modifiers.end(), m) != modifiers.end();
+}
 
 // Operand types of the forms whose roles are left to their build functions.
 bool custom_operands(const std::string& opcode, const std::vector<std::string>& m, Probe& p) {
   if (opcode == "setp" || opcode == "set") {
     p.operands = {m.back(), m.back()};
     if (has(m, ".and") || has(m, ".or") || has(m, ".xor")) p.operands.emplace_back(".pred");
-    if (opcode == "setp" && m.back().ends_with("f16")) p.results = {".pred"};
-    else if (opcode == "setp") p.results = {".pred", ".pred"};
-    else p.results = {m[m.size() - 2]};
+    if (opcode == "setp" && m.back().ends_with("f16"))
+      p.results = {".pred"};
+    else if (opcode == "setp")
+      p.results = {".pred", ".pred"};
+    else
+      p.results = {m[m.size() - 2]};
     return true;
   }
   if (opcode == "cvt") {
@@ -62,9 +67,11 @@ bool custom_operands(const std::string& opcode, const std::vector<std::string>& 
 // The register type for an instruction type, and how many bytes it has.
 std::string register_type(const std::string& type) {
   if (type == ".u8" || type == ".s8") return "." + std::string(1, type[1]) + "16";
-  if (type == ".bf16" || type == ".e4m3x2" || type == ".e5m2x2" || type == ".e2m3x2" || type == ".e3m2x2") return ".b16";
+  if (type == ".bf16" || type == ".e4m3x2" || type == ".e5m2x2" || type == ".e2m3x2" || type == ".e3m2x2")
+    return ".b16";
   if (type == ".e2m1x2") return ".b8";
-  if (type == ".tf32" || type == ".bf16x2" || type == ".u16x2" || type == ".s16x2" || type == ".f16x2") return ".b32";
+  if (type == ".tf32" || type == ".bf16x2" || type == ".u16x2" || type == ".s16x2" || type == ".f16x2")
+    return ".b32";
   return type;
 }
 size_t register_bytes(const std::string& type) {
@@ -91,7 +98,8 @@ const number::Format* float_format(const std::string& type) {
   return number::find_format(name);
 }
 
-// Boundary codes by name: zero, least, largest subnormal and normal, one and its neighbours, infinity, NaN, ...
+// Boundary codes by name: zero, least, largest subnormal and normal, one and its neighbours, infinity, NaN,
+// ...
 std::vector<uint64_t> boundary(const std::string& type) {
   std::vector<uint64_t> out;
   const size_t bytes = register_bytes(type);
@@ -101,8 +109,10 @@ std::vector<uint64_t> boundary(const std::string& type) {
     const uint64_t one = static_cast<uint64_t>(f->bias) << f->fraction_bits;
     const uint64_t unit = uint64_t{1} << f->fraction_bits;
     std::vector<uint64_t> codes;
-    for (const uint64_t base : {uint64_t{0}, unit, one, one + unit, one - unit, one + unit / 2, f->max_code(), f->max_code() + 1, f->canonical_nan() >> f->ignored_low,
-                                one + (static_cast<uint64_t>(f->fraction_bits) + 1) * unit, one + 31 * unit, one + 30 * unit, one + 63 * unit})
+    for (const uint64_t base :
+         {uint64_t{0}, unit, one, one + unit, one - unit, one + unit / 2, f->max_code(), f->max_code() + 1,
+          f->canonical_nan() >> f->ignored_low, one + (static_cast<uint64_t>(f->fraction_bits) + 1) * unit,
+          one + 31 * unit, one + 30 * unit, one + 63 * unit})
       for (const int step : {-1, 0, 1}) {
         const uint64_t code = (base + static_cast<uint64_t>(step)) & f->magnitude_mask();
         codes.push_back(code << f->ignored_low);
@@ -110,16 +120,37 @@ std::vector<uint64_t> boundary(const std::string& type) {
       }
     if (type.ends_with("x2")) {
       const int width = f->bits == 4 ? 4 : f->container < 8 ? 8 : f->container;
-      for (size_t i = 0; i < codes.size(); ++i) out.push_back((codes[i] | codes[(i * 7 + 3) % codes.size()] << width) & mask);
+      for (size_t i = 0; i < codes.size(); ++i)
+        out.push_back((codes[i] | codes[(i * 7 + 3) % codes.size()] << width) & mask);
     } else {
       out = codes;
     }
     return out;
   }
   const int bits = static_cast<int>(8 * bytes);
-  for (const uint64_t v : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{7}, uint64_t{8}, uint64_t{31}, uint64_t{32}, uint64_t{33}, uint64_t{63}, uint64_t{64}, uint64_t{255},
-                           uint64_t{256}, uint64_t{65535}, uint64_t{1} << 24, (uint64_t{1} << 24) + 1, uint64_t{1} << (bits - 1), (uint64_t{1} << (bits - 1)) - 1,
-                           (uint64_t{1} << (bits - 1)) + 1, ~uint64_t{0}, ~uint64_t{0} - 1, ~uint64_t{0} - 127, uint64_t{0x8080808080808080}, uint64_t{0x7F7F7F7F7F7F7F7F}})
+  for (const uint64_t v : {uint64_t{0},
+                           uint64_t{1},
+                           uint64_t{2},
+                           uint64_t{7},
+                           uint64_t{8},
+                           uint64_t{31},
+                           uint64_t{32},
+                           uint64_t{33},
+                           uint64_t{63},
+                           uint64_t{64},
+                           uint64_t{255},
+                           uint64_t{256},
+                           uint64_t{65535},
+                           uint64_t{1} << 24,
+                           (uint64_t{1} << 24) + 1,
+                           uint64_t{1} << (bits - 1),
+                           (uint64_t{1} << (bits - 1)) - 1,
+                           (uint64_t{1} << (bits - 1)) + 1,
+                           ~uint64_t{0},
+                           ~uint64_t{0} - 1,
+                           ~uint64_t{0} - 127,
+                           uint64_t{0x8080808080808080},
+                           uint64_t{0x7F7F7F7F7F7F7F7F}})
     out.push_back(v & mask);
   return out;
 }
@@ -128,7 +159,8 @@ std::vector<uint64_t> boundary(const std::string& type) {
 
 std::vector<Probe> probes(const std::string& target) {
   std::vector<Probe> out;
-  for (const auto family : {isa::integer_forms(), isa::logic_forms(), isa::float_forms(), isa::half_forms(), isa::convert_forms()})
+  for (const auto family : {isa::integer_forms(), isa::logic_forms(), isa::float_forms(), isa::half_forms(),
+                            isa::convert_forms()})
     for (const Form& form : family) {
       const std::string opcode(isa::opcode_of(form));
       if (opcode == "mov" || opcode == "cvta" || opcode == "isspacep") continue;
@@ -142,9 +174,12 @@ std::vector<Probe> probes(const std::string& target) {
           if (!custom_operands(opcode, modifiers, p)) return;
         } else {
           for (const isa::Role& role : isa::roles_of(form, match)) {
-            if (role.kind == 'd' || role.kind == 'q') p.results.push_back(role.type);
-            else if (role.kind == 'i') p.immediate = "0xB6";
-            else p.operands.push_back(role.type);
+            if (role.kind == 'd' || role.kind == 'q')
+              p.results.push_back(role.type);
+            else if (role.kind == 'i')
+              p.immediate = "0xB6";
+            else
+              p.operands.push_back(role.type);
           }
         }
         // The carry is an operand and a result too: set from the thread's number, read back as 0 or 1.
@@ -164,25 +199,37 @@ std::string probe_module(const std::vector<Probe>& all, const std::string& targe
   for (const Probe& p : all) {
     out += ".visible .entry " + p.entry + "(";
     for (size_t i = 0; i < p.operands.size(); ++i) out += ".param .u64 in" + std::to_string(i) + ", ";
-    out += ".param .u64 out)\n{\n.reg .b32 %i<4>;\n.reg .b64 %a<4>;\n.reg .b64 %w<4>;\n.reg .b32 %u<4>;\n.reg .b16 %h<4>;\n";
+    out +=
+        ".param .u64 out)\n{\n.reg .b32 %i<4>;\n.reg .b64 %a<4>;\n.reg .b64 %w<4>;\n.reg .b32 %u<4>;\n.reg "
+        ".b16 %h<4>;\n";
     out += "mov.u32 %i0, %ctaid.x;\nmov.u32 %i1, %tid.x;\nmad.lo.u32 %i2, %i0, 256, %i1;\n";
     std::string operands;
     const auto add = [&](const std::string& text) { operands += (operands.empty() ? "" : ", ") + text; };
-    for (size_t r = 0; r < p.results.size(); ++r) out += ".reg " + register_type(p.results[r]) + " %d" + std::to_string(r) + ";\n";
+    for (size_t r = 0; r < p.results.size(); ++r)
+      out += ".reg " + register_type(p.results[r]) + " %d" + std::to_string(r) + ";\n";
     add(p.results.size() == 2 && !p.carries ? "%d0|%d1" : "%d0");
     for (size_t i = 0; i < p.operands.size(); ++i) {
       const std::string n = std::to_string(i);
       const std::string& type = p.operands[i];
       const std::string reg = register_type(type);
       const size_t bytes = register_bytes(type);
-      out += ".reg " + reg + " %s" + n + ";\nld.param.u64 %a0, [in" + n + "];\nmad.wide.u32 %a1, %i2, " + std::to_string(bytes) + ", %a0;\n";
+      out += ".reg " + reg + " %s" + n + ";\nld.param.u64 %a0, [in" + n + "];\nmad.wide.u32 %a1, %i2, " +
+             std::to_string(bytes) + ", %a0;\n";
       if (reg == ".pred") {
         out += "ld.global.b32 %i3, [%a1];\nsetp.ne.b32 %s" + n + ", %i3, 0;\n";
       } else if (reg == ".b8") {
         out += "ld.global.b8 %s" + n + ", [%a1];\n";
       } else {
-        out += "ld.global." + bits_type(bytes).substr(1) + " " + (bytes == 2 ? "%h0" : bytes == 4 ? "%u0" : "%w0") + ", [%a1];\n";
-        out += "mov" + bits_type(bytes) + " %s" + n + ", " + (bytes == 2 ? "%h0" : bytes == 4 ? "%u0" : "%w0") + ";\n";
+        out += "ld.global." + bits_type(bytes).substr(1) + " " +
+               (bytes == 2   ? "%h0"
+                : bytes == 4 ? "%u0"
+                             : "%w0") +
+               ", [%a1];\n";
+        out += "mov" + bits_type(bytes) + " %s" + n + ", " +
+               (bytes == 2   ? "%h0"
+                : bytes == 4 ? "%u0"
+                             : "%w0") +
+               ";\n";
       }
       add("%s" + n);
     }
@@ -190,16 +237,22 @@ std::string probe_module(const std::vector<Probe>& all, const std::string& targe
     if (p.carries) out += "add.cc.u32 %i3, %i2, 0xFFFFFF55;\n";
     out += p.instruction + " " + operands + ";\n";
     if (p.carries) out += "addc.u32 %d1, 0, 0;\n";
-    out += "ld.param.u64 %a0, [out];\nmad.wide.u32 %a1, %i2, " + std::to_string(8 * p.results.size()) + ", %a0;\n";
+    out += "ld.param.u64 %a0, [out];\nmad.wide.u32 %a1, %i2, " + std::to_string(8 * p.results.size()) +
+           ", %a0;\n";
     for (size_t r = 0; r < p.results.size(); ++r) {
       const std::string d = "%d" + std::to_string(r);
       const std::string reg = register_type(p.results[r]);
       const size_t bytes = register_bytes(p.results[r]);
-      if (reg == ".pred") out += "selp.b32 %u1, 1, 0, " + d + ";\ncvt.u64.u32 %w1, %u1;\n";
-      else if (reg == ".b8") out += "mov.b16 %h1, {" + d + ", 0};\ncvt.u64.u16 %w1, %h1;\n";
-      else if (bytes == 2) out += "mov.b16 %h1, " + d + ";\ncvt.u64.u16 %w1, %h1;\n";
-      else if (bytes == 4) out += "mov.b32 %u1, " + d + ";\ncvt.u64.u32 %w1, %u1;\n";
-      else out += "mov.b64 %w1, " + d + ";\n";
+      if (reg == ".pred")
+        out += "selp.b32 %u1, 1, 0, " + d + ";\ncvt.u64.u32 %w1, %u1;\n";
+      else if (reg == ".b8")
+        out += "mov.b16 %h1, {" + d + ", 0};\ncvt.u64.u16 %w1, %h1;\n";
+      else if (bytes == 2)
+        out += "mov.b16 %h1, " + d + ";\ncvt.u64.u16 %w1, %h1;\n";
+      else if (bytes == 4)
+        out += "mov.b32 %u1, " + d + ";\ncvt.u64.u32 %w1, %u1;\n";
+      else
+        out += "mov.b64 %w1, " + d + ";\n";
       out += "st.global.b64 [%a1+" + std::to_string(8 * r) + "], %w1;\n";
     }
     out += "ret;\n}\n";
@@ -222,8 +275,8 @@ Launch probe_launch(const Probe& p, uint32_t count, uint64_t seed) {
   }
   std::vector<std::vector<std::byte>> inputs(p.operands.size());
   for (uint32_t i = 0; i < count; ++i) {
-    // Half of the tuples are boundary values: all crossings if they fit, else drawn from them. The rest are random, with
-    // a boundary value among them every other time.
+    // Half of the tuples are boundary values: all crossings if they fit, else drawn from them. The rest are
+    // random, with a boundary value among them every other time.
     size_t pick = i < crossed && crossed <= count / 2 ? i : i < count / 2 ? random() % crossed : SIZE_MAX;
     for (size_t n = 0; n < p.operands.size(); ++n) {
       const size_t bytes = register_bytes(p.operands[n]);
@@ -248,8 +301,10 @@ Launch probe_launch(const Probe& p, uint32_t count, uint64_t seed) {
       inputs[n].insert(inputs[n].end(), raw, raw + bytes);
     }
   }
-  for (size_t n = 0; n < inputs.size(); ++n) launch.add_buffer({"in" + std::to_string(n), std::move(inputs[n]), true, true, false});
-  launch.add_buffer({"out", std::vector<std::byte>(8 * size_t{count} * p.results.size()), false, false, true});
+  for (size_t n = 0; n < inputs.size(); ++n)
+    launch.add_buffer({"in" + std::to_string(n), std::move(inputs[n]), true, true, false});
+  launch.add_buffer(
+      {"out", std::vector<std::byte>(8 * size_t{count} * p.results.size()), false, false, true});
   return launch;
 }
 

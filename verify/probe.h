@@ -1,5 +1,5 @@
-// Single-instruction probes: for every arithmetic and conversion form in the table, a kernel that applies it to boundary
-// and random operands. The simulator and the GPU run the same kernels.
+// Single-instruction probes: for every arithmetic and conversion form in the table, a kernel that applies it
+// to boundary and random operands. The simulator and the GPU run the same kernels.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,12 +9,12 @@
 namespace bitwell::verify {
 
 struct Probe {
-  std::string instruction;             // "add.rn.ftz.f32"
-  std::vector<std::string> operands;   // types of the inputs, ".pred" for predicates
-  std::vector<std::string> results;    // types of the outputs
-  std::string immediate;               // a constant last operand, or empty
-  bool carries = false;                // reads or writes the carry flag: a further result
-  std::string entry;                   // name of its kernel
+  std::string instruction;            // "add.rn.ftz.f32"
+  std::vector<std::string> operands;  // types of the inputs, ".pred" for predicates
+  std::vector<std::string> results;   // types of the outputs
+  std::string immediate;              // a constant last operand, or empty
+  bool carries = false;               // reads or writes the carry flag: a further result
+  std::string entry;                  // name of its kernel
 };
 
 // Every probe that `target` (sm_90a, sm_100a) has, in the order of the table.
@@ -23,8 +23,8 @@ std::vector<Probe> probes(const std::string& target);
 // The PTX module that holds these probes' kernels.
 std::string probe_module(const std::vector<Probe>& probes, const std::string& target);
 
-// The launch of one probe on `count` operand tuples (a multiple of 256): named boundary values crossed, then random bits.
-// A single 16-bit operand is enumerated. The last buffer is the output, 8 bytes a result.
+// The launch of one probe on `count` operand tuples (a multiple of 256): named boundary values crossed, then
+// random bits. A single 16-bit operand is enumerated. The last buffer is the output, 8 bytes a result.
 Launch probe_launch(const Probe& probe, uint32_t count, uint64_t seed);
 
 }  // namespace bitwell::verify

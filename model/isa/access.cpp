@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "model/isa/address_scan.h"
 #include "model/isa/builder.h"
 #include "model/isa/effects.h"
 
@@ -95,34 +96,15 @@ Space space_of_generic(uint64_t& address) {
 
 void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessKind kind, Access& out) {
   context.require_defined(op.a, mask, "an address");
+  static const AddressScans& scans = address_scans();
   alignas(64) uint64_t address[kLanes];
-  if ((op.flags & kNarrowAddress) != 0) {
-    const auto* a = context.row<uint32_t>(op.a);
-    for (int i = 0; i < kLanes; ++i) address[i] = a[i] + static_cast<uint32_t>(op.imm);
-    for (int i = 0; i < kLanes; ++i) address[i] &= 0xFFFFFFFFu;
-  } else {
-    const auto* a = context.row<uint64_t>(op.a);
-    for (int i = 0; i < kLanes; ++i) address[i] = a[i] + op.imm;
-  }
-  uint64_t low = ~uint64_t{0};
-  uint64_t high = 0;
-  uint64_t low_bits = 0;
-  if (mask == ~0u) {
-    for (int i = 0; i < kLanes; ++i) {
-      low = std::min(low, address[i]);
-      high = std::max(high, address[i]);
-      low_bits |= address[i];
-    }
-  } else {
-    for (int i = 0; i < kLanes; ++i) {
-      const bool on = (mask >> i & 1) != 0;
-      low = std::min(low, on ? address[i] : ~uint64_t{0});
-      high = std::max(high, on ? address[i] : 0);
-      low_bits |= on ? address[i] : 0;
-    }
-  }
+  const AddressScan scan = (op.flags & kNarrowAddress) != 0
+                               ? scans.narrow(context.row<uint32_t>(op.a), op.imm, mask, size, address)
+                               : scans.wide(context.row<uint64_t>(op.a), op.imm, mask, size, address);
+  const uint64_t low = scan.low;
+  const uint64_t high = scan.high;
   const auto space = static_cast<Space>(op.flags & kSpaceMask);
-  if ((low_bits & (size - 1)) != 0 && context.checked) {
+  if ((scan.bits & (size - 1)) != 0 && context.checked) {
     for (int i = 0; i < kLanes; ++i)
       if ((mask >> i & 1) != 0 && (address[i] & (size - 1)) != 0)
         throw Fault("misaligned " + std::string(verb(kind)) + " of " + std::to_string(size) + " bytes at " +
@@ -150,15 +132,16 @@ void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessK
   const bool together = region != nullptr && low >= region->base() && region->contains(high, size) &&
                         (!region->read_only || kind == AccessKind::read);
   if (together) {
+    out.is_global = real == Space::global;
+    out.tracked = region->defined() != nullptr;
+    out.consecutive = scan.consecutive && op.count == 1;
     // As integers: inactive lanes may point anywhere, and are never followed.
     const uintptr_t bytes = reinterpret_cast<uintptr_t>(region->data()) - region->base();
-    for (int i = 0; i < kLanes; ++i) out.bytes[i] = reinterpret_cast<std::byte*>(bytes + address[i]);
-    if (region->defined() != nullptr) {
-      out.tracked = true;
-      const uintptr_t defined = reinterpret_cast<uintptr_t>(region->defined()) - region->base();
-      for (int i = 0; i < kLanes; ++i) out.defined[i] = reinterpret_cast<uint8_t*>(defined + address[i]);
-    }
-    out.is_global = real == Space::global;
+    const uintptr_t defined = reinterpret_cast<uintptr_t>(region->defined()) - region->base();
+    const int lanes = scan.consecutive && op.count == 1 ? 1 : kLanes;  // the others follow from the first
+    for (int i = 0; i < lanes; ++i) out.bytes[i] = reinterpret_cast<std::byte*>(bytes + address[i]);
+    if (out.tracked)
+      for (int i = 0; i < lanes; ++i) out.defined[i] = reinterpret_cast<uint8_t*>(defined + address[i]);
     return;
   }
   for (int i = 0; i < kLanes; ++i) {

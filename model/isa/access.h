@@ -11,6 +11,8 @@ struct Access {
   uint8_t* defined[machine::kLanes];  // nullptr: all defined
   bool tracked = false;               // some defined[i] is not nullptr
   bool is_global = false;
+  bool consecutive =
+      false;  // all 32 lanes, lane i at bytes[0] + i * size: only bytes[0] and defined[0] are set
 };
 
 // Where each lane of `mask` finds its `size` bytes. Faults on an address that was never written, is

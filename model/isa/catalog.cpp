@@ -1,16 +1,18 @@
 // Chooses, once, the widest instruction set that this host has.
+#include "model/isa/address_scan.h"
 #include "model/isa/op.h"
 
 namespace bitwell::isa {
 
-#define BITWELL_DECLARE(level) \
-  namespace level {            \
-  void add_integer(Catalog&);  \
-  void add_compare(Catalog&);  \
-  void add_float(Catalog&);    \
-  void add_half(Catalog&);     \
-  void add_convert(Catalog&);  \
-  void add_pack(Catalog&);     \
+#define BITWELL_DECLARE(level)       \
+  namespace level {                  \
+  void add_integer(Catalog&);        \
+  void add_compare(Catalog&);        \
+  void add_float(Catalog&);          \
+  void add_half(Catalog&);           \
+  void add_convert(Catalog&);        \
+  void add_pack(Catalog&);           \
+  AddressScans make_address_scans(); \
   }
 BITWELL_DECLARE(scalar)
 BITWELL_DECLARE(avx2)
@@ -57,6 +59,13 @@ const Catalog& lanes_catalog() {
   static const Catalog& best = host_has_avx512() ? lanes_catalog("avx512")
                                : host_has_avx2() ? lanes_catalog("avx2")
                                                  : lanes_catalog("scalar");
+  return best;
+}
+
+const AddressScans& address_scans() {
+  static const AddressScans best = host_has_avx512() ? avx512::make_address_scans()
+                                   : host_has_avx2() ? avx2::make_address_scans()
+                                                     : scalar::make_address_scans();
   return best;
 }
 

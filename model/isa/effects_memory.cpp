@@ -14,6 +14,15 @@ namespace {
 using machine::Fault;
 using machine::kLanes;
 
+// Lane pointers of an access that resolve() left as one run of bytes.
+void spread(Access& access, size_t size) {
+  if (!access.consecutive) return;
+  for (size_t i = 1; i < kLanes; ++i) {
+    access.bytes[i] = access.bytes[0] + i * size;
+    if (access.tracked) access.defined[i] = access.defined[0] + i * size;
+  }
+}
+
 // One element a lane from memory into a row: S as stored, D as the register holds it.
 template <class S, class D>
 void copy_in(const Access& access, D* d, size_t offset, uint32_t mask) {
@@ -91,6 +100,14 @@ void mark(const Access& access, size_t offset, size_t size, uint32_t mask, uint3
 Next load(const Op& op, Context& context, uint32_t mask) {
   Access access;
   resolve(op, context, mask, static_cast<size_t>(op.size) * op.count, AccessKind::read, access);
+  const size_t all = static_cast<size_t>(op.size) * kLanes;
+  if (access.consecutive && register_bytes(op) == op.size &&
+      (!access.tracked || std::memchr(access.defined[0], 0, all) == nullptr)) {
+    std::memcpy(context.row<std::byte>(op.results->front()), access.bytes[0], all);
+    context.defined_at(op.results->front()) = ~0u;
+    return Next::advance;
+  }
+  spread(access, op.size);
   for (size_t j = 0; j < op.count; ++j) {
     const uint32_t row = (*op.results)[j];
     const size_t offset = j * op.size;
@@ -112,6 +129,14 @@ Next load(const Op& op, Context& context, uint32_t mask) {
 Next store(const Op& op, Context& context, uint32_t mask) {
   Access access;
   resolve(op, context, mask, static_cast<size_t>(op.size) * op.count, AccessKind::write, access);
+  const size_t all = static_cast<size_t>(op.size) * kLanes;
+  if (access.consecutive && register_bytes(op) == op.size &&
+      (!context.checked || context.defined_at(op.sources->front()) == ~0u)) {
+    std::memcpy(access.bytes[0], context.row<std::byte>(op.sources->front()), all);
+    if (access.tracked) std::memset(access.defined[0], 1, all);
+    return Next::advance;
+  }
+  spread(access, op.size);
   for (size_t j = 0; j < op.count; ++j) {
     const uint32_t row = (*op.sources)[j];
     const size_t offset = j * op.size;
@@ -182,6 +207,7 @@ uint64_t update(AtomicOperation operation, ElementType type, bool flush, uint64_
 Next atomic(const Op& op, Context& context, uint32_t mask) {
   Access access;
   resolve(op, context, mask, op.size, AccessKind::read_write, access);
+  spread(access, op.size);
   const auto operation = static_cast<AtomicOperation>(op.target & 0xFF);
   const auto type = static_cast<ElementType>(op.target >> 8);
   context.require_defined(op.b, mask, "an atomic's operand");

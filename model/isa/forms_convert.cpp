@@ -77,9 +77,11 @@ void cvt(Builder& b, const Match& m) {
     refuse("takes .rn or .rz");
   if (from.name == ".bf16" && to.name == ".bf16" && !integral) refuse("needs .rni, .rzi, .rmi or .rpi");
 
-  if ((to.name == ".bf16" && from.bits == 8) || (from.name == ".bf16" && to.bits == 8)) refuse(".bf16 does not go with 8-bit integers");
+  if ((to.name == ".bf16" && from.bits == 8) || (from.name == ".bf16" && to.bits == 8))
+    refuse(".bf16 does not go with 8-bit integers");
   if (has(i, ".sat") && !to_float && !from_float) {
-    const bool holds_all = to.kind == from.kind ? to.bits >= from.bits : from.kind == 'u' && to.bits > from.bits;
+    const bool holds_all =
+        to.kind == from.kind ? to.bits >= from.bits : from.kind == 'u' && to.bits > from.bits;
     if (holds_all) refuse(".sat has nothing to saturate");
   }
 

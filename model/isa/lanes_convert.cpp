@@ -71,7 +71,8 @@ void add_convert(Catalog& c) {
   c["cvt.rn.f32.u32"] = unary<float, uint32_t>([](uint32_t v) { return static_cast<float>(v); });
   c["cvt.rn.f64.s32"] = unary<double, int32_t>([](int32_t v) { return static_cast<double>(v); });
   c["cvt.rn.f64.u32"] = unary<double, uint32_t>([](uint32_t v) { return static_cast<double>(v); });
-  c["cvt.rn.f32.f64"] = unary<float, double>([](double v) { return static_cast<float>(v); });  // NaN: see soft.cpp
+  c["cvt.rn.f32.f64"] =
+      unary<float, double>([](double v) { return static_cast<float>(v); });  // NaN: see soft.cpp
 }
 
 }  // namespace bitwell::isa::BITWELL_LEVEL

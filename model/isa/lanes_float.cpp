@@ -27,8 +27,8 @@ struct Sat {
   static float out(float v) { return Base::in(v > 0.0f ? (v < 1.0f ? v : 1.0f) : 0.0f); }
 };
 
-// A product or fma that rounds up to the least normal was tiny before, and .ftz flushes it. Rare: such lanes are done
-// again by model/number.
+// A product or fma that rounds up to the least normal was tiny before, and .ftz flushes it. Rare: such lanes
+// are done again by model/number.
 template <class F, class M, bool Fused, bool Saturate>
 void flushing(const Op& op, std::byte* rows, uint32_t mask) {
   alignas(64) float r[kLanes];
@@ -134,8 +134,12 @@ void doubles(Catalog& c) {
   c["sqrt.f64"] = unary<double>([](double a) { return nan64(__builtin_sqrt(a), a, a, a); });
   // abs and neg leave a NaN's sign alone and quiet it.
   const auto quiet = [](double a) { return std::bit_cast<double>(bits(a) | 0x0008000000000000u); };
-  c["abs.f64"] = unary<double>([](double a) { return a != a ? decltype(quiet){}(a) : std::bit_cast<double>(bits(a) & 0x7FFFFFFFFFFFFFFFu); });
-  c["neg.f64"] = unary<double>([](double a) { return a != a ? decltype(quiet){}(a) : std::bit_cast<double>(bits(a) ^ 0x8000000000000000u); });
+  c["abs.f64"] = unary<double>([](double a) {
+    return a != a ? decltype(quiet){}(a) : std::bit_cast<double>(bits(a) & 0x7FFFFFFFFFFFFFFFu);
+  });
+  c["neg.f64"] = unary<double>([](double a) {
+    return a != a ? decltype(quiet){}(a) : std::bit_cast<double>(bits(a) ^ 0x8000000000000000u);
+  });
   const auto pick = [](auto max) {
     return binary<double>([](double a, double b) {
       constexpr bool kMax = decltype(max)::value;

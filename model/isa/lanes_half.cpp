@@ -184,8 +184,8 @@ void modes(Catalog& c, const std::string& name) {
   both<F, Sat<Keep>>(c, name + ".sat");
 }
 
-// Sums of fp16 are never tiny and inexact, so flushing after rounding is right for them alone; products and fma with
-// .ftz go through model/number.
+// Sums of fp16 are never tiny and inexact, so flushing after rounding is right for them alone; products and
+// fma with .ftz go through model/number.
 template <class F>
 void flushing_modes(Catalog& c, const std::string& name) {
   both<F, Ftz>(c, name + ".ftz");

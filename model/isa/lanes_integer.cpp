@@ -146,7 +146,8 @@ void bit_counts(Catalog& c, const std::string& t) {
   });
 }
 
-// Start and length of a bit field: the 32-bit forms use the low 8 bits of the operand, the 64-bit forms all of it (H200).
+// Start and length of a bit field: the 32-bit forms use the low 8 bits of the operand, the 64-bit forms all
+// of it (H200).
 template <class T>
 u64 field(u32 operand) {
   return sizeof(T) == 4 ? operand & 0xFF : operand;

@@ -112,8 +112,8 @@ uint64_t to_integer(const Exact& v, const Conversion& c) {
 }
 
 // What a NaN becomes, where it is not simply canonical. All of it from the H200's single-instruction probes:
-// fp64 on either side keeps sign and payload (its top bits, or zeros below) and quiets, and so does rounding fp64 to an
-// integral value; .ftz from fp32 makes it canonical first; bf16 to fp32 only shifts.
+// fp64 on either side keeps sign and payload (its top bits, or zeros below) and quiets, and so does rounding
+// fp64 to an integral value; .ftz from fp32 makes it canonical first; bf16 to fp32 only shifts.
 std::optional<uint64_t> special_nan(const Conversion& c, uint64_t code) {
   const Format& from = *c.from.format;
   const Format& to = *c.to.format;
@@ -131,11 +131,14 @@ std::optional<uint64_t> special_nan(const Conversion& c, uint64_t code) {
 }
 
 uint64_t convert(const Conversion& c, uint64_t code) {
-  // .rna to TF32 drops the low bits of NaN and infinity alike; .satfinite takes one unit off what is left (H200).
-  if (c.to.format == &number::tf32 && c.mode.rounding == Rounding::nearest_away && (code & 0x7F800000u) == 0x7F800000u)
+  // .rna to TF32 drops the low bits of NaN and infinity alike; .satfinite takes one unit off what is left
+  // (H200).
+  if (c.to.format == &number::tf32 && c.mode.rounding == Rounding::nearest_away &&
+      (code & 0x7F800000u) == 0x7F800000u)
     return (code & 0xFFFFE000u) - (c.saturate ? 0x2000u : 0u);
   const bool ftz = c.mode.ftz && c.to.format != &number::f16;  // to fp16, .ftz does nothing on the H200
-  Exact v = c.from.format != nullptr ? number::read(*c.from.format, code, ftz && c.from.bits == 32) : integer(c.from, code);
+  Exact v = c.from.format != nullptr ? number::read(*c.from.format, code, ftz && c.from.bits == 32)
+                                     : integer(c.from, code);
   if (c.to.format == nullptr) return to_integer(v, c);
   if (v.is_nan()) {
     if (!c.to.format->has_nan()) return c.to.format->max_code();  // +6 for e2m1: PTX ISA, cvt
@@ -192,7 +195,8 @@ void run_conversion(const Op& op, std::byte* rows, uint32_t mask) {
 
 uint32_t soft_ftz_f32(bool fused, uint32_t a, uint32_t b, uint32_t c, bool sat) {
   const Mode mode{.ftz = true, .sat = sat};
-  return static_cast<uint32_t>(fused ? number::fma(number::f32, a, b, c, mode) : number::mul(number::f32, a, b, mode));
+  return static_cast<uint32_t>(fused ? number::fma(number::f32, a, b, c, mode)
+                                     : number::mul(number::f32, a, b, mode));
 }
 
 Op soft_arithmetic(SoftOperation operation, const Format& format, bool packed, Mode mode) {

@@ -10,9 +10,9 @@ namespace {
 
 bool is_nan(const Format& f, uint64_t code) { return decode(f, code).is_nan(); }
 
-// f16, bf16, f32: the canonical NaN whatever the operands were. f64: the first NaN among the operands, in the order given
-// here, quieted; 0xFFF8000000000000 when the operation itself is invalid. The orders are the H200's: b before a, fma b,
-// c, a, div a before b.
+// f16, bf16, f32: the canonical NaN whatever the operands were. f64: the first NaN among the operands, in the
+// order given here, quieted; 0xFFF8000000000000 when the operation itself is invalid. The orders are the
+// H200's: b before a, fma b, c, a, div a before b.
 uint64_t nan_result(const Format& f, std::initializer_list<uint64_t> operands) {
   if (f.bits != 64) return f.canonical_nan();
   const uint64_t quiet = uint64_t{1} << (f.fraction_bits - 1);
@@ -26,11 +26,12 @@ uint64_t finish(const Format& f, const Exact& value, Mode mode, std::initializer
   return write(f, value, mode);
 }
 
-// Whether .ftz flushes a result: it is below the least normal after rounding as if the exponent had no limit, so also
-// where rounding to the format itself would reach the least normal (H200 probes: mul, fma, div).
+// Whether .ftz flushes a result: it is below the least normal after rounding as if the exponent had no limit,
+// so also where rounding to the format itself would reach the least normal (H200 probes: mul, fma, div).
 bool is_tiny(const Format& f, const Exact& value, Rounding rounding) {
   if (value.kind != Kind::finite) return false;
-  const Format unlimited{"unlimited", f.fraction_bits + 16, 128, 15, f.fraction_bits, 16383, true, Special::ieee, 0, ""};
+  const Format unlimited{"unlimited", f.fraction_bits + 16, 128, 15, f.fraction_bits, 16383,
+                         true,        Special::ieee,        0,   ""};
   const Exact r = round(unlimited, value, rounding, Overflow::ieee);
   return r.exponent + bit_width(r.significand) - 1 < f.emin();
 }
@@ -57,7 +58,8 @@ uint64_t write(const Format& f, const Exact& value, Mode mode, Overflow overflow
   if (value.is_nan()) return mode.sat ? 0 : f.canonical_nan();
   if (mode.sat && value.negative) return 0;
   if (mode.relu && value.negative) return 0;
-  if (mode.ftz && is_tiny(f, value, mode.rounding)) return value.negative && !mode.sat ? f.sign_mask() << f.ignored_low : 0;
+  if (mode.ftz && is_tiny(f, value, mode.rounding))
+    return value.negative && !mode.sat ? f.sign_mask() << f.ignored_low : 0;
   Exact out = round(f, value, mode.rounding, overflow);
   if (mode.sat) {
     const Exact one = {Kind::finite, false, 1, 0};

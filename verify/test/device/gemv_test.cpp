@@ -1,4 +1,6 @@
 // Every sm_90a rung of the GEMV ladder, simulator against GPU, bit for bit.
+#include "verify/gemv.h"
+
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -6,7 +8,6 @@
 #include "gpu.h"
 #include "model/ptx/parse.h"
 #include "verify/digest.h"
-#include "verify/gemv.h"
 #include "verify/same.h"
 
 namespace bitwell::verify {
@@ -24,13 +25,15 @@ Compiled compile(Device& device, const GemvRung& rung) {
   const std::string path = share_folder("kernels") + "/gemv/" + std::string(rung.name) + ".sm_90a.ptx";
   const std::string text = read_file(path);
   const ptx::Module module = ptx::parse(text);
-  return {{isa::compile(module, gemv_entry(rung, ScaleLayout::row_major)), isa::compile(module, gemv_entry(rung, ScaleLayout::blocked))},
-          device.load(text), path};
+  return {{isa::compile(module, gemv_entry(rung, ScaleLayout::row_major)),
+           isa::compile(module, gemv_entry(rung, ScaleLayout::blocked))},
+          device.load(text),
+          path};
 }
 
 // Runs one case on both; returns the outputs compared.
-uint64_t compare(Device& device, std::mutex& one_at_a_time, const GemvRung& rung, const Compiled& compiled, const GemvCase& c,
-                 std::vector<std::byte>& device_output) {
+uint64_t compare(Device& device, std::mutex& one_at_a_time, const GemvRung& rung, const Compiled& compiled,
+                 const GemvCase& c, std::vector<std::byte>& device_output) {
   const GemvProblem problem(c);
   Launch on_gpu = problem.launch(rung, compiled.path);
   Launch simulated = on_gpu;
@@ -62,14 +65,17 @@ TEST_P(GemvOnGpu, SimulatorAndGpuAgreeOnTenMillionOutputs) {
     for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
       pool.emplace_back([&] {
         std::vector<std::byte> unused;
-        for (size_t i = next++; i < cases.size(); i = next++) outputs += compare(*device, one_at_a_time, rung, compiled, cases[i], unused);
+        for (size_t i = next++; i < cases.size(); i = next++)
+          outputs += compare(*device, one_at_a_time, rung, compiled, cases[i], unused);
       });
   }
   EXPECT_GE(outputs, 10'000'000u);
-  std::printf("gemv_%s: %llu outputs compared with %s\n", std::string(rung.name).c_str(), static_cast<unsigned long long>(outputs.load()), device->name().c_str());
+  std::printf("gemv_%s: %llu outputs compared with %s\n", std::string(rung.name).c_str(),
+              static_cast<unsigned long long>(outputs.load()), device->name().c_str());
 }
 
-INSTANTIATE_TEST_SUITE_P(Rungs, GemvOnGpu, testing::ValuesIn(gemv_rungs()), [](const auto& rung) { return std::string(rung.param.name); });
+INSTANTIATE_TEST_SUITE_P(Rungs, GemvOnGpu, testing::ValuesIn(gemv_rungs()),
+                         [](const auto& rung) { return std::string(rung.param.name); });
 
 TEST(GemvCapture, ReducedSuiteIsRecorded) {
   BITWELL_NEEDS_GPU(device);

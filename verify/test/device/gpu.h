@@ -22,15 +22,16 @@ inline Device* gpu(std::string& why) {
 }
 
 // Where a device run writes captures: $BITWELL_CAPTURES, or nowhere. Only device runs write digests.
-inline void record(const Device& device, const std::string& file, const std::map<std::string, std::string>& digests) {
+inline void record(const Device& device, const std::string& file,
+                   const std::map<std::string, std::string>& digests) {
   const char* folder = std::getenv("BITWELL_CAPTURES");
   if (folder == nullptr) return;
   write_capture(std::string(folder) + "/" + file, {device.name(), device.driver(), "13.0", digests});
 }
 
-#define BITWELL_NEEDS_GPU(device)                 \
-  std::string why_no_gpu;                         \
-  Device* const device = gpu(why_no_gpu);         \
+#define BITWELL_NEEDS_GPU(device)         \
+  std::string why_no_gpu;                 \
+  Device* const device = gpu(why_no_gpu); \
   if (device == nullptr) GTEST_SKIP() << why_no_gpu
 
 }  // namespace bitwell::verify

@@ -25,7 +25,8 @@ std::string inputs_of(const Launch& launch, size_t tuple) {
     uint64_t v = 0;
     std::memcpy(&v, launch.buffers[n].bytes.data() + width * tuple, width);
     char text[24];
-    std::snprintf(text, sizeof text, "%0*llx ", static_cast<int>(2 * width), static_cast<unsigned long long>(v));
+    std::snprintf(text, sizeof text, "%0*llx ", static_cast<int>(2 * width),
+                  static_cast<unsigned long long>(v));
     out += text;
   }
   return out;
@@ -37,7 +38,9 @@ TEST(Instructions, SimulatorAndGpuAgreeOnEveryBit) {
   const std::vector<Probe> all = probes("sm_90a");
   uint64_t compared = 0;
   for (size_t first = 0; first < all.size(); first += kModule) {
-    const std::vector<Probe> some(all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(std::min(first + kModule, all.size())));
+    const std::vector<Probe> some(
+        all.begin() + static_cast<std::ptrdiff_t>(first),
+        all.begin() + static_cast<std::ptrdiff_t>(std::min(first + kModule, all.size())));
     const std::string text = probe_module(some, "sm_90a");
     const ptx::Module module = ptx::parse(text);
     const auto loaded = device->load(text);
@@ -55,18 +58,19 @@ TEST(Instructions, SimulatorAndGpuAgreeOnEveryBit) {
         if (word(expected, i) == word(got, i)) continue;
         ++wrong;
         if (++shown <= 3)
-          ADD_FAILURE() << p.instruction << " " << inputs_of(on_gpu, i / results) << "result " << i % results << std::hex << " => " << word(got, i)
-                        << " expected (GPU) " << word(expected, i);
+          ADD_FAILURE() << p.instruction << " " << inputs_of(on_gpu, i / results) << "result " << i % results
+                        << std::hex << " => " << word(got, i) << " expected (GPU) " << word(expected, i);
       }
-      if (wrong > 3) ADD_FAILURE() << p.instruction << ": " << wrong << " mismatches of " << kTuples * results;
+      if (wrong > 3)
+        ADD_FAILURE() << p.instruction << ": " << wrong << " mismatches of " << kTuples * results;
       compared += kTuples * results;
       Digest digest;
       digest.add(expected);
       digests[p.instruction] = digest.hex();
     }
   }
-  std::printf("%zu instructions, %llu results compared with %s (driver %s)\n", all.size(), static_cast<unsigned long long>(compared),
-              device->name().c_str(), device->driver().c_str());
+  std::printf("%zu instructions, %llu results compared with %s (driver %s)\n", all.size(),
+              static_cast<unsigned long long>(compared), device->name().c_str(), device->driver().c_str());
   record(*device, "instructions.json", digests);
 }
 

@@ -19,7 +19,8 @@ TEST(Instructions, ResultsHaveTheDigestsThatTheGpuGave) {
   const std::optional<Capture> capture = read_capture(share_folder("captures") + "/instructions.json");
   ASSERT_TRUE(capture) << "verify/device/captures/instructions.json is not there";
   const std::vector<Probe> all = probes("sm_90a");
-  ASSERT_EQ(capture->digests.size(), all.size()) << "the table has other instructions than the capture: run the device tests again";
+  ASSERT_EQ(capture->digests.size(), all.size())
+      << "the table has other instructions than the capture: run the device tests again";
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::vector<std::string> wrong;
@@ -43,7 +44,8 @@ TEST(Instructions, ResultsHaveTheDigestsThatTheGpuGave) {
           const auto expected = capture->digests.find(p.instruction);
           if (expected != capture->digests.end() && expected->second == got) continue;
           const std::scoped_lock lock(mutex);
-          wrong.push_back(p.instruction + " => " + got + " expected (" + capture->device + ") " + (expected == capture->digests.end() ? "nothing" : expected->second));
+          wrong.push_back(p.instruction + " => " + got + " expected (" + capture->device + ") " +
+                          (expected == capture->digests.end() ? "nothing" : expected->second));
         }
       });
   }

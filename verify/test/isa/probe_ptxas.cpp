@@ -1,4 +1,5 @@
-// Every form of the table, as a one-instruction kernel, must be PTX that ptxas takes: prints the module for it.
+// Every form of the table, as a one-instruction kernel, must be PTX that ptxas takes: prints the module for
+// it.
 #include <cstdio>
 #include <string>
 

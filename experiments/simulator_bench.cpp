@@ -1,0 +1,112 @@
+// The simulator in lane-instructions a second (one PTX instruction for one active thread), on one core: a
+// saxpy loop and every GEMV rung, checked and unchecked. Peers measured elsewhere: gpuocelot 0.04 to 0.05 G,
+// GPGPU-Sim 0.01 G.
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+
+#include <cstring>
+
+#include "model/ptx/parse.h"
+#include "verify/captures.h"
+#include "verify/gemv.h"
+
+namespace {
+
+namespace isa = bitwell::isa;
+namespace ptx = bitwell::ptx;
+namespace verify = bitwell::verify;
+
+// y[i] = a * x[i] + y[i] over n elements by one CTA of 128 threads.
+constexpr const char* kSaxpy = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry saxpy(.param .f32 pa, .param .u64 px, .param .u64 py, .param .u32 pn)
+{
+  .reg .pred %p<2>;
+  .reg .f32 %f<4>;
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<6>;
+  ld.param.f32 %f0, [pa];
+  ld.param.u64 %rd0, [px];
+  ld.param.u64 %rd1, [py];
+  ld.param.u32 %r0, [pn];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd0, %rd2;
+  add.u64 %rd4, %rd1, %rd2;
+L: ld.global.f32 %f1, [%rd3];
+  ld.global.f32 %f2, [%rd4];
+  fma.rn.f32 %f3, %f0, %f1, %f2;
+  st.global.f32 [%rd4], %f3;
+  add.u64 %rd3, %rd3, 512;
+  add.u64 %rd4, %rd4, 512;
+  add.u32 %r1, %r1, 128;
+  setp.lt.u32 %p1, %r1, %r0;
+  @%p1 bra L;
+  ret;
+})";
+
+void rate(benchmark::State& state, uint64_t instructions) {
+  state.counters["lane-inst/s"] =
+      benchmark::Counter(static_cast<double>(instructions), benchmark::Counter::kIsRate);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  state.counters["peak MiB"] = static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+void saxpy(benchmark::State& state, bool checked) {
+  constexpr uint32_t n = 1 << 16;
+  const ptx::Module module = ptx::parse(kSaxpy);
+  const isa::Program program = isa::compile(module, "saxpy");
+  bitwell::machine::GlobalMemory memory;
+  std::vector<std::vector<std::byte>> arguments;
+  const auto add = [&](auto value) {
+    std::vector<std::byte> bytes(sizeof value);
+    std::memcpy(bytes.data(), &value, sizeof value);
+    arguments.push_back(std::move(bytes));
+  };
+  add(1.5f);
+  for (const char* name : {"x", "y"}) {
+    auto& region = memory.allocate(name, 4 * n);
+    region.mark_all_defined();
+    add(region.base());
+  }
+  add(n);
+  isa::Shape shape;
+  shape.block = {128, 1, 1};
+  isa::Options options;
+  options.checked = checked;
+  uint64_t instructions = 0;
+  for (auto _ : state) instructions += isa::run(program, shape, arguments, memory, options).lane_instructions;
+  rate(state, instructions);
+}
+BENCHMARK_CAPTURE(saxpy, checked, true)->Name("saxpy loop, checked")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(saxpy, unchecked, false)->Name("saxpy loop, unchecked")->Unit(benchmark::kMillisecond);
+
+void rung(benchmark::State& state, const verify::GemvRung& r, const std::string& arch, bool checked) {
+  const std::string path =
+      verify::share_folder("kernels") + "/gemv/" + std::string(r.name) + "." + arch + ".ptx";
+  const ptx::Module module = ptx::parse(verify::read_file(path));
+  const isa::Program program = isa::compile(module, verify::gemv_entry(r, verify::ScaleLayout::blocked));
+  const verify::GemvProblem problem(
+      {128, 4096, 1, verify::GemvData::moderate, verify::ScaleLayout::blocked, 1});
+  verify::Launch launch = problem.launch(r, path);
+  uint64_t instructions = 0;
+  isa::Options options;
+  options.checked = checked;
+  for (auto _ : state) instructions += verify::simulate(program, launch, options, false).lane_instructions;
+  rate(state, instructions);
+}
+
+[[maybe_unused]] const bool registered = [] {
+  for (const verify::GemvRung& r : verify::gemv_rungs())
+    for (const char* arch : {"sm_90a", "sm_100a"})
+      for (const bool checked : {true, false})
+        benchmark::RegisterBenchmark(
+            ("gemv_" + std::string(r.name) + " " + arch + (checked ? ", checked" : ", unchecked")).c_str(),
+            [&r, arch, checked](benchmark::State& state) { rung(state, r, arch, checked); })
+            ->Unit(benchmark::kMillisecond);
+  return true;
+}();
+
+}  // namespace

@@ -1,0 +1,52 @@
+#include "model/number/codec.h"
+
+namespace bitwell::number {
+
+namespace scalar {
+Codec make_codec();
+}
+namespace avx2 {
+Codec make_codec();
+}
+namespace avx512 {
+Codec make_codec();
+}
+
+Codec codec(std::string_view level) {
+  const bool has_avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi2") != 0;
+  const bool has_avx512 =
+      has_avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+      __builtin_cpu_supports("avx512vbmi") != 0;
+  if (level == "scalar") return scalar::make_codec();
+  if (level == "avx2") return has_avx2 ? avx2::make_codec() : Codec{};
+  return has_avx512 ? avx512::make_codec() : Codec{};
+}
+
+namespace {
+
+const Codec& best() {
+  static const Codec c = [] {
+    for (const std::string_view level : {"avx512", "avx2"})
+      if (const Codec found = codec(level); found.decode_e2m1 != nullptr) return found;
+    return codec("scalar");
+  }();
+  return c;
+}
+
+}  // namespace
+
+void decode_e2m1_to_f16(std::span<const uint8_t> packed, std::span<uint16_t> out) {
+  best().decode_e2m1(packed.data(), out.data(), packed.size());
+}
+void decode_e4m3_to_f16(std::span<const uint8_t> codes, std::span<uint16_t> out) {
+  best().decode_e4m3(codes.data(), out.data(), codes.size());
+}
+void encode_e2m1(std::span<const float> values, std::span<uint8_t> packed) {
+  best().encode_e2m1(values.data(), packed.data(), packed.size());
+}
+void encode_e4m3(std::span<const float> values, std::span<uint8_t> codes) {
+  best().encode_e4m3(values.data(), codes.data(), codes.size());
+}
+
+}  // namespace bitwell::number
