@@ -1,0 +1,197 @@
+// Memory that knows: each fault names the PTX line, the thread and the address; and what a launch may not be.
+#include <gtest/gtest.h>
+
+#include "model/ptx/parse.h"
+#include "verify/launch.h"
+
+namespace bitwell::verify {
+namespace {
+
+// A kernel of one warp whose body starts at PTX line 12: %r0 is the lane, %rd0 points at `in`, %rd1 at `out`.
+std::string kernel(const std::string& body) {
+  return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 pin, .param .u64 "
+         "pout)\n{\n"
+         ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<4>; .shared "
+         ".align 16 .b8 sh[64]; .local .align 8 .b8 lo[16];\n"
+         "mov.u32 %r0, %tid.x;\nld.param.u64 %rd0, [pin];\nld.param.u64 %rd1, [pout];\nmul.wide.u32 %rd2, "
+         "%r0, 4;\nadd.u64 %rd3, %rd1, %rd2;\n" +
+         body + "\nret;\n}\n";
+}
+
+Launch launch_of(size_t in = 128, size_t out = 128) {
+  Launch l;
+  l.entry = "k";
+  l.shape.block = {32, 1, 1};
+  l.add_buffer({"in", std::vector<std::byte>(in), true, true, false});
+  l.add_buffer({"out", std::vector<std::byte>(out), false, false, true});
+  return l;
+}
+
+std::string run(const std::string& body, bool all_written = false, uint32_t threads = 32) {
+  Launch l = launch_of();
+  l.shape.block = {threads, 1, 1};
+  try {
+    isa::Options options;
+    options.step_limit = 1 << 20;
+    simulate(isa::compile(ptx::parse(kernel(body)), "k"), l, options, all_written);
+  } catch (const machine::Fault& f) {
+    return f.what();
+  }
+  return "no fault";
+}
+
+void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
+  for (const char* part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in: " << text;
+}
+
+TEST(Faults, ACorrectKernelHasNone) { EXPECT_EQ(run("st.global.u32 [%rd3], %r0;", true), "no fault"); }
+TEST(Faults, ReadPastABuffer) {
+  expect_parts(
+      run("ld.global.u32 %r1, [%rd0+128];"),
+      {"PTX line 12", "thread (0,0,0)", "out-of-bounds read of 4 bytes", "128 bytes into 'in' of 128 bytes"});
+}
+TEST(Faults, WritePastABufferByOneThread) {
+  expect_parts(run("add.u64 %rd4, %rd3, 4;\nst.global.u32 [%rd4], %r0;"),
+               {"PTX line 13", "thread (31,0,0)", "out-of-bounds write", "'out'"});
+}
+TEST(Faults, ReadBeforeABuffer) {
+  expect_parts(run("ld.global.u32 %r1, [%rd0+-4];"), {"out-of-bounds read"});
+}
+TEST(Faults, SharedMemory) {
+  expect_parts(run("st.shared.u32 [sh+64], %r0;"),
+               {"out-of-bounds write", "shared memory, which has 64 bytes"});
+}
+TEST(Faults, LocalMemory) {
+  expect_parts(run("st.local.u32 [lo+4096], %r0;"), {"out-of-bounds write", "local memory"});
+}
+TEST(Faults, NullPointer) {
+  expect_parts(run("mov.u64 %rd4, 0;\nld.u32 %r1, [%rd4];"), {"out-of-bounds read of 4 bytes at 0x0"});
+}
+TEST(Faults, Misaligned) {
+  expect_parts(run("ld.global.u32 %r1, [%rd0+2];"), {"misaligned read of 4 bytes", "thread (0,0,0)"});
+  expect_parts(run("ld.global.v2.u32 {%r1, %r2}, [%rd0+4];"), {"misaligned read of 8 bytes"});
+}
+TEST(Faults, WriteToAReadOnlyArgument) {
+  expect_parts(run("st.global.u32 [%rd0], %r0;"), {"write to 'in', which is read-only"});
+}
+TEST(Faults, UnwrittenRegisterAsOutput) {
+  expect_parts(run("st.global.u32 [%rd3], %r5;"),
+               {"PTX line 12", "a value that was never written is used as an output"});
+  expect_parts(run("add.u32 %r6, %r5, 1;\nst.global.u32 [%rd3], %r6;"),
+               {"PTX line 13", "as an output"});  // through arithmetic
+}
+TEST(Faults, UnwrittenRegisterAsAddress) {
+  expect_parts(run("ld.global.u32 %r1, [%rd5];"), {"as an address"});
+}
+TEST(Faults, UnwrittenRegisterAsPredicate) {
+  expect_parts(run("setp.eq.u32 %p1, %r5, 0;\n@%p1 bra L;\nL:"), {"the guard predicate was never written"});
+}
+TEST(Faults, RegisterWrittenOnOnePathOnly) {
+  expect_parts(run("setp.lt.u32 %p1, %r0, 16;\n@%p1 mov.u32 %r5, 1;\nst.global.u32 [%rd3], %r5;"),
+               {"thread (16,0,0)", "as an output"});
+}
+TEST(Faults, UnwrittenMemory) {
+  expect_parts(run("ld.global.u32 %r1, [%rd3];\nst.global.u32 [%rd3], %r1;"),
+               {"PTX line 13", "as an output"});
+  expect_parts(run("ld.shared.u32 %r1, [sh];\nst.global.u32 [%rd3], %r1;"), {"as an output"});
+  expect_parts(run("ld.local.u32 %r1, [lo];\nst.global.u32 [%rd3], %r1;"), {"as an output"});
+}
+TEST(Faults, CopyingUnwrittenValuesIsLegal) {
+  EXPECT_EQ(run("ld.shared.u32 %r1, [sh];\nst.shared.u32 [sh+8], %r1;\nmov.u32 %r2, %r1;"), "no fault");
+}
+TEST(Faults, AnOutputLeftUnwritten) {
+  expect_parts(run("nanosleep.u32 1;", true), {"byte 0 of output 'out' was never written"});
+}
+TEST(Faults, BarrierThatNotAllReach) {
+  expect_parts(run("setp.lt.u32 %p1, %r0, 32;\n@%p1 bra L;\nbar.sync 0;\nL: bar.sync 1;", false, 64),
+               {"deadlock", "barrier 0", "barrier 1", "PTX line"});
+}
+TEST(Faults, ShuffleWithAMemberThatNeverComes) {
+  expect_parts(run("setp.lt.u32 %p1, %r0, 16;\n@%p1 bra L;\nshfl.sync.idx.b32 %r1, %r0, 0, 31, -1;\nbra "
+                   "M;\nL: bar.warp.sync 0xFFFF;\nlp: bra lp;\nM:"),
+               {"it hangs"});
+}
+TEST(Faults, MemberMaskWithoutOneself) {
+  expect_parts(run("bar.warp.sync 0xFFFFFFFE;"), {"thread (0,0,0)", "does not name the thread"});
+}
+TEST(Faults, EndlessLoop) { expect_parts(run("L: bra L;"), {"no end after", "it hangs"}); }
+TEST(Faults, DivergentSpinOnAnotherLaneEnds) {
+  // Lanes 1..31 spin until lane 0, on the other side of the branch, writes: legal since sm_70.
+  EXPECT_EQ(run("mov.u32 %r1, 0;\nst.shared.u32 [sh], %r1;\nbar.warp.sync -1;\nsetp.eq.u32 %p1, %r0, "
+                "0;\n@%p1 bra W;\n"
+                "S: ld.volatile.shared.u32 %r2, [sh];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra S;\nbra E;\nW: "
+                "mov.u32 %r3, 1;\nst.shared.u32 [sh], %r3;\nE:"),
+            "no fault");
+}
+
+std::string refused(const std::function<void(Launch&)>& change, const std::string& directives = "") {
+  Launch l = launch_of();
+  change(l);
+  try {
+    std::string text = kernel("");
+    text.insert(text.find("\n{"), directives);
+    simulate(isa::compile(ptx::parse(text), l.entry), l, {}, false);
+  } catch (const machine::InputError& e) {
+    return e.what();
+  } catch (const machine::Unsupported& e) {
+    return std::string("unsupported: ") + e.what();
+  }
+  return "accepted";
+}
+
+TEST(Launches, BeyondTheLimitsAreRefusedByName) {
+  expect_parts(refused([](Launch& l) { l.entry = "nothing"; }), {"no entry 'nothing'", "it has k"});
+  expect_parts(refused([](Launch& l) { l.arguments.pop_back(); }), {"takes 2 arguments, the launch gives 1"});
+  expect_parts(refused([](Launch& l) {
+                 l.arguments.pop_back();
+                 l.add_scalar(1);
+               }),
+               {"argument 1 ('pout') has 8 bytes, the launch gives 4"});
+  expect_parts(refused([](Launch& l) { l.shape.block = {1025, 1, 1}; }), {"block.x is 1025"});
+  expect_parts(refused([](Launch& l) { l.shape.block = {64, 32, 1}; }), {"2048 threads, the limit is 1024"});
+  expect_parts(refused([](Launch& l) { l.shape.grid = {1, 65536, 1}; }), {"grid.y is 65536"});
+  expect_parts(refused([](Launch& l) { l.shape.grid = {0, 1, 1}; }), {"grid.x is 0"});
+  expect_parts(refused([](Launch& l) { l.shape.dynamic_shared = 228 << 10; }),
+               {"bytes of shared memory", "sm_90a has 232448"});
+  expect_parts(refused([](Launch& l) { l.shape.cluster = {2, 1, 1}; }), {"unsupported", "cluster"});
+  expect_parts(refused(
+                   [](Launch& l) {
+                     l.shape.block = {64, 1, 1};
+                   },
+                   ".maxntid 32, 1, 1"),
+               {".maxntid allows 32"});
+  expect_parts(refused(
+                   [](Launch& l) {
+                     l.shape.block = {16, 1, 1};
+                   },
+                   ".reqntid 32, 1, 1"),
+               {".reqntid wants 32"});
+}
+
+TEST(Programs, WhatIsWrongIsNamedWithItsLine) {
+  const auto wrong = [](const std::string& body) {
+    try {
+      isa::compile(ptx::parse(kernel(body)), "k");
+    } catch (const ptx::SyntaxError& e) {
+      return std::string("syntax: ") + e.what();
+    } catch (const machine::InputError& e) {
+      return std::string(e.what());
+    } catch (const machine::Unsupported& e) {
+      return std::string("unsupported: ") + e.what();
+    }
+    return std::string("accepted");
+  };
+  expect_parts(wrong("add.u32 %r1, %r2, %nothing;"), {"line 12", "unknown name '%nothing'"});
+  expect_parts(wrong("add.u32 %r1, %r2, %rd1;"), {"line 12", "'%rd1' is .b64 where .u32 is needed"});
+  expect_parts(wrong("add.u32 %r1, %r2;"), {"takes 3 operands, found 2"});
+  expect_parts(wrong("add.rq.f32 %f1, %f1, %f1;"), {"unsupported: line 12", "modifier '.rq'"});
+  expect_parts(wrong("wonder.b32 %r1, %r2;"), {"unsupported: line 12", "opcode 'wonder'"});
+  expect_parts(wrong("bra nowhere;"), {"line 12", "unknown label 'nowhere'"});
+  expect_parts(wrong("add.u32 %r1, %r2, %r3"), {"syntax: line 13"});
+  expect_parts(wrong("rcp.approx.f32 %f1, %f2;"), {"unsupported: line 12", "approximate"});
+  expect_parts(wrong("cvt.rn.f16x2.e2m1x2 %r1, %h1;"), {"line 12", "not available on sm_90a"});
+}
+
+}  // namespace
+}  // namespace bitwell::verify
