@@ -25,6 +25,8 @@ Builder::Builder(const ModuleLayout& layout, const ptx::Function& source, Functi
   const auto parameter = [&](const ptx::Variable& v, std::vector<Parameter>& list) {
     if (v.space == ".reg")
       throw Unsupported("line " + std::to_string(v.at.line) + ": .reg parameter '" + v.name + "'");
+    if (std::count(v.dims.begin(), v.dims.end(), -1) != 0)
+      throw Unsupported("line " + std::to_string(v.at.line) + ": parameter '" + v.name + "' of unknown size");
     const uint64_t size = size_of(v);
     uint64_t at = 0;
     if (out_.is_entry) {
@@ -121,6 +123,7 @@ void Builder::declare(const ptx::Variable& v) {
   const uint64_t size = size_of(v);
   Variable place{Space::local, 0, size, &declared, !v.dims.empty(), false};
   if (declared.kind == 'p') throw Invalid("a .pred variable must be a register");
+  if (std::count(v.dims.begin(), v.dims.end(), -1) != 0) throw Invalid("variable '" + v.name + "' has no size");
   if (v.space == ".shared") {
     place.space = Space::shared;
     place.address = layout_.shared_places.at(&v);
@@ -360,6 +363,7 @@ Address Builder::address(const ptx::Operand& o, Space space) {
   Address out;
   out.offset = o.integer;
   if (base.kind == OperandKind::integer) {
+    if (space != Space::local) throw Invalid("a constant address is for .local only");
     out.row = constant_row(64, base.integer);
     return out;
   }

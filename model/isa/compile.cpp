@@ -49,6 +49,7 @@ Program compile(const ptx::Module& module, const std::string& entry) {
 std::vector<Finding> check(const ptx::Module& module) {
   std::vector<Finding> findings;
   const ModuleLayout layout(module, "");
+  layout.globals();  // for what it refuses
   for (const ptx::Function* f : layout.functions) {
     try {
       translate(layout, *f, true, findings);

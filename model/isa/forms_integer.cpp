@@ -6,6 +6,13 @@
 namespace bitwell::isa {
 namespace {
 
+// bfe, bfi: constant positions and lengths are 0 to 255.
+void bit_field(Builder& b, const Match& m) {
+  for (size_t i = b.operand_count() - 2; i < b.operand_count(); ++i)
+    if (b.operand(i).kind == ptx::OperandKind::integer && b.operand(i).integer > 255) throw Invalid("a bit position beyond 255");
+  emit_lanes(b, m);
+}
+
 void lop3(Builder& b, const Match&) {
   Op op = b.lanes("lop3.b32");
   const auto& v = b.values();
@@ -51,8 +58,8 @@ constexpr Form kInteger[] = {
     {"clz{.b32,.b64}", "d:u32 s:$1", emit_lanes},
     {"brev{.b32,.b64}", "d:$1 s:$1", emit_lanes},
     {"bfind[.shiftamt]{.u32,.s32,.u64,.s64}", "d:u32 s:$2", emit_lanes},
-    {"bfe{.u32,.s32,.u64,.s64}", "d:$1 s:$1 s:u32 s:u32", emit_lanes},
-    {"bfi{.b32,.b64}", "d:$1 s:$1 s:$1 s:u32 s:u32", emit_lanes},
+    {"bfe{.u32,.s32,.u64,.s64}", "d:$1 s:$1 s:u32 s:u32", bit_field},
+    {"bfi{.b32,.b64}", "d:$1 s:$1 s:$1 s:u32 s:u32", bit_field},
     {"bmsk{.clamp,.wrap}.b32", "d:b32 s:b32 s:b32", emit_lanes, 76},
     {"szext{.clamp,.wrap}{.u32,.s32}", "d:$2 s:$2 s:u32", emit_lanes, 76},
     {"dp4a{.u32,.s32}{.u32,.s32}", "d:b32 s:b32 s:b32 s:b32", emit_lanes},

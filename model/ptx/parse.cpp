@@ -40,7 +40,6 @@ class Parser {
   void item() {
     if (reader_.is(".file")) return file();
     if (reader_.is(".section")) return section();
-    if (reader_.accept(";")) return;
     if (reader_.accept(".pragma")) {
       reader_.expect_kind(TokenKind::string, "a string");
       reader_.expect(";");
@@ -154,7 +153,6 @@ class Parser {
 
   // statement = block | variable ";" | label | loc | pragma | instruction
   void statement(std::vector<Statement>& out) {
-    if (reader_.accept(";")) return;
     Statement s;
     s.at = reader_.peek().at;
     if (reader_.is("{")) {
