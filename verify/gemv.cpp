@@ -138,11 +138,19 @@ class Source {
         if (k == size / 2) return 1;
         if (!is_a) return 7;
         return k < size / 2 ? 7 : 0xF;
+      case GemvData::swamped:
+      case GemvData::swamped_tiles: {  // the third part of four repeats the first
+        const int part = data_ == GemvData::swamped ? 16 : 64;
+        if (k == 0) row_.clear();
+        const auto back = static_cast<size_t>(2 * part);
+        row_.push_back(k / part % 4 == 2 ? row_[row_.size() - back] : static_cast<uint8_t>(r % 16));
+        return row_.back();
+      }
       default: return r % 16;
     }
   }
 
-  uint8_t scale(int group) {
+  uint8_t scale(int group, bool is_a) {
     const auto r = static_cast<uint32_t>(random_());
     switch (data_) {
       case GemvData::problem: return static_cast<uint8_t>(r % 3 == 0 ? 0x00 : r % 3 == 1 ? 0x38 : 0x40);
@@ -151,6 +159,15 @@ class Source {
       case GemvData::largest: return r % 16 == 0 ? 0xFE : 0x7E;
       case GemvData::cancellation: return 0x38;
       case GemvData::huge_and_tiny: return group % 2 == 0 ? 0x7E : 0x01;
+      case GemvData::swamped:
+      case GemvData::swamped_tiles: {
+        const int part = data_ == GemvData::swamped ? group : group / 4;
+        if (part % 4 == 0 || part % 4 == 2)
+          return is_a           ? (part % 4 == 0 ? 0x78 : 0xF8)
+                 : part % 8 < 4 ? 0x38
+                                : 0x77;  // 256 times 1, or 240: fp16's range, or fp32's
+        return moderate(r);
+      }
       case GemvData::subnormal_scales: return static_cast<uint8_t>((r & 0x80) | (r % 8));
       case GemvData::nan_scales: return r % 512 == 0 ? ((r & 0x10000) != 0 ? 0xFF : 0x7F) : moderate(r);
       default: return moderate(r);
@@ -163,6 +180,7 @@ class Source {
 
   GemvData data_;
   std::mt19937_64 random_;
+  std::vector<uint8_t> row_;
 };
 
 size_t scale_offset(ScaleLayout layout, int row, int rows, int group, int groups, int batch) {
@@ -195,7 +213,8 @@ void fill(const GemvCase& c, Source& source, bool is_a, std::vector<std::byte>& 
         data[at++] = static_cast<std::byte>(low | source.nibble(k + 1, c.k, is_a) << 4);
       }
       for (int g = 0; g < groups; ++g)
-        scales[scale_offset(c.layout, row, rows, g, groups, batch)] = static_cast<std::byte>(source.scale(g));
+        scales[scale_offset(c.layout, row, rows, g, groups, batch)] =
+            static_cast<std::byte>(source.scale(g, is_a));
     }
 }
 
@@ -265,6 +284,8 @@ std::vector<GemvCase> gemv_reduced_cases(const GemvRung& rung) {
   add(1, 128, 1, GemvData::all_codes);
   add(128, 256, 3, GemvData::moderate);
   add(256, 7168, 1, GemvData::moderate);  // a contest test shape
+  add(24, 8192, 1, GemvData::swamped);    // several tiles a thread
+  add(24, 8192, 1, GemvData::swamped_tiles);
   if (rung.k_multiple <= 64) add(65, 64, 2, GemvData::moderate);
   if (rung.k_multiple <= 16) {
     add(129, 16, 1, GemvData::all_codes);

@@ -26,17 +26,19 @@ enum class ScaleLayout { row_major, blocked };
 
 // What the operands are drawn from; each named for the mistake that it is there to show.
 enum class GemvData {
-  problem,           // the contest's own distribution: low nibbles {0, .5, 1, 1.5}, scales {0, 1, 2}
-  all_codes,         // every nibble and every finite scale, uniform: both signs, subnormals, overflow
-  moderate,          // every nibble, scales near 1: long inexact sums without overflow
-  zeros,             // +0 and -0 nibbles and scales
-  largest,           // +-6 and 448: overflow to infinity, infinity - infinity
-  cancellation,      // row halves that cancel but for one small term
-  huge_and_tiny,     // groups alternate between 448 and the least subnormal scale
+  problem,        // the contest's own distribution: low nibbles {0, .5, 1, 1.5}, scales {0, 1, 2}
+  all_codes,      // every nibble and every finite scale, uniform: both signs, subnormals, overflow
+  moderate,       // every nibble, scales near 1: long inexact sums without overflow
+  zeros,          // +0 and -0 nibbles and scales
+  largest,        // +-6 and 448: overflow to infinity, infinity - infinity
+  cancellation,   // row halves that cancel but for one small term
+  huge_and_tiny,  // groups alternate between 448 and the least subnormal scale
+  swamped,  // of four groups two large ones cancel, and what the small ones lost to them is all that is left
+  swamped_tiles,     // the same, of four tiles of 64: lost between threads instead of inside one
   subnormal_scales,  // scales of 2^-9 .. 7 * 2^-9
   nan_scales         // a few NaN scales among moderate ones
 };
-inline constexpr std::array<std::pair<GemvData, std::string_view>, 9> kGemvData{
+inline constexpr std::array<std::pair<GemvData, std::string_view>, 11> kGemvData{
     {{GemvData::problem, "problem"},
      {GemvData::all_codes, "all_codes"},
      {GemvData::moderate, "moderate"},
@@ -44,6 +46,8 @@ inline constexpr std::array<std::pair<GemvData, std::string_view>, 9> kGemvData{
      {GemvData::largest, "largest"},
      {GemvData::cancellation, "cancellation"},
      {GemvData::huge_and_tiny, "huge_and_tiny"},
+     {GemvData::swamped, "swamped"},
+     {GemvData::swamped_tiles, "swamped_tiles"},
      {GemvData::subnormal_scales, "subnormal_scales"},
      {GemvData::nan_scales, "nan_scales"}}};
 

@@ -110,11 +110,8 @@ void conclude(Subject& s, const GemvPlan& plan, const std::optional<Capture>& ca
     if (tied) v.evidence = "manual; bits = sm_90a";
     return;
   }
-  if (!capture || plan.full) {
-    if (plan.full) v.evidence = "manual (no capture of --full)";
-    return;
-  }
-  const auto recorded = capture->digests.find("gemv/" + v.rung);
+  if (!capture) return;
+  const auto recorded = capture->digests.find((plan.full ? "gemv-full/" : "gemv/") + v.rung);
   if (recorded == capture->digests.end()) return;
   if (recorded->second == v.digest) {
     v.evidence = "device: " + capture->device;

@@ -123,7 +123,8 @@ void Builder::declare(const ptx::Variable& v) {
   const uint64_t size = size_of(v);
   Variable place{Space::local, 0, size, &declared, !v.dims.empty(), false};
   if (declared.kind == 'p') throw Invalid("a .pred variable must be a register");
-  if (std::count(v.dims.begin(), v.dims.end(), -1) != 0) throw Invalid("variable '" + v.name + "' has no size");
+  if (std::count(v.dims.begin(), v.dims.end(), -1) != 0)
+    throw Invalid("variable '" + v.name + "' has no size");
   if (v.space == ".shared") {
     place.space = Space::shared;
     place.address = layout_.shared_places.at(&v);

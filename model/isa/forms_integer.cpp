@@ -9,7 +9,8 @@ namespace {
 // bfe, bfi: constant positions and lengths are 0 to 255.
 void bit_field(Builder& b, const Match& m) {
   for (size_t i = b.operand_count() - 2; i < b.operand_count(); ++i)
-    if (b.operand(i).kind == ptx::OperandKind::integer && b.operand(i).integer > 255) throw Invalid("a bit position beyond 255");
+    if (b.operand(i).kind == ptx::OperandKind::integer && b.operand(i).integer > 255)
+      throw Invalid("a bit position beyond 255");
   emit_lanes(b, m);
 }
 

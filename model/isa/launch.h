@@ -19,7 +19,6 @@ struct Shape {
 
 struct Options {
   bool checked = true;                      // definedness of registers and memory
-  int threads = 1;                          // host threads; the result does not depend on it
   uint64_t step_limit = uint64_t{1} << 34;  // warp instructions of one CTA before it counts as hung
 };
 

@@ -93,9 +93,11 @@ ModuleLayout::ModuleLayout(const ptx::Module& m, const std::string& entry) : mod
 
 // A declaration and its definition must agree.
 bool same_parameters(const std::vector<ptx::Variable>& a, const std::vector<ptx::Variable>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const ptx::Variable& x, const ptx::Variable& y) {
-    return x.space == y.space && size_of(x) == size_of(y) && x.dims.size() == y.dims.size() && find_type(x.type)->kind == find_type(y.type)->kind;
-  });
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const ptx::Variable& x, const ptx::Variable& y) {
+        return x.space == y.space && size_of(x) == size_of(y) && x.dims.size() == y.dims.size() &&
+               find_type(x.type)->kind == find_type(y.type)->kind;
+      });
 }
 
 void ModuleLayout::index_functions() {
@@ -106,9 +108,12 @@ void ModuleLayout::index_functions() {
       continue;
     }
     const ptx::Function*& known = functions[static_cast<size_t>(at)];
-    if (f.has_body && known->has_body) throw InputError(at_line(f.at.line) + "function '" + f.name + "' is defined twice");
-    if (f.is_entry != known->is_entry || !same_parameters(f.params, known->params) || !same_parameters(f.returns, known->returns))
-      throw InputError(at_line(f.at.line) + "function '" + f.name + "' is declared with other parameters elsewhere");
+    if (f.has_body && known->has_body)
+      throw InputError(at_line(f.at.line) + "function '" + f.name + "' is defined twice");
+    if (f.is_entry != known->is_entry || !same_parameters(f.params, known->params) ||
+        !same_parameters(f.returns, known->returns))
+      throw InputError(at_line(f.at.line) + "function '" + f.name +
+                       "' is declared with other parameters elsewhere");
     if (f.has_body) known = &f;
   }
 }

@@ -100,6 +100,7 @@ uint64_t to_integer(const Exact& v, const Conversion& c) {
   const uint64_t max = n.is_signed ? top - 1 : top - 1 + top;
   if (v.is_infinity()) return v.negative ? (n.is_signed ? top : 0) : max;
   const Exact r = integral(v, c.mode.rounding);
+  if (r.is_zero()) return 0;
   const bool huge = r.exponent + number::bit_width(r.significand) > 64;
   const number::u128 magnitude = huge              ? ~number::u128{0}
                                  : r.exponent >= 0 ? r.significand << r.exponent

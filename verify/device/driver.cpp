@@ -3,6 +3,8 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <fstream>
 #include <vector>
 
 #include "model/machine/failure.h"
@@ -66,6 +68,17 @@ struct Api {
   }
 };
 
+// "580.159.04 (CUDA 13.0)": the kernel module's version where /proc tells it, and the CUDA version that the driver speaks.
+std::string driver_version(const Api& api) {
+  int cuda = 0;
+  api.driver_get_version(&cuda);
+  const std::string spoken = "CUDA " + std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10);
+  std::ifstream proc("/proc/driver/nvidia/version");
+  for (std::string word; proc >> word;)
+    if (std::count(word.begin(), word.end(), '.') == 2 && word.find_first_not_of("0123456789.") == std::string::npos) return word + " (" + spoken + ")";
+  return spoken;
+}
+
 }  // namespace
 
 struct Device::Impl {
@@ -117,9 +130,7 @@ std::unique_ptr<Device> Device::open(std::string& why) {
   char name[256] = {};
   impl->api.device_get_name(name, sizeof name, impl->device);
   impl->name = name;
-  int version = 0;
-  impl->api.driver_get_version(&version);
-  impl->driver = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  impl->driver = driver_version(impl->api);
   int major = 0;
   int minor = 0;
   impl->api.device_get_attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, impl->device);
@@ -142,6 +153,7 @@ std::shared_ptr<Device::Module> Device::load(const std::string& ptx) {
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
   CUmodule module = nullptr;
+  impl_->check(impl_->api.set_current(impl_->context), "cuCtxSetCurrent");  // contexts belong to threads
   if (impl_->api.load(&module, ptx.c_str(), 2, options, values) != CUDA_SUCCESS)
     throw machine::InputError("the driver refuses the PTX: " + std::string(log.data()));
   return std::make_shared<Module>(*impl_, module);

@@ -1,4 +1,5 @@
-// ptxas as the oracle of syntax: over seeded mutations of real PTX, bitwell accepts nothing that ptxas refuses.
+// ptxas as the oracle of syntax: over seeded mutations of real PTX, bitwell accepts nothing that ptxas
+// refuses.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -41,13 +42,15 @@ bool accepted(const std::string& text) {
 // ptxas's first message, empty if it takes the file.
 std::string ptxas_message(const std::string& path) {
   const std::string log = path + ".log";
-  const std::string command = std::string(BITWELL_PTXAS) + " -arch=sm_90a -O0 -o /dev/null " + path + " > " + log + " 2>&1";
+  const std::string command =
+      std::string(BITWELL_PTXAS) + " -arch=sm_90a -O0 -o /dev/null " + path + " > " + log + " 2>&1";
   if (std::system(command.c_str()) == 0) return "";
   const std::string text = read_file(log);
   return text.substr(0, text.find('\n'));
 }
 
-// The text with one to two random edits of its tokens: deleted, doubled, swapped, or replaced by another of its kind.
+// The text with one to two random edits of its tokens: deleted, doubled, swapped, or replaced by another of
+// its kind.
 std::string mutate(const std::string& text, const std::vector<ptx::Token>& tokens, std::mt19937_64& random) {
   struct Edit {
     size_t at, length;
@@ -95,9 +98,11 @@ TEST(Mutations, BitwellAcceptsNothingThatPtxasRefuses) {
   const char* seed_text = std::getenv("BITWELL_SEED");
   const uint64_t seed = seed_text != nullptr ? std::strtoull(seed_text, nullptr, 10) : 1;
   std::vector<std::string> sources;
-  for (const char* name : {"mutation_gemv", "mutation_ordinary"}) sources.push_back(read_file(share_folder("test") + "/" + name + ".ptx"));
+  for (const char* name : {"mutation_gemv", "mutation_ordinary"})
+    sources.push_back(read_file(share_folder("test") + "/" + name + ".ptx"));
   for (const std::string& s : sources) ASSERT_TRUE(accepted(s));
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("bitwell-mutations-" + std::to_string(getpid()));
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("bitwell-mutations-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::atomic<size_t> next = 0;
   std::atomic<size_t> taken = 0;
@@ -118,17 +123,21 @@ TEST(Mutations, BitwellAcceptsNothingThatPtxasRefuses) {
           const std::string message = ptxas_message(path);
           if (message.empty()) continue;
           bool excepted = false;
-          for (const auto& [part, why] : kExceptions) excepted = excepted || message.find(part) != std::string::npos;
+          for (const auto& [part, why] : kExceptions)
+            excepted = excepted || message.find(part) != std::string::npos;
           if (excepted) continue;
-          const std::string kept = "/tmp/bitwell-mutation-" + std::to_string(seed) + "-" + std::to_string(i) + ".ptx";
+          const std::string kept =
+              "/tmp/bitwell-mutation-" + std::to_string(seed) + "-" + std::to_string(i) + ".ptx";
           std::ofstream(kept) << text;
           const std::scoped_lock lock(mutex);
-          wrong.push_back("mutation " + std::to_string(i) + " of seed " + std::to_string(seed) + " (" + kept + "): " + message);
+          wrong.push_back("mutation " + std::to_string(i) + " of seed " + std::to_string(seed) + " (" + kept +
+                          "): " + message);
         }
       });
   }
   std::filesystem::remove_all(folder);
-  std::printf("%zu mutations, %zu accepted by bitwell, %zu of those refused by ptxas\n", count, taken.load(), wrong.size());
+  std::printf("%zu mutations, %zu accepted by bitwell, %zu of those refused by ptxas\n", count, taken.load(),
+              wrong.size());
   for (const std::string& w : wrong) ADD_FAILURE() << w;
 }
 

@@ -59,19 +59,23 @@ Operands operands_of(const std::vector<uint8_t>& nibbles, size_t groups) {
 
 // With scales of one and few terms every partial sum is exact in fp16, so that the order cannot matter.
 RC_GTEST_PROP(Accumulation, AllOrdersAgreeWhereEveryPartialSumIsExact, ()) {
-  const auto nibbles = *rc::gen::container<std::vector<uint8_t>>(2 * 16 * 4, rc::gen::arbitrary<uint8_t>()).as("nibbles of a and b");
+  const auto nibbles = *rc::gen::container<std::vector<uint8_t>>(2 * 16 * 4, rc::gen::arbitrary<uint8_t>())
+                            .as("nibbles of a and b");
   std::vector<uint8_t> small = nibbles;
-  for (uint8_t& n : small) n &= 0xB;  // magnitudes up to 1.5: 64 products of at most 2.25 stay below 256, in quarters
+  for (uint8_t& n : small)
+    n &= 0xB;  // magnitudes up to 1.5: 64 products of at most 2.25 stay below 256, in quarters
   const Operands o = operands_of(small, 4);
   double exact = 0;
   constexpr double values[16] = {0, .5, 1, 1.5, 0, 0, 0, 0, 0, -.5, -1, -1.5, 0, 0, 0, 0};
   for (size_t i = 0; i < o.a.size(); ++i) exact += values[o.a[i]] * values[o.b[i]];
-  for (const GroupSum group : {GroupSum::scaled_products_f32, GroupSum::products_times_scale_f32, GroupSum::running_f16x2, GroupSum::running_f16})
+  for (const GroupSum group : {GroupSum::scaled_products_f32, GroupSum::products_times_scale_f32,
+                               GroupSum::running_f16x2, GroupSum::running_f16})
     for (const Combine combine : {Combine::butterfly, Combine::shuffle_down, Combine::sequential}) {
       const Accumulation order{.name = "any", .threads = 4, .tile = 16, .group = group, .combine = combine};
       RC_ASSERT(half_to_float(evaluate(order, o.view())) == exact);
     }
-  for (const GroupSum group : {GroupSum::fma_chain_f32, GroupSum::two_chains_f16x2, GroupSum::one_chain_f16x2})
+  for (const GroupSum group :
+       {GroupSum::fma_chain_f32, GroupSum::two_chains_f16x2, GroupSum::one_chain_f16x2})
     for (const Join join : {Join::multiply_add, Join::fused, Join::gathered}) {
       const Accumulation order{.name = "any", .threads = 1, .tile = 64, .group = group, .join = join};
       RC_ASSERT(half_to_float(evaluate(order, o.view())) == exact);
@@ -94,7 +98,8 @@ TEST(Accumulation, OrdersDifferWhereFp16SwampsASmallTerm) {
   const Accumulation serial{.name = "serial", .group = GroupSum::running_f16};
   const Accumulation pairs{.name = "pairs", .tile = 48, .group = GroupSum::running_f16x2};
   EXPECT_EQ(half_to_float(evaluate(serial, o.view())), 2048);
-  EXPECT_EQ(half_to_float(evaluate(pairs, o.view())), 2048);  // even: 2048 + 1 = 2048 (tie to even); odd: 1; 2049 -> 2048
+  EXPECT_EQ(half_to_float(evaluate(pairs, o.view())),
+            2048);  // even: 2048 + 1 = 2048 (tie to even); odd: 1; 2049 -> 2048
   const Accumulation wide{.name = "wide", .group = GroupSum::scaled_products_f32};
   EXPECT_EQ(half_to_float(evaluate(wide, o.view())), 2050);
 }

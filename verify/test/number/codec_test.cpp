@@ -47,19 +47,21 @@ TEST(Codec, EveryE4m3CodeDecodesAsTheDefinitionSays) {
     for (size_t i = 0; i < 256; ++i) codes[i] = static_cast<uint8_t>(i);
     std::vector<uint16_t> out(256);
     c.decode_e4m3(codes.data(), out.data(), 256);
-    for (size_t i = 0; i < 256; ++i) ASSERT_EQ(out[i], encode(f16, decode(e4m3, i))) << level << " code " << i;
+    for (size_t i = 0; i < 256; ++i)
+      ASSERT_EQ(out[i], encode(f16, decode(e4m3, i))) << level << " code " << i;
   }
 }
 
-// The definition over all floats as runs of equal codes. Rounding is monotone in the magnitude (codes_test.cpp shows it
-// at every boundary), so a run's end is found by bisection.
+// The definition over all floats as runs of equal codes. Rounding is monotone in the magnitude
+// (codes_test.cpp shows it at every boundary), so a run's end is found by bisection.
 struct Run {
   uint32_t last;
   uint8_t code;
 };
 std::vector<Run> runs_of(const Format& format) {
   std::vector<Run> runs;
-  for (const auto& [first, last] : {std::pair{0u, 0x7F800000u}, std::pair{0x7F800001u, 0x7FFFFFFFu}, std::pair{0x80000000u, 0xFF800000u}, std::pair{0xFF800001u, 0xFFFFFFFFu}})
+  for (const auto& [first, last] : {std::pair{0u, 0x7F800000u}, std::pair{0x7F800001u, 0x7FFFFFFFu},
+                                    std::pair{0x80000000u, 0xFF800000u}, std::pair{0xFF800001u, 0xFFFFFFFFu}})
     for (uint64_t at = first; at <= last;) {
       const uint64_t code = define(format, static_cast<uint32_t>(at));
       uint64_t low = at;
@@ -116,6 +118,7 @@ void every_float(const Format& format, const char* level) {
 class EveryFloat : public testing::TestWithParam<const char*> {};
 TEST_P(EveryFloat, ToE2m1) { every_float(e2m1, GetParam()); }
 TEST_P(EveryFloat, ToE4m3) { every_float(e4m3, GetParam()); }
-INSTANTIATE_TEST_SUITE_P(Levels, EveryFloat, testing::ValuesIn(kLevels), [](const auto& level) { return std::string(level.param); });
+INSTANTIATE_TEST_SUITE_P(Levels, EveryFloat, testing::ValuesIn(kLevels),
+                         [](const auto& level) { return std::string(level.param); });
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Reads float32 words in hex, one a line; prints the code each rounds to in every small format, nearest even, saturating.
-// For compare_formats.py.
+// Reads float32 words in hex, one a line; prints the code each rounds to in every small format, nearest even,
+// saturating. For compare_formats.py.
 #include <cstdint>
 #include <cstdio>
 
@@ -15,7 +15,9 @@ int main() {
     const Exact v = decode(f32, bits);
     for (const Format* f : {&e2m1, &e2m3, &e3m2, &e4m3, &e5m2, &f16, &bf16}) {
       const bool lost = v.is_nan() && !f->has_nan();
-      std::printf("%llx ", static_cast<unsigned long long>(lost ? f->magnitude_mask() : encode(*f, round(*f, v, Rounding::nearest_even, Overflow::saturate))));
+      std::printf("%llx ", static_cast<unsigned long long>(
+                               lost ? f->magnitude_mask()
+                                    : encode(*f, round(*f, v, Rounding::nearest_even, Overflow::saturate))));
     }
     std::printf("\n");
   }

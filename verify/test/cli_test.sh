@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# The command line: exit statuses, one error that names the input, no partial outputs. Usage: cli_test.sh BITWELL
+set -u
+bitwell=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+# expect STATUS 'part of the output' COMMAND...: the command exits with STATUS and says that, on stdout or stderr.
+expect() {
+  local status=$1 part=$2
+  shift 2
+  local text
+  text=$("$@" 2>&1)
+  local got=$?
+  if [ $got -ne "$status" ] || [[ "$text" != *"$part"* ]]; then
+    echo "FAILED: $* exits with $got (expected $status), says: $text"
+    failures=$((failures + 1))
+  fi
+}
+
+cat > add.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry addone(.param .u64 px, .param .u64 py, .param .u32 pn)
+{
+  .reg .pred %p<2>; .reg .b32 %r<5>; .reg .b64 %rd<5>;
+  ld.param.u64 %rd0, [px];
+  ld.param.u64 %rd1, [py];
+  ld.param.u32 %r0, [pn];
+  mov.u32 %r1, %tid.x;
+  setp.ge.u32 %p1, %r1, %r0;
+  @%p1 bra done;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd0, %rd2;
+  add.u64 %rd4, %rd1, %rd2;
+  ld.global.u32 %r2, [%rd3];
+  add.u32 %r3, %r2, 1;
+  st.global.u32 [%rd4], %r3;
+done:
+  ret;
+}
+P
+launch() { # launch N BYTES_X: writes l.json
+  cat > l.json <<J
+{"ptx": "add.ptx", "entry": "addone", "grid": [1], "block": [32],
+ "arguments": [{"buffer": "x", "generate": {"kind": "iota_u32", "bytes": $2}, "read_only": true},
+               {"buffer": "y", "unwritten": 128, "output": "y.npy", "dtype": "u4"},
+               {"type": "u32", "value": $1}]}
+J
+}
+
+launch 32 128
+expect 0 "all checks on" "$bitwell" run l.json
+[ "$(tail -c 128 y.npy | od -An -tu4 -w128 | tr -s ' ')" = "$(for i in $(seq 1 32); do printf ' %d' "$i"; done)" ] || { echo "FAILED: y.npy has other contents"; failures=$((failures + 1)); }
+expect 0 '"outputs"' "$bitwell" run l.json --json
+
+rm -f y.npy
+launch 32 64
+expect 1 "out-of-bounds read" "$bitwell" run l.json
+launch 16 128
+expect 1 "of output 'y' was never written" "$bitwell" run l.json
+[ ! -e y.npy ] && [ ! -e y.npy.partial ] || { echo "FAILED: a failed run left outputs"; failures=$((failures + 1)); }
+
+expect 2 "cannot read 'absent.json'" "$bitwell" run absent.json
+echo '{' > bad.json
+expect 2 "'bad.json' is not JSON" "$bitwell" run bad.json
+launch 32 128
+sed 's/"grid"/"gird"/' l.json > bad.json
+expect 2 "unknown field 'gird'" "$bitwell" run bad.json
+sed 's/addone/minusone/' l.json > bad.json
+expect 2 "no entry 'minusone'" "$bitwell" run bad.json
+sed 's/add.ptx/absent.ptx/' l.json > bad.json
+expect 2 "cannot read './absent.ptx'" "$bitwell" run ./bad.json
+sed 's/"value": 32/"value": 5000000000/' l.json > bad.json
+expect 2 "5000000000 does not fit u32" "$bitwell" run bad.json
+sed 's/"block": \[32\]/"block": [4096]/' l.json > bad.json
+expect 2 "block.x is 4096" "$bitwell" run bad.json
+sed 's/"unwritten": 128/"npy": "l.json"/' l.json > bad.json
+expect 2 "is not an .npy file" "$bitwell" run bad.json
+sed 's/, "dtype": "u4"/, "dtype": "u4", "shape": [7]/' l.json > bad.json
+expect 2 "make 28 bytes, the buffer has 128" "$bitwell" run bad.json
+sed 's/"type": "u32"/"type": "u24"/' l.json > bad.json
+expect 2 "type 'u24' is not one of" "$bitwell" run bad.json
+
+head -c 400 add.ptx > cut.ptx
+expect 2 "is not PTX: line" "$bitwell" check cut.ptx
+sed 's/add.ptx/cut.ptx/' l.json > bad.json
+expect 2 "is not PTX: line" "$bitwell" run bad.json
+sed 's/mul.wide.u32/mul.wonder.u32/' add.ptx > odd.ptx
+expect 3 "modifier '.wonder'" "$bitwell" check odd.ptx
+sed 's/add.ptx/odd.ptx/' l.json > bad.json
+expect 3 "modifier '.wonder'" "$bitwell" run bad.json
+expect 0 "everything is supported" "$bitwell" check add.ptx
+expect 0 "-6" "$bitwell" formats e2m1
+expect 0 "448" "$bitwell" formats
+expect 2 "no format 'e9m9'" "$bitwell" formats e9m9
+expect 2 "no GEMV rung 'fastest'" "$bitwell" verify gemv --rung fastest
+expect 2 "" "$bitwell" verify
+expect 2 "" "$bitwell" nonsense
+expect 0 "Exit status" "$bitwell" --help
+expect 0 "0.1.0" "$bitwell" --version
+expect 0 "holds" "$bitwell" verify gemv --rung naive --arch sm_90a
+
+echo "$failures failures"
+[ $failures -eq 0 ]

@@ -1,0 +1,178 @@
+// Laws of the GEMV suite, and that its verdicts can fail.
+#include "verify/gemv.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "model/ptx/parse.h"
+#include "verify/captures.h"
+#include "verify/gemv_verdict.h"
+#include "verify/launch_json.h"
+
+namespace bitwell::verify {
+namespace {
+
+std::vector<std::byte> outputs(const GemvProblem& problem, const GemvRung& rung, const std::string& arch) {
+  const std::string path = share_folder("kernels") + "/gemv/" + std::string(rung.name) + "." + arch + ".ptx";
+  static std::map<std::string, isa::Program> programs;
+  const std::string key = path + gemv_entry(rung, problem.spec.layout);
+  if (programs.count(key) == 0)
+    programs.emplace(key, isa::compile(ptx::parse(read_file(path)), gemv_entry(rung, problem.spec.layout)));
+  Launch launch = problem.launch(rung, path);
+  simulate(programs.at(key), launch, {}, true);
+  return launch.buffers[4].bytes;
+}
+
+uint16_t code_at(const std::vector<std::byte>& bytes, size_t i) {
+  return static_cast<uint16_t>(static_cast<unsigned>(bytes[2 * i]) | static_cast<unsigned>(bytes[2 * i + 1])
+                                                                         << 8);
+}
+
+RC_GTEST_PROP(Gemv, AKernelsOutputIsItsOrderEvaluatedDirectlyOnBothArchitectures, ()) {
+  const auto& rung = gemv_rungs()[*rc::gen::inRange<size_t>(0, gemv_rungs().size()).as("rung")];
+  GemvCase c{};
+  c.m = *rc::gen::inRange(1, 70).as("m");
+  c.k = rung.k_multiple *
+        *rc::gen::inRange(rung.k_multiple == 16 ? 0 : 1, 640 / rung.k_multiple + 1).as("k / multiple");
+  c.l = *rc::gen::inRange(1, 4).as("l");
+  c.data = *rc::gen::element(GemvData::zeros, GemvData::problem, GemvData::largest, GemvData::cancellation,
+                             GemvData::huge_and_tiny, GemvData::swamped, GemvData::swamped_tiles,
+                             GemvData::subnormal_scales, GemvData::nan_scales, GemvData::all_codes,
+                             GemvData::moderate)
+                .as("data");
+  c.layout = *rc::gen::element(ScaleLayout::row_major, ScaleLayout::blocked).as("layout");
+  c.seed = *rc::gen::arbitrary<uint32_t>().as("seed");
+  const GemvProblem problem(c);
+  const auto hopper = outputs(problem, rung, "sm_90a");
+  RC_ASSERT(hopper == outputs(problem, rung, "sm_100a"));
+  for (int batch = 0; batch < c.l; ++batch)
+    for (int row = 0; row < c.m; ++row) {
+      const GemvProblem::Row data = problem.row(batch, row);
+      RC_ASSERT(code_at(hopper, static_cast<size_t>(batch * c.m + row)) ==
+                number::evaluate(rung.order, data.operands()));
+    }
+}
+
+// fp32 rungs on the contest's own inputs are exact up to the last rounding: half a unit at most.
+TEST(Gemv, Fp32RungsAreWithinHalfAUnitOnTheContestsInputs) {
+  const GemvProblem problem({40, 2048, 1, GemvData::problem, ScaleLayout::row_major, 5});
+  for (const char* name :
+       {"naive", "intrinsics", "ptx_decode", "two_tiles", "fused", "split_k_shared", "split_k_shuffle"}) {
+    const auto got = outputs(problem, gemv_rung(name), "sm_90a");
+    for (int row = 0; row < 40; ++row) {
+      const GemvProblem::Row d = problem.row(0, row);
+      EXPECT_LE(
+          oracle::error_ulp(code_at(got, static_cast<size_t>(row)), oracle::dot(d.a, d.b, d.sfa, d.sfb)), 0.5)
+          << name;
+    }
+  }
+}
+
+TEST(Gemv, ShapesThatARungCannotTakeAreRefusedByName) {
+  const GemvProblem problem({4, 48, 1, GemvData::moderate, ScaleLayout::row_major, 1});
+  for (const GemvRung& rung : gemv_rungs()) {
+    if (rung.k_multiple == 16) continue;
+    try {
+      problem.launch(rung, "");
+      ADD_FAILURE() << rung.name << " took k = 48";
+    } catch (const machine::InputError& e) {
+      EXPECT_NE(std::string(e.what()).find(std::string(rung.name)), std::string::npos);
+      EXPECT_NE(std::string(e.what()).find("k = 48"), std::string::npos);
+    }
+  }
+}
+
+TEST(Oracle, MeasuresErrorsInUnitsOfFp16) {
+  using oracle::error_ulp;
+  const oracle::ExactDot one{false, int64_t{1} << 20};
+  EXPECT_EQ(error_ulp(0x3C00, one), 0);
+  EXPECT_EQ(error_ulp(0x3C01, one), 1);
+  EXPECT_EQ(error_ulp(0xBC00, one), 2048);
+  EXPECT_EQ(error_ulp(0x0000, {false, 1}), 16);  // 2^-20 is 16 subnormal units of 2^-24
+  EXPECT_EQ(error_ulp(0x7C00, {false, int64_t{65520} << 20}), 0);
+  EXPECT_TRUE(std::isinf(error_ulp(0x7C00, {false, int64_t{65519} << 20})));
+  EXPECT_EQ(error_ulp(0x7BFF, {false, int64_t{65519} << 20}), 15.0 / 32);
+  EXPECT_EQ(error_ulp(0x7FFF, {true, 0}), 0);
+  EXPECT_TRUE(std::isinf(error_ulp(0x3C00, {true, 0})));
+  EXPECT_TRUE(std::isinf(error_ulp(0x7FFF, one)));
+}
+
+// A planted bug: one fma of the fused rung's chain becomes another. The verdict must fail, say where, and
+// leave a launch that shows the same wrong bits again.
+TEST(Verdict, APlantedBugFailsAndReplays) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("bitwell-planted-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder / "gemv");
+  std::string text = read_file(share_folder("kernels") + "/gemv/fused.sm_90a.ptx");
+  const size_t at = text.find("fma.rn.f32");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, 10, "fma.rz.f32");
+  std::ofstream(folder / "gemv" / "fused.sm_90a.ptx") << text;
+  GemvPlan plan;
+  plan.rungs = {"fused"};
+  plan.archs = {"sm_90a"};
+  plan.kernels = folder.string();
+  plan.captures = share_folder("captures");
+  plan.replay = (folder / "replay").string();
+  const std::vector<GemvVerdict> verdicts = verify_gemv(plan);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_FALSE(verdicts[0].holds);
+  EXPECT_GT(verdicts[0].mismatches, 0u);
+  EXPECT_NE(verdicts[0].first_mismatch.find("expected 0x"), std::string::npos) << verdicts[0].first_mismatch;
+  LaunchFile replay = read_launch(verdicts[0].replay);
+  const isa::Program program = isa::compile(ptx::parse(read_file(replay.launch.ptx)), replay.launch.entry);
+  simulate(program, replay.launch, {}, true);
+  write_outputs(replay);
+  EXPECT_TRUE(std::filesystem::exists(folder / "replay" / "fused-sm_90a" / "c.npy"));
+  // The first mismatch names the output and its wrong bits; the replay has the same.
+  const std::string& what = verdicts[0].first_mismatch;
+  const size_t output = std::stoul(what.substr(what.find("output ") + 7));
+  const auto wrong = static_cast<uint16_t>(std::stoul(what.substr(what.find("=> ") + 3, 6), nullptr, 16));
+  EXPECT_EQ(code_at(replay.launch.buffers[4].bytes, output), wrong);
+  std::filesystem::remove_all(folder);
+}
+
+// The suite tells every order from every other: a rung judged by another's model fails.
+TEST(Verdict, TheSuiteSeparatesAllOrders) {
+  std::map<std::string, std::string> names;
+  for (const GemvRung& rung : gemv_rungs()) {
+    std::string bits;
+    for (const GemvCase& c : gemv_reduced_cases(gemv_rung("shared_b"))) {  // shapes that all rungs take
+      const GemvProblem problem(c);
+      for (int row = 0; row < std::min(c.m, 24); ++row) {
+        const GemvProblem::Row d = problem.row(0, row);
+        const uint16_t code = number::evaluate(rung.order, d.operands());
+        bits.push_back(static_cast<char>(code & 0xFF));
+        bits.push_back(static_cast<char>(code >> 8));
+      }
+    }
+    const auto [at, is_new] = names.emplace(bits, std::string(rung.name));
+    EXPECT_TRUE(is_new) << rung.name << " and " << at->second << " sum alike on every case";
+  }
+}
+
+// A digest that the recorded one does not match fails too, whatever the model says.
+TEST(Verdict, ADigestOtherThanTheDevicesFails) {
+  const auto folder = std::filesystem::temp_directory_path() / ("bitwell-digest-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  write_capture((folder / "gemv.json").string(),
+                {"some GPU", "0", "13.0", {{"gemv/fused", "0000000000000000"}}});
+  GemvPlan plan;
+  plan.rungs = {"fused"};
+  plan.archs = {"sm_90a"};
+  plan.kernels = share_folder("kernels");
+  plan.captures = folder.string();
+  const std::vector<GemvVerdict> verdicts = verify_gemv(plan);
+  EXPECT_FALSE(verdicts[0].holds);
+  EXPECT_NE(verdicts[0].first_mismatch.find("some GPU"), std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace bitwell::verify

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The installed package serves another CMake project. Usage: install_test.sh BUILD_FOLDER
+set -euo pipefail
+build=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cmake --install "$build" --prefix "$work/prefix" >/dev/null
+mkdir "$work/user"
+cat > "$work/user/CMakeLists.txt" <<'C'
+cmake_minimum_required(VERSION 3.25)
+project(user CXX)
+set(CMAKE_CXX_STANDARD 20)
+find_package(bitwell REQUIRED)
+add_executable(user main.cpp)
+target_link_libraries(user bitwell::isa)
+C
+cat > "$work/user/main.cpp" <<'C'
+#include "model/isa/program.h"
+#include "model/number/decode.h"
+#include "model/ptx/parse.h"
+int main() {
+  const auto module = bitwell::ptx::parse(".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n");
+  const bool six = bitwell::number::decode(bitwell::number::e2m1, 7).significand == 3;
+  return bitwell::isa::entries(module).size() == 1 && six ? 0 : 1;
+}
+C
+cmake -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
+cmake --build "$work/user/build" >/dev/null
+"$work/user/build/user"
+"$work/prefix/bin/bitwell" verify gemv --rung naive --arch sm_90a | grep -q "device: NVIDIA H200 .* holds"
+echo "installed, found, linked, run"
