@@ -88,6 +88,8 @@ class Builder {
   const Variable* find_variable(const std::string& name) const;
   int find_function(const std::string& name) const { return layout_.find_function(name); }
 
+  Approximate approximate = Approximate::refuse;
+
   // Virtual rows: width in bits and what fills them.
   struct Row {
     int bits;

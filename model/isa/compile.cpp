@@ -9,13 +9,14 @@
 namespace bitwell::isa {
 namespace {
 
-Function translate(const ModuleLayout& layout, const ptx::Function& source, bool collect,
+Function translate(const ModuleLayout& layout, const ptx::Function& source, bool collect, Approximate approximate,
                    std::vector<Finding>& findings) {
   Function f;
   f.name = source.name;
   f.is_entry = source.is_entry;
   f.directives = source.directives;
   Builder builder(layout, source, f, collect, findings);
+  builder.approximate = approximate;
   if (!source.has_body) return f;
   builder.body();
   if (!collect) assign_slots(f, builder);
@@ -24,7 +25,7 @@ Function translate(const ModuleLayout& layout, const ptx::Function& source, bool
 
 }  // namespace
 
-Program compile(const ptx::Module& module, const std::string& entry) {
+Program compile(const ptx::Module& module, const std::string& entry, Approximate approximate) {
   const ModuleLayout layout(module, entry);
   Program program;
   program.sm = layout.sm;
@@ -37,10 +38,12 @@ Program compile(const ptx::Module& module, const std::string& entry) {
   for (size_t i = 0; i < layout.functions.size(); ++i) {
     const ptx::Function& source = *layout.functions[i];
     if (layout.reachable[i])
-      program.functions.push_back(translate(layout, source, false, findings));
+      program.functions.push_back(translate(layout, source, false, approximate, findings));
     else
       program.functions.emplace_back();
   }
+  for (const Finding& f : findings)
+    if (f.kind == Finding::Kind::approximate) program.approximations.push_back("line " + std::to_string(f.line) + ": " + f.what);
   for (const Parameter& p : program.functions[static_cast<size_t>(program.entry)].params)
     program.parameter_size = std::max(program.parameter_size, p.offset + p.size);
   return program;
@@ -52,7 +55,7 @@ std::vector<Finding> check(const ptx::Module& module) {
   layout.globals();  // for what it refuses
   for (const ptx::Function* f : layout.functions) {
     try {
-      translate(layout, *f, true, findings);
+      translate(layout, *f, true, Approximate::refuse, findings);
     } catch (const machine::InputError& e) {
       findings.push_back({Finding::Kind::invalid, f->at.line, e.what()});
     } catch (const machine::Unsupported& e) {

@@ -1,6 +1,7 @@
 // Floating-point forms: fp32, fp64, comparison, selection (PTX ISA 9.0, 9.7.3, 9.7.6).
 #include "model/isa/form.h"
 #include "model/isa/forms.h"
+#include "model/isa/nearest.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::isa {
@@ -81,9 +82,13 @@ void slct(Builder& b, const Match&) {
   b.emit(op);
 }
 
-void approximate(Builder&, const Match& m) {
-  throw machine::Unsupported("instruction '" + m.name +
-                             "': its result is approximate, and no GPU's table of it is recorded");
+void approximate(Builder& b, const Match& m) {
+  const std::optional<Op> nearest = b.approximate == Approximate::nearest ? nearest_op(b.instruction().opcode, has(b.instruction(), ".ftz")) : std::nullopt;
+  if (!nearest || b.instruction().modifiers.back() != ".f32")
+    throw machine::Unsupported("instruction '" + m.name + "': its result is approximate, and no GPU's table of it is recorded");
+  Op op = *nearest;
+  place_operands(b, op);
+  b.emit(op);
 }
 
 constexpr Form kFloat[] = {

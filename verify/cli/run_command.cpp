@@ -17,6 +17,7 @@ struct RunOptions {
   std::string path;
   isa::Options run;
   bool unchecked = false;
+  std::string approximate = "refuse";
   bool json = false;
 };
 
@@ -24,7 +25,7 @@ void run(const RunOptions& options) {
   verify::LaunchFile file = verify::read_launch(options.path);
   const isa::Program program = [&] {
     try {
-      return isa::compile(ptx::parse(verify::read_file(file.launch.ptx)), file.launch.entry);
+      return isa::compile(ptx::parse(verify::read_file(file.launch.ptx)), file.launch.entry, options.approximate == "nearest" ? isa::Approximate::nearest : isa::Approximate::refuse);
     } catch (const ptx::SyntaxError& e) {
       throw machine::InputError("'" + file.launch.ptx + "' is not PTX: " + e.what());
     } catch (const machine::InputError& e) {
@@ -45,6 +46,7 @@ void run(const RunOptions& options) {
                      {"lane_instructions", result.lane_instructions},
                      {"warp_instructions", result.warp_instructions},
                      {"seconds", seconds},
+                     {"without_evidence", program.approximations},
                      {"outputs", nlohmann::json::array()}};
     for (const auto& [at, output] : file.outputs)
       j["outputs"].push_back({{"buffer", file.launch.buffers[at].name}, {"path", output.path}});
@@ -55,6 +57,8 @@ void run(const RunOptions& options) {
              grouped(result.lane_instructions), seconds,
              static_cast<double>(result.lane_instructions) / seconds / 1e9,
              how.checked ? ", all checks on" : ", unchecked");
+  for (const std::string& a : program.approximations)
+    fmt::print("  no evidence for PTX {}: the nearest value was taken\n", a);
   for (const auto& [at, output] : file.outputs)
     fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
 }
@@ -68,6 +72,11 @@ void add_run(CLI::App& app, int&) {
   command->add_option("LAUNCH.json", options->path, "The launch: ptx, entry, grid, block, arguments")
       ->required();
   command->add_flag("--unchecked", options->unchecked, "No definedness or alignment checks: faster");
+  command
+      ->add_option("--approximate", options->approximate,
+                   "rcp.approx and friends: refuse them, or take the nearest value, which no device vouches for")
+      ->check(CLI::IsMember({"refuse", "nearest"}))
+      ->capture_default_str();
   command
       ->add_option("--step-limit", options->run.step_limit,
                    "Warp instructions of one CTA before it counts as hung")

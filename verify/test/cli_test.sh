@@ -93,6 +93,10 @@ sed 's/mul.wide.u32/mul.wonder.u32/' add.ptx > odd.ptx
 expect 3 "modifier '.wonder'" "$bitwell" check odd.ptx
 sed 's/add.ptx/odd.ptx/' l.json > bad.json
 expect 3 "modifier '.wonder'" "$bitwell" run bad.json
+sed 's/add.u32 %r3, %r2, 1;/mov.b32 %f0, %r2; rcp.approx.f32 %f1, %f0; mov.b32 %r3, %f1;/; s/.reg .b64/.reg .f32 %f<2>; .reg .b64/' add.ptx > rcp.ptx
+sed 's/add.ptx/rcp.ptx/' l.json > rcp.json
+expect 3 "'rcp.approx.f32': its result is approximate" "$bitwell" run rcp.json
+expect 0 "no evidence for PTX line 17: 'rcp.approx.f32'" "$bitwell" run rcp.json --approximate nearest
 expect 0 "everything is supported" "$bitwell" check add.ptx
 expect 0 "-6" "$bitwell" formats e2m1
 expect 0 "448" "$bitwell" formats
