@@ -40,7 +40,9 @@ class Reader {
       file_.launch.shape.grid = triple(j, "grid");
       file_.launch.shape.block = triple(j, "block");
       file_.launch.shape.cluster = triple(j, "cluster");
-      file_.launch.shape.dynamic_shared = j.value("dynamic_shared_bytes", 0u);
+      file_.launch.shape.dynamic_shared = j.contains("dynamic_shared_bytes")
+                                              ? whole(j.at("dynamic_shared_bytes"), "dynamic_shared_bytes")
+                                              : 0;
       const json arguments = j.value("arguments", json::array());
       for (size_t i = 0; i < arguments.size(); ++i) argument(arguments[i], "argument " + std::to_string(i));
     } catch (const json::exception& e) {
@@ -71,16 +73,22 @@ class Reader {
     return j.at(key).get<std::string>();
   }
 
+  uint32_t whole(const json& v, const char* key) const {
+    if (!v.is_number_unsigned() || v.get<uint64_t>() > UINT32_MAX)
+      refuse(std::string("'") + key + "' holds " + v.dump() + ", it must be a whole number below 2^32");
+    return v.get<uint32_t>();
+  }
+
   std::array<uint32_t, 3> triple(const json& j, const char* key) const {
     std::array<uint32_t, 3> out{1, 1, 1};
     if (!j.contains(key)) return out;
     const json& v = j.at(key);
     if (v.is_number_unsigned()) {
-      out[0] = v.get<uint32_t>();
+      out[0] = whole(v, key);
     } else {
       if (!v.is_array() || v.empty() || v.size() > 3)
         refuse(std::string("'") + key + "' must be one to three whole numbers");
-      for (size_t i = 0; i < v.size(); ++i) out[i] = v[i].get<uint32_t>();
+      for (size_t i = 0; i < v.size(); ++i) out[i] = whole(v[i], key);
     }
     return out;
   }

@@ -101,8 +101,14 @@ void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessK
   const AddressScan scan = (op.flags & kNarrowAddress) != 0
                                ? scans.narrow(context.row<uint32_t>(op.a), op.imm, mask, size, address)
                                : scans.wide(context.row<uint64_t>(op.a), op.imm, mask, size, address);
-  const uint64_t low = scan.low;
-  const uint64_t high = scan.high;
+  // A 32-bit address of .const counts from the start of its window.
+  const bool constant32 =
+      (op.flags & kNarrowAddress) != 0 && static_cast<Space>(op.flags & kSpaceMask) == Space::constant;
+  const uint64_t window = constant32 ? machine::kConstWindow : 0;
+  if (constant32)
+    for (uint64_t& a : address) a += window;
+  const uint64_t low = scan.low + window;
+  const uint64_t high = scan.high + window;
   const auto space = static_cast<Space>(op.flags & kSpaceMask);
   if ((scan.bits & (size - 1)) != 0 && context.checked) {
     for (int i = 0; i < kLanes; ++i)
@@ -129,7 +135,7 @@ void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessK
   } else if (space == Space::constant) {
     region = &context.cta.grid.constants;
   }
-  const bool together = region != nullptr && low >= region->base() && region->contains(high, size) &&
+  const bool together = region != nullptr && region->contains(low, size) && region->contains(high, size) &&
                         (!region->read_only || kind == AccessKind::read);
   if (together) {
     out.is_global = real == Space::global;

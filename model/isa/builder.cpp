@@ -100,6 +100,11 @@ void Builder::block(const std::vector<ptx::Statement>& statements) {
 }
 
 uint64_t Builder::local_place(uint64_t size, uint64_t align) {
+  constexpr uint64_t most = 512 << 10;  // CUDA's limit for a thread's local memory
+  if (size > most || out_.local_size > most)
+    throw InputError("in function '" + out_.name +
+                     "': more than 512 KiB of local memory, with a variable of " + std::to_string(size) +
+                     " bytes");
   const uint64_t at = (out_.local_size + align - 1) / align * align;
   out_.local_size = static_cast<uint32_t>(at + size);
   return at;
@@ -126,6 +131,7 @@ void Builder::declare(const ptx::Variable& v) {
   if (std::count(v.dims.begin(), v.dims.end(), -1) != 0)
     throw Invalid("variable '" + v.name + "' has no size");
   if (v.space == ".shared") {
+    if (v.initialized) throw Invalid(".shared variable '" + v.name + "' cannot be initialised");
     place.space = Space::shared;
     place.address = layout_.shared_places.at(&v);
   } else if (v.space == ".local" || v.space == ".param") {
@@ -283,6 +289,7 @@ const Builder::Variable* Builder::find_variable(const std::string& name) const {
 
 Value Builder::source(const ptx::Operand& o, const Type& want, bool widen, bool constants) {
   if (o.negated) throw Invalid("'!' before '" + o.name + "'");
+  if (o.kind == OperandKind::name && o.integer != 0) throw Invalid("an offset after '" + o.name + "'");
   if (o.kind == OperandKind::integer || o.kind == OperandKind::floating) {
     if (!constants) throw Invalid("a constant where a register is needed");
     const bool floating_type = want.kind == 'f';
@@ -326,7 +333,7 @@ Value Builder::source(const ptx::Operand& o, const Type& want, bool widen, bool 
 }
 
 Value Builder::destination(const ptx::Operand& o, const Type& want, bool widen) {
-  if (o.kind != OperandKind::name || o.negated || !o.suffix.empty())
+  if (o.kind != OperandKind::name || o.negated || !o.suffix.empty() || o.integer != 0)
     throw Invalid("the destination must be a register");
   if (o.name == "_") return {new_row(std::max(want.bits, 16)), nullptr};
   const Register* r = find_register(o.name);
@@ -335,13 +342,12 @@ Value Builder::destination(const ptx::Operand& o, const Type& want, bool widen) 
 }
 
 Value Builder::predicate(const ptx::Operand& o, bool is_destination, bool& negated) {
-  if (o.kind != OperandKind::name || !o.suffix.empty()) throw Invalid("a predicate is needed");
+  if (o.kind != OperandKind::name || !o.suffix.empty() || o.integer != 0)
+    throw Invalid("a predicate is needed");
   negated = o.negated;
   if (is_destination && negated) throw Invalid("'!' before a destination");
   if (is_destination && o.name == "_") {
-    const uint32_t row = new_row(16);
-    rows.back().bits = 1;
-    return {row, nullptr};
+    return {new_predicate(), nullptr};
   }
   const Register* r = find_register(o.name);
   if (r == nullptr) throw Invalid("unknown predicate '" + o.name + "'");
@@ -397,8 +403,15 @@ Address Builder::address(const ptx::Operand& o, Space space) {
 }
 
 uint32_t Builder::new_row(int bits) {
+  if (rows.size() > 1u << 20) throw Unsupported("a function with more than a million registers");
   rows.push_back({bits, false});
   return static_cast<uint32_t>(rows.size() - 1) * 128;
+}
+
+uint32_t Builder::new_predicate() {
+  const uint32_t row = new_row(16);
+  rows.back().bits = 1;
+  return row;
 }
 
 uint32_t Builder::carry_row() {

@@ -61,6 +61,7 @@ class Builder {
   uint32_t constant_row(int bits, uint64_t value);
   uint32_t special_row(int bits, Special special);
   uint32_t new_row(int bits);
+  uint32_t new_predicate();
   uint32_t carry_row();  // the thread's carry flag
 
   // Rows of the operands that the form's roles name, in order, already checked; absent optional ones are

@@ -9,8 +9,8 @@
 namespace bitwell::isa {
 namespace {
 
-Function translate(const ModuleLayout& layout, const ptx::Function& source, bool collect, Approximate approximate,
-                   std::vector<Finding>& findings) {
+Function translate(const ModuleLayout& layout, const ptx::Function& source, bool collect,
+                   Approximate approximate, std::vector<Finding>& findings) {
   Function f;
   f.name = source.name;
   f.is_entry = source.is_entry;
@@ -43,7 +43,8 @@ Program compile(const ptx::Module& module, const std::string& entry, Approximate
       program.functions.emplace_back();
   }
   for (const Finding& f : findings)
-    if (f.kind == Finding::Kind::approximate) program.approximations.push_back("line " + std::to_string(f.line) + ": " + f.what);
+    if (f.kind == Finding::Kind::approximate)
+      program.approximations.push_back("line " + std::to_string(f.line) + ": " + f.what);
   for (const Parameter& p : program.functions[static_cast<size_t>(program.entry)].params)
     program.parameter_size = std::max(program.parameter_size, p.offset + p.size);
   return program;

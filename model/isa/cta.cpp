@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/isa/effects.h"
+
 namespace bitwell::isa {
 
 using machine::Activation;
@@ -14,7 +16,30 @@ using machine::Warp;
 
 namespace {
 
-constexpr uint32_t kQuantum = 1 << 16;  // branches taken before another split or warp gets its turn
+using machine::kQuantum;
+
+uint32_t arrived(const machine::CtaBarrier& barrier) {
+  uint32_t threads = barrier.arrived;
+  for (const uint32_t lanes : barrier.lanes) threads += static_cast<uint32_t>(__builtin_popcount(lanes));
+  return threads;
+}
+
+// Lanes whose result does not hang on an operand that was never written, for ops that choose among their
+// operands.
+uint32_t known_lanes(const Op& op, const std::byte* rows, const uint32_t* defined) {
+  const auto bits = [&](uint32_t row) { return *reinterpret_cast<const uint32_t*>(rows + row); };
+  const auto known = [&](uint32_t row) { return defined[row / machine::kRowBytes]; };
+  const uint32_t a = known(op.a);
+  const uint32_t b = known(op.b);
+  switch (op.flags) {
+    case kSelects: {
+      const uint32_t choose = (op.imm & 4) != 0 ? ~bits(op.c) : bits(op.c);
+      return known(op.c) & ((choose & a) | (~choose & b));
+    }
+    case kPredicateAnd: return (a & b) | (a & ~bits(op.a)) | (b & ~bits(op.b));
+    default: return (a & b) | (a & bits(op.a)) | (b & bits(op.b));
+  }
+}
 
 }  // namespace
 
@@ -89,6 +114,7 @@ std::shared_ptr<Activation> Cta::activate(int function, Warp& warp, uint32_t mas
     const Function& up = grid.program.functions[static_cast<size_t>(caller->function)];
     activation->local_base = (caller->local_base + up.local_size + 15) & ~15u;
     activation->depth = caller->depth + 1;
+    if (activation->depth > 8192) throw Fault("8192 calls deep: endless recursion?");
   }
   activation->caller = std::move(caller);
   const size_t top = activation->local_base + f.local_size;
@@ -174,7 +200,8 @@ void Cta::merge(Warp& warp) {
   for (size_t i = 0; i < splits.size(); ++i)
     for (size_t j = i + 1; j < splits.size();) {
       const bool meet = splits[i].pc == splits[j].pc && splits[i].activation == splits[j].activation &&
-                        splits[i].wait != Wait::cta_barrier && splits[j].wait != Wait::cta_barrier;
+                        (splits[i].wait == Wait::none || splits[i].wait == Wait::converge) &&
+                        (splits[j].wait == Wait::none || splits[j].wait == Wait::converge);
       if (!meet) {
         ++j;
         continue;
@@ -182,6 +209,7 @@ void Cta::merge(Warp& warp) {
       splits[i].mask |= splits[j].mask;
       splits[i].wait = Wait::none;
       splits[i].turn = std::max(splits[i].turn, splits[j].turn);
+      splits[i].budget = std::min(splits[i].budget, splits[j].budget);
       splits.erase(splits.begin() + static_cast<std::ptrdiff_t>(j));
     }
 }
@@ -221,7 +249,13 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
   const auto defined_row = [&](uint32_t offset) -> uint32_t& { return defined[offset / machine::kRowBytes]; };
   uint32_t pc = warp.splits[at].pc;
   const uint32_t active = warp.splits[at].mask;
-  uint32_t quantum = kQuantum;
+  // Back edges, divergent branches and calls use up the split's turn; with none left, the others go first.
+  const auto spend = [&](Split& split) {
+    if (--split.budget != 0) return false;
+    split.budget = kQuantum;
+    split.turn = ++clock_;
+    return true;
+  };
   uint64_t lanes = 0;
   uint64_t instructions = 0;
   const auto leave = [&] {
@@ -244,6 +278,7 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
           op.lanes(op, rows, mask);
           if constexpr (Checked) {
             uint32_t known = defined_row(op.a) & defined_row(op.b) & defined_row(op.c) & defined_row(op.e);
+            if (op.flags != 0) known = known_lanes(op, rows, defined);
             if (op.sources != nullptr)
               for (const uint32_t r : *op.sources) known &= defined_row(r);
             const auto set = [&](uint32_t r) { defined_row(r) = (defined_row(r) & ~mask) | (known & mask); };
@@ -259,13 +294,11 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
         ++pc;
         continue;
       }
-      if (op.kind == OpKind::jump) {
-        pc = op.target;
-        continue;
-      }
-      if (op.kind == OpKind::branch) {
-        lanes += static_cast<uint64_t>(__builtin_popcount(mask));
-        ++instructions;
+      if (op.kind == OpKind::jump || op.kind == OpKind::branch) {
+        if (op.kind == OpKind::branch) {
+          lanes += static_cast<uint64_t>(__builtin_popcount(mask));
+          ++instructions;
+        }
         if (mask == 0) {
           ++pc;
           continue;
@@ -273,20 +306,16 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
         if (mask == active) {
           const bool back = op.target <= pc;
           pc = op.target;
-          if (back && --quantum == 0) {
-            warp.splits[at].turn = ++clock_;
-            break;
-          }
-          if (limit != UINT32_MAX && pc > limit) break;  // passed another split: choose again
+          if (back && spend(warp.splits[at])) break;
+          if (pc > limit) break;  // passed another split: choose again
           continue;
         }
+        spend(warp.splits[at]);
         Split taken = warp.splits[at];
         taken.pc = op.target;
         taken.mask = mask;
-        if (op.target <= pc && taken.turn < clock_) taken.turn = warp.splits[at].turn;
         warp.splits[at].mask &= ~mask;
-        ++pc;
-        warp.splits[at].pc = pc;
+        warp.splits[at].pc = pc + 1;
         warp.splits.push_back(std::move(taken));
         leave();
         return;
@@ -297,6 +326,7 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
         continue;
       }
       warp.splits[at].pc = pc;
+      if (op.effect == call || op.kind == OpKind::table) spend(warp.splits[at]);
       const Next next = op.effect(op, context, mask);
       if (next == Next::wait) break;
       lanes += static_cast<uint64_t>(__builtin_popcount(mask));
@@ -319,6 +349,13 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
 
 void Cta::try_release(uint32_t number) {
   machine::CtaBarrier& barrier = barriers[number];
+  // A warp has arrived when every thread of it that still runs has.
+  for (const Warp& w : warps) {
+    uint32_t& lanes = barrier.lanes[static_cast<size_t>(w.index)];
+    if (lanes == 0 || (w.live() & ~lanes) != 0) continue;
+    lanes = 0;
+    barrier.arrived += kLanes;
+  }
   if (barrier.arrived == 0) return;
   uint32_t expected = barrier.expected;
   if (expected == 0)
@@ -352,6 +389,23 @@ void Cta::try_release(uint32_t number) {
     }
 }
 
+void Cta::try_release_warp(Warp& warp) {
+  for (const Split& s : warp.splits) {
+    if (s.wait != Wait::warp_barrier) continue;
+    uint32_t together = 0;
+    for (const Split& other : warp.splits)
+      if (other.wait == Wait::warp_barrier && other.members == s.members) together |= other.mask;
+    if ((s.members & warp.live() & ~together) != 0) continue;
+    const uint32_t members = s.members;
+    for (Split& other : warp.splits)
+      if (other.wait == Wait::warp_barrier && other.members == members) {
+        other.wait = Wait::none;
+        ++other.pc;
+      }
+    return try_release_warp(warp);
+  }
+}
+
 void Cta::report_deadlock() {
   std::string text = "deadlock: nothing can run";
   int shown = 0;
@@ -367,7 +421,7 @@ void Cta::report_deadlock() {
               std::to_string(line.ptx) + " '" + line.text + "'";
       if (s.wait == Wait::cta_barrier)
         text += " on barrier " + std::to_string(s.barrier) + ": " +
-                std::to_string(barriers[s.barrier].arrived) + " threads arrived of " +
+                std::to_string(arrived(barriers[s.barrier])) + " threads arrived of " +
                 (barriers[s.barrier].expected == 0 ? "all" : std::to_string(barriers[s.barrier].expected));
       else
         text += " for the other threads that its member mask names";

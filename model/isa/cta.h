@@ -45,6 +45,8 @@ class Cta {
                                                 std::shared_ptr<machine::Activation> caller);
   // Frees every split that waits at barrier `number` if enough threads have arrived.
   void try_release(uint32_t number);
+  // Frees the splits of a warp that wait at bar.warp.sync with every member there.
+  static void try_release_warp(machine::Warp& warp);
   std::array<uint32_t, 3> thread_index(const machine::Warp& warp, int lane) const;
   const Op& op_at(const machine::Split& split) const;
   machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const;
@@ -92,5 +94,8 @@ class Context {
                            __builtin_ctz(missing));
   }
 };
+
+// The lanes of `mask` as a split of their own; the others, if any, go on after the op.
+machine::Split& take_lanes(Context& context, uint32_t mask);
 
 }  // namespace bitwell::isa

@@ -17,18 +17,6 @@ using machine::Wait;
 
 namespace {
 
-// The lanes of `mask` as a split of their own; the others, if any, go on after the op.
-Split& take(Context& context, uint32_t mask) {
-  Split& split = context.split();
-  if (split.mask == mask) return split;
-  Split rest = split;
-  rest.mask &= ~mask;
-  ++rest.pc;
-  split.mask = mask;
-  context.warp.splits.push_back(std::move(rest));
-  return context.split();
-}
-
 void copy_local(machine::Warp& warp, uint32_t mask, uint64_t to, uint64_t from, uint64_t size) {
   for (size_t lane = 0; lane < kLanes; ++lane)
     if ((mask >> lane & 1) != 0) {
@@ -47,11 +35,23 @@ const Function& function_of(Context& context, const Activation& activation) {
 
 }  // namespace
 
+Split& take_lanes(Context& context, uint32_t mask) {
+  Split& split = context.split();
+  if (split.mask == mask) return split;
+  Split rest = split;
+  rest.mask &= ~mask;
+  ++rest.pc;
+  split.mask = mask;
+  context.warp.splits.push_back(std::move(rest));
+  return context.split();
+}
+
 Next leave_thread(const Op&, Context& context, uint32_t mask) {
-  take(context, mask);
+  take_lanes(context, mask);
   context.warp.exited |= mask;
   remove_split(context);
   for (uint32_t b = 0; b < context.cta.barriers.size(); ++b) context.cta.try_release(b);
+  Cta::try_release_warp(context.warp);
   for (Split& s : context.warp.splits)
     if (s.wait == Wait::converge) s.wait = Wait::none;  // fewer threads to wait for
   return Next::moved;
@@ -60,7 +60,7 @@ Next leave_thread(const Op&, Context& context, uint32_t mask) {
 Next leave_function(const Op& op, Context& context, uint32_t mask) {
   const std::shared_ptr<Activation> from = context.split().activation;
   if (from->caller == nullptr) return leave_thread(op, context, mask);
-  Split& split = take(context, mask);
+  Split& split = take_lanes(context, mask);
   const std::shared_ptr<Activation> to = from->caller;
   const Op& call_op = function_of(context, *to).code[from->call_pc];
   const auto& site = *reinterpret_cast<const CallSite*>(call_op.imm);
@@ -77,7 +77,7 @@ Next trap(const Op&, Context&, uint32_t mask) { throw Fault("trap", __builtin_ct
 
 Next branch_indexed(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a branch index");
-  take(context, mask);
+  take_lanes(context, mask);
   const auto* index = context.row<uint32_t>(op.a);
   const uint32_t first = index[__builtin_ctz(mask)];
   uint32_t same = 0;
@@ -121,8 +121,13 @@ Next call(const Op& op, Context& context, uint32_t mask) {
       if ((mask >> i & 1) != 0 && address[i] != first) together &= ~(1u << i);
   }
   const Function& callee = context.cta.grid.program.functions[static_cast<size_t>(function)];
-  if (callee.params.size() != site.arguments.size() || callee.returns.size() != site.results.size())
-    throw Fault("the function called has other parameters than the call's prototype", __builtin_ctz(mask));
+  const auto same = [](const std::vector<Parameter>& formal, const std::vector<Parameter>& actual) {
+    return std::equal(formal.begin(), formal.end(), actual.begin(), actual.end(),
+                      [](const Parameter& f, const Parameter& g) { return f.size == g.size; });
+  };
+  if (callee.is_entry || !same(callee.params, site.arguments) || !same(callee.returns, site.results))
+    throw Fault("the function called is an entry, or has other parameters than the call's prototype",
+                __builtin_ctz(mask));
   if (together != mask) {  // lanes that call another function stay here
     Split rest = context.split();
     rest.mask = mask & ~together;
@@ -131,7 +136,7 @@ Next call(const Op& op, Context& context, uint32_t mask) {
   }
   const uint32_t base = caller.local_base;
   const uint32_t pc = context.split().pc;
-  Split& split = take(context, together);
+  Split& split = take_lanes(context, together);
   auto activation = context.cta.activate(function, context.warp, together, split.activation);
   activation->call_pc = pc;
   activation->return_pc = pc + 1;
@@ -148,6 +153,11 @@ Next barrier(const Op& op, Context& context, uint32_t mask) {
   const int lane = __builtin_ctz(mask);
   const uint32_t number = context.row<uint32_t>(op.a)[lane];
   if (number > 15) throw Fault("barrier " + std::to_string(number) + ": barriers are 0 to 15", lane);
+  for (int i = lane; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0 &&
+        (context.row<uint32_t>(op.a)[i] != number ||
+         ((op.imm & kCounted) != 0 && context.row<uint32_t>(op.b)[i] != context.row<uint32_t>(op.b)[lane])))
+      throw Fault("barrier numbers or counts differ between threads of a warp", i);
   const bool aligned = (op.imm & kAligned) != 0;
   if (aligned && mask != context.warp.live()) {
     if (mask != context.split().mask)
@@ -163,7 +173,9 @@ Next barrier(const Op& op, Context& context, uint32_t mask) {
       throw Fault("barrier count " + std::to_string(expected) + " is not a positive multiple of 32", lane);
   }
   machine::CtaBarrier& b = context.cta.barriers[number];
-  if (b.arrived != 0 && b.expected != expected)
+  const bool under_way =
+      b.arrived != 0 || std::any_of(b.lanes.begin(), b.lanes.end(), [](uint32_t l) { return l != 0; });
+  if (under_way && b.expected != expected)
     throw Fault("barrier " + std::to_string(number) + " is used with count " + std::to_string(expected) +
                     " while " + std::to_string(b.expected) + " is under way",
                 lane);
@@ -176,12 +188,18 @@ Next barrier(const Op& op, Context& context, uint32_t mask) {
     b.count_voted += static_cast<uint32_t>(__builtin_popcount(mask));
   }
   b.expected = expected;
-  b.arrived += mask == context.warp.live() ? kLanes : static_cast<uint32_t>(__builtin_popcount(mask));
+  uint32_t& arrived = b.lanes[static_cast<size_t>(context.warp.index)];
+  if ((arrived & mask) !=
+      0) {  // these threads went round before the rest of their warp came: bar.arrive in a loop
+    b.arrived += kLanes;
+    arrived = 0;
+  }
+  arrived |= mask;
   if (kind == BarrierKind::arrive) {
     context.cta.try_release(number);
     return Next::advance;
   }
-  Split& split = take(context, mask);
+  Split& split = take_lanes(context, mask);
   split.wait = Wait::cta_barrier;
   split.barrier = number;
   context.cta.try_release(number);

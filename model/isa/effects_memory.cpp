@@ -215,8 +215,12 @@ Next atomic(const Op& op, Context& context, uint32_t mask) {
   const size_t size = op.size;
   for (int i = 0; i < kLanes; ++i) {
     if ((mask >> i & 1) == 0) continue;
-    if (context.checked && defined_lanes(access, 0, size, 1u << i) == 0)
+    const bool known = !context.checked || defined_lanes(access, 0, size, 1u << i) != 0;
+    if (!known && operation != AtomicOperation::exch)
       throw Fault("an atomic reads memory that was never written", i);
+    mark(access, 0, size, 1u << i, ~0u);
+    uint32_t& result_known = context.defined_at(op.d);
+    result_known = (result_known & ~(1u << i)) | (known ? 1u << i : 0);
     uint64_t old = 0;
     uint64_t b = 0;
     uint64_t c = 0;
@@ -228,7 +232,6 @@ Next atomic(const Op& op, Context& context, uint32_t mask) {
     std::memcpy(access.bytes[i], &result, size);
     std::memcpy(context.row<std::byte>(op.d) + at, &old, size);
   }
-  context.set_defined(op.d, mask);
   return Next::advance;
 }
 

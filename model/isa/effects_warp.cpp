@@ -47,7 +47,22 @@ void set_predicate(Context& context, uint32_t row, uint32_t value, uint32_t mask
 }  // namespace
 
 Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
-  return members(op, context, mask).ready ? Next::advance : Next::wait;
+  context.require_defined(op.e, mask, "a member mask");
+  const auto* row = context.row<uint32_t>(op.e);
+  const uint32_t member = row[__builtin_ctz(mask)];
+  for (int i = 0; i < kLanes; ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    if ((row[i] >> i & 1) == 0) throw Fault("the member mask does not name the thread that executes it", i);
+    if (row[i] != member)
+      throw machine::Unsupported("threads of one warp at one instruction with different member masks");
+  }
+  if ((member & context.warp.live() & ~mask) == 0) return Next::advance;
+  // Members may meet at different bar.warp.sync instructions.
+  machine::Split& split = take_lanes(context, mask);
+  split.wait = Wait::warp_barrier;
+  split.members = member;
+  Cta::try_release_warp(context.warp);
+  return Next::moved;
 }
 
 // shfl.sync: c holds the clamp value (bits 4..0) and the segment mask (bits 12..8).

@@ -162,7 +162,7 @@ void pair_destination(Builder& b, Op& op, const Type& type, bool required) {
   } else {
     if (required) throw Invalid("a destination of the form d|p is needed");
     op.d = b.destination(d, type).row;
-    op.d2 = b.new_row(16);
+    op.d2 = b.new_predicate();
   }
 }
 

@@ -214,7 +214,7 @@ void mov(Builder& b, const Match& m) {
     if (v->space == Space::local) {
       Op add = b.lanes("add.u64");
       add.a = b.special_row(64, Special::local_base);
-      add.b = b.constant_row(64, v->address);
+      add.b = b.constant_row(64, v->address + from.integer);
       add.d = type.bits == 64 ? op.d : b.new_row(64);
       b.emit(add);
       if (type.bits == 64) return;
@@ -222,9 +222,10 @@ void mov(Builder& b, const Match& m) {
       op.a = add.d;
       op.d = b.destination(b.operand(0), type).row;
     } else {
-      op.a = b.constant_row(type.bits, type.bits == 64 ? v->address : v->address & 0xFFFFFFFFu);
+      op.a = b.constant_row(
+          type.bits, type.bits == 64 ? v->address + from.integer : (v->address + from.integer) & 0xFFFFFFFFu);
     }
-  } else if (const int f = name ? b.find_function(from.name) : -1; f >= 0) {
+  } else if (const int f = name && from.integer == 0 ? b.find_function(from.name) : -1; f >= 0) {
     if (type.kind == 'f' || type.bits != 64)
       throw Invalid("a function's address does not fit " + std::string(type.name));
     op.a = b.constant_row(64, kFunctionWindow + static_cast<uint64_t>(f));
@@ -255,9 +256,14 @@ void cvta(Builder& b, const Match& m) {
   const Builder::Variable* v =
       from.kind == ptx::OperandKind::name && !to ? b.find_variable(from.name) : nullptr;
   if (v != nullptr) {
-    Address address;
+    const Space named = space == ".global"             ? Space::global
+                        : space == ".const"            ? Space::constant
+                        : space.starts_with(".shared") ? Space::shared
+                        : space == ".local"            ? Space::local
+                                                       : Space::param;
+    if (v->space != named) throw Invalid("variable '" + from.name + "' is not in " + space);
     if (v->space == Space::local) throw machine::Unsupported("'cvta' of a local variable by name");
-    op.a = b.constant_row(64, v->address);
+    op.a = b.constant_row(64, v->address + from.integer);
   } else {
     op.a = b.source(from, type).row;
   }

@@ -38,7 +38,7 @@ void setp(Builder& b, const Match&) {
     op.d2 = b.predicate(first.elements[1], true, negated).row;
   } else {
     op.d = b.predicate(first, true, negated).row;
-    op.d2 = b.new_row(16);
+    op.d2 = b.new_predicate();
   }
   op.a = b.source(b.operand(1), b.type(type)).row;
   op.b = b.source(b.operand(2), b.type(type)).row;
@@ -68,7 +68,7 @@ void set(Builder& b, const Match&) {
 void selp(Builder& b, const Match& m) {
   Op op = b.lanes("selp." + std::to_string(b.type(m.choice[0]).bits));
   place_operands(b, op);
-  op.imm = b.negated(3) ? 4 : 0;
+  op.flags = kSelects;
   if (b.negated(3)) throw Invalid("'!' before the predicate of 'selp'");
   b.emit(op);
 }
@@ -83,9 +83,12 @@ void slct(Builder& b, const Match&) {
 }
 
 void approximate(Builder& b, const Match& m) {
-  const std::optional<Op> nearest = b.approximate == Approximate::nearest ? nearest_op(b.instruction().opcode, has(b.instruction(), ".ftz")) : std::nullopt;
+  const std::optional<Op> nearest = b.approximate == Approximate::nearest
+                                        ? nearest_op(b.instruction().opcode, has(b.instruction(), ".ftz"))
+                                        : std::nullopt;
   if (!nearest || b.instruction().modifiers.back() != ".f32")
-    throw machine::Unsupported("instruction '" + m.name + "': its result is approximate, and no GPU's table of it is recorded");
+    throw machine::Unsupported("instruction '" + m.name +
+                               "': its result is approximate, and no GPU's table of it is recorded");
   Op op = *nearest;
   place_operands(b, op);
   b.emit(op);

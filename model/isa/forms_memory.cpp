@@ -81,6 +81,8 @@ void ld(Builder& b, const Match& m) {
     list->push_back(v.row);
   }
   if (bits == 0) bits = std::max(type.bits, 16);
+  for (const uint32_t row : *list)  // `_` is written as its neighbours are
+    if (!b.rows[row / 128].fixed) b.rows[row / 128].bits = std::max(b.rows[row / 128].bits, bits);
   op.flags |= register_code(bits);
   op.results = list;
   b.emit(op);

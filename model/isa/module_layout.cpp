@@ -28,6 +28,8 @@ constexpr Target kTargets[] = {
     {"sm_121", 121, 88},  {"sm_121a", 121, 88}, {"sm_121f", 121, 88}};
 constexpr int kNewestVersion = 90;
 
+constexpr uint64_t kLargest = uint64_t{8} << 30;  // bytes of one variable that we are ready to allocate
+
 std::string at_line(int line) { return "line " + std::to_string(line) + ": "; }
 
 void names_in(const ptx::Operand& operand, std::set<std::string>& out) {
@@ -56,16 +58,22 @@ uint64_t align_up(uint64_t v, uint64_t align) { return (v + align - 1) / align *
 }  // namespace
 
 uint64_t size_of(const ptx::Variable& v) {
-  uint64_t size =
-      static_cast<uint64_t>(std::max(find_type(v.type)->bits, 8)) / 8 * static_cast<uint64_t>(v.vector);
-  uint64_t leaves = v.initializers.size();
+  uint64_t inner = 1;  // elements of everything but an open dimension
+  bool open = false;
   for (const int64_t d : v.dims) {
-    if (d >= 0)
-      size *= static_cast<uint64_t>(d);
-    else
-      size *= leaves;  // [] takes its length from the initializer; 0 for extern
+    if (d < 0)
+      open = true;
+    else if (__builtin_mul_overflow(inner, static_cast<uint64_t>(d), &inner))
+      inner = kLargest + 1;
   }
-  return size;
+  // [] takes its length from the initializer; 0 for extern
+  const uint64_t count = !open ? inner : inner == 0 ? 0 : (v.initializers.size() + inner - 1) / inner * inner;
+  const auto element =
+      static_cast<uint64_t>(std::max(find_type(v.type)->bits, 8)) / 8 * static_cast<uint64_t>(v.vector);
+  if (count > kLargest / element)
+    throw InputError(at_line(v.at.line) + "variable '" + v.name + "' is larger than " +
+                     std::to_string(kLargest >> 30) + " GiB");
+  return count * element;
 }
 
 uint64_t align_of(const ptx::Variable& v) {
@@ -167,6 +175,8 @@ void ModuleLayout::place_variables() {
     return at;
   };
   for (const ptx::Variable& v : module.variables) {
+    if (v.space == ".shared" && v.initialized)
+      throw InputError(at_line(v.at.line) + ".shared variable '" + v.name + "' cannot be initialised");
     const bool dynamic = v.space == ".shared" && v.linkage == ".extern";
     if (v.space == ".shared") {
       if (dynamic && names_.count(v.name) != 0) dynamic_align = std::max(dynamic_align, align_of(v));
@@ -199,6 +209,9 @@ std::vector<GlobalVariable> ModuleLayout::globals() const {
     GlobalVariable g{name, place.address, std::vector<std::byte>(place.size),
                      place.variable->space == ".const"};
     const size_t element = static_cast<size_t>(find_type(place.variable->type)->bits) / 8;
+    if (place.variable->initialized && element < 4 && place.variable->type[1] == 'f')
+      throw machine::Unsupported(at_line(place.variable->at.line) + "an initialised " + place.variable->type +
+                                 " variable");
     size_t offset = 0;
     for (const ptx::Initializer& i : place.variable->initializers) {
       uint64_t value = i.value.integer;

@@ -7,9 +7,9 @@
 
 namespace bitwell::isa {
 
-// The op for `opcode`.approx.f32 (div.full too), or nothing for an opcode that has none. rcp, div and sqrt are correctly
-// rounded; the others are the host's double functions rounded to fp32, which is the nearest value but in cases too close
-// to call. No evidence says that a device gives the same bits.
+// The op for `opcode`.approx.f32 (div.full too), or nothing for an opcode that has none. rcp, div and sqrt
+// are correctly rounded; the others are the host's double functions rounded to fp32, which is the nearest
+// value but in cases too close to call. No evidence says that a device gives the same bits.
 std::optional<Op> nearest_op(const std::string& opcode, bool ftz);
 
 }  // namespace bitwell::isa

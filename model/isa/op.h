@@ -37,6 +37,11 @@ enum class OpKind : uint8_t {
 inline constexpr uint32_t kSink = 0;
 inline constexpr uint32_t kZero = 128;
 
+// Flags of lane arithmetic whose result may not hang on all operands.
+inline constexpr uint16_t kSelects = 1;       // selp: a where c, else b
+inline constexpr uint16_t kPredicateAnd = 2;  // and.pred
+inline constexpr uint16_t kPredicateOr = 3;   // or.pred
+
 struct Op {
   OpKind kind = OpKind::lanes;
   bool guard_negated = false;

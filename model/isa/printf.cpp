@@ -1,7 +1,9 @@
 #include "model/isa/printf.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <regex>
 
 #include "model/isa/access.h"
 
@@ -23,9 +25,11 @@ T argument(Context& context, const CallSite& site, size_t n, int lane) {
 
 template <class T>
 std::string formatted(const std::string& conversion, T value) {
-  char text[512];
-  const int n = std::snprintf(text, sizeof text, conversion.c_str(), value);
-  return {text, text + (n < 0 ? 0 : std::min<size_t>(static_cast<size_t>(n), sizeof text - 1))};
+  const int n = std::snprintf(nullptr, 0, conversion.c_str(), value);
+  std::string text(static_cast<size_t>(std::max(n, 0)) + 1, '\0');
+  std::snprintf(text.data(), text.size(), conversion.c_str(), value);
+  text.pop_back();
+  return text;
 }
 
 // Arguments lie one after the other, each at its natural alignment; integers are 4 or 8 bytes (l, ll),
@@ -52,15 +56,19 @@ Format format(Context& context, int lane, const std::string& pattern, uint64_t a
       ++i;
       continue;
     }
-    const size_t letter = pattern.find_first_of("diouxXeEfFgGaAcspn", i + 1);
-    if (letter == std::string::npos)
-      throw Fault("printf: a conversion without a letter in \"" + pattern + "\"", lane);
+    // Only what C and the device agree on reaches the host's snprintf: flags, a width and a precision in
+    // digits, a length, one letter.
+    static const std::regex conversions(
+        "%[-+ #0]*[0-9]{0,3}(\\.[0-9]{0,3})?(hh|h|ll|l|z|j)?[diouxXeEfFgGaAcsp]");
+    std::smatch match;
+    if (!std::regex_search(pattern.begin() + static_cast<std::ptrdiff_t>(i), pattern.end(), match,
+                           conversions, std::regex_constants::match_continuous))
+      throw machine::Unsupported("printf: the conversion at \"" + pattern.substr(i, 8) + "\"");
+    const size_t letter = i + static_cast<size_t>(match.length()) - 1;
     std::string conversion = pattern.substr(i, letter - i);
     const char kind = pattern[letter];
-    const bool wide = conversion.find('l') != std::string::npos ||
-                      conversion.find('z') != std::string::npos || conversion.find('j') != std::string::npos;
+    const bool wide = conversion.find_first_of("lzj") != std::string::npos;
     std::erase_if(conversion, [](char c) { return c == 'l' || c == 'h' || c == 'z' || c == 'j'; });
-    if (conversion.find('*') != std::string::npos) throw machine::Unsupported("printf: a width given as '*'");
     i = letter;
     ++out.conversions;
     if (kind == 's') {
@@ -103,6 +111,8 @@ void builtin_call(const CallSite& site, Context& context, uint32_t mask) {
     const Format printed = format(context, lane, pattern, argument<uint64_t>(context, site, 1, lane));
     context.cta.printed += printed.text;
     if (site.results.empty()) continue;
+    if (site.results[0].size != sizeof printed.conversions)
+      throw Fault("vprintf's result must have 4 bytes", lane);
     const uint64_t at = context.activation().local_base + site.results[0].offset;
     std::memcpy(context.warp.local[static_cast<size_t>(lane)].data() + at, &printed.conversions,
                 sizeof printed.conversions);

@@ -130,7 +130,8 @@ struct Program {
   uint64_t shared_size = 0;     // static
   uint64_t dynamic_shared = 0;  // where dynamic shared memory starts
   uint64_t parameter_size = 0;
-  std::vector<std::string> approximations;  // "line 12: rcp.approx.f32" where the nearest value stands for the device's
+  std::vector<std::string>
+      approximations;  // "line 12: rcp.approx.f32" where the nearest value stands for the device's
 };
 
 // What an instruction with an error bound instead of bits (rcp.approx, ex2.approx, ...) does.
@@ -150,7 +151,8 @@ struct Finding {
 
 // The program that runs `entry`. Throws InputError (no such entry, text that is not valid PTX, with line) or
 // Unsupported (by name, with line) at the first.
-Program compile(const ptx::Module& module, const std::string& entry, Approximate approximate = Approximate::refuse);
+Program compile(const ptx::Module& module, const std::string& entry,
+                Approximate approximate = Approximate::refuse);
 
 // Everything in the module that is invalid, unsupported, contractible by ptxas or approximate; in order of
 // lines.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "model/machine/failure.h"
 
@@ -215,6 +216,12 @@ class Assigner {
     for (size_t r = 0; r < n; ++r)
       if (blocks_[0].live_in[r]) intervals[r] = {0, UINT32_MAX, 0};
 
+    // Rows are shared only between values whose lanes lie alike: a lane that has left a loop keeps its value
+    // in a row that other lanes, still inside, may be writing.
+    const auto layout = [&](size_t r) {
+      const int bits = builder_.rows[r].bits;
+      return static_cast<uint32_t>(bits == 1 ? 1 : std::max(bits, 16));
+    };
     std::vector<uint32_t> real(n, 0);
     uint32_t next = 0;
     const auto units = [&](size_t r) {
@@ -233,15 +240,15 @@ class Assigner {
       }
     std::sort(sorted.begin(), sorted.end(),
               [](const Interval& a, const Interval& b) { return a.start < b.start; });
-    std::map<uint32_t, std::vector<uint32_t>> free;  // by units
+    std::map<uint32_t, std::vector<uint32_t>> free;  // by layout
     std::multimap<uint32_t, uint32_t> active;        // end -> virtual row
     for (const Interval& i : sorted) {
       while (!active.empty() && active.begin()->first < i.start) {
         const uint32_t done = active.begin()->second;
-        free[units(done)].push_back(real[done]);
+        free[layout(done)].push_back(real[done]);
         active.erase(active.begin());
       }
-      std::vector<uint32_t>& pool = free[units(i.row)];
+      std::vector<uint32_t>& pool = free[layout(i.row)];
       if (pool.empty()) {
         real[i.row] = next;
         next += units(i.row);
@@ -257,9 +264,12 @@ class Assigner {
       for (uint32_t* r : {&op.d, &op.d2, &op.a, &op.b, &op.c, &op.e}) map(*r);
       if (op.guard != 0) map(op.guard);
     }
-    for (std::vector<uint32_t>& list : f_.lists)
-      if (std::none_of(f_.code.begin(), f_.code.end(), [&](const Op& op) { return op.targets == &list; }))
-        for (uint32_t& r : list) map(r);
+    std::set<std::vector<uint32_t>*> lists;  // of the ops that are left; a list of branch targets holds pcs
+    for (const Op& op : f_.code)
+      for (std::vector<uint32_t>* list : {op.results, op.sources})
+        if (list != nullptr) lists.insert(list);
+    for (std::vector<uint32_t>* list : lists)
+      for (uint32_t& r : *list) map(r);
     for (ConstantRow& c : f_.constants) map(c.row);
     for (SpecialRow& s : f_.specials) map(s.row);
   }

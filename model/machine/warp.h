@@ -47,10 +47,14 @@ struct Activation {
   uint32_t call_pc = 0;
 };
 
+// Back edges, divergent branches and calls that a split may take before others get their turn.
+inline constexpr uint32_t kQuantum = 1 << 16;
+
 enum class Wait {
-  none,        // can run
-  converge,    // at an instruction that more lanes of the warp must reach
-  cta_barrier  // at bar.sync
+  none,         // can run
+  converge,     // at an instruction that more lanes of the warp must reach
+  cta_barrier,  // at bar.sync
+  warp_barrier  // at bar.warp.sync
 };
 
 // Lanes that execute together.
@@ -59,8 +63,10 @@ struct Split {
   uint32_t pc = 0;
   uint32_t mask = 0;
   Wait wait = Wait::none;
-  uint32_t barrier = 0;  // which, while wait is cta_barrier
-  uint64_t turn = 0;     // when it last used up its quantum: the longest ago goes first
+  uint32_t barrier = 0;        // which, while wait is cta_barrier
+  uint32_t members = 0;        // of bar.warp.sync, while wait is warp_barrier
+  uint32_t budget = kQuantum;  // what is left of its turn
+  uint64_t turn = 0;           // when it last used up its quantum: the longest ago goes first
 };
 
 struct Warp {
@@ -78,7 +84,8 @@ struct Warp {
 struct CtaBarrier {
   uint32_t expected = 0;  // threads; 0: every thread still running
   uint32_t arrived = 0;
-  uint32_t count_true = 0;  // of bar.red's predicates
+  std::array<uint32_t, 32> lanes{};  // by warp: lanes that arrived while others of the warp have not
+  uint32_t count_true = 0;           // of bar.red's predicates
   uint32_t count_voted = 0;
 };
 

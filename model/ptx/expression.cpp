@@ -68,6 +68,7 @@ Operand ternary(Reader& reader);
 
 // unary = ("+" | "-" | "!" | "~") unary | "(" [".s64" | ".u64" ")"] ternary ")" | literal
 Operand unary(Reader& reader) {
+  const Reader::Nest nest(reader);
   const Position at = reader.peek().at;
   if (reader.accept("-")) {
     Operand v = unary(reader);
@@ -168,6 +169,7 @@ Operand binary(Reader& reader, int least) {
 
 // ternary = binary ["?" ternary ":" ternary]
 Operand ternary(Reader& reader) {
+  const Reader::Nest nest(reader);
   const Operand condition = binary(reader, 1);
   if (!reader.accept("?")) return condition;
   const Operand yes = ternary(reader);

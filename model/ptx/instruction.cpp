@@ -48,8 +48,10 @@ Operand memory(Reader& reader) {
   return out;
 }
 
-// operand = "{" operand,* "}" | memory | "(" operand,* ")" | "!" name | constant | name ["|" name]
+// operand = "{" operand,* "}" | memory | "(" operand,* ")" | "!" name | constant | name [("+" | "-") n] |
+// name "|" name
 Operand parse_operand(Reader& reader) {
+  const Reader::Nest nest(reader);
   const Position at = reader.peek().at;
   if (reader.is("{")) {
     Operand out;
@@ -67,6 +69,13 @@ Operand parse_operand(Reader& reader) {
   }
   if (starts_constant(reader)) return parse_constant(reader);
   Operand first = name(reader);
+  if (reader.is("+") || reader.is("-")) {  // a symbol's address and an offset
+    const bool minus = reader.next().text == "-";
+    const Operand offset = parse_constant(reader);
+    if (offset.kind != OperandKind::integer) reader.fail("expected an integer offset before");
+    first.integer = minus ? 0 - offset.integer : offset.integer;
+    return first;
+  }
   if (!reader.accept("|")) return first;
   Operand out;
   out.kind = OperandKind::pair;

@@ -142,6 +142,7 @@ class Parser {
 
   // block = "{" statement* "}"
   std::vector<Statement> block() {
+    const Reader::Nest nest(reader_);
     std::vector<Statement> out;
     reader_.expect("{");
     while (!reader_.accept("}")) {

@@ -36,6 +36,20 @@ class Reader {
   }
   std::string identifier() { return expect_kind(TokenKind::identifier, "a name"); }
 
+  // Held while a rule that may contain itself is read: hostile nesting must not exhaust the stack.
+  class Nest {
+   public:
+    explicit Nest(Reader& reader) : reader_(reader) {
+      if (++reader_.depth_ > 256) reader_.fail("nested too deep");
+    }
+    ~Nest() { --reader_.depth_; }
+    Nest(const Nest&) = delete;
+    Nest& operator=(const Nest&) = delete;
+
+   private:
+    Reader& reader_;
+  };
+
   [[noreturn]] void fail(const std::string& message) const {
     const std::string found = at_end() ? "the end of the file" : "'" + std::string(peek().text) + "'";
     throw SyntaxError(peek().at, message + ", found " + found);
@@ -44,6 +58,7 @@ class Reader {
  private:
   std::vector<Token> tokens_;
   size_t at_ = 0;
+  int depth_ = 0;
 };
 
 }  // namespace bitwell::ptx

@@ -24,7 +24,7 @@ struct Operand {
   OperandKind kind = OperandKind::name;
   std::string name;
   std::string suffix;
-  uint64_t integer = 0;
+  uint64_t integer = 0;      // of a name: the offset added to its address
   bool is_unsigned = false;  // the integer expression has a U somewhere or does not fit int64
   bool is_single = false;    // floating: 0f literal (32 bits in `integer`); otherwise 64 bits of a double
   bool negated = false;      // !p

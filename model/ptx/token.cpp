@@ -41,6 +41,8 @@ class Lexer {
         while (at_ < source_.size() && peek() != '\n') advance();
       } else if (peek() == '/' && peek(1) == '*') {
         const Position start = where_;
+        advance();
+        advance();
         while (peek() != '*' || peek(1) != '/') {
           if (at_ >= source_.size()) throw SyntaxError(start, "comment without end");
           advance();

@@ -41,6 +41,7 @@ void type(Reader& reader, Variable& v) {
 
 // initializer = "{" initializer,* "}" | "generic" "(" name ")" | name ["+" n] | constant
 void initializer(Reader& reader, std::vector<Initializer>& out) {
+  const Reader::Nest nest(reader);
   if (reader.accept("{")) {
     if (reader.accept("}")) return;
     do initializer(reader, out);
@@ -77,7 +78,10 @@ void declarator(Reader& reader, Variable& v) {
     reader.expect(">");
   }
   while (reader.accept("[")) {
-    v.dims.push_back(reader.is("]") ? -1 : static_cast<int64_t>(parse_constant(reader).integer));
+    const bool open = reader.is("]");
+    const int64_t dim = open ? -1 : static_cast<int64_t>(parse_constant(reader).integer);
+    if (dim < 0 && !open) reader.fail("an array's size must not be negative before");
+    v.dims.push_back(dim);
     reader.expect("]");
   }
   if (reader.accept("=")) {

@@ -25,7 +25,9 @@ void run(const RunOptions& options) {
   verify::LaunchFile file = verify::read_launch(options.path);
   const isa::Program program = [&] {
     try {
-      return isa::compile(ptx::parse(verify::read_file(file.launch.ptx)), file.launch.entry, options.approximate == "nearest" ? isa::Approximate::nearest : isa::Approximate::refuse);
+      return isa::compile(
+          ptx::parse(verify::read_file(file.launch.ptx)), file.launch.entry,
+          options.approximate == "nearest" ? isa::Approximate::nearest : isa::Approximate::refuse);
     } catch (const ptx::SyntaxError& e) {
       throw machine::InputError("'" + file.launch.ptx + "' is not PTX: " + e.what());
     } catch (const machine::InputError& e) {
@@ -73,8 +75,9 @@ void add_run(CLI::App& app, int&) {
       ->required();
   command->add_flag("--unchecked", options->unchecked, "No definedness or alignment checks: faster");
   command
-      ->add_option("--approximate", options->approximate,
-                   "rcp.approx and friends: refuse them, or take the nearest value, which no device vouches for")
+      ->add_option(
+          "--approximate", options->approximate,
+          "rcp.approx and friends: refuse them, or take the nearest value, which no device vouches for")
       ->check(CLI::IsMember({"refuse", "nearest"}))
       ->capture_default_str();
   command

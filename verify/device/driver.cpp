@@ -68,14 +68,17 @@ struct Api {
   }
 };
 
-// "580.159.04 (CUDA 13.0)": the kernel module's version where /proc tells it, and the CUDA version that the driver speaks.
+// "580.159.04 (CUDA 13.0)": the kernel module's version where /proc tells it, and the CUDA version that the
+// driver speaks.
 std::string driver_version(const Api& api) {
   int cuda = 0;
   api.driver_get_version(&cuda);
   const std::string spoken = "CUDA " + std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10);
   std::ifstream proc("/proc/driver/nvidia/version");
   for (std::string word; proc >> word;)
-    if (std::count(word.begin(), word.end(), '.') == 2 && word.find_first_not_of("0123456789.") == std::string::npos) return word + " (" + spoken + ")";
+    if (std::count(word.begin(), word.end(), '.') == 2 &&
+        word.find_first_not_of("0123456789.") == std::string::npos)
+      return word + " (" + spoken + ")";
   return spoken;
 }
 

@@ -1,6 +1,9 @@
 // Memory that knows: each fault names the PTX line, the thread and the address; and what a launch may not be.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <functional>
+
 #include "model/ptx/parse.h"
 #include "verify/launch.h"
 
@@ -123,6 +126,145 @@ TEST(Faults, DivergentSpinOnAnotherLaneEnds) {
                 "S: ld.volatile.shared.u32 %r2, [sh];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra S;\nbra E;\nW: "
                 "mov.u32 %r3, 1;\nst.shared.u32 [sh], %r3;\nE:"),
             "no fault");
+}
+
+// Runs `body` and returns out[lane] of every lane as 32-bit words.
+std::vector<uint32_t> values(const std::string& body, uint32_t threads = 32) {
+  Launch l = launch_of(128, 4 * std::max(threads, 32u));
+  l.shape.block = {threads, 1, 1};
+  isa::Options options;
+  options.step_limit = 1 << 22;
+  simulate(isa::compile(ptx::parse(kernel(body)), "k"), l, options, false);
+  std::vector<uint32_t> out(threads);
+  std::memcpy(out.data(), l.buffers[1].bytes.data(), 4 * threads);
+  return out;
+}
+
+TEST(Divergence, ALaneThatLeftALoopKeepsItsRegisters) {
+  // Predicates and 16-bit values written by lanes still in the loop must not touch the rows of those that
+  // left.
+  const auto out = values(
+      "mov.u32 %r1, 0;\nL: setp.eq.u32 %p1, %r1, 99;\nselp.b32 %r2, 7, 8, %p1;\nadd.u32 %r3, %r1, "
+      "100;\nadd.u32 %r1, %r1, 1;\n"
+      "setp.le.u32 %p2, %r1, %r0;\n@%p2 bra L;\nadd.u32 %r3, %r3, %r2;\nst.global.u32 [%rd3], %r3;");
+  for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[lane], lane + 108) << lane;
+}
+TEST(Divergence, WarpBarriersMeetAtDifferentInstructions) {
+  EXPECT_EQ(
+      run("setp.lt.u32 %p1, %r0, 16;\n@%p1 bra A;\nbar.warp.sync -1;\nbra E;\nA: bar.warp.sync -1;\nE:"),
+      "no fault");
+}
+TEST(Divergence, BarriersCountWarpsWhateverWayTheirLanesArrive) {
+  EXPECT_EQ(run("setp.lt.u32 %p1, %r0, 10;\n@%p1 bra A;\nbarrier.sync 0;\nbra E;\nA: barrier.sync 0;\nE:",
+                false, 20),
+            "no fault");
+  EXPECT_EQ(run("setp.lt.u32 %p1, %r0, 16;\n@%p1 bra A;\nret;\nA: barrier.sync 0;"), "no fault");
+}
+TEST(Divergence, SpinLoopsYieldWhateverTheirShape) {
+  // Warp 1 spins, through a divergent branch, until warp 0 has passed the barrier and set the flag.
+  EXPECT_EQ(run("setp.ge.u32 %p1, %r0, 32;\nmov.u32 %r1, 0;\nst.shared.u32 [sh], %r1;\nbar.sync 0;\nand.b32 "
+                "%r2, %r0, 1;\nsetp.eq.u32 %p3, %r2, 1;\n"
+                "@%p1 bra S;\nmov.u32 %r3, 1;\nst.shared.u32 [sh], %r3;\nbra E;\n"
+                "S: @%p3 bra T;\nadd.u32 %r4, %r0, 1;\nT: ld.volatile.shared.u32 %r5, [sh];\nsetp.eq.u32 "
+                "%p2, %r5, 0;\n@%p2 bra S;\nE:",
+                false, 64),
+            "no fault");
+}
+TEST(Faults, EndlessLoopsOfEveryShapeEnd) {
+  expect_parts(
+      run("mov.u32 %r1, 0;\nbra M;\nL: add.u32 %r1, %r1, 1;\nM: setp.ne.u32 %p1, %r0, -1;\n@%p1 bra L;"),
+      {"it hangs"});
+}
+TEST(Faults, NegativeSharedAddresses) {
+  expect_parts(run("mul.wide.u32 %rd4, %r0, 4;\nst.shared.u32 [%rd4+-64], %r0;"),
+               {"out-of-bounds write", "shared memory"});
+  expect_parts(run("mul.wide.u32 %rd4, %r0, 4;\nadd.u64 %rd4, %rd4, -8;\nst.shared.u32 [%rd4], %r0;"),
+               {"out-of-bounds write", "shared memory"});
+}
+TEST(Faults, BarrierNumbersThatDiffer) {
+  expect_parts(run("and.b32 %r1, %r0, 1;\nbar.sync %r1;"), {"differ"});
+}
+TEST(Definedness, SelectionNeedsOnlyWhatItChooses) {
+  EXPECT_EQ(run("setp.lt.u32 %p1, %r0, 16;\n@%p1 mov.u32 %r4, 5;\nselp.b32 %r5, %r4, 0, %p1;\nst.global.u32 "
+                "[%rd3], %r5;",
+                true),
+            "no fault");
+}
+TEST(Definedness, PredicateLogicNeedsOnlyWhatDecides) {
+  EXPECT_EQ(run("setp.lt.u32 %p1, %r0, 16;\n@%p1 setp.eq.u32 %p2, %r0, 3;\nand.pred %p3, %p1, %p2;\n@%p3 bra "
+                "L;\nL:"),
+            "no fault");
+}
+TEST(Definedness, AnExchangeMayInitialise) {
+  EXPECT_EQ(run("setp.eq.u32 %p1, %r0, 0;\n@%p1 atom.shared.exch.b32 %r1, [sh], %r0;"), "no fault");
+}
+TEST(Loads, AnUnusedElementOfAWideVectorOverwritesNothing) {
+  const auto out = values(
+      "mov.u32 %r5, 77;\nld.global.v2.u32 {%rd4, _}, [%rd0];\ncvt.u32.u64 %r6, %rd4;\nadd.u32 %r5, %r5, "
+      "%r6;\nst.global.u32 [%rd3], %r5;");
+  for (const uint32_t v : out) EXPECT_EQ(v, 77u);
+}
+TEST(Comments, ASlashStarSlashDoesNotEndAComment) {
+  const auto out = values("mov.u32 %r1, 1; /*/ mov.u32 %r1, 2; /*/ st.global.u32 [%rd3], %r1;");
+  EXPECT_EQ(out[0], 1u);
+}
+
+// Hostile files are refused, not followed.
+std::string outcome(const std::string& text, const std::string& entry = "k") {
+  try {
+    const isa::Program program = isa::compile(ptx::parse(text), entry);
+    Launch l = launch_of();
+    l.arguments.clear();
+    l.entry = entry;
+    isa::Options options;
+    options.step_limit = 1 << 22;
+    simulate(program, l, options, false);
+  } catch (const ptx::SyntaxError& e) {
+    return std::string("syntax: ") + e.what();
+  } catch (const machine::InputError& e) {
+    return std::string("input: ") + e.what();
+  } catch (const machine::Unsupported& e) {
+    return std::string("unsupported: ") + e.what();
+  } catch (const machine::Fault& e) {
+    return std::string("fault: ") + e.what();
+  }
+  return "ran";
+}
+const std::string kHead = ".version 9.0\n.target sm_90a\n.address_size 64\n";
+
+TEST(Hostile, SizesNestingAndRecursion) {
+  expect_parts(outcome(kHead + ".visible .entry k() { .local .b8 x[4294967296]; ret; }"),
+               {"input", "512 KiB of local memory"});
+  expect_parts(
+      outcome(kHead +
+              ".global .b8 g[1099511627776];\n.visible .entry k() { .reg .b64 %rd1; mov.u64 %rd1, g; ret; }"),
+      {"input", "g"});
+  expect_parts(outcome(kHead + ".visible .entry k() { .reg .b32 %r<9999999>; .reg .b32 %s<9999999>; ret; }"),
+               {"unsupported", "registers"});
+  expect_parts(outcome(kHead + ".visible .entry k() { .local .b8 x[-1]; ret; }"), {"syntax"});
+  expect_parts(outcome(kHead + ".visible .entry k() { .reg .b32 %r1; mov.u32 %r1, " +
+                       std::string(200000, '(') + "1; ret; }"),
+               {"syntax", "nested too deep"});
+  expect_parts(outcome(kHead + ".visible .entry k() " + std::string(200000, '{')),
+               {"syntax", "nested too deep"});
+  expect_parts(outcome(kHead + ".func f() { call f; ret; }\n.visible .entry k() { call f; ret; }"),
+               {"fault", "recursion"});
+}
+TEST(Hostile, PrintfFormatsReachNothingOnTheHost) {
+  const auto print = [](const std::string& hex_format) {
+    return outcome(
+        kHead +
+        ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n.global .b8 fmt[16] = {" +
+        hex_format +
+        "};\n.visible .entry k() { .reg .b64 %rd<3>; .reg .b32 %r1; .local .align 8 .b8 args[16]; mov.u64 "
+        "%rd0, args; mov.u64 %rd2, 0; st.local.u64 [args], %rd2; st.local.u64 [args+8], %rd2;\n"
+        "cvta.local.u64 %rd0, %rd0; mov.u64 %rd1, fmt; { .param .b64 p0; .param .b64 p1; .param .b32 q; "
+        "st.param.b64 [p0], %rd1; st.param.b64 [p1], %rd0;\n"
+        "call (q), vprintf, (p0, p1); ld.param.b32 %r1, [q]; } ret; }");
+  };
+  EXPECT_EQ(print("37, 100"), "ran");                                 // %d
+  expect_parts(print("37, 108, 110"), {"unsupported", "printf"});     // %ln
+  expect_parts(print("37, 52, 36, 115"), {"unsupported", "printf"});  // %4$s
 }
 
 std::string refused(const std::function<void(Launch&)>& change, const std::string& directives = "") {
