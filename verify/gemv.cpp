@@ -7,7 +7,6 @@
 namespace bitwell::verify {
 
 using machine::InputError;
-using number::Accumulation;
 using number::Combine;
 using number::GroupSum;
 using number::Join;

@@ -85,7 +85,7 @@ Next shuffle(const Op& op, Context& context, uint32_t mask) {
     const int segment = static_cast<int>(c[lane] >> 8 & 31);
     const int max_lane = (lane & segment) | (clamp & ~segment);
     const int min_lane = lane & segment;
-    int from = lane;
+    int from = 0;
     bool valid = false;
     switch (mode) {
       case ShuffleMode::up:

@@ -32,7 +32,7 @@ struct Form {
   void (*build)(Builder&, const Match&);
   int version = 0;
   int sm = 0;
-  std::string_view only = "";
+  std::string_view only{};
 };
 
 // Every form that bitwell accepts, by family.
