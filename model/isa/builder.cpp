@@ -291,7 +291,9 @@ Value Builder::source(const ptx::Operand& o, const Type& want, bool widen, bool 
   if (o.negated) throw Invalid("'!' before '" + o.name + "'");
   if (o.kind == OperandKind::name && o.integer != 0) throw Invalid("an offset after '" + o.name + "'");
   if (o.kind == OperandKind::integer || o.kind == OperandKind::floating) {
-    if (!constants) throw Invalid("a constant where a register is needed");
+    const bool half =
+        want.kind == 'x' || (want.kind == 'f' && want.bits == 16) || want.name.starts_with(".bf16");
+    if (!constants || half) throw Invalid("a constant where a register is needed");
     const bool floating_type = want.kind == 'f';
     uint64_t value = o.integer;
     if (o.kind == OperandKind::floating) {
@@ -332,9 +334,10 @@ Value Builder::source(const ptx::Operand& o, const Type& want, bool widen, bool 
   throw Invalid("unknown name '" + o.name + "'");
 }
 
-Value Builder::destination(const ptx::Operand& o, const Type& want, bool widen) {
+Value Builder::destination(const ptx::Operand& o, const Type& want, bool widen, bool discard) {
   if (o.kind != OperandKind::name || o.negated || !o.suffix.empty() || o.integer != 0)
     throw Invalid("the destination must be a register");
+  if (o.name == "_" && !discard) throw Invalid("'_' where the result cannot be discarded");
   if (o.name == "_") return {new_row(std::max(want.bits, 16)), nullptr};
   const Register* r = find_register(o.name);
   if (r == nullptr) throw Invalid("unknown register '" + o.name + "'");

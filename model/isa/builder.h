@@ -52,7 +52,8 @@ class Builder {
 
   // The operand as a value of `type`; `widen` allows registers wider than the type (ld, st, cvt).
   Value source(const ptx::Operand& operand, const Type& type, bool widen = false, bool constants = true);
-  Value destination(const ptx::Operand& operand, const Type& type, bool widen = false);
+  // `discard`: the place takes `_` too.
+  Value destination(const ptx::Operand& operand, const Type& type, bool widen = false, bool discard = false);
   Value predicate(const ptx::Operand& operand, bool destination, bool& negated);
   Address address(const ptx::Operand& operand, Space space);
   uint64_t constant(const ptx::Operand& operand) const;

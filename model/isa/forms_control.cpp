@@ -157,7 +157,7 @@ void pair_destination(Builder& b, Op& op, const Type& type, bool required) {
   const ptx::Operand& d = b.operand(0);
   bool negated = false;
   if (d.kind == ptx::OperandKind::pair) {
-    op.d = b.destination(d.elements[0], type).row;
+    op.d = b.destination(d.elements[0], type, false, true).row;
     op.d2 = b.predicate(d.elements[1], true, negated).row;
   } else {
     if (required) throw Invalid("a destination of the form d|p is needed");

@@ -139,9 +139,10 @@ void cvt_packed(Builder& b, const Match& m) {
   c.two_sources = two_sources;
   const auto register_type = [&](const number::Format& f, int count) -> const Type& {
     const int bits = element_bits(f) * count;
-    return b.type(f.name == "f32"                 ? ".f32"
-                  : f.name == "f16" && count == 1 ? ".f16"
-                                                  : ".b" + std::to_string(bits));
+    return b.type(f.name == "f32"    ? ".f32"
+                  : f.name == "f16"  ? (count == 1 ? ".f16" : ".f16x2")
+                  : f.name == "bf16" ? (count == 1 ? ".bf16" : ".bf16x2")
+                                     : ".b" + std::to_string(bits));
   };
   const auto fast = lanes_catalog().find(m.name);
   Op op;
@@ -172,7 +173,7 @@ void mov_vector(Builder& b, const Type& type) {
   Op op = b.lanes((unpack ? "unpack." : "pack.") + std::to_string(type.bits) + "." + std::to_string(n));
   std::vector<uint32_t>* list = b.new_list();
   for (const ptx::Operand& e : vector.elements)
-    list->push_back(unpack ? b.destination(e, element).row : b.source(e, element).row);
+    list->push_back(unpack ? b.destination(e, element, false, true).row : b.source(e, element).row);
   if (unpack) {
     op.results = list;
     op.a = b.source(right, type).row;

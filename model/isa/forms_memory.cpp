@@ -73,7 +73,7 @@ void ld(Builder& b, const Match& m) {
   int bits = 0;
   for (size_t j = 0; j < n; ++j) {
     const ptx::Operand& element = n > 1 ? d.elements[j] : d;
-    const Value v = b.destination(element, type, true);
+    const Value v = b.destination(element, type, true, n > 1);
     const int have = v.type == nullptr ? 0 : std::max(v.type->bits, 16);
     if (bits != 0 && have != 0 && have != bits)
       throw machine::Unsupported("'" + m.name + "' into registers of different sizes");
@@ -173,7 +173,8 @@ void atom(Builder& b, const Match& m) {
   op.effect = atomic;
   op.size = static_cast<uint16_t>(type.bits / 8);
   size_t next = 0;
-  op.d = returns ? b.destination(b.operand(next++), type).row : b.new_row(std::max(type.bits, 16));
+  op.d =
+      returns ? b.destination(b.operand(next++), type, false, true).row : b.new_row(std::max(type.bits, 16));
   const ptx::Operand& place = b.operand(next++);
   set_address(b, op, place, space_of(i));
   op.b = b.source(b.operand(next++), type).row;

@@ -216,6 +216,13 @@ std::vector<GlobalVariable> ModuleLayout::globals() const {
     for (const ptx::Initializer& i : place.variable->initializers) {
       uint64_t value = i.value.integer;
       if (i.value.kind == ptx::OperandKind::name) {
+        const int line = place.variable->at.line;
+        const auto before = [&](const auto& declared) {
+          return std::any_of(declared.begin(), declared.end(),
+                             [&](const auto& d) { return d.name == i.value.name && d.at.line < line; });
+        };
+        if (!before(module.functions) && !before(module.variables))
+          throw InputError(at_line(line) + "'" + i.value.name + "' in an initializer is not declared before");
         const auto symbol = variables.find(i.value.name);
         const int f = find_function(i.value.name);
         if (symbol != variables.end())

@@ -30,7 +30,7 @@ constexpr const Type* find_type(std::string_view name) {
 // anything; integers match integers; floating point matches only itself (or untyped).
 constexpr bool kinds_agree(const Type& want, const Type& reg) {
   if ((want.kind == 'p') != (reg.kind == 'p')) return false;
-  if (want.kind == 'b' || reg.kind == 'b') return want.name != ".bf16" || reg.kind != 'f';
+  if (want.kind == 'b' || reg.kind == 'b') return !want.name.starts_with(".bf16") || reg.kind != 'f';
   const bool want_integer = want.kind == 'u' || want.kind == 's';
   const bool reg_integer = reg.kind == 'u' || reg.kind == 's';
   if (want_integer || reg_integer) return want_integer && reg_integer;
