@@ -229,6 +229,8 @@ void mov(Builder& b, const Match& m) {
   } else if (const int f = name && from.integer == 0 ? b.find_function(from.name) : -1; f >= 0) {
     if (type.kind == 'f' || type.bits != 64)
       throw Invalid("a function's address does not fit " + std::string(type.name));
+    if (!b.layout().functions[static_cast<size_t>(f)]->has_body)
+      throw machine::Unsupported("the address of '" + from.name + "', which has no body");
     op.a = b.constant_row(64, kFunctionWindow + static_cast<uint64_t>(f));
   } else {
     op.a = b.source(from, type).row;

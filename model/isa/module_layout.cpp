@@ -221,6 +221,9 @@ std::vector<GlobalVariable> ModuleLayout::globals() const {
           return std::any_of(declared.begin(), declared.end(),
                              [&](const auto& d) { return d.name == i.value.name && d.at.line < line; });
         };
+        if (const int f = find_function(i.value.name); f >= 0 && !functions[static_cast<size_t>(f)]->has_body)
+          throw machine::Unsupported(at_line(line) + "the address of '" + i.value.name +
+                                     "', which has no body");
         if (!before(module.functions) && !before(module.variables))
           throw InputError(at_line(line) + "'" + i.value.name + "' in an initializer is not declared before");
         const auto symbol = variables.find(i.value.name);
