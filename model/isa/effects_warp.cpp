@@ -13,14 +13,8 @@ using machine::Wait;
 
 namespace {
 
-// The member mask that all lanes here share, or nothing if lanes it names have yet to arrive. Threads that
-// have exited are not waited for.
-struct Members {
-  bool ready = false;
-  uint32_t mask = 0;
-};
-
-Members members(const Op& op, Context& context, uint32_t mask) {
+// The member mask that all lanes here share.
+uint32_t member_mask(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.e, mask, "a member mask");
   const auto* row = context.row<uint32_t>(op.e);
   const uint32_t member = row[__builtin_ctz(mask)];
@@ -30,11 +24,15 @@ Members members(const Op& op, Context& context, uint32_t mask) {
     if (row[i] != member)
       throw machine::Unsupported("threads of one warp at one instruction with different member masks");
   }
-  if ((member & context.warp.live() & ~mask) != 0) {
-    context.split().wait = Wait::converge;
-    return {};
-  }
-  return {true, member};
+  return member;
+}
+
+// Whether every member is here; if not, the split waits for the others. Threads that have exited are not
+// waited for.
+bool members_here(const Op& op, Context& context, uint32_t mask) {
+  if ((member_mask(op, context, mask) & context.warp.live() & ~mask) == 0) return true;
+  context.split().wait = Wait::converge;
+  return false;
 }
 
 void set_predicate(Context& context, uint32_t row, uint32_t value, uint32_t mask, uint32_t known) {
@@ -47,15 +45,7 @@ void set_predicate(Context& context, uint32_t row, uint32_t value, uint32_t mask
 }  // namespace
 
 Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
-  context.require_defined(op.e, mask, "a member mask");
-  const auto* row = context.row<uint32_t>(op.e);
-  const uint32_t member = row[__builtin_ctz(mask)];
-  for (int i = 0; i < kLanes; ++i) {
-    if ((mask >> i & 1) == 0) continue;
-    if ((row[i] >> i & 1) == 0) throw Fault("the member mask does not name the thread that executes it", i);
-    if (row[i] != member)
-      throw machine::Unsupported("threads of one warp at one instruction with different member masks");
-  }
+  const uint32_t member = member_mask(op, context, mask);
   if ((member & context.warp.live() & ~mask) == 0) return Next::advance;
   // Members may meet at different bar.warp.sync instructions.
   machine::Split& split = take_lanes(context, mask);
@@ -67,7 +57,7 @@ Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
 
 // shfl.sync: c holds the clamp value (bits 4..0) and the segment mask (bits 12..8).
 Next shuffle(const Op& op, Context& context, uint32_t mask) {
-  if (!members(op, context, mask).ready) return Next::wait;
+  if (!members_here(op, context, mask)) return Next::wait;
   context.require_defined(op.b, mask, "a shuffle's lane");
   context.require_defined(op.c, mask, "a shuffle's clamp");
   uint32_t a[kLanes];
@@ -120,7 +110,7 @@ Next shuffle(const Op& op, Context& context, uint32_t mask) {
 }
 
 Next vote(const Op& op, Context& context, uint32_t mask) {
-  if (!members(op, context, mask).ready) return Next::wait;
+  if (!members_here(op, context, mask)) return Next::wait;
   context.require_defined(op.a, mask, "a vote's predicate");
   uint32_t p = *context.row<uint32_t>(op.a);
   if ((op.imm & kNegated) != 0) p = ~p;
@@ -139,7 +129,7 @@ Next vote(const Op& op, Context& context, uint32_t mask) {
 }
 
 Next match_lanes(const Op& op, Context& context, uint32_t mask) {
-  if (!members(op, context, mask).ready) return Next::wait;
+  if (!members_here(op, context, mask)) return Next::wait;
   context.require_defined(op.a, mask, "a match's value");
   uint64_t value[kLanes];
   for (int i = 0; i < kLanes; ++i)
@@ -160,7 +150,7 @@ Next match_lanes(const Op& op, Context& context, uint32_t mask) {
 }
 
 Next reduce(const Op& op, Context& context, uint32_t mask) {
-  if (!members(op, context, mask).ready) return Next::wait;
+  if (!members_here(op, context, mask)) return Next::wait;
   context.require_defined(op.a, mask, "a reduction's value");
   const auto* a = context.row<uint32_t>(op.a);
   const bool is_signed = (op.imm & 256) != 0;
@@ -195,7 +185,7 @@ Next active_mask(const Op& op, Context& context, uint32_t mask) {
 // elect.sync: the lowest lane of the member mask is elected; its number goes to d of all (PTX leaves the
 // choice open).
 Next elect(const Op& op, Context& context, uint32_t mask) {
-  if (!members(op, context, mask).ready) return Next::wait;
+  if (!members_here(op, context, mask)) return Next::wait;
   const auto leader = static_cast<uint32_t>(__builtin_ctz(mask));
   auto* d = context.row<uint32_t>(op.d);
   for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? leader : d[i];

@@ -3,8 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -61,7 +59,6 @@ class GlobalMemory {
   Region* find(uint64_t address, uint64_t length);
   // The region nearest below `address`, for a message.
   const Region* nearest(uint64_t address) const;
-  std::span<const std::unique_ptr<Region>> regions() const { return regions_; }
 
  private:
   std::vector<std::unique_ptr<Region>> regions_;  // by base
