@@ -38,7 +38,8 @@ Builder::Builder(const ModuleLayout& layout, const ptx::Function& source, Functi
     list.push_back({v.name, v.type, at, size, v.pointer});
     const Space space = out_.is_entry ? Space::param : Space::local;
     if (!scope.variables
-             .emplace(v.name, Variable{space, at, size, find_type(v.type), !v.dims.empty(), !out_.is_entry})
+             .emplace(v.name, Variable{space, at, size, align_of(v), find_type(v.type), !v.dims.empty(),
+                                       !out_.is_entry})
              .second)
       throw InputError("line " + std::to_string(v.at.line) + ": parameter '" + v.name +
                        "' is declared twice");
@@ -126,7 +127,7 @@ void Builder::declare(const ptx::Variable& v) {
     return;
   }
   const uint64_t size = size_of(v);
-  Variable place{Space::local, 0, size, &declared, !v.dims.empty(), false};
+  Variable place{Space::local, 0, size, align_of(v), &declared, !v.dims.empty(), false};
   if (declared.kind == 'p') throw Invalid("a .pred variable must be a register");
   if (std::count(v.dims.begin(), v.dims.end(), -1) != 0)
     throw Invalid("variable '" + v.name + "' has no size");
@@ -283,7 +284,8 @@ const Builder::Variable* Builder::find_variable(const std::string& name) const {
   const Space space = v.space == ".shared"  ? Space::shared
                       : v.space == ".const" ? Space::constant
                                             : Space::global;
-  module_variable = {space, at->second.address, at->second.size, find_type(v.type), !v.dims.empty(), false};
+  module_variable = {
+      space, at->second.address, at->second.size, align_of(v), find_type(v.type), !v.dims.empty(), false};
   return &module_variable;
 }
 
@@ -319,18 +321,19 @@ Value Builder::source(const ptx::Operand& o, const Type& want, bool widen, bool 
   if (const Register* r = find_register(o.name)) {
     if (r->type->kind == 'p')
       throw Invalid("predicate '" + o.name + "' where " + std::string(want.name) + " is needed");
-    const bool fits =
-        widen ? r->type->bits >= want.bits &&
-                    (r->type->bits == want.bits
-                         ? kinds_agree(want, *r->type)
-                         : want.kind != 'f' && want.kind != 'x' &&
-                               (r->type->kind == 'b' || r->type->kind == 'u' || r->type->kind == 's'))
-              : agrees(want, *r->type);
+    // ld, st and cvt take registers wider than the type: untyped ones for any type (not bf16), integers for
+    // integers (PTX ISA 9.0, 9.4.1).
+    const bool wider = widen && r->type->bits > want.bits && !want.name.starts_with(".bf16") &&
+                       (r->type->kind == 'b' || (want.kind != 'f' && want.kind != 'x' &&
+                                                 (r->type->kind == 'u' || r->type->kind == 's')));
+    const bool fits = wider || agrees(want, *r->type);
     if (!fits)
       throw Invalid("register '" + o.name + "' is " + std::string(r->type->name) + " where " +
                     std::string(want.name) + " is needed");
     return {r->row, r->type};
   }
+  if (find_function(o.name) >= 0)
+    throw machine::Unsupported("the address of function '" + o.name + "' as an operand");
   throw Invalid("unknown name '" + o.name + "'");
 }
 

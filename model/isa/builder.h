@@ -83,6 +83,7 @@ class Builder {
     Space space;
     uint64_t address;  // offset in its space (local: in the activation's frame)
     uint64_t size;
+    uint64_t align;
     const Type* type;
     bool is_array;
     bool call_param;

@@ -53,6 +53,8 @@ std::vector<Parameter> call_list(Builder& b, const ptx::Operand& list,
                                  "' that is not a .param variable");
     if (v->size != size_of(formals[n]))
       throw Invalid("call argument '" + list.elements[n].name + "' has another size than declared");
+    if (v->align != align_of(formals[n]))
+      throw Invalid("call argument '" + list.elements[n].name + "' has another alignment than declared");
     out.push_back({list.elements[n].name, "", v->address, v->size, false});
   }
   return out;

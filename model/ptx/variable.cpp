@@ -110,6 +110,7 @@ std::vector<Variable> parse_variables(Reader& reader, const std::string& linkage
   attributes(reader, base);
   type(reader, base);
   std::vector<Variable> out;
+  if (base.space == ".reg" && reader.is(";")) return out;  // declares nothing; ptxas takes it
   do {
     Variable v = base;
     declarator(reader, v);
