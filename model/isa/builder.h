@@ -91,7 +91,7 @@ class Builder {
   const Variable* find_variable(const std::string& name) const;
   int find_function(const std::string& name) const { return layout_.find_function(name); }
 
-  Approximate approximate = Approximate::refuse;
+  Approximate approximate = Approximate::captured;
 
   // Virtual rows: width in bits and what fills them.
   struct Row {

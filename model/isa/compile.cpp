@@ -25,6 +25,9 @@ Function translate(const ModuleLayout& layout, const ptx::Function& source, bool
 
 }  // namespace
 
+// Whether the bits that approximate instructions get are the target's own, as recorded.
+static bool recorded(int sm, Approximate approximate) { return approximate != Approximate::nearest && sm == 90; }
+
 Program compile(const ptx::Module& module, const std::string& entry, Approximate approximate) {
   const ModuleLayout layout(module, entry);
   Program program;
@@ -43,7 +46,7 @@ Program compile(const ptx::Module& module, const std::string& entry, Approximate
       program.functions.emplace_back();
   }
   for (const Finding& f : findings)
-    if (f.kind == Finding::Kind::approximate)
+    if (f.kind == Finding::Kind::approximate && !recorded(layout.sm, approximate))
       program.approximations.push_back("line " + std::to_string(f.line) + ": " + f.what);
   for (const Parameter& p : program.functions[static_cast<size_t>(program.entry)].params)
     program.parameter_size = std::max(program.parameter_size, p.offset + p.size);
@@ -56,7 +59,7 @@ std::vector<Finding> check(const ptx::Module& module) {
   layout.globals();  // for what it refuses
   for (const ptx::Function* f : layout.functions) {
     try {
-      translate(layout, *f, true, Approximate::refuse, findings);
+      translate(layout, *f, true, Approximate::captured, findings);
     } catch (const machine::InputError& e) {
       findings.push_back({Finding::Kind::invalid, f->at.line, e.what()});
     } catch (const machine::Unsupported& e) {

@@ -1,7 +1,7 @@
 // Floating-point forms: fp32, fp64, comparison, selection (PTX ISA 9.0, 9.7.3, 9.7.6).
 #include "model/isa/form.h"
 #include "model/isa/forms.h"
-#include "model/isa/nearest.h"
+#include "model/isa/approximate.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::isa {
@@ -83,13 +83,19 @@ void slct(Builder& b, const Match&) {
 }
 
 void approximate(Builder& b, const Match& m) {
-  const std::optional<Op> nearest = b.approximate == Approximate::nearest
-                                        ? nearest_op(b.instruction().opcode, has(b.instruction(), ".ftz"))
-                                        : std::nullopt;
-  if (!nearest || b.instruction().modifiers.back() != ".f32")
-    throw machine::Unsupported("instruction '" + m.name +
-                               "': its result is approximate, and no GPU's table of it is recorded");
-  Op op = *nearest;
+  const ptx::Instruction& i = b.instruction();
+  const bool ftz = has(i, ".ftz");
+  std::optional<Op> found;
+  if (i.modifiers.back() == ".f32") {
+    if (b.approximate == Approximate::nearest)
+      found = nearest_op(i.opcode, ftz);
+    else if (b.approximate == Approximate::h200 || b.sm() == 90)
+      found = captured_op(i.opcode, has(i, ".full"), ftz);
+  }
+  if (!found)
+    throw machine::Unsupported("instruction '" + m.name + "': its result is approximate, and no table of sm_" +
+                               std::to_string(b.sm()) + "'s bits is recorded");
+  Op op = *found;
   place_operands(b, op);
   b.emit(op);
 }

@@ -130,13 +130,14 @@ struct Program {
   uint64_t dynamic_shared = 0;  // where dynamic shared memory starts
   uint64_t parameter_size = 0;
   std::vector<std::string>
-      approximations;  // "line 12: rcp.approx.f32" where the nearest value stands for the device's
+      approximations;  // "line 12: rcp.approx.f32" where no evidence says that the target's bits are these
 };
 
 // What an instruction with an error bound instead of bits (rcp.approx, ex2.approx, ...) does.
 enum class Approximate {
-  refuse,  // Unsupported, by name
-  nearest  // the fp32 value nearest to the true one: no evidence that a device gives the same
+  captured,  // the bits of an H200 where they are recorded and the target is sm_90; else Unsupported, by name
+  h200,      // the H200's bits for every target: no evidence that another device gives the same
+  nearest    // the fp32 value nearest to the true one: no evidence that any device gives the same
 };
 
 inline constexpr uint64_t kFunctionWindow = uint64_t{5} << 40;  // addresses of functions
@@ -151,7 +152,7 @@ struct Finding {
 // The program that runs `entry`. Throws InputError (no such entry, text that is not valid PTX, with line) or
 // Unsupported (by name, with line) at the first.
 Program compile(const ptx::Module& module, const std::string& entry,
-                Approximate approximate = Approximate::refuse);
+                Approximate approximate = Approximate::captured);
 
 // Everything in the module that is invalid, unsupported, contractible by ptxas or approximate; in order of
 // lines.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -13,11 +14,15 @@
 namespace bitwell::cli {
 namespace {
 
+const std::map<std::string, isa::Approximate> kApproximate{{"captured", isa::Approximate::captured},
+                                                           {"h200", isa::Approximate::h200},
+                                                           {"nearest", isa::Approximate::nearest}};
+
 struct RunOptions {
   std::string path;
   isa::Options run;
   bool unchecked = false;
-  std::string approximate = "refuse";
+  std::string approximate = "captured";
   bool json = false;
 };
 
@@ -27,7 +32,7 @@ void run(const RunOptions& options) {
     try {
       return isa::compile(
           ptx::parse(verify::read_file(file.launch.ptx)), file.launch.entry,
-          options.approximate == "nearest" ? isa::Approximate::nearest : isa::Approximate::refuse);
+          kApproximate.at(options.approximate));
     } catch (const ptx::SyntaxError& e) {
       throw machine::InputError("'" + file.launch.ptx + "' is not PTX: " + e.what());
     } catch (const machine::InputError& e) {
@@ -60,7 +65,8 @@ void run(const RunOptions& options) {
              static_cast<double>(result.lane_instructions) / seconds / 1e9,
              how.checked ? ", all checks on" : ", unchecked");
   for (const std::string& a : program.approximations)
-    fmt::print("  no evidence for PTX {}: the nearest value was taken\n", a);
+    fmt::print("  no evidence for PTX {}: {} was taken\n", a,
+               options.approximate == "nearest" ? "the nearest value" : "the H200's value");
   for (const auto& [at, output] : file.outputs)
     fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
 }
@@ -77,8 +83,9 @@ void add_run(CLI::App& app, int&) {
   command
       ->add_option(
           "--approximate", options->approximate,
-          "rcp.approx and friends: refuse them, or take the nearest value, which no device vouches for")
-      ->check(CLI::IsMember({"refuse", "nearest"}))
+          "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only (captured) or for any "
+          "target (h200); or the nearest value, which no device vouches for")
+      ->check(CLI::IsMember(kApproximate))
       ->capture_default_str();
   command
       ->add_option("--step-limit", options->run.step_limit,

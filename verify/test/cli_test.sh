@@ -95,7 +95,12 @@ sed 's/add.ptx/odd.ptx/' l.json > bad.json
 expect 3 "modifier '.wonder'" "$bitwell" run bad.json
 sed 's/add.u32 %r3, %r2, 1;/mov.b32 %f0, %r2; rcp.approx.f32 %f1, %f0; mov.b32 %r3, %f1;/; s/.reg .b64/.reg .f32 %f<2>; .reg .b64/' add.ptx > rcp.ptx
 sed 's/add.ptx/rcp.ptx/' l.json > rcp.json
+expect 0 "all checks on" "$bitwell" run rcp.json
+expect 0 "has an error bound" "$bitwell" check rcp.ptx
+expect 0 "no evidence for PTX line 17: 'rcp.approx.f32' has an error bound, not bits: the nearest" "$bitwell" run rcp.json --approximate nearest
+sed -i 's/sm_90a/sm_100a/' rcp.ptx
 expect 3 "'rcp.approx.f32': its result is approximate" "$bitwell" run rcp.json
+expect 0 "not bits: the H200's value" "$bitwell" run rcp.json --approximate h200
 expect 0 "no evidence for PTX line 17: 'rcp.approx.f32'" "$bitwell" run rcp.json --approximate nearest
 expect 0 "everything is supported" "$bitwell" check add.ptx
 expect 0 "-6" "$bitwell" formats e2m1

@@ -334,7 +334,7 @@ TEST(Programs, WhatIsWrongIsNamedWithItsLine) {
   expect_parts(wrong("cvt.rn.f16x2.e4m3x2 %f1, %h1;"), {"line 12", "'%f1' is .f32"});
   expect_parts(wrong("bra nowhere;"), {"line 12", "unknown label 'nowhere'"});
   expect_parts(wrong("add.u32 %r1, %r2, %r3"), {"syntax: line 13"});
-  expect_parts(wrong("rcp.approx.f32 %f1, %f2;"), {"unsupported: line 12", "approximate"});
+  expect_parts(wrong("sin.approx.f32 %f1, %f2;"), {"unsupported: line 12", "approximate"});
   expect_parts(wrong("cvt.rn.f16x2.e2m1x2 %r1, %h1;"), {"line 12", "not available on sm_90a"});
 }
 
