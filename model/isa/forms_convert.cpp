@@ -212,6 +212,8 @@ void mov(Builder& b, const Match& m) {
   if (const Builder::Variable* v = name ? b.find_variable(from.name) : nullptr; v != nullptr) {
     if (type.kind == 'f' || type.bits < 32)
       throw Invalid("an address does not fit " + std::string(type.name));
+    if (type.bits == 32 && v->space == Space::global)
+      throw machine::Unsupported("a 32-bit address of .global variable '" + from.name + "'");
     if (v->space == Space::local) {
       Op add = b.lanes("add.u64");
       add.a = b.special_row(64, Special::local_base);

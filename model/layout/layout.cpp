@@ -1,0 +1,122 @@
+#include "model/layout/layout.h"
+
+#include <cstdlib>
+
+namespace bitwell::layout {
+namespace {
+
+void positive(const Tuple& shape) {
+  if (!shape.is_tuple && shape.value <= 0)
+    throw LayoutError("extent " + std::to_string(shape.value) + " in a shape: extents are positive");
+  if (shape.is_tuple && shape.items.empty()) throw LayoutError("an empty tuple in a shape");
+  for (const Tuple& t : shape.items) positive(t);
+}
+
+Tuple compact_stride(const Tuple& shape, int64_t& current) {
+  if (!shape.is_tuple) {
+    if (shape.value == 1) return 0;  // as CuTe has it
+    const int64_t stride = current;
+    current = multiply(current, shape.value);
+    return stride;
+  }
+  std::vector<Tuple> out;
+  for (const Tuple& t : shape.items) out.push_back(compact_stride(t, current));
+  return out;
+}
+
+int64_t offset(const Tuple& coordinate, const Tuple& shape, const Tuple& stride) {
+  if (!shape.is_tuple) {
+    if (coordinate.is_tuple)
+      throw LayoutError("coordinate " + to_string(coordinate) + " where the shape has " + to_string(shape));
+    return multiply(coordinate.value, stride.value);
+  }
+  int64_t out = 0;
+  if (coordinate.is_tuple) {
+    if (coordinate.items.size() != shape.items.size())
+      throw LayoutError("coordinate " + to_string(coordinate) + " where the shape has " + to_string(shape));
+    for (size_t i = 0; i < shape.items.size(); ++i)
+      out = add(out, offset(coordinate.items[i], shape.items[i], stride.items[i]));
+    return out;
+  }
+  int64_t rest = coordinate.value;
+  for (size_t i = 0; i < shape.items.size(); ++i) {
+    const bool last = i + 1 == shape.items.size();
+    const int64_t extent = product(shape.items[i]);
+    out = add(out, offset(last ? rest : rest % extent, shape.items[i], stride.items[i]));
+    rest /= extent;
+  }
+  return out;
+}
+
+Tuple unflatten(int64_t& index, const Tuple& shape) {
+  if (!shape.is_tuple) {
+    const int64_t c = index % shape.value;
+    index /= shape.value;
+    return c;
+  }
+  std::vector<Tuple> out;
+  for (const Tuple& t : shape.items) out.push_back(unflatten(index, t));
+  return out;
+}
+
+}  // namespace
+
+Layout::Layout(Tuple shape, Tuple stride) : shape_(std::move(shape)), stride_(std::move(stride)) {
+  if (!congruent(shape_, stride_))
+    throw LayoutError("shape " + to_string(shape_) + " and stride " + to_string(stride_) +
+                      " are not nested alike");
+  positive(shape_);
+}
+
+Layout Layout::compact(const Tuple& shape) {
+  int64_t current = 1;
+  Tuple stride = compact_stride(shape, current);
+  return {shape, std::move(stride)};
+}
+
+int64_t Layout::operator()(const Tuple& coordinate) const { return offset(coordinate, shape_, stride_); }
+
+Tuple Layout::coordinate(int64_t index) const { return unflatten(index, shape_); }
+
+int64_t size(const Layout& l) { return product(l.shape()); }
+
+int64_t cosize(const Layout& l) {
+  const std::vector<int64_t> shape = flatten(l.shape());
+  const std::vector<int64_t> stride = flatten(l.stride());
+  int64_t out = 1;
+  for (size_t i = 0; i < shape.size(); ++i) out = add(out, multiply(shape[i] - 1, std::abs(stride[i])));
+  return out;
+}
+
+size_t rank(const Layout& l) { return rank(l.shape()); }
+
+Layout mode(const Layout& l, size_t i) { return {mode(l.shape(), i), mode(l.stride(), i)}; }
+
+Layout join(const std::vector<Layout>& modes) {
+  std::vector<Tuple> shape;
+  std::vector<Tuple> stride;
+  for (const Layout& m : modes) {
+    shape.push_back(m.shape());
+    stride.push_back(m.stride());
+  }
+  return {std::move(shape), std::move(stride)};
+}
+
+std::vector<int64_t> offsets(const Layout& l) {
+  // Mode by mode: the offsets of the modes so far, once for each step of the next. No coordinates are made.
+  const std::vector<int64_t> shape = flatten(l.shape());
+  const std::vector<int64_t> stride = flatten(l.stride());
+  cosize(l);  // for its overflow check
+  std::vector<int64_t> out{0};
+  out.reserve(static_cast<size_t>(size(l)));
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const size_t before = out.size();
+    for (int64_t c = 1; c < shape[i]; ++c)
+      for (size_t j = 0; j < before; ++j) out.push_back(out[j] + c * stride[i]);
+  }
+  return out;
+}
+
+std::string to_string(const Layout& l) { return to_string(l.shape()) + ":" + to_string(l.stride()); }
+
+}  // namespace bitwell::layout

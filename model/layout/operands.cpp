@@ -1,0 +1,118 @@
+#include "model/layout/operands.h"
+
+#include "model/layout/algebra.h"
+#include "model/layout/scale_factors.h"
+
+namespace bitwell::layout {
+namespace {
+using Items = std::vector<Tuple>;
+}
+
+std::optional<Swizzle> swizzle_of(int span) {
+  switch (span) {
+    case 32: return Swizzle{1, 4, 3};
+    case 64: return Swizzle{2, 4, 3};
+    case 128: return Swizzle{3, 4, 3};
+    default: return std::nullopt;
+  }
+}
+
+Hardware operand_tile(int64_t rows, int64_t k, int64_t bits, int span) {
+  const int64_t across = span * 8 / bits;  // elements of one atom's row
+  if (rows % 8 != 0)
+    throw LayoutError("rows = " + std::to_string(rows) + " is no multiple of the 8 of an atom");
+  if (k % across != 0)
+    throw LayoutError("k = " + std::to_string(k) + " is no multiple of the " + std::to_string(across) +
+                      " elements that " + std::to_string(span) + " bytes hold");
+  Hardware h;
+  h.space = Space::shared;
+  h.unit_bits = bits;
+  h.layout.layout =
+      tile_to_shape(Layout(Items{8, across}, Items{across, 1}), Items{rows, k}, Tuple(Items{1, 2}));
+  if (std::optional<Swizzle> s = swizzle_of(span)) {
+    // From bytes to elements: 2^n elements a byte move the bits up, 2^n bytes an element down.
+    const int up = bits == 4 ? 1 : bits == 8 ? 0 : bits == 16 ? -1 : -2;
+    h.layout.swizzle = Swizzle{s->bits, s->base + up, s->shift};
+  }
+  h.axes = {{"row", rows}, {"k", k}};
+  h.region = multiply(rows, k);
+  h.source =
+      "PTX ISA 9.0, 9.7.16.4 (canonical layouts); CUTLASS UMMA::Layout_K_SW" + std::to_string(span) + "_Atom";
+  h.evidence = "manual; CUTLASS 4.7";
+  h.notes.push_back("descriptor: SBO (next 8 rows) " + std::to_string(8 * span) + " bytes" +
+                    (span == 16 ? ", LBO (next 16 bytes of K) " + std::to_string(16 * rows) + " bytes" : "") +
+                    "; base aligned to " + std::to_string(8 * span) + " bytes");
+  return h;
+}
+
+int64_t rows_of_cta(Operand operand, int64_t tile_m, int64_t tile_n, int ctas) {
+  switch (operand) {
+    case Operand::a:
+    case Operand::sfa: return tile_m / ctas;
+    case Operand::b: return tile_n / ctas;
+    case Operand::sfb: return multiply(ceil_divide(tile_n, kAtomRows), kAtomRows);
+  }
+  return 0;
+}
+
+Hardware pair_partition(Operand operand, int64_t tile_m, int64_t tile_n, int64_t k) {
+  const bool scales = operand == Operand::sfa || operand == Operand::sfb;
+  const int64_t bytes = scales ? k / 16 : k / 2;
+  const int64_t rows = rows_of_cta(operand, tile_m, tile_n, 2);
+  const int64_t each = multiply(rows, bytes);
+  Hardware h;
+  h.space = Space::shared;
+  if (operand == Operand::sfb) {
+    h.layout.layout = Layout(Items{rows, bytes, 2}, Items{bytes, 1, each});
+    h.axes = {{"row", rows}, {"byte", bytes}, {"cta", 2}};
+    h.notes.push_back("whole in both CTAs: tcgen05.cp copies it into each CTA's tensor memory");
+  } else {
+    h.layout.layout = Layout(Items{Items{rows, 2}, bytes}, Items{Items{bytes, each}, 1});
+    h.axes = {{"row", 2 * rows}, {"byte", bytes}};
+    h.notes.push_back("rows 0 to " + std::to_string(rows - 1) + " in the leader, the rest in its peer");
+  }
+  h.region = 2 * each;
+  h.source = "PTX ISA 9.0, 9.7.16.5 (cta_group::2); CUTLASS partition_shape_A and _B";
+  h.evidence = "manual; CUTLASS 4.7";
+  h.notes.push_back("an offset of " + std::to_string(each) + " or more is the peer's shared memory");
+  return h;
+}
+
+std::vector<Named> operand_layouts() {
+  return {
+      {"operand-smem",
+       "A K-major operand tile in shared memory, in elements",
+       {{"rows", "128", "rows of the tile in this CTA"},
+        {"k", "256", "elements along K"},
+        {"bits", "4", "of an element: 4, 8, 16 or 32"},
+        {"swizzle", "128", "bytes: 128, 64, 32 or none"}},
+       [](const Parameters& p) {
+         const std::string s = choice(p, "swizzle", {"128", "64", "32", "none"});
+         return operand_tile(number(p, "rows", 8, 256), number(p, "k", 8, 1 << 16),
+                             std::stoll(choice(p, "bits", {"4", "8", "16", "32"})),
+                             s == "none" ? 16 : std::stoi(s));
+       }},
+      {"pair",
+       "Which CTA of a pair holds which row of an operand (cta_group::2)",
+       {{"operand", "b", "a, b, sfa or sfb"},
+        {"m", "256", "M of the MMA tile"},
+        {"n", "128", "N of the MMA tile"},
+        {"k", "256", "elements along K of the tile"}},
+       [](const Parameters& p) {
+         const std::string o = choice(p, "operand", {"a", "b", "sfa", "sfb"});
+         const int64_t m = number(p, "m", 256, 256);
+         const int64_t n = number(p, "n", 16, 256);
+         const int64_t k = number(p, "k", 64, 1 << 16);
+         if (n % 16 != 0)
+           throw LayoutError("n = " + std::to_string(n) + " is no multiple of 16 (cta_group::2)");
+         if (k % 64 != 0) throw LayoutError("k = " + std::to_string(k) + " is no multiple of 64");
+         return pair_partition(o == "a"     ? Operand::a
+                               : o == "b"   ? Operand::b
+                               : o == "sfa" ? Operand::sfa
+                                            : Operand::sfb,
+                               m, n, k);
+       }},
+  };
+}
+
+}  // namespace bitwell::layout

@@ -1,0 +1,27 @@
+// Operand tiles in shared memory, and which CTA of a pair holds what.
+#pragma once
+#include "model/layout/hardware.h"
+
+namespace bitwell::layout {
+
+// Bytes that one row spans before the swizzle pattern's next column of atoms: 16 (none), 32, 64 or 128.
+inline constexpr int kSwizzleSpans[] = {16, 32, 64, 128};
+// The swizzle of byte addresses with that span; nothing for 16.
+std::optional<Swizzle> swizzle_of(int span);
+
+// A K-major tile of `rows` by k elements of `bits`, swizzled over `span` bytes, in units of elements:
+// coordinates (row, k). Atoms of 8 rows by `span` bytes, stacked along the rows, then along K.
+Hardware operand_tile(int64_t rows, int64_t k, int64_t bits, int span);
+
+// Operands of one MMA tile.
+enum class Operand : uint8_t { a, b, sfa, sfb };
+// The rows of an operand's tile that one CTA holds when `ctas` (1 or 2) share the MMA: A, SFA and B are
+// split, SFB is whole in both.
+int64_t rows_of_cta(Operand operand, int64_t tile_m, int64_t tile_n, int ctas);
+
+// Which CTA of a pair holds which row, as a layout (row, k byte[, cta]) over both CTAs' bytes.
+Hardware pair_partition(Operand operand, int64_t tile_m, int64_t tile_n, int64_t k);
+
+std::vector<Named> operand_layouts();
+
+}  // namespace bitwell::layout

@@ -1,0 +1,116 @@
+#include "model/layout/tensor_memory.h"
+
+#include "model/layout/algebra.h"
+
+namespace bitwell::layout {
+namespace {
+using Items = std::vector<Tuple>;
+}
+
+Hardware accumulator(int64_t m, int64_t n, int ctas) {
+  if (m != 128 * ctas)
+    throw LayoutError("m = " + std::to_string(m) + " with " + std::to_string(ctas) +
+                      " CTA(s): block-scaled FP4 has m = 128 with one, 256 with two");
+  const int64_t step = 8 * ctas;
+  if (n % step != 0 || n > 256)
+    throw LayoutError("n = " + std::to_string(n) + " is no multiple of " + std::to_string(step) +
+                      " up to 256");
+  Hardware h;
+  h.space = Space::tensor;
+  h.layout.layout = Layout(Items{128, n}, Items{kLane, kColumn});
+  h.axes = {{"row", 128}, {"column", n}};
+  h.region = n;
+  h.source = "PTX ISA 9.0, 9.7.16.10 (data paths A and D)";
+  h.evidence = "manual; CUTLASS 4.7";
+  if (ctas == 2)
+    h.notes.push_back(
+        "the leader holds rows 0 to 127 of the tile, its peer rows 128 to 255, each all columns");
+  return h;
+}
+
+Hardware fragment(const std::string& shape, int64_t repeat, int64_t split) {
+  Hardware h;
+  h.space = Space::tensor;
+  Tuple threads = 32;
+  Tuple thread_strides = kLane;
+  Items registers;
+  Items register_strides;
+  int64_t columns = 0;
+  const auto legal = [&](int64_t most) {
+    if (repeat < 1 || repeat > most || (repeat & (repeat - 1)) != 0)
+      throw LayoutError("." + shape + ".x" + std::to_string(repeat) +
+                        ": the repeat is a power of two up to " + std::to_string(most));
+  };
+  if (shape == "32x32b") {
+    legal(128);
+    registers = {repeat};
+    register_strides = {kColumn};
+    columns = repeat;
+  } else if (shape == "16x64b") {
+    legal(128);
+    threads = Items{2, 2, 8};
+    thread_strides = Items{8 * kLane, kColumn, kLane};
+    registers = {repeat};
+    register_strides = {2 * kColumn};
+    columns = 2 * repeat;
+  } else if (shape == "16x128b") {
+    legal(64);
+    threads = Items{4, 8};
+    thread_strides = Items{kColumn, kLane};
+    registers = {2, repeat};
+    register_strides = {8 * kLane, 4 * kColumn};
+    columns = 4 * repeat;
+  } else if (shape == "16x256b") {
+    legal(32);
+    threads = Items{4, 8};
+    thread_strides = Items{2 * kColumn, kLane};
+    registers = {2, 2, repeat};
+    register_strides = {kColumn, 8 * kLane, 8 * kColumn};
+    columns = 8 * repeat;
+  } else {  // 16x32bx2
+    legal(128);
+    if (split < repeat) throw LayoutError("split = " + std::to_string(split) + ": the halves would overlap");
+    threads = Items{16, 2};
+    thread_strides = Items{kLane, split * kColumn};
+    registers = {repeat};
+    register_strides = {kColumn};
+    columns = split + repeat;
+  }
+  int64_t count = 1;
+  for (const Tuple& r : registers) count *= r.value;
+  h.layout.layout =
+      Layout(Items{threads, registers.size() == 1 ? registers[0] : Tuple(registers)},
+             Items{thread_strides, registers.size() == 1 ? register_strides[0] : Tuple(register_strides)});
+  h.axes = {{"thread", 32}, {"register", count}};
+  h.region = columns;
+  h.source = "PTX ISA 9.0, 9.7.16.2 (tcgen05.ld, .st shapes); CUTLASS copy_traits_sm100.hpp";
+  h.evidence = "manual; CUTLASS 4.2 headers";
+  h.notes.push_back(
+      "a warp reaches lanes 32 * (warp % 4) to 32 * (warp % 4) + 31; shapes of 16 lanes either half of them");
+  return h;
+}
+
+std::vector<Named> tensor_memory_layouts() {
+  return {
+      {"acc-tmem",
+       "An fp32 accumulator in tensor memory",
+       {{"m", "128", "M of the MMA tile: 128, or 256 with two CTAs"},
+        {"n", "128", "N of the MMA tile"},
+        {"ctas", "1", "1 or 2 (cta_group)"}},
+       [](const Parameters& p) {
+         return accumulator(number(p, "m", 1, 256), number(p, "n", 1, 512),
+                            static_cast<int>(number(p, "ctas", 1, 2)));
+       }},
+      {"tmem-ld",
+       "What one warp's tcgen05.ld or .st moves: thread and register to lane and column",
+       {{"shape", "32x32b", "32x32b, 16x64b, 16x128b, 16x256b or 16x32bx2"},
+        {"repeat", "4", "the N of .xN"},
+        {"split", "128", "16x32bx2: columns between the halves (immHalfSplitoff)"}},
+       [](const Parameters& p) {
+         return fragment(choice(p, "shape", {"32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"}),
+                         number(p, "repeat", 1, 128), number(p, "split", 1, 512));
+       }},
+  };
+}
+
+}  // namespace bitwell::layout

@@ -1,0 +1,16 @@
+// Accumulators in tensor memory and the registers that tcgen05.ld and tcgen05.st move.
+#pragma once
+#include "model/layout/hardware.h"
+
+namespace bitwell::layout {
+
+// An fp32 accumulator of m rows (128 a CTA) by n columns: coordinates (row, column), this CTA's rows.
+Hardware accumulator(int64_t m, int64_t n, int ctas);
+
+// tcgen05.ld/st.<shape>.x<repeat>: coordinates (thread of the warp, register), addresses from the
+// instruction's address on. 16x32bx2: the second half starts `split` columns on.
+Hardware fragment(const std::string& shape, int64_t repeat, int64_t split);
+
+std::vector<Named> tensor_memory_layouts();
+
+}  // namespace bitwell::layout
