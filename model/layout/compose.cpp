@@ -16,8 +16,8 @@ Flat open_ended(const Layout& a) {
   return merged(modes);
 }
 
-// `a` after one mode of the right-hand side.
-Layout compose_mode(const Flat& a, int64_t extent, int64_t stride) {
+// `a` after one mode of the right-hand side. `reach`: how far all modes so far go inside each of a's modes.
+Layout compose_mode(const Flat& a, int64_t extent, int64_t stride, std::vector<int64_t>& reach) {
   if (stride == 0) return {extent, 0};
   if (a.size() == 1) return {extent, multiply(stride, a[0].stride)};
   const auto refuse = [&](const std::string& why) {
@@ -41,6 +41,7 @@ Layout compose_mode(const Flat& a, int64_t extent, int64_t stride) {
         refuse("stride " + std::to_string(step) + " does not divide extent " + std::to_string(have) +
                ", so that no layout is the composition (CuTe returns one)");
       out.push_back({taken, multiply(step, a[i].stride)});
+      reach[i] = add(reach[i], multiply(taken - 1, std::abs(step)));
       rest /= taken;
     }
     step = next_step;
@@ -49,11 +50,11 @@ Layout compose_mode(const Flat& a, int64_t extent, int64_t stride) {
   return unflat(out);
 }
 
-Layout compose(const Flat& a, const Tuple& shape, const Tuple& stride) {
-  if (!shape.is_tuple) return compose_mode(a, shape.value, stride.value);
+Layout compose(const Flat& a, const Tuple& shape, const Tuple& stride, std::vector<int64_t>& reach) {
+  if (!shape.is_tuple) return compose_mode(a, shape.value, stride.value, reach);
   std::vector<Layout> modes;
   for (size_t i = 0; i < shape.items.size(); ++i)
-    modes.push_back(compose(a, shape.items[i], stride.items[i]));
+    modes.push_back(compose(a, shape.items[i], stride.items[i], reach));
   return join(modes);
 }
 
@@ -76,7 +77,19 @@ Flat by_stride(Flat modes) {
 
 }  // namespace
 
-Layout composition(const Layout& a, const Layout& b) { return compose(open_ended(a), b.shape(), b.stride()); }
+Layout composition(const Layout& a, const Layout& b) {
+  const Flat modes = open_ended(a);
+  std::vector<int64_t> reach(modes.size());
+  Layout out = compose(modes, b.shape(), b.stride(), reach);
+  // Modes of b are taken one by one, which is right only while their sums stay inside each mode of a.
+  for (size_t i = 0; i + 1 < modes.size(); ++i)
+    if (reach[i] >= modes[i].extent)
+      throw LayoutError("composition of " + to_string(a) + " with " + to_string(b) +
+                        ": sums of strides reach " + std::to_string(reach[i]) + " in a mode of extent " +
+                        std::to_string(modes[i].extent) +
+                        ", so that no layout is the composition (CuTe returns one)");
+  return out;
+}
 
 Layout composition(const Layout& a, const Tiler& b) {
   if (b.layout) return composition(a, *b.layout);

@@ -1,6 +1,8 @@
 #include "model/layout/layout.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 namespace bitwell::layout {
 namespace {
@@ -107,6 +109,9 @@ std::vector<int64_t> offsets(const Layout& l) {
   const std::vector<int64_t> shape = flatten(l.shape());
   const std::vector<int64_t> stride = flatten(l.stride());
   cosize(l);  // for its overflow check
+  if (size(l) > kMostOffsets)
+    throw LayoutError(to_string(l) + " has " + std::to_string(size(l)) + " elements, more than the " +
+                      std::to_string(kMostOffsets) + " that are listed one by one");
   std::vector<int64_t> out{0};
   out.reserve(static_cast<size_t>(size(l)));
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -115,6 +120,17 @@ std::vector<int64_t> offsets(const Layout& l) {
       for (size_t j = 0; j < before; ++j) out.push_back(out[j] + c * stride[i]);
   }
   return out;
+}
+
+std::optional<std::pair<int64_t, int64_t>> collision(const Layout& l) {
+  const std::vector<int64_t> all = offsets(l);
+  std::vector<size_t> sorted(all.size());
+  std::iota(sorted.begin(), sorted.end(), size_t{0});
+  std::stable_sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) { return all[a] < all[b]; });
+  for (size_t i = 1; i < sorted.size(); ++i)
+    if (all[sorted[i - 1]] == all[sorted[i]])
+      return std::pair{static_cast<int64_t>(sorted[i - 1]), static_cast<int64_t>(sorted[i])};
+  return std::nullopt;
 }
 
 std::string to_string(const Layout& l) { return to_string(l.shape()) + ":" + to_string(l.stride()); }

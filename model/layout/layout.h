@@ -1,6 +1,8 @@
 // A layout: a function from coordinates to integers, shape:stride. CuTe's semantics (CUTLASS documentation,
 // media/docs/cpp/cute/01_layout.md): integer coordinates count colexicographically, the first mode fastest.
 #pragma once
+#include <optional>
+
 #include "model/layout/tuple.h"
 
 namespace bitwell::layout {
@@ -36,8 +38,12 @@ size_t rank(const Layout& l);
 Layout mode(const Layout& l, size_t i);
 // One layout whose modes are these.
 Layout join(const std::vector<Layout>& modes);
-// Offsets of all coordinates in order, 0 .. size - 1.
+// Offsets of all coordinates in order, 0 .. size - 1. LayoutError beyond kMostOffsets.
+inline constexpr int64_t kMostOffsets = int64_t{1} << 28;
 std::vector<int64_t> offsets(const Layout& l);
+
+// Two indices with the same offset, or nothing: the layout is injective.
+std::optional<std::pair<int64_t, int64_t>> collision(const Layout& l);
 
 std::string to_string(const Layout& l);
 

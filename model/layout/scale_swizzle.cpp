@@ -36,6 +36,25 @@ void swizzle_block(const uint8_t* linear, size_t scales, uint8_t* tiled) {
   }
 }
 
+// The way back.
+void unswizzle_block(const uint8_t* tiled, size_t scales, uint8_t* linear) {
+  for (size_t lane = 0; lane < 32; ++lane) {
+    uint8_t* r0 = linear + lane * scales;
+    uint8_t* r1 = r0 + 32 * scales;
+    uint8_t* r2 = r1 + 32 * scales;
+    uint8_t* r3 = r2 + 32 * scales;
+    const uint8_t* in = tiled + 16 * lane;
+    for (size_t c = 0; c + 4 <= scales; c += 4, in += 512) {
+      uint32_t words[4];
+      std::memcpy(words, in, 16);
+      std::memcpy(r0 + c, &words[0], 4);
+      std::memcpy(r1 + c, &words[1], 4);
+      std::memcpy(r2 + c, &words[2], 4);
+      std::memcpy(r3 + c, &words[3], 4);
+    }
+  }
+}
+
 }  // namespace
 
 size_t tiled_size(size_t rows, size_t scales) { return (rows + 127) / 128 * 128 * ((scales + 3) / 4 * 4); }
@@ -57,9 +76,11 @@ void unswizzle_scales(std::span<const uint8_t> tiled, size_t rows, size_t scales
   check("tiled", tiled.size(), tiled_size(rows, scales));
   check("linear", linear.size(), rows * scales);
   const size_t steps = (scales + 3) / 4;
-  for (size_t row = 0; row < rows; ++row)
-    for (size_t c = 0; c < scales; c += 4)
-      std::memcpy(&linear[row * scales + c], &tiled[tile_of(row, c, steps)], scales - c < 4 ? scales - c : 4);
+  const size_t whole = scales % 4 == 0 ? rows / 128 * 128 : 0;
+  for (size_t row = 0; row < whole; row += 128)
+    unswizzle_block(tiled.data() + row * steps * 4, scales, linear.data() + row * scales);
+  for (size_t row = whole; row < rows; ++row)
+    for (size_t c = 0; c < scales; ++c) linear[row * scales + c] = tiled[tile_of(row, c, steps)];
 }
 
 }  // namespace bitwell::layout

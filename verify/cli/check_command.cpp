@@ -38,8 +38,7 @@ int check(const std::string& path, bool json) {
   for (const isa::Finding& f : findings) {
     rows.push_back({std::to_string(f.line), name(f.kind), f.what});
     j["findings"].push_back({{"line", f.line}, {"kind", name(f.kind)}, {"what", f.what}});
-    if (f.kind == isa::Finding::Kind::unsupported)
-      status = std::max<int>(status, unsupported);
+    if (f.kind == isa::Finding::Kind::unsupported) status = std::max<int>(status, unsupported);
   }
   for (const isa::Finding& f : findings)
     if (f.kind == isa::Finding::Kind::invalid) status = unusable;
@@ -67,7 +66,8 @@ void add_check(CLI::App& app, int& status) {
   command->footer(
       "invalid       not legal PTX for its version and target (exit status 2)\n"
       "unsupported   legal, but bitwell does not model it (exit status 3)\n"
-      "approximate   has an error bound in the manual, not bits: sm_90 runs with an H200's, see run --approximate\n"
+      "approximate   has an error bound in the manual, not bits: sm_90 runs with an H200's, see run "
+      "--approximate\n"
       "contractible  mul, add or sub without a rounding: ptxas may fuse it, so its bits depend on ptxas");
   command->callback([path, json, &status] { status = check(*path, *json); });
 }

@@ -11,5 +11,7 @@ void add_verify(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_check(CLI::App& app, int& status);
 void add_formats(CLI::App& app, int& status);
+void add_layout(CLI::App& app, int& status);
+void add_budget(CLI::App& app, int& status);
 
 }  // namespace bitwell::cli

@@ -18,6 +18,8 @@ int main(int argc, char** argv) {
   cli::add_run(app, status);
   cli::add_check(app, status);
   cli::add_formats(app, status);
+  cli::add_layout(app, status);
+  cli::add_budget(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {

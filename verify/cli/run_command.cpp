@@ -30,9 +30,8 @@ void run(const RunOptions& options) {
   verify::LaunchFile file = verify::read_launch(options.path);
   const isa::Program program = [&] {
     try {
-      return isa::compile(
-          ptx::parse(verify::read_file(file.launch.ptx)), file.launch.entry,
-          kApproximate.at(options.approximate));
+      return isa::compile(ptx::parse(verify::read_file(file.launch.ptx)), file.launch.entry,
+                          kApproximate.at(options.approximate));
     } catch (const ptx::SyntaxError& e) {
       throw machine::InputError("'" + file.launch.ptx + "' is not PTX: " + e.what());
     } catch (const machine::InputError& e) {
@@ -81,10 +80,10 @@ void add_run(CLI::App& app, int&) {
       ->required();
   command->add_flag("--unchecked", options->unchecked, "No definedness or alignment checks: faster");
   command
-      ->add_option(
-          "--approximate", options->approximate,
-          "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only (captured) or for any "
-          "target (h200); or the nearest value, which no device vouches for")
+      ->add_option("--approximate", options->approximate,
+                   "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only "
+                   "(captured) or for any "
+                   "target (h200); or the nearest value, which no device vouches for")
       ->check(CLI::IsMember(kApproximate))
       ->capture_default_str();
   command

@@ -107,6 +107,39 @@ expect 0 "-6" "$bitwell" formats e2m1
 expect 0 "448" "$bitwell" formats
 expect 2 "no format 'e9m9'" "$bitwell" formats e9m9
 expect 2 "no GEMV rung 'fastest'" "$bitwell" verify gemv --rung fastest
+
+# Layouts and budgets.
+expect 0 "((4,2),(8,4)):((1,32),(4,64))" "$bitwell" layout 'blocked_product((4,8):(1,4), (2,4):(1,2))' --json
+expect 0 "((4,8),2)" "$bitwell" layout 'zipped_product((4,8):(1,4), 2:1)'
+expect 0 "250" "$bitwell" layout 'cosize((4,(2,8)):(8,(1,32)))'
+expect 0 "lane 5, column 2, byte 2" "$bitwell" layout sfb-tmem --n 192 --tile 1 --at 5,2,0
+expect 0 "56 of 64 elements" "$bitwell" layout '(8,8):(8,1)' 'S<3,0,3> o 0 o (8,8):(8,1)' --svg pair.svg
+expect 0 "32 wavefronts, 4 without conflicts" "$bitwell" layout '(32,4):(32,1)' --banks --element-bits 32
+expect 2 "'(32,4:1', column 6: expected ')', found ':'" "$bitwell" layout '(32,4:1'
+expect 2 "must be a multiple of 2 columns" "$bitwell" layout sfb-tmem --n 32 --tile 1
+expect 2 "sfb-tmem has no parameter 'rows'" "$bitwell" layout sfb-tmem --rows 3
+expect 2 "'--n' is a parameter of named layouts" "$bitwell" layout '(4,4)' --n 3
+expect 2 "cannot write" "$bitwell" layout sfb-tmem --svg /nowhere/x.svg
+expect 2 "coordinate (9,9,9)" "$bitwell" layout '(4,4)' --at 9,9,9
+expect 0 "--tile      which tile along N" "$bitwell" layout --help
+expect 0 "picture -> sfb.svg" "$bitwell" layout sfb-tmem --n 64 --tile 1 --svg sfb.svg
+expect 0 "" python3 -c "import xml.dom.minidom as m; [m.parse(f) for f in ('sfb.svg', 'pair.svg')]"
+expect 0 "<title>lane 0, column 2, byte 0: row 0, scale 0, copy 0 to row 0, scale 3, copy 0</title>" cat sfb.svg
+expect 1 "0.500  TOO LARGE" "$bitwell" budget svdquant-before
+expect 1 "stages 2 -> 4, with 34,816 B" "$bitwell" budget svdquant-before
+expect 1 "divide by ctas (= 2)" "$bitwell" budget
+expect 0 "4 main-loop stages" "$bitwell" budget svdquant
+expect 1 "DOES NOT FIT" "$bitwell" budget svdquant --set lora_stages=4
+expect 0 "Pareto" "$bitwell" budget svdquant --search
+expect 2 "has no name 'stages'" "$bitwell" budget svdquant --set stages=4
+expect 2 "expected NAME=INTEGER" "$bitwell" budget svdquant --set lora_stages
+expect 2 "nothing.json" "$bitwell" budget nothing.json
+printf '{"name": "x",\n "shared": [}' > bad.json
+expect 2 "'bad.json': line 2, column 13" "$bitwell" budget bad.json
+expect 1 "picture -> budget.svg" "$bitwell" budget svdquant-before svdquant --svg budget.svg
+expect 0 "" python3 -c "import xml.dom.minidom as m; m.parse('budget.svg')"
+expect 1 '"stages": 2' "$bitwell" budget svdquant-before --json
+
 expect 2 "" "$bitwell" verify
 expect 2 "" "$bitwell" nonsense
 expect 0 "Exit status" "$bitwell" --help
