@@ -94,7 +94,7 @@ std::vector<std::string> fixes(const Line& line, const Names& names) {
 std::vector<Line> lines(const std::vector<Item>& items, const Names& names, bool tensor, bool& all_agree) {
   std::vector<Line> out;
   for (const Item& item : items) {
-    Line line{&item, 1, 0, std::nullopt, "", Verdict::unchecked, {}};
+    Line line{item, 1, 0, std::nullopt, "", Verdict::unchecked, {}};
     try {
       line.count = evaluate(item.count, names);
       line.formula = evaluate(item.size, names);
@@ -122,9 +122,9 @@ Fit fit(const Audit& a, const Spec& spec, bool by_layout) {
   Fit f;
   f.capacity = evaluate(spec.capacity, a.names);
   for (const Line& l : a.shared) {
-    if (l.item->per == Per::cta) f.fixed = layout::add(f.fixed, layout::multiply(size(l), l.count));
-    if (l.item->per == Per::stage) f.stage = layout::add(f.stage, size(l));
-    if (l.item->per == Per::epilogue) f.epilogue = layout::add(f.epilogue, size(l));
+    if (l.item.per == Per::cta) f.fixed = layout::add(f.fixed, layout::multiply(size(l), l.count));
+    if (l.item.per == Per::stage) f.stage = layout::add(f.stage, size(l));
+    if (l.item.per == Per::epilogue) f.epilogue = layout::add(f.epilogue, size(l));
   }
   const int64_t set_aside = f.epilogue > 0 ? 2 : 0;
   const int64_t room = f.capacity - f.fixed - set_aside * f.epilogue;

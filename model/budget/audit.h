@@ -8,7 +8,7 @@ namespace bitwell::budget {
 enum class Verdict : uint8_t { unchecked, agrees, too_large, too_small };
 
 struct Line {
-  const Item* item;
+  Item item;
   int64_t count;                  // of a Per::cta item
   int64_t formula;                // bytes (columns) as written
   std::optional<int64_t> layout;  // as laid out

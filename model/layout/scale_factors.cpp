@@ -18,8 +18,26 @@ int64_t scales_of(int64_t k, int64_t vector) {
   return k / vector;
 }
 
-// K = 64 of 4-bit elements is one MMA; its scales fill one word: 4 with block16, 2 with block32.
-int64_t vector_of(const Parameters& all) { return std::stoll(choice(all, "vector", {"16", "32"})); }
+const ScaleVec& scale_vec_of(const Parameters& all) {
+  const std::string name = choice(all, "scale-vec", {"1X", "2X", "4X"});
+  for (const ScaleVec& v : kScaleVecs)
+    if (name == v.name) return v;
+  throw LayoutError("scale-vec");  // choice() has refused all others
+}
+
+// How the MMAs of a tile walk through its scales.
+void note_selection(Hardware& h, const ScaleVec& v, int64_t rows) {
+  const int64_t steps = h.axes[1].extent / v.per_mma;
+  std::string walk;
+  for (int64_t s = 0; s < steps && s < 4; ++s) {
+    const ScaleSelection at = scale_selection(v, rows, s);
+    walk += (s > 0 ? ", " : "") + std::string("(") + std::to_string(at.column) + ", " +
+            std::to_string(at.sf_id) + ")";
+  }
+  h.notes.push_back("scale_vec::" + std::string(v.name) +
+                    ": an MMA has K = " + std::to_string(v.vector * v.per_mma) +
+                    "; step by step its (column, sf id) is " + walk + (steps > 4 ? ", ..." : ""));
+}
 
 }  // namespace
 
@@ -118,6 +136,11 @@ AtomRange scale_b_atoms(int64_t n, int64_t tile) {
   return {tile * (n / kAtomRows), n / kAtomRows};
 }
 
+ScaleSelection scale_selection(const ScaleVec& scale_vec, int64_t rows, int64_t step) {
+  const int64_t scale = step * scale_vec.per_mma;
+  return {scale / kAtomScales * (rows / 32), scale % kAtomScales};
+}
+
 Hardware scales_b_tensor(int64_t n, int64_t k, int64_t vector, int64_t tile) {
   const int64_t shift = scale_b_shift(n, tile);
   const AtomRange atoms = scale_b_atoms(n, tile);
@@ -139,7 +162,8 @@ Hardware scales_b_tensor(int64_t n, int64_t k, int64_t vector, int64_t tile) {
 }
 
 std::vector<Named> scale_factor_layouts() {
-  static const ParameterHelp vector{"vector", "16", "elements a scale: 16 (NVFP4) or 32 (MX)"};
+  static const ParameterHelp scale_vec{"scale-vec", "4X",
+                                       "4X (NVFP4, 16 elements a scale), 2X (MXFP4, 32) or 1X (MXFP8, 32)"};
   return {
       {"sf-atom",
        "The scale-factor atom: 128 rows by 4 scales in 512 bytes",
@@ -160,11 +184,11 @@ std::vector<Named> scale_factor_layouts() {
         {"k", "256", "elements along K"},
         {"batch", "1", "batches"},
         {"tiling", "128x4", "128x4, 8x4 or linear"},
-        vector},
+        scale_vec},
        [](const Parameters& p) {
          const std::string t = choice(p, "tiling", {"128x4", "8x4", "linear"});
          return scales_global(number(p, "rows", 1, 1 << 30), number(p, "k", 1, 1 << 30),
-                              number(p, "batch", 1, 1 << 20), vector_of(p),
+                              number(p, "batch", 1, 1 << 20), scale_vec_of(p).vector,
                               t == "128x4" ? Tiling::tile_128x4
                               : t == "8x4" ? Tiling::tile_8x4
                                            : Tiling::linear);
@@ -174,27 +198,33 @@ std::vector<Named> scale_factor_layouts() {
        {{"rows", "128", "rows of the tile: M of a CTA for SFA, N for SFB (all N, also with two CTAs)"},
         {"k", "256", "elements along K of the tile"},
         {"order", "dsl", "of the atoms: cutlass (C++) or dsl"},
-        vector},
+        scale_vec},
        [](const Parameters& p) {
          return scales_shared(
-             number(p, "rows", 1, 256), number(p, "k", 1, 1 << 20), vector_of(p),
+             number(p, "rows", 1, 256), number(p, "k", 1, 1 << 20), scale_vec_of(p).vector,
              choice(p, "order", {"cutlass", "dsl"}) == "dsl" ? SharedOrder::dsl : SharedOrder::cutlass);
        }},
       {"sfa-tmem",
        "SFA of one tile in tensor memory",
-       {{"m", "128", "rows of a CTA"}, {"k", "256", "elements along K of the tile"}, vector},
+       {{"m", "128", "rows of a CTA"}, {"k", "256", "elements along K of the tile"}, scale_vec},
        [](const Parameters& p) {
-         return scales_tensor(number(p, "m", 128, 128), number(p, "k", 1, 1 << 13), vector_of(p));
+         Hardware h =
+             scales_tensor(number(p, "m", 128, 128), number(p, "k", 1, 1 << 13), scale_vec_of(p).vector);
+         note_selection(h, scale_vec_of(p), 128);
+         return h;
        }},
       {"sfb-tmem",
        "SFB of one tile in tensor memory, as the MMA sees it",
        {{"n", "128", "columns of the tile: 64, 128, 192 or 256 (all N, also with two CTAs)"},
         {"k", "256", "elements along K of the tile"},
         {"tile", "0", "which tile along N: odd ones of 64 and 192 start inside an atom"},
-        vector},
+        scale_vec},
        [](const Parameters& p) {
-         return scales_b_tensor(number(p, "n", 1, 256), number(p, "k", 1, 1 << 13), vector_of(p),
-                                number(p, "tile", 0, 1 << 20));
+         const int64_t n = number(p, "n", 1, 256);
+         const int64_t tile = number(p, "tile", 0, 1 << 20);
+         Hardware h = scales_b_tensor(n, number(p, "k", 1, 1 << 13), scale_vec_of(p).vector, tile);
+         note_selection(h, scale_vec_of(p), scale_b_atoms(n, tile).count * kAtomRows);
+         return h;
        }},
   };
 }

@@ -11,6 +11,23 @@ inline constexpr int64_t kAtomRows = 128;
 inline constexpr int64_t kAtomScales = 4;
 inline constexpr int64_t kAtomBytes = 512;
 
+// scale_vec::NX of tcgen05.mma: how many elements share a scale, and how many scales of a row one MMA takes
+// (PTX ISA 9.0, 9.7.16.7: 1X for mxf8f6f4, 2X for mxf4, 4X for NVFP4).
+struct ScaleVec {
+  const char* name;
+  int64_t vector;   // elements a scale
+  int64_t per_mma;  // scales of a row in one MMA: K = vector * per_mma
+};
+inline constexpr ScaleVec kScaleVecs[] = {{"1X", 32, 1}, {"2X", 32, 2}, {"4X", 16, 4}};
+
+// Which scales the step-th MMA along K takes: the word's column (of 128-row or larger images: rows / 32
+// columns a word), and the scale-factor id, its first byte in the word.
+struct ScaleSelection {
+  int64_t column, sf_id;
+  bool operator==(const ScaleSelection&) const = default;
+};
+ScaleSelection scale_selection(const ScaleVec& scale_vec, int64_t rows, int64_t step);
+
 // Where libraries differ in shared memory: CUTLASS C++ puts the atoms of one K step next to each other, the
 // CuTe DSL the K steps of one block of 128 rows.
 enum class SharedOrder : uint8_t { cutlass, dsl };

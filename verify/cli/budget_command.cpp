@@ -85,8 +85,8 @@ std::string ratio(const Line& l) {
 }
 
 const char* per(const Line& l, bool tensor) {
-  if (tensor || l.item->per == Per::cta) return "CTA";
-  return l.item->per == Per::stage ? "stage" : "epilogue stage";
+  if (tensor || l.item.per == Per::cta) return "CTA";
+  return l.item.per == Per::stage ? "stage" : "epilogue stage";
 }
 
 std::string bytes(int64_t n) { return (n < 0 ? "-" : "") + grouped(static_cast<uint64_t>(n < 0 ? -n : n)); }
@@ -102,8 +102,8 @@ void report(const Spec& spec, const Audit& a) {
   std::vector<std::vector<std::string>> rows;
   const auto add = [&](const std::vector<Line>& lines, bool tensor) {
     for (const Line& l : lines)
-      rows.push_back({l.item->name, tensor ? "columns" : "bytes", per(l, tensor), std::to_string(l.count),
-                      l.item->size, bytes(l.formula), l.layout ? bytes(*l.layout) : "-", ratio(l),
+      rows.push_back({l.item.name, tensor ? "columns" : "bytes", per(l, tensor), std::to_string(l.count),
+                      l.item.size, bytes(l.formula), l.layout ? bytes(*l.layout) : "-", ratio(l),
                       name(l.verdict)});
   };
   add(a.shared, false);
@@ -133,10 +133,10 @@ void report(const Spec& spec, const Audit& a) {
   for (const std::vector<Line>* list : {&a.shared, &a.tensor})
     for (const Line& l : *list) {
       if (l.fixes.empty()) continue;
-      fmt::print("\n{}: '{}' gives {}, its layout {} has {}. Nearest fixes: {}", l.item->name, l.item->size,
+      fmt::print("\n{}: '{}' gives {}, its layout {} has {}. Nearest fixes: {}", l.item.name, l.item.size,
                  bytes(l.formula), l.layout_text, bytes(*l.layout), l.fixes[0]);
       for (size_t i = 1; i < l.fixes.size(); ++i) fmt::print("; or {}", l.fixes[i]);
-      if (!l.item->why.empty()) fmt::print(" ({})", l.item->why);
+      if (!l.item.why.empty()) fmt::print(" ({})", l.item.why);
       fmt::print("\n");
     }
   if (a.laid_out.stages != a.written.stages)
@@ -168,8 +168,8 @@ nlohmann::json report_json(const Spec& spec, const Audit& a) {
                    {"laid_out", fit_json(a.laid_out)}};
   for (const auto& [key, list] : {std::pair{"shared", &a.shared}, std::pair{"tensor", &a.tensor}})
     for (const Line& l : *list) {
-      nlohmann::json item{{"name", l.item->name}, {"per", per(l, std::string(key) == "tensor")},
-                          {"count", l.count},     {"formula", l.item->size},
+      nlohmann::json item{{"name", l.item.name},  {"per", per(l, std::string(key) == "tensor")},
+                          {"count", l.count},     {"formula", l.item.size},
                           {"written", l.formula}, {"verdict", name(l.verdict)},
                           {"fixes", l.fixes}};
       if (l.layout) {

@@ -29,9 +29,9 @@ std::vector<Part> parts(const Audit& a, const Fit& f, bool by_layout) {
   int hue = 0;
   for (const Line& l : a.shared) {
     const bool wrong = l.layout && *l.layout != l.formula;
-    if (l.item->per != Per::cta) continue;
+    if (l.item.per != Per::cta) continue;
     for (int64_t n = 0; n < l.count; ++n)
-      out.push_back({l.count > 1 ? fmt::format("{} {}", l.item->name, n) : l.item->name, size(l), hue,
+      out.push_back({l.count > 1 ? fmt::format("{} {}", l.item.name, n) : l.item.name, size(l), hue,
                      static_cast<int>(n), wrong});
     ++hue;
   }
@@ -88,7 +88,7 @@ std::string picture(const std::vector<NamedAudit>& audits) {
       for (const Line& l : a.tensor) {
         const int64_t each = l.layout ? *l.layout : l.formula;
         for (int64_t c = 0; c < l.count; ++c)
-          columns.push_back({l.count > 1 ? fmt::format("{} {}", l.item->name, c) : l.item->name, each, hue,
+          columns.push_back({l.count > 1 ? fmt::format("{} {}", l.item.name, c) : l.item.name, each, hue,
                              static_cast<int>(c), false});
         ++hue;
       }

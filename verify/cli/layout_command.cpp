@@ -296,18 +296,15 @@ void add_layout(CLI::App& app, int&) {
     for (const layout::ParameterHelp& p : n.parameters) described.emplace(p.name, p.what);
   for (const auto& [name, what] : described) {
     const std::string key = name;
-    // "vector" is an option already: there it is a parameter when the layout is a name.
-    if (key == "vector") continue;
     command
         ->add_option_function<std::string>(
             "--" + key, [o, key](const std::string& v) { o->parameters[key] = v; }, what)
         ->group("Parameters of named layouts");
   }
   command->footer(names_help());
-  command->callback([o, command] {
+  command->callback([o] {
     try {
       if (o->what.size() == 1 && is_name(o->what[0])) {
-        if (command->count("--vector") > 0) o->parameters["vector"] = std::to_string(o->vector_bytes);
         show_named(*o, o->what[0]);
       } else {
         show_expressions(*o);

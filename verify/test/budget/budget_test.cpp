@@ -105,8 +105,8 @@ TEST(Budget, TheAuditFlagsTheOperandCountedTwice) {
   const Audit a = audit(shipped("svdquant-before"));
   EXPECT_FALSE(a.agrees);
   for (const Line& l : a.shared) {
-    if (l.item->name != "LoRA up") {
-      EXPECT_TRUE(l.verdict == Verdict::agrees || l.verdict == Verdict::unchecked) << l.item->name;
+    if (l.item.name != "LoRA up") {
+      EXPECT_TRUE(l.verdict == Verdict::agrees || l.verdict == Verdict::unchecked) << l.item.name;
       continue;
     }
     EXPECT_EQ(l.verdict, Verdict::too_large);

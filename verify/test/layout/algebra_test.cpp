@@ -243,7 +243,8 @@ RC_GTEST_PROP(TileToShape, FillsTheTargetWithBlocks, ()) {
 
 RC_GTEST_PROP(Recast, DownAndUpAgainIsTheSameStorage, ()) {
   // One mode of adjacent elements, the others at least 4 apart.
-  const Layout l = join({Layout(4, 1), composition(Layout(int64_t{1} << 40, 4), *layouts(kPowers, false, 3))});
+  const Layout l =
+      join({Layout(4, 1), composition(Layout(int64_t{1} << 40, 4), *layouts(kPowers, false, 3))});
   const auto n = *rc::gen::element<int64_t>(1, 2, 4);
   const Layout down = downcast(l, n);
   std::set<int64_t> expected;

@@ -135,6 +135,25 @@ TEST(ScaleFactors, ATileOfBStandsWhereItsRowsWereLoaded) {
   }
 }
 
+// The word and byte that an MMA is told hold the scales of its part of K, for every scale_vec.
+TEST(ScaleFactors, EachMmaTakesTheScalesOfItsPartOfK) {
+  for (const ScaleVec& v : kScaleVecs)
+    for (const int64_t rows : {128, 256}) {
+      const Hardware h = scales_tensor(rows, 512, v.vector);
+      for (int64_t step = 0; step < 512 / v.vector / v.per_mma; ++step) {
+        const ScaleSelection s = scale_selection(v, rows, step);
+        ASSERT_EQ(s.sf_id % v.per_mma, 0);  // 1X: 0 to 3, 2X: 0 or 2, 4X: 0
+        for (int64_t row = 0; row < rows; ++row)
+          for (int64_t j = 0; j < v.per_mma; ++j)
+            ASSERT_EQ(tensor_address(at(h, row, step * v.per_mma + j, 0)),
+                      (TensorAddress{row % 32, s.column + row / 32, s.sf_id + j}));
+      }
+    }
+  EXPECT_EQ(scale_selection(kScaleVecs[0], 128, 5), (ScaleSelection{4, 1}));
+  EXPECT_EQ(scale_selection(kScaleVecs[1], 128, 3), (ScaleSelection{4, 2}));
+  EXPECT_EQ(scale_selection(kScaleVecs[2], 128, 3), (ScaleSelection{12, 0}));
+}
+
 TEST(Operands, SwizzlesAreTheTensorMapsBytePatterns) {
   // The pattern in terms of rows of `span` bytes (facts/blackwell.md, 2f).
   for (const int64_t bits : {4, 8, 16, 32})
@@ -195,10 +214,10 @@ TEST(Named, EveryLayoutIsABijectionOntoItsImage) {
       {"sf-global", {{"rows", "300"}, {"k", "288"}, {"batch", "3"}}},
       {"sf-global", {{"tiling", "8x4"}, {"rows", "20"}, {"k", "80"}}},
       {"sf-global", {{"tiling", "linear"}, {"rows", "7"}, {"k", "80"}}},
-      {"sf-global", {{"vector", "32"}, {"k", "320"}}},
+      {"sf-global", {{"scale-vec", "2X"}, {"k", "320"}}},
       {"sf-smem", {{"rows", "192"}, {"order", "cutlass"}}},
       {"sf-smem", {{"rows", "256"}}},
-      {"sfa-tmem", {{"vector", "32"}}},
+      {"sfa-tmem", {{"scale-vec", "1X"}}},
       {"sfb-tmem", {{"n", "64"}, {"tile", "1"}}},
       {"sfb-tmem", {{"n", "192"}, {"tile", "3"}}},
       {"sfb-tmem", {{"n", "256"}}},
