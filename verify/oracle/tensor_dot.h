@@ -1,0 +1,28 @@
+// Tensor-core dot products in unbounded integers, written again from facts/arithmetic.md (1): nothing of
+// model/.
+#pragma once
+#include <cstdint>
+#include <span>
+
+namespace bitwell::oracle {
+
+// An operand's format by its fields. `specials`: 0 none, 1 IEEE (all-ones exponent), 2 all-ones magnitude is
+// NaN. `dropped`: low bits of the word that are cut off first.
+struct FieldFormat {
+  int exponent_bits, fraction_bits, bias, specials, dropped;
+};
+
+// The parameters of one row. `result`: 0 fp32 towards zero, 1 the same with 13 fraction bits, 2 fp16 to
+// nearest even.
+struct FusedDot {
+  int length, fraction_bits, result, zero_exponent;
+};
+
+uint32_t fused_dot(const FusedDot& rule, const FieldFormat& input, std::span<const uint32_t> a,
+                   std::span<const uint32_t> b, uint32_t c);
+
+// kind::mxf4nvf4: 64 E2M1 codes each, UE4M3 (4) or UE8M0 (2 or 4) scales.
+uint32_t scaled_fp4_dot(std::span<const uint32_t> a, std::span<const uint32_t> b, uint32_t c, bool ue8m0,
+                        std::span<const uint8_t> scale_a, std::span<const uint8_t> scale_b);
+
+}  // namespace bitwell::oracle
