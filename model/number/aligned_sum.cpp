@@ -15,8 +15,12 @@ uint32_t rounded(int64_t sum, int unit, DotRounding rounding) {
   v.negative = sum < 0;
   v.significand = static_cast<u128>(sum < 0 ? -static_cast<uint64_t>(sum) : static_cast<uint64_t>(sum));
   v.exponent = unit;
-  if (rounding == DotRounding::rne_f16)
-    return static_cast<uint32_t>(encode(f16, round(f16, v, Rounding::nearest_even, Overflow::ieee)));
+  // What underflows to zero is +0 (H200, fp16 results; the published models do not say).
+  if (rounding == DotRounding::rne_f16) {
+    const auto code =
+        static_cast<uint32_t>(encode(f16, round(f16, v, Rounding::nearest_even, Overflow::ieee)));
+    return (code & 0x7FFF) == 0 ? 0 : code;
+  }
   // Towards zero an IEEE rounding never overflows; the unit's result does, to infinity.
   if (bit_width(v.significand) + v.exponent > 128) return v.negative ? 0xFF800000 : 0x7F800000;
   auto code = static_cast<uint32_t>(encode(f32, round(f32, v, Rounding::toward_zero, Overflow::ieee)));

@@ -79,7 +79,7 @@ uint32_t pack(Integer total, int unit, int fraction, int least, int greatest, bo
     digits >>= 1;
     ++exponent;
   }
-  if (digits == 0) return nearest ? sign : 0;
+  if (digits == 0) return 0;  // never -0
   if (exponent > greatest) return sign | static_cast<uint32_t>(greatest + bias + 1) << fraction;
   const bool normal = digits >> fraction != 0;
   const auto low = static_cast<uint32_t>(digits & ((Integer(1) << fraction) - 1));

@@ -1,0 +1,41 @@
+// Tensor-core instructions one by one: kernels that apply an instruction to many tiles, their operands in
+// directed regimes, and what model/number says of them. The GPU runs the same kernels.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "model/number/dot.h"
+#include "verify/launch.h"
+
+namespace bitwell::verify {
+
+struct TensorInstruction {
+  std::string name;      // "wgmma.m64n8k16.f32.e4m3"
+  std::string spelling;  // the PTX opcode with its modifiers
+  bool warpgroup;        // wgmma; else mma.sync
+  int m, n, k;
+  const number::Format* input;
+  const number::Format* output;
+  const number::DotRule* rule;
+};
+// Every type that sm_90's mma.sync and wgmma have, with each K of mma.sync and two N of wgmma.
+std::vector<TensorInstruction> tensor_instructions();
+
+// How operands are drawn.
+inline constexpr const char* kTensorRegimes[] = {
+    "uniform bits", "near exponents", "wide exponents", "cancelling", "specials", "subnormals", "directed"};
+
+// One instruction on `tiles` tiles: operands by (row, k) and (column, k), C and D by (row, column).
+struct TensorCase {
+  std::vector<uint32_t> a, b, c;  // codes
+};
+TensorCase tensor_case(const TensorInstruction& i, size_t regime, size_t tiles, uint64_t seed);
+// The model's D, tile by tile, row by row; on `threads` host threads.
+std::vector<uint32_t> tensor_model(const TensorInstruction& i, const TensorCase& c, unsigned threads);
+
+std::string tensor_module(const TensorInstruction& i);  // entry "apply"
+Launch tensor_launch(const TensorInstruction& i, const TensorCase& c);
+// D's codes out of the launch's last buffer.
+std::vector<uint32_t> tensor_results(const TensorInstruction& i, const Launch& launch);
+
+}  // namespace bitwell::verify

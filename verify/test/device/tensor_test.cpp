@@ -1,0 +1,68 @@
+// mma.sync and wgmma, every type and regime, model against GPU, bit for bit.
+#include <algorithm>
+#include <thread>
+
+#include "gpu.h"
+#include "verify/digest.h"
+#include "verify/tensor_probe.h"
+
+namespace bitwell::verify {
+namespace {
+
+// Outputs of one instruction in one regime; BITWELL_TENSOR_OUTPUTS asks for more.
+size_t outputs_wanted() {
+  const char* text = std::getenv("BITWELL_TENSOR_OUTPUTS");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : size_t{1} << 18;
+}
+constexpr size_t kRecorded = size_t{1} << 14;  // outputs that the CPU test computes again
+
+TEST(Tensor, ModelAndGpuAgreeOnEveryBit) {
+  BITWELL_NEEDS_GPU(device);
+  std::map<std::string, std::string> digests;
+  uint64_t compared = 0;
+  uint64_t all_wrong = 0;
+  const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
+  std::printf("%-28s", "mismatches");
+  for (const char* regime : kTensorRegimes) std::printf("  %14s", regime);
+  std::printf("\n");
+  for (const TensorInstruction& i : tensor_instructions()) {
+    const auto loaded = device->load(tensor_module(i));
+    std::printf("%-28s", i.name.c_str());
+    for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime) {
+      const auto tile = static_cast<size_t>(i.m * i.n);
+      size_t wrong = 0;
+      // The recorded outputs first, then as many more in pieces that fit the host's memory.
+      for (size_t done = 0, seed = 1; done < kRecorded + outputs_wanted(); ++seed) {
+        const size_t outputs = seed == 1 ? kRecorded : std::min<size_t>(outputs_wanted(), size_t{1} << 20);
+        const TensorCase c = tensor_case(i, regime, std::max<size_t>(1, outputs / tile), seed);
+        Launch launch = tensor_launch(i, c);
+        device->run(*loaded, launch);
+        const std::vector<uint32_t> got = tensor_results(i, launch);
+        const std::vector<uint32_t> expected = tensor_model(i, c, threads);
+        for (size_t n = 0; n < got.size(); ++n) {
+          if (got[n] == expected[n]) continue;
+          if (++wrong <= 2)
+            ADD_FAILURE() << i.name << ", " << kTensorRegimes[regime] << ", seed " << seed << ", output " << n
+                          << std::hex << ": GPU " << got[n] << ", model " << expected[n] << ", C " << c.c[n];
+        }
+        if (seed == 1) {
+          Digest digest;
+          digest.add(launch.buffers.back().bytes);
+          digests[i.name + ", " + kTensorRegimes[regime]] = digest.hex();
+        }
+        done += got.size();
+        compared += got.size();
+      }
+      all_wrong += wrong;
+      std::printf("  %14zu", wrong);
+    }
+    std::printf("\n");
+  }
+  std::printf("%llu outputs compared with %s (driver %s), %llu mismatches\n",
+              static_cast<unsigned long long>(compared), device->name().c_str(), device->driver().c_str(),
+              static_cast<unsigned long long>(all_wrong));
+  record(*device, "tensor.json", digests);
+}
+
+}  // namespace
+}  // namespace bitwell::verify

@@ -1,0 +1,55 @@
+// The model of mma.sync and wgmma gives the words whose digests the GPU recorded.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "verify/captures.h"
+#include "verify/digest.h"
+#include "verify/tensor_probe.h"
+
+namespace bitwell::verify {
+namespace {
+
+constexpr size_t kRecorded = size_t{1} << 14;
+
+TEST(Tensor, ResultsHaveTheDigestsThatTheGpuGave) {
+  const std::optional<Capture> read = read_capture(share_folder("captures") + "/tensor.json");
+  ASSERT_TRUE(read.has_value()) << "no tensor.json: run device_test on an H200";
+  const Capture& capture = *read;
+  std::set<std::string> seen;
+  for (const TensorInstruction& i : tensor_instructions())
+    for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime) {
+      const std::string key = i.name + ", " + kTensorRegimes[regime];
+      const TensorCase c =
+          tensor_case(i, regime, std::max<size_t>(1, kRecorded / static_cast<size_t>(i.m * i.n)), 1);
+      const std::vector<uint32_t> d = tensor_model(i, c, std::max(1u, std::thread::hardware_concurrency()));
+      // D as the kernel stores it.
+      Launch launch = tensor_launch(i, c);
+      std::vector<std::byte>& bytes = launch.buffers.back().bytes;
+      const size_t width = bytes.size() / d.size();
+      for (size_t n = 0; n < d.size(); ++n) std::memcpy(&bytes[n * width], &d[n], width);
+      Digest digest;
+      digest.add(bytes);
+      const auto at = capture.digests.find(key);
+      ASSERT_NE(at, capture.digests.end()) << key << " is not recorded: run device_test on an H200";
+      EXPECT_EQ(digest.hex(), at->second) << key;
+      seen.insert(key);
+    }
+  for (const auto& [key, digest] : capture.digests) EXPECT_EQ(seen.count(key), 1u) << key << " is stale";
+}
+
+TEST(Tensor, PtxasTakesEveryKernel) {
+  const std::string path = (std::filesystem::temp_directory_path() / "bitwell-tensor.ptx").string();
+  for (const TensorInstruction& i : tensor_instructions()) {
+    std::ofstream(path) << tensor_module(i);
+    EXPECT_EQ(std::system((std::string(BITWELL_PTXAS) + " -arch=sm_90a -o /dev/null " + path).c_str()), 0)
+        << i.name;
+  }
+}
+
+}  // namespace
+}  // namespace bitwell::verify
