@@ -13,5 +13,6 @@ void add_check(CLI::App& app, int& status);
 void add_formats(CLI::App& app, int& status);
 void add_layout(CLI::App& app, int& status);
 void add_budget(CLI::App& app, int& status);
+void add_mma(CLI::App& app, int& status);
 
 }  // namespace bitwell::cli

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   cli::add_formats(app, status);
   cli::add_layout(app, status);
   cli::add_budget(app, status);
+  cli::add_mma(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {

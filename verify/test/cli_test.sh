@@ -140,6 +140,32 @@ expect 1 "picture -> budget.svg" "$bitwell" budget svdquant-before svdquant --sv
 expect 0 "" python3 -c "import xml.dom.minidom as m; m.parse('budget.svg')"
 expect 1 '"stages": 2' "$bitwell" budget svdquant-before --json
 
+# Tensor-core dot products.
+expect 0 "sum -3 units = -0.75, rounded: -0.75 = 0xbf400000" "$bitwell" mma
+expect 0 "volta.mma.sync.f32.f16           4             23      0  0x00000000  differs" "$bitwell" mma
+expect 0 "k % 4 in {2, 3}" "$bitwell" mma hopper.mma.sync.f32.e4m3 --values --a "1 2 3 4" --b "1 1 1 1"
+expect 0 '"d": "41200000"' "$bitwell" mma hopper.mma.sync.f32.e4m3 --values --a "1 2 3 4" --b "1 1 1 1" --json
+expect 0 "device: H200" "$bitwell" mma --list
+# Words of a B200 (verify/test/number/b200_words.txt).
+cat > words.txt <<'W'
+# a comment
+blackwell.tcgen05.f32.tf32 | 1adccb0f e5394260 25a70552 1e3ce260 138b5984 a7c3a1c0 c0e52aed 5467820b | 5e6641cb a53fa0cc f9489e6 dcbe0111 33fc3422 94de84de 41c52ba7 6421e6d3 | fc36c805
+blackwell.mxf4nvf4.ue4m3 | e e b 6 0 8 f 9 a b 3 9 f 7 e 0 2 6 1 5 a 8 6 4 7 c 6 b 1 c 6 d b b 8 6 c 8 c 5 0 4 1 f 1 6 f 5 2 4 6 5 a 7 b 7 0 1 a d b f e 7 | 6 c b 2 8 9 b 4 3 d 2 9 9 c 1 8 7 2 6 3 d 2 9 a 5 9 f 5 a 8 6 0 8 d d 2 c c 5 2 8 3 4 f f 1 1 a b a 5 b f 3 b e a 5 7 1 1 7 8 a | 94e5986 | 9 7c 6d 44 | 7 78 26 79 
+W
+expect 0 "fc347e7c
+49fcafb7" "$bitwell" mma --batch words.txt
+expect 0 "fc347e7c" bash -c "\"$bitwell\" mma --batch - < words.txt"
+expect 3 "hopper has hopper.mma.sync.f32.tf32" "$bitwell" mma hopper.wgmma.f32.e2m1
+expect 3 "no architecture 'pascal'" "$bitwell" mma pascal.mma.sync.f32.f16
+expect 2 "A: e4m3 has no value 0.3" "$bitwell" mma hopper.wgmma.f32.e4m3 --values --a 0.3 --b 1
+expect 2 "A: '3g' is not a hexadecimal word" "$bitwell" mma hopper.wgmma.f32.e4m3 --a 3g --b 1
+expect 2 "wider than the 8 bits of e4m3" "$bitwell" mma hopper.wgmma.f32.e4m3 --a 100 --b 1
+expect 2 "A has 2 elements, B 1" "$bitwell" mma hopper.wgmma.f32.e4m3 --a "1 2" --b 1
+expect 2 "takes 64 elements, A has 1" "$bitwell" mma blackwell.mxf4nvf4.ue4m3 --a 1 --b 1
+echo "hopper.wgmma.f32.f16 | 3c00 | 3c00" > short.txt
+expect 2 "'short.txt', line 1: expected INSTRUCTION | A | B | C" "$bitwell" mma --batch short.txt
+expect 2 "cannot read 'nothing.txt'" "$bitwell" mma --batch nothing.txt
+
 expect 2 "" "$bitwell" verify
 expect 2 "" "$bitwell" nonsense
 expect 0 "Exit status" "$bitwell" --help

@@ -1,0 +1,411 @@
+// bitwell mma
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "model/machine/failure.h"
+#include "model/number/block_dot.h"
+#include "model/number/decode.h"
+#include "model/number/encode.h"
+#include "model/number/round.h"
+#include "verify/cli/command.h"
+#include "verify/cli/table.h"
+
+namespace bitwell::cli {
+namespace {
+
+using machine::InputError;
+using number::DotChunk;
+using number::DotRule;
+using number::DotTerm;
+using number::Format;
+using Words = std::vector<uint32_t>;
+
+struct MmaOptions {
+  std::string instruction = "hopper.wgmma.f32.f16";
+  std::string a, b, c = "0", scale_a, scale_b;
+  std::string batch;
+  bool values = false;
+  bool list = false;
+  bool json = false;
+};
+
+// An instruction by name: a plain rule, or a block-scaled form of Blackwell.
+struct Instruction {
+  std::string name;
+  const DotRule* rule = nullptr;
+  const Format* input = nullptr;
+  const Format* scale = nullptr;  // block-scaled
+  size_t k = 0;                   // of a block-scaled form; else any
+};
+
+std::string name_of(const DotRule& r, const Format& input) {
+  return fmt::format("{}.{}.{}.{}", r.architecture, r.instruction, r.output->name, input.name);
+}
+
+std::vector<Instruction> instructions() {
+  std::vector<Instruction> out;
+  for (const DotRule& r : number::dot_rules())
+    for (const Format* f : r.inputs)
+      if (f != nullptr) out.push_back({name_of(r, *f), &r, f, nullptr, 0});
+  for (const Format* f : {&number::e4m3, &number::e5m2, &number::e2m3, &number::e3m2, &number::e2m1})
+    out.push_back({fmt::format("blackwell.mxf8f6f4.{}", f->name), nullptr, f, &number::ue8m0, 32});
+  for (const Format* s : {&number::ue4m3, &number::ue8m0})
+    out.push_back({fmt::format("blackwell.mxf4nvf4.{}", s->name), nullptr, &number::e2m1, s, 64});
+  return out;
+}
+
+Instruction find(const std::string& name) {
+  std::string alike;
+  const std::string architecture = name.substr(0, name.find('.'));
+  for (const Instruction& i : instructions()) {
+    if (i.name == name) return i;
+    if (i.name.starts_with(architecture + ".")) alike += (alike.empty() ? "" : ", ") + i.name;
+  }
+  throw machine::Unsupported("instruction '" + name + "': " +
+                             (alike.empty() ? "no architecture '" + architecture + "' (bitwell mma --list)"
+                                            : architecture + " has " + alike));
+}
+
+const Format& result_of(const Instruction& i) { return i.rule != nullptr ? *i.rule->output : number::f32; }
+
+// Hex words, or decimal values that the format holds exactly.
+Words read_words(const std::string& text, const Format& f, bool values, const char* what) {
+  std::istringstream in(text);
+  Words out;
+  for (std::string token; in >> token;) {
+    size_t used = 0;
+    try {
+      if (values) {
+        const double v = std::stod(token, &used);
+        const number::Exact exact = number::decode(number::f64, std::bit_cast<uint64_t>(v));
+        const number::Exact held =
+            number::round(f, exact, number::Rounding::nearest_even, number::Overflow::saturate);
+        const auto code = static_cast<uint32_t>(number::encode(f, held));
+        const number::Exact back = number::decode(f, code);
+        const bool same = exact.is_nan()
+                              ? back.is_nan()
+                              : back.kind == exact.kind &&
+                                    (!std::isfinite(v) ||
+                                     std::ldexp(static_cast<double>(static_cast<uint64_t>(back.significand)),
+                                                back.exponent) == std::fabs(v));
+        if (!same) throw InputError(fmt::format("{}: {} has no value {}", what, f.name, token));
+        out.push_back(code);
+      } else {
+        const unsigned long long v = std::stoull(token, &used, 16);
+        if (v >> f.container != 0)
+          throw InputError(
+              fmt::format("{}: '{}' is wider than the {} bits of {}", what, token, f.container, f.name));
+        out.push_back(static_cast<uint32_t>(v));
+      }
+    } catch (const std::logic_error&) {  // stod, stoull
+      used = 0;
+    }
+    if (used != token.size())
+      throw InputError(
+          fmt::format("{}: '{}' is not {}", what, token, values ? "a number" : "a hexadecimal word"));
+  }
+  return out;
+}
+
+struct Operands {
+  Words a, b;
+  uint32_t c = 0;
+  std::vector<uint8_t> scale_a, scale_b;
+};
+
+Operands read_operands(const Instruction& i, const std::string& a, const std::string& b, const std::string& c,
+                       const std::string& sa, const std::string& sb, bool values) {
+  Operands o;
+  o.a = read_words(a, *i.input, values, "A");
+  o.b = read_words(b, *i.input, values, "B");
+  const Words addend = read_words(c, result_of(i), values, "C");
+  if (addend.size() != 1) throw InputError(fmt::format("C has {} words, expected one", addend.size()));
+  o.c = addend[0];
+  if (o.a.empty() || o.a.size() != o.b.size())
+    throw InputError(
+        fmt::format("A has {} elements, B {}: expected equally many, at least one", o.a.size(), o.b.size()));
+  if (i.scale == nullptr) {
+    if (!sa.empty() || !sb.empty()) throw InputError(i.name + " has no scales");
+    return o;
+  }
+  if (o.a.size() != i.k)
+    throw InputError(fmt::format("{} takes {} elements, A has {}", i.name, i.k, o.a.size()));
+  for (const auto& [text, list, what] :
+       {std::tuple{&sa, &o.scale_a, "scales of A"}, std::tuple{&sb, &o.scale_b, "scales of B"}})
+    for (const uint32_t w : read_words(*text, *i.scale, values, what))
+      list->push_back(static_cast<uint8_t>(w));
+  const size_t n = o.scale_a.size();
+  const bool right = i.k == 32 ? n == 1 : n == 4 || (n == 2 && i.scale == &number::ue8m0);
+  if (!right || o.scale_b.size() != n)
+    throw InputError(fmt::format("{} takes {} scales of each operand, found {} and {}", i.name,
+                                 i.k == 32                   ? "1"
+                                 : i.scale == &number::ue8m0 ? "2 or 4"
+                                                             : "4",
+                                 n, o.scale_b.size()));
+  return o;
+}
+
+uint32_t compute(const Instruction& i, const Operands& o, std::vector<DotChunk>* trace) {
+  if (i.rule != nullptr) return number::dot(*i.rule, *i.input, o.a, o.b, o.c, trace);
+  if (i.k == 32) return number::mxf8f6f4_dot(*i.input, o.a, o.b, o.c, o.scale_a[0], o.scale_b[0], trace);
+  return number::mxf4nvf4_dot(o.a, o.b, o.c, *i.scale, o.scale_a, o.scale_b, trace);
+}
+
+std::string value_text(const Format& f, uint32_t code) {
+  const number::Exact v = number::decode(f, code);
+  if (v.is_nan()) return "NaN";
+  const std::string sign = v.negative ? "-" : "";
+  if (v.is_infinity()) return sign + "Inf";
+  return sign + fmt::format("{:g}", std::ldexp(static_cast<double>(static_cast<uint64_t>(v.significand)),
+                                               v.exponent));
+}
+
+int fraction_bits(const Instruction& i) {
+  return i.rule != nullptr ? i.rule->fraction_bits : i.k == 64 ? number::kBlockFractionBits : 25;
+}
+
+// The product's bits where they stand below the largest exponent; what '|' cuts off is lost.
+std::string aligned_bits(const DotTerm& t, const DotChunk& chunk, int kept_bits) {
+  constexpr int above = 8;   // positions before the point: significands of groups are wide
+  constexpr int below = 10;  // positions shown after the cut
+  std::string out;
+  const int top = 63 - (t.significand == 0 ? 63 : __builtin_clzll(t.significand));
+  for (int position = above; position >= -kept_bits - below; --position) {
+    if (position == -1) out += '.';
+    if (position == -kept_bits - 1) out += '|';
+    // The bit of the significand with this weight, relative to 2^largest.
+    const int bit = position + chunk.largest - t.exponent + t.fraction;
+    if (t.significand == 0 || bit > top || bit < 0)
+      out += position >= -kept_bits && t.significand != 0 && bit < 0 ? '0' : ' ';
+    else
+      out += (t.significand >> bit & 1) != 0 ? '1' : '0';
+  }
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  const int last = -kept_bits - below + chunk.largest - t.exponent + t.fraction;
+  return out + (t.cut && last > 0 ? "..." : "");
+}
+
+double scaled(int64_t units, int exponent) { return std::ldexp(static_cast<double>(units), exponent); }
+
+void show_chunk(const Instruction& i, const Operands& o, const DotChunk& chunk, size_t first,
+                bool with_operands) {
+  const int kept_bits = fraction_bits(i);
+  const Format& d = result_of(i);
+  if (!chunk.special.empty()) {
+    fmt::print("  {}: {} = 0x{:x}\n", chunk.special, value_text(d, chunk.result), chunk.result);
+    return;
+  }
+  const int unit = chunk.largest - kept_bits;
+  std::vector<std::vector<std::string>> rows;
+  for (size_t n = 0; n < chunk.terms.size(); ++n) {
+    const DotTerm& t = chunk.terms[n];
+    const bool addend = n + 1 == chunk.terms.size();
+    std::string what = addend ? "C" : fmt::format("k {}", first + n);
+    std::string operands;
+    if (i.k == 64 && !addend)
+      what = fmt::format("k {} to {}", 16 * n, 16 * n + 15);
+    else if (!addend && with_operands)
+      operands = value_text(*i.input, o.a[first + n]) + " * " + value_text(*i.input, o.b[first + n]);
+    const double exact = std::ldexp(static_cast<double>(t.significand), t.exponent - t.fraction);
+    rows.push_back(
+        {what, operands,
+         (t.negative && t.significand != 0 ? "-" : "") + fmt::format("{:g}", t.significand == 0 ? 0 : exact),
+         std::to_string(t.exponent), t.negative && t.significand != 0 ? "-" : "",
+         aligned_bits(t, chunk, kept_bits), std::to_string(t.kept), t.cut ? "cut" : ""});
+  }
+  fmt::print("largest exponent {}, {} fraction bits kept below it: one unit is 2^{}\n\n{}", chunk.largest,
+             kept_bits, unit,
+             table({{"term"},
+                    {"operands"},
+                    {"exact", true},
+                    {"exponent", true},
+                    {""},
+                    {"bits below 2^largest | lost"},
+                    {"units", true},
+                    {""}},
+                   rows));
+  fmt::print("\nsum {} units = {:.10g}, rounded: {} = 0x{:x}\n", chunk.sum, scaled(chunk.sum, unit),
+             value_text(d, chunk.result), chunk.result);
+}
+
+void explain(const Instruction& i, const Operands& o) {
+  std::vector<DotChunk> trace;
+  const uint32_t d = compute(i, o, &trace);
+  const Format& f = result_of(i);
+  fmt::print("{}, {} products, C = {}\n", i.name, o.a.size(), value_text(f, o.c));
+  const bool emulated = i.rule != nullptr && i.rule->emulated;
+  size_t first = 0;
+  for (size_t n = 0; n < trace.size(); ++n) {
+    if (trace.size() > 1)
+      fmt::print("\nchunk {} of {}{}: ", n + 1, trace.size(),
+                 emulated ? (n < trace.size() / 2 ? " (k % 4 in {0, 1})" : " (k % 4 in {2, 3})") : "");
+    else
+      fmt::print("\n");
+    show_chunk(i, o, trace[n], first, !emulated);
+    first += trace[n].terms.empty() ? static_cast<size_t>(i.rule != nullptr ? i.rule->length : 0)
+                                    : trace[n].terms.size() - 1;
+  }
+  if (emulated) fmt::print("\nC = {} is added last, with one rounding\n", value_text(f, o.c));
+  fmt::print("\nD = {} = 0x{:0{}x}\n", value_text(f, d), d, f.container / 4);
+  std::vector<std::vector<std::string>> rows;
+  if (i.rule != nullptr)
+    for (const Instruction& other : instructions()) {
+      if (other.rule == nullptr || other.input != i.input || other.rule->output != i.rule->output) continue;
+      const uint32_t there = compute(other, o, nullptr);
+      rows.push_back({other.name, std::to_string(other.rule->length),
+                      std::to_string(other.rule->fraction_bits), value_text(f, there),
+                      fmt::format("0x{:0{}x}", there, f.container / 4), there == d ? "" : "differs",
+                      std::string(other.rule->evidence)});
+    }
+  if (!rows.empty())
+    fmt::print("\nThe same operands elsewhere:\n{}", table({{"instruction"},
+                                                            {"length", true},
+                                                            {"fraction bits", true},
+                                                            {"D", true},
+                                                            {"word"},
+                                                            {""},
+                                                            {"evidence"}},
+                                                           rows));
+}
+
+void list_instructions() {
+  std::vector<std::vector<std::string>> rows;
+  for (const Instruction& i : instructions()) {
+    if (i.rule == nullptr) {
+      rows.push_back({i.name, std::to_string(i.k), i.k == 64 ? "35" : "25", "to f32, towards zero",
+                      i.k == 64 ? "-139" : "-133", "published: B200 words (sf-tensor), MMA-Sim"});
+      continue;
+    }
+    const char* rounding = i.rule->rounding == number::DotRounding::rz_f32 ? "to f32, towards zero"
+                           : i.rule->rounding == number::DotRounding::rz_e8m13
+                               ? "to 13 fraction bits, towards zero"
+                               : "to f16, nearest even";
+    rows.push_back({i.name,
+                    fmt::format("{}{}", i.rule->length, i.rule->emulated ? " (twice, by halves)" : ""),
+                    std::to_string(i.rule->fraction_bits), rounding, std::to_string(i.rule->zero_exponent),
+                    std::string(i.rule->evidence)});
+  }
+  fmt::print("{}", table({{"instruction"},
+                          {"products a sum", true},
+                          {"fraction bits", true},
+                          {"rounding"},
+                          {"exponent of zero", true},
+                          {"evidence"}},
+                         rows));
+}
+
+// One dot product a line: INSTRUCTION | A | B | C [| scales of A | scales of B].
+void run_batch(const std::string& path, bool values) {
+  std::ifstream file;
+  if (path != "-") {
+    file.open(path);
+    if (!file) throw InputError("cannot read '" + path + "'");
+  }
+  std::istream& in = path == "-" ? std::cin : file;
+  size_t line_number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++line_number;
+    if (line.empty() || line[0] == '#') continue;
+    std::vector<std::string> fields{""};
+    for (const char c : line) {
+      if (c == '|')
+        fields.emplace_back();
+      else
+        fields.back() += c;
+    }
+    const std::string where = "'" + path + "', line " + std::to_string(line_number) + ": ";
+    if (fields.size() != 4 && fields.size() != 6)
+      throw InputError(
+          where +
+          "expected INSTRUCTION | A | B | C, with | scales of A | scales of B for block-scaled forms");
+    std::string name;
+    std::istringstream(fields[0]) >> name;
+    try {
+      const Instruction i = find(name);
+      const Operands o =
+          read_operands(i, fields[1], fields[2], fields[3], fields.size() == 6 ? fields[4] : "",
+                        fields.size() == 6 ? fields[5] : "", values);
+      fmt::print("{:0{}x}\n", compute(i, o, nullptr), result_of(i).container / 4);
+    } catch (const InputError& e) {
+      throw InputError(where + e.what());
+    } catch (const machine::Unsupported& e) {
+      throw machine::Unsupported(where + e.what());
+    }
+  }
+}
+
+void run(const MmaOptions& o) {
+  if (o.list) return list_instructions();
+  if (!o.batch.empty()) return run_batch(o.batch, o.values);
+  const Instruction i = find(o.instruction);
+  Operands operands;
+  if (o.a.empty() && o.b.empty()) {
+    if (i.input != &number::f16 || i.scale != nullptr)
+      throw InputError(
+          "--a and --b: the elements of one dot product (without them an example of f16 is shown)");
+    // 2^23 - 2^23 - 0.875, which few tensor cores get right.
+    operands = read_operands(i, "4096 -0.5 -0.25 -0.125", "-2048 1 1 1",
+                             i.rule->output == &number::f32 ? "8388608" : "0", "", "", true);
+  } else {
+    operands = read_operands(i, o.a, o.b, o.c, o.scale_a, o.scale_b, o.values);
+  }
+  if (!o.json) return explain(i, operands);
+  std::vector<DotChunk> trace;
+  const uint32_t d = compute(i, operands, &trace);
+  nlohmann::json j{{"instruction", i.name}, {"d", fmt::format("{:0{}x}", d, result_of(i).container / 4)}};
+  for (const DotChunk& c : trace) {
+    nlohmann::json chunk{{"largest_exponent", c.largest},
+                         {"sum_units", c.sum},
+                         {"unit_exponent", c.largest - fraction_bits(i)},
+                         {"result", fmt::format("{:x}", c.result)},
+                         {"special", c.special}};
+    for (const DotTerm& t : c.terms)
+      chunk["terms"].push_back({{"negative", t.negative},
+                                {"significand", t.significand},
+                                {"fraction_bits", t.fraction},
+                                {"exponent", t.exponent},
+                                {"kept_units", t.kept},
+                                {"cut", t.cut}});
+    j["chunks"].push_back(std::move(chunk));
+  }
+  fmt::print("{}\n", j.dump(2));
+}
+
+}  // namespace
+
+void add_mma(CLI::App& app, int&) {
+  CLI::App* command = app.add_subcommand("mma", "One tensor-core dot product, bit by bit, or a file of them");
+  auto o = std::make_shared<MmaOptions>();
+  command
+      ->add_option("INSTRUCTION", o->instruction,
+                   "ARCHITECTURE.INSTRUCTION.RESULT.INPUT, or a block-scaled form")
+      ->capture_default_str();
+  command->add_option("--a", o->a, "Elements of A, hexadecimal words in one argument");
+  command->add_option("--b", o->b, "Elements of B");
+  command->add_option("--c", o->c, "The addend")->capture_default_str();
+  command->add_option("--scale-a", o->scale_a, "Scales of A (block-scaled forms)");
+  command->add_option("--scale-b", o->scale_b, "Scales of B");
+  command->add_flag("--values", o->values, "Operands are decimal values, which their formats must hold");
+  command->add_option("--batch", o->batch,
+                      "One dot product a line from this file, or - for standard input: prints the D words");
+  command->add_flag("--list", o->list, "Every instruction, its parameters and their evidence");
+  command->add_flag("--json", o->json, "The terms as JSON");
+  command->footer(
+      "Examples:\n"
+      "  bitwell mma                                     a sum that few tensor cores get right, shown bit by "
+      "bit\n"
+      "  bitwell mma hopper.wgmma.f32.e4m3 --values --a '1 0.5 448' --b '1 1 -448' --c 3\n"
+      "  bitwell mma blackwell.tcgen05.f32.bf16 --a '3f80 4000' --b '3f80 c000' --c 3f800000\n"
+      "  bitwell mma --batch words.txt\n"
+      "A line of a batch: INSTRUCTION | A | B | C, and | scales of A | scales of B for block-scaled forms.\n"
+      "K longer than an instruction's is summed chunk by chunk, as the hardware does.");
+  command->callback([o] { run(*o); });
+}
+
+}  // namespace bitwell::cli
