@@ -6,7 +6,8 @@
 #include <cmath>
 #include <cstring>
 #include <random>
-#include <thread>
+
+#include "model/number/dot_tile.h"
 
 namespace bitwell::verify {
 namespace {
@@ -122,22 +123,17 @@ TensorCase tensor_case(const TensorInstruction& i, size_t regime, size_t tiles, 
   return out;
 }
 
-std::vector<uint32_t> tensor_model(const TensorInstruction& i, const TensorCase& c, unsigned threads) {
+std::vector<uint32_t> tensor_model(const TensorInstruction& i, const TensorCase& c) {
   const auto k = static_cast<size_t>(i.k);
   const auto m = static_cast<size_t>(i.m);
   const auto n = static_cast<size_t>(i.n);
-  std::vector<uint32_t> out(c.c.size());
-  const size_t rows = out.size() / n;
-  std::vector<std::jthread> pool;
-  for (unsigned t = 0; t < threads; ++t)
-    pool.emplace_back([&, t] {
-      for (size_t row = t; row < rows; row += threads)
-        for (size_t column = 0; column < n; ++column)
-          out[row * n + column] =
-              number::dot(*i.rule, *i.input, std::span(c.a).subspan(row * k, k),
-                          std::span(c.b).subspan((row / m * n + column) * k, k), c.c[row * n + column]);
-    });
-  pool.clear();
+  std::vector<uint32_t> out = c.c;
+  for (size_t tile = 0; tile < out.size() / (m * n); ++tile) {
+    const number::PlainColumns b =
+        number::prepare_columns(*i.input, std::span(c.b).subspan(tile * n * k, n * k), n, k);
+    number::dot_tile(*i.rule, std::span(c.a).subspan(tile * m * k, m * k), m, b,
+                     std::span(out).subspan(tile * m * n, m * n));
+  }
   return out;
 }
 

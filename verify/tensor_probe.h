@@ -30,8 +30,8 @@ struct TensorCase {
   std::vector<uint32_t> a, b, c;  // codes
 };
 TensorCase tensor_case(const TensorInstruction& i, size_t regime, size_t tiles, uint64_t seed);
-// The model's D, tile by tile, row by row; on `threads` host threads.
-std::vector<uint32_t> tensor_model(const TensorInstruction& i, const TensorCase& c, unsigned threads);
+// The model's D, tile by tile, row by row.
+std::vector<uint32_t> tensor_model(const TensorInstruction& i, const TensorCase& c);
 
 std::string tensor_module(const TensorInstruction& i);  // entry "apply"
 Launch tensor_launch(const TensorInstruction& i, const TensorCase& c);

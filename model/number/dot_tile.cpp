@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "model/number/aligned_sum.h"
+#include "model/number/arithmetic.h"
 #include "model/number/block_dot.h"
 #include "model/number/decode.h"
 #include "model/number/dot_tile_lanes.h"
@@ -44,7 +45,19 @@ bool finite(const Format& f, uint32_t code) {
   return !v.is_nan() && !v.is_infinity();
 }
 
-bool finite_f32(uint32_t code) { return (code >> 23 & 255) != 255; }
+// The emulation of fp8 takes the products with k % 4 in {0, 1} first: the place of each k.
+std::vector<size_t> order_of(const DotRule& rule, size_t k) {
+  std::vector<size_t> out;
+  for (size_t half = 0; half < (rule.emulated ? 2 : 1); ++half)
+    for (size_t i = 0; i < k; ++i)
+      if (!rule.emulated || i % 4 / 2 == half) out.push_back(i);
+  return out;
+}
+
+int32_t signed_significand(const Operand& o) {
+  const auto magnitude = static_cast<int32_t>(o.significand);
+  return o.negative ? -magnitude : magnitude;
+}
 
 // Twice the value of an E2M1 code.
 int16_t twice(uint8_t code) {
@@ -76,8 +89,7 @@ PlainColumns prepare_columns(const Format& format, std::span<const uint32_t> cod
       const uint32_t code = codes[c * k + i];
       if (!finite(format, code)) out.special[c] = 1;
       const Operand o = operand(format, code);
-      out.significand[i * stride + c] = static_cast<int32_t>(
-          o.negative ? -static_cast<int64_t>(o.significand) : static_cast<int64_t>(o.significand));
+      out.significand[i * stride + c] = signed_significand(o);
       out.exponent[i * stride + c] = o.exponent;
     }
   return out;
@@ -86,28 +98,35 @@ PlainColumns prepare_columns(const Format& format, std::span<const uint32_t> cod
 void dot_tile(const DotRule& rule, std::span<const uint32_t> a, size_t rows, const PlainColumns& b,
               std::span<uint32_t> d, std::string_view level) {
   if (a.size() != rows * b.k || d.size() != rows * b.columns) throw std::invalid_argument("dot_tile: sizes");
-  const auto definition = [&](size_t row, size_t column) {
-    uint32_t& out = d[row * b.columns + column];
-    out = dot(rule, *b.format, a.subspan(row * b.k, b.k), std::span(b.codes).subspan(column * b.k, b.k), out);
-  };
-  // fp16 results and the emulation of fp8 keep to the definition.
-  if (rule.emulated || rule.rounding == DotRounding::rne_f16) {
-    for (size_t row = 0; row < rows; ++row)
-      for (size_t column = 0; column < b.columns; ++column) definition(row, column);
-    return;
-  }
   const TileLanes lanes = lanes_of(level);
   const size_t stride = padded(b.columns);
+  const std::vector<size_t> order = order_of(rule, b.k);
+  // The emulation's columns in the order that it takes them; chunks end where its first half does.
+  std::vector<int32_t> moved_significand;
+  std::vector<int32_t> moved_exponent;
+  size_t first_half = b.k;
+  if (rule.emulated) {
+    first_half =
+        static_cast<size_t>(std::count_if(order.begin(), order.end(), [](size_t i) { return i % 4 < 2; }));
+    for (const size_t i : order) {
+      const auto at = static_cast<std::ptrdiff_t>(i * stride);
+      const auto end = static_cast<std::ptrdiff_t>((i + 1) * stride);
+      moved_significand.insert(moved_significand.end(), b.significand.begin() + at,
+                               b.significand.begin() + end);
+      moved_exponent.insert(moved_exponent.end(), b.exponent.begin() + at, b.exponent.begin() + end);
+    }
+  }
+  const std::vector<int32_t>& column_significand = rule.emulated ? moved_significand : b.significand;
+  const std::vector<int32_t>& column_exponent = rule.emulated ? moved_exponent : b.exponent;
   std::vector<int32_t> significand(b.k);
   std::vector<int32_t> exponent(b.k);
   for (size_t row = 0; row < rows; ++row) {
     bool special = false;
     for (size_t i = 0; i < b.k; ++i) {
-      const uint32_t code = a[row * b.k + i];
+      const uint32_t code = a[row * b.k + order[i]];
       special = special || !finite(*b.format, code);
       const Operand o = operand(*b.format, code);
-      significand[i] = static_cast<int32_t>(o.negative ? -static_cast<int64_t>(o.significand)
-                                                       : static_cast<int64_t>(o.significand));
+      significand[i] = signed_significand(o);
       exponent[i] = o.exponent;
     }
     for (size_t first = 0; first < b.columns; first += kTileLanes) {
@@ -115,28 +134,36 @@ void dot_tile(const DotRule& rule, std::span<const uint32_t> a, size_t rows, con
       uint32_t slow = 0;  // columns that the definition computes from the start
       alignas(64) uint32_t lane[kTileLanes] = {};
       for (size_t c = 0; c < count; ++c) {
-        lane[c] = d[row * b.columns + first + c];
-        if (special || b.special[first + c] != 0 || !finite_f32(lane[c])) {
-          slow |= 1u << c;
-          lane[c] = 0;
-        }
+        const uint32_t addend = d[row * b.columns + first + c];
+        const bool odd = special || b.special[first + c] != 0 || !finite(*rule.output, addend);
+        slow |= static_cast<uint32_t>(odd) << c;
+        lane[c] = odd || rule.emulated ? 0 : addend;
       }
-      for (size_t i = 0; i < b.k; i += static_cast<size_t>(rule.length)) {
-        const PlainStep step{&b.significand[i * stride + first],
-                             &b.exponent[i * stride + first],
+      for (size_t i = 0; i < b.k;) {
+        const size_t end = std::min(i + static_cast<size_t>(rule.length), i < first_half ? first_half : b.k);
+        const PlainStep step{&column_significand[i * stride + first],
+                             &column_exponent[i * stride + first],
                              stride,
-                             static_cast<int>(std::min(static_cast<size_t>(rule.length), b.k - i)),
+                             static_cast<int>(end - i),
                              2 * b.format->fraction_bits,
                              rule.fraction_bits,
                              rule.zero_exponent,
-                             rule.rounding == DotRounding::rz_e8m13};
+                             rule.rounding};
         slow |= lanes.plain({&significand[i], &exponent[i]}, step, lane);
+        // An fp16 sum may have become infinite: the next chunk would read it as a number.
+        if (rule.output == &f16)
+          for (size_t c = 0; c < count; ++c) slow |= static_cast<uint32_t>((lane[c] & 0x7C00) == 0x7C00) << c;
+        i = end;
       }
       for (size_t c = 0; c < count; ++c) {
+        uint32_t& out = d[row * b.columns + first + c];
         if ((slow >> c & 1) != 0)
-          definition(row, first + c);
+          out = dot(rule, *b.format, a.subspan(row * b.k, b.k),
+                    std::span(b.codes).subspan((first + c) * b.k, b.k), out);
+        else if (rule.emulated)
+          out = static_cast<uint32_t>(add(*rule.output, lane[c], out, {}));
         else
-          d[row * b.columns + first + c] = lane[c];
+          out = lane[c];
       }
     }
   }
@@ -219,7 +246,7 @@ void mxf4nvf4_tile(std::span<const uint8_t> a, std::span<const uint8_t> scales, 
       alignas(64) uint32_t lane[kTileLanes] = {};
       for (size_t c = 0; c < count; ++c) {
         lane[c] = d[row * b.columns + first + c];
-        if (special || b.special[first + c] != 0 || !finite_f32(lane[c])) {
+        if (special || b.special[first + c] != 0 || !finite(f32, lane[c])) {
           slow |= 1u << c;
           lane[c] = 0;
         }

@@ -37,14 +37,38 @@ uint32_t round_lanes(const int64_t* sum, const int32_t* unit_exponent, bool thir
   return mask;
 }
 
-// C's exponent as the unit sees it, and its significand with its sign.
-void open_addend(const uint32_t* d, int zero_exponent, int32_t* exponent, int32_t* significand) {
+// The same to fp16, to nearest even; zero is +0. No lane is beyond it.
+void round_half_lanes(const int64_t* sum, const int32_t* unit_exponent, uint32_t* d) {
   for (size_t c = 0; c < kLanes; ++c) {
-    const auto field = static_cast<int32_t>(d[c] >> 23 & 255);
-    const auto fraction = static_cast<int32_t>(d[c] & 0x7FFFFF);
-    const int32_t magnitude = field == 0 ? fraction : fraction | 0x800000;
-    exponent[c] = magnitude == 0 ? zero_exponent : std::max(field, 1) - 127;
-    significand[c] = (d[c] >> 31) != 0 ? -magnitude : magnitude;
+    // |sum| * 2^unit as a double: exact, and normal, for units lie above 2^-200.
+    const int64_t sign = sum[c] >> 63;
+    const double unit = std::bit_cast<double>(static_cast<uint64_t>(unit_exponent[c] + 1023) << 52);
+    const double v = static_cast<double>((sum[c] ^ sign) - sign) * unit;
+    // Normal results: half of the last kept bit is added, less one if that bit is even. Subnormal ones: the
+    // sum with 2^28 has their unit, 2^-24, as its last bit.
+    const auto bits = std::bit_cast<uint64_t>(v);
+    const uint64_t up = bits + ((uint64_t{1} << 41) - 1) + (bits >> 42 & 1);
+    const uint64_t normal = (up >> 42) - (uint64_t{1023 - 15} << 10);
+    const uint64_t subnormal = std::bit_cast<uint64_t>(v + 0x1p28) & 0x7FFFFF;
+    const uint64_t finite = v < 0x1p-14 ? subnormal : normal;
+    const uint64_t code = finite > 0x7C00 ? 0x7C00 : finite;
+    const uint64_t signed_code = code | (static_cast<uint64_t>(sign) & 0x8000);
+    d[c] = static_cast<uint32_t>(code == 0 ? 0 : signed_code);
+  }
+}
+
+// C's exponent as the unit sees it, and its significand with its sign.
+void open_addend(const uint32_t* d, bool half, int zero_exponent, int32_t* exponent, int32_t* significand) {
+  const int fraction_bits = half ? 10 : 23;
+  const uint32_t top = half ? 31 : 255;
+  const int bias = half ? 15 : 127;
+  const int sign_bit = half ? 15 : 31;
+  for (size_t c = 0; c < kLanes; ++c) {
+    const auto field = static_cast<int32_t>(d[c] >> fraction_bits & top);
+    const auto fraction = static_cast<int32_t>(d[c] & ((1u << fraction_bits) - 1));
+    const int32_t magnitude = field == 0 ? fraction : fraction | 1 << fraction_bits;
+    exponent[c] = magnitude == 0 ? zero_exponent : std::max(field, 1) - bias;
+    significand[c] = (d[c] >> sign_bit & 1) != 0 ? -magnitude : magnitude;
   }
 }
 
@@ -65,7 +89,7 @@ uint32_t scaled(const ScaledRow& row, const ScaledStep& step, uint32_t* d) {
   alignas(64) int32_t largest[kLanes];
   alignas(64) int32_t addend[kLanes];
   alignas(64) int32_t addend_exponent[kLanes];
-  open_addend(d, zero_exponent, addend_exponent, addend);
+  open_addend(d, false, zero_exponent, addend_exponent, addend);
   for (size_t c = 0; c < kLanes; ++c) largest[c] = addend_exponent[c];
   for (size_t g = 0; g < 4; ++g) {
     alignas(64) int16_t sum[kLanes] = {};
@@ -104,7 +128,8 @@ uint32_t plain(const PlainRow& row, const PlainStep& step, uint32_t* d) {
   alignas(64) int32_t largest[kLanes];
   alignas(64) int32_t addend[kLanes];
   alignas(64) int32_t addend_exponent[kLanes];
-  open_addend(d, step.zero_exponent, addend_exponent, addend);
+  const bool half = step.rounding == DotRounding::rne_f16;
+  open_addend(d, half, step.zero_exponent, addend_exponent, addend);
   for (size_t c = 0; c < kLanes; ++c) largest[c] = addend_exponent[c];
   const auto length = static_cast<size_t>(step.length);
   for (size_t i = 0; i < length; ++i) {
@@ -121,7 +146,7 @@ uint32_t plain(const PlainRow& row, const PlainStep& step, uint32_t* d) {
   alignas(64) int32_t unit[kLanes];
   for (size_t c = 0; c < kLanes; ++c) {
     unit[c] = largest[c] - step.fraction_bits;
-    total[c] = moved(addend[c], step.fraction_bits - 23 - (largest[c] - addend_exponent[c]));
+    total[c] = moved(addend[c], step.fraction_bits - (half ? 10 : 23) - (largest[c] - addend_exponent[c]));
   }
   // Products have up to 22 bits. Moved up once, they only move down from there: 32-bit lanes hold the sum
   // of 8.
@@ -146,7 +171,11 @@ uint32_t plain(const PlainRow& row, const PlainStep& step, uint32_t* d) {
     }
     for (size_t c = 0; c < kLanes; ++c) total[c] += part[c];
   }
-  return round_lanes(total, unit, step.thirteen, d);
+  if (half) {
+    round_half_lanes(total, unit, d);
+    return 0;
+  }
+  return round_lanes(total, unit, step.rounding == DotRounding::rz_e8m13, d);
 }
 
 }  // namespace

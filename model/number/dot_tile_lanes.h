@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "model/number/dot.h"
+
 namespace bitwell::number {
 
 // A row's part of one K step of kind::mxf4nvf4.
@@ -35,11 +37,11 @@ struct PlainStep {
   int product_fraction;  // fraction bits of a product
   int fraction_bits;
   int zero_exponent;
-  bool thirteen;  // 13 fraction bits of the result
+  DotRounding rounding;  // rne_f16: d holds fp16 codes
 };
 
-// d: fp32 codes, finite. Returns a mask of columns whose result the loop cannot round (subnormal, overflow):
-// their d is untouched.
+// d: codes of the result, finite. Returns a mask of columns whose result the loop cannot round (subnormal,
+// overflow): their d is untouched.
 struct TileLanes {
   uint32_t (*scaled)(const ScaledRow& row, const ScaledStep& step, uint32_t* d) = nullptr;
   uint32_t (*plain)(const PlainRow& row, const PlainStep& step, uint32_t* d) = nullptr;

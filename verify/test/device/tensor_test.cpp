@@ -16,6 +16,11 @@ size_t outputs_wanted() {
 }
 constexpr size_t kRecorded = size_t{1} << 14;  // outputs that the CPU test computes again
 
+struct Piece {
+  TensorCase operands;
+  std::vector<uint32_t> expected;
+};
+
 TEST(Tensor, ModelAndGpuAgreeOnEveryBit) {
   BITWELL_NEEDS_GPU(device);
   std::map<std::string, std::string> digests;
@@ -31,30 +36,44 @@ TEST(Tensor, ModelAndGpuAgreeOnEveryBit) {
     for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime) {
       const auto tile = static_cast<size_t>(i.m * i.n);
       size_t wrong = 0;
-      // The recorded outputs first, then as many more in pieces that fit the host's memory.
-      for (size_t done = 0, seed = 1; done < kRecorded + outputs_wanted(); ++seed) {
-        const size_t outputs = seed == 1 ? kRecorded : std::min<size_t>(outputs_wanted(), size_t{1} << 20);
-        const TensorCase c = tensor_case(i, regime, std::max<size_t>(1, outputs / tile), seed);
-        Launch launch = tensor_launch(i, c);
-        device->run(*loaded, launch);
-        const std::vector<uint32_t> got = tensor_results(i, launch);
-        const std::vector<uint32_t> expected = tensor_model(i, c, threads);
-        for (size_t n = 0; n < got.size(); ++n) {
-          if (got[n] == expected[n]) continue;
-          if (++wrong <= 2)
-            ADD_FAILURE() << i.name << ", " << kTensorRegimes[regime] << ", seed " << seed << ", output " << n
-                          << std::hex << ": GPU " << got[n] << ", model " << expected[n] << ", C " << c.c[n];
+      // The recorded outputs alone first, then pieces that host threads make side by side.
+      uint64_t seed = 1;
+      for (size_t done = 0; done < kRecorded + outputs_wanted();) {
+        std::vector<Piece> pieces(seed == 1 ? 1 : threads);
+        const size_t outputs =
+            seed == 1 ? kRecorded : std::min<size_t>(outputs_wanted() / threads + 1, size_t{1} << 19);
+        {
+          std::vector<std::jthread> pool;
+          for (size_t p = 0; p < pieces.size(); ++p)
+            pool.emplace_back([&, p] {
+              pieces[p].operands = tensor_case(i, regime, std::max<size_t>(1, outputs / tile), seed + p);
+              pieces[p].expected = tensor_model(i, pieces[p].operands);
+            });
         }
-        if (seed == 1) {
-          Digest digest;
-          digest.add(launch.buffers.back().bytes);
-          digests[i.name + ", " + kTensorRegimes[regime]] = digest.hex();
+        for (size_t p = 0; p < pieces.size(); ++p) {
+          Launch launch = tensor_launch(i, pieces[p].operands);
+          device->run(*loaded, launch);
+          const std::vector<uint32_t> got = tensor_results(i, launch);
+          for (size_t n = 0; n < got.size(); ++n) {
+            if (got[n] == pieces[p].expected[n]) continue;
+            if (++wrong <= 2)
+              ADD_FAILURE() << i.name << ", " << kTensorRegimes[regime] << ", seed " << seed + p
+                            << ", output " << n << std::hex << ": GPU " << got[n] << ", model "
+                            << pieces[p].expected[n] << ", C " << pieces[p].operands.c[n];
+          }
+          if (seed == 1) {
+            Digest digest;
+            digest.add(launch.buffers.back().bytes);
+            digests[i.name + ", " + kTensorRegimes[regime]] = digest.hex();
+          }
+          done += got.size();
+          compared += got.size();
         }
-        done += got.size();
-        compared += got.size();
+        seed += pieces.size();
       }
       all_wrong += wrong;
       std::printf("  %14zu", wrong);
+      std::fflush(stdout);
     }
     std::printf("\n");
   }
