@@ -1,14 +1,17 @@
 #include "verify/launch.h"
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 namespace bitwell::verify {
 
 std::string read_file(const std::string& path) {
+  std::error_code unreadable;
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw machine::InputError("cannot read '" + path + "'");
+  if (!in || std::filesystem::is_directory(path, unreadable))
+    throw machine::InputError("cannot read '" + path + "'");
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 

@@ -13,6 +13,11 @@ struct BudgetError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A layout that no hardware or algebra has for these names: a search goes on to its next choice.
+struct LayoutRefused : BudgetError {
+  using BudgetError::BudgetError;
+};
+
 using Names = std::map<std::string, int64_t>;
 
 // + - * / % (integer division truncates, as in C), comparisons (1 or 0), parentheses, integers, names, and

@@ -18,6 +18,12 @@ SearchResult search(const Spec& spec, const Names& overrides) {
   if (spec.search.empty())
     throw BudgetError("'" + spec.name + "' has no \"search\": the names to vary, each with its choices");
   SearchResult out;
+  size_t choices = 1;
+  for (const auto& [name, list] : spec.search) {
+    choices *= list.size();
+    if (choices > kMostChoices)
+      throw BudgetError("\"search\" asks for more than " + std::to_string(kMostChoices) + " choices");
+  }
   std::vector<size_t> at(spec.search.size());
   for (bool more = true; more;) {
     Choice choice;
@@ -30,7 +36,7 @@ SearchResult search(const Spec& spec, const Names& overrides) {
     if (legal) {
       try {
         choice.fit = audit(spec, all).laid_out;
-      } catch (const BudgetError&) {
+      } catch (const LayoutRefused&) {
         legal = false;  // a layout that no hardware has
       }
     }

@@ -17,6 +17,8 @@ struct SearchResult {
   std::vector<Choice> fitting;
 };
 
+inline constexpr size_t kMostChoices = 20000;
+
 // Formulas of `maximise` may use the names stages, epilogue_stages, used and columns beside the spec's.
 SearchResult search(const Spec& spec, const Names& overrides = {});
 

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 class Members {
  public:
   Members(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
-    if (!object.is_object()) wrong(path_, "an object");
+    if (!object.is_object()) wrong(path_.empty() ? "the spec" : path_, "an object");
   }
   const Json* find(const std::string& key) {
     asked_.push_back(key);
@@ -117,6 +117,8 @@ Json parse_json(const std::string& text) {
     const size_t detail = what.find("syntax error");
     throw BudgetError("line " + std::to_string(line) + ", column " + std::to_string(column) + ": " +
                       (detail == std::string::npos ? what : what.substr(detail)));
+  } catch (const Json::exception& e) {  // a number that no double holds
+    throw BudgetError(e.what());
   }
 }
 
@@ -145,7 +147,8 @@ Spec parse_spec(const std::string& text) {
       if (!v.is_array() || v.empty()) wrong("/search/" + key, "a list of integers");
       std::vector<int64_t> choices;
       for (const Json& c : v) {
-        if (!c.is_number_integer()) wrong("/search/" + key, "a list of integers");
+        if (!c.is_number_integer() || (c.is_number_unsigned() && c.get<uint64_t>() > INT64_MAX))
+          wrong("/search/" + key, "a list of integers");
         choices.push_back(c.get<int64_t>());
       }
       out.search.emplace_back(key, std::move(choices));

@@ -43,7 +43,8 @@ void run(const Op& op, std::byte* rows, uint32_t mask) {
   }
 }
 
-// What ptxas makes of an instruction: operands scaled into the unit's range, the unit, the result scaled back.
+// What ptxas makes of an instruction: operands scaled into the unit's range, the unit, the result scaled
+// back.
 using number::SpecialFunction;
 enum class Captured : uint8_t { rcp, rsqrt, sqrt, ex2, div_approx, div_full };
 constexpr std::array<std::pair<std::string_view, Captured>, 5> kCaptured{{{"rcp", Captured::rcp},

@@ -26,7 +26,9 @@ Function translate(const ModuleLayout& layout, const ptx::Function& source, bool
 }  // namespace
 
 // Whether the bits that approximate instructions get are the target's own, as recorded.
-static bool recorded(int sm, Approximate approximate) { return approximate != Approximate::nearest && sm == 90; }
+static bool recorded(int sm, Approximate approximate) {
+  return approximate != Approximate::nearest && sm == 90;
+}
 
 Program compile(const ptx::Module& module, const std::string& entry, Approximate approximate) {
   const ModuleLayout layout(module, entry);

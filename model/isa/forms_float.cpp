@@ -1,7 +1,7 @@
 // Floating-point forms: fp32, fp64, comparison, selection (PTX ISA 9.0, 9.7.3, 9.7.6).
+#include "model/isa/approximate.h"
 #include "model/isa/form.h"
 #include "model/isa/forms.h"
-#include "model/isa/approximate.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::isa {
@@ -93,8 +93,9 @@ void approximate(Builder& b, const Match& m) {
       found = captured_op(i.opcode, has(i, ".full"), ftz);
   }
   if (!found)
-    throw machine::Unsupported("instruction '" + m.name + "': its result is approximate, and no table of sm_" +
-                               std::to_string(b.sm()) + "'s bits is recorded");
+    throw machine::Unsupported("instruction '" + m.name +
+                               "': its result is approximate, and no table of sm_" + std::to_string(b.sm()) +
+                               "'s bits is recorded");
   Op op = *found;
   place_operands(b, op);
   b.emit(op);

@@ -15,6 +15,7 @@ BankReport bank_conflicts(const Composed& thread_value, int64_t value, int64_t e
     throw LayoutError("value " + std::to_string(value) + " of " + std::to_string(size(mode(l, 1))));
   if (vector_bytes != 4 && vector_bytes != 8 && vector_bytes != 16)
     throw LayoutError("a vector of " + std::to_string(vector_bytes) + " bytes, expected 4, 8 or 16");
+  if (element_bits <= 0) throw LayoutError("elements of " + std::to_string(element_bits) + " bits");
   std::array<int64_t, 32> address{};
   for (int t = 0; t < 32; ++t) {
     const int64_t bits = multiply(thread_value(std::vector<Tuple>{t, value}), element_bits);

@@ -29,7 +29,7 @@ Layout compose_mode(const Flat& a, int64_t extent, int64_t stride, std::vector<i
   int64_t step = stride;
   for (size_t i = 0; i + 1 < a.size(); ++i) {
     const int64_t have = a[i].extent;
-    if (std::abs(step) % have != 0 && step >= have)
+    if (std::abs(step) % have != 0 && std::abs(step) >= have)
       refuse("extent " + std::to_string(have) + " does not divide stride " + std::to_string(step));
     const int64_t next_extent = ceil_divide(have, std::abs(step));
     const int64_t next_step = ceil_divide(std::abs(step), have) * (step < 0 ? -1 : 1);
@@ -101,6 +101,8 @@ Layout composition(const Layout& a, const Tiler& b) {
 }
 
 Layout complement(const Layout& l, const Tuple& cotarget) {
+  for (const int64_t extent : flatten(cotarget))
+    if (extent <= 0) throw LayoutError("complement of " + to_string(l) + ": cotarget " + to_string(cotarget));
   const Flat filtered = flat(filter(l));
   if (filtered.size() == 1 && filtered[0].stride == 0) return Layout::compact(product(cotarget));
   Flat out;

@@ -28,6 +28,17 @@ class Parser {
     return composed(a);
   }
 
+  Tuple coordinate() {
+    std::vector<Tuple> items;
+    do items.push_back(tuple_text());
+    while (accept(','));
+    if (at_ < text_.size()) fail("expected ',' or the end");
+    for (const Tuple& t : items)
+      for (const int64_t v : flatten(t))
+        if (v < 0) throw LayoutError("a negative coordinate", 1);
+    return items.size() == 1 ? items[0] : Tuple(std::move(items));
+  }
+
   [[noreturn]] void fail(const std::string& expected) const {
     const std::string found = at_ < text_.size() ? "'" + std::string(1, text_[at_]) + "'" : "the end";
     throw LayoutError(expected + ", found " + found, static_cast<int>(at_) + 1);
@@ -178,7 +189,8 @@ class Parser {
     expect(',');
     const int64_t shift = number();
     expect('>');
-    if (bits < 0 || base < 0 || bits + base + std::abs(shift) > 62 || (bits > 0 && std::abs(shift) < bits))
+    if (bits < 0 || base < 0 || bits > 62 || base > 62 || shift > 62 || shift < -62 ||
+        bits + base + std::abs(shift) > 62 || (bits > 0 && std::abs(shift) < bits))
       throw LayoutError("a swizzle needs bits >= 0, base >= 0 and |shift| >= bits", column);
     const auto o = [&] {
       if (name() != "o") fail("expected 'o'");
@@ -296,6 +308,8 @@ Argument Parser::call(const std::string& word, int column) {
 }  // namespace
 
 Value evaluate(std::string_view text) { return Parser(text).whole(); }
+
+Tuple parse_coordinate(std::string_view text) { return Parser(text).coordinate(); }
 
 Composed parse_composed(std::string_view text) {
   const Value v = evaluate(text);

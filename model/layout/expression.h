@@ -22,6 +22,9 @@ Value evaluate(std::string_view text);
 Composed parse_composed(std::string_view text);
 Layout parse_layout(std::string_view text);
 
+// "5,2", "(5,(1,2))" or "5": integers that are not negative, nested.
+Tuple parse_coordinate(std::string_view text);
+
 // Names of all functions with their arguments, "logical_divide(layout, tiler)", for --help.
 std::vector<std::string> function_names();
 

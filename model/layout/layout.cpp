@@ -61,6 +61,24 @@ Tuple unflatten(int64_t& index, const Tuple& shape) {
   return out;
 }
 
+int64_t flat_index(const Tuple& coordinate, const Tuple& shape) {
+  const auto refuse = [&] {
+    throw LayoutError("coordinate " + to_string(coordinate) + " is not inside " + to_string(shape));
+  };
+  if (!coordinate.is_tuple) {
+    if (coordinate.value < 0 || coordinate.value >= product(shape)) refuse();
+    return coordinate.value;
+  }
+  if (!shape.is_tuple || coordinate.items.size() != shape.items.size()) refuse();
+  int64_t out = 0;
+  int64_t before = 1;
+  for (size_t i = 0; i < shape.items.size(); ++i) {
+    out += before * flat_index(coordinate.items[i], shape.items[i]);
+    before *= product(shape.items[i]);
+  }
+  return out;
+}
+
 }  // namespace
 
 Layout::Layout(Tuple shape, Tuple stride) : shape_(std::move(shape)), stride_(std::move(stride)) {
@@ -68,6 +86,8 @@ Layout::Layout(Tuple shape, Tuple stride) : shape_(std::move(shape)), stride_(st
     throw LayoutError("shape " + to_string(shape_) + " and stride " + to_string(stride_) +
                       " are not nested alike");
   positive(shape_);
+  for (const int64_t s : flatten(stride_))
+    if (s == INT64_MIN) throw LayoutError("stride " + std::to_string(s) + " has no magnitude in 63 bits");
 }
 
 Layout Layout::compact(const Tuple& shape) {
@@ -79,6 +99,8 @@ Layout Layout::compact(const Tuple& shape) {
 int64_t Layout::operator()(const Tuple& coordinate) const { return offset(coordinate, shape_, stride_); }
 
 Tuple Layout::coordinate(int64_t index) const { return unflatten(index, shape_); }
+
+int64_t Layout::index(const Tuple& coordinate) const { return flat_index(coordinate, shape_); }
 
 int64_t size(const Layout& l) { return product(l.shape()); }
 

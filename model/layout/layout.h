@@ -24,6 +24,9 @@ class Layout {
   // The coordinate, congruent to the shape, of an index in [0, size).
   Tuple coordinate(int64_t index) const;
 
+  // The way back, for a coordinate inside the shape. LayoutError for any other.
+  int64_t index(const Tuple& coordinate) const;
+
   bool operator==(const Layout&) const = default;
 
  private:
@@ -39,7 +42,7 @@ Layout mode(const Layout& l, size_t i);
 // One layout whose modes are these.
 Layout join(const std::vector<Layout>& modes);
 // Offsets of all coordinates in order, 0 .. size - 1. LayoutError beyond kMostOffsets.
-inline constexpr int64_t kMostOffsets = int64_t{1} << 28;
+inline constexpr int64_t kMostOffsets = int64_t{1} << 22;
 std::vector<int64_t> offsets(const Layout& l);
 
 // Two indices with the same offset, or nothing: the layout is injective.

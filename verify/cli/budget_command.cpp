@@ -37,7 +37,8 @@ struct BudgetOptions {
 
 std::vector<std::string> shipped() {
   std::vector<std::string> out;
-  for (const auto& file : std::filesystem::directory_iterator(verify::share_folder("budgets")))
+  std::error_code absent;  // an executable without its share folder has no specs to offer
+  for (const auto& file : std::filesystem::directory_iterator(verify::share_folder("budgets"), absent))
     if (file.path().extension() == ".json") out.push_back(file.path().stem().string());
   std::sort(out.begin(), out.end());
   return out;
@@ -47,7 +48,9 @@ std::vector<std::string> shipped() {
 Spec read_spec(const std::string& what) {
   std::string path = what;
   const std::vector<std::string> names = shipped();
-  if (!std::filesystem::exists(what) && std::find(names.begin(), names.end(), what) != names.end())
+  std::error_code unreadable;
+  if (!std::filesystem::exists(what, unreadable) &&
+      std::find(names.begin(), names.end(), what) != names.end())
     path = verify::share_folder("budgets") + "/" + what + ".json";
   try {
     return budget::parse_spec(verify::read_file(path));
@@ -139,7 +142,9 @@ void report(const Spec& spec, const Audit& a) {
       if (!l.item.why.empty()) fmt::print(" ({})", l.item.why);
       fmt::print("\n");
     }
-  if (a.laid_out.stages != a.written.stages)
+  if (a.idle < 0)
+    fmt::print("The difference: the stages as written need {} B more than there is.\n", bytes(-a.idle));
+  else if (a.laid_out.stages != a.written.stages)
     fmt::print("The difference: stages {} -> {}, with {} B that nothing occupies today.\n", a.written.stages,
                a.laid_out.stages, bytes(a.idle));
   else
@@ -219,6 +224,7 @@ void report_search(const Spec& spec, const BudgetOptions& o) {
 }
 
 int run(const BudgetOptions& o) {
+  if (o.search && !o.svg.empty()) throw machine::InputError("--svg draws audits, not a --search");
   const std::vector<std::string> specs = o.specs.empty() ? shipped() : o.specs;
   const budget::Names set = overrides(o);
   int status = held;
@@ -248,7 +254,7 @@ int run(const BudgetOptions& o) {
     out << picture(drawn);
     out.close();
     if (!out) throw machine::InputError("cannot write '" + o.svg + "'");
-    fmt::print("picture -> {}\n", o.svg);
+    fmt::print(stderr, "picture -> {}\n", o.svg);
   }
   return status;
 }
@@ -260,7 +266,8 @@ void add_budget(CLI::App& app, int& status) {
       "budget", "Audit shared- and tensor-memory budgets against the layouts they stand for");
   auto o = std::make_shared<BudgetOptions>();
   command->add_option("SPEC", o->specs, "Spec files, or names of shipped specs (default: all shipped ones)");
-  command->add_option("--set", o->set, "Another value for a name of the spec: --set lora_stages=3");
+  command->add_option("--set", o->set, "Another value for a name of the spec: --set lora_stages=3")
+      ->allow_extra_args(false);
   command->add_flag("--search", o->search, "Try the spec's choices and list the Pareto front of what fits");
   command->add_flag("--all", o->everything, "With --search: everything that fits");
   command->add_option("--svg", o->svg, "Write a picture: bars as written and as laid out");

@@ -27,17 +27,25 @@ std::vector<Part> parts(const Audit& a, const Fit& f, bool by_layout) {
   std::vector<Part> out;
   const auto size = [&](const Line& l) { return by_layout && l.layout ? *l.layout : l.formula; };
   int hue = 0;
+  // More boxes than pixels would say nothing: then one for all.
+  const auto many = [&](int64_t count) { return count > 400; };
   for (const Line& l : a.shared) {
     const bool wrong = l.layout && *l.layout != l.formula;
     if (l.item.per != Per::cta) continue;
-    for (int64_t n = 0; n < l.count; ++n)
+    if (many(l.count))
+      out.push_back({fmt::format("{} x {}", l.count, l.item.name), size(l) * l.count, hue, 0, wrong});
+    for (int64_t n = 0; !many(l.count) && n < l.count; ++n)
       out.push_back({l.count > 1 ? fmt::format("{} {}", l.item.name, n) : l.item.name, size(l), hue,
                      static_cast<int>(n), wrong});
     ++hue;
   }
-  for (int64_t s = 0; s < f.stages; ++s)
+  if (many(f.stages)) out.push_back({fmt::format("{} stages", f.stages), f.stage * f.stages, 6, 0, false});
+  for (int64_t s = 0; !many(f.stages) && s < f.stages; ++s)
     out.push_back({fmt::format("stage {}", s), f.stage, 6, static_cast<int>(s % 2), false});
-  for (int64_t s = 0; s < f.epilogue_stages; ++s)
+  if (many(f.epilogue_stages))
+    out.push_back(
+        {fmt::format("{} epilogue stages", f.epilogue_stages), f.epilogue * f.epilogue_stages, 7, 0, false});
+  for (int64_t s = 0; !many(f.epilogue_stages) && s < f.epilogue_stages; ++s)
     out.push_back({fmt::format("epilogue {}", s), f.epilogue, 7, static_cast<int>(s % 2), false});
   return out;
 }
@@ -87,7 +95,7 @@ std::string picture(const std::vector<NamedAudit>& audits) {
       int hue = 0;
       for (const Line& l : a.tensor) {
         const int64_t each = l.layout ? *l.layout : l.formula;
-        for (int64_t c = 0; c < l.count; ++c)
+        for (int64_t c = 0; c < std::min<int64_t>(l.count, 512); ++c)
           columns.push_back({l.count > 1 ? fmt::format("{} {}", l.item.name, c) : l.item.name, each, hue,
                              static_cast<int>(c), false});
         ++hue;

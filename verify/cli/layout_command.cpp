@@ -45,37 +45,7 @@ void write_svg(const std::string& path, const std::string& document) {
   out << document;
   out.close();
   if (!out) throw machine::InputError("cannot write '" + path + "'");
-  fmt::print("picture -> {}\n", path);
-}
-
-// "5,2" and "(5,2)" are the same coordinate.
-Tuple shape_of(const std::string& text) {
-  try {
-    return layout::parse_layout(text).shape();
-  } catch (const layout::LayoutError&) {
-    return layout::parse_layout("(" + text + ")").shape();
-  }
-}
-
-// A coordinate may hold zeros, which a shape may not: parsed by hand from "5,2" or "(5,(1,2))".
-Tuple parse_coordinate(const std::string& text) {
-  std::string plus;  // every number raised by one, read as a shape, and lowered again
-  for (size_t i = 0; i < text.size();) {
-    if (std::isdigit(static_cast<unsigned char>(text[i])) == 0) {
-      plus += text[i++];
-      continue;
-    }
-    size_t used = 0;
-    plus += std::to_string(std::stoll(text.substr(i), &used) + 1);
-    i += used;
-  }
-  const auto lower = [](const auto& self, const Tuple& t) -> Tuple {
-    if (!t.is_tuple) return t.value - 1;
-    std::vector<Tuple> out;
-    for (const Tuple& item : t.items) out.push_back(self(self, item));
-    return out;
-  };
-  return lower(lower, shape_of(plus));
+  fmt::print(stderr, "picture -> {}\n", path);
 }
 
 // Each leaf's share of an offset, then the swizzle's.
@@ -97,9 +67,18 @@ void explain_leaves(const Tuple& coordinate, const Tuple& shape, const Tuple& st
                   std::to_string(coordinate.value * stride.value)});
 }
 
-void explain(const Composed& c, const Tuple& coordinate, const Hardware* h) {
+// `text`: the coordinate as given.
+void explain(const Composed& c, const std::string& text, const Hardware* h) {
   std::vector<std::vector<std::string>> rows;
-  const int64_t plain = c.layout(coordinate);  // checks the coordinate
+  const int64_t index = [&] {
+    try {
+      return c.layout.index(layout::parse_coordinate(text));
+    } catch (const layout::LayoutError& e) {
+      throw layout::LayoutError("--at '" + text + "': " + e.what());
+    }
+  }();
+  const Tuple coordinate = c.layout.coordinate(index);
+  const int64_t plain = c.layout(coordinate);
   explain_leaves(coordinate, c.layout.shape(), c.layout.stride(), rows);
   fmt::print("\ncoordinate {}:\n{}", to_string(coordinate),
              table({{"mode"}, {"coordinate", true}, {"coordinate * stride"}, {"offset", true}}, rows));
@@ -113,7 +92,8 @@ void explain(const Composed& c, const Tuple& coordinate, const Hardware* h) {
   }
   fmt::print("\n");
   if (h != nullptr)
-    fmt::print("{} stands at {}\n", coordinate_text(*h, coordinate), address_text(*h, c(coordinate)));
+    fmt::print("{} stands at {}\n", coordinate_text(*h, coordinate_of(*h, index)),
+               address_text(*h, c(coordinate)));
 }
 
 void show_banks(const LayoutOptions& o, const Composed& c) {
@@ -133,25 +113,23 @@ void show_banks(const LayoutOptions& o, const Composed& c) {
 }
 
 nlohmann::json facts(const Composed& c) {
-  const auto shared = size(c.layout) <= layout::kMostOffsets ? collision(c.layout) : std::nullopt;
+  const bool checked = size(c.layout) <= layout::kMostOffsets;
+  const bool injective = checked && !collision(c.layout).has_value();
   return {{"layout", to_string(c)},
           {"size", size(c.layout)},
           {"cosize", cosize(c.layout)},
-          {"injective", !shared.has_value()}};
+          {"injective", checked ? nlohmann::json(injective) : nlohmann::json()}};  // null: too large to check
 }
 
 void show_named(const LayoutOptions& o, const std::string& name) {
   const Hardware h = layout::named_layout(name, o.parameters);
+  if (o.banks) throw layout::LayoutError("--banks takes a thread-value layout, an expression");
   int64_t count = 1;
   for (const layout::Axis& a : h.axes) count *= a.extent;
-  const auto coordinate = [&](int64_t i) {
-    std::vector<Tuple> c;
-    for (const layout::Axis& a : h.axes) {
-      c.emplace_back(i % a.extent);
-      i /= a.extent;
-    }
-    return Tuple(c);
-  };
+  const auto coordinate = [&](int64_t i) { return coordinate_of(h, i); };
+  if ((o.json || !o.svg.empty() || o.rows > layout::kMostOffsets) && count > layout::kMostOffsets)
+    throw layout::LayoutError(fmt::format("{} has {} coordinates, more than the {} that are listed or drawn",
+                                          name, count, layout::kMostOffsets));
   if (o.json) {
     nlohmann::json j = facts(h.layout);
     j["name"] = h.name;
@@ -185,7 +163,7 @@ void show_named(const LayoutOptions& o, const std::string& name) {
     fmt::print("\n{}", table(titles, rows));
     if (count > o.rows)
       fmt::print("... {} coordinates in all (--lines {}, or --json, --svg FILE)\n", count, count);
-    if (!o.at.empty()) explain(h.layout, parse_coordinate(o.at), &h);
+    if (!o.at.empty()) explain(h.layout, o.at, &h);
   }
   if (!o.svg.empty()) write_svg(o.svg, picture(h));
 }
@@ -211,6 +189,8 @@ void show_expressions(const LayoutOptions& o) {
                               o.what[0] + "' is an expression");
   std::vector<Composed> all;
   for (const std::string& text : o.what) {
+    if (is_name(text))
+      throw layout::LayoutError("'" + text + "' is a named layout: two expressions can be compared");
     const layout::Value v = [&] {
       try {
         return layout::evaluate(text);
@@ -230,19 +210,23 @@ void show_expressions(const LayoutOptions& o) {
       fmt::print("{}\n", j.dump());
     } else {
       fmt::print("{}    size {}, cosize {}, {}\n", to_string(c), size(c.layout), cosize(c.layout),
-                 j["injective"].get<bool>() ? "injective" : "not injective");
+                 j["injective"].is_null()     ? "too large to check for injectivity"
+                 : j["injective"].get<bool>() ? "injective"
+                                              : "not injective");
       grid(c);
-      if (!o.at.empty()) explain(c, parse_coordinate(o.at), nullptr);
+      if (!o.at.empty()) explain(c, o.at, nullptr);
       if (o.banks) show_banks(o, c);
     }
     all.push_back(c);
   }
-  if (all.size() == 2 && size(all[0].layout) == size(all[1].layout) && !o.json) {
+  if (all.size() == 2 && size(all[0].layout) <= layout::kMostOffsets &&
+      size(all[0].layout) == size(all[1].layout) && !o.json) {
     int64_t moved = 0;
     for (int64_t i = 0; i < size(all[0].layout); ++i) moved += all[0](i) != all[1](i) ? 1 : 0;
     fmt::print("\n{} of {} elements have another offset in the second\n", moved, size(all[0].layout));
   }
-  if (!o.svg.empty() && !all.empty()) write_svg(o.svg, picture(all));
+  if (!o.svg.empty() && all.empty()) throw layout::LayoutError("--svg draws layouts, not numbers");
+  if (!o.svg.empty()) write_svg(o.svg, picture(all));
 }
 
 std::string names_help() {
@@ -283,7 +267,9 @@ void add_layout(CLI::App& app, int&) {
       ->expected(1, 2);
   command->add_option("--svg", o->svg, "Write a picture to this file");
   command->add_option("--at", o->at, "Explain the offset of one coordinate, as 5,2");
-  command->add_option("--lines", o->rows, "Lines of a named layout's table")->capture_default_str();
+  command->add_option("--lines", o->rows, "Lines of a named layout's table")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_flag("--json", o->json, "As JSON, with every offset of a named layout");
   command->add_flag("--banks", o->banks, "Bank conflicts of a (32 threads, values) layout of shared memory");
   command->add_option("--vector", o->vector_bytes, "Bytes a thread moves at once: 4, 8 or 16")

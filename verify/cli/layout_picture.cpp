@@ -24,13 +24,9 @@ std::map<int64_t, Tuple> by_offset(const Hardware& h) {
   int64_t count = 1;
   for (const layout::Axis& a : h.axes) count *= a.extent;
   for (int64_t i = 0; i < count; ++i) {
-    std::vector<Tuple> c;
-    int64_t rest = i;
-    for (const layout::Axis& a : h.axes) {
-      c.emplace_back(rest % a.extent);
-      rest /= a.extent;
-    }
-    out.emplace(h.layout(c), c);
+    Tuple c = coordinate_of(h, i);
+    const int64_t offset = h.layout(c);
+    out.emplace(offset, std::move(c));
   }
   return out;
 }
@@ -184,6 +180,15 @@ void line_picture(Svg& svg, const Hardware& h, double y) {
 
 }  // namespace
 
+Tuple coordinate_of(const Hardware& h, int64_t index) {
+  std::vector<Tuple> out;
+  for (const layout::Axis& a : h.axes) {
+    out.emplace_back(index % a.extent);
+    index /= a.extent;
+  }
+  return Tuple(out);
+}
+
 std::string coordinate_text(const Hardware& h, const Tuple& c) {
   std::string out;
   for (size_t i = 0; i < h.axes.size(); ++i)
@@ -237,7 +242,7 @@ std::string picture(const std::vector<Composed>& layouts) {
       for (int64_t j = 0; j < columns; ++j) {
         const Tuple coordinate = rank(c.layout) == 1 ? Tuple(j) : Tuple(std::vector<Tuple>{i, j});
         const int64_t offset = c(coordinate);
-        const bool moved = comparable && layouts[0](coordinate) != offset;
+        const bool moved = comparable && layouts[0](i + j * rows) != offset;
         const double left = x0 + static_cast<double>(j) * cell;
         svg.box(
             left, top, cell, 24, tint(static_cast<int>((offset % 8 + 8) % 8)),

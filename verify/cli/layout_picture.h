@@ -15,6 +15,8 @@ std::string picture(const std::vector<layout::Composed>& layouts);
 // bytes down, the 32 banks across.
 std::string picture(const layout::Hardware& h);
 
+// The index-th coordinate of h, one integer an axis, the first axis fastest.
+layout::Tuple coordinate_of(const layout::Hardware& h, int64_t index);
 // "row 5, scale 2" for a coordinate of h.
 std::string coordinate_text(const layout::Hardware& h, const layout::Tuple& coordinate);
 // "lane 5, column 2, byte 1" or "byte 82".

@@ -105,7 +105,7 @@ Addend from_c(const Word& c, int zero_exponent) {
 }  // namespace
 
 uint32_t fused_dot(const FusedDot& rule, const FieldFormat& input, std::span<const uint32_t> a,
-                   std::span<const uint32_t> b, uint32_t c) {
+                   std::span<const uint32_t> b, uint32_t c, int scale) {
   const bool half = rule.result == 2;
   const uint32_t nan = half ? kNaN16 : kNaN32;
   for (size_t first = 0; first < a.size(); first += static_cast<size_t>(rule.length)) {
@@ -128,8 +128,8 @@ uint32_t fused_dot(const FusedDot& rule, const FieldFormat& input, std::span<con
         (minus ? minus_infinity : plus_infinity) = true;
       } else {
         const Integer digits = x.digits * y.digits;
-        terms.push_back(
-            {minus, digits, x.scale + y.scale, digits == 0 ? rule.zero_exponent : x.exponent + y.exponent});
+        terms.push_back({minus, digits, x.scale + y.scale + scale,
+                         digits == 0 ? rule.zero_exponent : x.exponent + y.exponent + scale});
       }
     }
     if (broken || (plus_infinity && minus_infinity))

@@ -182,7 +182,7 @@ RC_GTEST_PROP(Divide, TilesAndRestsReachEveryElementOnce, ()) {
 }
 
 RC_GTEST_PROP(Divide, ByModeGathersTilesBeforeRests, ()) {
-  const Layout l = join({*layouts({8, 16}, true, 1), *layouts({8, 16}, true, 2)});
+  const Layout l = join({*layouts({4, 8}, true, 1), *layouts({4, 8}, true, 2)});
   const auto m = *rc::gen::element<int64_t>(1, 2, 4);
   const auto n = *rc::gen::element<int64_t>(1, 2, 4);
   const Tiler t(std::vector<Tiler>{Layout(m, 1), Layout(n, 1)});
