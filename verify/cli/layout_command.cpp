@@ -290,6 +290,8 @@ void add_layout(CLI::App& app, int&) {
   command->footer(names_help());
   command->callback([o] {
     try {
+      if (o->json && (o->banks || !o->at.empty()))
+        throw layout::LayoutError("--at and --banks explain to a reader: they do not go with --json");
       if (o->what.size() == 1 && is_name(o->what[0])) {
         show_named(*o, o->what[0]);
       } else {

@@ -121,6 +121,11 @@ expect 2 "sfb-tmem has no parameter 'rows'" "$bitwell" layout sfb-tmem --rows 3
 expect 2 "'--n' is a parameter of named layouts" "$bitwell" layout '(4,4)' --n 3
 expect 2 "cannot write" "$bitwell" layout sfb-tmem --svg /nowhere/x.svg
 expect 2 "coordinate (9,9,9)" "$bitwell" layout '(4,4)' --at 9,9,9
+expect 2 "do not go with --json" "$bitwell" layout '(4,4)' --at 1,1 --json
+expect 2 "coordinate 4 is not inside 4" "$bitwell" layout '(4,4)' --at 4,0
+expect 0 "row 5, k 0 stands at" "$bitwell" layout operand-smem --at 5
+expect 2 "cotarget 0" "$bitwell" layout 'complement(4:1,0)'
+expect 2 "more than the 4194304" "$bitwell" layout sf-global --rows 1000000 --k 1000000 --json
 expect 0 "--tile      which tile along N" "$bitwell" layout --help
 expect 0 "picture -> sfb.svg" "$bitwell" layout sfb-tmem --n 64 --tile 1 --svg sfb.svg
 expect 0 "" python3 -c "import xml.dom.minidom as m; [m.parse(f) for f in ('sfb.svg', 'pair.svg')]"
