@@ -75,6 +75,23 @@ Flat by_stride(Flat modes) {
   return modes;
 }
 
+// A coalesced layout's modes, least stride first, each with the product of the extents before it.
+struct Placed {
+  Mode mode;
+  int64_t before;
+};
+std::vector<Placed> by_stride_with_places(const Layout& l) {
+  std::vector<Placed> sorted;
+  int64_t before = 1;
+  for (const Mode& m : flat(coalesce(l))) {
+    sorted.push_back({m, before});
+    before = multiply(before, m.extent);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Placed& a, const Placed& b) { return a.mode.stride < b.mode.stride; });
+  return sorted;
+}
+
 }  // namespace
 
 Layout composition(const Layout& a, const Layout& b) {
@@ -121,18 +138,7 @@ Layout complement(const Layout& l, const Tuple& cotarget) {
 Layout complement(const Layout& l) { return complement(l, cosize(filter(l))); }
 
 Layout right_inverse(const Layout& l) {
-  struct Placed {
-    Mode mode;
-    int64_t before;  // product of the extents before it
-  };
-  std::vector<Placed> sorted;
-  int64_t before = 1;
-  for (const Mode& m : flat(coalesce(l))) {
-    sorted.push_back({m, before});
-    before = multiply(before, m.extent);
-  }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Placed& a, const Placed& b) { return a.mode.stride < b.mode.stride; });
+  const std::vector<Placed> sorted = by_stride_with_places(l);
   Flat out;
   int64_t current = 1;
   for (const Placed& p : sorted) {
@@ -144,18 +150,7 @@ Layout right_inverse(const Layout& l) {
 }
 
 Layout left_inverse(const Layout& l) {
-  struct Placed {
-    Mode mode;
-    int64_t before;
-  };
-  std::vector<Placed> sorted;
-  int64_t before = 1;
-  for (const Mode& m : flat(coalesce(l))) {
-    sorted.push_back({m, before});
-    before = multiply(before, m.extent);
-  }
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Placed& a, const Placed& b) { return a.mode.stride < b.mode.stride; });
+  const std::vector<Placed> sorted = by_stride_with_places(l);
   Flat out;  // each mode: from the offset of the one before to its own stride
   int64_t covered = 1;
   int64_t pending = 0;  // stride of the entry that the next extent goes with
