@@ -1,5 +1,7 @@
 #include "model/number/codec.h"
 
+#include "model/number/simd_level.h"
+
 namespace bitwell::number {
 
 namespace scalar {
@@ -13,14 +15,9 @@ Codec make_codec();
 }
 
 Codec codec(std::string_view level) {
-  const bool has_avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi2") != 0;
-  const bool has_avx512 =
-      has_avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-      __builtin_cpu_supports("avx512vbmi") != 0;
-  if (level == "scalar") return scalar::make_codec();
-  if (level == "avx2") return has_avx2 ? avx2::make_codec() : Codec{};
-  return has_avx512 ? avx512::make_codec() : Codec{};
+  if (!has_level(level)) return {};
+  if (level == "avx512") return avx512::make_codec();
+  return level == "avx2" ? avx2::make_codec() : scalar::make_codec();
 }
 
 namespace {

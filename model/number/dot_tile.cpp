@@ -8,6 +8,7 @@
 #include "model/number/block_dot.h"
 #include "model/number/decode.h"
 #include "model/number/dot_tile_lanes.h"
+#include "model/number/simd_level.h"
 
 namespace bitwell::number {
 
@@ -21,19 +22,10 @@ namespace avx512 {
 TileLanes make_tile_lanes();
 }
 
-bool has_tile_level(std::string_view level) {
-  const bool has_avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi2") != 0;
-  if (level == "avx512")
-    return has_avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-           __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-           __builtin_cpu_supports("avx512vbmi") != 0;
-  return level == "avx2" ? has_avx2 : level == "scalar";
-}
-
 namespace {
 
 TileLanes lanes_of(std::string_view level) {
-  if (level.empty()) level = has_tile_level("avx512") ? "avx512" : has_tile_level("avx2") ? "avx2" : "scalar";
+  if (level.empty()) level = has_level("avx512") ? "avx512" : has_level("avx2") ? "avx2" : "scalar";
   if (level == "avx512") return avx512::make_tile_lanes();
   return level == "avx2" ? avx2::make_tile_lanes() : scalar::make_tile_lanes();
 }

@@ -44,7 +44,4 @@ ScaledColumns prepare_scaled_columns(const Format& scale, std::span<const uint8_
 void mxf4nvf4_tile(std::span<const uint8_t> a, std::span<const uint8_t> scales, size_t rows,
                    const ScaledColumns& b, std::span<uint32_t> d, std::string_view level = "");
 
-// Whether this host has the instruction set: "avx512", "avx2", "scalar".
-bool has_tile_level(std::string_view level);
-
 }  // namespace bitwell::number

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "model/number/block_dot.h"
+#include "model/number/simd_level.h"
 
 namespace bitwell::number {
 namespace {
@@ -52,7 +53,7 @@ TEST(Tile, EqualsTheDefinitionInEveryRow) {
                                             std::span(b).subspan(n * k, k), c[r * columns + n]);
         const PlainColumns prepared = prepare_columns(*f, b, columns, k);
         for (const char* level : kLevels) {
-          if (!has_tile_level(level)) continue;
+          if (!has_level(level)) continue;
           std::vector<uint32_t> d = c;
           dot_tile(rule, a, rows, prepared, d, level);
           ASSERT_EQ(d, expected) << rule.architecture << " " << rule.instruction << " " << f->name
@@ -108,7 +109,7 @@ TEST(Tile, ScaledEqualsTheDefinition) {
           }
       const ScaledColumns prepared = prepare_scaled_columns(*scale, b, sb, columns, k);
       for (const char* level : kLevels) {
-        if (!has_tile_level(level)) continue;
+        if (!has_level(level)) continue;
         std::vector<uint32_t> d = c;
         mxf4nvf4_tile(a, sa, rows, prepared, d, level);
         ASSERT_EQ(d, expected) << scale->name << " regime " << regime << " " << level;
