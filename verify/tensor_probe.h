@@ -25,6 +25,9 @@ std::vector<TensorInstruction> tensor_instructions();
 inline constexpr const char* kTensorRegimes[] = {
     "uniform bits", "near exponents", "wide exponents", "cancelling", "specials", "subnormals", "directed"};
 
+// Outputs of an instruction and regime whose digest a device run records, drawn with seed 1.
+inline constexpr size_t kTensorRecorded = size_t{1} << 14;
+
 // One instruction on `tiles` tiles: operands by (row, k) and (column, k), C and D by (row, column).
 struct TensorCase {
   std::vector<uint32_t> a, b, c;  // codes

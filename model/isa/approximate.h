@@ -9,7 +9,7 @@ namespace bitwell::isa {
 
 // The op with an H200's bits for `opcode`.approx[.ftz].f32 or div.full (`full`), or nothing for an opcode
 // whose table is not recorded. How the instructions use the special-function unit is read off ptxas 13.0's
-// code for sm_90 and confirmed on the H200 over all inputs (division: over 2^28 pairs with .ftz, and probes).
+// code for sm_90; the H200 gives the same over all inputs (division: over the instruction probes' operands).
 std::optional<Op> captured_op(const std::string& opcode, bool full, bool ftz);
 
 // The op that takes the fp32 value nearest to the true one, or nothing for an opcode that has none. rcp, div

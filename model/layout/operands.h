@@ -4,9 +4,7 @@
 
 namespace bitwell::layout {
 
-// Bytes that one row spans before the swizzle pattern's next column of atoms: 16 (none), 32, 64 or 128.
-inline constexpr int kSwizzleSpans[] = {16, 32, 64, 128};
-// The swizzle of byte addresses with that span; nothing for 16.
+// The swizzle of byte addresses whose rows span 32, 64 or 128 bytes; nothing for 16, no swizzle.
 std::optional<Swizzle> swizzle_of(int span);
 
 // A K-major tile of `rows` by k elements of `bits`, swizzled over `span` bytes, in units of elements:

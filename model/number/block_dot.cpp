@@ -33,8 +33,6 @@ DotTerm addend(uint32_t c, int zero_exponent) {
 
 uint32_t mxf8f6f4_dot(const Format& input, std::span<const uint32_t> a, std::span<const uint32_t> b,
                       uint32_t c, uint8_t scale_a, uint8_t scale_b, std::vector<DotChunk>* trace) {
-  constexpr int fraction_bits = 25;
-  constexpr int zero_exponent = -133;
   if (is_nan(ue8m0, scale_a) || is_nan(ue8m0, scale_b)) return special("a scale is NaN", kNaN, trace);
   // NaN and infinity as without scales: no scale changes them.
   const DotRule* plain = find_dot_rule("blackwell", "tcgen05", input, f32);
@@ -48,10 +46,10 @@ uint32_t mxf8f6f4_dot(const Format& input, std::span<const uint32_t> a, std::spa
     const Operand y = operand(input, b[i]);
     const uint64_t product = x.significand * y.significand;
     chunk.terms.push_back({x.negative != y.negative, product, 2 * input.fraction_bits,
-                           product == 0 ? zero_exponent : x.exponent + y.exponent + scale, 0, false});
+                           product == 0 ? kMxZeroExponent : x.exponent + y.exponent + scale, 0, false});
   }
-  chunk.terms.push_back(addend(c, zero_exponent));
-  sum_aligned(chunk, fraction_bits, DotRounding::rz_f32);
+  chunk.terms.push_back(addend(c, kMxZeroExponent));
+  sum_aligned(chunk, kMxFractionBits, DotRounding::rz_f32);
   return finish(chunk, trace);
 }
 

@@ -18,7 +18,10 @@ uint32_t mxf4nvf4_dot(std::span<const uint32_t> a, std::span<const uint32_t> b, 
                       const Format& scale, std::span<const uint8_t> scale_a, std::span<const uint8_t> scale_b,
                       std::vector<DotChunk>* trace = nullptr);
 
+// Fraction bits kept and exponent of zero, of mxf4nvf4 and of mxf8f6f4.
 inline constexpr int kBlockFractionBits = 35;
 inline constexpr int kBlockZeroExponent = -139;
+inline constexpr int kMxFractionBits = 25;
+inline constexpr int kMxZeroExponent = -133;
 
 }  // namespace bitwell::number

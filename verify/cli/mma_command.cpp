@@ -167,7 +167,9 @@ std::string value_text(const Format& f, uint32_t code) {
 }
 
 int fraction_bits(const Instruction& i) {
-  return i.rule != nullptr ? i.rule->fraction_bits : i.k == 64 ? number::kBlockFractionBits : 25;
+  return i.rule != nullptr ? i.rule->fraction_bits
+         : i.k == 64       ? number::kBlockFractionBits
+                           : number::kMxFractionBits;
 }
 
 // The product's bits where they stand below the largest exponent; what '|' cuts off is lost.
@@ -278,8 +280,9 @@ void list_instructions() {
   std::vector<std::vector<std::string>> rows;
   for (const Instruction& i : instructions()) {
     if (i.rule == nullptr) {
-      rows.push_back({i.name, std::to_string(i.k), i.k == 64 ? "35" : "25", "to f32, towards zero",
-                      i.k == 64 ? "-139" : "-133", "published: B200 words (sf-tensor), MMA-Sim"});
+      rows.push_back({i.name, std::to_string(i.k), std::to_string(fraction_bits(i)), "to f32, towards zero",
+                      std::to_string(i.k == 64 ? number::kBlockZeroExponent : number::kMxZeroExponent),
+                      "published: B200 words (sf-tensor), MMA-Sim"});
       continue;
     }
     const char* rounding = i.rule->rounding == number::DotRounding::rz_f32 ? "to f32, towards zero"

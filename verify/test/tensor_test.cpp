@@ -13,8 +13,6 @@
 namespace bitwell::verify {
 namespace {
 
-constexpr size_t kRecorded = size_t{1} << 14;
-
 TEST(Tensor, ResultsHaveTheDigestsThatTheGpuGave) {
   const std::optional<Capture> read = read_capture(share_folder("captures") + "/tensor.json");
   ASSERT_TRUE(read.has_value()) << "no tensor.json: run device_test on an H200";
@@ -24,7 +22,7 @@ TEST(Tensor, ResultsHaveTheDigestsThatTheGpuGave) {
     for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime) {
       const std::string key = i.name + ", " + kTensorRegimes[regime];
       const TensorCase c =
-          tensor_case(i, regime, std::max<size_t>(1, kRecorded / static_cast<size_t>(i.m * i.n)), 1);
+          tensor_case(i, regime, std::max<size_t>(1, kTensorRecorded / static_cast<size_t>(i.m * i.n)), 1);
       const std::vector<uint32_t> d = tensor_model(i, c);
       // D as the kernel stores it.
       Launch launch = tensor_launch(i, c);

@@ -14,8 +14,6 @@ size_t outputs_wanted() {
   const char* text = std::getenv("BITWELL_TENSOR_OUTPUTS");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : size_t{1} << 18;
 }
-constexpr size_t kRecorded = size_t{1} << 14;  // outputs that the CPU test computes again
-
 struct Piece {
   TensorCase operands;
   std::vector<uint32_t> expected;
@@ -40,10 +38,10 @@ TEST(Tensor, ModelAndGpuAgreeOnEveryBit) {
       size_t wrong = 0;
       // The recorded outputs alone first, then pieces that host threads make side by side.
       uint64_t seed = 1;
-      for (size_t done = 0; done < kRecorded + outputs_wanted();) {
+      for (size_t done = 0; done < kTensorRecorded + outputs_wanted();) {
         std::vector<Piece> pieces(seed == 1 ? 1 : threads);
         const size_t outputs =
-            seed == 1 ? kRecorded : std::min<size_t>(outputs_wanted() / threads + 1, size_t{1} << 19);
+            seed == 1 ? kTensorRecorded : std::min<size_t>(outputs_wanted() / threads + 1, size_t{1} << 19);
         {
           std::vector<std::jthread> pool;
           for (size_t p = 0; p < pieces.size(); ++p)
