@@ -468,6 +468,7 @@ Op Builder::lanes(const std::string& name) {
 
 std::vector<uint32_t>* Builder::new_list() { return &out_.lists.emplace_back(); }
 CallSite* Builder::new_call() { return &out_.calls.emplace_back(); }
+Mma* Builder::new_mma() { return &out_.mmas.emplace_back(); }
 
 uint32_t Builder::label(const std::string& name) {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {

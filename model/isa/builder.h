@@ -74,6 +74,7 @@ class Builder {
   Op lanes(const std::string& name);  // catalog entry; ModelBug if there is none
   std::vector<uint32_t>* new_list();
   CallSite* new_call();
+  Mma* new_mma();
   uint32_t label(const std::string& name);  // its number
   const std::vector<std::string>* branch_targets(const std::string& name) const;
   const ptx::Function* prototype(const std::string& name) const;

@@ -49,4 +49,10 @@ Next reduce(const Op& op, Context& context, uint32_t mask);       // imm: Atomic
 Next active_mask(const Op& op, Context& context, uint32_t mask);
 Next elect(const Op& op, Context& context, uint32_t mask);
 
+// For .aligned instructions: whether all threads of the warp are here. If not, the split waits for them;
+// Fault if they cannot come: a guard that differs between threads, or a warp that is not full.
+bool whole_warp(Context& context, uint32_t mask);
+
+Next mma_sync(const Op& op, Context& context, uint32_t mask);  // imm: Mma*; sources A, B, C
+
 }  // namespace bitwell::isa

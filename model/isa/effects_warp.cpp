@@ -44,6 +44,19 @@ void set_predicate(Context& context, uint32_t row, uint32_t value, uint32_t mask
 
 }  // namespace
 
+bool whole_warp(Context& context, uint32_t mask) {
+  if (mask == ~0u) return true;
+  if (mask != context.split().mask)
+    throw Fault("a .aligned instruction under a guard that differs between threads of a warp",
+                __builtin_ctz(mask));
+  if (context.warp.live() != ~0u)
+    throw Fault("a .aligned instruction in a warp of which only " +
+                    std::to_string(__builtin_popcount(context.warp.live())) + " threads are there",
+                __builtin_ctz(mask));
+  context.split().wait = Wait::converge;
+  return false;
+}
+
 Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
   const uint32_t member = member_mask(op, context, mask);
   if ((member & context.warp.live() & ~mask) == 0) return Next::advance;

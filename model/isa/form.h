@@ -44,6 +44,7 @@ std::span<const Form> convert_forms();
 std::span<const Form> memory_forms();
 std::span<const Form> control_forms();
 std::span<const Form> warp_forms();
+std::span<const Form> tensor_forms();
 std::vector<const Form*> all_forms();
 
 std::string_view opcode_of(const Form& form);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/isa/op.h"
+#include "model/isa/tensor.h"
 #include "model/ptx/syntax.h"
 
 namespace bitwell::isa {
@@ -94,7 +95,7 @@ struct CallSite {
 
 struct Function {
   Function() = default;
-  Function(Function&&) = default;  // ops point into `lists` and `calls`: never copied
+  Function(Function&&) = default;  // ops point into `lists`, `calls` and `mmas`: never copied
   Function& operator=(Function&&) = default;
 
   std::string name;
@@ -106,6 +107,7 @@ struct Function {
   std::vector<Line> lines;
   std::deque<std::vector<uint32_t>> lists;
   std::deque<CallSite> calls;
+  std::deque<Mma> mmas;
   std::vector<Parameter> params;
   std::vector<Parameter> returns;
   uint32_t local_size = 0;

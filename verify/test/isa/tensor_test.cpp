@@ -1,0 +1,56 @@
+// Tensor-core instructions run as kernels: the same PTX, operands and digests as on the H200.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "model/ptx/parse.h"
+#include "verify/captures.h"
+#include "verify/digest.h"
+#include "verify/tensor_probe.h"
+
+namespace bitwell::verify {
+namespace {
+
+TEST(TensorInstructions, KernelsGiveTheDigestsThatTheGpuGave) {
+  const std::optional<Capture> capture = read_capture(share_folder("captures") + "/tensor.json");
+  ASSERT_TRUE(capture) << "verify/device/captures/tensor.json is not there";
+  const std::vector<TensorInstruction> all = tensor_instructions();
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  std::vector<std::string> wrong;
+  {
+    std::vector<std::jthread> pool;
+    for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
+      pool.emplace_back([&] {
+        for (size_t n = next++; n < all.size(); n = next++) {
+          const TensorInstruction& i = all[n];
+          if (i.warpgroup) continue;
+          const ptx::Module module = ptx::parse(tensor_module(i));
+          for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime) {
+            const size_t tiles = kTensorRecorded / static_cast<size_t>(i.m * i.n);
+            Launch launch = tensor_launch(i, tensor_case(i, regime, tiles, 1));
+            const std::string name = i.name + ", " + kTensorRegimes[regime];
+            std::string got;
+            try {
+              simulate(isa::compile(module, "apply"), launch, {}, true);
+              Digest digest;
+              digest.add(launch.buffers.back().bytes);
+              got = digest.hex();
+            } catch (const std::exception& e) {
+              got = e.what();
+            }
+            const auto expected = capture->digests.find(name);
+            if (expected != capture->digests.end() && expected->second == got) continue;
+            const std::scoped_lock lock(mutex);
+            wrong.push_back(name + " => " + got);
+          }
+        }
+      });
+  }
+  for (const std::string& line : wrong) ADD_FAILURE() << line;
+}
+
+}  // namespace
+}  // namespace bitwell::verify
