@@ -5,6 +5,7 @@
 
 #include "model/isa/address_scan.h"
 #include "model/isa/builder.h"
+#include "model/isa/cluster.h"
 #include "model/isa/effects.h"
 
 namespace bitwell::isa {
@@ -36,6 +37,11 @@ const char* verb(AccessKind kind) {
     else
       text += ", below every buffer";
   } else {
+    if (space == Space::cluster)
+      throw Fault(text + ": no CTA of the cluster has it, or the one that has it has ended", lane);
+    if (space == Space::shared && address >> machine::kRankShift != context.cta.rank &&
+        context.cta.cluster.cta_of(address) != nullptr)
+      throw Fault(text + " of shared::cta memory: that is another CTA's", lane);
     const char* name = space == Space::shared  ? "shared memory"
                        : space == Space::local ? "local memory"
                        : space == Space::param ? "the parameter block"
@@ -49,6 +55,17 @@ const char* verb(AccessKind kind) {
   throw Fault(text, lane);
 }
 
+// The shared memory of the CTA that a shared::cluster address names.
+Region* cluster_memory(Context& context, uint64_t address, int lane) {
+  Cta* cta = context.cta.cluster.cta_of(address);
+  if (cta == nullptr) return nullptr;
+  if (!cta->alive())
+    throw Fault(
+        "an access to the shared memory of CTA rank " + std::to_string(cta->rank) + ", which has ended",
+        lane);
+  return &cta->shared;
+}
+
 // One lane's bytes; `address` is in the space's own numbering.
 void find_one(Context& context, Space space, uint64_t address, size_t size, AccessKind kind, int lane,
               Access& out) {
@@ -57,6 +74,7 @@ void find_one(Context& context, Space space, uint64_t address, size_t size, Acce
   switch (space) {
     case Space::global: region = context.cta.grid.global.find(address, size); break;
     case Space::shared: region = &context.cta.shared; break;
+    case Space::cluster: region = cluster_memory(context, address, lane); break;
     case Space::param: region = &context.cta.grid.parameters; break;
     case Space::constant: region = &context.cta.grid.constants; break;
     case Space::local: {
@@ -83,7 +101,7 @@ void find_one(Context& context, Space space, uint64_t address, size_t size, Acce
 // Which space a generic address lies in; `address` becomes that space's own.
 Space space_of_generic(uint64_t& address) {
   for (const auto& [window, space] :
-       {std::pair{machine::kSharedWindow, Space::shared}, std::pair{machine::kLocalWindow, Space::local},
+       {std::pair{machine::kSharedWindow, Space::cluster}, std::pair{machine::kLocalWindow, Space::local},
         std::pair{machine::kParamWindow, Space::param}})
     if (address - window < machine::kWindowSize) {
       address -= window;
@@ -130,6 +148,8 @@ void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessK
     }
   } else if (space == Space::shared) {
     region = &context.cta.shared;
+  } else if (space == Space::cluster) {
+    region = cluster_memory(context, low, __builtin_ctz(mask));
   } else if (space == Space::param) {
     region = &context.cta.grid.parameters;
   } else if (space == Space::constant) {

@@ -394,7 +394,8 @@ Address Builder::address(const ptx::Operand& o, Space space) {
   const Variable* v = find_variable(base.name);
   if (v == nullptr) throw Invalid("unknown name '" + base.name + "'");
   const bool parameter = space == Space::param && (v->space == Space::param || v->call_param);
-  if (v->space != space && !parameter && space != Space::generic)
+  const bool own = space == Space::cluster && v->space == Space::shared;
+  if (v->space != space && !parameter && !own && space != Space::generic)
     throw Invalid("variable '" + base.name + "' is not in that state space");
   if (space == Space::generic && v->space != Space::global && v->space != Space::constant)
     throw Invalid("variable '" + base.name + "' has no generic address here; use cvta");
@@ -403,7 +404,7 @@ Address Builder::address(const ptx::Operand& o, Space space) {
     out.row = special_row(64, Special::local_base);
     out.offset += v->address;
   } else {
-    out.row = constant_row(64, v->address);
+    out.row = address_row(64, *v);
   }
   return out;
 }
@@ -435,12 +436,18 @@ uint32_t Builder::constant_row(int bits, uint64_t value) {
   return at->second;
 }
 
-uint32_t Builder::special_row(int bits, Special s) {
-  const auto [at, is_new] = specials_.try_emplace({bits, s}, 0);
+uint32_t Builder::address_row(int bits, const Variable& v, uint64_t offset) {
+  const uint64_t address = v.address + offset;
+  if (v.space == Space::shared) return special_row(bits, Special::shared_base, address);
+  return constant_row(bits, bits == 64 ? address : address & 0xFFFFFFFFu);
+}
+
+uint32_t Builder::special_row(int bits, Special s, uint64_t offset) {
+  const auto [at, is_new] = specials_.try_emplace({bits, s, offset}, 0);
   if (is_new) {
     at->second = new_row(bits);
     rows.back().fixed = true;
-    out_.specials.push_back({at->second, bits, s});
+    out_.specials.push_back({at->second, bits, s, offset});
   }
   return at->second;
 }

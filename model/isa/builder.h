@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "model/isa/form.h"
@@ -19,7 +20,8 @@ struct Invalid : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class Space : uint16_t { generic, global, shared, local, param, constant };
+// `shared` is the executing CTA's own (shared::cta), `cluster` that of any CTA of the cluster.
+enum class Space : uint16_t { generic, global, shared, local, param, constant, cluster };
 
 // A value that an operand names: a row, and what it was declared as (nullptr for constants).
 struct Value {
@@ -60,7 +62,7 @@ class Builder {
   const Type& type(const std::string& name) const;
 
   uint32_t constant_row(int bits, uint64_t value);
-  uint32_t special_row(int bits, Special special);
+  uint32_t special_row(int bits, Special special, uint64_t offset = 0);
   uint32_t new_row(int bits);
   uint32_t new_predicate();
   uint32_t carry_row();  // the thread's carry flag
@@ -90,6 +92,8 @@ class Builder {
     bool call_param;
   };
   const Variable* find_variable(const std::string& name) const;
+  // A row of `bits` with the variable's address plus `offset` in its own space; not for local variables.
+  uint32_t address_row(int bits, const Variable& v, uint64_t offset = 0);
   int find_function(const std::string& name) const { return layout_.find_function(name); }
 
   Approximate approximate = Approximate::captured;
@@ -133,7 +137,7 @@ class Builder {
   std::vector<bool> negated_;
   std::vector<Scope> scopes_;
   std::map<std::pair<int, uint64_t>, uint32_t> constants_;
-  std::map<std::pair<int, Special>, uint32_t> specials_;
+  std::map<std::tuple<int, Special, uint64_t>, uint32_t> specials_;
   uint32_t next_label_ = 0;
   uint32_t carry_ = 0;
 

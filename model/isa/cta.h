@@ -1,4 +1,4 @@
-// One CTA at work: its warps, memories and barriers, and the loop that runs them.
+// One CTA at work: its warps, memories and barriers.
 #pragma once
 #include <array>
 #include <memory>
@@ -13,6 +13,8 @@
 
 namespace bitwell::isa {
 
+class Cluster;
+
 // What all CTAs of a launch share.
 struct Grid {
   const Program& program;
@@ -25,13 +27,12 @@ struct Grid {
 
 class Cta {
  public:
-  Cta(Grid& grid, std::array<uint32_t, 3> index);
+  Cta(Cluster& cluster, std::array<uint32_t, 3> index, uint32_t rank);
 
-  // To the end of every thread. Throws Fault with its place, also for a deadlock.
-  void run();
-
+  Cluster& cluster;
   Grid& grid;
   std::array<uint32_t, 3> index;
+  uint32_t rank;  // in the cluster
   std::vector<machine::Warp> warps;
   machine::Region shared;
   std::array<machine::CtaBarrier, 16> barriers;
@@ -39,7 +40,12 @@ class Cta {
   uint64_t lane_instructions = 0;
   uint64_t warp_instructions = 0;
   machine::Region* last_global = nullptr;  // the region that the last global access hit
-  bool barrier_changed = false;
+
+  // Runs splits of the warp until all of them wait, each has had its turn, or the schedule wants to choose
+  // again. Returns whether any ran.
+  bool run_warp(machine::Warp& warp);
+  // Whether a thread is left.
+  bool alive() const;
 
   std::shared_ptr<machine::Activation> activate(int function, machine::Warp& warp, uint32_t mask,
                                                 std::shared_ptr<machine::Activation> caller);
@@ -52,15 +58,12 @@ class Cta {
   machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const;
 
  private:
-  bool run_warp(machine::Warp& warp);
   template <bool Checked>
   void run_split(machine::Warp& warp, size_t split, uint32_t limit);
   size_t choose(const machine::Warp& warp) const;
   void merge(machine::Warp& warp);
   uint64_t special(Special s, const machine::Warp& warp, int lane,
                    const machine::Activation& activation) const;
-  [[noreturn]] void report_deadlock();
-
   uint64_t clock_ = 0;
 };
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "model/isa/access.h"
-#include "model/isa/cta.h"
+#include "model/isa/cluster.h"
 #include "model/isa/effects.h"
 #include "model/isa/printf.h"
 
@@ -52,6 +52,7 @@ Next leave_thread(const Op&, Context& context, uint32_t mask) {
   remove_split(context);
   for (uint32_t b = 0; b < context.cta.barriers.size(); ++b) context.cta.try_release(b);
   Cta::try_release_warp(context.warp);
+  context.cta.cluster.try_release_barrier();
   for (Split& s : context.warp.splits)
     if (s.wait == Wait::converge) s.wait = Wait::none;  // fewer threads to wait for
   return Next::moved;

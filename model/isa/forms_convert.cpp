@@ -225,8 +225,7 @@ void mov(Builder& b, const Match& m) {
       op.a = add.d;
       op.d = b.destination(b.operand(0), type).row;
     } else {
-      op.a = b.constant_row(
-          type.bits, type.bits == 64 ? v->address + from.integer : (v->address + from.integer) & 0xFFFFFFFFu);
+      op.a = b.address_row(type.bits, *v, from.integer);
     }
   } else if (const int f = name && from.integer == 0 ? b.find_function(from.name) : -1; f >= 0) {
     if (type.kind == 'f' || type.bits != 64)
@@ -268,7 +267,7 @@ void cvta(Builder& b, const Match& m) {
                                                        : Space::param;
     if (v->space != named) throw Invalid("variable '" + from.name + "' is not in " + space);
     if (v->space == Space::local) throw machine::Unsupported("'cvta' of a local variable by name");
-    op.a = b.constant_row(64, v->address + from.integer);
+    op.a = b.address_row(64, *v, from.integer);
   } else {
     op.a = b.source(from, type).row;
   }

@@ -13,7 +13,7 @@ namespace {
 Space space_of(const ptx::Instruction& i) {
   if (has(i, ".global")) return Space::global;
   if (has(i, ".shared") || has(i, ".shared::cta")) return Space::shared;
-  if (has(i, ".shared::cluster")) throw machine::Unsupported("state space '.shared::cluster'");
+  if (has(i, ".shared::cluster")) return Space::cluster;
   if (has(i, ".local")) return Space::local;
   if (has(i, ".param") || has(i, ".param::entry") || has(i, ".param::func")) return Space::param;
   if (has(i, ".const")) return Space::constant;

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "model/isa/cta.h"
+#include "model/isa/cluster.h"
 
 namespace bitwell::isa {
 
@@ -22,6 +22,7 @@ const std::vector<int64_t>* directive(const Function& f, const char* name) {
 // PTX's limits for sm_75 and later: CUDA programming guide, "Technical specifications per compute
 // capability".
 constexpr uint32_t kMaxThreads = 1024;
+constexpr uint64_t kMaxCluster = 8;  // the size that every sm_90 and later allows
 constexpr std::array<uint32_t, 3> kMaxBlock{1024, 1024, 64};
 constexpr std::array<uint32_t, 3> kMaxGrid{2147483647, 65535, 65535};
 
@@ -33,7 +34,37 @@ uint64_t max_shared(int sm) {
   return 227 << 10;
 }
 
+void check_cluster(const Function& f, const std::string& who, const Shape& shape,
+                   const std::array<uint32_t, 3>& cluster) {
+  uint64_t ctas = 1;
+  for (size_t i = 0; i < 3; ++i) {
+    if (cluster[i] == 0) throw InputError(who + "cluster." + "xyz"[i] + " is 0");
+    if (shape.grid[i] % cluster[i] != 0)
+      throw InputError(who + "grid." + "xyz"[i] + " is " + std::to_string(shape.grid[i]) +
+                       ", not a multiple of cluster." + "xyz"[i] + ", which is " +
+                       std::to_string(cluster[i]));
+    ctas *= cluster[i];
+  }
+  if (shape.cluster != cluster && shape.cluster != std::array<uint32_t, 3>{1, 1, 1})
+    throw InputError(who + "the launch asks for clusters of " + triple(shape.cluster) +
+                     ", .reqnctapercluster wants " + triple(cluster));
+  uint64_t limit = kMaxCluster;
+  if (const auto* most = directive(f, ".maxclusterrank"); most != nullptr)
+    limit = std::min(limit, static_cast<uint64_t>(most->front()));
+  if (ctas > limit)
+    throw InputError(who + "a cluster of " + triple(cluster) + " has " + std::to_string(ctas) +
+                     " CTAs, the limit is " + std::to_string(limit));
+}
+
 }  // namespace
+
+std::array<uint32_t, 3> cluster_of(const Program& program, const Shape& shape) {
+  std::array<uint32_t, 3> out = shape.cluster;
+  const auto* wanted = directive(program.functions[static_cast<size_t>(program.entry)], ".reqnctapercluster");
+  if (wanted != nullptr)
+    for (size_t i = 0; i < 3; ++i) out[i] = i < wanted->size() ? static_cast<uint32_t>((*wanted)[i]) : 1;
+  return out;
+}
 
 void check_launch(const Program& program, const Shape& shape,
                   const std::vector<std::vector<std::byte>>& arguments) {
@@ -55,8 +86,6 @@ void check_launch(const Program& program, const Shape& shape,
     if (shape.grid[i] == 0 || shape.grid[i] > kMaxGrid[i])
       throw InputError(who + "grid." + axis + " is " + std::to_string(shape.grid[i]) + ", it must be 1 to " +
                        std::to_string(kMaxGrid[i]));
-    if (shape.cluster[i] != 1)
-      throw machine::Unsupported(who + "cluster of " + triple(shape.cluster) + " CTAs");
   }
   const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
   if (threads > kMaxThreads)
@@ -76,9 +105,7 @@ void check_launch(const Program& program, const Shape& shape,
         throw InputError(who + "block." + "xyz"[i] + " is " + std::to_string(shape.block[i]) +
                          ", .reqntid wants " + std::to_string(want));
     }
-  if (const auto* cluster = directive(f, ".reqnctapercluster"); cluster != nullptr)
-    for (const int64_t v : *cluster)
-      if (v != 1) throw machine::Unsupported(who + ".reqnctapercluster of more than one CTA");
+  check_cluster(f, who, shape, cluster_of(program, shape));
   const uint64_t shared = program.dynamic_shared + shape.dynamic_shared;
   if (shared > max_shared(program.sm))
     throw InputError(who + std::to_string(shared) + " bytes of shared memory (" +
@@ -101,6 +128,7 @@ RunResult run(const Program& program, const Shape& shape,
             memory,
             {"constant memory", machine::kConstWindow, constant_size, true},
             {"the parameter block", 0, program.parameter_size, true}};
+  grid.shape.cluster = cluster_of(program, shape);
   grid.constants.read_only = true;
   grid.parameters.read_only = true;
   const Function& entry = program.functions[static_cast<size_t>(program.entry)];
@@ -116,14 +144,17 @@ RunResult run(const Program& program, const Shape& shape,
     }
   }
   RunResult result;
-  for (uint32_t z = 0; z < shape.grid[2]; ++z)
-    for (uint32_t y = 0; y < shape.grid[1]; ++y)
-      for (uint32_t x = 0; x < shape.grid[0]; ++x) {
-        Cta cta(grid, {x, y, z});
-        cta.run();
-        result.lane_instructions += cta.lane_instructions;
-        result.warp_instructions += cta.warp_instructions;
-        result.printed += cta.printed;
+  const auto& step = grid.shape.cluster;
+  for (uint32_t z = 0; z < shape.grid[2]; z += step[2])
+    for (uint32_t y = 0; y < shape.grid[1]; y += step[1])
+      for (uint32_t x = 0; x < shape.grid[0]; x += step[0]) {
+        Cluster cluster(grid, {x, y, z});
+        cluster.run();
+        for (const auto& cta : cluster.ctas) {
+          result.lane_instructions += cta->lane_instructions;
+          result.warp_instructions += cta->warp_instructions;
+          result.printed += cta->printed;
+        }
       }
   return result;
 }

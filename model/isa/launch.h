@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/isa/program.h"
+#include "model/isa/schedule.h"
 #include "model/machine/memory.h"
 
 namespace bitwell::isa {
@@ -18,7 +19,8 @@ struct Shape {
 };
 
 struct Options {
-  bool checked = true;                      // definedness of registers and memory
+  bool checked = true;  // definedness of registers and memory
+  Schedule schedule;
   uint64_t step_limit = uint64_t{1} << 34;  // warp instructions of one CTA before it counts as hung
 };
 
@@ -28,8 +30,11 @@ struct RunResult {
   std::string printed;  // device printf
 };
 
+// The cluster that a launch has: the entry's .reqnctapercluster, or else what the shape asks for.
+std::array<uint32_t, 3> cluster_of(const Program& program, const Shape& shape);
+
 // Refuses (InputError) a launch that the entry or the architecture does not allow, naming limit and value:
-// argument count and sizes, block and grid limits, .maxntid, .reqntid, shared memory.
+// argument count and sizes, block, grid and cluster limits, .maxntid, .reqntid, shared memory.
 void check_launch(const Program& program, const Shape& shape,
                   const std::vector<std::vector<std::byte>>& arguments);
 

@@ -62,7 +62,8 @@ enum class Special {
   total_smem_size,
   dynamic_smem_size,
   aggr_smem_size,
-  local_base  // ours: where this activation's local memory starts
+  local_base,  // ours: where this activation's local memory starts
+  shared_base  // ours: the CTA's shared memory as a shared::cluster address
 };
 
 struct ConstantRow {
@@ -74,6 +75,7 @@ struct SpecialRow {
   uint32_t row;
   int bits;
   Special special;
+  uint64_t offset = 0;  // added to the value
 };
 
 // A parameter's place: in the entry's parameter block, or in a function's local memory.

@@ -9,7 +9,8 @@
 namespace bitwell::machine {
 
 // Generic 64-bit address windows. Our own choice (PTX leaves them open); disjoint, and 0 is in none of them.
-// A shared address is rank << 24 | offset, as shared::cluster addresses are on hardware.
+// A shared address is rank << kRankShift | offset, as shared::cluster addresses are on hardware.
+inline constexpr int kRankShift = 24;
 inline constexpr uint64_t kSharedWindow = uint64_t{1} << 40;
 inline constexpr uint64_t kLocalWindow = uint64_t{2} << 40;
 inline constexpr uint64_t kConstWindow = uint64_t{3} << 40;

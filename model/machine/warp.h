@@ -51,10 +51,13 @@ struct Activation {
 inline constexpr uint32_t kQuantum = 1 << 16;
 
 enum class Wait {
-  none,         // can run
-  converge,     // at an instruction that more lanes of the warp must reach
-  cta_barrier,  // at bar.sync
-  warp_barrier  // at bar.warp.sync
+  none,             // can run
+  converge,         // at an instruction that more lanes of the warp must reach
+  cta_barrier,      // at bar.sync
+  warp_barrier,     // at bar.warp.sync
+  cluster_barrier,  // at barrier.cluster.wait
+  mbarrier,         // at mbarrier.try_wait
+  operations        // at a wait for asynchronous operations
 };
 
 // Lanes that execute together.
@@ -65,6 +68,7 @@ struct Split {
   Wait wait = Wait::none;
   uint32_t barrier = 0;        // which, while wait is cta_barrier
   uint32_t members = 0;        // of bar.warp.sync, while wait is warp_barrier
+  uint64_t mbarrier = 0;       // shared::cluster address of the one waited for, while wait is mbarrier
   uint32_t budget = kQuantum;  // what is left of its turn
   uint64_t turn = 0;           // when it last used up its quantum: the longest ago goes first
 };
@@ -73,7 +77,9 @@ struct Warp {
   int index = 0;        // in its CTA
   uint32_t exists = 0;  // lanes that are threads of the CTA
   uint32_t exited = 0;
+  bool producer = false;  // has issued asynchronous operations
   std::vector<Split> splits;
+  std::array<uint64_t, kLanes> cluster_arrivals{};   // by lane: phases of the cluster's barrier it arrived at
   std::array<std::vector<std::byte>, kLanes> local;  // each lane's stack
   std::array<std::vector<uint8_t>, kLanes> local_defined;
 

@@ -296,7 +296,15 @@ TEST(Launches, BeyondTheLimitsAreRefusedByName) {
   expect_parts(refused([](Launch& l) { l.shape.grid = {0, 1, 1}; }), {"grid.x is 0"});
   expect_parts(refused([](Launch& l) { l.shape.dynamic_shared = 228 << 10; }),
                {"bytes of shared memory", "sm_90a has 232448"});
-  expect_parts(refused([](Launch& l) { l.shape.cluster = {2, 1, 1}; }), {"unsupported", "cluster"});
+  expect_parts(refused([](Launch& l) {
+                 l.shape.cluster = {2, 1, 1};
+               }),
+               {"not a multiple of cluster.x, which is 2"});
+  expect_parts(refused([](Launch& l) {
+                 l.shape.grid = {9, 1, 1};
+                 l.shape.cluster = {9, 1, 1};
+               }),
+               {"9 x 1 x 1", "9 CTAs, the limit is 8"});
   expect_parts(refused(
                    [](Launch& l) {
                      l.shape.block = {64, 1, 1};

@@ -1,0 +1,144 @@
+#include "model/isa/cluster.h"
+
+#include <algorithm>
+
+namespace bitwell::isa {
+
+using machine::Agent;
+using machine::Fault;
+using machine::Wait;
+using machine::Warp;
+
+namespace {
+
+// One in so many turns of the random schedule puts the one that ran last.
+constexpr uint64_t kTurnsBetweenChanges = 24;
+// A starving schedule lets the others run once in so many turns.
+constexpr uint64_t kTurnsWithoutTheStarved = 4096;
+
+bool can_run(const Warp& warp) {
+  return std::any_of(warp.splits.begin(), warp.splits.end(),
+                     [](const machine::Split& s) { return s.wait == Wait::none; });
+}
+
+}  // namespace
+
+Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first) : grid(g), random_(g.options.schedule.seed) {
+  const Policy policy = g.options.schedule.policy;
+  exploring_ = policy != Policy::lazy && policy != Policy::eager;
+  const auto& c = g.shape.cluster;
+  for (uint32_t z = 0; z < c[2]; ++z)
+    for (uint32_t y = 0; y < c[1]; ++y)
+      for (uint32_t x = 0; x < c[0]; ++x)
+        ctas.push_back(
+            std::make_unique<Cta>(*this, std::array<uint32_t, 3>{first[0] + x, first[1] + y, first[2] + z},
+                                  static_cast<uint32_t>(ctas.size())));
+  for (const auto& cta : ctas)
+    for (size_t w = 0; w < cta->warps.size(); ++w) warp_priority_.push_back(random_() >> 1 | 1);
+}
+
+Cta* Cluster::cta_of(uint64_t shared_address) {
+  const uint64_t rank = shared_address >> machine::kRankShift;
+  return rank < ctas.size() ? ctas[rank].get() : nullptr;
+}
+
+bool Cluster::ended() const {
+  return agents_.empty() && std::all_of(ctas.begin(), ctas.end(), [](const auto& cta) {
+           return std::all_of(cta->warps.begin(), cta->warps.end(),
+                              [](const Warp& w) { return w.splits.empty(); });
+         });
+}
+
+void Cluster::run() {
+  while (!ended()) {
+    woken_ = false;
+    if (!(exploring_ ? run_one() : run_in_order())) report_deadlock();
+  }
+}
+
+bool Cluster::run_in_order() {
+  bool progress = false;
+  for (const auto& cta : ctas)
+    for (Warp& warp : cta->warps)
+      if (!warp.splits.empty()) progress = cta->run_warp(warp) || progress;
+  if (progress || woken_) return true;
+  for (size_t i = 0; i < agents_.size(); ++i)
+    if (agents_[i]->ready()) return step(i);
+  return false;
+}
+
+bool Cluster::run_one() {
+  // Classes first (the starving schedules), then priority.
+  struct Candidate {
+    int rank = -1;
+    uint64_t priority = 0;
+    Cta* cta = nullptr;
+    Warp* warp = nullptr;
+    size_t number = 0;  // of the warp or agent
+  };
+  const Policy policy = grid.options.schedule.policy;
+  Candidate best;
+  // Now and then the starved go first: others may be spinning for what they do.
+  const bool reversed = policy != Policy::random && turns_ % kTurnsWithoutTheStarved == 0;
+  const auto consider = [&](Candidate c) {
+    if (reversed) c.rank = 2 - c.rank;
+    if (c.rank > best.rank || (c.rank == best.rank && c.priority > best.priority)) best = c;
+  };
+  size_t number = 0;
+  for (const auto& cta : ctas)
+    for (Warp& warp : cta->warps) {
+      const size_t at = number++;
+      if (!can_run(warp)) continue;
+      const bool first = policy == Policy::starve_consumer ? warp.producer : !warp.producer;
+      consider({policy == Policy::random ? 1 : first ? 2 : 0, warp_priority_[at], cta.get(), &warp, at});
+    }
+  for (size_t i = 0; i < agents_.size(); ++i)
+    if (agents_[i]->ready()) consider({1, agent_priority_[i], nullptr, nullptr, i});
+  if (best.rank < 0) return false;
+  uint64_t& priority = best.warp == nullptr ? agent_priority_[best.number] : warp_priority_[best.number];
+  if (policy != Policy::random)
+    priority = ~++turns_;  // the one that has not run for longest goes first
+  else if (random_() % kTurnsBetweenChanges == 0)
+    priority = random_() >> 32;
+  if (best.warp == nullptr) return step(best.number);
+  yielded_ = false;
+  best.cta->run_warp(*best.warp);
+  return true;
+}
+
+bool Cluster::step(size_t i) {
+  bool done = false;
+  try {
+    done = agents_[i]->step();
+  } catch (const Fault& fault) {
+    if (fault.placed) throw;
+    throw Fault(agents_[i]->place, fault.what());
+  }
+  if (done) {
+    agents_.erase(agents_.begin() + static_cast<std::ptrdiff_t>(i));
+    agent_priority_.erase(agent_priority_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return true;
+}
+
+void Cluster::start(std::unique_ptr<Agent> agent, Warp& warp) {
+  warp.producer = true;
+  agents_.push_back(std::move(agent));
+  agent_priority_.push_back(random_() >> 1 | 1);
+  settle();
+}
+
+void Cluster::settle() {
+  if (grid.options.schedule.policy == Policy::eager)
+    for (size_t i = 0; i < agents_.size();) {
+      const size_t before = agents_.size();
+      if (agents_[i]->ready())
+        step(i);
+      else
+        ++i;
+      if (agents_.size() < before) i = 0;
+    }
+  yield();
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,62 @@
+// The CTAs that run side by side, and the work that goes on beside their warps.
+#pragma once
+#include <array>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "model/isa/cta.h"
+#include "model/machine/agent.h"
+
+namespace bitwell::isa {
+
+// One cluster of a launch. Its warps and its asynchronous operations (agents) take turns on one host thread,
+// in an order that Options::schedule fixes.
+class Cluster {
+ public:
+  // `first`: ctaid of the CTA of rank 0.
+  Cluster(Grid& grid, std::array<uint32_t, 3> first);
+
+  // Until every thread has ended and no operation is under way. Throws Fault with its place, also for a
+  // deadlock.
+  void run();
+
+  Grid& grid;
+  std::vector<std::unique_ptr<Cta>> ctas;  // by rank
+
+  // The CTA that a shared::cluster address (rank << 24 | offset) lies in, or nullptr: no such rank.
+  Cta* cta_of(uint64_t shared_address);
+
+  // Hands over an operation that `warp` has just issued. Under the eager schedule it is done at once.
+  void start(std::unique_ptr<machine::Agent> agent, machine::Warp& warp);
+  // To be called when an operation may have become ready: the eager schedule does it.
+  void settle();
+
+  // To be called when something that a split may wait for has changed.
+  void wake() { woken_ = true; }
+  // To be called after what other warps or operations may observe: exploring schedules then choose again.
+  void yield() { yielded_ = exploring_; }
+  bool yielded() const { return yielded_; }
+
+  // barrier.cluster: the phase under way ends when every thread that still runs has arrived.
+  uint64_t barrier_phase = 0;
+  void try_release_barrier();
+
+ private:
+  bool run_in_order();
+  bool run_one();
+  bool step(size_t agent);
+  bool ended() const;
+  [[noreturn]] void report_deadlock();
+
+  std::vector<std::unique_ptr<machine::Agent>> agents_;  // in the order of issue
+  bool woken_ = false;
+  bool yielded_ = false;
+  bool exploring_ = false;
+  uint64_t turns_ = 0;
+  std::mt19937_64 random_;
+  std::vector<uint64_t> warp_priority_;   // by rank and warp
+  std::vector<uint64_t> agent_priority_;  // as agents_
+};
+
+}  // namespace bitwell::isa

@@ -1,0 +1,212 @@
+// The run loop: which split of a warp runs next, and how.
+#include <algorithm>
+#include <tuple>
+
+#include "model/isa/cluster.h"
+#include "model/isa/effects.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::kQuantum;
+using machine::Split;
+using machine::Wait;
+using machine::Warp;
+
+namespace {
+
+// Lanes whose result does not hang on an operand that was never written, for ops that choose among their
+// operands.
+uint32_t known_lanes(const Op& op, const std::byte* rows, const uint32_t* defined) {
+  const auto bits = [&](uint32_t row) { return *reinterpret_cast<const uint32_t*>(rows + row); };
+  const auto known = [&](uint32_t row) { return defined[row / machine::kRowBytes]; };
+  const uint32_t a = known(op.a);
+  const uint32_t b = known(op.b);
+  switch (op.flags) {
+    case kSelects: {
+      const uint32_t choose = (op.imm & 4) != 0 ? ~bits(op.c) : bits(op.c);
+      return known(op.c) & ((choose & a) | (~choose & b));
+    }
+    case kPredicateAnd: return (a & b) | (a & ~bits(op.a)) | (b & ~bits(op.b));
+    default: return (a & b) | (a & bits(op.a)) | (b & bits(op.b));
+  }
+}
+
+}  // namespace
+
+// The split to run next: deepest call first, so that callees return to where the others wait; then the
+// longest without a turn; then the lowest pc, which is earliest in reverse post-order. splits.size() if none
+// can run.
+size_t Cta::choose(const Warp& warp) const {
+  size_t best = warp.splits.size();
+  for (size_t i = 0; i < warp.splits.size(); ++i) {
+    const Split& s = warp.splits[i];
+    if (s.wait != Wait::none) continue;
+    if (best == warp.splits.size()) {
+      best = i;
+      continue;
+    }
+    const Split& b = warp.splits[best];
+    const auto key = [](const Split& v) { return std::tuple(v.turn, -v.activation->depth, v.pc); };
+    if (key(s) < key(b)) best = i;
+  }
+  return best;
+}
+
+// Splits that stand at the same instruction of the same call become one, which then tries again what it
+// waited for.
+void Cta::merge(Warp& warp) {
+  auto& splits = warp.splits;
+  for (size_t i = 0; i < splits.size(); ++i)
+    for (size_t j = i + 1; j < splits.size();) {
+      const bool meet = splits[i].pc == splits[j].pc && splits[i].activation == splits[j].activation &&
+                        (splits[i].wait == Wait::none || splits[i].wait == Wait::converge) &&
+                        (splits[j].wait == Wait::none || splits[j].wait == Wait::converge);
+      if (!meet) {
+        ++j;
+        continue;
+      }
+      splits[i].mask |= splits[j].mask;
+      splits[i].wait = Wait::none;
+      splits[i].turn = std::max(splits[i].turn, splits[j].turn);
+      splits[i].budget = std::min(splits[i].budget, splits[j].budget);
+      splits.erase(splits.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+}
+
+bool Cta::run_warp(Warp& warp) {
+  bool progress = false;
+  const uint64_t start = clock_;
+  for (;;) {
+    if (warp.splits.size() > 1) merge(warp);
+    const size_t at = choose(warp);
+    if (at == warp.splits.size()) return progress;
+    if (warp.splits[at].turn > start) return true;  // everyone has had a quantum: let other warps run
+    if (progress && cluster.yielded()) return true;
+    progress = true;
+    uint32_t limit = UINT32_MAX;
+    for (size_t i = 0; i < warp.splits.size(); ++i)
+      if (i != at && warp.splits[i].activation == warp.splits[at].activation &&
+          warp.splits[i].pc > warp.splits[at].pc)
+        limit = std::min(limit, warp.splits[i].pc);
+    if (grid.options.checked)
+      run_split<true>(warp, at, limit);
+    else
+      run_split<false>(warp, at, limit);
+    if (warp_instructions > grid.options.step_limit)
+      throw Fault(warp.splits.empty() ? machine::Place{} : place(warp, warp.splits[0], -1),
+                  "no end after " + std::to_string(grid.options.step_limit) +
+                      " warp instructions of this CTA: it hangs, or the step limit is too low");
+  }
+}
+
+template <bool Checked>
+void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
+  Context context(*this, warp, at, Checked);
+  const Op* code =
+      grid.program.functions[static_cast<size_t>(warp.splits[at].activation->function)].code.data();
+  std::byte* rows = context.rows();
+  uint32_t* defined = context.defined();
+  const auto defined_row = [&](uint32_t offset) -> uint32_t& { return defined[offset / machine::kRowBytes]; };
+  uint32_t pc = warp.splits[at].pc;
+  const uint32_t active = warp.splits[at].mask;
+  // Back edges, divergent branches and calls use up the split's turn; with none left, the others go first.
+  const auto spend = [&](Split& split) {
+    if (--split.budget != 0) return false;
+    split.budget = kQuantum;
+    split.turn = ++clock_;
+    return true;
+  };
+  uint64_t lanes = 0;
+  uint64_t instructions = 0;
+  const auto leave = [&] {
+    lane_instructions += lanes;
+    warp_instructions += instructions;
+  };
+  try {
+    for (; pc != limit;) {
+      const Op& op = code[pc];
+      uint32_t mask = active;
+      if (op.guard != 0) {
+        const uint32_t predicate = *reinterpret_cast<const uint32_t*>(rows + op.guard);
+        if constexpr (Checked)
+          if (const uint32_t missing = active & ~defined_row(op.guard); missing != 0)
+            throw Fault("the guard predicate was never written", __builtin_ctz(missing));
+        mask &= op.guard_negated ? ~predicate : predicate;
+      }
+      if (op.kind == OpKind::lanes) {
+        if (mask != 0) {
+          op.lanes(op, rows, mask);
+          if constexpr (Checked) {
+            uint32_t known = defined_row(op.a) & defined_row(op.b) & defined_row(op.c) & defined_row(op.e);
+            if (op.flags != 0) known = known_lanes(op, rows, defined);
+            if (op.sources != nullptr)
+              for (const uint32_t r : *op.sources) known &= defined_row(r);
+            const auto set = [&](uint32_t r) { defined_row(r) = (defined_row(r) & ~mask) | (known & mask); };
+            set(op.d);
+            set(op.d2);
+            defined_row(kSink) = ~0u;
+            if (op.results != nullptr)
+              for (const uint32_t r : *op.results) set(r);
+          }
+        }
+        lanes += static_cast<uint64_t>(__builtin_popcount(mask));
+        ++instructions;
+        ++pc;
+        continue;
+      }
+      if (op.kind == OpKind::jump || op.kind == OpKind::branch) {
+        if (op.kind == OpKind::branch) {
+          lanes += static_cast<uint64_t>(__builtin_popcount(mask));
+          ++instructions;
+        }
+        if (mask == 0) {
+          ++pc;
+          continue;
+        }
+        if (mask == active) {
+          const bool back = op.target <= pc;
+          pc = op.target;
+          if (back && spend(warp.splits[at])) break;
+          if (pc > limit) break;  // passed another split: choose again
+          continue;
+        }
+        spend(warp.splits[at]);
+        Split taken = warp.splits[at];
+        taken.pc = op.target;
+        taken.mask = mask;
+        warp.splits[at].mask &= ~mask;
+        warp.splits[at].pc = pc + 1;
+        warp.splits.push_back(std::move(taken));
+        leave();
+        return;
+      }
+      if (mask == 0) {
+        ++instructions;
+        ++pc;
+        continue;
+      }
+      warp.splits[at].pc = pc;
+      if (op.effect == call || op.kind == OpKind::table) spend(warp.splits[at]);
+      const Next next = op.effect(op, context, mask);
+      if (next == Next::wait) break;
+      lanes += static_cast<uint64_t>(__builtin_popcount(mask));
+      ++instructions;
+      if (next == Next::moved) {
+        leave();
+        return;
+      }
+      ++pc;
+      if (cluster.yielded()) break;
+    }
+  } catch (Fault& fault) {
+    leave();
+    warp.splits[at].pc = pc;
+    if (fault.placed) throw;
+    throw Fault(place(warp, warp.splits[at], fault.lane), fault.what());
+  }
+  warp.splits[at].pc = pc;
+  leave();
+}
+
+}  // namespace bitwell::isa

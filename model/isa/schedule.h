@@ -1,0 +1,32 @@
+// The order in which warps and asynchronous operations take turns. PTX leaves it open; a kernel that is right
+// gives the same bits under each.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace bitwell::isa {
+
+enum class Policy : uint8_t {
+  lazy,    // warps in order; an operation goes on only when no warp can
+  eager,   // an operation is done as soon as it is issued
+  random,  // priorities drawn at random, one lowered now and then (PCT, Burckhardt et al., ASPLOS 2010)
+  starve_producer,  // warps that issue asynchronous operations run only when nothing else can
+  starve_consumer   // all other warps do
+};
+struct PolicyName {
+  Policy policy;
+  std::string_view name;
+};
+inline constexpr std::array<PolicyName, 5> kPolicies{{{Policy::lazy, "lazy"},
+                                                      {Policy::eager, "eager"},
+                                                      {Policy::random, "random"},
+                                                      {Policy::starve_producer, "starve-producer"},
+                                                      {Policy::starve_consumer, "starve-consumer"}}};
+
+struct Schedule {
+  Policy policy = Policy::lazy;
+  uint64_t seed = 0;  // of random
+};
+
+}  // namespace bitwell::isa

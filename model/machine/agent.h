@@ -1,0 +1,22 @@
+// An asynchronous operation under way: something that takes turns with the warps.
+#pragma once
+#include <string>
+
+#include "model/machine/failure.h"
+
+namespace bitwell::machine {
+
+class Agent {
+ public:
+  virtual ~Agent() = default;
+  // Whether it can go on now. One that waits for others (a warpgroup's MMA for its last warp) says no.
+  virtual bool ready() const { return true; }
+  // Does the next piece; returns true when nothing is left to do. Throws Fault, not placed.
+  virtual bool step() = 0;
+  // For reports: "cp.async.bulk of 4096 bytes, 1024 arrived".
+  virtual std::string describe() const = 0;
+
+  Place place;  // of the instruction that issued it
+};
+
+}  // namespace bitwell::machine
