@@ -120,7 +120,8 @@ void Builder::declare(const ptx::Variable& v) {
     const int count = v.range == 0 ? 1 : v.range;
     for (int i = 0; i < count; ++i) {
       const std::string name = v.range == 0 ? v.name : v.name + std::to_string(i);
-      if (!scope.registers.emplace(name, Register{new_row(std::max(declared.bits, 16)), &declared}).second)
+      if (scope.variables.count(name) != 0 ||
+          !scope.registers.emplace(name, Register{new_row(std::max(declared.bits, 16)), &declared}).second)
         throw Invalid("register '" + name + "' is declared twice");
       if (declared.kind == 'p') rows.back().bits = 1;
     }
@@ -142,7 +143,7 @@ void Builder::declare(const ptx::Variable& v) {
   } else {
     throw Unsupported(v.space + " variable inside a function");
   }
-  if (!scope.variables.emplace(v.name, place).second)
+  if (scope.registers.count(v.name) != 0 || !scope.variables.emplace(v.name, place).second)
     throw Invalid("variable '" + v.name + "' is declared twice");
 }
 

@@ -64,6 +64,8 @@ class Builder {
   uint32_t constant_row(int bits, uint64_t value);
   uint32_t special_row(int bits, Special special, uint64_t offset = 0);
   uint32_t new_row(int bits);
+  // The row is written by something else than the function's own ops too: it is never shared.
+  void pin(uint32_t row) { rows[row / 128].pinned = true; }
   uint32_t new_predicate();
   uint32_t carry_row();  // the thread's carry flag
 
@@ -102,6 +104,7 @@ class Builder {
   struct Row {
     int bits;
     bool fixed;  // constant or special
+    bool pinned = false;
   };
   std::vector<Row> rows;
 

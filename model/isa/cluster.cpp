@@ -113,6 +113,8 @@ bool Cluster::step(size_t i) {
   } catch (const Fault& fault) {
     if (fault.placed) throw;
     throw Fault(agents_[i]->place, fault.what());
+  } catch (const machine::Unsupported& what) {
+    throw machine::Unsupported(machine::describe(agents_[i]->place, what.what()));
   }
   if (done) {
     agents_.erase(agents_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -139,6 +139,13 @@ machine::Place Cta::place(const Warp& warp, const Split& split, int lane) const 
   return {line.ptx, line.source, index, thread_index(warp, lane >= 0 ? lane : active), true};
 }
 
+void Cta::wake_operations(int first, int count) {
+  for (int w = first; w < first + count; ++w)
+    for (Split& s : warps[static_cast<size_t>(w)].splits)
+      if (s.wait == machine::Wait::operations) s.wait = machine::Wait::none;
+  cluster.wake();
+}
+
 bool Cta::alive() const {
   return std::any_of(warps.begin(), warps.end(), [](const Warp& w) { return !w.splits.empty(); });
 }

@@ -7,6 +7,7 @@
 
 #include "model/isa/launch.h"
 #include "model/isa/program.h"
+#include "model/isa/warpgroup.h"
 #include "model/machine/failure.h"
 #include "model/machine/memory.h"
 #include "model/machine/warp.h"
@@ -36,6 +37,7 @@ class Cta {
   std::vector<machine::Warp> warps;
   machine::Region shared;
   std::array<machine::CtaBarrier, 16> barriers;
+  std::vector<std::unique_ptr<Warpgroup>> warpgroups;  // as far as used
   std::string printed;
   uint64_t lane_instructions = 0;
   uint64_t warp_instructions = 0;
@@ -44,6 +46,8 @@ class Cta {
   // Runs splits of the warp until all of them wait, each has had its turn, or the schedule wants to choose
   // again. Returns whether any ran.
   bool run_warp(machine::Warp& warp);
+  // Lets `count` warps from `first` look again at what they waited for.
+  void wake_operations(int first, int count);
   // Whether a thread is left.
   bool alive() const;
 

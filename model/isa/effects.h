@@ -55,4 +55,11 @@ bool whole_warp(Context& context, uint32_t mask);
 
 Next mma_sync(const Op& op, Context& context, uint32_t mask);  // imm: Mma*; sources A, B, C
 
+Next wgmma_fence(const Op& op, Context& context, uint32_t mask);
+// imm: Mma*; results D; sources A's registers, or a its descriptor; b B's descriptor, c scale-d.
+inline constexpr uint16_t kNegatedScale = 1;
+Next wgmma_mma(const Op& op, Context& context, uint32_t mask);
+Next wgmma_commit(const Op& op, Context& context, uint32_t mask);
+Next wgmma_wait(const Op& op, Context& context, uint32_t mask);  // imm: groups that may be pending
+
 }  // namespace bitwell::isa

@@ -130,6 +130,8 @@ void bar(Builder& b, const Match& m) {
   } else if (operands < (arrive ? 2u : 1u) || operands > 2) {
     throw Invalid("'" + m.name + "' takes " + (arrive ? "2" : "1 or 2") + " operands");
   }
+  if (b.operand(next).kind == ptx::OperandKind::integer && b.operand(next).integer > 15)
+    throw Invalid("barrier " + std::to_string(b.operand(next).integer) + ": barriers are 0 to 15");
   op.a = b.source(b.operand(next++), b.type(".u32")).row;
   op.imm = static_cast<uint64_t>(kind);
   if (next < operands - (red ? 1 : 0)) {

@@ -228,6 +228,8 @@ void mov(Builder& b, const Match& m) {
       op.a = b.address_row(type.bits, *v, from.integer);
     }
   } else if (const int f = name && from.integer == 0 ? b.find_function(from.name) : -1; f >= 0) {
+    if (type.bits == 32 && type.kind != 'f')
+      throw machine::Unsupported("a 32-bit address of function '" + from.name + "'");
     if (type.kind == 'f' || type.bits != 64)
       throw Invalid("a function's address does not fit " + std::string(type.name));
     if (!b.layout().functions[static_cast<size_t>(f)]->has_body)

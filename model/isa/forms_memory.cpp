@@ -243,6 +243,8 @@ constexpr Form kMemory[] = {
     {"red[.relaxed,.release]" ATOM_SCOPES ATOM_SPACES "{.min,.max}{.u32,.s32,.u64,.s64}", "*", atom},
     {"membar{.cta,.gl,.sys}", "", hint},
     {"fence[.sc,.acq_rel]{.cta,.cluster,.gpu,.sys}", "", hint, 60},
+    {"fence.proxy.async[.global,.shared::cta,.shared::cluster]", "", hint, 80, 90},
+    {"fence.mbarrier_init.release.cluster", "", hint, 80, 90},
     {"prefetch[.global,.local]{.L1,.L2}", "*", prefetch},
     {"prefetchu.L1", "*", prefetch},
     {"nanosleep.u32", "s:u32", hint, 63},

@@ -242,6 +242,9 @@ std::vector<GlobalVariable> ModuleLayout::globals() const {
           value = std::bit_cast<uint64_t>(
               static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(value))));
       }
+      if (g.bytes.empty())
+        throw machine::Unsupported(at_line(place.variable->at.line) +
+                                   "an initialized array of 0 elements, '" + name + "'");
       if (offset + element > g.bytes.size())
         throw InputError(at_line(place.variable->at.line) + "too many initializers for '" + name + "'");
       std::memcpy(g.bytes.data() + offset, &value, std::min<size_t>(element, 8));

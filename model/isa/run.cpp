@@ -204,6 +204,9 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
     warp.splits[at].pc = pc;
     if (fault.placed) throw;
     throw Fault(place(warp, warp.splits[at], fault.lane), fault.what());
+  } catch (const machine::Unsupported& what) {
+    warp.splits[at].pc = pc;
+    throw machine::Unsupported(machine::describe(place(warp, warp.splits[at], -1), what.what()));
   }
   warp.splits[at].pc = pc;
   leave();

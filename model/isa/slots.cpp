@@ -214,7 +214,7 @@ class Assigner {
       }
     }
     for (size_t r = 0; r < n; ++r)
-      if (blocks_[0].live_in[r]) intervals[r] = {0, UINT32_MAX, 0};
+      if (blocks_[0].live_in[r] || builder_.rows[r].pinned) intervals[r] = {0, UINT32_MAX, 0};
 
     // Rows are shared only between values whose lanes lie alike: a lane that has left a loop keeps its value
     // in a row that other lanes, still inside, may be writing.

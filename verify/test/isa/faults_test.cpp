@@ -340,6 +340,7 @@ TEST(Programs, WhatIsWrongIsNamedWithItsLine) {
   expect_parts(wrong("mov.u32 _, %r1;"), {"line 12", "'_' where the result cannot be discarded"});
   expect_parts(wrong("add.f16x2 %r1, %r1, 128;"), {"line 12", "a constant where a register is needed"});
   expect_parts(wrong("cvt.rn.f16x2.e4m3x2 %f1, %h1;"), {"line 12", "'%f1' is .f32"});
+  expect_parts(wrong(".reg .b32 twice;\n.local .b32 twice;"), {"line 13", "'twice' is declared twice"});
   expect_parts(wrong("bra nowhere;"), {"line 12", "unknown label 'nowhere'"});
   expect_parts(wrong("add.u32 %r1, %r2, %r3"), {"syntax: line 13"});
   expect_parts(wrong("sin.approx.f32 %f1, %f2;"), {"unsupported: line 12", "approximate"});

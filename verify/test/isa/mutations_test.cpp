@@ -15,6 +15,7 @@
 #include "model/ptx/parse.h"
 #include "verify/captures.h"
 #include "verify/launch.h"
+#include "verify/tensor_probe.h"
 
 namespace bitwell::verify {
 namespace {
@@ -129,6 +130,8 @@ TEST(Mutations, PtxasAndBitwellAgreeOnWhatIsPtx) {
   std::vector<std::string> sources;
   for (const char* name : {"mutation_gemv", "mutation_ordinary"})
     sources.push_back(read_file(share_folder("test") + "/" + name + ".ptx"));
+  for (const TensorInstruction& i : tensor_instructions())
+    if (i.k == 16 && i.n == 8 && i.input == &number::bf16) sources.push_back(tensor_module(i));
   for (const std::string& s : sources) ASSERT_EQ(judge(s).message, "");
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("bitwell-mutations-" + std::to_string(getpid()));

@@ -9,6 +9,7 @@
 #include "verify/captures.h"
 #include "verify/digest.h"
 #include "verify/tensor_probe.h"
+#include "verify/wgmma_probe.h"
 
 namespace bitwell::verify {
 namespace {
@@ -26,7 +27,6 @@ TEST(TensorInstructions, KernelsGiveTheDigestsThatTheGpuGave) {
       pool.emplace_back([&] {
         for (size_t n = next++; n < all.size(); n = next++) {
           const TensorInstruction& i = all[n];
-          if (i.warpgroup) continue;
           const ptx::Module module = ptx::parse(tensor_module(i));
           for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime) {
             const size_t tiles = kTensorRecorded / static_cast<size_t>(i.m * i.n);
@@ -50,6 +50,18 @@ TEST(TensorInstructions, KernelsGiveTheDigestsThatTheGpuGave) {
       });
   }
   for (const std::string& line : wrong) ADD_FAILURE() << line;
+}
+
+TEST(TensorInstructions, MatrixDescriptorsGiveTheDigestsThatTheGpuGave) {
+  const std::optional<Capture> capture = read_capture(share_folder("captures") + "/wgmma.json");
+  ASSERT_TRUE(capture) << "verify/device/captures/wgmma.json is not there";
+  for (const WgmmaVariant& v : wgmma_variants()) {
+    Launch launch = wgmma_launch(v, kWgmmaRecorded, 1);
+    simulate(isa::compile(ptx::parse(wgmma_module(v)), "apply"), launch, {}, true);
+    Digest digest;
+    digest.add(launch.buffers.back().bytes);
+    EXPECT_EQ(digest.hex(), capture->digests.at(v.name)) << v.name;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,51 @@
+// Matrix descriptors on the GPU: simulator and GPU read the same bytes for random ones.
+
+#include "gpu.h"
+#include "model/ptx/parse.h"
+#include "verify/digest.h"
+#include "verify/wgmma_probe.h"
+
+namespace bitwell::verify {
+namespace {
+
+TEST(Wgmma, SimulatorAndGpuAgreeOnEveryDescriptor) {
+  BITWELL_NEEDS_GPU(device);
+  std::map<std::string, std::string> digests;
+  size_t descriptors = 0;
+  for (const WgmmaVariant& v : wgmma_variants()) {
+    const std::string text = wgmma_module(v);
+    const auto loaded = device->load(text);
+    const isa::Program program = isa::compile(ptx::parse(text), "apply");
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+      Launch on_gpu = wgmma_launch(v, kWgmmaRecorded, seed);
+      Launch simulated = on_gpu;
+      device->run(*loaded, on_gpu);
+      simulate(program, simulated, {}, true);
+      descriptors += 2 * kWgmmaRecorded;
+      const auto& got = on_gpu.buffers.back().bytes;
+      const auto& expected = simulated.buffers.back().bytes;
+      if (seed == 1) {
+        Digest digest;
+        digest.add(got);
+        digests[v.name] = digest.hex();
+      }
+      if (got == expected) continue;
+      size_t wrong = 0;
+      std::string where;
+      const size_t each = got.size() / kWgmmaRecorded;
+      for (size_t c = 0; c < kWgmmaRecorded; ++c)
+        if (!std::equal(got.begin() + static_cast<std::ptrdiff_t>(c * each),
+                        got.begin() + static_cast<std::ptrdiff_t>((c + 1) * each),
+                        expected.begin() + static_cast<std::ptrdiff_t>(c * each)))
+          where += ++wrong <= 12 ? " " + std::to_string(c) : "";
+      ADD_FAILURE() << v.name << ", seed " << seed << ": " << wrong << " of " << kWgmmaRecorded
+                    << " CTAs differ:" << where;
+    }
+  }
+  std::printf("%zu matrix descriptors compared with %s (driver %s)\n", descriptors, device->name().c_str(),
+              device->driver().c_str());
+  record(*device, "wgmma.json", digests);
+}
+
+}  // namespace
+}  // namespace bitwell::verify

@@ -1,0 +1,124 @@
+// What goes wrong around wgmma is found and named.
+#include <gtest/gtest.h>
+
+#include "model/ptx/parse.h"
+#include "verify/launch.h"
+
+namespace bitwell::verify {
+namespace {
+
+// 128 threads; %desc0 and %desc1 describe matrices of zeros, %d0..3 the accumulator, %d0 is the output.
+std::string kernel(const std::string& body) {
+  return R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out) {
+.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<4>; .reg .b64 %desc<3>; .reg .f32 %d<4>; .reg .b32 %a<4>;
+.shared .align 1024 .b8 tile[8192];
+ld.param.u64 %q0, [out];
+mov.u32 %r0, %tid.x; mul.wide.u32 %q1, %r0, 4; add.u64 %q0, %q0, %q1;
+mov.u32 %r1, tile; shl.b32 %r2, %r0, 5; add.u32 %r1, %r1, %r2; mov.b32 %r3, 0;
+st.shared.v4.b32 [%r1], {%r3,%r3,%r3,%r3}; st.shared.v4.b32 [%r1+16], {%r3,%r3,%r3,%r3};
+fence.proxy.async.shared::cta;
+bar.sync 0;
+mov.u64 %desc0, 0x4000000000010000; mov.u64 %desc1, %desc0;
+mov.f32 %d0, 0f00000000; mov.f32 %d1, %d0; mov.f32 %d2, %d0; mov.f32 %d3, %d0;
+shr.u32 %r4, %r0, 5; setp.eq.u32 %p0, %r4, 0;
+)" + body +
+         R"(
+st.global.f32 [%q0], %d0;
+ret;
+}
+)";
+}
+
+constexpr const char* kMma =
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0,%d1,%d2,%d3}, %desc0, %desc1, 1, 1, 1, 0, 0;\n";
+constexpr const char* kFence = "wgmma.fence.sync.aligned;\n";
+constexpr const char* kDone = "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
+
+std::string outcome(const std::string& body, uint32_t threads = 128, isa::Policy policy = isa::Policy::lazy) {
+  Launch launch;
+  launch.entry = "k";
+  launch.shape.block = {threads, 1, 1};
+  launch.add_buffer({"out", std::vector<std::byte>(4 * threads), false, false, true});
+  isa::Options options;
+  options.schedule.policy = policy;
+  try {
+    simulate(isa::compile(ptx::parse(kernel(body)), "k"), launch, options, true);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "held";
+}
+
+void expect(const std::string& text, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+}
+
+TEST(Wgmma, AKernelThatWaitsHoldsUnderEverySchedule) {
+  for (const isa::PolicyName& p : isa::kPolicies)
+    EXPECT_EQ(outcome(std::string(kFence) + kMma + kMma + kDone, 128, p.policy), "held") << p.name;
+}
+TEST(Wgmma, AccumulatorsHoldNothingBeforeTheWait) {
+  expect(outcome(std::string(kFence) + kMma + "wgmma.commit_group.sync.aligned;\n"), {"never written"});
+  expect(outcome(std::string(kFence) + kMma + "wgmma.commit_group.sync.aligned;\n" + kMma +
+                 "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 1;\n"),
+         {"never written"});
+}
+TEST(Wgmma, AnAccumulatorMayNotBeWrittenBeforeTheWait) {
+  expect(outcome(std::string(kFence) + kMma + "mov.f32 %d0, 0f3F800000;\n" + kDone),
+         {"accumulator", "written before wgmma.wait_group"});
+  expect(outcome(std::string(kFence) + kMma + "mov.f32 %d0, 0f3F800000;\n" + kMma + kDone),
+         {"accumulator", "written before wgmma.wait_group"});
+}
+TEST(Wgmma, TheFirstNeedsAFence) { expect(outcome(std::string(kMma) + kDone), {"without a wgmma.fence"}); }
+TEST(Wgmma, OneWarpAloneIsADeadlockThatSaysHowManyIssued) {
+  expect(outcome(std::string("@!%p0 bra skip;\n") + kFence + kMma + kDone + "skip:\n"),
+         {"deadlock", "wgmma.wait_group", "issued by 1 of the 4 warps"});
+}
+TEST(Wgmma, TheWarpsOfAWarpgroupMustAgree) {
+  expect(outcome(std::string("@%p0 add.u64 %desc1, %desc1, 2;\n") + kFence + kMma + kDone),
+         {"different wgmma", "PTX line"});
+  expect(
+      outcome(std::string(kFence) + "setp.lt.u32 %p1, %r0, 16;\n@%p1 bra some;\n" + kMma + "some:\n" + kDone),
+      {"deadlock"});
+  expect(outcome("add.u32 %r5, %r0, 0;\ncvt.u64.u32 %q2, %r5;\nadd.u64 %desc1, %desc1, %q2;\n" +
+                 std::string(kFence) + kMma + kDone),
+         {"differs between threads of a warp"});
+}
+TEST(Wgmma, ItNeedsFourWarps) {
+  expect(outcome(std::string(kFence) + kMma + kDone, 96), {"warpgroup of 4 warps", "has 3"});
+}
+TEST(Wgmma, SharedMemoryMustHoldSomething) {
+  // The tile's second half was never written.
+  expect(outcome("add.u64 %desc1, %desc1, 256;\n" + std::string(kFence) + kMma + kDone),
+         {"reads B", "never written"});
+  expect(outcome("add.u64 %desc0, %desc0, 0x200;\n" + std::string(kFence) + kMma + kDone),
+         {"descriptor of A", "of shared memory, which has 8192"});
+}
+TEST(Wgmma, ReservedDescriptorBitsAreRefused) {
+  expect(outcome("or.b64 %desc0, %desc0, 0x8000;\n" + std::string(kFence) + kMma + kDone),
+         {"bit 15 of a matrix descriptor", "PTX line"});
+}
+// Source operands are read when the MMA is done: a store after the issue is seen by the lazy schedule, one
+// before it by none.
+TEST(Wgmma, SharedMemoryOverwrittenTooEarlyChangesTheResult) {
+  const std::string late = "bar.sync 0;\nmov.b32 %r5, 0x3C003C00;\nst.shared.b32 [%r1], %r5;\nbar.sync 0;\n";
+  const auto value = [&](isa::Policy policy) {
+    Launch launch;
+    launch.entry = "k";
+    launch.shape.block = {128, 1, 1};
+    launch.add_buffer({"out", std::vector<std::byte>(512), false, false, true});
+    isa::Options options;
+    options.schedule.policy = policy;
+    simulate(isa::compile(ptx::parse(kernel(std::string(kFence) + kMma + late + kDone)), "k"), launch,
+             options, true);
+    return launch.buffers[0].bytes;
+  };
+  EXPECT_NE(value(isa::Policy::lazy), value(isa::Policy::eager));
+}
+
+}  // namespace
+}  // namespace bitwell::verify
