@@ -348,6 +348,11 @@ Value Builder::destination(const ptx::Operand& o, const Type& want, bool widen, 
   return source(o, want, widen, false);
 }
 
+bool Builder::is_predicate(const std::string& name) const {
+  const Register* r = find_register(name);
+  return r != nullptr && r->type->kind == 'p';
+}
+
 Value Builder::predicate(const ptx::Operand& o, bool is_destination, bool& negated) {
   if (o.kind != OperandKind::name || !o.suffix.empty() || o.integer != 0)
     throw Invalid("a predicate is needed");
@@ -476,6 +481,7 @@ Op Builder::lanes(const std::string& name) {
 
 std::vector<uint32_t>* Builder::new_list() { return &out_.lists.emplace_back(); }
 CallSite* Builder::new_call() { return &out_.calls.emplace_back(); }
+Transfer* Builder::new_transfer() { return &out_.transfers.emplace_back(); }
 Mma* Builder::new_mma() { return &out_.mmas.emplace_back(); }
 
 uint32_t Builder::label(const std::string& name) {

@@ -56,6 +56,8 @@ class Builder {
   Value source(const ptx::Operand& operand, const Type& type, bool widen = false, bool constants = true);
   // `discard`: the place takes `_` too.
   Value destination(const ptx::Operand& operand, const Type& type, bool widen = false, bool discard = false);
+  // Whether a predicate register has that name.
+  bool is_predicate(const std::string& name) const;
   Value predicate(const ptx::Operand& operand, bool destination, bool& negated);
   Address address(const ptx::Operand& operand, Space space);
   uint64_t constant(const ptx::Operand& operand) const;
@@ -79,6 +81,7 @@ class Builder {
   std::vector<uint32_t>* new_list();
   CallSite* new_call();
   Mma* new_mma();
+  Transfer* new_transfer();
   uint32_t label(const std::string& name);  // its number
   const std::vector<std::string>* branch_targets(const std::string& name) const;
   const ptx::Function* prototype(const std::string& name) const;

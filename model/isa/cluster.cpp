@@ -42,6 +42,14 @@ Cta* Cluster::cta_of(uint64_t shared_address) {
   return rank < ctas.size() ? ctas[rank].get() : nullptr;
 }
 
+void Cluster::wake_mbarrier(uint64_t address) {
+  wake();
+  for (const auto& cta : ctas)
+    for (Warp& w : cta->warps)
+      for (machine::Split& s : w.splits)
+        if (s.wait == Wait::mbarrier && s.mbarrier == address + 1) s.wait = Wait::none;
+}
+
 bool Cluster::ended() const {
   return agents_.empty() && std::all_of(ctas.begin(), ctas.end(), [](const auto& cta) {
            return std::all_of(cta->warps.begin(), cta->warps.end(),

@@ -34,6 +34,14 @@ class Cluster {
 
   // To be called when something that a split may wait for has changed.
   void wake() { woken_ = true; }
+  // A phase of the mbarrier at that shared::cluster address is over.
+  void wake_mbarrier(uint64_t address);
+  // How much of what is left an operation does in one turn.
+  size_t piece(size_t left) {
+    return grid.options.schedule.policy == Policy::random && left > 1 ? 1 + random_() % left : left;
+  }
+  // Whether a wait that may time out should do so now: the random schedule wants that sometimes.
+  bool times_out() { return grid.options.schedule.policy == Policy::random && random_() % 4 == 0; }
   // To be called after what other warps or operations may observe: exploring schedules then choose again.
   void yield() { yielded_ = exploring_; }
   bool yielded() const { return yielded_; }

@@ -39,6 +39,7 @@ Program compile(const ptx::Module& module, const std::string& entry, Approximate
   program.shared_size = layout.shared_size;
   program.dynamic_shared = layout.dynamic_shared;
   program.globals = layout.globals();
+  program.shared_variables = layout.shared_variables();
   std::vector<Finding> findings;
   for (size_t i = 0; i < layout.functions.size(); ++i) {
     const ptx::Function& source = *layout.functions[i];

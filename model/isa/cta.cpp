@@ -132,11 +132,15 @@ const Op& Cta::op_at(const Split& split) const {
   return grid.program.functions[static_cast<size_t>(split.activation->function)].code[split.pc];
 }
 
-machine::Place Cta::place(const Warp& warp, const Split& split, int lane) const {
+const Line& Cta::line(const Split& split) const {
   const Function& f = grid.program.functions[static_cast<size_t>(split.activation->function)];
-  const Line& line = f.lines[static_cast<size_t>(f.code[split.pc].line)];
+  return f.lines[static_cast<size_t>(f.code[split.pc].line)];
+}
+
+machine::Place Cta::place(const Warp& warp, const Split& split, int lane) const {
+  const Line& at = line(split);
   const int active = split.mask != 0 ? __builtin_ctz(split.mask) : 0;
-  return {line.ptx, line.source, index, thread_index(warp, lane >= 0 ? lane : active), true};
+  return {at.ptx, at.source, index, thread_index(warp, lane >= 0 ? lane : active), true};
 }
 
 void Cta::wake_operations(int first, int count) {

@@ -9,6 +9,7 @@
 #include "model/isa/program.h"
 #include "model/isa/warpgroup.h"
 #include "model/machine/failure.h"
+#include "model/machine/mbarrier.h"
 #include "model/machine/memory.h"
 #include "model/machine/warp.h"
 
@@ -36,6 +37,7 @@ class Cta {
   uint32_t rank;  // in the cluster
   std::vector<machine::Warp> warps;
   machine::Region shared;
+  machine::Mbarriers mbarriers{shared};
   std::array<machine::CtaBarrier, 16> barriers;
   std::vector<std::unique_ptr<Warpgroup>> warpgroups;  // as far as used
   std::string printed;
@@ -59,6 +61,7 @@ class Cta {
   static void try_release_warp(machine::Warp& warp);
   std::array<uint32_t, 3> thread_index(const machine::Warp& warp, int lane) const;
   const Op& op_at(const machine::Split& split) const;
+  const Line& line(const machine::Split& split) const;
   machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const;
 
  private:

@@ -1,14 +1,36 @@
-// The report when nothing can run.
+// The report when nothing can run: who waits for what, which mistake that looks like, and the cycle.
+#include <algorithm>
+#include <set>
+
 #include "model/isa/cluster.h"
 
 namespace bitwell::isa {
 
 using machine::Fault;
+using machine::MbarrierHistory;
+using machine::MbarrierWord;
 using machine::Split;
 using machine::Wait;
 using machine::Warp;
 
 namespace {
+
+constexpr int kShown = 8;  // waiters
+
+struct Waiter {
+  const Cta* cta;
+  const Warp* warp;
+  const Split* split;
+};
+
+std::string warp_name(const Cluster& cluster, uint32_t rank, int warp) {
+  return (cluster.ctas.size() > 1 ? "CTA rank " + std::to_string(rank) + " " : "") + "warp " +
+         std::to_string(warp);
+}
+
+std::string plural(uint64_t n, const char* what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
 
 uint32_t arrived(const machine::CtaBarrier& barrier) {
   uint32_t threads = barrier.arrived;
@@ -16,40 +38,152 @@ uint32_t arrived(const machine::CtaBarrier& barrier) {
   return threads;
 }
 
-std::string reason(const Cta& cta, const Split& s) {
-  switch (s.wait) {
+// "'full' + 8 (shared address 1032)"
+std::string barrier_name(const Cluster& cluster, uint64_t address) {
+  const uint64_t offset = address & ((uint64_t{1} << machine::kRankShift) - 1);
+  std::string name;
+  for (const SharedVariable& v : cluster.grid.program.shared_variables)
+    if (offset >= v.offset && (v.size == 0 || offset < v.offset + v.size))
+      name = "'" + v.name + "'" + (offset > v.offset ? " + " + std::to_string(offset - v.offset) : "");
+  const uint64_t rank = address >> machine::kRankShift;
+  const std::string where = "shared address " + std::to_string(offset) +
+                            (cluster.ctas.size() > 1 ? " of CTA rank " + std::to_string(rank) : "");
+  return name.empty() ? "the mbarrier at " + where : "mbarrier " + name + " (" + where + ")";
+}
+
+// Which mistake a wait that nobody ends looks like.
+std::string classify(const Cluster& cluster, const std::vector<Waiter>& waiters, const Split& split,
+                     const MbarrierWord& word, const MbarrierHistory& history) {
+  if (word.pending == 0 && word.bytes > 0)
+    return "byte mismatch: every arrival came, and " + plural(static_cast<uint64_t>(word.bytes), "byte") +
+           " of those expected never do";
+  if (word.pending == 0)
+    return "byte mismatch: every arrival came, and " + plural(static_cast<uint64_t>(-word.bytes), "byte") +
+           " more than expected";
+  if (history.phases >= split.mbarrier_phase + 2)
+    return "lapped phase: the barrier ended " + plural(history.phases - split.mbarrier_phase, "phase") +
+           " while this thread waited for one, and its parity looks as before";
+  const bool others_left = std::any_of(waiters.begin(), waiters.end(), [&](const Waiter& w) {
+    return w.split->wait != Wait::mbarrier || w.split->mbarrier != split.mbarrier;
+  });
+  if (history.phases == 0 && history.arrivals == 0 && others_left)
+    return "wrong initial phase: nobody ever arrived here, and those who could are waiting themselves; a "
+           "wait for "
+           "parity 1 passes a new barrier";
+  if (history.phases == 0 && history.arrivals > 0)
+    return "count mismatch: initialised for " + plural(word.expected, "arrival") + " a phase, and only " +
+           std::to_string(history.arrivals) + " came";
+  uint64_t ended = 0;
+  for (const auto& cta : cluster.ctas)
+    for (const Warp& w : cta->warps) ended += static_cast<uint64_t>(__builtin_popcount(w.exited));
+  if (!others_left && ended > 0)
+    return "exited peer: " + plural(ended, "thread") + " ended, and nobody is left who could arrive";
+  return "under-arrival: " + std::to_string(word.pending) + " of " + plural(word.expected, "arrival") +
+         " never come";
+}
+
+std::string mbarrier_reason(Cluster& cluster, const std::vector<Waiter>& waiters, const Split& split) {
+  const uint64_t address = split.mbarrier - 1;
+  machine::Mbarriers& barriers = cluster.cta_of(address)->mbarriers;
+  const auto found = barriers.all().find(address);
+  if (found == barriers.all().end())
+    return " on " + barrier_name(cluster, address) + ", which was invalidated meanwhile";
+  const MbarrierHistory& history = found->second;
+  const MbarrierWord word = barriers.word(address);
+  std::string text = " on " + barrier_name(cluster, address) + " for parity " + std::to_string(word.parity) +
+                     ": phase " + std::to_string(history.phases) + ", pending " +
+                     std::to_string(word.pending) + " of " + plural(word.expected, "arrival");
+  if (history.bytes_expected != 0 || history.bytes_arrived != 0)
+    text += ", " + std::to_string(history.bytes_arrived) + " bytes arrived of " +
+            std::to_string(history.bytes_expected) + " expected";
+  text += "; initialised at PTX line " + std::to_string(history.initialised.ptx_line);
+  for (const MbarrierHistory::Arriver& a : history.arrivers)
+    text += (&a == &history.arrivers.front() ? ", arrivals so far from " : ", ") +
+            warp_name(cluster, a.rank, a.warp) + " (line " + std::to_string(a.ptx_line) + ")";
+  return text + "\n    " + classify(cluster, waiters, split, word, history);
+}
+
+std::string reason(Cluster& cluster, const std::vector<Waiter>& waiters, const Waiter& w) {
+  switch (w.split->wait) {
     case Wait::cta_barrier: {
-      const machine::CtaBarrier& b = cta.barriers[s.barrier];
-      return " on barrier " + std::to_string(s.barrier) + ": " + std::to_string(arrived(b)) +
+      const machine::CtaBarrier& b = w.cta->barriers[w.split->barrier];
+      return " on barrier " + std::to_string(w.split->barrier) + ": " + std::to_string(arrived(b)) +
              " threads arrived of " + (b.expected == 0 ? "all" : std::to_string(b.expected));
     }
-    case Wait::cluster_barrier: return " for the other threads of the cluster";
+    case Wait::cluster_barrier: {
+      uint64_t missing = 0;
+      for (const auto& cta : cluster.ctas)
+        for (const Warp& other : cta->warps)
+          for (uint32_t lanes = other.live(); lanes != 0; lanes &= lanes - 1)
+            missing +=
+                other.cluster_arrivals[static_cast<size_t>(__builtin_ctz(lanes))] <= cluster.barrier_phase;
+      return " for the cluster: " + plural(missing, "thread") + " did not arrive";
+    }
     case Wait::operations: return " for asynchronous operations that it has committed";
+    case Wait::mbarrier: return mbarrier_reason(cluster, waiters, *w.split);
     default: return " for the other threads that its member mask names";
   }
+}
+
+// "warp 0 -> warp 4 -> warp 0": each waits on a barrier where the next one arrived before.
+std::string cycle(Cluster& cluster, const std::vector<Waiter>& waiters) {
+  using Who = std::pair<uint32_t, int>;
+  const auto next = [&](const Who& who) -> std::vector<Who> {
+    std::vector<Who> out;
+    for (const Waiter& w : waiters) {
+      if (w.cta->rank != who.first || w.warp->index != who.second || w.split->wait != Wait::mbarrier)
+        continue;
+      const auto& barriers = cluster.cta_of(w.split->mbarrier - 1)->mbarriers.all();
+      const auto found = barriers.find(w.split->mbarrier - 1);
+      if (found == barriers.end()) continue;
+      for (const MbarrierHistory::Arriver& a : found->second.arrivers)
+        if (Who{a.rank, a.warp} != who) out.push_back({a.rank, a.warp});
+    }
+    return out;
+  };
+  for (const Waiter& start : waiters) {
+    const Who first{start.cta->rank, start.warp->index};
+    std::vector<std::vector<Who>> paths{{first}};
+    std::set<Who> seen{first};
+    for (size_t i = 0; i < paths.size(); ++i)
+      for (const Who& who : next(paths[i].back())) {
+        if (who == first) {
+          std::string text = "\n  the cycle: ";
+          for (const Who& step : paths[i]) text += warp_name(cluster, step.first, step.second) + " -> ";
+          return text + warp_name(cluster, first.first, first.second);
+        }
+        if (!seen.insert(who).second) continue;
+        std::vector<Who> longer = paths[i];
+        longer.push_back(who);
+        paths.push_back(std::move(longer));
+      }
+  }
+  return "";
 }
 
 }  // namespace
 
 void Cluster::report_deadlock() {
-  std::string text = "deadlock: nothing can run";
-  int shown = 0;
-  machine::Place first;
+  std::vector<Waiter> waiters;
   for (const auto& cta : ctas)
     for (const Warp& w : cta->warps)
-      for (const Split& s : w.splits) {
-        const Function& f = grid.program.functions[static_cast<size_t>(s.activation->function)];
-        const Line& line = f.lines[static_cast<size_t>(cta->op_at(s).line)];
-        if (shown == 0) first = cta->place(w, s, -1);
-        if (++shown > 8) continue;
-        text += "\n  ";
-        if (ctas.size() > 1) text += "CTA rank " + std::to_string(cta->rank) + ", ";
-        text += "warp " + std::to_string(w.index) + ", " + std::to_string(__builtin_popcount(s.mask)) +
-                " of " + std::to_string(__builtin_popcount(w.live())) + " threads, waits at PTX line " +
-                std::to_string(line.ptx) + " '" + line.text + "'" + reason(*cta, s);
-      }
-  if (shown > 8) text += "\n  and " + std::to_string(shown - 8) + " more";
+      for (const Split& s : w.splits) waiters.push_back({cta.get(), &w, &s});
+  std::string text = "deadlock: nothing can run";
+  int shown = 0;
+  for (const Waiter& w : waiters) {
+    if (++shown > kShown) continue;
+    const Line& line = w.cta->line(*w.split);
+    text += "\n  " + warp_name(*this, w.cta->rank, w.warp->index) + ", " +
+            std::to_string(__builtin_popcount(w.split->mask)) + " of " +
+            std::to_string(__builtin_popcount(w.warp->live())) + " threads, waits at PTX line " +
+            std::to_string(line.ptx) + " '" + line.text + "'" + reason(*this, waiters, w);
+  }
+  if (shown > kShown) text += "\n  and " + std::to_string(shown - kShown) + " more";
+  text += cycle(*this, waiters);
   for (const auto& agent : agents_) text += "\n  under way: " + agent->describe();
+  const machine::Place first = waiters.empty()
+                                   ? agents_.front()->place
+                                   : waiters[0].cta->place(*waiters[0].warp, *waiters[0].split, -1);
   throw Fault(first, text);
 }
 

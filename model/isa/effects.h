@@ -1,5 +1,6 @@
 // The effects that the forms refer to: everything that touches more than rows.
 #pragma once
+#include "model/isa/atomic_update.h"
 #include "model/isa/op.h"
 
 namespace bitwell::isa {
@@ -17,8 +18,6 @@ Next load(const Op& op, Context& context, uint32_t mask);
 Next store(const Op& op, Context& context, uint32_t mask);
 
 // Read-modify-write of one element a lane, lanes in order. target: AtomicOperation | ElementType << 8.
-enum class AtomicOperation : uint8_t { band, bor, bxor, exch, cas, add, inc, dec, min, max };
-enum class ElementType : uint8_t { u32, s32, u64, s64, f32, f64, f16, f16x2, bf16, bf16x2, b16, b128 };
 Next atomic(const Op& op, Context& context, uint32_t mask);
 
 Next nothing(const Op& op, Context& context,
@@ -52,6 +51,53 @@ Next elect(const Op& op, Context& context, uint32_t mask);
 // For .aligned instructions: whether all threads of the warp are here. If not, the split waits for them;
 // Fault if they cannot come: a guard that differs between threads, or a warp that is not full.
 bool whole_warp(Context& context, uint32_t mask);
+
+// imm: the address's offset; target: MbarrierAction; b and c as the action says; d or predicate d.
+enum class MbarrierAction : uint8_t {
+  init,                // b count
+  inval,               //
+  expect,              // b bytes
+  complete,            // b bytes
+  arrive,              // b count; d state
+  arrive_expect,       // b bytes; d state
+  drop,                // b count; d state
+  drop_expect,         // b bytes; d state
+  arrive_no_complete,  // b count; d state
+  drop_no_complete,    // b count; d state
+  test_state,          // b state; predicate d
+  test_parity,         // b parity; predicate d
+  try_state,           // the same, and may wait
+  try_parity
+};
+Next mbarrier(const Op& op, Context& context, uint32_t mask);
+
+Next map_address(const Op& op, Context& context, uint32_t mask);  // imm 1: generic; size: bytes of an address
+Next address_rank(const Op& op, Context& context, uint32_t mask);    // the same
+Next cluster_arrive(const Op& op, Context& context, uint32_t mask);  // imm 1: .aligned
+Next cluster_wait(const Op& op, Context& context, uint32_t mask);
+Next whole_warp_hint(const Op& op, Context& context, uint32_t mask);
+void pending_count_lanes(const Op& op, std::byte* rows, uint32_t mask);
+
+// imm: Transfer*, whose operands are rows of sources.
+Next bulk_copy(const Op& op, Context& context, uint32_t mask);
+// cp.async: the same; size: bytes; Transfer::mask the bytes to read or (flags 1) the predicate that ignores
+// the source.
+Next async_copy(const Op& op, Context& context, uint32_t mask);
+Next copy_commit(const Op& op, Context& context, uint32_t mask);  // imm 1: bulk
+// imm: groups that may be pending; flags: kBulkGroups, kReadOnly, kEveryCopy
+inline constexpr uint16_t kBulkGroups = 1;
+inline constexpr uint16_t kReadOnly = 2;
+inline constexpr uint16_t kEveryCopy = 4;
+Next copy_wait(const Op& op, Context& context, uint32_t mask);
+// cp.async.mbarrier.arrive: a memory op's address; target 1: .noinc
+Next copy_arrive(const Op& op, Context& context, uint32_t mask);
+// st.async and red.async: imm Transfer*
+Next remote_store(const Op& op, Context& context, uint32_t mask);
+
+// ldmatrix and stmatrix: a memory op's address; count matrices of 8 x 8 16-bit elements; results or sources;
+// target 1: transposed
+Next load_matrix(const Op& op, Context& context, uint32_t mask);
+Next store_matrix(const Op& op, Context& context, uint32_t mask);
 
 Next mma_sync(const Op& op, Context& context, uint32_t mask);  // imm: Mma*; sources A, B, C
 

@@ -3,10 +3,10 @@
 #include <cstring>
 
 #include "model/isa/access.h"
+#include "model/isa/atomic_update.h"
 #include "model/isa/cta.h"
 #include "model/isa/effects.h"
 #include "model/isa/module_layout.h"
-#include "model/number/arithmetic.h"
 
 namespace bitwell::isa {
 namespace {
@@ -156,54 +156,6 @@ Next store(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
-namespace {
-
-template <class T>
-uint64_t integer_update(AtomicOperation operation, uint64_t old_bits, uint64_t b_bits, uint64_t c_bits) {
-  const T old = static_cast<T>(old_bits);
-  const T b = static_cast<T>(b_bits);
-  switch (operation) {
-    case AtomicOperation::band: return static_cast<uint64_t>(old & b);
-    case AtomicOperation::bor: return static_cast<uint64_t>(old | b);
-    case AtomicOperation::bxor: return static_cast<uint64_t>(old ^ b);
-    case AtomicOperation::exch: return b_bits;
-    case AtomicOperation::cas: return old == b ? c_bits : old_bits;
-    case AtomicOperation::add: return old_bits + b_bits;
-    case AtomicOperation::inc: return old >= b ? 0 : old_bits + 1;
-    case AtomicOperation::dec: return old == 0 || old > b ? b_bits : old_bits - 1;
-    case AtomicOperation::min: return static_cast<uint64_t>(old < b ? old : b);
-    case AtomicOperation::max: return static_cast<uint64_t>(old > b ? old : b);
-  }
-  return 0;
-}
-
-// atom.add.f32 on global memory flushes subnormals, on shared memory it does not (PTX ISA, atom); f64 and
-// .noftz keep them.
-uint64_t update(AtomicOperation operation, ElementType type, bool flush, uint64_t old, uint64_t b,
-                uint64_t c) {
-  const auto add = [&](const number::Format& f, uint64_t x, uint64_t y) {
-    return number::add(f, x, y, {.ftz = flush && f.bits == 32});
-  };
-  const auto pair = [&](const number::Format& f) {
-    return add(f, old & 0xFFFF, b & 0xFFFF) | add(f, old >> 16 & 0xFFFF, b >> 16 & 0xFFFF) << 16;
-  };
-  switch (type) {
-    case ElementType::f32: return add(number::f32, old, b);
-    case ElementType::f64: return add(number::f64, old, b);
-    case ElementType::f16: return add(number::f16, old, b);
-    case ElementType::bf16: return add(number::bf16, old, b);
-    case ElementType::f16x2: return pair(number::f16);
-    case ElementType::bf16x2: return pair(number::bf16);
-    case ElementType::s32: return integer_update<int32_t>(operation, old, b, c);
-    case ElementType::s64: return integer_update<int64_t>(operation, old, b, c);
-    case ElementType::u64: return integer_update<uint64_t>(operation, old, b, c);
-    case ElementType::b16: return integer_update<uint16_t>(operation, old, b, c);
-    default: return integer_update<uint32_t>(operation, old, b, c);
-  }
-}
-
-}  // namespace
-
 Next atomic(const Op& op, Context& context, uint32_t mask) {
   Access access;
   resolve(op, context, mask, op.size, AccessKind::read_write, access);
@@ -228,7 +180,7 @@ Next atomic(const Op& op, Context& context, uint32_t mask) {
     std::memcpy(&old, access.bytes[i], size);
     std::memcpy(&b, context.row<std::byte>(op.b) + at, size);
     std::memcpy(&c, context.row<std::byte>(op.c) + at, size);
-    const uint64_t result = update(operation, type, access.is_global, old, b, c);
+    const uint64_t result = atomic_update(operation, type, access.is_global, old, b, c);
     std::memcpy(access.bytes[i], &result, size);
     std::memcpy(context.row<std::byte>(op.d) + at, &old, size);
   }

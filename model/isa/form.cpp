@@ -92,7 +92,8 @@ std::vector<Role> roles_of(const Form& form, const Match& match) {
 std::vector<const Form*> all_forms() {
   std::vector<const Form*> out;
   for (const auto family : {integer_forms(), logic_forms(), float_forms(), half_forms(), convert_forms(),
-                            memory_forms(), control_forms(), warp_forms(), tensor_forms()})
+                            memory_forms(), control_forms(), warp_forms(), tensor_forms(), mbarrier_forms(),
+                            cluster_forms(), async_forms(), matrix_forms()})
     for (const Form& form : family) out.push_back(&form);
   return out;
 }

@@ -45,6 +45,10 @@ std::span<const Form> memory_forms();
 std::span<const Form> control_forms();
 std::span<const Form> warp_forms();
 std::span<const Form> tensor_forms();
+std::span<const Form> mbarrier_forms();
+std::span<const Form> cluster_forms();
+std::span<const Form> async_forms();
+std::span<const Form> matrix_forms();
 std::vector<const Form*> all_forms();
 
 std::string_view opcode_of(const Form& form);

@@ -15,6 +15,11 @@ void emit_carry(Builder& b, const Match& m);
 // Puts values()[0] into d and the others into a, b, c, e.
 void place_operands(const Builder& b, Op& op);
 
+// The state space that an instruction's modifiers name; generic if none.
+Space space_of(const ptx::Instruction& i);
+// An address operand into op.a, op.imm and op.flags.
+void set_address(Builder& b, Op& op, const ptx::Operand& operand, Space space);
+
 // Reads .rn .rz .rm .rp .rna .ftz .sat .relu from an instruction's modifiers.
 number::Mode mode_of(const ptx::Instruction& i);
 bool has(const ptx::Instruction& i, std::string_view modifier);

@@ -306,9 +306,9 @@ constexpr Form kConvert[] = {
     {"cvt.rn[.relu].f16x2{.e4m3x2,.e5m2x2}", "*", cvt_packed, 81, 89},
     {"cvt.rn.satfinite[.relu]{.e2m1x2,.e2m3x2,.e3m2x2}.f32", "*", cvt_packed, 86, 100, "af"},
     {"cvt.rn[.relu].f16x2{.e2m1x2,.e2m3x2,.e3m2x2}", "*", cvt_packed, 86, 100, "af"},
-    {"cvta{.global,.shared,.shared::cta,.local,.const,.param}.u64", "*", cvta},
-    {"cvta.to{.global,.shared,.shared::cta,.local,.const,.param}.u64", "*", cvta},
-    {"isspacep{.global,.shared,.shared::cta,.local,.const,.param}", "q r:u64", isspacep},
+    {"cvta{.global,.shared,.shared::cta,.shared::cluster,.local,.const,.param}.u64", "*", cvta},
+    {"cvta.to{.global,.shared,.shared::cta,.shared::cluster,.local,.const,.param}.u64", "*", cvta},
+    {"isspacep{.global,.shared,.shared::cta,.shared::cluster,.local,.const,.param}", "q r:u64", isspacep},
 };
 #undef ALL_CVT_TYPES
 

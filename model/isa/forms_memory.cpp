@@ -8,7 +8,6 @@
 #include "model/machine/failure.h"
 
 namespace bitwell::isa {
-namespace {
 
 Space space_of(const ptx::Instruction& i) {
   if (has(i, ".global")) return Space::global;
@@ -20,12 +19,6 @@ Space space_of(const ptx::Instruction& i) {
   return Space::generic;
 }
 
-uint16_t register_code(int bits) {
-  return static_cast<uint16_t>(std::countr_zero(static_cast<unsigned>(std::max(bits, 16) / 8))
-                               << kRegisterShift);
-}
-
-// Address into op; returns the space the access really is in.
 void set_address(Builder& b, Op& op, const ptx::Operand& operand, Space space) {
   const Address address = b.address(operand, space);
   op.a = address.row;
@@ -37,6 +30,13 @@ void set_address(Builder& b, Op& op, const ptx::Operand& operand, Space space) {
     real = Space::local;
   op.flags |= static_cast<uint16_t>(real);
   if (address.narrow) op.flags |= kNarrowAddress;
+}
+
+namespace {
+
+uint16_t register_code(int bits) {
+  return static_cast<uint16_t>(std::countr_zero(static_cast<unsigned>(std::max(bits, 16) / 8))
+                               << kRegisterShift);
 }
 
 size_t vector_length(const ptx::Instruction& i) {

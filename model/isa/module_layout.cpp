@@ -132,6 +132,16 @@ int ModuleLayout::find_function(const std::string& name) const {
   return -1;
 }
 
+std::vector<SharedVariable> ModuleLayout::shared_variables() const {
+  std::vector<SharedVariable> out;
+  for (const auto& [name, v] : variables)
+    if (v.variable->space == ".shared") out.push_back({name, v.address, v.size});
+  for (const auto& [variable, offset] : shared_places)
+    out.push_back({variable->name, offset, size_of(*variable)});
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  return out;
+}
+
 void ModuleLayout::reach(const std::string& entry) {
   reachable.assign(functions.size(), entry.empty());
   if (entry.empty()) {

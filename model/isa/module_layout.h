@@ -37,6 +37,7 @@ struct ModuleLayout {
 
   int find_function(const std::string& name) const;
   std::vector<GlobalVariable> globals() const;
+  std::vector<SharedVariable> shared_variables() const;
 
  private:
   void index_functions();

@@ -9,6 +9,7 @@
 
 #include "model/isa/op.h"
 #include "model/isa/tensor.h"
+#include "model/isa/transfer.h"
 #include "model/ptx/syntax.h"
 
 namespace bitwell::isa {
@@ -97,7 +98,7 @@ struct CallSite {
 
 struct Function {
   Function() = default;
-  Function(Function&&) = default;  // ops point into `lists`, `calls` and `mmas`: never copied
+  Function(Function&&) = default;  // ops point into `lists`, `calls`, `mmas` and `transfers`: never copied
   Function& operator=(Function&&) = default;
 
   std::string name;
@@ -110,10 +111,18 @@ struct Function {
   std::deque<std::vector<uint32_t>> lists;
   std::deque<CallSite> calls;
   std::deque<Mma> mmas;
+  std::deque<Transfer> transfers;
   std::vector<Parameter> params;
   std::vector<Parameter> returns;
   uint32_t local_size = 0;
   std::map<std::string, std::vector<int64_t>> directives;
+};
+
+// A .shared variable; of size 0: dynamic.
+struct SharedVariable {
+  std::string name;
+  uint64_t offset = 0;
+  uint64_t size = 0;
 };
 
 struct GlobalVariable {
@@ -130,8 +139,9 @@ struct Program {
   int sm = 0;
   std::string target;
   std::vector<GlobalVariable> globals;
-  uint64_t shared_size = 0;     // static
-  uint64_t dynamic_shared = 0;  // where dynamic shared memory starts
+  std::vector<SharedVariable> shared_variables;  // for reports
+  uint64_t shared_size = 0;                      // static
+  uint64_t dynamic_shared = 0;                   // where dynamic shared memory starts
   uint64_t parameter_size = 0;
   std::vector<std::string>
       approximations;  // "line 12: rcp.approx.f32" where no evidence says that the target's bits are these

@@ -25,6 +25,10 @@ void Region::mark_defined(uint64_t offset, uint64_t length) {
   if (!defined_.empty()) std::memset(defined_.data() + offset, 1, length);
 }
 
+void Region::mark_undefined(uint64_t offset, uint64_t length) {
+  if (!defined_.empty()) std::memset(defined_.data() + offset, 0, length);
+}
+
 Region& GlobalMemory::allocate(const std::string& name, uint64_t size) {
   const uint64_t base = next_;
   next_ = (base + size + kGuard + 255) & ~uint64_t{255};

@@ -37,6 +37,7 @@ class Region {
   const uint8_t* defined() const { return defined_.empty() ? nullptr : defined_.data(); }
   bool is_defined(uint64_t offset, uint64_t length) const;
   void mark_defined(uint64_t offset, uint64_t length);
+  void mark_undefined(uint64_t offset, uint64_t length);
   void mark_all_defined() { defined_.clear(); }
 
   bool read_only = false;

@@ -8,6 +8,8 @@
 #include <new>
 #include <vector>
 
+#include "model/machine/async_group.h"
+
 namespace bitwell::machine {
 
 inline constexpr int kLanes = 32;
@@ -66,11 +68,12 @@ struct Split {
   uint32_t pc = 0;
   uint32_t mask = 0;
   Wait wait = Wait::none;
-  uint32_t barrier = 0;        // which, while wait is cta_barrier
-  uint32_t members = 0;        // of bar.warp.sync, while wait is warp_barrier
-  uint64_t mbarrier = 0;       // shared::cluster address of the one waited for, while wait is mbarrier
-  uint32_t budget = kQuantum;  // what is left of its turn
-  uint64_t turn = 0;           // when it last used up its quantum: the longest ago goes first
+  uint32_t barrier = 0;         // which, while wait is cta_barrier
+  uint32_t members = 0;         // of bar.warp.sync, while wait is warp_barrier
+  uint64_t mbarrier = 0;        // shared::cluster address, and 1, of the one that try_wait has not passed yet
+  uint64_t mbarrier_phase = 0;  // that was under way when it came there
+  uint32_t budget = kQuantum;   // what is left of its turn
+  uint64_t turn = 0;            // when it last used up its quantum: the longest ago goes first
 };
 
 struct Warp {
@@ -79,8 +82,9 @@ struct Warp {
   uint32_t exited = 0;
   bool producer = false;  // has issued asynchronous operations
   std::vector<Split> splits;
-  std::array<uint64_t, kLanes> cluster_arrivals{};   // by lane: phases of the cluster's barrier it arrived at
-  std::array<std::vector<std::byte>, kLanes> local;  // each lane's stack
+  std::array<uint64_t, kLanes> cluster_arrivals{};  // by lane: phases of the cluster's barrier it arrived at
+  std::array<AsyncGroups, kLanes> copies, bulk_copies;  // by lane: of cp.async and cp.async.bulk
+  std::array<std::vector<std::byte>, kLanes> local;     // each lane's stack
   std::array<std::vector<uint8_t>, kLanes> local_defined;
 
   uint32_t live() const { return exists & ~exited; }

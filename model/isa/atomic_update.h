@@ -1,0 +1,17 @@
+// The arithmetic of atomics and reductions in memory.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace bitwell::isa {
+
+enum class AtomicOperation : uint8_t { band, bor, bxor, exch, cas, add, inc, dec, min, max };
+enum class ElementType : uint8_t { u32, s32, u64, s64, f32, f64, f16, f16x2, bf16, bf16x2, b16, b128 };
+
+// What memory holds after `operation` on `old` with b (and c, of cas). `flush`: fp32 sums flush subnormals,
+// as they do in global memory and not in shared (PTX ISA 9.0, atom).
+uint64_t atomic_update(AtomicOperation operation, ElementType type, bool flush, uint64_t old, uint64_t b,
+                       uint64_t c);
+size_t bytes_of(ElementType type);
+
+}  // namespace bitwell::isa

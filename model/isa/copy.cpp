@@ -1,0 +1,149 @@
+#include "model/isa/copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::Region;
+
+namespace {
+
+constexpr std::byte kPoison{0xFF};  // NaN in every floating-point format
+
+}  // namespace
+
+BulkCopy::BulkCopy(Cluster& cluster, std::string what, std::vector<Segment> segments, CopyOptions options)
+    : cluster_(cluster), what_(std::move(what)), segments_(std::move(segments)), options_(options) {
+  for (const Segment& s : segments_) total_ += s.bytes;
+}
+
+void BulkCopy::complete_in(std::shared_ptr<machine::AsyncGroup> group, Cta& cta, int warp) {
+  group_ = std::move(group);
+  cta_ = &cta;
+  warp_ = warp;
+  ++group_->reading;
+  ++group_->writing;
+}
+
+// Calls visit(place, offset, length) for the runs that lie together after swizzling.
+template <class Visit>
+void BulkCopy::pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit) const {
+  if (!shared || options_.swizzle == machine::TensorSwizzle::none) return visit(address, 0u, bytes);
+  const uint32_t unit = options_.swizzle == machine::TensorSwizzle::b128_atom_32b_flip_8b ? 8 : 16;
+  for (uint32_t at = 0; at < bytes;) {
+    const uint32_t length = std::min(unit - static_cast<uint32_t>((address + at) % unit), bytes - at);
+    visit(machine::swizzled(options_.swizzle, address + at), at, length);
+    at += length;
+  }
+}
+
+void BulkCopy::poison() {
+  for (const CopyTarget& t : targets_)
+    for (const Segment& s : segments_) {
+      const uint64_t offset = s.to - segments_.front().destination->base();
+      pieces(true, offset, s.bytes, [&](uint64_t where, uint32_t, uint32_t length) {
+        if (t.cta->mbarriers.overlapping(where + t.cta->shared.base(), length) != nullptr)
+          throw Fault(what_ + " writes over an mbarrier, which is live");
+        std::memset(t.cta->shared.data() + where, static_cast<int>(kPoison), length);
+        t.cta->shared.mark_undefined(where, length);
+      });
+    }
+}
+
+void BulkCopy::read(const Segment& s, std::vector<std::byte>& bytes, std::vector<uint8_t>& defined) const {
+  bytes.resize(s.bytes);
+  defined.assign(s.bytes, 1);
+  if (s.source == nullptr) {
+    for (uint32_t i = 0; i < s.bytes; ++i) bytes[i] = options_.fill[i % options_.fill.size()];
+    return;
+  }
+  pieces(options_.shared_source, s.from - s.source->base(), s.bytes,
+         [&](uint64_t where, uint32_t at, uint32_t length) {
+           std::memcpy(bytes.data() + at, s.source->data() + where, length);
+           if (s.source->defined() != nullptr)
+             std::memcpy(defined.data() + at, s.source->defined() + where, length);
+         });
+}
+
+void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::vector<std::byte>& bytes,
+                     const std::vector<uint8_t>& defined) const {
+  const uint64_t offset = s.to - s.destination->base();
+  pieces(cta != nullptr, offset, s.bytes, [&](uint64_t where, uint32_t at, uint32_t length) {
+    std::byte* to = region.data() + where;
+    if (!options_.reduce) {
+      std::memcpy(to, bytes.data() + at, length);
+      if (region.defined() != nullptr) std::memcpy(region.defined() + where, defined.data() + at, length);
+      return;
+    }
+    const size_t size = bytes_of(options_.element);
+    for (size_t i = 0; i < length; i += size) {
+      if (!region.is_defined(where + i, size)) throw Fault(what_ + " reads memory that was never written");
+      uint64_t old = 0;
+      uint64_t b = 0;
+      std::memcpy(&old, to + i, size);
+      std::memcpy(&b, bytes.data() + at + i, size);
+      const uint64_t result = atomic_update(*options_.reduce, options_.element, cta == nullptr, old, b, 0);
+      std::memcpy(to + i, &result, size);
+    }
+  });
+}
+
+bool BulkCopy::step() {
+  const size_t left = segments_.size() - next_;
+  const size_t end = next_ + cluster_.piece(left);
+  const bool to_global = group_ != nullptr;
+  std::vector<std::byte> bytes;
+  std::vector<uint8_t> defined;
+  uint64_t moved = 0;
+  if (to_global && held_.size() < segments_.size()) {
+    // First everything is read, then written: wait_group.read tells the two apart.
+    if (!cta_->alive())
+      throw Fault(what_ +
+                  " reads the shared memory of a CTA that has ended: it ended without waiting for the copy");
+    for (size_t i = held_.size(); i < end; ++i) {
+      read(segments_[i], held_.emplace_back(), held_defined_.emplace_back());
+      if (std::memchr(held_defined_.back().data(), 0, segments_[i].bytes) != nullptr)
+        throw Fault(what_ + " reads shared memory that was never written");
+    }
+    next_ = held_.size();
+    if (next_ == segments_.size()) {
+      next_ = 0;
+      --group_->reading;
+      cta_->wake_operations(warp_, 1);
+    }
+    return false;
+  }
+  for (; next_ < end; ++next_) {
+    const Segment& s = segments_[next_];
+    moved += s.bytes;
+    if (to_global) {
+      write(*s.destination, nullptr, s, held_[next_], held_defined_[next_]);
+      continue;
+    }
+    read(s, bytes, defined);
+    for (const CopyTarget& t : targets_) {
+      if (!t.cta->alive())
+        throw Fault(what_ + " writes the shared memory of CTA rank " + std::to_string(t.cta->rank) +
+                    ", which has ended: it ended without waiting for the copy");
+      write(t.cta->shared, t.cta, s, bytes, defined);
+    }
+  }
+  moved_ += moved;
+  for (const CopyTarget& t : targets_)
+    if (moved != 0 && t.cta->mbarriers.complete(t.barrier, moved)) cluster_.wake_mbarrier(t.barrier);
+  const bool done = next_ == segments_.size();
+  if (done && group_ != nullptr) {
+    --group_->writing;
+    cta_->wake_operations(warp_, 1);
+  }
+  return done;
+}
+
+std::string BulkCopy::describe() const {
+  return what_ + " of PTX line " + std::to_string(place.ptx_line) + ", " + std::to_string(moved_) + " of " +
+         std::to_string(total_) + " bytes moved";
+}
+
+}  // namespace bitwell::isa

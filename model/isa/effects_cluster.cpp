@@ -1,0 +1,100 @@
+// mapa, getctarank and barrier.cluster.
+#include "model/isa/cluster.h"
+#include "model/isa/effects.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::kRankShift;
+
+namespace {
+
+// A lane's address without its window, generic or shared::cluster, 32 or 64 bits.
+uint64_t cluster_address(const Op& op, Context& context, int lane) {
+  const uint64_t a = op.size == 4 ? context.row<uint32_t>(op.a)[lane] : context.row<uint64_t>(op.a)[lane];
+  if (op.imm == 0) return a;
+  if (a - machine::kSharedWindow >= machine::kWindowSize)
+    throw Fault("a generic address that is not in shared memory", lane);
+  return a - machine::kSharedWindow;
+}
+
+}  // namespace
+
+Next map_address(const Op& op, Context& context, uint32_t mask) {
+  context.require_defined(op.a, mask, "an address");
+  context.require_defined(op.b, mask, "a CTA's rank");
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    const uint64_t rank = context.row<uint32_t>(op.b)[lane];
+    if (rank >= context.cta.cluster.ctas.size())
+      throw Fault("mapa to CTA rank " + std::to_string(rank) + ", the cluster has " +
+                      std::to_string(context.cta.cluster.ctas.size()),
+                  lane);
+    const uint64_t offset = cluster_address(op, context, lane) & ((uint64_t{1} << kRankShift) - 1);
+    const uint64_t mapped = (op.imm != 0 ? machine::kSharedWindow : 0) | rank << kRankShift | offset;
+    if (op.size == 4)
+      context.row<uint32_t>(op.d)[lane] = static_cast<uint32_t>(mapped);
+    else
+      context.row<uint64_t>(op.d)[lane] = mapped;
+  }
+  context.set_defined(op.d, mask);
+  return Next::advance;
+}
+
+Next address_rank(const Op& op, Context& context, uint32_t mask) {
+  context.require_defined(op.a, mask, "an address");
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    context.row<uint32_t>(op.d)[lane] =
+        static_cast<uint32_t>(cluster_address(op, context, lane) >> kRankShift);
+  }
+  context.set_defined(op.d, mask);
+  return Next::advance;
+}
+
+Next cluster_arrive(const Op& op, Context& context, uint32_t mask) {
+  if (op.imm != 0 && mask != context.warp.live() && !whole_warp(context, mask)) return Next::wait;
+  Cluster& cluster = context.cta.cluster;
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    uint64_t& arrivals = context.warp.cluster_arrivals[static_cast<size_t>(__builtin_ctz(lanes))];
+    if (arrivals > cluster.barrier_phase)
+      throw Fault("barrier.cluster.arrive twice without a barrier.cluster.wait between",
+                  __builtin_ctz(lanes));
+    arrivals = cluster.barrier_phase + 1;
+  }
+  cluster.try_release_barrier();
+  cluster.yield();
+  return Next::advance;
+}
+
+Next cluster_wait(const Op& op, Context& context, uint32_t mask) {
+  if (op.imm != 0 && mask != context.warp.live() && !whole_warp(context, mask)) return Next::wait;
+  Cluster& cluster = context.cta.cluster;
+  uint32_t through = 0;
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    const uint64_t arrivals = context.warp.cluster_arrivals[static_cast<size_t>(lane)];
+    if (arrivals == 0) throw Fault("barrier.cluster.wait without a barrier.cluster.arrive before it", lane);
+    if (arrivals <= cluster.barrier_phase) through |= 1u << lane;
+  }
+  cluster.yield();
+  if (through == mask) return Next::advance;
+  if (through != 0) {  // the others stay here and look again
+    machine::Split rest = context.split();
+    rest.mask = mask & ~through;
+    rest.wait = machine::Wait::cluster_barrier;
+    take_lanes(context, mask);
+    context.split().mask = through;
+    ++context.split().pc;
+    context.warp.splits.push_back(std::move(rest));
+    return Next::moved;
+  }
+  take_lanes(context, mask).wait = machine::Wait::cluster_barrier;
+  return Next::moved;
+}
+
+Next whole_warp_hint(const Op&, Context& context, uint32_t mask) {
+  return whole_warp(context, mask) ? Next::advance : Next::wait;
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,46 @@
+#include "model/isa/shared_place.h"
+
+#include "model/isa/cluster.h"
+#include "model/isa/effects.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+
+SharedPlace shared_place(Context& context, int lane, uint64_t address, Space space, uint64_t size,
+                         uint64_t align) {
+  if (space == Space::generic) {
+    if (address - machine::kSharedWindow >= machine::kWindowSize)
+      throw Fault("a generic address that is not in shared memory", lane);
+    address -= machine::kSharedWindow;
+  }
+  Cta* cta = context.cta.cluster.cta_of(address);
+  if (cta == nullptr)
+    throw Fault("shared address " + std::to_string(address) + " names CTA rank " +
+                    std::to_string(address >> machine::kRankShift) + ", which the cluster does not have",
+                lane);
+  if (space == Space::shared && cta != &context.cta)
+    throw Fault("a shared::cta address that is another CTA's, of rank " + std::to_string(cta->rank), lane);
+  if (!cta->alive())
+    throw Fault(
+        "an access to the shared memory of CTA rank " + std::to_string(cta->rank) + ", which has ended",
+        lane);
+  if (address % align != 0)
+    throw Fault(
+        "shared address " + std::to_string(address) + " is not a multiple of " + std::to_string(align), lane);
+  if (!cta->shared.contains(address, size))
+    throw Fault("out-of-bounds access of " + std::to_string(size) + " bytes at offset " +
+                    std::to_string(address - cta->shared.base()) + " of shared memory, which has " +
+                    std::to_string(cta->shared.size()) + " bytes",
+                lane);
+  return {cta, address};
+}
+
+SharedPlace shared_place(const Op& op, Context& context, int lane, uint64_t size, uint64_t align) {
+  const bool narrow = (op.flags & kNarrowAddress) != 0;
+  const uint64_t address = narrow ? static_cast<uint32_t>(context.row<uint32_t>(op.a)[lane] + op.imm)
+                                  : context.row<uint64_t>(op.a)[lane] + op.imm;
+  return shared_place(context, lane, address, static_cast<Space>(op.flags & kSpaceMask), size, align);
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,91 @@
+#include "model/isa/tensor_copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::Region;
+using machine::TensorMap;
+
+std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
+                                     const std::array<int64_t, 5>& start, Region& shared, uint64_t address,
+                                     bool to_shared) {
+  std::vector<Segment> out;
+  const auto bits = static_cast<uint64_t>(map.bits());
+  const uint64_t row_bytes = map.row_bytes();
+  const auto first = static_cast<int64_t>(map.extent(0));
+  const bool padded =
+      map.type == machine::TensorType::u4x16_align16b || map.type == machine::TensorType::u6x16_align16b;
+  Region* last = nullptr;
+  const auto region_of = [&](uint64_t at, uint64_t bytes) {
+    if (last == nullptr || !last->contains(at, bytes)) last = cluster.grid.global.find(at, bytes);
+    if (last == nullptr)
+      throw Fault("the tensor map leads to " + std::to_string(bytes) + " bytes at global address " +
+                  std::to_string(at) + ", which are in no buffer");
+    if (!to_shared && last->read_only)
+      throw Fault("a bulk copy to '" + last->name() + "', which is read-only");
+    return last;
+  };
+  const auto add = [&](Region* global, uint64_t at, uint64_t in_shared, uint64_t bytes) {
+    if (bytes == 0) return;
+    if (padded) {  // 16 elements, then bytes that hold nothing up to a multiple of 16
+      const uint64_t group = 2 * bits;
+      for (uint64_t done = 0; done * group < bytes; ++done)
+        out.push_back(
+            {global, at + done * group, &shared, in_shared + done * 16, static_cast<uint32_t>(group)});
+      return;
+    }
+    if (to_shared)
+      out.push_back({global, at, &shared, in_shared, static_cast<uint32_t>(bytes)});
+    else if (global != nullptr)
+      out.push_back({&shared, in_shared, global, at, static_cast<uint32_t>(bytes)});
+  };
+  std::array<uint32_t, 5> i{};
+  for (uint64_t to = address;;) {
+    // One row: dimensions 1 and up are fixed.
+    bool inside = true;
+    uint64_t global = map.address;
+    for (size_t d = 1; d < map.rank; ++d) {
+      const int64_t c = start[d] + static_cast<int64_t>(i[d]) * map.element_strides[d];
+      inside = inside && c >= 0 && static_cast<uint64_t>(c) < map.dims[d];
+      global += static_cast<uint64_t>(c) * map.strides[d];
+    }
+    const int64_t low = inside ? std::clamp<int64_t>(-start[0], 0, first) : first;
+    const int64_t high =
+        inside ? std::clamp<int64_t>(static_cast<int64_t>(map.dims[0]) - start[0], low, first) : first;
+    const auto bytes = [&](int64_t elements) { return static_cast<uint64_t>(elements) * bits / 8; };
+    add(nullptr, 0, to, bytes(low));
+    if (high > low) {
+      const uint64_t at = global + static_cast<uint64_t>(start[0] + low) * bits / 8;
+      add(region_of(at, bytes(high - low)), at, to + bytes(low), bytes(high - low));
+    }
+    add(nullptr, 0, to + bytes(high), bytes(first - high));
+    to += row_bytes;
+    size_t d = 1;
+    for (; d < map.rank; ++d) {
+      if (++i[d] < map.extent(d)) break;
+      i[d] = 0;
+    }
+    if (d >= map.rank) return out;
+  }
+}
+
+std::array<std::byte, 16> fill_pattern(const TensorMap& map) {
+  std::array<std::byte, 16> out{};
+  if (!map.fill_nan) return out;
+  // A quiet NaN of the type.
+  uint64_t nan = 0;
+  size_t bytes = static_cast<size_t>(map.bits()) / 8;
+  switch (map.type) {
+    case machine::TensorType::f16: nan = 0x7FFF; break;
+    case machine::TensorType::bf16: nan = 0x7FFF; break;
+    case machine::TensorType::f64: nan = 0x7FFFFFFFFFFFFFFF; break;
+    default: nan = 0x7FFFFFFF; break;
+  }
+  for (size_t i = 0; i < out.size(); i += bytes) std::memcpy(out.data() + i, &nan, bytes);
+  return out;
+}
+
+}  // namespace bitwell::isa

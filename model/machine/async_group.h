@@ -1,0 +1,41 @@
+// Groups of one thread's asynchronous copies: cp.async and cp.async.bulk (PTX ISA 9.0, 9.7.9.25).
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+namespace bitwell::machine {
+
+// Copies of a group that still read their source, and that are not done.
+struct AsyncGroup {
+  uint32_t reading = 0;
+  uint32_t writing = 0;
+};
+
+class AsyncGroups {
+ public:
+  // The group that copies issued now belong to.
+  const std::shared_ptr<AsyncGroup>& open() {
+    if (open_ == nullptr) open_ = std::make_shared<AsyncGroup>();
+    return open_;
+  }
+  void commit() {
+    committed_.push_back(open());
+    open_ = nullptr;
+  }
+  // Whether all committed groups but the latest `pending` are done, or (`read`) have read their sources.
+  bool done(uint64_t pending, bool read) {
+    while (!committed_.empty() && committed_.front()->writing == 0) committed_.pop_front();
+    for (size_t i = 0; i + pending < committed_.size(); ++i)
+      if ((read ? committed_[i]->reading : committed_[i]->writing) != 0) return false;
+    return true;
+  }
+  // Whether every copy issued so far is done, committed or not.
+  bool all_done() { return done(0, false) && (open_ == nullptr || open_->writing == 0); }
+
+ private:
+  std::shared_ptr<AsyncGroup> open_;
+  std::deque<std::shared_ptr<AsyncGroup>> committed_;
+};
+
+}  // namespace bitwell::machine

@@ -1,0 +1,121 @@
+#include "model/machine/tensor_map.h"
+
+#include <cstring>
+
+#include "model/machine/failure.h"
+
+namespace bitwell::machine {
+namespace {
+
+constexpr uint32_t kMagic = 0x70614D54;
+
+[[noreturn]] void beyond(const std::string& argument, uint64_t value, const std::string& limit) {
+  throw InputError("tensor map: " + argument + " is " + std::to_string(value) + ", it must be " + limit);
+}
+
+std::string element(const char* name, size_t i) { return std::string(name) + "[" + std::to_string(i) + "]"; }
+
+}  // namespace
+
+uint64_t TensorMap::row_bytes() const {
+  const uint64_t elements = extent(0);
+  if (type == TensorType::u4x16_align16b || type == TensorType::u6x16_align16b) return elements;  // 16 for 16
+  return elements * static_cast<uint64_t>(bits()) / 8;
+}
+
+uint64_t TensorMap::box_bytes() const {
+  uint64_t bytes = row_bytes();
+  for (size_t d = 1; d < rank; ++d) bytes *= extent(d);
+  return bytes;
+}
+
+void check(const TensorMap& m) {
+  if (m.rank < 1 || m.rank > 5) beyond("tensorRank", m.rank, "1 to 5");
+  const bool wide = m.type == TensorType::u4x16_align16b || m.type == TensorType::u6x16_align16b;
+  const uint64_t unit = wide ? 32 : 16;
+  if (m.address % unit != 0) beyond("globalAddress", m.address, "a multiple of " + std::to_string(unit));
+  for (size_t d = 0; d < m.rank; ++d) {
+    if (m.dims[d] < 1 || m.dims[d] > uint64_t{1} << 32)
+      beyond(element("globalDim", d), m.dims[d], "1 to 2^32");
+    if (m.box[d] < 1 || m.box[d] > 256) beyond(element("boxDim", d), m.box[d], "1 to 256");
+    if (m.element_strides[d] < 1 || m.element_strides[d] > 8)
+      beyond(element("elementStrides", d), m.element_strides[d], "1 to 8");
+    if (d > 0 && m.strides[d] % unit != 0)
+      beyond(element("globalStrides", d - 1), m.strides[d], "a multiple of " + std::to_string(unit));
+    if (d > 0 && m.strides[d] >= uint64_t{1} << 40)
+      beyond(element("globalStrides", d - 1), m.strides[d], "below 2^40");
+  }
+  if (m.type == TensorType::u4x16_align8b && m.dims[0] % 2 != 0)
+    beyond("globalDim[0]", m.dims[0], "even for 4-bit types");
+  if (wide && m.dims[0] % 128 != 0) beyond("globalDim[0]", m.dims[0], "a multiple of 128 for this type");
+  if (wide && m.box[0] != 128) beyond("boxDim[0]", m.box[0], "128 for this type");
+  const uint64_t row = m.row_bytes();
+  if (row % 16 != 0) beyond("boxDim[0] in bytes", row, "a multiple of 16");
+  const uint32_t span = kTensorSwizzles[static_cast<size_t>(m.swizzle)].span;
+  if (span != 0 && row > span)
+    beyond("boxDim[0] in bytes", row, "at most " + std::to_string(span) + " with this swizzle");
+  if (m.fill_nan && !kTensorTypes[static_cast<size_t>(m.type)].floating)
+    throw InputError("tensor map: oobFill NaN needs a floating-point type, not " +
+                     std::string(kTensorTypes[static_cast<size_t>(m.type)].name));
+}
+
+TensorMapBytes encode(const TensorMap& m) {
+  TensorMapBytes out{};
+  size_t at = 0;
+  const auto put = [&](uint64_t value, size_t bytes) {
+    std::memcpy(out.data() + at, &value, bytes);
+    at += bytes;
+  };
+  put(kMagic, 4);
+  put(m.address, 8);
+  put(static_cast<uint64_t>(m.type), 1);
+  put(m.rank, 1);
+  put(static_cast<uint64_t>(m.swizzle), 1);
+  put(m.fill_nan ? 1 : 0, 1);
+  for (size_t d = 0; d < 5; ++d) {
+    put(m.dims[d] - 1, 4);
+    put(m.strides[d], 8);
+    put(m.box[d], 2);
+    put(m.element_strides[d], 1);
+  }
+  return out;
+}
+
+std::optional<TensorMap> decode_tensor_map(std::span<const std::byte> bytes) {
+  TensorMap m;
+  size_t at = 0;
+  const auto get = [&](size_t count) {
+    uint64_t value = 0;
+    std::memcpy(&value, bytes.data() + at, count);
+    at += count;
+    return value;
+  };
+  if (get(4) != kMagic) return std::nullopt;
+  m.address = get(8);
+  m.type = static_cast<TensorType>(get(1));
+  m.rank = static_cast<uint32_t>(get(1));
+  m.swizzle = static_cast<TensorSwizzle>(get(1));
+  m.fill_nan = get(1) != 0;
+  for (size_t d = 0; d < 5; ++d) {
+    m.dims[d] = get(4) + 1;
+    m.strides[d] = get(8);
+    m.box[d] = static_cast<uint32_t>(get(2));
+    m.element_strides[d] = static_cast<uint32_t>(get(1));
+  }
+  return m;
+}
+
+uint64_t swizzled(TensorSwizzle swizzle, uint64_t a) {
+  switch (swizzle) {
+    case TensorSwizzle::none: return a;
+    case TensorSwizzle::b32: return a ^ (a >> 7 & 1) << 4;
+    case TensorSwizzle::b64: return a ^ (a >> 7 & 3) << 4;
+    case TensorSwizzle::b128: return a ^ (a >> 7 & 7) << 4;
+    case TensorSwizzle::b128_atom_32b: return a ^ (a >> 7 & 3) << 5;
+    case TensorSwizzle::b128_atom_32b_flip_8b: return a ^ (a >> 7 & 3) << 5 ^ (a >> 7 & 1) << 3;
+    case TensorSwizzle::b128_atom_64b: return a ^ (a >> 7 & 1) << 6;
+  }
+  return a;
+}
+
+}  // namespace bitwell::machine

@@ -1,0 +1,110 @@
+// Tensor maps (CUtensorMap): what cuTensorMapEncodeTiled is given, its limits, and the opaque 128 bytes. The
+// encoding is ours: kernels cannot look inside, tensormap.replace changes fields by name.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace bitwell::machine {
+
+// In the order of CUtensorMapDataType.
+enum class TensorType : uint8_t {
+  u8,
+  u16,
+  u32,
+  s32,
+  u64,
+  s64,
+  f16,
+  f32,
+  f64,
+  bf16,
+  f32_ftz,
+  tf32,
+  tf32_ftz,
+  u4x16_align8b,
+  u4x16_align16b,
+  u6x16_align16b
+};
+struct TensorTypeRow {
+  std::string_view name;
+  int bits;  // of an element in global memory
+  bool floating;
+  std::string_view evidence;
+};
+inline constexpr std::array<TensorTypeRow, 16> kTensorTypes{{{"u8", 8, false, "device"},
+                                                             {"u16", 16, false, "device"},
+                                                             {"u32", 32, false, "device"},
+                                                             {"s32", 32, false, "device"},
+                                                             {"u64", 64, false, "device"},
+                                                             {"s64", 64, false, "device"},
+                                                             {"f16", 16, true, "device"},
+                                                             {"f32", 32, true, "device"},
+                                                             {"f64", 64, true, "device"},
+                                                             {"bf16", 16, true, "device"},
+                                                             {"f32_ftz", 32, true, "device"},
+                                                             {"tf32", 32, true, "device"},
+                                                             {"tf32_ftz", 32, true, "device"},
+                                                             {"u4x16_align8b", 4, false, "manual"},
+                                                             {"u4x16_align16b", 4, false, "manual"},
+                                                             {"u6x16_align16b", 6, false, "manual"}}};
+// In the order of CUtensorMapSwizzle.
+enum class TensorSwizzle : uint8_t {
+  none,
+  b32,
+  b64,
+  b128,
+  b128_atom_32b,
+  b128_atom_32b_flip_8b,
+  b128_atom_64b
+};
+struct TensorSwizzleRow {
+  std::string_view name;
+  uint32_t span;  // bytes of a row at most
+  uint32_t atom;  // bytes that stay together
+  std::string_view evidence;
+};
+inline constexpr std::array<TensorSwizzleRow, 7> kTensorSwizzles{
+    {{"none", 0, 16, "device"},
+     {"32b", 32, 16, "device"},
+     {"64b", 64, 16, "device"},
+     {"128b", 128, 16, "device"},
+     {"128b_atom_32b", 128, 32, "manual"},
+     {"128b_atom_32b_flip_8b", 128, 32, "manual"},
+     {"128b_atom_64b", 128, 64, "manual"}}};
+
+struct TensorMap {
+  TensorType type = TensorType::u8;
+  uint32_t rank = 1;
+  uint64_t address = 0;
+  std::array<uint64_t, 5> dims{1, 1, 1, 1, 1};  // elements, innermost first
+  std::array<uint64_t, 5> strides{};            // bytes; [0] is the element's own
+  std::array<uint32_t, 5> box{1, 1, 1, 1, 1};   // elements
+  std::array<uint32_t, 5> element_strides{1, 1, 1, 1, 1};
+  TensorSwizzle swizzle = TensorSwizzle::none;
+  bool fill_nan = false;  // out-of-bounds elements of floating types
+
+  int bits() const { return kTensorTypes[static_cast<size_t>(type)].bits; }
+  // Elements of dimension d in the box that shared memory holds.
+  uint32_t extent(size_t d) const { return (box[d] + element_strides[d] - 1) / element_strides[d]; }
+  // Bytes of an innermost row and of the whole box in shared memory.
+  uint64_t row_bytes() const;
+  uint64_t box_bytes() const;
+};
+
+// Throws InputError naming the argument, the value and the limit; Unsupported for what is not modelled.
+void check(const TensorMap& map);
+
+using TensorMapBytes = std::array<std::byte, 128>;
+TensorMapBytes encode(const TensorMap& map);
+// Nothing if the bytes are no tensor map.
+std::optional<TensorMap> decode_tensor_map(std::span<const std::byte> bytes);
+
+// The place of shared memory byte `address` under the map's swizzle.
+uint64_t swizzled(TensorSwizzle swizzle, uint64_t address);
+
+}  // namespace bitwell::machine
