@@ -33,6 +33,14 @@ isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::
       continue;
     }
     const uint64_t address = regions[a.buffer]->base();
+    if (a.tensor_map) {
+      machine::TensorMap map = *a.tensor_map;
+      map.address += address;
+      machine::check(map);
+      const machine::TensorMapBytes bytes = machine::encode(map);
+      arguments.emplace_back(bytes.begin(), bytes.end());
+      continue;
+    }
     const auto* bytes = reinterpret_cast<const std::byte*>(&address);
     arguments.emplace_back(bytes, bytes + sizeof address);
   }

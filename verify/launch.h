@@ -2,11 +2,13 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/isa/launch.h"
 #include "model/machine/failure.h"
+#include "model/machine/tensor_map.h"
 
 namespace bitwell::verify {
 
@@ -21,6 +23,8 @@ struct Buffer {
 struct Argument {
   std::vector<std::byte> scalar;  // empty for a buffer
   size_t buffer = 0;
+  // A tensor map over the buffer; its address is the offset in it.
+  std::optional<machine::TensorMap> tensor_map{};
 };
 
 struct Launch {
@@ -40,6 +44,12 @@ struct Launch {
     arguments.push_back({{}, buffers.size() - 1});
     return buffers.size() - 1;
   }
+  // A buffer that only tensor maps lead to.
+  size_t add_hidden_buffer(Buffer buffer) {
+    buffers.push_back(std::move(buffer));
+    return buffers.size() - 1;
+  }
+  void add_tensor_map(size_t buffer, const machine::TensorMap& map) { arguments.push_back({{}, buffer, map}); }
 };
 
 // The text of a file. Throws InputError naming it.

@@ -33,7 +33,7 @@ class Reader {
       throw InputError("'" + path_ + "' is not JSON: " + e.what());
     }
     try {
-      allow(j, {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "arguments"},
+      allow(j, {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "buffers", "arguments"},
             "the launch");
       file_.launch.ptx = place(text(j, "ptx", "the launch"));
       file_.launch.entry = text(j, "entry", "the launch");
@@ -43,6 +43,8 @@ class Reader {
       file_.launch.shape.dynamic_shared = j.contains("dynamic_shared_bytes")
                                               ? whole(j.at("dynamic_shared_bytes"), "dynamic_shared_bytes")
                                               : 0;
+      const json hidden = j.value("buffers", json::array());
+      for (size_t i = 0; i < hidden.size(); ++i) buffer(hidden[i], "buffer " + std::to_string(i), false);
       const json arguments = j.value("arguments", json::array());
       for (size_t i = 0; i < arguments.size(); ++i) argument(arguments[i], "argument " + std::to_string(i));
     } catch (const json::exception& e) {
@@ -95,8 +97,60 @@ class Reader {
 
   void argument(const json& j, const std::string& where) {
     if (!j.is_object()) refuse(where + " must be an object");
+    if (j.contains("tensor_map")) return tensor_map(j, where);
     if (j.contains("type")) return scalar(j, where);
-    buffer(j, where);
+    buffer(j, where, true);
+  }
+
+  template <class Rows>
+  size_t named(const Rows& rows, const std::string& name, const std::string& where) const {
+    std::string known;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].name == name) return i;
+      known += (i == 0 ? "" : ", ") + std::string(rows[i].name);
+    }
+    refuse(where + ": '" + name + "' is not one of " + known);
+  }
+
+  // A tensor map over a buffer that an earlier argument or 'buffers' names.
+  void tensor_map(const json& j, const std::string& where) {
+    allow(j, {"tensor_map", "offset", "type", "dims", "strides", "box", "element_strides", "swizzle", "fill"}, where);
+    const std::string name = text(j, "tensor_map", where);
+    size_t at = 0;
+    while (at < file_.launch.buffers.size() && file_.launch.buffers[at].name != name) ++at;
+    if (at == file_.launch.buffers.size())
+      refuse(where + ": no buffer '" + name + "' stands before it; buffers that are no arguments go into 'buffers'");
+    machine::TensorMap m;
+    m.address = j.value("offset", uint64_t{0});
+    m.type = static_cast<machine::TensorType>(named(machine::kTensorTypes, text(j, "type", where), where));
+    m.swizzle = static_cast<machine::TensorSwizzle>(
+        named(machine::kTensorSwizzles, j.value("swizzle", std::string("none")), where));
+    const std::string fill = j.value("fill", std::string("zero"));
+    if (fill != "zero" && fill != "nan") refuse(where + ": fill '" + fill + "' is not one of zero, nan");
+    m.fill_nan = fill == "nan";
+    const auto list = [&](const char* key, size_t count) {
+      if (!j.contains(key)) refuse(where + " has no '" + std::string(key) + "'");
+      auto values = j.at(key).get<std::vector<uint64_t>>();
+      if (values.size() != count)
+        refuse(where + ": '" + key + "' has " + std::to_string(values.size()) + " values, " + std::to_string(count) +
+               " are needed");
+      return values;
+    };
+    if (!j.contains("dims") || !j.at("dims").is_array() || j.at("dims").empty() || j.at("dims").size() > 5)
+      refuse(where + ": 'dims' must be one to five whole numbers, innermost first");
+    m.rank = static_cast<uint32_t>(j.at("dims").size());
+    const auto dims = list("dims", m.rank);
+    const auto box = list("box", m.rank);
+    const auto strides = m.rank > 1 ? list("strides", m.rank - 1) : std::vector<uint64_t>{};
+    const auto steps = j.contains("element_strides") ? list("element_strides", m.rank) : std::vector<uint64_t>(m.rank, 1);
+    for (size_t d = 0; d < m.rank; ++d) {
+      m.dims[d] = dims[d];
+      m.box[d] = static_cast<uint32_t>(std::min<uint64_t>(box[d], UINT32_MAX));
+      m.element_strides[d] = static_cast<uint32_t>(std::min<uint64_t>(steps[d], UINT32_MAX));
+      if (d > 0) m.strides[d] = strides[d - 1];
+    }
+    machine::check(m);
+    file_.launch.add_tensor_map(at, m);
   }
 
   void scalar(const json& j, const std::string& where) {
@@ -139,7 +193,7 @@ class Reader {
     file_.launch.arguments.push_back(std::move(a));
   }
 
-  void buffer(const json& j, const std::string& where) {
+  void buffer(const json& j, const std::string& where, bool is_argument) {
     allow(j,
           {"buffer", "npy", "bin", "zeros", "unwritten", "generate", "read_only", "output", "dtype", "shape"},
           where);
@@ -178,7 +232,8 @@ class Reader {
     if (b.output && want != b.bytes.size())
       refuse(where + " ('" + b.name + "'): its shape and dtype make " + std::to_string(want) +
              " bytes, the buffer has " + std::to_string(b.bytes.size()));
-    const size_t at = file_.launch.add_buffer(std::move(b));
+    const size_t at =
+        is_argument ? file_.launch.add_buffer(std::move(b)) : file_.launch.add_hidden_buffer(std::move(b));
     if (file_.launch.buffers[at].output) {
       out.path = place(j.at("output").get<std::string>());
       file_.outputs[at] = out;
@@ -222,6 +277,37 @@ std::string bytes_text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+json buffer_json(const Buffer& b, const std::string& folder) {
+  json item{{"buffer", b.name}};
+  if (b.defined) {
+    item["bin"] = b.name + ".bin";
+    write_file(fs::path(folder) / (b.name + ".bin"), bytes_text(b.bytes));
+  } else {
+    item["unwritten"] = b.bytes.size();
+  }
+  if (b.read_only) item["read_only"] = true;
+  if (b.output) item["output"] = b.name + ".npy";
+return item;
+}
+
+json tensor_map_json(const machine::TensorMap& m, const std::string& buffer) {
+  const auto list = [&](const auto& values, size_t first) {
+    json out = json::array();
+    for (size_t d = first; d < m.rank; ++d) out.push_back(values[d]);
+    return out;
+  };
+  json item{{"tensor_map", buffer},
+            {"offset", m.address},
+            {"type", machine::kTensorTypes[static_cast<size_t>(m.type)].name},
+            {"dims", list(m.dims, 0)},
+            {"box", list(m.box, 0)},
+            {"element_strides", list(m.element_strides, 0)},
+            {"swizzle", machine::kTensorSwizzles[static_cast<size_t>(m.swizzle)].name},
+            {"fill", m.fill_nan ? "nan" : "zero"}};
+  if (m.rank > 1) item["strides"] = list(m.strides, 1);
+  return item;
+}
+
 }  // namespace
 
 LaunchFile read_launch(const std::string& path) { return Reader(path).read(); }
@@ -254,6 +340,11 @@ std::string write_launch(const Launch& launch, const std::string& folder) {
   j["block"] = launch.shape.block;
   j["cluster"] = launch.shape.cluster;
   j["dynamic_shared_bytes"] = launch.shape.dynamic_shared;
+  std::set<size_t> passed;
+  for (const Argument& a : launch.arguments)
+    if (a.scalar.empty() && !a.tensor_map) passed.insert(a.buffer);
+  for (size_t i = 0; i < launch.buffers.size(); ++i)
+    if (passed.count(i) == 0) j["buffers"].push_back(buffer_json(launch.buffers[i], folder));
   j["arguments"] = json::array();
   for (const Argument& a : launch.arguments) {
     if (!a.scalar.empty()) {
@@ -262,17 +353,8 @@ std::string write_launch(const Launch& launch, const std::string& folder) {
       j["arguments"].push_back({{"type", "b" + std::to_string(8 * a.scalar.size())}, {"value", value}});
       continue;
     }
-    const Buffer& b = launch.buffers[a.buffer];
-    json item{{"buffer", b.name}};
-    if (b.defined) {
-      item["bin"] = b.name + ".bin";
-      write_file(fs::path(folder) / (b.name + ".bin"), bytes_text(b.bytes));
-    } else {
-      item["unwritten"] = b.bytes.size();
-    }
-    if (b.read_only) item["read_only"] = true;
-    if (b.output) item["output"] = b.name + ".npy";
-    j["arguments"].push_back(item);
+    j["arguments"].push_back(a.tensor_map ? tensor_map_json(*a.tensor_map, launch.buffers[a.buffer].name)
+                                          : buffer_json(launch.buffers[a.buffer], folder));
   }
   const fs::path path = fs::path(folder) / "LAUNCH.json";
   write_file(path, j.dump(2) + "\n");

@@ -40,18 +40,22 @@ uint64_t choose(const number::Format& f, bool greater, uint64_t x, uint64_t y) {
 
 }  // namespace
 
-uint64_t atomic_update(AtomicOperation operation, ElementType type, bool flush, uint64_t old, uint64_t b,
+uint64_t atomic_update(AtomicOperation operation, ElementType type, AtomicPlace place, uint64_t old, uint64_t b,
                        uint64_t c) {
   const auto add = [&](const number::Format& f, uint64_t x, uint64_t y) {
     if (operation != AtomicOperation::add) return choose(f, operation == AtomicOperation::max, x, y);
-    return number::add(f, x, y, {.ftz = flush && f.bits == 32});
+    return number::add(f, x, y, {.ftz = place == AtomicPlace::global && f.bits == 32});
   };
   const auto pair = [&](const number::Format& f) {
     return add(f, old & 0xFFFF, b & 0xFFFF) | add(f, old >> 16 & 0xFFFF, b >> 16 & 0xFFFF) << 16;
   };
   switch (type) {
     case ElementType::f32: return add(number::f32, old, b);
-    case ElementType::f64: return add(number::f64, old, b);
+    case ElementType::f64:
+      if (place == AtomicPlace::bulk)
+        for (const uint64_t v : {b, old})
+          if ((v & number::f64.magnitude_mask()) > number::f64.max_code() + 1) return v;
+      return add(number::f64, old, b);
     case ElementType::f16: return add(number::f16, old, b);
     case ElementType::bf16: return add(number::bf16, old, b);
     case ElementType::f16x2: return pair(number::f16);

@@ -65,6 +65,7 @@ void BulkCopy::read(const Segment& s, std::vector<std::byte>& bytes, std::vector
            if (s.source->defined() != nullptr)
              std::memcpy(defined.data() + at, s.source->defined() + where, length);
          });
+  convert(bytes);
 }
 
 void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::vector<std::byte>& bytes,
@@ -84,10 +85,28 @@ void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::vect
       uint64_t b = 0;
       std::memcpy(&old, to + i, size);
       std::memcpy(&b, bytes.data() + at + i, size);
-      const uint64_t result = atomic_update(*options_.reduce, options_.element, cta == nullptr, old, b, 0);
+      const uint64_t result = atomic_update(*options_.reduce, options_.element, AtomicPlace::bulk, old, b, 0);
       std::memcpy(to + i, &result, size);
     }
   });
+}
+
+// What loading changes (H200): tf32 rounds to nearest even and has one NaN. The .ftz types do not flush here.
+void BulkCopy::convert(std::vector<std::byte>& bytes) const {
+  using machine::TensorType;
+  const TensorType type = options_.convert.value_or(TensorType::u8);
+  if (type != TensorType::tf32 && type != TensorType::tf32_ftz) return;
+  for (size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+    uint32_t v = 0;
+    std::memcpy(&v, &bytes[i], 4);
+    const uint32_t magnitude = v & 0x7FFFFFFF;
+    if (magnitude > 0x7F800000)
+      v = 0x7FFFE000;
+    else if (magnitude < 0x7F800000)
+      v += 0x0FFF + (v >> 13 & 1);
+    v &= ~0x1FFFu;
+    std::memcpy(&bytes[i], &v, 4);
+  }
 }
 
 bool BulkCopy::step() {

@@ -32,6 +32,7 @@ struct CopyOptions {
   machine::TensorSwizzle swizzle = machine::TensorSwizzle::none;  // of the shared side
   bool shared_source = false;                                     // the side that is swizzled
   std::array<std::byte, 16> fill{};                               // pattern of segments without a source
+  std::optional<machine::TensorType> convert;  // of tensors: tf32 changes what it loads
   std::optional<AtomicOperation> reduce;
   ElementType element{};
 };
@@ -56,6 +57,7 @@ class BulkCopy : public machine::Agent {
  private:
   struct Chunk;
   void read(const Segment& s, std::vector<std::byte>& bytes, std::vector<uint8_t>& defined) const;
+  void convert(std::vector<std::byte>& bytes) const;
   void write(machine::Region& region, Cta* cta, const Segment& s, const std::vector<std::byte>& bytes,
              const std::vector<uint8_t>& defined) const;
   template <class Visit>

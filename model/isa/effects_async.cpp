@@ -136,8 +136,9 @@ void start_bulk(const Op& op, Context& context, int lane) {
     if (t.prefetch) return;
     options.swizzle = map.swizzle;
     options.fill = fill_pattern(map);
+    if (t.to_shared) options.convert = map.type;
     if (t.reduce) options.element = element_of(map);
-    const SharedPlace place = r.shared(shared_side, map.box_bytes(), 128);
+    const SharedPlace place = r.shared(shared_side, map.footprint(), 128);
     segments = tensor_segments(cluster, map, coordinates, place.cta->shared, place.address, t.to_shared);
   } else {
     const uint32_t size = r.word(t.size);
@@ -259,7 +260,7 @@ class SmallCopy : public machine::Agent {
       std::memcpy(&b, p.bytes.data(), p.size);
       if (!shared.is_defined(offset, p.size))
         throw Fault(what_ + " reads shared memory that was never written");
-      const uint64_t result = atomic_update(*p.reduce, p.element, false, old, b, 0);
+      const uint64_t result = atomic_update(*p.reduce, p.element, AtomicPlace::shared, old, b, 0);
       std::memcpy(p.bytes.data(), &result, p.size);
     }
     std::memcpy(p.to.bytes(), p.bytes.data(), p.size);

@@ -68,7 +68,7 @@ bool change(const Op& op, Context& context, int lane, const SharedPlace& place, 
       barriers.init(at, n, context.cta.place(context.warp, context.split(), lane));
       return false;
     case MbarrierAction::inval: barriers.inval(at); return false;
-    case MbarrierAction::expect: barriers.expect(at, n); return false;
+    case MbarrierAction::expect: return barriers.expect(at, n);
     case MbarrierAction::complete: return barriers.complete(at, n);
     case MbarrierAction::arrive: return barriers.arrive(at, n, who);
     case MbarrierAction::drop: return barriers.arrive_drop(at, n, who);

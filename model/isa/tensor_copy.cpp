@@ -14,7 +14,15 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
                                      bool to_shared) {
   std::vector<Segment> out;
   const auto bits = static_cast<uint64_t>(map.bits());
-  const uint64_t row_bytes = map.row_bytes();
+  if (!to_shared)
+    for (size_t d = 0; d < map.rank; ++d)
+      if (start[d] < 0)
+        throw Fault("a box that leaves shared memory starts at coordinate " + std::to_string(start[d]) +
+                    " of dimension " + std::to_string(d) + " (an H200 stops with an illegal instruction)");
+  if (start[0] * static_cast<int64_t>(bits) / 8 % 16 != 0)
+    throw Fault("the box starts " + std::to_string(start[0] * static_cast<int64_t>(bits) / 8) +
+                " bytes into the innermost dimension, which is not a multiple of 16 (an H200 stops with an illegal "
+                "instruction)");
   const auto first = static_cast<int64_t>(map.extent(0));
   const bool padded =
       map.type == machine::TensorType::u4x16_align16b || map.type == machine::TensorType::u6x16_align16b;
@@ -53,8 +61,11 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
       global += static_cast<uint64_t>(c) * map.strides[d];
     }
     const int64_t low = inside ? std::clamp<int64_t>(-start[0], 0, first) : first;
+    // What leaves shared memory leaves it in units of 16 bytes: the last one may pass the tensor's edge (H200).
+    const int64_t unit = to_shared ? 1 : std::max<int64_t>(1, 128 / static_cast<int64_t>(bits));
+    const int64_t edge = (static_cast<int64_t>(map.dims[0]) + unit - 1) / unit * unit;
     const int64_t high =
-        inside ? std::clamp<int64_t>(static_cast<int64_t>(map.dims[0]) - start[0], low, first) : first;
+        inside ? std::clamp<int64_t>(edge - start[0], low, first) : first;
     const auto bytes = [&](int64_t elements) { return static_cast<uint64_t>(elements) * bits / 8; };
     add(nullptr, 0, to, bytes(low));
     if (high > low) {
@@ -62,7 +73,7 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
       add(region_of(at, bytes(high - low)), at, to + bytes(low), bytes(high - low));
     }
     add(nullptr, 0, to + bytes(high), bytes(first - high));
-    to += row_bytes;
+    to += map.pitch();
     size_t d = 1;
     for (; d < map.rank; ++d) {
       if (++i[d] < map.extent(d)) break;
@@ -75,16 +86,9 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
 std::array<std::byte, 16> fill_pattern(const TensorMap& map) {
   std::array<std::byte, 16> out{};
   if (!map.fill_nan) return out;
-  // A quiet NaN of the type.
-  uint64_t nan = 0;
-  size_t bytes = static_cast<size_t>(map.bits()) / 8;
-  switch (map.type) {
-    case machine::TensorType::f16: nan = 0x7FFF; break;
-    case machine::TensorType::bf16: nan = 0x7FFF; break;
-    case machine::TensorType::f64: nan = 0x7FFFFFFFFFFFFFFF; break;
-    default: nan = 0x7FFFFFFF; break;
-  }
-  for (size_t i = 0; i < out.size(); i += bytes) std::memcpy(out.data() + i, &nan, bytes);
+  // 16 bits at a time for every type (H200); the driver calls it the NaN that an fma takes for zero.
+  constexpr uint16_t nan = 0x7FF7;
+  for (size_t i = 0; i < out.size(); i += sizeof nan) std::memcpy(out.data() + i, &nan, sizeof nan);
   return out;
 }
 

@@ -121,7 +121,7 @@ void Mbarriers::increment_pending(uint64_t address) {
   put(address, w);
 }
 
-void Mbarriers::expect(uint64_t address, uint64_t bytes) {
+bool Mbarriers::expect(uint64_t address, uint64_t bytes) {
   MbarrierWord w = word(address);
   if (bytes > static_cast<uint64_t>(kMostBytes) || w.bytes + static_cast<int64_t>(bytes) > kMostBytes)
     throw Fault("expect_tx of " + std::to_string(bytes) + " bytes takes the transaction count" + at(address) +
@@ -129,7 +129,7 @@ void Mbarriers::expect(uint64_t address, uint64_t bytes) {
                 std::to_string(kMostBytes));
   history(address).bytes_expected += bytes;
   w.bytes += static_cast<int32_t>(bytes);
-  put(address, w);
+  return finish(address, w);
 }
 
 bool Mbarriers::complete(uint64_t address, uint64_t bytes) {

@@ -55,7 +55,8 @@ class Mbarriers {
   void arrive_no_complete(uint64_t address, uint64_t count, bool drop, const MbarrierHistory::Arriver& who);
   // cp.async.mbarrier.arrive: one more arrival is pending until its copies are done.
   void increment_pending(uint64_t address);
-  void expect(uint64_t address, uint64_t bytes);
+  // Bytes that are to come, and that came: either may be first, and either may end the phase (H200).
+  bool expect(uint64_t address, uint64_t bytes);
   bool complete(uint64_t address, uint64_t bytes);
 
   // Whether the phase of that parity, or that an arrive's state names, is over.

@@ -1,5 +1,6 @@
 #include "model/machine/tensor_map.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "model/machine/failure.h"
@@ -23,10 +24,14 @@ uint64_t TensorMap::row_bytes() const {
   return elements * static_cast<uint64_t>(bits()) / 8;
 }
 
-uint64_t TensorMap::box_bytes() const {
-  uint64_t bytes = row_bytes();
-  for (size_t d = 1; d < rank; ++d) bytes *= extent(d);
-  return bytes;
+uint64_t TensorMap::rows() const {
+  uint64_t count = 1;
+  for (size_t d = 1; d < rank; ++d) count *= extent(d);
+  return count;
+}
+
+uint64_t TensorMap::pitch() const {
+  return std::max<uint64_t>(row_bytes(), kTensorSwizzles[static_cast<size_t>(swizzle)].span);
 }
 
 void check(const TensorMap& m) {

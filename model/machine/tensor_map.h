@@ -89,11 +89,17 @@ struct TensorMap {
   bool fill_nan = false;  // out-of-bounds elements of floating types
 
   int bits() const { return kTensorTypes[static_cast<size_t>(type)].bits; }
-  // Elements of dimension d in the box that shared memory holds.
-  uint32_t extent(size_t d) const { return (box[d] + element_strides[d] - 1) / element_strides[d]; }
-  // Bytes of an innermost row and of the whole box in shared memory.
-  uint64_t row_bytes() const;
-  uint64_t box_bytes() const;
+  // Elements of dimension d in the box that shared memory holds. The innermost stride is ignored, as the
+  // driver's documentation says and an H200 does.
+  uint32_t extent(size_t d) const {
+    return d == 0 ? box[0] : (box[d] + element_strides[d] - 1) / element_strides[d];
+  }
+  uint64_t rows() const;       // of the box
+  uint64_t row_bytes() const;  // of an innermost row
+  // From one row to the next in shared memory: a swizzled row takes the whole span (H200).
+  uint64_t pitch() const;
+  uint64_t box_bytes() const { return rows() * row_bytes(); }  // that an mbarrier counts
+  uint64_t footprint() const { return (rows() - 1) * pitch() + row_bytes(); }
 };
 
 // Throws InputError naming the argument, the value and the limit; Unsupported for what is not modelled.

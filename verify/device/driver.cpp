@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <fstream>
 #include <vector>
 
@@ -31,7 +33,8 @@ struct Api {
   decltype(&cuMemsetD8) memset;
   decltype(&cuMemcpyHtoD) to_device;
   decltype(&cuMemcpyDtoH) to_host;
-  decltype(&cuLaunchKernel) launch;
+  decltype(&cuLaunchKernelEx) launch;
+  decltype(&cuTensorMapEncodeTiled) encode_tensor_map;
   decltype(&cuCtxSynchronize) synchronize;
   decltype(&cuGetErrorName) error_name;
 
@@ -60,7 +63,8 @@ struct Api {
     BITWELL_FIND(memset, "cuMemsetD8_v2")
     BITWELL_FIND(to_device, "cuMemcpyHtoD_v2")
     BITWELL_FIND(to_host, "cuMemcpyDtoH_v2")
-    BITWELL_FIND(launch, "cuLaunchKernel")
+    BITWELL_FIND(launch, "cuLaunchKernelEx")
+    BITWELL_FIND(encode_tensor_map, "cuTensorMapEncodeTiled")
     BITWELL_FIND(synchronize, "cuCtxSynchronize")
     BITWELL_FIND(error_name, "cuGetErrorName")
 #undef BITWELL_FIND
@@ -97,6 +101,28 @@ struct Device::Impl {
     api.error_name(r, &text);
     throw machine::Fault(machine::Place{},
                          what + " on " + name + ": " + (text != nullptr ? text : "unknown error"));
+  }
+
+  CUtensorMap encode(const machine::TensorMap& m, CUdeviceptr buffer) const {
+    CUtensorMap out{};
+    std::array<cuuint64_t, 5> dims{};
+    std::array<cuuint64_t, 5> strides{};
+    std::array<cuuint32_t, 5> box{};
+    std::array<cuuint32_t, 5> steps{};
+    for (size_t i = 0; i < 5; ++i) {
+      dims[i] = m.dims[i];
+      if (i > 0) strides[i - 1] = m.strides[i];
+      box[i] = m.box[i];
+      steps[i] = m.element_strides[i];
+    }
+    check(api.encode_tensor_map(&out, static_cast<CUtensorMapDataType>(m.type), m.rank,
+                                reinterpret_cast<void*>(buffer + m.address), dims.data(), strides.data(), box.data(),
+                                steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                static_cast<CUtensorMapSwizzle>(m.swizzle), CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                m.fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+                                           : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+          "encoding a tensor map");
+    return out;
   }
 };
 
@@ -184,17 +210,33 @@ void Device::run(Module& module, Launch& launch) {
         d.check(d.api.memset(p, 0xFF, b.bytes.size()), "filling '" + b.name + "'");
     }
     std::vector<void*> parameters;
-    for (Argument& a : launch.arguments)
-      parameters.push_back(a.scalar.empty() ? static_cast<void*>(&pointers[a.buffer])
-                                            : static_cast<void*>(a.scalar.data()));
+    std::deque<CUtensorMap> maps;
+    for (Argument& a : launch.arguments) {
+      if (a.tensor_map)
+        parameters.push_back(&maps.emplace_back(d.encode(*a.tensor_map, pointers[a.buffer])));
+      else
+        parameters.push_back(a.scalar.empty() ? static_cast<void*>(&pointers[a.buffer])
+                                              : static_cast<void*>(a.scalar.data()));
+    }
     const isa::Shape& s = launch.shape;
     if (s.dynamic_shared > 48 << 10)
       d.check(d.api.set_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                   static_cast<int>(s.dynamic_shared)),
               "shared memory");
-    d.check(d.api.launch(function, s.grid[0], s.grid[1], s.grid[2], s.block[0], s.block[1], s.block[2],
-                         s.dynamic_shared, nullptr, parameters.data(), nullptr),
-            "launching '" + launch.entry + "'");
+    CUlaunchAttribute cluster{};
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim = {s.cluster[0], s.cluster[1], s.cluster[2]};
+    CUlaunchConfig config{};
+    config.gridDimX = s.grid[0];
+    config.gridDimY = s.grid[1];
+    config.gridDimZ = s.grid[2];
+    config.blockDimX = s.block[0];
+    config.blockDimY = s.block[1];
+    config.blockDimZ = s.block[2];
+    config.sharedMemBytes = s.dynamic_shared;
+    config.attrs = &cluster;
+    config.numAttrs = s.cluster == std::array<uint32_t, 3>{1, 1, 1} ? 0 : 1;
+    d.check(d.api.launch(&config, function, parameters.data(), nullptr), "launching '" + launch.entry + "'");
     d.check(d.api.synchronize(), "running '" + launch.entry + "'");
     for (size_t i = 0; i < launch.buffers.size(); ++i) {
       Buffer& b = launch.buffers[i];
