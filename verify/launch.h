@@ -49,7 +49,9 @@ struct Launch {
     buffers.push_back(std::move(buffer));
     return buffers.size() - 1;
   }
-  void add_tensor_map(size_t buffer, const machine::TensorMap& map) { arguments.push_back({{}, buffer, map}); }
+  void add_tensor_map(size_t buffer, const machine::TensorMap& map) {
+    arguments.push_back({{}, buffer, map});
+  }
 };
 
 // The text of a file. Throws InputError naming it.

@@ -114,12 +114,14 @@ class Reader {
 
   // A tensor map over a buffer that an earlier argument or 'buffers' names.
   void tensor_map(const json& j, const std::string& where) {
-    allow(j, {"tensor_map", "offset", "type", "dims", "strides", "box", "element_strides", "swizzle", "fill"}, where);
+    allow(j, {"tensor_map", "offset", "type", "dims", "strides", "box", "element_strides", "swizzle", "fill"},
+          where);
     const std::string name = text(j, "tensor_map", where);
     size_t at = 0;
     while (at < file_.launch.buffers.size() && file_.launch.buffers[at].name != name) ++at;
     if (at == file_.launch.buffers.size())
-      refuse(where + ": no buffer '" + name + "' stands before it; buffers that are no arguments go into 'buffers'");
+      refuse(where + ": no buffer '" + name +
+             "' stands before it; buffers that are no arguments go into 'buffers'");
     machine::TensorMap m;
     m.address = j.value("offset", uint64_t{0});
     m.type = static_cast<machine::TensorType>(named(machine::kTensorTypes, text(j, "type", where), where));
@@ -132,8 +134,8 @@ class Reader {
       if (!j.contains(key)) refuse(where + " has no '" + std::string(key) + "'");
       auto values = j.at(key).get<std::vector<uint64_t>>();
       if (values.size() != count)
-        refuse(where + ": '" + key + "' has " + std::to_string(values.size()) + " values, " + std::to_string(count) +
-               " are needed");
+        refuse(where + ": '" + key + "' has " + std::to_string(values.size()) + " values, " +
+               std::to_string(count) + " are needed");
       return values;
     };
     if (!j.contains("dims") || !j.at("dims").is_array() || j.at("dims").empty() || j.at("dims").size() > 5)
@@ -142,7 +144,8 @@ class Reader {
     const auto dims = list("dims", m.rank);
     const auto box = list("box", m.rank);
     const auto strides = m.rank > 1 ? list("strides", m.rank - 1) : std::vector<uint64_t>{};
-    const auto steps = j.contains("element_strides") ? list("element_strides", m.rank) : std::vector<uint64_t>(m.rank, 1);
+    const auto steps =
+        j.contains("element_strides") ? list("element_strides", m.rank) : std::vector<uint64_t>(m.rank, 1);
     for (size_t d = 0; d < m.rank; ++d) {
       m.dims[d] = dims[d];
       m.box[d] = static_cast<uint32_t>(std::min<uint64_t>(box[d], UINT32_MAX));
@@ -287,7 +290,7 @@ json buffer_json(const Buffer& b, const std::string& folder) {
   }
   if (b.read_only) item["read_only"] = true;
   if (b.output) item["output"] = b.name + ".npy";
-return item;
+  return item;
 }
 
 json tensor_map_json(const machine::TensorMap& m, const std::string& buffer) {

@@ -40,8 +40,8 @@ uint64_t choose(const number::Format& f, bool greater, uint64_t x, uint64_t y) {
 
 }  // namespace
 
-uint64_t atomic_update(AtomicOperation operation, ElementType type, AtomicPlace place, uint64_t old, uint64_t b,
-                       uint64_t c) {
+uint64_t atomic_update(AtomicOperation operation, ElementType type, AtomicPlace place, uint64_t old,
+                       uint64_t b, uint64_t c) {
   const auto add = [&](const number::Format& f, uint64_t x, uint64_t y) {
     if (operation != AtomicOperation::add) return choose(f, operation == AtomicOperation::max, x, y);
     return number::add(f, x, y, {.ftz = place == AtomicPlace::global && f.bits == 32});

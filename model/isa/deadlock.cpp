@@ -1,5 +1,8 @@
 // The report when nothing can run: who waits for what, which mistake that looks like, and the cycle.
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "model/isa/cluster.h"
@@ -38,51 +41,87 @@ uint32_t arrived(const machine::CtaBarrier& barrier) {
   return threads;
 }
 
+// A C++ name as it was written: "pipeline::full".
+std::string readable(const std::string& name) {
+  int status = 0;
+  char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  const std::string out = status == 0 && plain != nullptr ? plain : name;
+  std::free(plain);
+  return out;
+}
+
 // "'full' + 8 (shared address 1032)"
 std::string barrier_name(const Cluster& cluster, uint64_t address) {
   const uint64_t offset = address & ((uint64_t{1} << machine::kRankShift) - 1);
   std::string name;
   for (const SharedVariable& v : cluster.grid.program.shared_variables)
     if (offset >= v.offset && (v.size == 0 || offset < v.offset + v.size))
-      name = "'" + v.name + "'" + (offset > v.offset ? " + " + std::to_string(offset - v.offset) : "");
+      name =
+          "'" + readable(v.name) + "'" + (offset > v.offset ? " + " + std::to_string(offset - v.offset) : "");
   const uint64_t rank = address >> machine::kRankShift;
   const std::string where = "shared address " + std::to_string(offset) +
                             (cluster.ctas.size() > 1 ? " of CTA rank " + std::to_string(rank) : "");
   return name.empty() ? "the mbarrier at " + where : "mbarrier " + name + " (" + where + ")";
 }
 
-// Which mistake a wait that nobody ends looks like.
-std::string classify(const Cluster& cluster, const std::vector<Waiter>& waiters, const Split& split,
-                     const MbarrierWord& word, const MbarrierHistory& history) {
-  if (word.pending == 0 && word.bytes > 0)
-    return "byte mismatch: every arrival came, and " + plural(static_cast<uint64_t>(word.bytes), "byte") +
-           " of those expected never do";
+// Which mistake a wait that nobody ends looks like; the first that fits, from what proves most to what proves
+// least. Waits further down the list are often only the consequence of one further up.
+enum class Mistake : uint8_t {
+  none,
+  byte_mismatch,
+  lapped_phase,
+  count_mismatch,
+  exited_peer,
+  wrong_initial_phase,
+  under_arrival
+};
+struct Verdict {
+  Mistake mistake = Mistake::none;
+  std::string text;
+};
+
+Verdict classify(Cluster& cluster, const std::vector<Waiter>& waiters, const Waiter& waiter) {
+  const Split& split = *waiter.split;
+  if (split.wait != Wait::mbarrier) return {};
+  machine::Mbarriers& barriers = cluster.cta_of(split.mbarrier - 1)->mbarriers;
+  const auto found = barriers.all().find(split.mbarrier - 1);
+  if (found == barriers.all().end()) return {};
+  const MbarrierHistory& history = found->second;
+  const MbarrierWord word = barriers.word(split.mbarrier - 1);
   if (word.pending == 0)
-    return "byte mismatch: every arrival came, and " + plural(static_cast<uint64_t>(-word.bytes), "byte") +
-           " more than expected";
-  if (history.phases >= split.mbarrier_phase + 2)
-    return "lapped phase: the barrier ended " + plural(history.phases - split.mbarrier_phase, "phase") +
-           " while this thread waited for one, and its parity looks as before";
+    return {Mistake::byte_mismatch,
+            "byte mismatch: every arrival came, and " +
+                (word.bytes > 0
+                     ? plural(static_cast<uint64_t>(word.bytes), "byte") + " of those expected never do"
+                     : plural(static_cast<uint64_t>(-word.bytes), "byte") + " more than expected")};
+  const auto passed = waiter.warp->waits_passed.find(split.mbarrier - 1);
+  const uint64_t waits = passed == waiter.warp->waits_passed.end() ? 0 : passed->second;
+  if (history.phases >= split.mbarrier_phase + 2 || history.phases >= waits + 2)
+    return {Mistake::lapped_phase, "lapped phase: the barrier ended " + plural(history.phases, "phase") +
+                                       ", of which this warp waited for " + std::to_string(waits) +
+                                       "; the parity it waits for has come round again"};
+  if (history.phases == 0 && history.arrivals > 0)
+    return {Mistake::count_mismatch, "count mismatch: initialised for " + plural(word.expected, "arrival") +
+                                         " a phase, and only " + std::to_string(history.arrivals) + " came"};
   const bool others_left = std::any_of(waiters.begin(), waiters.end(), [&](const Waiter& w) {
     return w.split->wait != Wait::mbarrier || w.split->mbarrier != split.mbarrier;
   });
-  if (history.phases == 0 && history.arrivals == 0 && others_left)
-    return "wrong initial phase: nobody ever arrived here, and those who could are waiting themselves; a "
-           "wait for "
-           "parity 1 passes a new barrier";
-  if (history.phases == 0 && history.arrivals > 0)
-    return "count mismatch: initialised for " + plural(word.expected, "arrival") + " a phase, and only " +
-           std::to_string(history.arrivals) + " came";
   uint64_t ended = 0;
   for (const auto& cta : cluster.ctas)
     for (const Warp& w : cta->warps) ended += static_cast<uint64_t>(__builtin_popcount(w.exited));
   if (!others_left && ended > 0)
-    return "exited peer: " + plural(ended, "thread") + " ended, and nobody is left who could arrive";
-  return "under-arrival: " + std::to_string(word.pending) + " of " + plural(word.expected, "arrival") +
-         " never come";
+    return {Mistake::exited_peer,
+            "exited peer: " + plural(ended, "thread") + " ended, and nobody is left who could arrive"};
+  if (history.phases == 0 && history.arrivals == 0 && others_left)
+    return {Mistake::wrong_initial_phase,
+            "wrong initial phase: nobody ever arrived here, and those who could are waiting themselves; a "
+            "wait for "
+            "parity 1 passes a new barrier"};
+  return {Mistake::under_arrival, "under-arrival: " + std::to_string(word.pending) + " of " +
+                                      plural(word.expected, "arrival") + " never come"};
 }
 
-std::string mbarrier_reason(Cluster& cluster, const std::vector<Waiter>& waiters, const Split& split) {
+std::string mbarrier_reason(Cluster& cluster, const Split& split) {
   const uint64_t address = split.mbarrier - 1;
   machine::Mbarriers& barriers = cluster.cta_of(address)->mbarriers;
   const auto found = barriers.all().find(address);
@@ -100,10 +139,10 @@ std::string mbarrier_reason(Cluster& cluster, const std::vector<Waiter>& waiters
   for (const MbarrierHistory::Arriver& a : history.arrivers)
     text += (&a == &history.arrivers.front() ? ", arrivals so far from " : ", ") +
             warp_name(cluster, a.rank, a.warp) + " (line " + std::to_string(a.ptx_line) + ")";
-  return text + "\n    " + classify(cluster, waiters, split, word, history);
+  return text;
 }
 
-std::string reason(Cluster& cluster, const std::vector<Waiter>& waiters, const Waiter& w) {
+std::string reason(Cluster& cluster, const Waiter& w) {
   switch (w.split->wait) {
     case Wait::cta_barrier: {
       const machine::CtaBarrier& b = w.cta->barriers[w.split->barrier];
@@ -120,7 +159,7 @@ std::string reason(Cluster& cluster, const std::vector<Waiter>& waiters, const W
       return " for the cluster: " + plural(missing, "thread") + " did not arrive";
     }
     case Wait::operations: return " for asynchronous operations that it has committed";
-    case Wait::mbarrier: return mbarrier_reason(cluster, waiters, *w.split);
+    case Wait::mbarrier: return mbarrier_reason(cluster, *w.split);
     default: return " for the other threads that its member mask names";
   }
 }
@@ -168,15 +207,24 @@ void Cluster::report_deadlock() {
   for (const auto& cta : ctas)
     for (const Warp& w : cta->warps)
       for (const Split& s : w.splits) waiters.push_back({cta.get(), &w, &s});
+  std::vector<Verdict> verdicts;
+  Mistake likeliest = Mistake::none;
+  for (const Waiter& w : waiters) {
+    verdicts.push_back(classify(*this, waiters, w));
+    const Mistake m = verdicts.back().mistake;
+    if (m != Mistake::none && (likeliest == Mistake::none || m < likeliest)) likeliest = m;
+  }
   std::string text = "deadlock: nothing can run";
   int shown = 0;
-  for (const Waiter& w : waiters) {
+  for (size_t i = 0; i < waiters.size(); ++i) {
+    const Waiter& w = waiters[i];
     if (++shown > kShown) continue;
     const Line& line = w.cta->line(*w.split);
     text += "\n  " + warp_name(*this, w.cta->rank, w.warp->index) + ", " +
             std::to_string(__builtin_popcount(w.split->mask)) + " of " +
             std::to_string(__builtin_popcount(w.warp->live())) + " threads, waits at PTX line " +
-            std::to_string(line.ptx) + " '" + line.text + "'" + reason(*this, waiters, w);
+            std::to_string(line.ptx) + " '" + line.text + "'" + reason(*this, w);
+    if (likeliest != Mistake::none && verdicts[i].mistake == likeliest) text += "\n    " + verdicts[i].text;
   }
   if (shown > kShown) text += "\n  and " + std::to_string(shown - kShown) + " more";
   text += cycle(*this, waiters);

@@ -50,6 +50,7 @@ Next wait(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
     return Next::moved;
   }
   context.split().mbarrier = 0;
+  if (result != 0 && one) ++context.warp.waits_passed[waited_for - 1];
   auto* d = context.row<uint32_t>(op.d);
   *d = (*d & ~mask) | result;
   context.set_defined(op.d, mask);

@@ -180,7 +180,8 @@ Next atomic(const Op& op, Context& context, uint32_t mask) {
     std::memcpy(&old, access.bytes[i], size);
     std::memcpy(&b, context.row<std::byte>(op.b) + at, size);
     std::memcpy(&c, context.row<std::byte>(op.c) + at, size);
-    const uint64_t result = atomic_update(operation, type, access.is_global ? AtomicPlace::global : AtomicPlace::shared, old, b, c);
+    const uint64_t result = atomic_update(
+        operation, type, access.is_global ? AtomicPlace::global : AtomicPlace::shared, old, b, c);
     std::memcpy(access.bytes[i], &result, size);
     std::memcpy(context.row<std::byte>(op.d) + at, &old, size);
   }

@@ -20,9 +20,10 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
         throw Fault("a box that leaves shared memory starts at coordinate " + std::to_string(start[d]) +
                     " of dimension " + std::to_string(d) + " (an H200 stops with an illegal instruction)");
   if (start[0] * static_cast<int64_t>(bits) / 8 % 16 != 0)
-    throw Fault("the box starts " + std::to_string(start[0] * static_cast<int64_t>(bits) / 8) +
-                " bytes into the innermost dimension, which is not a multiple of 16 (an H200 stops with an illegal "
-                "instruction)");
+    throw Fault(
+        "the box starts " + std::to_string(start[0] * static_cast<int64_t>(bits) / 8) +
+        " bytes into the innermost dimension, which is not a multiple of 16 (an H200 stops with an illegal "
+        "instruction)");
   const auto first = static_cast<int64_t>(map.extent(0));
   const bool padded =
       map.type == machine::TensorType::u4x16_align16b || map.type == machine::TensorType::u6x16_align16b;
@@ -61,11 +62,11 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
       global += static_cast<uint64_t>(c) * map.strides[d];
     }
     const int64_t low = inside ? std::clamp<int64_t>(-start[0], 0, first) : first;
-    // What leaves shared memory leaves it in units of 16 bytes: the last one may pass the tensor's edge (H200).
+    // What leaves shared memory leaves it in units of 16 bytes: the last one may pass the tensor's edge
+    // (H200).
     const int64_t unit = to_shared ? 1 : std::max<int64_t>(1, 128 / static_cast<int64_t>(bits));
     const int64_t edge = (static_cast<int64_t>(map.dims[0]) + unit - 1) / unit * unit;
-    const int64_t high =
-        inside ? std::clamp<int64_t>(edge - start[0], low, first) : first;
+    const int64_t high = inside ? std::clamp<int64_t>(edge - start[0], low, first) : first;
     const auto bytes = [&](int64_t elements) { return static_cast<uint64_t>(elements) * bits / 8; };
     add(nullptr, 0, to, bytes(low));
     if (high > low) {

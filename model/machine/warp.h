@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <new>
 #include <vector>
@@ -80,7 +81,8 @@ struct Warp {
   int index = 0;        // in its CTA
   uint32_t exists = 0;  // lanes that are threads of the CTA
   uint32_t exited = 0;
-  bool producer = false;  // has issued asynchronous operations
+  bool producer = false;                      // has issued asynchronous operations
+  std::map<uint64_t, uint64_t> waits_passed;  // by mbarrier's shared::cluster address
   std::vector<Split> splits;
   std::array<uint64_t, kLanes> cluster_arrivals{};  // by lane: phases of the cluster's barrier it arrived at
   std::array<AsyncGroups, kLanes> copies, bulk_copies;  // by lane: of cp.async and cp.async.bulk

@@ -23,6 +23,7 @@ struct RunOptions {
   isa::Options run;
   bool unchecked = false;
   std::string approximate = "captured";
+  std::string policy = "lazy";
   bool json = false;
 };
 
@@ -42,8 +43,18 @@ void run(const RunOptions& options) {
   }();
   isa::Options how = options.run;
   how.checked = !options.unchecked;
+  for (const isa::PolicyName& p : isa::kPolicies)
+    if (p.name == options.policy) how.schedule.policy = p.policy;
   const auto start = std::chrono::steady_clock::now();
-  const isa::RunResult result = verify::simulate(program, file.launch, how, true);
+  const isa::RunResult result = [&] {
+    try {
+      return verify::simulate(program, file.launch, how, true);
+    } catch (const machine::Fault& fault) {
+      if (how.schedule.policy == isa::Policy::lazy) throw;
+      throw machine::Fault(fault.what() + fmt::format("\n  replay: --schedule {} --seed {}", options.policy,
+                                                      how.schedule.seed));
+    }
+  }();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   verify::write_outputs(file);
   fmt::print("{}", result.printed);
@@ -63,6 +74,8 @@ void run(const RunOptions& options) {
              grouped(result.lane_instructions), seconds,
              static_cast<double>(result.lane_instructions) / seconds / 1e9,
              how.checked ? ", all checks on" : ", unchecked");
+  if (how.schedule.policy != isa::Policy::lazy)
+    fmt::print("  schedule {}, seed {}\n", options.policy, how.schedule.seed);
   for (const std::string& a : program.approximations)
     fmt::print("  no evidence for PTX {}: {} was taken\n", a,
                options.approximate == "nearest" ? "the nearest value" : "the H200's value");
@@ -90,6 +103,18 @@ void add_run(CLI::App& app, int&) {
       ->add_option("--step-limit", options->run.step_limit,
                    "Warp instructions of one CTA before it counts as hung")
       ->capture_default_str();
+  std::map<std::string, isa::Policy> policies;
+  for (const isa::PolicyName& p : isa::kPolicies) policies[std::string(p.name)] = p.policy;
+  command
+      ->add_option("--schedule", options->policy,
+                   "The order in which warps and asynchronous operations take turns: lazy, eager, random, "
+                   "starve-producer or starve-consumer; a correct kernel gives the same bits under each")
+      ->check(CLI::IsMember(policies))
+      ->capture_default_str();
+  command
+      ->add_option("--seed", options->run.schedule.seed,
+                   "Of the random schedule: the same seed, the same run")
+      ->capture_default_str();
   command->add_flag("--json", options->json, "The summary as JSON");
   command->footer(
       "A launch:\n"
@@ -98,6 +123,11 @@ void add_run(CLI::App& app, int&) {
       "                 {\"buffer\": \"x\", \"npy\": \"x.npy\", \"read_only\": true},\n"
       "                 {\"buffer\": \"y\", \"npy\": \"y.npy\", \"output\": \"out.npy\"},\n"
       "                 {\"type\": \"s32\", \"value\": 1024}]}\n"
+      "A tensor map over a buffer that an earlier argument or \"buffers\": [...] names, innermost dimension "
+      "first:\n"
+      "  {\"tensor_map\": \"x\", \"type\": \"f16\", \"dims\": [256, 64], \"strides\": [512], \"box\": [64, "
+      "8],\n"
+      "   \"swizzle\": \"128b\"}\n"
       "Buffers come from \"npy\": FILE, \"bin\": FILE, \"zeros\": BYTES, \"unwritten\": BYTES or\n"
       "\"generate\": {\"kind\": \"uniform_bits\" | \"iota_u32\" | \"uniform_f32\", \"bytes\": N, \"seed\": "
       "S}.\n"

@@ -116,8 +116,8 @@ struct Device::Impl {
       steps[i] = m.element_strides[i];
     }
     check(api.encode_tensor_map(&out, static_cast<CUtensorMapDataType>(m.type), m.rank,
-                                reinterpret_cast<void*>(buffer + m.address), dims.data(), strides.data(), box.data(),
-                                steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                reinterpret_cast<void*>(buffer + m.address), dims.data(), strides.data(),
+                                box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
                                 static_cast<CUtensorMapSwizzle>(m.swizzle), CU_TENSOR_MAP_L2_PROMOTION_NONE,
                                 m.fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
                                            : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),

@@ -57,6 +57,75 @@ expect 0 "all checks on" "$bitwell" run l.json
 [ "$(tail -c 128 y.npy | od -An -tu4 -w128 | tr -s ' ')" = "$(for i in $(seq 1 32); do printf ' %d' "$i"; done)" ] || { echo "FAILED: y.npy has other contents"; failures=$((failures + 1)); }
 expect 0 '"outputs"' "$bitwell" run l.json --json
 
+expect 0 "schedule random, seed 7" "$bitwell" run l.json --schedule random --seed 7
+expect 2 "--schedule" "$bitwell" run l.json --schedule sometimes
+hang=$(dirname "$bitwell")/../share/bitwell/kernels/hang
+cp "$hang"/wrong_initial_phase.{json,ptx} .
+expect 1 "wrong initial phase" "$bitwell" run wrong_initial_phase.json
+expect 1 "replay: --schedule random --seed 3" "$bitwell" run wrong_initial_phase.json --schedule random --seed 3
+[ ! -e sums.npy ] || { echo "FAILED: a hang leaves an output"; failures=$((failures + 1)); }
+
+# A tensor map: eight rows of 64 bytes through shared memory.
+cat > map.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry box(.param .align 128 .b8 map[128], .param .u64 pout)
+{
+  .reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<5>;
+  .shared .align 128 .b8 tile[512];
+  .shared .align 8 .b64 bar;
+  mov.u32 %r0, %tid.x;
+  setp.ne.u32 %p1, %r0, 0;
+  @%p1 bra go;
+  mbarrier.init.shared.b64 [bar], 1;
+go:
+  bar.sync 0;
+  @%p1 bra wait;
+  mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;
+  mov.b64 %rd0, map;
+  cvta.param.u64 %rd0, %rd0;
+  mov.u32 %r1, 0;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile], [%rd0, {%r1, %r1}], [bar];
+wait:
+  mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0;
+  @!%p0 bra wait;
+  mov.u32 %r2, tile;
+  shl.b32 %r3, %r0, 4;
+  add.u32 %r2, %r2, %r3;
+  ld.shared.v4.b32 {%r4, %r5, %r6, %r7}, [%r2];
+  ld.param.u64 %rd1, [pout];
+  cvt.u64.u32 %rd2, %r3;
+  add.u64 %rd1, %rd1, %rd2;
+  st.global.v4.b32 [%rd1], {%r4, %r5, %r6, %r7};
+  ret;
+}
+P
+map() { # map FIELDS: writes m.json with the tensor map's fields
+  cat > m.json <<J
+{"ptx": "map.ptx", "entry": "box", "block": 32,
+ "buffers": [{"buffer": "x", "generate": {"kind": "iota_u32", "bytes": 1024}}],
+ "arguments": [{"tensor_map": "x", $1}, {"buffer": "out", "unwritten": 512, "output": "out.bin"}]}
+J
+}
+map '"type": "u8", "dims": [64, 16], "strides": [64], "box": [64, 8]'
+expect 0 "all checks on" "$bitwell" run m.json
+[ "$(od -An -tu4 -w512 out.bin | tr -s ' ')" = "$(for i in $(seq 0 127); do printf ' %d' "$i"; done)" ] || { echo "FAILED: out.bin has other contents"; failures=$((failures + 1)); }
+map '"type": "u8", "dims": [64, 16], "strides": [60], "box": [64, 8]'
+expect 2 "globalStrides[0] is 60" "$bitwell" run m.json
+map '"type": "u8", "dims": [64, 16], "strides": [64], "box": [257, 8]'
+expect 2 "boxDim[0] is 257, it must be 1 to 256" "$bitwell" run m.json
+map '"type": "u8", "dims": [64, 16], "strides": [64], "box": [64, 8], "swizzle": "32b"'
+expect 2 "boxDim[0] in bytes is 64, it must be at most 32 with this swizzle" "$bitwell" run m.json
+map '"type": "u8", "dims": [64, 16], "strides": [64], "box": [64, 8], "swizzle": "48b"'
+expect 2 "'48b' is not one of none, 32b" "$bitwell" run m.json
+map '"type": "u8", "dims": [64, 16], "box": [64, 8]'
+expect 2 "has no 'strides'" "$bitwell" run m.json
+map '"type": "u8", "dims": [64], "box": [64]'
+expect 1 "a .2d instruction with a tensor map of rank 1" "$bitwell" run m.json
+map '"type": "u8", "dims": [64, 32], "strides": [64], "box": [64, 8], "offset": 768'
+expect 1 "which are in no buffer" "$bitwell" run m.json
+
 rm -f y.npy
 launch 32 64
 expect 1 "out-of-bounds read" "$bitwell" run l.json
