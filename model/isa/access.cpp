@@ -55,6 +55,19 @@ const char* verb(AccessKind kind) {
   throw Fault(text, lane);
 }
 
+// Faults if a lane's bytes meet a live mbarrier: only mbarrier instructions may touch it.
+void keep_off_mbarriers(Context& context, const uint64_t* address, uint32_t mask, uint64_t low, uint64_t high,
+                        uint64_t size, AccessKind kind) {
+  for (const auto& cta : context.cta.cluster.ctas) {
+    if (cta->mbarriers.empty() || cta->mbarriers.overlapping(low, high - low + size) == nullptr) continue;
+    for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+      const int lane = __builtin_ctz(lanes);
+      if (cta->mbarriers.overlapping(address[lane], size) != nullptr)
+        throw Fault("an ordinary " + std::string(verb(kind)) + " of an mbarrier, which is live", lane);
+    }
+  }
+}
+
 // The shared memory of the CTA that a shared::cluster address names.
 Region* cluster_memory(Context& context, uint64_t address, int lane) {
   Cta* cta = context.cta.cluster.cta_of(address);
@@ -92,6 +105,10 @@ void find_one(Context& context, Space space, uint64_t address, size_t size, Acce
     out_of_bounds(context, space, address, size, kind, lane);
   if (region->read_only && kind != AccessKind::read)
     throw Fault(std::string(verb(kind)) + " to '" + region->name() + "', which is read-only", lane);
+  if (context.checked && (space == Space::shared || space == Space::cluster))
+    for (const auto& cta : context.cta.cluster.ctas)
+      if (&cta->shared == region && cta->mbarriers.overlapping(address, size) != nullptr)
+        throw Fault("an ordinary " + std::string(verb(kind)) + " of an mbarrier, which is live", lane);
   out.bytes[at] = region->data() + (address - region->base());
   out.defined[at] = region->defined() == nullptr ? nullptr : region->defined() + (address - region->base());
   out.tracked = out.tracked || out.defined[at] != nullptr;
@@ -155,6 +172,8 @@ void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessK
   } else if (space == Space::constant) {
     region = &context.cta.grid.constants;
   }
+  if (context.checked && (space == Space::shared || space == Space::cluster) && region != nullptr)
+    keep_off_mbarriers(context, address, mask, low, high, size, kind);
   const bool together = region != nullptr && region->contains(low, size) && region->contains(high, size) &&
                         (!region->read_only || kind == AccessKind::read);
   if (together) {

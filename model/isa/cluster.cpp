@@ -13,7 +13,8 @@ namespace {
 
 // One in so many turns of the random schedule puts the one that ran last.
 constexpr uint64_t kTurnsBetweenChanges = 24;
-// A starving schedule lets the others run once in so many turns.
+// A starving schedule lets everyone run once in so many turns, and after each that ended for its length; the
+// lazy one an operation.
 constexpr uint64_t kTurnsWithoutTheStarved = 4096;
 
 bool can_run(const Warp& warp) {
@@ -34,7 +35,7 @@ Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first) : grid(g), random_(g.op
             std::make_unique<Cta>(*this, std::array<uint32_t, 3>{first[0] + x, first[1] + y, first[2] + z},
                                   static_cast<uint32_t>(ctas.size())));
   for (const auto& cta : ctas)
-    for (size_t w = 0; w < cta->warps.size(); ++w) warp_priority_.push_back(random_() >> 1 | 1);
+    for (size_t w = 0; w < cta->warps.size(); ++w) warp_priority_.push_back(first_priority());
 }
 
 Cta* Cluster::cta_of(uint64_t shared_address) {
@@ -60,8 +61,16 @@ bool Cluster::ended() const {
 void Cluster::run() {
   while (!ended()) {
     woken_ = false;
+    release_spinners();
     if (!(exploring_ ? run_one() : run_in_order())) report_deadlock();
   }
+}
+
+void Cluster::release_spinners() {
+  for (const auto& cta : ctas)
+    for (Warp& w : cta->warps)
+      for (machine::Split& s : w.splits)
+        if (s.wait == Wait::spin && s.seen_changes != changes_) s.wait = Wait::none;
 }
 
 bool Cluster::run_in_order() {
@@ -69,10 +78,15 @@ bool Cluster::run_in_order() {
   for (const auto& cta : ctas)
     for (Warp& warp : cta->warps)
       if (!warp.splits.empty()) progress = cta->run_warp(warp) || progress;
-  if (progress || woken_) return true;
+  // A warp that can still run though nothing woke it has used up its turn: it may be looking at what an operation
+  // is to change. So may warps that wake each other for ever.
+  const bool turned = !woken_ && std::any_of(ctas.begin(), ctas.end(), [](const auto& cta) {
+    return std::any_of(cta->warps.begin(), cta->warps.end(), can_run);
+  });
+  if ((progress || woken_) && !turned && ++turns_ % kTurnsWithoutTheStarved != 0) return true;
   for (size_t i = 0; i < agents_.size(); ++i)
     if (agents_[i]->ready()) return step(i);
-  return false;
+  return progress || woken_;
 }
 
 bool Cluster::run_one() {
@@ -86,10 +100,11 @@ bool Cluster::run_one() {
   };
   const Policy policy = grid.options.schedule.policy;
   Candidate best;
-  // Now and then the starved go first: others may be spinning for what they do.
-  const bool reversed = policy != Policy::random && turns_ % kTurnsWithoutTheStarved == 0;
+  // Now and then everyone's turn comes, the one that has waited longest first: others may be spinning for what
+  // the starved do.
+  const bool fair = policy != Policy::random && (turns_ % kTurnsWithoutTheStarved == 0 || spun_);
   const auto consider = [&](Candidate c) {
-    if (reversed) c.rank = 2 - c.rank;
+    if (fair) c.rank = 0;
     if (c.rank > best.rank || (c.rank == best.rank && c.priority > best.priority)) best = c;
   };
   size_t number = 0;
@@ -108,13 +123,18 @@ bool Cluster::run_one() {
     priority = ~++turns_;  // the one that has not run for longest goes first
   else if (random_() % kTurnsBetweenChanges == 0)
     priority = random_() >> 32;
-  if (best.warp == nullptr) return step(best.number);
+  if (best.warp == nullptr) {
+    spun_ = false;
+    return step(best.number);
+  }
   yielded_ = false;
   best.cta->run_warp(*best.warp);
+  spun_ = !yielded_ && can_run(*best.warp);
   return true;
 }
 
 bool Cluster::step(size_t i) {
+  ++changes_;
   bool done = false;
   try {
     done = agents_[i]->step();
@@ -122,7 +142,8 @@ bool Cluster::step(size_t i) {
     if (fault.placed) throw;
     throw Fault(agents_[i]->place, fault.what());
   } catch (const machine::Unsupported& what) {
-    throw machine::Unsupported(machine::describe(agents_[i]->place, what.what()));
+    if (what.placed) throw;
+    throw machine::Unsupported(agents_[i]->place, what.what());
   }
   if (done) {
     agents_.erase(agents_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -134,7 +155,7 @@ bool Cluster::step(size_t i) {
 void Cluster::start(std::unique_ptr<Agent> agent, Warp& warp) {
   warp.producer = true;
   agents_.push_back(std::move(agent));
-  agent_priority_.push_back(random_() >> 1 | 1);
+  agent_priority_.push_back(first_priority());
   settle();
 }
 

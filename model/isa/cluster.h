@@ -33,7 +33,13 @@ class Cluster {
   void settle();
 
   // To be called when something that a split may wait for has changed.
-  void wake() { woken_ = true; }
+  void wake() {
+    woken_ = true;
+    ++changes_;
+  }
+  // To be called for every change of memory, so that loops that wait for one can be told from others.
+  void change() { ++changes_; }
+  uint64_t changes() const { return changes_; }
   // A phase of the mbarrier at that shared::cluster address is over.
   void wake_mbarrier(uint64_t address);
   // How much of what is left an operation does in one turn.
@@ -58,10 +64,16 @@ class Cluster {
   [[noreturn]] void report_deadlock();
 
   std::vector<std::unique_ptr<machine::Agent>> agents_;  // in the order of issue
+  // At random, or first of all: what has not run yet has waited longest.
+  uint64_t first_priority() { return grid.options.schedule.policy == Policy::random ? random_() >> 1 | 1 : ~uint64_t{0}; }
+  void release_spinners();
+
   bool woken_ = false;
+  uint64_t changes_ = 0;
   bool yielded_ = false;
   bool exploring_ = false;
   uint64_t turns_ = 0;
+  bool spun_ = false;  // the last turn was used up
   std::mt19937_64 random_;
   std::vector<uint64_t> warp_priority_;   // by rank and warp
   std::vector<uint64_t> agent_priority_;  // as agents_

@@ -44,8 +44,6 @@ void BulkCopy::poison() {
     for (const Segment& s : segments_) {
       const uint64_t offset = s.to - segments_.front().destination->base();
       pieces(true, offset, s.bytes, [&](uint64_t where, uint32_t, uint32_t length) {
-        if (t.cta->mbarriers.overlapping(where + t.cta->shared.base(), length) != nullptr)
-          throw Fault(what_ + " writes over an mbarrier, which is live");
         std::memset(t.cta->shared.data() + where, static_cast<int>(kPoison), length);
         t.cta->shared.mark_undefined(where, length);
       });
@@ -72,6 +70,8 @@ void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::vect
                      const std::vector<uint8_t>& defined) const {
   const uint64_t offset = s.to - s.destination->base();
   pieces(cta != nullptr, offset, s.bytes, [&](uint64_t where, uint32_t at, uint32_t length) {
+    if (cta != nullptr && cta->mbarriers.overlapping(where + region.base(), length) != nullptr)
+      throw Fault(what_ + " writes over an mbarrier, which is live");
     std::byte* to = region.data() + where;
     if (!options_.reduce) {
       std::memcpy(to, bytes.data() + at, length);

@@ -26,8 +26,9 @@ Cta::Cta(Cluster& of, std::array<uint32_t, 3> at, uint32_t number)
     warps[w].index = static_cast<int>(w);
     const uint32_t lanes = std::min<uint32_t>(threads - static_cast<uint32_t>(w) * kLanes, kLanes);
     warps[w].exists = lanes == kLanes ? ~0u : (1u << lanes) - 1;
-    warps[w].splits.push_back(
-        {activate(grid.program.entry, warps[w], warps[w].exists, nullptr), 0, warps[w].exists});
+    Split& all = warps[w].splits.emplace_back();
+    all.activation = activate(grid.program.entry, warps[w], warps[w].exists, nullptr);
+    all.mask = warps[w].exists;
   }
 }
 

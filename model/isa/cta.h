@@ -65,6 +65,7 @@ class Cta {
   machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const;
 
  private:
+  void look_for_spin(machine::Split& split, uint32_t pc);
   template <bool Checked>
   void run_split(machine::Warp& warp, size_t split, uint32_t limit);
   size_t choose(const machine::Warp& warp) const;

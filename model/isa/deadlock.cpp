@@ -26,6 +26,9 @@ struct Waiter {
   const Split* split;
 };
 
+// Whether it waits for an mbarrier, asleep or in a loop around test_wait.
+bool at_mbarrier(const Split& s) { return (s.wait == Wait::mbarrier || s.wait == Wait::spin) && s.mbarrier != 0; }
+
 std::string warp_name(const Cluster& cluster, uint32_t rank, int warp) {
   return (cluster.ctas.size() > 1 ? "CTA rank " + std::to_string(rank) + " " : "") + "warp " +
          std::to_string(warp);
@@ -82,12 +85,13 @@ struct Verdict {
 
 Verdict classify(Cluster& cluster, const std::vector<Waiter>& waiters, const Waiter& waiter) {
   const Split& split = *waiter.split;
-  if (split.wait != Wait::mbarrier) return {};
+  if (!at_mbarrier(split)) return {};
   machine::Mbarriers& barriers = cluster.cta_of(split.mbarrier - 1)->mbarriers;
   const auto found = barriers.all().find(split.mbarrier - 1);
   if (found == barriers.all().end()) return {};
   const MbarrierHistory& history = found->second;
   const MbarrierWord word = barriers.word(split.mbarrier - 1);
+  if (word.expected == 0) return {Mistake::under_arrival, "under-arrival: every thread has dropped out of the barrier"};
   if (word.pending == 0)
     return {Mistake::byte_mismatch,
             "byte mismatch: every arrival came, and " +
@@ -104,7 +108,7 @@ Verdict classify(Cluster& cluster, const std::vector<Waiter>& waiters, const Wai
     return {Mistake::count_mismatch, "count mismatch: initialised for " + plural(word.expected, "arrival") +
                                          " a phase, and only " + std::to_string(history.arrivals) + " came"};
   const bool others_left = std::any_of(waiters.begin(), waiters.end(), [&](const Waiter& w) {
-    return w.split->wait != Wait::mbarrier || w.split->mbarrier != split.mbarrier;
+    return !at_mbarrier(*w.split) || w.split->mbarrier != split.mbarrier;
   });
   uint64_t ended = 0;
   for (const auto& cta : cluster.ctas)
@@ -129,7 +133,7 @@ std::string mbarrier_reason(Cluster& cluster, const Split& split) {
     return " on " + barrier_name(cluster, address) + ", which was invalidated meanwhile";
   const MbarrierHistory& history = found->second;
   const MbarrierWord word = barriers.word(address);
-  std::string text = " on " + barrier_name(cluster, address) + " for parity " + std::to_string(word.parity) +
+  std::string text = " on " + barrier_name(cluster, address) + " for parity " + std::to_string(split.mbarrier_parity) +
                      ": phase " + std::to_string(history.phases) + ", pending " +
                      std::to_string(word.pending) + " of " + plural(word.expected, "arrival");
   if (history.bytes_expected != 0 || history.bytes_arrived != 0)
@@ -160,6 +164,9 @@ std::string reason(Cluster& cluster, const Waiter& w) {
     }
     case Wait::operations: return " for asynchronous operations that it has committed";
     case Wait::mbarrier: return mbarrier_reason(cluster, *w.split);
+    case Wait::spin:
+      return ", in a loop that nothing can end any more" +
+             (at_mbarrier(*w.split) ? mbarrier_reason(cluster, *w.split) : std::string());
     default: return " for the other threads that its member mask names";
   }
 }
@@ -170,8 +177,7 @@ std::string cycle(Cluster& cluster, const std::vector<Waiter>& waiters) {
   const auto next = [&](const Who& who) -> std::vector<Who> {
     std::vector<Who> out;
     for (const Waiter& w : waiters) {
-      if (w.cta->rank != who.first || w.warp->index != who.second || w.split->wait != Wait::mbarrier)
-        continue;
+      if (w.cta->rank != who.first || w.warp->index != who.second || !at_mbarrier(*w.split)) continue;
       const auto& barriers = cluster.cta_of(w.split->mbarrier - 1)->mbarriers.all();
       const auto found = barriers.find(w.split->mbarrier - 1);
       if (found == barriers.end()) continue;

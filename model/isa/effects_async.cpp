@@ -78,21 +78,31 @@ machine::TensorMap tensor_map(Context& context, int lane, uint64_t address) {
   return *map;
 }
 
-ElementType element_of(const machine::TensorMap& map) {
-  switch (map.type) {
-    case machine::TensorType::u32: return ElementType::u32;
-    case machine::TensorType::s32: return ElementType::s32;
-    case machine::TensorType::u64: return ElementType::u64;
-    case machine::TensorType::s64: return ElementType::s64;
-    case machine::TensorType::f16: return ElementType::f16;
-    case machine::TensorType::bf16: return ElementType::bf16;
-    case machine::TensorType::f32:
-    case machine::TensorType::f32_ftz: return ElementType::f32;
-    case machine::TensorType::f64: return ElementType::f64;
-    default:
-      throw machine::Unsupported("a reduction into a tensor of type " +
-                                 std::string(machine::kTensorTypes[static_cast<size_t>(map.type)].name));
+// The element of a reduction into a tensor, if the operation takes it (PTX ISA 9.0, cp.reduce.async.bulk.tensor).
+ElementType element_of(const machine::TensorMap& map, AtomicOperation operation) {
+  using machine::TensorType;
+  struct Row {
+    TensorType type;
+    ElementType element;
+    bool adds, compares, counts, combines;
+  };
+  static constexpr Row rows[] = {{TensorType::u32, ElementType::u32, true, true, true, true},
+                                 {TensorType::s32, ElementType::s32, true, true, false, true},
+                                 {TensorType::u64, ElementType::u64, true, true, false, true},
+                                 {TensorType::s64, ElementType::s64, false, true, false, true},
+                                 {TensorType::f16, ElementType::f16, true, true, false, false},
+                                 {TensorType::bf16, ElementType::bf16, true, true, false, false},
+                                 {TensorType::f32, ElementType::f32, true, false, false, false}};
+  for (const Row& r : rows) {
+    if (r.type != map.type) continue;
+    const bool takes = operation == AtomicOperation::add                                              ? r.adds
+                       : operation == AtomicOperation::min || operation == AtomicOperation::max      ? r.compares
+                       : operation == AtomicOperation::inc || operation == AtomicOperation::dec      ? r.counts
+                                                                                                      : r.combines;
+    if (takes) return r.element;
   }
+  throw machine::Unsupported("this reduction into a tensor of type " +
+                             std::string(machine::kTensorTypes[static_cast<size_t>(map.type)].name));
 }
 
 // Which CTAs get a multicast copy: bit r of the mask is rank r.
@@ -134,10 +144,13 @@ void start_bulk(const Op& op, Context& context, int lane) {
     std::array<int64_t, 5> coordinates{};
     for (size_t d = 0; d < t.rank; ++d) coordinates[d] = static_cast<int32_t>(r.word(t.coordinates + d));
     if (t.prefetch) return;
+    if (map.type == machine::TensorType::u4x16_align16b || map.type == machine::TensorType::u6x16_align16b)
+      throw machine::Unsupported("a copy of a tensor of type " +
+                                 std::string(machine::kTensorTypes[static_cast<size_t>(map.type)].name));
     options.swizzle = map.swizzle;
     options.fill = fill_pattern(map);
     if (t.to_shared) options.convert = map.type;
-    if (t.reduce) options.element = element_of(map);
+    if (t.reduce) options.element = element_of(map, *t.reduce);
     const SharedPlace place = r.shared(shared_side, map.footprint(), 128);
     segments = tensor_segments(cluster, map, coordinates, place.cta->shared, place.address, t.to_shared);
   } else {
@@ -185,11 +198,14 @@ void start_bulk(const Op& op, Context& context, int lane) {
       segments.push_back(part);
     }
   }
+  if (segments.empty()) return;  // nothing of the box is in the tensor, or no bytes
   const Line& line = context.cta.line(context.split());
   auto copy = std::make_unique<BulkCopy>(cluster, line.text, std::move(segments), options);
   copy->place = context.cta.place(context.warp, context.split(), lane);
   if (t.to_shared) {
     const SharedPlace barrier = r.shared(t.barrier, 8, 8);
+    if (!t.mask && barrier.cta != r.shared(t.to, 0, 1).cta)
+      throw Fault("the mbarrier of a copy is in another CTA than its destination", lane);
     std::vector<CopyTarget> to = targets(context, barrier, t, r, lane);
     for (const CopyTarget& target : to)
       target.cta->mbarriers.word(target.barrier);  // faults if there is none
@@ -212,6 +228,8 @@ class SmallCopy : public machine::Agent {
     SharedPlace to;
     std::array<std::byte, 16> bytes;
     std::shared_ptr<machine::AsyncGroup> group;  // or a barrier
+    AsyncGroups* groups;                         // that the group is one of
+    uint64_t number;                             // of the copy in them
     SharedPlace barrier;
     std::optional<AtomicOperation> reduce;
     ElementType element;
@@ -225,8 +243,6 @@ class SmallCopy : public machine::Agent {
       }
       if (p.reduce) continue;
       const uint64_t offset = p.to.address - p.to.cta->shared.base();
-      if (p.to.cta->mbarriers.overlapping(p.to.address, p.size) != nullptr)
-        throw Fault(what_ + " writes over an mbarrier, which is live");
       std::memset(p.to.bytes(), 0xFF, p.size);
       p.to.cta->shared.mark_undefined(offset, p.size);
     }
@@ -245,6 +261,8 @@ class SmallCopy : public machine::Agent {
  private:
   void run(Part& p) {
     if (!p.to.cta->alive()) throw Fault(what_ + " writes the shared memory of a CTA that has ended");
+    if (p.to.cta->mbarriers.overlapping(p.to.address, p.size) != nullptr)
+      throw Fault(what_ + " writes over an mbarrier, which is live");
     machine::Region& shared = p.to.cta->shared;
     const uint64_t offset = p.to.address - shared.base();
     bool defined = true;
@@ -268,6 +286,7 @@ class SmallCopy : public machine::Agent {
     if (p.group != nullptr) {
       --p.group->reading;
       --p.group->writing;
+      p.groups->finish(p.number);
     } else if (p.barrier.cta->mbarriers.complete(p.barrier.address, p.size)) {
       cluster_.wake_mbarrier(p.barrier.address);
     }
@@ -285,9 +304,11 @@ class SmallCopy : public machine::Agent {
 class CopyArrival : public machine::Agent {
  public:
   CopyArrival(Cluster& cluster, AsyncGroups& groups, SharedPlace barrier, uint32_t rank, int warp)
-      : cluster_(cluster), groups_(groups), barrier_(barrier), rank_(rank), warp_(warp) {}
-  bool ready() const override { return groups_.all_done(); }
+      : cluster_(cluster), groups_(groups), before_(groups.issued()), barrier_(barrier), rank_(rank), warp_(warp) {}
+  bool ready() const override { return groups_.done_before(before_); }
   bool step() override {
+    if (!barrier_.cta->alive())
+      throw Fault("cp.async.mbarrier.arrive at a barrier of a CTA that has ended without waiting for it");
     if (barrier_.cta->mbarriers.arrive(barrier_.address, 1, {rank_, warp_, place.ptx_line}))
       cluster_.wake_mbarrier(barrier_.address);
     return true;
@@ -299,6 +320,7 @@ class CopyArrival : public machine::Agent {
  private:
   Cluster& cluster_;
   AsyncGroups& groups_;
+  uint64_t before_;  // the number of the first copy that it does not wait for
   SharedPlace barrier_;
   uint32_t rank_;
   int warp_;
@@ -352,7 +374,9 @@ Next async_copy(const Op& op, Context& context, uint32_t mask) {
                       std::to_string(p.from),
                   lane);
     if (p.read != 0) p.source = r.global(p.from, p.read, "cp.async");
-    p.group = context.warp.copies[static_cast<size_t>(lane)].open();
+    p.groups = &context.warp.copies[static_cast<size_t>(lane)];
+    p.group = p.groups->open();
+    p.number = p.groups->issue();
     parts.push_back(std::move(p));
   }
   start_small(context, std::move(parts));
@@ -407,7 +431,7 @@ Next copy_arrive(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "an address");
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
-    const SharedPlace barrier = shared_place(op, context, lane, 8, 8);
+    const SharedPlace barrier = shared_place(op, context, lane, 8, 8, true);
     if (op.target == 0) barrier.cta->mbarriers.increment_pending(barrier.address);
     auto arrival =
         std::make_unique<CopyArrival>(context.cta.cluster, context.warp.copies[static_cast<size_t>(lane)],

@@ -18,6 +18,15 @@ uint64_t cluster_address(const Op& op, Context& context, int lane) {
   return a - machine::kSharedWindow;
 }
 
+// For .aligned: whether every thread of the warp that still runs is here. If not, the split waits for them.
+bool all_here(Context& context, uint32_t mask) {
+  if (mask == context.warp.live()) return true;
+  if (mask != context.split().mask)
+    throw Fault("an aligned barrier under a guard that differs between threads of a warp", __builtin_ctz(mask));
+  context.split().wait = machine::Wait::converge;
+  return false;
+}
+
 }  // namespace
 
 Next map_address(const Op& op, Context& context, uint32_t mask) {
@@ -53,7 +62,7 @@ Next address_rank(const Op& op, Context& context, uint32_t mask) {
 }
 
 Next cluster_arrive(const Op& op, Context& context, uint32_t mask) {
-  if (op.imm != 0 && mask != context.warp.live() && !whole_warp(context, mask)) return Next::wait;
+  if (op.imm != 0 && !all_here(context, mask)) return Next::wait;
   Cluster& cluster = context.cta.cluster;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     uint64_t& arrivals = context.warp.cluster_arrivals[static_cast<size_t>(__builtin_ctz(lanes))];
@@ -68,16 +77,21 @@ Next cluster_arrive(const Op& op, Context& context, uint32_t mask) {
 }
 
 Next cluster_wait(const Op& op, Context& context, uint32_t mask) {
-  if (op.imm != 0 && mask != context.warp.live() && !whole_warp(context, mask)) return Next::wait;
+  if (op.imm != 0 && !all_here(context, mask)) return Next::wait;
   Cluster& cluster = context.cta.cluster;
   uint32_t through = 0;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
     const uint64_t arrivals = context.warp.cluster_arrivals[static_cast<size_t>(lane)];
-    if (arrivals == 0) throw Fault("barrier.cluster.wait without a barrier.cluster.arrive before it", lane);
+    if (arrivals == context.warp.cluster_waits[static_cast<size_t>(lane)])
+      throw Fault("barrier.cluster.wait without a barrier.cluster.arrive before it", lane);
     if (arrivals <= cluster.barrier_phase) through |= 1u << lane;
   }
   cluster.yield();
+  for (uint32_t lanes = through; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<size_t>(__builtin_ctz(lanes));
+    context.warp.cluster_waits[lane] = context.warp.cluster_arrivals[lane];
+  }
   if (through == mask) return Next::advance;
   if (through != 0) {  // the others stay here and look again
     machine::Split rest = context.split();

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "model/isa/cluster.h"
 #include "model/isa/effects.h"
 #include "model/isa/shared_place.h"
 
@@ -19,7 +20,7 @@ std::array<SharedPlace, kLanes> row_places(const Op& op, Context& context) {
   context.require_defined(op.a, used, "an address");
   std::array<SharedPlace, kLanes> out{};
   for (int lane = 0; lane < 8 * op.count; ++lane)
-    out[static_cast<size_t>(lane)] = shared_place(op, context, lane, 16, 16);
+    out[static_cast<size_t>(lane)] = shared_place(op, context, lane, 16, 16, true);
   return out;
 }
 
@@ -55,6 +56,7 @@ Next load_matrix(const Op& op, Context& context, uint32_t mask) {
 Next store_matrix(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto places = row_places(op, context);
+  context.cta.cluster.change();
   const bool transposed = op.target == 1;
   for (size_t m = 0; m < op.count; ++m) {
     const auto* s = context.row<uint32_t>((*op.sources)[m]);

@@ -12,44 +12,49 @@ namespace {
 
 bool waits(MbarrierAction a) { return a >= MbarrierAction::test_state; }
 
-// Whether the phase that b names is over.
-bool over(const Op& op, Context& context, int lane, const SharedPlace& place, MbarrierAction action) {
-  machine::Mbarriers& barriers = place.cta->mbarriers;
-  const bool by_parity = action == MbarrierAction::test_parity || action == MbarrierAction::try_parity;
-  if (by_parity) {
-    const uint32_t parity = context.row<uint32_t>(op.b)[lane];
-    if (parity > 1) throw Fault("phase parity " + std::to_string(parity) + ", it must be 0 or 1", lane);
-    return barriers.phase_over(place.address, parity);
-  }
-  return barriers.phase_over(place.address,
-                             machine::decode_mbarrier(context.row<uint64_t>(op.b)[lane]).parity);
+// The parity of the phase that b names.
+uint32_t awaited(const Op& op, Context& context, int lane, MbarrierAction action) {
+  if (action != MbarrierAction::test_parity && action != MbarrierAction::try_parity)
+    return machine::decode_mbarrier(context.row<uint64_t>(op.b)[lane]).parity;
+  const uint32_t parity = context.row<uint32_t>(op.b)[lane];
+  if (parity > 1) throw Fault("phase parity " + std::to_string(parity) + ", it must be 0 or 1", lane);
+  return parity;
 }
 
 Next wait(const Op& op, Context& context, uint32_t mask, MbarrierAction action) {
   uint32_t result = 0;
   uint64_t waited_for = 0;
+  uint32_t parity = 0;
   bool one = true;  // all lanes look at one barrier
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
-    const SharedPlace place = shared_place(op, context, lane, 8, 8);
-    if (over(op, context, lane, place, action)) result |= 1u << lane;
+    const SharedPlace place = shared_place(op, context, lane, 8, 8, true);
+    parity = awaited(op, context, lane, action);
+    if (place.cta->mbarriers.phase_over(place.address, parity)) result |= 1u << lane;
     one = one && (waited_for == 0 || waited_for == place.address + 1);
     waited_for = place.address + 1;
   }
   Cluster& cluster = context.cta.cluster;
   cluster.yield();
+  const auto remember = [&](machine::Split& split, uint64_t which, uint32_t awaited_parity) {
+    if (split.mbarrier != which)
+      split.mbarrier_phase = cluster.cta_of(which - 1)->mbarriers.all().at(which - 1).phases;
+    split.mbarrier = which;
+    split.mbarrier_parity = awaited_parity;
+  };
   const bool may_wait = action >= MbarrierAction::try_state;
   // Some threads of a split may be through: they go on, and the others come back.
   if (result == 0 && may_wait && one && !cluster.times_out()) {
     machine::Split& split = take_lanes(context, mask);
-    const SharedPlace place = shared_place(context, -1, waited_for - 1, Space::cluster, 8, 8);
-    if (split.mbarrier != waited_for)
-      split.mbarrier_phase = place.cta->mbarriers.all().at(place.address).phases;
+    remember(split, waited_for, parity);
     split.wait = machine::Wait::mbarrier;
-    split.mbarrier = waited_for;
     return Next::moved;
   }
-  context.split().mbarrier = 0;
+  machine::Split& split = context.split();
+  if (result == 0 && one)
+    remember(split, waited_for, parity);  // for a report, should it never pass
+  else
+    split.mbarrier = 0;
   if (result != 0 && one) ++context.warp.waits_passed[waited_for - 1];
   auto* d = context.row<uint32_t>(op.d);
   *d = (*d & ~mask) | result;
@@ -73,8 +78,14 @@ bool change(const Op& op, Context& context, int lane, const SharedPlace& place, 
     case MbarrierAction::complete: return barriers.complete(at, n);
     case MbarrierAction::arrive: return barriers.arrive(at, n, who);
     case MbarrierAction::drop: return barriers.arrive_drop(at, n, who);
-    case MbarrierAction::arrive_expect: barriers.expect(at, n); return barriers.arrive(at, 1, who);
-    case MbarrierAction::drop_expect: barriers.expect(at, n); return barriers.arrive_drop(at, 1, who);
+    case MbarrierAction::arrive_expect: {
+      const bool over = barriers.expect(at, n);
+      return barriers.arrive(at, 1, who) || over;
+    }
+    case MbarrierAction::drop_expect: {
+      const bool over = barriers.expect(at, n);
+      return barriers.arrive_drop(at, 1, who) || over;
+    }
     case MbarrierAction::arrive_no_complete: barriers.arrive_no_complete(at, n, false, who); return false;
     case MbarrierAction::drop_no_complete: barriers.arrive_no_complete(at, n, true, who); return false;
     default: throw machine::ModelBug("mbarrier action");
@@ -90,9 +101,10 @@ Next mbarrier(const Op& op, Context& context, uint32_t mask) {
   if (waits(action)) return wait(op, context, mask, action);
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
-    const SharedPlace place = shared_place(op, context, lane, 8, 8);
+    const bool returns = op.d != kSink;
+    const bool own = returns || action == MbarrierAction::init || action == MbarrierAction::inval;
+    const SharedPlace place = shared_place(op, context, lane, 8, 8, own);
     try {
-      const bool returns = op.d != kSink;
       if (returns) {
         context.row<uint64_t>(op.d)[lane] = place.cta->mbarriers.state(place.address);
         context.set_defined(op.d, 1u << lane);
@@ -103,6 +115,7 @@ Next mbarrier(const Op& op, Context& context, uint32_t mask) {
       throw Fault(fault.what(), lane);
     }
   }
+  context.cta.cluster.change();
   context.cta.cluster.yield();
   return Next::advance;
 }

@@ -4,7 +4,7 @@
 
 #include "model/isa/access.h"
 #include "model/isa/atomic_update.h"
-#include "model/isa/cta.h"
+#include "model/isa/cluster.h"
 #include "model/isa/effects.h"
 #include "model/isa/module_layout.h"
 
@@ -129,6 +129,7 @@ Next load(const Op& op, Context& context, uint32_t mask) {
 Next store(const Op& op, Context& context, uint32_t mask) {
   Access access;
   resolve(op, context, mask, static_cast<size_t>(op.size) * op.count, AccessKind::write, access);
+  context.cta.cluster.change();
   const size_t all = static_cast<size_t>(op.size) * kLanes;
   if (access.consecutive && register_bytes(op) == op.size &&
       (!context.checked || context.defined_at(op.sources->front()) == ~0u)) {
@@ -159,6 +160,7 @@ Next store(const Op& op, Context& context, uint32_t mask) {
 Next atomic(const Op& op, Context& context, uint32_t mask) {
   Access access;
   resolve(op, context, mask, op.size, AccessKind::read_write, access);
+  context.cta.cluster.change();
   spread(access, op.size);
   const auto operation = static_cast<AtomicOperation>(op.target & 0xFF);
   const auto type = static_cast<ElementType>(op.target >> 8);

@@ -18,6 +18,7 @@ class WarpgroupAgent : public machine::Agent {
 
   bool ready() const override { return group_.front_ready(); }
   bool step() override {
+    if (!cta_.alive()) throw Fault("wgmma.mma_async of a CTA that has ended without waiting for it");
     group_.run_front();
     cta_.wake_operations(first_, kWarps);
     return group_.empty();

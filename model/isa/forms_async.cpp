@@ -218,6 +218,7 @@ void remote(Builder& b, const Match& m) {
     throw Invalid("'" + m.name + "' needs a source of " + std::to_string(count) + " registers");
   for (size_t n = 0; n < count; ++n) operands.value(count > 1 ? v.elements[n] : v, type.name.data());
   op.count = static_cast<uint16_t>(count);
+  if (count * op.size > 16) throw Invalid("a vector of " + std::to_string(count * op.size) + " bytes");
   if (i.opcode == "red") {
     t->reduce = reduction(i);
     t->element = element(i.modifiers.back());

@@ -1,5 +1,6 @@
 // Tensor-core instructions (PTX ISA 9.0, 9.7.14 and 9.7.15).
 #include <charconv>
+#include <set>
 
 #include "model/isa/effects.h"
 #include "model/isa/forms.h"
@@ -105,6 +106,8 @@ void wgmma_form(Builder& b, const Match& m) {
   op.imm = reinterpret_cast<uint64_t>(mma);
   op.results = b.new_list();
   registers(b, b.operand(0), mma->d_registers(), *mma->rule->output, "D", *op.results);
+  if (std::set<uint32_t>(op.results->begin(), op.results->end()).size() != op.results->size())
+    throw machine::Unsupported("'" + m.name + "' with a register twice in D");
   for (const uint32_t r : *op.results) b.pin(r);
   if (mma->a_in_registers) {
     op.sources = b.new_list();

@@ -1,5 +1,6 @@
 // The run loop: which split of a warp runs next, and how.
 #include <algorithm>
+#include <cstring>
 #include <tuple>
 
 #include "model/isa/cluster.h"
@@ -100,6 +101,24 @@ bool Cta::run_warp(Warp& warp) {
   }
 }
 
+// At the end of a turn: registers, place and memory as at the end of the last one mean that every further turn
+// will be the same, until somebody changes something.
+void Cta::look_for_spin(Split& split, uint32_t pc) {
+  const size_t size =
+      grid.program.functions[static_cast<size_t>(split.activation->function)].rows * machine::kRowBytes;
+  const std::byte* rows = split.activation->rows.data();
+  const bool same = split.seen_rows != nullptr && split.seen_pc == pc &&
+                    split.seen_changes == cluster.changes() && split.seen_rows->size() == size &&
+                    std::memcmp(split.seen_rows->data(), rows, size) == 0;
+  if (same) {
+    split.wait = Wait::spin;
+    return;
+  }
+  split.seen_rows = std::make_shared<const std::vector<std::byte>>(rows, rows + size);
+  split.seen_pc = pc;
+  split.seen_changes = cluster.changes();
+}
+
 template <bool Checked>
 void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
   Context context(*this, warp, at, Checked);
@@ -115,6 +134,7 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
     if (--split.budget != 0) return false;
     split.budget = kQuantum;
     split.turn = ++clock_;
+    look_for_spin(split, pc);
     return true;
   };
   uint64_t lanes = 0;
@@ -206,7 +226,8 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
     throw Fault(place(warp, warp.splits[at], fault.lane), fault.what());
   } catch (const machine::Unsupported& what) {
     warp.splits[at].pc = pc;
-    throw machine::Unsupported(machine::describe(place(warp, warp.splits[at], -1), what.what()));
+    if (what.placed) throw;
+    throw machine::Unsupported(place(warp, warp.splits[at], -1), what.what());
   }
   warp.splits[at].pc = pc;
   leave();

@@ -36,11 +36,17 @@ SharedPlace shared_place(Context& context, int lane, uint64_t address, Space spa
   return {cta, address};
 }
 
-SharedPlace shared_place(const Op& op, Context& context, int lane, uint64_t size, uint64_t align) {
+SharedPlace shared_place(const Op& op, Context& context, int lane, uint64_t size, uint64_t align, bool own) {
   const bool narrow = (op.flags & kNarrowAddress) != 0;
   const uint64_t address = narrow ? static_cast<uint32_t>(context.row<uint32_t>(op.a)[lane] + op.imm)
                                   : context.row<uint64_t>(op.a)[lane] + op.imm;
-  return shared_place(context, lane, address, static_cast<Space>(op.flags & kSpaceMask), size, align);
+  const SharedPlace place =
+      shared_place(context, lane, address, static_cast<Space>(op.flags & kSpaceMask), size, align);
+  if (own && place.cta != &context.cta)
+    throw Fault("this instruction takes shared memory of its own CTA, the address is in CTA rank " +
+                    std::to_string(place.cta->rank),
+                lane);
+  return place;
 }
 
 }  // namespace bitwell::isa

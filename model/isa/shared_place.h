@@ -15,7 +15,7 @@ struct SharedPlace {
 // Faults if it lies elsewhere, out of bounds, in a CTA that has ended, or off a multiple of `align`.
 SharedPlace shared_place(Context& context, int lane, uint64_t address, Space space, uint64_t size,
                          uint64_t align);
-// The same for a memory op's address operand.
-SharedPlace shared_place(const Op& op, Context& context, int lane, uint64_t size, uint64_t align);
+// The same for a memory op's address operand; `own`: it must be this CTA's.
+SharedPlace shared_place(const Op& op, Context& context, int lane, uint64_t size, uint64_t align, bool own = false);
 
 }  // namespace bitwell::isa

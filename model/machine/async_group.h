@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
 
 namespace bitwell::machine {
 
@@ -30,12 +31,23 @@ class AsyncGroups {
       if ((read ? committed_[i]->reading : committed_[i]->writing) != 0) return false;
     return true;
   }
+  // Copies have numbers, in the order of issue.
+  uint64_t issue() {
+    outstanding_.insert(next_);
+    return next_++;
+  }
+  uint64_t issued() const { return next_; }
+  void finish(uint64_t number) { outstanding_.erase(number); }
+  // Whether every copy with a lower number is done.
+  bool done_before(uint64_t number) const { return outstanding_.empty() || *outstanding_.begin() >= number; }
   // Whether every copy issued so far is done, committed or not.
   bool all_done() { return done(0, false) && (open_ == nullptr || open_->writing == 0); }
 
  private:
   std::shared_ptr<AsyncGroup> open_;
   std::deque<std::shared_ptr<AsyncGroup>> committed_;
+  std::set<uint64_t> outstanding_;
+  uint64_t next_ = 0;
 };
 
 }  // namespace bitwell::machine

@@ -32,6 +32,9 @@ struct Fault : std::runtime_error {
 // bitwell does not model this, and says what by name.
 struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
+  Unsupported(const Place& where, const std::string& message)
+      : std::runtime_error(describe(where, message)), placed(true) {}
+  bool placed = false;
 };
 
 // What the user gave cannot be used: a missing entry, a wrong size, text that is not PTX.

@@ -97,7 +97,10 @@ bool Mbarriers::arrive(uint64_t address, uint64_t count, const MbarrierHistory::
 
 bool Mbarriers::arrive_drop(uint64_t address, uint64_t count, const MbarrierHistory::Arriver& who) {
   MbarrierWord w = word(address);
-  if (count < w.pending || count == w.pending) {
+  if (count > w.expected)
+    throw Fault("arrive_drop of " + std::to_string(count) + at(address) + ", which expects " +
+                std::to_string(w.expected) + " arrivals a phase");
+  if (count <= w.pending) {
     w.expected -= static_cast<uint32_t>(count);
     put(address, w);
   }

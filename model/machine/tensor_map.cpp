@@ -107,6 +107,14 @@ std::optional<TensorMap> decode_tensor_map(std::span<const std::byte> bytes) {
     m.box[d] = static_cast<uint32_t>(get(2));
     m.element_strides[d] = static_cast<uint32_t>(get(1));
   }
+  if (static_cast<size_t>(m.type) >= kTensorTypes.size() ||
+      static_cast<size_t>(m.swizzle) >= kTensorSwizzles.size())
+    return std::nullopt;
+  try {
+    check(m);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
   return m;
 }
 

@@ -99,7 +99,11 @@ struct TensorMap {
   // From one row to the next in shared memory: a swizzled row takes the whole span (H200).
   uint64_t pitch() const;
   uint64_t box_bytes() const { return rows() * row_bytes(); }  // that an mbarrier counts
-  uint64_t footprint() const { return (rows() - 1) * pitch() + row_bytes(); }
+  // Bytes of shared memory from a multiple of 128 on that the box may touch: swizzling stays inside a line.
+  uint64_t footprint() const {
+    const uint64_t bytes = (rows() - 1) * pitch() + row_bytes();
+    return swizzle == TensorSwizzle::none ? bytes : (bytes + 127) / 128 * 128;
+  }
 };
 
 // Throws InputError naming the argument, the value and the limit; Unsupported for what is not modelled.

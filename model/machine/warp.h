@@ -60,7 +60,8 @@ enum class Wait {
   warp_barrier,     // at bar.warp.sync
   cluster_barrier,  // at barrier.cluster.wait
   mbarrier,         // at mbarrier.try_wait
-  operations        // at a wait for asynchronous operations
+  operations,       // at a wait for asynchronous operations
+  spin              // in a loop that cannot end unless something changes
 };
 
 // Lanes that execute together.
@@ -73,8 +74,13 @@ struct Split {
   uint32_t members = 0;         // of bar.warp.sync, while wait is warp_barrier
   uint64_t mbarrier = 0;        // shared::cluster address, and 1, of the one that try_wait has not passed yet
   uint64_t mbarrier_phase = 0;  // that was under way when it came there
+  uint32_t mbarrier_parity = 0;  // awaited
   uint32_t budget = kQuantum;   // what is left of its turn
-  uint64_t turn = 0;            // when it last used up its quantum: the longest ago goes first
+  uint64_t turn = 0;  // when it last used up its quantum: the longest ago goes first
+  // As it was then: registers, and how many changes the cluster had seen. The same again proves that it spins.
+  std::shared_ptr<const std::vector<std::byte>> seen_rows;
+  uint32_t seen_pc = 0;
+  uint64_t seen_changes = 0;
 };
 
 struct Warp {
@@ -84,6 +90,7 @@ struct Warp {
   bool producer = false;                      // has issued asynchronous operations
   std::map<uint64_t, uint64_t> waits_passed;  // by mbarrier's shared::cluster address
   std::vector<Split> splits;
+  std::array<uint64_t, kLanes> cluster_waits{};     // by lane: the arrivals it has waited for
   std::array<uint64_t, kLanes> cluster_arrivals{};  // by lane: phases of the cluster's barrier it arrived at
   std::array<AsyncGroups, kLanes> copies, bulk_copies;  // by lane: of cp.async and cp.async.bulk
   std::array<std::vector<std::byte>, kLanes> local;     // each lane's stack

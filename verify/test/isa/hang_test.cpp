@@ -95,5 +95,51 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"byte_overflow", {"expect_tx of 1048576 bytes", "the limit is 1048575"}}),
     [](const auto& mistake) { return std::string(mistake.param.kernel); });
 
+// Loops that no instruction of theirs ends: proven by registers and memory that repeat, not by a time limit.
+std::string spinning(const std::string& body, isa::Policy policy) {
+  Launch l;
+  l.entry = "k";
+  l.shape.block = {64, 1, 1};
+  l.add_buffer({"flag", std::vector<std::byte>(8), true, false, true});
+  isa::Options options;
+  options.schedule.policy = policy;
+  const std::string text = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 flag) {
+.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<4>;
+.shared .align 8 .b64 bar;
+ld.param.u64 %q0, [flag]; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0;
+@%p0 mbarrier.init.shared.b64 [bar], 1;
+bar.sync 0;
+)" + body + "ret;\n}\n";
+  try {
+    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+  } catch (const machine::Fault& e) {
+    return e.what();
+  }
+  return "held";
+}
+
+TEST(Spin, ALoopThatNothingEndsIsFoundAndNamed) {
+  for (const isa::PolicyName& p : isa::kPolicies) {
+    const std::string flag =
+        spinning("L: ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n", p.policy);
+    EXPECT_NE(flag.find("in a loop that nothing can end any more"), std::string::npos) << p.name << ": " << flag;
+    const std::string barrier =
+        spinning("L: mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\n", p.policy);
+    EXPECT_NE(barrier.find("mbarrier 'bar'"), std::string::npos) << p.name << ": " << barrier;
+    EXPECT_NE(barrier.find("pending 1 of 1 arrival"), std::string::npos) << p.name << ": " << barrier;
+  }
+}
+TEST(Spin, ALoopThatAnotherWarpEndsHolds) {
+  const std::string flag =
+      "setp.lt.u32 %p2, %r0, 32;\n@%p2 bra W;\nmov.u32 %r3, 0;\n"
+      // The other warp takes its time: several turns of arithmetic only.
+      "S: add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 400000;\n@%p3 bra S;\nst.volatile.global.u32 [%q0], %r3;\nbra E;\n"
+      "W: ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra W;\nE:\n";
+  for (const isa::PolicyName& p : isa::kPolicies) EXPECT_EQ(spinning(flag, p.policy), "held") << p.name;
+}
+
 }  // namespace
 }  // namespace bitwell::verify

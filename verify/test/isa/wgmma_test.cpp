@@ -73,7 +73,7 @@ TEST(Wgmma, AnAccumulatorMayNotBeWrittenBeforeTheWait) {
   expect(outcome(std::string(kFence) + kMma + "mov.f32 %d0, 0f3F800000;\n" + kMma + kDone),
          {"accumulator", "written before wgmma.wait_group"});
 }
-TEST(Wgmma, TheFirstNeedsAFence) { expect(outcome(std::string(kMma) + kDone), {"without a wgmma.fence"}); }
+TEST(Wgmma, TheFirstNeedsAFence) { expect(outcome(std::string(kMma) + kDone), {"without any wgmma.fence"}); }
 TEST(Wgmma, OneWarpAloneIsADeadlockThatSaysHowManyIssued) {
   expect(outcome(std::string("@!%p0 bra skip;\n") + kFence + kMma + kDone + "skip:\n"),
          {"deadlock", "wgmma.wait_group", "issued by 1 of the 4 warps"});
