@@ -43,8 +43,28 @@ Cta* Cluster::cta_of(uint64_t shared_address) {
   return rank < ctas.size() ? ctas[rank].get() : nullptr;
 }
 
+bool Cluster::run_warp(Cta& cta, Warp& warp) {
+  const machine::Observer& observer = grid.options.observer;
+  const uint64_t begin = time_;
+  const bool progress = cta.run_warp(warp);
+  if (observer && time_ != begin) {
+    machine::Event event{machine::Event::Kind::turn, begin, time_, cta.index, warp.index, 0, 0, {}};
+    if (!warp.splits.empty()) {
+      event.ptx_line = cta.line(warp.splits.front()).ptx;
+      event.name = cta.line(warp.splits.front()).text;
+    }
+    observer(event);
+  }
+  return progress;
+}
+
 void Cluster::wake_mbarrier(uint64_t address) {
   wake();
+  if (const machine::Observer& observer = grid.options.observer; observer) {
+    machine::Event event{machine::Event::Kind::phase_over, time_, time_, cta_of(address)->index, 0, 0, 0, {}};
+    event.name = barrier_name(address);
+    observer(event);
+  }
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)
@@ -77,9 +97,9 @@ bool Cluster::run_in_order() {
   bool progress = false;
   for (const auto& cta : ctas)
     for (Warp& warp : cta->warps)
-      if (!warp.splits.empty()) progress = cta->run_warp(warp) || progress;
-  // A warp that can still run though nothing woke it has used up its turn: it may be looking at what an operation
-  // is to change. So may warps that wake each other for ever.
+      if (!warp.splits.empty()) progress = run_warp(*cta, warp) || progress;
+  // A warp that can still run though nothing woke it has used up its turn: it may be looking at what an
+  // operation is to change. So may warps that wake each other for ever.
   const bool turned = !woken_ && std::any_of(ctas.begin(), ctas.end(), [](const auto& cta) {
     return std::any_of(cta->warps.begin(), cta->warps.end(), can_run);
   });
@@ -100,8 +120,8 @@ bool Cluster::run_one() {
   };
   const Policy policy = grid.options.schedule.policy;
   Candidate best;
-  // Now and then everyone's turn comes, the one that has waited longest first: others may be spinning for what
-  // the starved do.
+  // Now and then everyone's turn comes, the one that has waited longest first: others may be spinning for
+  // what the starved do.
   const bool fair = policy != Policy::random && (turns_ % kTurnsWithoutTheStarved == 0 || spun_);
   const auto consider = [&](Candidate c) {
     if (fair) c.rank = 0;
@@ -128,7 +148,7 @@ bool Cluster::run_one() {
     return step(best.number);
   }
   yielded_ = false;
-  best.cta->run_warp(*best.warp);
+  run_warp(*best.cta, *best.warp);
   spun_ = !yielded_ && can_run(*best.warp);
   return true;
 }
@@ -145,6 +165,11 @@ bool Cluster::step(size_t i) {
     if (what.placed) throw;
     throw machine::Unsupported(agents_[i]->place, what.what());
   }
+  if (const machine::Observer& observer = grid.options.observer; observer) {
+    const Agent& a = *agents_[i];
+    observer({done ? machine::Event::Kind::finished : machine::Event::Kind::moved, time_, time_, a.place.cta,
+              a.issuer, a.id, a.place.ptx_line, a.describe()});
+  }
   if (done) {
     agents_.erase(agents_.begin() + static_cast<std::ptrdiff_t>(i));
     agent_priority_.erase(agent_priority_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -154,6 +179,11 @@ bool Cluster::step(size_t i) {
 
 void Cluster::start(std::unique_ptr<Agent> agent, Warp& warp) {
   warp.producer = true;
+  agent->issuer = warp.index;
+  agent->id = ++operations_;
+  if (const machine::Observer& observer = grid.options.observer; observer)
+    observer({machine::Event::Kind::issued, time_, time_, agent->place.cta, agent->issuer, agent->id,
+              agent->place.ptx_line, agent->describe()});
   agents_.push_back(std::move(agent));
   agent_priority_.push_back(first_priority());
   settle();

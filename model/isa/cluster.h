@@ -32,6 +32,12 @@ class Cluster {
   // To be called when an operation may have become ready: the eager schedule does it.
   void settle();
 
+  // "'full' + 8 (shared address 1032)" of a shared::cluster address, for reports and pictures.
+  std::string barrier_name(uint64_t address) const;
+
+  // Logical time: warp instructions executed so far.
+  void pass(uint64_t instructions) { time_ += instructions; }
+
   // To be called when something that a split may wait for has changed.
   void wake() {
     woken_ = true;
@@ -57,6 +63,7 @@ class Cluster {
   void try_release_barrier();
 
  private:
+  bool run_warp(Cta& cta, machine::Warp& warp);
   bool run_in_order();
   bool run_one();
   bool step(size_t agent);
@@ -65,11 +72,15 @@ class Cluster {
 
   std::vector<std::unique_ptr<machine::Agent>> agents_;  // in the order of issue
   // At random, or first of all: what has not run yet has waited longest.
-  uint64_t first_priority() { return grid.options.schedule.policy == Policy::random ? random_() >> 1 | 1 : ~uint64_t{0}; }
+  uint64_t first_priority() {
+    return grid.options.schedule.policy == Policy::random ? random_() >> 1 | 1 : ~uint64_t{0};
+  }
   void release_spinners();
 
   bool woken_ = false;
   uint64_t changes_ = 0;
+  uint64_t time_ = 0;
+  uint64_t operations_ = 0;  // issued
   bool yielded_ = false;
   bool exploring_ = false;
   uint64_t turns_ = 0;

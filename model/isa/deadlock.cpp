@@ -27,7 +27,9 @@ struct Waiter {
 };
 
 // Whether it waits for an mbarrier, asleep or in a loop around test_wait.
-bool at_mbarrier(const Split& s) { return (s.wait == Wait::mbarrier || s.wait == Wait::spin) && s.mbarrier != 0; }
+bool at_mbarrier(const Split& s) {
+  return (s.wait == Wait::mbarrier || s.wait == Wait::spin) && s.mbarrier != 0;
+}
 
 std::string warp_name(const Cluster& cluster, uint32_t rank, int warp) {
   return (cluster.ctas.size() > 1 ? "CTA rank " + std::to_string(rank) + " " : "") + "warp " +
@@ -51,20 +53,6 @@ std::string readable(const std::string& name) {
   const std::string out = status == 0 && plain != nullptr ? plain : name;
   std::free(plain);
   return out;
-}
-
-// "'full' + 8 (shared address 1032)"
-std::string barrier_name(const Cluster& cluster, uint64_t address) {
-  const uint64_t offset = address & ((uint64_t{1} << machine::kRankShift) - 1);
-  std::string name;
-  for (const SharedVariable& v : cluster.grid.program.shared_variables)
-    if (offset >= v.offset && (v.size == 0 || offset < v.offset + v.size))
-      name =
-          "'" + readable(v.name) + "'" + (offset > v.offset ? " + " + std::to_string(offset - v.offset) : "");
-  const uint64_t rank = address >> machine::kRankShift;
-  const std::string where = "shared address " + std::to_string(offset) +
-                            (cluster.ctas.size() > 1 ? " of CTA rank " + std::to_string(rank) : "");
-  return name.empty() ? "the mbarrier at " + where : "mbarrier " + name + " (" + where + ")";
 }
 
 // Which mistake a wait that nobody ends looks like; the first that fits, from what proves most to what proves
@@ -91,7 +79,8 @@ Verdict classify(Cluster& cluster, const std::vector<Waiter>& waiters, const Wai
   if (found == barriers.all().end()) return {};
   const MbarrierHistory& history = found->second;
   const MbarrierWord word = barriers.word(split.mbarrier - 1);
-  if (word.expected == 0) return {Mistake::under_arrival, "under-arrival: every thread has dropped out of the barrier"};
+  if (word.expected == 0)
+    return {Mistake::under_arrival, "under-arrival: every thread has dropped out of the barrier"};
   if (word.pending == 0)
     return {Mistake::byte_mismatch,
             "byte mismatch: every arrival came, and " +
@@ -130,12 +119,12 @@ std::string mbarrier_reason(Cluster& cluster, const Split& split) {
   machine::Mbarriers& barriers = cluster.cta_of(address)->mbarriers;
   const auto found = barriers.all().find(address);
   if (found == barriers.all().end())
-    return " on " + barrier_name(cluster, address) + ", which was invalidated meanwhile";
+    return " on " + cluster.barrier_name(address) + ", which was invalidated meanwhile";
   const MbarrierHistory& history = found->second;
   const MbarrierWord word = barriers.word(address);
-  std::string text = " on " + barrier_name(cluster, address) + " for parity " + std::to_string(split.mbarrier_parity) +
-                     ": phase " + std::to_string(history.phases) + ", pending " +
-                     std::to_string(word.pending) + " of " + plural(word.expected, "arrival");
+  std::string text = " on " + cluster.barrier_name(address) + " for parity " +
+                     std::to_string(split.mbarrier_parity) + ": phase " + std::to_string(history.phases) +
+                     ", pending " + std::to_string(word.pending) + " of " + plural(word.expected, "arrival");
   if (history.bytes_expected != 0 || history.bytes_arrived != 0)
     text += ", " + std::to_string(history.bytes_arrived) + " bytes arrived of " +
             std::to_string(history.bytes_expected) + " expected";
@@ -207,6 +196,19 @@ std::string cycle(Cluster& cluster, const std::vector<Waiter>& waiters) {
 }
 
 }  // namespace
+
+std::string Cluster::barrier_name(uint64_t address) const {
+  const uint64_t offset = address & ((uint64_t{1} << machine::kRankShift) - 1);
+  std::string name;
+  for (const SharedVariable& v : grid.program.shared_variables)
+    if (offset >= v.offset && (v.size == 0 || offset < v.offset + v.size))
+      name =
+          "'" + readable(v.name) + "'" + (offset > v.offset ? " + " + std::to_string(offset - v.offset) : "");
+  const uint64_t rank = address >> machine::kRankShift;
+  const std::string where = "shared address " + std::to_string(offset) +
+                            (ctas.size() > 1 ? " of CTA rank " + std::to_string(rank) : "");
+  return name.empty() ? "the mbarrier at " + where : "mbarrier " + name + " (" + where + ")";
+}
 
 void Cluster::report_deadlock() {
   std::vector<Waiter> waiters;

@@ -78,7 +78,8 @@ machine::TensorMap tensor_map(Context& context, int lane, uint64_t address) {
   return *map;
 }
 
-// The element of a reduction into a tensor, if the operation takes it (PTX ISA 9.0, cp.reduce.async.bulk.tensor).
+// The element of a reduction into a tensor, if the operation takes it (PTX ISA 9.0,
+// cp.reduce.async.bulk.tensor).
 ElementType element_of(const machine::TensorMap& map, AtomicOperation operation) {
   using machine::TensorType;
   struct Row {
@@ -95,10 +96,10 @@ ElementType element_of(const machine::TensorMap& map, AtomicOperation operation)
                                  {TensorType::f32, ElementType::f32, true, false, false, false}};
   for (const Row& r : rows) {
     if (r.type != map.type) continue;
-    const bool takes = operation == AtomicOperation::add                                              ? r.adds
-                       : operation == AtomicOperation::min || operation == AtomicOperation::max      ? r.compares
-                       : operation == AtomicOperation::inc || operation == AtomicOperation::dec      ? r.counts
-                                                                                                      : r.combines;
+    const bool takes = operation == AtomicOperation::add                                        ? r.adds
+                       : operation == AtomicOperation::min || operation == AtomicOperation::max ? r.compares
+                       : operation == AtomicOperation::inc || operation == AtomicOperation::dec ? r.counts
+                                                                                                : r.combines;
     if (takes) return r.element;
   }
   throw machine::Unsupported("this reduction into a tensor of type " +
@@ -304,7 +305,12 @@ class SmallCopy : public machine::Agent {
 class CopyArrival : public machine::Agent {
  public:
   CopyArrival(Cluster& cluster, AsyncGroups& groups, SharedPlace barrier, uint32_t rank, int warp)
-      : cluster_(cluster), groups_(groups), before_(groups.issued()), barrier_(barrier), rank_(rank), warp_(warp) {}
+      : cluster_(cluster),
+        groups_(groups),
+        before_(groups.issued()),
+        barrier_(barrier),
+        rank_(rank),
+        warp_(warp) {}
   bool ready() const override { return groups_.done_before(before_); }
   bool step() override {
     if (!barrier_.cta->alive())

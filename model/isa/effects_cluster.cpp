@@ -22,7 +22,8 @@ uint64_t cluster_address(const Op& op, Context& context, int lane) {
 bool all_here(Context& context, uint32_t mask) {
   if (mask == context.warp.live()) return true;
   if (mask != context.split().mask)
-    throw Fault("an aligned barrier under a guard that differs between threads of a warp", __builtin_ctz(mask));
+    throw Fault("an aligned barrier under a guard that differs between threads of a warp",
+                __builtin_ctz(mask));
   context.split().wait = machine::Wait::converge;
   return false;
 }

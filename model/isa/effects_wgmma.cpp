@@ -24,6 +24,7 @@ class WarpgroupAgent : public machine::Agent {
     return group_.empty();
   }
   std::string describe() const override {
+    if (group_.empty()) return "wgmma.mma_async, all done";
     const WarpgroupMma& front = group_.front();
     return "wgmma.mma_async of PTX line " + std::to_string(front.place.ptx_line) + ", issued by " +
            std::to_string(front.warps) + " of the 4 warps of the warpgroup";

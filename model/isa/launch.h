@@ -7,6 +7,7 @@
 
 #include "model/isa/program.h"
 #include "model/isa/schedule.h"
+#include "model/machine/event.h"
 #include "model/machine/memory.h"
 
 namespace bitwell::isa {
@@ -21,6 +22,7 @@ struct Shape {
 struct Options {
   bool checked = true;  // definedness of registers and memory
   Schedule schedule;
+  machine::Observer observer;               // of every event; none if empty
   uint64_t step_limit = uint64_t{1} << 34;  // warp instructions of one CTA before it counts as hung
 };
 

@@ -101,8 +101,8 @@ bool Cta::run_warp(Warp& warp) {
   }
 }
 
-// At the end of a turn: registers, place and memory as at the end of the last one mean that every further turn
-// will be the same, until somebody changes something.
+// At the end of a turn: registers, place and memory as at the end of the last one mean that every further
+// turn will be the same, until somebody changes something.
 void Cta::look_for_spin(Split& split, uint32_t pc) {
   const size_t size =
       grid.program.functions[static_cast<size_t>(split.activation->function)].rows * machine::kRowBytes;
@@ -142,6 +142,7 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
   const auto leave = [&] {
     lane_instructions += lanes;
     warp_instructions += instructions;
+    cluster.pass(instructions);
   };
   try {
     for (; pc != limit;) {

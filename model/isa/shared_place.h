@@ -16,6 +16,7 @@ struct SharedPlace {
 SharedPlace shared_place(Context& context, int lane, uint64_t address, Space space, uint64_t size,
                          uint64_t align);
 // The same for a memory op's address operand; `own`: it must be this CTA's.
-SharedPlace shared_place(const Op& op, Context& context, int lane, uint64_t size, uint64_t align, bool own = false);
+SharedPlace shared_place(const Op& op, Context& context, int lane, uint64_t size, uint64_t align,
+                         bool own = false);
 
 }  // namespace bitwell::isa

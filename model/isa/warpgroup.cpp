@@ -34,8 +34,7 @@ bool Warpgroup::issue(size_t warp, const Op& op, Context& context) {
   const Mma& mma = mma_of(op);
   Share& share = warps_[warp];
   if (!share.fenced)
-    throw Fault(
-        "wgmma.mma_async without any wgmma.fence before it: what wrote its registers is not ordered");
+    throw Fault("wgmma.mma_async without any wgmma.fence before it: what wrote its registers is not ordered");
   context.require_defined(op.c, ~0u, "scale-d");
   const uint32_t scale_d = *context.row<uint32_t>(op.c) ^ (op.flags == kNegatedScale ? ~0u : 0);
   if (scale_d != 0 && scale_d != ~0u) throw Fault("scale-d differs between threads of a warp");

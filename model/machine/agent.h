@@ -16,7 +16,9 @@ class Agent {
   // For reports: "cp.async.bulk of 4096 bytes, 1024 arrived".
   virtual std::string describe() const = 0;
 
-  Place place;  // of the instruction that issued it
+  Place place;      // of the instruction that issued it
+  int issuer = 0;   // the warp that issued it
+  uint64_t id = 0;  // in the order of issue
 };
 
 }  // namespace bitwell::machine

@@ -75,9 +75,10 @@ struct Split {
   uint64_t mbarrier = 0;        // shared::cluster address, and 1, of the one that try_wait has not passed yet
   uint64_t mbarrier_phase = 0;  // that was under way when it came there
   uint32_t mbarrier_parity = 0;  // awaited
-  uint32_t budget = kQuantum;   // what is left of its turn
-  uint64_t turn = 0;  // when it last used up its quantum: the longest ago goes first
-  // As it was then: registers, and how many changes the cluster had seen. The same again proves that it spins.
+  uint32_t budget = kQuantum;    // what is left of its turn
+  uint64_t turn = 0;             // when it last used up its quantum: the longest ago goes first
+  // As it was then: registers, and how many changes the cluster had seen. The same again proves that it
+  // spins.
   std::shared_ptr<const std::vector<std::byte>> seen_rows;
   uint32_t seen_pc = 0;
   uint64_t seen_changes = 0;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "model/ptx/parse.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
+#include "verify/cli/trace.h"
 #include "verify/launch_json.h"
 
 namespace bitwell::cli {
@@ -24,6 +26,7 @@ struct RunOptions {
   bool unchecked = false;
   std::string approximate = "captured";
   std::string policy = "lazy";
+  std::string trace;  // path, or empty
   bool json = false;
 };
 
@@ -46,16 +49,26 @@ void run(const RunOptions& options) {
   for (const isa::PolicyName& p : isa::kPolicies)
     if (p.name == options.policy) how.schedule.policy = p.policy;
   const auto start = std::chrono::steady_clock::now();
+  Trace trace;
+  if (!options.trace.empty()) how.observer = trace.observer();
+  const auto keep_trace = [&] {
+    if (options.trace.empty()) return;
+    std::ofstream out(options.trace, std::ios::binary);
+    out << trace.text();
+    if (!out.flush()) throw machine::InputError("cannot write '" + options.trace + "'");
+  };
   const isa::RunResult result = [&] {
     try {
       return verify::simulate(program, file.launch, how, true);
     } catch (const machine::Fault& fault) {
+      keep_trace();  // up to the fault: what one wants to see
       if (how.schedule.policy == isa::Policy::lazy) throw;
       throw machine::Fault(fault.what() + fmt::format("\n  replay: --schedule {} --seed {}", options.policy,
                                                       how.schedule.seed));
     }
   }();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  keep_trace();
   verify::write_outputs(file);
   fmt::print("{}", result.printed);
   if (options.json) {
@@ -76,6 +89,9 @@ void run(const RunOptions& options) {
              how.checked ? ", all checks on" : ", unchecked");
   if (how.schedule.policy != isa::Policy::lazy)
     fmt::print("  schedule {}, seed {}\n", options.policy, how.schedule.seed);
+  if (!options.trace.empty())
+    fmt::print("  trace of {} events -> {}{}\n", grouped(trace.events()), options.trace,
+               trace.left_out() == 0 ? "" : fmt::format(", {} more left out", grouped(trace.left_out())));
   for (const std::string& a : program.approximations)
     fmt::print("  no evidence for PTX {}: {} was taken\n", a,
                options.approximate == "nearest" ? "the nearest value" : "the H200's value");
@@ -111,6 +127,10 @@ void add_run(CLI::App& app, int&) {
                    "starve-producer or starve-consumer; a correct kernel gives the same bits under each")
       ->check(CLI::IsMember(policies))
       ->capture_default_str();
+  command->add_option(
+      "--trace", options->trace,
+      "Write what happened to this file, for chrome://tracing or ui.perfetto.dev: turns of warps, "
+      "operations under way, ends of mbarrier phases; time is logical");
   command
       ->add_option("--seed", options->run.schedule.seed,
                    "Of the random schedule: the same seed, the same run")

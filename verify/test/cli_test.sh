@@ -63,6 +63,25 @@ hang=$(dirname "$bitwell")/../share/bitwell/kernels/hang
 cp "$hang"/wrong_initial_phase.{json,ptx} .
 expect 1 "wrong initial phase" "$bitwell" run wrong_initial_phase.json
 expect 1 "replay: --schedule random --seed 3" "$bitwell" run wrong_initial_phase.json --schedule random --seed 3
+sed 's/wrong_initial_phase/correct/' wrong_initial_phase.json > correct.json
+cp "$hang"/correct.ptx .
+expect 0 "events -> t.json" "$bitwell" run correct.json --trace t.json
+python3 - t.json <<'P' || { echo "FAILED: the trace has not the 8 copies, 16 phases and two warps of the run"; failures=$((failures + 1)); }
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+begun = {e["id"] for e in events if e["ph"] == "b"}
+ended = {e["id"] for e in events if e["ph"] == "e"}
+phases = [e for e in events if e["ph"] == "i"]
+turns = [e for e in events if e["ph"] == "X"]
+names = {e["args"]["name"] for e in events if e["ph"] == "M"}
+assert len(begun) == 8 and begun == ended, (begun, ended)
+assert len(phases) == 16 and sum("pipeline::full" in e["name"] for e in phases) == 8, phases
+assert names == {"CTA (0,0,0)", "warp 0", "warp 1", "mbarriers"}, names
+assert all(e["dur"] > 0 for e in turns) and {e["tid"] for e in turns} == {1, 2}
+P
+rm -f sums.npy
+expect 1 "wrong initial phase" "$bitwell" run wrong_initial_phase.json --trace t.json
+[ -s t.json ] || { echo "FAILED: a hang leaves no trace"; failures=$((failures + 1)); }
 [ ! -e sums.npy ] || { echo "FAILED: a hang leaves an output"; failures=$((failures + 1)); }
 
 # A tensor map: eight rows of 64 bytes through shared memory.

@@ -125,7 +125,8 @@ TEST(Spin, ALoopThatNothingEndsIsFoundAndNamed) {
   for (const isa::PolicyName& p : isa::kPolicies) {
     const std::string flag =
         spinning("L: ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n", p.policy);
-    EXPECT_NE(flag.find("in a loop that nothing can end any more"), std::string::npos) << p.name << ": " << flag;
+    EXPECT_NE(flag.find("in a loop that nothing can end any more"), std::string::npos)
+        << p.name << ": " << flag;
     const std::string barrier =
         spinning("L: mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\n", p.policy);
     EXPECT_NE(barrier.find("mbarrier 'bar'"), std::string::npos) << p.name << ": " << barrier;
@@ -136,7 +137,8 @@ TEST(Spin, ALoopThatAnotherWarpEndsHolds) {
   const std::string flag =
       "setp.lt.u32 %p2, %r0, 32;\n@%p2 bra W;\nmov.u32 %r3, 0;\n"
       // The other warp takes its time: several turns of arithmetic only.
-      "S: add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 400000;\n@%p3 bra S;\nst.volatile.global.u32 [%q0], %r3;\nbra E;\n"
+      "S: add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 400000;\n@%p3 bra S;\nst.volatile.global.u32 [%q0], "
+      "%r3;\nbra E;\n"
       "W: ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra W;\nE:\n";
   for (const isa::PolicyName& p : isa::kPolicies) EXPECT_EQ(spinning(flag, p.policy), "held") << p.name;
 }
