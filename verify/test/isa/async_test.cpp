@@ -1,12 +1,17 @@
 // Asynchronous instructions: every schedule gives the same bytes, and they are those that the GPU gave.
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "model/ptx/parse.h"
 #include "verify/async_probe.h"
 #include "verify/captures.h"
 #include "verify/digest.h"
 
 namespace bitwell::verify {
+
+static void PrintTo(const AsyncFamily& f, std::ostream* out) { *out << f.name; }
+
 namespace {
 
 std::string outcome(const AsyncCase& c, isa::Policy policy, uint64_t seed) {

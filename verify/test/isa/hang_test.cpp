@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <ostream>
 
 #include "model/ptx/parse.h"
 #include "verify/captures.h"
@@ -59,6 +60,7 @@ struct Mistake {
   const char* kernel;
   std::vector<std::string> report;  // parts of it
 };
+void PrintTo(const Mistake& c, std::ostream* out) { *out << c.kernel; }
 
 class PipelineMistake : public testing::TestWithParam<Mistake> {};
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <ostream>
 
 #include "model/ptx/parse.h"
 #include "verify/launch.h"
@@ -70,6 +71,7 @@ struct Case {
   std::string body;
   Setting setting{};
 };
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 class EverySchedule : public testing::TestWithParam<Case> {};
 TEST_P(EverySchedule, Ends) {
@@ -121,6 +123,7 @@ struct Misuse {
   std::string part;  // of the report
   Setting setting{};
 };
+void PrintTo(const Misuse& c, std::ostream* out) { *out << c.name; }
 machine::TensorMap box(machine::TensorSwizzle swizzle) {
   machine::TensorMap m;
   m.type = machine::TensorType::f32;
