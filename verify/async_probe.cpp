@@ -1,251 +1,9 @@
-#include "verify/async_probe.h"
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstring>
-#include <random>
+#include "verify/async_probe_text.h"
 
 namespace bitwell::verify {
 namespace {
 
-using machine::TensorMap;
-using machine::TensorSwizzle;
-using machine::TensorType;
-using Random = std::mt19937_64;
-
-constexpr uint32_t kTile = 16384;  // bytes of shared memory that a case moves at most
-constexpr uint32_t kThreads = 128;
-
-constexpr const char* kRegisters =
-    ".reg .pred %p<8>; .reg .b16 %h<4>; .reg .b32 %r<32>; .reg .b64 %q<16>;\n"
-    ".shared .align 1024 .b8 tile[16384];\n.shared .align 8 .b64 bar;\n"
-    "mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; setp.eq.u32 %p0, %r0, 0; mov.u32 %r2, tile; shl.b32 %r3, "
-    "%r0, 4;\n";
-
-std::string module(const std::string& parameters, const std::string& body, const std::string& cluster = "") {
-  return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry probe(" + parameters + ")\n" +
-         cluster + "{\n" + kRegisters + body + "ret;\n}\n";
-}
-
-// Every thread in turn moves 16 bytes: tile <- word, tile <- global, global <- tile.
-std::string each_16(const std::string& label, const std::string& body) {
-  return fmt::format(
-      "mov.u32 %r4, %r3;\n{0}:\nadd.u32 %r5, %r2, %r4; cvt.u64.u32 %q0, %r4;\n{1}add.u32 %r4, %r4, {2}; "
-      "setp.lt.u32 "
-      "%p7, %r4, {3};\n@%p7 bra {0};\n",
-      label, body, 16 * kThreads, kTile);
-}
-std::string fill_tile() {
-  return each_16("fill", "mov.u32 %r6, 0xA5A5A5A5; st.shared.v4.b32 [%r5], {%r6,%r6,%r6,%r6};\n");
-}
-std::string load_tile(const std::string& from) {  // from + CTA's share
-  return "ld.param.u64 %q1, [" + from + "]; mul.wide.u32 %q2, %r1, 16384; add.u64 %q1, %q1, %q2;\n" +
-         each_16("fetch",
-                 "add.u64 %q3, %q1, %q0; ld.global.v4.b32 {%r6,%r7,%r8,%r9}, [%q3]; st.shared.v4.b32 [%r5], "
-                 "{%r6,%r7,%r8,%r9};\n");
-}
-std::string store_tile(const std::string& to) {
-  return "ld.param.u64 %q1, [" + to + "]; mul.wide.u32 %q2, %r1, 16384; add.u64 %q1, %q1, %q2;\n" +
-         each_16("keep",
-                 "add.u64 %q3, %q1, %q0; ld.shared.v4.b32 {%r6,%r7,%r8,%r9}, [%r5]; st.global.v4.b32 [%q3], "
-                 "{%r6,%r7,%r8,%r9};\n");
-}
-constexpr const char* kReady =
-    "@%p0 mbarrier.init.shared.b64 [bar], "
-    "1;\nfence.mbarrier_init.release.cluster;\nfence.proxy.async;\nbar.sync 0;\n";
-constexpr const char* kWait = "wait:\nmbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra wait;\n";
-constexpr const char* kDrain = "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n";
-
-std::vector<std::byte> random_bytes(size_t count, Random& random) {
-  std::vector<std::byte> out(count);
-  for (size_t i = 0; i < count; i += 8) {
-    const uint64_t v = random();
-    std::memcpy(&out[i], &v, std::min<size_t>(8, count - i));
-  }
-  return out;
-}
-template <class T>
-std::vector<std::byte> bytes_of(const std::vector<T>& v) {
-  std::vector<std::byte> out(v.size() * sizeof(T));
-  std::memcpy(out.data(), v.data(), out.size());
-  return out;
-}
-
-// ---------------------------------------------------------------------------------------------- tensor maps
-
-// A legal map over at most 1 MiB, and where boxes may start: boundary values first, then anything.
-struct Drawn {
-  TensorMap map;
-  uint64_t bytes = 0;  // of the tensor with its padding
-};
-Drawn draw_map(uint32_t rank, Random& random, const std::vector<TensorType>& types, bool steps) {
-  for (;;) {
-    Drawn out;
-    TensorMap& m = out.map;
-    m.rank = rank;
-    m.type = types[random() % types.size()];
-    m.swizzle = static_cast<TensorSwizzle>(random() % 4);
-    m.fill_nan = machine::kTensorTypes[static_cast<size_t>(m.type)].floating && random() % 2 == 0;
-    const auto element = static_cast<uint64_t>(m.bits()) / 8;
-    uint64_t stride = 0;
-    for (size_t d = 0; d < rank; ++d) {
-      m.box[d] = 1 + static_cast<uint32_t>(random() % (d == 0 ? 256 : 24));
-      if (d == 0)
-        m.box[0] = std::max<uint32_t>(
-            1, m.box[0] * static_cast<uint32_t>(element) / 16 * 16 / static_cast<uint32_t>(element));
-      m.dims[d] = 1 + random() % (d == 0 ? 300 : rank > 3 ? 12 : 40);
-      if (random() % 4 == 0) m.dims[d] = m.box[d];
-      m.element_strides[d] =
-          steps && random() % (d == 0 ? 8 : 3) == 0 ? 1 + static_cast<uint32_t>(random() % 8) : 1;
-      if (d > 0) m.strides[d] = stride;
-      stride = d == 0 ? (m.dims[0] * element + 15) / 16 * 16 + random() % 3 * 16
-                      : stride * m.dims[d] + random() % 2 * 16;
-    }
-    out.bytes = stride;
-    if (out.bytes > 1 << 20 || m.footprint() > kTile || m.row_bytes() % 16 != 0) continue;
-    try {
-      machine::check(m);
-    } catch (const machine::InputError&) {
-      continue;
-    }
-    return out;
-  }
-}
-
-std::string describe(const TensorMap& m) {
-  return fmt::format(
-      "{} dims {},{},{},{},{} strides {},{},{},{} box {},{},{},{},{} steps {},{},{},{},{} swizzle {} fill {}",
-      machine::kTensorTypes[static_cast<size_t>(m.type)].name, m.dims[0], m.dims[1], m.dims[2], m.dims[3],
-      m.dims[4], m.strides[1], m.strides[2], m.strides[3], m.strides[4], m.box[0], m.box[1], m.box[2],
-      m.box[3], m.box[4], m.element_strides[0], m.element_strides[1], m.element_strides[2],
-      m.element_strides[3], m.element_strides[4],
-      machine::kTensorSwizzles[static_cast<size_t>(m.swizzle)].name, m.fill_nan ? "nan" : "zero");
-}
-
-std::vector<int32_t> draw_coordinates(const TensorMap& m, uint32_t ctas, Random& random,
-                                      bool leaving = false) {
-  std::vector<int32_t> out;
-  for (uint32_t c = 0; c < ctas; ++c)
-    for (size_t d = 0; d < 5; ++d) {
-      const auto dim = static_cast<int64_t>(m.dims[d]);
-      const auto box = static_cast<int64_t>(m.box[d]);
-      const int64_t edges[] = {0, dim - box, dim - 1, dim, 1 - box, -box, -1, dim - box + 1};
-      const uint64_t kind = random() % 10;
-      int64_t v = d >= m.rank ? 0
-                  : kind < 8  ? edges[kind]
-                              : static_cast<int64_t>(random() % static_cast<uint64_t>(dim + box)) - box;
-      if (leaving) v = std::max<int64_t>(v, 0);
-      if (d == 0) v = v * m.bits() / 128 * 128 / m.bits();  // a multiple of 16 bytes
-      out.push_back(static_cast<int32_t>(v));
-    }
-  return out;
-}
-
-std::string coordinates(uint32_t rank) {
-  std::string text =
-      "mul.lo.u32 %r10, %r1, 20; cvt.u64.u32 %q4, %r10; ld.param.u64 %q5, [coords]; add.u64 %q4, %q4, %q5;\n";
-  for (uint32_t d = 0; d < rank; ++d) text += fmt::format("ld.global.b32 %r{}, [%q4+{}];\n", 11 + d, 4 * d);
-  return text + "mov.b64 %q6, map; cvta.param.u64 %q6, %q6;\n";
-}
-std::string box_operand(uint32_t rank) {
-  std::string text = "[%q6, {";
-  for (uint32_t d = 0; d < rank; ++d) text += fmt::format("{}%r{}", d > 0 ? ", " : "", 11 + d);
-  return text + "}]";
-}
-constexpr const char* kMapParameter = ".param .align 128 .b8 map[128], .param .u64 coords, ";
-
-const std::vector<TensorType> kLoadTypes{
-    TensorType::u8,      TensorType::u16,  TensorType::u32,     TensorType::s32, TensorType::u64,
-    TensorType::s64,     TensorType::f16,  TensorType::f32,     TensorType::f64, TensorType::bf16,
-    TensorType::f32_ftz, TensorType::tf32, TensorType::tf32_ftz};
-
-template <uint32_t Rank>
-AsyncCase tensor_load(uint64_t seed) {
-  Random random(seed);
-  AsyncCase out;
-  out.ptx = module(
-      std::string(kMapParameter) + ".param .u64 out, .param .u32 bytes",
-      fill_tile() + kReady + "@!%p0 bra wait;\n" + coordinates(Rank) +
-          "ld.param.u32 %r20, [bytes]; mbarrier.arrive.expect_tx.shared.b64 _, [bar], %r20;\n" +
-          fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-                      "[tile], {}, [bar];\n",
-                      Rank, box_operand(Rank)) +
-          kWait + store_tile("out"));
-  const Drawn drawn = draw_map(Rank, random, kLoadTypes, true);
-  constexpr uint32_t ctas = 4;
-  Launch& l = out.launch;
-  l.entry = "probe";
-  l.shape.grid = {ctas, 1, 1};
-  l.shape.block = {kThreads, 1, 1};
-  const size_t tensor = l.add_hidden_buffer({"tensor", random_bytes(drawn.bytes, random), true, true, false});
-  l.add_tensor_map(tensor, drawn.map);
-  l.add_buffer({"coords", bytes_of(draw_coordinates(drawn.map, ctas, random)), true, true, false});
-  l.add_buffer({"out", std::vector<std::byte>(size_t{ctas} * kTile), false, false, true});
-  l.add_scalar(static_cast<uint32_t>(drawn.map.box_bytes()));
-  out.description = describe(drawn.map);
-  return out;
-}
-
-// One CTA, so that nothing hangs on an order.
-AsyncCase tensor_out(uint32_t rank, const std::string& spelling, const std::vector<TensorType>& types,
-                     uint64_t seed) {
-  Random random(seed);
-  AsyncCase out;
-  out.ptx =
-      module(std::string(kMapParameter) + ".param .u64 in",
-             load_tile("in") + "fence.proxy.async;\nbar.sync 0;\n@!%p0 bra done;\n" + coordinates(rank) +
-                 spelling + " " + box_operand(rank) + ", [tile];\n" + kDrain + "done:\n");
-  const Drawn drawn = draw_map(rank, random, types, true);
-  Launch& l = out.launch;
-  l.entry = "probe";
-  l.shape.block = {kThreads, 1, 1};
-  const size_t tensor = l.add_hidden_buffer({"tensor", random_bytes(drawn.bytes, random), true, false, true});
-  l.add_tensor_map(tensor, drawn.map);
-  l.add_buffer({"coords", bytes_of(draw_coordinates(drawn.map, 1, random, true)), true, true, false});
-  l.add_buffer({"in", random_bytes(kTile, random), true, true, false});
-  out.description = describe(drawn.map);
-  return out;
-}
-template <uint32_t Rank>
-AsyncCase tensor_store(uint64_t seed) {
-  return tensor_out(Rank, fmt::format("cp.async.bulk.tensor.{}d.global.shared::cta.tile.bulk_group", Rank),
-                    kLoadTypes, seed);
-}
-AsyncCase tensor_reduce(uint64_t seed) {
-  using enum TensorType;
-  struct Row {
-    const char* operation;
-    std::vector<TensorType> types;
-  };
-  static const Row rows[] = {{"add", {u32, s32, u64, f16, bf16, f32}},
-                             {"min", {u32, s32, u64, s64, f16, bf16}},
-                             {"max", {u32, s32, u64, s64, f16, bf16}},
-                             {"inc", {u32}},
-                             {"dec", {u32}},
-                             {"and", {u32, u64}},
-                             {"or", {u32, u64}},
-                             {"xor", {u32, u64}}};
-  const Row& row = rows[seed % 8];
-  const auto rank = static_cast<uint32_t>(1 + seed / 8 % 5);
-  AsyncCase out =
-      tensor_out(rank,
-                 fmt::format("cp.reduce.async.bulk.tensor.{}d.global.shared::cta.{}.tile.bulk_group", rank,
-                             row.operation),
-                 row.types, seed);
-  out.description = std::string(row.operation) + " " + out.description;
-  return out;
-}
-
-// ------------------------------------------------------------------------------------- bulk copies, no
 // tensors
-
-// Sizes and places in units of 16 bytes: boundary values first.
-uint32_t draw_units(Random& random, uint32_t most) {
-  const uint32_t edges[] = {1, 2, most, most - 1};
-  const uint64_t kind = random() % 6;
-  return kind < 4 ? edges[kind] : 1 + static_cast<uint32_t>(random() % most);
-}
 
 // Parameters {global offset, tile offset, size} in bytes.
 Launch bulk_launch(Random& random, std::string& description) {
@@ -302,59 +60,6 @@ AsyncCase bulk_reduce(uint64_t seed) {
       "max.u64", "add.noftz.bf16", "max.s64", "max.f16", "min.bf16",      "max.bf16"};
   return bulk_out(seed, std::string("cp.reduce.async.bulk.global.shared::cta.bulk_group.") +
                             forms[seed % std::size(forms)]);
-}
-
-// -------------------------------------------------------------------------------------------------- clusters
-
-constexpr const char* kClusterReady =
-    "@%p0 mbarrier.init.shared.b64 [bar], 1;\nfence.mbarrier_init.release.cluster;\nfence.proxy.async;\n"
-    "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\nmov.u32 %r21, "
-    "%cluster_ctarank;\n";
-constexpr const char* kClusterEnd = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
-
-// Rank `rank` of 4 sends a box to the CTAs of a mask; those wait for it.
-AsyncCase multicast(uint64_t seed) {
-  Random random(seed);
-  AsyncCase out;
-  const bool bulk = seed % 2 == 0;
-  out.ptx = module(
-      std::string(kMapParameter) +
-          ".param .u64 memory, .param .u64 out, .param .u32 bytes, .param .u32 mask, .param .u32 issuer",
-      fill_tile() + kClusterReady +
-          "ld.param.u32 %r20, [bytes]; ld.param.u32 %r22, [mask]; ld.param.u32 %r23, [issuer]; cvt.u16.u32 "
-          "%h0, %r22;\n"
-          "shr.u32 %r24, %r22, %r21; and.b32 %r24, %r24, 1; setp.ne.u32 %p2, %r24, 0;\n"  // this CTA waits
-          "@!%p0 bra issued;\n@%p2 mbarrier.arrive.expect_tx.shared.b64 _, [bar], %r20;\n"
-          "setp.ne.u32 %p3, %r21, %r23;\n@%p3 bra issued;\n" +
-          coordinates(2) + "ld.param.u64 %q8, [memory];\n" +
-          (bulk ? std::string("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::"
-                              "cluster [tile], "
-                              "[%q8], %r20, [bar], %h0;\n")
-                : "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes."
-                  "multicast::cluster "
-                  "[tile], " +
-                      box_operand(2) + ", [bar], %h0;\n") +
-          "issued:\n@!%p2 bra through;\n" + kWait + "through:\n" + kClusterEnd + store_tile("out"),
-      ".explicitcluster\n");
-  const Drawn drawn = draw_map(2, random, kLoadTypes, false);
-  Launch& l = out.launch;
-  l.entry = "probe";
-  l.shape.grid = {8, 1, 1};
-  l.shape.cluster = {4, 1, 1};
-  l.shape.block = {kThreads, 1, 1};
-  const size_t tensor = l.add_hidden_buffer({"tensor", random_bytes(drawn.bytes, random), true, true, false});
-  l.add_tensor_map(tensor, drawn.map);
-  auto starts = draw_coordinates(drawn.map, 8, random);
-  l.add_buffer({"coords", bytes_of(starts), true, true, false});
-  const uint32_t bytes =
-      bulk ? draw_units(random, kTile / 16) * 16 : static_cast<uint32_t>(drawn.map.box_bytes());
-  l.add_buffer({"memory", random_bytes(kTile, random), true, true, false});
-  l.add_buffer({"out", std::vector<std::byte>(size_t{8} * kTile), false, false, true});
-  l.add_scalar(bytes);
-  l.add_scalar(static_cast<uint32_t>(1 + random() % 15));
-  l.add_scalar(static_cast<uint32_t>(random() % 4));
-  out.description = describe(drawn.map);
-  return out;
 }
 
 // Each CTA of 2 sends to the other's shared memory: a bulk copy or reduction, or st.async or red.async by
@@ -466,7 +171,6 @@ AsyncCase distributed(uint64_t seed) {
   return out;
 }
 
-// ------------------------------------------------------------------------------------- barriers, small
 // copies
 
 // One thread's random life of an mbarrier: what every test and every state says is kept.
@@ -635,26 +339,14 @@ AsyncCase matrices(uint64_t seed) {
 }  // namespace
 
 std::vector<AsyncFamily> async_families() {
-  return {{"tensor load 1d", tensor_load<1>},
-          {"tensor load 2d", tensor_load<2>},
-          {"tensor load 3d", tensor_load<3>},
-          {"tensor load 4d", tensor_load<4>},
-          {"tensor load 5d", tensor_load<5>},
-          {"tensor store 1d", tensor_store<1>},
-          {"tensor store 2d", tensor_store<2>},
-          {"tensor store 3d", tensor_store<3>},
-          {"tensor store 4d", tensor_store<4>},
-          {"tensor store 5d", tensor_store<5>},
-          {"tensor reduce", tensor_reduce},
-          {"bulk load", bulk_load},
-          {"bulk store", bulk_store},
-          {"bulk reduce", bulk_reduce},
-          {"multicast", multicast},
-          {"remote shared memory, asynchronous", remote},
-          {"remote shared memory, ordinary", distributed},
-          {"mbarrier", barrier_program},
-          {"cp.async", small_copies},
-          {"ldmatrix and stmatrix", matrices}};
+  std::vector<AsyncFamily> out = tensor_families();
+  for (const AsyncFamily& f :
+       {AsyncFamily{"bulk load", bulk_load}, AsyncFamily{"bulk store", bulk_store},
+        AsyncFamily{"bulk reduce", bulk_reduce}, AsyncFamily{"remote shared memory, asynchronous", remote},
+        AsyncFamily{"remote shared memory, ordinary", distributed}, AsyncFamily{"mbarrier", barrier_program},
+        AsyncFamily{"cp.async", small_copies}, AsyncFamily{"ldmatrix and stmatrix", matrices}})
+    out.push_back(f);
+  return out;
 }
 
 }  // namespace bitwell::verify
