@@ -70,7 +70,7 @@ TEST_P(PipelineMistake, IsNamed) {
     if (std::string(GetParam().kernel) == "lapped_phase" && p.policy != isa::Policy::lazy) continue;
     const std::string text = outcome(GetParam().kernel, {p.policy, 7});
     EXPECT_NE(text.find("PTX line "), std::string::npos) << text;
-    EXPECT_NE(text.find("ptx.cuh:"), std::string::npos) << text;
+    EXPECT_NE(text.find("mbarrier.cuh:"), std::string::npos) << text;
     for (const std::string& part : GetParam().report)
       EXPECT_NE(text.find(part), std::string::npos) << p.name << ": '" << part << "' is not in: " << text;
   }

@@ -1,0 +1,93 @@
+// Arithmetic and conversions. A packed pair of fp16 is a uint32_t, element 0 in the low half.
+#pragma once
+#include <cstdint>
+
+namespace ptx {
+
+// PTX ISA 9.7.4.3 "Half Precision Floating Point Instructions: mul"
+__device__ inline uint32_t mul_rn_f16x2(uint32_t a, uint32_t b) {
+  uint32_t d;
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+// 9.7.4.1 "add"
+__device__ inline uint32_t add_rn_f16x2(uint32_t a, uint32_t b) {
+  uint32_t d;
+  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+// 9.7.4.4 "fma"
+__device__ inline uint32_t fma_rn_f16x2(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t d;
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+
+// 9.7.9.21 "cvt": two E4M3 codes, low byte first, to two fp16; exact, NaN to 0x7FFF
+__device__ inline uint32_t cvt_rn_f16x2_e4m3x2(uint16_t pair) {
+  uint32_t d;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(d) : "h"(pair));
+  return d;
+}
+
+// The four byte pairs of a word of eight E2M1 codes, each as two fp16; exact, -0 kept.
+// sm_100a has the instruction (cvt, PTX ISA 8.6). sm_90a places the bits: sign to bit 15, exponent and fraction to bits
+// 11..9, which is the value times 2^-14 (an fp16 subnormal where E2M1's is one), and multiplies by 2^14.
+__device__ inline void cvt_rn_f16x2_e2m1x2_x4(uint32_t word, uint32_t (&d)[4]) {
+#if __CUDA_ARCH__ >= 1000
+  asm("{\n\t.reg .b8 b0, b1, b2, b3;\n\t"
+      "mov.b32 {b0, b1, b2, b3}, %4;\n\t"
+      "cvt.rn.f16x2.e2m1x2 %0, b0;\n\t"
+      "cvt.rn.f16x2.e2m1x2 %1, b1;\n\t"
+      "cvt.rn.f16x2.e2m1x2 %2, b2;\n\t"
+      "cvt.rn.f16x2.e2m1x2 %3, b3;\n\t}"
+      : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+      : "r"(word));
+#else
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t byte = word >> (8 * i);
+    const uint32_t spread = (byte & 0xFu) | ((byte & 0xF0u) << 12);
+    const uint32_t placed = ((spread & 0x00080008u) << 12) | ((spread & 0x00070007u) << 9);
+    d[i] = mul_rn_f16x2(placed, 0x74007400u);
+  }
+#endif
+}
+
+// 9.7.9.21 "cvt"
+__device__ inline float cvt_f32_f16(uint16_t h) {
+  float d;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(d) : "h"(h));
+  return d;
+}
+__device__ inline uint16_t cvt_rn_f16_f32(float f) {
+  uint16_t d;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(d) : "f"(f));
+  return d;
+}
+
+// 9.7.3 "fma", 9.7.4.1 "add", 9.7.4.3 "mul", 9.7.4.4 "fma"
+__device__ inline float fma_rn_f32(float a, float b, float c) {
+  float d;
+  asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(d) : "f"(a), "f"(b), "f"(c));
+  return d;
+}
+__device__ inline uint16_t add_rn_f16(uint16_t a, uint16_t b) {
+  uint16_t d;
+  asm("add.rn.f16 %0, %1, %2;" : "=h"(d) : "h"(a), "h"(b));
+  return d;
+}
+__device__ inline uint16_t mul_rn_f16(uint16_t a, uint16_t b) {
+  uint16_t d;
+  asm("mul.rn.f16 %0, %1, %2;" : "=h"(d) : "h"(a), "h"(b));
+  return d;
+}
+__device__ inline uint16_t fma_rn_f16(uint16_t a, uint16_t b, uint16_t c) {
+  uint16_t d;
+  asm("fma.rn.f16 %0, %1, %2, %3;" : "=h"(d) : "h"(a), "h"(b), "h"(c));
+  return d;
+}
+
+}  // namespace ptx
