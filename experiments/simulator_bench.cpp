@@ -89,7 +89,7 @@ void rung(benchmark::State& state, const verify::GemvRung& r, const std::string&
   const ptx::Module module = ptx::parse(verify::read_file(path));
   const isa::Program program = isa::compile(module, verify::gemv_entry(r, verify::ScaleLayout::blocked));
   const verify::GemvProblem problem(
-      {128, 4096, 1, verify::GemvData::moderate, verify::ScaleLayout::blocked, 1});
+      {128, 4096, 1, verify::OperandData::moderate, verify::ScaleLayout::blocked, 1});
   verify::Launch launch = problem.launch(r, path);
   uint64_t instructions = 0;
   isa::Options options;

@@ -7,6 +7,7 @@
 
 #include "model/number/accumulation.h"
 #include "verify/launch.h"
+#include "verify/nvfp4_operand.h"
 #include "verify/oracle/gemv.h"
 
 namespace bitwell::verify {
@@ -22,38 +23,9 @@ struct GemvRung {
 const std::vector<GemvRung>& gemv_rungs();
 const GemvRung& gemv_rung(std::string_view name);  // InputError if there is none
 
-enum class ScaleLayout { row_major, blocked };
-
-// What the operands are drawn from; each named for the mistake that it is there to show.
-enum class GemvData {
-  problem,        // the contest's own distribution: low nibbles {0, .5, 1, 1.5}, scales {0, 1, 2}
-  all_codes,      // every nibble and every finite scale, uniform: both signs, subnormals, overflow
-  moderate,       // every nibble, scales near 1: long inexact sums without overflow
-  zeros,          // +0 and -0 nibbles and scales
-  largest,        // +-6 and 448: overflow to infinity, infinity - infinity
-  cancellation,   // row halves that cancel but for one small term
-  huge_and_tiny,  // groups alternate between 448 and the least subnormal scale
-  swamped,  // of four groups two large ones cancel, and what the small ones lost to them is all that is left
-  swamped_tiles,     // the same, of four tiles of 64: lost between threads instead of inside one
-  subnormal_scales,  // scales of 2^-9 .. 7 * 2^-9
-  nan_scales         // a few NaN scales among moderate ones
-};
-inline constexpr std::array<std::pair<GemvData, std::string_view>, 11> kGemvData{
-    {{GemvData::problem, "problem"},
-     {GemvData::all_codes, "all_codes"},
-     {GemvData::moderate, "moderate"},
-     {GemvData::zeros, "zeros"},
-     {GemvData::largest, "largest"},
-     {GemvData::cancellation, "cancellation"},
-     {GemvData::huge_and_tiny, "huge_and_tiny"},
-     {GemvData::swamped, "swamped"},
-     {GemvData::swamped_tiles, "swamped_tiles"},
-     {GemvData::subnormal_scales, "subnormal_scales"},
-     {GemvData::nan_scales, "nan_scales"}}};
-
 struct GemvCase {
   int m, k, l;
-  GemvData data;
+  OperandData data;
   ScaleLayout layout;
   uint64_t seed;
   std::string describe() const;
@@ -64,7 +36,7 @@ struct GemvCase {
 struct GemvProblem {
   explicit GemvProblem(const GemvCase& c);
   GemvCase spec;
-  std::vector<std::byte> a, b, sfa, sfb;  // scales in spec.layout; the blocked layout's padding is NaN
+  Nvfp4Operand a, b;
 
   // Throws InputError if the rung cannot take the shape.
   Launch launch(const GemvRung& rung, const std::string& ptx) const;
@@ -74,6 +46,9 @@ struct GemvProblem {
     number::DotOperands operands() const { return {a, b, sfa, sfb}; }
   };
   Row row(int batch, int row) const;
+
+ private:
+  GemvProblem(const GemvCase& c, OperandSource source);
 };
 
 // The suites: small and adversarial, every case within 10^5 outputs; and the contest's three shapes.

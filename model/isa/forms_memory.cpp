@@ -247,6 +247,7 @@ constexpr Form kMemory[] = {
     {"fence.mbarrier_init.release.cluster", "", hint, 80, 90},
     {"prefetch[.global,.local]{.L1,.L2}", "*", prefetch},
     {"prefetchu.L1", "*", prefetch},
+    {"prefetch[.param,.const].tensormap", "*", prefetch, 80, 90},
     {"nanosleep.u32", "s:u32", hint, 63},
 };
 

@@ -41,10 +41,10 @@ RC_GTEST_PROP(Gemv, AKernelsOutputIsItsOrderEvaluatedDirectlyOnBothArchitectures
   c.k = rung.k_multiple *
         *rc::gen::inRange(rung.k_multiple == 16 ? 0 : 1, 640 / rung.k_multiple + 1).as("k / multiple");
   c.l = *rc::gen::inRange(1, 4).as("l");
-  c.data = *rc::gen::element(GemvData::zeros, GemvData::problem, GemvData::largest, GemvData::cancellation,
-                             GemvData::huge_and_tiny, GemvData::swamped, GemvData::swamped_tiles,
-                             GemvData::subnormal_scales, GemvData::nan_scales, GemvData::all_codes,
-                             GemvData::moderate)
+  c.data = *rc::gen::element(OperandData::zeros, OperandData::problem, OperandData::largest,
+                             OperandData::cancellation, OperandData::huge_and_tiny, OperandData::swamped,
+                             OperandData::swamped_tiles, OperandData::subnormal_scales,
+                             OperandData::nan_scales, OperandData::all_codes, OperandData::moderate)
                 .as("data");
   c.layout = *rc::gen::element(ScaleLayout::row_major, ScaleLayout::blocked).as("layout");
   c.seed = *rc::gen::arbitrary<uint32_t>().as("seed");
@@ -61,7 +61,7 @@ RC_GTEST_PROP(Gemv, AKernelsOutputIsItsOrderEvaluatedDirectlyOnBothArchitectures
 
 // fp32 rungs on the contest's own inputs are exact up to the last rounding: half a unit at most.
 TEST(Gemv, Fp32RungsAreWithinHalfAUnitOnTheContestsInputs) {
-  const GemvProblem problem({40, 2048, 1, GemvData::problem, ScaleLayout::row_major, 5});
+  const GemvProblem problem({40, 2048, 1, OperandData::problem, ScaleLayout::row_major, 5});
   for (const char* name :
        {"naive", "intrinsics", "ptx_decode", "two_tiles", "fused", "split_k_shared", "split_k_shuffle"}) {
     const auto got = outputs(problem, gemv_rung(name), "sm_90a");
@@ -75,7 +75,7 @@ TEST(Gemv, Fp32RungsAreWithinHalfAUnitOnTheContestsInputs) {
 }
 
 TEST(Gemv, ShapesThatARungCannotTakeAreRefusedByName) {
-  const GemvProblem problem({4, 48, 1, GemvData::moderate, ScaleLayout::row_major, 1});
+  const GemvProblem problem({4, 48, 1, OperandData::moderate, ScaleLayout::row_major, 1});
   for (const GemvRung& rung : gemv_rungs()) {
     if (rung.k_multiple == 16) continue;
     try {

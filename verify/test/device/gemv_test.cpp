@@ -54,7 +54,7 @@ TEST_P(GemvOnGpu, SimulatorAndGpuAgreeOnTenMillionOutputs) {
   std::vector<GemvCase> cases;
   uint64_t seed = 90000;
   for (int round = 0; round < 5; ++round)
-    for (const auto& [data, name] : kGemvData)
+    for (const auto& [data, name] : kOperandData)
       for (const ScaleLayout layout : {ScaleLayout::row_major, ScaleLayout::blocked})
         cases.push_back({4096 - 37 * round, round % 2 == 0 ? 128 : 384, 28, data, layout, seed++});
   std::mutex one_at_a_time;

@@ -1,0 +1,62 @@
+// The NVFP4 GEMM of kernels/gemm: variants, cases, launches.
+#pragma once
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "verify/chain.h"
+#include "verify/nvfp4_operand.h"
+#include "verify/oracle/gemm.h"
+
+namespace bitwell::verify {
+
+inline constexpr std::array<std::string_view, 3> kGemmOutputs{"f16", "bf16", "f32"};  // by oracle::Output
+
+// A compiled kernel: tiles of tile_m x 128, k shared by `split` CTAs of a cluster.
+struct GemmVariant {
+  int tile_m, split;
+  oracle::Output output;
+  std::string name() const;  // of entry and file, "gemm_m128_split2_f16"
+};
+const std::vector<GemmVariant>& gemm_variants();
+const GemmVariant& gemm_variant(std::string_view name);  // InputError if there is none
+
+struct GemmCase {
+  int m, n, k, l;
+  OperandData data;
+  int peers;     // CTAs of a cluster that share A's tile: 1 or 2
+  int clusters;  // of the grid; 0: one for each tile, a single wave
+  uint64_t seed;
+  std::string describe() const;
+};
+
+// The variant, peers and clusters for a shape on a GPU of `sms` multiprocessors.
+struct GemmChoice {
+  GemmVariant variant;
+  int peers, clusters;
+};
+GemmChoice choose_gemm(int m, int n, int k, int l, oracle::Output output, int sms);
+
+// d[l, m, n] = sum over k of (a * sfa)[l, m, k] * (b * sfb)[l, n, k]; scales in the 128x4 tiling.
+struct GemmProblem {
+  explicit GemmProblem(const GemmCase& c);
+  GemmCase spec;
+  Nvfp4Operand a, b;
+
+  // gemm_decode of A, where k is no multiple of 32 gemm_pad_rows of B, and the kernel; its last launch's
+  // buffer "d" is the result. `kernels`: folder of gemm/. Throws InputError for what the kernel cannot take.
+  Chain chain(const GemmVariant& variant, const std::string& kernels) const;
+  // D as the variant's order of summation gives it.
+  std::vector<std::byte> expected(const GemmVariant& variant) const;
+
+ private:
+  GemmProblem(const GemmCase& c, OperandSource source);
+};
+const std::vector<std::byte>& gemm_result(const Chain& chain);
+
+// Small and adversarial shapes, and a random one whose simulation takes milliseconds.
+std::vector<GemmCase> gemm_cases();
+GemmCase gemm_random_case(const GemmVariant& variant, uint64_t seed);
+
+}  // namespace bitwell::verify
