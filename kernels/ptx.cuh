@@ -4,4 +4,5 @@
 #include "ptx/cluster.cuh"
 #include "ptx/copy.cuh"
 #include "ptx/mbarrier.cuh"
+#include "ptx/shared.cuh"
 #include "ptx/wgmma.cuh"

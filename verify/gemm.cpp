@@ -53,12 +53,12 @@ Launch decode_launch(const GemmProblem& p, const std::string& kernels) {
   Launch out;
   out.ptx = kernels + "/gemm/prepare.sm_90a.ptx";
   out.entry = "gemm_decode";
-  const size_t threads = u(s.l) * u(s.m) * u(steps_of(s.k));
+  const size_t threads = u(s.l) * u(s.m) * u(steps_of(s.k)) * 8;
   out.shape.block = {kPrepareThreads, 1, 1};
   out.shape.grid = {static_cast<uint32_t>((threads + kPrepareThreads - 1) / kPrepareThreads), 1, 1};
   out.add_buffer({"a", p.a.codes, true, true, false});
   out.add_buffer({"sfa", p.a.scales, true, true, false});
-  out.add_buffer({"decoded", std::vector<std::byte>(threads * kStep * 2), false, false, true});
+  out.add_buffer({"decoded", std::vector<std::byte>(threads * 16), false, false, true});
   out.add_scalar(s.m);
   out.add_scalar(s.k);
   out.add_scalar(s.l);
@@ -112,8 +112,10 @@ Launch gemm_launch(const GemmProblem& p, const GemmVariant& v, const std::string
   // Rows that TMA cannot store are stored by threads; the map is then not looked at.
   const bool by_tma = s.n * element % 16 == 0;
   const auto columns = static_cast<uint32_t>(128 / element);
-  const uint32_t rows = std::min(kPieceBytes / (64 * static_cast<uint32_t>(element)),
-                                 static_cast<uint32_t>(v.tile_m / v.split));
+  // A whole number of boxes makes the rows that a CTA of a split finishes: 16 of 48 where three share k.
+  const uint32_t rows = v.split == 3 ? 16
+                                     : std::min(kPieceBytes / (64 * static_cast<uint32_t>(element)),
+                                                static_cast<uint32_t>(v.tile_m / v.split));
   out.add_tensor_map(by_tma ? d : a, by_tma ? box3(type, element, {s.n, s.m, s.l}, s.n * element,
                                                    {columns, rows}, TensorSwizzle::b128)
                                             : a_map);
@@ -136,7 +138,7 @@ std::string GemmVariant::name() const {
 const std::vector<GemmVariant>& gemm_variants() {
   static const std::vector<GemmVariant> all = [] {
     std::vector<GemmVariant> out;
-    for (const auto& [tile_m, split] : {std::pair{128, 1}, {128, 2}, {128, 4}, {256, 1}})
+    for (const auto& [tile_m, split] : {std::pair{128, 1}, {128, 2}, {128, 3}, {128, 4}, {256, 1}})
       for (const auto output : {oracle::Output::f16, oracle::Output::bf16, oracle::Output::f32})
         out.push_back({tile_m, split, output});
     return out;
@@ -160,24 +162,27 @@ std::string GemmCase::describe() const {
          std::to_string(seed);
 }
 
-GemmChoice choose_gemm(int m, int n, int k, int l, oracle::Output output, int sms) {
+GemmChoice choose_gemm(int m, int n, int k, int l, oracle::Output output,
+                       const std::function<int(int size)>& at_once) {
   GemmChoice best{};
   double least = 0;
-  for (const GemmVariant& v : gemm_variants()) {
-    if (v.output != output) continue;
-    const int peers = n > kTileN ? 2 : 1;
-    const int tiles = tiles_of(v, m, n, peers).all(l);
-    const int clusters = std::min(tiles, sms / (peers * v.split));
-    // Time of a CTA in steps of a 128-row tile: the sums' way out costs about twelve, and wider tiles use the
-    // tensor cores better.
-    const double tile = up(steps_of(k), v.split) * (v.tile_m == 256 ? 1.8 : 1.0) +
-                        12.0 * v.tile_m / 128 / v.split + (v.split > 1 ? 6 : 0);
-    const double time = up(tiles, clusters) * tile;
-    if (least == 0 || time < least) {
-      least = time;
-      best = {v, peers, clusters};
+  for (const GemmVariant& v : gemm_variants())
+    for (const int peers : {1, 2}) {
+      if (v.output != output) continue;
+      const int tiles = tiles_of(v, m, n, peers).all(l);
+      const int clusters = std::min(tiles, at_once(peers * v.split));
+      if (clusters == 0) continue;
+      // Time of a CTA in steps of a 128-row tile, as an H200 shows it: a wider tile uses the tensor cores
+      // better, sums take twelve steps to leave, the parts of a split a few to meet; shared tiles gain
+      // little.
+      const double tile = up(steps_of(k), v.split) * (v.tile_m == 256 ? 1.7 : 1.0) +
+                          12.0 * v.tile_m / 128 / v.split + (v.split > 1 ? 4 : 0);
+      const double time = up(tiles, clusters) * tile * (peers == 2 ? 0.99 : 1.0);
+      if (least == 0 || time < least) {
+        least = time;
+        best = {v, peers, clusters};
+      }
     }
-  }
   return best;
 }
 

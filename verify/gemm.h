@@ -1,6 +1,7 @@
 // The NVFP4 GEMM of kernels/gemm: variants, cases, launches.
 #pragma once
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,12 +32,13 @@ struct GemmCase {
   std::string describe() const;
 };
 
-// The variant, peers and clusters for a shape on a GPU of `sms` multiprocessors.
+// The variant, peers and clusters for a shape on a GPU that runs `at_once(size)` clusters of that many CTAs.
 struct GemmChoice {
   GemmVariant variant;
   int peers, clusters;
 };
-GemmChoice choose_gemm(int m, int n, int k, int l, oracle::Output output, int sms);
+GemmChoice choose_gemm(int m, int n, int k, int l, oracle::Output output,
+                       const std::function<int(int size)>& at_once);
 
 // d[l, m, n] = sum over k of (a * sfa)[l, m, k] * (b * sfb)[l, n, k]; scales in the 128x4 tiling.
 struct GemmProblem {

@@ -5,7 +5,7 @@
 // neighbouring tiles of n share A's tile, each fetching a part for all; y CTAs share k and add their sums in order of y.
 // Persistent: a cluster takes every (number of clusters)th tile; with as many clusters as tiles it is a single wave.
 //
-// Compiled for TILE_M 128 or 256, SPLIT 1, 2 or 4, OUT 0 (fp16), 1 (bf16) or 2 (fp32).
+// Compiled for TILE_M 128 or 256, SPLIT 1, 2, 3 or 4, OUT 0 (fp16), 1 (bf16) or 2 (fp32).
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -14,96 +14,108 @@
 namespace gemm {
 
 using P = Plan<TILE_M, SPLIT>;
+constexpr int min_of(int a, int b) { return a < b ? a : b; }
 constexpr int kOutBytes = OUT == 2 ? 4 : 2;
-constexpr int kSlice = TILE_M / SPLIT;  // rows of D's tile that a CTA of a split finishes
-// Of D, 64 columns each, in one store.
-constexpr int kPieceRows = kPieceBytes / (64 * kOutBytes) < kSlice ? kPieceBytes / (64 * kOutBytes) : kSlice;
+// Rows of D, 64 columns each, in one store: a whole number of stores makes a slice.
+constexpr int kPieceRows = SPLIT == 3 ? 16 : min_of(kPieceBytes / (64 * kOutBytes), P::kSlice);
 
 struct Tile {
   int m, n, batch;  // first row of A, first row of B
 };
 
+// What a CTA has to do, worked out once.
 struct Problem {
-  int m, n, k, l;
-  int peers, peer;  // CTAs that share A's tile, and which of them this is
-  int part;         // of k
+  int m, n, k;
+  int peers, peer;            // CTAs that share A's tile, 1 or 2, and which of them this is
+  int part;                   // of k
+  int first_step, end_step;   // of the part
+  int steps;                  // of k
+  int tiles_m, tiles_n, groups_n;
+  int tile, tiles, clusters;  // the first, all of them, and how far apart this cluster's are
 
-  __device__ Problem(int m_, int n_, int k_, int l_)
-      : m(m_), n(n_), k(k_), l(l_), peers(static_cast<int>(ptx::cluster_nctaid_x())),
-        peer(static_cast<int>(ptx::cluster_ctaid_x())), part(static_cast<int>(ptx::cluster_ctaid_y())) {}
-  __device__ int steps() const { return (k + kStep - 1) / kStep; }
-  __device__ int first_step() const { return part * ((steps() + SPLIT - 1) / SPLIT); }
-  __device__ int end_step() const { return min(steps(), first_step() + (steps() + SPLIT - 1) / SPLIT); }
-  __device__ int tiles_m() const { return (m + TILE_M - 1) / TILE_M; }
-  __device__ int tiles_n() const { return (n + kTileN - 1) / kTileN; }
-  __device__ int groups_n() const { return (tiles_n() + peers - 1) / peers; }
-  __device__ int tiles() const { return tiles_m() * groups_n() * l; }
-  __device__ int clusters() const { return static_cast<int>(gridDim.x) / peers; }
-  __device__ int first_tile() const { return static_cast<int>(blockIdx.x) / peers; }
-  __device__ Tile tile(int i) const {
-    const int n_group = i / tiles_m() % groups_n();
-    return {i % tiles_m() * TILE_M, (n_group * peers + peer) * kTileN, i / tiles_m() / groups_n()};
+  __device__ Problem(int m_, int n_, int k_, int l)
+      : m(m_), n(n_), k(k_), peers(static_cast<int>(ptx::cluster_nctaid_x())),
+        peer(static_cast<int>(ptx::cluster_ctaid_x())), part(static_cast<int>(ptx::cluster_ctaid_y())),
+        steps((k + kStep - 1) / kStep), tiles_m((m + TILE_M - 1) / TILE_M), tiles_n((n + kTileN - 1) / kTileN) {
+    const int each = (steps + SPLIT - 1) / SPLIT;
+    first_step = part * each;
+    end_step = min(steps, first_step + each);
+    groups_n = (tiles_n + peers - 1) >> (peers - 1);
+    tiles = tiles_m * groups_n * l;
+    tile = static_cast<int>(blockIdx.x) >> (peers - 1);
+    clusters = static_cast<int>(gridDim.x) >> (peers - 1);
+  }
+  __device__ Tile at(int i) const {
+    const int group = i / tiles_m % groups_n;
+    return {i % tiles_m * TILE_M, (group * peers + peer) * kTileN, i / tiles_m / groups_n};
   }
 };
 
+// Addresses in shared memory.
 struct Shared {
-  uint8_t* base;
-  __device__ uint8_t* a(int stage) const { return base + P::kAt_A + stage * P::kA; }
-  __device__ uint8_t* b(int stage) const { return base + P::kAt_B + stage * P::kB; }
-  __device__ uint8_t* scales(int stage) const { return base + P::kAt_Scales + stage * kScaleAtom; }
-  __device__ uint64_t* full(int stage) const { return reinterpret_cast<uint64_t*>(base + P::kAt_Barriers) + stage; }
-  __device__ uint64_t* empty(int stage) const { return full(stage) + kMaxStages; }
-  __device__ uint64_t* partials_full() const { return full(2 * kMaxStages); }
-  __device__ uint64_t* partials_empty() const { return full(2 * kMaxStages + 1); }
+  uint32_t base;
+  __device__ uint32_t a(int stage) const { return base + P::kAt_A + stage * P::kA; }
+  __device__ uint32_t b(int stage) const { return base + P::kAt_B + stage * P::kB; }
+  __device__ uint32_t scales(int stage) const { return base + P::kAt_Scales + stage * kScaleAtom; }
+  __device__ uint32_t full(int stage) const { return base + P::kAt_Barriers + stage * 8; }
+  __device__ uint32_t empty(int stage) const { return full(kMaxStages + stage); }
+  __device__ uint32_t partials_full() const { return full(2 * kMaxStages); }
+  __device__ uint32_t partials_empty() const { return full(2 * kMaxStages + 1); }
+};
+
+// What the producer thread fetches of a tile.
+struct Source {
+  const CUtensorMap& map;
+  const uint8_t* scales;
+  Tile tile;
+
+  __device__ Source(const Problem& p, const CUtensorMap& b, const uint8_t* sfb, const Tile& t) : map(b), tile(t) {
+    // A tile past the end has no scales; its rows of B are zero and its sums are not stored.
+    const size_t row = static_cast<size_t>(t.batch) * p.tiles_n + min(t.n / kTileN, p.tiles_n - 1);
+    scales = sfb + row * p.steps * kScaleAtom;
+  }
+  // Says what the stage will hold, and fetches B and its scales.
+  __device__ void fetch(const Shared& shared, int stage, int step) const {
+    const uint32_t full = shared.full(stage);
+    ptx::mbarrier_arrive_expect_tx(full, P::kStage);
+    ptx::cp_async_bulk_tensor_3d(shared.b(stage), map, step * (kStep / 2), tile.n, tile.batch, full);
+    ptx::cp_async_bulk(shared.scales(stage), scales + step * kScaleAtom, kScaleAtom, full);
+  }
 };
 
 // One thread: fills the ring, tile after tile.
 __device__ void produce(const Problem& p, const Shared& shared, const CUtensorMap& a, const CUtensorMap& b,
                         const uint8_t* sfb) {
-  const int part_rows = TILE_M / p.peers;
-  uint16_t ctas = 0;
-  for (int i = 0; i < p.peers; ++i) ctas |= static_cast<uint16_t>(1 << (p.part * p.peers + i));
+  // A is what the grid before this one makes, and B too where its rows were padded; otherwise the first round of the
+  // ring need not wait for it.
+  int early = 0;
+  if (p.k % 32 == 0 && p.tile < p.tiles) {
+    const Source source(p, b, sfb, p.at(p.tile));
+    for (; early < min(P::kStages, p.end_step - p.first_step); ++early)
+      source.fetch(shared, early, p.first_step + early);
+  }
+  ptx::griddepcontrol_wait();
+  ptx::griddepcontrol_launch_dependents();
+  // This CTA fetches its part of A's tile for all that share it.
+  const int rows = TILE_M >> (p.peers - 1);
+  const int offset = p.peer * rows;
+  const auto ctas = static_cast<uint16_t>(((1 << p.peers) - 1) << (p.part * p.peers));
   Slot slot;
-  bool waited = false;
-  for (int i = p.first_tile(); i < p.tiles(); i += p.clusters()) {
-    const Tile tile = p.tile(i);
-    // A tile past the end has no scales; its rows of B are zero and its sums are not stored.
-    const size_t atom_row = static_cast<size_t>(tile.batch) * p.tiles_n() + min(tile.n / kTileN, p.tiles_n() - 1);
-    for (int step = p.first_step(); step < p.end_step(); ++step) {
-      ptx::mbarrier_wait_parity_cluster(shared.empty(slot.stage), slot.parity ^ 1);
-      uint64_t* full = shared.full(slot.stage);
-      ptx::mbarrier_arrive_expect_tx(full, P::kStage);
-      ptx::cp_async_bulk_tensor_3d(shared.b(slot.stage), b, step * (kStep / 2), tile.n, tile.batch, full);
-      ptx::cp_async_bulk(shared.scales(slot.stage), sfb + (atom_row * p.steps() + step) * kScaleAtom, kScaleAtom, full);
-      if (!waited) ptx::griddepcontrol_wait();  // A is what the grid before this one made
-      waited = true;
-      uint8_t* to = shared.a(slot.stage) + p.peer * part_rows * (kStep * 2);
+  for (int i = p.tile; i < p.tiles; i += p.clusters) {
+    const Source source(p, b, sfb, p.at(i));
+    const Tile& tile = source.tile;
+    for (int step = p.first_step; step < p.end_step; ++step) {
+      ptx::mbarrier_wait_parity(shared.empty(slot.stage), slot.parity ^ 1);
+      if (--early < 0) source.fetch(shared, slot.stage, step);
+      const uint32_t full = shared.full(slot.stage);
+      const uint32_t to = shared.a(slot.stage) + offset * (kStep * 2);
       if (p.peers == 1)
         ptx::cp_async_bulk_tensor_3d(to, a, step * kStep, tile.m, tile.batch, full);
       else
-        ptx::cp_async_bulk_tensor_3d_multicast(to, a, step * kStep, tile.m + p.peer * part_rows, tile.batch, full, ctas);
+        ptx::cp_async_bulk_tensor_3d_multicast(to, a, step * kStep, tile.m + offset, tile.batch, full, ctas);
       slot.advance<P::kStages>();
     }
   }
-}
-
-// The consumer's part of a stage, decoded: pairs[4 s + i] is register i of wgmma s.
-__device__ inline void decode_stage(const Shared& shared, int stage, int row, int block, bool in_k, uint32_t* pairs) {
-  uint32_t rows[2][8];
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int r = row + 8 * half;
-    const uint2 codes = *reinterpret_cast<const uint2*>(shared.b(stage) + r * (kStep / 2) + block * 8);
-    const uint8_t scale = shared.scales(stage)[scale_offset(r) + block];
-    decode16(codes, in_k ? scale : uint8_t{0}, rows[half]);  // beyond k a scale is padding, perhaps NaN
-  }
-#pragma unroll
-  for (int s = 0; s < 4; ++s)
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      pairs[4 * s + 2 * h] = rows[0][2 * s + h];
-      pairs[4 * s + 2 * h + 1] = rows[1][2 * s + h];
-    }
 }
 
 __device__ inline uint32_t pack(float low, float high) {
@@ -120,35 +132,59 @@ struct Consumer {
   const Shared& shared;
   int group, warp, lane;
   float sums[TILE_M / 2];
-  Slot slot;  // the next stage to read
+  Slot slot;           // the next stage to read
   uint32_t round = 0;  // parity of the partial sums
   int pieces = 0;      // staged so far
+  // In stage 0: this thread's codes and scale of the first of its two rows, and the `empty` barrier of the peer that its
+  // lane tells.
+  uint32_t codes, scales, empty;
 
-  __device__ int row() const { return group * 64 + warp * 16 + lane / 4; }
+  __device__ Consumer(const Problem& problem, const Shared& s, int thread)
+      : p(problem), shared(s), group(thread / 128), warp(thread % 128 / 32), lane(thread % 32) {
+    const int row = group * 64 + warp * 16 + lane / 4;
+    codes = shared.b(0) + row * (kStep / 2) + lane % 4 * 8;
+    scales = shared.scales(0) + scale_offset(row) + lane % 4;
+    empty = ptx::mapa(shared.empty(0), p.part * p.peers + min(lane, p.peers - 1));
+  }
 
   // This warp is done with the stage, in every CTA that filled it.
   __device__ void release(int stage) const {
     __syncwarp();
-    if (lane < p.peers) ptx::mbarrier_arrive_cluster(shared.empty(stage), p.part * p.peers + lane);
+    if (lane < p.peers) ptx::mbarrier_arrive_remote(empty + stage * 8);
   }
 
-  __device__ void load(int step, uint32_t* pairs) {
-    ptx::mbarrier_wait_parity_cluster(shared.full(slot.stage), slot.parity);
-    decode_stage(shared, slot.stage, row(), lane % 4, step * kBlocks + lane % 4 < p.k / 16, pairs);
+  // Waits for the next stage and decodes this thread's part: pairs[4 s + i] is register i of wgmma s.
+  __device__ void load(int step, uint32_t* pairs) const {
+    ptx::mbarrier_wait_parity(shared.full(slot.stage), slot.parity);
+    uint32_t rows[2][8];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {  // rows eight apart
+      const uint2 word = ptx::ld_shared_v2(codes + slot.stage * P::kB + half * 8 * (kStep / 2));
+      uint32_t scale = ptx::ld_shared_u8(scales + slot.stage * kScaleAtom + half * scale_offset(8));
+      if (step * kBlocks + lane % 4 >= p.k / 16) scale = 0;  // beyond k a scale is padding, perhaps NaN
+      decode16(word, scale, rows[half]);
+    }
+#pragma unroll
+    for (int s = 0; s < 4; ++s)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        pairs[4 * s + 2 * h] = rows[0][2 * s + h];
+        pairs[4 * s + 2 * h + 1] = rows[1][2 * s + h];
+      }
   }
 
   // Multiplies by the stage that `now` was decoded from; meanwhile decodes the next one.
   __device__ void step(int i, const uint32_t* now, uint32_t* next) {
     const int stage = slot.stage;
-    const uint64_t a = ptx::wgmma_descriptor_128b(ptx::shared_address(shared.a(stage)));
+    const uint64_t a = ptx::wgmma_descriptor_128b(shared.a(stage));
     ptx::wgmma_fence();
 #pragma unroll
     for (int s = 0; s < 4; ++s) ptx::wgmma_f32_f16<TILE_M>(sums, now + 4 * s, a + 2 * s);
     ptx::wgmma_commit_group();
     slot.advance<P::kStages>();
     ptx::wgmma_wait_group<1>();
-    if (i > p.first_step()) release((stage == 0 ? P::kStages : stage) - 1);
-    if (i + 1 < p.end_step()) load(i + 1, next);
+    if (i > p.first_step) release((stage == 0 ? P::kStages : stage) - 1);
+    if (i + 1 < p.end_step) load(i + 1, next);
   }
 
   __device__ void multiply() {
@@ -156,52 +192,49 @@ struct Consumer {
     for (float& s : sums) s = 0;
     uint32_t even[16];
     uint32_t odd[16];
-    int i = p.first_step();
-    if (i >= p.end_step()) return;
+    int i = p.first_step;
+    if (i >= p.end_step) return;
     load(i, even);
     while (true) {
       step(i, even, odd);
-      if (++i == p.end_step()) break;
+      if (++i == p.end_step) break;
       step(i, odd, even);
-      if (++i == p.end_step()) break;
+      if (++i == p.end_step) break;
     }
     ptx::wgmma_wait_group<0>();
     release((slot.stage == 0 ? P::kStages : slot.stage) - 1);
   }
 
 #if SPLIT > 1
-  static constexpr int kWords = TILE_M / 2 / SPLIT;        // of a thread's sums, for one CTA
-  static constexpr int kVectors = kConsumers * 128;        // threads, one float4 each
-
-  // One thread a CTA of the split, once this warpgroup has done its part.
-  __device__ void signal_parts(uint64_t* barrier) const {
-    ptx::barrier_sync(1 + group, 128);
-    if (threadIdx.x % 128 < SPLIT) ptx::mbarrier_arrive_cluster(barrier, threadIdx.x % 128 * p.peers + p.peer);
-  }
+  static constexpr int kWords = P::kSlice / 2;       // of a thread's sums, for one CTA; the last may have fewer
+  static constexpr int kVector = kConsumers * 128 * 16;  // bytes: four words of every thread
 
   // Sends every CTA of the split its rows of D, and adds what comes for this one in order of k.
   __device__ void combine() {
-    const int thread = static_cast<int>(threadIdx.x) - 128;
-    ptx::mbarrier_wait_parity_cluster(shared.partials_empty(), round ^ 1);
-    const uint32_t mine = ptx::shared_address(shared.base + P::kAt_Partials) + thread * 16;
+    const int thread = group * 128 + warp * 32 + lane;
+    ptx::mbarrier_wait_parity(shared.partials_empty(), round ^ 1);
+    if (thread == 0)
+      ptx::mbarrier_arrive_expect_tx(shared.partials_full(),
+                                     SPLIT * min(P::kSlice, TILE_M - p.part * P::kSlice) * kTileN * 4);
+    const uint32_t mine = shared.base + P::kAt_Partials + thread * 16;
 #pragma unroll
     for (int to = 0; to < SPLIT; ++to) {
-      const uint32_t there = ptx::mapa(mine, to * p.peers + p.peer) + p.part * (kWords / 4) * kVectors * 16;
+      const uint32_t there = ptx::mapa(mine, to * p.peers + p.peer) + p.part * (kWords / 4) * kVector;
+      const uint32_t barrier = ptx::mapa(shared.partials_full(), to * p.peers + p.peer);
 #pragma unroll
-      for (int w = 0; w < kWords; w += 4) {
+      for (int w = 0; w < kWords && to * kWords + w < TILE_M / 2; w += 4) {
         const float* s = sums + to * kWords + w;
-        ptx::st_shared_cluster_v4(there + w / 4 * kVectors * 16, s[0], s[1], s[2], s[3]);
+        ptx::st_async_v4(there + w / 4 * kVector, s[0], s[1], s[2], s[3], barrier);
       }
     }
-    signal_parts(shared.partials_full());
-    ptx::mbarrier_wait_parity_cluster(shared.partials_full(), round);
-    const float4* parts = reinterpret_cast<const float4*>(shared.base + P::kAt_Partials) + thread;
+    ptx::mbarrier_wait_parity(shared.partials_full(), round);
 #pragma unroll
     for (int w = 0; w < kWords; w += 4) {
-      float4 sum = parts[w / 4 * kVectors];
+      if (p.part * kWords + w >= TILE_M / 2) break;
+      float4 sum = ptx::ld_shared_v4_f32(mine + w / 4 * kVector);
 #pragma unroll
       for (int from = 1; from < SPLIT; ++from) {
-        const float4 v = parts[(from * kWords + w) / 4 * kVectors];
+        const float4 v = ptx::ld_shared_v4_f32(mine + (from * kWords + w) / 4 * kVector);
         sum = make_float4(sum.x + v.x, sum.y + v.y, sum.z + v.z, sum.w + v.w);
       }
       sums[w] = sum.x;
@@ -209,19 +242,20 @@ struct Consumer {
       sums[w + 2] = sum.z;
       sums[w + 3] = sum.w;
     }
-    signal_parts(shared.partials_empty());
+    __syncwarp();
+    if (lane < SPLIT) ptx::mbarrier_arrive_remote(ptx::mapa(shared.partials_empty(), lane * p.peers + p.peer));
     round ^= 1;
   }
 #else
   __device__ void combine() {}
 #endif
 
-  __device__ uint8_t* next_piece() {
+  __device__ uint32_t next_piece() {
     return shared.base + P::kAt_Staging + (group * kPieces + pieces++ % kPieces) * kPieceBytes;
   }
 
   // Rows `piece_row`.. of the slice, 64 columns, into staging: rows of 128 bytes, 128-byte swizzle.
-  __device__ void stage_piece(uint8_t* to, int i) const {
+  __device__ void stage_piece(uint32_t to, int i) const {
 #pragma unroll
     for (int b = 0; b < kPieceRows / 8; b += 2) {
       const float* s = sums + (i * kPieceRows / 8 + b) * 4;
@@ -231,8 +265,7 @@ struct Consumer {
         const int r = 8 * (b + v / 4) + lane % 4 * 2 + v % 2;
         const int column = warp * 16 + lane / 4 + v % 4 / 2 * 8;
         const int box = column / 32 * (kPieceRows * 128);
-        *reinterpret_cast<float*>(to + box + r * 128 + ((column % 32 / 4) ^ (r % 8)) * 16 + column % 4 * 4) =
-            s[v] * kUnscale;
+        ptx::st_shared_f32(to + box + r * 128 + ((column % 32 / 4) ^ (r % 8)) * 16 + column % 4 * 4, s[v] * kUnscale);
       }
 #else
       const int r = 8 * (b + lane / 16) + lane % 8;
@@ -240,25 +273,25 @@ struct Consumer {
       uint32_t packed[4];
 #pragma unroll
       for (int q = 0; q < 4; ++q) packed[q] = pack(s[2 * q] * kUnscale, s[2 * q + 1] * kUnscale);
-      ptx::stmatrix_x4_trans(ptx::shared_address(to + r * 128 + (chunk ^ (r % 8)) * 16), packed[0], packed[1], packed[2],
+      ptx::stmatrix_x4_trans(to + r * 128 + (chunk ^ (r % 8)) * 16, packed[0], packed[1], packed[2],
                              packed[3]);
 #endif
     }
   }
 
   // Staged rows to global memory one element at a time, where rows of D are no multiple of 16 bytes.
-  __device__ void store_plain(const uint8_t* from, uint8_t* d, int row0, int column0, int batch) const {
+  __device__ void store_plain(uint32_t from, uint8_t* d, int row0, int column0, int batch) const {
     const int column = threadIdx.x % 64;
     for (int r = threadIdx.x % 128 / 64; r < kPieceRows; r += 2) {
       if (row0 + r >= p.m || column0 + column >= p.n) continue;
       const int per_row = 128 / kOutBytes;
       const int in = column % per_row * kOutBytes;
-      const uint8_t* v = from + column / per_row * (kPieceRows * 128) + r * 128 + ((in / 16) ^ (r % 8)) * 16 + in % 16;
+      const uint32_t v = from + column / per_row * (kPieceRows * 128) + r * 128 + ((in / 16) ^ (r % 8)) * 16 + in % 16;
       uint8_t* to = d + ((static_cast<size_t>(batch) * p.m + row0 + r) * p.n + column0 + column) * kOutBytes;
       if (kOutBytes == 4)
-        *reinterpret_cast<uint32_t*>(to) = *reinterpret_cast<const uint32_t*>(v);
+        *reinterpret_cast<uint32_t*>(to) = ptx::ld_shared_u32(v);
       else
-        *reinterpret_cast<uint16_t*>(to) = *reinterpret_cast<const uint16_t*>(v);
+        *reinterpret_cast<uint16_t*>(to) = ptx::ld_shared_u16(v);
     }
   }
 
@@ -267,9 +300,10 @@ struct Consumer {
     const int column0 = tile.n + group * 64;
     const bool issuer = threadIdx.x % 128 == 0;
 #pragma unroll
-    for (int i = 0; i < kSlice / kPieceRows; ++i) {
-      const int row0 = tile.m + p.part * kSlice + i * kPieceRows;
-      uint8_t* staging = next_piece();
+    for (int i = 0; i < P::kSlice / kPieceRows; ++i) {
+      if (p.part * P::kSlice + i * kPieceRows >= TILE_M) break;
+      const int row0 = tile.m + p.part * P::kSlice + i * kPieceRows;
+      const uint32_t staging = next_piece();
       if (issuer) ptx::cp_async_bulk_wait_group_read<kPieces - 1>();
       ptx::barrier_sync(1 + group, 128);
       stage_piece(staging, i);
@@ -308,19 +342,19 @@ extern "C" __global__ void __launch_bounds__(384, 1)
   using namespace gemm;
   extern __shared__ uint8_t dynamic[];
   const Problem problem(m, n, k, l);
-  const Shared shared{dynamic + (1024 - ptx::shared_address(dynamic) % 1024) % 1024};
+  const Shared shared{(ptx::shared_address(dynamic) + 1023) / 1024 * 1024};
   if (threadIdx.x == 0) {
     for (int s = 0; s < P::kStages; ++s) {
       ptx::mbarrier_init(shared.full(s), 1);
       ptx::mbarrier_init(shared.empty(s), kConsumers * 4 * problem.peers);
     }
-    ptx::mbarrier_init(shared.partials_full(), kConsumers * SPLIT);
-    ptx::mbarrier_init(shared.partials_empty(), kConsumers * SPLIT);
+    ptx::mbarrier_init(shared.partials_full(), 1);
+    ptx::mbarrier_init(shared.partials_empty(), kConsumers * 4 * SPLIT);
     ptx::fence_mbarrier_init();
     ptx::prefetch_tensormap(a);
     ptx::prefetch_tensormap(b);
   }
-  ptx::barrier_cluster_arrive();
+  ptx::barrier_cluster_arrive_relaxed();
   ptx::barrier_cluster_wait();
   if (threadIdx.x < 128) {
     ptx::setmaxnreg_dec<40>();
@@ -328,17 +362,16 @@ extern "C" __global__ void __launch_bounds__(384, 1)
     __syncwarp();
   } else {
     ptx::setmaxnreg_inc<232>();
-    const int group = static_cast<int>(threadIdx.x) / 128 - 1;
-    Consumer consumer{problem, shared, group, static_cast<int>(threadIdx.x) % 128 / 32, static_cast<int>(threadIdx.x) % 32};
-    for (int i = problem.first_tile(); i < problem.tiles(); i += problem.clusters()) {
+    Consumer consumer(problem, shared, static_cast<int>(threadIdx.x) - 128);
+    for (int i = problem.tile; i < problem.tiles; i += problem.clusters) {
       consumer.multiply();
       consumer.combine();
-      consumer.store(problem.tile(i), d, out);
+      consumer.store(problem.at(i), d, out);
     }
-    if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group<0>();
+    if (threadIdx.x % 128 == 0) ptx::cp_async_bulk_wait_group_read<0>();
     __syncwarp();
   }
   // No CTA leaves while another may still write into it or signal it.
-  ptx::barrier_cluster_arrive();
+  ptx::barrier_cluster_arrive_relaxed();
   ptx::barrier_cluster_wait();
 }

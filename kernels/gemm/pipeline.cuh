@@ -18,7 +18,8 @@ struct Plan {
   static constexpr int kB = kTileN * kStep / 2;  // E2M1, rows of 32 bytes
   static constexpr int kStage = kA + kB + kScaleAtom;
   static constexpr int kStaging = kConsumers * kPieces * kPieceBytes;
-  static constexpr int kPartials = split > 1 ? tile_m * kTileN * 4 : 0;  // what the CTAs of a split send
+  static constexpr int kSlice = (tile_m / 16 + split - 1) / split * 16;  // rows of D that a CTA of a split finishes
+  static constexpr int kPartials = split > 1 ? split * kSlice * kTileN * 4 : 0;  // what the CTAs of a split send
   static constexpr int kBarriers = (2 * kMaxStages + 2) * 8;
   static constexpr int kFits = (kSharedLimit - 1024 - kStaging - kPartials - kBarriers) / kStage;
   static constexpr int kStages = kFits < kMaxStages ? kFits : kMaxStages;

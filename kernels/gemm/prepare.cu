@@ -1,27 +1,36 @@
 // What runs before gemm: operand A as fp16 in the order of operand.cuh, and rows of B whose pitch TMA can take.
 #include "operand.cuh"
 
-// out[l][m][steps * 64]: a[l][m][k / 2] times its scales; zero from k on. A thread decodes one step of one row.
+// out[l][m][steps * 64]: a[l][m][k / 2] times its scales; zero from k on. A thread makes 16 bytes: two neighbouring places of
+// each of a step's four blocks, in wgmma s, half h.
 extern "C" __global__ void __launch_bounds__(128)
     gemm_decode(const uint8_t* a, const uint8_t* sfa, uint4* out, int m, int k, int l) {
   ptx::griddepcontrol_launch_dependents();
   const int steps = (k + gemm::kStep - 1) / gemm::kStep;
   const long long at = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const long long row = at / steps;  // of all batches
-  const int step = static_cast<int>(at % steps);
+  const int s = static_cast<int>(at % 8) / 2;
+  const int h = static_cast<int>(at % 2);
+  const long long row = at / 8 / steps;  // of all batches
+  const int step = static_cast<int>(at / 8 % steps);
   if (row >= static_cast<long long>(l) * m) return;
   const int batch = static_cast<int>(row / m);
   const int r = static_cast<int>(row % m);
-  const uint2* codes = reinterpret_cast<const uint2*>(a + row * (k / 2) + step * (gemm::kStep / 2));
+  const uint32_t* codes = reinterpret_cast<const uint32_t*>(a + row * (k / 2) + step * (gemm::kStep / 2)) + s / 2;
   const size_t atom = (static_cast<size_t>(batch) * ((m + 127) / 128) + r / 128) * steps + step;
+  ptx::griddepcontrol_wait();
   const uint32_t scales =
       *reinterpret_cast<const uint32_t*>(sfa + atom * gemm::kScaleAtom + gemm::scale_offset(r));
-  uint32_t pairs[gemm::kBlocks][8] = {};
+  uint32_t pairs[gemm::kBlocks] = {};
 #pragma unroll
   for (int c = 0; c < gemm::kBlocks; ++c)
-    if (step * gemm::kBlocks + c < k / 16) gemm::decode16(codes[c], static_cast<uint8_t>(scales >> (8 * c)), pairs[c]);
-#pragma unroll
-  for (int i = 0; i < 8; ++i) out[at * 8 + i] = make_uint4(pairs[0][i], pairs[1][i], pairs[2][i], pairs[3][i]);
+    if (step * gemm::kBlocks + c < k / 16) {
+      const uint32_t placed = s % 2 == 0 ? gemm::place_even(codes[2 * c]) : gemm::place_odd(codes[2 * c]);
+      uint32_t low;
+      uint32_t high;
+      gemm::decode4(placed, gemm::decode_scale(scales >> (8 * c) & 0xFF), low, high);
+      pairs[c] = h == 0 ? low : high;
+    }
+  out[at] = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
 }
 
 // Rows of `bytes`, a multiple of 8, to rows of `pitch`, the rest zero. A thread moves eight bytes.

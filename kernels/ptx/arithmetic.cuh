@@ -32,6 +32,16 @@ __device__ inline uint32_t cvt_rn_f16x2_e4m3x2(uint16_t pair) {
   return d;
 }
 
+// The same of a word of four codes.
+__device__ inline void cvt_rn_f16x2_e4m3x2_x2(uint32_t word, uint32_t& low, uint32_t& high) {
+  asm("{\n\t.reg .b16 low, high;\n\t"
+      "mov.b32 {low, high}, %2;\n\t"
+      "cvt.rn.f16x2.e4m3x2 %0, low;\n\t"
+      "cvt.rn.f16x2.e4m3x2 %1, high;\n\t}"
+      : "=r"(low), "=r"(high)
+      : "r"(word));
+}
+
 // The four byte pairs of a word of eight E2M1 codes, each as two fp16; exact, -0 kept.
 // sm_100a has the instruction (cvt, PTX ISA 8.6). sm_90a places the bits: sign to bit 15, exponent and fraction to bits
 // 11..9, which is the value times 2^-14 (an fp16 subnormal where E2M1's is one), and multiplies by 2^14.

@@ -24,9 +24,9 @@ __device__ inline uint32_t cluster_nctaid_x() {
   return d;
 }
 
-// 9.7.13.3 "barrier.cluster"
-__device__ inline void barrier_cluster_arrive() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+// 9.7.13.3 "barrier.cluster"; relaxed: orders no memory
+__device__ inline void barrier_cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
 __device__ inline void barrier_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
@@ -36,9 +36,12 @@ __device__ inline uint32_t mapa(uint32_t shared, uint32_t rank) {
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(d) : "r"(shared), "r"(rank));
   return d;
 }
-// 9.7.9.11 "st"
-__device__ inline void st_shared_cluster_v4(uint32_t to, float a, float b, float c, float d) {
-  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(a), "f"(b), "f"(c), "f"(d) : "memory");
+// 9.7.9.12 "st.async": four words into a CTA of the cluster, counted there by an mbarrier
+__device__ inline void st_async_v4(uint32_t to, float a, float b, float c, float d, uint32_t barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
+      "f"(a), "f"(b), "f"(c), "f"(d), "r"(barrier)
+      : "memory");
 }
 
 // 9.7.13.13 "griddepcontrol"

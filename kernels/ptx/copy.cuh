@@ -10,45 +10,41 @@ namespace ptx {
 #if __CUDA_ARCH__ >= 900
 
 // 9.7.9.27.2 "cp.async.bulk": global to shared, counted by an mbarrier; bytes a multiple of 16
-__device__ inline void cp_async_bulk(void* to, const void* from, uint32_t bytes, uint64_t* barrier) {
+__device__ inline void cp_async_bulk(uint32_t to, const void* from, uint32_t bytes, uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-          shared_address(to)),
-      "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(barrier))
+          to),
+      "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier)
       : "memory");
 }
 
 // 9.7.9.27.5 "cp.async.bulk.tensor": a box at (x, y, z), innermost first
-__device__ inline void cp_async_bulk_tensor_3d(void* to, const CUtensorMap& map, int x, int y, int z,
-                                               uint64_t* barrier) {
+__device__ inline void cp_async_bulk_tensor_3d(uint32_t to, const CUtensorMap& map, int x, int y, int z,
+                                               uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
-          "r"(shared_address(to)),
-      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier))
+          "r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier)
       : "memory");
 }
 // The same into every CTA of the cluster whose bit is set in `ctas`.
-__device__ inline void cp_async_bulk_tensor_3d_multicast(void* to, const CUtensorMap& map, int x, int y, int z,
-                                                         uint64_t* barrier, uint16_t ctas) {
+__device__ inline void cp_async_bulk_tensor_3d_multicast(uint32_t to, const CUtensorMap& map, int x, int y, int z,
+                                                         uint32_t barrier, uint16_t ctas) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
-      "{%2, %3, %4}], [%5], %6;" ::"r"(shared_address(to)),
-      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier)), "h"(ctas)
+      "{%2, %3, %4}], [%5], %6;" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(ctas)
       : "memory");
 }
-__device__ inline void cp_async_bulk_tensor_3d_store(const CUtensorMap& map, int x, int y, int z, const void* from) {
+__device__ inline void cp_async_bulk_tensor_3d_store(const CUtensorMap& map, int x, int y, int z, uint32_t from) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&map),
-               "r"(x), "r"(y), "r"(z), "r"(shared_address(from))
+               "r"(x), "r"(y), "r"(z), "r"(from)
                : "memory");
 }
 __device__ inline void cp_async_bulk_commit_group() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 template <int pending>
 __device__ inline void cp_async_bulk_wait_group_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
-}
-template <int pending>
-__device__ inline void cp_async_bulk_wait_group() {
-  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(pending) : "memory");
 }
 __device__ inline void prefetch_tensormap(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");

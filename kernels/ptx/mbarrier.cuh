@@ -10,45 +10,32 @@ __device__ inline uint32_t shared_address(const void* p) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
 
-// 9.7.13.15 "mbarrier"
-__device__ inline void mbarrier_init(uint64_t* barrier, uint32_t count) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count) : "memory");
+// 9.7.13.15 "mbarrier"; barriers are shared memory addresses
+__device__ inline void mbarrier_init(uint32_t barrier, uint32_t count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
 }
-__device__ inline void mbarrier_arrive(uint64_t* barrier, uint32_t count = 1) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(count) : "memory");
+__device__ inline void mbarrier_arrive(uint32_t barrier, uint32_t count = 1) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
 }
-// At the barrier in the same place of the cluster's CTA `rank`.
-__device__ inline void mbarrier_arrive_cluster(uint64_t* barrier, uint32_t rank) {
-  asm volatile(
-      "{\n\t.reg .b32 there;\n\t"
-      "mapa.shared::cluster.u32 there, %0, %1;\n\t"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n\t}" ::"r"(shared_address(barrier)),
-      "r"(rank)
-      : "memory");
+// At a barrier of a CTA of the cluster (mapa). It says that this thread is done reading; to publish writes it would have to
+// be .release.cluster, a fence of hundreds of cycles.
+__device__ inline void mbarrier_arrive_remote(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-__device__ inline void mbarrier_arrive_expect_tx(uint64_t* barrier, uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
+__device__ inline void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-__device__ inline void mbarrier_complete_tx(uint64_t* barrier, uint32_t bytes) {
-  asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
+__device__ inline void mbarrier_complete_tx(uint32_t barrier, uint32_t bytes) {
+  asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
 // Until the phase of that parity is over.
-__device__ inline void mbarrier_wait_parity(uint64_t* barrier, uint32_t parity) {
+__device__ inline void mbarrier_wait_parity(uint32_t barrier, uint32_t parity) {
   asm volatile(
       "{\n\t.reg .pred done;\n"
       "again:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t@!done bra again;\n\t}" ::"r"(
-          shared_address(barrier)),
-      "r"(parity)
-      : "memory");
-}
-// The same, where arrivals come from other CTAs of the cluster.
-__device__ inline void mbarrier_wait_parity_cluster(uint64_t* barrier, uint32_t parity) {
-  asm volatile(
-      "{\n\t.reg .pred done;\n"
-      "again:\n\tmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n\t@!done bra again;\n\t}" ::
-          "r"(shared_address(barrier)),
+          barrier),
       "r"(parity)
       : "memory");
 }
@@ -61,6 +48,9 @@ __device__ inline void fence_proxy_async_shared() { asm volatile("fence.proxy.as
 // 9.7.13.1 "barrier": `threads` of the CTA, a multiple of 32
 __device__ inline void barrier_sync(uint32_t id, uint32_t threads) {
   asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ inline void barrier_arrive(uint32_t id, uint32_t threads) {
+  asm volatile("barrier.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 #endif

@@ -20,6 +20,7 @@ class Device {
   const std::string& name() const;    // "NVIDIA H200"
   const std::string& driver() const;  // "13.0": the CUDA version that the driver speaks
   int compute_capability() const;     // 90
+  int multiprocessors() const;        // 132
 
   // Compiles PTX text with the driver's ptxas. Throws InputError with its log.
   class Module;
@@ -29,10 +30,29 @@ class Device {
   // Throws machine::Fault with the driver's error name; the context is then unusable.
   void run(Module& module, Launch& launch);
 
+  struct Impl;  // for the files of this folder
+  const Impl& impl() const { return *impl_; }
+
  private:
-  struct Impl;
   explicit Device(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
+};
+
+// Bytes of a GPU's memory.
+class DeviceMemory {
+ public:
+  // Throws machine::Fault if there are too few.
+  DeviceMemory(const Device& device, size_t bytes, const std::string& name);
+  ~DeviceMemory();
+  DeviceMemory(DeviceMemory&& other) noexcept;
+  DeviceMemory& operator=(DeviceMemory&&) = delete;
+  uint64_t address() const { return address_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  const Device* device_;
+  size_t bytes_;
+  uint64_t address_ = 0;
 };
 
 }  // namespace bitwell::verify

@@ -22,7 +22,7 @@ HalfWord decode(uint8_t code, uint8_t scale) {
   const int significand =
       scale % 8 + (field > 0 ? 8 : 0);          // value of the scale: this * 2^(max(field, 1) - 10)
   int digits = kTwice[code % 8] * significand;  // value of the product: this * 2^unit
-  int unit = std::max(field, 1) - 10 - 1 - 7;
+  int unit = std::max(field, 1) - 10 - 1 - 6;
   if (digits == 0) return {0, -14, false};
   const bool minus = (code >= 8) != (scale >= 128);
   // The leading bit to place 10, unless that is below the exponent -14.
@@ -108,13 +108,13 @@ std::vector<HalfWord> decoded_row(std::span<const uint8_t> codes, std::span<cons
   const size_t steps = (codes.size() + kStep - 1) / kStep;
   std::vector<HalfWord> out(steps * kStep, {0, -14, false});
   for (size_t place = 0; place < out.size(); ++place) {
-    // Within a step, wgmma s holds at 2 c + 8 h + o the element 16 c + 8 (s / 2) + 2 (s % 2) + h + 4 o.
+    // Within a step, wgmma s holds at 2 c + 8 h + o the element 16 c + 8 (s / 2) + s % 2 + 4 h + 2 o.
     const size_t in = place % kStep;
     const size_t s = in / 16;
     const size_t c = in % 8 / 2;
     const size_t h = in % 16 / 8;
     const size_t o = in % 2;
-    const size_t k = place - in + 16 * c + 8 * (s / 2) + 2 * (s % 2) + h + 4 * o;
+    const size_t k = place - in + 16 * c + 8 * (s / 2) + s % 2 + 4 * h + 2 * o;
     if (k < codes.size()) out[place] = decode(codes[k], scales[k / 16]);
   }
   return out;
@@ -130,7 +130,7 @@ uint32_t gemm_element(std::span<const HalfWord> a, std::span<const HalfWord> b, 
       sum = add16(sum, a.data() + k, b.data() + k);
     total = p == 0 ? as_float(sum) : total + as_float(sum);
   }
-  total *= 16384.0f;
+  total *= 4096.0f;
   if (output == Output::f32) return std::isnan(total) ? kNaN : std::bit_cast<uint32_t>(total);
   return output == Output::f16 ? rounded(total, 10, -14, 15) : rounded(total, 7, -126, 127);
 }

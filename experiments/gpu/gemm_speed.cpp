@@ -1,0 +1,248 @@
+// Times kernels/gemm beside dequantise-then-cuBLAS on the GPU, output verified first; prints a Markdown
+// table.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "experiments/gpu/cublas.h"
+#include "verify/captures.h"
+#include "verify/device/resident.h"
+#include "verify/device/timing.h"
+#include "verify/gemm.h"
+
+namespace bitwell {
+namespace {
+
+using gpu::Cublas;
+using verify::Chain;
+using verify::Launch;
+
+size_t u(int v) { return static_cast<size_t>(v); }
+
+constexpr size_t kColdBytes = size_t{400} << 20;  // of inputs that take turns; the L2 has 60 MB
+
+// Elements of D, drawn at random, whose bits are not the oracle's.
+size_t wrong_elements(const verify::GemmProblem& p, const verify::GemmVariant& v,
+                      const std::vector<std::byte>& d, size_t count) {
+  std::atomic<size_t> wrong = 0;
+  const auto work = [&](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    for (size_t i = 0; i < count / 16; ++i) {
+      const auto batch = static_cast<int>(random() % u(p.spec.l));
+      const auto m = static_cast<int>(random() % u(p.spec.m));
+      const auto n = static_cast<int>(random() % u(p.spec.n));
+      const auto a = p.a.row(batch, m);
+      const auto b = p.b.row(batch, n);
+      const uint32_t want = oracle::gemm_element(oracle::decoded_row(a.codes, a.scales),
+                                                 oracle::decoded_row(b.codes, b.scales), v.split, v.output);
+      const size_t element = v.output == oracle::Output::f32 ? 4 : 2;
+      uint32_t got = 0;
+      std::memcpy(&got, &d[((u(batch) * u(p.spec.m) + u(m)) * u(p.spec.n) + u(n)) * element], element);
+      wrong += got != want ? 1 : 0;
+    }
+  };
+  std::vector<std::jthread> pool;
+  for (uint64_t t = 0; t < 16; ++t) pool.emplace_back(work, t + 1);
+  pool.clear();
+  return wrong;
+}
+
+Launch dequantise(const verify::Nvfp4Operand& o, const std::string& kernels) {
+  Launch out;
+  out.ptx = kernels + "/peer/dequantise.sm_90a.ptx";
+  out.entry = "dequantise";
+  out.shape.block = {128, 1, 1};
+  out.shape.grid = {static_cast<uint32_t>((o.k / 8 + 127) / 128),
+                    static_cast<uint32_t>(32 * ((o.rows + 127) / 128)), static_cast<uint32_t>(o.l)};
+  out.add_buffer({"codes", o.codes, true, true, false});
+  out.add_buffer({"scales", o.scales, true, true, false});
+  out.add_buffer({"out", std::vector<std::byte>(o.codes.size() * 4), false, false, true});
+  out.add_scalar(o.rows);
+  out.add_scalar(o.k);
+  return out;
+}
+
+Launch copy(size_t bytes, const std::string& kernels, int sms) {
+  Launch out;
+  out.ptx = kernels + "/peer/bandwidth.sm_90a.ptx";
+  out.entry = "copy_all";
+  out.shape.block = {512, 1, 1};
+  out.shape.grid = {static_cast<uint32_t>(sms) * 4, 1, 1};
+  out.add_buffer({"from", std::vector<std::byte>(bytes / 16 * 16), false, true, false});
+  out.add_buffer({"to", std::vector<std::byte>(bytes / 16 * 16), false, false, true});
+  out.add_scalar(static_cast<long long>(bytes / 16));
+  return out;
+}
+
+struct Row {
+  std::string shape, kernel;
+  double us, decode_us, tflops;
+  double peer_us, dequantise_us, cublas_us;
+  double dequantise_share;  // of copy bandwidth
+};
+
+struct Bench {
+  verify::Device& device;
+  Cublas* cublas;
+  verify::ModuleCache modules;
+  std::string kernels;
+  size_t replays;
+
+  // Clusters of gemm, by their CTAs, that run at once.
+  std::function<int(int)> at_once() {
+    return [this](int size) {
+      const verify::GemmProblem one({1, 1, 32, 1, verify::OperandData::zeros, 1, 0, 1});
+      std::vector<Launch> launches =
+          one.chain(verify::gemm_variant("gemm_m128_split1_f16"), kernels).launches;
+      Launch& launch = launches.back();
+      launch.shape.cluster = {static_cast<uint32_t>(size), 1, 1};
+      launch.shape.grid = launch.shape.cluster;
+      return verify::clusters_at_once(device, *modules(launches).back(), launch);
+    };
+  }
+
+  double time(const std::vector<std::unique_ptr<verify::Resident>>& sets, bool programmatic) {
+    const size_t repetitions = std::max<size_t>(sets.size(), 16);
+    return verify::time_on(
+               device, [&](size_t i, void* stream) { sets[i % sets.size()]->enqueue(stream, programmatic); },
+               repetitions, replays)
+        .median;
+  }
+
+  std::vector<std::unique_ptr<verify::Resident>> copies(std::span<const Launch> launches,
+                                                        const std::vector<Chain::Link>& links, size_t count) {
+    const auto loaded = modules(launches);
+    std::vector<std::unique_ptr<verify::Resident>> out;
+    for (size_t i = 0; i < count; ++i)
+      out.push_back(std::make_unique<verify::Resident>(device, launches, links, loaded));
+    return out;
+  }
+
+  Row measure(int m, int n, int k, int l, const std::string& only) {
+    const int sms = device.multiprocessors();
+    verify::GemmChoice choice = verify::choose_gemm(m, n, k, l, oracle::Output::f16, at_once());
+    if (!only.empty()) {
+      // NAME[:PEERS[:CLUSTERS]]
+      const size_t first = only.find(':');
+      choice.variant = verify::gemm_variant(only.substr(0, first));
+      if (first != std::string::npos) {
+        choice.peers = std::stoi(only.substr(first + 1));
+        const size_t second = only.find(':', first + 1);
+        choice.clusters = second == std::string::npos ? 0 : std::stoi(only.substr(second + 1));
+      }
+    }
+    const verify::GemmProblem problem(
+        {m, n, k, l, verify::OperandData::moderate, choice.peers, choice.clusters, 7});
+    const Chain chain = problem.chain(choice.variant, kernels);
+    const size_t inputs =
+        problem.a.codes.size() + problem.b.codes.size() + problem.a.scales.size() + problem.b.scales.size();
+    const size_t sets = std::min<size_t>(16, kColdBytes / inputs + 2);
+    Row row{};
+    row.shape = fmt::format("{}x{}x{}{}", m, n, k, l == 1 ? "" : fmt::format("x{}", l));
+    row.kernel = fmt::format("{}, {} clusters of {}x{}", choice.variant.name(), choice.clusters, choice.peers,
+                             choice.variant.split);
+    {
+      const auto ours = copies(chain.launches, chain.links, sets);
+      row.us = time(ours, true);
+      row.decode_us = time(copies(std::span(chain.launches).first(1), {}, sets), false);
+      size_t d = 0;
+      while (chain.launches.back().buffers[d].name != "d") ++d;
+      const auto bytes = ours[0]->read(chain.launches.size() - 1, d);
+      const size_t wrong = wrong_elements(problem, choice.variant, bytes, 4096);
+      if (wrong != 0)
+        throw machine::Fault(machine::Place{}, fmt::format("{} {}: {} of 4096 elements are not the oracle's",
+                                                           row.shape, row.kernel, wrong));
+    }
+    row.tflops = 2.0 * m * n * k * l / row.us * 1e-6;
+    if (cublas == nullptr) return row;
+    const std::array<Launch, 2> both{dequantise(problem.a, kernels), dequantise(problem.b, kernels)};
+    const auto peers = copies(both, {}, sets);
+    const verify::DeviceMemory d(device, u(m) * u(n) * u(l) * 2, "cuBLAS result");
+    const auto plan =
+        cublas->plan({m, n, k, l}, peers[0]->address(0, 2), peers[0]->address(1, 2), d.address());
+    const size_t repetitions = std::max<size_t>(sets, 16);
+    row.dequantise_us = time(peers, false);
+    row.cublas_us = verify::time_on(
+                        device,
+                        [&](size_t i, void* stream) {
+                          const auto& p = *peers[i % sets];
+                          cublas->enqueue(*plan, p.address(0, 2), p.address(1, 2), d.address(), stream);
+                        },
+                        repetitions, replays)
+                        .median;
+    row.peer_us = verify::time_on(
+                      device,
+                      [&](size_t i, void* stream) {
+                        const auto& p = *peers[i % sets];
+                        p.enqueue(stream);
+                        cublas->enqueue(*plan, p.address(0, 2), p.address(1, 2), d.address(), stream);
+                      },
+                      repetitions, replays)
+                      .median;
+    const size_t moved = inputs + 4 * (problem.a.codes.size() + problem.b.codes.size());
+    const std::array<Launch, 1> plain{copy(moved / 2, kernels, sms)};
+    row.dequantise_share = time(copies(plain, {}, sets), false) / row.dequantise_us;
+    return row;
+  }
+};
+
+int run(int argc, char** argv) {
+  CLI::App app{"Times kernels/gemm on the GPU beside dequantise-then-cuBLAS, after checking its bits"};
+  std::string kernels = verify::share_folder("kernels");
+  std::vector<std::string> shapes{"128x7168x16384", "128x4096x7168", "128x7168x2048", "4096x4096x4096"};
+  std::vector<std::string> only;
+  size_t replays = 30;
+  app.add_option("--shape", shapes, "MxNxK[xL], several")->capture_default_str();
+  app.add_option("--kernel", only, "Kernel to take instead of the best: NAME[:PEERS[:CLUSTERS]], several");
+  app.add_option("--kernels", kernels, "Folder of gemm/ and peer/: time your own build of them")
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--replays", replays, "Graph replays, of which the median counts")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  std::string why;
+  const auto device = verify::Device::open(why);
+  if (device == nullptr) {
+    fmt::print(stderr, "gemm_speed: {}\n", why);
+    return 3;
+  }
+  const auto cublas = Cublas::open(*device, why);
+  if (cublas == nullptr) fmt::print(stderr, "gemm_speed: without cuBLAS: {}\n", why);
+  fmt::print("{}, driver {}, cuBLAS {}\n\n", device->name(), device->driver(),
+             cublas == nullptr ? "none" : cublas->version());
+  fmt::print(
+      "| m x n x k | kernel | us | (A decoded) | TFLOP/s | dequantise + cuBLAS, us | (dequantise) | (cuBLAS) "
+      "| "
+      "dequantiser / copy | ratio |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+  Bench bench{*device, cublas.get(), verify::ModuleCache(*device), kernels, replays};
+  if (only.empty()) only.emplace_back("");
+  for (const std::string& shape : shapes)
+    for (const std::string& kernel : only) {
+      int m = 0;
+      int n = 0;
+      int k = 0;
+      int l = 1;
+      if (std::sscanf(shape.c_str(), "%dx%dx%dx%d", &m, &n, &k, &l) < 3)
+        throw machine::InputError("--shape is MxNxK or MxNxKxL; got '" + shape + "'");
+      const Row r = bench.measure(m, n, k, l, kernel);
+      fmt::print("| {} | {} | {:.1f} | {:.1f} | {:.0f} | {:.1f} | {:.1f} | {:.1f} | {:.2f} | {:.2f} |\n",
+                 r.shape, r.kernel, r.us, r.decode_us, r.tflops, r.peer_us, r.dequantise_us, r.cublas_us,
+                 r.dequantise_share, r.peer_us / r.us);
+      std::fflush(stdout);
+    }
+  return 0;
+}
+
+}  // namespace
+}  // namespace bitwell
+
+int main(int argc, char** argv) {
+  try {
+    return bitwell::run(argc, argv);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "gemm_speed: {}\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,61 @@
+// Launches whose buffers stay on the GPU, to be run again and again.
+#pragma once
+#include <deque>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "verify/chain.h"
+#include "verify/device/driver.h"
+
+namespace bitwell::verify {
+
+class Resident {
+ public:
+  // Allocates and fills the buffers; buffers not defined start as 0xFF bytes, linked ones are one. `modules`:
+  // one a launch, kept by the caller. Throws machine::Fault.
+  Resident(const Device& device, std::span<const Launch> launches, const std::vector<Chain::Link>& links,
+           const std::vector<Device::Module*>& modules);
+  Resident(const Resident&) = delete;
+  Resident& operator=(const Resident&) = delete;
+
+  // Puts every launch into the stream (a CUstream), in order. `programmatic`: the first and the last may
+  // start before what precedes them is over (CUDA's programmatic dependent launch; their kernels wait where
+  // they must).
+  void enqueue(void* stream, bool programmatic = false) const;
+  std::vector<std::byte> read(size_t launch, size_t buffer) const;
+  uint64_t address(size_t launch, size_t buffer) const { return addresses_[launch][buffer]; }
+
+ private:
+  struct Prepared;
+  const Device& device_;
+  std::vector<Launch> launches_;  // without their buffers' bytes
+  std::vector<std::vector<uint64_t>> addresses_;
+  std::vector<std::vector<size_t>> sizes_;
+  std::deque<DeviceMemory> memory_;
+  std::vector<std::shared_ptr<Prepared>> prepared_;
+};
+
+// The modules of launches, compiled once a file.
+class ModuleCache {
+ public:
+  explicit ModuleCache(Device& device) : device_(device) {}
+  std::vector<Device::Module*> operator()(std::span<const Launch> launches);
+
+ private:
+  Device& device_;
+  std::map<std::string, std::shared_ptr<Device::Module>> modules_;  // by path
+};
+
+// What an entry takes of a multiprocessor.
+struct Resources {
+  int registers;      // of a thread
+  int static_shared;  // bytes
+  int ctas;           // that fit at once
+  double occupancy;   // share of the multiprocessor's warps
+};
+// Clusters of the launch's shape that the GPU runs at once.
+int clusters_at_once(const Device& device, const Device::Module& module, const Launch& launch);
+Resources resources(const Device& device, const Device::Module& module, const Launch& launch);
+
+}  // namespace bitwell::verify
