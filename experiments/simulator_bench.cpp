@@ -8,6 +8,7 @@
 
 #include "model/ptx/parse.h"
 #include "verify/captures.h"
+#include "verify/gemm.h"
 #include "verify/gemv.h"
 
 namespace {
@@ -97,6 +98,58 @@ void rung(benchmark::State& state, const verify::GemvRung& r, const std::string&
   for (auto _ : state) instructions += verify::simulate(program, launch, options, false).lane_instructions;
   rate(state, instructions);
 }
+
+// The whole GEMM, checked: A decoded, then the kernel; multiply-accumulates a second.
+void gemm(benchmark::State& state, const char* name, int m, int n, int k) {
+  const verify::GemmVariant& variant = verify::gemm_variant(name);
+  const verify::GemmProblem problem({m, n, k, 1, verify::OperandData::moderate, 2, 0, 1});
+  std::map<std::string, isa::Program> programs;
+  const verify::Chain chain = problem.chain(variant, verify::share_folder("kernels"));
+  for (const verify::Launch& l : chain.launches)
+    programs.emplace(l.entry, isa::compile(ptx::parse(verify::read_file(l.ptx)), l.entry));
+  for (auto _ : state) {
+    verify::Chain run = chain;
+    verify::run(run, [&](verify::Launch& l) { verify::simulate(programs.at(l.entry), l, {}, true); });
+  }
+  const auto runs = static_cast<double>(state.iterations());
+  state.counters["MAC/s"] = benchmark::Counter(runs * m * n * k, benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(gemm, small, "gemm_m128_split1_f16", 256, 256, 1024)
+    ->Name("gemm 256x256x1024, checked")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gemm, large, "gemm_m256_split1_f16", 1024, 1024, 4096)
+    ->Name("gemm 1024x1024x4096, checked")
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
+
+// Two megabytes read and written by TMA again and again, 128-byte swizzle, checked.
+void tensor_copy(benchmark::State& state) {
+  constexpr uint32_t kSide = 1024;
+  verify::Launch launch;
+  launch.ptx = verify::share_folder("kernels") + "/peer/tensor_copy.sm_90a.ptx";
+  launch.entry = "tensor_copy";
+  launch.shape.grid = {kSide / 64, 1, 1};
+  launch.shape.block = {32, 1, 1};
+  bitwell::machine::TensorMap map;
+  map.type = bitwell::machine::TensorType::f16;
+  map.rank = 3;
+  map.dims = {kSide, kSide, 1, 1, 1};
+  map.strides = {2, 2 * kSide, 2 * kSide * kSide, 0, 0};
+  map.box = {64, 64, 1, 1, 1};
+  map.swizzle = bitwell::machine::TensorSwizzle::b128;
+  constexpr size_t kBytes = size_t{2} * kSide * kSide;
+  for (const bool output : {false, true})
+    launch.add_tensor_map(launch.add_hidden_buffer({output ? "to" : "from", std::vector<std::byte>(kBytes),
+                                                    !output, !output, output}),
+                          map);
+  constexpr int kTimes = 32;
+  launch.add_scalar(static_cast<int>(kSide / 64));
+  launch.add_scalar(kTimes);
+  const isa::Program program = isa::compile(ptx::parse(verify::read_file(launch.ptx)), launch.entry);
+  for (auto _ : state) verify::simulate(program, launch, {}, true);
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * kTimes * 2 * kBytes));
+}
+BENCHMARK(tensor_copy)->Name("TMA 64x64 boxes in and out, checked")->Unit(benchmark::kMillisecond);
 
 [[maybe_unused]] const bool registered = [] {
   for (const verify::GemvRung& r : verify::gemv_rungs())

@@ -55,11 +55,10 @@ class BulkCopy : public machine::Agent {
   std::string describe() const override;
 
  private:
-  struct Chunk;
-  void read(const Segment& s, std::vector<std::byte>& bytes, std::vector<uint8_t>& defined) const;
-  void convert(std::vector<std::byte>& bytes) const;
-  void write(machine::Region& region, Cta* cta, const Segment& s, const std::vector<std::byte>& bytes,
-             const std::vector<uint8_t>& defined) const;
+  void read(const Segment& s, std::byte* bytes, uint8_t* defined) const;
+  void convert(std::byte* bytes, size_t size) const;
+  void write(machine::Region& region, Cta* cta, const Segment& s, const std::byte* bytes,
+             const uint8_t* defined) const;
   template <class Visit>
   void pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit) const;
 
@@ -73,8 +72,11 @@ class BulkCopy : public machine::Agent {
   int warp_ = 0;
   size_t next_ = 0;
   uint64_t total_ = 0, moved_ = 0;
-  std::vector<std::vector<std::byte>> held_;  // read and not written yet, of a copy to global memory
-  std::vector<std::vector<uint8_t>> held_defined_;
+  // What was read: a segment, or the whole of a copy to global memory, which is read before anything is
+  // written.
+  std::vector<std::byte> bytes_;
+  std::vector<uint8_t> defined_;
+  size_t read_ = 0, at_ = 0;  // segments read, and the place in bytes_, of a copy to global memory
 };
 
 }  // namespace bitwell::isa

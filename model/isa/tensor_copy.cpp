@@ -13,6 +13,7 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
                                      const std::array<int64_t, 5>& start, Region& shared, uint64_t address,
                                      bool to_shared) {
   std::vector<Segment> out;
+  out.reserve(map.rows());
   const auto bits = static_cast<uint64_t>(map.bits());
   if (!to_shared)
     for (size_t d = 0; d < map.rank; ++d)
