@@ -53,15 +53,15 @@ Launch decode_launch(const GemmProblem& p, const std::string& kernels) {
   Launch out;
   out.ptx = kernels + "/gemm/prepare.sm_90a.ptx";
   out.entry = "gemm_decode";
-  const size_t threads = u(s.l) * u(s.m) * u(steps_of(s.k)) * 8;
+  const size_t pieces = u(steps_of(s.k)) * 8;  // of a row, 16 bytes each
   out.shape.block = {kPrepareThreads, 1, 1};
-  out.shape.grid = {static_cast<uint32_t>((threads + kPrepareThreads - 1) / kPrepareThreads), 1, 1};
+  out.shape.grid = {static_cast<uint32_t>(s.l * s.m),
+                    static_cast<uint32_t>((pieces + kPrepareThreads - 1) / kPrepareThreads), 1};
   out.add_buffer({"a", p.a.codes, true, true, false});
   out.add_buffer({"sfa", p.a.scales, true, true, false});
-  out.add_buffer({"decoded", std::vector<std::byte>(threads * 16), false, false, true});
+  out.add_buffer({"decoded", std::vector<std::byte>(u(s.l) * u(s.m) * pieces * 16), false, false, true});
   out.add_scalar(s.m);
   out.add_scalar(s.k);
-  out.add_scalar(s.l);
   return out;
 }
 
@@ -259,6 +259,15 @@ std::vector<GemmCase> gemm_cases() {
   add(128, 128, 64, 1, OperandData::all_codes, 2, 0);       // a peer with nothing to store; parts without k
   add(20, 128, 4096, 1, OperandData::swamped_tiles, 1, 0);  // long sums
   return out;
+}
+
+std::vector<GemmCase> gemm_full_cases(const GemmVariant& variant) {
+  const OperandData data = OperandData::moderate;
+  if (variant.output != oracle::Output::f16) return {{256, 256, 1024, 1, data, 2, 0, 3000}};
+  if (variant.tile_m == 256) return {{1024, 1024, 4096, 1, data, 2, 0, 3001}};
+  if (variant.split == 2) return {{128, 7168, 2048, 1, data, 2, 0, 3002}};
+  if (variant.split == 3) return {{128, 4096, 7168, 1, data, 2, 0, 3003}};
+  return {{512, 512, 2048, 1, data, 2, 0, 3004}};
 }
 
 GemmCase gemm_random_case(const GemmVariant& variant, uint64_t seed) {

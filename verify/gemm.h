@@ -57,8 +57,11 @@ struct GemmProblem {
 };
 const std::vector<std::byte>& gemm_result(const Chain& chain);
 
-// Small and adversarial shapes, and a random one whose simulation takes milliseconds.
+// Small and adversarial shapes.
 std::vector<GemmCase> gemm_cases();
+// Shapes of the problems that a variant is chosen for on an H200; their simulation takes up to a minute.
+std::vector<GemmCase> gemm_full_cases(const GemmVariant& variant);
+// A random one whose simulation takes milliseconds.
 GemmCase gemm_random_case(const GemmVariant& variant, uint64_t seed);
 
 }  // namespace bitwell::verify

@@ -1,18 +1,17 @@
 #include "verify/gemv_verdict.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
 #include "verify/digest.h"
 #include "verify/launch_json.h"
+#include "verify/parallel.h"
 #include "verify/same.h"
 
 namespace bitwell::verify {
@@ -35,7 +34,7 @@ struct Subject {
   std::string arch;
   std::string path;
   std::optional<isa::Program> programs[2];  // by layout
-  GemvVerdict verdict;
+  Verdict verdict;
   Digest digest;
 };
 
@@ -68,18 +67,17 @@ Expected expect(const GemvRung& rung, const GemvProblem& problem) {
   return out;
 }
 
-void fail(Subject& s, const GemvPlan& plan, const Launch& launch, const GemvCase& c,
-          const std::string& what) {
+void fail(Subject& s, const Plan& plan, const Launch& launch, const GemvCase& c, const std::string& what) {
   ++s.verdict.mismatches;
   if (!s.verdict.first_mismatch.empty()) return;
   s.verdict.first_mismatch = c.describe() + ": " + what;
-  s.verdict.replay = write_launch(launch, plan.replay + "/" + s.verdict.rung + "-" + s.arch);
+  s.verdict.replay = write_launch(launch, plan.replay + "/" + s.verdict.kernel + "-" + s.arch);
 }
 
-void run_case(Subject& s, const GemvPlan& plan, const GemvRung& rung, const GemvCase& c,
+void run_case(Subject& s, const Plan& plan, const GemvRung& rung, const GemvCase& c,
               const GemvProblem& problem, const Expected& expected) {
   Launch launch = problem.launch(rung, s.path);
-  GemvVerdict& v = s.verdict;
+  Verdict& v = s.verdict;
   ++v.cases;
   v.outputs += expected.codes.size();
   v.worst_ulp = std::max(v.worst_ulp, expected.worst_ulp);
@@ -101,8 +99,8 @@ void run_case(Subject& s, const GemvPlan& plan, const GemvRung& rung, const Gemv
                hex16(expected.codes[i]));
 }
 
-void conclude(Subject& s, const GemvPlan& plan, const std::optional<Capture>& capture, bool tied) {
-  GemvVerdict& v = s.verdict;
+void conclude(Subject& s, const Plan& plan, const std::optional<Capture>& capture, bool tied) {
+  Verdict& v = s.verdict;
   v.digest = s.digest.hex();
   v.evidence = "manual";
   v.holds = v.mismatches == 0;
@@ -110,26 +108,16 @@ void conclude(Subject& s, const GemvPlan& plan, const std::optional<Capture>& ca
     if (tied) v.evidence = "manual; bits = sm_90a";
     return;
   }
-  if (!capture) return;
-  const auto recorded = capture->digests.find((plan.full ? "gemv-full/" : "gemv/") + v.rung);
-  if (recorded == capture->digests.end()) return;
-  if (recorded->second == v.digest) {
-    v.evidence = "device: " + capture->device;
-  } else {
-    v.holds = false;
-    if (v.first_mismatch.empty())
-      v.first_mismatch =
-          "digest " + v.digest + " is not the " + recorded->second + " that " + capture->device + " gave";
-  }
+  compare_with_capture(v, capture, (plan.full ? "gemv-full/" : "gemv/") + v.kernel.substr(5));
 }
 
-std::vector<GemvVerdict> verify_rung(const GemvRung& rung, const GemvPlan& plan,
-                                     const std::optional<Capture>& capture) {
+std::vector<Verdict> verify_rung(const GemvRung& rung, const Plan& plan,
+                                 const std::optional<Capture>& capture) {
   std::vector<Subject> subjects(plan.archs.size());
   for (size_t i = 0; i < subjects.size(); ++i) {
     subjects[i].arch = plan.archs[i];
-    subjects[i].path = plan.kernels + "/gemv/" + std::string(rung.name) + "." + plan.archs[i] + ".ptx";
-    subjects[i].verdict.rung = rung.name;
+    subjects[i].path = plan.ptx + "/gemv/" + std::string(rung.name) + "." + plan.archs[i] + ".ptx";
+    subjects[i].verdict.kernel = "gemv_" + std::string(rung.name);
     subjects[i].verdict.arch = plan.archs[i];
     load(subjects[i], rung);
   }
@@ -146,7 +134,7 @@ std::vector<GemvVerdict> verify_rung(const GemvRung& rung, const GemvPlan& plan,
   std::string reference;
   for (const Subject& s : subjects)
     if (s.arch == "sm_90a") reference = s.digest.hex();
-  std::vector<GemvVerdict> out;
+  std::vector<Verdict> out;
   for (Subject& s : subjects) {
     conclude(s, plan, capture, s.digest.hex() == reference);
     out.push_back(std::move(s.verdict));
@@ -156,42 +144,24 @@ std::vector<GemvVerdict> verify_rung(const GemvRung& rung, const GemvPlan& plan,
 
 }  // namespace
 
-std::vector<GemvVerdict> verify_gemv(const GemvPlan& plan) {
+std::vector<Verdict> verify_gemv(const Plan& plan) {
   std::vector<const GemvRung*> rungs;
-  for (const std::string& name : plan.rungs) rungs.push_back(&gemv_rung(name));
-  if (plan.rungs.empty())
+  for (const std::string& name : plan.kernels) rungs.push_back(&gemv_rung(name));
+  if (plan.kernels.empty())
     for (const GemvRung& r : gemv_rungs()) rungs.push_back(&r);
   const std::optional<Capture> capture = read_capture(plan.captures + "/gemv.json");
 
-  std::vector<std::vector<GemvVerdict>> results(rungs.size());
-  std::atomic<size_t> next = 0;
-  size_t done = 0;
+  std::vector<std::vector<Verdict>> results(rungs.size());
   std::mutex mutex;
-  std::exception_ptr error;
-  const auto work = [&] {
-    for (size_t i = next++; i < rungs.size(); i = next++) {
-      try {
-        results[i] = verify_rung(*rungs[i], plan, capture);
-      } catch (...) {
-        const std::scoped_lock lock(mutex);
-        error = std::current_exception();
-        next = rungs.size();
-      }
-      const std::scoped_lock lock(mutex);
-      if (plan.progress) plan.progress(++done, rungs.size(), std::string(rungs[i]->name));
-    }
-  };
-  const auto threads = plan.threads > 0 ? static_cast<unsigned>(plan.threads)
-                                        : std::max(1u, std::thread::hardware_concurrency());
-  {
-    std::vector<std::jthread> pool;
-    for (unsigned t = 1; t < threads; ++t) pool.emplace_back(work);
-    work();
-  }
-  if (error) std::rethrow_exception(error);
-  std::vector<GemvVerdict> out;
+  size_t done = 0;
+  each_in_parallel(rungs.size(), plan.threads, [&](size_t i) {
+    results[i] = verify_rung(*rungs[i], plan, capture);
+    const std::scoped_lock lock(mutex);
+    if (plan.progress) plan.progress(++done, rungs.size(), std::string(rungs[i]->name));
+  });
+  std::vector<Verdict> out;
   for (auto& r : results)
-    for (GemvVerdict& v : r) out.push_back(std::move(v));
+    for (Verdict& v : r) out.push_back(std::move(v));
   return out;
 }
 

@@ -98,6 +98,11 @@ class Reader {
   void argument(const json& j, const std::string& where) {
     if (!j.is_object()) refuse(where + " must be an object");
     if (j.contains("tensor_map")) return tensor_map(j, where);
+    if (j.contains("pointer")) {
+      allow(j, {"pointer"}, where);
+      file_.launch.arguments.push_back({{}, known_buffer(text(j, "pointer", where), where)});
+      return;
+    }
     if (j.contains("type")) return scalar(j, where);
     buffer(j, where, true);
   }
@@ -112,16 +117,20 @@ class Reader {
     refuse(where + ": '" + name + "' is not one of " + known);
   }
 
-  // A tensor map over a buffer that an earlier argument or 'buffers' names.
-  void tensor_map(const json& j, const std::string& where) {
-    allow(j, {"tensor_map", "offset", "type", "dims", "strides", "box", "element_strides", "swizzle", "fill"},
-          where);
-    const std::string name = text(j, "tensor_map", where);
+  // The buffer that an earlier argument or 'buffers' names.
+  size_t known_buffer(const std::string& name, const std::string& where) const {
     size_t at = 0;
     while (at < file_.launch.buffers.size() && file_.launch.buffers[at].name != name) ++at;
     if (at == file_.launch.buffers.size())
       refuse(where + ": no buffer '" + name +
              "' stands before it; buffers that are no arguments go into 'buffers'");
+    return at;
+  }
+
+  void tensor_map(const json& j, const std::string& where) {
+    allow(j, {"tensor_map", "offset", "type", "dims", "strides", "box", "element_strides", "swizzle", "fill"},
+          where);
+    const size_t at = known_buffer(text(j, "tensor_map", where), where);
     machine::TensorMap m;
     m.address = j.value("offset", uint64_t{0});
     m.type = static_cast<machine::TensorType>(named(machine::kTensorTypes, text(j, "type", where), where));
@@ -343,21 +352,28 @@ std::string write_launch(const Launch& launch, const std::string& folder) {
   j["block"] = launch.shape.block;
   j["cluster"] = launch.shape.cluster;
   j["dynamic_shared_bytes"] = launch.shape.dynamic_shared;
+  // A buffer stands where its address is first passed, unless something leads to it before that.
+  std::set<size_t> known;
   std::set<size_t> passed;
   for (const Argument& a : launch.arguments)
-    if (a.scalar.empty() && !a.tensor_map) passed.insert(a.buffer);
+    if (a.scalar.empty() && known.insert(a.buffer).second && !a.tensor_map) passed.insert(a.buffer);
   for (size_t i = 0; i < launch.buffers.size(); ++i)
     if (passed.count(i) == 0) j["buffers"].push_back(buffer_json(launch.buffers[i], folder));
   j["arguments"] = json::array();
   for (const Argument& a : launch.arguments) {
+    json item;
     if (!a.scalar.empty()) {
       uint64_t value = 0;
       std::memcpy(&value, a.scalar.data(), a.scalar.size());
-      j["arguments"].push_back({{"type", "b" + std::to_string(8 * a.scalar.size())}, {"value", value}});
-      continue;
+      item = {{"type", "b" + std::to_string(8 * a.scalar.size())}, {"value", value}};
+    } else if (a.tensor_map) {
+      item = tensor_map_json(*a.tensor_map, launch.buffers[a.buffer].name);
+    } else if (passed.erase(a.buffer) != 0) {
+      item = buffer_json(launch.buffers[a.buffer], folder);
+    } else {
+      item = {{"pointer", launch.buffers[a.buffer].name}};
     }
-    j["arguments"].push_back(a.tensor_map ? tensor_map_json(*a.tensor_map, launch.buffers[a.buffer].name)
-                                          : buffer_json(launch.buffers[a.buffer], folder));
+    j["arguments"].push_back(std::move(item));
   }
   const fs::path path = fs::path(folder) / "LAUNCH.json";
   write_file(path, j.dump(2) + "\n");

@@ -2,19 +2,19 @@
 #include "operand.cuh"
 
 // out[l][m][steps * 64]: a[l][m][k / 2] times its scales; zero from k on. A thread makes 16 bytes: two neighbouring places of
-// each of a step's four blocks, in wgmma s, half h.
+// each of a step's four blocks, in wgmma s, half h. Grid: (l * m, steps * 8 / 128), blocks of 128.
 extern "C" __global__ void __launch_bounds__(128)
-    gemm_decode(const uint8_t* a, const uint8_t* sfa, uint4* out, int m, int k, int l) {
+    gemm_decode(const uint8_t* a, const uint8_t* sfa, uint4* out, int m, int k) {
   ptx::griddepcontrol_launch_dependents();
   const int steps = (k + gemm::kStep - 1) / gemm::kStep;
-  const long long at = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const int s = static_cast<int>(at % 8) / 2;
-  const int h = static_cast<int>(at % 2);
-  const long long row = at / 8 / steps;  // of all batches
-  const int step = static_cast<int>(at / 8 % steps);
-  if (row >= static_cast<long long>(l) * m) return;
-  const int batch = static_cast<int>(row / m);
-  const int r = static_cast<int>(row % m);
+  const int at = static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x);  // of a row's pieces
+  const int s = at % 8 / 2;
+  const int h = at % 2;
+  const int step = at / 8;
+  if (step >= steps) return;
+  const size_t row = blockIdx.x;  // of all batches
+  const int batch = static_cast<int>(blockIdx.x) / m;
+  const int r = static_cast<int>(blockIdx.x) % m;
   const uint32_t* codes = reinterpret_cast<const uint32_t*>(a + row * (k / 2) + step * (gemm::kStep / 2)) + s / 2;
   const size_t atom = (static_cast<size_t>(batch) * ((m + 127) / 128) + r / 128) * steps + step;
   ptx::griddepcontrol_wait();
@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(128)
       gemm::decode4(placed, gemm::decode_scale(scales >> (8 * c) & 0xFF), low, high);
       pairs[c] = h == 0 ? low : high;
     }
-  out[at] = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+  out[row * steps * 8 + at] = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
 }
 
 // Rows of `bytes`, a multiple of 8, to rows of `pitch`, the rest zero. A thread moves eight bytes.

@@ -6,18 +6,24 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
+#include "verify/gemm_verdict.h"
 #include "verify/gemv_verdict.h"
 
 namespace bitwell::cli {
 namespace {
 
+struct Suite {
+  std::string name;
+  std::vector<verify::Verdict> (*judge)(const verify::Plan&);
+};
+
 struct VerifyOptions {
-  verify::GemvPlan plan;
+  verify::Plan plan;
   bool json = false;
 };
 
-nlohmann::json as_json(const verify::GemvVerdict& v) {
-  return {{"kernel", "gemv_" + v.rung},
+nlohmann::json as_json(const verify::Verdict& v) {
+  return {{"kernel", v.kernel},
           {"arch", v.arch},
           {"cases", v.cases},
           {"outputs", v.outputs},
@@ -33,11 +39,11 @@ nlohmann::json as_json(const verify::GemvVerdict& v) {
           {"holds", v.holds}};
 }
 
-void print(const std::vector<verify::GemvVerdict>& verdicts) {
+void print(const std::vector<verify::Verdict>& verdicts) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& v : verdicts)
     rows.push_back(
-        {"gemv_" + v.rung, v.arch, std::to_string(v.cases), grouped(v.outputs), grouped(v.mismatches),
+        {v.kernel, v.arch, std::to_string(v.cases), grouped(v.outputs), grouped(v.mismatches),
          fmt::format("{:.1f}", v.worst_ulp), grouped(v.beyond_range), v.evidence,
          fmt::format("{:.2f}",
                      v.seconds > 0 ? static_cast<double>(v.lane_instructions) / v.seconds / 1e9 : 0.0),
@@ -55,39 +61,56 @@ void print(const std::vector<verify::GemvVerdict>& verdicts) {
                          rows));
   for (const auto& v : verdicts)
     if (!v.holds)
-      fmt::print("\ngemv_{} {}: {}\n{}", v.rung, v.arch, v.first_mismatch,
+      fmt::print("\n{} {}: {}\n{}", v.kernel, v.arch, v.first_mismatch,
                  v.replay.empty() ? "" : "  replay it: bitwell run " + v.replay + "\n");
   fmt::print(
       "\nmismatched bits: outputs whose bits differ from the direct evaluation of the kernel's accumulation "
-      "order.\n"
-      "worst error:     against exact arithmetic, in units in the last place of fp16, over all outputs that "
-      "are finite and\n"
-      "                 should be; fp16 accumulation makes it large on the adversarial cases, and that is "
-      "the kernel's.\n"
-      "overflowed:      outputs where the kernel's own order leaves fp16's range although the exact sum does "
-      "not (or the\n"
+      "order (gemm: or\n"
+      "                 under another schedule).\n"
+      "worst error:     against exact arithmetic, in units in the last place of the result's format, over "
+      "all "
+      "outputs that are\n"
+      "                 finite and should be; the adversarial cases make it large, and that is the "
+      "kernel's.\n"
+      "overflowed:      outputs where the kernel's own order leaves the format's range although the exact "
+      "sum "
+      "does not (or the\n"
       "                 reverse).\n"
       "evidence:        device = these bits came from that GPU; manual = the PTX manual's rules alone.\n");
 }
 
-void run(const VerifyOptions& options, int& status) {
-  verify::GemvPlan plan = options.plan;
-  plan.progress = [](size_t done, size_t all, const std::string& now) {
-    progress(fmt::format("verify gemv: {} of {} rungs ({})", done, all, now));
+void run(const Suite& suite, const VerifyOptions& options, int& status) {
+  verify::Plan plan = options.plan;
+  plan.progress = [&](size_t done, size_t all, const std::string& now) {
+    progress(fmt::format("verify {}: {} of {} kernels ({})", suite.name, done, all, now));
   };
-  const std::vector<verify::GemvVerdict> verdicts = verify::verify_gemv(plan);
+  const std::vector<verify::Verdict> verdicts = suite.judge(plan);
   end_progress();
   bool all = true;
   for (const auto& v : verdicts) all = all && v.holds;
   if (options.json) {
     nlohmann::json j{
-        {"suite", "gemv"}, {"full", plan.full}, {"holds", all}, {"verdicts", nlohmann::json::array()}};
+        {"suite", suite.name}, {"full", plan.full}, {"holds", all}, {"verdicts", nlohmann::json::array()}};
     for (const auto& v : verdicts) j["verdicts"].push_back(as_json(v));
     fmt::print("{}\n", j.dump(2));
   } else {
     print(verdicts);
   }
   status = all ? held : failed;
+}
+
+// What every suite's command takes.
+std::shared_ptr<VerifyOptions> add_suite(CLI::App& command, const Suite& suite, int& status) {
+  auto options = std::make_shared<VerifyOptions>();
+  options->plan.ptx = verify::share_folder("kernels");
+  options->plan.captures = verify::share_folder("captures");
+  command.add_flag("--json", options->json, "Verdicts as JSON");
+  command.add_option("--threads", options->plan.threads, "Host threads (default: all)")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--replay", options->plan.replay, "Where a failed case's LAUNCH.json is written")
+      ->capture_default_str();
+  command.callback([options, suite, &status] { run(suite, *options, status); });
+  return options;
 }
 
 }  // namespace
@@ -97,29 +120,32 @@ void add_verify(CLI::App& app, int& status) {
       "verify", "Judge bitwell's own kernels: every output bit against an independent model");
   verify->require_subcommand(1);
   verify->footer(
-      "Suites:  gemv  the NVFP4 batched GEMV ladder, sm_90a and sm_100a\n\nExample:  bitwell verify gemv "
-      "--rung fused --full");
+      "Suites:  gemv  the NVFP4 batched GEMV ladder, sm_90a and sm_100a\n"
+      "         gemm  the NVFP4 GEMM for Hopper: TMA, mbarriers, clusters, wgmma\n\n"
+      "Example:  bitwell verify gemv --rung fused --full");
   CLI::App* gemv = verify->add_subcommand(
       "gemv", "The NVFP4 batched GEMV ladder: ten kernels, two architectures, adversarial inputs");
-  auto options = std::make_shared<VerifyOptions>();
-  options->plan.kernels = verify::share_folder("kernels");
-  options->plan.captures = verify::share_folder("captures");
-  gemv->add_option("--rung", options->plan.rungs,
+  const auto of_gemv = add_suite(*gemv, {"gemv", verify::verify_gemv}, status);
+  gemv->add_option("--rung", of_gemv->plan.kernels,
                    "Only these rungs (naive, shared_b, intrinsics, ptx_decode, two_tiles, fused, "
                    "split_k_shared, split_k_shuffle, fp16_combine, fp32_combine)");
-  gemv->add_option("--arch", options->plan.archs, "Only these architectures")
+  gemv->add_option("--arch", of_gemv->plan.archs, "Only these architectures")
       ->check(CLI::IsMember({"sm_90a", "sm_100a"}));
-  gemv->add_flag("--full", options->plan.full,
+  gemv->add_flag("--full", of_gemv->plan.full,
                  "Also the three contest shapes: 7168x16384x1, 4096x7168x8, 7168x2048x4");
-  gemv->add_flag("--json", options->json, "Verdicts as JSON");
-  gemv->add_option("--threads", options->plan.threads, "Host threads (default: all)")
-      ->check(CLI::NonNegativeNumber);
-  gemv->add_option("--kernels", options->plan.kernels,
+  gemv->add_option("--kernels", of_gemv->plan.ptx,
                    "Folder with gemv/<rung>.<arch>.ptx: judge your own build of the ladder")
       ->check(CLI::ExistingDirectory);
-  gemv->add_option("--replay", options->plan.replay, "Where a failed case's LAUNCH.json is written")
-      ->capture_default_str();
-  gemv->callback([options, &status] { run(*options, status); });
+  CLI::App* gemm = verify->add_subcommand(
+      "gemm",
+      "The NVFP4 GEMM for Hopper: fifteen kernels, ragged and adversarial cases, each under two schedules");
+  const auto of_gemm = add_suite(*gemm, {"gemm", verify::verify_gemm}, status);
+  gemm->add_option("--kernel", of_gemm->plan.kernels, "Only these kernels, such as gemm_m128_split2_f16");
+  gemm->add_flag("--full", of_gemm->plan.full,
+                 "Also large shapes, 1024x1024x4096 and two of the contest's among them");
+  gemm->add_option("--kernels", of_gemm->plan.ptx,
+                   "Folder with gemm/<kernel>.sm_90a.ptx: judge your own build of the kernels")
+      ->check(CLI::ExistingDirectory);
 }
 
 }  // namespace bitwell::cli

@@ -35,23 +35,28 @@ ExactDot dot(std::span<const uint8_t> a, std::span<const uint8_t> b, std::span<c
   return out;
 }
 
-double error_ulp(uint16_t got, const ExactDot& exact) {
-  const int exponent = got >> 10 & 31;
-  const int fraction = got & 1023;
-  const bool got_nan = exponent == 31 && fraction != 0;
+double error_ulp(uint32_t got, const ExactDot& exact, int exponent_bits, int fraction_bits) {
+  const int top = (1 << exponent_bits) - 1;
+  const int bias = top / 2;
+  const auto exponent = static_cast<int>(got >> fraction_bits) & top;
+  const auto fraction = static_cast<int>(got & ((1u << fraction_bits) - 1));
+  const bool minus = (got >> (exponent_bits + fraction_bits) & 1) != 0;
+  const bool got_nan = exponent == top && fraction != 0;
   if (exact.is_nan || got_nan) return exact.is_nan && got_nan ? 0 : kInfinite;
-  const double value = std::ldexp(static_cast<double>(exact.units),
-                                  -20);  // exact below 2^53 units; the rest is far beyond fp16
-  if (exponent == 31) {
-    const bool same_sign = (value < 0) == ((got & 0x8000) != 0);
-    return std::fabs(value) >= 65520 && same_sign ? 0 : kInfinite;
+  const long double value = std::ldexp(static_cast<long double>(exact.units), -20);
+  if (exponent == top) {
+    // From half a unit beyond the greatest finite number on, values round to infinity.
+    const long double infinite = std::ldexp(2.0L - std::ldexp(1.0L, -fraction_bits - 1), bias);
+    return std::fabs(value) >= infinite && (value < 0) == minus ? 0 : kInfinite;
   }
-  const double magnitude =
-      std::ldexp(exponent == 0 ? fraction : 1024 + fraction, (exponent == 0 ? 1 : exponent) - 25);
+  const long double magnitude =
+      std::ldexp(static_cast<long double>(exponent == 0 ? fraction : (1 << fraction_bits) + fraction),
+                 (exponent == 0 ? 1 : exponent) - bias - fraction_bits);
   int binade = 0;
   std::frexp(value, &binade);
-  const int unit = value == 0 ? -24 : std::min(std::max(binade - 11, -24), 5);
-  return std::ldexp(std::fabs((got & 0x8000) != 0 ? -magnitude - value : magnitude - value), -unit);
+  const int least = 1 - bias - fraction_bits;
+  const int unit = value == 0 ? least : std::clamp(binade - 1 - fraction_bits, least, bias - fraction_bits);
+  return static_cast<double>(std::ldexp(std::fabs((minus ? -magnitude : magnitude) - value), -unit));
 }
 
 }  // namespace bitwell::oracle

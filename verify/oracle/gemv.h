@@ -16,9 +16,10 @@ struct ExactDot {
 ExactDot dot(std::span<const uint8_t> a, std::span<const uint8_t> b, std::span<const uint8_t> sfa,
              std::span<const uint8_t> sfb);
 
-// |got - exact| in units in the last place of the fp16 grid at the exact value (subnormal spacing below
-// 2^-14, that of the top binade beyond 65504). NaN against NaN, and infinity against a value that rounds to
-// it, are 0; NaN or infinity against anything else is infinite.
-double error_ulp(uint16_t got, const ExactDot& exact);
+// |got - exact| in units in the last place at the exact value of a format by its fields, fp16 if not said
+// otherwise (subnormal spacing below the least normal number, that of the top binade beyond the greatest).
+// NaN against NaN, and infinity against a value that rounds to it, are 0; NaN or infinity against anything
+// else is infinite.
+double error_ulp(uint32_t got, const ExactDot& exact, int exponent_bits = 5, int fraction_bits = 10);
 
 }  // namespace bitwell::oracle

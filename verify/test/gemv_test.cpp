@@ -114,13 +114,13 @@ TEST(Verdict, APlantedBugFailsAndReplays) {
   ASSERT_NE(at, std::string::npos);
   text.replace(at, 10, "fma.rz.f32");
   std::ofstream(folder / "gemv" / "fused.sm_90a.ptx") << text;
-  GemvPlan plan;
-  plan.rungs = {"fused"};
+  Plan plan;
+  plan.kernels = {"fused"};
   plan.archs = {"sm_90a"};
-  plan.kernels = folder.string();
+  plan.ptx = folder.string();
   plan.captures = share_folder("captures");
   plan.replay = (folder / "replay").string();
-  const std::vector<GemvVerdict> verdicts = verify_gemv(plan);
+  const std::vector<Verdict> verdicts = verify_gemv(plan);
   ASSERT_EQ(verdicts.size(), 1u);
   EXPECT_FALSE(verdicts[0].holds);
   EXPECT_GT(verdicts[0].mismatches, 0u);
@@ -129,7 +129,7 @@ TEST(Verdict, APlantedBugFailsAndReplays) {
   const isa::Program program = isa::compile(ptx::parse(read_file(replay.launch.ptx)), replay.launch.entry);
   simulate(program, replay.launch, {}, true);
   write_outputs(replay);
-  EXPECT_TRUE(std::filesystem::exists(folder / "replay" / "fused-sm_90a" / "c.npy"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "replay" / "gemv_fused-sm_90a" / "c.npy"));
   // The first mismatch names the output and its wrong bits; the replay has the same.
   const std::string& what = verdicts[0].first_mismatch;
   const size_t output = std::stoul(what.substr(what.find("output ") + 7));
@@ -163,12 +163,12 @@ TEST(Verdict, ADigestOtherThanTheDevicesFails) {
   std::filesystem::create_directories(folder);
   write_capture((folder / "gemv.json").string(),
                 {"some GPU", "0", "13.0", {{"gemv/fused", "0000000000000000"}}});
-  GemvPlan plan;
-  plan.rungs = {"fused"};
+  Plan plan;
+  plan.kernels = {"fused"};
   plan.archs = {"sm_90a"};
-  plan.kernels = share_folder("kernels");
+  plan.ptx = share_folder("kernels");
   plan.captures = folder.string();
-  const std::vector<GemvVerdict> verdicts = verify_gemv(plan);
+  const std::vector<Verdict> verdicts = verify_gemv(plan);
   EXPECT_FALSE(verdicts[0].holds);
   EXPECT_NE(verdicts[0].first_mismatch.find("some GPU"), std::string::npos);
   std::filesystem::remove_all(folder);

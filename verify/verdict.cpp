@@ -1,0 +1,19 @@
+#include "verify/verdict.h"
+
+namespace bitwell::verify {
+
+void compare_with_capture(Verdict& v, const std::optional<Capture>& capture, const std::string& subject) {
+  if (!capture) return;
+  const auto recorded = capture->digests.find(subject);
+  if (recorded == capture->digests.end()) return;
+  if (recorded->second == v.digest) {
+    v.evidence = "device: " + capture->device;
+    return;
+  }
+  v.holds = false;
+  if (v.first_mismatch.empty())
+    v.first_mismatch =
+        "digest " + v.digest + " is not the " + recorded->second + " that " + capture->device + " gave";
+}
+
+}  // namespace bitwell::verify

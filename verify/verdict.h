@@ -1,0 +1,47 @@
+// What is found about one kernel on one architecture.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verify/captures.h"
+
+namespace bitwell::verify {
+
+struct Verdict {
+  std::string kernel;  // "gemv_naive"
+  std::string arch;    // "sm_90a"
+  int cases = 0;
+  uint64_t outputs = 0;
+  uint64_t mismatches = 0;     // outputs whose bits differ from the order's direct evaluation, from those of
+                               // another schedule or from sm_90a's
+  std::string first_mismatch;  // "case, output i => observed expected", or a fault's text
+  std::string replay;          // LAUNCH.json of the first failed case
+  double worst_ulp = 0;        // against exact arithmetic, over outputs whose exact value is finite
+  uint64_t beyond_range = 0;   // outputs infinitely far from the exact value: overflow inside the sum
+  std::string evidence;
+  std::string digest;  // of all outputs in order
+  uint64_t lane_instructions = 0;
+  double seconds = 0;  // of simulation
+  bool holds = false;
+};
+
+// How a suite is judged.
+struct Plan {
+  std::vector<std::string> kernels;  // names; empty: all
+  std::vector<std::string> archs{"sm_90a", "sm_100a"};
+  bool full = false;                      // long cases too
+  int threads = 0;                        // 0: as many as the host has
+  std::string ptx;                        // folder of the kernels' PTX
+  std::string captures;                   // folder of the captures
+  std::string replay = "bitwell-replay";  // folder for failed cases
+  std::function<void(size_t done, size_t all, const std::string& now)> progress = nullptr;
+};
+
+// Holds the recorded digest of `subject` against the verdict's: evidence if they agree, a failure if not,
+// nothing if there is none.
+void compare_with_capture(Verdict& v, const std::optional<Capture>& capture, const std::string& subject);
+
+}  // namespace bitwell::verify
