@@ -216,6 +216,82 @@ AsyncCase multicast(uint64_t seed) {
   return out;
 }
 
+// The map that the kernel is given is another one: every field is replaced before the load.
+std::string replacements(const TensorMap& m, const char* space) {
+  static constexpr int element_numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 8, 11, 12};  // by TensorType
+  std::string text;
+  const auto put = [&](const std::string& field, const std::string& type, const std::string& values) {
+    text += fmt::format("tensormap.replace.tile.{}{}.b1024.{} [%q9], {};\n", field, space, type, values);
+  };
+  for (uint32_t d = 0; d < m.rank; ++d) {
+    put("box_dim", "b32", fmt::format("{}, {}", d, m.box[d]));
+    put("global_dim", "b32", fmt::format("{}, {}", d, m.dims[d]));
+    put("element_stride", "b32", fmt::format("{}, {}", d, m.element_strides[d]));
+    if (d == 0) continue;
+    text += fmt::format("mov.b64 %q10, {};\n", m.strides[d]);
+    put("global_stride", "b64", fmt::format("{}, %q10", d - 1));
+  }
+  put("rank", "b32", std::to_string(m.rank - 1));
+  put("elemtype", "b32", std::to_string(element_numbers[static_cast<size_t>(m.type)]));
+  put("interleave_layout", "b32", "0");
+  put("swizzle_mode", "b32", std::to_string(static_cast<int>(m.swizzle)));
+  put("fill_mode", "b32", m.fill_nan ? "1" : "0");
+  text += "ld.param.u64 %q10, [tensor];\n";
+  put("global_address", "b64", "%q10");
+  return text;
+}
+AsyncCase replaced(uint64_t seed) {
+  Random random(seed);
+  AsyncCase out;
+  const auto rank = static_cast<uint32_t>(1 + seed % 5);
+  const bool in_shared = seed / 5 % 2 == 0;  // or in global memory, where it is used
+  const Drawn drawn = draw_map(rank, random, kLoadTypes, true);
+  // A map given as tf32 stays so (H200).
+  const std::vector<TensorType> given(kLoadTypes.begin(), kLoadTypes.end() - 2);
+  const Drawn other = draw_map(rank, random, given, true);
+  // Warp 0 copies the given map, its first lane changes it.
+  const std::string edit =
+      "setp.ge.u32 %p4, %r0, 32;\n@%p4 bra edited;\n"
+      "mov.b64 %q6, map; cvta.param.u64 %q6, %q6; mul.wide.u32 %q7, %r0, 4; add.u64 %q8, %q6, %q7; ld.b32 "
+      "%r25, [%q8];\n"
+      "ld.param.u64 %q11, [maps]; mul.wide.u32 %q12, %r1, 128; add.u64 %q11, %q11, %q12; mov.u64 %q9, "
+      "copy;\n" +
+      std::string(in_shared ? "" : "mov.u64 %q9, %q11;\n") + "add.u64 %q7, %q9, %q7;\n" +
+      (in_shared ? "st.shared.b32 [%q7], %r25;\n" : "st.global.b32 [%q7], %r25;\n") +
+      "bar.warp.sync 0xFFFFFFFF;\n@!%p0 bra replaced;\n" +
+      replacements(drawn.map, in_shared ? ".shared::cta" : ".global") +
+      "replaced:\nbar.warp.sync 0xFFFFFFFF;\n" +
+      (in_shared ? "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+                   "[%q11], [copy], 128;\n"
+                 : "fence.proxy.tensormap::generic.release.gpu;\n") +
+      "fence.proxy.tensormap::generic.acquire.gpu [%q11], 128;\nedited:\nbar.sync 0;\n";
+  std::string load = coordinates(rank);
+  load = load.substr(0, load.find("mov.b64 %q6, map;")) + "mov.u64 %q6, %q11;\n";
+  out.ptx = module(
+      std::string(kMapParameter) + ".param .u64 out, .param .u32 bytes, .param .u64 maps, .param .u64 tensor",
+      ".shared .align 128 .b8 copy[128];\n" + fill_tile() + kReady + edit + "@!%p0 bra wait;\n" + load +
+          "ld.param.u32 %r20, [bytes]; mbarrier.arrive.expect_tx.shared.b64 _, [bar], %r20;\n" +
+          fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                      "[tile], {}, [bar];\n",
+                      rank, box_operand(rank)) +
+          kWait + store_tile("out"));
+  constexpr uint32_t ctas = 2;
+  Launch& l = out.launch;
+  l.entry = "probe";
+  l.shape.grid = {ctas, 1, 1};
+  l.shape.block = {kThreads, 1, 1};
+  const size_t tensor = l.add_hidden_buffer(
+      {"tensor", random_bytes(std::max(drawn.bytes, other.bytes), random), true, true, false});
+  l.add_tensor_map(tensor, other.map);
+  l.add_buffer({"coords", bytes_of(draw_coordinates(drawn.map, ctas, random)), true, true, false});
+  l.add_buffer({"out", std::vector<std::byte>(size_t{ctas} * kTile), false, false, true});
+  l.add_scalar(static_cast<uint32_t>(drawn.map.box_bytes()));
+  l.add_buffer({"maps", std::vector<std::byte>(size_t{ctas} * 128), true, false, false});
+  l.arguments.push_back({{}, tensor});
+  out.description = describe(drawn.map) + " in place of " + describe(other.map);
+  return out;
+}
+
 }  // namespace
 
 std::vector<AsyncFamily> tensor_families() {
@@ -224,7 +300,8 @@ std::vector<AsyncFamily> tensor_families() {
           {"tensor load 5d", tensor_load<5>},   {"tensor store 1d", tensor_store<1>},
           {"tensor store 2d", tensor_store<2>}, {"tensor store 3d", tensor_store<3>},
           {"tensor store 4d", tensor_store<4>}, {"tensor store 5d", tensor_store<5>},
-          {"tensor reduce", tensor_reduce},     {"multicast", multicast}};
+          {"tensor reduce", tensor_reduce},     {"multicast", multicast},
+          {"tensor map, replaced", replaced}};
 }
 
 }  // namespace bitwell::verify

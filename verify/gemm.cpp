@@ -55,8 +55,9 @@ Launch decode_launch(const GemmProblem& p, const std::string& kernels) {
   out.entry = "gemm_decode";
   const size_t pieces = u(steps_of(s.k)) * 8;  // of a row, 16 bytes each
   out.shape.block = {kPrepareThreads, 1, 1};
-  out.shape.grid = {static_cast<uint32_t>(s.l * s.m),
-                    static_cast<uint32_t>((pieces + kPrepareThreads - 1) / kPrepareThreads), 1};
+  out.shape.grid = {static_cast<uint32_t>(32 * up(s.m, 128)),
+                    static_cast<uint32_t>((pieces + kPrepareThreads - 1) / kPrepareThreads),
+                    static_cast<uint32_t>(s.l)};
   out.add_buffer({"a", p.a.codes, true, true, false});
   out.add_buffer({"sfa", p.a.scales, true, true, false});
   out.add_buffer({"decoded", std::vector<std::byte>(u(s.l) * u(s.m) * pieces * 16), false, false, true});

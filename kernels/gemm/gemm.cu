@@ -353,6 +353,7 @@ extern "C" __global__ void __launch_bounds__(384, 1)
     ptx::fence_mbarrier_init();
     ptx::prefetch_tensormap(a);
     ptx::prefetch_tensormap(b);
+    ptx::prefetch_tensormap(d);
   }
   ptx::barrier_cluster_arrive_relaxed();
   ptx::barrier_cluster_wait();

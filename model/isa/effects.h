@@ -92,6 +92,10 @@ Next copy_wait(const Op& op, Context& context, uint32_t mask);
 // cp.async.mbarrier.arrive: a memory op's address; target 1: .noinc
 Next copy_arrive(const Op& op, Context& context, uint32_t mask);
 // st.async and red.async: imm Transfer*
+// imm: Transfer*; target: TensorMapField | ordinal << 8; size: bytes of the value, whose source is
+// Transfer::size.
+Next replace_tensor_map(const Op& op, Context& context, uint32_t mask);
+Next copy_tensor_map(const Op& op, Context& context, uint32_t mask);
 Next remote_store(const Op& op, Context& context, uint32_t mask);
 
 // ldmatrix and stmatrix: a memory op's address; count matrices of 8 x 8 16-bit elements; results or sources;

@@ -35,6 +35,11 @@ machine::TensorMap tensor_map(Context& context, int lane, uint64_t address) {
     throw Fault(
         "there is no tensor map at this address: 128 bytes that cuTensorMapEncodeTiled wrote are needed",
         lane);
+  try {
+    machine::check(*map);
+  } catch (const machine::InputError& e) {
+    throw Fault(e.what(), lane);
+  }
   return *map;
 }
 

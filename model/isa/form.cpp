@@ -93,7 +93,7 @@ std::vector<const Form*> all_forms() {
   std::vector<const Form*> out;
   for (const auto family : {integer_forms(), logic_forms(), float_forms(), half_forms(), convert_forms(),
                             memory_forms(), control_forms(), warp_forms(), tensor_forms(), mbarrier_forms(),
-                            cluster_forms(), async_forms(), matrix_forms()})
+                            cluster_forms(), async_forms(), tensor_map_forms(), matrix_forms()})
     for (const Form& form : family) out.push_back(&form);
   return out;
 }

@@ -48,6 +48,7 @@ std::span<const Form> tensor_forms();
 std::span<const Form> mbarrier_forms();
 std::span<const Form> cluster_forms();
 std::span<const Form> async_forms();
+std::span<const Form> tensor_map_forms();
 std::span<const Form> matrix_forms();
 std::vector<const Form*> all_forms();
 

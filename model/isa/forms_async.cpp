@@ -4,39 +4,11 @@
 
 #include "model/isa/effects.h"
 #include "model/isa/forms.h"
+#include "model/isa/operands.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::isa {
 namespace {
-
-// Adds rows to the op's sources and remembers where.
-class Operands {
- public:
-  Operands(Builder& b, Op& op) : b_(b), op_(op) { op.sources = b.new_list(); }
-
-  AddressOperand address(const ptx::Operand& operand, Space space) {
-    const Address a = b_.address(operand, space);
-    return {add(a.row), a.narrow, a.offset, space};
-  }
-  size_t value(const ptx::Operand& operand, const char* type) {
-    return add(b_.source(operand, b_.type(type)).row);
-  }
-  size_t add(uint32_t row) {
-    op_.sources->push_back(row);
-    return op_.sources->size() - 1;
-  }
-
- private:
-  Builder& b_;
-  Op& op_;
-};
-
-Op effect(Effect e) {
-  Op op;
-  op.kind = OpKind::effect;
-  op.effect = e;
-  return op;
-}
 
 ElementType element(const std::string& type) {
   static constexpr std::array<std::pair<std::string_view, ElementType>, 10> names{
@@ -68,12 +40,6 @@ std::optional<AtomicOperation> reduction(const ptx::Instruction& i) {
   for (const auto& [name, operation] : names)
     if (has(i, name)) return operation;
   return std::nullopt;
-}
-
-void operands_left(Builder& b, const Match& m, size_t used) {
-  if (b.operand_count() != used)
-    throw Invalid("'" + m.name + "' takes " + std::to_string(used) + " operands here, found " +
-                  std::to_string(b.operand_count()));
 }
 
 // A tensor map and coordinates, [map, {c0, ...}].

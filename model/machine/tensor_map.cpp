@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "model/machine/failure.h"
 
@@ -13,6 +14,8 @@ constexpr uint32_t kMagic = 0x70614D54;
 [[noreturn]] void beyond(const std::string& argument, uint64_t value, const std::string& limit) {
   throw InputError("tensor map: " + argument + " is " + std::to_string(value) + ", it must be " + limit);
 }
+
+bool is_tf32(TensorType t) { return t == TensorType::tf32 || t == TensorType::tf32_ftz; }
 
 std::string element(const char* name, size_t i) { return std::string(name) + "[" + std::to_string(i) + "]"; }
 
@@ -110,12 +113,63 @@ std::optional<TensorMap> decode_tensor_map(std::span<const std::byte> bytes) {
   if (static_cast<size_t>(m.type) >= kTensorTypes.size() ||
       static_cast<size_t>(m.swizzle) >= kTensorSwizzles.size())
     return std::nullopt;
-  try {
-    check(m);
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
   return m;
+}
+
+void replace(TensorMap& m, TensorMapField field, uint32_t ordinal, uint64_t value) {
+  const std::string name(kTensorMapFields[static_cast<size_t>(field)]);
+  const uint32_t most = field == TensorMapField::global_stride ? 3 : 4;
+  if (ordinal > most) beyond(name + "'s ordinal", ordinal, "0 to " + std::to_string(most));
+  // The instruction's numbers of element types differ from cuTensorMapEncode's after f32.
+  static constexpr TensorType types[] = {TensorType::u8,
+                                         TensorType::u16,
+                                         TensorType::u32,
+                                         TensorType::s32,
+                                         TensorType::u64,
+                                         TensorType::s64,
+                                         TensorType::f16,
+                                         TensorType::f32,
+                                         TensorType::f32_ftz,
+                                         TensorType::f64,
+                                         TensorType::bf16,
+                                         TensorType::tf32,
+                                         TensorType::tf32_ftz,
+                                         TensorType::u4x16_align8b,
+                                         TensorType::u4x16_align16b,
+                                         TensorType::u6x16_align16b};
+  switch (field) {
+    case TensorMapField::global_address: m.address = value; return;
+    case TensorMapField::rank: m.rank = static_cast<uint32_t>(std::min<uint64_t>(value, 255)) + 1; return;
+    case TensorMapField::box_dim:
+      m.box[ordinal] = static_cast<uint32_t>(std::min<uint64_t>(value, 0xFFFF));
+      return;
+    case TensorMapField::global_dim: m.dims[ordinal] = value; return;
+    case TensorMapField::global_stride: m.strides[ordinal + 1] = value; return;
+    case TensorMapField::element_stride:
+      m.element_strides[ordinal] = static_cast<uint32_t>(std::min<uint64_t>(value, 255));
+      return;
+    case TensorMapField::elemtype:
+      if (value >= std::size(types)) beyond(name, value, "0 to 15");
+      // An H200 goes on rounding to tf32 where the new type is f32, and stops with an illegal instruction
+      // where it is another.
+      if (is_tf32(m.type) && !is_tf32(types[value]))
+        throw InputError("tensor map: a tf32 map's elemtype cannot be replaced by " +
+                         std::string(kTensorTypes[static_cast<size_t>(types[value])].name) +
+                         ", whose rounding it would keep");
+      m.type = types[value];
+      return;
+    case TensorMapField::interleave_layout:
+      if (value != 0) throw Unsupported("tensor maps with interleave " + std::to_string(value));
+      return;
+    case TensorMapField::swizzle_mode:
+      if (value > 3) beyond(name, value, "0 to 3");
+      m.swizzle = static_cast<TensorSwizzle>(value);
+      return;
+    case TensorMapField::fill_mode:
+      if (value > 1) beyond(name, value, "0 or 1");
+      m.fill_nan = value == 1;
+      return;
+  }
 }
 
 uint64_t swizzled(TensorSwizzle swizzle, uint64_t a) {

@@ -111,8 +111,27 @@ void check(const TensorMap& map);
 
 using TensorMapBytes = std::array<std::byte, 128>;
 TensorMapBytes encode(const TensorMap& map);
-// Nothing if the bytes are no tensor map.
+// Nothing if the bytes are no tensor map. Its limits are not checked: fields may be on their way to agree.
 std::optional<TensorMap> decode_tensor_map(std::span<const std::byte> bytes);
+
+// What tensormap.replace changes (PTX ISA 9.7.9.28), in the order of the instruction's names.
+enum class TensorMapField : uint8_t {
+  global_address,
+  rank,  // value: dimensions - 1
+  box_dim,
+  global_dim,
+  global_stride,  // ordinal 0: of dimension 1
+  element_stride,
+  elemtype,
+  interleave_layout,
+  swizzle_mode,
+  fill_mode
+};
+inline constexpr std::array<std::string_view, 10> kTensorMapFields{
+    "global_address", "rank",     "box_dim",           "global_dim",   "global_stride",
+    "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"};
+// Throws InputError for an ordinal or value that the field does not have, Unsupported for one not modelled.
+void replace(TensorMap& map, TensorMapField field, uint32_t ordinal, uint64_t value);
 
 // The place of shared memory byte `address` under the map's swizzle.
 uint64_t swizzled(TensorSwizzle swizzle, uint64_t address);

@@ -124,9 +124,9 @@ struct Misuse {
   Setting setting{};
 };
 void PrintTo(const Misuse& c, std::ostream* out) { *out << c.name; }
-machine::TensorMap box(machine::TensorSwizzle swizzle) {
+machine::TensorMap box(machine::TensorSwizzle swizzle, machine::TensorType type = machine::TensorType::f32) {
   machine::TensorMap m;
-  m.type = machine::TensorType::f32;
+  m.type = type;
   m.rank = 2;
   m.dims = {64, 16, 1, 1, 1};
   m.strides = {0, 256, 0, 0, 0};
@@ -139,6 +139,16 @@ std::vector<std::byte> hostile(size_t at, uint8_t value) {
   std::vector<std::byte> out(good.begin(), good.end());
   out[at] = std::byte{value};
   return out;
+}
+
+// Thread 0 copies the map to 'out' and replaces a field; %q2 is then its copy.
+std::string replaced(const std::string& field, const std::string& type, const std::string& values) {
+  std::string text;
+  for (int at = 0; at < 128; at += 8)
+    text += "@%p0 ld.b64 %q3, [%q2+" + std::to_string(at) + "]; @%p0 st.global.b64 [%q1+" +
+            std::to_string(at) + "], %q3;\n";
+  return text + "@%p0 tensormap.replace.tile." + field + ".global.b1024." + type + " [%q1], " + values +
+         ";\nmov.b64 %q2, %q1;\n";
 }
 
 class Misused : public testing::TestWithParam<Misuse> {};
@@ -201,8 +211,24 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"AnUnknownSwizzle", kTensorCopy, "there is no tensor map", {64, 1, 1024, {}, hostile(14, 99)}},
         Misuse{"AnElementStrideOfZero",
                kTensorCopy,
-               "there is no tensor map",
-               {64, 1, 1024, {}, hostile(30, 0)}}),
+               "elementStrides[0] is 0, it must be 1 to 8",
+               {64, 1, 1024, {}, hostile(30, 0)}},
+        Misuse{"AReplacedFieldBeyondItsLimit",
+               replaced("box_dim", "b32", "0, 6") + kTensorCopy,
+               "boxDim[0] in bytes is 24, it must be a multiple of 16",
+               {64, 1, 1024, box(machine::TensorSwizzle::none)}},
+        Misuse{"AReplacedFieldOfNoMap", "@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%q1], 1;\n",
+               "there is no tensor map at this address whose field"},
+        Misuse{"AReplacedMapThatIsReadOnly", "@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%q0], 1;\n",
+               "'in', which is read-only"},
+        Misuse{"AnInterleavedLayout",
+               replaced("interleave_layout", "b32", "1") + kTensorCopy,
+               "interleave 1",
+               {64, 1, 1024, box(machine::TensorSwizzle::none)}},
+        Misuse{"ATf32MapMadeAnother",
+               replaced("elemtype", "b32", "6") + kTensorCopy,
+               "a tf32 map's elemtype cannot be replaced by f16",
+               {64, 1, 1024, box(machine::TensorSwizzle::none, machine::TensorType::tf32)}}),
     [](const auto& m) { return std::string(m.param.name); });
 
 // Found where the copy is late; a schedule under which it is not shows nothing.
