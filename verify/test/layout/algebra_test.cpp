@@ -48,8 +48,11 @@ rc::Gen<Layout> layouts(const std::vector<int64_t>& extents, bool injective, int
   return rc::gen::map(
       rc::gen::tuple(rc::gen::resize(most, rc::gen::nonEmpty(rc::gen::container<std::vector<Leaf>>(leaf))),
                      rc::gen::arbitrary<unsigned>(), rc::gen::inRange<unsigned>(0, 120)),
-      [](const std::tuple<std::vector<Leaf>, unsigned, unsigned>& all) {
-        const auto& [leaves, nesting, order] = all;
+      [most](const std::tuple<std::vector<Leaf>, unsigned, unsigned>& all) {
+        const auto& [drawn, nesting, order] = all;
+        // resize() is a hint that a container may pass; past it a product of layouts is too large to list.
+        const std::vector<Leaf> leaves(drawn.begin(),
+                                       drawn.begin() + std::min<std::ptrdiff_t>(std::ssize(drawn), most));
         std::vector<size_t> places(leaves.size());
         std::iota(places.begin(), places.end(), size_t{0});
         for (unsigned n = 0; n < order % 24; ++n) std::next_permutation(places.begin(), places.end());
