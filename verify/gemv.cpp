@@ -92,8 +92,40 @@ const std::vector<GemvRung>& gemv_rungs() {
         .threads = 8,
         .group = GroupSum::running_f16x2,
         .drain_each_tile = true,
-        .combine = Combine::butterfly}}};
+        .combine = Combine::butterfly}},
+      {"streamed",
+       {256, 1, 1},
+       0,
+       32,
+       {.name = "streamed",
+        .threads = 32,
+        .tile = 32,
+        .group = GroupSum::fma_chain_f32,
+        .join = Join::fused,
+        .combine = Combine::butterfly,
+        .span = 1024}}};
   return rungs;
+}
+
+isa::Shape gemv_streamed_shape(int m, int k, int l, int warps, int ctas) {
+  constexpr int kPartials = 8192;  // floats of shared memory, one for each row and span of k
+  const auto up = [](int v, int to) { return (v + to - 1) / to; };
+  const int spans = std::max(1, up(k, 1024));
+  const int units = up(m, 128) * 32;  // of four rows
+  const auto wanted = [&](int cluster) { return up(units, warps / std::min(warps, up(spans, cluster))); };
+  int least = 1;  // a warp takes one span, where eight CTAs have warps enough
+  while (least < 8 && up(spans, least) > warps) least *= 2;
+  int cluster = 8;
+  while (cluster > least && (cluster > spans || wanted(cluster) * l * cluster > ctas)) cluster /= 2;
+  const int most = kPartials / (4 * spans);  // units of a CTA
+  if (most == 0)
+    throw InputError("gemv_streamed takes k up to 2097152 (2048 spans of 1024); got k = " +
+                     std::to_string(k));
+  const int x = std::max(std::min(wanted(cluster), std::max(1, ctas / (l * cluster))), up(units, most));
+  isa::Shape out;
+  out.grid = {static_cast<uint32_t>(x), static_cast<uint32_t>(cluster), static_cast<uint32_t>(l)};
+  out.cluster = {1, static_cast<uint32_t>(cluster), 1};
+  return out;
 }
 
 const GemvRung& gemv_rung(std::string_view name) {
@@ -128,8 +160,12 @@ Launch GemvProblem::launch(const GemvRung& rung, const std::string& ptx) const {
   Launch out;
   out.ptx = ptx;
   out.entry = gemv_entry(rung, s.layout);
+  if (rung.rows == 0)
+    out.shape = gemv_streamed_shape(s.m, s.k, s.l, static_cast<int>(rung.block[0] / 32));
+  else
+    out.shape.grid = {(static_cast<uint32_t>(s.m) + rung.rows - 1) / rung.rows, static_cast<uint32_t>(s.l),
+                      1};
   out.shape.block = rung.block;
-  out.shape.grid = {(static_cast<uint32_t>(s.m) + rung.rows - 1) / rung.rows, static_cast<uint32_t>(s.l), 1};
   out.add_buffer({"a", a.codes, true, true, false});
   out.add_buffer({"b", b.codes, true, true, false});
   out.add_buffer({"sfa", a.scales, true, true, false});
@@ -165,6 +201,7 @@ std::vector<GemvCase> gemv_reduced_cases(const GemvRung& rung) {
   add(24, 8192, 1, OperandData::swamped);    // several tiles a thread
   add(24, 8192, 1, OperandData::swamped_tiles);
   if (rung.k_multiple <= 64) add(65, 64, 2, OperandData::moderate);
+  if (rung.k_multiple == 32) add(300, 2080, 1, OperandData::moderate);
   if (rung.k_multiple <= 16) {
     add(129, 16, 1, OperandData::all_codes);
     add(33, 48, 2, OperandData::moderate);

@@ -12,7 +12,8 @@
 
 namespace bitwell::verify {
 
-// One rung of the ladder: how it is launched and how it sums. `rows`: of c computed by one CTA.
+// One rung of the ladder: how it is launched and how it sums. `rows`: of c computed by one CTA; 0: grid and
+// cluster follow from the shape, by gemv_streamed_shape.
 struct GemvRung {
   std::string_view name;
   std::array<uint32_t, 3> block;
@@ -20,6 +21,9 @@ struct GemvRung {
   int k_multiple;
   number::Accumulation order;
 };
+// Grid and cluster of the streamed rung for CTAs of `warps` warps, of which it wants `ctas`: two for each SM of
+// an H200. InputError past k = 2^21.
+isa::Shape gemv_streamed_shape(int m, int k, int l, int warps, int ctas = 264);
 const std::vector<GemvRung>& gemv_rungs();
 const GemvRung& gemv_rung(std::string_view name);  // InputError if there is none
 

@@ -93,15 +93,15 @@ __device__ inline float warp_sum_down_f32(float v) {
   return v;
 }
 
-// Both layouts of a rung as entry points gemv_<rung>_row_major and gemv_<rung>_blocked.
-#define GEMV_ENTRIES(rung, threads)                                                                                    \
-  extern "C" __global__ void __launch_bounds__(threads)                                                                \
+// Both layouts of a rung as entry points gemv_<rung>_row_major and gemv_<rung>_blocked, with their launch bounds.
+#define GEMV_ENTRIES(rung, ...)                                                                                        \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                                                            \
       gemv_##rung##_row_major(const uint8_t* __restrict__ a, const uint8_t* __restrict__ b,                            \
                               const uint8_t* __restrict__ sfa, const uint8_t* __restrict__ sfb, uint16_t* c, int m,    \
                               int k, int l) {                                                                          \
     rung<gemv::RowMajor>(a, b, sfa, sfb, c, m, k, l);                                                                  \
   }                                                                                                                    \
-  extern "C" __global__ void __launch_bounds__(threads)                                                                \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                                                            \
       gemv_##rung##_blocked(const uint8_t* __restrict__ a, const uint8_t* __restrict__ b,                              \
                             const uint8_t* __restrict__ sfa, const uint8_t* __restrict__ sfb, uint16_t* c, int m,      \
                             int k, int l) {                                                                            \

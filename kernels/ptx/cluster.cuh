@@ -23,10 +23,18 @@ __device__ inline uint32_t cluster_nctaid_x() {
   asm volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(d));
   return d;
 }
+__device__ inline uint32_t cluster_nctaid_y() {
+  uint32_t d;
+  asm volatile("mov.u32 %0, %%cluster_nctaid.y;" : "=r"(d));
+  return d;
+}
 
 // 9.7.13.3 "barrier.cluster"; relaxed: orders no memory
 __device__ inline void barrier_cluster_arrive_relaxed() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+__device__ inline void barrier_cluster_arrive_release() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
 __device__ inline void barrier_cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 
@@ -35,6 +43,10 @@ __device__ inline uint32_t mapa(uint32_t shared, uint32_t rank) {
   uint32_t d;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(d) : "r"(shared), "r"(rank));
   return d;
+}
+// 9.7.9.11 "st"
+__device__ inline void st_shared_cluster_f32(uint32_t to, float v) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(to), "f"(v) : "memory");
 }
 // 9.7.9.12 "st.async": four words into a CTA of the cluster, counted there by an mbarrier
 __device__ inline void st_async_v4(uint32_t to, float a, float b, float c, float d, uint32_t barrier) {

@@ -140,14 +140,15 @@ class Evaluator {
     return t.sum[0];
   }
 
-  uint16_t run() const {
+  // The threads' sums combined.
+  float total() const {
     std::vector<float> sums;
     for (int t = 0; t < order_.threads; ++t) sums.push_back(thread_sum(static_cast<size_t>(t)));
     const auto add = [&](float x, float y) { return order_.combine_f16 ? half_add(x, y) : x + y; };
     if (order_.combine == Combine::sequential) {
       float total = 0;
       for (const float s : sums) total = add(total, s);
-      return float_to_half(total);
+      return total;
     }
     for (size_t offset = sums.size() / 2; offset > 0; offset /= 2) {
       const std::vector<float> before = sums;
@@ -159,7 +160,7 @@ class Evaluator {
         sums[i] = add(before[i], before[other]);
       }
     }
-    return float_to_half(sums[0]);
+    return sums[0];
   }
 
  private:
@@ -170,7 +171,17 @@ class Evaluator {
 }  // namespace
 
 uint16_t evaluate(const Accumulation& order, const DotOperands& operands) {
-  return Evaluator(order, operands).run();
+  const auto span = static_cast<size_t>(order.span);
+  if (span == 0) return float_to_half(Evaluator(order, operands).total());
+  float total = 0;
+  for (size_t k = 0; k < operands.a.size(); k += span) {
+    const size_t n = std::min(span, operands.a.size() - k);
+    total = total + Evaluator(order, {operands.a.subspan(k, n), operands.b.subspan(k, n),
+                                      operands.sfa.subspan(k / kGroup, n / kGroup),
+                                      operands.sfb.subspan(k / kGroup, n / kGroup)})
+                        .total();
+  }
+  return float_to_half(total);
 }
 
 }  // namespace bitwell::number

@@ -47,6 +47,8 @@ struct Accumulation {
   bool drain_each_tile = false;  // running_f16x2: the pair's fp16 sum goes to an fp32 sum after each tile
   Combine combine = Combine::none;
   bool combine_f16 = false;  // in fp16 instead of fp32
+  int span =
+      0;  // elements whose threads' sums are combined at a time, the results added in order, fp32; 0: all
 };
 
 // Codes of one dot product; a and b hold one code a byte, size a multiple of 16; scales one a group.

@@ -124,11 +124,11 @@ void add_verify(CLI::App& app, int& status) {
       "         gemm  the NVFP4 GEMM for Hopper: TMA, mbarriers, clusters, wgmma\n\n"
       "Example:  bitwell verify gemv --rung fused --full");
   CLI::App* gemv = verify->add_subcommand(
-      "gemv", "The NVFP4 batched GEMV ladder: ten kernels, two architectures, adversarial inputs");
+      "gemv", "The NVFP4 batched GEMV ladder: eleven kernels, two architectures, adversarial inputs");
   const auto of_gemv = add_suite(*gemv, {"gemv", verify::verify_gemv}, status);
   gemv->add_option("--rung", of_gemv->plan.kernels,
                    "Only these rungs (naive, shared_b, intrinsics, ptx_decode, two_tiles, fused, "
-                   "split_k_shared, split_k_shuffle, fp16_combine, fp32_combine)");
+                   "split_k_shared, split_k_shuffle, fp16_combine, fp32_combine, streamed)");
   gemv->add_option("--arch", of_gemv->plan.archs, "Only these architectures")
       ->check(CLI::IsMember({"sm_90a", "sm_100a"}));
   gemv->add_flag("--full", of_gemv->plan.full,

@@ -34,6 +34,21 @@ uint16_t code_at(const std::vector<std::byte>& bytes, size_t i) {
                                                                          << 8);
 }
 
+RC_GTEST_PROP(Gemv, TheStreamedGridsPartialSumsFitSharedMemory, ()) {
+  const int m = *rc::gen::inRange(1, 1 << 20).as("m");
+  const int k = 32 * *rc::gen::inRange(1, 1 << 16).as("k / 32");
+  const int l = *rc::gen::inRange(1, 64).as("l");
+  const isa::Shape s = gemv_streamed_shape(m, k, l, 8);
+  const uint32_t spans = (static_cast<uint32_t>(k) + 1023) / 1024;
+  const uint32_t units = (static_cast<uint32_t>(m) + 127) / 128 * 32;
+  RC_ASSERT(4 * spans * ((units + s.grid[0] - 1) / s.grid[0]) <= 8192);
+  RC_ASSERT(s.grid[0] <= units);
+  RC_ASSERT(s.grid[1] == s.cluster[1]);
+  RC_ASSERT(s.cluster[1] <= 8);
+  RC_ASSERT(s.grid[2] == static_cast<uint32_t>(l));
+  EXPECT_THROW(gemv_streamed_shape(m, (1 << 21) + 32, l, 8), machine::InputError);
+}
+
 RC_GTEST_PROP(Gemv, AKernelsOutputIsItsOrderEvaluatedDirectlyOnBothArchitectures, ()) {
   const auto& rung = gemv_rungs()[*rc::gen::inRange<size_t>(0, gemv_rungs().size()).as("rung")];
   GemvCase c{};
