@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "experiments/gpu/cublas.h"
+#include "experiments/gpu/peers.h"
 #include "verify/captures.h"
 #include "verify/device/resident.h"
 #include "verify/device/timing.h"
@@ -17,13 +18,12 @@
 namespace bitwell {
 namespace {
 
+using gpu::Cold;
 using gpu::Cublas;
 using verify::Chain;
 using verify::Launch;
 
 size_t u(int v) { return static_cast<size_t>(v); }
-
-constexpr size_t kColdBytes = size_t{400} << 20;  // of inputs that take turns; the L2 has 60 MB
 
 // Elements of D, drawn at random, whose bits are not the oracle's.
 size_t wrong_elements(const verify::GemmProblem& p, const verify::GemmVariant& v,
@@ -49,33 +49,6 @@ size_t wrong_elements(const verify::GemmProblem& p, const verify::GemmVariant& v
   for (uint64_t t = 0; t < 16; ++t) pool.emplace_back(work, t + 1);
   pool.clear();
   return wrong;
-}
-
-Launch dequantise(const verify::Nvfp4Operand& o, const std::string& kernels) {
-  Launch out;
-  out.ptx = kernels + "/peer/dequantise.sm_90a.ptx";
-  out.entry = "dequantise";
-  out.shape.block = {128, 1, 1};
-  out.shape.grid = {static_cast<uint32_t>((o.k / 8 + 127) / 128),
-                    static_cast<uint32_t>(32 * ((o.rows + 127) / 128)), static_cast<uint32_t>(o.l)};
-  out.add_buffer({"codes", o.codes, true, true, false});
-  out.add_buffer({"scales", o.scales, true, true, false});
-  out.add_buffer({"out", std::vector<std::byte>(o.codes.size() * 4), false, false, true});
-  out.add_scalar(o.rows);
-  out.add_scalar(o.k);
-  return out;
-}
-
-Launch copy(size_t bytes, const std::string& kernels, int sms) {
-  Launch out;
-  out.ptx = kernels + "/peer/bandwidth.sm_90a.ptx";
-  out.entry = "copy_all";
-  out.shape.block = {512, 1, 1};
-  out.shape.grid = {static_cast<uint32_t>(sms) * 4, 1, 1};
-  out.add_buffer({"from", std::vector<std::byte>(bytes / 16 * 16), false, true, false});
-  out.add_buffer({"to", std::vector<std::byte>(bytes / 16 * 16), false, false, true});
-  out.add_scalar(static_cast<long long>(bytes / 16));
-  return out;
 }
 
 struct Row {
@@ -105,25 +78,11 @@ struct Bench {
     };
   }
 
-  double time(const std::vector<std::unique_ptr<verify::Resident>>& sets, bool programmatic) {
-    const size_t repetitions = std::max<size_t>(sets.size(), 16);
-    return verify::time_on(
-               device, [&](size_t i, void* stream) { sets[i % sets.size()]->enqueue(stream, programmatic); },
-               repetitions, replays)
-        .median;
-  }
-
-  std::vector<std::unique_ptr<verify::Resident>> copies(std::span<const Launch> launches,
-                                                        const std::vector<Chain::Link>& links, size_t count) {
-    const auto loaded = modules(launches);
-    std::vector<std::unique_ptr<verify::Resident>> out;
-    for (size_t i = 0; i < count; ++i)
-      out.push_back(std::make_unique<verify::Resident>(device, launches, links, loaded));
-    return out;
+  Cold copies(std::span<const Launch> launches, const std::vector<Chain::Link>& links, size_t count) {
+    return {device, modules, launches, links, count};
   }
 
   Row measure(int m, int n, int k, int l, const std::string& only) {
-    const int sms = device.multiprocessors();
     verify::GemmChoice choice = verify::choose_gemm(m, n, k, l, oracle::Output::f16, at_once());
     if (!only.empty()) {
       // NAME[:PEERS[:CLUSTERS]]
@@ -140,18 +99,18 @@ struct Bench {
     const Chain chain = problem.chain(choice.variant, kernels);
     const size_t inputs =
         problem.a.codes.size() + problem.b.codes.size() + problem.a.scales.size() + problem.b.scales.size();
-    const size_t sets = std::min<size_t>(16, kColdBytes / inputs + 2);
+    const size_t sets = Cold::sets(inputs, 16);
     Row row{};
     row.shape = fmt::format("{}x{}x{}{}", m, n, k, l == 1 ? "" : fmt::format("x{}", l));
     row.kernel = fmt::format("{}, {} clusters of {}x{}", choice.variant.name(), choice.clusters, choice.peers,
                              choice.variant.split);
     {
-      const auto ours = copies(chain.launches, chain.links, sets);
-      row.us = time(ours, true);
-      row.decode_us = time(copies(std::span(chain.launches).first(1), {}, sets), false);
+      const Cold ours = copies(chain.launches, chain.links, sets);
+      row.us = ours.time(replays, true);
+      row.decode_us = copies(std::span(chain.launches).first(1), {}, sets).time(replays);
       size_t d = 0;
       while (chain.launches.back().buffers[d].name != "d") ++d;
-      const auto bytes = ours[0]->read(chain.launches.size() - 1, d);
+      const auto bytes = ours[0].read(chain.launches.size() - 1, d);
       const size_t wrong = wrong_elements(problem, choice.variant, bytes, 4096);
       if (wrong != 0)
         throw machine::Fault(machine::Place{}, fmt::format("{} {}: {} of 4096 elements are not the oracle's",
@@ -159,33 +118,32 @@ struct Bench {
     }
     row.tflops = 2.0 * m * n * k * l / row.us * 1e-6;
     if (cublas == nullptr) return row;
-    const std::array<Launch, 2> both{dequantise(problem.a, kernels), dequantise(problem.b, kernels)};
-    const auto peers = copies(both, {}, sets);
+    const std::array<Launch, 2> both{gpu::dequantise(problem.a, kernels), gpu::dequantise(problem.b, kernels)};
+    const Cold peers = copies(both, {}, sets);
     const verify::DeviceMemory d(device, u(m) * u(n) * u(l) * 2, "cuBLAS result");
     const auto plan =
-        cublas->plan({m, n, k, l}, peers[0]->address(0, 2), peers[0]->address(1, 2), d.address());
-    const size_t repetitions = std::max<size_t>(sets, 16);
-    row.dequantise_us = time(peers, false);
+        cublas->plan({m, n, k, l}, peers[0].address(0, 2), peers[0].address(1, 2), d.address());
+    row.dequantise_us = peers.time(replays);
     row.cublas_us = verify::time_on(
                         device,
                         [&](size_t i, void* stream) {
-                          const auto& p = *peers[i % sets];
+                          const auto& p = peers[i];
                           cublas->enqueue(*plan, p.address(0, 2), p.address(1, 2), d.address(), stream);
                         },
-                        repetitions, replays)
+                        peers.repetitions(), replays)
                         .median;
     row.peer_us = verify::time_on(
                       device,
                       [&](size_t i, void* stream) {
-                        const auto& p = *peers[i % sets];
+                        const auto& p = peers[i];
                         p.enqueue(stream);
                         cublas->enqueue(*plan, p.address(0, 2), p.address(1, 2), d.address(), stream);
                       },
-                      repetitions, replays)
+                      peers.repetitions(), replays)
                       .median;
     const size_t moved = inputs + 4 * (problem.a.codes.size() + problem.b.codes.size());
-    const std::array<Launch, 1> plain{copy(moved / 2, kernels, sms)};
-    row.dequantise_share = time(copies(plain, {}, sets), false) / row.dequantise_us;
+    const std::array<Launch, 1> plain{gpu::copy_all(moved / 2, kernels, 4 * device.multiprocessors())};
+    row.dequantise_share = copies(plain, {}, sets).time(replays) / row.dequantise_us;
     return row;
   }
 };

@@ -100,6 +100,12 @@ DeviceMemory::DeviceMemory(const Device& device, size_t bytes, const std::string
 DeviceMemory::~DeviceMemory() {
   if (address_ != 0) device_->impl().api.free(address_);
 }
+std::vector<std::byte> DeviceMemory::read() const {
+  const Device::Impl& d = device_->impl();
+  std::vector<std::byte> out(bytes_);
+  if (!out.empty()) d.check(d.api.to_host(out.data(), address_, bytes_), "reading device memory");
+  return out;
+}
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
     : device_(other.device_), bytes_(other.bytes_), address_(std::exchange(other.address_, 0)) {}
 

@@ -48,6 +48,7 @@ class DeviceMemory {
   DeviceMemory& operator=(DeviceMemory&&) = delete;
   uint64_t address() const { return address_; }
   size_t bytes() const { return bytes_; }
+  std::vector<std::byte> read() const;
 
  private:
   const Device* device_;
