@@ -101,8 +101,8 @@ class Bench {
   void time_rung(const GemvProblem& p, const Expected& expected, const GemvRung& rung, size_t sets) {
     const std::array<Launch, 1> launch{
         p.launch(rung, options_.kernels + "/gemv/" + std::string(rung.name) + ".sm_90a.ptx")};
-    const verify::Resources r = verify::resources(device_, *modules_(launch)[0], launch[0]);
     const Cold cold(device_, modules_, launch, {}, sets);
+    const verify::Resources r = verify::resources(device_, *modules_(launch)[0], launch[0]);
     const double us = cold.time(options_.replays);
     expected.check(rung.order, cold[0].read(0, 4), std::string(rung.name),
                    [](uint16_t got, uint16_t want) { return got == want; });

@@ -17,7 +17,7 @@ namespace {
 constexpr int kSpan = 1024;      // of k, for a warp
 constexpr int kWarps = 8;        // of a CTA
 constexpr int kCtas = 2;         // of a multiprocessor
-constexpr int kAhead = 3;        // units of a warp
+constexpr int kAhead = 2;        // units of a warp
 constexpr int kPartials = 8192;  // floats
 constexpr int kUnitRows = 4;     // of a unit, 32 apart
 
@@ -153,6 +153,7 @@ template <class Layout>
 __device__ void streamed(const uint8_t* a, const uint8_t* b, const uint8_t* sfa, const uint8_t* sfb, uint16_t* c, int m,
                          int k, int l) {
   __shared__ float partials[kPartials];  // [unit of the CTA][row of the unit][span]
+  ptx::barrier_cluster_arrive_relaxed();  // that the first CTA runs before its memory is written
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   const int batch = blockIdx.z;
@@ -170,6 +171,7 @@ __device__ void streamed(const uint8_t* a, const uint8_t* b, const uint8_t* sfa,
   const int count = fair + (static_cast<int>(blockIdx.x) < more ? 1 : 0);
   const uint32_t first_cta = ptx::mapa(ptx::shared_address(partials), 0);
   const int end = min(spans, (rank + 1) * each);
+  ptx::barrier_cluster_wait();
   if (group < groups)
     for (int span = rank * each + warp % abreast; span < end; span += abreast) {
       const int at = span * kSpan + lane * 32;
