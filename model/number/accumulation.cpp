@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -31,13 +32,15 @@ const std::array<float, 256> kE4m3 = table_of<256>(e4m3);
 
 // One thread's work.
 struct Thread {
+  size_t number = 0;
   float sum[2] = {0, 0};
-  float pair[2] = {0, 0};  // packed fp16: even and odd elements
+  float pair[2] = {0, 0};  // running fp16 sums: of even and odd elements, or the first of all
 };
 
 class Evaluator {
  public:
-  Evaluator(const Accumulation& order, const DotOperands& d) : order_(order), d_(d) {}
+  Evaluator(const Accumulation& order, const DotOperands& d, FirstLoss* loss)
+      : order_(order), d_(d), loss_(loss), threads_(threads_of(order, d.a.size())) {}
 
   float a(size_t k) const { return kE2m1[d_.a[k]]; }
   float b(size_t k) const { return kE2m1[d_.b[k]]; }
@@ -83,6 +86,18 @@ class Evaluator {
     return order_.group == GroupSum::fma_chain_f32 ? sfa(g) * sfb(g) : scale_f16(g);
   }
 
+  void running(size_t k, float& sum, const Thread& t) const {
+    const float product = half_mul(a(k), b(k));
+    const float scale = scale_f16(k / kGroup);
+    const float before = sum;
+    sum = half_fma(product, scale, sum);
+    if (loss_ == nullptr || loss_->found) return;
+    const float addend = product * scale;
+    const bool overflow = std::isfinite(before) && !std::isfinite(sum);
+    if (overflow || (addend != 0 && before == sum))
+      *loss_ = {true, overflow, k, static_cast<int>(t.number), before, addend};
+  }
+
   void elements(size_t begin, size_t end, Thread& t) const {
     for (size_t k = begin; k < end; ++k) {
       const size_t g = k / kGroup;
@@ -91,17 +106,25 @@ class Evaluator {
         case GroupSum::products_times_scale_f32:
           t.sum[0] = t.sum[0] + half_mul(a(k), b(k)) * (sfa(g) * sfb(g));
           break;
-        case GroupSum::running_f16: t.sum[0] = half_fma(half_mul(a(k), b(k)), scale_f16(g), t.sum[0]); break;
-        default: t.pair[k % 2] = half_fma(half_mul(a(k), b(k)), scale_f16(g), t.pair[k % 2]); break;
+        case GroupSum::running_f16: running(k, t.pair[0], t); break;
+        default: running(k, t.pair[k % 2], t); break;
       }
     }
+  }
+
+  float pair_sum(const Thread& t) const {
+    return order_.group == GroupSum::running_f16 ? t.pair[0] : half_add(t.pair[0], t.pair[1]);
+  }
+  bool runs_in_f16() const {
+    return order_.group == GroupSum::running_f16 || order_.group == GroupSum::running_f16x2;
   }
 
   void tile(size_t begin, size_t end, Thread& t, float& sum) const {
     if (order_.join == Join::none) {
       elements(begin, end, t);
       if (order_.drain_each_tile) {
-        t.sum[0] = t.sum[0] + half_add(t.pair[0], t.pair[1]);
+        const float inner = pair_sum(t);
+        t.sum[0] = order_.drain_f16 ? half_add(t.sum[0], inner) : t.sum[0] + inner;
         t.pair[0] = t.pair[1] = 0;
       }
       return;
@@ -122,8 +145,9 @@ class Evaluator {
 
   float thread_sum(size_t thread) const {
     Thread t;
+    t.number = thread;
     const size_t size = d_.a.size();
-    const auto step = static_cast<size_t>(order_.threads * order_.tile);
+    const size_t step = threads_ * static_cast<size_t>(order_.tile);
     const auto width = static_cast<size_t>(order_.tile);
     size_t begin = thread * width;
     if (order_.accumulators == 2) {
@@ -135,15 +159,13 @@ class Evaluator {
       return t.sum[0] + t.sum[1];
     }
     for (; begin < size; begin += step) tile(begin, std::min(begin + width, size), t, t.sum[0]);
-    if (order_.group == GroupSum::running_f16x2 && !order_.drain_each_tile)
-      return half_add(t.pair[0], t.pair[1]);
-    return t.sum[0];
+    return runs_in_f16() && !order_.drain_each_tile ? pair_sum(t) : t.sum[0];
   }
 
   // The threads' sums combined.
   float total() const {
     std::vector<float> sums;
-    for (int t = 0; t < order_.threads; ++t) sums.push_back(thread_sum(static_cast<size_t>(t)));
+    for (size_t t = 0; t < threads_; ++t) sums.push_back(thread_sum(t));
     const auto add = [&](float x, float y) { return order_.combine_f16 ? half_add(x, y) : x + y; };
     if (order_.combine == Combine::sequential) {
       float total = 0;
@@ -166,20 +188,28 @@ class Evaluator {
  private:
   const Accumulation& order_;
   const DotOperands& d_;
+  FirstLoss* loss_;
+  size_t threads_;
 };
 
 }  // namespace
 
-uint16_t evaluate(const Accumulation& order, const DotOperands& operands) {
+size_t threads_of(const Accumulation& order, size_t k) {
+  if (order.threads != 0) return static_cast<size_t>(order.threads);
+  const auto tile = static_cast<size_t>(order.tile);
+  return std::bit_ceil(std::max<size_t>(1, (k + tile - 1) / tile));
+}
+
+uint16_t evaluate(const Accumulation& order, const DotOperands& operands, FirstLoss* loss) {
   const auto span = static_cast<size_t>(order.span);
-  if (span == 0) return float_to_half(Evaluator(order, operands).total());
+  if (span == 0) return float_to_half(Evaluator(order, operands, loss).total());
   float total = 0;
   for (size_t k = 0; k < operands.a.size(); k += span) {
     const size_t n = std::min(span, operands.a.size() - k);
-    total = total + Evaluator(order, {operands.a.subspan(k, n), operands.b.subspan(k, n),
-                                      operands.sfa.subspan(k / kGroup, n / kGroup),
-                                      operands.sfb.subspan(k / kGroup, n / kGroup)})
-                        .total();
+    const DotOperands part{operands.a.subspan(k, n), operands.b.subspan(k, n),
+                           operands.sfa.subspan(k / kGroup, n / kGroup),
+                           operands.sfb.subspan(k / kGroup, n / kGroup)};
+    total = total + Evaluator(order, part, loss).total();
   }
   return float_to_half(total);
 }

@@ -38,13 +38,14 @@ enum class Combine {
 
 struct Accumulation {
   std::string_view name;
-  int threads = 1;  // that share one dot product
+  int threads = 1;  // that share one dot product; 0: one a tile, up to a power of two (a tree over tiles)
   int tile = 64;    // elements a thread takes at a time; thread t takes tiles t, t + threads, ...
   GroupSum group = GroupSum::scaled_products_f32;
   Join join = Join::none;
   int accumulators =
       1;  // 2: tiles alternate between two sums while both exist; the odd last goes to the first
-  bool drain_each_tile = false;  // running_f16x2: the pair's fp16 sum goes to an fp32 sum after each tile
+  bool drain_each_tile = false;  // running_f16(x2): the fp16 sum goes to an outer sum after each tile, ...
+  bool drain_f16 = false;        // ... which is fp16 instead of fp32
   Combine combine = Combine::none;
   bool combine_f16 = false;  // in fp16 instead of fp32
   int span =
@@ -57,7 +58,21 @@ struct DotOperands {
   std::span<const uint8_t> sfa, sfb;
 };
 
+// The threads that `order` has for k elements.
+size_t threads_of(const Accumulation& order, size_t k);
+
+// Where a sum first went wrong: by overflow, or by an addend of which nothing was left (not zero, but the sum
+// stayed).
+struct FirstLoss {
+  bool found = false;
+  bool overflow = false;
+  size_t element = 0;  // of k, the addend's
+  int thread = 0;
+  float sum = 0, addend = 0;  // before
+};
+
 // The fp16 code of the sum. Every operation is IEEE, round to nearest even.
-uint16_t evaluate(const Accumulation& order, const DotOperands& operands);
+// `loss`, if given, gets the first loss among the element by element additions of running_f16(x2).
+uint16_t evaluate(const Accumulation& order, const DotOperands& operands, FirstLoss* loss = nullptr);
 
 }  // namespace bitwell::number
