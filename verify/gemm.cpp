@@ -187,14 +187,9 @@ GemmChoice choose_gemm(int m, int n, int k, int l, oracle::Output output,
   return best;
 }
 
-GemmProblem::GemmProblem(const GemmCase& c) : GemmProblem(c, OperandSource(c.data, c.seed)) {}
-GemmProblem::GemmProblem(const GemmCase& c, OperandSource source)
-    : spec(c),
-      a(source, true, c.m, c.k, c.l, ScaleLayout::blocked),
-      b(source, false, c.n, c.k, c.l, ScaleLayout::blocked) {}
+namespace {
 
-Chain GemmProblem::chain(const GemmVariant& variant, const std::string& kernels) const {
-  const GemmCase& s = spec;
+const GemmCase& checked(const GemmCase& s) {
   if (s.m < 1 || s.n < 1 || s.l < 1 || s.k < 16 || s.k % 16 != 0)
     throw InputError("gemm takes m, n and l of at least 1 and k a positive multiple of 16; got m = " +
                      std::to_string(s.m) + ", n = " + std::to_string(s.n) + ", k = " + std::to_string(s.k) +
@@ -203,9 +198,21 @@ Chain GemmProblem::chain(const GemmVariant& variant, const std::string& kernels)
     throw InputError("gemm's CTAs share A by 1 or 2; got peers = " + std::to_string(s.peers));
   if (s.clusters < 0)
     throw InputError("gemm's clusters are 0 (one a tile) or more; got " + std::to_string(s.clusters));
+  return s;
+}
+
+}  // namespace
+
+GemmProblem::GemmProblem(const GemmCase& c) : GemmProblem(checked(c), OperandSource(c.data, c.seed)) {}
+GemmProblem::GemmProblem(const GemmCase& c, OperandSource source)
+    : spec(c),
+      a(source, true, c.m, c.k, c.l, ScaleLayout::blocked),
+      b(source, false, c.n, c.k, c.l, ScaleLayout::blocked) {}
+
+Chain GemmProblem::chain(const GemmVariant& variant, const std::string& kernels) const {
   Chain out;
   out.launches.push_back(decode_launch(*this, kernels));
-  const bool pad = s.k % 32 != 0;
+  const bool pad = spec.k % 32 != 0;
   if (pad) out.launches.push_back(pad_launch(*this, kernels));
   out.launches.push_back(gemm_launch(*this, variant, kernels));
   const size_t last = out.launches.size() - 1;

@@ -42,6 +42,7 @@ GemmChoice choose_gemm(int m, int n, int k, int l, oracle::Output output,
 
 // d[l, m, n] = sum over k of (a * sfa)[l, m, k] * (b * sfb)[l, n, k]; scales in the 128x4 tiling.
 struct GemmProblem {
+  // Throws machine::InputError for shapes, peers and clusters that the kernels cannot take.
   explicit GemmProblem(const GemmCase& c);
   GemmCase spec;
   Nvfp4Operand a, b;

@@ -16,6 +16,8 @@
 namespace bitwell::verify {
 namespace {
 
+constexpr uint64_t kRandomSchedules = 8;
+
 std::string hex(uint32_t v, size_t bytes) {
   char text[16];
   std::snprintf(text, sizeof text, "0x%0*x", static_cast<int>(2 * bytes), v);
@@ -37,23 +39,21 @@ class Judge {
     ++verdict_.cases;
     verdict_.outputs += expected.size() / element_;
     std::vector<std::byte> first;
-    // The default schedule, and in turn another one: neither may change a bit.
-    const auto& other = isa::kPolicies[static_cast<size_t>(verdict_.cases) % isa::kPolicies.size()];
-    for (const isa::Schedule& schedule : {isa::Schedule{}, isa::Schedule{other.policy, c.seed}}) {
+    for (const isa::Schedule& schedule : schedules_of(c)) {
       isa::Options options;
       options.schedule = schedule;
       Chain chain = problem.chain(variant_, plan_.ptx);
       try {
         simulate_chain(chain, options);
       } catch (const machine::Fault& f) {
-        return fail(problem, c, f.what());
+        return fail(problem, chain, schedule, f.what());
       }
       const std::vector<std::byte>& got = gemm_result(chain);
       if (first.empty()) {
         first = got;
-        compare(problem, c, got, expected);
+        compare(problem, chain, got, expected);
       } else if (!same_bits(first, got)) {
-        fail(problem, c, "schedule " + std::string(other.name) + " changes the result's bits");
+        fail(problem, chain, schedule, "changes the result's bits");
       }
     }
     Digest digest;
@@ -63,15 +63,31 @@ class Judge {
   }
 
   Verdict conclude(const std::optional<Capture>& capture) {
+    digests_.resize(std::min(digests_.size(), gemm_cases().size()));  // what the GPU's recorder ran
     verdict_.digest = gemm_digest(digests_);
     verdict_.evidence = "manual";
     verdict_.holds = verdict_.mismatches == 0;
-    if (!plan_.full) compare_with_capture(verdict_, capture, "gemm/" + variant_.name());
+    compare_with_capture(verdict_, capture, "gemm/" + variant_.name());
     return verdict_;
   }
 
  private:
+  // The default schedule, and others, none of which may change a bit: all policies and several seeds where
+  // CTAs take tile after tile, one in turn elsewhere.
+  static std::vector<isa::Schedule> schedules_of(const GemmCase& c) {
+    std::vector<isa::Schedule> out{{}};
+    if (c.clusters == 0) {
+      out.push_back({isa::kPolicies[1 + c.seed % (isa::kPolicies.size() - 1)].policy, c.seed});
+      return out;
+    }
+    for (const auto& p : isa::kPolicies)
+      if (p.policy != isa::Policy::lazy) out.push_back({p.policy, c.seed});
+    for (uint64_t seed = 1; seed <= kRandomSchedules; ++seed) out.push_back({isa::Policy::random, seed});
+    return out;
+  }
+
   void simulate_chain(Chain& chain, const isa::Options& options) {
+    at_ = 0;
     run(chain, [&](Launch& l) {
       auto found = programs_.find(l.entry);
       if (found == programs_.end())
@@ -79,6 +95,7 @@ class Judge {
       const auto start = std::chrono::steady_clock::now();
       verdict_.lane_instructions += simulate(found->second, l, options, true).lane_instructions;
       verdict_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      ++at_;
     });
   }
 
@@ -88,27 +105,31 @@ class Judge {
     return v;
   }
 
-  void compare(const GemmProblem& problem, const GemmCase& c, const std::vector<std::byte>& got,
+  void compare(const GemmProblem& problem, const Chain& chain, const std::vector<std::byte>& got,
                const std::vector<std::byte>& expected) {
     for (size_t i = 0; i < expected.size() / element_; ++i)
       if (word(got, i) != word(expected, i))
-        fail(problem, c,
+        fail(problem, chain, {},
              "output " + std::to_string(i) + " => " + hex(word(got, i), element_) + " expected " +
                  hex(word(expected, i), element_));
   }
 
-  // A replay takes the last launch as the simulator gives it its operands.
-  void fail(const GemmProblem& problem, const GemmCase& c, const std::string& what) {
+  // A replay takes the launch of `chain` that failed, or the last, with what the launches before it left.
+  void fail(const GemmProblem& problem, const Chain& chain, const isa::Schedule& schedule,
+            const std::string& what) {
     ++verdict_.mismatches;
     if (!verdict_.first_mismatch.empty()) return;
-    verdict_.first_mismatch = c.describe() + ": " + what;
-    Chain chain = problem.chain(variant_, plan_.ptx);
-    for (size_t i = 0; i + 1 < chain.launches.size(); ++i)
-      simulate(isa::compile(ptx::parse(read_file(chain.launches[i].ptx)), chain.launches[i].entry),
-               chain.launches[i], {}, true);
+    const bool plain = schedule.policy == isa::Policy::lazy;
+    const std::string name(isa::kPolicies[static_cast<size_t>(schedule.policy)].name);
+    const std::string seed = std::to_string(schedule.seed);
+    verdict_.first_mismatch =
+        problem.spec.describe() + (plain ? "" : ", schedule " + name + ", seed " + seed) + ": " + what;
+    if (!plain) verdict_.replay_options = " --schedule " + name + " --seed " + seed;
+    const size_t at = std::min(at_, chain.launches.size() - 1);
+    Launch failed = problem.chain(variant_, plan_.ptx).launches[at];
     for (const Chain::Link& l : chain.links)
-      chain.launches[l.to].buffers[l.to_buffer].bytes = chain.launches[l.from].buffers[l.from_buffer].bytes;
-    verdict_.replay = write_launch(chain.launches.back(), plan_.replay + "/" + variant_.name());
+      if (l.to == at) failed.buffers[l.to_buffer].bytes = chain.launches[l.from].buffers[l.from_buffer].bytes;
+    write_replay(verdict_, failed, plan_.replay + "/" + variant_.name());
   }
 
   // Against exact arithmetic.
@@ -143,6 +164,7 @@ class Judge {
   Verdict verdict_;
   std::map<std::string, isa::Program> programs_;
   std::vector<std::string> digests_;
+  size_t at_ = 0;  // launches of the chain that have run
 };
 
 }  // namespace

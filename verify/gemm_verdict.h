@@ -6,8 +6,8 @@
 
 namespace bitwell::verify {
 
-// One verdict a variant, in their order. The plan's kernels are variants, its architectures must name sm_90a;
-// `full` adds large shapes.
+// One verdict a variant, in their order, for sm_90a, whatever architectures the plan names. The plan's
+// kernels are variants; `full` adds large shapes.
 std::vector<Verdict> verify_gemm(const Plan& plan);
 
 // The digest of a variant's named cases, as the GPU's recorder forms it: of the digests of the cases'

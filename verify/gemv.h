@@ -21,8 +21,8 @@ struct GemvRung {
   int k_multiple;
   number::Accumulation order;
 };
-// Grid and cluster of the streamed rung for CTAs of `warps` warps, of which it wants `ctas`: two for each SM of
-// an H200. InputError past k = 2^21.
+// Grid and cluster of the streamed rung for CTAs of `warps` warps, of which it wants `ctas`: two for each SM
+// of an H200. InputError past k = 2^21.
 isa::Shape gemv_streamed_shape(int m, int k, int l, int warps, int ctas = 264);
 const std::vector<GemvRung>& gemv_rungs();
 const GemvRung& gemv_rung(std::string_view name);  // InputError if there is none

@@ -71,7 +71,7 @@ void fail(Subject& s, const Plan& plan, const Launch& launch, const GemvCase& c,
   ++s.verdict.mismatches;
   if (!s.verdict.first_mismatch.empty()) return;
   s.verdict.first_mismatch = c.describe() + ": " + what;
-  s.verdict.replay = write_launch(launch, plan.replay + "/" + s.verdict.kernel + "-" + s.arch);
+  write_replay(s.verdict, launch, plan.replay + "/" + s.verdict.kernel + "-" + s.arch);
 }
 
 void run_case(Subject& s, const Plan& plan, const GemvRung& rung, const GemvCase& c,

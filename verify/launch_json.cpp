@@ -75,10 +75,17 @@ class Reader {
     return j.at(key).get<std::string>();
   }
 
+  uint64_t whole_below(const json& v, const std::string& what, int bits) const {
+    if (!v.is_number_unsigned() || (bits < 64 && v.get<uint64_t>() >> bits != 0))
+      refuse(what + " holds " + v.dump() + ", it must be a whole number below 2^" + std::to_string(bits));
+    return v.get<uint64_t>();
+  }
   uint32_t whole(const json& v, const char* key) const {
-    if (!v.is_number_unsigned() || v.get<uint64_t>() > UINT32_MAX)
-      refuse(std::string("'") + key + "' holds " + v.dump() + ", it must be a whole number below 2^32");
-    return v.get<uint32_t>();
+    return static_cast<uint32_t>(whole_below(v, std::string("'") + key + "'", 32));
+  }
+  // Bytes of a buffer: what an H200 could hold.
+  size_t size(const json& j, const char* key, const std::string& where) const {
+    return whole_below(j.at(key), where + ": '" + key + "'", 37);
   }
 
   std::array<uint32_t, 3> triple(const json& j, const char* key) const {
@@ -132,7 +139,7 @@ class Reader {
           where);
     const size_t at = known_buffer(text(j, "tensor_map", where), where);
     machine::TensorMap m;
-    m.address = j.value("offset", uint64_t{0});
+    if (j.contains("offset")) m.address = whole_below(j.at("offset"), where + ": 'offset'", 64);
     m.type = static_cast<machine::TensorType>(named(machine::kTensorTypes, text(j, "type", where), where));
     m.swizzle = static_cast<machine::TensorSwizzle>(
         named(machine::kTensorSwizzles, j.value("swizzle", std::string("none")), where));
@@ -141,7 +148,10 @@ class Reader {
     m.fill_nan = fill == "nan";
     const auto list = [&](const char* key, size_t count) {
       if (!j.contains(key)) refuse(where + " has no '" + std::string(key) + "'");
-      auto values = j.at(key).get<std::vector<uint64_t>>();
+      if (!j.at(key).is_array())
+        refuse(where + ": '" + std::string(key) + "' must be a list of whole numbers");
+      std::vector<uint64_t> values;
+      for (const json& v : j.at(key)) values.push_back(whole_below(v, where + ": '" + key + "'", 64));
       if (values.size() != count)
         refuse(where + ": '" + key + "' has " + std::to_string(values.size()) + " values, " +
                std::to_string(count) + " are needed");
@@ -211,6 +221,8 @@ class Reader {
           where);
     Buffer b;
     b.name = text(j, "buffer", where);
+    for (const Buffer& other : file_.launch.buffers)
+      if (other.name == b.name) refuse(where + ": there is a buffer '" + b.name + "' before it");
     int sources = 0;
     for (const char* key : {"npy", "bin", "zeros", "unwritten", "generate"})
       sources += j.contains(key) ? 1 : 0;
@@ -230,7 +242,7 @@ class Reader {
       generate(j.at("generate"), b, where);
     } else {
       b.defined = j.contains("zeros");
-      b.bytes.resize(j.at(b.defined ? "zeros" : "unwritten").get<uint64_t>());
+      b.bytes.resize(size(j, b.defined ? "zeros" : "unwritten", where + " ('" + b.name + "')"));
     }
     b.read_only = j.value("read_only", false);
     b.output = j.contains("output");
@@ -255,7 +267,8 @@ class Reader {
   void generate(const json& j, Buffer& b, const std::string& where) {
     allow(j, {"kind", "bytes", "seed"}, where + ", generate");
     const std::string kind = text(j, "kind", where + ", generate");
-    b.bytes.resize(j.at("bytes").get<uint64_t>());
+    if (!j.contains("bytes")) refuse(where + ", generate has no 'bytes'");
+    b.bytes.resize(size(j, "bytes", where + ", generate"));
     std::mt19937_64 random(j.value("seed", uint64_t{1}));
     const auto each = [&](auto value) {
       for (size_t i = 0; i + sizeof(value(i)) <= b.bytes.size(); i += sizeof(value(i))) {
@@ -344,7 +357,9 @@ void write_outputs(const LaunchFile& file) {
 }
 
 std::string write_launch(const Launch& launch, const std::string& folder) {
-  fs::create_directories(folder);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw InputError("cannot make the folder '" + folder + "': " + error.message());
   json j;
   j["ptx"] = fs::absolute(launch.ptx).string();
   j["entry"] = launch.entry;

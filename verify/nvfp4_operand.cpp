@@ -1,5 +1,9 @@
 #include "verify/nvfp4_operand.h"
 
+#include <string>
+
+#include "model/machine/failure.h"
+
 namespace bitwell::verify {
 namespace {
 
@@ -77,6 +81,10 @@ uint8_t OperandSource::scale(int group, bool is_a) {
 
 Nvfp4Operand::Nvfp4Operand(OperandSource& source, bool is_a, int rows_, int k_, int l_, ScaleLayout layout_)
     : rows(rows_), k(k_), l(l_), layout(layout_) {
+  if (rows < 1 || l < 1 || k < 0 || k % 16 != 0)
+    throw machine::InputError(
+        "an NVFP4 operand has at least one row and batch, and k a multiple of 16; got " +
+        std::to_string(rows) + " rows (m or n), k = " + std::to_string(k) + ", l = " + std::to_string(l));
   const int groups = k / 16;
   codes.resize(static_cast<size_t>(l) * static_cast<size_t>(rows) * static_cast<size_t>(k / 2));
   scales.assign(scale_bytes(layout, rows, groups, l), std::byte{0x7F});

@@ -58,6 +58,7 @@ class OperandSource {
 // codes: E2M1, two a byte, low nibble first, [l][rows][k]. scales: E4M3, one for 16 elements of k, in
 // `layout`; the blocked layout's padding is NaN, so that a kernel that reads it shows. k: a multiple of 16.
 struct Nvfp4Operand {
+  // Throws machine::InputError for fewer than one row or batch, and for other k.
   Nvfp4Operand(OperandSource& source, bool is_a, int rows_, int k_, int l_, ScaleLayout layout_);
   int rows, k, l;
   ScaleLayout layout;

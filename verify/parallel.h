@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace bitwell::verify {
 
-// work(i) for every i below `count`, on `threads` host threads (0: all). The first exception ends it and is
-// thrown here; pieces not begun are then left out.
+// work(i) for every i below `count`, on `threads` host threads (0: all; never more than pieces, nor than the
+// host gives). The first exception ends it and is thrown here; pieces not begun are then left out.
 template <class Work>
 void each_in_parallel(size_t count, int threads, Work work) {
   std::atomic<size_t> next = 0;
@@ -31,7 +32,10 @@ void each_in_parallel(size_t count, int threads, Work work) {
   {
     const unsigned all = threads > 0 ? static_cast<unsigned>(threads) : std::thread::hardware_concurrency();
     std::vector<std::jthread> pool;
-    for (unsigned t = 1; t < std::max(1u, all); ++t) pool.emplace_back(loop);
+    try {
+      for (size_t t = 1; t < std::min<size_t>(all, count); ++t) pool.emplace_back(loop);
+    } catch (const std::system_error&) {  // no more threads: those that there are do the work
+    }
     loop();
   }
   if (error) std::rethrow_exception(error);

@@ -1,6 +1,16 @@
 #include "verify/verdict.h"
 
+#include "verify/launch_json.h"
+
 namespace bitwell::verify {
+
+void write_replay(Verdict& v, const Launch& launch, const std::string& folder) {
+  try {
+    v.replay = write_launch(launch, folder);
+  } catch (const machine::InputError& e) {
+    v.replay = std::string("(not written: ") + e.what() + ")";
+  }
+}
 
 void compare_with_capture(Verdict& v, const std::optional<Capture>& capture, const std::string& subject) {
   if (!capture) return;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "verify/captures.h"
+#include "verify/launch.h"
 
 namespace bitwell::verify {
 
@@ -15,10 +16,11 @@ struct Verdict {
   std::string arch;    // "sm_90a"
   int cases = 0;
   uint64_t outputs = 0;
-  uint64_t mismatches = 0;     // outputs whose bits differ from the order's direct evaluation, from those of
-                               // another schedule or from sm_90a's
+  uint64_t mismatches = 0;  // outputs whose bits differ from the order's direct evaluation, or from those of
+                            // another schedule
   std::string first_mismatch;  // "case, output i => observed expected", or a fault's text
-  std::string replay;          // LAUNCH.json of the first failed case
+  std::string replay;          // LAUNCH.json of the first failed case, or why there is none
+  std::string replay_options;  // of `bitwell run`, after the file: the schedule under which it fails
   double worst_ulp = 0;        // against exact arithmetic, over outputs whose exact value is finite
   uint64_t beyond_range = 0;   // outputs infinitely far from the exact value: overflow inside the sum
   std::string evidence;
@@ -39,6 +41,9 @@ struct Plan {
   std::string replay = "bitwell-replay";  // folder for failed cases
   std::function<void(size_t done, size_t all, const std::string& now)> progress = nullptr;
 };
+
+// Writes the launch as the verdict's replay; a folder that cannot be written leaves the reason there.
+void write_replay(Verdict& v, const Launch& launch, const std::string& folder);
 
 // Holds the recorded digest of `subject` against the verdict's: evidence if they agree, a failure if not,
 // nothing if there is none.

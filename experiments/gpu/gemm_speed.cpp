@@ -118,12 +118,12 @@ struct Bench {
     }
     row.tflops = 2.0 * m * n * k * l / row.us * 1e-6;
     if (cublas == nullptr) return row;
-    const std::array<Launch, 2> both{gpu::dequantise(problem.a, kernels), gpu::dequantise(problem.b, kernels)};
+    const std::array<Launch, 2> both{gpu::dequantise(problem.a, kernels),
+                                     gpu::dequantise(problem.b, kernels)};
     const Cold peers = copies(both, {}, sets);
     const verify::DeviceMemory d(device, u(m) * u(n) * u(l) * 2, "cuBLAS result");
-    const auto plan =
-        cublas->plan({m, n, k, l}, peers[0].address(0, 2), peers[0].address(1, 2), d.address());
-    row.dequantise_us = peers.time(replays);
+    row.dequantise_us = peers.time(replays);  // before cuBLAS chooses, so that it chooses on the operands
+    const auto plan = cublas->plan({m, n, k, l}, peers[0].address(0, 2), peers[0].address(1, 2), d.address());
     row.cublas_us = verify::time_on(
                         device,
                         [&](size_t i, void* stream) {
@@ -158,7 +158,9 @@ int run(int argc, char** argv) {
   app.add_option("--kernel", only, "Kernel to take instead of the best: NAME[:PEERS[:CLUSTERS]], several");
   app.add_option("--kernels", kernels, "Folder of gemm/ and peer/: time your own build of them")
       ->check(CLI::ExistingDirectory);
-  app.add_option("--replays", replays, "Graph replays, of which the median counts")->capture_default_str();
+  app.add_option("--replays", replays, "Graph replays, of which the median counts")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   std::string why;
   const auto device = verify::Device::open(why);
@@ -182,7 +184,9 @@ int run(int argc, char** argv) {
       int n = 0;
       int k = 0;
       int l = 1;
-      if (std::sscanf(shape.c_str(), "%dx%dx%dx%d", &m, &n, &k, &l) < 3)
+      char rest = 0;
+      const int read = std::sscanf(shape.c_str(), "%dx%dx%dx%d%c", &m, &n, &k, &l, &rest);
+      if ((read != 3 || std::count(shape.begin(), shape.end(), 'x') != 2) && read != 4)
         throw machine::InputError("--shape is MxNxK or MxNxKxL; got '" + shape + "'");
       const Row r = bench.measure(m, n, k, l, kernel);
       fmt::print("| {} | {} | {:.1f} | {:.1f} | {:.0f} | {:.1f} | {:.1f} | {:.1f} | {:.2f} | {:.2f} |\n",

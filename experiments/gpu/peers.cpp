@@ -1,6 +1,7 @@
 #include "experiments/gpu/peers.h"
 
 #include <algorithm>
+#include <string>
 
 #include "verify/device/timing.h"
 
@@ -21,6 +22,8 @@ verify::Launch bandwidth(const std::string& kernels, const char* entry, int ctas
 }  // namespace
 
 verify::Launch dequantise(const verify::Nvfp4Operand& o, const std::string& kernels) {
+  if (o.k % 64 != 0)
+    throw machine::InputError("the dequantiser takes k a multiple of 64; got k = " + std::to_string(o.k));
   verify::Launch out;
   out.ptx = kernels + "/peer/dequantise.sm_90a.ptx";
   out.entry = "dequantise";

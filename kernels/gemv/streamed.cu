@@ -157,7 +157,7 @@ __device__ void streamed(const uint8_t* a, const uint8_t* b, const uint8_t* sfa,
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   const int batch = blockIdx.z;
-  const int spans = (k + kSpan - 1) / kSpan;
+  const int spans = max(1, (k + kSpan - 1) / kSpan);  // k = 0: one without elements
   const int ctas = static_cast<int>(ptx::cluster_nctaid_y());
   const int rank = static_cast<int>(ptx::cluster_ctaid_y());
   const int each = (spans + ctas - 1) / ctas;  // spans of a CTA

@@ -139,7 +139,7 @@ void replace(TensorMap& m, TensorMapField field, uint32_t ordinal, uint64_t valu
                                          TensorType::u6x16_align16b};
   switch (field) {
     case TensorMapField::global_address: m.address = value; return;
-    case TensorMapField::rank: m.rank = static_cast<uint32_t>(std::min<uint64_t>(value, 255)) + 1; return;
+    case TensorMapField::rank: m.rank = static_cast<uint32_t>(std::min<uint64_t>(value, 254)) + 1; return;
     case TensorMapField::box_dim:
       m.box[ordinal] = static_cast<uint32_t>(std::min<uint64_t>(value, 0xFFFF));
       return;

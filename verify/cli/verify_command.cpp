@@ -29,7 +29,7 @@ nlohmann::json as_json(const verify::Verdict& v) {
           {"outputs", v.outputs},
           {"mismatches", v.mismatches},
           {"first_mismatch", v.first_mismatch},
-          {"replay", v.replay},
+          {"replay", v.replay + v.replay_options},
           {"worst_error_ulp", v.worst_ulp},
           {"outputs_beyond_range", v.beyond_range},
           {"evidence", v.evidence},
@@ -62,7 +62,7 @@ void print(const std::vector<verify::Verdict>& verdicts) {
   for (const auto& v : verdicts)
     if (!v.holds)
       fmt::print("\n{} {}: {}\n{}", v.kernel, v.arch, v.first_mismatch,
-                 v.replay.empty() ? "" : "  replay it: bitwell run " + v.replay + "\n");
+                 v.replay.empty() ? "" : "  replay it: bitwell run " + v.replay + v.replay_options + "\n");
   fmt::print(
       "\nmismatched bits: outputs whose bits differ from the direct evaluation of the kernel's accumulation "
       "order (gemm: or\n"
@@ -138,7 +138,8 @@ void add_verify(CLI::App& app, int& status) {
       ->check(CLI::ExistingDirectory);
   CLI::App* gemm = verify->add_subcommand(
       "gemm",
-      "The NVFP4 GEMM for Hopper: fifteen kernels, ragged and adversarial cases, each under two schedules");
+      "The NVFP4 GEMM for Hopper: fifteen kernels, ragged and adversarial cases, each under two schedules, "
+      "persistent ones under thirteen");
   const auto of_gemm = add_suite(*gemm, {"gemm", verify::verify_gemm}, status);
   gemm->add_option("--kernel", of_gemm->plan.kernels, "Only these kernels, such as gemm_m128_split2_f16");
   gemm->add_flag("--full", of_gemm->plan.full,

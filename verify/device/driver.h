@@ -18,7 +18,7 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   const std::string& name() const;    // "NVIDIA H200"
-  const std::string& driver() const;  // "13.0": the CUDA version that the driver speaks
+  const std::string& driver() const;  // "580.159.04 (CUDA 13.0)"
   int compute_capability() const;     // 90
   int multiprocessors() const;        // 132
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 
 #include "model/ptx/parse.h"
@@ -61,17 +62,21 @@ Plan plan_of(const std::string& variant, const std::filesystem::path& folder) {
 class Planted {
  public:
   Planted(const std::string& variant, const std::string& from, const std::string& to)
+      : Planted(variant, [&](std::string& text) {
+          size_t count = 0;
+          for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+            text.replace(at, from.size(), to);
+            ++count;
+          }
+          EXPECT_GT(count, 0u) << from;
+        }) {}
+  Planted(const std::string& variant, const std::function<void(std::string&)>& change)
       : folder_(std::filesystem::temp_directory_path() / ("bitwell-gemm-" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_ / "gemm");
     const std::string kernels = share_folder("kernels") + "/gemm/";
     std::filesystem::copy_file(kernels + "prepare.sm_90a.ptx", folder_ / "gemm" / "prepare.sm_90a.ptx");
     std::string text = read_file(kernels + variant + ".sm_90a.ptx");
-    size_t count = 0;
-    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-      text.replace(at, from.size(), to);
-      ++count;
-    }
-    EXPECT_GT(count, 0u) << from;
+    change(text);
     std::ofstream(folder_ / "gemm" / (variant + ".sm_90a.ptx")) << text;
   }
   ~Planted() { std::filesystem::remove_all(folder_); }
@@ -115,6 +120,38 @@ TEST(GemmVerdict, AStageFreedTooSoonFails) {
                         "wgmma.wait_group.sync.aligned 2;");
   const std::vector<Verdict> verdicts = verify_gemm(plan_of("gemm_m128_split1_f32", planted.folder()));
   EXPECT_FALSE(verdicts[0].holds);
+}
+
+// Without the wait for room, a CTA sends its sums over ones that its peer still reads. It shows under few
+// schedules.
+TEST(GemmVerdict, SumsSentTooSoonFailUnderARandomScheduleAndReplay) {
+  const std::string name = "gemm_m128_split2_f16";
+  const Planted planted(name, [](std::string& text) {
+    // The waits of combine() are the last two: for room, then for sums.
+    const std::string wait = "mbarrier.try_wait.parity.shared::cta.b64 done, [";
+    const size_t at = text.rfind(wait, text.rfind(wait) - 1);
+    text.replace(at, text.find(';', at) - at, "mov.pred done, 1");
+  });
+  const std::vector<Verdict> verdicts = verify_gemm(plan_of(name, planted.folder()));
+  ASSERT_FALSE(verdicts[0].holds);
+  EXPECT_NE(verdicts[0].first_mismatch.find("schedule "), std::string::npos) << verdicts[0].first_mismatch;
+  EXPECT_NE(verdicts[0].replay_options.find("--schedule "), std::string::npos);
+}
+
+TEST(GemmVerdict, AFaultWhilePreparingKeepsTheOtherVerdicts) {
+  const Planted planted("gemm_m128_split1_f16", "mbarrier", "mbarrier");
+  const std::filesystem::path prepare = planted.folder() / "gemm" / "prepare.sm_90a.ptx";
+  std::string text = read_file(prepare.string());
+  const size_t at = text.find("ld.global");
+  ASSERT_NE(at, std::string::npos);
+  const size_t address = text.find('[', at);
+  const size_t end = text.find(']', address);
+  text.insert(end, "+1073741824");
+  std::ofstream(prepare) << text;
+  const std::vector<Verdict> verdicts = verify_gemm(plan_of("gemm_m128_split1_f16", planted.folder()));
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_FALSE(verdicts[0].holds);
+  EXPECT_NE(verdicts[0].replay.find("LAUNCH.json"), std::string::npos) << verdicts[0].replay;
 }
 
 TEST(GemmVerdict, TheKernelsAsBuiltHoldOnTheRecordedBits) {

@@ -49,6 +49,19 @@ RC_GTEST_PROP(Gemv, TheStreamedGridsPartialSumsFitSharedMemory, ()) {
   EXPECT_THROW(gemv_streamed_shape(m, (1 << 21) + 32, l, 8), machine::InputError);
 }
 
+// What the suites that a GPU has recorded leave out: no elements, and more spans than a cluster has warps.
+TEST(Gemv, TheStreamedRungsShortestAndLongSums) {
+  const GemvRung& rung = gemv_rung("streamed");
+  for (const int k : {0, 135200}) {
+    const GemvProblem problem({5, k, 2, OperandData::moderate, ScaleLayout::blocked, 77});
+    const auto got = outputs(problem, rung, "sm_90a");
+    for (int i = 0; i < 10; ++i) {
+      const GemvProblem::Row data = problem.row(i / 5, i % 5);
+      EXPECT_EQ(code_at(got, static_cast<size_t>(i)), number::evaluate(rung.order, data.operands())) << k;
+    }
+  }
+}
+
 RC_GTEST_PROP(Gemv, AKernelsOutputIsItsOrderEvaluatedDirectlyOnBothArchitectures, ()) {
   const auto& rung = gemv_rungs()[*rc::gen::inRange<size_t>(0, gemv_rungs().size()).as("rung")];
   GemvCase c{};
