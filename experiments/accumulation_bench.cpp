@@ -52,10 +52,9 @@ BENCHMARK_CAPTURE(accumulation_tile, fp32_combine_avx2, "fp32_combine", "avx2");
 
 void accumulation_definition(benchmark::State& state, std::string_view rung) {
   const Tile t;
-  const number::DotOperands d{std::span(t.a).first(kK), std::span(t.b).first(kK), std::span(t.sfa).first(kK / 16),
-                              std::span(t.sfb).first(kK / 16)};
-  for (auto _ : state)
-    benchmark::DoNotOptimize(number::evaluate(bitwell::verify::gemv_rung(rung).order, d));
+  const number::DotOperands d{std::span(t.a).first(kK), std::span(t.b).first(kK),
+                              std::span(t.sfa).first(kK / 16), std::span(t.sfb).first(kK / 16)};
+  for (auto _ : state) benchmark::DoNotOptimize(number::evaluate(bitwell::verify::gemv_rung(rung).order, d));
   rate(state, kK);
 }
 BENCHMARK_CAPTURE(accumulation_definition, fp32_combine, "fp32_combine");

@@ -37,7 +37,7 @@ enum class Combine {
 };
 
 struct Accumulation {
-  std::string_view name;
+  std::string_view name = {};
   int threads = 1;  // that share one dot product; 0: one a tile, up to a power of two (a tree over tiles)
   int tile = 64;    // elements a thread takes at a time; thread t takes tiles t, t + threads, ...
   GroupSum group = GroupSum::scaled_products_f32;

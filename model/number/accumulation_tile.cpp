@@ -78,7 +78,8 @@ void accumulation_tile(const Accumulation& order, std::span<const uint8_t> a, st
       const size_t block = column / kLanes;
       uint16_t out[kLanes];
       lanes(order,
-            {values.data(), of_scales.data(), &b.values[block * k * kLanes], &b.scales[block * groups * kLanes], k},
+            {values.data(), of_scales.data(), &b.values[block * k * kLanes],
+             &b.scales[block * groups * kLanes], k},
             out);
       std::copy_n(out, std::min(kLanes, b.columns - column), &c[row * b.columns + column]);
     }

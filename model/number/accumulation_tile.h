@@ -16,14 +16,15 @@ inline constexpr size_t kAccumulationLanes = 16;  // columns computed side by si
 // B of one tile as values: columns by k, padded to kAccumulationLanes. Codes and scales column by column; k a
 // multiple of 16.
 struct AccumulationColumns {
-  AccumulationColumns(std::span<const uint8_t> codes, std::span<const uint8_t> scales, size_t columns, size_t k);
+  AccumulationColumns(std::span<const uint8_t> codes, std::span<const uint8_t> scales, size_t columns,
+                      size_t k);
   size_t columns, k;
   std::vector<float> values;  // [block of columns][k][lane]
   std::vector<float> scales;  // [block of columns][k / 16][lane]
 };
 
-// c[row][column]: the fp16 code of a[row] . b[column]; a and its scales row by row. `level`: "" is the best of
-// this host.
+// c[row][column]: the fp16 code of a[row] . b[column]; a and its scales row by row. `level`: "" is the best
+// of this host.
 void accumulation_tile(const Accumulation& order, std::span<const uint8_t> a, std::span<const uint8_t> scales,
                        size_t rows, const AccumulationColumns& b, std::span<uint16_t> c,
                        std::string_view level = "");

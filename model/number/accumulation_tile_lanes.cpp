@@ -35,13 +35,15 @@ Vector value(Bits v) { return std::bit_cast<Vector>(v); }
 inline Vector to_half(Vector v) {
 #if defined(__AVX512F__)
   const __m512 x = std::bit_cast<__m512>(v);
-  return std::bit_cast<Vector>(_mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
+  return std::bit_cast<Vector>(
+      _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)));
 #elif defined(__F16C__)
   struct Halves {
     __m256 x[2];
   };
   auto h = std::bit_cast<Halves>(v);
-  for (__m256& x : h.x) x = _mm256_cvtph_ps(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  for (__m256& x : h.x)
+    x = _mm256_cvtph_ps(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   return std::bit_cast<Vector>(h);
 #else
   for (size_t i = 0; i < kLanes; ++i) v[i] = bitwell::number::round_to_half(v[i]);
@@ -118,7 +120,8 @@ class Evaluator {
       Vector pair[2];
       for (size_t half = 0; half < 2; ++half) {
         pair[half] = half_mul(a(k + half), b(k + half));
-        for (size_t i = 2; i < kGroup; i += 2) pair[half] = half_fma(a(k + i + half), b(k + i + half), pair[half]);
+        for (size_t i = 2; i < kGroup; i += 2)
+          pair[half] = half_fma(a(k + i + half), b(k + i + half), pair[half]);
       }
       return pair[0] + pair[1];
     }

@@ -14,5 +14,6 @@ void add_formats(CLI::App& app, int& status);
 void add_layout(CLI::App& app, int& status);
 void add_budget(CLI::App& app, int& status);
 void add_mma(CLI::App& app, int& status);
+void add_study(CLI::App& app, int& status);
 
 }  // namespace bitwell::cli

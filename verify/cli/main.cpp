@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   cli::add_layout(app, status);
   cli::add_budget(app, status);
   cli::add_mma(app, status);
+  cli::add_study(app, status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {

@@ -19,7 +19,11 @@ std::vector<Accumulation> orders() {
       out.push_back({.name = "sequential", .group = group});
       out.push_back(
           {.name = "blocked", .tile = 128, .group = group, .drain_each_tile = true, .drain_f16 = f16});
-      out.push_back({.name = "tree", .threads = 0, .tile = 16, .group = group, .combine = Combine::butterfly,
+      out.push_back({.name = "tree",
+                     .threads = 0,
+                     .tile = 16,
+                     .group = group,
+                     .combine = Combine::butterfly,
                      .combine_f16 = f16});
     }
   out.push_back({.name = "fp32 tree", .threads = 0, .tile = 16, .combine = Combine::butterfly});
@@ -54,7 +58,8 @@ RC_GTEST_PROP(AccumulationTile, EqualsTheDefinitionInEveryOrder, ()) {
     for (size_t i = 0; i < rows; ++i)
       for (size_t j = 0; j < columns; ++j) {
         const DotOperands d{std::span(a).subspan(i * k, k), std::span(b).subspan(j * k, k),
-                            std::span(sfa).subspan(i * k / 16, k / 16), std::span(sfb).subspan(j * k / 16, k / 16)};
+                            std::span(sfa).subspan(i * k / 16, k / 16),
+                            std::span(sfb).subspan(j * k / 16, k / 16)};
         RC_ASSERT(c[i * columns + j] == evaluate(order, d));
       }
   }
@@ -74,8 +79,8 @@ TEST(Accumulation, TheFirstLossIsWhereTheSumStoppedGrowing) {
 }
 
 TEST(Accumulation, TheFirstLossIsTheOverflow) {
-  const std::vector<uint8_t> a(64, 7);             // 6.0
-  const std::vector<uint8_t> scales(4, 0x60);      // 32: products of 36 * 1024
+  const std::vector<uint8_t> a(64, 7);         // 6.0
+  const std::vector<uint8_t> scales(4, 0x60);  // 32: products of 36 * 1024
   FirstLoss loss;
   evaluate({.name = "sequential", .group = GroupSum::running_f16}, {a, a, scales, scales}, &loss);
   EXPECT_TRUE(loss.overflow);

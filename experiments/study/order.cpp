@@ -1,0 +1,162 @@
+#include "experiments/study/order.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "model/machine/failure.h"
+#include "model/number/accumulation_tile.h"
+#include "model/number/codec.h"
+#include "model/number/dot_tile.h"
+#include "model/number/half.h"
+#include "verify/gemv.h"
+
+namespace bitwell::study {
+namespace {
+
+using number::Accumulation;
+using number::Combine;
+using number::GroupSum;
+
+std::vector<Order> make_orders() {
+  std::vector<Order> out;
+  const auto add = [&](std::string_view name, std::string_view about, Accumulation sum, int cost) {
+    sum.name = name;
+    out.push_back({name, about, sum, nullptr, false, cost});
+  };
+  const GroupSum half = GroupSum::running_f16;
+  const GroupSum pair = GroupSum::running_f16x2;
+  add("f16_sequential", "one fp16 sum", {.group = half}, 2);
+  add("f16x2_sequential", "one packed pair of fp16 sums", {.group = pair}, 1);
+  add("f16_blocked_128", "fp16 sums of 128, added in fp16",
+      {.tile = 128, .group = half, .drain_each_tile = true, .drain_f16 = true}, 2);
+  add("f16_tree", "fp16 sums of 16, added by a tree in fp16",
+      {.threads = 0, .tile = 16, .group = half, .combine = Combine::butterfly, .combine_f16 = true}, 2);
+  add("f16x2_warp", "32 threads, packed fp16, butterfly in fp16",
+      {.threads = 32, .group = pair, .combine = Combine::butterfly, .combine_f16 = true}, 1);
+  add("f16x2_warp_f32", "32 threads, packed fp16, butterfly in fp32",
+      {.threads = 32, .group = pair, .combine = Combine::butterfly}, 1);
+  for (const auto& [name, about, tile] :
+       {std::tuple{"f16x2_promoted_32", "packed fp16, into fp32 every 32", 32},
+        {"f16x2_promoted_128", "packed fp16, into fp32 every 128", 128},
+        {"f16x2_promoted_512", "packed fp16, into fp32 every 512", 512}})
+    add(name, about, {.tile = tile, .group = pair, .drain_each_tile = true}, 3);
+  add("seed_shape1", "seed 3, 7168x16384x1: 16 threads, packed fp16, in order in fp32",
+      {.threads = 16, .tile = 128, .group = pair, .combine = Combine::sequential}, 1);
+  add("seed_shape3", "seed 3, 7168x2048x4: 4 threads, packed fp16, butterfly in fp16",
+      {.threads = 4, .tile = 128, .group = pair, .combine = Combine::butterfly, .combine_f16 = true}, 1);
+  add("seed_shape2", "seed 3, 4096x7168x8: 4 threads, packed fp16 into fp32 every 128",
+      {.threads = 4, .tile = 128, .group = pair, .drain_each_tile = true, .combine = Combine::butterfly}, 3);
+  add("f32_sequential", "one fp32 sum", {.group = GroupSum::scaled_products_f32}, 5);
+  add("f32_tree", "fp32 sums of 16, added by a tree",
+      {.threads = 0, .tile = 16, .group = GroupSum::scaled_products_f32, .combine = Combine::butterfly}, 5);
+  for (const verify::GemvRung& r : verify::gemv_rungs()) {
+    const bool f16 = r.order.group == half || r.order.group == pair;
+    out.push_back({r.name, "the GEMV ladder's rung", r.order, nullptr, false, f16 ? 2 : 4});
+  }
+  for (const auto& [name, architecture, instruction, output] :
+       {std::tuple{"volta_f16", "volta", "mma.sync", &number::f32},
+        {"ampere_f16", "ampere", "mma.sync", &number::f32},
+        {"hopper_f16", "hopper", "wgmma", &number::f32},
+        {"hopper_f16_f16", "hopper", "wgmma", &number::f16},
+        {"blackwell_f16", "blackwell", "tcgen05", &number::f32}})
+    out.push_back({name,
+                   "tensor core, fp16 operands",
+                   {},
+                   number::find_dot_rule(architecture, instruction, number::f16, *output),
+                   false,
+                   0});
+  out.push_back({"blackwell_nvfp4", "tensor core, NVFP4 operands", {}, nullptr, true, 0});
+  return out;
+}
+
+const std::vector<Order>& all() {
+  static const std::vector<Order> list = make_orders();
+  return list;
+}
+
+// Values of a vector's elements times their scales as fp16 codes: exact (facts/arithmetic.md 4).
+std::vector<uint32_t> as_f16(const Vectors& v) {
+  static const auto scales = [] {
+    std::vector<uint8_t> codes(256);
+    std::iota(codes.begin(), codes.end(), uint8_t{0});
+    std::vector<uint16_t> halves(256);
+    number::decode_e4m3_to_f16(codes, halves);
+    return halves;
+  }();
+  static constexpr std::array<float, 8> kMagnitudes{0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+  std::vector<uint32_t> out(v.codes.size());
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = number::float_to_half(((v.codes[i] & 8) != 0 ? -1.0F : 1.0F) * kMagnitudes[v.codes[i] & 7] *
+                                   number::half_to_float(scales[v.scales[i / 16]]));
+  return out;
+}
+
+// kind::mxf4nvf4 takes 64 at a time: zeros up to there change nothing.
+Vectors padded(const Vectors& v) {
+  const size_t k = (v.k + 63) / 64 * 64;
+  if (k == v.k) return v;
+  Vectors out{v.count, k, std::vector<uint8_t>(v.count * k), std::vector<uint8_t>(v.count * k / 16)};
+  for (size_t i = 0; i < v.count; ++i) {
+    std::copy_n(&v.codes[i * v.k], v.k, &out.codes[i * k]);
+    std::copy_n(&v.scales[i * v.k / 16], v.k / 16, &out.scales[i * k / 16]);
+  }
+  return out;
+}
+
+uint16_t f32_code_to_half(uint32_t code) { return number::float_to_half(std::bit_cast<float>(code)); }
+
+}  // namespace
+
+std::span<const Order> orders() { return all(); }
+const Order& find_order(std::string_view name) {
+  std::string known;
+  for (const Order& o : all()) {
+    if (o.name == name) return o;
+    known += (known.empty() ? "" : ", ") + std::string(o.name);
+  }
+  throw machine::InputError("no order '" + std::string(name) + "'; there are " + known);
+}
+
+struct Columns::Prepared {
+  number::AccumulationColumns sums;
+  number::PlainColumns halves;
+  number::ScaledColumns scaled;
+};
+Columns::Columns(const Vectors& b)
+    : count_(b.count),
+      prepared_(new Prepared{{b.codes, b.scales, b.count, b.k},
+                             number::prepare_columns(number::f16, as_f16(b), b.count, b.k),
+                             {}}) {
+  const Vectors whole = padded(b);
+  prepared_->scaled =
+      number::prepare_scaled_columns(number::ue4m3, whole.codes, whole.scales, b.count, whole.k);
+}
+Columns::~Columns() = default;
+
+std::vector<uint16_t> results(const Order& order, const Vectors& a, const Columns& b) {
+  const size_t size = a.count * b.count();
+  std::vector<uint16_t> out(size);
+  if (order.rule == nullptr && !order.block_scaled) {
+    number::accumulation_tile(order.sum, a.codes, a.scales, a.count, b.prepared_->sums, out);
+    return out;
+  }
+  std::vector<uint32_t> d(size);
+  if (order.block_scaled) {
+    const Vectors whole = padded(a);
+    number::mxf4nvf4_tile(whole.codes, whole.scales, a.count, b.prepared_->scaled, d);
+    std::transform(d.begin(), d.end(), out.begin(), f32_code_to_half);
+    return out;
+  }
+  number::dot_tile(*order.rule, as_f16(a), a.count, b.prepared_->halves, d);
+  if (order.rule->output == &number::f16)
+    std::transform(d.begin(), d.end(), out.begin(),
+                   [](uint32_t code) { return static_cast<uint16_t>(code); });
+  else
+    std::transform(d.begin(), d.end(), out.begin(), f32_code_to_half);
+  return out;
+}
+
+}  // namespace bitwell::study

@@ -1,0 +1,169 @@
+// bitwell study
+#include <fmt/format.h>
+
+#include <csignal>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "bitwell_commit.h"
+#include "experiments/study/accumulate.h"
+#include "model/machine/failure.h"
+#include "verify/cli/command.h"
+#include "verify/cli/table.h"
+
+namespace bitwell::cli {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+struct StudyOptions {
+  study::Running running;
+  std::string json;
+};
+
+void add_running(CLI::App& command, StudyOptions& o) {
+  command.add_option("--csv", o.running.csv, "Keep every point in this file; a stopped run goes on with it");
+  command.add_option("--json", o.json, "Write schema, commit, question and every point to this file");
+  command.add_flag("--fresh", o.running.fresh, "Write over the CSV instead of going on with it");
+  command
+      .add_option("--threads", o.running.threads, "Host threads (default: all cores); the bytes are the same")
+      ->check(CLI::Range(0, 4096));
+}
+
+// Runs the study with progress; stops cleanly at the first Ctrl-C.
+std::vector<std::vector<std::string>> run_study(const study::Study& s, StudyOptions& o, int& status) {
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  o.running.stop = [] { return interrupted != 0; };
+  o.running.progress = [](const study::Progress& p) {
+    const double each = p.seconds / static_cast<double>(std::max<size_t>(1, p.done - p.earlier));
+    progress(fmt::format("{} of {} pieces, about {:.0f} s left", p.done, p.all,
+                         each * static_cast<double>(p.all - p.done)));
+  };
+  const auto rows = study::run(s, o.running);
+  end_progress();
+  std::signal(SIGINT, SIG_DFL);
+  if (interrupted != 0) {
+    status = failed;
+    fmt::print(stderr, "bitwell: stopped; {}\n",
+               o.running.csv.empty() ? "--csv would have kept the points"
+                                     : "the same command goes on with '" + o.running.csv + "'");
+  }
+  if (!o.json.empty()) {
+    nlohmann::json all = {{"schema", "bitwell-study-" + s.name + "-1"},
+                          {"commit", BITWELL_COMMIT},
+                          {"version", BITWELL_VERSION},
+                          {"asked", s.asked},
+                          {"columns", s.columns},
+                          {"whole", interrupted == 0},
+                          {"rows", rows}};
+    std::ofstream out(o.json);
+    out << all.dump(1) << "\n";
+    if (!out) throw machine::InputError("cannot write '" + o.json + "'");
+  }
+  return rows;
+}
+
+std::string share(uint64_t part, uint64_t all) {
+  if (part == 0) return "0";
+  return fmt::format("{:.3g} %",
+                     100.0 * static_cast<double>(part) / static_cast<double>(std::max<uint64_t>(1, all)));
+}
+
+void print_accumulate(const std::vector<std::vector<std::string>>& rows) {
+  std::map<std::string, size_t> longest;
+  for (const auto& row : rows) {
+    const auto p = study::accumulate_point(row);
+    longest[p.family] = std::max(longest[p.family], p.k);
+  }
+  std::vector<std::vector<std::string>> lines;
+  for (const auto& row : rows) {
+    const auto p = study::accumulate_point(row);
+    if (p.k != longest[p.family]) continue;
+    const auto& t = p.statistics;
+    lines.push_back(
+        {p.family, std::to_string(p.k), p.order, grouped(t.dots), fmt::format("{:.3g}", t.median_ulp),
+         fmt::format("{:.3g}", t.ulp99), fmt::format("{:.3g}", t.max_ulp), fmt::format("{:.1f}", t.bits),
+         share(t.outside, t.dots), share(t.overflows, t.dots), fmt::format("{:.2e}", t.max_relative),
+         fmt::format("{:.2e}", p.bound.probable), fmt::format("{:.2e}", p.bound.worst),
+         grouped(t.beyond_worst), share(t.beyond_probable, t.dots)});
+  }
+  fmt::print("{}", table({{"family"},
+                          {"k", true},
+                          {"order"},
+                          {"dot products", true},
+                          {"median error, ULP", true},
+                          {"99 %, ULP", true},
+                          {"largest, ULP", true},
+                          {"bits right", true},
+                          {"outside tolerance", true},
+                          {"overflowed", true},
+                          {"largest / A", true},
+                          {"likely bound / A", true},
+                          {"worst bound / A", true},
+                          {"beyond worst", true},
+                          {"beyond likely", true}},
+                         lines));
+  fmt::print(
+      "\nOnly the longest k of each family is shown; --csv and --json hold every point.\n"
+      "ULP: units in the last place of fp16 at the exact sum. A: the sum of the products' magnitudes.\n"
+      "bounds: first order; the likely one may be missed by 1 dot product in 1,000 if roundings are "
+      "independent.\n");
+  uint64_t beyond = 0;
+  for (const auto& row : rows) beyond += study::accumulate_point(row).statistics.beyond_worst;
+  if (beyond != 0)
+    fmt::print(
+        "VIOLATED: {} dot products lie beyond their worst-case bound; the CSV's column beyond_worst says "
+        "where.\n",
+        grouped(beyond));
+}
+
+void add_accumulate(CLI::App& study, int& status) {
+  CLI::App* command = study.add_subcommand(
+      "accumulate",
+      "Error of every order of summation against the exact sum, as k grows, over data families");
+  struct Options : StudyOptions {
+    study::AccumulatePlan plan;
+    bool list = false;
+  };
+  const auto o = std::make_shared<Options>();
+  command->add_option("--order", o->plan.orders, "Only these orders (default: all; --list names them)");
+  command->add_option("--family", o->plan.families, "Only these data families (default: all)");
+  command->add_option("--least-k", o->plan.least_k, "Shortest k")->capture_default_str();
+  command->add_option("--most-k", o->plan.most_k, "Longest k, to 1048576; powers of two between")
+      ->capture_default_str();
+  command->add_option("--dots", o->plan.dots, "Dot products a point")->capture_default_str();
+  command->add_option("--seed", o->plan.seed, "Seed of the data")->capture_default_str();
+  command->add_option("--rtol", o->plan.tolerance.relative, "Relative tolerance of the problem")
+      ->capture_default_str();
+  command->add_option("--atol", o->plan.tolerance.absolute, "Absolute tolerance of the problem")
+      ->capture_default_str();
+  command->add_flag("--list", o->list, "Name the orders and the data families, and stop");
+  add_running(*command, *o);
+  command->callback([o, &status] {
+    if (o->list) {
+      std::vector<std::vector<std::string>> rows;
+      for (const study::Order& order : study::orders())
+        rows.push_back({"order", std::string(order.name), std::string(order.about)});
+      for (const study::NamedFamily& f : study::families())
+        rows.push_back({"family", std::string(f.name), std::string(f.about)});
+      fmt::print("{}", table({{"kind"}, {"name"}, {"what it is"}}, rows));
+      return;
+    }
+    print_accumulate(run_study(study::accumulate_study(o->plan), *o, status));
+  });
+}
+
+}  // namespace
+
+void add_study(CLI::App& app, int& status) {
+  CLI::App* study =
+      app.add_subcommand("study", "Measures what arithmetic costs in accuracy: figures one can trust");
+  study->require_subcommand(1);
+  study->footer(
+      "Studies: accumulate  what each order of summation loses, against exact integers\n\n"
+      "Example:  bitwell study accumulate --family gaussian same_sign --most-k 4096 --csv accumulate.csv");
+  add_accumulate(*study, status);
+}
+
+}  // namespace bitwell::cli
