@@ -95,7 +95,15 @@ class Evaluator {
     const float addend = product * scale;
     const bool overflow = std::isfinite(before) && !std::isfinite(sum);
     if (overflow || (addend != 0 && before == sum))
-      *loss_ = {true, overflow, k, static_cast<int>(t.number), before, addend};
+      *loss_ = {true, overflow, false, k, static_cast<int>(t.number), before, addend, sum};
+  }
+
+  // Two sums, in fp16.
+  float sum_of(float x, float y) const {
+    const float sum = half_add(x, y);
+    if (loss_ != nullptr && !loss_->found && sum != x + y)
+      *loss_ = {true, std::isfinite(x + y) && !std::isfinite(sum), true, 0, 0, x, y, sum};
+    return sum;
   }
 
   void elements(size_t begin, size_t end, Thread& t) const {
@@ -113,7 +121,7 @@ class Evaluator {
   }
 
   float pair_sum(const Thread& t) const {
-    return order_.group == GroupSum::running_f16 ? t.pair[0] : half_add(t.pair[0], t.pair[1]);
+    return order_.group == GroupSum::running_f16 ? t.pair[0] : sum_of(t.pair[0], t.pair[1]);
   }
   bool runs_in_f16() const {
     return order_.group == GroupSum::running_f16 || order_.group == GroupSum::running_f16x2;
@@ -124,7 +132,7 @@ class Evaluator {
       elements(begin, end, t);
       if (order_.drain_each_tile) {
         const float inner = pair_sum(t);
-        t.sum[0] = order_.drain_f16 ? half_add(t.sum[0], inner) : t.sum[0] + inner;
+        t.sum[0] = order_.drain_f16 ? sum_of(t.sum[0], inner) : t.sum[0] + inner;
         t.pair[0] = t.pair[1] = 0;
       }
       return;
@@ -166,7 +174,7 @@ class Evaluator {
   float total() const {
     std::vector<float> sums;
     for (size_t t = 0; t < threads_; ++t) sums.push_back(thread_sum(t));
-    const auto add = [&](float x, float y) { return order_.combine_f16 ? half_add(x, y) : x + y; };
+    const auto add = [&](float x, float y) { return order_.combine_f16 ? sum_of(x, y) : x + y; };
     if (order_.combine == Combine::sequential) {
       float total = 0;
       for (const float s : sums) total = add(total, s);

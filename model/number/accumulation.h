@@ -61,18 +61,19 @@ struct DotOperands {
 // The threads that `order` has for k elements.
 size_t threads_of(const Accumulation& order, size_t k);
 
-// Where a sum first went wrong: by overflow, or by an addend of which nothing was left (not zero, but the sum
-// stayed).
+// Where a sum first went wrong in fp16: by overflow, by an addend of which nothing was left (not zero, but
+// the sum stayed), or by the rounding of two sums that were added to each other.
 struct FirstLoss {
   bool found = false;
   bool overflow = false;
-  size_t element = 0;  // of k, the addend's
+  bool of_sums = false;  // sum and addend are both sums, `after` what they became; no element
+  size_t element = 0;    // of k, the addend's
   int thread = 0;
-  float sum = 0, addend = 0;  // before
+  float sum = 0, addend = 0, after = 0;
 };
 
 // The fp16 code of the sum. Every operation is IEEE, round to nearest even.
-// `loss`, if given, gets the first loss among the element by element additions of running_f16(x2).
+// `loss`, if given, gets the first loss.
 uint16_t evaluate(const Accumulation& order, const DotOperands& operands, FirstLoss* loss = nullptr);
 
 }  // namespace bitwell::number

@@ -27,14 +27,14 @@ constexpr std::array<Recipe, 17> kRecipes{{
     {.name = "always_four", .scale_top = 256, .top = BlockTop::four},
     {.name = "scale_up", .rounding = ScaleRounding::up},
     {.name = "scale_down", .rounding = ScaleRounding::down},
-    {.name = "scale_f32", .scale = ScaleFormat::f32},
+    {.name = "scale_f32", .scale = ScaleFormat::f32_scale},
     {.name = "block_32", .block = 32},
     {.name = "mxfp4",
      .block = 32,
-     .scale = ScaleFormat::e8m0,
+     .scale = ScaleFormat::e8m0_scale,
      .rounding = ScaleRounding::up,
      .two_level = false},
-    {.name = "e8m0_16", .scale = ScaleFormat::e8m0, .rounding = ScaleRounding::up, .two_level = false},
+    {.name = "e8m0_16", .scale = ScaleFormat::e8m0_scale, .rounding = ScaleRounding::up, .two_level = false},
     {.name = "stochastic", .stochastic = true},
     {.name = "stochastic_16_17", .stochastic = true, .shrink = 16.0F / 17},
     {.name = "hadamard", .hadamard = true},
@@ -58,7 +58,7 @@ const auto kE4m3 = [] {
 
 // Codes of magnitudes, in rising order of value up to the largest finite one.
 uint8_t scale_code(const Recipe& r, float wanted) {
-  if (r.scale == ScaleFormat::e8m0) {
+  if (r.scale == ScaleFormat::e8m0_scale) {
     int exponent = 0;
     const float fraction = std::frexp(wanted, &exponent);
     if (wanted <= 0) return 0;
@@ -71,7 +71,7 @@ uint8_t scale_code(const Recipe& r, float wanted) {
   return code;
 }
 float scale_value(const Recipe& r, uint8_t code) {
-  return r.scale == ScaleFormat::e8m0 ? std::ldexp(1.0F, code - 127) : kE4m3[code];
+  return r.scale == ScaleFormat::e8m0_scale ? std::ldexp(1.0F, code - 127) : kE4m3[code];
 }
 
 // To nearest, ties to the even code, as cvt.rn.satfinite.e2m1x2.f32.
@@ -129,7 +129,7 @@ struct Block {
 Block scaled(const Recipe& r, std::span<const float> x, float largest, float top, float tensor_scale) {
   Block out;
   const float wanted = largest / (top * tensor_scale);
-  if (r.scale == ScaleFormat::f32) {
+  if (r.scale == ScaleFormat::f32_scale) {
     out.scale = wanted;
   } else {
     out.code = scale_code(r, wanted);
@@ -175,7 +175,7 @@ Quantised quantise(const Recipe& r, std::span<const float> values, uint64_t seed
       const Block four = scaled(r, part, largest, 4, out.tensor_scale);
       if (four.error < best.error) best = four;
     }
-    if (r.scale != ScaleFormat::f32) out.scale_codes.push_back(best.code);
+    if (r.scale != ScaleFormat::f32_scale) out.scale_codes.push_back(best.code);
     out.scales.push_back(best.scale);
     const float unit = best.scale * out.tensor_scale;
     for (size_t i = 0; i < part.size(); ++i) {

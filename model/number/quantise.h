@@ -8,7 +8,7 @@
 
 namespace bitwell::number {
 
-enum class ScaleFormat : uint8_t { e4m3, e8m0, f32 };
+enum class ScaleFormat : uint8_t { e4m3_scale, e8m0_scale, f32_scale };
 enum class ScaleRounding : uint8_t { nearest, up, down };
 // What a block's largest magnitude is mapped to: 6; 4; or whichever gives the smaller error ("4 over 6").
 enum class BlockTop : uint8_t { six, four, less_squared_error, less_absolute_error };
@@ -16,7 +16,7 @@ enum class BlockTop : uint8_t { six, four, less_squared_error, less_absolute_err
 struct Recipe {
   std::string_view name;
   int block = 16;
-  ScaleFormat scale = ScaleFormat::e4m3;
+  ScaleFormat scale = ScaleFormat::e4m3_scale;
   ScaleRounding rounding = ScaleRounding::nearest;  // of the scale; e8m0 knows up alone
   bool two_level = true;  // a tensor scale brings the largest block scale to scale_top
   float scale_top = 448;

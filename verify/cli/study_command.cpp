@@ -8,6 +8,7 @@
 
 #include "bitwell_commit.h"
 #include "experiments/study/accumulate.h"
+#include "experiments/study/recommend.h"
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
@@ -154,6 +155,65 @@ void add_accumulate(CLI::App& study, int& status) {
   });
 }
 
+void print_recommend(const study::Question& q, const std::vector<study::Answer>& answers) {
+  std::vector<std::vector<std::string>> rows;
+  for (const study::Answer& a : answers)
+    rows.push_back({a.order, std::to_string(a.cost), grouped(a.outputs), grouped(a.outside),
+                    fmt::format("{:.2g} %", 100 * a.most_failing), fmt::format("{:.3g}", a.worst),
+                    a.outside == 0 ? "holds" : a.why});
+  fmt::print("{}", table({{"order"},
+                          {"cost rank", true},
+                          {"outputs", true},
+                          {"outside", true},
+                          {"failing at most", true},
+                          {"largest error / tolerance", true},
+                          {"why"}},
+                         rows));
+  const study::Answer* best = study::cheapest(answers);
+  if (best == nullptr)
+    fmt::print("\nNo order holds {}x{}x{} on '{}' within rtol {} and atol {}.\n", q.m, q.k, q.l, q.family,
+               q.tolerance.relative, q.tolerance.absolute);
+  else
+    fmt::print(
+        "\nCheapest that holds {}x{}x{} on '{}': {} ({}). At most {:.2g} % of outputs fail, with {:.4g} % "
+        "confidence.\n",
+        q.m, q.k, q.l, q.family, best->order, best->about, 100 * best->most_failing, 100 * q.confidence);
+  fmt::print(
+      "cost rank: 0 tensor cores, 1 packed fp16, 2 fp16, 3 packed fp16 with fp32 now and then, 4 and 5 "
+      "fp32.\n"
+      "failing at most: share of outputs outside the tolerance, with the confidence asked for.\n");
+}
+
+void add_recommend(CLI::App& study, int& status) {
+  CLI::App* command = study.add_subcommand(
+      "recommend",
+      "The cheapest order that holds for a shape, a data family and a tolerance; why others fail");
+  const auto q = std::make_shared<study::Question>();
+  const auto shape = std::make_shared<std::string>("7168x16384x1");
+  command->add_option("--shape", *shape, "MxKxL: rows, length, batches")->capture_default_str();
+  command->add_option("--family", q->family, "Data family (accumulate --list names them)")
+      ->capture_default_str();
+  command->add_option("--order", q->orders, "Only these orders (default: all but tensor cores')");
+  command->add_flag("--tensor-cores", q->tensor_cores, "Tensor cores' orders too");
+  command->add_option("--rtol", q->tolerance.relative, "Relative tolerance")->capture_default_str();
+  command->add_option("--atol", q->tolerance.absolute, "Absolute tolerance")->capture_default_str();
+  command->add_option("--confidence", q->confidence, "Of the share that may fail")->capture_default_str();
+  command->add_option("--problems", q->problems, "Whole problems tried")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--seed", q->seed, "Seed of the data")->capture_default_str();
+  command->callback([q, shape, &status] {
+    char rest = 0;
+    if (std::sscanf(shape->c_str(), "%dx%dx%d%c", &q->m, &q->k, &q->l, &rest) != 3)
+      throw machine::InputError("--shape is MxKxL; got '" + *shape + "'");
+    const auto answers = study::recommend(
+        *q, [](size_t done, size_t all) { progress(fmt::format("{} of {} rows", done, all)); });
+    end_progress();
+    print_recommend(*q, answers);
+    if (study::cheapest(answers) == nullptr) status = failed;
+  });
+}
+
 }  // namespace
 
 void add_study(CLI::App& app, int& status) {
@@ -161,9 +221,11 @@ void add_study(CLI::App& app, int& status) {
       app.add_subcommand("study", "Measures what arithmetic costs in accuracy: figures one can trust");
   study->require_subcommand(1);
   study->footer(
-      "Studies: accumulate  what each order of summation loses, against exact integers\n\n"
+      "Studies: accumulate  what each order of summation loses, against exact integers\n"
+      "         recommend   the cheapest order that holds for a shape, and why others fail\n\n"
       "Example:  bitwell study accumulate --family gaussian same_sign --most-k 4096 --csv accumulate.csv");
   add_accumulate(*study, status);
+  add_recommend(*study, status);
 }
 
 }  // namespace bitwell::cli

@@ -1,0 +1,191 @@
+// Claims of the studies, and that a study's file can be trusted.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "experiments/study/accumulate.h"
+#include "experiments/study/recommend.h"
+#include "model/machine/failure.h"
+#include "model/number/half.h"
+#include "model/number/quantise.h"
+
+namespace bitwell::study {
+namespace {
+
+// What seed 3 found by trial: packed fp16 sums and an fp16 or fp32 combination hold for two of its shapes,
+// and the third, with the same four threads, needs an fp32 sum that takes over every 128 elements.
+TEST(Seed3, FindsTheCombinationThatEachShapeNeeds) {
+  const auto outside = [](int m, int k, int l, const char* order) {
+    Question q;
+    q.m = m;
+    q.k = k;
+    q.l = l;
+    q.orders = {order};
+    q.problems = 1;
+    return recommend(q).at(0);
+  };
+  EXPECT_EQ(outside(512, 16384, 1, "seed_shape1").outside, 0u);
+  EXPECT_EQ(outside(512, 2048, 4, "seed_shape3").outside, 0u);
+  const Answer fails = outside(512, 7168, 8, "seed_shape3");
+  EXPECT_GT(fails.outside, 0u);
+  // Four sums of about 500, each nearly exact, meet in fp16, whose unit is 1 from 1024 and 2 from 2048 on.
+  EXPECT_NE(fails.why.find("the sums "), std::string::npos) << fails.why;
+  EXPECT_NE(fails.why.find("in fp16"), std::string::npos) << fails.why;
+  EXPECT_EQ(outside(512, 7168, 8, "seed_shape2").outside, 0u);
+}
+
+TEST(Recommend, NamesTheCheapestThatHolds) {
+  Question q;
+  q.m = 256;
+  q.k = 7168;
+  q.l = 8;
+  q.orders = {"f32_sequential", "seed_shape3", "seed_shape2"};
+  const auto answers = recommend(q);
+  ASSERT_NE(cheapest(answers), nullptr);
+  EXPECT_EQ(cheapest(answers)->order, "seed_shape2");
+  EXPECT_NEAR(answers[1].most_failing, 1 - std::pow(0.01, 1.0 / static_cast<double>(answers[1].outputs)),
+              1e-9);
+}
+
+TEST(Bounds, HoldForEveryOrderAndFamily) {
+  AccumulatePlan plan;
+  plan.least_k = 64;
+  plan.most_k = 2048;
+  plan.dots = 256;
+  for (const auto& row : run(accumulate_study(plan), {})) {
+    const AccumulatePoint p = accumulate_point(row);
+    EXPECT_EQ(p.statistics.beyond_worst, 0u) << p.family << " " << p.order << " k " << p.k;
+  }
+}
+
+// That a bound can be violated, and that the run then says so.
+TEST(Bounds, AreMissedByWrongResults) {
+  const Sample s = sample(Family::gaussian, 256, 64, 3);
+  const Order& order = find_order("fused");
+  const std::vector<Truth> exact = truths(s.a, s.b);
+  std::vector<uint16_t> got = results(order, s.a, Columns(s.b));
+  EXPECT_EQ(statistics(got, exact, bound(order, 256), {}).beyond_worst, 0u);
+  got[5] = number::float_to_half(static_cast<float>(exact[5].value + exact[5].magnitude / 16));
+  const Statistics wrong = statistics(got, exact, bound(order, 256), {});
+  EXPECT_EQ(wrong.beyond_worst, 1u);
+  EXPECT_EQ(wrong.outside, 1u);
+}
+
+TEST(Statistics, CountWhatLeavesTheRange) {
+  const std::vector<Truth> exact{{1000, 1000}, {1e-3, 1e-3}, {1e6, 1e6}, {2, 2}};
+  const std::vector<uint16_t> got{0x7C00, 0x0000, 0x7C00, 0x4001};  // infinity, 0, infinity, 2 + one unit
+  const Statistics s = statistics(got, exact, {}, {1e-4, 1e-4});
+  EXPECT_EQ(s.overflows, 1u);  // the third is out of fp16's range by itself
+  EXPECT_EQ(s.underflows, 1u);
+  EXPECT_EQ(s.outside, 3u);
+  EXPECT_EQ(s.ulp99, s.max_ulp);
+  EXPECT_GT(s.max_ulp, 1000);
+  EXPECT_EQ(statistics(std::span(got).subspan(3), std::span(exact).subspan(3), {}, {}).max_ulp, 1);
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::stringstream all;
+  all << std::ifstream(path, std::ios::binary).rdbuf();
+  return all.str();
+}
+
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::temp_directory_path() / ("bitwell-study-" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string operator/(const char* name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+AccumulatePlan small() {
+  AccumulatePlan plan;
+  plan.most_k = 128;
+  plan.dots = 64;
+  plan.orders = {"fused", "f16_sequential", "blackwell_nvfp4"};
+  return plan;
+}
+
+TEST(Study, AFilesBytesDependOnNoNumberOfThreads) {
+  const Folder folder;
+  for (const int threads : {1, 5}) {
+    Running running;
+    running.threads = threads;
+    running.csv = folder / (threads == 1 ? "one.csv" : "five.csv");
+    run(accumulate_study(small()), running);
+  }
+  EXPECT_GT(text_of(folder / "one.csv").size(), 1000u);
+  EXPECT_EQ(text_of(folder / "one.csv"), text_of(folder / "five.csv"));
+}
+
+// However a run was cut off, the next one ends with the same bytes, and keeps whole pieces.
+RC_GTEST_PROP(Study, GoesOnWhereItWasCutOff, ()) {
+  const Folder folder;
+  Running running;
+  running.csv = folder / "whole.csv";
+  const auto rows = run(accumulate_study(small()), running);
+  const std::string whole = text_of(running.csv);
+  const auto cut = *rc::gen::inRange<size_t>(0, whole.size() + 1).as("bytes left");
+  running.csv = folder / "cut.csv";
+  const size_t head = whole.find('\n', whole.find('\n') + 1) + 1;
+  RC_PRE(cut == 0 || cut >= head);
+  std::ofstream(running.csv, std::ios::binary) << whole.substr(0, cut);
+  size_t earlier = 0;
+  running.progress = [&](const Progress& p) { earlier = p.earlier; };
+  RC_ASSERT(run(accumulate_study(small()), running) == rows);
+  RC_ASSERT(text_of(running.csv) == whole);
+  size_t wholes = 0;
+  for (size_t at = whole.find(" is whole\n"); at != std::string::npos && at + 10 <= cut;
+       at = whole.find(" is whole\n", at + 1))
+    ++wholes;
+  RC_ASSERT(wholes == earlier || cut == whole.size());
+}
+
+TEST(Study, AnotherQuestionsFileIsLeftAlone) {
+  const Folder folder;
+  Running running;
+  running.csv = folder / "a.csv";
+  run(accumulate_study(small()), running);
+  const std::string before = text_of(running.csv);
+  AccumulatePlan other = small();
+  other.seed = 2;
+  EXPECT_THROW(run(accumulate_study(other), running), machine::InputError);
+  EXPECT_EQ(text_of(running.csv), before);
+}
+
+TEST(Study, StopsBetweenPiecesAndKeepsThem) {
+  const Folder folder;
+  Running running;
+  running.csv = folder / "a.csv";
+  running.threads = 1;
+  int left = 3;
+  running.stop = [&] { return left-- == 0; };
+  const size_t some = run(accumulate_study(small()), running).size();
+  EXPECT_EQ(some, 9u);
+  running.stop = nullptr;
+  EXPECT_GT(run(accumulate_study(small()), running).size(), some);
+}
+
+TEST(Plan, UnknownNamesAndLengthsAreNamed) {
+  AccumulatePlan plan;
+  plan.orders = {"fp64"};
+  EXPECT_THROW(accumulate_study(plan), machine::InputError);
+  plan = {};
+  plan.families = {"cauchy"};
+  EXPECT_THROW(accumulate_study(plan), machine::InputError);
+  plan = {};
+  plan.most_k = 1 << 21;
+  EXPECT_THROW(accumulate_study(plan), machine::InputError);
+}
+
+}  // namespace
+}  // namespace bitwell::study
