@@ -46,6 +46,14 @@ class Random {
   bool has_spare_ = false;
 };
 
+uint64_t seed_of(Family family, bool is_a, size_t v, uint64_t seed) {
+  std::seed_seq mixed{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32),
+                      static_cast<uint32_t>(family), is_a ? 1U : 0U, static_cast<uint32_t>(v)};
+  std::array<uint32_t, 2> words{};
+  mixed.generate(words.begin(), words.end());
+  return uint64_t{words[0]} << 32 | words[1];
+}
+
 float element(Family f, Random& random, size_t k) {
   const double z = random.normal();
   switch (f) {
@@ -85,11 +93,7 @@ Vectors draw(Family family, bool is_a, size_t count, size_t k, uint64_t seed) {
   out.scales.reserve(count * k / 16);
   std::vector<float> x(k);
   for (size_t v = 0; v < count; ++v) {
-    std::seed_seq mixed{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32),
-                        static_cast<uint32_t>(family), is_a ? 1U : 0U, static_cast<uint32_t>(v)};
-    std::array<uint32_t, 2> words{};
-    mixed.generate(words.begin(), words.end());
-    Random random(uint64_t{words[0]} << 32 | words[1]);
+    Random random(seed_of(family, is_a, v, seed));
     if (family == Family::problem) {
       draw_problem(is_a, k, random, out);
       continue;
@@ -109,6 +113,13 @@ Vectors draw(Family family, bool is_a, size_t count, size_t k, uint64_t seed) {
     out.scales.insert(out.scales.end(), q.scale_codes.begin(), q.scale_codes.end());
   }
   return out;
+}
+
+std::vector<float> draw_values(Family family, bool is_a, size_t i, size_t k, uint64_t seed) {
+  Random random(seed_of(family, is_a, i, seed));
+  std::vector<float> x(k);
+  for (size_t j = 0; j < k; ++j) x[j] = element(family, random, j);
+  return x;
 }
 
 }  // namespace bitwell::study

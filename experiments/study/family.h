@@ -32,4 +32,8 @@ struct Vectors {
 // k: a multiple of 16. Vector i depends on family, side, seed and i alone.
 Vectors draw(Family family, bool is_a, size_t count, size_t k, uint64_t seed);
 
+// What vector i is drawn from before it is quantised; of gaussian, same_sign, heavy_tailed and
+// outlier_channels.
+std::vector<float> draw_values(Family family, bool is_a, size_t i, size_t k, uint64_t seed);
+
 }  // namespace bitwell::study

@@ -106,8 +106,6 @@ Vectors padded(const Vectors& v) {
   return out;
 }
 
-uint16_t f32_code_to_half(uint32_t code) { return number::float_to_half(std::bit_cast<float>(code)); }
-
 }  // namespace
 
 std::span<const Order> orders() { return all(); }
@@ -137,25 +135,29 @@ Columns::Columns(const Vectors& b)
 Columns::~Columns() = default;
 
 std::vector<uint16_t> results(const Order& order, const Vectors& a, const Columns& b) {
-  const size_t size = a.count * b.count();
-  std::vector<uint16_t> out(size);
+  std::vector<uint16_t> out(a.count * b.count());
   if (order.rule == nullptr && !order.block_scaled) {
     number::accumulation_tile(order.sum, a.codes, a.scales, a.count, b.prepared_->sums, out);
     return out;
   }
-  std::vector<uint32_t> d(size);
+  const std::vector<float> sums = sums_f32(order, a, b);
+  std::transform(sums.begin(), sums.end(), out.begin(), number::float_to_half);
+  return out;
+}
+
+std::vector<float> sums_f32(const Order& order, const Vectors& a, const Columns& b) {
+  std::vector<uint32_t> d(a.count * b.count());
   if (order.block_scaled) {
     const Vectors whole = padded(a);
     number::mxf4nvf4_tile(whole.codes, whole.scales, a.count, b.prepared_->scaled, d);
-    std::transform(d.begin(), d.end(), out.begin(), f32_code_to_half);
-    return out;
+  } else {
+    number::dot_tile(*order.rule, as_f16(a), a.count, b.prepared_->halves, d);
   }
-  number::dot_tile(*order.rule, as_f16(a), a.count, b.prepared_->halves, d);
-  if (order.rule->output == &number::f16)
-    std::transform(d.begin(), d.end(), out.begin(),
-                   [](uint32_t code) { return static_cast<uint16_t>(code); });
-  else
-    std::transform(d.begin(), d.end(), out.begin(), f32_code_to_half);
+  const bool f16 = !order.block_scaled && order.rule->output == &number::f16;
+  std::vector<float> out(d.size());
+  std::transform(d.begin(), d.end(), out.begin(), [&](uint32_t code) {
+    return f16 ? number::half_to_float(static_cast<uint16_t>(code)) : std::bit_cast<float>(code);
+  });
   return out;
 }
 

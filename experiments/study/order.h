@@ -36,12 +36,16 @@ class Columns {
 
  private:
   friend std::vector<uint16_t> results(const Order&, const Vectors&, const Columns&);
+  friend std::vector<float> sums_f32(const Order&, const Vectors&, const Columns&);
   struct Prepared;
   size_t count_;
   std::unique_ptr<Prepared> prepared_;
 };
 // [row of a][column]: the fp16 codes of all dot products.
 std::vector<uint16_t> results(const Order& order, const Vectors& a, const Columns& b);
+
+// The same of a tensor core's order, before the result is rounded to fp16.
+std::vector<float> sums_f32(const Order& order, const Vectors& a, const Columns& b);
 
 // First-order error bounds of a dot product of k elements, as multiples of A = sum |a b|, rounding of the
 // fp16 result included; sums that overflow and what underflow adds (at most 2^-25 an fp16 rounding) are left

@@ -7,16 +7,11 @@
 #include "verify/oracle/gemv.h"
 
 namespace bitwell::study {
-namespace {
-
-// fp16's unit at a value.
-double unit_at(double value) {
+double half_unit_at(double value) {
   int binade = 0;
   std::frexp(value, &binade);
   return std::ldexp(1.0, value == 0 ? -24 : std::clamp(binade - 11, -24, 5));
 }
-
-}  // namespace
 
 std::vector<Truth> truths(const Vectors& a, const Vectors& b) {
   const size_t k = a.k;
@@ -71,7 +66,7 @@ Statistics statistics(std::span<const uint16_t> results, std::span<const Truth> 
     const double least = (bound.f16_roundings + 1) * 0x1p-25;  // what underflow may add
     out.beyond_worst += error > bound.worst * t.magnitude + least ? 1 : 0;
     out.beyond_probable += error > bound.probable * t.magnitude + least ? 1 : 0;
-    const double ulp = error / unit_at(t.value);
+    const double ulp = error / half_unit_at(t.value);
     ulps.push_back(ulp);
     sum_relative += relative;
     sum_ulp += ulp;

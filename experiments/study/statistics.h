@@ -17,6 +17,9 @@ struct Truth {
 // [row][column]; by verify/oracle, in integers.
 std::vector<Truth> truths(const Vectors& a, const Vectors& b);
 
+// fp16's unit in the last place at a value.
+double half_unit_at(double value);
+
 // A problem's tolerance: |got - want| <= absolute + relative |want|, want the exact value as fp16.
 struct Tolerance {
   double relative = 1e-3, absolute = 1e-3;

@@ -8,6 +8,8 @@
 
 #include "bitwell_commit.h"
 #include "experiments/study/accumulate.h"
+#include "experiments/study/gemm_error.h"
+#include "experiments/study/quantise_study.h"
 #include "experiments/study/recommend.h"
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
@@ -184,6 +186,79 @@ void print_recommend(const study::Question& q, const std::vector<study::Answer>&
       "failing at most: share of outputs outside the tolerance, with the confidence asked for.\n");
 }
 
+// All rows as they are.
+void print_rows(const std::vector<std::vector<std::string>>& rows, const std::vector<Column>& titles) {
+  fmt::print("{}", table(titles, rows));
+}
+
+void add_quantise(CLI::App& study, int& status) {
+  CLI::App* command = study.add_subcommand(
+      "quantise",
+      "Signal to noise, bias and clipping of the recipes that make NVFP4 and MXFP4 out of tensors");
+  struct Options : StudyOptions {
+    study::QuantisePlan plan;
+  };
+  const auto o = std::make_shared<Options>();
+  command->add_option("--recipe", o->plan.recipes, "Only these recipes (default: all)");
+  command->add_option("--rows", o->plan.rows, "Of the tensor")->capture_default_str();
+  command->add_option("--columns", o->plan.columns, "Of the tensor, a multiple of 32")->capture_default_str();
+  command->add_option("--seed", o->plan.seed, "Seed of the data")->capture_default_str();
+  add_running(*command, *o);
+  command->callback([o, &status] {
+    const study::Study s = study::quantise_study(o->plan);
+    print_rows(run_study(s, *o, status), {{"input"},
+                                          {"recipe"},
+                                          {"SQNR, dB", true},
+                                          {"bias / sigma", true},
+                                          {"bias of magnitudes", true},
+                                          {"clipped", true},
+                                          {"zeros", true},
+                                          {"scale bits an element", true}});
+  });
+}
+
+void add_gemm_error(CLI::App& study, int& status) {
+  CLI::App* command = study.add_subcommand(
+      "gemm-error",
+      "What tensor-core sums, split k and epilogues lose after quantisation, over an output tile");
+  struct Options : StudyOptions {
+    study::GemmErrorPlan plan;
+    bool map = false;
+  };
+  const auto o = std::make_shared<Options>();
+  command->add_option("--m", o->plan.m, "Rows of the tile")->capture_default_str();
+  command->add_option("--n", o->plan.n, "Columns of the tile")->capture_default_str();
+  command->add_option("--least-k", o->plan.least_k, "Shortest k")->capture_default_str();
+  command->add_option("--most-k", o->plan.most_k, "Longest k; powers of two between")->capture_default_str();
+  command->add_option("--seed", o->plan.seed, "Seed of the data")->capture_default_str();
+  command->add_flag("--map", o->map, "The error of every element of one tile at the longest k");
+  add_running(*command, *o);
+  command->callback([o, &status] {
+    if (o->map) {
+      const study::Study s = study::gemm_error_map(o->plan);
+      const auto rows = run_study(s, *o, status);
+      if (o->running.csv.empty())
+        print_rows(rows, {{"family"},
+                          {"sum"},
+                          {"m", true},
+                          {"n", true},
+                          {"error / A", true},
+                          {"error, ULP of fp16", true}});
+      return;
+    }
+    const study::Study s = study::gemm_error_study(o->plan);
+    print_rows(run_study(s, *o, status), {{"family"},
+                                          {"k", true},
+                                          {"sum"},
+                                          {"split of k", true},
+                                          {"handed over as"},
+                                          {"output"},
+                                          {"largest error / A", true},
+                                          {"RMS error / A", true},
+                                          {"overflows", true}});
+  });
+}
+
 void add_recommend(CLI::App& study, int& status) {
   CLI::App* command = study.add_subcommand(
       "recommend",
@@ -222,10 +297,14 @@ void add_study(CLI::App& app, int& status) {
   study->require_subcommand(1);
   study->footer(
       "Studies: accumulate  what each order of summation loses, against exact integers\n"
-      "         recommend   the cheapest order that holds for a shape, and why others fail\n\n"
+      "         recommend   the cheapest order that holds for a shape, and why others fail\n"
+      "         quantise    signal to noise, bias and clipping of quantisation recipes\n"
+      "         gemm-error  what tensor-core sums, split k and epilogues lose\n\n"
       "Example:  bitwell study accumulate --family gaussian same_sign --most-k 4096 --csv accumulate.csv");
   add_accumulate(*study, status);
   add_recommend(*study, status);
+  add_quantise(*study, status);
+  add_gemm_error(*study, status);
 }
 
 }  // namespace bitwell::cli

@@ -10,6 +10,8 @@
 #include <sstream>
 
 #include "experiments/study/accumulate.h"
+#include "experiments/study/gemm_error.h"
+#include "experiments/study/quantise_study.h"
 #include "experiments/study/recommend.h"
 #include "model/machine/failure.h"
 #include "model/number/half.h"
@@ -173,6 +175,69 @@ TEST(Study, StopsBetweenPiecesAndKeepsThem) {
   EXPECT_EQ(some, 9u);
   running.stop = nullptr;
   EXPECT_GT(run(accumulate_study(small()), running).size(), some);
+}
+
+// Against figures that were measured elsewhere (facts/formats.md 2, 2048x1024 of N(0,1) in bf16): dB.
+TEST(Quantise, SignalToNoiseIsWhatOthersMeasured) {
+  const std::vector<std::pair<std::string, double>> expected{{"nvfp4", 20.44},
+                                                             {"single_level", 20.43},
+                                                             {"four_over_six_mse", 21.22},
+                                                             {"four_over_six_mae", 21.08},
+                                                             {"always_four", 20.16},
+                                                             {"scale_up", 19.99},
+                                                             {"scale_down", 20.37},
+                                                             {"scale_f32", 20.53},
+                                                             {"mxfp4", 18.75},
+                                                             {"e8m0_16", 18.96},
+                                                             {"stochastic", 17.25},
+                                                             {"hadamard", 20.43}};
+  for (const auto& [recipe, decibel] : expected) {
+    QuantisePlan plan;
+    plan.recipes = {recipe};
+    plan.rows = 256;
+    const auto rows = run(quantise_study(plan), {});
+    EXPECT_NEAR(std::stod(rows[0][2]), decibel, 0.06) << recipe;
+  }
+}
+
+// Dequantising what was quantised and quantising again changes nothing, where elements are rounded to
+// nearest.
+RC_GTEST_PROP(Quantise, ValuesOfTheFormatStay, ()) {
+  const number::Recipe& r = *number::find_recipe("single_level");
+  const auto x =
+      draw_values(Family::heavy_tailed, true, *rc::gen::inRange<size_t>(0, 1000).as("vector"), 256, 5);
+  const auto once = number::dequantise(r, number::quantise(r, x, 0));
+  const number::Quantised q = number::quantise(r, x, 0);
+  for (size_t b = 0; b < 16; ++b) {
+    bool six = false;
+    for (size_t i = 16 * b; i < 16 * b + 16; ++i) six = six || (q.codes[i] & 7) == 7;
+    RC_ASSERT(six);  // the largest is mapped to 6
+  }
+  RC_ASSERT(number::dequantise(r, number::quantise(r, once, 0)) == once);
+}
+
+// RMS errors against A of one row of the study: the tcgen05 sum of a family.
+double rms(const std::vector<std::vector<std::string>>& rows, const char* family, const char* split,
+           const char* handed, const char* output) {
+  for (const auto& row : rows)
+    if (row[0] == family && row[2] == "blackwell_nvfp4" && row[3] == split && row[4] == handed &&
+        row[5] == output)
+      return std::stod(row[7]);
+  return NAN;
+}
+
+// Sums of Gaussian blocks stay below 2^24 of their units; a split that is added in fp32 loses no more than
+// one sum; bf16 between splits loses a thousand times as much.
+TEST(GemmError, WhatSplitsHandOverDecides) {
+  GemmErrorPlan plan;
+  plan.m = plan.n = 32;
+  plan.least_k = plan.most_k = 4096;
+  const auto rows = run(gemm_error_study(plan), {});
+  EXPECT_EQ(rms(rows, "gaussian", "1", "f32", "f32"), 0);
+  const double one = rms(rows, "outlier_channels", "1", "f32", "f32");
+  EXPECT_GT(one, 1e-8);
+  EXPECT_LT(rms(rows, "outlier_channels", "8", "f32", "f32"), 1.5 * one);
+  EXPECT_GT(rms(rows, "outlier_channels", "8", "bf16", "bf16"), 1000 * one);
 }
 
 TEST(Plan, UnknownNamesAndLengthsAreNamed) {
