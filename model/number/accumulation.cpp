@@ -161,9 +161,9 @@ class Evaluator {
     if (order_.accumulators == 2) {
       for (; begin + step < size; begin += 2 * step) {
         tile(begin, begin + width, t, t.sum[0]);
-        tile(begin + step, begin + step + width, t, t.sum[1]);
+        tile(begin + step, std::min(begin + step + width, size), t, t.sum[1]);
       }
-      if (begin < size) tile(begin, begin + width, t, t.sum[0]);
+      if (begin < size) tile(begin, std::min(begin + width, size), t, t.sum[0]);
       return t.sum[0] + t.sum[1];
     }
     for (; begin < size; begin += step) tile(begin, std::min(begin + width, size), t, t.sum[0]);

@@ -204,9 +204,9 @@ class Evaluator {
     if (order_.accumulators == 2) {
       for (; begin + step < s_.k; begin += 2 * step) {
         tile(begin, begin + width, t, t.sum[0]);
-        tile(begin + step, begin + step + width, t, t.sum[1]);
+        tile(begin + step, std::min(begin + step + width, s_.k), t, t.sum[1]);
       }
-      if (begin < s_.k) tile(begin, begin + width, t, t.sum[0]);
+      if (begin < s_.k) tile(begin, std::min(begin + width, s_.k), t, t.sum[0]);
       return t.sum[0] + t.sum[1];
     }
     for (; begin < s_.k; begin += step) tile(begin, std::min(begin + width, s_.k), t, t.sum[0]);

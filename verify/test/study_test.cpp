@@ -177,6 +177,30 @@ TEST(Study, StopsBetweenPiecesAndKeepsThem) {
   EXPECT_GT(run(accumulate_study(small()), running).size(), some);
 }
 
+// What experiments/README.md rests on is what this program gives: the pieces up to k = 256, and all recipes
+// of a piece.
+TEST(Results, AreWhatTheStudiesGive) {
+  std::vector<std::string> lines;
+  std::ifstream file(std::string(BITWELL_RESULTS) + "/accumulate.csv");
+  for (std::string line; std::getline(file, line);)
+    if (line[0] != '#') lines.push_back(line);
+  const Study study = accumulate_study({});
+  size_t compared = 0;
+  for (size_t piece = 0; piece < study.pieces; ++piece) {
+    const size_t per_piece = orders().size();
+    const std::string k = "," + std::to_string(size_t{16384} >> piece / families().size()) + ",";
+    ASSERT_NE(lines.at(1 + piece * per_piece).find(k), std::string::npos) << lines[1 + piece * per_piece];
+    if (piece / families().size() < 6) continue;
+    const auto rows = study.rows(piece);
+    for (size_t i = 0; i < rows.size(); ++i, ++compared) {
+      std::string want = std::to_string(piece);
+      for (const std::string& cell : rows[i]) want += "," + cell;
+      EXPECT_EQ(lines.at(1 + piece * per_piece + i), want);
+    }
+  }
+  EXPECT_EQ(compared, 5 * families().size() * orders().size());
+}
+
 // Against figures that were measured elsewhere (facts/formats.md 2, 2048x1024 of N(0,1) in bf16): dB.
 TEST(Quantise, SignalToNoiseIsWhatOthersMeasured) {
   const std::vector<std::pair<std::string, double>> expected{{"nvfp4", 20.44},
