@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "experiments/study/adversarial.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::study {
@@ -19,6 +20,29 @@ std::string show(double v) { return fmt::format("{:.6g}", v); }
 
 std::string joined(const std::vector<std::string>& names) {
   return names.empty() ? "all" : fmt::format("{}", fmt::join(names, "+"));
+}
+
+std::vector<std::string> row_of(const NamedFamily& family, size_t k, const Order& o, const Bound& limit,
+                                const Statistics& t) {
+  return {std::string(family.name),
+          std::to_string(k),
+          std::string(o.name),
+          std::to_string(t.dots),
+          std::to_string(t.overflows),
+          std::to_string(t.underflows),
+          std::to_string(t.outside),
+          show(t.max_relative),
+          show(t.mean_relative),
+          show(t.max_ulp),
+          show(t.mean_ulp),
+          show(t.median_ulp),
+          show(t.ulp90),
+          show(t.ulp99),
+          show(t.bits),
+          show(limit.worst),
+          show(limit.probable),
+          std::to_string(t.beyond_worst),
+          std::to_string(t.beyond_probable)};
 }
 
 }  // namespace
@@ -76,19 +100,22 @@ Study accumulate_study(const AccumulatePlan& plan) {
   out.rows = [=](size_t piece) {
     const NamedFamily& family = of[piece % of.size()];
     const size_t k = lengths[piece / of.size()];
+    std::vector<std::vector<std::string>> rows;
+    if (family.family == Family::adversarial) {
+      for (const Order& o : chosen) {
+        const Worst w = search(o, k, plan.seed);
+        const Bound limit = bound(o, k);
+        rows.push_back(row_of(family, k, o, limit, statistics(w.results, w.exact, limit, plan.tolerance)));
+      }
+      return rows;
+    }
     const Sample s = sample(family.family, k, plan.dots, plan.seed);
     const Columns columns(s.b);
     const std::vector<Truth> exact = truths(s.a, s.b);
-    std::vector<std::vector<std::string>> rows;
     for (const Order& o : chosen) {
       const Bound limit = bound(o, k);
-      const Statistics t = statistics(results(o, s.a, columns), exact, limit, plan.tolerance);
-      rows.push_back({std::string(family.name), std::to_string(k), std::string(o.name),
-                      std::to_string(t.dots), std::to_string(t.overflows), std::to_string(t.underflows),
-                      std::to_string(t.outside), show(t.max_relative), show(t.mean_relative), show(t.max_ulp),
-                      show(t.mean_ulp), show(t.median_ulp), show(t.ulp90), show(t.ulp99), show(t.bits),
-                      show(limit.worst), show(limit.probable), std::to_string(t.beyond_worst),
-                      std::to_string(t.beyond_probable)});
+      rows.push_back(
+          row_of(family, k, o, limit, statistics(results(o, s.a, columns), exact, limit, plan.tolerance)));
     }
     return rows;
   };

@@ -6,12 +6,13 @@
 #include <numbers>
 #include <random>
 
+#include "model/machine/failure.h"
 #include "model/number/quantise.h"
 
 namespace bitwell::study {
 namespace {
 
-constexpr std::array<NamedFamily, 8> kFamilies{{
+constexpr std::array<NamedFamily, 9> kFamilies{{
     {Family::problem, "problem", "the GEMV contest's inputs: no signs, half of them zero"},
     {Family::gaussian, "gaussian", "N(0,1), one scale level"},
     {Family::gaussian_stored, "gaussian_stored", "N(0,1) by the two-level recipe, scales up to 448"},
@@ -20,6 +21,8 @@ constexpr std::array<NamedFamily, 8> kFamilies{{
     {Family::outlier_channels, "outlier_channels", "N(0,1), 1 channel in 64 thirty times as large"},
     {Family::cancelling, "cancelling", "the second half of k takes the first back but for 1 element in 64"},
     {Family::extreme_scales, "extreme_scales", "N(0,1) nibbles, every finite E4M3 scale"},
+    {Family::adversarial, "adversarial",
+     "the worst that a search finds, for each order its own; statistics of its end"},
 }};
 
 // The standard library's distributions differ between libraries; these do not.
@@ -88,6 +91,8 @@ std::span<const NamedFamily> families() { return kFamilies; }
 Vectors draw(Family family, bool is_a, size_t count, size_t k, uint64_t seed) {
   static const number::Recipe& one_level = *number::find_recipe("single_level");
   static const number::Recipe& two_level = *number::find_recipe("nvfp4");
+  if (family == Family::adversarial)
+    throw machine::InputError("the family 'adversarial' is searched for each order: study accumulate has it");
   Vectors out{count, k, {}, {}};
   out.codes.reserve(count * k);
   out.scales.reserve(count * k / 16);

@@ -15,7 +15,8 @@ enum class Family : uint8_t {
   heavy_tailed,      // Student's t, three degrees of freedom
   outlier_channels,  // N(0, 1), one channel of 64 thirty times as large
   cancelling,        // the second half of k takes back the first but for one element of 64
-  extreme_scales     // N(0, 1) nibbles, every finite scale equally likely
+  extreme_scales,    // N(0, 1) nibbles, every finite scale equally likely
+  adversarial        // the worst that a search finds, for each order its own
 };
 struct NamedFamily {
   Family family;
@@ -29,7 +30,8 @@ struct Vectors {
   size_t count = 0, k = 0;
   std::vector<uint8_t> codes, scales;
 };
-// k: a multiple of 16. Vector i depends on family, side, seed and i alone.
+// k: a multiple of 16. Vector i depends on family, side, seed and i alone. Throws machine::InputError for
+// adversarial, which is searched for each order by itself (adversarial.h).
 Vectors draw(Family family, bool is_a, size_t count, size_t k, uint64_t seed);
 
 // What vector i is drawn from before it is quantised; of gaussian, same_sign, heavy_tailed and

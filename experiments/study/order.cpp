@@ -58,7 +58,9 @@ std::vector<Order> make_orders() {
   }
   for (const auto& [name, architecture, instruction, output] :
        {std::tuple{"volta_f16", "volta", "mma.sync", &number::f32},
+        {"turing_f16", "turing", "mma.sync", &number::f32},
         {"ampere_f16", "ampere", "mma.sync", &number::f32},
+        {"ada_f16", "ada", "mma.sync", &number::f32},
         {"hopper_f16", "hopper", "wgmma", &number::f32},
         {"hopper_f16_f16", "hopper", "wgmma", &number::f16},
         {"blackwell_f16", "blackwell", "tcgen05", &number::f32}})

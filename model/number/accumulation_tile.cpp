@@ -70,6 +70,7 @@ void accumulation_tile(const Accumulation& order, std::span<const uint8_t> a, st
   const size_t groups = k / kGroup;
   std::vector<float> values(k);
   std::vector<float> of_scales(groups);
+  std::vector<float> sums(threads_of(order, k) * kLanes);
   for (size_t row = 0; row < rows; ++row) {
     std::transform(&a[row * k], &a[row * k] + k, values.begin(), [](uint8_t code) { return kE2m1[code]; });
     std::transform(&scales[row * groups], &scales[row * groups] + groups, of_scales.begin(),
@@ -79,7 +80,7 @@ void accumulation_tile(const Accumulation& order, std::span<const uint8_t> a, st
       uint16_t out[kLanes];
       lanes(order,
             {values.data(), of_scales.data(), &b.values[block * k * kLanes],
-             &b.scales[block * groups * kLanes], k},
+             &b.scales[block * groups * kLanes], k, sums.data()},
             out);
       std::copy_n(out, std::min(kLanes, b.columns - column), &c[row * b.columns + column]);
     }

@@ -1,11 +1,11 @@
 // accumulation.cpp again with a vector of columns for each number, compiled once for every instruction set.
+// No templates of the library with these vectors: the linker would keep one instruction set's code for all.
 #include "model/number/accumulation_tile_lanes.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -27,6 +27,7 @@ Vector load(const float* from) {
   std::memcpy(&v, from, sizeof v);
   return v;
 }
+void store(float* to, Vector v) { std::memcpy(to, &v, sizeof v); }
 Vector all(float v) { return Vector{} + v; }
 Bits bits(Vector v) { return std::bit_cast<Bits>(v); }
 Vector value(Bits v) { return std::bit_cast<Vector>(v); }
@@ -86,21 +87,18 @@ class Evaluator {
   // The threads' sums combined.
   Vector total() const {
     const size_t threads = threads_of(order_, s_.k);
-    std::vector<Vector> sums;
-    for (size_t t = 0; t < threads; ++t) sums.push_back(thread_sum(t, threads));
+    const auto sum = [&](size_t t) { return load(s_.sums + t * kLanes); };
+    for (size_t t = 0; t < threads; ++t) store(s_.sums + t * kLanes, thread_sum(t, threads));
     const auto add = [&](Vector x, Vector y) { return order_.combine_f16 ? half_add(x, y) : x + y; };
     if (order_.combine == Combine::sequential) {
       Vector total = {};
-      for (const Vector& s : sums) total = add(total, s);
+      for (size_t t = 0; t < threads; ++t) total = add(total, sum(t));
       return total;
     }
-    std::vector<Vector> before;
-    for (size_t offset = sums.size() / 2; offset > 0; offset /= 2) {
-      before = sums;
-      // Later rounds of a butterfly read no more than the lowest 2 * offset, of shuffle_down even less.
-      for (size_t i = 0; i < offset; ++i) sums[i] = add(before[i], before[i + offset]);
-    }
-    return sums[0];
+    // Later rounds of a butterfly read no more than the lowest 2 * offset, of shuffle_down even less.
+    for (size_t offset = threads / 2; offset > 0; offset /= 2)
+      for (size_t i = 0; i < offset; ++i) store(s_.sums + i * kLanes, add(sum(i), sum(i + offset)));
+    return sum(0);
   }
 
  private:
@@ -225,9 +223,10 @@ void evaluate(const Accumulation& order, const AccumulationStrip& strip, uint16_
   } else {
     const auto span = static_cast<size_t>(order.span);
     for (size_t k = 0; k < strip.k; k += span)
-      total = total + Evaluator(order, {strip.a + k, strip.sfa + k / kGroup, strip.b + k * kLanes,
-                                        strip.sfb + k / kGroup * kLanes, std::min(span, strip.k - k)})
-                          .total();
+      total =
+          total + Evaluator(order, {strip.a + k, strip.sfa + k / kGroup, strip.b + k * kLanes,
+                                    strip.sfb + k / kGroup * kLanes, std::min(span, strip.k - k), strip.sums})
+                      .total();
   }
   for (size_t i = 0; i < kLanes; ++i) c[i] = float_to_half(total[i]);
 }

@@ -14,6 +14,7 @@ struct AccumulationStrip {
   const float* b;
   const float* sfb;
   size_t k;
+  float* sums;  // room for threads_of(order, k) * kAccumulationLanes
 };
 using AccumulationLanes = void (*)(const Accumulation& order, const AccumulationStrip& strip, uint16_t* c);
 
