@@ -2,7 +2,7 @@
 
 #include <chrono>
 #include <fstream>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <sstream>
 
@@ -60,68 +60,134 @@ std::vector<Rows> earlier(const Study& s, const std::string& text, size_t& bytes
   return out;
 }
 
-}  // namespace
+// Rows of one piece, cells by comma; what travels between processes and stands in the file.
+std::string lines_of(size_t piece, const Rows& rows) {
+  std::string out;
+  for (const auto& row : rows) {
+    std::vector<std::string> cells{std::to_string(piece)};
+    cells.insert(cells.end(), row.begin(), row.end());
+    out += line_of(cells);
+  }
+  return out;
+}
+Rows rows_of(const std::string& lines) {
+  Rows out;
+  std::stringstream in(lines);
+  for (std::string line; std::getline(in, line);) {
+    std::vector<std::string> cells = cells_of(line);
+    out.emplace_back(cells.begin() + 1, cells.end());
+  }
+  return out;
+}
 
-std::vector<std::vector<std::string>> run(const Study& study, const Running& running) {
-  std::vector<Rows> done;
-  std::ofstream csv;
-  if (!running.csv.empty()) {
+// The pieces so far, and the file that they go to in order.
+class Ledger {
+ public:
+  Ledger(const Study& study, const Running& running) : study_(study), running_(running) {
+    if (!running.csv.empty()) open();
+    written_ = finished_ = first_ = done_.size();
+    done_.resize(study.pieces);
+    there_.resize(study.pieces);
+  }
+  size_t first() const { return first_; }
+
+  void add(size_t piece, Rows rows) {
+    const std::scoped_lock lock(mutex_);
+    done_[piece] = std::move(rows);
+    there_[piece] = true;
+    for (; written_ < there_.size() && there_[written_]; ++written_)
+      if (csv_.is_open())
+        csv_ << lines_of(written_, done_[written_]) << "# piece " << written_ << " is whole\n" << std::flush;
+    ++finished_;
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
+    if (running_.progress) running_.progress({finished_, study_.pieces, seconds.count(), first_});
+  }
+
+  Rows rows() const {
+    if (csv_.is_open() && !csv_) throw machine::InputError("writing '" + running_.csv + "' failed");
+    Rows out;
+    for (size_t i = 0; i < written_; ++i) out.insert(out.end(), done_[i].begin(), done_[i].end());
+    return out;
+  }
+
+ private:
+  void open() {
     std::string text;
-    if (std::ifstream in(running.csv, std::ios::binary); in && !running.fresh) {
+    if (std::ifstream in(running_.csv, std::ios::binary); in && !running_.fresh) {
       std::stringstream all;
       all << in.rdbuf();
       text = all.str();
     }
-    size_t bytes = 0;
     if (!text.empty()) {
-      const std::string head = head_of(study);
+      const std::string head = head_of(study_);
       if (text.compare(0, head.size(), head) != 0)
-        throw machine::InputError("'" + running.csv +
+        throw machine::InputError("'" + running_.csv +
                                   "' holds another study, or the same asked otherwise; name another file, or "
                                   "give --fresh to write over it. Its first line: " +
                                   text.substr(0, text.find('\n')));
-      done = earlier(study, text, bytes);
+      size_t bytes = 0;
+      done_ = earlier(study_, text, bytes);
       text.resize(bytes);
     }
-    csv.open(running.csv, std::ios::binary | std::ios::trunc);
-    if (!csv) throw machine::InputError("cannot write '" + running.csv + "'");
-    csv << (text.empty() ? head_of(study) : text) << std::flush;
+    csv_.open(running_.csv, std::ios::binary | std::ios::trunc);
+    if (!csv_) throw machine::InputError("cannot write '" + running_.csv + "'");
+    csv_ << (text.empty() ? head_of(study_) : text) << std::flush;
   }
-  const size_t first = done.size();
-  done.resize(study.pieces);
-  std::map<size_t, bool> waiting;  // pieces that are there, but not all before them
-  size_t written = first;
-  size_t finished = first;
+
+  const Study& study_;
+  const Running& running_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;
+  std::ofstream csv_;
+  std::vector<Rows> done_;
+  std::vector<bool> there_;
+  size_t first_ = 0, written_ = 0, finished_ = 0;
+};
+
+constexpr size_t kRefused = ~size_t{0};  // what the first process tells the others when its file is refused
+
+}  // namespace
+
+std::vector<std::vector<std::string>> run(const Study& study, const Running& running) {
+  static const Spread alone;
+  const Spread& spread = running.spread == nullptr ? alone : *running.spread;
+  std::unique_ptr<Ledger> ledger;
+  if (spread.rank() == 0) {
+    try {
+      ledger = std::make_unique<Ledger>(study, running);
+    } catch (...) {
+      spread.agree(kRefused);
+      throw;
+    }
+  }
+  const size_t first = spread.agree(ledger == nullptr ? 0 : ledger->first());
+  if (first == kRefused) return {};
+  std::jthread receiver;
+  if (spread.rank() == 0 && spread.size() > 1)
+    receiver = std::jthread([&] {
+      spread.receive([&](size_t piece, const std::string& lines) { ledger->add(piece, rows_of(lines)); });
+    });
   std::mutex mutex;
   bool stopped = false;
-  const auto start = std::chrono::steady_clock::now();
-  verify::each_in_parallel(study.pieces - first, running.threads, [&](size_t i) {
+  const size_t mine = (study.pieces - first + spread.size() - 1 - spread.rank()) / spread.size();
+  verify::each_in_parallel(mine, running.threads, [&](size_t i) {
     {
       const std::scoped_lock lock(mutex);
       stopped = stopped || (running.stop && running.stop());
       if (stopped) return;
     }
-    const size_t piece = first + i;
+    const size_t piece = first + i * spread.size() + spread.rank();
     Rows rows = study.rows(piece);
+    if (ledger != nullptr) return ledger->add(piece, std::move(rows));
     const std::scoped_lock lock(mutex);
-    done[piece] = std::move(rows);
-    waiting[piece] = true;
-    for (; waiting.erase(written) != 0; ++written) {
-      for (const auto& row : done[written]) {
-        std::vector<std::string> cells{std::to_string(written)};
-        cells.insert(cells.end(), row.begin(), row.end());
-        if (csv.is_open()) csv << line_of(cells);
-      }
-      if (csv.is_open()) csv << "# piece " << written << " is whole\n" << std::flush;
-    }
-    ++finished;
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    if (running.progress) running.progress({finished, study.pieces, seconds.count(), first});
+    spread.send(piece, lines_of(piece, rows));
   });
-  if (csv.is_open() && !csv) throw machine::InputError("writing '" + running.csv + "' failed");
-  Rows out;
-  for (size_t i = 0; i < written; ++i) out.insert(out.end(), done[i].begin(), done[i].end());
-  return out;
+  if (ledger == nullptr) {
+    spread.finish();
+    return {};
+  }
+  if (receiver.joinable()) receiver.join();
+  return ledger->rows();
 }
 
 }  // namespace bitwell::study

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/study/spread.h"
+
 namespace bitwell::study {
 
 // A study is a list of independent, seeded pieces; piece i always gives the same rows.
@@ -26,10 +28,12 @@ struct Running {
   bool fresh = false;  // do not go on with what the CSV holds
   std::function<void(const Progress&)> progress = nullptr;
   std::function<bool()> stop = nullptr;  // asked between pieces
+  const Spread* spread = nullptr;        // processes that share the pieces; nullptr: this one alone
 };
 // Rows of all pieces in order; they are appended to the CSV as soon as those before them are there, so that
 // its bytes depend on no number of threads. A CSV of another question is refused (InputError) and left alone.
-// When stopped, the rows so far.
+// When stopped, the rows so far. Of several processes the first has file, progress and rows; the others return
+// nothing.
 std::vector<std::vector<std::string>> run(const Study& study, const Running& running);
 
 }  // namespace bitwell::study

@@ -37,6 +37,8 @@ void add_running(CLI::App& command, StudyOptions& o) {
 // Runs the study with progress; stops cleanly at the first Ctrl-C.
 std::vector<std::vector<std::string>> run_study(const study::Study& s, StudyOptions& o, int& status) {
   std::signal(SIGINT, [](int) { interrupted = 1; });
+  const study::Spread spread(true);
+  o.running.spread = &spread;
   o.running.stop = [] { return interrupted != 0; };
   o.running.progress = [](const study::Progress& p) {
     const double each = p.seconds / static_cast<double>(std::max<size_t>(1, p.done - p.earlier));
@@ -46,6 +48,7 @@ std::vector<std::vector<std::string>> run_study(const study::Study& s, StudyOpti
   const auto rows = study::run(s, o.running);
   end_progress();
   std::signal(SIGINT, SIG_DFL);
+  if (spread.rank() != 0) throw CLI::Success();  // the first process has the rows
   if (interrupted != 0) {
     status = failed;
     fmt::print(stderr, "bitwell: stopped; {}\n",
@@ -300,6 +303,8 @@ void add_study(CLI::App& app, int& status) {
       "         recommend   the cheapest order that holds for a shape, and why others fail\n"
       "         quantise    signal to noise, bias and clipping of quantisation recipes\n"
       "         gemm-error  what tensor-core sums, split k and epilogues lose\n\n"
+      "Built with MPI, `mpirun bitwell study NAME ...` spreads the pieces over machines; the files are the "
+      "same.\n\n"
       "Example:  bitwell study accumulate --family gaussian same_sign --most-k 4096 --csv accumulate.csv");
   add_accumulate(*study, status);
   add_recommend(*study, status);

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# spread_test.sh BITWELL MPIRUN: three processes write the bytes that one writes, and go on where a run was cut off.
+set -euo pipefail
+bitwell=$1
+mpirun=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+ask=(study accumulate --most-k 128 --dots 64)
+"$bitwell" "${ask[@]}" --csv "$folder/one.csv" > "$folder/one.txt"
+"$mpirun" -n 3 --oversubscribe "$bitwell" "${ask[@]}" --csv "$folder/three.csv" > "$folder/three.txt"
+cmp "$folder/one.csv" "$folder/three.csv"
+cmp "$folder/one.txt" "$folder/three.txt"
+head -c 20000 "$folder/one.csv" > "$folder/cut.csv"
+"$mpirun" -n 2 --oversubscribe "$bitwell" "${ask[@]}" --csv "$folder/cut.csv" > /dev/null
+cmp "$folder/one.csv" "$folder/cut.csv"
