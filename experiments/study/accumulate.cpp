@@ -80,6 +80,7 @@ Study accumulate_study(const AccumulatePlan& plan) {
   for (size_t k = std::bit_ceil(plan.least_k); k <= plan.most_k; k *= 2) lengths.push_back(k);
   Study out;
   out.name = "accumulate";
+  out.seed = plan.seed;
   out.asked =
       fmt::format("orders {} families {} k {} to {} dots {} seed {} tolerance {} relative {} absolute",
                   joined(plan.orders), joined(plan.families), plan.least_k, plan.most_k, plan.dots, plan.seed,

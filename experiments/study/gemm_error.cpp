@@ -77,6 +77,7 @@ Study gemm_error_study(const GemmErrorPlan& plan) {
   for (size_t k = std::bit_ceil(plan.least_k); k <= plan.most_k; k *= 2) lengths.insert(lengths.begin(), k);
   Study out;
   out.name = "gemm-error";
+  out.seed = plan.seed;
   out.asked =
       fmt::format("tile {}x{} k {} to {} seed {}", plan.m, plan.n, plan.least_k, plan.most_k, plan.seed);
   out.columns = {"family",       "k",        "sum", "split", "handed_over", "output", "max_relative",
@@ -136,6 +137,7 @@ Study gemm_error_map(const GemmErrorPlan& plan) {
   check(plan);
   Study out;
   out.name = "gemm-error-map";
+  out.seed = plan.seed;
   out.asked = fmt::format("tile {}x{} k {} seed {}", plan.m, plan.n, plan.most_k, plan.seed);
   out.columns = {"family", "sum", "m", "n", "error_over_a", "error_ulp"};
   out.pieces = kFamilies.size();

@@ -45,6 +45,7 @@ Study quantise_study(const QuantisePlan& plan) {
   }
   Study out;
   out.name = "quantise";
+  out.seed = plan.seed;
   out.asked = fmt::format("recipes {} tensor {}x{} seed {}",
                           plan.recipes.empty() ? "all" : fmt::format("{}", fmt::join(plan.recipes, "+")),
                           plan.rows, plan.columns, plan.seed);

@@ -12,7 +12,8 @@ namespace bitwell::study {
 // A study is a list of independent, seeded pieces; piece i always gives the same rows.
 struct Study {
   std::string name;
-  std::string asked;                 // everything that the rows depend on, on one line
+  std::string asked;  // everything that the rows depend on, on one line
+  uint64_t seed = 0;
   std::vector<std::string> columns;  // with units
   size_t pieces = 0;
   std::function<std::vector<std::vector<std::string>>(size_t piece)> rows;
@@ -32,8 +33,8 @@ struct Running {
 };
 // Rows of all pieces in order; they are appended to the CSV as soon as those before them are there, so that
 // its bytes depend on no number of threads. A CSV of another question is refused (InputError) and left alone.
-// When stopped, the rows so far. Of several processes the first has file, progress and rows; the others return
-// nothing.
+// When stopped, the rows so far. Of several processes the first has file, progress and rows; the others
+// return nothing.
 std::vector<std::vector<std::string>> run(const Study& study, const Running& running);
 
 }  // namespace bitwell::study

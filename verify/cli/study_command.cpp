@@ -57,6 +57,8 @@ std::vector<std::vector<std::string>> run_study(const study::Study& s, StudyOpti
   }
   if (!o.json.empty()) {
     nlohmann::json all = {{"schema", "bitwell-study-" + s.name + "-1"},
+                          {"study", s.name},
+                          {"seed", s.seed},
                           {"commit", BITWELL_COMMIT},
                           {"version", BITWELL_VERSION},
                           {"asked", s.asked},

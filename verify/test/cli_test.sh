@@ -259,6 +259,25 @@ echo "hopper.wgmma.f32.f16 | 3c00 | 3c00" > short.txt
 expect 2 "'short.txt', line 1: expected INSTRUCTION | A | B | C" "$bitwell" mma --batch short.txt
 expect 2 "cannot read 'nothing.txt'" "$bitwell" mma --batch nothing.txt
 
+# Studies.
+small=(study accumulate --most-k 32 --dots 16 --order fused --family gaussian)
+expect 0 "gaussian  32  fused" "$bitwell" "${small[@]}" --csv study.csv --json study.json
+expect 0 "32 accumulate 1" python3 -c "
+import json
+s = json.load(open('study.json'))
+assert s['schema'] == 'bitwell-study-accumulate-1' and s['whole'] and len(s['rows']) == 2 and s['commit']
+print(s['rows'][0][1], s['study'], s['seed'])"
+expect 2 "--fresh to write over it" "$bitwell" "${small[@]}" --seed 2 --csv study.csv
+expect 0 "fused" "$bitwell" "${small[@]}" --seed 2 --csv study.csv --fresh
+expect 2 "no order 'fp64'; there are f16_sequential" "$bitwell" study accumulate --order fp64
+expect 2 "k goes from 16 to 1048576; got 16 to 2097152" "$bitwell" study accumulate --most-k 2097152
+expect 2 "cannot write '/nowhere/x.csv'" "$bitwell" "${small[@]}" --csv /nowhere/x.csv
+expect 0 "Cheapest that holds 64x7168x1 on 'problem': fused" "$bitwell" study recommend --shape 64x7168x1 --order fused
+expect 1 "No order holds" "$bitwell" study recommend --shape 64x16384x1 --order f16x2_sequential
+expect 2 "--shape is MxKxL; got '64'" "$bitwell" study recommend --shape 64
+expect 2 "no recipe 'int4'; there are nvfp4" "$bitwell" study quantise --recipe int4
+expect 2 "k from 64 to 1048576" "$bitwell" study gemm-error --least-k 32
+
 expect 2 "" "$bitwell" verify
 expect 2 "" "$bitwell" nonsense
 expect 0 "Exit status" "$bitwell" --help
