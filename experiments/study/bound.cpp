@@ -21,17 +21,17 @@ struct Path {
 
 Path path(const number::Accumulation& o, size_t k) {
   using number::GroupSum;
+  const auto up = [](size_t n, size_t to) { return static_cast<double>((n - 1) / to + 1); };
   if (o.span != 0 && k > static_cast<size_t>(o.span)) {
     number::Accumulation one = o;
     one.span = 0;
     Path p = path(one, static_cast<size_t>(o.span));
-    p.f32 += static_cast<double>((k + static_cast<size_t>(o.span) - 1) / static_cast<size_t>(o.span));
+    p.f32 += up(k, static_cast<size_t>(o.span));
     return p;
   }
   const auto tile = static_cast<size_t>(o.tile);
   const size_t threads = number::threads_of(o, k);
-  const size_t tiles = (k + tile - 1) / tile;
-  const auto own = static_cast<double>((tiles + threads - 1) / threads);  // tiles of a thread
+  const double own = std::ceil(up(k, tile) / static_cast<double>(threads));  // tiles of a thread
   const auto width = static_cast<double>(std::min(tile, k));
   Path p;
   switch (o.group) {
