@@ -103,8 +103,10 @@ Study accumulate_study(const AccumulatePlan& plan) {
     const size_t k = lengths[piece / of.size()];
     std::vector<std::vector<std::string>> rows;
     if (family.family == Family::adversarial) {
-      for (const Order& o : chosen) {
-        const Worst w = search(o, k, plan.seed);
+      const std::vector<Worst> found = search(chosen, k, plan.dots, plan.seed);
+      for (size_t i = 0; i < chosen.size(); ++i) {
+        const Order& o = chosen[i];
+        const Worst& w = found[i];
         const Bound limit = bound(o, k);
         rows.push_back(row_of(family, k, o, limit, statistics(w.results, w.exact, limit, plan.tolerance)));
       }

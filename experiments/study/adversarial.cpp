@@ -10,7 +10,9 @@ namespace bitwell::study {
 namespace {
 
 constexpr size_t kMutants = 16;
-constexpr int kGenerations = 24;
+// Generations: so many elements of a column in all, but neither too few nor too many.
+constexpr size_t kElements = size_t{1} << 18;
+constexpr size_t kLeast = 24, kMost = 300;
 constexpr size_t kGroup = 16;
 
 // Error against A; an overflow counts nothing, so that the search stays where errors are finite.
@@ -60,26 +62,11 @@ void mutate(std::span<uint8_t> codes, std::span<uint8_t> scales, std::mt19937_64
   }
 }
 
-}  // namespace
-
-Worst search(const Order& order, size_t k, uint64_t seed) {
-  Worst best;
-  double most = -2;
-  for (const NamedFamily& f : families()) {
-    if (f.family == Family::adversarial) continue;
-    Worst start{draw(f.family, true, 1, k, seed), draw(f.family, false, kMutants, k, seed), {}, {}, 0};
-    start.results = results(order, start.a, Columns(start.b));
-    start.exact = truths(start.a, start.b);
-    const size_t i = worst_of(start.results, start.exact);
-    const double bad = badness(start.results[i], start.exact[i]);
-    start.tried = best.tried + kMutants;
-    best.tried = start.tried;
-    if (bad <= most) continue;
-    most = bad;
-    best = std::move(start);
-  }
+// Generations of columns from the one that is worst so far, which stays among them.
+void climb(const Order& order, uint64_t seed, Worst& best) {
+  const size_t k = best.b.k;
   std::mt19937_64 random(seed * 0x9E3779B97F4A7C15ULL + k);
-  for (int generation = 0; generation < kGenerations; ++generation) {
+  for (size_t left = std::clamp<size_t>(kElements / k, kLeast, kMost); left > 0; --left) {
     const Vectors parent = one_of(best.b, worst_of(best.results, best.exact));
     Vectors children{kMutants, k, {}, {}};
     for (size_t i = 0; i < kMutants; ++i) {
@@ -91,9 +78,30 @@ Worst search(const Order& order, size_t k, uint64_t seed) {
     best.b = std::move(children);
     best.results = results(order, best.a, Columns(best.b));
     best.exact = truths(best.a, best.b);
-    best.tried += kMutants;
   }
-  return best;
+}
+
+}  // namespace
+
+std::vector<Worst> search(std::span<const Order> orders, size_t k, size_t dots, uint64_t seed) {
+  std::vector<Worst> out(orders.size());
+  std::vector<double> most(orders.size(), -2);
+  for (const NamedFamily& f : families()) {
+    if (f.family == Family::adversarial) continue;
+    const Sample s = sample(f.family, k, dots, seed);
+    const Columns columns(s.b);
+    const std::vector<Truth> exact = truths(s.a, s.b);
+    for (size_t o = 0; o < orders.size(); ++o) {
+      const std::vector<uint16_t> got = results(orders[o], s.a, columns);
+      const size_t i = worst_of(got, exact);
+      const double bad = badness(got[i], exact[i]);
+      if (bad <= most[o]) continue;
+      most[o] = bad;
+      out[o] = {one_of(s.a, i / s.b.count), one_of(s.b, i % s.b.count), {got[i]}, {exact[i]}};
+    }
+  }
+  for (size_t o = 0; o < orders.size(); ++o) climb(orders[o], seed, out[o]);
+  return out;
 }
 
 }  // namespace bitwell::study

@@ -1,6 +1,6 @@
 // Inputs that an order of summation does badly on, found by search.
 #pragma once
-#include "experiments/study/statistics.h"
+#include "experiments/study/accumulate.h"
 
 namespace bitwell::study {
 
@@ -10,10 +10,10 @@ struct Worst {
   Vectors a, b;
   std::vector<uint16_t> results;
   std::vector<Truth> exact;
-  uint64_t tried = 0;  // dot products
 };
-// Hill climbing: from the worst dot product of every family, generations of columns with groups turned,
+// Hill climbing for each order: from the worst dot product of all families' samples (those of the accumulate
+// study, so that the end is no better than any of them), generations of columns with groups turned,
 // exchanged, emptied, filled or scaled otherwise. Deterministic in seed.
-Worst search(const Order& order, size_t k, uint64_t seed);
+std::vector<Worst> search(std::span<const Order> orders, size_t k, size_t dots, uint64_t seed);
 
 }  // namespace bitwell::study

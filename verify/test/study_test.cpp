@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "experiments/study/accumulate.h"
@@ -64,6 +65,25 @@ TEST(Bounds, HoldForEveryOrderAndFamily) {
     const AccumulatePoint p = accumulate_point(row);
     EXPECT_EQ(p.statistics.beyond_worst, 0u) << p.family << " " << p.order << " k " << p.k;
   }
+}
+
+// The search ends with errors no smaller than any that the families' own dot products have, and larger ones
+// in fp16.
+TEST(Adversarial, IsWorseThanEveryFamily) {
+  AccumulatePlan plan;
+  plan.orders = {"f16_sequential", "f16_tree", "f16x2_promoted_128", "fused"};
+  plan.least_k = plan.most_k = 256;
+  plan.dots = 256;
+  std::map<std::string, double> families_worst;
+  std::map<std::string, double> searched;
+  for (const auto& row : run(accumulate_study(plan), {})) {
+    const AccumulatePoint p = accumulate_point(row);
+    double& worst = (p.family == "adversarial" ? searched : families_worst)[p.order];
+    worst = std::max(worst, p.statistics.max_relative);
+  }
+  for (const std::string& order : plan.orders) EXPECT_GE(searched[order], families_worst[order]) << order;
+  for (const char* order : {"f16_sequential", "f16_tree", "f16x2_promoted_128"})
+    EXPECT_GT(searched[order], 1.5 * families_worst[order]) << order;
 }
 
 // That a bound can be violated, and that the run then says so.
