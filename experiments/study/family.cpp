@@ -74,19 +74,19 @@ float element(Family f, Random& random, size_t k) {
   }
 }
 
-void draw_problem(bool is_a, size_t k, Random& random, Vectors& out) {
+void draw_problem(size_t k, Random& random, Vectors& out) {
   for (size_t i = 0; i < k; ++i) {
     const uint64_t bits = random.bits() >> 60;
     out.codes.push_back(i % 2 == 0 ? static_cast<uint8_t>(bits & 3) : uint8_t{0});
   }
   for (size_t g = 0; g < k / 16; ++g)
     out.scales.push_back(std::array<uint8_t, 3>{0x00, 0x38, 0x40}[random.bits() % 3]);
-  static_cast<void>(is_a);
 }
 
 }  // namespace
 
 std::span<const NamedFamily> families() { return kFamilies; }
+std::string_view name_of(Family family) { return kFamilies[static_cast<size_t>(family)].name; }
 
 Vectors draw(Family family, bool is_a, size_t count, size_t k, uint64_t seed) {
   static const number::Recipe& one_level = *number::find_recipe("single_level");
@@ -100,7 +100,7 @@ Vectors draw(Family family, bool is_a, size_t count, size_t k, uint64_t seed) {
   for (size_t v = 0; v < count; ++v) {
     Random random(seed_of(family, is_a, v, seed));
     if (family == Family::problem) {
-      draw_problem(is_a, k, random, out);
+      draw_problem(k, random, out);
       continue;
     }
     for (size_t i = 0; i < k; ++i) x[i] = element(family, random, i);

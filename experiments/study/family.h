@@ -23,7 +23,9 @@ struct NamedFamily {
   std::string_view name;
   std::string_view about;
 };
+// In the order of the enumeration.
 std::span<const NamedFamily> families();
+std::string_view name_of(Family family);
 
 // Rows of A, or columns of B, one after the other: E2M1 codes, one a byte, and E4M3 scales, one for 16.
 struct Vectors {

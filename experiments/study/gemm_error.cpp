@@ -22,12 +22,6 @@ enum class Output { f32, f16, bf16 };
 constexpr std::array<std::pair<Output, std::string_view>, 3> kOutputs{
     {{Output::f32, "f32"}, {Output::f16, "f16"}, {Output::bf16, "bf16"}}};
 
-std::string_view name_of(Family family) {
-  for (const NamedFamily& f : families())
-    if (f.family == family) return f.name;
-  return "";
-}
-
 float to_output(Output o, float v) {
   if (o == Output::f32) return v;
   if (o == Output::f16) return number::round_to_half(v);

@@ -21,12 +21,6 @@ float as_bf16(float v) {
   return std::bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000);
 }
 
-std::string_view name_of(Family family) {
-  for (const NamedFamily& f : families())
-    if (f.family == family) return f.name;
-  return "";
-}
-
 }  // namespace
 
 Study quantise_study(const QuantisePlan& plan) {

@@ -134,8 +134,27 @@ TEST(GemmVerdict, SumsSentTooSoonFailUnderARandomScheduleAndReplay) {
   });
   const std::vector<Verdict> verdicts = verify_gemm(plan_of(name, planted.folder()));
   ASSERT_FALSE(verdicts[0].holds);
-  EXPECT_NE(verdicts[0].first_mismatch.find("schedule "), std::string::npos) << verdicts[0].first_mismatch;
-  EXPECT_NE(verdicts[0].replay_options.find("--schedule "), std::string::npos);
+  // The replay fails as the verdict did, under the schedule that it names and not under the default one.
+  const std::string random = " --schedule random --seed ";
+  ASSERT_EQ(verdicts[0].replay_options.rfind(random, 0), 0u) << verdicts[0].first_mismatch;
+  const auto replay = [&](const isa::Schedule& schedule) {
+    LaunchFile file = read_launch(verdicts[0].replay);
+    isa::Options options;
+    options.schedule = schedule;
+    try {
+      simulate(isa::compile(ptx::parse(read_file(file.launch.ptx)), file.launch.entry), file.launch, options,
+               true);
+    } catch (const machine::Fault& f) {
+      return std::string(f.what());
+    }
+    for (const Buffer& b : file.launch.buffers)
+      if (b.name == "d") return std::string(reinterpret_cast<const char*>(b.bytes.data()), b.bytes.size());
+    return std::string();
+  };
+  const uint64_t seed = std::stoull(verdicts[0].replay_options.substr(random.size()));
+  const std::string failed = replay({isa::Policy::random, seed});
+  EXPECT_NE(failed, replay({}));
+  EXPECT_EQ(failed, replay({isa::Policy::random, seed}));
 }
 
 TEST(GemmVerdict, AFaultWhilePreparingKeepsTheOtherVerdicts) {

@@ -59,7 +59,7 @@ TEST(Recommend, NamesTheCheapestThatHolds) {
 TEST(Bounds, HoldForEveryOrderAndFamily) {
   AccumulatePlan plan;
   plan.least_k = 64;
-  plan.most_k = 2048;
+  plan.most_k = 512;
   plan.dots = 256;
   for (const auto& row : run(accumulate_study(plan), {})) {
     const AccumulatePoint p = accumulate_point(row);
@@ -134,6 +134,7 @@ AccumulatePlan small() {
   plan.most_k = 128;
   plan.dots = 64;
   plan.orders = {"fused", "f16_sequential", "blackwell_nvfp4"};
+  plan.families = {"problem", "gaussian", "cancelling"};
   return plan;
 }
 
@@ -197,8 +198,8 @@ TEST(Study, StopsBetweenPiecesAndKeepsThem) {
   EXPECT_GT(run(accumulate_study(small()), running).size(), some);
 }
 
-// What experiments/README.md rests on is what this program gives: the pieces up to k = 256, and all recipes
-// of a piece.
+// What experiments/README.md rests on is what this program gives: the pieces up to k = 256, of the search k
+// = 16.
 TEST(Results, AreWhatTheStudiesGive) {
   std::vector<std::string> lines;
   std::ifstream file(std::string(BITWELL_RESULTS) + "/accumulate.csv");
@@ -210,7 +211,8 @@ TEST(Results, AreWhatTheStudiesGive) {
     const size_t per_piece = orders().size();
     const std::string k = "," + std::to_string(size_t{16384} >> piece / families().size()) + ",";
     ASSERT_NE(lines.at(1 + piece * per_piece).find(k), std::string::npos) << lines[1 + piece * per_piece];
-    if (piece / families().size() < 6) continue;
+    const bool searched = families()[piece % families().size()].family == Family::adversarial;
+    if (piece / families().size() < (searched ? 10U : 6U)) continue;
     const auto rows = study.rows(piece);
     for (size_t i = 0; i < rows.size(); ++i, ++compared) {
       std::string want = std::to_string(piece);
@@ -218,7 +220,7 @@ TEST(Results, AreWhatTheStudiesGive) {
       EXPECT_EQ(lines.at(1 + piece * per_piece + i), want);
     }
   }
-  EXPECT_EQ(compared, 5 * families().size() * orders().size());
+  EXPECT_EQ(compared, (5 * (families().size() - 1) + 1) * orders().size());
 }
 
 // Against figures that were measured elsewhere (facts/formats.md 2, 2048x1024 of N(0,1) in bf16): dB.
