@@ -94,7 +94,7 @@ const std::vector<GemvRung>& gemv_rungs() {
         .drain_each_tile = true,
         .combine = Combine::butterfly}},
       {"streamed",
-       {256, 1, 1},
+       {544, 1, 1},
        0,
        32,
        {.name = "streamed",
@@ -107,24 +107,35 @@ const std::vector<GemvRung>& gemv_rungs() {
   return rungs;
 }
 
-isa::Shape gemv_streamed_shape(int m, int k, int l, int warps, int ctas) {
-  constexpr int kPartials = 8192;  // floats of shared memory, one for each row and span of k
+isa::Shape gemv_streamed_shape(int m, int k, int l, int ctas) {
+  // Of kernels/gemv/streamed.cuh.
+  constexpr int kWarps = 16;            // that multiply, each a span of one unit at a time
+  constexpr int kPartials = 4096;       // floats, one for each span and row of a CTA
+  constexpr uint32_t kShared = 159808;  // bytes, sizeof(Shared)
   const auto up = [](int v, int to) { return (v + to - 1) / to; };
   const int spans = std::max(1, up(k, 1024));
-  const int units = up(m, 128) * 32;  // of four rows
-  const auto wanted = [&](int cluster) { return up(units, warps / std::min(warps, up(spans, cluster))); };
-  int least = 1;  // a warp takes one span, where eight CTAs have warps enough
-  while (least < 8 && up(spans, least) > warps) least *= 2;
-  int cluster = 8;
-  while (cluster > least && (cluster > spans || wanted(cluster) * l * cluster > ctas)) cluster /= 2;
-  const int most = kPartials / (4 * spans);  // units of a CTA
-  if (most == 0)
-    throw InputError("gemv_streamed takes k up to 2097152 (2048 spans of 1024); got k = " +
-                     std::to_string(k));
-  const int x = std::max(std::min(wanted(cluster), std::max(1, ctas / (l * cluster))), up(units, most));
+  const int units = m / 128 * 32 + std::min(32, m % 128);  // of four rows
   isa::Shape out;
-  out.grid = {static_cast<uint32_t>(x), static_cast<uint32_t>(cluster), static_cast<uint32_t>(l)};
-  out.cluster = {1, static_cast<uint32_t>(cluster), 1};
+  out.dynamic_shared = kShared;
+  int64_t least = 0;                        // steps of the busiest multiprocessor
+  for (const int cluster : {1, 2, 4, 8}) {  // a larger one starts later: only where it saves a step
+    const int each = up(spans, cluster);    // of a CTA
+    if (cluster > spans || 4 * each > kPartials) continue;
+    const int groups = std::max(1, kWarps / each);  // of units at a time
+    // Clusters of 4 and 8 do not fill the H200's processing clusters of 16 and 18 multiprocessors.
+    const int at_once = std::max(1, ctas * (cluster > 2 ? 3 : 4) / 4 / (l * cluster));
+    int a_cta = std::min(up(units, at_once), kPartials / (4 * each));
+    if (a_cta > groups) a_cta = std::min(up(a_cta, groups) * groups, kPartials / (4 * each));
+    const int x = up(units, a_cta);
+    const int64_t steps = int64_t{up(x, at_once)} * up(up(units, x), groups) * up(each, kWarps);
+    if (least != 0 && steps >= least) continue;
+    least = steps;
+    out.grid = {static_cast<uint32_t>(x), static_cast<uint32_t>(cluster), static_cast<uint32_t>(l)};
+    out.cluster = {1, static_cast<uint32_t>(cluster), 1};
+  }
+  if (least == 0)
+    throw InputError("gemv_streamed takes k up to 8388608 (8192 spans of 1024); got k = " +
+                     std::to_string(k));
   return out;
 }
 
@@ -161,7 +172,7 @@ Launch GemvProblem::launch(const GemvRung& rung, const std::string& ptx) const {
   out.ptx = ptx;
   out.entry = gemv_entry(rung, s.layout);
   if (rung.rows == 0)
-    out.shape = gemv_streamed_shape(s.m, s.k, s.l, static_cast<int>(rung.block[0] / 32));
+    out.shape = gemv_streamed_shape(s.m, s.k, s.l);
   else
     out.shape.grid = {(static_cast<uint32_t>(s.m) + rung.rows - 1) / rung.rows, static_cast<uint32_t>(s.l),
                       1};
@@ -201,7 +212,11 @@ std::vector<GemvCase> gemv_reduced_cases(const GemvRung& rung) {
   add(24, 8192, 1, OperandData::swamped);    // several tiles a thread
   add(24, 8192, 1, OperandData::swamped_tiles);
   if (rung.k_multiple <= 64) add(65, 64, 2, OperandData::moderate);
-  if (rung.k_multiple == 32) add(300, 2080, 1, OperandData::moderate);
+  if (rung.rows == 0) {
+    add(300, 2080, 1, OperandData::moderate);
+    add(300, 17440, 1, OperandData::moderate);  // more spans than a CTA takes at once
+    add(24, 36896, 1, OperandData::moderate);   // a cluster shares them
+  }
   if (rung.k_multiple <= 16) {
     add(129, 16, 1, OperandData::all_codes);
     add(33, 48, 2, OperandData::moderate);

@@ -21,9 +21,9 @@ struct GemvRung {
   int k_multiple;
   number::Accumulation order;
 };
-// Grid and cluster of the streamed rung for CTAs of `warps` warps, of which it wants `ctas`: two for each SM
-// of an H200. InputError past k = 2^21.
-isa::Shape gemv_streamed_shape(int m, int k, int l, int warps, int ctas = 264);
+// Grid, cluster and shared memory of the streamed rung for a GPU that runs `ctas` CTAs at once: one for each
+// SM of an H200. InputError past k = 2^23.
+isa::Shape gemv_streamed_shape(int m, int k, int l, int ctas = 132);
 const std::vector<GemvRung>& gemv_rungs();
 const GemvRung& gemv_rung(std::string_view name);  // InputError if there is none
 

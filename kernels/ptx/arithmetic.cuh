@@ -100,4 +100,19 @@ __device__ inline uint16_t fma_rn_f16(uint16_t a, uint16_t b, uint16_t c) {
   return d;
 }
 
+// 9.7.9.7 "prmt": byte i of the result is the byte of (high, low) that nibble i of `selector` numbers; a nibble's top bit asks for
+// eight copies of that byte's sign instead
+__device__ inline uint32_t prmt(uint32_t low, uint32_t high, uint32_t selector) {
+  uint32_t d;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(low), "r"(high), "r"(selector));
+  return d;
+}
+
+// 9.7.1.23 "dp4a": c plus the sum of four products of signed bytes
+__device__ inline int dp4a_s32(uint32_t a, uint32_t b, int c) {
+  int d;
+  asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+
 }  // namespace ptx

@@ -44,9 +44,11 @@ __device__ inline uint32_t mapa(uint32_t shared, uint32_t rank) {
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(d) : "r"(shared), "r"(rank));
   return d;
 }
-// 9.7.9.11 "st"
-__device__ inline void st_shared_cluster_f32(uint32_t to, float v) {
-  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(to), "f"(v) : "memory");
+// 9.7.9.8 "ld"
+__device__ inline float ld_shared_cluster_f32(uint32_t from) {
+  float d;
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(d) : "r"(from));
+  return d;
 }
 // 9.7.9.12 "st.async": four words into a CTA of the cluster, counted there by an mbarrier
 __device__ inline void st_async_v4(uint32_t to, float a, float b, float c, float d, uint32_t barrier) {

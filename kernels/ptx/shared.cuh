@@ -9,6 +9,11 @@ __device__ inline uint2 ld_shared_v2(uint32_t from) {
   asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(d.x), "=r"(d.y) : "r"(from));
   return d;
 }
+__device__ inline uint4 ld_shared_v4(uint32_t from) {
+  uint4 d;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(d.x), "=r"(d.y), "=r"(d.z), "=r"(d.w) : "r"(from));
+  return d;
+}
 __device__ inline float4 ld_shared_v4_f32(uint32_t from) {
   float4 d;
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(d.x), "=f"(d.y), "=f"(d.z), "=f"(d.w) : "r"(from));

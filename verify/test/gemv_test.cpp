@@ -18,15 +18,22 @@
 namespace bitwell::verify {
 namespace {
 
-std::vector<std::byte> outputs(const GemvProblem& problem, const GemvRung& rung, const std::string& arch) {
-  const std::string path = share_folder("kernels") + "/gemv/" + std::string(rung.name) + "." + arch + ".ptx";
+std::string path_of(const GemvRung& rung, const std::string& arch) {
+  return share_folder("kernels") + "/gemv/" + std::string(rung.name) + "." + arch + ".ptx";
+}
+
+// Runs the launch of a rung and gives its result.
+std::vector<std::byte> outputs(Launch launch, const isa::Options& options = {}) {
   static std::map<std::string, isa::Program> programs;
-  const std::string key = path + gemv_entry(rung, problem.spec.layout);
+  const std::string key = launch.ptx + launch.entry;
   if (programs.count(key) == 0)
-    programs.emplace(key, isa::compile(ptx::parse(read_file(path)), gemv_entry(rung, problem.spec.layout)));
-  Launch launch = problem.launch(rung, path);
-  simulate(programs.at(key), launch, {}, true);
+    programs.emplace(key, isa::compile(ptx::parse(read_file(launch.ptx)), launch.entry));
+  simulate(programs.at(key), launch, options, true);
   return launch.buffers[4].bytes;
+}
+
+std::vector<std::byte> outputs(const GemvProblem& problem, const GemvRung& rung, const std::string& arch) {
+  return outputs(problem.launch(rung, path_of(rung, arch)));
 }
 
 uint16_t code_at(const std::vector<std::byte>& bytes, size_t i) {
@@ -38,18 +45,19 @@ RC_GTEST_PROP(Gemv, TheStreamedGridsPartialSumsFitSharedMemory, ()) {
   const int m = *rc::gen::inRange(1, 1 << 20).as("m");
   const int k = 32 * *rc::gen::inRange(1, 1 << 16).as("k / 32");
   const int l = *rc::gen::inRange(1, 64).as("l");
-  const isa::Shape s = gemv_streamed_shape(m, k, l, 8);
+  const isa::Shape s = gemv_streamed_shape(m, k, l);
   const uint32_t spans = (static_cast<uint32_t>(k) + 1023) / 1024;
-  const uint32_t units = (static_cast<uint32_t>(m) + 127) / 128 * 32;
-  RC_ASSERT(4 * spans * ((units + s.grid[0] - 1) / s.grid[0]) <= 8192);
+  const uint32_t units = static_cast<uint32_t>(m) / 128 * 32 + std::min(32U, static_cast<uint32_t>(m) % 128);
+  const uint32_t of_a_cta = (spans + s.cluster[1] - 1) / s.cluster[1];
+  RC_ASSERT(4 * of_a_cta * ((units + s.grid[0] - 1) / s.grid[0]) <= 4096);
   RC_ASSERT(s.grid[0] <= units);
   RC_ASSERT(s.grid[1] == s.cluster[1]);
   RC_ASSERT(s.cluster[1] <= 8);
   RC_ASSERT(s.grid[2] == static_cast<uint32_t>(l));
-  EXPECT_THROW(gemv_streamed_shape(m, (1 << 21) + 32, l, 8), machine::InputError);
+  EXPECT_THROW(gemv_streamed_shape(m, (1 << 23) + 32, l), machine::InputError);
 }
 
-// What the suites that a GPU has recorded leave out: no elements, and more spans than a cluster has warps.
+// What the suites that a GPU has recorded leave out: no elements, and more spans than a CTA takes at once.
 TEST(Gemv, TheStreamedRungsShortestAndLongSums) {
   const GemvRung& rung = gemv_rung("streamed");
   for (const int k : {0, 135200}) {
@@ -59,6 +67,26 @@ TEST(Gemv, TheStreamedRungsShortestAndLongSums) {
       const GemvProblem::Row data = problem.row(i / 5, i % 5);
       EXPECT_EQ(code_at(got, static_cast<size_t>(i)), number::evaluate(rung.order, data.operands())) << k;
     }
+  }
+}
+
+// Its warps meet through mbarriers, asynchronous copies and clusters, so that agents may overtake each other;
+// few CTAs fill the ring again and again.
+TEST(Gemv, NoScheduleChangesTheStreamedRungsBits) {
+  const GemvRung& rung = gemv_rung("streamed");
+  for (const auto& [m, k] : {std::array{600, 1056}, std::array{140, 17440}, std::array{9, 36896}}) {
+    const GemvProblem problem({m, k, 1, OperandData::moderate, ScaleLayout::blocked, 78});
+    Launch launch = problem.launch(rung, path_of(rung, "sm_90a"));
+    const auto expected = outputs(launch);
+    launch.shape = gemv_streamed_shape(m, k, 1, 1);
+    launch.shape.block = rung.block;
+    for (const auto& policy : isa::kPolicies)
+      for (uint64_t seed = 1; seed <= (policy.policy == isa::Policy::random ? 4 : 1); ++seed) {
+        isa::Options options;
+        options.schedule = {policy.policy, seed};
+        EXPECT_TRUE(outputs(launch, options) == expected)
+            << m << " x " << k << ", schedule " << policy.name << ", seed " << seed;
+      }
   }
 }
 
