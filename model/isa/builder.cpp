@@ -117,9 +117,8 @@ void Builder::declare(const ptx::Variable& v) {
   if (v.space == ".reg") {
     if (!v.dims.empty() || v.initialized || v.vector != 1)
       throw Invalid("register '" + v.name + "' cannot be an array, a vector or initialised");
-    const int count = v.range == 0 ? 1 : v.range;
-    for (int i = 0; i < count; ++i) {
-      const std::string name = v.range == 0 ? v.name : v.name + std::to_string(i);
+    for (int i = 0; i < v.range.value_or(1); ++i) {
+      const std::string name = v.range ? v.name + std::to_string(i) : v.name;
       if (scope.variables.count(name) != 0 ||
           !scope.registers.emplace(name, Register{new_row(std::max(declared.bits, 16)), &declared}).second)
         throw Invalid("register '" + name + "' is declared twice");

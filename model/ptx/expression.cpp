@@ -16,7 +16,9 @@ Operand integer_operand(uint64_t value, bool is_unsigned, Position at) {
   return out;
 }
 
-Operand integer_literal(Reader& reader) {
+}  // namespace
+
+Operand parse_integer(Reader& reader) {
   const Token token = reader.peek();
   std::string_view digits = token.text;
   bool is_unsigned = false;
@@ -40,6 +42,8 @@ Operand integer_literal(Reader& reader) {
   reader.next();
   return integer_operand(value, is_unsigned || value > static_cast<uint64_t>(INT64_MAX), token.at);
 }
+
+namespace {
 
 Operand floating_literal(Reader& reader) {
   const Token token = reader.peek();
@@ -98,7 +102,7 @@ Operand unary(Reader& reader) {
     return v;
   }
   if (reader.accept("WARP_SZ")) return integer_operand(32, false, at);
-  if (reader.peek().kind == TokenKind::integer) return integer_literal(reader);
+  if (reader.peek().kind == TokenKind::integer) return parse_integer(reader);
   if (reader.peek().kind == TokenKind::floating) return floating_literal(reader);
   reader.fail("expected a constant");
 }

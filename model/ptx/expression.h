@@ -8,6 +8,9 @@ namespace bitwell::ptx {
 // A constant expression as an integer or floating operand; WARP_SZ is 32.
 Operand parse_constant(Reader& reader);
 
+// One integer literal: decimal, 0x, 0b or octal (after 0), U at its end makes it unsigned.
+Operand parse_integer(Reader& reader);
+
 // Whether a constant expression can start at the cursor.
 bool starts_constant(const Reader& reader);
 

@@ -63,7 +63,7 @@ struct Variable {
   int vector = 1;       // .v2 .v4
   int align = 0;        // bytes, 0 when absent
   std::string name;
-  int range = 0;              // .reg .b32 %r<10>: 10; 0 when absent
+  std::optional<int> range;   // .reg .b32 %r<10>: 10
   std::vector<int64_t> dims;  // array; -1 for []
   std::vector<Initializer> initializers;
   bool initialized = false;

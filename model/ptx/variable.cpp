@@ -70,11 +70,9 @@ void declarator(Reader& reader, Variable& v) {
   v.at = reader.peek().at;
   v.name = reader.identifier();
   if (reader.accept("<")) {
-    const std::string count =
-        reader.expect_kind(TokenKind::integer, "a count");  // no expression: '>' ends it
-    v.range =
-        count.size() < 8 && count.find_first_not_of("0123456789") == std::string::npos ? std::stoi(count) : 0;
-    if (v.range <= 0) reader.fail("a register range must be a positive decimal number before");
+    const uint64_t count = parse_integer(reader).integer;  // no expression: '>' ends it
+    if (count >= 10'000'000) reader.fail("a register range must be below 10,000,000 before");
+    v.range = static_cast<int>(count);
     reader.expect(">");
   }
   while (reader.accept("[")) {

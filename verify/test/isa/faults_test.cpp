@@ -348,6 +348,19 @@ TEST(Programs, WhatIsWrongIsNamedWithItsLine) {
   expect_parts(wrong("add.u32 %r1, %r2, %r3"), {"syntax: line 13"});
   expect_parts(wrong("sin.approx.f32 %f1, %f2;"), {"unsupported: line 12", "approximate"});
   expect_parts(wrong("cvt.rn.f16x2.e2m1x2 %r1, %h1;"), {"line 12", "not available on sm_90a"});
+  expect_parts(wrong(".reg .b32 %v<2+3>;"), {"syntax: line 12", "expected '>'"});
+  expect_parts(wrong(".reg .b32 %v<08>;"), {"syntax: line 12", "expected an integer"});
+  expect_parts(wrong(".reg .b32 %v<0xFFFFFFFF>;"), {"syntax: line 12", "below 10,000,000"});
+  expect_parts(wrong(".reg .b32 %v<010>;\nmov.b32 %v8, 1;"), {"line 13", "unknown register '%v8'"});
+  expect_parts(wrong(".reg .b32 %v<0>;\nmov.b32 %v, 1;"), {"line 13", "unknown register '%v'"});
+}
+
+// As ptxas has it.
+TEST(Programs, ARegisterRangeIsAnyIntegerLiteral) {
+  for (const char* count : {"8", "8U", "0x8", "0b1000", "010"})
+    EXPECT_NO_THROW(isa::compile(
+        ptx::parse(kernel(".reg .b32 %v<" + std::string(count) + ">, %none<0>;\nmov.b32 %v7, 1;")), "k"))
+        << count;
 }
 
 }  // namespace
