@@ -120,15 +120,18 @@ void Builder::declare(const ptx::Variable& v) {
     for (int i = 0; i < v.range.value_or(1); ++i) {
       const std::string name = v.range ? v.name + std::to_string(i) : v.name;
       if (scope.variables.count(name) != 0 ||
-          !scope.registers.emplace(name, Register{new_row(std::max(declared.bits, 16)), &declared}).second)
+          !scope.registers.emplace(name, Register{new_row(std::max(declared.bits, 16)), &declared}).second) {
+        if (v.range && scope.ranges.count(v.name) == 0)
+          throw Unsupported("two register ranges that both name '" + name + "'");
         throw Invalid("register '" + name + "' is declared twice");
+      }
       if (declared.kind == 'p') rows.back().bits = 1;
     }
+    if (v.range) scope.ranges.insert(v.name);
     return;
   }
   const uint64_t size = size_of(v);
   Variable place{Space::local, 0, size, align_of(v), &declared, !v.dims.empty(), false};
-  if (declared.kind == 'p') throw Invalid("a .pred variable must be a register");
   if (std::count(v.dims.begin(), v.dims.end(), -1) != 0)
     throw Invalid("variable '" + v.name + "' has no size");
   if (v.space == ".shared") {
@@ -136,7 +139,7 @@ void Builder::declare(const ptx::Variable& v) {
     place.space = Space::shared;
     place.address = layout_.shared_places.at(&v);
   } else if (v.space == ".local" || v.space == ".param") {
-    place.call_param = v.space == ".param";
+    place.call_param = place.argument = v.space == ".param";
     if (v.initialized) throw Invalid(v.space + " variable '" + v.name + "' cannot be initialised");
     place.address = local_place(size, align_of(v));
   } else {
@@ -321,12 +324,14 @@ Value Builder::source(const ptx::Operand& o, const Type& want, bool widen, bool 
   if (const Register* r = find_register(o.name)) {
     if (r->type->kind == 'p')
       throw Invalid("predicate '" + o.name + "' where " + std::string(want.name) + " is needed");
-    // ld, st and cvt take registers wider than the type: untyped ones for any type (not bf16), integers for
-    // integers (PTX ISA 9.0, 9.4.1).
-    const bool wider = widen && r->type->bits > want.bits && !want.name.starts_with(".bf16") &&
-                       (r->type->kind == 'b' || (want.kind != 'f' && want.kind != 'x' &&
-                                                 (r->type->kind == 'u' || r->type->kind == 's')));
-    const bool fits = wider || agrees(want, *r->type);
+    // ld, st and cvt take registers wider than the type: untyped ones for any type (not bf16), any for an
+    // untyped one, integers for integers (PTX ISA 9.0, 9.4.1). ptxas lets .f16x2 stand for an integer there.
+    const char kind = r->type->kind;
+    const bool integer = want.kind == 'u' || want.kind == 's';
+    const bool wider = r->type->bits > want.bits && !want.name.starts_with(".bf16") &&
+                       (kind == 'b' || untyped(want) || (integer && (kind == 'u' || kind == 's')));
+    const bool packed = integer && kind == 'x' && r->type->bits >= want.bits;
+    const bool fits = (widen && (wider || packed)) || agrees(want, *r->type);
     if (!fits)
       throw Invalid("register '" + o.name + "' is " + std::string(r->type->name) + " where " +
                     std::string(want.name) + " is needed");
@@ -388,7 +393,8 @@ Address Builder::address(const ptx::Operand& o, Space space) {
   if (base.kind != OperandKind::name || !base.suffix.empty())
     throw Invalid("an address is a register, a variable or a constant");
   if (const Register* r = find_register(base.name)) {
-    if (r->type->kind == 'p' || r->type->kind == 'f' || (r->type->bits != 64 && r->type->bits != 32))
+    if (std::string_view("pfx").find(r->type->kind) != std::string_view::npos ||
+        (r->type->bits != 64 && r->type->bits != 32))
       throw Invalid("register '" + base.name + "' is " + std::string(r->type->name) + ", not an address");
     if (r->type->bits == 32 && (space == Space::generic || space == Space::global))
       throw Invalid("a 32-bit register as a 64-bit address");

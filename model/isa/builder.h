@@ -95,6 +95,7 @@ class Builder {
     const Type* type;
     bool is_array;
     bool call_param;
+    bool argument = false;  // a .param of a function's body: its address cannot be taken
   };
   const Variable* find_variable(const std::string& name) const;
   // A row of `bits` with the variable's address plus `offset` in its own space; not for local variables.
@@ -118,6 +119,7 @@ class Builder {
   };
   struct Scope {
     std::map<std::string, Register> registers;
+    std::set<std::string> ranges;  // their names without numbers
     std::map<std::string, Variable> variables;
     std::map<std::string, const ptx::Statement*> tables;
     std::map<std::string, uint32_t> labels;

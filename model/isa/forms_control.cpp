@@ -214,9 +214,9 @@ void match_form(Builder& b, const Match& m) {
   const bool all = m.choice[0] == ".all";
   const Type& type = b.type(m.choice[1]);
   if (!all && b.operand(0).kind == ptx::OperandKind::pair) throw Invalid("'match.any' has one destination");
-  pair_destination(b, op, b.type(".b32"), false);
+  pair_destination(b, op, b.type(".u32"), false);
   op.a = b.source(b.operand(1), type).row;
-  op.e = b.source(b.operand(2), b.type(".b32")).row;
+  op.e = b.source(b.operand(2), b.type(".u32")).row;
   op.size = static_cast<uint16_t>(type.bits / 8);
   op.imm = all ? 1 : 0;
   b.emit(op);

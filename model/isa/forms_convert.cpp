@@ -142,6 +142,7 @@ void cvt_packed(Builder& b, const Match& m) {
     return b.type(f.name == "f32"    ? ".f32"
                   : f.name == "f16"  ? (count == 1 ? ".f16" : ".f16x2")
                   : f.name == "bf16" ? (count == 1 ? ".bf16" : ".bf16x2")
+                  : f.name == "tf32" ? ".tf32"
                                      : ".b" + std::to_string(bits));
   };
   const auto fast = lanes_catalog().find(m.name);
@@ -150,11 +151,18 @@ void cvt_packed(Builder& b, const Match& m) {
     op.lanes = fast->second;
   else
     op = soft_conversion(c);
-  op.a = b.source(b.operand(1), register_type(*c.from.format, two_sources ? 1 : c.count), false,
-                  two_sources || c.count == 1)
-             .row;
+  // Formats that PTX has no type of take untyped registers only.
+  const auto row_of = [](const Value& v, const Type& want) {
+    if (untyped(want) && v.type != nullptr && v.type->kind != 'b')
+      throw Invalid("a register that is " + std::string(v.type->name) + " where " + std::string(want.name) +
+                    " is needed");
+    return v.row;
+  };
+  const Type& source = register_type(*c.from.format, two_sources ? 1 : c.count);
+  const Type& destination = register_type(*c.to.format, c.count);
+  op.a = row_of(b.source(b.operand(1), source, false, two_sources || c.count == 1), source);
   if (two_sources) op.b = b.source(b.operand(2), register_type(*c.from.format, 1)).row;
-  op.d = b.destination(b.operand(0), register_type(*c.to.format, c.count)).row;
+  op.d = row_of(b.destination(b.operand(0), destination), destination);
   b.emit(op);
 }
 
@@ -212,6 +220,7 @@ void mov(Builder& b, const Match& m) {
   if (const Builder::Variable* v = name ? b.find_variable(from.name) : nullptr; v != nullptr) {
     if (type.kind == 'f' || type.bits < 32)
       throw Invalid("an address does not fit " + std::string(type.name));
+    if (v->argument) throw Invalid("the address of parameter '" + from.name + "' cannot be taken");
     if (type.bits == 32 && v->space == Space::global)
       throw machine::Unsupported("a 32-bit address of .global variable '" + from.name + "'");
     if (v->space == Space::local) {

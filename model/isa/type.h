@@ -26,10 +26,14 @@ constexpr const Type* find_type(std::string_view name) {
   return nullptr;
 }
 
+// Whether a type is one of bits only.
+constexpr bool untyped(const Type& t) { return t.name.starts_with(".b") && !t.name.starts_with(".bf"); }
+
 // Whether a register declared `reg` may stand where an instruction wants `want`: same size; untyped matches
 // anything; integers match integers; floating point matches only itself (or untyped).
 constexpr bool kinds_agree(const Type& want, const Type& reg) {
   if ((want.kind == 'p') != (reg.kind == 'p')) return false;
+  if (want.name == ".tf32") return reg.kind == 'b';
   if (want.kind == 'b' || reg.kind == 'b') return !want.name.starts_with(".bf16") || reg.kind != 'f';
   const bool want_integer = want.kind == 'u' || want.kind == 's';
   const bool reg_integer = reg.kind == 'u' || reg.kind == 's';

@@ -8,9 +8,10 @@
 namespace bitwell::ptx {
 namespace {
 
-constexpr std::array<std::string_view, 20> kTypes{
-    ".b8",  ".b16", ".b32", ".b64", ".b128",  ".u8",   ".u16",    ".u32", ".u64", ".s8",
-    ".s16", ".s32", ".s64", ".f16", ".f16x2", ".bf16", ".bf16x2", ".f32", ".f64", ".pred"};
+// .bf16 and .bf16x2 are types of instructions only.
+constexpr std::array<std::string_view, 18> kTypes{".b8",  ".b16", ".b32",   ".b64", ".b128", ".u8",
+                                                  ".u16", ".u32", ".u64",   ".s8",  ".s16",  ".s32",
+                                                  ".s64", ".f16", ".f16x2", ".f32", ".f64",  ".pred"};
 
 int power_of_two(Reader& reader) {
   const uint64_t value = parse_constant(reader).integer;
@@ -37,6 +38,8 @@ void type(Reader& reader, Variable& v) {
   if (std::find(kTypes.begin(), kTypes.end(), reader.peek().text) == kTypes.end())
     reader.fail("expected a type");
   v.type = reader.next().text;
+  if (v.type == ".pred" && v.space != ".reg") reader.fail("a .pred variable must be a register before");
+  if (v.type == ".f16x2" && v.space == ".param") reader.fail("a .param cannot be .f16x2 before");
 }
 
 // initializer = "{" initializer,* "}" | "generic" "(" name ")" | name ["+" n] | constant
@@ -71,7 +74,7 @@ void declarator(Reader& reader, Variable& v) {
   v.name = reader.identifier();
   if (reader.accept("<")) {
     const uint64_t count = parse_integer(reader).integer;  // no expression: '>' ends it
-    if (count >= 10'000'000) reader.fail("a register range must be below 10,000,000 before");
+    if (count > INT32_MAX) reader.fail("a register range must be below 2^31 before");
     v.range = static_cast<int>(count);
     reader.expect(">");
   }

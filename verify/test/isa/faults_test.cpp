@@ -350,8 +350,18 @@ TEST(Programs, WhatIsWrongIsNamedWithItsLine) {
   expect_parts(wrong("cvt.rn.f16x2.e2m1x2 %r1, %h1;"), {"line 12", "not available on sm_90a"});
   expect_parts(wrong(".reg .b32 %v<2+3>;"), {"syntax: line 12", "expected '>'"});
   expect_parts(wrong(".reg .b32 %v<08>;"), {"syntax: line 12", "expected an integer"});
-  expect_parts(wrong(".reg .b32 %v<0xFFFFFFFF>;"), {"syntax: line 12", "below 10,000,000"});
+  expect_parts(wrong(".reg .b32 %v<0xFFFFFFFF>;"), {"syntax: line 12", "below 2^31"});
   expect_parts(wrong(".reg .b32 %v<010>;\nmov.b32 %v8, 1;"), {"line 13", "unknown register '%v8'"});
+  expect_parts(wrong(".reg .b32 %v<20>;\n.reg .b64 %v1<3>;"), {"unsupported: line 13", "both name '%v10'"});
+  expect_parts(wrong(".reg .b32 %v<3>;\n.reg .b64 %v<3>;"), {"line 13", "'%v0' is declared twice"});
+  expect_parts(wrong(".reg .b32 %v<2000000000>;"), {"unsupported: line 12", "million registers"});
+  expect_parts(wrong(".reg .bf16 %v;"), {"syntax: line 12", "expected a type"});
+  expect_parts(wrong(".shared .pred v;"), {"syntax: line 12", "must be a register"});
+  expect_parts(wrong(".param .b8 v[8];\nmov.u64 %rd1, v;"), {"line 13", "address of parameter 'v'"});
+  expect_parts(wrong("cvt.rna.tf32.f32 %f1, %f2;"), {"line 12", "'%f1' is .f32 where .tf32"});
+  expect_parts(wrong(".reg .u16 %us;\ncvt.rn.satfinite.e4m3x2.f32 %us, %f1, %f2;"),
+               {"line 13", ".u16 where .b16"});
+  expect_parts(wrong("dp4a.s32.s32 %f1, %r1, %r1, %r1;"), {"line 12", "'%f1' is .f32"});
   expect_parts(wrong(".reg .b32 %v<0>;\nmov.b32 %v, 1;"), {"line 13", "unknown register '%v'"});
 }
 
@@ -361,6 +371,14 @@ TEST(Programs, ARegisterRangeIsAnyIntegerLiteral) {
     EXPECT_NO_THROW(isa::compile(
         ptx::parse(kernel(".reg .b32 %v<" + std::string(count) + ">, %none<0>;\nmov.b32 %v7, 1;")), "k"))
         << count;
+}
+
+// As ptxas has it.
+TEST(Programs, MemoryInstructionsTakeAnyWiderRegisterForBits) {
+  for (const char* body :
+       {"ld.global.b8 %f1, [%rd1];", "st.global.b16 [%rd1], %f1;", "ld.global.b32 %rd1, [%rd1];",
+        ".reg .f16x2 %v;\nld.global.u32 %v, [%rd1];", ".reg .f16x2 %v;\ncvt.u32.u8 %r1, %v;"})
+    EXPECT_NO_THROW(isa::compile(ptx::parse(kernel(body)), "k")) << body;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // ptxas as the oracle of syntax: over seeded mutations of real PTX, bitwell accepts nothing that ptxas
 // refuses, and what ptxas accepts runs or is refused by name as unsupported.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,7 @@ constexpr Exception kBitwellRefuses[] = {
     {"is .b16, not an address", "a 16-bit register as a 64-bit address, of which ptxas only warns"},
     {"is .f32 where .u32 is needed", "ptxas lets a vector mix .f32 and .b32 registers whatever the type"},
     {"unknown function directive, found '.func'", "ptxas takes a declaration without its semicolon"},
+    {"unknown function directive, found '.global'", "the same"},
 };
 
 template <size_t n>
@@ -73,7 +75,9 @@ std::string ptxas_message(const std::string& path) {
   const std::string log = path + ".log";
   const std::string command =
       std::string(BITWELL_PTXAS) + " -arch=sm_90a -O0 -o /dev/null " + path + " > " + log + " 2>&1";
-  if (std::system(command.c_str()) == 0) return "";
+  const int status = std::system(command.c_str());
+  if (status == 0) return "";
+  if (WIFSIGNALED(status) || WEXITSTATUS(status) >= 128) return "Segmentation fault";
   const std::string text = read_file(log);
   return text.substr(0, text.find('\n'));
 }
