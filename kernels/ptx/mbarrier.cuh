@@ -45,15 +45,11 @@ __device__ inline void mbarrier_wait_parity(uint32_t barrier, uint32_t parity) {
 
 // 9.7.13.4 "fence": an initialised mbarrier and ordinary writes become visible to asynchronous copies
 __device__ inline void fence_mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
-__device__ inline void fence_proxy_async() { asm volatile("fence.proxy.async;" ::: "memory"); }
 __device__ inline void fence_proxy_async_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // 9.7.13.1 "barrier": `threads` of the CTA, a multiple of 32
 __device__ inline void barrier_sync(uint32_t id, uint32_t threads) {
   asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-__device__ inline void barrier_arrive(uint32_t id, uint32_t threads) {
-  asm volatile("barrier.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 #endif
