@@ -117,17 +117,12 @@ void Builder::declare(const ptx::Variable& v) {
   if (v.space == ".reg") {
     if (!v.dims.empty() || v.initialized || v.vector != 1)
       throw Invalid("register '" + v.name + "' cannot be an array, a vector or initialised");
-    for (int i = 0; i < v.range.value_or(1); ++i) {
-      const std::string name = v.range ? v.name + std::to_string(i) : v.name;
-      if (scope.variables.count(name) != 0 ||
-          !scope.registers.emplace(name, Register{new_row(std::max(declared.bits, 16)), &declared}).second) {
-        if (v.range && scope.ranges.count(v.name) == 0)
-          throw Unsupported("two register ranges that both name '" + name + "'");
-        throw Invalid("register '" + name + "' is declared twice");
-      }
-      if (declared.kind == 'p') rows.back().bits = 1;
-    }
-    if (v.range) scope.ranges.insert(v.name);
+    if (v.range)
+      scope.registers.declare_range(v.name, *v.range, declared);
+    else
+      scope.registers.declare(v.name, {register_row(declared), &declared});
+    for (const auto& [name, variable] : scope.variables)
+      if (scope.registers.has(name)) throw Invalid("variable '" + name + "' is declared twice");
     return;
   }
   const uint64_t size = size_of(v);
@@ -145,7 +140,7 @@ void Builder::declare(const ptx::Variable& v) {
   } else {
     throw Unsupported(v.space + " variable inside a function");
   }
-  if (scope.registers.count(v.name) != 0 || !scope.variables.emplace(v.name, place).second)
+  if (scope.registers.has(v.name) || !scope.variables.emplace(v.name, place).second)
     throw Invalid("variable '" + v.name + "' is declared twice");
 }
 
@@ -267,11 +262,10 @@ const Type& Builder::type(const std::string& name) const {
   return *t;
 }
 
-const Builder::Register* Builder::find_register(const std::string& name) const {
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    const auto at = scope->registers.find(name);
-    if (at != scope->registers.end()) return &at->second;
-  }
+const Builder::Register* Builder::find_register(const std::string& name) {
+  const auto row = [this](const Type& type) { return register_row(type); };
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
+    if (const Register* r = scope->registers.find(name, row)) return r;
   return nullptr;
 }
 
@@ -352,7 +346,7 @@ Value Builder::destination(const ptx::Operand& o, const Type& want, bool widen, 
   return source(o, want, widen, false);
 }
 
-bool Builder::is_predicate(const std::string& name) const {
+bool Builder::is_predicate(const std::string& name) {
   const Register* r = find_register(name);
   return r != nullptr && r->type->kind == 'p';
 }
@@ -424,6 +418,10 @@ uint32_t Builder::new_row(int bits) {
   if (rows.size() > 1u << 20) throw Unsupported("a function with more than a million registers");
   rows.push_back({bits, false});
   return static_cast<uint32_t>(rows.size() - 1) * 128;
+}
+
+uint32_t Builder::register_row(const Type& type) {
+  return type.kind == 'p' ? new_predicate() : new_row(std::max(type.bits, 16));
 }
 
 uint32_t Builder::new_predicate() {

@@ -3,7 +3,6 @@
 #pragma once
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "model/isa/form.h"
 #include "model/isa/module_layout.h"
 #include "model/isa/program.h"
+#include "model/isa/register_names.h"
 #include "model/isa/type.h"
 
 namespace bitwell::isa {
@@ -57,7 +57,7 @@ class Builder {
   // `discard`: the place takes `_` too.
   Value destination(const ptx::Operand& operand, const Type& type, bool widen = false, bool discard = false);
   // Whether a predicate register has that name.
-  bool is_predicate(const std::string& name) const;
+  bool is_predicate(const std::string& name);
   Value predicate(const ptx::Operand& operand, bool destination, bool& negated);
   Address address(const ptx::Operand& operand, Space space);
   uint64_t constant(const ptx::Operand& operand) const;
@@ -113,13 +113,9 @@ class Builder {
   std::vector<Row> rows;
 
  private:
-  struct Register {
-    uint32_t row;
-    const Type* type;
-  };
+  using Register = RegisterNames::Register;
   struct Scope {
-    std::map<std::string, Register> registers;
-    std::set<std::string> ranges;  // their names without numbers
+    RegisterNames registers;
     std::map<std::string, Variable> variables;
     std::map<std::string, const ptx::Statement*> tables;
     std::map<std::string, uint32_t> labels;
@@ -131,7 +127,8 @@ class Builder {
   const Form& choose(const ptx::Instruction& i, Match& match) const;
   void operands(const Form& form, const Match& match);
   void note(const ptx::Instruction& i);
-  const Register* find_register(const std::string& name) const;
+  const Register* find_register(const std::string& name);
+  uint32_t register_row(const Type& type);
   std::optional<Value> special(const ptx::Operand& operand, const Type& type);
   uint64_t local_place(uint64_t size, uint64_t align);
 

@@ -242,8 +242,10 @@ TEST(Hostile, SizesNestingAndRecursion) {
       outcome(kHead +
               ".global .b8 g[1099511627776];\n.visible .entry k() { .reg .b64 %rd1; mov.u64 %rd1, g; ret; }"),
       {"input", "g"});
-  expect_parts(outcome(kHead + ".visible .entry k() { .reg .b32 %r<9999999>; .reg .b32 %s<9999999>; ret; }"),
-               {"unsupported", "registers"});
+  std::string registers = "a";
+  for (int i = 0; i < 1 << 20; ++i) registers += ", a" + std::to_string(i);
+  expect_parts(outcome(kHead + ".visible .entry k() { .reg .b32 " + registers + "; ret; }"),
+               {"unsupported", "million registers"});
   expect_parts(outcome(kHead + ".visible .entry k() { .local .b8 x[-1]; ret; }"), {"syntax"});
   expect_parts(outcome(kHead + ".visible .entry k() { .reg .b32 %r1; mov.u32 %r1, " +
                        std::string(200000, '(') + "1; ret; }"),
@@ -352,9 +354,17 @@ TEST(Programs, WhatIsWrongIsNamedWithItsLine) {
   expect_parts(wrong(".reg .b32 %v<08>;"), {"syntax: line 12", "expected an integer"});
   expect_parts(wrong(".reg .b32 %v<0xFFFFFFFF>;"), {"syntax: line 12", "below 2^31"});
   expect_parts(wrong(".reg .b32 %v<010>;\nmov.b32 %v8, 1;"), {"line 13", "unknown register '%v8'"});
-  expect_parts(wrong(".reg .b32 %v<20>;\n.reg .b64 %v1<3>;"), {"unsupported: line 13", "both name '%v10'"});
-  expect_parts(wrong(".reg .b32 %v<3>;\n.reg .b64 %v<3>;"), {"line 13", "'%v0' is declared twice"});
-  expect_parts(wrong(".reg .b32 %v<2000000000>;"), {"unsupported: line 12", "million registers"});
+  expect_parts(wrong(".reg .b32 %v<20>;\n.reg .b64 %v1<3>;"),
+               {"unsupported: line 13", "'%v<20>' and '%v1<3>'"});
+  expect_parts(wrong(".reg .b32 %v1<3>;\n.reg .b64 %v<11>;"),
+               {"unsupported: line 13", "'%v1<3>' and '%v<11>'"});
+  expect_parts(wrong(".reg .b32 %v<3>;\n.reg .b64 %v<3>;"), {"line 13", "'%v<3>' is declared twice"});
+  expect_parts(wrong(".reg .b32 %v<3>;\n.reg .b64 %v<0>;"), {"line 13", "'%v<0>' is declared twice"});
+  expect_parts(wrong(".reg .b32 %v<3>;\n.reg .b32 %v2;"), {"line 13", "'%v2' is declared twice"});
+  expect_parts(wrong(".reg .b32 %v02;\n.reg .b32 %v<3>;"), {"line 13", "'%v02' is declared twice"});
+  expect_parts(wrong(".shared .b32 v2;\n.reg .b32 v<3>;"), {"line 13", "'v2' is declared twice"});
+  expect_parts(wrong(".reg .b32 v<3>;\n.shared .b32 v2;"), {"line 13", "'v2' is declared twice"});
+  expect_parts(wrong(".reg .b32 %v<20>;\nmov.b32 %v020, 1;"), {"line 13", "unknown register '%v020'"});
   expect_parts(wrong(".reg .bf16 %v;"), {"syntax: line 12", "expected a type"});
   expect_parts(wrong(".shared .pred v;"), {"syntax: line 12", "must be a register"});
   expect_parts(wrong(".param .b8 v[8];\nmov.u64 %rd1, v;"), {"line 13", "address of parameter 'v'"});
@@ -371,6 +381,19 @@ TEST(Programs, ARegisterRangeIsAnyIntegerLiteral) {
     EXPECT_NO_THROW(isa::compile(
         ptx::parse(kernel(".reg .b32 %v<" + std::string(count) + ">, %none<0>;\nmov.b32 %v7, 1;")), "k"))
         << count;
+}
+
+// As ptxas has it: a register of a range costs nothing until it is used, and its number may have leading
+// zeros.
+TEST(Programs, ARegisterRangeMayBeLargerThanItsUse) {
+  const std::string sum = R"(.reg .b32 %v<2000000000>, %v;
+mov.b32 %v1999999999, 5;
+mov.b32 %v, 6;
+{ .reg .b64 %v<3>; mov.b64 %v2, 7; }
+add.u32 %v2, %v01999999999, %v;
+setp.ne.u32 %p1, %v2, )";
+  EXPECT_EQ(run(sum + "11;\n@%p1 trap;"), "no fault");
+  expect_parts(run(sum + "12;\n@%p1 trap;"), {"PTX line 18", "trap"});
 }
 
 // As ptxas has it.
