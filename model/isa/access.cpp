@@ -112,7 +112,7 @@ void find_one(Context& context, Space space, uint64_t address, size_t size, Acce
   out.bytes[at] = region->data() + (address - region->base());
   out.defined[at] = region->defined() == nullptr ? nullptr : region->defined() + (address - region->base());
   out.tracked = out.tracked || out.defined[at] != nullptr;
-  out.is_global = out.is_global || space == Space::global;
+  if (space == Space::global) out.global |= 1u << lane;
 }
 
 // Which space a generic address lies in; `address` becomes that space's own.
@@ -155,6 +155,7 @@ void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessK
   // One region for all lanes: the common case.
   Region* region = nullptr;
   Space real = space;
+  out.global = 0;
   if (space == Space::global || space == Space::generic) {
     real = Space::global;
     region = context.cta.last_global;
@@ -177,7 +178,7 @@ void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessK
   const bool together = region != nullptr && region->contains(low, size) && region->contains(high, size) &&
                         (!region->read_only || kind == AccessKind::read);
   if (together) {
-    out.is_global = real == Space::global;
+    out.global = real == Space::global ? mask : 0;
     out.tracked = region->defined() != nullptr;
     out.consecutive = scan.consecutive && op.count == 1;
     // As integers: inactive lanes may point anywhere, and are never followed.

@@ -10,7 +10,7 @@ struct Access {
   std::byte* bytes[machine::kLanes];
   uint8_t* defined[machine::kLanes];  // nullptr: all defined
   bool tracked = false;               // some defined[i] is not nullptr
-  bool is_global = false;
+  uint32_t global = 0;                // lanes whose bytes are in global memory
   bool consecutive =
       false;  // all 32 lanes, lane i at bytes[0] + i * size: only bytes[0] and defined[0] are set
 };

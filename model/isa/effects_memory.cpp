@@ -145,7 +145,7 @@ Next store(const Op& op, Context& context, uint32_t mask) {
     uint32_t known = mask;
     if (context.checked) {
       known = mask & context.defined_at(row);
-      if (known != mask && access.is_global) context.require_defined(row, mask, "an output");
+      if ((access.global & ~known) != 0) context.require_defined(row, access.global, "an output");
     }
     switch (register_bytes(op)) {
       case 2: copy_out_sized<uint16_t>(access, s, offset, op.size, mask); break;
@@ -182,8 +182,9 @@ Next atomic(const Op& op, Context& context, uint32_t mask) {
     std::memcpy(&old, access.bytes[i], size);
     std::memcpy(&b, context.row<std::byte>(op.b) + at, size);
     std::memcpy(&c, context.row<std::byte>(op.c) + at, size);
-    const uint64_t result = atomic_update(
-        operation, type, access.is_global ? AtomicPlace::global : AtomicPlace::shared, old, b, c);
+    const uint64_t result =
+        atomic_update(operation, type,
+                      (access.global >> i & 1) != 0 ? AtomicPlace::global : AtomicPlace::shared, old, b, c);
     std::memcpy(access.bytes[i], &result, size);
     std::memcpy(context.row<std::byte>(op.d) + at, &old, size);
   }

@@ -102,20 +102,26 @@ bool Cta::run_warp(Warp& warp) {
 }
 
 // At the end of a turn: registers, place and memory as at the end of the last one mean that every further
-// turn will be the same, until somebody changes something.
+// turn will be the same, until somebody changes something. The callers' registers and places count too: the
+// loop may be theirs.
 void Cta::look_for_spin(Split& split, uint32_t pc) {
-  const size_t size =
-      grid.program.functions[static_cast<size_t>(split.activation->function)].rows * machine::kRowBytes;
-  const std::byte* rows = split.activation->rows.data();
-  const bool same = split.seen_rows != nullptr && split.seen_pc == pc &&
-                    split.seen_changes == cluster.changes() && split.seen_rows->size() == size &&
-                    std::memcmp(split.seen_rows->data(), rows, size) == 0;
-  if (same) {
+  std::vector<std::byte> state;
+  const auto add = [&](const void* from, size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(from);
+    state.insert(state.end(), bytes, bytes + size);
+  };
+  uint32_t place = pc;
+  for (machine::Activation* a = split.activation.get(); a != nullptr; a = a->caller.get()) {
+    add(&a->function, sizeof a->function);
+    add(&place, sizeof place);
+    add(a->rows.data(), grid.program.functions[static_cast<size_t>(a->function)].rows * machine::kRowBytes);
+    place = a->return_pc;
+  }
+  if (split.seen_state != nullptr && split.seen_changes == cluster.changes() && *split.seen_state == state) {
     split.wait = Wait::spin;
     return;
   }
-  split.seen_rows = std::make_shared<const std::vector<std::byte>>(rows, rows + size);
-  split.seen_pc = pc;
+  split.seen_state = std::make_shared<const std::vector<std::byte>>(std::move(state));
   split.seen_changes = cluster.changes();
 }
 

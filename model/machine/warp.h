@@ -79,8 +79,7 @@ struct Split {
   uint64_t turn = 0;             // when it last used up its quantum: the longest ago goes first
   // As it was then: registers, and how many changes the cluster had seen. The same again proves that it
   // spins.
-  std::shared_ptr<const std::vector<std::byte>> seen_rows;
-  uint32_t seen_pc = 0;
+  std::shared_ptr<const std::vector<std::byte>> seen_state;
   uint64_t seen_changes = 0;
 };
 

@@ -383,6 +383,19 @@ TEST(Programs, ARegisterRangeIsAnyIntegerLiteral) {
         << count;
 }
 
+// What a generic access does depends on each lane's own space: atomics on shared memory keep subnormals, and
+// only outputs must be defined.
+TEST(Programs, LanesOfAGenericAccessMayLieInDifferentSpaces) {
+  const std::string mixed =
+      "cvta.shared.u64 %rd4, sh;\nsetp.eq.u32 %p0, %r0, 0;\nselp.b64 %rd5, %rd4, %rd3, %p0;\n";
+  EXPECT_EQ(
+      run(mixed + "mov.u32 %r1, 1;\nst.u32 [%rd5], %r1;\nmov.b32 %f0, %r1;\natom.add.f32 %f1, [%rd5], %f0;\n"
+                  "ld.u32 %r2, [%rd5];\nselp.u32 %r3, 2, 0, %p0;\nsetp.ne.u32 %p1, %r2, %r3;\n@%p1 trap;"),
+      "no fault");
+  EXPECT_EQ(run(mixed + "@!%p0 mov.u32 %r5, 3;\nst.u32 [%rd5], %r5;"), "no fault");
+  expect_parts(run(mixed + "@%p0 mov.u32 %r5, 3;\nst.u32 [%rd5], %r5;"), {"thread (1,0,0)", "never written"});
+}
+
 // As ptxas has it: a register of a range costs nothing until it is used, and its number may have leading
 // zeros.
 TEST(Programs, ARegisterRangeMayBeLargerThanItsUse) {

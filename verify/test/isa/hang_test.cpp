@@ -123,6 +123,30 @@ bar.sync 0;
   return "held";
 }
 
+// The loop of a function that is called again and again looks the same at every visit; its caller's does not.
+TEST(Spin, ALoopInACalleeIsNotTheCallersLoop) {
+  for (int before = 0; before < 4; ++before) {
+    const std::string text = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.func f() { .reg .u32 %a; .reg .pred %q; mov.u32 %a, 0;
+M: add.u32 %a, %a, 1; setp.lt.u32 %q, %a, 3; @%q bra M; ret; }
+.visible .entry k() {
+.reg .pred %p; .reg .b32 %r<2>;
+mov.u32 %r1, 0;
+X: add.u32 %r1, %r1, 1; setp.le.u32 %p, %r1, )" +
+                             std::to_string(before) + R"(; @%p bra X;
+mov.u32 %r0, 0;
+L: call f, (); add.u32 %r0, %r0, 1; setp.lt.u32 %p, %r0, 200000; @%p bra L;
+ret;
+}
+)";
+    Launch l;
+    l.entry = "k";
+    EXPECT_NO_THROW(simulate(isa::compile(ptx::parse(text), "k"), l, {}, false)) << before;
+  }
+}
+
 TEST(Spin, ALoopThatNothingEndsIsFoundAndNamed) {
   for (const isa::PolicyName& p : isa::kPolicies) {
     const std::string flag =
