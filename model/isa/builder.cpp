@@ -19,6 +19,9 @@ Builder::Builder(const ModuleLayout& layout, const ptx::Function& source, Functi
   rows.push_back({32, true});  // kSink
   rows.push_back({64, true});  // kZero
   rows.push_back({64, true});  // its second half
+  if (source.directives.count(".blocksareclusters") != 0)
+    throw Unsupported("line " + std::to_string(source.at.line) + ": .blocksareclusters of '" + source.name +
+                      "', for which the grid counts clusters");
   scopes_.emplace_back();
   Scope& scope = scopes_.back();
   uint64_t block = 0;

@@ -2,10 +2,12 @@
 #include <cxxabi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <set>
 
 #include "model/isa/cluster.h"
+#include "model/isa/effects.h"
 
 namespace bitwell::isa {
 
@@ -210,11 +212,39 @@ std::string Cluster::barrier_name(uint64_t address) const {
   return name.empty() ? "the mbarrier at " + where : "mbarrier " + name + " (" + where + ")";
 }
 
+// The collective that a split waits in, or nullptr.
+static const Op* collective(const Cta& cta, const Split& split) {
+  if (split.wait != Wait::converge) return nullptr;
+  const Op& op = cta.grid.program.functions[static_cast<size_t>(split.activation->function)].code[split.pc];
+  constexpr std::array collectives{shuffle, vote, match_lanes, reduce, elect};
+  return op.kind == OpKind::effect && std::count(collectives.begin(), collectives.end(), op.effect) != 0
+             ? &op
+             : nullptr;
+}
+
+// Threads of a warp may meet in a collective at different instructions (PTX ISA: those with the same
+// qualifiers and member mask), which this model does not do: not a deadlock of the kernel's.
+static void refuse_meeting_elsewhere(const std::vector<Waiter>& waiters) {
+  for (const Waiter& a : waiters)
+    for (const Waiter& b : waiters) {
+      if (&a == &b || a.warp != b.warp) continue;
+      const Op* const at_a = collective(*a.cta, *a.split);
+      const Op* const at_b = collective(*b.cta, *b.split);
+      if (at_a != nullptr && at_b != nullptr && at_a->effect == at_b->effect && at_a->imm == at_b->imm)
+        throw machine::Unsupported(
+            a.cta->place(*a.warp, *a.split, -1),
+            "threads of one warp that meet in a collective at different instructions, or "
+            "in different calls: this one, and PTX line " +
+                std::to_string(b.cta->line(*b.split).ptx));
+    }
+}
+
 void Cluster::report_deadlock() {
   std::vector<Waiter> waiters;
   for (const auto& cta : ctas)
     for (const Warp& w : cta->warps)
       for (const Split& s : w.splits) waiters.push_back({cta.get(), &w, &s});
+  refuse_meeting_elsewhere(waiters);
   std::vector<Verdict> verdicts;
   Mistake likeliest = Mistake::none;
   for (const Waiter& w : waiters) {

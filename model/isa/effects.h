@@ -13,6 +13,7 @@ inline constexpr uint16_t kRegisterShift = 5;  // log2 of the register's bytes, 
 inline constexpr uint16_t kRegisterMask = 7 << kRegisterShift;
 
 void isspacep_lanes(const Op& op, std::byte* rows, uint32_t mask);
+Next is_own_shared(const Op& op, Context& context, uint32_t mask);  // isspacep.shared::cta
 
 Next load(const Op& op, Context& context, uint32_t mask);
 Next store(const Op& op, Context& context, uint32_t mask);

@@ -66,8 +66,9 @@ Next cluster_arrive(const Op& op, Context& context, uint32_t mask) {
   if (op.imm != 0 && !all_here(context, mask)) return Next::wait;
   Cluster& cluster = context.cta.cluster;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
-    uint64_t& arrivals = context.warp.cluster_arrivals[static_cast<size_t>(__builtin_ctz(lanes))];
-    if (arrivals > cluster.barrier_phase)
+    const auto lane = static_cast<size_t>(__builtin_ctz(lanes));
+    uint64_t& arrivals = context.warp.cluster_arrivals[lane];
+    if (arrivals != context.warp.cluster_waits[lane])
       throw Fault("barrier.cluster.arrive twice without a barrier.cluster.wait between",
                   __builtin_ctz(lanes));
     arrivals = cluster.barrier_phase + 1;

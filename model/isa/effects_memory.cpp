@@ -193,6 +193,21 @@ Next atomic(const Op& op, Context& context, uint32_t mask) {
 
 Next nothing(const Op&, Context&, uint32_t) { return Next::advance; }
 
+Next is_own_shared(const Op& op, Context& context, uint32_t mask) {
+  const auto* a = context.row<uint64_t>(op.a);
+  uint32_t result = 0;
+  for (int i = 0; i < kLanes; ++i) {
+    const uint64_t at = a[i] - machine::kSharedWindow;
+    const bool in = at < machine::kWindowSize && at >> machine::kRankShift == context.cta.rank;
+    result |= static_cast<uint32_t>(in) << i;
+  }
+  auto* d = context.row<uint32_t>(op.d);
+  *d = (*d & ~mask) | (result & mask);
+  uint32_t& defined = context.defined_at(op.d);
+  defined = (defined & ~mask) | (context.defined_at(op.a) & mask);
+  return Next::advance;
+}
+
 void isspacep_lanes(const Op& op, std::byte* rows, uint32_t mask) {
   const auto* a = reinterpret_cast<const uint64_t*>(rows + op.a);
   uint32_t result = 0;

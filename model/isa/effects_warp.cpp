@@ -13,26 +13,48 @@ using machine::Wait;
 
 namespace {
 
-// The member mask that all lanes here share.
-uint32_t member_mask(const Op& op, Context& context, uint32_t mask) {
+// The lanes of `mask` whose member mask is the lowest lane's.
+struct Group {
+  uint32_t lanes;
+  uint32_t members;
+};
+Group first_group(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.e, mask, "a member mask");
   const auto* row = context.row<uint32_t>(op.e);
-  const uint32_t member = row[__builtin_ctz(mask)];
+  Group out{0, row[__builtin_ctz(mask)]};
   for (int i = 0; i < kLanes; ++i) {
     if ((mask >> i & 1) == 0) continue;
     if ((row[i] >> i & 1) == 0) throw Fault("the member mask does not name the thread that executes it", i);
-    if (row[i] != member)
-      throw machine::Unsupported("threads of one warp at one instruction with different member masks");
+    if (row[i] == out.members) out.lanes |= 1u << i;
   }
-  return member;
+  return out;
 }
 
-// Whether every member is here; if not, the split waits for the others. Threads that have exited are not
-// waited for.
-bool members_here(const Op& op, Context& context, uint32_t mask) {
-  if ((member_mask(op, context, mask) & context.warp.live() & ~mask) == 0) return true;
-  context.split().wait = Wait::converge;
-  return false;
+// Performs a collective for every group of lanes with one member mask whose members are all here. The others
+// stay and wait. Threads that have exited are not waited for.
+using Collective = void (*)(const Op& op, Context& context, uint32_t group);
+Next by_members(const Op& op, Context& context, uint32_t mask, Collective perform) {
+  uint32_t through = 0;
+  for (uint32_t rest = mask; rest != 0;) {
+    const Group group = first_group(op, context, rest);
+    rest &= ~group.lanes;
+    if ((group.members & context.warp.live() & ~group.lanes) != 0) continue;
+    perform(op, context, group.lanes);
+    through |= group.lanes;
+  }
+  if (through == mask) return Next::advance;
+  if (through == 0) {
+    context.split().wait = Wait::converge;
+    return Next::wait;
+  }
+  machine::Split rest = context.split();
+  rest.mask = mask & ~through;
+  rest.wait = Wait::converge;
+  take_lanes(context, mask);
+  context.split().mask = through;
+  ++context.split().pc;
+  context.warp.splits.push_back(std::move(rest));
+  return Next::moved;
 }
 
 void set_predicate(Context& context, uint32_t row, uint32_t value, uint32_t mask, uint32_t known) {
@@ -58,19 +80,25 @@ bool whole_warp(Context& context, uint32_t mask) {
 }
 
 Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
-  const uint32_t member = member_mask(op, context, mask);
-  if ((member & context.warp.live() & ~mask) == 0) return Next::advance;
+  const Group group = first_group(op, context, mask);
+  if (group.lanes == mask && (group.members & context.warp.live() & ~mask) == 0) return Next::advance;
   // Members may meet at different bar.warp.sync instructions.
   machine::Split& split = take_lanes(context, mask);
+  split.mask = group.lanes;
   split.wait = Wait::warp_barrier;
-  split.members = member;
+  split.members = group.members;
+  if (group.lanes != mask) {  // the others stay here and come again
+    machine::Split rest = split;
+    rest.mask = mask & ~group.lanes;
+    rest.wait = Wait::none;
+    context.warp.splits.push_back(std::move(rest));
+  }
   Cta::try_release_warp(context.warp);
   return Next::moved;
 }
 
 // shfl.sync: c holds the clamp value (bits 4..0) and the segment mask (bits 12..8).
-Next shuffle(const Op& op, Context& context, uint32_t mask) {
-  if (!members_here(op, context, mask)) return Next::wait;
+static void perform_shuffle(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.b, mask, "a shuffle's lane");
   context.require_defined(op.c, mask, "a shuffle's clamp");
   uint32_t a[kLanes];
@@ -119,11 +147,12 @@ Next shuffle(const Op& op, Context& context, uint32_t mask) {
   uint32_t& defined = context.defined_at(op.d);
   defined = (defined & ~mask) | (known & mask);
   set_predicate(context, op.d2, in_range, mask, mask);
-  return Next::advance;
+}
+Next shuffle(const Op& op, Context& context, uint32_t mask) {
+  return by_members(op, context, mask, perform_shuffle);
 }
 
-Next vote(const Op& op, Context& context, uint32_t mask) {
-  if (!members_here(op, context, mask)) return Next::wait;
+static void perform_vote(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a vote's predicate");
   uint32_t p = *context.row<uint32_t>(op.a);
   if ((op.imm & kNegated) != 0) p = ~p;
@@ -133,16 +162,17 @@ Next vote(const Op& op, Context& context, uint32_t mask) {
     auto* d = context.row<uint32_t>(op.d);
     for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? p : d[i];
     context.set_defined(op.d, mask);
-    return Next::advance;
+    return;
   }
   const bool all = p == mask;
   const bool result = mode == VoteMode::all ? all : mode == VoteMode::any ? p != 0 : all || p == 0;
   set_predicate(context, op.d, result ? ~0u : 0u, mask, mask);
-  return Next::advance;
+}
+Next vote(const Op& op, Context& context, uint32_t mask) {
+  return by_members(op, context, mask, perform_vote);
 }
 
-Next match_lanes(const Op& op, Context& context, uint32_t mask) {
-  if (!members_here(op, context, mask)) return Next::wait;
+static void perform_match_lanes(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a match's value");
   uint64_t value[kLanes];
   for (int i = 0; i < kLanes; ++i)
@@ -159,11 +189,12 @@ Next match_lanes(const Op& op, Context& context, uint32_t mask) {
     if ((mask >> i & 1) != 0) d[i] = op.imm == 0 ? same[i] : all ? mask : 0;
   context.set_defined(op.d, mask);
   set_predicate(context, op.d2, all ? ~0u : 0u, mask, mask);
-  return Next::advance;
+}
+Next match_lanes(const Op& op, Context& context, uint32_t mask) {
+  return by_members(op, context, mask, perform_match_lanes);
 }
 
-Next reduce(const Op& op, Context& context, uint32_t mask) {
-  if (!members_here(op, context, mask)) return Next::wait;
+static void perform_reduce(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a reduction's value");
   const auto* a = context.row<uint32_t>(op.a);
   const bool is_signed = (op.imm & 256) != 0;
@@ -185,7 +216,9 @@ Next reduce(const Op& op, Context& context, uint32_t mask) {
   auto* d = context.row<uint32_t>(op.d);
   for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? r : d[i];
   context.set_defined(op.d, mask);
-  return Next::advance;
+}
+Next reduce(const Op& op, Context& context, uint32_t mask) {
+  return by_members(op, context, mask, perform_reduce);
 }
 
 Next active_mask(const Op& op, Context& context, uint32_t mask) {
@@ -197,14 +230,15 @@ Next active_mask(const Op& op, Context& context, uint32_t mask) {
 
 // elect.sync: the lowest lane of the member mask is elected; its number goes to d of all (PTX leaves the
 // choice open).
-Next elect(const Op& op, Context& context, uint32_t mask) {
-  if (!members_here(op, context, mask)) return Next::wait;
+static void perform_elect(const Op& op, Context& context, uint32_t mask) {
   const auto leader = static_cast<uint32_t>(__builtin_ctz(mask));
   auto* d = context.row<uint32_t>(op.d);
   for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? leader : d[i];
   context.set_defined(op.d, mask);
   set_predicate(context, op.d2, 1u << leader, mask, mask);
-  return Next::advance;
+}
+Next elect(const Op& op, Context& context, uint32_t mask) {
+  return by_members(op, context, mask, perform_elect);
 }
 
 }  // namespace bitwell::isa

@@ -289,13 +289,18 @@ void cvta(Builder& b, const Match& m) {
 // isspacep.space p, a
 void isspacep(Builder& b, const Match& m) {
   Op op;
-  op.lanes = isspacep_lanes;
   const std::string& space = m.choice[0];
-  op.imm = space == ".global"             ? 0
-           : space == ".const"            ? machine::kConstWindow
-           : space == ".local"            ? machine::kLocalWindow
-           : space.starts_with(".shared") ? machine::kSharedWindow
-                                          : machine::kParamWindow;
+  if (space == ".shared" || space == ".shared::cta") {
+    op.kind = OpKind::effect;
+    op.effect = is_own_shared;
+  } else {
+    op.lanes = isspacep_lanes;
+    op.imm = space == ".global"            ? 0
+             : space == ".const"           ? machine::kConstWindow
+             : space == ".local"           ? machine::kLocalWindow
+             : space == ".shared::cluster" ? machine::kSharedWindow
+                                           : machine::kParamWindow;
+  }
   op.d = b.values()[0].row;
   op.a = b.values()[1].row;
   b.emit(op);

@@ -20,14 +20,12 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
       if (start[d] < 0)
         throw Fault("a box that leaves shared memory starts at coordinate " + std::to_string(start[d]) +
                     " of dimension " + std::to_string(d) + " (an H200 stops with an illegal instruction)");
-  if (start[0] * static_cast<int64_t>(bits) / 8 % 16 != 0)
+  if (start[0] * static_cast<int64_t>(bits) % 128 != 0)
     throw Fault(
-        "the box starts " + std::to_string(start[0] * static_cast<int64_t>(bits) / 8) +
-        " bytes into the innermost dimension, which is not a multiple of 16 (an H200 stops with an illegal "
-        "instruction)");
+        "the box starts at element " + std::to_string(start[0]) +
+        " of the innermost dimension, which is not a multiple of 16 bytes (an H200 stops with an illegal "
+        "instruction where it is whole bytes)");
   const auto first = static_cast<int64_t>(map.extent(0));
-  const bool padded =
-      map.type == machine::TensorType::u4x16_align16b || map.type == machine::TensorType::u6x16_align16b;
   Region* last = nullptr;
   const auto region_of = [&](uint64_t at, uint64_t bytes) {
     if (last == nullptr || !last->contains(at, bytes)) last = cluster.grid.global.find(at, bytes);
@@ -40,13 +38,6 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
   };
   const auto add = [&](Region* global, uint64_t at, uint64_t in_shared, uint64_t bytes) {
     if (bytes == 0) return;
-    if (padded) {  // 16 elements, then bytes that hold nothing up to a multiple of 16
-      const uint64_t group = 2 * bits;
-      for (uint64_t done = 0; done * group < bytes; ++done)
-        out.push_back(
-            {global, at + done * group, &shared, in_shared + done * 16, static_cast<uint32_t>(group)});
-      return;
-    }
     if (to_shared)
       out.push_back({global, at, &shared, in_shared, static_cast<uint32_t>(bytes)});
     else if (global != nullptr)

@@ -110,7 +110,8 @@ bool Mbarriers::arrive_drop(uint64_t address, uint64_t count, const MbarrierHist
 void Mbarriers::arrive_no_complete(uint64_t address, uint64_t count, bool drop,
                                    const MbarrierHistory::Arriver& who) {
   const MbarrierWord w = word(address);
-  if (count == w.pending) throw Fault("an arrival with .noComplete ends the phase" + at(address));
+  if (count == w.pending && w.bytes == 0)
+    throw Fault("an arrival with .noComplete ends the phase" + at(address));
   if (drop)
     arrive_drop(address, count, who);
   else

@@ -130,6 +130,13 @@ J
 map '"type": "u8", "dims": [64, 16], "strides": [64], "box": [64, 8]'
 expect 0 "all checks on" "$bitwell" run m.json
 [ "$(od -An -tu4 -w512 out.bin | tr -s ' ')" = "$(for i in $(seq 0 127); do printf ' %d' "$i"; done)" ] || { echo "FAILED: out.bin has other contents"; failures=$((failures + 1)); }
+cp map.ptx aligned.ptx
+for start in 1 2 16; do # elements of 4 bits; the last is whole bytes, but no multiple of 16
+  sed "s/mov.u32 %r1, 0;/mov.u32 %r1, $start;/" aligned.ptx > map.ptx
+  map '"type": "u4x16_align8b", "dims": [128, 16], "strides": [64], "box": [128, 8]'
+  expect 1 "starts at element $start of the innermost dimension" "$bitwell" run m.json
+done
+cp aligned.ptx map.ptx
 map '"type": "u8", "dims": [64, 16], "strides": [60], "box": [64, 8]'
 expect 2 "globalStrides[0] is 60" "$bitwell" run m.json
 map '"type": "u8", "dims": [64, 16], "strides": [64], "box": [257, 8]'

@@ -255,6 +255,80 @@ TEST(Hostile, SizesNestingAndRecursion) {
   expect_parts(outcome(kHead + ".func f() { call f; ret; }\n.visible .entry k() { call f; ret; }"),
                {"fault", "recursion"});
 }
+TEST(Programs, TilesOfAWarpEachHaveTheirMemberMask) {
+  const std::string halves = R"(shr.u32 %r1, %r0, 4;
+shl.b32 %r1, %r1, 4;
+mov.u32 %r2, 0xFFFF;
+shl.b32 %r3, %r2, %r1;
+)";
+  EXPECT_EQ(run(halves + R"(shfl.sync.idx.b32 %r4, %r0, 3, 0x101F, %r3;
+add.u32 %r5, %r1, 3;
+setp.ne.u32 %p1, %r4, %r5;
+@%p1 trap;
+redux.sync.add.u32 %r4, %r0, %r3;
+mad.lo.u32 %r5, %r1, 16, 120;
+setp.ne.u32 %p1, %r4, %r5;
+@%p1 trap;
+setp.ge.u32 %p2, %r0, 16;
+vote.sync.any.pred %p3, %p2, %r3;
+xor.pred %p1, %p2, %p3;
+@%p1 trap;
+st.shared.u8 [sh], 1;
+bar.warp.sync %r3;)"),
+            "no fault");
+  // One half waits for a thread that never comes; the other is through.
+  expect_parts(run(halves + R"(setp.eq.u32 %p0, %r0, 31;
+@%p0 bra L;
+shfl.sync.idx.b32 %r4, %r0, 3, 0x101F, %r3;
+bra M;
+L: bar.sync 1;
+M:)"),
+               {"deadlock", "15 of 16 threads", "shfl.sync.idx"});
+}
+
+TEST(Programs, CollectivesThatMeetAtDifferentInstructionsAreUnsupported) {
+  expect_parts(outcome(kHead + R"(.visible .entry k() { .reg .pred %p; .reg .b32 %r<3>;
+mov.u32 %r0, %tid.x; setp.lt.u32 %p, %r0, 16; @%p bra A;
+shfl.sync.idx.b32 %r1, %r0, 3, 31, -1; bra B;
+A: shfl.sync.idx.b32 %r2, %r0, 20, 31, -1;
+B: ret; })"),
+               {"unsupported", "meet in a collective at different instructions"});
+  expect_parts(
+      outcome(kHead + ".visible .entry k() .blocksareclusters .reqntid 32 .reqnctapercluster 2 { ret; }"),
+      {"unsupported", "line 4", ".blocksareclusters"});
+}
+
+TEST(Faults, ArrivalsOfTheClustersBarrierTakeTurnsWithWaits) {
+  expect_parts(outcome(kHead + R"(.visible .entry k() { barrier.cluster.arrive; barrier.cluster.arrive;
+barrier.cluster.wait; ret; })"),
+               {"fault", "twice without a barrier.cluster.wait"});
+}
+
+TEST(Faults, NoCompleteMayBeTheLastArrivalOfAPhaseThatBytesHoldOpen) {
+  const auto arrive = [](const char* before) {
+    return run(std::string("setp.eq.u32 %p0, %r0, 0;\n@!%p0 ret;\nmbarrier.init.shared.b64 [sh], 1;\n") +
+               before + "mbarrier.arrive.noComplete.shared.b64 %rd4, [sh], 1;");
+  };
+  EXPECT_EQ(arrive("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [sh], 16;\n"), "no fault");
+  expect_parts(arrive(""), {".noComplete ends the phase"});
+}
+
+TEST(Programs, SharedMemoryOfAnotherCtaIsNotSharedCta) {
+  Launch l = launch_of();
+  l.shape.grid = l.shape.cluster = {2, 1, 1};
+  const std::string body = R"(cvta.shared.u64 %rd4, sh;
+mov.u32 %r1, %cluster_ctarank;
+xor.b32 %r2, %r1, 1;
+mapa.u64 %rd5, %rd4, %r2;
+isspacep.shared %p0, %rd4;
+@!%p0 trap;
+isspacep.shared::cta %p0, %rd5;
+@%p0 trap;
+isspacep.shared::cluster %p0, %rd5;
+@!%p0 trap;)";
+  EXPECT_NO_THROW(simulate(isa::compile(ptx::parse(kernel(body)), "k"), l, {}, false));
+}
+
 TEST(Hostile, PrintfFormatsReachNothingOnTheHost) {
   const auto print = [](const std::string& hex_format) {
     return outcome(
