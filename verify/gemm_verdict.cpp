@@ -6,7 +6,6 @@
 #include <map>
 #include <mutex>
 
-#include "model/ptx/parse.h"
 #include "verify/digest.h"
 #include "verify/launch_json.h"
 #include "verify/oracle/gemv.h"
@@ -90,8 +89,7 @@ class Judge {
     at_ = 0;
     run(chain, [&](Launch& l) {
       auto found = programs_.find(l.entry);
-      if (found == programs_.end())
-        found = programs_.emplace(l.entry, isa::compile(ptx::parse(read_file(l.ptx)), l.entry)).first;
+      if (found == programs_.end()) found = programs_.emplace(l.entry, load_program(l.ptx, l.entry)).first;
       const auto start = std::chrono::steady_clock::now();
       verdict_.lane_instructions += simulate(found->second, l, options, true).lane_instructions;
       verdict_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

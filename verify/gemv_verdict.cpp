@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "model/machine/failure.h"
-#include "model/ptx/parse.h"
 #include "verify/digest.h"
 #include "verify/launch_json.h"
 #include "verify/parallel.h"
@@ -39,9 +38,8 @@ struct Subject {
 };
 
 void load(Subject& s, const GemvRung& rung) {
-  const ptx::Module module = ptx::parse(read_file(s.path));
   for (const ScaleLayout layout : {ScaleLayout::row_major, ScaleLayout::blocked})
-    s.programs[static_cast<int>(layout)] = isa::compile(module, gemv_entry(rung, layout));
+    s.programs[static_cast<int>(layout)] = load_program(s.path, gemv_entry(rung, layout));
 }
 
 // What each output should be: the order evaluated directly, and how far that is from exact.
@@ -67,11 +65,12 @@ Expected expect(const GemvRung& rung, const GemvProblem& problem) {
   return out;
 }
 
-void fail(Subject& s, const Plan& plan, const Launch& launch, const GemvCase& c, const std::string& what) {
+void fail(Subject& s, const Plan& plan, const GemvRung& rung, const GemvProblem& problem,
+          const std::string& what) {
   ++s.verdict.mismatches;
   if (!s.verdict.first_mismatch.empty()) return;
-  s.verdict.first_mismatch = c.describe() + ": " + what;
-  write_replay(s.verdict, launch, plan.replay + "/" + s.verdict.kernel + "-" + s.arch);
+  s.verdict.first_mismatch = problem.spec.describe() + ": " + what;
+  write_replay(s.verdict, problem.launch(rung, s.path), plan.replay + "/" + s.verdict.kernel + "-" + s.arch);
 }
 
 void run_case(Subject& s, const Plan& plan, const GemvRung& rung, const GemvCase& c,
@@ -87,14 +86,14 @@ void run_case(Subject& s, const Plan& plan, const GemvRung& rung, const GemvCase
     const isa::RunResult r = simulate(*s.programs[static_cast<int>(c.layout)], launch, {}, true);
     v.lane_instructions += r.lane_instructions;
   } catch (const machine::Fault& f) {
-    return fail(s, plan, problem.launch(rung, s.path), c, f.what());
+    return fail(s, plan, rung, problem, f.what());
   }
   v.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::vector<std::byte>& got = launch.buffers[4].bytes;
   s.digest.add(got);
   for (size_t i = 0; i < expected.codes.size(); ++i)
     if (output_at(got, i) != expected.codes[i])
-      fail(s, plan, problem.launch(rung, s.path), c,
+      fail(s, plan, rung, problem,
            "output " + std::to_string(i) + " => " + hex16(output_at(got, i)) + " expected " +
                hex16(expected.codes[i]));
 }

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "model/ptx/parse.h"
+
 namespace bitwell::verify {
 
 std::string read_file(const std::string& path) {
@@ -13,6 +15,19 @@ std::string read_file(const std::string& path) {
   if (!in || std::filesystem::is_directory(path, unreadable))
     throw machine::InputError("cannot read '" + path + "'");
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+isa::Program load_program(const std::string& path, const std::string& entry, isa::Approximate approximate) {
+  const std::string text = read_file(path);
+  try {
+    return isa::compile(ptx::parse(text), entry, approximate);
+  } catch (const ptx::SyntaxError& e) {
+    throw machine::InputError("'" + path + "' is not PTX: " + e.what());
+  } catch (const machine::InputError& e) {
+    throw machine::InputError("'" + path + "': " + e.what());
+  } catch (const machine::Unsupported& e) {
+    throw machine::Unsupported("'" + path + "': " + e.what());
+  }
 }
 
 isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/isa/launch.h"
+#include "model/isa/program.h"
 #include "model/machine/failure.h"
 #include "model/machine/tensor_map.h"
 
@@ -56,6 +57,9 @@ struct Launch {
 
 // The text of a file. Throws InputError naming it.
 std::string read_file(const std::string& path);
+// An entry of the PTX in a file. InputError and Unsupported name the file.
+isa::Program load_program(const std::string& path, const std::string& entry,
+                          isa::Approximate approximate = isa::Approximate::captured);
 
 // Runs the launch on the simulator; its buffers then hold what the kernel left. Throws as isa::run does, and
 // Fault when an output has bytes that were never written and `all_written` asks for them.

@@ -1,5 +1,7 @@
 #include "verify/launch_json.h"
 
+#include <unistd.h>
+
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -29,7 +31,7 @@ class Reader {
     json j;
     try {
       j = json::parse(read_file(path_), nullptr, true, true);
-    } catch (const json::parse_error& e) {
+    } catch (const json::exception& e) {
       throw InputError("'" + path_ + "' is not JSON: " + e.what());
     }
     try {
@@ -55,6 +57,23 @@ class Reader {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const { throw InputError("'" + path_ + "': " + why); }
+
+  // Where a buffer is written to: not onto the launch, its PTX or another buffer's output.
+  std::string output_path(const std::string& name, const std::string& where) const {
+    const std::string path = place(name);
+    std::error_code ignored;
+    if (name.empty() || fs::is_directory(path, ignored))
+      refuse(where + ": its output '" + name + "' is no file's name");
+    const auto taken = [&](const std::string& other) {
+      return fs::weakly_canonical(fs::absolute(path), ignored) ==
+             fs::weakly_canonical(fs::absolute(other), ignored);
+    };
+    if (taken(path_) || taken(file_.launch.ptx))
+      refuse(where + ": its output '" + name + "' would replace the launch or its PTX");
+    for (const auto& [at, output] : file_.outputs)
+      if (taken(output.path)) refuse(where + ": its output '" + name + "' is another buffer's too");
+    return path;
+  }
 
   std::string place(const std::string& name) const {
     return fs::path(name).is_absolute() ? name : (folder_ / name).string();
@@ -259,7 +278,7 @@ class Reader {
     const size_t at =
         is_argument ? file_.launch.add_buffer(std::move(b)) : file_.launch.add_hidden_buffer(std::move(b));
     if (file_.launch.buffers[at].output) {
-      out.path = place(j.at("output").get<std::string>());
+      out.path = output_path(j.at("output").get<std::string>(), where);
       file_.outputs[at] = out;
     }
   }
@@ -339,21 +358,30 @@ LaunchFile read_launch(const std::string& path) { return Reader(path).read(); }
 
 void write_outputs(const LaunchFile& file) {
   std::vector<std::pair<fs::path, fs::path>> renames;
+  const auto clean_up = [&] {
+    std::error_code ignored;
+    for (const auto& [partial, path] : renames) fs::remove(partial, ignored);
+  };
   try {
     for (const auto& [at, output] : file.outputs) {
       const std::vector<std::byte>& bytes = file.launch.buffers[at].bytes;
       const fs::path path = output.path;
-      const fs::path partial = path.string() + ".partial";
+      const fs::path partial = path.string() + ".partial-" + std::to_string(getpid());
       renames.emplace_back(partial, path);
       write_file(partial, path.extension() == ".npy" ? npy_text({output.dtype, output.shape, bytes})
                                                      : bytes_text(bytes));
     }
   } catch (...) {
-    std::error_code ignored;
-    for (const auto& [partial, path] : renames) fs::remove(partial, ignored);
+    clean_up();
     throw;
   }
-  for (const auto& [partial, path] : renames) fs::rename(partial, path);
+  for (const auto& [partial, path] : renames) {
+    std::error_code error;
+    fs::rename(partial, path, error);
+    if (!error) continue;
+    clean_up();
+    throw InputError("cannot write '" + path.string() + "': " + error.message());
+  }
 }
 
 std::string write_launch(const Launch& launch, const std::string& folder) {

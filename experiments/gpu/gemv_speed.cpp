@@ -14,6 +14,7 @@
 #include "model/number/half.h"
 #include "verify/captures.h"
 #include "verify/device/timing.h"
+#include "verify/dimensions.h"
 #include "verify/gemv.h"
 
 namespace bitwell {
@@ -169,11 +170,8 @@ class Bench {
 };
 
 std::array<int, 3> parse(const std::string& shape) {
-  std::array<int, 3> out{};
-  char rest = 0;
-  if (std::sscanf(shape.c_str(), "%dx%dx%d%c", out.data(), &out[1], &out[2], &rest) != 3 || out[0] < 1 ||
-      out[1] < 128 || out[1] % 128 != 0 || out[2] < 1)
-    throw machine::InputError("--shape is MxKxL, k a multiple of 128; got '" + shape + "'");
+  const std::array<int, 3> out = verify::parse_dimensions(shape, "MxKxL");
+  if (out[1] % 128 != 0) throw machine::InputError("k is a multiple of 128; got '" + shape + "'");
   return out;
 }
 

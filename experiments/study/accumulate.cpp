@@ -68,7 +68,13 @@ Study accumulate_study(const AccumulatePlan& plan) {
   if (plan.least_k < 16 || plan.most_k > kLongest || plan.least_k > plan.most_k)
     throw machine::InputError(
         fmt::format("k goes from 16 to {}; got {} to {}", kLongest, plan.least_k, plan.most_k));
-  if (plan.dots == 0) throw machine::InputError("a point needs at least one dot product; got 0");
+  if (std::bit_ceil(plan.least_k) > plan.most_k)
+    throw machine::InputError(
+        fmt::format("no power of two lies between k {} and {}", plan.least_k, plan.most_k));
+  constexpr size_t kMostDots = size_t{1} << 32;
+  if (plan.dots < 1 || plan.dots > kMostDots)
+    throw machine::InputError(fmt::format("a point has 1 to {} dot products; got {}", kMostDots, plan.dots));
+  check(plan.tolerance);
   std::vector<Order> chosen;
   for (const Order& o : orders())
     if (plan.orders.empty()) chosen.push_back(o);

@@ -55,9 +55,10 @@ std::vector<float> split_sum(const Order& order, const Vectors& a, const Vectors
 }
 
 void check(const GemmErrorPlan& p) {
-  if (p.m == 0 || p.n == 0 || p.least_k < 64 || p.most_k > (1 << 20) || p.least_k > p.most_k)
+  if (p.m < 1 || p.m > 4096 || p.n < 1 || p.n > 4096 || p.least_k < 64 || p.most_k > (1 << 20) ||
+      p.least_k > p.most_k)
     throw machine::InputError(
-        fmt::format("a tile has m and n of at least 1 and k from 64 to 1048576; got {}x{}, k {} to {}", p.m,
+        fmt::format("a tile has m and n from 1 to 4096 and k from 64 to 1048576; got {}x{}, k {} to {}", p.m,
                     p.n, p.least_k, p.most_k));
 }
 
@@ -69,6 +70,9 @@ Study gemm_error_study(const GemmErrorPlan& plan) {
   check(plan);
   std::vector<size_t> lengths;
   for (size_t k = std::bit_ceil(plan.least_k); k <= plan.most_k; k *= 2) lengths.insert(lengths.begin(), k);
+  if (lengths.empty())
+    throw machine::InputError(
+        fmt::format("no power of two lies between k {} and {}", plan.least_k, plan.most_k));
   Study out;
   out.name = "gemm-error";
   out.seed = plan.seed;
@@ -129,6 +133,9 @@ Study gemm_error_study(const GemmErrorPlan& plan) {
 
 Study gemm_error_map(const GemmErrorPlan& plan) {
   check(plan);
+  if (plan.most_k % 64 != 0)
+    throw machine::InputError(
+        fmt::format("a map is of one k, --most-k, a multiple of 64; got {}", plan.most_k));
   Study out;
   out.name = "gemm-error-map";
   out.seed = plan.seed;

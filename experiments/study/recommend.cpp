@@ -63,6 +63,11 @@ std::vector<Answer> recommend(const Question& q, const std::function<void(size_t
     throw machine::InputError(
         fmt::format("a shape is MxKxL, m and l at least 1, k a multiple of 16 up to 1048576; got {}x{}x{}",
                     q.m, q.k, q.l));
+  const int64_t problems = int64_t{std::max(1, q.problems)} * q.l;  // each a row of b
+  if (problems * q.k > int64_t{1} << 31)
+    throw machine::InputError(fmt::format(
+        "{} problems of k = {} do not fit into memory: fewer --problems or a smaller l", problems, q.k));
+  check(q.tolerance);
   if (!(q.confidence > 0 && q.confidence < 1))
     throw machine::InputError(fmt::format("a confidence lies between 0 and 1; got {}", q.confidence));
   std::vector<Order> chosen;
@@ -72,7 +77,7 @@ std::vector<Answer> recommend(const Question& q, const std::function<void(size_t
   std::stable_sort(chosen.begin(), chosen.end(),
                    [](const Order& a, const Order& b) { return a.cost < b.cost; });
   const Family family = find_family(q.family).family;
-  const size_t columns = static_cast<size_t>(std::max(1, q.problems) * q.l + 15) / 16 * 16;
+  const size_t columns = static_cast<size_t>(problems + 15) / 16 * 16;
   const auto rows = static_cast<size_t>(q.m);
   const auto k = static_cast<size_t>(q.k);
   constexpr size_t kRowsAtOnce = 512;

@@ -1,12 +1,21 @@
 #include "experiments/study/statistics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "model/machine/failure.h"
 #include "model/number/half.h"
 #include "verify/oracle/gemv.h"
 
 namespace bitwell::study {
+void check(const Tolerance& t) {
+  if (!(t.relative >= 0 && std::isfinite(t.relative) && t.absolute >= 0 && std::isfinite(t.absolute)))
+    throw machine::InputError(fmt::format("a tolerance is finite and not negative; got rtol {} and atol {}",
+                                          t.relative, t.absolute));
+}
+
 double half_unit_at(double value) {
   int binade = 0;
   std::frexp(value, &binade);

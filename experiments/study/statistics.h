@@ -24,6 +24,7 @@ double half_unit_at(double value);
 struct Tolerance {
   double relative = 1e-3, absolute = 1e-3;
 };
+void check(const Tolerance& t);  // InputError unless both are finite and not negative
 
 // Errors of finite results; ULP: of fp16 at the exact value. Relative errors are against A.
 struct Statistics {

@@ -31,6 +31,7 @@ static bool recorded(int sm, Approximate approximate) {
 }
 
 Program compile(const ptx::Module& module, const std::string& entry, Approximate approximate) {
+  if (entry.empty()) throw machine::InputError("the name of the entry is empty");
   const ModuleLayout layout(module, entry);
   Program program;
   program.sm = layout.sm;

@@ -1,10 +1,36 @@
 // The bitwell command line.
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstdio>
+#include <new>
+#include <stdexcept>
+
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
 
 namespace cli = bitwell::cli;
+
+namespace {
+
+// CLI11 reads "-1" as 2^64 - 1 and larger numbers as that.
+const CLI::Validator whole_number(
+    [](const std::string& text) {
+      uint64_t value = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      return error == std::errc() && end == text.data() + text.size()
+                 ? std::string()
+                 : "'" + text + "' is no whole number from 0 to 18446744073709551615";
+    },
+    "");
+
+void check_whole_numbers(CLI::App& app) {
+  for (CLI::Option* option : app.get_options())
+    if (option->get_type_name().starts_with("UINT")) option->check(whole_number);
+  for (CLI::App* command : app.get_subcommands({})) check_whole_numbers(*command);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"bitwell runs NVFP4 GPU kernels on a CPU, bit for bit, and judges them.", "bitwell"};
@@ -22,8 +48,11 @@ int main(int argc, char** argv) {
   cli::add_budget(app, status);
   cli::add_mma(app, status);
   cli::add_study(app, status);
+  check_whole_numbers(app);
   try {
     app.parse(argc, argv);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      throw bitwell::machine::InputError("cannot write to the standard output");
   } catch (const CLI::Success& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
@@ -37,6 +66,12 @@ int main(int argc, char** argv) {
     return cli::unsupported;
   } catch (const bitwell::machine::InputError& e) {
     fmt::print(stderr, "bitwell: {}\n", e.what());
+    return cli::unusable;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "bitwell: it needs more memory than there is\n");
+    return cli::unusable;
+  } catch (const std::length_error&) {
+    fmt::print(stderr, "bitwell: it needs more memory than there is\n");
     return cli::unusable;
   } catch (const std::exception& e) {
     fmt::print(stderr, "bitwell: a bug in bitwell: {}\n", e.what());

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "model/ptx/parse.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
@@ -30,27 +30,37 @@ struct RunOptions {
   bool json = false;
 };
 
+// Found before the work rather than after it.
+void check_trace(const RunOptions& options, const verify::LaunchFile& file) {
+  std::error_code ignored;
+  const auto is = [&](const std::string& other) {
+    namespace fs = std::filesystem;
+    return fs::weakly_canonical(fs::absolute(options.trace), ignored) ==
+           fs::weakly_canonical(fs::absolute(other), ignored);
+  };
+  bool taken = is(options.path) || is(file.launch.ptx);
+  for (const auto& [at, output] : file.outputs) taken = taken || is(output.path);
+  if (taken)
+    throw machine::InputError("--trace '" + options.trace +
+                              "' would replace the launch, its PTX or an output");
+  if (!std::ofstream(options.trace, std::ios::app))
+    throw machine::InputError("cannot write '" + options.trace + "'");
+}
+
 void run(const RunOptions& options) {
   verify::LaunchFile file = verify::read_launch(options.path);
-  const isa::Program program = [&] {
-    try {
-      return isa::compile(ptx::parse(verify::read_file(file.launch.ptx)), file.launch.entry,
-                          kApproximate.at(options.approximate));
-    } catch (const ptx::SyntaxError& e) {
-      throw machine::InputError("'" + file.launch.ptx + "' is not PTX: " + e.what());
-    } catch (const machine::InputError& e) {
-      throw machine::InputError("'" + file.launch.ptx + "': " + e.what());
-    } catch (const machine::Unsupported& e) {
-      throw machine::Unsupported("'" + file.launch.ptx + "': " + e.what());
-    }
-  }();
+  const isa::Program program =
+      verify::load_program(file.launch.ptx, file.launch.entry, kApproximate.at(options.approximate));
   isa::Options how = options.run;
   how.checked = !options.unchecked;
   for (const isa::PolicyName& p : isa::kPolicies)
     if (p.name == options.policy) how.schedule.policy = p.policy;
   const auto start = std::chrono::steady_clock::now();
   Trace trace;
-  if (!options.trace.empty()) how.observer = trace.observer();
+  if (!options.trace.empty()) {
+    check_trace(options, file);
+    how.observer = trace.observer();
+  }
   const auto keep_trace = [&] {
     if (options.trace.empty()) return;
     std::ofstream out(options.trace, std::ios::binary);

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "bitwell_commit.h"
 #include "experiments/study/accumulate.h"
@@ -14,6 +15,7 @@
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
+#include "verify/dimensions.h"
 
 namespace bitwell::cli {
 namespace {
@@ -36,10 +38,15 @@ void add_running(CLI::App& command, StudyOptions& o) {
 
 // Runs the study with progress; stops cleanly at the first Ctrl-C.
 std::vector<std::vector<std::string>> run_study(const study::Study& s, StudyOptions& o, int& status) {
-  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::signal(SIGINT, [](int) {
+    interrupted = 1;
+    std::signal(SIGINT, SIG_DFL);  // a second one ends the process
+  });
   const study::Spread spread(true);
   o.running.spread = &spread;
   o.running.stop = [] { return interrupted != 0; };
+  if (!o.json.empty() && !std::ofstream(o.json, std::ios::app))
+    throw machine::InputError("cannot write '" + o.json + "'");
   o.running.progress = [](const study::Progress& p) {
     const double each = p.seconds / static_cast<double>(std::max<size_t>(1, p.done - p.earlier));
     progress(fmt::format("{} of {} pieces, about {:.0f} s left", p.done, p.all,
@@ -283,9 +290,7 @@ void add_recommend(CLI::App& study, int& status) {
       ->check(CLI::Range(1, 1000));
   command->add_option("--seed", q->seed, "Seed of the data")->capture_default_str();
   command->callback([q, shape, &status] {
-    char rest = 0;
-    if (std::sscanf(shape->c_str(), "%dx%dx%d%c", &q->m, &q->k, &q->l, &rest) != 3)
-      throw machine::InputError("--shape is MxKxL; got '" + *shape + "'");
+    std::tie(q->m, q->k, q->l) = std::tuple_cat(verify::parse_dimensions(*shape, "MxKxL"));
     const auto answers = study::recommend(
         *q, [](size_t done, size_t all) { progress(fmt::format("{} of {} rows", done, all)); });
     end_progress();

@@ -157,7 +157,7 @@ launch 32 64
 expect 1 "out-of-bounds read" "$bitwell" run l.json
 launch 16 128
 expect 1 "of output 'y' was never written" "$bitwell" run l.json
-[ ! -e y.npy ] && [ ! -e y.npy.partial ] || { echo "FAILED: a failed run left outputs"; failures=$((failures + 1)); }
+! ls y.npy* > /dev/null 2>&1 || { echo "FAILED: a failed run left outputs"; failures=$((failures + 1)); }
 
 expect 2 "cannot read 'absent.json'" "$bitwell" run absent.json
 echo '{' > bad.json
@@ -281,9 +281,52 @@ expect 2 "k goes from 16 to 1048576; got 16 to 2097152" "$bitwell" study accumul
 expect 2 "cannot write '/nowhere/x.csv'" "$bitwell" "${small[@]}" --csv /nowhere/x.csv
 expect 0 "Cheapest that holds 64x7168x1 on 'problem': fused" "$bitwell" study recommend --shape 64x7168x1 --order fused
 expect 1 "No order holds" "$bitwell" study recommend --shape 64x16384x1 --order f16x2_sequential
-expect 2 "--shape is MxKxL; got '64'" "$bitwell" study recommend --shape 64
+for shape in 64 64x64x 0x64x1 4294967297x64x1 -1x64x1 64x64x1x1; do
+  expect 2 "a shape is MxKxL, whole numbers from 1 to 2147483647; got '$shape'" "$bitwell" study recommend --shape $shape
+done
+expect 2 "do not fit into memory" "$bitwell" study recommend --order fused --shape 64x64x2147483647
+expect 2 "finite and not negative; got rtol -1" "$bitwell" study recommend --rtol -1 --shape 64x64x1
+expect 2 "no power of two lies between k 65 and 100" "$bitwell" study gemm-error --least-k 65 --most-k 100
+expect 2 "a multiple of 64; got 100" "$bitwell" study gemm-error --least-k 64 --most-k 100 --m 2 --n 2 --map
+expect 2 "m and n from 1 to 4096" "$bitwell" study gemm-error --m 99999999999999
+expect 2 "'-1' is no whole number" "$bitwell" study accumulate --dots -1
+expect 2 "1 to 4294967296 dot products" "$bitwell" study accumulate --dots 99999999999999
+expect 2 "no power of two lies between" "$bitwell" study accumulate --least-k 17 --most-k 20
+expect 2 "cannot write '/nowhere/x.json'" "$bitwell" study gemm-error --json /nowhere/x.json
 expect 2 "no recipe 'int4'; there are nvfp4" "$bitwell" study quantise --recipe int4
 expect 2 "k from 64 to 1048576" "$bitwell" study gemm-error --least-k 32
+
+# What one command writes never replaces what it reads or writes elsewhere, and is found before the work.
+launch 32 128
+rm -rf y.npy* folder; mkdir folder
+expect 2 "--trace 'l.json' would replace" "$bitwell" run l.json --trace l.json
+expect 2 "--trace 'y.npy' would replace" "$bitwell" run l.json --trace y.npy
+expect 2 "cannot write '/nowhere/t.json'" "$bitwell" run l.json --trace /nowhere/t.json
+expect 1 "wrong initial phase" "$bitwell" run "$hang/wrong_initial_phase.json" --trace t.json
+for output in add.ptx bad.json; do
+  sed "s/y.npy/$output/" l.json > bad.json
+  expect 2 "would replace the launch or its PTX" "$bitwell" run bad.json
+done
+for output in folder ""; do
+  sed "s/y.npy/$output/" l.json > bad.json
+  expect 2 "its output '$output' is no file's name" "$bitwell" run bad.json
+done
+sed 's/"read_only": true/"output": "folder\/..\/y.npy"/' l.json > bad.json
+expect 2 "is another buffer's too" "$bitwell" run bad.json
+sed 's/"addone"/""/' l.json > bad.json
+expect 2 "'add.ptx': the name of the entry is empty" "$bitwell" run bad.json
+sed 's/"value": 32/"value": 1e400/' l.json > bad.json
+expect 2 "'bad.json' is not JSON" "$bitwell" run bad.json
+! ls y.npy* > /dev/null 2>&1 || { echo "FAILED: a failed run left outputs"; failures=$((failures + 1)); }
+expect 2 "'-1' is no whole number from 0 to 18446744073709551615" "$bitwell" run l.json --schedule random --seed -1
+expect 2 "'99999999999999999999' is no whole number" "$bitwell" run l.json --step-limit 99999999999999999999
+mkdir -p kernels/gemv
+echo garbage > kernels/gemv/naive.sm_90a.ptx
+expect 2 "'kernels/gemv/naive.sm_90a.ptx' is not PTX" "$bitwell" verify gemv --rung naive --arch sm_90a --kernels kernels
+if [ -e /dev/full ]; then
+  "$bitwell" formats > /dev/full 2> full.txt
+  [ $? -eq 2 ] && grep -q "cannot write to the standard output" full.txt || { echo "FAILED: a full standard output"; failures=$((failures + 1)); }
+fi
 
 expect 2 "" "$bitwell" verify
 expect 2 "" "$bitwell" nonsense
