@@ -1,5 +1,8 @@
 #include "verify/npy.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstring>
 
 #include "verify/launch.h"
@@ -9,9 +12,8 @@ namespace bitwell::verify {
 using machine::InputError;
 
 uint64_t element_size(const std::string& dtype) {
-  const bool known = dtype.size() == 2 && std::string_view("biuf").find(dtype[0]) != std::string_view::npos &&
-                     std::string_view("1248").find(dtype[1]) != std::string_view::npos;
-  if (!known)
+  constexpr std::array known{"b1", "u1", "i1", "u2", "i2", "f2", "u4", "i4", "f4", "u8", "i8", "f8"};
+  if (std::count(known.begin(), known.end(), dtype) == 0)
     throw InputError("dtype '" + dtype + "' is not one of b1, u1, i1, u2, i2, f2, u4, i4, f4, u8, i8, f8");
   return static_cast<uint64_t>(dtype[1] - '0');
 }
@@ -26,6 +28,7 @@ Array read_npy(const std::string& path) {
   uint32_t length = 0;
   std::memcpy(&length, text.data() + 8, long_header ? 4 : 2);
   const size_t start = long_header ? 12 : 10;
+  if (text.size() < start) refuse("it is cut off in its header");
   if (text.size() < start + length) refuse("it is cut off in its header");
   const std::string header = text.substr(start, length);
   Array out;
@@ -38,18 +41,26 @@ Array read_npy(const std::string& path) {
   const size_t open = header.find('(');
   const size_t close = header.find(')');
   if (open == std::string::npos || close == std::string::npos) refuse("no 'shape'");
-  uint64_t count = 1;
-  for (size_t at = open + 1; at < close;) {
-    if (header[at] < '0' || header[at] > '9') {
+  const std::string shape = header.substr(open + 1, close - open - 1);
+  uint64_t bytes = 0;
+  try {
+    bytes = element_size(out.dtype);
+  } catch (const InputError& e) {
+    refuse(e.what());
+  }
+  for (const char* at = shape.data(); at != shape.data() + shape.size();) {
+    if (*at == ' ' || *at == ',') {
       ++at;
       continue;
     }
     uint64_t n = 0;
-    while (header[at] >= '0' && header[at] <= '9') n = 10 * n + static_cast<uint64_t>(header[at++] - '0');
+    const auto [next, error] = std::from_chars(at, shape.data() + shape.size(), n);
+    if (error != std::errc() || (n != 0 && bytes > (uint64_t{1} << 48) / n))
+      refuse("its shape (" + shape + ")");
     out.shape.push_back(n);
-    count *= n;
+    bytes *= n;
+    at = next;
   }
-  const uint64_t bytes = count * element_size(out.dtype);
   if (text.size() - start - length != bytes)
     refuse("its shape wants " + std::to_string(bytes) + " bytes of data, it has " +
            std::to_string(text.size() - start - length));

@@ -167,7 +167,10 @@ void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessK
   } else if (space == Space::shared) {
     region = &context.cta.shared;
   } else if (space == Space::cluster) {
-    region = cluster_memory(context, low, __builtin_ctz(mask));
+    int lowest = __builtin_ctz(mask);
+    for (int i = lowest; i < kLanes; ++i)
+      if ((mask >> i & 1) != 0 && address[i] == low) lowest = i;
+    region = cluster_memory(context, low, lowest);
   } else if (space == Space::param) {
     region = &context.cta.grid.parameters;
   } else if (space == Space::constant) {

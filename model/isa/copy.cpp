@@ -59,6 +59,8 @@ void BulkCopy::poison() {
     for (const Segment& s : segments_) {
       const uint64_t offset = s.to - segments_.front().destination->base();
       const auto nothing = [&](uint64_t where, uint32_t, uint32_t length) {
+        if (t.cta->mbarriers.overlapping(where + t.cta->shared.base(), length) != nullptr)
+          throw Fault(what_ + " writes over an mbarrier, which is live");
         std::memset(t.cta->shared.data() + where, static_cast<int>(kPoison), length);
         t.cta->shared.mark_undefined(where, length);
       };

@@ -84,19 +84,19 @@ Next bulk_copy(const Op& op, Context& context, uint32_t mask);
 // cp.async: the same; size: bytes; Transfer::mask the bytes to read or (flags 1) the predicate that ignores
 // the source.
 Next async_copy(const Op& op, Context& context, uint32_t mask);
-Next copy_commit(const Op& op, Context& context, uint32_t mask);  // imm 1: bulk
-// imm: groups that may be pending; flags: kBulkGroups, kReadOnly, kEveryCopy
 inline constexpr uint16_t kBulkGroups = 1;
 inline constexpr uint16_t kReadOnly = 2;
 inline constexpr uint16_t kEveryCopy = 4;
+Next copy_commit(const Op& op, Context& context, uint32_t mask);  // flags: kBulkGroups
+// imm: groups that may be pending; flags: kBulkGroups, kReadOnly, kEveryCopy
 Next copy_wait(const Op& op, Context& context, uint32_t mask);
 // cp.async.mbarrier.arrive: a memory op's address; target 1: .noinc
 Next copy_arrive(const Op& op, Context& context, uint32_t mask);
-// st.async and red.async: imm Transfer*
 // imm: Transfer*; target: TensorMapField | ordinal << 8; size: bytes of the value, whose source is
 // Transfer::size.
 Next replace_tensor_map(const Op& op, Context& context, uint32_t mask);
 Next copy_tensor_map(const Op& op, Context& context, uint32_t mask);
+// st.async and red.async: imm Transfer*
 Next remote_store(const Op& op, Context& context, uint32_t mask);
 
 // ldmatrix and stmatrix: a memory op's address; count matrices of 8 x 8 16-bit elements; results or sources;

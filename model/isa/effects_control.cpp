@@ -182,7 +182,13 @@ Next barrier(const Op& op, Context& context, uint32_t mask) {
                     " while " + std::to_string(b.expected) + " is under way",
                 lane);
   const auto kind = static_cast<BarrierKind>(op.imm & 0xFF);
-  if (kind >= BarrierKind::red_popc) {
+  const bool reduces = kind >= BarrierKind::red_popc;
+  if (under_way && b.reduces != reduces)
+    throw Fault(
+        "barrier " + std::to_string(number) + " is used by bar.red and by bar.sync or bar.arrive at once",
+        lane);
+  b.reduces = reduces;
+  if (reduces) {
     context.require_defined(op.c, mask, "a predicate");
     uint32_t p = *context.row<uint32_t>(op.c);
     if ((op.imm & kNegated) != 0) p = ~p;

@@ -102,6 +102,7 @@ struct Warp {
 // A named barrier of a CTA (bar.sync a, b).
 struct CtaBarrier {
   uint32_t expected = 0;  // threads; 0: every thread still running
+  bool reduces = false;   // bar.red is under way
   uint32_t arrived = 0;
   std::array<uint32_t, 32> lanes{};  // by warp: lanes that arrived while others of the warp have not
   uint32_t count_true = 0;           // of bar.red's predicates

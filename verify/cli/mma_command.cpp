@@ -85,7 +85,8 @@ Words read_words(const std::string& text, const Format& f, bool values, const ch
         const double v = std::stod(token, &used);
         const number::Exact exact = number::decode(number::f64, std::bit_cast<uint64_t>(v));
         const number::Exact held =
-            number::round(f, exact, number::Rounding::nearest_even, number::Overflow::saturate);
+            number::round(f, exact, number::Rounding::nearest_even,
+                          std::isinf(v) ? number::Overflow::ieee : number::Overflow::saturate);
         const auto code = static_cast<uint32_t>(number::encode(f, held));
         const number::Exact back = number::decode(f, code);
         const bool same = exact.is_nan()
@@ -308,7 +309,8 @@ void run_batch(const std::string& path, bool values) {
   std::ifstream file;
   if (path != "-") {
     file.open(path);
-    if (!file) throw InputError("cannot read '" + path + "'");
+    if (!file || file.peek() == std::ifstream::traits_type::eof())
+      throw InputError("cannot read '" + path + "', or nothing is in it");
   }
   std::istream& in = path == "-" ? std::cin : file;
   size_t line_number = 0;

@@ -296,6 +296,25 @@ expect 2 "cannot write '/nowhere/x.json'" "$bitwell" study gemm-error --json /no
 expect 2 "no recipe 'int4'; there are nvfp4" "$bitwell" study quantise --recipe int4
 expect 2 "k from 64 to 1048576" "$bitwell" study gemm-error --least-k 32
 
+expect 0 "inf" "$bitwell" mma hopper.wgmma.f32.f16 --values --a inf --b 1
+expect 2 "e4m3 has no value inf" "$bitwell" mma hopper.wgmma.f32.e4m3 --values --a inf --b 1
+: > empty.txt
+expect 2 "cannot read 'empty.txt', or nothing is in it" "$bitwell" mma --batch empty.txt
+npy() { # npy SHAPE: writes x.npy with that shape in its header, and no data
+  local header="{'descr': '<u4', 'fortran_order': False, 'shape': ($1), }"
+  printf "\\x93NUMPY\\x01\\x00\\x$(printf %02x ${#header})\\x00%s" "$header" > x.npy
+}
+cat > npy.json <<J
+{"ptx": "add.ptx", "entry": "addone", "block": [32],
+ "arguments": [{"buffer": "x", "npy": "x.npy"}, {"buffer": "y", "zeros": 128}, {"type": "u32", "value": 0}]}
+J
+npy "0,"
+expect 0 "all checks on" "$bitwell" run npy.json
+for shape in 4294967296,4294967296 18446744073709551616, -32, 1e3,; do
+  npy "$shape"
+  expect 2 "its shape ($shape)" "$bitwell" run npy.json
+done
+
 # What one command writes never replaces what it reads or writes elsewhere, and is found before the work.
 launch 32 128
 rm -rf y.npy* folder; mkdir folder

@@ -304,6 +304,34 @@ barrier.cluster.wait; ret; })"),
                {"fault", "twice without a barrier.cluster.wait"});
 }
 
+TEST(Faults, ReductionsOverABarrierAreNotMixedWithOtherUses) {
+  expect_parts(run("mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p0, %r1, 32;\n@%p0 bra A;\nbar.sync 0;\nbra B;\nA: "
+                   "bar.red.popc.u32 %r2, 0, %p0;\nB:",
+                   false, 64),
+               {"barrier 0 is used by bar.red and by bar.sync or bar.arrive at once"});
+}
+
+TEST(Faults, AnEndedCtaIsNamedWithTheThreadThatReachesForIt) {
+  Launch l = launch_of();
+  l.shape.grid = l.shape.cluster = {2, 1, 1};
+  const std::string body = R"(mov.u32 %r1, %cluster_ctarank;
+setp.eq.u32 %p0, %r1, 0;
+@%p0 ret;
+barrier.cluster.arrive;
+barrier.cluster.wait;
+mov.u32 %r2, sh;
+setp.eq.u32 %p1, %r0, 17;
+selp.u32 %r3, 0, 1, %p1;
+mapa.shared::cluster.u32 %r4, %r2, %r3;
+st.shared::cluster.u32 [%r4], %r0;)";
+  try {
+    simulate(isa::compile(ptx::parse(kernel(body)), "k"), l, {}, false);
+    ADD_FAILURE() << "no fault";
+  } catch (const machine::Fault& f) {
+    expect_parts(f.what(), {"CTA rank 0, which has ended", "thread (17,0,0)"});
+  }
+}
+
 TEST(Faults, NoCompleteMayBeTheLastArrivalOfAPhaseThatBytesHoldOpen) {
   const auto arrive = [](const char* before) {
     return run(std::string("setp.eq.u32 %p0, %r0, 0;\n@!%p0 ret;\nmbarrier.init.shared.b64 [sh], 1;\n") +
