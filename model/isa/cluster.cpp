@@ -24,7 +24,8 @@ bool can_run(const Warp& warp) {
 
 }  // namespace
 
-Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first) : grid(g), random_(g.options.schedule.seed) {
+Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
+    : grid(g), first_(first), random_(g.options.schedule.seed) {
   const Policy policy = g.options.schedule.policy;
   exploring_ = policy != Policy::lazy && policy != Policy::eager;
   const auto& c = g.shape.cluster;
@@ -43,27 +44,32 @@ Cta* Cluster::cta_of(uint64_t shared_address) {
   return rank < ctas.size() ? ctas[rank].get() : nullptr;
 }
 
+void Cluster::tell(machine::Event event) const {
+  event.first_cta = first_;
+  grid.options.observer(event);
+}
+
 bool Cluster::run_warp(Cta& cta, Warp& warp) {
-  const machine::Observer& observer = grid.options.observer;
   const uint64_t begin = time_;
   const bool progress = cta.run_warp(warp);
-  if (observer && time_ != begin) {
-    machine::Event event{machine::Event::Kind::turn, begin, time_, cta.index, warp.index, 0, 0, {}};
+  if (grid.options.observer && time_ != begin) {
+    machine::Event event{machine::Event::Kind::turn, begin, time_, cta.index, warp.index, 0, 0, {}, {}};
     if (!warp.splits.empty()) {
       event.ptx_line = cta.line(warp.splits.front()).ptx;
       event.name = cta.line(warp.splits.front()).text;
     }
-    observer(event);
+    tell(std::move(event));
   }
   return progress;
 }
 
 void Cluster::wake_mbarrier(uint64_t address) {
   wake();
-  if (const machine::Observer& observer = grid.options.observer; observer) {
-    machine::Event event{machine::Event::Kind::phase_over, time_, time_, cta_of(address)->index, 0, 0, 0, {}};
+  if (grid.options.observer) {
+    machine::Event event{
+        machine::Event::Kind::phase_over, time_, time_, cta_of(address)->index, 0, 0, 0, {}, {}};
     event.name = barrier_name(address);
-    observer(event);
+    tell(std::move(event));
   }
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
@@ -165,10 +171,17 @@ bool Cluster::step(size_t i) {
     if (what.placed) throw;
     throw machine::Unsupported(agents_[i]->place, what.what());
   }
-  if (const machine::Observer& observer = grid.options.observer; observer) {
+  if (grid.options.observer) {
     const Agent& a = *agents_[i];
-    observer({done ? machine::Event::Kind::finished : machine::Event::Kind::moved, time_, time_, a.place.cta,
-              a.issuer, a.id, a.place.ptx_line, a.describe()});
+    tell({done ? machine::Event::Kind::finished : machine::Event::Kind::moved,
+          time_,
+          time_,
+          a.place.cta,
+          a.issuer,
+          a.id,
+          a.place.ptx_line,
+          a.describe(),
+          {}});
   }
   if (done) {
     agents_.erase(agents_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -181,9 +194,16 @@ void Cluster::start(std::unique_ptr<Agent> agent, Warp& warp) {
   warp.producer = true;
   agent->issuer = warp.index;
   agent->id = ++operations_;
-  if (const machine::Observer& observer = grid.options.observer; observer)
-    observer({machine::Event::Kind::issued, time_, time_, agent->place.cta, agent->issuer, agent->id,
-              agent->place.ptx_line, agent->describe()});
+  if (grid.options.observer)
+    tell({machine::Event::Kind::issued,
+          time_,
+          time_,
+          agent->place.cta,
+          agent->issuer,
+          agent->id,
+          agent->place.ptx_line,
+          agent->describe(),
+          {}});
   agents_.push_back(std::move(agent));
   agent_priority_.push_back(first_priority());
   settle();

@@ -63,6 +63,8 @@ class Cluster {
   void try_release_barrier();
 
  private:
+  void tell(machine::Event event) const;  // to the observer, which is there
+  std::array<uint32_t, 3> first_;
   bool run_warp(Cta& cta, machine::Warp& warp);
   bool run_in_order();
   bool run_one();

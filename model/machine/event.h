@@ -25,6 +25,7 @@ struct Event {
   uint64_t id = 0;   // of the operation, unique in its cluster
   int ptx_line = 0;  // where the warp stopped, or the operation was issued; 0: the warp ended
   std::string name;  // that instruction, or the mbarrier
+  std::array<uint32_t, 3> first_cta{};  // of the cluster
 };
 using Observer = std::function<void(const Event&)>;
 

@@ -31,8 +31,9 @@ std::string Trace::text() const {
   // Clusters run one after another, each with a clock of its own: they are laid out one after another too.
   uint64_t shift = 0;
   uint64_t last = 0;
-  for (const machine::Event& e : events_) {
-    if (e.end < last) shift += last;
+  for (size_t i = 0; i < events_.size(); ++i) {
+    const machine::Event& e = events_[i];
+    if (i != 0 && e.first_cta != events_[i - 1].first_cta) shift += last;
     last = e.end;
     const auto [at, is_new] = processes.try_emplace(e.cta, static_cast<int>(processes.size()) + 1);
     const int pid = at->second;

@@ -315,6 +315,18 @@ for shape in 4294967296,4294967296 18446744073709551616, -32, 1e3,; do
   expect 2 "its shape ($shape)" "$bitwell" run npy.json
 done
 
+# CTAs that run one after another are drawn one after another.
+launch 32 128
+sed 's/"grid": \[1\]/"grid": [3]/' l.json > three.json
+expect 0 "events -> t.json" "$bitwell" run three.json --trace t.json
+python3 - t.json <<'P' || { echo "FAILED: three CTAs of a trace overlap"; failures=$((failures + 1)); }
+import json, sys
+turns = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X"]
+assert len({e["pid"] for e in turns}) == 3
+ends = sorted((e["ts"], e["ts"] + e["dur"]) for e in turns)
+assert all(a[1] <= b[0] for a, b in zip(ends, ends[1:]))
+P
+
 # What one command writes never replaces what it reads or writes elsewhere, and is found before the work.
 launch 32 128
 rm -rf y.npy* folder; mkdir folder
