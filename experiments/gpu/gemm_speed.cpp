@@ -13,6 +13,7 @@
 #include "verify/captures.h"
 #include "verify/device/resident.h"
 #include "verify/device/timing.h"
+#include "verify/dimensions.h"
 #include "verify/gemm.h"
 
 namespace bitwell {
@@ -161,7 +162,13 @@ int run(int argc, char** argv) {
   app.add_option("--replays", replays, "Graph replays, of which the median counts")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  std::vector<std::vector<int>> sizes;
+  for (const std::string& shape : shapes) sizes.push_back(verify::parse_dimensions(shape, "MxNxK[xL]"));
   std::string why;
   const auto device = verify::Device::open(why);
   if (device == nullptr) {
@@ -178,17 +185,9 @@ int run(int argc, char** argv) {
       "dequantiser / copy | ratio |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
   Bench bench{*device, cublas.get(), verify::ModuleCache(*device), kernels, replays};
   if (only.empty()) only.emplace_back("");
-  for (const std::string& shape : shapes)
+  for (const std::vector<int>& size : sizes)
     for (const std::string& kernel : only) {
-      int m = 0;
-      int n = 0;
-      int k = 0;
-      int l = 1;
-      char rest = 0;
-      const int read = std::sscanf(shape.c_str(), "%dx%dx%dx%d%c", &m, &n, &k, &l, &rest);
-      if ((read != 3 || std::count(shape.begin(), shape.end(), 'x') != 2) && read != 4)
-        throw machine::InputError("--shape is MxNxK or MxNxKxL; got '" + shape + "'");
-      const Row r = bench.measure(m, n, k, l, kernel);
+      const Row r = bench.measure(size[0], size[1], size[2], size[3], kernel);
       fmt::print("| {} | {} | {:.1f} | {:.1f} | {:.0f} | {:.1f} | {:.1f} | {:.1f} | {:.2f} | {:.2f} |\n",
                  r.shape, r.kernel, r.us, r.decode_us, r.tflops, r.peer_us, r.dequantise_us, r.cublas_us,
                  r.dequantise_share, r.peer_us / r.us);
@@ -203,6 +202,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return bitwell::run(argc, argv);
+  } catch (const bitwell::machine::InputError& e) {
+    fmt::print(stderr, "gemm_speed: {}\n", e.what());
+    return 2;
   } catch (const std::exception& e) {
     fmt::print(stderr, "gemm_speed: {}\n", e.what());
     return 1;

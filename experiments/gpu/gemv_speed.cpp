@@ -170,9 +170,9 @@ class Bench {
 };
 
 std::array<int, 3> parse(const std::string& shape) {
-  const std::array<int, 3> out = verify::parse_dimensions(shape, "MxKxL");
-  if (out[1] % 128 != 0) throw machine::InputError("k is a multiple of 128; got '" + shape + "'");
-  return out;
+  const std::vector<int> size = verify::parse_dimensions(shape, "MxKxL");
+  if (size[1] % 128 != 0) throw machine::InputError("k is a multiple of 128; got '" + shape + "'");
+  return {size[0], size[1], size[2]};
 }
 
 int run(int argc, char** argv) {
@@ -191,9 +191,16 @@ int run(int argc, char** argv) {
   app.add_option("--replays", o.replays, "Graph replays, of which the median counts")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
   if (o.rungs.empty())
     for (const GemvRung& r : verify::gemv_rungs()) o.rungs.emplace_back(r.name);
+  std::vector<std::array<int, 3>> shapes;
+  for (const std::string& shape : o.shapes) shapes.push_back(parse(shape));
+  for (const std::string& name : o.rungs) verify::gemv_rung(name);  // refuses what there is not
   std::string why;
   const auto device = verify::Device::open(why);
   if (device == nullptr) {
@@ -208,10 +215,7 @@ int run(int argc, char** argv) {
       "| m x k x l | kernel | us | MB moved | TB/s | share of reading | cuBLAS fp16 / this | dequantise + "
       "cuBLAS / this | registers | occupancy |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
   Bench bench(*device, cublas.get(), o);
-  for (const std::string& shape : o.shapes) {
-    const auto [m, k, l] = parse(shape);
-    bench.measure(m, k, l, o.rungs);
-  }
+  for (const auto& [m, k, l] : shapes) bench.measure(m, k, l, o.rungs);
   if (o.sweep)
     for (const auto& [m, k, l] : {std::array{128, 16384, 1},
                                   {512, 16384, 1},
@@ -234,6 +238,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return bitwell::run(argc, argv);
+  } catch (const bitwell::machine::InputError& e) {
+    fmt::print(stderr, "gemv_speed: {}\n", e.what());
+    return 2;
   } catch (const std::exception& e) {
     fmt::print(stderr, "gemv_speed: {}\n", e.what());
     return 1;

@@ -80,7 +80,7 @@ void run(const RunOptions& options) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   keep_trace();
   verify::write_outputs(file);
-  fmt::print("{}", result.printed);
+  fmt::print(options.json ? stderr : stdout, "{}", result.printed);
   if (options.json) {
     nlohmann::json j{{"entry", file.launch.entry},
                      {"lane_instructions", result.lane_instructions},

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "bitwell_commit.h"
 #include "experiments/study/accumulate.h"
@@ -290,7 +289,10 @@ void add_recommend(CLI::App& study, int& status) {
       ->check(CLI::Range(1, 1000));
   command->add_option("--seed", q->seed, "Seed of the data")->capture_default_str();
   command->callback([q, shape, &status] {
-    std::tie(q->m, q->k, q->l) = std::tuple_cat(verify::parse_dimensions(*shape, "MxKxL"));
+    const std::vector<int> size = verify::parse_dimensions(*shape, "MxKxL");
+    q->m = size[0];
+    q->k = size[1];
+    q->l = size[2];
     const auto answers = study::recommend(
         *q, [](size_t done, size_t all) { progress(fmt::format("{} of {} rows", done, all)); });
     end_progress();
