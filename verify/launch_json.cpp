@@ -64,14 +64,10 @@ class Reader {
     std::error_code ignored;
     if (name.empty() || fs::is_directory(path, ignored))
       refuse(where + ": its output '" + name + "' is no file's name");
-    const auto taken = [&](const std::string& other) {
-      return fs::weakly_canonical(fs::absolute(path), ignored) ==
-             fs::weakly_canonical(fs::absolute(other), ignored);
-    };
-    if (taken(path_) || taken(file_.launch.ptx))
+    if (same_path(path, path_) || same_path(path, file_.launch.ptx))
       refuse(where + ": its output '" + name + "' would replace the launch or its PTX");
     for (const auto& [at, output] : file_.outputs)
-      if (taken(output.path)) refuse(where + ": its output '" + name + "' is another buffer's too");
+      if (same_path(path, output.path)) refuse(where + ": its output '" + name + "' is another buffer's too");
     return path;
   }
 
@@ -355,6 +351,11 @@ json tensor_map_json(const machine::TensorMap& m, const std::string& buffer) {
 }  // namespace
 
 LaunchFile read_launch(const std::string& path) { return Reader(path).read(); }
+
+bool same_path(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return fs::weakly_canonical(fs::absolute(a), ignored) == fs::weakly_canonical(fs::absolute(b), ignored);
+}
 
 void write_outputs(const LaunchFile& file) {
   std::vector<std::pair<fs::path, fs::path>> renames;

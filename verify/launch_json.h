@@ -23,7 +23,11 @@ struct LaunchFile {
 // missing or mis-sized data.
 LaunchFile read_launch(const std::string& path);
 
-// Writes every output, all or none: to temporary names first, then renamed.
+// Whether two paths name one file, there or not.
+bool same_path(const std::string& a, const std::string& b);
+
+// Writes every output to a temporary name first, and renames when all are there: a kernel's fault, a full
+// disk or a folder that is not there loses no earlier output. InputError otherwise.
 void write_outputs(const LaunchFile& file);
 
 // Writes `launch`, buffers beside it as .bin, so that `bitwell run` repeats it. Returns the path of the JSON.

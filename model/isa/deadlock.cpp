@@ -227,7 +227,8 @@ static const Op* collective(const Cta& cta, const Split& split) {
 static void refuse_meeting_elsewhere(const std::vector<Waiter>& waiters) {
   for (const Waiter& a : waiters)
     for (const Waiter& b : waiters) {
-      if (&a == &b || a.warp != b.warp) continue;
+      const bool elsewhere = a.split->pc != b.split->pc || a.split->activation != b.split->activation;
+      if (a.warp != b.warp || !elsewhere) continue;
       const Op* const at_a = collective(*a.cta, *a.split);
       const Op* const at_b = collective(*b.cta, *b.split);
       if (at_a != nullptr && at_b != nullptr && at_a->effect == at_b->effect && at_a->imm == at_b->imm)

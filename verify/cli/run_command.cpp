@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -32,14 +31,10 @@ struct RunOptions {
 
 // Found before the work rather than after it.
 void check_trace(const RunOptions& options, const verify::LaunchFile& file) {
-  std::error_code ignored;
-  const auto is = [&](const std::string& other) {
-    namespace fs = std::filesystem;
-    return fs::weakly_canonical(fs::absolute(options.trace), ignored) ==
-           fs::weakly_canonical(fs::absolute(other), ignored);
-  };
-  bool taken = is(options.path) || is(file.launch.ptx);
-  for (const auto& [at, output] : file.outputs) taken = taken || is(output.path);
+  bool taken =
+      verify::same_path(options.trace, options.path) || verify::same_path(options.trace, file.launch.ptx);
+  for (const auto& [at, output] : file.outputs)
+    taken = taken || verify::same_path(options.trace, output.path);
   if (taken)
     throw machine::InputError("--trace '" + options.trace +
                               "' would replace the launch, its PTX or an output");
