@@ -94,7 +94,7 @@ const std::vector<GemvRung>& gemv_rungs() {
         .drain_each_tile = true,
         .combine = Combine::butterfly}},
       {"streamed",
-       {544, 1, 1},
+       {576, 1, 1},
        0,
        32,
        {.name = "streamed",
@@ -110,32 +110,31 @@ const std::vector<GemvRung>& gemv_rungs() {
 isa::Shape gemv_streamed_shape(int m, int k, int l, int ctas) {
   // Of kernels/gemv/streamed.cuh.
   constexpr int kWarps = 16;            // that multiply, each a span of one unit at a time
-  constexpr int kPartials = 4096;       // floats, one for each span and row of a CTA
-  constexpr uint32_t kShared = 159808;  // bytes, sizeof(Shared)
+  constexpr int kTotals = 4096;         // floats: rows of a CTA where k takes passes
+  constexpr uint32_t kShared = 128080;  // bytes, sizeof(Shared)
   const auto up = [](int v, int to) { return (v + to - 1) / to; };
   const int spans = std::max(1, up(k, 1024));
-  const int units = m / 128 * 32 + std::min(32, m % 128);  // of four rows
   isa::Shape out;
   out.dynamic_shared = kShared;
   int64_t least = 0;                        // steps of the busiest multiprocessor
   for (const int cluster : {1, 2, 4, 8}) {  // a larger one starts later: only where it saves a step
-    const int each = up(spans, cluster);    // of a CTA
-    if (cluster > spans || 4 * each > kPartials) continue;
-    const int groups = std::max(1, kWarps / each);  // of units at a time
+    if (cluster > spans) continue;
+    const int columns = std::min(up(spans, cluster), kWarps);  // spans of a CTA at a time
+    const int passes = up(spans, columns * cluster);
+    int units = 1;  // of four rows, of a slot
+    while (2 * units * columns <= kWarps) units *= 2;
+    const int slots = up(m / 128 * 32 + std::min(32, m % 128), units);
     // Clusters of 4 and 8 do not fill the H200's processing clusters of 16 and 18 multiprocessors.
     const int at_once = std::max(1, ctas * (cluster > 2 ? 3 : 4) / 4 / (l * cluster));
-    int a_cta = std::min(up(units, at_once), kPartials / (4 * each));
-    if (a_cta > groups) a_cta = std::min(up(a_cta, groups) * groups, kPartials / (4 * each));
-    const int x = up(units, a_cta);
-    const int64_t steps = int64_t{up(x, at_once)} * up(up(units, x), groups) * up(each, kWarps);
+    int a_cta = up(slots, at_once);
+    if (passes > 1) a_cta = std::min(a_cta, kTotals / (4 * units));
+    const int x = up(slots, a_cta);
+    const int64_t steps = int64_t{up(x, at_once)} * up(slots, x) * passes;
     if (least != 0 && steps >= least) continue;
     least = steps;
     out.grid = {static_cast<uint32_t>(x), static_cast<uint32_t>(cluster), static_cast<uint32_t>(l)};
     out.cluster = {1, static_cast<uint32_t>(cluster), 1};
   }
-  if (least == 0)
-    throw InputError("gemv_streamed takes k up to 8388608 (8192 spans of 1024); got k = " +
-                     std::to_string(k));
   return out;
 }
 

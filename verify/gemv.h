@@ -22,7 +22,7 @@ struct GemvRung {
   number::Accumulation order;
 };
 // Grid, cluster and shared memory of the streamed rung for a GPU that runs `ctas` CTAs at once: one for each
-// SM of an H200. InputError past k = 2^23.
+// SM of an H200.
 isa::Shape gemv_streamed_shape(int m, int k, int l, int ctas = 132);
 const std::vector<GemvRung>& gemv_rungs();
 const GemvRung& gemv_rung(std::string_view name);  // InputError if there is none

@@ -13,11 +13,9 @@ namespace ptx {
 __device__ inline void cp_async_16(uint32_t to, const void* from) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(__cvta_generic_to_global(from)) : "memory");
 }
-__device__ inline void cp_async_commit_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// Until at most `pending` of the thread's newest groups are on their way.
-template <int pending>
-__device__ inline void cp_async_wait_group() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+// 9.7.13.15.16 "cp.async.mbarrier.arrive": an arrival, expected at init, once the thread's copies so far are there
+__device__ inline void cp_async_mbarrier_arrive_noinc(uint32_t barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
 
 // 9.7.9.27.2 "cp.async.bulk": global to shared, counted by an mbarrier; bytes a multiple of 16

@@ -22,6 +22,10 @@ __device__ inline void mbarrier_arrive(uint32_t barrier, uint32_t count = 1) {
 __device__ inline void mbarrier_arrive_remote(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+// The same, and publishes the thread's writes to the cluster.
+__device__ inline void mbarrier_arrive_release_cluster(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
 __device__ inline void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
@@ -38,6 +42,15 @@ __device__ inline void mbarrier_wait_parity(uint32_t barrier, uint32_t parity) {
   asm volatile(
       "{\n\t.reg .pred done;\n"
       "again:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t@!done bra again;\n\t}" ::"r"(
+          barrier),
+      "r"(parity)
+      : "memory");
+}
+// The same, for what other CTAs of the cluster published.
+__device__ inline void mbarrier_wait_parity_cluster(uint32_t barrier, uint32_t parity) {
+  asm volatile(
+      "{\n\t.reg .pred done;\n"
+      "again:\n\tmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n\t@!done bra again;\n\t}" ::"r"(
           barrier),
       "r"(parity)
       : "memory");

@@ -34,6 +34,11 @@ __device__ inline uint32_t ld_shared_u32(uint32_t from) {
   asm volatile("ld.shared.u32 %0, [%1];" : "=r"(d) : "r"(from));
   return d;
 }
+__device__ inline float ld_shared_f32(uint32_t from) {
+  float d;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(d) : "r"(from));
+  return d;
+}
 __device__ inline void st_shared_f32(uint32_t to, float v) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(v) : "memory");
 }

@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -41,20 +42,27 @@ uint16_t code_at(const std::vector<std::byte>& bytes, size_t i) {
                                                                          << 8);
 }
 
-RC_GTEST_PROP(Gemv, TheStreamedGridsPartialSumsFitSharedMemory, ()) {
-  const int m = *rc::gen::inRange(1, 1 << 20).as("m");
-  const int k = 32 * *rc::gen::inRange(1, 1 << 16).as("k / 32");
-  const int l = *rc::gen::inRange(1, 64).as("l");
-  const isa::Shape s = gemv_streamed_shape(m, k, l);
-  const uint32_t spans = (static_cast<uint32_t>(k) + 1023) / 1024;
-  const uint32_t units = static_cast<uint32_t>(m) / 128 * 32 + std::min(32U, static_cast<uint32_t>(m) % 128);
-  const uint32_t of_a_cta = (spans + s.cluster[1] - 1) / s.cluster[1];
-  RC_ASSERT(4 * of_a_cta * ((units + s.grid[0] - 1) / s.grid[0]) <= 4096);
-  RC_ASSERT(s.grid[0] <= units);
+RC_GTEST_PROP(Gemv, TheStreamedRungsCtasEachHaveASlotAndRoomForItsSums, ()) {
+  const uint32_t m = *rc::gen::inRange(1U, 1U << 20).as("m");
+  const uint32_t k = 32 * *rc::gen::inRange(1U, 1U << 20).as("k / 32");
+  const uint32_t l = *rc::gen::inRange(1U, 64U).as("l");
+  const isa::Shape s = gemv_streamed_shape(static_cast<int>(m), static_cast<int>(k), static_cast<int>(l));
   RC_ASSERT(s.grid[1] == s.cluster[1]);
+  RC_ASSERT(std::has_single_bit(s.cluster[1]));
   RC_ASSERT(s.cluster[1] <= 8);
-  RC_ASSERT(s.grid[2] == static_cast<uint32_t>(l));
-  EXPECT_THROW(gemv_streamed_shape(m, (1 << 23) + 32, l), machine::InputError);
+  RC_ASSERT(s.grid[2] == l);
+  const uint32_t spans = (k + 1023) / 1024;
+  RC_ASSERT(s.cluster[1] <= spans);
+  const uint32_t columns = std::min(16U, (spans + s.cluster[1] - 1) / s.cluster[1]);
+  const uint32_t units = columns > 8   ? 1
+                         : columns > 4 ? 2
+                         : columns > 2 ? 4
+                         : columns > 1 ? 8
+                                       : 16;  // of a slot
+  const uint32_t slots = (m / 128 * 32 + std::min(32U, m % 128) + units - 1) / units;
+  RC_ASSERT(s.grid[0] >= 1);
+  RC_ASSERT(s.grid[0] <= slots);
+  if (spans > 16 * s.cluster[1]) RC_ASSERT(4 * units * ((slots + s.grid[0] - 1) / s.grid[0]) <= 4096);
 }
 
 // What the suites that a GPU has recorded leave out: no elements, and more spans than a CTA takes at once.
@@ -71,21 +79,28 @@ TEST(Gemv, TheStreamedRungsShortestAndLongSums) {
 }
 
 // Its warps meet through mbarriers, asynchronous copies and clusters, so that agents may overtake each other;
-// few CTAs fill the ring again and again.
+// few CTAs fill the ring again and again, and take passes over k.
 TEST(Gemv, NoScheduleChangesTheStreamedRungsBits) {
+  struct Case {
+    int m, k;
+    uint32_t x, cluster;
+  };
   const GemvRung& rung = gemv_rung("streamed");
-  for (const auto& [m, k] : {std::array{600, 1056}, std::array{140, 17440}, std::array{9, 36896}}) {
-    const GemvProblem problem({m, k, 1, OperandData::moderate, ScaleLayout::blocked, 78});
+  for (const Case& c :
+       {Case{600, 544, 1, 1}, Case{600, 1056, 1, 1}, Case{600, 2080, 3, 2}, Case{140, 17440, 1, 1},
+        Case{140, 17440, 2, 2}, Case{9, 36896, 1, 2}, Case{9, 36896, 1, 4}}) {
+    const GemvProblem problem({c.m, c.k, 1, OperandData::moderate, ScaleLayout::blocked, 78});
     Launch launch = problem.launch(rung, path_of(rung, "sm_90a"));
     const auto expected = outputs(launch);
-    launch.shape = gemv_streamed_shape(m, k, 1, 1);
-    launch.shape.block = rung.block;
+    launch.shape.grid = {c.x, c.cluster, 1};
+    launch.shape.cluster = {1, c.cluster, 1};
     for (const auto& policy : isa::kPolicies)
       for (uint64_t seed = 1; seed <= (policy.policy == isa::Policy::random ? 4 : 1); ++seed) {
         isa::Options options;
         options.schedule = {policy.policy, seed};
         EXPECT_TRUE(outputs(launch, options) == expected)
-            << m << " x " << k << ", schedule " << policy.name << ", seed " << seed;
+            << c.m << " x " << c.k << ", grid " << c.x << " x " << c.cluster << ", schedule " << policy.name
+            << ", seed " << seed;
       }
   }
 }
