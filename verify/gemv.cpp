@@ -112,12 +112,12 @@ isa::Shape gemv_streamed_shape(int m, int k, int l, int ctas) {
   constexpr int kWarps = 16;            // that multiply, each a span of one unit at a time
   constexpr int kTotals = 4096;         // floats: rows of a CTA where k takes passes
   constexpr uint32_t kShared = 128080;  // bytes, sizeof(Shared)
-  const auto up = [](int v, int to) { return (v + to - 1) / to; };
+  const auto up = [](int64_t v, int64_t to) { return static_cast<int>((v + to - 1) / to); };
   const int spans = std::max(1, up(k, 1024));
   isa::Shape out;
   out.dynamic_shared = kShared;
-  int64_t least = 0;                        // steps of the busiest multiprocessor
-  for (const int cluster : {1, 2, 4, 8}) {  // a larger one starts later: only where it saves a step
+  int64_t least = 0;                        // slots that follow each other on the GPU
+  for (const int cluster : {1, 2, 4, 8}) {  // a larger one starts later: only where it saves a slot
     if (cluster > spans) continue;
     const int columns = std::min(up(spans, cluster), kWarps);  // spans of a CTA at a time
     const int passes = up(spans, columns * cluster);
@@ -125,11 +125,11 @@ isa::Shape gemv_streamed_shape(int m, int k, int l, int ctas) {
     while (2 * units * columns <= kWarps) units *= 2;
     const int slots = up(m / 128 * 32 + std::min(32, m % 128), units);
     // Clusters of 4 and 8 do not fill the H200's processing clusters of 16 and 18 multiprocessors.
-    const int at_once = std::max(1, ctas * (cluster > 2 ? 3 : 4) / 4 / (l * cluster));
-    int a_cta = up(slots, at_once);
+    const int at_once = std::max(1, ctas * (cluster > 2 ? 3 : 4) / 4 / cluster);
+    int a_cta = up(slots, std::max(1, at_once / l));
     if (passes > 1) a_cta = std::min(a_cta, kTotals / (4 * units));
     const int x = up(slots, a_cta);
-    const int64_t steps = int64_t{up(x, at_once)} * up(slots, x) * passes;
+    const int64_t steps = int64_t{up(int64_t{x} * l, at_once)} * up(slots, x) * passes;
     if (least != 0 && steps >= least) continue;
     least = steps;
     out.grid = {static_cast<uint32_t>(x), static_cast<uint32_t>(cluster), static_cast<uint32_t>(l)};

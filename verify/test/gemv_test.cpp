@@ -42,27 +42,60 @@ uint16_t code_at(const std::vector<std::byte>& bytes, size_t i) {
                                                                          << 8);
 }
 
+// What a CTA of the streamed rung goes through, in slots, when its cluster shares k:
+// kernels/gemv/streamed.cuh.
+struct StreamedWork {
+  uint32_t units, slots, passes;
+
+  StreamedWork(uint32_t m, uint32_t k, uint32_t cluster) {
+    const uint32_t spans = (k + 1023) / 1024;
+    const uint32_t columns = std::min(16U, (spans + cluster - 1) / cluster);
+    units = 16 / std::bit_ceil(columns);  // of four rows, of a slot
+    slots = (m / 128 * 32 + std::min(32U, m % 128) + units - 1) / units;
+    passes = (spans + columns * cluster - 1) / (columns * cluster);
+  }
+  uint64_t of_a_cta(uint32_t x) const { return (slots + x - 1) / x; }
+  // Slots that follow each other on an H200 of 132 SMs; clusters of 4 and 8 leave a quarter of them idle.
+  uint64_t steps(uint32_t x, uint32_t cluster, uint32_t l) const {
+    const uint64_t at_once = (cluster > 2 ? 99 : 132) / cluster;
+    return (uint64_t{x} * l + at_once - 1) / at_once * of_a_cta(x) * passes;
+  }
+};
+
 RC_GTEST_PROP(Gemv, TheStreamedRungsCtasEachHaveASlotAndRoomForItsSums, ()) {
-  const uint32_t m = *rc::gen::inRange(1U, 1U << 20).as("m");
-  const uint32_t k = 32 * *rc::gen::inRange(1U, 1U << 20).as("k / 32");
-  const uint32_t l = *rc::gen::inRange(1U, 64U).as("l");
+  const uint32_t m =
+      *rc::gen::oneOf(rc::gen::element(1U, 128U, 129U, 1U << 30), rc::gen::inRange(1U, 1U << 20)).as("m");
+  const uint32_t k = 32 * *rc::gen::oneOf(rc::gen::element(1U, 32U, 33U, 512U, 513U, (1U << 26) - 1),
+                                          rc::gen::inRange(1U, 1U << 26))
+                               .as("k / 32");
+  const uint32_t l = *rc::gen::oneOf(rc::gen::element(1U, 132U, 133U), rc::gen::inRange(1U, 64U)).as("l");
   const isa::Shape s = gemv_streamed_shape(static_cast<int>(m), static_cast<int>(k), static_cast<int>(l));
-  RC_ASSERT(s.grid[1] == s.cluster[1]);
-  RC_ASSERT(std::has_single_bit(s.cluster[1]));
-  RC_ASSERT(s.cluster[1] <= 8);
+  const uint32_t cluster = s.cluster[1];
+  RC_ASSERT(s.grid[1] == cluster);
+  RC_ASSERT(std::has_single_bit(cluster));
+  RC_ASSERT(cluster <= 8);
+  RC_ASSERT(cluster <= (k + 1023) / 1024);
   RC_ASSERT(s.grid[2] == l);
-  const uint32_t spans = (k + 1023) / 1024;
-  RC_ASSERT(s.cluster[1] <= spans);
-  const uint32_t columns = std::min(16U, (spans + s.cluster[1] - 1) / s.cluster[1]);
-  const uint32_t units = columns > 8   ? 1
-                         : columns > 4 ? 2
-                         : columns > 2 ? 4
-                         : columns > 1 ? 8
-                                       : 16;  // of a slot
-  const uint32_t slots = (m / 128 * 32 + std::min(32U, m % 128) + units - 1) / units;
+  const StreamedWork work(m, k, cluster);
   RC_ASSERT(s.grid[0] >= 1);
-  RC_ASSERT(s.grid[0] <= slots);
-  if (spans > 16 * s.cluster[1]) RC_ASSERT(4 * units * ((slots + s.grid[0] - 1) / s.grid[0]) <= 4096);
+  RC_ASSERT(s.grid[0] <= work.slots);
+  if (work.passes > 1) RC_ASSERT(4 * work.units * work.of_a_cta(s.grid[0]) <= 4096);
+}
+
+RC_GTEST_PROP(Gemv, TheStreamedRungTakesClustersOnlyWhereTheySaveSteps, ()) {
+  const uint32_t m = *rc::gen::inRange(1U, 1U << 13).as("m");
+  const uint32_t k = 32 * *rc::gen::inRange(1U, 1U << 11).as("k / 32");
+  const uint32_t l = *rc::gen::inRange(1U, 300U).as("l");
+  const isa::Shape s = gemv_streamed_shape(static_cast<int>(m), static_cast<int>(k), static_cast<int>(l));
+  const uint64_t steps = StreamedWork(m, k, s.cluster[1]).steps(s.grid[0], s.cluster[1], l);
+  const StreamedWork alone(m, k, 1);
+  const uint32_t fewest =
+      alone.passes > 1 ? (alone.slots + 1023) / 1024 : 1;  // CTAs, for room for their sums
+  const uint64_t steps_alone = alone.steps(std::max(fewest, std::min(alone.slots, 132 / l)), 1, l);
+  if (s.cluster[1] == 1)
+    RC_ASSERT(steps <= steps_alone);
+  else
+    RC_ASSERT(steps < steps_alone);
 }
 
 // What the suites that a GPU has recorded leave out: no elements, and more spans than a CTA takes at once.
@@ -78,31 +111,36 @@ TEST(Gemv, TheStreamedRungsShortestAndLongSums) {
   }
 }
 
+void expect_the_same_bits_under_every_schedule(int m, int k, ScaleLayout layout, uint32_t x,
+                                               uint32_t cluster) {
+  const GemvProblem problem({m, k, 1, OperandData::moderate, layout, 78});
+  const GemvRung& rung = gemv_rung("streamed");
+  Launch launch = problem.launch(rung, path_of(rung, "sm_90a"));
+  const auto expected = outputs(launch);
+  launch.shape.grid = {x, cluster, 1};
+  launch.shape.cluster = {1, cluster, 1};
+  for (const auto& policy : isa::kPolicies)
+    for (uint64_t seed = 1; seed <= (policy.policy == isa::Policy::random ? 4 : 1); ++seed) {
+      isa::Options options;
+      options.schedule = {policy.policy, seed};
+      EXPECT_TRUE(outputs(launch, options) == expected)
+          << m << " x " << k << ", grid " << x << " x " << cluster << ", schedule " << policy.name
+          << ", seed " << seed;
+    }
+}
+
 // Its warps meet through mbarriers, asynchronous copies and clusters, so that agents may overtake each other;
-// few CTAs fill the ring again and again, and take passes over k.
+// few CTAs fill the ring again and again, and take passes over k; some have no span of it.
 TEST(Gemv, NoScheduleChangesTheStreamedRungsBits) {
   struct Case {
     int m, k;
     uint32_t x, cluster;
   };
-  const GemvRung& rung = gemv_rung("streamed");
   for (const Case& c :
        {Case{600, 544, 1, 1}, Case{600, 1056, 1, 1}, Case{600, 2080, 3, 2}, Case{140, 17440, 1, 1},
-        Case{140, 17440, 2, 2}, Case{9, 36896, 1, 2}, Case{9, 36896, 1, 4}}) {
-    const GemvProblem problem({c.m, c.k, 1, OperandData::moderate, ScaleLayout::blocked, 78});
-    Launch launch = problem.launch(rung, path_of(rung, "sm_90a"));
-    const auto expected = outputs(launch);
-    launch.shape.grid = {c.x, c.cluster, 1};
-    launch.shape.cluster = {1, c.cluster, 1};
-    for (const auto& policy : isa::kPolicies)
-      for (uint64_t seed = 1; seed <= (policy.policy == isa::Policy::random ? 4 : 1); ++seed) {
-        isa::Options options;
-        options.schedule = {policy.policy, seed};
-        EXPECT_TRUE(outputs(launch, options) == expected)
-            << c.m << " x " << c.k << ", grid " << c.x << " x " << c.cluster << ", schedule " << policy.name
-            << ", seed " << seed;
-      }
-  }
+        Case{140, 17440, 2, 2}, Case{9, 4128, 1, 4}, Case{9, 36896, 1, 2}, Case{9, 36896, 1, 4}})
+    for (const ScaleLayout layout : {ScaleLayout::blocked, ScaleLayout::row_major})
+      expect_the_same_bits_under_every_schedule(c.m, c.k, layout, c.x, c.cluster);
 }
 
 RC_GTEST_PROP(Gemv, AKernelsOutputIsItsOrderEvaluatedDirectlyOnBothArchitectures, ()) {
