@@ -2,11 +2,11 @@
 //
 // k is cut into spans of 1024, 32 elements a lane. A unit is four rows 32 apart, whose blocked scales are 16 bytes. Sixteen
 // warps keep a span of b each in registers and multiply; one copies units and their scales into a ring of shared memory; one
-// adds the spans' sums in order of k and writes c, so that the bits depend on no launch shape. CTAs of a cluster (0, y, 0)
-// share k where rows are few, and the first of them adds.
+// adds the spans' sums in order of k and writes c, so that the bits depend on no launch shape. Where k is long and rows are few
+// the CTAs of a cluster, (1, y, 1), share k, and the first of them adds.
 //
-// Shapes: any m and l, k a multiple of 32. Grid (x, cluster size y, l), y a power of two and x the slots at most; where k takes
-// passes, kTotals rows a CTA at most. Dynamic shared memory: sizeof(Shared).
+// Shapes: any m, l up to 65535, k a multiple of 32. Grid (x, cluster size y, l), y a power of two; a CTA without a slot would hang:
+// x is Work::slots at most. Where k takes passes, kTotals rows a CTA at most. Dynamic shared memory: sizeof(Shared).
 #include <cstddef>
 #include <type_traits>
 
@@ -28,9 +28,17 @@ __device__ __forceinline__ void begin(const Work& work) {
   }
 }
 
+// For a phase at which other CTAs of the cluster may arrive.
+__device__ __forceinline__ void wait(const Work& work, uint32_t barrier, uint32_t parity) {
+  if (work.ctas == 1)
+    ptx::mbarrier_wait_parity(barrier, parity);
+  else
+    ptx::mbarrier_wait_parity_cluster(barrier, parity);
+}
+
 // A slot's part of A, its runs of rows by a lane each.
-__device__ __forceinline__ void copy_codes(const Work& work, Shared& shared, const uint8_t* a, uint32_t m, uint32_t k, uint32_t pass,
-                                           uint32_t slot, uint32_t place) {
+__device__ __forceinline__ void copy_codes(const Work& work, Shared& shared, const uint8_t* a, uint32_t m, uint32_t k,
+                                           uint32_t pass, uint32_t slot, uint32_t place) {
   const uint32_t lane = threadIdx.x % 32;
   if (lane < kUnitRows) {
     const uint32_t row = work.row(slot, lane);
@@ -86,7 +94,7 @@ __device__ __forceinline__ void copy(const Work& work, Shared& shared, const uin
       uint32_t scales_to = ptx::shared_address(shared.scales[turn.place][lane]);
       const uint32_t mine = first + unit < m ? pieces : 0;
       if (!first_slot) {
-        ptx::mbarrier_wait_parity(ptx::shared_address(&own.empty), turn.parity ^ 1);
+        wait(work, ptx::shared_address(&own.empty), turn.parity ^ 1);
         copy_codes(work, shared, a, m, k, pass, slot, turn.place);
       }
 #pragma unroll 4
@@ -101,7 +109,7 @@ __device__ __forceinline__ void copy(const Work& work, Shared& shared, const uin
         for (uint32_t i = 0; i < kRounds; ++i) ptx::mbarrier_init(ptx::shared_address(&shared.done[i]), kWarps * work.ctas);
         ptx::fence_mbarrier_init();
       }
-      begin(work);  // more of A would delay b
+      begin(work);  // after the first slot, which is on its way early; before the next, which would delay b
     }
   }
 }
@@ -123,10 +131,7 @@ __device__ __forceinline__ void add(const Work& work, Shared& shared, uint16_t* 
 #pragma unroll 1
     for (uint32_t slot = blockIdx.x; slot < work.slots; slot += gridDim.x, totals += rows) {
       const uint32_t done = ptx::shared_address(&shared.done[round.place]);
-      if (work.ctas == 1)
-        ptx::mbarrier_wait_parity(done, round.parity);
-      else
-        ptx::mbarrier_wait_parity_cluster(done, round.parity);
+      wait(work, done, round.parity);
 #pragma unroll 1
       for (uint32_t i = lane; i < rows; i += 32) {
         const uint32_t row = work.row(slot, i % kUnitRows) + i / kUnitRows;
@@ -157,7 +162,7 @@ __device__ __forceinline__ void add(const Work& work, Shared& shared, uint16_t* 
       if (work.ctas == 1) {
         if (lane == 0) ptx::mbarrier_arrive(empty);
       } else if (lane < work.ctas) {
-        ptx::mbarrier_arrive_remote(ptx::mapa(empty, lane));
+        ptx::mbarrier_arrive_release_cluster(ptx::mapa(empty, lane));
       }
     }
   }
@@ -262,7 +267,7 @@ __device__ __forceinline__ void run(const uint8_t* a, const uint8_t* b, const ui
     copy(work, shared, a, sfa, std::is_same_v<Layout, Blocked>, m, k);
   if (alone) return;
   __syncwarp();
-  ptx::barrier_cluster_arrive_relaxed();  // no CTA ends while another reads its sums or arrives at its mbarriers
+  ptx::barrier_cluster_arrive_release();  // no CTA ends while another reads its sums or arrives at its mbarriers
   ptx::barrier_cluster_wait();
 }
 

@@ -31,7 +31,7 @@ struct Shared {
 static_assert(sizeof(Shared) == 128080, "what gemv_streamed_shape asks for");
 
 // What a CTA does: a slot of the ring holds `columns` spans of 1 << log_groups units that follow each other, and there is a
-// warp for each span of each unit. The CTAs (x, 0, z) share the slots; those of a cluster, (0, y, 0), take their turn at the
+// warp for each span of each unit. CTAs that differ in x take turns at the slots; those of a cluster, which differ in y, share the
 // spans; k of more spans takes passes.
 struct Work {
   uint32_t ctas, rank, spans, columns, passes, log_groups, slots;
