@@ -1,11 +1,8 @@
 #include "verify/launch_json.h"
 
-#include <unistd.h>
-
 #include <bit>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
@@ -209,11 +206,9 @@ class Reader {
       for (const char kind : {'u', 's', 'b'})
         if (type == kind + std::to_string(bits)) {
           if (!whole) refuse(where + ": a value of type " + type + " must be a whole number");
-          const bool fits =
-              bits == 64 ||
-              (v.is_number_unsigned()
-                   ? v.get<uint64_t>() >> bits == 0 && (kind != 's' || v.get<uint64_t>() >> (bits - 1) == 0)
-                   : kind == 's' && v.get<int64_t>() >= -(int64_t{1} << (bits - 1)));
+          const int below = kind == 's' ? bits - 1 : bits;
+          const bool fits = v.is_number_unsigned() ? below == 64 || v.get<uint64_t>() >> below == 0
+                                                   : kind == 's' && v.get<int64_t>() >> below == -1;
           if (!fits) refuse(where + ": " + v.dump() + " does not fit " + type);
           add_scalar(v.is_number_unsigned() ? v.get<uint64_t>() : static_cast<uint64_t>(v.get<int64_t>()),
                      static_cast<size_t>(bits) / 8);
@@ -263,9 +258,15 @@ class Reader {
     b.output = j.contains("output");
     if (b.read_only && b.output) refuse(where + " ('" + b.name + "') cannot be read_only and an output");
     out.dtype = j.value("dtype", out.dtype);
-    if (j.contains("shape")) out.shape = j.at("shape").get<std::vector<uint64_t>>();
+    if (j.contains("shape")) {
+      if (!j.at("shape").is_array()) refuse(where + ": 'shape' must be a list of whole numbers");
+      out.shape.clear();
+      for (const json& v : j.at("shape")) out.shape.push_back(whole_below(v, where + ": 'shape'", 64));
+    }
     uint64_t want = element_size(out.dtype);
-    for (const uint64_t n : out.shape) want *= n;
+    for (const uint64_t n : out.shape)
+      if (__builtin_mul_overflow(want, n, &want))
+        refuse(where + " ('" + b.name + "'): its shape and dtype make more than 2^64 bytes");
     if (out.shape.empty())
       out.shape = {b.bytes.size() / element_size(out.dtype)}, want = out.shape[0] * element_size(out.dtype);
     if (b.output && want != b.bytes.size())
@@ -284,7 +285,8 @@ class Reader {
     const std::string kind = text(j, "kind", where + ", generate");
     if (!j.contains("bytes")) refuse(where + ", generate has no 'bytes'");
     b.bytes.resize(size(j, "bytes", where + ", generate"));
-    std::mt19937_64 random(j.value("seed", uint64_t{1}));
+    std::mt19937_64 random(j.contains("seed") ? whole_below(j.at("seed"), where + ", generate: 'seed'", 64)
+                                              : 1);
     const auto each = [&](auto value) {
       for (size_t i = 0; i + sizeof(value(i)) <= b.bytes.size(); i += sizeof(value(i))) {
         const auto v = value(i / sizeof(value(i)));
@@ -307,47 +309,6 @@ class Reader {
   LaunchFile file_;
 };
 
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!out.flush()) throw InputError("cannot write '" + path.string() + "'");
-}
-
-std::string bytes_text(const std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-json buffer_json(const Buffer& b, const std::string& folder) {
-  json item{{"buffer", b.name}};
-  if (b.defined) {
-    item["bin"] = b.name + ".bin";
-    write_file(fs::path(folder) / (b.name + ".bin"), bytes_text(b.bytes));
-  } else {
-    item["unwritten"] = b.bytes.size();
-  }
-  if (b.read_only) item["read_only"] = true;
-  if (b.output) item["output"] = b.name + ".npy";
-  return item;
-}
-
-json tensor_map_json(const machine::TensorMap& m, const std::string& buffer) {
-  const auto list = [&](const auto& values, size_t first) {
-    json out = json::array();
-    for (size_t d = first; d < m.rank; ++d) out.push_back(values[d]);
-    return out;
-  };
-  json item{{"tensor_map", buffer},
-            {"offset", m.address},
-            {"type", machine::kTensorTypes[static_cast<size_t>(m.type)].name},
-            {"dims", list(m.dims, 0)},
-            {"box", list(m.box, 0)},
-            {"element_strides", list(m.element_strides, 0)},
-            {"swizzle", machine::kTensorSwizzles[static_cast<size_t>(m.swizzle)].name},
-            {"fill", m.fill_nan ? "nan" : "zero"}};
-  if (m.rank > 1) item["strides"] = list(m.strides, 1);
-  return item;
-}
-
 }  // namespace
 
 LaunchFile read_launch(const std::string& path) { return Reader(path).read(); }
@@ -355,73 +316,6 @@ LaunchFile read_launch(const std::string& path) { return Reader(path).read(); }
 bool same_path(const std::string& a, const std::string& b) {
   std::error_code ignored;
   return fs::weakly_canonical(fs::absolute(a), ignored) == fs::weakly_canonical(fs::absolute(b), ignored);
-}
-
-void write_outputs(const LaunchFile& file) {
-  std::vector<std::pair<fs::path, fs::path>> renames;
-  const auto clean_up = [&] {
-    std::error_code ignored;
-    for (const auto& [partial, path] : renames) fs::remove(partial, ignored);
-  };
-  try {
-    for (const auto& [at, output] : file.outputs) {
-      const std::vector<std::byte>& bytes = file.launch.buffers[at].bytes;
-      const fs::path path = output.path;
-      const fs::path partial = path.string() + ".partial-" + std::to_string(getpid());
-      renames.emplace_back(partial, path);
-      write_file(partial, path.extension() == ".npy" ? npy_text({output.dtype, output.shape, bytes})
-                                                     : bytes_text(bytes));
-    }
-  } catch (...) {
-    clean_up();
-    throw;
-  }
-  for (const auto& [partial, path] : renames) {
-    std::error_code error;
-    fs::rename(partial, path, error);
-    if (!error) continue;
-    clean_up();
-    throw InputError("cannot write '" + path.string() + "': " + error.message());
-  }
-}
-
-std::string write_launch(const Launch& launch, const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw InputError("cannot make the folder '" + folder + "': " + error.message());
-  json j;
-  j["ptx"] = fs::absolute(launch.ptx).string();
-  j["entry"] = launch.entry;
-  j["grid"] = launch.shape.grid;
-  j["block"] = launch.shape.block;
-  j["cluster"] = launch.shape.cluster;
-  j["dynamic_shared_bytes"] = launch.shape.dynamic_shared;
-  // A buffer stands where its address is first passed, unless something leads to it before that.
-  std::set<size_t> known;
-  std::set<size_t> passed;
-  for (const Argument& a : launch.arguments)
-    if (a.scalar.empty() && known.insert(a.buffer).second && !a.tensor_map) passed.insert(a.buffer);
-  for (size_t i = 0; i < launch.buffers.size(); ++i)
-    if (passed.count(i) == 0) j["buffers"].push_back(buffer_json(launch.buffers[i], folder));
-  j["arguments"] = json::array();
-  for (const Argument& a : launch.arguments) {
-    json item;
-    if (!a.scalar.empty()) {
-      uint64_t value = 0;
-      std::memcpy(&value, a.scalar.data(), a.scalar.size());
-      item = {{"type", "b" + std::to_string(8 * a.scalar.size())}, {"value", value}};
-    } else if (a.tensor_map) {
-      item = tensor_map_json(*a.tensor_map, launch.buffers[a.buffer].name);
-    } else if (passed.erase(a.buffer) != 0) {
-      item = buffer_json(launch.buffers[a.buffer], folder);
-    } else {
-      item = {{"pointer", launch.buffers[a.buffer].name}};
-    }
-    j["arguments"].push_back(std::move(item));
-  }
-  const fs::path path = fs::path(folder) / "LAUNCH.json";
-  write_file(path, j.dump(2) + "\n");
-  return path.string();
 }
 
 }  // namespace bitwell::verify

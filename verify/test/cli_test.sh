@@ -177,6 +177,16 @@ sed 's/"unwritten": 128/"npy": "l.json"/' l.json > bad.json
 expect 2 "is not an .npy file" "$bitwell" run bad.json
 sed 's/, "dtype": "u4"/, "dtype": "u4", "shape": [7]/' l.json > bad.json
 expect 2 "make 28 bytes, the buffer has 128" "$bitwell" run bad.json
+sed 's/, "dtype": "u4"/, "dtype": "u4", "shape": [32.5]/' l.json > bad.json
+expect 2 "'shape' holds 32.5, it must be a whole number" "$bitwell" run bad.json
+sed 's/, "dtype": "u4"/, "dtype": "u4", "shape": [4611686018427387936, 4]/' l.json > bad.json
+expect 2 "make more than 2^64 bytes" "$bitwell" run bad.json
+sed 's/"type": "u32", "value": 32/"type": "u64", "value": -32/' l.json > bad.json
+expect 2 "-32 does not fit u64" "$bitwell" run bad.json
+sed 's/"type": "u32", "value": 32/"type": "s64", "value": 9223372036854775808/' l.json > bad.json
+expect 2 "9223372036854775808 does not fit s64" "$bitwell" run bad.json
+sed 's/"unwritten": 128/"generate": {"kind": "iota_u32", "bytes": 128, "seed": -1}/' l.json > bad.json
+expect 2 "'seed' holds -1, it must be a whole number" "$bitwell" run bad.json
 sed 's/"type": "u32"/"type": "u24"/' l.json > bad.json
 expect 2 "type 'u24' is not one of" "$bitwell" run bad.json
 
