@@ -224,7 +224,6 @@ void report_search(const Spec& spec, const BudgetOptions& o) {
 }
 
 int run(const BudgetOptions& o) {
-  if (o.search && !o.svg.empty()) throw machine::InputError("--svg draws audits, not a --search");
   const std::vector<std::string> specs = o.specs.empty() ? shipped() : o.specs;
   const budget::Names set = overrides(o);
   int status = held;
@@ -268,9 +267,11 @@ void add_budget(CLI::App& app, int& status) {
   command->add_option("SPEC", o->specs, "Spec files, or names of shipped specs (default: all shipped ones)");
   command->add_option("--set", o->set, "Another value for a name of the spec: --set lora_stages=3")
       ->allow_extra_args(false);
-  command->add_flag("--search", o->search, "Try the spec's choices and list the Pareto front of what fits");
-  command->add_flag("--all", o->everything, "With --search: everything that fits");
-  command->add_option("--svg", o->svg, "Write a picture: bars as written and as laid out");
+  CLI::Option* search = command->add_flag("--search", o->search,
+                                          "Try the spec's choices and list the Pareto front of what fits");
+  command->add_flag("--all", o->everything, "With --search: everything that fits")->needs(search);
+  command->add_option("--svg", o->svg, "Write a picture of audits: bars as written and as laid out")
+      ->excludes(search);
   command->add_flag("--json", o->json, "As JSON");
   std::string names;
   for (const std::string& s : shipped()) names += " " + s;

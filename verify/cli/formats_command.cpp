@@ -81,25 +81,38 @@ void codes(const Format& f) {
   fmt::print("{}", table(titles, rows));
 }
 
-void json_all() {
-  nlohmann::json j = nlohmann::json::array();
-  for (const Format* f : number::formats) {
-    nlohmann::json item{{"name", f->name},
-                        {"bits", f->bits},
-                        {"exponent_bits", f->exponent_bits},
-                        {"fraction_bits", f->fraction_bits},
-                        {"bias", f->bias},
-                        {"signed", f->is_signed},
-                        {"largest", value_text(*f, f->max_code() << f->ignored_low)},
-                        {"least", value_text(*f, least_code(*f))},
-                        {"specials", special_text(*f)},
-                        {"source", f->source}};
-    if (f->bits <= 8)
-      for (uint64_t code = 0; code < uint64_t{1} << f->bits; ++code)
-        item["values"].push_back(value_text(*f, code));
-    j.push_back(item);
-  }
-  fmt::print("{}\n", j.dump(2));
+nlohmann::json as_json(const Format& f) {
+  nlohmann::json out{{"name", f.name},
+                     {"bits", f.bits},
+                     {"exponent_bits", f.exponent_bits},
+                     {"fraction_bits", f.fraction_bits},
+                     {"bias", f.bias},
+                     {"signed", f.is_signed},
+                     {"largest", value_text(f, f.max_code() << f.ignored_low)},
+                     {"least", value_text(f, least_code(f))},
+                     {"specials", special_text(f)},
+                     {"source", f.source}};
+  if (f.bits <= 8)
+    for (uint64_t code = 0; code < uint64_t{1} << f.bits; ++code)
+      out["values"].push_back(value_text(f, code));
+  return out;
+}
+
+const Format& find(const std::string& name) {
+  const Format* f = number::find_format(name);
+  if (f != nullptr) return *f;
+  std::string known;
+  for (const Format* k : number::formats) known += (known.empty() ? "" : ", ") + std::string(k->name);
+  throw machine::InputError("no format '" + name + "'; there are " + known);
+}
+
+void json(const std::string& name) {
+  nlohmann::json out = nlohmann::json::array();
+  if (name.empty())
+    for (const Format* f : number::formats) out.push_back(as_json(*f));
+  else
+    out.push_back(as_json(find(name)));
+  fmt::print("{}\n", out.dump(2));
 }
 
 }  // namespace
@@ -108,19 +121,13 @@ void add_formats(CLI::App& app, int&) {
   CLI::App* command =
       app.add_subcommand("formats", "Number formats: limits, and the codes of the small ones");
   auto name = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
+  auto as_json = std::make_shared<bool>(false);
   command->add_option("NAME", *name, "One format: list its codes");
-  command->add_flag("--json", *json, "Everything as JSON");
-  command->callback([name, json] {
-    if (*json) return json_all();
+  command->add_flag("--json", *as_json, "Limits and codes as JSON: of this format, or of all");
+  command->callback([name, as_json] {
+    if (*as_json) return json(*name);
     if (name->empty()) return limits();
-    const Format* f = number::find_format(*name);
-    if (f == nullptr) {
-      std::string known;
-      for (const Format* k : number::formats) known += (known.empty() ? "" : ", ") + std::string(k->name);
-      throw machine::InputError("no format '" + *name + "'; there are " + known);
-    }
-    codes(*f);
+    codes(find(*name));
   });
 }
 

@@ -271,11 +271,17 @@ void add_layout(CLI::App& app, int&) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--json", o->json, "As JSON, with every offset of a named layout");
-  command->add_flag("--banks", o->banks, "Bank conflicts of a (32 threads, values) layout of shared memory");
-  command->add_option("--vector", o->vector_bytes, "Bytes a thread moves at once: 4, 8 or 16")
-      ->capture_default_str();
-  command->add_option("--element-bits", o->element_bits, "Bits of an element")->capture_default_str();
-  command->add_option("--value", o->value, "Which value of each thread")->capture_default_str();
+  CLI::Option* banks = command->add_flag("--banks", o->banks,
+                                         "Bank conflicts of a (32 threads, values) layout of shared memory");
+  command->add_option("--vector", o->vector_bytes, "With --banks: bytes a thread moves at once, 4, 8 or 16")
+      ->capture_default_str()
+      ->needs(banks);
+  command->add_option("--element-bits", o->element_bits, "With --banks: bits of an element")
+      ->capture_default_str()
+      ->needs(banks);
+  command->add_option("--value", o->value, "With --banks: which value of each thread")
+      ->capture_default_str()
+      ->needs(banks);
   // One option for every parameter that a named layout has.
   std::map<std::string, std::string> described;
   for (const layout::Named& n : layout::named_layouts())

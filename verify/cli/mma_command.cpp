@@ -277,24 +277,37 @@ void explain(const Instruction& i, const Operands& o) {
                                                            rows));
 }
 
-void list_instructions() {
-  std::vector<std::vector<std::string>> rows;
-  for (const Instruction& i : instructions()) {
-    if (i.rule == nullptr) {
-      rows.push_back({i.name, std::to_string(i.k), std::to_string(fraction_bits(i)), "to f32, towards zero",
-                      std::to_string(i.k == 64 ? number::kBlockZeroExponent : number::kMxZeroExponent),
-                      "published: B200 words (sf-tensor), MMA-Sim"});
-      continue;
-    }
-    const char* rounding = i.rule->rounding == number::DotRounding::rz_f32 ? "to f32, towards zero"
-                           : i.rule->rounding == number::DotRounding::rz_e8m13
-                               ? "to 13 fraction bits, towards zero"
-                               : "to f16, nearest even";
-    rows.push_back({i.name,
-                    fmt::format("{}{}", i.rule->length, i.rule->emulated ? " (twice, by halves)" : ""),
-                    std::to_string(i.rule->fraction_bits), rounding, std::to_string(i.rule->zero_exponent),
-                    std::string(i.rule->evidence)});
+nlohmann::json parameters(const Instruction& i) {
+  if (i.rule == nullptr)
+    return {{"instruction", i.name},
+            {"products_a_sum", i.k},
+            {"by_halves", false},
+            {"fraction_bits", fraction_bits(i)},
+            {"rounding", "to f32, towards zero"},
+            {"exponent_of_zero", i.k == 64 ? number::kBlockZeroExponent : number::kMxZeroExponent},
+            {"evidence", "published: B200 words (sf-tensor), MMA-Sim"}};
+  const char* rounding = i.rule->rounding == number::DotRounding::rz_f32 ? "to f32, towards zero"
+                         : i.rule->rounding == number::DotRounding::rz_e8m13
+                             ? "to 13 fraction bits, towards zero"
+                             : "to f16, nearest even";
+  return {{"instruction", i.name},         {"products_a_sum", i.rule->length},
+          {"by_halves", i.rule->emulated}, {"fraction_bits", i.rule->fraction_bits},
+          {"rounding", rounding},          {"exponent_of_zero", i.rule->zero_exponent},
+          {"evidence", i.rule->evidence}};
+}
+
+void list_instructions(bool json) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Instruction& i : instructions()) all.push_back(parameters(i));
+  if (json) {
+    fmt::print("{}\n", all.dump(2));
+    return;
   }
+  std::vector<std::vector<std::string>> rows;
+  for (const nlohmann::json& i : all)
+    rows.push_back({i["instruction"],
+                    i["products_a_sum"].dump() + (i["by_halves"] ? " (twice, by halves)" : ""),
+                    i["fraction_bits"].dump(), i["rounding"], i["exponent_of_zero"].dump(), i["evidence"]});
   fmt::print("{}", table({{"instruction"},
                           {"products a sum", true},
                           {"fraction bits", true},
@@ -346,7 +359,7 @@ void run_batch(const std::string& path, bool values) {
 }
 
 void run(const MmaOptions& o) {
-  if (o.list) return list_instructions();
+  if (o.list) return list_instructions(o.json);
   if (!o.batch.empty()) return run_batch(o.batch, o.values);
   const Instruction i = find(o.instruction);
   Operands operands;
@@ -391,16 +404,21 @@ void add_mma(CLI::App& app, int&) {
       ->add_option("INSTRUCTION", o->instruction,
                    "ARCHITECTURE.INSTRUCTION.RESULT.INPUT, or a block-scaled form")
       ->capture_default_str();
-  command->add_option("--a", o->a, "Elements of A, hexadecimal words in one argument");
-  command->add_option("--b", o->b, "Elements of B");
-  command->add_option("--c", o->c, "The addend")->capture_default_str();
-  command->add_option("--scale-a", o->scale_a, "Scales of A (block-scaled forms)");
-  command->add_option("--scale-b", o->scale_b, "Scales of B");
+  const std::array operands{
+      command->add_option("--a", o->a, "Elements of A, hexadecimal words in one argument"),
+      command->add_option("--b", o->b, "Elements of B"),
+      command->add_option("--c", o->c, "The addend")->capture_default_str(),
+      command->add_option("--scale-a", o->scale_a, "Scales of A (block-scaled forms)"),
+      command->add_option("--scale-b", o->scale_b, "Scales of B")};
   command->add_flag("--values", o->values, "Operands are decimal values, which their formats must hold");
-  command->add_option("--batch", o->batch,
-                      "One dot product a line from this file, or - for standard input: prints the D words");
-  command->add_flag("--list", o->list, "Every instruction, its parameters and their evidence");
-  command->add_flag("--json", o->json, "The terms as JSON");
+  CLI::Option* batch = command->add_option(
+      "--batch", o->batch,
+      "One dot product a line from this file, or - for standard input: prints the D words");
+  CLI::Option* list =
+      command->add_flag("--list", o->list, "Every instruction, its parameters and their evidence")
+          ->excludes(batch);
+  command->add_flag("--json", o->json, "The terms, or the list, as JSON")->excludes(batch);
+  for (CLI::Option* operand : operands) operand->excludes(batch)->excludes(list);
   command->footer(
       "Examples:\n"
       "  bitwell mma                                     a sum that few tensor cores get right, shown bit by "

@@ -27,9 +27,10 @@ struct StudyOptions {
 };
 
 void add_running(CLI::App& command, StudyOptions& o) {
-  command.add_option("--csv", o.running.csv, "Keep every point in this file; a stopped run goes on with it");
+  CLI::Option* csv = command.add_option("--csv", o.running.csv,
+                                        "Keep every point in this file; a stopped run goes on with it");
   command.add_option("--json", o.json, "Write schema, commit, question and every point to this file");
-  command.add_flag("--fresh", o.running.fresh, "Write over the CSV instead of going on with it");
+  command.add_flag("--fresh", o.running.fresh, "Write over the CSV instead of going on with it")->needs(csv);
   command
       .add_option("--threads", o.running.threads, "Host threads (default: all cores); the bytes are the same")
       ->check(CLI::Range(0, 4096));
@@ -279,8 +280,9 @@ void add_recommend(CLI::App& study, int& status) {
   command->add_option("--shape", *shape, "MxKxL: rows, length, batches")->capture_default_str();
   command->add_option("--family", q->family, "Data family (accumulate --list names them)")
       ->capture_default_str();
-  command->add_option("--order", q->orders, "Only these orders (default: all but tensor cores')");
-  command->add_flag("--tensor-cores", q->tensor_cores, "Tensor cores' orders too");
+  CLI::Option* order =
+      command->add_option("--order", q->orders, "Only these orders (default: all but tensor cores')");
+  command->add_flag("--tensor-cores", q->tensor_cores, "Tensor cores' orders too")->excludes(order);
   command->add_option("--rtol", q->tolerance.relative, "Relative tolerance")->capture_default_str();
   command->add_option("--atol", q->tolerance.absolute, "Absolute tolerance")->capture_default_str();
   command->add_option("--confidence", q->confidence, "Of the share that may fail")->capture_default_str();

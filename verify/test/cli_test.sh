@@ -211,6 +211,18 @@ expect 0 "everything is supported" "$bitwell" check add.ptx
 expect 0 "-6" "$bitwell" formats e2m1
 expect 0 "448" "$bitwell" formats
 expect 2 "no format 'e9m9'" "$bitwell" formats e9m9
+expect 2 "no format 'e9m9'" "$bitwell" formats e9m9 --json
+[ "$("$bitwell" formats e2m1 --json | grep -c '"name"')" = 1 ] || { echo "FAILED: one format's JSON is not one format"; failures=$((failures + 1)); }
+expect 0 '"instruction": "volta.mma.sync.f32.f16"' "$bitwell" mma --list --json
+
+# Options that go only with others, or never with them.
+expect 2 "--all requires --search" "$bitwell" budget --all
+expect 2 "--search excludes --svg" "$bitwell" budget nvfp4-gemm --search --svg b.svg
+expect 2 "--batch excludes --list" "$bitwell" mma --list --batch words.txt
+expect 2 "--a excludes --list" "$bitwell" mma --list --a 3c00
+expect 2 "--vector requires --banks" "$bitwell" layout '(32,4):(32,1)' --vector 16
+expect 2 "--fresh requires --csv" "$bitwell" study quantise --fresh
+expect 2 "--order excludes --tensor-cores" "$bitwell" study recommend --tensor-cores --order fp32_lane32
 expect 2 "no GEMV rung 'fastest'" "$bitwell" verify gemv --rung fastest
 
 # Layouts and budgets.
