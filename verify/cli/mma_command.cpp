@@ -11,20 +11,19 @@
 #include "model/machine/failure.h"
 #include "model/number/block_dot.h"
 #include "model/number/decode.h"
-#include "model/number/encode.h"
-#include "model/number/round.h"
 #include "verify/cli/command.h"
+#include "verify/cli/mma_dot.h"
 #include "verify/cli/table.h"
 
 namespace bitwell::cli {
 namespace {
 
 using machine::InputError;
+using mma::Instruction;
+using mma::Operands;
 using number::DotChunk;
-using number::DotRule;
 using number::DotTerm;
 using number::Format;
-using Words = std::vector<uint32_t>;
 
 struct MmaOptions {
   std::string instruction = "hopper.wgmma.f32.f16";
@@ -35,129 +34,6 @@ struct MmaOptions {
   bool json = false;
 };
 
-// An instruction by name: a plain rule, or a block-scaled form of Blackwell.
-struct Instruction {
-  std::string name;
-  const DotRule* rule = nullptr;
-  const Format* input = nullptr;
-  const Format* scale = nullptr;  // block-scaled
-  size_t k = 0;                   // of a block-scaled form; else any
-};
-
-std::string name_of(const DotRule& r, const Format& input) {
-  return fmt::format("{}.{}.{}.{}", r.architecture, r.instruction, r.output->name, input.name);
-}
-
-std::vector<Instruction> instructions() {
-  std::vector<Instruction> out;
-  for (const DotRule& r : number::dot_rules())
-    for (const Format* f : r.inputs)
-      if (f != nullptr) out.push_back({name_of(r, *f), &r, f, nullptr, 0});
-  for (const Format* f : {&number::e4m3, &number::e5m2, &number::e2m3, &number::e3m2, &number::e2m1})
-    out.push_back({fmt::format("blackwell.mxf8f6f4.{}", f->name), nullptr, f, &number::ue8m0, 32});
-  for (const Format* s : {&number::ue4m3, &number::ue8m0})
-    out.push_back({fmt::format("blackwell.mxf4nvf4.{}", s->name), nullptr, &number::e2m1, s, 64});
-  return out;
-}
-
-Instruction find(const std::string& name) {
-  std::string alike;
-  const std::string architecture = name.substr(0, name.find('.'));
-  for (const Instruction& i : instructions()) {
-    if (i.name == name) return i;
-    if (i.name.starts_with(architecture + ".")) alike += (alike.empty() ? "" : ", ") + i.name;
-  }
-  throw machine::Unsupported("instruction '" + name + "': " +
-                             (alike.empty() ? "no architecture '" + architecture + "' (bitwell mma --list)"
-                                            : architecture + " has " + alike));
-}
-
-const Format& result_of(const Instruction& i) { return i.rule != nullptr ? *i.rule->output : number::f32; }
-
-// Hex words, or decimal values that the format holds exactly.
-Words read_words(const std::string& text, const Format& f, bool values, const char* what) {
-  std::istringstream in(text);
-  Words out;
-  for (std::string token; in >> token;) {
-    size_t used = 0;
-    try {
-      if (values) {
-        const double v = std::stod(token, &used);
-        const number::Exact exact = number::decode(number::f64, std::bit_cast<uint64_t>(v));
-        const number::Exact held =
-            number::round(f, exact, number::Rounding::nearest_even,
-                          std::isinf(v) ? number::Overflow::ieee : number::Overflow::saturate);
-        const auto code = static_cast<uint32_t>(number::encode(f, held));
-        const number::Exact back = number::decode(f, code);
-        const bool same = exact.is_nan()
-                              ? back.is_nan()
-                              : back.kind == exact.kind &&
-                                    (!std::isfinite(v) ||
-                                     std::ldexp(static_cast<double>(static_cast<uint64_t>(back.significand)),
-                                                back.exponent) == std::fabs(v));
-        if (!same) throw InputError(fmt::format("{}: {} has no value {}", what, f.name, token));
-        out.push_back(code);
-      } else {
-        const unsigned long long v = std::stoull(token, &used, 16);
-        if (v >> f.container != 0)
-          throw InputError(
-              fmt::format("{}: '{}' is wider than the {} bits of {}", what, token, f.container, f.name));
-        out.push_back(static_cast<uint32_t>(v));
-      }
-    } catch (const std::logic_error&) {  // stod, stoull
-      used = 0;
-    }
-    if (used != token.size())
-      throw InputError(
-          fmt::format("{}: '{}' is not {}", what, token, values ? "a number" : "a hexadecimal word"));
-  }
-  return out;
-}
-
-struct Operands {
-  Words a, b;
-  uint32_t c = 0;
-  std::vector<uint8_t> scale_a, scale_b;
-};
-
-Operands read_operands(const Instruction& i, const std::string& a, const std::string& b, const std::string& c,
-                       const std::string& sa, const std::string& sb, bool values) {
-  Operands o;
-  o.a = read_words(a, *i.input, values, "A");
-  o.b = read_words(b, *i.input, values, "B");
-  const Words addend = read_words(c, result_of(i), values, "C");
-  if (addend.size() != 1) throw InputError(fmt::format("C has {} words, expected one", addend.size()));
-  o.c = addend[0];
-  if (o.a.empty() || o.a.size() != o.b.size())
-    throw InputError(
-        fmt::format("A has {} elements, B {}: expected equally many, at least one", o.a.size(), o.b.size()));
-  if (i.scale == nullptr) {
-    if (!sa.empty() || !sb.empty()) throw InputError(i.name + " has no scales");
-    return o;
-  }
-  if (o.a.size() != i.k)
-    throw InputError(fmt::format("{} takes {} elements, A has {}", i.name, i.k, o.a.size()));
-  for (const auto& [text, list, what] :
-       {std::tuple{&sa, &o.scale_a, "scales of A"}, std::tuple{&sb, &o.scale_b, "scales of B"}})
-    for (const uint32_t w : read_words(*text, *i.scale, values, what))
-      list->push_back(static_cast<uint8_t>(w));
-  const size_t n = o.scale_a.size();
-  const bool right = i.k == 32 ? n == 1 : n == 4 || (n == 2 && i.scale == &number::ue8m0);
-  if (!right || o.scale_b.size() != n)
-    throw InputError(fmt::format("{} takes {} scales of each operand, found {} and {}", i.name,
-                                 i.k == 32                   ? "1"
-                                 : i.scale == &number::ue8m0 ? "2 or 4"
-                                                             : "4",
-                                 n, o.scale_b.size()));
-  return o;
-}
-
-uint32_t compute(const Instruction& i, const Operands& o, std::vector<DotChunk>* trace) {
-  if (i.rule != nullptr) return number::dot(*i.rule, *i.input, o.a, o.b, o.c, trace);
-  if (i.k == 32) return number::mxf8f6f4_dot(*i.input, o.a, o.b, o.c, o.scale_a[0], o.scale_b[0], trace);
-  return number::mxf4nvf4_dot(o.a, o.b, o.c, *i.scale, o.scale_a, o.scale_b, trace);
-}
-
 std::string value_text(const Format& f, uint32_t code) {
   const number::Exact v = number::decode(f, code);
   if (v.is_nan()) return "NaN";
@@ -165,12 +41,6 @@ std::string value_text(const Format& f, uint32_t code) {
   if (v.is_infinity()) return sign + "Inf";
   return sign + fmt::format("{:g}", std::ldexp(static_cast<double>(static_cast<uint64_t>(v.significand)),
                                                v.exponent));
-}
-
-int fraction_bits(const Instruction& i) {
-  return i.rule != nullptr ? i.rule->fraction_bits
-         : i.k == 64       ? number::kBlockFractionBits
-                           : number::kMxFractionBits;
 }
 
 // The product's bits where they stand below the largest exponent; what '|' cuts off is lost.
@@ -198,8 +68,8 @@ double scaled(int64_t units, int exponent) { return std::ldexp(static_cast<doubl
 
 void show_chunk(const Instruction& i, const Operands& o, const DotChunk& chunk, size_t first,
                 bool with_operands) {
-  const int kept_bits = fraction_bits(i);
-  const Format& d = result_of(i);
+  const int kept_bits = mma::fraction_bits(i);
+  const Format& d = mma::result_of(i);
   if (!chunk.special.empty()) {
     fmt::print("  {}: {} = 0x{:x}\n", chunk.special, value_text(d, chunk.result), chunk.result);
     return;
@@ -239,8 +109,8 @@ void show_chunk(const Instruction& i, const Operands& o, const DotChunk& chunk, 
 
 void explain(const Instruction& i, const Operands& o) {
   std::vector<DotChunk> trace;
-  const uint32_t d = compute(i, o, &trace);
-  const Format& f = result_of(i);
+  const uint32_t d = mma::compute(i, o, &trace);
+  const Format& f = mma::result_of(i);
   fmt::print("{}, {} products, C = {}\n", i.name, o.a.size(), value_text(f, o.c));
   const bool emulated = i.rule != nullptr && i.rule->emulated;
   size_t first = 0;
@@ -258,9 +128,9 @@ void explain(const Instruction& i, const Operands& o) {
   fmt::print("\nD = {} = 0x{:0{}x}\n", value_text(f, d), d, f.container / 4);
   std::vector<std::vector<std::string>> rows;
   if (i.rule != nullptr)
-    for (const Instruction& other : instructions()) {
+    for (const Instruction& other : mma::instructions()) {
       if (other.rule == nullptr || other.input != i.input || other.rule->output != i.rule->output) continue;
-      const uint32_t there = compute(other, o, nullptr);
+      const uint32_t there = mma::compute(other, o, nullptr);
       rows.push_back({other.name, std::to_string(other.rule->length),
                       std::to_string(other.rule->fraction_bits), value_text(f, there),
                       fmt::format("0x{:0{}x}", there, f.container / 4), there == d ? "" : "differs",
@@ -282,7 +152,7 @@ nlohmann::json parameters(const Instruction& i) {
     return {{"instruction", i.name},
             {"products_a_sum", i.k},
             {"by_halves", false},
-            {"fraction_bits", fraction_bits(i)},
+            {"fraction_bits", mma::fraction_bits(i)},
             {"rounding", "to f32, towards zero"},
             {"exponent_of_zero", i.k == 64 ? number::kBlockZeroExponent : number::kMxZeroExponent},
             {"evidence", "published: B200 words (sf-tensor), MMA-Sim"}};
@@ -298,7 +168,7 @@ nlohmann::json parameters(const Instruction& i) {
 
 void list_instructions(bool json) {
   nlohmann::json all = nlohmann::json::array();
-  for (const Instruction& i : instructions()) all.push_back(parameters(i));
+  for (const Instruction& i : mma::instructions()) all.push_back(parameters(i));
   if (json) {
     fmt::print("{}\n", all.dump(2));
     return;
@@ -345,11 +215,11 @@ void run_batch(const std::string& path, bool values) {
     std::string name;
     std::istringstream(fields[0]) >> name;
     try {
-      const Instruction i = find(name);
+      const Instruction i = mma::find(name);
       const Operands o =
-          read_operands(i, fields[1], fields[2], fields[3], fields.size() == 6 ? fields[4] : "",
-                        fields.size() == 6 ? fields[5] : "", values);
-      fmt::print("{:0{}x}\n", compute(i, o, nullptr), result_of(i).container / 4);
+          mma::read_operands(i, fields[1], fields[2], fields[3], fields.size() == 6 ? fields[4] : "",
+                             fields.size() == 6 ? fields[5] : "", values);
+      fmt::print("{:0{}x}\n", mma::compute(i, o, nullptr), mma::result_of(i).container / 4);
     } catch (const InputError& e) {
       throw InputError(where + e.what());
     } catch (const machine::Unsupported& e) {
@@ -361,26 +231,27 @@ void run_batch(const std::string& path, bool values) {
 void run(const MmaOptions& o) {
   if (o.list) return list_instructions(o.json);
   if (!o.batch.empty()) return run_batch(o.batch, o.values);
-  const Instruction i = find(o.instruction);
+  const Instruction i = mma::find(o.instruction);
   Operands operands;
   if (o.a.empty() && o.b.empty()) {
     if (i.input != &number::f16 || i.scale != nullptr)
       throw InputError(
           "--a and --b: the elements of one dot product (without them an example of f16 is shown)");
     // 2^23 - 2^23 - 0.875, which few tensor cores get right.
-    operands = read_operands(i, "4096 -0.5 -0.25 -0.125", "-2048 1 1 1",
-                             i.rule->output == &number::f32 ? "8388608" : "0", "", "", true);
+    operands = mma::read_operands(i, "4096 -0.5 -0.25 -0.125", "-2048 1 1 1",
+                                  i.rule->output == &number::f32 ? "8388608" : "0", "", "", true);
   } else {
-    operands = read_operands(i, o.a, o.b, o.c, o.scale_a, o.scale_b, o.values);
+    operands = mma::read_operands(i, o.a, o.b, o.c, o.scale_a, o.scale_b, o.values);
   }
   if (!o.json) return explain(i, operands);
   std::vector<DotChunk> trace;
-  const uint32_t d = compute(i, operands, &trace);
-  nlohmann::json j{{"instruction", i.name}, {"d", fmt::format("{:0{}x}", d, result_of(i).container / 4)}};
+  const uint32_t d = mma::compute(i, operands, &trace);
+  nlohmann::json j{{"instruction", i.name},
+                   {"d", fmt::format("{:0{}x}", d, mma::result_of(i).container / 4)}};
   for (const DotChunk& c : trace) {
     nlohmann::json chunk{{"largest_exponent", c.largest},
                          {"sum_units", c.sum},
-                         {"unit_exponent", c.largest - fraction_bits(i)},
+                         {"unit_exponent", c.largest - mma::fraction_bits(i)},
                          {"result", fmt::format("{:x}", c.result)},
                          {"special", c.special}};
     for (const DotTerm& t : c.terms)
