@@ -1,6 +1,7 @@
 #include "experiments/study/table.h"
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -127,11 +128,14 @@ class Ledger {
                                   text.substr(0, text.find('\n')));
       size_t bytes = 0;
       done_ = earlier(study_, text, bytes);
-      text.resize(bytes);
+      // Only what is no whole piece is cut off: nothing else is written again, nor lost if this run is killed.
+      std::error_code error;
+      std::filesystem::resize_file(running_.csv, bytes, error);
+      if (error) throw machine::InputError("cannot write '" + running_.csv + "': " + error.message());
     }
-    csv_.open(running_.csv, std::ios::binary | std::ios::trunc);
+    csv_.open(running_.csv, std::ios::binary | (text.empty() ? std::ios::trunc : std::ios::app));
     if (!csv_) throw machine::InputError("cannot write '" + running_.csv + "'");
-    csv_ << (text.empty() ? head_of(study_) : text) << std::flush;
+    if (text.empty()) csv_ << head_of(study_) << std::flush;
   }
 
   const Study& study_;
