@@ -40,7 +40,6 @@ class Cta {
   machine::Mbarriers mbarriers{shared};
   std::array<machine::CtaBarrier, 16> barriers;
   std::vector<std::unique_ptr<Warpgroup>> warpgroups;  // as far as used
-  std::string printed;
   uint64_t lane_instructions = 0;
   uint64_t warp_instructions = 0;
   machine::Region* last_global = nullptr;  // the region that the last global access hit

@@ -144,6 +144,8 @@ RunResult run(const Program& program, const Shape& shape,
     }
   }
   RunResult result;
+  uint64_t done = 0;
+  const uint64_t all = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
   const auto& step = grid.shape.cluster;
   for (uint32_t z = 0; z < shape.grid[2]; z += step[2])
     for (uint32_t y = 0; y < shape.grid[1]; y += step[1])
@@ -153,8 +155,9 @@ RunResult run(const Program& program, const Shape& shape,
         for (const auto& cta : cluster.ctas) {
           result.lane_instructions += cta->lane_instructions;
           result.warp_instructions += cta->warp_instructions;
-          result.printed += cta->printed;
         }
+        done += cluster.ctas.size();
+        if (options.progress) options.progress(done, all);
       }
   return result;
 }

@@ -2,7 +2,9 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/isa/program.h"
@@ -22,14 +24,17 @@ struct Shape {
 struct Options {
   bool checked = true;  // definedness of registers and memory
   Schedule schedule;
-  machine::Observer observer;               // of every event; none if empty
+  machine::Observer observer;  // of every event; none if empty
+  // Of what the kernel's printf writes, at once: a fault loses none of it. None if empty.
+  std::function<void(std::string_view text)> print;
+  // Of CTAs that have ended, of the grid's, after every cluster. None if empty.
+  std::function<void(uint64_t done, uint64_t all)> progress;
   uint64_t step_limit = uint64_t{1} << 34;  // warp instructions of one CTA before it counts as hung
 };
 
 struct RunResult {
   uint64_t lane_instructions = 0;  // PTX instructions executed, summed over threads
   uint64_t warp_instructions = 0;
-  std::string printed;  // device printf
 };
 
 // The cluster that a launch has: the entry's .reqnctapercluster, or else what the shape asks for.

@@ -109,7 +109,8 @@ void builtin_call(const CallSite& site, Context& context, uint32_t mask) {
                   lane);
     const std::string pattern = read_string(context, lane, first);
     const Format printed = format(context, lane, pattern, argument<uint64_t>(context, site, 1, lane));
-    context.cta.printed += printed.text;
+    const auto& print = context.cta.grid.options.print;
+    if (print) print(printed.text);
     if (site.results.empty()) continue;
     if (site.results[0].size != sizeof printed.conversions)
       throw Fault("vprintf's result must have 4 bytes", lane);

@@ -62,10 +62,26 @@ void run(const RunOptions& options) {
     out << trace.text();
     if (!out.flush()) throw machine::InputError("cannot write '" + options.trace + "'");
   };
+  how.print = [&](std::string_view text) {
+    end_progress();
+    fmt::print(options.json ? stderr : stdout, "{}", text);
+  };
+  auto shown = start;
+  how.progress = [&](uint64_t done, uint64_t all) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - shown < std::chrono::milliseconds(100)) return;
+    shown = now;
+    const double seconds = std::chrono::duration<double>(now - start).count();
+    progress(fmt::format("{} of {} CTAs, about {:.0f} s left", grouped(done), grouped(all),
+                         seconds / static_cast<double>(done) * static_cast<double>(all - done)));
+  };
   const isa::RunResult result = [&] {
     try {
-      return verify::simulate(program, file.launch, how, true);
+      isa::RunResult out = verify::simulate(program, file.launch, how, true);
+      end_progress();
+      return out;
     } catch (const machine::Fault& fault) {
+      end_progress();
       keep_trace();  // up to the fault: what one wants to see
       if (how.schedule.policy == isa::Policy::lazy) throw;
       throw machine::Fault(fault.what() + fmt::format("\n  replay: --schedule {} --seed {}", options.policy,
@@ -75,7 +91,6 @@ void run(const RunOptions& options) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   keep_trace();
   verify::write_outputs(file);
-  fmt::print(options.json ? stderr : stdout, "{}", result.printed);
   if (options.json) {
     nlohmann::json j{{"entry", file.launch.entry},
                      {"lane_instructions", result.lane_instructions},

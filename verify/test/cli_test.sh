@@ -159,6 +159,33 @@ launch 16 128
 expect 1 "of output 'y' was never written" "$bitwell" run l.json
 ! ls y.npy* > /dev/null 2>&1 || { echo "FAILED: a failed run left outputs"; failures=$((failures + 1)); }
 
+# What a kernel printed before its fault is not lost.
+cat > tells.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 values);
+.global .align 1 .b8 text[8] = {98, 101, 102, 111, 114, 101, 10, 0};
+.visible .entry tells()
+{
+  .reg .b32 %r<1>; .reg .b64 %rd<2>;
+  mov.u64 %rd0, text;
+  cvta.global.u64 %rd0, %rd0;
+  mov.u64 %rd1, 0;
+  {
+    .param .b64 format; .param .b64 values; .param .b32 result;
+    st.param.b64 [format], %rd0;
+    st.param.b64 [values], %rd1;
+    call.uni (result), vprintf, (format, values);
+    ld.param.b32 %r0, [result];
+  }
+  trap;
+}
+P
+echo '{"ptx": "tells.ptx", "entry": "tells", "arguments": []}' > tells.json
+expect 1 "before" "$bitwell" run tells.json
+expect 1 "trap" "$bitwell" run tells.json
+
 expect 2 "cannot read 'absent.json'" "$bitwell" run absent.json
 echo '{' > bad.json
 expect 2 "'bad.json' is not JSON" "$bitwell" run bad.json

@@ -109,8 +109,11 @@ TEST_P(Ordinary, Atomics) {
 TEST_P(Ordinary, Printf) {
   Launch l = launch("prints");
   l.shape.grid = {1, 1, 1};
-  const isa::RunResult r = simulate(isa::compile(module(), "prints"), l, {}, false);
-  EXPECT_EQ(r.printed, "thread 0: -7  1.50 text 123456789abc%\nthread 1: -7  1.50 text 123456789abc%\n");
+  std::string printed;
+  isa::Options options;
+  options.print = [&](std::string_view text) { printed += text; };
+  simulate(isa::compile(module(), "prints"), l, options, false);
+  EXPECT_EQ(printed, "thread 0: -7  1.50 text 123456789abc%\nthread 1: -7  1.50 text 123456789abc%\n");
 }
 
 TEST_P(Ordinary, FailedAssertionsNameTheirTextAndThread) {
