@@ -5,8 +5,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "model/ptx/parse.h"
-
 namespace bitwell::verify {
 
 std::string read_file(const std::string& path) {
@@ -19,15 +17,7 @@ std::string read_file(const std::string& path) {
 
 isa::Program load_program(const std::string& path, const std::string& entry, isa::Approximate approximate) {
   const std::string text = read_file(path);
-  try {
-    return isa::compile(ptx::parse(text), entry, approximate);
-  } catch (const ptx::SyntaxError& e) {
-    throw machine::InputError("'" + path + "' is not PTX: " + e.what());
-  } catch (const machine::InputError& e) {
-    throw machine::InputError("'" + path + "': " + e.what());
-  } catch (const machine::Unsupported& e) {
-    throw machine::Unsupported("'" + path + "': " + e.what());
-  }
+  return naming(path, [&] { return isa::compile(ptx::parse(text), entry, approximate); });
 }
 
 isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,

@@ -10,6 +10,7 @@
 #include "model/isa/program.h"
 #include "model/machine/failure.h"
 #include "model/machine/tensor_map.h"
+#include "model/ptx/parse.h"
 
 namespace bitwell::verify {
 
@@ -57,6 +58,19 @@ struct Launch {
 
 // The text of a file. Throws InputError naming it.
 std::string read_file(const std::string& path);
+// `f`, with the name of the PTX file in what it refuses.
+template <class F>
+auto naming(const std::string& path, F f) {
+  try {
+    return f();
+  } catch (const ptx::SyntaxError& e) {
+    throw machine::InputError("'" + path + "' is not PTX: " + e.what());
+  } catch (const machine::InputError& e) {
+    throw machine::InputError("'" + path + "': " + e.what());
+  } catch (const machine::Unsupported& e) {
+    throw machine::Unsupported("'" + path + "': " + e.what());
+  }
+}
 // An entry of the PTX in a file. InputError and Unsupported name the file.
 isa::Program load_program(const std::string& path, const std::string& entry,
                           isa::Approximate approximate = isa::Approximate::captured);

@@ -8,7 +8,7 @@ void write_replay(Verdict& v, const Launch& launch, const std::string& folder) {
   try {
     v.replay = write_launch(launch, folder);
   } catch (const machine::InputError& e) {
-    v.replay = std::string("(not written: ") + e.what() + ")";
+    v.replay_error = e.what();
   }
 }
 

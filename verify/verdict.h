@@ -19,7 +19,8 @@ struct Verdict {
   uint64_t mismatches = 0;  // outputs whose bits differ from the order's direct evaluation, or from those of
                             // another schedule
   std::string first_mismatch;  // "case, output i => observed expected", or a fault's text
-  std::string replay;          // LAUNCH.json of the first failed case, or why there is none
+  std::string replay;          // LAUNCH.json of the first failed case
+  std::string replay_error;    // why it could not be written
   std::string replay_options;  // of `bitwell run`, after the file: the schedule under which it fails
   double worst_ulp = 0;        // against exact arithmetic, over outputs whose exact value is finite
   uint64_t beyond_range = 0;   // outputs infinitely far from the exact value: overflow inside the sum

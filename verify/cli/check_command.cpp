@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "model/isa/program.h"
-#include "model/ptx/parse.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
 #include "verify/launch.h"
@@ -23,15 +22,11 @@ std::string name(isa::Finding::Kind kind) {
 }
 
 int check(const std::string& path, bool json) {
-  std::vector<isa::Finding> findings;
-  std::vector<std::string> entries;
-  try {
-    const ptx::Module module = ptx::parse(verify::read_file(path));
-    findings = isa::check(module);
-    entries = isa::entries(module);
-  } catch (const ptx::SyntaxError& e) {
-    throw machine::InputError("'" + path + "' is not PTX: " + e.what());
-  }
+  const std::string text = verify::read_file(path);
+  const auto [findings, entries] = verify::naming(path, [&] {
+    const ptx::Module module = ptx::parse(text);
+    return std::pair(isa::check(module), isa::entries(module));
+  });
   int status = held;
   nlohmann::json j{{"file", path}, {"entries", entries}, {"findings", nlohmann::json::array()}};
   std::vector<std::vector<std::string>> rows;

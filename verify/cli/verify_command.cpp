@@ -29,7 +29,8 @@ nlohmann::json as_json(const verify::Verdict& v) {
           {"outputs", v.outputs},
           {"mismatches", v.mismatches},
           {"first_mismatch", v.first_mismatch},
-          {"replay", v.replay + v.replay_options},
+          {"replay", v.replay.empty() ? "" : v.replay + v.replay_options},
+          {"replay_error", v.replay_error},
           {"worst_error_ulp", v.worst_ulp},
           {"outputs_beyond_range", v.beyond_range},
           {"evidence", v.evidence},
@@ -62,7 +63,9 @@ void print(const std::vector<verify::Verdict>& verdicts) {
   for (const auto& v : verdicts)
     if (!v.holds)
       fmt::print("\n{} {}: {}\n{}", v.kernel, v.arch, v.first_mismatch,
-                 v.replay.empty() ? "" : "  replay it: bitwell run " + v.replay + v.replay_options + "\n");
+                 !v.replay.empty()         ? "  replay it: bitwell run " + v.replay + v.replay_options + "\n"
+                 : !v.replay_error.empty() ? "  no replay: " + v.replay_error + "\n"
+                                           : "");
   fmt::print(
       "\nmismatched bits: outputs whose bits differ from the direct evaluation of the kernel's accumulation "
       "order (gemm: or\n"

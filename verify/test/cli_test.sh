@@ -403,6 +403,10 @@ expect 2 "'99999999999999999999' is no whole number" "$bitwell" run l.json --ste
 mkdir -p kernels/gemv
 echo garbage > kernels/gemv/naive.sm_90a.ptx
 expect 2 "'kernels/gemv/naive.sm_90a.ptx' is not PTX" "$bitwell" verify gemv --rung naive --arch sm_90a --kernels kernels
+sed 's/\.approx//; s/add\(.rn\)*\.f32/sub.f32/' "$hang"/../gemv/fused.sm_90a.ptx > kernels/gemv/fused.sm_90a.ptx
+expect 1 "replay it: bitwell run there/gemv_fused-sm_90a/LAUNCH.json" "$bitwell" verify gemv --rung fused --arch sm_90a --kernels kernels --replay there
+expect 1 "no replay: cannot make the folder '/dev/null/there/" "$bitwell" verify gemv --rung fused --arch sm_90a --kernels kernels --replay /dev/null/there
+! "$bitwell" verify gemv --rung fused --arch sm_90a --kernels kernels --replay /dev/null/there | grep -q "replay it" || { echo "FAILED: a replay that is not there is offered"; failures=$((failures + 1)); }
 if [ -e /dev/full ]; then
   "$bitwell" formats > /dev/full 2> full.txt
   [ $? -eq 2 ] && grep -q "cannot write to the standard output" full.txt || { echo "FAILED: a full standard output"; failures=$((failures + 1)); }
