@@ -55,9 +55,13 @@ void Spread::send(size_t piece, const std::string& text) const {
   check(MPI_Send(whole.data(), static_cast<int>(whole.size()), MPI_CHAR, 0, kPiece, MPI_COMM_WORLD),
         "sending");
 }
-void Spread::finish() const { check(MPI_Send(nullptr, 0, MPI_CHAR, 0, kFinish, MPI_COMM_WORLD), "sending"); }
+void Spread::finish(const std::string& failure) const {
+  check(MPI_Send(failure.data(), static_cast<int>(failure.size()), MPI_CHAR, 0, kFinish, MPI_COMM_WORLD),
+        "sending");
+}
 
 void Spread::receive(const std::function<void(size_t, const std::string&)>& take) const {
+  std::string failure;
   for (size_t running = size_ - 1; running > 0;) {
     MPI_Status status;
     check(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status), "waiting");
@@ -69,18 +73,20 @@ void Spread::receive(const std::function<void(size_t, const std::string&)>& take
           "receiving");
     if (status.MPI_TAG == kFinish) {
       --running;
+      if (!whole.empty()) failure = "process " + std::to_string(status.MPI_SOURCE) + ": " + whole;
       continue;
     }
     const size_t end = whole.find('\n');
     take(std::stoull(whole.substr(0, end)), whole.substr(end + 1));
   }
+  if (!failure.empty()) throw std::runtime_error(failure);
 }
 #else
 Spread::Spread(bool) {}
 Spread::~Spread() = default;
 size_t Spread::agree(size_t value) const { return value; }
 void Spread::send(size_t, const std::string&) const {}
-void Spread::finish() const {}
+void Spread::finish(const std::string&) const {}
 void Spread::receive(const std::function<void(size_t, const std::string&)>&) const {}
 #endif
 

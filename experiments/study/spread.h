@@ -20,9 +20,10 @@ class Spread {
   size_t agree(size_t value) const;
   // To the first process; any thread, one at a time.
   void send(size_t piece, const std::string& text) const;
-  // That this process sends no more.
-  void finish() const;
-  // In the first process: what the others send, until all have finished.
+  // That this process sends no more, and what stopped it if something did.
+  void finish(const std::string& failure = "") const;
+  // In the first process: what the others send, until all have finished. Then throws std::runtime_error with
+  // the process and its failure, if one had one.
   void receive(const std::function<void(size_t piece, const std::string& text)>& take) const;
 
  private:

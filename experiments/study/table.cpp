@@ -1,6 +1,7 @@
 #include "experiments/study/table.h"
 
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -128,7 +129,8 @@ class Ledger {
                                   text.substr(0, text.find('\n')));
       size_t bytes = 0;
       done_ = earlier(study_, text, bytes);
-      // Only what is no whole piece is cut off: nothing else is written again, nor lost if this run is killed.
+      // Only what is no whole piece is cut off: nothing else is written again, nor lost if this run is
+      // killed.
       std::error_code error;
       std::filesystem::resize_file(running_.csv, bytes, error);
       if (error) throw machine::InputError("cannot write '" + running_.csv + "': " + error.message());
@@ -166,31 +168,42 @@ std::vector<std::vector<std::string>> run(const Study& study, const Running& run
   }
   const size_t first = spread.agree(ledger == nullptr ? 0 : ledger->first());
   if (first == kRefused) return {};
+  std::exception_ptr elsewhere;  // what failed in another process
   std::jthread receiver;
   if (spread.rank() == 0 && spread.size() > 1)
     receiver = std::jthread([&] {
-      spread.receive([&](size_t piece, const std::string& lines) { ledger->add(piece, rows_of(lines)); });
+      try {
+        spread.receive([&](size_t piece, const std::string& lines) { ledger->add(piece, rows_of(lines)); });
+      } catch (...) {
+        elsewhere = std::current_exception();
+      }
     });
   std::mutex mutex;
   bool stopped = false;
   const size_t mine = (study.pieces - first + spread.size() - 1 - spread.rank()) / spread.size();
-  verify::each_in_parallel(mine, running.threads, [&](size_t i) {
-    {
+  try {
+    verify::each_in_parallel(mine, running.threads, [&](size_t i) {
+      {
+        const std::scoped_lock lock(mutex);
+        stopped = stopped || (running.stop && running.stop());
+        if (stopped) return;
+      }
+      const size_t piece = first + i * spread.size() + spread.rank();
+      Rows rows = study.rows(piece);
+      if (ledger != nullptr) return ledger->add(piece, std::move(rows));
       const std::scoped_lock lock(mutex);
-      stopped = stopped || (running.stop && running.stop());
-      if (stopped) return;
-    }
-    const size_t piece = first + i * spread.size() + spread.rank();
-    Rows rows = study.rows(piece);
-    if (ledger != nullptr) return ledger->add(piece, std::move(rows));
-    const std::scoped_lock lock(mutex);
-    spread.send(piece, lines_of(piece, rows));
-  });
+      spread.send(piece, lines_of(piece, rows));
+    });
+  } catch (const std::exception& e) {
+    if (ledger == nullptr) spread.finish(e.what());  // the first process waits for that
+    throw;
+  }
   if (ledger == nullptr) {
     spread.finish();
     return {};
   }
   if (receiver.joinable()) receiver.join();
+  if (elsewhere) std::rethrow_exception(elsewhere);
   return ledger->rows();
 }
 

@@ -34,7 +34,7 @@ struct Running {
 // Rows of all pieces in order; they are appended to the CSV as soon as those before them are there, so that
 // its bytes depend on no number of threads. A CSV of another question is refused (InputError) and left alone.
 // When stopped, the rows so far. Of several processes the first has file, progress and rows; the others
-// return nothing.
+// return nothing; where one fails, it throws what it threw, and the first says which (std::runtime_error).
 std::vector<std::vector<std::string>> run(const Study& study, const Running& running);
 
 }  // namespace bitwell::study

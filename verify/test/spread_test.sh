@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# spread_test.sh BITWELL MPIRUN: three processes write the bytes that one writes, and go on where a run was cut off.
+# spread_test.sh BITWELL MPIRUN SPREAD_FAILURE: three processes write the bytes that one writes, and go on where a
+# run was cut off; where one of them fails, all end, and the first says why.
 set -euo pipefail
 bitwell=$1
 mpirun=$2
+failure=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -14,3 +16,5 @@ cmp "$folder/one.txt" "$folder/three.txt"
 head -c 20000 "$folder/one.csv" > "$folder/cut.csv"
 "$mpirun" -n 2 --oversubscribe "$bitwell" "${ask[@]}" --csv "$folder/cut.csv" > /dev/null
 cmp "$folder/one.csv" "$folder/cut.csv"
+timeout 60 "$mpirun" -n 3 --oversubscribe "$failure" > "$folder/failure.txt" 2> /dev/null && exit 1
+grep -q 'process 0: process [12]: piece [4-7] fails' "$folder/failure.txt"
