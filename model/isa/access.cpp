@@ -201,6 +201,37 @@ void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessK
   }
 }
 
+std::optional<uint64_t> shared_address(const Cluster& cluster, const std::byte* bytes) {
+  for (const auto& cta : cluster.ctas) {
+    const Region& r = cta->shared;
+    if (bytes >= r.data() && bytes < r.data() + r.size())
+      return r.base() + static_cast<uint64_t>(bytes - r.data());
+  }
+  return std::nullopt;
+}
+
+machine::Origin access_origin(Context& context, const Access& access, int lane) {
+  const std::byte* bytes = access.bytes[lane];
+  machine::Origin out;
+  out.kind = machine::Origin::Kind::memory;
+  out.ptx_line = context.cta.line(context.split()).ptx;
+  const auto& local = context.warp.local[static_cast<size_t>(lane)];
+  if (bytes >= local.data() && bytes < local.data() + local.size()) {
+    out.address = static_cast<uint64_t>(bytes - local.data());
+  } else if (const auto at = shared_address(context.cta.cluster, bytes)) {
+    out.address = *at;
+    out.region = &context.cta.cluster.cta_of(*at)->shared;
+    if (const machine::Agent* copy = context.cta.cluster.filling(*at, 1)) {
+      out.kind = machine::Origin::Kind::under_way;
+      out.copy_line = copy->place.ptx_line;
+    }
+  } else if (const Region* r = context.cta.grid.global.owner(bytes)) {
+    out.region = r;
+    out.address = r->base() + static_cast<uint64_t>(bytes - r->data());
+  }
+  return out;
+}
+
 std::byte* bytes_at(Context& context, int lane, uint64_t address, size_t size) {
   Access access;
   const Space space = space_of_generic(address);

@@ -1,5 +1,7 @@
 // From addresses in a row to bytes on the host: bounds, alignment, permission.
 #pragma once
+#include <optional>
+
 #include "model/isa/cta.h"
 
 namespace bitwell::isa {
@@ -18,6 +20,12 @@ struct Access {
 // Where each lane of `mask` finds its `size` bytes. Faults on an address that was never written, is
 // misaligned, lies outside every region of its space, or may not be written.
 void resolve(const Op& op, Context& context, uint32_t mask, size_t size, AccessKind kind, Access& out);
+
+// Where a lane's bytes of an access stand, as the origin of a value that was never written there; `size` and
+// `missing` are left to the caller.
+machine::Origin access_origin(Context& context, const Access& access, int lane);
+// The shared::cluster address of bytes that stand in the shared memory of the cluster; nothing elsewhere.
+std::optional<uint64_t> shared_address(const Cluster& cluster, const std::byte* bytes);
 
 // The bytes of one lane's generic address up to the end of its region (strings of printf and assert).
 std::string read_string(Context& context, int lane, uint64_t address);

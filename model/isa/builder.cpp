@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/isa/definedness.h"
 #include "model/machine/failure.h"
 #include "model/machine/memory.h"
 
@@ -482,6 +483,7 @@ Op Builder::lanes(const std::string& name) {
   if (at == lanes_catalog().end()) throw ModelBug("no lane loop '" + name + "'");
   Op op;
   op.lanes = at->second;
+  track_bits(op, name);
   return op;
 }
 

@@ -49,6 +49,12 @@ void Cluster::tell(machine::Event event) const {
   grid.options.observer(event);
 }
 
+const Agent* Cluster::filling(uint64_t shared_address, uint64_t length) const {
+  for (const auto& agent : agents_)
+    if (agent->fills(shared_address, length)) return agent.get();
+  return nullptr;
+}
+
 bool Cluster::run_warp(Cta& cta, Warp& warp) {
   const uint64_t begin = time_;
   const bool progress = cta.run_warp(warp);

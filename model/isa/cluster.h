@@ -32,6 +32,13 @@ class Cluster {
   // To be called when an operation may have become ready: the eager schedule does it.
   void settle();
 
+  // Whether an operation is under way; the one that is still to write some of these bytes of shared memory,
+  // or nullptr.
+  bool operations_under_way() const { return !agents_.empty(); }
+  const machine::Agent* filling(uint64_t shared_address, uint64_t length) const;
+
+  // "'tile' + 8 (shared address 1032)" of a shared::cluster address.
+  std::string shared_name(uint64_t address) const;
   // "'full' + 8 (shared address 1032)" of a shared::cluster address, for reports and pictures.
   std::string barrier_name(uint64_t address) const;
 

@@ -55,6 +55,12 @@ void BulkCopy::pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit
 }
 
 void BulkCopy::poison() {
+  low_ = ~uint64_t{0};
+  for (const Segment& s : segments_) {
+    const uint64_t offset = s.to - segments_.front().destination->base();
+    low_ = std::min(low_, offset & ~uint64_t{127});
+    high_ = std::max(high_, (offset + s.bytes + 127) & ~uint64_t{127});
+  }
   for (const CopyTarget& t : targets_)
     for (const Segment& s : segments_) {
       const uint64_t offset = s.to - segments_.front().destination->base();
@@ -73,11 +79,11 @@ void BulkCopy::poison() {
 
 void BulkCopy::read(const Segment& s, std::byte* bytes, uint8_t* defined) const {
   if (s.source == nullptr) {
-    std::memset(defined, 1, s.bytes);
+    std::memset(defined, machine::kWritten, s.bytes);
     for (uint32_t i = 0; i < s.bytes; ++i) bytes[i] = options_.fill[i % options_.fill.size()];
     return;
   }
-  if (s.source->defined() == nullptr) std::memset(defined, 1, s.bytes);
+  if (s.source->defined() == nullptr) std::memset(defined, machine::kWritten, s.bytes);
   pieces(options_.shared_source, s.from - s.source->base(), s.bytes,
          [&](uint64_t where, uint32_t at, uint32_t length) {
            copy_piece(bytes + at, s.source->data() + where, length);
@@ -138,6 +144,21 @@ void BulkCopy::convert(std::byte* bytes, size_t size) const {
   }
 }
 
+bool BulkCopy::fills(uint64_t shared_address, uint64_t length) const {
+  for (const CopyTarget& t : targets_) {
+    const uint64_t first = shared_address - t.cta->shared.base();
+    if (first >= high_ || first + length <= low_) continue;
+    bool found = false;
+    for (size_t i = next_; i < segments_.size() && !found; ++i)
+      pieces(true, segments_[i].to - segments_[i].destination->base(), segments_[i].bytes,
+             [&](uint64_t where, uint32_t, uint32_t bytes) {
+               found = found || (where < first + length && first < where + bytes);
+             });
+    if (found) return true;
+  }
+  return false;
+}
+
 bool BulkCopy::step() {
   const size_t left = segments_.size() - next_;
   const size_t end = next_ + cluster_.piece(left);
@@ -153,7 +174,7 @@ bool BulkCopy::step() {
     for (; read_ < end; ++read_) {
       const Segment& s = segments_[read_];
       read(s, bytes_.data() + at_, defined_.data() + at_);
-      if (std::memchr(defined_.data() + at_, 0, s.bytes) != nullptr)
+      if (!machine::all_written(defined_.data() + at_, s.bytes))
         throw Fault(what_ + " reads shared memory that was never written");
       at_ += s.bytes;
     }

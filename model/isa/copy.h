@@ -52,6 +52,7 @@ class BulkCopy : public machine::Agent {
   void poison();
 
   bool step() override;
+  bool fills(uint64_t shared_address, uint64_t length) const override;
   std::string describe() const override;
 
  private:
@@ -72,6 +73,7 @@ class BulkCopy : public machine::Agent {
   int warp_ = 0;
   size_t next_ = 0;
   uint64_t total_ = 0, moved_ = 0;
+  uint64_t low_ = 0, high_ = 0;  // of the shared destination, from its start
   // What was read: a segment, or the whole of a copy to global memory, which is read before anything is
   // written.
   std::vector<std::byte> bytes_;

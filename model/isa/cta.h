@@ -95,14 +95,18 @@ class Context {
   }
   uint32_t& defined_at(uint32_t offset) { return defined()[offset / machine::kRowBytes]; }
   void set_defined(uint32_t offset, uint32_t mask) { defined_at(offset) |= mask; }
+  // The lanes of `mask` hold a value where `known` says so, and nothing elsewhere.
+  void set_known(uint32_t offset, uint32_t mask, uint32_t known) {
+    defined_at(offset) |= known & mask;
+    if ((mask & ~known) != 0) activation().forget(offset, mask & ~known);
+  }
 
   // Faults if a lane of `mask` holds nothing in the row.
   void require_defined(uint32_t offset, uint32_t mask, const char* what) {
     const uint32_t missing = checked ? mask & ~defined_at(offset) : 0;
-    if (missing != 0)
-      throw machine::Fault(std::string("a value that was never written is used as ") + what,
-                           __builtin_ctz(missing));
+    if (missing != 0) report_missing(offset, __builtin_ctz(missing), what);
   }
+  [[noreturn]] void report_missing(uint32_t row, int lane, const char* what);  // definedness.cpp
 };
 
 // The lanes of `mask` as a split of their own; the others, if any, go on after the op.

@@ -200,6 +200,11 @@ std::string cycle(Cluster& cluster, const std::vector<Waiter>& waiters) {
 }  // namespace
 
 std::string Cluster::barrier_name(uint64_t address) const {
+  const std::string name = shared_name(address);
+  return name[0] == '\'' ? "mbarrier " + name : "the mbarrier at " + name;
+}
+
+std::string Cluster::shared_name(uint64_t address) const {
   const uint64_t offset = address & ((uint64_t{1} << machine::kRankShift) - 1);
   std::string name;
   for (const SharedVariable& v : grid.program.shared_variables)
@@ -209,7 +214,7 @@ std::string Cluster::barrier_name(uint64_t address) const {
   const uint64_t rank = address >> machine::kRankShift;
   const std::string where = "shared address " + std::to_string(offset) +
                             (ctas.size() > 1 ? " of CTA rank " + std::to_string(rank) : "");
-  return name.empty() ? "the mbarrier at " + where : "mbarrier " + name + " (" + where + ")";
+  return name.empty() ? where : name + " (" + where + ")";
 }
 
 // The collective that a split waits in, or nullptr.

@@ -1,4 +1,5 @@
 // cp.async, st.async and red.async, a few bytes a lane; and waiting for copies of every kind.
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -47,6 +48,11 @@ class SmallCopy : public machine::Agent {
     for (; next_ < end; ++next_) run(parts_[next_]);
     cta_.wake_operations(warp_, 1);
     return next_ == parts_.size();
+  }
+  bool fills(uint64_t shared_address, uint64_t length) const override {
+    return std::any_of(parts_.begin() + static_cast<std::ptrdiff_t>(next_), parts_.end(), [&](const Part& p) {
+      return !p.reduce && p.to.address < shared_address + length && shared_address < p.to.address + p.size;
+    });
   }
   std::string describe() const override {
     return what_ + " of PTX line " + std::to_string(place.ptx_line) + ", " + std::to_string(next_) + " of " +

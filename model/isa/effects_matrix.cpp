@@ -48,7 +48,7 @@ Next load_matrix(const Op& op, Context& context, uint32_t mask) {
       d[lane] = word;
       known |= static_cast<uint32_t>(defined) << lane;
     }
-    context.defined_at((*op.results)[m]) = known;
+    context.set_known((*op.results)[m], ~0u, known);
   }
   return Next::advance;
 }

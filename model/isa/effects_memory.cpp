@@ -5,6 +5,7 @@
 #include "model/isa/access.h"
 #include "model/isa/atomic_update.h"
 #include "model/isa/cluster.h"
+#include "model/isa/definedness.h"
 #include "model/isa/effects.h"
 #include "model/isa/module_layout.h"
 
@@ -83,16 +84,66 @@ uint32_t defined_lanes(const Access& access, size_t offset, size_t size, uint32_
   uint32_t known = 0;
   for (int i = 0; i < kLanes; ++i)
     if ((mask >> i & 1) != 0 &&
-        (access.defined[i] == nullptr || std::memchr(access.defined[i] + offset, 0, size) == nullptr))
+        (access.defined[i] == nullptr || machine::all_written(access.defined[i] + offset, size)))
       known |= 1u << i;
   return known;
 }
 
-void mark(const Access& access, size_t offset, size_t size, uint32_t mask, uint32_t known) {
+void mark(const Access& access, size_t offset, size_t size, uint32_t mask) {
   if (!access.tracked) return;
   for (int i = 0; i < kLanes; ++i)
     if ((mask >> i & 1) != 0 && access.defined[i] != nullptr)
-      std::memset(access.defined[i] + offset, (known >> i & 1) != 0 ? 1 : 0, size);
+      std::memset(access.defined[i] + offset, machine::kWritten, size);
+}
+
+// What a lane's register lacks when element `offset` of its access was loaded into it.
+void load_unknown(const Op& op, Context& context, const Access& access, uint32_t row, int lane,
+                  size_t offset) {
+  const auto at = static_cast<size_t>(lane);
+  const uint8_t* defined = access.defined[at] + offset;
+  LaneBits unknown;
+  machine::Origin from = access_origin(context, access, lane);
+  from.size = op.size;
+  from.address += offset;
+  for (size_t i = 0; i < op.size; ++i) {
+    const uint64_t bits = static_cast<uint8_t>(~defined[i]);
+    (i < 8 ? unknown.low : unknown.high) |= bits << 8 * (i % 8);
+    if (bits != 0) from.missing |= 1u << i;
+  }
+  const auto register_size = static_cast<size_t>(register_bytes(op));
+  if ((op.flags & kSigned) != 0 && (unknown.low >> (8 * op.size - 1) & 1) != 0)
+    for (size_t i = op.size; i < register_size; ++i) unknown.low |= uint64_t{0xFF} << 8 * i;
+  set_unknown(context, row, lane, register_size, unknown, from);
+}
+
+// The bytes that a lane's register, which is not whole, writes as element `offset` of its access.
+void store_unknown(const Op& op, Context& context, const Access& access, uint32_t row, int lane,
+                   size_t offset) {
+  const auto at = static_cast<size_t>(lane);
+  const LaneBits unknown = unknown_of(context, row, lane, static_cast<size_t>(register_bytes(op)));
+  const bool output = (access.global >> lane & 1) != 0;
+  for (size_t i = 0; i < op.size; ++i) {
+    const auto bits = static_cast<uint8_t>((i < 8 ? unknown.low : unknown.high) >> 8 * (i % 8));
+    if (bits != 0 && output) context.report_missing(row, lane, "an output");
+    if (access.defined[at] != nullptr) access.defined[at][offset + i] = static_cast<uint8_t>(~bits);
+  }
+}
+
+// Faults where a store meets the destination of a copy under way.
+void keep_off_copies(const Op& op, Context& context, const Access& access, uint32_t mask) {
+  const size_t size = static_cast<size_t>(op.size) * op.count;
+  const Cluster& cluster = context.cta.cluster;
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    const auto at = static_cast<size_t>(access.consecutive ? 0 : lane);
+    const std::byte* bytes = access.bytes[at] + (access.consecutive ? size * static_cast<size_t>(lane) : 0);
+    const std::optional<uint64_t> address = shared_address(cluster, bytes);
+    if (!address) continue;
+    if (const machine::Agent* copy = cluster.filling(*address, size))
+      throw Fault("a store to " + cluster.shared_name(*address) + ", which the copy of PTX line " +
+                      std::to_string(copy->place.ptx_line) + " is still to write",
+                  lane);
+  }
 }
 
 }  // namespace
@@ -102,7 +153,7 @@ Next load(const Op& op, Context& context, uint32_t mask) {
   resolve(op, context, mask, static_cast<size_t>(op.size) * op.count, AccessKind::read, access);
   const size_t all = static_cast<size_t>(op.size) * kLanes;
   if (access.consecutive && register_bytes(op) == op.size &&
-      (!access.tracked || std::memchr(access.defined[0], 0, all) == nullptr)) {
+      (!access.tracked || machine::all_written(access.defined[0], all))) {
     std::memcpy(context.row<std::byte>(op.results->front()), access.bytes[0], all);
     context.defined_at(op.results->front()) = ~0u;
     return Next::advance;
@@ -119,8 +170,10 @@ Next load(const Op& op, Context& context, uint32_t mask) {
       default: copy_in_sized<uint64_t>(access, d, offset, op.size, is_signed, mask); break;
     }
     if (context.checked) {
-      uint32_t& defined = context.defined_at(row);
-      defined = (defined & ~mask) | defined_lanes(access, offset, op.size, mask);
+      const uint32_t known = defined_lanes(access, offset, op.size, mask);
+      context.set_defined(row, known);
+      for (uint32_t lanes = mask & ~known; lanes != 0; lanes &= lanes - 1)
+        load_unknown(op, context, access, row, __builtin_ctz(lanes), offset);
     }
   }
   return Next::advance;
@@ -130,11 +183,13 @@ Next store(const Op& op, Context& context, uint32_t mask) {
   Access access;
   resolve(op, context, mask, static_cast<size_t>(op.size) * op.count, AccessKind::write, access);
   context.cta.cluster.change();
+  if (context.checked && access.tracked && context.cta.cluster.operations_under_way())
+    keep_off_copies(op, context, access, mask);
   const size_t all = static_cast<size_t>(op.size) * kLanes;
   if (access.consecutive && register_bytes(op) == op.size &&
       (!context.checked || context.defined_at(op.sources->front()) == ~0u)) {
     std::memcpy(access.bytes[0], context.row<std::byte>(op.sources->front()), all);
-    if (access.tracked) std::memset(access.defined[0], 1, all);
+    if (access.tracked) std::memset(access.defined[0], machine::kWritten, all);
     return Next::advance;
   }
   spread(access, op.size);
@@ -143,16 +198,15 @@ Next store(const Op& op, Context& context, uint32_t mask) {
     const size_t offset = j * op.size;
     const void* s = context.row<std::byte>(row);
     uint32_t known = mask;
-    if (context.checked) {
-      known = mask & context.defined_at(row);
-      if ((access.global & ~known) != 0) context.require_defined(row, access.global, "an output");
-    }
+    if (context.checked) known = mask & context.defined_at(row);
+    for (uint32_t lanes = mask & ~known; lanes != 0; lanes &= lanes - 1)
+      store_unknown(op, context, access, row, __builtin_ctz(lanes), offset);
     switch (register_bytes(op)) {
       case 2: copy_out_sized<uint16_t>(access, s, offset, op.size, mask); break;
       case 4: copy_out_sized<uint32_t>(access, s, offset, op.size, mask); break;
       default: copy_out_sized<uint64_t>(access, s, offset, op.size, mask); break;
     }
-    mark(access, offset, op.size, mask, known);
+    mark(access, offset, op.size, known);
   }
   return Next::advance;
 }
@@ -172,9 +226,8 @@ Next atomic(const Op& op, Context& context, uint32_t mask) {
     const bool known = !context.checked || defined_lanes(access, 0, size, 1u << i) != 0;
     if (!known && operation != AtomicOperation::exch)
       throw Fault("an atomic reads memory that was never written", i);
-    mark(access, 0, size, 1u << i, ~0u);
-    uint32_t& result_known = context.defined_at(op.d);
-    result_known = (result_known & ~(1u << i)) | (known ? 1u << i : 0);
+    mark(access, 0, size, 1u << i);
+    context.set_known(op.d, 1u << i, known ? 1u << i : 0);
     uint64_t old = 0;
     uint64_t b = 0;
     uint64_t c = 0;
@@ -203,8 +256,7 @@ Next is_own_shared(const Op& op, Context& context, uint32_t mask) {
   }
   auto* d = context.row<uint32_t>(op.d);
   *d = (*d & ~mask) | (result & mask);
-  uint32_t& defined = context.defined_at(op.d);
-  defined = (defined & ~mask) | (context.defined_at(op.a) & mask);
+  context.set_known(op.d, mask, context.defined_at(op.a));
   return Next::advance;
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "model/isa/cta.h"
+#include "model/isa/definedness.h"
 #include "model/isa/effects.h"
 
 namespace bitwell::isa {
@@ -60,8 +61,7 @@ Next by_members(const Op& op, Context& context, uint32_t mask, Collective perfor
 void set_predicate(Context& context, uint32_t row, uint32_t value, uint32_t mask, uint32_t known) {
   uint32_t* d = context.row<uint32_t>(row);
   *d = (*d & ~mask) | (value & mask);
-  uint32_t& defined = context.defined_at(row);
-  defined = (defined & ~mask) | (known & mask);
+  context.set_known(row, mask, known);
 }
 
 }  // namespace
@@ -109,6 +109,7 @@ static void perform_shuffle(const Op& op, Context& context, uint32_t mask) {
   const uint32_t a_known = context.defined_at(op.a);
   uint32_t in_range = 0;
   uint32_t known = 0;
+  int source[kLanes];
   const auto mode = static_cast<ShuffleMode>(op.imm);
   for (int lane = 0; lane < kLanes; ++lane) {
     const int value = static_cast<int>(b[lane] & 31);
@@ -138,14 +139,29 @@ static void perform_shuffle(const Op& op, Context& context, uint32_t mask) {
     }
     if (!valid) from = lane;
     in_range |= static_cast<uint32_t>(valid) << lane;
+    source[lane] = from & 31;
     result[lane] = a[from & 31];
     // A source lane that does not take part gives an undefined value.
     if ((mask >> (from & 31) & 1) != 0) known |= (a_known >> (from & 31) & 1) << lane;
   }
+  // What the source lanes lack, before a destination that is the source changes it.
+  LaneBits unknown[kLanes];
+  for (uint32_t lanes = context.checked ? mask & ~known : 0; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<size_t>(__builtin_ctz(lanes));
+    const bool there = (mask >> source[lane] & 1) != 0;
+    unknown[lane] = there ? unknown_of(context, op.a, source[lane], 4) : LaneBits{~uint32_t{0}, 0};
+  }
   auto* d = context.row<uint32_t>(op.d);
   for (int lane = 0; lane < kLanes; ++lane) d[lane] = (mask >> lane & 1) != 0 ? result[lane] : d[lane];
-  uint32_t& defined = context.defined_at(op.d);
-  defined = (defined & ~mask) | (known & mask);
+  context.set_defined(op.d, mask & known);
+  for (uint32_t lanes = context.checked ? mask & ~known : 0; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    machine::Origin from;
+    from.kind = machine::Origin::Kind::shuffle;
+    from.ptx_line = context.cta.line(context.split()).ptx;
+    from.lane = source[lane];
+    set_unknown(context, op.d, lane, 4, unknown[lane], from);
+  }
   set_predicate(context, op.d2, in_range, mask, mask);
 }
 Next shuffle(const Op& op, Context& context, uint32_t mask) {

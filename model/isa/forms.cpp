@@ -73,8 +73,6 @@ void emit_lanes(Builder& b, const Match& m) {
   place_operands(b, op);
   for (size_t i = 0; i < b.values().size(); ++i)
     if (b.negated(i)) throw Invalid("'!' before an operand of '" + m.name + "'");
-  if (m.name == "and.pred") op.flags = kPredicateAnd;
-  if (m.name == "or.pred") op.flags = kPredicateOr;
   b.emit(op);
 }
 

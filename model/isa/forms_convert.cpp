@@ -94,9 +94,8 @@ void cvt(Builder& b, const Match& m) {
         std::string("cvt") + (has(i, ".sat") ? ".sat" : "") + std::string(to.name) + std::string(from.name);
   if (to.name == from.name && to_float && to.bits >= 32 && i.modifiers.size() == 2)  // the bits as they are
     name = "mov.b" + std::to_string(std::max(to.bits, 16));
-  const auto fast = lanes_catalog().find(name);
-  if (fast != lanes_catalog().end()) {
-    op.lanes = fast->second;
+  if (lanes_catalog().contains(name)) {
+    op = b.lanes(name);
   } else {
     Conversion c;
     c.from = number_of(from);

@@ -68,7 +68,6 @@ void set(Builder& b, const Match&) {
 void selp(Builder& b, const Match& m) {
   Op op = b.lanes("selp." + std::to_string(b.type(m.choice[0]).bits));
   place_operands(b, op);
-  op.flags = kSelects;
   if (b.negated(3)) throw Invalid("'!' before the predicate of 'selp'");
   b.emit(op);
 }

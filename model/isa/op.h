@@ -37,17 +37,28 @@ enum class OpKind : uint8_t {
 inline constexpr uint32_t kSink = 0;
 inline constexpr uint32_t kZero = 128;
 
-// Flags of lane arithmetic whose result may not hang on all operands.
-inline constexpr uint16_t kSelects = 1;       // selp: a where c, else b
-inline constexpr uint16_t kPredicateAnd = 2;  // and.pred
-inline constexpr uint16_t kPredicateOr = 3;   // or.pred
+// Op::flags of lane arithmetic: how the bits of its result hang on bits that were never written
+// (definedness.h).
+enum class Tracks : uint16_t {
+  whole,          // any unknown bit makes all of the result unknown
+  moves_a,        // the bits of a go elsewhere, by whole values of the other operands
+  moves_ab,       // those of a and b
+  packs,          // those of the sources
+  bit_and,        //
+  bit_or,         //
+  bit_xor,        //
+  lop3,           //
+  carries,        // a bit depends on those not above it
+  predicate_and,  // and.pred: false and anything is false
+  predicate_or    //
+};
 
 struct Op {
   OpKind kind = OpKind::lanes;
   bool guard_negated = false;
-  uint16_t size = 0;   // memory: bytes of one element
-  uint16_t count = 1;  // memory: elements
-  uint16_t flags = 0;  // meaning is the effect's own
+  uint16_t size = 0;  // memory: bytes of one element; lanes whose bits are tracked: of a lane of the operands
+  uint16_t count = 1;  // memory: elements; lanes whose bits are tracked: bytes of a lane of the result
+  uint16_t flags = 0;  // lanes: Tracks; an effect's meaning is its own
   uint32_t guard = 0;  // predicate row, 0: none
   uint32_t d = kSink;
   uint32_t d2 = kSink;

@@ -117,7 +117,7 @@ void builtin_call(const CallSite& site, Context& context, uint32_t mask) {
     const uint64_t at = context.activation().local_base + site.results[0].offset;
     std::memcpy(context.warp.local[static_cast<size_t>(lane)].data() + at, &printed.conversions,
                 sizeof printed.conversions);
-    std::memset(context.warp.local_defined[static_cast<size_t>(lane)].data() + at, 1,
+    std::memset(context.warp.local_defined[static_cast<size_t>(lane)].data() + at, machine::kWritten,
                 sizeof printed.conversions);
   }
 }

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "model/isa/cluster.h"
+#include "model/isa/definedness.h"
 #include "model/isa/effects.h"
 
 namespace bitwell::isa {
@@ -13,27 +14,6 @@ using machine::kQuantum;
 using machine::Split;
 using machine::Wait;
 using machine::Warp;
-
-namespace {
-
-// Lanes whose result does not hang on an operand that was never written, for ops that choose among their
-// operands.
-uint32_t known_lanes(const Op& op, const std::byte* rows, const uint32_t* defined) {
-  const auto bits = [&](uint32_t row) { return *reinterpret_cast<const uint32_t*>(rows + row); };
-  const auto known = [&](uint32_t row) { return defined[row / machine::kRowBytes]; };
-  const uint32_t a = known(op.a);
-  const uint32_t b = known(op.b);
-  switch (op.flags) {
-    case kSelects: {
-      const uint32_t choose = (op.imm & 4) != 0 ? ~bits(op.c) : bits(op.c);
-      return known(op.c) & ((choose & a) | (~choose & b));
-    }
-    case kPredicateAnd: return (a & b) | (a & ~bits(op.a)) | (b & ~bits(op.b));
-    default: return (a & b) | (a & bits(op.a)) | (b & bits(op.b));
-  }
-}
-
-}  // namespace
 
 // The split to run next: deepest call first, so that callees return to where the others wait; then the
 // longest without a turn; then the lowest pc, which is earliest in reverse post-order. splits.size() if none
@@ -158,23 +138,26 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
         const uint32_t predicate = *reinterpret_cast<const uint32_t*>(rows + op.guard);
         if constexpr (Checked)
           if (const uint32_t missing = active & ~defined_row(op.guard); missing != 0)
-            throw Fault("the guard predicate was never written", __builtin_ctz(missing));
+            context.report_missing(op.guard, __builtin_ctz(missing), "a guard predicate");
         mask &= op.guard_negated ? ~predicate : predicate;
       }
       if (op.kind == OpKind::lanes) {
         if (mask != 0) {
-          op.lanes(op, rows, mask);
           if constexpr (Checked) {
             uint32_t known = defined_row(op.a) & defined_row(op.b) & defined_row(op.c) & defined_row(op.e);
-            if (op.flags != 0) known = known_lanes(op, rows, defined);
             if (op.sources != nullptr)
               for (const uint32_t r : *op.sources) known &= defined_row(r);
-            const auto set = [&](uint32_t r) { defined_row(r) = (defined_row(r) & ~mask) | (known & mask); };
-            set(op.d);
-            set(op.d2);
-            defined_row(kSink) = ~0u;
-            if (op.results != nullptr)
-              for (const uint32_t r : *op.results) set(r);
+            if ((mask & ~known) != 0) [[unlikely]] {
+              run_unknown(op, context, mask);
+            } else {
+              op.lanes(op, rows, mask);
+              defined_row(op.d) |= mask;
+              defined_row(op.d2) |= mask;
+              if (op.results != nullptr)
+                for (const uint32_t r : *op.results) defined_row(r) |= mask;
+            }
+          } else {
+            op.lanes(op, rows, mask);
           }
         }
         lanes += static_cast<uint64_t>(__builtin_popcount(mask));

@@ -82,7 +82,7 @@ bool Warpgroup::issue(size_t warp, const Op& op, Context& context) {
         throw Fault("an accumulator of wgmma was written before wgmma.wait_group");
       if (mine.accumulate && known != ~0u && !in_flight(r)) context.require_defined(r, ~0u, "an accumulator");
     }
-    context.defined_at(r) = 0;
+    context.activation().forget(r, ~0u);
   }
   mine.activations[warp] = context.split().activation;
   ++mine.warps;
@@ -143,7 +143,7 @@ void Warpgroup::run_front() {
     for (size_t w = 0; w < 4; ++w)
       if (later.activations[w] != nullptr)
         for (const uint32_t r : *later.op->results)
-          later.activations[w]->rows.defined()[r / machine::kRowBytes] = 0;
+          later.activations[w]->forget(r, ~0u);
 }
 
 }  // namespace bitwell::isa

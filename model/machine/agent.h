@@ -1,5 +1,6 @@
 // An asynchronous operation under way: something that takes turns with the warps.
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "model/machine/failure.h"
@@ -13,6 +14,8 @@ class Agent {
   virtual bool ready() const { return true; }
   // Does the next piece; returns true when nothing is left to do. Throws Fault, not placed.
   virtual bool step() = 0;
+  // Whether it is still to write some of these bytes of shared memory, which hold nothing until then.
+  virtual bool fills(uint64_t, uint64_t) const { return false; }  // shared::cluster address, length
   // For reports: "cp.async.bulk of 4096 bytes, 1024 arrived".
   virtual std::string describe() const = 0;
 

@@ -18,11 +18,11 @@ Region::Region(std::string name, uint64_t base, uint64_t size, bool defined)
 
 bool Region::is_defined(uint64_t offset, uint64_t length) const {
   if (defined_.empty()) return true;
-  return std::memchr(defined_.data() + offset, 0, length) == nullptr;
+  return all_written(defined_.data() + offset, length);
 }
 
 void Region::mark_defined(uint64_t offset, uint64_t length) {
-  if (!defined_.empty()) std::memset(defined_.data() + offset, 1, length);
+  if (!defined_.empty()) std::memset(defined_.data() + offset, kWritten, length);
 }
 
 void Region::mark_undefined(uint64_t offset, uint64_t length) {
@@ -47,6 +47,12 @@ const Region* GlobalMemory::nearest(uint64_t address) const {
   auto at = std::upper_bound(regions_.begin(), regions_.end(), address,
                              [](uint64_t a, const auto& region) { return a < region->base(); });
   return at == regions_.begin() ? nullptr : std::prev(at)->get();
+}
+
+const Region* GlobalMemory::owner(const std::byte* byte) const {
+  for (const auto& r : regions_)
+    if (byte >= r->data() && byte < r->data() + r->size()) return r.get();
+  return nullptr;
 }
 
 Region* GlobalMemory::find(uint64_t address, uint64_t length) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,8 +20,22 @@ inline constexpr uint64_t kWindowSize = uint64_t{1} << 32;
 inline constexpr uint64_t kModuleGlobals = uint64_t{8} << 40;  // .global variables of a module
 inline constexpr uint64_t kBuffers = uint64_t{16} << 40;       // buffers of a launch
 
-// A run of bytes at an address, with one definedness byte for each byte (1: written) unless all are known
-// written.
+// Definedness of a byte of memory: a mask of its bits that were written.
+inline constexpr uint8_t kWritten = 0xFF;
+// Whether every bit of `length` bytes was.
+inline bool all_written(const uint8_t* defined, uint64_t length) {
+  uint64_t all = ~uint64_t{0};
+  uint64_t i = 0;
+  for (; i + 8 <= length; i += 8) {
+    uint64_t eight = 0;
+    std::memcpy(&eight, defined + i, 8);
+    all &= eight;
+  }
+  for (; i < length; ++i) all &= ~uint64_t{0xFF} | defined[i];
+  return all == ~uint64_t{0};
+}
+
+// A run of bytes at an address, with one definedness byte for each byte unless all are known written.
 class Region {
  public:
   Region(std::string name, uint64_t base, uint64_t size, bool defined);
@@ -59,6 +74,8 @@ class GlobalMemory {
   Region& place(const std::string& name, uint64_t base, uint64_t size);
   // The region holding [address, address + length), or nullptr.
   Region* find(uint64_t address, uint64_t length);
+  // The region that holds a byte of the host's, or nullptr.
+  const Region* owner(const std::byte* byte) const;
   // The region nearest below `address`, for a message.
   const Region* nearest(uint64_t address) const;
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/machine/async_group.h"
+#include "model/machine/unknown_bits.h"
 
 namespace bitwell::machine {
 
@@ -26,6 +27,7 @@ class Rows {
         defined_(count, 0) {
     std::memset(bytes_.get(), 0, count * kRowBytes);
   }
+  size_t count() const { return defined_.size(); }
   std::byte* data() { return bytes_.get(); }
   uint32_t* defined() { return defined_.data(); }
 
@@ -48,6 +50,20 @@ struct Activation {
   std::shared_ptr<Activation> caller;
   uint32_t return_pc = 0;
   uint32_t call_pc = 0;
+  std::unique_ptr<UnknownBits> unknown;  // as soon as a value that is not whole was met
+
+  // The lanes hold nothing in that row from now on.
+  void forget(uint32_t row, uint32_t mask, const Origin& from = {}) {
+    rows.defined()[row / kRowBytes] &= ~mask;
+    if (unknown == nullptr && from.kind == Origin::Kind::nothing) return;
+    UnknownBits& bits = unknown_bits();
+    bits.partial(row) &= ~mask;
+    for (; mask != 0; mask &= mask - 1) bits.origin(row, __builtin_ctz(mask)) = from;
+  }
+  UnknownBits& unknown_bits() {
+    if (unknown == nullptr) unknown = std::make_unique<UnknownBits>(rows.count());
+    return *unknown;
+  }
 };
 
 // Back edges, divergent branches and calls that a split may take before others get their turn.
@@ -92,9 +108,9 @@ struct Warp {
   std::vector<Split> splits;
   std::array<uint64_t, kLanes> cluster_waits{};     // by lane: the arrivals it has waited for
   std::array<uint64_t, kLanes> cluster_arrivals{};  // by lane: phases of the cluster's barrier it arrived at
-  std::array<AsyncGroups, kLanes> copies, bulk_copies;  // by lane: of cp.async and cp.async.bulk
-  std::array<std::vector<std::byte>, kLanes> local;     // each lane's stack
-  std::array<std::vector<uint8_t>, kLanes> local_defined;
+  std::array<AsyncGroups, kLanes> copies, bulk_copies;     // by lane: of cp.async and cp.async.bulk
+  std::array<std::vector<std::byte>, kLanes> local;        // each lane's stack
+  std::array<std::vector<uint8_t>, kLanes> local_defined;  // as Region::defined
 
   uint32_t live() const { return exists & ~exited; }
 };

@@ -88,7 +88,7 @@ TEST(Faults, UnwrittenRegisterAsAddress) {
   expect_parts(run("ld.global.u32 %r1, [%rd5];"), {"as an address"});
 }
 TEST(Faults, UnwrittenRegisterAsPredicate) {
-  expect_parts(run("setp.eq.u32 %p1, %r5, 0;\n@%p1 bra L;\nL:"), {"the guard predicate was never written"});
+  expect_parts(run("setp.eq.u32 %p1, %r5, 0;\n@%p1 bra L;\nL:"), {"a value that was never written is used as a guard predicate"});
 }
 TEST(Faults, RegisterWrittenOnOnePathOnly) {
   expect_parts(run("setp.lt.u32 %p1, %r0, 16;\n@%p1 mov.u32 %r5, 1;\nst.global.u32 [%rd3], %r5;"),

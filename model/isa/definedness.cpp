@@ -1,0 +1,359 @@
+#include "model/isa/definedness.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+#include "model/isa/cluster.h"
+
+namespace bitwell::isa {
+
+using machine::kLanes;
+using machine::Origin;
+using machine::UnknownBits;
+
+namespace {
+
+// Bytes of a lane that holds a value of such a type: "u16", "b128", "s8" (which lives in 16 bits).
+uint16_t lane_bytes(std::string_view type) {
+  const size_t digits = type.find_first_of("0123456789");
+  if (digits == std::string_view::npos) return 0;
+  const int bits = std::stoi(std::string(type.substr(digits)));
+  return static_cast<uint16_t>(std::max(bits, 16) / 8);
+}
+
+struct TracksRow {
+  std::string_view opcode;
+  Tracks tracks;
+};
+constexpr TracksRow kTracks[] = {
+    {"mov", Tracks::moves_a},   {"not", Tracks::bit_xor},   {"brev", Tracks::moves_a},
+    {"shl", Tracks::moves_a},   {"shr", Tracks::moves_a},   {"bfe", Tracks::moves_a},
+    {"szext", Tracks::moves_a}, {"cvt", Tracks::moves_a},   {"unpack", Tracks::moves_a},
+    {"shf", Tracks::moves_ab},  {"prmt", Tracks::moves_ab}, {"bfi", Tracks::moves_ab},
+    {"selp", Tracks::moves_ab}, {"pack", Tracks::packs},    {"and", Tracks::bit_and},
+    {"or", Tracks::bit_or},     {"xor", Tracks::bit_xor},   {"lop3", Tracks::lop3},
+    {"add", Tracks::carries},   {"sub", Tracks::carries},   {"mul", Tracks::carries},
+    {"mad", Tracks::carries},   {"neg", Tracks::carries}};
+
+std::vector<std::string_view> parts_of(std::string_view name) {
+  std::vector<std::string_view> out;
+  while (!name.empty()) {
+    const size_t dot = std::min(name.find('.'), name.size());
+    out.push_back(name.substr(0, dot));
+    name.remove_prefix(std::min(dot + 1, name.size()));
+  }
+  return out;
+}
+
+bool integral(std::string_view type) {
+  return type.size() >= 2 && (type[0] == 'u' || type[0] == 's' || type[0] == 'b') &&
+         std::all_of(type.begin() + 1, type.end(), [](char c) { return std::isdigit(c) != 0; });
+}
+
+}  // namespace
+
+void track_bits(Op& op, const std::string& name) {
+  if (name == "and.pred") op.flags = static_cast<uint16_t>(Tracks::predicate_and);
+  if (name == "or.pred") op.flags = static_cast<uint16_t>(Tracks::predicate_or);
+  const std::vector<std::string_view> parts = parts_of(name);
+  const auto* const row = std::find_if(std::begin(kTracks), std::end(kTracks),
+                                       [&](const TracksRow& r) { return r.opcode == parts[0]; });
+  if (row == std::end(kTracks) || parts.back() == "pred") return;
+  // Only the plain integer forms of arithmetic and of conversions: no .sat, .hi, .wide, no packed or floating
+  // type.
+  if (row->tracks == Tracks::carries &&
+      !(integral(parts.back()) && (parts.size() == 2 || (parts.size() == 3 && parts[1] == "lo"))))
+    return;
+  if (parts[0] == "cvt" && !(parts.size() == 3 && integral(parts[1]) && integral(parts[2]))) return;
+  op.flags = static_cast<uint16_t>(row->tracks);
+  op.size = op.count =
+      lane_bytes(parts[0] == "prmt" || parts[0] == "shf" || parts[0] == "lop3" ? "b32" : parts.back());
+  if (parts[0] == "cvt") op.count = lane_bytes(parts[1]);
+  if (parts[0] == "pack" || parts[0] == "unpack") {
+    const uint16_t whole = lane_bytes(parts[1]);
+    const auto element = static_cast<uint16_t>(std::max(whole / std::stoi(std::string(parts[2])), 2));
+    op.size = parts[0] == "pack" ? element : whole;
+    op.count = parts[0] == "pack" ? whole : element;
+  }
+}
+
+LaneBits unknown_of(Context& context, uint32_t row, int lane, size_t bytes) {
+  LaneBits out;
+  if ((context.defined_at(row) >> lane & 1) != 0) return out;
+  UnknownBits* unknown = context.activation().unknown.get();
+  if (unknown == nullptr || (unknown->partial(row) >> lane & 1) == 0) {
+    out.low = bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * bytes) - 1;
+    out.high = bytes > 8 ? ~uint64_t{0} : 0;
+    return out;
+  }
+  std::memcpy(&out, unknown->bits(row, lane), bytes);
+  return out;
+}
+
+void set_unknown(Context& context, uint32_t row, int lane, size_t bytes, LaneBits unknown,
+                 const Origin& from) {
+  const uint32_t bit = 1u << lane;
+  if (unknown.low == 0 && unknown.high == 0) {
+    context.defined_at(row) |= bit;
+    return;
+  }
+  context.defined_at(row) &= ~bit;
+  UnknownBits& all = context.activation().unknown_bits();
+  all.partial(row) |= bit;
+  std::memcpy(all.bits(row, lane), &unknown, bytes);
+  all.origin(row, lane) = from;
+}
+
+Origin origin_of(Context& context, uint32_t row, int lane) {
+  UnknownBits* unknown = context.activation().unknown.get();
+  return unknown == nullptr ? Origin{} : unknown->origin(row, lane);
+}
+
+namespace {
+
+constexpr size_t kSlot = UnknownBits::kLane * kLanes;  // bytes of a row in the scratch memory
+
+// Rows with the unknown bits of an op's data operands and the values of the others: what the op's own lane
+// loop makes of them are the unknown bits of its results.
+class Moved {
+ public:
+  Moved(const Op& op, Context& context, uint32_t mask) : op_(op), context_(context), mask_(mask), moved_(op) {
+    const auto tracks = static_cast<Tracks>(op.flags);
+    moved_.guard = 0;
+    if (tracks == Tracks::packs) {
+      for (const uint32_t r : *op.sources) sources_.push_back(data(r));
+      moved_.sources = &sources_;
+      moved_.d = slot();
+    } else {
+      moved_.a = data(op.a);
+      moved_.b = tracks == Tracks::moves_ab ? data(op.b) : control(op.b);
+      moved_.c = control(op.c);
+      moved_.e = control(op.e);
+      moved_.d = slot();
+      if (op.results != nullptr) {
+        for (size_t i = 0; i < op.results->size(); ++i) results_.push_back(slot());
+        moved_.results = &results_;
+      }
+    }
+    op.lanes(moved_, memory_, mask);
+  }
+  // Of the i-th result.
+  LaneBits result(size_t i, int lane) const {
+    LaneBits out;
+    const uint32_t at = op_.results != nullptr ? results_[i] : moved_.d;
+    std::memcpy(&out, memory_ + at + static_cast<size_t>(op_.count) * static_cast<size_t>(lane), op_.count);
+    return out;
+  }
+
+ private:
+  uint32_t slot() { return static_cast<uint32_t>(kSlot * used_++); }
+  uint32_t data(uint32_t row) {
+    const uint32_t to = slot();
+    for (uint32_t lanes = mask_; lanes != 0; lanes &= lanes - 1) {
+      const int lane = __builtin_ctz(lanes);
+      const LaneBits bits = unknown_of(context_, row, lane, op_.size);
+      std::memcpy(memory_ + to + static_cast<size_t>(op_.size) * static_cast<size_t>(lane), &bits, op_.size);
+    }
+    return to;
+  }
+  uint32_t control(uint32_t row) {
+    const uint32_t to = slot();
+    std::memcpy(memory_ + to, context_.rows() + row, machine::kRowBytes);
+    return to;
+  }
+
+  const Op& op_;
+  Context& context_;
+  uint32_t mask_;
+  Op moved_;
+  std::vector<uint32_t> sources_, results_;
+  size_t used_ = 0;
+  alignas(64) std::byte memory_[12 * kSlot] = {};
+};
+
+uint64_t value(Context& context, uint32_t row, int lane, size_t bytes) {
+  uint64_t v = 0;
+  std::memcpy(&v, context.rows() + row + bytes * static_cast<size_t>(lane), bytes);
+  return v;
+}
+
+// Unknown bits of a logical operation: those that some choice of the unknown operand bits changes.
+uint64_t logical(const Op& op, Context& context, int lane) {
+  const size_t n = op.size;
+  const uint64_t ua = unknown_of(context, op.a, lane, n).low;
+  const uint64_t ub = unknown_of(context, op.b, lane, n).low;
+  const uint64_t a = value(context, op.a, lane, n);
+  const uint64_t b = value(context, op.b, lane, n);
+  switch (static_cast<Tracks>(op.flags)) {
+    case Tracks::bit_and: return (ua & (b | ub)) | (ub & (a | ua));
+    case Tracks::bit_or: return (ua & (~b | ub)) | (ub & (~a | ua));
+    case Tracks::bit_xor: return ua | ub;
+    default: break;
+  }
+  const uint64_t uc = unknown_of(context, op.c, lane, n).low;
+  const uint64_t c = value(context, op.c, lane, n);
+  uint64_t zeros = 0;  // bits that can become 0
+  uint64_t ones = 0;
+  for (uint32_t i = 0; i < 8; ++i) {
+    const uint64_t reached = ((i & 4) != 0 ? a | ua : ~a | ua) & ((i & 2) != 0 ? b | ub : ~b | ub) &
+                             ((i & 1) != 0 ? c | uc : ~c | uc);
+    ((op.imm >> i & 1) != 0 ? ones : zeros) |= reached;
+  }
+  return zeros & ones & 0xFFFFFFFF;
+}
+
+// Lanes of a combination of predicates that do not hang on an operand that was never written.
+uint32_t known_predicates(const Op& op, Context& context) {
+  const uint32_t a = context.defined_at(op.a);
+  const uint32_t b = context.defined_at(op.b);
+  const uint32_t value_a = *context.row<uint32_t>(op.a);
+  const uint32_t value_b = *context.row<uint32_t>(op.b);
+  if (static_cast<Tracks>(op.flags) == Tracks::predicate_and)
+    return (a & b) | (a & ~value_a) | (b & ~value_b);
+  return (a & b) | (a & value_a) | (b & value_b);
+}
+
+// Where the first operand of the lane that is not whole comes from.
+Origin first_origin(const Op& op, Context& context, int lane) {
+  const auto lacks = [&](uint32_t row) { return (context.defined_at(row) >> lane & 1) == 0; };
+  for (const uint32_t row : {op.a, op.b, op.c, op.e})
+    if (lacks(row)) return origin_of(context, row, lane);
+  if (op.sources != nullptr)
+    for (const uint32_t row : *op.sources)
+      if (lacks(row)) return origin_of(context, row, lane);
+  return {};
+}
+
+}  // namespace
+
+void run_unknown(const Op& op, Context& context, uint32_t mask) {
+  struct Result {
+    uint32_t row;
+    LaneBits unknown[kLanes];
+  };
+  const auto tracks = static_cast<Tracks>(op.flags);
+  uint32_t whole = context.defined_at(op.a) & context.defined_at(op.b) & context.defined_at(op.c) &
+                   context.defined_at(op.e);
+  if (op.sources != nullptr)
+    for (const uint32_t r : *op.sources) whole &= context.defined_at(r);
+  if (tracks == Tracks::predicate_and || tracks == Tracks::predicate_or)
+    whole = known_predicates(op, context);
+  std::vector<uint32_t> rows;
+  if (op.results != nullptr)
+    rows = *op.results;
+  else
+    rows = {op.d};
+  // All of it is found before the op runs: a destination may be a source.
+  std::vector<Result> results;
+  Origin origins[kLanes];
+  const uint32_t lacking = mask & ~whole;
+  for (uint32_t lanes = lacking; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    origins[lane] = first_origin(op, context, lane);
+  }
+  // Shift counts, selectors and the like must be whole for the bits to be followed.
+  uint32_t followed = 0;
+  if (tracks == Tracks::moves_a) followed = context.defined_at(op.b);
+  if (tracks == Tracks::moves_a || tracks == Tracks::moves_ab)
+    followed =
+        (tracks == Tracks::moves_a ? followed : ~0u) & context.defined_at(op.c) & context.defined_at(op.e);
+  if (tracks >= Tracks::packs && tracks <= Tracks::carries) followed = ~0u;
+  followed &= lacking;
+  if (followed != 0) {
+    for (const uint32_t r : rows) results.push_back({r, {}});
+    if (tracks <= Tracks::packs) {
+      const Moved moved(op, context, followed);
+      for (size_t i = 0; i < results.size(); ++i)
+        for (uint32_t lanes = followed; lanes != 0; lanes &= lanes - 1)
+          results[i].unknown[__builtin_ctz(lanes)] = moved.result(i, __builtin_ctz(lanes));
+    } else {
+      for (uint32_t lanes = followed; lanes != 0; lanes &= lanes - 1) {
+        const int lane = __builtin_ctz(lanes);
+        uint64_t& unknown = results[0].unknown[lane].low;
+        if (tracks == Tracks::carries) {
+          const size_t n = op.size;
+          const uint64_t all = unknown_of(context, op.a, lane, n).low |
+                               unknown_of(context, op.b, lane, n).low |
+                               unknown_of(context, op.c, lane, n).low;
+          unknown = (all | (~all + 1)) & (n == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * n) - 1);
+        } else {
+          unknown = logical(op, context, lane);
+        }
+      }
+    }
+  }
+  op.lanes(op, context.rows(), mask);
+  machine::Activation& activation = context.activation();
+  rows.push_back(op.d2);
+  if (op.results != nullptr) rows.push_back(op.d);
+  for (const uint32_t r : rows) {
+    context.defined_at(r) |= mask & whole;
+    for (uint32_t lanes = lacking; lanes != 0; lanes &= lanes - 1)
+      activation.forget(r, lanes & (~lanes + 1), origins[__builtin_ctz(lanes)]);
+  }
+  for (const Result& r : results)
+    for (uint32_t lanes = followed; lanes != 0; lanes &= lanes - 1) {
+      const int lane = __builtin_ctz(lanes);
+      set_unknown(context, r.row, lane, op.count, r.unknown[lane], origins[lane]);
+    }
+  context.defined_at(kSink) = ~0u;
+}
+
+namespace {
+
+// "byte 2", "bytes 2 to 3", "bytes 0, 2 and 3"
+std::string bytes_text(uint32_t missing, uint32_t size) {
+  if (missing == (size >= 32 ? ~0u : (1u << size) - 1)) return "none";
+  std::vector<std::string> runs;
+  for (uint32_t i = 0; i < size; ++i) {
+    if ((missing >> i & 1) == 0) continue;
+    uint32_t end = i;
+    while (end + 1 < size && (missing >> (end + 1) & 1) != 0) ++end;
+    runs.push_back(end == i ? std::to_string(i) : std::to_string(i) + " to " + std::to_string(end));
+    i = end;
+  }
+  std::string out = runs.size() == 1 && runs[0].find(' ') == std::string::npos ? "byte " : "bytes ";
+  for (size_t i = 0; i < runs.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == runs.size() ? " and " : ", ") + runs[i];
+  return out;
+}
+
+// "'x' + 16", "shared memory 'tile' + 16", "local memory at 8"
+std::string place_text(const Context& context, const Origin& from) {
+  if (from.region == nullptr) return "local memory at " + std::to_string(from.address);
+  for (const auto& cta : context.cta.cluster.ctas)
+    if (&cta->shared == from.region) return context.cta.cluster.shared_name(from.address);
+  const uint64_t offset = from.address - from.region->base();
+  return "'" + from.region->name() + "'" + (offset == 0 ? "" : " + " + std::to_string(offset));
+}
+
+}  // namespace
+
+void Context::report_missing(uint32_t row, int lane, const char* what) {
+  throw machine::Fault(std::string("a value that was never written is used as ") + what +
+                           describe(*this, origin_of(*this, row, lane)),
+                       lane);
+}
+
+std::string describe(const Context& context, const Origin& from) {
+  const std::string line = "PTX line " + std::to_string(from.ptx_line);
+  switch (from.kind) {
+    case Origin::Kind::nothing: return "";
+    case Origin::Kind::shuffle:
+      return ": " + line + " took it from lane " + std::to_string(from.lane) +
+             ", which does not take part or has no value";
+    case Origin::Kind::memory:
+    case Origin::Kind::under_way: break;
+  }
+  const std::string bytes = bytes_text(from.missing, from.size);
+  std::string text = ": " + (bytes == "none" ? "none" : bytes) + " of the " + std::to_string(from.size) +
+                     " byte" + (from.size == 1 ? "" : "s") + " that " + line + " loaded from " +
+                     place_text(context, from) +
+                     (bytes == "none" ? " was ever written" : " were never written");
+  if (from.kind == Origin::Kind::under_way)
+    text += "; the copy of PTX line " + std::to_string(from.copy_line) + " is still to write there";
+  return text;
+}
+
+}  // namespace bitwell::isa

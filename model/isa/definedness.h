@@ -1,0 +1,31 @@
+// Values that were never written, followed bit by bit through what moves bits about, so that only a bit that
+// matters is reported, with the place where it should have come from.
+#pragma once
+#include <string>
+
+#include "model/isa/cta.h"
+#include "model/isa/op.h"
+
+namespace bitwell::isa {
+
+// At compile time: how the lane loop of that name treats such bits (Op::flags, size, count).
+void track_bits(Op& op, const std::string& name);
+
+// Runs a lane loop of which some lanes of `mask` have operands that are not whole, and says what is known of
+// its results.
+void run_unknown(const Op& op, Context& context, uint32_t mask);
+
+// One lane's register of up to 16 bytes: a 1 for each bit that was never written.
+struct LaneBits {
+  uint64_t low = 0, high = 0;
+};
+LaneBits unknown_of(Context& context, uint32_t row, int lane, size_t bytes);
+// Says what is unknown of a lane's register of `bytes` bytes, nothing included.
+void set_unknown(Context& context, uint32_t row, int lane, size_t bytes, LaneBits unknown,
+                 const machine::Origin& from);
+// Where the bits that a lane's register lacks should have come from.
+machine::Origin origin_of(Context& context, uint32_t row, int lane);
+// ": bytes 2 to 3 of the 4 that PTX line 12 loaded from 'x' + 16 were never written", or empty.
+std::string describe(const Context& context, const machine::Origin& from);
+
+}  // namespace bitwell::isa

@@ -1,0 +1,247 @@
+// Values never written are followed bit by bit: only a bit that matters is reported, with where it should
+// have come from.
+#include "model/isa/definedness.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "model/isa/cluster.h"
+#include "model/ptx/parse.h"
+#include "verify/launch.h"
+
+namespace bitwell::verify {
+namespace {
+
+// A kernel of one warp: %r0 the lane, %q0 points at `out`, a word a lane; `tile` and `stack` hold nothing.
+std::string module(const std::string& body) {
+  return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 pout) {\n"
+         ".reg .pred %p<4>; .reg .b16 %h<8>; .reg .b32 %r<16>; .reg .b64 %q<8>; .reg .b128 %x<2>;\n"
+         ".shared .align 16 .b8 tile[256]; .local .align 8 .b8 stack[16];\n"
+         "ld.param.u64 %q0, [pout]; mov.u32 %r0, %tid.x; mul.wide.u32 %q1, %r0, 4; add.u64 %q0, %q0, %q1;\n" +
+         body + "\nret;\n}\n";
+}
+
+std::string outcome(const std::string& body) {
+  Launch l;
+  l.entry = "k";
+  l.shape.block = {32, 1, 1};
+  l.add_buffer({"out", std::vector<std::byte>(128), true, false, true});
+  try {
+    simulate(isa::compile(ptx::parse(module(body)), "k"), l, {}, true);
+  } catch (const machine::Fault& f) {
+    return f.what();
+  }
+  std::string out;
+  uint32_t first = 0;
+  std::memcpy(&first, l.buffers[0].bytes.data(), 4);
+  return "held " + std::to_string(first);
+}
+
+// Words of which some bytes are written, and of which only those bytes reach the output: no mistake of the
+// kernel's.
+TEST(Definedness, BytesThatAreMaskedAwayDoNotMatter) {
+  const std::string half = "mov.b16 %h0, 300; st.shared.b16 [tile], %h0; ld.shared.b32 %r1, [tile];\n";
+  const std::string out = "; st.global.b32 [%q0], %r2;";
+  EXPECT_EQ(outcome(half + "and.b32 %r2, %r1, 0xFFFF" + out), "held 300");
+  EXPECT_EQ(outcome(half + "and.b32 %r1, %r1, 0xFFFF; mov.b32 %r2, %r1" + out), "held 300");
+  EXPECT_EQ(outcome(half + "or.b32 %r2, %r1, 0xFFFF0000" + out), "held " + std::to_string(0xFFFF012Cu));
+  EXPECT_EQ(outcome(half + "shl.b32 %r2, %r1, 16" + out), "held " + std::to_string(300u << 16));
+  EXPECT_EQ(outcome(half + "shl.b32 %r3, %r1, 16; shr.u32 %r2, %r3, 16" + out), "held 300");
+  EXPECT_EQ(outcome(half + "bfe.u32 %r2, %r1, 4, 8" + out), "held 18");
+  EXPECT_EQ(outcome(half + "mov.b32 %r3, 7; bfi.b32 %r2, %r3, %r1, 16, 16" + out),
+            "held " + std::to_string(7u << 16 | 300));
+  EXPECT_EQ(outcome(half + "prmt.b32 %r2, %r1, 0, 0x4410" + out), "held 300");
+  EXPECT_EQ(outcome(half + "lop3.b32 %r2, %r1, 0xFFFF, 0, 0xC0" + out), "held 300");
+  EXPECT_EQ(outcome(half + "cvt.u32.u16 %r2, %r1" + out), "held 300");
+  EXPECT_EQ(outcome(half + "mov.b32 {%h1, %h2}, %r1; cvt.u32.u16 %r2, %h1" + out), "held 300");
+  EXPECT_EQ(
+      outcome(half + "mov.b32 %r3, 0; mov.b64 %q2, {%r1, %r3}; cvt.u16.u64 %h1, %q2; cvt.u32.u16 %r2, %h1" +
+              out),
+      "held 300");
+  EXPECT_EQ(outcome(half + "shfl.sync.idx.b32 %r3, %r1, 0, 31, -1; and.b32 %r2, %r3, 0xFFFF" + out),
+            "held 300");
+  EXPECT_EQ(outcome(half + "add.u32 %r3, %r1, 1; and.b32 %r2, %r3, 0xFFFF" + out), "held 301");
+  EXPECT_EQ(outcome(half + "mov.b32 %r3, 1; st.global.b32 [%q0], %r3; st.global.b8 [%q0], %r1;"), "held 44");
+}
+// A bit field of a stack variable: only its bits are written, and only they are read again.
+TEST(Definedness, BitsSurviveTheWayThroughMemory) {
+  EXPECT_EQ(
+      outcome("ld.local.b32 %r1, [stack]; mov.b32 %r3, 5; bfi.b32 %r1, %r3, %r1, 3, 3; st.local.b32 [stack], "
+              "%r1;\nld.local.b32 %r4, [stack]; bfe.u32 %r2, %r4, 3, 3; st.global.b32 [%q0], %r2;"),
+      "held 5");
+}
+TEST(Definedness, AValueThatMattersIsReportedWithItsOrigin) {
+  const std::string text = outcome(
+      "mov.b16 %h0, 300; st.shared.b16 [tile+32], %h0; ld.shared.b32 %r1, [tile+32];\n"
+      "add.u32 %r2, %r1, 1;\nst.global.b32 [%q0], %r2;");
+  EXPECT_NE(text.find("PTX line 10, "), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("used as an output: bytes 2 to 3 of the 4 bytes that PTX line 8 loaded from 'tile' + 32"),
+      std::string::npos)
+      << text;
+  const std::string none = outcome("ld.local.b16 %h1, [stack+4];\nst.global.b16 [%q0], %h1;");
+  EXPECT_NE(none.find("none of the 2 bytes that PTX line 8 loaded from local memory at 4 was ever written"),
+            std::string::npos)
+      << none;
+  // The bits that were written are used, and one more.
+  const std::string bit = outcome(
+      "mov.b16 %h0, 300; st.shared.b16 [tile], %h0; ld.shared.b32 %r1, [tile];\nand.b32 %r2, %r1, 0x1FFFF;\n"
+      "st.global.b32 [%q0], %r2;");
+  EXPECT_NE(bit.find("an output"), std::string::npos) << bit;
+}
+TEST(Definedness, AShuffleFromALaneThatIsNotThereIsNamedWhereItsValueMatters) {
+  const std::string text = outcome(
+      "setp.lt.u32 %p0, %r0, 16;\n@%p0 bra L;\nbra E;\nL: shfl.sync.down.b32 %r1, %r0, 8, 31, 0xFFFF;\n"
+      "st.global.b32 [%q0], %r1;\nE:");
+  EXPECT_NE(text.find("PTX line 11 took it from lane 16, which does not take part"), std::string::npos)
+      << text;
+}
+
+// One instruction and what it makes of operands that lack bits.
+struct Instruction {
+  const char* text;    // d is %r1 or %q1 ..., a, b, c, e as the op has them
+  const char* result;  // the destination register
+  bool exact;          // a bit called unknown can be changed by a choice of the unknown bits
+};
+constexpr Instruction kInstructions[] = {{"mov.b32 %r1, %r2;", "%r1", true},
+                                         {"mov.u64 %q1, %q2;", "%q1", true},
+                                         {"not.b32 %r1, %r2;", "%r1", true},
+                                         {"and.b32 %r1, %r2, %r3;", "%r1", true},
+                                         {"or.b64 %q1, %q2, %q3;", "%q1", true},
+                                         {"xor.b16 %h1, %h2, %h3;", "%h1", true},
+                                         {"lop3.b32 %r1, %r2, %r3, %r4, 0xE8;", "%r1", true},
+                                         {"lop3.b32 %r1, %r2, %r3, %r4, 0x1D;", "%r1", true},
+                                         {"shl.b32 %r1, %r2, %r3;", "%r1", true},
+                                         {"shr.s32 %r1, %r2, %r3;", "%r1", true},
+                                         {"shr.u64 %q1, %q2, %r3;", "%q1", true},
+                                         {"shf.l.wrap.b32 %r1, %r2, %r3, %r4;", "%r1", true},
+                                         {"prmt.b32 %r1, %r2, %r3, %r4;", "%r1", true},
+                                         {"bfe.s32 %r1, %r2, %r3, %r4;", "%r1", true},
+                                         {"bfi.b32 %r1, %r2, %r3, %r4, %r5;", "%r1", true},
+                                         {"brev.b32 %r1, %r2;", "%r1", true},
+                                         {"cvt.u16.u32 %h1, %r2;", "%h1", true},
+                                         {"cvt.s32.s8 %r1, %h2;", "%r1", true},
+                                         {"cvt.s64.s32 %q1, %r2;", "%q1", true},
+                                         {"add.u32 %r1, %r2, %r3;", "%r1", false},
+                                         {"sub.s64 %q1, %q2, %q3;", "%q1", false},
+                                         {"mad.lo.u32 %r1, %r2, %r3, %r4;", "%r1", false},
+                                         {"mul.hi.u32 %r1, %r2, %r3;", "%r1", false},
+                                         {"min.s32 %r1, %r2, %r3;", "%r1", false},
+                                         {"popc.b32 %r1, %r2;", "%r1", false}};
+
+// An operand's bytes: the register's, by its letter; 0: the op has no such operand.
+struct Widths {
+  size_t d, a, b, c, e;
+};
+Widths widths_of(const std::string& text) {
+  std::vector<size_t> out;
+  for (size_t at = text.find('%'); at != std::string::npos; at = text.find('%', at + 1))
+    out.push_back(text[at + 1] == 'q' ? 8 : text[at + 1] == 'h' ? 2 : 4);
+  out.resize(5);
+  return {out[0], out[1], out[2], out[3], out[4]};
+}
+
+uint64_t kept(uint64_t v, size_t bytes) { return bytes == 8 ? v : v & ((uint64_t{1} << 8 * bytes) - 1); }
+
+RC_GTEST_PROP(Definedness, NoChoiceOfTheUnknownBitsChangesABitThatIsCalledKnown, ()) {
+  const Instruction& i =
+      kInstructions[*rc::gen::inRange<size_t>(0, std::size(kInstructions)).as("instruction")];
+  std::mt19937_64 random(*rc::gen::arbitrary<uint32_t>().as("seed"));
+  const std::string text = i.text;
+  const char letter = i.result[1];
+  const std::string size = letter == 'q' ? "b64" : letter == 'h' ? "b16" : "b32";
+  // The operands stay live, so that each has a row of its own.
+  std::string after = "st.global." + size + " [%q0], " + i.result + ";";
+  for (size_t at = text.find('%', text.find('%') + 1); at != std::string::npos; at = text.find('%', at + 1)) {
+    const std::string r = text.substr(at, 3);
+    after += " st.global." +
+             std::string(r[1] == 'q'   ? "b64"
+                         : r[1] == 'h' ? "b16"
+                                       : "b32") +
+             " [%q0], " + r + ";";
+  }
+  const isa::Program program = isa::compile(ptx::parse(module(text + "\n" + after)), "k");
+  const isa::Op* op = nullptr;
+  for (const isa::Op& o : program.functions[0].code)
+    if (o.kind == isa::OpKind::lanes &&
+        text.rfind(program.functions[0].lines[static_cast<size_t>(o.line)].text, 0) == 0 &&
+        program.functions[0].lines[static_cast<size_t>(o.line)].ptx == 8)
+      op = &o;
+  RC_ASSERT(op != nullptr);
+  machine::GlobalMemory memory;
+  isa::Shape shape;
+  shape.block = {32, 1, 1};
+  isa::Grid grid{program,
+                 shape,
+                 {},
+                 memory,
+                 {"constant memory", machine::kConstWindow, 0, true},
+                 {"the parameter block", 0, 8, true}};
+  isa::Cluster cluster(grid, {0, 0, 0});
+  isa::Context context(*cluster.ctas[0], cluster.ctas[0]->warps[0], 0, true);
+  const Widths widths = widths_of(text);
+  struct Operand {
+    uint32_t row;
+    size_t bytes;
+    uint64_t value[32];
+    uint64_t unknown[32];
+  };
+  std::vector<Operand> operands;
+  for (const auto& [row, bytes] :
+       {std::pair{op->a, widths.a}, {op->b, widths.b}, {op->c, widths.c}, {op->e, widths.e}})
+    if (bytes != 0) operands.push_back({row, bytes, {}, {}});
+  const auto put = [&](const Operand& o, int lane, uint64_t v) {
+    std::memcpy(context.rows() + o.row + o.bytes * static_cast<size_t>(lane), &v, o.bytes);
+  };
+  for (size_t n = 0; n < operands.size(); ++n)
+    for (int lane = 0; lane < 32; ++lane) {
+      Operand& o = operands[n];
+      // Small values too, as shift counts are; whole bytes unknown, single bits, nothing, everything.
+      o.value[lane] = random() % 2 == 0 ? random() % 40 : random();
+      const uint64_t unknowns[] = {0,        0,           0xFFFF0000, 0xFF, uint64_t{1} << random() % 64,
+                                   random(), ~uint64_t{0}};
+      o.unknown[lane] = kept(n == 0 ? unknowns[1 + random() % 6] : unknowns[random() % 7], o.bytes);
+      put(o, lane, o.value[lane]);
+      isa::set_unknown(context, o.row, lane, o.bytes, {o.unknown[lane], 0}, {});
+    }
+  isa::run_unknown(*op, context, ~0u);
+  uint64_t said[32];
+  for (int lane = 0; lane < 32; ++lane) said[lane] = isa::unknown_of(context, op->d, lane, widths.d).low;
+  // All choices of ones and zeros an operand, and random ones.
+  uint64_t first[32] = {};
+  uint64_t changed[32] = {};
+  for (uint32_t choice = 0; choice < 16 + 200; ++choice) {
+    for (size_t n = 0; n < operands.size(); ++n)
+      for (int lane = 0; lane < 32; ++lane) {
+        const Operand& o = operands[n];
+        const uint64_t fill = choice >= 16 ? random() & (choice % 2 == 0 ? random() : ~uint64_t{0})
+                              : (choice >> n & 1) != 0 ? ~uint64_t{0}
+                                                       : 0;
+        put(o, lane, (o.value[lane] & ~o.unknown[lane]) | (fill & o.unknown[lane]));
+      }
+    op->lanes(*op, context.rows(), ~0u);
+    for (int lane = 0; lane < 32; ++lane) {
+      uint64_t d = 0;
+      std::memcpy(&d, context.rows() + op->d + widths.d * static_cast<size_t>(lane), widths.d);
+      if (choice == 0) first[lane] = d;
+      changed[lane] |= d ^ first[lane];
+    }
+  }
+  for (int lane = 0; lane < 32; ++lane) {
+    RC_ASSERT((changed[lane] & ~said[lane]) == 0u);
+    // Bits are followed only where shift counts and selectors are whole.
+    const bool whole_controls = std::all_of(operands.begin() + 1, operands.end(),
+                                            [&](const Operand& o) { return o.unknown[lane] == 0; });
+    const auto tracks = static_cast<isa::Tracks>(op->flags);
+    const bool logic = tracks >= isa::Tracks::bit_and && tracks <= isa::Tracks::lop3;
+    if (i.exact && (whole_controls || logic)) RC_ASSERT(said[lane] == changed[lane]);
+  }
+}
+
+}  // namespace
+}  // namespace bitwell::verify
