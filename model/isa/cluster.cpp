@@ -17,6 +17,11 @@ constexpr uint64_t kTurnsBetweenChanges = 24;
 // lazy one an operation.
 constexpr uint64_t kTurnsWithoutTheStarved = 4096;
 
+// Warp instructions between two reports of progress.
+constexpr uint64_t kInstructionsAReport = 1 << 22;
+// The random schedule preempts after 1 to 2^n accesses, n below this.
+constexpr uint64_t kPreemptions = 12;
+
 bool can_run(const Warp& warp) {
   return std::any_of(warp.splits.begin(), warp.splits.end(),
                      [](const machine::Split& s) { return s.wait == Wait::none; });
@@ -37,6 +42,10 @@ Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
                                   static_cast<uint32_t>(ctas.size())));
   for (const auto& cta : ctas)
     for (size_t w = 0; w < cta->warps.size(); ++w) warp_priority_.push_back(first_priority());
+  if (policy == Policy::random) {
+    most_touches_ = uint64_t{1} << random_() % kPreemptions;
+    touches_left_ = 1 + random_() % most_touches_;
+  }
 }
 
 Cta* Cluster::cta_of(uint64_t shared_address) {
@@ -94,8 +103,21 @@ void Cluster::run() {
   while (!ended()) {
     woken_ = false;
     release_spinners();
+    if (grid.options.progress && time_ - reported_ >= kInstructionsAReport) report_progress();
     if (!(exploring_ ? run_one() : run_in_order())) report_deadlock();
   }
+}
+
+void Cluster::report_progress() {
+  reported_ = time_;
+  const auto& g = grid.shape.grid;
+  grid.options.progress({grid.ended, uint64_t{g[0]} * g[1] * g[2], time_});
+}
+
+void Cluster::preempt() {
+  touches_left_ = 1 + random_() % most_touches_;
+  yielded_ = true;
+  preempted_ = true;
 }
 
 void Cluster::release_spinners() {
@@ -160,7 +182,9 @@ bool Cluster::run_one() {
     return step(best.number);
   }
   yielded_ = false;
+  preempted_ = false;
   run_warp(*best.cta, *best.warp);
+  if (preempted_) priority = random_() >> 32;
   spun_ = !yielded_ && can_run(*best.warp);
   return true;
 }

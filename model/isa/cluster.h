@@ -64,6 +64,11 @@ class Cluster {
   // To be called after what other warps or operations may observe: exploring schedules then choose again.
   void yield() { yielded_ = exploring_; }
   bool yielded() const { return yielded_; }
+  // To be called at every access to shared or global memory: the random schedule may let others go on after
+  // it.
+  void touch() {
+    if (touches_left_ != 0 && --touches_left_ == 0) preempt();
+  }
 
   // barrier.cluster: the phase under way ends when every thread that still runs has arrived.
   uint64_t barrier_phase = 0;
@@ -85,6 +90,10 @@ class Cluster {
     return grid.options.schedule.policy == Policy::random ? random_() >> 1 | 1 : ~uint64_t{0};
   }
   void release_spinners();
+  void preempt();
+  void report_progress();
+  // Nothing where what spins could still be ended by a CTA that has not started: Unsupported.
+  void refuse_waiting_for_later_ctas() const;
 
   bool woken_ = false;
   uint64_t changes_ = 0;
@@ -94,6 +103,12 @@ class Cluster {
   bool exploring_ = false;
   uint64_t turns_ = 0;
   bool spun_ = false;  // the last turn was used up
+  // Of the random schedule: accesses to memory until it may choose again, drawn anew each time up to a limit
+  // that hangs on the seed; 0: never.
+  uint64_t touches_left_ = 0;
+  uint64_t most_touches_ = 0;
+  bool preempted_ = false;  // the warp that runs goes behind all others
+  uint64_t reported_ = 0;   // logical time of the last progress report
   std::mt19937_64 random_;
   std::vector<uint64_t> warp_priority_;   // by rank and warp
   std::vector<uint64_t> agent_priority_;  // as agents_

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct Grid {
   machine::GlobalMemory& global;
   machine::Region constants;   // .const variables
   machine::Region parameters;  // the entry's parameter block
+  uint64_t ended = 0;          // CTAs
+  std::optional<std::array<uint32_t, 3>>
+      next{};  // the first CTA that starts only when the cluster under way has ended
 };
 
 class Cta {

@@ -245,12 +245,29 @@ static void refuse_meeting_elsewhere(const std::vector<Waiter>& waiters) {
     }
 }
 
+void Cluster::refuse_waiting_for_later_ctas() const {
+  if (!grid.next) return;
+  for (const auto& cta : ctas)
+    for (const Warp& w : cta->warps)
+      for (const Split& s : w.splits)
+        if (s.wait == Wait::spin && s.polls_global) {
+          const auto& next = *grid.next;
+          throw machine::Unsupported(
+              cta->place(w, s, -1), "a loop that polls global memory, which CTA (" + std::to_string(next[0]) +
+                                        "," + std::to_string(next[1]) + "," + std::to_string(next[2]) +
+                                        ") or a later one could still change: it starts only when this " +
+                                        (ctas.size() > 1 ? "cluster" : "CTA") +
+                                        " has ended, and nothing else can go on");
+        }
+}
+
 void Cluster::report_deadlock() {
   std::vector<Waiter> waiters;
   for (const auto& cta : ctas)
     for (const Warp& w : cta->warps)
       for (const Split& s : w.splits) waiters.push_back({cta.get(), &w, &s});
   refuse_meeting_elsewhere(waiters);
+  refuse_waiting_for_later_ctas();
   std::vector<Verdict> verdicts;
   Mistake likeliest = Mistake::none;
   for (const Waiter& w : waiters) {

@@ -4,6 +4,7 @@
 
 #include "model/isa/access.h"
 #include "model/isa/atomic_update.h"
+#include "model/isa/builder.h"
 #include "model/isa/cluster.h"
 #include "model/isa/definedness.h"
 #include "model/isa/effects.h"
@@ -129,6 +130,13 @@ void store_unknown(const Op& op, Context& context, const Access& access, uint32_
   }
 }
 
+// To be called at every access to shared or global memory: `polled` are the lanes that read global memory.
+void touched(const Op& op, Context& context, uint32_t polled) {
+  if (polled != 0) context.split().polls_global = true;
+  const auto space = static_cast<Space>(op.flags & kSpaceMask);
+  if (space != Space::local && space != Space::param && space != Space::constant) context.cta.cluster.touch();
+}
+
 // Faults where a store meets the destination of a copy under way.
 void keep_off_copies(const Op& op, Context& context, const Access& access, uint32_t mask) {
   const size_t size = static_cast<size_t>(op.size) * op.count;
@@ -151,6 +159,7 @@ void keep_off_copies(const Op& op, Context& context, const Access& access, uint3
 Next load(const Op& op, Context& context, uint32_t mask) {
   Access access;
   resolve(op, context, mask, static_cast<size_t>(op.size) * op.count, AccessKind::read, access);
+  touched(op, context, access.global);
   const size_t all = static_cast<size_t>(op.size) * kLanes;
   if (access.consecutive && register_bytes(op) == op.size &&
       (!access.tracked || machine::all_written(access.defined[0], all))) {
@@ -183,6 +192,7 @@ Next store(const Op& op, Context& context, uint32_t mask) {
   Access access;
   resolve(op, context, mask, static_cast<size_t>(op.size) * op.count, AccessKind::write, access);
   context.cta.cluster.change();
+  touched(op, context, 0);
   if (context.checked && access.tracked && context.cta.cluster.operations_under_way())
     keep_off_copies(op, context, access, mask);
   const size_t all = static_cast<size_t>(op.size) * kLanes;
@@ -214,7 +224,9 @@ Next store(const Op& op, Context& context, uint32_t mask) {
 Next atomic(const Op& op, Context& context, uint32_t mask) {
   Access access;
   resolve(op, context, mask, op.size, AccessKind::read_write, access);
-  context.cta.cluster.change();
+  touched(op, context, access.global);
+  // One that leaves everything as it was is no change: a loop around it may be endless.
+  bool changes = false;
   spread(access, op.size);
   const auto operation = static_cast<AtomicOperation>(op.target & 0xFF);
   const auto type = static_cast<ElementType>(op.target >> 8);
@@ -238,9 +250,11 @@ Next atomic(const Op& op, Context& context, uint32_t mask) {
     const uint64_t result =
         atomic_update(operation, type,
                       (access.global >> i & 1) != 0 ? AtomicPlace::global : AtomicPlace::shared, old, b, c);
+    changes = changes || result != old || !known;
     std::memcpy(access.bytes[i], &result, size);
     std::memcpy(context.row<std::byte>(op.d) + at, &old, size);
   }
+  if (changes) context.cta.cluster.change();
   return Next::advance;
 }
 

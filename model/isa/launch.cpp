@@ -56,6 +56,20 @@ void check_cluster(const Function& f, const std::string& who, const Shape& shape
                      " CTAs, the limit is " + std::to_string(limit));
 }
 
+// The first CTA of the cluster that runs after that of `first`; none after the last.
+std::optional<std::array<uint32_t, 3>> following(std::array<uint32_t, 3> first,
+                                                 const std::array<uint32_t, 3>& grid,
+                                                 const std::array<uint32_t, 3>& cluster) {
+  for (size_t i = 0; i < 3; ++i) {
+    if (cluster[i] < grid[i] - first[i]) {
+      first[i] += cluster[i];
+      return first;
+    }
+    first[i] = 0;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::array<uint32_t, 3> cluster_of(const Program& program, const Shape& shape) {
@@ -144,21 +158,21 @@ RunResult run(const Program& program, const Shape& shape,
     }
   }
   RunResult result;
-  uint64_t done = 0;
-  const uint64_t all = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
   const auto& step = grid.shape.cluster;
-  for (uint32_t z = 0; z < shape.grid[2]; z += step[2])
-    for (uint32_t y = 0; y < shape.grid[1]; y += step[1])
-      for (uint32_t x = 0; x < shape.grid[0]; x += step[0]) {
-        Cluster cluster(grid, {x, y, z});
-        cluster.run();
-        for (const auto& cta : cluster.ctas) {
-          result.lane_instructions += cta->lane_instructions;
-          result.warp_instructions += cta->warp_instructions;
-        }
-        done += cluster.ctas.size();
-        if (options.progress) options.progress(done, all);
-      }
+  const uint64_t all = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
+  grid.next = {0, 0, 0};
+  while (grid.next) {
+    const std::array<uint32_t, 3> first = *grid.next;
+    grid.next = following(first, shape.grid, step);
+    Cluster cluster(grid, first);
+    cluster.run();
+    for (const auto& cta : cluster.ctas) {
+      result.lane_instructions += cta->lane_instructions;
+      result.warp_instructions += cta->warp_instructions;
+    }
+    grid.ended += cluster.ctas.size();
+    if (options.progress) options.progress({grid.ended, all, 0});
+  }
   return result;
 }
 

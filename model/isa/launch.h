@@ -21,14 +21,19 @@ struct Shape {
   uint32_t dynamic_shared = 0;  // bytes
 };
 
+struct Progress {
+  uint64_t done = 0, all = 0;      // CTAs that have ended, and of the grid
+  uint64_t warp_instructions = 0;  // of the cluster under way
+};
+
 struct Options {
   bool checked = true;  // definedness of registers and memory
   Schedule schedule;
   machine::Observer observer;  // of every event; none if empty
   // Of what the kernel's printf writes, at once: a fault loses none of it. None if empty.
   std::function<void(std::string_view text)> print;
-  // Of CTAs that have ended, of the grid's, after every cluster. None if empty.
-  std::function<void(uint64_t done, uint64_t all)> progress;
+  // After every cluster, and now and then within one. None if empty.
+  std::function<void(const Progress&)> progress;
   uint64_t step_limit = uint64_t{1} << 34;  // warp instructions of one CTA before it counts as hung
 };
 

@@ -103,6 +103,7 @@ void Cta::look_for_spin(Split& split, uint32_t pc) {
   }
   split.seen_state = std::make_shared<const std::vector<std::byte>>(std::move(state));
   split.seen_changes = cluster.changes();
+  split.polls_global = false;
 }
 
 template <bool Checked>

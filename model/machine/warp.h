@@ -97,6 +97,7 @@ struct Split {
   // spins.
   std::shared_ptr<const std::vector<std::byte>> seen_state;
   uint64_t seen_changes = 0;
+  bool polls_global = false;  // has read global memory since
 };
 
 struct Warp {

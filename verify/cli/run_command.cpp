@@ -67,13 +67,18 @@ void run(const RunOptions& options) {
     fmt::print(options.json ? stderr : stdout, "{}", text);
   };
   auto shown = start;
-  how.progress = [&](uint64_t done, uint64_t all) {
+  how.progress = [&](const isa::Progress& p) {
     const auto now = std::chrono::steady_clock::now();
     if (now - shown < std::chrono::milliseconds(100)) return;
     shown = now;
     const double seconds = std::chrono::duration<double>(now - start).count();
-    progress(fmt::format("{} of {} CTAs, about {:.0f} s left", grouped(done), grouped(all),
-                         seconds / static_cast<double>(done) * static_cast<double>(all - done)));
+    std::string text = fmt::format("{} of {} CTAs", grouped(p.done), grouped(p.all));
+    if (p.warp_instructions != 0)
+      text += fmt::format(", {} warp instructions of the next", grouped(p.warp_instructions));
+    if (p.done != 0)
+      text += fmt::format(", about {:.0f} s left",
+                          seconds / static_cast<double>(p.done) * static_cast<double>(p.all - p.done));
+    progress(text);
   };
   const isa::RunResult result = [&] {
     try {

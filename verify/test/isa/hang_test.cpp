@@ -98,13 +98,15 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& mistake) { return std::string(mistake.param.kernel); });
 
 // Loops that no instruction of theirs ends: proven by registers and memory that repeat, not by a time limit.
-std::string spinning(const std::string& body, isa::Policy policy) {
+std::string spinning(const std::string& body, isa::Schedule schedule, uint32_t ctas = 1) {
   Launch l;
   l.entry = "k";
   l.shape.block = {64, 1, 1};
+  l.shape.grid = {ctas, 1, 1};
   l.add_buffer({"flag", std::vector<std::byte>(8), true, false, true});
   isa::Options options;
-  options.schedule.policy = policy;
+  options.schedule = schedule;
+  options.step_limit = uint64_t{1} << 24;
   const std::string text = R"(.version 9.0
 .target sm_90a
 .address_size 64
@@ -119,8 +121,10 @@ bar.sync 0;
     simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
   } catch (const machine::Fault& e) {
     return e.what();
+  } catch (const machine::Unsupported& e) {
+    return std::string("unsupported: ") + e.what();
   }
-  return "held";
+  return "held " + std::to_string(static_cast<int>(l.buffers[0].bytes[0]));
 }
 
 // The loop of a function that is called again and again looks the same at every visit; its caller's does not.
@@ -150,11 +154,11 @@ ret;
 TEST(Spin, ALoopThatNothingEndsIsFoundAndNamed) {
   for (const isa::PolicyName& p : isa::kPolicies) {
     const std::string flag =
-        spinning("L: ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n", p.policy);
+        spinning("L: ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n", {p.policy});
     EXPECT_NE(flag.find("in a loop that nothing can end any more"), std::string::npos)
         << p.name << ": " << flag;
     const std::string barrier =
-        spinning("L: mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\n", p.policy);
+        spinning("L: mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\n", {p.policy});
     EXPECT_NE(barrier.find("mbarrier 'bar'"), std::string::npos) << p.name << ": " << barrier;
     EXPECT_NE(barrier.find("pending 1 of 1 arrival"), std::string::npos) << p.name << ": " << barrier;
   }
@@ -166,7 +170,89 @@ TEST(Spin, ALoopThatAnotherWarpEndsHolds) {
       "S: add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 400000;\n@%p3 bra S;\nst.volatile.global.u32 [%q0], "
       "%r3;\nbra E;\n"
       "W: ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra W;\nE:\n";
-  for (const isa::PolicyName& p : isa::kPolicies) EXPECT_EQ(spinning(flag, p.policy), "held") << p.name;
+  for (const isa::PolicyName& p : isa::kPolicies) EXPECT_EQ(spinning(flag, {p.policy}), "held 128") << p.name;
+}
+
+// Atomics that leave memory as it is are no change: a lock that nobody gives back is found at once.
+TEST(Spin, PollingByAnAtomicThatChangesNothingIsProvenEndless) {
+  for (const char* poll : {"atom.global.cas.b32 %r1, [%q0], 1, 0;", "atom.global.exch.b32 %r1, [%q0], 0;",
+                           "atom.global.or.b32 %r1, [%q0], 0;", "atom.global.add.u32 %r1, [%q0], 0;",
+                           "atom.global.max.u32 %r1, [%q0], 0;"}) {
+    const std::string loop = "L: " + std::string(poll) + "\nsetp.ne.u32 %p1, %r1, 1;\n@%p1 bra L;\n";
+    for (const isa::Policy policy : {isa::Policy::lazy, isa::Policy::random}) {
+      const std::string text = spinning(loop, {policy});
+      EXPECT_NE(text.find("in a loop that nothing can end any more"), std::string::npos)
+          << poll << ": " << text;
+    }
+  }
+}
+// What a CTA that has not started could still change is not the kernel's fault, and not known either.
+TEST(Spin, AWaitForACtaThatHasNotStartedIsUnsupportedAndNamesIt) {
+  const std::string poll = "L: ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n";
+  for (const isa::PolicyName& p : isa::kPolicies) {
+    const std::string text = spinning(poll, {p.policy}, 3);
+    EXPECT_EQ(text.find("unsupported: PTX line 10, CTA (0,0,0)"), 0u) << p.name << ": " << text;
+    EXPECT_NE(text.find("CTA (1,0,0) or a later one could still change"), std::string::npos) << text;
+    // The last CTA has none after it.
+    const std::string last = "mov.u32 %r2, %ctaid.x; setp.ne.u32 %p2, %r2, 2;\n@%p2 bra E;\n" + poll + "E:\n";
+    EXPECT_EQ(spinning(last, {p.policy}, 3).find("PTX line 12, CTA (2,0,0)"), 0u)
+        << spinning(last, {p.policy}, 3);
+    // Nor do other CTAs reach shared memory.
+    const std::string shared = "L: mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\n";
+    EXPECT_EQ(spinning(shared, {p.policy}, 3).find("PTX line 1"), 0u) << spinning(shared, {p.policy}, 3);
+  }
+}
+
+// The random schedule stops warps at accesses to memory: what one reads another may write before it goes on.
+TEST(Preemption, ALostUpdateShowsUnderARandomSchedule) {
+  const std::string update =
+      "and.b32 %r2, %r0, 31; setp.ne.u32 %p1, %r2, 0;\n@%p1 bra E;\n"
+      "ld.volatile.global.u32 %r1, [%q0]; add.u32 %r1, %r1, 1; st.volatile.global.u32 [%q0], %r1;\nE:\n";
+  int lost = 0;
+  for (uint64_t seed = 0; seed < 32; ++seed)
+    lost += spinning(update, {isa::Policy::random, seed}) == "held 1" ? 1 : 0;
+  EXPECT_GT(lost, 0);
+  EXPECT_LT(lost, 32);
+  EXPECT_EQ(spinning(update, {}), "held 2");
+}
+TEST(Preemption, TwoLocksTakenInOppositeOrderShowUnderARandomSchedule) {
+  // Warp 0 takes the lock at 0, then that at 4; warp 1 the other way about.
+  const std::string locks =
+      "and.b32 %r2, %r0, 31; setp.ne.u32 %p1, %r2, 0;\n@%p1 bra E;\n"
+      "shr.u32 %r3, %r0, 5; mul.wide.u32 %q1, %r3, 4; add.u64 %q1, %q0, %q1;\n"
+      "xor.b32 %r4, %r3, 1; mul.wide.u32 %q2, %r4, 4; add.u64 %q2, %q0, %q2;\n"
+      "A: atom.global.cas.b32 %r1, [%q1], 0, 1; setp.ne.u32 %p1, %r1, 0;\n@%p1 bra A;\n"
+      "B: atom.global.cas.b32 %r1, [%q2], 0, 1; setp.ne.u32 %p1, %r1, 0;\n@%p1 bra B;\n"
+      "atom.global.exch.b32 %r1, [%q2], 0; atom.global.exch.b32 %r1, [%q1], 0;\nE:\n";
+  int stuck = 0;
+  for (uint64_t seed = 0; seed < 32; ++seed) {
+    const std::string text = spinning(locks, {isa::Policy::random, seed});
+    const bool deadlock = text.find("in a loop that nothing can end any more") != std::string::npos;
+    EXPECT_TRUE(deadlock || text == "held 0") << text;
+    stuck += deadlock ? 1 : 0;
+  }
+  EXPECT_GT(stuck, 0);
+  EXPECT_EQ(spinning(locks, {}), "held 0");
+}
+
+// A run that hangs still says that it runs.
+TEST(Progress, IsReportedWithinACluster) {
+  Launch l;
+  l.entry = "k";
+  isa::Options options;
+  options.step_limit = uint64_t{1} << 25;
+  int reports = 0;
+  options.progress = [&](const isa::Progress& p) {
+    EXPECT_EQ(p.done, 0u);
+    EXPECT_EQ(p.all, 1u);
+    reports += p.warp_instructions != 0 ? 1 : 0;
+  };
+  const std::string text =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r<2>; mov.u32 %r1, "
+      "0;\n"
+      "L: add.u32 %r1, %r1, 1; bra L;\n}\n";
+  EXPECT_THROW(simulate(isa::compile(ptx::parse(text), "k"), l, options, false), machine::Fault);
+  EXPECT_GT(reports, 3);
 }
 
 }  // namespace
