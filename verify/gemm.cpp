@@ -5,6 +5,7 @@
 #include <random>
 
 #include "model/machine/failure.h"
+#include "verify/schedules.h"
 
 namespace bitwell::verify {
 
@@ -248,6 +249,20 @@ std::vector<std::byte> GemmProblem::expected(const GemmVariant& variant) const {
         for (size_t i = 0; i < element; ++i) out.push_back(static_cast<std::byte>(word >> (8 * i)));
       }
   }
+  return out;
+}
+
+SuiteCase GemmProblem::suite_case(const GemmVariant& variant, const std::string& kernels) const {
+  constexpr size_t kSchedules = 13;
+  SuiteCase out;
+  out.name = spec.describe();
+  out.chain = chain(variant, kernels);
+  const std::vector<Buffer>& buffers = out.chain.launches.back().buffers;
+  while (buffers[out.result].name != "d") ++out.result;
+  out.element = u(bytes_of(variant.output));
+  out.expected = expected(variant);
+  out.schedules = schedules(kSchedules);
+  if (spec.clusters == 0) out.schedules = {out.schedules[0], out.schedules[1 + spec.seed % (kSchedules - 1)]};
   return out;
 }
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "verify/chain.h"
 #include "verify/nvfp4_operand.h"
 #include "verify/oracle/gemm.h"
+#include "verify/suite.h"
 
 namespace bitwell::verify {
 
@@ -52,6 +52,8 @@ struct GemmProblem {
   Chain chain(const GemmVariant& variant, const std::string& kernels) const;
   // D as the variant's order of summation gives it.
   std::vector<std::byte> expected(const GemmVariant& variant) const;
+  // The default schedule and others: twelve where CTAs take tile after tile, one of them in turn elsewhere.
+  SuiteCase suite_case(const GemmVariant& variant, const std::string& kernels) const;
 
  private:
   GemmProblem(const GemmCase& c, OperandSource source);

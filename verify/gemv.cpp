@@ -1,6 +1,7 @@
 #include "verify/gemv.h"
 
 #include "model/machine/failure.h"
+#include "verify/schedules.h"
 
 namespace bitwell::verify {
 
@@ -154,7 +155,8 @@ std::string gemv_entry(const GemvRung& rung, ScaleLayout layout) {
 std::string GemvCase::describe() const {
   return "m=" + std::to_string(m) + " k=" + std::to_string(k) + " l=" + std::to_string(l) + " " +
          std::string(name_of(data)) + (layout == ScaleLayout::row_major ? " row-major" : " blocked") +
-         " seed " + std::to_string(seed);
+         " seed " + std::to_string(seed) +
+         (x == 0 ? "" : " grid " + std::to_string(x) + "x" + std::to_string(cluster));
 }
 
 GemvProblem::GemvProblem(const GemvCase& c) : GemvProblem(c, OperandSource(c.data, c.seed)) {}
@@ -175,6 +177,10 @@ Launch GemvProblem::launch(const GemvRung& rung, const std::string& ptx) const {
   else
     out.shape.grid = {(static_cast<uint32_t>(s.m) + rung.rows - 1) / rung.rows, static_cast<uint32_t>(s.l),
                       1};
+  if (s.x != 0) {
+    out.shape.grid = {s.x, s.cluster, static_cast<uint32_t>(s.l)};
+    out.shape.cluster = {1, s.cluster, 1};
+  }
   out.shape.block = rung.block;
   out.add_buffer({"a", a.codes, true, true, false});
   out.add_buffer({"b", b.codes, true, true, false});
@@ -192,6 +198,23 @@ GemvProblem::Row GemvProblem::row(int batch, int row) const {
   Nvfp4Operand::Row of_a = a.row(batch, row);
   Nvfp4Operand::Row of_b = b.row(batch, 0);
   return {std::move(of_a.codes), std::move(of_b.codes), std::move(of_a.scales), std::move(of_b.scales)};
+}
+
+SuiteCase GemvProblem::suite_case(const GemvRung& rung, const std::string& ptx) const {
+  SuiteCase out;
+  out.name = spec.describe();
+  out.chain.launches.push_back(launch(rung, ptx));
+  out.result = 4;
+  out.element = 2;
+  for (int batch = 0; batch < spec.l; ++batch)
+    for (int i = 0; i < spec.m; ++i) {
+      const Row data = row(batch, i);
+      const uint16_t code = number::evaluate(rung.order, data.operands());
+      out.expected.push_back(static_cast<std::byte>(code & 0xFF));
+      out.expected.push_back(static_cast<std::byte>(code >> 8));
+    }
+  out.schedules = schedules(spec.schedules);
+  return out;
 }
 
 std::vector<GemvCase> gemv_reduced_cases(const GemvRung& rung) {
@@ -230,6 +253,29 @@ std::vector<GemvCase> gemv_full_cases() {
   for (const auto& [m, k, l] :
        {std::array{7168, 16384, 1}, std::array{4096, 7168, 8}, std::array{7168, 2048, 4}})
     out.push_back({m, k, l, OperandData::moderate, ScaleLayout::blocked, seed++});
+  return out;
+}
+
+std::vector<GemvCase> gemv_schedule_cases(const GemvRung& rung) {
+  constexpr size_t kSchedules = 8;
+  constexpr OperandData kData = OperandData::moderate;
+  std::vector<GemvCase> out;
+  uint64_t seed = 1200;
+  if (rung.rows != 0) {
+    for (const ScaleLayout layout : {ScaleLayout::row_major, ScaleLayout::blocked})
+      out.push_back({37, 1152, 1, kData, layout, seed++, kSchedules});
+    return out;
+  }
+  struct Grid {
+    int m, k;
+    uint32_t x, cluster;
+    ScaleLayout layout = ScaleLayout::blocked;
+  };
+  for (const Grid& g :
+       {Grid{600, 544, 1, 1}, Grid{300, 544, 1, 1, ScaleLayout::row_major}, Grid{600, 1056, 1, 1},
+        Grid{600, 2080, 3, 2}, Grid{140, 17440, 1, 1}, Grid{140, 17440, 2, 2}, Grid{9, 4128, 1, 4},
+        Grid{9, 4128, 1, 4, ScaleLayout::row_major}, Grid{9, 36896, 1, 2}, Grid{9, 36896, 1, 4}})
+    out.push_back({g.m, g.k, 1, kData, g.layout, seed++, kSchedules, g.x, g.cluster});
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "verify/launch.h"
 #include "verify/nvfp4_operand.h"
 #include "verify/oracle/gemv.h"
+#include "verify/suite.h"
 
 namespace bitwell::verify {
 
@@ -32,6 +33,9 @@ struct GemvCase {
   OperandData data;
   ScaleLayout layout;
   uint64_t seed;
+  size_t schedules = 1;  // the first of verify/schedules.h
+  // Of the streamed rung's grid; 0: as gemv_streamed_shape has it.
+  uint32_t x = 0, cluster = 0;
   std::string describe() const;
 };
 
@@ -50,6 +54,8 @@ struct GemvProblem {
     number::DotOperands operands() const { return {a, b, sfa, sfb}; }
   };
   Row row(int batch, int row) const;
+  // c as the rung's order of summation gives it, after the launch of the rung in the file `ptx`.
+  SuiteCase suite_case(const GemvRung& rung, const std::string& ptx) const;
 
  private:
   GemvProblem(const GemvCase& c, OperandSource source);
@@ -58,6 +64,9 @@ struct GemvProblem {
 // The suites: small and adversarial, every case within 10^5 outputs; and the contest's three shapes.
 std::vector<GemvCase> gemv_reduced_cases(const GemvRung& rung);
 std::vector<GemvCase> gemv_full_cases();
+// What other schedules are tried on: warps that share memory, and few CTAs of the streamed rung that fill its
+// ring again and again, take passes over k, or have no span of it.
+std::vector<GemvCase> gemv_schedule_cases(const GemvRung& rung);
 
 std::string gemv_entry(const GemvRung& rung, ScaleLayout layout);
 

@@ -1,32 +1,16 @@
 #include "verify/gemv_verdict.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <mutex>
 #include <optional>
 
-#include "model/machine/failure.h"
 #include "verify/digest.h"
-#include "verify/launch_json.h"
 #include "verify/parallel.h"
-#include "verify/same.h"
 
 namespace bitwell::verify {
 namespace {
-
-std::string hex16(uint16_t v) {
-  char text[8];
-  std::snprintf(text, sizeof text, "0x%04x", v);
-  return text;
-}
-
-uint16_t output_at(const std::vector<std::byte>& bytes, size_t i) {
-  uint16_t v = 0;
-  std::memcpy(&v, bytes.data() + 2 * i, 2);
-  return v;
-}
 
 // One rung on one architecture.
 struct Subject {
@@ -42,60 +26,43 @@ void load(Subject& s, const GemvRung& rung) {
     s.programs[static_cast<int>(layout)] = load_program(s.path, gemv_entry(rung, layout));
 }
 
-// What each output should be: the order evaluated directly, and how far that is from exact.
-struct Expected {
-  std::vector<uint16_t> codes;
+// How far what the order gives is from exact.
+struct Error {
   double worst_ulp = 0;
   uint64_t beyond_range = 0;
 };
 
-Expected expect(const GemvRung& rung, const GemvProblem& problem) {
-  Expected out;
-  for (int batch = 0; batch < problem.spec.l; ++batch)
-    for (int row = 0; row < problem.spec.m; ++row) {
-      const GemvProblem::Row data = problem.row(batch, row);
-      const uint16_t code = number::evaluate(rung.order, data.operands());
-      out.codes.push_back(code);
-      const double ulp = oracle::error_ulp(code, oracle::dot(data.a, data.b, data.sfa, data.sfb));
-      if (std::isinf(ulp))
-        ++out.beyond_range;
-      else
-        out.worst_ulp = std::max(out.worst_ulp, ulp);
-    }
+Error measure(const GemvProblem& problem, const std::vector<std::byte>& codes) {
+  Error out;
+  for (size_t i = 0; i < codes.size() / 2; ++i) {
+    uint16_t code = 0;
+    std::memcpy(&code, &codes[2 * i], 2);
+    const int at = static_cast<int>(i);
+    const GemvProblem::Row data = problem.row(at / problem.spec.m, at % problem.spec.m);
+    const double ulp = oracle::error_ulp(code, oracle::dot(data.a, data.b, data.sfa, data.sfb));
+    if (std::isinf(ulp))
+      ++out.beyond_range;
+    else
+      out.worst_ulp = std::max(out.worst_ulp, ulp);
+  }
   return out;
 }
 
-void fail(Subject& s, const Plan& plan, const GemvRung& rung, const GemvProblem& problem,
-          const std::string& what) {
-  ++s.verdict.mismatches;
-  if (!s.verdict.first_mismatch.empty()) return;
-  s.verdict.first_mismatch = problem.spec.describe() + ": " + what;
-  write_replay(s.verdict, problem.launch(rung, s.path), plan.replay + "/" + s.verdict.kernel + "-" + s.arch);
-}
-
-void run_case(Subject& s, const Plan& plan, const GemvRung& rung, const GemvCase& c,
-              const GemvProblem& problem, const Expected& expected) {
-  Launch launch = problem.launch(rung, s.path);
+void run_case(Subject& s, const Plan& plan, const SuiteCase& c, ScaleLayout layout, bool recorded) {
   Verdict& v = s.verdict;
   ++v.cases;
-  v.outputs += expected.codes.size();
-  v.worst_ulp = std::max(v.worst_ulp, expected.worst_ulp);
-  v.beyond_range += expected.beyond_range;
-  const auto start = std::chrono::steady_clock::now();
-  try {
-    const isa::RunResult r = simulate(*s.programs[static_cast<int>(c.layout)], launch, {}, true);
-    v.lane_instructions += r.lane_instructions;
-  } catch (const machine::Fault& f) {
-    return fail(s, plan, rung, problem, f.what());
+  v.outputs += c.expected.size() / c.element;
+  for (const isa::Schedule& schedule : c.schedules) {
+    Tried tried = try_case(c, schedule, [&](const Launch&) -> const isa::Program& {
+      return *s.programs[static_cast<int>(layout)];
+    });
+    v.lane_instructions += tried.lane_instructions;
+    v.seconds += tried.seconds;
+    if (recorded && &schedule == &c.schedules.front()) s.digest.add(tried.result);
+    if (!tried.failure) continue;
+    add_failure(v, *tried.failure, plan.replay + "/" + v.kernel + "-" + s.arch);
+    return;
   }
-  v.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const std::vector<std::byte>& got = launch.buffers[4].bytes;
-  s.digest.add(got);
-  for (size_t i = 0; i < expected.codes.size(); ++i)
-    if (output_at(got, i) != expected.codes[i])
-      fail(s, plan, rung, problem,
-           "output " + std::to_string(i) + " => " + hex16(output_at(got, i)) + " expected " +
-               hex16(expected.codes[i]));
 }
 
 void conclude(Subject& s, const Plan& plan, const std::optional<Capture>& capture, bool tied) {
@@ -121,14 +88,22 @@ std::vector<Verdict> verify_rung(const GemvRung& rung, const Plan& plan,
     load(subjects[i], rung);
   }
   std::vector<GemvCase> cases = gemv_reduced_cases(rung);
-  if (plan.full) {
-    const std::vector<GemvCase> full = gemv_full_cases();
-    cases.insert(cases.end(), full.begin(), full.end());
-  }
-  for (const GemvCase& c : cases) {
-    const GemvProblem problem(c);
-    const Expected expected = expect(rung, problem);
-    for (Subject& s : subjects) run_case(s, plan, rung, c, problem, expected);
+  const auto append = [&](const std::vector<GemvCase>& more) {
+    cases.insert(cases.end(), more.begin(), more.end());
+  };
+  if (plan.full) append(gemv_full_cases());
+  const size_t recorded = cases.size();  // what the GPU's recorder ran
+  append(gemv_schedule_cases(rung));
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const GemvProblem problem(cases[i]);
+    SuiteCase c = problem.suite_case(rung, "");
+    const Error error = measure(problem, c.expected);
+    for (Subject& s : subjects) {
+      s.verdict.worst_ulp = std::max(s.verdict.worst_ulp, error.worst_ulp);
+      s.verdict.beyond_range += error.beyond_range;
+      c.chain.launches[0].ptx = s.path;
+      run_case(s, plan, c, cases[i].layout, i < recorded);
+    }
   }
   std::string reference;
   for (const Subject& s : subjects)

@@ -1,12 +1,17 @@
 #include "verify/verdict.h"
 
 #include "verify/launch_json.h"
+#include "verify/schedules.h"
 
 namespace bitwell::verify {
 
-void write_replay(Verdict& v, const Launch& launch, const std::string& folder) {
+void add_failure(Verdict& v, const Failure& failure, const std::string& folder) {
+  v.mismatches += failure.wrong;
+  if (!v.first_mismatch.empty()) return;
+  v.first_mismatch = failure.what;
+  v.replay_options = replay_options(failure.schedule);
   try {
-    v.replay = write_launch(launch, folder);
+    v.replay = write_launch(failure.launch, folder);
   } catch (const machine::InputError& e) {
     v.replay_error = e.what();
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "verify/captures.h"
-#include "verify/launch.h"
+#include "verify/suite.h"
 
 namespace bitwell::verify {
 
@@ -16,8 +16,8 @@ struct Verdict {
   std::string arch;    // "sm_90a"
   int cases = 0;
   uint64_t outputs = 0;
-  uint64_t mismatches = 0;  // outputs whose bits differ from the order's direct evaluation, or from those of
-                            // another schedule
+  uint64_t mismatches = 0;  // outputs whose bits differ from the order's direct evaluation, under the first
+                            // schedule of a case that shows it; 1 for a fault
   std::string first_mismatch;  // "case, output i => observed expected", or a fault's text
   std::string replay;          // LAUNCH.json of the first failed case
   std::string replay_error;    // why it could not be written
@@ -43,8 +43,9 @@ struct Plan {
   std::function<void(size_t done, size_t all, const std::string& now)> progress = nullptr;
 };
 
-// Writes the launch as the verdict's replay; a folder that cannot be written leaves the reason there.
-void write_replay(Verdict& v, const Launch& launch, const std::string& folder);
+// Counts a case's failure. The verdict's first is told, and its launch written as the replay; a folder that
+// cannot be written leaves the reason there.
+void add_failure(Verdict& v, const Failure& failure, const std::string& folder);
 
 // Holds the recorded digest of `subject` against the verdict's: evidence if they agree, a failure if not,
 // nothing if there is none.

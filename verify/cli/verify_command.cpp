@@ -68,8 +68,8 @@ void print(const std::vector<verify::Verdict>& verdicts) {
                                            : "");
   fmt::print(
       "\nmismatched bits: outputs whose bits differ from the direct evaluation of the kernel's accumulation "
-      "order (gemm: or\n"
-      "                 under another schedule).\n"
+      "order, under\n"
+      "                 the first schedule that shows it.\n"
       "worst error:     against exact arithmetic, in units in the last place of the result's format, over "
       "all "
       "outputs that are\n"
@@ -127,7 +127,9 @@ void add_verify(CLI::App& app, int& status) {
       "         gemm  the NVFP4 GEMM for Hopper: TMA, mbarriers, clusters, wgmma\n\n"
       "Example:  bitwell verify gemv --rung fused --full");
   CLI::App* gemv = verify->add_subcommand(
-      "gemv", "The NVFP4 batched GEMV ladder: eleven kernels, two architectures, adversarial inputs");
+      "gemv",
+      "The NVFP4 batched GEMV ladder: eleven kernels, two architectures, adversarial inputs, some "
+      "under eight schedules");
   const auto of_gemv = add_suite(*gemv, {"gemv", verify::verify_gemv}, status);
   gemv->add_option("--rung", of_gemv->plan.kernels,
                    "Only these rungs (naive, shared_b, intrinsics, ptx_decode, two_tiles, fused, "

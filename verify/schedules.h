@@ -1,0 +1,43 @@
+// The schedules under which kernels are tried, and a launch that runs under several: PTX leaves the order
+// open, so that a kernel whose outputs depend on it is wrong.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/isa/schedule.h"
+#include "verify/launch_json.h"
+
+namespace bitwell::verify {
+
+// The first `n`: lazy, eager, starve-producer, starve-consumer, then random with the seeds 1, 2, ...
+std::vector<isa::Schedule> schedules(size_t n);
+
+// "lazy"; "random, seed 3".
+std::string describe(const isa::Schedule& schedule);
+
+// Of `bitwell run`, after the file: " --schedule random --seed 3". Empty for the default.
+std::string replay_options(const isa::Schedule& schedule);
+
+// Where two schedules part: a fault under `second`, or else a byte of an output buffer.
+struct Disagreement {
+  isa::Schedule first, second;
+  std::string fault;  // empty: bytes differ
+  size_t buffer = 0;
+  uint64_t byte = 0;
+  std::byte of_first{}, of_second{};
+};
+
+// Runs `launch` under each schedule and compares its outputs with the first's, every byte; ends at the first
+// that differs or faults. Its buffers are then what the kernel left under the first. `options` say the rest;
+// what the kernel prints is printed once. Throws what isa::run does but Fault.
+std::optional<Disagreement> disagreement(const isa::Program& program, Launch& launch, isa::Options options,
+                                         const std::vector<isa::Schedule>& under,
+                                         const std::function<void(size_t done)>& progress = nullptr);
+
+// "[3, 5]": the element of an output that a byte belongs to.
+std::string element_at(const Output& output, uint64_t byte);
+
+}  // namespace bitwell::verify

@@ -1,0 +1,65 @@
+#include "verify/suite.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "verify/same.h"
+#include "verify/schedules.h"
+
+namespace bitwell::verify {
+namespace {
+
+std::string hex(std::span<const std::byte> bytes, size_t i, size_t size) {
+  uint64_t v = 0;
+  std::memcpy(&v, bytes.data() + i * size, size);
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%0*llx", static_cast<int>(2 * size),
+                static_cast<unsigned long long>(v));
+  return text;
+}
+
+// The launch that ends the part of the chain that ran, as it was before it ran.
+Launch before(const SuiteCase& c, const Chain& ran, size_t at) {
+  Launch out = c.chain.launches[at];
+  for (const Chain::Link& l : c.chain.links)
+    if (l.to == at) out.buffers[l.to_buffer].bytes = ran.launches[l.from].buffers[l.from_buffer].bytes;
+  return out;
+}
+
+}  // namespace
+
+Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const Programs& programs,
+               isa::Options options) {
+  Tried out;
+  Chain chain = c.chain;
+  options.schedule = schedule;
+  size_t at = 0;
+  const std::string who =
+      c.name + (replay_options(schedule).empty() ? "" : ", schedule " + describe(schedule)) + ": ";
+  try {
+    run(chain, [&](Launch& l) {
+      const isa::Program& program = programs(l);
+      const auto start = std::chrono::steady_clock::now();
+      out.lane_instructions += simulate(program, l, options, true).lane_instructions;
+      out.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      ++at;
+    });
+  } catch (const machine::Fault& f) {
+    out.failure = {who + f.what(), true, 1, schedule, before(c, chain, at)};
+    return out;
+  }
+  out.result = std::move(chain.launches.back().buffers[c.result].bytes);
+  if (same_bits(out.result, c.expected)) return out;
+  std::string first;
+  uint64_t wrong = 0;
+  for (size_t i = 0; i < c.expected.size() / c.element; ++i) {
+    if (std::memcmp(&out.result[i * c.element], &c.expected[i * c.element], c.element) == 0) continue;
+    if (wrong++ == 0)
+      first = "output " + std::to_string(i) + " => " + hex(out.result, i, c.element) + " expected " +
+              hex(c.expected, i, c.element);
+  }
+  out.failure = {who + first, false, wrong, schedule, before(c, chain, at - 1)};
+  return out;
+}
+
+}  // namespace bitwell::verify
