@@ -37,14 +37,16 @@ std::string replay_options(const isa::Schedule& schedule) {
          (schedule.policy == Policy::random ? " --seed " + std::to_string(schedule.seed) : "");
 }
 
-std::optional<Disagreement> disagreement(const isa::Program& program, Launch& launch, isa::Options options,
-                                         const std::vector<isa::Schedule>& under,
-                                         const std::function<void(size_t done)>& progress) {
+std::optional<Disagreement> disagreement(
+    const isa::Program& program, Launch& launch, isa::Options options,
+    const std::vector<isa::Schedule>& under,
+    const std::function<void(size_t done, const isa::Schedule& next)>& progress) {
   const Launch start = launch;
   for (size_t i = 0; i < under.size(); ++i) {
     Launch other = start;
     Launch& now = i == 0 ? launch : other;
     options.schedule = under[i];
+    if (progress) progress(i, under[i]);
     try {
       simulate(program, now, options, true);
     } catch (const machine::Fault& fault) {
@@ -60,7 +62,6 @@ std::optional<Disagreement> disagreement(const isa::Program& program, Launch& la
         return Disagreement{under[0],  under[i],  "", b, static_cast<uint64_t>(at.first - want.begin()),
                             *at.first, *at.second};
     }
-    if (progress) progress(i + 1);
   }
   return std::nullopt;
 }

@@ -33,9 +33,10 @@ struct Disagreement {
 // Runs `launch` under each schedule and compares its outputs with the first's, every byte; ends at the first
 // that differs or faults. Its buffers are then what the kernel left under the first. `options` say the rest;
 // what the kernel prints is printed once. Throws what isa::run does but Fault.
-std::optional<Disagreement> disagreement(const isa::Program& program, Launch& launch, isa::Options options,
-                                         const std::vector<isa::Schedule>& under,
-                                         const std::function<void(size_t done)>& progress = nullptr);
+std::optional<Disagreement> disagreement(
+    const isa::Program& program, Launch& launch, isa::Options options,
+    const std::vector<isa::Schedule>& under,
+    const std::function<void(size_t done, const isa::Schedule& next)>& progress = nullptr);
 
 // "[3, 5]": the element of an output that a byte belongs to.
 std::string element_at(const Output& output, uint64_t byte);

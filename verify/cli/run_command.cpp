@@ -11,6 +11,7 @@
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
 #include "verify/launch_json.h"
+#include "verify/schedules.h"
 
 namespace bitwell::cli {
 namespace {
@@ -25,7 +26,8 @@ struct RunOptions {
   bool unchecked = false;
   std::string approximate = "captured";
   std::string policy = "lazy";
-  std::string trace;  // path, or empty
+  size_t schedules = 0;  // to compare; 0: one, `policy`
+  std::string trace;     // path, or empty
   bool json = false;
 };
 
@@ -42,7 +44,55 @@ void check_trace(const RunOptions& options, const verify::LaunchFile& file) {
     throw machine::InputError("cannot write '" + options.trace + "'");
 }
 
-void run(const RunOptions& options) {
+// The launch under several schedules; its outputs are kept where all agree.
+void compare(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
+             const isa::Options& how, int& status) {
+  if (file.outputs.empty())
+    throw machine::InputError("'" + options.path +
+                              "': --schedules compares outputs, and no buffer has an \"output\"");
+  const auto found = verify::disagreement(program, file.launch, how, verify::schedules(options.schedules),
+                                          [&](size_t done, const isa::Schedule& next) {
+                                            progress(fmt::format("{} of {} schedules agree, now {}", done,
+                                                                 options.schedules, verify::describe(next)));
+                                          });
+  end_progress();
+  const auto replay = [&](const isa::Schedule& s) {
+    return "bitwell run " + options.path + verify::replay_options(s);
+  };
+  if (found && !found->fault.empty())
+    throw machine::Fault(fmt::format("under schedule {}: {}\n  replay: {}", verify::describe(found->second),
+                                     found->fault, replay(found->second)));
+  if (!found) verify::write_outputs(file);
+  status = found ? failed : held;
+  if (options.json) {
+    nlohmann::json j{{"entry", file.launch.entry}, {"schedules", options.schedules}, {"same", !found}};
+    if (found)
+      j["difference"] = {{"buffer", file.launch.buffers[found->buffer].name},
+                         {"byte", found->byte},
+                         {"element", verify::element_at(file.outputs.at(found->buffer), found->byte)},
+                         {"values", {found->of_first, found->of_second}},
+                         {"schedules", {verify::describe(found->first), verify::describe(found->second)}},
+                         {"replays", {replay(found->first), replay(found->second)}}};
+    fmt::print("{}\n", j.dump(2));
+    return;
+  }
+  if (found) {
+    fmt::print(
+        "{}: '{}' differs at byte {}, element {}: 0x{:02x} under {}, 0x{:02x} under {}\n  replay: {}\n  "
+        "replay: {}\n",
+        file.launch.entry, file.launch.buffers[found->buffer].name, found->byte,
+        verify::element_at(file.outputs.at(found->buffer), found->byte), static_cast<int>(found->of_first),
+        verify::describe(found->first), static_cast<int>(found->of_second), verify::describe(found->second),
+        replay(found->first), replay(found->second));
+    return;
+  }
+  fmt::print("{}: same under {} schedule{}\n", file.launch.entry, options.schedules,
+             options.schedules == 1 ? "" : "s");
+  for (const auto& [at, output] : file.outputs)
+    fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
+}
+
+void run(const RunOptions& options, int& status) {
   verify::LaunchFile file = verify::read_launch(options.path);
   const isa::Program program =
       verify::load_program(file.launch.ptx, file.launch.entry, kApproximate.at(options.approximate));
@@ -66,6 +116,7 @@ void run(const RunOptions& options) {
     end_progress();
     fmt::print(options.json ? stderr : stdout, "{}", text);
   };
+  if (options.schedules != 0) return compare(options, program, file, how, status);
   auto shown = start;
   how.progress = [&](const isa::Progress& p) {
     const auto now = std::chrono::steady_clock::now();
@@ -126,7 +177,7 @@ void run(const RunOptions& options) {
 
 }  // namespace
 
-void add_run(CLI::App& app, int&) {
+void add_run(CLI::App& app, int& status) {
   CLI::App* command =
       app.add_subcommand("run", "Run any kernel from a PTX file, arguments described in JSON");
   auto options = std::make_shared<RunOptions>();
@@ -160,6 +211,14 @@ void add_run(CLI::App& app, int&) {
       ->add_option("--seed", options->run.schedule.seed,
                    "Of the random schedule: the same seed, the same run")
       ->capture_default_str();
+  command
+      ->add_option("--schedules", options->schedules,
+                   "Run under this many schedules (lazy, eager, the two starve, then random with seeds 1, 2, "
+                   "...) and compare every byte of the outputs, which are written only if all agree")
+      ->check(CLI::Range(size_t{1}, size_t{1000000}))
+      ->excludes("--schedule")
+      ->excludes("--seed")
+      ->excludes("--trace");
   command->add_flag("--json", options->json, "The summary as JSON");
   command->footer(
       "A launch:\n"
@@ -177,7 +236,7 @@ void add_run(CLI::App& app, int&) {
       "\"generate\": {\"kind\": \"uniform_bits\" | \"iota_u32\" | \"uniform_f32\", \"bytes\": N, \"seed\": "
       "S}.\n"
       "\"output\": FILE.npy or .bin keeps a buffer; \"dtype\" (f2, u1, ...) and \"shape\" describe it.");
-  command->callback([options] { run(*options); });
+  command->callback([options, &status] { run(*options, status); });
 }
 
 }  // namespace bitwell::cli

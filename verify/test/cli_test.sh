@@ -59,10 +59,40 @@ expect 0 '"outputs"' "$bitwell" run l.json --json
 
 expect 0 "schedule random, seed 7" "$bitwell" run l.json --schedule random --seed 7
 expect 2 "--schedule" "$bitwell" run l.json --schedule sometimes
+cat > race.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry race(.param .u64 py)
+{
+  .reg .b16 %h; .reg .b32 %r<4>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd0, [py];
+  mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 31; shr.u32 %r2, %r0, 5; cvt.u16.u32 %h, %r2;
+  mul.wide.u32 %rd1, %r1, 2; add.u64 %rd0, %rd0, %rd1;
+  st.global.u16 [%rd0], %h;  // two warps, one place
+  ret;
+}
+P
+echo '{"ptx": "race.ptx", "entry": "race", "grid": [1], "block": [64], "arguments": [{"buffer": "y", "unwritten": 64, "output": "race.npy", "dtype": "u2", "shape": [4, 8]}]}' > race.json
+expect 0 "addone: same under 16 schedules" "$bitwell" run l.json --schedules 16
+expect 0 '"same": true' "$bitwell" run l.json --schedules 2 --json
+expect 1 "'y' differs at byte 0, element [0, 0]: 0x01 under lazy, 0x00 under " "$bitwell" run race.json --schedules 16
+expect 1 "  replay: bitwell run race.json --schedule " "$bitwell" run race.json --schedules 16
+expect 1 '"element": "[0, 0]"' "$bitwell" run race.json --schedules 16 --json
+[ ! -e race.npy ] || { echo "FAILED: an output that hangs on the schedule was written"; failures=$((failures + 1)); }
+expect 0 "same under 1 schedule" "$bitwell" run race.json --schedules 1
+[ -e race.npy ] || { echo "FAILED: race.npy was not written"; failures=$((failures + 1)); }
+sed 's/"unwritten": 64, .*/"unwritten": 64}]}/' race.json > silent.json
+expect 2 'no buffer has an "output"' "$bitwell" run silent.json --schedules 2
+for other in "--schedule eager" "--seed 3" "--trace t.json"; do
+  expect 2 "excludes" "$bitwell" run l.json --schedules 4 $other
+done
+expect 2 "--schedules" "$bitwell" run l.json --schedules 0
 hang=$(dirname "$bitwell")/../share/bitwell/kernels/hang
 cp "$hang"/wrong_initial_phase.{json,ptx} .
 expect 1 "wrong initial phase" "$bitwell" run wrong_initial_phase.json
 expect 1 "replay: --schedule random --seed 3" "$bitwell" run wrong_initial_phase.json --schedule random --seed 3
+expect 1 "under schedule lazy: " "$bitwell" run wrong_initial_phase.json --schedules 4
 sed 's/wrong_initial_phase/correct/' wrong_initial_phase.json > correct.json
 cp "$hang"/correct.ptx .
 expect 0 "events -> t.json" "$bitwell" run correct.json --trace t.json
