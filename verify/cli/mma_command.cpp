@@ -6,18 +6,18 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "model/machine/failure.h"
 #include "model/number/block_dot.h"
 #include "model/number/decode.h"
 #include "verify/cli/command.h"
-#include "verify/cli/mma_dot.h"
 #include "verify/cli/table.h"
+#include "verify/mma_dot.h"
 
 namespace bitwell::cli {
 namespace {
 
+namespace mma = verify::mma;
 using machine::InputError;
 using mma::Instruction;
 using mma::Operands;
@@ -187,7 +187,7 @@ void list_instructions(bool json) {
                          rows));
 }
 
-// One dot product a line: INSTRUCTION | A | B | C [| scales of A | scales of B].
+// One dot product a line.
 void run_batch(const std::string& path, bool values) {
   std::ifstream file;
   if (path != "-") {
@@ -200,25 +200,9 @@ void run_batch(const std::string& path, bool values) {
   for (std::string line; std::getline(in, line);) {
     ++line_number;
     if (line.empty() || line[0] == '#') continue;
-    std::vector<std::string> fields{""};
-    for (const char c : line) {
-      if (c == '|')
-        fields.emplace_back();
-      else
-        fields.back() += c;
-    }
     const std::string where = "'" + path + "', line " + std::to_string(line_number) + ": ";
-    if (fields.size() != 4 && fields.size() != 6)
-      throw InputError(
-          where +
-          "expected INSTRUCTION | A | B | C, with | scales of A | scales of B for block-scaled forms");
-    std::string name;
-    std::istringstream(fields[0]) >> name;
     try {
-      const Instruction i = mma::find(name);
-      const Operands o =
-          mma::read_operands(i, fields[1], fields[2], fields[3], fields.size() == 6 ? fields[4] : "",
-                             fields.size() == 6 ? fields[5] : "", values);
+      const auto [i, o] = mma::read_line(line, values);
       fmt::print("{:0{}x}\n", mma::compute(i, o, nullptr), mma::result_of(i).container / 4);
     } catch (const InputError& e) {
       throw InputError(where + e.what());

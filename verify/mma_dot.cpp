@@ -1,4 +1,4 @@
-#include "verify/cli/mma_dot.h"
+#include "verify/mma_dot.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "model/number/encode.h"
 #include "model/number/round.h"
 
-namespace bitwell::cli::mma {
+namespace bitwell::verify::mma {
 namespace {
 
 using machine::InputError;
@@ -129,10 +129,29 @@ Operands read_operands(const Instruction& i, const std::string& a, const std::st
   return o;
 }
 
+DotLine read_line(const std::string& line, bool values) {
+  std::vector<std::string> fields{""};
+  for (const char c : line) {
+    if (c == '|')
+      fields.emplace_back();
+    else
+      fields.back() += c;
+  }
+  if (fields.size() != 4 && fields.size() != 6)
+    throw InputError(
+        "expected INSTRUCTION | A | B | C, with | scales of A | scales of B for block-scaled forms");
+  std::string name;
+  std::istringstream(fields[0]) >> name;
+  fields.resize(6);
+  Instruction i = find(name);
+  Operands o = read_operands(i, fields[1], fields[2], fields[3], fields[4], fields[5], values);
+  return {std::move(i), std::move(o)};
+}
+
 uint32_t compute(const Instruction& i, const Operands& o, std::vector<number::DotChunk>* trace) {
   if (i.rule != nullptr) return number::dot(*i.rule, *i.input, o.a, o.b, o.c, trace);
   if (i.k == 32) return number::mxf8f6f4_dot(*i.input, o.a, o.b, o.c, o.scale_a[0], o.scale_b[0], trace);
   return number::mxf4nvf4_dot(o.a, o.b, o.c, *i.scale, o.scale_a, o.scale_b, trace);
 }
 
-}  // namespace bitwell::cli::mma
+}  // namespace bitwell::verify::mma

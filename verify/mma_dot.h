@@ -7,7 +7,7 @@
 #include "model/number/block_dot.h"
 #include "model/number/format.h"
 
-namespace bitwell::cli::mma {
+namespace bitwell::verify::mma {
 
 using number::Format;
 
@@ -39,7 +39,16 @@ struct Operands {
 Operands read_operands(const Instruction& i, const std::string& a, const std::string& b, const std::string& c,
                        const std::string& sa, const std::string& sb, bool values);
 
+// One dot product in one line: INSTRUCTION | A | B | C, and | scales of A | scales of B for block-scaled
+// forms.
+struct DotLine {
+  Instruction instruction;
+  Operands operands;
+};
+// InputError for a line of other parts; else what `find` and `read_operands` throw.
+DotLine read_line(const std::string& line, bool values);
+
 // The result's code; `trace`, if not null, gets every sum's terms.
 uint32_t compute(const Instruction& i, const Operands& o, std::vector<number::DotChunk>* trace);
 
-}  // namespace bitwell::cli::mma
+}  // namespace bitwell::verify::mma
