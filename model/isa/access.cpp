@@ -224,6 +224,7 @@ machine::Origin access_origin(Context& context, const Access& access, int lane) 
     if (const machine::Agent* copy = context.cta.cluster.filling(*at, 1)) {
       out.kind = machine::Origin::Kind::under_way;
       out.copy_line = copy->place.ptx_line;
+      out.barrier = copy->completes_on(*at);
     }
   } else if (const Region* r = context.cta.grid.global.owner(bytes)) {
     out.region = r;
@@ -232,17 +233,18 @@ machine::Origin access_origin(Context& context, const Access& access, int lane) 
   return out;
 }
 
-std::byte* bytes_at(Context& context, int lane, uint64_t address, size_t size) {
+KnownBytes bytes_at(Context& context, int lane, uint64_t address, size_t size) {
   Access access;
   const Space space = space_of_generic(address);
   find_one(context, space, address, size, AccessKind::read, lane, access);
-  return access.bytes[lane];
+  const uint8_t* defined = access.defined[lane];
+  return {access.bytes[lane], defined == nullptr || machine::all_written(defined, size)};
 }
 
 std::string read_string(Context& context, int lane, uint64_t address) {
   std::string out;
   for (;; ++address) {
-    const char c = static_cast<char>(*bytes_at(context, lane, address, 1));
+    const char c = static_cast<char>(*bytes_at(context, lane, address, 1).bytes);
     if (c == '\0') return out;
     out += c;
   }

@@ -29,7 +29,11 @@ std::optional<uint64_t> shared_address(const Cluster& cluster, const std::byte* 
 
 // The bytes of one lane's generic address up to the end of its region (strings of printf and assert).
 std::string read_string(Context& context, int lane, uint64_t address);
-// `size` bytes at one lane's generic address.
-std::byte* bytes_at(Context& context, int lane, uint64_t address, size_t size);
+// `size` bytes at one lane's generic address, and whether all of them were written.
+struct KnownBytes {
+  const std::byte* bytes;
+  bool written;
+};
+KnownBytes bytes_at(Context& context, int lane, uint64_t address, size_t size);
 
 }  // namespace bitwell::isa

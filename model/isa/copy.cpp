@@ -159,6 +159,12 @@ bool BulkCopy::fills(uint64_t shared_address, uint64_t length) const {
   return false;
 }
 
+uint64_t BulkCopy::completes_on(uint64_t shared_address) const {
+  for (const CopyTarget& t : targets_)
+    if (t.cta == cluster_.cta_of(shared_address)) return t.barrier + 1;
+  return 0;
+}
+
 bool BulkCopy::step() {
   const size_t left = segments_.size() - next_;
   const size_t end = next_ + cluster_.piece(left);

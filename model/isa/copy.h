@@ -53,6 +53,7 @@ class BulkCopy : public machine::Agent {
 
   bool step() override;
   bool fills(uint64_t shared_address, uint64_t length) const override;
+  uint64_t completes_on(uint64_t shared_address) const override;
   std::string describe() const override;
 
  private:

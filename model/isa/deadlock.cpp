@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <numeric>
+#include <optional>
 #include <set>
 
+#include "model/isa/cause.h"
 #include "model/isa/cluster.h"
 #include "model/isa/effects.h"
 
@@ -22,24 +25,9 @@ namespace {
 
 constexpr int kShown = 8;  // waiters
 
-struct Waiter {
-  const Cta* cta;
-  const Warp* warp;
-  const Split* split;
-};
-
-// Whether it waits for an mbarrier, asleep or in a loop around test_wait.
-bool at_mbarrier(const Split& s) {
-  return (s.wait == Wait::mbarrier || s.wait == Wait::spin) && s.mbarrier != 0;
-}
-
 std::string warp_name(const Cluster& cluster, uint32_t rank, int warp) {
   return (cluster.ctas.size() > 1 ? "CTA rank " + std::to_string(rank) + " " : "") + "warp " +
          std::to_string(warp);
-}
-
-std::string plural(uint64_t n, const char* what) {
-  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
 uint32_t arrived(const machine::CtaBarrier& barrier) {
@@ -55,65 +43,6 @@ std::string readable(const std::string& name) {
   const std::string out = status == 0 && plain != nullptr ? plain : name;
   std::free(plain);
   return out;
-}
-
-// Which mistake a wait that nobody ends looks like; the first that fits, from what proves most to what proves
-// least. Waits further down the list are often only the consequence of one further up.
-enum class Mistake : uint8_t {
-  none,
-  byte_mismatch,
-  lapped_phase,
-  count_mismatch,
-  exited_peer,
-  wrong_initial_phase,
-  under_arrival
-};
-struct Verdict {
-  Mistake mistake = Mistake::none;
-  std::string text;
-};
-
-Verdict classify(Cluster& cluster, const std::vector<Waiter>& waiters, const Waiter& waiter) {
-  const Split& split = *waiter.split;
-  if (!at_mbarrier(split)) return {};
-  machine::Mbarriers& barriers = cluster.cta_of(split.mbarrier - 1)->mbarriers;
-  const auto found = barriers.all().find(split.mbarrier - 1);
-  if (found == barriers.all().end()) return {};
-  const MbarrierHistory& history = found->second;
-  const MbarrierWord word = barriers.word(split.mbarrier - 1);
-  if (word.expected == 0)
-    return {Mistake::under_arrival, "under-arrival: every thread has dropped out of the barrier"};
-  if (word.pending == 0)
-    return {Mistake::byte_mismatch,
-            "byte mismatch: every arrival came, and " +
-                (word.bytes > 0
-                     ? plural(static_cast<uint64_t>(word.bytes), "byte") + " of those expected never do"
-                     : plural(static_cast<uint64_t>(-word.bytes), "byte") + " more than expected")};
-  const auto passed = waiter.warp->waits_passed.find(split.mbarrier - 1);
-  const uint64_t waits = passed == waiter.warp->waits_passed.end() ? 0 : passed->second;
-  if (history.phases >= split.mbarrier_phase + 2 || history.phases >= waits + 2)
-    return {Mistake::lapped_phase, "lapped phase: the barrier ended " + plural(history.phases, "phase") +
-                                       ", of which this warp waited for " + std::to_string(waits) +
-                                       "; the parity it waits for has come round again"};
-  if (history.phases == 0 && history.arrivals > 0)
-    return {Mistake::count_mismatch, "count mismatch: initialised for " + plural(word.expected, "arrival") +
-                                         " a phase, and only " + std::to_string(history.arrivals) + " came"};
-  const bool others_left = std::any_of(waiters.begin(), waiters.end(), [&](const Waiter& w) {
-    return !at_mbarrier(*w.split) || w.split->mbarrier != split.mbarrier;
-  });
-  uint64_t ended = 0;
-  for (const auto& cta : cluster.ctas)
-    for (const Warp& w : cta->warps) ended += static_cast<uint64_t>(__builtin_popcount(w.exited));
-  if (!others_left && ended > 0)
-    return {Mistake::exited_peer,
-            "exited peer: " + plural(ended, "thread") + " ended, and nobody is left who could arrive"};
-  if (history.phases == 0 && history.arrivals == 0 && others_left)
-    return {Mistake::wrong_initial_phase,
-            "wrong initial phase: nobody ever arrived here, and those who could are waiting themselves; a "
-            "wait for "
-            "parity 1 passes a new barrier"};
-  return {Mistake::under_arrival, "under-arrival: " + std::to_string(word.pending) + " of " +
-                                      plural(word.expected, "arrival") + " never come"};
 }
 
 std::string mbarrier_reason(Cluster& cluster, const Split& split) {
@@ -158,7 +87,12 @@ std::string reason(Cluster& cluster, const Waiter& w) {
     case Wait::spin:
       return ", in a loop that nothing can end any more" +
              (at_mbarrier(*w.split) ? mbarrier_reason(cluster, *w.split) : std::string());
-    default: return " for the other threads that its member mask names";
+    default: {
+      const Op& op = w.cta->op_at(*w.split);
+      return op.kind == OpKind::effect && op.effect == barrier
+                 ? " for the other threads of its warp"
+                 : " for the other threads that its member mask names";
+    }
   }
 }
 
@@ -268,16 +202,23 @@ void Cluster::report_deadlock() {
       for (const Split& s : w.splits) waiters.push_back({cta.get(), &w, &s});
   refuse_meeting_elsewhere(waiters);
   refuse_waiting_for_later_ctas();
-  std::vector<Verdict> verdicts;
-  Mistake likeliest = Mistake::none;
+  std::vector<std::vector<Cause>> found;
+  std::optional<Mistake> likeliest;
   for (const Waiter& w : waiters) {
-    verdicts.push_back(classify(*this, waiters, w));
-    const Mistake m = verdicts.back().mistake;
-    if (m != Mistake::none && (likeliest == Mistake::none || m < likeliest)) likeliest = m;
+    found.push_back(causes(*this, waiters, w));
+    if (!found.back().empty() && (!likeliest || found.back()[0].mistake < *likeliest))
+      likeliest = found.back()[0].mistake;
   }
+  // Whose wait shows the mistake comes first: the others are only its consequence.
+  std::vector<size_t> order(waiters.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto shows = [&](size_t i) {
+    return likeliest && !found[i].empty() && found[i][0].mistake == *likeliest;
+  };
+  std::stable_partition(order.begin(), order.end(), shows);
   std::string text = "deadlock: nothing can run";
   int shown = 0;
-  for (size_t i = 0; i < waiters.size(); ++i) {
+  for (const size_t i : order) {
     const Waiter& w = waiters[i];
     if (++shown > kShown) continue;
     const Line& line = w.cta->line(*w.split);
@@ -285,14 +226,16 @@ void Cluster::report_deadlock() {
             std::to_string(__builtin_popcount(w.split->mask)) + " of " +
             std::to_string(__builtin_popcount(w.warp->live())) + " threads, waits at PTX line " +
             std::to_string(line.ptx) + " '" + line.text + "'" + reason(*this, w);
-    if (likeliest != Mistake::none && verdicts[i].mistake == likeliest) text += "\n    " + verdicts[i].text;
+    if (shows(i))
+      for (const Cause& c : found[i])
+        text += "\n    " + std::string(&c == found[i].data() ? "" : "or ") + c.text;
   }
   if (shown > kShown) text += "\n  and " + std::to_string(shown - kShown) + " more";
   text += cycle(*this, waiters);
   for (const auto& agent : agents_) text += "\n  under way: " + agent->describe();
-  const machine::Place first = waiters.empty()
-                                   ? agents_.front()->place
-                                   : waiters[0].cta->place(*waiters[0].warp, *waiters[0].split, -1);
+  const machine::Place first =
+      waiters.empty() ? agents_.front()->place
+                      : waiters[order[0]].cta->place(*waiters[order[0]].warp, *waiters[order[0]].split, -1);
   throw Fault(first, text);
 }
 

@@ -319,6 +319,19 @@ std::string bytes_text(uint32_t missing, uint32_t size) {
   return out;
 }
 
+// Of the mbarrier that such a copy completes on: whether its phase ended too soon, or nobody waited for it.
+std::string phase_text(Cluster& cluster, uint64_t barrier) {
+  if (barrier == 0) return "";
+  const auto& all = cluster.cta_of(barrier - 1)->mbarriers.all();
+  const auto found = all.find(barrier - 1);
+  if (found == all.end()) return "";
+  const machine::MbarrierHistory& history = found->second;
+  const std::string name = "; it completes on " + cluster.barrier_name(barrier - 1);
+  if (history.phases == 0) return name + ", whose first phase has not ended";
+  return name + ", whose last phase ended with the " + std::to_string(history.last_expected) +
+         " bytes that it expected";
+}
+
 // "'x' + 16", "shared memory 'tile' + 16", "local memory at 8"
 std::string place_text(const Context& context, const Origin& from) {
   if (from.region == nullptr) return "local memory at " + std::to_string(from.address);
@@ -334,6 +347,11 @@ void Context::report_missing(uint32_t row, int lane, const char* what) {
   throw machine::Fault(std::string("a value that was never written is used as ") + what +
                            describe(*this, origin_of(*this, row, lane)),
                        lane);
+}
+
+std::string under_way(Cluster& cluster, int copy_line, uint64_t barrier) {
+  return "; the copy of PTX line " + std::to_string(copy_line) + " is still to write there" +
+         phase_text(cluster, barrier);
 }
 
 std::string describe(const Context& context, const Origin& from) {
@@ -352,7 +370,7 @@ std::string describe(const Context& context, const Origin& from) {
                      place_text(context, from) +
                      (bytes == "none" ? " was ever written" : " were never written");
   if (from.kind == Origin::Kind::under_way)
-    text += "; the copy of PTX line " + std::to_string(from.copy_line) + " is still to write there";
+    text += under_way(context.cta.cluster, from.copy_line, from.barrier);
   return text;
 }
 

@@ -28,4 +28,8 @@ machine::Origin origin_of(Context& context, uint32_t row, int lane);
 // ": bytes 2 to 3 of the 4 that PTX line 12 loaded from 'x' + 16 were never written", or empty.
 std::string describe(const Context& context, const machine::Origin& from);
 
+// "; the copy of PTX line 30 is still to write there", with the mbarrier that it completes on
+// (shared::cluster address, and 1; 0: none) and whether its phase ended too soon.
+std::string under_way(Cluster& cluster, int copy_line, uint64_t barrier);
+
 }  // namespace bitwell::isa

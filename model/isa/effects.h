@@ -76,7 +76,8 @@ Next map_address(const Op& op, Context& context, uint32_t mask);  // imm 1: gene
 Next address_rank(const Op& op, Context& context, uint32_t mask);    // the same
 Next cluster_arrive(const Op& op, Context& context, uint32_t mask);  // imm 1: .aligned
 Next cluster_wait(const Op& op, Context& context, uint32_t mask);
-Next whole_warp_hint(const Op& op, Context& context, uint32_t mask);
+Next set_max_registers(const Op& op, Context& context, uint32_t mask);  // setmaxnreg; imm: the count
+void check_register_counts(Context& context);  // faults where a warp ends without its warpgroup's setmaxnreg
 void pending_count_lanes(const Op& op, std::byte* rows, uint32_t mask);
 
 // imm: Transfer*, whose operands are rows of sources.

@@ -109,8 +109,38 @@ Next cluster_wait(const Op& op, Context& context, uint32_t mask) {
   return Next::moved;
 }
 
-Next whole_warp_hint(const Op&, Context& context, uint32_t mask) {
-  return whole_warp(context, mask) ? Next::advance : Next::wait;
+// All warps of a warpgroup execute the same setmaxnreg (PTX ISA 9.0, 9.7.19.5).
+Next set_max_registers(const Op& op, Context& context, uint32_t mask) {
+  if (!whole_warp(context, mask)) return Next::wait;
+  auto& mine = context.warp.register_counts;
+  const int first = context.warp.index / 4 * 4;
+  for (int w = first; w < std::min(first + 4, static_cast<int>(context.cta.warps.size())); ++w) {
+    const machine::Warp& other = context.cta.warps[static_cast<size_t>(w)];
+    if (other.register_counts.size() > mine.size()) {
+      const auto& [count, line] = other.register_counts[mine.size()];
+      if (count != op.imm)
+        throw Fault("setmaxnreg " + std::to_string(op.imm) +
+                    ", where another warp of its warpgroup asks for " + std::to_string(count) +
+                    " at PTX line " + std::to_string(line));
+    } else if (other.live() == 0) {
+      throw Fault("setmaxnreg by part of a warpgroup: warp " + std::to_string(w) + " has ended without it");
+    }
+  }
+  mine.emplace_back(op.imm, context.cta.line(context.split()).ptx);
+  return Next::advance;
+}
+
+void check_register_counts(Context& context) {
+  if (context.warp.live() != 0) return;
+  const int first = context.warp.index / 4 * 4;
+  for (int w = first; w < std::min(first + 4, static_cast<int>(context.cta.warps.size())); ++w) {
+    const machine::Warp& other = context.cta.warps[static_cast<size_t>(w)];
+    const size_t done = context.warp.register_counts.size();
+    if (other.register_counts.size() > done)
+      throw Fault("warp " + std::to_string(context.warp.index) +
+                  " ends without the setmaxnreg that another warp of its warpgroup executed at PTX line " +
+                  std::to_string(other.register_counts[done].second));
+  }
 }
 
 }  // namespace bitwell::isa

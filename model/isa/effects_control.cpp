@@ -49,6 +49,7 @@ Split& take_lanes(Context& context, uint32_t mask) {
 Next leave_thread(const Op&, Context& context, uint32_t mask) {
   take_lanes(context, mask);
   context.warp.exited |= mask;
+  if (context.checked) check_register_counts(context);
   context.cta.cluster.change();
   remove_split(context);
   for (uint32_t b = 0; b < context.cta.barriers.size(); ++b) context.cta.try_release(b);

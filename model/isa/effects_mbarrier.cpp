@@ -55,7 +55,10 @@ Next wait(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
     remember(split, waited_for, parity);  // for a report, should it never pass
   else
     split.mbarrier = 0;
-  if (result != 0 && one) ++context.warp.waits_passed[waited_for - 1];
+  if (result != 0 && one) {
+    machine::WaitsPassed& passed = context.warp.waits_passed[waited_for - 1];
+    passed = {passed.count + 1, parity, context.cta.line(context.split()).ptx};
+  }
   auto* d = context.row<uint32_t>(op.d);
   *d = (*d & ~mask) | result;
   context.set_defined(op.d, mask);

@@ -45,7 +45,7 @@ void barrier_cluster(Builder& b, const Match&) {
   b.emit(op);
 }
 
-// setmaxnreg: registers are not a resource here, the count is checked.
+// setmaxnreg: registers are not a resource here; the count is checked, and that a warpgroup's warps agree.
 void registers(Builder& b, const Match&) {
   if (b.operand_count() != 1) throw Invalid("'setmaxnreg' takes 1 operand");
   const uint64_t count = b.constant(b.operand(0));
@@ -53,7 +53,8 @@ void registers(Builder& b, const Match&) {
     throw Invalid("setmaxnreg " + std::to_string(count) + ", it must be a multiple of 8 from 24 to 256");
   Op op;
   op.kind = OpKind::effect;
-  op.effect = whole_warp_hint;
+  op.effect = set_max_registers;
+  op.imm = count;
   b.emit(op);
 }
 

@@ -43,7 +43,8 @@ uint32_t chunk_of(const MatrixDescriptor& d, bool mn_major, uint32_t bytes, uint
 }
 
 std::vector<uint32_t> read_matrix(const machine::Region& shared, const MatrixDescriptor& d, bool mn_major,
-                                  const number::Format& format, size_t rows, size_t k, const char* what) {
+                                  const number::Format& format, size_t rows, size_t k, const char* what,
+                                  const std::function<std::string(uint64_t at)>& filling) {
   const auto bytes = static_cast<uint32_t>(format.container / 8);
   const uint32_t each = 16 / bytes;
   std::vector<uint32_t> codes(rows * k);
@@ -54,7 +55,7 @@ std::vector<uint32_t> read_matrix(const machine::Region& shared, const MatrixDes
                            std::to_string(shared.size()) + " bytes");
     if (!shared.is_defined(at, 16))
       throw machine::Fault(std::string("wgmma reads ") + what + " at byte " + std::to_string(at) +
-                           " of shared memory, which was never written or is still being filled");
+                           " of shared memory, which was never written" + filling(at));
     std::memcpy(to, shared.data() + at, 16);
   };
   std::byte chunk[16];

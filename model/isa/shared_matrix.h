@@ -2,6 +2,8 @@
 // (PTX ISA 9.0, 9.7.15.5.1.2).
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "model/machine/memory.h"
@@ -26,8 +28,10 @@ MatrixDescriptor decode_matrix_descriptor(uint64_t bits);
 uint32_t chunk_of(const MatrixDescriptor& d, bool mn_major, uint32_t bytes, uint32_t row, uint32_t k);
 
 // `rows` by `k` codes of `format`, [row][k]. Throws Fault where the descriptor leads out of shared memory or
-// to bytes that hold nothing; `what` names the operand.
+// to bytes that hold nothing; `what` names the operand, `filling` says
+// what is still to write 16 bytes of shared memory.
 std::vector<uint32_t> read_matrix(const machine::Region& shared, const MatrixDescriptor& d, bool mn_major,
-                                  const number::Format& format, size_t rows, size_t k, const char* what);
+                                  const number::Format& format, size_t rows, size_t k, const char* what,
+                                  const std::function<std::string(uint64_t at)>& filling);
 
 }  // namespace bitwell::isa

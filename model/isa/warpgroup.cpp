@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/isa/cluster.h"
+#include "model/isa/definedness.h"
 #include "model/isa/effects.h"
 #include "model/isa/shared_matrix.h"
 
@@ -98,15 +99,21 @@ bool Warpgroup::groups_done(size_t warp, uint64_t pending) {
 void Warpgroup::run_front() {
   const WarpgroupMma& next = queue_.front();
   const Mma& mma = mma_of(*next.op);
+  const auto filling = [&](uint64_t at) {
+    const uint64_t address = cta_.shared.base() + at;
+    const machine::Agent* copy = cta_.cluster.filling(address, 16);
+    return copy == nullptr ? std::string()
+                           : under_way(cta_.cluster, copy->place.ptx_line, copy->completes_on(address));
+  };
   try {
     std::vector<uint32_t> b = read_matrix(cta_.shared, decode_matrix_descriptor(next.b), mma.transpose_b,
-                                          *mma.input, mma.n, mma.k, "B");
+                                          *mma.input, mma.n, mma.k, "B", filling);
     if (mma.negate_b) negate(*mma.input, b);
     const number::PlainColumns columns = number::prepare_columns(*mma.input, b, mma.n, mma.k);
     std::vector<uint32_t> a;
     if (!mma.a_in_registers) {
       a = read_matrix(cta_.shared, decode_matrix_descriptor(next.a), mma.transpose_a, *mma.input,
-                      4 * kFragmentRows, mma.k, "A");
+                      4 * kFragmentRows, mma.k, "A", filling);
       if (mma.negate_a) negate(*mma.input, a);
     }
     std::vector<uint32_t> d(kFragmentRows * mma.n);
@@ -142,8 +149,7 @@ void Warpgroup::run_front() {
   for (const WarpgroupMma& later : queue_)
     for (size_t w = 0; w < 4; ++w)
       if (later.activations[w] != nullptr)
-        for (const uint32_t r : *later.op->results)
-          later.activations[w]->forget(r, ~0u);
+        for (const uint32_t r : *later.op->results) later.activations[w]->forget(r, ~0u);
 }
 
 }  // namespace bitwell::isa

@@ -16,6 +16,8 @@ class Agent {
   virtual bool step() = 0;
   // Whether it is still to write some of these bytes of shared memory, which hold nothing until then.
   virtual bool fills(uint64_t, uint64_t) const { return false; }  // shared::cluster address, length
+  // The mbarrier that it completes on where it fills that address: shared::cluster address, and 1; 0: none.
+  virtual uint64_t completes_on(uint64_t) const { return 0; }
   // For reports: "cp.async.bulk of 4096 bytes, 1024 arrived".
   virtual std::string describe() const = 0;
 

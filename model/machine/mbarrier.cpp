@@ -71,6 +71,7 @@ bool Mbarriers::finish(uint64_t address, MbarrierWord w) {
     w.parity ^= 1;
     MbarrierHistory& h = history(address);
     ++h.phases;
+    h.last_expected = h.bytes_expected;
     h.bytes_expected = h.bytes_arrived = 0;
   }
   put(address, w);

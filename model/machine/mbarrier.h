@@ -29,7 +29,8 @@ struct MbarrierHistory {
   uint64_t phases = 0;          // completed
   uint64_t bytes_expected = 0;  // of the phase under way
   uint64_t bytes_arrived = 0;
-  uint64_t arrivals = 0;  // since it was initialised
+  uint64_t last_expected = 0;  // bytes, of the last phase completed
+  uint64_t arrivals = 0;       // since it was initialised
   Place initialised;
   struct Arriver {
     uint32_t rank;

@@ -20,6 +20,7 @@ struct Origin {
   Kind kind = Kind::nothing;
   int ptx_line = 0;                // of the load or the shuffle
   int copy_line = 0;               // of the copy under way
+  uint64_t barrier = 0;            // that this copy completes on: shared::cluster address, and 1; 0: none
   int lane = 0;                    // of a shuffle: the source
   uint32_t size = 0;               // bytes loaded
   uint32_t missing = 0;            // by byte, the lowest bit is the first

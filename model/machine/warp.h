@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "model/machine/async_group.h"
@@ -100,12 +101,20 @@ struct Split {
   bool polls_global = false;  // has read global memory since
 };
 
+// A warp's waits on one mbarrier that are over.
+struct WaitsPassed {
+  uint64_t count = 0;
+  uint32_t parity = 0;  // the last one's
+  int ptx_line = 0;
+};
+
 struct Warp {
   int index = 0;        // in its CTA
   uint32_t exists = 0;  // lanes that are threads of the CTA
   uint32_t exited = 0;
-  bool producer = false;                      // has issued asynchronous operations
-  std::map<uint64_t, uint64_t> waits_passed;  // by mbarrier's shared::cluster address
+  bool producer = false;                                  // has issued asynchronous operations
+  std::map<uint64_t, WaitsPassed> waits_passed;           // by mbarrier's shared::cluster address
+  std::vector<std::pair<uint64_t, int>> register_counts;  // of setmaxnreg, in order, with the PTX line
   std::vector<Split> splits;
   std::array<uint64_t, kLanes> cluster_waits{};     // by lane: the arrivals it has waited for
   std::array<uint64_t, kLanes> cluster_arrivals{};  // by lane: phases of the cluster's barrier it arrived at

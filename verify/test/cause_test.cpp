@@ -1,0 +1,224 @@
+// What a report calls the cause of a hang: the mistake itself and not its consequences, and, where several
+// fit, all of them.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/ptx/parse.h"
+#include "verify/captures.h"
+#include "verify/gemm.h"
+
+namespace bitwell::verify {
+namespace {
+
+// A GEMM of persistent clusters of two by two CTAs, whose kernel's text is changed: what the fault says.
+std::string changed_gemm(const std::function<void(std::string&)>& change) {
+  const GemmVariant& variant = gemm_variant("gemm_m128_split2_f16");
+  const GemmProblem problem({130, 264, 1040, 1, OperandData::moderate, 2, 1, 7});
+  Chain chain = problem.chain(variant, share_folder("kernels"));
+  try {
+    run(chain, [&](Launch& l) {
+      std::string text = read_file(l.ptx);
+      if (&l == &chain.launches.back()) change(text);
+      simulate(isa::compile(ptx::parse(text), l.entry), l, {}, true);
+    });
+  } catch (const machine::Fault& fault) {
+    return fault.what();
+  }
+  return "held";
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to, size_t begin,
+                 size_t end) {
+  for (size_t at = text.find(from, begin); at < end; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+    end = end - from.size() + to.size();
+  }
+}
+
+// The first waiter that is listed is the one whose wait shows the mistake, and its cause stands below it.
+void expect_cause(const std::string& text, const std::string& waiter, const std::string& cause) {
+  const size_t first = text.find("\n  ");
+  ASSERT_NE(first, std::string::npos) << text;
+  const size_t second = text.find("\n  CTA", first + 1);
+  const std::string top = text.substr(first, second - first);
+  EXPECT_NE(top.find(waiter), std::string::npos) << text;
+  EXPECT_NE(top.find("\n    " + cause), std::string::npos) << text;
+}
+
+const std::string kWait = "mbarrier.try_wait.parity";
+
+TEST(Cause, AWrongInitialParityIsNoByteMismatch) {
+  const std::string text = changed_gemm([](std::string& ptx) {
+    // The producer's wait for an empty stage: parity ^ 1.
+    const size_t flip = ptx.rfind("xor.b32", ptx.find(kWait));
+    const size_t one = ptx.find(", 1;", flip);
+    ptx.replace(one, 4, ", 0;");
+  });
+  expect_cause(text, "pending 16 of 16 arrivals", "wrong initial phase: this is the warp's first wait here");
+}
+TEST(Cause, AMissingRemoteArriveIsNoWrongInitialPhase) {
+  const std::string text = changed_gemm([](std::string& ptx) {
+    const std::string arrive = "mbarrier.arrive.shared::cluster.b64 _, [";
+    replace_all(ptx, arrive, "prefetch.global.L2 [", 0,
+                ptx.rfind(arrive));  // all but the last: that of the sums
+    replace_all(ptx, "prefetch.global.L2 [%r", "// [%r", 0, ptx.size());
+  });
+  expect_cause(text, "for parity 0: phase 0, pending 16 of 16 arrivals",
+               "under-arrival: nobody ever arrived, of 16 arrivals a phase");
+  EXPECT_EQ(text.find("wrong initial phase"), std::string::npos) << text;
+}
+TEST(Cause, AParityThatIsNotFlippedIsNoUnderArrival) {
+  const std::string text = changed_gemm([](std::string& ptx) {
+    // The wait for room for sums: round ^ 1, where round then is that.
+    const size_t flip =
+        ptx.find("xor.b32", ptx.rfind("mbarrier.arrive.shared::cluster", ptx.rfind("mapa") - 1));
+    ASSERT_NE(flip, std::string::npos);
+    const size_t flipped = ptx.find('%', flip);
+    const std::string to = ptx.substr(flipped, ptx.find(',', flipped) - flipped);
+    const size_t round = ptx.find('%', ptx.find(',', flipped));
+    const std::string from = ptx.substr(round, ptx.find(',', round) - round);
+    const std::string next = "mov.u32 \t" + from + ", " + to + ";";
+    const size_t at = ptx.find(next);
+    ASSERT_NE(at, std::string::npos) << next;
+    ptx.replace(at, next.size(), "mov.u32 \t" + from + ", 0;");
+  });
+  expect_cause(text, "for parity 1", "parity not flipped: this warp's last wait here, at PTX line");
+}
+
+// Small kernels: two warps, a barrier for one arrival and one for all threads, a tile that a copy fills.
+std::string small(const std::string& body, isa::Policy policy = isa::Policy::lazy) {
+  Launch l;
+  l.entry = "k";
+  l.shape.block = {64, 1, 1};
+  l.add_buffer({"in", std::vector<std::byte>(4096), true, true, false});
+  l.add_buffer({"out", std::vector<std::byte>(256), true, false, true});
+  isa::Options options;
+  options.schedule = {policy, 3};
+  const std::string text = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 pin, .param .u64 pout) {
+.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<4>;
+.shared .align 128 .b8 tile[1024]; .shared .align 8 .b64 bar;
+ld.param.u64 %q0, [pin]; ld.param.u64 %q1, [pout]; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0;
+@%p0 mbarrier.init.shared.b64 [bar], 1;
+bar.sync 0;
+)" + body + "ret;\n}\n";
+  try {
+    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+  } catch (const machine::Fault& fault) {
+    return fault.what();
+  }
+  return "held";
+}
+
+TEST(Cause, ADivergentBarrierIsNamedAsSuch) {
+  const std::string text = small(
+      "and.b32 %r1, %r0, 31; setp.lt.u32 %p1, %r1, 16;\n@%p1 bra L;\nbar.sync 0;\nbra E;\nL: bar.sync "
+      "0;\nE:\n");
+  EXPECT_NE(
+      text.find(
+          "divergent barrier: 'bar.sync' is for all threads of a warp at once; 16 threads of this one are "
+          "here, 16 at PTX line "),
+      std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("member mask"), std::string::npos) << text;
+}
+// The barrier's phase ends with the first half of what the copies bring; the loads then meet bytes that are
+// still to come.
+TEST(Cause, HalfOfAnExpectationIsSaidWhereTheLoadMeetsIt) {
+  const std::string copy = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes ";
+  const std::string text = small(
+      "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;\n@%p0 " + copy +
+      "[tile], [%q0], 512, [bar];\n@%p0 " + copy +
+      "[tile+512], [%q0], 512, [bar];\nW: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra W;\n"
+      "ld.shared.u32 %r1, [tile+512];\nmul.wide.u32 %q2, %r0, 4; add.u64 %q2, %q1, %q2; st.global.u32 [%q2], "
+      "%r1;\n");
+  for (const char* part :
+       {"loaded from 'tile' + 512", "the copy of PTX line 12 is still to write there",
+        "mbarrier 'bar' (shared address 1024), whose last phase ended with the 512 bytes that it expected"})
+    EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in: " << text;
+}
+// A wait that several mistakes explain names them all.
+TEST(Cause, WhereSeveralFitAllAreNamed) {
+  const std::string text = small(
+      "@!%p0 bra E;\nmbarrier.init.shared.b64 [tile], 4;\nmbarrier.arrive.shared.b64 _, [tile], 2;\n"
+      "W: mbarrier.try_wait.parity.shared.b64 %p1, [tile], 0;\n@!%p1 bra W;\nE: bar.sync 1;\n");
+  EXPECT_NE(text.find("\n    count mismatch: initialised for 4 arrivals a phase, and only 2 came"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n    or under-arrival: 2 of 4 arrivals never come"), std::string::npos) << text;
+}
+
+// Said at the line that does it.
+TEST(Cause, AStoreIntoTheDestinationOfACopyUnderWay) {
+  const std::string text = small(
+      "@!%p0 bra E;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%q0], 512, [bar];\n"
+      "st.shared.u32 [tile+508], %r0;\nW: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra "
+      "W;\nE:\n");
+  EXPECT_EQ(text.find("PTX line 13, CTA (0,0,0), thread (0,0,0): a store to 'tile' + 508"), 0u) << text;
+  EXPECT_NE(text.find("which the copy of PTX line 12 is still to write"), std::string::npos) << text;
+  const std::string beside = small(
+      "@!%p0 bra E;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%q0], 512, [bar];\n"
+      "st.shared.u32 [tile+512], %r0;\nW: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra "
+      "W;\nE:\n");
+  EXPECT_EQ(beside, "held");
+}
+TEST(Cause, APrintfOfAValueThatWasNeverWritten) {
+  const std::string text =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n"
+      ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 v);\n"
+      ".global .align 1 .b8 format[4] = {37, 100, 10, 0};\n"
+      ".visible .entry k() {\n.local .align 8 .b8 values[8]; .reg .b64 %q<4>; .reg .b32 %r<2>;\n"
+      "mov.u64 %q0, values; cvta.local.u64 %q0, %q0; mov.u64 %q1, format; cvta.global.u64 %q1, %q1;\n"
+      "{ .param .b64 a; .param .b64 b; .param .b32 c; st.param.b64 [a], %q1; st.param.b64 [b], %q0;\n"
+      "call.uni (c), vprintf, (a, b); }\nret;\n}\n";
+  Launch l;
+  l.entry = "k";
+  std::string fault;
+  try {
+    simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
+  } catch (const machine::Fault& f) {
+    fault = f.what();
+  }
+  EXPECT_EQ(fault,
+            "PTX line 10, CTA (0,0,0), thread (0,0,0): printf prints argument 1, of 4 bytes, which was never "
+            "written");
+}
+TEST(Cause, ASetmaxnregOfPartOfAWarpgroup) {
+  const auto with = [](const std::string& body) {
+    Launch l;
+    l.entry = "k";
+    l.shape.block = {128, 1, 1};
+    const std::string text =
+        ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() .maxntid 128 {\n.reg .pred "
+        "%p<2>; .reg .b32 "
+        "%r<2>; mov.u32 %r0, %tid.x;\n" +
+        body + "ret;\n}\n";
+    try {
+      simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
+    } catch (const machine::Fault& f) {
+      return std::string(f.what());
+    }
+    return std::string("held");
+  };
+  EXPECT_EQ(with("setmaxnreg.dec.sync.aligned.u32 40;\n"), "held");
+  EXPECT_EQ(with("setmaxnreg.dec.sync.aligned.u32 40;\nbar.sync 0;\nsetmaxnreg.inc.sync.aligned.u32 64;\n"),
+            "held");
+  const std::string part =
+      with("setp.lt.u32 %p0, %r0, 96;\n@%p0 bra E;\nsetmaxnreg.dec.sync.aligned.u32 40;\nE:\n");
+  EXPECT_EQ(part.find("PTX line 8, "), 0u) << part;
+  EXPECT_NE(part.find("setmaxnreg by part of a warpgroup: warp 0 has ended without it"), std::string::npos)
+      << part;
+  const std::string other = with(
+      "setp.lt.u32 %p0, %r0, 96;\n@%p0 bra L;\nsetmaxnreg.dec.sync.aligned.u32 40;\nbra E;\nL: "
+      "setmaxnreg.dec.sync.aligned.u32 48;\nE:\n");
+  EXPECT_NE(other.find("setmaxnreg"), std::string::npos) << other;
+  EXPECT_NE(other.find("another warp of its warpgroup asks for 4"), std::string::npos) << other;
+}
+
+}  // namespace
+}  // namespace bitwell::verify
