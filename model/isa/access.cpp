@@ -7,6 +7,7 @@
 #include "model/isa/builder.h"
 #include "model/isa/cluster.h"
 #include "model/isa/effects.h"
+#include "model/isa/nearby.h"
 
 namespace bitwell::isa {
 namespace {
@@ -29,30 +30,25 @@ const char* verb(AccessKind kind) {
                                 int lane) {
   std::string text = "out-of-bounds " + std::string(verb(kind)) + " of " + std::to_string(size) +
                      " bytes at " + hex(address);
-  if (space == Space::global) {
-    const Region* r = context.cta.grid.global.nearest(address);
-    if (r != nullptr)
-      text += ", " + std::to_string(address - r->base()) + " bytes into '" + r->name() + "' of " +
-              std::to_string(r->size()) + " bytes";
-    else
-      text += ", below every buffer";
-  } else {
-    if (space == Space::cluster)
-      throw Fault(text + ": no CTA of the cluster has it, or the one that has it has ended", lane);
-    if (space == Space::shared && address >> machine::kRankShift != context.cta.rank &&
-        context.cta.cluster.cta_of(address) != nullptr)
-      throw Fault(text + " of shared::cta memory: that is another CTA's", lane);
-    const char* name = space == Space::shared  ? "shared memory"
-                       : space == Space::local ? "local memory"
-                       : space == Space::param ? "the parameter block"
-                                               : "constant memory";
-    const uint64_t limit = space == Space::shared  ? context.cta.shared.size()
-                           : space == Space::local ? context.warp.local[static_cast<size_t>(lane)].size()
-                           : space == Space::param ? context.cta.grid.parameters.size()
-                                                   : context.cta.grid.constants.size();
-    text += " of " + std::string(name) + ", which has " + std::to_string(limit) + " bytes";
+  Cta& cta = context.cta;
+  if (space == Space::global) throw Fault(text + ", " + cta.grid.global.describe(address), lane);
+  Cta* const other =
+      space == Space::shared || space == Space::cluster ? cta.cluster.cta_of(address) : nullptr;
+  if (space == Space::cluster && other == nullptr) throw Fault(text + ": no CTA of the cluster has it", lane);
+  if (space == Space::shared && other != nullptr && other != &cta)
+    throw Fault(text + " of shared::cta memory: that is another CTA's", lane);
+  const Cta& owner = other != nullptr ? *other : cta;  // of shared memory
+  const auto of = [&](const char* name, uint64_t limit, const std::string& beside) {
+    return Fault(text + " of " + name + ", which has " + std::to_string(limit) + " bytes" + beside, lane);
+  };
+  switch (space) {
+    case Space::local: throw of("local memory", context.warp.local[static_cast<size_t>(lane)].size(), "");
+    case Space::param:
+      throw of("the parameter block", cta.grid.parameters.size(), beside_parameters(cta.grid, address));
+    case Space::constant:
+      throw of("constant memory", cta.grid.constants.size(), beside_constants(cta.grid, address));
+    default: throw of("shared memory", owner.shared.size(), beside_shared(owner, address));
   }
-  throw Fault(text, lane);
 }
 
 // Faults if a lane's bytes meet a live mbarrier: only mbarrier instructions may touch it.

@@ -1,5 +1,6 @@
 #include "model/isa/launch.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "model/isa/cluster.h"
@@ -135,7 +136,7 @@ RunResult run(const Program& program, const Shape& shape,
   uint64_t constant_size = 0;
   for (const GlobalVariable& g : program.globals)
     if (g.is_const)
-      constant_size = std::max(constant_size, g.address - machine::kConstWindow + g.bytes.size());
+      constant_size = std::max(constant_size, g.address - machine::kConstWindow + g.size);
   Grid grid{program,
             shape,
             options,
@@ -149,13 +150,9 @@ RunResult run(const Program& program, const Shape& shape,
   for (size_t i = 0; i < arguments.size(); ++i)
     std::memcpy(grid.parameters.data() + entry.params[i].offset, arguments[i].data(), arguments[i].size());
   for (const GlobalVariable& g : program.globals) {
-    if (g.is_const) {
-      std::memcpy(grid.constants.data() + (g.address - machine::kConstWindow), g.bytes.data(),
-                  g.bytes.size());
-    } else if (!g.bytes.empty()) {
-      machine::Region& r = memory.place(g.name, g.address, g.bytes.size());
-      std::memcpy(r.data(), g.bytes.data(), g.bytes.size());
-    }
+    std::byte* to = g.is_const ? grid.constants.data() + (g.address - machine::kConstWindow)
+                               : memory.place(g.name, g.address, g.size).data();
+    std::copy(g.bytes.begin(), g.bytes.end(), to);
   }
   RunResult result;
   const auto& step = grid.shape.cluster;

@@ -176,7 +176,7 @@ void ModuleLayout::reach(const std::string& entry) {
 }
 
 void ModuleLayout::place_variables() {
-  uint64_t global = machine::kModuleGlobals;
+  uint64_t global = machine::kModuleGlobals - machine::kGuard;  // the end of the last one
   uint64_t constant = 0;
   uint64_t dynamic_align = 16;
   const auto place = [](uint64_t& end, const ptx::Variable& v) {
@@ -195,7 +195,7 @@ void ModuleLayout::place_variables() {
     } else if (v.space == ".global") {
       if (v.linkage == ".extern")
         throw machine::Unsupported(at_line(v.at.line) + ".extern .global '" + v.name + "'");
-      global = align_up(global, 256);
+      global = align_up(global + machine::kGuard, 256);
       variables[v.name] = {&v, place(global, v), size_of(v)};
     } else if (v.space == ".const") {
       variables[v.name] = {&v, machine::kConstWindow + place(constant, v), size_of(v)};
@@ -216,8 +216,7 @@ std::vector<GlobalVariable> ModuleLayout::globals() const {
   std::vector<GlobalVariable> out;
   for (const auto& [name, place] : variables) {
     if (place.variable->space == ".shared") continue;
-    GlobalVariable g{name, place.address, std::vector<std::byte>(place.size),
-                     place.variable->space == ".const"};
+    GlobalVariable g{name, place.address, place.size, {}, place.variable->space == ".const"};
     const size_t element = static_cast<size_t>(find_type(place.variable->type)->bits) / 8;
     if (place.variable->initialized && element < 4 && place.variable->type[1] == 'f')
       throw machine::Unsupported(at_line(place.variable->at.line) + "an initialised " + place.variable->type +
@@ -252,11 +251,12 @@ std::vector<GlobalVariable> ModuleLayout::globals() const {
           value = std::bit_cast<uint64_t>(
               static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(value))));
       }
-      if (g.bytes.empty())
+      if (g.size == 0)
         throw machine::Unsupported(at_line(place.variable->at.line) +
                                    "an initialized array of 0 elements, '" + name + "'");
-      if (offset + element > g.bytes.size())
+      if (offset + element > g.size)
         throw InputError(at_line(place.variable->at.line) + "too many initializers for '" + name + "'");
+      g.bytes.resize(offset + element);
       std::memcpy(g.bytes.data() + offset, &value, std::min<size_t>(element, 8));
       offset += element;
     }

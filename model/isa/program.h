@@ -128,7 +128,8 @@ struct SharedVariable {
 struct GlobalVariable {
   std::string name;
   uint64_t address = 0;
-  std::vector<std::byte> bytes;
+  uint64_t size = 0;             // bytes
+  std::vector<std::byte> bytes;  // the initialised ones, at its start; the rest are 0
   bool is_const = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include "model/isa/cluster.h"
 #include "model/isa/effects.h"
+#include "model/isa/nearby.h"
 
 namespace bitwell::isa {
 
@@ -31,7 +32,7 @@ SharedPlace shared_place(Context& context, int lane, uint64_t address, Space spa
   if (!cta->shared.contains(address, size))
     throw Fault("out-of-bounds access of " + std::to_string(size) + " bytes at offset " +
                     std::to_string(address - cta->shared.base()) + " of shared memory, which has " +
-                    std::to_string(cta->shared.size()) + " bytes",
+                    std::to_string(cta->shared.size()) + " bytes" + beside_shared(*cta, address),
                 lane);
   return {cta, address};
 }

@@ -31,7 +31,7 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
     if (last == nullptr || !last->contains(at, bytes)) last = cluster.grid.global.find(at, bytes);
     if (last == nullptr)
       throw Fault("the tensor map leads to " + std::to_string(bytes) + " bytes at global address " +
-                  std::to_string(at) + ", which are in no buffer");
+                  std::to_string(at) + ", which are in no buffer, " + cluster.grid.global.describe(at));
     if (!to_shared && last->read_only)
       throw Fault("a bulk copy to '" + last->name() + "', which is read-only");
     return last;

@@ -27,7 +27,8 @@ class TransferReader {
     machine::Region* r = context_.cta.grid.global.find(address, size);
     if (r == nullptr)
       throw machine::Fault(std::string(what) + " of " + std::to_string(size) + " bytes at global address " +
-                               std::to_string(address) + " is in no buffer",
+                               std::to_string(address) + " is in no buffer, " +
+                               context_.cta.grid.global.describe(address),
                            lane_);
     return r;
   }

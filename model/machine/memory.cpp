@@ -1,32 +1,59 @@
 #include "model/machine/memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <new>
+
+#include "model/machine/beside.h"
+#include "model/machine/failure.h"
 
 namespace bitwell::machine {
 namespace {
 
 constexpr uint64_t kPadding = 64;
-constexpr uint64_t kGuard = uint64_t{1} << 20;
+// From here on a mapping costs less than clearing: shared memory of a CTA stays on the heap.
+constexpr uint64_t kMapped = uint64_t{1} << 20;
 
 }  // namespace
 
+ZeroBytes::ZeroBytes(uint64_t size) {
+  if (size < kMapped) {
+    bytes_.reset(static_cast<std::byte*>(std::calloc(size, 1)));
+    if (bytes_ == nullptr) throw std::bad_alloc();
+    return;
+  }
+  // Not reserved: what is never touched may be more than the host has.
+  void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED)
+    throw InputError("this machine has no address space for " + std::to_string(size) + " bytes of memory");
+  bytes_ = {static_cast<std::byte*>(at), Release{size}};
+}
+
+void ZeroBytes::Release::operator()(std::byte* bytes) const {
+  if (mapped == 0)
+    std::free(bytes);
+  else
+    munmap(bytes, mapped);
+}
+
 Region::Region(std::string name, uint64_t base, uint64_t size, bool defined)
-    : name_(std::move(name)), base_(base), size_(size), bytes_(new std::byte[size + kPadding]()) {
-  if (!defined) defined_.assign(size + kPadding, 0);
+    : name_(std::move(name)), base_(base), size_(size), bytes_(size + kPadding) {
+  if (!defined) defined_ = ZeroBytes(size + kPadding);
 }
 
 bool Region::is_defined(uint64_t offset, uint64_t length) const {
-  if (defined_.empty()) return true;
-  return all_written(defined_.data() + offset, length);
+  return defined() == nullptr || all_written(defined() + offset, length);
 }
 
 void Region::mark_defined(uint64_t offset, uint64_t length) {
-  if (!defined_.empty()) std::memset(defined_.data() + offset, kWritten, length);
+  if (defined() != nullptr) std::memset(defined() + offset, kWritten, length);
 }
 
 void Region::mark_undefined(uint64_t offset, uint64_t length) {
-  if (!defined_.empty()) std::memset(defined_.data() + offset, 0, length);
+  if (defined() != nullptr) std::memset(defined() + offset, 0, length);
 }
 
 Region& GlobalMemory::allocate(const std::string& name, uint64_t size) {
@@ -43,7 +70,7 @@ Region& GlobalMemory::place(const std::string& name, uint64_t base, uint64_t siz
   return **regions_.insert(at, std::make_unique<Region>(name, base, size, true));
 }
 
-const Region* GlobalMemory::nearest(uint64_t address) const {
+Region* GlobalMemory::below(uint64_t address) const {
   auto at = std::upper_bound(regions_.begin(), regions_.end(), address,
                              [](uint64_t a, const auto& region) { return a < region->base(); });
   return at == regions_.begin() ? nullptr : std::prev(at)->get();
@@ -56,8 +83,14 @@ const Region* GlobalMemory::owner(const std::byte* byte) const {
 }
 
 Region* GlobalMemory::find(uint64_t address, uint64_t length) {
-  auto* region = const_cast<Region*>(nearest(address));
+  Region* region = below(address);
   return region != nullptr && region->contains(address, length) ? region : nullptr;
+}
+
+std::string GlobalMemory::describe(uint64_t address) const {
+  std::vector<Named> objects;
+  for (const auto& r : regions_) objects.push_back({r->name(), r->base(), r->size()});
+  return beside(objects, address, "near no buffer");
 }
 
 }  // namespace bitwell::machine

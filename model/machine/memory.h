@@ -35,6 +35,26 @@ inline bool all_written(const uint8_t* defined, uint64_t length) {
   return all == ~uint64_t{0};
 }
 
+// No object starts nearer than this behind the end of another, so that an overrun of one reaches no other.
+inline constexpr uint64_t kGuard = uint64_t{1} << 20;
+
+// Bytes that are zero and cost nothing until they are touched, however many: small ones from the heap, large
+// ones in pages that the host maps when they are.
+class ZeroBytes {
+ public:
+  // Throws InputError where the host has no address space for them.
+  explicit ZeroBytes(uint64_t size);
+  ZeroBytes() = default;
+  std::byte* data() const { return bytes_.get(); }
+
+ private:
+  struct Release {
+    uint64_t mapped;  // bytes; 0: from the heap
+    void operator()(std::byte* bytes) const;
+  };
+  std::unique_ptr<std::byte, Release> bytes_;
+};
+
 // A run of bytes at an address, with one definedness byte for each byte unless all are known written.
 class Region {
  public:
@@ -46,14 +66,14 @@ class Region {
   bool contains(uint64_t address, uint64_t length) const {
     return address >= base_ && address - base_ <= size_ && length <= size_ - (address - base_);
   }
-  std::byte* data() { return bytes_.get(); }
-  const std::byte* data() const { return bytes_.get(); }
-  uint8_t* defined() { return defined_.empty() ? nullptr : defined_.data(); }
-  const uint8_t* defined() const { return defined_.empty() ? nullptr : defined_.data(); }
+  std::byte* data() { return bytes_.data(); }
+  const std::byte* data() const { return bytes_.data(); }
+  uint8_t* defined() { return reinterpret_cast<uint8_t*>(defined_.data()); }
+  const uint8_t* defined() const { return reinterpret_cast<const uint8_t*>(defined_.data()); }
   bool is_defined(uint64_t offset, uint64_t length) const;
   void mark_defined(uint64_t offset, uint64_t length);
   void mark_undefined(uint64_t offset, uint64_t length);
-  void mark_all_defined() { defined_.clear(); }
+  void mark_all_defined() { defined_ = ZeroBytes(); }
 
   bool read_only = false;
 
@@ -61,8 +81,8 @@ class Region {
   std::string name_;
   uint64_t base_;
   uint64_t size_;
-  std::unique_ptr<std::byte[]> bytes_;  // padded, so that a wide load of the last byte stays inside
-  std::vector<uint8_t> defined_;
+  ZeroBytes bytes_;  // padded, so that a wide load of the last byte stays inside
+  ZeroBytes defined_;
 };
 
 // Global memory: regions at addresses far enough apart that an overrun of one never reaches another.
@@ -76,10 +96,12 @@ class GlobalMemory {
   Region* find(uint64_t address, uint64_t length);
   // The region that holds a byte of the host's, or nullptr.
   const Region* owner(const std::byte* byte) const;
-  // The region nearest below `address`, for a message.
-  const Region* nearest(uint64_t address) const;
+  // Where `address` lies, for a message: "64 bytes into 'x' of 64 bytes", "4 bytes before 'y' of 128 bytes",
+  // both where both are near, or how far the nearest is.
+  std::string describe(uint64_t address) const;
 
  private:
+  Region* below(uint64_t address) const;          // the one that starts nearest at or below, or nullptr
   std::vector<std::unique_ptr<Region>> regions_;  // by base
   uint64_t next_ = kBuffers;
 };
