@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "model/isa/definedness.h"
+#include "model/isa/limits.h"
 #include "model/machine/failure.h"
 #include "model/machine/memory.h"
 
@@ -14,24 +15,34 @@ using machine::ModelBug;
 using machine::Unsupported;
 using ptx::OperandKind;
 
+namespace {
+
+// What a call passes is aligned to at most 128 bytes (ptxas 13.0).
+void check_call_alignment(const ptx::Variable& v) {
+  if (v.align > 128)
+    throw InputError("line " + std::to_string(v.at.line) + ": parameter '" + v.name +
+                     "' is aligned to more than 128 bytes");
+}
+
+}  // namespace
+
 Builder::Builder(const ModuleLayout& layout, const ptx::Function& source, Function& out, bool collect,
                  std::vector<Finding>& findings)
     : layout_(layout), source_(source), out_(out), collect_(collect), findings_(findings) {
   rows.push_back({32, true});  // kSink
   rows.push_back({64, true});  // kZero
   rows.push_back({64, true});  // its second half
-  if (source.directives.count(".blocksareclusters") != 0)
-    throw Unsupported("line " + std::to_string(source.at.line) + ": .blocksareclusters of '" + source.name +
-                      "', for which the grid counts clusters");
+  check_directives(source, layout.module.version, layout.sm);
   scopes_.emplace_back();
   Scope& scope = scopes_.back();
   uint64_t block = 0;
   const auto parameter = [&](const ptx::Variable& v, std::vector<Parameter>& list) {
     if (v.space == ".reg")
       throw Unsupported("line " + std::to_string(v.at.line) + ": .reg parameter '" + v.name + "'");
-    if (std::count(v.dims.begin(), v.dims.end(), -1) != 0)
-      throw Unsupported("line " + std::to_string(v.at.line) + ": parameter '" + v.name + "' of unknown size");
+    if (!v.dims.empty() && v.dims[0] <= 0)
+      throw InputError("line " + std::to_string(v.at.line) + ": parameter '" + v.name + "' has no size");
     const uint64_t size = size_of(v);
+    if (!out_.is_entry) check_call_alignment(v);
     uint64_t at = 0;
     if (out_.is_entry) {
       at = (block + align_of(v) - 1) / align_of(v) * align_of(v);
@@ -50,6 +61,9 @@ Builder::Builder(const ModuleLayout& layout, const ptx::Function& source, Functi
   };
   for (const ptx::Variable& v : source.returns) parameter(v, out_.returns);
   for (const ptx::Variable& v : source.params) parameter(v, out_.params);
+  if (const uint64_t most = max_parameters(layout.module.version); block > most)
+    throw InputError("line " + std::to_string(source.at.line) + ": the parameters of entry '" + source.name +
+                     "' take " + std::to_string(block) + " bytes, the limit is " + std::to_string(most));
 }
 
 void Builder::body() {
@@ -105,12 +119,11 @@ void Builder::block(const std::vector<ptx::Statement>& statements) {
 }
 
 uint64_t Builder::local_place(uint64_t size, uint64_t align) {
-  constexpr uint64_t most = 512 << 10;  // CUDA's limit for a thread's local memory
-  if (size > most || out_.local_size > most)
-    throw InputError("in function '" + out_.name +
-                     "': more than 512 KiB of local memory, with a variable of " + std::to_string(size) +
-                     " bytes");
   const uint64_t at = (out_.local_size + align - 1) / align * align;
+  if (size > kMaxLocal || at > kMaxLocal)
+    throw Unsupported("more than " + std::to_string(kMaxLocal >> 10) +
+                      " KiB of local memory a thread, which no " + "device gives: function '" + out_.name +
+                      "', with a variable of " + std::to_string(size) + " bytes");
   out_.local_size = static_cast<uint32_t>(at + size);
   return at;
 }
@@ -131,8 +144,7 @@ void Builder::declare(const ptx::Variable& v) {
   }
   const uint64_t size = size_of(v);
   Variable place{Space::local, 0, size, align_of(v), &declared, !v.dims.empty(), false};
-  if (std::count(v.dims.begin(), v.dims.end(), -1) != 0)
-    throw Invalid("variable '" + v.name + "' has no size");
+  if (!v.dims.empty() && v.dims[0] <= 0) throw Invalid("variable '" + v.name + "' has no size");
   if (v.space == ".shared") {
     if (v.initialized) throw Invalid(".shared variable '" + v.name + "' cannot be initialised");
     place.space = Space::shared;
@@ -140,6 +152,7 @@ void Builder::declare(const ptx::Variable& v) {
   } else if (v.space == ".local" || v.space == ".param") {
     place.call_param = place.argument = v.space == ".param";
     if (v.initialized) throw Invalid(v.space + " variable '" + v.name + "' cannot be initialised");
+    if (place.argument) check_call_alignment(v);
     place.address = local_place(size, align_of(v));
   } else {
     throw Unsupported(v.space + " variable inside a function");

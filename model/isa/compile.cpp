@@ -63,6 +63,7 @@ std::vector<Finding> check(const ptx::Module& module) {
   layout.globals();  // for what it refuses
   for (const ptx::Function* f : layout.functions) {
     try {
+      if (f->is_entry && f->has_body) ModuleLayout(module, f->name);  // for what it refuses
       translate(layout, *f, true, Approximate::captured, findings);
     } catch (const machine::InputError& e) {
       findings.push_back({Finding::Kind::invalid, f->at.line, e.what()});

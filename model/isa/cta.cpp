@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/isa/cluster.h"
+#include "model/isa/limits.h"
 
 namespace bitwell::isa {
 
@@ -99,7 +100,9 @@ std::shared_ptr<Activation> Cta::activate(int function, Warp& warp, uint32_t mas
   }
   activation->caller = std::move(caller);
   const size_t top = activation->local_base + f.local_size;
-  if (top > 512u << 10) throw Fault("the local stack passes 512 KiB a thread: endless recursion?");
+  if (top > kMaxLocal)
+    throw Fault("the local stack passes " + std::to_string(kMaxLocal >> 10) +
+                " KiB a thread: endless recursion?");
   std::byte* rows = activation->rows.data();
   uint32_t* defined = activation->rows.defined();
   const auto put = [&](uint32_t row, int bits, int lane, uint64_t value) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "model/isa/cluster.h"
+#include "model/isa/limits.h"
 
 namespace bitwell::isa {
 
@@ -18,21 +19,6 @@ std::string triple(const std::array<uint32_t, 3>& v) {
 const std::vector<int64_t>* directive(const Function& f, const char* name) {
   const auto at = f.directives.find(name);
   return at == f.directives.end() ? nullptr : &at->second;
-}
-
-// PTX's limits for sm_75 and later: CUDA programming guide, "Technical specifications per compute
-// capability".
-constexpr uint32_t kMaxThreads = 1024;
-constexpr uint64_t kMaxCluster = 8;  // the size that every sm_90 and later allows
-constexpr std::array<uint32_t, 3> kMaxBlock{1024, 1024, 64};
-constexpr std::array<uint32_t, 3> kMaxGrid{2147483647, 65535, 65535};
-
-uint64_t max_shared(int sm) {
-  if (sm >= 120) return 99 << 10;
-  if (sm == 75) return 64 << 10;
-  if (sm == 80 || sm == 87) return 163 << 10;
-  if (sm == 86 || sm == 89) return 99 << 10;
-  return 227 << 10;
 }
 
 void check_cluster(const Function& f, const std::string& who, const Shape& shape,
@@ -105,10 +91,11 @@ void check_launch(const Program& program, const Shape& shape,
   const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
   if (threads > kMaxThreads)
     throw InputError(who + "the block of " + triple(shape.block) + " has " + std::to_string(threads) +
-                     " threads, the limit is 1024");
+                     " threads, the limit is " + std::to_string(kMaxThreads));
   if (const auto* most = directive(f, ".maxntid"); most != nullptr) {
     uint64_t limit = 1;
-    for (const int64_t v : *most) limit *= static_cast<uint64_t>(v);
+    for (const int64_t v : *most)
+      limit = std::min<uint64_t>(limit * static_cast<uint64_t>(v), kMaxThreads);  // no overflow
     if (threads > limit)
       throw InputError(who + "the block has " + std::to_string(threads) + " threads, .maxntid allows " +
                        std::to_string(limit));
@@ -135,8 +122,7 @@ RunResult run(const Program& program, const Shape& shape,
   check_launch(program, shape, arguments);
   uint64_t constant_size = 0;
   for (const GlobalVariable& g : program.globals)
-    if (g.is_const)
-      constant_size = std::max(constant_size, g.address - machine::kConstWindow + g.size);
+    if (g.is_const) constant_size = std::max(constant_size, g.address - machine::kConstWindow + g.size);
   Grid grid{program,
             shape,
             options,

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 
+#include "model/isa/limits.h"
 #include "model/machine/failure.h"
 #include "model/machine/memory.h"
 
@@ -26,9 +27,12 @@ constexpr Target kTargets[] = {
     {"sm_103a", 103, 88}, {"sm_103f", 103, 88}, {"sm_110", 110, 90},  {"sm_110a", 110, 90},
     {"sm_110f", 110, 90}, {"sm_120", 120, 87},  {"sm_120a", 120, 87}, {"sm_120f", 120, 88},
     {"sm_121", 121, 88},  {"sm_121a", 121, 88}, {"sm_121f", 121, 88}};
+// PTX versions by major number and last minor one; earlier ones know none of these targets.
+constexpr std::pair<int, int> kLastMinor[] = {{6, 5}, {7, 8}, {8, 8}, {9, 0}};
 constexpr int kNewestVersion = 90;
 
-constexpr uint64_t kLargest = uint64_t{8} << 30;  // bytes of one variable that we are ready to allocate
+// Bytes of one variable; no device has as many, and sums of a few stay far from 2^64.
+constexpr uint64_t kLargest = uint64_t{1} << 42;
 
 std::string at_line(int line) { return "line " + std::to_string(line) + ": "; }
 
@@ -71,10 +75,21 @@ uint64_t size_of(const ptx::Variable& v) {
   const auto element =
       static_cast<uint64_t>(std::max(find_type(v.type)->bits, 8)) / 8 * static_cast<uint64_t>(v.vector);
   if (count > kLargest / element)
-    throw InputError(at_line(v.at.line) + "variable '" + v.name + "' is larger than " +
-                     std::to_string(kLargest >> 30) + " GiB");
+    throw machine::Unsupported(at_line(v.at.line) + "variable '" + v.name + "' of more than " +
+                               std::to_string(kLargest >> 40) + " TiB");
   return count * element;
 }
+
+namespace {
+
+// A variable whose size is written nowhere, or is 0, is only a name for one elsewhere.
+void require_size(const ptx::Variable& v) {
+  const bool none = !v.dims.empty() && v.dims[0] <= 0 && !(v.dims[0] < 0 && v.initialized);
+  if (none && v.linkage != ".extern")
+    throw InputError(at_line(v.at.line) + "variable '" + v.name + "' has no size");
+}
+
+}  // namespace
 
 uint64_t align_of(const ptx::Variable& v) {
   if (v.align != 0) return static_cast<uint64_t>(v.align);
@@ -85,7 +100,12 @@ ModuleLayout::ModuleLayout(const ptx::Module& m, const std::string& entry) : mod
   const auto* target = std::find_if(std::begin(kTargets), std::end(kTargets),
                                     [&](const Target& t) { return t.name == m.target; });
   if (target == std::end(kTargets)) throw machine::Unsupported("target '" + m.target + "'");
+  const auto* last = std::find_if(std::begin(kLastMinor), std::end(kLastMinor),
+                                  [&](const auto& v) { return v.first == m.version / 10; });
   if (m.version > kNewestVersion) throw machine::Unsupported("PTX version above 9.0");
+  if (last == std::end(kLastMinor) || m.version % 10 > last->second)
+    throw InputError("PTX version " + std::to_string(m.version / 10) + "." + std::to_string(m.version % 10) +
+                     " never was, or is older than every target");
   if (m.version < target->version)
     throw InputError("PTX version " + std::to_string(m.version / 10) + "." + std::to_string(m.version % 10) +
                      " does not know target '" + m.target + "'");
@@ -96,7 +116,7 @@ ModuleLayout::ModuleLayout(const ptx::Module& m, const std::string& entry) : mod
   if (!std::isdigit(static_cast<unsigned char>(target->name.back()))) suffix = target->name.back();
   index_functions();
   reach(entry);
-  place_variables();
+  place_variables(entry);
 }
 
 // A declaration and its definition must agree.
@@ -175,11 +195,12 @@ void ModuleLayout::reach(const std::string& entry) {
   }
 }
 
-void ModuleLayout::place_variables() {
+void ModuleLayout::place_variables(const std::string& entry) {
   uint64_t global = machine::kModuleGlobals - machine::kGuard;  // the end of the last one
   uint64_t constant = 0;
   uint64_t dynamic_align = 16;
   const auto place = [](uint64_t& end, const ptx::Variable& v) {
+    require_size(v);
     const uint64_t at = align_up(end, align_of(v));
     end = at + size_of(v);
     return at;
@@ -190,6 +211,7 @@ void ModuleLayout::place_variables() {
     const bool dynamic = v.space == ".shared" && v.linkage == ".extern";
     if (v.space == ".shared") {
       if (dynamic && names_.count(v.name) != 0) dynamic_align = std::max(dynamic_align, align_of(v));
+      require_size(v);
       if (dynamic || names_.count(v.name) == 0) continue;
       variables[v.name] = {&v, place(shared_size, v), size_of(v)};
     } else if (v.space == ".global") {
@@ -197,8 +219,16 @@ void ModuleLayout::place_variables() {
         throw machine::Unsupported(at_line(v.at.line) + ".extern .global '" + v.name + "'");
       global = align_up(global + machine::kGuard, 256);
       variables[v.name] = {&v, place(global, v), size_of(v)};
+      if (global + machine::kGuard > machine::kBuffers)
+        throw machine::Unsupported(at_line(v.at.line) + ".global variables of more than " +
+                                   std::to_string((machine::kBuffers - machine::kModuleGlobals) >> 40) +
+                                   " TiB");
     } else if (v.space == ".const") {
       variables[v.name] = {&v, machine::kConstWindow + place(constant, v), size_of(v)};
+      if (constant > kMaxConstant)
+        throw InputError(at_line(v.at.line) + "the module's .const variables take " +
+                         std::to_string(constant) + " bytes with '" + v.name + "', the limit is " +
+                         std::to_string(kMaxConstant));
     } else {
       throw InputError(at_line(v.at.line) + v.space + " variable '" + v.name + "' outside a function");
     }
@@ -207,6 +237,9 @@ void ModuleLayout::place_variables() {
     if (reachable[f])
       shared_in(functions[f]->body,
                 [&](const ptx::Variable& v) { shared_places[&v] = place(shared_size, v); });
+  if (const uint64_t most = max_static_shared(sm, suffix); !entry.empty() && shared_size > most)
+    throw InputError("entry '" + entry + "' has " + std::to_string(shared_size) +
+                     " bytes of static shared memory, " + module.target + " allows " + std::to_string(most));
   dynamic_shared = align_up(shared_size, dynamic_align);
   for (const ptx::Variable& v : module.variables)
     if (v.space == ".shared" && v.linkage == ".extern") variables[v.name] = {&v, dynamic_shared, 0};

@@ -42,7 +42,7 @@ struct ModuleLayout {
  private:
   void index_functions();
   void reach(const std::string& entry);
-  void place_variables();
+  void place_variables(const std::string& entry);
   std::set<std::string> names_;  // every name that a reachable function uses
 };
 

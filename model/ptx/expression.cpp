@@ -43,6 +43,14 @@ Operand parse_integer(Reader& reader) {
   return integer_operand(value, is_unsigned || value > static_cast<uint64_t>(INT64_MAX), token.at);
 }
 
+uint32_t parse_count(Reader& reader) {
+  if (reader.accept("WARP_SZ")) return 32;
+  const uint64_t value = parse_integer(reader).integer;
+  if (value > UINT32_MAX)
+    reader.fail("a number below 2^32 is needed, not " + std::to_string(value) + ", before");
+  return static_cast<uint32_t>(value);
+}
+
 namespace {
 
 Operand floating_literal(Reader& reader) {

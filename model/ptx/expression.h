@@ -11,6 +11,10 @@ Operand parse_constant(Reader& reader);
 // One integer literal: decimal, 0x, 0b or octal (after 0), U at its end makes it unsigned.
 Operand parse_integer(Reader& reader);
 
+// A whole number below 2^32 with nothing computed, as directives, alignments and .reg ranges take it; WARP_SZ
+// is 32.
+uint32_t parse_count(Reader& reader);
+
 // Whether a constant expression can start at the cursor.
 bool starts_constant(const Reader& reader);
 

@@ -21,8 +21,11 @@ class Parser {
     reader_.expect(".target");
     module_.target = reader_.identifier();
     while (reader_.accept(",")) module_.target_options.push_back(reader_.identifier());
-    if (reader_.accept(".address_size"))
-      module_.address_size = static_cast<int>(parse_constant(reader_).integer);
+    if (reader_.accept(".address_size")) {
+      const uint32_t bits = parse_count(reader_);
+      if (bits != 32 && bits != 64) reader_.fail(".address_size must be 32 or 64 before");
+      module_.address_size = static_cast<int>(bits);
+    }
     while (!reader_.at_end()) item();
     return std::move(module_);
   }
@@ -131,9 +134,9 @@ class Parser {
         reader_.expect(";");
         return;
       }
-      std::vector<int64_t>& values = f.directives[name];
+      std::vector<int64_t>& values = f.directives[name] = {};  // the last one holds, as for ptxas
       if (most == 0) return;
-      do values.push_back(static_cast<int64_t>(parse_constant(reader_).integer));
+      do values.push_back(parse_count(reader_));
       while (static_cast<int>(values.size()) < most && reader_.accept(","));
       return;
     }

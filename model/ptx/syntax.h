@@ -61,7 +61,7 @@ struct Variable {
   std::string linkage;  // .visible .extern .weak .common or empty
   std::string type;     // .f32 ...
   int vector = 1;       // .v2 .v4
-  int align = 0;        // bytes, 0 when absent
+  uint32_t align = 0;   // bytes, 0 when absent
   std::string name;
   std::optional<int> range;   // .reg .b32 %r<10>: 10
   std::vector<int64_t> dims;  // array; -1 for []

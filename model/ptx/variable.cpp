@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "model/ptx/expression.h"
 
@@ -13,11 +14,10 @@ constexpr std::array<std::string_view, 18> kTypes{".b8",  ".b16", ".b32",   ".b6
                                                   ".u16", ".u32", ".u64",   ".s8",  ".s16",  ".s32",
                                                   ".s64", ".f16", ".f16x2", ".f32", ".f64",  ".pred"};
 
-int power_of_two(Reader& reader) {
-  const uint64_t value = parse_constant(reader).integer;
-  if (value == 0 || (value & (value - 1)) != 0 || value > 1u << 20)
-    reader.fail("alignment must be a power of two before");
-  return static_cast<int>(value);
+uint32_t power_of_two(Reader& reader) {
+  const uint32_t value = parse_count(reader);
+  if (!std::has_single_bit(value)) reader.fail("alignment must be a power of two before");
+  return value;
 }
 
 // attributes = (".align" n | ".v2" | ".v4")*
@@ -80,8 +80,11 @@ void declarator(Reader& reader, Variable& v) {
   }
   while (reader.accept("[")) {
     const bool open = reader.is("]");
-    const int64_t dim = open ? -1 : static_cast<int64_t>(parse_constant(reader).integer);
-    if (dim < 0 && !open) reader.fail("an array's size must not be negative before");
+    if (open && !v.dims.empty()) reader.fail("only an array's first size may be open, before");
+    // No memory holds an array of 2^63 elements either.
+    const uint64_t most = INT64_MAX;
+    const int64_t dim = open ? -1 : static_cast<int64_t>(std::min(parse_integer(reader).integer, most));
+    if (dim == 0 && !v.dims.empty()) reader.fail("only an array's first size may be 0, before");
     v.dims.push_back(dim);
     reader.expect("]");
   }
