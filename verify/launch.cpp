@@ -4,6 +4,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
+
+#include "verify/memory_limit.h"
 
 namespace bitwell::verify {
 
@@ -21,11 +24,12 @@ isa::Program load_program(const std::string& path, const std::string& entry, isa
 }
 
 isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,
-                        bool all_written) {
+                        bool all_written, std::optional<uint64_t> memory_limit) {
+  check_memory(program, launch, memory_limit);
   machine::GlobalMemory memory;
   std::vector<machine::Region*> regions;
   for (const Buffer& b : launch.buffers) {
-    machine::Region& r = memory.allocate(b.name, b.bytes.size());
+    machine::Region& r = memory.allocate(b.name, b.size());
     if (!b.bytes.empty()) std::memcpy(r.data(), b.bytes.data(), b.bytes.size());
     if (b.defined) r.mark_all_defined();
     r.read_only = b.read_only;
@@ -58,7 +62,8 @@ isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::
       while (r.is_defined(at, 1)) ++at;
       throw machine::Fault("byte " + std::to_string(at) + " of output '" + b.name + "' was never written");
     }
-    if (!b.bytes.empty()) std::memcpy(b.bytes.data(), r.data(), b.bytes.size());
+    if (b.output) b.bytes.resize(b.bytes.size() + std::exchange(b.blank, 0));
+    if (!b.bytes.empty() && !b.read_only) std::memcpy(b.bytes.data(), r.data(), b.bytes.size());
   }
   return result;
 }

@@ -20,6 +20,9 @@ struct Buffer {
   bool defined = true;  // false: contents start unwritten
   bool read_only = false;
   bool output = false;  // compared and kept after the run
+  uint64_t blank =
+      0;  // bytes behind `bytes` that are 0, or unwritten, and cost nothing until they are touched
+  uint64_t size() const { return bytes.size() + blank; }
 };
 
 struct Argument {
@@ -75,9 +78,10 @@ auto naming(const std::string& path, F f) {
 isa::Program load_program(const std::string& path, const std::string& entry,
                           isa::Approximate approximate = isa::Approximate::captured);
 
-// Runs the launch on the simulator; its buffers then hold what the kernel left. Throws as isa::run does, and
-// Fault when an output has bytes that were never written and `all_written` asks for them.
+// Runs the launch on the simulator; its buffers then hold what the kernel left, outputs all of it (blank ones
+// are blank no more). Throws as isa::run and check_memory do, and Fault when an output has bytes that were
+// never written and `all_written` asks for them.
 isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,
-                        bool all_written);
+                        bool all_written, std::optional<uint64_t> memory_limit = {});
 
 }  // namespace bitwell::verify

@@ -11,6 +11,7 @@
 #include "model/number/arithmetic.h"
 #include "model/number/decode.h"
 #include "model/number/encode.h"
+#include "verify/memory_limit.h"
 #include "verify/npy.h"
 
 namespace bitwell::verify {
@@ -95,9 +96,27 @@ class Reader {
   uint32_t whole(const json& v, const char* key) const {
     return static_cast<uint32_t>(whole_below(v, std::string("'") + key + "'", 32));
   }
-  // Bytes of a buffer: what an H200 could hold.
+  // Bytes of a buffer. Below 2^46 sums of them stay in the range of global addresses.
   size_t size(const json& j, const char* key, const std::string& where) const {
-    return whole_below(j.at(key), where + ": '" + key + "'", 37);
+    return whole_below(j.at(key), where + ": '" + key + "'", 46);
+  }
+
+  // Refuses contents that this machine cannot hold, before they are read or made: here, and in the simulated
+  // memory; `extra` bytes on the way.
+  void hold(uint64_t bytes, uint64_t extra, const std::string& where) {
+    contents_ += bytes;
+    const uint64_t need = 2 * contents_ + extra;
+    if (need < uint64_t{64} << 20) return;
+    if (const uint64_t host = host_memory(); need > host)
+      refuse(where + ": with its " + std::to_string(bytes) + " bytes the buffers' contents take " +
+             std::to_string(need) + " bytes of memory, this machine has " + std::to_string(host) + " left");
+  }
+  std::string file(const json& j, const char* key, const std::string& where) {
+    const std::string path = place(j.at(key).get<std::string>());
+    std::error_code unknown;
+    const uint64_t bytes = fs::file_size(path, unknown);  // reading it says what is wrong with it
+    if (!unknown) hold(bytes, bytes, where);
+    return path;
   }
 
   std::array<uint32_t, 3> triple(const json& j, const char* key) const {
@@ -240,19 +259,19 @@ class Reader {
       refuse(where + " ('" + b.name + "') needs exactly one of npy, bin, zeros, unwritten, generate");
     Output out;
     if (j.contains("npy")) {
-      Array array = read_npy(place(j.at("npy").get<std::string>()));
+      Array array = read_npy(file(j, "npy", where));
       b.bytes = std::move(array.bytes);
       out.dtype = array.dtype;
       out.shape = array.shape;
     } else if (j.contains("bin")) {
-      const std::string bytes = read_file(place(j.at("bin").get<std::string>()));
+      const std::string bytes = read_file(file(j, "bin", where));
       b.bytes.resize(bytes.size());
       std::memcpy(b.bytes.data(), bytes.data(), bytes.size());
     } else if (j.contains("generate")) {
       generate(j.at("generate"), b, where);
     } else {
       b.defined = j.contains("zeros");
-      b.bytes.resize(size(j, b.defined ? "zeros" : "unwritten", where + " ('" + b.name + "')"));
+      b.blank = size(j, b.defined ? "zeros" : "unwritten", where + " ('" + b.name + "')");
     }
     b.read_only = j.value("read_only", false);
     b.output = j.contains("output");
@@ -268,10 +287,10 @@ class Reader {
       if (__builtin_mul_overflow(want, n, &want))
         refuse(where + " ('" + b.name + "'): its shape and dtype make more than 2^64 bytes");
     if (out.shape.empty())
-      out.shape = {b.bytes.size() / element_size(out.dtype)}, want = out.shape[0] * element_size(out.dtype);
-    if (b.output && want != b.bytes.size())
+      out.shape = {b.size() / element_size(out.dtype)}, want = out.shape[0] * element_size(out.dtype);
+    if (b.output && want != b.size())
       refuse(where + " ('" + b.name + "'): its shape and dtype make " + std::to_string(want) +
-             " bytes, the buffer has " + std::to_string(b.bytes.size()));
+             " bytes, the buffer has " + std::to_string(b.size()));
     const size_t at =
         is_argument ? file_.launch.add_buffer(std::move(b)) : file_.launch.add_hidden_buffer(std::move(b));
     if (file_.launch.buffers[at].output) {
@@ -284,7 +303,9 @@ class Reader {
     allow(j, {"kind", "bytes", "seed"}, where + ", generate");
     const std::string kind = text(j, "kind", where + ", generate");
     if (!j.contains("bytes")) refuse(where + ", generate has no 'bytes'");
-    b.bytes.resize(size(j, "bytes", where + ", generate"));
+    const size_t bytes = size(j, "bytes", where + ", generate");
+    hold(bytes, 0, where + " ('" + b.name + "')");
+    b.bytes.resize(bytes);
     std::mt19937_64 random(j.contains("seed") ? whole_below(j.at("seed"), where + ", generate: 'seed'", 64)
                                               : 1);
     const auto each = [&](auto value) {
@@ -307,6 +328,7 @@ class Reader {
   std::string path_;
   fs::path folder_;
   LaunchFile file_;
+  uint64_t contents_ = 0;  // bytes of buffers that are given with contents, so far
 };
 
 }  // namespace

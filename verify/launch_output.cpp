@@ -30,7 +30,9 @@ std::string bytes_text(const std::vector<std::byte>& bytes) {
 
 json buffer_json(const Buffer& b, const std::string& folder) {
   json item{{"buffer", b.name}};
-  if (b.defined) {
+  if (b.bytes.empty() && b.blank != 0) {
+    item[b.defined ? "zeros" : "unwritten"] = b.blank;
+  } else if (b.defined) {
     item["bin"] = b.name + ".bin";
     write_file(fs::path(folder) / (b.name + ".bin"), bytes_text(b.bytes));
   } else {

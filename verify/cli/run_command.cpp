@@ -29,6 +29,7 @@ struct RunOptions {
   size_t schedules = 0;  // to compare; 0: one, `policy`
   std::string trace;     // path, or empty
   bool json = false;
+  std::optional<uint64_t> memory_limit;  // bytes
 };
 
 // Found before the work rather than after it.
@@ -133,7 +134,7 @@ void run(const RunOptions& options, int& status) {
   };
   const isa::RunResult result = [&] {
     try {
-      isa::RunResult out = verify::simulate(program, file.launch, how, true);
+      isa::RunResult out = verify::simulate(program, file.launch, how, true, options.memory_limit);
       end_progress();
       return out;
     } catch (const machine::Fault& fault) {
@@ -195,6 +196,19 @@ void add_run(CLI::App& app, int& status) {
       ->add_option("--step-limit", options->run.step_limit,
                    "Warp instructions of one CTA before it counts as hung")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--memory-limit", options->memory_limit,
+          "Bytes, or with K, M or G (1024 of the one before), that variables, buffers, local and shared "
+          "memory may take together; without it what the target's device has. Memory that nothing touches "
+          "costs nothing")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator(  // runs first; CLI11 reads "-1" as 2^64 - 1
+          [](const std::string& text) {
+            return text.starts_with('-') ? "'" + text + "' is no number of bytes" : std::string();
+          },
+          ""));
   std::map<std::string, isa::Policy> policies;
   for (const isa::PolicyName& p : isa::kPolicies) policies[std::string(p.name)] = p.policy;
   command

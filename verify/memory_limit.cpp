@@ -1,0 +1,58 @@
+#include "verify/memory_limit.h"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "model/isa/limits.h"
+
+namespace bitwell::verify {
+
+uint64_t host_memory() {
+  std::ifstream in("/proc/meminfo");
+  std::string key;
+  for (uint64_t kib = 0; in >> key >> kib; in.ignore(256, '\n'))
+    if (key == "MemAvailable:") return kib << 10;
+  return UINT64_MAX;
+}
+
+void check_memory(const isa::Program& program, const Launch& launch, std::optional<uint64_t> limit) {
+  const auto product = [](const std::array<uint32_t, 3>& v, uint64_t most) {
+    uint64_t out = 1;
+    for (const uint32_t n : v) out = std::min(out * n, most);
+    return out;
+  };
+  const uint64_t ctas = product(isa::cluster_of(program, launch.shape), isa::kMaxCluster);
+  const uint64_t threads = ctas * product(launch.shape.block, isa::kMaxThreads);
+  const uint64_t shared = ctas * (program.dynamic_shared + launch.shape.dynamic_shared);
+  uint64_t frames = 0;
+  for (const isa::Function& f : program.functions) frames = std::min(frames + f.local_size, isa::kMaxLocal);
+  uint64_t variables = 0;
+  uint64_t buffers = 0;
+  uint64_t touched = 2 * (frames * threads + shared);  // with a byte each that says what is written
+  for (const isa::GlobalVariable& g : program.globals) {
+    variables += g.size;
+    touched += g.bytes.size();
+  }
+  for (const Buffer& b : launch.buffers) {
+    if (__builtin_add_overflow(buffers, b.size(), &buffers)) buffers = UINT64_MAX >> 1;
+    touched += b.output ? b.size() + b.blank : b.bytes.size();
+  }
+  const auto text = [](uint64_t n) { return std::to_string(n); };
+  const std::string parts = "(variables " + text(variables) + ", buffers " + text(buffers) +
+                            ", local memory " + text(frames) + " x " + text(threads) +
+                            " threads, shared memory " + text(shared) + ")";
+  const uint64_t all = variables + buffers + frames * threads + shared;
+  const uint64_t most = limit.value_or(isa::device_memory(program.sm));
+  if (all > most)
+    throw machine::InputError("entry '" + launch.entry + "' needs " + text(all) + " bytes of memory " +
+                              parts + ", " + (limit ? "the limit is " : program.target + " devices have ") +
+                              text(most) + (limit ? "" : "; bitwell run --memory-limit sets another limit"));
+  constexpr uint64_t kAlwaysThere = uint64_t{64} << 20;  // not worth asking the host
+  if (touched <= kAlwaysThere) return;
+  if (const uint64_t host = host_memory(); touched > host)
+    throw machine::InputError("entry '" + launch.entry + "' fills " + text(touched) + " bytes of memory " +
+                              parts + ", this machine has " + text(host) + " left");
+}
+
+}  // namespace bitwell::verify

@@ -1,0 +1,20 @@
+// How much memory a launch asks for, and whether the device and this machine have it.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "verify/launch.h"
+
+namespace bitwell::verify {
+
+// Bytes that this machine can still give to programs (MemAvailable of /proc/meminfo); all that 64 bits count
+// where it does not say.
+uint64_t host_memory();
+
+// Refuses (InputError) a launch whose variables, buffers, local and shared memory together pass `limit` bytes
+// (without one: what the target's device has), or that would touch more at once than this machine can give.
+// Local memory counts for the threads of one cluster, with the frames of the entry and of each function that
+// it can call.
+void check_memory(const isa::Program& program, const Launch& launch, std::optional<uint64_t> limit);
+
+}  // namespace bitwell::verify

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# What launches may ask for and what they cost, from the command line. Usage: memory_test.sh BITWELL
+set -u
+bitwell=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+
+# expect STATUS 'part of the output' COMMAND...
+expect() {
+  local status=$1 part=$2
+  shift 2
+  local text got
+  text=$("$@" 2>&1)
+  got=$?
+  if [ $got -ne "$status" ] || [[ "$text" != *"$part"* ]]; then
+    fail "$* exits with $got (expected $status), says: $text"
+  fi
+}
+# sparing COMMAND...: it succeeds with half a gigabyte of memory at most
+sparing() {
+  python3 - "$@" <<'P' || fail "$* does not succeed within 512 MiB"
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+assert status == 0, status
+assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 512 << 10
+P
+}
+
+# k writes the first and the last word of y, and touches both ends of a .global array of 4 GiB.
+cat > k.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.global .align 4 .b8 big[4294967296];
+.visible .entry k(.param .u64 py, .param .u64 pend)
+{
+  .reg .b32 %r<5>; .reg .b64 %rd<5>;
+  .local .align 4 .b8 frame[64];
+  .shared .align 4 .b8 tile[1024];
+  ld.param.u64 %rd0, [py];
+  ld.param.u64 %rd1, [pend];
+  mov.u64 %rd2, big;
+  ld.global.u32 %r0, [%rd2];
+  st.global.u32 [%rd2+4294967292], %r0;
+  st.global.u32 [%rd0], 1;
+  add.u64 %rd1, %rd0, %rd1;
+  st.global.u32 [%rd1+-4], 2;
+  st.local.u32 [frame], 1;
+  st.shared.u32 [tile], 1;
+  ret;
+}
+P
+launch() { # launch SOURCE BYTES: writes l.json, y of so many bytes
+  echo '{"ptx": "k.ptx", "entry": "k", "block": [32], "arguments": [{"buffer": "y", '"$1"'}, {"type": "u64", "value": '"$2"'}]}' > l.json
+}
+sparing "$bitwell" check k.ptx
+gib=$((1 << 30))
+launch "\"unwritten\": $((8 * gib))" $((8 * gib))
+sparing "$bitwell" run l.json
+launch "\"zeros\": $((40 * gib))" $((40 * gib))
+sparing "$bitwell" run l.json  # more than many a machine has
+
+# What the device would not have, or the user does not want, is refused before the work, by parts.
+launch "\"zeros\": $((150 * gib))" 4
+parts="(variables 4294967296, buffers 161061273600, local memory 64 x 32 threads, shared memory 1024)"
+expect 2 "needs 165356243968 bytes of memory $parts, sm_90a devices have 150754820096; bitwell run --memory-limit" "$bitwell" run l.json
+sparing "$bitwell" run l.json --memory-limit 155G
+launch '"unwritten": 1048576' 4
+all=$((4 * gib + 1048576 + 64 * 32 + 1024))
+expect 0 "all checks on" "$bitwell" run l.json --memory-limit $all
+expect 2 "needs $all bytes of memory (variables 4294967296, buffers 1048576, local memory 64 x 32 threads, shared memory 1024), the limit is $((all - 1))" "$bitwell" run l.json --memory-limit $((all - 1))
+expect 0 "all checks on" "$bitwell" run l.json --memory-limit 4098M
+expect 2 "the limit is $((4097 << 20))" "$bitwell" run l.json --memory-limit $((4097 << 10))K
+for limit in -1 1.5G 4X "" 99999999999999999999G; do
+  expect 2 "--memory-limit" "$bitwell" run l.json --memory-limit "$limit"
+done
+
+# Contents that this machine cannot hold are refused before they are made.
+if [ -r /proc/meminfo ]; then
+  more=$(($(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo) * 1024))
+  launch "\"generate\": {\"kind\": \"iota_u32\", \"bytes\": $more}" 4
+  expect 2 "this machine has" "$bitwell" run l.json --memory-limit 10000G
+  launch "\"unwritten\": $more, \"output\": \"y.bin\"" 4
+  expect 2 "this machine has" "$bitwell" run l.json --memory-limit 10000G
+  [ ! -e y.bin ] || fail "an output of a launch that was refused"
+fi
+
+# A blank buffer as an output is all there.
+launch '"zeros": 64, "output": "y.bin"' 64
+expect 0 "y.bin" "$bitwell" run l.json
+[ "$(od -An -tu4 -v -w64 y.bin | tr -s ' ')" = " 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 2" ] || fail "y.bin has other contents"
+launch '"unwritten": 64, "output": "y.bin"' 64
+expect 1 "byte 4 of output 'y' was never written" "$bitwell" run l.json
+
+echo "$failures failures"
+[ $failures -eq 0 ]
