@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "model/json/parse.h"
+
 namespace bitwell::budget {
 namespace {
 
@@ -106,18 +108,8 @@ std::vector<Item> items(Members& m, const char* key) {
 
 Json parse_json(const std::string& text) {
   try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& e) {
-    const size_t at = std::min(e.byte > 0 ? e.byte - 1 : 0, text.size());
-    const std::string before = text.substr(0, at);
-    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-    const size_t start = before.rfind('\n');
-    const size_t column = at - (start == std::string::npos ? 0 : start + 1) + 1;
-    std::string what = e.what();
-    const size_t detail = what.find("syntax error");
-    throw BudgetError("line " + std::to_string(line) + ", column " + std::to_string(column) + ": " +
-                      (detail == std::string::npos ? what : what.substr(detail)));
-  } catch (const Json::exception& e) {  // a number that no double holds
+    return strict_json::parse_ordered(text);
+  } catch (const strict_json::JsonError& e) {
     throw BudgetError(e.what());
   }
 }
