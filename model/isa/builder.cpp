@@ -112,6 +112,7 @@ void Builder::block(const std::vector<ptx::Statement>& statements) {
       if (!collect_) throw InputError("line " + std::to_string(s.at.line) + ": " + e.what());
       findings_.push_back({Finding::Kind::invalid, s.at.line, e.what()});
     } catch (const Unsupported& e) {
+      if (s.kind == ptx::Statement::Kind::block) throw;  // it names its line already
       if (!collect_) throw Unsupported("line " + std::to_string(s.at.line) + ": " + e.what());
       findings_.push_back({Finding::Kind::unsupported, s.at.line, e.what()});
     }

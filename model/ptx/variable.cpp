@@ -15,8 +15,10 @@ constexpr std::array<std::string_view, 18> kTypes{".b8",  ".b16", ".b32",   ".b6
                                                   ".s64", ".f16", ".f16x2", ".f32", ".f64",  ".pred"};
 
 uint32_t power_of_two(Reader& reader) {
+  const Position at = reader.peek().at;
   const uint32_t value = parse_count(reader);
-  if (!std::has_single_bit(value)) reader.fail("alignment must be a power of two before");
+  if (!std::has_single_bit(value))
+    throw SyntaxError(at, "an alignment is a power of two up to 2^31, not " + std::to_string(value));
   return value;
 }
 
