@@ -1,20 +1,24 @@
 #include "verify/captures.h"
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "model/json/parse.h"
 #include "verify/launch.h"
+#include "verify/output_files.h"
 
 namespace bitwell::verify {
 
 using nlohmann::json;
 
 std::optional<Capture> read_capture(const std::string& path) {
-  if (!std::filesystem::exists(path)) return std::nullopt;
+  std::error_code unreadable;
+  if (!std::filesystem::exists(path, unreadable)) return std::nullopt;
   try {
-    const json j = json::parse(read_file(path));
+    const json j = strict_json::parse(read_file(path));
     return Capture{j.at("device"), j.at("driver"), j.at("toolkit"), j.at("digests")};
+  } catch (const strict_json::JsonError& e) {
+    throw machine::InputError("'" + path + "' is not JSON that can be used: " + e.what());
   } catch (const json::exception& e) {
     throw machine::InputError("'" + path + "' is not a capture: " + e.what());
   }
@@ -22,9 +26,7 @@ std::optional<Capture> read_capture(const std::string& path) {
 
 void write_capture(const std::string& path, const Capture& c) {
   const json j{{"device", c.device}, {"driver", c.driver}, {"toolkit", c.toolkit}, {"digests", c.digests}};
-  std::ofstream out(path);
-  out << j.dump(2) << "\n";
-  if (!out.flush()) throw machine::InputError("cannot write '" + path + "'");
+  replace_file(path, "the capture", j.dump(2) + "\n");
 }
 
 std::string share_folder(const std::string& name) {

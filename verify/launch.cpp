@@ -1,21 +1,44 @@
 #include "verify/launch.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <memory>
+#include <system_error>
 #include <utility>
 
 #include "verify/memory_limit.h"
 
 namespace bitwell::verify {
 
-std::string read_file(const std::string& path) {
-  std::error_code unreadable;
-  std::ifstream in(path, std::ios::binary);
-  if (!in || std::filesystem::is_directory(path, unreadable))
-    throw machine::InputError("cannot read '" + path + "'");
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+std::string read_file(const std::string& path, uint64_t most) {
+  const auto refuse = [&](const std::string& why) {
+    throw machine::InputError("cannot read '" + path + "': " + why);
+  };
+  const auto refuse_errno = [&] { refuse(std::generic_category().message(errno)); };
+  const auto close_file = [](std::FILE* f) { std::fclose(f); };
+  const std::unique_ptr<std::FILE, decltype(close_file)> file(std::fopen(path.c_str(), "rb"));
+  struct stat s {};
+  if (file == nullptr || fstat(fileno(file.get()), &s) != 0) refuse_errno();
+  if (S_ISDIR(s.st_mode)) refuse("it is a folder");
+  std::string out;
+  if (S_ISREG(s.st_mode)) {
+    const auto size = static_cast<uint64_t>(s.st_size);
+    if (size > most) refuse("it has " + std::to_string(size) + " bytes, more than the " + std::to_string(most) + " that are read");
+    out.reserve(size);
+  } else {
+    most = std::min(most, kMostText);
+  }
+  std::vector<char> piece(1 << 20);
+  while (const size_t n = std::fread(piece.data(), 1, piece.size(), file.get())) {
+    out.append(piece.data(), n);
+    if (out.size() > most) refuse("it goes on after the " + std::to_string(most) + " bytes that are read");
+  }
+  if (std::ferror(file.get()) != 0) refuse_errno();
+  return out;
 }
 
 isa::Program load_program(const std::string& path, const std::string& entry, isa::Approximate approximate) {
@@ -24,8 +47,8 @@ isa::Program load_program(const std::string& path, const std::string& entry, isa
 }
 
 isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,
-                        bool all_written, std::optional<uint64_t> memory_limit) {
-  check_memory(program, launch, memory_limit);
+                        bool all_written) {
+  check_memory(program, launch);
   machine::GlobalMemory memory;
   std::vector<machine::Region*> regions;
   for (const Buffer& b : launch.buffers) {

@@ -38,6 +38,7 @@ struct Launch {
   isa::Shape shape;
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments;
+  std::optional<uint64_t> memory_limit{};  // bytes it may take in all; none: what the target's device has
 
   template <class T>
   void add_scalar(T value) {
@@ -59,8 +60,12 @@ struct Launch {
   }
 };
 
-// The text of a file. Throws InputError naming it.
-std::string read_file(const std::string& path);
+constexpr uint64_t kMostText = uint64_t{1} << 28;    // bytes of a file that is parsed
+constexpr uint64_t kMostBuffer = uint64_t{1} << 37;  // bytes of a buffer: nearly what an H200 holds
+
+// The bytes of a file; of a pipe or a device, whose size nobody knows before, at most kMostText. Throws
+// InputError naming it: not there, no permission, more than `most` bytes.
+std::string read_file(const std::string& path, uint64_t most = kMostText);
 // `f`, with the name of the PTX file in what it refuses.
 template <class F>
 auto naming(const std::string& path, F f) {
@@ -82,6 +87,6 @@ isa::Program load_program(const std::string& path, const std::string& entry,
 // are blank no more). Throws as isa::run and check_memory do, and Fault when an output has bytes that were
 // never written and `all_written` asks for them.
 isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,
-                        bool all_written, std::optional<uint64_t> memory_limit = {});
+                        bool all_written);
 
 }  // namespace bitwell::verify

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "model/json/parse.h"
 #include "model/machine/failure.h"
 #include "model/number/arithmetic.h"
 #include "model/number/decode.h"
@@ -26,49 +27,55 @@ class Reader {
   explicit Reader(const std::string& path) : path_(path), folder_(fs::path(path).parent_path()) {}
 
   LaunchFile read() {
-    json j;
-    try {
-      j = json::parse(read_file(path_), nullptr, true, true);
-    } catch (const json::exception& e) {
-      throw InputError("'" + path_ + "' is not JSON: " + e.what());
-    }
-    try {
-      allow(j, {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "buffers", "arguments"},
-            "the launch");
-      file_.launch.ptx = place(text(j, "ptx", "the launch"));
-      file_.launch.entry = text(j, "entry", "the launch");
-      file_.launch.shape.grid = triple(j, "grid");
-      file_.launch.shape.block = triple(j, "block");
-      file_.launch.shape.cluster = triple(j, "cluster");
-      file_.launch.shape.dynamic_shared = j.contains("dynamic_shared_bytes")
-                                              ? whole(j.at("dynamic_shared_bytes"), "dynamic_shared_bytes")
-                                              : 0;
-      const json hidden = j.value("buffers", json::array());
-      for (size_t i = 0; i < hidden.size(); ++i) buffer(hidden[i], "buffer " + std::to_string(i), false);
-      const json arguments = j.value("arguments", json::array());
-      for (size_t i = 0; i < arguments.size(); ++i) argument(arguments[i], "argument " + std::to_string(i));
-    } catch (const json::exception& e) {
-      refuse(std::string("a field has the wrong type: ") + e.what());
-    }
+    file_.inputs.push_back(path_);
+    const json j = [&] {
+      try {
+        return strict_json::parse(read_file(path_));
+      } catch (const strict_json::JsonError& e) {
+        throw InputError("'" + path_ + "' is not JSON that can be used: " + e.what());
+      }
+    }();
+    allow(j, {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "buffers", "arguments"},
+          "the launch");
+    file_.launch.ptx = input(text(j, "ptx", "the launch"));
+    file_.launch.entry = text(j, "entry", "the launch");
+    file_.launch.shape.grid = triple(j, "grid");
+    file_.launch.shape.block = triple(j, "block");
+    file_.launch.shape.cluster = triple(j, "cluster");
+    file_.launch.shape.dynamic_shared = j.contains("dynamic_shared_bytes")
+                                            ? whole(j.at("dynamic_shared_bytes"), "dynamic_shared_bytes")
+                                            : 0;
+    const json none = json::array();
+    const auto list = [&](const char* key) -> const json& {
+      if (!j.contains(key)) return none;
+      if (!j.at(key).is_array()) refuse(std::string("'") + key + "' must be a list");
+      return j.at(key);
+    };
+    const json& hidden = list("buffers");
+    for (size_t i = 0; i < hidden.size(); ++i) buffer(hidden[i], "buffer " + std::to_string(i), false);
+    const json& arguments = list("arguments");
+    for (size_t i = 0; i < arguments.size(); ++i) argument(arguments[i], "argument " + std::to_string(i));
     return std::move(file_);
   }
 
  private:
   [[noreturn]] void refuse(const std::string& why) const { throw InputError("'" + path_ + "': " + why); }
 
-  // Where a buffer is written to: not onto the launch, its PTX or another buffer's output.
-  std::string output_path(const std::string& name, const std::string& where) const {
-    const std::string path = place(name);
-    std::error_code ignored;
-    if (name.empty() || fs::is_directory(path, ignored))
-      refuse(where + ": its output '" + name + "' is no file's name");
-    if (same_path(path, path_) || same_path(path, file_.launch.ptx))
-      refuse(where + ": its output '" + name + "' would replace the launch or its PTX");
-    for (const auto& [at, output] : file_.outputs)
-      if (same_path(path, output.path)) refuse(where + ": its output '" + name + "' is another buffer's too");
-    return path;
+  // `f`, with the field in what it refuses.
+  template <class F>
+  auto placed(const std::string& where, F f) const {
+    try {
+      return f();
+    } catch (const InputError& e) {
+      refuse(where + ": " + e.what());
+    }
   }
 
+  // A file to be read.
+  std::string input(const std::string& name) {
+    file_.inputs.push_back(place(name));
+    return file_.inputs.back();
+  }
   std::string place(const std::string& name) const {
     return fs::path(name).is_absolute() ? name : (folder_ / name).string();
   }
@@ -85,12 +92,23 @@ class Reader {
 
   std::string text(const json& j, const char* key, const std::string& where) const {
     if (!j.contains(key)) refuse(where + " has no '" + std::string(key) + "'");
+    if (!j.at(key).is_string()) refuse(where + ": '" + key + "' holds " + shown(j.at(key)) + ", it must be a string");
     return j.at(key).get<std::string>();
+  }
+  std::string text(const json& j, const char* key, const std::string& where, const std::string& preset) const {
+    return j.contains(key) ? text(j, key, where) : preset;
+  }
+
+  // A value for a refusal.
+  static std::string shown(const json& v) {
+    constexpr size_t most = 60;
+    const std::string all = v.dump();
+    return all.size() <= most ? all : all.substr(0, most) + "...";
   }
 
   uint64_t whole_below(const json& v, const std::string& what, int bits) const {
     if (!v.is_number_unsigned() || (bits < 64 && v.get<uint64_t>() >> bits != 0))
-      refuse(what + " holds " + v.dump() + ", it must be a whole number below 2^" + std::to_string(bits));
+      refuse(what + " holds " + shown(v) + ", it must be a whole number below 2^" + std::to_string(bits));
     return v.get<uint64_t>();
   }
   uint32_t whole(const json& v, const char* key) const {
@@ -112,10 +130,10 @@ class Reader {
              std::to_string(need) + " bytes of memory, this machine has " + std::to_string(host) + " left");
   }
   std::string file(const json& j, const char* key, const std::string& where) {
-    const std::string path = place(j.at(key).get<std::string>());
+    const std::string path = input(text(j, key, where));
     std::error_code unknown;
     const uint64_t bytes = fs::file_size(path, unknown);  // reading it says what is wrong with it
-    if (!unknown) hold(bytes, bytes, where);
+    if (!unknown && bytes <= kMostBuffer) hold(bytes, bytes, where);
     return path;
   }
 
@@ -173,8 +191,8 @@ class Reader {
     if (j.contains("offset")) m.address = whole_below(j.at("offset"), where + ": 'offset'", 64);
     m.type = static_cast<machine::TensorType>(named(machine::kTensorTypes, text(j, "type", where), where));
     m.swizzle = static_cast<machine::TensorSwizzle>(
-        named(machine::kTensorSwizzles, j.value("swizzle", std::string("none")), where));
-    const std::string fill = j.value("fill", std::string("zero"));
+        named(machine::kTensorSwizzles, text(j, "swizzle", where, "none"), where));
+    const std::string fill = text(j, "fill", where, "zero");
     if (fill != "zero" && fill != "nan") refuse(where + ": fill '" + fill + "' is not one of zero, nan");
     m.fill_nan = fill == "nan";
     const auto list = [&](const char* key, size_t count) {
@@ -202,7 +220,7 @@ class Reader {
       m.element_strides[d] = static_cast<uint32_t>(std::min<uint64_t>(steps[d], UINT32_MAX));
       if (d > 0) m.strides[d] = strides[d - 1];
     }
-    machine::check(m);
+    placed(where + ", over '" + file_.launch.buffers[at].name + "'", [&] { machine::check(m); });
     file_.launch.add_tensor_map(at, m);
   }
 
@@ -214,6 +232,7 @@ class Reader {
     const bool whole = v.is_number_integer() || v.is_number_unsigned();
     const number::Format* format = number::find_format(type);
     if (format != nullptr && (type == "f16" || type == "bf16" || type == "f32" || type == "f64")) {
+      if (!v.is_number()) refuse(where + ": " + shown(v) + " is no value of type " + type);
       const auto bits = std::bit_cast<uint64_t>(v.get<double>());
       const uint64_t code =
           number::encode(*format, number::round(*format, number::decode(number::f64, bits),
@@ -228,7 +247,7 @@ class Reader {
           const int below = kind == 's' ? bits - 1 : bits;
           const bool fits = v.is_number_unsigned() ? below == 64 || v.get<uint64_t>() >> below == 0
                                                    : kind == 's' && v.get<int64_t>() >> below == -1;
-          if (!fits) refuse(where + ": " + v.dump() + " does not fit " + type);
+          if (!fits) refuse(where + ": " + shown(v) + " does not fit " + type);
           add_scalar(v.is_number_unsigned() ? v.get<uint64_t>() : static_cast<uint64_t>(v.get<int64_t>()),
                      static_cast<size_t>(bits) / 8);
           return;
@@ -252,49 +271,55 @@ class Reader {
     b.name = text(j, "buffer", where);
     for (const Buffer& other : file_.launch.buffers)
       if (other.name == b.name) refuse(where + ": there is a buffer '" + b.name + "' before it");
+    const std::string name = where + " ('" + b.name + "')";
     int sources = 0;
     for (const char* key : {"npy", "bin", "zeros", "unwritten", "generate"})
       sources += j.contains(key) ? 1 : 0;
     if (sources != 1)
-      refuse(where + " ('" + b.name + "') needs exactly one of npy, bin, zeros, unwritten, generate");
+      refuse(name + " needs exactly one of npy, bin, zeros, unwritten, generate");
     Output out;
     if (j.contains("npy")) {
-      Array array = read_npy(file(j, "npy", where));
+      const std::string path = file(j, "npy", name);
+      Array array = placed(name, [&] { return read_npy(path); });
       b.bytes = std::move(array.bytes);
       out.dtype = array.dtype;
       out.shape = array.shape;
     } else if (j.contains("bin")) {
-      const std::string bytes = read_file(file(j, "bin", where));
+      const std::string path = file(j, "bin", name);
+      const std::string bytes = placed(name, [&] { return read_file(path, kMostBuffer); });
       b.bytes.resize(bytes.size());
       std::memcpy(b.bytes.data(), bytes.data(), bytes.size());
     } else if (j.contains("generate")) {
-      generate(j.at("generate"), b, where);
+      generate(j.at("generate"), b, name);
     } else {
       b.defined = j.contains("zeros");
-      b.blank = size(j, b.defined ? "zeros" : "unwritten", where + " ('" + b.name + "')");
+      b.blank = size(j, b.defined ? "zeros" : "unwritten", name);
     }
+    if (j.contains("read_only") && !j.at("read_only").is_boolean())
+      refuse(name + ": 'read_only' holds " + shown(j.at("read_only")) + ", it must be true or false");
     b.read_only = j.value("read_only", false);
     b.output = j.contains("output");
-    if (b.read_only && b.output) refuse(where + " ('" + b.name + "') cannot be read_only and an output");
-    out.dtype = j.value("dtype", out.dtype);
+    if (b.read_only && b.output) refuse(name + " cannot be read_only and an output");
+    out.dtype = text(j, "dtype", name, out.dtype);
     if (j.contains("shape")) {
-      if (!j.at("shape").is_array()) refuse(where + ": 'shape' must be a list of whole numbers");
+      if (!j.at("shape").is_array()) refuse(name + ": 'shape' must be a list of whole numbers");
       out.shape.clear();
-      for (const json& v : j.at("shape")) out.shape.push_back(whole_below(v, where + ": 'shape'", 64));
+      for (const json& v : j.at("shape")) out.shape.push_back(whole_below(v, name + ": 'shape'", 64));
     }
-    uint64_t want = element_size(out.dtype);
+    const uint64_t element = placed(name, [&] { return element_size(out.dtype); });
+    uint64_t want = element;
     for (const uint64_t n : out.shape)
       if (__builtin_mul_overflow(want, n, &want))
-        refuse(where + " ('" + b.name + "'): its shape and dtype make more than 2^64 bytes");
-    if (out.shape.empty())
-      out.shape = {b.size() / element_size(out.dtype)}, want = out.shape[0] * element_size(out.dtype);
+        refuse(name + ": its shape and dtype make more than 2^64 bytes");
+    if (out.shape.empty()) out.shape = {b.size() / element}, want = out.shape[0] * element;
     if (b.output && want != b.size())
-      refuse(where + " ('" + b.name + "'): its shape and dtype make " + std::to_string(want) +
-             " bytes, the buffer has " + std::to_string(b.size()));
+      refuse(name + ": its shape and dtype make " + std::to_string(want) + " bytes, the buffer has " +
+             std::to_string(b.size()));
     const size_t at =
         is_argument ? file_.launch.add_buffer(std::move(b)) : file_.launch.add_hidden_buffer(std::move(b));
     if (file_.launch.buffers[at].output) {
-      out.path = output_path(j.at("output").get<std::string>(), where);
+      out.path = place(text(j, "output", name));
+      out.named_by = "'" + path_ + "': " + where + ": its output";
       file_.outputs[at] = out;
     }
   }
@@ -334,10 +359,5 @@ class Reader {
 }  // namespace
 
 LaunchFile read_launch(const std::string& path) { return Reader(path).read(); }
-
-bool same_path(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return fs::weakly_canonical(fs::absolute(a), ignored) == fs::weakly_canonical(fs::absolute(b), ignored);
-}
 
 }  // namespace bitwell::verify

@@ -4,12 +4,14 @@
 #include <string>
 
 #include "verify/launch.h"
+#include "verify/output_files.h"
 
 namespace bitwell::verify {
 
 // Where a buffer goes after the run.
 struct Output {
   std::string path;
+  std::string named_by;  // "'l.json': argument 1: its output", for refusals
   std::string dtype = "u1";
   std::vector<uint64_t> shape;  // empty: one dimension
 };
@@ -17,20 +19,21 @@ struct Output {
 struct LaunchFile {
   Launch launch;
   std::map<size_t, Output> outputs;  // by buffer
+  std::vector<std::string> inputs;   // every file it was read from, and its PTX
 };
 
 // Paths in the file are relative to it. Throws InputError naming the file and the field: unknown keys,
 // missing or mis-sized data.
 LaunchFile read_launch(const std::string& path);
 
-// Whether two paths name one file, there or not.
-bool same_path(const std::string& a, const std::string& b);
-
-// Writes every output to a temporary name first, and renames when all are there: a kernel's fault, a full
-// disk or a folder that is not there loses no earlier output. InputError otherwise.
-void write_outputs(const LaunchFile& file);
+// Tells `files` what the launch reads and will write, before the work. Throws InputError naming the field of
+// an output that cannot be written or would replace a file in use.
+void plan_outputs(const LaunchFile& file, OutputFiles& files);
+// What the buffers hold, into planned files; the caller commits. Throws InputError.
+void write_outputs(const LaunchFile& file, OutputFiles& files);
 
 // Writes `launch`, buffers beside it as .bin, so that `bitwell run` repeats it. Returns the path of the JSON.
+// All files are there after it, or none where it throws InputError.
 std::string write_launch(const Launch& launch, const std::string& folder);
 
 }  // namespace bitwell::verify

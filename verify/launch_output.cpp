@@ -1,9 +1,6 @@
 // What goes out of a launch: its buffers after a run, and the launch itself as LAUNCH.json.
-#include <unistd.h>
-
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -18,23 +15,19 @@ using machine::InputError;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!out.flush()) throw InputError("cannot write '" + path.string() + "'");
-}
-
-std::string bytes_text(const std::vector<std::byte>& bytes) {
+std::string_view bytes_view(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-json buffer_json(const Buffer& b, const std::string& folder) {
+json buffer_json(const Buffer& b, const std::string& folder, OutputFiles& files) {
   json item{{"buffer", b.name}};
   if (b.bytes.empty() && b.blank != 0) {
     item[b.defined ? "zeros" : "unwritten"] = b.blank;
   } else if (b.defined) {
     item["bin"] = b.name + ".bin";
-    write_file(fs::path(folder) / (b.name + ".bin"), bytes_text(b.bytes));
+    const std::string path = fs::path(folder) / (b.name + ".bin");
+    files.plan(path, "the replay");
+    files.write(path, bytes_view(b.bytes));
   } else {
     item["unwritten"] = b.bytes.size();
   }
@@ -63,31 +56,18 @@ json tensor_map_json(const machine::TensorMap& m, const std::string& buffer) {
 
 }  // namespace
 
-void write_outputs(const LaunchFile& file) {
-  std::vector<std::pair<fs::path, fs::path>> renames;
-  const auto clean_up = [&] {
-    std::error_code ignored;
-    for (const auto& [partial, path] : renames) fs::remove(partial, ignored);
-  };
-  try {
-    for (const auto& [at, output] : file.outputs) {
-      const std::vector<std::byte>& bytes = file.launch.buffers[at].bytes;
-      const fs::path path = output.path;
-      const fs::path partial = path.string() + ".partial-" + std::to_string(getpid());
-      renames.emplace_back(partial, path);
-      write_file(partial, path.extension() == ".npy" ? npy_text({output.dtype, output.shape, bytes})
-                                                     : bytes_text(bytes));
-    }
-  } catch (...) {
-    clean_up();
-    throw;
-  }
-  for (const auto& [partial, path] : renames) {
-    std::error_code error;
-    fs::rename(partial, path, error);
-    if (!error) continue;
-    clean_up();
-    throw InputError("cannot write '" + path.string() + "': " + error.message());
+void plan_outputs(const LaunchFile& file, OutputFiles& files) {
+  for (const std::string& input : file.inputs) files.reads(input);
+  for (const auto& [at, output] : file.outputs) files.plan(output.path, output.named_by);
+}
+
+void write_outputs(const LaunchFile& file, OutputFiles& files) {
+  for (const auto& [at, output] : file.outputs) {
+    const std::vector<std::byte>& bytes = file.launch.buffers[at].bytes;
+    if (fs::path(output.path).extension() == ".npy")
+      files.write(output.path, npy_text({output.dtype, output.shape, bytes}));
+    else
+      files.write(output.path, bytes_view(bytes));
   }
 }
 
@@ -95,6 +75,8 @@ std::string write_launch(const Launch& launch, const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw InputError("cannot make the folder '" + folder + "': " + error.message());
+  OutputFiles files;
+  files.reads(launch.ptx);
   json j;
   j["ptx"] = fs::absolute(launch.ptx).string();
   j["entry"] = launch.entry;
@@ -108,7 +90,7 @@ std::string write_launch(const Launch& launch, const std::string& folder) {
   for (const Argument& a : launch.arguments)
     if (a.scalar.empty() && known.insert(a.buffer).second && !a.tensor_map) passed.insert(a.buffer);
   for (size_t i = 0; i < launch.buffers.size(); ++i)
-    if (passed.count(i) == 0) j["buffers"].push_back(buffer_json(launch.buffers[i], folder));
+    if (passed.count(i) == 0) j["buffers"].push_back(buffer_json(launch.buffers[i], folder, files));
   j["arguments"] = json::array();
   for (const Argument& a : launch.arguments) {
     json item;
@@ -119,15 +101,17 @@ std::string write_launch(const Launch& launch, const std::string& folder) {
     } else if (a.tensor_map) {
       item = tensor_map_json(*a.tensor_map, launch.buffers[a.buffer].name);
     } else if (passed.erase(a.buffer) != 0) {
-      item = buffer_json(launch.buffers[a.buffer], folder);
+      item = buffer_json(launch.buffers[a.buffer], folder, files);
     } else {
       item = {{"pointer", launch.buffers[a.buffer].name}};
     }
     j["arguments"].push_back(std::move(item));
   }
-  const fs::path path = fs::path(folder) / "LAUNCH.json";
-  write_file(path, j.dump(2) + "\n");
-  return path.string();
+  const std::string path = fs::path(folder) / "LAUNCH.json";
+  files.plan(path, "the replay");
+  files.write(path, j.dump(2) + "\n");
+  files.commit();
+  return path;
 }
 
 }  // namespace bitwell::verify

@@ -16,7 +16,8 @@ uint64_t host_memory() {
   return UINT64_MAX;
 }
 
-void check_memory(const isa::Program& program, const Launch& launch, std::optional<uint64_t> limit) {
+void check_memory(const isa::Program& program, const Launch& launch) {
+  const std::optional<uint64_t>& limit = launch.memory_limit;
   const auto product = [](const std::array<uint32_t, 3>& v, uint64_t most) {
     uint64_t out = 1;
     for (const uint32_t n : v) out = std::min(out * n, most);

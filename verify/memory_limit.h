@@ -1,7 +1,6 @@
 // How much memory a launch asks for, and whether the device and this machine have it.
 #pragma once
 #include <cstdint>
-#include <optional>
 
 #include "verify/launch.h"
 
@@ -11,10 +10,10 @@ namespace bitwell::verify {
 // where it does not say.
 uint64_t host_memory();
 
-// Refuses (InputError) a launch whose variables, buffers, local and shared memory together pass `limit` bytes
-// (without one: what the target's device has), or that would touch more at once than this machine can give.
+// Refuses (InputError) a launch whose variables, buffers, local and shared memory together pass its
+// limit, or that would touch more at once than this machine can give.
 // Local memory counts for the threads of one cluster, with the frames of the entry and of each function that
 // it can call.
-void check_memory(const isa::Program& program, const Launch& launch, std::optional<uint64_t> limit);
+void check_memory(const isa::Program& program, const Launch& launch);
 
 }  // namespace bitwell::verify

@@ -19,7 +19,7 @@ uint64_t element_size(const std::string& dtype) {
 }
 
 Array read_npy(const std::string& path) {
-  const std::string text = read_file(path);
+  const std::string text = read_file(path, kMostBuffer);
   const auto refuse = [&](const std::string& why) {
     throw InputError("'" + path + "' is not an .npy file that can be used: " + why);
   };

@@ -27,6 +27,10 @@ Study quantise_study(const QuantisePlan& plan) {
   if (plan.rows == 0 || plan.columns == 0 || plan.columns % 32 != 0)
     throw machine::InputError(fmt::format(
         "a tensor has at least one row, and columns a multiple of 32; got {}x{}", plan.rows, plan.columns));
+  constexpr size_t most = size_t{1} << 28;  // elements: 2.4 GB a thread
+  if (plan.columns > most || plan.rows > most / plan.columns)
+    throw machine::InputError(
+        fmt::format("a tensor has at most {} elements; got {}x{}", most, plan.rows, plan.columns));
   std::vector<number::Recipe> chosen(number::recipes().begin(), number::recipes().end());
   if (!plan.recipes.empty()) chosen.clear();
   for (const std::string& name : plan.recipes) {

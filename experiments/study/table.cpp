@@ -3,12 +3,13 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <sstream>
 
 #include "model/machine/failure.h"
+#include "verify/launch.h"
+#include "verify/output_files.h"
 #include "verify/parallel.h"
 
 namespace bitwell::study {
@@ -95,18 +96,20 @@ class Ledger {
 
   void add(size_t piece, Rows rows) {
     const std::scoped_lock lock(mutex_);
+    if (broken_) return;  // the file ends with a part of a piece, after which nothing may stand
     done_[piece] = std::move(rows);
     there_[piece] = true;
+    broken_ = true;
     for (; written_ < there_.size() && there_[written_]; ++written_)
-      if (csv_.is_open())
-        csv_ << lines_of(written_, done_[written_]) << "# piece " << written_ << " is whole\n" << std::flush;
+      if (csv_)
+        csv_->write(lines_of(written_, done_[written_]) + "# piece " + std::to_string(written_) + " is whole\n");
+    broken_ = false;
     ++finished_;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
     if (running_.progress) running_.progress({finished_, study_.pieces, seconds.count(), first_});
   }
 
   Rows rows() const {
-    if (csv_.is_open() && !csv_) throw machine::InputError("writing '" + running_.csv + "' failed");
     Rows out;
     for (size_t i = 0; i < written_; ++i) out.insert(out.end(), done_[i].begin(), done_[i].end());
     return out;
@@ -114,12 +117,9 @@ class Ledger {
 
  private:
   void open() {
+    const verify::OutputTarget target = verify::output_target(running_.csv);
     std::string text;
-    if (std::ifstream in(running_.csv, std::ios::binary); in && !running_.fresh) {
-      std::stringstream all;
-      all << in.rdbuf();
-      text = all.str();
-    }
+    if (target.replaced && target.there && !running_.fresh) text = verify::read_file(running_.csv);
     if (!text.empty()) {
       const std::string head = head_of(study_);
       if (text.compare(0, head.size(), head) != 0)
@@ -135,19 +135,21 @@ class Ledger {
       std::filesystem::resize_file(running_.csv, bytes, error);
       if (error) throw machine::InputError("cannot write '" + running_.csv + "': " + error.message());
     }
-    csv_.open(running_.csv, std::ios::binary | (text.empty() ? std::ios::trunc : std::ios::app));
-    if (!csv_) throw machine::InputError("cannot write '" + running_.csv + "'");
-    if (text.empty()) csv_ << head_of(study_) << std::flush;
+    const bool begun = !text.empty();
+    if (!begun && target.replaced) verify::replace_file(running_.csv, "--csv", head_of(study_));
+    csv_ = std::make_unique<verify::Appender>(running_.csv);
+    if (!begun && !target.replaced) csv_->write(head_of(study_));
   }
 
   const Study& study_;
   const Running& running_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
-  std::ofstream csv_;
+  std::unique_ptr<verify::Appender> csv_;
   std::vector<Rows> done_;
   std::vector<bool> there_;
   size_t first_ = 0, written_ = 0, finished_ = 0;
+  bool broken_ = false;
 };
 
 constexpr size_t kRefused = ~size_t{0};  // what the first process tells the others when its file is refused

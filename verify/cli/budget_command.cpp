@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -15,6 +14,7 @@
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
 #include "verify/launch.h"
+#include "verify/output_files.h"
 
 namespace bitwell::cli {
 namespace {
@@ -45,13 +45,14 @@ std::vector<std::string> shipped() {
 }
 
 // A file, or the name of a shipped spec.
-Spec read_spec(const std::string& what) {
+Spec read_spec(const std::string& what, verify::OutputFiles& files) {
   std::string path = what;
   const std::vector<std::string> names = shipped();
   std::error_code unreadable;
   if (!std::filesystem::exists(what, unreadable) &&
       std::find(names.begin(), names.end(), what) != names.end())
     path = verify::share_folder("budgets") + "/" + what + ".json";
+  files.reads(path);
   try {
     return budget::parse_spec(verify::read_file(path));
   } catch (const budget::BudgetError& e) {
@@ -228,7 +229,9 @@ int run(const BudgetOptions& o) {
   const budget::Names set = overrides(o);
   int status = held;
   std::vector<Spec> read;
-  for (const std::string& s : specs) read.push_back(read_spec(s));
+  verify::OutputFiles files;
+  for (const std::string& s : specs) read.push_back(read_spec(s, files));
+  if (!o.svg.empty()) files.plan(o.svg, "--svg");
   std::vector<NamedAudit> drawn;
   for (size_t i = 0; i < read.size(); ++i) {
     try {
@@ -249,11 +252,9 @@ int run(const BudgetOptions& o) {
     }
   }
   if (!o.svg.empty()) {
-    std::ofstream out(o.svg);
-    out << picture(drawn);
-    out.close();
-    if (!out) throw machine::InputError("cannot write '" + o.svg + "'");
-    fmt::print(stderr, "picture -> {}\n", o.svg);
+    files.write(o.svg, picture(drawn));
+    files.commit();
+    note("picture -> " + o.svg);
   }
   return status;
 }

@@ -1,11 +1,15 @@
 // Each subcommand adds itself to the app; its callback sets the exit status.
 #pragma once
 #include <CLI/CLI.hpp>
+#include <cstdint>
 
 namespace bitwell::cli {
 
 // Exit statuses (README.md).
 enum Status { held = 0, failed = 1, unusable = 2, unsupported = 3, model_bug = 4 };
+
+// Of an option that counts: a whole number in this range, which --help then states.
+CLI::Validator whole(uint64_t least, uint64_t most);
 
 void add_verify(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);

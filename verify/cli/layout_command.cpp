@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include "verify/cli/command.h"
 #include "verify/cli/layout_picture.h"
 #include "verify/cli/table.h"
+#include "verify/output_files.h"
 
 namespace bitwell::cli {
 namespace {
@@ -40,12 +40,10 @@ bool is_name(const std::string& text) {
   return false;
 }
 
-void write_svg(const std::string& path, const std::string& document) {
-  std::ofstream out(path);
-  out << document;
-  out.close();
-  if (!out) throw machine::InputError("cannot write '" + path + "'");
-  fmt::print(stderr, "picture -> {}\n", path);
+void write_svg(verify::OutputFiles& files, const std::string& path, const std::string& document) {
+  files.write(path, document);
+  files.commit();
+  note("picture -> " + path);
 }
 
 // Each leaf's share of an offset, then the swizzle's.
@@ -121,7 +119,7 @@ nlohmann::json facts(const Composed& c) {
           {"injective", checked ? nlohmann::json(injective) : nlohmann::json()}};  // null: too large to check
 }
 
-void show_named(const LayoutOptions& o, const std::string& name) {
+void show_named(const LayoutOptions& o, const std::string& name, verify::OutputFiles& files) {
   const Hardware h = layout::named_layout(name, o.parameters);
   if (o.banks) throw layout::LayoutError("--banks takes a thread-value layout, an expression");
   int64_t count = 1;
@@ -165,7 +163,7 @@ void show_named(const LayoutOptions& o, const std::string& name) {
       fmt::print("... {} coordinates in all (--lines {}, or --json, --svg FILE)\n", count, count);
     if (!o.at.empty()) explain(h.layout, o.at, &h);
   }
-  if (!o.svg.empty()) write_svg(o.svg, picture(h));
+  if (!o.svg.empty()) write_svg(files, o.svg, picture(h));
 }
 
 void grid(const Composed& c) {
@@ -183,7 +181,7 @@ void grid(const Composed& c) {
   fmt::print("\n{}", table(titles, lines));
 }
 
-void show_expressions(const LayoutOptions& o) {
+void show_expressions(const LayoutOptions& o, verify::OutputFiles& files) {
   if (!o.parameters.empty())
     throw layout::LayoutError("'--" + o.parameters.begin()->first + "' is a parameter of named layouts; '" +
                               o.what[0] + "' is an expression");
@@ -226,7 +224,7 @@ void show_expressions(const LayoutOptions& o) {
     fmt::print("\n{} of {} elements have another offset in the second\n", moved, size(all[0].layout));
   }
   if (!o.svg.empty() && all.empty()) throw layout::LayoutError("--svg draws layouts, not numbers");
-  if (!o.svg.empty()) write_svg(o.svg, picture(all));
+  if (!o.svg.empty()) write_svg(files, o.svg, picture(all));
 }
 
 std::string names_help() {
@@ -268,18 +266,21 @@ void add_layout(CLI::App& app, int&) {
   command->add_option("--svg", o->svg, "Write a picture to this file");
   command->add_option("--at", o->at, "Explain the offset of one coordinate, as 5,2");
   command->add_option("--lines", o->rows, "Lines of a named layout's table")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole(0, layout::kMostOffsets))
       ->capture_default_str();
   command->add_flag("--json", o->json, "As JSON, with every offset of a named layout");
   CLI::Option* banks = command->add_flag("--banks", o->banks,
                                          "Bank conflicts of a (32 threads, values) layout of shared memory");
-  command->add_option("--vector", o->vector_bytes, "With --banks: bytes a thread moves at once, 4, 8 or 16")
+  command->add_option("--vector", o->vector_bytes, "With --banks: bytes a thread moves at once")
+      ->check(CLI::IsMember({4, 8, 16}))
       ->capture_default_str()
       ->needs(banks);
   command->add_option("--element-bits", o->element_bits, "With --banks: bits of an element")
+      ->check(whole(1, 1024))
       ->capture_default_str()
       ->needs(banks);
   command->add_option("--value", o->value, "With --banks: which value of each thread")
+      ->check(whole(0, layout::kMostOffsets))
       ->capture_default_str()
       ->needs(banks);
   // One option for every parameter that a named layout has.
@@ -298,10 +299,12 @@ void add_layout(CLI::App& app, int&) {
     try {
       if (o->json && (o->banks || !o->at.empty()))
         throw layout::LayoutError("--at and --banks explain to a reader: they do not go with --json");
+      verify::OutputFiles files;
+      if (!o->svg.empty()) files.plan(o->svg, "--svg");
       if (o->what.size() == 1 && is_name(o->what[0])) {
-        show_named(*o, o->what[0]);
+        show_named(*o, o->what[0], files);
       } else {
-        show_expressions(*o);
+        show_expressions(*o, files);
       }
     } catch (const layout::LayoutError& e) {
       throw machine::InputError(e.what());

@@ -1,10 +1,12 @@
 // The bitwell command line.
-#include <fmt/format.h>
-
+#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <new>
+#include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
@@ -13,26 +15,30 @@ namespace cli = bitwell::cli;
 
 namespace {
 
-// CLI11 reads "-1" as 2^64 - 1 and larger numbers as that.
-const CLI::Validator whole_number(
-    [](const std::string& text) {
-      uint64_t value = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      return error == std::errc() && end == text.data() + text.size()
-                 ? std::string()
-                 : "'" + text + "' is no whole number from 0 to 18446744073709551615";
-    },
-    "");
-
 void check_whole_numbers(CLI::App& app) {
   for (CLI::Option* option : app.get_options())
-    if (option->get_type_name().starts_with("UINT")) option->check(whole_number);
+    if (option->get_type_name() == "UINT") option->check(cli::whole(0, UINT64_MAX));
   for (CLI::App* command : app.get_subcommands({})) check_whole_numbers(*command);
 }
 
-}  // namespace
+constexpr int reader_gone = 141;  // as a shell shows a process that SIGPIPE ended
 
-int main(int argc, char** argv) {
+// To stderr; where that is full too, the exit status has to say it.
+int say(const std::string& text, int status) {
+  std::fputs(("bitwell: " + text + "\n").c_str(), stderr);
+  return status;
+}
+
+// `status`, once all that was printed is out.
+int printed(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  if (errno == EPIPE) return reader_gone;
+  return say("cannot write to the standard output" +
+                 (errno == 0 ? "" : ": " + std::generic_category().message(errno)),
+             cli::unusable);
+}
+
+int run(int argc, char** argv) {
   CLI::App app{"bitwell runs NVFP4 GPU kernels on a CPU, bit for bit, and judges them.", "bitwell"};
   app.require_subcommand(1);
   app.set_version_flag("--version", BITWELL_VERSION);
@@ -51,31 +57,60 @@ int main(int argc, char** argv) {
   check_whole_numbers(app);
   try {
     app.parse(argc, argv);
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-      throw bitwell::machine::InputError("cannot write to the standard output");
   } catch (const CLI::Success& e) {
-    return app.exit(e);
+    std::ostringstream text;  // CLI11 would not look whether it gets out
+    const int success = app.exit(e, text, text);
+    errno = 0;
+    std::fputs(text.str().c_str(), stdout);
+    return printed(success);
   } catch (const CLI::ParseError& e) {
     app.exit(e);
     return cli::unusable;
   } catch (const bitwell::machine::Fault& e) {
-    fmt::print(stderr, "bitwell: fault: {}\n", e.what());
-    return cli::failed;
+    return say(std::string("fault: ") + e.what(), cli::failed);
   } catch (const bitwell::machine::Unsupported& e) {
-    fmt::print(stderr, "bitwell: unsupported: {}\n", e.what());
-    return cli::unsupported;
+    return say(std::string("unsupported: ") + e.what(), cli::unsupported);
   } catch (const bitwell::machine::InputError& e) {
-    fmt::print(stderr, "bitwell: {}\n", e.what());
-    return cli::unusable;
+    return say(e.what(), cli::unusable);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "bitwell: it needs more memory than there is\n");
-    return cli::unusable;
+    return say("it needs more memory than there is", cli::unusable);
   } catch (const std::length_error&) {
-    fmt::print(stderr, "bitwell: it needs more memory than there is\n");
-    return cli::unusable;
+    return say("it needs more memory than there is", cli::unusable);
+  } catch (const std::system_error& e) {
+    if (e.code() == std::errc::broken_pipe) return reader_gone;
+    if (std::ferror(stdout) != 0)  // fmt::print says no more than that a file could not be written
+      return say("cannot write to the standard output: " + e.code().message(), cli::unusable);
+    return say(e.what(), cli::unusable);  // threads, files: the system's limits, not the model's
   } catch (const std::exception& e) {
-    fmt::print(stderr, "bitwell: a bug in bitwell: {}\n", e.what());
-    return cli::model_bug;
+    return say(std::string("a bug in bitwell: ") + e.what(), cli::model_bug);
   }
-  return status;
+  return printed(status);
+}
+
+}  // namespace
+
+namespace bitwell::cli {
+
+// CLI11 reads "-1" as 2^64 - 1 and larger numbers as that.
+CLI::Validator whole(uint64_t least, uint64_t most) {
+  const std::string range = std::to_string(least) + " to " + std::to_string(most);
+  return {[=](const std::string& text) {
+            uint64_t value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool good = error == std::errc() && end == text.data() + text.size();
+            return good && value >= least && value <= most
+                       ? std::string()
+                       : "'" + text + "' is no whole number from " + range;
+          },
+          range};
+}
+
+}  // namespace bitwell::cli
+
+int main(int argc, char** argv) {
+  // A pipe that nobody reads and a limit on the size of files are then errors of write(2), after which no
+  // file is left half-written.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  return run(argc, argv);
 }

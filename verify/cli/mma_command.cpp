@@ -187,6 +187,19 @@ void list_instructions(bool json) {
                          rows));
 }
 
+constexpr size_t kMostLine = 1 << 20;  // more than a dot product of the longest k takes
+
+// The next line, or no more of it than tells that it is longer than kMostLine.
+bool next_line(std::istream& in, std::string& line) {
+  line.clear();
+  for (int c = in.get(); c != '\n'; c = in.get()) {
+    if (c == std::istream::traits_type::eof()) return !line.empty();
+    line += static_cast<char>(c);
+    if (line.size() > kMostLine) break;
+  }
+  return true;
+}
+
 // One dot product a line.
 void run_batch(const std::string& path, bool values) {
   std::ifstream file;
@@ -197,8 +210,10 @@ void run_batch(const std::string& path, bool values) {
   }
   std::istream& in = path == "-" ? std::cin : file;
   size_t line_number = 0;
-  for (std::string line; std::getline(in, line);) {
+  for (std::string line; next_line(in, line);) {
     ++line_number;
+    if (line.size() > kMostLine)
+      throw InputError(fmt::format("'{}', line {}: longer than {} characters", path, line_number, kMostLine));
     if (line.empty() || line[0] == '#') continue;
     const std::string where = "'" + path + "', line " + std::to_string(line_number) + ": ";
     try {
@@ -210,6 +225,7 @@ void run_batch(const std::string& path, bool values) {
       throw machine::Unsupported(where + e.what());
     }
   }
+  if (in.bad()) throw InputError("cannot read '" + path + "'");
 }
 
 void run(const MmaOptions& o) {

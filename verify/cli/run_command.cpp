@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -32,22 +31,9 @@ struct RunOptions {
   std::optional<uint64_t> memory_limit;  // bytes
 };
 
-// Found before the work rather than after it.
-void check_trace(const RunOptions& options, const verify::LaunchFile& file) {
-  bool taken =
-      verify::same_path(options.trace, options.path) || verify::same_path(options.trace, file.launch.ptx);
-  for (const auto& [at, output] : file.outputs)
-    taken = taken || verify::same_path(options.trace, output.path);
-  if (taken)
-    throw machine::InputError("--trace '" + options.trace +
-                              "' would replace the launch, its PTX or an output");
-  if (!std::ofstream(options.trace, std::ios::app))
-    throw machine::InputError("cannot write '" + options.trace + "'");
-}
-
 // The launch under several schedules; its outputs are kept where all agree.
 void compare(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
-             const isa::Options& how, int& status) {
+             const isa::Options& how, verify::OutputFiles& files, int& status) {
   if (file.outputs.empty())
     throw machine::InputError("'" + options.path +
                               "': --schedules compares outputs, and no buffer has an \"output\"");
@@ -63,7 +49,10 @@ void compare(const RunOptions& options, const isa::Program& program, verify::Lau
   if (found && !found->fault.empty())
     throw machine::Fault(fmt::format("under schedule {}: {}\n  replay: {}", verify::describe(found->second),
                                      found->fault, replay(found->second)));
-  if (!found) verify::write_outputs(file);
+  if (!found) {
+    verify::write_outputs(file, files);
+    files.commit();
+  }
   status = found ? failed : held;
   if (options.json) {
     nlohmann::json j{{"entry", file.launch.entry}, {"schedules", options.schedules}, {"same", !found}};
@@ -97,27 +86,27 @@ void run(const RunOptions& options, int& status) {
   verify::LaunchFile file = verify::read_launch(options.path);
   const isa::Program program =
       verify::load_program(file.launch.ptx, file.launch.entry, kApproximate.at(options.approximate));
+  file.launch.memory_limit = options.memory_limit;
   isa::Options how = options.run;
   how.checked = !options.unchecked;
   for (const isa::PolicyName& p : isa::kPolicies)
     if (p.name == options.policy) how.schedule.policy = p.policy;
   const auto start = std::chrono::steady_clock::now();
   Trace trace;
+  verify::OutputFiles files;
+  verify::plan_outputs(file, files);
   if (!options.trace.empty()) {
-    check_trace(options, file);
+    files.plan(options.trace, "--trace");
     how.observer = trace.observer();
   }
-  const auto keep_trace = [&] {
-    if (options.trace.empty()) return;
-    std::ofstream out(options.trace, std::ios::binary);
-    out << trace.text();
-    if (!out.flush()) throw machine::InputError("cannot write '" + options.trace + "'");
+  const auto write_trace = [&] {
+    if (!options.trace.empty()) files.write(options.trace, trace.text());
   };
   how.print = [&](std::string_view text) {
     end_progress();
     fmt::print(options.json ? stderr : stdout, "{}", text);
   };
-  if (options.schedules != 0) return compare(options, program, file, how, status);
+  if (options.schedules != 0) return compare(options, program, file, how, files, status);
   auto shown = start;
   how.progress = [&](const isa::Progress& p) {
     const auto now = std::chrono::steady_clock::now();
@@ -134,20 +123,26 @@ void run(const RunOptions& options, int& status) {
   };
   const isa::RunResult result = [&] {
     try {
-      isa::RunResult out = verify::simulate(program, file.launch, how, true, options.memory_limit);
+      isa::RunResult out = verify::simulate(program, file.launch, how, true);
       end_progress();
       return out;
     } catch (const machine::Fault& fault) {
       end_progress();
-      keep_trace();  // up to the fault: what one wants to see
+      try {
+        write_trace();  // up to the fault: what one wants to see
+        files.commit();
+      } catch (const machine::InputError& e) {
+        note(fmt::format("bitwell: no trace: {}", e.what()));
+      }
       if (how.schedule.policy == isa::Policy::lazy) throw;
       throw machine::Fault(fault.what() + fmt::format("\n  replay: --schedule {} --seed {}", options.policy,
                                                       how.schedule.seed));
     }
   }();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  keep_trace();
-  verify::write_outputs(file);
+  write_trace();
+  verify::write_outputs(file, files);
+  files.commit();
   if (options.json) {
     nlohmann::json j{{"entry", file.launch.entry},
                      {"lane_instructions", result.lane_instructions},
@@ -195,6 +190,7 @@ void add_run(CLI::App& app, int& status) {
   command
       ->add_option("--step-limit", options->run.step_limit,
                    "Warp instructions of one CTA before it counts as hung")
+      ->check(whole(1, UINT64_MAX))
       ->capture_default_str();
   command
       ->add_option(
@@ -229,7 +225,7 @@ void add_run(CLI::App& app, int& status) {
       ->add_option("--schedules", options->schedules,
                    "Run under this many schedules (lazy, eager, the two starve, then random with seeds 1, 2, "
                    "...) and compare every byte of the outputs, which are written only if all agree")
-      ->check(CLI::Range(size_t{1}, size_t{1000000}))
+      ->check(whole(1, 1000000))
       ->excludes("--schedule")
       ->excludes("--seed")
       ->excludes("--trace");

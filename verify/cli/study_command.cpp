@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -15,11 +14,14 @@
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
 #include "verify/dimensions.h"
+#include "verify/output_files.h"
 
 namespace bitwell::cli {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
+
+constexpr uint64_t kMostK = 1 << 20;  // the studies' own limit
 
 struct StudyOptions {
   study::Running running;
@@ -33,7 +35,7 @@ void add_running(CLI::App& command, StudyOptions& o) {
   command.add_flag("--fresh", o.running.fresh, "Write over the CSV instead of going on with it")->needs(csv);
   command
       .add_option("--threads", o.running.threads, "Host threads (default: all cores); the bytes are the same")
-      ->check(CLI::Range(0, 4096));
+      ->check(whole(0, 4096));
 }
 
 // Runs the study with progress; stops cleanly at the first Ctrl-C.
@@ -45,8 +47,9 @@ std::vector<std::vector<std::string>> run_study(const study::Study& s, StudyOpti
   const study::Spread spread(true);
   o.running.spread = &spread;
   o.running.stop = [] { return interrupted != 0; };
-  if (!o.json.empty() && !std::ofstream(o.json, std::ios::app))
-    throw machine::InputError("cannot write '" + o.json + "'");
+  verify::OutputFiles files;
+  if (!o.running.csv.empty()) files.plan(o.running.csv, "--csv");  // appended to, piece by piece
+  if (!o.json.empty()) files.plan(o.json, "--json");
   o.running.progress = [](const study::Progress& p) {
     const double each = p.seconds / static_cast<double>(std::max<size_t>(1, p.done - p.earlier));
     progress(fmt::format("{} of {} pieces, about {:.0f} s left", p.done, p.all,
@@ -58,9 +61,9 @@ std::vector<std::vector<std::string>> run_study(const study::Study& s, StudyOpti
   if (spread.rank() != 0) throw CLI::Success();  // the first process has the rows
   if (interrupted != 0) {
     status = failed;
-    fmt::print(stderr, "bitwell: stopped; {}\n",
-               o.running.csv.empty() ? "--csv would have kept the points"
-                                     : "the same command goes on with '" + o.running.csv + "'");
+    note("bitwell: stopped; " + (o.running.csv.empty()
+                                     ? "--csv would have kept the points"
+                                     : "the same command goes on with '" + o.running.csv + "'"));
   }
   if (!o.json.empty()) {
     nlohmann::json all = {{"schema", "bitwell-study-" + s.name + "-1"},
@@ -72,9 +75,8 @@ std::vector<std::vector<std::string>> run_study(const study::Study& s, StudyOpti
                           {"columns", s.columns},
                           {"whole", interrupted == 0},
                           {"rows", rows}};
-    std::ofstream out(o.json);
-    out << all.dump(1) << "\n";
-    if (!out) throw machine::InputError("cannot write '" + o.json + "'");
+    files.write(o.json, all.dump(1) + "\n");
+    files.commit();
   }
   return rows;
 }
@@ -144,10 +146,15 @@ void add_accumulate(CLI::App& study, int& status) {
   const auto o = std::make_shared<Options>();
   command->add_option("--order", o->plan.orders, "Only these orders (default: all; --list names them)");
   command->add_option("--family", o->plan.families, "Only these data families (default: all)");
-  command->add_option("--least-k", o->plan.least_k, "Shortest k")->capture_default_str();
-  command->add_option("--most-k", o->plan.most_k, "Longest k, to 1048576; powers of two between")
+  command->add_option("--least-k", o->plan.least_k, "Shortest k")
+      ->check(whole(16, kMostK))
       ->capture_default_str();
-  command->add_option("--dots", o->plan.dots, "Dot products a point")->capture_default_str();
+  command->add_option("--most-k", o->plan.most_k, "Longest k; powers of two between")
+      ->check(whole(16, kMostK))
+      ->capture_default_str();
+  command->add_option("--dots", o->plan.dots, "Dot products a point")
+      ->check(whole(1, uint64_t{1} << 32))
+      ->capture_default_str();
   command->add_option("--seed", o->plan.seed, "Seed of the data")->capture_default_str();
   command->add_option("--rtol", o->plan.tolerance.relative, "Relative tolerance of the problem")
       ->capture_default_str();
@@ -212,8 +219,12 @@ void add_quantise(CLI::App& study, int& status) {
   };
   const auto o = std::make_shared<Options>();
   command->add_option("--recipe", o->plan.recipes, "Only these recipes (default: all)");
-  command->add_option("--rows", o->plan.rows, "Of the tensor")->capture_default_str();
-  command->add_option("--columns", o->plan.columns, "Of the tensor, a multiple of 32")->capture_default_str();
+  command->add_option("--rows", o->plan.rows, "Of the tensor")
+      ->check(whole(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--columns", o->plan.columns, "Of the tensor, a multiple of 32")
+      ->check(whole(32, 1 << 20))
+      ->capture_default_str();
   command->add_option("--seed", o->plan.seed, "Seed of the data")->capture_default_str();
   add_running(*command, *o);
   command->callback([o, &status] {
@@ -238,10 +249,14 @@ void add_gemm_error(CLI::App& study, int& status) {
     bool map = false;
   };
   const auto o = std::make_shared<Options>();
-  command->add_option("--m", o->plan.m, "Rows of the tile")->capture_default_str();
-  command->add_option("--n", o->plan.n, "Columns of the tile")->capture_default_str();
-  command->add_option("--least-k", o->plan.least_k, "Shortest k")->capture_default_str();
-  command->add_option("--most-k", o->plan.most_k, "Longest k; powers of two between")->capture_default_str();
+  command->add_option("--m", o->plan.m, "Rows of the tile")->check(whole(1, 4096))->capture_default_str();
+  command->add_option("--n", o->plan.n, "Columns of the tile")->check(whole(1, 4096))->capture_default_str();
+  command->add_option("--least-k", o->plan.least_k, "Shortest k")
+      ->check(whole(64, kMostK))
+      ->capture_default_str();
+  command->add_option("--most-k", o->plan.most_k, "Longest k; powers of two between")
+      ->check(whole(64, kMostK))
+      ->capture_default_str();
   command->add_option("--seed", o->plan.seed, "Seed of the data")->capture_default_str();
   command->add_flag("--map", o->map, "The error of every element of one tile at the longest k");
   add_running(*command, *o);
@@ -288,7 +303,7 @@ void add_recommend(CLI::App& study, int& status) {
   command->add_option("--confidence", q->confidence, "Of the share that may fail")->capture_default_str();
   command->add_option("--problems", q->problems, "Whole problems tried")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
+      ->check(whole(1, 1000));
   command->add_option("--seed", q->seed, "Seed of the data")->capture_default_str();
   command->callback([q, shape, &status] {
     const std::vector<int> size = verify::parse_dimensions(*shape, "MxKxL");

@@ -38,6 +38,7 @@ std::string grouped(uint64_t value) {
   return text;
 }
 
+void note(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 void progress(const std::string& line) {
   if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K%s", line.c_str());
 }

@@ -17,6 +17,8 @@ std::string table(const std::vector<Column>& columns, const std::vector<std::vec
 // 1234567 -> "1,234,567".
 std::string grouped(uint64_t value);
 
+// A line on stderr. One that nobody can read is no error.
+void note(const std::string& line);
 // Rewrites one line of stderr where that is a terminal; says nothing in a pipe.
 void progress(const std::string& line);
 void end_progress();

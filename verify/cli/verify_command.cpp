@@ -109,7 +109,7 @@ std::shared_ptr<VerifyOptions> add_suite(CLI::App& command, const Suite& suite, 
   options->plan.captures = verify::share_folder("captures");
   command.add_flag("--json", options->json, "Verdicts as JSON");
   command.add_option("--threads", options->plan.threads, "Host threads (default: all)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole(0, 4096));
   command.add_option("--replay", options->plan.replay, "Where a failed case's LAUNCH.json is written")
       ->capture_default_str();
   command.callback([options, suite, &status] { run(suite, *options, status); });

@@ -356,7 +356,7 @@ print(s['rows'][0][1], s['study'], s['seed'])"
 expect 2 "--fresh to write over it" "$bitwell" "${small[@]}" --seed 2 --csv study.csv
 expect 0 "fused" "$bitwell" "${small[@]}" --seed 2 --csv study.csv --fresh
 expect 2 "no order 'fp64'; there are f16_sequential" "$bitwell" study accumulate --order fp64
-expect 2 "k goes from 16 to 1048576; got 16 to 2097152" "$bitwell" study accumulate --most-k 2097152
+expect 2 "--most-k: '2097152' is no whole number from 16 to 1048576" "$bitwell" study accumulate --most-k 2097152
 expect 2 "cannot write '/nowhere/x.csv'" "$bitwell" "${small[@]}" --csv /nowhere/x.csv
 expect 0 "Cheapest that holds 64x7168x1 on 'problem': fused" "$bitwell" study recommend --shape 64x7168x1 --order fused
 expect 1 "No order holds" "$bitwell" study recommend --shape 64x16384x1 --order f16x2_sequential
@@ -367,13 +367,13 @@ expect 2 "do not fit into memory" "$bitwell" study recommend --order fused --sha
 expect 2 "finite and not negative; got rtol -1" "$bitwell" study recommend --rtol -1 --shape 64x64x1
 expect 2 "no power of two lies between k 65 and 100" "$bitwell" study gemm-error --least-k 65 --most-k 100
 expect 2 "a multiple of 64; got 100" "$bitwell" study gemm-error --least-k 64 --most-k 100 --m 2 --n 2 --map
-expect 2 "m and n from 1 to 4096" "$bitwell" study gemm-error --m 99999999999999
+expect 2 "--m: '99999999999999' is no whole number from 1 to 4096" "$bitwell" study gemm-error --m 99999999999999
 expect 2 "'-1' is no whole number" "$bitwell" study accumulate --dots -1
-expect 2 "1 to 4294967296 dot products" "$bitwell" study accumulate --dots 99999999999999
+expect 2 "--dots: '99999999999999' is no whole number from 1 to 4294967296" "$bitwell" study accumulate --dots 99999999999999
 expect 2 "no power of two lies between" "$bitwell" study accumulate --least-k 17 --most-k 20
 expect 2 "cannot write '/nowhere/x.json'" "$bitwell" study gemm-error --json /nowhere/x.json
 expect 2 "no recipe 'int4'; there are nvfp4" "$bitwell" study quantise --recipe int4
-expect 2 "k from 64 to 1048576" "$bitwell" study gemm-error --least-k 32
+expect 2 "--least-k: '32' is no whole number from 64 to 1048576" "$bitwell" study gemm-error --least-k 32
 
 expect 0 "inf" "$bitwell" mma hopper.wgmma.f32.f16 --values --a inf --b 1
 expect 2 "e4m3 has no value inf" "$bitwell" mma hopper.wgmma.f32.e4m3 --values --a inf --b 1
@@ -415,14 +415,14 @@ expect 2 "cannot write '/nowhere/t.json'" "$bitwell" run l.json --trace /nowhere
 expect 1 "wrong initial phase" "$bitwell" run "$hang/wrong_initial_phase.json" --trace t.json
 for output in add.ptx bad.json; do
   sed "s/y.npy/$output/" l.json > bad.json
-  expect 2 "would replace the launch or its PTX" "$bitwell" run bad.json
+  expect 2 "would replace '$output', which this command reads" "$bitwell" run bad.json
 done
-for output in folder ""; do
-  sed "s/y.npy/$output/" l.json > bad.json
-  expect 2 "its output '$output' is no file's name" "$bitwell" run bad.json
-done
+sed "s/y.npy/folder/" l.json > bad.json
+expect 2 "its output: cannot write 'folder': it is a folder" "$bitwell" run bad.json
+sed "s/y.npy//" l.json > bad.json
+expect 2 "its output: cannot write '': no name of a file" "$bitwell" run bad.json
 sed 's/"read_only": true/"output": "folder\/..\/y.npy"/' l.json > bad.json
-expect 2 "is another buffer's too" "$bitwell" run bad.json
+expect 2 "another output of this command" "$bitwell" run bad.json
 sed 's/"addone"/""/' l.json > bad.json
 expect 2 "'add.ptx': the name of the entry is empty" "$bitwell" run bad.json
 sed 's/"value": 32/"value": 1e400/' l.json > bad.json

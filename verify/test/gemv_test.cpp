@@ -207,7 +207,10 @@ TEST(Verdict, APlantedBugFailsAndReplays) {
   LaunchFile replay = read_launch(verdicts[0].replay);
   const isa::Program program = isa::compile(ptx::parse(read_file(replay.launch.ptx)), replay.launch.entry);
   simulate(program, replay.launch, {}, true);
-  write_outputs(replay);
+  OutputFiles files;
+  plan_outputs(replay, files);
+  write_outputs(replay, files);
+  files.commit();
   EXPECT_TRUE(std::filesystem::exists(folder / "replay" / "gemv_fused-sm_90a" / "c.npy"));
   // The first mismatch names the output and its wrong bits; the replay has the same.
   const std::string& what = verdicts[0].first_mismatch;
