@@ -284,6 +284,13 @@ std::vector<GemmCase> gemm_cases() {
   return out;
 }
 
+std::vector<GemmCase> gemm_unrecorded_cases() {
+  return {{228, 131, 64, 2, OperandData::moderate, 2, 1, 2100},
+          {260, 136, 48, 1, OperandData::moderate, 1, 1, 2101},
+          {5, 9, 32, 1, OperandData::moderate, 1, 2, 2102},
+          {9, 24, 96, 1, OperandData::zero_a, 1, 0, 2103}};
+}
+
 std::vector<GemmCase> gemm_full_cases(const GemmVariant& variant) {
   const OperandData data = OperandData::moderate;
   if (variant.output != oracle::Output::f16) return {{256, 256, 1024, 1, data, 2, 0, 3000}};

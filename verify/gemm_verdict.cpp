@@ -113,7 +113,8 @@ std::vector<Verdict> verify_gemm(const Plan& plan) {
   size_t done = 0;
   each_in_parallel(variants.size(), plan.threads, [&](size_t i) {
     Judge judge(*variants[i], plan);
-    for (const GemmCase& c : gemm_cases()) judge.judge(c);
+    for (const auto& cases : {gemm_cases(), gemm_unrecorded_cases()})
+      for (const GemmCase& c : cases) judge.judge(c);
     if (plan.full)
       for (const GemmCase& c : gemm_full_cases(*variants[i])) judge.judge(c);
     out[i] = judge.conclude(capture);

@@ -256,26 +256,35 @@ std::vector<GemvCase> gemv_full_cases() {
   return out;
 }
 
-std::vector<GemvCase> gemv_schedule_cases(const GemvRung& rung) {
+std::vector<GemvCase> gemv_unrecorded_cases(const GemvRung& rung) {
   constexpr size_t kSchedules = 8;
   constexpr OperandData kData = OperandData::moderate;
   std::vector<GemvCase> out;
   uint64_t seed = 1200;
+  const auto add = [&](int m, int k, int l, OperandData data) {
+    for (const ScaleLayout layout : {ScaleLayout::row_major, ScaleLayout::blocked})
+      out.push_back({m, k, l, data, layout, seed++});
+  };
+  add(5, 0, 2, kData);
+  add(9, 1152, 1, OperandData::zero_a);
+  add(227, 128, 1, kData);  // rows end in the fourth quarter of a scale atom
+  if (rung.rows == 0)
+    for (int spans = 3; spans < 16; ++spans) add(3, 1024 * spans - 480, 1, kData);
   if (rung.rows != 0) {
     for (const ScaleLayout layout : {ScaleLayout::row_major, ScaleLayout::blocked})
       out.push_back({37, 1152, 1, kData, layout, seed++, kSchedules});
     return out;
   }
   struct Grid {
-    int m, k;
+    int m, k, l;
     uint32_t x, cluster;
-    ScaleLayout layout = ScaleLayout::blocked;
   };
-  for (const Grid& g :
-       {Grid{600, 544, 1, 1}, Grid{300, 544, 1, 1, ScaleLayout::row_major}, Grid{600, 1056, 1, 1},
-        Grid{600, 2080, 3, 2}, Grid{140, 17440, 1, 1}, Grid{140, 17440, 2, 2}, Grid{9, 4128, 1, 4},
-        Grid{9, 4128, 1, 4, ScaleLayout::row_major}, Grid{9, 36896, 1, 2}, Grid{9, 36896, 1, 4}})
-    out.push_back({g.m, g.k, 1, kData, g.layout, seed++, kSchedules, g.x, g.cluster});
+  for (const Grid& g : {Grid{600, 544, 1, 1, 1}, Grid{600, 1056, 1, 1, 1}, Grid{140, 17440, 2, 1, 1},
+                        Grid{600, 2080, 1, 3, 2}, Grid{300, 2080, 2, 1, 2}, Grid{140, 17440, 1, 2, 2},
+                        Grid{9, 36896, 1, 1, 2}, Grid{70, 36896, 2, 1, 2}, Grid{9, 4128, 1, 1, 4},
+                        Grid{300, 4128, 2, 1, 4}, Grid{9, 36896, 1, 1, 4}, Grid{40, 135200, 1, 1, 4}})
+    for (const ScaleLayout layout : {ScaleLayout::row_major, ScaleLayout::blocked})
+      out.push_back({g.m, g.k, g.l, kData, layout, seed++, kSchedules, g.x, g.cluster});
   return out;
 }
 

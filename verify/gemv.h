@@ -64,9 +64,9 @@ struct GemvProblem {
 // The suites: small and adversarial, every case within 10^5 outputs; and the contest's three shapes.
 std::vector<GemvCase> gemv_reduced_cases(const GemvRung& rung);
 std::vector<GemvCase> gemv_full_cases();
-// What other schedules are tried on: warps that share memory, and few CTAs of the streamed rung that fill its
-// ring again and again, take passes over k, or have no span of it.
-std::vector<GemvCase> gemv_schedule_cases(const GemvRung& rung);
+// What no GPU has recorded: k = 0, and what other schedules are tried on: warps that share memory, and few
+// CTAs of the streamed rung that fill its ring again and again, take passes over k, or have no span of it.
+std::vector<GemvCase> gemv_unrecorded_cases(const GemvRung& rung);
 
 std::string gemv_entry(const GemvRung& rung, ScaleLayout layout);
 

@@ -93,7 +93,7 @@ std::vector<Verdict> verify_rung(const GemvRung& rung, const Plan& plan,
   };
   if (plan.full) append(gemv_full_cases());
   const size_t recorded = cases.size();  // what the GPU's recorder ran
-  append(gemv_schedule_cases(rung));
+  append(gemv_unrecorded_cases(rung));
   for (size_t i = 0; i < cases.size(); ++i) {
     const GemvProblem problem(cases[i]);
     SuiteCase c = problem.suite_case(rung, "");

@@ -24,8 +24,10 @@ enum class OperandData {
   swamped,  // of four groups two large ones cancel, and what the small ones lost to them is all that is left
   swamped_tiles,     // the same, of four tiles of 64: lost between threads instead of inside one
   subnormal_scales,  // scales of 2^-9 .. 7 * 2^-9
-  nan_scales         // a few NaN scales among moderate ones
+  nan_scales,        // a few NaN scales among moderate ones
+  zero_a             // A's elements +0 and -0 under the largest scales: what is almost zero shows
 };
+// Those that GPUs have recorded; zero_a came later.
 inline constexpr std::array<std::pair<OperandData, std::string_view>, 11> kOperandData{
     {{OperandData::problem, "problem"},
      {OperandData::all_codes, "all_codes"},
