@@ -40,7 +40,9 @@ Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const Programs
     run(chain, [&](Launch& l) {
       const isa::Program& program = programs(l);
       const auto start = std::chrono::steady_clock::now();
-      out.lane_instructions += simulate(program, l, options, true).lane_instructions;
+      const isa::RunResult ran = simulate(program, l, options, true);
+      out.lane_instructions += ran.lane_instructions;
+      out.warp_instructions += ran.warp_instructions;
       out.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       ++at;
     });

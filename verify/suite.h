@@ -32,6 +32,7 @@ struct Tried {
   std::optional<Failure> failure;
   std::vector<std::byte> result;  // empty after a fault
   uint64_t lane_instructions = 0;
+  uint64_t warp_instructions = 0;
   double seconds = 0;  // of simulation
 };
 

@@ -1,0 +1,109 @@
+#include "verify/bugs/judge.h"
+
+#include <algorithm>
+
+namespace bitwell::bugs {
+
+using namespace verify;
+
+namespace {
+
+constexpr uint64_t kPatience = 2;         // times the launch's steps as built, for each CTA
+constexpr uint64_t kLeastSteps = 200000;  // warp instructions
+
+// The launches before the subject's run once: their results become what the subject is launched on.
+void shorten(SuiteCase& c, const std::string& entry, const std::function<void(Launch&)>& subject) {
+  if (c.chain.launches.back().entry != entry) return;
+  Chain ran = c.chain;
+  ran.launches.pop_back();
+  std::erase_if(ran.links, [&](const Chain::Link& l) { return l.to >= ran.launches.size(); });
+  run(ran, subject);
+  Launch last = std::move(c.chain.launches.back());
+  for (const Chain::Link& l : c.chain.links)
+    if (l.to == c.chain.launches.size() - 1)
+      last.buffers[l.to_buffer].bytes = ran.launches[l.from].buffers[l.from_buffer].bytes;
+  c.chain = {{std::move(last)}, {}};
+}
+
+// The launch of `entry` with what it left in `ran`; nothing where it is the last.
+std::optional<SuiteCase> alone(const SuiteCase& c, const Chain& ran, const std::string& entry) {
+  if (c.chain.launches.back().entry == entry) return std::nullopt;
+  for (size_t i = 0; i < c.chain.launches.size(); ++i) {
+    const Launch& l = c.chain.launches[i];
+    if (l.entry != entry) continue;
+    SuiteCase out;
+    out.name = c.name;
+    out.chain.launches = {l};
+    while (!l.buffers[out.result].output) ++out.result;
+    out.expected = ran.launches[i].buffers[out.result].bytes;
+    return out;
+  }
+  return std::nullopt;
+}
+
+bool launches(const SuiteCase& c, const std::string& entry) {
+  return std::any_of(c.chain.launches.begin(), c.chain.launches.end(),
+                     [&](const Launch& l) { return l.entry == entry; });
+}
+
+}  // namespace
+
+const isa::Program& Jury::reference(const Launch& launch) {
+  const auto found = programs_.find(launch.entry);
+  if (found != programs_.end()) return found->second;
+  return programs_.emplace(launch.entry, load_program(launch.ptx, launch.entry)).first->second;
+}
+
+Jury::Jury(const Subject& subject)
+    : entry_(subject.entry),
+      text_(only_entry(read_file(subject.ptx), subject.entry)),
+      cases_(subject.suite()) {
+  std::erase_if(cases_, [&](const SuiteCase& c) { return !launches(c, entry_); });
+  for (size_t i = 0; i < cases_.size(); ++i) {
+    shorten(cases_[i], entry_, [&](Launch& l) { simulate(reference(l), l, {}, true); });
+    Chain ran = cases_[i].chain;
+    run(ran, [&](Launch& l) { simulate(reference(l), l, {}, true); });
+    alone_.push_back(alone(cases_[i], ran, entry_));
+    for (const isa::Schedule& schedule : cases_[i].schedules) {
+      const Tried tried =
+          try_case(cases_[i], schedule, [&](const Launch& l) -> const isa::Program& { return reference(l); });
+      if (tried.failure) throw machine::InputError(subject.name + " fails as built: " + tried.failure->what);
+      trials_.push_back({i, schedule, tried.warp_instructions});
+    }
+  }
+  std::stable_sort(trials_.begin(), trials_.end(),
+                   [](const Trial& a, const Trial& b) { return a.cost < b.cost; });
+}
+
+Finding Jury::judge(const std::string& text) const {
+  try {
+    const isa::Program mutant = isa::compile(ptx::parse(text), entry_);
+    for (const Trial& t : trials_) {
+      isa::Options options;
+      options.step_limit = kPatience * t.cost + kLeastSteps;
+      const auto attempt = [&](const SuiteCase& c) {
+        return try_case(
+            c, t.schedule,
+            [&](const Launch& l) -> const isa::Program& {
+              return l.entry == entry_ ? mutant : programs_.at(l.entry);
+            },
+            options);
+      };
+      if (alone_[t.of] && !attempt(*alone_[t.of]).failure) continue;
+      const Tried tried = attempt(cases_[t.of]);
+      if (!tried.failure) continue;
+      if (!tried.failure->fault) return {Found::wrong_bits, tried.failure->what};
+      const bool endless = tried.failure->what.find(": no end after ") != std::string::npos;
+      return {endless ? Found::runs_on : Found::named, tried.failure->what};
+    }
+  } catch (const machine::Unsupported& e) {
+    return {Found::unsupported, e.what()};
+  } catch (const ptx::SyntaxError& e) {
+    return {Found::not_ptx, e.what()};
+  } catch (const machine::InputError& e) {
+    return {Found::not_ptx, e.what()};
+  }
+  return {Found::nothing, ""};
+}
+
+}  // namespace bitwell::bugs

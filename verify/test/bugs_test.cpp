@@ -1,0 +1,140 @@
+// The campaign's parts: what it plants, whom the suite catches, and what it calls equivalent.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "model/ptx/parse.h"
+#include "verify/bugs/judge.h"
+#include "verify/bugs/known.h"
+#include "verify/captures.h"
+
+namespace bitwell::bugs {
+namespace {
+
+std::vector<std::string> after(const std::string& instruction, const std::string& kind) {
+  std::vector<std::string> out;
+  for (const Mutant& m : mutants(instruction))
+    if (m.kind == kind) out.push_back(m.after);
+  return out;
+}
+using Texts = std::vector<std::string>;
+
+TEST(Mutants, AreMadeOfTheInstructionsTheyAreFor) {
+  EXPECT_EQ(after("@%p1 bar.sync 1, 64;", "barrier deleted"), Texts{""});
+  EXPECT_EQ(after("bar.sync 1, 64;", "count changed"), (Texts{"bar.sync 1, 96;", "bar.sync 1, 32;"}));
+  EXPECT_EQ(after("mbarrier.try_wait.parity.shared::cta.b64 done, [%r1], %r2;", "wait deleted"),
+            Texts{"mov.pred done, 1;"});
+  EXPECT_EQ(
+      after("mbarrier.try_wait.parity.shared::cta.b64 done, [%r1], %r2;", "parity flipped"),
+      Texts{"{ .reg .b32 planted; xor.b32 planted, %r2, 1; mbarrier.try_wait.parity.shared::cta.b64 done, "
+            "[%r1], planted; }"});
+  EXPECT_EQ(after("setp.lt.u32 %p1, %r1, 8;", "comparison changed"), Texts{"setp.le.u32 %p1, %r1, 8;"});
+  EXPECT_EQ(after("setp.lt.u32 %p1, %r1, 8;", "bound changed"),
+            (Texts{"setp.lt.u32 %p1, %r1, 9;", "setp.lt.u32 %p1, %r1, 7;"}));
+  EXPECT_EQ(after("and.b32 %r1, %r2, 240;", "mask changed"),
+            (Texts{"and.b32 %r1, %r2, 224;", "and.b32 %r1, %r2, 112;"}));
+  EXPECT_EQ(after("ld.global.v2.u32 {%r1, %r2}, [%rd1+8];", "address moved"),
+            (Texts{"ld.global.v2.u32 {%r1, %r2}, [%rd1+16];", "ld.global.v2.u32 {%r1, %r2}, [%rd1+0];"}));
+  EXPECT_EQ(after("ld.global.v2.u32 {%r1, %r2}, [%rd1];", "order changed"),
+            Texts{"ld.global.v2.u32 {%r2, %r1}, [%rd1];"});
+  EXPECT_EQ(after("prmt.b32 %r1, %r2, %r3, 30212;", "selector changed")[0], "prmt.b32 %r1, %r2, %r3, 30272;");
+  EXPECT_EQ(
+      after("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, "
+            "{%r2, %r3}], [%r4];",
+            "coordinates swapped"),
+      Texts{"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, "
+            "{%r3, %r2}], [%r4];"});
+  EXPECT_EQ(after("fence.proxy.async.shared::cta;", "fence deleted"), Texts{""});
+}
+
+// Every one is another text of the same lines, and undoes nothing else.
+TEST(Mutants, ChangeOneInstruction) {
+  for (const Subject& s : subjects(verify::share_folder("kernels"))) {
+    if (s.name != "gemv/fused blocked" && s.name != "gemm/m128_split2_f16") continue;
+    const std::string text = only_entry(verify::read_file(s.ptx), s.entry);
+    std::set<std::string> kinds;
+    for (const Mutant& m : mutants(text)) {
+      kinds.insert(m.kind);
+      const std::string planted = plant(text, m);
+      ASSERT_NE(planted, text) << m.before << " => " << m.after;
+      ASSERT_EQ(planted.substr(0, m.at), text.substr(0, m.at));
+      ASSERT_EQ(planted.substr(m.at + m.after.size()), text.substr(m.at + m.length));
+    }
+    EXPECT_GE(kinds.size(), s.name[4] == '/' ? 10u : 20u) << s.name;
+    EXPECT_NO_THROW(isa::compile(ptx::parse(text), s.entry)) << s.name;
+  }
+}
+
+TEST(Jury, TellsHowAMistakeIsFound) {
+  const Subject pipeline = subjects(verify::share_folder("kernels")).front();
+  ASSERT_EQ(pipeline.name, "hang/pipeline");
+  const Jury jury(pipeline);
+  EXPECT_EQ(jury.judge(jury.text()).found, Found::nothing);
+  std::map<std::string, std::set<Found>> found;
+  for (const Mutant& m : mutants(jury.text()))
+    if (m.kind == "wait deleted" || m.kind == "bytes changed" || m.kind == "fence deleted" ||
+        m.kind == "address moved")
+      found[m.kind].insert(jury.judge(plant(jury.text(), m)).found);
+  EXPECT_EQ(found["bytes changed"], std::set<Found>{Found::named});
+  EXPECT_EQ(found["fence deleted"], std::set<Found>{Found::nothing});
+  EXPECT_EQ(found["wait deleted"].count(Found::nothing), 0u);
+  EXPECT_EQ(found["address moved"].count(Found::wrong_bits), 1u);
+  std::string text = jury.text();
+  text.replace(text.find("cp.async.bulk"), 2, "cq");
+  const Found illegal = jury.judge(text).found;
+  EXPECT_TRUE(illegal == Found::not_ptx || illegal == Found::unsupported);
+}
+
+Parts parts(std::string_view text) { return split(text); }
+
+TEST(Values, ACorrectionForNegativeNumbersIsZeroWhereThereAreNone) {
+  const Values v(
+      "ld.param.u32 %r1, [k];\n"
+      "shr.s32 %r2, %r1, 31;\n"
+      "shr.u32 %r3, %r2, 26;\n"
+      "add.s32 %r4, %r1, %r3;\n"
+      "ld.global.u32 %r5, [%rd1];\n"
+      "shr.s32 %r6, %r5, 31;\n"
+      "and.b32 %r7, %r5, 255;\n"
+      "shl.b32 %r8, %r7, 24;\n"
+      "mov.u32 %r9, 0;\n"
+      "add.s32 %r9, %r9, %r1;\n"  // a loop's
+      "add.s32 %r10, %r1, -1;\n");
+  EXPECT_TRUE(v.same(parts("shr.s32 %r2, %r1, 31"), parts("shr.s32 %r2, %r1, 30")));
+  EXPECT_FALSE(v.same(parts("shr.s32 %r2, %r1, 31"), parts("shr.s32 %r2, %r1, 29")));
+  EXPECT_TRUE(v.same(parts("shr.u32 %r3, %r2, 26"), parts("shl.b32 %r3, %r2, 26")));
+  EXPECT_TRUE(v.same(parts("add.s32 %r4, %r1, %r3"), parts("sub.s32 %r4, %r1, %r3")));
+  EXPECT_FALSE(v.same(parts("add.s32 %r4, %r1, %r1"), parts("sub.s32 %r4, %r1, %r1")));
+  EXPECT_FALSE(v.same(parts("shr.s32 %r6, %r5, 31"), parts("shr.s32 %r6, %r5, 30")));  // data
+  EXPECT_FALSE(v.same(parts("shr.s32 %r6, %r8, 31"), parts("shr.s32 %r6, %r8, 30")));  // shifted to the sign
+  EXPECT_FALSE(v.same(parts("shr.s32 %r6, %r10, 31"), parts("shr.s32 %r6, %r10, 30")));
+  EXPECT_TRUE(v.same(parts("shr.s32 %r6, %r9, 31"), parts("shr.s32 %r6, %r9, 30")));
+  EXPECT_TRUE(v.same(parts("and.b32 %r6, %r1, -32"), parts("and.b32 %r6, %r1, 2147483616")));
+  EXPECT_FALSE(v.same(parts("and.b32 %r6, %r5, -32"), parts("and.b32 %r6, %r5, 2147483616")));
+  EXPECT_FALSE(v.same(parts("and.b32 %r6, %r1, -32"), parts("and.b32 %r6, %r1, -64")));
+}
+
+TEST(List, ALineThatIsNoneIsRefusedByNumber) {
+  const auto path = std::filesystem::temp_directory_path() / ("bitwell-list-" + std::to_string(getpid()));
+  std::ofstream(path)
+      << "# comment\nequivalent\tgemv/*\tadd.s32 %, %, 1;\t-\treason\nequivalent\tgemv\tadd;\t-\n";
+  try {
+    read_list(path.string());
+    ADD_FAILURE() << "took a line without a reason";
+  } catch (const machine::InputError& e) {
+    EXPECT_NE(std::string(e.what()).find("line 3"), std::string::npos) << e.what();
+  }
+  std::ofstream(path) << "equivalent\tgemv/*\tadd.s32 %, %, 1;\t-\treason\n";
+  const std::vector<Listed> list = read_list(path.string());
+  std::filesystem::remove(path);
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_NE(find(list, "gemv/naive blocked", {"", 1, "add.s32 %r1, %r22, 1;", "", 0, 0}), nullptr);
+  EXPECT_EQ(find(list, "gemm/x", {"", 1, "add.s32 %r1, %r22, 1;", "", 0, 0}), nullptr);
+  EXPECT_EQ(find(list, "gemv/naive blocked", {"", 1, "add.s32 %r1, %r22, 2;", "", 0, 0}), nullptr);
+}
+
+}  // namespace
+}  // namespace bitwell::bugs
