@@ -1,0 +1,27 @@
+// Any bytes as .npy -> an array that is the same when written and read again, or InputError.
+#include "verify/npy.h"
+
+#include "model/machine/failure.h"
+#include "verify/fuzz/outcome.h"
+#include "verify/fuzz/scratch.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  namespace verify = bitwell::verify;
+  static const bitwell::fuzz::Scratch scratch;
+  const std::string path = scratch.put("x.npy", bitwell::fuzz::text_of(data, size));
+  bitwell::fuzz::outcome<bitwell::machine::InputError>([&] {
+    const verify::Array array = verify::read_npy(path);
+    std::string why;
+    verify::Array again;
+    try {
+      again = verify::read_npy(scratch.put("again.npy", verify::npy_text(array)));
+    } catch (const bitwell::machine::InputError& e) {
+      why = e.what();
+    }
+    bitwell::fuzz::require(why.empty(), "what was written can be read: " + why);
+    bitwell::fuzz::require(
+        again.dtype == array.dtype && again.shape == array.shape && again.bytes == array.bytes,
+        "an array survives writing and reading");
+  });
+  return 0;
+}

@@ -1,0 +1,118 @@
+// Any text -> a run of one of its entries on small buffers: every shape, schedule and mode that the first
+// line asks for. A first line "//" and hexadecimal digits chooses them; without one all digits are 0.
+#include <algorithm>
+#include <cstring>
+
+#include "model/isa/launch.h"
+#include "model/isa/program.h"
+#include "model/machine/failure.h"
+#include "model/machine/tensor_map.h"
+#include "model/ptx/parse.h"
+#include "verify/fuzz/outcome.h"
+#include "verify/fuzz/ptx_module.h"
+
+namespace isa = bitwell::isa;
+namespace machine = bitwell::machine;
+namespace ptx = bitwell::ptx;
+
+namespace {
+
+constexpr uint64_t kSteps = 2000;   // warp instructions of a CTA: enough for loops, far below a second
+constexpr uint64_t kBytes = 20480;  // of a buffer: what the probes' kernels move
+
+// The digits, one a choice.
+class Choices {
+ public:
+  explicit Choices(std::string_view text) {
+    if (!text.starts_with("//")) return;
+    for (const char c : text.substr(2, text.find('\n') - 2)) {
+      if (!std::isxdigit(static_cast<unsigned char>(c))) return;
+      digits_.push_back(static_cast<uint32_t>(c <= '9' ? c - '0' : (c | 32) - 'a' + 10));
+    }
+  }
+  uint32_t next() { return at_ < digits_.size() ? digits_[at_++] : 0; }
+
+ private:
+  std::vector<uint32_t> digits_;
+  size_t at_ = 0;
+};
+
+// A parameter as what its size suggests: a tensor map, the address of a buffer, or a small number.
+std::vector<std::byte> argument(const isa::Parameter& parameter, uint64_t address, uint32_t choice) {
+  std::vector<std::byte> out(parameter.size);
+  if (parameter.size == sizeof(machine::TensorMapBytes)) {
+    machine::TensorMap map;
+    map.type = static_cast<machine::TensorType>(choice);
+    map.address = address;
+    map.rank = 1 + choice % 5;
+    map.dims = {64, 4, 2, 2, 2};
+    map.strides = {0, 512, 2048, 4096, 8192};
+    map.box = {64 / std::max(1u, static_cast<uint32_t>(map.bits()) / 8), 2, 1, 1, 1};
+    map.swizzle = static_cast<machine::TensorSwizzle>(choice % machine::kTensorSwizzles.size());
+    const machine::TensorMapBytes bytes = machine::encode(map);
+    std::copy(bytes.begin(), bytes.end(), out.begin());
+    return out;
+  }
+  const uint64_t value = parameter.size == 8 ? address + choice / 4 % 4 * 4 : choice * 16;
+  std::memcpy(out.data(), &value, std::min<size_t>(out.size(), sizeof value));
+  return out;
+}
+
+void run(const std::string& text) {
+  Choices choices(text);
+  const ptx::Module module = ptx::parse(text);
+  if (!bitwell::fuzz::small(module)) return;
+  const std::vector<std::string> entries = isa::entries(module);
+  if (entries.empty()) return;
+  const auto approximate = static_cast<isa::Approximate>(1 + choices.next() % 2);
+  const isa::Program program = isa::compile(module, entries[choices.next() % entries.size()], approximate);
+
+  isa::Options options;
+  options.step_limit = kSteps;
+  options.schedule.policy = isa::kPolicies[choices.next() % isa::kPolicies.size()].policy;
+  options.schedule.seed = choices.next();
+  options.checked = choices.next() % 4 != 3;
+  size_t printed = 0;
+  options.print = [&](std::string_view part) { printed += part.size(); };
+  size_t events = 0;
+  if (choices.next() % 4 == 3) options.observer = [&](const machine::Event&) { ++events; };
+
+  isa::Shape shape;
+  constexpr std::array<uint32_t, 8> blocks{128, 32, 64, 1, 33, 256, 16, 96};
+  shape.block = {blocks[choices.next() % blocks.size()], 1 + choices.next() % 4 / 3, 1};
+  shape.cluster = {1 + choices.next() % 2, 1, 1};
+  shape.grid = {shape.cluster[0] * (1 + choices.next() % 2), 1 + choices.next() % 4 / 3, 1};
+  shape.dynamic_shared = choices.next() * 4096;
+  const isa::Function& entry = program.functions[static_cast<size_t>(program.entry)];
+  // What an entry insists on is given to it, so that it runs.
+  if (const auto at = entry.directives.find(".reqntid"); at != entry.directives.end())
+    for (size_t i = 0; i < 3; ++i)
+      shape.block[i] = i < at->second.size() ? static_cast<uint32_t>(at->second[i]) : 1;
+  if (const auto at = entry.directives.find(".reqnctapercluster"); at != entry.directives.end())
+    for (size_t i = 0; i < 3; ++i) {
+      shape.cluster[i] = i < at->second.size() ? static_cast<uint32_t>(at->second[i]) : 1;
+      shape.grid[i] = shape.cluster[i];
+    }
+
+  machine::GlobalMemory memory;
+  std::vector<std::vector<std::byte>> arguments;
+  for (size_t i = 0; i < entry.params.size() && i < 16; ++i) {
+    const uint32_t choice = choices.next();
+    machine::Region& buffer = memory.allocate("b" + std::to_string(i), choice % 4 == 3 ? 64 : kBytes);
+    for (uint64_t at = 0; at < buffer.size(); ++at)
+      buffer.data()[at] = static_cast<std::byte>(at % 64 < 16 ? 0 : at * 37 >> 3);
+    if (choice % 2 == 0) buffer.mark_all_defined();
+    buffer.read_only = choice == 15;
+    arguments.push_back(argument(entry.params[i], buffer.base(), choice));
+  }
+  isa::run(program, shape, arguments, memory, options);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text = bitwell::fuzz::text_of(data, size);
+  bitwell::fuzz::outcome<ptx::SyntaxError, machine::InputError, machine::Unsupported, machine::Fault>(
+      [&] { run(text); });
+  return 0;
+}
