@@ -88,6 +88,8 @@ void run(const std::string& text) {
   if (const auto at = entry.directives.find(".reqntid"); at != entry.directives.end())
     for (size_t i = 0; i < 3; ++i)
       shape.block[i] = i < at->second.size() ? static_cast<uint32_t>(at->second[i]) : 1;
+  if (const auto at = entry.directives.find(".maxntid"); at != entry.directives.end())
+    shape.block = {std::min(shape.block[0], static_cast<uint32_t>(at->second[0])), 1, 1};
   if (const auto at = entry.directives.find(".reqnctapercluster"); at != entry.directives.end())
     for (size_t i = 0; i < 3; ++i) {
       shape.cluster[i] = i < at->second.size() ? static_cast<uint32_t>(at->second[i]) : 1;

@@ -23,6 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::string kChoices = "//000000000000000000000000\n";  // for ptx_run.cpp to change
 constexpr size_t kLongest = 6144;  // bytes of a PTX seed: longer ones slow every input that is made of them
 
 const std::vector<std::string> kNumbers{"0",
@@ -97,10 +98,80 @@ std::string joined(const std::vector<std::string>& lines) {
   return out;
 }
 
+// What kernels seldom have: tables, calls, jumps through tables, functions' addresses.
+constexpr const char* kSeldom = R"ptx(.version 9.0
+.target sm_90a
+.address_size 64
+.global .align 4 .u32 words[4] = {1, 2, 0x30, -4};
+.const .align 8 .f64 constants[2] = {0d3FF0000000000000, 1.5};
+.global .align 1 .b8 text[12] = {37, 100, 32, 37, 102, 10, 0};
+.global .u64 pointers[2] = {words, generic(text)+4};
+.func (.param .b32 out) twice(.param .b32 in)
+{
+.reg .b32 %r<3>;
+ld.param.u32 %r1, [in];
+shl.b32 %r2, %r1, 1;
+st.param.b32 [out], %r2;
+ret;
+}
+.extern .func (.param .b32 status) vprintf(.param .b64 format, .param .b64 values);
+.visible .entry probe(.param .u64 memory)
+{
+.local .align 8 .b8 frame[16];
+.reg .pred %p<3>;
+.reg .b32 %r<8>;
+.reg .b64 %q<8>;
+ld.param.u64 %q0, [memory];
+mov.u32 %r0, %tid.x;
+and.b32 %r1, %r0, 1;
+table: .branchtargets even, odd;
+brx.idx %r1, table;
+even:
+{
+.param .b32 in;
+.param .b32 out;
+st.param.b32 [in], %r0;
+call.uni (out), twice, (in);
+ld.param.b32 %r2, [out];
+}
+bra.uni next;
+odd:
+mov.u64 %q1, twice;
+shape: .callprototype (.param .b32 _) _ (.param .b32 _);
+{
+.param .b32 in;
+.param .b32 out;
+st.param.b32 [in], %r0;
+call (out), %q1, (in), shape;
+ld.param.b32 %r2, [out];
+}
+next:
+mov.u64 %q2, frame;
+cvta.local.u64 %q3, %q2;
+st.local.u32 [frame], %r2;
+st.local.f64 [frame+8], 0d3FF8000000000000;
+mov.u64 %q4, text;
+cvta.global.u64 %q5, %q4;
+{
+.param .b64 format;
+.param .b64 values;
+.param .b32 status;
+st.param.b64 [format], %q5;
+st.param.b64 [values], %q3;
+call.uni (status), vprintf, (format, values);
+}
+ld.const.f64 %q6, [constants+8];
+mul.wide.u32 %q7, %r0, 4;
+add.u64 %q7, %q7, %q0;
+st.global.u32 [%q7], %r2;
+ret;
+}
+)ptx";
+
 // The module, or where it is long each entry with what stands outside all entries.
 void add_modules(Seeds& seeds, const std::string& text) {
   const std::vector<std::string> lines = bare(text);
-  if (const std::string whole = joined(lines); whole.size() <= kLongest) return seeds.add(whole);
+  if (const std::string whole = joined(lines); whole.size() <= kLongest) return seeds.add(kChoices + whole);
   std::vector<std::string> common;
   std::vector<std::vector<std::string>> entries;
   bool inside = false;
@@ -113,11 +184,13 @@ void add_modules(Seeds& seeds, const std::string& text) {
     if (line == "}") inside = false;
   }
   for (const std::vector<std::string>& entry : entries)
-    if (const std::string one = joined(common) + joined(entry); one.size() <= kLongest) seeds.add(one);
+    if (const std::string one = joined(common) + joined(entry); one.size() <= kLongest)
+      seeds.add(kChoices + one);
 }
 
 void add_ptx(const fs::path& folder) {
   Seeds seeds(folder, "ptx");
+  seeds.add(kChoices + kSeldom);
   std::vector<fs::path> files;
   for (const char* share : {"kernels", "test"})
     for (const auto& file : fs::recursive_directory_iterator(share_folder(share)))
@@ -204,6 +277,10 @@ void add_layouts(const fs::path& folder) {
 void add_budgets(const fs::path& folder) {
   Seeds specs(folder, "budget_spec");
   Seeds formulas(folder, "budget_formula");
+  // With all names that the fuzzer gives it.
+  for (const char* text : {"least + most * bits", "most % ctas - rank", "max(least, most) / min(ctas, bits)",
+                           "if(rank, least // bits, tile_m * tile_n)"})
+    formulas.add(text);
   std::vector<fs::path> files;
   for (const auto& file : fs::directory_iterator(share_folder("budgets"))) files.push_back(file.path());
   std::sort(files.begin(), files.end());

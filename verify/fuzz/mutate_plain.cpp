@@ -1,0 +1,9 @@
+// Texts whose words are in the dictionary.
+#include "verify/fuzz/mutate_text.h"
+
+namespace bitwell::fuzz {
+
+const size_t kBytes = 3;
+std::string compound_name(Random&) { return ""; }
+
+}  // namespace bitwell::fuzz
