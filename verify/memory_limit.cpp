@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/isa/limits.h"
+#include "model/machine/arch.h"
 
 namespace bitwell::verify {
 
@@ -44,7 +45,7 @@ void check_memory(const isa::Program& program, const Launch& launch) {
                             ", local memory " + text(frames) + " x " + text(threads) +
                             " threads, shared memory " + text(shared) + ")";
   const uint64_t all = variables + buffers + frames * threads + shared;
-  const uint64_t most = limit.value_or(isa::device_memory(program.sm));
+  const uint64_t most = limit.value_or(machine::arch(program.sm).memory);
   if (all > most)
     throw machine::InputError("entry '" + launch.entry + "' needs " + text(all) + " bytes of memory " +
                               parts + ", " + (limit ? "the limit is " : program.target + " devices have ") +

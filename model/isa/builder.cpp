@@ -187,7 +187,12 @@ const Form& Builder::choose(const ptx::Instruction& i, Match& found) const {
         (!form->only.empty() &&
          form->only.find(layout_.suffix.empty() ? "-" : layout_.suffix) == std::string_view::npos))
       throw Invalid("'" + written + "' is not available on " + layout_.module.target + "; it needs sm_" +
-                    std::to_string(form->sm) + std::string(form->only) + " or later");
+                    std::to_string(form->sm) + std::string(form->only) +
+                    (form->until == form->sm ? "" : " or later"));
+    if (form->until != 0 && layout_.sm > form->until)
+      throw Invalid("'" + written + "' is not available on " + layout_.module.target +
+                    "; the last target that has it is sm_" + std::to_string(form->until) +
+                    std::string(form->only));
     return *form;
   }
   if (best < i.modifiers.size())

@@ -25,7 +25,8 @@ struct Match {
 //   T is a type without its dot or $n, the n-th group's choice; a trailing ? allows the operand to be absent;
 //   `*` alone leaves all operands to `build`.
 // `version` (10 * major + minor) and `sm` are the least PTX version and target; sm 0: any. `only` names
-// targets that must carry the suffix a or f ("a": sm_90a and later with suffix a).
+// targets that must carry the suffix a or f ("a": sm_90a and later with suffix a), `until` the last sm that
+// has the form, 0: all later ones have it.
 struct Form {
   std::string_view pattern;
   std::string_view operands;
@@ -33,6 +34,7 @@ struct Form {
   int version = 0;
   int sm = 0;
   std::string_view only{};
+  int until = 0;
 };
 
 // Every form that bitwell accepts, by family.

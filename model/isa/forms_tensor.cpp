@@ -159,14 +159,14 @@ constexpr Form kTensor[] = {
     {"mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32", "*", mma_form, 84, 89},
     {"mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e4m3.f16", "*", mma_form, 87, 89},
     {"mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e5m2.f16", "*", mma_form, 87, 89},
-    {"wgmma.mma_async.sync.aligned" SHAPES("k16") "{.f32,.f16}.f16.f16", "*", wgmma_form, 80, 90, "a"},
-    {"wgmma.mma_async.sync.aligned" SHAPES("k16") ".f32.bf16.bf16", "*", wgmma_form, 80, 90, "a"},
-    {"wgmma.mma_async.sync.aligned" SHAPES("k8") ".f32.tf32.tf32", "*", wgmma_form, 80, 90, "a"},
+    {"wgmma.mma_async.sync.aligned" SHAPES("k16") "{.f32,.f16}.f16.f16", "*", wgmma_form, 80, 90, "a", 90},
+    {"wgmma.mma_async.sync.aligned" SHAPES("k16") ".f32.bf16.bf16", "*", wgmma_form, 80, 90, "a", 90},
+    {"wgmma.mma_async.sync.aligned" SHAPES("k8") ".f32.tf32.tf32", "*", wgmma_form, 80, 90, "a", 90},
     {"wgmma.mma_async.sync.aligned" SHAPES("k32") "{.f32,.f16}{.e4m3,.e5m2}{.e4m3,.e5m2}", "*", wgmma_form,
-     80, 90, "a"},
-    {"wgmma.fence.sync.aligned", "", wgmma_order, 80, 90, "a"},
-    {"wgmma.commit_group.sync.aligned", "", wgmma_order, 80, 90, "a"},
-    {"wgmma.wait_group.sync.aligned", "*", wgmma_order, 80, 90, "a"},
+     80, 90, "a", 90},
+    {"wgmma.fence.sync.aligned", "", wgmma_order, 80, 90, "a", 90},
+    {"wgmma.commit_group.sync.aligned", "", wgmma_order, 80, 90, "a", 90},
+    {"wgmma.wait_group.sync.aligned", "*", wgmma_order, 80, 90, "a", 90},
 };
 
 }  // namespace

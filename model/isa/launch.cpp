@@ -5,6 +5,7 @@
 
 #include "model/isa/cluster.h"
 #include "model/isa/limits.h"
+#include "model/machine/arch.h"
 
 namespace bitwell::isa {
 
@@ -109,11 +110,11 @@ void check_launch(const Program& program, const Shape& shape,
     }
   check_cluster(f, who, shape, cluster_of(program, shape));
   const uint64_t shared = program.dynamic_shared + shape.dynamic_shared;
-  if (shared > max_shared(program.sm))
+  if (shared > machine::arch(program.sm).shared)
     throw InputError(who + std::to_string(shared) + " bytes of shared memory (" +
                      std::to_string(program.shared_size) + " static, " +
                      std::to_string(shape.dynamic_shared) + " dynamic), " + program.target + " has " +
-                     std::to_string(max_shared(program.sm)));
+                     std::to_string(machine::arch(program.sm).shared));
 }
 
 RunResult run(const Program& program, const Shape& shape,

@@ -2,30 +2,18 @@
 
 #include <string_view>
 
+#include "model/machine/arch.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::isa {
 
 using machine::InputError;
 
-uint64_t max_shared(int sm) {
-  if (sm >= 120) return 99 << 10;
-  if (sm == 75) return 64 << 10;
-  if (sm == 80 || sm == 87) return 163 << 10;
-  if (sm == 86 || sm == 89) return 99 << 10;
-  return 227 << 10;
-}
-
 uint64_t max_static_shared(int sm, const std::string& suffix) {
-  return suffix == "a" ? max_shared(sm) : 48 << 10;
+  return suffix == "a" ? machine::arch(sm).shared : 48 << 10;
 }
 
 uint64_t max_parameters(int version) { return version >= 81 ? 32764 : 4352; }
-
-uint64_t device_memory(int sm) {
-  if (sm >= 100) return 180'000'000'000;  // B200 as sold in HGX and DGX: 1,440 GB for eight (its data sheet)
-  return uint64_t{143771} << 20;          // H200: what nvidia-smi reports
-}
 
 void check_directives(const ptx::Function& f, int version, int sm) {
   const auto refuse = [&](const std::string& what) {

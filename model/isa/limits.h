@@ -16,15 +16,11 @@ inline constexpr uint64_t kMaxCluster = 8;          // the size that every sm_90
 inline constexpr uint64_t kMaxLocal = 512 << 10;    // bytes of local memory a thread
 inline constexpr uint64_t kMaxConstant = 64 << 10;  // bytes of a module's .const variables
 
-// Bytes of shared memory that a CTA can have (the same table).
-uint64_t max_shared(int sm);
-// Bytes of it that may be static, as ptxas 13.0 has it: all for a target of one architecture (sm_90a), 48 KiB
-// for others.
+// Bytes of a CTA's shared memory that may be static, as ptxas 13.0 has it: all for a target of one
+// architecture (sm_90a), 48 KiB for others.
 uint64_t max_static_shared(int sm, const std::string& suffix);
 // Bytes of an entry's parameters (PTX ISA 9.0, 6.1 ".param"; before PTX 8.1 what ptxas 13.0 takes).
 uint64_t max_parameters(int version);
-// Bytes of the memory of the largest device that runs the target: what a launch may ask for by default.
-uint64_t device_memory(int sm);
 
 // Refuses (InputError, Unsupported) directives that the function, the version or the target may not have, as
 // ptxas 13.0 does.

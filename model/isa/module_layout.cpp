@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "model/isa/limits.h"
+#include "model/machine/arch.h"
 #include "model/machine/failure.h"
 #include "model/machine/memory.h"
 
@@ -14,19 +15,6 @@ namespace {
 
 using machine::InputError;
 
-struct Target {
-  std::string_view name;
-  int sm;
-  int version;  // least PTX version
-};
-// What ptxas 13.0 accepts.
-constexpr Target kTargets[] = {
-    {"sm_75", 75, 63},    {"sm_80", 80, 70},    {"sm_86", 86, 71},    {"sm_87", 87, 74},
-    {"sm_88", 88, 90},    {"sm_89", 89, 78},    {"sm_90", 90, 78},    {"sm_90a", 90, 80},
-    {"sm_100", 100, 86},  {"sm_100a", 100, 86}, {"sm_100f", 100, 88}, {"sm_103", 103, 88},
-    {"sm_103a", 103, 88}, {"sm_103f", 103, 88}, {"sm_110", 110, 90},  {"sm_110a", 110, 90},
-    {"sm_110f", 110, 90}, {"sm_120", 120, 87},  {"sm_120a", 120, 87}, {"sm_120f", 120, 88},
-    {"sm_121", 121, 88},  {"sm_121a", 121, 88}, {"sm_121f", 121, 88}};
 // PTX versions by major number and last minor one; earlier ones know none of these targets.
 constexpr std::pair<int, int> kLastMinor[] = {{6, 5}, {7, 8}, {8, 8}, {9, 0}};
 constexpr int kNewestVersion = 90;
@@ -97,23 +85,21 @@ uint64_t align_of(const ptx::Variable& v) {
 }
 
 ModuleLayout::ModuleLayout(const ptx::Module& m, const std::string& entry) : module(m) {
-  const auto* target = std::find_if(std::begin(kTargets), std::end(kTargets),
-                                    [&](const Target& t) { return t.name == m.target; });
-  if (target == std::end(kTargets)) throw machine::Unsupported("target '" + m.target + "'");
+  const machine::Target target = machine::find_target(m.target);
   const auto* last = std::find_if(std::begin(kLastMinor), std::end(kLastMinor),
                                   [&](const auto& v) { return v.first == m.version / 10; });
   if (m.version > kNewestVersion) throw machine::Unsupported("PTX version above 9.0");
   if (last == std::end(kLastMinor) || m.version % 10 > last->second)
     throw InputError("PTX version " + std::to_string(m.version / 10) + "." + std::to_string(m.version % 10) +
                      " never was, or is older than every target");
-  if (m.version < target->version)
+  if (m.version < target.version)
     throw InputError("PTX version " + std::to_string(m.version / 10) + "." + std::to_string(m.version % 10) +
                      " does not know target '" + m.target + "'");
   if (m.address_size != 64) throw machine::Unsupported(".address_size " + std::to_string(m.address_size));
   for (const std::string& option : m.target_options)
     if (option != "debug") throw machine::Unsupported("target option '" + option + "'");
-  sm = target->sm;
-  if (!std::isdigit(static_cast<unsigned char>(target->name.back()))) suffix = target->name.back();
+  sm = target.arch->sm;
+  if (target.suffix != 0) suffix = target.suffix;
   index_functions();
   reach(entry);
   place_variables(entry);

@@ -2,20 +2,11 @@
 
 #include <string>
 
+#include "model/machine/arch.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::isa {
 namespace {
-
-// The architecture of a target's tensor cores, as the rule table names it. sm_120 and later have mma.sync of
-// their own that no evidence here covers.
-std::string_view architecture(int sm) {
-  if (sm >= 100 && sm < 120) return "blackwell";
-  if (sm == 90) return "hopper";
-  if (sm == 89) return "ada";
-  if (sm >= 80 && sm < 89) return "ampere";
-  return sm == 75 ? "turing" : "";
-}
 
 // Code `i` of the 32-bit word.
 uint32_t code_in(uint32_t word, size_t i, int bits) {
@@ -28,7 +19,7 @@ size_t codes_a_word(const Mma& mma) { return 32 / static_cast<size_t>(mma.input-
 
 const number::DotRule& dot_rule(int sm, const std::string& instruction, const number::Format& input,
                                 const number::Format& output) {
-  const number::DotRule* rule = number::find_dot_rule(architecture(sm), instruction, input, output);
+  const number::DotRule* rule = number::find_dot_rule(machine::arch(sm).tensor, instruction, input, output);
   if (rule == nullptr)
     throw machine::Unsupported("the arithmetic of " + instruction + " with " + std::string(input.name) +
                                " inputs and " + std::string(output.name) + " results on sm_" +

@@ -34,6 +34,7 @@ constexpr Exception kBitwellRefuses[] = {
     {"expected ';', found '['", "an array element as an address, `retval0[+8]`, with no brackets around it"},
     {"is .b16, not an address", "a 16-bit register as a 64-bit address, of which ptxas only warns"},
     {"is .f32 where .u32 is needed", "ptxas lets a vector mix .f32 and .b32 registers whatever the type"},
+    {"is .f32 where .b32 is needed", "the same, in a fragment of mma"},
     {"unknown function directive, found '.func'", "ptxas takes a declaration without its semicolon"},
     {"unknown function directive, found '.global'", "the same"},
 };
@@ -71,10 +72,10 @@ Judgement judge(const std::string& text) {
 }
 
 // ptxas's first message, empty if it takes the file.
-std::string ptxas_message(const std::string& path) {
+std::string ptxas_message(const std::string& path, const std::string& target) {
   const std::string log = path + ".log";
   const std::string command =
-      std::string(BITWELL_PTXAS) + " -arch=sm_90a -O0 -o /dev/null " + path + " > " + log + " 2>&1";
+      std::string(BITWELL_PTXAS) + " -arch=" + target + " -O0 -o /dev/null " + path + " > " + log + " 2>&1";
   const int status = std::system(command.c_str());
   if (status == 0) return "";
   if (WIFSIGNALED(status) || WEXITSTATUS(status) >= 128) return "Segmentation fault";
@@ -125,6 +126,9 @@ std::string mutate(const std::string& text, const std::vector<ptx::Token>& token
   return out;
 }
 
+// The targets that the texts are given for in turn; what the source is for only one is tried unchanged too.
+constexpr const char* kTargets[] = {"sm_90a", "sm_100a", "sm_103a"};
+
 TEST(Mutations, PtxasAndBitwellAgreeOnWhatIsPtx) {
   using Kind = Judgement::Kind;
   const char* wanted = std::getenv("BITWELL_MUTATIONS");
@@ -151,13 +155,20 @@ TEST(Mutations, PtxasAndBitwellAgreeOnWhatIsPtx) {
       pool.emplace_back([&, t] {
         for (size_t i = next++; i < count; i = next++) {
           const std::string& source = sources[i % sources.size()];
+          // The first round is the sources themselves, which other targets need not take; then wgmma keeps to
+          // its own.
+          const bool whole = i < sources.size() * std::size(kTargets);
+          const bool only_hopper = !whole && source.find("wgmma") != std::string::npos;
+          const std::string target =
+              only_hopper ? kTargets[0] : kTargets[i / sources.size() % std::size(kTargets)];
           std::mt19937_64 random(seed * 1000003 + i);
-          const std::string text = mutate(source, ptx::tokenize(source), random);
+          std::string text = whole ? source : mutate(source, ptx::tokenize(source), random);
+          if (const size_t at = text.find("sm_90a"); at != std::string::npos) text.replace(at, 6, target);
           if (text == source) continue;
           const Judgement ours = judge(text);
           const std::string path = (folder / (std::to_string(t) + ".ptx")).string();
           std::ofstream(path) << text;
-          const std::string theirs = ptxas_message(path);
+          const std::string theirs = ptxas_message(path, target);
           const std::scoped_lock lock(mutex);
           ++judged[static_cast<int>(ours.kind)];
           ptxas_took[static_cast<int>(ours.kind)] += theirs.empty() ? 1 : 0;

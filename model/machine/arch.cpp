@@ -1,0 +1,65 @@
+#include "model/machine/arch.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "model/machine/failure.h"
+
+namespace bitwell::machine {
+namespace {
+
+constexpr uint64_t kKiB = 1024;
+constexpr uint64_t kH200 = uint64_t{143771} << 20;  // what nvidia-smi reports of an H200
+constexpr uint64_t kB200 =
+    180'000'000'000;  // as HGX and DGX B200 have it: 1,440 GB for eight (their data sheet)
+
+// The guide has no column for sm_88: shared memory as sm_87, whose family it is of. sm_120 and later have
+// mma.sync of their own that no evidence here covers.
+constexpr std::array<Arch, 12> kArchs{{
+    {75, "Turing", {63, 0, 0}, "turing", 64 * kKiB, kH200, "manual"},
+    {80, "Ampere", {70, 0, 0}, "ampere", 163 * kKiB, kH200, "manual"},
+    {86, "Ampere", {71, 0, 0}, "ampere", 99 * kKiB, kH200, "manual"},
+    {87, "Ampere", {74, 0, 0}, "ampere", 163 * kKiB, kH200, "manual"},
+    {88, "Ampere", {90, 0, 0}, "ampere", 163 * kKiB, kH200, "manual"},
+    {89, "Ada", {78, 0, 0}, "ada", 99 * kKiB, kH200, "manual"},
+    {90, "Hopper", {78, 80, 0}, "hopper", 227 * kKiB, kH200, "device"},
+    {100, "Blackwell", {86, 86, 88}, "blackwell", 227 * kKiB, kB200, "manual"},
+    {103, "Blackwell", {88, 88, 88}, "blackwell", 227 * kKiB, kB200, "manual"},
+    {110, "Blackwell", {90, 90, 90}, "blackwell", 227 * kKiB, kB200, "manual"},
+    {120, "Blackwell", {87, 87, 88}, "", 99 * kKiB, kB200, "manual"},
+    {121, "Blackwell", {88, 88, 88}, "", 99 * kKiB, kB200, "manual"},
+}};
+
+}  // namespace
+
+std::span<const Arch> archs() { return kArchs; }
+
+const Arch& arch(int sm) {
+  const auto* const row =
+      std::find_if(kArchs.begin(), kArchs.end(), [&](const Arch& a) { return a.sm == sm; });
+  if (row == kArchs.end()) throw ModelBug("no row for sm_" + std::to_string(sm));
+  return *row;
+}
+
+Target find_target(std::string_view name) {
+  const auto refuse = [&] { throw Unsupported("target '" + std::string(name) + "'"); };
+  if (!name.starts_with("sm_")) refuse();
+  int sm = 0;
+  const char* const last = name.data() + name.size();
+  const auto [end, error] = std::from_chars(name.data() + 3, last, sm);
+  const auto* const row =
+      std::find_if(kArchs.begin(), kArchs.end(), [&](const Arch& a) { return a.sm == sm; });
+  if (error != std::errc() || row == kArchs.end() || last - end > 1) refuse();
+  const char suffix = end == last ? '\0' : *end;
+  const int version = suffix == 0     ? row->since.plain
+                      : suffix == 'a' ? row->since.a
+                      : suffix == 'f' ? row->since.f
+                                      : 0;
+  if (version == 0 ||
+      std::string(name) != "sm_" + std::to_string(sm) + (suffix == 0 ? "" : std::string(1, suffix)))
+    refuse();
+  return {row, suffix, version};
+}
+
+}  // namespace bitwell::machine

@@ -1,0 +1,42 @@
+// The architectures that PTX can name: what each has and may have, one row a compute capability.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace bitwell::machine {
+
+// The least PTX version (10 * major + minor) that knows a target with that suffix ("", "a", "f"); 0: there is
+// none.
+struct Versions {
+  int plain, a, f;
+};
+
+struct Arch {
+  int sm;
+  std::string_view family;  // the architecture's name
+  Versions since;           // what ptxas 13.0 takes
+  // Whose rows of the table of dot products its mma.sync follows; empty: none that evidence covers.
+  std::string_view tensor;
+  uint64_t shared;  // bytes of shared memory that a CTA can have (CUDA programming guide 13.0, "Technical
+                    // specifications per compute capability")
+  uint64_t memory;  // bytes of the largest device that runs its targets: what a launch may ask for by default
+  std::string_view
+      evidence;  // how what is computed for it is known, where nothing more is said: "device" or "manual"
+};
+
+// By rising sm.
+std::span<const Arch> archs();
+// The row of a compute capability that archs() has. Throws ModelBug for another.
+const Arch& arch(int sm);
+
+// A .target directive's first name taken apart. Throws Unsupported where no row has it.
+struct Target {
+  const Arch* arch = nullptr;
+  char suffix = 0;  // 'a', 'f' or 0
+  int version = 0;  // the least PTX version that knows it
+};
+Target find_target(std::string_view name);
+
+}  // namespace bitwell::machine
