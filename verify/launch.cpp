@@ -56,6 +56,7 @@ isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::
     if (!b.bytes.empty()) std::memcpy(r.data(), b.bytes.data(), b.bytes.size());
     if (b.defined) r.mark_all_defined();
     r.read_only = b.read_only;
+    r.scratch = !b.defined && !b.output;
     regions.push_back(&r);
   }
   std::vector<std::vector<std::byte>> arguments;

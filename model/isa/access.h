@@ -10,7 +10,7 @@ enum class AccessKind : uint8_t { read, write, read_write };
 
 struct Access {
   std::byte* bytes[machine::kLanes];
-  uint8_t* defined[machine::kLanes];  // nullptr: all defined
+  uint8_t* defined[machine::kLanes];  // nullptr: all defined; only where `tracked`
   bool tracked = false;               // some defined[i] is not nullptr
   uint32_t global = 0;                // lanes whose bytes are in global memory
   bool consecutive =

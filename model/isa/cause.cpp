@@ -29,6 +29,17 @@ const MbarrierHistory* history_of(Cluster& cluster, const Split& split) {
   return found == all.end() ? nullptr : &found->second;
 }
 
+// Whether another warp last waited there for the other parity: then warps take phases in turn, and each skips
+// some.
+bool in_turns(Cluster& cluster, const Waiter& waiter, uint32_t parity) {
+  for (const auto& cta : cluster.ctas)
+    for (const Warp& w : cta->warps) {
+      const auto found = w.waits_passed.find(waiter.split->mbarrier - 1);
+      if (&w != waiter.warp && found != w.waits_passed.end() && found->second.parity != parity) return true;
+    }
+  return false;
+}
+
 bool has_arrived(const MbarrierHistory& history, const Waiter& who) {
   return std::any_of(history.arrivers.begin(), history.arrivers.end(),
                      [&](const auto& a) { return a.rank == who.cta->rank && a.warp == who.warp->index; });
@@ -67,7 +78,7 @@ std::vector<Cause> never_arrived(Cluster& cluster, const std::vector<Waiter>& wa
   for (const Waiter& w : waiters) {
     const MbarrierHistory* history = history_of(cluster, *w.split);
     if (history == nullptr || w.split->mbarrier == waiter.split->mbarrier) continue;
-    for_this = for_this || has_arrived(*history, waiter);
+    for_this = for_this || (history->phases == 0 && has_arrived(*history, waiter));
     mutual = mutual || (history->phases == 0 && history->arrivals == 0);
   }
   if (!for_this && !mutual) return {missing};
@@ -97,12 +108,13 @@ std::vector<Cause> causes(Cluster& cluster, const std::vector<Waiter>& waiters, 
     out.push_back({Mistake::surplus_bytes, "byte mismatch: every arrival came, and " +
                                                plural(static_cast<uint64_t>(-word.bytes), "byte") +
                                                " more than expected"});
-  if (passed.count != 0 && passed.parity == split.mbarrier_parity)
+  const bool skips = passed.count != 0 && in_turns(cluster, waiter, passed.parity);
+  if (passed.count != 0 && passed.parity == split.mbarrier_parity && !skips)
     out.push_back({Mistake::parity_not_flipped,
                    "parity not flipped: this warp's last wait here, at PTX line " +
                        std::to_string(passed.ptx_line) + ", was for parity " + std::to_string(passed.parity) +
                        " too; the next phase has the other one"});
-  if (history->phases >= split.mbarrier_phase + 2 || history->phases >= passed.count + 2)
+  if (history->phases >= split.mbarrier_phase + 2 || (history->phases >= passed.count + 2 && !skips))
     out.push_back(
         {Mistake::lapped_phase, "lapped phase: the barrier ended " + plural(history->phases, "phase") +
                                     ", of which this warp waited for " + std::to_string(passed.count) +

@@ -19,6 +19,8 @@ constexpr uint64_t kTurnsWithoutTheStarved = 4096;
 
 // Warp instructions between two reports of progress.
 constexpr uint64_t kInstructionsAReport = 1 << 22;
+// Rounds of waits that give up while nothing changes.
+constexpr uint64_t kTimeOuts = 1 << 17;
 // The random schedule preempts after 1 to 2^n accesses, n below this.
 constexpr uint64_t kPreemptions = 12;
 
@@ -104,8 +106,25 @@ void Cluster::run() {
     woken_ = false;
     release_spinners();
     if (grid.options.progress && time_ - reported_ >= kInstructionsAReport) report_progress();
-    if (!(exploring_ ? run_one() : run_in_order())) report_deadlock();
+    if (!(exploring_ ? run_one() : run_in_order()) && !let_waits_time_out()) report_deadlock();
   }
+}
+
+// When nothing can go on, a try_wait gives up, as it does on a device after a while, unless its loop is known
+// to come back just as it is. A loop that counts how often it did is given some patience.
+bool Cluster::let_waits_time_out() {
+  if (time_outs_at_ != changes_) time_outs_ = 0;
+  time_outs_at_ = changes_;
+  if (++time_outs_ > kTimeOuts) return false;
+  bool any = false;
+  for (const auto& cta : ctas)
+    for (Warp& w : cta->warps)
+      for (machine::Split& s : w.splits)
+        if (s.wait == Wait::mbarrier && !cta->repeats(s, s.pc)) {
+          s.wait = Wait::none;
+          s.times_out = any = true;
+        }
+  return any;
 }
 
 void Cluster::report_progress() {

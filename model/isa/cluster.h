@@ -90,6 +90,7 @@ class Cluster {
     return grid.options.schedule.policy == Policy::random ? random_() >> 1 | 1 : ~uint64_t{0};
   }
   void release_spinners();
+  bool let_waits_time_out();
   void preempt();
   void report_progress();
   // Nothing where what spins could still be ended by a CTA that has not started: Unsupported.
@@ -108,7 +109,9 @@ class Cluster {
   uint64_t touches_left_ = 0;
   uint64_t most_touches_ = 0;
   bool preempted_ = false;  // the warp that runs goes behind all others
-  uint64_t reported_ = 0;   // logical time of the last progress report
+  uint64_t time_outs_ = 0;  // rounds in which waits gave up, since something changed
+  uint64_t time_outs_at_ = 0;
+  uint64_t reported_ = 0;  // logical time of the last progress report
   std::mt19937_64 random_;
   std::vector<uint64_t> warp_priority_;   // by rank and warp
   std::vector<uint64_t> agent_priority_;  // as agents_

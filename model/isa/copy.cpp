@@ -115,7 +115,8 @@ void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::byte
     }
     const size_t size = bytes_of(options_.element);
     for (size_t i = 0; i < length; i += size) {
-      if (!region.is_defined(where + i, size)) throw Fault(what_ + " reads memory that was never written");
+      if (!region.is_defined(where + i, size) || !machine::all_written(defined + at + i, size))
+        throw Fault(what_ + " reads memory that was never written");
       uint64_t old = 0;
       uint64_t b = 0;
       std::memcpy(&old, to + i, size);

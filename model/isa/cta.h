@@ -51,6 +51,9 @@ class Cta {
   // Runs splits of the warp until all of them wait, each has had its turn, or the schedule wants to choose
   // again. Returns whether any ran.
   bool run_warp(machine::Warp& warp);
+  // Whether registers, place and memory are as they were when this was last asked of the split, so that
+  // whatever it does it does again and again; if not, they are remembered.
+  bool repeats(machine::Split& split, uint32_t pc);
   // Lets `count` warps from `first` look again at what they waited for.
   void wake_operations(int first, int count);
   // Whether a thread is left.
@@ -68,7 +71,6 @@ class Cta {
   machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const;
 
  private:
-  void look_for_spin(machine::Split& split, uint32_t pc);
   template <bool Checked>
   void run_split(machine::Warp& warp, size_t split, uint32_t limit);
   size_t choose(const machine::Warp& warp) const;

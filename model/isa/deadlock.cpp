@@ -184,7 +184,7 @@ void Cluster::refuse_waiting_for_later_ctas() const {
   for (const auto& cta : ctas)
     for (const Warp& w : cta->warps)
       for (const Split& s : w.splits)
-        if (s.wait == Wait::spin && s.polls_global) {
+        if ((s.wait == Wait::spin || s.wait == Wait::mbarrier) && s.polls_global) {
           const auto& next = *grid.next;
           throw machine::Unsupported(
               cta->place(w, s, -1), "a loop that polls global memory, which CTA (" + std::to_string(next[0]) +

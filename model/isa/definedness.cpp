@@ -33,7 +33,7 @@ constexpr TracksRow kTracks[] = {
     {"shf", Tracks::moves_ab},  {"prmt", Tracks::moves_ab}, {"bfi", Tracks::moves_ab},
     {"selp", Tracks::moves_ab}, {"pack", Tracks::packs},    {"and", Tracks::bit_and},
     {"or", Tracks::bit_or},     {"xor", Tracks::bit_xor},   {"lop3", Tracks::lop3},
-    {"add", Tracks::carries},   {"sub", Tracks::carries},   {"mul", Tracks::carries},
+    {"add", Tracks::adds},      {"sub", Tracks::subtracts}, {"mul", Tracks::carries},
     {"mad", Tracks::carries},   {"neg", Tracks::carries}};
 
 std::vector<std::string_view> parts_of(std::string_view name) {
@@ -62,7 +62,7 @@ void track_bits(Op& op, const std::string& name) {
   if (row == std::end(kTracks) || parts.back() == "pred") return;
   // Only the plain integer forms of arithmetic and of conversions: no .sat, .hi, .wide, no packed or floating
   // type.
-  if (row->tracks == Tracks::carries &&
+  if (row->tracks >= Tracks::adds && row->tracks <= Tracks::carries &&
       !(integral(parts.back()) && (parts.size() == 2 || (parts.size() == 3 && parts[1] == "lo"))))
     return;
   if (parts[0] == "cvt" && !(parts.size() == 3 && integral(parts[1]) && integral(parts[2]))) return;
@@ -203,6 +203,26 @@ uint64_t logical(const Op& op, Context& context, int lane) {
   return zeros & ones & 0xFFFFFFFF;
 }
 
+// Of a sum, difference or product: what the carries out of unknown bits can reach.
+uint64_t arithmetic(const Op& op, Context& context, int lane) {
+  const size_t n = op.size;
+  const uint64_t ua = unknown_of(context, op.a, lane, n).low;
+  const uint64_t ub = unknown_of(context, op.b, lane, n).low;
+  const uint64_t uc = unknown_of(context, op.c, lane, n).low;
+  const uint64_t a = value(context, op.a, lane, n);
+  const uint64_t b = value(context, op.b, lane, n);
+  const uint64_t width = n == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * n) - 1;
+  switch (static_cast<Tracks>(op.flags)) {
+    // The least and the greatest operands: a bit in which the two results agree has the same carry in every
+    // other.
+    case Tracks::adds: return ((((a & ~ua) + (b & ~ub)) ^ ((a | ua) + (b | ub))) | ua | ub) & width;
+    case Tracks::subtracts: return ((((a & ~ua) - (b | ub)) ^ ((a | ua) - (b & ~ub))) | ua | ub) & width;
+    default: break;
+  }
+  const uint64_t all = ua | ub | uc;
+  return (all | (~all + 1)) & width;
+}
+
 // Lanes of a combination of predicates that do not hang on an operand that was never written.
 uint32_t known_predicates(const Op& op, Context& context) {
   const uint32_t a = context.defined_at(op.a);
@@ -271,12 +291,8 @@ void run_unknown(const Op& op, Context& context, uint32_t mask) {
       for (uint32_t lanes = followed; lanes != 0; lanes &= lanes - 1) {
         const int lane = __builtin_ctz(lanes);
         uint64_t& unknown = results[0].unknown[lane].low;
-        if (tracks == Tracks::carries) {
-          const size_t n = op.size;
-          const uint64_t all = unknown_of(context, op.a, lane, n).low |
-                               unknown_of(context, op.b, lane, n).low |
-                               unknown_of(context, op.c, lane, n).low;
-          unknown = (all | (~all + 1)) & (n == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * n) - 1);
+        if (tracks >= Tracks::adds && tracks <= Tracks::carries) {
+          unknown = arithmetic(op, context, lane);
         } else {
           unknown = logical(op, context, lane);
         }
@@ -365,10 +381,14 @@ std::string describe(const Context& context, const Origin& from) {
     case Origin::Kind::under_way: break;
   }
   const std::string bytes = bytes_text(from.missing, from.size);
-  std::string text = ": " + (bytes == "none" ? "none" : bytes) + " of the " + std::to_string(from.size) +
-                     " byte" + (from.size == 1 ? "" : "s") + " that " + line + " loaded from " +
-                     place_text(context, from) +
-                     (bytes == "none" ? " was ever written" : " were never written");
+  const bool none = bytes == "none";
+  const std::string loaded = " that " + line + " loaded from " + place_text(context, from);
+  std::string text;
+  if (from.size == 1)
+    text = ": the byte" + loaded + " was never written";
+  else
+    text = ": " + bytes + " of the " + std::to_string(from.size) + " bytes" + loaded +
+           (none ? " was ever written" : " were never written");
   if (from.kind == Origin::Kind::under_way)
     text += under_way(context.cta.cluster, from.copy_line, from.barrier);
   return text;

@@ -66,11 +66,13 @@ class SmallCopy : public machine::Agent {
       throw Fault(what_ + " writes over an mbarrier, which is live");
     machine::Region& shared = p.to.cta->shared;
     const uint64_t offset = p.to.address - shared.base();
-    bool defined = true;
+    std::array<uint8_t, 16> defined{};  // as Region's
+    defined.fill(machine::kWritten);
     if (p.source != nullptr) {
+      const uint64_t from = p.from - p.source->base();
       p.bytes = {};
-      std::memcpy(p.bytes.data(), p.source->data() + (p.from - p.source->base()), p.read);
-      defined = p.source->is_defined(p.from - p.source->base(), p.read);
+      std::memcpy(p.bytes.data(), p.source->data() + from, p.read);
+      if (p.source->defined() != nullptr) std::memcpy(defined.data(), p.source->defined() + from, p.read);
     }
     if (p.reduce) {
       uint64_t old = 0;
@@ -83,7 +85,7 @@ class SmallCopy : public machine::Agent {
       std::memcpy(p.bytes.data(), &result, p.size);
     }
     std::memcpy(p.to.bytes(), p.bytes.data(), p.size);
-    if (defined) shared.mark_defined(offset, p.size);
+    if (shared.defined() != nullptr) std::memcpy(shared.defined() + offset, defined.data(), p.size);
     if (p.group != nullptr) {
       --p.group->reading;
       --p.group->writing;

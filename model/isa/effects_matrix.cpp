@@ -56,7 +56,16 @@ Next load_matrix(const Op& op, Context& context, uint32_t mask) {
 Next store_matrix(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto places = row_places(op, context);
-  context.cta.cluster.change();
+  Cluster& cluster = context.cta.cluster;
+  cluster.change();
+  if (context.checked && cluster.operations_under_way())
+    for (int row = 0; row < 8 * op.count; ++row) {
+      const uint64_t address = places[static_cast<size_t>(row)].address;
+      if (const machine::Agent* copy = cluster.filling(address, 16))
+        throw Fault("a write to " + cluster.shared_name(address) + ", which the copy of PTX line " +
+                        std::to_string(copy->place.ptx_line) + " is still to write",
+                    row);
+    }
   const bool transposed = op.target == 1;
   for (size_t m = 0; m < op.count; ++m) {
     const auto* s = context.row<uint32_t>((*op.sources)[m]);

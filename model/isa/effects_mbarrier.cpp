@@ -1,4 +1,6 @@
 // mbarrier instructions: one lane after the other on the barriers of the cluster's shared memories.
+#include <utility>
+
 #include "model/isa/cluster.h"
 #include "model/isa/effects.h"
 #include "model/isa/shared_place.h"
@@ -44,7 +46,8 @@ Next wait(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
   };
   const bool may_wait = action >= MbarrierAction::try_state;
   // Some threads of a split may be through: they go on, and the others come back.
-  if (result == 0 && may_wait && one && !cluster.times_out()) {
+  const bool gives_up = std::exchange(context.split().times_out, false);
+  if (result == 0 && may_wait && one && !gives_up && !cluster.times_out()) {
     machine::Split& split = take_lanes(context, mask);
     remember(split, waited_for, parity);
     split.wait = machine::Wait::mbarrier;

@@ -122,11 +122,14 @@ void store_unknown(const Op& op, Context& context, const Access& access, uint32_
                    size_t offset) {
   const auto at = static_cast<size_t>(lane);
   const LaneBits unknown = unknown_of(context, row, lane, static_cast<size_t>(register_bytes(op)));
-  const bool output = (access.global >> lane & 1) != 0;
+  const machine::Region* global =
+      (access.global >> lane & 1) != 0 ? context.cta.grid.global.owner(access.bytes[at]) : nullptr;
+  const bool output = global != nullptr && !global->scratch;
   for (size_t i = 0; i < op.size; ++i) {
     const auto bits = static_cast<uint8_t>((i < 8 ? unknown.low : unknown.high) >> 8 * (i % 8));
     if (bits != 0 && output) context.report_missing(row, lane, "an output");
-    if (access.defined[at] != nullptr) access.defined[at][offset + i] = static_cast<uint8_t>(~bits);
+    if (access.tracked && access.defined[at] != nullptr)
+      access.defined[at][offset + i] = static_cast<uint8_t>(~bits);
   }
 }
 
@@ -137,7 +140,7 @@ void touched(const Op& op, Context& context, uint32_t polled) {
   if (space != Space::local && space != Space::param && space != Space::constant) context.cta.cluster.touch();
 }
 
-// Faults where a store meets the destination of a copy under way.
+// Faults where a store or an atomic meets the destination of a copy under way.
 void keep_off_copies(const Op& op, Context& context, const Access& access, uint32_t mask) {
   const size_t size = static_cast<size_t>(op.size) * op.count;
   const Cluster& cluster = context.cta.cluster;
@@ -148,7 +151,7 @@ void keep_off_copies(const Op& op, Context& context, const Access& access, uint3
     const std::optional<uint64_t> address = shared_address(cluster, bytes);
     if (!address) continue;
     if (const machine::Agent* copy = cluster.filling(*address, size))
-      throw Fault("a store to " + cluster.shared_name(*address) + ", which the copy of PTX line " +
+      throw Fault("a write to " + cluster.shared_name(*address) + ", which the copy of PTX line " +
                       std::to_string(copy->place.ptx_line) + " is still to write",
                   lane);
   }
@@ -225,6 +228,8 @@ Next atomic(const Op& op, Context& context, uint32_t mask) {
   Access access;
   resolve(op, context, mask, op.size, AccessKind::read_write, access);
   touched(op, context, access.global);
+  if (context.checked && access.tracked && context.cta.cluster.operations_under_way())
+    keep_off_copies(op, context, access, mask);
   // One that leaves everything as it was is no change: a loop around it may be endless.
   bool changes = false;
   spread(access, op.size);

@@ -48,6 +48,8 @@ enum class Tracks : uint16_t {
   bit_or,         //
   bit_xor,        //
   lop3,           //
+  adds,           // a bit depends on those not above it, and on the carry that they can make
+  subtracts,      //
   carries,        // a bit depends on those not above it
   predicate_and,  // and.pred: false and anything is false
   predicate_or    //

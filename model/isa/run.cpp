@@ -50,6 +50,7 @@ void Cta::merge(Warp& warp) {
       splits[i].mask |= splits[j].mask;
       splits[i].wait = Wait::none;
       splits[i].turn = std::max(splits[i].turn, splits[j].turn);
+      splits[i].polls_global = splits[i].polls_global || splits[j].polls_global;
       splits[i].budget = std::min(splits[i].budget, splits[j].budget);
       splits.erase(splits.begin() + static_cast<std::ptrdiff_t>(j));
     }
@@ -81,10 +82,8 @@ bool Cta::run_warp(Warp& warp) {
   }
 }
 
-// At the end of a turn: registers, place and memory as at the end of the last one mean that every further
-// turn will be the same, until somebody changes something. The callers' registers and places count too: the
-// loop may be theirs.
-void Cta::look_for_spin(Split& split, uint32_t pc) {
+// The callers' registers and places count too: a loop may be theirs.
+bool Cta::repeats(Split& split, uint32_t pc) {
   std::vector<std::byte> state;
   const auto add = [&](const void* from, size_t size) {
     const auto* bytes = static_cast<const std::byte*>(from);
@@ -97,13 +96,12 @@ void Cta::look_for_spin(Split& split, uint32_t pc) {
     add(a->rows.data(), grid.program.functions[static_cast<size_t>(a->function)].rows * machine::kRowBytes);
     place = a->return_pc;
   }
-  if (split.seen_state != nullptr && split.seen_changes == cluster.changes() && *split.seen_state == state) {
-    split.wait = Wait::spin;
-    return;
-  }
+  if (split.seen_state != nullptr && split.seen_changes == cluster.changes() && *split.seen_state == state)
+    return true;
   split.seen_state = std::make_shared<const std::vector<std::byte>>(std::move(state));
   split.seen_changes = cluster.changes();
   split.polls_global = false;
+  return false;
 }
 
 template <bool Checked>
@@ -121,7 +119,7 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
     if (--split.budget != 0) return false;
     split.budget = kQuantum;
     split.turn = ++clock_;
-    look_for_spin(split, pc);
+    if (repeats(split, pc)) split.wait = Wait::spin;
     return true;
   };
   uint64_t lanes = 0;

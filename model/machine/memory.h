@@ -76,6 +76,7 @@ class Region {
   void mark_all_defined() { defined_ = ZeroBytes(); }
 
   bool read_only = false;
+  bool scratch = false;  // what is stored there need not be whole: only a read that matters is reported
 
  private:
   std::string name_;

@@ -99,6 +99,7 @@ struct Split {
   std::shared_ptr<const std::vector<std::byte>> seen_state;
   uint64_t seen_changes = 0;
   bool polls_global = false;  // has read global memory since
+  bool times_out = false;     // its try_wait gives up this time
 };
 
 // A warp's waits on one mbarrier that are over.

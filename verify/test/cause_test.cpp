@@ -158,7 +158,7 @@ TEST(Cause, AStoreIntoTheDestinationOfACopyUnderWay) {
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%q0], 512, [bar];\n"
       "st.shared.u32 [tile+508], %r0;\nW: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra "
       "W;\nE:\n");
-  EXPECT_EQ(text.find("PTX line 13, CTA (0,0,0), thread (0,0,0): a store to 'tile' + 508"), 0u) << text;
+  EXPECT_EQ(text.find("PTX line 13, CTA (0,0,0), thread (0,0,0): a write to 'tile' + 508"), 0u) << text;
   EXPECT_NE(text.find("which the copy of PTX line 12 is still to write"), std::string::npos) << text;
   const std::string beside = small(
       "@!%p0 bra E;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;\n"
@@ -166,6 +166,34 @@ TEST(Cause, AStoreIntoTheDestinationOfACopyUnderWay) {
       "st.shared.u32 [tile+512], %r0;\nW: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra "
       "W;\nE:\n");
   EXPECT_EQ(beside, "held");
+}
+TEST(Cause, AnAtomicOrAMatrixStoreIntoTheDestinationOfACopyUnderWay) {
+  const std::string copy =
+      "@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;\n"
+      "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%q0], 512, [bar];\n";
+  const std::string wait = "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra W;\n";
+  for (const char* write : {"@%p0 atom.shared.exch.b32 %r1, [tile+16], %r0;\n",
+                            "setp.ge.u32 %p2, %r0, 32;\n@%p2 bra W;\nmov.u32 %r2, tile; "
+                            "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], {%r0};\n"}) {
+    const std::string text = small(copy + write + wait);
+    EXPECT_NE(text.find("a write to 'tile'"), std::string::npos) << text;
+    EXPECT_NE(text.find("which the copy of PTX line 11 is still to write"), std::string::npos) << text;
+  }
+}
+// Two consumers take phases in turn, so that each waits for the same parity again and again: no mistake of
+// theirs.
+TEST(Cause, WarpsThatTakePhasesInTurnAreNotToBlame) {
+  // Warp 1 waits for phases 0 and 2 of 'bar', warp 0 arrives for phases 0 and 1, and waits for phase 1
+  // itself.
+  const std::string turns = small(
+      "setp.ge.u32 %p2, %r0, 32;\n@%p2 bra C;\n@%p0 mbarrier.arrive.shared.b64 _, [bar];\nbar.sync 1;\n"
+      "@%p0 mbarrier.arrive.shared.b64 _, [bar];\n"
+      "A: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 1;\n@!%p1 bra A;\nbar.sync 2;\nbra E;\n"
+      "C: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra C;\nbar.sync 1;\nbar.sync 2;\n"
+      "D: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra D;\nE:\n");
+  EXPECT_EQ(turns.find("parity not flipped"), std::string::npos) << turns;
+  EXPECT_EQ(turns.find("lapped"), std::string::npos) << turns;
+  EXPECT_NE(turns.find("exited peer"), std::string::npos) << turns;
 }
 TEST(Cause, APrintfOfAValueThatWasNeverWritten) {
   const std::string text =

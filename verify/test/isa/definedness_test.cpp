@@ -21,7 +21,7 @@ namespace {
 std::string module(const std::string& body) {
   return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 pout) {\n"
          ".reg .pred %p<4>; .reg .b16 %h<8>; .reg .b32 %r<16>; .reg .b64 %q<8>; .reg .b128 %x<2>;\n"
-         ".shared .align 16 .b8 tile[256]; .local .align 8 .b8 stack[16];\n"
+         ".shared .align 16 .b8 tile[256]; .shared .align 8 .b64 bar; .local .align 8 .b8 stack[16];\n"
          "ld.param.u64 %q0, [pout]; mov.u32 %r0, %tid.x; mul.wide.u32 %q1, %r0, 4; add.u64 %q0, %q0, %q1;\n" +
          body + "\nret;\n}\n";
 }
@@ -67,6 +67,63 @@ TEST(Definedness, BytesThatAreMaskedAwayDoNotMatter) {
             "held 300");
   EXPECT_EQ(outcome(half + "add.u32 %r3, %r1, 1; and.b32 %r2, %r3, 0xFFFF" + out), "held 301");
   EXPECT_EQ(outcome(half + "mov.b32 %r3, 1; st.global.b32 [%q0], %r3; st.global.b8 [%q0], %r1;"), "held 44");
+}
+// Stores of a part of such a word, into memory of which all is known, leave other memory as it is.
+TEST(Definedness, APartialWordStoredWhereAllIsKnownChangesNothingElse) {
+  const std::string word = "mov.b16 %h0, 300; st.shared.b16 [tile], %h0; ld.shared.b32 %r1, [tile];\n";
+  const std::string part = "st.global.b8 [%q0], %r1; st.global.b16 [%q0], %r1;\n";
+  const std::string read = "ld.shared.b32 %r2, [tile+4]; st.global.b32 [%q0], %r2;\n";
+  EXPECT_EQ(outcome(word + part), "held 300");
+  EXPECT_NE(outcome(word + "st.shared.b16 [tile+4], %h0;\n" + part + read).find("an output"),
+            std::string::npos);
+  EXPECT_EQ(outcome(word + "shfl.sync.idx.b32 %r1, %r1, 0, 31, -1;\n" + part), "held 300");
+}
+// A workspace may take padding; what is read of it again and matters is reported then.
+TEST(Definedness, AWorkspaceMayTakeWhatIsNotWhole) {
+  const auto through = [](const std::string& body) {
+    Launch l;
+    l.entry = "k";
+    l.shape.block = {32, 1, 1};
+    l.add_buffer({"out", std::vector<std::byte>(128), true, false, true});
+    l.add_buffer({"work", std::vector<std::byte>(128), false, false, false});
+    std::string text = module(body);
+    text.replace(text.find("(.param .u64 pout)"), 18, "(.param .u64 pout, .param .u64 pwork)");
+    try {
+      simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
+    } catch (const machine::Fault& f) {
+      return std::string(f.what());
+    }
+    return std::string("held");
+  };
+  const std::string fill =
+      "ld.param.u64 %q3, [pwork]; mov.b16 %h0, 300; st.shared.b16 [tile], %h0;\n"
+      "ld.shared.b32 %r1, [tile]; st.global.b32 [%q3], %r1;\n";
+  EXPECT_EQ(through(fill + "ld.global.b16 %h1, [%q3]; st.global.b16 [%q0], %h1;"), "held");
+  const std::string text = through(fill + "ld.global.b32 %r2, [%q3];\nst.global.b32 [%q0], %r2;");
+  EXPECT_NE(text.find("PTX line 11,"), std::string::npos) << text;
+  EXPECT_NE(text.find("bytes 2 to 3 of the 4 bytes that PTX line 10 loaded from 'work' were never written"),
+            std::string::npos)
+      << text;
+}
+// What a copy or a reduction brings is as known as its source.
+TEST(Definedness, CopiesAreFollowedBitByBit) {
+  const std::string reduced =
+      "setp.ne.u32 %p0, %r0, 0;\nmov.u32 %r5, 1; mul.wide.u32 %q2, %r0, 4; mov.u32 %r6, tile; shl.b32 %r7, "
+      "%r0, 2; add.u32 "
+      "%r6, %r6, %r7; st.shared.b32 [%r6], %r5;\nbar.sync 0;\n@%p0 bra W;\nmbarrier.init.shared.b64 [bar], "
+      "1;\n"
+      "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64;\n"
+      "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [tile], "
+      "[tile+128], 64, [bar];\n"
+      "L: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\nW:\n";
+  EXPECT_NE(outcome(reduced).find("reads memory that was never written"), std::string::npos)
+      << outcome(reduced);
+}
+// A carry that no choice of the unknown bits can make.
+TEST(Definedness, ASumWithZerosBelowKeepsWhatStandsAbove) {
+  EXPECT_EQ(outcome("mov.b16 %h0, 300; st.shared.b16 [tile+2], %h0; ld.shared.b32 %r1, [tile];\n"
+                    "add.u32 %r3, %r1, 0x50000; shr.u32 %r2, %r3, 16; st.global.b32 [%q0], %r2;"),
+            "held 305");
 }
 // A bit field of a stack variable: only its bits are written, and only they are read again.
 TEST(Definedness, BitsSurviveTheWayThroughMemory) {

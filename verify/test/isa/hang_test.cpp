@@ -203,6 +203,38 @@ TEST(Spin, AWaitForACtaThatHasNotStartedIsUnsupportedAndNamesIt) {
   }
 }
 
+// A loop of which only some lanes poll before they meet the others.
+TEST(Spin, PollingIsRememberedWhereLanesMeet) {
+  const std::string body =
+      "mov.u32 %r2, %ctaid.x; setp.ne.u32 %p2, %r2, 0;\n@%p2 bra E;\n"
+      "L: @!%p0 bra M;\nld.volatile.global.u32 %r1, [%q0];\nM: shfl.sync.idx.b32 %r3, %r1, 0, 31, -1;\n"
+      "setp.eq.u32 %p1, %r3, 0;\n@%p1 bra L;\nE:\n";
+  const std::string text = spinning("mov.u32 %r1, 0;\n" + body, {}, 2);
+  EXPECT_EQ(text.find("unsupported: "), 0u) << text;
+}
+// A try_wait gives up after a while: what its loop counts or looks at then may end it.
+TEST(Spin, AWaitThatGivesUpEndsALoopThatAllowsForIt) {
+  for (const isa::PolicyName& p : isa::kPolicies) {
+    EXPECT_EQ(spinning("mov.u32 %r3, 0;\nL: add.u32 %r3, %r3, 1; setp.eq.u32 %p2, %r3, 10;\n@%p2 bra E;\n"
+                       "mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\nE:\n",
+                       {p.policy}),
+              "held 0")
+        << p.name;
+    // Until a flag says that nothing will come.
+    EXPECT_EQ(spinning("setp.lt.u32 %p2, %r0, 32;\n@%p2 bra W;\nst.volatile.global.u32 [%q0], 5;\nbra E;\n"
+                       "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@%p1 bra E;\n"
+                       "ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra W;\nE:\n",
+                       {p.policy}),
+              "held 5")
+        << p.name;
+  }
+  const std::string later = spinning(
+      "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@%p1 bra E;\n"
+      "ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra W;\nE:\n",
+      {}, 2);
+  EXPECT_EQ(later.find("unsupported: "), 0u) << later;
+}
+
 // The random schedule stops warps at accesses to memory: what one reads another may write before it goes on.
 TEST(Preemption, ALostUpdateShowsUnderARandomSchedule) {
   const std::string update =

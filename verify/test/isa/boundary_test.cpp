@@ -1,0 +1,147 @@
+// Limits at their boundary and one beyond, and orders that only a directed case tells apart.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "model/machine/mbarrier.h"
+#include "model/machine/tensor_map.h"
+#include "model/number/accumulation.h"
+#include "model/ptx/parse.h"
+#include "verify/launch.h"
+
+namespace bitwell::verify {
+namespace {
+
+// A kernel that writes words to 'out'; what it left there, or what stopped it.
+struct Outcome {
+  std::string text;  // empty: it ran
+  std::vector<uint32_t> out;
+};
+Outcome outcome(const std::string& body, uint32_t threads = 1, const std::string& directives = "",
+                const isa::Options& options = {}, const std::string& module = "") {
+  Launch l;
+  l.entry = "k";
+  l.shape.block = {threads, 1, 1};
+  l.add_buffer({"out", std::vector<std::byte>(64), true, false, true});
+  const std::string text =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n" + module + ".visible .entry k(.param .u64 pout) " +
+      directives +
+      " {\n.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<8>; .shared .align 8 .b64 bar;\n"
+      "ld.param.u64 %q0, [pout]; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0;\n" +
+      body + "\nret;\n}\n";
+  Outcome result;
+  try {
+    simulate(isa::compile(ptx::parse(text), "k"), l, options, false);
+  } catch (const std::exception& e) {
+    result.text = e.what();
+    return result;
+  }
+  result.out.resize(16);
+  std::memcpy(result.out.data(), l.buffers[0].bytes.data(), 64);
+  return result;
+}
+
+TEST(Boundary, MaxntidAllowsAsManyThreadsAsItSays) {
+  EXPECT_EQ(outcome("", 32, ".maxntid 32").text, "");
+  EXPECT_NE(outcome("", 33, ".maxntid 32").text.find(".maxntid allows 32"), std::string::npos);
+  EXPECT_EQ(outcome("", 64, ".maxntid 16, 4, 1").text, "");
+  EXPECT_NE(outcome("", 65, ".maxntid 16, 4, 1").text.find(".maxntid allows 64"), std::string::npos);
+}
+
+// PTX ISA 9.0, 4.5.5: operators of one rank associate to the left.
+TEST(Boundary, ConstantsAssociateToTheLeft) {
+  const Outcome o = outcome(
+      "mov.u32 %r1, (100 - 30 - 5); mov.u32 %r2, (64 / 8 / 2); mov.u32 %r3, (100 % 7 % 2); mov.u32 %r4, (1 "
+      "<< 3 << 2);\n"
+      "mov.u32 %r5, (256 >> 4 >> 1); mov.u32 %r6, (24 / 4 * 3); mov.u32 %r7, (7 - 2 + 3);\n"
+      "st.global.v4.b32 [%q0], {%r1, %r2, %r3, %r4}; st.global.v2.b32 [%q0+16], {%r5, %r6}; st.global.b32 "
+      "[%q0+24], %r7;");
+  ASSERT_EQ(o.text, "");
+  EXPECT_EQ(std::vector<uint32_t>(o.out.begin(), o.out.begin() + 7),
+            (std::vector<uint32_t>{65, 4, 0, 32, 8, 18, 8}));
+}
+
+// PTX ISA 9.0, 9.7.13.15.1: the transaction count is at most 2^20 - 1, also where several expectations add
+// up.
+TEST(Boundary, TheSumOfExpectedBytesHasALimit) {
+  const std::string init = "mbarrier.init.shared.b64 [bar], 1;\n";
+  const auto expect = [](int bytes) {
+    return "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], " + std::to_string(bytes) + ";\n";
+  };
+  EXPECT_EQ(outcome(init + expect(1048574) + expect(1)).text, "");
+  const std::string text = outcome(init + expect(1048574) + expect(1) + expect(1)).text;
+  EXPECT_NE(text.find("expect_tx of 1 bytes"), std::string::npos) << text;
+  EXPECT_NE(text.find("to 1048576, the limit is 1048575"), std::string::npos) << text;
+}
+
+// A barrier that is one phase ahead of a warp has not lapped it; two ahead it has.
+TEST(Boundary, AWarpIsLappedByTwoPhasesNotByOne) {
+  const auto after = [](int phases) {
+    std::string body = "mbarrier.init.shared.b64 [bar], 1;\n";
+    for (int i = 0; i < phases; ++i) body += "mbarrier.arrive.shared.b64 _, [bar];\n";
+    return outcome(body + "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], " + std::to_string(phases % 2) +
+                   ";\n@!%p1 bra W;")
+        .text;
+  };
+  EXPECT_EQ(after(1).find("lapped phase"), std::string::npos) << after(1);
+  EXPECT_NE(after(2).find("lapped phase: the barrier ended 2 phases"), std::string::npos) << after(2);
+}
+
+// CUDA programming guide, "printf": arguments as a C structure has them, doubles at multiples of eight.
+TEST(Boundary, PrintfsArgumentsStandAtTheirAlignment) {
+  std::string printed;
+  isa::Options options;
+  options.print = [&](std::string_view text) { printed += text; };
+  const Outcome o = outcome(
+      "{ .local .align 8 .b8 values[24]; mov.u32 %r1, 7; st.local.u32 [values], %r1; mov.b64 %q1, "
+      "0d4004000000000000;\n"
+      "st.local.b64 [values+8], %q1; mov.u32 %r1, 9; st.local.u32 [values+16], %r1;\n"
+      "mov.u64 %q2, values; cvta.local.u64 %q2, %q2; mov.u64 %q3, format; cvta.global.u64 %q3, %q3;\n"
+      ".param .b64 a; .param .b64 b; .param .b32 c; st.param.b64 [a], %q3; st.param.b64 [b], %q2;\n"
+      "call.uni (c), vprintf, (a, b); }",
+      1, "", options,
+      ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 v);\n"
+      ".global .align 1 .b8 format[10] = {37, 100, 32, 37, 103, 32, 37, 100, 0};\n");
+  EXPECT_EQ(o.text, "");
+  EXPECT_EQ(printed, "7 2.5 9");
+}
+
+// Which bits of an address each swizzle exchanges (PTX ISA 9.0, 5.5.7; CUDA driver API, CUtensorMapSwizzle):
+// the address of byte 0 of each row of 128 bytes.
+TEST(Boundary, EverySwizzleMovesTheUnitsThatItSays) {
+  using machine::TensorSwizzle;
+  struct Row {
+    TensorSwizzle swizzle;
+    std::array<uint64_t, 8> first;  // where byte 0 of rows 0 to 7 goes, in its row
+  };
+  const Row rows[] = {{TensorSwizzle::none, {0, 0, 0, 0, 0, 0, 0, 0}},
+                      {TensorSwizzle::b32, {0, 16, 0, 16, 0, 16, 0, 16}},
+                      {TensorSwizzle::b64, {0, 16, 32, 48, 0, 16, 32, 48}},
+                      {TensorSwizzle::b128, {0, 16, 32, 48, 64, 80, 96, 112}},
+                      {TensorSwizzle::b128_atom_32b, {0, 32, 64, 96, 0, 32, 64, 96}},
+                      {TensorSwizzle::b128_atom_32b_flip_8b, {0, 40, 64, 104, 0, 40, 64, 104}},
+                      {TensorSwizzle::b128_atom_64b, {0, 64, 0, 64, 0, 64, 0, 64}}};
+  for (const Row& r : rows)
+    for (uint64_t row = 0; row < 8; ++row)
+      EXPECT_EQ(machine::swizzled(r.swizzle, 128 * row), 128 * row + r.first[row])
+          << machine::kTensorSwizzles[static_cast<size_t>(r.swizzle)].name << ", row " << row;
+}
+
+// Of three tiles the third joins the first: 28901376 and -28901376, beside 1/4, which only a sum of its own
+// keeps.
+TEST(Boundary, TheOddTileOfTwoAccumulatorsGoesToTheFirst) {
+  std::vector<uint8_t> a(192, 0), b(192, 0);
+  std::vector<uint8_t> scales(12, 0x76);  // 224
+  for (size_t i = 0; i < 16; ++i) a[i] = b[i] = a[128 + i] = 7, b[128 + i] = 15;  // 6 * 6 and 6 * -6
+  a[64] = b[64] = 1;  // 1/2
+  scales[4] = 0x38;                                                               // 1
+  const number::Accumulation order{.name = "two",
+                                   .tile = 64,
+                                   .group = number::GroupSum::two_chains_f16x2,
+                                   .join = number::Join::fused,
+                                   .accumulators = 2};
+  EXPECT_EQ(number::evaluate(order, {a, b, scales, scales}), 0x3400);
+}
+
+}  // namespace
+}  // namespace bitwell::verify
