@@ -114,16 +114,17 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
   const auto defined_row = [&](uint32_t offset) -> uint32_t& { return defined[offset / machine::kRowBytes]; };
   uint32_t pc = warp.splits[at].pc;
   const uint32_t active = warp.splits[at].mask;
-  // Back edges, divergent branches and calls use up the split's turn; with none left, the others go first.
+  uint64_t lanes = 0;
+  uint64_t instructions = 0;
+  // Back edges, divergent branches and calls use up the split's turn; with none left, the others go first. A
+  // turn may be long: the step limit ends it too.
   const auto spend = [&](Split& split) {
-    if (--split.budget != 0) return false;
+    if (--split.budget != 0 && warp_instructions + instructions <= grid.options.step_limit) return false;
     split.budget = kQuantum;
     split.turn = ++clock_;
     if (repeats(split, pc)) split.wait = Wait::spin;
     return true;
   };
-  uint64_t lanes = 0;
-  uint64_t instructions = 0;
   const auto leave = [&] {
     lane_instructions += lanes;
     warp_instructions += instructions;

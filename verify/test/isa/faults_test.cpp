@@ -122,6 +122,26 @@ TEST(Faults, EndlessLoop) {
   expect_parts(run("L: bra L;"), {"deadlock", "in a loop that nothing can end any more"});
   expect_parts(run("mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nbra L;"), {"no end after", "it hangs"});
 }
+// Not only after the warp's turn, which is 65,536 iterations long.
+TEST(Faults, TheStepLimitHoldsInsideATurn) {
+  const isa::Program program = isa::compile(
+      ptx::parse(kernel("mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nst.global.u32 [%rd3], %r1;\nbra L;")),
+      "k");
+  machine::GlobalMemory memory;
+  std::vector<std::vector<std::byte>> arguments;
+  for (const char* name : {"in", "out"}) {
+    const uint64_t address = memory.allocate(name, 128).base();
+    arguments.emplace_back(sizeof address);
+    std::memcpy(arguments.back().data(), &address, sizeof address);
+  }
+  isa::Options options;
+  options.step_limit = 3000;
+  EXPECT_THROW(isa::run(program, launch_of().shape, arguments, memory, options), machine::Fault);
+  uint32_t iterations = 0;
+  std::memcpy(&iterations, memory.nearest(UINT64_MAX)->data(), sizeof iterations);
+  EXPECT_GT(iterations, 900u);
+  EXPECT_LT(iterations, 1100u);
+}
 TEST(Faults, DivergentSpinOnAnotherLaneEnds) {
   // Lanes 1..31 spin until lane 0, on the other side of the branch, writes: legal since sm_70.
   EXPECT_EQ(run("mov.u32 %r1, 0;\nst.shared.u32 [sh], %r1;\nbar.warp.sync -1;\nsetp.eq.u32 %p1, %r0, "
