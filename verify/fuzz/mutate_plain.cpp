@@ -6,4 +6,6 @@ namespace bitwell::fuzz {
 const size_t kBytes = 3;
 std::string compound_name(Random&) { return ""; }
 
+std::string statement(Random&) { return ""; }
+
 }  // namespace bitwell::fuzz

@@ -163,7 +163,12 @@ Edit edit(const Source& s, const Source& other, Random& random) {
       if (below(random, 3) == 0) return {at, s.end(here.last) - at, text};
       return {at, 0, text + separator + (statements ? "\n" : " ")};
     }
-    case 7: return replace(kWords[below(random, std::size(kWords))]);
+    case 7:
+    case 8:
+      if (std::string text = statement(random); !text.empty())
+        return {s.words[item_of(s, i, ";").first].at, 0, std::move(text)};
+      [[fallthrough]];
+    case 9: return replace(kWords[below(random, std::size(kWords))]);
     default: {
       // A name with all that hangs on it, such as add.rn.f32.
       size_t last = i;

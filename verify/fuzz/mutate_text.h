@@ -14,4 +14,7 @@ extern const size_t kBytes;
 // What may stand for a name with dots, such as add.rn.f32; or "".
 std::string compound_name(Random& random);
 
+// A statement of the language, with its separator; or "".
+std::string statement(Random& random);
+
 }  // namespace bitwell::fuzz

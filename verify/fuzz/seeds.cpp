@@ -118,7 +118,10 @@ ret;
 .visible .entry probe(.param .u64 memory)
 {
 .local .align 8 .b8 frame[16];
-.reg .pred %p<3>;
+.shared .align 1024 .b8 tile[4096];
+.shared .align 8 .b64 bar;
+.reg .pred %p<4>;
+.reg .b16 %h<4>;
 .reg .b32 %r<8>;
 .reg .b64 %q<8>;
 ld.param.u64 %q0, [memory];
@@ -167,6 +170,59 @@ st.global.u32 [%q7], %r2;
 ret;
 }
 )ptx";
+// What lanes of a warp and threads of a cluster do together.
+constexpr const char* kTogether = R"ptx(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry probe(.param .u64 memory)
+{
+.shared .align 1024 .b8 tile[4096];
+.shared .align 8 .b64 bar;
+.reg .pred %p<4>;
+.reg .b16 %h<4>;
+.reg .b32 %r<8>;
+.reg .b64 %q<8>;
+ld.param.u64 %q0, [memory];
+mov.u32 %r0, %tid.x;
+mov.u64 %q1, %q0;
+and.b32 %r1, %r0, 31;
+mul.wide.u32 %q2, %r1, 4;
+add.u64 %q3, %q0, %q2;
+setp.eq.u32 %p0, %r0, 0;
+setp.lt.u32 %p1, %r1, 8;
+shfl.sync.down.b32 %r2|%p2, %r0, 4, 31, 0xffffffff;
+vote.sync.ballot.b32 %r3, %p1, 0xffffffff;
+vote.sync.any.pred %p3, %p1, 0xffffffff;
+match.any.sync.b32 %r4, %r1, 0xffffffff;
+match.all.sync.b32 %r4|%p2, %r3, 0xffffffff;
+redux.sync.add.s32 %r5, %r0, 0xffffffff;
+elect.sync _|%p2, 0xffffffff;
+activemask.b32 %r6;
+isspacep.global %p2, %q1;
+atom.global.add.u32 %r7, [%q3], 1;
+atom.global.cas.b32 %r7, [%q0], 0, %r0;
+red.global.max.s32 [%q3], %r0;
+@%p0 mbarrier.init.shared.b64 [bar], 1;
+bar.sync 0;
+mov.u32 %r2, tile;
+shl.b32 %r3, %r1, 4;
+add.u32 %r2, %r2, %r3;
+cp.async.ca.shared.global [%r2], [%q0], 16;
+cp.async.commit_group;
+cp.async.wait_group 0;
+atom.shared.exch.b32 %r7, [%r2], %r0;
+mapa.shared::cluster.u32 %r4, %r2, 0;
+st.shared::cluster.u32 [%r4], %r0;
+barrier.cluster.arrive.aligned;
+barrier.cluster.wait.aligned;
+cvt.rn.f32.s32 %r5, %r0;
+cvt.rzi.s32.f32 %r6, %r5;
+mbarrier.test_wait.parity.shared.b64 %p2, [bar], 1;
+prefetch.global.L2 [%q0];
+st.global.u32 [%q3], %r6;
+ret;
+}
+)ptx";
 
 // The module, or where it is long each entry with what stands outside all entries.
 void add_modules(Seeds& seeds, const std::string& text) {
@@ -190,7 +246,7 @@ void add_modules(Seeds& seeds, const std::string& text) {
 
 void add_ptx(const fs::path& folder) {
   Seeds seeds(folder, "ptx");
-  seeds.add(kChoices + kSeldom);
+  for (const char* text : {kSeldom, kTogether}) seeds.add(kChoices + text);
   std::vector<fs::path> files;
   for (const char* share : {"kernels", "test"})
     for (const auto& file : fs::recursive_directory_iterator(share_folder(share)))
