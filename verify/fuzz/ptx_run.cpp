@@ -2,6 +2,7 @@
 // line asks for. A first line "//" and hexadecimal digits chooses them; without one all digits are 0.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "model/isa/launch.h"
 #include "model/isa/program.h"
@@ -17,6 +18,7 @@ namespace ptx = bitwell::ptx;
 
 namespace {
 
+constexpr size_t kMostArguments = 16;
 constexpr uint64_t kSteps = 2000;   // warp instructions of a CTA: enough for loops, far below a second
 constexpr uint64_t kBytes = 20480;  // of a buffer: what the probes' kernels move
 
@@ -58,6 +60,59 @@ std::vector<std::byte> argument(const isa::Parameter& parameter, uint64_t addres
   return out;
 }
 
+// What a run leaves.
+struct Left {
+  std::vector<std::byte> memory;  // of all buffers
+  std::string printed;
+  uint64_t lane_instructions = 0;
+  bool operator==(const Left&) const = default;
+};
+
+// `choices`: those that are left for the buffers.
+Left run_once(const isa::Program& program, const isa::Shape& shape, isa::Options options, Choices choices) {
+  Left out;
+  options.print = [&](std::string_view part) { out.printed += part; };
+  const isa::Function& entry = program.functions[static_cast<size_t>(program.entry)];
+  machine::GlobalMemory memory;
+  std::vector<machine::Region*> buffers;
+  std::vector<std::vector<std::byte>> arguments;
+  for (size_t i = 0; i < std::min(entry.params.size(), kMostArguments); ++i) {
+    const uint32_t choice = choices.next();
+    machine::Region& buffer = memory.allocate("b" + std::to_string(i), choice % 4 == 3 ? 64 : kBytes);
+    for (uint64_t at = 0; at < buffer.size(); ++at)
+      buffer.data()[at] = static_cast<std::byte>(at % 64 < 16 ? 0 : at * 37 >> 3);
+    if (choice % 2 == 0) buffer.mark_all_defined();
+    buffer.read_only = choice == 15;
+    buffers.push_back(&buffer);
+    arguments.push_back(argument(entry.params[i], buffer.base(), choice));
+  }
+  out.lane_instructions = isa::run(program, shape, arguments, memory, options).lane_instructions;
+  for (machine::Region* buffer : buffers)
+    out.memory.insert(out.memory.end(), buffer->data(), buffer->data() + buffer->size());
+  return out;
+}
+
+isa::Shape shape_of(const isa::Function& entry, Choices& choices) {
+  isa::Shape shape;
+  constexpr std::array<uint32_t, 8> blocks{128, 32, 64, 1, 33, 256, 16, 96};
+  shape.block = {blocks[choices.next() % blocks.size()], 1 + choices.next() % 4 / 3, 1};
+  shape.cluster = {1 + choices.next() % 2, 1, 1};
+  shape.grid = {shape.cluster[0] * (1 + choices.next() % 2), 1 + choices.next() % 4 / 3, 1};
+  shape.dynamic_shared = choices.next() * 4096;
+  // What an entry insists on is given to it, so that it runs.
+  if (const auto at = entry.directives.find(".reqntid"); at != entry.directives.end())
+    for (size_t i = 0; i < 3; ++i)
+      shape.block[i] = i < at->second.size() ? static_cast<uint32_t>(at->second[i]) : 1;
+  if (const auto at = entry.directives.find(".maxntid"); at != entry.directives.end())
+    shape.block = {std::min(shape.block[0], static_cast<uint32_t>(at->second[0])), 1, 1};
+  if (const auto at = entry.directives.find(".reqnctapercluster"); at != entry.directives.end())
+    for (size_t i = 0; i < 3; ++i) {
+      shape.cluster[i] = i < at->second.size() ? static_cast<uint32_t>(at->second[i]) : 1;
+      shape.grid[i] = shape.cluster[i];
+    }
+  return shape;
+}
+
 void run(const std::string& text) {
   Choices choices(text);
   const ptx::Module module = ptx::parse(text);
@@ -71,43 +126,24 @@ void run(const std::string& text) {
   options.step_limit = kSteps;
   options.schedule.policy = isa::kPolicies[choices.next() % isa::kPolicies.size()].policy;
   options.schedule.seed = choices.next();
-  options.checked = choices.next() % 4 != 3;
-  size_t printed = 0;
-  options.print = [&](std::string_view part) { printed += part.size(); };
+  const bool both = choices.next() % 4 != 3;
   size_t events = 0;
   if (choices.next() % 4 == 3) options.observer = [&](const machine::Event&) { ++events; };
+  const isa::Shape shape = shape_of(program.functions[static_cast<size_t>(program.entry)], choices);
 
-  isa::Shape shape;
-  constexpr std::array<uint32_t, 8> blocks{128, 32, 64, 1, 33, 256, 16, 96};
-  shape.block = {blocks[choices.next() % blocks.size()], 1 + choices.next() % 4 / 3, 1};
-  shape.cluster = {1 + choices.next() % 2, 1, 1};
-  shape.grid = {shape.cluster[0] * (1 + choices.next() % 2), 1 + choices.next() % 4 / 3, 1};
-  shape.dynamic_shared = choices.next() * 4096;
-  const isa::Function& entry = program.functions[static_cast<size_t>(program.entry)];
-  // What an entry insists on is given to it, so that it runs.
-  if (const auto at = entry.directives.find(".reqntid"); at != entry.directives.end())
-    for (size_t i = 0; i < 3; ++i)
-      shape.block[i] = i < at->second.size() ? static_cast<uint32_t>(at->second[i]) : 1;
-  if (const auto at = entry.directives.find(".maxntid"); at != entry.directives.end())
-    shape.block = {std::min(shape.block[0], static_cast<uint32_t>(at->second[0])), 1, 1};
-  if (const auto at = entry.directives.find(".reqnctapercluster"); at != entry.directives.end())
-    for (size_t i = 0; i < 3; ++i) {
-      shape.cluster[i] = i < at->second.size() ? static_cast<uint32_t>(at->second[i]) : 1;
-      shape.grid[i] = shape.cluster[i];
-    }
-
-  machine::GlobalMemory memory;
-  std::vector<std::vector<std::byte>> arguments;
-  for (size_t i = 0; i < entry.params.size() && i < 16; ++i) {
-    const uint32_t choice = choices.next();
-    machine::Region& buffer = memory.allocate("b" + std::to_string(i), choice % 4 == 3 ? 64 : kBytes);
-    for (uint64_t at = 0; at < buffer.size(); ++at)
-      buffer.data()[at] = static_cast<std::byte>(at % 64 < 16 ? 0 : at * 37 >> 3);
-    if (choice % 2 == 0) buffer.mark_all_defined();
-    buffer.read_only = choice == 15;
-    arguments.push_back(argument(entry.params[i], buffer.base(), choice));
+  std::optional<Left> checked;
+  if (both) checked = run_once(program, shape, options, choices);
+  options.checked = false;
+  std::string why = "other memory, text or instructions";
+  std::optional<Left> unchecked;
+  try {
+    unchecked = run_once(program, shape, options, choices);
+  } catch (const machine::Fault& fault) {
+    if (!checked) throw;
+    why = fault.what();
   }
-  isa::run(program, shape, arguments, memory, options);
+  bitwell::fuzz::require(!checked || checked == unchecked,
+                         "a run that holds is the same without checks: " + why);
 }
 
 }  // namespace
