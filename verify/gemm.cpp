@@ -284,11 +284,20 @@ std::vector<GemmCase> gemm_cases() {
   return out;
 }
 
-std::vector<GemmCase> gemm_unrecorded_cases() {
-  return {{228, 131, 64, 2, OperandData::moderate, 2, 1, 2100},
-          {260, 136, 48, 1, OperandData::moderate, 1, 1, 2101},
-          {5, 9, 32, 1, OperandData::moderate, 1, 2, 2102},
-          {9, 24, 96, 1, OperandData::zero_a, 1, 0, 2103}};
+std::vector<GemmCase> gemm_unrecorded_cases(const GemmVariant& variant) {
+  constexpr OperandData kData = OperandData::moderate;
+  std::vector<GemmCase> out{{228, 131, 64, 2, kData, 2, 1, 2100},
+                            {260, 136, 48, 1, kData, 1, 1, 2101},
+                            {5, 9, 32, 1, kData, 1, 2, 2102},
+                            {9, 24, 96, 1, OperandData::one_zero, 1, 0, 2103},
+                            // A step of k a CTA and tile: tiles begin and end at every stage of the ring.
+                            {9, 8, 64 * variant.split, 14, kData, 1, 1, 2104}};
+  // A thread stores every second row of a piece of D, four in a round of its loop.
+  const int piece = variant.split == 3 ? 16 : 32;
+  for (int from = 0; from < variant.tile_m; from += piece)
+    for (int m = from + 2; m <= from + 8; m += 2)
+      out.push_back({m, 9, 16, 1, kData, 1, 0, 2200 + static_cast<uint64_t>(m)});
+  return out;
 }
 
 std::vector<GemmCase> gemm_full_cases(const GemmVariant& variant) {

@@ -62,9 +62,10 @@ const std::vector<std::byte>& gemm_result(const Chain& chain);
 
 // Small and adversarial shapes.
 std::vector<GemmCase> gemm_cases();
-// More of them, which no GPU has recorded: few rows and columns left over where threads store D, short k so
-// that tiles follow each other at once, more clusters than tiles, zeros under the largest scales.
-std::vector<GemmCase> gemm_unrecorded_cases();
+// More of them, which no GPU has recorded: D stored by threads, with its last row at every place of their
+// loop; short k, so that tiles follow each other at once; more clusters than tiles; zeros under the largest
+// scales.
+std::vector<GemmCase> gemm_unrecorded_cases(const GemmVariant& variant);
 // Shapes of the problems that a variant is chosen for on an H200; their simulation takes up to a minute.
 std::vector<GemmCase> gemm_full_cases(const GemmVariant& variant);
 // A random one whose simulation takes milliseconds.

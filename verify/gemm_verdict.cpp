@@ -113,7 +113,7 @@ std::vector<Verdict> verify_gemm(const Plan& plan) {
   size_t done = 0;
   each_in_parallel(variants.size(), plan.threads, [&](size_t i) {
     Judge judge(*variants[i], plan);
-    for (const auto& cases : {gemm_cases(), gemm_unrecorded_cases()})
+    for (const auto& cases : {gemm_cases(), gemm_unrecorded_cases(*variants[i])})
       for (const GemmCase& c : cases) judge.judge(c);
     if (plan.full)
       for (const GemmCase& c : gemm_full_cases(*variants[i])) judge.judge(c);

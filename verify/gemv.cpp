@@ -266,8 +266,9 @@ std::vector<GemvCase> gemv_unrecorded_cases(const GemvRung& rung) {
       out.push_back({m, k, l, data, layout, seed++});
   };
   add(5, 0, 2, kData);
-  add(9, 1152, 1, OperandData::zero_a);
+  add(9, 1152, 1, OperandData::one_zero);
   add(227, 128, 1, kData);  // rows end in the fourth quarter of a scale atom
+  add(129, 128, 2, kData);  // one row more than an atom's, and another batch after it
   if (rung.rows == 0)
     for (int spans = 3; spans < 16; ++spans) add(3, 1024 * spans - 480, 1, kData);
   if (rung.rows != 0) {
@@ -282,6 +283,7 @@ std::vector<GemvCase> gemv_unrecorded_cases(const GemvRung& rung) {
   for (const Grid& g : {Grid{600, 544, 1, 1, 1}, Grid{600, 1056, 1, 1, 1}, Grid{140, 17440, 2, 1, 1},
                         Grid{600, 2080, 1, 3, 2}, Grid{300, 2080, 2, 1, 2}, Grid{140, 17440, 1, 2, 2},
                         Grid{9, 36896, 1, 1, 2}, Grid{70, 36896, 2, 1, 2}, Grid{9, 4128, 1, 1, 4},
+                        Grid{2, 2080, 1, 1, 2}, Grid{10, 2080, 1, 1, 2}, Grid{40, 5152, 1, 1, 2},
                         Grid{300, 4128, 2, 1, 4}, Grid{9, 36896, 1, 1, 4}, Grid{40, 135200, 1, 1, 4}})
     for (const ScaleLayout layout : {ScaleLayout::row_major, ScaleLayout::blocked})
       out.push_back({g.m, g.k, g.l, kData, layout, seed++, kSchedules, g.x, g.cluster});

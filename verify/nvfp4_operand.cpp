@@ -30,7 +30,7 @@ size_t scale_bytes(ScaleLayout layout, int rows, int groups, int batches) {
 std::string_view name_of(OperandData data) {
   for (const auto& [d, name] : kOperandData)
     if (d == data) return name;
-  return "zero_a";
+  return "one_zero";
 }
 
 uint8_t OperandSource::nibble(int k, int size, bool is_a) {
@@ -38,7 +38,7 @@ uint8_t OperandSource::nibble(int k, int size, bool is_a) {
   switch (data_) {
     case OperandData::problem: return k % 2 == 0 ? r % 4 : 0;
     case OperandData::zeros: return (r & 1) != 0 ? 8 : 0;
-    case OperandData::zero_a: return is_a ? (r & 1) * 8 : r % 16;
+    case OperandData::one_zero: return is_a == (k / 16 % 2 == 0) ? (r & 1) * 8 : r % 16;
     case OperandData::largest: return is_a && r % 64 == 0 ? 0xF : 7;
     case OperandData::cancellation:
       if (k == size / 2) return 1;
@@ -63,7 +63,7 @@ uint8_t OperandSource::scale(int group, bool is_a) {
     case OperandData::all_codes: return finite(r);
     case OperandData::zeros: return r % 4 == 0 ? 0x80 : r % 4 == 1 ? 0x38 : 0x00;
     case OperandData::largest: return r % 16 == 0 ? 0xFE : 0x7E;
-    case OperandData::zero_a: return 0x7E;
+    case OperandData::one_zero: return 0x7E;
     case OperandData::cancellation: return 0x38;
     case OperandData::huge_and_tiny: return group % 2 == 0 ? 0x7E : 0x01;
     case OperandData::swamped:

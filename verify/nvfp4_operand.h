@@ -25,9 +25,10 @@ enum class OperandData {
   swamped_tiles,     // the same, of four tiles of 64: lost between threads instead of inside one
   subnormal_scales,  // scales of 2^-9 .. 7 * 2^-9
   nan_scales,        // a few NaN scales among moderate ones
-  zero_a             // A's elements +0 and -0 under the largest scales: what is almost zero shows
+  one_zero  // in every group A's elements or B's are +0 and -0, under the largest scales: what is almost
+            // zero shows
 };
-// Those that GPUs have recorded; zero_a came later.
+// Those that GPUs have recorded; one_zero came later.
 inline constexpr std::array<std::pair<OperandData, std::string_view>, 11> kOperandData{
     {{OperandData::problem, "problem"},
      {OperandData::all_codes, "all_codes"},

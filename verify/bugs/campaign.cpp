@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -22,11 +23,17 @@ namespace {
 struct Options {
   std::vector<std::string> only;  // parts of kernels' names
   std::string kind;               // part of a kind's name
-  size_t most = 30;               // of a kernel and kind
+  size_t most = 6;                // of a kernel and kind, of those that are sampled
   uint64_t seed = 1;
   int threads = 0;
   std::string list, log;
 };
+
+// Planted at every site: what agents meet by. Of arithmetic and addresses there are thousands of sites.
+constexpr std::array kEverySite{"wait deleted",   "arrive deleted",      "barrier deleted",
+                                "fence deleted",  "copy deleted",        "parity flipped",
+                                "count changed",  "bytes changed",       "store deleted",
+                                "scope or order", "coordinates swapped", "accumulation changed"};
 
 // Evenly over the sites, from a place that the seed tells.
 std::vector<Mutant> sample(const std::vector<Mutant>& all, size_t most, uint64_t seed) {
@@ -85,7 +92,9 @@ class Campaign {
     std::vector<Mutant> chosen;
     std::map<std::string, Count> counts;
     for (const auto& [kind, all] : by_kind) {
-      const std::vector<Mutant> some = sample(all, o_.most, o_.seed);
+      const bool every = std::any_of(kEverySite.begin(), kEverySite.end(),
+                                     [&, &name = kind](const char* k) { return name.find(k) == 0; });
+      const std::vector<Mutant> some = every ? all : sample(all, o_.most, o_.seed);
       counts[kind].sites = all.size();
       chosen.insert(chosen.end(), some.begin(), some.end());
     }
@@ -94,7 +103,11 @@ class Campaign {
     size_t done = 0;
     verify::each_in_parallel(chosen.size(), o_.threads, [&](size_t i) {
       const auto start = std::chrono::steady_clock::now();
-      findings[i] = jury.judge(plant(jury.text(), chosen[i]));
+      const std::optional<Known> known = by_rule(chosen[i], values);
+      if (known && known->is == Known::Class::equivalent)
+        findings[i] = {Found::nothing, known->reason};
+      else
+        findings[i] = jury.judge(plant(jury.text(), chosen[i]));
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       const std::scoped_lock lock(mutex);
       cli::progress(fmt::format("{}: {} of {} mutants, {} missed so far", subject.name, ++done, chosen.size(),
@@ -115,7 +128,6 @@ class Campaign {
       whole.add(c);
     }
     all_.add(whole);
-    ++kernels_;
     fmt::print(stderr,
                "{}: {} launches a mutant at most, {} planted, {} named, {} wrong bits, {} run on, {} missed, "
                "{} equivalent, {} need race checking\n",
@@ -139,8 +151,12 @@ class Campaign {
                                  {"equivalent", true},
                                  {"needs race checking", true}},
                                 rows_));
-    fmt::print("\nOf more than {} sites of one kind in one kernel, {} were planted, evenly, with seed {}.\n",
-               o_.most, o_.most, o_.seed);
+    fmt::print(
+        "\nWaits, arrivals, barriers, fences, copies, stores, parities, counts, bytes, coordinates and "
+        "accumulations "
+        "are planted at\nevery site. Of more than {} sites of another kind in a kernel {} are, evenly, seed "
+        "{}.\n",
+        o_.most, o_.most, o_.seed);
     if (!races_.empty()) fmt::print("\nNeeds race checking:\n");
     for (const std::string& r : races_) fmt::print("  {}", r);
     if (!missed_.empty()) fmt::print("\nMissed:\n");
@@ -209,12 +225,17 @@ class Campaign {
   std::vector<std::vector<std::string>> rows_;
   std::vector<std::string> missed_, races_;
   Count all_;
-  size_t kernels_ = 0;
 };
 
 int run(const Options& options) {
   Campaign campaign(options);
-  for (const Subject& s : subjects(verify::share_folder("kernels"))) {
+  const std::vector<Subject> all = subjects(verify::share_folder("kernels"));
+  for (const std::string& part : options.only)
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const Subject& s) { return s.name.find(part) != std::string::npos; }))
+      throw machine::InputError("--only '" + part + "': no kernel has that in its name; the last is " +
+                                all.back().name);
+  for (const Subject& s : all) {
     const bool wanted = options.only.empty() ||
                         std::any_of(options.only.begin(), options.only.end(), [&](const std::string& part) {
                           return s.name.find(part) != std::string::npos;

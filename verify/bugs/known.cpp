@@ -22,6 +22,9 @@ std::optional<Known> by_rule(const Mutant& m, const Values& values) {
       if (m.before.find(part) != std::string::npos) return Known{Class::needs_races, reason};
   if (m.after.empty() && m.before.find("griddepcontrol.launch_dependents") != std::string::npos)
     return Known{Class::equivalent, "a hint: when the next launch may start"};
+  if (m.kind == "descriptor changed" && m.after.find(", 65536;") != std::string::npos)
+    return Known{Class::equivalent,
+                 "the leading offset, which a swizzled operand in order of k does not use"};
   if (m.kind == "barrier number changed" && !values.counts_threads())
     return Known{Class::equivalent, "a barrier of all threads, whatever its number"};
   const auto parts = [](const std::string& text) {

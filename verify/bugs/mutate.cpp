@@ -104,7 +104,10 @@ class Site {
         p_.is("barrier.cluster.arrive") || p_.is("cp.async.mbarrier.arrive") ||
         p_.is("griddepcontrol.launch_dependents"))
       remove("arrive deleted");
-    if (p_.is("bar") || p_.is("barrier.sync")) remove("barrier deleted");
+    if (p_.is("bar.warp.sync"))
+      remove("warp barrier deleted");
+    else if (p_.is("bar") || p_.is("barrier.sync"))
+      remove("barrier deleted");
     if (p_.is("fence") || p_.is("membar") || p_.is("wgmma.fence")) remove("fence deleted");
     if (p_.is("mbarrier") || p_.is("fence") || p_.is("barrier.cluster")) {
       opcode("scope or order weakened", ".cluster", p_.is("barrier.cluster") ? ".cluster" : ".cta");

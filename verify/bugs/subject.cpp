@@ -21,7 +21,7 @@ std::vector<SuiteCase> gemv_suite(const GemvRung& rung, ScaleLayout layout, cons
 
 std::vector<SuiteCase> gemm_suite(const GemmVariant& variant, const std::string& kernels) {
   std::vector<SuiteCase> out;
-  for (const auto& cases : {gemm_cases(), gemm_unrecorded_cases()})
+  for (const auto& cases : {gemm_cases(), gemm_unrecorded_cases(variant)})
     for (const GemmCase& c : cases) out.push_back(GemmProblem(c).suite_case(variant, kernels));
   return out;
 }
@@ -32,7 +32,7 @@ std::vector<SuiteCase> pipeline_suite(const std::string& ptx) {
   constexpr uint32_t kWords = 256;  // of a tile
   constexpr size_t kSchedules = 24;
   std::vector<SuiteCase> out;
-  for (const uint32_t tiles : {0u, 1u, 2u, 3u, 8u, 160u}) {
+  for (const uint32_t tiles : {0u, 1u, 3u, 4u, 7u, 160u}) {
     std::vector<uint32_t> words(kWords * tiles);
     std::vector<uint32_t> sums(32);
     for (uint32_t i = 0; i < words.size(); ++i) {

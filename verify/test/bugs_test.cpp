@@ -78,7 +78,8 @@ TEST(Jury, TellsHowAMistakeIsFound) {
     if (m.kind == "wait deleted" || m.kind == "bytes changed" || m.kind == "fence deleted" ||
         m.kind == "address moved")
       found[m.kind].insert(jury.judge(plant(jury.text(), m)).found);
-  EXPECT_EQ(found["bytes changed"], std::set<Found>{Found::named});
+  EXPECT_EQ(found["bytes changed"].count(Found::named), 1u);
+  EXPECT_EQ(found["bytes changed"].count(Found::nothing), 0u);
   EXPECT_EQ(found["fence deleted"], std::set<Found>{Found::nothing});
   EXPECT_EQ(found["wait deleted"].count(Found::nothing), 0u);
   EXPECT_EQ(found["address moved"].count(Found::wrong_bits), 1u);
