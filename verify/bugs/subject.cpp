@@ -41,7 +41,7 @@ std::vector<SuiteCase> pipeline_suite(const std::string& ptx) {
     }
     const auto bytes = [](const std::vector<uint32_t>& v) {
       std::vector<std::byte> b(4 * v.size());
-      std::memcpy(b.data(), v.data(), b.size());
+      if (!v.empty()) std::memcpy(b.data(), v.data(), b.size());
       return b;
     };
     Launch l;
