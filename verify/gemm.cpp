@@ -290,6 +290,9 @@ std::vector<GemmCase> gemm_unrecorded_cases(const GemmVariant& variant) {
                             {260, 136, 48, 1, kData, 1, 1, 2101},
                             {5, 9, 32, 1, kData, 1, 2, 2102},
                             {9, 24, 96, 1, OperandData::one_zero, 1, 0, 2103},
+                            {3, 10, 32, 1, kData, 1, 0, 2105},
+                            // Two CTAs, tiles above each other: rows past a tile's end are the other's.
+                            {variant.tile_m + 5, 9, 16, 1, kData, 1, 2, 2106},
                             // A step of k a CTA and tile: tiles begin and end at every stage of the ring.
                             {9, 8, 64 * variant.split, 14, kData, 1, 1, 2104}};
   // A thread stores every second row of a piece of D, four in a round of its loop.

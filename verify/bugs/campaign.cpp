@@ -107,7 +107,7 @@ class Campaign {
       if (known && known->is == Known::Class::equivalent)
         findings[i] = {Found::nothing, known->reason};
       else
-        findings[i] = jury.judge(plant(jury.text(), chosen[i]));
+        findings[i] = judge(subject, jury, chosen[i]);
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       const std::scoped_lock lock(mutex);
       cli::progress(fmt::format("{}: {} of {} mutants, {} missed so far", subject.name, ++done, chosen.size(),
@@ -184,6 +184,14 @@ class Campaign {
     for (const Mutant& m : mutants(verify::read_file(subject.unlike))) shapes.insert(shape_of(m.before));
     std::erase_if(out, [&](const Mutant& m) { return shapes.count(shape_of(m.before)) != 0; });
     return out;
+  }
+
+  static Finding judge(const Subject& subject, const Jury& jury, const Mutant& m) {
+    try {
+      return jury.judge(plant(jury.text(), m));
+    } catch (const machine::ModelBug& e) {
+      throw machine::ModelBug(std::string(e.what()) + "\n  " + told(subject.name, m));
+    }
   }
 
   void count(const Subject& subject, const Jury& jury, const Values& values, const Mutant& m,
@@ -271,5 +279,11 @@ int main(int argc, char** argv) {
   } catch (const bitwell::machine::InputError& e) {
     fmt::print(stderr, "campaign: {}\n", e.what());
     return 2;
+  } catch (const bitwell::machine::Unsupported& e) {
+    fmt::print(stderr, "campaign: unsupported: {}\n", e.what());
+    return 3;
+  } catch (const bitwell::machine::ModelBug& e) {
+    fmt::print(stderr, "campaign: a bug in bitwell: {}\n", e.what());
+    return 4;
   }
 }

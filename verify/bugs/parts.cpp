@@ -60,7 +60,9 @@ std::vector<Line> instructions(std::string_view text) {
   for (size_t at = 0; at < text.size(); ++number) {
     size_t end = text.find('\n', at);
     if (end == std::string_view::npos) end = text.size();
-    const std::string_view line = trim(text.substr(at, end - at));
+    std::string_view line = trim(text.substr(at, end - at));
+    if (line.size() > 2 && line.front() == '{' && line.back() == '}')  // inline PTX in braces of its own
+      line = trim(line.substr(1, line.size() - 2));
     const bool is =
         !line.empty() && line.back() == ';' && (line.front() == '@' || std::islower(line.front()) != 0);
     if (is)

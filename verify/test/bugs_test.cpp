@@ -47,6 +47,8 @@ TEST(Mutants, AreMadeOfTheInstructionsTheyAreFor) {
             "coordinates swapped"),
       Texts{"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, "
             "{%r3, %r2}], [%r4];"});
+  EXPECT_EQ(after("{ cvt.rn.bf16x2.f32 %r1, %f1, %f2;}", "order changed"),
+            Texts{"cvt.rn.bf16x2.f32 %r1, %f2, %f1;"});
   EXPECT_EQ(after("fence.proxy.async.shared::cta;", "fence deleted"), Texts{""});
 }
 

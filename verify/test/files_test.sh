@@ -266,17 +266,19 @@ grep -q "cannot write to the standard output" error.txt || fail "a closed standa
 expect 2 "" bash -c "\"$bitwell\" run absent.json 2> /dev/full"
 expect 0 "" bash -c "\"$bitwell\" layout sfb-tmem --svg new.svg 2> /dev/full"
 
-# Inputs have an end.
+# Inputs have an end, found before memory is short. The sanitizers' shadow is larger than any limit of memory.
+limit="ulimit -v 4000000"
+bash -c "$limit; exec \"$bitwell\" --version" > /dev/null 2>&1 || limit=:
 for input in "run" "check" "budget" "mma --batch"; do
   # shellcheck disable=SC2086
-  expect 2 "/dev/zero" bash -c "ulimit -v 4000000; exec \"$bitwell\" $input /dev/zero"
+  expect 2 "/dev/zero" bash -c "$limit; exec \"$bitwell\" $input /dev/zero"
 done
 expect 2 "cannot read '/dev/zero': it goes on after the 268435456 bytes that are read" "$bitwell" check /dev/zero
 expect 2 "'/dev/zero', line 1: longer than 1048576 characters" "$bitwell" mma --batch /dev/zero
 launch y.bin
 for change in 's/add.ptx/\/dev\/zero/' 's/x.bin/\/dev\/zero/' 's/"bin": "x.bin"/"npy": "\/dev\/zero"/'; do
   sed "$change" l.json > zero.json
-  expect 2 "cannot read '/dev/zero': it goes on" bash -c "ulimit -v 4000000; exec \"$bitwell\" run zero.json"
+  expect 2 "cannot read '/dev/zero': it goes on" bash -c "$limit; exec \"$bitwell\" run zero.json"
 done
 truncate -s 300M sparse
 for input in "run" "check" "budget"; do
