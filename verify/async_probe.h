@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "model/json/parse.h"
-#include "verify/launch.h"
-#include "verify/output_files.h"
+#include "verify/launch/launch.h"
+#include "verify/launch/output_files.h"
 
 namespace bitwell::verify {
 

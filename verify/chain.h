@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 

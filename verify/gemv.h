@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/number/accumulation.h"
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 #include "verify/nvfp4_operand.h"
 #include "verify/oracle/gemv.h"
 #include "verify/suite.h"

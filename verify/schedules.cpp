@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "verify/npy.h"
+#include "verify/launch/npy.h"
 
 namespace bitwell::verify {
 

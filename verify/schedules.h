@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/isa/schedule.h"
-#include "verify/launch_json.h"
+#include "verify/launch/launch_json.h"
 
 namespace bitwell::verify {
 

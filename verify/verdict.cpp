@@ -1,6 +1,6 @@
 #include "verify/verdict.h"
 
-#include "verify/launch_json.h"
+#include "verify/launch/launch_json.h"
 #include "verify/schedules.h"
 
 namespace bitwell::verify {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/number/dot.h"
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 

@@ -13,7 +13,7 @@
 #include "verify/captures.h"
 #include "verify/device/resident.h"
 #include "verify/device/timing.h"
-#include "verify/dimensions.h"
+#include "verify/launch/dimensions.h"
 #include "verify/gemm.h"
 
 namespace bitwell {

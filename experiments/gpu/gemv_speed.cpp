@@ -14,7 +14,7 @@
 #include "model/number/half.h"
 #include "verify/captures.h"
 #include "verify/device/timing.h"
-#include "verify/dimensions.h"
+#include "verify/launch/dimensions.h"
 #include "verify/gemv.h"
 
 namespace bitwell {

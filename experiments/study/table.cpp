@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "model/machine/failure.h"
-#include "verify/launch.h"
-#include "verify/output_files.h"
+#include "verify/launch/launch.h"
+#include "verify/launch/output_files.h"
 #include "verify/parallel.h"
 
 namespace bitwell::study {

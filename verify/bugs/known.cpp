@@ -4,7 +4,7 @@
 #include <sstream>
 #include <utility>
 
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::bugs {
 

@@ -13,8 +13,8 @@
 #include "verify/cli/budget_picture.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
-#include "verify/launch.h"
-#include "verify/output_files.h"
+#include "verify/launch/launch.h"
+#include "verify/launch/output_files.h"
 
 namespace bitwell::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "model/isa/program.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::cli {
 namespace {

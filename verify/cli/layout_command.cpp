@@ -12,7 +12,7 @@
 #include "verify/cli/command.h"
 #include "verify/cli/layout_picture.h"
 #include "verify/cli/table.h"
-#include "verify/output_files.h"
+#include "verify/launch/output_files.h"
 
 namespace bitwell::cli {
 namespace {

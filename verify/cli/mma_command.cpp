@@ -12,7 +12,7 @@
 #include "model/number/decode.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
-#include "verify/mma_dot.h"
+#include "verify/mma/mma_dot.h"
 
 namespace bitwell::cli {
 namespace {

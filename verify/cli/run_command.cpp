@@ -9,7 +9,7 @@
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
-#include "verify/launch_json.h"
+#include "verify/launch/launch_json.h"
 #include "verify/schedules.h"
 
 namespace bitwell::cli {

@@ -13,8 +13,8 @@
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
-#include "verify/dimensions.h"
-#include "verify/output_files.h"
+#include "verify/launch/dimensions.h"
+#include "verify/launch/output_files.h"
 
 namespace bitwell::cli {
 namespace {

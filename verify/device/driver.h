@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 

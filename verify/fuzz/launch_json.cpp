@@ -1,11 +1,11 @@
 // Any text as LAUNCH.json -> a launch whose tensor maps can be encoded, or InputError.
-#include "verify/launch_json.h"
+#include "verify/launch/launch_json.h"
 
 #include <nlohmann/json.hpp>
 
 #include "verify/fuzz/outcome.h"
 #include "verify/fuzz/scratch.h"
-#include "verify/npy.h"
+#include "verify/launch/npy.h"
 
 namespace {
 

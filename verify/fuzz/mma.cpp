@@ -1,7 +1,7 @@
 // Any text as a line of `bitwell mma --batch` -> a word, or InputError or Unsupported.
 #include "model/machine/failure.h"
 #include "verify/fuzz/outcome.h"
-#include "verify/mma_dot.h"
+#include "verify/mma/mma_dot.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace machine = bitwell::machine;

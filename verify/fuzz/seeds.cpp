@@ -12,9 +12,9 @@
 #include "model/layout/hardware.h"
 #include "verify/async_probe.h"
 #include "verify/captures.h"
-#include "verify/launch_json.h"
-#include "verify/mma_dot.h"
-#include "verify/npy.h"
+#include "verify/launch/launch_json.h"
+#include "verify/mma/mma_dot.h"
+#include "verify/launch/npy.h"
 #include "verify/probe.h"
 #include "verify/tensor_probe.h"
 

@@ -15,7 +15,7 @@
 #include "model/ptx/parse.h"
 #include "verify/captures.h"
 #include "verify/gemm_verdict.h"
-#include "verify/launch_json.h"
+#include "verify/launch/launch_json.h"
 #include "verify/same.h"
 
 namespace bitwell::verify {

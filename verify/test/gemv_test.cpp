@@ -16,7 +16,7 @@
 #include "model/ptx/parse.h"
 #include "verify/captures.h"
 #include "verify/gemv_verdict.h"
-#include "verify/launch_json.h"
+#include "verify/launch/launch_json.h"
 
 namespace bitwell::verify {
 namespace {

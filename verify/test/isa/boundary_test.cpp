@@ -7,7 +7,7 @@
 #include "model/machine/tensor_map.h"
 #include "model/number/accumulation.h"
 #include "model/ptx/parse.h"
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "model/isa/cluster.h"
 #include "model/ptx/parse.h"
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "model/ptx/parse.h"
 #include "verify/captures.h"
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {

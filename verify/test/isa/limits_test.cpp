@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "model/ptx/parse.h"
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "model/ptx/parse.h"
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "model/ptx/parse.h"
 #include "verify/captures.h"
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 #include "verify/tensor_probe.h"
 
 namespace bitwell::verify {

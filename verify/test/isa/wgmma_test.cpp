@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "model/ptx/parse.h"
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {

@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
-#include "verify/launch.h"
-#include "verify/output_files.h"
+#include "verify/launch/launch.h"
+#include "verify/launch/output_files.h"
 
 namespace bitwell::verify {
 

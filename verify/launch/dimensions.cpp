@@ -1,4 +1,4 @@
-#include "verify/dimensions.h"
+#include "verify/launch/dimensions.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "verify/mma_dot.h"
+#include "verify/mma/mma_dot.h"
 
 #include <fmt/format.h>
 

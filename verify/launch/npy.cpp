@@ -1,11 +1,11 @@
-#include "verify/npy.h"
+#include "verify/launch/npy.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 

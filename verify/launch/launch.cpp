@@ -1,4 +1,4 @@
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 #include <sys/stat.h>
 
@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "verify/memory_limit.h"
+#include "verify/launch/memory_limit.h"
 
 namespace bitwell::verify {
 

@@ -1,4 +1,4 @@
-#include "verify/output_target.h"
+#include "verify/launch/output_target.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

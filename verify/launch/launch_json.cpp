@@ -1,4 +1,4 @@
-#include "verify/launch_json.h"
+#include "verify/launch/launch_json.h"
 
 #include <bit>
 #include <cstring>
@@ -12,8 +12,8 @@
 #include "model/number/arithmetic.h"
 #include "model/number/decode.h"
 #include "model/number/encode.h"
-#include "verify/memory_limit.h"
-#include "verify/npy.h"
+#include "verify/launch/memory_limit.h"
+#include "verify/launch/npy.h"
 
 namespace bitwell::verify {
 namespace {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "model/machine/failure.h"
-#include "verify/launch_json.h"
-#include "verify/npy.h"
+#include "verify/launch/launch_json.h"
+#include "verify/launch/npy.h"
 
 namespace bitwell::verify {
 namespace {

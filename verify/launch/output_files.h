@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "verify/output_target.h"
+#include "verify/launch/output_target.h"
 
 namespace bitwell::verify {
 

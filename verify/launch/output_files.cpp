@@ -1,4 +1,4 @@
-#include "verify/output_files.h"
+#include "verify/launch/output_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "verify/launch.h"
+#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 

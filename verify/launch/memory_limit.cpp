@@ -1,4 +1,4 @@
-#include "verify/memory_limit.h"
+#include "verify/launch/memory_limit.h"
 
 #include <algorithm>
 #include <fstream>
