@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
 
 namespace bitwell::layout {
 namespace {
@@ -144,14 +143,35 @@ std::vector<int64_t> offsets(const Layout& l) {
   return out;
 }
 
+namespace {
+// Each mode steps over all that the modes of smaller strides reach together. Sufficient for no two
+// coordinates to share an offset, whatever the size; layouts that people write are so.
+bool nested(const Layout& l) {
+  cosize(l);  // for its overflow check
+  const std::vector<int64_t> shape = flatten(l.shape());
+  const std::vector<int64_t> stride = flatten(l.stride());
+  std::vector<std::pair<int64_t, int64_t>> modes;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] > 1) modes.emplace_back(std::abs(stride[i]), shape[i]);
+  std::sort(modes.begin(), modes.end());
+  int64_t reach = 0;
+  for (const auto& [step, extent] : modes) {
+    if (step <= reach) return false;
+    reach += (extent - 1) * step;
+  }
+  return true;
+}
+}  // namespace
+
 std::optional<std::pair<int64_t, int64_t>> collision(const Layout& l) {
+  if (nested(l)) return std::nullopt;
   const std::vector<int64_t> all = offsets(l);
-  std::vector<size_t> sorted(all.size());
-  std::iota(sorted.begin(), sorted.end(), size_t{0});
-  std::stable_sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) { return all[a] < all[b]; });
+  std::vector<std::pair<int64_t, int64_t>> sorted;
+  sorted.reserve(all.size());
+  for (const int64_t offset : all) sorted.emplace_back(offset, static_cast<int64_t>(sorted.size()));
+  std::sort(sorted.begin(), sorted.end());
   for (size_t i = 1; i < sorted.size(); ++i)
-    if (all[sorted[i - 1]] == all[sorted[i]])
-      return std::pair{static_cast<int64_t>(sorted[i - 1]), static_cast<int64_t>(sorted[i])};
+    if (sorted[i - 1].first == sorted[i].first) return std::pair{sorted[i - 1].second, sorted[i].second};
   return std::nullopt;
 }
 

@@ -105,6 +105,31 @@ RC_GTEST_PROP(Layout, ACoordinateHasTheOffsetOfItsIndex, (const Layout& l)) {
   RC_ASSERT(cosize(l) == 1 + *std::max_element(all.begin(), all.end()));
 }
 
+RC_GTEST_PROP(Collision, IsFoundWhereTwoIndicesShareAnOffsetAndNowhereElse, ()) {
+  const auto modes = *rc::gen::resize(
+      4, rc::gen::nonEmpty(rc::gen::container<std::vector<std::pair<int64_t, int64_t>>>(
+             rc::gen::pair(rc::gen::inRange<int64_t>(1, 6), rc::gen::inRange<int64_t>(-12, 13)))));
+  std::vector<int64_t> shape;
+  std::vector<int64_t> stride;
+  for (const auto& [extent, step] : modes) {
+    shape.push_back(extent);
+    stride.push_back(step);
+  }
+  const Layout l(nest(shape, 0), nest(stride, 0));
+  RC_PRE(size(l) <= 1 << 16);
+  const auto found = collision(l);
+  RC_ASSERT(found.has_value() == !injective(l));
+  if (found) {
+    RC_ASSERT(found->first != found->second);
+    RC_ASSERT(l(found->first) == l(found->second));
+  }
+}
+
+TEST(Collision, NeedsNoListOfOffsetsWhereEachStridePassesTheModesBelowIt) {
+  EXPECT_FALSE(collision(parse_layout("(1048576,65536):(65536,1)")));
+  EXPECT_THROW(collision(parse_layout("(1048576,65537):(65536,1)")), LayoutError);
+}
+
 RC_GTEST_PROP(Layout, PrintsWhatItParses, (const Layout& l)) { RC_ASSERT(parse_layout(to_string(l)) == l); }
 
 RC_GTEST_PROP(Coalesce, IsTheSameFunctionWithNothingLeftToMerge, (const Layout& l)) {
