@@ -106,17 +106,13 @@ RC_GTEST_PROP(Layout, ACoordinateHasTheOffsetOfItsIndex, (const Layout& l)) {
 }
 
 RC_GTEST_PROP(Collision, IsFoundWhereTwoIndicesShareAnOffsetAndNowhereElse, ()) {
-  const auto modes = *rc::gen::resize(
-      4, rc::gen::nonEmpty(rc::gen::container<std::vector<std::pair<int64_t, int64_t>>>(
-             rc::gen::pair(rc::gen::inRange<int64_t>(1, 6), rc::gen::inRange<int64_t>(-12, 13)))));
   std::vector<int64_t> shape;
   std::vector<int64_t> stride;
-  for (const auto& [extent, step] : modes) {
-    shape.push_back(extent);
-    stride.push_back(step);
+  for (int modes = *rc::gen::inRange(1, 5); modes > 0; --modes) {
+    shape.push_back(*rc::gen::element<int64_t>(1, 2, 3, 4, 5));
+    stride.push_back(*rc::gen::inRange<int64_t>(-12, 13));
   }
   const Layout l(nest(shape, 0), nest(stride, 0));
-  RC_PRE(size(l) <= 1 << 16);
   const auto found = collision(l);
   RC_ASSERT(found.has_value() == !injective(l));
   if (found) {
