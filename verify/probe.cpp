@@ -5,8 +5,9 @@
 #include <functional>
 #include <random>
 
-#include "model/isa/form.h"
-#include "model/isa/type.h"
+#include "model/isa/family/families.h"
+#include "model/isa/form/form.h"
+#include "model/isa/form/type.h"
 #include "model/number/format.h"
 #include "model/ptx/parse.h"
 
@@ -163,7 +164,6 @@ std::vector<Probe> probes(const std::string& target) {
                             isa::convert_forms()})
     for (const Form& form : family) {
       const std::string opcode(isa::opcode_of(form));
-      if (opcode == "mov" || opcode == "cvta" || opcode == "isspacep") continue;
       std::vector<std::string> modifiers;
       Match match;
       expand(isa::elements_of(form), 0, modifiers, match.choice, [&] {

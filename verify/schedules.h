@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/isa/schedule.h"
+#include "model/run/schedule.h"
 #include "verify/launch/launch_json.h"
 
 namespace bitwell::verify {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/isa/launch.h"
+#include "model/run/launch.h"
 #include "verify/chain.h"
 
 namespace bitwell::verify {

@@ -161,11 +161,26 @@ bool nested(const Layout& l) {
   }
   return true;
 }
+
+// Whether no offset stands twice, where a bit for each place is worth its memory; `span`: from the lowest to
+// the highest.
+bool distinct(const std::vector<int64_t>& all, int64_t span) {
+  if (span / 64 > static_cast<int64_t>(all.size())) return false;  // not known
+  const int64_t lowest = *std::min_element(all.begin(), all.end());
+  std::vector<bool> seen(static_cast<size_t>(span));
+  for (const int64_t offset : all) {
+    const auto at = static_cast<size_t>(offset - lowest);
+    if (seen[at]) return false;
+    seen[at] = true;
+  }
+  return true;
+}
 }  // namespace
 
 std::optional<std::pair<int64_t, int64_t>> collision(const Layout& l) {
   if (nested(l)) return std::nullopt;
   const std::vector<int64_t> all = offsets(l);
+  if (distinct(all, cosize(l))) return std::nullopt;
   std::vector<std::pair<int64_t, int64_t>> sorted;
   sorted.reserve(all.size());
   for (const int64_t offset : all) sorted.emplace_back(offset, static_cast<int64_t>(sorted.size()));

@@ -4,7 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "model/isa/program.h"
+#include "model/isa/compile/compile.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
 #include "verify/launch/launch.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/isa/launch.h"
+#include "model/run/launch.h"
 
 namespace bitwell::cli {
 

@@ -1,7 +1,7 @@
 // PTX: an instruction may become one of any form, instructions of any form are put in with operands that fit,
 // and nearly all mutations keep words whole.
-#include "model/isa/form.h"
-#include "model/isa/type.h"
+#include "model/isa/family/families.h"
+#include "model/isa/form/type.h"
 #include "verify/fuzz/mutate_text.h"
 
 namespace bitwell::fuzz {

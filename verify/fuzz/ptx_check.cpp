@@ -1,7 +1,7 @@
 // Any text -> a list of findings, and a program for every entry of a module that has none.
 #include <algorithm>
 
-#include "model/isa/program.h"
+#include "model/isa/compile/compile.h"
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
 #include "verify/fuzz/outcome.h"

@@ -1,6 +1,6 @@
 #include "verify/fuzz/ptx_module.h"
 
-#include "model/isa/module_layout.h"
+#include "model/isa/compile/module_layout.h"
 
 namespace bitwell::fuzz {
 namespace {

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <optional>
 
-#include "model/isa/launch.h"
-#include "model/isa/program.h"
+#include "model/isa/compile/compile.h"
 #include "model/machine/failure.h"
 #include "model/machine/tensor_map.h"
 #include "model/ptx/parse.h"
+#include "model/run/launch.h"
 #include "verify/fuzz/outcome.h"
 #include "verify/fuzz/ptx_module.h"
 

@@ -7,14 +7,14 @@
 #include <sstream>
 
 #include "model/budget/spec.h"
-#include "model/isa/program.h"
+#include "model/isa/compile/compile.h"
 #include "model/layout/expression.h"
 #include "model/layout/hardware.h"
 #include "verify/async_probe.h"
 #include "verify/captures.h"
 #include "verify/launch/launch_json.h"
-#include "verify/mma/mma_dot.h"
 #include "verify/launch/npy.h"
+#include "verify/mma/mma_dot.h"
 #include "verify/probe.h"
 #include "verify/tensor_probe.h"
 

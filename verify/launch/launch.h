@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "model/isa/launch.h"
-#include "model/isa/program.h"
+#include "model/isa/compile/compile.h"
 #include "model/machine/failure.h"
 #include "model/machine/tensor_map.h"
 #include "model/ptx/parse.h"
+#include "model/run/launch.h"
 
 namespace bitwell::verify {
 

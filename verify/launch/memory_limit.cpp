@@ -4,8 +4,8 @@
 #include <fstream>
 #include <string>
 
-#include "model/isa/limits.h"
 #include "model/machine/arch.h"
+#include "model/machine/limits.h"
 
 namespace bitwell::verify {
 
@@ -24,11 +24,12 @@ void check_memory(const isa::Program& program, const Launch& launch) {
     for (const uint32_t n : v) out = std::min(out * n, most);
     return out;
   };
-  const uint64_t ctas = product(isa::cluster_of(program, launch.shape), isa::kMaxCluster);
-  const uint64_t threads = ctas * product(launch.shape.block, isa::kMaxThreads);
+  const uint64_t ctas = product(isa::cluster_of(program, launch.shape), machine::kMaxCluster);
+  const uint64_t threads = ctas * product(launch.shape.block, machine::kMaxThreads);
   const uint64_t shared = ctas * (program.dynamic_shared + launch.shape.dynamic_shared);
   uint64_t frames = 0;
-  for (const isa::Function& f : program.functions) frames = std::min(frames + f.local_size, isa::kMaxLocal);
+  for (const isa::Function& f : program.functions)
+    frames = std::min(frames + f.local_size, machine::kMaxLocal);
   uint64_t variables = 0;
   uint64_t buffers = 0;
   uint64_t touched = 2 * (frames * threads + shared);  // with a byte each that says what is written

@@ -12,10 +12,10 @@ project(user CXX)
 set(CMAKE_CXX_STANDARD 20)
 find_package(bitwell REQUIRED)
 add_executable(user main.cpp)
-target_link_libraries(user bitwell::isa)
+target_link_libraries(user bitwell::compile)
 C
 cat > "$work/user/main.cpp" <<'C'
-#include "model/isa/program.h"
+#include "model/isa/compile/compile.h"
 #include "model/number/decode.h"
 #include "model/ptx/parse.h"
 int main() {

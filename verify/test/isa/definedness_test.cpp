@@ -1,6 +1,6 @@
 // Values never written are followed bit by bit: only a bit that matters is reported, with where it should
 // have come from.
-#include "model/isa/definedness.h"
+#include "model/run/definedness.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -10,8 +10,8 @@
 #include <cstring>
 #include <random>
 
-#include "model/isa/cluster.h"
 #include "model/ptx/parse.h"
+#include "model/run/cluster.h"
 #include "verify/launch/launch.h"
 
 namespace bitwell::verify {
@@ -294,7 +294,7 @@ RC_GTEST_PROP(Definedness, NoChoiceOfTheUnknownBitsChangesABitThatIsCalledKnown,
     // Bits are followed only where shift counts and selectors are whole.
     const bool whole_controls = std::all_of(operands.begin() + 1, operands.end(),
                                             [&](const Operand& o) { return o.unknown[lane] == 0; });
-    const auto tracks = static_cast<isa::Tracks>(op->flags);
+    const isa::Tracks tracks = op->tracks;
     const bool logic = tracks >= isa::Tracks::bit_and && tracks <= isa::Tracks::lop3;
     if (i.exact && (whole_controls || logic)) RC_ASSERT(said[lane] == changed[lane]);
   }

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <random>
 
-#include "model/isa/op.h"
+#include "model/isa/lanes/catalog.h"
 
 namespace bitwell::isa {
 namespace {

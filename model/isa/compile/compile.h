@@ -1,0 +1,30 @@
+// Syntax -> checked program.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "model/isa/form/program.h"
+#include "model/ptx/syntax.h"
+
+namespace bitwell::isa {
+
+// One thing found wrong or noteworthy in a PTX file.
+struct Finding {
+  enum class Kind { invalid, unsupported, contractible, approximate } kind;
+  int line;
+  std::string what;
+};
+
+// The program that runs `entry`. Throws InputError (no such entry, text that is not valid PTX, with line) or
+// Unsupported (by name, with line) at the first.
+Program compile(const ptx::Module& module, const std::string& entry,
+                Approximate approximate = Approximate::captured);
+
+// Everything in the module that is invalid, unsupported, contractible by ptxas or approximate; in order of
+// lines.
+std::vector<Finding> check(const ptx::Module& module);
+
+// Entry names in the order of the file.
+std::vector<std::string> entries(const ptx::Module& module);
+
+}  // namespace bitwell::isa

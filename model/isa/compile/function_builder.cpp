@@ -1,0 +1,192 @@
+#include "model/isa/compile/function_builder.h"
+
+#include <algorithm>
+
+#include "model/isa/family/families.h"
+#include "model/machine/failure.h"
+
+namespace bitwell::isa {
+
+using machine::InputError;
+using machine::ModelBug;
+using machine::Unsupported;
+
+void FunctionBuilder::body() {
+  block(source_.body);
+  instruction_ = nullptr;
+  ptx::Instruction ret;
+  ret.opcode = "ret";  // falling off the end returns
+  ret.at = source_.at;
+  translate(ret);
+  for (size_t n = 0; n < label_at.size(); ++n)
+    if (!label_at[n])
+      throw InputError("in function '" + out_.name + "': a branch names a label that is not there");
+}
+
+void FunctionBuilder::block(const std::vector<ptx::Statement>& statements) {
+  // Labels may be used before they stand: each block's labels are known at its start.
+  for (const ptx::Statement& s : statements) {
+    if (s.kind == ptx::Statement::Kind::label) {
+      const auto line = "line " + std::to_string(s.at.line) + ": ";
+      if (!scopes_.back().labels.emplace(s.name, next_label_).second)
+        throw InputError(line + "label '" + s.name + "' stands twice");
+      ++next_label_;
+      label_at.emplace_back();
+    } else if (s.kind == ptx::Statement::Kind::branch_targets ||
+               s.kind == ptx::Statement::Kind::call_prototype ||
+               s.kind == ptx::Statement::Kind::call_targets) {
+      scopes_.back().tables[s.name] = &s;
+    }
+  }
+  for (const ptx::Statement& s : statements) {
+    try {
+      switch (s.kind) {
+        case ptx::Statement::Kind::instruction: translate(s.instruction); break;
+        case ptx::Statement::Kind::label:
+          label_at[scopes_.back().labels.at(s.name)] = static_cast<uint32_t>(out_.code.size());
+          break;
+        case ptx::Statement::Kind::variable: declare(s.variable); break;
+        case ptx::Statement::Kind::block:
+          scopes_.emplace_back();
+          block(s.body);
+          scopes_.pop_back();
+          break;
+        default: break;
+      }
+    } catch (const Invalid& e) {
+      if (!collect_) throw InputError("line " + std::to_string(s.at.line) + ": " + e.what());
+      findings_.push_back({Finding::Kind::invalid, s.at.line, e.what()});
+    } catch (const Unsupported& e) {
+      if (s.kind == ptx::Statement::Kind::block) throw;  // it names its line already
+      if (!collect_) throw Unsupported("line " + std::to_string(s.at.line) + ": " + e.what());
+      findings_.push_back({Finding::Kind::unsupported, s.at.line, e.what()});
+    }
+  }
+}
+
+const Form& FunctionBuilder::choose(const ptx::Instruction& i, Match& found) const {
+  static const std::map<std::string, std::vector<const Form*>, std::less<>> by_opcode = [] {
+    std::map<std::string, std::vector<const Form*>, std::less<>> m;
+    for (const Form* f : all_forms()) m[std::string(opcode_of(*f))].push_back(f);
+    return m;
+  }();
+  std::string written = i.opcode;
+  for (const std::string& m : i.modifiers) written += m;
+  const auto candidates = by_opcode.find(i.opcode);
+  if (candidates == by_opcode.end())
+    throw Unsupported("instruction '" + written + "': opcode '" + i.opcode + "'");
+  size_t best = 0;
+  for (const Form* form : candidates->second) {
+    size_t reached = 0;
+    if (!match(*form, i.modifiers, found, reached)) {
+      best = std::max(best, reached);
+      continue;
+    }
+    if (layout_.module.version < form->version)
+      throw Invalid("'" + written + "' needs PTX " + std::to_string(form->version / 10) + "." +
+                    std::to_string(form->version % 10));
+    if (layout_.sm < form->sm ||
+        (!form->only.empty() &&
+         form->only.find(layout_.suffix.empty() ? "-" : layout_.suffix) == std::string_view::npos))
+      throw Invalid("'" + written + "' is not available on " + layout_.module.target + "; it needs sm_" +
+                    std::to_string(form->sm) + std::string(form->only) +
+                    (form->until == form->sm ? "" : " or later"));
+    if (form->until != 0 && layout_.sm > form->until)
+      throw Invalid("'" + written + "' is not available on " + layout_.module.target +
+                    "; the last target that has it is sm_" + std::to_string(form->until) +
+                    std::string(form->only));
+    return *form;
+  }
+  if (best < i.modifiers.size())
+    throw Unsupported("instruction '" + written + "': modifier '" + i.modifiers[best] + "' at that place");
+  throw Unsupported("instruction '" + written + "': a modifier is missing");
+}
+
+void FunctionBuilder::translate(const ptx::Instruction& i) {
+  instruction_ = &i;
+  Match found;
+  const Form& form = choose(i, found);
+  Line line{i.at.line, "", found.name};
+  const auto file = layout_.module.files.find(i.source.file);
+  if (i.source.line > 0 && file != layout_.module.files.end()) {
+    const size_t slash = file->second.rfind('/');
+    line.source =
+        file->second.substr(slash == std::string::npos ? 0 : slash + 1) + ":" + std::to_string(i.source.line);
+  }
+  out_.lines.push_back(std::move(line));
+  if (i.guard) {
+    ptx::Operand guard;
+    guard.name = i.guard->predicate;
+    bool unused = false;
+    predicate(guard, false, unused);
+  }
+  operands(form, found);
+  note(i);
+  form.build(*this, found);
+}
+
+// What a reader of a verdict must know: results that ptxas, not the PTX, decides.
+void FunctionBuilder::note(const ptx::Instruction& i) {
+  const auto has = [&](std::string_view m) {
+    return std::find(i.modifiers.begin(), i.modifiers.end(), m) != i.modifiers.end();
+  };
+  const bool rounded = has(".rn") || has(".rz") || has(".rm") || has(".rp");
+  const bool floating =
+      has(".f32") || has(".f64") || has(".f16") || has(".f16x2") || has(".bf16") || has(".bf16x2");
+  if ((i.opcode == "mul" || i.opcode == "add" || i.opcode == "sub") && floating && !rounded)
+    findings_.push_back({Finding::Kind::contractible, i.at.line,
+                         "'" + out_.lines.back().text +
+                             "' without a rounding modifier: ptxas may fuse it with its neighbour"});
+  if (has(".approx") || has(".full"))
+    findings_.push_back({Finding::Kind::approximate, i.at.line,
+                         "'" + out_.lines.back().text + "' has an error bound, not bits"});
+}
+
+void FunctionBuilder::operands(const Form& form, const Match& found) {
+  values_.clear();
+  negated_.clear();
+  if (form.operands == "*") return;
+  const std::vector<Role> roles = roles_of(form, found);
+  const auto& written = instruction_->operands;
+  const auto least = static_cast<size_t>(
+      std::count_if(roles.begin(), roles.end(), [](const Role& r) { return !r.optional; }));
+  if (written.size() < least || written.size() > roles.size())
+    throw Invalid("'" + found.name + "' takes " + std::to_string(least) +
+                  (least == roles.size() ? "" : " to " + std::to_string(roles.size())) + " operands, found " +
+                  std::to_string(written.size()));
+  for (size_t n = 0; n < roles.size(); ++n) {
+    negated_.push_back(false);
+    if (n >= written.size()) {
+      values_.emplace_back();
+      continue;
+    }
+    const Role& role = roles[n];
+    bool negated = false;
+    switch (role.kind) {
+      case 'd': values_.push_back(destination(written[n], type(role.type))); break;
+      case 's': values_.push_back(source(written[n], type(role.type))); break;
+      case 'r': values_.push_back(source(written[n], type(role.type), false, false)); break;
+      case 'i': values_.push_back({constant_row(type(role.type).bits, constant(written[n])), nullptr}); break;
+      case 'q': values_.push_back(predicate(written[n], true, negated)); break;
+      case 'p': values_.push_back(predicate(written[n], false, negated)); break;
+      default:
+        throw ModelBug("role '" + std::string(1, role.kind) + "' in form " + std::string(form.pattern));
+    }
+    negated_.back() = negated;
+  }
+}
+
+Op& FunctionBuilder::emit(Op op) {
+  op.line = static_cast<int>(out_.lines.size()) - 1;
+  if (instruction_->guard) {
+    ptx::Operand guard;
+    guard.name = instruction_->guard->predicate;
+    bool unused = false;
+    op.guard = predicate(guard, false, unused).row;
+    op.guard_negated = instruction_->guard->negated;
+  }
+  out_.code.push_back(op);
+  return out_.code.back();
+}
+
+}  // namespace bitwell::isa

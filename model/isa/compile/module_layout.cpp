@@ -1,0 +1,260 @@
+#include "model/isa/compile/module_layout.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+
+#include "model/machine/arch.h"
+#include "model/machine/failure.h"
+#include "model/machine/limits.h"
+#include "model/machine/memory.h"
+
+namespace bitwell::isa {
+namespace {
+
+using machine::InputError;
+
+// PTX versions by major number and last minor one; earlier ones know none of these targets.
+constexpr std::pair<int, int> kLastMinor[] = {{6, 5}, {7, 8}, {8, 8}, {9, 0}};
+constexpr int kNewestVersion = 90;
+
+std::string at_line(int line) { return "line " + std::to_string(line) + ": "; }
+
+void names_in(const ptx::Operand& operand, std::set<std::string>& out) {
+  if (!operand.name.empty()) out.insert(operand.name);
+  for (const ptx::Operand& e : operand.elements) names_in(e, out);
+}
+
+void names_in(const std::vector<ptx::Statement>& body, std::set<std::string>& out) {
+  for (const ptx::Statement& s : body) {
+    for (const ptx::Operand& o : s.instruction.operands) names_in(o, out);
+    for (const std::string& t : s.targets) out.insert(t);
+    names_in(s.body, out);
+  }
+}
+
+void shared_in(const std::vector<ptx::Statement>& body,
+               const std::function<void(const ptx::Variable&)>& visit) {
+  for (const ptx::Statement& s : body) {
+    if (s.kind == ptx::Statement::Kind::variable && s.variable.space == ".shared") visit(s.variable);
+    shared_in(s.body, visit);
+  }
+}
+
+uint64_t align_up(uint64_t v, uint64_t align) { return (v + align - 1) / align * align; }
+
+}  // namespace
+
+namespace {
+
+// A variable whose size is written nowhere, or is 0, is only a name for one elsewhere.
+void require_size(const ptx::Variable& v) {
+  const bool none = !v.dims.empty() && v.dims[0] <= 0 && !(v.dims[0] < 0 && v.initialized);
+  if (none && v.linkage != ".extern")
+    throw InputError(at_line(v.at.line) + "variable '" + v.name + "' has no size");
+}
+
+}  // namespace
+
+ModuleLayout::ModuleLayout(const ptx::Module& m, const std::string& entry) : module(m) {
+  const machine::Target target = machine::find_target(m.target);
+  const auto* last = std::find_if(std::begin(kLastMinor), std::end(kLastMinor),
+                                  [&](const auto& v) { return v.first == m.version / 10; });
+  if (m.version > kNewestVersion) throw machine::Unsupported("PTX version above 9.0");
+  if (last == std::end(kLastMinor) || m.version % 10 > last->second)
+    throw InputError("PTX version " + std::to_string(m.version / 10) + "." + std::to_string(m.version % 10) +
+                     " never was, or is older than every target");
+  if (m.version < target.version)
+    throw InputError("PTX version " + std::to_string(m.version / 10) + "." + std::to_string(m.version % 10) +
+                     " does not know target '" + m.target + "'");
+  if (m.address_size != 64) throw machine::Unsupported(".address_size " + std::to_string(m.address_size));
+  for (const std::string& option : m.target_options)
+    if (option != "debug") throw machine::Unsupported("target option '" + option + "'");
+  sm = target.arch->sm;
+  if (target.suffix != 0) suffix = target.suffix;
+  index_functions();
+  reach(entry);
+  place_variables(entry);
+}
+
+// A declaration and its definition must agree.
+bool same_parameters(const std::vector<ptx::Variable>& a, const std::vector<ptx::Variable>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const ptx::Variable& x, const ptx::Variable& y) {
+        return x.space == y.space && size_of(x) == size_of(y) && x.dims.size() == y.dims.size() &&
+               find_type(x.type)->kind == find_type(y.type)->kind;
+      });
+}
+
+void ModuleLayout::index_functions() {
+  for (const ptx::Function& f : module.functions) {
+    const int at = find_function(f.name);
+    if (at < 0) {
+      functions.push_back(&f);
+      continue;
+    }
+    const ptx::Function*& known = functions[static_cast<size_t>(at)];
+    if (f.has_body && known->has_body)
+      throw InputError(at_line(f.at.line) + "function '" + f.name + "' is defined twice");
+    if (f.is_entry != known->is_entry || !same_parameters(f.params, known->params) ||
+        !same_parameters(f.returns, known->returns))
+      throw InputError(at_line(f.at.line) + "function '" + f.name +
+                       "' is declared with other parameters elsewhere");
+    if (f.has_body) known = &f;
+  }
+}
+
+int ModuleLayout::find_function(const std::string& name) const {
+  for (size_t i = 0; i < functions.size(); ++i)
+    if (functions[i]->name == name) return static_cast<int>(i);
+  return -1;
+}
+
+std::vector<SharedVariable> ModuleLayout::shared_variables() const {
+  std::vector<SharedVariable> out;
+  for (const auto& [name, v] : variables)
+    if (v.variable->space == ".shared") out.push_back({name, v.address, v.size});
+  for (const auto& [variable, offset] : shared_places)
+    out.push_back({variable->name, offset, size_of(*variable)});
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  return out;
+}
+
+void ModuleLayout::reach(const std::string& entry) {
+  reachable.assign(functions.size(), entry.empty());
+  if (entry.empty()) {
+    for (const ptx::Function* f : functions) names_in(f->body, names_);
+    return;
+  }
+  const int start = find_function(entry);
+  if (start < 0 || !functions[static_cast<size_t>(start)]->is_entry ||
+      !functions[static_cast<size_t>(start)]->has_body) {
+    std::string known;
+    for (const ptx::Function* f : functions)
+      if (f->is_entry) known += (known.empty() ? "" : ", ") + f->name;
+    throw InputError("no entry '" + entry + "' in the module; it has " + (known.empty() ? "none" : known));
+  }
+  std::vector<std::string> work{
+      entry};  // names of functions, and of variables whose initializers may name functions
+  while (!work.empty()) {
+    const std::string name = work.back();
+    work.pop_back();
+    std::set<std::string> used;
+    if (const int f = find_function(name); f >= 0) {
+      if (reachable[static_cast<size_t>(f)]) continue;
+      reachable[static_cast<size_t>(f)] = true;
+      names_in(functions[static_cast<size_t>(f)]->body, used);
+    }
+    for (const ptx::Variable& v : module.variables)
+      if (v.name == name)
+        for (const ptx::Initializer& i : v.initializers) names_in(i.value, used);
+    for (const std::string& n : used)
+      if (names_.insert(n).second) work.push_back(n);
+  }
+}
+
+void ModuleLayout::place_variables(const std::string& entry) {
+  uint64_t global = machine::kModuleGlobals - machine::kGuard;  // the end of the last one
+  uint64_t constant = 0;
+  uint64_t dynamic_align = 16;
+  const auto place = [](uint64_t& end, const ptx::Variable& v) {
+    require_size(v);
+    const uint64_t at = align_up(end, align_of(v));
+    end = at + size_of(v);
+    return at;
+  };
+  for (const ptx::Variable& v : module.variables) {
+    if (v.space == ".shared" && v.initialized)
+      throw InputError(at_line(v.at.line) + ".shared variable '" + v.name + "' cannot be initialised");
+    const bool dynamic = v.space == ".shared" && v.linkage == ".extern";
+    if (v.space == ".shared") {
+      if (dynamic && names_.count(v.name) != 0) dynamic_align = std::max(dynamic_align, align_of(v));
+      require_size(v);
+      if (dynamic || names_.count(v.name) == 0) continue;
+      variables[v.name] = {&v, place(shared_size, v), size_of(v)};
+    } else if (v.space == ".global") {
+      if (v.linkage == ".extern")
+        throw machine::Unsupported(at_line(v.at.line) + ".extern .global '" + v.name + "'");
+      global = align_up(global + machine::kGuard, 256);
+      variables[v.name] = {&v, place(global, v), size_of(v)};
+      if (global + machine::kGuard > machine::kBuffers)
+        throw machine::Unsupported(at_line(v.at.line) + ".global variables of more than " +
+                                   std::to_string((machine::kBuffers - machine::kModuleGlobals) >> 40) +
+                                   " TiB");
+    } else if (v.space == ".const") {
+      variables[v.name] = {&v, machine::kConstWindow + place(constant, v), size_of(v)};
+      if (constant > machine::kMaxConstant)
+        throw InputError(at_line(v.at.line) + "the module's .const variables take " +
+                         std::to_string(constant) + " bytes with '" + v.name + "', the limit is " +
+                         std::to_string(machine::kMaxConstant));
+    } else {
+      throw InputError(at_line(v.at.line) + v.space + " variable '" + v.name + "' outside a function");
+    }
+  }
+  for (size_t f = 0; f < functions.size(); ++f)
+    if (reachable[f])
+      shared_in(functions[f]->body,
+                [&](const ptx::Variable& v) { shared_places[&v] = place(shared_size, v); });
+  if (const uint64_t most = machine::max_static_shared(sm, suffix); !entry.empty() && shared_size > most)
+    throw InputError("entry '" + entry + "' has " + std::to_string(shared_size) +
+                     " bytes of static shared memory, " + module.target + " allows " + std::to_string(most));
+  dynamic_shared = align_up(shared_size, dynamic_align);
+  for (const ptx::Variable& v : module.variables)
+    if (v.space == ".shared" && v.linkage == ".extern") variables[v.name] = {&v, dynamic_shared, 0};
+}
+
+std::vector<GlobalVariable> ModuleLayout::globals() const {
+  std::vector<GlobalVariable> out;
+  for (const auto& [name, place] : variables) {
+    if (place.variable->space == ".shared") continue;
+    GlobalVariable g{name, place.address, place.size, {}, place.variable->space == ".const"};
+    const size_t element = static_cast<size_t>(find_type(place.variable->type)->bits) / 8;
+    if (place.variable->initialized && element < 4 && place.variable->type[1] == 'f')
+      throw machine::Unsupported(at_line(place.variable->at.line) + "an initialised " + place.variable->type +
+                                 " variable");
+    size_t offset = 0;
+    for (const ptx::Initializer& i : place.variable->initializers) {
+      uint64_t value = i.value.integer;
+      if (i.value.kind == ptx::OperandKind::name) {
+        const int line = place.variable->at.line;
+        const auto before = [&](const auto& declared) {
+          return std::any_of(declared.begin(), declared.end(),
+                             [&](const auto& d) { return d.name == i.value.name && d.at.line < line; });
+        };
+        if (const int f = find_function(i.value.name); f >= 0 && !functions[static_cast<size_t>(f)]->has_body)
+          throw machine::Unsupported(at_line(line) + "the address of '" + i.value.name +
+                                     "', which has no body");
+        if (!before(module.functions) && !before(module.variables))
+          throw InputError(at_line(line) + "'" + i.value.name + "' in an initializer is not declared before");
+        const auto symbol = variables.find(i.value.name);
+        const int f = find_function(i.value.name);
+        if (symbol != variables.end())
+          value += symbol->second.address;
+        else if (f >= 0)
+          value += kFunctionWindow + static_cast<uint64_t>(f);
+        else
+          throw InputError(at_line(i.value.at.line) + "unknown name '" + i.value.name +
+                           "' in an initializer");
+      } else if (i.value.kind == ptx::OperandKind::floating) {
+        if (element == 4 && !i.value.is_single)
+          value = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(value)));
+        if (element == 8 && i.value.is_single)
+          value = std::bit_cast<uint64_t>(
+              static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(value))));
+      }
+      if (g.size == 0)
+        throw machine::Unsupported(at_line(place.variable->at.line) +
+                                   "an initialized array of 0 elements, '" + name + "'");
+      if (offset + element > g.size)
+        throw InputError(at_line(place.variable->at.line) + "too many initializers for '" + name + "'");
+      g.bytes.resize(offset + element);
+      std::memcpy(g.bytes.data() + offset, &value, std::min<size_t>(element, 8));
+      offset += element;
+    }
+    out.push_back(std::move(g));
+  }
+  return out;
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,77 @@
+#include "model/isa/compile/register_names.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "model/isa/form/builder.h"
+#include "model/machine/failure.h"
+
+namespace bitwell::isa {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Whether a register of the range `inner`, whose name is that of `outer` and more, is one of `outer` too:
+// %v1<3> and %v<20> both name %v10.
+bool overlap(std::string_view outer, int outer_count, std::string_view inner, int inner_count) {
+  if (inner_count == 0 || !inner.starts_with(outer) || inner.size() == outer.size()) return false;
+  int64_t first = 0;
+  for (const char c : inner.substr(outer.size())) {
+    if (!is_digit(c) || first > outer_count) return false;
+    first = 10 * first + (c - '0');
+  }
+  return 10 * first < outer_count;
+}
+
+}  // namespace
+
+void RegisterNames::declare(const std::string& name, Register r) {
+  if (has(name)) throw Invalid("register '" + name + "' is declared twice");
+  registers_.emplace(name, r);
+}
+
+void RegisterNames::declare_range(const std::string& name, int count, const Type& type) {
+  for (const auto& [other, range] : ranges_)
+    if (overlap(name, count, other, range.count) || overlap(other, range.count, name, count))
+      throw machine::Unsupported("register ranges that share names: '" + other + "<" +
+                                 std::to_string(range.count) + ">' and '" + name + "<" +
+                                 std::to_string(count) + ">'");
+  const auto [mine, is_new] = ranges_.emplace(name, Range{count, &type});
+  if (!is_new)
+    throw Invalid("register range '" + name + "<" + std::to_string(count) + ">' is declared twice");
+  std::string canonical;
+  for (const auto& [single, r] : registers_)
+    if (range_of(single, canonical) == &mine->second)
+      throw Invalid("register '" + single + "' is declared twice");
+}
+
+bool RegisterNames::has(const std::string& name) const {
+  std::string canonical;
+  return registers_.count(name) != 0 || range_of(name, canonical) != nullptr;
+}
+
+const RegisterNames::Register* RegisterNames::find(const std::string& name, const NewRow& new_row) {
+  const auto declared = registers_.find(name);
+  if (declared != registers_.end()) return &declared->second;
+  std::string canonical;
+  const Range* range = range_of(name, canonical);
+  if (range == nullptr) return nullptr;
+  const auto used = registers_.find(canonical);
+  if (used != registers_.end()) return &used->second;
+  return &registers_.emplace(canonical, Register{new_row(*range->type), range->type}).first->second;
+}
+
+const RegisterNames::Range* RegisterNames::range_of(const std::string& name, std::string& canonical) const {
+  for (size_t digits = name.size(); digits > 0 && is_digit(name[digits - 1]);) {
+    --digits;
+    const auto range = ranges_.find(name.substr(0, digits));
+    if (range == ranges_.end()) continue;
+    const size_t number = std::min(name.find_first_not_of('0', digits), name.size() - 1);
+    if (name.size() - number > 10 || std::stoll(name.substr(number)) >= range->second.count) continue;
+    canonical = range->first + name.substr(number);
+    return &range->second;
+  }
+  return nullptr;
+}
+
+}  // namespace bitwell::isa

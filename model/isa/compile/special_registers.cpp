@@ -1,0 +1,82 @@
+// Special registers by name (PTX ISA 9.0, chapter 10).
+#include <array>
+
+#include "model/isa/compile/function_builder.h"
+#include "model/machine/failure.h"
+
+namespace bitwell::isa {
+namespace {
+
+struct Named {
+  std::string_view name;
+  Special special;
+};
+constexpr std::array<Named, 43> kNames{{{"%tid.x", Special::tid_x},
+                                        {"%tid.y", Special::tid_y},
+                                        {"%tid.z", Special::tid_z},
+                                        {"%ntid.x", Special::ntid_x},
+                                        {"%ntid.y", Special::ntid_y},
+                                        {"%ntid.z", Special::ntid_z},
+                                        {"%ctaid.x", Special::ctaid_x},
+                                        {"%ctaid.y", Special::ctaid_y},
+                                        {"%ctaid.z", Special::ctaid_z},
+                                        {"%nctaid.x", Special::nctaid_x},
+                                        {"%nctaid.y", Special::nctaid_y},
+                                        {"%nctaid.z", Special::nctaid_z},
+                                        {"%laneid", Special::laneid},
+                                        {"%warpid", Special::warpid},
+                                        {"%nwarpid", Special::nwarpid},
+                                        {"%smid", Special::smid},
+                                        {"%nsmid", Special::nsmid},
+                                        {"%gridid", Special::gridid},
+                                        {"%lanemask_eq", Special::lanemask_eq},
+                                        {"%lanemask_le", Special::lanemask_le},
+                                        {"%lanemask_lt", Special::lanemask_lt},
+                                        {"%lanemask_ge", Special::lanemask_ge},
+                                        {"%lanemask_gt", Special::lanemask_gt},
+                                        {"%clusterid.x", Special::clusterid_x},
+                                        {"%clusterid.y", Special::clusterid_y},
+                                        {"%clusterid.z", Special::clusterid_z},
+                                        {"%nclusterid.x", Special::nclusterid_x},
+                                        {"%nclusterid.y", Special::nclusterid_y},
+                                        {"%nclusterid.z", Special::nclusterid_z},
+                                        {"%cluster_ctaid.x", Special::cluster_ctaid_x},
+                                        {"%cluster_ctaid.y", Special::cluster_ctaid_y},
+                                        {"%cluster_ctaid.z", Special::cluster_ctaid_z},
+                                        {"%cluster_nctaid.x", Special::cluster_nctaid_x},
+                                        {"%cluster_nctaid.y", Special::cluster_nctaid_y},
+                                        {"%cluster_nctaid.z", Special::cluster_nctaid_z},
+                                        {"%cluster_ctarank", Special::cluster_ctarank},
+                                        {"%cluster_nctarank", Special::cluster_nctarank},
+                                        {"%total_smem_size", Special::total_smem_size},
+                                        {"%dynamic_smem_size", Special::dynamic_smem_size},
+                                        {"%aggr_smem_size", Special::aggr_smem_size},
+                                        {"%tid", Special::tid_x},
+                                        {"%ctaid", Special::ctaid_x},
+                                        {"%ntid", Special::ntid_x}}};
+constexpr size_t kWholeVectors = 3;  // the last rows: names of vectors, refused without a component
+
+}  // namespace
+
+std::optional<Value> FunctionBuilder::special(const ptx::Operand& o, const Type& want) {
+  if (o.name.empty() || o.name[0] != '%') return std::nullopt;
+  if (o.suffix.empty() && find_register(o.name) != nullptr) return std::nullopt;
+  const std::string full = o.name + o.suffix;
+  for (size_t i = 0; i < kNames.size(); ++i) {
+    if (kNames[i].name != full) continue;
+    if (i + kWholeVectors >= kNames.size()) throw Invalid("'" + full + "' needs a component, .x, .y or .z");
+    const bool wide = kNames[i].special == Special::gridid;
+    if (want.bits != 32 && !(wide && want.bits == 64))
+      throw Invalid("'" + full + "' is .u32 where " + std::string(want.name) + " is needed");
+    if (want.kind == 'f')
+      throw Invalid("'" + full + "' is .u32 where " + std::string(want.name) + " is needed");
+    return Value{special_row(want.bits, kNames[i].special), nullptr};
+  }
+  for (const char* known :
+       {"%clock", "%clock64", "%clock_hi", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi", "%pm0",
+        "%envreg0", "%reserved_smem_offset_begin", "%is_explicit_cluster", "%current_graph_exec"})
+    if (full == known) throw machine::Unsupported("special register '" + full + "'");
+  return std::nullopt;
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,20 @@
+// Instructions that have an error bound in the manual instead of bits: rcp.approx, ex2.approx, div.full, ...
+#pragma once
+#include <optional>
+#include <string>
+
+#include "model/isa/form/op.h"
+
+namespace bitwell::isa {
+
+// The op with an H200's bits for `opcode`.approx[.ftz].f32 or div.full (`full`), or nothing for an opcode
+// whose table is not recorded. How the instructions use the special-function unit is read off ptxas 13.0's
+// code for sm_90; the H200 gives the same over all inputs (division: over the instruction probes' operands).
+std::optional<Op> captured_op(const std::string& opcode, bool full, bool ftz);
+
+// The op that takes the fp32 value nearest to the true one, or nothing for an opcode that has none. rcp, div
+// and sqrt are correctly rounded; the others are the host's double functions rounded to fp32, which is the
+// nearest value but in cases too close to call. No evidence says that a device gives the same bits.
+std::optional<Op> nearest_op(const std::string& opcode, bool ftz);
+
+}  // namespace bitwell::isa

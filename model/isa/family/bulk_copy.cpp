@@ -1,0 +1,231 @@
+#include "model/isa/family/bulk_copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::Region;
+
+namespace {
+
+constexpr std::byte kPoison{0xFF};  // NaN in every floating-point format
+
+// memcpy that knows the length of a swizzled piece beforehand.
+template <class T>
+void copy_piece(T* to, const T* from, uint32_t length) {
+  if (length == 16)
+    std::memcpy(to, from, 16);
+  else
+    std::memcpy(to, from, length);
+}
+
+}  // namespace
+
+BulkCopy::BulkCopy(Cluster& cluster, std::string what, std::vector<Segment> segments, CopyOptions options)
+    : cluster_(cluster), what_(std::move(what)), segments_(std::move(segments)), options_(options) {
+  for (const Segment& s : segments_) total_ += s.bytes;
+}
+
+void BulkCopy::complete_in(std::shared_ptr<machine::AsyncGroup> group, Cta& cta, int warp) {
+  group_ = std::move(group);
+  cta_ = &cta;
+  warp_ = warp;
+  ++group_->reading;
+  ++group_->writing;
+}
+
+// Calls visit(place, offset, length) for the runs that lie together after swizzling. Swizzling changes places
+// inside a line of 128 bytes, by one exclusive or for the whole line.
+template <class Visit>
+void BulkCopy::pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit) const {
+  if (!shared || options_.swizzle == machine::TensorSwizzle::none) return visit(address, 0u, bytes);
+  const uint32_t unit = options_.swizzle == machine::TensorSwizzle::b128_atom_32b_flip_8b ? 8 : 16;
+  for (uint32_t at = 0; at < bytes;) {
+    const uint64_t line = (address + at) & ~uint64_t{127};
+    const uint64_t key = machine::swizzled(options_.swizzle, line) ^ line;
+    for (auto c = static_cast<uint32_t>(address + at - line); c < 128 && at < bytes;) {
+      const uint32_t length = std::min(unit - (c & (unit - 1)), bytes - at);
+      visit(line + (c ^ key), at, length);
+      at += length;
+      c += length;
+    }
+  }
+}
+
+void BulkCopy::poison() {
+  low_ = ~uint64_t{0};
+  for (const Segment& s : segments_) {
+    const uint64_t offset = s.to - segments_.front().destination->base();
+    low_ = std::min(low_, offset & ~uint64_t{127});
+    high_ = std::max(high_, (offset + s.bytes + 127) & ~uint64_t{127});
+  }
+  for (const CopyTarget& t : targets_)
+    for (const Segment& s : segments_) {
+      const uint64_t offset = s.to - segments_.front().destination->base();
+      const auto nothing = [&](uint64_t where, uint32_t, uint32_t length) {
+        if (t.cta->mbarriers.overlapping(where + t.cta->shared.base(), length) != nullptr)
+          throw Fault(what_ + " writes over an mbarrier, which is live");
+        std::memset(t.cta->shared.data() + where, static_cast<int>(kPoison), length);
+        t.cta->shared.mark_undefined(where, length);
+      };
+      if (offset % 128 == 0 && s.bytes % 128 == 0)
+        nothing(offset, 0, s.bytes);  // whole lines, which swizzling does not leave
+      else
+        pieces(true, offset, s.bytes, nothing);
+    }
+}
+
+void BulkCopy::read(const Segment& s, std::byte* bytes, uint8_t* defined) const {
+  if (s.source == nullptr) {
+    std::memset(defined, machine::kWritten, s.bytes);
+    for (uint32_t i = 0; i < s.bytes; ++i) bytes[i] = options_.fill[i % options_.fill.size()];
+    return;
+  }
+  if (s.source->defined() == nullptr) std::memset(defined, machine::kWritten, s.bytes);
+  pieces(options_.shared_source, s.from - s.source->base(), s.bytes,
+         [&](uint64_t where, uint32_t at, uint32_t length) {
+           copy_piece(bytes + at, s.source->data() + where, length);
+           if (s.source->defined() != nullptr) copy_piece(defined + at, s.source->defined() + where, length);
+         });
+  convert(bytes, s.bytes);
+}
+
+void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::byte* bytes,
+                     const uint8_t* defined) const {
+  const uint64_t offset = s.to - s.destination->base();
+  const auto check = [&](uint64_t where, uint32_t, uint32_t length) {
+    if (cta->mbarriers.overlapping(where + region.base(), length) != nullptr)
+      throw Fault(what_ + " writes over an mbarrier, which is live");
+  };
+  if (cta != nullptr) {
+    const uint64_t line = offset & ~uint64_t{127};
+    const uint64_t span = ((offset + s.bytes + 127) & ~uint64_t{127}) - line;
+    // Seldom anything lives in these lines at all.
+    if (cta->mbarriers.overlapping(line + region.base(), span) != nullptr)
+      pieces(true, offset, s.bytes, check);
+  }
+  pieces(cta != nullptr, offset, s.bytes, [&](uint64_t where, uint32_t at, uint32_t length) {
+    std::byte* to = region.data() + where;
+    if (!options_.reduce) {
+      copy_piece(to, bytes + at, length);
+      if (region.defined() != nullptr) copy_piece(region.defined() + where, defined + at, length);
+      return;
+    }
+    const size_t size = bytes_of(options_.element);
+    for (size_t i = 0; i < length; i += size) {
+      if (!region.is_defined(where + i, size) || !machine::all_written(defined + at + i, size))
+        throw Fault(what_ + " reads memory that was never written");
+      uint64_t old = 0;
+      uint64_t b = 0;
+      std::memcpy(&old, to + i, size);
+      std::memcpy(&b, bytes + at + i, size);
+      const uint64_t result = atomic_update(*options_.reduce, options_.element, AtomicPlace::bulk, old, b, 0);
+      std::memcpy(to + i, &result, size);
+    }
+  });
+}
+
+// What loading changes (H200): tf32 rounds to nearest even and has one NaN. The .ftz types do not flush here.
+void BulkCopy::convert(std::byte* bytes, size_t size) const {
+  using machine::TensorType;
+  const TensorType type = options_.convert.value_or(TensorType::u8);
+  if (type != TensorType::tf32 && type != TensorType::tf32_ftz) return;
+  for (size_t i = 0; i + 4 <= size; i += 4) {
+    uint32_t v = 0;
+    std::memcpy(&v, &bytes[i], 4);
+    const uint32_t magnitude = v & 0x7FFFFFFF;
+    if (magnitude > 0x7F800000)
+      v = 0x7FFFE000;
+    else if (magnitude < 0x7F800000)
+      v += 0x0FFF + (v >> 13 & 1);
+    v &= ~0x1FFFu;
+    std::memcpy(&bytes[i], &v, 4);
+  }
+}
+
+bool BulkCopy::fills(uint64_t shared_address, uint64_t length) const {
+  for (const CopyTarget& t : targets_) {
+    const uint64_t first = shared_address - t.cta->shared.base();
+    if (first >= high_ || first + length <= low_) continue;
+    bool found = false;
+    for (size_t i = next_; i < segments_.size() && !found; ++i)
+      pieces(true, segments_[i].to - segments_[i].destination->base(), segments_[i].bytes,
+             [&](uint64_t where, uint32_t, uint32_t bytes) {
+               found = found || (where < first + length && first < where + bytes);
+             });
+    if (found) return true;
+  }
+  return false;
+}
+
+uint64_t BulkCopy::completes_on(uint64_t shared_address) const {
+  for (const CopyTarget& t : targets_)
+    if (t.cta == cluster_.cta_of(shared_address)) return t.barrier + 1;
+  return 0;
+}
+
+bool BulkCopy::step() {
+  const size_t left = segments_.size() - next_;
+  const size_t end = next_ + cluster_.piece(left);
+  const bool to_global = group_ != nullptr;
+  uint64_t moved = 0;
+  if (to_global && read_ < segments_.size()) {
+    // First everything is read, then written: wait_group.read tells the two apart.
+    if (!cta_->alive())
+      throw Fault(what_ +
+                  " reads the shared memory of a CTA that has ended: it ended without waiting for the copy");
+    bytes_.resize(total_);
+    defined_.resize(total_);
+    for (; read_ < end; ++read_) {
+      const Segment& s = segments_[read_];
+      read(s, bytes_.data() + at_, defined_.data() + at_);
+      if (!machine::all_written(defined_.data() + at_, s.bytes))
+        throw Fault(what_ + " reads shared memory that was never written");
+      at_ += s.bytes;
+    }
+    next_ = read_;
+    if (next_ == segments_.size()) {
+      next_ = 0;
+      at_ = 0;
+      --group_->reading;
+      cta_->wake_operations(warp_, 1);
+    }
+    return false;
+  }
+  for (; next_ < end; ++next_) {
+    const Segment& s = segments_[next_];
+    moved += s.bytes;
+    if (to_global) {
+      write(*s.destination, nullptr, s, bytes_.data() + at_, defined_.data() + at_);
+      at_ += s.bytes;
+      continue;
+    }
+    bytes_.resize(std::max<size_t>(bytes_.size(), s.bytes));
+    defined_.resize(bytes_.size());
+    read(s, bytes_.data(), defined_.data());
+    for (const CopyTarget& t : targets_) {
+      if (!t.cta->alive())
+        throw Fault(what_ + " writes the shared memory of CTA rank " + std::to_string(t.cta->rank) +
+                    ", which has ended: it ended without waiting for the copy");
+      write(t.cta->shared, t.cta, s, bytes_.data(), defined_.data());
+    }
+  }
+  moved_ += moved;
+  for (const CopyTarget& t : targets_)
+    if (moved != 0 && t.cta->mbarriers.complete(t.barrier, moved)) cluster_.wake_mbarrier(t.barrier);
+  const bool done = next_ == segments_.size();
+  if (done && group_ != nullptr) {
+    --group_->writing;
+    cta_->wake_operations(warp_, 1);
+  }
+  return done;
+}
+
+std::string BulkCopy::describe() const {
+  return what_ + " of PTX line " + std::to_string(place.ptx_line) + ", " + std::to_string(moved_) + " of " +
+         std::to_string(total_) + " bytes moved";
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,202 @@
+// cp.async.bulk and its tensor, reduce and prefetch forms: from an instruction's operands to an operation
+// under way.
+#include "model/isa/family/bulk_copy.h"
+#include "model/isa/family/tensor_copy.h"
+#include "model/isa/family/transfer_reader.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::Region;
+
+namespace {
+
+// The tensor map that lies at a generic address: in global, constant or parameter memory.
+machine::TensorMap tensor_map(Context& context, int lane, uint64_t address) {
+  if (address % 64 != 0) throw Fault("the tensor map's address is not a multiple of 64", lane);
+  const Grid& grid = context.cta.grid;
+  const std::byte* bytes = nullptr;
+  const Region* defined = nullptr;
+  uint64_t offset = 0;
+  if (address - machine::kParamWindow < machine::kWindowSize) {
+    offset = address - machine::kParamWindow;
+    defined = &grid.parameters;
+  } else {
+    defined = address - machine::kConstWindow < machine::kWindowSize ? &grid.constants
+                                                                     : grid.global.find(address, 128);
+    if (defined != nullptr) offset = address - defined->base();
+  }
+  if (defined == nullptr || offset > defined->size() || defined->size() - offset < 128)
+    throw Fault("the tensor map's address is in no memory that may hold one", lane);
+  bytes = defined->data() + offset;
+  const auto map = machine::decode_tensor_map({bytes, 128});
+  if (!map || !defined->is_defined(offset, 128))
+    throw Fault(
+        "there is no tensor map at this address: 128 bytes that cuTensorMapEncodeTiled wrote are needed",
+        lane);
+  try {
+    machine::check(*map);
+  } catch (const machine::InputError& e) {
+    throw Fault(e.what(), lane);
+  }
+  return *map;
+}
+
+// The element of a reduction into a tensor, if the operation takes it (PTX ISA 9.0,
+// cp.reduce.async.bulk.tensor).
+ElementType element_of(const machine::TensorMap& map, AtomicOperation operation) {
+  using machine::TensorType;
+  struct Row {
+    TensorType type;
+    ElementType element;
+    bool adds, compares, counts, combines;
+  };
+  static constexpr Row rows[] = {{TensorType::u32, ElementType::u32, true, true, true, true},
+                                 {TensorType::s32, ElementType::s32, true, true, false, true},
+                                 {TensorType::u64, ElementType::u64, true, true, false, true},
+                                 {TensorType::s64, ElementType::s64, false, true, false, true},
+                                 {TensorType::f16, ElementType::f16, true, true, false, false},
+                                 {TensorType::bf16, ElementType::bf16, true, true, false, false},
+                                 {TensorType::f32, ElementType::f32, true, false, false, false}};
+  for (const Row& r : rows) {
+    if (r.type != map.type) continue;
+    const bool takes = operation == AtomicOperation::add                                        ? r.adds
+                       : operation == AtomicOperation::min || operation == AtomicOperation::max ? r.compares
+                       : operation == AtomicOperation::inc || operation == AtomicOperation::dec ? r.counts
+                                                                                                : r.combines;
+    if (takes) return r.element;
+  }
+  throw machine::Unsupported("this reduction into a tensor of type " +
+                             std::string(machine::kTensorTypes[static_cast<size_t>(map.type)].name));
+}
+
+// Which CTAs get a multicast copy: bit r of the mask is rank r.
+std::vector<CopyTarget> targets(Context& context, const SharedPlace& barrier, const Transfer& t,
+                                const TransferReader& r, int lane) {
+  if (!t.mask) return {{barrier.cta, barrier.address}};
+  std::vector<CopyTarget> out;
+  const uint64_t offset = barrier.address - barrier.cta->shared.base();
+  for (uint32_t mask = r.half(*t.mask), rank = 0; mask != 0; mask >>= 1, ++rank) {
+    if ((mask & 1) == 0) continue;
+    if (rank >= context.cta.cluster.ctas.size())
+      throw Fault("the multicast mask names CTA rank " + std::to_string(rank) + ", the cluster has " +
+                      std::to_string(context.cta.cluster.ctas.size()) + " CTAs",
+                  lane);
+    Cta* cta = context.cta.cluster.ctas[rank].get();
+    out.push_back({cta, cta->shared.base() + offset});
+  }
+  if (out.empty()) throw Fault("the multicast mask is 0", lane);
+  return out;
+}
+
+void start_bulk(const Op& op, Context& context, int lane) {
+  const auto& t = op.as<Transfer>();
+  const TransferReader r(op, context, lane);
+  Cluster& cluster = context.cta.cluster;
+  CopyOptions options;
+  options.reduce = t.reduce;
+  options.element = t.element;
+  options.shared_source = t.from_shared && !t.to_shared;
+  std::vector<Segment> segments;
+  const AddressOperand& shared_side = t.to_shared ? t.to : t.from;
+  if (t.rank != 0) {
+    const machine::TensorMap map =
+        tensor_map(context, lane, r.address(t.to_shared || t.prefetch ? t.from : t.to));
+    if (map.rank != t.rank)
+      throw Fault("a ." + std::to_string(t.rank) + "d instruction with a tensor map of rank " +
+                      std::to_string(map.rank),
+                  lane);
+    std::array<int64_t, 5> coordinates{};
+    for (size_t d = 0; d < t.rank; ++d) coordinates[d] = static_cast<int32_t>(r.word(t.coordinates + d));
+    if (t.prefetch) return;
+    if (map.type == machine::TensorType::u4x16_align16b || map.type == machine::TensorType::u6x16_align16b)
+      throw machine::Unsupported("a copy of a tensor of type " +
+                                 std::string(machine::kTensorTypes[static_cast<size_t>(map.type)].name));
+    options.swizzle = map.swizzle;
+    options.fill = fill_pattern(map);
+    if (t.to_shared) options.convert = map.type;
+    if (t.reduce) options.element = element_of(map, *t.reduce);
+    const SharedPlace place = r.shared(shared_side, map.footprint(), 128);
+    segments = tensor_segments(cluster, map, coordinates, place.cta->shared, place.address, t.to_shared);
+  } else {
+    const uint32_t size = r.word(t.size);
+    if (size % 16 != 0)
+      throw Fault("a bulk copy of " + std::to_string(size) + " bytes, not a multiple of 16", lane);
+    const auto global_at = [&](const AddressOperand& a) {
+      const uint64_t address = r.address(a);
+      if (address % 16 != 0)
+        throw Fault("a bulk copy at global address " + std::to_string(address) + ", not a multiple of 16",
+                    lane);
+      return address;
+    };
+    if (t.prefetch) {
+      r.global(global_at(t.from), size, "a prefetch");
+      return;
+    }
+    Segment s;
+    s.bytes = size;
+    if (t.to_shared) {
+      const SharedPlace to = r.shared(t.to, size, 16);
+      s.destination = &to.cta->shared;
+      s.to = to.address;
+    } else {
+      s.to = global_at(t.to);
+      s.destination = r.global(s.to, size, "a bulk copy");
+      if (s.destination->read_only)
+        throw Fault("a bulk copy to '" + s.destination->name() + "', which is read-only", lane);
+    }
+    if (t.from_shared) {
+      const SharedPlace from = r.shared(t.from, size, 16);
+      s.source = &from.cta->shared;
+      s.from = from.address;
+    } else {
+      s.from = global_at(t.from);
+      s.source = r.global(s.from, size, "a bulk copy");
+    }
+    // In pieces, so that a schedule can let a part arrive.
+    constexpr uint32_t kPiece = 512;
+    for (uint32_t done = 0; done < size; done += kPiece) {
+      Segment part = s;
+      part.from += done;
+      part.to += done;
+      part.bytes = std::min(kPiece, size - done);
+      segments.push_back(part);
+    }
+  }
+  if (segments.empty()) return;  // nothing of the box is in the tensor, or no bytes
+  const Line& line = context.cta.line(context.split());
+  auto copy = std::make_unique<BulkCopy>(cluster, line.text, std::move(segments), options);
+  copy->place = context.cta.place(context.warp, context.split(), lane);
+  if (t.to_shared) {
+    const SharedPlace barrier = r.shared(t.barrier, 8, 8);
+    if (!t.mask && barrier.cta != r.shared(t.to, 0, 1).cta)
+      throw Fault("the mbarrier of a copy is in another CTA than its destination", lane);
+    std::vector<CopyTarget> to = targets(context, barrier, t, r, lane);
+    for (const CopyTarget& target : to)
+      target.cta->mbarriers.word(target.barrier);  // faults if there is none
+    copy->complete_on(std::move(to));
+    if (!t.reduce) copy->poison();
+  } else {
+    copy->complete_in(context.warp.bulk_copies[static_cast<size_t>(lane)].open(), context.cta,
+                      context.warp.index);
+  }
+  cluster.start(std::move(copy), context.warp);
+}
+
+}  // namespace
+
+Next bulk_copy(const Op& op, Context& context, uint32_t mask) {
+  require_sources(op, context, mask);
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    try {
+      start_bulk(op, context, lane);
+    } catch (const Fault& fault) {
+      if (fault.placed || fault.lane >= 0) throw;
+      throw Fault(fault.what(), lane);
+    }
+  }
+  return Next::advance;
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,258 @@
+// Asynchronous copies: cp.async, cp.async.bulk, tensor copies, st.async (PTX ISA 9.0, 9.7.9.25 to 9.7.9.27).
+#include <algorithm>
+#include <array>
+
+#include "model/isa/family/emit.h"
+#include "model/isa/family/operands.h"
+#include "model/machine/failure.h"
+
+namespace bitwell::isa {
+namespace {
+
+ElementType element(const std::string& type) {
+  static constexpr std::array<std::pair<std::string_view, ElementType>, 10> names{
+      {{".u32", ElementType::u32},
+       {".b32", ElementType::u32},
+       {".s32", ElementType::s32},
+       {".u64", ElementType::u64},
+       {".b64", ElementType::u64},
+       {".s64", ElementType::s64},
+       {".f16", ElementType::f16},
+       {".bf16", ElementType::bf16},
+       {".f32", ElementType::f32},
+       {".f64", ElementType::f64}}};
+  for (const auto& [name, e] : names)
+    if (name == type) return e;
+  throw machine::ModelBug("element type " + type);
+}
+
+std::optional<AtomicOperation> reduction(const ptx::Instruction& i) {
+  static constexpr std::array<std::pair<std::string_view, AtomicOperation>, 8> names{
+      {{".and", AtomicOperation::band},
+       {".or", AtomicOperation::bor},
+       {".xor", AtomicOperation::bxor},
+       {".add", AtomicOperation::add},
+       {".inc", AtomicOperation::inc},
+       {".dec", AtomicOperation::dec},
+       {".min", AtomicOperation::min},
+       {".max", AtomicOperation::max}}};
+  for (const auto& [name, operation] : names)
+    if (has(i, name)) return operation;
+  return std::nullopt;
+}
+
+// A tensor map and coordinates, [map, {c0, ...}].
+AddressOperand tensor(const ptx::Operand& o, Operands& operands, Transfer& t) {
+  if (o.kind != ptx::OperandKind::memory || o.elements.size() != 2 ||
+      o.elements[1].kind != ptx::OperandKind::vector)
+    throw Invalid("a tensor map and its coordinates, [map, {...}], are needed");
+  if (o.elements[1].elements.size() != t.rank)
+    throw Invalid(std::to_string(o.elements[1].elements.size()) + " coordinates for a tensor of " +
+                  std::to_string(t.rank) + " dimensions");
+  ptx::Operand map = o;
+  map.elements.resize(1);
+  AddressOperand out = operands.address(map, Space::generic);
+  for (const ptx::Operand& c : o.elements[1].elements) {
+    const size_t at = operands.value(c, ".s32");
+    if (&c == &o.elements[1].elements.front()) t.coordinates = at;
+  }
+  return out;
+}
+
+// cp.async.bulk, cp.reduce.async.bulk and their .tensor and .prefetch forms.
+void bulk(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  Op op = effect(bulk_copy);
+  Transfer* t = &b.payload<Transfer>(op);
+  t->order.proxy = Proxy::async;
+  Operands operands(b, op);
+  const bool is_tensor = has(i, ".tensor");
+  t->prefetch = has(i, ".prefetch");
+  if (is_tensor)
+    for (const std::string& modifier : i.modifiers)
+      if (modifier.size() == 3 && modifier[2] == 'd') t->rank = static_cast<uint32_t>(modifier[1] - '0');
+  // The first state space is the destination's.
+  const auto spaces = [&] {
+    std::vector<std::string> out;
+    for (const std::string& modifier : i.modifiers)
+      if (modifier == ".global" || modifier.starts_with(".shared")) out.push_back(modifier);
+    return out;
+  }();
+  t->to_shared = !t->prefetch && spaces[0] != ".global";
+  t->from_shared = !t->prefetch && spaces[1] != ".global";
+  const Space own = Space::shared;
+  const Space destination = spaces[0] == ".shared::cluster" ? Space::cluster : own;
+  size_t next = 0;
+  const auto global = [&](AddressOperand& where) {
+    where =
+        is_tensor ? tensor(b.operand(next), operands, *t) : operands.address(b.operand(next), Space::global);
+    ++next;
+  };
+  if (t->to_shared)
+    t->to = operands.address(b.operand(next++), destination);
+  else if (!t->prefetch)
+    global(t->to);
+  if (t->from_shared)
+    t->from = operands.address(b.operand(next++), own);
+  else
+    global(t->from);
+  if (!is_tensor) t->size = operands.value(b.operand(next++), ".u32");
+  if (t->to_shared) t->barrier = operands.address(b.operand(next++), destination);
+  if (has(i, ".multicast::cluster")) t->mask = operands.value(b.operand(next++), ".u16");
+  if (has(i, ".L2::cache_hint")) operands.value(b.operand(next++), ".b64");
+  operands_left(b, m, next);
+  if (i.modifiers[0] == ".reduce") {
+    t->reduce = reduction(i);
+    if (!is_tensor) t->element = element(i.modifiers.back());
+  }
+  b.emit(op);
+}
+
+// cp.async [d], [s], size[, source size | p][, policy]
+void async(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  Op op = effect(async_copy);
+  SmallTransfer* t = &b.payload<SmallTransfer>(op);
+  Operands operands(b, op);
+  t->to = operands.address(b.operand(0), Space::shared);
+  t->from = operands.address(b.operand(1), Space::global);
+  const uint64_t size = b.constant(b.operand(2));
+  const bool whole = has(i, ".cg");
+  if ((whole && size != 16) || (size != 4 && size != 8 && size != 16))
+    throw Invalid("cp.async of " + std::to_string(size) + " bytes, it must be " +
+                  (whole ? "16" : "4, 8 or 16"));
+  t->bytes = static_cast<uint32_t>(size);
+  size_t next = 3;
+  const bool hinted = has(i, ".L2::cache_hint");
+  if (b.operand_count() > next + (hinted ? 1 : 0)) {
+    const ptx::Operand& o = b.operand(next++);
+    if (o.kind == ptx::OperandKind::name && b.is_predicate(o.name)) {
+      bool negated = false;
+      t->mask = operands.add(b.predicate(o, false, negated).row);
+      if (negated) throw machine::Unsupported("'" + m.name + "' with a negated predicate");
+      t->ignores = true;
+    } else {
+      t->mask = operands.value(o, ".u32");
+    }
+  }
+  if (hinted) operands.value(b.operand(next++), ".b64");
+  operands_left(b, m, next);
+  b.emit(op);
+}
+
+void commit(Builder& b, const Match&) {
+  Op op = effect(copy_commit);
+  b.payload<CopyGroups>(op).bulk = has(b.instruction(), ".bulk");
+  b.emit(op);
+}
+
+void wait(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  Op op = effect(copy_wait);
+  auto& groups = b.payload<CopyGroups>(op);
+  groups.bulk = has(i, ".bulk");
+  groups.read_only = has(i, ".read");
+  groups.every = has(i, ".wait_all");
+  operands_left(b, m, groups.every ? 0 : 1);
+  if (!groups.every) groups.pending = b.constant(b.operand(0));
+  b.emit(op);
+}
+
+void arrive(Builder& b, const Match& m) {
+  operands_left(b, m, 1);
+  Op op = effect(copy_arrive);
+  auto& use = b.payload<CopyArrive>(op);
+  use.increments = !has(b.instruction(), ".noinc");
+  use.order = {Semantics::release, Scope::cta};
+  set_address(b, op, use, b.operand(0), space_of(b.instruction()));
+  b.emit(op);
+}
+
+// st.async [a], b, [mbarrier]; red.async [a], b, [mbarrier]
+void remote(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  operands_left(b, m, 3);
+  Op op = effect(remote_store);
+  SmallTransfer* t = &b.payload<SmallTransfer>(op);
+  if (i.opcode == "red") t->order = order_of(i, {Semantics::relaxed, Scope::cluster});
+  Operands operands(b, op);
+  t->to = operands.address(b.operand(0), Space::cluster);
+  t->barrier = operands.address(b.operand(2), Space::cluster);
+  const Type& type = b.type(i.modifiers.back());
+  t->bytes = static_cast<uint32_t>(type.bits / 8);
+  const ptx::Operand& v = b.operand(1);
+  const size_t count = has(i, ".v2") ? 2 : has(i, ".v4") ? 4 : 1;
+  if ((v.kind == ptx::OperandKind::vector) != (count > 1) || (count > 1 && v.elements.size() != count))
+    throw Invalid("'" + m.name + "' needs a source of " + std::to_string(count) + " registers");
+  for (size_t n = 0; n < count; ++n) operands.value(count > 1 ? v.elements[n] : v, type.name.data());
+  t->count = static_cast<uint32_t>(count);
+  if (count * t->bytes > 16) throw Invalid("a vector of " + std::to_string(count * t->bytes) + " bytes");
+  if (i.opcode == "red") {
+    t->reduce = reduction(i);
+    t->element = element(i.modifiers.back());
+  }
+  b.emit(op);
+}
+
+void policy(Builder& b, const Match&) {
+  // A cache policy is a hint that nothing here can show: any value will do.
+  Op op = lane_op("mov.b64");
+  op.d = b.destination(b.operand(0), b.type(".b64")).row;
+  op.a = b.constant_row(64, 0);
+  if (b.operand_count() > 2) throw Invalid("too many operands");
+  b.emit(op);
+}
+
+#define HINT "[.L2::cache_hint]"
+#define DIMENSIONS "{.1d,.2d,.3d,.4d,.5d}"
+#define BYTES ".mbarrier::complete_tx::bytes"
+constexpr Form kAsync[] = {
+    {"cp.async{.ca,.cg}{.shared,.shared::cta}.global" HINT "[.L2::64B,.L2::128B,.L2::256B]", "*", async, 70,
+     80},
+    {"cp.async.commit_group", "", commit, 70, 80},
+    {"cp.async.wait_group", "*", wait, 70, 80},
+    {"cp.async.wait_all", "*", wait, 70, 80},
+    {"cp.async.mbarrier.arrive[.noinc][.shared,.shared::cta].b64", "*", arrive, 70, 80},
+    {"cp.async.bulk.shared::cluster.global" BYTES "[.multicast::cluster]" HINT, "*", bulk, 80, 90},
+    {"cp.async.bulk.shared::cta.global" BYTES HINT, "*", bulk, 86, 90},
+    {"cp.async.bulk.shared::cluster.shared::cta" BYTES, "*", bulk, 80, 90},
+    {"cp.async.bulk.global.shared::cta.bulk_group" HINT, "*", bulk, 80, 90},
+    {"cp.async.bulk.prefetch.L2.global" HINT, "*", bulk, 80, 90},
+    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cluster.global[.tile]" BYTES "[.multicast::cluster]" HINT,
+     "*", bulk, 80, 90},
+    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cta.global[.tile]" BYTES HINT, "*", bulk, 86, 90},
+    {"cp.async.bulk.tensor" DIMENSIONS ".global.shared::cta[.tile].bulk_group" HINT, "*", bulk, 80, 90},
+    {"cp.async.bulk.prefetch.tensor" DIMENSIONS ".L2.global[.tile]" HINT, "*", bulk, 80, 90},
+    {"cp.async.bulk.commit_group", "", commit, 80, 90},
+    {"cp.async.bulk.wait_group[.read]", "*", wait, 80, 90},
+    {"cp.reduce.async.bulk.shared::cluster.shared::cta" BYTES "{.and,.or,.xor}.b32", "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk.shared::cluster.shared::cta" BYTES ".add{.u32,.s32,.u64}", "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk.shared::cluster.shared::cta" BYTES "{.inc,.dec}.u32", "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk.shared::cluster.shared::cta" BYTES "{.min,.max}{.u32,.s32}", "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk.global.shared::cta.bulk_group" HINT "{.and,.or,.xor}{.b32,.b64}", "*", bulk, 80,
+     90},
+    {"cp.reduce.async.bulk.global.shared::cta.bulk_group" HINT ".add{.u32,.s32,.u64,.f32,.f64}", "*", bulk,
+     80, 90},
+    {"cp.reduce.async.bulk.global.shared::cta.bulk_group" HINT ".add.noftz{.f16,.bf16}", "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk.global.shared::cta.bulk_group" HINT "{.inc,.dec}.u32", "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk.global.shared::cta.bulk_group" HINT "{.min,.max}{.u32,.s32,.u64,.s64,.f16,.bf16}",
+     "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk.tensor" DIMENSIONS
+     ".global.shared::cta{.add,.min,.max,.inc,.dec,.and,.or,.xor}[.tile].bulk_group" HINT,
+     "*", bulk, 80, 90},
+    {"st.async[.weak].shared::cluster" BYTES "[.v2,.v4]{.b32,.u32,.s32,.f32,.b64,.u64,.s64,.f64}", "*",
+     remote, 81, 90},
+    {"red.async[.relaxed][.cluster].shared::cluster" BYTES "{.and,.or,.xor}.b32", "*", remote, 81, 90},
+    {"red.async[.relaxed][.cluster].shared::cluster" BYTES ".add{.u32,.s32,.u64}", "*", remote, 81, 90},
+    {"red.async[.relaxed][.cluster].shared::cluster" BYTES "{.inc,.dec}.u32", "*", remote, 81, 90},
+    {"red.async[.relaxed][.cluster].shared::cluster" BYTES "{.min,.max}{.u32,.s32}", "*", remote, 81, 90},
+    {"createpolicy.fractional{.L2::evict_last,.L2::evict_normal,.L2::evict_first,.L2::evict_unchanged}"
+     "[.L2::evict_first,.L2::evict_unchanged].b64",
+     "*", policy, 74, 80},
+};
+
+}  // namespace
+
+std::span<const Form> copy_forms() { return kAsync; }
+
+}  // namespace bitwell::isa

@@ -1,0 +1,191 @@
+#include "model/isa/family/emit.h"
+
+#include <algorithm>
+
+#include "model/isa/lanes/soft.h"
+#include "model/machine/failure.h"
+
+namespace bitwell::isa {
+namespace {
+
+__extension__ typedef unsigned __int128 u128;
+
+// Carry chains: imm holds the operation. The carry is a row of 0 or 1, in e (in) and d2 (out).
+enum CarryBits : uint64_t { kSubtract = 1, kMultiplyLow = 2, kMultiplyHigh = 4, kSigned = 8, kWide = 16 };
+
+void carry_lanes(const Op& op, std::byte* rows, uint32_t mask) {
+  const bool wide = (op.imm & kWide) != 0;
+  const int bits = wide ? 64 : 32;
+  const auto read = [&](uint32_t row, int lane) -> uint64_t {
+    return wide ? reinterpret_cast<const uint64_t*>(rows + row)[lane]
+                : reinterpret_cast<const uint32_t*>(rows + row)[lane];
+  };
+  const auto* in = reinterpret_cast<const uint32_t*>(rows + op.e);
+  auto* out = reinterpret_cast<uint32_t*>(rows + op.d2);
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((mask >> lane & 1) == 0) continue;
+    u128 a = read(op.a, lane);
+    uint64_t b = read(op.b, lane);
+    if ((op.imm & (kMultiplyLow | kMultiplyHigh)) != 0) {
+      u128 product = a * b;
+      if ((op.imm & kSigned) != 0) {
+        __extension__ typedef __int128 s128;
+        const auto extend = [&](uint64_t v) {
+          return static_cast<s128>(wide ? static_cast<int64_t>(v) : static_cast<int32_t>(v));
+        };
+        product = static_cast<u128>(extend(static_cast<uint64_t>(a)) * extend(b));
+      }
+      a = (op.imm & kMultiplyHigh) != 0 ? product >> bits : product;
+      b = read(op.c, lane);
+    }
+    const u128 mask_bits = wide ? static_cast<u128>(~uint64_t{0}) : 0xFFFFFFFFu;
+    a &= mask_bits;
+    const uint32_t carry_in = in[lane] & 1;
+    // The flag after a subtraction is the carry of a + ~b + 1, not its borrow (H200: sub.cc then addc).
+    const bool subtract = (op.imm & kSubtract) != 0;
+    const u128 r = a + (subtract ? ~static_cast<u128>(b) & mask_bits : static_cast<u128>(b)) + carry_in;
+    out[lane] = static_cast<uint32_t>(r >> bits & 1);
+    if (wide)
+      reinterpret_cast<uint64_t*>(rows + op.d)[lane] = static_cast<uint64_t>(r);
+    else
+      reinterpret_cast<uint32_t*>(rows + op.d)[lane] = static_cast<uint32_t>(r);
+  }
+}
+
+const number::Format& format_of(const std::string& type, bool& packed) {
+  packed = type.ends_with("x2");
+  const std::string name = type.substr(1, type.size() - 1 - (packed ? 2 : 0));
+  const number::Format* f = number::find_format(name);
+  if (f == nullptr) throw machine::ModelBug("format of " + type);
+  return *f;
+}
+
+}  // namespace
+
+void place_operands(const Builder& b, Op& op) {
+  const auto& v = b.values();
+  uint32_t* const places[] = {&op.d, &op.a, &op.b, &op.c, &op.e};
+  for (size_t i = 0; i < v.size(); ++i) *places[i] = v[i].row;
+}
+
+void emit_lanes(Builder& b, const Match& m) {
+  Op op = lane_op(m.name);
+  place_operands(b, op);
+  for (size_t i = 0; i < b.values().size(); ++i)
+    if (b.negated(i)) throw Invalid("'!' before an operand of '" + m.name + "'");
+  b.emit(op);
+}
+
+bool has(const ptx::Instruction& i, std::string_view modifier) {
+  return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
+}
+
+number::Mode mode_of(const ptx::Instruction& i) {
+  number::Mode m;
+  if (has(i, ".rz") || has(i, ".rzi")) m.rounding = number::Rounding::toward_zero;
+  if (has(i, ".rm") || has(i, ".rmi")) m.rounding = number::Rounding::toward_negative;
+  if (has(i, ".rp") || has(i, ".rpi")) m.rounding = number::Rounding::toward_positive;
+  if (has(i, ".rna")) m.rounding = number::Rounding::nearest_away;
+  m.ftz = has(i, ".ftz");
+  m.sat = has(i, ".sat");
+  m.relu = has(i, ".relu");
+  return m;
+}
+
+void emit_rounded(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  std::string name = i.opcode == "mad" ? "fma" : i.opcode;
+  for (const std::string& modifier : i.modifiers)
+    if (modifier != ".rn") name += modifier;
+  Op op;
+  const auto fast = lanes_catalog().find(name);
+  if (fast != lanes_catalog().end()) {
+    op.lanes = fast->second;
+  } else {
+    static constexpr std::pair<std::string_view, SoftOperation> operations[] = {
+        {"add", SoftOperation::add}, {"sub", SoftOperation::sub},  {"mul", SoftOperation::mul},
+        {"fma", SoftOperation::fma}, {"mad", SoftOperation::fma},  {"div", SoftOperation::div},
+        {"rcp", SoftOperation::rcp}, {"sqrt", SoftOperation::sqrt}};
+    const auto* at = std::find_if(std::begin(operations), std::end(operations),
+                                  [&](const auto& o) { return o.first == i.opcode; });
+    if (at == std::end(operations)) throw machine::ModelBug("no soft operation for " + m.name);
+    bool packed = false;
+    const number::Format& format = format_of(i.modifiers.back(), packed);
+    op = soft_arithmetic(at->second, format, packed, mode_of(i));
+  }
+  place_operands(b, op);
+  b.emit(op);
+}
+
+void emit_carry(Builder& b, const Match&) {
+  const ptx::Instruction& i = b.instruction();
+  Op op;
+  op.lanes = carry_lanes;
+  place_operands(b, op);
+  const bool in = i.opcode.ends_with('c');
+  op.e = in ? b.carry_row() : b.constant_row(32, i.opcode == "sub" ? 1 : 0);
+  op.d2 = has(i, ".cc") ? b.carry_row() : b.new_row(32);
+  if (i.opcode.starts_with("sub")) op.imm |= kSubtract;
+  if (i.opcode.starts_with("mad")) op.imm |= has(i, ".lo") ? kMultiplyLow : kMultiplyHigh;
+  if (i.modifiers.back()[1] == 's') op.imm |= kSigned;
+  if (i.modifiers.back().ends_with("64")) op.imm |= kWide;
+  b.emit(op);
+}
+
+Space space_of(const ptx::Instruction& i) {
+  if (has(i, ".global")) return Space::global;
+  if (has(i, ".shared") || has(i, ".shared::cta")) return Space::shared;
+  if (has(i, ".shared::cluster")) return Space::cluster;
+  if (has(i, ".local")) return Space::local;
+  if (has(i, ".param") || has(i, ".param::entry") || has(i, ".param::func")) return Space::param;
+  if (has(i, ".const")) return Space::constant;
+  return Space::generic;
+}
+
+void set_address(Builder& b, Op& op, AddressUse& use, const ptx::Operand& operand, Space space) {
+  const Address address = b.address(operand, space);
+  op.a = address.row;
+  use.offset = address.offset;
+  use.narrow = address.narrow;
+  use.space = space;
+  if (space == Space::param && address.space)
+    use.space = *address.space;
+  else if (space == Space::param && !b.in_entry())
+    use.space = Space::local;
+}
+
+Order order_of(const ptx::Instruction& i, Order usual) {
+  static constexpr std::pair<std::string_view, Semantics> semantics[] = {
+      {".weak", Semantics::weak},         {".relaxed", Semantics::relaxed}, {".acquire", Semantics::acquire},
+      {".release", Semantics::release},   {".acq_rel", Semantics::acq_rel}, {".sc", Semantics::sc},
+      {".volatile", Semantics::volatile_}};
+  static constexpr std::pair<std::string_view, Scope> scopes[] = {{".cta", Scope::cta},
+                                                                  {".cluster", Scope::cluster},
+                                                                  {".gpu", Scope::gpu},
+                                                                  {".gl", Scope::gpu},
+                                                                  {".sys", Scope::sys}};
+  for (const auto& [name, s] : semantics)
+    if (has(i, name)) usual.semantics = s;
+  for (const auto& [name, s] : scopes)
+    if (has(i, name)) usual.scope = s;
+  return usual;
+}
+
+Next nothing(const Op&, Context&, uint32_t) { return Next::advance; }
+
+void emit_hint(Builder& b, const Match&) { b.emit(effect(nothing)); }
+
+Op effect(Effect e, OpKind kind) {
+  Op op;
+  op.kind = kind;
+  op.effect = e;
+  return op;
+}
+
+void operands_left(const Builder& b, const Match& m, size_t used) {
+  if (b.operand_count() != used)
+    throw Invalid("'" + m.name + "' takes " + std::to_string(used) + " operands here, found " +
+                  std::to_string(b.operand_count()));
+}
+
+}  // namespace bitwell::isa

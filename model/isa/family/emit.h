@@ -1,0 +1,40 @@
+// What the checks of several families share.
+#pragma once
+#include "model/isa/family/families.h"
+#include "model/isa/form/builder.h"
+#include "model/isa/lanes/catalog.h"
+#include "model/number/arithmetic.h"
+
+namespace bitwell::isa {
+
+// One lane loop named as the instruction is written; operands in the order of the roles.
+void emit_lanes(Builder& b, const Match& m);
+// The same with ".rn" left out of the name, and model/number for the roundings that have no lane loop.
+void emit_rounded(Builder& b, const Match& m);
+// The carry chain.
+void emit_carry(Builder& b, const Match& m);
+
+// Puts values()[0] into d and the others into a, b, c, e.
+void place_operands(const Builder& b, Op& op);
+
+// The state space that an instruction's modifiers name; generic if none.
+Space space_of(const ptx::Instruction& i);
+// An address operand into op.a and `use`.
+void set_address(Builder& b, Op& op, AddressUse& use, const ptx::Operand& operand, Space space);
+// The order that an instruction's modifiers state, or else `usual`.
+Order order_of(const ptx::Instruction& i, Order usual = {});
+// What fences and hints do: nothing that this machine could show.
+Next nothing(const Op& op, Context& context, uint32_t mask);
+// An instruction that only helps the hardware.
+void emit_hint(Builder& b, const Match& m);
+
+// An op that has that effect.
+Op effect(Effect e, OpKind kind = OpKind::effect);
+// The operands of forms whose roles are "*" must be that many.
+void operands_left(const Builder& b, const Match& m, size_t used);
+
+// Reads .rn .rz .rm .rp .rna .ftz .sat .relu from an instruction's modifiers.
+number::Mode mode_of(const ptx::Instruction& i);
+bool has(const ptx::Instruction& i, std::string_view modifier);
+
+}  // namespace bitwell::isa

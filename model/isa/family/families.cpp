@@ -1,0 +1,15 @@
+#include "model/isa/family/families.h"
+
+namespace bitwell::isa {
+
+std::vector<const Form*> all_forms() {
+  std::vector<const Form*> out;
+  for (const auto family :
+       {integer_forms(), logic_forms(), float_forms(), half_forms(), convert_forms(), move_forms(),
+        memory_forms(), control_forms(), barrier_forms(), warp_forms(), mma_forms(), wgmma_forms(),
+        mbarrier_forms(), cluster_forms(), copy_forms(), tensor_map_forms(), matrix_forms()})
+    for (const Form& form : family) out.push_back(&form);
+  return out;
+}
+
+}  // namespace bitwell::isa

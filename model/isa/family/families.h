@@ -1,0 +1,30 @@
+// Every form that bitwell accepts, by family of instructions.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "model/isa/form/form.h"
+
+namespace bitwell::isa {
+
+std::span<const Form> integer_forms();
+std::span<const Form> logic_forms();
+std::span<const Form> float_forms();
+std::span<const Form> half_forms();
+std::span<const Form> convert_forms();
+std::span<const Form> move_forms();
+std::span<const Form> memory_forms();
+std::span<const Form> control_forms();
+std::span<const Form> barrier_forms();
+std::span<const Form> warp_forms();
+std::span<const Form> mma_forms();
+std::span<const Form> wgmma_forms();
+std::span<const Form> mbarrier_forms();
+std::span<const Form> cluster_forms();
+std::span<const Form> copy_forms();
+std::span<const Form> tensor_map_forms();
+std::span<const Form> matrix_forms();
+
+std::vector<const Form*> all_forms();
+
+}  // namespace bitwell::isa

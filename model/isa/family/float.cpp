@@ -1,0 +1,188 @@
+// Floating-point forms: fp32, fp64, comparison, selection (PTX ISA 9.0, 9.7.3, 9.7.6).
+#include "model/isa/family/approximate.h"
+#include "model/isa/family/emit.h"
+#include "model/machine/failure.h"
+
+namespace bitwell::isa {
+namespace {
+
+// How `set`, `setp` and `selp` pass their predicate: see lanes_compare.cpp.
+uint64_t join_bits(const ptx::Instruction& i, bool negated) {
+  uint64_t bits = negated ? 4 : 0;
+  if (has(i, ".and")) bits |= 1;
+  if (has(i, ".or")) bits |= 2;
+  if (has(i, ".xor")) bits |= 3;
+  return bits;
+}
+
+std::string comparison_name(const ptx::Instruction& i, std::string_view opcode, const std::string& type) {
+  std::string name = std::string(opcode) + i.modifiers[0];
+  if (has(i, ".ftz")) name += ".ftz";
+  return name + type;
+}
+
+// setp{.cmp}[.bool][.ftz].type p[|q], a, b[, [!]c]
+void setp(Builder& b, const Match&) {
+  const ptx::Instruction& i = b.instruction();
+  const std::string type = i.modifiers.back();
+  const bool joined = has(i, ".and") || has(i, ".or") || has(i, ".xor");
+  if (b.operand_count() != (joined ? 4u : 3u))
+    throw Invalid("'setp' takes " + std::string(joined ? "4" : "3") + " operands");
+  Op op = lane_op(comparison_name(i, "setp", type));
+  bool negated = false;
+  const ptx::Operand& first = b.operand(0);
+  if (first.kind == ptx::OperandKind::pair) {
+    if (type == ".f16" || type == ".bf16") throw Invalid("'setp" + type + "' has one destination");
+    op.d = b.predicate(first.elements[0], true, negated).row;
+    op.d2 = b.predicate(first.elements[1], true, negated).row;
+  } else {
+    op.d = b.predicate(first, true, negated).row;
+    op.d2 = b.new_predicate();
+  }
+  op.a = b.source(b.operand(1), b.type(type)).row;
+  op.b = b.source(b.operand(2), b.type(type)).row;
+  if (joined) op.c = b.predicate(b.operand(3), false, negated).row;
+  op.imm = join_bits(i, negated);
+  b.emit(op);
+}
+
+// set{.cmp}[.bool][.ftz].dtype.stype d, a, b[, [!]c]
+void set(Builder& b, const Match&) {
+  const ptx::Instruction& i = b.instruction();
+  const std::string type = i.modifiers.back();
+  const std::string result = i.modifiers[i.modifiers.size() - 2];
+  const bool joined = has(i, ".and") || has(i, ".or") || has(i, ".xor");
+  if (b.operand_count() != (joined ? 4u : 3u))
+    throw Invalid("'set' takes " + std::string(joined ? "4" : "3") + " operands");
+  Op op = lane_op(comparison_name(i, "set", type));
+  op.d = b.destination(b.operand(0), b.type(result)).row;
+  op.a = b.source(b.operand(1), b.type(type)).row;
+  op.b = b.source(b.operand(2), b.type(type)).row;
+  bool negated = false;
+  if (joined) op.c = b.predicate(b.operand(3), false, negated).row;
+  op.imm = join_bits(i, negated) | (result == ".f32" ? 8 : 0);
+  b.emit(op);
+}
+
+void selp(Builder& b, const Match& m) {
+  Op op = lane_op("selp." + std::to_string(b.type(m.choice[0]).bits));
+  place_operands(b, op);
+  if (b.negated(3)) throw Invalid("'!' before the predicate of 'selp'");
+  b.emit(op);
+}
+
+void slct(Builder& b, const Match&) {
+  const ptx::Instruction& i = b.instruction();
+  const std::string& type = i.modifiers[i.modifiers.size() - 2];
+  Op op = lane_op(std::string("slct") + (has(i, ".ftz") ? ".ftz." : ".") + std::to_string(b.type(type).bits) +
+                  i.modifiers.back());
+  place_operands(b, op);
+  b.emit(op);
+}
+
+void approximate(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const bool ftz = has(i, ".ftz");
+  std::optional<Op> found;
+  if (i.modifiers.back() == ".f32") {
+    if (b.approximate() == Approximate::nearest)
+      found = nearest_op(i.opcode, ftz);
+    else if (b.approximate() == Approximate::h200 || b.sm() == 90)
+      found = captured_op(i.opcode, has(i, ".full"), ftz);
+  }
+  if (!found)
+    throw machine::Unsupported("instruction '" + m.name +
+                               "': its result is approximate, and no table of sm_" + std::to_string(b.sm()) +
+                               "'s bits is recorded");
+  Op op = *found;
+  place_operands(b, op);
+  b.emit(op);
+}
+
+constexpr Form kFloat[] = {
+    {"add[.rn,.rz,.rm,.rp][.ftz][.sat].f32", "d:f32 s:f32 s:f32", emit_rounded},
+    {"sub[.rn,.rz,.rm,.rp][.ftz][.sat].f32", "d:f32 s:f32 s:f32", emit_rounded},
+    {"mul[.rn,.rz,.rm,.rp][.ftz][.sat].f32", "d:f32 s:f32 s:f32", emit_rounded},
+    {"fma{.rn,.rz,.rm,.rp}[.ftz][.sat].f32", "d:f32 s:f32 s:f32 s:f32", emit_rounded},
+    {"mad{.rn,.rz,.rm,.rp}[.ftz][.sat].f32", "d:f32 s:f32 s:f32 s:f32", emit_rounded},
+    {"add[.rn,.rz,.rm,.rp].f64", "d:f64 s:f64 s:f64", emit_rounded},
+    {"sub[.rn,.rz,.rm,.rp].f64", "d:f64 s:f64 s:f64", emit_rounded},
+    {"mul[.rn,.rz,.rm,.rp].f64", "d:f64 s:f64 s:f64", emit_rounded},
+    {"fma{.rn,.rz,.rm,.rp}.f64", "d:f64 s:f64 s:f64 s:f64", emit_rounded},
+    {"mad{.rn,.rz,.rm,.rp}.f64", "d:f64 s:f64 s:f64 s:f64", emit_rounded},
+    {"div{.rn,.rz,.rm,.rp}[.ftz].f32", "d:f32 s:f32 s:f32", emit_rounded},
+    {"div{.rn,.rz,.rm,.rp}.f64", "d:f64 s:f64 s:f64", emit_rounded},
+    {"rcp{.rn,.rz,.rm,.rp}[.ftz].f32", "d:f32 s:f32", emit_rounded},
+    {"rcp{.rn,.rz,.rm,.rp}.f64", "d:f64 s:f64", emit_rounded},
+    {"sqrt{.rn,.rz,.rm,.rp}[.ftz].f32", "d:f32 s:f32", emit_rounded},
+    {"sqrt{.rn,.rz,.rm,.rp}.f64", "d:f64 s:f64", emit_rounded},
+    {"div{.approx,.full}[.ftz].f32", "d:f32 s:f32 s:f32", approximate},
+    {"rcp.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"rcp.approx.ftz.f64", "d:f64 s:f64", approximate},
+    {"sqrt.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"rsqrt.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"rsqrt.approx[.ftz].f64", "d:f64 s:f64", approximate},
+    {"sin.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"cos.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"lg2.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"ex2.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"tanh.approx.f32", "d:f32 s:f32", approximate, 70, 75},
+    {"abs[.ftz].f32", "d:f32 s:f32", emit_lanes},
+    {"neg[.ftz].f32", "d:f32 s:f32", emit_lanes},
+    {"abs.f64", "d:f64 s:f64", emit_lanes},
+    {"neg.f64", "d:f64 s:f64", emit_lanes},
+    {"min[.ftz][.NaN].f32", "d:f32 s:f32 s:f32", emit_lanes},
+    {"min[.ftz][.NaN].xorsign.abs.f32", "d:f32 s:f32 s:f32", emit_lanes, 72, 86},
+    {"max[.ftz][.NaN].f32", "d:f32 s:f32 s:f32", emit_lanes},
+    {"max[.ftz][.NaN].xorsign.abs.f32", "d:f32 s:f32 s:f32", emit_lanes, 72, 86},
+    {"min.f64", "d:f64 s:f64 s:f64", emit_lanes},
+    {"max.f64", "d:f64 s:f64 s:f64", emit_lanes},
+    {"copysign.f32", "d:f32 s:f32 s:f32", emit_lanes},
+    {"copysign.f64", "d:f64 s:f64 s:f64", emit_lanes},
+    {"setp{.eq,.ne}[.and,.or,.xor]{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64}", "*", setp},
+    {"setp{.lt,.le,.gt,.ge}[.and,.or,.xor]{.u16,.u32,.u64,.s16,.s32,.s64}", "*", setp},
+    {"setp{.lo,.ls,.hi,.hs}[.and,.or,.xor]{.u16,.u32,.u64}", "*", setp},
+    {"setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor][.ftz].f32", "*",
+     setp},
+    {"setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor].f64", "*", setp},
+    {"set{.eq,.ne}[.and,.or,.xor]{.u32,.s32,.f32}{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64}", "*", set},
+    {"set{.lt,.le,.gt,.ge}[.and,.or,.xor]{.u32,.s32,.f32}{.u16,.u32,.u64,.s16,.s32,.s64}", "*", set},
+    {"set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor][.ftz]{.u32,.s32,."
+     "f32}.f32",
+     "*", set},
+    {"set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor]{.u32,.s32,.f32}."
+     "f64",
+     "*", set},
+    {"selp{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}", "d:$1 s:$1 s:$1 p", selp},
+    {"slct[.ftz]{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}{.f32}", "d:$2 s:$2 s:$2 s:$3", slct},
+    {"slct{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}{.s32}", "d:$1 s:$1 s:$1 s:$2", slct},
+};
+
+constexpr Form kHalf[] = {
+    {"add[.rn][.ftz][.sat]{.f16,.f16x2}", "d:$4 s:$4 s:$4", emit_rounded, 42},
+    {"sub[.rn][.ftz][.sat]{.f16,.f16x2}", "d:$4 s:$4 s:$4", emit_rounded, 42},
+    {"mul[.rn][.ftz][.sat]{.f16,.f16x2}", "d:$4 s:$4 s:$4", emit_rounded, 42},
+    {"fma.rn[.ftz][.sat]{.f16,.f16x2}", "d:$3 s:$3 s:$3 s:$3", emit_rounded, 42},
+    {"fma.rn[.ftz].relu{.f16,.f16x2}", "d:$2 s:$2 s:$2 s:$2", emit_rounded, 70, 80},
+    {"add[.rn]{.bf16,.bf16x2}", "d:$2 s:$2 s:$2", emit_rounded, 78, 90},
+    {"sub[.rn]{.bf16,.bf16x2}", "d:$2 s:$2 s:$2", emit_rounded, 78, 90},
+    {"mul[.rn]{.bf16,.bf16x2}", "d:$2 s:$2 s:$2", emit_rounded, 78, 90},
+    {"fma.rn[.relu]{.bf16,.bf16x2}", "d:$2 s:$2 s:$2 s:$2", emit_rounded, 70, 80},
+    {"abs[.ftz]{.f16,.f16x2}", "d:$2 s:$2", emit_lanes, 65},
+    {"neg[.ftz]{.f16,.f16x2}", "d:$2 s:$2", emit_lanes, 60},
+    {"min[.ftz][.NaN]{.f16,.f16x2}", "d:$3 s:$3 s:$3", emit_lanes, 70, 80},
+    {"min[.ftz][.NaN].xorsign.abs{.f16,.f16x2}", "d:$3 s:$3 s:$3", emit_lanes, 72, 86},
+    {"max[.ftz][.NaN]{.f16,.f16x2}", "d:$3 s:$3 s:$3", emit_lanes, 70, 80},
+    {"max[.ftz][.NaN].xorsign.abs{.f16,.f16x2}", "d:$3 s:$3 s:$3", emit_lanes, 72, 86},
+    {"setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor].f16", "*", setp,
+     42},
+    {"setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor].bf16", "*", setp,
+     78, 90},
+};
+
+}  // namespace
+
+std::span<const Form> float_forms() { return kFloat; }
+std::span<const Form> half_forms() { return kHalf; }
+
+}  // namespace bitwell::isa

@@ -1,0 +1,42 @@
+// mma.sync and wgmma: which registers hold which elements, and the arithmetic of one warp's 16 rows
+// (PTX ISA 9.0, 9.7.14.5 and 9.7.15.5.1, register fragments).
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/isa/form/op.h"
+#include "model/machine/warp.h"
+#include "model/number/dot_tile.h"
+
+namespace bitwell::isa {
+
+inline constexpr size_t kFragmentRows = 16;  // of D and A, that one warp holds
+
+// An instruction's types and extents.
+struct Mma : Payload {
+  const number::DotRule* rule = nullptr;
+  const number::Format* input = nullptr;  // of A and B
+  size_t n = 0;
+  size_t k = 0;
+
+  size_t words() const { return k * static_cast<size_t>(input->container) / 32; }  // of a row of A
+  size_t a_registers() const { return words() / 2; }
+  size_t b_registers() const { return words() / 4; }
+  bool half_result() const { return rule->output == &number::f16; }
+  size_t d_registers() const { return n / 8 * (half_result() ? 2 : 4); }
+};
+
+// The row of the rule table for a target and types; Unsupported, by name, if the target has none.
+const number::DotRule& dot_rule(int sm, const std::string& instruction, const number::Format& input,
+                                const number::Format& output);
+
+// A's codes, [row][k], from registers given as rows of 32 lanes.
+void unpack_a(const Mma& mma, std::span<const uint32_t* const> registers, std::span<uint32_t> codes);
+// B's codes of mma.sync, [column][k].
+void unpack_b(const Mma& mma, std::span<const uint32_t* const> registers, std::span<uint32_t> codes);
+// The accumulator's codes, [row][column], from and to registers.
+void unpack_d(const Mma& mma, std::span<uint32_t* const> registers, std::span<uint32_t> codes);
+void pack_d(const Mma& mma, std::span<const uint32_t> codes, std::span<uint32_t* const> registers);
+
+}  // namespace bitwell::isa

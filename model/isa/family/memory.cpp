@@ -1,0 +1,264 @@
+// Loads, stores and atomics.
+#include "model/isa/family/memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "model/run/access.h"
+#include "model/run/definedness.h"
+
+namespace bitwell::isa {
+namespace {
+
+using machine::Fault;
+using machine::kLanes;
+
+// Lane pointers of an access that resolve() left as one run of bytes.
+void spread(Access& access, size_t size) {
+  if (!access.consecutive) return;
+  for (size_t i = 1; i < kLanes; ++i) {
+    access.bytes[i] = access.bytes[0] + i * size;
+    if (access.tracked) access.defined[i] = access.defined[0] + i * size;
+  }
+}
+
+// One element a lane from memory into a row: S as stored, D as the register holds it.
+template <class S, class D>
+void copy_in(const Access& access, D* d, size_t offset, uint32_t mask) {
+  if (mask == ~0u) {
+    for (int i = 0; i < kLanes; ++i) {
+      S v;
+      std::memcpy(&v, access.bytes[i] + offset, sizeof v);
+      d[i] = static_cast<D>(v);
+    }
+  } else {
+    for (int i = 0; i < kLanes; ++i)
+      if ((mask >> i & 1) != 0) {
+        S v;
+        std::memcpy(&v, access.bytes[i] + offset, sizeof v);
+        d[i] = static_cast<D>(v);
+      }
+  }
+}
+
+template <class D>
+void copy_in_sized(const Access& access, void* d, size_t offset, int size, bool is_signed, uint32_t mask) {
+  auto* row = static_cast<D*>(d);
+  switch (size * 2 + (is_signed ? 1 : 0)) {
+    case 2: return copy_in<uint8_t>(access, row, offset, mask);
+    case 3: return copy_in<int8_t>(access, row, offset, mask);
+    case 4: return copy_in<uint16_t>(access, row, offset, mask);
+    case 5: return copy_in<int16_t>(access, row, offset, mask);
+    case 8: return copy_in<uint32_t>(access, row, offset, mask);
+    case 9: return copy_in<int32_t>(access, row, offset, mask);
+    default: return copy_in<uint64_t>(access, row, offset, mask);
+  }
+}
+
+template <class S, class D>
+void copy_out(const Access& access, const void* s, size_t offset, uint32_t mask) {
+  const auto* row = static_cast<const D*>(s);
+  for (int i = 0; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0) {
+      const S v = static_cast<S>(row[i]);
+      std::memcpy(access.bytes[i] + offset, &v, sizeof v);
+    }
+}
+
+template <class D>
+void copy_out_sized(const Access& access, const void* s, size_t offset, int size, uint32_t mask) {
+  switch (size) {
+    case 1: return copy_out<uint8_t, D>(access, s, offset, mask);
+    case 2: return copy_out<uint16_t, D>(access, s, offset, mask);
+    case 4: return copy_out<uint32_t, D>(access, s, offset, mask);
+    default: return copy_out<uint64_t, D>(access, s, offset, mask);
+  }
+}
+
+uint32_t defined_lanes(const Access& access, size_t offset, size_t size, uint32_t mask) {
+  if (!access.tracked) return mask;
+  uint32_t known = 0;
+  for (int i = 0; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0 &&
+        (access.defined[i] == nullptr || machine::all_written(access.defined[i] + offset, size)))
+      known |= 1u << i;
+  return known;
+}
+
+void mark(const Access& access, size_t offset, size_t size, uint32_t mask) {
+  if (!access.tracked) return;
+  for (int i = 0; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0 && access.defined[i] != nullptr)
+      std::memset(access.defined[i] + offset, machine::kWritten, size);
+}
+
+// What a lane's register lacks when element `offset` of its access was loaded into it.
+void load_unknown(const MemoryUse& use, Context& context, const Access& access, uint32_t row, int lane,
+                  size_t offset) {
+  const auto at = static_cast<size_t>(lane);
+  const uint8_t* defined = access.defined[at] + offset;
+  LaneBits unknown;
+  machine::Origin from = access_origin(context, access, lane);
+  from.size = use.size;
+  from.address += offset;
+  for (size_t i = 0; i < use.size; ++i) {
+    const uint64_t bits = static_cast<uint8_t>(~defined[i]);
+    (i < 8 ? unknown.low : unknown.high) |= bits << 8 * (i % 8);
+    if (bits != 0) from.missing |= 1u << i;
+  }
+  const auto register_size = size_t{use.register_bytes};
+  if (use.is_signed && (unknown.low >> (8 * use.size - 1) & 1) != 0)
+    for (size_t i = use.size; i < register_size; ++i) unknown.low |= uint64_t{0xFF} << 8 * i;
+  set_unknown(context, row, lane, register_size, unknown, from);
+}
+
+// The bytes that a lane's register, which is not whole, writes as element `offset` of its access.
+void store_unknown(const MemoryUse& use, Context& context, const Access& access, uint32_t row, int lane,
+                   size_t offset) {
+  const auto at = static_cast<size_t>(lane);
+  const LaneBits unknown = unknown_of(context, row, lane, size_t{use.register_bytes});
+  const machine::Region* global =
+      (access.global >> lane & 1) != 0 ? context.cta.grid.global.owner(access.bytes[at]) : nullptr;
+  const bool output = global != nullptr && !global->scratch;
+  for (size_t i = 0; i < use.size; ++i) {
+    const auto bits = static_cast<uint8_t>((i < 8 ? unknown.low : unknown.high) >> 8 * (i % 8));
+    if (bits != 0 && output) context.report_missing(row, lane, "an output");
+    if (access.tracked && access.defined[at] != nullptr)
+      access.defined[at][offset + i] = static_cast<uint8_t>(~bits);
+  }
+}
+
+// To be called at every access to shared or global memory: `polled` are the lanes that read global memory.
+void touched(const MemoryUse& use, Context& context, uint32_t polled) {
+  if (polled != 0) context.split().polls_global = true;
+  const auto space = use.space;
+  if (space != Space::local && space != Space::param && space != Space::constant) context.cta.cluster.touch();
+}
+
+// Faults where a store or an atomic meets the destination of a copy under way.
+void keep_off_copies(const MemoryUse& use, Context& context, const Access& access, uint32_t mask) {
+  const size_t size = static_cast<size_t>(use.size) * use.count;
+  const Cluster& cluster = context.cta.cluster;
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    const auto at = static_cast<size_t>(access.consecutive ? 0 : lane);
+    const std::byte* bytes = access.bytes[at] + (access.consecutive ? size * static_cast<size_t>(lane) : 0);
+    const std::optional<uint64_t> address = shared_address(cluster, bytes);
+    if (!address) continue;
+    if (const machine::Agent* copy = cluster.filling(*address, size))
+      throw Fault("a write to " + cluster.shared_name(*address) + ", which the copy of PTX line " +
+                      std::to_string(copy->place.ptx_line) + " is still to write",
+                  lane);
+  }
+}
+
+}  // namespace
+
+Next load(const Op& op, Context& context, uint32_t mask) {
+  const auto& use = op.as<MemoryUse>();
+  Access access;
+  resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::read,
+          use.count == 1, access);
+  touched(use, context, access.global);
+  const size_t all = static_cast<size_t>(use.size) * kLanes;
+  if (access.consecutive && use.register_bytes == use.size &&
+      (!access.tracked || machine::all_written(access.defined[0], all))) {
+    std::memcpy(context.row<std::byte>(op.results->front()), access.bytes[0], all);
+    context.defined_at(op.results->front()) = ~0u;
+    return Next::advance;
+  }
+  spread(access, use.size);
+  for (size_t j = 0; j < use.count; ++j) {
+    const uint32_t row = (*op.results)[j];
+    const size_t offset = j * use.size;
+    void* d = context.row<std::byte>(row);
+    const bool is_signed = use.is_signed;
+    switch (use.register_bytes) {
+      case 2: copy_in_sized<uint16_t>(access, d, offset, use.size, is_signed, mask); break;
+      case 4: copy_in_sized<uint32_t>(access, d, offset, use.size, is_signed, mask); break;
+      default: copy_in_sized<uint64_t>(access, d, offset, use.size, is_signed, mask); break;
+    }
+    if (context.checked) {
+      const uint32_t known = defined_lanes(access, offset, use.size, mask);
+      context.set_defined(row, known);
+      for (uint32_t lanes = mask & ~known; lanes != 0; lanes &= lanes - 1)
+        load_unknown(use, context, access, row, __builtin_ctz(lanes), offset);
+    }
+  }
+  return Next::advance;
+}
+
+Next store(const Op& op, Context& context, uint32_t mask) {
+  const auto& use = op.as<MemoryUse>();
+  Access access;
+  resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::write,
+          use.count == 1, access);
+  context.cta.cluster.change();
+  touched(use, context, 0);
+  if (context.checked && access.tracked && context.cta.cluster.operations_under_way())
+    keep_off_copies(use, context, access, mask);
+  const size_t all = static_cast<size_t>(use.size) * kLanes;
+  if (access.consecutive && use.register_bytes == use.size &&
+      (!context.checked || context.defined_at(op.sources->front()) == ~0u)) {
+    std::memcpy(access.bytes[0], context.row<std::byte>(op.sources->front()), all);
+    if (access.tracked) std::memset(access.defined[0], machine::kWritten, all);
+    return Next::advance;
+  }
+  spread(access, use.size);
+  for (size_t j = 0; j < use.count; ++j) {
+    const uint32_t row = (*op.sources)[j];
+    const size_t offset = j * use.size;
+    const void* s = context.row<std::byte>(row);
+    uint32_t known = mask;
+    if (context.checked) known = mask & context.defined_at(row);
+    for (uint32_t lanes = mask & ~known; lanes != 0; lanes &= lanes - 1)
+      store_unknown(use, context, access, row, __builtin_ctz(lanes), offset);
+    switch (use.register_bytes) {
+      case 2: copy_out_sized<uint16_t>(access, s, offset, use.size, mask); break;
+      case 4: copy_out_sized<uint32_t>(access, s, offset, use.size, mask); break;
+      default: copy_out_sized<uint64_t>(access, s, offset, use.size, mask); break;
+    }
+    mark(access, offset, use.size, known);
+  }
+  return Next::advance;
+}
+
+Next atomic(const Op& op, Context& context, uint32_t mask) {
+  const auto& use = op.as<AtomicUse>();
+  Access access;
+  resolve(use, op.a, context, mask, use.size, AccessKind::read_write, true, access);
+  touched(use, context, access.global);
+  if (context.checked && access.tracked && context.cta.cluster.operations_under_way())
+    keep_off_copies(use, context, access, mask);
+  // One that leaves everything as it was is no change: a loop around it may be endless.
+  bool changes = false;
+  spread(access, use.size);
+  context.require_defined(op.b, mask, "an atomic's operand");
+  if (use.operation == AtomicOperation::cas) context.require_defined(op.c, mask, "an atomic's operand");
+  const size_t size = use.size;
+  for (int i = 0; i < kLanes; ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    const bool known = !context.checked || defined_lanes(access, 0, size, 1u << i) != 0;
+    if (!known && use.operation != AtomicOperation::exch)
+      throw Fault("an atomic reads memory that was never written", i);
+    mark(access, 0, size, 1u << i);
+    context.set_known(op.d, 1u << i, known ? 1u << i : 0);
+    uint64_t old = 0;
+    uint64_t b = 0;
+    uint64_t c = 0;
+    const size_t at = size * static_cast<size_t>(i);
+    std::memcpy(&old, access.bytes[i], size);
+    std::memcpy(&b, context.row<std::byte>(op.b) + at, size);
+    std::memcpy(&c, context.row<std::byte>(op.c) + at, size);
+    const uint64_t result =
+        atomic_update(use.operation, use.type,
+                      (access.global >> i & 1) != 0 ? AtomicPlace::global : AtomicPlace::shared, old, b, c);
+    changes = changes || result != old || !known;
+    std::memcpy(access.bytes[i], &result, size);
+    std::memcpy(context.row<std::byte>(op.d) + at, &old, size);
+  }
+  if (changes) context.cta.cluster.change();
+  return Next::advance;
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,240 @@
+// Loads, stores, atomics, fences (PTX ISA 9.0, 9.7.9.8 to 9.7.9.20, 9.7.13).
+#include <algorithm>
+#include <array>
+
+#include "model/isa/family/emit.h"
+#include "model/isa/family/memory.h"
+#include "model/machine/failure.h"
+
+namespace bitwell::isa {
+
+namespace {
+
+// ld and st are weak unless they say otherwise (PTX ISA 9.0, 9.7.9.8); .volatile is for the whole system.
+Order access_order(const ptx::Instruction& i) {
+  return order_of(i, {Semantics::weak, has(i, ".volatile") ? Scope::sys : Scope::cta});
+}
+
+size_t vector_length(const ptx::Instruction& i) {
+  for (const auto& [text, n] :
+       std::array<std::pair<std::string_view, size_t>, 3>{{{".v2", 2}, {".v4", 4}, {".v8", 8}}})
+    if (has(i, text)) return n;
+  return 1;
+}
+
+void check_vector(const Builder& b, const Type& type, size_t n) {
+  const size_t bytes = n * static_cast<size_t>(type.bits) / 8;
+  if (n > 1 && bytes > 16 && !(bytes == 32 && b.sm() >= 100 && b.version() >= 88 && type.bits >= 32))
+    throw Invalid("a vector of " + std::to_string(bytes) + " bytes");
+  if (n == 8 && type.bits != 32) throw Invalid("'.v8' needs a 32-bit type");
+}
+
+void ld(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const Type& type = b.type(i.modifiers.back());
+  if (b.operand_count() != 2) throw Invalid("'" + m.name + "' takes 2 operands");
+  Op op = effect(load);
+  MemoryUse use;
+  use.size = static_cast<uint16_t>(type.bits / 8);
+  use.is_signed = type.kind == 's';
+  use.order = access_order(i);
+  set_address(b, op, use, b.operand(1), space_of(i));
+  const size_t n = vector_length(i);
+  check_vector(b, type, n);
+  use.count = static_cast<uint16_t>(n);
+  std::vector<uint32_t>* list = b.new_list();
+  const ptx::Operand& d = b.operand(0);
+  if ((d.kind == ptx::OperandKind::vector) != (n > 1) || (n > 1 && d.elements.size() != n))
+    throw Invalid("'" + m.name + "' needs a destination of " + std::to_string(n) + " registers");
+  int bits = 0;
+  for (size_t j = 0; j < n; ++j) {
+    const ptx::Operand& element = n > 1 ? d.elements[j] : d;
+    const Value v = b.destination(element, type, true, n > 1);
+    const int have = v.type == nullptr ? 0 : std::max(v.type->bits, 16);
+    if (bits != 0 && have != 0 && have != bits)
+      throw machine::Unsupported("'" + m.name + "' into registers of different sizes");
+    if (have != 0) bits = have;
+    list->push_back(v.row);
+  }
+  if (bits == 0) bits = std::max(type.bits, 16);
+  for (const uint32_t row : *list) b.widen(row, bits);  // `_` is written as its neighbours are
+  use.register_bytes = static_cast<uint8_t>(std::max(bits, 16) / 8);
+  op.results = list;
+  b.payload(op, use);
+  b.emit(op);
+}
+
+void st(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const Type& type = b.type(i.modifiers.back());
+  if (b.operand_count() != 2) throw Invalid("'" + m.name + "' takes 2 operands");
+  Op op = effect(store);
+  MemoryUse use;
+  use.size = static_cast<uint16_t>(type.bits / 8);
+  use.order = access_order(i);
+  const Space space = space_of(i);
+  if (space == Space::constant) throw Invalid("a store to .const");
+  set_address(b, op, use, b.operand(0), space);
+  const size_t n = vector_length(i);
+  check_vector(b, type, n);
+  use.count = static_cast<uint16_t>(n);
+  std::vector<uint32_t>* list = b.new_list();
+  const ptx::Operand& s = b.operand(1);
+  if ((s.kind == ptx::OperandKind::vector) != (n > 1) || (n > 1 && s.elements.size() != n))
+    throw Invalid("'" + m.name + "' needs a source of " + std::to_string(n) + " registers");
+  int bits = 0;
+  for (size_t j = 0; j < n; ++j) {
+    const Value v = b.source(n > 1 ? s.elements[j] : s, type, true);
+    const int have = v.type == nullptr ? std::max(type.bits, 16) : std::max(v.type->bits, 16);
+    if (bits != 0 && have != bits)
+      throw machine::Unsupported("'" + m.name + "' from registers of different sizes");
+    bits = have;
+    list->push_back(v.row);
+  }
+  use.register_bytes = static_cast<uint8_t>(std::max(bits, 16) / 8);
+  op.sources = list;
+  b.payload(op, use);
+  b.emit(op);
+}
+
+ElementType element_of(const std::string& type) {
+  static constexpr std::array<std::pair<std::string_view, ElementType>, 15> names{
+      {{".u32", ElementType::u32},
+       {".b32", ElementType::u32},
+       {".s32", ElementType::s32},
+       {".u64", ElementType::u64},
+       {".b64", ElementType::u64},
+       {".s64", ElementType::s64},
+       {".f32", ElementType::f32},
+       {".f64", ElementType::f64},
+       {".f16", ElementType::f16},
+       {".f16x2", ElementType::f16x2},
+       {".bf16", ElementType::bf16},
+       {".bf16x2", ElementType::bf16x2},
+       {".b16", ElementType::b16},
+       {".b128", ElementType::b128},
+       {"", ElementType::u32}}};
+  for (const auto& [name, e] : names)
+    if (name == type) return e;
+  throw machine::ModelBug("atomic type " + type);
+}
+
+AtomicOperation operation_of(const ptx::Instruction& i) {
+  static constexpr std::array<std::pair<std::string_view, AtomicOperation>, 10> names{
+      {{".and", AtomicOperation::band},
+       {".or", AtomicOperation::bor},
+       {".xor", AtomicOperation::bxor},
+       {".exch", AtomicOperation::exch},
+       {".cas", AtomicOperation::cas},
+       {".add", AtomicOperation::add},
+       {".inc", AtomicOperation::inc},
+       {".dec", AtomicOperation::dec},
+       {".min", AtomicOperation::min},
+       {".max", AtomicOperation::max}}};
+  for (const auto& [name, operation] : names)
+    if (has(i, name)) return operation;
+  throw machine::ModelBug("atomic operation");
+}
+
+void atom(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const bool returns = i.opcode == "atom";
+  const Type& type = b.type(i.modifiers.back());
+  const AtomicOperation operation = operation_of(i);
+  const size_t want = (returns ? 1u : 0u) + 2 + (operation == AtomicOperation::cas ? 1 : 0);
+  if (b.operand_count() != want)
+    throw Invalid("'" + m.name + "' takes " + std::to_string(want) + " operands");
+  if (type.bits == 128) throw machine::Unsupported("'" + m.name + "': 128-bit atomics");
+  Op op = effect(atomic);
+  AtomicUse use;
+  use.size = static_cast<uint16_t>(type.bits / 8);
+  use.order = order_of(i, {Semantics::relaxed, Scope::gpu});  // PTX ISA 9.0, 9.7.13.6
+  size_t next = 0;
+  op.d =
+      returns ? b.destination(b.operand(next++), type, false, true).row : b.new_row(std::max(type.bits, 16));
+  const ptx::Operand& place = b.operand(next++);
+  set_address(b, op, use, place, space_of(i));
+  op.b = b.source(b.operand(next++), type).row;
+  if (operation == AtomicOperation::cas) op.c = b.source(b.operand(next), type).row;
+  use.operation = operation;
+  use.type = element_of(i.modifiers.back());
+  b.payload(op, use);
+  b.emit(op);
+}
+
+// membar is fence.sc since sm_70, .gl its name of the gpu (PTX ISA 9.0, 9.7.13.5).
+void fence(Builder& b, const Match&) {
+  const ptx::Instruction& i = b.instruction();
+  Op op = effect(nothing);
+  Order order = order_of(i, {i.opcode == "membar" ? Semantics::sc : Semantics::acq_rel, Scope::sys});
+  if (has(i, ".proxy")) order.proxy = Proxy::async;
+  b.payload<FenceUse>(op).order = order;
+  b.emit(op);
+}
+
+void prefetch(Builder& b, const Match& m) {
+  if (b.operand_count() != 1) throw Invalid("'" + m.name + "' takes 1 operand");
+  b.address(b.operand(0), space_of(b.instruction()));
+  emit_hint(b, m);
+}
+
+#define SPACES \
+  "[.const,.global,.local,.param,.param::entry,.param::func,.shared,.shared::cta,.shared::cluster]"
+#define ST_SPACES "[.global,.local,.param,.param::func,.shared,.shared::cta,.shared::cluster]"
+#define STRONG_SPACES "[.global,.shared,.shared::cta,.shared::cluster]"
+#define SCOPES "{.cta,.cluster,.gpu,.sys}"
+#define TYPES "{.b8,.b16,.b32,.b64,.u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,.f32,.f64}"
+#define EVICTION "[.L1::evict_normal,.L1::evict_unchanged,.L1::evict_first,.L1::evict_last,.L1::no_allocate]"
+#define PREFETCH "[.L2::64B,.L2::128B,.L2::256B]"
+#define ATOM_SPACES "[.global,.shared,.shared::cta,.shared::cluster]"
+#define SEMANTICS "[.relaxed,.acquire,.release,.acq_rel]"
+#define ATOM_SCOPES "[.cta,.cluster,.gpu,.sys]"
+constexpr Form kMemory[] = {
+    {"ld[.weak]" SPACES "[.ca,.cg,.cs,.lu,.cv][.v2,.v4,.v8]" TYPES, "*", ld},
+    {"ld[.weak]"
+     "[.global]" EVICTION PREFETCH "[.v2,.v4,.v8]" TYPES,
+     "*", ld, 74},
+    {"ld.volatile[.global,.shared,.shared::cta,.shared::cluster,.local,.const]"
+     "[.v2,.v4]" TYPES,
+     "*", ld},
+    {"ld{.relaxed,.acquire}" SCOPES STRONG_SPACES EVICTION PREFETCH "[.v2,.v4]" TYPES, "*", ld, 60},
+    {"ld.global[.ca,.cg,.cs].nc"
+     "[.v2,.v4,.v8]" TYPES,
+     "*", ld},
+    {"ld.global.nc" EVICTION PREFETCH "[.v2,.v4,.v8]" TYPES, "*", ld, 74},
+    {"ldu[.global][.v2,.v4]" TYPES, "*", ld},
+    {"st[.weak]" ST_SPACES "[.wb,.cg,.cs,.wt][.v2,.v4,.v8]" TYPES, "*", st},
+    {"st[.weak][.global]" EVICTION "[.v2,.v4,.v8]" TYPES, "*", st, 74},
+    {"st.volatile[.global,.shared,.shared::cta,.shared::cluster,.local]"
+     "[.v2,.v4]" TYPES,
+     "*", st},
+    {"st{.relaxed,.release}" SCOPES STRONG_SPACES EVICTION "[.v2,.v4]" TYPES, "*", st, 60},
+    {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.and,.or,.xor}{.b32,.b64}", "*", atom},
+    {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.exch}{.b32,.b64,.b128}", "*", atom},
+    {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.cas}{.b16,.b32,.b64,.b128}", "*", atom},
+    {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.add}{.u32,.s32,.u64,.f32,.f64}", "*", atom},
+    {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.add}.noftz{.f16,.f16x2}", "*", atom, 62},
+    {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.add}.noftz{.bf16,.bf16x2}", "*", atom, 78, 90},
+    {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.inc,.dec}.u32", "*", atom},
+    {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.min,.max}{.u32,.s32,.u64,.s64}", "*", atom},
+    {"red[.relaxed,.release]" ATOM_SCOPES ATOM_SPACES "{.and,.or,.xor}{.b32,.b64}", "*", atom},
+    {"red[.relaxed,.release]" ATOM_SCOPES ATOM_SPACES "{.add}{.u32,.s32,.u64,.f32,.f64}", "*", atom},
+    {"red[.relaxed,.release]" ATOM_SCOPES ATOM_SPACES "{.add}.noftz{.f16,.f16x2}", "*", atom, 62},
+    {"red[.relaxed,.release]" ATOM_SCOPES ATOM_SPACES "{.add}.noftz{.bf16,.bf16x2}", "*", atom, 78, 90},
+    {"red[.relaxed,.release]" ATOM_SCOPES ATOM_SPACES "{.inc,.dec}.u32", "*", atom},
+    {"red[.relaxed,.release]" ATOM_SCOPES ATOM_SPACES "{.min,.max}{.u32,.s32,.u64,.s64}", "*", atom},
+    {"membar{.cta,.gl,.sys}", "", fence},
+    {"fence[.sc,.acq_rel]{.cta,.cluster,.gpu,.sys}", "", fence, 60},
+    {"fence.proxy.async[.global,.shared::cta,.shared::cluster]", "", fence, 80, 90},
+    {"fence.mbarrier_init.release.cluster", "", fence, 80, 90},
+    {"prefetch[.global,.local]{.L1,.L2}", "*", prefetch},
+    {"prefetchu.L1", "*", prefetch},
+    {"prefetch[.param,.const].tensormap", "*", prefetch, 80, 90},
+    {"nanosleep.u32", "s:u32", emit_hint, 63},
+};
+
+}  // namespace
+
+std::span<const Form> memory_forms() { return kMemory; }
+
+}  // namespace bitwell::isa

@@ -1,0 +1,239 @@
+// cp.async, st.async and red.async, a few bytes a lane; and waiting for copies of every kind.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "model/isa/family/transfer_reader.h"
+
+namespace bitwell::isa {
+
+using machine::AsyncGroups;
+using machine::Fault;
+using machine::Region;
+
+namespace {
+
+// A few bytes a lane: cp.async, st.async and red.async.
+class SmallCopy : public machine::Agent {
+ public:
+  struct Part {
+    Region* source;  // nullptr: `bytes` hold what is written
+    uint64_t from;
+    uint32_t size, read;  // beyond `read`: zeros
+    SharedPlace to;
+    std::array<std::byte, 16> bytes;
+    std::shared_ptr<machine::AsyncGroup> group;  // or a barrier
+    AsyncGroups* groups;                         // that the group is one of
+    uint64_t number;                             // of the copy in them
+    SharedPlace barrier;
+    std::optional<AtomicOperation> reduce;
+    ElementType element;
+  };
+  SmallCopy(Cluster& cluster, std::string what, std::vector<Part> parts, Cta& cta, int warp)
+      : cluster_(cluster), what_(std::move(what)), parts_(std::move(parts)), cta_(cta), warp_(warp) {
+    for (const Part& p : parts_) {
+      if (p.group != nullptr) {
+        ++p.group->reading;
+        ++p.group->writing;
+      }
+      if (p.reduce) continue;
+      const uint64_t offset = p.to.address - p.to.cta->shared.base();
+      std::memset(p.to.bytes(), 0xFF, p.size);
+      p.to.cta->shared.mark_undefined(offset, p.size);
+    }
+  }
+  bool step() override {
+    const size_t end = next_ + cluster_.piece(parts_.size() - next_);
+    for (; next_ < end; ++next_) run(parts_[next_]);
+    cta_.wake_operations(warp_, 1);
+    return next_ == parts_.size();
+  }
+  bool fills(uint64_t shared_address, uint64_t length) const override {
+    return std::any_of(parts_.begin() + static_cast<std::ptrdiff_t>(next_), parts_.end(), [&](const Part& p) {
+      return !p.reduce && p.to.address < shared_address + length && shared_address < p.to.address + p.size;
+    });
+  }
+  std::string describe() const override {
+    return what_ + " of PTX line " + std::to_string(place.ptx_line) + ", " + std::to_string(next_) + " of " +
+           std::to_string(parts_.size()) + " threads' copies done";
+  }
+
+ private:
+  void run(Part& p) {
+    if (!p.to.cta->alive()) throw Fault(what_ + " writes the shared memory of a CTA that has ended");
+    if (p.to.cta->mbarriers.overlapping(p.to.address, p.size) != nullptr)
+      throw Fault(what_ + " writes over an mbarrier, which is live");
+    machine::Region& shared = p.to.cta->shared;
+    const uint64_t offset = p.to.address - shared.base();
+    std::array<uint8_t, 16> defined{};  // as Region's
+    defined.fill(machine::kWritten);
+    if (p.source != nullptr) {
+      const uint64_t from = p.from - p.source->base();
+      p.bytes = {};
+      std::memcpy(p.bytes.data(), p.source->data() + from, p.read);
+      if (p.source->defined() != nullptr) std::memcpy(defined.data(), p.source->defined() + from, p.read);
+    }
+    if (p.reduce) {
+      uint64_t old = 0;
+      uint64_t b = 0;
+      std::memcpy(&old, p.to.bytes(), p.size);
+      std::memcpy(&b, p.bytes.data(), p.size);
+      if (!shared.is_defined(offset, p.size))
+        throw Fault(what_ + " reads shared memory that was never written");
+      const uint64_t result = atomic_update(*p.reduce, p.element, AtomicPlace::shared, old, b, 0);
+      std::memcpy(p.bytes.data(), &result, p.size);
+    }
+    std::memcpy(p.to.bytes(), p.bytes.data(), p.size);
+    if (shared.defined() != nullptr) std::memcpy(shared.defined() + offset, defined.data(), p.size);
+    if (p.group != nullptr) {
+      --p.group->reading;
+      --p.group->writing;
+      p.groups->finish(p.number);
+    } else if (p.barrier.cta->mbarriers.complete(p.barrier.address, p.size)) {
+      cluster_.wake_mbarrier(p.barrier.address);
+    }
+  }
+
+  Cluster& cluster_;
+  std::string what_;
+  std::vector<Part> parts_;
+  Cta& cta_;
+  int warp_;
+  size_t next_ = 0;
+};
+
+// cp.async.mbarrier.arrive: arrives when the copies issued before it are done.
+class CopyArrival : public machine::Agent {
+ public:
+  CopyArrival(Cluster& cluster, AsyncGroups& groups, SharedPlace barrier, uint32_t rank, int warp)
+      : cluster_(cluster),
+        groups_(groups),
+        before_(groups.issued()),
+        barrier_(barrier),
+        rank_(rank),
+        warp_(warp) {}
+  bool ready() const override { return groups_.done_before(before_); }
+  bool step() override {
+    if (!barrier_.cta->alive())
+      throw Fault("cp.async.mbarrier.arrive at a barrier of a CTA that has ended without waiting for it");
+    if (barrier_.cta->mbarriers.arrive(barrier_.address, 1, {rank_, warp_, place.ptx_line}))
+      cluster_.wake_mbarrier(barrier_.address);
+    return true;
+  }
+  std::string describe() const override {
+    return "cp.async.mbarrier.arrive of PTX line " + std::to_string(place.ptx_line);
+  }
+
+ private:
+  Cluster& cluster_;
+  AsyncGroups& groups_;
+  uint64_t before_;  // the number of the first copy that it does not wait for
+  SharedPlace barrier_;
+  uint32_t rank_;
+  int warp_;
+};
+
+void start_small(Context& context, std::vector<SmallCopy::Part> parts) {
+  auto copy = std::make_unique<SmallCopy>(context.cta.cluster, context.cta.line(context.split()).text,
+                                          std::move(parts), context.cta, context.warp.index);
+  copy->place = context.cta.place(context.warp, context.split(), -1);
+  context.cta.cluster.start(std::move(copy), context.warp);
+}
+
+}  // namespace
+
+Next async_copy(const Op& op, Context& context, uint32_t mask) {
+  require_sources(op, context, mask);
+  const auto& t = op.as<SmallTransfer>();
+  std::vector<SmallCopy::Part> parts;
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    const TransferReader r(op, context, lane);
+    SmallCopy::Part p{};
+    p.size = p.read = t.bytes;
+    if (t.mask && t.ignores) {
+      if ((*context.row<uint32_t>((*op.sources)[*t.mask]) >> lane & 1) != 0) p.read = 0;
+    } else if (t.mask) {
+      p.read = r.word(*t.mask);
+      if (p.read > p.size)
+        throw Fault("cp.async with a source size of " + std::to_string(p.read) + " bytes for " +
+                        std::to_string(p.size),
+                    lane);
+    }
+    p.to = r.shared(t.to, p.size, p.size);
+    p.from = r.address(t.from);
+    if (p.from % p.size != 0)
+      throw Fault("misaligned cp.async of " + std::to_string(p.size) + " bytes at global address " +
+                      std::to_string(p.from),
+                  lane);
+    if (p.read != 0) p.source = r.global(p.from, p.read, "cp.async");
+    p.groups = &context.warp.copies[static_cast<size_t>(lane)];
+    p.group = p.groups->open();
+    p.number = p.groups->issue();
+    parts.push_back(std::move(p));
+  }
+  start_small(context, std::move(parts));
+  return Next::advance;
+}
+
+Next remote_store(const Op& op, Context& context, uint32_t mask) {
+  require_sources(op, context, mask);
+  const auto& t = op.as<SmallTransfer>();
+  std::vector<SmallCopy::Part> parts;
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    const TransferReader r(op, context, lane);
+    SmallCopy::Part p{};
+    p.size = t.bytes * t.count;
+    p.to = r.shared(t.to, p.size, p.size);
+    p.barrier = r.shared(t.barrier, 8, 8);
+    if (p.barrier.cta != p.to.cta)
+      throw Fault("the mbarrier of a remote store is in another CTA than its destination", lane);
+    p.barrier.cta->mbarriers.word(p.barrier.address);
+    for (size_t n = 0; n < t.count; ++n)
+      std::memcpy(p.bytes.data() + n * t.bytes, r.bytes(t.barrier.source + 1 + n, t.bytes), t.bytes);
+    p.reduce = t.reduce;
+    p.element = t.element;
+    parts.push_back(std::move(p));
+  }
+  start_small(context, std::move(parts));
+  return Next::advance;
+}
+
+Next copy_commit(const Op& op, Context& context, uint32_t mask) {
+  auto& groups = op.as<CopyGroups>().bulk ? context.warp.bulk_copies : context.warp.copies;
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1)
+    groups[static_cast<size_t>(__builtin_ctz(lanes))].commit();
+  return Next::advance;
+}
+
+Next copy_wait(const Op& op, Context& context, uint32_t mask) {
+  const auto& use = op.as<CopyGroups>();
+  auto& groups = use.bulk ? context.warp.bulk_copies : context.warp.copies;
+  bool done = true;
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    AsyncGroups& g = groups[static_cast<size_t>(__builtin_ctz(lanes))];
+    done = done && (use.every ? g.all_done() : g.done(use.pending, use.read_only));
+  }
+  if (done) return Next::advance;
+  take_lanes(context, mask).wait = machine::Wait::operations;
+  return Next::moved;
+}
+
+Next copy_arrive(const Op& op, Context& context, uint32_t mask) {
+  const auto& use = op.as<CopyArrive>();
+  context.require_defined(op.a, mask, "an address");
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    const SharedPlace barrier = shared_place(use, op.a, context, lane, 8, 8, true);
+    if (use.increments) barrier.cta->mbarriers.increment_pending(barrier.address);
+    auto arrival =
+        std::make_unique<CopyArrival>(context.cta.cluster, context.warp.copies[static_cast<size_t>(lane)],
+                                      barrier, context.cta.rank, context.warp.index);
+    arrival->place = context.cta.place(context.warp, context.split(), lane);
+    context.cta.cluster.start(std::move(arrival), context.warp);
+  }
+  return Next::advance;
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,67 @@
+// wgmma: the MMAs that the four warps of a warpgroup have issued together and that are not done
+// (PTX ISA 9.0, 9.7.15).
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "model/isa/family/fragments.h"
+#include "model/machine/agent.h"
+#include "model/machine/warp.h"
+
+namespace bitwell::isa {
+
+class Cta;
+class Context;
+
+struct WarpgroupMmaUse : Mma {
+  bool a_in_registers = true;
+  bool negate_a = false, negate_b = false;
+  bool transpose_a = false, transpose_b = false;  // MN-major in shared memory
+  bool negated_scale = false;                     // scale-d is !p
+};
+
+// One wgmma.mma_async. It can go on when all four warps have issued it; until then D's registers hold
+// nothing. Shared memory is read when it is done, registers of A when they are issued.
+struct WarpgroupMma {
+  const Op* op = nullptr;
+  uint64_t a = 0, b = 0;  // descriptors
+  bool accumulate = false;
+  machine::Place place;  // of the first warp that issued it
+  int warps = 0;         // that have issued it
+  std::array<std::vector<uint32_t>, 4> a_codes;
+  std::array<std::shared_ptr<machine::Activation>, 4> activations;
+};
+
+class Warpgroup {
+ public:
+  explicit Warpgroup(Cta& cta) : cta_(cta) {}
+
+  void fence(size_t warp) { warps_[warp].fenced = true; }
+  // Takes the warp's share of the next MMA. Faults if it is another one than the other warps' or if a
+  // register cannot be used now. Returns true when the warpgroup's queue was empty: it needs an agent.
+  bool issue(size_t warp, const Op& op, Context& context);
+  void commit(size_t warp) { warps_[warp].groups.push_back(warps_[warp].issued); }
+  // Whether all but the latest `pending` groups of the warp are done.
+  bool groups_done(size_t warp, uint64_t pending);
+
+  bool empty() const { return queue_.empty(); }
+  bool front_ready() const { return !queue_.empty() && queue_.front().warps == 4; }
+  void run_front();
+  const WarpgroupMma& front() const { return queue_.front(); }
+
+ private:
+  struct Share {
+    bool fenced = false;
+    uint64_t issued = 0;
+    std::deque<uint64_t> groups;  // `issued` at each commit
+  };
+  Cta& cta_;
+  std::deque<WarpgroupMma> queue_;
+  uint64_t done_ = 0;  // number of the queue's front
+  std::array<Share, 4> warps_;
+};
+
+}  // namespace bitwell::isa

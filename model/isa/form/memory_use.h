@@ -1,0 +1,38 @@
+// What an instruction says of an access to memory: where, how much, in which order (PTX ISA 9.0, 5.1 and 8).
+#pragma once
+#include "model/isa/form/op.h"
+
+namespace bitwell::isa {
+
+// `shared` is the executing CTA's own (shared::cta), `cluster` that of any CTA of the cluster.
+enum class Space : uint8_t { generic, global, shared, local, param, constant, cluster };
+
+// PTX ISA 9.0, 8.2 and 9.7.13.5: what an access or a fence orders, for whom, and through which proxy.
+enum class Semantics : uint8_t { weak, relaxed, acquire, release, acq_rel, sc, volatile_ };
+enum class Scope : uint8_t { cta, cluster, gpu, sys };
+enum class Proxy : uint8_t { generic, async, tensor_map };
+struct Order {
+  Semantics semantics = Semantics::weak;
+  Scope scope = Scope::cta;  // of what is not weak
+  Proxy proxy = Proxy::generic;
+
+  bool operator==(const Order&) const = default;
+};
+
+// An address in a row.
+struct AddressUse : Payload {
+  Space space = Space::generic;
+  bool narrow = false;  // the row has 32-bit lanes
+  uint64_t offset = 0;  // added to each lane's address
+  Order order;
+};
+
+// ld, st, atom and what else moves elements between a lane's registers and memory.
+struct MemoryUse : AddressUse {
+  uint16_t size = 0;           // bytes of one element
+  uint16_t count = 1;          // elements
+  bool is_signed = false;      // loads extend by sign
+  uint8_t register_bytes = 0;  // of each element's register
+};
+
+}  // namespace bitwell::isa

@@ -1,0 +1,84 @@
+// Chooses, once, the widest instruction set that this host has.
+#include "model/isa/lanes/catalog.h"
+
+#include "model/isa/lanes/address_scan.h"
+#include "model/isa/lanes/tracks.h"
+#include "model/machine/failure.h"
+
+namespace bitwell::isa {
+
+#define BITWELL_DECLARE(level)       \
+  namespace level {                  \
+  void add_integer(Catalog&);        \
+  void add_compare(Catalog&);        \
+  void add_float(Catalog&);          \
+  void add_half(Catalog&);           \
+  void add_convert(Catalog&);        \
+  void add_pack(Catalog&);           \
+  AddressScans make_address_scans(); \
+  }
+BITWELL_DECLARE(scalar)
+BITWELL_DECLARE(avx2)
+BITWELL_DECLARE(avx512)
+#undef BITWELL_DECLARE
+
+namespace {
+
+bool host_has_avx2() {
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+         __builtin_cpu_supports("bmi2") != 0;
+}
+bool host_has_avx512() {
+  return host_has_avx2() && __builtin_cpu_supports("avx512f") != 0 &&
+         __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+         __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512vbmi") != 0;
+}
+
+#define BITWELL_FILL(level) \
+  [] {                      \
+    Catalog c;              \
+    level::add_integer(c);  \
+    level::add_compare(c);  \
+    level::add_float(c);    \
+    level::add_half(c);     \
+    level::add_convert(c);  \
+    level::add_pack(c);     \
+    return c;               \
+  }()
+
+}  // namespace
+
+const Catalog& lanes_catalog(const std::string& level) {
+  static const Catalog none;
+  static const Catalog scalar_catalog = BITWELL_FILL(scalar);
+  static const Catalog avx2_catalog = host_has_avx2() ? BITWELL_FILL(avx2) : none;
+  static const Catalog avx512_catalog = host_has_avx512() ? BITWELL_FILL(avx512) : none;
+  if (level == "avx512") return avx512_catalog;
+  if (level == "avx2") return avx2_catalog;
+  return scalar_catalog;
+}
+
+const Catalog& lanes_catalog() {
+  static const Catalog& best = host_has_avx512() ? lanes_catalog("avx512")
+                               : host_has_avx2() ? lanes_catalog("avx2")
+                                                 : lanes_catalog("scalar");
+  return best;
+}
+
+const AddressScans& address_scans() {
+  static const AddressScans best = host_has_avx512() ? avx512::make_address_scans()
+                                   : host_has_avx2() ? avx2::make_address_scans()
+                                                     : scalar::make_address_scans();
+  return best;
+}
+
+Op lane_op(const std::string& name) {
+  const auto at = lanes_catalog().find(name);
+  if (at == lanes_catalog().end()) throw machine::ModelBug("no lane loop '" + name + "'");
+  Op op;
+  op.lanes = at->second;
+  track_bits(op, name);
+  return op;
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,12 @@
+// Bits of a lane loop's operands that were never written, followed into its result (model/run/definedness.h).
+#pragma once
+#include <string>
+
+#include "model/isa/form/op.h"
+
+namespace bitwell::isa {
+
+// How the lane loop of that name treats such bits: Op::tracks, source_bytes, result_bytes.
+void track_bits(Op& op, const std::string& name);
+
+}  // namespace bitwell::isa

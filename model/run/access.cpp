@@ -1,0 +1,247 @@
+#include "model/run/access.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "model/isa/lanes/address_scan.h"
+#include "model/run/cluster.h"
+#include "model/run/nearby.h"
+
+namespace bitwell::isa {
+namespace {
+
+using machine::Fault;
+using machine::kLanes;
+using machine::Region;
+
+std::string hex(uint64_t v) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+  return text;
+}
+
+const char* verb(AccessKind kind) {
+  return kind == AccessKind::read ? "read" : kind == AccessKind::write ? "write" : "atomic";
+}
+
+[[noreturn]] void out_of_bounds(Context& context, Space space, uint64_t address, size_t size, AccessKind kind,
+                                int lane) {
+  std::string text = "out-of-bounds " + std::string(verb(kind)) + " of " + std::to_string(size) +
+                     " bytes at " + hex(address);
+  Cta& cta = context.cta;
+  if (space == Space::global) throw Fault(text + ", " + cta.grid.global.describe(address), lane);
+  Cta* const other =
+      space == Space::shared || space == Space::cluster ? cta.cluster.cta_of(address) : nullptr;
+  if (space == Space::cluster && other == nullptr) throw Fault(text + ": no CTA of the cluster has it", lane);
+  if (space == Space::shared && other != nullptr && other != &cta)
+    throw Fault(text + " of shared::cta memory: that is another CTA's", lane);
+  const Cta& owner = other != nullptr ? *other : cta;  // of shared memory
+  const auto of = [&](const char* name, uint64_t limit, const std::string& beside) {
+    return Fault(text + " of " + name + ", which has " + std::to_string(limit) + " bytes" + beside, lane);
+  };
+  switch (space) {
+    case Space::local: throw of("local memory", context.warp.local[static_cast<size_t>(lane)].size(), "");
+    case Space::param:
+      throw of("the parameter block", cta.grid.parameters.size(), beside_parameters(cta.grid, address));
+    case Space::constant:
+      throw of("constant memory", cta.grid.constants.size(), beside_constants(cta.grid, address));
+    default: throw of("shared memory", owner.shared.size(), beside_shared(owner, address));
+  }
+}
+
+// Faults if a lane's bytes meet a live mbarrier: only mbarrier instructions may touch it.
+void keep_off_mbarriers(Context& context, const uint64_t* address, uint32_t mask, uint64_t low, uint64_t high,
+                        uint64_t size, AccessKind kind) {
+  for (const auto& cta : context.cta.cluster.ctas) {
+    if (cta->mbarriers.empty() || cta->mbarriers.overlapping(low, high - low + size) == nullptr) continue;
+    for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+      const int lane = __builtin_ctz(lanes);
+      if (cta->mbarriers.overlapping(address[lane], size) != nullptr)
+        throw Fault("an ordinary " + std::string(verb(kind)) + " of an mbarrier, which is live", lane);
+    }
+  }
+}
+
+// The shared memory of the CTA that a shared::cluster address names.
+Region* cluster_memory(Context& context, uint64_t address, int lane) {
+  Cta* cta = context.cta.cluster.cta_of(address);
+  if (cta == nullptr) return nullptr;
+  if (!cta->alive())
+    throw Fault(
+        "an access to the shared memory of CTA rank " + std::to_string(cta->rank) + ", which has ended",
+        lane);
+  return &cta->shared;
+}
+
+// One lane's bytes; `address` is in the space's own numbering.
+void find_one(Context& context, Space space, uint64_t address, size_t size, AccessKind kind, int lane,
+              Access& out) {
+  const auto at = static_cast<size_t>(lane);
+  Region* region = nullptr;
+  switch (space) {
+    case Space::global: region = context.cta.grid.global.find(address, size); break;
+    case Space::shared: region = &context.cta.shared; break;
+    case Space::cluster: region = cluster_memory(context, address, lane); break;
+    case Space::param: region = &context.cta.grid.parameters; break;
+    case Space::constant: region = &context.cta.grid.constants; break;
+    case Space::local: {
+      auto& local = context.warp.local[at];
+      if (address > local.size() || size > local.size() - address)
+        out_of_bounds(context, space, address, size, kind, lane);
+      out.bytes[at] = local.data() + address;
+      out.defined[at] = context.warp.local_defined[at].data() + address;
+      out.tracked = true;
+      return;
+    }
+    case Space::generic: break;
+  }
+  if (region == nullptr || !region->contains(address, size))
+    out_of_bounds(context, space, address, size, kind, lane);
+  if (region->read_only && kind != AccessKind::read)
+    throw Fault(std::string(verb(kind)) + " to '" + region->name() + "', which is read-only", lane);
+  if (context.checked && (space == Space::shared || space == Space::cluster))
+    for (const auto& cta : context.cta.cluster.ctas)
+      if (&cta->shared == region && cta->mbarriers.overlapping(address, size) != nullptr)
+        throw Fault("an ordinary " + std::string(verb(kind)) + " of an mbarrier, which is live", lane);
+  out.bytes[at] = region->data() + (address - region->base());
+  out.defined[at] = region->defined() == nullptr ? nullptr : region->defined() + (address - region->base());
+  out.tracked = out.tracked || out.defined[at] != nullptr;
+  if (space == Space::global) out.global |= 1u << lane;
+}
+
+// Which space a generic address lies in; `address` becomes that space's own.
+Space space_of_generic(uint64_t& address) {
+  for (const auto& [window, space] :
+       {std::pair{machine::kSharedWindow, Space::cluster}, std::pair{machine::kLocalWindow, Space::local},
+        std::pair{machine::kParamWindow, Space::param}})
+    if (address - window < machine::kWindowSize) {
+      address -= window;
+      return space;
+    }
+  return address - machine::kConstWindow < machine::kWindowSize ? Space::constant : Space::global;
+}
+
+}  // namespace
+
+void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mask, size_t size,
+             AccessKind kind, bool as_one, Access& out) {
+  context.require_defined(row, mask, "an address");
+  static const AddressScans& scans = address_scans();
+  alignas(64) uint64_t address[kLanes];
+  const AddressScan scan = use.narrow
+                               ? scans.narrow(context.row<uint32_t>(row), use.offset, mask, size, address)
+                               : scans.wide(context.row<uint64_t>(row), use.offset, mask, size, address);
+  // A 32-bit address of .const counts from the start of its window.
+  const bool constant32 = use.narrow && use.space == Space::constant;
+  const uint64_t window = constant32 ? machine::kConstWindow : 0;
+  if (constant32)
+    for (uint64_t& a : address) a += window;
+  const uint64_t low = scan.low + window;
+  const uint64_t high = scan.high + window;
+  const Space space = use.space;
+  if ((scan.bits & (size - 1)) != 0 && context.checked) {
+    for (int i = 0; i < kLanes; ++i)
+      if ((mask >> i & 1) != 0 && (address[i] & (size - 1)) != 0)
+        throw Fault("misaligned " + std::string(verb(kind)) + " of " + std::to_string(size) + " bytes at " +
+                        hex(address[i]),
+                    i);
+  }
+  // One region for all lanes: the common case.
+  Region* region = nullptr;
+  Space real = space;
+  out.global = 0;
+  if (space == Space::global || space == Space::generic) {
+    real = Space::global;
+    region = context.cta.last_global;
+    if (region == nullptr || low < region->base() || high - low > region->size() ||
+        !region->contains(high, size)) {
+      region = context.cta.grid.global.find(low, size);
+      if (region != nullptr && region->contains(high, size)) context.cta.last_global = region;
+    }
+  } else if (space == Space::shared) {
+    region = &context.cta.shared;
+  } else if (space == Space::cluster) {
+    int lowest = __builtin_ctz(mask);
+    for (int i = lowest; i < kLanes; ++i)
+      if ((mask >> i & 1) != 0 && address[i] == low) lowest = i;
+    region = cluster_memory(context, low, lowest);
+  } else if (space == Space::param) {
+    region = &context.cta.grid.parameters;
+  } else if (space == Space::constant) {
+    region = &context.cta.grid.constants;
+  }
+  if (context.checked && (space == Space::shared || space == Space::cluster) && region != nullptr)
+    keep_off_mbarriers(context, address, mask, low, high, size, kind);
+  const bool together = region != nullptr && region->contains(low, size) && region->contains(high, size) &&
+                        (!region->read_only || kind == AccessKind::read);
+  if (together) {
+    out.global = real == Space::global ? mask : 0;
+    out.tracked = region->defined() != nullptr;
+    out.consecutive = scan.consecutive && as_one;
+    // As integers: inactive lanes may point anywhere, and are never followed.
+    const uintptr_t bytes = reinterpret_cast<uintptr_t>(region->data()) - region->base();
+    const uintptr_t defined = reinterpret_cast<uintptr_t>(region->defined()) - region->base();
+    const int lanes = scan.consecutive && as_one ? 1 : kLanes;  // the others follow from the first
+    for (int i = 0; i < lanes; ++i) out.bytes[i] = reinterpret_cast<std::byte*>(bytes + address[i]);
+    if (out.tracked)
+      for (int i = 0; i < lanes; ++i) out.defined[i] = reinterpret_cast<uint8_t*>(defined + address[i]);
+    return;
+  }
+  for (int i = 0; i < kLanes; ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    uint64_t a = address[i];
+    const Space lane_space = space == Space::generic ? space_of_generic(a) : space;
+    find_one(context, lane_space, a, size, kind, i, out);
+  }
+}
+
+std::optional<uint64_t> shared_address(const Cluster& cluster, const std::byte* bytes) {
+  for (const auto& cta : cluster.ctas) {
+    const Region& r = cta->shared;
+    if (bytes >= r.data() && bytes < r.data() + r.size())
+      return r.base() + static_cast<uint64_t>(bytes - r.data());
+  }
+  return std::nullopt;
+}
+
+machine::Origin access_origin(Context& context, const Access& access, int lane) {
+  const std::byte* bytes = access.bytes[lane];
+  machine::Origin out;
+  out.kind = machine::Origin::Kind::memory;
+  out.ptx_line = context.cta.line(context.split()).ptx;
+  const auto& local = context.warp.local[static_cast<size_t>(lane)];
+  if (bytes >= local.data() && bytes < local.data() + local.size()) {
+    out.address = static_cast<uint64_t>(bytes - local.data());
+  } else if (const auto at = shared_address(context.cta.cluster, bytes)) {
+    out.address = *at;
+    out.region = &context.cta.cluster.cta_of(*at)->shared;
+    if (const machine::Agent* copy = context.cta.cluster.filling(*at, 1)) {
+      out.kind = machine::Origin::Kind::under_way;
+      out.copy_line = copy->place.ptx_line;
+      out.barrier = copy->completes_on(*at);
+    }
+  } else if (const Region* r = context.cta.grid.global.owner(bytes)) {
+    out.region = r;
+    out.address = r->base() + static_cast<uint64_t>(bytes - r->data());
+  }
+  return out;
+}
+
+KnownBytes bytes_at(Context& context, int lane, uint64_t address, size_t size) {
+  Access access;
+  const Space space = space_of_generic(address);
+  find_one(context, space, address, size, AccessKind::read, lane, access);
+  const uint8_t* defined = access.defined[lane];
+  return {access.bytes[lane], defined == nullptr || machine::all_written(defined, size)};
+}
+
+std::string read_string(Context& context, int lane, uint64_t address) {
+  std::string out;
+  for (;; ++address) {
+    const char c = static_cast<char>(*bytes_at(context, lane, address, 1).bytes);
+    if (c == '\0') return out;
+    out += c;
+  }
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,88 @@
+// Who is freed when the last thread arrives: named barriers of a CTA, bar.warp.sync, barrier.cluster.
+#include "model/run/barrier_use.h"
+#include "model/run/cluster.h"
+
+namespace bitwell::isa {
+
+using machine::kLanes;
+using machine::Split;
+using machine::Wait;
+using machine::Warp;
+
+void Cta::try_release(uint32_t number) {
+  machine::CtaBarrier& barrier = barriers[number];
+  // A warp has arrived when every thread of it that still runs has.
+  for (const Warp& w : warps) {
+    uint32_t& lanes = barrier.lanes[static_cast<size_t>(w.index)];
+    if (lanes == 0 || (w.live() & ~lanes) != 0) continue;
+    lanes = 0;
+    barrier.arrived += kLanes;
+  }
+  if (barrier.arrived == 0) return;
+  uint32_t expected = barrier.expected;
+  if (expected == 0)
+    for (const Warp& w : warps)
+      if (w.live() != 0) expected += kLanes;
+  if (barrier.arrived < expected) return;
+  const bool all = barrier.count_true == barrier.count_voted;
+  const bool any = barrier.count_true != 0;
+  const uint32_t count = barrier.count_true;
+  barrier = {};
+  cluster.wake();
+  for (Warp& w : warps)
+    for (Split& s : w.splits) {
+      if (s.wait != Wait::cta_barrier || s.barrier != number) continue;
+      const Op& op = op_at(s);
+      auto* rows = s.activation->rows.data();
+      if (op.d != kSink) {  // bar.red
+        const BarrierUse::Kind kind = op.as<BarrierUse>().kind;
+        if (kind == BarrierUse::Kind::red_popc) {
+          for (int lane = 0; lane < kLanes; ++lane)
+            if ((s.mask >> lane & 1) != 0) reinterpret_cast<uint32_t*>(rows + op.d)[lane] = count;
+        } else {
+          auto* d = reinterpret_cast<uint32_t*>(rows + op.d);
+          const bool value = kind == BarrierUse::Kind::red_and ? all : any;
+          *d = (*d & ~s.mask) | (value ? s.mask : 0);
+        }
+        s.activation->rows.defined()[op.d / machine::kRowBytes] |= s.mask;
+      }
+      ++s.pc;
+      s.wait = Wait::none;
+    }
+}
+
+void Cta::try_release_warp(Warp& warp) {
+  for (const Split& s : warp.splits) {
+    if (s.wait != Wait::warp_barrier) continue;
+    uint32_t together = 0;
+    for (const Split& other : warp.splits)
+      if (other.wait == Wait::warp_barrier && other.members == s.members) together |= other.mask;
+    if ((s.members & warp.live() & ~together) != 0) continue;
+    const uint32_t members = s.members;
+    for (Split& other : warp.splits)
+      if (other.wait == Wait::warp_barrier && other.members == members) {
+        other.wait = Wait::none;
+        ++other.pc;
+      }
+    return try_release_warp(warp);
+  }
+}
+
+void Cluster::try_release_barrier() {
+  bool someone = false;
+  for (const auto& cta : ctas)
+    for (const Warp& w : cta->warps)
+      for (uint32_t lanes = w.live(); lanes != 0; lanes &= lanes - 1) {
+        if (w.cluster_arrivals[static_cast<size_t>(__builtin_ctz(lanes))] <= barrier_phase) return;
+        someone = true;
+      }
+  if (!someone) return;
+  ++barrier_phase;
+  wake();
+  for (const auto& cta : ctas)
+    for (Warp& w : cta->warps)
+      for (Split& s : w.splits)
+        if (s.wait == Wait::cluster_barrier) s.wait = Wait::none;  // looks again
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,274 @@
+#include "model/run/cluster.h"
+
+#include <algorithm>
+
+namespace bitwell::isa {
+
+using machine::Agent;
+using machine::Fault;
+using machine::Wait;
+using machine::Warp;
+
+namespace {
+
+// One in so many turns of the random schedule puts the one that ran last.
+constexpr uint64_t kTurnsBetweenChanges = 24;
+// A starving schedule lets everyone run once in so many turns, and after each that ended for its length; the
+// lazy one an operation.
+constexpr uint64_t kTurnsWithoutTheStarved = 4096;
+
+// Warp instructions between two reports of progress.
+constexpr uint64_t kInstructionsAReport = 1 << 22;
+// Rounds of waits that give up while nothing changes.
+constexpr uint64_t kTimeOuts = 1 << 17;
+// The random schedule preempts after 1 to 2^n accesses, n below this.
+constexpr uint64_t kPreemptions = 12;
+
+bool can_run(const Warp& warp) {
+  return std::any_of(warp.splits.begin(), warp.splits.end(),
+                     [](const machine::Split& s) { return s.wait == Wait::none; });
+}
+
+}  // namespace
+
+Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
+    : grid(g), first_(first), random_(g.options.schedule.seed) {
+  const Policy policy = g.options.schedule.policy;
+  exploring_ = policy != Policy::lazy && policy != Policy::eager;
+  const auto& c = g.shape.cluster;
+  for (uint32_t z = 0; z < c[2]; ++z)
+    for (uint32_t y = 0; y < c[1]; ++y)
+      for (uint32_t x = 0; x < c[0]; ++x)
+        ctas.push_back(
+            std::make_unique<Cta>(*this, std::array<uint32_t, 3>{first[0] + x, first[1] + y, first[2] + z},
+                                  static_cast<uint32_t>(ctas.size())));
+  for (const auto& cta : ctas)
+    for (size_t w = 0; w < cta->warps.size(); ++w) warp_priority_.push_back(first_priority());
+  if (policy == Policy::random) {
+    most_touches_ = uint64_t{1} << random_() % kPreemptions;
+    touches_left_ = 1 + random_() % most_touches_;
+  }
+}
+
+Cta* Cluster::cta_of(uint64_t shared_address) {
+  const uint64_t rank = shared_address >> machine::kRankShift;
+  return rank < ctas.size() ? ctas[rank].get() : nullptr;
+}
+
+void Cluster::tell(machine::Event event) const {
+  event.first_cta = first_;
+  grid.options.observer(event);
+}
+
+const Agent* Cluster::filling(uint64_t shared_address, uint64_t length) const {
+  for (const auto& agent : agents_)
+    if (agent->fills(shared_address, length)) return agent.get();
+  return nullptr;
+}
+
+bool Cluster::run_warp(Cta& cta, Warp& warp) {
+  const uint64_t begin = time_;
+  const bool progress = cta.run_warp(warp);
+  if (grid.options.observer && time_ != begin) {
+    machine::Event event{machine::Event::Kind::turn, begin, time_, cta.index, warp.index, 0, 0, {}, {}};
+    if (!warp.splits.empty()) {
+      event.ptx_line = cta.line(warp.splits.front()).ptx;
+      event.name = cta.line(warp.splits.front()).text;
+    }
+    tell(std::move(event));
+  }
+  return progress;
+}
+
+void Cluster::wake_mbarrier(uint64_t address) {
+  wake();
+  if (grid.options.observer) {
+    machine::Event event{
+        machine::Event::Kind::phase_over, time_, time_, cta_of(address)->index, 0, 0, 0, {}, {}};
+    event.name = barrier_name(address);
+    tell(std::move(event));
+  }
+  for (const auto& cta : ctas)
+    for (Warp& w : cta->warps)
+      for (machine::Split& s : w.splits)
+        if (s.wait == Wait::mbarrier && s.mbarrier == address + 1) s.wait = Wait::none;
+}
+
+bool Cluster::ended() const {
+  return agents_.empty() && std::all_of(ctas.begin(), ctas.end(), [](const auto& cta) {
+           return std::all_of(cta->warps.begin(), cta->warps.end(),
+                              [](const Warp& w) { return w.splits.empty(); });
+         });
+}
+
+void Cluster::run() {
+  while (!ended()) {
+    woken_ = false;
+    release_spinners();
+    if (grid.options.progress && time_ - reported_ >= kInstructionsAReport) report_progress();
+    if (!(exploring_ ? run_one() : run_in_order()) && !let_waits_time_out()) report_deadlock();
+  }
+}
+
+// When nothing can go on, a try_wait gives up, as it does on a device after a while, unless its loop is known
+// to come back just as it is. A loop that counts how often it did is given some patience.
+bool Cluster::let_waits_time_out() {
+  if (time_outs_at_ != changes_) time_outs_ = 0;
+  time_outs_at_ = changes_;
+  if (++time_outs_ > kTimeOuts) return false;
+  bool any = false;
+  for (const auto& cta : ctas)
+    for (Warp& w : cta->warps)
+      for (machine::Split& s : w.splits)
+        if (s.wait == Wait::mbarrier && !cta->repeats(s, s.pc)) {
+          s.wait = Wait::none;
+          s.times_out = any = true;
+        }
+  return any;
+}
+
+void Cluster::report_progress() {
+  reported_ = time_;
+  const auto& g = grid.shape.grid;
+  grid.options.progress({grid.ended, uint64_t{g[0]} * g[1] * g[2], time_});
+}
+
+void Cluster::preempt() {
+  touches_left_ = 1 + random_() % most_touches_;
+  yielded_ = true;
+  preempted_ = true;
+}
+
+void Cluster::release_spinners() {
+  for (const auto& cta : ctas)
+    for (Warp& w : cta->warps)
+      for (machine::Split& s : w.splits)
+        if (s.wait == Wait::spin && s.seen_changes != changes_) s.wait = Wait::none;
+}
+
+bool Cluster::run_in_order() {
+  bool progress = false;
+  for (const auto& cta : ctas)
+    for (Warp& warp : cta->warps)
+      if (!warp.splits.empty()) progress = run_warp(*cta, warp) || progress;
+  // A warp that can still run though nothing woke it has used up its turn: it may be looking at what an
+  // operation is to change. So may warps that wake each other for ever.
+  const bool turned = !woken_ && std::any_of(ctas.begin(), ctas.end(), [](const auto& cta) {
+    return std::any_of(cta->warps.begin(), cta->warps.end(), can_run);
+  });
+  if ((progress || woken_) && !turned && ++turns_ % kTurnsWithoutTheStarved != 0) return true;
+  for (size_t i = 0; i < agents_.size(); ++i)
+    if (agents_[i]->ready()) return step(i);
+  return progress || woken_;
+}
+
+bool Cluster::run_one() {
+  // Classes first (the starving schedules), then priority.
+  struct Candidate {
+    int rank = -1;
+    uint64_t priority = 0;
+    Cta* cta = nullptr;
+    Warp* warp = nullptr;
+    size_t number = 0;  // of the warp or agent
+  };
+  const Policy policy = grid.options.schedule.policy;
+  Candidate best;
+  // Now and then everyone's turn comes, the one that has waited longest first: others may be spinning for
+  // what the starved do.
+  const bool fair = policy != Policy::random && (turns_ % kTurnsWithoutTheStarved == 0 || spun_);
+  const auto consider = [&](Candidate c) {
+    if (fair) c.rank = 0;
+    if (c.rank > best.rank || (c.rank == best.rank && c.priority > best.priority)) best = c;
+  };
+  size_t number = 0;
+  for (const auto& cta : ctas)
+    for (Warp& warp : cta->warps) {
+      const size_t at = number++;
+      if (!can_run(warp)) continue;
+      const bool first = policy == Policy::starve_consumer ? warp.producer : !warp.producer;
+      consider({policy == Policy::random ? 1 : first ? 2 : 0, warp_priority_[at], cta.get(), &warp, at});
+    }
+  for (size_t i = 0; i < agents_.size(); ++i)
+    if (agents_[i]->ready()) consider({1, agent_priority_[i], nullptr, nullptr, i});
+  if (best.rank < 0) return false;
+  uint64_t& priority = best.warp == nullptr ? agent_priority_[best.number] : warp_priority_[best.number];
+  if (policy != Policy::random)
+    priority = ~++turns_;  // the one that has not run for longest goes first
+  else if (random_() % kTurnsBetweenChanges == 0)
+    priority = random_() >> 32;
+  if (best.warp == nullptr) {
+    spun_ = false;
+    return step(best.number);
+  }
+  yielded_ = false;
+  preempted_ = false;
+  run_warp(*best.cta, *best.warp);
+  if (preempted_) priority = random_() >> 32;
+  spun_ = !yielded_ && can_run(*best.warp);
+  return true;
+}
+
+bool Cluster::step(size_t i) {
+  ++changes_;
+  bool done = false;
+  try {
+    done = agents_[i]->step();
+  } catch (const Fault& fault) {
+    if (fault.placed) throw;
+    throw Fault(agents_[i]->place, fault.what());
+  } catch (const machine::Unsupported& what) {
+    if (what.placed) throw;
+    throw machine::Unsupported(agents_[i]->place, what.what());
+  }
+  if (grid.options.observer) {
+    const Agent& a = *agents_[i];
+    tell({done ? machine::Event::Kind::finished : machine::Event::Kind::moved,
+          time_,
+          time_,
+          a.place.cta,
+          a.issuer,
+          a.id,
+          a.place.ptx_line,
+          a.describe(),
+          {}});
+  }
+  if (done) {
+    agents_.erase(agents_.begin() + static_cast<std::ptrdiff_t>(i));
+    agent_priority_.erase(agent_priority_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return true;
+}
+
+void Cluster::start(std::unique_ptr<Agent> agent, Warp& warp) {
+  warp.producer = true;
+  agent->issuer = warp.index;
+  agent->id = ++operations_;
+  if (grid.options.observer)
+    tell({machine::Event::Kind::issued,
+          time_,
+          time_,
+          agent->place.cta,
+          agent->issuer,
+          agent->id,
+          agent->place.ptx_line,
+          agent->describe(),
+          {}});
+  agents_.push_back(std::move(agent));
+  agent_priority_.push_back(first_priority());
+  settle();
+}
+
+void Cluster::settle() {
+  if (grid.options.schedule.policy == Policy::eager)
+    for (size_t i = 0; i < agents_.size();) {
+      const size_t before = agents_.size();
+      if (agents_[i]->ready())
+        step(i);
+      else
+        ++i;
+      if (agents_.size() < before) i = 0;
+    }
+  yield();
+}
+
+}  // namespace bitwell::isa

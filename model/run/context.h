@@ -1,0 +1,52 @@
+// What the effect of an instruction acts on and through: the warp that executes it, and the machine around
+// it.
+#pragma once
+#include "model/run/cluster.h"
+
+namespace bitwell::isa {
+
+// What an effect may touch.
+class Context {
+ public:
+  Context(Cta& cta_, machine::Warp& warp_, size_t split_index_, bool checked_)
+      : cta(cta_), warp(warp_), split_index(split_index_), checked(checked_) {}
+
+  Cta& cta;
+  machine::Warp& warp;
+  size_t split_index;
+  bool checked;
+
+  machine::Split& split() { return warp.splits[split_index]; }
+  machine::Activation& activation() { return *split().activation; }
+  std::byte* rows() { return activation().rows.data(); }
+  uint32_t* defined() { return activation().rows.defined(); }
+  template <class T>
+  T* row(uint32_t offset) {
+    return reinterpret_cast<T*>(rows() + offset);
+  }
+  uint32_t& defined_at(uint32_t offset) { return defined()[offset / machine::kRowBytes]; }
+  void set_defined(uint32_t offset, uint32_t mask) { defined_at(offset) |= mask; }
+  // The lanes of `mask` hold a value where `known` says so, and nothing elsewhere.
+  void set_known(uint32_t offset, uint32_t mask, uint32_t known) {
+    defined_at(offset) |= known & mask;
+    if ((mask & ~known) != 0) activation().forget(offset, mask & ~known);
+  }
+
+  // Faults if a lane of `mask` holds nothing in the row.
+  void require_defined(uint32_t offset, uint32_t mask, const char* what) {
+    const uint32_t missing = checked ? mask & ~defined_at(offset) : 0;
+    if (missing != 0) report_missing(offset, __builtin_ctz(missing), what);
+  }
+  [[noreturn]] void report_missing(uint32_t row, int lane, const char* what);  // definedness.cpp
+};
+
+// The lanes of `mask` as a split of their own; the others, if any, go on after the op.
+machine::Split& take_lanes(Context& context, uint32_t mask);
+
+// For .aligned instructions: whether all threads of the warp are here. If not, the split waits for them;
+// Fault if they cannot come: a guard that differs between threads, or a warp that is not full.
+bool whole_warp(Context& context, uint32_t mask);
+// The same for .aligned barriers: all threads of the warp that still run.
+bool all_here(Context& context, uint32_t mask);
+
+}  // namespace bitwell::isa

@@ -1,0 +1,161 @@
+#include "model/run/cta.h"
+
+#include <algorithm>
+
+#include "model/machine/limits.h"
+#include "model/run/cluster.h"
+
+namespace bitwell::isa {
+
+using machine::Activation;
+using machine::Fault;
+using machine::kLanes;
+using machine::Split;
+using machine::Warp;
+
+Cta::Cta(Cluster& of, std::array<uint32_t, 3> at, uint32_t number)
+    : cluster(of),
+      grid(of.grid),
+      index(at),
+      rank(number),
+      shared("shared memory", uint64_t{number} << machine::kRankShift,
+             grid.program.dynamic_shared + grid.shape.dynamic_shared, !grid.options.checked) {
+  const auto& b = grid.shape.block;
+  const uint32_t threads = b[0] * b[1] * b[2];
+  warps.resize((threads + kLanes - 1) / kLanes);
+  for (size_t w = 0; w < warps.size(); ++w) {
+    warps[w].index = static_cast<int>(w);
+    const uint32_t lanes = std::min<uint32_t>(threads - static_cast<uint32_t>(w) * kLanes, kLanes);
+    warps[w].exists = lanes == kLanes ? ~0u : (1u << lanes) - 1;
+    Split& all = warps[w].splits.emplace_back();
+    all.activation = activate(grid.program.entry, warps[w], warps[w].exists, nullptr);
+    all.mask = warps[w].exists;
+  }
+}
+
+std::array<uint32_t, 3> Cta::thread_index(const Warp& warp, int lane) const {
+  const auto& b = grid.shape.block;
+  const uint32_t linear = static_cast<uint32_t>(warp.index * kLanes + lane);
+  return {linear % b[0], linear / b[0] % b[1], linear / (b[0] * b[1])};
+}
+
+uint64_t Cta::special(Special s, const Warp& warp, int lane, const Activation& activation) const {
+  const auto tid = thread_index(warp, lane);
+  const auto& shape = grid.shape;
+  const auto at = [&](const std::array<uint32_t, 3>& v, Special first) {
+    return v[static_cast<size_t>(s) - static_cast<size_t>(first)];
+  };
+  if (s <= Special::tid_z) return at(tid, Special::tid_x);
+  if (s <= Special::ntid_z) return at(shape.block, Special::ntid_x);
+  if (s <= Special::ctaid_z) return at(index, Special::ctaid_x);
+  if (s <= Special::nctaid_z) return at(shape.grid, Special::nctaid_x);
+  const uint32_t bit = 1u << lane;
+  switch (s) {
+    case Special::laneid: return static_cast<uint32_t>(lane);
+    case Special::warpid: return static_cast<uint32_t>(warp.index);
+    case Special::nwarpid: return 64;
+    case Special::smid:
+    case Special::gridid: return 0;
+    case Special::nsmid: return 1;
+    case Special::lanemask_eq: return bit;
+    case Special::lanemask_le: return bit | (bit - 1);
+    case Special::lanemask_lt: return bit - 1;
+    case Special::lanemask_ge: return ~(bit - 1);
+    case Special::lanemask_gt: return ~(bit | (bit - 1));
+    case Special::clusterid_x:
+    case Special::clusterid_y:
+    case Special::clusterid_z:
+      return at(index, Special::clusterid_x) / at(shape.cluster, Special::clusterid_x);
+    case Special::nclusterid_x:
+    case Special::nclusterid_y:
+    case Special::nclusterid_z:
+      return at(shape.grid, Special::nclusterid_x) / at(shape.cluster, Special::nclusterid_x);
+    case Special::cluster_ctaid_x:
+    case Special::cluster_ctaid_y:
+    case Special::cluster_ctaid_z:
+      return at(index, Special::cluster_ctaid_x) % at(shape.cluster, Special::cluster_ctaid_x);
+    case Special::cluster_nctaid_x:
+    case Special::cluster_nctaid_y:
+    case Special::cluster_nctaid_z: return at(shape.cluster, Special::cluster_nctaid_x);
+    case Special::cluster_ctarank: return rank;
+    case Special::cluster_nctarank: return uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2];
+    case Special::shared_base: return uint64_t{rank} << machine::kRankShift;
+    case Special::total_smem_size:
+    case Special::aggr_smem_size: return shared.size();
+    case Special::dynamic_smem_size: return shape.dynamic_shared;
+    case Special::local_base: return activation.local_base;
+    default: throw machine::ModelBug("a special register without a value");
+  }
+}
+
+std::shared_ptr<Activation> Cta::activate(int function, Warp& warp, uint32_t mask,
+                                          std::shared_ptr<Activation> caller) {
+  const Function& f = grid.program.functions[static_cast<size_t>(function)];
+  auto activation = std::make_shared<Activation>(function, f.rows);
+  if (caller != nullptr) {
+    const Function& up = grid.program.functions[static_cast<size_t>(caller->function)];
+    activation->local_base = (caller->local_base + up.local_size + 15) & ~15u;
+    activation->depth = caller->depth + 1;
+    if (activation->depth > 8192) throw Fault("8192 calls deep: endless recursion?");
+  }
+  activation->caller = std::move(caller);
+  const size_t top = activation->local_base + f.local_size;
+  if (top > machine::kMaxLocal)
+    throw Fault("the local stack passes " + std::to_string(machine::kMaxLocal >> 10) +
+                " KiB a thread: endless recursion?");
+  std::byte* rows = activation->rows.data();
+  uint32_t* defined = activation->rows.defined();
+  const auto put = [&](uint32_t row, int bits, int lane, uint64_t value) {
+    const size_t bytes = static_cast<size_t>(std::max(bits, 16)) / 8;
+    std::memcpy(rows + row + bytes * static_cast<size_t>(lane), &value, std::min<size_t>(bytes, 8));
+  };
+  for (const uint32_t r : {kSink, kZero, kZero + 128}) defined[r / machine::kRowBytes] = ~0u;
+  for (const ConstantRow& c : f.constants) {
+    for (int lane = 0; lane < kLanes; ++lane) put(c.row, c.bits, lane, c.value);
+    defined[c.row / machine::kRowBytes] = ~0u;
+  }
+  for (const SpecialRow& s : f.specials) {
+    for (int lane = 0; lane < kLanes; ++lane)
+      put(s.row, s.bits, lane, special(s.special, warp, lane, *activation) + s.offset);
+    defined[s.row / machine::kRowBytes] = ~0u;
+  }
+  for (int lane = 0; lane < kLanes; ++lane)
+    if ((mask >> lane & 1) != 0 && warp.local[static_cast<size_t>(lane)].size() < top) {
+      warp.local[static_cast<size_t>(lane)].resize(top);
+      warp.local_defined[static_cast<size_t>(lane)].resize(top);
+    }
+  // A new frame's bytes were never written, whatever an earlier call left there.
+  for (int lane = 0; lane < kLanes; ++lane)
+    if ((mask >> lane & 1) != 0 && f.local_size != 0)
+      std::fill_n(warp.local_defined[static_cast<size_t>(lane)].begin() + activation->local_base,
+                  f.local_size, uint8_t{0});
+  return activation;
+}
+
+const Op& Cta::op_at(const Split& split) const {
+  return grid.program.functions[static_cast<size_t>(split.activation->function)].code[split.pc];
+}
+
+const Line& Cta::line(const Split& split) const {
+  const Function& f = grid.program.functions[static_cast<size_t>(split.activation->function)];
+  return f.lines[static_cast<size_t>(f.code[split.pc].line)];
+}
+
+machine::Place Cta::place(const Warp& warp, const Split& split, int lane) const {
+  const Line& at = line(split);
+  const int active = split.mask != 0 ? __builtin_ctz(split.mask) : 0;
+  return {at.ptx, at.source, index, thread_index(warp, lane >= 0 ? lane : active), true};
+}
+
+void Cta::wake_operations(int first, int count) {
+  for (int w = first; w < first + count; ++w)
+    for (Split& s : warps[static_cast<size_t>(w)].splits)
+      if (s.wait == machine::Wait::operations) s.wait = machine::Wait::none;
+  cluster.wake();
+}
+
+bool Cta::alive() const {
+  return std::any_of(warps.begin(), warps.end(), [](const Warp& w) { return !w.splits.empty(); });
+}
+
+}  // namespace bitwell::isa

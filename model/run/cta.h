@@ -1,0 +1,83 @@
+// One CTA at work: its warps, memories and barriers.
+#pragma once
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/isa/form/program.h"
+#include "model/machine/failure.h"
+#include "model/machine/mbarrier.h"
+#include "model/machine/memory.h"
+#include "model/machine/warp.h"
+#include "model/run/launch.h"
+
+namespace bitwell::isa {
+
+class Cluster;
+class Warpgroup;  // of the wgmma family
+
+// What all CTAs of a launch share.
+struct Grid {
+  const Program& program;
+  Shape shape;
+  Options options;
+  machine::GlobalMemory& global;
+  machine::Region constants;   // .const variables
+  machine::Region parameters;  // the entry's parameter block
+  uint64_t ended = 0;          // CTAs
+  std::optional<std::array<uint32_t, 3>>
+      next{};  // the first CTA that starts only when the cluster under way has ended
+};
+
+class Cta {
+ public:
+  Cta(Cluster& cluster, std::array<uint32_t, 3> index, uint32_t rank);
+
+  Cluster& cluster;
+  Grid& grid;
+  std::array<uint32_t, 3> index;
+  uint32_t rank;  // in the cluster
+  std::vector<machine::Warp> warps;
+  machine::Region shared;
+  machine::Mbarriers mbarriers{shared};
+  std::array<machine::CtaBarrier, 16> barriers;
+  std::vector<std::shared_ptr<Warpgroup>> warpgroups;  // as far as used
+  uint64_t lane_instructions = 0;
+  uint64_t warp_instructions = 0;
+  machine::Region* last_global = nullptr;  // the region that the last global access hit
+
+  // Runs splits of the warp until all of them wait, each has had its turn, or the schedule wants to choose
+  // again. Returns whether any ran.
+  bool run_warp(machine::Warp& warp);
+  // Whether registers, place and memory are as they were when this was last asked of the split, so that
+  // whatever it does it does again and again; if not, they are remembered.
+  bool repeats(machine::Split& split, uint32_t pc);
+  // Lets `count` warps from `first` look again at what they waited for.
+  void wake_operations(int first, int count);
+  // Whether a thread is left.
+  bool alive() const;
+
+  std::shared_ptr<machine::Activation> activate(int function, machine::Warp& warp, uint32_t mask,
+                                                std::shared_ptr<machine::Activation> caller);
+  // Frees every split that waits at barrier `number` if enough threads have arrived.
+  void try_release(uint32_t number);
+  // Frees the splits of a warp that wait at bar.warp.sync with every member there.
+  static void try_release_warp(machine::Warp& warp);
+  std::array<uint32_t, 3> thread_index(const machine::Warp& warp, int lane) const;
+  const Op& op_at(const machine::Split& split) const;
+  const Line& line(const machine::Split& split) const;
+  machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const;
+
+ private:
+  template <bool Checked>
+  void run_split(machine::Warp& warp, size_t split, uint32_t limit);
+  size_t choose(const machine::Warp& warp) const;
+  void merge(machine::Warp& warp);
+  uint64_t special(Special s, const machine::Warp& warp, int lane,
+                   const machine::Activation& activation) const;
+  uint64_t clock_ = 0;
+};
+
+}  // namespace bitwell::isa

@@ -1,0 +1,233 @@
+// The report when nothing can run: who waits for what, which mistake that looks like, and the cycle.
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "model/run/cause.h"
+#include "model/run/cluster.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::MbarrierHistory;
+using machine::MbarrierWord;
+using machine::Split;
+using machine::Wait;
+using machine::Warp;
+
+namespace {
+
+constexpr int kShown = 8;  // waiters
+
+std::string warp_name(const Cluster& cluster, uint32_t rank, int warp) {
+  return (cluster.ctas.size() > 1 ? "CTA rank " + std::to_string(rank) + " " : "") + "warp " +
+         std::to_string(warp);
+}
+
+uint32_t arrived(const machine::CtaBarrier& barrier) {
+  uint32_t threads = barrier.arrived;
+  for (const uint32_t lanes : barrier.lanes) threads += static_cast<uint32_t>(__builtin_popcount(lanes));
+  return threads;
+}
+
+// A C++ name as it was written: "pipeline::full".
+std::string readable(const std::string& name) {
+  int status = 0;
+  char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  const std::string out = status == 0 && plain != nullptr ? plain : name;
+  std::free(plain);
+  return out;
+}
+
+std::string mbarrier_reason(Cluster& cluster, const Split& split) {
+  const uint64_t address = split.mbarrier - 1;
+  machine::Mbarriers& barriers = cluster.cta_of(address)->mbarriers;
+  const auto found = barriers.all().find(address);
+  if (found == barriers.all().end())
+    return " on " + cluster.barrier_name(address) + ", which was invalidated meanwhile";
+  const MbarrierHistory& history = found->second;
+  const MbarrierWord word = barriers.word(address);
+  std::string text = " on " + cluster.barrier_name(address) + " for parity " +
+                     std::to_string(split.mbarrier_parity) + ": phase " + std::to_string(history.phases) +
+                     ", pending " + std::to_string(word.pending) + " of " + plural(word.expected, "arrival");
+  if (history.bytes_expected != 0 || history.bytes_arrived != 0)
+    text += ", " + std::to_string(history.bytes_arrived) + " bytes arrived of " +
+            std::to_string(history.bytes_expected) + " expected";
+  text += "; initialised at PTX line " + std::to_string(history.initialised.ptx_line);
+  for (const MbarrierHistory::Arriver& a : history.arrivers)
+    text += (&a == &history.arrivers.front() ? ", arrivals so far from " : ", ") +
+            warp_name(cluster, a.rank, a.warp) + " (line " + std::to_string(a.ptx_line) + ")";
+  return text;
+}
+
+std::string reason(Cluster& cluster, const Waiter& w) {
+  switch (w.split->wait) {
+    case Wait::cta_barrier: {
+      const machine::CtaBarrier& b = w.cta->barriers[w.split->barrier];
+      return " on barrier " + std::to_string(w.split->barrier) + ": " + std::to_string(arrived(b)) +
+             " threads arrived of " + (b.expected == 0 ? "all" : std::to_string(b.expected));
+    }
+    case Wait::cluster_barrier: {
+      uint64_t missing = 0;
+      for (const auto& cta : cluster.ctas)
+        for (const Warp& other : cta->warps)
+          for (uint32_t lanes = other.live(); lanes != 0; lanes &= lanes - 1)
+            missing +=
+                other.cluster_arrivals[static_cast<size_t>(__builtin_ctz(lanes))] <= cluster.barrier_phase;
+      return " for the cluster: " + plural(missing, "thread") + " did not arrive";
+    }
+    case Wait::operations: return " for asynchronous operations that it has committed";
+    case Wait::mbarrier: return mbarrier_reason(cluster, *w.split);
+    case Wait::spin:
+      return ", in a loop that nothing can end any more" +
+             (at_mbarrier(*w.split) ? mbarrier_reason(cluster, *w.split) : std::string());
+    default: {
+      const Op& op = w.cta->op_at(*w.split);
+      return op.kind == OpKind::barrier ? " for the other threads of its warp"
+                                        : " for the other threads that its member mask names";
+    }
+  }
+}
+
+// "warp 0 -> warp 4 -> warp 0": each waits on a barrier where the next one arrived before.
+std::string cycle(Cluster& cluster, const std::vector<Waiter>& waiters) {
+  using Who = std::pair<uint32_t, int>;
+  const auto next = [&](const Who& who) -> std::vector<Who> {
+    std::vector<Who> out;
+    for (const Waiter& w : waiters) {
+      if (w.cta->rank != who.first || w.warp->index != who.second || !at_mbarrier(*w.split)) continue;
+      const auto& barriers = cluster.cta_of(w.split->mbarrier - 1)->mbarriers.all();
+      const auto found = barriers.find(w.split->mbarrier - 1);
+      if (found == barriers.end()) continue;
+      for (const MbarrierHistory::Arriver& a : found->second.arrivers)
+        if (Who{a.rank, a.warp} != who) out.push_back({a.rank, a.warp});
+    }
+    return out;
+  };
+  for (const Waiter& start : waiters) {
+    const Who first{start.cta->rank, start.warp->index};
+    std::vector<std::vector<Who>> paths{{first}};
+    std::set<Who> seen{first};
+    for (size_t i = 0; i < paths.size(); ++i)
+      for (const Who& who : next(paths[i].back())) {
+        if (who == first) {
+          std::string text = "\n  the cycle: ";
+          for (const Who& step : paths[i]) text += warp_name(cluster, step.first, step.second) + " -> ";
+          return text + warp_name(cluster, first.first, first.second);
+        }
+        if (!seen.insert(who).second) continue;
+        std::vector<Who> longer = paths[i];
+        longer.push_back(who);
+        paths.push_back(std::move(longer));
+      }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Cluster::barrier_name(uint64_t address) const {
+  const std::string name = shared_name(address);
+  return name[0] == '\'' ? "mbarrier " + name : "the mbarrier at " + name;
+}
+
+std::string Cluster::shared_name(uint64_t address) const {
+  const uint64_t offset = address & ((uint64_t{1} << machine::kRankShift) - 1);
+  std::string name;
+  for (const SharedVariable& v : grid.program.shared_variables)
+    if (offset >= v.offset && (v.size == 0 || offset < v.offset + v.size))
+      name =
+          "'" + readable(v.name) + "'" + (offset > v.offset ? " + " + std::to_string(offset - v.offset) : "");
+  const uint64_t rank = address >> machine::kRankShift;
+  const std::string where = "shared address " + std::to_string(offset) +
+                            (ctas.size() > 1 ? " of CTA rank " + std::to_string(rank) : "");
+  return name.empty() ? where : name + " (" + where + ")";
+}
+
+// Whether a split waits in a collective.
+static bool at_collective(const Waiter& w) {
+  return w.split->wait == Wait::converge && w.cta->op_at(*w.split).kind == OpKind::collective;
+}
+
+// Threads of a warp may meet in a collective at different instructions (PTX ISA: those with the same
+// qualifiers and member mask), which this model does not do: not a deadlock of the kernel's.
+static void refuse_meeting_elsewhere(const std::vector<Waiter>& waiters) {
+  for (const Waiter& a : waiters)
+    for (const Waiter& b : waiters) {
+      const bool elsewhere = a.split->pc != b.split->pc || a.split->activation != b.split->activation;
+      if (a.warp != b.warp || !elsewhere) continue;
+      if (at_collective(a) && at_collective(b) && a.cta->line(*a.split).text == b.cta->line(*b.split).text)
+        throw machine::Unsupported(
+            a.cta->place(*a.warp, *a.split, -1),
+            "threads of one warp that meet in a collective at different instructions, or "
+            "in different calls: this one, and PTX line " +
+                std::to_string(b.cta->line(*b.split).ptx));
+    }
+}
+
+void Cluster::refuse_waiting_for_later_ctas() const {
+  if (!grid.next) return;
+  for (const auto& cta : ctas)
+    for (const Warp& w : cta->warps)
+      for (const Split& s : w.splits)
+        if ((s.wait == Wait::spin || s.wait == Wait::mbarrier) && s.polls_global) {
+          const auto& next = *grid.next;
+          throw machine::Unsupported(
+              cta->place(w, s, -1), "a loop that polls global memory, which CTA (" + std::to_string(next[0]) +
+                                        "," + std::to_string(next[1]) + "," + std::to_string(next[2]) +
+                                        ") or a later one could still change: it starts only when this " +
+                                        (ctas.size() > 1 ? "cluster" : "CTA") +
+                                        " has ended, and nothing else can go on");
+        }
+}
+
+void Cluster::report_deadlock() {
+  std::vector<Waiter> waiters;
+  for (const auto& cta : ctas)
+    for (const Warp& w : cta->warps)
+      for (const Split& s : w.splits) waiters.push_back({cta.get(), &w, &s});
+  refuse_meeting_elsewhere(waiters);
+  refuse_waiting_for_later_ctas();
+  std::vector<std::vector<Cause>> found;
+  std::optional<Mistake> likeliest;
+  for (const Waiter& w : waiters) {
+    found.push_back(causes(*this, waiters, w));
+    if (!found.back().empty() && (!likeliest || found.back()[0].mistake < *likeliest))
+      likeliest = found.back()[0].mistake;
+  }
+  // Whose wait shows the mistake comes first: the others are only its consequence.
+  std::vector<size_t> order(waiters.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto shows = [&](size_t i) {
+    return likeliest && !found[i].empty() && found[i][0].mistake == *likeliest;
+  };
+  std::stable_partition(order.begin(), order.end(), shows);
+  std::string text = "deadlock: nothing can run";
+  int shown = 0;
+  for (const size_t i : order) {
+    const Waiter& w = waiters[i];
+    if (++shown > kShown) continue;
+    const Line& line = w.cta->line(*w.split);
+    text += "\n  " + warp_name(*this, w.cta->rank, w.warp->index) + ", " +
+            std::to_string(__builtin_popcount(w.split->mask)) + " of " +
+            std::to_string(__builtin_popcount(w.warp->live())) + " threads, waits at PTX line " +
+            std::to_string(line.ptx) + " '" + line.text + "'" + reason(*this, w);
+    if (shows(i))
+      for (const Cause& c : found[i])
+        text += "\n    " + std::string(&c == found[i].data() ? "" : "or ") + c.text;
+  }
+  if (shown > kShown) text += "\n  and " + std::to_string(shown - kShown) + " more";
+  text += cycle(*this, waiters);
+  for (const auto& agent : agents_) text += "\n  under way: " + agent->describe();
+  const machine::Place first =
+      waiters.empty() ? agents_.front()->place
+                      : waiters[order[0]].cta->place(*waiters[order[0]].warp, *waiters[order[0]].split, -1);
+  throw Fault(first, text);
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,163 @@
+#include "model/run/launch.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "model/machine/arch.h"
+#include "model/machine/limits.h"
+#include "model/run/cluster.h"
+
+namespace bitwell::isa {
+
+using machine::InputError;
+
+namespace {
+
+std::string triple(const std::array<uint32_t, 3>& v) {
+  return std::to_string(v[0]) + " x " + std::to_string(v[1]) + " x " + std::to_string(v[2]);
+}
+
+const std::vector<int64_t>* directive(const Function& f, const char* name) {
+  const auto at = f.directives.find(name);
+  return at == f.directives.end() ? nullptr : &at->second;
+}
+
+void check_cluster(const Function& f, const std::string& who, const Shape& shape,
+                   const std::array<uint32_t, 3>& cluster) {
+  uint64_t ctas = 1;
+  for (size_t i = 0; i < 3; ++i) {
+    if (cluster[i] == 0) throw InputError(who + "cluster." + "xyz"[i] + " is 0");
+    if (shape.grid[i] % cluster[i] != 0)
+      throw InputError(who + "grid." + "xyz"[i] + " is " + std::to_string(shape.grid[i]) +
+                       ", not a multiple of cluster." + "xyz"[i] + ", which is " +
+                       std::to_string(cluster[i]));
+    ctas *= cluster[i];
+  }
+  if (shape.cluster != cluster && shape.cluster != std::array<uint32_t, 3>{1, 1, 1})
+    throw InputError(who + "the launch asks for clusters of " + triple(shape.cluster) +
+                     ", .reqnctapercluster wants " + triple(cluster));
+  uint64_t limit = machine::kMaxCluster;
+  if (const auto* most = directive(f, ".maxclusterrank"); most != nullptr)
+    limit = std::min(limit, static_cast<uint64_t>(most->front()));
+  if (ctas > limit)
+    throw InputError(who + "a cluster of " + triple(cluster) + " has " + std::to_string(ctas) +
+                     " CTAs, the limit is " + std::to_string(limit));
+}
+
+// The first CTA of the cluster that runs after that of `first`; none after the last.
+std::optional<std::array<uint32_t, 3>> following(std::array<uint32_t, 3> first,
+                                                 const std::array<uint32_t, 3>& grid,
+                                                 const std::array<uint32_t, 3>& cluster) {
+  for (size_t i = 0; i < 3; ++i) {
+    if (cluster[i] < grid[i] - first[i]) {
+      first[i] += cluster[i];
+      return first;
+    }
+    first[i] = 0;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::array<uint32_t, 3> cluster_of(const Program& program, const Shape& shape) {
+  std::array<uint32_t, 3> out = shape.cluster;
+  const auto* wanted = directive(program.functions[static_cast<size_t>(program.entry)], ".reqnctapercluster");
+  if (wanted != nullptr)
+    for (size_t i = 0; i < 3; ++i) out[i] = i < wanted->size() ? static_cast<uint32_t>((*wanted)[i]) : 1;
+  return out;
+}
+
+void check_launch(const Program& program, const Shape& shape,
+                  const std::vector<std::vector<std::byte>>& arguments) {
+  const Function& f = program.functions[static_cast<size_t>(program.entry)];
+  const std::string who = "entry '" + f.name + "': ";
+  if (arguments.size() != f.params.size())
+    throw InputError(who + "takes " + std::to_string(f.params.size()) + " arguments, the launch gives " +
+                     std::to_string(arguments.size()));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].size() != f.params[i].size)
+      throw InputError(who + "argument " + std::to_string(i) + " ('" + f.params[i].name + "') has " +
+                       std::to_string(f.params[i].size) + " bytes, the launch gives " +
+                       std::to_string(arguments[i].size()));
+  for (size_t i = 0; i < 3; ++i) {
+    const char axis = "xyz"[i];
+    if (shape.block[i] == 0 || shape.block[i] > machine::kMaxBlock[i])
+      throw InputError(who + "block." + axis + " is " + std::to_string(shape.block[i]) +
+                       ", it must be 1 to " + std::to_string(machine::kMaxBlock[i]));
+    if (shape.grid[i] == 0 || shape.grid[i] > machine::kMaxGrid[i])
+      throw InputError(who + "grid." + axis + " is " + std::to_string(shape.grid[i]) + ", it must be 1 to " +
+                       std::to_string(machine::kMaxGrid[i]));
+  }
+  const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
+  if (threads > machine::kMaxThreads)
+    throw InputError(who + "the block of " + triple(shape.block) + " has " + std::to_string(threads) +
+                     " threads, the limit is " + std::to_string(machine::kMaxThreads));
+  if (const auto* most = directive(f, ".maxntid"); most != nullptr) {
+    uint64_t limit = 1;
+    for (const int64_t v : *most)
+      limit = std::min<uint64_t>(limit * static_cast<uint64_t>(v), machine::kMaxThreads);  // no overflow
+    if (threads > limit)
+      throw InputError(who + "the block has " + std::to_string(threads) + " threads, .maxntid allows " +
+                       std::to_string(limit));
+  }
+  if (const auto* exact = directive(f, ".reqntid"); exact != nullptr)
+    for (size_t i = 0; i < 3; ++i) {
+      const uint64_t want = i < exact->size() ? static_cast<uint64_t>((*exact)[i]) : 1;
+      if (shape.block[i] != want)
+        throw InputError(who + "block." + "xyz"[i] + " is " + std::to_string(shape.block[i]) +
+                         ", .reqntid wants " + std::to_string(want));
+    }
+  check_cluster(f, who, shape, cluster_of(program, shape));
+  const uint64_t shared = program.dynamic_shared + shape.dynamic_shared;
+  if (shared > machine::arch(program.sm).shared)
+    throw InputError(who + std::to_string(shared) + " bytes of shared memory (" +
+                     std::to_string(program.shared_size) + " static, " +
+                     std::to_string(shape.dynamic_shared) + " dynamic), " + program.target + " has " +
+                     std::to_string(machine::arch(program.sm).shared));
+}
+
+RunResult run(const Program& program, const Shape& shape,
+              const std::vector<std::vector<std::byte>>& arguments, machine::GlobalMemory& memory,
+              const Options& options) {
+  check_launch(program, shape, arguments);
+  uint64_t constant_size = 0;
+  for (const GlobalVariable& g : program.globals)
+    if (g.is_const) constant_size = std::max(constant_size, g.address - machine::kConstWindow + g.size);
+  Grid grid{program,
+            shape,
+            options,
+            memory,
+            {"constant memory", machine::kConstWindow, constant_size, true},
+            {"the parameter block", 0, program.parameter_size, true}};
+  grid.shape.cluster = cluster_of(program, shape);
+  grid.constants.read_only = true;
+  grid.parameters.read_only = true;
+  const Function& entry = program.functions[static_cast<size_t>(program.entry)];
+  for (size_t i = 0; i < arguments.size(); ++i)
+    std::memcpy(grid.parameters.data() + entry.params[i].offset, arguments[i].data(), arguments[i].size());
+  for (const GlobalVariable& g : program.globals) {
+    std::byte* to = g.is_const ? grid.constants.data() + (g.address - machine::kConstWindow)
+                               : memory.place(g.name, g.address, g.size).data();
+    std::copy(g.bytes.begin(), g.bytes.end(), to);
+  }
+  RunResult result;
+  const auto& step = grid.shape.cluster;
+  const uint64_t all = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
+  grid.next = {0, 0, 0};
+  while (grid.next) {
+    const std::array<uint32_t, 3> first = *grid.next;
+    grid.next = following(first, shape.grid, step);
+    Cluster cluster(grid, first);
+    cluster.run();
+    for (const auto& cta : cluster.ctas) {
+      result.lane_instructions += cta->lane_instructions;
+      result.warp_instructions += cta->warp_instructions;
+    }
+    grid.ended += cluster.ctas.size();
+    if (options.progress) options.progress({grid.ended, all, 0});
+  }
+  return result;
+}
+
+}  // namespace bitwell::isa

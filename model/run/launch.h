@@ -1,0 +1,60 @@
+// A launch on the simulated machine.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/isa/form/program.h"
+#include "model/machine/event.h"
+#include "model/machine/memory.h"
+#include "model/run/schedule.h"
+
+namespace bitwell::isa {
+
+struct Shape {
+  std::array<uint32_t, 3> grid{1, 1, 1};
+  std::array<uint32_t, 3> block{1, 1, 1};
+  std::array<uint32_t, 3> cluster{1, 1, 1};
+  uint32_t dynamic_shared = 0;  // bytes
+};
+
+struct Progress {
+  uint64_t done = 0, all = 0;      // CTAs that have ended, and of the grid
+  uint64_t warp_instructions = 0;  // of the cluster under way
+};
+
+struct Options {
+  bool checked = true;  // definedness of registers and memory
+  Schedule schedule;
+  machine::Observer observer;  // of every event; none if empty
+  // Of what the kernel's printf writes, at once: a fault loses none of it. None if empty.
+  std::function<void(std::string_view text)> print;
+  // After every cluster, and now and then within one. None if empty.
+  std::function<void(const Progress&)> progress;
+  uint64_t step_limit = uint64_t{1} << 34;  // warp instructions of one CTA before it counts as hung
+};
+
+struct RunResult {
+  uint64_t lane_instructions = 0;  // PTX instructions executed, summed over threads
+  uint64_t warp_instructions = 0;
+};
+
+// The cluster that a launch has: the entry's .reqnctapercluster, or else what the shape asks for.
+std::array<uint32_t, 3> cluster_of(const Program& program, const Shape& shape);
+
+// Refuses (InputError) a launch that the entry or the architecture does not allow, naming limit and value:
+// argument count and sizes, block, grid and cluster limits, .maxntid, .reqntid, shared memory.
+void check_launch(const Program& program, const Shape& shape,
+                  const std::vector<std::vector<std::byte>>& arguments);
+
+// Runs every CTA to its end. `arguments` are the bytes of the entry's parameters in order. Global memory
+// holds the buffers; the program's .global variables are added to it. Throws Fault, Unsupported or
+// InputError; memory is then as far as the run got.
+RunResult run(const Program& program, const Shape& shape,
+              const std::vector<std::vector<std::byte>>& arguments, machine::GlobalMemory& memory,
+              const Options& options = {});
+
+}  // namespace bitwell::isa

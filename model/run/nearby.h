@@ -1,0 +1,15 @@
+// The named objects that an address outside a CTA's own memories is beside, for a message.
+#pragma once
+#include <string>
+
+#include "model/run/cta.h"
+
+namespace bitwell::isa {
+
+// ", 32 bytes into 'tile' of 32 bytes", or empty where nothing has a name. Of a CTA's shared memory by its
+// shared::cluster address, of the entry's parameters by offset, of .const variables by address.
+std::string beside_shared(const Cta& cta, uint64_t address);
+std::string beside_parameters(const Grid& grid, uint64_t offset);
+std::string beside_constants(const Grid& grid, uint64_t address);
+
+}  // namespace bitwell::isa

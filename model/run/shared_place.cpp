@@ -1,0 +1,50 @@
+#include "model/run/shared_place.h"
+
+#include "model/run/nearby.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+
+SharedPlace shared_place(Context& context, int lane, uint64_t address, Space space, uint64_t size,
+                         uint64_t align) {
+  if (space == Space::generic) {
+    if (address - machine::kSharedWindow >= machine::kWindowSize)
+      throw Fault("a generic address that is not in shared memory", lane);
+    address -= machine::kSharedWindow;
+  }
+  Cta* cta = context.cta.cluster.cta_of(address);
+  if (cta == nullptr)
+    throw Fault("shared address " + std::to_string(address) + " names CTA rank " +
+                    std::to_string(address >> machine::kRankShift) + ", which the cluster does not have",
+                lane);
+  if (space == Space::shared && cta != &context.cta)
+    throw Fault("a shared::cta address that is another CTA's, of rank " + std::to_string(cta->rank), lane);
+  if (!cta->alive())
+    throw Fault(
+        "an access to the shared memory of CTA rank " + std::to_string(cta->rank) + ", which has ended",
+        lane);
+  if (address % align != 0)
+    throw Fault(
+        "shared address " + std::to_string(address) + " is not a multiple of " + std::to_string(align), lane);
+  if (!cta->shared.contains(address, size))
+    throw Fault("out-of-bounds access of " + std::to_string(size) + " bytes at offset " +
+                    std::to_string(address - cta->shared.base()) + " of shared memory, which has " +
+                    std::to_string(cta->shared.size()) + " bytes" + beside_shared(*cta, address),
+                lane);
+  return {cta, address};
+}
+
+SharedPlace shared_place(const AddressUse& use, uint32_t row, Context& context, int lane, uint64_t size,
+                         uint64_t align, bool own) {
+  const uint64_t address = use.narrow ? static_cast<uint32_t>(context.row<uint32_t>(row)[lane] + use.offset)
+                                      : context.row<uint64_t>(row)[lane] + use.offset;
+  const SharedPlace place = shared_place(context, lane, address, use.space, size, align);
+  if (own && place.cta != &context.cta)
+    throw Fault("this instruction takes shared memory of its own CTA, the address is in CTA rank " +
+                    std::to_string(place.cta->rank),
+                lane);
+  return place;
+}
+
+}  // namespace bitwell::isa

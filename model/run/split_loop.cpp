@@ -1,0 +1,225 @@
+// The run loop: which split of a warp runs next, and how.
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+#include "model/run/cluster.h"
+#include "model/run/definedness.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::kQuantum;
+using machine::Split;
+using machine::Wait;
+using machine::Warp;
+
+// The split to run next: deepest call first, so that callees return to where the others wait; then the
+// longest without a turn; then the lowest pc, which is earliest in reverse post-order. splits.size() if none
+// can run.
+size_t Cta::choose(const Warp& warp) const {
+  size_t best = warp.splits.size();
+  for (size_t i = 0; i < warp.splits.size(); ++i) {
+    const Split& s = warp.splits[i];
+    if (s.wait != Wait::none) continue;
+    if (best == warp.splits.size()) {
+      best = i;
+      continue;
+    }
+    const Split& b = warp.splits[best];
+    const auto key = [](const Split& v) { return std::tuple(v.turn, -v.activation->depth, v.pc); };
+    if (key(s) < key(b)) best = i;
+  }
+  return best;
+}
+
+// Splits that stand at the same instruction of the same call become one, which then tries again what it
+// waited for.
+void Cta::merge(Warp& warp) {
+  auto& splits = warp.splits;
+  for (size_t i = 0; i < splits.size(); ++i)
+    for (size_t j = i + 1; j < splits.size();) {
+      const bool meet = splits[i].pc == splits[j].pc && splits[i].activation == splits[j].activation &&
+                        (splits[i].wait == Wait::none || splits[i].wait == Wait::converge) &&
+                        (splits[j].wait == Wait::none || splits[j].wait == Wait::converge);
+      if (!meet) {
+        ++j;
+        continue;
+      }
+      splits[i].mask |= splits[j].mask;
+      splits[i].wait = Wait::none;
+      splits[i].turn = std::max(splits[i].turn, splits[j].turn);
+      splits[i].polls_global = splits[i].polls_global || splits[j].polls_global;
+      splits[i].budget = std::min(splits[i].budget, splits[j].budget);
+      splits.erase(splits.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+}
+
+bool Cta::run_warp(Warp& warp) {
+  bool progress = false;
+  const uint64_t start = clock_;
+  for (;;) {
+    if (warp.splits.size() > 1) merge(warp);
+    const size_t at = choose(warp);
+    if (at == warp.splits.size()) return progress;
+    if (warp.splits[at].turn > start) return true;  // everyone has had a quantum: let other warps run
+    if (progress && cluster.yielded()) return true;
+    progress = true;
+    uint32_t limit = UINT32_MAX;
+    for (size_t i = 0; i < warp.splits.size(); ++i)
+      if (i != at && warp.splits[i].activation == warp.splits[at].activation &&
+          warp.splits[i].pc > warp.splits[at].pc)
+        limit = std::min(limit, warp.splits[i].pc);
+    if (grid.options.checked)
+      run_split<true>(warp, at, limit);
+    else
+      run_split<false>(warp, at, limit);
+    if (warp_instructions > grid.options.step_limit)
+      throw Fault(warp.splits.empty() ? machine::Place{} : place(warp, warp.splits[0], -1),
+                  "no end after " + std::to_string(grid.options.step_limit) +
+                      " warp instructions of this CTA: it hangs, or the step limit is too low");
+  }
+}
+
+// The callers' registers and places count too: a loop may be theirs.
+bool Cta::repeats(Split& split, uint32_t pc) {
+  std::vector<std::byte> state;
+  const auto add = [&](const void* from, size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(from);
+    state.insert(state.end(), bytes, bytes + size);
+  };
+  uint32_t place = pc;
+  for (machine::Activation* a = split.activation.get(); a != nullptr; a = a->caller.get()) {
+    add(&a->function, sizeof a->function);
+    add(&place, sizeof place);
+    add(a->rows.data(), grid.program.functions[static_cast<size_t>(a->function)].rows * machine::kRowBytes);
+    place = a->return_pc;
+  }
+  if (split.seen_state != nullptr && split.seen_changes == cluster.changes() && *split.seen_state == state)
+    return true;
+  split.seen_state = std::make_shared<const std::vector<std::byte>>(std::move(state));
+  split.seen_changes = cluster.changes();
+  split.polls_global = false;
+  return false;
+}
+
+template <bool Checked>
+void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
+  Context context(*this, warp, at, Checked);
+  const Op* code =
+      grid.program.functions[static_cast<size_t>(warp.splits[at].activation->function)].code.data();
+  std::byte* rows = context.rows();
+  uint32_t* defined = context.defined();
+  const auto defined_row = [&](uint32_t offset) -> uint32_t& { return defined[offset / machine::kRowBytes]; };
+  uint32_t pc = warp.splits[at].pc;
+  const uint32_t active = warp.splits[at].mask;
+  uint64_t lanes = 0;
+  uint64_t instructions = 0;
+  // Back edges, divergent branches and calls use up the split's turn; with none left, the others go first. A
+  // turn may be long: the step limit ends it too.
+  const auto spend = [&](Split& split) {
+    if (--split.budget != 0 && warp_instructions + instructions <= grid.options.step_limit) return false;
+    split.budget = kQuantum;
+    split.turn = ++clock_;
+    if (repeats(split, pc)) split.wait = Wait::spin;
+    return true;
+  };
+  const auto leave = [&] {
+    lane_instructions += lanes;
+    warp_instructions += instructions;
+    cluster.pass(instructions);
+  };
+  try {
+    for (; pc != limit;) {
+      const Op& op = code[pc];
+      uint32_t mask = active;
+      if (op.guard != 0) {
+        const uint32_t predicate = *reinterpret_cast<const uint32_t*>(rows + op.guard);
+        if constexpr (Checked)
+          if (const uint32_t missing = active & ~defined_row(op.guard); missing != 0)
+            context.report_missing(op.guard, __builtin_ctz(missing), "a guard predicate");
+        mask &= op.guard_negated ? ~predicate : predicate;
+      }
+      if (op.kind == OpKind::lanes) {
+        if (mask != 0) {
+          if constexpr (Checked) {
+            uint32_t known = defined_row(op.a) & defined_row(op.b) & defined_row(op.c) & defined_row(op.e);
+            if (op.sources != nullptr)
+              for (const uint32_t r : *op.sources) known &= defined_row(r);
+            if ((mask & ~known) != 0) [[unlikely]] {
+              run_unknown(op, context, mask);
+            } else {
+              op.lanes(op, rows, mask);
+              defined_row(op.d) |= mask;
+              defined_row(op.d2) |= mask;
+              if (op.results != nullptr)
+                for (const uint32_t r : *op.results) defined_row(r) |= mask;
+            }
+          } else {
+            op.lanes(op, rows, mask);
+          }
+        }
+        lanes += static_cast<uint64_t>(__builtin_popcount(mask));
+        ++instructions;
+        ++pc;
+        continue;
+      }
+      if (op.kind == OpKind::jump || op.kind == OpKind::branch) {
+        if (op.kind == OpKind::branch) {
+          lanes += static_cast<uint64_t>(__builtin_popcount(mask));
+          ++instructions;
+        }
+        if (mask == 0) {
+          ++pc;
+          continue;
+        }
+        if (mask == active) {
+          const bool back = op.target <= pc;
+          pc = op.target;
+          if (back && spend(warp.splits[at])) break;
+          if (pc > limit) break;  // passed another split: choose again
+          continue;
+        }
+        spend(warp.splits[at]);
+        Split taken = warp.splits[at];
+        taken.pc = op.target;
+        taken.mask = mask;
+        warp.splits[at].mask &= ~mask;
+        warp.splits[at].pc = pc + 1;
+        warp.splits.push_back(std::move(taken));
+        leave();
+        return;
+      }
+      if (mask == 0) {
+        ++instructions;
+        ++pc;
+        continue;
+      }
+      warp.splits[at].pc = pc;
+      if (op.kind == OpKind::call || op.kind == OpKind::table) spend(warp.splits[at]);
+      const Next next = op.effect(op, context, mask);
+      if (next == Next::wait) break;
+      lanes += static_cast<uint64_t>(__builtin_popcount(mask));
+      ++instructions;
+      if (next == Next::moved) {
+        leave();
+        return;
+      }
+      ++pc;
+      if (cluster.yielded()) break;
+    }
+  } catch (Fault& fault) {
+    leave();
+    warp.splits[at].pc = pc;
+    if (fault.placed) throw;
+    throw Fault(place(warp, warp.splits[at], fault.lane), fault.what());
+  } catch (const machine::Unsupported& what) {
+    warp.splits[at].pc = pc;
+    if (what.placed) throw;
+    throw machine::Unsupported(place(warp, warp.splits[at], -1), what.what());
+  }
+  warp.splits[at].pc = pc;
+  leave();
+}
+
+}  // namespace bitwell::isa
