@@ -302,7 +302,9 @@ Argument Parser::call(const std::string& word, int column) {
       out.layout = std::get<Composed>(result);
     return out;
   }
-  throw LayoutError("unknown function '" + word + "'", column);
+  std::string known;
+  for (const Function& f : functions()) known += (known.empty() ? "" : ", ") + std::string(f.name);
+  throw LayoutError("unknown function '" + word + "'; there are " + known, column);
 }
 
 }  // namespace

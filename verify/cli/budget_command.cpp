@@ -49,9 +49,12 @@ Spec read_spec(const std::string& what, verify::OutputFiles& files) {
   std::string path = what;
   const std::vector<std::string> names = shipped();
   std::error_code unreadable;
-  if (!std::filesystem::exists(what, unreadable) &&
-      std::find(names.begin(), names.end(), what) != names.end())
+  if (!std::filesystem::exists(what, unreadable) && !unreadable) {
+    if (std::find(names.begin(), names.end(), what) == names.end())
+      throw machine::InputError(
+          fmt::format("no file and no shipped budget '{}'; there are {}", what, fmt::join(names, ", ")));
     path = verify::share_folder("budgets") + "/" + what + ".json";
+  }
   files.reads(path);
   try {
     return budget::parse_spec(verify::read_file(path));

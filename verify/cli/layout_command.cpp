@@ -1,6 +1,7 @@
 // bitwell layout
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -38,6 +39,23 @@ bool is_name(const std::string& text) {
   for (const layout::Named& n : layout::named_layouts())
     if (text == n.name) return true;
   return false;
+}
+
+// A word that is neither a named layout nor one of the functions, such as sfc-tmem; an expression otherwise.
+void refuse_unknown_name(const std::string& text) {
+  if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) return;
+  for (const char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_') return;
+  std::string names, functions;
+  for (const layout::Named& n : layout::named_layouts())
+    names += (names.empty() ? "" : ", ") + std::string(n.name);
+  for (const std::string& f : layout::function_names()) {
+    const std::string name = f.substr(0, f.find('('));
+    if (text == name) return;
+    functions += (functions.empty() ? "" : ", ") + name;
+  }
+  throw layout::LayoutError("no layout '" + text + "'; there are " + names + ", and the functions " +
+                            functions);
 }
 
 void write_svg(verify::OutputFiles& files, const std::string& path, const std::string& document) {
@@ -189,6 +207,7 @@ void show_expressions(const LayoutOptions& o, verify::OutputFiles& files) {
   for (const std::string& text : o.what) {
     if (is_name(text))
       throw layout::LayoutError("'" + text + "' is a named layout: two expressions can be compared");
+    refuse_unknown_name(text);
     const layout::Value v = [&] {
       try {
         return layout::evaluate(text);

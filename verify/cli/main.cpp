@@ -29,6 +29,26 @@ int say(const std::string& text, int status) {
   return status;
 }
 
+std::string names_of_commands(const CLI::App& app) {
+  std::string out;
+  for (const CLI::App* command : app.get_subcommands({}))
+    out += (out.empty() ? "" : ", ") + command->get_name();
+  return out;
+}
+
+// Where one of a command's own commands had to be named: which there are. Empty for every other mistake.
+std::string missing_command(const CLI::App& app) {
+  const CLI::App* last = &app;
+  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
+  const std::string known = names_of_commands(*last);
+  if (known.empty()) return "";
+  const bool top = last == &app;
+  for (const std::string& word : app.remaining(true))
+    if (!word.starts_with("-"))
+      return (top ? "there is no '" : last->get_name() + " has no '") + word + "'; there are " + known;
+  return (top ? "it" : last->get_name()) + " needs one of " + known + " (--help)";
+}
+
 // `status`, once all that was printed is out.
 int printed(int status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
@@ -63,6 +83,11 @@ int run(int argc, char** argv) {
     errno = 0;
     std::fputs(text.str().c_str(), stdout);
     return printed(success);
+  } catch (const CLI::RequiredError& e) {
+    if (const std::string missing = missing_command(app); !missing.empty())
+      return say(missing, cli::unusable);
+    app.exit(e);
+    return cli::unusable;
   } catch (const CLI::ParseError& e) {
     app.exit(e);
     return cli::unusable;

@@ -221,8 +221,6 @@ void run_batch(const std::string& path, bool values) {
       fmt::print("{:0{}x}\n", mma::compute(i, o, nullptr), mma::result_of(i).container / 4);
     } catch (const InputError& e) {
       throw InputError(where + e.what());
-    } catch (const machine::Unsupported& e) {
-      throw machine::Unsupported(where + e.what());
     }
   }
   if (in.bad()) throw InputError("cannot read '" + path + "'");

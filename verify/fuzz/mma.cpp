@@ -1,4 +1,4 @@
-// Any text as a line of `bitwell mma --batch` -> a word, or InputError or Unsupported.
+// Any text as a line of `bitwell mma --batch` -> a word, or InputError.
 #include "model/machine/failure.h"
 #include "verify/fuzz/outcome.h"
 #include "verify/mma/mma_dot.h"
@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace mma = bitwell::verify::mma;
   const std::string text = bitwell::fuzz::text_of(data, size);
   for (const bool values : {false, true})
-    bitwell::fuzz::outcome<machine::InputError, machine::Unsupported>([&] {
+    bitwell::fuzz::outcome<machine::InputError>([&] {
       const mma::DotLine line = mma::read_line(text, values);
       std::vector<bitwell::number::DotChunk> trace;
       const uint32_t d = mma::compute(line.instruction, line.operands, &trace);

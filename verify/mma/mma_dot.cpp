@@ -78,15 +78,15 @@ std::vector<Instruction> instructions() {
 }
 
 Instruction find(const std::string& name) {
-  std::string alike;
+  std::string alike, all;
   const std::string architecture = name.substr(0, name.find('.'));
   for (const Instruction& i : instructions()) {
     if (i.name == name) return i;
+    all += (all.empty() ? "" : ", ") + i.name;
     if (i.name.starts_with(architecture + ".")) alike += (alike.empty() ? "" : ", ") + i.name;
   }
-  throw machine::Unsupported("instruction '" + name + "': " +
-                             (alike.empty() ? "no architecture '" + architecture + "' (bitwell mma --list)"
-                                            : architecture + " has " + alike));
+  throw InputError("no instruction '" + name + "'; " +
+                   (alike.empty() ? "there are " + all : architecture + " has " + alike));
 }
 
 const Format& result_of(const Instruction& i) { return i.rule != nullptr ? *i.rule->output : number::f32; }

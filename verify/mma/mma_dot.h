@@ -21,7 +21,7 @@ struct Instruction {
 };
 
 std::vector<Instruction> instructions();
-// Unsupported, with the names of its architecture, if there is none.
+// InputError, with the names of its architecture, or with all where there is no such architecture.
 Instruction find(const std::string& name);
 const Format& result_of(const Instruction& i);
 // Below the point of the largest product or addend, that a sum keeps.

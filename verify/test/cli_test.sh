@@ -282,6 +282,26 @@ expect 2 "--fresh requires --csv" "$bitwell" study quantise --fresh
 expect 2 "--order excludes --tensor-cores" "$bitwell" study recommend --tensor-cores --order fp32_lane32
 expect 2 "no GEMV rung 'fastest'" "$bitwell" verify gemv --rung fastest
 
+# A name that does not exist: one line that names it and says which there are, the same with every command.
+expect 2 "no layout 'sfc-tmem'; there are sf-atom, sf-global" "$bitwell" layout sfc-tmem
+expect 2 "tmem-ld, and the functions size, cosize" "$bitwell" layout sfc-tmem --svg sfc.svg
+expect 2 "'weave(4:1)', column 1: unknown function 'weave'; there are size, cosize" "$bitwell" layout 'weave(4:1)'
+expect 2 "no file and no shipped budget 'svdquant-after'; there are cute-dsl-dense, cutlass-dense," "$bitwell" budget svdquant-after
+expect 2 "no instruction 'pascal.mma.sync.f32.f16'; there are volta.mma.sync.f32.f16" "$bitwell" mma pascal.mma.sync.f32.f16
+expect 2 "blackwell.mxf4nvf4.ue8m0" "$bitwell" mma nix
+echo "nix | 3c00 | 3c00 | 0" > words_nix.txt
+expect 2 "'words_nix.txt', line 1: no instruction 'nix'; there are" "$bitwell" mma --batch words_nix.txt
+expect 2 "bitwell: verify has no 'gemn'; there are gemv, gemm" "$bitwell" verify gemn --json
+expect 2 "bitwell: verify needs one of gemv, gemm" "$bitwell" verify
+expect 2 "bitwell: study has no 'nix'; there are accumulate, recommend, quantise, gemm-error" "$bitwell" study nix
+expect 2 "bitwell: study needs one of accumulate, recommend, quantise, gemm-error" "$bitwell" study
+expect 2 "bitwell: there is no 'nonsense'; there are verify, run, check" "$bitwell" nonsense
+expect 2 "bitwell: there is no 'nonsense'; there are verify, run, check" "$bitwell" nonsense --json more
+for unknown in "layout nix" "budget nix" "mma nix" "verify nix" "study nix" "formats nix" "nix" "verify" "study"; do
+  # shellcheck disable=SC2086
+  [ "$("$bitwell" $unknown 2>&1 | wc -l)" -eq 1 ] || { echo "FAILED: bitwell $unknown says more than one line"; failures=$((failures + 1)); }
+done
+
 # Layouts and budgets.
 expect 0 "((4,2),(8,4)):((1,32),(4,64))" "$bitwell" layout 'blocked_product((4,8):(1,4), (2,4):(1,2))' --json
 expect 0 "((4,8),2)" "$bitwell" layout 'zipped_product((4,8):(1,4), 2:1)'
@@ -334,8 +354,7 @@ W
 expect 0 "fc347e7c
 49fcafb7" "$bitwell" mma --batch words.txt
 expect 0 "fc347e7c" bash -c "\"$bitwell\" mma --batch - < words.txt"
-expect 3 "hopper has hopper.mma.sync.f32.tf32" "$bitwell" mma hopper.wgmma.f32.e2m1
-expect 3 "no architecture 'pascal'" "$bitwell" mma pascal.mma.sync.f32.f16
+expect 2 "no instruction 'hopper.wgmma.f32.e2m1'; hopper has hopper.mma.sync.f32.tf32" "$bitwell" mma hopper.wgmma.f32.e2m1
 expect 2 "A: e4m3 has no value 0.3" "$bitwell" mma hopper.wgmma.f32.e4m3 --values --a 0.3 --b 1
 expect 2 "A: '3g' is not a hexadecimal word" "$bitwell" mma hopper.wgmma.f32.e4m3 --a 3g --b 1
 expect 2 "wider than the 8 bits of e4m3" "$bitwell" mma hopper.wgmma.f32.e4m3 --a 100 --b 1
@@ -442,8 +461,6 @@ if [ -e /dev/full ]; then
   [ $? -eq 2 ] && grep -q "cannot write to the standard output" full.txt || { echo "FAILED: a full standard output"; failures=$((failures + 1)); }
 fi
 
-expect 2 "" "$bitwell" verify
-expect 2 "" "$bitwell" nonsense
 expect 0 "Exit status" "$bitwell" --help
 expect 0 "0.1.0" "$bitwell" --version
 expect 0 "holds" "$bitwell" verify gemv --rung naive --arch sm_90a
