@@ -37,15 +37,15 @@ missed = at("same_sign", "f16_sequential")
 claim("where the likely bound, for roundings without a sign, no longer holds", missed["beyond_probable"] > 0,
       f"{missed['beyond_probable']:.0f} of {missed['dots']:.0f}")
 
-claim("four threads and an fp16 butterfly hold at k = 2,048", at("problem", "seed_shape3", 2048)["outside"] == 0, 0)
-share = at("problem", "seed_shape3", 8192)
+claim("four threads and an fp16 butterfly hold at k = 2,048", at("problem", "contest_k2048", 2048)["outside"] == 0, 0)
+share = at("problem", "contest_k2048", 8192)
 claim("and fail for 2 % of outputs at k = 8,192", 0.015 < share["outside"] / share["dots"] < 0.025,
       share["outside"] / share["dots"])
-late = max(r["outside"] for r in accumulate if r["order"] == "seed_shape2" and r["family"] == "problem")
+late = max(r["outside"] for r in accumulate if r["order"] == "contest_k7168" and r["family"] == "problem")
 claim("an fp32 sum that takes over every 128 elements holds everywhere", late == 0, late)
-first = at("problem", "seed_shape1")["outside"]
+first = at("problem", "contest_k16384")["outside"]
 claim("sixteen threads added in fp32 hold at k = 16,384", first == 0, first)
-half = at("gaussian", "seed_shape2")
+half = at("gaussian", "contest_k7168")
 claim("on Gaussian inputs half of its outputs lie outside", 0.45 < half["outside"] / half["dots"] < 0.55,
       half["outside"] / half["dots"])
 

@@ -64,7 +64,7 @@ def bounds(rows):
 
 
 def outside(rows):
-    orders = ["seed_shape1", "seed_shape2", "seed_shape3", "f16x2_warp", "f16x2_warp_f32", "fp16_combine", "fp32_combine",
+    orders = ["contest_k16384", "contest_k7168", "contest_k2048", "f16x2_warp", "f16x2_warp_f32", "fp16_combine", "fp32_combine",
               "f16x2_sequential", "shared_b", "fused", "streamed", "blackwell_nvfp4"]
     figure, grid = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
     for axes, (family, title) in zip(grid, {"problem": "contest inputs", "gaussian": "Gaussian"}.items()):

@@ -13,7 +13,7 @@ namespace bitwell::study {
 namespace {
 
 constexpr std::array<NamedFamily, 9> kFamilies{{
-    {Family::problem, "problem", "the GEMV contest's inputs: no signs, half of them zero"},
+    {Family::problem, "problem", "inputs of GPU MODE's NVFP4 GEMV contest: no signs, half of them zero"},
     {Family::gaussian, "gaussian", "N(0,1), one scale level"},
     {Family::gaussian_stored, "gaussian_stored", "N(0,1) by the two-level recipe, scales up to 448"},
     {Family::same_sign, "same_sign", "|N(0,1)|, one scale level"},

@@ -43,18 +43,18 @@ std::vector<Order> make_orders() {
         {"f16x2_promoted_128", "packed fp16, into fp32 every 128", 128},
         {"f16x2_promoted_512", "packed fp16, into fp32 every 512", 512}})
     add(name, about, {.tile = tile, .group = pair, .drain_each_tile = true}, 3);
-  add("seed_shape1", "seed 3, 7168x16384x1: 16 threads, packed fp16, in order in fp32",
+  add("contest_k16384", "a contest entry for 7168x16384x1: 16 threads, packed fp16, in order in fp32",
       {.threads = 16, .tile = 128, .group = pair, .combine = Combine::sequential}, 1);
-  add("seed_shape3", "seed 3, 7168x2048x4: 4 threads, packed fp16, butterfly in fp16",
+  add("contest_k2048", "a contest entry for 7168x2048x4: 4 threads, packed fp16, butterfly in fp16",
       {.threads = 4, .tile = 128, .group = pair, .combine = Combine::butterfly, .combine_f16 = true}, 1);
-  add("seed_shape2", "seed 3, 4096x7168x8: 4 threads, packed fp16 into fp32 every 128",
+  add("contest_k7168", "a contest entry for 4096x7168x8: 4 threads, packed fp16 into fp32 every 128",
       {.threads = 4, .tile = 128, .group = pair, .drain_each_tile = true, .combine = Combine::butterfly}, 3);
   add("f32_sequential", "one fp32 sum", {.group = GroupSum::scaled_products_f32}, 5);
   add("f32_tree", "fp32 sums of 16, added by a tree",
       {.threads = 0, .tile = 16, .group = GroupSum::scaled_products_f32, .combine = Combine::butterfly}, 5);
   for (const verify::GemvRung& r : verify::gemv_rungs()) {
     const bool f16 = r.order.group == half || r.order.group == pair;
-    out.push_back({r.name, "the GEMV ladder's rung", r.order, nullptr, false, f16 ? 2 : 4});
+    out.push_back({r.name, "the kernel of this name in kernels/gemv", r.order, nullptr, false, f16 ? 2 : 4});
   }
   for (const auto& [name, architecture, instruction, output] :
        {std::tuple{"volta_f16", "volta", "mma.sync", &number::f32},
@@ -79,7 +79,8 @@ const std::vector<Order>& all() {
   return list;
 }
 
-// Values of a vector's elements times their scales as fp16 codes: exact (facts/arithmetic.md 4).
+// Values of a vector's elements times their scales as fp16 codes: exact, since significands of two and
+// four bits make one of six, and 2^-10 to 2688 are normal fp16 numbers.
 std::vector<uint32_t> as_f16(const Vectors& v) {
   static const auto scales = [] {
     std::vector<uint8_t> codes(256);

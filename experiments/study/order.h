@@ -1,4 +1,4 @@
-// Every order of summation that the studies know: the GEMV ladder's, generic ones, and tensor cores'.
+// Every order of summation that the studies know: the GEMV kernels', generic ones, and tensor cores'.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -58,7 +58,9 @@ struct Bound {
 };
 // Higham, Accuracy and Stability 2002, (3.5), with gamma_n of the path through the order that rounds most;
 // Blanchard, Higham and Mary, SISC 42(3) 2020, for blocks; Higham and Mary, SISC 41(5) 2019, for the probable
-// one; tensor cores as facts/arithmetic.md 4 derives.
+// one. Tensor cores by the rule of number/dot.h, to first order and without subnormal operands: every L
+// products and their addend are cut off F bits below the largest exponent, and their sum 23 bits below its
+// own, ((k + k / L) 2^-F + k / L 2^-23) A; block-scaled, five terms in place of 64 products and F = 35.
 Bound bound(const Order& order, size_t k);
 
 }  // namespace bitwell::study

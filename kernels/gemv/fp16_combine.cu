@@ -1,4 +1,4 @@
-// Rung 9: packed fp16 all the way: one pair of sums over all tiles of a thread, fp16 butterfly over 8 threads.
+// Packed fp16 all the way: one pair of sums over all tiles of a thread, fp16 butterfly over 8 threads.
 // Shapes: any m and l, k a multiple of 64. Block 8 x 32, grid ceil(m / 32) x l.
 #include "packed_k.cuh"
 

@@ -1,4 +1,4 @@
-// Dot products of eight elements in packed fp16, as the PTX rungs of seed 5 order them.
+// Dot products of eight elements in packed fp16, as the contest entry in PTX orders them (kernels/README.md).
 #pragma once
 #include "problem.cuh"
 

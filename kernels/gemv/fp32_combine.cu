@@ -1,4 +1,4 @@
-// Rung 10: packed fp16 inside a tile of 64, the tile's fp16 sum added to an fp32 sum, fp32 butterfly over 8 threads.
+// Packed fp16 inside a tile of 64, the tile's fp16 sum added to an fp32 sum, fp32 butterfly over 8 threads.
 // Shapes: any m and l, k a multiple of 64. Block 8 x 32, grid ceil(m / 32) x l.
 #include "packed_k.cuh"
 

@@ -1,5 +1,5 @@
-// Rung 6: the fully fused tile of seed 5: one packed chain of eight fma a group, the tile's four groups gathered in fp32
-// before they meet the running sum.
+// The fully fused tile of the contest entry in PTX (kernels/README.md): one packed chain of eight fma a group, the tile's
+// four groups gathered in fp32 before they meet the running sum.
 // Shapes: any m and l, k a multiple of 64. Block 32 x 8, grid ceil(m / 8) x l.
 #include "fp16x2.cuh"
 

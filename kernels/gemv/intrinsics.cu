@@ -1,4 +1,4 @@
-// Rung 3: 16-byte loads, CUDA's own conversion intrinsics, fp32 fma inside each group of 16, one scale product a group.
+// 16-byte loads, CUDA's own conversion intrinsics, fp32 fma inside each group of 16, one scale product a group.
 // Shapes: any m and l, k a multiple of 64. Block 32 x 8, grid ceil(m / 8) x l.
 #include <cuda_fp16.h>
 #include <cuda_fp4.h>

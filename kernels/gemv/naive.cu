@@ -1,4 +1,4 @@
-// Rung 1: one thread a row, every nibble and scale decoded by arithmetic, fp32 products and one fp32 sum in order of k.
+// One thread a row, every nibble and scale decoded by arithmetic, fp32 products and one fp32 sum in order of k.
 // Shapes: any m and l, k a multiple of 16 (k = 0 gives +0). Block 128 x 1, grid ceil(m / 128) x l.
 #include "problem.cuh"
 

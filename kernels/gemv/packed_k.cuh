@@ -1,5 +1,5 @@
-// The packed fp16 inner loop of seed 3: (a * b) and (sfa * sfb) each rounded to fp16, then one fp16x2 fma into a pair of
-// running sums, one for even and one for odd k.
+// The packed fp16 inner loop of the contest entry in CuTe (kernels/README.md): (a * b) and (sfa * sfb) each rounded to
+// fp16, then one fp16x2 fma into a pair of running sums, one for even and one for odd k.
 #pragma once
 #include "problem.cuh"
 

@@ -1,4 +1,4 @@
-// The NVFP4 batched GEMV that every rung computes: c[m, l] = sum over k of (a * sfa)[m, k, l] * (b * sfb)[k, l].
+// The NVFP4 batched GEMV that every kernel computes: c[m, l] = sum over k of (a * sfa)[m, k, l] * (b * sfb)[k, l].
 // a: E2M1, two a byte, low nibble first, [l][m][k]. b: E2M1, [l][k]. c: fp16, [l][m].
 // Scales: E4M3, one for 16 elements of k, in one of two layouts.
 #pragma once
@@ -93,7 +93,7 @@ __device__ inline float warp_sum_down_f32(float v) {
   return v;
 }
 
-// Both layouts of a rung as entry points gemv_<rung>_row_major and gemv_<rung>_blocked, with their launch bounds.
+// Both layouts of a kernel as entry points gemv_<rung>_row_major and gemv_<rung>_blocked, with their launch bounds.
 #define GEMV_ENTRIES(rung, ...)                                                                                        \
   extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                                                            \
       gemv_##rung##_row_major(const uint8_t* __restrict__ a, const uint8_t* __restrict__ b,                            \

@@ -1,4 +1,4 @@
-// Rung 4: PTX decode, packed fp16 products eight at a time, fp32 above; scale products in fp16.
+// PTX decode, packed fp16 products eight at a time, fp32 above; scale products in fp16.
 // Shapes: any m and l, k a multiple of 64. Block 32 x 8, grid ceil(m / 8) x l.
 #include "fp16x2.cuh"
 

@@ -1,4 +1,4 @@
-// The sum of a row's 32 elements that a lane of the streamed rung multiplies by b, and sums over a warp.
+// The sum of a row's 32 elements that a lane of `streamed` multiplies by b, and sums over a warp.
 //
 // Twice an E2M1 number is a small integer: prmt looks four codes of A up at once, the positive ones in one word and the
 // negative ones in another, and dp4a adds their products with b and -b, exactly. The sums are added onto the bits of

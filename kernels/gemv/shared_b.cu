@@ -1,4 +1,4 @@
-// Rung 2: b staged in shared memory, one warp a row, fp16 sums, fp16 shuffle tree.
+// b staged in shared memory, one warp a row, fp16 sums, fp16 shuffle tree.
 // Shapes: any m and l, k a multiple of 128. Block 32 x 8, grid ceil(m / 8) x l.
 #include "problem.cuh"
 

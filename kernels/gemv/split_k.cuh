@@ -1,4 +1,4 @@
-// The CuTe ladder of seed 3: k split over the x threads of a row, products in fp32.
+// As the contest entry in CuTe begins (kernels/README.md): k split over the x threads of a row, products in fp32.
 #pragma once
 #include "problem.cuh"
 

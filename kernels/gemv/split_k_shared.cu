@@ -1,4 +1,4 @@
-// Rung 7: fp32 products, k split over 16 threads, partial sums through shared memory, added in order by the first.
+// fp32 products, k split over 16 threads, partial sums through shared memory, added in order by the first.
 // Shapes: any m and l, k a multiple of 64. Block 16 x 16, grid ceil(m / 16) x l.
 #include "split_k.cuh"
 

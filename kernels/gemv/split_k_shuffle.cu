@@ -1,4 +1,4 @@
-// Rung 8: fp32 products, k split over 16 threads, partial sums through butterfly shuffles.
+// fp32 products, k split over 16 threads, partial sums through butterfly shuffles.
 // Shapes: any m and l, k a multiple of 64. Block 16 x 16, grid ceil(m / 16) x l.
 #include "split_k.cuh"
 

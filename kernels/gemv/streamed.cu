@@ -1,4 +1,4 @@
-// The top rung: A streamed once, as fast as memory gives it.
+// The fastest: A streamed once, as fast as memory gives it.
 //
 // k is cut into spans of 1024, 32 elements a lane. A unit is four rows 32 apart, whose blocked scales are 16 bytes. Sixteen
 // warps keep a span of b each in registers and multiply; one copies units and their scales into a ring of shared memory; one

@@ -1,4 +1,4 @@
-// How the streamed rung shares its work out, and what a CTA keeps in shared memory.
+// How `streamed` shares its work out, and what a CTA keeps in shared memory.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Rung 5: two tiles in flight, each with a sum of its own; a last odd tile goes to the first sum.
+// Two tiles in flight, each with a sum of its own; a last odd tile goes to the first sum.
 // Shapes: any m and l, k a multiple of 64. Block 32 x 8, grid ceil(m / 8) x l.
 #include "fp16x2.cuh"
 

@@ -1,5 +1,5 @@
 // Quantisation of fp32 values to E2M1 with one scale a block, the recipes that projects use and their
-// variants (facts: Transformer Engine, ModelOpt, fouroversix, Quartet, OCP MX).
+// variants (Transformer Engine, ModelOpt, fouroversix, Quartet, OCP MX).
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,4 +1,5 @@
-// The NVFP4 GEMM of kernels/gemm in plain integers, written from the facts and the kernel's description.
+// The NVFP4 GEMM of kernels/gemm in plain integers, written from the formats' definitions and the
+// kernel's description.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -17,8 +18,9 @@ struct HalfWord {
 };
 std::vector<HalfWord> decoded_row(std::span<const uint8_t> codes, std::span<const uint8_t> scales);
 
-// One element of D. wgmma k16 after k16 on Hopper: 25 fraction bits, towards zero (facts/arithmetic.md 1);
-// `split` parts of whole steps, their fp32 sums added in order, times 2^12, rounded to nearest even.
+// One element of D. wgmma k16 after k16 on Hopper: 25 fraction bits below the largest exponent, towards zero
+// (Khattak and Mikaitis, arXiv 2512.07004; the same bits as an H200 in device_test); `split` parts of whole
+// steps, their fp32 sums added in order, times 2^12, rounded to nearest even.
 uint32_t gemm_element(std::span<const HalfWord> a, std::span<const HalfWord> b, int split, Output output);
 
 }  // namespace bitwell::oracle

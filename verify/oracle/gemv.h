@@ -1,4 +1,5 @@
-// The exact NVFP4 dot product, written from the facts alone: typed-out values, integers, nothing of model/.
+// The exact NVFP4 dot product, written from the definitions of E2M1 (OCP Microscaling Formats 1.0) and E4M3
+// (OCP 8-bit Floating Point 1.0) alone: typed-out values, integers, nothing of model/.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
-// Tensor-core dot products in unbounded integers, written again from facts/arithmetic.md (1): nothing of
-// model/.
+// Tensor-core dot products in unbounded integers, written again from the published rule (T-FDPA and its
+// block-scaled forms: Xie et al., arXiv 2511.10909): nothing of model/.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -21,7 +21,8 @@ Spec shipped(const std::string& name) {
 using Pair = std::pair<int64_t, int64_t>;
 Pair stages(const Fit& f) { return {f.stages, f.epilogue_stages}; }
 
-// facts/blackwell.md, 2c: (main-loop stages, epilogue stages) for 16-, 32- and 8-bit output.
+// (main-loop stages, epilogue stages) for 16-, 32- and 8-bit output: _compute_stages of CUTLASS 4.7's
+// dense_blockscaled_gemm_persistent.py worked out apart from this library.
 TEST(Budget, CuTeDslStagesAreThePublishedOnes) {
   struct Row {
     int64_t m, n;
@@ -42,7 +43,8 @@ TEST(Budget, CuTeDslStagesAreThePublishedOnes) {
     }
 }
 
-// facts/blackwell.md, 2b: columns of tensor memory; 512 are allocated for more than 256.
+// The same example's columns of tensor memory: two accumulators of N columns (two of 256 overlap by the
+// scales' 48), 16 for SFA, 16 or 32 for SFB. tcgen05.alloc takes powers of two: 512 for more than 256.
 TEST(Budget, TensorMemoryColumnsAreThePublishedOnes) {
   const Spec dsl = shipped("cute-dsl-dense");
   for (const auto& [n, columns] : {Pair{64, 160}, Pair{128, 288}, Pair{192, 432}, Pair{256, 512}}) {
@@ -51,7 +53,7 @@ TEST(Budget, TensorMemoryColumnsAreThePublishedOnes) {
     EXPECT_EQ(f.allocated, columns <= 256 ? 256 : 512) << n;
   }
   EXPECT_EQ(audit(shipped("cutlass-dense")).written.columns, 432);
-  // Two buffers without overlap: 160 with one stage, 288 with two (design.md); N = 256 with two does not fit.
+  // Without overlap: one buffer of 128 columns and 32 of scales, or two; two of 256 and 48 do not fit.
   EXPECT_EQ(audit(shipped("svdquant")).written.columns, 160);
   EXPECT_EQ(audit(shipped("nvfp4-group-gemm"), {{"ctas", 2}, {"tile_m", 256}}).written.columns, 288);
   const Fit two = audit(shipped("nvfp4-group-gemm"), {{"tile_n", 256}, {"acc_buffers", 2}}).written;
@@ -59,7 +61,8 @@ TEST(Budget, TensorMemoryColumnsAreThePublishedOnes) {
   EXPECT_FALSE(two.fits);
 }
 
-// facts/blackwell.md, 2c: stages, epilogue bytes, and the kernel's tiles in bytes.
+// What CUTLASS 4.7's types of example 72a come to at compile time: stages, epilogue bytes, and the kernel's
+// tiles in bytes.
 TEST(Budget, CutlassStagesAreThePublishedOnes) {
   struct Row {
     int64_t m, n, source, stages, epilogue, total;

@@ -21,7 +21,8 @@ using Items = std::vector<Tuple>;
 int64_t at(const Hardware& h, int64_t a, int64_t b) { return h.layout(Items{a, b}); }
 int64_t at(const Hardware& h, int64_t a, int64_t b, int64_t c) { return h.layout(Items{a, b, c}); }
 
-// The formula that eleven libraries share (facts/formats.md, 3).
+// The one map of CUTLASS (Sm1xxBlockScaledConfig), cuBLASLt (VEC16_UE4M3), Transformer Engine (swizzle.cuh),
+// torchao (to_blocked), FBGEMM, vLLM, TensorRT-LLM, FlashInfer, nvFuser and Triton's tutorial 10.
 int64_t tiled_offset(int64_t r, int64_t c, int64_t columns) {
   return (r / 128 * ((columns + 3) / 4) + c / 4) * 512 + r % 32 * 16 + r % 128 / 32 * 4 + c % 4;
 }
@@ -155,7 +156,8 @@ TEST(ScaleFactors, EachMmaTakesTheScalesOfItsPartOfK) {
 }
 
 TEST(Operands, SwizzlesAreTheTensorMapsBytePatterns) {
-  // The pattern in terms of rows of `span` bytes (facts/blackwell.md, 2f).
+  // CU_TENSOR_MAP_SWIZZLE_32B, 64B and 128B in terms of rows of `span` bytes: 16-byte chunks of the address,
+  // its bits from 4 on, xored with one, two or three bits from 7 on.
   for (const int64_t bits : {4, 8, 16, 32})
     for (const int span : {32, 64, 128}) {
       const int64_t across = span * 8 / bits;
@@ -174,7 +176,7 @@ TEST(Operands, SwizzlesAreTheTensorMapsBytePatterns) {
 TEST(Operands, NvFp4TileIsRowsOf128Bytes) {
   const Hardware h = operand_tile(128, 256, 4, 128);
   EXPECT_EQ(h.region * h.unit_bits / 8, 16384);
-  EXPECT_EQ(h.layout.swizzle, (Swizzle{3, 5, 3}));  // the element form of Sw<3,4,3> (facts/blackwell.md, 2d)
+  EXPECT_EQ(h.layout.swizzle, (Swizzle{3, 5, 3}));  // Swizzle<3,4,3> of bytes, in halves of a byte
   EXPECT_EQ(at(h, 1, 0), 256 + 32);                 // chunk 0 of row 1 at chunk 1
 }
 

@@ -187,8 +187,9 @@ TEST(Rule, TheWorkedExampleOfThePaper) {
   EXPECT_EQ(d("blackwell", "tcgen05"), -0.75F);
 }
 
-// Where published models disagree and no public word decides (facts/arithmetic.md, 1.3): this model's answer,
-// the other's, and the operands that a B200 would be asked.
+// Where published models disagree and no public word decides (MMA-Sim 2, which this model follows, against
+// sf-tensor/tcgen05): this model's answer, the other's, and the operands that a B200 would be asked. Both
+// need a group that cancels under the largest scales there are; random operands never do.
 TEST(Blackwell, OpenCornersAreWrittenDown) {
   const auto nibbles = [](const std::string& text) {
     Words out;
@@ -330,8 +331,9 @@ TEST(Rule, BlockScaledEqualsTheOracle) {
     }
 }
 
-// The rows as facts/arithmetic.md (1.1) tables them, typed again: length, fraction bits, rounding, exponent
-// of zero.
+// The rows typed again as published (MMA-Sim, arXiv 2511.10909, and Khattak and Mikaitis, arXiv 2512.07004;
+// Hopper's exponents of zero with fp16 results as measured on an H200): length, fraction bits, rounding,
+// exponent of zero.
 TEST(Rule, TheTableIsThePublishedOne) {
   struct Row {
     const char *architecture, *instruction, *input, *output;
@@ -419,7 +421,9 @@ TEST(Rule, Mxf8f6f4EqualsTheOracle) {
   EXPECT_EQ(mxf8f6f4_dot(e5m2, a, b, 0, 130, 127), 0u);  // scales move the whole sum, not what is kept
 }
 
-// Scale-pair exponents and C's exponent at most 15: no product bit is lost (facts/arithmetic.md, 1.3).
+// Scale-pair exponents and C's exponent at most 15: no product bit is lost: a group's term is a
+// multiple of 2^(e - 8), of a quarter times two significands of three fraction bits, its scales' e is at
+// least -12, and 35 bits below 2^15 reach down to that 2^-20.
 TEST(Blackwell, NoProductBitIsLostUpToExponent15) {
   std::mt19937_64 random(7);
   const auto cuts = [](const DotChunk& chunk) {
