@@ -145,7 +145,7 @@ const GemvRung& gemv_rung(std::string_view name) {
     if (r.name == name) return r;
     known += (known.empty() ? "" : ", ") + std::string(r.name);
   }
-  throw InputError("no GEMV rung '" + std::string(name) + "'; there are " + known);
+  throw InputError("no GEMV kernel '" + std::string(name) + "'; there are " + known);
 }
 
 std::string gemv_entry(const GemvRung& rung, ScaleLayout layout) {

@@ -123,23 +123,24 @@ void add_verify(CLI::App& app, int& status) {
       "verify", "Judge bitwell's own kernels: every output bit against an independent model");
   verify->require_subcommand(1);
   verify->footer(
-      "Suites:  gemv  the NVFP4 batched GEMV ladder, sm_90a and sm_100a\n"
+      "Suites:  gemv  the NVFP4 batched GEMV, eleven kernels from naive to streamed, sm_90a and sm_100a\n"
       "         gemm  the NVFP4 GEMM for Hopper: TMA, mbarriers, clusters, wgmma\n\n"
-      "Example:  bitwell verify gemv --rung fused --full");
+      "Example:  bitwell verify gemv --kernel fused --full");
   CLI::App* gemv = verify->add_subcommand(
       "gemv",
-      "The NVFP4 batched GEMV ladder: eleven kernels, two architectures, adversarial inputs, some "
+      "The NVFP4 batched GEMV: eleven kernels, two architectures, adversarial inputs, some "
       "under eight schedules");
   const auto of_gemv = add_suite(*gemv, {"gemv", verify::verify_gemv}, status);
-  gemv->add_option("--rung", of_gemv->plan.kernels,
-                   "Only these rungs (naive, shared_b, intrinsics, ptx_decode, two_tiles, fused, "
+  gemv->add_option("--kernel,--rung", of_gemv->plan.kernels,
+                   "Only these kernels (naive, shared_b, intrinsics, ptx_decode, two_tiles, fused, "
                    "split_k_shared, split_k_shuffle, fp16_combine, fp32_combine, streamed)");
   gemv->add_option("--arch", of_gemv->plan.archs, "Only these architectures")
       ->check(CLI::IsMember({"sm_90a", "sm_100a"}));
   gemv->add_flag("--full", of_gemv->plan.full,
-                 "Also the three contest shapes: 7168x16384x1, 4096x7168x8, 7168x2048x4");
+                 "Also the three shapes that GPU MODE's NVFP4 GEMV contest timed: 7168x16384x1, 4096x7168x8, "
+                 "7168x2048x4");
   gemv->add_option("--kernels", of_gemv->plan.ptx,
-                   "Folder with gemv/<rung>.<arch>.ptx: judge your own build of the ladder")
+                   "Folder with gemv/<kernel>.<arch>.ptx: judge your own build of the kernels")
       ->check(CLI::ExistingDirectory);
   CLI::App* gemm = verify->add_subcommand(
       "gemm",
@@ -147,8 +148,9 @@ void add_verify(CLI::App& app, int& status) {
       "persistent ones under thirteen");
   const auto of_gemm = add_suite(*gemm, {"gemm", verify::verify_gemm}, status);
   gemm->add_option("--kernel", of_gemm->plan.kernels, "Only these kernels, such as gemm_m128_split2_f16");
-  gemm->add_flag("--full", of_gemm->plan.full,
-                 "Also large shapes, 1024x1024x4096 and two of the contest's among them");
+  gemm->add_flag(
+      "--full", of_gemm->plan.full,
+      "Also large shapes, 1024x1024x4096 and two that GPU MODE's NVFP4 GEMM contest timed among them");
   gemm->add_option("--kernels", of_gemm->plan.ptx,
                    "Folder with gemm/<kernel>.sm_90a.ptx: judge your own build of the kernels")
       ->check(CLI::ExistingDirectory);

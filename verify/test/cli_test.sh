@@ -280,7 +280,8 @@ expect 2 "--a excludes --list" "$bitwell" mma --list --a 3c00
 expect 2 "--vector requires --banks" "$bitwell" layout '(32,4):(32,1)' --vector 16
 expect 2 "--fresh requires --csv" "$bitwell" study quantise --fresh
 expect 2 "--order excludes --tensor-cores" "$bitwell" study recommend --tensor-cores --order fp32_lane32
-expect 2 "no GEMV rung 'fastest'" "$bitwell" verify gemv --rung fastest
+expect 2 "no GEMV kernel 'fastest'; there are naive," "$bitwell" verify gemv --kernel fastest
+! "$bitwell" verify gemv --help | grep -iE "ladder|rungs|the contest" || { echo "FAILED: --help of gemv has words of ours"; failures=$((failures + 1)); }
 
 # A name that does not exist: one line that names it and says which there are, the same with every command.
 expect 2 "no layout 'sfc-tmem'; there are sf-atom, sf-global" "$bitwell" layout sfc-tmem
@@ -463,7 +464,7 @@ fi
 
 expect 0 "Exit status" "$bitwell" --help
 expect 0 "0.1.0" "$bitwell" --version
-expect 0 "holds" "$bitwell" verify gemv --rung naive --arch sm_90a
+expect 0 "holds" "$bitwell" verify gemv --kernel naive --arch sm_90a
 
 echo "$failures failures"
 [ $failures -eq 0 ]
