@@ -1,4 +1,5 @@
-"""Holds every sentence of experiments/README.md against the numbers in experiments/results; prints each with its figures."""
+"""Holds every sentence of experiments/README.md, and the speeds that kernels/README.md names, against the numbers in
+experiments/results; prints each with its figures."""
 import sys
 
 from results import read, select
@@ -70,5 +71,19 @@ claim("eight splits handed over in bf16 lose some hundred times what the tensor 
 tile = select(read("gemm_map.csv"), family="same_sign", sum="blackwell_nvfp4")
 down = sum(r["error_over_a"] < 0 for r in tile)
 claim("with data of one sign every element of the tile errs downwards", down == len(tile) == 1024, f"{down} of {len(tile)}")
+
+gemv = read("gemv_speed.csv")
+contest = ("7168x16384x1", "4096x7168x8", "7168x2048x4")
+streamed = [one(gemv, kernel="streamed", **{"m x k x l": shape}) for shape in contest]
+shares = [r["share of reading"] for r in streamed]
+claim("streamed reaches 80 to 95 % of the speed of reading", (min(shares), max(shares)) == (0.80, 0.95), shares)
+faster = [r["cuBLAS / this"] for r in streamed]
+claim("and is 2.6 to 3.4 times as fast as cuBLAS", (round(min(faster), 1), round(max(faster), 1)) == (2.6, 3.4), faster)
+gemm = {r["m x n x k"]: r for r in read("gemm_speed.csv")}
+ratios = [gemm[shape]["ratio"] for shape in ("128x7168x16384", "128x4096x7168", "128x7168x2048")]
+claim("the GEMM is 1.5 to 2.5 times as fast as its peer at the contest's shapes",
+      (round(min(ratios), 1), round(max(ratios), 1)) == (1.5, 2.5), ratios)
+large = [r["ratio"] for shape, r in gemm.items() if min(map(int, shape.split("x"))) >= 2048]
+claim("and 0.94 to 1.08 times where m, n and k are large", (min(large), max(large)) == (0.94, 1.08), large)
 
 sys.exit(1 if failed else 0)

@@ -1,4 +1,4 @@
-"""Draws every figure of experiments/README.md from experiments/results/*.csv."""
+"""Draws every figure of experiments/README.md and kernels/README.md from experiments/results/*.csv."""
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -158,6 +158,47 @@ def gemm_map(rows):
     save(figure, "gemm_map.png")
 
 
+def bars(axes, places, values, texts, colour, height):
+    """Horizontal bars from the top, each with its text at its end."""
+    axes.barh(places, values, color=colour, height=height)
+    axes.set_axisbelow(True)
+    axes.grid(axis="y", visible=False)
+    for y, value, text in zip(places, values, texts):
+        axes.annotate(text, (value, y), xytext=(3, 0), textcoords="offset points", va="center", fontsize=7)
+
+
+def gemv_speed(rows):
+    peers = {"cuBLAS on fp16": "#999999", "dequantise then cuBLAS": "#999999"}
+    shapes = list(dict.fromkeys(r["m x k x l"] for r in rows))
+    timed = [s for s in shapes if len(select(rows, **{"m x k x l": s})) > 1]
+    figure, grid = plt.subplots(1, len(timed) + 1, figsize=(15, 4.4), layout="constrained")
+    for axes, shape in zip(grid, [*timed, None]):
+        chosen = [r for r in rows if (r["m x k x l"] if r["m x k x l"] in timed else None) == shape]
+        bars(axes, range(len(chosen)), [100 * r["share of reading"] for r in chosen], [f"{r['us']:.1f} us" for r in chosen],
+             [peers.get(r["kernel"], COLOURS[2] if r["kernel"].startswith("read") else COLOURS[0]) for r in chosen], 0.7)
+        axes.set_yticks(range(len(chosen)), [r["kernel"] if shape else r["m x k x l"] for r in chosen])
+        axes.invert_yaxis()
+        axes.set_xlim(0, 125)
+        axes.set_xticks(range(0, 101, 25))
+        axes.set_title(f"m x k x l = {shape}" if shape else "streamed, other m x k x l")
+        axes.set_xlabel("speed, % of reading A and its scales")
+    save(figure, "gemv_speed.png")
+
+
+def gemm_speed(rows):
+    places = np.arange(len(rows))
+    speed = [r["TFLOP/s"] for r in rows]
+    figure, axes = plt.subplots(figsize=(8, 4.6))
+    bars(axes, places - 0.2, speed, [f"{r['us']:.1f} us" for r in rows], COLOURS[0], 0.36)
+    bars(axes, places + 0.2, [s / r["ratio"] for s, r in zip(speed, rows)],
+         [f"{r['dequantise and cuBLAS us']:.1f} us" for r in rows], "#999999", 0.36)
+    axes.set_yticks(places, [r["m x n x k"] for r in rows])
+    axes.invert_yaxis()
+    axes.set_ylabel("m x n x k")
+    axes.set_xlabel("TFLOP/s: kernels/gemm (blue), dequantise to fp16, then cuBLAS (grey)")
+    save(figure, "gemm_speed.png")
+
+
 def main():
     accumulate = read("accumulate.csv")
     error_against_k(accumulate)
@@ -166,6 +207,8 @@ def main():
     quantise(read("quantise.csv"))
     gemm_error(read("gemm_error.csv"))
     gemm_map(read("gemm_map.csv"))
+    gemv_speed(read("gemv_speed.csv"))
+    gemm_speed(read("gemm_speed.csv"))
 
 
 if __name__ == "__main__":

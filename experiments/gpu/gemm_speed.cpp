@@ -103,8 +103,8 @@ struct Bench {
     const size_t sets = Cold::sets(inputs, 16);
     Row row{};
     row.shape = fmt::format("{}x{}x{}{}", m, n, k, l == 1 ? "" : fmt::format("x{}", l));
-    row.kernel = fmt::format("{}, {} clusters of {}x{}", choice.variant.name(), choice.clusters, choice.peers,
-                             choice.variant.split);
+    row.kernel = fmt::format("{} in {} clusters of {}x{}", choice.variant.name(), choice.clusters,
+                             choice.peers, choice.variant.split);
     {
       const Cold ours = copies(chain.launches, chain.links, sets);
       row.us = ours.time(replays, true);
@@ -150,7 +150,9 @@ struct Bench {
 };
 
 int run(int argc, char** argv) {
-  CLI::App app{"Times kernels/gemm on the GPU beside dequantise-then-cuBLAS, after checking its bits"};
+  CLI::App app{
+      "Times kernels/gemm on the GPU beside dequantise-then-cuBLAS, after checking its bits. "
+      "Prints CSV (experiments/results/gemm_speed.csv)"};
   std::string kernels = verify::share_folder("kernels");
   std::vector<std::string> shapes{"128x7168x16384", "128x4096x7168", "128x7168x2048", "4096x4096x4096"};
   std::vector<std::string> only;
@@ -177,20 +179,19 @@ int run(int argc, char** argv) {
   }
   const auto cublas = Cublas::open(*device, why);
   if (cublas == nullptr) fmt::print(stderr, "gemm_speed: without cuBLAS: {}\n", why);
-  fmt::print("{}, driver {}, cuBLAS {}\n\n", device->name(), device->driver(),
+  fmt::print("# gemm_speed: {}, driver {}, cuBLASLt {}\n", device->name(), device->driver(),
              cublas == nullptr ? "none" : cublas->version());
   fmt::print(
-      "| m x n x k | kernel | us | (A decoded) | TFLOP/s | dequantise + cuBLAS, us | (dequantise) | (cuBLAS) "
-      "| "
-      "dequantiser / copy | ratio |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+      "m x n x k,kernel,us,A decoded us,TFLOP/s,dequantise and cuBLAS us,dequantise us,cuBLAS us,"
+      "dequantiser / copy,ratio\n");
   Bench bench{*device, cublas.get(), verify::ModuleCache(*device), kernels, replays};
   if (only.empty()) only.emplace_back("");
   for (const std::vector<int>& size : sizes)
     for (const std::string& kernel : only) {
       const Row r = bench.measure(size[0], size[1], size[2], size[3], kernel);
-      fmt::print("| {} | {} | {:.1f} | {:.1f} | {:.0f} | {:.1f} | {:.1f} | {:.1f} | {:.2f} | {:.2f} |\n",
-                 r.shape, r.kernel, r.us, r.decode_us, r.tflops, r.peer_us, r.dequantise_us, r.cublas_us,
-                 r.dequantise_share, r.peer_us / r.us);
+      fmt::print("{},{},{:.1f},{:.1f},{:.0f},{:.1f},{:.1f},{:.1f},{:.2f},{:.2f}\n", r.shape, r.kernel, r.us,
+                 r.decode_us, r.tflops, r.peer_us, r.dequantise_us, r.cublas_us, r.dequantise_share,
+                 r.peer_us / r.us);
       std::fflush(stdout);
     }
   return 0;

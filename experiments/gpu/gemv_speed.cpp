@@ -93,7 +93,7 @@ class Bench {
     row("read A and its scales", read_us_, static_cast<double>(inputs), "", "");
     if (cublas_ != nullptr) {
       row("cuBLAS on fp16", cublas_us_, 2.0 * m * k * l, "", "");
-      row("dequantise, then cuBLAS", peer_us_, bytes_ + 8.0 * m * k * l / 2, "", "");
+      row("dequantise then cuBLAS", peer_us_, bytes_ + 8.0 * m * k * l / 2, "", "");
     }
     for (const std::string& name : rungs) time_rung(p, expected, verify::gemv_rung(name), sets);
   }
@@ -107,8 +107,7 @@ class Bench {
     const double us = cold.time(options_.replays);
     expected.check(rung.order, cold[0].read(0, 4), std::string(rung.name),
                    [](uint16_t got, uint16_t want) { return got == want; });
-    row(std::string(rung.name), us, bytes_, std::to_string(r.registers),
-        fmt::format("{:.0f} %", 100 * r.occupancy));
+    row(std::string(rung.name), us, bytes_, std::to_string(r.registers), fmt::format("{:.2f}", r.occupancy));
   }
 
   // The most that memory gives: the best of a few grids.
@@ -152,11 +151,10 @@ class Bench {
   void row(const std::string& kernel, double us, double bytes, const std::string& registers,
            const std::string& occupancy) const {
     const auto ratio = [&](double peer) {
-      return cublas_ == nullptr ? std::string("-") : fmt::format("{:.2f}", peer / us);
+      return cublas_ == nullptr ? std::string() : fmt::format("{:.2f}", peer / us);
     };
-    fmt::print("| {} | {} | {:.1f} | {:.1f} | {:.2f} | {:.0f} % | {} | {} | {} | {} |\n", shape_, kernel, us,
-               bytes * 1e-6, bytes / us * 1e-6, 100 * read_us_ / us, ratio(cublas_us_), ratio(peer_us_),
-               registers, occupancy);
+    fmt::print("{},{},{:.1f},{:.1f},{:.2f},{:.2f},{},{},{},{}\n", shape_, kernel, us, bytes * 1e-6,
+               bytes / us * 1e-6, read_us_ / us, ratio(cublas_us_), ratio(peer_us_), registers, occupancy);
     std::fflush(stdout);
   }
 
@@ -177,15 +175,15 @@ std::array<int, 3> parse(const std::string& shape) {
 
 int run(int argc, char** argv) {
   CLI::App app{
-      "Times the GEMV ladder on the GPU, after checking its bits, beside reading A and its scales alone, "
+      "Times the GEMV kernels on the GPU, after checking their bits, beside reading A and its scales alone, "
       "cuBLAS\n"
       "on fp16 weights, and dequantising to fp16 before cuBLAS. Times are medians of graph replays, with "
       "inputs\n"
-      "that take turns so that the L2 is cold."};
+      "that take turns so that the L2 is cold. Prints CSV (experiments/results/gemv_speed.csv)."};
   Options o;
   app.add_option("--shape", o.shapes, "MxKxL, several")->capture_default_str();
-  app.add_option("--rung", o.rungs, "Only these rungs (default: all)");
-  app.add_flag("--sweep", o.sweep, "After the shapes, the top rung over a sweep of m, k and l");
+  app.add_option("--kernel,--rung", o.rungs, "Only these kernels (default: all)");
+  app.add_flag("--sweep", o.sweep, "After the shapes, the kernel streamed over a sweep of m, k and l");
   app.add_option("--kernels", o.kernels, "Folder of gemv/ and peer/: time your own build of them")
       ->check(CLI::ExistingDirectory);
   app.add_option("--replays", o.replays, "Graph replays, of which the median counts")
@@ -209,11 +207,11 @@ int run(int argc, char** argv) {
   }
   const auto cublas = Cublas::open(*device, why);
   if (cublas == nullptr) fmt::print(stderr, "gemv_speed: without cuBLAS: {}\n", why);
-  fmt::print("{}, driver {}, cuBLAS {}\n\n", device->name(), device->driver(),
+  fmt::print("# gemv_speed: {}, driver {}, cuBLASLt {}\n", device->name(), device->driver(),
              cublas == nullptr ? "none" : cublas->version());
   fmt::print(
-      "| m x k x l | kernel | us | MB moved | TB/s | share of reading | cuBLAS fp16 / this | dequantise + "
-      "cuBLAS / this | registers | occupancy |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+      "m x k x l,kernel,us,MB moved,TB/s,share of reading,cuBLAS / this,dequantise and cuBLAS / this,"
+      "registers,occupancy\n");
   Bench bench(*device, cublas.get(), o);
   for (const auto& [m, k, l] : shapes) bench.measure(m, k, l, o.rungs);
   if (o.sweep)
