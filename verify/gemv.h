@@ -1,4 +1,5 @@
-// The NVFP4 GEMV suite: rungs, cases, launches.
+// The NVFP4 GEMV suite: rungs (the kernels of kernels/gemv, from the plainest to the fastest), cases,
+// launches. The contest: kernels/README.md.
 #pragma once
 #include <array>
 #include <string>
