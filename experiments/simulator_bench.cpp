@@ -59,7 +59,7 @@ void saxpy(benchmark::State& state, bool checked) {
   constexpr uint32_t n = 1 << 16;
   const ptx::Module module = ptx::parse(kSaxpy);
   const isa::Program program = isa::compile(module, "saxpy");
-  bitwell::machine::GlobalMemory memory;
+  bitwell::machine::Memory memory;
   std::vector<std::vector<std::byte>> arguments;
   const auto add = [&](auto value) {
     std::vector<std::byte> bytes(sizeof value);

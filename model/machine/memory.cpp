@@ -9,6 +9,7 @@
 
 #include "model/machine/beside.h"
 #include "model/machine/failure.h"
+#include "model/machine/limits.h"
 
 namespace bitwell::machine {
 namespace {
@@ -56,40 +57,80 @@ void Region::mark_undefined(uint64_t offset, uint64_t length) {
   if (defined() != nullptr) std::memset(defined() + offset, 0, length);
 }
 
-Region& GlobalMemory::allocate(const std::string& name, uint64_t size) {
+Region& Memory::allocate(const std::string& name, uint64_t size) {
   const uint64_t base = next_;
   next_ = (base + size + kGuard + 255) & ~uint64_t{255};
   regions_.push_back(std::make_unique<Region>(name, base, size, false));
   return *regions_.back();
 }
 
-Region& GlobalMemory::place(const std::string& name, uint64_t base, uint64_t size) {
+void Memory::free(uint64_t address) {
+  const auto at = std::find_if(regions_.begin(), regions_.end(),
+                               [&](const auto& r) { return r->base() == address && address >= kBuffers; });
+  if (at == regions_.end())
+    throw InputError("a buffer is freed at address " + std::to_string(address) + ", where none starts, " +
+                     describe(address));
+  freed_.push_back({(*at)->name(), (*at)->base(), (*at)->size()});
+  regions_.erase(at);
+}
+
+void Memory::write(uint64_t address, std::span<const std::byte> bytes) {
+  Region* r = find(address, bytes.size());
+  if (r == nullptr)
+    throw InputError(std::to_string(bytes.size()) + " bytes are written at address " +
+                     std::to_string(address) + ", " + describe(address));
+  if (bytes.empty()) return;
+  std::memcpy(r->data() + (address - r->base()), bytes.data(), bytes.size());
+  r->mark_defined(address - r->base(), bytes.size());
+}
+
+void Memory::read(uint64_t address, std::span<std::byte> bytes) const {
+  const Region* r = below(address);
+  if (r == nullptr || !r->contains(address, bytes.size()))
+    throw InputError(std::to_string(bytes.size()) + " bytes are read at address " + std::to_string(address) +
+                     ", " + describe(address));
+  if (!bytes.empty()) std::memcpy(bytes.data(), r->data() + (address - r->base()), bytes.size());
+}
+
+ModulePlace Memory::next_module() const { return {next_global_, kConstWindow + modules_ * kMaxConstant}; }
+
+Region& Memory::place(const std::string& name, uint64_t base, uint64_t size) {
   const auto at =
       std::lower_bound(regions_.begin(), regions_.end(), base,
                        [](const auto& region, uint64_t address) { return region->base() < address; });
+  if (base < next_global_ || (at != regions_.end() && (*at)->base() < base + size))
+    throw ModelBug("variable '" + name + "' is placed where another module's are");
   return **regions_.insert(at, std::make_unique<Region>(name, base, size, true));
 }
 
-Region* GlobalMemory::below(uint64_t address) const {
+void Memory::end_module() {
+  ++modules_;
+  for (const auto& r : regions_)
+    if (r->base() < kBuffers)
+      next_global_ = std::max(next_global_, (r->base() + r->size() + kGuard + 255) & ~uint64_t{255});
+}
+
+Region* Memory::below(uint64_t address) const {
   auto at = std::upper_bound(regions_.begin(), regions_.end(), address,
                              [](uint64_t a, const auto& region) { return a < region->base(); });
   return at == regions_.begin() ? nullptr : std::prev(at)->get();
 }
 
-const Region* GlobalMemory::owner(const std::byte* byte) const {
+const Region* Memory::owner(const std::byte* byte) const {
   for (const auto& r : regions_)
     if (byte >= r->data() && byte < r->data() + r->size()) return r.get();
   return nullptr;
 }
 
-Region* GlobalMemory::find(uint64_t address, uint64_t length) {
+Region* Memory::find(uint64_t address, uint64_t length) {
   Region* region = below(address);
   return region != nullptr && region->contains(address, length) ? region : nullptr;
 }
 
-std::string GlobalMemory::describe(uint64_t address) const {
+std::string Memory::describe(uint64_t address) const {
   std::vector<Named> objects;
   for (const auto& r : regions_) objects.push_back({r->name(), r->base(), r->size()});
+  for (const Freed& f : freed_) objects.push_back({f.name + ", which was freed", f.base, f.size});
   return beside(objects, address, "near no buffer");
 }
 

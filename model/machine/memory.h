@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -86,13 +87,32 @@ class Region {
   ZeroBytes defined_;
 };
 
-// Global memory: regions at addresses far enough apart that an overrun of one never reaches another.
-class GlobalMemory {
+// Where the variables of a module start.
+struct ModulePlace {
+  uint64_t globals = kModuleGlobals;  // of .global ones, as global addresses
+  uint64_t constants = kConstWindow;  // of .const ones, as generic addresses
+};
+
+// Global memory, which outlives launches: regions at addresses that never change, far enough apart that an
+// overrun of one never reaches another, nor what is freed anything that comes later.
+class Memory {
  public:
   // A buffer of `size` bytes on a 256-byte boundary, like cudaMalloc. Undefined until written.
   Region& allocate(const std::string& name, uint64_t size);
-  // A region at a given address (module variables). Zeroed and defined.
+  // Ends what allocate gave. InputError for an address that starts no such buffer.
+  void free(uint64_t address);
+  // Between the host and a run of bytes in one buffer; InputError for an address that is in none.
+  void write(uint64_t address, std::span<const std::byte> bytes);
+  void read(uint64_t address, std::span<std::byte> bytes) const;
+
+  // Where the variables of the next module go; each has room for kMaxConstant bytes of constants.
+  ModulePlace next_module() const;
+  // A variable of a module at an address that next_module gave. Zeroed and defined. ModelBug where another
+  // one is.
   Region& place(const std::string& name, uint64_t base, uint64_t size);
+  // To be called when a module's variables are placed: the next one gets others' addresses.
+  void end_module();
+
   // The region holding [address, address + length), or nullptr.
   Region* find(uint64_t address, uint64_t length);
   // The region that holds a byte of the host's, or nullptr.
@@ -102,9 +122,16 @@ class GlobalMemory {
   std::string describe(uint64_t address) const;
 
  private:
+  struct Freed {
+    std::string name;
+    uint64_t base, size;
+  };
   Region* below(uint64_t address) const;          // the one that starts nearest at or below, or nullptr
   std::vector<std::unique_ptr<Region>> regions_;  // by base
+  std::vector<Freed> freed_;
   uint64_t next_ = kBuffers;
+  uint64_t next_global_ = kModuleGlobals;  // of a module
+  uint64_t modules_ = 0;
 };
 
 }  // namespace bitwell::machine

@@ -23,8 +23,8 @@ struct Grid {
   const Program& program;
   Shape shape;
   Options options;
-  machine::GlobalMemory& global;
-  machine::Region constants;   // .const variables
+  machine::Memory& global;
+  machine::Region& constants;  // .const variables
   machine::Region parameters;  // the entry's parameter block
   uint64_t ended = 0;          // CTAs
   std::optional<std::array<uint32_t, 3>>

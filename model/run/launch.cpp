@@ -117,30 +117,32 @@ void check_launch(const Program& program, const Shape& shape,
                      std::to_string(machine::arch(program.sm).shared));
 }
 
-RunResult run(const Program& program, const Shape& shape,
-              const std::vector<std::vector<std::byte>>& arguments, machine::GlobalMemory& memory,
+machine::Region place_variables(const Program& program, machine::Memory& memory) {
+  uint64_t size = 0;
+  for (const GlobalVariable& g : program.globals)
+    if (g.is_const) size = std::max(size, g.address - program.constants + g.size);
+  machine::Region constants("constant memory", program.constants, size, true);
+  for (const GlobalVariable& g : program.globals) {
+    std::byte* to = g.is_const ? constants.data() + (g.address - program.constants)
+                               : memory.place(g.name, g.address, g.size).data();
+    std::copy(g.bytes.begin(), g.bytes.end(), to);
+  }
+  constants.read_only = true;
+  memory.end_module();
+  return constants;
+}
+
+RunResult run(const Program& program, machine::Region& constants, const Shape& shape,
+              const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
               const Options& options) {
   check_launch(program, shape, arguments);
-  uint64_t constant_size = 0;
-  for (const GlobalVariable& g : program.globals)
-    if (g.is_const) constant_size = std::max(constant_size, g.address - machine::kConstWindow + g.size);
-  Grid grid{program,
-            shape,
-            options,
-            memory,
-            {"constant memory", machine::kConstWindow, constant_size, true},
-            {"the parameter block", 0, program.parameter_size, true}};
+  Grid grid{program, shape,     options,
+            memory,  constants, {"the parameter block", 0, program.parameter_size, true}};
   grid.shape.cluster = cluster_of(program, shape);
-  grid.constants.read_only = true;
   grid.parameters.read_only = true;
   const Function& entry = program.functions[static_cast<size_t>(program.entry)];
   for (size_t i = 0; i < arguments.size(); ++i)
     std::memcpy(grid.parameters.data() + entry.params[i].offset, arguments[i].data(), arguments[i].size());
-  for (const GlobalVariable& g : program.globals) {
-    std::byte* to = g.is_const ? grid.constants.data() + (g.address - machine::kConstWindow)
-                               : memory.place(g.name, g.address, g.size).data();
-    std::copy(g.bytes.begin(), g.bytes.end(), to);
-  }
   RunResult result;
   const auto& step = grid.shape.cluster;
   const uint64_t all = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
@@ -158,6 +160,14 @@ RunResult run(const Program& program, const Shape& shape,
     if (options.progress) options.progress({grid.ended, all, 0});
   }
   return result;
+}
+
+RunResult run(const Program& program, const Shape& shape,
+              const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
+              const Options& options) {
+  check_launch(program, shape, arguments);  // before anything is placed
+  machine::Region constants = place_variables(program, memory);
+  return run(program, constants, shape, arguments, memory, options);
 }
 
 }  // namespace bitwell::isa

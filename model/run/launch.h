@@ -50,11 +50,19 @@ std::array<uint32_t, 3> cluster_of(const Program& program, const Shape& shape);
 void check_launch(const Program& program, const Shape& shape,
                   const std::vector<std::vector<std::byte>>& arguments);
 
-// Runs every CTA to its end. `arguments` are the bytes of the entry's parameters in order. Global memory
-// holds the buffers; the program's .global variables are added to it. Throws Fault, Unsupported or
-// InputError; memory is then as far as the run got.
+// Puts the variables of the program's module into memory, with their first values, and returns its constants.
+// Once a module: programs of other entries find them there.
+machine::Region place_variables(const Program& program, machine::Memory& memory);
+
+// Runs every CTA to its end. `arguments` are the bytes of the entry's parameters in order; `memory` holds the
+// buffers and the module's variables, `constants` its constants. Throws Fault, Unsupported or InputError;
+// memory is then as far as the run got.
+RunResult run(const Program& program, machine::Region& constants, const Shape& shape,
+              const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
+              const Options& options = {});
+// The same for the one launch of a memory's only module, whose variables it places.
 RunResult run(const Program& program, const Shape& shape,
-              const std::vector<std::vector<std::byte>>& arguments, machine::GlobalMemory& memory,
+              const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
               const Options& options = {});
 
 }  // namespace bitwell::isa

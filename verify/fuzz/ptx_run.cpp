@@ -73,7 +73,7 @@ Left run_once(const isa::Program& program, const isa::Shape& shape, isa::Options
   Left out;
   options.print = [&](std::string_view part) { out.printed += part; };
   const isa::Function& entry = program.functions[static_cast<size_t>(program.entry)];
-  machine::GlobalMemory memory;
+  machine::Memory memory;
   std::vector<machine::Region*> buffers;
   std::vector<std::vector<std::byte>> arguments;
   for (size_t i = 0; i < std::min(entry.params.size(), kMostArguments); ++i) {

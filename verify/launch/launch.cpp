@@ -49,12 +49,15 @@ isa::Program load_program(const std::string& path, const std::string& entry, isa
 isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,
                         bool all_written) {
   check_memory(program, launch);
-  machine::GlobalMemory memory;
+  machine::Memory memory;
   std::vector<machine::Region*> regions;
   for (const Buffer& b : launch.buffers) {
     machine::Region& r = memory.allocate(b.name, b.size());
-    if (!b.bytes.empty()) std::memcpy(r.data(), b.bytes.data(), b.bytes.size());
-    if (b.defined) r.mark_all_defined();
+    memory.write(r.base(), b.bytes);
+    if (b.defined)
+      r.mark_all_defined();
+    else
+      r.mark_undefined(0, b.bytes.size());
     r.read_only = b.read_only;
     r.scratch = !b.defined && !b.output;
     regions.push_back(&r);
@@ -87,7 +90,7 @@ isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::
       throw machine::Fault("byte " + std::to_string(at) + " of output '" + b.name + "' was never written");
     }
     if (b.output) b.bytes.resize(b.bytes.size() + std::exchange(b.blank, 0));
-    if (!b.bytes.empty() && !b.read_only) std::memcpy(b.bytes.data(), r.data(), b.bytes.size());
+    if (!b.read_only) memory.read(r.base(), b.bytes);
   }
   return result;
 }

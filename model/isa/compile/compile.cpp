@@ -30,9 +30,10 @@ static bool recorded(int sm, Approximate approximate) {
   return approximate != Approximate::nearest && sm == 90;
 }
 
-Program compile(const ptx::Module& module, const std::string& entry, Approximate approximate) {
+Program compile(const ptx::Module& module, const std::string& entry, Approximate approximate,
+                const machine::ModulePlace& place) {
   if (entry.empty()) throw machine::InputError("the name of the entry is empty");
-  const ModuleLayout layout(module, entry);
+  const ModuleLayout layout(module, entry, place);
   Program program;
   program.sm = layout.sm;
   program.target = module.target;
@@ -40,6 +41,7 @@ Program compile(const ptx::Module& module, const std::string& entry, Approximate
   program.shared_size = layout.shared_size;
   program.dynamic_shared = layout.dynamic_shared;
   program.globals = layout.globals();
+  program.constants = place.constants;
   program.shared_variables = layout.shared_variables();
   std::vector<Finding> findings;
   for (size_t i = 0; i < layout.functions.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/isa/form/program.h"
+#include "model/machine/memory.h"
 #include "model/ptx/syntax.h"
 
 namespace bitwell::isa {
@@ -17,8 +18,9 @@ struct Finding {
 
 // The program that runs `entry`. Throws InputError (no such entry, text that is not valid PTX, with line) or
 // Unsupported (by name, with line) at the first.
+// `place`: where the module's variables are, for one that shares a memory with others (model/isa/compile/module.h).
 Program compile(const ptx::Module& module, const std::string& entry,
-                Approximate approximate = Approximate::captured);
+                Approximate approximate = Approximate::captured, const machine::ModulePlace& place = {});
 
 // Everything in the module that is invalid, unsupported, contractible by ptxas or approximate; in order of
 // lines.

@@ -57,7 +57,8 @@ void require_size(const ptx::Variable& v) {
 
 }  // namespace
 
-ModuleLayout::ModuleLayout(const ptx::Module& m, const std::string& entry) : module(m) {
+ModuleLayout::ModuleLayout(const ptx::Module& m, const std::string& entry, const machine::ModulePlace& place)
+    : module(m) {
   const machine::Target target = machine::find_target(m.target);
   const auto* last = std::find_if(std::begin(kLastMinor), std::end(kLastMinor),
                                   [&](const auto& v) { return v.first == m.version / 10; });
@@ -75,7 +76,7 @@ ModuleLayout::ModuleLayout(const ptx::Module& m, const std::string& entry) : mod
   if (target.suffix != 0) suffix = target.suffix;
   index_functions();
   reach(entry);
-  place_variables(entry);
+  place_variables(entry, place);
 }
 
 // A declaration and its definition must agree.
@@ -154,8 +155,8 @@ void ModuleLayout::reach(const std::string& entry) {
   }
 }
 
-void ModuleLayout::place_variables(const std::string& entry) {
-  uint64_t global = machine::kModuleGlobals - machine::kGuard;  // the end of the last one
+void ModuleLayout::place_variables(const std::string& entry, const machine::ModulePlace& where) {
+  uint64_t global = where.globals - machine::kGuard;  // the end of the last one
   uint64_t constant = 0;
   uint64_t dynamic_align = 16;
   const auto place = [](uint64_t& end, const ptx::Variable& v) {
@@ -183,7 +184,7 @@ void ModuleLayout::place_variables(const std::string& entry) {
                                    std::to_string((machine::kBuffers - machine::kModuleGlobals) >> 40) +
                                    " TiB");
     } else if (v.space == ".const") {
-      variables[v.name] = {&v, machine::kConstWindow + place(constant, v), size_of(v)};
+      variables[v.name] = {&v, where.constants + place(constant, v), size_of(v)};
       if (constant > machine::kMaxConstant)
         throw InputError(at_line(v.at.line) + "the module's .const variables take " +
                          std::to_string(constant) + " bytes with '" + v.name + "', the limit is " +

@@ -8,6 +8,7 @@
 #include "model/isa/form/program.h"
 #include "model/isa/form/type.h"
 #include "model/isa/form/variable.h"
+#include "model/machine/memory.h"
 #include "model/ptx/syntax.h"
 
 namespace bitwell::isa {
@@ -21,7 +22,7 @@ struct ModuleVariable {
 struct ModuleLayout {
   // The layout for `entry`, or for everything in the module when `entry` is empty. Throws InputError for an
   // unknown target, version or entry, or a variable that cannot be laid out.
-  ModuleLayout(const ptx::Module& module, const std::string& entry);
+  ModuleLayout(const ptx::Module& module, const std::string& entry, const machine::ModulePlace& place = {});
 
   const ptx::Module& module;
   int sm = 0;
@@ -40,7 +41,7 @@ struct ModuleLayout {
  private:
   void index_functions();
   void reach(const std::string& entry);
-  void place_variables(const std::string& entry);
+  void place_variables(const std::string& entry, const machine::ModulePlace& where);
   std::set<std::string> names_;  // every name that a reachable function uses
 };
 

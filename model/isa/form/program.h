@@ -126,7 +126,8 @@ struct Program {
   int entry = 0;
   int sm = 0;
   std::string target;
-  std::vector<GlobalVariable> globals;
+  std::vector<GlobalVariable> globals;           // of the module
+  uint64_t constants = 0;                        // where its .const variables start
   std::vector<SharedVariable> shared_variables;  // for reports
   uint64_t shared_size = 0;                      // static
   uint64_t dynamic_shared = 0;                   // where dynamic shared memory starts

@@ -230,14 +230,15 @@ RC_GTEST_PROP(Definedness, NoChoiceOfTheUnknownBitsChangesABitThatIsCalledKnown,
         program.functions[0].lines[static_cast<size_t>(o.line)].ptx == 8)
       op = &o;
   RC_ASSERT(op != nullptr);
-  machine::GlobalMemory memory;
+  machine::Memory memory;
   isa::Shape shape;
   shape.block = {32, 1, 1};
+  machine::Region constants("constant memory", machine::kConstWindow, 0, true);
   isa::Grid grid{program,
                  shape,
                  {},
                  memory,
-                 {"constant memory", machine::kConstWindow, 0, true},
+                 constants,
                  {"the parameter block", 0, 8, true}};
   isa::Cluster cluster(grid, {0, 0, 0});
   isa::Context context(*cluster.ctas[0], cluster.ctas[0]->warps[0], 0, true);

@@ -127,7 +127,7 @@ TEST(Faults, TheStepLimitHoldsInsideATurn) {
   const isa::Program program = isa::compile(
       ptx::parse(kernel("mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nst.global.u32 [%rd3], %r1;\nbra L;")),
       "k");
-  machine::GlobalMemory memory;
+  machine::Memory memory;
   std::vector<std::vector<std::byte>> arguments;
   const machine::Region* out = nullptr;
   for (const char* name : {"in", "out"}) {

@@ -120,7 +120,7 @@ TEST(MemoryCost, AnUntouchedArrayCostsNothing) {
 }
 TEST(MemoryCost, LargeMemoryIsZeroAndUnwrittenLikeSmall) {
   for (const uint64_t size : {uint64_t{64}, uint64_t{1} << 20, (uint64_t{1} << 20) + 1, uint64_t{1} << 26}) {
-    machine::GlobalMemory memory;
+    machine::Memory memory;
     machine::Region& r = memory.allocate("r", size);
     EXPECT_FALSE(r.is_defined(size - 1, 1)) << size;
     EXPECT_EQ(r.data()[size - 1], std::byte{0}) << size;
