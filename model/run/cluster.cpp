@@ -55,9 +55,14 @@ Cta* Cluster::cta_of(uint64_t shared_address) {
   return rank < ctas.size() ? ctas[rank].get() : nullptr;
 }
 
-void Cluster::tell(machine::Event event) const {
-  event.first_cta = first_;
-  grid.options.observer(event);
+void Cluster::tell(const machine::Event& event) const {
+  for (const machine::Observer& observer : grid.options.observers) observer(event);
+}
+
+void Cluster::tell(machine::OperationStep::Kind kind, const Agent& a) const {
+  if (watched())
+    tell({first_,
+          machine::OperationStep{kind, a.place.cta, a.issuer, time_, a.id, a.place.ptx_line, a.describe()}});
 }
 
 const Agent* Cluster::filling(uint64_t shared_address, uint64_t length) const {
@@ -69,25 +74,20 @@ const Agent* Cluster::filling(uint64_t shared_address, uint64_t length) const {
 bool Cluster::run_warp(Cta& cta, Warp& warp) {
   const uint64_t begin = time_;
   const bool progress = cta.run_warp(warp);
-  if (grid.options.observer && time_ != begin) {
-    machine::Event event{machine::Event::Kind::turn, begin, time_, cta.index, warp.index, 0, 0, {}, {}};
+  if (watched() && time_ != begin) {
+    machine::Turn turn{cta.index, warp.index, begin, time_, 0, {}};
     if (!warp.splits.empty()) {
-      event.ptx_line = cta.line(warp.splits.front()).ptx;
-      event.name = cta.line(warp.splits.front()).text;
+      turn.ptx_line = cta.line(warp.splits.front()).ptx;
+      turn.instruction = cta.line(warp.splits.front()).text;
     }
-    tell(std::move(event));
+    tell({first_, std::move(turn)});
   }
   return progress;
 }
 
 void Cluster::wake_mbarrier(uint64_t address) {
   wake();
-  if (grid.options.observer) {
-    machine::Event event{
-        machine::Event::Kind::phase_over, time_, time_, cta_of(address)->index, 0, 0, 0, {}, {}};
-    event.name = barrier_name(address);
-    tell(std::move(event));
-  }
+  if (watched()) tell({first_, machine::PhaseOver{cta_of(address)->index, time_, barrier_name(address)}});
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)
@@ -220,18 +220,8 @@ bool Cluster::step(size_t i) {
     if (what.placed) throw;
     throw machine::Unsupported(agents_[i]->place, what.what());
   }
-  if (grid.options.observer) {
-    const Agent& a = *agents_[i];
-    tell({done ? machine::Event::Kind::finished : machine::Event::Kind::moved,
-          time_,
-          time_,
-          a.place.cta,
-          a.issuer,
-          a.id,
-          a.place.ptx_line,
-          a.describe(),
-          {}});
-  }
+  using Kind = machine::OperationStep::Kind;
+  tell(done ? Kind::finished : Kind::moved, *agents_[i]);
   if (done) {
     agents_.erase(agents_.begin() + static_cast<std::ptrdiff_t>(i));
     agent_priority_.erase(agent_priority_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -243,16 +233,7 @@ void Cluster::start(std::unique_ptr<Agent> agent, Warp& warp) {
   warp.producer = true;
   agent->issuer = warp.index;
   agent->id = ++operations_;
-  if (grid.options.observer)
-    tell({machine::Event::Kind::issued,
-          time_,
-          time_,
-          agent->place.cta,
-          agent->issuer,
-          agent->id,
-          agent->place.ptx_line,
-          agent->describe(),
-          {}});
+  tell(machine::OperationStep::Kind::issued, *agent);
   agents_.push_back(std::move(agent));
   agent_priority_.push_back(first_priority());
   settle();

@@ -75,7 +75,9 @@ class Cluster {
   void try_release_barrier();
 
  private:
-  void tell(machine::Event event) const;  // to the observer, which is there
+  bool watched() const { return !grid.options.observers.empty(); }
+  void tell(const machine::Event& event) const;
+  void tell(machine::OperationStep::Kind kind, const machine::Agent& agent) const;
   std::array<uint32_t, 3> first_;
   bool run_warp(Cta& cta, machine::Warp& warp);
   bool run_in_order();

@@ -29,7 +29,7 @@ struct Progress {
 struct Options {
   bool checked = true;  // definedness of registers and memory
   Schedule schedule;
-  machine::Observer observer;  // of every event; none if empty
+  std::vector<machine::Observer> observers;  // each is told of every event; with none, no event is made
   // Of what the kernel's printf writes, at once: a fault loses none of it. None if empty.
   std::function<void(std::string_view text)> print;
   // After every cluster, and now and then within one. None if empty.

@@ -97,7 +97,7 @@ void run(const RunOptions& options, int& status) {
   verify::plan_outputs(file, files);
   if (!options.trace.empty()) {
     files.plan(options.trace, "--trace");
-    how.observer = trace.observer();
+    how.observers.push_back(trace.observer());
   }
   const auto write_trace = [&] {
     if (!options.trace.empty()) files.write(options.trace, trace.text());

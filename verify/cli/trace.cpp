@@ -23,48 +23,58 @@ machine::Observer Trace::observer() {
 }
 
 std::string Trace::text() const {
-  using Kind = machine::Event::Kind;
   using nlohmann::json;
   json events = json::array();
   std::map<std::array<uint32_t, 3>, int> processes;
   std::set<std::pair<int, int>> threads;
+  constexpr int kMbarriers = 1000;  // a thread of its own for them
   // Clusters run one after another, each with a clock of its own: they are laid out one after another too.
   uint64_t shift = 0;
-  uint64_t last = 0;
-  for (size_t i = 0; i < events_.size(); ++i) {
-    const machine::Event& e = events_[i];
-    if (i != 0 && e.first_cta != events_[i - 1].first_cta) shift += last;
-    last = e.end;
-    const auto [at, is_new] = processes.try_emplace(e.cta, static_cast<int>(processes.size()) + 1);
+  // An event of that CTA and thread, which get names when they first come.
+  const auto begin = [&](const std::array<uint32_t, 3>& cta, int tid, uint64_t time) {
+    const auto [at, is_new] = processes.try_emplace(cta, static_cast<int>(processes.size()) + 1);
     const int pid = at->second;
     if (is_new)
       events.push_back({{"ph", "M"},
                         {"name", "process_name"},
                         {"pid", pid},
-                        {"args", {{"name", fmt::format("CTA ({},{},{})", e.cta[0], e.cta[1], e.cta[2])}}}});
-    const bool of_warp = e.kind == Kind::turn;
-    const int tid = e.kind == Kind::phase_over ? 1000 : e.warp + 1;
+                        {"args", {{"name", fmt::format("CTA ({},{},{})", cta[0], cta[1], cta[2])}}}});
     if (threads.insert({pid, tid}).second)
-      events.push_back({{"ph", "M"},
-                        {"name", "thread_name"},
-                        {"pid", pid},
-                        {"tid", tid},
-                        {"args", {{"name", tid == 1000 ? "mbarriers" : fmt::format("warp {}", e.warp)}}}});
-    json j{{"pid", pid}, {"tid", tid}, {"ts", shift + e.begin}};
-    if (of_warp) {
+      events.push_back(
+          {{"ph", "M"},
+           {"name", "thread_name"},
+           {"pid", pid},
+           {"tid", tid},
+           {"args", {{"name", tid == kMbarriers ? "mbarriers" : fmt::format("warp {}", tid - 1)}}}});
+    return json{{"pid", pid}, {"tid", tid}, {"ts", shift + time}};
+  };
+  uint64_t last = 0;
+  for (size_t i = 0; i < events_.size(); ++i) {
+    if (i != 0 && events_[i].first_cta != events_[i - 1].first_cta) shift += last;
+    json j;
+    if (const auto* turn = std::get_if<machine::Turn>(&events_[i].what)) {
+      last = turn->end;
+      j = begin(turn->cta, turn->warp + 1, turn->begin);
       j["ph"] = "X";
-      j["dur"] = e.end - e.begin;
-      j["name"] = e.ptx_line == 0 ? "to its end" : fmt::format("to line {} {}", e.ptx_line, e.name);
-    } else if (e.kind == Kind::phase_over) {
+      j["dur"] = turn->end - turn->begin;
+      j["name"] = turn->ptx_line == 0 ? "to its end"
+                                      : fmt::format("to line {} {}", turn->ptx_line, turn->instruction);
+    } else if (const auto* over = std::get_if<machine::PhaseOver>(&events_[i].what)) {
+      last = over->time;
+      j = begin(over->cta, kMbarriers, over->time);
       j["ph"] = "i";
       j["s"] = "t";
-      j["name"] = "phase over: " + e.name;
+      j["name"] = "phase over: " + over->barrier;
     } else {
-      j["ph"] = e.kind == Kind::issued ? "b" : e.kind == Kind::moved ? "n" : "e";
+      using Kind = machine::OperationStep::Kind;
+      const auto& step = std::get<machine::OperationStep>(events_[i].what);
+      last = step.time;
+      j = begin(step.cta, step.warp + 1, step.time);
+      j["ph"] = step.kind == Kind::issued ? "b" : step.kind == Kind::moved ? "n" : "e";
       j["cat"] = "operation";
-      j["id"] = fmt::format("{}.{}", shift, e.id);
-      j["name"] = fmt::format("operation of line {}", e.ptx_line);
-      j["args"] = {{"state", e.name}};
+      j["id"] = fmt::format("{}.{}", shift, step.id);
+      j["name"] = fmt::format("operation of line {}", step.ptx_line);
+      j["args"] = {{"state", step.state}};
     }
     events.push_back(std::move(j));
   }

@@ -1,9 +1,9 @@
-// Collectives of a warp: shfl, vote, match, redux, elect, bar.warp (PTX ISA 9.0, 9.7.9.7, 9.7.13).
+// What shfl, vote, match, redux, elect and bar.warp do (PTX ISA 9.0, 9.7.9.7, 9.7.13).
+#include "model/isa/family/warp.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include "model/isa/family/atomic_update.h"
-#include "model/isa/family/emit.h"
 #include "model/run/context.h"
 #include "model/run/definedness.h"
 
@@ -14,24 +14,6 @@ using machine::kLanes;
 using machine::Wait;
 
 namespace {
-
-enum class ShuffleMode : uint8_t { up, down, bfly, idx };
-struct ShuffleUse : Payload {
-  ShuffleMode mode{};
-};
-enum class VoteMode : uint8_t { all, any, uni, ballot };
-struct VoteUse : Payload {
-  VoteMode mode{};
-  bool negated = false;
-};
-struct MatchUse : Payload {
-  bool all = false;
-  int size = 0;  // bytes of a lane's value
-};
-struct ReduceUse : Payload {
-  AtomicOperation operation{};
-  bool is_signed = false;
-};
 
 // The lanes of `mask` whose member mask is the lowest lane's.
 struct Group {
@@ -83,6 +65,8 @@ void set_predicate(Context& context, uint32_t row, uint32_t value, uint32_t mask
   context.set_known(row, mask, known);
 }
 
+}  // namespace
+
 Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
   const Group group = first_group(op, context, mask);
   if (group.lanes == mask && (group.members & context.warp.live() & ~mask) == 0) return Next::advance;
@@ -102,7 +86,7 @@ Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
 }
 
 // shfl.sync: c holds the clamp value (bits 4..0) and the segment mask (bits 12..8).
-void perform_shuffle(const Op& op, Context& context, uint32_t mask) {
+static void perform_shuffle(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.b, mask, "a shuffle's lane");
   context.require_defined(op.c, mask, "a shuffle's clamp");
   uint32_t a[kLanes];
@@ -172,7 +156,7 @@ Next shuffle(const Op& op, Context& context, uint32_t mask) {
   return by_members(op, context, mask, perform_shuffle);
 }
 
-void perform_vote(const Op& op, Context& context, uint32_t mask) {
+static void perform_vote(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a vote's predicate");
   uint32_t p = *context.row<uint32_t>(op.a);
   if (op.as<VoteUse>().negated) p = ~p;
@@ -192,7 +176,7 @@ Next vote(const Op& op, Context& context, uint32_t mask) {
   return by_members(op, context, mask, perform_vote);
 }
 
-void perform_match_lanes(const Op& op, Context& context, uint32_t mask) {
+static void perform_match_lanes(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a match's value");
   uint64_t value[kLanes];
   for (int i = 0; i < kLanes; ++i)
@@ -214,7 +198,7 @@ Next match_lanes(const Op& op, Context& context, uint32_t mask) {
   return by_members(op, context, mask, perform_match_lanes);
 }
 
-void perform_reduce(const Op& op, Context& context, uint32_t mask) {
+static void perform_reduce(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a reduction's value");
   const auto* a = context.row<uint32_t>(op.a);
   const auto& use = op.as<ReduceUse>();
@@ -250,7 +234,7 @@ Next active_mask(const Op& op, Context& context, uint32_t mask) {
 
 // elect.sync: the lowest lane of the member mask is elected; its number goes to d of all (PTX leaves the
 // choice open).
-void perform_elect(const Op& op, Context& context, uint32_t mask) {
+static void perform_elect(const Op& op, Context& context, uint32_t mask) {
   const auto leader = static_cast<uint32_t>(__builtin_ctz(mask));
   auto* d = context.row<uint32_t>(op.d);
   for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? leader : d[i];
@@ -260,128 +244,5 @@ void perform_elect(const Op& op, Context& context, uint32_t mask) {
 Next elect(const Op& op, Context& context, uint32_t mask) {
   return by_members(op, context, mask, perform_elect);
 }
-
-void bar_warp(Builder& b, const Match&) {
-  Op op = effect(warp_barrier);
-  op.e = b.values()[0].row;
-  b.emit(op);
-}
-
-// d or d|p
-void pair_destination(Builder& b, Op& op, const Type& type, bool required) {
-  const ptx::Operand& d = b.operand(0);
-  bool negated = false;
-  if (d.kind == ptx::OperandKind::pair) {
-    op.d = b.destination(d.elements[0], type, false, true).row;
-    op.d2 = b.predicate(d.elements[1], true, negated).row;
-  } else {
-    if (required) throw Invalid("a destination of the form d|p is needed");
-    op.d = b.destination(d, type).row;
-    op.d2 = b.new_predicate();
-  }
-}
-
-void need(const Builder& b, const Match& m, size_t n) {
-  if (b.operand_count() != n) throw Invalid("'" + m.name + "' takes " + std::to_string(n) + " operands");
-}
-
-void shfl(Builder& b, const Match& m) {
-  need(b, m, 5);
-  Op op = effect(shuffle, OpKind::collective);
-  pair_destination(b, op, b.type(".b32"), false);
-  op.a = b.source(b.operand(1), b.type(".b32")).row;
-  op.b = b.source(b.operand(2), b.type(".b32")).row;
-  op.c = b.source(b.operand(3), b.type(".b32")).row;
-  op.e = b.source(b.operand(4), b.type(".b32")).row;
-  b.payload<ShuffleUse>(op).mode = m.choice[0] == ".up"     ? ShuffleMode::up
-                                   : m.choice[0] == ".down" ? ShuffleMode::down
-                                   : m.choice[0] == ".bfly" ? ShuffleMode::bfly
-                                                            : ShuffleMode::idx;
-  b.emit(op);
-}
-
-void vote_form(Builder& b, const Match& m) {
-  need(b, m, 3);
-  Op op = effect(vote, OpKind::collective);
-  const bool ballot = has(b.instruction(), ".ballot");
-  bool negated = false;
-  if (ballot)
-    op.d = b.destination(b.operand(0), b.type(".b32")).row;
-  else
-    op.d = b.predicate(b.operand(0), true, negated).row;
-  op.a = b.predicate(b.operand(1), false, negated).row;
-  op.e = b.source(b.operand(2), b.type(".b32")).row;
-  const VoteMode mode = ballot                  ? VoteMode::ballot
-                        : m.choice[0] == ".all" ? VoteMode::all
-                        : m.choice[0] == ".any" ? VoteMode::any
-                                                : VoteMode::uni;
-  auto& use = b.payload<VoteUse>(op);
-  use.mode = mode;
-  use.negated = negated;
-  b.emit(op);
-}
-
-void match_form(Builder& b, const Match& m) {
-  need(b, m, 3);
-  Op op = effect(match_lanes, OpKind::collective);
-  const bool all = m.choice[0] == ".all";
-  const Type& type = b.type(m.choice[1]);
-  if (!all && b.operand(0).kind == ptx::OperandKind::pair) throw Invalid("'match.any' has one destination");
-  pair_destination(b, op, b.type(".u32"), false);
-  op.a = b.source(b.operand(1), type).row;
-  op.e = b.source(b.operand(2), b.type(".u32")).row;
-  auto& use = b.payload<MatchUse>(op);
-  use.size = type.bits / 8;
-  use.all = all;
-  b.emit(op);
-}
-
-void redux(Builder& b, const Match& m) {
-  Op op = effect(reduce, OpKind::collective);
-  op.d = b.values()[0].row;
-  op.a = b.values()[1].row;
-  op.e = b.values()[2].row;
-  const std::string& o = m.choice[0];
-  const AtomicOperation operation = o == ".add"   ? AtomicOperation::add
-                                    : o == ".min" ? AtomicOperation::min
-                                    : o == ".max" ? AtomicOperation::max
-                                    : o == ".and" ? AtomicOperation::band
-                                    : o == ".or"  ? AtomicOperation::bor
-                                                  : AtomicOperation::bxor;
-  auto& use = b.payload<ReduceUse>(op);
-  use.operation = operation;
-  use.is_signed = m.choice[1] == ".s32";
-  b.emit(op);
-}
-
-void activemask(Builder& b, const Match&) {
-  Op op = effect(active_mask);
-  op.d = b.values()[0].row;
-  b.emit(op);
-}
-
-void elect_form(Builder& b, const Match& m) {
-  need(b, m, 2);
-  Op op = effect(elect, OpKind::collective);
-  pair_destination(b, op, b.type(".b32"), true);
-  op.e = b.source(b.operand(1), b.type(".b32")).row;
-  b.emit(op);
-}
-
-constexpr Form kWarp[] = {
-    {"bar.warp.sync", "s:b32", bar_warp, 60},
-    {"shfl.sync{.up,.down,.bfly,.idx}.b32", "*", shfl, 60},
-    {"vote.sync{.all,.any,.uni}.pred", "*", vote_form, 60},
-    {"vote.sync.ballot.b32", "*", vote_form, 60},
-    {"match{.any,.all}.sync{.b32,.b64}", "*", match_form, 60},
-    {"redux.sync{.add,.min,.max}{.u32,.s32}", "d:$2 s:$2 s:b32", redux, 70, 80},
-    {"redux.sync{.and,.or,.xor}{.b32}", "d:b32 s:b32 s:b32", redux, 70, 80},
-    {"activemask.b32", "d:b32", activemask, 62},
-    {"elect.sync", "*", elect_form, 80, 90},
-};
-
-}  // namespace
-
-std::span<const Form> warp_forms() { return kWarp; }
 
 }  // namespace bitwell::isa
