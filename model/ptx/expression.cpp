@@ -1,6 +1,7 @@
 #include "model/ptx/expression.h"
 
 #include <bit>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 
@@ -69,8 +70,10 @@ Operand floating_literal(Reader& reader) {
       reader.fail("expected 0f with 8 or 0d with 16 hexadecimal digits");
   } else {
     char* end = nullptr;
+    errno = 0;
     out.integer = std::bit_cast<uint64_t>(std::strtod(text.c_str(), &end));
     if (*end != '\0') reader.fail("expected a floating-point literal");
+    if (errno == ERANGE) reader.fail("expected a literal that a normal double can hold");
   }
   reader.next();
   return out;
@@ -78,32 +81,37 @@ Operand floating_literal(Reader& reader) {
 
 Operand ternary(Reader& reader);
 
+Operand needs_integer(const Reader& reader, Operand v) {
+  if (v.kind == OperandKind::floating) reader.fail("expected an integer before");
+  return v;
+}
+
+// "+" or "-" of `v`.
+Operand with_sign(const Reader& reader, Operand v, bool minus) {
+  if (v.is_single) reader.fail("an 0f literal stands alone, found it before");
+  if (minus && v.kind == OperandKind::floating)
+    v.integer ^= uint64_t{1} << 63;
+  else if (minus)
+    v.integer = 0 - v.integer;
+  return v;
+}
+
 // unary = ("+" | "-" | "!" | "~") unary | "(" [".s64" | ".u64" ")"] ternary ")" | literal
 Operand unary(Reader& reader) {
   const Reader::Nest nest(reader);
   const Position at = reader.peek().at;
-  if (reader.accept("-")) {
-    Operand v = unary(reader);
-    if (v.kind == OperandKind::floating)
-      v.integer ^= v.is_single ? uint64_t{1} << 31 : uint64_t{1} << 63;
-    else
-      v.integer = 0 - v.integer;
-    return v;
+  if (reader.is("-") || reader.is("+")) {
+    const bool minus = reader.next().text == "-";
+    return with_sign(reader, unary(reader), minus);
   }
-  if (reader.accept("+")) return unary(reader);
-  if (reader.accept("~")) {
-    Operand v = unary(reader);
-    v.integer = ~v.integer;
-    return v;
-  }
-  if (reader.accept("!")) return integer_operand(unary(reader).integer == 0, false, at);
+  if (reader.accept("~")) return integer_operand(~needs_integer(reader, unary(reader)).integer, true, at);
+  if (reader.accept("!"))
+    return integer_operand(needs_integer(reader, unary(reader)).integer == 0 ? 1 : 0, false, at);
   if (reader.accept("(")) {
     if (reader.is(".s64") || reader.is(".u64")) {
       const bool is_unsigned = reader.next().text == ".u64";
       reader.expect(")");
-      Operand v = unary(reader);
-      v.is_unsigned = is_unsigned;
-      return v;
+      return integer_operand(needs_integer(reader, unary(reader)).integer, is_unsigned, at);
     }
     Operand v = ternary(reader);
     reader.expect(")");
@@ -129,37 +137,71 @@ int precedence(std::string_view op) {
   return 0;
 }
 
-uint64_t apply(Reader& reader, std::string_view op, const Operand& a, const Operand& b) {
+Operand truth(bool value, Position at) { return integer_operand(value ? 1 : 0, false, at); }
+
+// x op y of doubles; ptxas knows arithmetic and comparisons of them.
+Operand apply_floating(const Reader& reader, std::string_view op, const Operand& a, const Operand& b) {
+  if (a.kind != b.kind || a.is_single || b.is_single)
+    reader.fail("expected two doubles or two integers around an operator, before");
+  const auto x = std::bit_cast<double>(a.integer);
+  const auto y = std::bit_cast<double>(b.integer);
+  if (op == "/" && y == 0) reader.fail("constant division overflows before");
+  if (op == "<") return truth(x < y, a.at);
+  if (op == ">") return truth(x > y, a.at);
+  if (op == "<=") return truth(x <= y, a.at);
+  if (op == ">=") return truth(x >= y, a.at);
+  if (op == "==") return truth(x == y, a.at);
+  if (op == "!=") return truth(x != y, a.at);
+  Operand out = a;
+  if (op == "+")
+    out.integer = std::bit_cast<uint64_t>(x + y);
+  else if (op == "-")
+    out.integer = std::bit_cast<uint64_t>(x - y);
+  else if (op == "*")
+    out.integer = std::bit_cast<uint64_t>(x * y);
+  else if (op == "/")
+    out.integer = std::bit_cast<uint64_t>(x / y);
+  else
+    reader.fail("'" + std::string(op) + "' takes integers, before");
+  return out;
+}
+
+// x op y in 64 bits. Arithmetic and & ^ | are unsigned where either operand is, % always, shifts where the
+// first is; comparisons and logic give a signed 0 or 1. Shift counts are taken modulo 64, as ptxas 13.0 does.
+Operand apply(const Reader& reader, std::string_view op, const Operand& a, const Operand& b) {
+  if (a.kind == OperandKind::floating || b.kind == OperandKind::floating)
+    return apply_floating(reader, op, a, b);
   const uint64_t x = a.integer;
   const uint64_t y = b.integer;
   const bool is_unsigned = a.is_unsigned || b.is_unsigned;
   const auto sx = static_cast<int64_t>(x);
   const auto sy = static_cast<int64_t>(y);
-  if (op == "*") return x * y;
-  if (op == "/" || op == "%") {
-    if (y == 0 || (!is_unsigned && sx == INT64_MIN && sy == -1))
-      reader.fail("constant division overflows before");
-    if (op == "/") return is_unsigned ? x / y : static_cast<uint64_t>(sx / sy);
-    return is_unsigned ? x % y : static_cast<uint64_t>(sx % sy);
+  if (op == "<") return truth(is_unsigned ? x < y : sx < sy, a.at);
+  if (op == ">") return truth(is_unsigned ? x > y : sx > sy, a.at);
+  if (op == "<=") return truth(is_unsigned ? x <= y : sx <= sy, a.at);
+  if (op == ">=") return truth(is_unsigned ? x >= y : sx >= sy, a.at);
+  if (op == "==") return truth(x == y, a.at);
+  if (op == "!=") return truth(x != y, a.at);
+  if (op == "&&") return truth(x != 0 && y != 0, a.at);
+  if (op == "||") return truth(x != 0 || y != 0, a.at);
+  const auto result = [&](uint64_t value) { return integer_operand(value, is_unsigned, a.at); };
+  if ((op == "/" || op == "%") && y == 0) reader.fail("constant division overflows before");
+  if (op == "%") return integer_operand(x % y, true, a.at);
+  if (op == "/") {
+    if (is_unsigned) return result(x / y);
+    if (sx == INT64_MIN && sy == -1) reader.fail("constant division overflows before");
+    return result(static_cast<uint64_t>(sx / sy));
   }
-  if (op == "+") return x + y;
-  if (op == "-") return x - y;
-  if (op == "<<") return y < 64 ? x << y : 0;
-  if (op == ">>") {
-    if (a.is_unsigned) return y < 64 ? x >> y : 0;
-    return static_cast<uint64_t>(sx >> std::min<uint64_t>(y, 63));
-  }
-  if (op == "<") return is_unsigned ? x < y : sx < sy;
-  if (op == ">") return is_unsigned ? x > y : sx > sy;
-  if (op == "<=") return is_unsigned ? x <= y : sx <= sy;
-  if (op == ">=") return is_unsigned ? x >= y : sx >= sy;
-  if (op == "==") return x == y;
-  if (op == "!=") return x != y;
-  if (op == "&") return x & y;
-  if (op == "^") return x ^ y;
-  if (op == "|") return x | y;
-  if (op == "&&") return x != 0 && y != 0;
-  return x != 0 || y != 0;
+  if (op == "<<") return integer_operand(x << (y & 63), a.is_unsigned, a.at);
+  if (op == ">>")
+    return integer_operand(a.is_unsigned ? x >> (y & 63) : static_cast<uint64_t>(sx >> (y & 63)),
+                           a.is_unsigned, a.at);
+  if (op == "*") return result(x * y);
+  if (op == "+") return result(x + y);
+  if (op == "-") return result(x - y);
+  if (op == "&") return result(x & y);
+  if (op == "^") return result(x ^ y);
+  return result(x | y);
 }
 
 // binary = unary (operator unary)*, by precedence climbing
@@ -169,12 +211,8 @@ Operand binary(Reader& reader, int least) {
     const std::string op(reader.peek().text);
     const int level = precedence(op);
     if (level < least || level == 0) break;
-    if (left.kind == OperandKind::floating) reader.fail("expected the end of a floating-point constant");
     reader.next();
-    const Operand right = binary(reader, level + 1);
-    if (right.kind == OperandKind::floating) reader.fail("expected an integer before");
-    left.integer = apply(reader, op, left, right);
-    left.is_unsigned = left.is_unsigned || right.is_unsigned;
+    left = apply(reader, op, left, binary(reader, level + 1));
   }
   return left;
 }
@@ -184,10 +222,10 @@ Operand ternary(Reader& reader) {
   const Reader::Nest nest(reader);
   const Operand condition = binary(reader, 1);
   if (!reader.accept("?")) return condition;
-  const Operand yes = ternary(reader);
+  const Operand yes = needs_integer(reader, ternary(reader));
   reader.expect(":");
-  const Operand no = ternary(reader);
-  return condition.integer != 0 ? yes : no;
+  const Operand no = needs_integer(reader, ternary(reader));
+  return needs_integer(reader, condition).integer != 0 ? yes : no;
 }
 
 }  // namespace
