@@ -100,6 +100,7 @@ void bar(Builder& b, const Match& m) {
     throw Invalid("barrier " + std::to_string(b.operand(next).integer) + ": barriers are 0 to 15");
   op.a = b.source(b.operand(next++), b.type(".u32")).row;
   if (next < operands - (red ? 1 : 0)) {
+    need_range(b.operand(next), arrive ? 32 : 0, UINT64_MAX, 32, "a barrier's count");
     op.b = b.source(b.operand(next), b.type(".u32")).row;
     use.counted = true;
   }

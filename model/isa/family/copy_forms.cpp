@@ -96,7 +96,10 @@ void bulk(Builder& b, const Match& m) {
     t->from = operands.address(b.operand(next++), own);
   else
     global(t->from);
-  if (!is_tensor) t->size = operands.value(b.operand(next++), ".u32");
+  if (!is_tensor) {
+    need_range(b.operand(next), 0, (1 << 20) - 16, 16, "the size of a bulk copy");
+    t->size = operands.value(b.operand(next++), ".u32");
+  }
   if (t->to_shared) t->barrier = operands.address(b.operand(next++), destination);
   if (has(i, ".multicast::cluster")) t->mask = operands.value(b.operand(next++), ".u16");
   if (has(i, ".L2::cache_hint")) operands.value(b.operand(next++), ".b64");
@@ -132,6 +135,7 @@ void async(Builder& b, const Match& m) {
       if (negated) throw machine::Unsupported("'" + m.name + "' with a negated predicate");
       t->ignores = true;
     } else {
+      need_range(o, 0, size, 1, "cp.async's source size");
       t->mask = operands.value(o, ".u32");
     }
   }

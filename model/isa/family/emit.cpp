@@ -80,6 +80,14 @@ bool has(const ptx::Instruction& i, std::string_view modifier) {
   return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
 }
 
+void need_range(const ptx::Operand& operand, uint64_t least, uint64_t most, uint64_t step, const char* what) {
+  const uint64_t v = operand.integer;
+  if (operand.kind != ptx::OperandKind::integer || (v >= least && v <= most && v % step == 0)) return;
+  throw Invalid(std::string(what) + " is " + std::to_string(static_cast<int64_t>(v)) + ", it must be " +
+                (step == 1 ? "" : "a multiple of " + std::to_string(step) + " from ") +
+                std::to_string(least) + (most >= INT64_MAX ? " or more" : " to " + std::to_string(most)));
+}
+
 number::Mode mode_of(const ptx::Instruction& i) {
   number::Mode m;
   if (has(i, ".rz") || has(i, ".rzi")) m.rounding = number::Rounding::toward_zero;

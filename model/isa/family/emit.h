@@ -37,4 +37,8 @@ void operands_left(const Builder& b, const Match& m, size_t used);
 number::Mode mode_of(const ptx::Instruction& i);
 bool has(const ptx::Instruction& i, std::string_view modifier);
 
+// Refuses (Invalid) a constant operand that is not a multiple of `step` from `least` to `most`, as ptxas 13.0
+// does. What a register holds is judged when the instruction runs.
+void need_range(const ptx::Operand& operand, uint64_t least, uint64_t most, uint64_t step, const char* what);
+
 }  // namespace bitwell::isa

@@ -210,6 +210,8 @@ void arrive(Builder& b, const Match& m) {
       throw Invalid("the state of a .shared::cluster mbarrier cannot be had: the destination is '_'");
     if (b.operand(0).name != "_") op.d = b.destination(b.operand(0), b.type(".b64")).row;
   }
+  if (!expects && b.operand_count() == first + 2)
+    need_range(b.operand(first + 1), 1, INT64_MAX, 1, "an arrival count");
   op.b = b.operand_count() == first + 2 ? b.source(b.operand(first + 1), b.type(".u32")).row
                                         : b.constant_row(32, 1);
   b.emit(op);
@@ -227,6 +229,7 @@ void wait(Builder& b, const Match& m) {
                  1);
   bool negated = false;
   op.d = b.predicate(b.operand(0), true, negated).row;
+  if (parity) need_range(b.operand(2), 0, 1, 1, "a phase parity");
   op.b = b.source(b.operand(2), b.type(parity ? ".u32" : ".b64")).row;
   if (b.operand_count() == 4) b.source(b.operand(3), b.type(".u32"));  // a hint
   b.emit(op);

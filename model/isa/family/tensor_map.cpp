@@ -2,6 +2,7 @@
 #include "model/machine/tensor_map.h"
 
 #include <cstring>
+#include <map>
 
 #include "model/isa/family/memory.h"
 #include "model/isa/family/operands.h"
@@ -119,7 +120,14 @@ void replace(Builder& b, const Match& m) {
   }
   const ptx::Operand& value = b.operand(ordinal ? 2 : 1);
   const bool enumerated = field >= static_cast<uint32_t>(machine::TensorMapField::elemtype);
-  if (enumerated) b.constant(value);  // refuses registers
+  if (enumerated) {
+    b.constant(value);  // refuses registers
+    const std::map<std::string_view, uint64_t> most{{"elemtype", b.sm() >= 100 ? 15 : 12},
+                                                    {"interleave_layout", 2},
+                                                    {"swizzle_mode", 3},
+                                                    {"fill_mode", 1}};
+    need_range(value, 0, most.at(name), 1, name.c_str());
+  }
   const std::string& type = i.modifiers.back();
   t->bytes = type == ".b64" ? 8 : 4;
   t->value = operands.value(value, type.c_str());

@@ -147,6 +147,7 @@ void wgmma_order(Builder& b, const Match&) {
   Op op = effect(which == ".fence" ? wgmma_fence : which == ".commit_group" ? wgmma_commit : wgmma_wait);
   if (which == ".wait_group") {
     if (b.operand_count() != 1) throw Invalid("'wgmma.wait_group' takes 1 operand");
+    need_range(b.operand(0), 0, INT64_MAX, 1, "the number of pending groups");
     b.payload<PendingGroups>(op).pending = b.constant(b.operand(0));
   }
   b.emit(op);

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "instruction_limits.h"
 #include "model/ptx/parse.h"
 #include "verify/launch/launch.h"
 
@@ -272,6 +273,16 @@ std::vector<Case> cases() {
     out.push_back({std::string(line) + " for sm_80", module_of(entry(line), "8.0", "sm_80"), false});
     out.push_back({std::string(line) + " for sm_90", module_of(entry(line), "7.8", "sm_90"), true});
   }
+  for (const auto& [body, legal] : kInstructionLimits)
+    out.push_back(
+        {body,
+         module_of(entry("", "",
+                         ".reg .pred p; .reg .b16 h; .reg .b32 r; .reg .b64 d, l; .shared .align 16 "
+                         ".b8 s[64];\nmov.b64 l, 0; mov.b64 d, 0; mov.b32 r, 0; mov.b16 h, 0; "
+                         "setp.eq.b32 p, r, 0;\n" +
+                             std::string(body)),
+                   "9.0"),
+         legal});
   return out;
 }
 
