@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 
+#include "by_name.h"
 #include "model/ptx/parse.h"
 #include "verify/captures.h"
 #include "verify/gemm_verdict.h"
@@ -91,18 +92,18 @@ class Planted {
 TEST(GemmVerdict, AWrongFactorFailsAndReplays) {
   const Planted planted("gemm_m128_split3_bf16", "0f45800000", "0f45000000");  // 2^12 becomes 2^11
   const std::vector<Verdict> verdicts = verify_gemm(plan_of("gemm_m128_split3_bf16", planted.folder()));
-  ASSERT_EQ(verdicts.size(), 1u);
-  EXPECT_FALSE(verdicts[0].holds);
-  const std::string& what = verdicts[0].first_mismatch;
+  const Verdict& verdict = verdict_of(verdicts, "gemm_m128_split3_bf16");
+  EXPECT_EQ(verdicts.size(), 1u);
+  EXPECT_FALSE(verdict.holds);
+  const std::string& what = verdict.first_mismatch;
   ASSERT_NE(what.find("expected 0x"), std::string::npos) << what;
-  LaunchFile replay = read_launch(verdicts[0].replay);
+  LaunchFile replay = read_launch(verdict.replay);
   simulate(isa::compile(ptx::parse(read_file(replay.launch.ptx)), replay.launch.entry), replay.launch, {},
            true);
   const size_t output = std::stoul(what.substr(what.find("output ") + 7));
   const auto wrong = static_cast<uint16_t>(std::stoul(what.substr(what.find("=> ") + 3, 6), nullptr, 16));
   uint16_t again = 0;
-  for (const Buffer& b : replay.launch.buffers)
-    if (b.name == "d") std::memcpy(&again, &b.bytes[2 * output], sizeof again);
+  std::memcpy(&again, &bytes_of(replay.launch, "d")[2 * output], sizeof again);
   EXPECT_EQ(again, wrong);
 }
 
@@ -112,14 +113,16 @@ TEST(GemmVerdict, AStagingRaceFails) {
   const Planted planted("gemm_m128_split1_f32", "cp.async.bulk.wait_group.read 1;",
                         "cp.async.bulk.wait_group.read 7;");
   const std::vector<Verdict> verdicts = verify_gemm(plan_of("gemm_m128_split1_f32", planted.folder()));
-  EXPECT_FALSE(verdicts[0].holds);
+  const Verdict& verdict = verdict_of(verdicts, "gemm_m128_split1_f32");
+  EXPECT_FALSE(verdict.holds);
 }
 
 TEST(GemmVerdict, AStageFreedTooSoonFails) {
   const Planted planted("gemm_m128_split1_f32", "wgmma.wait_group.sync.aligned 1;",
                         "wgmma.wait_group.sync.aligned 2;");
   const std::vector<Verdict> verdicts = verify_gemm(plan_of("gemm_m128_split1_f32", planted.folder()));
-  EXPECT_FALSE(verdicts[0].holds);
+  const Verdict& verdict = verdict_of(verdicts, "gemm_m128_split1_f32");
+  EXPECT_FALSE(verdict.holds);
 }
 
 // Without the wait for room, a CTA sends its sums over ones that its peer still reads. It shows under few
@@ -133,12 +136,13 @@ TEST(GemmVerdict, SumsSentTooSoonFailUnderARandomScheduleAndReplay) {
     text.replace(at, text.find(';', at) - at, "mov.pred done, 1");
   });
   const std::vector<Verdict> verdicts = verify_gemm(plan_of(name, planted.folder()));
-  ASSERT_FALSE(verdicts[0].holds);
+  const Verdict& verdict = verdict_of(verdicts, name);
+  ASSERT_FALSE(verdict.holds);
   // The replay fails as the verdict did, under the schedule that it names and not under the default one.
   const std::string random = " --schedule random --seed ";
-  ASSERT_EQ(verdicts[0].replay_options.rfind(random, 0), 0u) << verdicts[0].first_mismatch;
+  ASSERT_EQ(verdict.replay_options.rfind(random, 0), 0u) << verdict.first_mismatch;
   const auto replay = [&](const isa::Schedule& schedule) {
-    LaunchFile file = read_launch(verdicts[0].replay);
+    LaunchFile file = read_launch(verdict.replay);
     isa::Options options;
     options.schedule = schedule;
     try {
@@ -147,11 +151,10 @@ TEST(GemmVerdict, SumsSentTooSoonFailUnderARandomScheduleAndReplay) {
     } catch (const machine::Fault& f) {
       return std::string(f.what());
     }
-    for (const Buffer& b : file.launch.buffers)
-      if (b.name == "d") return std::string(reinterpret_cast<const char*>(b.bytes.data()), b.bytes.size());
-    return std::string();
+    const std::vector<std::byte>& d = bytes_of(file.launch, "d");
+    return std::string(reinterpret_cast<const char*>(d.data()), d.size());
   };
-  const uint64_t seed = std::stoull(verdicts[0].replay_options.substr(random.size()));
+  const uint64_t seed = std::stoull(verdict.replay_options.substr(random.size()));
   const std::string failed = replay({isa::Policy::random, seed});
   EXPECT_NE(failed, replay({}));
   EXPECT_EQ(failed, replay({isa::Policy::random, seed}));
@@ -168,9 +171,10 @@ TEST(GemmVerdict, AFaultWhilePreparingKeepsTheOtherVerdicts) {
   text.insert(end, "+1073741824");
   std::ofstream(prepare) << text;
   const std::vector<Verdict> verdicts = verify_gemm(plan_of("gemm_m128_split1_f16", planted.folder()));
-  ASSERT_EQ(verdicts.size(), 1u);
-  EXPECT_FALSE(verdicts[0].holds);
-  EXPECT_NE(verdicts[0].replay.find("LAUNCH.json"), std::string::npos) << verdicts[0].replay;
+  const Verdict& verdict = verdict_of(verdicts, "gemm_m128_split1_f16");
+  EXPECT_EQ(verdicts.size(), 1u);
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_NE(verdict.replay.find("LAUNCH.json"), std::string::npos) << verdict.replay;
 }
 
 TEST(GemmVerdict, TheKernelsAsBuiltHoldOnTheRecordedBits) {
@@ -178,8 +182,9 @@ TEST(GemmVerdict, TheKernelsAsBuiltHoldOnTheRecordedBits) {
     Plan plan = plan_of(name, share_folder("kernels"));
     plan.replay = "bitwell-replay";
     const std::vector<Verdict> verdicts = verify_gemm(plan);
-    EXPECT_TRUE(verdicts[0].holds) << verdicts[0].first_mismatch;
-    EXPECT_EQ(verdicts[0].evidence, "device: NVIDIA H200");
+    const Verdict& verdict = verdict_of(verdicts, name);
+    EXPECT_TRUE(verdict.holds) << verdict.first_mismatch;
+    EXPECT_EQ(verdict.evidence, "device: NVIDIA H200");
   }
 }
 

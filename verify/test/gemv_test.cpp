@@ -13,6 +13,7 @@
 #include <ostream>
 #include <regex>
 
+#include "by_name.h"
 #include "model/ptx/parse.h"
 #include "verify/captures.h"
 #include "verify/gemv_verdict.h"
@@ -32,7 +33,7 @@ std::vector<std::byte> outputs(Launch launch, const isa::Options& options = {}) 
   if (programs.count(key) == 0)
     programs.emplace(key, isa::compile(ptx::parse(read_file(launch.ptx)), launch.entry));
   simulate(programs.at(key), launch, options, true);
-  return launch.buffers[4].bytes;
+  return bytes_of(launch, "c");
 }
 
 std::vector<std::byte> outputs(const GemvProblem& problem, const GemvRung& rung, const std::string& arch) {
@@ -200,11 +201,12 @@ TEST(Verdict, APlantedBugFailsAndReplays) {
   plan.captures = share_folder("captures");
   plan.replay = (folder / "replay").string();
   const std::vector<Verdict> verdicts = verify_gemv(plan);
-  ASSERT_EQ(verdicts.size(), 1u);
-  EXPECT_FALSE(verdicts[0].holds);
-  EXPECT_GT(verdicts[0].mismatches, 0u);
-  EXPECT_NE(verdicts[0].first_mismatch.find("expected 0x"), std::string::npos) << verdicts[0].first_mismatch;
-  LaunchFile replay = read_launch(verdicts[0].replay);
+  const Verdict& verdict = verdict_of(verdicts, "gemv_fused");
+  EXPECT_EQ(verdicts.size(), 1u);
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_GT(verdict.mismatches, 0u);
+  EXPECT_NE(verdict.first_mismatch.find("expected 0x"), std::string::npos) << verdict.first_mismatch;
+  LaunchFile replay = read_launch(verdict.replay);
   const isa::Program program = isa::compile(ptx::parse(read_file(replay.launch.ptx)), replay.launch.entry);
   simulate(program, replay.launch, {}, true);
   OutputFiles files;
@@ -213,10 +215,10 @@ TEST(Verdict, APlantedBugFailsAndReplays) {
   files.commit();
   EXPECT_TRUE(std::filesystem::exists(folder / "replay" / "gemv_fused-sm_90a" / "c.npy"));
   // The first mismatch names the output and its wrong bits; the replay has the same.
-  const std::string& what = verdicts[0].first_mismatch;
+  const std::string& what = verdict.first_mismatch;
   const size_t output = std::stoul(what.substr(what.find("output ") + 7));
   const auto wrong = static_cast<uint16_t>(std::stoul(what.substr(what.find("=> ") + 3, 6), nullptr, 16));
-  EXPECT_EQ(code_at(replay.launch.buffers[4].bytes, output), wrong);
+  EXPECT_EQ(code_at(bytes_of(replay.launch, "c"), output), wrong);
   std::filesystem::remove_all(folder);
 }
 
@@ -300,8 +302,9 @@ TEST_P(Ring, AMistakeFails) {
   plan.captures = share_folder("captures");
   plan.replay = (folder / "replay").string();
   const std::vector<Verdict> verdicts = verify_gemv(plan);
-  EXPECT_FALSE(verdicts[0].holds);
-  EXPECT_NE(verdicts[0].first_mismatch.find(" grid "), std::string::npos) << verdicts[0].first_mismatch;
+  const Verdict& verdict = verdict_of(verdicts, "gemv_streamed");
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_NE(verdict.first_mismatch.find(" grid "), std::string::npos) << verdict.first_mismatch;
   std::filesystem::remove_all(folder);
 }
 
@@ -352,8 +355,9 @@ TEST(Verdict, ADigestOtherThanTheDevicesFails) {
   plan.ptx = share_folder("kernels");
   plan.captures = folder.string();
   const std::vector<Verdict> verdicts = verify_gemv(plan);
-  EXPECT_FALSE(verdicts[0].holds);
-  EXPECT_NE(verdicts[0].first_mismatch.find("some GPU"), std::string::npos);
+  const Verdict& verdict = verdict_of(verdicts, "gemv_fused");
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_NE(verdict.first_mismatch.find("some GPU"), std::string::npos);
   std::filesystem::remove_all(folder);
 }
 

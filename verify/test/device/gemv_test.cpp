@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "../by_name.h"
 #include "gpu.h"
 #include "model/ptx/parse.h"
 #include "verify/digest.h"
@@ -42,8 +43,8 @@ uint64_t compare(Device& device, std::mutex& one_at_a_time, const GemvRung& rung
     device.run(*compiled.module, on_gpu);
   }
   simulate(compiled.programs[static_cast<int>(c.layout)], simulated, {}, true);
-  device_output = on_gpu.buffers[4].bytes;
-  EXPECT_TRUE(same_bits(simulated.buffers[4].bytes, device_output)) << rung.name << " " << c.describe();
+  device_output = bytes_of(on_gpu, "c");
+  EXPECT_TRUE(same_bits(bytes_of(simulated, "c"), device_output)) << rung.name << " " << c.describe();
   return device_output.size() / 2;
 }
 
