@@ -74,6 +74,61 @@ TEST(Boundary, TheSumOfExpectedBytesHasALimit) {
   EXPECT_NE(text.find("to 1048576, the limit is 1048575"), std::string::npos) << text;
 }
 
+// Values that only a run sees, in registers: the last one that is right, and one beyond.
+TEST(Boundary, WhatRegistersHoldIsJudgedWhenItRuns) {
+  struct Limit {
+    std::string before;  // $: the value
+    int64_t last, beyond;
+    std::string says;
+  };
+  const std::string init = "mbarrier.init.shared.b64 [bar], 1;\n";
+  const std::string copied =
+      "{ .shared .align 16 .b8 s[64]; mbarrier.init.shared.b64 [bar], 1; mov.u32 %r2, $;\n"
+      "st.global.b64 [%q0], 0; st.global.b64 [%q0+8], 0; mbarrier.arrive.expect_tx.shared.b64 _, [bar], "
+      "%r2;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%q0], %r2, [bar];\n"
+      "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra W; }";
+  for (const Limit& l : {
+           Limit{"mov.u32 %r1, $; bar.sync %r1;", 15, 16, "barrier 16: barriers are 0 to 15"},
+           {"mov.u32 %r1, $; bar.sync 0, %r1;", 32, 33, "barrier count 33 is not a positive multiple of 32"},
+           {"mov.u32 %r1, $; bar.sync 0, %r1;", 32, 0, "barrier count 0 is not a positive multiple of 32"},
+           {"mov.u32 %r1, $; @%p0 mbarrier.init.shared.b64 [bar], %r1;", 1, 0,
+            "count 0, it must be 1 to 1048575"},
+           {"mov.u32 %r1, $; @%p0 mbarrier.init.shared.b64 [bar], %r1;", 1048575, 1048576,
+            "count 1048576, it must be 1 to 1048575"},
+           {"@%p0 " + init + "mov.u32 %r1, $; @%p0 mbarrier.arrive.shared.b64 _, [bar], %r1;", 1, 0,
+            "count 0, it must be 1 to 1048575"},
+           {"@%p0 " + init + "mov.u32 %r1, $; @%p0 mbarrier.arrive.shared.b64 _, [bar], %r1;", 1, 2,
+            "over-arrival: 2 more"},
+           {"@%p0 " + init + "mov.u32 %r1, $; @%p0 mbarrier.test_wait.parity.shared.b64 %p1, [bar], %r1;", 1,
+            2, "phase parity 2, it must be 0 or 1"},
+           {"@%p0 " + init +
+                "mov.u32 %r1, $; @%p0 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], %r1;",
+            1048575, 1048576, "the limit is 1048575"},
+           {"@%p0 " + init +
+                "mov.u32 %r1, $; @%p0 mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], %r1;",
+            1048575, 1048576, "below -1048575"},
+           {"{ .shared .align 16 .b8 s[16]; mov.u32 %r1, $; @%p0 st.global.b64 [%q0], 0; @%p0 st.global.b64 "
+            "[%q0+8], 0;\n"
+            "@%p0 cp.async.cg.shared.global [s], [%q0], 16, %r1; cp.async.wait_all; }",
+            16, 17, "a source size of 17 bytes for 16"},
+           {"@%p0 bra A; bra B;\nA: " + copied + "\nB:", 16, 8,
+            "a bulk copy of 8 bytes, not a multiple of 16"},
+           {"@%p0 bra A; bra B;\nA: " + copied + "\nB:", 16, 17,
+            "a bulk copy of 17 bytes, not a multiple of 16"},
+           {"@%p0 bra A; bra B;\nA: " + copied + "\nB:", 64, 80, "of 80 bytes"},
+       })
+    for (const bool beyond : {false, true}) {
+      std::string body = l.before;
+      body.replace(body.find('$'), 1, std::to_string(beyond ? l.beyond : l.last));
+      const std::string text = outcome(body, 32).text;
+      if (beyond)
+        EXPECT_NE(text.find(l.says), std::string::npos) << body << "\n" << text;
+      else
+        EXPECT_EQ(text, "") << body;
+    }
+}
+
 // A barrier that is one phase ahead of a warp has not lapped it; two ahead it has.
 TEST(Boundary, AWarpIsLappedByTwoPhasesNotByOne) {
   const auto after = [](int phases) {
@@ -131,9 +186,9 @@ TEST(Boundary, EverySwizzleMovesTheUnitsThatItSays) {
 // keeps.
 TEST(Boundary, TheOddTileOfTwoAccumulatorsGoesToTheFirst) {
   std::vector<uint8_t> a(192, 0), b(192, 0);
-  std::vector<uint8_t> scales(12, 0x76);  // 224
+  std::vector<uint8_t> scales(12, 0x76);                                          // 224
   for (size_t i = 0; i < 16; ++i) a[i] = b[i] = a[128 + i] = 7, b[128 + i] = 15;  // 6 * 6 and 6 * -6
-  a[64] = b[64] = 1;  // 1/2
+  a[64] = b[64] = 1;                                                              // 1/2
   scales[4] = 0x38;                                                               // 1
   const number::Accumulation order{.name = "two",
                                    .tile = 64,
