@@ -65,6 +65,25 @@ RC_GTEST_PROP(AccumulationTile, EqualsTheDefinitionInEveryOrder, ()) {
   }
 }
 
+// Of three tiles the third joins the first: 28901376 and -28901376, beside 1/4, which only a sum of its own
+// keeps. Random operands hardly ever tell.
+TEST(AccumulationTile, TheOddTileOfTwoAccumulatorsGoesToTheFirst) {
+  std::vector<uint8_t> a(192, 0);
+  std::vector<uint8_t> b(192, 0);
+  std::vector<uint8_t> scales(12, 0x76);                                          // 224
+  for (size_t i = 0; i < 16; ++i) a[i] = b[i] = a[128 + i] = 7, b[128 + i] = 15;  // 6 * 6 and 6 * -6
+  a[64] = b[64] = 1;                                                              // 1/2
+  scales[4] = 0x38;                                                               // 1
+  const Accumulation order{
+      .name = "two", .tile = 64, .group = GroupSum::two_chains_f16x2, .join = Join::fused, .accumulators = 2};
+  for (const char* level : {"scalar", "avx2", "avx512"}) {
+    if (!has_level(level)) continue;
+    std::vector<uint16_t> c(1);
+    accumulation_tile(order, a, scales, 1, AccumulationColumns(b, scales, 1, 192), c, level);
+    EXPECT_EQ(c[0], 0x3400) << level;
+  }
+}
+
 TEST(Accumulation, TheFirstLossIsWhereTheSumStoppedGrowing) {
   // From 2048 on fp16 has a unit of 2, and 2048 + 1 is 2048.
   const std::vector<uint8_t> a(4096, 2);  // 1.0
