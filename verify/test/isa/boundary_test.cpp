@@ -142,6 +142,34 @@ TEST(Boundary, AWarpIsLappedByTwoPhasesNotByOne) {
   EXPECT_NE(after(2).find("lapped phase: the barrier ended 2 phases"), std::string::npos) << after(2);
 }
 
+// The same for phases that end while it waits, whatever it waited for before: parity 1 of a new barrier here.
+// One instruction of two threads ends both phases, so that the warp cannot look between them.
+TEST(Boundary, AWarpThatWaitsIsLappedByTwoPhases) {
+  const auto lapped = [](int arrivals) {
+    size_t count = 0;
+    for (uint64_t seed = 0; seed < 64; ++seed) {  // it must come before them
+      isa::Options options;
+      options.schedule = {isa::Policy::random, seed};
+      const std::string text =
+          outcome(
+              "@%p0 mbarrier.init.shared.b64 [bar], 1; bar.sync 0; setp.lt.u32 %p2, %r0, 32; @%p2 bra A;\n"
+              "setp.ne.u32 %p3, %r0, 32; @%p3 bra E; V: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 1; "
+              "@!%p1 bra V;\n"
+              "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra W; bra E;\n"
+              "A: setp.lt.u32 %p3, %r0, " +
+                  std::to_string(arrivals) + "; @%p3 mbarrier.arrive.shared.b64 _, [bar];\nE:",
+              64, "", options)
+              .text;
+      if (text.find("lapped phase: the barrier ended 2 phases, of which this warp waited for 1") !=
+          std::string::npos)
+        ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(lapped(1), 0u);
+  EXPECT_GT(lapped(2), 0u);
+}
+
 // CUDA programming guide, "printf": arguments as a C structure has them, doubles at multiples of eight.
 TEST(Boundary, PrintfsArgumentsStandAtTheirAlignment) {
   std::string printed;
