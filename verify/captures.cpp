@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "model/json/parse.h"
 #include "verify/launch/launch.h"
@@ -27,6 +28,14 @@ std::optional<Capture> read_capture(const std::string& path) {
 void write_capture(const std::string& path, const Capture& c) {
   const json j{{"device", c.device}, {"driver", c.driver}, {"toolkit", c.toolkit}, {"digests", c.digests}};
   replace_file(path, "the capture", j.dump(2) + "\n");
+}
+
+std::set<std::string> unrecorded() {
+  std::set<std::string> out;
+  std::istringstream text(read_file(share_folder("captures") + "/unrecorded.txt"));
+  for (std::string line; std::getline(text, line);)
+    if (!line.empty() && line[0] != '#') out.insert(line);
+  return out;
 }
 
 std::string share_folder(const std::string& name) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace bitwell::verify {
@@ -16,6 +17,9 @@ struct Capture {
 // The capture in `path`, or nothing if there is no such file. Throws InputError for one that cannot be read.
 std::optional<Capture> read_capture(const std::string& path);
 void write_capture(const std::string& path, const Capture& capture);
+
+// The names in captures/unrecorded.txt: what no GPU has recorded, and the manual alone says.
+std::set<std::string> unrecorded();
 
 // Folders of the installation, relative to the executable: share/bitwell/<name>.
 std::string share_folder(const std::string& name);

@@ -210,19 +210,32 @@ void bfi(const Op& op, std::byte* rows, uint32_t mask) {
     if ((mask >> i & 1) != 0) d[i] = bit_insert<T>(a[i], b[i], start[i], length[i]);
 }
 
+// The low 24 bits of an operand, by its sign.
+inline s64 low24(s32 a) { return static_cast<s32>(static_cast<u32>(a) << 8) >> 8; }
+inline u64 low24(u32 a) { return a & 0xFFFFFF; }
+
+// mul24 and mad24: the low or the high 32 bits of a product of 48.
+template <class T>
+void products24(Catalog& c, const std::string& t) {
+  c["mul24.lo." + t] = binary<T>([](T a, T b) { return static_cast<T>(low24(a) * low24(b)); });
+  c["mul24.hi." + t] = binary<T>([](T a, T b) { return static_cast<T>(low24(a) * low24(b) >> 16); });
+  c["mad24.lo." + t] = ternary<T>([](T a, T b, T d) {
+    return static_cast<T>(static_cast<u32>(low24(a) * low24(b)) + static_cast<u32>(d));
+  });
+  c["mad24.hi." + t] = ternary<T>([](T a, T b, T d) {
+    return static_cast<T>(static_cast<u32>(low24(a) * low24(b) >> 16) + static_cast<u32>(d));
+  });
+}
+
 void odds(Catalog& c) {
   c["add.sat.s32"] = binary<s32>([](s32 a, s32 b) { return saturate(static_cast<s64>(a) + b); });
   c["sub.sat.s32"] = binary<s32>([](s32 a, s32 b) { return saturate(static_cast<s64>(a) - b); });
   c["mad.hi.sat.s32"] =
       ternary<s32>([](s32 a, s32 b, s32 d) { return saturate(static_cast<s64>(mul_hi(a, b)) + d); });
-  const auto low24s = [](s32 a) { return static_cast<s64>(static_cast<s32>(static_cast<u32>(a) << 8) >> 8); };
-  c["mul24.lo.s32"] = binary<s32>(
-      [](s32 a, s32 b) { return static_cast<s32>(decltype(low24s){}(a) * decltype(low24s){}(b)); });
-  c["mul24.lo.u32"] = binary<u32>([](u32 a, u32 b) { return (a & 0xFFFFFF) * (b & 0xFFFFFF); });
-  c["mul24.hi.s32"] = binary<s32>(
-      [](s32 a, s32 b) { return static_cast<s32>((decltype(low24s){}(a) * decltype(low24s){}(b)) >> 16); });
-  c["mul24.hi.u32"] = binary<u32>(
-      [](u32 a, u32 b) { return static_cast<u32>((static_cast<u64>(a & 0xFFFFFF) * (b & 0xFFFFFF)) >> 16); });
+  products24<u32>(c, "u32");
+  products24<s32>(c, "s32");
+  c["mad24.hi.sat.s32"] =
+      ternary<s32>([](s32 a, s32 b, s32 d) { return saturate((low24(a) * low24(b) >> 16) + d); });
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ using u32 = uint32_t;
 using u64 = uint64_t;
 using s16 = int16_t;
 using s32 = int32_t;
+using s64 = int64_t;
 
 u32 prmt_byte(u64 bytes, u32 selector) {
   const u32 byte = static_cast<u32>(bytes >> (8 * (selector & 7))) & 0xFF;
@@ -54,7 +55,22 @@ void funnel_shifts(Catalog& c) {
       ternary<u32>([](u32 a, u32 b, u32 n) { return static_cast<u32>(both(a, b) >> (n & 31)); });
 }
 
+// The place of the n-th set bit from `base` upwards (n > 0) or downwards (n < 0), counting from 1; n = 0:
+// `base` itself if it is set. All ones if there is none (PTX ISA 9.0, 9.7.1.18).
+inline u32 find_nth_set(u32 mask, u32 base, s32 n) {
+  if (n == INT32_MIN) return 0;  // an H200 does, whatever the mask: what ptxas makes of it negates n
+  const s64 step = n < 0 ? -1 : 1;
+  u64 left = n == 0 ? 0 : static_cast<u64>(n < 0 ? -static_cast<s64>(n) : n) - 1;
+  for (s64 at = static_cast<s32>(base); at >= 0 && at < 32; at += step) {
+    if ((mask >> at & 1) != 0 && left-- == 0) return static_cast<u32>(at);
+    if (n == 0) break;
+  }
+  return ~0u;
+}
+
 void bits(Catalog& c) {
+  c["fns.b32"] =
+      ternary<u32, u32, u32, s32>([](u32 mask, u32 base, s32 n) { return find_nth_set(mask, base, n); });
   c["lop3.b32"] = ternary_imm<u32>([](u32 a, u32 b, u32 d, u64 table) {
     u32 r = 0;
     for (u32 i = 0; i < 8; ++i)

@@ -19,8 +19,17 @@ TEST(Instructions, ResultsHaveTheDigestsThatTheGpuGave) {
   const std::optional<Capture> capture = read_capture(share_folder("captures") + "/instructions.json");
   ASSERT_TRUE(capture) << "verify/device/captures/instructions.json is not there";
   const std::vector<Probe> all = probes("sm_90a");
-  ASSERT_EQ(capture->digests.size(), all.size())
-      << "the table has other instructions than the capture: run the device tests again";
+  const std::set<std::string> manual = unrecorded();
+  std::set<std::string> there;
+  for (const Probe& p : all) {
+    there.insert(p.instruction);
+    EXPECT_NE(capture->digests.contains(p.instruction), manual.contains(p.instruction))
+        << p.instruction << " must be either recorded by a GPU or listed in captures/unrecorded.txt";
+  }
+  for (const std::string& name : manual)
+    EXPECT_TRUE(there.contains(name)) << name << " is listed, and no instruction";
+  for (const auto& [name, digest] : capture->digests)
+    EXPECT_TRUE(there.contains(name)) << name << " is recorded, and no instruction";
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::vector<std::string> wrong;
@@ -30,6 +39,7 @@ TEST(Instructions, ResultsHaveTheDigestsThatTheGpuGave) {
       pool.emplace_back([&] {
         for (size_t i = next++; i < all.size(); i = next++) {
           const Probe& p = all[i];
+          if (manual.contains(p.instruction)) continue;
           const ptx::Module module = ptx::parse(probe_module({p}, "sm_90a"));
           Launch launch = probe_launch(p, kTuples, 7);
           std::string got;
