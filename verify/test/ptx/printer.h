@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "model/ptx/syntax.h"
 
@@ -51,9 +52,9 @@ class Printer {
   }
 
   static std::string digits(uint64_t value, unsigned base, bool capital) {
+    const std::string_view figures = capital ? "0123456789ABCDEF" : "0123456789abcdef";
     std::string out;
-    for (; value != 0 || out.empty(); value /= base)
-      out.insert(out.begin(), (capital ? "0123456789ABCDEF" : "0123456789abcdef")[value % base]);
+    for (; value != 0 || out.empty(); value /= base) out.insert(out.begin(), figures[value % base]);
     return out;
   }
   std::string spelled(uint64_t value) {
