@@ -14,10 +14,6 @@
 namespace bitwell::verify {
 namespace {
 
-std::string path_of(const GemvRung& rung, const std::string& arch) {
-  return share_folder("kernels") + "/gemv/" + std::string(rung.name) + "." + arch + ".ptx";
-}
-
 // A mistake planted into the streamed rung's text; each of the four once held because no case filled the ring
 // twice.
 struct RingMistake {
@@ -86,7 +82,7 @@ TEST_P(Ring, AMistakeFails) {
   const auto folder = std::filesystem::temp_directory_path() /
                       ("bitwell-ring-" + std::string(GetParam().name) + std::to_string(getpid()));
   std::filesystem::create_directories(folder / "gemv");
-  std::string text = read_file(path_of(gemv_rung("streamed"), "sm_90a"));
+  std::string text = read_file(share_folder("kernels") + "/gemv/streamed.sm_90a.ptx");
   // Line information stands between the instructions.
   text = std::regex_replace(text, std::regex(R"(\n\s*\.loc[^\n]*)"), "");
   GetParam().plant(text);

@@ -89,6 +89,79 @@ std::vector<CopyTarget> targets(Context& context, const SharedPlace& barrier, co
   return out;
 }
 
+// The pieces of a tensor's box, and what the tensor map makes of the copy; none of a prefetch.
+std::vector<Segment> of_tensor(const Transfer& t, const TransferReader& r, Context& context, int lane,
+                               CopyOptions& options) {
+  const machine::TensorMap map =
+      tensor_map(context, lane, r.address(t.to_shared || t.prefetch ? t.from : t.to));
+  if (map.rank != t.rank)
+    throw Fault("a ." + std::to_string(t.rank) + "d instruction with a tensor map of rank " +
+                    std::to_string(map.rank),
+                lane);
+  std::array<int64_t, 5> coordinates{};
+  for (size_t d = 0; d < t.rank; ++d) coordinates[d] = static_cast<int32_t>(r.word(t.coordinates + d));
+  if (t.prefetch) return {};
+  if (map.type == machine::TensorType::u4x16_align16b || map.type == machine::TensorType::u6x16_align16b)
+    throw machine::Unsupported("a copy of a tensor of type " +
+                               std::string(machine::kTensorTypes[static_cast<size_t>(map.type)].name));
+  options.swizzle = map.swizzle;
+  options.fill = fill_pattern(map);
+  if (t.to_shared) options.convert = map.type;
+  if (t.reduce) options.element = element_of(map, *t.reduce);
+  const SharedPlace place = r.shared(t.to_shared ? t.to : t.from, map.footprint(), 128);
+  return tensor_segments(context.cta.cluster, map, coordinates, place.cta->shared, place.address,
+                         t.to_shared);
+}
+
+// The pieces of a run of bytes; none of a prefetch.
+std::vector<Segment> of_bytes(const Transfer& t, const TransferReader& r, int lane) {
+  const uint32_t size = r.word(t.size);
+  if (size % 16 != 0)
+    throw Fault("a bulk copy of " + std::to_string(size) + " bytes, not a multiple of 16", lane);
+  const auto global_at = [&](const AddressOperand& a) {
+    const uint64_t address = r.address(a);
+    if (address % 16 != 0)
+      throw Fault("a bulk copy at global address " + std::to_string(address) + ", not a multiple of 16",
+                  lane);
+    return address;
+  };
+  if (t.prefetch) {
+    r.global(global_at(t.from), size, "a prefetch");
+    return {};
+  }
+  Segment s;
+  s.bytes = size;
+  if (t.to_shared) {
+    const SharedPlace to = r.shared(t.to, size, 16);
+    s.destination = &to.cta->shared;
+    s.to = to.address;
+  } else {
+    s.to = global_at(t.to);
+    s.destination = r.global(s.to, size, "a bulk copy");
+    if (s.destination->read_only)
+      throw Fault("a bulk copy to '" + s.destination->name() + "', which is read-only", lane);
+  }
+  if (t.from_shared) {
+    const SharedPlace from = r.shared(t.from, size, 16);
+    s.source = &from.cta->shared;
+    s.from = from.address;
+  } else {
+    s.from = global_at(t.from);
+    s.source = r.global(s.from, size, "a bulk copy");
+  }
+  std::vector<Segment> segments;
+  // In pieces, so that a schedule can let a part arrive.
+  constexpr uint32_t kPiece = 512;
+  for (uint32_t done = 0; done < size; done += kPiece) {
+    Segment part = s;
+    part.from += done;
+    part.to += done;
+    part.bytes = std::min(kPiece, size - done);
+    segments.push_back(part);
+  }
+  return segments;
+}
+
 void start_bulk(const Op& op, Context& context, int lane) {
   const auto& t = op.as<Transfer>();
   const TransferReader r(op, context, lane);
@@ -97,72 +170,8 @@ void start_bulk(const Op& op, Context& context, int lane) {
   options.reduce = t.reduce;
   options.element = t.element;
   options.shared_source = t.from_shared && !t.to_shared;
-  std::vector<Segment> segments;
-  const AddressOperand& shared_side = t.to_shared ? t.to : t.from;
-  if (t.rank != 0) {
-    const machine::TensorMap map =
-        tensor_map(context, lane, r.address(t.to_shared || t.prefetch ? t.from : t.to));
-    if (map.rank != t.rank)
-      throw Fault("a ." + std::to_string(t.rank) + "d instruction with a tensor map of rank " +
-                      std::to_string(map.rank),
-                  lane);
-    std::array<int64_t, 5> coordinates{};
-    for (size_t d = 0; d < t.rank; ++d) coordinates[d] = static_cast<int32_t>(r.word(t.coordinates + d));
-    if (t.prefetch) return;
-    if (map.type == machine::TensorType::u4x16_align16b || map.type == machine::TensorType::u6x16_align16b)
-      throw machine::Unsupported("a copy of a tensor of type " +
-                                 std::string(machine::kTensorTypes[static_cast<size_t>(map.type)].name));
-    options.swizzle = map.swizzle;
-    options.fill = fill_pattern(map);
-    if (t.to_shared) options.convert = map.type;
-    if (t.reduce) options.element = element_of(map, *t.reduce);
-    const SharedPlace place = r.shared(shared_side, map.footprint(), 128);
-    segments = tensor_segments(cluster, map, coordinates, place.cta->shared, place.address, t.to_shared);
-  } else {
-    const uint32_t size = r.word(t.size);
-    if (size % 16 != 0)
-      throw Fault("a bulk copy of " + std::to_string(size) + " bytes, not a multiple of 16", lane);
-    const auto global_at = [&](const AddressOperand& a) {
-      const uint64_t address = r.address(a);
-      if (address % 16 != 0)
-        throw Fault("a bulk copy at global address " + std::to_string(address) + ", not a multiple of 16",
-                    lane);
-      return address;
-    };
-    if (t.prefetch) {
-      r.global(global_at(t.from), size, "a prefetch");
-      return;
-    }
-    Segment s;
-    s.bytes = size;
-    if (t.to_shared) {
-      const SharedPlace to = r.shared(t.to, size, 16);
-      s.destination = &to.cta->shared;
-      s.to = to.address;
-    } else {
-      s.to = global_at(t.to);
-      s.destination = r.global(s.to, size, "a bulk copy");
-      if (s.destination->read_only)
-        throw Fault("a bulk copy to '" + s.destination->name() + "', which is read-only", lane);
-    }
-    if (t.from_shared) {
-      const SharedPlace from = r.shared(t.from, size, 16);
-      s.source = &from.cta->shared;
-      s.from = from.address;
-    } else {
-      s.from = global_at(t.from);
-      s.source = r.global(s.from, size, "a bulk copy");
-    }
-    // In pieces, so that a schedule can let a part arrive.
-    constexpr uint32_t kPiece = 512;
-    for (uint32_t done = 0; done < size; done += kPiece) {
-      Segment part = s;
-      part.from += done;
-      part.to += done;
-      part.bytes = std::min(kPiece, size - done);
-      segments.push_back(part);
-    }
-  }
+  std::vector<Segment> segments =
+      t.rank != 0 ? of_tensor(t, r, context, lane, options) : of_bytes(t, r, lane);
   if (segments.empty()) return;  // nothing of the box is in the tensor, or no bytes
   const Line& line = context.cta.line(context.split());
   auto copy = std::make_unique<BulkCopy>(cluster, line.text, std::move(segments), options);

@@ -1,6 +1,5 @@
 // Asynchronous copies: cp.async, cp.async.bulk, tensor copies, st.async (PTX ISA 9.0, 9.7.9.25 to 9.7.9.27).
 #include <algorithm>
-#include <array>
 
 #include "model/isa/family/emit.h"
 #include "model/isa/family/operands.h"
@@ -8,38 +7,6 @@
 
 namespace bitwell::isa {
 namespace {
-
-ElementType element(const std::string& type) {
-  static constexpr std::array<std::pair<std::string_view, ElementType>, 10> names{
-      {{".u32", ElementType::u32},
-       {".b32", ElementType::u32},
-       {".s32", ElementType::s32},
-       {".u64", ElementType::u64},
-       {".b64", ElementType::u64},
-       {".s64", ElementType::s64},
-       {".f16", ElementType::f16},
-       {".bf16", ElementType::bf16},
-       {".f32", ElementType::f32},
-       {".f64", ElementType::f64}}};
-  for (const auto& [name, e] : names)
-    if (name == type) return e;
-  throw machine::ModelBug("element type " + type);
-}
-
-std::optional<AtomicOperation> reduction(const ptx::Instruction& i) {
-  static constexpr std::array<std::pair<std::string_view, AtomicOperation>, 8> names{
-      {{".and", AtomicOperation::band},
-       {".or", AtomicOperation::bor},
-       {".xor", AtomicOperation::bxor},
-       {".add", AtomicOperation::add},
-       {".inc", AtomicOperation::inc},
-       {".dec", AtomicOperation::dec},
-       {".min", AtomicOperation::min},
-       {".max", AtomicOperation::max}}};
-  for (const auto& [name, operation] : names)
-    if (has(i, name)) return operation;
-  return std::nullopt;
-}
 
 // A tensor map and coordinates, [map, {c0, ...}].
 AddressOperand tensor(const ptx::Operand& o, Operands& operands, Transfer& t) {
@@ -105,8 +72,8 @@ void bulk(Builder& b, const Match& m) {
   if (has(i, ".L2::cache_hint")) operands.value(b.operand(next++), ".b64");
   operands_left(b, m, next);
   if (i.modifiers[0] == ".reduce") {
-    t->reduce = reduction(i);
-    if (!is_tensor) t->element = element(i.modifiers.back());
+    t->reduce = operation_of(i);
+    if (!is_tensor) t->element = element_of(i.modifiers.back());
   }
   b.emit(op);
 }
@@ -192,8 +159,8 @@ void remote(Builder& b, const Match& m) {
   t->count = static_cast<uint32_t>(count);
   if (count * t->bytes > 16) throw Invalid("a vector of " + std::to_string(count * t->bytes) + " bytes");
   if (i.opcode == "red") {
-    t->reduce = reduction(i);
-    t->element = element(i.modifiers.back());
+    t->reduce = operation_of(i);
+    t->element = element_of(i.modifiers.back());
   }
   b.emit(op);
 }

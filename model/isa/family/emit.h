@@ -1,5 +1,6 @@
 // What the checks of several families share.
 #pragma once
+#include "model/isa/family/atomic_update.h"
 #include "model/isa/family/families.h"
 #include "model/isa/form/builder.h"
 #include "model/isa/lanes/catalog.h"
@@ -23,6 +24,10 @@ Space space_of(const ptx::Instruction& i);
 void set_address(Builder& b, Op& op, AddressUse& use, const ptx::Operand& operand, Space space);
 // The order that an instruction's modifiers state, or else `usual`.
 Order order_of(const ptx::Instruction& i, Order usual = {});
+// The operation of an atomic or a reduction that the modifiers name, and what its type makes of memory's
+// elements; ModelBug if a form has let through one that has none.
+AtomicOperation operation_of(const ptx::Instruction& i);
+ElementType element_of(const std::string& type);
 // What fences and hints do: nothing that this machine could show.
 Next nothing(const Op& op, Context& context, uint32_t mask);
 // An instruction that only helps the hardware.

@@ -97,45 +97,6 @@ void st(Builder& b, const Match& m) {
   b.emit(op);
 }
 
-ElementType element_of(const std::string& type) {
-  static constexpr std::array<std::pair<std::string_view, ElementType>, 15> names{
-      {{".u32", ElementType::u32},
-       {".b32", ElementType::u32},
-       {".s32", ElementType::s32},
-       {".u64", ElementType::u64},
-       {".b64", ElementType::u64},
-       {".s64", ElementType::s64},
-       {".f32", ElementType::f32},
-       {".f64", ElementType::f64},
-       {".f16", ElementType::f16},
-       {".f16x2", ElementType::f16x2},
-       {".bf16", ElementType::bf16},
-       {".bf16x2", ElementType::bf16x2},
-       {".b16", ElementType::b16},
-       {".b128", ElementType::b128},
-       {"", ElementType::u32}}};
-  for (const auto& [name, e] : names)
-    if (name == type) return e;
-  throw machine::ModelBug("atomic type " + type);
-}
-
-AtomicOperation operation_of(const ptx::Instruction& i) {
-  static constexpr std::array<std::pair<std::string_view, AtomicOperation>, 10> names{
-      {{".and", AtomicOperation::band},
-       {".or", AtomicOperation::bor},
-       {".xor", AtomicOperation::bxor},
-       {".exch", AtomicOperation::exch},
-       {".cas", AtomicOperation::cas},
-       {".add", AtomicOperation::add},
-       {".inc", AtomicOperation::inc},
-       {".dec", AtomicOperation::dec},
-       {".min", AtomicOperation::min},
-       {".max", AtomicOperation::max}}};
-  for (const auto& [name, operation] : names)
-    if (has(i, name)) return operation;
-  throw machine::ModelBug("atomic operation");
-}
-
 void atom(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   const bool returns = i.opcode == "atom";
