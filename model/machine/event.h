@@ -3,8 +3,11 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <variant>
+
+#include "model/machine/order.h"
 
 namespace bitwell::machine {
 
@@ -37,10 +40,30 @@ struct PhaseOver {
   std::string barrier;  // "'full' + 8 (shared address 1032)"
 };
 
+// Bytes of memory are reached: by lanes of the warp that executes an instruction, or by an operation under
+// way. Told before they are, and only of those that are found and may be reached.
+enum class AccessKind : uint8_t { read, write, update };
+struct Access {
+  AccessKind kind;
+  Order order;
+  std::array<uint32_t, 3> cta;
+  int warp;            // that executes it, or issued the operation
+  uint32_t lanes;      // one bit each; an operation's: 0
+  uint64_t operation;  // unique in its cluster; of lanes: 0
+  uint64_t time;
+  int ptx_line;                         // of the instruction
+  std::span<const uint64_t> addresses;  // generic: one for each of 32 lanes, or the operation's one; valid
+                                        // while it is told
+  uint64_t bytes;                       // at each
+};
+
 struct Event {
   std::array<uint32_t, 3> first_cta;  // of the cluster
-  std::variant<Turn, OperationStep, PhaseOver> what;
+  std::variant<Turn, OperationStep, PhaseOver, Access> what;
 };
-using Observer = std::function<void(const Event&)>;
+struct Observer {
+  std::function<void(const Event&)> tell;
+  bool accesses = false;  // wants Access too
+};
 
 }  // namespace bitwell::machine

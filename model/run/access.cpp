@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 #include "model/isa/lanes/address_scan.h"
 #include "model/run/cluster.h"
@@ -75,7 +76,7 @@ Region* cluster_memory(Context& context, uint64_t address, int lane) {
 
 // One lane's bytes; `address` is in the space's own numbering.
 void find_one(Context& context, Space space, uint64_t address, size_t size, AccessKind kind, int lane,
-              Access& out) {
+              LaneBytes& out) {
   const auto at = static_cast<size_t>(lane);
   Region* region = nullptr;
   switch (space) {
@@ -121,10 +122,28 @@ Space space_of_generic(uint64_t& address) {
   return address - machine::kConstWindow < machine::kWindowSize ? Space::constant : Space::global;
 }
 
+// Where the numbering of a space's addresses starts as generic ones.
+uint64_t window_of(Space space) {
+  switch (space) {
+    case Space::shared:
+    case Space::cluster: return machine::kSharedWindow;
+    case Space::local: return machine::kLocalWindow;
+    case Space::param: return machine::kParamWindow;
+    default: return 0;
+  }
+}
+
+void tell(const Context& context, AccessKind kind, const machine::Order& order, uint32_t mask,
+          std::span<const uint64_t> addresses, size_t size) {
+  const Cluster& cluster = context.cta.cluster;
+  cluster.tell({kind, order, context.cta.index, context.warp.index, mask, 0, cluster.time(),
+                context.cta.line(context.warp.splits[context.split_index]).ptx, addresses, size});
+}
+
 }  // namespace
 
 void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mask, size_t size,
-             AccessKind kind, bool as_one, Access& out) {
+             AccessKind kind, bool as_one, LaneBytes& out) {
   context.require_defined(row, mask, "an address");
   static const AddressScans& scans = address_scans();
   alignas(64) uint64_t address[kLanes];
@@ -185,13 +204,17 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
     for (int i = 0; i < lanes; ++i) out.bytes[i] = reinterpret_cast<std::byte*>(bytes + address[i]);
     if (out.tracked)
       for (int i = 0; i < lanes; ++i) out.defined[i] = reinterpret_cast<uint8_t*>(defined + address[i]);
-    return;
+  } else {
+    for (int i = 0; i < kLanes; ++i) {
+      if ((mask >> i & 1) == 0) continue;
+      uint64_t a = address[i];
+      const Space lane_space = space == Space::generic ? space_of_generic(a) : space;
+      find_one(context, lane_space, a, size, kind, i, out);
+    }
   }
-  for (int i = 0; i < kLanes; ++i) {
-    if ((mask >> i & 1) == 0) continue;
-    uint64_t a = address[i];
-    const Space lane_space = space == Space::generic ? space_of_generic(a) : space;
-    find_one(context, lane_space, a, size, kind, i, out);
+  if (context.cta.cluster.accesses_watched()) [[unlikely]] {
+    for (uint64_t& a : address) a += window_of(space);
+    tell(context, kind, use.order, mask, address, size);
   }
 }
 
@@ -204,7 +227,7 @@ std::optional<uint64_t> shared_address(const Cluster& cluster, const std::byte* 
   return std::nullopt;
 }
 
-machine::Origin access_origin(Context& context, const Access& access, int lane) {
+machine::Origin access_origin(Context& context, const LaneBytes& access, int lane) {
   const std::byte* bytes = access.bytes[lane];
   machine::Origin out;
   out.kind = machine::Origin::Kind::memory;
@@ -227,18 +250,25 @@ machine::Origin access_origin(Context& context, const Access& access, int lane) 
   return out;
 }
 
-KnownBytes bytes_at(Context& context, int lane, uint64_t address, size_t size) {
-  Access access;
-  const Space space = space_of_generic(address);
-  find_one(context, space, address, size, AccessKind::read, lane, access);
-  const uint8_t* defined = access.defined[lane];
-  return {access.bytes[lane], defined == nullptr || machine::all_written(defined, size)};
+bool read_generic(Context& context, int lane, uint64_t address, size_t size, void* to) {
+  LaneBytes found;
+  uint64_t own = address;
+  const Space space = space_of_generic(own);
+  find_one(context, space, own, size, AccessKind::read, lane, found);
+  if (context.cta.cluster.accesses_watched()) {
+    uint64_t addresses[kLanes]{};
+    addresses[lane] = address;
+    tell(context, AccessKind::read, {}, 1u << lane, addresses, size);
+  }
+  std::memcpy(to, found.bytes[lane], size);
+  return found.defined[lane] == nullptr || machine::all_written(found.defined[lane], size);
 }
 
 std::string read_string(Context& context, int lane, uint64_t address) {
   std::string out;
   for (;; ++address) {
-    const char c = static_cast<char>(*bytes_at(context, lane, address, 1).bytes);
+    char c = 0;
+    read_generic(context, lane, address, 1, &c);
     if (c == '\0') return out;
     out += c;
   }

@@ -3,13 +3,15 @@
 #include <optional>
 
 #include "model/isa/form/memory_use.h"
+#include "model/machine/event.h"
 #include "model/run/context.h"
 
 namespace bitwell::isa {
 
-enum class AccessKind : uint8_t { read, write, read_write };
+using machine::AccessKind;
 
-struct Access {
+// The bytes of an access that was told to those who watch; its lanes' instruction alone may reach them.
+struct LaneBytes {
   std::byte* bytes[machine::kLanes];
   uint8_t* defined[machine::kLanes];  // nullptr: all defined; only where `tracked`
   bool tracked = false;               // some defined[i] is not nullptr
@@ -20,23 +22,19 @@ struct Access {
 
 // Where each lane of `mask` finds its `size` bytes, at the addresses of row `row`. Faults on an address that
 // was never written, is misaligned, lies outside every region of its space, or may not be written.
-// `together`: lanes whose bytes follow each other may be told as one run (Access::consecutive).
+// `together`: lanes whose bytes follow each other may be told as one run (LaneBytes::consecutive).
 void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mask, size_t size,
-             AccessKind kind, bool together, Access& out);
+             AccessKind kind, bool together, LaneBytes& out);
 
 // Where a lane's bytes of an access stand, as the origin of a value that was never written there; `size` and
 // `missing` are left to the caller.
-machine::Origin access_origin(Context& context, const Access& access, int lane);
+machine::Origin access_origin(Context& context, const LaneBytes& access, int lane);
 // The shared::cluster address of bytes that stand in the shared memory of the cluster; nothing elsewhere.
 std::optional<uint64_t> shared_address(const Cluster& cluster, const std::byte* bytes);
 
-// The bytes of one lane's generic address up to the end of its region (strings of printf and assert).
+// The bytes of one lane's generic address up to a zero (strings of printf and assert).
 std::string read_string(Context& context, int lane, uint64_t address);
-// `size` bytes at one lane's generic address, and whether all of them were written.
-struct KnownBytes {
-  const std::byte* bytes;
-  bool written;
-};
-KnownBytes bytes_at(Context& context, int lane, uint64_t address, size_t size);
+// Copies `size` bytes from one lane's generic address; returns whether all of them were written.
+bool read_generic(Context& context, int lane, uint64_t address, size_t size, void* to);
 
 }  // namespace bitwell::isa

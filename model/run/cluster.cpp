@@ -33,6 +33,10 @@ bool can_run(const Warp& warp) {
 
 Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
     : grid(g), first_(first), random_(g.options.schedule.seed) {
+  const auto& observers = g.options.observers;
+  watched_ = !observers.empty();
+  accesses_watched_ =
+      std::any_of(observers.begin(), observers.end(), [](const auto& o) { return o.accesses; });
   const Policy policy = g.options.schedule.policy;
   exploring_ = policy != Policy::lazy && policy != Policy::eager;
   const auto& c = g.shape.cluster;
@@ -56,11 +60,16 @@ Cta* Cluster::cta_of(uint64_t shared_address) {
 }
 
 void Cluster::tell(const machine::Event& event) const {
-  for (const machine::Observer& observer : grid.options.observers) observer(event);
+  for (const machine::Observer& observer : grid.options.observers) observer.tell(event);
+}
+
+void Cluster::tell(const machine::Access& access) const {
+  for (const machine::Observer& observer : grid.options.observers)
+    if (observer.accesses) observer.tell({first_, access});
 }
 
 void Cluster::tell(machine::OperationStep::Kind kind, const Agent& a) const {
-  if (watched())
+  if (watched_)
     tell({first_,
           machine::OperationStep{kind, a.place.cta, a.issuer, time_, a.id, a.place.ptx_line, a.describe()}});
 }
@@ -74,7 +83,7 @@ const Agent* Cluster::filling(uint64_t shared_address, uint64_t length) const {
 bool Cluster::run_warp(Cta& cta, Warp& warp) {
   const uint64_t begin = time_;
   const bool progress = cta.run_warp(warp);
-  if (watched() && time_ != begin) {
+  if (watched_ && time_ != begin) {
     machine::Turn turn{cta.index, warp.index, begin, time_, 0, {}};
     if (!warp.splits.empty()) {
       turn.ptx_line = cta.line(warp.splits.front()).ptx;
@@ -87,7 +96,7 @@ bool Cluster::run_warp(Cta& cta, Warp& warp) {
 
 void Cluster::wake_mbarrier(uint64_t address) {
   wake();
-  if (watched()) tell({first_, machine::PhaseOver{cta_of(address)->index, time_, barrier_name(address)}});
+  if (watched_) tell({first_, machine::PhaseOver{cta_of(address)->index, time_, barrier_name(address)}});
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)

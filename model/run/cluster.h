@@ -45,6 +45,10 @@ class Cluster {
   // Logical time: warp instructions executed so far.
   void pass(uint64_t instructions) { time_ += instructions; }
 
+  // Whether someone wants to hear of every access to memory.
+  bool accesses_watched() const { return accesses_watched_; }
+  void tell(const machine::Access& access) const;
+
   // To be called when something that a split may wait for has changed.
   void wake() {
     woken_ = true;
@@ -53,6 +57,7 @@ class Cluster {
   // To be called for every change of memory, so that loops that wait for one can be told from others.
   void change() { ++changes_; }
   uint64_t changes() const { return changes_; }
+  uint64_t time() const { return time_; }
   // A phase of the mbarrier at that shared::cluster address is over.
   void wake_mbarrier(uint64_t address);
   // How much of what is left an operation does in one turn.
@@ -75,7 +80,8 @@ class Cluster {
   void try_release_barrier();
 
  private:
-  bool watched() const { return !grid.options.observers.empty(); }
+  bool watched_ = false;
+  bool accesses_watched_ = false;
   void tell(const machine::Event& event) const;
   void tell(machine::OperationStep::Kind kind, const machine::Agent& agent) const;
   std::array<uint32_t, 3> first_;

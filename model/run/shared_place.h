@@ -8,7 +8,6 @@ namespace bitwell::isa {
 struct SharedPlace {
   Cta* cta;
   uint64_t address;  // shared::cluster
-  std::byte* bytes() const { return cta->shared.data() + (address - cta->shared.base()); }
 };
 
 // The place of `size` bytes at one lane's `address`, which counts in `space` (shared, cluster or generic).

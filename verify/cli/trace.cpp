@@ -14,12 +14,12 @@ constexpr size_t kMost = 1'000'000;  // events: about 200 MB of JSON
 }  // namespace
 
 machine::Observer Trace::observer() {
-  return [this](const machine::Event& event) {
+  return {[this](const machine::Event& event) {
     if (events_.size() < kMost)
       events_.push_back(event);
     else
       ++left_out_;
-  };
+  }};
 }
 
 std::string Trace::text() const {

@@ -128,7 +128,7 @@ void run(const std::string& text) {
   options.schedule.seed = choices.next();
   const bool both = choices.next() % 4 != 3;
   size_t events = 0;
-  if (choices.next() % 4 == 3) options.observers.push_back([&](const machine::Event&) { ++events; });
+  if (choices.next() % 4 == 3) options.observers.push_back({[&](const machine::Event&) { ++events; }, true});
   const isa::Shape shape = shape_of(program.functions[static_cast<size_t>(program.entry)], choices);
 
   std::optional<Left> checked;

@@ -8,20 +8,7 @@ namespace bitwell::isa {
 using machine::Fault;
 using machine::Region;
 
-namespace {
-
-constexpr std::byte kPoison{0xFF};  // NaN in every floating-point format
-
-// memcpy that knows the length of a swizzled piece beforehand.
-template <class T>
-void copy_piece(T* to, const T* from, uint32_t length) {
-  if (length == 16)
-    std::memcpy(to, from, 16);
-  else
-    std::memcpy(to, from, length);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 BulkCopy::BulkCopy(Cluster& cluster, std::string what, std::vector<Segment> segments, CopyOptions options)
     : cluster_(cluster), what_(std::move(what)), segments_(std::move(segments)), options_(options) {
@@ -67,8 +54,7 @@ void BulkCopy::poison() {
       const auto nothing = [&](uint64_t where, uint32_t, uint32_t length) {
         if (t.cta->mbarriers.overlapping(where + t.cta->shared.base(), length) != nullptr)
           throw Fault(what_ + " writes over an mbarrier, which is live");
-        std::memset(t.cta->shared.data() + where, static_cast<int>(kPoison), length);
-        t.cta->shared.mark_undefined(where, length);
+        Port::empty(t.cta->shared, where + t.cta->shared.base(), length);
       };
       if (offset % 128 == 0 && s.bytes % 128 == 0)
         nothing(offset, 0, s.bytes);  // whole lines, which swizzling does not leave
@@ -83,11 +69,10 @@ void BulkCopy::read(const Segment& s, std::byte* bytes, uint8_t* defined) const 
     for (uint32_t i = 0; i < s.bytes; ++i) bytes[i] = options_.fill[i % options_.fill.size()];
     return;
   }
-  if (s.source->defined() == nullptr) std::memset(defined, machine::kWritten, s.bytes);
+  const Port port(cluster_, *this, options_.order);
   pieces(options_.shared_source, s.from - s.source->base(), s.bytes,
          [&](uint64_t where, uint32_t at, uint32_t length) {
-           copy_piece(bytes + at, s.source->data() + where, length);
-           if (s.source->defined() != nullptr) copy_piece(defined + at, s.source->defined() + where, length);
+           port.read(*s.source, where + s.source->base(), length, bytes + at, defined + at);
          });
   convert(bytes, s.bytes);
 }
@@ -106,23 +91,19 @@ void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::byte
     if (cta->mbarriers.overlapping(line + region.base(), span) != nullptr)
       pieces(true, offset, s.bytes, check);
   }
+  const Port port(cluster_, *this, options_.order);
   pieces(cta != nullptr, offset, s.bytes, [&](uint64_t where, uint32_t at, uint32_t length) {
-    std::byte* to = region.data() + where;
-    if (!options_.reduce) {
-      copy_piece(to, bytes + at, length);
-      if (region.defined() != nullptr) copy_piece(region.defined() + where, defined + at, length);
-      return;
-    }
+    const uint64_t to = where + region.base();
+    if (!options_.reduce) return port.write(region, to, length, bytes + at, defined + at);
     const size_t size = bytes_of(options_.element);
     for (size_t i = 0; i < length; i += size) {
-      if (!region.is_defined(where + i, size) || !machine::all_written(defined + at + i, size))
-        throw Fault(what_ + " reads memory that was never written");
-      uint64_t old = 0;
       uint64_t b = 0;
-      std::memcpy(&old, to + i, size);
       std::memcpy(&b, bytes + at + i, size);
-      const uint64_t result = atomic_update(*options_.reduce, options_.element, AtomicPlace::bulk, old, b, 0);
-      std::memcpy(to + i, &result, size);
+      if (!machine::all_written(defined + at + i, size) ||
+          !port.update(region, to + i, size, [&](uint64_t old) {
+            return atomic_update(*options_.reduce, options_.element, AtomicPlace::bulk, old, b, 0);
+          }))
+        throw Fault(what_ + " reads memory that was never written");
     }
   });
 }
@@ -213,8 +194,10 @@ bool BulkCopy::step() {
     }
   }
   moved_ += moved;
+  const Port port(cluster_, *this, options_.order);
   for (const CopyTarget& t : targets_)
-    if (moved != 0 && t.cta->mbarriers.complete(t.barrier, moved)) cluster_.wake_mbarrier(t.barrier);
+    if (moved != 0 && port.mbarriers(AccessKind::update, {t.cta, t.barrier}).complete(t.barrier, moved))
+      cluster_.wake_mbarrier(t.barrier);
   const bool done = next_ == segments_.size();
   if (done && group_ != nullptr) {
     --group_->writing;

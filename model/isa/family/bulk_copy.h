@@ -8,7 +8,7 @@
 #include "model/isa/family/transfer.h"
 #include "model/machine/async_group.h"
 #include "model/machine/tensor_map.h"
-#include "model/run/context.h"
+#include "model/run/port.h"
 
 namespace bitwell::isa {
 
@@ -35,6 +35,7 @@ struct CopyOptions {
   std::optional<machine::TensorType> convert;                     // of tensors: tf32 changes what it loads
   std::optional<AtomicOperation> reduce;
   ElementType element{};
+  Order order;
 };
 
 // A copy that ends with an mbarrier's transaction count or with a group. Sources are read when it goes on,

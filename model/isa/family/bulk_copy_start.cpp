@@ -15,22 +15,23 @@ namespace {
 machine::TensorMap tensor_map(Context& context, int lane, uint64_t address) {
   if (address % 64 != 0) throw Fault("the tensor map's address is not a multiple of 64", lane);
   const Grid& grid = context.cta.grid;
-  const std::byte* bytes = nullptr;
-  const Region* defined = nullptr;
-  uint64_t offset = 0;
+  const Region* region = nullptr;
   if (address - machine::kParamWindow < machine::kWindowSize) {
-    offset = address - machine::kParamWindow;
-    defined = &grid.parameters;
+    address -= machine::kParamWindow;
+    region = &grid.parameters;
+  } else if (address - machine::kConstWindow < machine::kWindowSize) {
+    region = &grid.constants;
   } else {
-    defined = address - machine::kConstWindow < machine::kWindowSize ? &grid.constants
-                                                                     : grid.global.find(address, 128);
-    if (defined != nullptr) offset = address - defined->base();
+    region = grid.global.find(address, 128);
   }
-  if (defined == nullptr || offset > defined->size() || defined->size() - offset < 128)
+  if (region == nullptr || !region->contains(address, 128))
     throw Fault("the tensor map's address is in no memory that may hold one", lane);
-  bytes = defined->data() + offset;
-  const auto map = machine::decode_tensor_map({bytes, 128});
-  if (!map || !defined->is_defined(offset, 128))
+  machine::TensorMapBytes bytes;
+  std::array<uint8_t, sizeof bytes> defined;
+  Port(context, lane, {Semantics::weak, Scope::cta, Proxy::tensor_map})
+      .read(*region, address, bytes.size(), bytes.data(), defined.data());
+  const auto map = machine::decode_tensor_map(bytes);
+  if (!map || !machine::all_written(defined.data(), defined.size()))
     throw Fault(
         "there is no tensor map at this address: 128 bytes that cuTensorMapEncodeTiled wrote are needed",
         lane);
@@ -170,6 +171,7 @@ void start_bulk(const Op& op, Context& context, int lane) {
   options.reduce = t.reduce;
   options.element = t.element;
   options.shared_source = t.from_shared && !t.to_shared;
+  options.order = t.order;
   std::vector<Segment> segments =
       t.rank != 0 ? of_tensor(t, r, context, lane, options) : of_bytes(t, r, lane);
   if (segments.empty()) return;  // nothing of the box is in the tensor, or no bytes

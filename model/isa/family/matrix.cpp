@@ -4,7 +4,7 @@
 
 #include "model/isa/family/emit.h"
 #include "model/run/context.h"
-#include "model/run/shared_place.h"
+#include "model/run/port.h"
 
 namespace bitwell::isa {
 
@@ -18,6 +18,8 @@ struct MatrixUse : AddressUse {
   bool transposed = false;
 };
 
+using Row = std::array<std::byte, 16>;  // of a matrix
+
 // Where the 8 rows of every matrix are.
 std::array<SharedPlace, kLanes> row_places(const Op& op, Context& context) {
   const uint32_t used = op.as<MatrixUse>().count == 4 ? ~0u : (1u << 8 * op.as<MatrixUse>().count) - 1;
@@ -30,25 +32,29 @@ std::array<SharedPlace, kLanes> row_places(const Op& op, Context& context) {
 
 Next load_matrix(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
+  const auto& use = op.as<MatrixUse>();
   const auto places = row_places(op, context);
-  const bool transposed = op.as<MatrixUse>().transposed;
-  for (size_t m = 0; m < static_cast<size_t>(op.as<MatrixUse>().count); ++m) {
+  std::array<Row, kLanes> rows;
+  std::array<std::array<uint8_t, 16>, kLanes> defined;
+  for (size_t r = 0; r < 8 * static_cast<size_t>(use.count); ++r)
+    Port(context, static_cast<int>(r), use.order)
+        .read(places[r].cta->shared, places[r].address, 16, rows[r].data(), defined[r].data());
+  for (size_t m = 0; m < static_cast<size_t>(use.count); ++m) {
     auto* d = context.row<uint32_t>((*op.results)[m]);
     uint32_t known = 0;
     for (size_t lane = 0; lane < kLanes; ++lane) {
       uint32_t word = 0;
-      bool defined = true;
+      bool whole = true;
       for (size_t e = 0; e < 2; ++e) {
-        const size_t row = transposed ? 2 * (lane % 4) + e : lane / 4;
-        const size_t column = transposed ? lane / 4 : 2 * (lane % 4) + e;
-        const SharedPlace& p = places[8 * m + row];
+        const size_t row = 8 * m + (use.transposed ? 2 * (lane % 4) + e : lane / 4);
+        const size_t column = use.transposed ? lane / 4 : 2 * (lane % 4) + e;
         uint16_t element = 0;
-        std::memcpy(&element, p.bytes() + 2 * column, 2);
+        std::memcpy(&element, rows[row].data() + 2 * column, 2);
         word |= static_cast<uint32_t>(element) << 16 * e;
-        defined = defined && p.cta->shared.is_defined(p.address - p.cta->shared.base() + 2 * column, 2);
+        whole = whole && machine::all_written(defined[row].data() + 2 * column, 2);
       }
       d[lane] = word;
-      known |= static_cast<uint32_t>(defined) << lane;
+      known |= static_cast<uint32_t>(whole) << lane;
     }
     context.set_known((*op.results)[m], ~0u, known);
   }
@@ -68,20 +74,22 @@ Next store_matrix(const Op& op, Context& context, uint32_t mask) {
                         std::to_string(copy->place.ptx_line) + " is still to write",
                     row);
     }
-  const bool transposed = op.as<MatrixUse>().transposed;
-  for (size_t m = 0; m < static_cast<size_t>(op.as<MatrixUse>().count); ++m) {
+  const auto& use = op.as<MatrixUse>();
+  std::array<Row, kLanes> rows;
+  for (size_t m = 0; m < static_cast<size_t>(use.count); ++m) {
     const auto* s = context.row<uint32_t>((*op.sources)[m]);
     context.require_defined((*op.sources)[m], mask, "a matrix operand");
     for (size_t lane = 0; lane < kLanes; ++lane)
       for (size_t e = 0; e < 2; ++e) {
-        const size_t row = transposed ? 2 * (lane % 4) + e : lane / 4;
-        const size_t column = transposed ? lane / 4 : 2 * (lane % 4) + e;
-        const SharedPlace& p = places[8 * m + row];
+        const size_t row = 8 * m + (use.transposed ? 2 * (lane % 4) + e : lane / 4);
+        const size_t column = use.transposed ? lane / 4 : 2 * (lane % 4) + e;
         const auto element = static_cast<uint16_t>(s[lane] >> 16 * e);
-        std::memcpy(p.bytes() + 2 * column, &element, 2);
-        p.cta->shared.mark_defined(p.address - p.cta->shared.base() + 2 * column, 2);
+        std::memcpy(rows[row].data() + 2 * column, &element, 2);
       }
   }
+  for (size_t r = 0; r < 8 * static_cast<size_t>(use.count); ++r)
+    Port(context, static_cast<int>(r), use.order)
+        .write(places[r].cta->shared, places[r].address, 16, rows[r].data());
   return Next::advance;
 }
 

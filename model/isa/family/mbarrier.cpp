@@ -5,7 +5,7 @@
 #include "model/isa/family/emit.h"
 #include "model/machine/failure.h"
 #include "model/run/context.h"
-#include "model/run/shared_place.h"
+#include "model/run/port.h"
 
 namespace bitwell::isa {
 
@@ -54,7 +54,8 @@ Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
     const int lane = __builtin_ctz(lanes);
     const SharedPlace place = shared_place(op.as<MbarrierUse>(), op.a, context, lane, 8, 8, true);
     parity = awaited(op, context, lane, action);
-    if (place.cta->mbarriers.phase_over(place.address, parity)) result |= 1u << lane;
+    const Port port(context, lane, op.as<MbarrierUse>().order);
+    if (port.mbarriers(AccessKind::read, place).phase_over(place.address, parity)) result |= 1u << lane;
     one = one && (waited_for == 0 || waited_for == place.address + 1);
     waited_for = place.address + 1;
   }
@@ -92,7 +93,8 @@ Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
 
 // Returns whether a phase ended.
 bool change(const Op& op, Context& context, int lane, const SharedPlace& place, MbarrierAction action) {
-  machine::Mbarriers& barriers = place.cta->mbarriers;
+  machine::Mbarriers& barriers =
+      Port(context, lane, op.as<MbarrierUse>().order).mbarriers(AccessKind::update, place);
   const uint64_t at = place.address;
   const uint32_t n = context.row<uint32_t>(op.b)[lane];
   const machine::MbarrierHistory::Arriver who{context.cta.rank, context.warp.index,

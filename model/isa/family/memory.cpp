@@ -14,7 +14,7 @@ using machine::Fault;
 using machine::kLanes;
 
 // Lane pointers of an access that resolve() left as one run of bytes.
-void spread(Access& access, size_t size) {
+void spread(LaneBytes& access, size_t size) {
   if (!access.consecutive) return;
   for (size_t i = 1; i < kLanes; ++i) {
     access.bytes[i] = access.bytes[0] + i * size;
@@ -24,7 +24,7 @@ void spread(Access& access, size_t size) {
 
 // One element a lane from memory into a row: S as stored, D as the register holds it.
 template <class S, class D>
-void copy_in(const Access& access, D* d, size_t offset, uint32_t mask) {
+void copy_in(const LaneBytes& access, D* d, size_t offset, uint32_t mask) {
   if (mask == ~0u) {
     for (int i = 0; i < kLanes; ++i) {
       S v;
@@ -42,7 +42,7 @@ void copy_in(const Access& access, D* d, size_t offset, uint32_t mask) {
 }
 
 template <class D>
-void copy_in_sized(const Access& access, void* d, size_t offset, int size, bool is_signed, uint32_t mask) {
+void copy_in_sized(const LaneBytes& access, void* d, size_t offset, int size, bool is_signed, uint32_t mask) {
   auto* row = static_cast<D*>(d);
   switch (size * 2 + (is_signed ? 1 : 0)) {
     case 2: return copy_in<uint8_t>(access, row, offset, mask);
@@ -56,7 +56,7 @@ void copy_in_sized(const Access& access, void* d, size_t offset, int size, bool 
 }
 
 template <class S, class D>
-void copy_out(const Access& access, const void* s, size_t offset, uint32_t mask) {
+void copy_out(const LaneBytes& access, const void* s, size_t offset, uint32_t mask) {
   const auto* row = static_cast<const D*>(s);
   for (int i = 0; i < kLanes; ++i)
     if ((mask >> i & 1) != 0) {
@@ -66,7 +66,7 @@ void copy_out(const Access& access, const void* s, size_t offset, uint32_t mask)
 }
 
 template <class D>
-void copy_out_sized(const Access& access, const void* s, size_t offset, int size, uint32_t mask) {
+void copy_out_sized(const LaneBytes& access, const void* s, size_t offset, int size, uint32_t mask) {
   switch (size) {
     case 1: return copy_out<uint8_t, D>(access, s, offset, mask);
     case 2: return copy_out<uint16_t, D>(access, s, offset, mask);
@@ -75,7 +75,7 @@ void copy_out_sized(const Access& access, const void* s, size_t offset, int size
   }
 }
 
-uint32_t defined_lanes(const Access& access, size_t offset, size_t size, uint32_t mask) {
+uint32_t defined_lanes(const LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
   if (!access.tracked) return mask;
   uint32_t known = 0;
   for (int i = 0; i < kLanes; ++i)
@@ -85,7 +85,7 @@ uint32_t defined_lanes(const Access& access, size_t offset, size_t size, uint32_
   return known;
 }
 
-void mark(const Access& access, size_t offset, size_t size, uint32_t mask) {
+void mark(const LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
   if (!access.tracked) return;
   for (int i = 0; i < kLanes; ++i)
     if ((mask >> i & 1) != 0 && access.defined[i] != nullptr)
@@ -93,7 +93,7 @@ void mark(const Access& access, size_t offset, size_t size, uint32_t mask) {
 }
 
 // What a lane's register lacks when element `offset` of its access was loaded into it.
-void load_unknown(const MemoryUse& use, Context& context, const Access& access, uint32_t row, int lane,
+void load_unknown(const MemoryUse& use, Context& context, const LaneBytes& access, uint32_t row, int lane,
                   size_t offset) {
   const auto at = static_cast<size_t>(lane);
   const uint8_t* defined = access.defined[at] + offset;
@@ -113,7 +113,7 @@ void load_unknown(const MemoryUse& use, Context& context, const Access& access, 
 }
 
 // The bytes that a lane's register, which is not whole, writes as element `offset` of its access.
-void store_unknown(const MemoryUse& use, Context& context, const Access& access, uint32_t row, int lane,
+void store_unknown(const MemoryUse& use, Context& context, const LaneBytes& access, uint32_t row, int lane,
                    size_t offset) {
   const auto at = static_cast<size_t>(lane);
   const LaneBits unknown = unknown_of(context, row, lane, size_t{use.register_bytes});
@@ -136,7 +136,7 @@ void touched(const MemoryUse& use, Context& context, uint32_t polled) {
 }
 
 // Faults where a store or an atomic meets the destination of a copy under way.
-void keep_off_copies(const MemoryUse& use, Context& context, const Access& access, uint32_t mask) {
+void keep_off_copies(const MemoryUse& use, Context& context, const LaneBytes& access, uint32_t mask) {
   const size_t size = static_cast<size_t>(use.size) * use.count;
   const Cluster& cluster = context.cta.cluster;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
@@ -156,7 +156,7 @@ void keep_off_copies(const MemoryUse& use, Context& context, const Access& acces
 
 Next load(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<MemoryUse>();
-  Access access;
+  LaneBytes access;
   resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::read,
           use.count == 1, access);
   touched(use, context, access.global);
@@ -190,7 +190,7 @@ Next load(const Op& op, Context& context, uint32_t mask) {
 
 Next store(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<MemoryUse>();
-  Access access;
+  LaneBytes access;
   resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::write,
           use.count == 1, access);
   context.cta.cluster.change();
@@ -225,8 +225,8 @@ Next store(const Op& op, Context& context, uint32_t mask) {
 
 Next atomic(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<AtomicUse>();
-  Access access;
-  resolve(use, op.a, context, mask, use.size, AccessKind::read_write, true, access);
+  LaneBytes access;
+  resolve(use, op.a, context, mask, use.size, AccessKind::update, true, access);
   touched(use, context, access.global);
   if (context.checked && access.tracked && context.cta.cluster.operations_under_way())
     keep_off_copies(use, context, access, mask);

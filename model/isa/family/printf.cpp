@@ -43,12 +43,11 @@ Format format(Context& context, int lane, const std::string& pattern, uint64_t a
   Format out;
   const auto take = [&](auto& v) {
     at = (at + sizeof v - 1) / sizeof v * sizeof v;
-    const KnownBytes from = bytes_at(context, lane, at, sizeof v);
-    if (context.checked && !from.written)
+    const bool written = read_generic(context, lane, at, sizeof v, &v);
+    if (context.checked && !written)
       throw Fault("printf prints argument " + std::to_string(out.conversions) + ", of " +
                       std::to_string(sizeof v) + " bytes, which was never written",
                   lane);
-    std::memcpy(&v, from.bytes, sizeof v);
     at += sizeof v;
   };
   for (size_t i = 0; i < pattern.size(); ++i) {

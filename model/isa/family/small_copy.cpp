@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "model/isa/family/transfer_reader.h"
+#include "model/run/port.h"
 
 namespace bitwell::isa {
 
@@ -29,17 +30,20 @@ class SmallCopy : public machine::Agent {
     std::optional<AtomicOperation> reduce;
     ElementType element;
   };
-  SmallCopy(Cluster& cluster, std::string what, std::vector<Part> parts, Cta& cta, int warp)
-      : cluster_(cluster), what_(std::move(what)), parts_(std::move(parts)), cta_(cta), warp_(warp) {
+  SmallCopy(Cluster& cluster, std::string what, std::vector<Part> parts, Cta& cta, int warp,
+            const Order& order)
+      : cluster_(cluster),
+        what_(std::move(what)),
+        parts_(std::move(parts)),
+        cta_(cta),
+        warp_(warp),
+        order_(order) {
     for (const Part& p : parts_) {
       if (p.group != nullptr) {
         ++p.group->reading;
         ++p.group->writing;
       }
-      if (p.reduce) continue;
-      const uint64_t offset = p.to.address - p.to.cta->shared.base();
-      std::memset(p.to.bytes(), 0xFF, p.size);
-      p.to.cta->shared.mark_undefined(offset, p.size);
+      if (!p.reduce) Port::empty(p.to.cta->shared, p.to.address, p.size);
     }
   }
   bool step() override {
@@ -63,33 +67,29 @@ class SmallCopy : public machine::Agent {
     if (!p.to.cta->alive()) throw Fault(what_ + " writes the shared memory of a CTA that has ended");
     if (p.to.cta->mbarriers.overlapping(p.to.address, p.size) != nullptr)
       throw Fault(what_ + " writes over an mbarrier, which is live");
+    const Port port(cluster_, *this, order_);
     machine::Region& shared = p.to.cta->shared;
-    const uint64_t offset = p.to.address - shared.base();
     std::array<uint8_t, 16> defined{};  // as Region's
     defined.fill(machine::kWritten);
     if (p.source != nullptr) {
-      const uint64_t from = p.from - p.source->base();
       p.bytes = {};
-      std::memcpy(p.bytes.data(), p.source->data() + from, p.read);
-      if (p.source->defined() != nullptr) std::memcpy(defined.data(), p.source->defined() + from, p.read);
+      port.read(*p.source, p.from, p.read, p.bytes.data(), defined.data());
     }
     if (p.reduce) {
-      uint64_t old = 0;
       uint64_t b = 0;
-      std::memcpy(&old, p.to.bytes(), p.size);
       std::memcpy(&b, p.bytes.data(), p.size);
-      if (!shared.is_defined(offset, p.size))
+      if (!port.update(shared, p.to.address, p.size, [&](uint64_t old) {
+            return atomic_update(*p.reduce, p.element, AtomicPlace::shared, old, b, 0);
+          }))
         throw Fault(what_ + " reads shared memory that was never written");
-      const uint64_t result = atomic_update(*p.reduce, p.element, AtomicPlace::shared, old, b, 0);
-      std::memcpy(p.bytes.data(), &result, p.size);
+    } else {
+      port.write(shared, p.to.address, p.size, p.bytes.data(), defined.data());
     }
-    std::memcpy(p.to.bytes(), p.bytes.data(), p.size);
-    if (shared.defined() != nullptr) std::memcpy(shared.defined() + offset, defined.data(), p.size);
     if (p.group != nullptr) {
       --p.group->reading;
       --p.group->writing;
       p.groups->finish(p.number);
-    } else if (p.barrier.cta->mbarriers.complete(p.barrier.address, p.size)) {
+    } else if (port.mbarriers(AccessKind::update, p.barrier).complete(p.barrier.address, p.size)) {
       cluster_.wake_mbarrier(p.barrier.address);
     }
   }
@@ -99,24 +99,28 @@ class SmallCopy : public machine::Agent {
   std::vector<Part> parts_;
   Cta& cta_;
   int warp_;
+  Order order_;
   size_t next_ = 0;
 };
 
 // cp.async.mbarrier.arrive: arrives when the copies issued before it are done.
 class CopyArrival : public machine::Agent {
  public:
-  CopyArrival(Cluster& cluster, AsyncGroups& groups, SharedPlace barrier, uint32_t rank, int warp)
+  CopyArrival(Cluster& cluster, AsyncGroups& groups, SharedPlace barrier, uint32_t rank, int warp,
+              const Order& order)
       : cluster_(cluster),
         groups_(groups),
         before_(groups.issued()),
         barrier_(barrier),
         rank_(rank),
-        warp_(warp) {}
+        warp_(warp),
+        order_(order) {}
   bool ready() const override { return groups_.done_before(before_); }
   bool step() override {
     if (!barrier_.cta->alive())
       throw Fault("cp.async.mbarrier.arrive at a barrier of a CTA that has ended without waiting for it");
-    if (barrier_.cta->mbarriers.arrive(barrier_.address, 1, {rank_, warp_, place.ptx_line}))
+    machine::Mbarriers& mbarriers = Port(cluster_, *this, order_).mbarriers(AccessKind::update, barrier_);
+    if (mbarriers.arrive(barrier_.address, 1, {rank_, warp_, place.ptx_line}))
       cluster_.wake_mbarrier(barrier_.address);
     return true;
   }
@@ -131,11 +135,12 @@ class CopyArrival : public machine::Agent {
   SharedPlace barrier_;
   uint32_t rank_;
   int warp_;
+  Order order_;
 };
 
-void start_small(Context& context, std::vector<SmallCopy::Part> parts) {
+void start_small(Context& context, std::vector<SmallCopy::Part> parts, const Order& order) {
   auto copy = std::make_unique<SmallCopy>(context.cta.cluster, context.cta.line(context.split()).text,
-                                          std::move(parts), context.cta, context.warp.index);
+                                          std::move(parts), context.cta, context.warp.index, order);
   copy->place = context.cta.place(context.warp, context.split(), -1);
   context.cta.cluster.start(std::move(copy), context.warp);
 }
@@ -172,7 +177,7 @@ Next async_copy(const Op& op, Context& context, uint32_t mask) {
     p.number = p.groups->issue();
     parts.push_back(std::move(p));
   }
-  start_small(context, std::move(parts));
+  start_small(context, std::move(parts), t.order);
   return Next::advance;
 }
 
@@ -196,7 +201,7 @@ Next remote_store(const Op& op, Context& context, uint32_t mask) {
     p.element = t.element;
     parts.push_back(std::move(p));
   }
-  start_small(context, std::move(parts));
+  start_small(context, std::move(parts), t.order);
   return Next::advance;
 }
 
@@ -226,10 +231,13 @@ Next copy_arrive(const Op& op, Context& context, uint32_t mask) {
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
     const SharedPlace barrier = shared_place(use, op.a, context, lane, 8, 8, true);
-    if (use.increments) barrier.cta->mbarriers.increment_pending(barrier.address);
+    if (use.increments)
+      Port(context, lane, use.order)
+          .mbarriers(AccessKind::update, barrier)
+          .increment_pending(barrier.address);
     auto arrival =
         std::make_unique<CopyArrival>(context.cta.cluster, context.warp.copies[static_cast<size_t>(lane)],
-                                      barrier, context.cta.rank, context.warp.index);
+                                      barrier, context.cta.rank, context.warp.index, use.order);
     arrival->place = context.cta.place(context.warp, context.split(), lane);
     context.cta.cluster.start(std::move(arrival), context.warp);
   }

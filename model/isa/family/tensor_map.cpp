@@ -7,6 +7,7 @@
 #include "model/isa/family/memory.h"
 #include "model/isa/family/operands.h"
 #include "model/isa/family/transfer_reader.h"
+#include "model/run/port.h"
 
 namespace bitwell::isa {
 
@@ -30,12 +31,18 @@ struct CopyUse : Payload {
 constexpr uint64_t kMapBytes = 128;
 constexpr uint64_t kMapAlignment = 64;  // of CUtensorMap
 
-// 128 bytes that an address names, and which of them were written.
+// 128 bytes that an address names.
 struct MapPlace {
   Region* region;
-  uint64_t offset;
-  std::byte* bytes() const { return region->data() + offset; }
+  uint64_t address;
 };
+
+// What stands there, and whether all of it was written.
+bool read_map(const Port& port, const MapPlace& from, machine::TensorMapBytes& bytes) {
+  std::array<uint8_t, kMapBytes> defined;
+  port.read(*from.region, from.address, kMapBytes, bytes.data(), defined.data());
+  return machine::all_written(defined.data(), kMapBytes);
+}
 
 MapPlace map_place(const TransferReader& r, Context& context, const AddressOperand& a, bool writes,
                    int lane) {
@@ -48,20 +55,23 @@ MapPlace map_place(const TransferReader& r, Context& context, const AddressOpera
     const SharedPlace place = r.shared(a, kMapBytes, kMapAlignment);
     if (context.cta.mbarriers.overlapping(place.address, kMapBytes) != nullptr)
       throw Fault("a tensor map over an mbarrier, which is live", lane);
-    return {&place.cta->shared, place.address - place.cta->shared.base()};
+    return {&place.cta->shared, place.address};
   }
   Region* region = r.global(address, kMapBytes, "a tensor map");
   if (writes && region->read_only)
     throw Fault("a tensor map is written to '" + region->name() + "', which is read-only", lane);
-  return {region, address - region->base()};
+  return {region, address};
 }
 
 void replace_field(const Op& op, Context& context, int lane) {
   const auto& t = op.as<ReplaceUse>();
   const TransferReader r(op, context, lane);
   const MapPlace place = map_place(r, context, t.to, true, lane);
-  auto map = machine::decode_tensor_map({place.bytes(), kMapBytes});
-  if (!map || !place.region->is_defined(place.offset, kMapBytes))
+  const Port port(context, lane, {});
+  machine::TensorMapBytes bytes;
+  const bool written = read_map(port, place, bytes);
+  auto map = machine::decode_tensor_map(bytes);
+  if (!map || !written)
     throw Fault("there is no tensor map at this address whose field could be replaced", lane);
   uint64_t value = 0;
   std::memcpy(&value, r.bytes(t.value, t.bytes), t.bytes);
@@ -71,8 +81,7 @@ void replace_field(const Op& op, Context& context, int lane) {
   } catch (const machine::InputError& e) {
     throw Fault(e.what(), lane);
   }
-  const machine::TensorMapBytes bytes = machine::encode(*map);
-  std::memcpy(place.bytes(), bytes.data(), bytes.size());
+  port.write(*place.region, place.address, kMapBytes, machine::encode(*map).data());
 }
 
 Next replace_tensor_map(const Op& op, Context& context, uint32_t mask) {
@@ -91,10 +100,10 @@ Next copy_tensor_map(const Op& op, Context& context, uint32_t mask) {
     const TransferReader r(op, context, lane);
     const MapPlace from = map_place(r, context, t.from, false, lane);
     const MapPlace to = map_place(r, context, t.to, true, lane);
-    if (!from.region->is_defined(from.offset, kMapBytes))
-      throw Fault("a tensor map is copied that was never written", lane);
-    std::memcpy(to.bytes(), from.bytes(), kMapBytes);
-    to.region->mark_defined(to.offset, kMapBytes);
+    const Port port(context, lane, t.order);
+    machine::TensorMapBytes bytes;
+    if (!read_map(port, from, bytes)) throw Fault("a tensor map is copied that was never written", lane);
+    port.write(*to.region, to.address, kMapBytes, bytes.data());
   }
   return Next::advance;
 }

@@ -1,23 +1,17 @@
 // What an instruction says of an access to memory: where, how much, in which order (PTX ISA 9.0, 5.1 and 8).
 #pragma once
 #include "model/isa/form/op.h"
+#include "model/machine/order.h"
 
 namespace bitwell::isa {
 
 // `shared` is the executing CTA's own (shared::cta), `cluster` that of any CTA of the cluster.
 enum class Space : uint8_t { generic, global, shared, local, param, constant, cluster };
 
-// PTX ISA 9.0, 8.2 and 9.7.13.5: what an access or a fence orders, for whom, and through which proxy.
-enum class Semantics : uint8_t { weak, relaxed, acquire, release, acq_rel, sc, volatile_ };
-enum class Scope : uint8_t { cta, cluster, gpu, sys };
-enum class Proxy : uint8_t { generic, async, tensor_map };
-struct Order {
-  Semantics semantics = Semantics::weak;
-  Scope scope = Scope::cta;  // of what is not weak
-  Proxy proxy = Proxy::generic;
-
-  bool operator==(const Order&) const = default;
-};
+using machine::Order;
+using machine::Proxy;
+using machine::Scope;
+using machine::Semantics;
 
 // An address in a row.
 struct AddressUse : Payload {

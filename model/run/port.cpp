@@ -1,0 +1,37 @@
+#include "model/run/port.h"
+
+namespace bitwell::isa {
+namespace {
+
+// Addresses of shared memory and of parameters count in windows of their own.
+uint64_t generic_address(const Cluster& cluster, const machine::Region& at, uint64_t address) {
+  for (const auto& cta : cluster.ctas)
+    if (&at == &cta->shared) return machine::kSharedWindow + address;
+  return &at == &cluster.grid.parameters ? machine::kParamWindow + address : address;
+}
+
+}  // namespace
+
+void Port::tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const {
+  uint64_t addresses[machine::kLanes]{};
+  machine::Access access{kind, order_, {}, 0, 0, 0, cluster_.time(), 0, {}, size};
+  const uint64_t generic = generic_address(cluster_, at, address);
+  if (operation_ != nullptr) {
+    access.cta = operation_->place.cta;
+    access.warp = operation_->issuer;
+    access.operation = operation_->id;
+    access.ptx_line = operation_->place.ptx_line;
+    addresses[0] = generic;
+    access.addresses = {addresses, 1};
+  } else {
+    access.cta = context_->cta.index;
+    access.warp = context_->warp.index;
+    access.lanes = 1u << lane_;
+    access.ptx_line = context_->cta.line(context_->warp.splits[context_->split_index]).ptx;
+    addresses[lane_] = generic;
+    access.addresses = addresses;
+  }
+  cluster_.tell(access);
+}
+
+}  // namespace bitwell::isa

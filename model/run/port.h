@@ -1,0 +1,94 @@
+// The one way to the bytes of memory. Whoever reads or writes them, a lane or an operation under way, does it
+// through a port, which tells those who watch who it was, where, how many bytes and in which order; with
+// nobody watching it is a copy. Lanes that go each to an address of their own: access.h.
+#pragma once
+#include <cstring>
+
+#include "model/machine/event.h"
+#include "model/run/context.h"
+#include "model/run/shared_place.h"
+
+namespace bitwell::isa {
+
+using machine::AccessKind;
+
+class Port {
+ public:
+  // Of a lane of the warp that executes an instruction.
+  Port(const Context& context, int lane, const machine::Order& order)
+      : cluster_(context.cta.cluster), context_(&context), lane_(lane), order_(order) {}
+  // Of an operation under way.
+  Port(const Cluster& cluster, const machine::Agent& operation, const machine::Order& order)
+      : cluster_(cluster), operation_(&operation), order_(order) {}
+
+  // `size` bytes of a region at `address`, which lie inside it. `defined`, if given, gets or states which of
+  // their bits were written (as kWritten); without, all that is written counts as written.
+  void read(const machine::Region& from, uint64_t address, uint64_t size, std::byte* to,
+            uint8_t* defined = nullptr) const {
+    told(AccessKind::read, from, address, size);
+    copy(to, from.data() + (address - from.base()), size);
+    if (defined == nullptr) return;
+    if (from.defined() != nullptr)
+      copy(defined, from.defined() + (address - from.base()), size);
+    else
+      std::memset(defined, machine::kWritten, size);
+  }
+  void write(machine::Region& to, uint64_t address, uint64_t size, const std::byte* from,
+             const uint8_t* defined = nullptr) const {
+    told(AccessKind::write, to, address, size);
+    copy(to.data() + (address - to.base()), from, size);
+    if (to.defined() == nullptr) return;
+    if (defined != nullptr)
+      copy(to.defined() + (address - to.base()), defined, size);
+    else
+      std::memset(to.defined() + (address - to.base()), machine::kWritten, size);
+  }
+  // Reads an element of up to 8 bytes, all of them written before, and writes change(element) in its place,
+  // at once. Returns false, with nothing done, where they were not.
+  template <class Change>
+  bool update(machine::Region& at, uint64_t address, size_t size, Change change) const {
+    if (!at.is_defined(address - at.base(), size)) return false;
+    told(AccessKind::update, at, address, size);
+    uint64_t old = 0;
+    std::byte* bytes = at.data() + (address - at.base());
+    std::memcpy(&old, bytes, size);
+    const uint64_t result = change(old);
+    std::memcpy(bytes, &result, size);
+    return true;
+  }
+  // The bytes hold nothing from now on: an operation is to bring them. What is there is no number in any
+  // format. Nobody is told: who writes them is, when it does.
+  static void empty(machine::Region& at, uint64_t address, uint64_t size) {
+    constexpr int kNaN = 0xFF;
+    std::memset(at.data() + (address - at.base()), kNaN, size);
+    at.mark_undefined(address - at.base(), size);
+  }
+  // The mbarriers that the one at `place` belongs to, for one look at it or one change.
+  machine::Mbarriers& mbarriers(AccessKind kind, const SharedPlace& place) const {
+    told(kind, place.cta->shared, place.address, 8);
+    return place.cta->mbarriers;
+  }
+
+ private:
+  // memcpy that knows the usual length beforehand: 16 bytes, a unit of a swizzle.
+  template <class T>
+  static void copy(T* to, const T* from, uint64_t size) {
+    if (size == 16)
+      std::memcpy(to, from, 16);
+    else
+      std::memcpy(to, from, size);
+  }
+  void told(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const {
+    if (cluster_.accesses_watched()) [[unlikely]]
+      tell(kind, at, address, size);
+  }
+  void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const;
+
+  const Cluster& cluster_;
+  const Context* context_ = nullptr;  // of a lane
+  const machine::Agent* operation_ = nullptr;
+  int lane_ = -1;
+  machine::Order order_;
+};
+
+}  // namespace bitwell::isa

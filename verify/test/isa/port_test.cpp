@@ -1,0 +1,176 @@
+// Whoever reaches memory is told of, with place, size and order; and nothing changes that nobody was told of.
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <set>
+
+#include "model/ptx/parse.h"
+#include "verify/async_probe.h"
+#include "verify/launch/launch.h"
+
+namespace bitwell::verify {
+namespace {
+
+using machine::AccessKind;
+using machine::Order;
+using machine::Proxy;
+using machine::Scope;
+using machine::Semantics;
+
+// What an observer keeps of an access.
+struct Told {
+  AccessKind kind;
+  uint64_t at;  // offset in its window, of the lowest lane
+  uint64_t bytes;
+  int lanes;  // 0: an operation
+  Order order;
+
+  bool operator==(const Told&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Told& t) {
+  constexpr const char* kinds[] = {"read", "write", "update"};
+  return out << kinds[static_cast<int>(t.kind)] << " of " << t.bytes << " bytes at " << t.at << " by "
+             << t.lanes << " lanes, semantics " << static_cast<int>(t.order.semantics) << ", scope "
+             << static_cast<int>(t.order.scope) << ", proxy " << static_cast<int>(t.order.proxy);
+}
+
+uint64_t in_window(uint64_t address) {
+  const uint64_t offset = address % (uint64_t{1} << 40);
+  return address >= machine::kModuleGlobals ? address : offset;
+}
+
+// What one warp tells that executes the instructions, with a buffer of 256 bytes at machine::kBuffers in %a0,
+// an mbarrier `bar` at 0 of shared memory that `thread` 0 has initialised for `count`, and 256 bytes `tile`
+// at 128.
+std::vector<Told> told_of(const std::string& body) {
+  const std::string text =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 buffer)\n{\n"
+      ".reg .b32 %r<8>;\n.reg .b64 %a<8>;\n.reg .pred %p<2>;\n.reg .b32 %z;\nmov.u32 %z, 0;\n"
+      ".shared .align 128 .b8 all[512];\n"
+      "ld.param.u64 %a0, [buffer];\nmov.u32 %r0, %tid.x;\nshl.b32 %r1, %r0, 2;\ncvt.u64.u32 %a1, %r1;\n"
+      "add.u64 %a1, %a0, %a1;\nsetp.eq.u32 %p0, %r0, 0;\n"
+      "mov.u32 %r2, all;\nadd.u32 %r3, %r2, 128;\nadd.u32 %r4, %r3, %r1;\n"
+      "@%p0 mbarrier.init.shared.b64 [all], 1;\nst.shared.u32 [%r4], %z;\nst.shared.u32 [%r4+128], %z;\n"
+      "bar.warp.sync -1;\nmov.u32 %r7, 77;\n" +
+      body + "\nret;\n}\n";
+  Launch l;
+  l.entry = "k";
+  l.shape.block = {32, 1, 1};
+  Buffer buffer;
+  buffer.name = "buffer";
+  buffer.bytes.resize(256);
+  l.add_buffer(buffer);
+  std::vector<Told> out;
+  int line = 1;  // of `body`
+  for (const char c : text.substr(0, text.find(body))) line += c == '\n' ? 1 : 0;
+  isa::Options options;
+  options.observers.push_back({[&](const machine::Event& event) {
+                                 const auto* a = std::get_if<machine::Access>(&event.what);
+                                 if (a == nullptr || a->ptx_line < line) return;
+                                 const int lowest = a->lanes == 0 ? 0 : __builtin_ctz(a->lanes);
+                                 out.push_back({a->kind, in_window(a->addresses[static_cast<size_t>(lowest)]),
+                                                a->bytes, __builtin_popcount(a->lanes), a->order});
+                               },
+                               true});
+  simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+  return out;
+}
+
+struct Row {
+  const char* body;
+  std::vector<Told> told;
+};
+constexpr uint64_t kBuffer = machine::kBuffers;
+constexpr Order kWeak{};
+constexpr Order kAsync{Semantics::weak, Scope::cta, Proxy::async};
+const Row kRows[] = {
+    {"ld.global.u32 %r7, [%a1];", {{AccessKind::read, kBuffer, 4, 32, kWeak}}},
+    {"ld.acquire.gpu.global.u32 %r7, [%a1+4];",
+     {{AccessKind::read, kBuffer + 4, 4, 32, {Semantics::acquire, Scope::gpu}}}},
+    {"@%p0 ld.global.v4.u32 {%r4,%r5,%r6,%r7}, [%a0+16];", {{AccessKind::read, kBuffer + 16, 16, 1, kWeak}}},
+    {"st.volatile.global.u32 [%a1], %r0;",
+     {{AccessKind::write, kBuffer, 4, 32, {Semantics::volatile_, Scope::sys}}}},
+    {"st.shared.u32 [%r4], %r0;", {{AccessKind::write, 128, 4, 32, kWeak}}},
+    {"cvta.shared.u64 %a2, %a3;\ncvt.u64.u32 %a3, %r4;\ncvta.shared.u64 %a2, %a3;\nst.u32 [%a2], %r0;",
+     {{AccessKind::write, 128, 4, 32, kWeak}}},
+    {"ld.param.u64 %a2, [buffer];", {{AccessKind::read, 0, 8, 32, kWeak}}},
+    {"red.release.gpu.global.add.u32 [%a0], 1;",
+     {{AccessKind::update, kBuffer, 4, 32, {Semantics::release, Scope::gpu}}}},
+    {"@%p0 atom.shared.exch.b32 %r7, [%r3+8], 1;",
+     {{AccessKind::update, 136, 4, 1, {Semantics::relaxed, Scope::gpu}}}},
+    {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r7}, [%r3];",
+     std::vector<Told>(8, {AccessKind::read, 128, 16, 1, kWeak})},
+    {"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r3], {%r0};",
+     std::vector<Told>(8, {AccessKind::write, 128, 16, 1, kWeak})},
+    {"@%p0 mbarrier.arrive.shared.b64 _, [all];",
+     {{AccessKind::update, 0, 8, 1, {Semantics::release, Scope::cta}}}},
+    {"@%p0 mbarrier.test_wait.parity.relaxed.cluster.shared.b64 %p1, [all], 0;",
+     {{AccessKind::read, 0, 8, 1, {Semantics::relaxed, Scope::cluster}}}},
+    {"@%p0 cp.async.ca.shared.global [%r3], [%a0], 16;\ncp.async.wait_all;",
+     {{AccessKind::read, kBuffer, 16, 0, kWeak}, {AccessKind::write, 128, 16, 0, kWeak}}},
+    {"@%p0 mbarrier.arrive.expect_tx.relaxed.cta.shared.b64 %a4, [all], 32;\n"
+     "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%a0], 32, [all];\n"
+     "@!%p0 bra done;\nwait: mbarrier.try_wait.parity.relaxed.cta.shared.b64 %p1, [all], 0;\n@!%p1 bra "
+     "wait;\ndone:",
+     {{AccessKind::update, 0, 8, 1, {Semantics::relaxed, Scope::cta}},
+      {AccessKind::read, 0, 8, 1, {Semantics::relaxed, Scope::cta}},
+      {AccessKind::read, kBuffer, 32, 0, kAsync},
+      {AccessKind::write, 128, 32, 0, kAsync},
+      {AccessKind::update, 0, 8, 0, kAsync},
+      {AccessKind::read, 0, 8, 1, {Semantics::relaxed, Scope::cta}}}},
+    {"@%p0 cp.async.bulk.global.shared::cta.bulk_group [%a0], [%r3], 16;\ncp.async.bulk.commit_group;\n"
+     "cp.async.bulk.wait_group 0;",
+     {{AccessKind::read, 128, 16, 0, kAsync}, {AccessKind::write, kBuffer, 16, 0, kAsync}}},
+    {"@%p0 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64 [%a0], [%r3], 16;\n"
+     "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;",
+     {{AccessKind::read, 128, 16, 0, kAsync},
+      {AccessKind::update, kBuffer, 8, 0, kAsync},
+      {AccessKind::update, kBuffer + 8, 8, 0, kAsync}}},
+};
+
+TEST(Port, TellsWhoWhereHowManyBytesAndInWhichOrder) {
+  for (const Row& row : kRows) {
+    std::vector<Told> told = told_of(row.body);
+    EXPECT_EQ(told, row.told) << row.body;
+  }
+}
+
+// The law that makes observers sure: every byte of global memory that a launch leaves changed was told of as
+// written. Copies of every kind, sizes, swizzles and reductions; tensor maps that kernels change.
+TEST(Port, NothingChangesThatNobodyWasToldOf) {
+  for (const AsyncFamily& family : async_families())
+    for (uint64_t seed = 1; seed <= 16; ++seed) {
+      const AsyncCase c = family.draw(seed);
+      Launch launch = c.launch;
+      std::set<uint64_t> written;
+      isa::Options options;
+      options.schedule = {seed % 2 == 0 ? isa::Policy::lazy : isa::Policy::random, seed};
+      options.observers.push_back({[&](const machine::Event& event) {
+                                     const auto* a = std::get_if<machine::Access>(&event.what);
+                                     if (a == nullptr || a->kind == AccessKind::read) return;
+                                     for (size_t i = 0; i < a->addresses.size(); ++i)
+                                       if (a->lanes == 0 || (a->lanes >> i & 1) != 0)
+                                         for (uint64_t b = 0; b < a->bytes; ++b)
+                                           written.insert(a->addresses[i] + b);
+                                   },
+                                   true});
+      try {
+        simulate(isa::compile(ptx::parse(c.ptx), "probe"), launch, options, false);
+      } catch (const machine::Fault&) {
+        continue;  // nothing is left to look at
+      }
+      machine::Memory same;  // gives the same addresses
+      for (size_t n = 0; n < launch.buffers.size(); ++n) {
+        const Buffer& before = c.launch.buffers[n];
+        const Buffer& after = launch.buffers[n];
+        const uint64_t base = same.allocate(before.name, before.size()).base();
+        for (size_t i = 0; i < before.bytes.size(); ++i)
+          ASSERT_TRUE(before.bytes[i] == after.bytes[i] || written.count(base + i) != 0)
+              << family.name << ", seed " << seed << ", byte " << i << " of '" << before.name
+              << "': " << c.description;
+      }
+    }
+}
+
+}  // namespace
+}  // namespace bitwell::verify
