@@ -16,6 +16,7 @@
 namespace bitwell::isa {
 
 class Cluster;
+class Context;
 class Warpgroup;  // of the wgmma family
 
 // What all CTAs of a launch share.
@@ -71,8 +72,15 @@ class Cta {
   machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const;
 
  private:
+  struct Counts {
+    uint64_t lanes = 0, instructions = 0;  // executed
+    bool moved = false;                    // the splits changed or the pc was set
+  };
   template <bool Checked>
   void run_split(machine::Warp& warp, size_t split, uint32_t limit);
+  template <bool Checked>
+  void run_ops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
+  bool spend(machine::Split& split, uint32_t pc, uint64_t instructions);
   size_t choose(const machine::Warp& warp) const;
   void merge(machine::Warp& warp);
   uint64_t special(Special s, const machine::Warp& warp, int lane,

@@ -43,6 +43,36 @@ class Port {
     else
       std::memset(to.defined() + (address - to.base()), machine::kWritten, size);
   }
+  // The same for what lies in pieces: each_piece(visit) calls visit(address, offset, size) for each, `offset`
+  // in `to` or `from`.
+  template <class Pieces>
+  void gather(const machine::Region& from, Pieces each_piece, std::byte* to, uint8_t* defined) const {
+    told_of_pieces(AccessKind::read, from, each_piece);
+    const std::byte* bytes = from.data();
+    const uint8_t* known = from.defined();
+    const uint64_t base = from.base();
+    if (known != nullptr)
+      each_piece([=](uint64_t address, uint64_t at, uint64_t size) {
+        copy(to + at, bytes + (address - base), size);
+        copy(defined + at, known + (address - base), size);
+      });
+    else
+      each_piece([=](uint64_t address, uint64_t at, uint64_t size) {
+        copy(to + at, bytes + (address - base), size);
+        std::memset(defined + at, machine::kWritten, size);
+      });
+  }
+  template <class Pieces>
+  void scatter(machine::Region& to, Pieces each_piece, const std::byte* from, const uint8_t* defined) const {
+    told_of_pieces(AccessKind::write, to, each_piece);
+    std::byte* bytes = to.data();
+    uint8_t* known = to.defined();
+    const uint64_t base = to.base();
+    each_piece([=](uint64_t address, uint64_t at, uint64_t size) {
+      copy(bytes + (address - base), from + at, size);
+      if (known != nullptr) copy(known + (address - base), defined + at, size);
+    });
+  }
   // Reads an element of up to 8 bytes, all of them written before, and writes change(element) in its place,
   // at once. Returns false, with nothing done, where they were not.
   template <class Change>
@@ -81,6 +111,11 @@ class Port {
   void told(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const {
     if (cluster_.accesses_watched()) [[unlikely]]
       tell(kind, at, address, size);
+  }
+  template <class Pieces>
+  void told_of_pieces(AccessKind kind, const machine::Region& at, Pieces each_piece) const {
+    if (cluster_.accesses_watched()) [[unlikely]]
+      each_piece([&](uint64_t address, uint64_t, uint64_t size) { tell(kind, at, address, size); });
   }
   void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const;
 

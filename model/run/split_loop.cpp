@@ -103,111 +103,133 @@ bool Cta::repeats(Split& split, uint32_t pc) {
   return false;
 }
 
+namespace {
+
+// These are the inner loop: inlined, they keep pc, rows and counts in registers (4 % of an ALU loop).
+
+// The lanes of `active` that an op's guard lets through.
 template <bool Checked>
-void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
-  Context context(*this, warp, at, Checked);
+[[gnu::always_inline]] inline uint32_t guarded(const Op& op, Context& context, const std::byte* rows,
+                                               const uint32_t* defined, uint32_t active) {
+  if (op.guard == 0) return active;
+  const uint32_t predicate = *reinterpret_cast<const uint32_t*>(rows + op.guard);
+  if constexpr (Checked)
+    if (const uint32_t missing = active & ~defined[op.guard / machine::kRowBytes]; missing != 0)
+      context.report_missing(op.guard, __builtin_ctz(missing), "a guard predicate");
+  return active & (op.guard_negated ? ~predicate : predicate);
+}
+
+template <bool Checked>
+[[gnu::always_inline]] inline void run_lanes(const Op& op, Context& context, std::byte* rows,
+                                             uint32_t* defined, uint32_t mask) {
+  if constexpr (Checked) {
+    const auto row = [&](uint32_t offset) -> uint32_t& { return defined[offset / machine::kRowBytes]; };
+    uint32_t known = row(op.a) & row(op.b) & row(op.c) & row(op.e);
+    if (op.sources != nullptr)
+      for (const uint32_t r : *op.sources) known &= row(r);
+    if ((mask & ~known) != 0) [[unlikely]]
+      return run_unknown(op, context, mask);
+    op.lanes(op, rows, mask);
+    row(op.d) |= mask;
+    row(op.d2) |= mask;
+    if (op.results != nullptr)
+      for (const uint32_t r : *op.results) row(r) |= mask;
+  } else {
+    op.lanes(op, rows, mask);
+  }
+}
+
+// The lanes of `mask` go to `target`, the others of the split to the next instruction.
+void diverge(Warp& warp, size_t at, uint32_t mask, uint32_t target, uint32_t pc) {
+  Split taken = warp.splits[at];
+  taken.pc = target;
+  taken.mask = mask;
+  warp.splits[at].mask &= ~mask;
+  warp.splits[at].pc = pc + 1;
+  warp.splits.push_back(std::move(taken));
+}
+
+}  // namespace
+
+// Back edges, divergent branches and calls use up the split's turn; with none left, the others go first.
+bool Cta::spend(Split& split, uint32_t pc, uint64_t instructions) {
+  if (--split.budget != 0 && warp_instructions + instructions <= grid.options.step_limit) return false;
+  split.budget = kQuantum;
+  split.turn = ++clock_;
+  if (repeats(split, pc)) split.wait = Wait::spin;
+  return true;
+}
+
+// Runs until the split waits, ends, diverges, comes to `limit` or has had its turn. pc and counts are of the
+// caller, so that they are right where it throws.
+template <bool Checked>
+[[gnu::always_inline]] inline void Cta::run_ops(Context& context, uint32_t limit, uint32_t& pc,
+                                                Counts& counts) {
+  Warp& warp = context.warp;
+  const size_t at = context.split_index;
   const Op* code =
       grid.program.functions[static_cast<size_t>(warp.splits[at].activation->function)].code.data();
   std::byte* rows = context.rows();
   uint32_t* defined = context.defined();
-  const auto defined_row = [&](uint32_t offset) -> uint32_t& { return defined[offset / machine::kRowBytes]; };
-  uint32_t pc = warp.splits[at].pc;
   const uint32_t active = warp.splits[at].mask;
-  uint64_t lanes = 0;
-  uint64_t instructions = 0;
-  // Back edges, divergent branches and calls use up the split's turn; with none left, the others go first. A
-  // turn may be long: the step limit ends it too.
-  const auto spend = [&](Split& split) {
-    if (--split.budget != 0 && warp_instructions + instructions <= grid.options.step_limit) return false;
-    split.budget = kQuantum;
-    split.turn = ++clock_;
-    if (repeats(split, pc)) split.wait = Wait::spin;
-    return true;
+  const auto count = [&](uint32_t mask) {
+    counts.lanes += static_cast<uint64_t>(__builtin_popcount(mask));
+    ++counts.instructions;
   };
+  while (pc != limit) {
+    const Op& op = code[pc];
+    const uint32_t mask = guarded<Checked>(op, context, rows, defined, active);
+    if (op.kind == OpKind::lanes) {
+      if (mask != 0) run_lanes<Checked>(op, context, rows, defined, mask);
+      count(mask);
+      ++pc;
+      continue;
+    }
+    if (op.kind == OpKind::jump || op.kind == OpKind::branch) {
+      if (op.kind == OpKind::branch) count(mask);
+      if (mask == 0) {
+        ++pc;
+        continue;
+      }
+      if (mask != active) {
+        spend(warp.splits[at], pc, counts.instructions);
+        diverge(warp, at, mask, op.target, pc);
+        counts.moved = true;
+        return;
+      }
+      const bool back = op.target <= pc;
+      pc = op.target;
+      if (back && spend(warp.splits[at], pc, counts.instructions)) return;
+      if (pc > limit) return;  // passed another split: choose again
+      continue;
+    }
+    if (mask != 0) {
+      warp.splits[at].pc = pc;
+      if (op.kind == OpKind::call || op.kind == OpKind::table)
+        spend(warp.splits[at], pc, counts.instructions);
+      const Next next = op.effect(op, context, mask);
+      if (next == Next::wait) return;
+      counts.moved = next == Next::moved;
+    }
+    count(mask);
+    if (counts.moved) return;
+    ++pc;
+    if (mask != 0 && cluster.yielded()) return;
+  }
+}
+
+template <bool Checked>
+void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
+  Context context(*this, warp, at, Checked);
+  uint32_t pc = warp.splits[at].pc;
+  Counts counts;
   const auto leave = [&] {
-    lane_instructions += lanes;
-    warp_instructions += instructions;
-    cluster.pass(instructions);
+    lane_instructions += counts.lanes;
+    warp_instructions += counts.instructions;
+    cluster.pass(counts.instructions);
   };
   try {
-    for (; pc != limit;) {
-      const Op& op = code[pc];
-      uint32_t mask = active;
-      if (op.guard != 0) {
-        const uint32_t predicate = *reinterpret_cast<const uint32_t*>(rows + op.guard);
-        if constexpr (Checked)
-          if (const uint32_t missing = active & ~defined_row(op.guard); missing != 0)
-            context.report_missing(op.guard, __builtin_ctz(missing), "a guard predicate");
-        mask &= op.guard_negated ? ~predicate : predicate;
-      }
-      if (op.kind == OpKind::lanes) {
-        if (mask != 0) {
-          if constexpr (Checked) {
-            uint32_t known = defined_row(op.a) & defined_row(op.b) & defined_row(op.c) & defined_row(op.e);
-            if (op.sources != nullptr)
-              for (const uint32_t r : *op.sources) known &= defined_row(r);
-            if ((mask & ~known) != 0) [[unlikely]] {
-              run_unknown(op, context, mask);
-            } else {
-              op.lanes(op, rows, mask);
-              defined_row(op.d) |= mask;
-              defined_row(op.d2) |= mask;
-              if (op.results != nullptr)
-                for (const uint32_t r : *op.results) defined_row(r) |= mask;
-            }
-          } else {
-            op.lanes(op, rows, mask);
-          }
-        }
-        lanes += static_cast<uint64_t>(__builtin_popcount(mask));
-        ++instructions;
-        ++pc;
-        continue;
-      }
-      if (op.kind == OpKind::jump || op.kind == OpKind::branch) {
-        if (op.kind == OpKind::branch) {
-          lanes += static_cast<uint64_t>(__builtin_popcount(mask));
-          ++instructions;
-        }
-        if (mask == 0) {
-          ++pc;
-          continue;
-        }
-        if (mask == active) {
-          const bool back = op.target <= pc;
-          pc = op.target;
-          if (back && spend(warp.splits[at])) break;
-          if (pc > limit) break;  // passed another split: choose again
-          continue;
-        }
-        spend(warp.splits[at]);
-        Split taken = warp.splits[at];
-        taken.pc = op.target;
-        taken.mask = mask;
-        warp.splits[at].mask &= ~mask;
-        warp.splits[at].pc = pc + 1;
-        warp.splits.push_back(std::move(taken));
-        leave();
-        return;
-      }
-      if (mask == 0) {
-        ++instructions;
-        ++pc;
-        continue;
-      }
-      warp.splits[at].pc = pc;
-      if (op.kind == OpKind::call || op.kind == OpKind::table) spend(warp.splits[at]);
-      const Next next = op.effect(op, context, mask);
-      if (next == Next::wait) break;
-      lanes += static_cast<uint64_t>(__builtin_popcount(mask));
-      ++instructions;
-      if (next == Next::moved) {
-        leave();
-        return;
-      }
-      ++pc;
-      if (cluster.yielded()) break;
-    }
+    run_ops<Checked>(context, limit, pc, counts);
   } catch (Fault& fault) {
     leave();
     warp.splits[at].pc = pc;
@@ -218,7 +240,7 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
     if (what.placed) throw;
     throw machine::Unsupported(place(warp, warp.splits[at], -1), what.what());
   }
-  warp.splits[at].pc = pc;
+  if (!counts.moved) warp.splits[at].pc = pc;
   leave();
 }
 

@@ -69,11 +69,10 @@ void BulkCopy::read(const Segment& s, std::byte* bytes, uint8_t* defined) const 
     for (uint32_t i = 0; i < s.bytes; ++i) bytes[i] = options_.fill[i % options_.fill.size()];
     return;
   }
-  const Port port(cluster_, *this, options_.order);
-  pieces(options_.shared_source, s.from - s.source->base(), s.bytes,
-         [&](uint64_t where, uint32_t at, uint32_t length) {
-           port.read(*s.source, where + s.source->base(), length, bytes + at, defined + at);
-         });
+  Port(cluster_, *this, options_.order)
+      .gather(
+          *s.source, [&](auto visit) { pieces(options_.shared_source, s.from, s.bytes, visit); }, bytes,
+          defined);
   convert(bytes, s.bytes);
 }
 
@@ -92,10 +91,10 @@ void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::byte
       pieces(true, offset, s.bytes, check);
   }
   const Port port(cluster_, *this, options_.order);
-  pieces(cta != nullptr, offset, s.bytes, [&](uint64_t where, uint32_t at, uint32_t length) {
-    const uint64_t to = where + region.base();
-    if (!options_.reduce) return port.write(region, to, length, bytes + at, defined + at);
-    const size_t size = bytes_of(options_.element);
+  const auto each_piece = [&](auto visit) { pieces(cta != nullptr, region.base() + offset, s.bytes, visit); };
+  if (!options_.reduce) return port.scatter(region, each_piece, bytes, defined);
+  const size_t size = bytes_of(options_.element);
+  each_piece([&](uint64_t to, uint32_t at, uint32_t length) {
     for (size_t i = 0; i < length; i += size) {
       uint64_t b = 0;
       std::memcpy(&b, bytes + at + i, size);
