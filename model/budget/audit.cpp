@@ -5,7 +5,7 @@
 
 #include "model/layout/algebra.h"
 #include "model/layout/expression.h"
-#include "model/layout/hardware.h"
+#include "model/layout/tensor_memory.h"
 
 namespace bitwell::budget {
 namespace {
@@ -156,10 +156,10 @@ Fit fit(const Audit& a, const Spec& spec, bool by_layout) {
       f.epilogue > 0 ? set_aside + std::max<int64_t>(0, (room - f.stages * f.stage) / f.epilogue) : 0;
   f.used = layout::add(f.fixed, f.stages * f.stage + f.epilogue_stages * f.epilogue);
   for (const Line& l : a.tensor) f.columns = layout::add(f.columns, size(l));
-  if (f.columns > 0 && f.columns <= kTensorColumns)
+  if (f.columns > 0 && f.columns <= layout::kTensorColumns)
     for (f.allocated = 32; f.allocated < f.columns;) f.allocated *= 2;
   const int64_t least = f.stage > 0 ? evaluate(spec.least_stages, a.names) : 0;
-  f.fits = f.stages >= least && f.used <= f.capacity && f.columns <= kTensorColumns;
+  f.fits = f.stages >= least && f.used <= f.capacity && f.columns <= layout::kTensorColumns;
   return f;
 }
 

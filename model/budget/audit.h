@@ -28,8 +28,8 @@ struct Fit {
   int64_t epilogue_stages = 0;
   int64_t used = 0;       // bytes with those stages, by this way of counting
   int64_t columns = 0;    // of tensor memory, as counted
-  int64_t allocated = 0;  // as tcgen05.alloc gives them: a power of two, 32 to 512; 0: none, or over 512
-  bool fits = false;      // least_stages reached, everything within capacity, columns within 512
+  int64_t allocated = 0;  // as tcgen05.alloc gives them: a power of two, 32 or more; 0: none, or too many
+  bool fits = false;      // least_stages reached, everything within capacity, columns within tensor memory
 };
 
 struct Audit {
@@ -42,8 +42,6 @@ struct Audit {
   int64_t idle = 0;
   bool agrees = true;
 };
-
-inline constexpr int64_t kTensorColumns = 512;
 
 // Throws BudgetError; a layout's error names its item.
 Audit audit(const Spec& spec, const Names& overrides = {});

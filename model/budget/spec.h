@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/budget/formula.h"
+#include "model/machine/arch.h"
 
 namespace bitwell::budget {
 
@@ -39,7 +40,7 @@ struct Spec {
   std::string name;
   std::string source;
   std::vector<std::pair<std::string, std::string>> names;  // in order: later formulas may use earlier names
-  std::string capacity = "232448";                         // bytes of shared memory a CTA may have
+  std::string capacity = std::to_string(machine::arch(100).shared);  // bytes of shared memory a CTA may have
   std::string least_stages = "1";
   std::string legal = "1";  // formula: what the kernel accepts at all
   std::vector<Item> shared;

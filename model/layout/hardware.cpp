@@ -71,8 +71,9 @@ Hardware named_layout(const std::string& name, const Parameters& given) {
     }
     Hardware h = n.build(all);
     h.name = name;
-    if (h.space == Space::tensor && h.region > 512)
-      throw LayoutError(name + " would take " + std::to_string(h.region) + " columns; tensor memory has 512");
+    if (h.space == Space::tensor && h.region > kTensorColumns)
+      throw LayoutError(name + " would take " + std::to_string(h.region) + " columns; tensor memory has " +
+                        std::to_string(kTensorColumns));
     return h;
   }
   throw LayoutError("no layout is named '" + name + "'; there are " + names);

@@ -98,7 +98,7 @@ std::vector<Named> tensor_memory_layouts() {
         {"n", "128", "N of the MMA tile"},
         {"ctas", "1", "1 or 2 (cta_group)"}},
        [](const Parameters& p) {
-         return accumulator(number(p, "m", 1, 256), number(p, "n", 1, 512),
+         return accumulator(number(p, "m", 1, 256), number(p, "n", 1, kTensorColumns),
                             static_cast<int>(number(p, "ctas", 1, 2)));
        }},
       {"tmem-ld",
@@ -108,7 +108,7 @@ std::vector<Named> tensor_memory_layouts() {
         {"split", "128", "16x32bx2: columns between the halves (immHalfSplitoff)"}},
        [](const Parameters& p) {
          return fragment(choice(p, "shape", {"32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"}),
-                         number(p, "repeat", 1, 128), number(p, "split", 1, 512));
+                         number(p, "repeat", 1, 128), number(p, "split", 1, kTensorColumns));
        }},
   };
 }

@@ -4,6 +4,8 @@
 
 namespace bitwell::layout {
 
+inline constexpr int64_t kTensorColumns = 512;  // of 32 bits, in 128 lanes (PTX ISA 9.0, 9.7.16.1)
+
 // An fp32 accumulator of m rows (128 a CTA) by n columns: coordinates (row, column), this CTA's rows.
 Hardware accumulator(int64_t m, int64_t n, int ctas);
 

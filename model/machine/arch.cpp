@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "model/layout/tensor_memory.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::machine {
@@ -14,21 +15,57 @@ constexpr uint64_t kH200 = uint64_t{143771} << 20;  // what nvidia-smi reports o
 constexpr uint64_t kB200 =
     180'000'000'000;  // as HGX and DGX B200 have it: 1,440 GB for eight (their data sheet)
 
-// The guide has no column for sm_88: shared memory as sm_87, whose family it is of. sm_120 and later have
-// mma.sync of their own that no evidence here covers.
+// The guide has no column for sm_88: CCCL has it as sm_86. sm_120 and later have mma.sync of their own that
+// no evidence here covers. Multiprocessors: of an H200 and a B200, which stand for their targets' largest
+// devices.
+constexpr uint32_t kNone = 0;
+constexpr uint32_t kColumns = layout::kTensorColumns;
 constexpr std::array<Arch, 12> kArchs{{
-    {75, "Turing", {63, 0, 0}, "turing", 64 * kKiB, kH200, "manual"},
-    {80, "Ampere", {70, 0, 0}, "ampere", 163 * kKiB, kH200, "manual"},
-    {86, "Ampere", {71, 0, 0}, "ampere", 99 * kKiB, kH200, "manual"},
-    {87, "Ampere", {74, 0, 0}, "ampere", 163 * kKiB, kH200, "manual"},
-    {88, "Ampere", {90, 0, 0}, "ampere", 163 * kKiB, kH200, "manual"},
-    {89, "Ada", {78, 0, 0}, "ada", 99 * kKiB, kH200, "manual"},
-    {90, "Hopper", {78, 80, 0}, "hopper", 227 * kKiB, kH200, "device"},
-    {100, "Blackwell", {86, 86, 88}, "blackwell", 227 * kKiB, kB200, "manual"},
-    {103, "Blackwell", {88, 88, 88}, "blackwell", 227 * kKiB, kB200, "manual"},
-    {110, "Blackwell", {90, 90, 90}, "blackwell", 227 * kKiB, kB200, "manual"},
-    {120, "Blackwell", {87, 87, 88}, "", 99 * kKiB, kB200, "manual"},
-    {121, "Blackwell", {88, 88, 88}, "", 99 * kKiB, kB200, "manual"},
+    {75, "Turing", {63, 0, 0}, "turing", 64 * kKiB, 64 * kKiB, 1024, 16, 132, kNone, kH200, "manual"},
+    {80, "Ampere", {70, 0, 0}, "ampere", 163 * kKiB, 164 * kKiB, 2048, 32, 132, kNone, kH200, "manual"},
+    {86, "Ampere", {71, 0, 0}, "ampere", 99 * kKiB, 100 * kKiB, 1536, 16, 132, kNone, kH200, "manual"},
+    {87, "Ampere", {74, 0, 0}, "ampere", 163 * kKiB, 164 * kKiB, 1536, 16, 132, kNone, kH200, "manual"},
+    {88, "Ampere", {90, 0, 0}, "ampere", 99 * kKiB, 100 * kKiB, 1536, 16, 132, kNone, kH200, "manual"},
+    {89, "Ada", {78, 0, 0}, "ada", 99 * kKiB, 100 * kKiB, 1536, 24, 132, kNone, kH200, "manual"},
+    {90, "Hopper", {78, 80, 0}, "hopper", 227 * kKiB, 228 * kKiB, 2048, 32, 132, kNone, kH200, "device"},
+    {100,
+     "Blackwell",
+     {86, 86, 88},
+     "blackwell",
+     227 * kKiB,
+     228 * kKiB,
+     2048,
+     32,
+     148,
+     kColumns,
+     kB200,
+     "manual"},
+    {103,
+     "Blackwell",
+     {88, 88, 88},
+     "blackwell",
+     227 * kKiB,
+     228 * kKiB,
+     2048,
+     32,
+     148,
+     kColumns,
+     kB200,
+     "manual"},
+    {110,
+     "Blackwell",
+     {90, 90, 90},
+     "blackwell",
+     227 * kKiB,
+     228 * kKiB,
+     1536,
+     24,
+     148,
+     kColumns,
+     kB200,
+     "manual"},
+    {120, "Blackwell", {87, 87, 88}, "", 99 * kKiB, 100 * kKiB, 1536, 24, 148, kNone, kB200, "manual"},
+    {121, "Blackwell", {88, 88, 88}, "", 99 * kKiB, 100 * kKiB, 1536, 24, 148, kNone, kB200, "manual"},
 }};
 
 }  // namespace

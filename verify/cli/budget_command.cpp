@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/budget/search.h"
+#include "model/layout/tensor_memory.h"
 #include "model/machine/failure.h"
 #include "verify/captures.h"
 #include "verify/cli/budget_picture.h"
@@ -129,7 +130,7 @@ void report(const Spec& spec, const Audit& a) {
   fit_line("as written:", a.written);
   if (!a.agrees) fit_line("as laid out:", a.laid_out);
   if (a.written.columns > 0) {
-    fmt::print("  tensor memory: {} of 512 columns", a.written.columns);
+    fmt::print("  tensor memory: {} of {} columns", a.written.columns, layout::kTensorColumns);
     if (a.written.allocated > 0)
       fmt::print(", {} allocated", a.written.allocated);
     else
@@ -287,7 +288,7 @@ void add_budget(CLI::App& app, int& status) {
       "A spec:\n"
       "  {\"name\": \"my kernel\",\n"
       "   \"names\": {\"tile_m\": 256, \"tile_n\": 128, \"tile_k\": 256, \"ctas\": 2},\n"
-      "   \"capacity\": 232448, \"least_stages\": 2,\n"
+      "   \"least_stages\": 2,\n"
       "   \"shared\": [\n"
       "     {\"name\": \"barriers\", \"bytes\": 1024},\n"
       "     {\"name\": \"B\", \"per\": \"stage\", \"bytes\": \"tile_n * tile_k / 2\",\n"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/layout/tensor_memory.h"
 #include "verify/cli/svg.h"
 
 namespace bitwell::cli {
@@ -95,15 +96,17 @@ std::string picture(const std::vector<NamedAudit>& audits) {
       int hue = 0;
       for (const Line& l : a.tensor) {
         const int64_t each = l.layout ? *l.layout : l.formula;
-        for (int64_t c = 0; c < std::min<int64_t>(l.count, 512); ++c)
+        for (int64_t c = 0; c < std::min(l.count, layout::kTensorColumns); ++c)
           columns.push_back({l.count > 1 ? fmt::format("{} {}", l.item.name, c) : l.item.name, each, hue,
                              static_cast<int>(c), false});
         ++hue;
       }
       svg.text(x - 10, y + 12, "tensor memory", 12, "end");
-      bar(svg, x, y, width, 24, columns, budget::kTensorColumns, "columns");
+      bar(svg, x, y, width, 24, columns, layout::kTensorColumns, "columns");
       svg.text(x + width + 12, y + 12,
-               fmt::format("{} of 512 columns, {} allocated", a.laid_out.columns, a.laid_out.allocated), 12);
+               fmt::format("{} of {} columns, {} allocated", a.laid_out.columns, layout::kTensorColumns,
+                           a.laid_out.allocated),
+               12);
       y += 40;
     }
     y += 24;

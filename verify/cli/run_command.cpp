@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "model/run/residency.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
@@ -140,6 +141,7 @@ void run(const RunOptions& options, int& status) {
     }
   }();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const isa::Residency held = isa::residency(program, file.launch.shape);
   write_trace();
   verify::write_outputs(file, files);
   files.commit();
@@ -148,6 +150,11 @@ void run(const RunOptions& options, int& status) {
                      {"lane_instructions", result.lane_instructions},
                      {"warp_instructions", result.warp_instructions},
                      {"seconds", seconds},
+                     {"residency",
+                      {{"ctas_per_sm", held.ctas_per_sm},
+                       {"limited_by", isa::kScarce[static_cast<size_t>(held.limited_by)]},
+                       {"clusters", held.clusters},
+                       {"clusters_of_launch", held.all}}},
                      {"without_evidence", program.approximations},
                      {"outputs", nlohmann::json::array()}};
     for (const auto& [at, output] : file.outputs)
@@ -159,6 +166,11 @@ void run(const RunOptions& options, int& status) {
              grouped(result.lane_instructions), seconds,
              static_cast<double>(result.lane_instructions) / seconds / 1e9,
              how.checked ? ", all checks on" : ", unchecked");
+  fmt::print(
+      "  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once; here they ran in turn\n",
+      grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s",
+      isa::kScarce[static_cast<size_t>(held.limited_by)], grouped(held.clusters), grouped(held.all),
+      held.all == 1 ? "" : "s");
   if (how.schedule.policy != isa::Policy::lazy)
     fmt::print("  schedule {}, seed {}\n", options.policy, how.schedule.seed);
   if (!options.trace.empty())

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "model/run/launch.h"
 #include "model/isa/compile/compile.h"
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
+#include "model/run/residency.h"
 
 namespace bitwell::isa {
 namespace {
@@ -159,7 +159,7 @@ TEST(LaunchLimits, SharedMemory) {
                        {"sm_80", 163},
                        {"sm_86", 99},
                        {"sm_87", 163},
-                       {"sm_88", 163},
+                       {"sm_88", 99},
                        {"sm_89", 99},
                        {"sm_90", 227},
                        {"sm_90a", 227},
@@ -187,6 +187,50 @@ TEST(LaunchLimits, SharedMemory) {
       refusal({.dynamic_shared = UINT32_MAX, .variables = ".shared .b8 a[1024]; .reg .b32 r; mov.b32 r, a;"}),
       "")
       << "the sum wraps around";
+}
+
+// What an occupancy calculator says of the same CTA: each resource at the last size with which one more fits,
+// and one beyond.
+TEST(Residency, OfOneMultiprocessorAndOfTheDevice) {
+  struct Row {
+    Launch launch;
+    uint32_t ctas_per_sm;
+    Scarce by;
+    uint64_t clusters;
+  };
+  const Row rows[] = {
+      {{.block = {64, 1, 1}, .grid = {100000, 1, 1}}, 32, Scarce::ctas, 32 * 132},
+      {{.block = {65, 1, 1}, .grid = {100000, 1, 1}}, 21, Scarce::threads, 21 * 132},
+      {{.block = {1024, 1, 1}, .grid = {100000, 1, 1}}, 2, Scarce::threads, 2 * 132},
+      {{.block = {682, 1, 1}, .grid = {100000, 1, 1}}, 2, Scarce::threads, 2 * 132},
+      {{.grid = {100000, 1, 1}, .dynamic_shared = 113 << 10}, 2, Scarce::shared_memory, 2 * 132},
+      {{.grid = {100000, 1, 1}, .dynamic_shared = (113 << 10) + 1}, 1, Scarce::shared_memory, 132},
+      {{.grid = {100000, 1, 1}, .dynamic_shared = 227 << 10}, 1, Scarce::shared_memory, 132},
+      {{.grid = {100000, 1, 1}, .cluster = {4, 2, 1}, .dynamic_shared = 227 << 10},
+       1,
+       Scarce::shared_memory,
+       16},
+      {{.grid = {7, 1, 1}}, 32, Scarce::ctas, 7},
+      {{.grid = {100000, 1, 1}, .dynamic_shared = 227 << 10, .target = "sm_100a"},
+       1,
+       Scarce::shared_memory,
+       148},
+      {{.block = {32, 1, 1}, .grid = {100000, 1, 1}, .target = "sm_86"}, 16, Scarce::ctas, 16 * 132},
+      {{.block = {1024, 1, 1}, .grid = {100000, 1, 1}, .target = "sm_86"}, 1, Scarce::threads, 132},
+  };
+  for (const Row& row : rows) {
+    const Launch& l = row.launch;
+    const Residency r = residency(
+        compile(ptx::parse(".version 9.0\n.target " + l.target +
+                           "\n.address_size 64\n.visible .entry e() {ret;}\n"),
+                "e"),
+        {.grid = l.grid, .block = l.block, .cluster = l.cluster, .dynamic_shared = l.dynamic_shared});
+    const std::string what = l.target + ", " + std::to_string(l.block[0]) + " threads, " +
+                             std::to_string(l.dynamic_shared) + " bytes of shared memory";
+    EXPECT_EQ(r.ctas_per_sm, row.ctas_per_sm) << what;
+    EXPECT_EQ(r.limited_by, row.by) << what;
+    EXPECT_EQ(r.clusters, row.clusters) << what;
+  }
 }
 
 }  // namespace
