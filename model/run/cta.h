@@ -17,7 +17,8 @@ namespace bitwell::isa {
 
 class Cluster;
 class Context;
-class Warpgroup;  // of the wgmma family
+class Warpgroup;   // of the wgmma family
+class TensorUnit;  // of the tcgen05 family
 
 // What all CTAs of a launch share.
 struct Grid {
@@ -45,6 +46,7 @@ class Cta {
   machine::Mbarriers mbarriers{shared};
   std::array<machine::CtaBarrier, 16> barriers;
   std::vector<std::shared_ptr<Warpgroup>> warpgroups;  // as far as used
+  std::shared_ptr<TensorUnit> tensor_unit;              // where tcgen05 is used
   uint64_t lane_instructions = 0;
   uint64_t warp_instructions = 0;
   machine::Region* last_global = nullptr;  // the region that the last global access hit

@@ -24,6 +24,9 @@ std::span<const Form> cluster_forms();
 std::span<const Form> copy_forms();
 std::span<const Form> tensor_map_forms();
 std::span<const Form> matrix_forms();
+std::span<const Form> tensor_allocation_forms();
+std::span<const Form> tensor_move_forms();
+std::span<const Form> tensor_order_forms();
 
 std::vector<const Form*> all_forms();
 

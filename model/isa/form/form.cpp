@@ -29,6 +29,29 @@ bool match_from(const std::vector<Element>& elements, size_t e, const std::vecto
   return false;
 }
 
+// The same where each modifier behind the first may be that of any element.
+bool match_any_order(const std::vector<Element>& elements, const std::vector<std::string>& modifiers,
+                     std::vector<std::string>& choice, size_t& reached) {
+  std::vector<bool> used(modifiers.size());
+  for (const Element& element : elements) {
+    // The first stands first.
+    const size_t end =
+        &element == &elements.front() ? std::min<size_t>(1, modifiers.size()) : modifiers.size();
+    size_t m = 0;
+    const auto fits = [&] {
+      return !used[m] && std::find(element.alternatives.begin(), element.alternatives.end(), modifiers[m]) !=
+                             element.alternatives.end();
+    };
+    while (m < end && !fits()) ++m;
+    const bool found = m < end;
+    if (!found && !element.optional) return false;
+    if (found) used[m] = true;
+    if (element.group) choice.push_back(found ? modifiers[m] : "");
+    reached = static_cast<size_t>(std::find(used.begin(), used.end(), false) - used.begin());
+  }
+  return reached == modifiers.size();
+}
+
 }  // namespace
 
 std::string_view opcode_of(const Form& form) { return form.pattern.substr(0, opcode_length(form.pattern)); }
@@ -63,7 +86,10 @@ std::vector<Element> elements_of(const Form& form) {
 bool match(const Form& form, const std::vector<std::string>& modifiers, Match& out, size_t& reached) {
   out.choice.clear();
   reached = 0;
-  if (!match_from(elements_of(form), 0, modifiers, 0, out.choice, reached)) return false;
+  const std::vector<Element> elements = elements_of(form);
+  if (!(form.any_order ? match_any_order(elements, modifiers, out.choice, reached)
+                       : match_from(elements, 0, modifiers, 0, out.choice, reached)))
+    return false;
   out.name = opcode_of(form);
   for (const std::string& m : modifiers) out.name += m;
   return true;

@@ -35,6 +35,7 @@ struct Form {
   int sm = 0;
   std::string_view only{};
   int until = 0;
+  bool any_order = false;  // the modifiers behind the first may stand in any order, as ptxas takes them
 };
 
 std::string_view opcode_of(const Form& form);

@@ -1,0 +1,182 @@
+// tcgen05.ld, st and wait: between a warp's registers and its quarter of tensor memory
+// (PTX ISA 9.0, 9.7.16.2 and 9.7.16.8). Which register holds which cell is the layout `tmem-ld`.
+#include <charconv>
+
+#include "model/isa/family/tensor_forms.h"
+#include "model/isa/family/tensor_unit.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::kLanes;
+
+namespace {
+
+constexpr uint32_t kWindow = 32;  // lanes of tensor memory that a warp reaches
+
+struct MoveUse : Payload {
+  bool store = false;
+  bool packed = false;   // two columns a register, 16 bits of each
+  uint64_t offset = 0;   // of the address
+  uint32_t lanes = 32;   // of the block that is moved
+  uint32_t columns = 0;  // from its first to its last
+  uint64_t split = 0;    // 16x32bx2
+  // By register and thread: lane and column from the address on.
+  std::vector<std::array<machine::TensorPlace, kLanes>> cells;
+};
+
+// The same address in all threads, in the warp's own lanes.
+machine::TensorPlace address_of(const Op& op, Context& context, const MoveUse& use) {
+  context.require_defined(op.a, ~0u, "a tensor memory address");
+  const auto* lanes = context.row<uint32_t>(op.a);
+  for (int i = 1; i < kLanes; ++i)
+    if (lanes[i] != lanes[0]) throw Fault("a tensor memory address differs between threads of a warp", i);
+  const machine::TensorPlace at = machine::tensor_place(static_cast<uint32_t>(lanes[0] + use.offset));
+  const uint32_t first = static_cast<uint32_t>(context.warp.index) % 4 * kWindow;
+  const char* name = use.store ? "tcgen05.st" : "tcgen05.ld";
+  const bool aligned = use.lanes == kWindow ? at.lane == first : at.lane == first || at.lane == first + 16;
+  if (!aligned)
+    throw Fault(std::string(name) + " at lane " + std::to_string(at.lane) + " of tensor memory by warp " +
+                std::to_string(context.warp.index) + ", which reaches lanes " + std::to_string(first) +
+                " to " + std::to_string(first + kWindow - 1) + " and starts at " + std::to_string(first) +
+                (use.lanes == kWindow ? "" : " or " + std::to_string(first + 16)));
+  return at;
+}
+
+Next load_cells(const Op& op, Context& context, uint32_t mask) {
+  if (!whole_warp(context, mask)) return Next::wait;
+  const auto& use = op.as<MoveUse>();
+  const machine::TensorPlace at = address_of(op, context, use);
+  TensorUnit& unit = tensor_unit(context.cta);
+  const TensorBlock block{at.lane, use.lanes, at.column, use.columns};
+  unit.reach(AccessKind::read, block, context.warp.index, "tcgen05.ld");
+  for (size_t r = 0; r < use.cells.size(); ++r) {
+    const uint32_t row = (*op.results)[r];
+    auto* d = context.row<uint32_t>(row);
+    uint32_t known = 0;
+    for (size_t t = 0; t < kLanes; ++t) {
+      const machine::TensorPlace& cell = use.cells[r][t];
+      const auto from =
+          unit.memory.cells(at.lane + cell.lane, at.column + cell.column, use.packed ? 2 : 1, "tcgen05.ld");
+      d[t] = use.packed ? (from.words[0] & 0xFFFF) | from.words[1] << 16 : from.words[0];
+      known |= static_cast<uint32_t>(from.written[0] != 0 && (!use.packed || from.written[1] != 0)) << t;
+    }
+    context.set_known(row, ~0u, known);
+  }
+  unit.started(false, block, context.warp.index, context.cta.line(context.split()).ptx);
+  return Next::advance;
+}
+
+Next store_cells(const Op& op, Context& context, uint32_t mask) {
+  if (!whole_warp(context, mask)) return Next::wait;
+  const auto& use = op.as<MoveUse>();
+  const machine::TensorPlace at = address_of(op, context, use);
+  TensorUnit& unit = tensor_unit(context.cta);
+  const TensorBlock block{at.lane, use.lanes, at.column, use.columns};
+  unit.reach(AccessKind::write, block, context.warp.index, "tcgen05.st");
+  for (size_t r = 0; r < use.cells.size(); ++r) {
+    const uint32_t row = (*op.sources)[r];
+    const auto* s = context.row<uint32_t>(row);
+    const uint32_t known = context.checked ? context.defined_at(row) : ~0u;
+    for (size_t t = 0; t < kLanes; ++t) {
+      const machine::TensorPlace& cell = use.cells[r][t];
+      const auto to =
+          unit.memory.cells(at.lane + cell.lane, at.column + cell.column, use.packed ? 2 : 1, "tcgen05.st");
+      to.words[0] = use.packed ? s[t] & 0xFFFF : s[t];
+      to.written[0] = static_cast<uint8_t>(known >> t & 1);
+      if (!use.packed) continue;
+      to.words[1] = s[t] >> 16;
+      to.written[1] = to.written[0];
+    }
+  }
+  context.cta.cluster.change();
+  unit.started(true, block, context.warp.index, context.cta.line(context.split()).ptx);
+  return Next::advance;
+}
+
+struct WaitUse : Payload {
+  bool store = false;
+};
+
+Next wait_moves(const Op& op, Context& context, uint32_t mask) {
+  if (!whole_warp(context, mask)) return Next::wait;
+  tensor_unit(context.cta).waited(op.as<WaitUse>().store, context.warp.index);
+  context.cta.cluster.yield();
+  return Next::advance;
+}
+
+// Fills in which cells the instruction moves.
+void place_cells(MoveUse& use, const std::string& shape, int64_t repeat, int64_t split) {
+  const layout::Hardware fragment = layout::fragment(shape, repeat, std::max(split, repeat));
+  const int64_t scale = use.packed ? 2 : 1;  // columns a register
+  const int64_t count = fragment.axes[1].extent;
+  use.lanes = shape == "32x32b" ? 32 : 16;
+  use.cells.resize(static_cast<size_t>(count));
+  for (int64_t r = 0; r < count; ++r)
+    for (int64_t t = 0; t < kLanes; ++t) {
+      const layout::TensorAddress a =
+          layout::tensor_address(fragment.layout(std::vector<layout::Tuple>{t, r}));
+      int64_t column = a.column * scale;
+      // The gap counts columns as they are.
+      if (shape == "16x32bx2" && t >= 16) column = r * scale + split;
+      use.cells[static_cast<size_t>(r)][static_cast<size_t>(t)] = {static_cast<uint32_t>(a.lane),
+                                                                   static_cast<uint32_t>(column)};
+      use.columns = std::max(use.columns, static_cast<uint32_t>(column + scale));
+    }
+}
+
+// ld r, [taddr][, split]; st [taddr][, split], r
+void move_form(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const bool store = i.modifiers[0] == ".st";
+  Op op = effect(store ? store_cells : load_cells);
+  auto& use = b.payload<MoveUse>(op);
+  use.store = store;
+  use.packed = has(i, ".pack::16b") || has(i, ".unpack::16b");
+  const std::string shape = m.choice[0].substr(1);
+  int64_t repeat = 0;
+  const std::string& times = m.choice[1];
+  std::from_chars(times.data() + 2, times.data() + times.size(), repeat);
+  const bool split = shape == "16x32bx2";
+  operands_left(b, m, split ? 3 : 2);
+  const ptx::Operand& gap = b.operand(split ? (store ? 1 : 2) : 0);
+  if (split) use.split = b.constant(gap);
+  try {
+    place_cells(use, shape, repeat, static_cast<int64_t>(use.split));
+  } catch (const layout::LayoutError& e) {
+    throw Invalid("'" + m.name + "': " + e.what());
+  }
+  const Address address = b.address(b.operand(store ? 0 : 1), Space::shared);
+  if (!address.narrow) throw Invalid("a tensor memory address has 32 bits");
+  op.a = address.row;
+  use.offset = address.offset;
+  const ptx::Operand& registers = b.operand(store ? (split ? 2 : 1) : 0);
+  if (registers.kind != ptx::OperandKind::vector || registers.elements.size() != use.cells.size())
+    throw Invalid("'" + m.name + "' needs a vector of " + std::to_string(use.cells.size()) + " registers");
+  std::vector<uint32_t>* rows = b.new_list();
+  for (const ptx::Operand& e : registers.elements)
+    rows->push_back(store ? b.source(e, b.type(".b32")).row : b.destination(e, b.type(".b32")).row);
+  (store ? op.sources : op.results) = rows;
+  b.emit(op);
+}
+
+void wait_form(Builder& b, const Match&) {
+  Op op = effect(wait_moves);
+  b.payload<WaitUse>(op).store = b.instruction().modifiers[0] == ".wait::st";
+  b.emit(op);
+}
+
+#define SHAPES "{.32x32b,.16x64b,.16x128b,.16x256b,.16x32bx2}"
+#define TIMES "{.x1,.x2,.x4,.x8,.x16,.x32,.x64,.x128}"
+constexpr Form kMove[] = {
+    {"tcgen05.ld.sync.aligned" SHAPES TIMES "[.pack::16b].b32", "*", move_form, 86, 100, "af", 110, true},
+    {"tcgen05.st.sync.aligned" SHAPES TIMES "[.unpack::16b].b32", "*", move_form, 86, 100, "af", 110, true},
+    {"tcgen05.wait::ld.sync.aligned", "", wait_form, 86, 100, "af", 110, true},
+    {"tcgen05.wait::st.sync.aligned", "", wait_form, 86, 100, "af", 110, true},
+};
+
+}  // namespace
+
+std::span<const Form> tensor_move_forms() { return kMove; }
+
+}  // namespace bitwell::isa

@@ -1,0 +1,91 @@
+#include "model/isa/family/tensor_unit.h"
+
+#include <algorithm>
+
+namespace bitwell::isa {
+
+using machine::Fault;
+
+namespace {
+
+// A thread's operations as the scheduler sees them.
+class PipeAgent : public machine::Agent {
+ public:
+  PipeAgent(TensorUnit::Pipe& pipe, Cta& cta) : pipe_(pipe), cta_(cta) {}
+
+  bool step() override {
+    const TensorOperation operation = std::move(pipe_.operations.front());
+    pipe_.operations.pop_front();
+    place = operation.place;
+    if (!cta_.alive()) throw Fault(operation.what + " of a CTA that has ended without waiting for it");
+    operation.run(
+        Port(cta_.cluster, *this, {machine::Semantics::weak, machine::Scope::cta, machine::Proxy::async}));
+    return pipe_.operations.empty();
+  }
+  std::string describe() const override {
+    if (pipe_.operations.empty()) return "tcgen05 operations, all done";
+    const TensorOperation& next = pipe_.operations.front();
+    return next.what + " of PTX line " + std::to_string(next.place.ptx_line) + ", " +
+           std::to_string(pipe_.operations.size()) + " of its thread to come";
+  }
+
+ private:
+  TensorUnit::Pipe& pipe_;
+  Cta& cta_;
+};
+
+}  // namespace
+
+void TensorUnit::reach(AccessKind kind, const TensorBlock& block, int warp, const char* what) {
+  for (uint32_t lane : {block.lane, block.lane + block.lanes - 1})
+    memory.cells(lane, block.column, block.columns, what);
+  for (const Move& m : moves_) {
+    if (m.warp == warp && (m.store ? kind == AccessKind::write : kind == AccessKind::read)) continue;
+    if (!m.store && kind == AccessKind::read) continue;
+    if (!m.block.meets(block)) continue;
+    throw Fault(std::string(what) + (kind == AccessKind::read ? " reads" : " writes") +
+                " cells of tensor memory that the tcgen05." + (m.store ? "st" : "ld") + " of PTX line " +
+                std::to_string(m.ptx_line) + " by warp " + std::to_string(m.warp) +
+                (m.store ? " may not have written yet: tcgen05.wait::st is missing"
+                         : " may still have to read: tcgen05.wait::ld is missing"));
+  }
+}
+
+void TensorUnit::started(bool store, const TensorBlock& block, int warp, int ptx_line) {
+  moves_.push_back({store, block, warp, ptx_line});
+}
+
+void TensorUnit::waited(bool store, int warp) {
+  std::erase_if(moves_, [&](const Move& m) { return m.store == store && m.warp == warp; });
+}
+
+void TensorUnit::issue(Context& context, int lane, std::string what, std::function<void(const Port&)> run) {
+  Pipe& pipe = pipes_[{context.warp.index, lane}];
+  const bool idle = pipe.operations.empty();
+  pipe.operations.push_back(
+      {std::move(what), context.cta.place(context.warp, context.split(), lane), std::move(run)});
+  Cluster& cluster = context.cta.cluster;
+  if (!idle) return cluster.settle();
+  auto agent = std::make_unique<PipeAgent>(pipe, cta_);
+  agent->place = pipe.operations.front().place;
+  cluster.start(std::move(agent), context.warp);
+}
+
+TensorUnit& tensor_unit(Cta& cta) {
+  if (cta.tensor_unit == nullptr) cta.tensor_unit = std::make_shared<TensorUnit>(cta);
+  return *cta.tensor_unit;
+}
+
+Cta& peer(Cta& cta) {
+  const size_t rank = cta.rank ^ 1;
+  if (rank >= cta.cluster.ctas.size())
+    throw Fault("tcgen05 with .cta_group::2 in CTA rank " + std::to_string(cta.rank) +
+                " of a cluster that has no rank " + std::to_string(rank) + ": there is no pair");
+  Cta& other = *cta.cluster.ctas[rank];
+  if (!other.alive())
+    throw Fault("tcgen05 with .cta_group::2 whose other CTA, of rank " + std::to_string(rank) +
+                ", has ended");
+  return other;
+}
+
+}  // namespace bitwell::isa

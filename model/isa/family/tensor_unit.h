@@ -1,0 +1,74 @@
+// What the tcgen05 family keeps of a CTA: its tensor memory, the loads and stores that no wait has covered,
+// and the operations that threads have issued and that are not done (PTX ISA 9.0, 9.7.16).
+#pragma once
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/machine/tensor_memory.h"
+#include "model/run/port.h"
+
+namespace bitwell::isa {
+
+// Cells of tensor memory: a rectangle.
+struct TensorBlock {
+  uint32_t lane, lanes, column, columns;
+
+  bool meets(const TensorBlock& o) const {
+    return lane < o.lane + o.lanes && o.lane < lane + lanes && column < o.column + o.columns &&
+           o.column < column + columns;
+  }
+};
+
+// What one thread has issued goes on in that order, as the manual promises of the pairs mma and mma, cp and
+// mma, shift and mma, and as the hardware's one pipe does of the others (9.7.16.6.2); what two threads have
+// issued, in any.
+struct TensorOperation {
+  std::string what;  // "tcgen05.mma"
+  machine::Place place;
+  std::function<void(const Port&)> run;
+};
+
+class TensorUnit {
+ public:
+  explicit TensorUnit(Cta& cta) : cta_(cta) {}
+
+  machine::TensorMemory memory;
+
+  // Says that `block` is read or written. Throws Fault where it is not allocated, or where it meets a load or
+  // store of a warp (other than `warp`; -1: an operation) that has not been waited for. `what`: who, for
+  // messages.
+  void reach(AccessKind kind, const TensorBlock& block, int warp, const char* what);
+
+  // A warp's tcgen05.ld or .st is under way until that warp waits.
+  void started(bool store, const TensorBlock& block, int warp, int ptx_line);
+  void waited(bool store, int warp);
+
+  // Puts an operation behind the others of that thread.
+  void issue(Context& context, int lane, std::string what, std::function<void(const Port&)> run);
+
+  struct Pipe {
+    std::deque<TensorOperation> operations;
+  };
+
+ private:
+  struct Move {
+    bool store;
+    TensorBlock block;
+    int warp;
+    int ptx_line;
+  };
+  Cta& cta_;
+  std::vector<Move> moves_;
+  std::map<std::pair<int, int>, Pipe> pipes_;  // by warp and lane
+};
+
+// The CTA's unit, made when it is first asked for.
+TensorUnit& tensor_unit(Cta& cta);
+// The other CTA of a pair: ranks that differ in the last bit. Fault where there is none.
+Cta& peer(Cta& cta);
+
+}  // namespace bitwell::isa

@@ -1,0 +1,61 @@
+// Tensor memory of a CTA: lanes by columns of 32-bit cells that know whether they were written, and who has
+// columns of it (PTX ISA 9.0, 9.7.16.1 and 9.7.16.7.1).
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/layout/tensor_memory.h"
+
+namespace bitwell::machine {
+
+inline constexpr uint32_t kTensorLanes = 128;
+inline constexpr uint32_t kLeastTensorColumns = 32;
+
+// A tcgen05 address: the lane in bits 31:16, the column in bits 15:0.
+struct TensorPlace {
+  uint32_t lane, column;
+};
+constexpr TensorPlace tensor_place(uint32_t word) { return {word >> 16, word & 0xFFFF}; }
+constexpr uint32_t tensor_word(TensorPlace a) { return a.lane << 16 | a.column; }
+
+class TensorMemory {
+ public:
+  // A run of columns for the CTA, the lowest that is free and long enough; nothing where none is now. Throws
+  // Fault where the manual does not allow it: a size that is no power of two from 32 to all columns, a larger
+  // one than before, after relinquish, or with another cta_group than before.
+  std::optional<uint32_t> allocate(uint32_t columns, int cta_group);
+  // Throws Fault where allocate gave no such run.
+  void free(uint32_t column, uint32_t columns, int cta_group);
+  void relinquish(int cta_group);
+
+  bool allocated() const { return !runs_.empty(); }
+  // "columns 0 to 127, 256 to 319", or "no columns".
+  std::string describe() const;
+
+  // The cells of `count` columns from `column` on in one lane. Throws Fault, naming `what`, where they are
+  // not all in one run that is allocated.
+  struct Cells {
+    uint32_t* words;
+    uint8_t* written;  // 1 or 0 a cell
+  };
+  Cells cells(uint32_t lane, uint32_t column, uint32_t count, const char* what);
+
+ private:
+  struct Run {
+    uint32_t first, count;
+  };
+  void use(int cta_group);
+
+  std::vector<Run> runs_;  // by first
+  uint32_t last_size_ = 0;
+  int cta_group_ = 0;  // of all of the kernel's instructions; 0: none yet
+  bool relinquished_ = false;
+  // [lane][column], as soon as columns are allocated.
+  std::vector<uint32_t> words_;
+  std::vector<uint8_t> written_;
+};
+
+}  // namespace bitwell::machine

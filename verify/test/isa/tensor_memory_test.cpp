@@ -1,0 +1,220 @@
+// Tensor memory: who has columns of it, which register of which thread holds which cell, and what has to be
+// waited for (PTX ISA 9.0, 9.7.16). No B200 was asked: manual, and the formulas that CUTLASS and tests paired
+// with a B200 agree on.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "model/ptx/parse.h"
+#include "verify/launch/launch.h"
+
+namespace bitwell::verify {
+namespace {
+
+// 128 threads; %r0 is the thread, %r1 the warp's first lane << 16, `base` the first of `columns` columns that
+// warp 0 has allocated. `out` is at %a0, and %a1 points at the thread's own word of it.
+std::string kernel(const std::string& body, int columns, const std::string& end) {
+  return ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
+         ".reg .pred %p<4>;\n.reg .b32 %r<40>;\n.reg .b32 %v<140>;\n.reg .b64 %a<4>;\n"
+         ".shared .align 8 .b8 bar[8];\n.shared .align 4 .b32 base;\n"
+         "ld.param.u64 %a0, [out];\nmov.u32 %r0, %tid.x;\nshr.u32 %r1, %r0, 5;\nsetp.eq.u32 %p0, %r1, 0;\n"
+         "shl.b32 %r1, %r1, 21;\nmul.wide.u32 %a1, %r0, 4;\nadd.u64 %a1, %a0, %a1;\n"
+         "@%p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], " +
+         std::to_string(columns) + ";\nbar.sync 0;\nld.shared.b32 %r2, [base];\nadd.u32 %r2, %r2, %r1;\n" +
+         body + "\nbar.sync 0;\nld.shared.b32 %r3, [base];\n" + end + "ret;\n}\n";
+}
+std::string freed(int columns) {
+  return "@%p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, " + std::to_string(columns) + ";\n";
+}
+
+struct Outcome {
+  std::string what;
+  std::vector<uint32_t> out;
+};
+Outcome run(const std::string& text, size_t words = 1, isa::Policy policy = isa::Policy::lazy) {
+  Launch l;
+  l.entry = "k";
+  l.shape.block = {128, 1, 1};
+  l.add_buffer({"out", std::vector<std::byte>(4 * 128 * words), true, false, true});
+  Outcome o;
+  try {
+    isa::Options options;
+    options.schedule.policy = policy;
+    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+    o.out.resize(128 * words);
+    std::memcpy(o.out.data(), l.buffers[0].bytes.data(), l.buffers[0].bytes.size());
+  } catch (const machine::Fault& e) {
+    o.what = e.what();
+  }
+  return o;
+}
+
+// The registers %v0, %v1, ... in braces.
+std::string registers(size_t count) {
+  std::string out = "{";
+  for (size_t i = 0; i < count; ++i) out += (i == 0 ? "%v" : ", %v") + std::to_string(i);
+  return out + "}";
+}
+// Each thread's registers into `out`, [register][thread].
+std::string store_registers(size_t count) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i)
+    out += "st.global.u32 [%a1+" + std::to_string(512 * i) + "], %v" + std::to_string(i) + ";\n";
+  return out;
+}
+// Every cell of 64 columns gets lane << 16 | column, by the one shape that is plain: thread i, register j is
+// lane i, column j.
+std::string fill_with_coordinates() {
+  std::string out = "shr.u32 %r4, %r0, 5;\nshl.b32 %r4, %r0, 16;\n";
+  for (int i = 0; i < 64; ++i) out += "or.b32 %v" + std::to_string(i) + ", %r4, " + std::to_string(i) + ";\n";
+  return out + "tcgen05.st.sync.aligned.32x32b.x64.b32 [%r2], " + registers(64) +
+         ";\ntcgen05.wait::st.sync.aligned;\n";
+}
+
+struct Shape {
+  const char* name;
+  int columns, registers, most;  // of .x1; the largest .num
+  // Lane and column of thread t's register r.
+  uint32_t (*lane)(uint32_t t, uint32_t r);
+  uint32_t (*column)(uint32_t t, uint32_t r);
+};
+const Shape kShapes[] = {
+    {"32x32b", 1, 1, 128, [](uint32_t t, uint32_t) { return t; }, [](uint32_t, uint32_t r) { return r; }},
+    {"16x64b", 2, 1, 128, [](uint32_t t, uint32_t) { return t / 4 + 8 * (t % 2); },
+     [](uint32_t t, uint32_t r) { return t / 2 % 2 + 2 * r; }},
+    {"16x128b", 4, 2, 64, [](uint32_t t, uint32_t r) { return t / 4 + 8 * (r % 2); },
+     [](uint32_t t, uint32_t r) { return t % 4 + 4 * (r / 2); }},
+    {"16x256b", 8, 4, 32, [](uint32_t t, uint32_t r) { return t / 4 + 8 * (r / 2 % 2); },
+     [](uint32_t t, uint32_t r) { return r % 2 + 2 * (t % 4) + 8 * (r / 4); }},
+};
+
+TEST(TensorMemory, EveryShapeLoadsTheCellsThatItShould) {
+  for (const Shape& s : kShapes)
+    for (const int times : {1, 2, 4, 8, 16, 32, 64})
+      for (const int half : {0, 16}) {
+        if (times > s.most || s.columns * times > 64) continue;
+        if (half != 0 && std::string(s.name) == "32x32b") continue;
+        const auto count = static_cast<size_t>(s.registers * times);
+        const Outcome o = run(kernel(fill_with_coordinates() + "tcgen05.ld.sync.aligned." + s.name + ".x" +
+                                         std::to_string(times) + ".b32 " + registers(count) + ", [%r2+" +
+                                         std::to_string(half << 16) + "];\ntcgen05.wait::ld.sync.aligned;\n" +
+                                         store_registers(count),
+                                     64, freed(64)),
+                              count);
+        ASSERT_EQ(o.what, "") << s.name;
+        for (uint32_t r = 0; r < count; ++r)
+          for (uint32_t t = 0; t < 128; ++t) {
+            const uint32_t lane = t / 32 * 32 + static_cast<uint32_t>(half) + s.lane(t % 32, r);
+            ASSERT_EQ(o.out[r * 128 + t], lane << 16 | s.column(t % 32, r))
+                << s.name << ".x" << times << ", thread " << t << ", register " << r;
+          }
+      }
+}
+
+TEST(TensorMemory, TheSplitShapeCountsColumnsAsTheyAre) {
+  for (const uint32_t gap : {1u, 2u, 7u, 30u}) {
+    const Outcome o =
+        run(kernel(fill_with_coordinates() + "tcgen05.ld.sync.aligned.16x32bx2.x2.b32 {%v0, %v1}, [%r2], " +
+                       std::to_string(gap) + ";\ntcgen05.wait::ld.sync.aligned;\n" + store_registers(2),
+                   64, freed(64)),
+            2);
+    ASSERT_EQ(o.what, "");
+    for (uint32_t r = 0; r < 2; ++r)
+      for (uint32_t t = 0; t < 128; ++t)
+        ASSERT_EQ(o.out[r * 128 + t], (t / 32 * 32 + t % 16) << 16 | (r + (t % 32 / 16) * gap))
+            << "gap " << gap << ", thread " << t << ", register " << r;
+  }
+}
+
+// Two columns a register, 16 bits of each: unpack and pack are each other's inverse, and the cells hold the
+// halves.
+TEST(TensorMemory, PackedMovesTakeTwoColumns) {
+  const Outcome o = run(kernel("shl.b32 %r4, %r0, 16;\nor.b32 %v0, %r4, 7;\nor.b32 %v1, %r4, 9;\n"
+                               "tcgen05.st.sync.aligned.32x32b.x2.unpack::16b.b32 [%r2], {%v0, %v1};\n"
+                               "tcgen05.wait::st.sync.aligned;\n"
+                               "tcgen05.ld.sync.aligned.32x32b.x4.b32 {%v2, %v3, %v4, %v5}, [%r2];\n"
+                               "tcgen05.ld.sync.aligned.32x32b.x2.pack::16b.b32 {%v0, %v1}, [%r2];\n"
+                               "tcgen05.wait::ld.sync.aligned;\n" +
+                                   store_registers(6),
+                               32, freed(32)),
+                        6);
+  ASSERT_EQ(o.what, "");
+  for (uint32_t t = 0; t < 128; ++t) {
+    const uint32_t want[6] = {t << 16 | 7, t << 16 | 9, 7, t, 9, t};
+    for (uint32_t r = 0; r < 6; ++r) ASSERT_EQ(o.out[r * 128 + t], want[r]) << t << ", register " << r;
+  }
+}
+
+TEST(TensorMemory, WhatWasNeverStoredIsNoValue) {
+  const Outcome o =
+      run(kernel("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%v0}, [%r2];\n"
+                 "tcgen05.wait::ld.sync.aligned;\n" +
+                     store_registers(1),
+                 32, freed(32)));
+  EXPECT_NE(o.what.find("never written"), std::string::npos) << o.what;
+}
+
+struct Mistake {
+  const char* name;
+  std::string body;
+  int columns;
+  std::string end;
+  const char* says;
+};
+
+TEST(TensorMemory, MistakesAreNamed) {
+  const std::string st = "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%r0};\n";
+  const std::string ld = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%v0}, [%r2];\n";
+  const std::string wait_st = "tcgen05.wait::st.sync.aligned;\n";
+  const std::string wait_ld = "tcgen05.wait::ld.sync.aligned;\n";
+  const Mistake mistakes[] = {
+      {"kept", st + wait_st, 32, "", "the CTA ends with columns 0 to 31 of tensor memory allocated"},
+      {"freed twice", st + wait_st, 32, freed(32) + freed(32),
+       "tcgen05.dealloc of 32 columns from column 0 on; allocated: no columns"},
+      {"freed in part", st + wait_st, 64, freed(32),
+       "tcgen05.dealloc of 32 columns from column 0 on; allocated: columns 0 to 63"},
+      {"grows", "@%p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 64;\n", 32, freed(32),
+       "tcgen05.alloc of 64 columns after one of 32: allocations of a CTA must not grow"},
+      {"no power of two",
+       "mov.u32 %r4, 48;\n@%p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], %r4;\n", 64,
+       freed(64), "tcgen05.alloc of 48 columns, it must be a power of two from 32 to 512"},
+      {"relinquished",
+       "@%p0 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n"
+       "@%p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 32;\n",
+       32, freed(32), "tcgen05.alloc after tcgen05.relinquish_alloc_permit"},
+      {"beyond its columns", "add.u32 %r2, %r2, 32;\n" + st + wait_st, 32, freed(32),
+       "tcgen05.st reaches column 32 of tensor memory; allocated: columns 0 to 31"},
+      {"half beyond",
+       "add.u32 %r2, %r2, 31;\ntcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%r0, %r0};\n" + wait_st, 32,
+       freed(32), "tcgen05.st reaches columns 31 to 32 of tensor memory"},
+      {"another warp's lanes", "ld.shared.b32 %r2, [base];\n" + st + wait_st, 32, freed(32),
+       "at lane 0 of tensor memory by warp 3, which reaches lanes 96 to 127"},
+      {"store not waited for", st + ld + wait_ld + wait_st, 32, freed(32),
+       "tcgen05.ld reads cells of tensor memory that the tcgen05.st of PTX line"},
+      {"load not waited for", st + wait_st + ld + st + wait_st + wait_ld, 32, freed(32),
+       "tcgen05.st writes cells of tensor memory that the tcgen05.ld of PTX line"},
+      {"another cta_group", "", 32, "@%p0 tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;\n",
+       "there is no pair"},
+  };
+  for (const Mistake& m : mistakes) {
+    const Outcome o = run(kernel(m.body, m.columns, m.end));
+    EXPECT_NE(o.what.find(m.says), std::string::npos) << m.name << ": " << o.what;
+  }
+  EXPECT_EQ(run(kernel(st + wait_st + ld + wait_ld + "st.global.u32 [%a1], %v0;\n", 32, freed(32))).what, "");
+}
+
+// With no room a warp waits until another frees columns; with nobody who could, that is a deadlock.
+TEST(TensorMemory, AllocBlocks) {
+  const std::string second =
+      "setp.eq.u32 %p1, %r1, 2097152;\n"  // warp 1
+      "@%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [bar], 512;\n"
+      "@%p1 ld.shared.b32 %r5, [bar];\n"
+      "@%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r5, 512;\n";
+  const std::string first = "ld.shared.b32 %r3, [base];\n" + freed(512);
+  EXPECT_EQ(run(kernel(first + second, 512, "")).what, "");
+  const Outcome o = run(kernel(second, 512, freed(512)));
+  EXPECT_NE(o.what.find("deadlock"), std::string::npos) << o.what;
+}
+
+}  // namespace
+}  // namespace bitwell::verify
