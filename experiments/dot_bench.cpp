@@ -4,7 +4,6 @@
 #include <random>
 #include <vector>
 
-#include "model/number/block_dot.h"
 #include "model/number/dot_tile.h"
 
 namespace {
@@ -34,20 +33,26 @@ std::vector<T> words(size_t count, const number::Format& f) {
   return out;
 }
 
-void nvfp4_tile(benchmark::State& state) {
-  const auto a = words<uint8_t>(kRows * kK, number::e2m1);
-  const auto b = words<uint8_t>(kColumns * kK, number::e2m1);
+const number::DotRule& nvfp4() {
+  return *number::find_dot_rule("blackwell", "mxf4nvf4", number::e2m1, number::e2m1, number::f32,
+                                &number::ue4m3, 16);
+}
+
+void nvfp4_tile(benchmark::State& state, const char* level) {
+  const auto a = words<uint32_t>(kRows * kK, number::e2m1);
+  const auto b = words<uint32_t>(kColumns * kK, number::e2m1);
   const auto sa = words<uint8_t>(kRows * kK / 16, number::ue4m3);
   const auto sb = words<uint8_t>(kColumns * kK / 16, number::ue4m3);
-  const number::ScaledColumns prepared = number::prepare_scaled_columns(number::ue4m3, b, sb, kColumns, kK);
+  const number::DotColumns prepared = number::prepare_columns(nvfp4(), {&number::e2m1, b, sb}, kColumns, kK);
   std::vector<uint32_t> d(kRows * kColumns);
   for (auto _ : state) {
-    number::mxf4nvf4_tile(a, sa, kRows, prepared, d);
+    number::dot_tile(nvfp4(), {&number::e2m1, a, sa}, kRows, prepared, d, level);
     benchmark::ClobberMemory();
   }
   rate(state, kRows * kColumns * kK);
 }
-BENCHMARK(nvfp4_tile);
+BENCHMARK_CAPTURE(nvfp4_tile, best, "");
+BENCHMARK_CAPTURE(nvfp4_tile, avx2, "avx2");
 
 void nvfp4_definition(benchmark::State& state) {
   const auto a = words<uint32_t>(64, number::e2m1);
@@ -55,7 +60,8 @@ void nvfp4_definition(benchmark::State& state) {
   const auto s = words<uint8_t>(4, number::ue4m3);
   uint32_t d = 0;
   for (auto _ : state)
-    benchmark::DoNotOptimize(d = number::mxf4nvf4_dot(a, b, d & 0xFFFF, number::ue4m3, s, s));
+    benchmark::DoNotOptimize(
+        d = number::dot(nvfp4(), {&number::e2m1, a, s}, {&number::e2m1, b, s}, d & 0xFFFF));
   rate(state, 64);
 }
 BENCHMARK(nvfp4_definition);
@@ -74,13 +80,13 @@ constexpr Row kRowsOfRules[] = {{"f16 wgmma", "hopper", "wgmma", &number::f16},
 
 void plain_tile(benchmark::State& state, const Row& row) {
   const number::DotRule* rule =
-      number::find_dot_rule(row.architecture, row.instruction, *row.input, number::f32);
+      number::find_dot_rule(row.architecture, row.instruction, *row.input, *row.input, number::f32);
   const auto a = words<uint32_t>(kRows * kK, *row.input);
-  const number::PlainColumns b =
-      number::prepare_columns(*row.input, words<uint32_t>(kColumns * kK, *row.input), kColumns, kK);
+  const auto codes = words<uint32_t>(kColumns * kK, *row.input);
+  const number::DotColumns b = number::prepare_columns(*rule, {row.input, codes}, kColumns, kK);
   std::vector<uint32_t> d(kRows * kColumns);
   for (auto _ : state) {
-    number::dot_tile(*rule, a, kRows, b, d);
+    number::dot_tile(*rule, {row.input, a}, kRows, b, d);
     benchmark::ClobberMemory();
   }
   rate(state, kRows * kColumns * kK);
@@ -88,10 +94,11 @@ void plain_tile(benchmark::State& state, const Row& row) {
 
 void plain_definition(benchmark::State& state, const Row& row) {
   const number::DotRule* rule =
-      number::find_dot_rule(row.architecture, row.instruction, *row.input, number::f32);
+      number::find_dot_rule(row.architecture, row.instruction, *row.input, *row.input, number::f32);
   const auto a = words<uint32_t>(kK, *row.input);
   uint32_t d = 0;
-  for (auto _ : state) benchmark::DoNotOptimize(d = number::dot(*rule, *row.input, a, a, d & 0xFFFF));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(d = number::dot(*rule, {row.input, a}, {row.input, a}, d & 0xFFFF));
   rate(state, kK);
 }
 

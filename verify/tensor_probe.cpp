@@ -60,14 +60,14 @@ std::vector<TensorInstruction> tensor_instructions() {
   using namespace number;
   std::vector<TensorInstruction> out;
   const auto add = [&](bool warpgroup, int n, int k, const Format& input, const Format& output) {
-    const DotRule* rule = find_dot_rule("hopper", warpgroup ? "wgmma" : "mma.sync", input, output);
+    const DotRule* rule = find_dot_rule("hopper", warpgroup ? "wgmma" : "mma.sync", input, input, output);
     const std::string d(output.name);
     const std::string ab(input.name);
     const std::string shape = fmt::format("m{}n{}k{}", warpgroup ? 64 : 16, n, k);
     out.push_back({fmt::format("{}.{}.{}.{}", warpgroup ? "wgmma" : "mma.sync", shape, d, ab),
                    warpgroup ? fmt::format("wgmma.mma_async.sync.aligned.{}.{}.{}.{}", shape, d, ab, ab)
                              : fmt::format("mma.sync.aligned.{}.row.col.{}.{}.{}.{}", shape, d, ab, ab, d),
-                   warpgroup, warpgroup ? 64 : 16, n, k, &input, &output, rule});
+                   warpgroup, warpgroup ? 64 : 16, n, k, &input, &input, &output, rule});
   };
   for (const int k : {8, 16}) {
     add(false, 8, k, f16, f32);
@@ -129,9 +129,9 @@ std::vector<uint32_t> tensor_model(const TensorInstruction& i, const TensorCase&
   const auto n = static_cast<size_t>(i.n);
   std::vector<uint32_t> out = c.c;
   for (size_t tile = 0; tile < out.size() / (m * n); ++tile) {
-    const number::PlainColumns b =
-        number::prepare_columns(*i.input, std::span(c.b).subspan(tile * n * k, n * k), n, k);
-    number::dot_tile(*i.rule, std::span(c.a).subspan(tile * m * k, m * k), m, b,
+    const number::DotColumns b =
+        number::prepare_columns(*i.rule, {i.input_b, std::span(c.b).subspan(tile * n * k, n * k)}, n, k);
+    number::dot_tile(*i.rule, {i.input, std::span(c.a).subspan(tile * m * k, m * k)}, m, b,
                      std::span(out).subspan(tile * m * n, m * n));
   }
   return out;

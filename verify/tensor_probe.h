@@ -14,7 +14,8 @@ struct TensorInstruction {
   std::string spelling;  // the PTX opcode with its modifiers
   bool warpgroup;        // wgmma; else mma.sync
   int m, n, k;
-  const number::Format* input;
+  const number::Format* input;  // of A
+  const number::Format* input_b;
   const number::Format* output;
   const number::DotRule* rule;
 };

@@ -70,7 +70,7 @@ Bound bound(const Order& order, size_t k) {
   double worst = 0;
   double probable = 0;
   const double likely = std::sqrt(2 * std::log(2 * std::max(2.0, n) / kMissed));
-  if (order.block_scaled) {
+  if (order.block_scaled()) {
     worst = std::ceil(n / 64) * (kRzUnit + 0x1p-31);
     probable = worst;  // cut off, not rounded: errors have one sign where sums have
   } else if (order.rule != nullptr) {

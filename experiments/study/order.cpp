@@ -24,7 +24,7 @@ std::vector<Order> make_orders() {
   std::vector<Order> out;
   const auto add = [&](std::string_view name, std::string_view about, Accumulation sum, int cost) {
     sum.name = name;
-    out.push_back({name, about, sum, nullptr, false, cost});
+    out.push_back({name, about, sum, nullptr, cost});
   };
   const GroupSum half = GroupSum::running_f16;
   const GroupSum pair = GroupSum::running_f16x2;
@@ -54,7 +54,7 @@ std::vector<Order> make_orders() {
       {.threads = 0, .tile = 16, .group = GroupSum::scaled_products_f32, .combine = Combine::butterfly}, 5);
   for (const verify::GemvRung& r : verify::gemv_rungs()) {
     const bool f16 = r.order.group == half || r.order.group == pair;
-    out.push_back({r.name, "the kernel of this name in kernels/gemv", r.order, nullptr, false, f16 ? 2 : 4});
+    out.push_back({r.name, "the kernel of this name in kernels/gemv", r.order, nullptr, f16 ? 2 : 4});
   }
   for (const auto& [name, architecture, instruction, output] :
        {std::tuple{"volta_f16", "volta", "mma.sync", &number::f32},
@@ -67,10 +67,14 @@ std::vector<Order> make_orders() {
     out.push_back({name,
                    "tensor core, fp16 operands",
                    {},
-                   number::find_dot_rule(architecture, instruction, number::f16, *output),
-                   false,
+                   number::find_dot_rule(architecture, instruction, number::f16, number::f16, *output),
                    0});
-  out.push_back({"blackwell_nvfp4", "tensor core, NVFP4 operands", {}, nullptr, true, 0});
+  out.push_back({"blackwell_nvfp4",
+                 "tensor core, NVFP4 operands",
+                 {},
+                 number::find_dot_rule("blackwell", "mxf4nvf4", number::e2m1, number::e2m1, number::f32,
+                                       &number::ue4m3, 16),
+                 0});
   return out;
 }
 
@@ -97,17 +101,7 @@ std::vector<uint32_t> as_f16(const Vectors& v) {
   return out;
 }
 
-// kind::mxf4nvf4 takes 64 at a time: zeros up to there change nothing.
-Vectors padded(const Vectors& v) {
-  const size_t k = (v.k + 63) / 64 * 64;
-  if (k == v.k) return v;
-  Vectors out{v.count, k, std::vector<uint8_t>(v.count * k), std::vector<uint8_t>(v.count * k / 16)};
-  for (size_t i = 0; i < v.count; ++i) {
-    std::copy_n(&v.codes[i * v.k], v.k, &out.codes[i * k]);
-    std::copy_n(&v.scales[i * v.k / 16], v.k / 16, &out.scales[i * k / 16]);
-  }
-  return out;
-}
+std::vector<uint32_t> words(const Vectors& v) { return {v.codes.begin(), v.codes.end()}; }
 
 }  // namespace
 
@@ -123,23 +117,21 @@ const Order& find_order(std::string_view name) {
 
 struct Columns::Prepared {
   number::AccumulationColumns sums;
-  number::PlainColumns halves;
-  number::ScaledColumns scaled;
+  number::DotColumns halves;
+  number::DotColumns scaled;
 };
 Columns::Columns(const Vectors& b)
     : count_(b.count),
-      prepared_(new Prepared{{b.codes, b.scales, b.count, b.k},
-                             number::prepare_columns(number::f16, as_f16(b), b.count, b.k),
-                             {}}) {
-  const Vectors whole = padded(b);
-  prepared_->scaled =
-      number::prepare_scaled_columns(number::ue4m3, whole.codes, whole.scales, b.count, whole.k);
-}
+      prepared_(new Prepared{
+          {b.codes, b.scales, b.count, b.k},
+          number::prepare_columns(*find_order("hopper_f16").rule, {&number::f16, as_f16(b)}, b.count, b.k),
+          number::prepare_columns(*find_order("blackwell_nvfp4").rule, {&number::e2m1, words(b), b.scales},
+                                  b.count, b.k)}) {}
 Columns::~Columns() = default;
 
 std::vector<uint16_t> results(const Order& order, const Vectors& a, const Columns& b) {
   std::vector<uint16_t> out(a.count * b.count());
-  if (order.rule == nullptr && !order.block_scaled) {
+  if (order.rule == nullptr) {
     number::accumulation_tile(order.sum, a.codes, a.scales, a.count, b.prepared_->sums, out);
     return out;
   }
@@ -150,13 +142,11 @@ std::vector<uint16_t> results(const Order& order, const Vectors& a, const Column
 
 std::vector<float> sums_f32(const Order& order, const Vectors& a, const Columns& b) {
   std::vector<uint32_t> d(a.count * b.count());
-  if (order.block_scaled) {
-    const Vectors whole = padded(a);
-    number::mxf4nvf4_tile(whole.codes, whole.scales, a.count, b.prepared_->scaled, d);
-  } else {
-    number::dot_tile(*order.rule, as_f16(a), a.count, b.prepared_->halves, d);
-  }
-  const bool f16 = !order.block_scaled && order.rule->output == &number::f16;
+  if (order.block_scaled())
+    number::dot_tile(*order.rule, {&number::e2m1, words(a), a.scales}, a.count, b.prepared_->scaled, d);
+  else
+    number::dot_tile(*order.rule, {&number::f16, as_f16(a)}, a.count, b.prepared_->halves, d);
+  const bool f16 = order.rule->output == &number::f16;
   std::vector<float> out(d.size());
   std::transform(d.begin(), d.end(), out.begin(), [&](uint32_t code) {
     return f16 ? number::half_to_float(static_cast<uint16_t>(code)) : std::bit_cast<float>(code);

@@ -17,9 +17,10 @@ struct Order {
   std::string_view name;
   std::string_view about;
   number::Accumulation sum{};             // where there is no rule
-  const number::DotRule* rule = nullptr;  // fp16 operands a * sfa and b * sfb, exact
-  bool block_scaled = false;              // tcgen05 kind::mxf4nvf4
+  const number::DotRule* rule = nullptr;  // block-scaled, or of fp16 operands a * sfa and b * sfb, exact
   int cost = 0;                           // rank: fp16x2 is cheapest, then fp32, as instructions a product
+
+  bool block_scaled() const { return rule != nullptr && rule->scale != nullptr; }
 };
 std::span<const Order> orders();
 // Throws machine::InputError naming those that there are.

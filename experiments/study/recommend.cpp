@@ -34,7 +34,7 @@ double most_failing(uint64_t outside, uint64_t outputs, double confidence) {
 }
 
 std::string explain(const Order& order, const Vectors& a, const Vectors& b, size_t row, size_t column) {
-  if (order.rule != nullptr || order.block_scaled)
+  if (order.rule != nullptr)
     return "the tensor core's sum leaves fp16's range or its precision";
   const size_t k = a.k;
   const number::DotOperands operands{std::span(a.codes).subspan(row * k, k),
@@ -73,7 +73,7 @@ std::vector<Answer> recommend(const Question& q, const std::function<void(size_t
   std::vector<Order> chosen;
   for (const std::string& name : q.orders) chosen.push_back(find_order(name));
   for (const Order& o : orders())
-    if (q.orders.empty() && (q.tensor_cores || (o.rule == nullptr && !o.block_scaled))) chosen.push_back(o);
+    if (q.orders.empty() && (q.tensor_cores || o.rule == nullptr)) chosen.push_back(o);
   std::stable_sort(chosen.begin(), chosen.end(),
                    [](const Order& a, const Order& b) { return a.cost < b.cost; });
   const Family family = find_family(q.family).family;

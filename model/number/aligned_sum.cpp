@@ -35,6 +35,7 @@ Operand operand(const Format& format, uint32_t code) {
   const auto field = static_cast<int>((bits & format.magnitude_mask()) >> format.fraction_bits);
   const uint64_t fraction = bits & format.fraction_mask();
   const bool negative = (bits & format.sign_mask()) != 0;
+  if (format.special == Special::scale) return {false, 1, field - format.bias};
   if (field == 0) return {negative, fraction, format.emin()};
   return {negative, fraction | (uint64_t{1} << format.fraction_bits), field - format.bias};
 }

@@ -8,7 +8,8 @@
 namespace bitwell::number {
 
 // A finite operand as the unit reads it: significand / 2^fraction * 2^exponent with the encoded exponent, so
-// that a subnormal has the least exponent and a significand below 1.
+// that a subnormal has the least exponent and a significand below 1. UE8M0 has no subnormals: its significand
+// is always 1.
 struct Operand {
   bool negative;
   uint64_t significand;

@@ -1,12 +1,12 @@
 #include "model/number/dot_tile.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "model/number/aligned_sum.h"
 #include "model/number/arithmetic.h"
-#include "model/number/block_dot.h"
-#include "model/number/decode.h"
 #include "model/number/dot_tile_lanes.h"
 #include "model/number/simd_level.h"
 
@@ -24,6 +24,9 @@ TileLanes make_tile_lanes();
 
 namespace {
 
+constexpr size_t kGroup = 16;
+constexpr size_t kChunk = 64;  // of a rule of groups
+
 TileLanes lanes_of(std::string_view level) {
   if (level.empty()) level = has_level("avx512") ? "avx512" : has_level("avx2") ? "avx2" : "scalar";
   if (level == "avx512") return avx512::make_tile_lanes();
@@ -33,8 +36,7 @@ TileLanes lanes_of(std::string_view level) {
 size_t padded(size_t columns) { return (columns + kTileLanes - 1) / kTileLanes * kTileLanes; }
 
 bool finite(const Format& f, uint32_t code) {
-  const Exact v = decode(f, code);
-  return !v.is_nan() && !v.is_infinity();
+  return (code >> f.ignored_low & f.magnitude_mask()) <= f.max_code();
 }
 
 // The emulation of fp8 takes the products with k % 4 in {0, 1} first: the place of each k.
@@ -51,216 +53,260 @@ int32_t signed_significand(const Operand& o) {
   return o.negative ? -magnitude : magnitude;
 }
 
-// Twice the value of an E2M1 code.
-int16_t twice(uint8_t code) {
-  static constexpr int16_t magnitudes[8] = {0, 1, 2, 3, 4, 6, 8, 12};
-  return static_cast<int16_t>((code & 8) != 0 ? -magnitudes[code & 7] : magnitudes[code & 7]);
+// Twice the value of each E2M1 code.
+constexpr int8_t kTwice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+// Codes along K and their scales: of one column, or of one row.
+DotOperand vector_of(const DotRule& rule, const DotOperand& o, size_t i, size_t k) {
+  return {o.format, o.codes.subspan(i * k, k), o.scales.subspan(i * rule.scales(k), rule.scales(k))};
+}
+
+bool special(const DotRule& rule, const DotOperand& v) {
+  return !std::all_of(v.codes.begin(), v.codes.end(), [&](uint32_t c) { return finite(*v.format, c); }) ||
+         !std::all_of(v.scales.begin(), v.scales.end(), [&](uint8_t c) { return finite(*rule.scale, c); });
 }
 
 struct Scale {
-  int32_t significand, exponent;
+  double value;
+  int exponent;  // of the scale as encoded
 };
-Scale scale_of(const Format& f, uint8_t code) {
-  if (f.special == Special::scale) return {1, code - f.bias};
-  const Operand o = operand(f, code);
-  return {static_cast<int32_t>(o.significand), o.exponent};
+Scale scale_at(const DotRule& rule, const DotOperand& v, size_t k) {
+  if (rule.scale == nullptr) return {1, 0};
+  const Operand o = operand(*rule.scale, v.scales[k / static_cast<size_t>(rule.scale_vector)]);
+  return {std::ldexp(static_cast<double>(o.significand), o.exponent - rule.scale->fraction_bits), o.exponent};
 }
 
-}  // namespace
+// Calls visit(place in `order`, significand, exponent) for a rule of single products.
+template <class Visit>
+void each_product(const DotRule& rule, const DotOperand& v, std::span<const size_t> order, Visit visit) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Operand o = operand(*v.format, v.codes[order[i]]);
+    visit(i, signed_significand(o), o.exponent + scale_at(rule, v, order[i]).exponent);
+  }
+}
 
-PlainColumns prepare_columns(const Format& format, std::span<const uint32_t> codes, size_t columns,
-                             size_t k) {
-  if (codes.size() != columns * k) throw std::invalid_argument("prepare_columns: columns * k codes");
-  PlainColumns out{columns, k, &format, {codes.begin(), codes.end()}, {}, {}, {}};
-  const size_t stride = padded(columns);
-  out.significand.resize(k * stride);
-  out.exponent.resize(k * stride);
-  out.special.resize(columns);
-  for (size_t c = 0; c < columns; ++c)
-    for (size_t i = 0; i < k; ++i) {
-      const uint32_t code = codes[c * k + i];
-      if (!finite(format, code)) out.special[c] = 1;
-      const Operand o = operand(format, code);
-      out.significand[i * stride + c] = signed_significand(o);
-      out.exponent[i * stride + c] = o.exponent;
+// Calls visit(group, twice its values, occupied, scale) for a rule of groups. Bit i of `occupied`: value i
+// and the scale are not zero.
+template <class Visit>
+void each_group(const DotRule& rule, const DotOperand& v, Visit visit) {
+  for (size_t first = 0; first < v.codes.size(); first += kGroup) {
+    int8_t values[kGroup] = {};
+    const size_t count = std::min(kGroup, v.codes.size() - first);
+    for (size_t i = 0; i < count; ++i) values[i] = kTwice[v.codes[first + i] & 15];
+    uint32_t occupied = 0;
+    for (size_t i = 0; i < kGroup; ++i) occupied |= static_cast<uint32_t>(values[i] != 0) << i;
+    const Scale scale = scale_at(rule, v, first);
+    visit(first / kGroup, values, scale.value == 0 ? 0 : occupied, scale);
+  }
+}
+
+void check(const DotRule& rule, const DotOperand& o, size_t count, size_t k, const char* what) {
+  const bool known = std::find(rule.inputs.begin(), rule.inputs.end(), o.format) != rule.inputs.end();
+  if (!known || o.codes.size() != count * k || o.scales.size() != count * rule.scales(k))
+    throw std::invalid_argument(std::string(what) + ": types or counts that the rule does not take");
+  if (rule.group != 1 && (rule.group != kGroup || rule.length != kChunk || o.format != &e2m1))
+    throw std::invalid_argument(std::string(what) + ": groups of other than 16 E2M1 products");
+}
+
+// A tile under way: rows' parts are made ready once, then 32 columns at a time are taken through all rows.
+class Tile {
+ public:
+  Tile(const DotRule& rule, const DotOperand& a, size_t rows, const DotColumns& b, std::span<uint32_t> d,
+       const TileLanes& lanes)
+      : rule_(rule), a_(a), rows_(rows), b_(b), d_(d), lanes_(lanes), special_(rows) {
+    for (size_t row = 0; row < rows; ++row)
+      special_[row] = special(rule_, vector_of(rule_, a, row, b.k)) ? 1 : 0;
+  }
+
+  // The codes of `count` columns from `first` on, for the loops; returns the mask of those that they cannot
+  // take, which are 0 then.
+  uint32_t open(size_t row, size_t first, size_t count, uint32_t* lane) const {
+    const uint32_t* from = &d_[row * b_.columns + first];
+    const auto most = static_cast<uint32_t>(rule_.output->max_code());
+    const auto magnitude = static_cast<uint32_t>(rule_.output->magnitude_mask());
+    bool odd = special_[row] != 0;
+    for (size_t c = 0; c < count; ++c) odd |= (from[c] & magnitude) > most || b_.special[first + c] != 0;
+    if (!rule_.emulated) std::copy_n(from, count, lane);
+    if (!odd) return 0;
+    uint32_t slow = 0;
+    for (size_t c = 0; c < count; ++c)
+      if (special_[row] != 0 || b_.special[first + c] != 0 || !finite(*rule_.output, from[c])) {
+        slow |= 1u << c;
+        lane[c] = 0;
+      }
+    return slow;
+  }
+  // Stores them; those in `slow` as the definition has them.
+  void close(size_t row, size_t first, size_t count, const uint32_t* lane, uint32_t slow) const {
+    uint32_t* to = &d_[row * b_.columns + first];
+    if (slow == 0 && !rule_.emulated) {
+      std::copy_n(lane, count, to);
+      return;
     }
-  return out;
-}
-
-void dot_tile(const DotRule& rule, std::span<const uint32_t> a, size_t rows, const PlainColumns& b,
-              std::span<uint32_t> d, std::string_view level) {
-  if (a.size() != rows * b.k || d.size() != rows * b.columns) throw std::invalid_argument("dot_tile: sizes");
-  const TileLanes lanes = lanes_of(level);
-  const size_t stride = padded(b.columns);
-  const std::vector<size_t> order = order_of(rule, b.k);
-  // The emulation's columns in the order that it takes them; chunks end where its first half does.
-  std::vector<int32_t> moved_significand;
-  std::vector<int32_t> moved_exponent;
-  size_t first_half = b.k;
-  if (rule.emulated) {
-    first_half =
-        static_cast<size_t>(std::count_if(order.begin(), order.end(), [](size_t i) { return i % 4 < 2; }));
-    for (const size_t i : order) {
-      const auto at = static_cast<std::ptrdiff_t>(i * stride);
-      const auto end = static_cast<std::ptrdiff_t>((i + 1) * stride);
-      moved_significand.insert(moved_significand.end(), b.significand.begin() + at,
-                               b.significand.begin() + end);
-      moved_exponent.insert(moved_exponent.end(), b.exponent.begin() + at, b.exponent.begin() + end);
+    for (size_t c = 0; c < count; ++c) {
+      if ((slow >> c & 1) != 0)
+        to[c] = dot(rule_, vector_of(rule_, a_, row, b_.k),
+                    vector_of(rule_, {b_.format, b_.codes, b_.scales}, first + c, b_.k), to[c]);
+      else if (rule_.emulated)
+        to[c] = static_cast<uint32_t>(add(*rule_.output, lane[c], to[c], {}));
+      else
+        to[c] = lane[c];
     }
   }
-  const std::vector<int32_t>& column_significand = rule.emulated ? moved_significand : b.significand;
-  const std::vector<int32_t>& column_exponent = rule.emulated ? moved_exponent : b.exponent;
-  std::vector<int32_t> significand(b.k);
-  std::vector<int32_t> exponent(b.k);
-  for (size_t row = 0; row < rows; ++row) {
-    bool special = false;
-    for (size_t i = 0; i < b.k; ++i) {
-      const uint32_t code = a[row * b.k + order[i]];
-      special = special || !finite(*b.format, code);
-      const Operand o = operand(*b.format, code);
-      significand[i] = signed_significand(o);
-      exponent[i] = o.exponent;
-    }
-    for (size_t first = 0; first < b.columns; first += kTileLanes) {
-      const size_t count = std::min(kTileLanes, b.columns - first);
-      uint32_t slow = 0;  // columns that the definition computes from the start
-      alignas(64) uint32_t lane[kTileLanes] = {};
-      for (size_t c = 0; c < count; ++c) {
-        const uint32_t addend = d[row * b.columns + first + c];
-        const bool odd = special || b.special[first + c] != 0 || !finite(*rule.output, addend);
-        slow |= static_cast<uint32_t>(odd) << c;
-        lane[c] = odd || rule.emulated ? 0 : addend;
-      }
-      for (size_t i = 0; i < b.k;) {
-        const size_t end = std::min(i + static_cast<size_t>(rule.length), i < first_half ? first_half : b.k);
-        const PlainStep step{&column_significand[i * stride + first],
-                             &column_exponent[i * stride + first],
+
+  void products() {
+    const std::vector<size_t> order = order_of(rule_, b_.k);
+    // Chunks end where the emulation's first half does.
+    const size_t first_half = rule_.emulated
+                                  ? static_cast<size_t>(std::count_if(order.begin(), order.end(),
+                                                                      [](size_t i) { return i % 4 < 2; }))
+                                  : b_.k;
+    const size_t stride = padded(b_.columns);
+    std::vector<int32_t> significand(rows_ * b_.k);
+    std::vector<int32_t> exponent(rows_ * b_.k);
+    for (size_t row = 0; row < rows_; ++row)
+      each_product(rule_, vector_of(rule_, a_, row, b_.k), order, [&](size_t i, int32_t s, int e) {
+        significand[row * b_.k + i] = s;
+        exponent[row * b_.k + i] = e;
+      });
+    each_strip([&](size_t row, size_t first, size_t count, uint32_t* lane) {
+      uint32_t slow = 0;
+      for (size_t i = 0; i < b_.k;) {
+        const size_t end =
+            std::min(i + static_cast<size_t>(rule_.length), i < first_half ? first_half : b_.k);
+        const PlainStep step{&b_.significand[i * stride + first],
+                             &b_.exponent[i * stride + first],
                              stride,
                              static_cast<int>(end - i),
-                             2 * b.format->fraction_bits,
-                             rule.fraction_bits,
-                             rule.zero_exponent,
-                             rule.rounding};
-        slow |= lanes.plain({&significand[i], &exponent[i]}, step, lane);
+                             a_.format->fraction_bits + b_.format->fraction_bits,
+                             rule_.fraction_bits,
+                             rule_.zero_exponent,
+                             rule_.rounding};
+        slow |= lanes_.plain({&significand[row * b_.k + i], &exponent[row * b_.k + i]}, step, lane);
         // An fp16 sum may have become infinite: the next chunk would read it as a number.
-        if (rule.output == &f16)
+        if (rule_.output == &f16)
           for (size_t c = 0; c < count; ++c) slow |= static_cast<uint32_t>((lane[c] & 0x7C00) == 0x7C00) << c;
         i = end;
       }
-      for (size_t c = 0; c < count; ++c) {
-        uint32_t& out = d[row * b.columns + first + c];
-        if ((slow >> c & 1) != 0)
-          out = dot(rule, *b.format, a.subspan(row * b.k, b.k),
-                    std::span(b.codes).subspan((first + c) * b.k, b.k), out);
-        else if (rule.emulated)
-          out = static_cast<uint32_t>(add(*rule.output, lane[c], out, {}));
-        else
-          out = lane[c];
+      return slow;
+    });
+  }
+
+  void groups() {
+    const size_t stride = padded(b_.columns);
+    const size_t k = (b_.k + kChunk - 1) / kChunk * kChunk;
+    std::vector<int8_t> values(rows_ * k);
+    std::vector<RowGroup> all(rows_ * k / kGroup);
+    for (size_t row = 0; row < rows_; ++row) {
+      const DotOperand v = vector_of(rule_, a_, row, b_.k);
+      each_group(rule_, v, [&](size_t g, std::span<const int8_t, kGroup> of, uint32_t occupied, Scale scale) {
+        std::copy(of.begin(), of.end(), &values[row * k + g * kGroup]);
+        all[row * k / kGroup + g] = {static_cast<int32_t>(occupied), scale.exponent * 65536,
+                                     -kRaise * std::accumulate(of.begin(), of.end(), 0), scale.value / 4};
+      });
+    }
+    each_strip([&](size_t row, size_t first, size_t, uint32_t* lane) {
+      uint32_t slow = 0;
+      for (size_t i = 0; i < k; i += kChunk) {
+        const size_t g = i / kGroup;
+        const ScaledStep step{&b_.raised[i * stride + 4 * first],
+                              &b_.group[g * stride + first],
+                              &b_.scale[g * stride + first],
+                              stride,
+                              rule_.fraction_bits,
+                              2 + 2 * rule_.scale->fraction_bits,
+                              rule_.zero_exponent};
+        slow |= lanes_.scaled({&values[row * k + i], &all[row * k / kGroup + g]}, step, lane);
+      }
+      return slow;
+    });
+  }
+
+ private:
+  // Calls compute(row, first column, columns, their codes) for every row of every 32 columns.
+  template <class Compute>
+  void each_strip(Compute compute) const {
+    for (size_t first = 0; first < b_.columns; first += kTileLanes) {
+      const size_t count = std::min(kTileLanes, b_.columns - first);
+      for (size_t row = 0; row < rows_; ++row) {
+        alignas(64) uint32_t lane[kTileLanes] = {};
+        uint32_t slow = open(row, first, count, lane);
+        slow |= compute(row, first, count, lane);
+        close(row, first, count, lane, slow);
       }
     }
   }
-}
 
-ScaledColumns prepare_scaled_columns(const Format& scale, std::span<const uint8_t> codes,
-                                     std::span<const uint8_t> scales, size_t columns, size_t k) {
-  if (k % 64 != 0 || codes.size() != columns * k || scales.size() != columns * k / 16)
-    throw std::invalid_argument("prepare_scaled_columns: sizes");
-  ScaledColumns out;
-  out.columns = columns;
-  out.k = k;
-  out.scale = &scale;
-  out.codes.assign(codes.begin(), codes.end());
-  out.scales.assign(scales.begin(), scales.end());
+  const DotRule& rule_;
+  const DotOperand& a_;
+  size_t rows_;
+  const DotColumns& b_;
+  std::span<uint32_t> d_;
+  const TileLanes& lanes_;
+  std::vector<uint8_t> special_;  // a row with NaN or infinity
+};
+
+}  // namespace
+
+DotColumns prepare_columns(const DotRule& rule, const DotOperand& b, size_t columns, size_t k) {
+  check(rule, b, columns, k, "prepare_columns");
+  DotColumns out{&rule,
+                 b.format,
+                 columns,
+                 k,
+                 {b.codes.begin(), b.codes.end()},
+                 {b.scales.begin(), b.scales.end()},
+                 {},
+                 {},
+                 {},
+                 {},
+                 {},
+                 {}};
   const size_t stride = padded(columns);
-  out.twice.resize(k * stride);
-  out.occupied.resize(k / 16 * stride);
-  out.scale_significand.resize(k / 16 * stride);
-  out.scale_exponent.resize(k / 16 * stride);
+  const std::vector<size_t> order = order_of(rule, k);
   out.special.resize(columns);
+  if (rule.group == 1) {
+    out.significand.resize(k * stride);
+    out.exponent.resize(k * stride);
+  } else {
+    const size_t whole = (k + kChunk - 1) / kChunk * kChunk;
+    out.raised.resize(whole * stride, kRaise);
+    out.group.resize(whole / kGroup * stride);
+    out.scale.resize(whole / kGroup * stride);
+  }
   for (size_t c = 0; c < columns; ++c) {
-    for (size_t i = 0; i < k; ++i) {
-      const int16_t v = twice(codes[c * k + i]);
-      out.twice[i * stride + c] = v;
-      if (v != 0) out.occupied[i / 16 * stride + c] |= static_cast<uint16_t>(1u << i % 16);
+    const DotOperand v = vector_of(rule, b, c, k);
+    out.special[c] = special(rule, v) ? 1 : 0;
+    if (rule.group == 1) {
+      each_product(rule, v, order, [&](size_t i, int32_t significand, int exponent) {
+        out.significand[i * stride + c] = significand;
+        out.exponent[i * stride + c] = exponent;
+      });
+      continue;
     }
-    for (size_t g = 0; g < k / 16; ++g) {
-      const uint8_t code = scales[c * k / 16 + g];
-      if (decode(scale, code).is_nan()) out.special[c] = 1;
-      const Scale s = scale_of(scale, code);
-      out.scale_significand[g * stride + c] = s.significand;
-      out.scale_exponent[g * stride + c] = s.exponent;
-    }
+    each_group(rule, v, [&](size_t g, std::span<const int8_t, kGroup> of, uint32_t occupied, Scale scale) {
+      for (size_t i = 0; i < kGroup; ++i)
+        out.raised[(g * kGroup + i) / 4 * 4 * stride + 4 * c + i % 4] = static_cast<uint8_t>(of[i] + kRaise);
+      out.group[g * stride + c] = scale.exponent * 65536 + static_cast<int32_t>(occupied);
+      out.scale[g * stride + c] = scale.value;
+    });
   }
   return out;
 }
 
-void mxf4nvf4_tile(std::span<const uint8_t> a, std::span<const uint8_t> scales, size_t rows,
-                   const ScaledColumns& b, std::span<uint32_t> d, std::string_view level) {
-  if (a.size() != rows * b.k || scales.size() != rows * b.k / 16 || d.size() != rows * b.columns)
-    throw std::invalid_argument("mxf4nvf4_tile: sizes");
+void dot_tile(const DotRule& rule, const DotOperand& a, size_t rows, const DotColumns& b,
+              std::span<uint32_t> d, std::string_view level) {
+  check(rule, a, rows, b.k, "dot_tile");
+  const bool alike = rule.emulated == b.rule->emulated && rule.group == b.rule->group &&
+                     rule.scale == b.rule->scale && rule.scale_vector == b.rule->scale_vector;
+  if (!alike || !rule.takes(*a.format, *b.format) || d.size() != rows * b.columns)
+    throw std::invalid_argument("dot_tile: types or counts that the rule does not take");
   const TileLanes lanes = lanes_of(level);
-  const size_t stride = padded(b.columns);
-  const auto definition = [&](size_t row, size_t column) {
-    uint32_t out = d[row * b.columns + column];
-    for (size_t i = 0; i < b.k; i += 64) {
-      uint32_t x[64];
-      uint32_t y[64];
-      for (size_t j = 0; j < 64; ++j) {
-        x[j] = a[row * b.k + i + j];
-        y[j] = b.codes[column * b.k + i + j];
-      }
-      out = mxf4nvf4_dot(x, y, out, *b.scale, scales.subspan((row * b.k + i) / 16, 4),
-                         std::span(b.scales).subspan((column * b.k + i) / 16, 4));
-    }
-    d[row * b.columns + column] = out;
-  };
-  std::vector<int16_t> values(b.k);
-  std::vector<uint16_t> occupied(b.k / 16);
-  std::vector<int32_t> significand(b.k / 16);
-  std::vector<int32_t> exponent(b.k / 16);
-  for (size_t row = 0; row < rows; ++row) {
-    bool special = false;
-    std::fill(occupied.begin(), occupied.end(), uint16_t{0});
-    for (size_t i = 0; i < b.k; ++i) {
-      values[i] = twice(a[row * b.k + i]);
-      if (values[i] != 0) occupied[i / 16] |= static_cast<uint16_t>(1u << i % 16);
-    }
-    for (size_t g = 0; g < b.k / 16; ++g) {
-      const uint8_t code = scales[row * b.k / 16 + g];
-      special = special || decode(*b.scale, code).is_nan();
-      const Scale s = scale_of(*b.scale, code);
-      significand[g] = s.significand;
-      exponent[g] = s.exponent;
-    }
-    for (size_t first = 0; first < b.columns; first += kTileLanes) {
-      const size_t count = std::min(kTileLanes, b.columns - first);
-      uint32_t slow = 0;
-      alignas(64) uint32_t lane[kTileLanes] = {};
-      for (size_t c = 0; c < count; ++c) {
-        lane[c] = d[row * b.columns + first + c];
-        if (special || b.special[first + c] != 0 || !finite(f32, lane[c])) {
-          slow |= 1u << c;
-          lane[c] = 0;
-        }
-      }
-      for (size_t i = 0; i < b.k; i += 64) {
-        const size_t g = i / 16;
-        const ScaledStep step{&b.twice[i * stride + first],
-                              &b.occupied[g * stride + first],
-                              &b.scale_significand[g * stride + first],
-                              &b.scale_exponent[g * stride + first],
-                              stride,
-                              2 * b.scale->fraction_bits};
-        slow |= lanes.scaled({&values[i], &occupied[g], &significand[g], &exponent[g]}, step, lane);
-      }
-      for (size_t c = 0; c < count; ++c) {
-        if ((slow >> c & 1) != 0)
-          definition(row, first + c);
-        else
-          d[row * b.columns + first + c] = lane[c];
-      }
-    }
-  }
+  Tile tile(rule, a, rows, b, d, lanes);
+  if (rule.group == 1)
+    tile.products();
+  else
+    tile.groups();
 }
 
 }  // namespace bitwell::number

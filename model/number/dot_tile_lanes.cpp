@@ -4,6 +4,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstring>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 #include "model/number/dot_tile.h"
 
@@ -81,47 +87,184 @@ inline int64_t moved(int64_t significand, int32_t shift) {
   return (static_cast<int64_t>(cut) ^ sign) - sign;
 }
 
-uint32_t scaled(const ScaledRow& row, const ScaledStep& step, uint32_t* d) {
-  constexpr int fraction_bits = 35;
-  constexpr int zero_exponent = -139;
-  alignas(64) int32_t term[4][kLanes];
-  alignas(64) int32_t exponent[4][kLanes];
-  alignas(64) int32_t largest[kLanes];
-  alignas(64) int32_t addend[kLanes];
-  alignas(64) int32_t addend_exponent[kLanes];
-  open_addend(d, false, zero_exponent, addend_exponent, addend);
-  for (size_t c = 0; c < kLanes; ++c) largest[c] = addend_exponent[c];
+// Blocks of columns for groups: one vector of 32-bit integers, two of doubles. No templates of the library
+// with these vectors: the linker would keep one instruction set's code for all.
+#if defined(__AVX512BW__)
+constexpr size_t kBlock = 16;
+#elif defined(__AVX2__)
+constexpr size_t kBlock = 8;
+#else
+constexpr size_t kBlock = 4;
+#endif
+using Int = int32_t __attribute__((vector_size(4 * kBlock)));
+using HalfInt = int32_t __attribute__((vector_size(2 * kBlock)));
+using HalfFloat = float __attribute__((vector_size(2 * kBlock)));
+using Double = double __attribute__((vector_size(4 * kBlock)));
+using Long = int64_t __attribute__((vector_size(4 * kBlock)));
+struct Halves {
+  HalfInt half[2];
+};
+
+template <class Vector>
+inline Vector load(const void* from) {
+  Vector v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+inline bool any(Int v) {
+#if defined(__AVX512BW__)
+  const auto x = std::bit_cast<__m512i>(v);
+  return _mm512_test_epi32_mask(x, x) != 0;
+#elif defined(__AVX2__)
+  const auto x = std::bit_cast<__m256i>(v);
+  return _mm256_testz_si256(x, x) == 0;
+#else
+  int32_t all = 0;
+  for (size_t c = 0; c < kBlock; ++c) all |= v[c];
+  return all != 0;
+#endif
+}
+
+inline Double cut_off(Double v) {
+#if defined(__AVX512BW__)
+  return std::bit_cast<Double>(
+      _mm512_roundscale_pd(std::bit_cast<__m512d>(v), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+#elif defined(__AVX2__)
+  return std::bit_cast<Double>(
+      _mm256_round_pd(std::bit_cast<__m256d>(v), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+#else
+  for (size_t c = 0; c < kBlock / 2; ++c) v[c] = std::trunc(v[c]);
+  return v;
+#endif
+}
+
+// start + sum of 16 products: rows' signed bytes with columns' bytes, which are at most 2 * kRaise.
+inline Int group_sum(const int8_t* row, const uint8_t* columns, size_t stride, int32_t start) {
+#if defined(__AVX512BW__) || defined(__AVX2__)
+  int32_t four[4];
+  std::memcpy(four, row, 16);
+#endif
+#if defined(__AVX512BW__)
+  // Two products at most 2 * 24 * 12, four pairs of them 2304: 16 bits hold that.
+  __m512i sum = _mm512_setzero_si512();
+  for (size_t i = 0; i < 4; ++i)
+    sum = _mm512_add_epi16(
+        sum, _mm512_maddubs_epi16(_mm512_loadu_si512(columns + 4 * i * stride), _mm512_set1_epi32(four[i])));
+  return std::bit_cast<Int>(
+      _mm512_add_epi32(_mm512_madd_epi16(sum, _mm512_set1_epi16(1)), _mm512_set1_epi32(start)));
+#elif defined(__AVX2__)
+  __m256i sum = _mm256_setzero_si256();
+  for (size_t i = 0; i < 4; ++i)
+    sum = _mm256_add_epi16(
+        sum,
+        _mm256_maddubs_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns + 4 * i * stride)),
+                             _mm256_set1_epi32(four[i])));
+  return std::bit_cast<Int>(
+      _mm256_add_epi32(_mm256_madd_epi16(sum, _mm256_set1_epi16(1)), _mm256_set1_epi32(start)));
+#else
+  Int sum = Int{} + start;
+  for (size_t i = 0; i < 4; ++i)
+    for (size_t c = 0; c < kBlock; ++c)
+      for (size_t k = 0; k < 4; ++k) sum[c] += row[4 * i + k] * columns[4 * i * stride + 4 * c + k];
+  return sum;
+#endif
+}
+
+// The compiler splits these conversions in two.
+inline Double doubles(HalfInt v) {
+#if defined(__AVX512BW__)
+  return std::bit_cast<Double>(_mm512_cvtepi32_pd(std::bit_cast<__m256i>(v)));
+#elif defined(__AVX2__)
+  return std::bit_cast<Double>(_mm256_cvtepi32_pd(std::bit_cast<__m128i>(v)));
+#else
+  return __builtin_convertvector(v, Double);
+#endif
+}
+inline Double doubles(HalfFloat v) {
+#if defined(__AVX512BW__)
+  return std::bit_cast<Double>(_mm512_cvtps_pd(std::bit_cast<__m256>(v)));
+#elif defined(__AVX2__)
+  return std::bit_cast<Double>(_mm256_cvtps_pd(std::bit_cast<__m128>(v)));
+#else
+  return __builtin_convertvector(v, Double);
+#endif
+}
+
+inline Double power_of_two(HalfInt exponent) {
+  return std::bit_cast<Double>((__builtin_convertvector(exponent, Long) + 1023) << 52);
+}
+
+// Doubles hold every term and the sum of what is kept of them exactly: that is a multiple of 2^-35 of the
+// largest exponent's power of two and below 2^15 of it.
+uint32_t scaled_block(const ScaledRow& row, const ScaledStep& step, size_t first, uint32_t* d) {
+  constexpr int32_t unset = INT32_MAX;
+  const auto bits = load<Int>(d);
+  const Int magnitude = bits & 0x7FFFFFFF;
+  const Int field = magnitude >> 23;
+  const Int nonzero = magnitude != 0;
+  const Int c_exponent = ((field > 1 ? field : Int{} + 1) - 127) << 16;
+  Int largest = nonzero ? c_exponent : Int{} + step.zero_exponent * 65536;
+  // The least exponent that is cut off, as of a term: an addend has 23 fraction bits.
+  Int least = nonzero ? c_exponent + (step.term_fraction - 23) * 65536 : Int{} + unset;
+  Int sums[4];
   for (size_t g = 0; g < 4; ++g) {
-    alignas(64) int16_t sum[kLanes] = {};
-    for (size_t i = 0; i < 16; ++i) {
-      const int16_t x = row.twice[16 * g + i];
-      const int16_t* y = step.twice + (16 * g + i) * step.stride;
-      for (size_t c = 0; c < kLanes; ++c) sum[c] = static_cast<int16_t>(sum[c] + x * y[c]);
-    }
-    const uint16_t occupied = row.occupied[g];
-    const int32_t significand = row.significand[g];
-    const int32_t scale_exponent = row.exponent[g];
-    const uint16_t* other = step.occupied + g * step.stride;
-    const int32_t* ms = step.significand + g * step.stride;
-    const int32_t* es = step.exponent + g * step.stride;
-    for (size_t c = 0; c < kLanes; ++c) {
-      const int32_t scale = significand * ms[c];
-      const bool zero = ((occupied & other[c]) == 0) | (scale == 0);
-      term[g][c] = sum[c] * scale;
-      exponent[g][c] = zero ? zero_exponent : scale_exponent + es[c];
-      largest[c] = std::max(largest[c], exponent[g][c]);
+    const RowGroup& r = row.group[g];
+    sums[g] =
+        group_sum(row.twice + 16 * g, step.raised + 16 * g * step.stride + 4 * first, step.stride, r.start);
+    const auto column = load<Int>(step.group + g * step.stride + first);
+    const Int term = (column & r.occupied & 0xFFFF) != 0;
+    const Int exponent = column + r.exponent;
+    const Int high = term ? exponent : Int{} + INT32_MIN;
+    const Int low = term ? exponent : Int{} + unset;
+    largest = largest > high ? largest : high;
+    least = least < low ? least : low;
+  }
+  largest >>= 16;
+  least >>= 16;
+  const bool cut = any(largest - least > step.fraction_bits - step.term_fraction);
+  Double totals[2];
+  const auto addend = load<Halves>(d);
+  for (size_t h = 0; h < 2; ++h) {
+    Double total = doubles(std::bit_cast<HalfFloat>(addend.half[h]));
+    Double terms[4];
+    for (size_t g = 0; g < 4; ++g)
+      terms[g] = doubles(std::bit_cast<Halves>(sums[g]).half[h]) *
+                 load<Double>(step.scale + g * step.stride + first + h * kBlock / 2) * row.group[g].scale;
+    if (cut) {
+      const HalfInt unit = std::bit_cast<Halves>(largest).half[h] - step.fraction_bits;
+      const Double to_units = power_of_two(-unit);
+      total = cut_off(total * to_units);
+      for (const Double& t : terms) total += cut_off(t * to_units);
+      totals[h] = total * power_of_two(unit);
+    } else {
+      totals[h] = (total + terms[0]) + (terms[1] + terms[2]) + terms[3];
     }
   }
-  alignas(64) int64_t total[kLanes];
-  alignas(64) int32_t unit[kLanes];
-  for (size_t c = 0; c < kLanes; ++c) {
-    unit[c] = largest[c] - fraction_bits;
-    total[c] = moved(addend[c], fraction_bits - 23 - (largest[c] - addend_exponent[c]));
+  // 29 bits of a double lie below fp32's: without them the conversion is exact.
+  uint32_t odd = 0;
+  for (size_t h = 0; h < 2; ++h) {
+    const auto exact = std::bit_cast<Long>(totals[h] + 0.0);  // no -0
+    const auto kept = std::bit_cast<Double>(exact & ~((int64_t{1} << 29) - 1));
+    const auto absolute = std::bit_cast<Double>(exact & INT64_MAX);
+    const Long beyond = ((absolute < 0x1p-126) & (absolute > 0.0)) | (absolute >= 0x1p128);
+    auto result = std::bit_cast<HalfInt>(__builtin_convertvector(kept, HalfFloat));
+    if (any(std::bit_cast<Int>(beyond)))
+      for (size_t c = 0; c < kBlock / 2; ++c)
+        if (beyond[c] != 0) {
+          odd |= 1u << (h * kBlock / 2 + c);
+          result[c] = addend.half[h][c];
+        }
+    std::memcpy(d + h * kBlock / 2, &result, sizeof result);
   }
-  const int base = fraction_bits - 2 - step.scale_fraction;
-  for (size_t g = 0; g < 4; ++g)
-    for (size_t c = 0; c < kLanes; ++c) total[c] += moved(term[g][c], base - (largest[c] - exponent[g][c]));
-  return round_lanes(total, unit, false, d);
+  return odd;
+}
+
+uint32_t scaled(const ScaledRow& row, const ScaledStep& step, uint32_t* d) {
+  uint32_t odd = 0;
+  for (size_t first = 0; first < kLanes; first += kBlock)
+    odd |= scaled_block(row, step, first, d + first) << first;
+  return odd;
 }
 
 uint32_t plain(const PlainRow& row, const PlainStep& step, uint32_t* d) {

@@ -7,24 +7,32 @@
 
 namespace bitwell::number {
 
-// A row's part of one K step of kind::mxf4nvf4.
-struct ScaledRow {
-  const int16_t* twice;        // 64
-  const uint16_t* occupied;    // 4
-  const int32_t* significand;  // 4, of the scales
-  const int32_t* exponent;     // 4
+inline constexpr int kRaise = 12;  // makes twice any E2M1 value a number without sign
+
+// A row's part of one group of 16 E2M1 products.
+struct RowGroup {
+  int32_t occupied = 0;  // bit i: element i is not zero
+  int32_t exponent = 0;  // of the scale, times 2^16
+  int32_t start = 0;     // takes away what raising B's values adds to the sum of products
+  double scale = 0;      // its value over 4
 };
-// The columns' part: pointers to the first of kTileLanes columns, `stride` columns from one k (group) to the
+// A row's part of one chunk of 64 products in groups of 16.
+struct ScaledRow {
+  const int8_t* twice;    // 64
+  const RowGroup* group;  // 4
+};
+// The columns' part: pointers to the first of kTileLanes columns, `stride` columns from one group to the
 // next.
 struct ScaledStep {
-  const int16_t* twice;
-  const uint16_t* occupied;
-  const int32_t* significand;
-  const int32_t* exponent;
+  const uint8_t* raised;  // [k / 4][column][k % 4]
+  const int32_t* group;   // the scale's exponent times 2^16, plus `occupied` as of RowGroup
+  const double* scale;
   size_t stride;
-  int scale_fraction;  // fraction bits of the scales' product
+  int fraction_bits;
+  int term_fraction;  // fraction bits of a term
+  int zero_exponent;
 };
-// One chunk of a plain rule: `length` products.
+// One chunk of a rule of single products: `length` of them.
 struct PlainRow {
   const int32_t* significand;
   const int32_t* exponent;

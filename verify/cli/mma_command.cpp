@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "model/machine/failure.h"
-#include "model/number/block_dot.h"
 #include "model/number/decode.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
@@ -68,8 +67,8 @@ double scaled(int64_t units, int exponent) { return std::ldexp(static_cast<doubl
 
 void show_chunk(const Instruction& i, const Operands& o, const DotChunk& chunk, size_t first,
                 bool with_operands) {
-  const int kept_bits = mma::fraction_bits(i);
-  const Format& d = mma::result_of(i);
+  const int kept_bits = i.rule->fraction_bits;
+  const Format& d = *i.rule->output;
   if (!chunk.special.empty()) {
     fmt::print("  {}: {} = 0x{:x}\n", chunk.special, value_text(d, chunk.result), chunk.result);
     return;
@@ -81,10 +80,11 @@ void show_chunk(const Instruction& i, const Operands& o, const DotChunk& chunk, 
     const bool addend = n + 1 == chunk.terms.size();
     std::string what = addend ? "C" : fmt::format("k {}", first + n);
     std::string operands;
-    if (i.k == 64 && !addend)
-      what = fmt::format("k {} to {}", 16 * n, 16 * n + 15);
+    const auto group = static_cast<size_t>(i.rule->group);
+    if (group > 1 && !addend)
+      what = fmt::format("k {} to {}", first + group * n, first + group * (n + 1) - 1);
     else if (!addend && with_operands)
-      operands = value_text(*i.input, o.a[first + n]) + " * " + value_text(*i.input, o.b[first + n]);
+      operands = value_text(*i.a, o.a[first + n]) + " * " + value_text(*i.b, o.b[first + n]);
     const double exact = std::ldexp(static_cast<double>(t.significand), t.exponent - t.fraction);
     rows.push_back(
         {what, operands,
@@ -110,9 +110,9 @@ void show_chunk(const Instruction& i, const Operands& o, const DotChunk& chunk, 
 void explain(const Instruction& i, const Operands& o) {
   std::vector<DotChunk> trace;
   const uint32_t d = mma::compute(i, o, &trace);
-  const Format& f = mma::result_of(i);
+  const Format& f = *i.rule->output;
   fmt::print("{}, {} products, C = {}\n", i.name, o.a.size(), value_text(f, o.c));
-  const bool emulated = i.rule != nullptr && i.rule->emulated;
+  const bool emulated = i.rule->emulated;
   size_t first = 0;
   for (size_t n = 0; n < trace.size(); ++n) {
     if (trace.size() > 1)
@@ -121,15 +121,20 @@ void explain(const Instruction& i, const Operands& o) {
     else
       fmt::print("\n");
     show_chunk(i, o, trace[n], first, !emulated);
-    first += trace[n].terms.empty() ? static_cast<size_t>(i.rule != nullptr ? i.rule->length : 0)
-                                    : trace[n].terms.size() - 1;
+    first += trace[n].terms.empty() ? static_cast<size_t>(i.rule->length)
+                                    : (trace[n].terms.size() - 1) * static_cast<size_t>(i.rule->group);
   }
   if (emulated) fmt::print("\nC = {} is added last, with one rounding\n", value_text(f, o.c));
   fmt::print("\nD = {} = 0x{:0{}x}\n", value_text(f, d), d, f.container / 4);
   std::vector<std::vector<std::string>> rows;
-  if (i.rule != nullptr)
-    for (const Instruction& other : mma::instructions()) {
-      if (other.rule == nullptr || other.input != i.input || other.rule->output != i.rule->output) continue;
+  if (i.rule->scale == nullptr)
+    for (Instruction other : mma::instructions()) {
+      if (other.a != i.a || other.rule->scale != nullptr || other.rule->output != i.rule->output) continue;
+      if (other.b != i.b) {
+        other.b = i.b;
+        other.name += "." + std::string(i.b->name);
+      }
+      if (!other.rule->takes(*other.a, *other.b)) continue;
       const uint32_t there = mma::compute(other, o, nullptr);
       rows.push_back({other.name, std::to_string(other.rule->length),
                       std::to_string(other.rule->fraction_bits), value_text(f, there),
@@ -148,14 +153,6 @@ void explain(const Instruction& i, const Operands& o) {
 }
 
 nlohmann::json parameters(const Instruction& i) {
-  if (i.rule == nullptr)
-    return {{"instruction", i.name},
-            {"products_a_sum", i.k},
-            {"by_halves", false},
-            {"fraction_bits", mma::fraction_bits(i)},
-            {"rounding", "to f32, towards zero"},
-            {"exponent_of_zero", i.k == 64 ? number::kBlockZeroExponent : number::kMxZeroExponent},
-            {"evidence", "published: B200 words (sf-tensor), MMA-Sim"}};
   const char* rounding = i.rule->rounding == number::DotRounding::rz_f32 ? "to f32, towards zero"
                          : i.rule->rounding == number::DotRounding::rz_e8m13
                              ? "to 13 fraction bits, towards zero"
@@ -163,7 +160,7 @@ nlohmann::json parameters(const Instruction& i) {
   return {{"instruction", i.name},         {"products_a_sum", i.rule->length},
           {"by_halves", i.rule->emulated}, {"fraction_bits", i.rule->fraction_bits},
           {"rounding", rounding},          {"exponent_of_zero", i.rule->zero_exponent},
-          {"evidence", i.rule->evidence}};
+          {"mixes", i.rule->mixes()},      {"evidence", i.rule->evidence}};
 }
 
 void list_instructions(bool json) {
@@ -218,7 +215,7 @@ void run_batch(const std::string& path, bool values) {
     const std::string where = "'" + path + "', line " + std::to_string(line_number) + ": ";
     try {
       const auto [i, o] = mma::read_line(line, values);
-      fmt::print("{:0{}x}\n", mma::compute(i, o, nullptr), mma::result_of(i).container / 4);
+      fmt::print("{:0{}x}\n", mma::compute(i, o, nullptr), i.rule->output->container / 4);
     } catch (const InputError& e) {
       throw InputError(where + e.what());
     }
@@ -232,7 +229,7 @@ void run(const MmaOptions& o) {
   const Instruction i = mma::find(o.instruction);
   Operands operands;
   if (o.a.empty() && o.b.empty()) {
-    if (i.input != &number::f16 || i.scale != nullptr)
+    if (i.a != &number::f16)
       throw InputError(
           "--a and --b: the elements of one dot product (without them an example of f16 is shown)");
     // 2^23 - 2^23 - 0.875, which few tensor cores get right.
@@ -244,12 +241,11 @@ void run(const MmaOptions& o) {
   if (!o.json) return explain(i, operands);
   std::vector<DotChunk> trace;
   const uint32_t d = mma::compute(i, operands, &trace);
-  nlohmann::json j{{"instruction", i.name},
-                   {"d", fmt::format("{:0{}x}", d, mma::result_of(i).container / 4)}};
+  nlohmann::json j{{"instruction", i.name}, {"d", fmt::format("{:0{}x}", d, i.rule->output->container / 4)}};
   for (const DotChunk& c : trace) {
     nlohmann::json chunk{{"largest_exponent", c.largest},
                          {"sum_units", c.sum},
-                         {"unit_exponent", c.largest - mma::fraction_bits(i)},
+                         {"unit_exponent", c.largest - i.rule->fraction_bits},
                          {"result", fmt::format("{:x}", c.result)},
                          {"special", c.special}};
     for (const DotTerm& t : c.terms)
@@ -296,7 +292,9 @@ void add_mma(CLI::App& app, int&) {
       "  bitwell mma blackwell.tcgen05.f32.bf16 --a '3f80 4000' --b '3f80 c000' --c 3f800000\n"
       "  bitwell mma --batch words.txt\n"
       "A line of a batch: INSTRUCTION | A | B | C, and | scales of A | scales of B for block-scaled forms.\n"
-      "K longer than an instruction's is summed chunk by chunk, as the hardware does.");
+      "K longer than an instruction's is summed chunk by chunk, as the hardware does. Formats of 8 bits and "
+      "fewer "
+      "mix:\nB's stands after A's, as in hopper.wgmma.f32.e4m3.e5m2.");
   command->callback([o] { run(*o); });
 }
 

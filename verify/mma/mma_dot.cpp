@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <sstream>
@@ -20,7 +21,9 @@ using number::DotRule;
 using Words = std::vector<uint32_t>;
 
 std::string name_of(const DotRule& r, const Format& input) {
-  return fmt::format("{}.{}.{}.{}", r.architecture, r.instruction, r.output->name, input.name);
+  if (r.scale == nullptr)
+    return fmt::format("{}.{}.{}.{}", r.architecture, r.instruction, r.output->name, input.name);
+  return fmt::format("{}.{}.{}", r.architecture, r.instruction, r.mixes() ? input.name : r.scale->name);
 }
 
 // Hex words, or decimal values that the format holds exactly.
@@ -68,20 +71,28 @@ Words read_words(const std::string& text, const Format& f, bool values, const ch
 std::vector<Instruction> instructions() {
   std::vector<Instruction> out;
   for (const DotRule& r : number::dot_rules())
-    for (const Format* f : r.inputs)
-      if (f != nullptr) out.push_back({name_of(r, *f), &r, f, nullptr, 0});
-  for (const Format* f : {&number::e4m3, &number::e5m2, &number::e2m3, &number::e3m2, &number::e2m1})
-    out.push_back({fmt::format("blackwell.mxf8f6f4.{}", f->name), nullptr, f, &number::ue8m0, 32});
-  for (const Format* s : {&number::ue4m3, &number::ue8m0})
-    out.push_back({fmt::format("blackwell.mxf4nvf4.{}", s->name), nullptr, &number::e2m1, s, 64});
+    for (const Format* f : r.inputs) {
+      if (f == nullptr) continue;
+      std::string name = name_of(r, *f);
+      if (std::any_of(out.begin(), out.end(), [&](const Instruction& i) { return i.name == name; }))
+        name += fmt::format(".block{}", r.scale_vector);
+      out.push_back({name, &r, f, f});
+    }
   return out;
 }
 
 Instruction find(const std::string& name) {
   std::string alike, all;
   const std::string architecture = name.substr(0, name.find('.'));
-  for (const Instruction& i : instructions()) {
+  for (Instruction i : instructions()) {
     if (i.name == name) return i;
+    if (i.rule->mixes() && name.starts_with(i.name + "."))
+      if (const Format* b = number::find_format(name.substr(i.name.size() + 1));
+          b != nullptr && i.rule->takes(*i.a, *b)) {
+        i.name = name;
+        i.b = b;
+        return i;
+      }
     all += (all.empty() ? "" : ", ") + i.name;
     if (i.name.starts_with(architecture + ".")) alike += (alike.empty() ? "" : ", ") + i.name;
   }
@@ -89,43 +100,33 @@ Instruction find(const std::string& name) {
                    (alike.empty() ? "there are " + all : architecture + " has " + alike));
 }
 
-const Format& result_of(const Instruction& i) { return i.rule != nullptr ? *i.rule->output : number::f32; }
-
-int fraction_bits(const Instruction& i) {
-  return i.rule != nullptr ? i.rule->fraction_bits
-         : i.k == 64       ? number::kBlockFractionBits
-                           : number::kMxFractionBits;
-}
-
 Operands read_operands(const Instruction& i, const std::string& a, const std::string& b, const std::string& c,
                        const std::string& sa, const std::string& sb, bool values) {
   Operands o;
-  o.a = read_words(a, *i.input, values, "A");
-  o.b = read_words(b, *i.input, values, "B");
-  const Words addend = read_words(c, result_of(i), values, "C");
+  const DotRule& r = *i.rule;
+  o.a = read_words(a, *i.a, values, "A");
+  o.b = read_words(b, *i.b, values, "B");
+  const Words addend = read_words(c, *r.output, values, "C");
   if (addend.size() != 1) throw InputError(fmt::format("C has {} words, expected one", addend.size()));
   o.c = addend[0];
   if (o.a.empty() || o.a.size() != o.b.size())
     throw InputError(
         fmt::format("A has {} elements, B {}: expected equally many, at least one", o.a.size(), o.b.size()));
-  if (i.scale == nullptr) {
+  if (r.scale == nullptr) {
     if (!sa.empty() || !sb.empty()) throw InputError(i.name + " has no scales");
     return o;
   }
-  if (o.a.size() != i.k)
-    throw InputError(fmt::format("{} takes {} elements, A has {}", i.name, i.k, o.a.size()));
+  if (o.a.size() % static_cast<size_t>(r.length) != 0)
+    throw InputError(fmt::format("{} takes {} elements, A has {} (more: multiples of that)", i.name, r.length,
+                                 o.a.size()));
   for (const auto& [text, list, what] :
        {std::tuple{&sa, &o.scale_a, "scales of A"}, std::tuple{&sb, &o.scale_b, "scales of B"}})
-    for (const uint32_t w : read_words(*text, *i.scale, values, what))
+    for (const uint32_t w : read_words(*text, *r.scale, values, what))
       list->push_back(static_cast<uint8_t>(w));
-  const size_t n = o.scale_a.size();
-  const bool right = i.k == 32 ? n == 1 : n == 4 || (n == 2 && i.scale == &number::ue8m0);
-  if (!right || o.scale_b.size() != n)
-    throw InputError(fmt::format("{} takes {} scales of each operand, found {} and {}", i.name,
-                                 i.k == 32                   ? "1"
-                                 : i.scale == &number::ue8m0 ? "2 or 4"
-                                                             : "4",
-                                 n, o.scale_b.size()));
+  const size_t n = r.scales(o.a.size());
+  if (o.scale_a.size() != n || o.scale_b.size() != n)
+    throw InputError(fmt::format("{} takes {} scales of each operand, found {} and {}", i.name, n,
+                                 o.scale_a.size(), o.scale_b.size()));
   return o;
 }
 
@@ -149,9 +150,7 @@ DotLine read_line(const std::string& line, bool values) {
 }
 
 uint32_t compute(const Instruction& i, const Operands& o, std::vector<number::DotChunk>* trace) {
-  if (i.rule != nullptr) return number::dot(*i.rule, *i.input, o.a, o.b, o.c, trace);
-  if (i.k == 32) return number::mxf8f6f4_dot(*i.input, o.a, o.b, o.c, o.scale_a[0], o.scale_b[0], trace);
-  return number::mxf4nvf4_dot(o.a, o.b, o.c, *i.scale, o.scale_a, o.scale_b, trace);
+  return number::dot(*i.rule, {i.a, o.a, o.scale_a}, {i.b, o.b, o.scale_b}, o.c, trace);
 }
 
 }  // namespace bitwell::verify::mma

@@ -4,28 +4,27 @@
 #include <string>
 #include <vector>
 
-#include "model/number/block_dot.h"
+#include "model/number/dot.h"
 #include "model/number/format.h"
 
 namespace bitwell::verify::mma {
 
 using number::Format;
 
-// An instruction by name: a plain rule, or a block-scaled form of Blackwell.
+// A rule and the formats of A and B by name: ARCHITECTURE.INSTRUCTION.RESULT.INPUT; block-scaled
+// ARCHITECTURE.KIND.INPUT, or .SCALES where the kind leaves a choice of these. Where A and B may differ, the
+// name goes on with B's format.
 struct Instruction {
   std::string name;
   const number::DotRule* rule = nullptr;
-  const Format* input = nullptr;
-  const Format* scale = nullptr;  // block-scaled
-  size_t k = 0;                   // of a block-scaled form; else any
+  const Format* a = nullptr;
+  const Format* b = nullptr;
 };
 
+// Those whose A and B have the same format.
 std::vector<Instruction> instructions();
 // InputError, with the names of its architecture, or with all where there is no such architecture.
 Instruction find(const std::string& name);
-const Format& result_of(const Instruction& i);
-// Below the point of the largest product or addend, that a sum keeps.
-int fraction_bits(const Instruction& i);
 
 // Codes of the instruction's formats, one a word.
 struct Operands {

@@ -104,8 +104,8 @@ Addend from_c(const Word& c, int zero_exponent) {
 
 }  // namespace
 
-uint32_t fused_dot(const FusedDot& rule, const FieldFormat& input, std::span<const uint32_t> a,
-                   std::span<const uint32_t> b, uint32_t c, int scale) {
+uint32_t fused_dot(const FusedDot& rule, const FieldFormat& of_a, std::span<const uint32_t> a,
+                   const FieldFormat& of_b, std::span<const uint32_t> b, uint32_t c, int scale) {
   const bool half = rule.result == 2;
   const uint32_t nan = half ? kNaN16 : kNaN32;
   for (size_t first = 0; first < a.size(); first += static_cast<size_t>(rule.length)) {
@@ -116,8 +116,8 @@ uint32_t fused_dot(const FusedDot& rule, const FieldFormat& input, std::span<con
     bool broken = addend.kind == Class::nan;
     std::vector<Addend> terms{from_c(addend, rule.zero_exponent)};
     for (size_t i = first; i < last; ++i) {
-      const Word x = open(input, a[i]);
-      const Word y = open(input, b[i]);
+      const Word x = open(of_a, a[i]);
+      const Word y = open(of_b, b[i]);
       const bool minus = x.minus != y.minus;
       if (x.kind == Class::nan || y.kind == Class::nan) {
         broken = true;

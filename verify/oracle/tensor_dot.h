@@ -19,8 +19,8 @@ struct FusedDot {
 };
 
 // `scale`: a power of two that multiplies every product and its exponent (UE8M0 scales of mxf8f6f4).
-uint32_t fused_dot(const FusedDot& rule, const FieldFormat& input, std::span<const uint32_t> a,
-                   std::span<const uint32_t> b, uint32_t c, int scale = 0);
+uint32_t fused_dot(const FusedDot& rule, const FieldFormat& of_a, std::span<const uint32_t> a,
+                   const FieldFormat& of_b, std::span<const uint32_t> b, uint32_t c, int scale = 0);
 
 // kind::mxf4nvf4: 64 E2M1 codes each, UE4M3 (4) or UE8M0 (2 or 4) scales.
 uint32_t scaled_fp4_dot(std::span<const uint32_t> a, std::span<const uint32_t> b, uint32_t c, bool ue8m0,

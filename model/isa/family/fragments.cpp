@@ -13,17 +13,17 @@ uint32_t code_in(uint32_t word, size_t i, int bits) {
   return bits == 32 ? word : word >> (i * static_cast<size_t>(bits)) & ((1u << bits) - 1);
 }
 
-size_t codes_a_word(const Mma& mma) { return 32 / static_cast<size_t>(mma.input->container); }
+size_t codes_a_word(const Mma& mma) { return 32 / static_cast<size_t>(mma.a->container); }
 
 }  // namespace
 
-const number::DotRule& dot_rule(int sm, const std::string& instruction, const number::Format& input,
-                                const number::Format& output) {
-  const number::DotRule* rule = number::find_dot_rule(machine::arch(sm).tensor, instruction, input, output);
+const number::DotRule& dot_rule(int sm, const std::string& instruction, const number::Format& a,
+                                const number::Format& b, const number::Format& output) {
+  const number::DotRule* rule = number::find_dot_rule(machine::arch(sm).tensor, instruction, a, b, output);
   if (rule == nullptr)
-    throw machine::Unsupported("the arithmetic of " + instruction + " with " + std::string(input.name) +
-                               " inputs and " + std::string(output.name) + " results on sm_" +
-                               std::to_string(sm));
+    throw machine::Unsupported("the arithmetic of " + instruction + " with " + std::string(a.name) +
+                               (&a == &b ? "" : " and " + std::string(b.name)) + " inputs and " +
+                               std::string(output.name) + " results on sm_" + std::to_string(sm));
   return *rule;
 }
 
@@ -35,7 +35,7 @@ void unpack_a(const Mma& mma, std::span<const uint32_t* const> registers, std::s
       const size_t row = lane / 4 + 8 * (r % 2);
       const size_t word = lane % 4 + 4 * (r / 2);
       for (size_t i = 0; i < each; ++i)
-        codes[row * mma.k + word * each + i] = code_in(registers[r][lane], i, mma.input->container);
+        codes[row * mma.k + word * each + i] = code_in(registers[r][lane], i, mma.a->container);
     }
 }
 
@@ -46,7 +46,7 @@ void unpack_b(const Mma& mma, std::span<const uint32_t* const> registers, std::s
     for (size_t lane = 0; lane < machine::kLanes; ++lane)
       for (size_t i = 0; i < each; ++i)
         codes[lane / 4 * mma.k + (lane % 4 + 4 * r) * each + i] =
-            code_in(registers[r][lane], i, mma.input->container);
+            code_in(registers[r][lane], i, mma.b->container);
 }
 
 namespace {

@@ -16,11 +16,12 @@ inline constexpr size_t kFragmentRows = 16;  // of D and A, that one warp holds
 // An instruction's types and extents.
 struct Mma : Payload {
   const number::DotRule* rule = nullptr;
-  const number::Format* input = nullptr;  // of A and B
+  const number::Format* a = nullptr;  // of as many bits as B's in registers
+  const number::Format* b = nullptr;
   size_t n = 0;
   size_t k = 0;
 
-  size_t words() const { return k * static_cast<size_t>(input->container) / 32; }  // of a row of A
+  size_t words() const { return k * static_cast<size_t>(a->container) / 32; }  // of a row of A
   size_t a_registers() const { return words() / 2; }
   size_t b_registers() const { return words() / 4; }
   bool half_result() const { return rule->output == &number::f16; }
@@ -28,8 +29,8 @@ struct Mma : Payload {
 };
 
 // The row of the rule table for a target and types; Unsupported, by name, if the target has none.
-const number::DotRule& dot_rule(int sm, const std::string& instruction, const number::Format& input,
-                                const number::Format& output);
+const number::DotRule& dot_rule(int sm, const std::string& instruction, const number::Format& a,
+                                const number::Format& b, const number::Format& output);
 
 // A's codes, [row][k], from registers given as rows of 32 lanes.
 void unpack_a(const Mma& mma, std::span<const uint32_t* const> registers, std::span<uint32_t> codes);

@@ -26,7 +26,8 @@ Next mma_sync(const Op& op, Context& context, uint32_t mask) {
   unpack_a(mma, {rows.data(), a_count}, a);
   unpack_b(mma, {rows.data() + a_count, b_count}, b);
   unpack_d(mma, all.subspan(a_count + b_count), d);
-  number::dot_tile(*mma.rule, a, kFragmentRows, number::prepare_columns(*mma.input, b, mma.n, mma.k), d);
+  const number::DotColumns columns = number::prepare_columns(*mma.rule, {mma.b, b}, mma.n, mma.k);
+  number::dot_tile(*mma.rule, {mma.a, a}, kFragmentRows, columns, d);
   rows.clear();
   for (const uint32_t r : *op.results) {
     context.set_defined(r, mask);
@@ -42,16 +43,17 @@ void mma_form(Builder& b, const Match& m) {
   const auto& modifiers = b.instruction().modifiers;  // .sync .aligned shape .row .col D A B C
   Op op = effect(mma_sync);
   Mma* mma = &b.payload<Mma>(op);
-  mma->input = &tensor_format(modifiers[6]);
-  mma->rule = &dot_rule(b.sm(), "mma.sync", *mma->input, tensor_format(modifiers[5]));
+  mma->a = &tensor_format(modifiers[6]);
+  mma->b = &tensor_format(modifiers[7]);
+  mma->rule = &dot_rule(b.sm(), "mma.sync", *mma->a, *mma->b, tensor_format(modifiers[5]));
   mma->n = extent(modifiers[2], 'n');
   mma->k = extent(modifiers[2], 'k');
   op.results = b.new_list();
   op.sources = b.new_list();  // A, B, C
   const number::Format& d = *mma->rule->output;
   tensor_registers(b, b.operand(0), mma->d_registers(), d, "D", *op.results);
-  tensor_registers(b, b.operand(1), mma->a_registers(), *mma->input, "A", *op.sources);
-  tensor_registers(b, b.operand(2), mma->b_registers(), *mma->input, "B", *op.sources);
+  tensor_registers(b, b.operand(1), mma->a_registers(), *mma->a, "A", *op.sources);
+  tensor_registers(b, b.operand(2), mma->b_registers(), *mma->b, "B", *op.sources);
   tensor_registers(b, b.operand(3), mma->d_registers(), d, "C", *op.sources);
   b.emit(op);
 }
@@ -63,10 +65,8 @@ constexpr Form kMma[] = {
     {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", "*", mma_form, 70, 80},
     {"mma.sync.aligned{.m16n8k8,.m16n8k16}.row.col.f32.bf16.bf16.f32", "*", mma_form, 70, 80},
     {"mma.sync.aligned{.m16n8k4,.m16n8k8}.row.col.f32.tf32.tf32.f32", "*", mma_form, 70, 80},
-    {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "*", mma_form, 84, 89},
-    {"mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32", "*", mma_form, 84, 89},
-    {"mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e4m3.f16", "*", mma_form, 87, 89},
-    {"mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e5m2.f16", "*", mma_form, 87, 89},
+    {"mma.sync.aligned.m16n8k32.row.col.f32{.e4m3,.e5m2}{.e4m3,.e5m2}.f32", "*", mma_form, 84, 89},
+    {"mma.sync.aligned.m16n8k32.row.col.f16{.e4m3,.e5m2}{.e4m3,.e5m2}.f16", "*", mma_form, 87, 89},
 };
 
 }  // namespace

@@ -64,7 +64,7 @@ bool Warpgroup::issue(size_t warp, const Op& op, Context& context) {
     }
     mine.a_codes[warp].resize(kFragmentRows * mma.k);
     unpack_a(mma, registers, mine.a_codes[warp]);
-    if (mma.negate_a) negate(*mma.input, mine.a_codes[warp]);
+    if (mma.negate_a) negate(*mma.a, mine.a_codes[warp]);
   }
   // An accumulator that an earlier MMA is still writing holds nothing yet, and may be passed on.
   const auto in_flight = [&](uint32_t row) {
@@ -106,14 +106,14 @@ void Warpgroup::run_front() {
   };
   try {
     std::vector<uint32_t> b = read_matrix(cta_.shared, decode_matrix_descriptor(next.b), mma.transpose_b,
-                                          *mma.input, mma.n, mma.k, "B", filling);
-    if (mma.negate_b) negate(*mma.input, b);
-    const number::PlainColumns columns = number::prepare_columns(*mma.input, b, mma.n, mma.k);
+                                          *mma.b, mma.n, mma.k, "B", filling);
+    if (mma.negate_b) negate(*mma.b, b);
+    const number::DotColumns columns = number::prepare_columns(*mma.rule, {mma.b, b}, mma.n, mma.k);
     std::vector<uint32_t> a;
     if (!mma.a_in_registers) {
-      a = read_matrix(cta_.shared, decode_matrix_descriptor(next.a), mma.transpose_a, *mma.input,
+      a = read_matrix(cta_.shared, decode_matrix_descriptor(next.a), mma.transpose_a, *mma.a,
                       4 * kFragmentRows, mma.k, "A", filling);
-      if (mma.negate_a) negate(*mma.input, a);
+      if (mma.negate_a) negate(*mma.a, a);
     }
     std::vector<uint32_t> d(kFragmentRows * mma.n);
     std::vector<uint32_t*> rows;
@@ -135,7 +135,7 @@ void Warpgroup::run_front() {
           mma.a_in_registers
               ? std::span<const uint32_t>(next.a_codes[w])
               : std::span<const uint32_t>(a).subspan(w * kFragmentRows * mma.k, kFragmentRows * mma.k);
-      number::dot_tile(*mma.rule, share, kFragmentRows, columns, d);
+      number::dot_tile(*mma.rule, {mma.a, share}, kFragmentRows, columns, d);
       pack_d(mma, d, rows);
     }
   } catch (const Fault& fault) {

@@ -104,15 +104,14 @@ void wgmma_form(Builder& b, const Match& m) {
   const auto& modifiers = b.instruction().modifiers;  // .mma_async .sync .aligned shape D A B
   Op op = effect(wgmma_mma);
   WarpgroupMmaUse* mma = &b.payload<WarpgroupMmaUse>(op);
-  mma->input = &tensor_format(modifiers[5]);
-  if (modifiers[5] != modifiers[6])
-    throw machine::Unsupported("'" + m.name + "': A and B of different types");
-  mma->rule = &dot_rule(b.sm(), "wgmma", *mma->input, tensor_format(modifiers[4]));
+  mma->a = &tensor_format(modifiers[5]);
+  mma->b = &tensor_format(modifiers[6]);
+  mma->rule = &dot_rule(b.sm(), "wgmma", *mma->a, *mma->b, tensor_format(modifiers[4]));
   mma->n = extent(modifiers[3], 'n');
   mma->k = extent(modifiers[3], 'k');
   if (b.operand_count() < 2) throw Invalid("too few operands");
   mma->a_in_registers = b.operand(1).kind == ptx::OperandKind::vector;
-  const bool transposes = mma->input->container == 16;
+  const bool transposes = mma->a->container == 16;
   const size_t count = 6 + (transposes ? (mma->a_in_registers ? 1 : 2) : 0);
   if (b.operand_count() != count)
     throw Invalid("'" + m.name + "' takes " + std::to_string(count) + " operands here");
@@ -123,7 +122,7 @@ void wgmma_form(Builder& b, const Match& m) {
   for (const uint32_t r : *op.results) b.pin(r);
   if (mma->a_in_registers) {
     op.sources = b.new_list();
-    tensor_registers(b, b.operand(1), mma->a_registers(), *mma->input, "A", *op.sources);
+    tensor_registers(b, b.operand(1), mma->a_registers(), *mma->a, "A", *op.sources);
   } else {
     op.a = b.source(b.operand(1), b.type(".b64")).row;
   }

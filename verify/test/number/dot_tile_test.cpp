@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <random>
 
-#include "model/number/block_dot.h"
 #include "model/number/simd_level.h"
 
 namespace bitwell::number {
@@ -30,101 +29,134 @@ uint32_t code_of(const Format& f, int regime, std::mt19937_64& random) {
 
 const char* const kLevels[] = {"scalar", "avx2", "avx512"};
 
+struct Drawn {
+  std::vector<uint32_t> a, b, c;
+  std::vector<uint8_t> sa, sb;
+};
+
+Drawn drawn(const DotRule& rule, const Format& fa, const Format& fb, size_t rows, size_t columns, size_t k,
+            int regime, std::mt19937_64& random) {
+  Drawn out{std::vector<uint32_t>(rows * k), std::vector<uint32_t>(columns * k),
+            std::vector<uint32_t>(rows * columns), std::vector<uint8_t>(rows * rule.scales(k)),
+            std::vector<uint8_t>(columns * rule.scales(k))};
+  for (uint32_t& v : out.a) v = code_of(fa, regime % 5, random);
+  for (uint32_t& v : out.b) v = code_of(fb, regime % 5, random);
+  const auto sign = static_cast<uint32_t>(fa.sign_mask() << fa.ignored_low);
+  if (regime / 5 % 3 == 1)  // whole groups of zeros
+    for (size_t i = 0; i < out.a.size(); ++i)
+      if (i / 16 % 3 != 0) out.a[i] &= sign;
+  if (regime / 5 % 3 == 2) {  // groups that cancel
+    for (size_t i = 1; i < out.a.size(); i += 2) out.a[i] = out.a[i - 1] ^ sign;
+    for (size_t i = 1; i < out.b.size(); i += 2) out.b[i] = random() % 16 == 0 ? out.b[i] : out.b[i - 1];
+  }
+  for (std::vector<uint8_t>* scales : {&out.sa, &out.sb})
+    for (uint8_t& v : *scales) {
+      const uint64_t bits = random();
+      if (regime % 7 == 6)
+        v = static_cast<uint8_t>(bits);  // NaN now and then
+      else if (rule.scale == &ue8m0)
+        v = static_cast<uint8_t>(regime % 7 == 5 ? (bits % 2 == 0 ? 1 : 200) : 120 + bits % 16);
+      else  // at times the corner of scale exponents
+        v = static_cast<uint8_t>(regime % 7 == 5 ? (bits % 2 == 0 ? 0x7E : 1) : bits % 0x7F);
+    }
+  for (size_t i = 0; i < out.c.size(); ++i)
+    out.c[i] = i % 3 == 0 ? 0 : code_of(*rule.output, regime % 5, random);
+  return out;
+}
+
+// Every row, every pair of formats that it takes, every instruction set of the host; k in whole chunks,
+// several, and not whole.
 TEST(Tile, EqualsTheDefinitionInEveryRow) {
   std::mt19937_64 random(11);
   for (const DotRule& rule : dot_rules())
-    for (const Format* f : rule.inputs) {
-      if (f == nullptr) continue;
-      for (int regime = 0; regime < 5; ++regime) {
-        const size_t rows = 5;
-        const size_t columns = regime == 1 ? 70 : 33;
-        const size_t k =
-            regime == 2 ? 3 * static_cast<size_t>(rule.length) + 4 : 2 * static_cast<size_t>(rule.length);
-        std::vector<uint32_t> a(rows * k);
-        std::vector<uint32_t> b(columns * k);
-        std::vector<uint32_t> c(rows * columns);
-        for (uint32_t& v : a) v = code_of(*f, regime, random);
-        for (uint32_t& v : b) v = code_of(*f, regime, random);
-        for (size_t i = 0; i < c.size(); ++i) c[i] = i % 3 == 0 ? 0 : code_of(*rule.output, regime, random);
-        std::vector<uint32_t> expected = c;
-        for (size_t r = 0; r < rows; ++r)
-          for (size_t n = 0; n < columns; ++n)
-            expected[r * columns + n] = dot(rule, *f, std::span(a).subspan(r * k, k),
-                                            std::span(b).subspan(n * k, k), c[r * columns + n]);
-        const PlainColumns prepared = prepare_columns(*f, b, columns, k);
-        for (const char* level : kLevels) {
-          if (!has_level(level)) continue;
-          std::vector<uint32_t> d = c;
-          dot_tile(rule, a, rows, prepared, d, level);
-          ASSERT_EQ(d, expected) << rule.architecture << " " << rule.instruction << " " << f->name
-                                 << " regime " << regime << " " << level;
+    for (const Format* fa : rule.inputs)
+      for (const Format* fb : rule.inputs) {
+        if (fa == nullptr || fb == nullptr || !rule.takes(*fa, *fb)) continue;
+        const int regimes = rule.scale != nullptr ? 35 : fa == fb ? 15 : 5;
+        for (int regime = 0; regime < regimes; ++regime) {
+          const size_t rows = 4;
+          const size_t columns = regime == 1 ? 70 : 33;
+          const auto length = static_cast<size_t>(rule.length);
+          const size_t k = regime % 5 == 2 ? 3 * length + 4 : 2 * length;
+          const Drawn o = drawn(rule, *fa, *fb, rows, columns, k, regime, random);
+          const size_t scales = rule.scales(k);
+          std::vector<uint32_t> expected = o.c;
+          for (size_t r = 0; r < rows; ++r)
+            for (size_t n = 0; n < columns; ++n)
+              expected[r * columns + n] = dot(
+                  rule, {fa, std::span(o.a).subspan(r * k, k), std::span(o.sa).subspan(r * scales, scales)},
+                  {fb, std::span(o.b).subspan(n * k, k), std::span(o.sb).subspan(n * scales, scales)},
+                  o.c[r * columns + n]);
+          const DotColumns prepared = prepare_columns(rule, {fb, o.b, o.sb}, columns, k);
+          for (const char* level : kLevels) {
+            if (!has_level(level)) continue;
+            std::vector<uint32_t> d = o.c;
+            dot_tile(rule, {fa, o.a, o.sa}, rows, prepared, d, level);
+            ASSERT_EQ(d, expected) << rule.architecture << " " << rule.instruction << " " << fa->name << " "
+                                   << fb->name << " "
+                                   << (rule.scale == nullptr ? "no scales" : rule.scale->name) << " "
+                                   << rule.scale_vector << " regime " << regime << " " << level;
+          }
         }
       }
-    }
 }
 
-TEST(Tile, ScaledEqualsTheDefinition) {
-  std::mt19937_64 random(12);
-  for (const Format* scale : {&ue4m3, &ue8m0})
-    for (int regime = 0; regime < 40; ++regime) {
-      const size_t rows = 4;
-      const size_t columns = 45;
-      const size_t k = 192;
-      std::vector<uint8_t> a(rows * k);
-      std::vector<uint8_t> b(columns * k);
-      std::vector<uint8_t> sa(rows * k / 16);
-      std::vector<uint8_t> sb(columns * k / 16);
-      std::vector<uint32_t> c(rows * columns);
-      for (uint8_t& v : a) v = static_cast<uint8_t>(code_of(e2m1, regime % 5, random));
-      for (uint8_t& v : b) v = static_cast<uint8_t>(code_of(e2m1, regime % 5, random));
-      if (regime % 4 == 1)  // whole groups of zeros
-        for (size_t i = 0; i < a.size(); ++i)
-          if (i / 16 % 3 != 0) a[i] &= 8;
-      if (regime % 4 == 2)  // groups that cancel
-        for (size_t i = 1; i < a.size(); i += 2) a[i] = a[i - 1] ^ 8;
-      if (regime % 4 == 2)
-        for (size_t i = 1; i < b.size(); i += 2) b[i] = random() % 16 == 0 ? b[i] : b[i - 1];
-      const auto scale_code = [&] {
-        const uint64_t bits = random();
-        if (scale == &ue8m0) return static_cast<uint8_t>(regime % 7 == 6 ? bits : 120 + bits % 16);
-        if (regime % 7 == 6) return static_cast<uint8_t>(bits);  // NaN now and then
-        if (regime % 7 == 5)
-          return static_cast<uint8_t>(bits % 2 == 0 ? 0x7E : 1);  // the corner of scale exponents
-        return static_cast<uint8_t>(bits % 0x7F);
-      };
-      for (uint8_t& v : sa) v = scale_code();
-      for (uint8_t& v : sb) v = scale_code();
-      for (size_t i = 0; i < c.size(); ++i) c[i] = i % 3 == 0 ? 0 : code_of(f32, regime % 3, random);
-      std::vector<uint32_t> expected = c;
-      for (size_t r = 0; r < rows; ++r)
-        for (size_t n = 0; n < columns; ++n)
-          for (size_t i = 0; i < k; i += 64) {
-            const std::vector<uint32_t> x(a.begin() + static_cast<long>(r * k + i),
-                                          a.begin() + static_cast<long>(r * k + i + 64));
-            const std::vector<uint32_t> y(b.begin() + static_cast<long>(n * k + i),
-                                          b.begin() + static_cast<long>(n * k + i + 64));
-            uint32_t& d = expected[r * columns + n];
-            d = mxf4nvf4_dot(x, y, d, *scale, std::span(sa).subspan((r * k + i) / 16, 4),
-                             std::span(sb).subspan((n * k + i) / 16, 4));
-          }
-      const ScaledColumns prepared = prepare_scaled_columns(*scale, b, sb, columns, k);
+// What the groups' loop rounds itself is cut off where C's exponent, or another group's, is far above: every
+// distance around the last bit that is kept.
+TEST(Tile, ScaledTermsAreCutOffWhereTheDefinitionCutsThem) {
+  std::mt19937_64 random(13);
+  const size_t columns = kTileLanes;
+  size_t cut = 0;
+  for (const Format* scale : {&ue4m3, &ue8m0}) {
+    const DotRule& rule = *find_dot_rule("blackwell", "mxf4nvf4", e2m1, e2m1, f32, scale, 16);
+    for (int c_exponent = -20; c_exponent <= 60; ++c_exponent) {
+      Drawn o = drawn(rule, e2m1, e2m1, 1, columns, 64, 1, random);
+      for (std::vector<uint8_t>* v : {&o.sa, &o.sb})
+        for (size_t i = 0; i < v->size(); ++i)
+          (*v)[i] = scale == &ue8m0 ? static_cast<uint8_t>(i % 4 == 3 ? 140 : 110 + random() % 20)
+                                    : static_cast<uint8_t>(i % 4 == 3 ? 0x7E : 1 + random() % 0x20);
+      for (uint32_t& c : o.c)
+        c = static_cast<uint32_t>(127 + c_exponent) << 23 | (static_cast<uint32_t>(random()) & 0x807FFFFF);
+      std::vector<uint32_t> expected = o.c;
+      for (size_t n = 0; n < columns; ++n) {
+        std::vector<DotChunk> trace;
+        expected[n] = dot(rule, {&e2m1, o.a, o.sa},
+                          {&e2m1, std::span(o.b).subspan(64 * n, 64), std::span(o.sb).subspan(4 * n, 4)},
+                          o.c[n], &trace);
+        for (const DotTerm& t : trace[0].terms) cut += t.cut ? 1 : 0;
+      }
+      const DotColumns prepared = prepare_columns(rule, {&e2m1, o.b, o.sb}, columns, 64);
       for (const char* level : kLevels) {
         if (!has_level(level)) continue;
-        std::vector<uint32_t> d = c;
-        mxf4nvf4_tile(a, sa, rows, prepared, d, level);
-        ASSERT_EQ(d, expected) << scale->name << " regime " << regime << " " << level;
+        std::vector<uint32_t> d = o.c;
+        dot_tile(rule, {&e2m1, o.a, o.sa}, 1, prepared, d, level);
+        ASSERT_EQ(d, expected) << scale->name << " C exponent " << c_exponent << " " << level;
       }
     }
+  }
+  EXPECT_GT(cut, 1000u);
 }
 
 TEST(Tile, RefusesOtherSizes) {
+  const DotRule& rule = *find_dot_rule("hopper", "wgmma", f16, f16, f32);
   const std::vector<uint32_t> codes(64);
-  const PlainColumns b = prepare_columns(f16, codes, 4, 16);
+  const DotColumns b = prepare_columns(rule, {&f16, codes}, 4, 16);
   std::vector<uint32_t> d(3);
-  EXPECT_THROW(dot_tile(*find_dot_rule("hopper", "wgmma", f16, f32), codes, 1, b, d), std::invalid_argument);
-  EXPECT_THROW(prepare_columns(f16, codes, 5, 16), std::invalid_argument);
-  const std::vector<uint8_t> bytes(40);
-  EXPECT_THROW(prepare_scaled_columns(ue4m3, bytes, bytes, 1, 40), std::invalid_argument);
+  EXPECT_THROW(dot_tile(rule, {&f16, codes}, 1, b, d), std::invalid_argument);
+  EXPECT_THROW(dot_tile(rule, {&f16, codes}, 4, b, d), std::invalid_argument);
+  d.resize(16);
+  dot_tile(rule, {&f16, codes}, 4, b, d);
+  EXPECT_THROW(dot_tile(rule, {&bf16, codes}, 4, b, d), std::invalid_argument);
+  EXPECT_THROW(prepare_columns(rule, {&f16, codes}, 5, 16), std::invalid_argument);
+  EXPECT_THROW(prepare_columns(rule, {&e4m3, codes}, 4, 16), std::invalid_argument);
+  const DotRule& scaled = *find_dot_rule("blackwell", "mxf4nvf4", e2m1, e2m1, f32, &ue4m3, 16);
+  const std::vector<uint8_t> three(3);
+  EXPECT_THROW(prepare_columns(scaled, {&e2m1, codes, three}, 1, 64), std::invalid_argument);
+  // Prepared for another order of products.
+  const DotRule& emulated = *find_dot_rule("hopper", "mma.sync", e4m3, e4m3, f32);
+  const DotColumns fp8 = prepare_columns(emulated, {&e4m3, codes}, 4, 16);
+  EXPECT_THROW(dot_tile(*find_dot_rule("hopper", "wgmma", e4m3, e4m3, f32), {&e4m3, codes}, 4, fp8, d),
+               std::invalid_argument);
 }
 
 }  // namespace
