@@ -22,10 +22,10 @@ namespace budget = bitwell::budget;
 // Every operand of a 256x256x256 tile: all offsets, and that no two share one.
 void check_tile(benchmark::State& state) {
   for (auto _ : state) {
-    for (const layout::Hardware& h :
-         {layout::operand_tile(256, 256, 4, 128), layout::operand_tile(256, 256, 4, 128),
-          layout::scales_shared(256, 256, 16, layout::SharedOrder::dsl),
-          layout::scales_shared(256, 256, 16, layout::SharedOrder::cutlass)})
+    for (const layout::Hardware& h : {layout::operand_tile(256, 256, 4, layout::SharedSwizzle::b128),
+                                      layout::operand_tile(256, 256, 4, layout::SharedSwizzle::b128),
+                                      layout::scales_shared(256, 256, 16, layout::SharedOrder::dsl),
+                                      layout::scales_shared(256, 256, 16, layout::SharedOrder::cutlass)})
       benchmark::DoNotOptimize(layout::collision(h.layout.layout));
   }
 }

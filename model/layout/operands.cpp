@@ -1,23 +1,19 @@
 #include "model/layout/operands.h"
 
+#include <algorithm>
+
 #include "model/layout/algebra.h"
 #include "model/layout/scale_factors.h"
 
 namespace bitwell::layout {
 namespace {
 using Items = std::vector<Tuple>;
-}
+}  // namespace
 
-std::optional<Swizzle> swizzle_of(int span) {
-  switch (span) {
-    case 32: return Swizzle{1, 4, 3};
-    case 64: return Swizzle{2, 4, 3};
-    case 128: return Swizzle{3, 4, 3};
-    default: return std::nullopt;
-  }
-}
-
-Hardware operand_tile(int64_t rows, int64_t k, int64_t bits, int span) {
+Hardware operand_tile(int64_t rows, int64_t k, int64_t bits, SharedSwizzle swizzle) {
+  const int64_t span = std::max<int64_t>(row_of(swizzle).span, 16);
+  if (row_of(swizzle).atom != 16)
+    throw LayoutError("a K-major operand has no swizzle " + std::string(row_of(swizzle).name));
   const int64_t across = span * 8 / bits;  // elements of one atom's row
   if (rows % 8 != 0)
     throw LayoutError("rows = " + std::to_string(rows) + " is no multiple of the 8 of an atom");
@@ -29,10 +25,10 @@ Hardware operand_tile(int64_t rows, int64_t k, int64_t bits, int span) {
   h.unit_bits = bits;
   h.layout.layout =
       tile_to_shape(Layout(Items{8, across}, Items{across, 1}), Items{rows, k}, Tuple(Items{1, 2}));
-  if (std::optional<Swizzle> s = swizzle_of(span)) {
+  if (const Swizzle& s = row_of(swizzle).steps[0]; s.bits != 0) {
     // From bytes to elements: 2^n elements a byte move the bits up, 2^n bytes an element down.
     const int up = bits == 4 ? 1 : bits == 8 ? 0 : bits == 16 ? -1 : -2;
-    h.layout.swizzle = Swizzle{s->bits, s->base + up, s->shift};
+    h.layout.swizzle = Swizzle{s.bits, s.base + up, s.shift};
   }
   h.axes = {{"row", rows}, {"k", k}};
   h.region = multiply(rows, k);
@@ -90,7 +86,10 @@ std::vector<Named> operand_layouts() {
          const std::string s = choice(p, "swizzle", {"128", "64", "32", "none"});
          return operand_tile(number(p, "rows", 8, 256), number(p, "k", 8, 1 << 16),
                              std::stoll(choice(p, "bits", {"4", "8", "16", "32"})),
-                             s == "none" ? 16 : std::stoi(s));
+                             s == "none" ? SharedSwizzle::none
+                             : s == "32" ? SharedSwizzle::b32
+                             : s == "64" ? SharedSwizzle::b64
+                                         : SharedSwizzle::b128);
        }},
       {"pair",
        "Which CTA of a pair holds which row of an operand (cta_group::2)",

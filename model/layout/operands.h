@@ -1,15 +1,13 @@
 // Operand tiles in shared memory, and which CTA of a pair holds what.
 #pragma once
 #include "model/layout/hardware.h"
+#include "model/layout/shared_swizzle.h"
 
 namespace bitwell::layout {
 
-// The swizzle of byte addresses whose rows span 32, 64 or 128 bytes; nothing for 16, no swizzle.
-std::optional<Swizzle> swizzle_of(int span);
-
-// A K-major tile of `rows` by k elements of `bits`, swizzled over `span` bytes, in units of elements:
-// coordinates (row, k). Atoms of 8 rows by `span` bytes, stacked along the rows, then along K.
-Hardware operand_tile(int64_t rows, int64_t k, int64_t bits, int span);
+// A K-major tile of `rows` by k elements of `bits`, in units of elements: coordinates (row, k). Atoms of 8
+// rows by the swizzle's span (16 bytes without one), stacked along the rows, then along K.
+Hardware operand_tile(int64_t rows, int64_t k, int64_t bits, SharedSwizzle swizzle);
 
 // Operands of one MMA tile.
 enum class Operand : uint8_t { a, b, sfa, sfb };

@@ -13,7 +13,7 @@ struct Swizzle {
   int base;
   int shift;
 
-  int64_t operator()(int64_t offset) const {
+  constexpr int64_t operator()(int64_t offset) const {
     const int64_t ones = (int64_t{1} << bits) - 1;
     if (shift >= 0) return offset ^ ((offset & (ones << (base + shift))) >> shift);
     return offset ^ ((offset & (ones << base)) << -shift);

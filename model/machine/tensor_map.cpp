@@ -172,17 +172,4 @@ void replace(TensorMap& m, TensorMapField field, uint32_t ordinal, uint64_t valu
   }
 }
 
-uint64_t swizzled(TensorSwizzle swizzle, uint64_t a) {
-  switch (swizzle) {
-    case TensorSwizzle::none: return a;
-    case TensorSwizzle::b32: return a ^ (a >> 7 & 1) << 4;
-    case TensorSwizzle::b64: return a ^ (a >> 7 & 3) << 4;
-    case TensorSwizzle::b128: return a ^ (a >> 7 & 7) << 4;
-    case TensorSwizzle::b128_atom_32b: return a ^ (a >> 7 & 3) << 5;
-    case TensorSwizzle::b128_atom_32b_flip_8b: return a ^ (a >> 7 & 3) << 5 ^ (a >> 7 & 1) << 3;
-    case TensorSwizzle::b128_atom_64b: return a ^ (a >> 7 & 1) << 6;
-  }
-  return a;
-}
-
 }  // namespace bitwell::machine

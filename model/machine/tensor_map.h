@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "model/layout/shared_swizzle.h"
+
 namespace bitwell::machine {
 
 // In the order of CUtensorMapDataType.
@@ -52,30 +54,8 @@ inline constexpr std::array<TensorTypeRow, 16> kTensorTypes{{{"u8", 8, false, "d
                                                              {"u4x16_align8b", 4, false, "manual"},
                                                              {"u4x16_align16b", 4, false, "manual"},
                                                              {"u6x16_align16b", 6, false, "manual"}}};
-// In the order of CUtensorMapSwizzle.
-enum class TensorSwizzle : uint8_t {
-  none,
-  b32,
-  b64,
-  b128,
-  b128_atom_32b,
-  b128_atom_32b_flip_8b,
-  b128_atom_64b
-};
-struct TensorSwizzleRow {
-  std::string_view name;
-  uint32_t span;  // bytes of a row at most
-  uint32_t atom;  // bytes that stay together
-  std::string_view evidence;
-};
-inline constexpr std::array<TensorSwizzleRow, 7> kTensorSwizzles{
-    {{"none", 0, 16, "device"},
-     {"32b", 32, 16, "device"},
-     {"64b", 64, 16, "device"},
-     {"128b", 128, 16, "device"},
-     {"128b_atom_32b", 128, 32, "manual"},
-     {"128b_atom_32b_flip_8b", 128, 32, "manual"},
-     {"128b_atom_64b", 128, 64, "manual"}}};
+using TensorSwizzle = layout::SharedSwizzle;
+inline constexpr const auto& kTensorSwizzles = layout::kSharedSwizzles;
 
 struct TensorMap {
   TensorType type = TensorType::u8;
@@ -133,7 +113,6 @@ inline constexpr std::array<std::string_view, 10> kTensorMapFields{
 // Throws InputError for an ordinal or value that the field does not have, Unsupported for one not modelled.
 void replace(TensorMap& map, TensorMapField field, uint32_t ordinal, uint64_t value);
 
-// The place of shared memory byte `address` under the map's swizzle.
-uint64_t swizzled(TensorSwizzle swizzle, uint64_t address);
+using layout::swizzled;
 
 }  // namespace bitwell::machine

@@ -105,14 +105,18 @@ void Warpgroup::run_front() {
                            : under_way(cta_.cluster, copy->place.ptx_line, copy->completes_on(address));
   };
   try {
-    std::vector<uint32_t> b = read_matrix(cta_.shared, decode_matrix_descriptor(next.b), mma.transpose_b,
-                                          *mma.b, mma.n, mma.k, "B", filling);
+    const auto read = [&](uint64_t descriptor, bool mn_major, const number::Format* format, size_t rows,
+                          const char* what) {
+      const auto d = machine::decode_matrix_descriptor(machine::DescriptorForm::wgmma, descriptor);
+      return read_matrix(cta_.shared, {d, mn_major, format, rows, mma.k, Packing::dense, "wgmma", what},
+                         filling);
+    };
+    std::vector<uint32_t> b = read(next.b, mma.transpose_b, mma.b, mma.n, "B");
     if (mma.negate_b) negate(*mma.b, b);
     const number::DotColumns columns = number::prepare_columns(*mma.rule, {mma.b, b}, mma.n, mma.k);
     std::vector<uint32_t> a;
     if (!mma.a_in_registers) {
-      a = read_matrix(cta_.shared, decode_matrix_descriptor(next.a), mma.transpose_a, *mma.a,
-                      4 * kFragmentRows, mma.k, "A", filling);
+      a = read(next.a, mma.transpose_a, mma.a, 4 * kFragmentRows, "A");
       if (mma.negate_a) negate(*mma.a, a);
     }
     std::vector<uint32_t> d(kFragmentRows * mma.n);

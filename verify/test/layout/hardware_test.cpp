@@ -159,9 +159,10 @@ TEST(Operands, SwizzlesAreTheTensorMapsBytePatterns) {
   // CU_TENSOR_MAP_SWIZZLE_32B, 64B and 128B in terms of rows of `span` bytes: 16-byte chunks of the address,
   // its bits from 4 on, xored with one, two or three bits from 7 on.
   for (const int64_t bits : {4, 8, 16, 32})
-    for (const int span : {32, 64, 128}) {
+    for (const SharedSwizzle swizzle : {SharedSwizzle::b32, SharedSwizzle::b64, SharedSwizzle::b128}) {
+      const int span = static_cast<int>(row_of(swizzle).span);
       const int64_t across = span * 8 / bits;
-      const Hardware h = operand_tile(16, across, bits, span);
+      const Hardware h = operand_tile(16, across, bits, swizzle);
       for (int64_t row = 0; row < 16; ++row)
         for (int64_t k = 0; k < across; ++k) {
           const int64_t byte = k * bits / 8;
@@ -174,7 +175,7 @@ TEST(Operands, SwizzlesAreTheTensorMapsBytePatterns) {
 }
 
 TEST(Operands, NvFp4TileIsRowsOf128Bytes) {
-  const Hardware h = operand_tile(128, 256, 4, 128);
+  const Hardware h = operand_tile(128, 256, 4, SharedSwizzle::b128);
   EXPECT_EQ(h.region * h.unit_bits / 8, 16384);
   EXPECT_EQ(h.layout.swizzle, (Swizzle{3, 5, 3}));  // Swizzle<3,4,3> of bytes, in halves of a byte
   EXPECT_EQ(at(h, 1, 0), 256 + 32);                 // chunk 0 of row 1 at chunk 1
