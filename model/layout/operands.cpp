@@ -10,34 +10,49 @@ namespace {
 using Items = std::vector<Tuple>;
 }  // namespace
 
-Hardware operand_tile(int64_t rows, int64_t k, int64_t bits, SharedSwizzle swizzle) {
-  const int64_t span = std::max<int64_t>(row_of(swizzle).span, 16);
-  if (row_of(swizzle).atom != 16)
-    throw LayoutError("a K-major operand has no swizzle " + std::string(row_of(swizzle).name));
+Hardware operand_tile(int64_t rows, int64_t k, int64_t bits, SharedSwizzle swizzle, Major major) {
+  const SharedSwizzleRow& pattern = row_of(swizzle);
+  const bool mn = major == Major::mn;
+  const bool wide = swizzle == SharedSwizzle::b128_atom_32b;
+  if (pattern.atom != 16 && !(wide && mn && bits == 32))
+    throw LayoutError("no " + std::string(mn ? "MN" : "K") + "-major operand of " + std::to_string(bits) +
+                      " bits has the swizzle " + std::string(pattern.name));
+  if (mn && bits < 8) throw LayoutError("operands of " + std::to_string(bits) + " bits are K-major only");
+  const int64_t span = std::max<int64_t>(pattern.span, 16);
   const int64_t across = span * 8 / bits;  // elements of one atom's row
-  if (rows % 8 != 0)
-    throw LayoutError("rows = " + std::to_string(rows) + " is no multiple of the 8 of an atom");
-  if (k % across != 0)
-    throw LayoutError("k = " + std::to_string(k) + " is no multiple of the " + std::to_string(across) +
-                      " elements that " + std::to_string(span) + " bytes hold");
+  const int64_t deep = wide ? 4 : 8;       // rows of one atom
+  const auto whole = [](const char* name, int64_t extent, int64_t of, const std::string& what) {
+    if (extent % of != 0)
+      throw LayoutError(std::string(name) + " = " + std::to_string(extent) + " is no multiple of the " +
+                        std::to_string(of) + " " + what);
+  };
+  const std::string held = "elements that " + std::to_string(span) + " bytes hold";
+  whole("rows", rows, mn ? across : deep, mn ? held : "of an atom");
+  whole("k", k, mn ? deep : across, mn ? "of an atom" : held);
   Hardware h;
   h.space = Space::shared;
   h.unit_bits = bits;
-  h.layout.layout =
-      tile_to_shape(Layout(Items{8, across}, Items{across, 1}), Items{rows, k}, Tuple(Items{1, 2}));
-  if (const Swizzle& s = row_of(swizzle).steps[0]; s.bits != 0) {
+  const Layout atom =
+      mn ? Layout(Items{across, deep}, Items{1, across}) : Layout(Items{deep, across}, Items{across, 1});
+  h.layout.layout = tile_to_shape(atom, Items{rows, k}, Tuple(mn ? Items{2, 1} : Items{1, 2}));
+  if (const Swizzle& s = pattern.steps[0]; s.bits != 0) {
     // From bytes to elements: 2^n elements a byte move the bits up, 2^n bytes an element down.
     const int up = bits == 4 ? 1 : bits == 8 ? 0 : bits == 16 ? -1 : -2;
     h.layout.swizzle = Swizzle{s.bits, s.base + up, s.shift};
   }
   h.axes = {{"row", rows}, {"k", k}};
   h.region = multiply(rows, k);
-  h.source =
-      "PTX ISA 9.0, 9.7.16.4 (canonical layouts); CUTLASS UMMA::Layout_K_SW" + std::to_string(span) + "_Atom";
+  h.source = "PTX ISA 9.0, 9.7.16.4 (canonical layouts); CUTLASS UMMA::Layout_" +
+             std::string(mn ? "MN" : "K") + "_SW" + std::to_string(span) + (wide ? "_32B" : "") + "_Atom";
   h.evidence = "manual; CUTLASS 4.7";
-  h.notes.push_back("descriptor: SBO (next 8 rows) " + std::to_string(8 * span) + " bytes" +
-                    (span == 16 ? ", LBO (next 16 bytes of K) " + std::to_string(16 * rows) + " bytes" : "") +
-                    "; base aligned to " + std::to_string(8 * span) + " bytes");
+  const auto bytes = [](int64_t n) { return std::to_string(n) + " bytes"; };
+  const std::string steps =
+      !mn ? "SBO (next 8 rows) " + bytes(8 * span) +
+                (span == 16 ? ", LBO (next 16 bytes of K) " + bytes(16 * rows) : "")
+      : span == 16 ? "SBO (next 16 bytes of rows) " + bytes(16 * k) + ", LBO (next 8 k) " + bytes(128)
+                   : "SBO (next " + std::to_string(deep) + " k) " + bytes(deep * span) + ", LBO (next " +
+                         bytes(span) + " of rows) " + bytes(span * k);
+  h.notes.push_back("descriptor: " + steps + "; base aligned to " + bytes(8 * span));
   return h;
 }
 
@@ -77,19 +92,22 @@ Hardware pair_partition(Operand operand, int64_t tile_m, int64_t tile_n, int64_t
 std::vector<Named> operand_layouts() {
   return {
       {"operand-smem",
-       "A K-major operand tile in shared memory, in elements",
+       "An operand tile in shared memory, in elements",
        {{"rows", "128", "rows of the tile in this CTA"},
         {"k", "256", "elements along K"},
         {"bits", "4", "of an element: 4, 8, 16 or 32"},
-        {"swizzle", "128", "bytes: 128, 64, 32 or none"}},
+        {"swizzle", "128", "bytes: 128, 64, 32 or none; 128-atom-32 for MN-major elements of 32 bits"},
+        {"major", "k", "what lies side by side: k, or mn for rows"}},
        [](const Parameters& p) {
-         const std::string s = choice(p, "swizzle", {"128", "64", "32", "none"});
+         const std::string s = choice(p, "swizzle", {"128", "64", "32", "none", "128-atom-32"});
          return operand_tile(number(p, "rows", 8, 256), number(p, "k", 8, 1 << 16),
                              std::stoll(choice(p, "bits", {"4", "8", "16", "32"})),
-                             s == "none" ? SharedSwizzle::none
-                             : s == "32" ? SharedSwizzle::b32
-                             : s == "64" ? SharedSwizzle::b64
-                                         : SharedSwizzle::b128);
+                             s == "none"  ? SharedSwizzle::none
+                             : s == "32"  ? SharedSwizzle::b32
+                             : s == "64"  ? SharedSwizzle::b64
+                             : s == "128" ? SharedSwizzle::b128
+                                          : SharedSwizzle::b128_atom_32b,
+                             choice(p, "major", {"k", "mn"}) == "mn" ? Major::mn : Major::k);
        }},
       {"pair",
        "Which CTA of a pair holds which row of an operand (cta_group::2)",

@@ -5,9 +5,14 @@
 
 namespace bitwell::layout {
 
-// A K-major tile of `rows` by k elements of `bits`, in units of elements: coordinates (row, k). Atoms of 8
-// rows by the swizzle's span (16 bytes without one), stacked along the rows, then along K.
-Hardware operand_tile(int64_t rows, int64_t k, int64_t bits, SharedSwizzle swizzle);
+// What lies side by side in memory: elements along K, or along M or N.
+enum class Major : uint8_t { k, mn };
+
+// A tile of `rows` by k elements of `bits`, in units of elements: coordinates (row, k). K-major: atoms of 8
+// rows by the swizzle's span (16 bytes without one) of K, stacked along the rows, then along K. MN-major: the
+// same with rows and K exchanged, and atoms of 4 k where the swizzle's units are 32 bytes. LayoutError for
+// what no MMA takes: MN-major elements below a byte, other swizzles.
+Hardware operand_tile(int64_t rows, int64_t k, int64_t bits, SharedSwizzle swizzle, Major major = Major::k);
 
 // Operands of one MMA tile.
 enum class Operand : uint8_t { a, b, sfa, sfb };
