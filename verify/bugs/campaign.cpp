@@ -26,6 +26,7 @@ struct Options {
   size_t most = 6;                // of a kernel and kind, of those that are sampled
   uint64_t seed = 1;
   int threads = 0;
+  bool whole = false;  // those that no suite can fail too under every schedule
   std::string list, log;
 };
 
@@ -84,7 +85,7 @@ class Campaign {
   }
 
   void run(const Subject& subject) {
-    const Jury jury(subject);
+    const Jury jury(subject, o_.threads);
     const Values values(jury.text());
     std::map<std::string, std::vector<Mutant>> by_kind;
     for (Mutant& m : planted(subject, jury.text()))
@@ -104,10 +105,13 @@ class Campaign {
     verify::each_in_parallel(chosen.size(), o_.threads, [&](size_t i) {
       const auto start = std::chrono::steady_clock::now();
       const std::optional<Known> known = by_rule(chosen[i], values);
+      const bool hopeless = known || find(list_, subject.name, chosen[i]) != nullptr;
       if (known && known->is == Known::Class::equivalent)
         findings[i] = {Found::nothing, known->reason};
       else
-        findings[i] = judge(subject, jury, chosen[i]);
+        findings[i] =
+            judge(subject, jury, chosen[i],
+                  hopeless && !o_.whole ? Jury::Under::first_schedule : Jury::Under::every_schedule);
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       const std::scoped_lock lock(mutex);
       cli::progress(fmt::format("{}: {} of {} mutants, {} missed so far", subject.name, ++done, chosen.size(),
@@ -186,9 +190,9 @@ class Campaign {
     return out;
   }
 
-  static Finding judge(const Subject& subject, const Jury& jury, const Mutant& m) {
+  static Finding judge(const Subject& subject, const Jury& jury, const Mutant& m, Jury::Under under) {
     try {
-      return jury.judge(plant(jury.text(), m));
+      return jury.judge(plant(jury.text(), m), under);
     } catch (const machine::ModelBug& e) {
       throw machine::ModelBug(std::string(e.what()) + "\n  " + told(subject.name, m));
     }
@@ -269,6 +273,9 @@ int main(int argc, char** argv) {
   app.add_option("--most", options.most, "Mistakes of one kind in one kernel")->capture_default_str();
   app.add_option("--seed", options.seed, "Which ones, where there are more")->capture_default_str();
   app.add_option("--threads", options.threads, "Host threads (default: all)");
+  app.add_flag("--whole", options.whole,
+               "Mutants of the list, and those that need race checking, under every schedule of a case, not "
+               "its first alone");
   options.list = BITWELL_SURVIVORS;
   app.add_option("--list", options.list, "Mutants that are equivalent or need race checking")
       ->capture_default_str();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "verify/parallel.h"
+
 namespace bitwell::bugs {
 
 using namespace verify;
@@ -48,37 +50,40 @@ bool launches(const SuiteCase& c, const std::string& entry) {
 
 }  // namespace
 
-const isa::Program& Jury::reference(const Launch& launch) {
-  const auto found = programs_.find(launch.entry);
-  if (found != programs_.end()) return found->second;
-  return programs_.emplace(launch.entry, load_program(launch.ptx, launch.entry)).first->second;
-}
-
-Jury::Jury(const Subject& subject)
+Jury::Jury(const Subject& subject, int threads)
     : entry_(subject.entry),
       text_(only_entry(read_file(subject.ptx), subject.entry)),
       cases_(subject.suite()) {
   std::erase_if(cases_, [&](const SuiteCase& c) { return !launches(c, entry_); });
-  for (size_t i = 0; i < cases_.size(); ++i) {
-    shorten(cases_[i], entry_, [&](Launch& l) { simulate(reference(l), l, {}, true); });
+  for (const SuiteCase& c : cases_)
+    for (const Launch& l : c.chain.launches)
+      if (programs_.count(l.entry) == 0) programs_.emplace(l.entry, load_program(l.ptx, l.entry));
+  const Programs as_built = [&](const Launch& l) -> const isa::Program& { return programs_.at(l.entry); };
+  const auto subject_runs = [&](Launch& l) { simulate(as_built(l), l, {}, true); };
+  alone_.resize(cases_.size());
+  each_in_parallel(cases_.size(), threads, [&](size_t i) {
+    shorten(cases_[i], entry_, subject_runs);
     Chain ran = cases_[i].chain;
-    run(ran, [&](Launch& l) { simulate(reference(l), l, {}, true); });
-    alone_.push_back(alone(cases_[i], ran, entry_));
-    for (const isa::Schedule& schedule : cases_[i].schedules) {
-      const Tried tried =
-          try_case(cases_[i], schedule, [&](const Launch& l) -> const isa::Program& { return reference(l); });
-      if (tried.failure) throw machine::InputError(subject.name + " fails as built: " + tried.failure->what);
-      trials_.push_back({i, schedule, tried.warp_instructions});
-    }
-  }
+    run(ran, subject_runs);
+    alone_[i] = alone(cases_[i], ran, entry_);
+  });
+  for (size_t i = 0; i < cases_.size(); ++i)
+    for (size_t s = 0; s < cases_[i].schedules.size(); ++s)
+      trials_.push_back({i, cases_[i].schedules[s], 0, s == 0});
+  each_in_parallel(trials_.size(), threads, [&](size_t i) {
+    const Tried tried = try_case(cases_[trials_[i].of], trials_[i].schedule, as_built);
+    if (tried.failure) throw machine::InputError(subject.name + " fails as built: " + tried.failure->what);
+    trials_[i].cost = tried.warp_instructions;
+  });
   std::stable_sort(trials_.begin(), trials_.end(),
                    [](const Trial& a, const Trial& b) { return a.cost < b.cost; });
 }
 
-Finding Jury::judge(const std::string& text) const {
+Finding Jury::judge(const std::string& text, Under under) const {
   try {
     const isa::Program mutant = isa::compile(ptx::parse(text), entry_);
     for (const Trial& t : trials_) {
+      if (under == Under::first_schedule && !t.first) continue;
       isa::Options options;
       options.step_limit = kPatience * t.cost + kLeastSteps;
       const auto attempt = [&](const SuiteCase& c) {

@@ -27,10 +27,12 @@ struct Finding {
 // A subject with its cases in order of cost.
 class Jury {
  public:
-  // Runs every case as built. Throws machine::InputError where one fails.
-  explicit Jury(const Subject& subject);
+  // Runs every case as built, on `threads` host threads (0: all). Throws machine::InputError where one fails.
+  explicit Jury(const Subject& subject, int threads = 0);
   const std::string& text() const { return text_; }  // of the entry alone
-  Finding judge(const std::string& text) const;
+  enum class Under { every_schedule, first_schedule };
+  // Runs the cases under every one of their schedules, or each under its first alone.
+  Finding judge(const std::string& text, Under under = Under::every_schedule) const;
   // Launches of the suite: cases times schedules.
   size_t trials() const { return trials_.size(); }
 
@@ -39,8 +41,8 @@ class Jury {
     size_t of;  // case
     isa::Schedule schedule;
     uint64_t cost;  // warp instructions as built
+    bool first;     // of the case's schedules
   };
-  const isa::Program& reference(const verify::Launch& launch);
 
   std::string entry_;
   std::string text_;
