@@ -4,7 +4,7 @@
 #include <random>
 
 #include "model/number/accumulation_tile.h"
-#include "verify/gemv.h"
+#include "verify/suite/gemv.h"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "model/ptx/parse.h"
-#include "verify/captures.h"
-#include "verify/gemm.h"
-#include "verify/gemv.h"
+#include "verify/capture/captures.h"
+#include "verify/suite/gemm.h"
+#include "verify/suite/gemv.h"
 
 namespace {
 

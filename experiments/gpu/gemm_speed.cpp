@@ -10,11 +10,11 @@
 
 #include "experiments/gpu/cublas.h"
 #include "experiments/gpu/peers.h"
-#include "verify/captures.h"
+#include "verify/capture/captures.h"
 #include "verify/device/resident.h"
 #include "verify/device/timing.h"
 #include "verify/launch/dimensions.h"
-#include "verify/gemm.h"
+#include "verify/suite/gemm.h"
 
 namespace bitwell {
 namespace {

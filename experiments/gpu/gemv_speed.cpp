@@ -12,10 +12,10 @@
 #include "experiments/gpu/cublas.h"
 #include "experiments/gpu/peers.h"
 #include "model/number/half.h"
-#include "verify/captures.h"
+#include "verify/capture/captures.h"
 #include "verify/device/timing.h"
 #include "verify/launch/dimensions.h"
-#include "verify/gemv.h"
+#include "verify/suite/gemv.h"
 
 namespace bitwell {
 namespace {

@@ -11,7 +11,7 @@
 #include "model/number/codec.h"
 #include "model/number/dot_tile.h"
 #include "model/number/half.h"
-#include "verify/gemv.h"
+#include "verify/suite/gemv.h"
 
 namespace bitwell::study {
 namespace {

@@ -10,7 +10,7 @@
 #include "model/machine/failure.h"
 #include "verify/launch/launch.h"
 #include "verify/launch/output_files.h"
-#include "verify/parallel.h"
+#include "verify/suite/parallel.h"
 
 namespace bitwell::study {
 namespace {
@@ -102,7 +102,8 @@ class Ledger {
     broken_ = true;
     for (; written_ < there_.size() && there_[written_]; ++written_)
       if (csv_)
-        csv_->write(lines_of(written_, done_[written_]) + "# piece " + std::to_string(written_) + " is whole\n");
+        csv_->write(lines_of(written_, done_[written_]) + "# piece " + std::to_string(written_) +
+                    " is whole\n");
     broken_ = false;
     ++finished_;
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;

@@ -13,9 +13,9 @@
 
 #include "verify/bugs/judge.h"
 #include "verify/bugs/known.h"
-#include "verify/captures.h"
+#include "verify/capture/captures.h"
 #include "verify/cli/table.h"
-#include "verify/parallel.h"
+#include "verify/suite/parallel.h"
 
 namespace bitwell::bugs {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "verify/parallel.h"
+#include "verify/suite/parallel.h"
 
 namespace bitwell::bugs {
 

@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "verify/gemm.h"
-#include "verify/gemv.h"
-#include "verify/schedules.h"
+#include "verify/suite/gemm.h"
+#include "verify/suite/gemv.h"
+#include "verify/suite/schedules.h"
 
 namespace bitwell::bugs {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/suite.h"
+#include "verify/suite/suite.h"
 
 namespace bitwell::bugs {
 

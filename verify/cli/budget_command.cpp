@@ -10,7 +10,7 @@
 #include "model/budget/search.h"
 #include "model/layout/tensor_memory.h"
 #include "model/machine/failure.h"
-#include "verify/captures.h"
+#include "verify/capture/captures.h"
 #include "verify/cli/budget_picture.h"
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"

@@ -11,7 +11,7 @@
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
 #include "verify/launch/launch_json.h"
-#include "verify/schedules.h"
+#include "verify/suite/schedules.h"
 
 namespace bitwell::cli {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
-#include "verify/gemm_verdict.h"
-#include "verify/gemv_verdict.h"
+#include "verify/verdict/gemm_verdict.h"
+#include "verify/verdict/gemv_verdict.h"
 
 namespace bitwell::cli {
 namespace {

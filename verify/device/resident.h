@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "verify/chain.h"
 #include "verify/device/driver.h"
+#include "verify/suite/chain.h"
 
 namespace bitwell::verify {
 

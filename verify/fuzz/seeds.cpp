@@ -10,13 +10,13 @@
 #include "model/isa/compile/compile.h"
 #include "model/layout/expression.h"
 #include "model/layout/hardware.h"
-#include "verify/async_probe.h"
-#include "verify/captures.h"
+#include "verify/capture/captures.h"
 #include "verify/launch/launch_json.h"
 #include "verify/launch/npy.h"
 #include "verify/mma/mma_dot.h"
-#include "verify/probe.h"
-#include "verify/tensor_probe.h"
+#include "verify/probe/async.h"
+#include "verify/probe/instruction.h"
+#include "verify/probe/tensor.h"
 
 namespace bitwell::verify {
 namespace {

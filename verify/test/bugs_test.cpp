@@ -9,7 +9,7 @@
 #include "model/ptx/parse.h"
 #include "verify/bugs/judge.h"
 #include "verify/bugs/known.h"
-#include "verify/captures.h"
+#include "verify/capture/captures.h"
 
 namespace bitwell::bugs {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "verify/launch/launch.h"
-#include "verify/verdict.h"
+#include "verify/verdict/verdict.h"
 
 namespace bitwell::verify {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "model/ptx/parse.h"
-#include "verify/captures.h"
-#include "verify/gemm.h"
+#include "verify/capture/captures.h"
+#include "verify/suite/gemm.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,5 +1,5 @@
 // Laws of the GEMM suite, and that its verdicts can fail.
-#include "verify/gemm.h"
+#include "verify/suite/gemm.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -14,10 +14,10 @@
 
 #include "by_name.h"
 #include "model/ptx/parse.h"
-#include "verify/captures.h"
-#include "verify/gemm_verdict.h"
+#include "verify/capture/captures.h"
 #include "verify/launch/launch_json.h"
-#include "verify/same.h"
+#include "verify/suite/same.h"
+#include "verify/verdict/gemm_verdict.h"
 
 namespace bitwell::verify {
 namespace {

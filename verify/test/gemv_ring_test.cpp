@@ -8,8 +8,8 @@
 #include <regex>
 
 #include "by_name.h"
-#include "verify/captures.h"
-#include "verify/gemv_verdict.h"
+#include "verify/capture/captures.h"
+#include "verify/verdict/gemv_verdict.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,5 +1,5 @@
 // Laws of the GEMV suite, and that its verdicts can fail.
-#include "verify/gemv.h"
+#include "verify/suite/gemv.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -13,9 +13,9 @@
 
 #include "by_name.h"
 #include "model/ptx/parse.h"
-#include "verify/captures.h"
-#include "verify/gemv_verdict.h"
+#include "verify/capture/captures.h"
 #include "verify/launch/launch_json.h"
+#include "verify/verdict/gemv_verdict.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,4 +1,6 @@
 // The model of mma.sync and wgmma gives the words whose digests the GPU recorded.
+#include "verify/probe/tensor.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -6,9 +8,8 @@
 #include <fstream>
 #include <set>
 
-#include "verify/captures.h"
-#include "verify/digest.h"
-#include "verify/tensor_probe.h"
+#include "verify/capture/captures.h"
+#include "verify/capture/digest.h"
 
 namespace bitwell::verify {
 namespace {

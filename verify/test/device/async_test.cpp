@@ -1,4 +1,6 @@
 // Asynchronous instructions on the GPU: its memory is the simulator's in every byte, whatever the schedule.
+#include "verify/probe/async.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -7,8 +9,7 @@
 
 #include "gpu.h"
 #include "model/ptx/parse.h"
-#include "verify/async_probe.h"
-#include "verify/digest.h"
+#include "verify/capture/digest.h"
 
 namespace bitwell::verify {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "gpu.h"
 #include "model/ptx/parse.h"
-#include "verify/digest.h"
-#include "verify/gemm_verdict.h"
-#include "verify/same.h"
+#include "verify/capture/digest.h"
+#include "verify/suite/same.h"
+#include "verify/verdict/gemm_verdict.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,5 +1,5 @@
 // Every sm_90a rung of the GEMV ladder, simulator against GPU, bit for bit.
-#include "verify/gemv.h"
+#include "verify/suite/gemv.h"
 
 #include <atomic>
 #include <mutex>
@@ -8,8 +8,8 @@
 #include "../by_name.h"
 #include "gpu.h"
 #include "model/ptx/parse.h"
-#include "verify/digest.h"
-#include "verify/same.h"
+#include "verify/capture/digest.h"
+#include "verify/suite/same.h"
 
 namespace bitwell::verify {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "verify/captures.h"
+#include "verify/capture/captures.h"
 #include "verify/device/driver.h"
 
 namespace bitwell::verify {

@@ -3,8 +3,8 @@
 
 #include "gpu.h"
 #include "model/ptx/parse.h"
-#include "verify/digest.h"
-#include "verify/probe.h"
+#include "verify/capture/digest.h"
+#include "verify/probe/instruction.h"
 
 namespace bitwell::verify {
 namespace {

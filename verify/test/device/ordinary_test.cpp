@@ -1,7 +1,7 @@
 // nvcc's ordinary PTX, default and -G: whatever the kernels leave in memory, simulator against GPU.
 #include "gpu.h"
 #include "model/ptx/parse.h"
-#include "verify/same.h"
+#include "verify/suite/same.h"
 
 namespace bitwell::verify {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "gpu.h"
 #include "model/ptx/parse.h"
-#include "verify/digest.h"
+#include "verify/capture/digest.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,10 +1,11 @@
 // mma.sync and wgmma, every type and regime, model against GPU, bit for bit.
+#include "verify/probe/tensor.h"
+
 #include <algorithm>
 #include <thread>
 
 #include "gpu.h"
-#include "verify/digest.h"
-#include "verify/tensor_probe.h"
+#include "verify/capture/digest.h"
 
 namespace bitwell::verify {
 namespace {

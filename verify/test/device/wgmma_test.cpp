@@ -1,9 +1,10 @@
 // Matrix descriptors on the GPU: simulator and GPU read the same bytes for random ones.
 
+#include "verify/probe/wgmma.h"
+
 #include "gpu.h"
 #include "model/ptx/parse.h"
-#include "verify/digest.h"
-#include "verify/wgmma_probe.h"
+#include "verify/capture/digest.h"
 
 namespace bitwell::verify {
 namespace {

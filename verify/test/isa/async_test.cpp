@@ -1,12 +1,13 @@
 // Asynchronous instructions: every schedule gives the same bytes, and they are those that the GPU gave.
+#include "verify/probe/async.h"
+
 #include <gtest/gtest.h>
 
 #include <ostream>
 
 #include "model/ptx/parse.h"
-#include "verify/async_probe.h"
-#include "verify/captures.h"
-#include "verify/digest.h"
+#include "verify/capture/captures.h"
+#include "verify/capture/digest.h"
 
 namespace bitwell::verify {
 

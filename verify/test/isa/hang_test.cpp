@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "model/ptx/parse.h"
-#include "verify/captures.h"
+#include "verify/capture/captures.h"
 #include "verify/launch/launch.h"
 
 namespace bitwell::verify {

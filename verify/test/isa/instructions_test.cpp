@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "model/ptx/parse.h"
-#include "verify/captures.h"
-#include "verify/digest.h"
-#include "verify/probe.h"
+#include "verify/capture/captures.h"
+#include "verify/capture/digest.h"
+#include "verify/probe/instruction.h"
 
 namespace bitwell::verify {
 namespace {

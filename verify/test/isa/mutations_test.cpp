@@ -14,9 +14,9 @@
 #include <thread>
 
 #include "model/ptx/parse.h"
-#include "verify/captures.h"
+#include "verify/capture/captures.h"
 #include "verify/launch/launch.h"
-#include "verify/tensor_probe.h"
+#include "verify/probe/tensor.h"
 
 namespace bitwell::verify {
 namespace {

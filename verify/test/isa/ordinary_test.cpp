@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "model/ptx/parse.h"
-#include "verify/captures.h"
+#include "verify/capture/captures.h"
 #include "verify/launch/launch.h"
 
 namespace bitwell::verify {

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "verify/probe.h"
+#include "verify/probe/instruction.h"
 
 int main(int argc, char** argv) {
   const std::string target = argc > 1 ? argv[1] : "sm_90a";

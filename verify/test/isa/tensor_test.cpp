@@ -1,4 +1,6 @@
 // Tensor-core instructions run as kernels: the same PTX, operands and digests as on the H200.
+#include "verify/probe/tensor.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -6,10 +8,9 @@
 #include <thread>
 
 #include "model/ptx/parse.h"
-#include "verify/captures.h"
-#include "verify/digest.h"
-#include "verify/tensor_probe.h"
-#include "verify/wgmma_probe.h"
+#include "verify/capture/captures.h"
+#include "verify/capture/digest.h"
+#include "verify/probe/wgmma.h"
 
 namespace bitwell::verify {
 namespace {

@@ -6,7 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "model/number/simd_level.h"
-#include "verify/gemv.h"
+#include "verify/suite/gemv.h"
 
 namespace bitwell::number {
 namespace {

@@ -1,8 +1,8 @@
 // Verdicts on the GEMV rungs: simulator against the direct model of each rung's order, against the recorded
 // bits of a GPU, and against exact arithmetic.
 #pragma once
-#include "verify/gemv.h"
-#include "verify/verdict.h"
+#include "verify/suite/gemv.h"
+#include "verify/verdict/verdict.h"
 
 namespace bitwell::verify {
 

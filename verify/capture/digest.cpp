@@ -1,5 +1,5 @@
 #define XXH_INLINE_ALL
-#include "verify/digest.h"
+#include "verify/capture/digest.h"
 
 #include <xxhash.h>
 

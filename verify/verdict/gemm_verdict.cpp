@@ -1,13 +1,13 @@
-#include "verify/gemm_verdict.h"
+#include "verify/verdict/gemm_verdict.h"
 
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <mutex>
 
-#include "verify/digest.h"
+#include "verify/capture/digest.h"
 #include "verify/oracle/gemv.h"
-#include "verify/parallel.h"
+#include "verify/suite/parallel.h"
 
 namespace bitwell::verify {
 namespace {

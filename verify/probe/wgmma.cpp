@@ -1,4 +1,4 @@
-#include "verify/wgmma_probe.h"
+#include "verify/probe/wgmma.h"
 
 #include <fmt/format.h>
 

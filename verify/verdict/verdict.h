@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "verify/captures.h"
-#include "verify/suite.h"
+#include "verify/capture/captures.h"
+#include "verify/suite/suite.h"
 
 namespace bitwell::verify {
 

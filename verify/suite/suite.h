@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/run/launch.h"
-#include "verify/chain.h"
+#include "verify/suite/chain.h"
 
 namespace bitwell::verify {
 

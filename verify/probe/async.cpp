@@ -1,4 +1,4 @@
-#include "verify/async_probe_text.h"
+#include "verify/probe/async_text.h"
 
 namespace bitwell::verify {
 namespace {

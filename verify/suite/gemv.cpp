@@ -1,7 +1,7 @@
-#include "verify/gemv.h"
+#include "verify/suite/gemv.h"
 
 #include "model/machine/failure.h"
-#include "verify/schedules.h"
+#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 

@@ -8,9 +8,9 @@
 
 #include "model/number/accumulation.h"
 #include "verify/launch/launch.h"
-#include "verify/nvfp4_operand.h"
 #include "verify/oracle/gemv.h"
-#include "verify/suite.h"
+#include "verify/suite/nvfp4_operand.h"
+#include "verify/suite/suite.h"
 
 namespace bitwell::verify {
 

@@ -1,4 +1,4 @@
-#include "verify/tensor_probe.h"
+#include "verify/probe/tensor.h"
 
 #include <fmt/format.h>
 

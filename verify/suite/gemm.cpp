@@ -1,11 +1,11 @@
-#include "verify/gemm.h"
+#include "verify/suite/gemm.h"
 
 #include <algorithm>
 #include <array>
 #include <random>
 
 #include "model/machine/failure.h"
-#include "verify/schedules.h"
+#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 
@@ -293,9 +293,9 @@ std::vector<GemmCase> gemm_unrecorded_cases(const GemmVariant& variant) {
                             {3, 10, 32, 1, kData, 1, 0, 2105},
                             // Two CTAs, tiles above each other: rows past a tile's end are the other's.
                             {variant.tile_m + 5, 9, 16, 1, kData, 1, 2, 2106},
-                            // A step of k a CTA and tile: tiles begin and end at every stage of the ring. Other
-                            // cases go round a ring often only where k is split in two at most: seven rounds, after
-                            // which an arrival too few in each makes a phase of its own.
+                            // A step of k a CTA and tile: tiles begin and end at every stage of the ring.
+                            // Other cases go round a ring often only where k is split in two at most: seven
+                            // rounds, after which an arrival too few in each makes a phase of its own.
                             {9, 8, 64 * variant.split, variant.split > 2 ? 42 : 14, kData, 1, 1, 2104}};
   // A thread stores every second row of a piece of D, four in a round of its loop.
   const int piece = variant.split == 3 ? 16 : 32;

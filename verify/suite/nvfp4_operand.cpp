@@ -1,4 +1,4 @@
-#include "verify/nvfp4_operand.h"
+#include "verify/suite/nvfp4_operand.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "verify/schedules.h"
+#include "verify/suite/schedules.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Verdicts on the GEMM kernels: simulator against the oracle's order of summation, against itself under other
 // schedules, against the recorded bits of a GPU, and against exact arithmetic.
 #pragma once
-#include "verify/gemm.h"
-#include "verify/verdict.h"
+#include "verify/suite/gemm.h"
+#include "verify/verdict/verdict.h"
 
 namespace bitwell::verify {
 

@@ -1,5 +1,5 @@
 // Tensor copies: random legal maps, boxes at every edge, all element types and swizzles that an H200 takes.
-#include "verify/async_probe_text.h"
+#include "verify/probe/async_text.h"
 
 namespace bitwell::verify {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "verify/nvfp4_operand.h"
 #include "verify/oracle/gemm.h"
-#include "verify/suite.h"
+#include "verify/suite/nvfp4_operand.h"
+#include "verify/suite/suite.h"
 
 namespace bitwell::verify {
 

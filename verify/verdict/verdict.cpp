@@ -1,7 +1,7 @@
-#include "verify/verdict.h"
+#include "verify/verdict/verdict.h"
 
 #include "verify/launch/launch_json.h"
-#include "verify/schedules.h"
+#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 

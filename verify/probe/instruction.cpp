@@ -1,4 +1,4 @@
-#include "verify/probe.h"
+#include "verify/probe/instruction.h"
 
 #include <algorithm>
 #include <cstring>

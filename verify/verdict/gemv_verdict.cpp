@@ -1,4 +1,4 @@
-#include "verify/gemv_verdict.h"
+#include "verify/verdict/gemv_verdict.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <mutex>
 #include <optional>
 
-#include "verify/digest.h"
-#include "verify/parallel.h"
+#include "verify/capture/digest.h"
+#include "verify/suite/parallel.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/captures.h"
+#include "verify/capture/captures.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
-#include "verify/suite.h"
+#include "verify/suite/suite.h"
 
 #include <chrono>
 #include <cstring>
 
-#include "verify/same.h"
-#include "verify/schedules.h"
+#include "verify/suite/same.h"
+#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/async_probe.h"
+#include "verify/probe/async.h"
 
 namespace bitwell::verify {
 
