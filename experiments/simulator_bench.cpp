@@ -104,7 +104,7 @@ void gemm(benchmark::State& state, const char* name, int m, int n, int k) {
   const verify::GemmVariant& variant = verify::gemm_variant(name);
   const verify::GemmProblem problem({m, n, k, 1, verify::OperandData::moderate, 2, 0, 1});
   std::map<std::string, isa::Program> programs;
-  const verify::Chain chain = problem.chain(variant, verify::share_folder("kernels"));
+  const verify::Chain chain = problem.chain(variant, {verify::share_folder("kernels"), "sm_90a"});
   for (const verify::Launch& l : chain.launches)
     programs.emplace(l.entry, isa::compile(ptx::parse(verify::read_file(l.ptx)), l.entry));
   for (auto _ : state) {

@@ -36,10 +36,8 @@ size_t wrong_elements(const verify::GemmProblem& p, const verify::GemmVariant& v
       const auto batch = static_cast<int>(random() % u(p.spec.l));
       const auto m = static_cast<int>(random() % u(p.spec.m));
       const auto n = static_cast<int>(random() % u(p.spec.n));
-      const auto a = p.a.row(batch, m);
-      const auto b = p.b.row(batch, n);
-      const uint32_t want = oracle::gemm_element(oracle::decoded_row(a.codes, a.scales),
-                                                 oracle::decoded_row(b.codes, b.scales), v.split, v.output);
+      const uint32_t want = verify::gemm_element(v, verify::gemm_operand(p.a.row(batch, m)),
+                                                 verify::gemm_operand(p.b.row(batch, n)));
       const size_t element = v.output == oracle::Output::f32 ? 4 : 2;
       uint32_t got = 0;
       std::memcpy(&got, &d[((u(batch) * u(p.spec.m) + u(m)) * u(p.spec.n) + u(n)) * element], element);
@@ -71,7 +69,7 @@ struct Bench {
     return [this](int size) {
       const verify::GemmProblem one({1, 1, 32, 1, verify::OperandData::zeros, 1, 0, 1});
       std::vector<Launch> launches =
-          one.chain(verify::gemm_variant("gemm_m128_split1_f16"), kernels).launches;
+          one.chain(verify::gemm_variant("gemm_m128_split1_f16"), {kernels, "sm_90a"}).launches;
       Launch& launch = launches.back();
       launch.shape.cluster = {static_cast<uint32_t>(size), 1, 1};
       launch.shape.grid = launch.shape.cluster;
@@ -97,7 +95,7 @@ struct Bench {
     }
     const verify::GemmProblem problem(
         {m, n, k, l, verify::OperandData::moderate, choice.peers, choice.clusters, 7});
-    const Chain chain = problem.chain(choice.variant, kernels);
+    const Chain chain = problem.chain(choice.variant, {kernels, "sm_90a"});
     const size_t inputs =
         problem.a.codes.size() + problem.b.codes.size() + problem.a.scales.size() + problem.b.scales.size();
     const size_t sets = Cold::sets(inputs, 16);

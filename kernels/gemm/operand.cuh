@@ -13,10 +13,10 @@
 #include <cstdint>
 
 #include "../ptx.cuh"
+#include "launch.h"
 
 namespace gemm {
 
-constexpr int kStep = 64;            // elements of k
 constexpr int kBlocks = kStep / 16;  // scale blocks
 constexpr float kUnscale = 4096.0f;  // of the product of two operands
 

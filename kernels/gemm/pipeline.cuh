@@ -4,9 +4,7 @@
 
 namespace gemm {
 
-constexpr int kTileN = 128;         // rows of B a CTA
 constexpr int kConsumers = 2;       // warpgroups, 64 rows of B each
-constexpr int kPieceBytes = 8192;   // of D, staged for one store
 constexpr int kPieces = 2;          // a consumer's, in turn
 constexpr int kMaxStages = 12;
 constexpr int kSharedLimit = 232448;  // bytes a CTA may have on sm_90

@@ -3,17 +3,14 @@
 #include <cstdint>
 
 #include "problem.cuh"
+#include "streamed.h"
 
 namespace gemv {
 
-constexpr uint32_t kSpan = 1024;                  // of k, for a warp
 constexpr uint32_t kSpanBytes = kSpan / 2;        // of a row of A
-constexpr uint32_t kWarps = 16;                   // that multiply
-constexpr uint32_t kThreads = 32 * (kWarps + 2);  // and one warp that copies, and one that adds
 constexpr uint32_t kUnitRows = 4;                 // rows of a unit, 32 apart: their blocked scales are neighbours
 constexpr uint32_t kSlots = 3;                    // of the ring
 constexpr uint32_t kRounds = kSlots + 1;          // slots whose sums are kept: the warps are that far apart at most
-constexpr uint32_t kTotals = 4096;                // floats
 
 struct Slot {  // its mbarriers
   uint64_t full;
@@ -28,7 +25,7 @@ struct Shared {
   Slot slots[kSlots];
   uint64_t done[kRounds];
 };
-static_assert(sizeof(Shared) == 128080, "what gemv_streamed_shape asks for");
+static_assert(sizeof(Shared) == kSharedBytes, "what the host asks for");
 
 // What a CTA does: a slot of the ring holds `columns` spans of 1 << log_groups units that follow each other, and there is a
 // warp for each span of each unit. CTAs that differ in x take turns at the slots; those of a cluster, which differ in y, share the

@@ -43,18 +43,12 @@ std::optional<SuiteCase> alone(const SuiteCase& c, const Chain& ran, const std::
   return std::nullopt;
 }
 
-bool launches(const SuiteCase& c, const std::string& entry) {
-  return std::any_of(c.chain.launches.begin(), c.chain.launches.end(),
-                     [&](const Launch& l) { return l.entry == entry; });
-}
-
 }  // namespace
 
 Jury::Jury(const Subject& subject, int threads)
     : entry_(subject.entry),
       text_(only_entry(read_file(subject.ptx), subject.entry)),
       cases_(subject.suite()) {
-  std::erase_if(cases_, [&](const SuiteCase& c) { return !launches(c, entry_); });
   for (const SuiteCase& c : cases_)
     for (const Launch& l : c.chain.launches)
       if (programs_.count(l.entry) == 0) programs_.emplace(l.entry, load_program(l.ptx, l.entry));

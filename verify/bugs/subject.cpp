@@ -1,9 +1,8 @@
 #include "verify/bugs/subject.h"
 
+#include <algorithm>
 #include <cstring>
 
-#include "verify/suite/gemm.h"
-#include "verify/suite/gemv.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::bugs {
@@ -11,18 +10,17 @@ namespace {
 
 using namespace verify;
 
-std::vector<SuiteCase> gemv_suite(const GemvRung& rung, ScaleLayout layout, const std::string& ptx) {
+// The kernel's cases that launch the entry, but those that only a full run takes.
+std::vector<SuiteCase> cases_of(const Kernel& kernel, const Build& build, const std::string& entry) {
   std::vector<SuiteCase> out;
-  for (const auto& cases : {gemv_reduced_cases(rung), gemv_unrecorded_cases(rung)})
-    for (const GemvCase& c : cases)
-      if (c.layout == layout) out.push_back(GemvProblem(c).suite_case(rung, ptx));
-  return out;
-}
-
-std::vector<SuiteCase> gemm_suite(const GemmVariant& variant, const std::string& kernels) {
-  std::vector<SuiteCase> out;
-  for (const auto& cases : {gemm_cases(), gemm_unrecorded_cases(variant)})
-    for (const GemmCase& c : cases) out.push_back(GemmProblem(c).suite_case(variant, kernels));
+  for (const PlannedCase& planned : kernel.cases()) {
+    if (planned.full) continue;
+    const DrawnCase drawn = planned.draw();
+    const Chain chain = drawn.chain(build);
+    if (std::any_of(chain.launches.begin(), chain.launches.end(),
+                    [&](const Launch& l) { return l.entry == entry; }))
+      out.push_back(suite_case(planned, drawn, build));
+  }
   return out;
 }
 
@@ -69,25 +67,12 @@ std::vector<Subject> subjects(const std::string& kernels) {
   std::vector<Subject> out;
   const std::string pipeline = kernels + "/hang/correct.ptx";
   out.push_back({"hang/pipeline", pipeline, "pipeline", "", [=] { return pipeline_suite(pipeline); }});
-  for (const GemvRung& rung : gemv_rungs())
-    for (const ScaleLayout layout : {ScaleLayout::row_major, ScaleLayout::blocked}) {
-      const std::string ptx = kernels + "/gemv/" + std::string(rung.name) + ".sm_90a.ptx";
-      out.push_back(
-          {"gemv/" + std::string(rung.name) + (layout == ScaleLayout::row_major ? " row-major" : " blocked"),
-           ptx, gemv_entry(rung, layout), "",
-           [&rung, layout, ptx] { return gemv_suite(rung, layout, ptx); }});
-    }
-  const std::string of_gemm = kernels + "/gemm/";
-  for (const char* entry : {"gemm_decode", "gemm_pad_rows"})
-    out.push_back({"gemm/" + std::string(entry).substr(5), of_gemm + "prepare.sm_90a.ptx", entry, "",
-                   [kernels] { return gemm_suite(gemm_variant("gemm_m128_split1_f16"), kernels); }});
-  for (const GemmVariant& v : gemm_variants()) {
-    const GemmVariant same{v.tile_m, v.split, oracle::Output::f16};
-    const bool other = v.output != oracle::Output::f16;
-    out.push_back({"gemm/" + v.name().substr(5), of_gemm + v.name() + ".sm_90a.ptx", v.name(),
-                   other ? of_gemm + same.name() + ".sm_90a.ptx" : "",
-                   [&v, kernels] { return gemm_suite(v, kernels); }});
-  }
+  const Build build{kernels, "sm_90a"};
+  for (const Suite& suite : suites())
+    for (const Kernel& kernel : suite.kernels)
+      for (const Entry& e : kernel.entries)
+        out.push_back({e.name, build.file(e.module), e.entry, e.unlike.empty() ? "" : build.file(e.unlike),
+                       [&kernel, &e, build] { return cases_of(kernel, build, e.entry); }});
   return out;
 }
 

@@ -6,16 +6,10 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/table.h"
-#include "verify/verdict/gemm_verdict.h"
-#include "verify/verdict/gemv_verdict.h"
+#include "verify/verdict/judge.h"
 
 namespace bitwell::cli {
 namespace {
-
-struct Suite {
-  std::string name;
-  std::vector<verify::Verdict> (*judge)(const verify::Plan&);
-};
 
 struct VerifyOptions {
   verify::Plan plan;
@@ -82,12 +76,12 @@ void print(const std::vector<verify::Verdict>& verdicts) {
       "evidence:        device = these bits came from that GPU; manual = the PTX manual's rules alone.\n");
 }
 
-void run(const Suite& suite, const VerifyOptions& options, int& status) {
+void run(const verify::Suite& suite, const VerifyOptions& options, int& status) {
   verify::Plan plan = options.plan;
   plan.progress = [&](size_t done, size_t all, const std::string& now) {
     progress(fmt::format("verify {}: {} of {} kernels ({})", suite.name, done, all, now));
   };
-  const std::vector<verify::Verdict> verdicts = suite.judge(plan);
+  const std::vector<verify::Verdict> verdicts = verify::judge(suite, plan);
   end_progress();
   bool all = true;
   for (const auto& v : verdicts) all = all && v.holds;
@@ -102,8 +96,15 @@ void run(const Suite& suite, const VerifyOptions& options, int& status) {
   status = all ? held : failed;
 }
 
-// What every suite's command takes.
-std::shared_ptr<VerifyOptions> add_suite(CLI::App& command, const Suite& suite, int& status) {
+template <class Rows>
+std::string names_of(const Rows& rows) {
+  std::string out;
+  for (const auto& row : rows) out += (out.empty() ? "" : ", ") + row.name;
+  return out;
+}
+
+void add_suite(CLI::App& verify, const verify::Suite& suite, int& status) {
+  CLI::App& command = *verify.add_subcommand(suite.name, suite.description);
   auto options = std::make_shared<VerifyOptions>();
   options->plan.ptx = verify::share_folder("kernels");
   options->plan.captures = verify::share_folder("captures");
@@ -112,8 +113,19 @@ std::shared_ptr<VerifyOptions> add_suite(CLI::App& command, const Suite& suite, 
       ->check(whole(0, 4096));
   command.add_option("--replay", options->plan.replay, "Where a failed case's LAUNCH.json is written")
       ->capture_default_str();
-  command.callback([options, suite, &status] { run(suite, *options, status); });
-  return options;
+  command.add_option("--kernel,--rung", options->plan.kernels,
+                     "Only these kernels (" + names_of(suite.kernels) + ")");
+  if (suite.archs.size() > 1)
+    command.add_option("--arch", options->plan.archs, "Only these architectures")
+        ->check(CLI::IsMember(suite.archs));
+  command.add_flag("--full", options->plan.full, "Also " + suite.full);
+  command
+      .add_option("--kernels", options->plan.ptx,
+                  "Folder with " + suite.name + "/<kernel>." +
+                      (suite.archs.size() > 1 ? "<arch>" : suite.archs.front()) +
+                      ".ptx: judge your own build of the kernels")
+      ->check(CLI::ExistingDirectory);
+  command.callback([options, &suite, &status] { run(suite, *options, status); });
 }
 
 }  // namespace
@@ -122,38 +134,11 @@ void add_verify(CLI::App& app, int& status) {
   CLI::App* verify = app.add_subcommand(
       "verify", "Judge bitwell's own kernels: every output bit against an independent model");
   verify->require_subcommand(1);
-  verify->footer(
-      "Suites:  gemv  the NVFP4 batched GEMV, eleven kernels from naive to streamed, sm_90a and sm_100a\n"
-      "         gemm  the NVFP4 GEMM for Hopper: TMA, mbarriers, clusters, wgmma\n\n"
-      "Example:  bitwell verify gemv --kernel fused --full");
-  CLI::App* gemv = verify->add_subcommand(
-      "gemv",
-      "The NVFP4 batched GEMV: eleven kernels, two architectures, adversarial inputs, some "
-      "under eight schedules");
-  const auto of_gemv = add_suite(*gemv, {"gemv", verify::verify_gemv}, status);
-  gemv->add_option("--kernel,--rung", of_gemv->plan.kernels,
-                   "Only these kernels (naive, shared_b, intrinsics, ptx_decode, two_tiles, fused, "
-                   "split_k_shared, split_k_shuffle, fp16_combine, fp32_combine, streamed)");
-  gemv->add_option("--arch", of_gemv->plan.archs, "Only these architectures")
-      ->check(CLI::IsMember({"sm_90a", "sm_100a"}));
-  gemv->add_flag("--full", of_gemv->plan.full,
-                 "Also the three shapes that GPU MODE's NVFP4 GEMV contest timed: 7168x16384x1, 4096x7168x8, "
-                 "7168x2048x4");
-  gemv->add_option("--kernels", of_gemv->plan.ptx,
-                   "Folder with gemv/<kernel>.<arch>.ptx: judge your own build of the kernels")
-      ->check(CLI::ExistingDirectory);
-  CLI::App* gemm = verify->add_subcommand(
-      "gemm",
-      "The NVFP4 GEMM for Hopper: fifteen kernels, ragged and adversarial cases, each under two schedules, "
-      "persistent ones under thirteen");
-  const auto of_gemm = add_suite(*gemm, {"gemm", verify::verify_gemm}, status);
-  gemm->add_option("--kernel", of_gemm->plan.kernels, "Only these kernels, such as gemm_m128_split2_f16");
-  gemm->add_flag(
-      "--full", of_gemm->plan.full,
-      "Also large shapes, 1024x1024x4096 and two that GPU MODE's NVFP4 GEMM contest timed among them");
-  gemm->add_option("--kernels", of_gemm->plan.ptx,
-                   "Folder with gemm/<kernel>.sm_90a.ptx: judge your own build of the kernels")
-      ->check(CLI::ExistingDirectory);
+  std::string list;
+  for (const verify::Suite& suite : verify::suites())
+    list += (list.empty() ? "Suites:  " : "         ") + fmt::format("{:4}  {}\n", suite.name, suite.about);
+  verify->footer(list + "\nExample:  bitwell verify gemv --kernel fused --full");
+  for (const verify::Suite& suite : verify::suites()) add_suite(*verify, suite, status);
 }
 
 }  // namespace bitwell::cli

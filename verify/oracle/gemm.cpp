@@ -9,7 +9,6 @@
 namespace bitwell::oracle {
 namespace {
 
-constexpr int kStep = 64;
 constexpr int kFractionBits = 25;
 constexpr uint32_t kNaN = 0x7FFFFFFFu;
 
@@ -104,29 +103,18 @@ uint32_t rounded(float v, int fraction, int least, int greatest) {
 
 }  // namespace
 
-std::vector<HalfWord> decoded_row(std::span<const uint8_t> codes, std::span<const uint8_t> scales) {
-  const size_t steps = (codes.size() + kStep - 1) / kStep;
-  std::vector<HalfWord> out(steps * kStep, {0, -14, false});
-  for (size_t place = 0; place < out.size(); ++place) {
-    // Within a step, wgmma s holds at 2 c + 8 h + o the element 16 c + 8 (s / 2) + s % 2 + 4 h + 2 o.
-    const size_t in = place % kStep;
-    const size_t s = in / 16;
-    const size_t c = in % 8 / 2;
-    const size_t h = in % 16 / 8;
-    const size_t o = in % 2;
-    const size_t k = place - in + 16 * c + 8 * (s / 2) + s % 2 + 4 * h + 2 * o;
-    if (k < codes.size()) out[place] = decode(codes[k], scales[k / 16]);
-  }
+std::vector<HalfWord> decoded(std::span<const uint8_t> codes, std::span<const uint8_t> scales) {
+  std::vector<HalfWord> out(codes.size());
+  for (size_t k = 0; k < out.size(); ++k) out[k] = decode(codes[k], scales[k / 16]);
   return out;
 }
 
-uint32_t gemm_element(std::span<const HalfWord> a, std::span<const HalfWord> b, int split, Output output) {
-  const size_t steps = a.size() / kStep;
-  const size_t part = (steps + static_cast<size_t>(split) - 1) / static_cast<size_t>(split);
+uint32_t gemm_element(std::span<const HalfWord> a, std::span<const HalfWord> b, size_t part, size_t parts,
+                      Output output) {
   float total = 0;
-  for (size_t p = 0; p < static_cast<size_t>(split); ++p) {
+  for (size_t p = 0; p < parts; ++p) {
     Sum sum;
-    for (size_t k = p * part * kStep; k < std::min(steps, (p + 1) * part) * kStep; k += 16)
+    for (size_t k = p * part; k < std::min(a.size(), (p + 1) * part); k += 16)
       sum = add16(sum, a.data() + k, b.data() + k);
     total = p == 0 ? as_float(sum) : total + as_float(sum);
   }

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <memory>
 #include <random>
 
+#include "kernels/gemm/launch.h"
+#include "model/machine/arch.h"
 #include "model/machine/failure.h"
+#include "verify/oracle/gemv.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
@@ -16,26 +21,10 @@ using machine::TensorType;
 
 namespace {
 
-constexpr int kStep = 64;               // elements of k
-constexpr int kTileN = 128;             // rows of B a CTA
-constexpr uint32_t kShared = 232448;    // all that a CTA may have; the kernel sizes its ring by it
-constexpr uint32_t kPieceBytes = 8192;  // of D in one store: 64 columns
-constexpr int kPrepareThreads = 128;
+constexpr size_t kResult = 2;  // buffer of the last launch: d
 
 size_t u(int v) { return static_cast<size_t>(v); }
-int up(int v, int to) { return (v + to - 1) / to; }
-int steps_of(int k) { return up(k, kStep); }
 int bytes_of(oracle::Output o) { return o == oracle::Output::f32 ? 4 : 2; }
-// Of a row of B: TMA takes multiples of 16.
-int pitch_of(int k) { return up(k / 2, 16) * 16; }
-
-struct Tiles {
-  int m, groups_n;
-  int all(int l) const { return m * groups_n * l; }
-};
-Tiles tiles_of(const GemmVariant& v, int m, int n, int peers) {
-  return {up(m, v.tile_m), up(up(n, kTileN), peers)};
-}
 
 TensorMap box3(TensorType type, int element, std::array<int, 3> dims, int pitch, std::array<uint32_t, 2> box,
                TensorSwizzle swizzle) {
@@ -49,15 +38,15 @@ TensorMap box3(TensorType type, int element, std::array<int, 3> dims, int pitch,
   return t;
 }
 
-Launch decode_launch(const GemmProblem& p, const std::string& kernels) {
+Launch decode_launch(const GemmProblem& p, const Build& build) {
   const GemmCase& s = p.spec;
   Launch out;
-  out.ptx = kernels + "/gemm/prepare.sm_90a.ptx";
+  out.ptx = build.file("gemm/prepare");
   out.entry = "gemm_decode";
-  const size_t pieces = u(steps_of(s.k)) * 8;  // of a row, 16 bytes each
-  out.shape.block = {kPrepareThreads, 1, 1};
-  out.shape.grid = {static_cast<uint32_t>(32 * up(s.m, 128)),
-                    static_cast<uint32_t>((pieces + kPrepareThreads - 1) / kPrepareThreads),
+  const size_t pieces = u(gemm::steps_of(s.k)) * 8;  // of a row, 16 bytes each
+  out.shape.block = {gemm::kPrepareThreads, 1, 1};
+  out.shape.grid = {static_cast<uint32_t>(32 * gemm::up(s.m, 128)),
+                    static_cast<uint32_t>((pieces + gemm::kPrepareThreads - 1) / gemm::kPrepareThreads),
                     static_cast<uint32_t>(s.l)};
   out.add_buffer({"a", p.a.codes, true, true, false});
   out.add_buffer({"sfa", p.a.scales, true, true, false});
@@ -67,45 +56,47 @@ Launch decode_launch(const GemmProblem& p, const std::string& kernels) {
   return out;
 }
 
-Launch pad_launch(const GemmProblem& p, const std::string& kernels) {
+Launch pad_launch(const GemmProblem& p, const Build& build) {
   const GemmCase& s = p.spec;
   Launch out;
-  out.ptx = kernels + "/gemm/prepare.sm_90a.ptx";
+  out.ptx = build.file("gemm/prepare");
   out.entry = "gemm_pad_rows";
   const size_t rows = u(s.l) * u(s.n);
-  const size_t threads = rows * u(pitch_of(s.k) / 8);
-  out.shape.block = {kPrepareThreads, 1, 1};
-  out.shape.grid = {static_cast<uint32_t>((threads + kPrepareThreads - 1) / kPrepareThreads), 1, 1};
+  const size_t threads = rows * u(gemm::pitch_of(s.k) / 8);
+  out.shape.block = {gemm::kPrepareThreads, 1, 1};
+  out.shape.grid = {static_cast<uint32_t>((threads + gemm::kPrepareThreads - 1) / gemm::kPrepareThreads), 1,
+                    1};
   out.add_buffer({"b", p.b.codes, true, true, false});
   out.add_buffer({"padded", std::vector<std::byte>(threads * 8), false, false, true});
   out.add_scalar(static_cast<long long>(rows));
   out.add_scalar(s.k / 2);
-  out.add_scalar(pitch_of(s.k));
+  out.add_scalar(gemm::pitch_of(s.k));
   return out;
 }
 
-Launch gemm_launch(const GemmProblem& p, const GemmVariant& v, const std::string& kernels) {
+Launch gemm_launch(const GemmProblem& p, const GemmVariant& v, const Build& build) {
   const GemmCase& s = p.spec;
   const int element = bytes_of(v.output);
   const auto peers = static_cast<uint32_t>(s.peers);
   const auto split = static_cast<uint32_t>(v.split);
-  const int clusters = s.clusters > 0 ? s.clusters : tiles_of(v, s.m, s.n, s.peers).all(s.l);
+  const int clusters = s.clusters > 0 ? s.clusters : gemm::tiles_of(v.tile_m, s.m, s.n, s.l, s.peers);
   Launch out;
-  out.ptx = kernels + "/gemm/" + v.name() + ".sm_90a.ptx";
+  out.ptx = build.file("gemm/" + v.name());
   out.entry = v.name();
-  out.shape.block = {384, 1, 1};
+  out.shape.block = {gemm::kThreads, 1, 1};
   out.shape.grid = {static_cast<uint32_t>(clusters) * peers, split, 1};
   out.shape.cluster = {peers, split, 1};
-  out.shape.dynamic_shared = kShared;
-  const int padded_k = steps_of(s.k) * kStep;
+  // All that a CTA may have; the kernel sizes its ring by it.
+  out.shape.dynamic_shared = static_cast<uint32_t>(machine::arch(90).shared);
+  const int padded_k = gemm::steps_of(s.k) * gemm::kStep;
   const size_t a = out.add_hidden_buffer(
       {"decoded", std::vector<std::byte>(u(s.l) * u(s.m) * u(padded_k) * 2), true, true, false});
   const size_t b = out.add_hidden_buffer({"b", p.b.codes, true, true, false});
   const TensorMap a_map = box3(TensorType::f16, 2, {padded_k, s.m, s.l}, padded_k * 2,
-                               {kStep, static_cast<uint32_t>(v.tile_m / s.peers)}, TensorSwizzle::b128);
+                               {gemm::kStep, static_cast<uint32_t>(v.tile_m / s.peers)}, TensorSwizzle::b128);
   out.add_tensor_map(a, a_map);
-  out.add_tensor_map(b, box3(TensorType::u8, 1, {pitch_of(s.k), s.n, s.l}, pitch_of(s.k),
-                             {kStep / 2, static_cast<uint32_t>(kTileN)}, TensorSwizzle::none));
+  out.add_tensor_map(b, box3(TensorType::u8, 1, {gemm::pitch_of(s.k), s.n, s.l}, gemm::pitch_of(s.k),
+                             {gemm::kStep / 2, gemm::kTileN}, TensorSwizzle::none));
   const size_t d = out.add_hidden_buffer(
       {"d", std::vector<std::byte>(u(s.l) * u(s.m) * u(s.n) * u(element)), false, false, true});
   const auto type = v.output == oracle::Output::f16    ? TensorType::f16
@@ -114,10 +105,7 @@ Launch gemm_launch(const GemmProblem& p, const GemmVariant& v, const std::string
   // Rows that TMA cannot store are stored by threads; the map is then not looked at.
   const bool by_tma = s.n * element % 16 == 0;
   const auto columns = static_cast<uint32_t>(128 / element);
-  // A whole number of boxes makes the rows that a CTA of a split finishes: 16 of 48 where three share k.
-  const uint32_t rows = v.split == 3 ? 16
-                                     : std::min(kPieceBytes / (64 * static_cast<uint32_t>(element)),
-                                                static_cast<uint32_t>(v.tile_m / v.split));
+  const auto rows = static_cast<uint32_t>(gemm::stored_rows({v.tile_m, v.split}, element));
   out.add_tensor_map(by_tma ? d : a, by_tma ? box3(type, element, {s.n, s.m, s.l}, s.n * element,
                                                    {columns, rows}, TensorSwizzle::b128)
                                             : a_map);
@@ -134,15 +122,15 @@ Launch gemm_launch(const GemmProblem& p, const GemmVariant& v, const std::string
 
 std::string GemmVariant::name() const {
   return "gemm_m" + std::to_string(tile_m) + "_split" + std::to_string(split) + "_" +
-         std::string(kGemmOutputs[static_cast<size_t>(output)]);
+         gemm::kOutputs[static_cast<size_t>(output)];
 }
 
 const std::vector<GemmVariant>& gemm_variants() {
   static const std::vector<GemmVariant> all = [] {
     std::vector<GemmVariant> out;
-    for (const auto& [tile_m, split] : {std::pair{128, 1}, {128, 2}, {128, 3}, {128, 4}, {256, 1}})
-      for (const auto output : {oracle::Output::f16, oracle::Output::bf16, oracle::Output::f32})
-        out.push_back({tile_m, split, output});
+    for (const gemm::Variant& tile : gemm::kTiles)
+      for (size_t o = 0; o < std::size(gemm::kOutputs); ++o)
+        out.push_back({tile.m, tile.split, static_cast<oracle::Output>(o)});
     return out;
   }();
   return all;
@@ -166,26 +154,8 @@ std::string GemmCase::describe() const {
 
 GemmChoice choose_gemm(int m, int n, int k, int l, oracle::Output output,
                        const std::function<int(int size)>& at_once) {
-  GemmChoice best{};
-  double least = 0;
-  for (const GemmVariant& v : gemm_variants())
-    for (const int peers : {1, 2}) {
-      if (v.output != output) continue;
-      const int tiles = tiles_of(v, m, n, peers).all(l);
-      const int clusters = std::min(tiles, at_once(peers * v.split));
-      if (clusters == 0) continue;
-      // Time of a CTA in steps of a 128-row tile, as an H200 shows it: a wider tile uses the tensor cores
-      // better, sums take twelve steps to leave, the parts of a split a few to meet; shared tiles gain
-      // little.
-      const double tile = up(steps_of(k), v.split) * (v.tile_m == 256 ? 1.7 : 1.0) +
-                          12.0 * v.tile_m / 128 / v.split + (v.split > 1 ? 4 : 0);
-      const double time = up(tiles, clusters) * tile * (peers == 2 ? 0.99 : 1.0);
-      if (least == 0 || time < least) {
-        least = time;
-        best = {v, peers, clusters};
-      }
-    }
-  return best;
+  const gemm::Choice best = gemm::choose(m, n, k, l, at_once);
+  return {{best.tile.m, best.tile.split, output}, best.peers, best.clusters};
 }
 
 namespace {
@@ -210,12 +180,12 @@ GemmProblem::GemmProblem(const GemmCase& c, OperandSource source)
       a(source, true, c.m, c.k, c.l, ScaleLayout::blocked),
       b(source, false, c.n, c.k, c.l, ScaleLayout::blocked) {}
 
-Chain GemmProblem::chain(const GemmVariant& variant, const std::string& kernels) const {
+Chain GemmProblem::chain(const GemmVariant& variant, const Build& build) const {
   Chain out;
-  out.launches.push_back(decode_launch(*this, kernels));
+  out.launches.push_back(decode_launch(*this, build));
   const bool pad = spec.k % 32 != 0;
-  if (pad) out.launches.push_back(pad_launch(*this, kernels));
-  out.launches.push_back(gemm_launch(*this, variant, kernels));
+  if (pad) out.launches.push_back(pad_launch(*this, build));
+  out.launches.push_back(gemm_launch(*this, variant, build));
   const size_t last = out.launches.size() - 1;
   out.links.push_back({0, 2, last, 0});
   if (pad) out.links.push_back({1, 1, last, 1});
@@ -223,9 +193,24 @@ Chain GemmProblem::chain(const GemmVariant& variant, const std::string& kernels)
 }
 
 const std::vector<std::byte>& gemm_result(const Chain& chain) {
-  for (const Buffer& b : chain.launches.back().buffers)
-    if (b.name == "d") return b.bytes;
-  throw machine::ModelBug("a GEMM without a result");
+  return chain.launches.back().buffers[kResult].bytes;
+}
+
+std::vector<oracle::HalfWord> gemm_operand(const Nvfp4Operand::Row& row) {
+  const std::vector<oracle::HalfWord> in_order = oracle::decoded(row.codes, row.scales);
+  const auto size = static_cast<int>(in_order.size());
+  std::vector<oracle::HalfWord> out(u(gemm::steps_of(size) * gemm::kStep));
+  for (int i = 0; i < static_cast<int>(out.size()); ++i) {
+    const int k = i / gemm::kStep * gemm::kStep + gemm::element_at(i % gemm::kStep);
+    if (k < size) out[u(i)] = in_order[u(k)];
+  }
+  return out;
+}
+
+uint32_t gemm_element(const GemmVariant& variant, const std::vector<oracle::HalfWord>& a,
+                      const std::vector<oracle::HalfWord>& b) {
+  const int part = gemm::steps_of_part(static_cast<int>(a.size()), variant.split) * gemm::kStep;
+  return oracle::gemm_element(a, b, u(part), u(variant.split), variant.output);
 }
 
 std::vector<std::byte> GemmProblem::expected(const GemmVariant& variant) const {
@@ -234,10 +219,7 @@ std::vector<std::byte> GemmProblem::expected(const GemmVariant& variant) const {
   out.reserve(u(spec.l) * u(spec.m) * u(spec.n) * element);
   const auto rows = [](const Nvfp4Operand& operand, int batch) {
     std::vector<std::vector<oracle::HalfWord>> decoded;
-    for (int r = 0; r < operand.rows; ++r) {
-      const Nvfp4Operand::Row row = operand.row(batch, r);
-      decoded.push_back(oracle::decoded_row(row.codes, row.scales));
-    }
+    for (int r = 0; r < operand.rows; ++r) decoded.push_back(gemm_operand(operand.row(batch, r)));
     return decoded;
   };
   for (int batch = 0; batch < spec.l; ++batch) {
@@ -245,24 +227,34 @@ std::vector<std::byte> GemmProblem::expected(const GemmVariant& variant) const {
     const auto of_b = rows(b, batch);
     for (const auto& row : of_a)
       for (const auto& column : of_b) {
-        const uint32_t word = oracle::gemm_element(row, column, variant.split, variant.output);
+        const uint32_t word = gemm_element(variant, row, column);
         for (size_t i = 0; i < element; ++i) out.push_back(static_cast<std::byte>(word >> (8 * i)));
       }
   }
   return out;
 }
 
-SuiteCase GemmProblem::suite_case(const GemmVariant& variant, const std::string& kernels) const {
-  constexpr size_t kSchedules = 13;
-  SuiteCase out;
-  out.name = spec.describe();
-  out.chain = chain(variant, kernels);
-  const std::vector<Buffer>& buffers = out.chain.launches.back().buffers;
-  while (buffers[out.result].name != "d") ++out.result;
-  out.element = u(bytes_of(variant.output));
-  out.expected = expected(variant);
-  out.schedules = schedules(kSchedules);
-  if (spec.clusters == 0) out.schedules = {out.schedules[0], out.schedules[1 + spec.seed % (kSchedules - 1)]};
+std::vector<double> GemmProblem::errors_ulp(const GemmVariant& variant,
+                                            const std::vector<std::byte>& outputs) const {
+  const auto element = u(bytes_of(variant.output));
+  const int exponent_bits = variant.output == oracle::Output::f16 ? 5 : 8;
+  const int fraction_bits = variant.output == oracle::Output::f16    ? 10
+                            : variant.output == oracle::Output::bf16 ? 7
+                                                                     : 23;
+  std::vector<double> out;
+  for (int batch = 0; batch < spec.l; ++batch) {
+    std::vector<Nvfp4Operand::Row> columns;
+    for (int n = 0; n < spec.n; ++n) columns.push_back(b.row(batch, n));
+    for (int m = 0; m < spec.m; ++m) {
+      const Nvfp4Operand::Row of_a = a.row(batch, m);
+      for (const Nvfp4Operand::Row& of_b : columns) {
+        uint32_t word = 0;
+        std::memcpy(&word, &outputs[out.size() * element], element);
+        out.push_back(oracle::error_ulp(word, oracle::dot(of_a.codes, of_b.codes, of_a.scales, of_b.scales),
+                                        exponent_bits, fraction_bits));
+      }
+    }
+  }
   return out;
 }
 
@@ -331,6 +323,72 @@ GemmCase gemm_random_case(const GemmVariant& variant, uint64_t seed) {
   c.clusters = pick(0, 0, 1, 2, 3);
   c.seed = random();
   return c;
+}
+
+namespace {
+
+// The default schedule and others: twelve where CTAs take tile after tile, one of them in turn elsewhere.
+std::vector<isa::Schedule> schedules_of(const GemmCase& c) {
+  constexpr size_t kSchedules = 13;
+  std::vector<isa::Schedule> all = schedules(kSchedules);
+  if (c.clusters != 0) return all;
+  return {all[0], all[1 + c.seed % (kSchedules - 1)]};
+}
+
+PlannedCase planned(const GemmVariant& variant, const GemmCase& c, bool recorded, bool full) {
+  const auto draw = [&variant, c] {
+    const auto problem = std::make_shared<const GemmProblem>(c);
+    DrawnCase out;
+    out.result = kResult;
+    out.element = u(bytes_of(variant.output));
+    out.chain = [problem, &variant](const Build& build) { return problem->chain(variant, build); };
+    out.expected = [problem, &variant] { return problem->expected(variant); };
+    out.errors_ulp = [problem, &variant](const std::vector<std::byte>& outputs) {
+      return problem->errors_ulp(variant, outputs);
+    };
+    return out;
+  };
+  return {c.describe(), recorded, full, schedules_of(c), draw};
+}
+
+Kernel kernel_of(const GemmVariant& variant) {
+  Kernel out;
+  out.name = out.full_name = variant.name();
+  if (&variant == &gemm_variants().front())
+    out.entries = {{"gemm/decode", "gemm/prepare", "gemm_decode"},
+                   {"gemm/pad_rows", "gemm/prepare", "gemm_pad_rows"}};
+  // The kernels of one tile differ in how D leaves alone.
+  const GemmVariant first{variant.tile_m, variant.split, oracle::Output::f16};
+  out.entries.push_back({"gemm/" + out.name.substr(5), "gemm/" + out.name, out.name,
+                         variant.output == first.output ? "" : "gemm/" + first.name()});
+  out.cases = [&variant] {
+    std::vector<PlannedCase> all;
+    for (const GemmCase& c : gemm_cases()) all.push_back(planned(variant, c, true, false));
+    for (const GemmCase& c : gemm_unrecorded_cases(variant)) all.push_back(planned(variant, c, false, false));
+    for (const GemmCase& c : gemm_full_cases(variant)) all.push_back(planned(variant, c, false, true));
+    return all;
+  };
+  out.another = [&variant](uint64_t seed) {
+    return planned(variant, gemm_random_case(variant, seed), false, false);
+  };
+  return out;
+}
+
+}  // namespace
+
+Suite gemm_suite() {
+  Suite out;
+  out.name = "gemm";
+  out.about = "the NVFP4 GEMM for Hopper: TMA, mbarriers, clusters, wgmma";
+  out.description = "The NVFP4 GEMM for Hopper: " + std::to_string(gemm_variants().size()) +
+                    " kernels, ragged and adversarial cases, each under two schedules, persistent ones under "
+                    "thirteen";
+  out.full = "large shapes, 1024x1024x4096 and two that GPU MODE's NVFP4 GEMM contest timed among them";
+  out.archs = {"sm_90a"};
+  out.recorded = Suite::Recorded::digests;
+  out.others = 1000;
+  for (const GemmVariant& v : gemm_variants()) out.kernels.push_back(kernel_of(v));
+  return out;
 }
 
 }  // namespace bitwell::verify

@@ -12,8 +12,6 @@
 
 namespace bitwell::verify {
 
-inline constexpr std::array<std::string_view, 3> kGemmOutputs{"f16", "bf16", "f32"};  // by oracle::Output
-
 // A compiled kernel: tiles of tile_m x 128, k shared by `split` CTAs of a cluster.
 struct GemmVariant {
   int tile_m, split;
@@ -22,6 +20,12 @@ struct GemmVariant {
 };
 const std::vector<GemmVariant>& gemm_variants();
 const GemmVariant& gemm_variant(std::string_view name);  // InputError if there is none
+
+// A row of an operand as the kernel multiplies it: in its order of k, with zeros up to a whole step; and an
+// element of D.
+std::vector<oracle::HalfWord> gemm_operand(const Nvfp4Operand::Row& row);
+uint32_t gemm_element(const GemmVariant& variant, const std::vector<oracle::HalfWord>& a,
+                      const std::vector<oracle::HalfWord>& b);
 
 struct GemmCase {
   int m, n, k, l;
@@ -48,12 +52,12 @@ struct GemmProblem {
   Nvfp4Operand a, b;
 
   // gemm_decode of A, where k is no multiple of 32 gemm_pad_rows of B, and the kernel; its last launch's
-  // buffer "d" is the result. `kernels`: folder of gemm/. Throws InputError for what the kernel cannot take.
-  Chain chain(const GemmVariant& variant, const std::string& kernels) const;
+  // buffer "d" is the result. Throws InputError for what the kernel cannot take.
+  Chain chain(const GemmVariant& variant, const Build& build) const;
   // D as the variant's order of summation gives it.
   std::vector<std::byte> expected(const GemmVariant& variant) const;
-  // The default schedule and others: twelve where CTAs take tile after tile, one of them in turn elsewhere.
-  SuiteCase suite_case(const GemmVariant& variant, const std::string& kernels) const;
+  // Of D against exact arithmetic, as DrawnCase says.
+  std::vector<double> errors_ulp(const GemmVariant& variant, const std::vector<std::byte>& outputs) const;
 
  private:
   GemmProblem(const GemmCase& c, OperandSource source);

@@ -1,5 +1,10 @@
 #include "verify/suite/gemv.h"
 
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "kernels/gemv/streamed.h"
 #include "model/machine/failure.h"
 #include "verify/suite/schedules.h"
 
@@ -95,7 +100,7 @@ const std::vector<GemvRung>& gemv_rungs() {
         .drain_each_tile = true,
         .combine = Combine::butterfly}},
       {"streamed",
-       {576, 1, 1},
+       {gemv::kThreads, 1, 1},
        0,
        32,
        {.name = "streamed",
@@ -109,33 +114,11 @@ const std::vector<GemvRung>& gemv_rungs() {
 }
 
 isa::Shape gemv_streamed_shape(int m, int k, int l, int ctas) {
-  // Of kernels/gemv/streamed.cuh.
-  constexpr int kWarps = 16;            // that multiply, each a span of one unit at a time
-  constexpr int kTotals = 4096;         // floats: rows of a CTA where k takes passes
-  constexpr uint32_t kShared = 128080;  // bytes, sizeof(Shared)
-  const auto up = [](int64_t v, int64_t to) { return static_cast<int>((v + to - 1) / to); };
-  const int spans = std::max(1, up(k, 1024));
+  const gemv::StreamedGrid grid = gemv::streamed_grid(m, k, l, ctas);
   isa::Shape out;
-  out.dynamic_shared = kShared;
-  int64_t least = 0;                        // slots that follow each other on the GPU
-  for (const int cluster : {1, 2, 4, 8}) {  // a larger one starts later: only where it saves a slot
-    if (cluster > spans) continue;
-    const int columns = std::min(up(spans, cluster), kWarps);  // spans of a CTA at a time
-    const int passes = up(spans, columns * cluster);
-    int units = 1;  // of four rows, of a slot
-    while (2 * units * columns <= kWarps) units *= 2;
-    const int slots = up(m / 128 * 32 + std::min(32, m % 128), units);
-    // Clusters of 4 and 8 do not fill the H200's processing clusters of 16 and 18 multiprocessors.
-    const int at_once = std::max(1, ctas * (cluster > 2 ? 3 : 4) / 4 / cluster);
-    int a_cta = up(slots, std::max(1, at_once / l));
-    if (passes > 1) a_cta = std::min(a_cta, kTotals / (4 * units));
-    const int x = up(slots, a_cta);
-    const int64_t steps = int64_t{up(int64_t{x} * l, at_once)} * up(slots, x) * passes;
-    if (least != 0 && steps >= least) continue;
-    least = steps;
-    out.grid = {static_cast<uint32_t>(x), static_cast<uint32_t>(cluster), static_cast<uint32_t>(l)};
-    out.cluster = {1, static_cast<uint32_t>(cluster), 1};
-  }
+  out.grid = {static_cast<uint32_t>(grid.x), static_cast<uint32_t>(grid.cluster), static_cast<uint32_t>(l)};
+  out.cluster = {1, static_cast<uint32_t>(grid.cluster), 1};
+  out.dynamic_shared = gemv::kSharedBytes;
   return out;
 }
 
@@ -200,20 +183,27 @@ GemvProblem::Row GemvProblem::row(int batch, int row) const {
   return {std::move(of_a.codes), std::move(of_b.codes), std::move(of_a.scales), std::move(of_b.scales)};
 }
 
-SuiteCase GemvProblem::suite_case(const GemvRung& rung, const std::string& ptx) const {
-  SuiteCase out;
-  out.name = spec.describe();
-  out.chain.launches.push_back(launch(rung, ptx));
-  out.result = 4;
-  out.element = 2;
+std::vector<std::byte> GemvProblem::expected(const GemvRung& rung) const {
+  std::vector<std::byte> out;
   for (int batch = 0; batch < spec.l; ++batch)
     for (int i = 0; i < spec.m; ++i) {
       const Row data = row(batch, i);
       const uint16_t code = number::evaluate(rung.order, data.operands());
-      out.expected.push_back(static_cast<std::byte>(code & 0xFF));
-      out.expected.push_back(static_cast<std::byte>(code >> 8));
+      out.push_back(static_cast<std::byte>(code & 0xFF));
+      out.push_back(static_cast<std::byte>(code >> 8));
     }
-  out.schedules = schedules(spec.schedules);
+  return out;
+}
+
+std::vector<double> GemvProblem::errors_ulp(const std::vector<std::byte>& outputs) const {
+  std::vector<double> out;
+  for (size_t i = 0; i < outputs.size() / 2; ++i) {
+    uint16_t code = 0;
+    std::memcpy(&code, &outputs[2 * i], 2);
+    const int at = static_cast<int>(i);
+    const Row data = row(at / spec.m, at % spec.m);
+    out.push_back(oracle::error_ulp(code, oracle::dot(data.a, data.b, data.sfa, data.sfb)));
+  }
   return out;
 }
 
@@ -287,6 +277,76 @@ std::vector<GemvCase> gemv_unrecorded_cases(const GemvRung& rung) {
                         Grid{300, 4128, 2, 1, 4}, Grid{9, 36896, 1, 1, 4}, Grid{40, 135200, 1, 1, 4}})
     for (const ScaleLayout layout : {ScaleLayout::row_major, ScaleLayout::blocked})
       out.push_back({g.m, g.k, g.l, kData, layout, seed++, kSchedules, g.x, g.cluster});
+  return out;
+}
+
+namespace {
+
+std::string module_of(const GemvRung& rung) { return "gemv/" + std::string(rung.name); }
+
+PlannedCase planned(const GemvRung& rung, const GemvCase& c, bool recorded, bool full) {
+  const auto draw = [&rung, c] {
+    const auto problem = std::make_shared<const GemvProblem>(c);
+    DrawnCase out;
+    out.result = 4;
+    out.element = 2;
+    out.chain = [problem, &rung](const Build& build) {
+      return Chain{{problem->launch(rung, build.file(module_of(rung)))}, {}};
+    };
+    out.expected = [problem, &rung] { return problem->expected(rung); };
+    out.errors_ulp = [problem](const std::vector<std::byte>& outputs) {
+      return problem->errors_ulp(outputs);
+    };
+    return out;
+  };
+  return {c.describe(), recorded, full, schedules(c.schedules), draw};
+}
+
+// Ten million outputs are 110 of them: every kind of data, five times.
+GemvCase large_case(uint64_t seed) {
+  const size_t i = seed - 1;
+  const auto round = static_cast<int>(i / (2 * kOperandData.size()));
+  const OperandData data = kOperandData[i / 2 % kOperandData.size()].first;
+  return {4096 - 37 * (round % 100),
+          round % 2 == 0 ? 128 : 384,
+          28,
+          data,
+          i % 2 == 0 ? ScaleLayout::row_major : ScaleLayout::blocked,
+          90000 + i};
+}
+
+Kernel kernel_of(const GemvRung& rung) {
+  Kernel out;
+  out.name = rung.name;
+  out.full_name = "gemv_" + out.name;
+  for (const ScaleLayout layout : {ScaleLayout::row_major, ScaleLayout::blocked})
+    out.entries.push_back({module_of(rung) + (layout == ScaleLayout::row_major ? " row-major" : " blocked"),
+                           module_of(rung), gemv_entry(rung, layout)});
+  out.cases = [&rung] {
+    std::vector<PlannedCase> all;
+    for (const GemvCase& c : gemv_reduced_cases(rung)) all.push_back(planned(rung, c, true, false));
+    for (const GemvCase& c : gemv_full_cases()) all.push_back(planned(rung, c, true, true));
+    for (const GemvCase& c : gemv_unrecorded_cases(rung)) all.push_back(planned(rung, c, false, false));
+    return all;
+  };
+  out.another = [&rung](uint64_t seed) { return planned(rung, large_case(seed), false, false); };
+  return out;
+}
+
+}  // namespace
+
+Suite gemv_suite() {
+  Suite out;
+  out.name = "gemv";
+  const std::string count = std::to_string(gemv_rungs().size());
+  out.about = "the NVFP4 batched GEMV, " + count + " kernels from naive to streamed, sm_90a and sm_100a";
+  out.description = "The NVFP4 batched GEMV: " + count +
+                    " kernels, two architectures, adversarial inputs, some under eight schedules";
+  out.full =
+      "the three shapes that GPU MODE's NVFP4 GEMV contest timed: 7168x16384x1, 4096x7168x8, 7168x2048x4";
+  out.archs = {"sm_90a", "sm_100a"};
+  out.others = 110;
+  for (const GemvRung& r : gemv_rungs()) out.kernels.push_back(kernel_of(r));
   return out;
 }
 

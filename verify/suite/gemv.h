@@ -15,7 +15,7 @@
 namespace bitwell::verify {
 
 // One rung of the ladder: how it is launched and how it sums. `rows`: of c computed by one CTA; 0: grid and
-// cluster follow from the shape, by gemv_streamed_shape.
+// cluster follow from the shape, by kernels/gemv/streamed.h.
 struct GemvRung {
   std::string_view name;
   std::array<uint32_t, 3> block;
@@ -55,8 +55,10 @@ struct GemvProblem {
     number::DotOperands operands() const { return {a, b, sfa, sfb}; }
   };
   Row row(int batch, int row) const;
-  // c as the rung's order of summation gives it, after the launch of the rung in the file `ptx`.
-  SuiteCase suite_case(const GemvRung& rung, const std::string& ptx) const;
+  // c as the rung's order of summation gives it.
+  std::vector<std::byte> expected(const GemvRung& rung) const;
+  // Of c against exact arithmetic, as DrawnCase says.
+  std::vector<double> errors_ulp(const std::vector<std::byte>& outputs) const;
 
  private:
   GemvProblem(const GemvCase& c, OperandSource source);

@@ -28,6 +28,10 @@ Launch before(const SuiteCase& c, const Chain& ran, size_t at) {
 
 }  // namespace
 
+SuiteCase suite_case(const PlannedCase& planned, const DrawnCase& drawn, const Build& build) {
+  return {planned.name, drawn.chain(build), drawn.result, drawn.element, drawn.expected(), planned.schedules};
+}
+
 Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const Programs& programs,
                isa::Options options) {
   Tried out;

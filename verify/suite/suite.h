@@ -1,15 +1,26 @@
-// What a kernel is judged by: cases, each with the bytes that every schedule must leave.
+// What kernels are judged by: suites of kernels, their cases, and the bytes that every schedule must leave.
 #pragma once
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/run/launch.h"
 #include "verify/suite/chain.h"
 
 namespace bitwell::verify {
+
+// A folder of the kernels' PTX for one architecture: <folder>/<module>.<arch>.ptx, module "gemv/fused".
+struct Build {
+  std::string folder;
+  std::string arch;  // "sm_90a"
+  std::string file(std::string_view module) const {
+    return folder + "/" + std::string(module) + "." + arch + ".ptx";
+  }
+};
 
 struct SuiteCase {
   std::string name;
@@ -19,6 +30,63 @@ struct SuiteCase {
   std::vector<std::byte> expected;  // of the result
   std::vector<isa::Schedule> schedules;
 };
+
+// A case's operands, which take time to draw, and what is known of them.
+struct DrawnCase {
+  size_t result = 0;   // buffer of its last launch
+  size_t element = 1;  // bytes of an output
+  std::function<Chain(const Build&)> chain;
+  // The result by the kernel's order of summation, evaluated directly.
+  std::function<std::vector<std::byte>()> expected;
+  // |output - exact| in units in the last place, output by output; infinite where only one of them is beyond
+  // the format's range or no number.
+  std::function<std::vector<double>(const std::vector<std::byte>& outputs)> errors_ulp;
+};
+struct PlannedCase {
+  std::string name;
+  bool recorded = false;  // a device run records its result
+  bool full = false;      // only where all cases are asked for
+  std::vector<isa::Schedule> schedules;
+  std::function<DrawnCase()> draw;
+};
+// As a subject is tried on it.
+SuiteCase suite_case(const PlannedCase& planned, const DrawnCase& drawn, const Build& build);
+
+// An entry that mistakes can be planted into.
+struct Entry {
+  std::string name;  // "gemv/fused blocked"
+  std::string module;
+  std::string entry;
+  std::string unlike{};  // a module whose instructions are not planted again; or empty
+};
+
+struct Kernel {
+  std::string name;       // as users and captures call it: "fused"
+  std::string full_name;  // as verdicts call it: "gemv_fused"
+  std::vector<Entry> entries;
+  std::function<std::vector<PlannedCase>()> cases;  // in the order in which they are judged
+  // Beside those, what a GPU and the simulator are compared on: seeds 1 and up.
+  std::function<PlannedCase(uint64_t seed)> another;
+};
+
+// A family of kernels for one problem.
+struct Suite {
+  // What the recorded digest of a kernel is of: the recorded results one after the other, or their digests.
+  enum class Recorded { results, digests };
+
+  std::string name;                // "gemv"; the folder of its modules
+  std::string about;               // in a list of suites
+  std::string description;         // of its own command
+  std::string full;                // what the full cases are
+  std::vector<std::string> archs;  // that it is judged on; GPUs record "sm_90a"
+  Recorded recorded = Recorded::results;
+  uint64_t others = 0;  // cases of Kernel::another that a device run takes
+  std::vector<Kernel> kernels;
+};
+// All of them. A family is one file, and a line in suites.cpp.
+const std::vector<Suite>& suites();
+const Suite& suite(std::string_view name);  // machine::InputError if there is none, and so does kernel()
+const Kernel& kernel(const Suite& suite, std::string_view name);
 
 struct Failure {
   std::string what;  // "case, schedule random, seed 3: output 7 => 0x3c00 expected 0x3c01", or a fault's text

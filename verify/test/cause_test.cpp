@@ -15,7 +15,7 @@ namespace {
 std::string changed_gemm(const std::function<void(std::string&)>& change) {
   const GemmVariant& variant = gemm_variant("gemm_m128_split2_f16");
   const GemmProblem problem({130, 264, 1040, 1, OperandData::moderate, 2, 1, 7});
-  Chain chain = problem.chain(variant, share_folder("kernels"));
+  Chain chain = problem.chain(variant, {share_folder("kernels"), "sm_90a"});
   try {
     run(chain, [&](Launch& l) {
       std::string text = read_file(l.ptx);

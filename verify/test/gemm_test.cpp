@@ -17,7 +17,7 @@
 #include "verify/capture/captures.h"
 #include "verify/launch/launch_json.h"
 #include "verify/suite/same.h"
-#include "verify/verdict/gemm_verdict.h"
+#include "verify/verdict/judge.h"
 
 namespace bitwell::verify {
 namespace {
@@ -25,7 +25,7 @@ namespace {
 std::vector<std::byte> simulated(const GemmProblem& problem, const GemmVariant& variant,
                                  const isa::Options& options = {}) {
   static std::map<std::string, isa::Program> programs;
-  Chain chain = problem.chain(variant, share_folder("kernels"));
+  Chain chain = problem.chain(variant, {share_folder("kernels"), "sm_90a"});
   run(chain, [&](Launch& l) {
     if (programs.count(l.entry) == 0)
       programs.emplace(l.entry, isa::compile(ptx::parse(read_file(l.ptx)), l.entry));
@@ -91,7 +91,8 @@ class Planted {
 
 TEST(GemmVerdict, AWrongFactorFailsAndReplays) {
   const Planted planted("gemm_m128_split3_bf16", "0f45800000", "0f45000000");  // 2^12 becomes 2^11
-  const std::vector<Verdict> verdicts = verify_gemm(plan_of("gemm_m128_split3_bf16", planted.folder()));
+  const std::vector<Verdict> verdicts =
+      judge(suite("gemm"), plan_of("gemm_m128_split3_bf16", planted.folder()));
   const Verdict& verdict = verdict_of(verdicts, "gemm_m128_split3_bf16");
   EXPECT_EQ(verdicts.size(), 1u);
   EXPECT_FALSE(verdict.holds);
@@ -112,7 +113,8 @@ TEST(GemmVerdict, AWrongFactorFailsAndReplays) {
 TEST(GemmVerdict, AStagingRaceFails) {
   const Planted planted("gemm_m128_split1_f32", "cp.async.bulk.wait_group.read 1;",
                         "cp.async.bulk.wait_group.read 7;");
-  const std::vector<Verdict> verdicts = verify_gemm(plan_of("gemm_m128_split1_f32", planted.folder()));
+  const std::vector<Verdict> verdicts =
+      judge(suite("gemm"), plan_of("gemm_m128_split1_f32", planted.folder()));
   const Verdict& verdict = verdict_of(verdicts, "gemm_m128_split1_f32");
   EXPECT_FALSE(verdict.holds);
 }
@@ -120,7 +122,8 @@ TEST(GemmVerdict, AStagingRaceFails) {
 TEST(GemmVerdict, AStageFreedTooSoonFails) {
   const Planted planted("gemm_m128_split1_f32", "wgmma.wait_group.sync.aligned 1;",
                         "wgmma.wait_group.sync.aligned 2;");
-  const std::vector<Verdict> verdicts = verify_gemm(plan_of("gemm_m128_split1_f32", planted.folder()));
+  const std::vector<Verdict> verdicts =
+      judge(suite("gemm"), plan_of("gemm_m128_split1_f32", planted.folder()));
   const Verdict& verdict = verdict_of(verdicts, "gemm_m128_split1_f32");
   EXPECT_FALSE(verdict.holds);
 }
@@ -135,7 +138,7 @@ TEST(GemmVerdict, SumsSentTooSoonFailUnderARandomScheduleAndReplay) {
     const size_t at = text.rfind(wait, text.rfind(wait) - 1);
     text.replace(at, text.find(';', at) - at, "mov.pred done, 1");
   });
-  const std::vector<Verdict> verdicts = verify_gemm(plan_of(name, planted.folder()));
+  const std::vector<Verdict> verdicts = judge(suite("gemm"), plan_of(name, planted.folder()));
   const Verdict& verdict = verdict_of(verdicts, name);
   ASSERT_FALSE(verdict.holds);
   // The replay fails as the verdict did, under the schedule that it names and not under the default one.
@@ -170,7 +173,8 @@ TEST(GemmVerdict, AFaultWhilePreparingKeepsTheOtherVerdicts) {
   const size_t end = text.find(']', address);
   text.insert(end, "+1073741824");
   std::ofstream(prepare) << text;
-  const std::vector<Verdict> verdicts = verify_gemm(plan_of("gemm_m128_split1_f16", planted.folder()));
+  const std::vector<Verdict> verdicts =
+      judge(suite("gemm"), plan_of("gemm_m128_split1_f16", planted.folder()));
   const Verdict& verdict = verdict_of(verdicts, "gemm_m128_split1_f16");
   EXPECT_EQ(verdicts.size(), 1u);
   EXPECT_FALSE(verdict.holds);
@@ -181,7 +185,7 @@ TEST(GemmVerdict, TheKernelsAsBuiltHoldOnTheRecordedBits) {
   for (const char* name : {"gemm_m128_split3_f16", "gemm_m256_split1_f32"}) {
     Plan plan = plan_of(name, share_folder("kernels"));
     plan.replay = "bitwell-replay";
-    const std::vector<Verdict> verdicts = verify_gemm(plan);
+    const std::vector<Verdict> verdicts = judge(suite("gemm"), plan);
     const Verdict& verdict = verdict_of(verdicts, name);
     EXPECT_TRUE(verdict.holds) << verdict.first_mismatch;
     EXPECT_EQ(verdict.evidence, "device: NVIDIA H200");
@@ -191,7 +195,7 @@ TEST(GemmVerdict, TheKernelsAsBuiltHoldOnTheRecordedBits) {
 TEST(Gemm, WhatTheKernelCannotTakeIsNamed) {
   const auto refusal = [](GemmCase c) -> std::string {
     try {
-      GemmProblem(c).chain(gemm_variants()[0], share_folder("kernels"));
+      GemmProblem(c).chain(gemm_variants()[0], {share_folder("kernels"), "sm_90a"});
     } catch (const machine::InputError& e) {
       return e.what();
     }

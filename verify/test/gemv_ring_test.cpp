@@ -9,7 +9,7 @@
 
 #include "by_name.h"
 #include "verify/capture/captures.h"
-#include "verify/verdict/gemv_verdict.h"
+#include "verify/verdict/judge.h"
 
 namespace bitwell::verify {
 namespace {
@@ -93,7 +93,7 @@ TEST_P(Ring, AMistakeFails) {
   plan.ptx = folder.string();
   plan.captures = share_folder("captures");
   plan.replay = (folder / "replay").string();
-  const std::vector<Verdict> verdicts = verify_gemv(plan);
+  const std::vector<Verdict> verdicts = judge(suite("gemv"), plan);
   const Verdict& verdict = verdict_of(verdicts, "gemv_streamed");
   EXPECT_FALSE(verdict.holds);
   EXPECT_NE(verdict.first_mismatch.find(" grid "), std::string::npos) << verdict.first_mismatch;
@@ -110,7 +110,7 @@ TEST(Verdict, TheRecordedBitsAreThoseOfTheRecordersCases) {
   plan.archs = {"sm_90a"};
   plan.ptx = share_folder("kernels");
   plan.captures = share_folder("captures");
-  for (const Verdict& v : verify_gemv(plan)) {
+  for (const Verdict& v : judge(suite("gemv"), plan)) {
     EXPECT_TRUE(v.holds) << v.first_mismatch;
     EXPECT_EQ(v.evidence, "device: NVIDIA H200") << v.kernel;
   }

@@ -15,7 +15,7 @@
 #include "model/ptx/parse.h"
 #include "verify/capture/captures.h"
 #include "verify/launch/launch_json.h"
-#include "verify/verdict/gemv_verdict.h"
+#include "verify/verdict/judge.h"
 
 namespace bitwell::verify {
 namespace {
@@ -198,7 +198,7 @@ TEST(Verdict, APlantedBugFailsAndReplays) {
   plan.ptx = folder.string();
   plan.captures = share_folder("captures");
   plan.replay = (folder / "replay").string();
-  const std::vector<Verdict> verdicts = verify_gemv(plan);
+  const std::vector<Verdict> verdicts = judge(suite("gemv"), plan);
   const Verdict& verdict = verdict_of(verdicts, "gemv_fused");
   EXPECT_EQ(verdicts.size(), 1u);
   EXPECT_FALSE(verdict.holds);
@@ -250,7 +250,7 @@ TEST(Verdict, ADigestOtherThanTheDevicesFails) {
   plan.archs = {"sm_90a"};
   plan.ptx = share_folder("kernels");
   plan.captures = folder.string();
-  const std::vector<Verdict> verdicts = verify_gemv(plan);
+  const std::vector<Verdict> verdicts = judge(suite("gemv"), plan);
   const Verdict& verdict = verdict_of(verdicts, "gemv_fused");
   EXPECT_FALSE(verdict.holds);
   EXPECT_NE(verdict.first_mismatch.find("some GPU"), std::string::npos);

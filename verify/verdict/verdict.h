@@ -31,18 +31,6 @@ struct Verdict {
   bool holds = false;
 };
 
-// How a suite is judged.
-struct Plan {
-  std::vector<std::string> kernels;  // names; empty: all
-  std::vector<std::string> archs{"sm_90a", "sm_100a"};
-  bool full = false;                      // long cases too
-  int threads = 0;                        // 0: as many as the host has
-  std::string ptx;                        // folder of the kernels' PTX
-  std::string captures;                   // folder of the captures
-  std::string replay = "bitwell-replay";  // folder for failed cases
-  std::function<void(size_t done, size_t all, const std::string& now)> progress = nullptr;
-};
-
 // Counts a case's failure. The verdict's first is told, and its launch written as the replay; a folder that
 // cannot be written leaves the reason there.
 void add_failure(Verdict& v, const Failure& failure, const std::string& folder);

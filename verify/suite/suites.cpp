@@ -1,0 +1,38 @@
+#include <cctype>
+
+#include "model/machine/failure.h"
+#include "verify/suite/suite.h"
+
+namespace bitwell::verify {
+
+Suite gemv_suite();
+Suite gemm_suite();
+
+const std::vector<Suite>& suites() {
+  static const std::vector<Suite> all{gemv_suite(), gemm_suite()};
+  return all;
+}
+
+namespace {
+
+template <class Row>
+const Row& find(const std::vector<Row>& rows, std::string_view name, const std::string& what) {
+  std::string known;
+  for (const Row& r : rows) {
+    if (r.name == name) return r;
+    known += (known.empty() ? "" : ", ") + r.name;
+  }
+  throw machine::InputError("no " + what + " '" + std::string(name) + "'; there are " + known);
+}
+
+}  // namespace
+
+const Suite& suite(std::string_view name) { return find(suites(), name, "suite"); }
+
+const Kernel& kernel(const Suite& suite, std::string_view name) {
+  std::string problem = suite.name;
+  for (char& c : problem) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return find(suite.kernels, name, problem + " kernel");
+}
+
+}  // namespace bitwell::verify

@@ -1,0 +1,141 @@
+#include "verify/verdict/judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include "verify/capture/digest.h"
+#include "verify/suite/parallel.h"
+
+namespace bitwell::verify {
+namespace {
+
+// What GPUs record.
+constexpr const char* kRecordedArch = "sm_90a";
+
+// A kernel on one architecture, on its way to a verdict.
+struct Trial {
+  Build build;
+  std::string replay;
+  std::map<std::string, isa::Program> programs;  // by entry
+  std::vector<std::vector<std::byte>> recorded;  // results of the cases that a GPU recorded
+  Verdict verdict;
+
+  void run(const SuiteCase& c, bool is_recorded) {
+    ++verdict.cases;
+    verdict.outputs += c.expected.size() / c.element;
+    for (const isa::Schedule& schedule : c.schedules) {
+      Tried tried = try_case(c, schedule, [&](const Launch& l) -> const isa::Program& {
+        const auto found = programs.find(l.entry);
+        if (found != programs.end()) return found->second;
+        return programs.emplace(l.entry, load_program(l.ptx, l.entry)).first->second;
+      });
+      verdict.lane_instructions += tried.lane_instructions;
+      verdict.seconds += tried.seconds;
+      if (is_recorded && &schedule == &c.schedules.front()) recorded.push_back(std::move(tried.result));
+      if (!tried.failure) continue;
+      add_failure(verdict, *tried.failure, replay);
+      return;
+    }
+  }
+};
+
+void count_errors(Verdict& v, const std::vector<double>& errors_ulp) {
+  for (const double ulp : errors_ulp)
+    if (std::isinf(ulp))
+      ++v.beyond_range;
+    else
+      v.worst_ulp = std::max(v.worst_ulp, ulp);
+}
+
+std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
+                                  const std::vector<std::string>& archs, const Plan& plan,
+                                  const std::optional<Capture>& capture) {
+  std::vector<Trial> trials(archs.size());
+  for (size_t i = 0; i < archs.size(); ++i) {
+    Trial& t = trials[i];
+    t.build = {plan.ptx, archs[i]};
+    t.replay = plan.replay + "/" + kernel.full_name + (suite.archs.size() > 1 ? "-" + archs[i] : "");
+    t.verdict.kernel = kernel.full_name;
+    t.verdict.arch = archs[i];
+  }
+  for (const PlannedCase& planned : kernel.cases()) {
+    if (planned.full && !plan.full) continue;
+    const DrawnCase drawn = planned.draw();
+    SuiteCase c = suite_case(planned, drawn, trials.front().build);
+    const std::vector<double> errors = drawn.errors_ulp(c.expected);
+    for (Trial& t : trials) {
+      if (&t != &trials.front()) c.chain = drawn.chain(t.build);
+      t.run(c, planned.recorded);
+      count_errors(t.verdict, errors);
+    }
+  }
+  std::vector<Verdict> out;
+  std::string reference;
+  for (Trial& t : trials) {
+    t.verdict.digest = recorded_digest(suite, t.recorded);
+    if (t.build.arch == kRecordedArch) reference = t.verdict.digest;
+  }
+  for (Trial& t : trials) {
+    Verdict& v = t.verdict;
+    v.evidence = "manual";
+    v.holds = v.mismatches == 0;
+    if (t.build.arch == kRecordedArch)
+      compare_with_capture(v, capture, recorded_name(suite, kernel, plan.full));
+    else if (v.digest == reference)
+      v.evidence = std::string("manual; bits = ") + kRecordedArch;
+    out.push_back(std::move(v));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string recorded_name(const Suite& suite, const Kernel& kernel, bool full) {
+  const std::vector<PlannedCase> cases = kernel.cases();
+  const bool apart = full && std::any_of(cases.begin(), cases.end(),
+                                         [](const PlannedCase& c) { return c.recorded && c.full; });
+  return suite.name + (apart ? "-full/" : "/") + kernel.name;
+}
+
+std::string recorded_digest(const Suite& suite, const std::vector<std::vector<std::byte>>& results) {
+  Digest all;
+  for (const std::vector<std::byte>& result : results) {
+    if (suite.recorded == Suite::Recorded::results) {
+      all.add(result);
+      continue;
+    }
+    Digest one;
+    one.add(result);
+    const std::string hex = one.hex();
+    all.add(std::as_bytes(std::span(hex)));
+  }
+  return all.hex();
+}
+
+std::vector<Verdict> judge(const Suite& suite, const Plan& plan) {
+  std::vector<const Kernel*> kernels;
+  for (const std::string& name : plan.kernels) kernels.push_back(&kernel(suite, name));
+  if (plan.kernels.empty())
+    for (const Kernel& k : suite.kernels) kernels.push_back(&k);
+  for (const std::string& arch : plan.archs)
+    if (std::find(suite.archs.begin(), suite.archs.end(), arch) == suite.archs.end())
+      throw machine::InputError("the suite '" + suite.name + "' is not judged on '" + arch + "'");
+  const std::vector<std::string>& archs = plan.archs.empty() ? suite.archs : plan.archs;
+  const std::optional<Capture> capture = read_capture(plan.captures + "/" + suite.name + ".json");
+  std::vector<std::vector<Verdict>> results(kernels.size());
+  std::mutex mutex;
+  size_t done = 0;
+  each_in_parallel(kernels.size(), plan.threads, [&](size_t i) {
+    results[i] = judge_kernel(suite, *kernels[i], archs, plan, capture);
+    const std::scoped_lock lock(mutex);
+    if (plan.progress) plan.progress(++done, kernels.size(), kernels[i]->name);
+  });
+  std::vector<Verdict> out;
+  for (auto& r : results)
+    for (Verdict& v : r) out.push_back(std::move(v));
+  return out;
+}
+
+}  // namespace bitwell::verify

@@ -1,0 +1,29 @@
+// Verdicts on a suite's kernels: simulator against the direct evaluation of each kernel's order of summation,
+// against itself under other schedules, against the recorded bits of a GPU, and against exact arithmetic.
+#pragma once
+#include "verify/verdict/verdict.h"
+
+namespace bitwell::verify {
+
+// How a suite is judged.
+struct Plan {
+  std::vector<std::string> kernels;       // names; empty: all
+  std::vector<std::string> archs;         // empty: all that the suite has
+  bool full = false;                      // full cases too
+  int threads = 0;                        // 0: as many as the host has
+  std::string ptx;                        // folder of the kernels' PTX
+  std::string captures;                   // folder of the captures
+  std::string replay = "bitwell-replay";  // folder for failed cases
+  std::function<void(size_t done, size_t all, const std::string& now)> progress = nullptr;
+};
+
+// One verdict a kernel and architecture, in the suite's order of kernels. Throws machine::InputError for
+// names that the suite does not have, and for PTX that cannot be read.
+std::vector<Verdict> judge(const Suite& suite, const Plan& plan);
+
+// What a capture of a kernel is called, and the digest of its recorded results in order; `full`: with those
+// of full cases.
+std::string recorded_name(const Suite& suite, const Kernel& kernel, bool full);
+std::string recorded_digest(const Suite& suite, const std::vector<std::vector<std::byte>>& results);
+
+}  // namespace bitwell::verify
