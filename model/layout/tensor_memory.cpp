@@ -8,23 +8,38 @@ using Items = std::vector<Tuple>;
 }
 
 Hardware accumulator(int64_t m, int64_t n, int ctas) {
-  if (m != 128 * ctas)
+  const bool fits = ctas == 1 ? m == 64 || m == 128 : m == 128 || m == 256;
+  if (!fits)
     throw LayoutError("m = " + std::to_string(m) + " with " + std::to_string(ctas) +
-                      " CTA(s): block-scaled FP4 has m = 128 with one, 256 with two");
+                      " CTA(s): it is 64 or 128 with one, 128 or 256 with two");
   const int64_t step = 8 * ctas;
-  if (n % step != 0 || n > 256)
+  if (n < step || n % step != 0 || n > 256)
     throw LayoutError("n = " + std::to_string(n) + " is no multiple of " + std::to_string(step) +
                       " up to 256");
   Hardware h;
   h.space = Space::tensor;
-  h.layout.layout = Layout(Items{128, n}, Items{kLane, kColumn});
-  h.axes = {{"row", 128}, {"column", n}};
+  const int64_t rows = m / ctas;
   h.region = n;
-  h.source = "PTX ISA 9.0, 9.7.16.10 (data paths A and D)";
+  char path = 'A';
+  if (rows == 128) {
+    h.layout.layout = Layout(Items{128, n}, Items{kLane, kColumn});
+    path = ctas == 1 ? 'D' : 'A';
+  } else if (ctas == 1) {
+    h.layout.layout = Layout(Items{Items{16, 4}, n}, Items{Items{kLane, 32 * kLane}, kColumn});
+    path = 'F';
+  } else {
+    h.layout.layout = Layout(Items{64, Items{n / 2, 2}}, Items{kLane, Items{kColumn, 64 * kLane}});
+    h.region = n / 2;
+    path = 'B';
+  }
+  h.axes = {{"row", rows}, {"column", n}};
+  h.source = std::string("PTX ISA 9.0, 9.7.16.10 (data path ") + path + ")";
   h.evidence = "manual; CUTLASS 4.7";
   if (ctas == 2)
     h.notes.push_back(
-        "the leader holds rows 0 to 127 of the tile, its peer rows 128 to 255, each all columns");
+        "the leader holds the first half of the tile's rows, its peer the second, each all columns");
+  if (path == 'F')
+    h.notes.push_back("16 lanes of every 32 are used, the first of them where the address says");
   return h;
 }
 
@@ -94,7 +109,7 @@ std::vector<Named> tensor_memory_layouts() {
   return {
       {"acc-tmem",
        "An fp32 accumulator in tensor memory",
-       {{"m", "128", "M of the MMA tile: 128, or 256 with two CTAs"},
+       {{"m", "128", "M of the MMA tile: 64 or 128, with two CTAs 128 or 256"},
         {"n", "128", "N of the MMA tile"},
         {"ctas", "1", "1 or 2 (cta_group)"}},
        [](const Parameters& p) {

@@ -6,7 +6,8 @@ namespace bitwell::layout {
 
 inline constexpr int64_t kTensorColumns = 512;  // of 32 bits, in 128 lanes (PTX ISA 9.0, 9.7.16.1)
 
-// An fp32 accumulator of m rows (128 a CTA) by n columns: coordinates (row, column), this CTA's rows.
+// The accumulator of an MMA of m by n by one CTA or two (PTX ISA 9.0, 9.7.16.10, data paths A, B, D and F):
+// coordinates (row, column), this CTA's rows, a cell each.
 Hardware accumulator(int64_t m, int64_t n, int ctas);
 
 // tcgen05.ld/st.<shape>.x<repeat>: coordinates (thread of the warp, register), addresses from the

@@ -27,6 +27,8 @@ std::span<const Form> matrix_forms();
 std::span<const Form> tensor_allocation_forms();
 std::span<const Form> tensor_move_forms();
 std::span<const Form> tensor_order_forms();
+std::span<const Form> tensor_cell_copy_forms();
+std::span<const Form> tensor_mma_forms();
 
 std::vector<const Form*> all_forms();
 

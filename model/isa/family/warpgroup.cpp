@@ -95,21 +95,15 @@ bool Warpgroup::groups_done(size_t warp, uint64_t pending) {
   return groups.size() <= pending;
 }
 
-void Warpgroup::run_front() {
+void Warpgroup::run_front(const Port& port) {
   const WarpgroupMma& next = queue_.front();
   const WarpgroupMmaUse& mma = mma_of(*next.op);
-  const auto filling = [&](uint64_t at) {
-    const uint64_t address = cta_.shared.base() + at;
-    const machine::Agent* copy = cta_.cluster.filling(address, 16);
-    return copy == nullptr ? std::string()
-                           : under_way(cta_.cluster, copy->place.ptx_line, copy->completes_on(address));
-  };
+  const SharedBytes shared = shared_bytes(port, cta_);
   try {
     const auto read = [&](uint64_t descriptor, bool mn_major, const number::Format* format, size_t rows,
                           const char* what) {
       const auto d = machine::decode_matrix_descriptor(machine::DescriptorForm::wgmma, descriptor);
-      return read_matrix(cta_.shared, {d, mn_major, format, rows, mma.k, Packing::dense, "wgmma", what},
-                         filling);
+      return read_matrix(shared, {d, mn_major, format, rows, mma.k, Packing::dense, "wgmma", what});
     };
     std::vector<uint32_t> b = read(next.b, mma.transpose_b, mma.b, mma.n, "B");
     if (mma.negate_b) negate(*mma.b, b);

@@ -10,6 +10,7 @@
 #include "model/isa/family/fragments.h"
 #include "model/machine/agent.h"
 #include "model/machine/warp.h"
+#include "model/run/port.h"
 
 namespace bitwell::isa {
 
@@ -49,7 +50,7 @@ class Warpgroup {
 
   bool empty() const { return queue_.empty(); }
   bool front_ready() const { return !queue_.empty() && queue_.front().warps == 4; }
-  void run_front();
+  void run_front(const Port& port);
   const WarpgroupMma& front() const { return queue_.front(); }
 
  private:

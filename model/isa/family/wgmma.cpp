@@ -27,7 +27,7 @@ class WarpgroupAgent : public machine::Agent {
   bool ready() const override { return group_.front_ready(); }
   bool step() override {
     if (!cta_.alive()) throw Fault("wgmma.mma_async of a CTA that has ended without waiting for it");
-    group_.run_front();
+    group_.run_front(Port(cta_.cluster, *this, {Semantics::weak, Scope::cta, Proxy::async}));
     cta_.wake_operations(first_, kWarps);
     return group_.empty();
   }

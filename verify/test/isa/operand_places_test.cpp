@@ -125,6 +125,18 @@ uint64_t descriptor(const Tile& t, machine::DescriptorForm form, int64_t start) 
   return bits | uint64_t{1} << 46 | codes[s] << 61;
 }
 
+isa::SharedBytes bytes_of(const machine::Region& region) {
+  return {region.size(),
+          [&region](uint32_t at, std::byte* bytes, uint8_t* defined) {
+            std::memcpy(bytes, region.data() + at, 16);
+            if (region.defined() == nullptr)
+              std::memset(defined, machine::kWritten, 16);
+            else
+              std::memcpy(defined, region.defined() + at, 16);
+          },
+          [](uint64_t) { return std::string(); }};
+}
+
 // The codes, [row][k], as MMAs read them. A K-major descriptor with a swizzle reaches no further than one row
 // of the swizzle: MMAs of 32 bytes of K step their start through it, as CUTLASS does, then to the next box.
 std::vector<uint32_t> by_steps(const Tile& t, machine::DescriptorForm form, const machine::Region& shared) {
@@ -137,7 +149,7 @@ std::vector<uint32_t> by_steps(const Tile& t, machine::DescriptorForm form, cons
     const isa::SharedMatrix m{machine::decode_matrix_descriptor(form, descriptor(t, form, start)),
                               t.major == Major::mn, &format_of(t.bits), static_cast<size_t>(t.rows),
                               static_cast<size_t>(k_step)};
-    const std::vector<uint32_t> codes = isa::read_matrix(shared, m, [](uint64_t) { return std::string(); });
+    const std::vector<uint32_t> codes = isa::read_matrix(bytes_of(shared), m);
     for (int64_t r = 0; r < t.rows; ++r)
       std::copy_n(&codes[static_cast<size_t>(r * k_step)], k_step, &out[static_cast<size_t>(r * t.k + k)]);
   }
@@ -224,11 +236,10 @@ TEST(Operand, ElementsBelowAByteAreUnpacked) {
         region.mark_defined(at, each * bits / 8);
       }
     isa::SharedMatrix m{d, false, kind.format, rows, k, kind.packing, "tcgen05.mma", "A"};
-    const auto nothing = [](uint64_t) { return std::string(); };
-    EXPECT_EQ(isa::read_matrix(region, m, nothing), codes) << kind.format->name;
+    EXPECT_EQ(isa::read_matrix(bytes_of(region), m), codes) << kind.format->name;
     region.mark_undefined(0, 1);
     try {
-      isa::read_matrix(region, m, nothing);
+      isa::read_matrix(bytes_of(region), m);
       ADD_FAILURE() << "read what was never written";
     } catch (const machine::Fault& f) {
       EXPECT_STREQ(f.what(), "tcgen05.mma reads A at byte 0 of shared memory, which was never written");
@@ -236,7 +247,7 @@ TEST(Operand, ElementsBelowAByteAreUnpacked) {
   }
   machine::Region region("shared", 0, 4096, true);
   const isa::SharedMatrix six{{0, 16, 128, SharedSwizzle::none, 0}, false, &number::e3m2, 8, 32};
-  EXPECT_THROW(isa::read_matrix(region, six, [](uint64_t) { return std::string(); }), machine::ModelBug);
+  EXPECT_THROW(isa::read_matrix(bytes_of(region), six), machine::ModelBug);
 }
 
 }  // namespace

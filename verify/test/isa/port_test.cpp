@@ -5,7 +5,7 @@
 #include <set>
 
 #include "model/ptx/parse.h"
-#include "verify/async_probe.h"
+#include "verify/probe/async.h"
 #include "verify/launch/launch.h"
 
 namespace bitwell::verify {

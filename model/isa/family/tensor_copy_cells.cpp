@@ -1,0 +1,143 @@
+// tcgen05.cp and shift: from shared memory into tensor memory, and down by a lane
+// (PTX ISA 9.0, 9.7.16.9).
+#include <cstring>
+
+#include "model/isa/family/shared_matrix.h"
+#include "model/isa/family/tensor_forms.h"
+#include "model/isa/family/tensor_unit.h"
+#include "model/machine/matrix_descriptor.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+
+namespace {
+
+// Where the rows go: row i to lanes that `lanes` says.
+struct CopyShape {
+  std::string_view shape, multicast;
+  uint32_t rows, atoms;  // of the source; an atom has 16 bytes, 4 columns
+  // The lanes of row i, from `base` on, as a pattern: bit q is the quarter of 32 lanes.
+  uint32_t (*lane)(uint32_t row);
+  uint32_t copies, step;  // further copies, so many lanes on
+};
+constexpr CopyShape kShapes[] = {
+    {".128x256b", "", 128, 2, [](uint32_t r) { return r; }, 1, 0},
+    {".128x128b", "", 128, 1, [](uint32_t r) { return r; }, 1, 0},
+    {".4x256b", "", 4, 2, [](uint32_t r) { return 32 * r; }, 1, 0},
+    {".64x128b", ".warpx2::02_13", 64, 1, [](uint32_t r) { return r; }, 2, 64},
+    {".64x128b", ".warpx2::01_23", 64, 1, [](uint32_t r) { return r % 32 + r / 32 * 64; }, 2, 32},
+    {".32x128b", ".warpx4", 32, 1, [](uint32_t r) { return r; }, 4, 32},
+};
+
+enum class Unpack : uint8_t { none, from_4_bits, from_6_bits };
+
+struct CellCopyUse : Payload {
+  const CopyShape* shape = nullptr;
+  Unpack unpack{};
+  int cta_group = 1;
+  uint64_t offset = 0;  // of the address
+};
+
+// 16 elements in containers of 8 bits: E2M1 in bits 5 to 2, six bits in bits 5 to 0.
+void unpack(Unpack how, std::byte* bytes) {
+  if (how == Unpack::none) return;
+  std::byte out[16];
+  for (size_t i = 0; i < 16; ++i) {
+    if (how == Unpack::from_4_bits) {
+      out[i] = (bytes[i / 2] >> 4 * (i % 2) & std::byte{0xF}) << 2;
+      continue;
+    }
+    const size_t at = 6 * i;
+    uint16_t two = 0;
+    std::memcpy(&two, bytes + at / 8, 2);
+    out[i] = static_cast<std::byte>(two >> at % 8 & 0x3F);
+  }
+  std::memcpy(bytes, out, 16);
+}
+
+void copy_into(const Port& port, Cta& cta, const CellCopyUse& use, machine::TensorPlace to,
+               const machine::MatrixDescriptor& from) {
+  TensorUnit& unit = tensor_unit(cta);
+  const CopyShape& s = *use.shape;
+  const SharedBytes shared = shared_bytes(port, cta);
+  const uint32_t filled = use.unpack == Unpack::from_4_bits ? 8 : use.unpack == Unpack::from_6_bits ? 12 : 16;
+  const bool scattered = s.shape == ".4x256b";
+  for (uint32_t i = 0; i < (scattered ? s.rows : 1); ++i)
+    unit.reach(AccessKind::write,
+               {to.lane + 32 * i, scattered ? 1 : machine::kTensorLanes, to.column, 4 * s.atoms}, -1,
+               "tcgen05.cp");
+  for (uint32_t row = 0; row < s.rows; ++row)
+    for (uint32_t atom = 0; atom < s.atoms; ++atom) {
+      const uint32_t at = machine::chunk_of(from, false, 16, row, 16 * atom);
+      std::byte bytes[16];
+      fetch(shared, at, filled, "tcgen05.cp", "its source", bytes);
+      unpack(use.unpack, bytes);
+      for (uint32_t copy = 0; copy < s.copies; ++copy) {
+        const auto cells =
+            unit.memory.cells(to.lane + s.lane(row) + copy * s.step, to.column + 4 * atom, 4, "tcgen05.cp");
+        std::memcpy(cells.words, bytes, 16);
+        std::memset(cells.written, 1, 4);
+      }
+    }
+}
+
+Next copy_cells(const Op& op, Context& context, uint32_t mask) {
+  const auto& use = op.as<CellCopyUse>();
+  context.require_defined(op.a, mask, "a tensor memory address");
+  context.require_defined(op.b, mask, "a matrix descriptor");
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    const auto to =
+        machine::tensor_place(static_cast<uint32_t>(context.row<uint32_t>(op.a)[lane] + use.offset));
+    const auto from = machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05,
+                                                        context.row<uint64_t>(op.b)[lane]);
+    if (to.lane != 0 && use.shape->shape != ".4x256b")
+      throw Fault("tcgen05.cp at lane " + std::to_string(to.lane) + " of tensor memory, it must be 0", lane);
+    if (to.column % 4 != 0)
+      throw Fault("tcgen05.cp at column " + std::to_string(to.column) +
+                      " of tensor memory, it must be a multiple of 4",
+                  lane);
+    Cta& cta = context.cta;
+    Cta* const other = use.cta_group == 2 ? &peer(cta) : nullptr;
+    tensor_unit(cta).issue(context, lane, "tcgen05.cp", [&cta, other, &use, to, from](const Port& port) {
+      copy_into(port, cta, use, to, from);
+      if (other != nullptr) copy_into(port, *other, use, to, from);
+    });
+  }
+  return Next::advance;
+}
+
+// cp [taddr], descriptor
+void copy_form(Builder& b, const Match& m) {
+  operands_left(b, m, 2);
+  Op op = effect(copy_cells);
+  auto& use = b.payload<CellCopyUse>(op);
+  use.cta_group = cta_group(b.instruction());
+  for (const CopyShape& s : kShapes)
+    if (s.shape == m.choice[1] && (s.multicast.empty() || has(b.instruction(), s.multicast))) use.shape = &s;
+  if (use.shape == nullptr) throw machine::ModelBug("a shape of tcgen05.cp");
+  use.unpack = has(b.instruction(), ".b4x16_p64")   ? Unpack::from_4_bits
+               : has(b.instruction(), ".b6x16_p32") ? Unpack::from_6_bits
+                                                    : Unpack::none;
+  const Address address = b.address(b.operand(0), Space::shared);
+  if (!address.narrow) throw Invalid("a tensor memory address has 32 bits");
+  op.a = address.row;
+  use.offset = address.offset;
+  op.b = b.source(b.operand(1), b.type(".b64")).row;
+  b.emit(op);
+}
+
+#define UNPACK "[.b8x16][.b4x16_p64,.b6x16_p32]"
+constexpr Form kCopy[] = {
+    {"tcgen05.cp" CTA_GROUP "{.128x256b,.128x128b,.4x256b}" UNPACK, "*", copy_form, 86, 100, "af", 110, true},
+    {"tcgen05.cp" CTA_GROUP "{.64x128b}{.warpx2::02_13,.warpx2::01_23}" UNPACK, "*", copy_form, 86, 100, "af",
+     110, true},
+    {"tcgen05.cp" CTA_GROUP "{.32x128b}.warpx4" UNPACK, "*", copy_form, 86, 100, "af", 110, true},
+};
+
+}  // namespace
+
+std::span<const Form> tensor_cell_copy_forms() { return kCopy; }
+
+}  // namespace bitwell::isa

@@ -1,0 +1,37 @@
+// tcgen05.mma: what its check leaves to its effect, and its arithmetic (PTX ISA 9.0, 9.7.16.10).
+#pragma once
+#include <array>
+#include <optional>
+
+#include "model/isa/family/tensor_unit.h"
+#include "model/machine/instruction_descriptor.h"
+#include "model/number/dot_tile.h"
+
+namespace bitwell::isa {
+
+struct TensorMmaUse : Payload {
+  machine::MmaKind kind{};
+  int cta_group = 1;
+  int scale_vector = 0;               // elements a scale; 0: not block-scaled
+  bool a_in_tensor = false;           // A's address in tensor memory, else a matrix descriptor
+  bool negated = false;               // of the predicate that says whether D is added to
+  std::array<uint64_t, 4> offsets{};  // of the addresses of D, A, SFA and SFB
+};
+
+// One MMA as a thread issued it.
+struct TensorMma {
+  machine::InstructionDescriptor shape;
+  const number::DotRule* rule = nullptr;
+  machine::TensorPlace d{};
+  std::optional<machine::TensorPlace> a;  // else `a_bits`
+  uint64_t a_bits = 0, b_bits = 0;        // matrix descriptors
+  machine::TensorPlace a_scales{}, b_scales{};
+  bool accumulate = false;
+  std::array<uint32_t, 8> keep{};  // lanes of D that are left as they are, by words of 32
+};
+
+// Multiplies: in `cta`, or in it and its pair, whose even rank holds the first rows of A and D and the first
+// columns of B. Operands are read as the port's operation goes on.
+void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma);
+
+}  // namespace bitwell::isa

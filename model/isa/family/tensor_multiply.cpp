@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "model/isa/family/shared_matrix.h"
+#include "model/isa/family/tensor_mma.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::TensorPlace;
+
+namespace {
+
+constexpr uint32_t kQuarter = 32;  // lanes of one data path
+constexpr const char* kName = "tcgen05.mma";
+
+// Where each element of D stands, from D's address on: by row and column of one CTA's share.
+const std::vector<TensorPlace>& accumulator_cells(uint32_t m, uint32_t n, int ctas) {
+  static thread_local std::map<std::tuple<uint32_t, uint32_t, int>, std::vector<TensorPlace>> made;
+  std::vector<TensorPlace>& cells = made[{m, n, ctas}];
+  if (!cells.empty()) return cells;
+  const layout::Hardware h = layout::accumulator(m, n, ctas);
+  for (int64_t row = 0; row < h.axes[0].extent; ++row)
+    for (int64_t column = 0; column < n; ++column) {
+      const auto a = layout::tensor_address(h.layout(std::vector<layout::Tuple>{row, column}));
+      cells.push_back({static_cast<uint32_t>(a.lane), static_cast<uint32_t>(a.column)});
+    }
+  return cells;
+}
+
+void negate(const number::Format& f, std::vector<uint32_t>& codes) {
+  for (uint32_t& c : codes) c ^= static_cast<uint32_t>(f.sign_mask() << f.ignored_low);
+}
+
+// One CTA's rows of A from tensor memory, [row][k]: row i in lane i, elements packed from the low bits up.
+std::vector<uint32_t> a_from_tensor(TensorUnit& unit, const TensorMma& mma, TensorPlace at, uint32_t rows) {
+  const number::Format& f = *mma.shape.a;
+  const bool bytes = f.bits <= 8 && mma.shape.k == 32;  // 4 and 6 bits in containers of 8
+  const uint32_t each = bytes ? 4 : 32 / static_cast<uint32_t>(f.container);
+  const uint32_t width = 32 / each;
+  const uint32_t columns = mma.shape.k / each;
+  unit.reach(AccessKind::read, {at.lane, rows, at.column, columns}, -1, kName);
+  std::vector<uint32_t> out(size_t{rows} * mma.shape.k);
+  for (uint32_t row = 0; row < rows; ++row) {
+    const auto cells = unit.memory.cells(at.lane + row, at.column, columns, kName);
+    for (uint32_t c = 0; c < columns; ++c) {
+      if (cells.written[c] == 0)
+        throw Fault(std::string(kName) + " reads A at lane " + std::to_string(at.lane + row) + ", column " +
+                    std::to_string(at.column + c) + " of tensor memory, which was never written");
+      for (uint32_t i = 0; i < each; ++i) {
+        uint32_t code = cells.words[c] >> i * width & ((uint64_t{1} << width) - 1);
+        if (bytes && f.bits == 4) code >>= 2;  // E2M1 in bits 5 to 2
+        out[size_t{row} * mma.shape.k + c * each + i] = code & ((uint64_t{1} << f.container) - 1);
+      }
+    }
+  }
+  return out;
+}
+
+// The scales of `rows` rows from `first` on, [row][scale], as one data path (quarter) reads them.
+std::vector<uint8_t> scales(TensorUnit& unit, const TensorMma& mma, TensorPlace at, uint32_t id,
+                            uint32_t first, uint32_t rows, uint32_t quarter, const char* what) {
+  const auto each = static_cast<uint32_t>(mma.rule->scales(mma.shape.k));
+  if (id + each > 4)
+    throw Fault(std::string("the scale-factor id of ") + what + " is " + std::to_string(id) + ", with " +
+                std::to_string(each) + " scales of a row in a word");
+  std::vector<uint8_t> out(size_t{rows} * each);
+  for (uint32_t r = 0; r < rows; ++r) {
+    const uint32_t lane = at.lane + (first + r) % kQuarter + quarter * kQuarter;
+    const uint32_t column = at.column + (first + r) / kQuarter;
+    const auto cell = unit.memory.cells(lane, column, 1, kName);
+    if (*cell.written == 0)
+      throw Fault(std::string(kName) + " reads the scales of " + what + " at lane " + std::to_string(lane) +
+                  ", column " + std::to_string(column) + " of tensor memory, which was never written");
+    for (uint32_t i = 0; i < each; ++i) out[r * each + i] = static_cast<uint8_t>(*cell.words >> 8 * (id + i));
+  }
+  return out;
+}
+
+// What all CTAs of the MMA share: B, whole.
+struct Shared {
+  std::vector<uint32_t> b;  // [column][k]
+};
+
+// One CTA's rows, a quarter of its lanes at a time.
+void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma,
+                    const Shared& all) {
+  const auto& s = mma.shape;
+  const uint32_t rows = s.m / static_cast<uint32_t>(use.cta_group);
+  TensorUnit& unit = tensor_unit(cta);
+  const bool padded = use.kind == machine::MmaKind::f8f6f4 || use.kind == machine::MmaKind::mxf8f6f4;
+  std::vector<uint32_t> a =
+      mma.a ? a_from_tensor(unit, mma, *mma.a, rows)
+            : read_matrix(
+                  shared_bytes(port, cta),
+                  {machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, mma.a_bits),
+                   s.transpose_a, s.a, rows, s.k, padded ? Packing::padded : Packing::dense, kName, "A"});
+  if (s.negate_a) negate(*s.a, a);
+  const std::vector<TensorPlace>& cells = accumulator_cells(s.m, s.n, use.cta_group);
+  const bool halves = rows == 64 && use.cta_group == 2;  // each half of the lanes has half of the columns
+  const uint32_t columns = halves ? s.n / 2 : s.n;
+  unit.reach(AccessKind::update, {mma.d.lane, cells.back().lane + 1, mma.d.column, columns}, -1, kName);
+  const uint32_t quarter_rows = rows == 64 && !halves ? 16 : kQuarter;
+  std::map<std::tuple<uint32_t, std::vector<uint8_t>>, number::DotColumns> prepared;
+  std::vector<uint32_t> d;
+  for (uint32_t quarter = 0; quarter < 4; ++quarter) {
+    const uint32_t first = halves ? quarter % 2 * kQuarter : quarter * quarter_rows;
+    const uint32_t first_column = halves ? quarter / 2 * columns : 0;
+    std::vector<uint8_t> sfa;
+    std::vector<uint8_t> sfb;
+    if (s.scale != nullptr) {
+      sfa = scales(unit, mma, mma.a_scales, s.a_scale_id, first, quarter_rows, quarter, "A");
+      // With its columns in halves, each half's scales stand in the lanes of that half.
+      sfb = scales(unit, mma, mma.b_scales, s.b_scale_id, 0, columns, quarter, "B");
+    }
+    number::DotColumns& b = prepared[{first_column, sfb}];
+    if (b.rule == nullptr)
+      b = number::prepare_columns(
+          *mma.rule, {s.b, std::span(all.b).subspan(size_t{first_column} * s.k, size_t{columns} * s.k), sfb},
+          columns, s.k);
+    d.assign(size_t{quarter_rows} * columns, 0);
+    const uint32_t low = s.d == &number::f16 ? 0xFFFF : ~0u;
+    const auto each_cell = [&](auto visit) {
+      for (uint32_t r = 0; r < quarter_rows; ++r) {
+        const TensorPlace& p = cells[size_t{first + r} * s.n + first_column];
+        const uint32_t lane = mma.d.lane + p.lane;
+        if ((mma.keep[lane / 32] >> lane % 32 & 1) != 0) continue;
+        visit(unit.memory.cells(lane, mma.d.column + p.column, columns, kName), &d[size_t{r} * columns],
+              lane);
+      }
+    };
+    if (mma.accumulate)
+      each_cell([&](const machine::TensorMemory::Cells& from, uint32_t* to, uint32_t lane) {
+        for (uint32_t c = 0; c < columns; ++c) {
+          if (from.written[c] == 0)
+            throw Fault(std::string(kName) + " adds to D at lane " + std::to_string(lane) + ", column " +
+                        std::to_string(mma.d.column + c) +
+                        " of tensor memory, which was never written: the first MMA of a sum must not add");
+          to[c] = from.words[c] & low;
+        }
+      });
+    number::dot_tile(*mma.rule,
+                     {s.a, std::span(a).subspan(size_t{first} * s.k, size_t{quarter_rows} * s.k), sfa},
+                     quarter_rows, b, d);
+    each_cell([&](const machine::TensorMemory::Cells& to, const uint32_t* from, uint32_t) {
+      std::copy_n(from, columns, to.words);
+      std::fill_n(to.written, columns, uint8_t{1});
+    });
+  }
+}
+
+}  // namespace
+
+void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma) {
+  std::vector<Cta*> ctas{&cta};
+  if (use.cta_group == 2) {
+    ctas.push_back(&peer(cta));
+    if (cta.rank % 2 != 0) std::swap(ctas[0], ctas[1]);
+  }
+  const auto& s = mma.shape;
+  const bool padded = use.kind == machine::MmaKind::f8f6f4 || use.kind == machine::MmaKind::mxf8f6f4;
+  Shared all;
+  for (Cta* c : ctas) {
+    const std::vector<uint32_t> share = read_matrix(
+        shared_bytes(port, *c),
+        {machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, mma.b_bits), s.transpose_b, s.b,
+         s.n / ctas.size(), s.k, padded ? Packing::padded : Packing::dense, kName, "B"});
+    all.b.insert(all.b.end(), share.begin(), share.end());
+  }
+  if (s.negate_b) negate(*s.b, all.b);
+  for (Cta* c : ctas) multiply_share(port, *c, use, mma, all);
+}
+
+}  // namespace bitwell::isa
