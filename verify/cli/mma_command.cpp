@@ -139,7 +139,7 @@ void explain(const Instruction& i, const Operands& o) {
       rows.push_back({other.name, std::to_string(other.rule->length),
                       std::to_string(other.rule->fraction_bits), value_text(f, there),
                       fmt::format("0x{:0{}x}", there, f.container / 4), there == d ? "" : "differs",
-                      std::string(other.rule->evidence)});
+                      std::string(other.rule->evidence_for(*other.a, *other.b))});
     }
   if (!rows.empty())
     fmt::print("\nThe same operands elsewhere:\n{}", table({{"instruction"},
@@ -160,7 +160,7 @@ nlohmann::json parameters(const Instruction& i) {
   return {{"instruction", i.name},         {"products_a_sum", i.rule->length},
           {"by_halves", i.rule->emulated}, {"fraction_bits", i.rule->fraction_bits},
           {"rounding", rounding},          {"exponent_of_zero", i.rule->zero_exponent},
-          {"mixes", i.rule->mixes()},      {"evidence", i.rule->evidence}};
+          {"mixes", i.rule->mixes()},      {"evidence", i.rule->evidence_for(*i.a, *i.b)}};
 }
 
 void list_instructions(bool json) {

@@ -59,15 +59,20 @@ uint32_t drawn(const Format& f, size_t regime, std::mt19937_64& random) {
 std::vector<TensorInstruction> tensor_instructions() {
   using namespace number;
   std::vector<TensorInstruction> out;
-  const auto add = [&](bool warpgroup, int n, int k, const Format& input, const Format& output) {
-    const DotRule* rule = find_dot_rule("hopper", warpgroup ? "wgmma" : "mma.sync", input, input, output);
+  const auto mixed = [&](bool warpgroup, int n, int k, const Format& a, const Format& b,
+                         const Format& output) {
+    const DotRule* rule = find_dot_rule("hopper", warpgroup ? "wgmma" : "mma.sync", a, b, output);
     const std::string d(output.name);
-    const std::string ab(input.name);
+    const std::string ab = fmt::format("{}.{}", a.name, b.name);
     const std::string shape = fmt::format("m{}n{}k{}", warpgroup ? 64 : 16, n, k);
-    out.push_back({fmt::format("{}.{}.{}.{}", warpgroup ? "wgmma" : "mma.sync", shape, d, ab),
-                   warpgroup ? fmt::format("wgmma.mma_async.sync.aligned.{}.{}.{}.{}", shape, d, ab, ab)
-                             : fmt::format("mma.sync.aligned.{}.row.col.{}.{}.{}.{}", shape, d, ab, ab, d),
-                   warpgroup, warpgroup ? 64 : 16, n, k, &input, &input, &output, rule});
+    out.push_back({fmt::format("{}.{}.{}.{}", warpgroup ? "wgmma" : "mma.sync", shape, d,
+                               &a == &b ? std::string(a.name) : ab),
+                   warpgroup ? fmt::format("wgmma.mma_async.sync.aligned.{}.{}.{}", shape, d, ab)
+                             : fmt::format("mma.sync.aligned.{}.row.col.{}.{}.{}", shape, d, ab, d),
+                   warpgroup, warpgroup ? 64 : 16, n, k, &a, &b, &output, rule});
+  };
+  const auto add = [&](bool warpgroup, int n, int k, const Format& input, const Format& output) {
+    mixed(warpgroup, n, k, input, input, output);
   };
   for (const int k : {8, 16}) {
     add(false, 8, k, f16, f32);
@@ -85,39 +90,47 @@ std::vector<TensorInstruction> tensor_instructions() {
     for (const Format* f : {&e4m3, &e5m2})
       for (const Format* d : {&f32, &f16}) add(true, n, 32, *f, *d);
   }
+  for (const bool warpgroup : {false, true})
+    for (const Format* d : {&f32, &f16}) {
+      mixed(warpgroup, 8, 32, e4m3, e5m2, *d);
+      mixed(warpgroup, 8, 32, e5m2, e4m3, *d);
+    }
   return out;
 }
 
 TensorCase tensor_case(const TensorInstruction& i, size_t regime, size_t tiles, uint64_t seed) {
   std::mt19937_64 random(seed * 1000 + regime);
   TensorCase out;
-  const Format& f = *i.input;
+  const Format& fa = *i.input;
+  const Format& fb = *i.input_b;
   const auto k = static_cast<size_t>(i.k);
-  for (size_t n = 0; n < tiles * static_cast<size_t>(i.m) * k; ++n) out.a.push_back(drawn(f, regime, random));
-  for (size_t n = 0; n < tiles * static_cast<size_t>(i.n) * k; ++n) out.b.push_back(drawn(f, regime, random));
+  for (size_t n = 0; n < tiles * static_cast<size_t>(i.m) * k; ++n)
+    out.a.push_back(drawn(fa, regime, random));
+  for (size_t n = 0; n < tiles * static_cast<size_t>(i.n) * k; ++n)
+    out.b.push_back(drawn(fb, regime, random));
   for (size_t n = 0; n < tiles * static_cast<size_t>(i.m * i.n); ++n)
     out.c.push_back(n % 4 == 0 ? 0 : drawn(*i.output, regime, random));
-  const auto sign = static_cast<uint32_t>(f.sign_mask() << f.ignored_low);
+  const auto sign = static_cast<uint32_t>(fa.sign_mask() << fa.ignored_low);
   if (regime == 3)  // neighbours in k cancel, in B now and then but for a last bit
     for (std::vector<uint32_t>* v : {&out.a, &out.b})
       for (size_t n = 1; n < v->size(); n += 2)
         (*v)[n] = v == &out.a
                       ? (*v)[n - 1] ^ sign
-                      : (*v)[n - 1] ^ static_cast<uint32_t>(random() % 8 == 0 ? 1u << f.ignored_low : 0);
+                      : (*v)[n - 1] ^ static_cast<uint32_t>(random() % 8 == 0 ? 1u << fb.ignored_low : 0);
   if (regime == 6) {
     // One large product at k = 0, the others around the last bit that is kept below it.
-    const int reach = f.bias - 1;  // exponents down to -reach are normal
+    const int reach = fa.bias + fb.bias - 2;  // exponents of products down to -reach are normal
     for (size_t n = 0; n < out.a.size(); ++n) {
       const int below = i.rule->fraction_bits - 3 + static_cast<int>(random() % 7);
-      const int high = std::max(0, below - 2 * reach);
-      out.a[n] = n % k == 0 ? with_exponent(f, (high + 1) / 2, random())
-                            : with_exponent(f, -((below - high) / 2), random());
+      const int high = std::max(0, below - reach);
+      out.a[n] = n % k == 0 ? with_exponent(fa, (high + 1) / 2, random())
+                            : with_exponent(fa, -((below - high) / 2), random());
     }
     for (size_t n = 0; n < out.b.size(); ++n) {
       const int below = i.rule->fraction_bits - 1;
-      const int high = std::max(0, below - 2 * reach);
-      out.b[n] = n % k == 0 ? with_exponent(f, high / 2, random())
-                            : with_exponent(f, -((below - high + 1) / 2), random());
+      const int high = std::max(0, below - reach);
+      out.b[n] = n % k == 0 ? with_exponent(fb, high / 2, random())
+                            : with_exponent(fb, -((below - high + 1) / 2), random());
     }
   }
   return out;
@@ -226,7 +239,7 @@ Launch tensor_launch(const TensorInstruction& i, const TensorCase& c) {
   launch.shape.grid = {static_cast<uint32_t>(c.c.size() / static_cast<size_t>(i.m * i.n)), 1, 1};
   launch.shape.block = {i.warpgroup ? 128u : 32u, 1, 1};
   launch.add_buffer({"a", packed(c.a, i.input->container), true, true, false});
-  launch.add_buffer({"b", packed(c.b, i.input->container), true, true, false});
+  launch.add_buffer({"b", packed(c.b, i.input_b->container), true, true, false});
   launch.add_buffer({"c", packed(c.c, i.output->container), true, true, false});
   launch.add_buffer({"d", std::vector<std::byte>(c.c.size() * static_cast<size_t>(i.output->container) / 8),
                      false, false, true});

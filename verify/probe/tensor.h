@@ -19,7 +19,8 @@ struct TensorInstruction {
   const number::Format* output;
   const number::DotRule* rule;
 };
-// Every type that sm_90's mma.sync and wgmma have, with each K of mma.sync and two N of wgmma.
+// Every type that sm_90's mma.sync and wgmma have, with each K of mma.sync and two N of wgmma (one where A
+// and B have different types).
 std::vector<TensorInstruction> tensor_instructions();
 
 // How operands are drawn.

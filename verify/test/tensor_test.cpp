@@ -19,7 +19,9 @@ TEST(Tensor, ResultsHaveTheDigestsThatTheGpuGave) {
   ASSERT_TRUE(read.has_value()) << "no tensor.json: run device_test on an H200";
   const Capture& capture = *read;
   std::set<std::string> seen;
-  for (const TensorInstruction& i : tensor_instructions())
+  const std::set<std::string> manual = unrecorded();
+  for (const TensorInstruction& i : tensor_instructions()) {
+    if (manual.contains(i.name)) continue;
     for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime) {
       const std::string key = i.name + ", " + kTensorRegimes[regime];
       const TensorCase c =
@@ -37,6 +39,7 @@ TEST(Tensor, ResultsHaveTheDigestsThatTheGpuGave) {
       EXPECT_EQ(digest.hex(), at->second) << key;
       seen.insert(key);
     }
+  }
   for (const auto& [key, digest] : capture.digests) EXPECT_EQ(seen.count(key), 1u) << key << " is stale";
 }
 

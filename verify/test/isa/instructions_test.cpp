@@ -9,6 +9,7 @@
 #include "verify/capture/captures.h"
 #include "verify/capture/digest.h"
 #include "verify/probe/instruction.h"
+#include "verify/probe/tensor.h"
 
 namespace bitwell::verify {
 namespace {
@@ -26,6 +27,7 @@ TEST(Instructions, ResultsHaveTheDigestsThatTheGpuGave) {
     EXPECT_NE(capture->digests.contains(p.instruction), manual.contains(p.instruction))
         << p.instruction << " must be either recorded by a GPU or listed in captures/unrecorded.txt";
   }
+  for (const TensorInstruction& i : tensor_instructions()) there.insert(i.name);  // recorded in tensor.json
   for (const std::string& name : manual)
     EXPECT_TRUE(there.contains(name)) << name << " is listed, and no instruction";
   for (const auto& [name, digest] : capture->digests)

@@ -19,6 +19,7 @@ TEST(TensorInstructions, KernelsGiveTheDigestsThatTheGpuGave) {
   const std::optional<Capture> capture = read_capture(share_folder("captures") + "/tensor.json");
   ASSERT_TRUE(capture) << "verify/device/captures/tensor.json is not there";
   const std::vector<TensorInstruction> all = tensor_instructions();
+  const std::set<std::string> manual = unrecorded();
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::vector<std::string> wrong;
@@ -31,7 +32,8 @@ TEST(TensorInstructions, KernelsGiveTheDigestsThatTheGpuGave) {
           const ptx::Module module = ptx::parse(tensor_module(i));
           for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime) {
             const size_t tiles = kTensorRecorded / static_cast<size_t>(i.m * i.n);
-            Launch launch = tensor_launch(i, tensor_case(i, regime, tiles, 1));
+            const TensorCase operands = tensor_case(i, regime, tiles, 1);
+            Launch launch = tensor_launch(i, operands);
             const std::string name = i.name + ", " + kTensorRegimes[regime];
             std::string got;
             try {
@@ -39,6 +41,8 @@ TEST(TensorInstructions, KernelsGiveTheDigestsThatTheGpuGave) {
               Digest digest;
               digest.add(launch.buffers.back().bytes);
               got = digest.hex();
+              // What no GPU has recorded is held against the tile alone.
+              if (manual.contains(i.name) && tensor_results(i, launch) == tensor_model(i, operands)) continue;
             } catch (const std::exception& e) {
               got = e.what();
             }
