@@ -56,6 +56,8 @@ struct Format {
 inline constexpr Format e2m1{"e2m1", 4, 4, 2, 1, 1, true, Special::none, 0, "OCP MX 1.0, 5.3.3"};
 inline constexpr Format e2m3{"e2m3", 6, 6, 2, 3, 1, true, Special::none, 0, "OCP MX 1.0, 5.3.2"};
 inline constexpr Format e3m2{"e3m2", 6, 6, 3, 2, 3, true, Special::none, 0, "OCP MX 1.0, 5.3.2"};
+inline constexpr Format e3m4{
+    "e3m4", 8, 8, 3, 4, 3, true, Special::ieee, 0, "ml_dtypes float8_e3m4, LLVM APFloat Float8E3M4"};
 inline constexpr Format e4m3{"e4m3", 8, 8, 4, 3, 7, true, Special::nan_only, 0, "OCP OFP8 1.0 (e4m3fn)"};
 inline constexpr Format e5m2{"e5m2", 8, 8, 5, 2, 15, true, Special::ieee, 0, "OCP OFP8 1.0"};
 inline constexpr Format ue4m3{
@@ -70,7 +72,7 @@ inline constexpr Format f32{"f32", 32, 32, 8, 23, 127, true, Special::ieee, 0, "
 inline constexpr Format f64{"f64", 64, 64, 11, 52, 1023, true, Special::ieee, 0, "IEEE 754 binary64"};
 
 // Every row. Tests loop over this; `bitwell formats` prints it.
-inline constexpr std::array<const Format*, 12> formats{&e2m1,  &e2m3, &e3m2, &e4m3, &e5m2, &ue4m3,
+inline constexpr std::array<const Format*, 13> formats{&e2m1,  &e2m3, &e3m2, &e3m4, &e4m3, &e5m2, &ue4m3,
                                                        &ue8m0, &f16,  &bf16, &tf32, &f32,  &f64};
 
 constexpr bool widths_add_up() {

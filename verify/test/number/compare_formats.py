@@ -17,7 +17,8 @@ except ImportError as missing:
 
 FORMATS = ["e2m1", "e2m3", "e3m2", "e4m3", "e5m2", "f16", "bf16"]
 ML = {"e2m1": ml_dtypes.float4_e2m1fn, "e2m3": ml_dtypes.float6_e2m3fn, "e3m2": ml_dtypes.float6_e3m2fn,
-      "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+      "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
+      "e3m4": ml_dtypes.float8_e3m4}  # decoded only: gfloat has none
 GF = {"e2m1": gf.format_info_ocp_e2m1, "e2m3": gf.format_info_ocp_e2m3, "e3m2": gf.format_info_ocp_e3m2,
       "e4m3": gf.format_info_ocp_e4m3, "e5m2": gf.format_info_ocp_e5m2, "f16": gf.format_info_binary16,
       "bf16": gf.format_info_bfloat16}
@@ -69,8 +70,10 @@ def main():
             continue
         for code, text in enumerate(row["values"]):
             ours = float(text.replace("Inf", "inf").replace("NaN", "nan"))
-            for who, theirs in (("ml_dtypes", float(np.array([code], np.uint8).view(ML[row["name"]])[0])),
-                                ("gfloat", gfloat.decode_float(GF[row["name"]], code).fval)):
+            peers = [("ml_dtypes", float(np.array([code], np.uint8).view(ML[row["name"]])[0]))]
+            if row["name"] in GF:
+                peers.append(("gfloat", gfloat.decode_float(GF[row["name"]], code).fval))
+            for who, theirs in peers:
                 if not (ours == theirs or (ours != ours and theirs != theirs)):
                     failures.append(f"{who} decodes {row['name']} {code:#x} as {theirs}, bitwell as {ours}")
     x = inputs()
