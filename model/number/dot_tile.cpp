@@ -1,6 +1,7 @@
 #include "model/number/dot_tile.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
@@ -48,10 +49,8 @@ std::vector<size_t> order_of(const DotRule& rule, size_t k) {
   return out;
 }
 
-int32_t signed_significand(const Operand& o) {
-  const auto magnitude = static_cast<int32_t>(o.significand);
-  return o.negative ? -magnitude : magnitude;
-}
+// Its products, with itself or what it mixes with, are normal numbers of fp32.
+bool narrow(const Format& f) { return f.exponent_bits <= 5; }
 
 // Twice the value of each E2M1 code.
 constexpr int8_t kTwice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
@@ -76,12 +75,18 @@ Scale scale_at(const DotRule& rule, const DotOperand& v, size_t k) {
   return {std::ldexp(static_cast<double>(o.significand), o.exponent - rule.scale->fraction_bits), o.exponent};
 }
 
-// Calls visit(place in `order`, significand, exponent) for a rule of single products.
+// Calls visit(place in `order`, value, exponent) for a rule of single products, as PlainStep wants them.
 template <class Visit>
-void each_product(const DotRule& rule, const DotOperand& v, std::span<const size_t> order, Visit visit) {
+void each_product(const DotOperand& v, std::span<const size_t> order, Visit visit) {
   for (size_t i = 0; i < order.size(); ++i) {
     const Operand o = operand(*v.format, v.codes[order[i]]);
-    visit(i, signed_significand(o), o.exponent + scale_at(rule, v, order[i]).exponent);
+    const float unit =
+        narrow(*v.format)
+            ? std::bit_cast<float>(static_cast<uint32_t>(127 + o.exponent - v.format->fraction_bits) << 23)
+            : 1.0F;
+    const float value = static_cast<float>(o.significand) * unit;
+    visit(i, o.negative ? -value : value,
+          o.significand == 0 ? kNoExponent : static_cast<int16_t>(o.exponent));
   }
 }
 
@@ -162,11 +167,11 @@ class Tile {
                                                                       [](size_t i) { return i % 4 < 2; }))
                                   : b_.k;
     const size_t stride = padded(b_.columns);
-    std::vector<int32_t> significand(rows_ * b_.k);
-    std::vector<int32_t> exponent(rows_ * b_.k);
+    std::vector<float> value(rows_ * b_.k);
+    std::vector<int16_t> exponent(rows_ * b_.k);
     for (size_t row = 0; row < rows_; ++row)
-      each_product(rule_, vector_of(rule_, a_, row, b_.k), order, [&](size_t i, int32_t s, int e) {
-        significand[row * b_.k + i] = s;
+      each_product(vector_of(rule_, a_, row, b_.k), order, [&](size_t i, float v, int16_t e) {
+        value[row * b_.k + i] = v;
         exponent[row * b_.k + i] = e;
       });
     each_strip([&](size_t row, size_t first, size_t count, uint32_t* lane) {
@@ -174,15 +179,19 @@ class Tile {
       for (size_t i = 0; i < b_.k;) {
         const size_t end =
             std::min(i + static_cast<size_t>(rule_.length), i < first_half ? first_half : b_.k);
-        const PlainStep step{&b_.significand[i * stride + first],
+        const size_t scale = rule_.scale == nullptr ? 0 : i / static_cast<size_t>(rule_.scale_vector);
+        const PlainStep step{&b_.value[i * stride + first],
                              &b_.exponent[i * stride + first],
+                             &b_.scale_exponent[scale * stride + first],
                              stride,
                              static_cast<int>(end - i),
+                             narrow(*b_.format),
                              a_.format->fraction_bits + b_.format->fraction_bits,
                              rule_.fraction_bits,
                              rule_.zero_exponent,
                              rule_.rounding};
-        slow |= lanes_.plain({&significand[row * b_.k + i], &exponent[row * b_.k + i]}, step, lane);
+        const int scale_exponent = scale_at(rule_, vector_of(rule_, a_, row, b_.k), i).exponent;
+        slow |= lanes_.plain({&value[row * b_.k + i], &exponent[row * b_.k + i], scale_exponent}, step, lane);
         // An fp16 sum may have become infinite: the next chunk would read it as a number.
         if (rule_.output == &f16)
           for (size_t c = 0; c < count; ++c) slow |= static_cast<uint32_t>((lane[c] & 0x7C00) == 0x7C00) << c;
@@ -250,24 +259,20 @@ class Tile {
 
 DotColumns prepare_columns(const DotRule& rule, const DotOperand& b, size_t columns, size_t k) {
   check(rule, b, columns, k, "prepare_columns");
-  DotColumns out{&rule,
-                 b.format,
-                 columns,
-                 k,
-                 {b.codes.begin(), b.codes.end()},
-                 {b.scales.begin(), b.scales.end()},
-                 {},
-                 {},
-                 {},
-                 {},
-                 {},
-                 {}};
+  DotColumns out;
+  out.rule = &rule;
+  out.format = b.format;
+  out.columns = columns;
+  out.k = k;
+  out.codes.assign(b.codes.begin(), b.codes.end());
+  out.scales.assign(b.scales.begin(), b.scales.end());
   const size_t stride = padded(columns);
   const std::vector<size_t> order = order_of(rule, k);
   out.special.resize(columns);
   if (rule.group == 1) {
-    out.significand.resize(k * stride);
+    out.value.resize(k * stride);
     out.exponent.resize(k * stride);
+    out.scale_exponent.resize(std::max<size_t>(rule.scales(k), 1) * stride);
   } else {
     const size_t whole = (k + kChunk - 1) / kChunk * kChunk;
     out.raised.resize(whole * stride, kRaise);
@@ -278,10 +283,13 @@ DotColumns prepare_columns(const DotRule& rule, const DotOperand& b, size_t colu
     const DotOperand v = vector_of(rule, b, c, k);
     out.special[c] = special(rule, v) ? 1 : 0;
     if (rule.group == 1) {
-      each_product(rule, v, order, [&](size_t i, int32_t significand, int exponent) {
-        out.significand[i * stride + c] = significand;
+      each_product(v, order, [&](size_t i, float value, int16_t exponent) {
+        out.value[i * stride + c] = value;
         out.exponent[i * stride + c] = exponent;
       });
+      for (size_t i = 0; i < v.scales.size(); ++i)
+        out.scale_exponent[i * stride + c] =
+            static_cast<int16_t>(scale_at(rule, v, i * static_cast<size_t>(rule.scale_vector)).exponent);
       continue;
     }
     each_group(rule, v, [&](size_t g, std::span<const int8_t, kGroup> of, uint32_t occupied, Scale scale) {

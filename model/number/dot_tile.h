@@ -21,8 +21,9 @@ struct DotColumns {
   std::vector<uint8_t> scales;
   std::vector<uint8_t> special;  // a column with NaN or infinity
   // Rules of single products: [k in the order that the rule takes them][padded column].
-  std::vector<int32_t> significand;  // signed
-  std::vector<int32_t> exponent;     // encoded, the scale's added
+  std::vector<float> value;  // as PlainStep says
+  std::vector<int16_t> exponent;
+  std::vector<int16_t> scale_exponent;  // [scale][padded column], zeros without scales
   // Rules of groups of 16, k padded to whole chunks.
   std::vector<uint8_t> raised;  // twice the value, plus 12: [k / 4][padded column][k % 4]
   std::vector<int32_t> group;   // what ScaledStep's `group` says: [group][padded column]

@@ -97,6 +97,8 @@ constexpr size_t kBlock = 8;
 constexpr size_t kBlock = 4;
 #endif
 using Int = int32_t __attribute__((vector_size(4 * kBlock)));
+using Float = float __attribute__((vector_size(4 * kBlock)));
+using Short = int16_t __attribute__((vector_size(2 * kBlock)));
 using HalfInt = int32_t __attribute__((vector_size(2 * kBlock)));
 using HalfFloat = float __attribute__((vector_size(2 * kBlock)));
 using Double = double __attribute__((vector_size(4 * kBlock)));
@@ -191,9 +193,17 @@ inline Double doubles(HalfFloat v) {
 #endif
 }
 
-inline Double power_of_two(HalfInt exponent) {
-  return std::bit_cast<Double>((__builtin_convertvector(exponent, Long) + 1023) << 52);
+inline Long longs(HalfInt v) {
+#if defined(__AVX512BW__)
+  return std::bit_cast<Long>(_mm512_cvtepi32_epi64(std::bit_cast<__m256i>(v)));
+#elif defined(__AVX2__)
+  return std::bit_cast<Long>(_mm256_cvtepi32_epi64(std::bit_cast<__m128i>(v)));
+#else
+  return __builtin_convertvector(v, Long);
+#endif
 }
+
+inline Double power_of_two(HalfInt exponent) { return std::bit_cast<Double>((longs(exponent) + 1023) << 52); }
 
 // Doubles hold every term and the sum of what is kept of them exactly: that is a multiple of 2^-35 of the
 // largest exponent's power of two and below 2^15 of it.
@@ -267,58 +277,87 @@ uint32_t scaled(const ScaledRow& row, const ScaledStep& step, uint32_t* d) {
   return odd;
 }
 
-uint32_t plain(const PlainRow& row, const PlainStep& step, uint32_t* d) {
+// The largest exponents of a block's products.
+inline Short peak_block(const PlainRow& row, const PlainStep& step, size_t first) {
+  Short peak = Short{} + static_cast<int16_t>(2 * kNoExponent);
+#pragma GCC unroll 4
+  for (size_t i = 0; i < static_cast<size_t>(step.length); ++i) {
+    const Short e = load<Short>(step.exponent + i * step.stride + first) + row.exponent[i];
+    peak = peak > e ? peak : e;
+  }
+  return peak;
+}
+
+// Adds a block's products, cut off, to `total`. Products have up to 22 bits, exact in fp32, and in units of
+// what is kept they are below 2^27: the conversion cuts them off towards zero, and 32 bits hold the sum of 8.
+// `base`: the largest exponents, as of products without scales.
+template <bool narrow>
+inline void sum_block(const PlainRow& row, const PlainStep& step, size_t first, Int base, int64_t* total) {
+  const auto length = static_cast<size_t>(step.length);
+  const auto power = [](Int exponent) { return std::bit_cast<Float>((exponent + 127) << 23); };
+  const Int wanted = step.fraction_bits - base;
+  const Int floored = wanted > -126 ? wanted : Int{} - 126;
+  const Float factor = power(floored < 127 ? floored : Int{} + 127);
+  const int up = step.fraction_bits - step.product_fraction;
+  Long sums[2] = {load<Long>(total), load<Long>(total + kBlock / 2)};
+  const auto product = [&](size_t i) {
+    const Float p = load<Float>(step.value + i * step.stride + first) * row.value[i];
+    if constexpr (narrow) return __builtin_convertvector(p * factor, Int);
+    const Int exponent =
+        __builtin_convertvector(load<Short>(step.exponent + i * step.stride + first), Int) + row.exponent[i];
+    const Int down = base - exponent;
+    return __builtin_convertvector(p * power(up - (down < 64 ? down : Int{} + 64)), Int);
+  };
+  size_t i = 0;
+  while (i < length) {
+    Int part = {};
+    if (length - i >= 8) {
+#pragma GCC unroll 8
+      for (size_t n = 0; n < 8; ++n) part += product(i + n);
+      i += 8;
+    } else {
+      for (; i < length; ++i) part += product(i);
+    }
+    const auto halves = std::bit_cast<Halves>(part);
+    for (size_t h = 0; h < 2; ++h) sums[h] += longs(halves.half[h]);
+  }
+  std::memcpy(total, sums, sizeof sums);
+}
+
+template <bool narrow>
+uint32_t plain_of(const PlainRow& row, const PlainStep& step, uint32_t* d) {
+  alignas(64) int16_t peak[kLanes];
   alignas(64) int32_t largest[kLanes];
   alignas(64) int32_t addend[kLanes];
   alignas(64) int32_t addend_exponent[kLanes];
+  alignas(64) int32_t unit[kLanes];
+  alignas(64) int32_t base[kLanes];
+  alignas(64) int64_t total[kLanes];
   const bool half = step.rounding == DotRounding::rne_f16;
   open_addend(d, half, step.zero_exponent, addend_exponent, addend);
-  for (size_t c = 0; c < kLanes; ++c) largest[c] = addend_exponent[c];
-  const auto length = static_cast<size_t>(step.length);
-  for (size_t i = 0; i < length; ++i) {
-    const int32_t x = row.significand[i];
-    const int32_t e = row.exponent[i];
-    const int32_t* y = step.significand + i * step.stride;
-    const int32_t* f = step.exponent + i * step.stride;
-    for (size_t c = 0; c < kLanes; ++c) {
-      const bool zero = x * y[c] == 0;
-      largest[c] = std::max(largest[c], zero ? step.zero_exponent : e + f[c]);
-    }
+  for (size_t first = 0; first < kLanes; first += kBlock) {
+    const Short p = peak_block(row, step, first);
+    std::memcpy(peak + first, &p, sizeof p);
   }
-  alignas(64) int64_t total[kLanes];
-  alignas(64) int32_t unit[kLanes];
   for (size_t c = 0; c < kLanes; ++c) {
+    const int32_t shift = row.scale_exponent + step.scale_exponent[c];
+    // A zero counts with its own exponent, which no addend but zero is below.
+    largest[c] = std::max(std::max(peak[c] + shift, addend_exponent[c]), step.zero_exponent);
     unit[c] = largest[c] - step.fraction_bits;
+    base[c] = largest[c] - shift;
     total[c] = moved(addend[c], step.fraction_bits - (half ? 10 : 23) - (largest[c] - addend_exponent[c]));
   }
-  // Products have up to 22 bits. Moved up once, they only move down from there: 32-bit lanes hold the sum
-  // of 8.
-  const int up = step.fraction_bits - step.product_fraction;
-  for (size_t from = 0; from < length; from += 8) {
-    alignas(64) int32_t part[kLanes] = {};
-    for (size_t i = from; i < std::min(from + 8, length); ++i) {
-      const int32_t x = row.significand[i];
-      const int32_t e = row.exponent[i];
-      const int32_t* y = step.significand + i * step.stride;
-      const int32_t* f = step.exponent + i * step.stride;
-      for (size_t c = 0; c < kLanes; ++c) {
-        const int32_t product = x * y[c];
-        const int32_t sign = product >> 31;
-        const auto magnitude = static_cast<uint32_t>((product ^ sign) - sign);
-        const uint32_t raised = up >= 0 ? magnitude << up : magnitude >> -up;
-        // A product below `up` bits has been cut by that already; more is cut here, both towards zero.
-        const uint32_t down = std::min<uint32_t>(static_cast<uint32_t>(largest[c] - (e + f[c])), 31);
-        const auto cut = static_cast<int32_t>(raised >> down);
-        part[c] += (cut ^ sign) - sign;
-      }
-    }
-    for (size_t c = 0; c < kLanes; ++c) total[c] += part[c];
-  }
+  for (size_t first = 0; first < kLanes; first += kBlock)
+    sum_block<narrow>(row, step, first, load<Int>(base + first), total + first);
   if (half) {
     round_half_lanes(total, unit, d);
     return 0;
   }
   return round_lanes(total, unit, step.rounding == DotRounding::rz_e8m13, d);
+}
+
+uint32_t plain(const PlainRow& row, const PlainStep& step, uint32_t* d) {
+  return step.narrow ? plain_of<true>(row, step, d) : plain_of<false>(row, step, d);
 }
 
 }  // namespace

@@ -32,16 +32,21 @@ struct ScaledStep {
   int term_fraction;  // fraction bits of a term
   int zero_exponent;
 };
-// One chunk of a rule of single products: `length` of them.
+// One chunk of a rule of single products: `length` of them. Narrow formats, whose products fp32 holds: values
+// as they are. Others: significands without the point.
+inline constexpr int16_t kNoExponent = -10000;  // of an element that is zero
 struct PlainRow {
-  const int32_t* significand;
-  const int32_t* exponent;
+  const float* value;
+  const int16_t* exponent;  // encoded
+  int scale_exponent;
 };
 struct PlainStep {
-  const int32_t* significand;
-  const int32_t* exponent;
+  const float* value;
+  const int16_t* exponent;
+  const int16_t* scale_exponent;  // one a column
   size_t stride;
   int length;
+  bool narrow;
   int product_fraction;  // fraction bits of a product
   int fraction_bits;
   int zero_exponent;
