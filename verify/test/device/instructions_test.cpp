@@ -3,13 +3,11 @@
 
 #include "gpu.h"
 #include "model/ptx/parse.h"
-#include "verify/capture/digest.h"
-#include "verify/probe/instruction.h"
+#include "verify/probe/recorded.h"
 
 namespace bitwell::verify {
 namespace {
 
-constexpr uint32_t kTuples = 65536;
 constexpr size_t kModule = 256;  // probes a module: the driver compiles them together
 
 uint64_t word(const std::vector<std::byte>& bytes, size_t i) {
@@ -18,10 +16,10 @@ uint64_t word(const std::vector<std::byte>& bytes, size_t i) {
   return v;
 }
 
-std::string inputs_of(const Launch& launch, size_t tuple) {
+std::string inputs_of(const Launch& launch, size_t tuple, size_t tuples) {
   std::string out;
   for (size_t n = 0; n + 1 < launch.buffers.size(); ++n) {
-    const size_t width = launch.buffers[n].bytes.size() / kTuples;
+    const size_t width = launch.buffers[n].bytes.size() / tuples;
     uint64_t v = 0;
     std::memcpy(&v, launch.buffers[n].bytes.data() + width * tuple, width);
     char text[24];
@@ -35,6 +33,7 @@ std::string inputs_of(const Launch& launch, size_t tuple) {
 TEST(Instructions, SimulatorAndGpuAgreeOnEveryBit) {
   BITWELL_NEEDS_GPU(device);
   std::map<std::string, std::string> digests;
+  Tuples words{device->name(), device->driver(), {}};
   const std::vector<Probe> all = probes("sm_90a");
   uint64_t compared = 0;
   for (size_t first = 0; first < all.size(); first += kModule) {
@@ -45,7 +44,7 @@ TEST(Instructions, SimulatorAndGpuAgreeOnEveryBit) {
     const ptx::Module module = ptx::parse(text);
     const auto loaded = device->load(text);
     for (const Probe& p : some) {
-      Launch on_gpu = probe_launch(p, kTuples, 7);
+      Launch on_gpu = recorded_launch(p);
       Launch simulated = on_gpu;
       device->run(*loaded, on_gpu);
       simulate(isa::compile(module, p.entry), simulated, {}, true);
@@ -54,24 +53,26 @@ TEST(Instructions, SimulatorAndGpuAgreeOnEveryBit) {
       size_t wrong = 0;
       size_t shown = 0;
       const size_t results = p.results.size();
-      for (size_t i = 0; i < kTuples * results; ++i) {
+      const size_t tuples = expected.size() / 8 / results;
+      for (size_t i = 0; i < tuples * results; ++i) {
         if (word(expected, i) == word(got, i)) continue;
         ++wrong;
         if (++shown <= 3)
-          ADD_FAILURE() << p.instruction << " " << inputs_of(on_gpu, i / results) << "result " << i % results
-                        << std::hex << " => " << word(got, i) << " expected (GPU) " << word(expected, i);
+          ADD_FAILURE() << p.instruction << " " << inputs_of(on_gpu, i / results, tuples) << "result "
+                        << i % results << std::hex << " => " << word(got, i) << " expected (GPU) "
+                        << word(expected, i);
       }
-      if (wrong > 3)
-        ADD_FAILURE() << p.instruction << ": " << wrong << " mismatches of " << kTuples * results;
-      compared += kTuples * results;
-      Digest digest;
-      digest.add(expected);
-      digests[p.instruction] = digest.hex();
+      if (wrong > 3) ADD_FAILURE() << p.instruction << ": " << wrong << " mismatches of " << tuples * results;
+      compared += tuples * results;
+      digests[p.instruction] = digest_of(on_gpu);
+      words.of[p.instruction] = kept_tuples(p, on_gpu);
     }
   }
   std::printf("%zu instructions, %llu results compared with %s (driver %s)\n", all.size(),
               static_cast<unsigned long long>(compared), device->name().c_str(), device->driver().c_str());
   record(*device, "instructions.json", digests);
+  if (const char* folder = std::getenv("BITWELL_CAPTURES"); folder != nullptr)
+    write_tuples(std::string(folder) + "/instructions.tuples.xz", words);
 }
 
 }  // namespace

@@ -6,19 +6,18 @@
 #include <thread>
 
 #include "model/ptx/parse.h"
-#include "verify/capture/captures.h"
-#include "verify/capture/digest.h"
-#include "verify/probe/instruction.h"
+#include "verify/probe/recorded.h"
 #include "verify/probe/tensor.h"
 
 namespace bitwell::verify {
 namespace {
 
-constexpr uint32_t kTuples = 65536;
+constexpr const char* kWords = "instructions.tuples.xz";
 
 TEST(Instructions, ResultsHaveTheDigestsThatTheGpuGave) {
   const std::optional<Capture> capture = read_capture(share_folder("captures") + "/instructions.json");
   ASSERT_TRUE(capture) << "verify/device/captures/instructions.json is not there";
+  const std::optional<Tuples> words = read_tuples(share_folder("captures") + "/" + kWords);
   const std::vector<Probe> all = probes("sm_90a");
   const std::set<std::string> manual = unrecorded();
   std::set<std::string> there;
@@ -43,25 +42,38 @@ TEST(Instructions, ResultsHaveTheDigestsThatTheGpuGave) {
           const Probe& p = all[i];
           if (manual.contains(p.instruction)) continue;
           const ptx::Module module = ptx::parse(probe_module({p}, "sm_90a"));
-          Launch launch = probe_launch(p, kTuples, 7);
-          std::string got;
+          Launch launch = recorded_launch(p);
+          std::string what;
           try {
             simulate(isa::compile(module, p.entry), launch, {}, true);
-            Digest digest;
-            digest.add(launch.buffers.back().bytes);
-            got = digest.hex();
+            what = difference(p, launch, *capture, words);
           } catch (const machine::Fault& f) {
-            got = f.what();
+            what = p.instruction + ": " + f.what();
           }
-          const auto expected = capture->digests.find(p.instruction);
-          if (expected != capture->digests.end() && expected->second == got) continue;
+          if (what.empty()) continue;
           const std::scoped_lock lock(mutex);
-          wrong.push_back(p.instruction + " => " + got + " expected (" + capture->device + ") " +
-                          (expected == capture->digests.end() ? "nothing" : expected->second));
+          wrong.push_back(what);
         }
       });
   }
   for (const std::string& line : wrong) ADD_FAILURE() << line;
+}
+
+TEST(Instructions, EachThatIsRecordedHasRawWordsOfTheSameGpu) {
+  const std::optional<Tuples> words = read_tuples(share_folder("captures") + "/" + kWords);
+  if (!words)
+    GTEST_SKIP()
+        << "verify/device/captures/" << kWords
+        << " is not there: no GPU has recorded raw words yet (device_test with BITWELL_CAPTURES does)";
+  const std::optional<Capture> capture = read_capture(share_folder("captures") + "/instructions.json");
+  ASSERT_TRUE(capture);
+  EXPECT_EQ(words->device, capture->device);
+  for (const auto& [name, digest] : capture->digests) {
+    const auto kept = words->of.find(name);
+    EXPECT_TRUE(kept != words->of.end() && kept->second.size() == kKeptTuples) << name;
+  }
+  for (const auto& [name, tuples] : words->of)
+    EXPECT_TRUE(capture->digests.contains(name)) << name << " has raw words and no digest";
 }
 
 }  // namespace

@@ -1,0 +1,131 @@
+#include "verify/capture/tuples.h"
+
+#include <lzma.h>
+
+#include <charconv>
+#include <filesystem>
+#include <sstream>
+
+#include "model/machine/failure.h"
+#include "verify/launch/launch.h"
+#include "verify/launch/output_files.h"
+
+namespace bitwell::verify {
+namespace {
+
+using machine::InputError;
+
+constexpr uint64_t kMostMemory = uint64_t{1} << 28;  // bytes, to decompress
+constexpr size_t kMostText = size_t{1} << 25;        // bytes
+
+std::string compressed(const std::string& text) {
+  std::string out(lzma_stream_buffer_bound(text.size()), '\0');
+  size_t size = 0;
+  if (lzma_easy_buffer_encode(9, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const uint8_t*>(text.data()),
+                              text.size(), reinterpret_cast<uint8_t*>(out.data()), &size,
+                              out.size()) != LZMA_OK)
+    throw machine::ModelBug("tuples that cannot be compressed");
+  out.resize(size);
+  return out;
+}
+
+std::string expanded(const std::string& packed, const std::string& path) {
+  std::string out(kMostText, '\0');
+  uint64_t memory = kMostMemory;
+  size_t in = 0;
+  size_t size = 0;
+  if (lzma_stream_buffer_decode(&memory, 0, nullptr, reinterpret_cast<const uint8_t*>(packed.data()), &in,
+                                packed.size(), reinterpret_cast<uint8_t*>(out.data()), &size,
+                                out.size()) != LZMA_OK ||
+      in != packed.size())
+    throw InputError("'" + path + "' is no xz file, or a damaged one, or text of more than 32 MiB");
+  out.resize(size);
+  return out;
+}
+
+std::string hex(const std::vector<uint64_t>& words) {
+  std::string out;
+  for (const uint64_t w : words) {
+    char text[20];
+    const auto end = std::to_chars(text, text + sizeof text, w, 16).ptr;
+    out += (out.empty() ? "" : " ") + std::string(text, end);
+  }
+  return out;
+}
+
+// The words of "a b > c d", or nothing.
+std::optional<Tuple> tuple_of(const std::string& line) {
+  Tuple out;
+  bool results = false;
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    if (word == ">" && !results) {
+      results = true;
+      continue;
+    }
+    uint64_t v = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), v, 16);
+    if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+    (results ? out.results : out.inputs).push_back(v);
+  }
+  if (out.results.empty()) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+std::optional<Tuples> read_tuples(const std::string& path) {
+  std::error_code unreadable;
+  if (!std::filesystem::exists(path, unreadable)) return std::nullopt;
+  std::istringstream text(expanded(read_file(path), path));
+  Tuples out;
+  std::vector<Tuple>* now = nullptr;
+  std::string line;
+  for (int number = 1; std::getline(text, line); ++number) {
+    const auto refuse = [&](const std::string& what) {
+      return InputError("'" + path + "', line " + std::to_string(number) + ": " + what);
+    };
+    if (number <= 2) {
+      const std::string key = number == 1 ? "device " : "driver ";
+      if (line.rfind(key, 0) != 0) throw refuse("not '" + key + "' and a name");
+      (number == 1 ? out.device : out.driver) = line.substr(key.size());
+    } else if (line.find('>') == std::string::npos) {
+      const auto [at, is_new] = out.of.emplace(line, std::vector<Tuple>());
+      if (!is_new || line.empty()) throw refuse("not the name of an instruction that is not above");
+      now = &at->second;
+    } else {
+      std::optional<Tuple> tuple = tuple_of(line);
+      if (!tuple || now == nullptr) throw refuse("not 'inputs > results' of an instruction, in hexadecimal");
+      now->push_back(std::move(*tuple));
+    }
+  }
+  if (out.driver.empty()) throw InputError("'" + path + "' ends before its second line");
+  return out;
+}
+
+void write_tuples(const std::string& path, const Tuples& tuples) {
+  std::string text = "device " + tuples.device + "\ndriver " + tuples.driver + "\n";
+  for (const auto& [name, rows] : tuples.of) {
+    text += name + "\n";
+    for (const Tuple& t : rows) text += hex(t.inputs) + " > " + hex(t.results) + "\n";
+  }
+  replace_file(path, "the tuples", compressed(text));
+}
+
+std::string first_wrong(const std::vector<Tuple>& of_device, const std::vector<Tuple>& got) {
+  if (of_device.size() != got.size())
+    return std::to_string(of_device.size()) + " tuples are kept, and " + std::to_string(got.size()) +
+           " are compared";
+  for (size_t i = 0; i < got.size(); ++i) {
+    const std::string tuple = "tuple " + std::to_string(i) + ": ";
+    if (of_device[i].inputs != got[i].inputs)
+      return tuple + "the operands " + hex(got[i].inputs) + " are not the " + hex(of_device[i].inputs) +
+             " that were recorded";
+    if (of_device[i].results != got[i].results)
+      return tuple + hex(got[i].inputs) + " => " + hex(got[i].results) + " expected " +
+             hex(of_device[i].results);
+  }
+  return "";
+}
+
+}  // namespace bitwell::verify

@@ -1,0 +1,25 @@
+// A probe's launch against what a GPU gave for it.
+#pragma once
+#include "verify/capture/captures.h"
+#include "verify/capture/tuples.h"
+#include "verify/probe/instruction.h"
+
+namespace bitwell::verify {
+
+// The launch whose digest a device run records.
+Launch recorded_launch(const Probe& probe);
+std::string digest_of(const Launch& ran);
+
+// The 64 of its operand tuples whose raw words a device run records: every 1021st, so that boundary values,
+// random ones and all low bits of enumerated operands are among them. Named with their place in the launch by
+// `first_wrong` as they are counted here.
+inline constexpr size_t kKeptTuples = 64;
+std::vector<Tuple> kept_tuples(const Probe& probe, const Launch& ran);
+
+// What is wrong with what recorded_launch(probe) left after it ran, in a line: digest, and the first wrong
+// tuple where there are raw words; or, where the digest is right, that the raw words are not. Empty if all is
+// as recorded.
+std::string difference(const Probe& probe, const Launch& ran, const Capture& digests,
+                       const std::optional<Tuples>& words);
+
+}  // namespace bitwell::verify
