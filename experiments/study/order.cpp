@@ -53,6 +53,7 @@ std::vector<Order> make_orders() {
   add("f32_tree", "fp32 sums of 16, added by a tree",
       {.threads = 0, .tile = 16, .group = GroupSum::scaled_products_f32, .combine = Combine::butterfly}, 5);
   for (const verify::GemvRung& r : verify::gemv_rungs()) {
+    if (!r.studied) continue;
     const bool f16 = r.order.group == half || r.order.group == pair;
     out.push_back({r.name, "the kernel of this name in kernels/gemv", r.order, nullptr, f16 ? 2 : 4});
   }

@@ -22,6 +22,7 @@ struct GemvRung {
   uint32_t rows;
   int k_multiple;
   number::Accumulation order;
+  bool studied = true;  // one of the orders that the kept results of experiments/ are about
 };
 // Grid, cluster and shared memory of the streamed rung for a GPU that runs `ctas` CTAs at once: one for each
 // SM of an H200.
