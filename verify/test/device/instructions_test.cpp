@@ -1,9 +1,12 @@
 // Every arithmetic and conversion instruction of the table, simulator against GPU, bit for bit.
+#include <atomic>
 #include <cstring>
+#include <mutex>
 
 #include "gpu.h"
 #include "model/ptx/parse.h"
 #include "verify/probe/recorded.h"
+#include "verify/suite/parallel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -30,12 +33,32 @@ std::string inputs_of(const Launch& launch, size_t tuple, size_t tuples) {
   return out;
 }
 
+// Says where the simulator's results are not the GPU's: the first three, and how many there are. Gives the
+// results compared.
+uint64_t compare(const Probe& p, const Launch& on_gpu, const Launch& simulated) {
+  const auto& expected = on_gpu.buffers.back().bytes;
+  const auto& got = simulated.buffers.back().bytes;
+  const size_t all = expected.size() / 8;
+  const size_t results = p.results.size();
+  size_t wrong = 0;
+  for (size_t i = 0; i < all; ++i) {
+    if (word(expected, i) == word(got, i)) continue;
+    if (++wrong <= 3)
+      ADD_FAILURE() << p.instruction << " " << inputs_of(on_gpu, i / results, all / results) << "result "
+                    << i % results << std::hex << " => " << word(got, i) << " expected (GPU) "
+                    << word(expected, i);
+  }
+  if (wrong > 3) ADD_FAILURE() << p.instruction << ": " << wrong << " mismatches of " << all;
+  return all;
+}
+
 TEST(Instructions, SimulatorAndGpuAgreeOnEveryBit) {
   BITWELL_NEEDS_GPU(device);
   std::map<std::string, std::string> digests;
   Tuples words{device->name(), device->driver(), {}};
   const std::vector<Probe> all = probes("sm_90a");
-  uint64_t compared = 0;
+  std::mutex mutex;  // of the device and of what is recorded
+  std::atomic<uint64_t> compared = 0;
   for (size_t first = 0; first < all.size(); first += kModule) {
     const std::vector<Probe> some(
         all.begin() + static_cast<std::ptrdiff_t>(first),
@@ -43,33 +66,23 @@ TEST(Instructions, SimulatorAndGpuAgreeOnEveryBit) {
     const std::string text = probe_module(some, "sm_90a");
     const ptx::Module module = ptx::parse(text);
     const auto loaded = device->load(text);
-    for (const Probe& p : some) {
+    each_in_parallel(some.size(), 0, [&](size_t i) {
+      const Probe& p = some[i];
       Launch on_gpu = recorded_launch(p);
       Launch simulated = on_gpu;
-      device->run(*loaded, on_gpu);
-      simulate(isa::compile(module, p.entry), simulated, {}, true);
-      const auto& expected = on_gpu.buffers.back().bytes;
-      const auto& got = simulated.buffers.back().bytes;
-      size_t wrong = 0;
-      size_t shown = 0;
-      const size_t results = p.results.size();
-      const size_t tuples = expected.size() / 8 / results;
-      for (size_t i = 0; i < tuples * results; ++i) {
-        if (word(expected, i) == word(got, i)) continue;
-        ++wrong;
-        if (++shown <= 3)
-          ADD_FAILURE() << p.instruction << " " << inputs_of(on_gpu, i / results, tuples) << "result "
-                        << i % results << std::hex << " => " << word(got, i) << " expected (GPU) "
-                        << word(expected, i);
+      {
+        const std::scoped_lock lock(mutex);
+        device->run(*loaded, on_gpu);
+        digests[p.instruction] = digest_of(on_gpu);
+        words.of[p.instruction] = kept_tuples(p, on_gpu);
       }
-      if (wrong > 3) ADD_FAILURE() << p.instruction << ": " << wrong << " mismatches of " << tuples * results;
-      compared += tuples * results;
-      digests[p.instruction] = digest_of(on_gpu);
-      words.of[p.instruction] = kept_tuples(p, on_gpu);
-    }
+      simulate(isa::compile(module, p.entry), simulated, {}, true);
+      compared += compare(p, on_gpu, simulated);
+    });
   }
   std::printf("%zu instructions, %llu results compared with %s (driver %s)\n", all.size(),
-              static_cast<unsigned long long>(compared), device->name().c_str(), device->driver().c_str());
+              static_cast<unsigned long long>(compared.load()), device->name().c_str(),
+              device->driver().c_str());
   record(*device, "instructions.json", digests);
   if (const char* folder = std::getenv("BITWELL_CAPTURES"); folder != nullptr)
     write_tuples(std::string(folder) + "/instructions.tuples.xz", words);
