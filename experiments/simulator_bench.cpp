@@ -109,7 +109,8 @@ void gemm(benchmark::State& state, const char* name, int m, int n, int k) {
     programs.emplace(l.entry, isa::compile(ptx::parse(verify::read_file(l.ptx)), l.entry));
   for (auto _ : state) {
     verify::Chain run = chain;
-    verify::run(run, [&](verify::Launch& l) { verify::simulate(programs.at(l.entry), l, {}, true); });
+    verify::simulate(
+        run, [&](const verify::Launch& l) -> const isa::Program& { return programs.at(l.entry); }, {}, true);
   }
   const auto runs = static_cast<double>(state.iterations());
   state.counters["MAC/s"] = benchmark::Counter(runs * m * n * k, benchmark::Counter::kIsRate);

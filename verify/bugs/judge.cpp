@@ -14,12 +14,12 @@ constexpr uint64_t kPatience = 2;         // times the launch's steps as built, 
 constexpr uint64_t kLeastSteps = 200000;  // warp instructions
 
 // The launches before the subject's run once: their results become what the subject is launched on.
-void shorten(SuiteCase& c, const std::string& entry, const std::function<void(Launch&)>& subject) {
+void shorten(SuiteCase& c, const std::string& entry, const Programs& programs) {
   if (c.chain.launches.back().entry != entry) return;
   Chain ran = c.chain;
   ran.launches.pop_back();
   std::erase_if(ran.links, [&](const Chain::Link& l) { return l.to >= ran.launches.size(); });
-  run(ran, subject);
+  simulate(ran, programs, {}, true);
   Launch last = std::move(c.chain.launches.back());
   for (const Chain::Link& l : c.chain.links)
     if (l.to == c.chain.launches.size() - 1)
@@ -53,12 +53,11 @@ Jury::Jury(const Subject& subject, int threads)
     for (const Launch& l : c.chain.launches)
       if (programs_.count(l.entry) == 0) programs_.emplace(l.entry, load_program(l.ptx, l.entry));
   const Programs as_built = [&](const Launch& l) -> const isa::Program& { return programs_.at(l.entry); };
-  const auto subject_runs = [&](Launch& l) { simulate(as_built(l), l, {}, true); };
   alone_.resize(cases_.size());
   each_in_parallel(cases_.size(), threads, [&](size_t i) {
-    shorten(cases_[i], entry_, subject_runs);
+    shorten(cases_[i], entry_, as_built);
     Chain ran = cases_[i].chain;
-    run(ran, subject_runs);
+    simulate(ran, as_built, {}, true);
     alone_[i] = alone(cases_[i], ran, entry_);
   });
   for (size_t i = 0; i < cases_.size(); ++i)

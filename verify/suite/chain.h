@@ -16,15 +16,12 @@ struct Chain {
   std::vector<Link> links;
 };
 
-// Gives every launch in order to `subject`, which leaves its buffers as the kernel does.
-inline void run(Chain& chain, const std::function<void(Launch&)>& subject) {
-  for (size_t i = 0; i < chain.launches.size(); ++i) {
-    for (const Chain::Link& link : chain.links)
-      if (link.to == i)
-        chain.launches[i].buffers[link.to_buffer].bytes =
-            chain.launches[link.from].buffers[link.from_buffer].bytes;
-    subject(chain.launches[i]);
-  }
-}
+// The program of a launch, compiled once; asked for when the launch's turn comes.
+using Programs = std::function<const isa::Program&(const Launch&)>;
+
+// Runs every launch on one memory, in order; their buffers then hold what the kernels left when each ended.
+// Throws as simulate of one launch does, with the launches before as they ended.
+isa::RunResult simulate(Chain& chain, const Programs& programs, const isa::Options& options,
+                        bool all_written);
 
 }  // namespace bitwell::verify

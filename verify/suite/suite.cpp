@@ -41,15 +41,22 @@ Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const Programs
   const std::string who =
       c.name + (replay_options(schedule).empty() ? "" : ", schedule " + describe(schedule)) + ": ";
   try {
-    run(chain, [&](Launch& l) {
+    double compiling = 0;
+    const auto now = [] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    };
+    const double start = now();
+    const auto compiled = [&](const Launch& l) -> const isa::Program& {
+      const double asked = now();
+      at = static_cast<size_t>(&l - chain.launches.data());
       const isa::Program& program = programs(l);
-      const auto start = std::chrono::steady_clock::now();
-      const isa::RunResult ran = simulate(program, l, options, true);
-      out.lane_instructions += ran.lane_instructions;
-      out.warp_instructions += ran.warp_instructions;
-      out.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      ++at;
-    });
+      compiling += now() - asked;
+      return program;
+    };
+    const isa::RunResult ran = simulate(chain, compiled, options, true);
+    out.lane_instructions = ran.lane_instructions;
+    out.warp_instructions = ran.warp_instructions;
+    out.seconds = now() - start - compiling;
   } catch (const machine::Fault& f) {
     out.failure = {who + f.what(), true, 1, schedule, before(c, chain, at)};
     return out;
@@ -64,7 +71,7 @@ Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const Programs
       first = "output " + std::to_string(i) + " => " + hex(out.result, i, c.element) + " expected " +
               hex(c.expected, i, c.element);
   }
-  out.failure = {who + first, false, wrong, schedule, before(c, chain, at - 1)};
+  out.failure = {who + first, false, wrong, schedule, before(c, chain, at)};
   return out;
 }
 

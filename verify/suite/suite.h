@@ -104,9 +104,6 @@ struct Tried {
   double seconds = 0;  // of simulation
 };
 
-// The program of a launch, compiled once.
-using Programs = std::function<const isa::Program&(const Launch&)>;
-
 // Runs a case under a schedule. Throws what isa::run does but Fault, which is the kernel's failure.
 Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const Programs& programs,
                isa::Options options = {});

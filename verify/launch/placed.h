@@ -1,0 +1,28 @@
+// A launch's buffers in a memory that outlives it.
+#pragma once
+#include <map>
+#include <vector>
+
+#include "verify/launch/launch.h"
+
+namespace bitwell::verify {
+
+class Placed {
+ public:
+  // Allocates and fills the launch's buffers; those that `there` has, by number, are in memory already, at
+  // that address, and keep what is written there.
+  Placed(machine::Memory& memory, const Launch& launch, const std::map<size_t, uint64_t>& there = {});
+
+  const std::vector<uint64_t>& addresses() const { return addresses_; }  // by buffer
+  // The bytes of the entry's arguments. Throws InputError for a tensor map that no device takes.
+  std::vector<std::vector<std::byte>> arguments(const Launch& launch) const;
+  // Makes the launch's buffers what memory has, outputs all of it (blank ones are blank no more). Throws
+  // Fault where `all_written` and an output has bytes that were never written.
+  void read_back(Launch& launch, bool all_written) const;
+
+ private:
+  machine::Memory& memory_;
+  std::vector<uint64_t> addresses_;
+};
+
+}  // namespace bitwell::verify
