@@ -36,7 +36,15 @@ __device__ inline void cp_async_bulk_tensor_3d(uint32_t to, const CUtensorMap& m
       "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier)
       : "memory");
 }
-// The same into every CTA of the cluster whose bit is set in `ctas`.
+__device__ inline void cp_async_bulk_tensor_4d(uint32_t to, const CUtensorMap& map, int x, int y, int z, int w,
+                                               uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];" ::
+          "r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(barrier)
+      : "memory");
+}
+// The 3d form into every CTA of the cluster whose bit is set in `ctas`.
 __device__ inline void cp_async_bulk_tensor_3d_multicast(uint32_t to, const CUtensorMap& map, int x, int y, int z,
                                                          uint32_t barrier, uint16_t ctas) {
   asm volatile(

@@ -109,6 +109,11 @@ std::vector<HalfWord> decoded(std::span<const uint8_t> codes, std::span<const ui
   return out;
 }
 
+uint32_t stored(float value, Output output) {
+  if (output == Output::f32) return std::isnan(value) ? kNaN : std::bit_cast<uint32_t>(value);
+  return output == Output::f16 ? rounded(value, 10, -14, 15) : rounded(value, 7, -126, 127);
+}
+
 uint32_t gemm_element(std::span<const HalfWord> a, std::span<const HalfWord> b, size_t part, size_t parts,
                       Output output) {
   float total = 0;
@@ -118,9 +123,7 @@ uint32_t gemm_element(std::span<const HalfWord> a, std::span<const HalfWord> b, 
       sum = add16(sum, a.data() + k, b.data() + k);
     total = p == 0 ? as_float(sum) : total + as_float(sum);
   }
-  total *= 4096.0f;
-  if (output == Output::f32) return std::isnan(total) ? kNaN : std::bit_cast<uint32_t>(total);
-  return output == Output::f16 ? rounded(total, 10, -14, 15) : rounded(total, 7, -126, 127);
+  return stored(total * 4096.0f, output);
 }
 
 }  // namespace bitwell::oracle

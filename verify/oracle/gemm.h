@@ -10,6 +10,9 @@ namespace bitwell::oracle {
 
 enum class Output { f16, bf16, f32 };
 
+// A sum as it is stored, to nearest even; NaN is 0x7FFF or 0x7FFFFFFF.
+uint32_t stored(float value, Output output);
+
 // code * scale * 2^-6 as fp16 fields, the scale of 16 elements.
 struct HalfWord {
   int16_t digits = 0;     // value = digits * 2^(exponent - 10); |digits| < 2^11

@@ -1,0 +1,54 @@
+// Tensor memory and the fifth-generation tensor core, for one CTA (PTX ISA 9.0, 9.7.16).
+#pragma once
+#include <cstdint>
+
+namespace ptx {
+#if __CUDA_ARCH__ >= 1000
+
+// 9.7.16.7.1 "tcgen05.alloc", "dealloc", "relinquish_alloc_permit": one warp; columns a power of two, 32 to 512. The address
+// is written to shared memory.
+__device__ inline void tcgen05_alloc(uint32_t to, uint32_t columns) {
+  asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(to), "r"(columns) : "memory");
+}
+__device__ inline void tcgen05_dealloc(uint32_t address, uint32_t columns) {
+  asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(address), "r"(columns) : "memory");
+}
+__device__ inline void tcgen05_relinquish_alloc_permit() {
+  asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
+}
+
+// 9.7.16.9.2 "tcgen05.cp": 32 rows of 16 bytes into 4 columns, again in every quarter of the lanes
+__device__ inline void tcgen05_cp_32x128b_warpx4(uint32_t to, uint64_t from) {
+  asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;" ::"r"(to), "l"(from) : "memory");
+}
+
+// 9.7.16.10.9 "tcgen05.mma" of NVFP4: D [+]= A * B, E2M1 with a scale of UE4M3 for 16 elements, K = 64
+__device__ inline void tcgen05_mma_mxf4nvf4(uint32_t d, uint64_t a, uint64_t b, uint32_t descriptor, uint32_t sfa,
+                                            uint32_t sfb, bool accumulate) {
+  asm volatile(
+      "{\n\t.reg .pred adds;\n\tsetp.ne.b32 adds, %6, 0;\n"
+      "\ttcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X [%0], %1, %2, %3, [%4], [%5], adds;\n\t}" ::"r"(d),
+      "l"(a), "l"(b), "r"(descriptor), "r"(sfa), "r"(sfb), "r"(static_cast<uint32_t>(accumulate))
+      : "memory");
+}
+
+// 9.7.16.11 "tcgen05.commit": an arrival when all that this thread has issued is done
+__device__ inline void tcgen05_commit(uint32_t barrier) {
+  asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
+// 9.7.16.12 "tcgen05.fence"
+__device__ inline void tcgen05_fence_before_thread_sync() { asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory"); }
+__device__ inline void tcgen05_fence_after_thread_sync() { asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory"); }
+
+// 9.7.16.8.1 "tcgen05.ld": 8 columns of the thread's lane; they are there after the wait
+__device__ inline void tcgen05_ld_32x32b_x8(float (&r)[8], uint32_t from) {
+  asm volatile("tcgen05.ld.sync.aligned.32x32b.x8.b32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8];"
+               : "=f"(r[0]), "=f"(r[1]), "=f"(r[2]), "=f"(r[3]), "=f"(r[4]), "=f"(r[5]), "=f"(r[6]), "=f"(r[7])
+               : "r"(from)
+               : "memory");
+}
+__device__ inline void tcgen05_wait_ld() { asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory"); }
+
+#endif
+}  // namespace ptx

@@ -1,0 +1,224 @@
+// The dense NVFP4 GEMM of kernels/dense for Blackwell. No B200 has run it: what it should give is the
+// oracle's arithmetic of tcgen05, which agrees with every published word.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include "kernels/dense/launch.h"
+#include "model/machine/failure.h"
+#include "verify/oracle/gemm.h"
+#include "verify/oracle/gemv.h"
+#include "verify/oracle/tensor_dot.h"
+#include "verify/suite/nvfp4_operand.h"
+#include "verify/suite/schedules.h"
+#include "verify/suite/suite.h"
+
+namespace bitwell::verify {
+namespace {
+
+using machine::TensorMap;
+using machine::TensorSwizzle;
+using machine::TensorType;
+
+constexpr size_t kResult = 4;  // buffer: d
+
+size_t u(int v) { return static_cast<size_t>(v); }
+
+struct DenseCase {
+  int m, n, k, l;
+  OperandData data;
+  uint64_t seed;
+  std::string describe() const {
+    return "m=" + std::to_string(m) + " n=" + std::to_string(n) + " k=" + std::to_string(k) +
+           " l=" + std::to_string(l) + " " + std::string(name_of(data)) + " seed " + std::to_string(seed);
+  }
+};
+
+struct DenseProblem {
+  DenseCase spec;
+  Nvfp4Operand a, b;
+
+  explicit DenseProblem(const DenseCase& c) : DenseProblem(c, OperandSource(c.data, c.seed)) {}
+  DenseProblem(const DenseCase& c, OperandSource source)
+      : spec(c),
+        a(source, true, c.m, c.k, c.l, ScaleLayout::blocked),
+        b(source, false, c.n, c.k, c.l, ScaleLayout::blocked) {
+    if (c.k % dense::kStep != 0)
+      throw machine::InputError("dense takes k a multiple of 64; got k = " + std::to_string(c.k));
+  }
+
+  // Codes, K innermost: boxes of 256 elements, 128 bytes, by `rows`.
+  TensorMap codes(int rows, int box) const {
+    TensorMap t;
+    t.type = TensorType::u4x16_align8b;
+    t.rank = 3;
+    t.dims = {u(spec.k), u(rows), u(spec.l), 1, 1};
+    t.strides = {0, u(spec.k) / 2, u(spec.k) / 2 * u(rows), 0, 0};
+    t.box = {dense::kTileK, static_cast<uint32_t>(box), 1, 1, 1};
+    t.swizzle = TensorSwizzle::b128;
+    return t;
+  }
+  // Scales in atoms of 512 bytes: boxes of the steps of one stage.
+  TensorMap scales(int rows) const {
+    const size_t steps = u(spec.k / dense::kStep);
+    const size_t atoms = u(dense::up(rows, 128));
+    TensorMap t;
+    t.type = TensorType::u16;
+    t.rank = 4;
+    t.dims = {dense::kAtom / 2, steps, atoms, u(spec.l), 1};
+    t.strides = {2, dense::kAtom, dense::kAtom * steps, dense::kAtom * steps * atoms, 0};
+    t.box = {dense::kAtom / 2, dense::kTileK / dense::kStep, 1, 1, 1};
+    return t;
+  }
+
+  Launch launch(int tile_n, const Build& build) const {
+    const dense::Tile tile{tile_n};
+    Launch out;
+    out.entry = "dense_n" + std::to_string(tile_n);
+    out.ptx = build.file("dense/" + out.entry);
+    out.shape.block = {dense::kThreads, 1, 1};
+    out.shape.grid = {static_cast<uint32_t>(dense::up(spec.m, dense::kTileM)),
+                      static_cast<uint32_t>(dense::up(spec.n, tile_n)), static_cast<uint32_t>(spec.l)};
+    out.shape.dynamic_shared = static_cast<uint32_t>(tile.shared_bytes());
+    const auto hidden = [&](const char* name, const std::vector<std::byte>& bytes) {
+      return out.add_hidden_buffer({name, bytes, true, true, false});
+    };
+    const size_t of_a = hidden("a", a.codes);
+    const size_t of_b = hidden("b", b.codes);
+    const size_t of_sfa = hidden("sfa", a.scales);
+    const size_t of_sfb = hidden("sfb", b.scales);
+    out.add_tensor_map(of_a, codes(spec.m, dense::kTileM));
+    out.add_tensor_map(of_b, codes(spec.n, tile_n));
+    out.add_tensor_map(of_sfa, scales(spec.m));
+    out.add_tensor_map(of_sfb, scales(spec.n));
+    out.add_buffer({"d", std::vector<std::byte>(u(spec.l) * u(spec.m) * u(spec.n) * 2), false, false, true});
+    out.add_scalar(spec.m);
+    out.add_scalar(spec.n);
+    out.add_scalar(spec.k);
+    return out;
+  }
+
+  // Steps of 64 in order, each one's sum the next one's addend; then to fp16, to nearest even.
+  uint16_t element(const Nvfp4Operand::Row& row, const Nvfp4Operand::Row& column) const {
+    uint32_t sum = 0;
+    const std::vector<uint32_t> x(row.codes.begin(), row.codes.end());
+    const std::vector<uint32_t> y(column.codes.begin(), column.codes.end());
+    for (size_t k = 0; k < u(spec.k); k += dense::kStep)
+      sum = oracle::scaled_fp4_dot(
+          std::span(x).subspan(k, dense::kStep), std::span(y).subspan(k, dense::kStep), sum, false,
+          std::span(row.scales).subspan(k / 16, 4), std::span(column.scales).subspan(k / 16, 4));
+    return static_cast<uint16_t>(oracle::stored(std::bit_cast<float>(sum), oracle::Output::f16));
+  }
+
+  template <class Visit>
+  void each_output(Visit visit) const {
+    for (int batch = 0; batch < spec.l; ++batch) {
+      std::vector<Nvfp4Operand::Row> columns;
+      for (int n = 0; n < spec.n; ++n) columns.push_back(b.row(batch, n));
+      for (int m = 0; m < spec.m; ++m) {
+        const Nvfp4Operand::Row row = a.row(batch, m);
+        for (const Nvfp4Operand::Row& column : columns) visit(row, column);
+      }
+    }
+  }
+  std::vector<std::byte> expected() const {
+    std::vector<std::byte> out;
+    each_output([&](const auto& row, const auto& column) {
+      const uint16_t word = element(row, column);
+      out.push_back(static_cast<std::byte>(word));
+      out.push_back(static_cast<std::byte>(word >> 8));
+    });
+    return out;
+  }
+  std::vector<double> errors_ulp(const std::vector<std::byte>& outputs) const {
+    std::vector<double> out;
+    each_output([&](const auto& row, const auto& column) {
+      uint16_t word = 0;
+      std::memcpy(&word, &outputs[out.size() * 2], 2);
+      out.push_back(
+          oracle::error_ulp(word, oracle::dot(row.codes, column.codes, row.scales, column.scales), 5, 10));
+    });
+    return out;
+  }
+};
+
+std::vector<DenseCase> dense_cases(int tile_n) {
+  std::vector<DenseCase> out;
+  uint64_t seed = 4000;
+  // Every kind of data on a ragged shape of several tiles, with padding that is NaN.
+  for (const auto& [data, name] : kOperandData) out.push_back({50, tile_n + 9, 320, 1, data, seed++});
+  constexpr OperandData kData = OperandData::moderate;
+  out.push_back({1, 1, 64, 1, OperandData::all_codes, seed++});
+  out.push_back({130, 8, 256, 2, kData, seed++});             // two tiles of rows, batches
+  out.push_back({3, 3 * tile_n + 1, 128, 1, kData, seed++});  // every place of the shift, four tiles
+  out.push_back({20, 24, 256 * 17 + 64, 1, OperandData::swamped_tiles,
+                 seed++});  // round the ring twice, a part of a stage
+  out.push_back({9, 24, 128, 1, OperandData::one_zero, seed++});
+  return out;
+}
+
+PlannedCase planned(int tile_n, const DenseCase& c, bool full) {
+  const auto draw = [tile_n, c] {
+    const auto problem = std::make_shared<const DenseProblem>(c);
+    DrawnCase out;
+    out.result = kResult;
+    out.element = 2;
+    out.chain = [problem, tile_n](const Build& build) { return Chain{{problem->launch(tile_n, build)}, {}}; };
+    out.expected = [problem] { return problem->expected(); };
+    out.errors_ulp = [problem](const std::vector<std::byte>& outputs) {
+      return problem->errors_ulp(outputs);
+    };
+    return out;
+  };
+  constexpr size_t kSchedules = 8;
+  std::vector<isa::Schedule> all = schedules(kSchedules);
+  if (c.k < 2048) all = {all[0], all[1 + c.seed % (kSchedules - 1)]};
+  return {c.describe(), false, full, all, draw};
+}
+
+Kernel kernel_of(int tile_n) {
+  Kernel out;
+  out.name = out.full_name = "dense_n" + std::to_string(tile_n);
+  out.entries = {{"dense/n" + std::to_string(tile_n), "dense/" + out.name, out.name}};
+  out.cases = [tile_n] {
+    std::vector<PlannedCase> all;
+    for (const DenseCase& c : dense_cases(tile_n)) all.push_back(planned(tile_n, c, false));
+    all.push_back(planned(tile_n, {128, 512, 256, 1, OperandData::moderate, 4100}, true));
+    return all;
+  };
+  out.another = [tile_n](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
+    DenseCase c{};
+    c.m = std::array{1, 127, 128, 129, 1 + below(200)}[u(below(5))];
+    c.n = std::array{1, 64, tile_n, tile_n + 1, 1 + below(400)}[u(below(5))];
+    c.k = 64 * std::array{1, 3, 4, 5, 1 + below(24)}[u(below(5))];
+    c.l = 1 + below(2);
+    c.data = kOperandData[u(below(static_cast<int>(kOperandData.size())))].first;
+    c.seed = random();
+    return planned(tile_n, c, false);
+  };
+  return out;
+}
+
+}  // namespace
+
+Suite dense_suite() {
+  Suite out;
+  out.name = "dense";
+  out.about = "the NVFP4 GEMM for Blackwell: TMA, mbarriers, tensor memory, tcgen05";
+  out.description =
+      "The dense NVFP4 GEMM for Blackwell: tiles of 128 x 64, 128, 192 and 256, ragged and adversarial "
+      "cases, each under "
+      "two schedules, long sums under eight. No B200 ran these kernels: the arithmetic is that of published "
+      "words";
+  out.full = "128x512x256, which GPU MODE's NVFP4 GEMM contest tests";
+  out.archs = {"sm_100a"};
+  for (const int n : dense::kTilesN) out.kernels.push_back(kernel_of(n));
+  return out;
+}
+
+}  // namespace bitwell::verify
