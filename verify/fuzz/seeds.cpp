@@ -382,10 +382,10 @@ void add_dot_products(const fs::path& folder) {
     return out + " ";
   };
   for (const mma::Instruction& i : mma::instructions()) {
-    const size_t k = i.scale == nullptr ? 4 : i.k;
+    const size_t k = i.rule->scale == nullptr ? 4 : static_cast<size_t>(i.rule->length);
     std::string line = i.name + " |" + repeated(k, "1") + "|" + repeated(k, "2") + "| 0";
-    if (i.scale != nullptr) {
-      const size_t n = i.k == 32 ? 1 : 4;
+    if (i.rule->scale != nullptr) {
+      const size_t n = i.rule->scales(k);
       line += " |" + repeated(n, "1") + "|" + repeated(n, "2");
     }
     seeds.add(line);
