@@ -341,8 +341,8 @@ uint32_t plain_of(const PlainRow& row, const PlainStep& step, uint32_t* d) {
   }
   for (size_t c = 0; c < kLanes; ++c) {
     const int32_t shift = row.scale_exponent + step.scale_exponent[c];
-    // A zero counts with its own exponent, which no addend but zero is below.
-    largest[c] = std::max(std::max(peak[c] + shift, addend_exponent[c]), step.zero_exponent);
+    // Zeros count with an exponent below every addend's but zero's, which has that one itself.
+    largest[c] = std::max(peak[c] + shift, addend_exponent[c]);
     unit[c] = largest[c] - step.fraction_bits;
     base[c] = largest[c] - shift;
     total[c] = moved(addend[c], step.fraction_bits - (half ? 10 : 23) - (largest[c] - addend_exponent[c]));

@@ -27,6 +27,10 @@ const number::DotRule& dot_rule(int sm, const std::string& instruction, const nu
   return *rule;
 }
 
+void negate(const number::Format& format, std::span<uint32_t> codes) {
+  for (uint32_t& c : codes) c ^= static_cast<uint32_t>(format.sign_mask() << format.ignored_low);
+}
+
 // Thread 4 g + t holds, in register r, word t + 4 (r / 2) of row g + 8 (r % 2).
 void unpack_a(const Mma& mma, std::span<const uint32_t* const> registers, std::span<uint32_t> codes) {
   const size_t each = codes_a_word(mma);

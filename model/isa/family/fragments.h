@@ -32,6 +32,9 @@ struct Mma : Payload {
 const number::DotRule& dot_rule(int sm, const std::string& instruction, const number::Format& a,
                                 const number::Format& b, const number::Format& output);
 
+// Exchanges the sign of every code, as imm-scale of -1 and the instruction descriptor's negate bits do.
+void negate(const number::Format& format, std::span<uint32_t> codes);
+
 // A's codes, [row][k], from registers given as rows of 32 lanes.
 void unpack_a(const Mma& mma, std::span<const uint32_t* const> registers, std::span<uint32_t> codes);
 // B's codes of mma.sync, [column][k].

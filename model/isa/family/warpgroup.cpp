@@ -24,10 +24,6 @@ uint64_t uniform(Context& context, uint32_t row, const char* what) {
   return lanes[0];
 }
 
-void negate(const number::Format& f, std::vector<uint32_t>& codes) {
-  for (uint32_t& c : codes) c ^= static_cast<uint32_t>(f.sign_mask() << f.ignored_low);
-}
-
 }  // namespace
 
 bool Warpgroup::issue(size_t warp, const Op& op, Context& context) {
