@@ -30,16 +30,6 @@ uint32_t rounded(int64_t sum, int unit, DotRounding rounding) {
 
 }  // namespace
 
-Operand operand(const Format& format, uint32_t code) {
-  const uint64_t bits = code >> format.ignored_low;
-  const auto field = static_cast<int>((bits & format.magnitude_mask()) >> format.fraction_bits);
-  const uint64_t fraction = bits & format.fraction_mask();
-  const bool negative = (bits & format.sign_mask()) != 0;
-  if (format.special == Special::scale) return {false, 1, field - format.bias};
-  if (field == 0) return {negative, fraction, format.emin()};
-  return {negative, fraction | (uint64_t{1} << format.fraction_bits), field - format.bias};
-}
-
 void sum_aligned(DotChunk& chunk, int fraction_bits, DotRounding rounding) {
   chunk.largest = chunk.terms.front().exponent;
   for (const DotTerm& t : chunk.terms) chunk.largest = std::max(chunk.largest, t.exponent);

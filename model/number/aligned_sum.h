@@ -15,7 +15,15 @@ struct Operand {
   uint64_t significand;
   int exponent;
 };
-Operand operand(const Format& format, uint32_t code);
+inline Operand operand(const Format& format, uint32_t code) {
+  const uint64_t bits = code >> format.ignored_low;
+  const auto field = static_cast<int>((bits & format.magnitude_mask()) >> format.fraction_bits);
+  const uint64_t fraction = bits & format.fraction_mask();
+  const bool negative = (bits & format.sign_mask()) != 0;
+  if (format.special == Special::scale) return {false, 1, field - format.bias};
+  if (field == 0) return {negative, fraction, format.emin()};
+  return {negative, fraction | (uint64_t{1} << format.fraction_bits), field - format.bias};
+}
 
 // Fills in largest, each term's `kept` and `cut`, the sum, and the result.
 void sum_aligned(DotChunk& chunk, int fraction_bits, DotRounding rounding);

@@ -112,22 +112,29 @@ bool specials(const DotRule& rule, DotChunk& chunk, const DotOperand& a, const D
 
 // The term of `count` products from `first` on.
 DotTerm products(const DotRule& rule, const DotOperand& a, const DotOperand& b, size_t first, size_t count) {
-  DotTerm t{false, 0, a.format->fraction_bits + b.format->fraction_bits, 0, 0, false};
+  const Format& fa = *a.format;
+  const Format& fb = *b.format;
+  const bool grouped = rule.group > 1;
+  int exponent = fa.emin() + fb.emin();
   int64_t sum = 0;
+  bool negative = false;
   bool zero = true;  // all products are: a sum of 0 that cancels keeps its exponent
-  if (rule.group > 1) t.exponent = a.format->emin() + b.format->emin();
   for (size_t i = first; i < first + count; ++i) {
-    const Operand x = operand(*a.format, a.codes[i]);
-    const Operand y = operand(*b.format, b.codes[i]);
-    if (rule.group == 1) t.exponent = x.exponent + y.exponent;
+    const Operand x = operand(fa, a.codes[i]);
+    const Operand y = operand(fb, b.codes[i]);
+    if (!grouped) exponent = x.exponent + y.exponent;
     const auto product =
-        static_cast<int64_t>((x.significand * y.significand) << (x.exponent + y.exponent - t.exponent));
-    t.negative = x.negative != y.negative;
+        static_cast<int64_t>((x.significand * y.significand) << (x.exponent + y.exponent - exponent));
+    negative = x.negative != y.negative;
     zero = zero && product == 0;
-    sum += t.negative ? -product : product;
+    sum += negative ? -product : product;
   }
-  if (rule.group > 1) t.negative = sum < 0;
-  t.significand = static_cast<uint64_t>(sum < 0 ? -sum : sum);
+  DotTerm t{grouped ? sum < 0 : negative,
+            static_cast<uint64_t>(sum < 0 ? -sum : sum),
+            fa.fraction_bits + fb.fraction_bits,
+            exponent,
+            0,
+            false};
   if (rule.scale != nullptr) {
     const size_t at = first / static_cast<size_t>(rule.scale_vector);
     const Operand x = operand(*rule.scale, a.scales[at]);
