@@ -195,7 +195,8 @@ bool BulkCopy::step() {
   moved_ += moved;
   const Port port(cluster_, *this, options_.order);
   for (const CopyTarget& t : targets_)
-    if (moved != 0 && port.mbarriers(AccessKind::update, {t.cta, t.barrier}).complete(t.barrier, moved))
+    if (moved != 0 && port.mbarriers(AccessKind::update, {cluster_.cta_of(t.barrier), t.barrier})
+                          .complete(t.barrier, moved))
       cluster_.wake_mbarrier(t.barrier);
   const bool done = next_ == segments_.size();
   if (done && group_ != nullptr) {

@@ -71,10 +71,19 @@ ElementType element_of(const machine::TensorMap& map, AtomicOperation operation)
                              std::string(machine::kTensorTypes[static_cast<size_t>(map.type)].name));
 }
 
-// Which CTAs get a multicast copy: bit r of the mask is rank r.
+// Which CTAs get a copy, and where its bytes count: of a multicast, bit r of the mask is rank r. The barrier
+// is in the same CTA or, with .cta_group::2, in that one of the destination's pair which has the parity of
+// the barrier's.
 std::vector<CopyTarget> targets(Context& context, const SharedPlace& barrier, const Transfer& t,
                                 const TransferReader& r, int lane) {
-  if (!t.mask) return {{barrier.cta, barrier.address}};
+  if (!t.mask) {
+    Cta* const to = r.shared(t.to, 0, 1).cta;
+    if (barrier.cta != to && (!t.pair || (barrier.cta->rank ^ 1) != to->rank))
+      throw Fault("the mbarrier of a copy is in another CTA than its destination" +
+                      std::string(t.pair ? " and its pair" : ""),
+                  lane);
+    return {{to, barrier.address}};
+  }
   std::vector<CopyTarget> out;
   const uint64_t offset = barrier.address - barrier.cta->shared.base();
   for (uint32_t mask = r.half(*t.mask), rank = 0; mask != 0; mask >>= 1, ++rank) {
@@ -83,8 +92,9 @@ std::vector<CopyTarget> targets(Context& context, const SharedPlace& barrier, co
       throw Fault("the multicast mask names CTA rank " + std::to_string(rank) + ", the cluster has " +
                       std::to_string(context.cta.cluster.ctas.size()) + " CTAs",
                   lane);
-    Cta* cta = context.cta.cluster.ctas[rank].get();
-    out.push_back({cta, cta->shared.base() + offset});
+    const auto& ctas = context.cta.cluster.ctas;
+    const uint32_t counts = t.pair ? (rank & ~1u) | (barrier.cta->rank & 1) : rank;
+    out.push_back({ctas[rank].get(), ctas[counts]->shared.base() + offset});
   }
   if (out.empty()) throw Fault("the multicast mask is 0", lane);
   return out;
@@ -180,11 +190,9 @@ void start_bulk(const Op& op, Context& context, int lane) {
   copy->place = context.cta.place(context.warp, context.split(), lane);
   if (t.to_shared) {
     const SharedPlace barrier = r.shared(t.barrier, 8, 8);
-    if (!t.mask && barrier.cta != r.shared(t.to, 0, 1).cta)
-      throw Fault("the mbarrier of a copy is in another CTA than its destination", lane);
     std::vector<CopyTarget> to = targets(context, barrier, t, r, lane);
     for (const CopyTarget& target : to)
-      target.cta->mbarriers.word(target.barrier);  // faults if there is none
+      cluster.cta_of(target.barrier)->mbarriers.word(target.barrier);  // faults if there is none
     copy->complete_on(std::move(to));
     if (!t.reduce) copy->poison();
   } else {

@@ -35,6 +35,7 @@ void bulk(Builder& b, const Match& m) {
   Operands operands(b, op);
   const bool is_tensor = has(i, ".tensor");
   t->prefetch = has(i, ".prefetch");
+  t->pair = has(i, ".cta_group::2");
   if (is_tensor)
     for (const std::string& modifier : i.modifiers)
       if (modifier.size() == 3 && modifier[2] == 'd') t->rank = static_cast<uint32_t>(modifier[1] - '0');
@@ -175,6 +176,7 @@ void policy(Builder& b, const Match&) {
 }
 
 #define HINT "[.L2::cache_hint]"
+#define PAIR "{.cta_group::1,.cta_group::2}"
 #define DIMENSIONS "{.1d,.2d,.3d,.4d,.5d}"
 #define BYTES ".mbarrier::complete_tx::bytes"
 constexpr Form kAsync[] = {
@@ -192,6 +194,24 @@ constexpr Form kAsync[] = {
     {"cp.async.bulk.tensor" DIMENSIONS ".shared::cluster.global[.tile]" BYTES "[.multicast::cluster]" HINT,
      "*", bulk, 80, 90},
     {"cp.async.bulk.tensor" DIMENSIONS ".shared::cta.global[.tile]" BYTES HINT, "*", bulk, 86, 90},
+    {"cp.async.bulk.tensor" DIMENSIONS PAIR ".shared::cluster.global[.tile]" BYTES
+     "[.multicast::cluster]" HINT,
+     "*", bulk, 86, 100, "af", 110},
+    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cluster.global[.tile]" BYTES PAIR
+     "[.multicast::cluster]" HINT,
+     "*", bulk, 86, 100, "af", 110},
+    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cluster.global[.tile]" BYTES
+     "[.multicast::cluster]" PAIR HINT,
+     "*", bulk, 86, 100, "af", 110},
+    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cluster.global[.tile]" BYTES
+     "[.multicast::cluster]" HINT PAIR,
+     "*", bulk, 86, 100, "af", 110},
+    {"cp.async.bulk.tensor" DIMENSIONS PAIR ".shared::cta.global[.tile]" BYTES HINT, "*", bulk, 86, 100, "af",
+     110},
+    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cta.global[.tile]" BYTES PAIR HINT, "*", bulk, 86, 100, "af",
+     110},
+    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cta.global[.tile]" BYTES HINT PAIR, "*", bulk, 86, 100, "af",
+     110},
     {"cp.async.bulk.tensor" DIMENSIONS ".global.shared::cta[.tile].bulk_group" HINT, "*", bulk, 80, 90},
     {"cp.async.bulk.prefetch.tensor" DIMENSIONS ".L2.global[.tile]" HINT, "*", bulk, 80, 90},
     {"cp.async.bulk.commit_group", "", commit, 80, 90},

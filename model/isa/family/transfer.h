@@ -27,6 +27,7 @@ struct Transfer : Payload {
   size_t coordinates = 0;      // sources from here on
   size_t size = 0;             // source
   std::optional<size_t> mask;  // source, of a multicast
+  bool pair = false;           // .cta_group::2: the barrier may be in the other CTA of the destination's pair
   std::optional<AtomicOperation> reduce;
   ElementType element{};
   Order order;
