@@ -3,26 +3,33 @@
 
 namespace dense {
 
-constexpr int kTileM = 128;    // rows of D a CTA
+constexpr int kRows = 128;     // rows of D a CTA
 constexpr int kTileK = 256;    // elements of k a stage: 128 bytes, one swizzle
 constexpr int kStep = 64;      // elements of k an MMA
 constexpr int kAtom = 512;     // bytes of scales: 128 rows of one step
 constexpr int kThreads = 192;  // four warps that store, one that fetches, one that multiplies
+constexpr int kShared = 232448;  // bytes a CTA may have on sm_100
 inline constexpr int kTilesN[] = {64, 128, 192, 256};
 
 constexpr int up(int v, int to) { return (v + to - 1) / to; }
 
-// Of a tile of `n` columns.
+// A tile of `n` columns, and of 128 rows for each of its CTAs: 1, or a pair.
 struct Tile {
-  int n;
+  int n, ctas;
   constexpr int atoms() const { return up(n, 128); }  // of 128 rows of scales of B
-  constexpr int a_bytes() const { return kTileM * kTileK / 2; }
-  constexpr int b_bytes() const { return n * kTileK / 2; }
+  // What a CTA holds of a stage.
+  constexpr int a_bytes() const { return kRows * kTileK / 2; }
+  constexpr int b_bytes() const { return n / ctas * kTileK / 2; }
   constexpr int scale_bytes() const { return kTileK / kStep * kAtom; }  // of 128 rows
   constexpr int stage_bytes() const { return a_bytes() + b_bytes() + (1 + atoms()) * scale_bytes(); }
-  constexpr int stages() const { return n <= 64 ? 8 : n <= 128 ? 6 : 4; }
   // Barriers and the address of tensor memory behind the stages, and room to start at a multiple of 1024.
-  constexpr int shared_bytes() const { return stages() * stage_bytes() + (2 * stages() + 2) * 8 + 1024; }
+  constexpr int barrier_bytes(int stages) const { return (2 * stages + 2) * 8 + 1024; }
+  constexpr int stages() const {
+    int count = 8;
+    while (count * stage_bytes() + barrier_bytes(count) > kShared) --count;
+    return count;
+  }
+  constexpr int shared_bytes() const { return stages() * stage_bytes() + barrier_bytes(stages()); }
   // Tensor memory: the sums, then scales of A, then of B; a power of two.
   constexpr int sfa_column() const { return n; }
   constexpr int sfb_column() const { return n + 16; }

@@ -44,6 +44,24 @@ __device__ inline void cp_async_bulk_tensor_4d(uint32_t to, const CUtensorMap& m
       "l"(&map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(barrier)
       : "memory");
 }
+#if __CUDA_ARCH__ >= 1000
+// The same two, counted by a barrier in either CTA of a pair.
+__device__ inline void cp_async_bulk_tensor_3d_pair(uint32_t to, const CUtensorMap& map, int x, int y, int z, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%0], [%1, {%2, %3, "
+      "%4}], [%5];" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier)
+      : "memory");
+}
+__device__ inline void cp_async_bulk_tensor_4d_pair(uint32_t to, const CUtensorMap& map, int x, int y, int z, int w,
+                                                    uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%0], [%1, {%2, %3, %4, "
+      "%5}], [%6];" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(barrier)
+      : "memory");
+}
+#endif
 // The 3d form into every CTA of the cluster whose bit is set in `ctas`.
 __device__ inline void cp_async_bulk_tensor_3d_multicast(uint32_t to, const CUtensorMap& map, int x, int y, int z,
                                                          uint32_t barrier, uint16_t ctas) {

@@ -27,6 +27,11 @@ constexpr size_t kResult = 4;  // buffer: d
 
 size_t u(int v) { return static_cast<size_t>(v); }
 
+// Of a kernel, its entry and its file.
+std::string name_of(const dense::Tile& tile) {
+  return "dense_m" + std::to_string(tile.ctas * dense::kRows) + "_n" + std::to_string(tile.n);
+}
+
 struct DenseCase {
   int m, n, k, l;
   OperandData data;
@@ -74,14 +79,15 @@ struct DenseProblem {
     return t;
   }
 
-  Launch launch(int tile_n, const Build& build) const {
-    const dense::Tile tile{tile_n};
+  Launch launch(const dense::Tile& tile, const Build& build) const {
     Launch out;
-    out.entry = "dense_n" + std::to_string(tile_n);
+    out.entry = name_of(tile);
     out.ptx = build.file("dense/" + out.entry);
     out.shape.block = {dense::kThreads, 1, 1};
-    out.shape.grid = {static_cast<uint32_t>(dense::up(spec.m, dense::kTileM)),
-                      static_cast<uint32_t>(dense::up(spec.n, tile_n)), static_cast<uint32_t>(spec.l)};
+    const auto ctas = static_cast<uint32_t>(tile.ctas);
+    out.shape.cluster = {ctas, 1, 1};
+    out.shape.grid = {ctas * static_cast<uint32_t>(dense::up(spec.m, tile.ctas * dense::kRows)),
+                      static_cast<uint32_t>(dense::up(spec.n, tile.n)), static_cast<uint32_t>(spec.l)};
     out.shape.dynamic_shared = static_cast<uint32_t>(tile.shared_bytes());
     const auto hidden = [&](const char* name, const std::vector<std::byte>& bytes) {
       return out.add_hidden_buffer({name, bytes, true, true, false});
@@ -90,8 +96,8 @@ struct DenseProblem {
     const size_t of_b = hidden("b", b.codes);
     const size_t of_sfa = hidden("sfa", a.scales);
     const size_t of_sfb = hidden("sfb", b.scales);
-    out.add_tensor_map(of_a, codes(spec.m, dense::kTileM));
-    out.add_tensor_map(of_b, codes(spec.n, tile_n));
+    out.add_tensor_map(of_a, codes(spec.m, dense::kRows));
+    out.add_tensor_map(of_b, codes(spec.n, tile.n / tile.ctas));
     out.add_tensor_map(of_sfa, scales(spec.m));
     out.add_tensor_map(of_sfb, scales(spec.n));
     out.add_buffer({"d", std::vector<std::byte>(u(spec.l) * u(spec.m) * u(spec.n) * 2), false, false, true});
@@ -145,28 +151,28 @@ struct DenseProblem {
   }
 };
 
-std::vector<DenseCase> dense_cases(int tile_n) {
+std::vector<DenseCase> dense_cases(const dense::Tile& tile) {
   std::vector<DenseCase> out;
   uint64_t seed = 4000;
   // Every kind of data on a ragged shape of several tiles, with padding that is NaN.
-  for (const auto& [data, name] : kOperandData) out.push_back({50, tile_n + 9, 320, 1, data, seed++});
+  for (const auto& [data, name] : kOperandData) out.push_back({50, tile.n + 9, 320, 1, data, seed++});
   constexpr OperandData kData = OperandData::moderate;
   out.push_back({1, 1, 64, 1, OperandData::all_codes, seed++});
   out.push_back({130, 8, 256, 2, kData, seed++});             // two tiles of rows, batches
-  out.push_back({3, 3 * tile_n + 1, 128, 1, kData, seed++});  // every place of the shift, four tiles
+  out.push_back({3, 3 * tile.n + 1, 128, 1, kData, seed++});  // every place of the shift, four tiles
   out.push_back({20, 24, 256 * 17 + 64, 1, OperandData::swamped_tiles,
                  seed++});  // round the ring twice, a part of a stage
   out.push_back({9, 24, 128, 1, OperandData::one_zero, seed++});
   return out;
 }
 
-PlannedCase planned(int tile_n, const DenseCase& c, bool full) {
-  const auto draw = [tile_n, c] {
+PlannedCase planned(const dense::Tile& tile, const DenseCase& c, bool full) {
+  const auto draw = [tile, c] {
     const auto problem = std::make_shared<const DenseProblem>(c);
     DrawnCase out;
     out.result = kResult;
     out.element = 2;
-    out.chain = [problem, tile_n](const Build& build) { return Chain{{problem->launch(tile_n, build)}, {}}; };
+    out.chain = [problem, tile](const Build& build) { return Chain{{problem->launch(tile, build)}, {}}; };
     out.expected = [problem] { return problem->expected(); };
     out.errors_ulp = [problem](const std::vector<std::byte>& outputs) {
       return problem->errors_ulp(outputs);
@@ -179,27 +185,27 @@ PlannedCase planned(int tile_n, const DenseCase& c, bool full) {
   return {c.describe(), false, full, all, draw};
 }
 
-Kernel kernel_of(int tile_n) {
+Kernel kernel_of(const dense::Tile& tile) {
   Kernel out;
-  out.name = out.full_name = "dense_n" + std::to_string(tile_n);
-  out.entries = {{"dense/n" + std::to_string(tile_n), "dense/" + out.name, out.name}};
-  out.cases = [tile_n] {
+  out.name = out.full_name = name_of(tile);
+  out.entries = {{"dense/" + out.name.substr(6), "dense/" + out.name, out.name}};
+  out.cases = [tile] {
     std::vector<PlannedCase> all;
-    for (const DenseCase& c : dense_cases(tile_n)) all.push_back(planned(tile_n, c, false));
-    all.push_back(planned(tile_n, {128, 512, 256, 1, OperandData::moderate, 4100}, true));
+    for (const DenseCase& c : dense_cases(tile)) all.push_back(planned(tile, c, false));
+    all.push_back(planned(tile, {128, 512, 256, 1, OperandData::moderate, 4100}, true));
     return all;
   };
-  out.another = [tile_n](uint64_t seed) {
+  out.another = [tile](uint64_t seed) {
     std::mt19937_64 random(seed);
     const auto below = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
     DenseCase c{};
     c.m = std::array{1, 127, 128, 129, 1 + below(200)}[u(below(5))];
-    c.n = std::array{1, 64, tile_n, tile_n + 1, 1 + below(400)}[u(below(5))];
+    c.n = std::array{1, 64, tile.n, tile.n + 1, 1 + below(400)}[u(below(5))];
     c.k = 64 * std::array{1, 3, 4, 5, 1 + below(24)}[u(below(5))];
     c.l = 1 + below(2);
     c.data = kOperandData[u(below(static_cast<int>(kOperandData.size())))].first;
     c.seed = random();
-    return planned(tile_n, c, false);
+    return planned(tile, c, false);
   };
   return out;
 }
@@ -211,13 +217,15 @@ Suite dense_suite() {
   out.name = "dense";
   out.about = "the NVFP4 GEMM for Blackwell: TMA, mbarriers, tensor memory, tcgen05";
   out.description =
-      "The dense NVFP4 GEMM for Blackwell: tiles of 128 x 64, 128, 192 and 256, ragged and adversarial "
+      "The dense NVFP4 GEMM for Blackwell: tiles of 128 rows by a CTA and 256 by a pair, of 64, 128, 192 and "
+      "256 columns, ragged and adversarial "
       "cases, each under "
       "two schedules, long sums under eight. No B200 ran these kernels: the arithmetic is that of published "
       "words";
   out.full = "128x512x256, which GPU MODE's NVFP4 GEMM contest tests";
   out.archs = {"sm_100a"};
-  for (const int n : dense::kTilesN) out.kernels.push_back(kernel_of(n));
+  for (const int ctas : {1, 2})
+    for (const int n : dense::kTilesN) out.kernels.push_back(kernel_of({n, ctas}));
   return out;
 }
 

@@ -29,7 +29,10 @@ uint32_t uniform(Context& context, uint32_t row, const char* what) {
 Next allocation(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<AllocationUse>();
-  if (use.cta_group == 2) peer(context.cta);
+  if (use.cta_group == 2 && use.action == Action::free)
+    peer_or_ended(context.cta);
+  else if (use.cta_group == 2)
+    peer(context.cta);
   TensorUnit& unit = tensor_unit(context.cta);
   if (use.action == Action::relinquish) {
     unit.memory.relinquish(use.cta_group);

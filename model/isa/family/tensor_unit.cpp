@@ -76,14 +76,18 @@ TensorUnit& tensor_unit(Cta& cta) {
   return *cta.tensor_unit;
 }
 
-Cta& peer(Cta& cta) {
+Cta& peer_or_ended(Cta& cta) {
   const size_t rank = cta.rank ^ 1;
   if (rank >= cta.cluster.ctas.size())
     throw Fault("tcgen05 with .cta_group::2 in CTA rank " + std::to_string(cta.rank) +
                 " of a cluster that has no rank " + std::to_string(rank) + ": there is no pair");
-  Cta& other = *cta.cluster.ctas[rank];
+  return *cta.cluster.ctas[rank];
+}
+
+Cta& peer(Cta& cta) {
+  Cta& other = peer_or_ended(cta);
   if (!other.alive())
-    throw Fault("tcgen05 with .cta_group::2 whose other CTA, of rank " + std::to_string(rank) +
+    throw Fault("tcgen05 with .cta_group::2 whose other CTA, of rank " + std::to_string(other.rank) +
                 ", has ended");
   return other;
 }

@@ -68,7 +68,10 @@ class TensorUnit {
 
 // The CTA's unit, made when it is first asked for.
 TensorUnit& tensor_unit(Cta& cta);
-// The other CTA of a pair: ranks that differ in the last bit. Fault where there is none.
+// The other CTA of a pair: ranks that differ in the last bit. Fault where there is none, or where it has
+// ended.
 Cta& peer(Cta& cta);
+// The same, which may have ended: after its own dealloc a CTA may (9.7.16.7.1).
+Cta& peer_or_ended(Cta& cta);
 
 }  // namespace bitwell::isa
