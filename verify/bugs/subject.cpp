@@ -67,12 +67,13 @@ std::vector<Subject> subjects(const std::string& kernels) {
   std::vector<Subject> out;
   const std::string pipeline = kernels + "/hang/correct.ptx";
   out.push_back({"hang/pipeline", pipeline, "pipeline", "", [=] { return pipeline_suite(pipeline); }});
-  const Build build{kernels, "sm_90a"};
-  for (const Suite& suite : suites())
+  for (const Suite& suite : suites()) {
+    const Build build{kernels, suite.archs.front()};
     for (const Kernel& kernel : suite.kernels)
       for (const Entry& e : kernel.entries)
         out.push_back({e.name, build.file(e.module), e.entry, e.unlike.empty() ? "" : build.file(e.unlike),
                        [&kernel, &e, build] { return cases_of(kernel, build, e.entry); }});
+  }
   return out;
 }
 

@@ -1,5 +1,6 @@
 // What kernels are judged by: suites of kernels, their cases, and the bytes that every schedule must leave.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -82,6 +83,9 @@ struct Suite {
   Recorded recorded = Recorded::results;
   uint64_t others = 0;  // cases of Kernel::another that a device run takes
   std::vector<Kernel> kernels;
+
+  // Whether an H200 can record it.
+  bool recorded_on_hopper() const { return std::find(archs.begin(), archs.end(), "sm_90a") != archs.end(); }
 };
 // All of them. A family is one file, and a line in suites.cpp.
 const std::vector<Suite>& suites();
