@@ -92,6 +92,7 @@ std::vector<TensorInstruction> tensor_instructions() {
   }
   for (const bool warpgroup : {false, true})
     for (const Format* d : {&f32, &f16}) {
+      if (!warpgroup && d == &f32) continue;  // refused: what an H200 gives is not known
       mixed(warpgroup, 8, 32, e4m3, e5m2, *d);
       mixed(warpgroup, 8, 32, e5m2, e4m3, *d);
     }

@@ -80,7 +80,7 @@ TEST(Suites, WhatThereIsNotIsRefusedWithWhatThereIs) {
     }
     return "";
   };
-  EXPECT_EQ(refusal([] { suite("gemn"); }), "no suite 'gemn'; there are gemv, gemm");
+  EXPECT_EQ(refusal([] { suite("gemn"); }), "no suite 'gemn'; there are gemv, gemm, dense");
   EXPECT_NE(
       refusal([] { kernel(suite("gemv"), "fastest"); }).find("no GEMV kernel 'fastest'; there are naive, "),
       std::string::npos);
