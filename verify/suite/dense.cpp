@@ -160,8 +160,12 @@ std::vector<DenseCase> dense_cases(const dense::Tile& tile) {
   out.push_back({1, 1, 64, 1, OperandData::all_codes, seed++});
   out.push_back({130, 8, 256, 2, kData, seed++});             // two tiles of rows, batches
   out.push_back({3, 3 * tile.n + 1, 128, 1, kData, seed++});  // every place of the shift, four tiles
-  out.push_back({20, 24, 256 * 17 + 64, 1, OperandData::swamped_tiles,
+  out.push_back({20, tile.n, 256 * 17 + 64, 1, OperandData::swamped_tiles,
                  seed++});  // round the ring twice, a part of a stage
+  // Several tiles of rows and columns and batches, with every stage of an unrolled ring; and D's last column
+  // at every place.
+  out.push_back({tile.ctas * 128 + 2, tile.n + 8, 1408, 2, kData, seed++});
+  for (int n = 2; n <= 16; ++n) out.push_back({2, n, 64, 1, kData, seed++});
   out.push_back({9, 24, 128, 1, OperandData::one_zero, seed++});
   return out;
 }
