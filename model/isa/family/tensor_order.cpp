@@ -37,7 +37,7 @@ void commit_one(const Op& op, Context& context, int lane) {
   }
   const machine::MbarrierHistory::Arriver who{context.cta.rank, context.warp.index,
                                               context.cta.line(context.split()).ptx};
-  tensor_unit(context.cta).issue(context, lane, "tcgen05.commit", [places, who](const Port& port) {
+  tensor_unit(context.cta).commit(context, lane, [places, who](const Port& port) {
     for (const SharedPlace& p : places) {
       if (!p.cta->alive()) throw Fault("tcgen05.commit arrives at a barrier of a CTA that has ended");
       if (port.mbarriers(AccessKind::update, p).arrive(p.address, 1, who))

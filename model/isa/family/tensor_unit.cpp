@@ -8,7 +8,9 @@ using machine::Fault;
 
 namespace {
 
-// A thread's operations as the scheduler sees them.
+constexpr machine::Order kOrder{machine::Semantics::weak, machine::Scope::cta, machine::Proxy::async};
+
+// A warp's operations as the scheduler sees them.
 class PipeAgent : public machine::Agent {
  public:
   PipeAgent(TensorUnit::Pipe& pipe, Cta& cta) : pipe_(pipe), cta_(cta) {}
@@ -18,20 +20,45 @@ class PipeAgent : public machine::Agent {
     pipe_.operations.pop_front();
     place = operation.place;
     if (!cta_.alive()) throw Fault(operation.what + " of a CTA that has ended without waiting for it");
-    operation.run(
-        Port(cta_.cluster, *this, {machine::Semantics::weak, machine::Scope::cta, machine::Proxy::async}));
+    operation.run(Port(cta_.cluster, *this, kOrder));
     return pipe_.operations.empty();
   }
   std::string describe() const override {
     if (pipe_.operations.empty()) return "tcgen05 operations, all done";
     const TensorOperation& next = pipe_.operations.front();
     return next.what + " of PTX line " + std::to_string(next.place.ptx_line) + ", " +
-           std::to_string(pipe_.operations.size()) + " of its thread to come";
+           std::to_string(pipe_.operations.size()) + " of its warp to come";
   }
 
  private:
   TensorUnit::Pipe& pipe_;
   Cta& cta_;
+};
+
+class CommitAgent : public machine::Agent {
+ public:
+  CommitAgent(TensorUnit::Pipe& pipe, Cta& cta, int lane, uint64_t number,
+              std::function<void(const Port&)> run)
+      : pipe_(pipe), cta_(cta), lane_(lane), number_(number), run_(std::move(run)) {}
+
+  bool ready() const override {
+    return std::none_of(pipe_.operations.begin(), pipe_.operations.end(),
+                        [&](const TensorOperation& o) { return o.lane == lane_ && o.number < number_; });
+  }
+  bool step() override {
+    run_(Port(cta_.cluster, *this, {machine::Semantics::release, machine::Scope::cluster}));
+    return true;
+  }
+  std::string describe() const override {
+    return "tcgen05.commit of PTX line " + std::to_string(place.ptx_line);
+  }
+
+ private:
+  TensorUnit::Pipe& pipe_;
+  Cta& cta_;
+  int lane_;
+  uint64_t number_;
+  std::function<void(const Port&)> run_;
 };
 
 }  // namespace
@@ -60,15 +87,22 @@ void TensorUnit::waited(bool store, int warp) {
 }
 
 void TensorUnit::issue(Context& context, int lane, std::string what, std::function<void(const Port&)> run) {
-  Pipe& pipe = pipes_[{context.warp.index, lane}];
+  Pipe& pipe = pipes_[context.warp.index];
   const bool idle = pipe.operations.empty();
-  pipe.operations.push_back(
-      {std::move(what), context.cta.place(context.warp, context.split(), lane), std::move(run)});
+  pipe.operations.push_back({std::move(what), context.cta.place(context.warp, context.split(), lane), lane,
+                             issued_++, std::move(run)});
   Cluster& cluster = context.cta.cluster;
   if (!idle) return cluster.settle();
   auto agent = std::make_unique<PipeAgent>(pipe, cta_);
   agent->place = pipe.operations.front().place;
   cluster.start(std::move(agent), context.warp);
+}
+
+void TensorUnit::commit(Context& context, int lane, std::function<void(const Port&)> run) {
+  auto agent =
+      std::make_unique<CommitAgent>(pipes_[context.warp.index], cta_, lane, issued_++, std::move(run));
+  agent->place = context.cta.place(context.warp, context.split(), lane);
+  context.cta.cluster.start(std::move(agent), context.warp);
 }
 
 TensorUnit& tensor_unit(Cta& cta) {

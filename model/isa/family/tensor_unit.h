@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "model/machine/tensor_memory.h"
@@ -23,12 +22,14 @@ struct TensorBlock {
   }
 };
 
-// What one thread has issued goes on in that order, as the manual promises of the pairs mma and mma, cp and
-// mma, shift and mma, and as the hardware's one pipe does of the others (9.7.16.6.2); what two threads have
-// issued, in any.
+// What the threads of one warp have issued goes on in that order, lane by lane, as a B200's does; what two
+// warps have issued, in any. The manual promises it of the pairs mma and mma, cp and mma, shift and mma of
+// one thread (9.7.16.6.2).
 struct TensorOperation {
   std::string what;  // "tcgen05.mma"
   machine::Place place;
+  int lane;
+  uint64_t number;  // in the order of issue
   std::function<void(const Port&)> run;
 };
 
@@ -47,8 +48,10 @@ class TensorUnit {
   void started(bool store, const TensorBlock& block, int warp, int ptx_line);
   void waited(bool store, int warp);
 
-  // Puts an operation behind the others of that thread.
+  // Puts an operation behind the others of the warp.
   void issue(Context& context, int lane, std::string what, std::function<void(const Port&)> run);
+  // Lets `run` happen once all that this thread has issued before is done.
+  void commit(Context& context, int lane, std::function<void(const Port&)> run);
 
   struct Pipe {
     std::deque<TensorOperation> operations;
@@ -63,7 +66,8 @@ class TensorUnit {
   };
   Cta& cta_;
   std::vector<Move> moves_;
-  std::map<std::pair<int, int>, Pipe> pipes_;  // by warp and lane
+  std::map<int, Pipe> pipes_;  // by warp
+  uint64_t issued_ = 0;
 };
 
 // The CTA's unit, made when it is first asked for.

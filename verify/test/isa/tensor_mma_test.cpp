@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "model/number/dot.h"
@@ -187,8 +188,7 @@ std::string kernel(const Problem& p) {
   return t.str();
 }
 
-// D's words by lane and column; throws as the simulator does.
-std::vector<uint32_t> run(const Problem& p, isa::Policy policy = isa::Policy::lazy) {
+Launch launch_of(const Problem& p) {
   Launch l;
   l.entry = "k";
   l.shape.block = {128, 1, 1};
@@ -203,9 +203,16 @@ std::vector<uint32_t> run(const Problem& p, isa::Policy policy = isa::Policy::la
   const auto* bytes = reinterpret_cast<const std::byte*>(lanes.data());
   l.add_buffer({"c", {bytes, bytes + 4 * lanes.size()}});
   l.add_buffer({"d", std::vector<std::byte>(4 * lanes.size()), false, false, true});
+  return l;
+}
+
+// D's words by row and column; throws as the simulator does.
+std::vector<uint32_t> run(const Problem& p, isa::Policy policy = isa::Policy::lazy) {
+  Launch l = launch_of(p);
   isa::Options options;
   options.schedule.policy = policy;
   simulate(isa::compile(ptx::parse(kernel(p)), "k"), l, options, true);
+  std::vector<uint32_t> lanes(128 * p.n);
   std::memcpy(lanes.data(), l.buffers[2].bytes.data(), l.buffers[2].bytes.size());
   std::vector<uint32_t> out;
   for (uint32_t r = 0; r < p.m; ++r) {
@@ -357,6 +364,72 @@ TEST(TensorMma, EveryFrozenWordOfAB200) {
     EXPECT_EQ(run(p)[row * 16 + column], f.back()[0]) << line;
   }
   EXPECT_EQ(words, 23u);
+}
+
+// Every active thread that executes an MMA issues one. Published dumps of a B200, of kernels in which 128
+// threads do, show D = P0 + 128 * P1 in one build and P0 + 32 * P1 in another: P0 does not add, P1 does, and
+// how many of the latter come after the last P0 is left to the warps.
+TEST(TensorMma, EveryActiveThreadIssuesOne) {
+  Problem p = draw(kKinds[0], kSwizzles[0], 128, 8, 1);
+  std::fill(p.a.begin(), p.a.end(), 0x3C00);  // ones
+  std::fill(p.b.begin(), p.b.end(), 0x3C00);
+  p.accumulate = true;
+  std::string text = kernel(p);
+  const auto swap = [&](const std::string& from, const std::string& to) {
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+  };
+  swap("@!%p1 bra issued;", "");
+  swap("mbarrier.init.shared.b64 [bar], 1;", "mbarrier.init.shared.b64 [bar], 128;");
+  swap("setp.ne.u32 %p3, %r0, 1;",
+       "setp.eq.u32 %p3, %r0, %r0;\nsetp.ne.u32 %p5, %r0, %r0;\n"
+       "tcgen05.mma.cta_group::1.kind::f16 [%r4], %x0, %x1, %r10, %p5;");
+  std::set<float> seen;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    isa::Options options;
+    options.schedule = {seed == 0 ? isa::Policy::lazy : isa::Policy::random, seed};
+    Launch l = launch_of(p);
+    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+    std::vector<float> d(128 * 8);
+    std::memcpy(d.data(), l.buffers[2].bytes.data(), l.buffers[2].bytes.size());
+    for (const float v : d) ASSERT_EQ(v, d[0]);
+    ASSERT_GE(d[0], 16 + 32 * 16) << "seed " << seed;
+    ASSERT_LE(d[0], 16 + 128 * 16) << "seed " << seed;
+    if (seed == 0) {
+      EXPECT_EQ(d[0], 16 + 32 * 16);  // warp after warp
+    }
+    seen.insert(d[0]);
+  }
+  EXPECT_GT(seen.size(), 1u);
+}
+
+// A commit is for what its own thread has issued: with another's nothing waits for the MMA, and some schedule
+// reads D too early.
+TEST(TensorMma, ACommitIsForItsOwnThread) {
+  const Problem p = draw(kKinds[10], kSwizzles[3], 128, 16, 2);
+  std::string text = kernel(p);
+  const std::string commit = "tcgen05.commit.cta_group::1";
+  const size_t at = text.find(commit);
+  ASSERT_NE(at, std::string::npos);
+  // Thread 1 commits instead; thread 0 issues.
+  text.insert(at, "issued:\nsetp.eq.u32 %p5, %r0, 1;\n@%p5 ");
+  text.erase(text.find("issued:\nwait:"), 8);
+  const auto early = [&](const std::string& kernel_text, uint64_t seed) {
+    Launch l = launch_of(p);
+    isa::Options options;
+    options.schedule = {isa::Policy::random, seed};
+    simulate(isa::compile(ptx::parse(kernel_text), "k"), l, options, true);
+    std::vector<uint32_t> d(128 * p.n);
+    std::memcpy(d.data(), l.buffers[2].bytes.data(), l.buffers[2].bytes.size());
+    return d != run(p);
+  };
+  bool shown = false;
+  for (uint64_t seed = 1; seed <= 16; ++seed) {
+    EXPECT_FALSE(early(kernel(p), seed)) << "seed " << seed;
+    shown = shown || early(text, seed);
+  }
+  EXPECT_TRUE(shown);
 }
 
 }  // namespace
