@@ -123,6 +123,26 @@ BENCHMARK_CAPTURE(gemm, large, "gemm_m256_split1_f16", 1024, 1024, 4096)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 
+// The dense GEMM for Blackwell, checked; its arithmetic alone is the NVFP4 tile of dot_bench.
+void dense(benchmark::State& state, const char* kernel, double macs) {
+  const verify::PlannedCase planned = verify::kernel(verify::suite("dense"), kernel).cases().back();
+  const verify::Chain chain = planned.draw().chain({verify::share_folder("kernels"), "sm_100a"});
+  const verify::Launch& launch = chain.launches.front();
+  const isa::Program program = isa::compile(ptx::parse(verify::read_file(launch.ptx)), launch.entry);
+  for (auto _ : state) {
+    verify::Launch run = launch;
+    verify::simulate(program, run, {}, true);
+  }
+  state.counters["MAC/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * macs, benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(dense, one, "dense_m128_n256", 256.0 * 512 * 2048)
+    ->Name("dense 256x512x2048 by one CTA a tile, checked")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(dense, pair, "dense_m256_n256", 256.0 * 512 * 2048)
+    ->Name("dense 256x512x2048 by pairs, checked")
+    ->Unit(benchmark::kMillisecond);
+
 // Two megabytes read and written by TMA again and again, 128-byte swizzle, checked.
 void tensor_copy(benchmark::State& state) {
   constexpr uint32_t kSide = 1024;

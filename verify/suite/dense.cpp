@@ -197,6 +197,7 @@ Kernel kernel_of(const dense::Tile& tile) {
     std::vector<PlannedCase> all;
     for (const DenseCase& c : dense_cases(tile)) all.push_back(planned(tile, c, false));
     all.push_back(planned(tile, {128, 512, 256, 1, OperandData::moderate, 4100}, true));
+    all.push_back(planned(tile, {256, 512, 2048, 1, OperandData::moderate, 4101}, true));
     return all;
   };
   out.another = [tile](uint64_t seed) {
@@ -226,7 +227,7 @@ Suite dense_suite() {
       "cases, each under "
       "two schedules, long sums under eight. No B200 ran these kernels: the arithmetic is that of published "
       "words";
-  out.full = "128x512x256, which GPU MODE's NVFP4 GEMM contest tests";
+  out.full = "128x512x256, which GPU MODE's NVFP4 GEMM contest tests, and 256x512x2048";
   out.archs = {"sm_100a"};
   for (const int ctas : {1, 2})
     for (const int n : dense::kTilesN) out.kernels.push_back(kernel_of({n, ctas}));
