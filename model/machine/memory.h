@@ -17,6 +17,8 @@ inline constexpr uint64_t kSharedWindow = uint64_t{1} << 40;
 inline constexpr uint64_t kLocalWindow = uint64_t{2} << 40;
 inline constexpr uint64_t kConstWindow = uint64_t{3} << 40;
 inline constexpr uint64_t kParamWindow = uint64_t{4} << 40;
+// Of events alone, as tensor memory has no generic addresses: rank << 32 | lane << 16 | column.
+inline constexpr uint64_t kTensorWindow = uint64_t{5} << 40;
 inline constexpr uint64_t kWindowSize = uint64_t{1} << 32;
 inline constexpr uint64_t kModuleGlobals = uint64_t{8} << 40;  // .global variables of a module
 inline constexpr uint64_t kBuffers = uint64_t{16} << 40;       // buffers of a launch

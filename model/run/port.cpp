@@ -13,9 +13,12 @@ uint64_t generic_address(const Cluster& cluster, const machine::Region& at, uint
 }  // namespace
 
 void Port::tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const {
+  tell_at(kind, generic_address(cluster_, at, address), size);
+}
+
+void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size) const {
   uint64_t addresses[machine::kLanes]{};
   machine::Access access{kind, order_, {}, 0, 0, 0, cluster_.time(), 0, {}, size};
-  const uint64_t generic = generic_address(cluster_, at, address);
   if (operation_ != nullptr) {
     access.cta = operation_->place.cta;
     access.warp = operation_->issuer;

@@ -98,6 +98,15 @@ class Port {
     told(kind, place.cta->shared, place.address, 8);
     return place.cta->mbarriers;
   }
+  // Cells of a CTA's tensor memory are about to be reached: `columns` of 4 bytes in each of `lanes` lanes.
+  void cells(AccessKind kind, const Cta& cta, uint32_t lane, uint32_t lanes, uint32_t column,
+             uint32_t columns) const {
+    if (!cluster_.accesses_watched()) [[likely]]
+      return;
+    for (uint32_t i = 0; i < lanes; ++i)
+      tell_at(kind, machine::kTensorWindow | uint64_t{cta.rank} << 32 | uint64_t{lane + i} << 16 | column,
+              uint64_t{columns} * 4);
+  }
 
  private:
   // memcpy that knows the usual length beforehand: 16 bytes, a unit of a swizzle.
@@ -118,6 +127,7 @@ class Port {
       each_piece([&](uint64_t address, uint64_t, uint64_t size) { tell(kind, at, address, size); });
   }
   void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const;
+  void tell_at(AccessKind kind, uint64_t generic_address, uint64_t size) const;
 
   const Cluster& cluster_;
   const Context* context_ = nullptr;  // of a lane

@@ -64,7 +64,7 @@ void copy_into(const Port& port, Cta& cta, const CellCopyUse& use, machine::Tens
   const uint32_t filled = use.unpack == Unpack::from_4_bits ? 8 : use.unpack == Unpack::from_6_bits ? 12 : 16;
   const bool scattered = s.shape == ".4x256b";
   for (uint32_t i = 0; i < (scattered ? s.rows : 1); ++i)
-    unit.reach(AccessKind::write,
+    unit.reach(port, AccessKind::write,
                {to.lane + 32 * i, scattered ? 1 : machine::kTensorLanes, to.column, 4 * s.atoms}, -1,
                "tcgen05.cp");
   for (uint32_t row = 0; row < s.rows; ++row)

@@ -49,7 +49,7 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
   const machine::TensorPlace at = address_of(op, context, use);
   TensorUnit& unit = tensor_unit(context.cta);
   const TensorBlock block{at.lane, use.lanes, at.column, use.columns};
-  unit.reach(AccessKind::read, block, context.warp.index, "tcgen05.ld");
+  unit.reach(Port(context, 0, {}), AccessKind::read, block, context.warp.index, "tcgen05.ld");
   for (size_t r = 0; r < use.cells.size(); ++r) {
     const uint32_t row = (*op.results)[r];
     auto* d = context.row<uint32_t>(row);
@@ -73,7 +73,7 @@ Next store_cells(const Op& op, Context& context, uint32_t mask) {
   const machine::TensorPlace at = address_of(op, context, use);
   TensorUnit& unit = tensor_unit(context.cta);
   const TensorBlock block{at.lane, use.lanes, at.column, use.columns};
-  unit.reach(AccessKind::write, block, context.warp.index, "tcgen05.st");
+  unit.reach(Port(context, 0, {}), AccessKind::write, block, context.warp.index, "tcgen05.st");
   for (size_t r = 0; r < use.cells.size(); ++r) {
     const uint32_t row = (*op.sources)[r];
     const auto* s = context.row<uint32_t>(row);

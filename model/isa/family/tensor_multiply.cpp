@@ -34,13 +34,14 @@ void negate(const number::Format& f, std::vector<uint32_t>& codes) {
 }
 
 // One CTA's rows of A from tensor memory, [row][k]: row i in lane i, elements packed from the low bits up.
-std::vector<uint32_t> a_from_tensor(TensorUnit& unit, const TensorMma& mma, TensorPlace at, uint32_t rows) {
+std::vector<uint32_t> a_from_tensor(const Port& port, TensorUnit& unit, const TensorMma& mma, TensorPlace at,
+                                    uint32_t rows) {
   const number::Format& f = *mma.shape.a;
   const bool bytes = f.bits <= 8 && mma.shape.k == 32;  // 4 and 6 bits in containers of 8
   const uint32_t each = bytes ? 4 : 32 / static_cast<uint32_t>(f.container);
   const uint32_t width = 32 / each;
   const uint32_t columns = mma.shape.k / each;
-  unit.reach(AccessKind::read, {at.lane, rows, at.column, columns}, -1, kName);
+  unit.reach(port, AccessKind::read, {at.lane, rows, at.column, columns}, -1, kName);
   std::vector<uint32_t> out(size_t{rows} * mma.shape.k);
   for (uint32_t row = 0; row < rows; ++row) {
     const auto cells = unit.memory.cells(at.lane + row, at.column, columns, kName);
@@ -59,12 +60,16 @@ std::vector<uint32_t> a_from_tensor(TensorUnit& unit, const TensorMma& mma, Tens
 }
 
 // The scales of `rows` rows from `first` on, [row][scale], as one data path (quarter) reads them.
-std::vector<uint8_t> scales(TensorUnit& unit, const TensorMma& mma, TensorPlace at, uint32_t id,
-                            uint32_t first, uint32_t rows, uint32_t quarter, const char* what) {
+std::vector<uint8_t> scales(const Port& port, TensorUnit& unit, const TensorMma& mma, TensorPlace at,
+                            uint32_t id, uint32_t first, uint32_t rows, uint32_t quarter, const char* what) {
   const auto each = static_cast<uint32_t>(mma.rule->scales(mma.shape.k));
   if (id + each > 4)
     throw Fault(std::string("the scale-factor id of ") + what + " is " + std::to_string(id) + ", with " +
                 std::to_string(each) + " scales of a row in a word");
+  unit.reach(port, AccessKind::read,
+             {at.lane + quarter * kQuarter, std::min(rows, kQuarter), at.column + first / kQuarter,
+              (rows + kQuarter - 1) / kQuarter},
+             -1, kName);
   std::vector<uint8_t> out(size_t{rows} * each);
   for (uint32_t r = 0; r < rows; ++r) {
     const uint32_t lane = at.lane + (first + r) % kQuarter + quarter * kQuarter;
@@ -91,7 +96,7 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
   TensorUnit& unit = tensor_unit(cta);
   const bool padded = use.kind == machine::MmaKind::f8f6f4 || use.kind == machine::MmaKind::mxf8f6f4;
   std::vector<uint32_t> a =
-      mma.a ? a_from_tensor(unit, mma, *mma.a, rows)
+      mma.a ? a_from_tensor(port, unit, mma, *mma.a, rows)
             : read_matrix(
                   shared_bytes(port, cta),
                   {machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, mma.a_bits),
@@ -100,7 +105,7 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
   const std::vector<TensorPlace>& cells = accumulator_cells(s.m, s.n, use.cta_group);
   const bool halves = rows == 64 && use.cta_group == 2;  // each half of the lanes has half of the columns
   const uint32_t columns = halves ? s.n / 2 : s.n;
-  unit.reach(AccessKind::update, {mma.d.lane, cells.back().lane + 1, mma.d.column, columns}, -1, kName);
+  unit.reach(port, AccessKind::update, {mma.d.lane, cells.back().lane + 1, mma.d.column, columns}, -1, kName);
   const uint32_t quarter_rows = rows == 64 && !halves ? 16 : kQuarter;
   std::map<std::tuple<uint32_t, std::vector<uint8_t>>, number::DotColumns> prepared;
   std::vector<uint32_t> d;
@@ -110,9 +115,9 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
     std::vector<uint8_t> sfa;
     std::vector<uint8_t> sfb;
     if (s.scale != nullptr) {
-      sfa = scales(unit, mma, mma.a_scales, s.a_scale_id, first, quarter_rows, quarter, "A");
+      sfa = scales(port, unit, mma, mma.a_scales, s.a_scale_id, first, quarter_rows, quarter, "A");
       // With its columns in halves, each half's scales stand in the lanes of that half.
-      sfb = scales(unit, mma, mma.b_scales, s.b_scale_id, 0, columns, quarter, "B");
+      sfb = scales(port, unit, mma, mma.b_scales, s.b_scale_id, 0, columns, quarter, "B");
     }
     number::DotColumns& b = prepared[{first_column, sfb}];
     if (b.rule == nullptr)

@@ -63,7 +63,8 @@ class CommitAgent : public machine::Agent {
 
 }  // namespace
 
-void TensorUnit::reach(AccessKind kind, const TensorBlock& block, int warp, const char* what) {
+void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& block, int warp,
+                       const char* what) {
   for (uint32_t lane : {block.lane, block.lane + block.lanes - 1})
     memory.cells(lane, block.column, block.columns, what);
   for (const Move& m : moves_) {
@@ -76,6 +77,7 @@ void TensorUnit::reach(AccessKind kind, const TensorBlock& block, int warp, cons
                 (m.store ? " may not have written yet: tcgen05.wait::st is missing"
                          : " may still have to read: tcgen05.wait::ld is missing"));
   }
+  port.cells(kind, cta_, block.lane, block.lanes, block.column, block.columns);
 }
 
 void TensorUnit::started(bool store, const TensorBlock& block, int warp, int ptx_line) {

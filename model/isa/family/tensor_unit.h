@@ -39,10 +39,10 @@ class TensorUnit {
 
   machine::TensorMemory memory;
 
-  // Says that `block` is read or written. Throws Fault where it is not allocated, or where it meets a load or
-  // store of a warp (other than `warp`; -1: an operation) that has not been waited for. `what`: who, for
-  // messages.
-  void reach(AccessKind kind, const TensorBlock& block, int warp, const char* what);
+  // Says through the port that `block` is read or written. Throws Fault where it is not allocated, or where
+  // it meets a load or store of a warp (other than `warp`; -1: an operation) that has not been waited for.
+  // `what`: who, for messages.
+  void reach(const Port& port, AccessKind kind, const TensorBlock& block, int warp, const char* what);
 
   // A warp's tcgen05.ld or .st is under way until that warp waits.
   void started(bool store, const TensorBlock& block, int warp, int ptx_line);

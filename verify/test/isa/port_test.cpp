@@ -5,8 +5,8 @@
 #include <set>
 
 #include "model/ptx/parse.h"
-#include "verify/probe/async.h"
 #include "verify/launch/launch.h"
+#include "verify/probe/async.h"
 
 namespace bitwell::verify {
 namespace {
@@ -133,6 +133,32 @@ TEST(Port, TellsWhoWhereHowManyBytesAndInWhichOrder) {
     std::vector<Told> told = told_of(row.body);
     EXPECT_EQ(told, row.told) << row.body;
   }
+}
+
+// Tensor memory has addresses of its own: rank << 32 | lane << 16 | column, behind machine::kTensorWindow.
+TEST(Port, TellsOfTensorMemoryToo) {
+  const std::string text =
+      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<8>;\n"
+      ".shared .align 4 .b32 base;\n"
+      "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 32;\nld.shared.b32 %r0, [base];\n"
+      "tcgen05.st.sync.aligned.16x64b.x1.b32 [%r0+3], {%r0};\ntcgen05.wait::st.sync.aligned;\n"
+      "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r0, 32;\nret;\n}\n";
+  Launch l;
+  l.entry = "k";
+  l.shape.block = {32, 1, 1};
+  std::vector<uint64_t> cells;
+  isa::Options options;
+  options.observers.push_back({[&](const machine::Event& event) {
+                                 const auto* a = std::get_if<machine::Access>(&event.what);
+                                 if (a == nullptr || a->addresses[0] < machine::kTensorWindow) return;
+                                 EXPECT_EQ(a->kind, AccessKind::write);
+                                 EXPECT_EQ(a->bytes, 8u);
+                                 cells.push_back(a->addresses[0] - machine::kTensorWindow);
+                               },
+                               true});
+  simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+  ASSERT_EQ(cells.size(), 16u);
+  for (uint64_t lane = 0; lane < 16; ++lane) EXPECT_EQ(cells[lane], lane << 16 | 3);
 }
 
 // The law that makes observers sure: every byte of global memory that a launch leaves changed was told of as

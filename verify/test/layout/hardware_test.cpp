@@ -278,7 +278,7 @@ TEST(Named, WhatNoHardwareHasIsRefusedByName) {
   EXPECT_NE(refused("sfb-tmem", {{"m", "1"}}).find("no parameter 'm'"), std::string::npos);
   EXPECT_NE(refused("sfb-tmem", {{"n", "96"}}).find("expected 64, 128, 192 or 256"), std::string::npos);
   EXPECT_NE(refused("sfb-tmem", {{"k", "40"}}).find("no multiple of the 16"), std::string::npos);
-  EXPECT_NE(refused("acc-tmem", {{"m", "64"}}).find("m = 64"), std::string::npos);
+  EXPECT_NE(refused("acc-tmem", {{"m", "32"}}).find("m = 32"), std::string::npos);
   EXPECT_NE(refused("tmem-ld", {{"repeat", "3"}}).find("power of two"), std::string::npos);
   EXPECT_NE(refused("operand-smem", {{"k", "128"}}).find("256 elements that 128 bytes hold"),
             std::string::npos);
