@@ -125,8 +125,11 @@ BENCHMARK_CAPTURE(gemm, large, "gemm_m256_split1_f16", 1024, 1024, 4096)
 
 // The dense GEMM for Blackwell, checked; its arithmetic alone is the NVFP4 tile of dot_bench.
 void dense(benchmark::State& state, const char* kernel, double macs) {
-  const verify::PlannedCase planned = verify::kernel(verify::suite("dense"), kernel).cases().back();
-  const verify::Chain chain = planned.draw().chain({verify::share_folder("kernels"), "sm_100a"});
+  const std::vector<verify::PlannedCase> cases = verify::kernel(verify::suite("dense"), kernel).cases();
+  const auto planned = std::find_if(cases.begin(), cases.end(), [](const verify::PlannedCase& c) {
+    return c.name.starts_with("m=256 n=512 k=2048 ");
+  });
+  const verify::Chain chain = planned->draw().chain({verify::share_folder("kernels"), "sm_100a"});
   const verify::Launch& launch = chain.launches.front();
   const isa::Program program = isa::compile(ptx::parse(verify::read_file(launch.ptx)), launch.entry);
   for (auto _ : state) {

@@ -28,6 +28,8 @@ nlohmann::json as_json(const verify::Verdict& v) {
           {"worst_error_ulp", v.worst_ulp},
           {"outputs_beyond_range", v.beyond_range},
           {"evidence", v.evidence},
+          {"published_outputs", v.published_outputs},
+          {"published_words", v.published_words},
           {"digest", v.digest},
           {"lane_instructions", v.lane_instructions},
           {"seconds", v.seconds},
@@ -73,7 +75,12 @@ void print(const std::vector<verify::Verdict>& verdicts) {
       "sum "
       "does not (or the\n"
       "                 reverse).\n"
-      "evidence:        device = these bits came from that GPU; manual = the PTX manual's rules alone.\n");
+      "evidence:        device = these bits came from that GPU; published = outputs of that GPU that others "
+      "printed are these bits\n"
+      "                 (exact sums: they do not show how a sum is cut), and so are words of its single "
+      "instructions; 'rest' says how\n"
+      "                 everything else is known, the order of steps of k above all; manual = the PTX "
+      "manual's rules alone.\n");
 }
 
 void run(const verify::Suite& suite, const VerifyOptions& options, int& status) {

@@ -12,7 +12,10 @@
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/gemv.h"
 #include "verify/oracle/tensor_dot.h"
+#include "verify/problem/contest.h"
+#include "verify/problem/published.h"
 #include "verify/suite/nvfp4_operand.h"
+#include "verify/suite/published_outputs.h"
 #include "verify/suite/schedules.h"
 #include "verify/suite/suite.h"
 
@@ -47,6 +50,11 @@ struct DenseProblem {
   Nvfp4Operand a, b;
 
   explicit DenseProblem(const DenseCase& c) : DenseProblem(c, OperandSource(c.data, c.seed)) {}
+  // The part of a contest's problem that was published: m rows, n columns.
+  DenseProblem(const problem::Inputs& whole, int m, int n)
+      : spec{m, n, static_cast<int>(whole.a.k), 1, OperandData::problem, 0},
+        a(whole.a, 0, m, 1, ScaleLayout::blocked),
+        b(whole.b, 0, n, 1, ScaleLayout::blocked) {}
   DenseProblem(const DenseCase& c, OperandSource source)
       : spec(c),
         a(source, true, c.m, c.k, c.l, ScaleLayout::blocked),
@@ -172,23 +180,40 @@ std::vector<DenseCase> dense_cases(const dense::Tile& tile) {
   return out;
 }
 
+DrawnCase drawn_of(const std::shared_ptr<const DenseProblem>& problem, const dense::Tile& tile) {
+  DrawnCase out;
+  out.result = kResult;
+  out.element = 2;
+  out.chain = [problem, tile](const Build& build) { return Chain{{problem->launch(tile, build)}, {}}; };
+  out.expected = [problem] { return problem->expected(); };
+  out.errors_ulp = [problem](const std::vector<std::byte>& outputs) { return problem->errors_ulp(outputs); };
+  return out;
+}
+
 PlannedCase planned(const dense::Tile& tile, const DenseCase& c, bool full) {
-  const auto draw = [tile, c] {
-    const auto problem = std::make_shared<const DenseProblem>(c);
-    DrawnCase out;
-    out.result = kResult;
-    out.element = 2;
-    out.chain = [problem, tile](const Build& build) { return Chain{{problem->launch(tile, build)}, {}}; };
-    out.expected = [problem] { return problem->expected(); };
-    out.errors_ulp = [problem](const std::vector<std::byte>& outputs) {
-      return problem->errors_ulp(outputs);
-    };
-    return out;
-  };
+  const auto draw = [tile, c] { return drawn_of(std::make_shared<const DenseProblem>(c), tile); };
   constexpr size_t kSchedules = 8;
   std::vector<isa::Schedule> all = schedules(kSchedules);
   if (c.k < 2048) all = {all[0], all[1 + c.seed % (kSchedules - 1)]};
   return {c.describe(), false, full, all, draw};
+}
+
+PlannedCase planned(const dense::Tile& tile, const problem::PublishedGemm& published) {
+  PlannedCase out;
+  out.name = "B200's outputs, " + std::to_string(published.m) + "x" + std::to_string(published.n) + "x" +
+             std::to_string(published.k);
+  out.schedules = schedules(2);
+  out.published = true;
+  out.draw = [tile, published] {
+    const auto problem =
+        std::make_shared<const DenseProblem>(problem::Inputs(problem::kGemm, u(published.m), u(published.n),
+                                                             u(published.k), 1, problem::kPublishedSeed),
+                                             1, static_cast<int>(published.outputs.size()));
+    DrawnCase drawn = drawn_of(problem, tile);
+    drawn.expected = [published] { return as_halves(published.outputs); };
+    return drawn;
+  };
+  return out;
 }
 
 Kernel kernel_of(const dense::Tile& tile) {
@@ -200,6 +225,7 @@ Kernel kernel_of(const dense::Tile& tile) {
     for (const DenseCase& c : dense_cases(tile)) all.push_back(planned(tile, c, false));
     all.push_back(planned(tile, {128, 512, 256, 1, OperandData::moderate, 4100}, true));
     all.push_back(planned(tile, {256, 512, 2048, 1, OperandData::moderate, 4101}, true));
+    for (const problem::PublishedGemm& p : problem::kPublishedGemms) all.push_back(planned(tile, p));
     return all;
   };
   out.another = [tile](uint64_t seed) {
@@ -228,9 +254,13 @@ Suite dense_suite() {
       "256 columns, ragged and adversarial "
       "cases, each under "
       "two schedules, long sums under eight. No B200 ran these kernels: the arithmetic is that of published "
-      "words";
+      "words, and published outputs are compared";
   out.full = "128x512x256, which GPU MODE's NVFP4 GEMM contest tests, and 256x512x2048";
   out.archs = {"sm_100a"};
+  out.words_kind = "nvfp4";
+  out.gives_word = [](const problem::Word& w) {
+    return oracle::scaled_fp4_dot(w.a, w.b, w.c, false, w.scales_a, w.scales_b) == w.d;
+  };
   for (const int ctas : {1, 2})
     for (const int n : dense::kTilesN) out.kernels.push_back(kernel_of({n, ctas}));
   return out;

@@ -6,6 +6,8 @@
 
 #include "kernels/gemv/streamed.h"
 #include "model/machine/failure.h"
+#include "verify/problem/published.h"
+#include "verify/suite/published_outputs.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
@@ -157,6 +159,11 @@ GemvProblem::GemvProblem(const GemvCase& c) : GemvProblem(c, OperandSource(c.dat
 GemvProblem::GemvProblem(const GemvCase& c, OperandSource source)
     : spec(c), a(source, true, c.m, c.k, c.l, c.layout), b(source, false, 1, c.k, c.l, c.layout) {}
 
+GemvProblem::GemvProblem(const problem::Inputs& whole, int row, int l)
+    : spec{1, static_cast<int>(whole.a.k), l, OperandData::problem, ScaleLayout::blocked, 0},
+      a(whole.a, row, 1, l, spec.layout),
+      b(whole.b, 0, 1, l, spec.layout) {}
+
 Launch GemvProblem::launch(const GemvRung& rung, const std::string& ptx) const {
   const auto& s = spec;
   if (s.k % rung.k_multiple != 0 || s.k < 0 || s.m <= 0 || s.l <= 0)
@@ -295,21 +302,40 @@ namespace {
 
 std::string module_of(const GemvRung& rung) { return "gemv/" + std::string(rung.name); }
 
-PlannedCase planned(const GemvRung& rung, const GemvCase& c, bool recorded, bool full) {
-  const auto draw = [&rung, c] {
-    const auto problem = std::make_shared<const GemvProblem>(c);
-    DrawnCase out;
-    out.result = 4;
-    out.element = 2;
-    out.chain = [problem, &rung](const Build& build) {
-      return Chain{{problem->launch(rung, build.file(module_of(rung)))}, {}};
-    };
-    out.expected = [problem, &rung] { return problem->expected(rung); };
-    out.errors_ulp = [problem](const std::vector<std::byte>& outputs) {
-      return problem->errors_ulp(outputs);
-    };
-    return out;
+DrawnCase drawn_of(const std::shared_ptr<const GemvProblem>& problem, const GemvRung& rung) {
+  DrawnCase out;
+  out.result = 4;
+  out.element = 2;
+  out.chain = [problem, &rung](const Build& build) {
+    return Chain{{problem->launch(rung, build.file(module_of(rung)))}, {}};
   };
+  out.expected = [problem, &rung] { return problem->expected(rung); };
+  out.errors_ulp = [problem](const std::vector<std::byte>& outputs) { return problem->errors_ulp(outputs); };
+  return out;
+}
+
+PlannedCase planned(const GemvRung& rung, const problem::PublishedGemv& published) {
+  PlannedCase out;
+  out.name = "B200's outputs, " + std::to_string(published.m) + "x" + std::to_string(published.k) + "x" +
+             std::to_string(published.l) + ", row " + std::to_string(published.row);
+  out.schedules = schedules(1);
+  out.published = true;
+  out.draw = [&rung, published] {
+    const auto u = [](int v) { return static_cast<uint64_t>(v); };
+    const problem::Inputs whole(problem::kGemv, u(published.m), 1, u(published.k), u(published.l),
+                                problem::kPublishedSeed);
+    DrawnCase drawn =
+        drawn_of(std::make_shared<const GemvProblem>(whole, published.row, published.batches), rung);
+    drawn.expected = [published] {
+      return as_halves(std::span(published.outputs).first(static_cast<size_t>(published.batches)));
+    };
+    return drawn;
+  };
+  return out;
+}
+
+PlannedCase planned(const GemvRung& rung, const GemvCase& c, bool recorded, bool full) {
+  const auto draw = [&rung, c] { return drawn_of(std::make_shared<const GemvProblem>(c), rung); };
   return {c.describe(), recorded, full, schedules(c.schedules), draw};
 }
 
@@ -338,6 +364,7 @@ Kernel kernel_of(const GemvRung& rung) {
     for (const GemvCase& c : gemv_reduced_cases(rung)) all.push_back(planned(rung, c, true, false));
     for (const GemvCase& c : gemv_full_cases()) all.push_back(planned(rung, c, true, true));
     for (const GemvCase& c : gemv_unrecorded_cases(rung)) all.push_back(planned(rung, c, false, false));
+    for (const problem::PublishedGemv& p : problem::kPublishedGemvs) all.push_back(planned(rung, p));
     return all;
   };
   out.another = [&rung](uint64_t seed) { return planned(rung, large_case(seed), false, false); };

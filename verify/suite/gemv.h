@@ -45,6 +45,8 @@ struct GemvCase {
 // sfb, c.
 struct GemvProblem {
   explicit GemvProblem(const GemvCase& c);
+  // The part of the contest's problem that was published: one row, of its first `l` batches.
+  GemvProblem(const problem::Inputs& whole, int row, int l);
   GemvCase spec;
   Nvfp4Operand a, b;
 

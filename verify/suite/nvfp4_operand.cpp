@@ -87,19 +87,33 @@ Nvfp4Operand::Nvfp4Operand(OperandSource& source, bool is_a, int rows_, int k_, 
     throw machine::InputError(
         "an NVFP4 operand has at least one row and batch, and k a multiple of 16; got " +
         std::to_string(rows) + " rows (m or n), k = " + std::to_string(k) + ", l = " + std::to_string(l));
+  fill(
+      [&](int, int, int i) {
+        const uint8_t low = source.nibble(2 * i, k, is_a);
+        return low | source.nibble(2 * i + 1, k, is_a) << 4;
+      },
+      [&](int, int, int group) { return source.scale(group, is_a); });
+}
+
+Nvfp4Operand::Nvfp4Operand(const problem::Operand& of, int first, int rows_, int l_, ScaleLayout layout_)
+    : rows(rows_), k(static_cast<int>(of.k)), l(l_), layout(layout_) {
+  const auto u = [](int v) { return static_cast<uint64_t>(v); };
+  fill([&](int batch, int row, int i) { return of.codes(u(batch), u(first + row), u(i)); },
+       [&](int batch, int row, int group) { return of.scale(u(batch), u(first + row), u(group)); });
+}
+
+template <class Codes, class Scales>
+void Nvfp4Operand::fill(Codes codes_of, Scales scale_of) {
   const int groups = k / 16;
   codes.resize(static_cast<size_t>(l) * static_cast<size_t>(rows) * static_cast<size_t>(k / 2));
   scales.assign(scale_bytes(layout, rows, groups, l), std::byte{0x7F});
   size_t at = 0;
   for (int batch = 0; batch < l; ++batch)
     for (int row = 0; row < rows; ++row) {
-      for (int i = 0; i < k; i += 2) {
-        const uint8_t low = source.nibble(i, k, is_a);
-        codes[at++] = static_cast<std::byte>(low | source.nibble(i + 1, k, is_a) << 4);
-      }
+      for (int i = 0; i < k / 2; ++i) codes[at++] = static_cast<std::byte>(codes_of(batch, row, i));
       for (int g = 0; g < groups; ++g)
         scales[scale_offset(layout, row, rows, g, groups, batch)] =
-            static_cast<std::byte>(source.scale(g, is_a));
+            static_cast<std::byte>(scale_of(batch, row, g));
     }
 }
 

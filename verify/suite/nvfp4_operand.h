@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "verify/problem/contest.h"
+
 namespace bitwell::verify {
 
 enum class ScaleLayout { row_major, blocked };
@@ -63,6 +65,8 @@ class OperandSource {
 struct Nvfp4Operand {
   // Throws machine::InputError for fewer than one row or batch, and for other k.
   Nvfp4Operand(OperandSource& source, bool is_a, int rows_, int k_, int l_, ScaleLayout layout_);
+  // `rows` rows of a contest's operand from `first` on, of its first `l` batches.
+  Nvfp4Operand(const problem::Operand& of, int first, int rows_, int l_, ScaleLayout layout_);
   int rows, k, l;
   ScaleLayout layout;
   std::vector<std::byte> codes, scales;
@@ -72,6 +76,11 @@ struct Nvfp4Operand {
     std::vector<uint8_t> codes, scales;
   };
   Row row(int batch, int row) const;
+
+ private:
+  // codes(batch, row, i): byte i of a row. Row after row, its codes before its scales(batch, row, group).
+  template <class Codes, class Scales>
+  void fill(Codes codes_of, Scales scale_of);
 };
 
 }  // namespace bitwell::verify

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/run/launch.h"
+#include "verify/problem/words.h"
 #include "verify/suite/chain.h"
 
 namespace bitwell::verify {
@@ -49,6 +50,8 @@ struct PlannedCase {
   bool full = false;      // only where all cases are asked for
   std::vector<isa::Schedule> schedules;
   std::function<DrawnCase()> draw;
+  // What is expected is not the order's direct evaluation but what a B200 gave: verify/problem/published.h.
+  bool published = false;
 };
 // As a subject is tried on it.
 SuiteCase suite_case(const PlannedCase& planned, const DrawnCase& drawn, const Build& build);
@@ -82,6 +85,10 @@ struct Suite {
   std::vector<std::string> archs;  // that it is judged on; GPUs record "sm_90a"
   Recorded recorded = Recorded::results;
   uint64_t others = 0;  // cases of Kernel::another that a device run takes
+  // The kind of the words of captures/b200_words.txt that the expected results rest on, or empty; and whether
+  // the arithmetic that they come from gives such a word.
+  std::string words_kind;
+  std::function<bool(const problem::Word&)> gives_word;
   std::vector<Kernel> kernels;
 
   // Whether an H200 can record it.

@@ -346,7 +346,7 @@ expect 0 "volta.mma.sync.f32.f16           4             23      0  0x00000000  
 expect 0 "k % 4 in {2, 3}" "$bitwell" mma hopper.mma.sync.f32.e4m3 --values --a "1 2 3 4" --b "1 1 1 1"
 expect 0 '"d": "41200000"' "$bitwell" mma hopper.mma.sync.f32.e4m3 --values --a "1 2 3 4" --b "1 1 1 1" --json
 expect 0 "device: H200" "$bitwell" mma --list
-# Words of a B200 (verify/test/number/b200_words.txt).
+# Words of a B200 (verify/device/captures/b200_words.txt).
 cat > words.txt <<'W'
 # a comment
 blackwell.tcgen05.f32.tf32 | 1adccb0f e5394260 25a70552 1e3ce260 138b5984 a7c3a1c0 c0e52aed 5467820b | 5e6641cb a53fa0cc f9489e6 dcbe0111 33fc3422 94de84de 41c52ba7 6421e6d3 | fc36c805

@@ -38,13 +38,13 @@ TEST(Suites, NamesTellKernelsEntriesAndRecordedCasesApart) {
       EXPECT_EQ(&verify::kernel(suite, kernel.name), &kernel);
       for (const Entry& e : kernel.entries) EXPECT_TRUE(entries.insert(e.name).second) << e.name;
       std::set<std::string> cases;
-      bool recorded = false;
+      bool known = false;  // from a GPU
       for (const PlannedCase& c : kernel.cases()) {
         EXPECT_TRUE(cases.insert(c.name).second) << kernel.full_name << ", " << c.name;
         EXPECT_FALSE(c.schedules.empty()) << kernel.full_name << ", " << c.name;
-        recorded = recorded || c.recorded;
+        known = known || c.recorded || c.published;
       }
-      EXPECT_EQ(recorded, suite.recorded_on_hopper()) << kernel.full_name;
+      EXPECT_TRUE(known) << kernel.full_name;
     }
   }
 }

@@ -22,7 +22,7 @@ struct Trial {
   std::vector<std::vector<std::byte>> recorded;  // results of the cases that a GPU recorded
   Verdict verdict;
 
-  void run(const SuiteCase& c, bool is_recorded) {
+  void run(const SuiteCase& c, const PlannedCase& planned) {
     ++verdict.cases;
     verdict.outputs += c.expected.size() / c.element;
     for (const isa::Schedule& schedule : c.schedules) {
@@ -33,11 +33,12 @@ struct Trial {
       });
       verdict.lane_instructions += tried.lane_instructions;
       verdict.seconds += tried.seconds;
-      if (is_recorded && &schedule == &c.schedules.front()) recorded.push_back(std::move(tried.result));
+      if (planned.recorded && &schedule == &c.schedules.front()) recorded.push_back(std::move(tried.result));
       if (!tried.failure) continue;
       add_failure(verdict, *tried.failure, replay);
       return;
     }
+    if (planned.published) verdict.published_outputs += c.expected.size() / c.element;
   }
 };
 
@@ -49,9 +50,25 @@ void count_errors(Verdict& v, const std::vector<double>& errors_ulp) {
       v.worst_ulp = std::max(v.worst_ulp, ulp);
 }
 
+// How many of the suite's published words its arithmetic gives; the first that it does not is a failure.
+void replay_words(Verdict& v, const Suite& suite, const std::vector<problem::Word>& words) {
+  for (const problem::Word& word : words) {
+    if (suite.gives_word(word)) {
+      ++v.published_words;
+      continue;
+    }
+    v.holds = false;
+    if (v.first_mismatch.empty())
+      v.first_mismatch = "the expected results do not rest on what a B200 gives: word " +
+                         std::to_string(&word - words.data() + 1) + " of " + suite.words_kind +
+                         " in b200_words.txt";
+  }
+}
+
 std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
                                   const std::vector<std::string>& archs, const Plan& plan,
-                                  const std::optional<Capture>& capture) {
+                                  const std::optional<Capture>& capture,
+                                  const std::vector<problem::Word>& words) {
   std::vector<Trial> trials(archs.size());
   for (size_t i = 0; i < archs.size(); ++i) {
     Trial& t = trials[i];
@@ -67,7 +84,7 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
     const std::vector<double> errors = drawn.errors_ulp(c.expected);
     for (Trial& t : trials) {
       if (&t != &trials.front()) c.chain = drawn.chain(t.build);
-      t.run(c, planned.recorded);
+      t.run(c, planned);
       count_errors(t.verdict, errors);
     }
   }
@@ -85,6 +102,8 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
       compare_with_capture(v, capture, recorded_name(suite, kernel, plan.full));
     else if (v.digest == reference)
       v.evidence = std::string("manual; bits = ") + kRecordedArch;
+    replay_words(v, suite, words);
+    if (t.build.arch != kRecordedArch) add_published(v);
     out.push_back(std::move(v));
   }
   return out;
@@ -124,11 +143,14 @@ std::vector<Verdict> judge(const Suite& suite, const Plan& plan) {
       throw machine::InputError("the suite '" + suite.name + "' is not judged on '" + arch + "'");
   const std::vector<std::string>& archs = plan.archs.empty() ? suite.archs : plan.archs;
   const std::optional<Capture> capture = read_capture(plan.captures + "/" + suite.name + ".json");
+  std::vector<problem::Word> words;
+  if (!suite.words_kind.empty())
+    words = problem::words_of(suite.words_kind, read_file(plan.captures + "/b200_words.txt"));
   std::vector<std::vector<Verdict>> results(kernels.size());
   std::mutex mutex;
   size_t done = 0;
   each_in_parallel(kernels.size(), plan.threads, [&](size_t i) {
-    results[i] = judge_kernel(suite, *kernels[i], archs, plan, capture);
+    results[i] = judge_kernel(suite, *kernels[i], archs, plan, capture, words);
     const std::scoped_lock lock(mutex);
     if (plan.progress) plan.progress(++done, kernels.size(), kernels[i]->name);
   });

@@ -17,6 +17,13 @@ void add_failure(Verdict& v, const Failure& failure, const std::string& folder) 
   }
 }
 
+void add_published(Verdict& v) {
+  if (!v.holds || v.published_outputs == 0) return;
+  v.evidence = "published (B200: " + std::to_string(v.published_outputs) + " outputs" +
+               (v.published_words == 0 ? "" : ", " + std::to_string(v.published_words) + " words") +
+               "); rest " + v.evidence;
+}
+
 void compare_with_capture(Verdict& v, const std::optional<Capture>& capture, const std::string& subject) {
   if (!capture) return;
   const auto recorded = capture->digests.find(subject);

@@ -18,14 +18,16 @@ struct Verdict {
   uint64_t outputs = 0;
   uint64_t mismatches = 0;  // outputs whose bits differ from the order's direct evaluation, under the first
                             // schedule of a case that shows it; 1 for a fault
-  std::string first_mismatch;  // "case, output i => observed expected", or a fault's text
-  std::string replay;          // LAUNCH.json of the first failed case
-  std::string replay_error;    // why it could not be written
-  std::string replay_options;  // of `bitwell run`, after the file: the schedule under which it fails
-  double worst_ulp = 0;        // against exact arithmetic, over outputs whose exact value is finite
-  uint64_t beyond_range = 0;   // outputs infinitely far from the exact value: overflow inside the sum
-  std::string evidence;
-  std::string digest;  // of all outputs in order
+  std::string first_mismatch;      // "case, output i => observed expected", or a fault's text
+  std::string replay;              // LAUNCH.json of the first failed case
+  std::string replay_error;        // why it could not be written
+  std::string replay_options;      // of `bitwell run`, after the file: the schedule under which it fails
+  double worst_ulp = 0;            // against exact arithmetic, over outputs whose exact value is finite
+  uint64_t beyond_range = 0;       // outputs infinitely far from the exact value: overflow inside the sum
+  std::string evidence;            // the strongest first; what is said after "rest" is the weakest
+  uint64_t published_outputs = 0;  // that a B200 gave, as others printed them, and this kernel too
+  uint64_t published_words = 0;    // of single instructions, likewise, that the expected results rest on
+  std::string digest;              // of all outputs in order
   uint64_t lane_instructions = 0;
   double seconds = 0;  // of simulation
   bool holds = false;
@@ -34,6 +36,9 @@ struct Verdict {
 // Counts a case's failure. The verdict's first is told, and its launch written as the replay; a folder that
 // cannot be written leaves the reason there.
 void add_failure(Verdict& v, const Failure& failure, const std::string& folder);
+
+// Names in the evidence of a verdict that holds what was published, and leaves the rest as weak as it was.
+void add_published(Verdict& v);
 
 // Holds the recorded digest of `subject` against the verdict's: evidence if they agree, a failure if not,
 // nothing if there is none.
