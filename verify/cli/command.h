@@ -19,5 +19,6 @@ void add_layout(CLI::App& app, int& status);
 void add_budget(CLI::App& app, int& status);
 void add_mma(CLI::App& app, int& status);
 void add_study(CLI::App& app, int& status);
+void add_problem(CLI::App& app);
 
 }  // namespace bitwell::cli

@@ -74,6 +74,7 @@ int run(int argc, char** argv) {
   cli::add_budget(app, status);
   cli::add_mma(app, status);
   cli::add_study(app, status);
+  cli::add_problem(app);
   check_whole_numbers(app);
   try {
     app.parse(argc, argv);

@@ -298,10 +298,59 @@ expect 2 "bitwell: study has no 'nix'; there are accumulate, recommend, quantise
 expect 2 "bitwell: study needs one of accumulate, recommend, quantise, gemm-error" "$bitwell" study
 expect 2 "bitwell: there is no 'nonsense'; there are verify, run, check" "$bitwell" nonsense
 expect 2 "bitwell: there is no 'nonsense'; there are verify, run, check" "$bitwell" nonsense --json more
-for unknown in "layout nix" "budget nix" "mma nix" "verify nix" "study nix" "formats nix" "nix" "verify" "study"; do
+for unknown in "layout nix" "budget nix" "mma nix" "verify nix" "problem nix" "study nix" "formats nix" "nix" "verify" "study"; do
   # shellcheck disable=SC2086
   [ "$("$bitwell" $unknown 2>&1 | wc -l)" -eq 1 ] || { echo "FAILED: bitwell $unknown says more than one line"; failures=$((failures + 1)); }
 done
+
+# A contest's inputs. The bytes are drawn once more, by another program.
+expect 0 "in/sfb.npy  1 x 2 x 4 x 32 x 4 x 4" "$bitwell" problem gpumode-nvfp4-gemm --shape 128x256x256 --seed 1111 --out in
+expect 0 '"shape": [' "$bitwell" problem gpumode-nvfp4-gemv --shape 200x128x2 --seed 7 --out in/there --json
+python3 - <<'P' || { echo "FAILED: a problem's files hold other bytes"; failures=$((failures + 1)); }
+def philox(c, key):
+    k = [key & 0xffffffff, key >> 32]
+    for _ in range(10):
+        p, q = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
+        c = [q >> 32 ^ c[1] ^ k[0], q & 0xffffffff, p >> 32 ^ c[3] ^ k[1], p & 0xffffffff]
+        k = [k[0] + 0x9E3779B9 & 0xffffffff, k[1] + 0xBB67AE85 & 0xffffffff]
+    return c
+def tensors(seed, sizes):
+    at = 0
+    for n in sizes:
+        t = 256 * min(1184, -(-n // 256))
+        yield lambda e, at=at, t=t: philox([at + e // (4 * t), 0, e % t, 0], seed)[e // t % 4]
+        at += -(-n // (4 * t))
+def check(folder, shape_a, shape_b, outputs, seed, code, scales):
+    draw = list(tensors(seed, [l * m * k // 2 for l, m, k in (shape_a, shape_b)] + [outputs] + [
+        n for l, m, k in (shape_a, shape_b) for n in (l * m * k // 16, l * (m + 127) // 128 * (k // 64) * 512)]))
+    for name, (l, m, k), codes, scale, pad in (("a", shape_a, draw[0], draw[3], draw[4]), ("b", shape_b, draw[1], draw[5], draw[6])):
+        data = open(f"{folder}/{name}.npy", "rb").read()[-l * m * k // 2:]
+        assert all(data[e] == code(codes(e)) for e in range(0, len(data), 97)), name
+        blocks = -(-m // 128)
+        size = l * blocks * (k // 64) * 512
+        data = open(f"{folder}/sf{name}.npy", "rb").read()
+        assert f"({l}, {blocks}, {k // 64}, 32, 4, 4".replace(" ", "") in data[:128].decode("latin1").replace(" ", "")
+        data = data[-size:]
+        for i in range(0, size, 89):
+            block, of_k, r, g = i // (k // 64 * 512), i // 512 % (k // 64), i % 512 // 16 + i // 4 % 4 * 32, i % 4
+            row = block % blocks * 128 + r
+            word = scale((block // blocks * m + row) * (k // 16) + of_k * 4 + g) if row < m else pad(i)
+            assert data[i] == (0, 0x38, 0x40, 0x44)[word % scales], (name, i)
+check("in", (1, 128, 256), (1, 256, 256), 128 * 256, 1111, lambda w: w % 256 ^ 128, 4)
+check("in/there", (2, 200, 128), (2, 128, 128), 2 * 200, 7, lambda w: w % 4, 3)
+P
+echo kept > in/a.npy
+expect 2 "takes k a multiple of 64, not 100" "$bitwell" problem gpumode-nvfp4-gemm --shape 128x256x100 --out in
+[ "$(cat in/a.npy)" = kept ] || { echo "FAILED: a problem that is refused replaces files"; failures=$((failures + 1)); }
+rm in/b.npy && mkdir in/b.npy
+expect 2 "--out: cannot write 'in/b.npy': it is a folder" "$bitwell" problem gpumode-nvfp4-gemm --shape 128x256x256 --out in
+[ "$(cat in/a.npy)" = kept ] || { echo "FAILED: a problem that cannot be written replaces files"; failures=$((failures + 1)); }
+expect 2 "a shape is MxNxK[xL], whole numbers from 1 to 2147483647; got '128x256'" "$bitwell" problem gpumode-nvfp4-gemm --shape 128x256 --out in
+expect 2 "a shape is MxK[xL]" "$bitwell" problem gpumode-nvfp4-gemv --shape 1x2x3x4 --out in
+expect 2 "the problem's a would have more than 2147483647 elements" "$bitwell" problem gpumode-nvfp4-gemm --shape 2147483647x1x64 --out in
+expect 2 "cannot make the folder '/dev/null/x'" "$bitwell" problem gpumode-nvfp4-gemv --shape 1x64 --out /dev/null/x
+expect 2 "bitwell: problem has no 'nix'; there are gpumode-nvfp4-gemm, gpumode-nvfp4-gemv" "$bitwell" problem nix
+expect 0 "b has 128 rows a batch" "$bitwell" problem gpumode-nvfp4-gemv --help
 
 # Layouts and budgets.
 expect 0 "((4,2),(8,4)):((1,32),(4,64))" "$bitwell" layout 'blocked_product((4,8):(1,4), (2,4):(1,2))' --json
