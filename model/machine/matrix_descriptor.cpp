@@ -49,7 +49,7 @@ MatrixDescriptor decode_matrix_descriptor(DescriptorForm form, uint64_t bits) {
   }
   if (const uint64_t constant = bits >> 46 & 7; constant != 1)
     throw Fault("a matrix descriptor has " + std::to_string(constant) +
-                " in bits 46 to 48, tcgen05 wants 1 there");
+                " in bits 46 to 48 (constant), tcgen05 wants 1 there");
   if ((bits >> 52 & 1) != 0)
     throw Unsupported("bit 52 of a matrix descriptor: its leading dimension given as an address");
   d.swizzle = tcgen05_swizzle(bits);

@@ -20,5 +20,6 @@ void add_budget(CLI::App& app, int& status);
 void add_mma(CLI::App& app, int& status);
 void add_study(CLI::App& app, int& status);
 void add_problem(CLI::App& app);
+void add_descriptor(CLI::App& app);
 
 }  // namespace bitwell::cli

@@ -75,6 +75,7 @@ int run(int argc, char** argv) {
   cli::add_mma(app, status);
   cli::add_study(app, status);
   cli::add_problem(app);
+  cli::add_descriptor(app);
   check_whole_numbers(app);
   try {
     app.parse(argc, argv);

@@ -298,7 +298,7 @@ expect 2 "bitwell: study has no 'nix'; there are accumulate, recommend, quantise
 expect 2 "bitwell: study needs one of accumulate, recommend, quantise, gemm-error" "$bitwell" study
 expect 2 "bitwell: there is no 'nonsense'; there are verify, run, check" "$bitwell" nonsense
 expect 2 "bitwell: there is no 'nonsense'; there are verify, run, check" "$bitwell" nonsense --json more
-for unknown in "layout nix" "budget nix" "mma nix" "verify nix" "problem nix" "study nix" "formats nix" "nix" "verify" "study"; do
+for unknown in "layout nix" "budget nix" "mma nix" "verify nix" "problem nix" "descriptor nix" "study nix" "formats nix" "nix" "verify" "study"; do
   # shellcheck disable=SC2086
   [ "$("$bitwell" $unknown 2>&1 | wc -l)" -eq 1 ] || { echo "FAILED: bitwell $unknown says more than one line"; failures=$((failures + 1)); }
 done
@@ -351,6 +351,60 @@ expect 2 "the problem's a would have more than 2147483647 elements" "$bitwell" p
 expect 2 "cannot make the folder '/dev/null/x'" "$bitwell" problem gpumode-nvfp4-gemv --shape 1x64 --out /dev/null/x
 expect 2 "bitwell: problem has no 'nix'; there are gpumode-nvfp4-gemm, gpumode-nvfp4-gemv" "$bitwell" problem nix
 expect 0 "b has 128 rows a batch" "$bitwell" problem gpumode-nvfp4-gemv --help
+
+# Descriptors. The values are CUTLASS's, for an operand at shared address 0x2340, scales, and MMAs of 64 to 256 columns.
+descriptor() { # descriptor WORD FIELD=MEANING... -- ARGUMENTS...: decoded so, and made from the same fields
+  local word=$1 fields=() sets=()
+  shift
+  while [ "$1" != -- ]; do
+    fields+=("$1")
+    sets+=(--set "$1")
+    shift
+  done
+  shift
+  "$bitwell" descriptor "$@" "$word" --json > word.json || { echo "FAILED: $word is refused"; failures=$((failures + 1)); }
+  python3 - word.json "$word" "${fields[@]}" <<'P' || { echo "FAILED: $word is not ${fields[*]}"; failures=$((failures + 1)); }
+import json, sys
+d = json.load(open(sys.argv[1]))
+said = {f["name"]: f["meaning"].split(" ")[0] for f in d["fields"]}
+assert d["legal"] and int(d["word"], 16) == int(sys.argv[2], 16)
+for field in sys.argv[3:]:
+    name, value = field.split("=")
+    assert said[name] == value, (name, said[name])
+P
+  expect 0 "= $word: legal" "$bitwell" descriptor "$@" "${sets[@]}"
+}
+descriptor 0x4000404000010234 start=9024 leading=16 stride=1024 swizzle=128b base_offset=0 -- matrix
+descriptor 0x0000400800010000 start=0 leading=16 stride=128 swizzle=none -- matrix --form tcgen05
+descriptor 0x4000004000010234 start=9024 leading=16 stride=1024 swizzle=128b -- matrix --form wgmma
+for n in 64:0x08100480 128:0x08200480 192:0x08300480 256:0x08400480; do
+  descriptor "${n#*:}" m=128 n="${n%:*}" a_type=e2m1 b_type=e2m1 scale_type=ue4m3 k_size=64 -- instruction --kind mxf4nvf4
+done
+for n in 64:0x10100480 128:0x10200480 192:0x10300480 256:0x10400480; do
+  descriptor "${n#*:}" m=256 n="${n%:*}" a_type=e2m1 b_type=e2m1 scale_type=ue4m3 -- instruction --cta-group 2
+done
+descriptor 0x08400490 m=128 n=256 a_type=bf16 b_type=bf16 d_type=f32 -- instruction --kind f16
+expect 0 "= 0x4000404000010000: legal" "$bitwell" descriptor matrix 4611756662049538048
+expect 0 "= 0xc000404000010000: legal" "$bitwell" descriptor matrix -4611615374805237760
+expect 0 "= 0x4000404000010002: legal" "$bitwell" descriptor matrix 0x4000404000010000 --set start=0x20
+expect 1 "has 3 in bits 61 to 63, which is no swizzle" "$bitwell" descriptor matrix 0x6000404000010000
+expect 1 "no value of this field" "$bitwell" descriptor matrix 0x6000404000010000
+expect 1 "has 0 in bits 46 to 48 (constant), tcgen05 wants 1" "$bitwell" descriptor matrix 0x4000004000010000
+expect 1 '"legal": false' "$bitwell" descriptor matrix 0x4000004000010000 --json
+expect 3 "bit 14 of a matrix descriptor, which is reserved" "$bitwell" descriptor matrix 0x4000404000014000
+expect 1 "has 5 in bits 7 to 9 (type of A): no type of this kind" "$bitwell" descriptor instruction 0x08200680
+expect 1 "has 4 in bits 24 to 28 (M >> 4): M must be 128" "$bitwell" descriptor instruction 0x04200480
+expect 1 "M must be 128 or 256 with cta_group::2" "$bitwell" descriptor instruction 0x04200480 --cta-group 2
+expect 1 "(N >> 3): N must be a multiple of 8 up to 256" "$bitwell" descriptor instruction --set m=128 --set n=264
+expect 3 "K = 96" "$bitwell" descriptor instruction 0x08200480 --set k_size=96
+expect 2 "takes a multiple of 8 up to 504 columns; got '12'" "$bitwell" descriptor instruction --set n=12
+expect 2 "no field 'N'; there are sparsity_selector," "$bitwell" descriptor instruction --set N=128
+expect 2 "--set takes FIELD=VALUE; got 'n'" "$bitwell" descriptor instruction --set n
+expect 2 "a whole number of 32 bits, 0x... or decimal; got '0x108200480'" "$bitwell" descriptor instruction 0x108200480
+expect 2 "got '12345678901234567890123'" "$bitwell" descriptor matrix 12345678901234567890123
+expect 2 "--kind" "$bitwell" descriptor instruction 0x08200480 --kind nvfp4
+expect 2 "bitwell: descriptor has no 'nix'; there are matrix, instruction" "$bitwell" descriptor nix
+expect 0 "start, leading and stride in bytes" "$bitwell" descriptor matrix --help
 
 # Layouts and budgets.
 expect 0 "((4,2),(8,4)):((1,32),(4,64))" "$bitwell" layout 'blocked_product((4,8):(1,4), (2,4):(1,2))' --json

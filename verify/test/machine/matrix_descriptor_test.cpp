@@ -84,7 +84,7 @@ TEST(MatrixDescriptor, EveryOtherBitIsRefusedByName) {
     EXPECT_EQ(refusal<Fault>(tcgen05, constant << 46),
               constant == 1 ? ""
                             : "a matrix descriptor has " + std::to_string(constant) +
-                                  " in bits 46 to 48, tcgen05 wants 1 there");
+                                  " in bits 46 to 48 (constant), tcgen05 wants 1 there");
 }
 
 // The canonical layouts of the manual's tables in units of 16 bytes, spelled out again.
