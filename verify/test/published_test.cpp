@@ -119,15 +119,15 @@ std::string with_wrong_bit(std::string words) {
 TEST(Published, AVerdictNamesWhatWasPublishedAndFailsWhereItIsNotGiven) {
   const std::string words = read_file(share_folder("captures") + "/b200_words.txt");
   Plan plan;
-  plan.kernels = {"dense_n64"};
+  plan.kernels = {"dense_m128_n64"};
   plan.ptx = share_folder("kernels");
   plan.captures = share_folder("captures");
-  const Verdict good = verdict_of(judge(suite("dense"), plan), "dense_n64", "sm_100a");
+  const Verdict good = verdict_of(judge(suite("dense"), plan), "dense_m128_n64", "sm_100a");
   EXPECT_TRUE(good.holds);
   EXPECT_EQ(good.evidence, "published (B200: 25 outputs, 3 words); rest manual");
 
   plan.captures = captures_with(with_wrong_bit(words));
-  const Verdict bad = verdict_of(judge(suite("dense"), plan), "dense_n64", "sm_100a");
+  const Verdict bad = verdict_of(judge(suite("dense"), plan), "dense_m128_n64", "sm_100a");
   EXPECT_FALSE(bad.holds);
   EXPECT_EQ(bad.evidence, "manual");
   EXPECT_NE(bad.first_mismatch.find("word 1 of nvfp4"), std::string::npos) << bad.first_mismatch;
