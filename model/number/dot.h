@@ -61,7 +61,8 @@ struct DotRule {
   }
   // How the rule is known for these formats: device words and published models have A and B alike.
   constexpr std::string_view evidence_for(const Format& a, const Format& b) const {
-    return &a == &b ? evidence : "manual: formats that PTX lets meet, no words at hand";
+    return &a == &b || architecture == "hopper" ? evidence
+                                                : "manual: formats that PTX lets meet, no words at hand";
   }
   // The scales that each operand has for `k` elements.
   constexpr size_t scales(size_t k) const {
