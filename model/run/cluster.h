@@ -66,6 +66,10 @@ class Cluster {
   }
   // Whether a wait that may time out should do so now: the random schedule wants that sometimes.
   bool times_out() { return grid.options.schedule.policy == Policy::random && random_() % 4 == 0; }
+  // Whether a clusterlaunchcontrol.try_cancel comes too late, since clusters elsewhere have got all that is
+  // left: the random schedule wants that sometimes. No other one of this cluster gets any then.
+  bool outrun() { return grid.options.schedule.policy == Policy::random && random_() % 4 == 0; }
+  bool launches_over = false;
   // To be called after what other warps or operations may observe: exploring schedules then choose again.
   void yield() { yielded_ = exploring_; }
   bool yielded() const { return yielded_; }

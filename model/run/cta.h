@@ -28,9 +28,12 @@ struct Grid {
   machine::Memory& global;
   machine::Region& constants;  // .const variables
   machine::Region parameters;  // the entry's parameter block
-  uint64_t ended = 0;          // CTAs
+  uint64_t ended = 0;          // CTAs, and those that will never start
   std::optional<std::array<uint32_t, 3>>
       next{};  // the first CTA that starts only when the cluster under way has ended
+  // `next`, for which the cluster behind it steps in. For whoever runs that cluster, or makes sure that
+  // nobody does.
+  std::optional<std::array<uint32_t, 3>> take_next();
 };
 
 class Cta {
@@ -46,9 +49,10 @@ class Cta {
   machine::Mbarriers mbarriers{shared};
   std::array<machine::CtaBarrier, 16> barriers;
   std::vector<std::shared_ptr<Warpgroup>> warpgroups;  // as far as used
-  std::shared_ptr<TensorUnit> tensor_unit;              // where tcgen05 is used
+  std::shared_ptr<TensorUnit> tensor_unit;             // where tcgen05 is used
   uint64_t lane_instructions = 0;
   uint64_t warp_instructions = 0;
+  bool saw_launches_over = false;          // has read that a clusterlaunchcontrol.try_cancel has failed
   machine::Region* last_global = nullptr;  // the region that the last global access hit
 
   // Runs splits of the warp until all of them wait, each has had its turn, or the schedule wants to choose

@@ -60,6 +60,12 @@ std::optional<std::array<uint32_t, 3>> following(std::array<uint32_t, 3> first,
 
 }  // namespace
 
+std::optional<std::array<uint32_t, 3>> Grid::take_next() {
+  const auto taken = next;
+  if (taken) next = following(*taken, shape.grid, shape.cluster);
+  return taken;
+}
+
 std::array<uint32_t, 3> cluster_of(const Program& program, const Shape& shape) {
   std::array<uint32_t, 3> out = shape.cluster;
   const auto* wanted = directive(program.functions[static_cast<size_t>(program.entry)], ".reqnctapercluster");
@@ -144,13 +150,10 @@ RunResult run(const Program& program, machine::Region& constants, const Shape& s
   for (size_t i = 0; i < arguments.size(); ++i)
     std::memcpy(grid.parameters.data() + entry.params[i].offset, arguments[i].data(), arguments[i].size());
   RunResult result;
-  const auto& step = grid.shape.cluster;
   const uint64_t all = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
   grid.next = {0, 0, 0};
-  while (grid.next) {
-    const std::array<uint32_t, 3> first = *grid.next;
-    grid.next = following(first, shape.grid, step);
-    Cluster cluster(grid, first);
+  while (const auto first = grid.take_next()) {
+    Cluster cluster(grid, *first);
     cluster.run();
     for (const auto& cta : cluster.ctas) {
       result.lane_instructions += cta->lane_instructions;

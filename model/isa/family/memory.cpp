@@ -13,6 +13,8 @@ namespace {
 using machine::Fault;
 using machine::kLanes;
 
+__extension__ typedef unsigned __int128 u128;
+
 // Lane pointers of an access that resolve() left as one run of bytes.
 void spread(LaneBytes& access, size_t size) {
   if (!access.consecutive) return;
@@ -51,6 +53,8 @@ void copy_in_sized(const LaneBytes& access, void* d, size_t offset, int size, bo
     case 5: return copy_in<int16_t>(access, row, offset, mask);
     case 8: return copy_in<uint32_t>(access, row, offset, mask);
     case 9: return copy_in<int32_t>(access, row, offset, mask);
+    case 17: return copy_in<int64_t>(access, row, offset, mask);
+    case 32: return copy_in<u128>(access, row, offset, mask);
     default: return copy_in<uint64_t>(access, row, offset, mask);
   }
 }
@@ -71,6 +75,7 @@ void copy_out_sized(const LaneBytes& access, const void* s, size_t offset, int s
     case 1: return copy_out<uint8_t, D>(access, s, offset, mask);
     case 2: return copy_out<uint16_t, D>(access, s, offset, mask);
     case 4: return copy_out<uint32_t, D>(access, s, offset, mask);
+    case 16: return copy_out<u128, D>(access, s, offset, mask);
     default: return copy_out<uint64_t, D>(access, s, offset, mask);
   }
 }
@@ -108,7 +113,8 @@ void load_unknown(const MemoryUse& use, Context& context, const LaneBytes& acces
   }
   const auto register_size = size_t{use.register_bytes};
   if (use.is_signed && (unknown.low >> (8 * use.size - 1) & 1) != 0)
-    for (size_t i = use.size; i < register_size; ++i) unknown.low |= uint64_t{0xFF} << 8 * i;
+    for (size_t i = use.size; i < register_size; ++i)
+      (i < 8 ? unknown.low : unknown.high) |= uint64_t{0xFF} << 8 * (i % 8);
   set_unknown(context, row, lane, register_size, unknown, from);
 }
 
@@ -176,6 +182,7 @@ Next load(const Op& op, Context& context, uint32_t mask) {
     switch (use.register_bytes) {
       case 2: copy_in_sized<uint16_t>(access, d, offset, use.size, is_signed, mask); break;
       case 4: copy_in_sized<uint32_t>(access, d, offset, use.size, is_signed, mask); break;
+      case 16: copy_in_sized<u128>(access, d, offset, use.size, is_signed, mask); break;
       default: copy_in_sized<uint64_t>(access, d, offset, use.size, is_signed, mask); break;
     }
     if (context.checked) {
@@ -216,6 +223,7 @@ Next store(const Op& op, Context& context, uint32_t mask) {
     switch (use.register_bytes) {
       case 2: copy_out_sized<uint16_t>(access, s, offset, use.size, mask); break;
       case 4: copy_out_sized<uint32_t>(access, s, offset, use.size, mask); break;
+      case 16: copy_out_sized<u128>(access, s, offset, use.size, mask); break;
       default: copy_out_sized<uint64_t>(access, s, offset, use.size, mask); break;
     }
     mark(access, offset, use.size, known);

@@ -24,7 +24,9 @@ size_t vector_length(const ptx::Instruction& i) {
 
 void check_vector(const Builder& b, const Type& type, size_t n) {
   const size_t bytes = n * static_cast<size_t>(type.bits) / 8;
-  if (n > 1 && bytes > 16 && !(bytes == 32 && b.sm() >= 100 && b.version() >= 88 && type.bits >= 32))
+  if (type.bits == 128 && (b.version() < 83 || b.sm() < 70)) throw Invalid("'.b128' needs PTX 8.3 and sm_70");
+  if (n > 1 && bytes > 16 &&
+      !(bytes == 32 && type.bits <= 64 && b.sm() >= 100 && b.version() >= 88 && type.bits >= 32))
     throw Invalid("a vector of " + std::to_string(bytes) + " bytes");
   if (n == 8 && type.bits != 32) throw Invalid("'.v8' needs a 32-bit type");
 }
@@ -144,7 +146,7 @@ void prefetch(Builder& b, const Match& m) {
 #define ST_SPACES "[.global,.local,.param,.param::func,.shared,.shared::cta,.shared::cluster]"
 #define STRONG_SPACES "[.global,.shared,.shared::cta,.shared::cluster]"
 #define SCOPES "{.cta,.cluster,.gpu,.sys}"
-#define TYPES "{.b8,.b16,.b32,.b64,.u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,.f32,.f64}"
+#define TYPES "{.b8,.b16,.b32,.b64,.b128,.u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,.f32,.f64}"
 #define EVICTION "[.L1::evict_normal,.L1::evict_unchanged,.L1::evict_first,.L1::evict_last,.L1::no_allocate]"
 #define PREFETCH "[.L2::64B,.L2::128B,.L2::256B]"
 #define ATOM_SPACES "[.global,.shared,.shared::cta,.shared::cluster]"

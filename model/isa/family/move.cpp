@@ -53,7 +53,8 @@ void mov(Builder& b, const Match& m) {
   const ptx::Operand& from = b.operand(1);
   if (b.operand(0).kind == ptx::OperandKind::vector || from.kind == ptx::OperandKind::vector)
     return mov_vector(b, type);
-  if (type.bits == 128) throw Invalid("'mov.b128' needs a vector");
+  if (type.bits == 128 && from.kind != ptx::OperandKind::name)
+    throw machine::Unsupported("'mov.b128' of a constant");
   Op op = lane_op("mov.b" + std::to_string(type.bits));
   op.d = b.destination(b.operand(0), type).row;
   const bool name = from.kind == ptx::OperandKind::name && from.suffix.empty();

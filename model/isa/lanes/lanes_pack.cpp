@@ -54,6 +54,11 @@ void pack128(const Op& op, std::byte* rows, uint32_t mask) {
                          rows + (*op.sources)[j] + sizeof(Element) * i, sizeof(Element));
 }
 
+void move128(const Op& op, std::byte* rows, uint32_t mask) {
+  for (size_t i = 0; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0) __builtin_memmove(rows + op.d + 16 * i, rows + op.a + 16 * i, 16);
+}
+
 template <class Whole, class Element, int N>
 void both(Catalog& c, const std::string& name) {
   c["unpack." + name] = unpack<Whole, Element, N>;
@@ -71,6 +76,7 @@ void add_pack(Catalog& c) {
   c["unpack.128.2"] = unpack128<uint64_t, 2>;
   c["unpack.128.4"] = unpack128<uint32_t, 4>;
   c["pack.128.2"] = pack128<uint64_t, 2>;
+  c["mov.b128"] = move128;
   c["pack.128.4"] = pack128<uint32_t, 4>;
 }
 
