@@ -71,6 +71,7 @@ std::string register_type(const std::string& type) {
   if (type == ".bf16" || type == ".e4m3x2" || type == ".e5m2x2" || type == ".e2m3x2" || type == ".e3m2x2")
     return ".b16";
   if (type == ".e2m1x2") return ".b8";
+  if (type == ".f32x2") return ".b64";
   if (type == ".tf32" || type == ".bf16x2" || type == ".u16x2" || type == ".s16x2" || type == ".f16x2")
     return ".b32";
   return type;
@@ -174,6 +175,7 @@ std::vector<Probe> probes(const std::string& target) {
           if (!custom_operands(opcode, modifiers, p)) return;
         } else {
           for (const isa::Role& role : isa::roles_of(form, match)) {
+            if (role.optional) continue;
             if (role.kind == 'd' || role.kind == 'q')
               p.results.push_back(role.type);
             else if (role.kind == 'i')

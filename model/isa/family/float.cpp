@@ -1,6 +1,9 @@
 // Floating-point forms: fp32, fp64, comparison, selection (PTX ISA 9.0, 9.7.3, 9.7.6).
+#include <array>
+
 #include "model/isa/family/approximate.h"
 #include "model/isa/family/emit.h"
+#include "model/isa/lanes/soft.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::isa {
@@ -99,7 +102,64 @@ void approximate(Builder& b, const Match& m) {
   b.emit(op);
 }
 
+// Two fp32 values a register, which is one of 64 untyped bits.
+void packed(Builder& b, const Match& m) {
+  for (const Value& v : b.values())
+    if (v.type == nullptr || v.type->kind != 'b')
+      throw Invalid("'" + m.name + "' takes registers of type .b64");
+  Op op;
+  const ptx::Instruction& i = b.instruction();
+  const SoftOperation operation = i.opcode == "add"   ? SoftOperation::add
+                                  : i.opcode == "sub" ? SoftOperation::sub
+                                  : i.opcode == "mul" ? SoftOperation::mul
+                                                      : SoftOperation::fma;
+  std::string fast = i.opcode;  // without .rn, .ftz in its place
+  for (const char* modifier : {".rz", ".rm", ".rp", ".ftz"})
+    if (has(i, modifier)) fast += modifier;
+  if (const auto at = lanes_catalog().find(fast + ".f32x2"); at != lanes_catalog().end())
+    op.lanes = at->second;
+  else
+    op = soft_arithmetic(operation, number::f32, true, mode_of(i));
+  place_operands(b, op);
+  b.emit(op);
+}
+
+// min and max of two, or of three: that of the first two, and the third. .abs is of the operands.
+void extreme(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const bool three = b.operand_count() == 4;
+  if (three && (b.sm() < 100 || b.version() < 88))
+    throw Invalid("'" + m.name + "' of three operands needs PTX 8.8 and sm_100");
+  if (!three && has(i, ".abs")) throw Invalid("'" + m.name + "' of two operands needs .xorsign");
+  const std::string ftz = has(i, ".ftz") ? ".ftz" : "";
+  const std::string name = i.opcode + ftz + (has(i, ".NaN") ? ".NaN" : "") + ".f32";
+  std::array<uint32_t, 3> sources{};
+  for (size_t n = 0; n < (three ? 3u : 2u); ++n) {
+    sources[n] = b.values()[n + 1].row;
+    if (!has(i, ".abs")) continue;
+    Op magnitude = lane_op("abs" + ftz + ".f32");
+    magnitude.a = sources[n];
+    sources[n] = magnitude.d = b.new_row(32);
+    b.emit(magnitude);
+  }
+  Op op = lane_op(name);
+  op.a = sources[0];
+  op.b = sources[1];
+  op.d = three ? b.new_row(32) : b.values()[0].row;
+  b.emit(op);
+  if (!three) return;
+  Op last = lane_op(name);
+  last.a = op.d;
+  last.b = sources[2];
+  last.d = b.values()[0].row;
+  b.emit(last);
+}
+
 constexpr Form kFloat[] = {
+    {"add[.rn,.rz,.rm,.rp][.ftz].f32x2", "d:f32x2 r:f32x2 r:f32x2", packed, 86, 100, "", 0, true},
+    {"sub[.rn,.rz,.rm,.rp][.ftz].f32x2", "d:f32x2 r:f32x2 r:f32x2", packed, 86, 100, "", 0, true},
+    {"mul[.rn,.rz,.rm,.rp][.ftz].f32x2", "d:f32x2 r:f32x2 r:f32x2", packed, 86, 100, "", 0, true},
+    {"fma{.rn,.rz,.rm,.rp}[.ftz].f32x2", "d:f32x2 r:f32x2 r:f32x2 r:f32x2", packed, 86, 100, "", 0, true},
     {"add[.rn,.rz,.rm,.rp][.ftz][.sat].f32", "d:f32 s:f32 s:f32", emit_rounded},
     {"sub[.rn,.rz,.rm,.rp][.ftz][.sat].f32", "d:f32 s:f32 s:f32", emit_rounded},
     {"mul[.rn,.rz,.rm,.rp][.ftz][.sat].f32", "d:f32 s:f32 s:f32", emit_rounded},
@@ -131,9 +191,9 @@ constexpr Form kFloat[] = {
     {"neg[.ftz].f32", "d:f32 s:f32", emit_lanes},
     {"abs.f64", "d:f64 s:f64", emit_lanes},
     {"neg.f64", "d:f64 s:f64", emit_lanes},
-    {"min[.ftz][.NaN].f32", "d:f32 s:f32 s:f32", emit_lanes},
+    {"min[.ftz][.NaN][.abs].f32", "d:f32 s:f32 s:f32 s:f32?", extreme, 0, 0, "", 0, true},
     {"min[.ftz][.NaN].xorsign.abs.f32", "d:f32 s:f32 s:f32", emit_lanes, 72, 86},
-    {"max[.ftz][.NaN].f32", "d:f32 s:f32 s:f32", emit_lanes},
+    {"max[.ftz][.NaN][.abs].f32", "d:f32 s:f32 s:f32 s:f32?", extreme, 0, 0, "", 0, true},
     {"max[.ftz][.NaN].xorsign.abs.f32", "d:f32 s:f32 s:f32", emit_lanes, 72, 86},
     {"min.f64", "d:f64 s:f64 s:f64", emit_lanes},
     {"max.f64", "d:f64 s:f64 s:f64", emit_lanes},

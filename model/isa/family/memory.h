@@ -8,6 +8,9 @@ namespace bitwell::isa {
 Next load(const Op& op, Context& context, uint32_t mask);   // MemoryUse; results
 Next store(const Op& op, Context& context, uint32_t mask);  // MemoryUse; sources
 
+inline constexpr uint64_t kMostBulkZeros = uint64_t{1} << 24;     // PTX ISA 9.0, 9.7.9.14
+Next store_zeros(const Op& op, Context& context, uint32_t mask);  // AddressUse; b bytes
+
 struct AtomicUse : MemoryUse {
   AtomicOperation operation{};
   ElementType type{};

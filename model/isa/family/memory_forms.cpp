@@ -99,6 +99,18 @@ void st(Builder& b, const Match& m) {
   b.emit(op);
 }
 
+// st.bulk [a], size, 0
+void st_bulk(Builder& b, const Match& m) {
+  operands_left(b, m, 3);
+  Op op = effect(store_zeros);
+  auto& use = b.payload<AddressUse>(op);
+  set_address(b, op, use, b.operand(0), space_of(b.instruction()));
+  need_range(b.operand(1), 0, kMostBulkZeros, 8, "the size of st.bulk");
+  op.b = b.source(b.operand(1), b.type(".u64")).row;
+  if (b.constant(b.operand(2)) != 0) throw Invalid("'" + m.name + "' stores 0 and nothing else");
+  b.emit(op);
+}
+
 void atom(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   const bool returns = i.opcode == "atom";
@@ -172,6 +184,7 @@ constexpr Form kMemory[] = {
      "[.v2,.v4]" TYPES,
      "*", st},
     {"st{.relaxed,.release}" SCOPES STRONG_SPACES EVICTION "[.v2,.v4]" TYPES, "*", st, 60},
+    {"st.bulk[.weak][.shared::cta]", "*", st_bulk, 86, 100, "", 0, true},
     {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.and,.or,.xor}{.b32,.b64}", "*", atom},
     {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.exch}{.b32,.b64,.b128}", "*", atom},
     {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.cas}{.b16,.b32,.b64,.b128}", "*", atom},

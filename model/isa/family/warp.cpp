@@ -198,6 +198,28 @@ Next match_lanes(const Op& op, Context& context, uint32_t mask) {
   return by_members(op, context, mask, perform_match_lanes);
 }
 
+// The least or greatest fp32 value of the lanes: -0 below +0, numbers before NaN unless that is to be seen
+// (PTX ISA 9.0, 9.7.13.10).
+static uint32_t float_extreme(const ReduceUse& use, const uint32_t* a, uint32_t mask) {
+  constexpr uint32_t kNaN = 0x7FFFFFFF;
+  constexpr uint32_t kSign = 0x80000000;
+  const auto order = [](uint32_t v) { return (v & kSign) != 0 ? ~v : v | kSign; };
+  bool any = false;
+  uint32_t best = kNaN;
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    uint32_t v = a[__builtin_ctz(lanes)];
+    if (use.absolute) v &= ~kSign;
+    if ((v & ~kSign) > 0x7F800000) {
+      if (use.propagates) return kNaN;
+      continue;
+    }
+    const bool less = order(v) < order(best);
+    if (!any || (v != best && less == (use.operation == AtomicOperation::min))) best = v;
+    any = true;
+  }
+  return best;
+}
+
 static void perform_reduce(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a reduction's value");
   const auto* a = context.row<uint32_t>(op.a);
@@ -205,9 +227,9 @@ static void perform_reduce(const Op& op, Context& context, uint32_t mask) {
   const auto less = [&](uint32_t x, uint32_t y) {
     return use.is_signed ? static_cast<int32_t>(x) < static_cast<int32_t>(y) : x < y;
   };
-  uint32_t r = a[__builtin_ctz(mask)];
+  uint32_t r = use.floating ? float_extreme(use, a, mask) : a[__builtin_ctz(mask)];
   for (int i = __builtin_ctz(mask) + 1; i < kLanes; ++i) {
-    if ((mask >> i & 1) == 0) continue;
+    if ((mask >> i & 1) == 0 || use.floating) continue;
     switch (use.operation) {
       case AtomicOperation::add: r += a[i]; break;
       case AtomicOperation::min: r = less(a[i], r) ? a[i] : r; break;

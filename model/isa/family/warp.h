@@ -21,6 +21,9 @@ struct MatchUse : Payload {
 struct ReduceUse : Payload {
   AtomicOperation operation{};
   bool is_signed = false;
+  bool floating = false;  // fp32: min or max
+  bool absolute = false;
+  bool propagates = false;  // NaN, if an operand is one
 };
 
 // op.e holds the member mask.

@@ -85,7 +85,7 @@ void redux(Builder& b, const Match& m) {
   op.d = b.values()[0].row;
   op.a = b.values()[1].row;
   op.e = b.values()[2].row;
-  const std::string& o = m.choice[0];
+  const std::string& o = m.choice[m.choice[0] == ".sync" ? 1 : 0];
   const AtomicOperation operation = o == ".add"   ? AtomicOperation::add
                                     : o == ".min" ? AtomicOperation::min
                                     : o == ".max" ? AtomicOperation::max
@@ -94,7 +94,10 @@ void redux(Builder& b, const Match& m) {
                                                   : AtomicOperation::bxor;
   auto& use = b.payload<ReduceUse>(op);
   use.operation = operation;
-  use.is_signed = m.choice[1] == ".s32";
+  use.is_signed = has(b.instruction(), ".s32");
+  use.floating = has(b.instruction(), ".f32");
+  use.absolute = has(b.instruction(), ".abs");
+  use.propagates = has(b.instruction(), ".NaN");
   b.emit(op);
 }
 
@@ -120,6 +123,7 @@ constexpr Form kWarp[] = {
     {"match{.any,.all}.sync{.b32,.b64}", "*", match_form, 60},
     {"redux.sync{.add,.min,.max}{.u32,.s32}", "d:$2 s:$2 s:b32", redux, 70, 80},
     {"redux.sync{.and,.or,.xor}{.b32}", "d:b32 s:b32 s:b32", redux, 70, 80},
+    {"redux{.sync}{.min,.max}[.abs][.NaN].f32", "d:f32 r:f32 s:b32", redux, 86, 100, "af", 110, true},
     {"activemask.b32", "d:b32", activemask, 62},
     {"elect.sync", "*", elect_form, 80, 90},
 };

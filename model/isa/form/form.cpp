@@ -29,14 +29,14 @@ bool match_from(const std::vector<Element>& elements, size_t e, const std::vecto
   return false;
 }
 
-// The same where each modifier behind the first may be that of any element.
+// The same where each modifier may be that of any element.
 bool match_any_order(const std::vector<Element>& elements, const std::vector<std::string>& modifiers,
                      std::vector<std::string>& choice, size_t& reached) {
   std::vector<bool> used(modifiers.size());
   for (const Element& element : elements) {
-    // The first stands first.
-    const size_t end =
-        &element == &elements.front() ? std::min<size_t>(1, modifiers.size()) : modifiers.size();
+    // A first one that is fixed stands first.
+    const bool stays = &element == &elements.front() && !element.group;
+    const size_t end = stays ? std::min<size_t>(1, modifiers.size()) : modifiers.size();
     size_t m = 0;
     const auto fits = [&] {
       return !used[m] && std::find(element.alternatives.begin(), element.alternatives.end(), modifiers[m]) !=

@@ -35,7 +35,8 @@ struct Form {
   int sm = 0;
   std::string_view only{};
   int until = 0;
-  bool any_order = false;  // the modifiers behind the first may stand in any order, as ptxas takes them
+  // The modifiers may stand in any order, as ptxas takes them; behind the first, if that is a fixed one.
+  bool any_order = false;
 };
 
 std::string_view opcode_of(const Form& form);

@@ -66,6 +66,33 @@ void arithmetic(Catalog& c, const std::string& t) {
       [](float a, float b, float d) { return M::out(__builtin_fmaf(M::in(a), M::in(b), M::in(d))); });
 }
 
+// Two values a register: the 64 of two rows, one behind the other.
+template <bool Fused, class F>
+void pairs(const Op& op, std::byte* rows, uint32_t mask) {
+  float* d = row<float>(rows, op.d);
+  const float* a = row<float>(rows, op.a);
+  const float* b = row<float>(rows, op.b);
+  const float* c = row<float>(rows, Fused ? op.c : op.a);
+  if (mask == ~0u) {
+#pragma GCC ivdep
+    for (int i = 0; i < 2 * kLanes; ++i) d[i] = Plain::out(F{}(a[i], b[i], c[i]));
+  } else {
+    for (int i = 0; i < 2 * kLanes; ++i)
+      if ((mask >> i / 2 & 1) != 0) d[i] = Plain::out(F{}(a[i], b[i], c[i]));
+  }
+}
+
+void packed(Catalog& c) {
+  const auto sum = [](float a, float b, float) { return a + b; };
+  const auto difference = [](float a, float b, float) { return a - b; };
+  const auto product = [](float a, float b, float) { return a * b; };
+  const auto fused = [](float a, float b, float d) { return __builtin_fmaf(a, b, d); };
+  c["add.f32x2"] = pairs<false, decltype(sum)>;
+  c["sub.f32x2"] = pairs<false, decltype(difference)>;
+  c["mul.f32x2"] = pairs<false, decltype(product)>;
+  c["fma.f32x2"] = pairs<true, decltype(fused)>;
+}
+
 // min and max prefer numbers to NaN and order -0 below +0; `.NaN` gives NaN if any operand is one.
 template <class M, bool Max, bool Propagate, bool XorSign>
 float extreme(float x, float y) {
@@ -174,6 +201,7 @@ void add_float(Catalog& c) {
   all_extremes<Ftz>(c, ".ftz");
   unaries<Plain>(c, "");
   unaries<Ftz>(c, ".ftz");
+  packed(c);
   signs(c);
   doubles(c);
 }
