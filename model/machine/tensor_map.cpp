@@ -23,7 +23,7 @@ std::string element(const char* name, size_t i) { return std::string(name) + "["
 
 uint64_t TensorMap::row_bytes() const {
   const uint64_t elements = extent(0);
-  if (type == TensorType::u4x16_align16b || type == TensorType::u6x16_align16b) return elements;  // 16 for 16
+  if (padded()) return elements;  // 16 for 16
   return elements * static_cast<uint64_t>(bits()) / 8;
 }
 
@@ -39,7 +39,7 @@ uint64_t TensorMap::pitch() const {
 
 void check(const TensorMap& m) {
   if (m.rank < 1 || m.rank > 5) beyond("tensorRank", m.rank, "1 to 5");
-  const bool wide = m.type == TensorType::u4x16_align16b || m.type == TensorType::u6x16_align16b;
+  const bool wide = m.padded();
   const uint64_t unit = wide ? 32 : 16;
   if (m.address % unit != 0) beyond("globalAddress", m.address, "a multiple of " + std::to_string(unit));
   for (size_t d = 0; d < m.rank; ++d) {
@@ -62,6 +62,10 @@ void check(const TensorMap& m) {
   const uint32_t span = kTensorSwizzles[static_cast<size_t>(m.swizzle)].span;
   if (span != 0 && row > span)
     beyond("boxDim[0] in bytes", row, "at most " + std::to_string(span) + " with this swizzle");
+  if (wide && m.swizzle > TensorSwizzle::b128_atom_32b)
+    throw InputError("tensor map: swizzle " +
+                     std::string(kTensorSwizzles[static_cast<size_t>(m.swizzle)].name) + " is not for type " +
+                     m.type_name());
   if (m.fill_nan && !kTensorTypes[static_cast<size_t>(m.type)].floating)
     throw InputError("tensor map: oobFill NaN needs a floating-point type, not " +
                      std::string(kTensorTypes[static_cast<size_t>(m.type)].name));

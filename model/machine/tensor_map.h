@@ -69,16 +69,22 @@ struct TensorMap {
   bool fill_nan = false;  // out-of-bounds elements of floating types
 
   int bits() const { return kTensorTypes[static_cast<size_t>(type)].bits; }
+  std::string type_name() const { return std::string(kTensorTypes[static_cast<size_t>(type)].name); }
+  // Whether 16 elements take 16 bytes of shared memory, data first (PTX ISA 9.0, 5.5.1.1: b4x16_p64 and
+  // b6x16_p32). A row of the box has kPaddedRow elements then.
+  bool padded() const { return type == TensorType::u4x16_align16b || type == TensorType::u6x16_align16b; }
+  static constexpr uint32_t kPaddedRow = 128;
   // Elements of dimension d in the box that shared memory holds. The innermost stride is ignored, as the
   // driver's documentation says and an H200 does.
   uint32_t extent(size_t d) const {
     return d == 0 ? box[0] : (box[d] + element_strides[d] - 1) / element_strides[d];
   }
   uint64_t rows() const;       // of the box
-  uint64_t row_bytes() const;  // of an innermost row
+  uint64_t row_bytes() const;  // of an innermost row in shared memory
   // From one row to the next in shared memory: a swizzled row takes the whole span (H200).
   uint64_t pitch() const;
-  uint64_t box_bytes() const { return rows() * row_bytes(); }  // that an mbarrier counts
+  // That an mbarrier counts: without what pads them (CUTLASS counts so).
+  uint64_t box_bytes() const { return rows() * extent(0) * static_cast<uint64_t>(bits()) / 8; }
   // Bytes of shared memory from a multiple of 128 on that the box may touch: swizzling stays inside a line.
   uint64_t footprint() const {
     const uint64_t bytes = (rows() - 1) * pitch() + row_bytes();

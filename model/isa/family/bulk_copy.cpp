@@ -8,8 +8,6 @@ namespace bitwell::isa {
 using machine::Fault;
 using machine::Region;
 
-namespace {}  // namespace
-
 BulkCopy::BulkCopy(Cluster& cluster, std::string what, std::vector<Segment> segments, CopyOptions options)
     : cluster_(cluster), what_(std::move(what)), segments_(std::move(segments)), options_(options) {
   for (const Segment& s : segments_) total_ += s.bytes;
@@ -46,7 +44,7 @@ void BulkCopy::poison() {
   for (const Segment& s : segments_) {
     const uint64_t offset = s.to - segments_.front().destination->base();
     low_ = std::min(low_, offset & ~uint64_t{127});
-    high_ = std::max(high_, (offset + s.bytes + 127) & ~uint64_t{127});
+    high_ = std::max(high_, (offset + s.span() + 127) & ~uint64_t{127});
   }
   for (const CopyTarget& t : targets_)
     for (const Segment& s : segments_) {
@@ -59,7 +57,7 @@ void BulkCopy::poison() {
       if (offset % 128 == 0 && s.bytes % 128 == 0)
         nothing(offset, 0, s.bytes);  // whole lines, which swizzling does not leave
       else
-        pieces(true, offset, s.bytes, nothing);
+        pieces(true, offset, s.span(), nothing);
     }
 }
 
@@ -131,7 +129,7 @@ bool BulkCopy::fills(uint64_t shared_address, uint64_t length) const {
     if (first >= high_ || first + length <= low_) continue;
     bool found = false;
     for (size_t i = next_; i < segments_.size() && !found; ++i)
-      pieces(true, segments_[i].to - segments_[i].destination->base(), segments_[i].bytes,
+      pieces(true, segments_[i].to - segments_[i].destination->base(), segments_[i].span(),
              [&](uint64_t where, uint32_t, uint32_t bytes) {
                found = found || (where < first + length && first < where + bytes);
              });

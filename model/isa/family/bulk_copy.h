@@ -19,6 +19,9 @@ struct Segment {
   machine::Region* destination = nullptr;
   uint64_t to = 0;
   uint32_t bytes = 0;
+  // Bytes of shared memory behind them, in the same 16, that hold nothing when the copy is done. Not counted.
+  uint32_t padding = 0;
+  uint32_t span() const { return bytes + padding; }
 };
 
 // One destination of a copy to shared memory: which CTA gets it and which mbarrier counts it.

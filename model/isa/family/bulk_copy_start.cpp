@@ -100,6 +100,23 @@ std::vector<CopyTarget> targets(Context& context, const SharedPlace& barrier, co
   return out;
 }
 
+// The rows of tile::gather4 and tile::scatter4, which lie in shared memory as the rows of one box do.
+std::vector<Segment> of_rows(const Transfer& t, const TransferReader& r, Context& context,
+                             const machine::TensorMap& map, int64_t column) {
+  machine::TensorMap together = map;
+  together.box[1] = t.rows;
+  together.element_strides[1] = 1;
+  const SharedPlace place = r.shared(t.to_shared ? t.to : t.from, together.footprint(), 128);
+  std::vector<Segment> out;
+  for (uint32_t i = 0; i < t.rows; ++i) {
+    const auto row = static_cast<int32_t>(r.word(t.coordinates + 1 + i));
+    const auto one = tensor_segments(context.cta.cluster, map, {column, row}, place.cta->shared,
+                                     place.address + i * map.pitch(), t.to_shared);
+    out.insert(out.end(), one.begin(), one.end());
+  }
+  return out;
+}
+
 // The pieces of a tensor's box, and what the tensor map makes of the copy; none of a prefetch.
 std::vector<Segment> of_tensor(const Transfer& t, const TransferReader& r, Context& context, int lane,
                                CopyOptions& options) {
@@ -112,13 +129,15 @@ std::vector<Segment> of_tensor(const Transfer& t, const TransferReader& r, Conte
   std::array<int64_t, 5> coordinates{};
   for (size_t d = 0; d < t.rank; ++d) coordinates[d] = static_cast<int32_t>(r.word(t.coordinates + d));
   if (t.prefetch) return {};
-  if (map.type == machine::TensorType::u4x16_align16b || map.type == machine::TensorType::u6x16_align16b)
-    throw machine::Unsupported("a copy of a tensor of type " +
-                               std::string(machine::kTensorTypes[static_cast<size_t>(map.type)].name));
+  if (t.rows != 0 && map.box[1] != 1)
+    throw Fault("a copy of rows that are named one by one needs a box of 1 in dimension 1, it has " +
+                    std::to_string(map.box[1]),
+                lane);
   options.swizzle = map.swizzle;
   options.fill = fill_pattern(map);
   if (t.to_shared) options.convert = map.type;
   if (t.reduce) options.element = element_of(map, *t.reduce);
+  if (t.rows != 0) return of_rows(t, r, context, map, coordinates[0]);
   const SharedPlace place = r.shared(t.to_shared ? t.to : t.from, map.footprint(), 128);
   return tensor_segments(context.cta.cluster, map, coordinates, place.cta->shared, place.address,
                          t.to_shared);

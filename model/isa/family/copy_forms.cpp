@@ -13,9 +13,10 @@ AddressOperand tensor(const ptx::Operand& o, Operands& operands, Transfer& t) {
   if (o.kind != ptx::OperandKind::memory || o.elements.size() != 2 ||
       o.elements[1].kind != ptx::OperandKind::vector)
     throw Invalid("a tensor map and its coordinates, [map, {...}], are needed");
-  if (o.elements[1].elements.size() != t.rank)
-    throw Invalid(std::to_string(o.elements[1].elements.size()) + " coordinates for a tensor of " +
-                  std::to_string(t.rank) + " dimensions");
+  if (o.elements[1].elements.size() != (t.rows != 0 ? 1 + t.rows : t.rank))
+    throw Invalid(std::to_string(o.elements[1].elements.size()) + " coordinates for " +
+                  (t.rows != 0 ? "a column and " + std::to_string(t.rows) + " rows"
+                               : "a tensor of " + std::to_string(t.rank) + " dimensions"));
   ptx::Operand map = o;
   map.elements.resize(1);
   AddressOperand out = operands.address(map, Space::generic);
@@ -39,6 +40,7 @@ void bulk(Builder& b, const Match& m) {
   if (is_tensor)
     for (const std::string& modifier : i.modifiers)
       if (modifier.size() == 3 && modifier[2] == 'd') t->rank = static_cast<uint32_t>(modifier[1] - '0');
+  if (has(i, ".tile::gather4") || has(i, ".tile::scatter4")) t->rows = 4;
   // The first state space is the destination's.
   const auto spaces = [&] {
     std::vector<std::string> out;
@@ -214,6 +216,12 @@ constexpr Form kAsync[] = {
      110},
     {"cp.async.bulk.tensor" DIMENSIONS ".global.shared::cta[.tile].bulk_group" HINT, "*", bulk, 80, 90},
     {"cp.async.bulk.prefetch.tensor" DIMENSIONS ".L2.global[.tile]" HINT, "*", bulk, 80, 90},
+    {"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4" BYTES "[.multicast::cluster]" HINT, "*",
+     bulk, 86, 100, "af", 110},
+    {"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4" BYTES HINT, "*", bulk, 86, 100},
+    {"cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group" HINT, "*", bulk, 86, 100, "af",
+     110},
+    {"cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4" HINT, "*", bulk, 86, 100, "af", 110},
     {"cp.async.bulk.commit_group", "", commit, 80, 90},
     {"cp.async.bulk.wait_group[.read]", "*", wait, 80, 90},
     {"cp.reduce.async.bulk.shared::cluster.shared::cta" BYTES "{.and,.or,.xor}.b32", "*", bulk, 80, 90},

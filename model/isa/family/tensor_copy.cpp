@@ -20,6 +20,15 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
       if (start[d] < 0)
         throw Fault("a box that leaves shared memory starts at coordinate " + std::to_string(start[d]) +
                     " of dimension " + std::to_string(d) + " (an H200 stops with an illegal instruction)");
+  if (map.padded() && !to_shared) {
+    if (map.type == machine::TensorType::u6x16_align16b)
+      throw machine::Unsupported("a store of .b6p2x16, into a tensor of type " + map.type_name());
+    throw Fault("a tensor of type " + map.type_name() + " can only be loaded");
+  }
+  if (map.padded() && start[0] % TensorMap::kPaddedRow != 0)
+    throw Fault("the box starts at element " + std::to_string(start[0]) +
+                " of the innermost dimension, it must be a multiple of " +
+                std::to_string(TensorMap::kPaddedRow) + " for type " + map.type_name());
   if (start[0] * static_cast<int64_t>(bits) % 128 != 0)
     throw Fault(
         "the box starts at element " + std::to_string(start[0]) +
@@ -59,9 +68,19 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
     const int64_t unit = to_shared ? 1 : std::max<int64_t>(1, 128 / static_cast<int64_t>(bits));
     const int64_t edge = (static_cast<int64_t>(map.dims[0]) + unit - 1) / unit * unit;
     const int64_t high = inside ? std::clamp<int64_t>(edge - start[0], low, first) : first;
-    const auto bytes = [&](int64_t elements) { return static_cast<uint64_t>(elements) * bits / 8; };
+    if (map.padded()) {  // all of the row is in the tensor, or nothing: 16 elements go to 16 bytes
+      const uint64_t all = static_cast<uint64_t>(first) * bits / 8;
+      const uint64_t at = global + static_cast<uint64_t>(start[0]) * bits / 8;
+      Region* from = high > low ? region_of(at, all) : nullptr;
+      for (uint64_t done = 0; done < all; done += 2 * bits)
+        out.push_back({from, at + done, &shared, to + done / (2 * bits) * 16, static_cast<uint32_t>(2 * bits),
+                       static_cast<uint32_t>(16 - 2 * bits)});
+    }
+    const auto bytes = [&](int64_t elements) {
+      return map.padded() ? 0 : static_cast<uint64_t>(elements) * bits / 8;
+    };
     add(nullptr, 0, to, bytes(low));
-    if (high > low) {
+    if (high > low && !map.padded()) {
       const uint64_t at = global + static_cast<uint64_t>(start[0] + low) * bits / 8;
       add(region_of(at, bytes(high - low)), at, to + bytes(low), bytes(high - low));
     }

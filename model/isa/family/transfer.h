@@ -24,6 +24,7 @@ struct Transfer : Payload {
   AddressOperand to, from;     // of a tensor copy: the global side is the tensor map
   AddressOperand barrier;      // where to_shared
   uint32_t rank = 0;           // of a tensor copy; 0: not one
+  uint32_t rows = 0;           // of tile::gather4 and tile::scatter4: rows that are named one by one
   size_t coordinates = 0;      // sources from here on
   size_t size = 0;             // source
   std::optional<size_t> mask;  // source, of a multicast

@@ -23,6 +23,7 @@ inline constexpr const char* kNowhere = "";
 
 #define REQUEST "clusterlaunchcontrol.try_cancel"
 #define BYTES ".mbarrier::complete_tx::bytes"
+#define TENSOR "cp.async.bulk.tensor.2d"
 #define QUERY "clusterlaunchcontrol.query_cancel"
 inline constexpr BlackwellForm kBlackwellForms[] = {
     {REQUEST ".async.shared::cta" BYTES ".b128 [%r1], [%r2];", kFrom100},
@@ -127,7 +128,30 @@ inline constexpr BlackwellForm kBlackwellForms[] = {
     {"st.bulk.shared::cluster [%r1], %d1, 0;", kNowhere},
     {"st.bulk.shared [%r1], %d1, 0;", kNowhere},
     {"st.weak.bulk.shared::cta [%r1], %d1, 0;", kNowhere},
+    {TENSOR ".shared::cta.global.tile::gather4" BYTES " [%r1], [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r7];",
+     kFrom100},
+    {TENSOR ".shared::cluster.global.tile::gather4" BYTES " [%r1], [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r7];",
+     kFamily10},
+    {TENSOR ".shared::cluster.global.tile::gather4" BYTES
+            ".multicast::cluster [%r1], [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r7], %h1;",
+     kFamily10},
+    {TENSOR ".shared::cluster.global.tile::gather4" BYTES
+            ".L2::cache_hint [%r1], [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r7], %d2;",
+     kFamily10},
+    {TENSOR ".shared::cluster.global.tile::gather4" BYTES " [%r1], [%d1, {%r2, %r3, %r4, %r5}], [%r7];",
+     kNowhere},
+    {TENSOR ".shared::cluster.global.tile::gather4" BYTES " [%r1], [%d1, {%r2, %r3}], [%r7];", kNowhere},
+    {"cp.async.bulk.tensor.3d.shared::cluster.global.tile::gather4" BYTES
+     " [%r1], [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r7];",
+     kNowhere},
+    {TENSOR ".global.shared::cta.tile::scatter4.bulk_group [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r1];",
+     kFamily10},
+    {TENSOR ".global.shared::cta.tile::gather4.bulk_group [%d1, {%r2, %r3, %r4, %r5, %r6}], [%r1];",
+     kNowhere},
+    {TENSOR ".global.shared::cta.tile::scatter4.bulk_group [%d1, {%r2, %r3}], [%r1];", kNowhere},
+    {"cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4 [%d1, {%r2, %r3, %r4, %r5, %r6}];", kFamily10},
 };
+#undef TENSOR
 #undef REQUEST
 #undef BYTES
 #undef QUERY
