@@ -37,7 +37,7 @@ Exact round(const Format& f, const Exact& v, Rounding mode, Overflow overflow) {
   if (v.is_nan()) return v;
   if (v.is_infinity()) {
     if (overflow == Overflow::saturate) return largest(f, v.negative);
-    return {f.has_infinity() ? Kind::infinity : Kind::nan, v.negative};
+    return {f.has_infinity() ? Kind::infinity : Kind::nan, v.negative && f.is_signed};
   }
   const int least =
       f.special == Special::scale ? -f.bias : f.emin() - f.fraction_bits;  // the smallest unit's exponent
@@ -45,17 +45,18 @@ Exact round(const Format& f, const Exact& v, Rounding mode, Overflow overflow) {
     return f.special == Special::scale ? Exact{Kind::finite, false, 1, least}
                                        : Exact{Kind::finite, v.negative};
 
+  const bool negative = v.negative && f.special != Special::scale;
   const int unit = std::max(v.exponent + bit_width(v.significand) - (f.fraction_bits + 1), least);
   const int drop = unit - v.exponent;
   u128 kept = 0;
   if (drop <= 0) {
     kept = v.significand << -drop;
   } else if (drop > 127) {  // far below half of the smallest unit
-    kept = rounds_up(mode, v.negative, false, 1, 2) ? 1 : 0;
+    kept = rounds_up(mode, negative, false, 1, 2) ? 1 : 0;
   } else {
     kept = v.significand >> drop;
     const u128 rest = v.significand - (kept << drop);
-    if (rounds_up(mode, v.negative, (kept & 1) != 0, rest, u128{1} << (drop - 1))) ++kept;
+    if (rounds_up(mode, negative, (kept & 1) != 0, rest, u128{1} << (drop - 1))) ++kept;
   }
   Exact out{Kind::finite, v.negative && f.is_signed, kept, unit};
   if (kept >> (f.fraction_bits + 1) != 0) {  // carried into the next binade
@@ -65,8 +66,22 @@ Exact round(const Format& f, const Exact& v, Rounding mode, Overflow overflow) {
   if (f.special == Special::scale && out.significand == 0) return {Kind::finite, false, 1, least};
   const Exact top = largest(f, false);
   if (out.exponent > top.exponent || (out.exponent == top.exponent && out.significand > top.significand))
-    return overflowed(f, v.negative, mode, overflow);
+    return overflowed(f, negative, mode, overflow);
   return out;
+}
+
+Exact round_by_chance(const Format& f, const Exact& v, uint64_t random, int bits, Overflow overflow) {
+  if (v.kind != Kind::finite || v.significand == 0) return round(f, v, Rounding::toward_zero, overflow);
+  const int least = f.emin() - f.fraction_bits;
+  const int unit = std::max(v.exponent + bit_width(v.significand) - (f.fraction_bits + 1), least);
+  Exact sum{Kind::finite, v.negative, 0, unit - bits};
+  const int drop = sum.exponent - v.exponent;
+  if (drop <= 127) sum.significand = drop >= 0 ? v.significand >> drop : v.significand << -drop;
+  sum.significand += random;
+  if (overflow == Overflow::ieee && sum.exponent + bit_width(sum.significand) - 1 > f.emax())
+    return {Kind::infinity, v.negative};
+  return sum.significand == 0 ? Exact{Kind::finite, v.negative}
+                              : round(f, sum, Rounding::toward_zero, overflow);
 }
 
 }  // namespace bitwell::number

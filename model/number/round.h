@@ -26,4 +26,8 @@ enum class Overflow {
 // has no zero and no sign: magnitudes are rounded, anything at or below 2^-127 gives 2^-127.
 Exact round(const Format& format, const Exact& value, Rounding rounding, Overflow overflow);
 
+// The same toward zero, or away from it where `random`, a number of `bits` bits, makes a carry with the first
+// `bits` bits of what is cut off (PTX .rs). What is then too large is infinity under Overflow::ieee.
+Exact round_by_chance(const Format& format, const Exact& value, uint64_t random, int bits, Overflow overflow);
+
 }  // namespace bitwell::number

@@ -4,6 +4,9 @@
 #include "model/isa/family/emit.h"
 #include "model/isa/lanes/soft.h"
 #include "model/machine/failure.h"
+#include "model/number/decode.h"
+#include "model/number/encode.h"
+#include "model/run/context.h"
 
 namespace bitwell::isa {
 namespace {
@@ -109,7 +112,7 @@ void cvt(Builder& b, const Match& m) {
 // Packed conversions: .x2 on either side.
 const number::Format& element_format(const std::string& type) {
   std::string_view name = std::string_view(type).substr(1);
-  if (name.ends_with("x2")) name.remove_suffix(2);
+  if (name.ends_with("x2") || name.ends_with("x4")) name.remove_suffix(2);
   const number::Format* f = number::find_format(name);
   if (f == nullptr) throw machine::ModelBug("format of " + type);
   return *f;
@@ -163,6 +166,102 @@ void cvt_packed(Builder& b, const Match& m) {
   b.emit(op);
 }
 
+// cvt.rs: fp32 to two or four narrow values, rounded by bits of the last operand.
+struct ChanceUse : Payload {
+  const number::Format* format = nullptr;
+  int width = 0;  // of an element in the destination
+  bool saturate = false, relu = false;
+};
+
+// What the element at place n, from the top, is rounded by: a number and its bits. A B200 takes the first of
+// each two elements from the top of four the other way round, bit by bit.
+std::pair<uint64_t, int> chance_of(const ChanceUse& use, size_t count, size_t n, uint32_t random) {
+  if (count == 2) {
+    const int bits = use.format == &number::f16 ? 13 : 16;
+    return {(n == 0 ? random >> 16 : random) & ((1u << bits) - 1), bits};
+  }
+  uint32_t half = n < 2 ? random >> 16 : random & 0xFFFF;
+  if (use.width == 4) {  // the upper bytes of both halves, and the lower ones
+    const uint32_t bytes = n < 2 ? random >> 8 : random;
+    half = (bytes >> 16 & 0xFF) << 8 | (bytes & 0xFF);
+  }
+  if (n % 2 == 1) return {half, 16};
+  uint32_t reversed = 0;
+  for (int i = 0; i < 16; ++i) reversed |= (half >> i & 1) << (15 - i);
+  return {reversed, 16};
+}
+
+Next convert_by_chance(const Op& op, Context& context, uint32_t mask) {
+  const auto& use = op.as<ChanceUse>();
+  for (const uint32_t row : *op.sources) context.require_defined(row, mask, "an operand of cvt.rs");
+  context.require_defined(op.b, mask, "an operand of cvt.rs");
+  const number::Format& f = *use.format;
+  const size_t count = op.sources->size();
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<size_t>(__builtin_ctz(lanes));
+    uint32_t packed = 0;
+    for (size_t n = 0; n < count; ++n) {
+      const number::Exact v = number::decode(number::f32, context.row<uint32_t>((*op.sources)[n])[lane]);
+      uint64_t code = f.has_nan() ? f.canonical_nan() : f.max_code();
+      if (!v.is_nan()) {
+        const auto [random, bits] = chance_of(use, count, n, context.row<uint32_t>(op.b)[lane]);
+        const number::Exact r = number::round_by_chance(
+            f, v, random, bits, use.saturate ? number::Overflow::saturate : number::Overflow::ieee);
+        if (r.is_infinity() && !v.is_infinity())
+          throw machine::Unsupported(
+              "cvt.rs without .satfinite of a number beyond the destination's: the "
+              "manual does not say whether it becomes infinity");
+        code = use.relu && v.negative ? 0 : number::encode(f, r);
+      }
+      packed = packed << use.width | static_cast<uint32_t>(code);
+    }
+    if (use.width * static_cast<int>(count) == 16)
+      context.row<uint16_t>(op.d)[lane] = static_cast<uint16_t>(packed);
+    else
+      context.row<uint32_t>(op.d)[lane] = packed;
+  }
+  context.set_defined(op.d, mask);
+  return Next::advance;
+}
+
+// cvt.rs d, a, b, random | d, {a, b, e, f}, random
+void cvt_by_chance(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const auto to = std::find_if(i.modifiers.begin(), i.modifiers.end(), [](const std::string& modifier) {
+    return modifier.ends_with("x2") || modifier.ends_with("x4");
+  });
+  if (std::find(to, i.modifiers.end(), ".f32") == i.modifiers.end())
+    throw Invalid("'" + m.name + "': .f32 stands behind the destination's type");
+  const size_t count = to->ends_with("x2") ? 2 : 4;
+  Op op = effect(convert_by_chance);
+  auto& use = b.payload<ChanceUse>(op);
+  use.format = &element_format(*to);
+  use.width = element_bits(*use.format);
+  use.saturate = has(i, ".satfinite");
+  use.relu = has(i, ".relu");
+  operands_left(b, m, count == 2 ? 4 : 3);
+  std::vector<uint32_t>* list = b.new_list();
+  if (count == 2) {
+    for (const size_t n : {1u, 2u}) list->push_back(b.source(b.operand(n), b.type(".f32")).row);
+  } else {
+    const ptx::Operand& four = b.operand(1);
+    if (four.kind != ptx::OperandKind::vector || four.elements.size() != 4)
+      throw Invalid("'" + m.name + "' needs a vector of 4 registers");
+    for (const ptx::Operand& e : four.elements) list->push_back(b.source(e, b.type(".f32")).row);
+  }
+  op.sources = list;
+  const Type& word = b.type(".b32");
+  const auto bits_only = [&](const Value& v) {
+    if (v.type->kind != 'b' && v.type->kind != 'x')
+      throw Invalid("a register that is " + std::string(v.type->name) + " where untyped bits are needed");
+    return v.row;
+  };
+  op.b = bits_only(b.source(b.operand(count == 2 ? 3 : 2), word, false, false));
+  const bool narrow = use.width * static_cast<int>(count) == 16;
+  op.d = bits_only(b.destination(b.operand(0), narrow ? b.type(".b16") : word));
+  b.emit(op);
+}
+
 #define ALL_CVT_TYPES ".u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,.bf16,.f16,.f32,.f64"
 constexpr Form kConvert[] = {
     {"cvt[.rni,.rzi,.rmi,.rpi,.rn,.rz,.rm,.rp][.ftz][.sat]{" ALL_CVT_TYPES "}{" ALL_CVT_TYPES "}", "*", cvt},
@@ -176,6 +275,11 @@ constexpr Form kConvert[] = {
     {"cvt.rn[.relu].f16x2{.e4m3x2,.e5m2x2}", "*", cvt_packed, 81, 89},
     {"cvt.rn.satfinite[.relu]{.e2m1x2,.e2m3x2,.e3m2x2}.f32", "*", cvt_packed, 86, 100, "af"},
     {"cvt.rn[.relu].f16x2{.e2m1x2,.e2m3x2,.e3m2x2}", "*", cvt_packed, 86, 100, "af"},
+    {"cvt{.rz,.rp}[.satfinite].ue8m0x2{.f32,.bf16x2}", "*", cvt_packed, 86, 100, "af"},
+    {"cvt.rn.bf16x2.ue8m0x2", "*", cvt_packed, 86, 100, "af"},
+    {"cvt{.rs}[.relu][.satfinite]{.f16x2,.bf16x2}.f32", "*", cvt_by_chance, 87, 100, "a", 103, true},
+    {"cvt{.rs}[.relu]{.satfinite}{.e4m3x4,.e5m2x4,.e2m3x4,.e3m2x4,.e2m1x4}.f32", "*", cvt_by_chance, 87, 100,
+     "a", 103, true},
 };
 #undef ALL_CVT_TYPES
 
