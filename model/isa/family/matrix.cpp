@@ -20,20 +20,19 @@ struct MatrixUse : AddressUse {
 
 using Row = std::array<std::byte, 16>;  // of a matrix
 
-// Where the 8 rows of every matrix are.
-std::array<SharedPlace, kLanes> row_places(const Op& op, Context& context) {
-  const uint32_t used = op.as<MatrixUse>().count == 4 ? ~0u : (1u << 8 * op.as<MatrixUse>().count) - 1;
-  context.require_defined(op.a, used, "an address");
+// Where the first `rows` threads say that rows are.
+std::array<SharedPlace, kLanes> row_places(const AddressUse& use, const Op& op, Context& context, int rows) {
+  context.require_defined(op.a, ~0u >> (kLanes - rows), "an address");
   std::array<SharedPlace, kLanes> out{};
-  for (int lane = 0; lane < 8 * op.as<MatrixUse>().count; ++lane)
-    out[static_cast<size_t>(lane)] = shared_place(op.as<MatrixUse>(), op.a, context, lane, 16, 16, true);
+  for (int lane = 0; lane < rows; ++lane)
+    out[static_cast<size_t>(lane)] = shared_place(use, op.a, context, lane, 16, 16, true);
   return out;
 }
 
 Next load_matrix(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<MatrixUse>();
-  const auto places = row_places(op, context);
+  const auto places = row_places(op.as<MatrixUse>(), op, context, 8 * op.as<MatrixUse>().count);
   std::array<Row, kLanes> rows;
   std::array<std::array<uint8_t, 16>, kLanes> defined;
   for (size_t r = 0; r < 8 * static_cast<size_t>(use.count); ++r)
@@ -61,9 +60,55 @@ Next load_matrix(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
+// Rows of 16 elements that become bytes: of 8 bits, or of 4 or 6 with padding behind the 16.
+struct NarrowUse : AddressUse {
+  int rows = 0;       // of all matrices, each at the address of a thread
+  bool tall = false;  // 16 rows a matrix, transposed; else 8
+  uint32_t bits = 8;
+};
+
+// m16n16 and m8n16. Where the manual's figures are missing, CUTLASS's layouts say which byte goes where, and
+// that ldmatrix, unlike tcgen05.cp, leaves 4 bits at the bottom of the byte.
+Next load_narrow(const Op& op, Context& context, uint32_t mask) {
+  if (!whole_warp(context, mask)) return Next::wait;
+  const auto& use = op.as<NarrowUse>();
+  const auto places = row_places(use, op, context, use.rows);
+  std::array<std::array<uint8_t, 16>, kLanes> elements{}, known{};
+  for (size_t r = 0; r < static_cast<size_t>(use.rows); ++r) {
+    Row bytes;
+    std::array<uint8_t, 16> defined;
+    Port(context, static_cast<int>(r), use.order)
+        .read(places[r].cta->shared, places[r].address, 2 * use.bits, bytes.data(), defined.data());
+    for (size_t e = 0; e < 16; ++e) {
+      const size_t first = e * use.bits;
+      for (size_t bit = first; bit < first + use.bits; ++bit)
+        elements[r][e] |=
+            static_cast<uint8_t>((std::to_integer<unsigned>(bytes[bit / 8]) >> bit % 8 & 1) << (bit - first));
+      known[r][e] =
+          defined[first / 8] == machine::kWritten && defined[(first + use.bits - 1) / 8] == machine::kWritten;
+    }
+  }
+  for (size_t n = 0; n < op.results->size(); ++n) {
+    auto* d = context.row<uint32_t>((*op.results)[n]);
+    uint32_t whole = ~0u;
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      d[lane] = 0;
+      for (size_t k = 0; k < 4; ++k) {
+        const size_t fours = 4 * (lane % 4) + k;
+        const size_t row = use.tall ? n / 2 * 16 + fours : n * 8 + lane / 4;
+        const size_t column = use.tall ? n % 2 * 8 + lane / 4 : fours;
+        d[lane] |= static_cast<uint32_t>(elements[row][column]) << 8 * k;
+        if (known[row][column] == 0) whole &= ~(1u << lane);
+      }
+    }
+    context.set_known((*op.results)[n], ~0u, whole);
+  }
+  return Next::advance;
+}
+
 Next store_matrix(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
-  const auto places = row_places(op, context);
+  const auto places = row_places(op.as<MatrixUse>(), op, context, 8 * op.as<MatrixUse>().count);
   Cluster& cluster = context.cta.cluster;
   cluster.change();
   if (context.checked && cluster.operations_under_way())
@@ -113,7 +158,39 @@ void matrix(Builder& b, const Match& m) {
   b.emit(op);
 }
 
+void narrow_matrix(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  operands_left(b, m, 2);
+  for (const std::string& modifier : i.modifiers) {
+    if (modifier == ".b8x16") break;
+    if (modifier.ends_with("_p32") || modifier.ends_with("_p64"))
+      throw Invalid("'" + m.name + "': .b8x16 stands before the source's format");
+  }
+  Op op = effect(load_narrow);
+  auto& use = b.payload<NarrowUse>(op);
+  const int count = has(i, ".x1") ? 1 : has(i, ".x2") ? 2 : 4;
+  use.tall = has(i, ".m16n16");
+  use.rows = count * (use.tall ? 16 : 8);
+  use.bits = has(i, ".b4x16_p64") ? 4 : has(i, ".b6x16_p32") ? 6 : 8;
+  set_address(b, op, use, b.operand(1), space_of(i));
+  const size_t registers = static_cast<size_t>(count) * (use.tall ? 2 : 1);
+  const ptx::Operand& d = b.operand(0);
+  if (d.kind != ptx::OperandKind::vector || d.elements.size() != registers)
+    throw Invalid("'" + m.name + "' needs a vector of " + std::to_string(registers) + " registers");
+  op.results = b.new_list();
+  for (const ptx::Operand& e : d.elements)
+    op.results->push_back(b.destination(e, b.type(".b32"), false, true).row);
+  b.emit(op);
+}
+
+#define SHARED "[.shared,.shared::cta]"
+#define PADDED ".b8x16{.b6x16_p32,.b4x16_p64}"
 constexpr Form kMatrix[] = {
+    {"ldmatrix{.sync}.aligned.m16n16{.x1,.x2}.trans" SHARED ".b8", "*", narrow_matrix, 86, 100, "af", 0,
+     true},
+    {"ldmatrix{.sync}.aligned.m16n16{.x1,.x2}.trans" SHARED PADDED, "*", narrow_matrix, 86, 100, "af", 0,
+     true},
+    {"ldmatrix{.sync}.aligned.m8n16{.x1,.x2,.x4}" SHARED PADDED, "*", narrow_matrix, 86, 100, "af", 0, true},
     {"ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}[.trans][.shared,.shared::cta].b16", "*", matrix, 65, 75},
     {"stmatrix.sync.aligned.m8n8{.x1,.x2,.x4}[.trans][.shared,.shared::cta].b16", "*", matrix, 78, 90},
 };

@@ -176,6 +176,20 @@ inline constexpr BlackwellForm kBlackwellForms[] = {
     {"cvt.rs.f16x2.f32 %r1, %f1, %f2, 5;", kNowhere},
     {"cvt.rs.f16x2.f32 %r1, %f1, %f2;", kNowhere},
     {"cvt.rs.f16.f32 %h1, %f1, %r2;", kNowhere},
+    {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r3];", kSpecific},
+    {"ldmatrix.sync.aligned.m16n16.x2.trans.b8 {%r1, %r2, %r4, %r5}, [%d3];", kSpecific},
+    {"ldmatrix.b8.trans.m16n16.x1.aligned.shared::cta.sync {%r1, %r2}, [%r3];", kSpecific},
+    {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b6x16_p32 {%r1, %r2}, [%r3];", kSpecific},
+    {"ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8x16.b4x16_p64 {%r1, %r2, %r4, %r5}, [%r3];", kSpecific},
+    {"ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32 {%r1}, [%r3];", kSpecific},
+    {"ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.b4x16_p64 {%r1, %r2}, [%r3];", kSpecific},
+    {"ldmatrix.m8n16.sync.aligned.x4.b8x16.b6x16_p32.shared {%r1, %r2, %r4, %r5}, [%r3];", kSpecific},
+    {"ldmatrix.sync.aligned.m8n16.x1.shared.b6x16_p32.b8x16 {%r1}, [%r3];", kNowhere},
+    {"ldmatrix.sync.aligned.m8n16.x1.shared.b8 {%r1}, [%r3];", kNowhere},
+    {"ldmatrix.sync.aligned.m8n16.x1.trans.shared.b8x16.b4x16_p64 {%r1}, [%r3];", kNowhere},
+    {"ldmatrix.sync.aligned.m16n16.x1.shared.b8 {%r1, %r2}, [%r3];", kNowhere},
+    {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1}, [%r3];", kNowhere},
+    {"ldmatrix.sync.aligned.m16n16.x4.trans.shared.b8 {%r1, %r2, %r4, %r5}, [%r3];", kNowhere},
 };
 #undef TENSOR
 #undef REQUEST

@@ -1,0 +1,116 @@
+// ldmatrix of 8-bit elements, and of 4- and 6-bit ones with padding (PTX ISA 9.0, 9.7.14.5.15). Which thread
+// gives which row and gets which byte: CuTe's layouts of these instructions (SM100_U8x8_LDSM_T and
+// SM100_SU4_DU8x16_x1_LDSM_N in CUTLASS 4.2), written out here by hand.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "model/ptx/parse.h"
+#include "verify/launch/launch.h"
+
+namespace bitwell::verify {
+namespace {
+
+struct Outcome {
+  std::string what;
+  std::vector<uint32_t> out;  // [thread][register]
+};
+// Thread t points at row `(5 * t) % 32` of 32 rows of 16 bytes, of which the first `filled` are written.
+Outcome load(const std::string& form, size_t registers, const std::vector<uint32_t>& rows, int filled = 16) {
+  std::string text =
+      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 "
+      "out)\n{\n"
+      ".reg .b32 %r<12>;\n.reg .b32 %v<4>;\n.reg .b64 %a<4>;\n.shared .align 16 .b8 sm[512];\n"
+      "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %a2, %r0, 16;\n"
+      "add.u64 %a0, %a0, %a2;\nadd.u64 %a1, %a1, %a2;\nld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%a0];\n"
+      "mov.u32 %r5, sm;\nshl.b32 %r6, %r0, 4;\nadd.u32 %r6, %r6, %r5;\n";
+  for (int i = 0; i < filled / 4; ++i)
+    text += "st.shared.b32 [%r6+" + std::to_string(4 * i) + "], %r" + std::to_string(1 + i) + ";\n";
+  text +=
+      "bar.warp.sync -1;\nmul.lo.u32 %r7, %r0, 5;\nand.b32 %r7, %r7, 31;\nshl.b32 %r7, %r7, 4;\n"
+      "add.u32 %r7, %r7, %r5;\n" +
+      form + " {";
+  for (size_t i = 0; i < registers; ++i) text += (i == 0 ? "%v" : ", %v") + std::to_string(i);
+  text += "}, [%r7];\n";
+  for (size_t i = 0; i < registers; ++i)
+    text += "st.global.b32 [%a1+" + std::to_string(4 * i) + "], %v" + std::to_string(i) + ";\n";
+  Launch l;
+  l.entry = "k";
+  l.shape.block = {32, 1, 1};
+  std::vector<std::byte> bytes(512);
+  std::memcpy(bytes.data(), rows.data(), bytes.size());
+  l.add_buffer({"in", bytes, true, true, false});
+  l.add_buffer({"out", std::vector<std::byte>(512), true, false, true});
+  Outcome o;
+  try {
+    simulate(isa::compile(ptx::parse(text + "ret;\n}\n"), "k"), l, {}, true);
+  } catch (const machine::Fault& e) {
+    o.what = e.what();
+  }
+  o.out.resize(128);
+  std::memcpy(o.out.data(), l.buffers[1].bytes.data(), 512);
+  return o;
+}
+std::vector<uint32_t> random_rows() {
+  std::mt19937 random(3);
+  std::vector<uint32_t> out(128);
+  for (uint32_t& v : out) v = random();
+  return out;
+}
+// Element e of the row that thread t points at, as the byte that it becomes.
+uint32_t element(const std::vector<uint32_t>& rows, size_t t, size_t e, size_t bits) {
+  const uint32_t* row = rows.data() + 5 * t % 32 * 4;
+  if (bits == 8) return row[e / 4] >> e % 4 * 8 & 0xFF;
+  if (bits == 4) return row[e / 8] >> e % 8 * 4 & 0xF;
+  const size_t at = 6 * e;
+  const uint64_t two = row[at / 32] | uint64_t{at / 32 < 3 ? row[at / 32 + 1] : 0} << 32;
+  return two >> at % 32 & 0x3F;
+}
+struct Format {
+  const char* name;
+  size_t bits;
+};
+constexpr Format kFormats[] = {{".b8", 8}, {".b8x16.b6x16_p32", 6}, {".b8x16.b4x16_p64", 4}};
+
+TEST(NarrowMatrices, SixteenRowsComeTransposed) {
+  const std::vector<uint32_t> rows = random_rows();
+  for (const Format& f : kFormats)
+    for (size_t count : {1, 2}) {
+      // What pads a row need not be there.
+      const Outcome o =
+          load("ldmatrix.sync.aligned.m16n16.x" + std::to_string(count) + ".trans.shared" + f.name, 2 * count,
+               rows, static_cast<int>(2 * f.bits));
+      ASSERT_EQ(o.what, "");
+      for (size_t t = 0; t < 32; ++t)
+        for (size_t r = 0; r < 2 * count; ++r)
+          for (size_t k = 0; k < 4; ++k) {
+            const size_t row = 16 * (r / 2) + 4 * (t % 4) + k;  // and the thread that points at it
+            ASSERT_EQ(o.out[4 * t + r] >> 8 * k & 0xFF, element(rows, row, t / 4 + 8 * (r % 2), f.bits))
+                << f.name << ".x" << count << ", thread " << t << ", register " << r << ", byte " << k;
+          }
+    }
+}
+
+TEST(NarrowMatrices, EightRowsComeAsTheyAre) {
+  const std::vector<uint32_t> rows = random_rows();
+  for (const Format& f : {kFormats[1], kFormats[2]})
+    for (size_t count : {1, 2, 4}) {
+      const Outcome o = load("ldmatrix.sync.aligned.m8n16.x" + std::to_string(count) + ".shared" + f.name,
+                             count, rows, static_cast<int>(2 * f.bits));
+      ASSERT_EQ(o.what, "");
+      for (size_t t = 0; t < 32; ++t)
+        for (size_t r = 0; r < count; ++r)
+          for (size_t k = 0; k < 4; ++k)
+            ASSERT_EQ(o.out[4 * t + r] >> 8 * k & 0xFF, element(rows, 8 * r + t / 4, 4 * (t % 4) + k, f.bits))
+                << f.name << ".x" << count << ", thread " << t << ", register " << r << ", byte " << k;
+    }
+}
+
+TEST(NarrowMatrices, WhatWasNeverWrittenIsNoValue) {
+  const Outcome o = load("ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32", 1, random_rows(), 8);
+  EXPECT_NE(o.what.find("never written"), std::string::npos) << o.what;
+}
+
+}  // namespace
+}  // namespace bitwell::verify
