@@ -55,6 +55,7 @@ bool custom_operands(const std::string& opcode, const std::vector<std::string>& 
     return true;
   }
   if (opcode == "cvt") {
+    if (has(m, ".rs")) return false;  // vectors, which a probe's operands are not
     const std::string& from = m.back();
     const std::string& to = m[m.size() - 2];
     p.results = {to};
@@ -68,7 +69,8 @@ bool custom_operands(const std::string& opcode, const std::vector<std::string>& 
 // The register type for an instruction type, and how many bytes it has.
 std::string register_type(const std::string& type) {
   if (type == ".u8" || type == ".s8") return "." + std::string(1, type[1]) + "16";
-  if (type == ".bf16" || type == ".e4m3x2" || type == ".e5m2x2" || type == ".e2m3x2" || type == ".e3m2x2")
+  if (type == ".bf16" || type == ".e4m3x2" || type == ".e5m2x2" || type == ".e2m3x2" || type == ".e3m2x2" ||
+      type == ".ue8m0x2")
     return ".b16";
   if (type == ".e2m1x2") return ".b8";
   if (type == ".f32x2") return ".b64";

@@ -175,6 +175,8 @@ std::vector<DenseCase> dense_cases(const dense::Tile& tile) {
   out.push_back({tile.ctas * 128 + 2, tile.n + 8, 1408, 2, kData, seed++});
   for (const int steps : {2, 3, 6, 7, 9, 11, 15})  // the loop over k ends at each place of its unrolled body
     out.push_back({3, tile.n, 64 * steps, 1, kData, seed++});
+  // An odd number of steps, the last in the ring's last stage.
+  out.push_back({3, tile.n, 64 * (4 * tile.stages() - 3), 1, kData, seed++});
   for (int n = 2; n <= 16; ++n) out.push_back({2, n, 64, 1, kData, seed++});
   out.push_back({9, 24, 128, 1, OperandData::one_zero, seed++});
   return out;
