@@ -256,6 +256,7 @@ Next store_zeros(const Op& op, Context& context, uint32_t mask) {
       throw Fault("a write to " + cluster.shared_name(to.address) + ", which the copy of PTX line " +
                       std::to_string(copy->place.ptx_line) + " is still to write",
                   lane);
+    if (size == 0) continue;
     const std::vector<std::byte> zeros(size);
     Port(context, lane, use.order).write(to.cta->shared, to.address, size, zeros.data());
   }
