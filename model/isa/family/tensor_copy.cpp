@@ -9,6 +9,21 @@ using machine::Fault;
 using machine::Region;
 using machine::TensorMap;
 
+namespace {
+
+// The buffer in which `bytes` from `at` on lie; a fault where none holds them all.
+Region& global_bytes(Cluster& cluster, uint64_t at, uint64_t bytes, bool to_shared) {
+  Region* const region = cluster.grid.global.find(at, bytes);
+  if (region == nullptr)
+    throw Fault("the tensor map leads to " + std::to_string(bytes) + " bytes at global address " +
+                std::to_string(at) + ", which are in no buffer, " + cluster.grid.global.describe(at));
+  if (!to_shared && region->read_only)
+    throw Fault("a bulk copy to '" + region->name() + "', which is read-only");
+  return *region;
+}
+
+}  // namespace
+
 std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
                                      const std::array<int64_t, 5>& start, Region& shared, uint64_t address,
                                      bool to_shared) {
@@ -35,14 +50,20 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
         " of the innermost dimension, which is not a multiple of 16 bytes (an H200 stops with an illegal "
         "instruction where it is whole bytes)");
   const auto first = static_cast<int64_t>(map.extent(0));
+  const bool padded = map.padded();
+  const uint64_t pitch = map.pitch();
+  // What leaves shared memory leaves it in units of 16 bytes: the last one may pass the tensor's edge (H200).
+  const int64_t unit = to_shared ? 1 : std::max<int64_t>(1, 128 / static_cast<int64_t>(bits));
+  const int64_t edge = (static_cast<int64_t>(map.dims[0]) + unit - 1) / unit * unit;
+  // The columns [low, high) of a box's row are in the tensor, if the row is.
+  const int64_t low = std::clamp<int64_t>(-start[0], 0, first);
+  const int64_t high = std::clamp<int64_t>(edge - start[0], low, first);
+  const uint64_t before = static_cast<uint64_t>(low) * bits / 8;
+  const uint64_t within = static_cast<uint64_t>(high - low) * bits / 8;
+  const uint64_t after = static_cast<uint64_t>(first - high) * bits / 8;
   Region* last = nullptr;
   const auto region_of = [&](uint64_t at, uint64_t bytes) {
-    if (last == nullptr || !last->contains(at, bytes)) last = cluster.grid.global.find(at, bytes);
-    if (last == nullptr)
-      throw Fault("the tensor map leads to " + std::to_string(bytes) + " bytes at global address " +
-                  std::to_string(at) + ", which are in no buffer, " + cluster.grid.global.describe(at));
-    if (!to_shared && last->read_only)
-      throw Fault("a bulk copy to '" + last->name() + "', which is read-only");
+    if (last == nullptr || !last->contains(at, bytes)) last = &global_bytes(cluster, at, bytes, to_shared);
     return last;
   };
   const auto add = [&](Region* global, uint64_t at, uint64_t in_shared, uint64_t bytes) {
@@ -52,40 +73,32 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
     else if (global != nullptr)
       out.push_back({&shared, in_shared, global, at, static_cast<uint32_t>(bytes)});
   };
+  // 16 elements, all of them in the tensor or none, go to 16 bytes.
+  const auto add_padded = [&](Region* from, uint64_t at, uint64_t to) {
+    for (uint64_t done = 0; done < static_cast<uint64_t>(first) * bits / 8; done += 2 * bits, to += 16)
+      out.push_back({from, at + done, &shared, to, static_cast<uint32_t>(2 * bits),
+                     static_cast<uint32_t>(16 - 2 * bits)});
+  };
   std::array<uint32_t, 5> i{};
   for (uint64_t to = address;;) {
     // One row: dimensions 1 and up are fixed.
-    bool inside = true;
-    uint64_t global = map.address;
+    bool inside = high > low;
+    uint64_t at = map.address + static_cast<uint64_t>(start[0] + low) * bits / 8;
     for (size_t d = 1; d < map.rank; ++d) {
       const int64_t c = start[d] + static_cast<int64_t>(i[d]) * map.element_strides[d];
       inside = inside && c >= 0 && static_cast<uint64_t>(c) < map.dims[d];
-      global += static_cast<uint64_t>(c) * map.strides[d];
+      at += static_cast<uint64_t>(c) * map.strides[d];
     }
-    const int64_t low = inside ? std::clamp<int64_t>(-start[0], 0, first) : first;
-    // What leaves shared memory leaves it in units of 16 bytes: the last one may pass the tensor's edge
-    // (H200).
-    const int64_t unit = to_shared ? 1 : std::max<int64_t>(1, 128 / static_cast<int64_t>(bits));
-    const int64_t edge = (static_cast<int64_t>(map.dims[0]) + unit - 1) / unit * unit;
-    const int64_t high = inside ? std::clamp<int64_t>(edge - start[0], low, first) : first;
-    if (map.padded()) {  // all of the row is in the tensor, or nothing: 16 elements go to 16 bytes
-      const uint64_t all = static_cast<uint64_t>(first) * bits / 8;
-      const uint64_t at = global + static_cast<uint64_t>(start[0]) * bits / 8;
-      Region* from = high > low ? region_of(at, all) : nullptr;
-      for (uint64_t done = 0; done < all; done += 2 * bits)
-        out.push_back({from, at + done, &shared, to + done / (2 * bits) * 16, static_cast<uint32_t>(2 * bits),
-                       static_cast<uint32_t>(16 - 2 * bits)});
+    if (padded) {
+      add_padded(inside ? region_of(at, within) : nullptr, at, to);
+    } else if (inside) {
+      add(nullptr, 0, to, before);
+      add(region_of(at, within), at, to + before, within);
+      add(nullptr, 0, to + before + within, after);
+    } else {
+      add(nullptr, 0, to, before + within + after);
     }
-    const auto bytes = [&](int64_t elements) {
-      return map.padded() ? 0 : static_cast<uint64_t>(elements) * bits / 8;
-    };
-    add(nullptr, 0, to, bytes(low));
-    if (high > low && !map.padded()) {
-      const uint64_t at = global + static_cast<uint64_t>(start[0] + low) * bits / 8;
-      add(region_of(at, bytes(high - low)), at, to + bytes(low), bytes(high - low));
-    }
-    add(nullptr, 0, to + bytes(high), bytes(first - high));
-    to += map.pitch();
+    to += pitch;
     size_t d = 1;
     for (; d < map.rank; ++d) {
       if (++i[d] < map.extent(d)) break;
