@@ -11,61 +11,28 @@ namespace bitwell::machine {
 namespace {
 
 constexpr uint64_t kKiB = 1024;
-constexpr uint64_t kH200 = uint64_t{143771} << 20;  // what nvidia-smi reports of an H200
-constexpr uint64_t kB200 =
-    180'000'000'000;  // as HGX and DGX B200 have it: 1,440 GB for eight (their data sheet)
+// They stand for their targets' largest devices: an H200 as nvidia-smi reports it; a B200 as HGX and DGX B200
+// have it, 1,440 GB for eight (their data sheet).
+constexpr Device kH200{132, uint64_t{143771} << 20};
+constexpr Device kB200{148, 180'000'000'000};
 
 // The guide has no column for sm_88: CCCL has it as sm_86. sm_120 and later have mma.sync of their own that
-// no evidence here covers. Multiprocessors: of an H200 and a B200, which stand for their targets' largest
-// devices.
+// no evidence here covers.
 constexpr uint32_t kNone = 0;
-constexpr uint32_t kColumns = layout::kTensorColumns;
+constexpr uint32_t kTmem = layout::kTensorColumns;
 constexpr std::array<Arch, 12> kArchs{{
-    {75, "Turing", {63, 0, 0}, "turing", 64 * kKiB, 64 * kKiB, 1024, 16, 132, kNone, kH200, "manual"},
-    {80, "Ampere", {70, 0, 0}, "ampere", 163 * kKiB, 164 * kKiB, 2048, 32, 132, kNone, kH200, "manual"},
-    {86, "Ampere", {71, 0, 0}, "ampere", 99 * kKiB, 100 * kKiB, 1536, 16, 132, kNone, kH200, "manual"},
-    {87, "Ampere", {74, 0, 0}, "ampere", 163 * kKiB, 164 * kKiB, 1536, 16, 132, kNone, kH200, "manual"},
-    {88, "Ampere", {90, 0, 0}, "ampere", 99 * kKiB, 100 * kKiB, 1536, 16, 132, kNone, kH200, "manual"},
-    {89, "Ada", {78, 0, 0}, "ada", 99 * kKiB, 100 * kKiB, 1536, 24, 132, kNone, kH200, "manual"},
-    {90, "Hopper", {78, 80, 0}, "hopper", 227 * kKiB, 228 * kKiB, 2048, 32, 132, kNone, kH200, "device"},
-    {100,
-     "Blackwell",
-     {86, 86, 88},
-     "blackwell",
-     227 * kKiB,
-     228 * kKiB,
-     2048,
-     32,
-     148,
-     kColumns,
-     kB200,
-     "manual"},
-    {103,
-     "Blackwell",
-     {88, 88, 88},
-     "blackwell",
-     227 * kKiB,
-     228 * kKiB,
-     2048,
-     32,
-     148,
-     kColumns,
-     kB200,
-     "manual"},
-    {110,
-     "Blackwell",
-     {90, 90, 90},
-     "blackwell",
-     227 * kKiB,
-     228 * kKiB,
-     1536,
-     24,
-     148,
-     kColumns,
-     kB200,
-     "manual"},
-    {120, "Blackwell", {87, 87, 88}, "", 99 * kKiB, 100 * kKiB, 1536, 24, 148, kNone, kB200, "manual"},
-    {121, "Blackwell", {88, 88, 88}, "", 99 * kKiB, 100 * kKiB, 1536, 24, 148, kNone, kB200, "manual"},
+    {75, "Turing", {63, 0, 0}, "turing", 64 * kKiB, 64 * kKiB, 1024, 16, kNone, kH200, "manual"},
+    {80, "Ampere", {70, 0, 0}, "ampere", 163 * kKiB, 164 * kKiB, 2048, 32, kNone, kH200, "manual"},
+    {86, "Ampere", {71, 0, 0}, "ampere", 99 * kKiB, 100 * kKiB, 1536, 16, kNone, kH200, "manual"},
+    {87, "Ampere", {74, 0, 0}, "ampere", 163 * kKiB, 164 * kKiB, 1536, 16, kNone, kH200, "manual"},
+    {88, "Ampere", {90, 0, 0}, "ampere", 99 * kKiB, 100 * kKiB, 1536, 16, kNone, kH200, "manual"},
+    {89, "Ada", {78, 0, 0}, "ada", 99 * kKiB, 100 * kKiB, 1536, 24, kNone, kH200, "manual"},
+    {90, "Hopper", {78, 80, 0}, "hopper", 227 * kKiB, 228 * kKiB, 2048, 32, kNone, kH200, "device"},
+    {100, "Blackwell", {86, 86, 88}, "blackwell", 227 * kKiB, 228 * kKiB, 2048, 32, kTmem, kB200, "manual"},
+    {103, "Blackwell", {88, 88, 88}, "blackwell", 227 * kKiB, 228 * kKiB, 2048, 32, kTmem, kB200, "manual"},
+    {110, "Blackwell", {90, 90, 90}, "blackwell", 227 * kKiB, 228 * kKiB, 1536, 24, kTmem, kB200, "manual"},
+    {120, "Blackwell", {87, 87, 88}, "", 99 * kKiB, 100 * kKiB, 1536, 24, kNone, kB200, "manual"},
+    {121, "Blackwell", {88, 88, 88}, "", 99 * kKiB, 100 * kKiB, 1536, 24, kNone, kB200, "manual"},
 }};
 
 }  // namespace

@@ -13,6 +13,12 @@ struct Versions {
   int plain, a, f;
 };
 
+// A whole device: its multiprocessors, and bytes of memory, which a launch may ask for by default.
+struct Device {
+  uint32_t sms;
+  uint64_t memory;
+};
+
 struct Arch {
   int sm;
   std::string_view family;  // the architecture's name
@@ -21,15 +27,13 @@ struct Arch {
   std::string_view tensor;
   uint64_t shared;  // bytes of shared memory that a CTA can have (CUDA programming guide 13.0, "Technical
                     // specifications per compute capability")
-  // Of a multiprocessor, and how many the device has whose memory is given (CCCL 3.2, arch_traits; data
-  // sheets).
+  // Of a multiprocessor (CCCL 3.2, arch_traits).
   uint64_t sm_shared;  // bytes; what is over `shared` is kept by the system for each CTA
   uint32_t sm_threads, sm_ctas;
-  uint32_t sms;
   uint32_t columns;  // of tensor memory, of 32 bits in 128 lanes; 0: there is none
-  uint64_t memory;  // bytes of the largest device that runs its targets: what a launch may ask for by default
-  std::string_view
-      evidence;  // how what is computed for it is known, where nothing more is said: "device" or "manual"
+  Device device;     // the largest that runs its targets
+  // How what is computed for it is known, where nothing more is said: "device" or "manual".
+  std::string_view evidence;
 };
 
 // By rising sm.

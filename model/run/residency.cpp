@@ -24,7 +24,7 @@ Residency residency(const Program& program, const Shape& shape) {
   const std::array<uint32_t, 3> cluster = cluster_of(program, shape);
   const uint64_t size = uint64_t{cluster[0]} * cluster[1] * cluster[2];
   out.all = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2] / size;
-  out.clusters = std::min(uint64_t{out.ctas_per_sm} * arch.sms / size, out.all);
+  out.clusters = std::min(uint64_t{out.ctas_per_sm} * arch.device.sms / size, out.all);
   return out;
 }
 

@@ -46,7 +46,7 @@ void check_memory(const isa::Program& program, const Launch& launch) {
                             ", local memory " + text(frames) + " x " + text(threads) +
                             " threads, shared memory " + text(shared) + ")";
   const uint64_t all = variables + buffers + frames * threads + shared;
-  const uint64_t most = limit.value_or(machine::arch(program.sm).memory);
+  const uint64_t most = limit.value_or(machine::arch(program.sm).device.memory);
   if (all > most)
     throw machine::InputError("entry '" + launch.entry + "' needs " + text(all) + " bytes of memory " +
                               parts + ", " + (limit ? "the limit is " : program.target + " devices have ") +
