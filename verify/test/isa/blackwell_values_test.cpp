@@ -80,8 +80,9 @@ TEST(PackedFloat, EachHalfIsRoundedByItself) {
       for (const bool ftz : {false, true}) {
         if (opcode == "fma" && rounding.empty()) continue;
         const std::vector<uint32_t> out =
-            run(opcode + rounding + (ftz ? ".ftz" : "") + ".f32x2 %d4, %d1, %d2" +
-                    (opcode == "fma" ? ", %d3" : "") + ";\nst.global.b64 [%a1], %d4;\n",
+            run("and.b32 %r2, %r0, 3;\nsetp.ne.u32 %p0, %r2, 0;\nmov.u64 %d4, 1;\n@%p0 " + opcode + rounding +
+                    (ftz ? ".ftz" : "") + ".f32x2 %d4, %d1, %d2" + (opcode == "fma" ? ", %d3" : "") +
+                    ";\nst.global.b64 [%a1], %d4;\n",
                 in, 2);
         std::fesetround(rounding == ".rz"   ? FE_TOWARDZERO
                         : rounding == ".rm" ? FE_DOWNWARD
@@ -89,6 +90,10 @@ TEST(PackedFloat, EachHalfIsRoundedByItself) {
                                             : FE_TONEAREST);
         size_t wrong = 0;
         for (size_t i = 0; i < out.size(); ++i) {
+          if (i / 2 % 4 == 0) {  // not executed by these threads
+            wrong += out[i] != (i % 2 == 0 ? 1 : 0);
+            continue;
+          }
           const size_t t = i / 2 * 6 + i % 2;
           const auto at = [&](size_t n) { return value(ftz ? flushed(in[t + 2 * n]) : in[t + 2 * n]); };
           const volatile float a = at(0), b = at(1), c = at(2);

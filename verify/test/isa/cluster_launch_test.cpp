@@ -176,6 +176,7 @@ TEST(WideRegisters, HoldWhatWasLoaded) {
       "mul.lo.u32 %r1, %r0, 16;\nmov.u32 %r2, sm;\nadd.u32 %r2, %r2, %r1;\n"
       "mul.lo.u32 %r4, %r0, 3;\nst.shared.v4.u32 [%r2], {%r0, %r4, 7, 0xFFFFFFFE};\n"
       "ld.shared.b128 %q0, [%r2];\nsetp.lt.u32 %p0, %r0, 16;\nmov.b128 %q1, %q0;\n"
+      "mov.b128 %q5, {%a0, %a0};\nsetp.eq.u32 %p1, %r0, 40;\n@%p1 mov.b128 %q1, %q5;\n"
       "@%p0 mov.b128 {%a1, %a2}, %q1;\n@%p0 mov.b128 %q1, {%a2, %a1};\n"
       "mul.wide.u32 %a3, %r0, 64;\nadd.u64 %a3, %a0, %a3;\nst.global.b128 [%a3], %q1;\n"
       // Registers wider than the type: zeros or the sign above.

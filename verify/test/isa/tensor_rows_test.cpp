@@ -131,7 +131,10 @@ TEST(PaddedTensors, ThePaddingHoldsNothing) {
   for (const int bits : {4, 6}) {
     // Even where something stood before.
     const std::string before =
-        "st.shared.v4.u32 [tile], {1, 2, 3, 4};\nfence.proxy.async.shared::cta;\n" + load(0, 0);
+        "mov.u32 %r8, %r1;\nFILL: st.shared.v4.u32 [%r8], {1, 2, 3, 4};\nadd.u32 %r8, %r8, 16;\n"
+        "sub.u32 %r9, %r8, %r1;\nsetp.lt.u32 %p2, %r9, 4096;\n@%p2 bra "
+        "FILL;\nfence.proxy.async.shared::cta;\n" +
+        load(0, 0);
     const Outcome o =
         run(kernel(before, static_cast<uint32_t>(128 * bits), chunks(TensorSwizzle::none, bits / 2, 1)),
             padded(bits, TensorSwizzle::none), random_bytes(16 * 256));
