@@ -52,6 +52,8 @@ std::vector<Order> make_orders() {
   add("f32_sequential", "one fp32 sum", {.group = GroupSum::scaled_products_f32}, 5);
   add("f32_tree", "fp32 sums of 16, added by a tree",
       {.threads = 0, .tile = 16, .group = GroupSum::scaled_products_f32, .combine = Combine::butterfly}, 5);
+  add("f32_warp", "32 threads, an fp32 sum each, butterfly in fp32",
+      {.threads = 32, .tile = 16, .group = GroupSum::scaled_products_f32, .combine = Combine::butterfly}, 5);
   for (const verify::GemvRung& r : verify::gemv_rungs()) {
     if (!r.studied) continue;
     const bool f16 = r.order.group == half || r.order.group == pair;
