@@ -35,13 +35,13 @@ MbarrierHistory& Mbarriers::history(uint64_t address) {
 MbarrierWord Mbarriers::word(uint64_t address) {
   history(address);
   uint64_t bits = 0;
-  std::memcpy(&bits, shared_.data() + (address - shared_.base()), sizeof bits);
+  std::memcpy(&bits, shared_.raw_bytes() + (address - shared_.base()), sizeof bits);
   return decode_mbarrier(bits);
 }
 
 void Mbarriers::put(uint64_t address, const MbarrierWord& word) {
   const uint64_t bits = encode(word);
-  std::memcpy(shared_.data() + (address - shared_.base()), &bits, sizeof bits);
+  std::memcpy(shared_.raw_bytes() + (address - shared_.base()), &bits, sizeof bits);
 }
 
 void Mbarriers::init(uint64_t address, uint64_t count, const Place& place) {

@@ -46,15 +46,15 @@ Region::Region(std::string name, uint64_t base, uint64_t size, bool defined)
 }
 
 bool Region::is_defined(uint64_t offset, uint64_t length) const {
-  return defined() == nullptr || all_written(defined() + offset, length);
+  return raw_defined() == nullptr || all_written(raw_defined() + offset, length);
 }
 
 void Region::mark_defined(uint64_t offset, uint64_t length) {
-  if (defined() != nullptr) std::memset(defined() + offset, kWritten, length);
+  if (raw_defined() != nullptr) std::memset(raw_defined() + offset, kWritten, length);
 }
 
 void Region::mark_undefined(uint64_t offset, uint64_t length) {
-  if (defined() != nullptr) std::memset(defined() + offset, 0, length);
+  if (raw_defined() != nullptr) std::memset(raw_defined() + offset, 0, length);
 }
 
 Region& Memory::allocate(const std::string& name, uint64_t size) {
@@ -80,7 +80,7 @@ void Memory::write(uint64_t address, std::span<const std::byte> bytes) {
     throw InputError(std::to_string(bytes.size()) + " bytes are written at address " +
                      std::to_string(address) + ", " + describe(address));
   if (bytes.empty()) return;
-  std::memcpy(r->data() + (address - r->base()), bytes.data(), bytes.size());
+  std::memcpy(r->raw_bytes() + (address - r->base()), bytes.data(), bytes.size());
   r->mark_defined(address - r->base(), bytes.size());
 }
 
@@ -89,7 +89,7 @@ void Memory::read(uint64_t address, std::span<std::byte> bytes) const {
   if (r == nullptr || !r->contains(address, bytes.size()))
     throw InputError(std::to_string(bytes.size()) + " bytes are read at address " + std::to_string(address) +
                      ", " + describe(address));
-  if (!bytes.empty()) std::memcpy(bytes.data(), r->data() + (address - r->base()), bytes.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), r->raw_bytes() + (address - r->base()), bytes.size());
 }
 
 ModulePlace Memory::next_module() const { return {next_global_, kConstWindow + modules_ * kMaxConstant}; }
@@ -118,7 +118,7 @@ Region* Memory::below(uint64_t address) const {
 
 const Region* Memory::owner(const std::byte* byte) const {
   for (const auto& r : regions_)
-    if (byte >= r->data() && byte < r->data() + r->size()) return r.get();
+    if (byte >= r->raw_bytes() && byte < r->raw_bytes() + r->size()) return r.get();
   return nullptr;
 }
 

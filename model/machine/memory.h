@@ -69,10 +69,12 @@ class Region {
   bool contains(uint64_t address, uint64_t length) const {
     return address >= base_ && address - base_ <= size_ && length <= size_ - (address - base_);
   }
-  std::byte* data() { return bytes_.data(); }
-  const std::byte* data() const { return bytes_.data(); }
-  uint8_t* defined() { return reinterpret_cast<uint8_t*>(defined_.data()); }
-  const uint8_t* defined() const { return reinterpret_cast<const uint8_t*>(defined_.data()); }
+  // The bytes themselves, and which of their bits were written (nullptr: all). Kernels reach them by a port
+  // alone (run/port.h); who else may stands in verify/test/one_port_test.sh.
+  std::byte* raw_bytes() { return bytes_.data(); }
+  const std::byte* raw_bytes() const { return bytes_.data(); }
+  uint8_t* raw_defined() { return reinterpret_cast<uint8_t*>(defined_.data()); }
+  const uint8_t* raw_defined() const { return reinterpret_cast<const uint8_t*>(defined_.data()); }
   bool is_defined(uint64_t offset, uint64_t length) const;
   void mark_defined(uint64_t offset, uint64_t length);
   void mark_undefined(uint64_t offset, uint64_t length);

@@ -104,8 +104,9 @@ void find_one(Context& context, Space space, uint64_t address, size_t size, Acce
     for (const auto& cta : context.cta.cluster.ctas)
       if (&cta->shared == region && cta->mbarriers.overlapping(address, size) != nullptr)
         throw Fault("an ordinary " + std::string(verb(kind)) + " of an mbarrier, which is live", lane);
-  out.bytes[at] = region->data() + (address - region->base());
-  out.defined[at] = region->defined() == nullptr ? nullptr : region->defined() + (address - region->base());
+  out.bytes[at] = region->raw_bytes() + (address - region->base());
+  out.defined[at] =
+      region->raw_defined() == nullptr ? nullptr : region->raw_defined() + (address - region->base());
   out.tracked = out.tracked || out.defined[at] != nullptr;
   if (space == Space::global) out.global |= 1u << lane;
 }
@@ -195,11 +196,11 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
                         (!region->read_only || kind == AccessKind::read);
   if (together) {
     out.global = real == Space::global ? mask : 0;
-    out.tracked = region->defined() != nullptr;
+    out.tracked = region->raw_defined() != nullptr;
     out.consecutive = scan.consecutive && as_one;
     // As integers: inactive lanes may point anywhere, and are never followed.
-    const uintptr_t bytes = reinterpret_cast<uintptr_t>(region->data()) - region->base();
-    const uintptr_t defined = reinterpret_cast<uintptr_t>(region->defined()) - region->base();
+    const uintptr_t bytes = reinterpret_cast<uintptr_t>(region->raw_bytes()) - region->base();
+    const uintptr_t defined = reinterpret_cast<uintptr_t>(region->raw_defined()) - region->base();
     const int lanes = scan.consecutive && as_one ? 1 : kLanes;  // the others follow from the first
     for (int i = 0; i < lanes; ++i) out.bytes[i] = reinterpret_cast<std::byte*>(bytes + address[i]);
     if (out.tracked)
@@ -221,8 +222,8 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
 std::optional<uint64_t> shared_address(const Cluster& cluster, const std::byte* bytes) {
   for (const auto& cta : cluster.ctas) {
     const Region& r = cta->shared;
-    if (bytes >= r.data() && bytes < r.data() + r.size())
-      return r.base() + static_cast<uint64_t>(bytes - r.data());
+    if (bytes >= r.raw_bytes() && bytes < r.raw_bytes() + r.size())
+      return r.base() + static_cast<uint64_t>(bytes - r.raw_bytes());
   }
   return std::nullopt;
 }
@@ -245,7 +246,7 @@ machine::Origin access_origin(Context& context, const LaneBytes& access, int lan
     }
   } else if (const Region* r = context.cta.grid.global.owner(bytes)) {
     out.region = r;
-    out.address = r->base() + static_cast<uint64_t>(bytes - r->data());
+    out.address = r->base() + static_cast<uint64_t>(bytes - r->raw_bytes());
   }
   return out;
 }

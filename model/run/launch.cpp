@@ -129,8 +129,8 @@ machine::Region place_variables(const Program& program, machine::Memory& memory)
     if (g.is_const) size = std::max(size, g.address - program.constants + g.size);
   machine::Region constants("constant memory", program.constants, size, true);
   for (const GlobalVariable& g : program.globals) {
-    std::byte* to = g.is_const ? constants.data() + (g.address - program.constants)
-                               : memory.place(g.name, g.address, g.size).data();
+    std::byte* to = g.is_const ? constants.raw_bytes() + (g.address - program.constants)
+                               : memory.place(g.name, g.address, g.size).raw_bytes();
     std::copy(g.bytes.begin(), g.bytes.end(), to);
   }
   constants.read_only = true;
@@ -148,7 +148,8 @@ RunResult run(const Program& program, machine::Region& constants, const Shape& s
   grid.parameters.read_only = true;
   const Function& entry = program.functions[static_cast<size_t>(program.entry)];
   for (size_t i = 0; i < arguments.size(); ++i)
-    std::memcpy(grid.parameters.data() + entry.params[i].offset, arguments[i].data(), arguments[i].size());
+    std::memcpy(grid.parameters.raw_bytes() + entry.params[i].offset, arguments[i].data(),
+                arguments[i].size());
   RunResult result;
   const uint64_t all = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
   grid.next = {0, 0, 0};

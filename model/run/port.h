@@ -26,30 +26,30 @@ class Port {
   void read(const machine::Region& from, uint64_t address, uint64_t size, std::byte* to,
             uint8_t* defined = nullptr) const {
     told(AccessKind::read, from, address, size);
-    copy(to, from.data() + (address - from.base()), size);
+    copy(to, from.raw_bytes() + (address - from.base()), size);
     if (defined == nullptr) return;
-    if (from.defined() != nullptr)
-      copy(defined, from.defined() + (address - from.base()), size);
+    if (from.raw_defined() != nullptr)
+      copy(defined, from.raw_defined() + (address - from.base()), size);
     else
       std::memset(defined, machine::kWritten, size);
   }
   void write(machine::Region& to, uint64_t address, uint64_t size, const std::byte* from,
              const uint8_t* defined = nullptr) const {
     told(AccessKind::write, to, address, size);
-    copy(to.data() + (address - to.base()), from, size);
-    if (to.defined() == nullptr) return;
+    copy(to.raw_bytes() + (address - to.base()), from, size);
+    if (to.raw_defined() == nullptr) return;
     if (defined != nullptr)
-      copy(to.defined() + (address - to.base()), defined, size);
+      copy(to.raw_defined() + (address - to.base()), defined, size);
     else
-      std::memset(to.defined() + (address - to.base()), machine::kWritten, size);
+      std::memset(to.raw_defined() + (address - to.base()), machine::kWritten, size);
   }
   // The same for what lies in pieces: each_piece(visit) calls visit(address, offset, size) for each, `offset`
   // in `to` or `from`.
   template <class Pieces>
   void gather(const machine::Region& from, Pieces each_piece, std::byte* to, uint8_t* defined) const {
     told_of_pieces(AccessKind::read, from, each_piece);
-    const std::byte* bytes = from.data();
-    const uint8_t* known = from.defined();
+    const std::byte* bytes = from.raw_bytes();
+    const uint8_t* known = from.raw_defined();
     const uint64_t base = from.base();
     if (known != nullptr)
       each_piece([=](uint64_t address, uint64_t at, uint64_t size) {
@@ -65,8 +65,8 @@ class Port {
   template <class Pieces>
   void scatter(machine::Region& to, Pieces each_piece, const std::byte* from, const uint8_t* defined) const {
     told_of_pieces(AccessKind::write, to, each_piece);
-    std::byte* bytes = to.data();
-    uint8_t* known = to.defined();
+    std::byte* bytes = to.raw_bytes();
+    uint8_t* known = to.raw_defined();
     const uint64_t base = to.base();
     each_piece([=](uint64_t address, uint64_t at, uint64_t size) {
       copy(bytes + (address - base), from + at, size);
@@ -80,7 +80,7 @@ class Port {
     if (!at.is_defined(address - at.base(), size)) return false;
     told(AccessKind::update, at, address, size);
     uint64_t old = 0;
-    std::byte* bytes = at.data() + (address - at.base());
+    std::byte* bytes = at.raw_bytes() + (address - at.base());
     std::memcpy(&old, bytes, size);
     const uint64_t result = change(old);
     std::memcpy(bytes, &result, size);
@@ -90,7 +90,7 @@ class Port {
   // format. Nobody is told: who writes them is, when it does.
   static void empty(machine::Region& at, uint64_t address, uint64_t size) {
     constexpr int kNaN = 0xFF;
-    std::memset(at.data() + (address - at.base()), kNaN, size);
+    std::memset(at.raw_bytes() + (address - at.base()), kNaN, size);
     at.mark_undefined(address - at.base(), size);
   }
   // The mbarriers that the one at `place` belongs to, for one look at it or one change.

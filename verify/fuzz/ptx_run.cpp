@@ -80,7 +80,7 @@ Left run_once(const isa::Program& program, const isa::Shape& shape, isa::Options
     const uint32_t choice = choices.next();
     machine::Region& buffer = memory.allocate("b" + std::to_string(i), choice % 4 == 3 ? 64 : kBytes);
     for (uint64_t at = 0; at < buffer.size(); ++at)
-      buffer.data()[at] = static_cast<std::byte>(at % 64 < 16 ? 0 : at * 37 >> 3);
+      buffer.raw_bytes()[at] = static_cast<std::byte>(at % 64 < 16 ? 0 : at * 37 >> 3);
     if (choice % 2 == 0) buffer.mark_all_defined();
     buffer.read_only = choice == 15;
     buffers.push_back(&buffer);
@@ -88,7 +88,7 @@ Left run_once(const isa::Program& program, const isa::Shape& shape, isa::Options
   }
   out.lane_instructions = isa::run(program, shape, arguments, memory, options).lane_instructions;
   for (machine::Region* buffer : buffers)
-    out.memory.insert(out.memory.end(), buffer->data(), buffer->data() + buffer->size());
+    out.memory.insert(out.memory.end(), buffer->raw_bytes(), buffer->raw_bytes() + buffer->size());
   return out;
 }
 

@@ -140,7 +140,7 @@ TEST(Faults, TheStepLimitHoldsInsideATurn) {
   options.step_limit = 3000;
   EXPECT_THROW(isa::run(program, launch_of().shape, arguments, memory, options), machine::Fault);
   uint32_t iterations = 0;
-  std::memcpy(&iterations, out->data(), sizeof iterations);
+  std::memcpy(&iterations, out->raw_bytes(), sizeof iterations);
   EXPECT_GT(iterations, 900u);
   EXPECT_LT(iterations, 1100u);
 }

@@ -123,7 +123,7 @@ TEST(MemoryCost, LargeMemoryIsZeroAndUnwrittenLikeSmall) {
     machine::Memory memory;
     machine::Region& r = memory.allocate("r", size);
     EXPECT_FALSE(r.is_defined(size - 1, 1)) << size;
-    EXPECT_EQ(r.data()[size - 1], std::byte{0}) << size;
+    EXPECT_EQ(r.raw_bytes()[size - 1], std::byte{0}) << size;
     r.mark_defined(size - 8, 8);
     EXPECT_TRUE(r.is_defined(size - 8, 8)) << size;
     EXPECT_FALSE(r.is_defined(size - 9, 9)) << size;
@@ -131,7 +131,7 @@ TEST(MemoryCost, LargeMemoryIsZeroAndUnwrittenLikeSmall) {
     EXPECT_FALSE(r.is_defined(size - 4, 1)) << size;
     r.mark_all_defined();
     EXPECT_TRUE(r.is_defined(0, size)) << size;
-    EXPECT_EQ(r.defined(), nullptr) << size;
+    EXPECT_EQ(r.raw_defined(), nullptr) << size;
   }
 }
 

@@ -128,11 +128,11 @@ uint64_t descriptor(const Tile& t, machine::DescriptorForm form, int64_t start) 
 isa::SharedBytes bytes_of(const machine::Region& region) {
   return {region.size(),
           [&region](uint32_t at, std::byte* bytes, uint8_t* defined) {
-            std::memcpy(bytes, region.data() + at, 16);
-            if (region.defined() == nullptr)
+            std::memcpy(bytes, region.raw_bytes() + at, 16);
+            if (region.raw_defined() == nullptr)
               std::memset(defined, machine::kWritten, 16);
             else
-              std::memcpy(defined, region.defined() + at, 16);
+              std::memcpy(defined, region.raw_defined() + at, 16);
           },
           [](uint64_t) { return std::string(); }};
 }
@@ -183,7 +183,7 @@ TEST(Operand, LayoutTmaAndMmaReachTheSameBytes) {
     const layout::Hardware drawn = layout::operand_tile(t.rows, t.k, t.bits, t.swizzle, t.major);
     RC_ASSERT(drawn.region * drawn.unit_bits / 8 == t.bytes());
     machine::Region region("shared", 0, t.offset + shared.size(), true);
-    std::memcpy(region.data() + t.offset, shared.data(), shared.size());
+    std::memcpy(region.raw_bytes() + t.offset, shared.data(), shared.size());
     for (const auto form : {machine::DescriptorForm::wgmma, machine::DescriptorForm::tcgen05}) {
       if (form == machine::DescriptorForm::wgmma && t.swizzle == SharedSwizzle::b128_atom_32b) continue;
       const std::vector<uint32_t> read = by_steps(t, form, region);
@@ -231,7 +231,7 @@ TEST(Operand, ElementsBelowAByteAreUnpacked) {
         const size_t at = row / 8 * 128 + row % 8 * 16 + first / each * 16 * rows;
         for (size_t bit = 0; bit < each * bits; ++bit) {
           const bool set = (codes[row * k + first + bit / bits] >> bit % bits & 1) != 0;
-          region.data()[at + bit / 8] |= static_cast<std::byte>(static_cast<unsigned>(set) << bit % 8);
+          region.raw_bytes()[at + bit / 8] |= static_cast<std::byte>(static_cast<unsigned>(set) << bit % 8);
         }
         region.mark_defined(at, each * bits / 8);
       }
