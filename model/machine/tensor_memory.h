@@ -19,7 +19,6 @@ struct TensorPlace {
   uint32_t lane, column;
 };
 constexpr TensorPlace tensor_place(uint32_t word) { return {word >> 16, word & 0xFFFF}; }
-constexpr uint32_t tensor_word(TensorPlace a) { return a.lane << 16 | a.column; }
 
 class TensorMemory {
  public:

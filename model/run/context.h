@@ -38,6 +38,18 @@ class Context {
     if (missing != 0) report_missing(offset, __builtin_ctz(missing), what);
   }
   [[noreturn]] void report_missing(uint32_t row, int lane, const char* what);  // definedness.cpp
+
+  // The value of a row that all lanes share. Faults, naming `what`, where a lane holds nothing or another
+  // one.
+  template <class T>
+  T uniform(uint32_t offset, const char* what) {
+    require_defined(offset, ~0u, what);
+    const T* lanes = row<T>(offset);
+    for (int i = 1; i < machine::kLanes; ++i)
+      if (lanes[i] != lanes[0])
+        throw machine::Fault(std::string(what) + " differs between threads of a warp", i);
+    return lanes[0];
+  }
 };
 
 // The lanes of `mask` as a split of their own; the others, if any, go on after the op.

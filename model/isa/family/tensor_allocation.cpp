@@ -7,8 +7,6 @@
 
 namespace bitwell::isa {
 
-using machine::Fault;
-
 namespace {
 
 enum class Action : uint8_t { allocate, free, relinquish };
@@ -16,15 +14,6 @@ struct AllocationUse : AddressUse {
   Action action{};
   int cta_group = 1;
 };
-
-// The value that all lanes of a row share.
-uint32_t uniform(Context& context, uint32_t row, const char* what) {
-  context.require_defined(row, ~0u, what);
-  const auto* lanes = context.row<uint32_t>(row);
-  for (int i = 1; i < machine::kLanes; ++i)
-    if (lanes[i] != lanes[0]) throw Fault(std::string(what) + " differs between threads of a warp", i);
-  return lanes[0];
-}
 
 Next allocation(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
@@ -38,9 +27,9 @@ Next allocation(const Op& op, Context& context, uint32_t mask) {
     unit.memory.relinquish(use.cta_group);
     return Next::advance;
   }
-  const uint32_t columns = uniform(context, op.b, "the number of columns");
+  const uint32_t columns = context.uniform<uint32_t>(op.b, "the number of columns");
   if (use.action == Action::free) {
-    const auto at = machine::tensor_place(uniform(context, op.a, "the tensor memory address"));
+    const auto at = machine::tensor_place(context.uniform<uint32_t>(op.a, "a tensor memory address"));
     unit.memory.free(at.column, columns, use.cta_group);
     context.cta.wake_operations(0, static_cast<int>(context.cta.warps.size()));  // who waits for columns
     return Next::advance;

@@ -1,8 +1,5 @@
 #include "model/isa/family/tensor_mma.h"
 
-#include <cstring>
-
-#include "model/isa/family/fragments.h"
 #include "model/isa/family/tensor_forms.h"
 #include "model/machine/matrix_descriptor.h"
 

@@ -27,11 +27,8 @@ struct MoveUse : Payload {
 
 // The same address in all threads, in the warp's own lanes.
 machine::TensorPlace address_of(const Op& op, Context& context, const MoveUse& use) {
-  context.require_defined(op.a, ~0u, "a tensor memory address");
-  const auto* lanes = context.row<uint32_t>(op.a);
-  for (int i = 1; i < kLanes; ++i)
-    if (lanes[i] != lanes[0]) throw Fault("a tensor memory address differs between threads of a warp", i);
-  const machine::TensorPlace at = machine::tensor_place(static_cast<uint32_t>(lanes[0] + use.offset));
+  const machine::TensorPlace at = machine::tensor_place(
+      static_cast<uint32_t>(context.uniform<uint32_t>(op.a, "a tensor memory address") + use.offset));
   const uint32_t first = static_cast<uint32_t>(context.warp.index) % 4 * kWindow;
   const char* name = use.store ? "tcgen05.st" : "tcgen05.ld";
   const bool aligned = use.lanes == kWindow ? at.lane == first : at.lane == first || at.lane == first + 16;
@@ -43,13 +40,21 @@ machine::TensorPlace address_of(const Op& op, Context& context, const MoveUse& u
   return at;
 }
 
+// The cells that the instruction may move now, all of them reached.
+TensorBlock begin(const Op& op, Context& context, const MoveUse& use) {
+  const machine::TensorPlace at = address_of(op, context, use);
+  const TensorBlock block{at.lane, use.lanes, at.column, use.columns};
+  tensor_unit(context.cta)
+      .reach(Port(context, 0, {}), use.store ? AccessKind::write : AccessKind::read, block,
+             context.warp.index, use.store ? "tcgen05.st" : "tcgen05.ld");
+  return block;
+}
+
 Next load_cells(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<MoveUse>();
-  const machine::TensorPlace at = address_of(op, context, use);
+  const TensorBlock at = begin(op, context, use);
   TensorUnit& unit = tensor_unit(context.cta);
-  const TensorBlock block{at.lane, use.lanes, at.column, use.columns};
-  unit.reach(Port(context, 0, {}), AccessKind::read, block, context.warp.index, "tcgen05.ld");
   for (size_t r = 0; r < use.cells.size(); ++r) {
     const uint32_t row = (*op.results)[r];
     auto* d = context.row<uint32_t>(row);
@@ -63,17 +68,15 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
     }
     context.set_known(row, ~0u, known);
   }
-  unit.started(false, block, context.warp.index, context.cta.line(context.split()).ptx);
+  unit.started(false, at, context.warp.index, context.cta.line(context.split()).ptx);
   return Next::advance;
 }
 
 Next store_cells(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<MoveUse>();
-  const machine::TensorPlace at = address_of(op, context, use);
+  const TensorBlock at = begin(op, context, use);
   TensorUnit& unit = tensor_unit(context.cta);
-  const TensorBlock block{at.lane, use.lanes, at.column, use.columns};
-  unit.reach(Port(context, 0, {}), AccessKind::write, block, context.warp.index, "tcgen05.st");
   for (size_t r = 0; r < use.cells.size(); ++r) {
     const uint32_t row = (*op.sources)[r];
     const auto* s = context.row<uint32_t>(row);
@@ -90,7 +93,7 @@ Next store_cells(const Op& op, Context& context, uint32_t mask) {
     }
   }
   context.cta.cluster.change();
-  unit.started(true, block, context.warp.index, context.cta.line(context.split()).ptx);
+  unit.started(true, at, context.warp.index, context.cta.line(context.split()).ptx);
   return Next::advance;
 }
 

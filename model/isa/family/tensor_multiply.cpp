@@ -2,6 +2,7 @@
 #include <map>
 #include <tuple>
 
+#include "model/isa/family/fragments.h"
 #include "model/isa/family/shared_matrix.h"
 #include "model/isa/family/tensor_mma.h"
 
@@ -29,8 +30,9 @@ const std::vector<TensorPlace>& accumulator_cells(uint32_t m, uint32_t n, int ct
   return cells;
 }
 
-void negate(const number::Format& f, std::vector<uint32_t>& codes) {
-  for (uint32_t& c : codes) c ^= static_cast<uint32_t>(f.sign_mask() << f.ignored_low);
+Packing packing_of(machine::MmaKind kind) {
+  return kind == machine::MmaKind::f8f6f4 || kind == machine::MmaKind::mxf8f6f4 ? Packing::padded
+                                                                                : Packing::dense;
 }
 
 // One CTA's rows of A from tensor memory, [row][k]: row i in lane i, elements packed from the low bits up.
@@ -83,24 +85,17 @@ std::vector<uint8_t> scales(const Port& port, TensorUnit& unit, const TensorMma&
   return out;
 }
 
-// What all CTAs of the MMA share: B, whole.
-struct Shared {
-  std::vector<uint32_t> b;  // [column][k]
-};
-
-// One CTA's rows, a quarter of its lanes at a time.
+// One CTA's rows, a quarter of its lanes at a time. `b_codes`: all of B, [column][k].
 void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma,
-                    const Shared& all) {
+                    std::span<const uint32_t> b_codes) {
   const auto& s = mma.shape;
   const uint32_t rows = s.m / static_cast<uint32_t>(use.cta_group);
   TensorUnit& unit = tensor_unit(cta);
-  const bool padded = use.kind == machine::MmaKind::f8f6f4 || use.kind == machine::MmaKind::mxf8f6f4;
   std::vector<uint32_t> a =
       mma.a ? a_from_tensor(port, unit, mma, *mma.a, rows)
-            : read_matrix(
-                  shared_bytes(port, cta),
-                  {machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, mma.a_bits),
-                   s.transpose_a, s.a, rows, s.k, padded ? Packing::padded : Packing::dense, kName, "A"});
+            : read_matrix(shared_bytes(port, cta),
+                          {machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, mma.a_bits),
+                           s.transpose_a, s.a, rows, s.k, packing_of(use.kind), kName, "A"});
   if (s.negate_a) negate(*s.a, a);
   const std::vector<TensorPlace>& cells = accumulator_cells(s.m, s.n, use.cta_group);
   const bool halves = rows == 64 && use.cta_group == 2;  // each half of the lanes has half of the columns
@@ -122,8 +117,8 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
     number::DotColumns& b = prepared[{first_column, sfb}];
     if (b.rule == nullptr)
       b = number::prepare_columns(
-          *mma.rule, {s.b, std::span(all.b).subspan(size_t{first_column} * s.k, size_t{columns} * s.k), sfb},
-          columns, s.k);
+          *mma.rule, {s.b, b_codes.subspan(size_t{first_column} * s.k, size_t{columns} * s.k), sfb}, columns,
+          s.k);
     d.assign(size_t{quarter_rows} * columns, 0);
     const uint32_t low = s.d == &number::f16 ? 0xFFFF : ~0u;
     const auto each_cell = [&](auto visit) {
@@ -164,17 +159,16 @@ void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorM
     if (cta.rank % 2 != 0) std::swap(ctas[0], ctas[1]);
   }
   const auto& s = mma.shape;
-  const bool padded = use.kind == machine::MmaKind::f8f6f4 || use.kind == machine::MmaKind::mxf8f6f4;
-  Shared all;
+  std::vector<uint32_t> b;  // [column][k]
   for (Cta* c : ctas) {
-    const std::vector<uint32_t> share = read_matrix(
-        shared_bytes(port, *c),
-        {machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, mma.b_bits), s.transpose_b, s.b,
-         s.n / ctas.size(), s.k, padded ? Packing::padded : Packing::dense, kName, "B"});
-    all.b.insert(all.b.end(), share.begin(), share.end());
+    const std::vector<uint32_t> share =
+        read_matrix(shared_bytes(port, *c),
+                    {machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, mma.b_bits),
+                     s.transpose_b, s.b, s.n / ctas.size(), s.k, packing_of(use.kind), kName, "B"});
+    b.insert(b.end(), share.begin(), share.end());
   }
-  if (s.negate_b) negate(*s.b, all.b);
-  for (Cta* c : ctas) multiply_share(port, *c, use, mma, all);
+  if (s.negate_b) negate(*s.b, b);
+  for (Cta* c : ctas) multiply_share(port, *c, use, mma, b);
 }
 
 }  // namespace bitwell::isa

@@ -9,20 +9,10 @@
 namespace bitwell::isa {
 
 using machine::Fault;
-using machine::kLanes;
 
 namespace {
 
 const WarpgroupMmaUse& mma_of(const Op& op) { return op.as<WarpgroupMmaUse>(); }
-
-// The value that all lanes of a row share.
-uint64_t uniform(Context& context, uint32_t row, const char* what) {
-  context.require_defined(row, ~0u, what);
-  const auto* lanes = context.row<uint64_t>(row);
-  for (int i = 1; i < kLanes; ++i)
-    if (lanes[i] != lanes[0]) throw Fault(std::string(what) + " differs between threads of a warp", i);
-  return lanes[0];
-}
 
 }  // namespace
 
@@ -36,8 +26,8 @@ bool Warpgroup::issue(size_t warp, const Op& op, Context& context) {
   if (scale_d != 0 && scale_d != ~0u) throw Fault("scale-d differs between threads of a warp");
   WarpgroupMma next;
   next.op = &op;
-  next.b = uniform(context, op.b, "the matrix descriptor of B");
-  if (!mma.a_in_registers) next.a = uniform(context, op.a, "the matrix descriptor of A");
+  next.b = context.uniform<uint64_t>(op.b, "the matrix descriptor of B");
+  if (!mma.a_in_registers) next.a = context.uniform<uint64_t>(op.a, "the matrix descriptor of A");
   next.accumulate = scale_d != 0;
   const uint64_t number = share.issued++;
   const bool first = queue_.empty();
