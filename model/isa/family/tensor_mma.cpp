@@ -25,6 +25,16 @@ const number::DotRule& rule_of(const TensorMmaUse& use, const machine::Instructi
   return *rule;
 }
 
+// A tile that uses all lanes starts at the first; one of 64 rows, which uses half of them, there or 16 lanes
+// on (9.7.16.10.5, lane alignment).
+void check_lane(const TensorMmaUse& use, const TensorMma& mma, uint32_t at, const char* what, int lane) {
+  const bool half = use.cta_group == 1 && mma.shape.m == 64;
+  if (at == 0 || (half && at == 16)) return;
+  throw Fault("tcgen05.mma with M = " + std::to_string(mma.shape.m) + " and " + what + " at lane " +
+                  std::to_string(at) + " of tensor memory, it must be 0" + (half ? " or 16" : ""),
+              lane);
+}
+
 Next mma(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<TensorMmaUse>();
   for (const uint32_t r : *op.sources) context.require_defined(r, mask, "an operand of tcgen05.mma");
@@ -42,8 +52,14 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
     m.shape = machine::decode_instruction_descriptor(use.kind, use.cta_group, word(3, lane));
     m.rule = &rule_of(use, m.shape);
     m.d = place(0, 0, lane);
+    check_lane(use, m, m.d.lane, "D", lane);
     if (use.a_in_tensor) {
       m.a = place(1, 1, lane);
+      check_lane(use, m, m.a->lane, "A", lane);
+      if (m.a->lane != m.d.lane)
+        throw Fault("tcgen05.mma with D at lane " + std::to_string(m.d.lane) + " of tensor memory and A at " +
+                        std::to_string(m.a->lane) + ", they must be the same",
+                    lane);
       if (m.shape.transpose_a)
         throw Fault("tcgen05.mma with A in tensor memory and transposed (bit 15)", lane);
     } else {

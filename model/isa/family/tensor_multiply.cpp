@@ -35,22 +35,23 @@ Packing packing_of(machine::MmaKind kind) {
                                                                                 : Packing::dense;
 }
 
-// One CTA's rows of A from tensor memory, [row][k]: row i in lane i, elements packed from the low bits up.
-std::vector<uint32_t> a_from_tensor(const Port& port, TensorUnit& unit, const TensorMma& mma, TensorPlace at,
+// `rows` rows of A from tensor memory, [row][k]: row i in lane `lane` + i, elements packed from the low bits
+// up.
+std::vector<uint32_t> a_from_tensor(const Port& port, TensorUnit& unit, const TensorMma& mma, uint32_t lane,
                                     uint32_t rows) {
   const number::Format& f = *mma.shape.a;
   const bool bytes = f.bits <= 8 && mma.shape.k == 32;  // 4 and 6 bits in containers of 8
   const uint32_t each = bytes ? 4 : 32 / static_cast<uint32_t>(f.container);
   const uint32_t width = 32 / each;
   const uint32_t columns = mma.shape.k / each;
-  unit.reach(port, AccessKind::read, {at.lane, rows, at.column, columns}, -1, kName);
+  unit.reach(port, AccessKind::read, {lane, rows, mma.a->column, columns}, -1, kName);
   std::vector<uint32_t> out(size_t{rows} * mma.shape.k);
   for (uint32_t row = 0; row < rows; ++row) {
-    const auto cells = unit.memory.cells(at.lane + row, at.column, columns, kName);
+    const auto cells = unit.memory.cells(lane + row, mma.a->column, columns, kName);
     for (uint32_t c = 0; c < columns; ++c) {
       if (cells.written[c] == 0)
-        throw Fault(std::string(kName) + " reads A at lane " + std::to_string(at.lane + row) + ", column " +
-                    std::to_string(at.column + c) + " of tensor memory, which was never written");
+        throw Fault(std::string(kName) + " reads A at lane " + std::to_string(lane + row) + ", column " +
+                    std::to_string(mma.a->column + c) + " of tensor memory, which was never written");
       for (uint32_t i = 0; i < each; ++i) {
         uint32_t code = cells.words[c] >> i * width & ((uint64_t{1} << width) - 1);
         if (bytes && f.bits == 4) code >>= 2;  // E2M1 in bits 5 to 2
@@ -91,27 +92,35 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
   const auto& s = mma.shape;
   const uint32_t rows = s.m / static_cast<uint32_t>(use.cta_group);
   TensorUnit& unit = tensor_unit(cta);
-  std::vector<uint32_t> a =
-      mma.a ? a_from_tensor(port, unit, mma, *mma.a, rows)
-            : read_matrix(shared_bytes(port, cta),
-                          {machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, mma.a_bits),
-                           s.transpose_a, s.a, rows, s.k, packing_of(use.kind), kName, "A"});
+  std::vector<uint32_t> a;  // of the whole share, or of a quarter from tensor memory
+  if (!mma.a)
+    a = read_matrix(shared_bytes(port, cta),
+                    {machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, mma.a_bits),
+                     s.transpose_a, s.a, rows, s.k, packing_of(use.kind), kName, "A"});
   if (s.negate_a) negate(*s.a, a);
   const std::vector<TensorPlace>& cells = accumulator_cells(s.m, s.n, use.cta_group);
-  const bool halves = rows == 64 && use.cta_group == 2;  // each half of the lanes has half of the columns
-  const uint32_t columns = halves ? s.n / 2 : s.n;
+  // Banks of lanes, each with all rows and the next of the columns; quarters of the lanes share the rows of
+  // a bank.
+  const uint32_t columns = cells.back().column + 1;
+  const uint32_t banks = s.n / columns;
+  const uint32_t quarters = 4 / banks;
   unit.reach(port, AccessKind::update, {mma.d.lane, cells.back().lane + 1, mma.d.column, columns}, -1, kName);
-  const uint32_t quarter_rows = rows == 64 && !halves ? 16 : kQuarter;
+  const uint32_t quarter_rows = rows / quarters;
   std::map<std::tuple<uint32_t, std::vector<uint8_t>>, number::DotColumns> prepared;
   std::vector<uint32_t> d;
   for (uint32_t quarter = 0; quarter < 4; ++quarter) {
-    const uint32_t first = halves ? quarter % 2 * kQuarter : quarter * quarter_rows;
-    const uint32_t first_column = halves ? quarter / 2 * columns : 0;
+    const uint32_t first = quarter % quarters * quarter_rows;
+    const uint32_t first_column = quarter / quarters * columns;
+    if (mma.a) {  // it stands in the lanes of its rows of D, in each bank
+      a = a_from_tensor(port, unit, mma, mma.a->lane + cells[size_t{first} * s.n + first_column].lane,
+                        quarter_rows);
+      if (s.negate_a) negate(*s.a, a);
+    }
     std::vector<uint8_t> sfa;
     std::vector<uint8_t> sfb;
     if (s.scale != nullptr) {
       sfa = scales(port, unit, mma, mma.a_scales, s.a_scale_id, first, quarter_rows, quarter, "A");
-      // With its columns in halves, each half's scales stand in the lanes of that half.
+      // Each bank's scales stand in the lanes of that bank.
       sfb = scales(port, unit, mma, mma.b_scales, s.b_scale_id, 0, columns, quarter, "B");
     }
     number::DotColumns& b = prepared[{first_column, sfb}];
@@ -140,9 +149,10 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
           to[c] = from.words[c] & low;
         }
       });
-    number::dot_tile(*mma.rule,
-                     {s.a, std::span(a).subspan(size_t{first} * s.k, size_t{quarter_rows} * s.k), sfa},
-                     quarter_rows, b, d);
+    number::dot_tile(
+        *mma.rule,
+        {s.a, std::span(a).subspan(mma.a ? 0 : size_t{first} * s.k, size_t{quarter_rows} * s.k), sfa},
+        quarter_rows, b, d);
     each_cell([&](const machine::TensorMemory::Cells& to, const uint32_t* from, uint32_t) {
       std::copy_n(from, columns, to.words);
       std::fill_n(to.written, columns, uint8_t{1});
