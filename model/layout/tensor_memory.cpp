@@ -7,12 +7,14 @@ namespace {
 using Items = std::vector<Tuple>;
 }
 
-Hardware accumulator(int64_t m, int64_t n, int ctas) {
-  const bool fits = ctas == 1 ? m == 64 || m == 128 : m == 128 || m == 256;
+Hardware accumulator(int64_t m, int64_t n, int ctas, bool stationary) {
+  const bool fits = stationary  ? m == 32 || m == 64 || m == 128
+                    : ctas == 1 ? m == 64 || m == 128
+                                : m == 128 || m == 256;
   if (!fits)
     throw LayoutError("m = " + std::to_string(m) + " with " + std::to_string(ctas) +
-                      " CTA(s): it is 64 or 128 with one, 128 or 256 with two");
-  const int64_t step = 8 * ctas;
+                      " CTA(s): it is 64 or 128 with one, 128 or 256 with two, 32, 64 or 128 with .ws");
+  const int64_t step = stationary ? 64 : 8 * ctas;
   if (n < step || n % step != 0 || n > 256)
     throw LayoutError("n = " + std::to_string(n) + " is no multiple of " + std::to_string(step) +
                       " up to 256");
@@ -24,13 +26,15 @@ Hardware accumulator(int64_t m, int64_t n, int ctas) {
   if (rows == 128) {
     h.layout.layout = Layout(Items{128, n}, Items{kLane, kColumn});
     path = ctas == 1 ? 'D' : 'A';
-  } else if (ctas == 1) {
+  } else if (ctas == 1 && !stationary) {
     h.layout.layout = Layout(Items{Items{16, 4}, n}, Items{Items{kLane, 32 * kLane}, kColumn});
     path = 'F';
-  } else {
-    h.layout.layout = Layout(Items{64, Items{n / 2, 2}}, Items{kLane, Items{kColumn, 64 * kLane}});
-    h.region = n / 2;
-    path = 'B';
+  } else {  // banks of as many lanes as there are rows, each with the next of the columns
+    const int64_t banks = 128 / rows;
+    h.layout.layout =
+        Layout(Items{rows, Items{n / banks, banks}}, Items{kLane, Items{kColumn, rows * kLane}});
+    h.region = n / banks;
+    path = ctas == 2 ? 'B' : rows == 64 ? 'E' : 'G';
   }
   h.axes = {{"row", rows}, {"column", n}};
   h.source = std::string("PTX ISA 9.0, 9.7.16.10 (data path ") + path + ")";
@@ -111,10 +115,13 @@ std::vector<Named> tensor_memory_layouts() {
        "An fp32 accumulator in tensor memory",
        {{"m", "128", "M of the MMA tile: 64 or 128, with two CTAs 128 or 256"},
         {"n", "128", "N of the MMA tile"},
-        {"ctas", "1", "1 or 2 (cta_group)"}},
+        {"ctas", "1", "1 or 2 (cta_group)"},
+        {"ws", "no", "yes: of tcgen05.mma.ws, with M = 32, 64 or 128"}},
        [](const Parameters& p) {
-         return accumulator(number(p, "m", 1, 256), number(p, "n", 1, kTensorColumns),
-                            static_cast<int>(number(p, "ctas", 1, 2)));
+         const bool stationary = choice(p, "ws", {"no", "yes"}) == "yes";
+         const auto ctas = static_cast<int>(number(p, "ctas", 1, 2));
+         if (stationary && ctas == 2) throw LayoutError("ws = yes is of one CTA");
+         return accumulator(number(p, "m", 1, 256), number(p, "n", 1, kTensorColumns), ctas, stationary);
        }},
       {"tmem-ld",
        "What one warp's tcgen05.ld or .st moves: thread and register to lane and column",

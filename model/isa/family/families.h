@@ -29,6 +29,7 @@ std::span<const Form> tensor_allocation_forms();
 std::span<const Form> tensor_move_forms();
 std::span<const Form> tensor_order_forms();
 std::span<const Form> tensor_cell_copy_forms();
+std::span<const Form> tensor_shift_forms();
 std::span<const Form> tensor_mma_forms();
 
 std::vector<const Form*> all_forms();

@@ -39,11 +39,12 @@ void fetch(const SharedBytes& shared, uint32_t at, uint32_t filled, const char* 
 }
 
 std::vector<uint32_t> read_matrix(const SharedBytes& shared, const SharedMatrix& m) {
-  const auto bits = static_cast<uint32_t>(m.format->container);
+  const auto bits = static_cast<uint32_t>(m.bits);
   const uint32_t each = m.packing == Packing::padded ? 16 : 128 / bits;  // elements in 16 bytes
   const uint32_t filled = each * bits / 8;                               // bytes of them
   if (each * bits % 8 != 0 || filled > 16 || (m.packing == Packing::dense && each * bits != 128))
-    throw machine::ModelBug("a matrix of " + std::string(m.format->name) + " packed as it cannot be");
+    throw machine::ModelBug("a matrix of elements of " + std::to_string(bits) +
+                            " bits packed as it cannot be");
   const uint64_t mask = (uint64_t{1} << bits) - 1;
   std::array<uint32_t, 32> chunk;
   const auto take = [&](uint32_t at) {
@@ -59,15 +60,21 @@ std::vector<uint32_t> read_matrix(const SharedBytes& shared, const SharedMatrix&
   const auto place = [&](uint32_t row, uint32_t k) {
     return machine::chunk_of(m.descriptor, m.mn_major, each, row, k);
   };
+  const auto skipped = [&](size_t row, size_t count) {
+    const auto end = m.skipped.begin() + static_cast<std::ptrdiff_t>(std::min(row + count, m.skipped.size()));
+    return !m.skipped.empty() &&
+           std::all_of(m.skipped.begin() + static_cast<std::ptrdiff_t>(row), end, [](bool s) { return s; });
+  };
   if (m.mn_major) {
     for (uint32_t k = 0; k < m.k; ++k)
       for (uint32_t row = 0; row < m.rows; row += each) {
+        if (skipped(row, each)) continue;
         take(place(row, k));
         for (uint32_t i = 0; i < each && row + i < m.rows; ++i) codes[(row + i) * m.k + k] = chunk[i];
       }
   } else {
     for (uint32_t row = 0; row < m.rows; ++row)
-      for (uint32_t k = 0; k < m.k; k += each) {
+      for (uint32_t k = 0; k < m.k && !skipped(row, 1); k += each) {
         take(place(row, k));
         std::copy_n(chunk.begin(), std::min<size_t>(each, m.k - k), &codes[row * m.k + k]);
       }

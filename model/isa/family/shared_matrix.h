@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "model/machine/matrix_descriptor.h"
-#include "model/number/format.h"
 #include "model/run/port.h"
 
 namespace bitwell::isa {
@@ -33,11 +32,12 @@ void fetch(const SharedBytes& shared, uint32_t at, uint32_t filled, const char* 
 struct SharedMatrix {
   machine::MatrixDescriptor descriptor;
   bool mn_major = false;
-  const number::Format* format = nullptr;
+  int bits = 0;  // of an element: 4, 6, 8, 16 or 32
   size_t rows = 0, k = 0;
   Packing packing = Packing::dense;
   const char* instruction = "";  // for messages: what reads it
   const char* what = "";         // and as which operand
+  std::vector<bool> skipped{};   // by row: those that are not read, their codes are 0; none given: all are
 };
 
 // `rows` by `k` codes, [row][k]. Throws Fault where the descriptor leads out of shared memory or to bytes

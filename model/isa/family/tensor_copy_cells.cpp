@@ -1,5 +1,4 @@
-// tcgen05.cp and shift: from shared memory into tensor memory, and down by a lane
-// (PTX ISA 9.0, 9.7.16.9).
+// tcgen05.cp: from shared memory into tensor memory (PTX ISA 9.0, 9.7.16.9).
 #include <cstring>
 
 #include "model/isa/family/shared_matrix.h"

@@ -28,10 +28,24 @@ const number::DotRule& rule_of(const TensorMmaUse& use, const machine::Instructi
 // A tile that uses all lanes starts at the first; one of 64 rows, which uses half of them, there or 16 lanes
 // on (9.7.16.10.5, lane alignment).
 void check_lane(const TensorMmaUse& use, const TensorMma& mma, uint32_t at, const char* what, int lane) {
-  const bool half = use.cta_group == 1 && mma.shape.m == 64;
+  const bool half = use.cta_group == 1 && mma.shape.m == 64 && !use.stationary;
   if (at == 0 || (half && at == 16)) return;
   throw Fault("tcgen05.mma with M = " + std::to_string(mma.shape.m) + " and " + what + " at lane " +
                   std::to_string(at) + " of tensor memory, it must be 0" + (half ? " or 16" : ""),
+              lane);
+}
+
+// What a matrix descriptor itself refuses; and transposed matrices of 32-bit elements have the 128-byte
+// swizzle of 32-byte atoms, no others have it (9.7.16.10.1).
+void check_matrix(MmaKind kind, uint64_t bits, bool transposed, const char* what, int lane) {
+  const auto d = machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, bits);
+  const bool atoms = d.swizzle == layout::SharedSwizzle::b128_atom_32b;
+  if (!transposed || atoms == (kind == MmaKind::tf32)) return;
+  throw Fault("tcgen05.mma of kind::" + std::string(machine::kMmaKinds[static_cast<size_t>(kind)]) +
+                  " with " + what + " transposed (bit " + (what[0] == 'A' ? "15" : "16") +
+                  " of the instruction descriptor) and " + std::to_string(bits >> 61) +
+                  " in bits 61 to 63 of its matrix descriptor (swizzle): it must " + (atoms ? "not " : "") +
+                  "be 1, 128 bytes in atoms of 32",
               lane);
 }
 
@@ -49,8 +63,8 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
     TensorMma m;
-    m.shape = machine::decode_instruction_descriptor(use.kind, use.cta_group, word(3, lane));
-    m.rule = &rule_of(use, m.shape);
+    m.shape = machine::decode_instruction_descriptor(use.kind, use.cta_group, word(3, lane), use.stationary);
+    if (!m.shape.integers) m.rule = &rule_of(use, m.shape);
     m.d = place(0, 0, lane);
     check_lane(use, m, m.d.lane, "D", lane);
     if (use.a_in_tensor) {
@@ -64,10 +78,10 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
         throw Fault("tcgen05.mma with A in tensor memory and transposed (bit 15)", lane);
     } else {
       m.a_bits = wide(1, lane);
-      machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, m.a_bits);  // for what it refuses
+      check_matrix(use.kind, m.a_bits, m.shape.transpose_a, "A", lane);
     }
     m.b_bits = wide(2, lane);
-    machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, m.b_bits);
+    check_matrix(use.kind, m.b_bits, m.shape.transpose_b, "B", lane);
     size_t next = 4;
     if (use.scale_vector != 0) {
       m.a_scales = place(4, 2, lane);
@@ -78,12 +92,15 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
                     lane);
       next = 6;
     }
-    for (size_t i = 0; next + i < op.sources->size(); ++i) m.keep[i] = word(next + i, lane);
+    if (use.masked)
+      m.columns = machine::decode_column_mask(wide(next, lane), m.shape.m, m.shape.n, m.shape.max_shift);
+    for (size_t i = 0; !use.masked && next + i < op.sources->size(); ++i) m.keep[i] = word(next + i, lane);
     m.accumulate = (adds >> lane & 1) != 0;
     Cta& cta = context.cta;
     if (use.cta_group == 2) peer(cta);
+    const int line = cta.line(context.split()).ptx;
     tensor_unit(cta).issue(context, lane, "tcgen05.mma",
-                           [&cta, &use, m](const Port& port) { multiply(port, cta, use, m); });
+                           [&cta, &use, m, line](const Port& port) { multiply(port, cta, use, m, line); });
   }
   return Next::advance;
 }
@@ -96,7 +113,22 @@ int scale_vector(const ptx::Instruction& i, MmaKind kind) {
   return 32;
 }
 
+// The collector that the modifiers name, and what for; else A's, or with .ws b0, which is discarded.
+Collector collector(const ptx::Instruction& i, bool stationary) {
+  constexpr std::string_view names[] = {"::discard", "::fill", "::use", "::lastuse"};
+  Collector out{stationary ? size_t{1} : 0, Collecting::discard};
+  for (const std::string& m : i.modifiers) {
+    if (!m.starts_with(".collector::")) continue;
+    const std::string_view rest = std::string_view(m).substr(std::string_view(".collector::").size());
+    if (rest[0] == 'b') out.buffer = 1 + static_cast<size_t>(rest[1] - '0');
+    for (size_t n = 0; n < std::size(names); ++n)
+      if (rest.substr(rest.find(':')) == names[n]) out.what = static_cast<Collecting>(n);
+  }
+  return out;
+}
+
 // mma [d], a | [a], b, idesc[, [sfa], [sfb]][, {lanes}], p[, scale]
+// mma.ws [d], a | [a], b, idesc, p[, mask]
 void mma_form(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   Op op = effect(mma);
@@ -106,7 +138,11 @@ void mma_form(Builder& b, const Match& m) {
     if (has(i, ".kind::" + std::string(machine::kMmaKinds[k]))) use.kind = static_cast<MmaKind>(k);
   const bool scaled = machine::block_scaled(use.kind);
   if (scaled) use.scale_vector = scale_vector(i, use.kind);
-  if (use.kind == MmaKind::i8) throw machine::Unsupported("'" + m.name + "'");
+  if (use.kind == MmaKind::i8 && b.sm() == 103)
+    throw Invalid("'" + m.name + "' is not available on sm_103a; it needs sm_100a or sm_110a");
+  use.stationary = has(i, ".ws");
+  if (use.stationary && i.modifiers[1] != ".ws") throw Invalid("'" + m.name + "': .ws stands behind .mma");
+  use.collector = collector(i, use.stationary);
   op.sources = b.new_list();
   const auto address = [&](const ptx::Operand& o, size_t n) {
     const Address a = b.address(o, Space::shared);
@@ -131,7 +167,7 @@ void mma_form(Builder& b, const Match& m) {
     address(b.operand(5), 3);
     next = 6;
   }
-  if (!scaled && b.operand(next).kind == ptx::OperandKind::vector) {
+  if (!scaled && !use.stationary && b.operand(next).kind == ptx::OperandKind::vector) {
     const auto& lanes = b.operand(next++).elements;
     const size_t count = use.cta_group == 1 ? 4 : 8;
     if (lanes.size() != count)
@@ -143,19 +179,37 @@ void mma_form(Builder& b, const Match& m) {
     op.c = b.constant_row(32, adds.integer != 0 ? ~0u : 0);
   else
     op.c = b.predicate(adds, false, use.negated).row;
-  if (next < b.operand_count()) throw machine::Unsupported("'" + m.name + "' with scale-input-d");
+  if (next < b.operand_count() && use.stationary) {
+    value(b.operand(next++), ".b64");
+    use.masked = true;
+  } else if (next < b.operand_count() && !scaled) {
+    const uint64_t scale = b.constant(b.operand(next++));
+    if (scale > 15) throw Invalid("scale-input-d is " + std::to_string(scale) + ", it must be 0 to 15");
+    if (use.kind == MmaKind::f8f6f4) throw Invalid("scale-input-d with kind::f8f6f4, it needs f16 or tf32");
+    if (use.kind == MmaKind::i8)  // ptxas takes it, the manual has no meaning for it
+      throw machine::Unsupported("'" + m.name + "' with scale-input-d");
+    use.scale_d = static_cast<int>(scale);
+  }
   operands_left(b, m, next);
   b.emit(op);
 }
 
 #define COLLECTOR "[.collector::a::fill,.collector::a::use,.collector::a::lastuse,.collector::a::discard]"
+#define COLLECTORS_OF(n) \
+  ".collector::b" n "::fill,.collector::b" n "::use,.collector::b" n "::lastuse,.collector::b" n "::discard"
+#define COLLECTOR_B \
+  "[" COLLECTORS_OF("0") "," COLLECTORS_OF("1") "," COLLECTORS_OF("2") "," COLLECTORS_OF("3") "]"
+#define SCALED "{.kind::mxf8f6f4,.kind::mxf4,.kind::mxf4nvf4}.block_scale"
 constexpr Form kMma[] = {
-    {"tcgen05.mma" CTA_GROUP "{.kind::f16,.kind::tf32,.kind::f8f6f4,.kind::i8}" COLLECTOR, "*", mma_form, 86,
-     100, "af", 110, true},
-    {"tcgen05.mma" CTA_GROUP
-     "{.kind::mxf8f6f4,.kind::mxf4,.kind::mxf4nvf4}.block_scale[.scale_vec::1X,.scale_vec::2X,.scale_vec::4X,"
-     ".block16,.block32]" COLLECTOR,
-     "*", mma_form, 86, 100, "af", 110, true},
+    {"tcgen05.mma" CTA_GROUP "{.kind::f16,.kind::tf32,.kind::f8f6f4}" COLLECTOR, "*", mma_form, 86, 100, "af",
+     110, true},
+    {"tcgen05.mma" CTA_GROUP ".kind::i8" COLLECTOR, "*", mma_form, 86, 100, "a", 110, true},
+    {"tcgen05.mma" CTA_GROUP SCALED "[.block16,.block32]" COLLECTOR, "*", mma_form, 86, 100, "af", 110, true},
+    {"tcgen05.mma" CTA_GROUP SCALED "{.scale_vec::1X,.scale_vec::2X,.scale_vec::4X}" COLLECTOR, "*", mma_form,
+     86, 100, "a", 110, true},
+    {"tcgen05.mma.ws.cta_group::1{.kind::f16,.kind::tf32,.kind::f8f6f4}" COLLECTOR_B, "*", mma_form, 86, 100,
+     "af", 110, true},
+    {"tcgen05.mma.ws.cta_group::1.kind::i8" COLLECTOR_B, "*", mma_form, 86, 100, "a", 110, true},
 };
 
 }  // namespace

@@ -4,34 +4,50 @@
 #include <optional>
 
 #include "model/isa/family/tensor_unit.h"
+#include "model/machine/column_mask.h"
 #include "model/machine/instruction_descriptor.h"
 #include "model/number/dot_tile.h"
 
 namespace bitwell::isa {
 
+// What the instruction says of a collector, which may keep A (0) or, with .ws, B (1 to 4) from one MMA to the
+// next.
+enum class Collecting : uint8_t { discard, fill, use, last_use };
+struct Collector {
+  size_t buffer = 0;
+  Collecting what{};
+};
+
 struct TensorMmaUse : Payload {
   machine::MmaKind kind{};
   int cta_group = 1;
-  int scale_vector = 0;               // elements a scale; 0: not block-scaled
-  bool a_in_tensor = false;           // A's address in tensor memory, else a matrix descriptor
-  bool negated = false;               // of the predicate that says whether D is added to
+  int scale_vector = 0;      // elements a scale; 0: not block-scaled
+  bool a_in_tensor = false;  // A's address in tensor memory, else a matrix descriptor
+  bool negated = false;      // of the predicate that says whether D is added to
+  bool stationary = false;   // .ws
+  bool masked = false;       // .ws: the last source is a zero-column mask descriptor
+  int scale_d = 0;           // D counts as D * 2^-scale_d
+  Collector collector{};
   std::array<uint64_t, 4> offsets{};  // of the addresses of D, A, SFA and SFB
 };
 
 // One MMA as a thread issued it.
 struct TensorMma {
   machine::InstructionDescriptor shape;
-  const number::DotRule* rule = nullptr;
+  const number::DotRule* rule = nullptr;  // of all kinds but i8
   machine::TensorPlace d{};
   std::optional<machine::TensorPlace> a;  // else `a_bits`
   uint64_t a_bits = 0, b_bits = 0;        // matrix descriptors
   machine::TensorPlace a_scales{}, b_scales{};
+  machine::ColumnMask columns;
   bool accumulate = false;
   std::array<uint32_t, 8> keep{};  // lanes of D that are left as they are, by words of 32
 };
 
 // Multiplies: in `cta`, or in it and its pair, whose even rank holds the first rows of A and D and the first
-// columns of B. Operands are read as the port's operation goes on.
-void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma);
+// columns of B. Operands are read as the port's operation goes on: a collector that may be used holds what
+// memory does, since nothing may change it before the last use (else the kernel is at fault, and is told so
+// where the operand is another one). `ptx_line`: of the instruction.
+void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma, int ptx_line);
 
 }  // namespace bitwell::isa

@@ -1,9 +1,11 @@
 // What the tcgen05 family keeps of a CTA: its tensor memory, the loads and stores that no wait has covered,
 // and the operations that threads have issued and that are not done (PTX ISA 9.0, 9.7.16).
 #pragma once
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +54,13 @@ class TensorUnit {
   void issue(Context& context, int lane, std::string what, std::function<void(const Port&)> run);
   // Lets `run` happen once all that this thread has issued before is done.
   void commit(Context& context, int lane, std::function<void(const Port&)> run);
+
+  // What fills a collector of tcgen05.mma, and the PTX line that did.
+  struct Filled {
+    uint64_t operand;  // its matrix descriptor, or its address in tensor memory
+    int ptx_line;
+  };
+  std::array<std::optional<Filled>, 5> collectors;  // A's, then b0 to b3
 
   struct Pipe {
     std::deque<TensorOperation> operations;

@@ -89,7 +89,7 @@ void Warpgroup::run_front(const Port& port) {
     const auto read = [&](uint64_t descriptor, bool mn_major, const number::Format* format, size_t rows,
                           const char* what) {
       const auto d = machine::decode_matrix_descriptor(machine::DescriptorForm::wgmma, descriptor);
-      return read_matrix(shared, {d, mn_major, format, rows, mma.k, Packing::dense, "wgmma", what});
+      return read_matrix(shared, {d, mn_major, format->container, rows, mma.k, Packing::dense, "wgmma", what});
     };
     std::vector<uint32_t> b = read(next.b, mma.transpose_b, mma.b, mma.n, "B");
     if (mma.negate_b) negate(*mma.b, b);

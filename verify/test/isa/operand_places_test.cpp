@@ -147,7 +147,7 @@ std::vector<uint32_t> by_steps(const Tile& t, machine::DescriptorForm form, cons
     const int64_t box = steps ? k / t.across() : 0;
     const int64_t start = t.offset + box * t.outer() * t.span() + (k - box * t.across()) * t.bits / 8;
     const isa::SharedMatrix m{machine::decode_matrix_descriptor(form, descriptor(t, form, start)),
-                              t.major == Major::mn, &format_of(t.bits), static_cast<size_t>(t.rows),
+                              t.major == Major::mn, static_cast<int>(t.bits), static_cast<size_t>(t.rows),
                               static_cast<size_t>(k_step)};
     const std::vector<uint32_t> codes = isa::read_matrix(bytes_of(shared), m);
     for (int64_t r = 0; r < t.rows; ++r)
@@ -235,7 +235,7 @@ TEST(Operand, ElementsBelowAByteAreUnpacked) {
         }
         region.mark_defined(at, each * bits / 8);
       }
-    isa::SharedMatrix m{d, false, kind.format, rows, k, kind.packing, "tcgen05.mma", "A"};
+    isa::SharedMatrix m{d, false, kind.format->container, rows, k, kind.packing, "tcgen05.mma", "A"};
     EXPECT_EQ(isa::read_matrix(bytes_of(region), m), codes) << kind.format->name;
     region.mark_undefined(0, 1);
     try {
@@ -246,7 +246,7 @@ TEST(Operand, ElementsBelowAByteAreUnpacked) {
     }
   }
   machine::Region region("shared", 0, 4096, true);
-  const isa::SharedMatrix six{{0, 16, 128, SharedSwizzle::none, 0}, false, &number::e3m2, 8, 32};
+  const isa::SharedMatrix six{{0, 16, 128, SharedSwizzle::none, 0}, false, 6, 8, 32};
   EXPECT_THROW(isa::read_matrix(bytes_of(region), six), machine::ModelBug);
 }
 

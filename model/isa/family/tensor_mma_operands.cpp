@@ -1,0 +1,118 @@
+#include "model/isa/family/tensor_mma_operands.h"
+
+#include <algorithm>
+
+#include "model/isa/family/fragments.h"
+#include "model/isa/family/shared_matrix.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::TensorPlace;
+
+namespace {
+
+constexpr uint32_t kQuarter = 32;  // lanes of one data path
+constexpr const char* kName = "tcgen05.mma";
+
+SharedMatrix matrix(const TensorMmaUse& use, const TensorMma& mma, bool a, size_t rows) {
+  const bool padded = use.kind == machine::MmaKind::f8f6f4 || use.kind == machine::MmaKind::mxf8f6f4;
+  const auto& s = mma.shape;
+  return {machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05, a ? mma.a_bits : mma.b_bits),
+          a ? s.transpose_a : s.transpose_b,
+          a ? s.a_bits() : s.b_bits(),
+          rows,
+          s.k,
+          padded ? Packing::padded : Packing::dense,
+          kName,
+          a ? "A" : "B"};
+}
+
+std::vector<uint32_t> masked_columns(const SharedBytes& shared, const TensorMmaUse& use,
+                                     const TensorMma& mma) {
+  const auto& s = mma.shape;
+  SharedMatrix m = matrix(use, mma, false, s.n + mma.columns.shift);
+  m.skipped.assign(m.rows, true);
+  for (uint32_t c = 0; c < s.n; ++c)
+    if (const auto from = mma.columns.source(c)) m.skipped[*from] = false;
+  const std::vector<uint32_t> all = read_matrix(shared, m);
+  std::vector<uint32_t> out(size_t{s.n} * s.k);
+  for (uint32_t c = 0; c < s.n; ++c)
+    if (const auto from = mma.columns.source(c))
+      std::copy_n(&all[size_t{*from} * s.k], s.k, &out[size_t{c} * s.k]);
+  return out;
+}
+
+}  // namespace
+
+std::vector<uint32_t> a_from_shared(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma,
+                                    uint32_t rows) {
+  std::vector<uint32_t> out = read_matrix(shared_bytes(port, cta), matrix(use, mma, true, rows));
+  if (mma.shape.negate_a) negate(*mma.shape.a, out);
+  return out;
+}
+
+std::vector<uint32_t> b_from_shared(const Port& port, std::span<Cta* const> ctas, const TensorMmaUse& use,
+                                    const TensorMma& mma) {
+  std::vector<uint32_t> out;
+  if (use.stationary) out = masked_columns(shared_bytes(port, *ctas[0]), use, mma);
+  for (size_t i = 0; !use.stationary && i < ctas.size(); ++i) {
+    const std::vector<uint32_t> share =
+        read_matrix(shared_bytes(port, *ctas[i]), matrix(use, mma, false, mma.shape.n / ctas.size()));
+    out.insert(out.end(), share.begin(), share.end());
+  }
+  if (mma.shape.negate_b) negate(*mma.shape.b, out);
+  return out;
+}
+
+// Elements are packed from the low bits up.
+std::vector<uint32_t> a_from_tensor(const Port& port, TensorUnit& unit, const TensorMma& mma, uint32_t lane,
+                                    uint32_t rows) {
+  const auto bits = static_cast<uint32_t>(mma.shape.a_bits());
+  const bool bytes = bits <= 8 && mma.shape.k == 32;  // 4 and 6 bits in containers of 8
+  const uint32_t each = bytes ? 4 : 32 / bits;
+  const uint32_t width = 32 / each;
+  const uint32_t columns = mma.shape.k / each;
+  unit.reach(port, AccessKind::read, {lane, rows, mma.a->column, columns}, -1, kName);
+  std::vector<uint32_t> out(size_t{rows} * mma.shape.k);
+  for (uint32_t row = 0; row < rows; ++row) {
+    const auto cells = unit.memory.cells(lane + row, mma.a->column, columns, kName);
+    for (uint32_t c = 0; c < columns; ++c) {
+      if (cells.written[c] == 0)
+        throw Fault(std::string(kName) + " reads A at lane " + std::to_string(lane + row) + ", column " +
+                    std::to_string(mma.a->column + c) + " of tensor memory, which was never written");
+      for (uint32_t i = 0; i < each; ++i) {
+        uint32_t code = cells.words[c] >> i * width & ((uint64_t{1} << width) - 1);
+        if (bytes && bits == 4) code >>= 2;  // E2M1 in bits 5 to 2
+        out[size_t{row} * mma.shape.k + c * each + i] = code & ((uint64_t{1} << bits) - 1);
+      }
+    }
+  }
+  if (mma.shape.negate_a) negate(*mma.shape.a, out);
+  return out;
+}
+
+std::vector<uint8_t> scales(const Port& port, TensorUnit& unit, const TensorMma& mma, TensorPlace at,
+                            uint32_t id, uint32_t first, uint32_t rows, uint32_t quarter, const char* what) {
+  const auto each = static_cast<uint32_t>(mma.rule->scales(mma.shape.k));
+  if (id + each > 4)
+    throw Fault(std::string("the scale-factor id of ") + what + " is " + std::to_string(id) + ", with " +
+                std::to_string(each) + " scales of a row in a word");
+  unit.reach(port, AccessKind::read,
+             {at.lane + quarter * kQuarter, std::min(rows, kQuarter), at.column + first / kQuarter,
+              (rows + kQuarter - 1) / kQuarter},
+             -1, kName);
+  std::vector<uint8_t> out(size_t{rows} * each);
+  for (uint32_t r = 0; r < rows; ++r) {
+    const uint32_t lane = at.lane + (first + r) % kQuarter + quarter * kQuarter;
+    const uint32_t column = at.column + (first + r) / kQuarter;
+    const auto cell = unit.memory.cells(lane, column, 1, kName);
+    if (*cell.written == 0)
+      throw Fault(std::string(kName) + " reads the scales of " + what + " at lane " + std::to_string(lane) +
+                  ", column " + std::to_string(column) + " of tensor memory, which was never written");
+    for (uint32_t i = 0; i < each; ++i) out[r * each + i] = static_cast<uint8_t>(*cell.words >> 8 * (id + i));
+  }
+  return out;
+}
+
+}  // namespace bitwell::isa
