@@ -182,4 +182,20 @@ uint32_t scaled_fp4_dot(std::span<const uint32_t> a, std::span<const uint32_t> b
   return total_of(terms, 35, 0);
 }
 
+uint32_t integer_dot(bool signed_a, std::span<const uint32_t> a, bool signed_b, std::span<const uint32_t> b,
+                     uint32_t c, bool saturate) {
+  const Integer range = Integer(1) << 32;
+  const auto number = [](uint32_t bits, int width, bool with_sign) {
+    return with_sign && (bits >> (width - 1) & 1) != 0 ? Integer(Integer(bits) - (Integer(1) << width))
+                                                       : Integer(bits);
+  };
+  Integer total = number(c, 32, true);
+  for (size_t i = 0; i < a.size(); ++i) total += number(a[i], 8, signed_a) * number(b[i], 8, signed_b);
+  if (saturate && total >= range / 2) return 0x7FFFFFFFu;
+  if (saturate && total < -range / 2) return 0x80000000u;
+  total %= range;
+  if (total < 0) total += range;
+  return static_cast<uint32_t>(total);
+}
+
 }  // namespace bitwell::oracle

@@ -26,4 +26,9 @@ uint32_t fused_dot(const FusedDot& rule, const FieldFormat& of_a, std::span<cons
 uint32_t scaled_fp4_dot(std::span<const uint32_t> a, std::span<const uint32_t> b, uint32_t c, bool ue8m0,
                         std::span<const uint8_t> scale_a, std::span<const uint8_t> scale_b);
 
+// kind::i8: bytes, each operand's with signs or without; C and the result are words of 32 bits with a sign.
+// `saturate`: a sum beyond them is the nearest of them, else its low 32 bits.
+uint32_t integer_dot(bool signed_a, std::span<const uint32_t> a, bool signed_b, std::span<const uint32_t> b,
+                     uint32_t c, bool saturate);
+
 }  // namespace bitwell::oracle

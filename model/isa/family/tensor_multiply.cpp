@@ -6,6 +6,7 @@
 #include "model/number/decode.h"
 #include "model/number/dot_integer.h"
 #include "model/number/encode.h"
+#include "model/number/round.h"
 
 namespace bitwell::isa {
 
@@ -34,8 +35,10 @@ const std::vector<TensorPlace>& accumulator_cells(uint32_t m, uint32_t n, int ct
 uint32_t scaled_down(const number::Format& f, uint32_t code, int by) {
   const auto times = [&](uint64_t of, int power) {
     number::Exact value = number::decode(f, of);
+    if (value.kind != number::Kind::finite) return of;
     value.exponent += power;
-    return value.is_nan() || value.is_infinity() ? of : number::encode(f, value);
+    return number::encode(f,
+                          number::round(f, value, number::Rounding::toward_zero, number::Overflow::saturate));
   };
   const uint64_t scaled = times(code, -by);
   if (times(scaled, by) != code)

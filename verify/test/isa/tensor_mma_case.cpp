@@ -1,5 +1,6 @@
 #include "tensor_mma_case.h"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <span>
@@ -11,9 +12,9 @@ namespace {
 constexpr uint32_t kB = 16384, kScales = kB + 36 * 1024, kImage = kScales + 512 + 1024;
 constexpr uint32_t kATensor = 272, kAWords = 8;  // A's columns in tensor memory
 
-// The banks of lanes that hold the columns of D one after the other: 128 lanes each have all of them, or two
-// times 64 lanes half of them (data path B).
-uint32_t banks(const MmaCase& p) { return p.ctas == 2 && p.m == 128 ? 2 : 1; }
+// The banks of lanes that hold the columns of D one after the other: all lanes have all of them, or two times
+// 64 lanes half of them (data paths B and E), or four times 32 a quarter (G).
+uint32_t banks(const MmaCase& p) { return p.stationary ? 128 / p.m : p.ctas == 2 && p.m == 128 ? 2 : 1; }
 uint32_t columns(const MmaCase& p) { return p.n / banks(p); }
 
 struct Cell {
@@ -23,7 +24,7 @@ Cell cell_of(const MmaCase& p, uint32_t row, uint32_t column) {
   const uint32_t cta = row / p.rows();
   const uint32_t r = row % p.rows();
   if (banks(p) == 1 && p.rows() == 64) return {cta, p.lane + r / 16 * 32 + r % 16, column};  // F
-  return {cta, r + column / columns(p) * p.rows(), column % columns(p)};                     // A, B, D
+  return {cta, r + column / columns(p) * p.rows(), column % columns(p)};                     // the others
 }
 
 bool padded(const MmaCase& p) { return std::string(p.kind->name).find("f8f6f4") != std::string::npos; }
@@ -84,7 +85,9 @@ uint64_t descriptor(const MmaCase& p, uint32_t base) {
 
 uint32_t instruction_descriptor(const MmaCase& p) {
   const MmaKindOf& k = *p.kind;
-  const uint32_t out = k.a_code << 7 | k.b_code << 10 | p.n >> 3 << 17 | p.m >> 4 << 24;
+  const uint32_t out = k.a_code << 7 | k.b_code << 10 | p.n >> 3 << 17 | p.m >> 4 << 24 |
+                       (p.saturate ? 1u : 0u) << 3 | (p.negate_a ? 1u : 0u) << 13 |
+                       (p.negate_b ? 1u : 0u) << 14 | p.max_shift << 30;
   if (k.scale == nullptr) return out | k.d_code << 4;
   return out | p.scale_id << 4 | p.scale_id << 29 | (k.scale == &kUe8m0 ? 1u : 0u) << 23;
 }
@@ -163,8 +166,20 @@ std::string kernel(const MmaCase& p) {
       t << "tcgen05.cp" << group << ".32x128b.warpx4 [%r12+" << 4 * atom
         << "], %x2;\nadd.u64 %x2, %x2, 32;\n";
   }
-  t << "tcgen05.mma" << group << ".kind::" << p.kind->name << " [%r4], " << (p.a_in_tensor ? "[%r13]" : "%x0")
-    << ", %x1, %r10, " << (scaled ? "[%r11], [%r12], " : "") << "%p3;\n"
+  std::string lanes;
+  for (size_t i = 0; i < p.keep.size(); ++i) {
+    t << "mov.u32 %r" << 24 + i << ", " << p.keep[i] << ";\n";
+    lanes += (i == 0 ? "{%r" : ", %r") + std::to_string(24 + i);
+  }
+  if (!lanes.empty()) lanes += "}, ";
+  if (p.mask) t << "mov.b64 %x2, " << *p.mask << ";\n";
+  t << "tcgen05.mma" << (p.stationary ? ".ws" : "") << group << ".kind::" << p.kind->name << p.collector
+    << " [%r4], " << (p.a_in_tensor ? "[%r13]" : "%x0") << ", %x1, %r10, "
+    << (scaled ? "[%r11], [%r12], " : "") << lanes << "%p3"
+    << (p.mask           ? ", %x2"
+        : p.scale_d >= 0 ? ", " + std::to_string(p.scale_d)
+                         : "")
+    << ";\n"
     << "mov.u16 %h0, 3;\ntcgen05.commit" << group << ".mbarrier::arrive::one.shared::cluster"
     << (pair ? ".multicast::cluster.b64 [bar], %h0;\n" : ".b64 [bar];\n")
     << "issued:\nwait: mbarrier.try_wait.parity.shared.b64 %p4, [bar], 0;\n@!%p4 bra wait;\nbar.warp.sync "
@@ -236,9 +251,27 @@ uint32_t expected(const MmaCase& p, uint32_t row, uint32_t column) {
   };
   const MmaKindOf& kind = *p.kind;
   const bool half = kind.d == &kF16;
-  const uint32_t c = p.accumulate ? p.c[row * p.n + column] & (half ? 0xFFFF : ~0u) : 0;
-  const auto a = part(p.a, row, kind.k);
-  const auto b = part(p.b, column, kind.k);
+  const Cell at = cell_of(p, row, column);
+  if (!p.keep.empty() && (p.keep[at.cta * 4 + at.lane / 32] >> at.lane % 32 & 1) != 0)
+    return p.c[row * p.n + column];
+  uint32_t c = p.accumulate ? p.c[row * p.n + column] & (half ? 0xFFFF : ~0u) : 0;
+  const auto signs_turned = [](const MmaType& type, std::span<const uint32_t> codes, bool turn) {
+    std::vector<uint32_t> out(codes.begin(), codes.end());
+    for (uint32_t& x : out) x ^= turn ? 1u << (type.container - 1) : 0;
+    return out;
+  };
+  const auto source = source_column(p, column);
+  const std::vector<uint32_t> a = signs_turned(*kind.a, part(p.a, row, kind.k), p.negate_a);
+  const std::vector<uint32_t> b =
+      source ? signs_turned(*kind.b, part(p.b, *source, kind.k), p.negate_b) : std::vector<uint32_t>(kind.k);
+  if (kind.d == &kS32) return oracle::integer_dot(kind.a == &kS8, a, kind.b == &kS8, b, c, p.saturate);
+  if (p.scale_d > 0) {  // a normal number that stays one: its exponent is less by so much
+    const int fraction = kind.d->fields.fraction_bits;
+    const uint32_t top = (1u << kind.d->fields.exponent_bits) - 1;
+    const uint32_t exponent = c >> fraction & top;
+    if (exponent > static_cast<uint32_t>(p.scale_d) && exponent != top)
+      c -= static_cast<uint32_t>(p.scale_d) << fraction;
+  }
   const auto sa = part(p.sa, row, p.scales());
   const auto sb = part(p.sb, column, p.scales());
   if (kind.a == &kE2m1 && kind.k == 64) return oracle::scaled_fp4_dot(a, b, c, kind.scale == &kUe8m0, sa, sb);
@@ -251,6 +284,26 @@ uint32_t expected(const MmaCase& p, uint32_t row, uint32_t column) {
                            kind.b->fields, b, c, scale);
 }
 
+// As the manual writes a mask: from its first column on, span after span.
+std::optional<uint32_t> source_column(const MmaCase& p, uint32_t column) {
+  if (!p.mask) return column;
+  const auto byte = [&](int at) { return static_cast<uint32_t>(*p.mask >> at & 0xFF); };
+  const uint32_t shift = byte(56) & 63;
+  if ((byte(32) >> 7 & 1) != 0) {
+    const uint32_t bank = column / columns(p);
+    bool zeros = (byte(32) >> bank & 1) != 0;
+    const auto span = [&] { return zeros ? byte(40) + 1 : byte(48) + 1; };
+    uint32_t left = span() - std::min(byte(static_cast<int>(8 * bank)), span() - 1);
+    for (uint32_t c = 0; c < column % columns(p); ++c)
+      if (--left == 0) {
+        zeros = !zeros;
+        left = span();
+      }
+    if (zeros) return std::nullopt;
+  }
+  return column + shift;
+}
+
 std::string difference(const MmaCase& p, const std::vector<uint32_t>& d) {
   std::ostringstream out;
   const uint32_t step = p.n > 48 ? 7 : 1;  // of so many columns each row has every 7th looked at
@@ -260,8 +313,10 @@ std::string difference(const MmaCase& p, const std::vector<uint32_t>& d) {
         out << p.kind->name << " of " << p.kind->a->name << " and " << p.kind->b->name << ", swizzle "
             << p.swizzle->name << ", M " << p.m << ", N " << p.n << ", cta_group " << p.ctas << " by CTA "
             << p.issuer << ", step " << p.step << ", scale id " << p.scale_id
-            << (p.a_in_tensor ? ", A in tensor memory" : "") << ", lane " << p.lane << ": row " << row
-            << ", column " << column << std::hex << " is " << d[row * p.n + column] << ", not " << want;
+            << (p.a_in_tensor ? ", A in tensor memory" : "") << (p.stationary ? ", .ws" : "")
+            << (p.saturate ? ", saturating" : "") << ", mask " << std::hex << p.mask.value_or(0) << std::dec
+            << ", D scaled by " << p.scale_d << ", lane " << p.lane << ": row " << row << ", column "
+            << column << std::hex << " is " << d[row * p.n + column] << ", not " << want;
         return out.str();
       }
   return "";
@@ -280,7 +335,7 @@ void fill(MmaCase& p, uint64_t seed) {
     std::vector<uint32_t> out(count);
     for (uint32_t& c : out) {
       c = static_cast<uint32_t>(random() & ((uint64_t{1} << f.container) - 1));
-      if (f.bits <= 8) continue;
+      if (f.bits <= 8 || &f == &kS32) continue;
       const int low = f.container - 1 - f.fields.exponent_bits;  // exponents near one
       if (random() % 64 != 0)
         c = (c & ~(((1u << f.fields.exponent_bits) - 1) << low)) |
@@ -289,7 +344,7 @@ void fill(MmaCase& p, uint64_t seed) {
     return out;
   };
   p.a = codes(*kind.a, size_t{p.m} * kind.k);
-  p.b = codes(*kind.b, size_t{p.n} * kind.k);
+  p.b = codes(*kind.b, size_t{p.n + (p.stationary ? 32 : 0)} * kind.k);
   p.c = codes(*kind.d, size_t{p.m} * p.n);
   for (auto* v : {&p.sa, &p.sb}) {
     v->resize(size_t{v == &p.sa ? p.m : p.n} * p.scales());

@@ -25,6 +25,9 @@ inline constexpr MmaType kE5m2{"e5m2", 8, 8, {5, 2, 15, 1, 0}};
 inline constexpr MmaType kE2m3{"e2m3", 6, 6, {2, 3, 1, 0, 0}};
 inline constexpr MmaType kE3m2{"e3m2", 6, 6, {3, 2, 3, 0, 0}};
 inline constexpr MmaType kE2m1{"e2m1", 4, 4, {2, 1, 1, 0, 0}};
+inline constexpr MmaType kU8{"u8", 8, 8, {}};
+inline constexpr MmaType kS8{"s8", 8, 8, {}};
+inline constexpr MmaType kS32{"s32", 32, 32, {}};
 inline constexpr MmaType kUe8m0{"ue8m0", 8, 8, {8, 0, 127, 0, 0}};
 inline constexpr MmaType kUe4m3{"ue4m3", 8, 8, {4, 3, 7, 2, 0}};
 
@@ -53,6 +56,12 @@ inline constexpr MmaKindOf kMmaKindsOf[] = {
     {"mxf4nvf4.block_scale.block16", &kE2m1, &kE2m1, &kF32, &kUe4m3, 16, 64, 1, 1, 0},
 };
 inline constexpr size_t kNvfp4 = 10;  // of them
+inline constexpr MmaKindOf kIntegerKinds[] = {
+    {"i8", &kS8, &kS8, &kS32, nullptr, 0, 32, 1, 1, 2},
+    {"i8", &kU8, &kS8, &kS32, nullptr, 0, 32, 0, 1, 2},
+    {"i8", &kS8, &kU8, &kS32, nullptr, 0, 32, 1, 0, 2},
+    {"i8", &kU8, &kU8, &kS32, nullptr, 0, 32, 0, 0, 2},
+};
 
 // Bytes between rows that follow each other in a swizzle's atom, and the code in bits 61 to 63.
 struct MmaSwizzle {
@@ -72,8 +81,16 @@ struct MmaCase {
   uint32_t scale_id = 0;
   bool accumulate = true;
   bool a_in_tensor = false;
-  uint32_t lane = 0;  // of the address of D, and of A in tensor memory
-  // As in kMmaKindsOf: [row][k], [column][k], [row][column]; scales [row][scale].
+  uint32_t lane = 0;        // of the address of D, and of A in tensor memory
+  bool stationary = false;  // .ws
+  bool negate_a = false, negate_b = false, saturate = false;
+  int scale_d = -1;              // -1: not given
+  std::optional<uint64_t> mask;  // zero-column mask descriptor
+  uint32_t max_shift = 0;        // its code
+  std::string collector;         // a modifier
+  std::vector<uint32_t> keep;    // lanes to leave, 4 words a CTA
+  // [row][k], [column][k], [row][column]; scales [row][scale]. B of .ws has 32 columns more than
+  // N, for shifts.
   std::vector<uint32_t> a, b, c;
   std::vector<uint8_t> sa, sb;
 
@@ -99,6 +116,8 @@ Launch launch_of(const MmaCase& p);
 std::vector<uint32_t> run(const MmaCase& p, isa::Schedule schedule = {}, const std::string& text = {});
 
 uint32_t expected(const MmaCase& p, uint32_t row, uint32_t column);
+// The column of B that a column of D takes, or nothing where it counts as zeros.
+std::optional<uint32_t> source_column(const MmaCase& p, uint32_t column);
 // "" where D is as expected in every row and every column, though not in all of both; else what the case was
 // and which element is not.
 std::string difference(const MmaCase& p, const std::vector<uint32_t>& d);
