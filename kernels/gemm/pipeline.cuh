@@ -1,5 +1,6 @@
 // The shared memory of gemm and its rings of stages.
 #pragma once
+#include "../limits.h"
 #include "operand.cuh"
 
 namespace gemm {
@@ -7,7 +8,6 @@ namespace gemm {
 constexpr int kConsumers = 2;       // warpgroups, 64 rows of B each
 constexpr int kPieces = 2;          // a consumer's, in turn
 constexpr int kMaxStages = 12;
-constexpr int kSharedLimit = 232448;  // bytes a CTA may have on sm_90
 
 // A tile of `tile_m` rows of A (columns of D's transpose), `split` CTAs sharing k.
 template <int tile_m, int split>
@@ -19,7 +19,7 @@ struct Plan {
   static constexpr int kSlice = (tile_m / 16 + split - 1) / split * 16;  // rows of D that a CTA of a split finishes
   static constexpr int kPartials = split > 1 ? split * kSlice * kTileN * 4 : 0;  // what the CTAs of a split send
   static constexpr int kBarriers = (2 * kMaxStages + 2) * 8;
-  static constexpr int kFits = (kSharedLimit - 1024 - kStaging - kPartials - kBarriers) / kStage;
+  static constexpr int kFits = (kernels::kSharedLimit - 1024 - kStaging - kPartials - kBarriers) / kStage;
   static constexpr int kStages = kFits < kMaxStages ? kFits : kMaxStages;
 
   // Offsets from the first multiple of 1024.

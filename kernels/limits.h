@@ -1,0 +1,8 @@
+// What the hardware gives a CTA. Plain C++.
+#pragma once
+
+namespace kernels {
+
+constexpr int kSharedLimit = 232448;  // bytes of shared memory a CTA may have, on sm_90 and on sm_100
+
+}  // namespace kernels
