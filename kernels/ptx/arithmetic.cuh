@@ -100,6 +100,42 @@ __device__ inline uint16_t fma_rn_f16(uint16_t a, uint16_t b, uint16_t c) {
   return d;
 }
 
+// 9.7.3 "max", "div": NaN if either is; to nearest even
+__device__ inline float max_nan_f32(float a, float b) {
+  float d;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+  return d;
+}
+__device__ inline float div_rn_f32(float a, float b) {
+  float d;
+  asm("div.rn.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+  return d;
+}
+
+#if __CUDA_ARCH__ >= 890
+// 9.7.9.21 "cvt": to an E4M3 code; beyond 448 to 448, NaN to 0x7F
+__device__ inline uint32_t cvt_rn_satfinite_e4m3_f32(float f) {
+  uint16_t d;
+  asm("{\n\t.reg .f32 zero;\n\tmov.f32 zero, 0f00000000;\n\tcvt.rn.satfinite.e4m3x2.f32 %0, zero, %1;\n\t}" : "=h"(d) : "f"(f));
+  return d;
+}
+#endif
+#if __CUDA_ARCH__ >= 1000
+// To eight E2M1 codes, v[0] in the lowest bits; beyond 6 and NaN to 6
+__device__ inline uint32_t cvt_rn_satfinite_e2m1x2_f32_x4(const float* v) {
+  uint32_t d;
+  asm("{\n\t.reg .b8 b0, b1, b2, b3;\n\t"
+      "cvt.rn.satfinite.e2m1x2.f32 b0, %2, %1;\n\t"
+      "cvt.rn.satfinite.e2m1x2.f32 b1, %4, %3;\n\t"
+      "cvt.rn.satfinite.e2m1x2.f32 b2, %6, %5;\n\t"
+      "cvt.rn.satfinite.e2m1x2.f32 b3, %8, %7;\n\t"
+      "mov.b32 %0, {b0, b1, b2, b3};\n\t}"
+      : "=r"(d)
+      : "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]), "f"(v[4]), "f"(v[5]), "f"(v[6]), "f"(v[7]));
+  return d;
+}
+#endif
+
 // 9.7.9.7 "prmt": byte i of the result is the byte of (high, low) that nibble i of `selector` numbers; a nibble's top bit asks for
 // eight copies of that byte's sign instead
 __device__ inline uint32_t prmt(uint32_t low, uint32_t high, uint32_t selector) {

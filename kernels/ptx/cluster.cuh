@@ -58,6 +58,45 @@ __device__ inline void st_async_v4(uint32_t to, float a, float b, float c, float
       : "memory");
 }
 
+#if __CUDA_ARCH__ >= 1000
+// 9.7.13.18 "clusterlaunchcontrol.try_cancel": asks for a cluster that has not started; the answer is 16 bytes in shared
+// memory, counted by an mbarrier. `all`: the answer goes to every CTA of the cluster.
+template <bool all>
+__device__ inline void clusterlaunchcontrol_try_cancel(uint32_t to, uint32_t barrier) {
+  if constexpr (all)
+    asm volatile(
+        "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [%0], "
+        "[%1];" ::"r"(to),
+        "r"(barrier)
+        : "memory");
+  else
+    asm volatile("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%0], [%1];" ::"r"(to),
+                 "r"(barrier)
+                 : "memory");
+}
+// 9.7.13.19 "clusterlaunchcontrol.query_cancel": what an answer says; without a cluster the CTA is 0.
+struct Canceled {
+  bool any;
+  uint32_t x, y, z;  // its first CTA
+};
+__device__ inline Canceled clusterlaunchcontrol_query_cancel(uint32_t answer) {
+  Canceled d;
+  uint32_t any;
+  asm volatile(
+      "{\n\t.reg .b128 answer;\n\t.reg .pred any;\n\t"
+      "ld.shared.b128 answer, [%4];\n\t"
+      "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 any, answer;\n\t"
+      "selp.u32 %0, 1, 0, any;\n\t"
+      "mov.u32 %1, 0;\n\tmov.u32 %2, 0;\n\tmov.u32 %3, 0;\n\t"
+      "@any clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%1, %2, %3, _}, answer;\n\t}"
+      : "=r"(any), "=r"(d.x), "=r"(d.y), "=r"(d.z)
+      : "r"(answer)
+      : "memory");
+  d.any = any != 0;
+  return d;
+}
+#endif
+
 // 9.7.13.13 "griddepcontrol"
 __device__ inline void griddepcontrol_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 __device__ inline void griddepcontrol_launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" :::); }

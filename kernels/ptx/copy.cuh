@@ -71,6 +71,17 @@ __device__ inline void cp_async_bulk_tensor_3d_multicast(uint32_t to, const CUte
       "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(ctas)
       : "memory");
 }
+#if __CUDA_ARCH__ >= 1000
+// The same, counted in every pair of CTAs by the barrier of that one which has the rank's parity of `barrier`.
+__device__ inline void cp_async_bulk_tensor_3d_multicast_pair(uint32_t to, const CUtensorMap& map, int x, int y, int z,
+                                                              uint32_t barrier, uint16_t ctas) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster.cta_group::2 "
+      "[%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(ctas)
+      : "memory");
+}
+#endif
 __device__ inline void cp_async_bulk_tensor_3d_store(const CUtensorMap& map, int x, int y, int z, uint32_t from) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&map),
                "r"(x), "r"(y), "r"(z), "r"(from)

@@ -30,6 +30,11 @@ __device__ inline void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t byte
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
+// The same at a barrier of a CTA of the cluster (mapa).
+__device__ inline void mbarrier_arrive_expect_tx_remote(uint32_t barrier, uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
 __device__ inline void mbarrier_expect_tx(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }

@@ -39,6 +39,9 @@ __device__ inline float ld_shared_f32(uint32_t from) {
   asm volatile("ld.shared.f32 %0, [%1];" : "=f"(d) : "r"(from));
   return d;
 }
+__device__ inline void st_shared_v4(uint32_t to, uint4 v) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
 __device__ inline void st_shared_f32(uint32_t to, float v) {
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(v) : "memory");
 }

@@ -63,18 +63,32 @@ __device__ inline void tcgen05_commit(uint32_t barrier) {
                        "h"(static_cast<uint16_t>(3))
                        : "memory"));
 }
+// The same at the barriers of the CTAs of the cluster whose bits are set in `mask`.
+template <int ctas>
+__device__ inline void tcgen05_commit_multicast(uint32_t barrier, uint16_t mask) {
+  TCGEN05(asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(
+                           barrier),
+                       "h"(mask)
+                       : "memory"),
+          asm volatile("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(
+                           barrier),
+                       "h"(mask)
+                       : "memory"));
+}
 #undef TCGEN05
 
 // 9.7.16.12 "tcgen05.fence"
 __device__ inline void tcgen05_fence_before_thread_sync() { asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory"); }
 __device__ inline void tcgen05_fence_after_thread_sync() { asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory"); }
 
-// 9.7.16.8.1 "tcgen05.ld": 8 columns of the thread's lane; they are there after the wait
-__device__ inline void tcgen05_ld_32x32b_x8(float (&r)[8], uint32_t from) {
-  asm volatile("tcgen05.ld.sync.aligned.32x32b.x8.b32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8];"
-               : "=f"(r[0]), "=f"(r[1]), "=f"(r[2]), "=f"(r[3]), "=f"(r[4]), "=f"(r[5]), "=f"(r[6]), "=f"(r[7])
-               : "r"(from)
-               : "memory");
+// 9.7.16.8.1 "tcgen05.ld": 16 columns of the thread's lane; they are there after the wait
+__device__ inline void tcgen05_ld_32x32b_x16(float (&r)[16], uint32_t from) {
+  asm volatile(
+      "tcgen05.ld.sync.aligned.32x32b.x16.b32 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, [%16];"
+      : "=f"(r[0]), "=f"(r[1]), "=f"(r[2]), "=f"(r[3]), "=f"(r[4]), "=f"(r[5]), "=f"(r[6]), "=f"(r[7]), "=f"(r[8]), "=f"(r[9]),
+        "=f"(r[10]), "=f"(r[11]), "=f"(r[12]), "=f"(r[13]), "=f"(r[14]), "=f"(r[15])
+      : "r"(from)
+      : "memory");
 }
 __device__ inline void tcgen05_wait_ld() { asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory"); }
 
