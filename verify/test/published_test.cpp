@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "by_name.h"
+#include "kernels/dense/launch.h"
 #include "model/machine/failure.h"
 #include "verify/capture/captures.h"
 #include "verify/oracle/gemm.h"
@@ -95,7 +96,12 @@ int given(const Kernel& kernel, const std::string& arch) {
 }
 
 TEST(Published, EveryTileOfTheDenseGemmGivesTheB200sOutputs) {
-  for (const Kernel& kernel : suite("dense").kernels) EXPECT_EQ(given(kernel, "sm_100a"), 25) << kernel.name;
+  for (const Kernel& kernel : suite("dense").kernels) {
+    const dense::Output output = dense::variant(kernel.name.c_str()).output;
+    // What was published is fp16; the five sums that it did not round are known in other formats too.
+    const int outputs = output == dense::Output::f16 ? 25 : output == dense::Output::nvfp4 ? 0 : 5;
+    EXPECT_EQ(given(kernel, "sm_100a"), outputs) << kernel.name;
+  }
 }
 
 TEST(Published, EveryGemvKernelGivesTheB200sOutputs) {
