@@ -47,9 +47,11 @@ Hardware accumulator(int64_t m, int64_t n, int ctas, bool stationary) {
   return h;
 }
 
-Hardware fragment(const std::string& shape, int64_t repeat, int64_t split) {
+Hardware fragment(const std::string& shape, int64_t repeat, int64_t split, bool packed) {
   Hardware h;
   h.space = Space::tensor;
+  const int64_t width = packed ? 2 : 1;  // columns of a register
+  const int64_t column = width * kColumn;
   Tuple threads = 32;
   Tuple thread_strides = kLane;
   Items registers;
@@ -63,50 +65,104 @@ Hardware fragment(const std::string& shape, int64_t repeat, int64_t split) {
   if (shape == "32x32b") {
     legal(128);
     registers = {repeat};
-    register_strides = {kColumn};
-    columns = repeat;
+    register_strides = {column};
+    columns = repeat * width;
   } else if (shape == "16x64b") {
     legal(128);
     threads = Items{2, 2, 8};
-    thread_strides = Items{8 * kLane, kColumn, kLane};
+    thread_strides = Items{8 * kLane, column, kLane};
     registers = {repeat};
-    register_strides = {2 * kColumn};
-    columns = 2 * repeat;
+    register_strides = {2 * column};
+    columns = 2 * repeat * width;
   } else if (shape == "16x128b") {
     legal(64);
     threads = Items{4, 8};
-    thread_strides = Items{kColumn, kLane};
+    thread_strides = Items{column, kLane};
     registers = {2, repeat};
-    register_strides = {8 * kLane, 4 * kColumn};
-    columns = 4 * repeat;
+    register_strides = {8 * kLane, 4 * column};
+    columns = 4 * repeat * width;
   } else if (shape == "16x256b") {
     legal(32);
     threads = Items{4, 8};
-    thread_strides = Items{2 * kColumn, kLane};
+    thread_strides = Items{2 * column, kLane};
     registers = {2, 2, repeat};
-    register_strides = {kColumn, 8 * kLane, 8 * kColumn};
-    columns = 8 * repeat;
-  } else {  // 16x32bx2
+    register_strides = {column, 8 * kLane, 8 * column};
+    columns = 8 * repeat * width;
+  } else {  // 16x32bx2; the gap counts columns as they are
     legal(128);
-    if (split < repeat) throw LayoutError("split = " + std::to_string(split) + ": the halves would overlap");
     threads = Items{16, 2};
     thread_strides = Items{kLane, split * kColumn};
     registers = {repeat};
-    register_strides = {kColumn};
-    columns = split + repeat;
+    register_strides = {column};
+    columns = split + repeat * width;
   }
   int64_t count = 1;
   for (const Tuple& r : registers) count *= r.value;
-  h.layout.layout =
-      Layout(Items{threads, registers.size() == 1 ? registers[0] : Tuple(registers)},
-             Items{thread_strides, registers.size() == 1 ? register_strides[0] : Tuple(register_strides)});
+  Items modes{threads, registers.size() == 1 ? registers[0] : Tuple(registers)};
+  Items strides{thread_strides, registers.size() == 1 ? register_strides[0] : Tuple(register_strides)};
   h.axes = {{"thread", 32}, {"register", count}};
+  if (packed) {
+    modes.emplace_back(2);
+    strides.emplace_back(kColumn);
+    h.axes.push_back({"half", 2});
+  }
+  h.layout.layout = Layout(modes, strides);
   h.region = columns;
   h.source = "PTX ISA 9.0, 9.7.16.2 (tcgen05.ld, .st shapes); CUTLASS copy_traits_sm100.hpp";
   h.evidence = "manual; CUTLASS 4.2 headers";
   h.notes.push_back(
       "a warp reaches lanes 32 * (warp % 4) to 32 * (warp % 4) + 31; shapes of 16 lanes either half of them");
   return h;
+}
+
+Hardware copied(const std::string& shape) {
+  Hardware h;
+  h.space = Space::tensor;
+  Tuple rows = 128;
+  Tuple row_strides = kLane;
+  int64_t bytes = 16;
+  int64_t copies = 1;
+  int64_t copy_stride = 0;
+  if (shape == "128x256b") {
+    bytes = 32;
+  } else if (shape == "4x256b") {
+    rows = 4;
+    row_strides = 32 * kLane;
+    bytes = 32;
+  } else if (shape == "64x128b.warpx2::02_13") {
+    rows = 64;
+    copies = 2;
+    copy_stride = 64 * kLane;
+  } else if (shape == "64x128b.warpx2::01_23") {
+    rows = Items{32, 2};
+    row_strides = Items{kLane, 64 * kLane};
+    copies = 2;
+    copy_stride = 32 * kLane;
+  } else if (shape == "32x128b.warpx4") {
+    rows = 32;
+    copies = 4;
+    copy_stride = 32 * kLane;
+  } else if (shape != "128x128b") {
+    throw LayoutError("tcgen05.cp has no shape '" + shape + "'");
+  }
+  h.layout.layout = Layout(Items{rows, bytes, copies}, Items{row_strides, 1, copy_stride});
+  h.axes = {{"row", product(rows)}, {"byte", bytes}, {"copy", copies}};
+  h.region = bytes / kColumn;
+  h.source = "PTX ISA 9.0, 9.7.16.9 (tcgen05.cp)";
+  h.evidence = "manual";
+  return h;
+}
+
+std::vector<TensorCell> tensor_cells(const Hardware& h) {
+  std::vector<TensorCell> out;
+  std::vector<Tuple> coordinate(h.axes.size(), Tuple(0));
+  for (;;) {
+    const TensorAddress a = tensor_address(h.layout(coordinate));
+    out.push_back({static_cast<uint32_t>(a.lane), static_cast<uint32_t>(a.column)});
+    size_t axis = h.axes.size();
+    while (axis != 0 && ++coordinate[axis - 1].value == h.axes[axis - 1].extent) coordinate[--axis].value = 0;
+    if (axis == 0) return out;
+  }
 }
 
 std::vector<Named> tensor_memory_layouts() {
@@ -129,8 +185,12 @@ std::vector<Named> tensor_memory_layouts() {
         {"repeat", "4", "the N of .xN"},
         {"split", "128", "16x32bx2: columns between the halves (immHalfSplitoff)"}},
        [](const Parameters& p) {
-         return fragment(choice(p, "shape", {"32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"}),
-                         number(p, "repeat", 1, 128), number(p, "split", 1, kTensorColumns));
+         const std::string shape = choice(p, "shape", {"32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"});
+         const int64_t repeat = number(p, "repeat", 1, 128);
+         const int64_t split = number(p, "split", 1, kTensorColumns);
+         if (shape == "16x32bx2" && split < repeat)
+           throw LayoutError("split = " + std::to_string(split) + ": the halves would overlap");
+         return fragment(shape, repeat, split);
        }},
   };
 }

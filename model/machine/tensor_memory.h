@@ -15,9 +15,7 @@ inline constexpr uint32_t kTensorLanes = 128;
 inline constexpr uint32_t kLeastTensorColumns = 32;
 
 // A tcgen05 address: the lane in bits 31:16, the column in bits 15:0.
-struct TensorPlace {
-  uint32_t lane, column;
-};
+using TensorPlace = layout::TensorCell;
 constexpr TensorPlace tensor_place(uint32_t word) { return {word >> 16, word & 0xFFFF}; }
 
 class TensorMemory {

@@ -12,27 +12,12 @@ using machine::Fault;
 
 namespace {
 
-// Where the rows go: row i to lanes that `lanes` says.
-struct CopyShape {
-  std::string_view shape, multicast;
-  uint32_t rows, atoms;  // of the source; an atom has 16 bytes, 4 columns
-  // The lanes of row i, from `base` on, as a pattern: bit q is the quarter of 32 lanes.
-  uint32_t (*lane)(uint32_t row);
-  uint32_t copies, step;  // further copies, so many lanes on
-};
-constexpr CopyShape kShapes[] = {
-    {".128x256b", "", 128, 2, [](uint32_t r) { return r; }, 1, 0},
-    {".128x128b", "", 128, 1, [](uint32_t r) { return r; }, 1, 0},
-    {".4x256b", "", 4, 2, [](uint32_t r) { return 32 * r; }, 1, 0},
-    {".64x128b", ".warpx2::02_13", 64, 1, [](uint32_t r) { return r; }, 2, 64},
-    {".64x128b", ".warpx2::01_23", 64, 1, [](uint32_t r) { return r % 32 + r / 32 * 64; }, 2, 32},
-    {".32x128b", ".warpx4", 32, 1, [](uint32_t r) { return r; }, 4, 32},
-};
-
 enum class Unpack : uint8_t { none, from_4_bits, from_6_bits };
 
 struct CellCopyUse : Payload {
-  const CopyShape* shape = nullptr;
+  uint32_t rows = 0, atoms = 0, copies = 0;  // of the source; an atom has 16 bytes, 4 columns
+  bool scattered = false;                    // a row in each quarter of the lanes, from any lane on
+  std::vector<machine::TensorPlace> cells;   // [row][atom][copy]: where it starts
   Unpack unpack{};
   int cta_group = 1;
   uint64_t offset = 0;  // of the address
@@ -58,23 +43,21 @@ void unpack(Unpack how, std::byte* bytes) {
 void copy_into(const Port& port, Cta& cta, const CellCopyUse& use, machine::TensorPlace to,
                const machine::MatrixDescriptor& from) {
   TensorUnit& unit = tensor_unit(cta);
-  const CopyShape& s = *use.shape;
   const SharedBytes shared = shared_bytes(port, cta);
   const uint32_t filled = use.unpack == Unpack::from_4_bits ? 8 : use.unpack == Unpack::from_6_bits ? 12 : 16;
-  const bool scattered = s.shape == ".4x256b";
-  for (uint32_t i = 0; i < (scattered ? s.rows : 1); ++i)
+  for (uint32_t i = 0; i < (use.scattered ? use.rows : 1); ++i)
     unit.reach(port, AccessKind::write,
-               {to.lane + 32 * i, scattered ? 1 : machine::kTensorLanes, to.column, 4 * s.atoms}, -1,
+               {to.lane + 32 * i, use.scattered ? 1 : machine::kTensorLanes, to.column, 4 * use.atoms}, -1,
                "tcgen05.cp");
-  for (uint32_t row = 0; row < s.rows; ++row)
-    for (uint32_t atom = 0; atom < s.atoms; ++atom) {
+  auto cell = use.cells.begin();
+  for (uint32_t row = 0; row < use.rows; ++row)
+    for (uint32_t atom = 0; atom < use.atoms; ++atom) {
       const uint32_t at = machine::chunk_of(from, false, 16, row, 16 * atom);
       std::byte bytes[16];
       fetch(shared, at, filled, "tcgen05.cp", "its source", bytes);
       unpack(use.unpack, bytes);
-      for (uint32_t copy = 0; copy < s.copies; ++copy) {
-        const auto cells =
-            unit.memory.cells(to.lane + s.lane(row) + copy * s.step, to.column + 4 * atom, 4, "tcgen05.cp");
+      for (uint32_t copy = 0; copy < use.copies; ++copy, ++cell) {
+        const auto cells = unit.memory.cells(to.lane + cell->lane, to.column + cell->column, 4, "tcgen05.cp");
         std::memcpy(cells.words, bytes, 16);
         std::memset(cells.written, 1, 4);
       }
@@ -91,7 +74,7 @@ Next copy_cells(const Op& op, Context& context, uint32_t mask) {
         machine::tensor_place(static_cast<uint32_t>(context.row<uint32_t>(op.a)[lane] + use.offset));
     const auto from = machine::decode_matrix_descriptor(machine::DescriptorForm::tcgen05,
                                                         context.row<uint64_t>(op.b)[lane]);
-    if (to.lane != 0 && use.shape->shape != ".4x256b")
+    if (to.lane != 0 && !use.scattered)
       throw Fault("tcgen05.cp at lane " + std::to_string(to.lane) + " of tensor memory, it must be 0", lane);
     if (to.column % 4 != 0)
       throw Fault("tcgen05.cp at column " + std::to_string(to.column) +
@@ -107,15 +90,29 @@ Next copy_cells(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
+// Fills in where the rows go.
+void place_rows(CellCopyUse& use, const ptx::Instruction& i, const std::string& shape) {
+  std::string name = shape.substr(1);
+  for (const char* multicast : {".warpx2::02_13", ".warpx2::01_23", ".warpx4"})
+    if (has(i, multicast)) name += multicast;
+  const layout::Hardware copied = layout::copied(name);
+  use.rows = static_cast<uint32_t>(copied.axes[0].extent);
+  use.atoms = static_cast<uint32_t>(copied.axes[1].extent / 16);
+  use.copies = static_cast<uint32_t>(copied.axes[2].extent);
+  use.scattered = shape == ".4x256b";
+  const std::vector<machine::TensorPlace> cells = layout::tensor_cells(copied);
+  for (size_t atom = 0; atom < size_t{use.rows} * use.atoms; ++atom)
+    for (size_t copy = 0; copy < use.copies; ++copy)
+      use.cells.push_back(cells[atom * 16 * use.copies + copy]);
+}
+
 // cp [taddr], descriptor
 void copy_form(Builder& b, const Match& m) {
   operands_left(b, m, 2);
   Op op = effect(copy_cells);
   auto& use = b.payload<CellCopyUse>(op);
   use.cta_group = cta_group(b.instruction());
-  for (const CopyShape& s : kShapes)
-    if (s.shape == m.choice[1] && (s.multicast.empty() || has(b.instruction(), s.multicast))) use.shape = &s;
-  if (use.shape == nullptr) throw machine::ModelBug("a shape of tcgen05.cp");
+  place_rows(use, b.instruction(), m.choice[1]);
   use.unpack = has(b.instruction(), ".b4x16_p64")   ? Unpack::from_4_bits
                : has(b.instruction(), ".b6x16_p32") ? Unpack::from_6_bits
                                                     : Unpack::none;

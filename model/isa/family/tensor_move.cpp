@@ -110,22 +110,14 @@ Next wait_moves(const Op& op, Context& context, uint32_t mask) {
 
 // Fills in which cells the instruction moves.
 void place_cells(MoveUse& use, const std::string& shape, int64_t repeat, int64_t split) {
-  const layout::Hardware fragment = layout::fragment(shape, repeat, std::max(split, repeat));
-  const int64_t scale = use.packed ? 2 : 1;  // columns a register
-  const int64_t count = fragment.axes[1].extent;
+  const layout::Hardware fragment = layout::fragment(shape, repeat, split, use.packed);
+  const std::vector<machine::TensorPlace> cells = layout::tensor_cells(fragment);
+  const size_t each = use.packed ? 2 : 1;  // of a register: the first is where it starts
   use.lanes = shape == "32x32b" ? 32 : 16;
-  use.cells.resize(static_cast<size_t>(count));
-  for (int64_t r = 0; r < count; ++r)
-    for (int64_t t = 0; t < kLanes; ++t) {
-      const layout::TensorAddress a =
-          layout::tensor_address(fragment.layout(std::vector<layout::Tuple>{t, r}));
-      int64_t column = a.column * scale;
-      // The gap counts columns as they are.
-      if (shape == "16x32bx2" && t >= 16) column = r * scale + split;
-      use.cells[static_cast<size_t>(r)][static_cast<size_t>(t)] = {static_cast<uint32_t>(a.lane),
-                                                                   static_cast<uint32_t>(column)};
-      use.columns = std::max(use.columns, static_cast<uint32_t>(column + scale));
-    }
+  use.columns = static_cast<uint32_t>(fragment.region);
+  use.cells.resize(static_cast<size_t>(fragment.axes[1].extent));
+  for (size_t t = 0; t < kLanes; ++t)
+    for (size_t r = 0; r < use.cells.size(); ++r) use.cells[r][t] = cells[(t * use.cells.size() + r) * each];
 }
 
 // ld r, [taddr][, split]; st [taddr][, split], r

@@ -22,12 +22,7 @@ const std::vector<TensorPlace>& accumulator_cells(uint32_t m, uint32_t n, int ct
   static thread_local std::map<std::tuple<uint32_t, uint32_t, int, bool>, std::vector<TensorPlace>> made;
   std::vector<TensorPlace>& cells = made[{m, n, ctas, stationary}];
   if (!cells.empty()) return cells;
-  const layout::Hardware h = layout::accumulator(m, n, ctas, stationary);
-  for (int64_t row = 0; row < h.axes[0].extent; ++row)
-    for (int64_t column = 0; column < n; ++column) {
-      const auto a = layout::tensor_address(h.layout(std::vector<layout::Tuple>{row, column}));
-      cells.push_back({static_cast<uint32_t>(a.lane), static_cast<uint32_t>(a.column)});
-    }
+  cells = layout::tensor_cells(layout::accumulator(m, n, ctas, stationary));
   return cells;
 }
 
