@@ -6,8 +6,11 @@
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
+#include "model/machine/memory.h"
 #include "model/machine/order.h"
+#include "model/machine/tensor_memory.h"
 
 namespace bitwell::machine {
 
@@ -57,13 +60,29 @@ struct Access {
   uint64_t bytes;                       // at each
 };
 
+// A warp is about to execute the instruction of a PTX line that an observer asked for.
+struct Reached {
+  std::array<uint32_t, 3> cta;
+  int warp;
+  uint32_t lanes;  // that will execute it, one bit each
+  uint64_t time;
+  int ptx_line;
+  std::string source;       // the CUDA line, or empty
+  std::string instruction;  // that stands there
+  // The CTA's memories as they are; valid while it is told.
+  const Region* shared;
+  const TensorMemory* tensor;
+  std::vector<std::string> under_way;  // the operations of the cluster that are not done
+};
+
 struct Event {
   std::array<uint32_t, 3> first_cta;  // of the cluster
-  std::variant<Turn, OperationStep, PhaseOver, Access> what;
+  std::variant<Turn, OperationStep, PhaseOver, Access, Reached> what;
 };
 struct Observer {
   std::function<void(const Event&)> tell;
-  bool accesses = false;  // wants Access too
+  bool accesses = false;     // wants Access too
+  std::vector<int> lines{};  // wants Reached of these PTX lines
 };
 
 }  // namespace bitwell::machine

@@ -64,6 +64,17 @@ void TensorMemory::relinquish(int cta_group) {
   relinquished_ = true;
 }
 
+bool TensorMemory::allocated(uint32_t column) const {
+  return std::any_of(runs_.begin(), runs_.end(),
+                     [&](const Run& r) { return column >= r.first && column - r.first < r.count; });
+}
+
+std::optional<uint32_t> TensorMemory::word(TensorPlace at) const {
+  const size_t cell = size_t{at.lane} * kColumns + at.column;
+  if (written_.empty() || written_[cell] == 0) return std::nullopt;
+  return words_[cell];
+}
+
 std::string TensorMemory::describe() const {
   if (runs_.empty()) return "no columns";
   std::string out = "columns ";

@@ -29,6 +29,9 @@ class TensorMemory {
   void relinquish(int cta_group);
 
   bool allocated() const { return !runs_.empty(); }
+  bool allocated(uint32_t column) const;
+  // What a cell of an allocated column holds; nothing where it was not written since.
+  std::optional<uint32_t> word(TensorPlace at) const;
   // "columns 0 to 127, 256 to 319", or "no columns".
   std::string describe() const;
 

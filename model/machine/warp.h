@@ -98,8 +98,10 @@ struct Split {
   // spins.
   std::shared_ptr<const std::vector<std::byte>> seen_state;
   uint64_t seen_changes = 0;
-  bool polls_global = false;  // has read global memory since
-  bool times_out = false;     // its try_wait gives up this time
+  bool polls_global = false;    // has read global memory since
+  bool times_out = false;       // its try_wait gives up this time
+  uint32_t told_at = kNotTold;  // the pc at which an observer was told of its coming, while it is there
+  static constexpr uint32_t kNotTold = UINT32_MAX;
 };
 
 // A warp's waits on one mbarrier that are over.

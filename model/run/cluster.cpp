@@ -68,6 +68,13 @@ void Cluster::tell(const machine::Access& access) const {
     if (observer.accesses) observer.tell({first_, access});
 }
 
+void Cluster::tell(machine::Reached reached) const {
+  for (const auto& agent : agents_) reached.under_way.push_back(agent->describe());
+  for (const machine::Observer& observer : grid.options.observers)
+    if (std::count(observer.lines.begin(), observer.lines.end(), reached.ptx_line) != 0)
+      observer.tell({first_, reached});
+}
+
 void Cluster::tell(machine::OperationStep::Kind kind, const Agent& a) const {
   if (watched_)
     tell({first_,

@@ -48,6 +48,7 @@ class Cluster {
   // Whether someone wants to hear of every access to memory.
   bool accesses_watched() const { return accesses_watched_; }
   void tell(const machine::Access& access) const;
+  void tell(machine::Reached reached) const;
 
   // To be called when something that a split may wait for has changed.
   void wake() {

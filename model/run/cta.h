@@ -10,6 +10,7 @@
 #include "model/machine/failure.h"
 #include "model/machine/mbarrier.h"
 #include "model/machine/memory.h"
+#include "model/machine/tensor_memory.h"
 #include "model/machine/warp.h"
 #include "model/run/launch.h"
 
@@ -31,6 +32,8 @@ struct Grid {
   uint64_t ended = 0;          // CTAs, and those that will never start
   std::optional<std::array<uint32_t, 3>>
       next{};  // the first CTA that starts only when the cluster under way has ended
+  // By function: the pcs of the PTX lines that observers ask for, ascending. Empty: nobody asks for any.
+  std::vector<std::vector<uint32_t>> stops{};
   // `next`, for which the cluster behind it steps in. For whoever runs that cluster, or makes sure that
   // nobody does.
   std::optional<std::array<uint32_t, 3>> take_next();
@@ -47,6 +50,7 @@ class Cta {
   std::vector<machine::Warp> warps;
   machine::Region shared;
   machine::Mbarriers mbarriers{shared};
+  machine::TensorMemory tensor_memory;
   std::array<machine::CtaBarrier, 16> barriers;
   std::vector<std::shared_ptr<Warpgroup>> warpgroups;  // as far as used
   std::shared_ptr<TensorUnit> tensor_unit;             // where tcgen05 is used
@@ -81,12 +85,15 @@ class Cta {
   struct Counts {
     uint64_t lanes = 0, instructions = 0;  // executed
     bool moved = false;                    // the splits changed or the pc was set
+    bool at_limit = false;  // came to the limit, or jumped past it or back where there are stops
   };
   template <bool Checked>
   void run_split(machine::Warp& warp, size_t split, uint32_t limit);
   template <bool Checked>
   void run_ops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
   bool spend(machine::Split& split, uint32_t pc, uint64_t instructions);
+  uint32_t next_stop(const Context& context, uint32_t from) const;
+  void arrive(Context& context, uint32_t pc, uint64_t instructions);
   size_t choose(const machine::Warp& warp) const;
   void merge(machine::Warp& warp);
   uint64_t special(Special s, const machine::Warp& warp, int lane,

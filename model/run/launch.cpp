@@ -6,6 +6,7 @@
 #include "model/machine/arch.h"
 #include "model/machine/limits.h"
 #include "model/run/cluster.h"
+#include "model/run/stops.h"
 
 namespace bitwell::isa {
 
@@ -150,6 +151,7 @@ RunResult run(const Program& program, machine::Region& constants, const Shape& s
   for (size_t i = 0; i < arguments.size(); ++i)
     std::memcpy(grid.parameters.raw_bytes() + entry.params[i].offset, arguments[i].data(),
                 arguments[i].size());
+  grid.stops = stops(program, options.observers);
   RunResult result;
   const uint64_t all = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
   grid.next = {0, 0, 0};

@@ -141,6 +141,7 @@ template <bool Checked>
 
 // The lanes of `mask` go to `target`, the others of the split to the next instruction.
 void diverge(Warp& warp, size_t at, uint32_t mask, uint32_t target, uint32_t pc) {
+  warp.splits[at].told_at = Split::kNotTold;
   Split taken = warp.splits[at];
   taken.pc = target;
   taken.mask = mask;
@@ -172,6 +173,7 @@ template <bool Checked>
   std::byte* rows = context.rows();
   uint32_t* defined = context.defined();
   const uint32_t active = warp.splits[at].mask;
+  const bool stops = !grid.stops.empty();
   const auto count = [&](uint32_t mask) {
     counts.lanes += static_cast<uint64_t>(__builtin_popcount(mask));
     ++counts.instructions;
@@ -200,7 +202,8 @@ template <bool Checked>
       const bool back = op.target <= pc;
       pc = op.target;
       if (back && spend(warp.splits[at], pc, counts.instructions)) return;
-      if (pc > limit) return;  // passed another split: choose again
+      counts.at_limit = pc > limit || (back && stops);
+      if (counts.at_limit) return;  // passed another split: choose again
       continue;
     }
     if (mask != 0) {
@@ -216,6 +219,7 @@ template <bool Checked>
     ++pc;
     if (mask != 0 && cluster.yielded()) return;
   }
+  counts.at_limit = true;
 }
 
 template <bool Checked>
@@ -229,7 +233,19 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
     cluster.pass(counts.instructions);
   };
   try {
-    run_ops<Checked>(context, limit, pc, counts);
+    if (grid.stops.empty()) {
+      run_ops<Checked>(context, limit, pc, counts);
+    } else {
+      // As without stops, but for telling of them: nothing else may come of being watched.
+      do {
+        arrive(context, pc, counts.instructions);
+        const uint64_t before = counts.instructions;
+        counts.at_limit = false;
+        run_ops<Checked>(context, std::min(limit, next_stop(context, pc + 1)), pc, counts);
+        if (counts.instructions != before && !counts.moved)
+          warp.splits[at].told_at = machine::Split::kNotTold;
+      } while (counts.at_limit && pc < limit);
+    }
   } catch (Fault& fault) {
     leave();
     warp.splits[at].pc = pc;

@@ -37,9 +37,9 @@ struct TensorOperation {
 
 class TensorUnit {
  public:
-  explicit TensorUnit(Cta& cta) : cta_(cta) {}
+  explicit TensorUnit(Cta& cta) : memory(cta.tensor_memory), cta_(cta) {}
 
-  machine::TensorMemory memory;
+  machine::TensorMemory& memory;
 
   // Says through the port that `block` is read or written. Throws Fault where it is not allocated, or where
   // it meets a load or store of a warp (other than `warp`; -1: an operation) that has not been waited for.
