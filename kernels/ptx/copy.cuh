@@ -28,6 +28,12 @@ __device__ inline void cp_async_bulk(uint32_t to, const void* from, uint32_t byt
 }
 
 // 9.7.9.27.5 "cp.async.bulk.tensor": a box at (x, y, z), innermost first
+__device__ inline void cp_async_bulk_tensor_2d(uint32_t to, const CUtensorMap& map, int x, int y, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(barrier)
+      : "memory");
+}
 __device__ inline void cp_async_bulk_tensor_3d(uint32_t to, const CUtensorMap& map, int x, int y, int z,
                                                uint32_t barrier) {
   asm volatile(

@@ -53,6 +53,18 @@ __device__ inline void tcgen05_mma_mxf4nvf4(uint32_t d, uint64_t a, uint64_t b, 
 }
 #undef MXF4NVF4
 
+// The same of fp16 or bf16, as the descriptor says; K = 16
+#define F16(group)                                                                                              \
+  asm volatile("{\n\t.reg .pred adds;\n\tsetp.ne.b32 adds, %4, 0;\n\ttcgen05.mma.cta_group::" group             \
+               ".kind::f16 [%0], %1, %2, %3, adds;\n\t}" ::"r"(d),                                              \
+               "l"(a), "l"(b), "r"(descriptor), "r"(static_cast<uint32_t>(accumulate))                          \
+               : "memory")
+template <int ctas>
+__device__ inline void tcgen05_mma_f16(uint32_t d, uint64_t a, uint64_t b, uint32_t descriptor, bool accumulate) {
+  TCGEN05(F16("1"), F16("2"));
+}
+#undef F16
+
 // 9.7.16.11 "tcgen05.commit": an arrival when all that this thread has issued is done, at the barrier, or of a pair at that
 // of both CTAs
 template <int ctas>
