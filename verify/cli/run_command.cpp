@@ -8,6 +8,7 @@
 
 #include "model/run/residency.h"
 #include "verify/cli/command.h"
+#include "verify/cli/dump.h"
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
 #include "verify/launch/launch_json.h"
@@ -28,6 +29,7 @@ struct RunOptions {
   std::string policy = "lazy";
   size_t schedules = 0;  // to compare; 0: one, `policy`
   std::string trace;     // path, or empty
+  DumpOptions dump;
   bool json = false;
   std::optional<uint64_t> memory_limit;  // bytes
 };
@@ -83,6 +85,13 @@ void compare(const RunOptions& options, const isa::Program& program, verify::Lau
     fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
 }
 
+// All else is written by then: the kernel ran to its end.
+void refuse_missing(const Dumps& dumps) {
+  std::string all;
+  for (const std::string& m : dumps.missing()) all += (all.empty() ? "" : "; ") + m;
+  if (!all.empty()) throw machine::InputError(all);
+}
+
 void run(const RunOptions& options, int& status) {
   verify::LaunchFile file = verify::read_launch(options.path);
   const isa::Program program =
@@ -100,8 +109,12 @@ void run(const RunOptions& options, int& status) {
     files.plan(options.trace, "--trace");
     how.observers.push_back(trace.observer());
   }
-  const auto write_trace = [&] {
+  Dumps dumps(options.dump, program, file.launch.ptx, file.launch.shape);
+  dumps.plan(files);
+  if (dumps.any()) how.observers.push_back(dumps.observer());
+  const auto write_observed = [&] {
     if (!options.trace.empty()) files.write(options.trace, trace.text());
+    dumps.write(files);
   };
   how.print = [&](std::string_view text) {
     end_progress();
@@ -130,10 +143,12 @@ void run(const RunOptions& options, int& status) {
     } catch (const machine::Fault& fault) {
       end_progress();
       try {
-        write_trace();  // up to the fault: what one wants to see
+        write_observed();  // up to the fault: what one wants to see
         files.commit();
+        if (!options.json) fmt::print("{}", dumps.text());
+        for (const std::string& m : dumps.missing()) note("bitwell: " + m + " before the fault");
       } catch (const machine::InputError& e) {
-        note(fmt::format("bitwell: no trace: {}", e.what()));
+        note(fmt::format("bitwell: no trace or dump: {}", e.what()));
       }
       if (how.schedule.policy == isa::Policy::lazy) throw;
       throw machine::Fault(fault.what() + fmt::format("\n  replay: --schedule {} --seed {}", options.policy,
@@ -142,7 +157,7 @@ void run(const RunOptions& options, int& status) {
   }();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const isa::Residency held = isa::residency(program, file.launch.shape);
-  write_trace();
+  write_observed();
   verify::write_outputs(file, files);
   files.commit();
   if (options.json) {
@@ -159,8 +174,9 @@ void run(const RunOptions& options, int& status) {
                      {"outputs", nlohmann::json::array()}};
     for (const auto& [at, output] : file.outputs)
       j["outputs"].push_back({{"buffer", file.launch.buffers[at].name}, {"path", output.path}});
+    if (dumps.any()) j["dumps"] = dumps.facts();
     fmt::print("{}\n", j.dump(2));
-    return;
+    return refuse_missing(dumps);
   }
   fmt::print("{}: {} lane instructions in {:.3f} s ({:.2f} G/s){}\n", file.launch.entry,
              grouped(result.lane_instructions), seconds,
@@ -181,6 +197,8 @@ void run(const RunOptions& options, int& status) {
                options.approximate == "nearest" ? "the nearest value" : "the H200's value");
   for (const auto& [at, output] : file.outputs)
     fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
+  fmt::print("{}", dumps.text());
+  refuse_missing(dumps);
 }
 
 }  // namespace
@@ -191,7 +209,8 @@ void add_run(CLI::App& app, int& status) {
   auto options = std::make_shared<RunOptions>();
   command->add_option("LAUNCH.json", options->path, "The launch: ptx, entry, grid, block, arguments")
       ->required();
-  command->add_flag("--unchecked", options->unchecked, "No definedness or alignment checks: faster");
+  CLI::Option* unchecked =
+      command->add_flag("--unchecked", options->unchecked, "No definedness or alignment checks: faster");
   command
       ->add_option("--approximate", options->approximate,
                    "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only "
@@ -229,6 +248,24 @@ void add_run(CLI::App& app, int& status) {
       "--trace", options->trace,
       "Write what happened to this file, for chrome://tracing or ui.perfetto.dev: turns of warps, "
       "operations under way, ends of mbarrier phases; time is logical");
+  CLI::Option* dump =
+      command
+          ->add_option(
+              "--dump", options->dump.wanted,
+              "What stands in tensor memory (tmem@LINE) or shared memory (shared@LINE) when a warp comes to "
+              "this line, before it executes it: of the PTX, or a CUDA line as faults show it "
+              "(tile.cu:60). With =FILE.npy as an array, -1 where nothing was written and -2 where "
+              "no column is allocated; with =FILE as text. May be given again")
+          ->type_name("WHAT@LINE[=FILE]")
+          ->allow_extra_args(false)
+          ->excludes(unchecked);
+  command->add_option("--dump-cta", options->dump.cta, "Of this CTA; without it the first that comes there")
+      ->type_name("X,Y,Z")
+      ->needs(dump);
+  command->add_option("--dump-visit", options->dump.visit, "When a warp comes there for so many times")
+      ->check(whole(1, UINT64_MAX))
+      ->capture_default_str()
+      ->needs(dump);
   command
       ->add_option("--seed", options->run.schedule.seed,
                    "Of the random schedule: the same seed, the same run")
@@ -240,7 +277,8 @@ void add_run(CLI::App& app, int& status) {
       ->check(whole(1, 1000000))
       ->excludes("--schedule")
       ->excludes("--seed")
-      ->excludes("--trace");
+      ->excludes("--trace")
+      ->excludes("--dump");
   command->add_flag("--json", options->json, "The summary as JSON");
   command->footer(
       "A launch:\n"

@@ -1,0 +1,289 @@
+#include "verify/cli/dump.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <map>
+
+#include "model/machine/arch.h"
+#include "model/machine/failure.h"
+#include "verify/cli/table.h"
+#include "verify/launch/npy.h"
+
+namespace bitwell::cli {
+namespace {
+
+using machine::InputError;
+
+constexpr int64_t kUnwritten = -1;
+constexpr int64_t kUnallocated = -2;
+constexpr auto kColumns = static_cast<size_t>(layout::kTensorColumns);
+constexpr size_t kMostRuns = 8;  // that a summary lists
+
+std::optional<uint64_t> whole_number(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::array<uint32_t, 3> cta_index(const std::string& text, const isa::Shape& shape) {
+  std::array<uint32_t, 3> out{};
+  size_t axis = 0;
+  bool good = !text.empty();
+  for (size_t from = 0; good && from <= text.size(); ++axis) {
+    const size_t comma = std::min(text.find(',', from), text.size());
+    const auto value = whole_number(std::string_view(text).substr(from, comma - from));
+    good = axis < 3 && value && *value < shape.grid[axis];
+    if (good) out[axis] = static_cast<uint32_t>(*value);
+    from = comma + 1;
+  }
+  if (!good)
+    throw InputError(fmt::format("--dump-cta takes X,Y,Z of a CTA of the grid of {} x {} x {}; got '{}'",
+                                 shape.grid[0], shape.grid[1], shape.grid[2], text));
+  return out;
+}
+
+// The PTX lines that `where` names: a number, or the CUDA line as faults show it.
+std::vector<int> lines_of(const std::string& where, const std::string& wanted, const isa::Program& program,
+                          const std::string& ptx) {
+  std::map<int, const isa::Line*> all;
+  for (const isa::Function& f : program.functions)
+    for (const isa::Op& op : f.code)
+      if (op.kind != isa::OpKind::jump)
+        all.emplace(f.lines[static_cast<size_t>(op.line)].ptx, &f.lines[static_cast<size_t>(op.line)]);
+  const auto shown = [](const auto& at) { return fmt::format("{} ('{}')", at->first, at->second->text); };
+  if (const auto number = whole_number(where)) {
+    const auto at = all.lower_bound(static_cast<int>(std::min<uint64_t>(*number, INT32_MAX)));
+    if (at != all.end() && static_cast<uint64_t>(at->first) == *number) return {at->first};
+    std::string near;
+    if (at != all.begin()) near = shown(std::prev(at));
+    if (at != all.end()) near += (near.empty() ? "" : " and ") + shown(at);
+    throw InputError(
+        fmt::format("--dump {}: no instruction of the kernel stands at PTX line {} of '{}'; the "
+                    "nearest stand at {}",
+                    wanted, *number, ptx, near));
+  }
+  std::vector<int> out;
+  std::string known;
+  for (const auto& [line, at] : all) {
+    if (at->source == where) out.push_back(line);
+    if (!at->source.empty() && known.find(at->source) == std::string::npos && known.size() < 120)
+      known += (known.empty() ? "" : ", ") + at->source;
+  }
+  if (out.empty())
+    throw InputError(fmt::format(
+        "--dump {}: '{}' is neither a line of the PTX nor a CUDA line that it names; {}", wanted, where,
+        known.empty() ? "'" + ptx + "' names none: compile it with nvcc -lineinfo"
+                      : "it names " + known + (known.size() < 120 ? "" : ", ...")));
+  return out;
+}
+
+std::string range(size_t first, size_t last) {
+  return first == last ? grouped(first) : fmt::format("{} to {}", grouped(first), grouped(last));
+}
+
+// Where `is` holds, of 0 to `count` - 1: "0 to 31, 64 to 95".
+template <class Is>
+std::string runs(size_t count, Is is) {
+  std::string out;
+  size_t found = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (!is(i)) continue;
+    size_t last = i;
+    while (last + 1 < count && is(last + 1)) ++last;
+    if (found++ < kMostRuns) out += (out.empty() ? "" : ", ") + range(i, last);
+    i = last;
+  }
+  return found <= kMostRuns ? out : fmt::format("{} and {} more runs", out, found - kMostRuns);
+}
+
+}  // namespace
+
+Dumps::Dumps(const DumpOptions& options, const isa::Program& program, const std::string& ptx,
+             const isa::Shape& shape)
+    : visit_(options.visit) {
+  for (const std::string& wanted : options.wanted) {
+    Dump d;
+    d.wanted = wanted.substr(0, wanted.find('='));
+    if (d.wanted.size() != wanted.size()) d.path = wanted.substr(d.wanted.size() + 1);
+    const size_t sign = d.wanted.find('@');
+    const std::string what = d.wanted.substr(0, sign);
+    if (sign == std::string::npos || sign + 1 == d.wanted.size() || (what != "tmem" && what != "shared") ||
+        (d.path.empty() && d.wanted.size() != wanted.size()))
+      throw InputError(
+          fmt::format("--dump takes tmem@LINE or shared@LINE, and =FILE behind it; got '{}'", wanted));
+    d.tensor = what == "tmem";
+    if (d.tensor && program.sm < 100)
+      throw InputError(fmt::format("--dump {}: {} has no tensor memory", d.wanted, program.target));
+    d.lines = lines_of(d.wanted.substr(sign + 1), d.wanted, program, ptx);
+    if (!options.cta.empty()) d.cta = cta_index(options.cta, shape);
+    dumps_.push_back(std::move(d));
+  }
+}
+
+void Dumps::plan(verify::OutputFiles& files) const {
+  for (const Dump& d : dumps_)
+    if (!d.path.empty()) files.plan(d.path, "--dump " + d.wanted);
+}
+
+machine::Observer Dumps::observer() {
+  machine::Observer out{[this](const machine::Event& event) {
+    if (const auto* at = std::get_if<machine::Reached>(&event.what)) reached(*at);
+  }};
+  for (const Dump& d : dumps_) out.lines.insert(out.lines.end(), d.lines.begin(), d.lines.end());
+  return out;
+}
+
+void Dumps::reached(const machine::Reached& at) {
+  for (Dump& d : dumps_) {
+    if (d.taken || std::count(d.lines.begin(), d.lines.end(), at.ptx_line) == 0) continue;
+    if (!d.cta) d.cta = at.cta;
+    if (*d.cta != at.cta || ++d.visits != visit_) continue;
+    d.taken = true;
+    d.at = at;
+    d.at.shared = nullptr;
+    d.at.tensor = nullptr;
+    if (!d.tensor) {
+      const machine::Region& shared = *at.shared;
+      for (size_t i = 0; i < shared.size(); ++i)
+        d.cells.push_back(shared.is_defined(i, 1) ? static_cast<int64_t>(shared.data()[i]) : kUnwritten);
+      continue;
+    }
+    for (uint32_t lane = 0; lane < machine::kTensorLanes; ++lane)
+      for (uint32_t column = 0; column < kColumns; ++column) {
+        const auto word = at.tensor->word({lane, column});
+        d.cells.push_back(!at.tensor->allocated(column) ? kUnallocated
+                          : word                        ? static_cast<int64_t>(*word)
+                                                        : kUnwritten);
+      }
+  }
+}
+
+std::string Dumps::place(const Dump& d) const {
+  return fmt::format("{} of CTA ({},{},{}) at visit {} of PTX line {} '{}'{}, by warp {}",
+                     d.tensor ? "tensor memory" : "shared memory", d.at.cta[0], d.at.cta[1], d.at.cta[2],
+                     visit_, d.at.ptx_line, d.at.instruction,
+                     d.at.source.empty() ? "" : " (" + d.at.source + ")", d.at.warp);
+}
+
+// What of it was written, and what is still to come.
+std::string Dumps::contents(const Dump& d) {
+  std::string out;
+  if (d.tensor) {
+    const auto cell = [&](size_t lane, size_t column) { return d.cells[lane * kColumns + column]; };
+    const std::string allocated = runs(kColumns, [&](size_t c) { return cell(0, c) != kUnallocated; });
+    out = allocated.empty() ? "  no columns are allocated\n" : "  allocated: columns " + allocated + "\n";
+    // Neighbouring columns that were written in the same lanes.
+    const auto lanes = [&](size_t column) {
+      return runs(machine::kTensorLanes, [&](size_t lane) { return cell(lane, column) >= 0; });
+    };
+    size_t found = 0;
+    for (size_t first = 0; first < kColumns; ++first) {
+      const std::string in = lanes(first);
+      if (in.empty()) continue;
+      size_t last = first;
+      while (last + 1 < kColumns && lanes(last + 1) == in) ++last;
+      if (found++ < kMostRuns)
+        out += fmt::format("  written: columns {}, lanes {}\n", range(first, last), in);
+      first = last;
+    }
+    if (found == 0 && !allocated.empty()) out += "  nothing was written\n";
+    if (found > kMostRuns) out += fmt::format("  and {} more runs of columns\n", found - kMostRuns);
+  } else {
+    const std::string written = runs(d.cells.size(), [&](size_t i) { return d.cells[i] >= 0; });
+    out =
+        fmt::format("  {} bytes, written: {}\n", grouped(d.cells.size()), written.empty() ? "none" : written);
+  }
+  for (const std::string& operation : d.at.under_way) out += "  under way: " + operation + "\n";
+  return out;
+}
+
+// Everything that was written, a run of 8 words of a lane or 16 bytes a line.
+std::string Dumps::listing(const Dump& d) {
+  std::string out;
+  const size_t each = d.tensor ? 8 : 16;
+  for (size_t at = 0; at < d.cells.size(); at += each) {
+    const size_t end = std::min(at + each, d.cells.size());
+    if (std::none_of(&d.cells[at], &d.cells[0] + end, [](int64_t v) { return v >= 0; })) continue;
+    out += d.tensor ? fmt::format("lane {:3} column {:3}:", at / kColumns, at % kColumns)
+                    : fmt::format("{:6}:", at);
+    for (size_t i = at; i < end; ++i)
+      out += d.cells[i] >= 0
+                 ? d.tensor ? fmt::format(" {:08x}", d.cells[i]) : fmt::format(" {:02x}", d.cells[i])
+             : d.cells[i] == kUnwritten ? d.tensor ? " --------" : " --"
+                                        : " ........";
+    out += '\n';
+  }
+  return out;
+}
+
+std::string Dumps::npy(const Dump& d) {
+  verify::Array array{d.tensor ? "i8" : "i2", {}, {}};
+  if (d.tensor)
+    array.shape = {machine::kTensorLanes, kColumns};
+  else
+    array.shape = {d.cells.size()};
+  const size_t size = verify::element_size(array.dtype);
+  array.bytes.resize(d.cells.size() * size);
+  for (size_t i = 0; i < d.cells.size(); ++i) std::memcpy(array.bytes.data() + i * size, &d.cells[i], size);
+  return verify::npy_text(array);
+}
+
+void Dumps::write(verify::OutputFiles& files) const {
+  for (const Dump& d : dumps_)
+    if (d.taken && !d.path.empty())
+      files.write(d.path, d.path.ends_with(".npy") ? npy(d) : place(d) + "\n" + contents(d) + listing(d));
+}
+
+std::string Dumps::text() const {
+  constexpr size_t most = 8;  // lines of a listing
+  std::string out;
+  for (const Dump& d : dumps_) {
+    if (!d.taken) continue;
+    out += place(d) + (d.path.empty() ? "" : " -> " + d.path) + "\n" + contents(d);
+    if (!d.path.empty()) continue;
+    const std::string all = listing(d);
+    size_t end = 0;
+    for (size_t line = 0; line < most && end < all.size(); ++line) {
+      const size_t next = all.find('\n', end) + 1;
+      out += "  " + all.substr(end, next - end);
+      end = next;
+    }
+    if (end < all.size()) out += fmt::format("  ... (--dump {}=FILE writes all of it)\n", d.wanted);
+  }
+  return out;
+}
+
+nlohmann::json Dumps::facts() const {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Dump& d : dumps_) {
+    if (!d.taken) continue;
+    out.push_back({{"dump", d.wanted},
+                   {"cta", d.at.cta},
+                   {"warp", d.at.warp},
+                   {"ptx_line", d.at.ptx_line},
+                   {"instruction", d.at.instruction},
+                   {"under_way", d.at.under_way}});
+    if (!d.path.empty()) out.back()["path"] = d.path;
+  }
+  return out;
+}
+
+std::vector<std::string> Dumps::missing() const {
+  std::vector<std::string> out;
+  for (const Dump& d : dumps_) {
+    if (d.taken) continue;
+    const std::string who =
+        d.cta ? fmt::format("a warp of CTA ({},{},{})", (*d.cta)[0], (*d.cta)[1], (*d.cta)[2])
+              : std::string("a warp");
+    out.push_back(d.visits == 0 ? fmt::format("--dump {}: {} never came there", d.wanted, who)
+                                : fmt::format("--dump {}: {} came there {} times, --dump-visit is {}",
+                                              d.wanted, who, d.visits, visit_));
+  }
+  return out;
+}
+
+}  // namespace bitwell::cli

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# What a run shows of itself: memory at a line, the trace, what was reserved and never touched. Usage: observe_test.sh BITWELL EXAMPLE
+set -u
+bitwell=$1 example=$2
+kernels=$(dirname "$bitwell")/../share/bitwell/kernels
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp "$kernels/example/tile.ptx" "$example/tile.json" "$work"
+cd "$work" || exit 1
+failures=0
+
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+# expect STATUS 'part of the output' COMMAND...: the command exits with STATUS and says that, on stdout or stderr.
+expect() {
+  local status=$1 part=$2 text got
+  shift 2
+  text=$("$@" 2>&1)
+  got=$?
+  if [ $got -ne "$status" ] || [[ "$text" != *"$part"* ]]; then fail "$* exits with $got (expected $status), not '$part': $text"; fi
+}
+# The PTX line of the N-th instruction that starts so, the first without N.
+line() { grep -n "^[[:space:]]*$2" "$1" | sed -n "${3:-1}p" | cut -d: -f1; }
+
+cat > common.py <<'P'
+import ast, random, struct
+def array(path, code):
+    data = open(path, "rb").read()
+    end = 10 + struct.unpack_from("<H", data, 8)[0]
+    head = ast.literal_eval(data[10:end].decode())
+    return head["descr"], head["shape"], struct.unpack(f"<{(len(data) - end) // struct.calcsize(code)}{code}", data[end:])
+def save(path, code, descr, shape, values):
+    head = str({"descr": descr, "fortran_order": False, "shape": shape}).ljust(117) + "\n"
+    open(path, "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + struct.pack(f"<{len(values)}{code}", *values))
+def word(value):
+    return struct.unpack("<I", struct.pack("<f", value))[0]
+P
+python3 - <<'P'
+from common import *
+random.seed(3)
+for name, rows in (("a", 128), ("b", 64)):
+    save(name + ".npy", "e", "<f2", (rows, 128), [random.randrange(-16, 17) / 4 for _ in range(rows * 128)])
+P
+
+# Memory at a line: the sums when they are first loaded, half of them before the second step.
+ld=$(line tile.ptx tcgen05.ld)
+mma=$(line tile.ptx tcgen05.mma)
+expect 0 "tensor memory of CTA (0,0,0) at visit 1 of PTX line $ld 'tcgen05.ld.sync.aligned.32x32b.x8.b32' (tcgen05.cuh:" "$bitwell" run tile.json --dump "tmem@$ld=sums.npy" --dump "shared@$ld=bytes.npy"
+expect 0 "  written: columns 0 to 63, lanes 0 to 127" "$bitwell" run tile.json --dump "tmem@$ld"
+expect 0 "  ... (--dump tmem@$ld=FILE writes all of it)" "$bitwell" run tile.json --dump "tmem@$ld"
+expect 0 "  nothing was written" "$bitwell" run tile.json --dump "tmem@$mma"
+expect 0 "half.npy" "$bitwell" run tile.json --dump "tmem@$mma=half.npy" --dump "shared@$mma=stage.npy" --dump-visit 2 --dump-cta 0,0,0
+expect 0 "sums.txt" "$bitwell" run tile.json --dump "tmem@$ld=sums.txt" --dump "shared@$ld=bytes.txt"
+python3 - <<'P' || fail "the dumps are not a * b^T and the last 64 columns of b"
+from common import *
+a, b = (array(n + ".npy", "e")[2] for n in "ab")
+def product(row, column, k):
+    return sum(a[128 * row + i] * b[128 * column + i] for i in range(k))
+for name, k in (("sums", 128), ("half", 64)):
+    descr, shape, cells = array(name + ".npy", "q")
+    assert descr == "<i8" and shape == (128, 512), (descr, shape)
+    for row in range(128):
+        for column in range(0, 512, 1 if row % 31 == 0 else 64):
+            want = word(product(row, column, k)) if column < 64 else -2
+            assert cells[512 * row + column] == want, (name, row, column, cells[512 * row + column], want)
+for name, first in (("bytes", 64), ("stage", 64)):
+    descr, shape, cells = array(name + ".npy", "h")
+    assert descr == "<i2" and shape[0] == len(cells) >= 24 * 1024 + 20, (descr, shape)
+    where = [i for i in range(0, len(cells) - 8192 + 1, 1024)
+             if all(cells[i + 128 * r + (16 * (c // 8 ^ r % 8) + c % 8 * 2)] == struct.pack("<e", b[128 * r + first + c])[0]
+                    for r in range(64) for c in range(64))]
+    assert len(where) == 1, where
+    assert -1 in cells[24 * 1024:] and all(0 <= v for v in cells[:24 * 1024])
+lines = open("sums.txt").read().splitlines()
+at = next(i for i, l in enumerate(lines) if l.startswith("lane   5 column   8:"))
+assert lines[at].split(":")[1].split() == [f"{word(product(5, c, 128)):08x}" for c in range(8, 16)], lines[at]
+assert sum(l.startswith("lane") for l in lines) == 128 * 8 and "column  64" not in "".join(lines)
+assert any(l.startswith(" 24592:") and l.endswith(" --\n") for l in open("bytes.txt"))
+P
+expect 0 '"dump": "tmem@' "$bitwell" run tile.json --dump "tmem@$ld" --json
+source=$("$bitwell" run tile.json --dump "tmem@$ld" | grep -o '([a-z0-9]*\.cuh:[0-9]*)' | tr -d '()')
+expect 0 "(${source})" "$bitwell" run tile.json --dump "tmem@$source"
+expect 2 "takes tmem@LINE or shared@LINE, and =FILE behind it; got 'registers@3'" "$bitwell" run tile.json --dump registers@3
+expect 2 "got 'tmem@$ld='" "$bitwell" run tile.json --dump "tmem@$ld="
+expect 2 "no instruction of the kernel stands at PTX line $((ld - 1)) of 'tile.ptx'; the nearest stand at" "$bitwell" run tile.json --dump "tmem@$((ld - 1))"
+expect 2 "and $ld ('tcgen05.ld" "$bitwell" run tile.json --dump "tmem@$((ld - 1))"
+expect 2 "'tile.cu:1' is neither a line of the PTX nor a CUDA line that it names; it names tile.cu:" "$bitwell" run tile.json --dump tmem@tile.cu:1
+expect 2 "takes X,Y,Z of a CTA of the grid of 1 x 1 x 1; got '0,0,1'" "$bitwell" run tile.json --dump "tmem@$ld" --dump-cta 0,0,1
+expect 2 "got '0,0,0,0'" "$bitwell" run tile.json --dump "tmem@$ld" --dump-cta 0,0,0,0
+expect 2 "a warp of CTA (0,0,0) came there 4 times, --dump-visit is 5" "$bitwell" run tile.json --dump "tmem@$ld" --dump-visit 5
+for other in --unchecked "--schedules 2"; do # shellcheck disable=SC2086
+  expect 2 "excludes" "$bitwell" run tile.json --dump "tmem@$ld" $other
+done
+expect 2 "--dump-visit requires --dump" "$bitwell" run tile.json --dump-visit 2
+cp d.npy kept.npy
+expect 2 "another output of this command" "$bitwell" run tile.json --dump "tmem@$ld=d.npy"
+expect 2 "would replace 'tile.ptx', which this command reads" "$bitwell" run tile.json --dump "tmem@$ld=tile.ptx"
+cmp -s d.npy kept.npy || fail "a dump that is refused replaces an output"
+# Up to a fault, and of a kernel for a target without tensor memory.
+sed 's/"unwritten": 32768, "output": "d.npy", "dtype": "f4", "shape": \[128, 64\]/"unwritten": 1024/' tile.json > short.json
+expect 1 "out-of-bounds write" "$bitwell" run short.json --dump "tmem@$ld=fault.npy"
+cmp -s fault.npy sums.npy || fail "a fault leaves no dump, or another"
+expect 1 "a warp never came there before the fault" "$bitwell" run short.json --dump "tmem@$(line tile.ptx tcgen05.dealloc)"
+cp "$kernels"/hang/wrong_initial_phase.{json,ptx} .
+wait=$(line wrong_initial_phase.ptx mbarrier.try_wait)
+expect 1 "shared memory of CTA (0,0,0) at visit 1 of PTX line $wait" "$bitwell" run wrong_initial_phase.json --dump "shared@$wait"
+expect 2 "sm_90a has no tensor memory" "$bitwell" run wrong_initial_phase.json --dump "tmem@$wait"
+
+[ $failures -eq 0 ] && echo "a run shows what it is asked for"
+exit $failures
