@@ -20,6 +20,8 @@ class Agent {
   virtual uint64_t completes_on(uint64_t) const { return 0; }
   // For reports: "cp.async.bulk of 4096 bytes, 1024 arrived".
   virtual std::string describe() const = 0;
+  // Whether it carries several operations, each of which it tells of itself (Cluster::tell).
+  virtual bool tells_of_each() const { return false; }
 
   Place place;      // of the instruction that issued it
   int issuer = 0;   // the warp that issued it

@@ -76,9 +76,13 @@ void Cluster::tell(machine::Reached reached) const {
 }
 
 void Cluster::tell(machine::OperationStep::Kind kind, const Agent& a) const {
+  if (watched_ && !a.tells_of_each()) tell(kind, a.place, a.issuer, a.id, a.describe());
+}
+
+void Cluster::tell(machine::OperationStep::Kind kind, const machine::Place& place, int warp, uint64_t id,
+                   const std::string& state) const {
   if (watched_)
-    tell({first_,
-          machine::OperationStep{kind, a.place.cta, a.issuer, time_, a.id, a.place.ptx_line, a.describe()}});
+    tell({first_, machine::OperationStep{kind, place.cta, warp, time(), id, place.ptx_line, state}});
 }
 
 const Agent* Cluster::filling(uint64_t shared_address, uint64_t length) const {
@@ -103,7 +107,7 @@ bool Cluster::run_warp(Cta& cta, Warp& warp) {
 
 void Cluster::wake_mbarrier(uint64_t address) {
   wake();
-  if (watched_) tell({first_, machine::PhaseOver{cta_of(address)->index, time_, barrier_name(address)}});
+  if (watched_) tell({first_, machine::PhaseOver{cta_of(address)->index, time(), barrier_name(address)}});
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)

@@ -43,12 +43,21 @@ class Cluster {
   std::string barrier_name(uint64_t address) const;
 
   // Logical time: warp instructions executed so far.
-  void pass(uint64_t instructions) { time_ += instructions; }
+  void pass(uint64_t instructions) {
+    time_ += instructions;
+    executed_ = 0;
+  }
+  // The same in the middle of a turn, of which so many are executed.
+  void executed(uint64_t instructions) { executed_ = instructions; }
 
   // Whether someone wants to hear of every access to memory.
   bool accesses_watched() const { return accesses_watched_; }
   void tell(const machine::Access& access) const;
   void tell(machine::Reached reached) const;
+  // Of an operation that is no agent of its own: a number for it, and what became of it.
+  uint64_t next_operation() { return ++operations_; }
+  void tell(machine::OperationStep::Kind kind, const machine::Place& place, int warp, uint64_t id,
+            const std::string& state) const;
 
   // To be called when something that a split may wait for has changed.
   void wake() {
@@ -58,7 +67,7 @@ class Cluster {
   // To be called for every change of memory, so that loops that wait for one can be told from others.
   void change() { ++changes_; }
   uint64_t changes() const { return changes_; }
-  uint64_t time() const { return time_; }
+  uint64_t time() const { return time_ + executed_; }
   // A phase of the mbarrier at that shared::cluster address is over.
   void wake_mbarrier(uint64_t address);
   // How much of what is left an operation does in one turn.
@@ -111,7 +120,8 @@ class Cluster {
 
   bool woken_ = false;
   uint64_t changes_ = 0;
-  uint64_t time_ = 0;
+  uint64_t time_ = 0;        // when the turn began
+  uint64_t executed_ = 0;    // in it
   uint64_t operations_ = 0;  // issued
   bool yielded_ = false;
   bool exploring_ = false;

@@ -210,6 +210,7 @@ template <bool Checked>
       warp.splits[at].pc = pc;
       if (op.kind == OpKind::call || op.kind == OpKind::table)
         spend(warp.splits[at], pc, counts.instructions);
+      cluster.executed(counts.instructions);
       const Next next = op.effect(op, context, mask);
       if (next == Next::wait) return;
       counts.moved = next == Next::moved;

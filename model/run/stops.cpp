@@ -47,12 +47,13 @@ void Cta::arrive(Context& context, uint32_t pc, uint64_t instructions) {
   }
   if (lanes == 0) return;
   split.told_at = pc;
+  cluster.executed(instructions);
   const Line& at = grid.program.functions[static_cast<size_t>(split.activation->function)]
                        .lines[static_cast<size_t>(op.line)];
   cluster.tell(machine::Reached{index,
                                 context.warp.index,
                                 lanes,
-                                cluster.time() + instructions,
+                                cluster.time(),
                                 at.ptx,
                                 at.source,
                                 at.text,

@@ -102,7 +102,7 @@ void run(const RunOptions& options, int& status) {
   for (const isa::PolicyName& p : isa::kPolicies)
     if (p.name == options.policy) how.schedule.policy = p.policy;
   const auto start = std::chrono::steady_clock::now();
-  Trace trace;
+  Trace trace(program);
   verify::OutputFiles files;
   verify::plan_outputs(file, files);
   if (!options.trace.empty()) {

@@ -11,7 +11,26 @@ namespace {
 
 constexpr size_t kMost = 1'000'000;  // events: about 200 MB of JSON
 
+// What an instruction is called beside others of its kind: without where and how, "cp.async.bulk.tensor".
+std::string kind_of(const std::string& instruction) {
+  size_t end = 0;
+  while (end < instruction.size()) {
+    const size_t next = std::min(instruction.find('.', end + 1), instruction.size());
+    const std::string part = instruction.substr(end, next - end);
+    const bool detail = part.find("::") != std::string::npos || part == ".shared" || part == ".global" ||
+                        part == ".sync" || (part.size() > 1 && part[1] >= '0' && part[1] <= '9');
+    if (detail) break;
+    end = next;
+  }
+  return instruction.substr(0, end);
+}
+
 }  // namespace
+
+Trace::Trace(const isa::Program& program) {
+  for (const isa::Function& f : program.functions)
+    for (const isa::Line& l : f.lines) lines_.emplace(l.ptx, l);
+}
 
 machine::Observer Trace::observer() {
   return {[this](const machine::Event& event) {
@@ -73,8 +92,12 @@ std::string Trace::text() const {
       j["ph"] = step.kind == Kind::issued ? "b" : step.kind == Kind::moved ? "n" : "e";
       j["cat"] = "operation";
       j["id"] = fmt::format("{}.{}", shift, step.id);
-      j["name"] = fmt::format("operation of line {}", step.ptx_line);
-      j["args"] = {{"state", step.state}};
+      // One name a kind: a viewer puts what has the same name into the same rows.
+      const auto known = lines_.find(step.ptx_line);
+      const isa::Line line = known == lines_.end() ? isa::Line{} : known->second;
+      j["name"] = kind_of(line.text);
+      j["args"] = {{"state", step.state}, {"PTX line", step.ptx_line}, {"instruction", line.text}};
+      if (!line.source.empty()) j["args"]["CUDA line"] = line.source;
     }
     events.push_back(std::move(j));
   }

@@ -1,7 +1,9 @@
 // The events of a run as a trace that chrome://tracing and Perfetto open: CTAs are processes, warps are
-// threads, operations under way have rows of their own, the end of an mbarrier's phase is a mark. Time is
-// logical: one microsecond a warp instruction of the cluster.
+// threads, operations under way have rows of their own by kind (tcgen05.mma, tcgen05.commit,
+// cp.async.bulk.tensor, ...) from their issue to their end, the end of an mbarrier's phase is a mark. Time is
+// logical: one microsecond a warp instruction of the cluster, for all its CTAs.
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@ namespace bitwell::cli {
 
 class Trace {
  public:
+  explicit Trace(const isa::Program& program);
   // To be handed to isa::Options. Keeps the first events and counts the others.
   machine::Observer observer();
   // The trace as JSON (the "Trace Event Format").
@@ -19,6 +22,7 @@ class Trace {
   uint64_t left_out() const { return left_out_; }
 
  private:
+  std::map<int, isa::Line> lines_;  // by PTX line
   std::vector<machine::Event> events_;
   uint64_t left_out_ = 0;
 };

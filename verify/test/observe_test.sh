@@ -105,5 +105,106 @@ wait=$(line wrong_initial_phase.ptx mbarrier.try_wait)
 expect 1 "shared memory of CTA (0,0,0) at visit 1 of PTX line $wait" "$bitwell" run wrong_initial_phase.json --dump "shared@$wait"
 expect 2 "sm_90a has no tensor memory" "$bitwell" run wrong_initial_phase.json --dump "tmem@$wait"
 
+# The trace of one CTA: every operation of the tensor unit from its issue to its end, and what it waited for.
+expect 0 "events -> trace.json" "$bitwell" run tile.json --trace trace.json
+cat > trace.py <<'P'
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+names = {(e["pid"], e.get("tid")): e["args"]["name"] for e in events if e["ph"] == "M"}
+ctas = {pid: name for (pid, tid), name in names.items() if tid is None}
+def spans(name, cta=None):  # (begin, end, CTA, PTX line), in the order of issue
+    begun = {e["id"]: e for e in events if e["ph"] == "b" and e["name"] == name}
+    ended = {e["id"]: e for e in events if e["ph"] == "e" and e["name"] == name}
+    assert begun.keys() == ended.keys(), (name, begun.keys() ^ ended.keys())
+    out = [(b["ts"], ended[i]["ts"], ctas[b["pid"]], b["args"]["PTX line"]) for i, b in begun.items()]
+    assert all(b <= e for b, e, _, _ in out) and all(ended[i]["pid"] == b["pid"] for i, b in begun.items())
+    return [s for s in out if cta in (None, s[2])]
+P
+cat > one.py <<'P'
+from trace import *
+assert ctas == {1: "CTA (0,0,0)"}, ctas
+copies, mmas, commits, loads = (spans(n) for n in ("cp.async.bulk.tensor", "tcgen05.mma", "tcgen05.commit", "tcgen05.ld"))
+assert [len(x) for x in (copies, mmas, commits, loads)] == [4, 8, 2, 32], [len(x) for x in (copies, mmas, commits, loads)]
+assert not [e for e in events if e["ph"] in "be" and e["name"].startswith("operation")]
+for step in (0, 1):  # the copies of a step end before its MMAs begin, those before their commit's end
+    mine = mmas[4 * step:4 * step + 4]
+    assert max(e for _, e, _, _ in copies[2 * step:2 * step + 2]) <= mine[0][0]
+    assert all(mine[i][0] < mine[i + 1][0] for i in range(3)) and mine[3][0] < commits[step][0]
+    assert max(e for _, e, _, _ in mine) <= commits[step][1]
+assert commits[0][1] <= mmas[4][0] and commits[1][1] <= min(b for b, _, _, _ in loads)
+assert all(b < e for b, e, _, _ in loads) and len({line for _, _, _, line in mmas}) == 4
+mma = next(e for e in events if e["ph"] == "b" and e["name"] == "tcgen05.mma")
+assert mma["args"]["instruction"] == "tcgen05.mma.cta_group::1.kind::f16" and "cuh:" in mma["args"]["CUDA line"], mma
+P
+python3 one.py trace.json || fail "the trace of one CTA"
+
+# Of a pair, on one time line: both fetch, the first multiplies for both, both load.
+cat > pair.ptx <<'P'
+.version 9.0
+.target sm_100a
+.address_size 64
+.visible .entry pair(.param .align 64 .b8 map[128], .param .u64 out)
+{
+  .reg .pred %p<4>; .reg .b16 %h; .reg .b32 %r<16>; .reg .b64 %a<8>;
+  .shared .align 1024 .b8 tile[20480];
+  .shared .align 8 .b64 full; .shared .align 8 .b64 done; .shared .align 4 .b32 base;
+  mov.u32 %r0, %tid.x; setp.ne.u32 %p0, %r0, 0;
+  mov.u32 %r1, %cluster_ctarank; setp.ne.u32 %p1, %r1, 0;
+  mov.u32 %r2, full; mov.u32 %r3, done; mov.u32 %r4, tile; mov.u32 %r5, 0;
+  @%p0 bra ready;
+  mbarrier.init.shared.b64 [full], 1; mbarrier.init.shared.b64 [done], 1;
+  fence.mbarrier_init.release.cluster;
+ready:
+  tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [base], 64;
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+  ld.shared.b32 %r6, [base];
+  @%p0 bra finish;
+  @!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [full], 40960;
+  mov.b64 %a0, map; cvta.param.u64 %a0, %a0;
+  mapa.shared::cluster.u32 %r7, %r2, 0;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%r4], [%a0, {%r5, %r5}], [%r7];
+  @%p1 bra finish;
+wait:
+  mbarrier.try_wait.parity.shared.b64 %p2, [full], 0;
+  @!%p2 bra wait;
+  shr.u32 %r8, %r4, 4; cvt.u64.u32 %a1, %r8; mov.b64 %a2, 0x4000404000010000;
+  or.b64 %a1, %a1, %a2; add.s64 %a3, %a1, 1024; mov.u32 %r9, 0x10100010; mov.u16 %h, 3;
+  tcgen05.mma.cta_group::2.kind::f16 [%r6], %a1, %a3, %r9, 0;
+  tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r3], %h;
+finish:
+  bar.warp.sync -1;
+again:
+  mbarrier.try_wait.parity.shared.b64 %p3, [done], 0;
+  @!%p3 bra again;
+  tcgen05.fence::after_thread_sync;
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r6];
+  tcgen05.wait::ld.sync.aligned;
+  ld.param.u64 %a4, [out]; shl.b32 %r11, %r1, 7; shl.b32 %r12, %r0, 2; add.u32 %r11, %r11, %r12;
+  cvt.u64.u32 %a5, %r11; add.u64 %a4, %a4, %a5; st.global.b32 [%a4], %r10;
+  barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+  tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r6, 64;
+  ret;
+}
+P
+cat > pair.json <<'J'
+{"ptx": "pair.ptx", "entry": "pair", "grid": [2], "block": [32], "cluster": [2],
+ "buffers": [{"buffer": "x", "zeros": 20480}],
+ "arguments": [{"tensor_map": "x", "type": "f16", "dims": [64, 160], "strides": [128], "box": [64, 160], "swizzle": "128b"},
+               {"buffer": "out", "unwritten": 256, "output": "out.npy"}]}
+J
+expect 0 "events -> pair.json.trace" "$bitwell" run pair.json --trace pair.json.trace
+cat > two.py <<'P'
+from trace import *
+assert sorted(ctas.values()) == ["CTA (0,0,0)", "CTA (1,0,0)"], ctas
+first, second = "CTA (0,0,0)", "CTA (1,0,0)"
+count = {n: (len(spans(n, first)), len(spans(n, second))) for n in ("cp.async.bulk.tensor", "tcgen05.mma", "tcgen05.commit", "tcgen05.ld")}
+assert list(count.values()) == [(1, 1), (1, 0), (1, 0), (1, 1)], count
+assert max(e for _, e, _, _ in spans("cp.async.bulk.tensor")) <= spans("tcgen05.mma")[0][0]
+assert spans("tcgen05.mma")[0][1] <= spans("tcgen05.commit")[0][1] <= min(b for b, _, _, _ in spans("tcgen05.ld"))
+done = [e for e in events if e["ph"] == "i" and "done" in e["name"]]
+assert {ctas[e["pid"]] for e in done} == {first, second} and {e["ts"] for e in done} == {spans("tcgen05.commit")[0][1]}, done
+P
+python3 two.py pair.json.trace || fail "the trace of a pair"
+
 [ $failures -eq 0 ] && echo "a run shows what it is asked for"
 exit $failures

@@ -8,6 +8,8 @@ using machine::Fault;
 
 namespace {
 
+using Kind = machine::OperationStep::Kind;
+
 constexpr machine::Order kOrder{machine::Semantics::weak, machine::Scope::cta, machine::Proxy::async};
 
 // A warp's operations as the scheduler sees them.
@@ -19,8 +21,10 @@ class PipeAgent : public machine::Agent {
     const TensorOperation operation = std::move(pipe_.operations.front());
     pipe_.operations.pop_front();
     place = operation.place;
+    id = operation.id;
     if (!cta_.alive()) throw Fault(operation.what + " of a CTA that has ended without waiting for it");
     operation.run(Port(cta_.cluster, *this, kOrder));
+    cta_.cluster.tell(Kind::finished, place, issuer, id, operation.what);
     return pipe_.operations.empty();
   }
   std::string describe() const override {
@@ -29,6 +33,7 @@ class PipeAgent : public machine::Agent {
     return next.what + " of PTX line " + std::to_string(next.place.ptx_line) + ", " +
            std::to_string(pipe_.operations.size()) + " of its warp to come";
   }
+  bool tells_of_each() const override { return true; }
 
  private:
   TensorUnit::Pipe& pipe_;
@@ -81,19 +86,33 @@ void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& blo
 }
 
 void TensorUnit::started(bool store, const TensorBlock& block, int warp, int ptx_line) {
-  moves_.push_back({store, block, warp, ptx_line});
+  moves_.push_back({store, block, warp, ptx_line, cta_.cluster.next_operation()});
+  tell(Kind::issued, moves_.back());
 }
 
 void TensorUnit::waited(bool store, int warp) {
-  std::erase_if(moves_, [&](const Move& m) { return m.store == store && m.warp == warp; });
+  std::erase_if(moves_, [&](const Move& m) {
+    const bool over = m.store == store && m.warp == warp;
+    if (over) tell(Kind::finished, m);
+    return over;
+  });
+}
+
+void TensorUnit::tell(Kind kind, const Move& move) const {
+  machine::Place place;
+  place.cta = cta_.index;
+  place.ptx_line = move.ptx_line;
+  cta_.cluster.tell(kind, place, move.warp, move.id, move.store ? "tcgen05.st" : "tcgen05.ld");
 }
 
 void TensorUnit::issue(Context& context, int lane, std::string what, std::function<void(const Port&)> run) {
   Pipe& pipe = pipes_[context.warp.index];
   const bool idle = pipe.operations.empty();
-  pipe.operations.push_back({std::move(what), context.cta.place(context.warp, context.split(), lane), lane,
-                             issued_++, std::move(run)});
   Cluster& cluster = context.cta.cluster;
+  pipe.operations.push_back({std::move(what), context.cta.place(context.warp, context.split(), lane), lane,
+                             issued_++, cluster.next_operation(), std::move(run)});
+  const TensorOperation& last = pipe.operations.back();
+  cluster.tell(Kind::issued, last.place, context.warp.index, last.id, last.what);
   if (!idle) return cluster.settle();
   auto agent = std::make_unique<PipeAgent>(pipe, cta_);
   agent->place = pipe.operations.front().place;

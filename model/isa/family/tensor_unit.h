@@ -32,6 +32,7 @@ struct TensorOperation {
   machine::Place place;
   int lane;
   uint64_t number;  // in the order of issue
+  uint64_t id;      // unique in the cluster
   std::function<void(const Port&)> run;
 };
 
@@ -72,7 +73,9 @@ class TensorUnit {
     TensorBlock block;
     int warp;
     int ptx_line;
+    uint64_t id;  // unique in the cluster
   };
+  void tell(machine::OperationStep::Kind kind, const Move& move) const;
   Cta& cta_;
   std::vector<Move> moves_;
   std::map<int, Pipe> pipes_;  // by warp
