@@ -1,0 +1,263 @@
+// bitwell prove
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "model/machine/failure.h"
+#include "verify/cli/command.h"
+#include "verify/cli/table.h"
+#include "verify/device/driver.h"
+#include "verify/launch/output_files.h"
+#include "verify/prove/report.h"
+
+namespace bitwell::cli {
+namespace {
+
+using verify::Part;
+using verify::Reply;
+
+struct ProveOptions {
+  std::vector<std::string> parts;
+  std::string out = "bitwell-prove.json";
+  std::string rehearse;
+  std::string ptx;
+  std::string accept;
+  std::string by;
+  int threads = 0;
+  bool list = false;
+};
+
+std::vector<Part> wanted(const ProveOptions& o) {
+  std::vector<Part> all = verify::parts();
+  std::string known;
+  for (const Part& p : all)
+    if (known.find("'" + p.name + "'") == std::string::npos)
+      known += (known.empty() ? "'" : ", '") + p.name + "'";
+  for (const std::string& name : o.parts)
+    if (std::none_of(all.begin(), all.end(), [&](const Part& p) { return p.name == name; }))
+      throw machine::InputError("--part: no part '" + name + "'; there are " + known);
+  std::erase_if(all, [&](const Part& p) {
+    return !o.parts.empty() && std::find(o.parts.begin(), o.parts.end(), p.name) == o.parts.end();
+  });
+  return all;
+}
+
+struct Row {
+  const Part* part;
+  size_t questions = 0;
+  std::vector<Reply> replies;  // none: not on this GPU
+};
+
+size_t count(const Row& row, std::initializer_list<Reply::Kind> kinds) {
+  size_t n = 0;
+  for (const Reply& r : row.replies)
+    n += std::find(kinds.begin(), kinds.end(), r.kind) != kinds.end() ? 1 : 0;
+  return n;
+}
+
+void print(const std::vector<Row>& rows, const std::string& device) {
+  using Kind = Reply::Kind;
+  constexpr size_t kTold = 5;  // of each part
+  std::vector<std::vector<std::string>> lines;
+  std::string details;
+  for (const Row& row : rows) {
+    uint64_t bytes = 0;
+    size_t told = 0;
+    for (const Reply& r : row.replies) {
+      bytes += r.bytes;
+      if (r.kind == Kind::agrees || r.kind == Kind::not_asked) continue;
+      if (++told <= kTold)
+        details += fmt::format("\n{}, {}: {}\n  {}\n", row.part->name, row.part->target, r.name, r.detail);
+    }
+    if (told > kTold) details += fmt::format("  ... and {} more of {}\n", told - kTold, row.part->name);
+    lines.push_back({row.part->name, row.part->target, row.part->about, grouped(row.questions),
+                     grouped(bytes / 4), grouped(count(row, {Kind::agrees})),
+                     grouped(count(row, {Kind::differs, Kind::stopped, Kind::refused})),
+                     grouped(row.replies.empty() ? row.questions : count(row, {Kind::not_asked}))});
+  }
+  fmt::print("{}\n{}",
+             table({{"part"},
+                    {"target"},
+                    {"asks about"},
+                    {"questions", true},
+                    {"words of 4 bytes compared", true},
+                    {"agrees", true},
+                    {"differs", true},
+                    {"not on " + device, true}},
+                   lines),
+             details);
+}
+
+// What the parts ask, for ptxas to read: a file a module.
+void write_ptx(const std::vector<Part>& parts, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw machine::InputError("--ptx: cannot make the folder '" + folder + "': " + error.message());
+  verify::OutputFiles files;
+  std::map<std::string, std::string> texts;  // by file
+  std::set<const verify::ModuleText*> seen;
+  std::vector<verify::SharedText> kept;
+  for (const Part& part : parts) {
+    if (part.name == "kernels") continue;  // share/bitwell/kernels has them
+    for (const verify::Question& q : part.questions())
+      for (const verify::Trial& t : q.trials())
+        for (const verify::SharedText& text : t.texts) {
+          if (!seen.insert(text.get()).second) continue;
+          kept.push_back(text);
+          std::string name = part.name + "-" + std::to_string(texts.size()) + "." + part.target + ".ptx";
+          std::replace(name.begin(), name.end(), ' ', '-');
+          texts.emplace((std::filesystem::path(folder) / name).string(), text->ptx());
+        }
+  }
+  for (const auto& [path, text] : texts) files.plan(path, "--ptx");
+  for (const auto& [path, text] : texts) files.write(path, text);
+  files.commit();
+  fmt::print("{} modules in {}\n", texts.size(), folder);
+}
+
+void list(const std::vector<Part>& parts) {
+  std::vector<std::vector<std::string>> lines;
+  for (const Part& p : parts) lines.push_back({p.name, p.target, p.about, grouped(p.questions().size())});
+  fmt::print("{}", table({{"part"}, {"target"}, {"asks about"}, {"questions", true}}, lines));
+}
+
+verify::AskProgress told(const Part& part) {
+  return [&part](size_t done, size_t all, const std::string& now) {
+    progress(fmt::format("prove {}, {}: {} of {} ({})", part.name, part.target, done, all, now));
+  };
+}
+
+void ask_all(const ProveOptions& o, int& status) {
+  const std::vector<Part> parts = wanted(o);
+  const bool rehearsal = !o.rehearse.empty();
+  std::string why;
+  const std::unique_ptr<verify::Device> device = rehearsal ? nullptr : verify::Device::open(why);
+  if (!rehearsal && device == nullptr)
+    throw machine::InputError(
+        "no GPU to ask: " + why +
+        ". `bitwell prove --list` says what would be asked, --rehearse sm_100a asks the "
+        "simulator in its place");
+  verify::OutputFiles files;
+  files.plan(o.out, "--out");
+  verify::Report report{rehearsal ? "the simulator" : device->name(),
+                        rehearsal ? "none" : device->driver(),
+                        BITWELL_VERSION,
+                        {},
+                        {}};
+  std::map<const verify::ModuleText*, std::shared_ptr<verify::Device::Module>> modules;
+  std::vector<verify::SharedText> kept;  // whose addresses name the modules
+  const verify::RunLaunch on_gpu = [&](const verify::SharedText& text, verify::Launch& launch) {
+    if (rehearsal) return verify::simulate_launch(text, launch);
+    if (modules.size() > 64) {
+      modules.clear();
+      kept.clear();
+    }
+    auto& module = modules[text.get()];
+    if (module == nullptr) {
+      module = device->load(text->ptx());
+      kept.push_back(text);
+    }
+    device->run(*module, launch);
+  };
+  std::vector<Row> rows;
+  status = held;
+  for (const Part& part : parts) {
+    const bool here =
+        rehearsal ? part.target == o.rehearse : part.compute_capability == device->compute_capability();
+    Row row{&part, 0, {}};
+    if (here) {
+      row.replies = verify::prove(part, on_gpu, told(part), o.threads);
+      row.questions = row.replies.size();
+      verify::add(report, part, row.replies);
+    } else {
+      row.questions = part.questions().size();
+    }
+    for (const Reply& r : row.replies)
+      if (r.kind != Reply::Kind::agrees) status = failed;
+    rows.push_back(std::move(row));
+  }
+  end_progress();
+  files.write(o.out, verify::text_of(report));
+  files.commit();
+  print(rows, rehearsal ? "the simulator" : "this GPU");
+  fmt::print(
+      "\n{} (driver {}). Every answer is in {}: send it, and `bitwell prove --accept {} --by NAME` makes it "
+      "evidence.\n",
+      report.device, report.driver, o.out, o.out);
+}
+
+void accept(const ProveOptions& o, int& status) {
+  if (o.by.empty()) throw machine::InputError("--accept needs --by NAME: who asked the GPU");
+  if (o.by.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .-_") !=
+      std::string::npos)
+    throw machine::InputError("--by: '" + o.by +
+                              "' becomes a file's name: letters, digits, spaces and .-_ only");
+  const verify::Report report = verify::read_report(o.accept);
+  std::string file = o.by + "-" + report.device + ".json";
+  std::replace(file.begin(), file.end(), ' ', '-');
+  const std::string path = verify::share_folder("captures") + "/reported/" + file;
+  std::vector<std::string> others;
+  const verify::Capture capture = verify::evidence_of(
+      report, o.by,
+      [](size_t done, size_t all, const std::string& now) {
+        progress(fmt::format("prove --accept: {} of {} ({})", done, all, now));
+      },
+      o.threads, others);
+  end_progress();
+  if (capture.digests.empty())
+    throw machine::InputError("'" + o.accept + "': none of its " + std::to_string(report.digests.size()) +
+                              " answers is what this bitwell gives: nothing is evidence");
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  verify::write_capture(path, capture);
+  fmt::print("{} of {} answers of {} are bitwell's, bit for bit: evidence now, in {}\n",
+             capture.digests.size(), report.digests.size(), capture.device, path);
+  for (size_t i = 0; i < others.size(); ++i)
+    if (i < 10)
+      fmt::print("  not bitwell's: {}\n", others[i]);
+    else if (i == 10)
+      fmt::print("  ... and {} more\n", others.size() - 10);
+  status = others.empty() ? held : failed;
+}
+
+}  // namespace
+
+void add_prove(CLI::App& app, int& status) {
+  CLI::App* command = app.add_subcommand(
+      "prove", "Ask the GPU that is there everything bitwell says of it, and write its answers to one file");
+  const auto o = std::make_shared<ProveOptions>();
+  command->add_option("--part", o->parts, "Only these parts (--list names them)");
+  command->add_flag("--list", o->list, "What would be asked; needs no GPU");
+  command->add_option("--out", o->out, "Where the answers go, as JSON")->capture_default_str();
+  command
+      ->add_option("--rehearse", o->rehearse,
+                   "Ask the simulator in a GPU's place: runs the questions of a target")
+      ->check(CLI::IsMember({"sm_90a", "sm_100a"}));
+  command->add_option("--ptx", o->ptx,
+                      "Write the PTX of the questions to this folder, for ptxas to read; asks nobody");
+  command->add_option("--accept", o->accept,
+                      "A file of --out, from whoever has such a GPU: what of it is bitwell's "
+                      "too becomes evidence of verdicts");
+  command->add_option("--by", o->by, "Who asked, for --accept");
+  command->add_option("--threads", o->threads, "Host threads for the simulator's side (default: all)")
+      ->check(whole(0, 4096));
+  command->footer(
+      "Every question is PTX that runs on the GPU and in the simulator; all memory that it writes is "
+      "compared.\n"
+      "An H200 (sm_90a) answers instructions, tensor-core dot products, matrix descriptors, TMA and "
+      "bitwell's own\n"
+      "kernels; a B200 (sm_100a) instructions, tensor memory, tcgen05.mma and kernels. No B200 has been "
+      "asked yet.\n"
+      "What differs is a finding: send the file.\n\n"
+      "Example:  bitwell prove --out answers.json\n"
+      "          bitwell prove --part instructions 'tensor memory' --rehearse sm_100a");
+  command->callback([o, &status] {
+    if (!o->accept.empty()) return accept(*o, status);
+    if (o->list) return list(wanted(*o));
+    if (!o->ptx.empty()) return write_ptx(wanted(*o), o->ptx);
+    ask_all(*o, status);
+  });
+}
+
+}  // namespace bitwell::cli

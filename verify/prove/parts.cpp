@@ -1,0 +1,130 @@
+#include <map>
+
+#include "verify/capture/captures.h"
+#include "verify/probe/async.h"
+#include "verify/probe/recorded.h"
+#include "verify/probe/tensor.h"
+#include "verify/probe/wgmma.h"
+#include "verify/prove/question.h"
+#include "verify/verdict/judge.h"
+
+namespace bitwell::verify {
+namespace {
+
+SharedText text_of(std::string ptx) { return std::make_shared<const ModuleText>(std::move(ptx)); }
+
+Question one_launch(std::string name, const SharedText& text, std::function<Launch()> launch) {
+  return {std::move(name), [text, launch = std::move(launch)] {
+            return std::vector<Trial>{{{{launch()}, {}}, {text}}};
+          }};
+}
+
+constexpr size_t kModule = 256;  // probes a module: the driver compiles them together
+constexpr uint64_t kSeed = 1;
+
+}  // namespace
+
+std::vector<Question> instruction_questions(const std::string& target) {
+  const std::vector<Probe> all = probes(target);
+  std::vector<Question> out;
+  for (size_t first = 0; first < all.size(); first += kModule) {
+    const std::vector<Probe> some(
+        all.begin() + static_cast<std::ptrdiff_t>(first),
+        all.begin() + static_cast<std::ptrdiff_t>(std::min(first + kModule, all.size())));
+    const SharedText text = text_of(probe_module(some, target));
+    for (const Probe& p : some)
+      out.push_back(one_launch(p.instruction, text, [p] { return recorded_launch(p); }));
+  }
+  return out;
+}
+
+std::vector<Question> dot_product_questions() {
+  std::vector<Question> out;
+  for (const TensorInstruction& i : tensor_instructions()) {
+    const SharedText text = text_of(tensor_module(i));
+    for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime)
+      out.push_back(one_launch(i.name + ", " + kTensorRegimes[regime], text, [i, regime] {
+        const auto tile = static_cast<size_t>(i.m * i.n);
+        return tensor_launch(i, tensor_case(i, regime, std::max<size_t>(1, kTensorRecorded / tile), kSeed));
+      }));
+  }
+  return out;
+}
+
+std::vector<Question> descriptor_questions() {
+  std::vector<Question> out;
+  for (const WgmmaVariant& v : wgmma_variants())
+    out.push_back(
+        one_launch(v.name, text_of(wgmma_module(v)), [v] { return wgmma_launch(v, kWgmmaRecorded, kSeed); }));
+  return out;
+}
+
+std::vector<Question> asynchronous_questions() {
+  std::vector<Question> out;
+  std::map<std::string, SharedText> texts;  // families share few
+  for (const AsyncFamily& family : async_families())
+    for (uint64_t seed = 1; seed <= kAsyncRecorded; ++seed) {
+      const std::string ptx = family.draw(seed).ptx;
+      SharedText& text = texts[ptx];
+      if (text == nullptr) text = text_of(ptx);
+      out.push_back(one_launch(family.name + ", " + std::to_string(seed), text,
+                               [family, seed] { return family.draw(seed).launch; }));
+    }
+  return out;
+}
+
+// What a device run records of a kernel: verdicts compare its digest.
+std::vector<Question> kernel_questions(const std::string& target) {
+  std::vector<Question> out;
+  for (const Suite& suite : suites()) {
+    if (std::find(suite.archs.begin(), suite.archs.end(), target) == suite.archs.end()) continue;
+    const auto texts = std::make_shared<std::map<std::string, SharedText>>();
+    for (const Kernel& kernel : suite.kernels)
+      out.push_back({recorded_name(suite, kernel, false),
+                     [&kernel, target, texts] {
+                       std::vector<Trial> trials;
+                       static std::mutex mutex;
+                       for (const PlannedCase& c : kernel.cases()) {
+                         if (!c.recorded || c.full) continue;
+                         const DrawnCase drawn = c.draw();
+                         Trial t{drawn.chain({share_folder("kernels"), target}), {}};
+                         for (size_t b = 0; b < t.chain.launches.back().buffers.size(); ++b)
+                           t.chain.launches.back().buffers[b].output = b == drawn.result;
+                         const std::scoped_lock lock(mutex);
+                         for (const Launch& l : t.chain.launches) {
+                           SharedText& text = (*texts)[l.ptx];
+                           if (text == nullptr) text = text_of(read_file(l.ptx));
+                           t.texts.push_back(text);
+                         }
+                         trials.push_back(std::move(t));
+                       }
+                       return trials;
+                     },
+                     [&suite](const std::vector<std::vector<std::byte>>& results) {
+                       return recorded_digest(suite, results);
+                     }});
+  }
+  return out;
+}
+
+std::vector<Part> parts() {
+  const auto of = [](const char* target) { return [target] { return instruction_questions(target); }; };
+  const auto kernels = [](const char* target) { return [target] { return kernel_questions(target); }; };
+  return {
+      {"instructions", "arithmetic and conversions, 65,536 operand tuples each", "sm_90a", 90, of("sm_90a")},
+      {"dot products", "mma.sync and wgmma, every type, in seven regimes", "sm_90a", 90,
+       dot_product_questions},
+      {"matrix descriptors", "wgmma, random ones of every swizzle", "sm_90a", 90, descriptor_questions},
+      {"kernels", "bitwell's own: GEMV and GEMM", "sm_90a", 90, kernels("sm_90a")},
+      {"asynchronous", "TMA, bulk copies, mbarriers, clusters", "sm_90a", 90, asynchronous_questions},
+      {"instructions", "arithmetic and conversions, 65,536 operand tuples each", "sm_100a", 100,
+       of("sm_100a")},
+      {"tensor memory", "tcgen05.ld, st, cp and shift, by coordinates", "sm_100a", 100,
+       tensor_memory_questions},
+      {"tensor products", "tcgen05.mma: kinds, shapes, swizzles, scales, open corners", "sm_100a", 100,
+       tensor_multiply_questions},
+      {"kernels", "bitwell's own: GEMV and dense GEMM", "sm_100a", 100, kernels("sm_100a")},
+  };
+}
+
+}  // namespace bitwell::verify

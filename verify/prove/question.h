@@ -1,0 +1,65 @@
+// What a GPU can be asked: launches of PTX whose memory afterwards the simulator knows, bit by bit.
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/ptx/parse.h"
+#include "verify/suite/chain.h"
+
+namespace bitwell::verify {
+
+// A module's text, parsed when somebody first asks. Questions share it, so that a GPU's driver compiles it
+// once.
+class ModuleText {
+ public:
+  explicit ModuleText(std::string ptx) : ptx_(std::move(ptx)) {}
+  const std::string& ptx() const { return ptx_; }
+  const ptx::Module& parsed() const;
+
+ private:
+  std::string ptx_;
+  mutable std::once_flag once_;
+  mutable std::optional<ptx::Module> parsed_;
+};
+using SharedText = std::shared_ptr<const ModuleText>;
+
+// Launches that follow one another; the buffers of the last that are outputs are what it leaves.
+struct Trial {
+  Chain chain;
+  std::vector<SharedText> texts;  // one a launch
+};
+
+struct Question {
+  std::string name;  // of the part: "add.rn.f32"
+  std::function<std::vector<Trial>()> trials;
+  // The digest of what the trials left, one after the other; empty: of all bytes in order.
+  std::function<std::string(const std::vector<std::vector<std::byte>>&)> digest = {};
+};
+
+// Questions of one kind, for GPUs of one compute capability, whose features are no other's.
+struct Part {
+  std::string name;        // "instructions"
+  std::string about;       // what a row of a table says of it
+  std::string target;      // "sm_90a"
+  int compute_capability;  // 90
+  std::function<std::vector<Question>()> questions;
+};
+
+// Hopper's first, then Blackwell's; within them what may stop a GPU comes last.
+std::vector<Part> parts();
+
+// The questions of the parts, by what they ask about (one file each).
+std::vector<Question> instruction_questions(const std::string& target);
+std::vector<Question> dot_product_questions();   // mma.sync and wgmma of sm_90, every type and regime
+std::vector<Question> descriptor_questions();    // wgmma's
+std::vector<Question> asynchronous_questions();  // TMA, bulk copies, mbarriers, clusters of sm_90
+std::vector<Question> kernel_questions(const std::string& target);  // bitwell's own kernels
+std::vector<Question> tensor_memory_questions();  // tcgen05.ld, st, cp, shift by coordinates
+std::vector<Question>
+tensor_multiply_questions();  // tcgen05.mma: kinds, shapes, descriptors, scales, corners
+
+}  // namespace bitwell::verify
