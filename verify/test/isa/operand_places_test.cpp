@@ -250,5 +250,31 @@ TEST(Operand, ElementsBelowAByteAreUnpacked) {
   EXPECT_THROW(isa::read_matrix(bytes_of(region), six), machine::ModelBug);
 }
 
+// Bytes, 32 rows by 8 or 32: what is skipped may hold nothing; 16 rows stand together where rows are
+// contiguous.
+TEST(Operand, RowsThatAreSkippedAreNotRead) {
+  for (const bool mn_major : {false, true}) {
+    machine::Region region("shared", 0, 1024, true);
+    const size_t k = mn_major ? 8 : 32;
+    // Rows 16 to 31: K-major the third and fourth 8 rows of each 16 bytes of k.
+    const machine::MatrixDescriptor d = mn_major
+                                            ? machine::MatrixDescriptor{0, 256, 128, SharedSwizzle::none, 0}
+                                            : machine::MatrixDescriptor{0, 512, 128, SharedSwizzle::none, 0};
+    if (mn_major) {
+      region.mark_undefined(128, 128);
+    } else {
+      region.mark_undefined(256, 256);
+      region.mark_undefined(768, 256);
+    }
+    isa::SharedMatrix m{d, mn_major, 8, 32, k, isa::Packing::dense, "tcgen05.mma", "B"};
+    EXPECT_THROW(isa::read_matrix(bytes_of(region), m), machine::Fault);
+    m.skipped.assign(32, false);
+    std::fill(m.skipped.begin() + 16, m.skipped.end(), true);
+    EXPECT_NO_THROW(isa::read_matrix(bytes_of(region), m));
+    m.skipped[31] = false;
+    EXPECT_THROW(isa::read_matrix(bytes_of(region), m), machine::Fault);
+  }
+}
+
 }  // namespace
 }  // namespace bitwell::verify
