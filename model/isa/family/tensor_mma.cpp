@@ -106,11 +106,16 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
 }
 
 int scale_vector(const ptx::Instruction& i, MmaKind kind) {
-  if (has(i, ".scale_vec::4X") || has(i, ".block16")) return 16;
-  if (has(i, ".scale_vec::2X") || has(i, ".block32") || has(i, ".scale_vec::1X")) return 32;
-  if (kind == MmaKind::mxf4nvf4)
-    throw Invalid("kind::mxf4nvf4 needs .scale_vec::2X, .scale_vec::4X, .block16 or .block32");
-  return 32;
+  const bool of16 = has(i, ".scale_vec::4X") || has(i, ".block16");
+  const bool x1 = has(i, ".scale_vec::1X");
+  const bool x2 = has(i, ".scale_vec::2X");
+  if (kind == MmaKind::mxf4nvf4 ? x1 || !(of16 || x2 || has(i, ".block32"))
+                                : of16 || (kind == MmaKind::mxf4 ? x1 : x2))
+    throw Invalid("kind::" + std::string(machine::kMmaKinds[static_cast<size_t>(kind)]) + " needs " +
+                  (kind == MmaKind::mxf4nvf4 ? ".scale_vec::2X, .scale_vec::4X, .block16 or .block32"
+                   : kind == MmaKind::mxf4   ? ".scale_vec::2X, .block32 or neither"
+                                             : ".scale_vec::1X, .block32 or neither"));
+  return of16 ? 16 : 32;
 }
 
 // The collector that the modifiers name, and what for; else A's, or with .ws b0, which is discarded.

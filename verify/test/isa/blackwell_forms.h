@@ -25,6 +25,8 @@ inline constexpr const char* kNowhere = "";
 #define BYTES ".mbarrier::complete_tx::bytes"
 #define TENSOR "cp.async.bulk.tensor.2d"
 #define QUERY "clusterlaunchcontrol.query_cancel"
+#define SHIFT "tcgen05.shift"
+#define MMA "tcgen05.mma"
 inline constexpr BlackwellForm kBlackwellForms[] = {
     {REQUEST ".async.shared::cta" BYTES ".b128 [%r1], [%r2];", kFrom100},
     {REQUEST ".async.shared::cta" BYTES ".b128 [%d1], [%d2];", kFrom100},
@@ -190,8 +192,63 @@ inline constexpr BlackwellForm kBlackwellForms[] = {
     {"ldmatrix.sync.aligned.m16n16.x1.shared.b8 {%r1, %r2}, [%r3];", kNowhere},
     {"ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1}, [%r3];", kNowhere},
     {"ldmatrix.sync.aligned.m16n16.x4.trans.shared.b8 {%r1, %r2, %r4, %r5}, [%r3];", kNowhere},
+    {SHIFT ".cta_group::1.down [%r1];", kOnlyA},
+    {SHIFT ".down.cta_group::2 [%r1+8];", kOnlyA},
+    {SHIFT ".cta_group::1 [%r1];", kNowhere},
+    {SHIFT ".down [%r1];", kNowhere},
+    {SHIFT ".cta_group::1.up [%r1];", kNowhere},
+    {SHIFT ".cta_group::1.down [%d1];", kNowhere},
+    {SHIFT ".cta_group::1.down %r1;", kNowhere},
+    {MMA ".cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, %p1;", kFamily10},
+    {MMA ".kind::tf32.cta_group::2 [%r1+4], [%r3+8], %d2, %r2, !%p1;", kFamily10},
+    {MMA ".cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, {%r3, %r4, %r5, %r6}, %p1, 15;", kFamily10},
+    {MMA ".cta_group::1.kind::tf32 [%r1], %d1, %d2, %r2, %p1, 0;", kFamily10},
+    {MMA ".cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, %p1, 16;", kNowhere},
+    {MMA ".cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, %p1, -1;", kNowhere},
+    {MMA ".cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, %p1, %r3;", kNowhere},
+    {MMA ".cta_group::1.kind::f8f6f4 [%r1], %d1, %d2, %r2, %p1, 3;", kNowhere},
+    {MMA ".cta_group::1.kind::mxf4.block_scale [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1, 3;", kNowhere},
+    {MMA ".cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, {%r3, %r4}, %p1;", kNowhere},
+    {MMA ".cta_group::1.kind::i8 [%r1], %d1, %d2, %r2, %p1;", "a"},
+    {MMA ".cta_group::2.kind::i8 [%r1], [%r3], %d2, %r2, {%r3, %r4, %r5, %r6, %r7, %r8, %r9, %r10}, %p1;",
+     "a"},
+    {MMA ".cta_group::1.kind::i8.collector::a::fill [%r1], %d1, %d2, %r2, %p1;", "a"},
+    {MMA ".cta_group::1.kind::f16.collector::a::lastuse [%r1], %d1, %d2, %r2, %p1;", kFamily10},
+    {MMA ".cta_group::1.kind::f16.collector::b0::fill [%r1], %d1, %d2, %r2, %p1;", kNowhere},
+    {MMA ".cta_group::1.kind::mxf4.block_scale [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1;", kFamily10},
+    {MMA ".cta_group::1.kind::mxf4nvf4.block_scale.block16 [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1;",
+     kFamily10},
+    {MMA ".cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1;",
+     kOnlyA},
+    {MMA ".cta_group::1.kind::mxf4nvf4.block_scale [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1;", kNowhere},
+    {MMA ".cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1;",
+     kOnlyA},
+    {MMA ".cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::4X [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1;",
+     kNowhere},
+    {MMA ".cta_group::1.kind::mxf8f6f4.block_scale.block16 [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1;",
+     kNowhere},
+    {MMA ".cta_group::1.kind::mxf4.block_scale.scale_vec::4X [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1;",
+     kNowhere},
+    {MMA ".cta_group::1.kind::mxf4.block_scale.block16 [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1;", kNowhere},
+    {MMA ".cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::1X [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1;",
+     kNowhere},
+    {MMA ".ws.cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, %p1;", kFamily10},
+    {MMA ".ws.cta_group::1.kind::tf32 [%r1], [%r3], %d2, %r2, !%p1, %d3;", kFamily10},
+    {MMA ".ws.kind::f8f6f4.cta_group::1 [%r1], %d1, %d2, %r2, %p1, 0;", kFamily10},
+    {MMA ".ws.cta_group::1.kind::i8 [%r1], %d1, %d2, %r2, %p1, %d3;", "a"},
+    {MMA ".ws.cta_group::1.kind::f16.collector::b0::discard [%r1], %d1, %d2, %r2, %p1;", kFamily10},
+    {MMA ".ws.collector::b3::lastuse.cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, %p1;", kFamily10},
+    {MMA ".ws.cta_group::1.kind::f16.collector::b4::use [%r1], %d1, %d2, %r2, %p1;", kNowhere},
+    {MMA ".ws.cta_group::1.kind::f16.collector::a::use [%r1], %d1, %d2, %r2, %p1;", kNowhere},
+    {MMA ".cta_group::1.ws.kind::f16 [%r1], %d1, %d2, %r2, %p1;", kNowhere},
+    {MMA ".ws.cta_group::2.kind::f16 [%r1], %d1, %d2, %r2, %p1;", kNowhere},
+    {MMA ".ws.cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, %p1, %r3;", kNowhere},
+    {MMA ".ws.cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, {%r3, %r4, %r5, %r6}, %p1;", kNowhere},
+    {MMA ".ws.cta_group::1.kind::mxf4.block_scale [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1;", kNowhere},
 };
 #undef TENSOR
+#undef SHIFT
+#undef MMA
 #undef REQUEST
 #undef BYTES
 #undef QUERY
