@@ -99,7 +99,10 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
     Cta& cta = context.cta;
     if (use.cta_group == 2) peer(cta);
     const int line = cta.line(context.split()).ptx;
-    tensor_unit(cta).issue(context, lane, "tcgen05.mma",
+    const TensorOrder order{TensorOrder::Kind::mma,
+                            {m.d.lane << 16 | m.d.column, m.shape.m, m.shape.n,
+                             static_cast<uint32_t>(use.kind) * 2 + (use.stationary ? 1 : 0)}};
+    tensor_unit(cta).issue(context, lane, "tcgen05.mma", order,
                            [&cta, &use, m, line](const Port& port) { multiply(port, cta, use, m, line); });
   }
   return Next::advance;

@@ -18,8 +18,9 @@ class PipeAgent : public machine::Agent {
   PipeAgent(TensorUnit::Pipe& pipe, Cta& cta) : pipe_(pipe), cta_(cta) {}
 
   bool step() override {
-    const TensorOperation operation = std::move(pipe_.operations.front());
-    pipe_.operations.pop_front();
+    const auto next = pipe_.operations.begin() + static_cast<std::ptrdiff_t>(choose());
+    const TensorOperation operation = std::move(*next);
+    pipe_.operations.erase(next);
     place = operation.place;
     id = operation.id;
     if (!cta_.alive()) throw Fault(operation.what + " of a CTA that has ended without waiting for it");
@@ -36,6 +37,19 @@ class PipeAgent : public machine::Agent {
   bool tells_of_each() const override { return true; }
 
  private:
+  // Which operation goes on: the first, or any that none before it orders.
+  size_t choose() {
+    if (cta_.grid.options.schedule.policy != Policy::random) return 0;
+    const auto& all = pipe_.operations;
+    std::vector<size_t> free;
+    for (size_t i = 0; i < all.size(); ++i) {
+      size_t j = 0;
+      while (j < i && !all[j].order.before(all[i].order)) ++j;
+      if (j == i) free.push_back(i);
+    }
+    return free[pipe_.random() % free.size()];
+  }
+
   TensorUnit::Pipe& pipe_;
   Cta& cta_;
 };
@@ -105,12 +119,20 @@ void TensorUnit::tell(Kind kind, const Move& move) const {
   cta_.cluster.tell(kind, place, move.warp, move.id, move.store ? "tcgen05.st" : "tcgen05.ld");
 }
 
-void TensorUnit::issue(Context& context, int lane, std::string what, std::function<void(const Port&)> run) {
-  Pipe& pipe = pipes_[context.warp.index];
+bool TensorOrder::before(const TensorOrder& later) const {
+  if (kind == Kind::mma) return later.kind != Kind::mma || sum == later.sum;
+  return later.kind == Kind::mma || (kind == Kind::shift && later.kind == Kind::copy_4x256b);
+}
+
+void TensorUnit::issue(Context& context, int lane, std::string what, const TensorOrder& order,
+                       std::function<void(const Port&)> run) {
+  const auto [at, fresh] = pipes_.try_emplace(context.warp.index);
+  Pipe& pipe = at->second;
+  if (fresh) pipe.random.seed(context.cta.grid.options.schedule.seed + at->first);
   const bool idle = pipe.operations.empty();
   Cluster& cluster = context.cta.cluster;
-  pipe.operations.push_back({std::move(what), context.cta.place(context.warp, context.split(), lane), lane,
-                             issued_++, cluster.next_operation(), std::move(run)});
+  pipe.operations.push_back({std::move(what), order, context.cta.place(context.warp, context.split(), lane),
+                             lane, issued_++, cluster.next_operation(), std::move(run)});
   const TensorOperation& last = pipe.operations.back();
   cluster.tell(Kind::issued, last.place, context.warp.index, last.id, last.what);
   if (!idle) return cluster.settle();

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,25 @@ struct TensorBlock {
   }
 };
 
-// What the threads of one warp have issued goes on in that order, lane by lane, as a B200's does; what two
-// warps have issued, in any. The manual promises it of the pairs mma and mma, cp and mma, shift and mma of
-// one thread (9.7.16.6.2).
+// What orders an operation behind others that the same warp has issued before.
+struct TensorOrder {
+  enum class Kind : uint8_t { mma, copy, copy_4x256b, shift } kind{};
+  // Of an MMA: D's address, M, N, and the kind with .ws; empty for others.
+  std::array<uint32_t, 4> sum{};
+
+  // Whether this one, issued earlier, is done before `later` starts. The manual promises it of mma and mma
+  // with the same accumulator, shape and kind, cp and mma, shift and mma, mma and shift, shift and cp.4x256b
+  // of one thread (9.7.16.6.2). Two more rest on what runs on B200s: the threads of a warp count as one (a
+  // kernel in which all issue), and mma and cp keep their order, for block-scaled kernels replace scales
+  // behind the MMAs that read them, without a wait.
+  bool before(const TensorOrder& later) const;
+};
+
+// What two warps have issued goes on in any order; what one has, in that in which it was issued where
+// TensorOrder says so, and under the random schedule in any otherwise.
 struct TensorOperation {
   std::string what;  // "tcgen05.mma"
+  TensorOrder order;
   machine::Place place;
   int lane;
   uint64_t number;  // in the order of issue
@@ -52,7 +67,8 @@ class TensorUnit {
   void waited(bool store, int warp);
 
   // Puts an operation behind the others of the warp.
-  void issue(Context& context, int lane, std::string what, std::function<void(const Port&)> run);
+  void issue(Context& context, int lane, std::string what, const TensorOrder& order,
+             std::function<void(const Port&)> run);
   // Lets `run` happen once all that this thread has issued before is done.
   void commit(Context& context, int lane, std::function<void(const Port&)> run);
 
@@ -65,6 +81,7 @@ class TensorUnit {
 
   struct Pipe {
     std::deque<TensorOperation> operations;
+    std::mt19937_64 random;
   };
 
  private:
