@@ -10,6 +10,9 @@ namespace {
 
 using Kind = machine::OperationStep::Kind;
 
+// By then the random schedule has most likely let others go before.
+constexpr int kTurnsToPass = 64;
+
 constexpr machine::Order kOrder{machine::Semantics::weak, machine::Scope::cta, machine::Proxy::async};
 
 // A warp's operations as the scheduler sees them.
@@ -18,6 +21,10 @@ class PipeAgent : public machine::Agent {
   PipeAgent(TensorUnit::Pipe& pipe, Cta& cta) : pipe_(pipe), cta_(cta) {}
 
   bool step() override {
+    if (pipe_.turns_to_pass > 0) {
+      --pipe_.turns_to_pass;
+      return false;
+    }
     const auto next = pipe_.operations.begin() + static_cast<std::ptrdiff_t>(choose());
     const TensorOperation operation = std::move(*next);
     pipe_.operations.erase(next);
@@ -136,6 +143,8 @@ void TensorUnit::issue(Context& context, int lane, std::string what, const Tenso
   const TensorOperation& last = pipe.operations.back();
   cluster.tell(Kind::issued, last.place, context.warp.index, last.id, last.what);
   if (!idle) return cluster.settle();
+  const bool random = context.cta.grid.options.schedule.policy == Policy::random;
+  if (random && pipe.random() % 2 == 0) pipe.turns_to_pass = kTurnsToPass;
   auto agent = std::make_unique<PipeAgent>(pipe, cta_);
   agent->place = pipe.operations.front().place;
   cluster.start(std::move(agent), context.warp);

@@ -81,7 +81,10 @@ class TensorUnit {
 
   struct Pipe {
     std::deque<TensorOperation> operations;
+    // Of the random schedule: what chooses, and the turns that the operations still let pass, so that half of
+    // the time others are issued behind the first before it goes on.
     std::mt19937_64 random;
+    int turns_to_pass = 0;
   };
 
  private:

@@ -1,0 +1,216 @@
+// What orders tcgen05 operations (PTX ISA 9.0, 9.7.16.6): each rule kept, every schedule gives the same bits;
+// each rule broken, a check names it or some schedule gives other bits.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tensor_mma_case.h"
+
+namespace bitwell::verify {
+namespace {
+
+std::vector<isa::Schedule> schedules() {
+  std::vector<isa::Schedule> out{{isa::Policy::lazy}, {isa::Policy::eager}};
+  for (uint64_t seed = 1; seed <= 24; ++seed) out.push_back({isa::Policy::random, seed});
+  return out;
+}
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+// The line that starts with `start`, with its end.
+std::string line_of(const std::string& text, const std::string& start) {
+  const size_t at = text.find(start);
+  EXPECT_NE(at, std::string::npos) << start;
+  return text.substr(at, text.find('\n', at) + 1 - at);
+}
+
+// Given the operands of `p`, D is that of `wanted` under every schedule.
+void expect_kept(const char* rule, const MmaCase& p, const MmaCase& wanted, const std::string& text) {
+  for (const isa::Schedule& s : schedules()) {
+    try {
+      ASSERT_EQ(difference(wanted, run(p, s, text)), "") << rule << ", seed " << s.seed;
+    } catch (const std::exception& e) {
+      FAIL() << rule << ", seed " << s.seed << ": " << e.what();
+    }
+  }
+}
+// What is seen where a rule is broken: messages, and "other bits" where D is not that of `wanted`.
+std::string seen(const MmaCase& p, const MmaCase& wanted, const std::string& text) {
+  std::set<std::string> all;
+  for (const isa::Schedule& s : schedules()) {
+    try {
+      if (!difference(wanted, run(p, s, text)).empty()) all.insert("other bits");
+    } catch (const machine::Fault& e) {
+      all.insert(e.what());
+    }
+  }
+  std::string out;
+  for (const std::string& one : all) out += one + "; ";
+  return out;
+}
+void expect_caught(const char* rule, const MmaCase& p, const MmaCase& wanted, const std::string& text,
+                   const char* by) {
+  const std::string what = seen(p, wanted, text);
+  EXPECT_NE(what.find(by), std::string::npos) << rule << ": " << (what.empty() ? "nothing" : what);
+}
+
+// Nothing promises the order of issue, in which D is that of `wanted`: the lazy schedule keeps it, a random
+// one does not.
+void expect_left_open(const char* rule, const MmaCase& p, const MmaCase& wanted, const std::string& text) {
+  EXPECT_EQ(difference(wanted, run(p, {}, text)), "") << rule;
+  expect_caught(rule, p, wanted, text, "other bits");
+}
+
+// An fp16 MMA with A of 128 rows in tensor memory, and in shared memory too, as tcgen05.cp can take it.
+MmaCase from_tensor() {
+  MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 128, 3);
+  p.a_in_tensor = true;
+  p.accumulate = true;
+  for (auto* codes :
+       {&p.a, &p.b})  // small integers: the sums of two MMAs are exact, and their order is the same
+    for (uint32_t& c : *codes) c = (c & 0x8000) | 0x3C00 | (c & 0x0300);
+  std::fill(p.c.begin(), p.c.end(), 0x3F800000);
+  return p;
+}
+// The rows of A as tcgen05.shift leaves them.
+MmaCase shifted(MmaCase p) {
+  const std::vector<uint32_t> a = p.a;
+  for (uint32_t row = 0; row < 128; ++row)
+    if (row % 32 != 31) std::copy_n(a.begin() + (row + 1) * 16, 16, p.a.begin() + row * 16);
+  return p;
+}
+constexpr const char* kShift = "tcgen05.shift.cta_group::1.down [%r13];\n";
+
+// After a first MMA its D is the second one's C.
+MmaCase after(const MmaCase& first, MmaCase second) {
+  for (uint32_t row = 0; row < first.m; ++row)
+    for (uint32_t column = 0; column < first.n; ++column)
+      second.c[row * first.n + column] = expected(first, row, column);
+  return second;
+}
+
+struct Scaled {
+  MmaCase p = draw(kMmaKindsOf[kNvfp4], kMmaSwizzles[3], 128, 16, 2);
+  std::string text;
+  std::string mma, commit;
+  Scaled() {
+    p.accumulate = true;
+    text = kernel(p);
+    mma = line_of(text, "tcgen05.mma");
+    commit = line_of(text, "tcgen05.commit");
+  }
+};
+const char* const kWait = "wait: mbarrier.try_wait.parity.shared.b64 %p4, [bar], 0;\n@!%p4 bra wait;\n";
+
+TEST(TensorOrder, AnMmaIsDoneWhenItsCommitWasWaitedFor) {
+  const Scaled s;
+  expect_kept("mma, commit, wait, ld", s.p, s.p, s.text);
+  expect_caught("no wait", s.p, s.p, with(s.text, kWait, ""), "other bits");
+  expect_caught("no commit", s.p, s.p, with(s.text, s.commit, ""), "deadlock");
+  expect_caught("commit first", s.p, s.p, with(with(s.text, s.commit, ""), s.mma, s.commit + s.mma),
+                "other bits");
+}
+
+TEST(TensorOrder, ACopyIsDoneBeforeTheMmaOfItsThread) {
+  const Scaled s;
+  // Thread 32 copies instead: nothing orders its copies before thread 0's MMA.
+  std::string text = with(s.text, "@!%p6 bra issued;",
+                          "setp.eq.u32 %p5, %r0, 32;\nor.pred %p6, %p6, %p5;\n@!%p6 bra issued;");
+  for (size_t at = 0; (at = text.find("\ntcgen05.cp", at)) != std::string::npos;)
+    text.insert(at += 1, "@%p5 ");
+  text = with(with(text, s.mma, "@%p1 " + s.mma), s.commit, "@%p1 " + s.commit);
+  // Columns that hold something already: else what was never written is named.
+  expect_caught("cp by another warp", s.p, s.p, text, "of tensor memory, which was never written");
+}
+
+TEST(TensorOrder, StoresAndLoadsAreWaitedFor) {
+  const Scaled s;
+  expect_caught("st without wait::st", s.p, s.p, with(s.text, "tcgen05.wait::st.sync.aligned;\n", ""),
+                "tcgen05.wait::st is missing");
+  const std::string load =
+      "tcgen05.ld.sync.aligned.32x32b.x8.b32 {%v0,%v1,%v2,%v3,%v4,%v5,%v6,%v7}, [%r5];\n";
+  const std::string wait = "tcgen05.wait::ld.sync.aligned;\n";
+  const char* const place = "tcgen05.fence::before_thread_sync;\n";
+  expect_kept("ld, wait::ld, mma", s.p, s.p, with(s.text, place, load + wait + place));
+  expect_caught("ld without wait::ld", s.p, s.p, with(s.text, place, load + place),
+                "tcgen05.wait::ld is missing");
+}
+
+TEST(TensorOrder, OperandsStayUntilTheMmaIsDone) {
+  const Scaled s;
+  std::string spoil;  // the first row of A
+  for (int at = 0; at < 128; at += 16)
+    spoil += "st.shared.v4.u32 [%r2+" + std::to_string(at) + "], {0, 0, 0, 0};\n";
+  expect_kept("operands written after the wait", s.p, s.p, with(s.text, kWait, kWait + spoil));
+  expect_caught("operands written before it", s.p, s.p, with(s.text, s.commit, s.commit + spoil),
+                "other bits");
+}
+
+TEST(TensorOrder, ColumnsAreFreedWhenAllIsDone) {
+  const Scaled s;
+  const size_t from = s.text.find("wait: ");
+  const size_t to = s.text.rfind("bar.sync 0;\nld.shared.b32 %r4, [base];");
+  ASSERT_NE(to, std::string::npos);
+  expect_caught("dealloc before the MMA is done", s.p, s.p, s.text.substr(0, from) + s.text.substr(to),
+                "allocated: no columns");
+}
+
+TEST(TensorOrder, MmasOfOneSumKeepTheirOrder) {
+  const MmaCase p = from_tensor();
+  const std::string text = kernel(p);
+  const std::string mma = line_of(text, "tcgen05.mma");
+  // The first does not add.
+  MmaCase first = p;
+  first.accumulate = false;
+  const std::string both = with(text, mma, "setp.ne.u32 %p5, %r0, %r0;\n" + with(mma, "%p3", "%p5") + mma);
+  expect_kept("mma, mma", p, after(first, p), both);
+  // Another shape on the same cells: the first half of the columns gets no sum to add to but its own.
+  MmaCase narrow = p;
+  for (uint32_t row = 0; row < 128; ++row)
+    for (uint32_t column = 0; column < 64; ++column)
+      narrow.c[row * 128 + column] = expected(first, row, column);
+  expect_left_open("mmas of two shapes", p, narrow,
+                   with(text, mma,
+                        "sub.u32 %r15, %r10, 1048576;\nsetp.ne.u32 %p5, %r0, %r0;\n" +
+                            with(with(mma, "%r10", "%r15"), "%p3", "%p5") + mma));
+}
+
+TEST(TensorOrder, ShiftsAndMmasKeepTheirOrder) {
+  const MmaCase p = from_tensor();
+  const std::string text = kernel(p);
+  const std::string mma = line_of(text, "tcgen05.mma");
+  const MmaCase both = after(p, shifted(p));
+  expect_kept("mma, shift, mma", p, both, with(text, mma, mma + kShift + mma));
+  expect_kept("shift, mma", p, shifted(p), with(text, mma, kShift + mma));
+  // Thread 32 shifts instead.
+  std::string other =
+      with(text, "@!%p6 bra issued;", "setp.eq.u32 %p5, %r0, 32;\nor.pred %p6, %p6, %p5;\n@!%p6 bra issued;");
+  const std::string commit = line_of(text, "tcgen05.commit");
+  other = with(with(other, mma, "@%p5 " + std::string(kShift) + "@%p1 " + mma), commit, "@%p1 " + commit);
+  expect_caught("shift by another warp", p, shifted(p), other, "other bits");
+}
+
+TEST(TensorOrder, AShiftIsDoneBeforeACopyOfFourRowsOnly) {
+  MmaCase p = from_tensor();
+  const std::string text = kernel(p);
+  const std::string mma = line_of(text, "tcgen05.mma");
+  // The last row of each quarter becomes the row of that number.
+  MmaCase replaced = shifted(p);
+  for (uint32_t i = 0; i < 4; ++i)
+    std::copy_n(p.a.begin() + i * 16, 16, replaced.a.begin() + (32 * i + 31) * 16);
+  const std::string four =
+      "add.u32 %r15, %r13, " + std::to_string(31 << 16) + ";\ntcgen05.cp.cta_group::1.4x256b [%r15], %x0;\n";
+  expect_kept("shift, cp.4x256b, mma", p, replaced, with(text, mma, kShift + four + mma));
+  const std::string all = "tcgen05.cp.cta_group::1.128x256b [%r13], %x0;\n";
+  expect_left_open("shift, cp.128x256b", p, p, with(text, mma, kShift + all + mma));
+  expect_left_open("cp.128x256b, shift", p, shifted(p), with(text, mma, all + kShift + mma));
+  const std::string b_into_a = "tcgen05.cp.cta_group::1.128x256b [%r13], %x1;\n";
+  expect_left_open("cp and cp to one place", p, p, with(text, mma, b_into_a + all + mma));
+}
+
+}  // namespace
+}  // namespace bitwell::verify
