@@ -66,9 +66,11 @@ std::vector<DenseCase> common_cases(const Variant& v) {
       {40, n(136), 320, 1, OperandData::cancellation, 4208, 3.0f, 1.0f},
       {40, n(136), 320, 1, OperandData::largest, 4209, 1e-5f, 0.0f},
       {40, n(136), 320, 1, OperandData::subnormal_scales, 4210, 1.0f, 0.0f},
+      {30, n(72), 1120, 1, OperandData::all_codes, 4213},  // sums that the order of parts of k tells
       // Many tiles for each of few CTAs, rows that are multiples of 16 bytes, batches.
       {300, n(528), 96, 2, kData, 4211, 1.0f, 1.0f, 2},
       {270, n(400), 288, 1, kData, 4212, 1.0f, 0.0f, 1},
+      {300, n(528), 64, 1, kData, 4214},
   };
   return out;
 }
@@ -87,12 +89,15 @@ DrawnCase drawn_of(const std::shared_ptr<const DenseProblem>& problem, const Var
 
 PlannedCase planned(const Variant& v, const DenseCase& c, bool full) {
   const auto draw = [v, c] { return drawn_of(std::make_shared<const DenseProblem>(c), v); };
-  constexpr size_t kSchedules = 8;
-  std::vector<isa::Schedule> all = schedules(kSchedules);
+  // Roles that are tiles apart part in more ways, and those that wait for an answer of the hardware in the
+  // most.
+  const bool turns = v.tiles != dense::Tiles::single && c.m > 256 && c.k != 64;
+  const bool asks = v.tiles == dense::Tiles::asked && c.k == 64;
+  std::vector<isa::Schedule> all = schedules(asks ? 64 : 8);
   if (c.contest)
     all.resize(1);
-  else if (c.k < 2048)
-    all = {all[0], all[1 + c.seed % (kSchedules - 1)]};
+  else if (c.k < 2048 && !turns && !asks)
+    all = {all[0], all[1 + c.seed % 7]};
   return {c.describe(), false, full, all, draw};
 }
 

@@ -84,13 +84,15 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
   return out;
 }
 
-// A row of an operand as whole MMA steps: k's end is filled with zeros.
+// A row of an operand as whole MMA steps: k's end is filled with zeros. Scales are UE4M3, which has no sign:
+// its bit is not looked at.
 struct Steps {
+  Nvfp4Operand::Row row;
   std::vector<uint32_t> codes;
   std::vector<uint8_t> scales;
-  Nvfp4Operand::Row row;
-  explicit Steps(Nvfp4Operand::Row r)
-      : codes(r.codes.begin(), r.codes.end()), scales(r.scales), row(std::move(r)) {
+  explicit Steps(Nvfp4Operand::Row r) : row(std::move(r)), codes(row.codes.begin(), row.codes.end()) {
+    for (uint8_t& s : row.scales) s &= 0x7F;
+    scales = row.scales;
     codes.resize(u(dense::up(static_cast<int>(codes.size()), dense::kStep) * dense::kStep));
     scales.resize(codes.size() / 16);
   }
