@@ -11,7 +11,7 @@
 namespace bitwell::layout {
 
 TensorAddress tensor_address(int64_t bytes) {
-  return {bytes / kLane, bytes % kLane / kColumn, bytes % kColumn};
+  return {bytes % kCta / kLane, bytes % kLane / kColumn, bytes % kColumn, bytes / kCta};
 }
 
 std::optional<Tuple> coordinate_at(const Hardware& h, int64_t offset) {

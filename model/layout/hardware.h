@@ -16,8 +16,10 @@ enum class Space : uint8_t { global, shared, tensor };
 // 9.7.16.1: 128 lanes, 512 columns of 32 bits a CTA.
 inline constexpr int64_t kLane = int64_t{1} << 18;
 inline constexpr int64_t kColumn = 4;
+inline constexpr int64_t kCta = kLane << 16;  // of a pair: from the even one to the odd one; ours
 struct TensorAddress {
   int64_t lane, column, byte;
+  int64_t cta = 0;  // of the pair
   bool operator==(const TensorAddress&) const = default;
 };
 TensorAddress tensor_address(int64_t bytes);
@@ -35,6 +37,7 @@ struct Hardware {
   Space space;
   int64_t unit_bits = 8;  // of an offset: 8, or 4 for packed FP4 elements
   int64_t region = 0;     // units set aside, padding included
+  int ctas = 1;           // whose tensor memory it takes: one, or a pair's
   std::string source;
   std::string evidence;
   std::vector<std::string> notes;

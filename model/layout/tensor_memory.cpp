@@ -23,25 +23,35 @@ Hardware accumulator(int64_t m, int64_t n, int ctas, bool stationary) {
   const int64_t rows = m / ctas;
   h.region = n;
   char path = 'A';
+  Tuple tile_rows = rows;
+  Tuple row_strides = kLane;
+  Tuple columns = n;
+  Tuple column_strides = kColumn;
   if (rows == 128) {
-    h.layout.layout = Layout(Items{128, n}, Items{kLane, kColumn});
     path = ctas == 1 ? 'D' : 'A';
   } else if (ctas == 1 && !stationary) {
-    h.layout.layout = Layout(Items{Items{16, 4}, n}, Items{Items{kLane, 32 * kLane}, kColumn});
+    tile_rows = Items{16, 4};
+    row_strides = Items{kLane, 32 * kLane};
     path = 'F';
   } else {  // banks of as many lanes as there are rows, each with the next of the columns
     const int64_t banks = 128 / rows;
-    h.layout.layout =
-        Layout(Items{rows, Items{n / banks, banks}}, Items{kLane, Items{kColumn, rows * kLane}});
+    columns = Items{n / banks, banks};
+    column_strides = Items{kColumn, rows * kLane};
     h.region = n / banks;
     path = ctas == 2 ? 'B' : rows == 64 ? 'E' : 'G';
   }
-  h.axes = {{"row", rows}, {"column", n}};
+  if (ctas == 2) {
+    tile_rows = Items{rows, 2};
+    row_strides = Items{kLane, kCta};
+  }
+  h.layout.layout = Layout(Items{tile_rows, columns}, Items{row_strides, column_strides});
+  h.ctas = ctas;
+  h.axes = {{"row", m}, {"column", n}};
   h.source = std::string("PTX ISA 9.0, 9.7.16.10 (data path ") + path + ")";
   h.evidence = "manual; CUTLASS 4.7";
   if (ctas == 2)
     h.notes.push_back(
-        "the leader holds the first half of the tile's rows, its peer the second, each all columns");
+        "the even CTA holds the first half of the tile's rows, the odd one the second, each all columns");
   if (path == 'F')
     h.notes.push_back("16 lanes of every 32 are used, the first of them where the address says");
   return h;
@@ -165,10 +175,35 @@ std::vector<TensorCell> tensor_cells(const Hardware& h) {
   }
 }
 
+namespace {
+
+Hardware move(const Parameters& p) {
+  const std::string shape = choice(p, "shape", {"32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"});
+  Parameters plain = p;
+  std::string& num = plain.at("num");
+  if (num.starts_with('x')) num.erase(0, 1);
+  const int64_t repeat = number(plain, "num", 1, 128);
+  const bool packed = choice(p, "pack", {"none", "16b"}) == "16b";
+  const int64_t split = number(p, "split", 1, kTensorColumns);
+  if (shape == "16x32bx2" && split < repeat * (packed ? 2 : 1))
+    throw LayoutError("split = " + std::to_string(split) + ": the halves would overlap");
+  Hardware h = fragment(shape, repeat, split, packed);
+  h.layout.offset = number(p, "warp", 0, 3) * 32 * kLane;
+  return h;
+}
+
+}  // namespace
+
 std::vector<Named> tensor_memory_layouts() {
+  const std::vector<ParameterHelp> moved{
+      {"shape", "32x32b", "32x32b, 16x64b, 16x128b, 16x256b or 16x32bx2"},
+      {"num", "x4", "x1 to x128"},
+      {"pack", "none", "16b: .pack::16b or .unpack::16b, two columns a register"},
+      {"split", "128", "16x32bx2: columns between the halves (immHalfSplitoff)"},
+      {"warp", "0", "the warp % 4, whose lanes these are"}};
   return {
       {"acc-tmem",
-       "An fp32 accumulator in tensor memory",
+       "The accumulator of tcgen05.mma: row and column of the tile to CTA, lane and column",
        {{"m", "128", "M of the MMA tile: 64 or 128, with two CTAs 128 or 256"},
         {"n", "128", "N of the MMA tile"},
         {"ctas", "1", "1 or 2 (cta_group)"},
@@ -179,18 +214,13 @@ std::vector<Named> tensor_memory_layouts() {
          if (stationary && ctas == 2) throw LayoutError("ws = yes is of one CTA");
          return accumulator(number(p, "m", 1, 256), number(p, "n", 1, kTensorColumns), ctas, stationary);
        }},
-      {"tmem-ld",
-       "What one warp's tcgen05.ld or .st moves: thread and register to lane and column",
-       {{"shape", "32x32b", "32x32b, 16x64b, 16x128b, 16x256b or 16x32bx2"},
-        {"repeat", "4", "the N of .xN"},
-        {"split", "128", "16x32bx2: columns between the halves (immHalfSplitoff)"}},
+      {"tmem-ld", "What one warp's tcgen05.ld moves: thread and register to lane and column", moved, move},
+      {"tmem-st", "What one warp's tcgen05.st moves: the same", moved, move},
+      {"tmem-cp",
+       "Where tcgen05.cp copies to: row of the source and byte of it, as they arrive, to lane and column",
+       {{"shape", "32x128b.warpx4", "the shape with its multicast: 128x256b, 64x128b.warpx2::02_13, ..."}},
        [](const Parameters& p) {
-         const std::string shape = choice(p, "shape", {"32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"});
-         const int64_t repeat = number(p, "repeat", 1, 128);
-         const int64_t split = number(p, "split", 1, kTensorColumns);
-         if (shape == "16x32bx2" && split < repeat)
-           throw LayoutError("split = " + std::to_string(split) + ": the halves would overlap");
-         return fragment(shape, repeat, split);
+         return copied(choice(p, "shape", {std::begin(kCopyShapes), std::end(kCopyShapes)}));
        }},
   };
 }

@@ -10,7 +10,8 @@ namespace bitwell::layout {
 inline constexpr int64_t kTensorColumns = 512;  // of 32 bits, in 128 lanes (PTX ISA 9.0, 9.7.16.1)
 
 // The accumulator of an MMA of m by n by one CTA or two (PTX ISA 9.0, 9.7.16.10, data paths A, B and D to G):
-// coordinates (row, column), this CTA's rows, a cell each. `stationary`: of tcgen05.mma.ws.
+// coordinates (row, column) of the whole tile, a cell each; of a pair the even CTA has the first half of the
+// rows, and each CTA's rows stand alike. `stationary`: of tcgen05.mma.ws.
 Hardware accumulator(int64_t m, int64_t n, int ctas, bool stationary = false);
 
 // tcgen05.ld/st.<shape>.x<repeat>: coordinates (thread of the warp, register), addresses from the

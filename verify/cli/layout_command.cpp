@@ -155,7 +155,13 @@ void show_named(const LayoutOptions& o, const std::string& name, verify::OutputF
     j["notes"] = h.notes;
     j["unit_bits"] = h.unit_bits;
     j[h.space == layout::Space::tensor ? "columns" : "region"] = h.region;
-    for (int64_t i = 0; i < count; ++i) j["offsets"].push_back(h.layout(coordinate(i)));
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t offset = h.layout(coordinate(i));
+      j["offsets"].push_back(offset);
+      if (h.space != layout::Space::tensor) continue;
+      const layout::TensorAddress a = layout::tensor_address(offset);
+      j["cells"].push_back({{"cta", a.cta}, {"lane", a.lane}, {"column", a.column}, {"byte", a.byte}});
+    }
     fmt::print("{}\n", j.dump());
   } else {
     fmt::print("{}\n{}\n", h.name, to_string(h.layout));

@@ -42,16 +42,20 @@ std::string colour(const Hardware& h, const Tuple& c) {
   if (has_axis(h, "scale")) return tint(static_cast<int>(a / 32), static_cast<int>(b / 4));
   if (has_axis(h, "thread")) return tint(static_cast<int>(a / 4), static_cast<int>(b));
   if (has_axis(h, "column")) return tint(static_cast<int>(b / 8));
+  if (has_axis(h, "copy")) return tint(static_cast<int>(a / 8), static_cast<int>(c.items[2].value));
   return tint(static_cast<int>(a));
 }
 
 // "5:4" is row 5 from scale 4 on; "t5 r1" thread and register.
 std::string label(const Hardware& h, const Tuple& c) {
+  if (has_axis(h, "half"))
+    return fmt::format("t{} r{}{}", c.items[0].value, c.items[1].value, c.items[2].value == 0 ? "l" : "h");
   if (has_axis(h, "thread")) return fmt::format("t{} r{}", c.items[0].value, c.items[1].value);
   return fmt::format("{}:{}", c.items[0].value, c.items.size() > 1 ? c.items[1].value : 0);
 }
 
 std::string label_help(const Hardware& h) {
+  if (has_axis(h, "half")) return "thread, register, low or high half";
   if (has_axis(h, "thread")) return "thread, register";
   return h.axes[0].name + ":" + (h.axes.size() > 1 ? h.axes[1].name : "0");
 }
@@ -102,42 +106,52 @@ void heading(Svg& svg, const Hardware& h, double& y) {
 void tensor_picture(Svg& svg, const Hardware& h, double y) {
   const std::map<int64_t, Tuple> all = by_offset(h);
   int64_t columns = 0;
+  int64_t first = 128;
   int64_t lanes = 0;
   for (const auto& [offset, c] : all) {
-    columns = std::max(columns, layout::tensor_address(offset).column + 1);
-    lanes = std::max(lanes, layout::tensor_address(offset).lane + 1);
+    const layout::TensorAddress a = layout::tensor_address(offset);
+    columns = std::max(columns, a.column + 1);
+    first = std::min(first, a.lane);
+    lanes = std::max(lanes, a.lane + 1);
   }
+  lanes = std::min<int64_t>(lanes - first, 32);
   // Left: all 128 lanes small, so that the repetition and the shift are seen at once.
   const double tiny = std::min(9.0, 420.0 / static_cast<double>(columns));
-  const double left = 60;
-  svg.text(left, y - 12, "all 128 lanes", 12, "start", "#444444");
-  for (int64_t lane = 0; lane < 128; ++lane)
-    for (int64_t column = 0; column < columns; ++column) {
-      const Word w = word_at(h, all, lane * layout::kLane + column * layout::kColumn, 4);
-      svg.box(left + static_cast<double>(column) * tiny, y + static_cast<double>(lane) * 5, tiny, 5, w.fill,
-              w.hover, "none");
+  double left = 60;
+  for (int64_t cta = 0; cta < h.ctas; ++cta) {
+    svg.text(left, y - 12, h.ctas == 1 ? "all 128 lanes" : fmt::format("all 128 lanes of CTA {}", cta), 12,
+             "start", "#444444");
+    for (int64_t lane = 0; lane < 128; ++lane)
+      for (int64_t column = 0; column < columns; ++column) {
+        const Word w =
+            word_at(h, all, cta * layout::kCta + lane * layout::kLane + column * layout::kColumn, 4);
+        svg.box(left + static_cast<double>(column) * tiny, y + static_cast<double>(lane) * 5, tiny, 5, w.fill,
+                w.hover, "none");
+      }
+    for (int64_t part = 0; part <= 4; ++part) {
+      svg.line(left - 6, y + static_cast<double>(part) * 160, left + static_cast<double>(columns) * tiny + 6,
+               y + static_cast<double>(part) * 160, "#1a1a1a");
+      if (part < 4)
+        svg.text(left - 10, y + static_cast<double>(part) * 160 + 8, fmt::format("lane {}", 32 * part), 10,
+                 "end");
     }
-  for (int64_t part = 0; part <= 4; ++part) {
-    svg.line(left - 6, y + static_cast<double>(part) * 160, left + static_cast<double>(columns) * tiny + 6,
-             y + static_cast<double>(part) * 160, "#1a1a1a");
-    if (part < 4)
-      svg.text(left - 10, y + static_cast<double>(part) * 160 + 8, fmt::format("lane {}", 32 * part), 10,
-               "end");
+    if (cta + 1 < h.ctas) left += static_cast<double>(columns) * tiny + 90;
   }
-  // Right: the first 32 lanes (16 for the shapes that have no more), with indices.
+  // Right: the first 32 lanes with anything (16 for the shapes that have no more), with indices.
   const int64_t shown = std::min<int64_t>(columns, kMostColumns);
   const double cell = 44;
   const double x0 = left + static_cast<double>(columns) * tiny + 90;
-  svg.text(x0, y - 34,
-           fmt::format("lanes 0 to {}, columns 0 to {} of {}; a box is a 32-bit word, labelled with its "
-                       "first element ({})",
-                       std::min<int64_t>(lanes, 32) - 1, shown - 1, columns, label_help(h)),
-           12, "start", "#444444");
+  svg.text(
+      x0, y - 34,
+      fmt::format("{}lanes {} to {}, columns 0 to {} of {}; a box is a 32-bit word, labelled with its "
+                  "first element ({})",
+                  h.ctas == 1 ? "" : "CTA 0, ", first, first + lanes - 1, shown - 1, columns, label_help(h)),
+      12, "start", "#444444");
   for (int64_t column = 0; column < shown; ++column)
     svg.text(x0 + (static_cast<double>(column) + 0.5) * cell, y - 10, std::to_string(column), 11, "middle",
              "#444444");
-  for (int64_t lane = 0; lane < std::min<int64_t>(lanes, 32); ++lane) {
-    const double top = y + static_cast<double>(lane) * 20;
+  for (int64_t lane = first; lane < first + lanes; ++lane) {
+    const double top = y + static_cast<double>(lane - first) * 20;
     svg.text(x0 - 8, top + 10, std::to_string(lane), 11, "end", "#444444");
     for (int64_t column = 0; column < shown; ++column) {
       const Word w = word_at(h, all, lane * layout::kLane + column * layout::kColumn, 4);
@@ -199,7 +213,8 @@ std::string coordinate_text(const Hardware& h, const Tuple& c) {
 std::string address_text(const Hardware& h, int64_t offset) {
   if (h.space == layout::Space::tensor) {
     const layout::TensorAddress a = layout::tensor_address(offset);
-    return fmt::format("lane {}, column {}, byte {}", a.lane, a.column, a.byte);
+    return fmt::format("{}lane {}, column {}, byte {}", h.ctas == 1 ? "" : fmt::format("CTA {}, ", a.cta),
+                       a.lane, a.column, a.byte);
   }
   if (h.unit_bits >= 8) return fmt::format("byte {}", offset * h.unit_bits / 8);
   return fmt::format("byte {}, {} nibble", offset / 2, offset % 2 == 0 ? "low" : "high");

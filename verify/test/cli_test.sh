@@ -285,7 +285,7 @@ expect 2 "no GEMV kernel 'fastest'; there are naive," "$bitwell" verify gemv --k
 
 # A name that does not exist: one line that names it and says which there are, the same with every command.
 expect 2 "no layout 'sfc-tmem'; there are sf-atom, sf-global" "$bitwell" layout sfc-tmem
-expect 2 "tmem-ld, and the functions size, cosize" "$bitwell" layout sfc-tmem --svg sfc.svg
+expect 2 "tmem-cp, and the functions size, cosize" "$bitwell" layout sfc-tmem --svg sfc.svg
 expect 2 "'weave(4:1)', column 1: unknown function 'weave'; there are size, cosize" "$bitwell" layout 'weave(4:1)'
 expect 2 "no file and no shipped budget 'svdquant-after'; there are cute-dsl-dense, cutlass-dense," "$bitwell" budget svdquant-after
 expect 2 "no instruction 'pascal.mma.sync.f32.f16'; there are volta.mma.sync.f32.f16" "$bitwell" mma pascal.mma.sync.f32.f16
@@ -428,6 +428,21 @@ expect 0 "--tile      which tile along N" "$bitwell" layout --help
 expect 0 "picture -> sfb.svg" "$bitwell" layout sfb-tmem --n 64 --tile 1 --svg sfb.svg
 expect 0 "" python3 -c "import xml.dom.minidom as m; [m.parse(f) for f in ('sfb.svg', 'pair.svg')]"
 expect 0 "<title>lane 0, column 2, byte 0: row 0, scale 0, copy 0 to row 0, scale 3, copy 0</title>" cat sfb.svg
+expect 0 "lane 41, column 4, byte 0" "$bitwell" layout tmem-ld --shape 16x256b --num x4 --warp 1 --at 6,2
+expect 0 "picture -> ld.svg" "$bitwell" layout tmem-ld --shape 16x256b --num x4 --pack 16b --warp 1 --svg ld.svg
+expect 0 "<title>lane 41, column 9, byte 0: thread 6, register 2, half 1</title>" cat ld.svg
+expect 0 "CTA 1, lane 68, column 2, byte 0" "$bitwell" layout acc-tmem --m 128 --n 64 --ctas 2 --at 68,34
+expect 0 "picture -> acc.svg" "$bitwell" layout acc-tmem --m 128 --n 64 --ctas 2 --svg acc.svg
+expect 0 "<title>CTA 1, lane 68, column 2, byte 0: row 68, column 34</title>" cat acc.svg
+expect 0 "lane 101, column 2, byte 3" "$bitwell" layout tmem-cp --at 5,11,3
+expect 0 "picture -> cp.svg" "$bitwell" layout tmem-cp --shape 64x128b.warpx2::02_13 --svg cp.svg
+expect 0 "<title>lane 69, column 2, byte 0: row 5, byte 8, copy 1 to row 5, byte 11, copy 1</title>" cat cp.svg
+expect 2 "shape is '64x128b', expected one of: 128x256b, 128x128b, 4x256b, 64x128b.warpx2::02_13" "$bitwell" layout tmem-cp --shape 64x128b
+expect 2 "num is '3x', expected an integer from 1 to 128" "$bitwell" layout tmem-ld --num 3x
+expect 2 ".16x256b.x64: the repeat is a power of two up to 32" "$bitwell" layout tmem-st --shape 16x256b --num x64
+expect 2 "split = 7: the halves would overlap" "$bitwell" layout tmem-ld --shape 16x32bx2 --pack 16b --split 7
+expect 2 "warp is '4', expected an integer from 0 to 3" "$bitwell" layout tmem-ld --warp 4
+expect 0 "" python3 -c "import xml.dom.minidom as m; [m.parse(f) for f in ('ld.svg', 'acc.svg', 'cp.svg')]"
 expect 1 "0.500  TOO LARGE" "$bitwell" budget svdquant-before
 expect 1 "stages 2 -> 4, with 34,816 B" "$bitwell" budget svdquant-before
 expect 1 "divide by ctas (= 2)" "$bitwell" budget

@@ -210,6 +210,69 @@ TEST(TensorMemory, FragmentsPlaceThreadsAndRegisters) {
   EXPECT_EQ(tensor_address(at(accumulator(256, 256, 2), 127, 255)), (TensorAddress{127, 255, 0}));
 }
 
+// PTX ISA 9.0, 9.7.16.10.5, data paths A, B, D and F, written out.
+TEST(TensorMemory, AccumulatorsPlaceRowsAndColumns) {
+  for (const int64_t n : {32, 64, 256})
+    for (int64_t column = 0; column < n; ++column)
+      for (int64_t row = 0; row < 256; ++row) {
+        const auto place = [&](int64_t m, int ctas) {
+          return tensor_address(at(accumulator(m, n, ctas), row, column));
+        };
+        ASSERT_EQ(place(256, 2), (TensorAddress{row % 128, column, 0, row / 128}));
+        if (row >= 128) continue;
+        ASSERT_EQ(place(128, 1), (TensorAddress{row, column, 0}));
+        ASSERT_EQ(place(128, 2),
+                  (TensorAddress{row % 64 + column / (n / 2) * 64, column % (n / 2), 0, row / 64}));
+        if (row >= 64) continue;
+        ASSERT_EQ(place(64, 1), (TensorAddress{row % 16 + row / 16 * 32, column, 0}));
+      }
+}
+
+// 9.7.16.9: where the rows go, and the quarters that multicast repeats them in.
+TEST(TensorMemory, CopiesPlaceRows) {
+  const auto place = [](const char* shape, int64_t row, int64_t byte, int64_t copy) {
+    return tensor_address(at(copied(shape), row, byte, copy));
+  };
+  for (int64_t row = 0; row < 128; ++row)
+    for (int64_t byte = 0; byte < 32; ++byte) {
+      const int64_t column = byte / 4, rest = byte % 4;
+      ASSERT_EQ(place("128x256b", row, byte, 0), (TensorAddress{row, column, rest}));
+      if (row < 4) {
+        ASSERT_EQ(place("4x256b", row, byte, 0), (TensorAddress{32 * row, column, rest}));
+      }
+      if (byte >= 16) continue;
+      ASSERT_EQ(place("128x128b", row, byte, 0), (TensorAddress{row, column, rest}));
+      for (int64_t copy = 0; copy < 4; ++copy) {
+        if (row < 32) {
+          ASSERT_EQ(place("32x128b.warpx4", row, byte, copy), (TensorAddress{row + 32 * copy, column, rest}));
+        }
+        if (row >= 64 || copy >= 2) continue;
+        // The first half of the rows to quarters 0 and 2, the second to 1 and 3; or to 0 and 1, 2 and 3.
+        ASSERT_EQ(place("64x128b.warpx2::02_13", row, byte, copy),
+                  (TensorAddress{row % 32 + 32 * (row / 32 + 2 * copy), column, rest}));
+        ASSERT_EQ(place("64x128b.warpx2::01_23", row, byte, copy),
+                  (TensorAddress{row % 32 + 32 * (2 * (row / 32) + copy), column, rest}));
+      }
+    }
+  EXPECT_THROW(copied("64x128b"), LayoutError);
+}
+
+// .pack::16b: a register has the low halves of two columns that follow each other, so that everything takes
+// twice the columns; the gap of 16x32bx2 stays.
+TEST(TensorMemory, PackedFragmentsTakeTwoColumnsARegister) {
+  for (const auto& [shape, registers] :
+       {std::pair("32x32b", 4), {"16x64b", 4}, {"16x128b", 8}, {"16x256b", 16}})
+    for (int64_t t = 0; t < 32; ++t)
+      for (int64_t r = 0; r < registers; ++r) {
+        const TensorAddress plain = tensor_address(at(fragment(shape, 4, 0), t, r));
+        for (int64_t half = 0; half < 2; ++half)
+          ASSERT_EQ(tensor_address(at(fragment(shape, 4, 0, true), t, r, half)),
+                    (TensorAddress{plain.lane, 2 * plain.column + half, 0}))
+              << shape << " " << t << " " << r;
+      }
+  EXPECT_EQ(tensor_address(at(fragment("16x32bx2", 2, 32, true), 17, 1, 1)), (TensorAddress{1, 35, 0}));
+}
+
 // Every named layout, at its presets and at others: different coordinates have different addresses, the
 // inverse finds each coordinate again, and addresses that hold nothing give nothing.
 TEST(Named, EveryLayoutIsABijectionOntoItsImage) {
@@ -231,10 +294,20 @@ TEST(Named, EveryLayoutIsABijectionOntoItsImage) {
       {"pair", {{"operand", "sfa"}}},
       {"pair", {{"operand", "sfb"}, {"n", "192"}}},
       {"acc-tmem", {{"m", "256"}, {"n", "256"}, {"ctas", "2"}}},
-      {"tmem-ld", {{"shape", "16x64b"}, {"repeat", "8"}}},
-      {"tmem-ld", {{"shape", "16x128b"}, {"repeat", "8"}}},
-      {"tmem-ld", {{"shape", "16x256b"}, {"repeat", "8"}}},
-      {"tmem-ld", {{"shape", "16x32bx2"}, {"repeat", "8"}, {"split", "64"}}}};
+      {"tmem-ld", {{"shape", "16x64b"}, {"num", "x8"}}},
+      {"tmem-ld", {{"shape", "16x128b"}, {"num", "x8"}}},
+      {"tmem-ld", {{"shape", "16x256b"}, {"num", "x8"}}},
+      {"tmem-ld", {{"shape", "16x32bx2"}, {"num", "x8"}, {"split", "64"}}},
+      {"acc-tmem", {{"m", "64"}, {"n", "32"}}},
+      {"acc-tmem", {{"m", "128"}, {"n", "32"}, {"ctas", "2"}}},
+      {"tmem-ld", {{"shape", "16x256b"}, {"num", "8"}, {"warp", "3"}}},
+      {"tmem-st", {{"shape", "16x64b"}, {"num", "x8"}, {"pack", "16b"}}},
+      {"tmem-ld", {{"shape", "16x32bx2"}, {"num", "x4"}, {"pack", "16b"}, {"split", "8"}}},
+      {"tmem-cp", {{"shape", "128x256b"}}},
+      {"tmem-cp", {{"shape", "128x128b"}}},
+      {"tmem-cp", {{"shape", "4x256b"}}},
+      {"tmem-cp", {{"shape", "64x128b.warpx2::02_13"}}},
+      {"tmem-cp", {{"shape", "64x128b.warpx2::01_23"}}}};
   std::vector<std::pair<const char*, Parameters>> all;
   for (const Named& n : named_layouts()) all.push_back({n.name, {}});
   all.insert(all.end(), more.begin(), more.end());
@@ -279,7 +352,7 @@ TEST(Named, WhatNoHardwareHasIsRefusedByName) {
   EXPECT_NE(refused("sfb-tmem", {{"n", "96"}}).find("expected 64, 128, 192 or 256"), std::string::npos);
   EXPECT_NE(refused("sfb-tmem", {{"k", "40"}}).find("no multiple of the 16"), std::string::npos);
   EXPECT_NE(refused("acc-tmem", {{"m", "32"}}).find("m = 32"), std::string::npos);
-  EXPECT_NE(refused("tmem-ld", {{"repeat", "3"}}).find("power of two"), std::string::npos);
+  EXPECT_NE(refused("tmem-ld", {{"num", "3"}}).find("power of two"), std::string::npos);
   EXPECT_NE(refused("operand-smem", {{"k", "128"}}).find("256 elements that 128 bytes hold"),
             std::string::npos);
   EXPECT_NE(refused("operand-smem", {{"bits", "12"}}).find("expected one of: 4, 8, 16, 32"),
