@@ -55,6 +55,14 @@ void Region::mark_defined(uint64_t offset, uint64_t length) {
 
 void Region::mark_undefined(uint64_t offset, uint64_t length) {
   if (raw_defined() != nullptr) std::memset(raw_defined() + offset, 0, length);
+  if (emptied_.data() != nullptr) std::memset(emptied_.data() + offset, 1, length);
+}
+
+void Region::add_touched(std::span<uint8_t> all) const {
+  const uint8_t* written = raw_defined();
+  const auto* emptied = reinterpret_cast<const uint8_t*>(emptied_.data());
+  for (size_t i = 0; i < size_; ++i)
+    all[i] = static_cast<uint8_t>(all[i] | emptied[i] | static_cast<uint8_t>(written[i] != 0));
 }
 
 Region& Memory::allocate(const std::string& name, uint64_t size) {

@@ -79,6 +79,11 @@ class Region {
   void mark_defined(uint64_t offset, uint64_t length);
   void mark_undefined(uint64_t offset, uint64_t length);
   void mark_all_defined() { defined_ = ZeroBytes(); }
+  // From now on bytes that mark_undefined takes from are remembered as touched.
+  void remember_touched() { emptied_ = ZeroBytes(size_); }
+  // Adds to `all`, a byte for each of the region's, 1 where it was written or marked undefined. For a region
+  // that follows what was written and remembers.
+  void add_touched(std::span<uint8_t> all) const;
 
   bool read_only = false;
   bool scratch = false;  // what is stored there need not be whole: only a read that matters is reported
@@ -89,6 +94,7 @@ class Region {
   uint64_t size_;
   ZeroBytes bytes_;  // padded, so that a wide load of the last byte stays inside
   ZeroBytes defined_;
+  ZeroBytes emptied_;  // 1 where mark_undefined was, as far as that is remembered
 };
 
 // Where the variables of a module start.

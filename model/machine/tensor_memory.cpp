@@ -56,7 +56,24 @@ void TensorMemory::free(uint32_t column, uint32_t columns, int cta_group) {
   if (at == runs_.end())
     throw Fault("tcgen05.dealloc of " + std::to_string(columns) + " columns from column " +
                 std::to_string(column) + " on; allocated: " + describe());
+  note(*at, freed_);
   runs_.erase(at);
+}
+
+void TensorMemory::note(const Run& run, Used& used) const {
+  std::vector<uint8_t> any(run.count);
+  for (uint32_t lane = 0; lane < kTensorLanes; ++lane)
+    for (uint32_t c = 0; c < run.count; ++c) any[c] |= written_[size_t{lane} * kColumns + run.first + c];
+  for (uint32_t c = 0; c < run.count; ++c) {
+    used.allocated.set(run.first + c);
+    if (any[c] != 0) used.written.set(run.first + c);
+  }
+}
+
+TensorMemory::Used TensorMemory::used() const {
+  Used out = freed_;
+  for (const Run& r : runs_) note(r, out);
+  return out;
 }
 
 void TensorMemory::relinquish(int cta_group) {

@@ -1,6 +1,7 @@
 // Tensor memory of a CTA: lanes by columns of 32-bit cells that know whether they were written, and who has
 // columns of it (PTX ISA 9.0, 9.7.16.1 and 9.7.16.7.1).
 #pragma once
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,6 +36,12 @@ class TensorMemory {
   // "columns 0 to 127, 256 to 319", or "no columns".
   std::string describe() const;
 
+  // The columns that were ever allocated, and those of them in which a cell was written.
+  struct Used {
+    std::bitset<layout::kTensorColumns> allocated, written;
+  };
+  Used used() const;
+
   // The cells of `count` columns from `column` on in one lane. Throws Fault, naming `what`, where they are
   // not all in one run that is allocated.
   struct Cells {
@@ -48,8 +55,10 @@ class TensorMemory {
     uint32_t first, count;
   };
   void use(int cta_group);
+  void note(const Run& run, Used& used) const;
 
   std::vector<Run> runs_;  // by first
+  Used freed_;             // what is freed had used
   uint32_t last_size_ = 0;
   int cta_group_ = 0;  // of all of the kernel's instructions; 0: none yet
   bool relinquished_ = false;

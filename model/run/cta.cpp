@@ -20,6 +20,7 @@ Cta::Cta(Cluster& of, std::array<uint32_t, 3> at, uint32_t number)
       rank(number),
       shared("shared memory", uint64_t{number} << machine::kRankShift,
              grid.program.dynamic_shared + grid.shape.dynamic_shared, !grid.options.checked) {
+  if (grid.options.checked) shared.remember_touched();
   const auto& b = grid.shape.block;
   const uint32_t threads = b[0] * b[1] * b[2];
   warps.resize((threads + kLanes - 1) / kLanes);

@@ -161,6 +161,7 @@ RunResult run(const Program& program, machine::Region& constants, const Shape& s
     for (const auto& cta : cluster.ctas) {
       result.lane_instructions += cta->lane_instructions;
       result.warp_instructions += cta->warp_instructions;
+      add(result.footprint, *cta);
     }
     grid.ended += cluster.ctas.size();
     if (options.progress) options.progress({grid.ended, all, 0});

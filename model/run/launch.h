@@ -10,6 +10,7 @@
 #include "model/isa/form/program.h"
 #include "model/machine/event.h"
 #include "model/machine/memory.h"
+#include "model/run/footprint.h"
 #include "model/run/schedule.h"
 
 namespace bitwell::isa {
@@ -40,6 +41,7 @@ struct Options {
 struct RunResult {
   uint64_t lane_instructions = 0;  // PTX instructions executed, summed over threads
   uint64_t warp_instructions = 0;
+  Footprint footprint;
 };
 
 // The cluster that a launch has: the entry's .reqnctapercluster, or else what the shape asks for.

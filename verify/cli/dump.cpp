@@ -20,7 +20,7 @@ using machine::InputError;
 constexpr int64_t kUnwritten = -1;
 constexpr int64_t kUnallocated = -2;
 constexpr auto kColumns = static_cast<size_t>(layout::kTensorColumns);
-constexpr size_t kMostRuns = 8;  // that a summary lists
+constexpr size_t kMostRuns = 8;  // of columns, that a summary lists
 
 std::optional<uint64_t> whole_number(std::string_view text) {
   uint64_t value = 0;
@@ -79,25 +79,6 @@ std::vector<int> lines_of(const std::string& where, const std::string& wanted, c
         known.empty() ? "'" + ptx + "' names none: compile it with nvcc -lineinfo"
                       : "it names " + known + (known.size() < 120 ? "" : ", ...")));
   return out;
-}
-
-std::string range(size_t first, size_t last) {
-  return first == last ? grouped(first) : fmt::format("{} to {}", grouped(first), grouped(last));
-}
-
-// Where `is` holds, of 0 to `count` - 1: "0 to 31, 64 to 95".
-template <class Is>
-std::string runs(size_t count, Is is) {
-  std::string out;
-  size_t found = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (!is(i)) continue;
-    size_t last = i;
-    while (last + 1 < count && is(last + 1)) ++last;
-    if (found++ < kMostRuns) out += (out.empty() ? "" : ", ") + range(i, last);
-    i = last;
-  }
-  return found <= kMostRuns ? out : fmt::format("{} and {} more runs", out, found - kMostRuns);
 }
 
 }  // namespace
@@ -174,11 +155,11 @@ std::string Dumps::contents(const Dump& d) {
   std::string out;
   if (d.tensor) {
     const auto cell = [&](size_t lane, size_t column) { return d.cells[lane * kColumns + column]; };
-    const std::string allocated = runs(kColumns, [&](size_t c) { return cell(0, c) != kUnallocated; });
+    const std::string allocated = ranges(kColumns, [&](size_t c) { return cell(0, c) != kUnallocated; });
     out = allocated.empty() ? "  no columns are allocated\n" : "  allocated: columns " + allocated + "\n";
     // Neighbouring columns that were written in the same lanes.
     const auto lanes = [&](size_t column) {
-      return runs(machine::kTensorLanes, [&](size_t lane) { return cell(lane, column) >= 0; });
+      return ranges(machine::kTensorLanes, [&](size_t lane) { return cell(lane, column) >= 0; });
     };
     size_t found = 0;
     for (size_t first = 0; first < kColumns; ++first) {
@@ -193,7 +174,7 @@ std::string Dumps::contents(const Dump& d) {
     if (found == 0 && !allocated.empty()) out += "  nothing was written\n";
     if (found > kMostRuns) out += fmt::format("  and {} more runs of columns\n", found - kMostRuns);
   } else {
-    const std::string written = runs(d.cells.size(), [&](size_t i) { return d.cells[i] >= 0; });
+    const std::string written = ranges(d.cells.size(), [&](size_t i) { return d.cells[i] >= 0; });
     out =
         fmt::format("  {} bytes, written: {}\n", grouped(d.cells.size()), written.empty() ? "none" : written);
   }

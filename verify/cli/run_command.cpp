@@ -1,6 +1,7 @@
 // bitwell run
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -83,6 +84,45 @@ void compare(const RunOptions& options, const isa::Program& program, verify::Lau
              options.schedules == 1 ? "" : "s");
   for (const auto& [at, output] : file.outputs)
     fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
+}
+
+// "24,608 bytes reserved, 24,596 touched; never: 24,596 to 24,607".
+std::string touched(size_t reserved, const char* unit, const char* how,
+                    const std::function<bool(size_t)>& never, size_t count) {
+  size_t left = 0;
+  for (size_t i = 0; i < count; ++i) left += never(i) ? 1 : 0;
+  const std::string where = ranges(count, never);
+  return fmt::format("{} {} {}, {} touched{}", grouped(reserved), unit, how, grouped(reserved - left),
+                     left == 0 ? "" : "; never: " + where);
+}
+
+// What the launch touched of what it reserved.
+std::string footprint(const isa::Footprint& f) {
+  std::string out;
+  if (!f.shared.empty())
+    out += "  shared memory: " +
+           touched(
+               f.shared.size(), "bytes", "reserved", [&](size_t i) { return f.shared[i] == 0; },
+               f.shared.size()) +
+           "\n";
+  const auto& t = f.tensor;
+  if (t.allocated.any())
+    out += "  tensor memory: " +
+           touched(
+               t.allocated.count(), "columns", "allocated",
+               [&](size_t i) { return t.allocated[i] && !t.written[i]; }, t.allocated.size()) +
+           "\n";
+  return out;
+}
+
+nlohmann::json footprint_facts(const isa::Footprint& f) {
+  nlohmann::json j;
+  if (!f.shared.empty())
+    j["shared_memory"] = {{"reserved", f.shared.size()},
+                          {"touched", std::count(f.shared.begin(), f.shared.end(), 1)}};
+  if (f.tensor.allocated.any())
+    j["tensor_memory"] = {{"allocated", f.tensor.allocated.count()}, {"touched", f.tensor.written.count()}};
+  return j;
 }
 
 // All else is written by then: the kernel ran to its end.
@@ -175,6 +215,7 @@ void run(const RunOptions& options, int& status) {
     for (const auto& [at, output] : file.outputs)
       j["outputs"].push_back({{"buffer", file.launch.buffers[at].name}, {"path", output.path}});
     if (dumps.any()) j["dumps"] = dumps.facts();
+    j.update(footprint_facts(result.footprint));
     fmt::print("{}\n", j.dump(2));
     return refuse_missing(dumps);
   }
@@ -187,6 +228,7 @@ void run(const RunOptions& options, int& status) {
       grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s",
       isa::kScarce[static_cast<size_t>(held.limited_by)], grouped(held.clusters), grouped(held.all),
       held.all == 1 ? "" : "s");
+  fmt::print("{}", footprint(result.footprint));
   if (how.schedule.policy != isa::Policy::lazy)
     fmt::print("  schedule {}, seed {}\n", options.policy, how.schedule.seed);
   if (!options.trace.empty())

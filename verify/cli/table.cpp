@@ -38,6 +38,24 @@ std::string grouped(uint64_t value) {
   return text;
 }
 
+std::string range(size_t first, size_t last) {
+  return first == last ? grouped(first) : grouped(first) + " to " + grouped(last);
+}
+
+std::string ranges(size_t count, const std::function<bool(size_t)>& is) {
+  constexpr size_t most = 8;
+  std::string out;
+  size_t found = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (!is(i)) continue;
+    size_t last = i;
+    while (last + 1 < count && is(last + 1)) ++last;
+    if (found++ < most) out += (out.empty() ? "" : ", ") + range(i, last);
+    i = last;
+  }
+  return found <= most ? out : out + " and " + std::to_string(found - most) + " more runs";
+}
+
 void note(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 void progress(const std::string& line) {
   if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K%s", line.c_str());

@@ -1,6 +1,7 @@
 // Tables on a terminal.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ std::string table(const std::vector<Column>& columns, const std::vector<std::vec
 
 // 1234567 -> "1,234,567".
 std::string grouped(uint64_t value);
+// "1,024 to 2,047", or "1,024".
+std::string range(size_t first, size_t last);
+// Where `is` holds, of 0 to `count` - 1: "0 to 31, 64 to 95", and how many more runs there are after 8.
+std::string ranges(size_t count, const std::function<bool(size_t)>& is);
 
 // A line on stderr. One that nobody can read is no error.
 void note(const std::string& line);

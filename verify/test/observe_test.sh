@@ -206,5 +206,114 @@ assert {ctas[e["pid"]] for e in done} == {first, second} and {e["ts"] for e in d
 P
 python3 two.py pair.json.trace || fail "the trace of a pair"
 
+# What `bitwell layout` draws is what runs: each cell holds what the layout says of its thread and register, or row and byte.
+cat > cells.py <<'P'
+import json, subprocess, sys
+from common import *
+bitwell = sys.argv[1]
+def cells(name, *options):  # coordinates, the first fastest, and their cells
+    j = json.loads(subprocess.run([bitwell, "layout", name, *options, "--json"], check=True, capture_output=True).stdout)
+    for i, cell in enumerate(j["cells"]):
+        at = {}
+        for axis in j["axes"]:
+            at[axis["name"]], i = i % axis["extent"], i // axis["extent"]
+        yield at, cell
+def dumped(body, shared):  # tensor memory of 128 threads when they free it
+    open("k.ptx", "w").write(""".version 9.0
+.target sm_100a
+.address_size 64
+.visible .entry k()
+{
+.reg .pred %p<4>; .reg .b32 %r<8>, %v<64>; .reg .b64 %a<4>;
+.shared .align 1024 .b8 bytes[4096]; .shared .align 8 .b64 bar; .shared .align 4 .b32 base;
+mov.u32 %r0, %tid.x; shr.u32 %r1, %r0, 5; setp.eq.u32 %p0, %r1, 0; setp.eq.u32 %p1, %r0, 0;
+@%p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 512;
+@%p1 mbarrier.init.shared.b64 [bar], 1;
+bar.sync 0;
+ld.shared.b32 %r2, [base]; shl.b32 %r3, %r1, 21; add.u32 %r3, %r2, %r3;
+""" + body + """
+bar.sync 0;
+@%p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, 512;
+ret;
+}
+""")
+    open("k.json", "w").write('{"ptx": "k.ptx", "entry": "k", "grid": [1], "block": [128], "arguments": []}')
+    line = next(i for i, l in enumerate(open("k.ptx"), 1) if "tcgen05.dealloc" in l)
+    subprocess.run([bitwell, "run", "k.json", "--dump", f"tmem@{line}=k.npy"], check=True, capture_output=True)
+    return array("k.npy", "q")[2]
+for shape, num, registers in (("32x32b", 8, 8), ("16x64b", 4, 4), ("16x128b", 4, 8), ("16x256b", 4, 16), ("16x32bx2", 4, 4)):
+    for pack in ("none", "16b"):
+        body = "".join(f"shl.b32 %r4, %r0, 5; add.u32 %v{r}, %r4, {2 * r}; shl.b32 %r4, %v{r}, 16; or.b32 %v{r}, %v{r}, %r4; add.u32 %v{r}, %v{r}, 65536;\n"
+                       for r in range(registers))
+        body += f"tcgen05.st.sync.aligned.{shape}.x{num}{'.unpack::16b' if pack == '16b' else ''}.b32 [%r3], "
+        body += ("17, " if shape == "16x32bx2" else "") + "{" + ", ".join(f"%v{r}" for r in range(registers)) + "};\ntcgen05.wait::st.sync.aligned;"
+        held, seen = dumped(body, 0), set()
+        for warp in range(4):
+            for at, cell in cells("tmem-st", "--shape", shape, "--num", f"x{num}", "--pack", pack, "--split", "17", "--warp", str(warp)):
+                low = (32 * warp + at["thread"]) << 5 | 2 * at["register"]
+                want = low | at["half"] if pack == "16b" else low + 1 << 16 | low
+                place = 512 * cell["lane"] + cell["column"]
+                assert held[place] == want, (shape, pack, warp, at, cell, held[place], want)
+                seen.add(place)
+        assert all((v >= 0) == (i in seen) for i, v in enumerate(held)), (shape, pack)
+fill = "".join(f"add.u32 %r4, %r0, {128 * i}; shl.b32 %r5, %r4, 2; mov.u32 %r6, bytes; add.u32 %r5, %r5, %r6; st.shared.b32 [%r5], %r4;\n" for i in range(8))
+for shape in ("128x256b", "128x128b", "4x256b", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23", "32x128b.warpx4"):
+    body = fill + f"""fence.proxy.async.shared::cta; bar.sync 0;
+mov.u32 %r6, bytes; shr.u32 %r6, %r6, 4; cvt.u64.u32 %a0, %r6; or.b64 %a0, %a0, {2048 >> 4 << 16 | 128 >> 4 << 32 | 1 << 46};
+@%p1 tcgen05.cp.cta_group::1.{shape} [%r2], %a0;
+mov.u32 %r6, bar;
+@%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r6];
+wait:
+mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
+@!%p2 bra wait;"""
+    held, seen = dumped(body, 4096), set()
+    for at, cell in cells("tmem-cp", "--shape", shape):
+        want = (at["byte"] // 16 * 2048 + at["row"] * 16 + at["byte"] % 16) // 4
+        place = 512 * cell["lane"] + cell["column"]
+        assert cell["byte"] == at["byte"] % 4 and held[place] == want, (shape, at, cell, held[place], want)
+        seen.add(place)
+    assert all((v >= 0) == (i in seen) for i, v in enumerate(held)), shape
+P
+python3 cells.py "$bitwell" || fail "a layout that is drawn is not the one that runs"
+
+# What was reserved and never touched. The example fills its tiles, and 12 bytes behind its last variable are the linker's.
+expect 0 "  shared memory: 24,608 bytes reserved, 24,596 touched; never: 24,596 to 24,607
+  tensor memory: 64 columns allocated, 64 touched
+" "$bitwell" run tile.json
+cat > waste.ptx <<'P'
+.version 9.0
+.target sm_100a
+.address_size 64
+.visible .entry waste(.param .u64 out)
+{
+  .reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %a<2>;
+  .shared .align 1024 .b8 bytes[3072]; .shared .align 8 .b64 bar; .shared .align 4 .b32 base;
+  mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; mov.u32 %r1, %ctaid.x;
+  @%p0 mbarrier.init.shared.b64 [bar], 1;
+  @%p0 mbarrier.inval.shared.b64 [bar];
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 64;
+  ld.shared.b32 %r2, [base]; mul.lo.u32 %r3, %r1, 8; add.u32 %r3, %r2, %r3;
+  tcgen05.st.sync.aligned.32x32b.x2.b32 [%r3+16], {%r0, %r0};
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, 64;
+  shl.b32 %r4, %r0, 2; shl.b32 %r5, %r1, 10; add.u32 %r4, %r4, %r5; mov.u32 %r6, bytes; add.u32 %r4, %r4, %r6;
+  st.shared.b32 [%r4+512], %r0;
+  ld.param.u64 %a0, [out];
+  @%p0 st.global.b32 [%a0], %r1;
+  ret;
+}
+P
+echo '{"ptx": "waste.ptx", "entry": "waste", "grid": [2], "block": [32], "arguments": [{"buffer": "out", "unwritten": 4}]}' > waste.json
+expect 0 "  shared memory: 3,088 bytes reserved, 268 touched; never: 0 to 511, 640 to 1,535, 1,664 to 3,071, 3,084 to 3,087
+  tensor memory: 64 columns allocated, 4 touched; never: 0 to 15, 18 to 23, 26 to 63" "$bitwell" run waste.json
+expect 0 '"touched": 268' "$bitwell" run waste.json --json
+expect 0 '"allocated": 64,' "$bitwell" run waste.json --json
+expect 0 "  tensor memory: 64 columns allocated, 4 touched" "$bitwell" run waste.json --unchecked
+! "$bitwell" run waste.json --unchecked | grep -q "shared memory: " || fail "a run without checks counts bytes of shared memory"
+sed 's/st.shared.b32 \[%r4+512\], %r0;/@!%p0 st.shared.b32 [%r4+512], %r0;/; s/@%p0 mbarrier.inv/@!%p0 mbarrier.inv/' waste.ptx > less.ptx
+sed 's/waste.ptx/less.ptx/' waste.json > less.json
+sed -i 's/@!%p0 mbarrier.inv.*//' less.ptx
+expect 0 "260 touched; never: 0 to 515, 640 to 1,539, 1,664 to 3,071, 3,084 to 3,087" "$bitwell" run less.json
+
 [ $failures -eq 0 ] && echo "a run shows what it is asked for"
 exit $failures
