@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <span>
 
 #include "model/json/parse.h"
 #include "model/machine/failure.h"
@@ -183,7 +184,29 @@ class Reader {
     return at;
   }
 
+  // The 128 bytes that a host program made (verify/driver/bitwell/tensor_map.h). Its address is the program's:
+  // here the map starts at the buffer.
+  machine::TensorMap encoded_map(const json& j, const std::string& where) {
+    allow(j, {"tensor_map", "offset", "encoded"}, where);
+    const std::string path = input(text(j, "encoded", where));
+    const std::string bytes = placed(where, [&] { return read_file(path); });
+    const auto map = bytes.size() != sizeof(machine::TensorMapBytes)
+                         ? std::nullopt
+                         : machine::decode_tensor_map(std::as_bytes(std::span(bytes)));
+    if (!map)
+      refuse(where + ": '" + path + "' has " + std::to_string(bytes.size()) +
+             " bytes that are no map of bitwell's: bitwell_tensor_map_encode_tiled makes one, of 128 bytes");
+    return *map;
+  }
+
   void tensor_map(const json& j, const std::string& where) {
+    if (j.contains("encoded")) {
+      const size_t over = known_buffer(text(j, "tensor_map", where), where);
+      machine::TensorMap m = encoded_map(j, where);
+      m.address = j.contains("offset") ? whole_below(j.at("offset"), where + ": 'offset'", 64) : 0;
+      placed(where + ", over '" + file_.launch.buffers[over].name + "'", [&] { machine::check(m); });
+      return file_.launch.add_tensor_map(over, m);
+    }
     allow(j, {"tensor_map", "offset", "type", "dims", "strides", "box", "element_strides", "swizzle", "fill"},
           where);
     const size_t at = known_buffer(text(j, "tensor_map", where), where);
