@@ -55,11 +55,11 @@ extern "C" __global__ void __launch_bounds__(128)
   ptx::tcgen05_fence_after_thread_sync();
 
   float* const row = d + threadIdx.x * kN;  // lane i of tensor memory holds row i
-  for (int column = 0; column < kN; column += 8) {
-    float values[8];
-    ptx::tcgen05_ld_32x32b_x8(values, sums + (static_cast<uint32_t>(warp) * 32 << 16) + column);
+  for (int column = 0; column < kN; column += 16) {
+    float values[16];
+    ptx::tcgen05_ld_32x32b_x16(values, sums + (static_cast<uint32_t>(warp) * 32 << 16) + column);
     ptx::tcgen05_wait_ld();
-    for (int i = 0; i < 8; ++i) row[column + i] = values[i];
+    for (int i = 0; i < 16; ++i) row[column + i] = values[i];
   }
   __syncthreads();
   if (warp == 0) ptx::tcgen05_dealloc<1>(sums, kColumns);

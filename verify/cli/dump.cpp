@@ -130,7 +130,7 @@ void Dumps::reached(const machine::Reached& at) {
     if (!d.tensor) {
       const machine::Region& shared = *at.shared;
       for (size_t i = 0; i < shared.size(); ++i)
-        d.cells.push_back(shared.is_defined(i, 1) ? static_cast<int64_t>(shared.data()[i]) : kUnwritten);
+        d.cells.push_back(shared.is_defined(i, 1) ? static_cast<int64_t>(shared.raw_bytes()[i]) : kUnwritten);
       continue;
     }
     for (uint32_t lane = 0; lane < machine::kTensorLanes; ++lane)

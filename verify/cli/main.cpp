@@ -76,6 +76,7 @@ int run(int argc, char** argv) {
   cli::add_study(app, status);
   cli::add_problem(app);
   cli::add_descriptor(app);
+  cli::add_prove(app, status);
   check_whole_numbers(app);
   try {
     app.parse(argc, argv);

@@ -82,9 +82,8 @@ Next copy_cells(const Op& op, Context& context, uint32_t mask) {
                   lane);
     Cta& cta = context.cta;
     Cta* const other = use.cta_group == 2 ? &peer(cta) : nullptr;
-    const auto kind =
-        use.shape->shape == ".4x256b" ? TensorOrder::Kind::copy_4x256b : TensorOrder::Kind::copy;
-    tensor_unit(cta).issue(context, lane, "tcgen05.cp", {kind},
+    const auto kind = use.scattered ? TensorOrder::Kind::copy_4x256b : TensorOrder::Kind::copy;
+    tensor_unit(cta).issue(context, lane, "tcgen05.cp", TensorOrder{kind},
                            [&cta, other, &use, to, from](const Port& port) {
                              copy_into(port, cta, use, to, from);
                              if (other != nullptr) copy_into(port, *other, use, to, from);

@@ -187,7 +187,7 @@ TEST(Stops, MemoryIsAsTheLineFindsIt) {
     const auto* r = std::get_if<machine::Reached>(&event.what);
     if (r == nullptr) return;
     uint32_t sum = 0;
-    std::memcpy(&sum, r->shared->data(), 4);
+    std::memcpy(&sum, r->shared->raw_bytes(), 4);
     sums.emplace_back(r->shared->is_defined(0, 4), sum);
     EXPECT_FALSE(r->tensor->allocated());
   }};

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-#include "tensor_mma_case.h"
+#include "verify/probe/tensor_mma.h"
 
 namespace bitwell::verify {
 namespace {

@@ -2,7 +2,7 @@
 // paths put it, and equals exact arithmetic (PTX ISA 9.0, 9.7.16.2.1 and 9.7.16.10.5).
 #include <gtest/gtest.h>
 
-#include "tensor_mma_case.h"
+#include "verify/probe/tensor_mma.h"
 
 namespace bitwell::verify {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "tensor_mma_case.h"
+#include "verify/probe/tensor_mma.h"
 
 namespace bitwell::verify {
 namespace {

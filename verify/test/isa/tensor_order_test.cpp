@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "tensor_mma_case.h"
+#include "verify/probe/tensor_mma.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,4 +1,4 @@
-#include "tensor_mma_case.h"
+#include "verify/probe/tensor_mma.h"
 
 #include <algorithm>
 #include <cstring>
