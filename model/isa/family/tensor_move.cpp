@@ -1,7 +1,9 @@
 // tcgen05.ld, st and wait: between a warp's registers and its quarter of tensor memory
 // (PTX ISA 9.0, 9.7.16.2 and 9.7.16.8). Which register holds which cell is the layout `tmem-ld`.
 #include <charconv>
+#include <optional>
 
+#include "model/isa/family/extreme.h"
 #include "model/isa/family/tensor_forms.h"
 #include "model/isa/family/tensor_unit.h"
 
@@ -16,11 +18,12 @@ constexpr uint32_t kWindow = 32;  // lanes of tensor memory that a warp reaches
 
 struct MoveUse : Payload {
   bool store = false;
-  bool packed = false;   // two columns a register, 16 bits of each
-  uint64_t offset = 0;   // of the address
-  uint32_t lanes = 32;   // of the block that is moved
-  uint32_t columns = 0;  // from its first to its last
-  uint64_t split = 0;    // 16x32bx2
+  bool packed = false;             // two columns a register, 16 bits of each
+  uint64_t offset = 0;             // of the address
+  uint32_t lanes = 32;             // of the block that is moved
+  uint32_t columns = 0;            // from its first to its last
+  uint64_t split = 0;              // 16x32bx2
+  std::optional<Extreme> extreme;  // .red: of a thread's registers, to op.d
   // By register and thread: lane and column from the address on.
   std::vector<std::array<machine::TensorPlace, kLanes>> cells;
 };
@@ -55,6 +58,7 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<MoveUse>();
   const TensorBlock at = begin(op, context, use);
   TensorUnit& unit = tensor_unit(context.cta);
+  uint32_t all_known = ~0u;
   for (size_t r = 0; r < use.cells.size(); ++r) {
     const uint32_t row = (*op.results)[r];
     auto* d = context.row<uint32_t>(row);
@@ -67,6 +71,15 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
       known |= static_cast<uint32_t>(from.written[0] != 0 && (!use.packed || from.written[1] != 0)) << t;
     }
     context.set_known(row, ~0u, known);
+    all_known &= known;
+  }
+  if (use.extreme) {
+    std::vector<uint32_t> words(use.cells.size());
+    for (size_t t = 0; t < kLanes; ++t) {
+      for (size_t r = 0; r < words.size(); ++r) words[r] = context.row<uint32_t>((*op.results)[r])[t];
+      context.row<uint32_t>(op.d)[t] = use.extreme->of(words);
+    }
+    context.set_known(op.d, ~0u, all_known);
   }
   unit.started(false, at, context.warp.index, context.cta.line(context.split()).ptx);
   return Next::advance;
@@ -120,7 +133,7 @@ void place_cells(MoveUse& use, const std::string& shape, int64_t repeat, int64_t
     for (size_t r = 0; r < use.cells.size(); ++r) use.cells[r][t] = cells[(t * use.cells.size() + r) * each];
 }
 
-// ld r, [taddr][, split]; st [taddr][, split], r
+// ld r, [taddr][, split]; ld.red r, extreme, [taddr]; st [taddr][, split], r
 void move_form(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   const bool store = i.modifiers[0] == ".st";
@@ -133,7 +146,16 @@ void move_form(Builder& b, const Match& m) {
   const std::string& times = m.choice[1];
   std::from_chars(times.data() + 2, times.data() + times.size(), repeat);
   const bool split = shape == "16x32bx2";
-  operands_left(b, m, split ? 3 : 2);
+  const bool reduces = has(i, ".red");
+  if (reduces && i.modifiers[1] != ".red") throw Invalid("'" + m.name + "': .red stands behind .ld");
+  if (reduces && split)
+    throw machine::Unsupported("'" + m.name +
+                               "': whether both halves of a lane are reduced together is not known");
+  operands_left(b, m, split || reduces ? 3 : 2);
+  if (reduces) {
+    use.extreme = extreme_of(i);
+    op.d = b.destination(b.operand(1), b.type(".b32")).row;
+  }
   const ptx::Operand& gap = b.operand(split ? (store ? 1 : 2) : 0);
   if (split) use.split = b.constant(gap);
   try {
@@ -141,7 +163,7 @@ void move_form(Builder& b, const Match& m) {
   } catch (const layout::LayoutError& e) {
     throw Invalid("'" + m.name + "': " + e.what());
   }
-  const Address address = b.address(b.operand(store ? 0 : 1), Space::shared);
+  const Address address = b.address(b.operand(store ? 0 : reduces ? 2 : 1), Space::shared);
   if (!address.narrow) throw Invalid("a tensor memory address has 32 bits");
   op.a = address.row;
   use.offset = address.offset;
@@ -162,9 +184,14 @@ void wait_form(Builder& b, const Match&) {
 }
 
 #define SHAPES "{.32x32b,.16x64b,.16x128b,.16x256b,.16x32bx2}"
+#define TIMES_REDUCED "{.x2,.x4,.x8,.x16,.x32,.x64,.x128}"
 #define TIMES "{.x1,.x2,.x4,.x8,.x16,.x32,.x64,.x128}"
 constexpr Form kMove[] = {
     {"tcgen05.ld.sync.aligned" SHAPES TIMES "[.pack::16b].b32", "*", move_form, 86, 100, "af", 110, true},
+    {"tcgen05.ld.red.sync.aligned{.32x32b,.16x32bx2}" TIMES_REDUCED "{.min,.max}[.abs][.NaN].f32", "*",
+     move_form, 88, 103, "af", 110, true},
+    {"tcgen05.ld.red.sync.aligned{.32x32b,.16x32bx2}" TIMES_REDUCED "{.min,.max}{.u32,.s32}", "*", move_form,
+     88, 103, "af", 110, true},
     {"tcgen05.st.sync.aligned" SHAPES TIMES "[.unpack::16b].b32", "*", move_form, 86, 100, "af", 110, true},
     {"tcgen05.wait::ld.sync.aligned", "", wait_form, 86, 100, "af", 110, true},
     {"tcgen05.wait::st.sync.aligned", "", wait_form, 86, 100, "af", 110, true},

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <numeric>
 
 #include "model/run/context.h"
 #include "model/run/definedness.h"
@@ -198,46 +200,23 @@ Next match_lanes(const Op& op, Context& context, uint32_t mask) {
   return by_members(op, context, mask, perform_match_lanes);
 }
 
-// The least or greatest fp32 value of the lanes: -0 below +0, numbers before NaN unless that is to be seen
-// (PTX ISA 9.0, 9.7.13.10).
-static uint32_t float_extreme(const ReduceUse& use, const uint32_t* a, uint32_t mask) {
-  constexpr uint32_t kNaN = 0x7FFFFFFF;
-  constexpr uint32_t kSign = 0x80000000;
-  const auto order = [](uint32_t v) { return (v & kSign) != 0 ? ~v : v | kSign; };
-  bool any = false;
-  uint32_t best = kNaN;
-  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
-    uint32_t v = a[__builtin_ctz(lanes)];
-    if (use.absolute) v &= ~kSign;
-    if ((v & ~kSign) > 0x7F800000) {
-      if (use.propagates) return kNaN;
-      continue;
-    }
-    const bool less = order(v) < order(best);
-    if (!any || (v != best && less == (use.operation == AtomicOperation::min))) best = v;
-    any = true;
-  }
-  return best;
-}
-
 static void perform_reduce(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a reduction's value");
   const auto* a = context.row<uint32_t>(op.a);
   const auto& use = op.as<ReduceUse>();
-  const auto less = [&](uint32_t x, uint32_t y) {
-    return use.is_signed ? static_cast<int32_t>(x) < static_cast<int32_t>(y) : x < y;
+  std::vector<uint32_t> words;
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) words.push_back(a[__builtin_ctz(lanes)]);
+  const auto all = [&](auto operation) {
+    return std::accumulate(words.begin() + 1, words.end(), words[0], operation);
   };
-  uint32_t r = use.floating ? float_extreme(use, a, mask) : a[__builtin_ctz(mask)];
-  for (int i = __builtin_ctz(mask) + 1; i < kLanes; ++i) {
-    if ((mask >> i & 1) == 0 || use.floating) continue;
-    switch (use.operation) {
-      case AtomicOperation::add: r += a[i]; break;
-      case AtomicOperation::min: r = less(a[i], r) ? a[i] : r; break;
-      case AtomicOperation::max: r = less(r, a[i]) ? a[i] : r; break;
-      case AtomicOperation::band: r &= a[i]; break;
-      case AtomicOperation::bor: r |= a[i]; break;
-      default: r ^= a[i]; break;
-    }
+  uint32_t r = 0;
+  switch (use.operation) {
+    case AtomicOperation::add: r = all(std::plus<>()); break;
+    case AtomicOperation::min:
+    case AtomicOperation::max: r = use.extreme.of(words); break;
+    case AtomicOperation::band: r = all(std::bit_and<>()); break;
+    case AtomicOperation::bor: r = all(std::bit_or<>()); break;
+    default: r = all(std::bit_xor<>()); break;
   }
   auto* d = context.row<uint32_t>(op.d);
   for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? r : d[i];

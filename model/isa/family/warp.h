@@ -1,6 +1,7 @@
 // Collectives of a warp: what their checks leave to their effects.
 #pragma once
 #include "model/isa/family/atomic_update.h"
+#include "model/isa/family/extreme.h"
 #include "model/isa/form/op.h"
 
 namespace bitwell::isa {
@@ -20,10 +21,7 @@ struct MatchUse : Payload {
 };
 struct ReduceUse : Payload {
   AtomicOperation operation{};
-  bool is_signed = false;
-  bool floating = false;  // fp32: min or max
-  bool absolute = false;
-  bool propagates = false;  // NaN, if an operand is one
+  Extreme extreme;  // of min and max
 };
 
 // op.e holds the member mask.

@@ -94,10 +94,7 @@ void redux(Builder& b, const Match& m) {
                                                   : AtomicOperation::bxor;
   auto& use = b.payload<ReduceUse>(op);
   use.operation = operation;
-  use.is_signed = has(b.instruction(), ".s32");
-  use.floating = has(b.instruction(), ".f32");
-  use.absolute = has(b.instruction(), ".abs");
-  use.propagates = has(b.instruction(), ".NaN");
+  use.extreme = extreme_of(b.instruction());
   b.emit(op);
 }
 

@@ -27,6 +27,7 @@ inline constexpr const char* kNowhere = "";
 #define QUERY "clusterlaunchcontrol.query_cancel"
 #define SHIFT "tcgen05.shift"
 #define MMA "tcgen05.mma"
+#define REDUCED "tcgen05.ld.red"
 inline constexpr BlackwellForm kBlackwellForms[] = {
     {REQUEST ".async.shared::cta" BYTES ".b128 [%r1], [%r2];", kFrom100},
     {REQUEST ".async.shared::cta" BYTES ".b128 [%d1], [%d2];", kFrom100},
@@ -245,8 +246,22 @@ inline constexpr BlackwellForm kBlackwellForms[] = {
     {MMA ".ws.cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, %p1, %r3;", kNowhere},
     {MMA ".ws.cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, {%r3, %r4, %r5, %r6}, %p1;", kNowhere},
     {MMA ".ws.cta_group::1.kind::mxf4.block_scale [%r1], %d1, %d2, %r2, [%r3], [%r4], %p1;", kNowhere},
+    {REDUCED ".sync.aligned.32x32b.x2.min.f32 {%r1, %r2}, %r3, [%r4];", "3"},
+    {REDUCED ".sync.aligned.32x32b.x2.f32.max.NaN.abs {%f1, %f2}, %f3, [%r4+8];", "3"},
+    {REDUCED ".x4.u32.aligned.32x32b.sync.max {%r1, %r2, %r3, %r5}, %r6, [%r4];", "3"},
+    {REDUCED ".sync.aligned.32x32b.x2.min.s32 {%f1, %r2}, %f3, [%r4];", "3"},
+    {REDUCED ".sync.aligned.32x32b.x1.min.u32 {%r1}, %r3, [%r4];", kNowhere},
+    {REDUCED ".sync.aligned.32x32b.x2.max.abs.s32 {%r1, %r2}, %r3, [%r4];", kNowhere},
+    {REDUCED ".sync.aligned.32x32b.x2.min.pack::16b.f32 {%r1, %r2}, %r3, [%r4];", kNowhere},
+    {REDUCED ".sync.aligned.16x64b.x2.max.s32 {%r1, %r2}, %r3, [%r4];", kNowhere},
+    {REDUCED ".sync.aligned.32x32b.x2.min.b32 {%r1, %r2}, %r3, [%r4];", kNowhere},
+    {REDUCED ".sync.aligned.32x32b.x2.min.s32 {%r1, %r2}, _, [%r4];", kNowhere},
+    {REDUCED ".sync.aligned.32x32b.x2.min.s32 {%r1, %r2}, %d1, [%r4];", kNowhere},
+    {REDUCED ".sync.aligned.32x32b.x2.min.s32 {%r1, %r2}, [%r4];", kNowhere},
+    {"tcgen05.ld.sync.red.aligned.32x32b.x2.s32.min {%r1, %r2}, %r3, [%r4];", kNowhere},
 };
 #undef TENSOR
+#undef REDUCED
 #undef SHIFT
 #undef MMA
 #undef REQUEST

@@ -126,6 +126,52 @@ TEST(TensorMemory, TheSplitShapeCountsColumnsAsTheyAre) {
   }
 }
 
+// sm_103a: a thread's registers and the least or greatest of them, of eight words that its lane holds.
+TEST(TensorMemory, LoadsFindTheLeastAndTheGreatest) {
+  constexpr uint32_t nan = 0x7FC12345;
+  constexpr uint32_t rows[4][8] = {
+      {0x3F800000, 0xBF800000, 0x40000000, 0x00000000, 0x80000000, 0xC0400000, 5, 0x7F800000},
+      {nan, 0xFFFFFFFF, 0x40000000, 0x3F800000, 0x00000001, 0x80000001, 0xFF800000, nan},
+      {nan, nan, nan, nan, nan, nan, nan, nan},
+      {0x80000000, 0, 0x80000000, 0, 0, 0x80000000, 0, 0},
+  };
+  struct Case {
+    const char* modifiers;
+    uint32_t want[4];
+  };
+  constexpr uint32_t canonical = 0x7FFFFFFF;
+  const Case cases[] = {
+      {".min.f32", {0xC0400000, 0xFF800000, canonical, 0x80000000}},
+      {".max.f32", {0x7F800000, 0x40000000, canonical, 0}},
+      {".f32.min.abs", {0, 1, canonical, 0}},
+      {".max.abs.f32", {0x7F800000, 0x7F800000, canonical, 0}},
+      {".max.NaN.f32", {0x7F800000, canonical, canonical, 0}},
+      {".min.abs.NaN.f32", {0, canonical, canonical, 0}},
+      {".min.u32", {0, 1, nan, 0}},
+      {".max.u32", {0xC0400000, 0xFFFFFFFF, nan, 0x80000000}},
+      {".s32.min", {0x80000000, 0x80000001, nan, 0x80000000}},
+      {".max.s32", {0x7F800000, nan, nan, 0}},
+  };
+  for (const Case& c : cases) {
+    std::string body = "and.b32 %r4, %r0, 3;\n";
+    for (int i = 0; i < 8; ++i)
+      for (int row = 0; row < 4; ++row)
+        body += "setp.eq.u32 %p1, %r4, " + std::to_string(row) + ";\n@%p1 mov.b32 %v" + std::to_string(i) +
+                ", " + std::to_string(rows[row][i]) + ";\n";
+    body += "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r2], " + registers(8) +
+            ";\ntcgen05.wait::st.sync.aligned;\ntcgen05.ld.red.sync.aligned.32x32b.x8" + c.modifiers + " " +
+            registers(8) + ", %v8, [%r2];\ntcgen05.wait::ld.sync.aligned;\n" + store_registers(9);
+    std::string text = kernel(body, 32, freed(32));
+    text.replace(text.find("sm_100a"), 7, "sm_103a");
+    const Outcome o = run(text, 9);
+    ASSERT_EQ(o.what, "") << c.modifiers;
+    for (uint32_t t = 0; t < 128; ++t) {
+      for (uint32_t r = 0; r < 8; ++r) ASSERT_EQ(o.out[r * 128 + t], rows[t % 4][r]);
+      ASSERT_EQ(o.out[8 * 128 + t], c.want[t % 4]) << c.modifiers << ", thread " << t;
+    }
+  }
+}
+
 // Two columns a register, 16 bits of each: unpack and pack are each other's inverse, and the cells hold the
 // halves.
 TEST(TensorMemory, PackedMovesTakeTwoColumns) {
@@ -152,6 +198,22 @@ TEST(TensorMemory, WhatWasNeverStoredIsNoValue) {
                      store_registers(1),
                  32, freed(32)));
   EXPECT_NE(o.what.find("never written"), std::string::npos) << o.what;
+}
+
+// The least of two words of which one was never stored has no value either.
+TEST(TensorMemory, TheExtremeOfWhatWasNeverStoredIsNoValue) {
+  const auto what = [](const char* cells) {
+    std::string text = kernel(std::string("tcgen05.st.sync.aligned.32x32b.") + cells +
+                                  ";\ntcgen05.wait::st.sync.aligned;\n"
+                                  "tcgen05.ld.red.sync.aligned.32x32b.x2.min.u32 {%v0, %v1}, %v2, [%r2];\n"
+                                  "tcgen05.wait::ld.sync.aligned;\nst.global.u32 [%a1], %v2;\n",
+                              32, freed(32));
+    text.replace(text.find("sm_100a"), 7, "sm_103a");
+    return run(text).what;
+  };
+  EXPECT_EQ(what("x2.b32 [%r2], {%r0, %r1}"), "");
+  EXPECT_NE(what("x1.b32 [%r2], {%r0}").find("never written"), std::string::npos)
+      << what("x1.b32 [%r2], {%r0}");
 }
 
 struct Mistake {
@@ -189,6 +251,11 @@ TEST(TensorMemory, MistakesAreNamed) {
        freed(32), "tcgen05.st reaches columns 31 to 32 of tensor memory"},
       {"another warp's lanes", "ld.shared.b32 %r2, [base];\n" + st + wait_st, 32, freed(32),
        "at lane 0 of tensor memory by warp 3, which reaches lanes 96 to 127"},
+      {"an address of its own for each thread", "add.u32 %r2, %r2, %r0;\n" + ld + wait_ld, 32, freed(32),
+       "a tensor memory address differs between threads of a warp"},
+      {"columns of its own for each thread",
+       "@%p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [bar], %r0;\n", 32, freed(32),
+       "the number of columns differs between threads of a warp"},
       {"store not waited for", st + ld + wait_ld + wait_st, 32, freed(32),
        "tcgen05.ld reads cells of tensor memory that the tcgen05.st of PTX line"},
       {"load not waited for", st + wait_st + ld + st + wait_st + wait_ld, 32, freed(32),
