@@ -29,23 +29,35 @@ Cell cell_of(const MmaCase& p, uint32_t row, uint32_t column) {
 
 bool padded(const MmaCase& p) { return std::string(p.kind->name).find("f8f6f4") != std::string::npos; }
 
-// One K step of an operand, 32 bytes a row, where the manual's canonical K-major layouts put it.
-void place(const MmaCase& p, const MmaType& f, std::span<const uint32_t> codes, std::vector<std::byte>& image,
-           size_t base) {
+// Where byte `byte` of row r's 32 bytes stands, K-major; as the manual's canonical layouts have it.
+uint32_t k_major(const MmaCase& p, uint32_t r, uint32_t byte) {
+  const uint32_t span = p.swizzle->span;
+  if (p.swizzle->code == 0) return r / 8 * 256 + byte / 16 * 128 + r % 8 * 16 + byte % 16;
+  const uint32_t at = r * span + 32 * p.step + byte;
+  return at ^ (at >> 7 & (span / 16 - 1)) << 4;
+}
+// Where byte `byte` of row r at k stands, MN-major: rows one behind the other, so many bytes of them as the
+// swizzle spans, 8 or 4 such lines of one k each in an atom.
+uint32_t mn_major(const MmaCase& p, uint32_t bytes, uint32_t r, uint32_t k, uint32_t byte) {
+  const uint32_t span = p.swizzle->span;
+  const uint32_t lines = p.swizzle == &kAtomsOf32 ? 4 : 8;
+  const uint32_t along = r * bytes + byte;
+  const uint32_t at =
+      along / span * (p.kind->k * span) + k / lines * (lines * span) + k % lines * span + along % span;
+  if (p.swizzle == &kAtomsOf32) return at ^ (at >> 7 & 3) << 5;
+  return p.swizzle->code == 0 ? at : at ^ (at >> 7 & (span / 16 - 1)) << 4;
+}
+
+// One K step of an operand, 32 bytes a row.
+void place(const MmaCase& p, const MmaType& f, bool transposed, std::span<const uint32_t> codes,
+           std::vector<std::byte>& image, size_t base) {
   const uint32_t k = p.kind->k;
   for (uint32_t r = 0; r < codes.size() / k; ++r)
     for (uint32_t i = 0; i < k; ++i) {
       const auto bits = static_cast<uint32_t>(padded(p) ? f.bits : f.container);
       const uint32_t bit = padded(p) ? i / 16 * 128 + i % 16 * bits : i * bits;  // in the row's 32 bytes
       for (uint32_t j = 0; j < bits; ++j) {
-        const uint32_t byte = (bit + j) / 8;
-        uint32_t at;
-        if (p.swizzle->code == 0) {
-          at = r / 8 * 256 + byte / 16 * 128 + r % 8 * 16 + byte % 16;  // stride 256, leading 128
-        } else {
-          at = r / 8 * 8 * p.swizzle->span + r % 8 * p.swizzle->span + 32 * p.step + byte;
-          at ^= (at >> 7 & (p.swizzle->span / 16 - 1)) << 4;
-        }
+        const uint32_t at = transposed ? mn_major(p, bits / 8, r, i, j / 8) : k_major(p, r, (bit + j) / 8);
         const auto one = static_cast<uint8_t>((codes[r * k + i] >> j & 1) << (bit + j) % 8);
         image[base + at] |= std::byte{one};
       }
@@ -57,9 +69,10 @@ void place(const MmaCase& p, const MmaType& f, std::span<const uint32_t> codes, 
 std::vector<std::byte> image_of(const MmaCase& p, uint32_t cta) {
   std::vector<std::byte> image(kImage);
   const uint32_t k = p.kind->k;
-  place(p, *p.kind->a, std::span(p.a).subspan(size_t{cta} * p.rows() * k, size_t{p.rows()} * k), image, 0);
+  place(p, *p.kind->a, p.transpose_a,
+        std::span(p.a).subspan(size_t{cta} * p.rows() * k, size_t{p.rows()} * k), image, 0);
   const size_t share = p.b.size() / p.ctas;
-  place(p, *p.kind->b, std::span(p.b).subspan(cta * share, share), image, kB);
+  place(p, *p.kind->b, p.transpose_b, std::span(p.b).subspan(cta * share, share), image, kB);
   for (uint32_t j = 0; j < p.scales(); ++j) {
     for (uint32_t r = 0; r < p.rows(); ++r)
       image[kScales + r % 32 * 16 + r / 32 * 4 + p.scale_id + j] =
@@ -75,7 +88,14 @@ std::vector<std::byte> image_of(const MmaCase& p, uint32_t cta) {
   return image;
 }
 
-uint64_t descriptor(const MmaCase& p, uint32_t base) {
+uint64_t descriptor(const MmaCase& p, uint32_t base, bool transposed) {
+  const bool none = p.swizzle->code == 0;
+  if (transposed) {
+    const uint64_t atom = (p.swizzle == &kAtomsOf32 ? 4 : 8) * p.swizzle->span;
+    const uint64_t next = p.kind->k * p.swizzle->span;  // of the rows
+    return base >> 4 | (none ? atom : next) >> 4 << 16 | (none ? next : atom) >> 4 << 32 | uint64_t{1} << 46 |
+           uint64_t{p.swizzle->code} << 61;
+  }
   const uint64_t start = base + (p.swizzle->code == 0 ? 0 : 32 * p.step);
   const uint64_t leading = p.swizzle->code == 0 ? 128 : 16;
   const uint64_t stride = p.swizzle->code == 0 ? 256 : 8 * p.swizzle->span;
@@ -87,7 +107,8 @@ uint32_t instruction_descriptor(const MmaCase& p) {
   const MmaKindOf& k = *p.kind;
   const uint32_t out = k.a_code << 7 | k.b_code << 10 | p.n >> 3 << 17 | p.m >> 4 << 24 |
                        (p.saturate ? 1u : 0u) << 3 | (p.negate_a ? 1u : 0u) << 13 |
-                       (p.negate_b ? 1u : 0u) << 14 | p.max_shift << 30;
+                       (p.negate_b ? 1u : 0u) << 14 | (p.transpose_a ? 1u : 0u) << 15 |
+                       (p.transpose_b ? 1u : 0u) << 16 | p.max_shift << 30;
   if (k.scale == nullptr) return out | k.d_code << 4;
   return out | p.scale_id << 4 | p.scale_id << 29 | (k.scale == &kUe8m0 ? 1u : 0u) << 23;
 }
@@ -153,7 +174,8 @@ std::string kernel(const MmaCase& p) {
     << ";\n@%p2 bra more;\ntcgen05.wait::st.sync.aligned;\ntcgen05.fence::before_thread_sync;\n"
     << all << "@!%p6 bra issued;\ntcgen05.fence::after_thread_sync;\n"
     << "and.b32 %r14, %r2, 0x3FFFF;\ncvt.u64.u32 %x3, %r14;\nshr.u64 %x3, %x3, 4;\n"
-    << "add.u64 %x0, %x3, " << descriptor(p, 0) << ";\nadd.u64 %x1, %x3, " << descriptor(p, kB) << ";\n"
+    << "add.u64 %x0, %x3, " << descriptor(p, 0, p.transpose_a) << ";\nadd.u64 %x1, %x3, "
+    << descriptor(p, kB, p.transpose_b) << ";\n"
     << "mov.u32 %r10, " << instruction_descriptor(p)
     << ";\nadd.u32 %r11, %r4, 256;\nadd.u32 %r12, %r4, 260;\nadd.u32 %r13, %r4, " << (p.lane << 16 | kATensor)
     << ";\nadd.u32 %r4, %r4, " << (p.lane << 16) << ";\nsetp.ne.u32 %p3, %r0, " << (p.accumulate ? 1 : 0)
@@ -314,9 +336,10 @@ std::string difference(const MmaCase& p, const std::vector<uint32_t>& d) {
             << p.swizzle->name << ", M " << p.m << ", N " << p.n << ", cta_group " << p.ctas << " by CTA "
             << p.issuer << ", step " << p.step << ", scale id " << p.scale_id
             << (p.a_in_tensor ? ", A in tensor memory" : "") << (p.stationary ? ", .ws" : "")
-            << (p.saturate ? ", saturating" : "") << ", mask " << std::hex << p.mask.value_or(0) << std::dec
-            << ", D scaled by " << p.scale_d << ", lane " << p.lane << ": row " << row << ", column "
-            << column << std::hex << " is " << d[row * p.n + column] << ", not " << want;
+            << (p.saturate ? ", saturating" : "") << (p.transpose_a ? ", A transposed" : "")
+            << (p.transpose_b ? ", B transposed" : "") << ", mask " << std::hex << p.mask.value_or(0)
+            << std::dec << ", D scaled by " << p.scale_d << ", lane " << p.lane << ": row " << row
+            << ", column " << column << std::hex << " is " << d[row * p.n + column] << ", not " << want;
         return out.str();
       }
   return "";

@@ -70,6 +70,7 @@ struct MmaSwizzle {
 };
 inline constexpr MmaSwizzle kMmaSwizzles[] = {
     {"none", 16, 0}, {"32 bytes", 32, 6}, {"64 bytes", 64, 4}, {"128 bytes", 128, 2}};
+inline constexpr MmaSwizzle kAtomsOf32{"128 bytes in atoms of 32", 128, 1};  // of tf32 with MN-major
 
 struct MmaCase {
   const MmaKindOf* kind = kMmaKindsOf;
@@ -81,8 +82,9 @@ struct MmaCase {
   uint32_t scale_id = 0;
   bool accumulate = true;
   bool a_in_tensor = false;
-  uint32_t lane = 0;        // of the address of D, and of A in tensor memory
-  bool stationary = false;  // .ws
+  uint32_t lane = 0;                              // of the address of D, and of A in tensor memory
+  bool stationary = false;                        // .ws
+  bool transpose_a = false, transpose_b = false;  // MN-major
   bool negate_a = false, negate_b = false, saturate = false;
   int scale_d = -1;              // -1: not given
   std::optional<uint64_t> mask;  // zero-column mask descriptor

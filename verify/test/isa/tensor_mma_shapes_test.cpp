@@ -66,6 +66,27 @@ TEST(TensorMmaShapes, AInTensorMemoryStandsWhereItsRowsDo) {
     }
 }
 
+// A, B or both with rows that lie next to each other, of 16, 8 and 32 bits, under the swizzles that these
+// have.
+TEST(TensorMmaShapes, TransposedOperands) {
+  uint64_t seed = 1300;
+  for (const MmaKindOf* kind :
+       {&kMmaKindsOf[0], &kMmaKindsOf[2], &kMmaKindsOf[3], &kMmaKindsOf[4], &kIntegerKinds[0]})
+    for (const MmaSwizzle& swizzle : kMmaSwizzles)
+      for (const Shapes& s : kShapes)
+        for (const uint32_t n : {32u, 160u})
+          for (const int which : {1, 2, 3}) {
+            MmaCase p = draw(*kind, swizzle, s.m, n, ++seed, s.ctas);
+            if (kind->a == &kTf32) p.swizzle = &kAtomsOf32;
+            // Both descriptors of a case have one swizzle, and atoms of 32 bytes are for MN-major only.
+            const bool both = which == 3 || kind->a == &kTf32;
+            p.transpose_a = both || which == 1;
+            p.transpose_b = both || which == 2;
+            p.step = 0;
+            ASSERT_EQ(difference(p, run(p)), "");
+          }
+}
+
 TEST(TensorMmaShapes, LanesThatATileCannotStartAtAreNamed) {
   struct Lane {
     uint32_t m, lane;
