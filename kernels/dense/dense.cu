@@ -68,6 +68,7 @@ __device__ void run(const Problem& p) {
     ptx::tcgen05_alloc<kCtas>(shared.tensor(), kV.columns());
     ptx::tcgen05_relinquish_alloc_permit<kCtas>();
   }
+  __syncwarp();
   meet();
   const uint32_t tensor = ptx::ld_shared_u32(shared.tensor());
   if (warp < 4) {

@@ -97,7 +97,7 @@ struct Epilogue {
         if (column % 64 != 64 - kGroup) continue;
         store_scales(scales, row, first, place.z);
         scales = 0;
-      } else if (kV.store == Store::tma && by_tma) {
+      } else if (by_tma) {
         stage(v, column, place);
       } else {
         store(v, row, first, place.z);

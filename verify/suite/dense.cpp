@@ -158,7 +158,7 @@ std::vector<PlannedCase> cases_of(const Variant& v) {
     if (const auto one = planned(v, p)) all.push_back(*one);
   const bool whole = std::find(kWhole.begin(), kWhole.end(), v.name) != kWhole.end();
   for (const auto& [m, n, k] : kContestShapes) {
-    if (!whole && int64_t{m} * n * k > 1 << 28) continue;
+    if (!whole && int64_t{m} * n * k > 1 << 30) continue;
     DenseCase c{m, n, k, 1, OperandData::problem, problem::kPublishedSeed};
     c.clusters = 148 / v.cluster();  // an SM of a B200 for each CTA
     c.contest = true;
