@@ -59,10 +59,13 @@ void Region::mark_undefined(uint64_t offset, uint64_t length) {
 }
 
 void Region::add_touched(std::span<uint8_t> all) const {
-  const uint8_t* written = raw_defined();
-  const auto* emptied = reinterpret_cast<const uint8_t*>(emptied_.data());
-  for (size_t i = 0; i < size_; ++i)
-    all[i] = static_cast<uint8_t>(all[i] | emptied[i] | static_cast<uint8_t>(written[i] != 0));
+  // Apart from each other, which lets the compiler take many bytes at once.
+  const uint8_t* __restrict written = raw_defined();
+  const auto* __restrict emptied = reinterpret_cast<const uint8_t*>(emptied_.data());
+  uint8_t* __restrict to = all.data();
+  const size_t size = size_;
+  for (size_t i = 0; i < size; ++i)
+    to[i] = static_cast<uint8_t>(to[i] | emptied[i] | static_cast<uint8_t>(written[i] != 0));
 }
 
 Region& Memory::allocate(const std::string& name, uint64_t size) {

@@ -8,11 +8,13 @@ cmake --install "$build" --prefix "$work/prefix" >/dev/null
 mkdir "$work/user"
 cat > "$work/user/CMakeLists.txt" <<'C'
 cmake_minimum_required(VERSION 3.25)
-project(user CXX)
+project(user C CXX)
 set(CMAKE_CXX_STANDARD 20)
 find_package(bitwell REQUIRED)
 add_executable(user main.cpp)
 target_link_libraries(user bitwell::compile)
+add_executable(host host.c)
+target_link_libraries(host bitwell::tensor_map)
 C
 cat > "$work/user/main.cpp" <<'C'
 #include "model/isa/compile/compile.h"
@@ -24,8 +26,22 @@ int main() {
   return bitwell::isa::entries(module).size() == 1 && six ? 0 : 1;
 }
 C
+cat > "$work/user/host.c" <<'C'
+#include <bitwell/tensor_map.h>
+int main(void) {
+  const uint64_t dims[1] = {256};
+  const uint32_t box[1] = {256}, steps[1] = {1};
+  bitwell_tensor_map map;
+  return bitwell_tensor_map_encode_tiled(&map, BITWELL_TENSOR_MAP_DATA_TYPE_UINT8, 1, 0, dims, 0, box, steps,
+                                         BITWELL_TENSOR_MAP_INTERLEAVE_NONE, BITWELL_TENSOR_MAP_SWIZZLE_NONE,
+                                         BITWELL_TENSOR_MAP_L2_PROMOTION_NONE, BITWELL_TENSOR_MAP_OOB_FILL_NONE);
+}
+C
 cmake -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
 cmake --build "$work/user/build" >/dev/null
 "$work/user/build/user"
+"$work/user/build/host"
+cc -I"$work/prefix/include" -o "$work/host" "$work/user/host.c" -L"$work/prefix/lib" -lbitwell_tensor_map -Wl,-rpath,"$work/prefix/lib"
+"$work/host"
 "$work/prefix/bin/bitwell" verify gemv --rung naive --arch sm_90a | grep -q "device: NVIDIA H200 .* holds"
 echo "installed, found, linked, run"
