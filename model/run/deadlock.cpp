@@ -1,15 +1,13 @@
 // The report when nothing can run: who waits for what, which mistake that looks like, and the cycle.
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <set>
 
 #include "model/run/cause.h"
 #include "model/run/cluster.h"
+#include "model/run/nearby.h"
 
 namespace bitwell::isa {
 
@@ -33,15 +31,6 @@ uint32_t arrived(const machine::CtaBarrier& barrier) {
   uint32_t threads = barrier.arrived;
   for (const uint32_t lanes : barrier.lanes) threads += static_cast<uint32_t>(__builtin_popcount(lanes));
   return threads;
-}
-
-// A C++ name as it was written: "pipeline::full".
-std::string readable(const std::string& name) {
-  int status = 0;
-  char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  const std::string out = status == 0 && plain != nullptr ? plain : name;
-  std::free(plain);
-  return out;
 }
 
 std::string mbarrier_reason(Cluster& cluster, const Split& split) {

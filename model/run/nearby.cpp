@@ -1,5 +1,9 @@
 #include "model/run/nearby.h"
 
+#include <cxxabi.h>
+
+#include <cstdlib>
+
 #include "model/machine/beside.h"
 
 namespace bitwell::isa {
@@ -18,6 +22,15 @@ std::string after_comma(std::vector<Named> objects, uint64_t address) {
 }
 
 }  // namespace
+
+// A C++ name as it was written: "pipeline::full".
+std::string readable(const std::string& name) {
+  int status = 0;
+  char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  const std::string out = status == 0 && plain != nullptr ? plain : name;
+  std::free(plain);
+  return out;
+}
 
 std::string beside_shared(const Cta& cta, uint64_t address) {
   std::vector<Named> objects;

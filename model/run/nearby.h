@@ -1,10 +1,13 @@
-// The named objects that an address outside a CTA's own memories is beside, for a message.
+// Names of objects in memory, and those that an address outside a CTA's own memories is beside, for messages.
 #pragma once
 #include <string>
 
 #include "model/run/cta.h"
 
 namespace bitwell::isa {
+
+// A C++ name as it was written: "pipeline::full".
+std::string readable(const std::string& name);
 
 // ", 32 bytes into 'tile' of 32 bytes", or empty where nothing has a name. Of a CTA's shared memory by its
 // shared::cluster address, of the entry's parameters by offset, of .const variables by address.

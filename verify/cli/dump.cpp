@@ -9,6 +9,7 @@
 
 #include "model/machine/arch.h"
 #include "model/machine/failure.h"
+#include "model/run/nearby.h"
 #include "verify/cli/table.h"
 #include "verify/launch/npy.h"
 
@@ -20,7 +21,7 @@ using machine::InputError;
 constexpr int64_t kUnwritten = -1;
 constexpr int64_t kUnallocated = -2;
 constexpr auto kColumns = static_cast<size_t>(layout::kTensorColumns);
-constexpr size_t kMostRuns = 8;  // of columns, that a summary lists
+constexpr size_t kMostRuns = 8;  // of columns, of operations, that a summary lists
 
 std::optional<uint64_t> whole_number(std::string_view text) {
   uint64_t value = 0;
@@ -86,6 +87,9 @@ std::vector<int> lines_of(const std::string& where, const std::string& wanted, c
 Dumps::Dumps(const DumpOptions& options, const isa::Program& program, const std::string& ptx,
              const isa::Shape& shape)
     : visit_(options.visit) {
+  for (const isa::SharedVariable& v : program.shared_variables)
+    variables_ += fmt::format("  {} at {}{}\n", isa::readable(v.name), grouped(v.offset),
+                              v.size == 0 ? ", dynamic" : fmt::format(", {} bytes", grouped(v.size)));
   for (const std::string& wanted : options.wanted) {
     Dump d;
     d.wanted = wanted.substr(0, wanted.find('='));
@@ -151,7 +155,7 @@ std::string Dumps::place(const Dump& d) const {
 }
 
 // What of it was written, and what is still to come.
-std::string Dumps::contents(const Dump& d) {
+std::string Dumps::contents(const Dump& d) const {
   std::string out;
   if (d.tensor) {
     const auto cell = [&](size_t lane, size_t column) { return d.cells[lane * kColumns + column]; };
@@ -178,7 +182,11 @@ std::string Dumps::contents(const Dump& d) {
     out =
         fmt::format("  {} bytes, written: {}\n", grouped(d.cells.size()), written.empty() ? "none" : written);
   }
-  for (const std::string& operation : d.at.under_way) out += "  under way: " + operation + "\n";
+  if (!d.tensor) out += variables_;
+  for (size_t i = 0; i < std::min(d.at.under_way.size(), kMostRuns); ++i)
+    out += "  under way: " + d.at.under_way[i] + "\n";
+  if (d.at.under_way.size() > kMostRuns)
+    out += fmt::format("  and {} more operations under way\n", d.at.under_way.size() - kMostRuns);
   return out;
 }
 

@@ -52,12 +52,13 @@ class Dumps {
   };
   void reached(const machine::Reached& at);
   std::string place(const Dump& d) const;
-  static std::string contents(const Dump& d);
+  std::string contents(const Dump& d) const;
   static std::string listing(const Dump& d);
   static std::string npy(const Dump& d);
 
   std::vector<Dump> dumps_;
   uint64_t visit_;
+  std::string variables_;  // of shared memory, and where they are
 };
 
 }  // namespace bitwell::cli

@@ -116,7 +116,7 @@ std::string footprint(const isa::Footprint& f) {
 }
 
 nlohmann::json footprint_facts(const isa::Footprint& f) {
-  nlohmann::json j;
+  nlohmann::json j = nlohmann::json::object();
   if (!f.shared.empty())
     j["shared_memory"] = {{"reserved", f.shared.size()},
                           {"touched", std::count(f.shared.begin(), f.shared.end(), 1)}};
@@ -289,7 +289,8 @@ void add_run(CLI::App& app, int& status) {
   command->add_option(
       "--trace", options->trace,
       "Write what happened to this file, for chrome://tracing or ui.perfetto.dev: turns of warps, "
-      "operations under way, ends of mbarrier phases; time is logical");
+      "operations from issue to end by kind (copies, tcgen05.mma, cp, commit, ld), ends of mbarrier phases; "
+      "time is logical");
   CLI::Option* dump =
       command
           ->add_option(
@@ -334,6 +335,7 @@ void add_run(CLI::App& app, int& status) {
       "  {\"tensor_map\": \"x\", \"type\": \"f16\", \"dims\": [256, 64], \"strides\": [512], \"box\": [64, "
       "8],\n"
       "   \"swizzle\": \"128b\"}\n"
+      "or {\"tensor_map\": \"x\", \"encoded\": FILE}, the 128 bytes that bitwell/tensor_map.h makes.\n"
       "Buffers come from \"npy\": FILE, \"bin\": FILE, \"zeros\": BYTES, \"unwritten\": BYTES or\n"
       "\"generate\": {\"kind\": \"uniform_bits\" | \"iota_u32\" | \"uniform_f32\", \"bytes\": N, \"seed\": "
       "S}.\n"

@@ -47,6 +47,12 @@ mma=$(line tile.ptx tcgen05.mma)
 expect 0 "tensor memory of CTA (0,0,0) at visit 1 of PTX line $ld 'tcgen05.ld.sync.aligned.32x32b.x8.b32' (tcgen05.cuh:" "$bitwell" run tile.json --dump "tmem@$ld=sums.npy" --dump "shared@$ld=bytes.npy"
 expect 0 "  written: columns 0 to 63, lanes 0 to 127" "$bitwell" run tile.json --dump "tmem@$ld"
 expect 0 "  ... (--dump tmem@$ld=FILE writes all of it)" "$bitwell" run tile.json --dump "tmem@$ld"
+expect 0 "
+  tile::a_rows at 0, 16,384 bytes
+  tile::b_rows at 16,384, 8,192 bytes
+  tile::full at 24,576, 8 bytes
+" "$bitwell" run tile.json --dump "shared@$ld"
+expect 0 "  under way: cp.async.bulk" "$bitwell" run tile.json --dump "shared@$(line tile.ptx mbarrier.try_wait)"
 expect 0 "  nothing was written" "$bitwell" run tile.json --dump "tmem@$mma"
 expect 0 "half.npy" "$bitwell" run tile.json --dump "tmem@$mma=half.npy" --dump "shared@$mma=stage.npy" --dump-visit 2 --dump-cta 0,0,0
 expect 0 "sums.txt" "$bitwell" run tile.json --dump "tmem@$ld=sums.txt" --dump "shared@$ld=bytes.txt"
