@@ -25,6 +25,16 @@ std::optional<Capture> read_capture(const std::string& path) {
   }
 }
 
+std::vector<Capture> read_captures(const std::string& folder) {
+  std::set<std::string> paths;
+  std::error_code unreadable;
+  for (const auto& file : std::filesystem::directory_iterator(folder, unreadable))
+    if (file.path().extension() == ".json") paths.insert(file.path().string());
+  std::vector<Capture> out;
+  for (const std::string& path : paths) out.push_back(*read_capture(path));
+  return out;
+}
+
 void write_capture(const std::string& path, const Capture& c) {
   const json j{{"device", c.device}, {"driver", c.driver}, {"toolkit", c.toolkit}, {"digests", c.digests}};
   replace_file(path, "the capture", j.dump(2) + "\n");

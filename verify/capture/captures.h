@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace bitwell::verify {
 
@@ -16,6 +17,8 @@ struct Capture {
 
 // The capture in `path`, or nothing if there is no such file. Throws InputError for one that cannot be read.
 std::optional<Capture> read_capture(const std::string& path);
+// Those in a folder, by name of file; none where there is no such folder.
+std::vector<Capture> read_captures(const std::string& folder);
 void write_capture(const std::string& path, const Capture& capture);
 
 // The names in captures/unrecorded.txt: what no GPU has recorded, and the manual alone says.

@@ -98,7 +98,7 @@ PlannedCase planned(const Variant& v, const DenseCase& c, bool full) {
     all.resize(1);
   else if (c.k < 2048 && !turns && !asks)
     all = {all[0], all[1 + c.seed % 7]};
-  return {c.describe(), false, full, all, draw};
+  return {c.describe(), !full, full, all, draw};
 }
 
 // A kernel that stores fp16 gives all of them. The other formats' results follow where fp16 did not round:

@@ -67,7 +67,7 @@ void replay_words(Verdict& v, const Suite& suite, const std::vector<problem::Wor
 
 std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
                                   const std::vector<std::string>& archs, const Plan& plan,
-                                  const std::optional<Capture>& capture,
+                                  const std::optional<Capture>& capture, const std::vector<Capture>& reported,
                                   const std::vector<problem::Word>& words) {
   std::vector<Trial> trials(archs.size());
   for (size_t i = 0; i < archs.size(); ++i) {
@@ -98,10 +98,12 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
     Verdict& v = t.verdict;
     v.evidence = "manual";
     v.holds = v.mismatches == 0;
+    const std::string subject = recorded_name(suite, kernel, plan.full);
     if (t.build.arch == kRecordedArch)
-      compare_with_capture(v, capture, recorded_name(suite, kernel, plan.full));
+      compare_with_capture(v, capture, subject);
     else if (v.digest == reference)
       v.evidence = std::string("manual; bits = ") + kRecordedArch;
+    add_reported(v, reported, reported_name(v.arch, subject));
     replay_words(v, suite, words);
     if (t.build.arch != kRecordedArch) add_published(v);
     out.push_back(std::move(v));
@@ -116,6 +118,10 @@ std::string recorded_name(const Suite& suite, const Kernel& kernel, bool full) {
   const bool apart = full && std::any_of(cases.begin(), cases.end(),
                                          [](const PlannedCase& c) { return c.recorded && c.full; });
   return suite.name + (apart ? "-full/" : "/") + kernel.name;
+}
+
+std::string reported_name(const std::string& arch, const std::string& subject) {
+  return "kernels, " + arch + ": " + subject;
 }
 
 std::string recorded_digest(const Suite& suite, const std::vector<std::vector<std::byte>>& results) {
@@ -146,11 +152,12 @@ std::vector<Verdict> judge(const Suite& suite, const Plan& plan) {
   std::vector<problem::Word> words;
   if (!suite.words_kind.empty())
     words = problem::words_of(suite.words_kind, read_file(plan.captures + "/b200_words.txt"));
+  const std::vector<Capture> reported = read_captures(plan.captures + "/reported");
   std::vector<std::vector<Verdict>> results(kernels.size());
   std::mutex mutex;
   size_t done = 0;
   each_in_parallel(kernels.size(), plan.threads, [&](size_t i) {
-    results[i] = judge_kernel(suite, *kernels[i], archs, plan, capture, words);
+    results[i] = judge_kernel(suite, *kernels[i], archs, plan, capture, reported, words);
     const std::scoped_lock lock(mutex);
     if (plan.progress) plan.progress(++done, kernels.size(), kernels[i]->name);
   });

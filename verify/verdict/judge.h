@@ -25,5 +25,7 @@ std::vector<Verdict> judge(const Suite& suite, const Plan& plan);
 // of full cases.
 std::string recorded_name(const Suite& suite, const Kernel& kernel, bool full);
 std::string recorded_digest(const Suite& suite, const std::vector<std::vector<std::byte>>& results);
+// What a report of `bitwell prove` calls that capture.
+std::string reported_name(const std::string& arch, const std::string& subject);
 
 }  // namespace bitwell::verify

@@ -38,4 +38,13 @@ void compare_with_capture(Verdict& v, const std::optional<Capture>& capture, con
         "digest " + v.digest + " is not the " + recorded->second + " that " + capture->device + " gave";
 }
 
+void add_reported(Verdict& v, const std::vector<Capture>& reported, const std::string& name) {
+  for (const Capture& c : reported) {
+    const auto digest = c.digests.find(name);
+    if (digest == c.digests.end() || digest->second != v.digest) continue;
+    const std::string before = v.evidence.starts_with("manual") ? "" : v.evidence + "; ";
+    v.evidence = before + "device: " + c.device;
+  }
+}
+
 }  // namespace bitwell::verify

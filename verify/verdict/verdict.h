@@ -44,4 +44,8 @@ void add_published(Verdict& v);
 // nothing if there is none.
 void compare_with_capture(Verdict& v, const std::optional<Capture>& capture, const std::string& subject);
 
+// Names in the evidence the devices whose reported digest of `name` is the verdict's. Others count for
+// nothing: a kernel changes, and a report does not.
+void add_reported(Verdict& v, const std::vector<Capture>& reported, const std::string& name);
+
 }  // namespace bitwell::verify
