@@ -45,9 +45,7 @@ struct TensorMma {
 };
 
 // Multiplies: in `cta`, or in it and its pair, whose even rank holds the first rows of A and D and the first
-// columns of B. Operands are read as the port's operation goes on: a collector that may be used holds what
-// memory does, since nothing may change it before the last use (else the kernel is at fault, and is told so
-// where the operand is another one). `ptx_line`: of the instruction.
-void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma, int ptx_line);
+// columns of B. Operands are read as the port's operation goes on, those that a collector may hold too.
+void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma);
 
 }  // namespace bitwell::isa

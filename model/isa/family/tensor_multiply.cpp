@@ -43,26 +43,6 @@ uint32_t scaled_down(const number::Format& f, uint32_t code, int by) {
   return static_cast<uint32_t>(scaled);
 }
 
-// What the MMA does to the collector that it names. Faults where it may use what nothing has filled, or what
-// was filled with another operand than its own.
-void collect(TensorUnit& unit, const TensorMmaUse& use, const TensorMma& mma, int ptx_line) {
-  const Collector& c = use.collector;
-  std::optional<TensorUnit::Filled>& filled = unit.collectors[c.buffer];
-  const std::string name = c.buffer == 0 ? "a" : "b" + std::to_string(c.buffer - 1);
-  const uint64_t operand = c.buffer != 0 ? mma.b_bits
-                           : mma.a       ? uint64_t{mma.a->lane} << 16 | mma.a->column
-                                         : mma.a_bits;
-  if (c.what == Collecting::use || c.what == Collecting::last_use) {
-    if (!filled)
-      throw Fault(std::string(kName) + " may use collector " + name + ", which no MMA before it has filled");
-    if (filled->operand != operand)
-      throw Fault(std::string(kName) + " may use collector " + name + ", which that of PTX line " +
-                  std::to_string(filled->ptx_line) + " has filled with another matrix");
-  }
-  if (c.what == Collecting::fill) filled = {operand, ptx_line};
-  if (c.what == Collecting::discard || c.what == Collecting::last_use) filled.reset();
-}
-
 // One CTA's rows, a quarter of its lanes at a time. `b_codes`: all of B, [column][k].
 void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma,
                     std::span<const uint32_t> b_codes) {
@@ -137,13 +117,12 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
 
 }  // namespace
 
-void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma, int ptx_line) {
+void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma) {
   std::vector<Cta*> ctas{&cta};
   if (use.cta_group == 2) {
     ctas.push_back(&peer(cta));
     if (cta.rank % 2 != 0) std::swap(ctas[0], ctas[1]);
   }
-  collect(tensor_unit(cta), use, mma, ptx_line);
   const std::vector<uint32_t> b = b_from_shared(port, ctas, use, mma);
   for (Cta* c : ctas) multiply_share(port, *c, use, mma, b);
 }

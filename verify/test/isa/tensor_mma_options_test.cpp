@@ -308,6 +308,46 @@ TEST(TensorMmaOptions, ACollectorIsUsedAfterItWasFilled) {
   }
 }
 
+// Sums that share a collector need no order among themselves.
+TEST(TensorMmaOptions, ACollectorServesSeveralSums) {
+  MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[3], 128, 64, 3);
+  p.collector = ".collector::a::fill";
+  const std::string text = kernel(p);
+  const std::string mma = text.substr(
+      text.find("tcgen05.mma"), text.find('\n', text.find("tcgen05.mma")) - text.find("tcgen05.mma") + 1);
+  const std::string next = "add.u32 %r15, %r4, 128;\nsetp.ne.u32 %p5, %r0, %r0;\n" +
+                           with(with(with(mma, "::fill", "::lastuse"), "[%r4]", "[%r15]"), "%p3", "%p5");
+  for (uint64_t seed = 1; seed <= 24; ++seed)
+    EXPECT_EQ(difference(p, run(p, {isa::Policy::random, seed}, with(text, mma, mma + next))), "") << seed;
+}
+
+// What has no model says so by its name, and is no fault of the kernel.
+TEST(TensorMmaOptions, WhatIsNotModelledIsRefusedByName) {
+  const MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 16, 3);
+  MmaCase in_tensor = p;
+  in_tensor.a_in_tensor = true;
+  const std::string kind = ".kind::f16 ";
+  const std::pair<std::string, const char*> refused[] = {
+      {with(kernel(in_tensor), kind, ".kind::f16.ashift "), "modifier '.ashift'"},
+      {with(kernel(p), "tcgen05.mma.cta_group", "tcgen05.mma.sp.cta_group"), "modifier '.sp'"},
+      {with(kernel(draw(kIntegerKinds[0], kMmaSwizzles[0], 128, 16, 3)), "%r10, %p3;", "%r10, %p3, 1;"),
+       "kind::i8' with scale-input-d"},
+      {with(with(kernel(p), "sm_100a", "sm_103a"),
+            "tcgen05.ld.sync.aligned.32x32b.x8.b32 {%v0,%v1,%v2,%v3,%v4,%v5,%v6,%v7}, [%r9];",
+            "tcgen05.ld.red.sync.aligned.16x32bx2.x8.min.u32 {%v0,%v1,%v2,%v3,%v4,%v5,%v6,%v7}, %r16, [%r9], "
+            "8;"),
+       "whether both halves of a lane are reduced together is not known"},
+  };
+  for (const auto& [text, says] : refused) {
+    try {
+      isa::compile(ptx::parse(text), "k");
+      ADD_FAILURE() << "taken: " << says;
+    } catch (const machine::Unsupported& e) {
+      EXPECT_NE(std::string(e.what()).find(says), std::string::npos) << e.what();
+    }
+  }
+}
+
 struct Refused {
   const char* name;
   const MmaKindOf* kind;
