@@ -154,6 +154,22 @@ std::vector<DescriptorField> instruction_descriptor_fields(MmaKind kind) {
   return with_gaps(std::move(out), 32);
 }
 
+std::vector<DescriptorField> column_mask_fields() {
+  const Names no_yes{{0, "no"}, {1, "yes"}};
+  Fields out;
+  for (int i = 0; i < 4; ++i)
+    out.push_back({"start_" + std::to_string(i), 8 * i, 8 * i + 7,
+                   "columns by which bank " + std::to_string(i) + "'s first span is shorter"});
+  for (int i = 0; i < 4; ++i)
+    out.push_back({"zeros_first_" + std::to_string(i), 32 + i, 32 + i,
+                   "whether bank " + std::to_string(i) + "'s first span is of zeros", 1, "", no_yes});
+  out.push_back({"masks", 39, 39, "whether any column counts as zeros", 1, "", no_yes});
+  out.push_back({"zeros", 40, 47, "columns of a span of zeros, less 1"});
+  out.push_back({"used", 48, 55, "columns of a span that is used, less 1"});
+  out.push_back({"shift", 56, 61, "how far all columns are moved", 1, "columns"});
+  return with_gaps(std::move(out), 64);
+}
+
 uint64_t blank_descriptor(const std::vector<DescriptorField>& fields) {
   uint64_t word = 0;
   for (const DescriptorField& f : fields)

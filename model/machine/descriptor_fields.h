@@ -1,5 +1,6 @@
 // The fields of descriptors by name, for people: what a word says, and how to write one. Whether a word is
-// legal is for the decoders (matrix_descriptor.h, instruction_descriptor.h), which do not use these rows.
+// legal is for the decoders (matrix_descriptor.h, instruction_descriptor.h, column_mask.h), which do not use
+// these rows.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -30,6 +31,7 @@ struct DescriptorField {
 // From bit 0 up, what is reserved included: together every bit once.
 std::vector<DescriptorField> matrix_descriptor_fields(DescriptorForm form);
 std::vector<DescriptorField> instruction_descriptor_fields(MmaKind kind);
+std::vector<DescriptorField> column_mask_fields();
 
 // Zeros, but for fields that have one value only.
 uint64_t blank_descriptor(const std::vector<DescriptorField>& fields);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "model/machine/column_mask.h"
 #include "model/machine/descriptor_fields.h"
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
@@ -22,6 +23,8 @@ struct DescriptorOptions {
   std::string form = "tcgen05";
   std::string kind = "mxf4nvf4";
   int cta_group = 1;
+  bool stationary = false;
+  uint32_t m = 128;
   bool json = false;
 };
 
@@ -133,6 +136,7 @@ void add_instruction(CLI::App& command) {
   one->add_option("--cta-group", o->cta_group, "Of the instruction, which says what M and N may be")
       ->check(CLI::IsMember({1, 2}))
       ->capture_default_str();
+  one->add_flag("--ws", o->stationary, "Of tcgen05.mma.ws, which has other M and N, and max_shift");
   one->footer(
       "Fields:  " + field_names(machine::instruction_descriptor_fields(machine::MmaKind::mxf4nvf4)) +
       "\n         and in kinds without scales: " +
@@ -143,10 +147,28 @@ void add_instruction(CLI::App& command) {
     auto kind = machine::MmaKind::f16;
     for (size_t k = 0; k < std::size(machine::kMmaKinds); ++k)
       if (o->kind == machine::kMmaKinds[k]) kind = static_cast<machine::MmaKind>(k);
-    show(*o, fmt::format("instruction descriptor of kind::{}, cta_group::{}", o->kind, o->cta_group),
+    show(*o,
+         fmt::format("instruction descriptor of kind::{}, cta_group::{}{}", o->kind, o->cta_group,
+                     o->stationary ? ", .ws" : ""),
          machine::instruction_descriptor_fields(kind), 32, [&](uint64_t word) {
-           machine::decode_instruction_descriptor(kind, o->cta_group, static_cast<uint32_t>(word));
+           machine::decode_instruction_descriptor(kind, o->cta_group, static_cast<uint32_t>(word),
+                                                  o->stationary);
          });
+  });
+}
+
+void add_zero_columns(CLI::App& command) {
+  const auto o = std::make_shared<DescriptorOptions>();
+  CLI::App* one =
+      add_one(command, "zero-columns", "The 64-bit zero-column mask descriptor of tcgen05.mma.ws", o);
+  one->add_option("--m", o->m, "Of the instruction, which says how far columns may be moved")
+      ->check(CLI::IsMember({32, 64, 128}))
+      ->capture_default_str();
+  one->footer("Fields:  " + field_names(machine::column_mask_fields()) +
+              "\n\nExample:  bitwell descriptor zero-columns --set masks=yes --set zeros=2 --set used=3");
+  one->callback([o] {
+    show(*o, fmt::format("zero-column mask descriptor with M = {}", o->m), machine::column_mask_fields(), 64,
+         [&](uint64_t word) { machine::decode_column_mask(word, o->m, 256, 32); });
   });
 }
 
@@ -158,6 +180,7 @@ void add_descriptor(CLI::App& app) {
   command->require_subcommand(1);
   add_matrix(*command);
   add_instruction(*command);
+  add_zero_columns(*command);
   command->footer(
       "A descriptor that the instruction does not take is shown too; the field at fault and its bits are\n"
       "then named on stderr (exit status 1; 3 where bitwell does not execute it). Legal is what the word\n"

@@ -383,6 +383,8 @@ done
 for n in 64:0x10100480 128:0x10200480 192:0x10300480 256:0x10400480; do
   descriptor "${n#*:}" m=256 n="${n%:*}" a_type=e2m1 b_type=e2m1 scale_type=ue4m3 -- instruction --cta-group 2
 done
+descriptor 0x02104490 m=32 n=64 a_type=bf16 b_type=bf16 d_type=f32 negate_b=yes -- instruction --kind f16 --ws
+descriptor 0x0903028200000005 start_0=5 zeros_first_1=yes masks=yes zeros=2 used=3 shift=9 -- zero-columns
 descriptor 0x08400490 m=128 n=256 a_type=bf16 b_type=bf16 d_type=f32 -- instruction --kind f16
 expect 0 "= 0x4000404000010000: legal" "$bitwell" descriptor matrix 4611756662049538048
 expect 0 "= 0xc000404000010000: legal" "$bitwell" descriptor matrix -4611615374805237760
@@ -396,6 +398,7 @@ expect 1 "has 5 in bits 7 to 9 (type of A): no type of this kind" "$bitwell" des
 expect 1 "has 4 in bits 24 to 28 (M >> 4): M must be 128" "$bitwell" descriptor instruction 0x04200480
 expect 1 "M must be 128 or 256 with cta_group::2" "$bitwell" descriptor instruction 0x04200480 --cta-group 2
 expect 1 "(N >> 3): N must be a multiple of 8 up to 256" "$bitwell" descriptor instruction --set m=128 --set n=264
+expect 1 "17 in bits 56 to 61 (column shift): it must be at most 16" "$bitwell" descriptor zero-columns --m 32 --set shift=17
 expect 3 "K = 96" "$bitwell" descriptor instruction 0x08200480 --set k_size=96
 expect 2 "takes a multiple of 8 up to 504 columns; got '12'" "$bitwell" descriptor instruction --set n=12
 expect 2 "no field 'N'; there are sparsity_selector," "$bitwell" descriptor instruction --set N=128

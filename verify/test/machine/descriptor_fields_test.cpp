@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "model/machine/column_mask.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::machine {
@@ -29,6 +30,7 @@ TEST(DescriptorFields, EveryBitIsInOneField) {
   for (const MmaKind kind : kKinds) every_bit_once(instruction_descriptor_fields(kind), 32);
   for (const DescriptorForm form : {DescriptorForm::wgmma, DescriptorForm::tcgen05})
     every_bit_once(matrix_descriptor_fields(form), 64);
+  every_bit_once(column_mask_fields(), 64);
 }
 
 // A word of `fields` with these values, of the decoders' names.
@@ -119,6 +121,65 @@ RC_GTEST_PROP(DescriptorFields, AnInstructionIsDecodedAsItWasWritten, ()) {
       for (int bit = f.first; bit <= f.last; ++bit)
         RC_ASSERT_THROWS_AS(
             decode_instruction_descriptor(kind, 1, static_cast<uint32_t>(word | uint64_t{1} << bit)), Fault);
+}
+
+RC_GTEST_PROP(DescriptorFields, IntegersAndWeightsThatStayAreDecodedAsTheyWereWritten, ()) {
+  const Fields fields = instruction_descriptor_fields(MmaKind::i8);
+  const bool a = *rc::gen::arbitrary<bool>(), b = *rc::gen::arbitrary<bool>();
+  const bool saturate = *rc::gen::arbitrary<bool>(), stationary = *rc::gen::arbitrary<bool>();
+  const uint32_t m = stationary ? *rc::gen::element(32u, 64u, 128u) : *rc::gen::element(64u, 128u);
+  const uint32_t n = stationary ? *rc::gen::element(64u, 128u, 256u) : 16 * *rc::gen::inRange(1u, 17u);
+  const uint32_t shift = stationary ? *rc::gen::element(0u, 8u, 16u, 32u) : 0;
+  const uint64_t word = word_of(fields, {{"m", std::to_string(m)},
+                                         {"n", std::to_string(n)},
+                                         {"a_type", a ? "s8" : "u8"},
+                                         {"b_type", b ? "s8" : "u8"},
+                                         {"saturate", saturate ? "yes" : "no"},
+                                         {"d_type", "s32"},
+                                         {"max_shift", shift == 0 ? "none" : std::to_string(shift)}});
+  const InstructionDescriptor d =
+      decode_instruction_descriptor(MmaKind::i8, 1, static_cast<uint32_t>(word), stationary);
+  RC_ASSERT(d.integers.has_value());
+  RC_ASSERT(d.integers->a_signed == a);
+  RC_ASSERT(d.integers->b_signed == b);
+  RC_ASSERT(d.integers->saturate == saturate);
+  RC_ASSERT(d.m == m);
+  RC_ASSERT(d.n == n);
+  RC_ASSERT(d.max_shift == shift);
+}
+
+RC_GTEST_PROP(DescriptorFields, AColumnMaskIsDecodedAsItWasWritten, ()) {
+  const Fields fields = column_mask_fields();
+  const uint32_t m = *rc::gen::element(32u, 64u, 128u);
+  const auto number = [](uint32_t most) { return *rc::gen::inRange(0u, most + 1); };
+  const uint32_t zeros = number(255), used = number(255), shift = number(m == 32 ? 16 : 32);
+  const bool masks = *rc::gen::arbitrary<bool>();
+  uint64_t word = word_of(fields, {{"zeros", std::to_string(zeros)},
+                                   {"used", std::to_string(used)},
+                                   {"shift", std::to_string(shift)},
+                                   {"masks", masks ? "yes" : "no"}});
+  std::array<uint32_t, 4> start{};
+  std::array<bool, 4> first{};
+  for (size_t i = 0; i < 4; ++i) {
+    start[i] = number(255);
+    first[i] = *rc::gen::arbitrary<bool>();
+    word = descriptor_field(fields, "start_" + std::to_string(i)).set(word, std::to_string(start[i]));
+    word = descriptor_field(fields, "zeros_first_" + std::to_string(i)).set(word, first[i] ? "yes" : "no");
+  }
+  const ColumnMask mask = decode_column_mask(word, m, 256, 32);
+  RC_ASSERT(mask.masks == masks);
+  RC_ASSERT(mask.zeros == zeros + 1);
+  RC_ASSERT(mask.used == used + 1);
+  RC_ASSERT(mask.shift == shift);
+  RC_ASSERT(mask.columns == 2 * m);
+  for (size_t i = 0; i < 4; ++i) {
+    RC_ASSERT(mask.zeros_first[i] == first[i]);
+    RC_ASSERT(mask.start[i] == std::min(start[i], first[i] ? zeros : used));
+  }
+  for (const DescriptorField& f : fields)
+    if (f.reserved)
+      for (int bit = f.first; bit <= f.last; ++bit)
+        RC_ASSERT_THROWS_AS(decode_column_mask(word | uint64_t{1} << bit, m, 256, 32), Fault);
 }
 
 // What a field says of a value, it takes: a number of what it counts, or a name.
