@@ -67,9 +67,19 @@ void commit_form(Builder& b, const Match& m) {
   b.emit(op);
 }
 
-// What is ordered by it is ordered here in any case: a wait that saw a commit orders a later ld.
+// It orders what threads of other warps issue. What is waited for is ordered without: a wait that saw a
+// commit orders a later ld.
+Next fence(const Op& op, Context& context, uint32_t) {
+  TensorUnit& unit = tensor_unit(context.cta);
+  if (op.as<FenceUse>().order.semantics == Semantics::release)
+    unit.fence_before(context.warp.index);
+  else
+    unit.fence_after(context.warp.index);
+  return Next::advance;
+}
+
 void fence_form(Builder& b, const Match&) {
-  Op op = effect(nothing);
+  Op op = effect(fence);
   b.payload<FenceUse>(op).order = {
       b.instruction().modifiers[0] == ".fence::before_thread_sync" ? Semantics::release : Semantics::acquire,
       Scope::cluster};

@@ -18,14 +18,18 @@ constexpr machine::Order kOrder{machine::Semantics::weak, machine::Scope::cta, m
 // A warp's operations as the scheduler sees them.
 class PipeAgent : public machine::Agent {
  public:
-  PipeAgent(TensorUnit::Pipe& pipe, Cta& cta) : pipe_(pipe), cta_(cta) {}
+  PipeAgent(const TensorUnit& unit, TensorUnit::Pipe& pipe, Cta& cta) : unit_(unit), pipe_(pipe), cta_(cta) {}
+
+  bool ready() const override { return !unit_.waits(pipe_.operations.front()) || !free().empty(); }
 
   bool step() override {
     if (pipe_.turns_to_pass > 0) {
       --pipe_.turns_to_pass;
       return false;
     }
-    const auto next = pipe_.operations.begin() + static_cast<std::ptrdiff_t>(choose());
+    const std::vector<size_t> all = free();
+    const size_t which = all.size() == 1 ? all[0] : all[pipe_.random() % all.size()];
+    const auto next = pipe_.operations.begin() + static_cast<std::ptrdiff_t>(which);
     const TensorOperation operation = std::move(*next);
     pipe_.operations.erase(next);
     place = operation.place;
@@ -44,19 +48,21 @@ class PipeAgent : public machine::Agent {
   bool tells_of_each() const override { return true; }
 
  private:
-  // Which operation goes on: the first, or any that none before it orders.
-  size_t choose() {
-    if (cta_.grid.options.schedule.policy != Policy::random) return 0;
+  // Which operations may go on: the first, under the random schedule any that none before it orders; if none
+  // of another warp comes first.
+  std::vector<size_t> free() const {
     const auto& all = pipe_.operations;
-    std::vector<size_t> free;
-    for (size_t i = 0; i < all.size(); ++i) {
+    const bool random = cta_.grid.options.schedule.policy == Policy::random;
+    std::vector<size_t> out;
+    for (size_t i = 0; i < (random ? all.size() : 1); ++i) {
       size_t j = 0;
       while (j < i && !all[j].order.before(all[i].order)) ++j;
-      if (j == i) free.push_back(i);
+      if (j == i && !unit_.waits(all[i])) out.push_back(i);
     }
-    return free[pipe_.random() % free.size()];
+    return out;
   }
 
+  const TensorUnit& unit_;
   TensorUnit::Pipe& pipe_;
   Cta& cta_;
 };
@@ -131,6 +137,18 @@ bool TensorOrder::before(const TensorOrder& later) const {
   return later.kind == Kind::mma || (kind == Kind::shift && later.kind == Kind::copy_4x256b);
 }
 
+bool TensorUnit::waits(const TensorOperation& operation) const {
+  return std::any_of(operation.fenced.begin(), operation.fenced.end(), [&](const auto& fence) {
+    const auto pipe = pipes_.find(fence.first);
+    return pipe != pipes_.end() && std::any_of(pipe->second.operations.begin(), pipe->second.operations.end(),
+                                               [&](const TensorOperation& o) {
+                                                 return o.number < fence.second &&
+                                                        o.number < operation.number && &o != &operation &&
+                                                        o.order.before(operation.order);
+                                               });
+  });
+}
+
 void TensorUnit::issue(Context& context, int lane, std::string what, const TensorOrder& order,
                        std::function<void(const Port&)> run) {
   const auto [at, fresh] = pipes_.try_emplace(context.warp.index);
@@ -139,13 +157,14 @@ void TensorUnit::issue(Context& context, int lane, std::string what, const Tenso
   const bool idle = pipe.operations.empty();
   Cluster& cluster = context.cta.cluster;
   pipe.operations.push_back({std::move(what), order, context.cta.place(context.warp, context.split(), lane),
-                             lane, issued_++, cluster.next_operation(), std::move(run)});
+                             lane, issued_++, cluster.next_operation(), accepted_[context.warp.index],
+                             std::move(run)});
   const TensorOperation& last = pipe.operations.back();
   cluster.tell(Kind::issued, last.place, context.warp.index, last.id, last.what);
   if (!idle) return cluster.settle();
   const bool random = context.cta.grid.options.schedule.policy == Policy::random;
   if (random && pipe.random() % 2 == 0) pipe.turns_to_pass = kTurnsToPass;
-  auto agent = std::make_unique<PipeAgent>(pipe, cta_);
+  auto agent = std::make_unique<PipeAgent>(*this, pipe, cta_);
   agent->place = pipe.operations.front().place;
   cluster.start(std::move(agent), context.warp);
 }

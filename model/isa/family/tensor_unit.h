@@ -39,8 +39,9 @@ struct TensorOrder {
   bool before(const TensorOrder& later) const;
 };
 
-// What two warps have issued goes on in any order; what one has, in that in which it was issued where
-// TensorOrder says so, and under the random schedule in any otherwise.
+// What two warps of a CTA have issued goes on in any order, but for what fences around a synchronisation
+// order (9.7.16.6.4.3); what one has, in that in which it was issued where TensorOrder says so, and under the
+// random schedule in any otherwise.
 struct TensorOperation {
   std::string what;  // "tcgen05.mma"
   TensorOrder order;
@@ -48,6 +49,8 @@ struct TensorOperation {
   int lane;
   uint64_t number;  // in the order of issue
   uint64_t id;      // unique in the cluster
+  // By warp: what it has issued below that number counts as issued by the same warp before this.
+  std::map<int, uint64_t> fenced;
   std::function<void(const Port&)> run;
 };
 
@@ -71,6 +74,13 @@ class TensorUnit {
              std::function<void(const Port&)> run);
   // Lets `run` happen once all that this thread has issued before is done.
   void commit(Context& context, int lane, std::function<void(const Port&)> run);
+
+  // tcgen05.fence of a warp. What it has issued comes before what another issues after its own fence: that
+  // they have synchronised in between is taken for granted.
+  void fence_before(int warp) { offered_[warp] = issued_; }
+  void fence_after(int warp) { accepted_[warp] = offered_; }
+  // Whether an operation of another warp, still to be done, comes first.
+  bool waits(const TensorOperation& operation) const;
 
   // What fills a collector of tcgen05.mma, and the PTX line that did.
   struct Filled {
@@ -99,6 +109,8 @@ class TensorUnit {
   Cta& cta_;
   std::vector<Move> moves_;
   std::map<int, Pipe> pipes_;  // by warp
+  std::map<int, uint64_t> offered_;
+  std::map<int, std::map<int, uint64_t>> accepted_;
   uint64_t issued_ = 0;
 };
 

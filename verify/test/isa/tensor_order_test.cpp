@@ -127,6 +127,26 @@ TEST(TensorOrder, ACopyIsDoneBeforeTheMmaOfItsThread) {
   expect_caught("cp by another warp", s.p, s.p, text, "of tensor memory, which was never written");
 }
 
+// What is ordered across threads, by fences around a barrier, is ordered as if one thread had issued it.
+TEST(TensorOrder, FencesAroundABarrierOrderTheOperationsOfTwoWarps) {
+  const Scaled s;
+  const size_t from = s.text.find("and.b32 %r14");
+  std::string copies = s.text.substr(from, s.text.find("tcgen05.mma") - from);
+  std::string rest = copies;
+  for (size_t at = 0; (at = rest.find("tcgen05.cp", at)) != std::string::npos;)
+    rest.erase(at, rest.find('\n', at) + 1 - at);
+  for (size_t at = 0; (at = copies.find("tcgen05.cp", at)) != std::string::npos; at += 20)
+    copies.insert(at, "@%p5 ");
+  const std::string text = s.text.substr(0, from) + rest + s.text.substr(from + copies.size() - 5 * 2);
+  const std::string other = "setp.eq.u32 %p5, %r0, 32;\n" + copies;
+  const std::string fence = "tcgen05.fence::before_thread_sync;\n";
+  const char* const issue = "@!%p6 bra issued;\n";
+  expect_kept("cp, fence, barrier, fence, mma by two warps", s.p, s.p,
+              with(text, issue, other + fence + "bar.sync 0;\n" + issue));
+  expect_caught("no fence before the barrier", s.p, s.p, with(text, issue, other + "bar.sync 0;\n" + issue),
+                "of tensor memory, which was never written");
+}
+
 TEST(TensorOrder, StoresAndLoadsAreWaitedFor) {
   const Scaled s;
   expect_caught("st without wait::st", s.p, s.p, with(s.text, "tcgen05.wait::st.sync.aligned;\n", ""),
