@@ -6,6 +6,7 @@
 #include <random>
 #include <string_view>
 
+#include "kernels/dense/launch.h"
 #include "verify/oracle/tensor_dot.h"
 #include "verify/problem/contest.h"
 #include "verify/problem/published.h"
@@ -66,7 +67,11 @@ std::vector<DenseCase> common_cases(const Variant& v) {
       {40, n(136), 320, 1, OperandData::cancellation, 4208, 3.0f, 1.0f},
       {40, n(136), 320, 1, OperandData::largest, 4209, 1e-5f, 0.0f},
       {40, n(136), 320, 1, OperandData::subnormal_scales, 4210, 1.0f, 0.0f},
-      {30, n(72), 1120, 1, OperandData::all_codes, 4213},  // sums that the order of parts of k tells
+      // Results of nothing but zeros, and too small for a scale of NVFP4.
+      {40, n(136), 96, 1, OperandData::zeros, 4215, -1.0f, 0.0f},
+      {9, n(40), 96, 1, kData, 4216, 1e-5f, 0.0f},
+      {4, n(40), 256 * 27 + 32, 1, kData, 4217, 0.25f, 1.0f},  // round the ring twice by each of four
+      {30, n(72), 1120, 1, OperandData::all_codes, 4213},      // sums that the order of parts of k tells
       // Many tiles for each of few CTAs, rows that are multiples of 16 bytes, batches.
       {300, n(528), 96, 2, kData, 4211, 1.0f, 1.0f, 2},
       {270, n(400), 288, 1, kData, 4212, 1.0f, 0.0f, 1},

@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "kernels/dense/launch.h"
 #include "verify/oracle/gemv.h"
 #include "verify/suite/nvfp4_operand.h"
 #include "verify/suite/suite.h"
+
+namespace dense {
+struct Variant;  // a kernel: kernels/dense/launch.h
+}
 
 namespace bitwell::verify {
 

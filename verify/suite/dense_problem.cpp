@@ -6,6 +6,7 @@
 #include <mutex>
 #include <random>
 
+#include "kernels/dense/launch.h"
 #include "model/machine/failure.h"
 #include "verify/oracle/epilogue.h"
 #include "verify/oracle/gemm.h"
