@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <map>
 
 #include "model/machine/arch.h"
 #include "model/machine/failure.h"
+#include "model/number/arithmetic.h"
+#include "model/number/decode.h"
+#include "model/number/encode.h"
 #include "model/run/nearby.h"
 #include "verify/cli/table.h"
 #include "verify/launch/npy.h"
@@ -82,6 +86,20 @@ std::vector<int> lines_of(const std::string& where, const std::string& wanted, c
   return out;
 }
 
+// An element as text, of one width for each format; `state` below 0: it holds nothing.
+std::string shown(const number::Format* format, uint64_t code, size_t bytes, int64_t state) {
+  const size_t width = format == nullptr ? 2 * bytes : bytes == 4 ? 13 : bytes == 2 ? 12 : 10;
+  if (state < 0)
+    return std::string(format == nullptr ? width : 1, state == kUnwritten ? '-' : '.')
+        .insert(0, width - (format == nullptr ? width : 1), ' ');
+  if (format == nullptr) return fmt::format("{:0{}x}", code, width);
+  code &= (uint64_t{1} << format->bits) - 1;
+  const uint64_t wide =
+      number::encode(number::f64, number::round(number::f64, number::decode(*format, code),
+                                                number::Rounding::nearest_even, number::Overflow::ieee));
+  return fmt::format("{:>{}}", static_cast<float>(std::bit_cast<double>(wide)), width);
+}
+
 }  // namespace
 
 Dumps::Dumps(const DumpOptions& options, const isa::Program& program, const std::string& ptx,
@@ -90,6 +108,16 @@ Dumps::Dumps(const DumpOptions& options, const isa::Program& program, const std:
   for (const isa::SharedVariable& v : program.shared_variables)
     variables_ += fmt::format("  {} at {}{}\n", isa::readable(v.name), grouped(v.offset),
                               v.size == 0 ? ", dynamic" : fmt::format(", {} bytes", grouped(v.size)));
+  if (options.as != "hex") {
+    std::string names = "hex";
+    for (const number::Format* f : number::formats) {
+      if (f->bits != 8 && f->bits != 16 && f->bits != 32) continue;
+      names += ", " + std::string(f->name);
+      if (f->name == options.as) format_ = f;
+    }
+    if (format_ == nullptr)
+      throw InputError(fmt::format("--dump-as '{}' is not one of {}", options.as, names));
+  }
   for (const std::string& wanted : options.wanted) {
     Dump d;
     d.wanted = wanted.substr(0, wanted.find('='));
@@ -191,19 +219,27 @@ std::string Dumps::contents(const Dump& d) const {
 }
 
 // Everything that was written, a run of 8 words of a lane or 16 bytes a line.
-std::string Dumps::listing(const Dump& d) {
+std::string Dumps::listing(const Dump& d) const {
   std::string out;
   const size_t each = d.tensor ? 8 : 16;
+  const size_t unit = d.tensor ? 4 : 1;  // bytes of a cell
+  const size_t element = format_ == nullptr ? unit : static_cast<size_t>(format_->bits) / 8;  // that is shown
+  const size_t cells = std::max(element / unit, size_t{1});                                   // of an element
   for (size_t at = 0; at < d.cells.size(); at += each) {
     const size_t end = std::min(at + each, d.cells.size());
     if (std::none_of(&d.cells[at], &d.cells[0] + end, [](int64_t v) { return v >= 0; })) continue;
     out += d.tensor ? fmt::format("lane {:3} column {:3}:", at / kColumns, at % kColumns)
                     : fmt::format("{:6}:", at);
-    for (size_t i = at; i < end; ++i)
-      out += d.cells[i] >= 0
-                 ? d.tensor ? fmt::format(" {:08x}", d.cells[i]) : fmt::format(" {:02x}", d.cells[i])
-             : d.cells[i] == kUnwritten ? d.tensor ? " --------" : " --"
-                                        : " ........";
+    for (size_t i = at; i < end; i += cells) {
+      uint64_t code = 0;
+      int64_t least = 0;  // of the cells: below 0 where one holds nothing
+      for (size_t j = 0; j < cells && i + j < end; ++j) {
+        least = std::min(least, d.cells[i + j]);
+        code |= static_cast<uint64_t>(d.cells[i + j]) << 8 * unit * j;
+      }
+      for (size_t byte = 0; byte < std::max(unit, element); byte += element)
+        out += ' ' + shown(format_, code >> 8 * byte, element, least);
+    }
     out += '\n';
   }
   return out;

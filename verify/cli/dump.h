@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/number/format.h"
 #include "model/run/launch.h"
 #include "verify/launch/output_files.h"
 
@@ -16,6 +17,7 @@ struct DumpOptions {
   std::vector<std::string> wanted;  // tmem@187, shared@tile.cu:60=stage.npy
   std::string cta;                  // "1,0,0"; empty: the first that comes there
   uint64_t visit = 1;               // of a warp of that CTA, from 1
+  std::string as = "hex";           // what text shows: bits, or numbers of this format
 };
 
 class Dumps {
@@ -53,12 +55,13 @@ class Dumps {
   void reached(const machine::Reached& at);
   std::string place(const Dump& d) const;
   std::string contents(const Dump& d) const;
-  static std::string listing(const Dump& d);
+  std::string listing(const Dump& d) const;
   static std::string npy(const Dump& d);
 
   std::vector<Dump> dumps_;
   uint64_t visit_;
-  std::string variables_;  // of shared memory, and where they are
+  const number::Format* format_ = nullptr;  // of what text shows; none: bits
+  std::string variables_;                   // of shared memory, and where they are
 };
 
 }  // namespace bitwell::cli

@@ -305,6 +305,13 @@ void add_run(CLI::App& app, int& status) {
   command->add_option("--dump-cta", options->dump.cta, "Of this CTA; without it the first that comes there")
       ->type_name("X,Y,Z")
       ->needs(dump);
+  command
+      ->add_option("--dump-as", options->dump.as,
+                   "What text shows of it: hex, or numbers of a format of 8, 16 or 32 bits (f32, f16, e4m3; "
+                   "bitwell formats)")
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->needs(dump);
   command->add_option("--dump-visit", options->dump.visit, "When a warp comes there for so many times")
       ->check(whole(1, UINT64_MAX))
       ->capture_default_str()

@@ -82,6 +82,19 @@ assert lines[at].split(":")[1].split() == [f"{word(product(5, c, 128)):08x}" for
 assert sum(l.startswith("lane") for l in lines) == 128 * 8 and "column  64" not in "".join(lines)
 assert any(l.startswith(" 24592:") and l.endswith(" --\n") for l in open("bytes.txt"))
 P
+expect 0 "sums.txt" "$bitwell" run tile.json --dump "tmem@$ld=sums.txt" --dump "shared@$ld=bytes.txt" --dump-as f32
+expect 0 "half.txt" "$bitwell" run tile.json --dump "shared@$ld=half.txt" --dump "tmem@$ld=words.txt" --dump-as f16
+python3 - <<'P' || fail "dumps in numbers show others"
+from common import *
+a, b = (array(n + ".npy", "e")[2] for n in "ab")
+def numbers(path, start):
+    return next(l for l in open(path) if l.startswith(start)).split(":")[1].split()
+assert [float(v) for v in numbers("sums.txt", "lane   5 column   8:")] == [sum(a[640 + i] * b[128 * c + i] for i in range(128)) for c in range(8, 16)]
+assert [float(v) for v in numbers("half.txt", "     0:")] == list(a[64:72])  # the second step's first row of a
+assert numbers("bytes.txt", " 24592:") == ["0", "-", "-", "-"]
+assert len(numbers("words.txt", "lane   5 column   8:")) == 16
+P
+expect 2 "--dump-as 'e2m1' is not one of hex, " "$bitwell" run tile.json --dump "tmem@$ld" --dump-as e2m1
 expect 0 '"dump": "tmem@' "$bitwell" run tile.json --dump "tmem@$ld" --json
 source=$("$bitwell" run tile.json --dump "tmem@$ld" | grep -o '([a-z0-9]*\.cuh:[0-9]*)' | tr -d '()')
 expect 0 "(${source})" "$bitwell" run tile.json --dump "tmem@$source"
