@@ -15,6 +15,8 @@
 namespace bitwell::cli {
 namespace {
 
+constexpr const char* kSimulator = "the simulator";
+
 using verify::Part;
 using verify::Reply;
 
@@ -141,7 +143,7 @@ void ask_all(const ProveOptions& o, int& status) {
         "simulator in its place");
   verify::OutputFiles files;
   files.plan(o.out, "--out");
-  verify::Report report{rehearsal ? "the simulator" : device->name(),
+  verify::Report report{rehearsal ? kSimulator : device->name(),
                         rehearsal ? "none" : device->driver(),
                         BITWELL_VERSION,
                         {},
@@ -181,7 +183,8 @@ void ask_all(const ProveOptions& o, int& status) {
   end_progress();
   files.write(o.out, verify::text_of(report));
   files.commit();
-  print(rows, rehearsal ? "the simulator" : "this GPU");
+  print(rows, rehearsal ? kSimulator : "this GPU");
+  if (rehearsal) return;
   fmt::print(
       "\n{} (driver {}). Every answer is in {}: send it, and `bitwell prove --accept {} --by NAME` makes it "
       "evidence.\n",
@@ -195,6 +198,9 @@ void accept(const ProveOptions& o, int& status) {
     throw machine::InputError("--by: '" + o.by +
                               "' becomes a file's name: letters, digits, spaces and .-_ only");
   const verify::Report report = verify::read_report(o.accept);
+  if (report.device == kSimulator)
+    throw machine::InputError("'" + o.accept +
+                              "' is a rehearsal: the simulator's own answers are no evidence");
   std::string file = o.by + "-" + report.device + ".json";
   std::replace(file.begin(), file.end(), ' ', '-');
   const std::string path = verify::share_folder("captures") + "/reported/" + file;

@@ -52,8 +52,8 @@ std::vector<Question> tensor_multiply_questions() {
       for (const uint32_t m : {64u, 128u})
         for (const uint32_t n : {8u, 40u, 256u}) {
           if (m == 64 && kind.scale != nullptr) continue;
-          out.push_back(ask(fmt::format("{} {} x {}, {} x {}, swizzle {}", kind.name, kind.a->name,
-                                        kind.b->name, m, n, swizzle.name),
+          out.push_back(ask(fmt::format("{}, {} of {} and {}, {} x {}, swizzle {}", kind.name, kind.d->name,
+                                        kind.a->name, kind.b->name, m, n, swizzle.name),
                             draw(kind, swizzle, m, n, ++seed)));
         }
   for (uint64_t i = 1; i <= 16; ++i)

@@ -1,0 +1,177 @@
+// bitwell prove: a GPU that lies, stops or refuses is found out, and what it answered becomes evidence only
+// where it is bitwell's own answer. No GPU: the simulator stands in for one, and is made to lie.
+#include "verify/prove/prove.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "verify/prove/report.h"
+#include "verify/verdict/judge.h"
+
+namespace bitwell::verify {
+namespace {
+
+using Kind = Reply::Kind;
+
+Part part_named(const std::string& name, const std::string& target) {
+  for (Part& p : parts())
+    if (p.name == name && p.target == target) return p;
+  throw machine::InputError("no part " + name);
+}
+// The first few questions of a part.
+Part some(Part part, size_t count) {
+  part.questions = [all = part.questions, count] {
+    std::vector<Question> out = all();
+    out.resize(std::min(count, out.size()));
+    return out;
+  };
+  return part;
+}
+size_t count(const std::vector<Reply>& replies, Kind kind) {
+  return static_cast<size_t>(
+      std::count_if(replies.begin(), replies.end(), [&](const Reply& r) { return r.kind == kind; }));
+}
+
+TEST(Prove, EveryQuestionOfAPartHasItsOwnNameAndLeavesSomething) {
+  for (const char* name : {"tensor memory", "tensor products"}) {
+    const Part part = part_named(name, "sm_100a");
+    const std::vector<Reply> replies = prove(part, simulate_launch, nullptr, 0);
+    EXPECT_GE(replies.size(), 100u);
+    EXPECT_EQ(count(replies, Kind::agrees), replies.size()) << name;
+    std::set<std::string> names;
+    std::set<std::string> digests;
+    for (const Reply& r : replies) {
+      EXPECT_TRUE(names.insert(r.name).second) << r.name;
+      EXPECT_GT(r.bytes, 0u) << r.name;
+      digests.insert(r.digest);
+    }
+    // Questions that leave the same tell nothing apart: loads from the first and the second 16 lanes differ,
+    // and so on.
+    EXPECT_GT(digests.size(), 3 * replies.size() / 4) << name;
+  }
+}
+
+TEST(Prove, EveryKernelHasRecordedCases) {
+  for (const Question& q : kernel_questions("sm_100a")) EXPECT_FALSE(q.trials().empty()) << q.name;
+}
+
+TEST(Prove, OneWrongBitIsNamed) {
+  const Part part = some(part_named("tensor memory", "sm_100a"), 4);
+  std::atomic<int> launches = 0;
+  const std::vector<Reply> replies = prove(
+      part,
+      [&](const SharedText& text, Launch& l) {
+        simulate_launch(text, l);
+        if (launches++ == 2) l.buffers.back().bytes[4 * 5] ^= std::byte{1};
+      },
+      nullptr, 1);
+  EXPECT_EQ(count(replies, Kind::agrees), 3u);
+  ASSERT_EQ(replies[2].kind, Kind::differs);
+  EXPECT_EQ(replies[2].detail.find("word 5: GPU 0x"), 0u) << replies[2].detail;
+}
+
+TEST(Prove, AfterAGpuThatStopsNothingIsAsked) {
+  const Part part = some(part_named("tensor memory", "sm_100a"), 6);
+  int asked = 0;
+  const std::vector<Reply> replies = prove(
+      part,
+      [&](const SharedText& text, Launch& l) {
+        if (++asked == 3) throw machine::Fault("CUDA_ERROR_ILLEGAL_INSTRUCTION");
+        simulate_launch(text, l);
+      },
+      nullptr, 1);
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(replies[2].kind, Kind::stopped);
+  EXPECT_EQ(count(replies, Kind::not_asked), 3u);
+}
+
+TEST(Prove, ADriverThatRefusesTheTextIsAReply) {
+  const Part part = some(part_named("tensor memory", "sm_100a"), 2);
+  const std::vector<Reply> replies = prove(
+      part, [&](const SharedText&, Launch&) { throw machine::InputError("ptxas: line 7"); }, nullptr, 1);
+  EXPECT_EQ(count(replies, Kind::refused), 2u);
+  EXPECT_EQ(replies[0].detail, "ptxas: line 7");
+}
+
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::temp_directory_path() / ("bitwell-prove-" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(path_ / "reported");
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string operator/(const std::string& file) const { return (path_ / file).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// What a report says and bitwell does not give is no evidence; the rest is, and a verdict names who reported
+// it.
+TEST(Prove, AReportIsEvidenceAsFarAsItIsOurs) {
+  const Part products = part_named("tensor products", "sm_100a");
+  Report report{"NVIDIA B200", "580.1", "0", {}, {}};
+  std::vector<Reply> replies = prove(some(products, 3), {}, nullptr, 0);
+  replies[1].kind = Kind::differs;
+  replies[1].digest = "0123456789abcdef";
+  replies[1].detail = "word 0: GPU 0x1, bitwell 0x2";
+  add(report, products, replies);
+  const Folder folder;
+  std::ofstream(folder / "report.json") << text_of(report);
+  const Report again = read_report(folder / "report.json");
+  EXPECT_EQ(again.digests, report.digests);
+  EXPECT_EQ(again.differs, report.differs);
+  std::vector<std::string> others;
+  const Capture evidence = evidence_of(again, "A. Reader", nullptr, 0, others);
+  EXPECT_EQ(evidence.device, "NVIDIA B200, reported by A. Reader");
+  EXPECT_EQ(evidence.digests.size(), 2u);
+  EXPECT_EQ(others, std::vector<std::string>{answer_name(products, replies[1].name)});
+}
+
+TEST(Prove, AVerdictNamesWhoReportedItsBits) {
+  const Suite& dense = suite("dense");
+  const Kernel& kernel = dense.kernels.front();
+  Plan plan;
+  plan.kernels = {kernel.name};
+  plan.ptx = share_folder("kernels");
+  plan.captures = share_folder("captures");
+  const Verdict alone = judge(dense, plan).front();
+  const std::string name = reported_name("sm_100a", recorded_name(dense, kernel, false));
+  Verdict v = alone;
+  add_reported(v, {{"NVIDIA B200, reported by X", "", "", {{name, "another"}}}}, name);
+  EXPECT_EQ(v.evidence, alone.evidence);
+  add_reported(v, {{"NVIDIA B200, reported by X", "", "", {{name, v.digest}}}}, name);
+  EXPECT_NE(v.evidence.find("device: NVIDIA B200, reported by X"), std::string::npos) << v.evidence;
+  // The digest that prove asks for is the one that the verdict has.
+  for (const Question& q : kernel_questions("sm_100a"))
+    if (answer_name(part_named("kernels", "sm_100a"), q.name) == name) {
+      Part one = part_named("kernels", "sm_100a");
+      one.questions = [&] { return std::vector<Question>{q}; };
+      EXPECT_EQ(prove(one, {}, nullptr, 0).front().digest, alone.digest);
+    }
+}
+
+TEST(Prove, WhatIsNoReportIsRefusedByName) {
+  const Folder folder;
+  const auto refusal = [&](const std::string& text) -> std::string {
+    std::ofstream(folder / "r.json") << text;
+    try {
+      read_report(folder / "r.json");
+    } catch (const machine::InputError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_NE(refusal("{}").find("r.json' is no report of bitwell prove"), std::string::npos);
+  EXPECT_NE(refusal("{\"bitwell_prove\": 7}").find("a report of format 7"), std::string::npos);
+  EXPECT_NE(refusal("no").find("r.json' is not JSON"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace bitwell::verify
