@@ -1,4 +1,5 @@
 // tcgen05.cp: from shared memory into tensor memory (PTX ISA 9.0, 9.7.16.9).
+#include <algorithm>
 #include <cstring>
 
 #include "model/isa/family/shared_matrix.h"
@@ -108,8 +109,20 @@ void place_rows(CellCopyUse& use, const ptx::Instruction& i, const std::string& 
       use.cells.push_back(cells[atom * 16 * use.copies + copy]);
 }
 
+// ".b8x16" and what it is made from stand both, in this order, or neither does.
+void check_formats(const ptx::Instruction& i, const Match& m) {
+  const auto at = [&](std::string_view modifier) {
+    return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) - i.modifiers.begin();
+  };
+  const auto from = std::min(at(".b4x16_p64"), at(".b6x16_p32"));
+  const auto none = static_cast<std::ptrdiff_t>(i.modifiers.size());
+  if (at(".b8x16") > from || (from == none && at(".b8x16") != none))
+    throw Invalid("'" + m.name + "': .b8x16 stands before .b4x16_p64 or .b6x16_p32, and with one of them");
+}
+
 // cp [taddr], descriptor
 void copy_form(Builder& b, const Match& m) {
+  check_formats(b.instruction(), m);
   operands_left(b, m, 2);
   Op op = effect(copy_cells);
   auto& use = b.payload<CellCopyUse>(op);

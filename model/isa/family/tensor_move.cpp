@@ -172,7 +172,8 @@ void move_form(Builder& b, const Match& m) {
     throw Invalid("'" + m.name + "' needs a vector of " + std::to_string(use.cells.size()) + " registers");
   std::vector<uint32_t>* rows = b.new_list();
   for (const ptx::Operand& e : registers.elements)
-    rows->push_back(store ? b.source(e, b.type(".b32")).row : b.destination(e, b.type(".b32")).row);
+    rows->push_back(store ? b.source(e, b.type(".b32"), false, false).row
+                          : b.destination(e, b.type(".b32")).row);
   (store ? op.sources : op.results) = rows;
   b.emit(op);
 }

@@ -63,7 +63,7 @@ void commit_form(Builder& b, const Match& m) {
   use.order = {Semantics::release, Scope::cluster};
   operands_left(b, m, use.multicast ? 2 : 1);
   set_address(b, op, use, b.operand(0), has(i, ".shared::cluster") ? Space::cluster : Space::generic);
-  if (use.multicast) op.b = b.source(b.operand(1), b.type(".u16")).row;
+  if (use.multicast) op.b = b.source(b.operand(1), b.type(".u16"), false, false).row;
   b.emit(op);
 }
 
