@@ -98,7 +98,7 @@ PlannedCase planned(const Variant& v, const DenseCase& c, bool full) {
   // most.
   const bool turns = v.tiles != dense::Tiles::single && c.m > 256 && c.k != 64;
   const bool asks = v.tiles == dense::Tiles::asked && c.k == 64;
-  std::vector<isa::Schedule> all = schedules(asks ? 64 : 8);
+  std::vector<isa::Schedule> all = schedules(asks ? static_cast<size_t>(64 / v.cluster()) : 8);
   if (c.contest)
     all.resize(1);
   else if (c.k < 2048 && !turns && !asks)
