@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
 #include "model/isa/family/shared_matrix.h"
 #include "model/layout/operands.h"
+#include "model/number/format.h"
 #include "model/ptx/parse.h"
 #include "verify/launch/launch.h"
 
@@ -41,9 +43,6 @@ TensorType type_of(int bits) {
          : bits == 8  ? TensorType::u8
          : bits == 16 ? TensorType::u16
                       : TensorType::u32;
-}
-const number::Format& format_of(int bits) {
-  return bits == 4 ? number::e2m1 : bits == 8 ? number::e4m3 : bits == 16 ? number::f16 : number::f32;
 }
 
 uint32_t element(std::span<const std::byte> bytes, int64_t i, int bits) {
@@ -254,7 +253,8 @@ TEST(Operand, ElementsBelowAByteAreUnpacked) {
 // contiguous.
 TEST(Operand, RowsThatAreSkippedAreNotRead) {
   for (const bool mn_major : {false, true}) {
-    machine::Region region("shared", 0, 1024, true);
+    machine::Region region("shared", 0, 1024, false);
+    region.mark_defined(0, 1024);
     const size_t k = mn_major ? 8 : 32;
     // Rows 16 to 31: K-major the third and fourth 8 rows of each 16 bytes of k.
     const machine::MatrixDescriptor d = mn_major
