@@ -112,7 +112,7 @@ struct Epilogue {
     constexpr int kBoxColumns = 128 / kBytes;
     const uint32_t box = shared.box(warp, boxes);
     if (column % kBoxColumns == 0) {
-      if (lane == 0) ptx::cp_async_bulk_wait_group_read<kBoxes - 1>();
+      if (lane == 0) ptx::cp_async_bulk_wait_group_read<kV.boxes() - 1>();
       __syncwarp();
     }
     uint32_t words[kColumns * kBytes / 4];

@@ -12,7 +12,6 @@ constexpr int kThreads = 192;  // four warps that store, one that fetches, one t
 constexpr int kGroup = 16;     // elements that share a scale
 constexpr int kBoxRows = 32;   // of D, rows of 128 bytes that a warp stages for one store by TMA
 constexpr int kBoxBytes = kBoxRows * 128;
-constexpr int kBoxes = 2;      // a warp's, in turn
 constexpr int kAnswers = 2;    // of cluster launch control, in turn
 
 constexpr int up(int v, int to) { return (v + to - 1) / to; }
@@ -78,7 +77,9 @@ struct Variant {
 
   // Shared memory: the stages, D's boxes, the sums that the CTAs of a split send, barriers and small things, and room to start
   // at a multiple of 1024.
-  constexpr int staging_bytes() const { return store == Store::tma ? 4 * kBoxes * kBoxBytes : 0; }
+  // A warp's boxes of D: two in turn, or the only one.
+  constexpr int boxes() const { return tiles == Tiles::single && tile.n * bytes_of(output) <= 128 ? 1 : 2; }
+  constexpr int staging_bytes() const { return store == Store::tma ? 4 * boxes() * kBoxBytes : 0; }
   constexpr int partial_bytes() const { return split > 1 ? kRows * tile.n * 4 : 0; }
   constexpr int small_bytes(int stages) const { return (2 * stages + 16) * 8; }
   constexpr int bytes(int stages) const {

@@ -34,13 +34,15 @@ struct Fetch {
   __device__ uint32_t barrier(int stage) const {
     return kPair ? ptx::mapa(shared.full(stage), kCluster == 2 ? 0 : leader()) : shared.full(stage);
   }
-  // A box of `rows`; where `sharers` CTAs share what they make together, it is box `i` of so many, and goes to all of them.
+  // A box of codes of stage `i` of k, its first row `row` of batch `z`.
   __device__ void codes(uint32_t to, const CUtensorMap& map, int stage, int i, int row, int z) const {
     if constexpr (kPair)
       ptx::cp_async_bulk_tensor_3d_pair(to, map, i * kTileK, row, z, barrier(stage));
     else
       ptx::cp_async_bulk_tensor_3d(to, map, i * kTileK, row, z, shared.full(stage));
   }
+  // The same into every CTA whose bit is set in `mask`.
+  static_assert(!kShares || kSplit == 1, "masks are of clusters that share no k");
   __device__ void shared_codes(uint32_t to, const CUtensorMap& map, int stage, int i, int row, int z, uint32_t mask) const {
     if constexpr (kPair)
       ptx::cp_async_bulk_tensor_3d_multicast_pair(to, map, i * kTileK, row, z, barrier(stage), static_cast<uint16_t>(mask));

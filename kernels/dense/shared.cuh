@@ -41,7 +41,7 @@ struct Shared {
   __device__ uint32_t sfb(int stage) const { return sfa(stage) + kTile.scale_bytes(); }
   // Of D, the boxes that a warp stages in turn.
   __device__ uint32_t box(int warp, int i) const {
-    return base + kStages * kTile.stage_bytes() + (warp * kBoxes + i % kBoxes) * kBoxBytes;
+    return base + kStages * kTile.stage_bytes() + (warp * kV.boxes() + i % kV.boxes()) * kBoxBytes;
   }
   __device__ uint32_t partials() const { return base + kStages * kTile.stage_bytes() + kV.staging_bytes(); }
   // Barriers and small things, 8 bytes each.

@@ -45,7 +45,7 @@ std::vector<DenseCase> tile_cases(const Variant& v) {
     out.push_back({3, tile_n, 64 * steps, 1, kData, seed++});
   // An odd number of steps, the last in the ring's last stage.
   out.push_back({3, tile_n, 64 * (4 * v.stages() - 3), 1, kData, seed++});
-  for (int n = 2; n <= 16; ++n) out.push_back({2, n, 64, 1, kData, seed++});
+  for (int n = 2; n <= 16; ++n) out.push_back({2, n, 64, 1, kData, seed++, 1, 1});
   out.push_back({9, 24, 128, 1, OperandData::one_zero, seed++});
   return out;
 }
