@@ -91,6 +91,8 @@ class Cta {
   void run_split(machine::Warp& warp, size_t split, uint32_t limit);
   template <bool Checked>
   void run_ops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
+  template <bool Checked>
+  void run_to_stops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
   bool spend(machine::Split& split, uint32_t pc, uint64_t instructions);
   uint32_t next_stop(const Context& context, uint32_t from) const;
   void arrive(Context& context, uint32_t pc, uint64_t instructions);

@@ -174,6 +174,7 @@ template <bool Checked>
   uint32_t* defined = context.defined();
   const uint32_t active = warp.splits[at].mask;
   const bool stops = !grid.stops.empty();
+  const bool watched = !grid.options.observers.empty();
   const auto count = [&](uint32_t mask) {
     counts.lanes += static_cast<uint64_t>(__builtin_popcount(mask));
     ++counts.instructions;
@@ -202,15 +203,18 @@ template <bool Checked>
       const bool back = op.target <= pc;
       pc = op.target;
       if (back && spend(warp.splits[at], pc, counts.instructions)) return;
-      counts.at_limit = pc > limit || (back && stops);
-      if (counts.at_limit) return;  // passed another split: choose again
+      if (pc > limit || (back && stops)) {  // passed another split: choose again
+        counts.at_limit = true;
+        return;
+      }
       continue;
     }
     if (mask != 0) {
       warp.splits[at].pc = pc;
       if (op.kind == OpKind::call || op.kind == OpKind::table)
         spend(warp.splits[at], pc, counts.instructions);
-      cluster.executed(counts.instructions);
+      if (watched) [[unlikely]]
+        cluster.executed(counts.instructions);
       const Next next = op.effect(op, context, mask);
       if (next == Next::wait) return;
       counts.moved = next == Next::moved;
@@ -221,6 +225,19 @@ template <bool Checked>
     if (mask != 0 && cluster.yielded()) return;
   }
   counts.at_limit = true;
+}
+
+// As run_ops, but for telling of stops: nothing else may come of being watched.
+template <bool Checked>
+[[gnu::noinline]] void Cta::run_to_stops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts) {
+  do {
+    arrive(context, pc, counts.instructions);
+    const uint64_t before = counts.instructions;
+    counts.at_limit = false;
+    run_ops<Checked>(context, std::min(limit, next_stop(context, pc + 1)), pc, counts);
+    if (counts.instructions != before && !counts.moved)
+      context.warp.splits[context.split_index].told_at = machine::Split::kNotTold;
+  } while (counts.at_limit && pc < limit);
 }
 
 template <bool Checked>
@@ -234,19 +251,10 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
     cluster.pass(counts.instructions);
   };
   try {
-    if (grid.stops.empty()) {
+    if (grid.stops.empty())
       run_ops<Checked>(context, limit, pc, counts);
-    } else {
-      // As without stops, but for telling of them: nothing else may come of being watched.
-      do {
-        arrive(context, pc, counts.instructions);
-        const uint64_t before = counts.instructions;
-        counts.at_limit = false;
-        run_ops<Checked>(context, std::min(limit, next_stop(context, pc + 1)), pc, counts);
-        if (counts.instructions != before && !counts.moved)
-          warp.splits[at].told_at = machine::Split::kNotTold;
-      } while (counts.at_limit && pc < limit);
-    }
+    else
+      run_to_stops<Checked>(context, limit, pc, counts);
   } catch (Fault& fault) {
     leave();
     warp.splits[at].pc = pc;
