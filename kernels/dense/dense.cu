@@ -74,10 +74,13 @@ __device__ void run(const Problem& p) {
   if (warp < 4) {
     Epilogue(p, shared, tensor).run();
   } else if (threadIdx.x == kFetcher) {
+    int tiles = 0;
     each_tile(p, shared, [&](const Place& place, int i) {
       if constexpr (kV.tiles == Tiles::asked) ask(shared, i);
       fetch.stages(place, i, i == 0 ? early : 0, fetch.part.stages);
+      tiles = i + 1;
     });
+    fetch.drain(tiles);
   } else if (threadIdx.x == kMultiplier && blockIdx.x % kCtas == 0) {
     multiply(p, shared, tensor);
   }

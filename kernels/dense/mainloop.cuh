@@ -128,6 +128,12 @@ struct Fetch {
         scales(at, stage, part.first + j, barrier(stage));
     }
   }
+
+  // After `tiles` tiles: until every stage has been given back, so that no commit arrives at a CTA that has ended.
+  __device__ void drain(int tiles) const {
+    const int all = tiles * part.stages;
+    for (int i = max(0, all - kStages); i < all; ++i) ptx::mbarrier_wait_parity(shared.empty(i % kStages), i / kStages & 1);
+  }
 };
 
 // Of a pair the first CTA, for both.

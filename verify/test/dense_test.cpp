@@ -186,6 +186,17 @@ TEST(Dense, EveryKernelWritesEveryByteOfDOnce) {
   }
 }
 
+// A commit that gives a stage back may arrive after the one that says that the sums are done: a schedule that
+// showed it.
+TEST(Dense, NoCommitArrivesAtACtaThatHasEnded) {
+  const uint64_t seed = 5439242518284448176;
+  const DenseProblem problem({1, 1, 64, 1, OperandData::moderate, seed, -1, -2, 1});
+  const Variant v = dense::variant("dense_m128_n128");
+  isa::Options options;
+  options.schedule = {isa::Policy::random, seed};
+  EXPECT_EQ(given(program_of(v), problem, v, options).fault, "");
+}
+
 // The first failure of a kernel's cases with its text changed; empty if all hold.
 std::string failure_of(const char* name, const std::string& text) {
   const isa::Program program = isa::compile(ptx::parse(text), name);
