@@ -132,6 +132,7 @@ struct Fetch {
   // After `tiles` tiles: until every stage has been given back, so that no commit arrives at a CTA that has ended.
   __device__ void drain(int tiles) const {
     const int all = tiles * part.stages;
+#pragma unroll 1
     for (int i = max(0, all - kStages); i < all; ++i) ptx::mbarrier_wait_parity(shared.empty(i % kStages), i / kStages & 1);
   }
 };
