@@ -43,8 +43,9 @@ std::vector<DenseCase> tile_cases(const Variant& v) {
   out.push_back({v.tile.ctas * 128 + 2, tile_n + 8, 1408, 2, kData, seed++});
   for (const int steps : {2, 3, 6, 7, 9, 11, 15})  // the loop over k ends at each place of its unrolled body
     out.push_back({3, tile_n, 64 * steps, 1, kData, seed++});
-  // An odd number of steps, the last in the ring's last stage.
-  out.push_back({3, tile_n, 64 * (4 * v.stages() - 3), 1, kData, seed++});
+  // An odd number of steps, the last in the ring's last stage, and in its first the second time round.
+  for (const int steps : {4 * v.stages() - 3, 4 * v.stages() + 1})
+    out.push_back({3, tile_n, 64 * steps, 1, kData, seed++});
   for (int n = 2; n <= 16; ++n) out.push_back({2, n, 64, 1, kData, seed++, 1, 1});
   out.push_back({9, 24, 128, 1, OperandData::one_zero, seed++});
   return out;
@@ -76,6 +77,10 @@ std::vector<DenseCase> common_cases(const Variant& v) {
       {300, n(528), 96, 2, kData, 4211, 1.0f, 1.0f, 2},
       {270, n(400), 288, 1, kData, 4212, 1.0f, 0.0f, 1},
       {300, n(528), 64, 1, kData, 4214},
+      // Whole tiles of every size; C where rows are multiples of 8 bytes, and of 16.
+      {256, n(768), 96, 1, kData, 4218, 1.0f, 0.0f, 1},
+      {130, n(76), 96, 1, kData, 4219, 1.0f, 1.0f},
+      {130, n(80), 96, 1, kData, 4220, 1.0f, 1.0f},
   };
   return out;
 }
