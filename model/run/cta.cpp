@@ -13,6 +13,28 @@ using machine::kLanes;
 using machine::Split;
 using machine::Warp;
 
+namespace {
+
+// Whether threads of one warp have different values of it.
+bool differs_by_lane(Special s) {
+  return s <= Special::tid_z || s == Special::laneid ||
+         (s >= Special::lanemask_eq && s <= Special::lanemask_gt);
+}
+
+// A value of so many bits as a row holds it, in every lane.
+template <class T>
+void fill(std::byte* row, uint64_t value) {
+  std::fill_n(reinterpret_cast<T*>(row), kLanes, static_cast<T>(value));
+}
+void fill(std::byte* row, int bits, uint64_t value) {
+  if (bits <= 16) return fill<uint16_t>(row, value);
+  if (bits <= 32) return fill<uint32_t>(row, value);
+  if (bits <= 64) return fill<uint64_t>(row, value);
+  for (int lane = 0; lane < kLanes; ++lane) std::memcpy(row + 16 * lane, &value, sizeof value);
+}
+
+}  // namespace
+
 Cta::Cta(Cluster& of, std::array<uint32_t, 3> at, uint32_t number)
     : cluster(of),
       grid(of.grid),
@@ -41,12 +63,11 @@ std::array<uint32_t, 3> Cta::thread_index(const Warp& warp, int lane) const {
 }
 
 uint64_t Cta::special(Special s, const Warp& warp, int lane, const Activation& activation) const {
-  const auto tid = thread_index(warp, lane);
   const auto& shape = grid.shape;
   const auto at = [&](const std::array<uint32_t, 3>& v, Special first) {
     return v[static_cast<size_t>(s) - static_cast<size_t>(first)];
   };
-  if (s <= Special::tid_z) return at(tid, Special::tid_x);
+  if (s <= Special::tid_z) return at(thread_index(warp, lane), Special::tid_x);
   if (s <= Special::ntid_z) return at(shape.block, Special::ntid_x);
   if (s <= Special::ctaid_z) return at(index, Special::ctaid_x);
   if (s <= Special::nctaid_z) return at(shape.grid, Special::nctaid_x);
@@ -112,12 +133,15 @@ std::shared_ptr<Activation> Cta::activate(int function, Warp& warp, uint32_t mas
   };
   for (const uint32_t r : {kSink, kZero, kZero + 128}) defined[r / machine::kRowBytes] = ~0u;
   for (const ConstantRow& c : f.constants) {
-    for (int lane = 0; lane < kLanes; ++lane) put(c.row, c.bits, lane, c.value);
+    fill(rows + c.row, c.bits, c.value);
     defined[c.row / machine::kRowBytes] = ~0u;
   }
   for (const SpecialRow& s : f.specials) {
-    for (int lane = 0; lane < kLanes; ++lane)
-      put(s.row, s.bits, lane, special(s.special, warp, lane, *activation) + s.offset);
+    if (!differs_by_lane(s.special))
+      fill(rows + s.row, s.bits, special(s.special, warp, 0, *activation) + s.offset);
+    else
+      for (int lane = 0; lane < kLanes; ++lane)
+        put(s.row, s.bits, lane, special(s.special, warp, lane, *activation) + s.offset);
     defined[s.row / machine::kRowBytes] = ~0u;
   }
   for (int lane = 0; lane < kLanes; ++lane)
