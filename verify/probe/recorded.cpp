@@ -1,6 +1,8 @@
 #include "verify/probe/recorded.h"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "verify/capture/digest.h"
 
@@ -18,15 +20,40 @@ uint64_t word(const std::vector<std::byte>& bytes, size_t i, size_t width) {
   return v;
 }
 
+// In a line, what of a digest and of kept tuples is not as recorded; empty if all is.
+std::string difference(const std::string& name, const std::string& digest, const Capture& digests,
+                       const std::optional<Tuples>& words,
+                       const std::function<std::vector<Tuple>(size_t)>& kept) {
+  const auto recorded = digests.digests.find(name);
+  if (recorded == digests.digests.end()) return name + " is not recorded";
+  const bool right = digest == recorded->second;
+  std::string wrong;
+  size_t there = 0;
+  if (words)
+    if (const auto of_device = words->of.find(name); of_device != words->of.end()) {
+      there = of_device->second.size();
+      wrong = first_wrong(of_device->second, kept(there));
+    }
+  if (right && wrong.empty()) return "";
+  const std::string who = name + " (" + digests.device + "): ";
+  if (right) return who + "the digest is the recorded one and the raw words are not: " + wrong;
+  return who + "digest " + digest + " expected " + recorded->second + "; " +
+         (!wrong.empty() ? wrong
+          : there != 0   ? "the " + std::to_string(there) + " tuples that are kept are right"
+                         : "no raw words are kept of it");
+}
+
+std::string digest_of(std::span<const std::byte> bytes) {
+  Digest digest;
+  digest.add(bytes);
+  return digest.hex();
+}
+
 }  // namespace
 
 Launch recorded_launch(const Probe& probe) { return probe_launch(probe, kTuples, kSeed); }
 
-std::string digest_of(const Launch& ran) {
-  Digest digest;
-  digest.add(ran.buffers.back().bytes);
-  return digest.hex();
-}
+std::string digest_of(const Launch& ran) { return digest_of(ran.buffers.back().bytes); }
 
 std::vector<Tuple> kept_tuples(const Probe& probe, const Launch& ran) {
   const size_t results = probe.results.size();
@@ -42,26 +69,37 @@ std::vector<Tuple> kept_tuples(const Probe& probe, const Launch& ran) {
   return out;
 }
 
+std::vector<std::byte> outputs_of(const Launch& ran) {
+  std::vector<std::byte> out;
+  for (const Buffer& b : ran.buffers)
+    if (b.output) out.insert(out.end(), b.bytes.begin(), b.bytes.end());
+  return out;
+}
+
+std::vector<Tuple> kept_words(std::span<const std::byte> outputs, size_t count) {
+  const size_t words = outputs.size() / 8;
+  const size_t kept = std::min(count, words);
+  const size_t stride = kept == 0 ? 1 : words / kept;
+  std::vector<Tuple> out;
+  for (size_t i = 0; i < kept; ++i) {
+    const size_t at = 8 * (i * stride + i % stride);
+    uint64_t v = 0;
+    std::memcpy(&v, &outputs[at], sizeof v);
+    out.push_back({{at}, {v}});
+  }
+  return out;
+}
+
 std::string difference(const Probe& probe, const Launch& ran, const Capture& digests,
                        const std::optional<Tuples>& words) {
-  const auto digest = digests.digests.find(probe.instruction);
-  if (digest == digests.digests.end()) return probe.instruction + " is not recorded";
-  const std::string got = digest_of(ran);
-  const bool right = got == digest->second;
-  std::string tuple;
-  bool there = false;
-  if (words) {
-    const auto of_device = words->of.find(probe.instruction);
-    there = of_device != words->of.end();
-    if (there) tuple = first_wrong(of_device->second, kept_tuples(probe, ran));
-  }
-  if (right && tuple.empty()) return "";
-  const std::string who = probe.instruction + " (" + digests.device + "): ";
-  if (right) return who + "the digest is the recorded one and the raw words are not: " + tuple;
-  return who + "digest " + got + " expected " + digest->second + "; " +
-         (!tuple.empty() ? tuple
-          : there        ? "the " + std::to_string(kKeptTuples) + " tuples that are kept are right"
-                         : "no raw words are kept of it");
+  return difference(probe.instruction, digest_of(ran), digests, words,
+                    [&](size_t) { return kept_tuples(probe, ran); });
+}
+
+std::string difference(const std::string& name, std::span<const std::byte> outputs, const Capture& digests,
+                       const std::optional<Tuples>& words) {
+  return difference(name, digest_of(outputs), digests, words,
+                    [&](size_t count) { return kept_words(outputs, count); });
 }
 
 }  // namespace bitwell::verify

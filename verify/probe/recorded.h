@@ -1,5 +1,7 @@
 // A probe's launch against what a GPU gave for it.
 #pragma once
+#include <span>
+
 #include "verify/capture/captures.h"
 #include "verify/capture/tuples.h"
 #include "verify/probe/instruction.h"
@@ -16,10 +18,18 @@ std::string digest_of(const Launch& ran);
 inline constexpr size_t kKeptTuples = 64;
 std::vector<Tuple> kept_tuples(const Probe& probe, const Launch& ran);
 
+// Of launches that are no list of operand tuples (tensor cores, copies): `count` of the 8-byte words that
+// their outputs hold, one output after the other, spread evenly; a word's input is its offset in bytes.
+std::vector<std::byte> outputs_of(const Launch& ran);
+std::vector<Tuple> kept_words(std::span<const std::byte> outputs, size_t count);
+
 // What is wrong with what recorded_launch(probe) left after it ran, in a line: digest, and the first wrong
 // tuple where there are raw words; or, where the digest is right, that the raw words are not. Empty if all is
 // as recorded.
 std::string difference(const Probe& probe, const Launch& ran, const Capture& digests,
+                       const std::optional<Tuples>& words);
+// The same of the outputs of the launch that is recorded by that name.
+std::string difference(const std::string& name, std::span<const std::byte> outputs, const Capture& digests,
                        const std::optional<Tuples>& words);
 
 }  // namespace bitwell::verify

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "model/ptx/parse.h"
+#include "verify/capture/digest.h"
 #include "verify/probe/recorded.h"
 
 namespace bitwell::verify {
@@ -130,6 +131,42 @@ TEST(Tuples, AWrongDigestNamesTheFirstWrongOne) {
   of[9] = kept_tuples(p, launch)[9];
   of[2].inputs[1] ^= 1;
   EXPECT_NE(difference(p, launch, other, words).find("tuple 2: the operands "), std::string::npos);
+}
+
+TEST(Tuples, WordsAreSpreadOverAllOutputs) {
+  Launch launch;
+  for (const size_t size : {800, 8, 1600}) {
+    Buffer b;
+    b.bytes.assign(size, std::byte{static_cast<uint8_t>(launch.buffers.size() + 1)});
+    b.output = size != 8;
+    launch.buffers.push_back(b);
+  }
+  const std::vector<std::byte> outputs = outputs_of(launch);
+  ASSERT_EQ(outputs.size(), 2400u);
+  const std::vector<Tuple> kept = kept_words(outputs, 64);  // of 300 words
+  ASSERT_EQ(kept.size(), 64u);
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const uint64_t word = 4 * i + i % 4;
+    EXPECT_EQ(kept[i].inputs, std::vector<uint64_t>{8 * word});
+    EXPECT_EQ(kept[i].results, std::vector<uint64_t>{uint64_t{0x0101010101010101} * (word < 100 ? 1u : 3u)});
+  }
+  EXPECT_EQ(kept_words(std::span(outputs).first(23), 64).size(), 2u);
+  EXPECT_EQ(kept_words({}, 64).size(), 0u);
+
+  // One wrong bit in a word that is kept is named; a wrong digest alone is not.
+  Digest digest;
+  digest.add(outputs);
+  const Capture recorded{"a GPU", "1", "13.0", {{"copy", digest.hex()}}};
+  const Tuples words{"a GPU", "1", {{"copy", kept}}};
+  EXPECT_EQ(difference("copy", outputs, recorded, words), "");
+  std::vector<std::byte> wrong = outputs;
+  wrong[8 * 5] ^= std::byte{0x80};
+  EXPECT_NE(difference("copy", wrong, recorded, words)
+                .find("; tuple 1: 28 => 101010101010181 expected "
+                      "101010101010101"),
+            std::string::npos)
+      << difference("copy", wrong, recorded, words);
+  EXPECT_EQ(difference("move", outputs, recorded, words), "move is not recorded");
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 
 #include "gpu.h"
 #include "model/ptx/parse.h"
-#include "verify/capture/digest.h"
 
 namespace bitwell::verify {
 namespace {
@@ -19,6 +18,9 @@ uint64_t launches_wanted() {
   const char* text = std::getenv("BITWELL_ASYNC_LAUNCHES");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 1000;
 }
+
+// Of each recorded launch; a family has kAsyncRecorded.
+constexpr size_t kKeptWords = 8;
 
 // The first bytes that differ, or nothing.
 std::string compare(const Launch& gpu, const Launch& simulator) {
@@ -45,7 +47,7 @@ std::string compare(const Launch& gpu, const Launch& simulator) {
 
 TEST(Async, SimulatorAndGpuAgreeOnEveryByte) {
   BITWELL_NEEDS_GPU(device);
-  std::map<std::string, std::string> digests;
+  Recording recording;
   const char* first_text =
       std::getenv("BITWELL_ASYNC_FIRST");  // go on after a launch that a GPU did not survive
   const uint64_t first = first_text != nullptr ? std::strtoull(first_text, nullptr, 10) : 0;
@@ -85,10 +87,8 @@ TEST(Async, SimulatorAndGpuAgreeOnEveryByte) {
         FAIL() << family.name << ", seed " << i + 1 << " (" << on_gpu[i].description << "): " << e.what();
       }
       if (modules.size() > 64) modules.clear();
-      Digest digest;
-      for (const Buffer& b : on_gpu[i].launch.buffers)
-        if (b.output) digest.add(b.bytes);
-      if (i < kAsyncRecorded) digests[family.name + ", " + std::to_string(i + 1)] = digest.hex();
+      if (i < kAsyncRecorded)
+        recording.add(family.name + ", " + std::to_string(i + 1), on_gpu[i].launch, kKeptWords);
       const std::string difference = fault[i].empty() ? compare(on_gpu[i].launch, simulated[i]) : fault[i];
       if (difference.empty()) continue;
       if (++wrong <= 3)
@@ -99,7 +99,7 @@ TEST(Async, SimulatorAndGpuAgreeOnEveryByte) {
                 static_cast<unsigned long long>(count), static_cast<unsigned long long>(wrong));
     std::fflush(stdout);
   }
-  if (only == nullptr) record(*device, "async.json", digests);
+  if (only == nullptr) recording.write(*device, "async");
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <cstdlib>
 
 #include "verify/capture/captures.h"
+#include "verify/capture/digest.h"
 #include "verify/device/driver.h"
+#include "verify/probe/recorded.h"
 
 namespace bitwell::verify {
 
@@ -28,6 +30,27 @@ inline void record(const Device& device, const std::string& file,
   if (folder == nullptr) return;
   write_capture(std::string(folder) + "/" + file, {device.name(), device.driver(), "13.0", digests});
 }
+
+// What launches left on the GPU, by name: digests, and words that stay raw.
+struct Recording {
+  std::map<std::string, std::string> digests;
+  std::map<std::string, std::vector<Tuple>> words;
+
+  void add(const std::string& name, const Launch& on_gpu, size_t count = kKeptTuples) {
+    const std::vector<std::byte> outputs = outputs_of(on_gpu);
+    Digest digest;
+    digest.add(outputs);
+    digests[name] = digest.hex();
+    words[name] = kept_words(outputs, count);
+  }
+  // FAMILY.json and FAMILY.tuples.xz.
+  void write(const Device& device, const std::string& family) const {
+    record(device, family + ".json", digests);
+    if (const char* folder = std::getenv("BITWELL_CAPTURES"); folder != nullptr)
+      write_tuples(std::string(folder) + "/" + family + ".tuples.xz",
+                   {device.name(), device.driver(), words});
+  }
+};
 
 #define BITWELL_NEEDS_GPU(device)         \
   std::string why_no_gpu;                 \

@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "gpu.h"
-#include "verify/capture/digest.h"
 
 namespace bitwell::verify {
 namespace {
@@ -22,7 +21,7 @@ struct Piece {
 
 TEST(Tensor, ModelAndGpuAgreeOnEveryBit) {
   BITWELL_NEEDS_GPU(device);
-  std::map<std::string, std::string> digests;
+  Recording recording;
   uint64_t compared = 0;
   uint64_t all_wrong = 0;
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
@@ -62,11 +61,7 @@ TEST(Tensor, ModelAndGpuAgreeOnEveryBit) {
                             << ", output " << n << std::hex << ": GPU " << got[n] << ", model "
                             << pieces[p].expected[n] << ", C " << pieces[p].operands.c[n];
           }
-          if (seed == 1) {
-            Digest digest;
-            digest.add(launch.buffers.back().bytes);
-            digests[i.name + ", " + kTensorRegimes[regime]] = digest.hex();
-          }
+          if (seed == 1) recording.add(i.name + ", " + kTensorRegimes[regime], launch);
           done += got.size();
           compared += got.size();
         }
@@ -81,7 +76,7 @@ TEST(Tensor, ModelAndGpuAgreeOnEveryBit) {
   std::printf("%llu outputs compared with %s (driver %s), %llu mismatches\n",
               static_cast<unsigned long long>(compared), device->name().c_str(), device->driver().c_str(),
               static_cast<unsigned long long>(all_wrong));
-  if (only == nullptr) record(*device, "tensor.json", digests);
+  if (only == nullptr) recording.write(*device, "tensor");
 }
 
 // A tie at 2^-25 in fp16 with one product of 2^-48 to 2^-45 beside it and zeros everywhere else: whether the

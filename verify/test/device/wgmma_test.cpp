@@ -4,14 +4,13 @@
 
 #include "gpu.h"
 #include "model/ptx/parse.h"
-#include "verify/capture/digest.h"
 
 namespace bitwell::verify {
 namespace {
 
 TEST(Wgmma, SimulatorAndGpuAgreeOnEveryDescriptor) {
   BITWELL_NEEDS_GPU(device);
-  std::map<std::string, std::string> digests;
+  Recording recording;
   size_t descriptors = 0;
   for (const WgmmaVariant& v : wgmma_variants()) {
     const std::string text = wgmma_module(v);
@@ -25,11 +24,7 @@ TEST(Wgmma, SimulatorAndGpuAgreeOnEveryDescriptor) {
       descriptors += 2 * kWgmmaRecorded;
       const auto& got = on_gpu.buffers.back().bytes;
       const auto& expected = simulated.buffers.back().bytes;
-      if (seed == 1) {
-        Digest digest;
-        digest.add(got);
-        digests[v.name] = digest.hex();
-      }
+      if (seed == 1) recording.add(v.name, on_gpu);
       if (got == expected) continue;
       size_t wrong = 0;
       std::string where;
@@ -45,7 +40,7 @@ TEST(Wgmma, SimulatorAndGpuAgreeOnEveryDescriptor) {
   }
   std::printf("%zu matrix descriptors compared with %s (driver %s)\n", descriptors, device->name().c_str(),
               device->driver().c_str());
-  record(*device, "wgmma.json", digests);
+  recording.write(*device, "wgmma");
 }
 
 }  // namespace
