@@ -75,7 +75,7 @@ Judgement judge(const std::string& text) {
 std::string ptxas_message(const std::string& path, const std::string& target) {
   const std::string log = path + ".log";
   const std::string command =
-      std::string(BITWELL_PTXAS) + " -arch=" + target + " -O0 -o /dev/null " + path + " > " + log + " 2>&1";
+      "'" BITWELL_PTXAS "' -O0 -o /dev/null -arch=" + target + " " + path + " > " + log + " 2>&1";
   const int status = std::system(command.c_str());
   if (status == 0) return "";
   if (WIFSIGNALED(status) || WEXITSTATUS(status) >= 128) return "Segmentation fault";

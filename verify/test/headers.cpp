@@ -1,0 +1,1 @@
+// Only the headers that verify/test/CMakeLists.txt has precompiled.
