@@ -143,6 +143,9 @@ SyntaxError::SyntaxError(Position where, const std::string& message)
                          ": " + message),
       at(where) {}
 
-std::vector<Token> tokenize(std::string_view source) { return Lexer(source).run(); }
+std::vector<Token> tokenize(std::string_view source) {
+  // NVRTC's text ends in the NUL that cuModuleLoadData reads up to.
+  return Lexer(source.substr(0, source.find_last_not_of('\0') + 1)).run();
+}
 
 }  // namespace bitwell::ptx

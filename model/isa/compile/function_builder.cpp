@@ -64,37 +64,57 @@ void FunctionBuilder::block(const std::vector<ptx::Statement>& statements) {
   }
 }
 
+namespace {
+
+constexpr int kTablesVersion = 90;  // 10 * major + minor
+
+// Opcode and modifiers as they stand in the text.
+std::string written_name(const ptx::Instruction& i) {
+  std::string out = i.opcode;
+  for (const std::string& m : i.modifiers) out += m;
+  return out;
+}
+
+}  // namespace
+
 const Form& FunctionBuilder::choose(const ptx::Instruction& i, Match& found) const {
-  static const std::map<std::string, std::vector<const Form*>, std::less<>> by_opcode = [] {
-    std::map<std::string, std::vector<const Form*>, std::less<>> m;
-    for (const Form* f : all_forms()) m[std::string(opcode_of(*f))].push_back(f);
+  struct Candidate {
+    const Form* form;
+    std::vector<Element> elements;
+  };
+  static const std::map<std::string, std::vector<Candidate>, std::less<>> by_opcode = [] {
+    std::map<std::string, std::vector<Candidate>, std::less<>> m;
+    for (const Form* f : all_forms()) m[std::string(opcode_of(*f))].push_back({f, elements_of(*f)});
     return m;
   }();
-  std::string written = i.opcode;
-  for (const std::string& m : i.modifiers) written += m;
+  const std::string written = written_name(i);
   const auto candidates = by_opcode.find(i.opcode);
   if (candidates == by_opcode.end())
     throw Unsupported("instruction '" + written + "': opcode '" + i.opcode + "'");
   size_t best = 0;
-  for (const Form* form : candidates->second) {
+  for (const auto& [form, elements] : candidates->second) {
     size_t reached = 0;
-    if (!match(*form, i.modifiers, found, reached)) {
+    if (!match(*form, elements, i.modifiers, found, reached)) {
       best = std::max(best, reached);
       continue;
     }
     if (layout_.module.version < form->version)
       throw Invalid("'" + written + "' needs PTX " + std::to_string(form->version / 10) + "." +
                     std::to_string(form->version % 10));
+    // What the tables refuse a target they may refuse by PTX 9.0 alone.
+    const auto refuse = [&](const std::string& why) {
+      if (layout_.module.version > kTablesVersion)
+        throw Unsupported("instruction '" + written + "' on " + layout_.module.target +
+                          ": the tables hold PTX 9.0, by which " + why);
+      throw Invalid("'" + written + "' is not available on " + layout_.module.target + "; " + why);
+    };
     if (layout_.sm < form->sm ||
         (!form->only.empty() &&
          form->only.find(layout_.suffix.empty() ? "-" : layout_.suffix) == std::string_view::npos))
-      throw Invalid("'" + written + "' is not available on " + layout_.module.target + "; it needs sm_" +
-                    std::to_string(form->sm) + std::string(form->only) +
-                    (form->until == form->sm ? "" : " or later"));
+      refuse("it needs sm_" + std::to_string(form->sm) + std::string(form->only) +
+             (form->until == form->sm ? "" : " or later"));
     if (form->until != 0 && layout_.sm > form->until)
-      throw Invalid("'" + written + "' is not available on " + layout_.module.target +
-                    "; the last target that has it is sm_" + std::to_string(form->until) +
-                    std::string(form->only));
+      refuse("the last target that has it is sm_" + std::to_string(form->until) + std::string(form->only));
     return *form;
   }
   if (best < i.modifiers.size())
@@ -103,10 +123,17 @@ const Form& FunctionBuilder::choose(const ptx::Instruction& i, Match& found) con
 }
 
 void FunctionBuilder::translate(const ptx::Instruction& i) {
-  instruction_ = &i;
   Match found;
   const Form& form = choose(i, found);
-  Line line{i.at.line, "", found.name};
+  // Families see the modifiers in the order of their patterns.
+  ptx::Instruction ordered;
+  instruction_ = &i;
+  if (found.modifiers != i.modifiers) {
+    ordered = i;
+    ordered.modifiers = found.modifiers;
+    instruction_ = &ordered;
+  }
+  Line line{i.at.line, "", written_name(i)};
   const auto file = layout_.module.files.find(i.source.file);
   if (i.source.line > 0 && file != layout_.module.files.end()) {
     const size_t slash = file->second.rfind('/');

@@ -111,12 +111,13 @@ void bar(Builder& b, const Match& m) {
 }
 
 constexpr Form kBarrier[] = {
-    {"bar[.cta]{.sync,.arrive}", "*", bar},
-    {"bar[.cta].red.popc.u32", "*", bar},
-    {"bar[.cta].red{.and,.or}.pred", "*", bar},
-    {"barrier[.cta]{.sync,.arrive}[.aligned]", "*", bar, 60},
-    {"barrier[.cta].red.popc[.aligned].u32", "*", bar, 60},
-    {"barrier[.cta].red{.and,.or}[.aligned].pred", "*", bar, 60},
+    {"bar[.cta]{.sync,.arrive}|", "*", bar},
+    {"bar[.cta].red|.popc.u32", "*", bar},
+    {"bar[.cta].red|{.and,.or}.pred", "*", bar},
+    {"barrier[.cta]|.sync[.aligned]", "*", bar, 60},
+    {"barrier[.cta].arrive|[.aligned]", "*", bar, 60},
+    {"barrier[.cta].red|.popc[.aligned].u32", "*", bar, 60},
+    {"barrier[.cta].red|{.and,.or}[.aligned].pred", "*", bar, 60},
 };
 
 }  // namespace

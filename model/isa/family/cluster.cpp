@@ -191,9 +191,9 @@ void registers(Builder& b, const Match&) {
 constexpr Form kCluster[] = {
     {"mapa[.shared::cluster]{.u32,.u64}", "*", mapping, 78, 90},
     {"getctarank[.shared::cluster]{.u32,.u64}", "*", mapping, 78, 90},
-    {"barrier.cluster.arrive[.release,.relaxed][.aligned]", "", barrier_cluster, 78, 90},
-    {"barrier.cluster.wait[.acquire][.aligned]", "", barrier_cluster, 78, 90},
-    {"setmaxnreg{.inc,.dec}.sync.aligned.u32", "*", registers, 80, 90, "a"},
+    {"barrier.cluster.arrive|[.release,.relaxed][.aligned]", "", barrier_cluster, 78, 90},
+    {"barrier.cluster.wait|[.acquire][.aligned]", "", barrier_cluster, 78, 90},
+    {"setmaxnreg{.inc,.dec}|.sync.aligned.u32", "*", registers, 80, 90, "a"},
     {"griddepcontrol{.launch_dependents,.wait}", "", emit_hint, 78, 90},
 };
 

@@ -170,8 +170,6 @@ Next get_first_ctaid(const Op& op, Context& context, uint32_t mask) {
 
 void try_cancel_form(Builder& b, const Match& m) {
   operands_left(b, m, 2);
-  if (b.instruction().modifiers[1] != ".async")
-    throw Invalid("'" + m.name + "': .async stands behind .try_cancel");
   Op op = effect(try_cancel);
   auto& use = b.payload<CancelUse>(op);
   use.multicast = has(b.instruction(), ".multicast::cluster::all");
@@ -182,18 +180,8 @@ void try_cancel_form(Builder& b, const Match& m) {
   b.emit(op);
 }
 
-// ptxas 13.0 takes the modifiers in any order but the types, of which the result's stands first.
-void check_types(const Builder& b, const Match& m, std::string_view result) {
-  for (const std::string& modifier : b.instruction().modifiers) {
-    if (modifier == result) return;
-    if (modifier == ".b128")
-      throw Invalid("'" + m.name + "': " + std::string(result) + " stands before .b128");
-  }
-}
-
 void is_canceled_form(Builder& b, const Match& m) {
   operands_left(b, m, 2);
-  check_types(b, m, ".pred");
   Op op = effect(is_canceled);
   bool negated = false;
   if (b.operand(0).name == "_") throw Invalid("'_' where the result cannot be discarded");
@@ -204,7 +192,6 @@ void is_canceled_form(Builder& b, const Match& m) {
 
 void get_first_ctaid_form(Builder& b, const Match& m) {
   operands_left(b, m, 2);
-  check_types(b, m, ".b32");
   Op op = effect(get_first_ctaid);
   op.a = b.source(b.operand(1), b.type(".b128"), false, false).row;
   std::vector<uint32_t>* list = b.new_list();
@@ -228,15 +215,15 @@ void get_first_ctaid_form(Builder& b, const Match& m) {
   b.emit(op);
 }
 
-#define REQUEST "clusterlaunchcontrol.try_cancel.async[.shared::cta].mbarrier::complete_tx::bytes"
-#define QUERY "clusterlaunchcontrol.query_cancel"
+#define REQUEST "clusterlaunchcontrol.try_cancel.async|[.shared::cta].mbarrier::complete_tx::bytes"
+#define QUERY "clusterlaunchcontrol.query_cancel|"
 constexpr Form kClusterLaunch[] = {
-    {REQUEST ".b128", "*", try_cancel_form, 86, 100, "", 0, true},
-    {REQUEST ".multicast::cluster::all.b128", "*", try_cancel_form, 86, 100, "af", 0, true},
-    {QUERY ".is_canceled.pred.b128", "*", is_canceled_form, 86, 100, "", 0, true},
-    {QUERY ".get_first_ctaid.v4.b32.b128", "*", get_first_ctaid_form, 86, 100, "", 0, true},
+    {REQUEST ".b128", "*", try_cancel_form, 86, 100},
+    {REQUEST ".multicast::cluster::all.b128", "*", try_cancel_form, 86, 100, "af"},
+    {QUERY ".is_canceled.pred.b128", "*", is_canceled_form, 86, 100},
+    {QUERY ".get_first_ctaid.v4.b32.b128", "*", get_first_ctaid_form, 86, 100},
     {QUERY "{.get_first_ctaid::x,.get_first_ctaid::y,.get_first_ctaid::z}.b32.b128", "*",
-     get_first_ctaid_form, 86, 100, "", 0, true},
+     get_first_ctaid_form, 86, 100},
 };
 
 }  // namespace

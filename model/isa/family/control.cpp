@@ -241,7 +241,7 @@ void call_form(Builder& b, const Match&) {
 
 constexpr Form kControl[] = {
     {"bra[.uni]", "*", bra},
-    {"brx.idx[.uni]", "*", brx, 60},
+    {"brx.idx|[.uni]", "*", brx, 60},
     {"call[.uni]", "*", call_form},
     {"ret[.uni]", "", leave},
     {"exit", "", leave},

@@ -11,10 +11,15 @@
 namespace bitwell::isa {
 namespace {
 
+void refuse_wide(int bits) {
+  if (bits > 64) throw machine::Unsupported("cvt of a register of " + std::to_string(bits) + " bits");
+}
+
 // A register's value cut down to `bits`, when an operand is wider than the instruction's type.
 uint32_t narrowed(Builder& b, const Value& v, int bits) {
   const int have = v.type == nullptr ? bits : std::max(v.type->bits, 16);
   if (have <= std::max(bits, 16)) return v.row;
+  refuse_wide(have);
   Op op = lane_op("cvt.u" + std::to_string(std::max(bits, 16)) + ".u" + std::to_string(have));
   op.a = v.row;
   op.d = b.new_row(std::max(bits, 16));
@@ -31,6 +36,7 @@ void into(Builder& b, Op op, const ptx::Operand& destination, const Type& type) 
     b.emit(op);
     return;
   }
+  refuse_wide(have);
   op.d = b.new_row(std::max(type.bits, 16));
   b.emit(op);
   const char kind = type.kind == 's' ? 's' : 'u';
@@ -230,8 +236,6 @@ void cvt_by_chance(Builder& b, const Match& m) {
   const auto to = std::find_if(i.modifiers.begin(), i.modifiers.end(), [](const std::string& modifier) {
     return modifier.ends_with("x2") || modifier.ends_with("x4");
   });
-  if (std::find(to, i.modifiers.end(), ".f32") == i.modifiers.end())
-    throw Invalid("'" + m.name + "': .f32 stands behind the destination's type");
   const size_t count = to->ends_with("x2") ? 2 : 4;
   Op op = effect(convert_by_chance);
   auto& use = b.payload<ChanceUse>(op);
@@ -277,9 +281,9 @@ constexpr Form kConvert[] = {
     {"cvt.rn[.relu].f16x2{.e2m1x2,.e2m3x2,.e3m2x2}", "*", cvt_packed, 86, 100, "af"},
     {"cvt{.rz,.rp}[.satfinite].ue8m0x2{.f32,.bf16x2}", "*", cvt_packed, 86, 100, "af"},
     {"cvt.rn.bf16x2.ue8m0x2", "*", cvt_packed, 86, 100, "af"},
-    {"cvt{.rs}[.relu][.satfinite]{.f16x2,.bf16x2}.f32", "*", cvt_by_chance, 87, 100, "a", 103, true},
-    {"cvt{.rs}[.relu]{.satfinite}{.e4m3x4,.e5m2x4,.e2m3x4,.e3m2x4,.e2m1x4}.f32", "*", cvt_by_chance, 87, 100,
-     "a", 103, true},
+    {"cvt.rs[.relu][.satfinite]{.f16x2,.bf16x2}.f32", "*", cvt_by_chance, 87, 100, "a", 103},
+    {"cvt.rs[.relu]{.satfinite}{.e4m3x4,.e5m2x4,.e2m3x4,.e3m2x4,.e2m1x4}.f32", "*", cvt_by_chance, 87, 100,
+     "a", 103},
 };
 #undef ALL_CVT_TYPES
 

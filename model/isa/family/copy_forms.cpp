@@ -156,9 +156,10 @@ void remote(Builder& b, const Match& m) {
   t->bytes = static_cast<uint32_t>(type.bits / 8);
   const ptx::Operand& v = b.operand(1);
   const size_t count = has(i, ".v2") ? 2 : has(i, ".v4") ? 4 : 1;
-  if ((v.kind == ptx::OperandKind::vector) != (count > 1) || (count > 1 && v.elements.size() != count))
+  const bool vector = v.kind == ptx::OperandKind::vector;
+  if (vector ? v.elements.size() != count : count > 1)
     throw Invalid("'" + m.name + "' needs a source of " + std::to_string(count) + " registers");
-  for (size_t n = 0; n < count; ++n) operands.value(count > 1 ? v.elements[n] : v, type.name.data());
+  for (size_t n = 0; n < count; ++n) operands.value(vector ? v.elements[n] : v, type.name.data());
   t->count = static_cast<uint32_t>(count);
   if (count * t->bytes > 16) throw Invalid("a vector of " + std::to_string(count * t->bytes) + " bytes");
   if (i.opcode == "red") {
@@ -173,6 +174,7 @@ void policy(Builder& b, const Match&) {
   Op op = lane_op("mov.b64");
   op.d = b.destination(b.operand(0), b.type(".b64")).row;
   op.a = b.constant_row(64, 0);
+  if (b.operand_count() > 1) b.source(b.operand(1), b.type(".f32"));  // the fraction
   if (b.operand_count() > 2) throw Invalid("too many operands");
   b.emit(op);
 }
@@ -182,70 +184,57 @@ void policy(Builder& b, const Match&) {
 #define DIMENSIONS "{.1d,.2d,.3d,.4d,.5d}"
 #define BYTES ".mbarrier::complete_tx::bytes"
 constexpr Form kAsync[] = {
-    {"cp.async{.ca,.cg}{.shared,.shared::cta}.global" HINT "[.L2::64B,.L2::128B,.L2::256B]", "*", async, 70,
+    {"cp.async|{.ca,.cg}{.shared,.shared::cta}.global" HINT "[.L2::64B,.L2::128B,.L2::256B]", "*", async, 70,
      80},
-    {"cp.async.commit_group", "", commit, 70, 80},
-    {"cp.async.wait_group", "*", wait, 70, 80},
-    {"cp.async.wait_all", "*", wait, 70, 80},
-    {"cp.async.mbarrier.arrive[.noinc][.shared,.shared::cta].b64", "*", arrive, 70, 80},
-    {"cp.async.bulk.shared::cluster.global" BYTES "[.multicast::cluster]" HINT, "*", bulk, 80, 90},
-    {"cp.async.bulk.shared::cta.global" BYTES HINT, "*", bulk, 86, 90},
-    {"cp.async.bulk.shared::cluster.shared::cta" BYTES, "*", bulk, 80, 90},
-    {"cp.async.bulk.global.shared::cta.bulk_group" HINT, "*", bulk, 80, 90},
-    {"cp.async.bulk.prefetch.L2.global" HINT, "*", bulk, 80, 90},
-    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cluster.global[.tile]" BYTES "[.multicast::cluster]" HINT,
+    {"cp.async.commit_group|", "", commit, 70, 80},
+    {"cp.async.wait_group|", "*", wait, 70, 80},
+    {"cp.async.wait_all|", "*", wait, 70, 80},
+    {"cp.async.mbarrier.arrive|[.noinc][.shared,.shared::cta].b64", "*", arrive, 70, 80},
+    {"cp.async.bulk|.shared::cluster.global" BYTES "[.multicast::cluster]" HINT, "*", bulk, 80, 90},
+    {"cp.async.bulk|.shared::cta.global" BYTES HINT, "*", bulk, 86, 90},
+    {"cp.async.bulk|.shared::cluster.shared::cta" BYTES, "*", bulk, 80, 90},
+    {"cp.async.bulk|.global.shared::cta.bulk_group" HINT, "*", bulk, 80, 90},
+    {"cp.async.bulk.prefetch|.L2.global" HINT, "*", bulk, 80, 90},
+    {"cp.async.bulk.tensor|" DIMENSIONS ".shared::cluster.global[.tile]" BYTES "[.multicast::cluster]" HINT,
      "*", bulk, 80, 90},
-    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cta.global[.tile]" BYTES HINT, "*", bulk, 86, 90},
-    {"cp.async.bulk.tensor" DIMENSIONS PAIR ".shared::cluster.global[.tile]" BYTES
+    {"cp.async.bulk.tensor|" DIMENSIONS ".shared::cta.global[.tile]" BYTES HINT, "*", bulk, 86, 90},
+    {"cp.async.bulk.tensor|" DIMENSIONS PAIR ".shared::cluster.global[.tile]" BYTES
      "[.multicast::cluster]" HINT,
      "*", bulk, 86, 100, "af", 110},
-    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cluster.global[.tile]" BYTES PAIR
-     "[.multicast::cluster]" HINT,
-     "*", bulk, 86, 100, "af", 110},
-    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cluster.global[.tile]" BYTES
-     "[.multicast::cluster]" PAIR HINT,
-     "*", bulk, 86, 100, "af", 110},
-    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cluster.global[.tile]" BYTES
-     "[.multicast::cluster]" HINT PAIR,
-     "*", bulk, 86, 100, "af", 110},
-    {"cp.async.bulk.tensor" DIMENSIONS PAIR ".shared::cta.global[.tile]" BYTES HINT, "*", bulk, 86, 100, "af",
-     110},
-    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cta.global[.tile]" BYTES PAIR HINT, "*", bulk, 86, 100, "af",
-     110},
-    {"cp.async.bulk.tensor" DIMENSIONS ".shared::cta.global[.tile]" BYTES HINT PAIR, "*", bulk, 86, 100, "af",
-     110},
-    {"cp.async.bulk.tensor" DIMENSIONS ".global.shared::cta[.tile].bulk_group" HINT, "*", bulk, 80, 90},
-    {"cp.async.bulk.prefetch.tensor" DIMENSIONS ".L2.global[.tile]" HINT, "*", bulk, 80, 90},
-    {"cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4" BYTES "[.multicast::cluster]" HINT, "*",
+    {"cp.async.bulk.tensor|" DIMENSIONS PAIR ".shared::cta.global[.tile]" BYTES HINT, "*", bulk, 86, 100,
+     "af", 110},
+    {"cp.async.bulk.tensor|" DIMENSIONS ".global.shared::cta[.tile].bulk_group" HINT, "*", bulk, 80, 90},
+    {"cp.async.bulk.prefetch.tensor|" DIMENSIONS ".L2.global[.tile]" HINT, "*", bulk, 80, 90},
+    {"cp.async.bulk.tensor|.2d.shared::cluster.global.tile::gather4" BYTES "[.multicast::cluster]" HINT, "*",
      bulk, 86, 100, "af", 110},
-    {"cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4" BYTES HINT, "*", bulk, 86, 100},
-    {"cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group" HINT, "*", bulk, 86, 100, "af",
+    {"cp.async.bulk.tensor|.2d.shared::cta.global.tile::gather4" BYTES HINT, "*", bulk, 86, 100},
+    {"cp.async.bulk.tensor|.2d.global.shared::cta.tile::scatter4.bulk_group" HINT, "*", bulk, 86, 100, "af",
      110},
-    {"cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4" HINT, "*", bulk, 86, 100, "af", 110},
-    {"cp.async.bulk.commit_group", "", commit, 80, 90},
-    {"cp.async.bulk.wait_group[.read]", "*", wait, 80, 90},
-    {"cp.reduce.async.bulk.shared::cluster.shared::cta" BYTES "{.and,.or,.xor}.b32", "*", bulk, 80, 90},
-    {"cp.reduce.async.bulk.shared::cluster.shared::cta" BYTES ".add{.u32,.s32,.u64}", "*", bulk, 80, 90},
-    {"cp.reduce.async.bulk.shared::cluster.shared::cta" BYTES "{.inc,.dec}.u32", "*", bulk, 80, 90},
-    {"cp.reduce.async.bulk.shared::cluster.shared::cta" BYTES "{.min,.max}{.u32,.s32}", "*", bulk, 80, 90},
-    {"cp.reduce.async.bulk.global.shared::cta.bulk_group" HINT "{.and,.or,.xor}{.b32,.b64}", "*", bulk, 80,
+    {"cp.async.bulk.prefetch.tensor|.2d.L2.global.tile::gather4" HINT, "*", bulk, 86, 100, "af", 110},
+    {"cp.async.bulk.commit_group|", "", commit, 80, 90},
+    {"cp.async.bulk.wait_group[.read]|", "*", wait, 80, 90},
+    {"cp.reduce.async.bulk|.shared::cluster.shared::cta" BYTES "{.and,.or,.xor}.b32", "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk|.shared::cluster.shared::cta" BYTES ".add{.u32,.s32,.u64}", "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk|.shared::cluster.shared::cta" BYTES "{.inc,.dec}.u32", "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk|.shared::cluster.shared::cta" BYTES "{.min,.max}{.u32,.s32}", "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk|.global.shared::cta.bulk_group" HINT "{.and,.or,.xor}{.b32,.b64}", "*", bulk, 80,
      90},
-    {"cp.reduce.async.bulk.global.shared::cta.bulk_group" HINT ".add{.u32,.s32,.u64,.f32,.f64}", "*", bulk,
+    {"cp.reduce.async.bulk|.global.shared::cta.bulk_group" HINT ".add{.u32,.s32,.u64,.f32,.f64}", "*", bulk,
      80, 90},
-    {"cp.reduce.async.bulk.global.shared::cta.bulk_group" HINT ".add.noftz{.f16,.bf16}", "*", bulk, 80, 90},
-    {"cp.reduce.async.bulk.global.shared::cta.bulk_group" HINT "{.inc,.dec}.u32", "*", bulk, 80, 90},
-    {"cp.reduce.async.bulk.global.shared::cta.bulk_group" HINT "{.min,.max}{.u32,.s32,.u64,.s64,.f16,.bf16}",
+    {"cp.reduce.async.bulk|.global.shared::cta.bulk_group" HINT ".add.noftz{.f16,.bf16}", "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk|.global.shared::cta.bulk_group" HINT "{.inc,.dec}.u32", "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk|.global.shared::cta.bulk_group" HINT "{.min,.max}{.u32,.s32,.u64,.s64,.f16,.bf16}",
      "*", bulk, 80, 90},
-    {"cp.reduce.async.bulk.tensor" DIMENSIONS
+    {"cp.reduce.async.bulk.tensor|" DIMENSIONS
      ".global.shared::cta{.add,.min,.max,.inc,.dec,.and,.or,.xor}[.tile].bulk_group" HINT,
      "*", bulk, 80, 90},
-    {"st.async[.weak].shared::cluster" BYTES "[.v2,.v4]{.b32,.u32,.s32,.f32,.b64,.u64,.s64,.f64}", "*",
+    {"st.async|[.weak][.shared::cluster]" BYTES "[.v2,.v4]{.b32,.u32,.s32,.f32,.b64,.u64,.s64,.f64}", "*",
      remote, 81, 90},
-    {"red.async[.relaxed][.cluster].shared::cluster" BYTES "{.and,.or,.xor}.b32", "*", remote, 81, 90},
-    {"red.async[.relaxed][.cluster].shared::cluster" BYTES ".add{.u32,.s32,.u64}", "*", remote, 81, 90},
-    {"red.async[.relaxed][.cluster].shared::cluster" BYTES "{.inc,.dec}.u32", "*", remote, 81, 90},
-    {"red.async[.relaxed][.cluster].shared::cluster" BYTES "{.min,.max}{.u32,.s32}", "*", remote, 81, 90},
-    {"createpolicy.fractional{.L2::evict_last,.L2::evict_normal,.L2::evict_first,.L2::evict_unchanged}"
+    {"red.async|.relaxed.cluster[.shared::cluster]" BYTES "{.and,.or,.xor}.b32", "*", remote, 81, 90},
+    {"red.async|.relaxed.cluster[.shared::cluster]" BYTES ".add{.u32,.s32,.u64}", "*", remote, 81, 90},
+    {"red.async|.relaxed.cluster[.shared::cluster]" BYTES "{.inc,.dec}.u32", "*", remote, 81, 90},
+    {"red.async|.relaxed.cluster[.shared::cluster]" BYTES "{.min,.max}{.u32,.s32}", "*", remote, 81, 90},
+    {"createpolicy.fractional|{.L2::evict_last,.L2::evict_normal,.L2::evict_first,.L2::evict_unchanged}"
      "[.L2::evict_first,.L2::evict_unchanged].b64",
      "*", policy, 74, 80},
 };

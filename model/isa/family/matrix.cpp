@@ -161,11 +161,6 @@ void matrix(Builder& b, const Match& m) {
 void narrow_matrix(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   operands_left(b, m, 2);
-  for (const std::string& modifier : i.modifiers) {
-    if (modifier == ".b8x16") break;
-    if (modifier.ends_with("_p32") || modifier.ends_with("_p64"))
-      throw Invalid("'" + m.name + "': .b8x16 stands before the source's format");
-  }
   Op op = effect(load_narrow);
   auto& use = b.payload<NarrowUse>(op);
   const int count = has(i, ".x1") ? 1 : has(i, ".x2") ? 2 : 4;
@@ -186,11 +181,9 @@ void narrow_matrix(Builder& b, const Match& m) {
 #define SHARED "[.shared,.shared::cta]"
 #define PADDED ".b8x16{.b6x16_p32,.b4x16_p64}"
 constexpr Form kMatrix[] = {
-    {"ldmatrix{.sync}.aligned.m16n16{.x1,.x2}.trans" SHARED ".b8", "*", narrow_matrix, 86, 100, "af", 0,
-     true},
-    {"ldmatrix{.sync}.aligned.m16n16{.x1,.x2}.trans" SHARED PADDED, "*", narrow_matrix, 86, 100, "af", 0,
-     true},
-    {"ldmatrix{.sync}.aligned.m8n16{.x1,.x2,.x4}" SHARED PADDED, "*", narrow_matrix, 86, 100, "af", 0, true},
+    {"ldmatrix.sync.aligned.m16n16{.x1,.x2}.trans" SHARED ".b8", "*", narrow_matrix, 86, 100, "af"},
+    {"ldmatrix.sync.aligned.m16n16{.x1,.x2}.trans" SHARED PADDED, "*", narrow_matrix, 86, 100, "af"},
+    {"ldmatrix.sync.aligned.m8n16{.x1,.x2,.x4}" SHARED PADDED, "*", narrow_matrix, 86, 100, "af"},
     {"ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}[.trans][.shared,.shared::cta].b16", "*", matrix, 65, 75},
     {"stmatrix.sync.aligned.m8n8{.x1,.x2,.x4}[.trans][.shared,.shared::cta].b16", "*", matrix, 78, 90},
 };

@@ -190,32 +190,27 @@ void plain(Builder& b, const Match& m) {
   b.emit(op);
 }
 
-// arrive[.expect_tx][.noComplete] state | _, [a][, count | bytes]; the state may be left out
+// arrive[.expect_tx][.noComplete] state | _, [a][, count | bytes]
 void arrive(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   const bool drop = i.modifiers[0] == ".arrive_drop";
   const bool expects = has(i, ".expect_tx");
   const bool no_complete = has(i, ".noComplete");
   const bool remote = has(i, ".shared::cluster");
-  const bool stated = b.operand_count() > 0 && b.operand(0).kind == ptx::OperandKind::name;
-  if (!stated && !remote) throw Invalid("'" + m.name + "' needs a destination for the state");
-  const size_t first = stated ? 1 : 0;
+  if (b.operand(0).kind != ptx::OperandKind::name)
+    throw Invalid("'" + m.name + "' needs a destination for the state");
   const bool counted = expects || no_complete;
-  need(b, m, first + (counted ? 2 : 1), first + 2);
+  need(b, m, counted ? 3 : 2, 3);
   const MbarrierAction a =
       no_complete ? (drop ? MbarrierAction::drop_no_complete : MbarrierAction::arrive_no_complete)
       : expects   ? (drop ? MbarrierAction::drop_expect : MbarrierAction::arrive_expect)
                   : (drop ? MbarrierAction::drop : MbarrierAction::arrive);
-  Op op = action(b, a, first);
-  if (stated) {
-    if (remote && b.operand(0).name != "_")
-      throw Invalid("the state of a .shared::cluster mbarrier cannot be had: the destination is '_'");
-    if (b.operand(0).name != "_") op.d = b.destination(b.operand(0), b.type(".b64")).row;
-  }
-  if (!expects && b.operand_count() == first + 2)
-    need_range(b.operand(first + 1), 1, INT64_MAX, 1, "an arrival count");
-  op.b = b.operand_count() == first + 2 ? b.source(b.operand(first + 1), b.type(".u32")).row
-                                        : b.constant_row(32, 1);
+  Op op = action(b, a, 1);
+  if (remote && b.operand(0).name != "_")
+    throw Invalid("the state of a .shared::cluster mbarrier cannot be had: the destination is '_'");
+  if (b.operand(0).name != "_") op.d = b.destination(b.operand(0), b.type(".b64")).row;
+  if (!expects && b.operand_count() == 3) need_range(b.operand(2), 1, INT64_MAX, 1, "an arrival count");
+  op.b = b.operand_count() == 3 ? b.source(b.operand(2), b.type(".u32")).row : b.constant_row(32, 1);
   b.emit(op);
 }
 
@@ -230,6 +225,7 @@ void wait(Builder& b, const Match& m) {
                        : (parity ? MbarrierAction::test_parity : MbarrierAction::test_state),
                  1);
   bool negated = false;
+  if (b.operand(0).name == "_") throw Invalid("'_' where the result cannot be discarded");
   op.d = b.predicate(b.operand(0), true, negated).row;
   if (parity) need_range(b.operand(2), 0, 1, 1, "a phase parity");
   op.b = b.source(b.operand(2), b.type(parity ? ".u32" : ".b64")).row;
@@ -247,21 +243,23 @@ void pending_count(Builder& b, const Match&) {
 #define OWN "[.shared,.shared::cta]"
 #define ANY "[.shared,.shared::cta,.shared::cluster]"
 constexpr Form kMbarrier[] = {
-    {"mbarrier.init" OWN ".b64", "*", plain, 70, 80},
-    {"mbarrier.inval" OWN ".b64", "*", plain, 70, 80},
-    {"mbarrier.expect_tx[.relaxed][.cta,.cluster]" ANY ".b64", "*", plain, 80, 90},
-    {"mbarrier.complete_tx[.relaxed][.cta,.cluster]" ANY ".b64", "*", plain, 80, 90},
-    {"mbarrier{.arrive,.arrive_drop}" OWN ".b64", "*", arrive, 70, 80},
-    {"mbarrier{.arrive,.arrive_drop}.noComplete" OWN ".b64", "*", arrive, 70, 80},
-    {"mbarrier{.arrive,.arrive_drop}.noComplete.release.cta" OWN ".b64", "*", arrive, 80, 80},
-    {"mbarrier{.arrive,.arrive_drop}[.expect_tx]" ANY ".b64", "*", arrive, 80, 90},
-    {"mbarrier{.arrive,.arrive_drop}[.expect_tx]{.release,.relaxed}{.cta,.cluster}" ANY ".b64", "*", arrive,
+    {"mbarrier.init|" OWN ".b64", "*", plain, 70, 80},
+    {"mbarrier.inval|" OWN ".b64", "*", plain, 70, 80},
+    {"mbarrier.expect_tx|" ANY ".b64", "*", plain, 80, 90},
+    {"mbarrier.expect_tx|.relaxed{.cta,.cluster}" ANY ".b64", "*", plain, 80, 90},
+    {"mbarrier.complete_tx|" ANY ".b64", "*", plain, 80, 90},
+    {"mbarrier.complete_tx|.relaxed{.cta,.cluster}" ANY ".b64", "*", plain, 80, 90},
+    {"mbarrier{.arrive,.arrive_drop}|" OWN ".b64", "*", arrive, 70, 80},
+    {"mbarrier{.arrive,.arrive_drop}|.noComplete" OWN ".b64", "*", arrive, 70, 80},
+    {"mbarrier{.arrive,.arrive_drop}|.noComplete.release.cta" OWN ".b64", "*", arrive, 80, 80},
+    {"mbarrier{.arrive,.arrive_drop}[.expect_tx]|" ANY ".b64", "*", arrive, 80, 90},
+    {"mbarrier{.arrive,.arrive_drop}[.expect_tx]|{.release,.relaxed}{.cta,.cluster}" ANY ".b64", "*", arrive,
      80, 90},
-    {"mbarrier.test_wait[.parity]" OWN ".b64", "*", wait, 71, 80},
-    {"mbarrier.test_wait[.parity]{.acquire,.relaxed}{.cta,.cluster}" OWN ".b64", "*", wait, 80, 90},
-    {"mbarrier.try_wait[.parity]" OWN ".b64", "*", wait, 78, 90},
-    {"mbarrier.try_wait[.parity]{.acquire,.relaxed}{.cta,.cluster}" OWN ".b64", "*", wait, 80, 90},
-    {"mbarrier.pending_count.b64", "d:u32 r:b64", pending_count, 70, 80},
+    {"mbarrier.test_wait[.parity]|" OWN ".b64", "*", wait, 71, 80},
+    {"mbarrier.test_wait[.parity]|{.acquire,.relaxed}{.cta,.cluster}" OWN ".b64", "*", wait, 80, 90},
+    {"mbarrier.try_wait[.parity]|" OWN ".b64", "*", wait, 78, 90},
+    {"mbarrier.try_wait[.parity]|{.acquire,.relaxed}{.cta,.cluster}" OWN ".b64", "*", wait, 80, 90},
+    {"mbarrier.pending_count|.b64", "d:u32 r:b64", pending_count, 70, 80},
 };
 
 }  // namespace

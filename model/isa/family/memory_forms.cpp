@@ -22,13 +22,28 @@ size_t vector_length(const ptx::Instruction& i) {
   return 1;
 }
 
-void check_vector(const Builder& b, const Type& type, size_t n) {
+void check_vector(const Builder& b, const Type& type, size_t n, Space space) {
   const size_t bytes = n * static_cast<size_t>(type.bits) / 8;
   if (type.bits == 128 && (b.version() < 83 || b.sm() < 70)) throw Invalid("'.b128' needs PTX 8.3 and sm_70");
   if (n > 1 && bytes > 16 &&
       !(bytes == 32 && type.bits <= 64 && b.sm() >= 100 && b.version() >= 88 && type.bits >= 32))
     throw Invalid("a vector of " + std::to_string(bytes) + " bytes");
+  if (n > 1 && bytes > 16 &&
+      ((space != Space::global && space != Space::generic) || b.instruction().opcode == "ldu"))
+    throw Invalid("a vector of " + std::to_string(bytes) + " bytes needs ld or st of .global");
   if (n == 8 && type.bits != 32) throw Invalid("'.v8' needs a 32-bit type");
+}
+
+// The registers that an operand names: a vector of `n`, or for one the register itself too.
+std::vector<const ptx::Operand*> registers_of(const ptx::Operand& o, size_t n, const Match& m,
+                                              const char* what) {
+  const bool vector = o.kind == ptx::OperandKind::vector;
+  if (vector ? o.elements.size() != n : n > 1)
+    throw Invalid("'" + m.name + "' needs " + what + " of " + std::to_string(n) + " registers");
+  if (!vector) return {&o};
+  std::vector<const ptx::Operand*> out;
+  for (const ptx::Operand& e : o.elements) out.push_back(&e);
+  return out;
 }
 
 void ld(Builder& b, const Match& m) {
@@ -42,16 +57,12 @@ void ld(Builder& b, const Match& m) {
   use.order = access_order(i);
   set_address(b, op, use, b.operand(1), space_of(i));
   const size_t n = vector_length(i);
-  check_vector(b, type, n);
+  check_vector(b, type, n, use.space);
   use.count = static_cast<uint16_t>(n);
   std::vector<uint32_t>* list = b.new_list();
-  const ptx::Operand& d = b.operand(0);
-  if ((d.kind == ptx::OperandKind::vector) != (n > 1) || (n > 1 && d.elements.size() != n))
-    throw Invalid("'" + m.name + "' needs a destination of " + std::to_string(n) + " registers");
   int bits = 0;
-  for (size_t j = 0; j < n; ++j) {
-    const ptx::Operand& element = n > 1 ? d.elements[j] : d;
-    const Value v = b.destination(element, type, true, n > 1);
+  for (const ptx::Operand* element : registers_of(b.operand(0), n, m, "a destination")) {
+    const Value v = b.destination(*element, type, true, n > 1);
     const int have = v.type == nullptr ? 0 : std::max(v.type->bits, 16);
     if (bits != 0 && have != 0 && have != bits)
       throw machine::Unsupported("'" + m.name + "' into registers of different sizes");
@@ -78,15 +89,12 @@ void st(Builder& b, const Match& m) {
   if (space == Space::constant) throw Invalid("a store to .const");
   set_address(b, op, use, b.operand(0), space);
   const size_t n = vector_length(i);
-  check_vector(b, type, n);
+  check_vector(b, type, n, use.space);
   use.count = static_cast<uint16_t>(n);
   std::vector<uint32_t>* list = b.new_list();
-  const ptx::Operand& s = b.operand(1);
-  if ((s.kind == ptx::OperandKind::vector) != (n > 1) || (n > 1 && s.elements.size() != n))
-    throw Invalid("'" + m.name + "' needs a source of " + std::to_string(n) + " registers");
   int bits = 0;
-  for (size_t j = 0; j < n; ++j) {
-    const Value v = b.source(n > 1 ? s.elements[j] : s, type, true);
+  for (const ptx::Operand* element : registers_of(b.operand(1), n, m, "a source")) {
+    const Value v = b.source(*element, type, true);
     const int have = v.type == nullptr ? std::max(type.bits, 16) : std::max(v.type->bits, 16);
     if (bits != 0 && have != bits)
       throw machine::Unsupported("'" + m.name + "' from registers of different sizes");
@@ -169,10 +177,9 @@ constexpr Form kMemory[] = {
     {"ld[.weak]"
      "[.global]" EVICTION PREFETCH "[.v2,.v4,.v8]" TYPES,
      "*", ld, 74},
-    {"ld.volatile[.global,.shared,.shared::cta,.shared::cluster,.local,.const]"
-     "[.v2,.v4]" TYPES,
-     "*", ld},
-    {"ld{.relaxed,.acquire}" SCOPES STRONG_SPACES EVICTION PREFETCH "[.v2,.v4]" TYPES, "*", ld, 60},
+    {"ld.volatile" STRONG_SPACES "[.v2,.v4]" TYPES, "*", ld},
+    {"ld{.relaxed,.acquire}" SCOPES STRONG_SPACES "[.v2,.v4]" TYPES, "*", ld, 60},
+    {"ld{.relaxed,.acquire}" SCOPES "[.global]" EVICTION PREFETCH "[.v2,.v4]" TYPES, "*", ld, 74},
     {"ld.global[.ca,.cg,.cs].nc"
      "[.v2,.v4,.v8]" TYPES,
      "*", ld},
@@ -180,11 +187,10 @@ constexpr Form kMemory[] = {
     {"ldu[.global][.v2,.v4]" TYPES, "*", ld},
     {"st[.weak]" ST_SPACES "[.wb,.cg,.cs,.wt][.v2,.v4,.v8]" TYPES, "*", st},
     {"st[.weak][.global]" EVICTION "[.v2,.v4,.v8]" TYPES, "*", st, 74},
-    {"st.volatile[.global,.shared,.shared::cta,.shared::cluster,.local]"
-     "[.v2,.v4]" TYPES,
-     "*", st},
-    {"st{.relaxed,.release}" SCOPES STRONG_SPACES EVICTION "[.v2,.v4]" TYPES, "*", st, 60},
-    {"st.bulk[.weak][.shared::cta]", "*", st_bulk, 86, 100, "", 0, true},
+    {"st.volatile" STRONG_SPACES "[.v2,.v4]" TYPES, "*", st},
+    {"st{.relaxed,.release}" SCOPES STRONG_SPACES "[.v2,.v4]" TYPES, "*", st, 60},
+    {"st{.relaxed,.release}" SCOPES "[.global]" EVICTION "[.v2,.v4]" TYPES, "*", st, 74},
+    {"st.bulk|[.weak][.shared::cta]", "*", st_bulk, 86, 100},
     {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.and,.or,.xor}{.b32,.b64}", "*", atom},
     {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.exch}{.b32,.b64,.b128}", "*", atom},
     {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.cas}{.b16,.b32,.b64,.b128}", "*", atom},
@@ -201,7 +207,7 @@ constexpr Form kMemory[] = {
     {"red[.relaxed,.release]" ATOM_SCOPES ATOM_SPACES "{.min,.max}{.u32,.s32,.u64,.s64}", "*", atom},
     {"membar{.cta,.gl,.sys}", "", fence},
     {"fence[.sc,.acq_rel]{.cta,.cluster,.gpu,.sys}", "", fence, 60},
-    {"fence.proxy.async[.global,.shared::cta,.shared::cluster]", "", fence, 80, 90},
+    {"fence.proxy|.async[.global,.shared::cta,.shared::cluster]", "", fence, 80, 90},
     {"fence.mbarrier_init.release.cluster", "", fence, 80, 90},
     {"prefetch[.global,.local]{.L1,.L2}", "*", prefetch},
     {"prefetchu.L1", "*", prefetch},

@@ -33,6 +33,11 @@ void mov_vector(Builder& b, const Type& type) {
   b.emit(op);
 }
 
+// A vector of one is its register.
+const ptx::Operand& alone(const ptx::Operand& o) {
+  return o.kind == ptx::OperandKind::vector && o.elements.size() == 1 ? o.elements[0] : o;
+}
+
 // mov.type d, a | d, vector | vector, a | d, symbol
 void mov(Builder& b, const Match& m) {
   const Type& type = b.type(m.choice[0]);
@@ -50,13 +55,14 @@ void mov(Builder& b, const Match& m) {
     b.emit(op);
     return;
   }
-  const ptx::Operand& from = b.operand(1);
-  if (b.operand(0).kind == ptx::OperandKind::vector || from.kind == ptx::OperandKind::vector)
+  const ptx::Operand& from = alone(b.operand(1));
+  const ptx::Operand& to = alone(b.operand(0));
+  if (to.kind == ptx::OperandKind::vector || from.kind == ptx::OperandKind::vector)
     return mov_vector(b, type);
   if (type.bits == 128 && from.kind != ptx::OperandKind::name)
     throw machine::Unsupported("'mov.b128' of a constant");
   Op op = lane_op("mov.b" + std::to_string(type.bits));
-  op.d = b.destination(b.operand(0), type).row;
+  op.d = b.destination(to, type).row;
   const bool name = from.kind == ptx::OperandKind::name && from.suffix.empty();
   // Unlike arithmetic, mov's immediate may be of either kind for untyped sizes.
   if (const Builder::Variable* v = name ? b.find_variable(from.name) : nullptr; v != nullptr) {
@@ -74,7 +80,7 @@ void mov(Builder& b, const Match& m) {
       if (type.bits == 64) return;
       op = lane_op("cvt.u32.u64");
       op.a = add.d;
-      op.d = b.destination(b.operand(0), type).row;
+      op.d = b.destination(to, type).row;
     } else {
       op.a = b.address_row(type.bits, *v, from.integer);
     }
@@ -177,7 +183,7 @@ void isspacep(Builder& b, const Match& m) {
 constexpr Form kMove[] = {
     {"mov{.b16,.b32,.b64,.b128,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64,.pred}", "*", mov},
     {"cvta{.global,.shared,.shared::cta,.shared::cluster,.local,.const,.param}.u64", "*", cvta},
-    {"cvta.to{.global,.shared,.shared::cta,.shared::cluster,.local,.const,.param}.u64", "*", cvta},
+    {"cvta.to|{.global,.shared,.shared::cta,.shared::cluster,.local,.const,.param}.u64", "*", cvta},
     {"isspacep{.global,.shared,.shared::cta,.shared::cluster,.local,.const,.param}", "q r:u64", isspacep},
 };
 

@@ -109,20 +109,8 @@ void place_rows(CellCopyUse& use, const ptx::Instruction& i, const std::string& 
       use.cells.push_back(cells[atom * 16 * use.copies + copy]);
 }
 
-// ".b8x16" and what it is made from stand both, in this order, or neither does.
-void check_formats(const ptx::Instruction& i, const Match& m) {
-  const auto at = [&](std::string_view modifier) {
-    return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) - i.modifiers.begin();
-  };
-  const auto from = std::min(at(".b4x16_p64"), at(".b6x16_p32"));
-  const auto none = static_cast<std::ptrdiff_t>(i.modifiers.size());
-  if (at(".b8x16") > from || (from == none && at(".b8x16") != none))
-    throw Invalid("'" + m.name + "': .b8x16 stands before .b4x16_p64 or .b6x16_p32, and with one of them");
-}
-
 // cp [taddr], descriptor
 void copy_form(Builder& b, const Match& m) {
-  check_formats(b.instruction(), m);
   operands_left(b, m, 2);
   Op op = effect(copy_cells);
   auto& use = b.payload<CellCopyUse>(op);
@@ -139,12 +127,18 @@ void copy_form(Builder& b, const Match& m) {
   b.emit(op);
 }
 
-#define UNPACK "[.b8x16][.b4x16_p64,.b6x16_p32]"
+#define COPY(shape) "tcgen05.cp|" CTA_GROUP shape
+#define UNPACK ".b8x16{.b4x16_p64,.b6x16_p32}"
+#define WHOLE "{.128x256b,.128x128b,.4x256b}"
+#define HALVES "{.64x128b}{.warpx2::02_13,.warpx2::01_23}"
+#define QUARTERS "{.32x128b}.warpx4"
 constexpr Form kCopy[] = {
-    {"tcgen05.cp" CTA_GROUP "{.128x256b,.128x128b,.4x256b}" UNPACK, "*", copy_form, 86, 100, "af", 110, true},
-    {"tcgen05.cp" CTA_GROUP "{.64x128b}{.warpx2::02_13,.warpx2::01_23}" UNPACK, "*", copy_form, 86, 100, "af",
-     110, true},
-    {"tcgen05.cp" CTA_GROUP "{.32x128b}.warpx4" UNPACK, "*", copy_form, 86, 100, "af", 110, true},
+    {COPY(WHOLE), "*", copy_form, 86, 100, "af", 110},
+    {COPY(WHOLE) UNPACK, "*", copy_form, 86, 100, "af", 110},
+    {COPY(HALVES), "*", copy_form, 86, 100, "af", 110},
+    {COPY(HALVES) UNPACK, "*", copy_form, 86, 100, "af", 110},
+    {COPY(QUARTERS), "*", copy_form, 86, 100, "af", 110},
+    {COPY(QUARTERS) UNPACK, "*", copy_form, 86, 100, "af", 110},
 };
 
 }  // namespace

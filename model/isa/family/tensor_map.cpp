@@ -174,17 +174,17 @@ void fence(Builder& b, const Match& m) {
 #define SPACE "[.global,.shared::cta]"
 #define SCOPES "{.cta,.cluster,.gpu,.sys}"
 constexpr Form kTensorMap[] = {
-    {"tensormap.replace.tile.global_address" SPACE ".b1024.b64", "*", replace, 83, 90, "a"},
-    {"tensormap.replace.tile.rank" SPACE ".b1024.b32", "*", replace, 83, 90, "a"},
-    {"tensormap.replace.tile{.box_dim,.global_dim,.element_stride}" SPACE ".b1024.b32", "*", replace, 83, 90,
+    {"tensormap.replace|.tile.global_address" SPACE ".b1024.b64", "*", replace, 83, 90, "a"},
+    {"tensormap.replace|.tile.rank" SPACE ".b1024.b32", "*", replace, 83, 90, "a"},
+    {"tensormap.replace|.tile{.box_dim,.global_dim,.element_stride}" SPACE ".b1024.b32", "*", replace, 83, 90,
      "a"},
-    {"tensormap.replace.tile.global_stride" SPACE ".b1024.b64", "*", replace, 83, 90, "a"},
-    {"tensormap.replace.tile{.elemtype,.interleave_layout,.swizzle_mode,.fill_mode}" SPACE ".b1024.b32", "*",
+    {"tensormap.replace|.tile.global_stride" SPACE ".b1024.b64", "*", replace, 83, 90, "a"},
+    {"tensormap.replace|.tile{.elemtype,.interleave_layout,.swizzle_mode,.fill_mode}" SPACE ".b1024.b32", "*",
      replace, 83, 90, "a"},
-    {"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release" SCOPES ".sync.aligned", "*",
+    {"tensormap.cp_fenceproxy|.global.shared::cta.tensormap::generic.release" SCOPES ".sync.aligned", "*",
      copy, 83, 90},
-    {"fence.proxy.tensormap::generic.release" SCOPES, "", fence, 83, 90},
-    {"fence.proxy.tensormap::generic.acquire" SCOPES, "*", fence, 83, 90},
+    {"fence.proxy|.tensormap::generic.release" SCOPES, "", fence, 83, 90},
+    {"fence.proxy|.tensormap::generic.acquire" SCOPES, "*", fence, 83, 90},
 };
 
 }  // namespace

@@ -171,7 +171,6 @@ void mma_form(Builder& b, const Match& m) {
   if (use.kind == MmaKind::i8 && b.sm() == 103)
     throw Invalid("'" + m.name + "' is not available on sm_103a; it needs sm_100a or sm_110a");
   use.stationary = has(i, ".ws");
-  if (use.stationary && i.modifiers[1] != ".ws") throw Invalid("'" + m.name + "': .ws stands behind .mma");
   use.collector = collector(i, use.stationary);
   op.sources = b.new_list();
   const auto address = [&](const ptx::Operand& o, size_t n) {
@@ -231,15 +230,15 @@ void mma_form(Builder& b, const Match& m) {
   "[" COLLECTORS_OF("0") "," COLLECTORS_OF("1") "," COLLECTORS_OF("2") "," COLLECTORS_OF("3") "]"
 #define SCALED "{.kind::mxf8f6f4,.kind::mxf4,.kind::mxf4nvf4}.block_scale"
 constexpr Form kMma[] = {
-    {"tcgen05.mma" CTA_GROUP "{.kind::f16,.kind::tf32,.kind::f8f6f4}" COLLECTOR, "*", mma_form, 86, 100, "af",
-     110, true},
-    {"tcgen05.mma" CTA_GROUP ".kind::i8" COLLECTOR, "*", mma_form, 86, 100, "a", 110, true},
-    {"tcgen05.mma" CTA_GROUP SCALED "[.block16,.block32]" COLLECTOR, "*", mma_form, 86, 100, "af", 110, true},
-    {"tcgen05.mma" CTA_GROUP SCALED "{.scale_vec::1X,.scale_vec::2X,.scale_vec::4X}" COLLECTOR, "*", mma_form,
-     86, 100, "a", 110, true},
-    {"tcgen05.mma.ws.cta_group::1{.kind::f16,.kind::tf32,.kind::f8f6f4}" COLLECTOR_B, "*", mma_form, 86, 100,
-     "af", 110, true},
-    {"tcgen05.mma.ws.cta_group::1.kind::i8" COLLECTOR_B, "*", mma_form, 86, 100, "a", 110, true},
+    {"tcgen05.mma|" CTA_GROUP "{.kind::f16,.kind::tf32,.kind::f8f6f4}" COLLECTOR, "*", mma_form, 86, 100,
+     "af", 110},
+    {"tcgen05.mma|" CTA_GROUP ".kind::i8" COLLECTOR, "*", mma_form, 86, 100, "a", 110},
+    {"tcgen05.mma|" CTA_GROUP SCALED "[.block16,.block32]" COLLECTOR, "*", mma_form, 86, 100, "af", 110},
+    {"tcgen05.mma|" CTA_GROUP SCALED "{.scale_vec::1X,.scale_vec::2X,.scale_vec::4X}" COLLECTOR, "*",
+     mma_form, 86, 100, "a", 110},
+    {"tcgen05.mma.ws|.cta_group::1{.kind::f16,.kind::tf32,.kind::f8f6f4}" COLLECTOR_B, "*", mma_form, 86, 100,
+     "af", 110},
+    {"tcgen05.mma.ws|.cta_group::1.kind::i8" COLLECTOR_B, "*", mma_form, 86, 100, "a", 110},
 };
 
 }  // namespace

@@ -147,7 +147,6 @@ void move_form(Builder& b, const Match& m) {
   std::from_chars(times.data() + 2, times.data() + times.size(), repeat);
   const bool split = shape == "16x32bx2";
   const bool reduces = has(i, ".red");
-  if (reduces && i.modifiers[1] != ".red") throw Invalid("'" + m.name + "': .red stands behind .ld");
   if (reduces && split)
     throw machine::Unsupported("'" + m.name +
                                "': whether both halves of a lane are reduced together is not known");
@@ -188,14 +187,14 @@ void wait_form(Builder& b, const Match&) {
 #define TIMES_REDUCED "{.x2,.x4,.x8,.x16,.x32,.x64,.x128}"
 #define TIMES "{.x1,.x2,.x4,.x8,.x16,.x32,.x64,.x128}"
 constexpr Form kMove[] = {
-    {"tcgen05.ld.sync.aligned" SHAPES TIMES "[.pack::16b].b32", "*", move_form, 86, 100, "af", 110, true},
-    {"tcgen05.ld.red.sync.aligned{.32x32b,.16x32bx2}" TIMES_REDUCED "{.min,.max}[.abs][.NaN].f32", "*",
-     move_form, 88, 103, "af", 110, true},
-    {"tcgen05.ld.red.sync.aligned{.32x32b,.16x32bx2}" TIMES_REDUCED "{.min,.max}{.u32,.s32}", "*", move_form,
-     88, 103, "af", 110, true},
-    {"tcgen05.st.sync.aligned" SHAPES TIMES "[.unpack::16b].b32", "*", move_form, 86, 100, "af", 110, true},
-    {"tcgen05.wait::ld.sync.aligned", "", wait_form, 86, 100, "af", 110, true},
-    {"tcgen05.wait::st.sync.aligned", "", wait_form, 86, 100, "af", 110, true},
+    {"tcgen05.ld|.sync.aligned" SHAPES TIMES "[.pack::16b].b32", "*", move_form, 86, 100, "af", 110},
+    {"tcgen05.ld.red|.sync.aligned{.32x32b,.16x32bx2}" TIMES_REDUCED "{.min,.max}[.abs][.NaN].f32", "*",
+     move_form, 88, 103, "af", 110},
+    {"tcgen05.ld.red|.sync.aligned{.32x32b,.16x32bx2}" TIMES_REDUCED "{.min,.max}{.u32,.s32}", "*", move_form,
+     88, 103, "af", 110},
+    {"tcgen05.st|.sync.aligned" SHAPES TIMES "[.unpack::16b].b32", "*", move_form, 86, 100, "af", 110},
+    {"tcgen05.wait::ld|.sync.aligned", "", wait_form, 86, 100, "af", 110},
+    {"tcgen05.wait::st|.sync.aligned", "", wait_form, 86, 100, "af", 110},
 };
 
 }  // namespace

@@ -85,7 +85,7 @@ void redux(Builder& b, const Match& m) {
   op.d = b.values()[0].row;
   op.a = b.values()[1].row;
   op.e = b.values()[2].row;
-  const std::string& o = m.choice[m.choice[0] == ".sync" ? 1 : 0];
+  const std::string& o = m.choice[0];
   const AtomicOperation operation = o == ".add"   ? AtomicOperation::add
                                     : o == ".min" ? AtomicOperation::min
                                     : o == ".max" ? AtomicOperation::max
@@ -113,14 +113,14 @@ void elect_form(Builder& b, const Match& m) {
 }
 
 constexpr Form kWarp[] = {
-    {"bar.warp.sync", "s:b32", bar_warp, 60},
+    {"bar.warp.sync|", "s:b32", bar_warp, 60},
     {"shfl.sync{.up,.down,.bfly,.idx}.b32", "*", shfl, 60},
     {"vote.sync{.all,.any,.uni}.pred", "*", vote_form, 60},
     {"vote.sync.ballot.b32", "*", vote_form, 60},
     {"match{.any,.all}.sync{.b32,.b64}", "*", match_form, 60},
     {"redux.sync{.add,.min,.max}{.u32,.s32}", "d:$2 s:$2 s:b32", redux, 70, 80},
     {"redux.sync{.and,.or,.xor}{.b32}", "d:b32 s:b32 s:b32", redux, 70, 80},
-    {"redux{.sync}{.min,.max}[.abs][.NaN].f32", "d:f32 r:f32 s:b32", redux, 86, 100, "af", 110, true},
+    {"redux.sync{.min,.max}[.abs][.NaN].f32", "d:f32 r:f32 s:b32", redux, 86, 100, "af", 110},
     {"activemask.b32", "d:b32", activemask, 62},
     {"elect.sync", "*", elect_form, 80, 90},
 };

@@ -159,14 +159,14 @@ void wgmma_order(Builder& b, const Match&) {
   ",.m64n184" k ",.m64n192" k ",.m64n200" k ",.m64n208" k ",.m64n216" k ",.m64n224" k ",.m64n232" k      \
   ",.m64n240" k ",.m64n248" k ",.m64n256" k "}"
 constexpr Form kWgmma[] = {
-    {"wgmma.mma_async.sync.aligned" SHAPES("k16") "{.f32,.f16}.f16.f16", "*", wgmma_form, 80, 90, "a", 90},
-    {"wgmma.mma_async.sync.aligned" SHAPES("k16") ".f32.bf16.bf16", "*", wgmma_form, 80, 90, "a", 90},
-    {"wgmma.mma_async.sync.aligned" SHAPES("k8") ".f32.tf32.tf32", "*", wgmma_form, 80, 90, "a", 90},
-    {"wgmma.mma_async.sync.aligned" SHAPES("k32") "{.f32,.f16}{.e4m3,.e5m2}{.e4m3,.e5m2}", "*", wgmma_form,
+    {"wgmma.mma_async|.sync.aligned" SHAPES("k16") "{.f32,.f16}.f16.f16", "*", wgmma_form, 80, 90, "a", 90},
+    {"wgmma.mma_async|.sync.aligned" SHAPES("k16") ".f32.bf16.bf16", "*", wgmma_form, 80, 90, "a", 90},
+    {"wgmma.mma_async|.sync.aligned" SHAPES("k8") ".f32.tf32.tf32", "*", wgmma_form, 80, 90, "a", 90},
+    {"wgmma.mma_async|.sync.aligned" SHAPES("k32") "{.f32,.f16}{.e4m3,.e5m2}{.e4m3,.e5m2}", "*", wgmma_form,
      80, 90, "a", 90},
-    {"wgmma.fence.sync.aligned", "", wgmma_order, 80, 90, "a", 90},
-    {"wgmma.commit_group.sync.aligned", "", wgmma_order, 80, 90, "a", 90},
-    {"wgmma.wait_group.sync.aligned", "*", wgmma_order, 80, 90, "a", 90},
+    {"wgmma.fence|.sync.aligned", "", wgmma_order, 80, 90, "a", 90},
+    {"wgmma.commit_group|.sync.aligned", "", wgmma_order, 80, 90, "a", 90},
+    {"wgmma.wait_group|.sync.aligned", "*", wgmma_order, 80, 90, "a", 90},
 };
 
 }  // namespace

@@ -1,56 +1,47 @@
 #include "model/isa/form/form.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <iterator>
+
+#include "model/isa/form/type.h"
 
 namespace bitwell::isa {
 namespace {
 
 size_t opcode_length(std::string_view pattern) {
-  return std::min(pattern.find_first_of(".[{"), pattern.size());
+  return std::min(pattern.find_first_of(".[{|"), pattern.size());
 }
 
-bool match_from(const std::vector<Element>& elements, size_t e, const std::vector<std::string>& modifiers,
-                size_t m, std::vector<std::string>& choice, size_t& reached) {
-  reached = std::max(reached, m);
-  if (e == elements.size()) return m == modifiers.size();
-  const Element& element = elements[e];
-  const size_t depth = choice.size();
-  if (m < modifiers.size() && std::find(element.alternatives.begin(), element.alternatives.end(),
-                                        modifiers[m]) != element.alternatives.end()) {
-    if (element.group) choice.push_back(modifiers[m]);
-    if (match_from(elements, e + 1, modifiers, m + 1, choice, reached)) return true;
-    choice.resize(depth);
-  }
-  if (!element.optional) return false;
-  choice.emplace_back();
-  if (match_from(elements, e + 1, modifiers, m, choice, reached)) return true;
-  choice.resize(depth);
-  return false;
-}
+// Takes one modifier for each element, in the pattern's order; each may be taken once.
+class Matcher {
+ public:
+  explicit Matcher(const std::vector<std::string>& modifiers)
+      : modifiers_(modifiers), used_(modifiers.size()) {}
 
-// The same where each modifier may be that of any element.
-bool match_any_order(const std::vector<Element>& elements, const std::vector<std::string>& modifiers,
-                     std::vector<std::string>& choice, size_t& reached) {
-  std::vector<bool> used(modifiers.size());
-  for (const Element& element : elements) {
-    // A first one that is fixed stands first.
-    const bool stays = &element == &elements.front() && !element.group;
-    const size_t end = stays ? std::min<size_t>(1, modifiers.size()) : modifiers.size();
-    size_t m = 0;
-    const auto fits = [&] {
-      return !used[m] && std::find(element.alternatives.begin(), element.alternatives.end(), modifiers[m]) !=
-                             element.alternatives.end();
-    };
-    while (m < end && !fits()) ++m;
-    const bool found = m < end;
-    if (!found && !element.optional) return false;
-    if (found) used[m] = true;
-    if (element.group) choice.push_back(found ? modifiers[m] : "");
-    reached = static_cast<size_t>(std::find(used.begin(), used.end(), false) - used.begin());
+  // Takes the element's modifier, nullptr if none fits: the next one of the head, or the first of the rest
+  // that fits; of a class whose order says which operand is meant, the first that is left.
+  const std::string* take(const Element& element) {
+    const bool ordered = element.ordered != OrderClass::none && !element.head;
+    for (size_t m = 0; m < modifiers_.size(); ++m) {
+      if (used_[m] || (ordered && order_class(modifiers_[m]) != element.ordered)) continue;
+      if (std::find(element.alternatives.begin(), element.alternatives.end(), modifiers_[m]) !=
+          element.alternatives.end()) {
+        used_[m] = true;
+        return &modifiers_[m];
+      }
+      if (element.head || ordered) return nullptr;
+    }
+    return nullptr;
   }
-  return reached == modifiers.size();
-}
+  // How many, from the first, were taken.
+  size_t reached() const {
+    return static_cast<size_t>(std::find(used_.begin(), used_.end(), false) - used_.begin());
+  }
+
+ private:
+  const std::vector<std::string>& modifiers_;
+  std::vector<bool> used_;
+};
 
 }  // namespace
 
@@ -61,9 +52,14 @@ std::vector<Element> elements_of(const Form& form) {
   const std::string_view p = form.pattern;
   size_t at = opcode_length(p);
   while (at < p.size()) {
+    if (p[at] == '|') {
+      for (Element& before : out) before.head = true;
+      ++at;
+      continue;
+    }
     Element element;
     if (p[at] == '.') {
-      const size_t end = std::min(p.find_first_of(".[{", at + 1), p.size());
+      const size_t end = std::min(p.find_first_of(".[{|", at + 1), p.size());
       element.alternatives.emplace_back(p.substr(at, end - at));
       at = end;
     } else {
@@ -78,20 +74,47 @@ std::vector<Element> elements_of(const Form& form) {
       }
       at = close + 1;
     }
+    element.ordered = order_class(element.alternatives.front());
     out.push_back(std::move(element));
   }
   return out;
 }
 
-bool match(const Form& form, const std::vector<std::string>& modifiers, Match& out, size_t& reached) {
+OrderClass order_class(std::string_view modifier) {
+  static constexpr std::string_view spaces[] = {".const",  ".global",       ".local",
+                                                ".param",  ".param::entry", ".param::func",
+                                                ".shared", ".shared::cta",  ".shared::cluster"};
+  // Types that no register has: of packed numbers, of a tensor map, and the rows of a matrix's narrow copy.
+  static constexpr std::string_view formats[] = {
+      ".e4m3",   ".e5m2",   ".e4m3x2", ".e5m2x2", ".e2m3x2", ".e3m2x2", ".e2m1x2",    ".ue8m0x2",
+      ".e4m3x4", ".e5m2x4", ".e2m3x4", ".e3m2x4", ".e2m1x4", ".b8x16",  ".b6x16_p32", ".b4x16_p64"};
+  const auto in = [&](const auto& list) {
+    return std::find(std::begin(list), std::end(list), modifier) != std::end(list);
+  };
+  if (find_type(modifier) != nullptr || in(formats)) return OrderClass::type;
+  if (in(spaces)) return OrderClass::space;
+  if (modifier == ".row" || modifier == ".col") return OrderClass::layout;
+  if (modifier.starts_with(".L2::evict_")) return OrderClass::eviction;
+  return OrderClass::none;
+}
+
+bool match(const Form& form, const std::vector<Element>& elements, const std::vector<std::string>& modifiers,
+           Match& out, size_t& reached) {
   out.choice.clear();
-  reached = 0;
-  const std::vector<Element> elements = elements_of(form);
-  if (!(form.any_order ? match_any_order(elements, modifiers, out.choice, reached)
-                       : match_from(elements, 0, modifiers, 0, out.choice, reached)))
-    return false;
+  out.modifiers.clear();
+  Matcher matcher(modifiers);
+  bool whole = true;
+  for (const Element& element : elements) {
+    const std::string* taken = matcher.take(element);
+    whole = whole && (taken != nullptr || element.optional);
+    if (taken != nullptr) out.modifiers.push_back(*taken);
+    if (element.group) out.choice.push_back(taken != nullptr ? *taken : "");
+    if (!whole) break;
+  }
+  reached = matcher.reached();
+  if (!whole || reached != modifiers.size()) return false;
   out.name = opcode_of(form);
-  for (const std::string& m : modifiers) out.name += m;
+  for (const std::string& m : out.modifiers) out.name += m;
   return true;
 }
 

@@ -12,14 +12,18 @@ namespace bitwell::isa {
 class Builder;
 
 // How an instruction matched a pattern: the alternative taken of each group, "" for an optional group left
-// out.
+// out, and all modifiers in the pattern's order, whatever order they were written in.
 struct Match {
   std::vector<std::string> choice;
-  std::string name;  // opcode and modifiers as written
+  std::vector<std::string> modifiers;
+  std::string name;  // opcode and modifiers, in the pattern's order
 };
 
-// One row. `pattern` is the opcode and its modifiers: `{.a,.b}` one of, `[.a,.b]` none or one of, in this
-// order. `operands` lists the operands' roles and types, separated by blanks:
+// One row. `pattern` is the opcode and its modifiers: `{.a,.b}` one of, `[.a,.b]` none or one of. What stands
+// before a `|` names the operation with the opcode and keeps its place; all other modifiers may stand in any
+// order, but for those that say what an operand is: two types, two state spaces, two layouts keep theirs
+// (order_class). ptxas 13.0 takes them so. `operands` lists the operands' roles and types, separated by
+// blanks:
 //   d:T destination register or `_`     s:T register or constant      r:T register      i:T constant
 //   q destination predicate             p predicate, may be negated
 //   T is a type without its dot or $n, the n-th group's choice; a trailing ? allows the operand to be absent;
@@ -35,22 +39,29 @@ struct Form {
   int sm = 0;
   std::string_view only{};
   int until = 0;
-  // The modifiers may stand in any order, as ptxas takes them; behind the first, if that is a fixed one.
-  bool any_order = false;
 };
 
 std::string_view opcode_of(const Form& form);
 
-// One element of a pattern: a fixed modifier or a group.
+// What a modifier says of an operand; modifiers of one class keep their order, those of none need not.
+enum class OrderClass { none, type, space, layout, eviction };
+OrderClass order_class(std::string_view modifier);
+
+// One element of a pattern: a fixed modifier or a group, whose alternatives are all of one class.
 struct Element {
   std::vector<std::string> alternatives;
   bool optional = false;
   bool group = false;
+  bool head = false;  // stands before the `|`
+  OrderClass ordered = OrderClass::none;
 };
 std::vector<Element> elements_of(const Form& form);
 
-// Whether `modifiers` fit the pattern; `reached` returns how many modifiers the best attempt consumed.
-bool match(const Form& form, const std::vector<std::string>& modifiers, Match& out, size_t& reached);
+// Whether `modifiers` fit the pattern, whose elements are given; `reached` returns how many of them did, from
+// the first, in the best
+// attempt.
+bool match(const Form& form, const std::vector<Element>& elements, const std::vector<std::string>& modifiers,
+           Match& out, size_t& reached);
 
 // What a role string such as "s:$1?" says.
 struct Role {

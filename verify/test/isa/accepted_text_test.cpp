@@ -1,0 +1,76 @@
+// Texts that generators write and ptxas takes: vectors of one register, newer PTX versions, a NUL at the end.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/isa/compile/compile.h"
+#include "model/ptx/parse.h"
+
+namespace bitwell::verify {
+namespace {
+
+std::string module_of(const std::string& version, const std::string& body) {
+  return ".version " + version +
+         "\n.target sm_100a\n.address_size 64\n.visible .entry e() {\n.reg .b32 %r<9>;\n.reg .b64 "
+         "%d<9>;\n.reg .pred %p<2>;\n" +
+         body + "\nret;\n}\n";
+}
+
+// What bitwell says of it; "" if nothing.
+std::string refusal(const std::string& text) {
+  try {
+    isa::compile(ptx::parse(text), "e");
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(AcceptedText, AVectorOfOneIsItsRegister) {
+  for (const char* body :
+       {"ld.global.b32 { %r1 }, [%d1];", "st.global.b32 [%d1], { %r1 };", "mov.b32 %r1, { %r2 };",
+        "mov.b32 { %r1 }, %r2;", "st.async.mbarrier::complete_tx::bytes.b32 [%r1], { %r2 }, [%r3];"})
+    EXPECT_EQ(refusal(module_of("9.0", body)), "") << body;
+  for (const char* body : {"ld.global.v2.b32 { %r1 }, [%d1];", "ld.global.b32 { %r1, %r2 }, [%d1];",
+                           "add.u32 { %r1 }, %r2, %r3;", "atom.global.add.u32 { %r1 }, [%d1], %r2;"})
+    EXPECT_NE(refusal(module_of("9.0", body)), "") << body;
+}
+
+TEST(AcceptedText, ModifiersKeepWhatTheySayInAnyOrder) {
+  for (const char* body :
+       {"ldmatrix.sync.aligned.x4.m8n8.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];",
+        "stmatrix.sync.aligned.x4.trans.m8n8.shared.b16 [%r5], {%r1, %r2, %r3, %r4};",
+        "atom.add.release.gpu.u32 %r1, [%d1], %r2;", "atom.or.acq_rel.cta.b32 %r1, [%d1], %r2;",
+        "red.and.release.cta.b32 [%d1], %r2;", "ld.global.acquire.gpu.b32 %r1, [%d1];",
+        "ld.global.relaxed.cta.L1::no_allocate.v4.b32 {%r1, %r2, %r3, %r4}, [%d1];",
+        "ld.global.u64.v2 {%d1, %d2}, [%d3];", "ld.global.cs.u64.v2 {%d1, %d2}, [%d3];",
+        "ld.global.L2::128B.u64.v2 {%d1, %d2}, [%d3];", "vote.ballot.sync.b32 %r1, %p1, -1;"})
+    EXPECT_EQ(refusal(module_of("9.0", body)), "") << body;
+  // Two types and two state spaces say which operand they are of: they do not change places.
+  EXPECT_NE(refusal(module_of("9.0", "cvt.u64.u32 %r1, %d1;")), "");
+  EXPECT_NE(
+      refusal(module_of("9.0",
+                        "cp.async.bulk.global.shared::cluster.mbarrier::complete_tx::bytes [%r1], [%d1], "
+                        "16, [%r2];")),
+      "");
+  // What belongs to the operation's name stays in front.
+  EXPECT_NE(refusal(module_of("9.0", "mul.u32.lo %r1, %r2, %r3;")), "");
+}
+
+TEST(AcceptedText, NewerVersionsRunAndWhatTheTablesLackIsUnsupported) {
+  for (const char* version : {"9.1", "9.2", "9.3", "9.4"}) EXPECT_EQ(refusal(module_of(version, "")), "");
+  EXPECT_NE(refusal(module_of("9.5", "")).find("PTX version above 9.4"), std::string::npos);
+  const char* hopper = "wgmma.fence.sync.aligned;";
+  EXPECT_NE(refusal(module_of("9.0", hopper)).find("is not available on sm_100a"), std::string::npos);
+  EXPECT_NE(refusal(module_of("9.1", hopper)).find("the tables hold PTX 9.0"), std::string::npos);
+}
+
+TEST(AcceptedText, ANulEndsAFile) {
+  std::string text = module_of("9.0", "");
+  text += '\0';
+  EXPECT_EQ(refusal(text), "");
+  EXPECT_NE(refusal(text + "}"), "");
+}
+
+}  // namespace
+}  // namespace bitwell::verify
