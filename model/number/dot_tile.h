@@ -30,13 +30,16 @@ struct DotColumns {
   std::vector<double> scale;    // [group][padded column]
 };
 // `b`: codes [column][k], scales [column][rule.scales(k)]. The rule must outlive the result.
-// std::invalid_argument for types or counts that the rule does not take.
-DotColumns prepare_columns(const DotRule& rule, const DotOperand& b, size_t columns, size_t k);
+// `level` as for codec(); "" is the best of this host. std::invalid_argument for types or counts that the
+// rule does not take.
+DotColumns prepare_columns(const DotRule& rule, const DotOperand& b, size_t columns, size_t k,
+                           std::string_view level = "");
 
 // d[row][column] = a[row] . b[column] + d[row][column]; codes [row][k] and scales [row][rule.scales(k)] in a,
-// of the rule's output in d (rows by b.columns). `b` may have been prepared for another rule of the same
-// order, groups and scales. `level` as for codec(); "" is the best of this host.
+// of the rule's output in d, whose rows are `pitch` apart (0: b.columns) and which ends with the last of
+// them. `b` may have been prepared for another rule of the same order, groups and scales. `level` as for
+// codec(); "" is the best of this host.
 void dot_tile(const DotRule& rule, const DotOperand& a, size_t rows, const DotColumns& b,
-              std::span<uint32_t> d, std::string_view level = "");
+              std::span<uint32_t> d, std::string_view level = "", size_t pitch = 0);
 
 }  // namespace bitwell::number

@@ -63,6 +63,15 @@ void round_half_lanes(const int64_t* sum, const int32_t* unit_exponent, uint32_t
   }
 }
 
+// Which addends are NaN or infinity.
+uint32_t special_addends(const uint32_t* d, bool half) {
+  const uint32_t magnitude = half ? 0x7FFF : 0x7FFFFFFF;
+  const uint32_t infinity = half ? 0x7C00 : 0x7F800000;
+  uint32_t mask = 0;
+  for (uint32_t c = 0; c < kLanes; ++c) mask |= static_cast<uint32_t>((d[c] & magnitude) >= infinity) << c;
+  return mask;
+}
+
 // C's exponent as the unit sees it, and its significand with its sign.
 void open_addend(const uint32_t* d, bool half, int zero_exponent, int32_t* exponent, int32_t* significand) {
   const int fraction_bits = half ? 10 : 23;
@@ -257,7 +266,7 @@ uint32_t scaled_block(const ScaledRow& row, const ScaledStep& step, size_t first
     const auto exact = std::bit_cast<Long>(totals[h] + 0.0);  // no -0
     const auto kept = std::bit_cast<Double>(exact & ~((int64_t{1} << 29) - 1));
     const auto absolute = std::bit_cast<Double>(exact & INT64_MAX);
-    const Long beyond = ((absolute < 0x1p-126) & (absolute > 0.0)) | (absolute >= 0x1p128);
+    const Long beyond = ((absolute < 0x1p-126) & (absolute > 0.0)) | ~(absolute < 0x1p128);  // NaN too
     auto result = std::bit_cast<HalfInt>(__builtin_convertvector(kept, HalfFloat));
     if (any(std::bit_cast<Int>(beyond)))
       for (size_t c = 0; c < kBlock / 2; ++c)
@@ -334,6 +343,7 @@ uint32_t plain_of(const PlainRow& row, const PlainStep& step, uint32_t* d) {
   alignas(64) int32_t base[kLanes];
   alignas(64) int64_t total[kLanes];
   const bool half = step.rounding == DotRounding::rne_f16;
+  const uint32_t special = special_addends(d, half);
   open_addend(d, half, step.zero_exponent, addend_exponent, addend);
   for (size_t first = 0; first < kLanes; first += kBlock) {
     const Short p = peak_block(row, step, first);
@@ -351,9 +361,9 @@ uint32_t plain_of(const PlainRow& row, const PlainStep& step, uint32_t* d) {
     sum_block<narrow>(row, step, first, load<Int>(base + first), total + first);
   if (half) {
     round_half_lanes(total, unit, d);
-    return 0;
+    return special;
   }
-  return round_lanes(total, unit, step.rounding == DotRounding::rz_e8m13, d);
+  return special | round_lanes(total, unit, step.rounding == DotRounding::rz_e8m13, d);
 }
 
 uint32_t plain(const PlainRow& row, const PlainStep& step, uint32_t* d) {

@@ -53,8 +53,8 @@ struct PlainStep {
   DotRounding rounding;  // rne_f16: d holds fp16 codes
 };
 
-// d: codes of the result, finite. Returns a mask of columns whose result the loop cannot round (subnormal,
-// overflow): their d is untouched.
+// d: codes of the result. Returns a mask of columns that the loop cannot do (an addend that is NaN or
+// infinite, a result that is subnormal or overflows): their d is no result.
 struct TileLanes {
   uint32_t (*scaled)(const ScaledRow& row, const ScaledStep& step, uint32_t* d) = nullptr;
   uint32_t (*plain)(const PlainRow& row, const PlainStep& step, uint32_t* d) = nullptr;

@@ -87,9 +87,9 @@ TEST(Tile, EqualsTheDefinitionInEveryRow) {
                   rule, {fa, std::span(o.a).subspan(r * k, k), std::span(o.sa).subspan(r * scales, scales)},
                   {fb, std::span(o.b).subspan(n * k, k), std::span(o.sb).subspan(n * scales, scales)},
                   o.c[r * columns + n]);
-          const DotColumns prepared = prepare_columns(rule, {fb, o.b, o.sb}, columns, k);
           for (const char* level : kLevels) {
             if (!has_level(level)) continue;
+            const DotColumns prepared = prepare_columns(rule, {fb, o.b, o.sb}, columns, k, level);
             std::vector<uint32_t> d = o.c;
             dot_tile(rule, {fa, o.a, o.sa}, rows, prepared, d, level);
             ASSERT_EQ(d, expected) << rule.architecture << " " << rule.instruction << " " << fa->name << " "
