@@ -1,7 +1,6 @@
 #include "model/isa/family/shared_matrix.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 
@@ -10,56 +9,23 @@
 
 namespace bitwell::isa {
 
-SharedBytes shared_bytes(const Port& port, Cta& cta) {
-  const machine::Region& shared = cta.shared;
-  return {shared.size(),
-          [&port, &shared](uint32_t at, std::byte* bytes, uint8_t* defined) {
-            port.read(shared, shared.base() + at, 16, bytes, defined);
-          },
-          [&cta](uint64_t at) {
-            const uint64_t address = cta.shared.base() + at;
-            const machine::Agent* copy = cta.cluster.filling(address, 16);
-            return copy == nullptr
-                       ? std::string()
-                       : under_way(cta.cluster, copy->place.ptx_line, copy->completes_on(address));
-          }};
-}
+namespace {
 
-void fetch(const SharedBytes& shared, uint32_t at, uint32_t filled, const char* instruction, const char* what,
-           std::byte* bytes) {
-  if (uint64_t{at} + 16 > shared.size)
-    throw machine::Fault(std::string("the matrix descriptor of ") + what + " leads to byte " +
-                         std::to_string(at) + " of shared memory, which has " + std::to_string(shared.size) +
-                         " bytes");
-  uint8_t defined[16];
-  shared.read(at, bytes, defined);
-  if (!machine::all_written(defined, filled))
-    throw machine::Fault(std::string(instruction) + " reads " + what + " at byte " + std::to_string(at) +
-                         " of shared memory, which was never written" + shared.filling(at));
-}
+constexpr uint32_t kChunk = 16;  // bytes
 
-std::vector<uint32_t> read_matrix(const SharedBytes& shared, const SharedMatrix& m) {
+uint32_t elements_in_chunk(const SharedMatrix& m) {
   const auto bits = static_cast<uint32_t>(m.bits);
-  const uint32_t each = m.packing == Packing::padded ? 16 : 128 / bits;  // elements in 16 bytes
-  const uint32_t filled = each * bits / 8;                               // bytes of them
-  if (each * bits % 8 != 0 || filled > 16 || (m.packing == Packing::dense && each * bits != 128))
+  const uint32_t each = m.packing == Packing::padded ? 16 : 8 * kChunk / bits;
+  const bool whole = each * bits == 8 * kChunk;
+  if (each * bits % 8 != 0 || each * bits > 8 * kChunk || (m.packing == Packing::dense && !whole))
     throw machine::ModelBug("a matrix of elements of " + std::to_string(bits) +
                             " bits packed as it cannot be");
-  const uint64_t mask = (uint64_t{1} << bits) - 1;
-  std::array<uint32_t, 32> chunk;
-  const auto take = [&](uint32_t at) {
-    std::byte bytes[24] = {};  // room for the last element's eight
-    fetch(shared, at, filled, m.instruction, m.what, bytes);
-    for (uint32_t i = 0; i < each; ++i) {
-      uint64_t word = 0;
-      std::memcpy(&word, bytes + i * bits / 8, 8);
-      chunk[i] = static_cast<uint32_t>(word >> (i * bits % 8) & mask);
-    }
-  };
-  std::vector<uint32_t> codes(m.rows * m.k);
-  const auto place = [&](uint32_t row, uint32_t k) {
-    return machine::chunk_of(m.descriptor, m.mn_major, each, row, k);
-  };
+  return each;
+}
+
+// Calls visit(row, k) for the first element of every 16 bytes that are read.
+template <class Visit>
+void each_chunk(const SharedMatrix& m, uint32_t each, Visit visit) {
   const auto skipped = [&](size_t row, size_t count) {
     const auto end = m.skipped.begin() + static_cast<std::ptrdiff_t>(std::min(row + count, m.skipped.size()));
     return !m.skipped.empty() &&
@@ -67,19 +33,122 @@ std::vector<uint32_t> read_matrix(const SharedBytes& shared, const SharedMatrix&
   };
   if (m.mn_major) {
     for (uint32_t k = 0; k < m.k; ++k)
-      for (uint32_t row = 0; row < m.rows; row += each) {
-        if (skipped(row, each)) continue;
-        take(place(row, k));
-        for (uint32_t i = 0; i < each && row + i < m.rows; ++i) codes[(row + i) * m.k + k] = chunk[i];
-      }
+      for (uint32_t row = 0; row < m.rows; row += each)
+        if (!skipped(row, each)) visit(row, k);
   } else {
-    for (uint32_t row = 0; row < m.rows; ++row)
-      for (uint32_t k = 0; k < m.k && !skipped(row, 1); k += each) {
-        take(place(row, k));
-        std::copy_n(chunk.begin(), std::min<size_t>(each, m.k - k), &codes[row * m.k + k]);
-      }
+    for (uint32_t row = 0; row < m.rows; ++row) {
+      if (skipped(row, 1)) continue;
+      for (uint32_t k = 0; k < m.k; k += each) visit(row, k);
+    }
   }
+}
+
+template <class Element>
+void widen(std::span<const std::byte> bytes, uint32_t* codes) {
+  for (size_t i = 0; i < bytes.size() / sizeof(Element); ++i) {
+    Element e;
+    std::memcpy(&e, &bytes[i * sizeof e], sizeof e);
+    codes[i] = e;
+  }
+}
+
+// The codes of chunk after chunk.
+void open_chunks(uint32_t bits, uint32_t each, std::span<const std::byte> bytes, uint32_t* codes) {
+  if (each * bits == 8 * kChunk) {
+    if (bits == 32) return widen<uint32_t>(bytes, codes);
+    if (bits == 16) return widen<uint16_t>(bytes, codes);
+    if (bits == 8) return widen<uint8_t>(bytes, codes);
+    if (bits == 4) {
+      for (size_t i = 0; i < bytes.size(); ++i) {
+        codes[2 * i] = static_cast<uint32_t>(bytes[i] & std::byte{15});
+        codes[2 * i + 1] = static_cast<uint32_t>(bytes[i] >> 4);
+      }
+      return;
+    }
+  }
+  for (size_t first = 0; first < bytes.size(); first += kChunk) {
+    std::byte chunk[kChunk + 8] = {};  // room for the last element's eight
+    std::memcpy(chunk, &bytes[first], kChunk);
+    for (uint32_t i = 0; i < each; ++i) {
+      uint64_t word = 0;
+      std::memcpy(&word, chunk + i * bits / 8, 8);
+      *codes++ = static_cast<uint32_t>(word >> (i * bits % 8) & ((uint64_t{1} << bits) - 1));
+    }
+  }
+}
+
+}  // namespace
+
+SharedBytes shared_bytes(const Port& port, Cta& cta) {
+  const machine::Region& shared = cta.shared;
+  return {shared.size(),
+          [&port, &shared](std::span<const uint32_t> at, std::byte* bytes, uint8_t* defined) {
+            const uint64_t base = shared.base();
+            const auto each_piece = [=](auto visit) {
+              for (size_t i = 0; i < at.size(); ++i) visit(base + at[i], i * kChunk, uint64_t{kChunk});
+            };
+            port.gather(shared, each_piece, bytes, defined);
+          },
+          [&cta](uint64_t at) {
+            const uint64_t address = cta.shared.base() + at;
+            const machine::Agent* copy = cta.cluster.filling(address, kChunk);
+            return copy == nullptr
+                       ? std::string()
+                       : under_way(cta.cluster, copy->place.ptx_line, copy->completes_on(address));
+          }};
+}
+
+std::vector<std::byte> fetch(const SharedBytes& shared, std::span<const uint32_t> at, uint32_t filled,
+                             const char* instruction, const char* what) {
+  for (const uint32_t a : at)
+    if (uint64_t{a} + kChunk > shared.size)
+      throw machine::Fault(std::string("the matrix descriptor of ") + what + " leads to byte " +
+                           std::to_string(a) + " of shared memory, which has " + std::to_string(shared.size) +
+                           " bytes");
+  std::vector<std::byte> bytes(at.size() * kChunk);
+  std::vector<uint8_t> defined(bytes.size());
+  shared.read(at, bytes.data(), defined.data());
+  if (machine::all_written(defined.data(), defined.size())) return bytes;
+  for (size_t i = 0; i < at.size(); ++i)
+    if (!machine::all_written(&defined[i * kChunk], filled))
+      throw machine::Fault(std::string(instruction) + " reads " + what + " at byte " + std::to_string(at[i]) +
+                           " of shared memory, which was never written" + shared.filling(at[i]));
+  return bytes;
+}
+
+std::vector<std::byte> read_chunks(const SharedBytes& shared, const SharedMatrix& m) {
+  const uint32_t each = elements_in_chunk(m);
+  std::vector<uint32_t> at;
+  at.reserve(m.mn_major ? (m.rows + each - 1) / each * m.k : m.rows * ((m.k + each - 1) / each));
+  each_chunk(m, each, [&](uint32_t row, uint32_t k) {
+    at.push_back(machine::chunk_of(m.descriptor, m.mn_major, each, row, k));
+  });
+  return fetch(shared, at, each * static_cast<uint32_t>(m.bits) / 8, m.instruction, m.what);
+}
+
+std::vector<uint32_t> codes_of(const SharedMatrix& m, std::span<const std::byte> chunks) {
+  const auto bits = static_cast<uint32_t>(m.bits);
+  const uint32_t each = elements_in_chunk(m);
+  std::vector<uint32_t> codes(m.rows * m.k);
+  if (!m.mn_major && m.k % each == 0 && m.skipped.empty()) {  // chunks are in the codes' order
+    open_chunks(bits, each, chunks, codes.data());
+    return codes;
+  }
+  std::vector<uint32_t> opened(chunks.size() / kChunk * each);
+  open_chunks(bits, each, chunks, opened.data());
+  const uint32_t* chunk = opened.data();
+  each_chunk(m, each, [&](uint32_t row, uint32_t k) {
+    if (m.mn_major)
+      for (uint32_t i = 0; i < each && row + i < m.rows; ++i) codes[(row + i) * m.k + k] = chunk[i];
+    else
+      std::copy_n(chunk, std::min<size_t>(each, m.k - k), &codes[row * m.k + k]);
+    chunk += each;
+  });
   return codes;
+}
+
+std::vector<uint32_t> read_matrix(const SharedBytes& shared, const SharedMatrix& m) {
+  return codes_of(m, read_chunks(shared, m));
 }
 
 }  // namespace bitwell::isa

@@ -50,19 +50,20 @@ void copy_into(const Port& port, Cta& cta, const CellCopyUse& use, machine::Tens
     unit.reach(port, AccessKind::write,
                {to.lane + 32 * i, use.scattered ? 1 : machine::kTensorLanes, to.column, 4 * use.atoms}, -1,
                "tcgen05.cp");
-  auto cell = use.cells.begin();
+  std::vector<uint32_t> atoms;
   for (uint32_t row = 0; row < use.rows; ++row)
-    for (uint32_t atom = 0; atom < use.atoms; ++atom) {
-      const uint32_t at = machine::chunk_of(from, false, 16, row, 16 * atom);
-      std::byte bytes[16];
-      fetch(shared, at, filled, "tcgen05.cp", "its source", bytes);
-      unpack(use.unpack, bytes);
-      for (uint32_t copy = 0; copy < use.copies; ++copy, ++cell) {
-        const auto cells = unit.memory.cells(to.lane + cell->lane, to.column + cell->column, 4, "tcgen05.cp");
-        std::memcpy(cells.words, bytes, 16);
-        std::memset(cells.written, 1, 4);
-      }
+    for (uint32_t atom = 0; atom < use.atoms; ++atom)
+      atoms.push_back(machine::chunk_of(from, false, 16, row, 16 * atom));
+  std::vector<std::byte> bytes = fetch(shared, atoms, filled, "tcgen05.cp", "its source");
+  auto cell = use.cells.begin();
+  for (size_t first = 0; first < bytes.size(); first += 16) {
+    unpack(use.unpack, &bytes[first]);
+    for (uint32_t copy = 0; copy < use.copies; ++copy, ++cell) {
+      const auto cells = unit.memory.cells(to.lane + cell->lane, to.column + cell->column, 4, "tcgen05.cp");
+      std::memcpy(cells.words, &bytes[first], 16);
+      std::memset(cells.written, 1, 4);
     }
+  }
 }
 
 Next copy_cells(const Op& op, Context& context, uint32_t mask) {

@@ -126,12 +126,14 @@ uint64_t descriptor(const Tile& t, machine::DescriptorForm form, int64_t start) 
 
 isa::SharedBytes bytes_of(const machine::Region& region) {
   return {region.size(),
-          [&region](uint32_t at, std::byte* bytes, uint8_t* defined) {
-            std::memcpy(bytes, region.raw_bytes() + at, 16);
-            if (region.raw_defined() == nullptr)
-              std::memset(defined, machine::kWritten, 16);
-            else
-              std::memcpy(defined, region.raw_defined() + at, 16);
+          [&region](std::span<const uint32_t> places, std::byte* bytes, uint8_t* defined) {
+            for (size_t i = 0; i < places.size(); ++i) {
+              std::memcpy(bytes + 16 * i, region.raw_bytes() + places[i], 16);
+              if (region.raw_defined() == nullptr)
+                std::memset(defined + 16 * i, machine::kWritten, 16);
+              else
+                std::memcpy(defined + 16 * i, region.raw_defined() + places[i], 16);
+            }
           },
           [](uint64_t) { return std::string(); }};
 }
