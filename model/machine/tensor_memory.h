@@ -42,8 +42,8 @@ class TensorMemory {
   };
   Used used() const;
 
-  // The cells of `count` columns from `column` on in one lane. Throws Fault, naming `what`, where they are
-  // not all in one run that is allocated.
+  // The cells of `count` columns from `column` on in one lane; those of the next lane stand kTensorColumns
+  // further on. Throws Fault, naming `what`, where they are not all in one run that is allocated.
   struct Cells {
     uint32_t* words;
     uint8_t* written;  // 1 or 0 a cell

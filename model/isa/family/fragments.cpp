@@ -55,38 +55,43 @@ void unpack_b(const Mma& mma, std::span<const uint32_t* const> registers, std::s
 
 namespace {
 
-// Calls visit(register, lane, half, place): thread 4 g + t holds columns 8 j + 2 t and the next of rows g and
-// g + 8; 32-bit results one a register, fp16 ones two.
+// Thread 4 g + t holds columns 8 j + 2 t and the next of rows g and g + 8. Calls visit(first of its
+// registers, first of its lanes, place of the first of their 8 elements in a row) for each j, half of the
+// rows and g.
 template <class Visit>
-void each_of_d(const Mma& mma, Visit visit) {
-  const bool half = mma.half_result();
+void each_eight_of_d(const Mma& mma, Visit visit) {
+  const size_t registers = mma.half_result() ? 1 : 2;  // of a thread's two elements
   for (size_t j = 0; j < mma.n / 8; ++j)
     for (size_t h = 0; h < 2; ++h)
-      for (size_t e = 0; e < 2; ++e)
-        for (size_t lane = 0; lane < machine::kLanes; ++lane)
-          visit(half ? 2 * j + h : 4 * j + 2 * h + e, lane, e,
-                (lane / 4 + 8 * h) * mma.n + 8 * j + 2 * (lane % 4) + e);
+      for (size_t g = 0; g < 8; ++g) visit((2 * j + h) * registers, 4 * g, (g + 8 * h) * mma.n + 8 * j);
 }
 
 }  // namespace
 
 void unpack_d(const Mma& mma, std::span<uint32_t* const> registers, std::span<uint32_t> codes) {
-  if (mma.half_result())
-    each_of_d(mma, [&](size_t r, size_t lane, size_t e, size_t at) {
-      codes[at] = code_in(registers[r][lane], e, 16);
-    });
-  else
-    each_of_d(mma, [&](size_t r, size_t lane, size_t, size_t at) { codes[at] = registers[r][lane]; });
+  const bool half = mma.half_result();
+  each_eight_of_d(mma, [&](size_t r, size_t lane, size_t at) {
+    const uint32_t* const first = registers[r] + lane;
+    const uint32_t* const second = half ? first : registers[r + 1] + lane;
+    uint32_t* const to = &codes[at];
+    for (size_t t = 0; t < 4; ++t) {
+      to[2 * t] = half ? first[t] & 0xFFFF : first[t];
+      to[2 * t + 1] = half ? first[t] >> 16 : second[t];
+    }
+  });
 }
 
 void pack_d(const Mma& mma, std::span<const uint32_t> codes, std::span<uint32_t* const> registers) {
-  if (mma.half_result())
-    each_of_d(mma, [&](size_t r, size_t lane, size_t e, size_t at) {
-      uint32_t& word = registers[r][lane];
-      word = e == 0 ? (word & 0xFFFF0000u) | codes[at] : (word & 0xFFFFu) | codes[at] << 16;
-    });
-  else
-    each_of_d(mma, [&](size_t r, size_t lane, size_t, size_t at) { registers[r][lane] = codes[at]; });
+  const bool half = mma.half_result();
+  each_eight_of_d(mma, [&](size_t r, size_t lane, size_t at) {
+    uint32_t* const first = registers[r] + lane;
+    uint32_t* const second = half ? first : registers[r + 1] + lane;
+    const uint32_t* const from = &codes[at];
+    for (size_t t = 0; t < 4; ++t) {
+      first[t] = half ? from[2 * t] | from[2 * t + 1] << 16 : from[2 * t];
+      if (!half) second[t] = from[2 * t + 1];
+    }
+  });
 }
 
 }  // namespace bitwell::isa

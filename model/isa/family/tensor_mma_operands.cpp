@@ -103,15 +103,23 @@ std::vector<uint8_t> scales(const Port& port, TensorUnit& unit, const TensorMma&
               (rows + kQuarter - 1) / kQuarter},
              -1, kName);
   std::vector<uint8_t> out(size_t{rows} * each);
-  for (uint32_t r = 0; r < rows; ++r) {
-    const uint32_t lane = at.lane + (first + r) % kQuarter + quarter * kQuarter;
-    const uint32_t column = at.column + (first + r) / kQuarter;
-    const auto cell = unit.memory.cells(lane, column, 1, kName);
-    if (*cell.written == 0)
-      throw Fault(std::string(kName) + " reads the scales of " + what + " at lane " + std::to_string(lane) +
-                  ", column " + std::to_string(column) + " of tensor memory, which was never written");
-    for (uint32_t i = 0; i < each; ++i) out[r * each + i] = static_cast<uint8_t>(*cell.words >> 8 * (id + i));
+  const auto lane_of = [&](uint32_t r) { return at.lane + (first + r) % kQuarter + quarter * kQuarter; };
+  const auto column_of = [&](uint32_t r) { return at.column + (first + r) / kQuarter; };
+  bool missing = false;
+  for (uint32_t l = 0; l < std::min(rows, kQuarter); ++l) {  // every 32nd row is in the same lane
+    const uint32_t count = (rows - l + kQuarter - 1) / kQuarter;
+    const auto cells = unit.memory.cells(lane_of(l), column_of(l), count, kName);
+    for (uint32_t c = 0; c < count; ++c) {
+      missing = missing || cells.written[c] == 0;
+      for (uint32_t i = 0; i < each; ++i)
+        out[(l + c * kQuarter) * each + i] = static_cast<uint8_t>(cells.words[c] >> 8 * (id + i));
+    }
   }
+  for (uint32_t r = 0; missing && r < rows; ++r)
+    if (*unit.memory.cells(lane_of(r), column_of(r), 1, kName).written == 0)
+      throw Fault(std::string(kName) + " reads the scales of " + what + " at lane " +
+                  std::to_string(lane_of(r)) + ", column " + std::to_string(column_of(r)) +
+                  " of tensor memory, which was never written");
   return out;
 }
 

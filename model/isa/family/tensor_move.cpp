@@ -53,22 +53,27 @@ TensorBlock begin(const Op& op, Context& context, const MoveUse& use) {
   return block;
 }
 
+// How far a cell stands from the block's first.
+size_t place_in(const machine::TensorPlace& cell) {
+  return cell.lane * static_cast<size_t>(layout::kTensorColumns) + cell.column;
+}
+
 Next load_cells(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<MoveUse>();
   const TensorBlock at = begin(op, context, use);
   TensorUnit& unit = tensor_unit(context.cta);
   uint32_t all_known = ~0u;
+  const auto cells = unit.memory.cells(at.lane, at.column, at.columns, "tcgen05.ld");
   for (size_t r = 0; r < use.cells.size(); ++r) {
     const uint32_t row = (*op.results)[r];
     auto* d = context.row<uint32_t>(row);
     uint32_t known = 0;
     for (size_t t = 0; t < kLanes; ++t) {
-      const machine::TensorPlace& cell = use.cells[r][t];
-      const auto from =
-          unit.memory.cells(at.lane + cell.lane, at.column + cell.column, use.packed ? 2 : 1, "tcgen05.ld");
-      d[t] = use.packed ? (from.words[0] & 0xFFFF) | from.words[1] << 16 : from.words[0];
-      known |= static_cast<uint32_t>(from.written[0] != 0 && (!use.packed || from.written[1] != 0)) << t;
+      const size_t from = place_in(use.cells[r][t]);
+      d[t] = use.packed ? (cells.words[from] & 0xFFFF) | cells.words[from + 1] << 16 : cells.words[from];
+      const bool written = cells.written[from] != 0 && (!use.packed || cells.written[from + 1] != 0);
+      known |= static_cast<uint32_t>(written) << t;
     }
     context.set_known(row, ~0u, known);
     all_known &= known;
@@ -90,19 +95,18 @@ Next store_cells(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<MoveUse>();
   const TensorBlock at = begin(op, context, use);
   TensorUnit& unit = tensor_unit(context.cta);
+  const auto cells = unit.memory.cells(at.lane, at.column, at.columns, "tcgen05.st");
   for (size_t r = 0; r < use.cells.size(); ++r) {
     const uint32_t row = (*op.sources)[r];
     const auto* s = context.row<uint32_t>(row);
     const uint32_t known = context.checked ? context.defined_at(row) : ~0u;
     for (size_t t = 0; t < kLanes; ++t) {
-      const machine::TensorPlace& cell = use.cells[r][t];
-      const auto to =
-          unit.memory.cells(at.lane + cell.lane, at.column + cell.column, use.packed ? 2 : 1, "tcgen05.st");
-      to.words[0] = use.packed ? s[t] & 0xFFFF : s[t];
-      to.written[0] = static_cast<uint8_t>(known >> t & 1);
+      const size_t to = place_in(use.cells[r][t]);
+      cells.words[to] = use.packed ? s[t] & 0xFFFF : s[t];
+      cells.written[to] = static_cast<uint8_t>(known >> t & 1);
       if (!use.packed) continue;
-      to.words[1] = s[t] >> 16;
-      to.written[1] = to.written[0];
+      cells.words[to + 1] = s[t] >> 16;
+      cells.written[to + 1] = cells.written[to];
     }
   }
   context.cta.cluster.change();

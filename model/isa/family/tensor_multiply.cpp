@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstring>
+#include <deque>
 #include <map>
 #include <tuple>
 
@@ -43,9 +45,99 @@ uint32_t scaled_down(const number::Format& f, uint32_t code, int by) {
   return static_cast<uint32_t>(scaled);
 }
 
-// One CTA's rows, a quarter of its lanes at a time. `b_codes`: all of B, [column][k].
-void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma,
-                    std::span<const uint32_t> b_codes) {
+// B and its scales as prepared for number::dot_tile: most often all quarters, and both CTAs of a pair, have
+// the same.
+class PreparedB {
+ public:
+  // `codes`: all of B, [column][k]
+  PreparedB(const TensorMma& mma, std::span<const uint32_t> codes) : mma_(mma), codes_(codes) {}
+
+  std::span<const uint32_t> codes(uint32_t first_column, uint32_t columns) const {
+    return codes_.subspan(size_t{first_column} * mma_.shape.k, size_t{columns} * mma_.shape.k);
+  }
+  const number::DotColumns& columns(uint32_t first, uint32_t count, const std::vector<uint8_t>& scales) {
+    const auto found = std::find_if(made_.begin(), made_.end(), [&](const auto& m) {
+      return m.first == first && m.second.scales == scales;
+    });
+    if (found != made_.end()) return found->second;
+    made_.emplace_back(first, number::prepare_columns(*mma_.rule, {mma_.shape.b, codes(first, count), scales},
+                                                      count, mma_.shape.k));
+    return made_.back().second;
+  }
+
+ private:
+  const TensorMma& mma_;
+  std::span<const uint32_t> codes_;
+  std::deque<std::pair<uint32_t, number::DotColumns>> made_;  // by first column
+};
+
+// One CTA's share of D.
+class ShareOfD {
+ public:
+  ShareOfD(const TensorMmaUse& use, const TensorMma& mma, const Cta& cta, TensorUnit& unit)
+      : use_(use), mma_(mma), unit_(unit), keep_(&mma.keep[use.cta_group == 2 ? cta.rank % 2 * 4 : 0]) {}
+
+  // Calls multiply(codes, how far apart their rows are) for a row of D in each lane of `at`: it adds to the
+  // codes. They are where they stand in tensor memory, or copies where only some of it is theirs.
+  template <class Multiply>
+  void update(const TensorBlock& at, Multiply multiply) const {
+    if (mma_.accumulate) require_sums(at);
+    const bool halves = mma_.shape.d == &number::f16;
+    bool all = !halves && use_.scale_d == 0 && !mma_.shape.integers;
+    for (uint32_t r = 0; r < at.lanes; ++r) all = all && !kept(at.lane + r);
+    if (all) {
+      if (!mma_.accumulate)
+        each_row(at, [&](const auto& cells, uint32_t) { std::fill_n(cells.words, at.columns, 0u); });
+      constexpr auto pitch = static_cast<size_t>(layout::kTensorColumns);
+      multiply(std::span(cells(at, 0).words, (at.lanes - 1) * pitch + at.columns), pitch);
+      each_row(at, [&](const auto& to, uint32_t) { std::fill_n(to.written, at.columns, uint8_t{1}); });
+      return;
+    }
+    std::vector<uint32_t> d(size_t{at.lanes} * at.columns);
+    if (mma_.accumulate)
+      each_row(at, [&](const auto& from, uint32_t r) {
+        for (uint32_t c = 0; c < at.columns; ++c) {
+          uint32_t& code = d[size_t{r} * at.columns + c];
+          code = halves ? from.words[c] & 0xFFFF : from.words[c];
+          if (use_.scale_d != 0) code = scaled_down(*mma_.shape.d, code, use_.scale_d);
+        }
+      });
+    multiply(std::span(d), size_t{at.columns});
+    each_row(at, [&](const auto& to, uint32_t r) {
+      std::copy_n(&d[size_t{r} * at.columns], at.columns, to.words);
+      std::fill_n(to.written, at.columns, uint8_t{1});
+    });
+  }
+
+ private:
+  bool kept(uint32_t lane) const { return (keep_[lane / 32] >> lane % 32 & 1) != 0; }
+  machine::TensorMemory::Cells cells(const TensorBlock& at, uint32_t row) const {
+    return unit_.memory.cells(at.lane + row, at.column, at.columns, kName);
+  }
+  // Of what is not kept.
+  template <class Visit>
+  void each_row(const TensorBlock& at, Visit visit) const {
+    for (uint32_t r = 0; r < at.lanes; ++r)
+      if (!kept(at.lane + r)) visit(cells(at, r), r);
+  }
+  void require_sums(const TensorBlock& at) const {
+    each_row(at, [&](const auto& from, uint32_t r) {
+      const auto* missing = static_cast<const uint8_t*>(std::memchr(from.written, 0, at.columns));
+      if (missing == nullptr) return;
+      throw Fault(std::string(kName) + " adds to D at lane " + std::to_string(at.lane + r) + ", column " +
+                  std::to_string(at.column + static_cast<uint32_t>(missing - from.written)) +
+                  " of tensor memory, which was never written: the first MMA of a sum must not add");
+    });
+  }
+
+  const TensorMmaUse& use_;
+  const TensorMma& mma_;
+  TensorUnit& unit_;
+  const uint32_t* keep_;
+};
+
+// One CTA's rows, a quarter of its lanes at a time.
+void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma, PreparedB& b) {
   const auto& s = mma.shape;
   const uint32_t rows = s.m / static_cast<uint32_t>(use.cta_group);
   TensorUnit& unit = tensor_unit(cta);
@@ -59,15 +151,14 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
   const uint32_t quarters = 4 / banks;
   unit.reach(port, AccessKind::update, {mma.d.lane, cells.back().lane + 1, mma.d.column, columns}, -1, kName);
   const uint32_t quarter_rows = rows / quarters;
-  std::map<std::tuple<uint32_t, std::vector<uint8_t>>, number::DotColumns> prepared;
-  const uint32_t* const keep = &mma.keep[use.cta_group == 2 ? cta.rank % 2 * 4 : 0];
-  std::vector<uint32_t> d;
+  const ShareOfD share(use, mma, cta, unit);
   for (uint32_t quarter = 0; quarter < 4; ++quarter) {
     const uint32_t first = quarter % quarters * quarter_rows;
     const uint32_t first_column = quarter / quarters * columns;
-    if (mma.a)  // it stands in the lanes of its rows of D, in each bank
-      a = a_from_tensor(port, unit, mma, mma.a->lane + cells[size_t{first} * s.n + first_column].lane,
-                        quarter_rows);
+    const TensorPlace& place =
+        cells[size_t{first} * s.n + first_column];  // rows of a quarter are in adjacent lanes
+    if (mma.a)                                      // it stands in the lanes of its rows of D, in each bank
+      a = a_from_tensor(port, unit, mma, mma.a->lane + place.lane, quarter_rows);
     std::vector<uint8_t> sfa;
     std::vector<uint8_t> sfb;
     if (s.scale != nullptr) {
@@ -75,43 +166,18 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
       // Each bank's scales stand in the lanes of that bank.
       sfb = scales(port, unit, mma, mma.b_scales, s.b_scale_id, 0, columns, quarter, "B");
     }
-    d.assign(size_t{quarter_rows} * columns, 0);
-    const uint32_t low = s.d == &number::f16 ? 0xFFFF : ~0u;
-    const auto each_cell = [&](auto visit) {
-      for (uint32_t r = 0; r < quarter_rows; ++r) {
-        const TensorPlace& p = cells[size_t{first + r} * s.n + first_column];
-        const uint32_t lane = mma.d.lane + p.lane;
-        if ((keep[lane / 32] >> lane % 32 & 1) != 0) continue;
-        visit(unit.memory.cells(lane, mma.d.column + p.column, columns, kName), &d[size_t{r} * columns],
-              lane);
-      }
-    };
-    if (mma.accumulate)
-      each_cell([&](const machine::TensorMemory::Cells& from, uint32_t* to, uint32_t lane) {
-        for (uint32_t c = 0; c < columns; ++c) {
-          if (from.written[c] == 0)
-            throw Fault(std::string(kName) + " adds to D at lane " + std::to_string(lane) + ", column " +
-                        std::to_string(mma.d.column + c) +
-                        " of tensor memory, which was never written: the first MMA of a sum must not add");
-          to[c] = from.words[c] & low;
-          if (use.scale_d != 0) to[c] = scaled_down(*s.d, to[c], use.scale_d);
-        }
-      });
-    const auto b_of_bank = b_codes.subspan(size_t{first_column} * s.k, size_t{columns} * s.k);
     const auto a_of_quarter =
         std::span(a).subspan(mma.a ? 0 : size_t{first} * s.k, size_t{quarter_rows} * s.k);
-    if (s.integers) {
-      number::integer_dot_tile({a_of_quarter, s.integers->a_signed}, {b_of_bank, s.integers->b_signed}, s.k,
-                               columns, s.integers->saturate, d);
-    } else {
-      number::DotColumns& b = prepared[{first_column, sfb}];
-      if (b.rule == nullptr) b = number::prepare_columns(*mma.rule, {s.b, b_of_bank, sfb}, columns, s.k);
-      number::dot_tile(*mma.rule, {s.a, a_of_quarter, sfa}, quarter_rows, b, d);
-    }
-    each_cell([&](const machine::TensorMemory::Cells& to, const uint32_t* from, uint32_t) {
-      std::copy_n(from, columns, to.words);
-      std::fill_n(to.written, columns, uint8_t{1});
-    });
+    share.update({mma.d.lane + place.lane, quarter_rows, mma.d.column + place.column, columns},
+                 [&](std::span<uint32_t> d, size_t pitch) {
+                   if (s.integers)
+                     number::integer_dot_tile({a_of_quarter, s.integers->a_signed},
+                                              {b.codes(first_column, columns), s.integers->b_signed}, s.k,
+                                              columns, s.integers->saturate, d);
+                   else
+                     number::dot_tile(*mma.rule, {s.a, a_of_quarter, sfa}, quarter_rows,
+                                      b.columns(first_column, columns, sfb), d, "", pitch);
+                 });
   }
 }
 
@@ -123,7 +189,8 @@ void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorM
     ctas.push_back(&peer(cta));
     if (cta.rank % 2 != 0) std::swap(ctas[0], ctas[1]);
   }
-  const std::vector<uint32_t> b = b_from_shared(port, ctas, use, mma);
+  const std::vector<uint32_t> codes = b_from_shared(port, ctas, use, mma);
+  PreparedB b(mma, codes);
   for (Cta* c : ctas) multiply_share(port, *c, use, mma, b);
 }
 

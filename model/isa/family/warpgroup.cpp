@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/isa/family/shared_matrix.h"
+#include "model/isa/family/prepared_matrix.h"
 #include "model/run/context.h"
 #include "model/run/definedness.h"
 
@@ -52,21 +52,25 @@ bool Warpgroup::issue(size_t warp, const Op& op, Context& context) {
     unpack_a(mma, registers, mine.a_codes[warp]);
     if (mma.negate_a) negate(*mma.a, mine.a_codes[warp]);
   }
-  // An accumulator that an earlier MMA is still writing holds nothing yet, and may be passed on.
-  const auto in_flight = [&](uint32_t row) {
-    for (size_t i = 0; i + done_ < number; ++i)
-      if (const auto& rows = *queue_[i].op->results;
-          queue_[i].activations[warp] == context.split().activation &&
-          std::find(rows.begin(), rows.end(), row) != rows.end())
+  // An accumulator that an earlier MMA is still writing holds nothing yet, and may be passed on. Most often
+  // the latest has the same ones in the same places.
+  const auto in_flight = [&](size_t n) {
+    const uint32_t row = (*op.results)[n];
+    for (size_t i = number - done_; i-- > 0;) {
+      const auto& rows = *queue_[i].op->results;
+      if (queue_[i].activations[warp] != context.split().activation) continue;
+      if ((n < rows.size() && rows[n] == row) || std::find(rows.begin(), rows.end(), row) != rows.end())
         return true;
+    }
     return false;
   };
-  for (const uint32_t r : *op.results) {
+  for (size_t n = 0; n < op.results->size(); ++n) {
+    const uint32_t r = (*op.results)[n];
     if (context.checked) {
       const uint32_t known = context.defined_at(r);
-      if (known != 0 && in_flight(r))
+      if (known != 0 && in_flight(n))
         throw Fault("an accumulator of wgmma was written before wgmma.wait_group");
-      if (mine.accumulate && known != ~0u && !in_flight(r)) context.require_defined(r, ~0u, "an accumulator");
+      if (mine.accumulate && known != ~0u && !in_flight(n)) context.require_defined(r, ~0u, "an accumulator");
     }
     context.activation().forget(r, ~0u);
   }
@@ -86,17 +90,16 @@ void Warpgroup::run_front(const Port& port) {
   const WarpgroupMmaUse& mma = mma_of(*next.op);
   const SharedBytes shared = shared_bytes(port, cta_);
   try {
-    const auto read = [&](uint64_t descriptor, bool mn_major, const number::Format* format, size_t rows,
-                          const char* what) {
+    const auto matrix = [&](uint64_t descriptor, bool mn_major, const number::Format* format, size_t rows,
+                            const char* what) -> SharedMatrix {
       const auto d = machine::decode_matrix_descriptor(machine::DescriptorForm::wgmma, descriptor);
-      return read_matrix(shared, {d, mn_major, format->container, rows, mma.k, Packing::dense, "wgmma", what});
+      return {d, mn_major, format->container, rows, mma.k, Packing::dense, "wgmma", what};
     };
-    std::vector<uint32_t> b = read(next.b, mma.transpose_b, mma.b, mma.n, "B");
-    if (mma.negate_b) negate(*mma.b, b);
-    const number::DotColumns columns = number::prepare_columns(*mma.rule, {mma.b, b}, mma.n, mma.k);
+    const number::DotColumns& columns = prepared_columns(
+        {mma.rule, mma.b, mma.negate_b}, matrix(next.b, mma.transpose_b, mma.b, mma.n, "B"), shared);
     std::vector<uint32_t> a;
     if (!mma.a_in_registers) {
-      a = read(next.a, mma.transpose_a, mma.a, 4 * kFragmentRows, "A");
+      a = read_matrix(shared, matrix(next.a, mma.transpose_a, mma.a, 4 * kFragmentRows, "A"));
       if (mma.negate_a) negate(*mma.a, a);
     }
     std::vector<uint32_t> d(kFragmentRows * mma.n);
@@ -128,11 +131,13 @@ void Warpgroup::run_front(const Port& port) {
   }
   queue_.pop_front();
   ++done_;
-  // A later MMA of the queue has these registers in hand again.
+  // A later MMA of the queue has these registers in hand again; all else about them was forgotten when it was
+  // issued.
   for (const WarpgroupMma& later : queue_)
     for (size_t w = 0; w < 4; ++w)
       if (later.activations[w] != nullptr)
-        for (const uint32_t r : *later.op->results) later.activations[w]->forget(r, ~0u);
+        for (const uint32_t r : *later.op->results)
+          later.activations[w]->rows.defined()[r / machine::kRowBytes] = 0;
 }
 
 }  // namespace bitwell::isa
