@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/machine/failure.h"
+#include "model/machine/synchronisation.h"
 
 namespace bitwell::machine {
 
@@ -23,6 +24,7 @@ class Agent {
   // Whether it carries several operations, each of which it tells of itself (Cluster::tell).
   virtual bool tells_of_each() const { return false; }
 
+  Ending ending = Ending::none;
   Place place;      // of the instruction that issued it
   int issuer = 0;   // the warp that issued it
   uint64_t id = 0;  // in the order of issue

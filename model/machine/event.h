@@ -10,6 +10,7 @@
 
 #include "model/machine/memory.h"
 #include "model/machine/order.h"
+#include "model/machine/synchronisation.h"
 #include "model/machine/tensor_memory.h"
 
 namespace bitwell::machine {
@@ -58,6 +59,8 @@ struct Access {
   std::span<const uint64_t> addresses;  // generic: one for each of 32 lanes, or the operation's one; valid
                                         // while it is told
   uint64_t bytes;                       // at each
+  bool mbarrier = false;                // of an mbarrier, by an instruction or operation for mbarriers
+  int issuer = -1;                      // lane that issued the operation; of lanes: -1
 };
 
 // A warp is about to execute the instruction of a PTX line that an observer asked for.
@@ -77,12 +80,13 @@ struct Reached {
 
 struct Event {
   std::array<uint32_t, 3> first_cta;  // of the cluster
-  std::variant<Turn, OperationStep, PhaseOver, Access, Reached> what;
+  std::variant<Turn, OperationStep, PhaseOver, Access, Reached, Synchronisation> what;
 };
 struct Observer {
   std::function<void(const Event&)> tell;
-  bool accesses = false;     // wants Access too
+  bool accesses = false;     // wants Access and Synchronisation too
   std::vector<int> lines{};  // wants Reached of these PTX lines
+  bool steps = true;         // wants Turn, OperationStep and PhaseOver
 };
 
 }  // namespace bitwell::machine

@@ -1,6 +1,7 @@
 // Who is freed when the last thread arrives: named barriers of a CTA, bar.warp.sync, barrier.cluster.
 #include "model/run/barrier_use.h"
 #include "model/run/cluster.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -32,6 +33,7 @@ void Cta::try_release(uint32_t number) {
   for (Warp& w : warps)
     for (Split& s : w.splits) {
       if (s.wait != Wait::cta_barrier || s.barrier != number) continue;
+      tell_synchronised(Synchronisation::Kind::cta_passed, *this, w, s, s.mask, number);
       const Op& op = op_at(s);
       auto* rows = s.activation->rows.data();
       if (op.d != kSink) {  // bar.red
@@ -49,6 +51,7 @@ void Cta::try_release(uint32_t number) {
       ++s.pc;
       s.wait = Wait::none;
     }
+  tell_synchronised(Synchronisation::Kind::cta_over, *this, 0, number);
 }
 
 void Cta::try_release_warp(Warp& warp) {
@@ -59,6 +62,7 @@ void Cta::try_release_warp(Warp& warp) {
       if (other.wait == Wait::warp_barrier && other.members == s.members) together |= other.mask;
     if ((s.members & warp.live() & ~together) != 0) continue;
     const uint32_t members = s.members;
+    tell_synchronised(Synchronisation::Kind::warp_met, *this, warp, s, together, 0);
     for (Split& other : warp.splits)
       if (other.wait == Wait::warp_barrier && other.members == members) {
         other.wait = Wait::none;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/run/synchronised.h"
+
 namespace bitwell::isa {
 
 using machine::Agent;
@@ -34,7 +36,7 @@ bool can_run(const Warp& warp) {
 Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
     : grid(g), first_(first), random_(g.options.schedule.seed) {
   const auto& observers = g.options.observers;
-  watched_ = !observers.empty();
+  watched_ = std::any_of(observers.begin(), observers.end(), [](const auto& o) { return o.steps; });
   accesses_watched_ =
       std::any_of(observers.begin(), observers.end(), [](const auto& o) { return o.accesses; });
   const Policy policy = g.options.schedule.policy;
@@ -60,12 +62,18 @@ Cta* Cluster::cta_of(uint64_t shared_address) {
 }
 
 void Cluster::tell(const machine::Event& event) const {
-  for (const machine::Observer& observer : grid.options.observers) observer.tell(event);
+  for (const machine::Observer& observer : grid.options.observers)
+    if (observer.steps) observer.tell(event);
 }
 
 void Cluster::tell(const machine::Access& access) const {
   for (const machine::Observer& observer : grid.options.observers)
     if (observer.accesses) observer.tell({first_, access});
+}
+
+void Cluster::tell(const machine::Synchronisation& synchronisation) const {
+  for (const machine::Observer& observer : grid.options.observers)
+    if (observer.accesses) observer.tell({first_, synchronisation});
 }
 
 void Cluster::tell(machine::Reached reached) const {
@@ -108,6 +116,7 @@ bool Cluster::run_warp(Cta& cta, Warp& warp) {
 void Cluster::wake_mbarrier(uint64_t address) {
   wake();
   if (watched_) tell({first_, machine::PhaseOver{cta_of(address)->index, time(), barrier_name(address)}});
+  tell_synchronised(Synchronisation::Kind::mbarrier_over, *cta_of(address), 0, address);
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)
@@ -128,6 +137,7 @@ void Cluster::run() {
     if (grid.options.progress && time_ - reported_ >= kInstructionsAReport) report_progress();
     if (!(exploring_ ? run_one() : run_in_order()) && !let_waits_time_out()) report_deadlock();
   }
+  tell_synchronised(Synchronisation::Kind::cluster_ended, *ctas.front(), 0, 0);
 }
 
 // When nothing can go on, a try_wait gives up, as it does on a device after a while, unless its loop is known
@@ -243,6 +253,7 @@ bool Cluster::step(size_t i) {
   using Kind = machine::OperationStep::Kind;
   tell(done ? Kind::finished : Kind::moved, *agents_[i]);
   if (done) {
+    tell_synchronised(Synchronisation::Kind::finished, *ctas.front(), 0, agents_[i]->id);
     agents_.erase(agents_.begin() + static_cast<std::ptrdiff_t>(i));
     agent_priority_.erase(agent_priority_.begin() + static_cast<std::ptrdiff_t>(i));
   }
@@ -254,6 +265,7 @@ void Cluster::start(std::unique_ptr<Agent> agent, Warp& warp) {
   agent->issuer = warp.index;
   agent->id = ++operations_;
   tell(machine::OperationStep::Kind::issued, *agent);
+  tell_issued(*this, agent->place, warp.index, agent->id, agent->ending);
   agents_.push_back(std::move(agent));
   agent_priority_.push_back(first_priority());
   settle();

@@ -53,6 +53,8 @@ class Cluster {
   // Whether someone wants to hear of every access to memory.
   bool accesses_watched() const { return accesses_watched_; }
   void tell(const machine::Access& access) const;
+  // To be called only where accesses are watched.
+  void tell(const machine::Synchronisation& synchronisation) const;
   void tell(machine::Reached reached) const;
   // Of an operation that is no agent of its own: a number for it, and what became of it.
   uint64_t next_operation() { return ++operations_; }

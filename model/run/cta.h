@@ -75,7 +75,7 @@ class Cta {
   // Frees every split that waits at barrier `number` if enough threads have arrived.
   void try_release(uint32_t number);
   // Frees the splits of a warp that wait at bar.warp.sync with every member there.
-  static void try_release_warp(machine::Warp& warp);
+  void try_release_warp(machine::Warp& warp);
   std::array<uint32_t, 3> thread_index(const machine::Warp& warp, int lane) const;
   const Op& op_at(const machine::Split& split) const;
   const Line& line(const machine::Split& split) const;

@@ -16,13 +16,14 @@ void Port::tell(AccessKind kind, const machine::Region& at, uint64_t address, ui
   tell_at(kind, generic_address(cluster_, at, address), size);
 }
 
-void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size) const {
+void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarrier) const {
   uint64_t addresses[machine::kLanes]{};
-  machine::Access access{kind, order_, {}, 0, 0, 0, cluster_.time(), 0, {}, size};
+  machine::Access access{kind, order_, {}, 0, 0, 0, cluster_.time(), 0, {}, size, mbarrier};
   if (operation_ != nullptr) {
     access.cta = operation_->place.cta;
     access.warp = operation_->issuer;
     access.operation = operation_->id;
+    access.issuer = lane_;
     access.ptx_line = operation_->place.ptx_line;
     addresses[0] = generic;
     access.addresses = {addresses, 1};

@@ -20,6 +20,9 @@ class Port {
   // Of an operation under way.
   Port(const Cluster& cluster, const machine::Agent& operation, const machine::Order& order)
       : cluster_(cluster), operation_(&operation), order_(order) {}
+  // Of one that several lanes have issued together: `issuer`'s part of it.
+  Port(const Cluster& cluster, const machine::Agent& operation, int issuer, const machine::Order& order)
+      : cluster_(cluster), operation_(&operation), lane_(issuer), order_(order) {}
 
   // `size` bytes of a region at `address`, which lie inside it. `defined`, if given, gets or states which of
   // their bits were written (as kWritten); without, all that is written counts as written.
@@ -95,7 +98,8 @@ class Port {
   }
   // The mbarriers that the one at `place` belongs to, for one look at it or one change.
   machine::Mbarriers& mbarriers(AccessKind kind, const SharedPlace& place) const {
-    told(kind, place.cta->shared, place.address, 8);
+    if (cluster_.accesses_watched()) [[unlikely]]
+      tell_at(kind, machine::kSharedWindow + place.address, 8, true);
     return place.cta->mbarriers;
   }
   // Cells of a CTA's tensor memory are about to be reached: `columns` of 4 bytes in each of `lanes` lanes.
@@ -127,12 +131,12 @@ class Port {
       each_piece([&](uint64_t address, uint64_t, uint64_t size) { tell(kind, at, address, size); });
   }
   void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const;
-  void tell_at(AccessKind kind, uint64_t generic_address, uint64_t size) const;
+  void tell_at(AccessKind kind, uint64_t generic_address, uint64_t size, bool mbarrier = false) const;
 
   const Cluster& cluster_;
   const Context* context_ = nullptr;  // of a lane
   const machine::Agent* operation_ = nullptr;
-  int lane_ = -1;
+  int lane_ = -1;  // of the warp, or the one that issued the operation, if not its place says so
   machine::Order order_;
 };
 

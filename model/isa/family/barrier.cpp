@@ -4,6 +4,7 @@
 #include "model/isa/family/emit.h"
 #include "model/run/barrier_use.h"
 #include "model/run/context.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -54,6 +55,8 @@ Next barrier(const Op& op, Context& context, uint32_t mask) {
     b.count_voted += static_cast<uint32_t>(__builtin_popcount(mask));
   }
   b.expected = expected;
+  tell_synchronised(Synchronisation::Kind::cta_arrived, context.cta, context.warp, context.split(), mask,
+                    number);
   uint32_t& arrived = b.lanes[static_cast<size_t>(context.warp.index)];
   if ((arrived & mask) !=
       0) {  // these threads went round before the rest of their warp came: bar.arrive in a loop

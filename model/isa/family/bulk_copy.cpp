@@ -15,6 +15,7 @@ BulkCopy::BulkCopy(Cluster& cluster, std::string what, std::vector<Segment> segm
 
 void BulkCopy::complete_in(std::shared_ptr<machine::AsyncGroup> group, Cta& cta, int warp) {
   group_ = std::move(group);
+  ending = machine::Ending::bulk_group;
   cta_ = &cta;
   warp_ = warp;
   ++group_->reading;

@@ -49,7 +49,10 @@ class BulkCopy : public machine::Agent {
 
   // To shared memory: bytes count on every target's mbarrier. Segments then name the first target's memory;
   // the others get the same offsets.
-  void complete_on(std::vector<CopyTarget> targets) { targets_ = std::move(targets); }
+  void complete_on(std::vector<CopyTarget> targets) {
+    targets_ = std::move(targets);
+    ending = machine::Ending::mbarrier;
+  }
   // To global memory: part of a group of a thread of that warp.
   void complete_in(std::shared_ptr<machine::AsyncGroup> group, Cta& cta, int warp);
   // Marks the shared destination as holding nothing.

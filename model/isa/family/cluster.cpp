@@ -5,6 +5,7 @@
 #include "model/isa/family/emit.h"
 #include "model/machine/failure.h"
 #include "model/run/context.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -80,6 +81,8 @@ Next cluster_arrive(const Op& op, Context& context, uint32_t mask) {
                   __builtin_ctz(lanes));
     arrivals = cluster.barrier_phase + 1;
   }
+  tell_synchronised(Synchronisation::Kind::cluster_arrived, context.cta, context.warp, context.split(), mask,
+                    cluster.barrier_phase + 1, op.as<ClusterBarrierUse>().order);
   cluster.try_release_barrier();
   cluster.yield();
   return Next::advance;
@@ -100,6 +103,8 @@ Next cluster_wait(const Op& op, Context& context, uint32_t mask) {
   for (uint32_t lanes = through; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<size_t>(__builtin_ctz(lanes));
     context.warp.cluster_waits[lane] = context.warp.cluster_arrivals[lane];
+    tell_synchronised(Synchronisation::Kind::cluster_passed, context.cta, context.warp, context.split(),
+                      1u << lane, context.warp.cluster_arrivals[lane], op.as<ClusterBarrierUse>().order);
   }
   if (through == mask) return Next::advance;
   if (through != 0) {  // the others stay here and look again

@@ -31,6 +31,7 @@ struct Requester {
 class CancelRequest : public machine::Agent {
  public:
   CancelRequest(Cluster& cluster, std::vector<Requester> to) : cluster_(cluster), to_(std::move(to)) {
+    ending = machine::Ending::mbarrier;
     for (const Requester& r : to_) {
       keep_off_mbarriers(r);
       Port::empty(r.cta->shared, r.response, kResponseBytes);

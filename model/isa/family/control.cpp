@@ -51,7 +51,7 @@ Next leave_thread(const Op&, Context& context, uint32_t mask) {
                 " of tensor memory allocated: tcgen05.dealloc is missing");
   remove_split(context);
   for (uint32_t b = 0; b < context.cta.barriers.size(); ++b) context.cta.try_release(b);
-  Cta::try_release_warp(context.warp);
+  context.cta.try_release_warp(context.warp);
   context.cta.cluster.try_release_barrier();
   for (Split& s : context.warp.splits)
     if (s.wait == Wait::converge) s.wait = Wait::none;  // fewer threads to wait for

@@ -6,6 +6,7 @@
 #include "model/machine/failure.h"
 #include "model/run/context.h"
 #include "model/run/port.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -54,8 +55,13 @@ Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
     const int lane = __builtin_ctz(lanes);
     const SharedPlace place = shared_place(op.as<MbarrierUse>(), op.a, context, lane, 8, 8, true);
     parity = awaited(op, context, lane, action);
-    const Port port(context, lane, op.as<MbarrierUse>().order);
-    if (port.mbarriers(AccessKind::read, place).phase_over(place.address, parity)) result |= 1u << lane;
+    const Order& order = op.as<MbarrierUse>().order;
+    const Port port(context, lane, order);
+    if (port.mbarriers(AccessKind::read, place).phase_over(place.address, parity)) {
+      result |= 1u << lane;
+      tell_synchronised(Synchronisation::Kind::mbarrier_passed, context.cta, context.warp, context.split(),
+                        1u << lane, place.address, order);
+    }
     one = one && (waited_for == 0 || waited_for == place.address + 1);
     waited_for = place.address + 1;
   }

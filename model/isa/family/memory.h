@@ -20,6 +20,8 @@ Next atomic(const Op& op, Context& context, uint32_t mask);
 
 struct FenceUse : Payload {
   Order order;
+  uint64_t spaces = 0;         // of a proxy fence, as machine::kFencesShared
+  bool mbarrier_init = false;  // fence.mbarrier_init
 };
 
 }  // namespace bitwell::isa

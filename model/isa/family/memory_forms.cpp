@@ -5,6 +5,8 @@
 #include "model/isa/family/emit.h"
 #include "model/isa/family/memory.h"
 #include "model/machine/failure.h"
+#include "model/run/context.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -145,13 +147,28 @@ void atom(Builder& b, const Match& m) {
   b.emit(op);
 }
 
+// Memory is one here: who watches is told, and nothing else comes of it.
+Next fence_memory(const Op& op, Context& context, uint32_t mask) {
+  const auto& use = op.as<FenceUse>();
+  tell_synchronised(
+      use.mbarrier_init ? Synchronisation::Kind::mbarrier_init_fence : Synchronisation::Kind::fence,
+      context.cta, context.warp, context.split(), mask, use.spaces, use.order);
+  return Next::advance;
+}
+
 // membar is fence.sc since sm_70, .gl its name of the gpu (PTX ISA 9.0, 9.7.13.5).
 void fence(Builder& b, const Match&) {
   const ptx::Instruction& i = b.instruction();
-  Op op = effect(nothing);
-  Order order = order_of(i, {i.opcode == "membar" ? Semantics::sc : Semantics::acq_rel, Scope::sys});
-  if (has(i, ".proxy")) order.proxy = Proxy::async;
-  b.payload<FenceUse>(op).order = order;
+  Op op = effect(fence_memory);
+  auto& use = b.payload<FenceUse>(op);
+  use.order = order_of(i, {i.opcode == "membar" ? Semantics::sc : Semantics::acq_rel, Scope::sys});
+  use.mbarrier_init = has(i, ".mbarrier_init");
+  if (has(i, ".proxy")) {
+    use.order.proxy = Proxy::async;
+    use.spaces = has(i, ".global")                ? machine::kFencesGlobal
+                 : i.modifiers.back() == ".async" ? machine::kFencesShared | machine::kFencesGlobal
+                                                  : machine::kFencesShared;
+  }
   b.emit(op);
 }
 

@@ -5,6 +5,7 @@
 
 #include "model/isa/family/transfer_reader.h"
 #include "model/run/port.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -29,6 +30,7 @@ class SmallCopy : public machine::Agent {
     SharedPlace barrier;
     std::optional<AtomicOperation> reduce;
     ElementType element;
+    int lane;  // that issued it
   };
   SmallCopy(Cluster& cluster, std::string what, std::vector<Part> parts, Cta& cta, int warp,
             const Order& order)
@@ -38,6 +40,7 @@ class SmallCopy : public machine::Agent {
         cta_(cta),
         warp_(warp),
         order_(order) {
+    ending = parts_.front().group != nullptr ? machine::Ending::copy_group : machine::Ending::mbarrier;
     for (const Part& p : parts_) {
       if (p.group != nullptr) {
         ++p.group->reading;
@@ -67,7 +70,7 @@ class SmallCopy : public machine::Agent {
     if (!p.to.cta->alive()) throw Fault(what_ + " writes the shared memory of a CTA that has ended");
     if (p.to.cta->mbarriers.overlapping(p.to.address, p.size) != nullptr)
       throw Fault(what_ + " writes over an mbarrier, which is live");
-    const Port port(cluster_, *this, order_);
+    const Port port(cluster_, *this, p.lane, order_);
     machine::Region& shared = p.to.cta->shared;
     std::array<uint8_t, 16> defined{};  // as Region's
     defined.fill(machine::kWritten);
@@ -155,6 +158,7 @@ Next async_copy(const Op& op, Context& context, uint32_t mask) {
     const int lane = __builtin_ctz(lanes);
     const TransferReader r(op, context, lane);
     SmallCopy::Part p{};
+    p.lane = lane;
     p.size = p.read = t.bytes;
     if (t.mask && t.ignores) {
       if ((*context.row<uint32_t>((*op.sources)[*t.mask]) >> lane & 1) != 0) p.read = 0;
@@ -189,6 +193,7 @@ Next remote_store(const Op& op, Context& context, uint32_t mask) {
     const int lane = __builtin_ctz(lanes);
     const TransferReader r(op, context, lane);
     SmallCopy::Part p{};
+    p.lane = lane;
     p.size = t.bytes * t.count;
     p.to = r.shared(t.to, p.size, p.size);
     p.barrier = r.shared(t.barrier, 8, 8);
@@ -209,6 +214,9 @@ Next copy_commit(const Op& op, Context& context, uint32_t mask) {
   auto& groups = op.as<CopyGroups>().bulk ? context.warp.bulk_copies : context.warp.copies;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1)
     groups[static_cast<size_t>(__builtin_ctz(lanes))].commit();
+  using Kind = Synchronisation::Kind;
+  tell_synchronised(op.as<CopyGroups>().bulk ? Kind::bulk_committed : Kind::copies_committed, context.cta,
+                    context.warp, context.split(), mask, 0);
   return Next::advance;
 }
 
@@ -220,7 +228,15 @@ Next copy_wait(const Op& op, Context& context, uint32_t mask) {
     AsyncGroups& g = groups[static_cast<size_t>(__builtin_ctz(lanes))];
     done = done && (use.every ? g.all_done() : g.done(use.pending, use.read_only));
   }
-  if (done) return Next::advance;
+  if (done) {
+    using Kind = Synchronisation::Kind;
+    tell_synchronised(!use.bulk       ? Kind::copies_waited
+                      : use.read_only ? Kind::bulk_read
+                                      : Kind::bulk_waited,
+                      context.cta, context.warp, context.split(), mask,
+                      use.every ? Synchronisation::kEvery : use.pending);
+    return Next::advance;
+  }
   take_lanes(context, mask).wait = machine::Wait::operations;
   return Next::moved;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/run/synchronised.h"
+
 namespace bitwell::isa {
 
 using machine::Fault;
@@ -37,6 +39,7 @@ class PipeAgent : public machine::Agent {
     if (!cta_.alive()) throw Fault(operation.what + " of a CTA that has ended without waiting for it");
     operation.run(Port(cta_.cluster, *this, kOrder));
     cta_.cluster.tell(Kind::finished, place, issuer, id, operation.what);
+    tell_synchronised(Synchronisation::Kind::finished, cta_, issuer, id);
     return pipe_.operations.empty();
   }
   std::string describe() const override {
@@ -161,6 +164,7 @@ void TensorUnit::issue(Context& context, int lane, std::string what, const Tenso
                              std::move(run)});
   const TensorOperation& last = pipe.operations.back();
   cluster.tell(Kind::issued, last.place, context.warp.index, last.id, last.what);
+  tell_issued(cluster, last.place, context.warp.index, last.id, machine::Ending::commit);
   if (!idle) return cluster.settle();
   const bool random = context.cta.grid.options.schedule.policy == Policy::random;
   if (random && pipe.random() % 2 == 0) pipe.turns_to_pass = kTurnsToPass;

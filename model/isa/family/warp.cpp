@@ -8,6 +8,7 @@
 
 #include "model/run/context.h"
 #include "model/run/definedness.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -71,7 +72,10 @@ void set_predicate(Context& context, uint32_t row, uint32_t value, uint32_t mask
 
 Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
   const Group group = first_group(op, context, mask);
-  if (group.lanes == mask && (group.members & context.warp.live() & ~mask) == 0) return Next::advance;
+  if (group.lanes == mask && (group.members & context.warp.live() & ~mask) == 0) {
+    tell_synchronised(Synchronisation::Kind::warp_met, context.cta, context.warp, context.split(), mask, 0);
+    return Next::advance;
+  }
   // Members may meet at different bar.warp.sync instructions.
   machine::Split& split = take_lanes(context, mask);
   split.mask = group.lanes;
@@ -83,7 +87,7 @@ Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
     rest.wait = Wait::none;
     context.warp.splits.push_back(std::move(rest));
   }
-  Cta::try_release_warp(context.warp);
+  context.cta.try_release_warp(context.warp);
   return Next::moved;
 }
 

@@ -5,6 +5,7 @@
 #include "model/isa/family/prepared_matrix.h"
 #include "model/run/context.h"
 #include "model/run/definedness.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -30,6 +31,8 @@ bool Warpgroup::issue(size_t warp, const Op& op, Context& context) {
   if (!mma.a_in_registers) next.a = context.uniform<uint64_t>(op.a, "the matrix descriptor of A");
   next.accumulate = scale_d != 0;
   const uint64_t number = share.issued++;
+  tell_synchronised(Synchronisation::Kind::mma_issued, context.cta, context.warp, context.split(), ~0u,
+                    number);
   const bool first = queue_.empty();
   if (number == done_ + queue_.size()) {
     next.place = context.cta.place(context.warp, context.split(), -1);

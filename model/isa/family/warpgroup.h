@@ -52,6 +52,7 @@ class Warpgroup {
   bool front_ready() const { return !queue_.empty() && queue_.front().warps == 4; }
   void run_front(const Port& port);
   const WarpgroupMma& front() const { return queue_.front(); }
+  uint64_t front_number() const { return done_; }  // counted from the warpgroup's first MMA
 
  private:
   struct Share {

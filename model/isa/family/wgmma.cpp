@@ -6,6 +6,7 @@
 #include "model/isa/family/warpgroup.h"
 #include "model/machine/failure.h"
 #include "model/run/context.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -22,11 +23,15 @@ constexpr int kWarps = 4;  // of a warpgroup
 // A warpgroup's queue as the scheduler sees it.
 class WarpgroupAgent : public machine::Agent {
  public:
-  WarpgroupAgent(Warpgroup& group, Cta& cta, int first) : group_(group), cta_(cta), first_(first) {}
+  WarpgroupAgent(Warpgroup& group, Cta& cta, int first) : group_(group), cta_(cta), first_(first) {
+    ending = machine::Ending::warpgroup;
+  }
 
   bool ready() const override { return group_.front_ready(); }
   bool step() override {
     if (!cta_.alive()) throw Fault("wgmma.mma_async of a CTA that has ended without waiting for it");
+    place = group_.front().place;
+    tell_synchronised(Synchronisation::Kind::mma_started, cta_, first_, group_.front_number());
     group_.run_front(Port(cta_.cluster, *this, {Semantics::weak, Scope::cta, Proxy::async}));
     cta_.wake_operations(first_, kWarps);
     return group_.empty();
@@ -79,12 +84,19 @@ Next wgmma_mma(const Op& op, Context& context, uint32_t mask) {
 Next wgmma_commit(const Op&, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   warpgroup(context).commit(share(context));
+  tell_synchronised(Synchronisation::Kind::mma_committed, context.cta, context.warp, context.split(), mask,
+                    0);
   return Next::advance;
 }
 
 Next wgmma_wait(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
-  if (warpgroup(context).groups_done(share(context), op.as<PendingGroups>().pending)) return Next::advance;
+  const uint64_t pending = op.as<PendingGroups>().pending;
+  if (warpgroup(context).groups_done(share(context), pending)) {
+    tell_synchronised(Synchronisation::Kind::mma_waited, context.cta, context.warp, context.split(), mask,
+                      pending);
+    return Next::advance;
+  }
   context.split().wait = machine::Wait::operations;
   return Next::wait;
 }

@@ -1,0 +1,63 @@
+// What puts the acts of one thread or operation before those of another (PTX ISA 9.0, 8 and 9.7.13), for
+// those who watch.
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "model/machine/order.h"
+
+namespace bitwell::machine {
+
+// State spaces that a proxy fence is for.
+inline constexpr uint64_t kFencesShared = 1, kFencesGlobal = 2;
+
+// How those who issued an operation learn of its end.
+enum class Ending : uint8_t {
+  none,        // it is nothing but an arrival at an mbarrier, for operations issued before
+  copy_group,  // cp.async.wait_group, or cp.async.mbarrier.arrive
+  bulk_group,  // cp.async.bulk.wait_group
+  mbarrier,    // a wait at the mbarrier that it completes on
+  warpgroup,   // wgmma.wait_group
+  commit       // a wait at the mbarrier of a tcgen05.commit
+};
+
+// Told when it takes effect: what is told before it has happened before.
+struct Synchronisation {
+  enum class Kind : uint8_t {  // `which`, of the lanes that do it
+    fence,                     // the state spaces, of a proxy fence
+    mbarrier_init_fence,       //
+    warp_met,                  // bar.warp.sync: the lanes met
+    cta_arrived,               // the barrier's number, at bar and barrier
+    cta_passed,                // the barrier's number, which all who arrived reached
+    cta_over,                  // the barrier's number: nobody has arrived at it now; no lanes
+    cluster_arrived,           // the phase of barrier.cluster, counted from 1
+    cluster_passed,            // the last phase that is waited for
+    mbarrier_passed,           // shared::cluster address: a test or a wait saw a phase over
+    mbarrier_over,             // shared::cluster address: a phase ended; no lanes
+    issued,                    // an operation's number
+    finished,                  // an operation's number; no lanes
+    copies_committed,          // cp.async.commit_group
+    copies_waited,             // cp.async.wait_group: groups that may be left; kEvery: wait_all
+    bulk_committed,            // cp.async.bulk.commit_group
+    bulk_waited,               // cp.async.bulk.wait_group: groups that may be left
+    bulk_read,                 // the same with .read
+    mma_issued,                // wgmma.mma_async, counted by its warp from 0
+    mma_started,               // the same, about to read its operands: of the warpgroup of `warp`; no lanes
+    mma_committed,             // wgmma.commit_group
+    mma_waited,                // wgmma.wait_group: groups that may be left
+    cluster_ended,             // no lanes
+  };
+  static constexpr uint64_t kEvery = UINT64_MAX;
+
+  Kind kind;
+  Order order;                  // that the instruction states
+  std::array<uint32_t, 3> cta;  // of the lanes
+  int warp;
+  uint32_t lanes;  // one bit each
+  uint64_t which;
+  uint64_t time;
+  int ptx_line;
+  Ending ending = Ending::none;  // of what was issued
+};
+
+}  // namespace bitwell::machine
