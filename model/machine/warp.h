@@ -119,6 +119,7 @@ struct Warp {
   std::map<uint64_t, WaitsPassed> waits_passed;           // by mbarrier's shared::cluster address
   std::vector<std::pair<uint64_t, int>> register_counts;  // of setmaxnreg, in order, with the PTX line
   std::vector<Split> splits;
+  uint64_t time_reads = 0;                          // of %clock and its like
   std::array<uint64_t, kLanes> cluster_waits{};     // by lane: the arrivals it has waited for
   std::array<uint64_t, kLanes> cluster_arrivals{};  // by lane: phases of the cluster's barrier it arrived at
   std::array<AsyncGroups, kLanes> copies, bulk_copies;     // by lane: of cp.async and cp.async.bulk

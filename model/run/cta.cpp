@@ -71,6 +71,8 @@ uint64_t Cta::special(Special s, const Warp& warp, int lane, const Activation& a
   if (s <= Special::ntid_z) return at(shape.block, Special::ntid_x);
   if (s <= Special::ctaid_z) return at(index, Special::ctaid_x);
   if (s <= Special::nctaid_z) return at(shape.grid, Special::nctaid_x);
+  if (s >= Special::envreg_0 && s <= Special::envreg_31)
+    return shape.environment[static_cast<size_t>(s) - static_cast<size_t>(Special::envreg_0)];
   const uint32_t bit = 1u << lane;
   switch (s) {
     case Special::laneid: return static_cast<uint32_t>(lane);

@@ -20,6 +20,9 @@ struct Shape {
   std::array<uint32_t, 3> block{1, 1, 1};
   std::array<uint32_t, 3> cluster{1, 1, 1};
   uint32_t dynamic_shared = 0;  // bytes
+  // What %envreg0 to 31 read. The driver defines them; of a cooperative launch, 1 and 2 are the upper and the
+  // lower half of the address of the grid's workspace (CUDA 13.0, cooperative_groups/details/driver_abi.h).
+  std::array<uint32_t, 32> environment{};
 };
 
 struct Progress {

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "model/isa/compile/function_builder.h"
+#include "model/isa/family/time.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::isa {
@@ -56,6 +57,49 @@ constexpr std::array<Named, 43> kNames{{{"%tid.x", Special::tid_x},
                                         {"%ntid", Special::ntid_x}}};
 constexpr size_t kWholeVectors = 3;  // the last rows: names of vectors, refused without a component
 
+struct Clock {
+  std::string_view name;
+  int bits;
+  bool high;
+};
+constexpr Clock kClocks[] = {{"%clock", 32, false},          {"%clock_hi", 32, true},
+                             {"%clock64", 64, false},        {"%globaltimer", 64, false},
+                             {"%globaltimer_lo", 32, false}, {"%globaltimer_hi", 32, true}};
+
+// Legal, and nothing that bitwell has: performance counters, the system's own shared memory, graphs.
+constexpr std::string_view kUnsupported[] = {"%pm0",
+                                             "%pm1",
+                                             "%pm2",
+                                             "%pm3",
+                                             "%pm4",
+                                             "%pm5",
+                                             "%pm6",
+                                             "%pm7",
+                                             "%pm0_64",
+                                             "%pm1_64",
+                                             "%pm2_64",
+                                             "%pm3_64",
+                                             "%pm4_64",
+                                             "%pm5_64",
+                                             "%pm6_64",
+                                             "%pm7_64",
+                                             "%reserved_smem_offset_begin",
+                                             "%reserved_smem_offset_end",
+                                             "%reserved_smem_offset_cap",
+                                             "%reserved_smem_offset_0",
+                                             "%reserved_smem_offset_1",
+                                             "%is_explicit_cluster",
+                                             "%current_graph_exec"};
+
+// The number of %envreg0 to 31.
+std::optional<size_t> environment_register(std::string_view name) {
+  constexpr std::string_view prefix = "%envreg";
+  if (!name.starts_with(prefix)) return std::nullopt;
+  for (size_t n = 0; n < 32; ++n)
+    if (name.substr(prefix.size()) == std::to_string(n)) return n;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Value> FunctionBuilder::special(const ptx::Operand& o, const Type& want) {
@@ -72,9 +116,21 @@ std::optional<Value> FunctionBuilder::special(const ptx::Operand& o, const Type&
       throw Invalid("'" + full + "' is .u32 where " + std::string(want.name) + " is needed");
     return Value{special_row(want.bits, kNames[i].special), nullptr};
   }
-  for (const char* known :
-       {"%clock", "%clock64", "%clock_hi", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi", "%pm0",
-        "%envreg0", "%reserved_smem_offset_begin", "%is_explicit_cluster", "%current_graph_exec"})
+  const auto only_mov = [&](int bits) {
+    if (want.kind == 'f' || want.bits != bits || instruction_->opcode != "mov")
+      throw Invalid("'" + full + "' can be moved to a register of " + std::to_string(bits) +
+                    " bits, and nothing else");
+  };
+  if (const std::optional<size_t> n = environment_register(full)) {
+    only_mov(32);
+    return Value{special_row(32, static_cast<Special>(static_cast<size_t>(Special::envreg_0) + *n)), nullptr};
+  }
+  for (const Clock& c : kClocks)
+    if (full == c.name) {
+      only_mov(c.bits);
+      return Value{emit_time(*this, c.bits, c.high), nullptr};
+    }
+  for (const std::string_view known : kUnsupported)
     if (full == known) throw machine::Unsupported("special register '" + full + "'");
   return std::nullopt;
 }

@@ -1,4 +1,5 @@
-// ldmatrix and stmatrix (PTX ISA 9.0, 9.7.14.5.15 and 9.7.14.5.16).
+// ldmatrix, stmatrix and movmatrix (PTX ISA 9.0, 9.7.14.5.15 to 9.7.14.5.17).
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -138,6 +139,32 @@ Next store_matrix(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
+// Thread 4 g + t holds columns 2 t and 2 t + 1 of row g.
+Next transpose_matrix(const Op& op, Context& context, uint32_t mask) {
+  if (!whole_warp(context, mask)) return Next::wait;
+  context.require_defined(op.a, mask, "a matrix operand");
+  std::array<uint32_t, kLanes> s;
+  std::copy_n(context.row<uint32_t>(op.a), kLanes, s.data());
+  auto* d = context.row<uint32_t>(op.d);
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    d[lane] = 0;
+    for (size_t e = 0; e < 2; ++e) {
+      const size_t row = 2 * (lane % 4) + e;
+      const size_t column = lane / 4;
+      d[lane] |= (s[4 * row + column / 2] >> 16 * (column % 2) & 0xFFFF) << 16 * e;
+    }
+  }
+  context.set_defined(op.d, mask);
+  return Next::advance;
+}
+
+void transpose(Builder& b, const Match&) {
+  Op op = effect(transpose_matrix);
+  op.d = b.values()[0].row;
+  op.a = b.values()[1].row;
+  b.emit(op);
+}
+
 void matrix(Builder& b, const Match& m) {
   const bool loads = b.instruction().opcode == "ldmatrix";
   const size_t count = m.choice[0] == ".x1" ? 1 : m.choice[0] == ".x2" ? 2 : 4;
@@ -185,6 +212,7 @@ constexpr Form kMatrix[] = {
     {"ldmatrix.sync.aligned.m16n16{.x1,.x2}.trans" SHARED PADDED, "*", narrow_matrix, 86, 100, "af"},
     {"ldmatrix.sync.aligned.m8n16{.x1,.x2,.x4}" SHARED PADDED, "*", narrow_matrix, 86, 100, "af"},
     {"ldmatrix.sync.aligned.m8n8{.x1,.x2,.x4}[.trans][.shared,.shared::cta].b16", "*", matrix, 65, 75},
+    {"movmatrix.sync.aligned.m8n8.trans.b16", "d:b32 r:b32", transpose, 78, 75},
     {"stmatrix.sync.aligned.m8n8{.x1,.x2,.x4}[.trans][.shared,.shared::cta].b16", "*", matrix, 78, 90},
 };
 

@@ -163,11 +163,13 @@ void fence(Builder& b, const Match&) {
   auto& use = b.payload<FenceUse>(op);
   use.order = order_of(i, {i.opcode == "membar" ? Semantics::sc : Semantics::acq_rel, Scope::sys});
   use.mbarrier_init = has(i, ".mbarrier_init");
-  if (has(i, ".proxy")) {
+  // Without a state space it is for all of them; the one-sided ones name shared memory in .sync_restrict.
+  if (has(i, ".async") || has(i, ".async::generic")) {
+    const bool shared = has(i, ".shared::cta") || has(i, ".shared::cluster") || has(i, ".async::generic");
     use.order.proxy = Proxy::async;
-    use.spaces = has(i, ".global")                ? machine::kFencesGlobal
-                 : i.modifiers.back() == ".async" ? machine::kFencesShared | machine::kFencesGlobal
-                                                  : machine::kFencesShared;
+    use.spaces = has(i, ".global") ? machine::kFencesGlobal
+                 : shared          ? machine::kFencesShared
+                                   : machine::kFencesShared | machine::kFencesGlobal;
   }
   b.emit(op);
 }
@@ -225,6 +227,12 @@ constexpr Form kMemory[] = {
     {"membar{.cta,.gl,.sys}", "", fence},
     {"fence[.sc,.acq_rel]{.cta,.cluster,.gpu,.sys}", "", fence, 60},
     {"fence.proxy|.async[.global,.shared::cta,.shared::cluster]", "", fence, 80, 90},
+    {"fence{.acquire,.release}{.cta,.cluster,.gpu,.sys}", "", fence, 86, 90},
+    {"fence.acquire.sync_restrict::shared::cluster.cluster", "", fence, 86, 90},
+    {"fence.release.sync_restrict::shared::cta.cluster", "", fence, 86, 90},
+    {"fence.proxy|.alias", "", fence, 75, 70},
+    {"fence.proxy|.async::generic.acquire.sync_restrict::shared::cluster.cluster", "", fence, 86, 90},
+    {"fence.proxy|.async::generic.release.sync_restrict::shared::cta.cluster", "", fence, 86, 90},
     {"fence.mbarrier_init.release.cluster", "", fence, 80, 90},
     {"prefetch[.global,.local]{.L1,.L2}", "*", prefetch},
     {"prefetchu.L1", "*", prefetch},

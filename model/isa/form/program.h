@@ -60,6 +60,8 @@ enum class Special {
   total_smem_size,
   dynamic_smem_size,
   aggr_smem_size,
+  envreg_0,  // and the 31 behind it, as the launch gives them
+  envreg_31 = envreg_0 + 31,
   local_base,  // ours: where this activation's local memory starts
   shared_base  // ours: the CTA's shared memory as a shared::cluster address
 };

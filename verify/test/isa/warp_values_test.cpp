@@ -1,0 +1,254 @@
+// mma.sync of bytes and of fp64, movmatrix, bf16 as minimum, maximum and sign, fp32 arithmetic on fp16 and
+// bf16, and special registers of the launch (PTX ISA 9.0, 9.7.4, 9.7.5, 9.7.14, chapter 10). Expected values:
+// the manual's figures of fragments written out, the host's own integers and fused multiply-adds.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "model/ptx/parse.h"
+#include "verify/launch/launch.h"
+
+namespace bitwell::verify {
+namespace {
+
+// What one warp leaves: each thread reads `in` bytes of its own to [%a0], and writes `out` bytes to [%a1].
+std::vector<std::byte> run(const std::string& body, const std::vector<std::byte>& in, size_t out,
+                           const std::array<uint32_t, 32>& environment = {}) {
+  const size_t each = in.size() / 32;
+  const std::string text =
+      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 "
+      "out)\n{\n"
+      ".reg .b16 %h<8>;\n.reg .b32 %r<16>;\n.reg .f32 %f<8>;\n.reg .b64 %a<4>;\n.reg .b64 %d<8>;\n.reg .f64 "
+      "%g<24>;\n"
+      "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %a2, %r0, " +
+      std::to_string(each) + ";\nadd.u64 %a0, %a0, %a2;\nmul.wide.u32 %a2, %r0, " + std::to_string(out) +
+      ";\nadd.u64 %a1, %a1, %a2;\n" + body + "ret;\n}\n";
+  Launch l;
+  l.entry = "k";
+  l.shape.block = {32, 1, 1};
+  l.shape.environment = environment;
+  l.add_buffer({"in", in, true, true, false});
+  l.add_buffer({"out", std::vector<std::byte>(out * 32), true, false, true});
+  simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
+  return l.buffers[1].bytes;
+}
+
+std::vector<std::byte> random_bytes(size_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> out(count);
+  for (std::byte& b : out) b = static_cast<std::byte>(random());
+  return out;
+}
+
+template <class T>
+T at(const std::vector<std::byte>& bytes, size_t n) {
+  T out;
+  std::memcpy(&out, bytes.data() + n * sizeof(T), sizeof(T));
+  return out;
+}
+
+std::string list(const std::string& prefix, size_t first, size_t count) {
+  std::string out = "{";
+  for (size_t n = 0; n < count; ++n) out += (n == 0 ? "" : ", ") + prefix + std::to_string(first + n);
+  return out + "}";
+}
+
+struct ByteShape {
+  size_t m, k;
+};
+
+// Rows and columns of a thread's bytes as the manual gives them for each shape.
+size_t a_row(ByteShape s, size_t group, size_t i) {
+  if (s.m == 8) return group;
+  return s.k == 16 ? (i < 4 ? group : group + 8) : (i < 4 || (i >= 8 && i < 12) ? group : group + 8);
+}
+size_t a_column(ByteShape s, size_t t, size_t i) { return t * 4 + (i & 3) + (s.k == 32 && i >= 8 ? 16 : 0); }
+
+TEST(WarpValues, ProductsOfBytesAreExactAndWrapOrStay) {
+  for (const ByteShape s : {ByteShape{8, 16}, {16, 16}, {16, 32}})
+    for (const char* types : {".u8.u8", ".u8.s8", ".s8.u8", ".s8.s8"})
+      for (const char* satfinite : {"", ".satfinite"}) {
+        const size_t a_count = s.m * s.k / 128, b_count = s.k / 16, c_count = s.m / 4;
+        const size_t words = a_count + b_count + c_count;
+        std::vector<std::byte> in = random_bytes(32 * 4 * words, 3);
+        for (size_t lane = 0; lane < 32; lane += 3)  // sums at the ends of the range
+          for (size_t c = 0; c < c_count; ++c) {
+            const uint32_t end =
+                (lane + c) % 2 == 0 ? 0x7FFFFFFFu - static_cast<uint32_t>(lane) : 0x80000001u;
+            std::memcpy(&in[4 * (lane * words + a_count + b_count + c)], &end, 4);
+          }
+        std::string body;
+        for (size_t n = 0; n < words; ++n)
+          body += "ld.global.b32 %r" + std::to_string(n + 1) + ", [%a0+" + std::to_string(4 * n) + "];\n";
+        const std::string c = list("%r", 1 + a_count + b_count, c_count);
+        body += "mma.sync.aligned.m" + std::to_string(s.m) + "n8k" + std::to_string(s.k) + ".row.col" +
+                satfinite + ".s32" + types + ".s32 " + c + ", " + list("%r", 1, a_count) + ", " +
+                list("%r", 1 + a_count, b_count) + ", " + c + ";\n";
+        for (size_t n = 0; n < c_count; ++n)
+          body += "st.global.b32 [%a1+" + std::to_string(4 * n) + "], %r" +
+                  std::to_string(1 + a_count + b_count + n) + ";\n";
+        const std::vector<std::byte> out = run(body, in, 4 * c_count);
+        int64_t a[16][32], b[32][8];
+        const auto number = [](std::byte v, bool is_signed) {
+          return is_signed ? int64_t{static_cast<int8_t>(v)} : int64_t{static_cast<uint8_t>(v)};
+        };
+        for (size_t lane = 0; lane < 32; ++lane) {
+          const std::byte* own = &in[4 * words * lane];
+          for (size_t i = 0; i < 4 * a_count; ++i)
+            a[a_row(s, lane / 4, i)][a_column(s, lane % 4, i)] = number(own[i], types[1] == 's');
+          for (size_t i = 0; i < 4 * b_count; ++i)
+            b[lane % 4 * 4 + (i & 3) + (i >= 4 ? 16 : 0)][lane / 4] =
+                number(own[4 * a_count + i], types[4] == 's');
+        }
+        for (size_t lane = 0; lane < 32; ++lane)
+          for (size_t i = 0; i < c_count; ++i) {
+            const size_t row = lane / 4 + (i < 2 ? 0 : 8);
+            const size_t column = lane % 4 * 2 + (i & 1);
+            int64_t sum = at<int32_t>(in, lane * words + a_count + b_count + i);
+            for (size_t k = 0; k < s.k; ++k) sum += a[row][k] * b[k][column];
+            if (*satfinite != '\0') sum = std::min<int64_t>(std::max<int64_t>(sum, INT32_MIN), INT32_MAX);
+            EXPECT_EQ(static_cast<uint32_t>(at<int32_t>(out, lane * c_count + i)), static_cast<uint32_t>(sum))
+                << "m" << s.m << "k" << s.k << types << satfinite << ", row " << row << ", column " << column;
+          }
+      }
+}
+
+TEST(WarpValues, ProductsOfDoublesAreAChainOfFusedMultiplyAddsInTheOrderOfK) {
+  for (const auto& [m, k] : {std::pair<size_t, size_t>{8, 4}, {16, 4}, {16, 8}, {16, 16}}) {
+    const size_t a_count = m * k / 32, b_count = k / 4, c_count = m / 4;
+    const size_t words = a_count + b_count + c_count;
+    std::mt19937_64 random(5);
+    std::vector<double> values(32 * words);
+    for (double& v : values)
+      v = std::ldexp(static_cast<double>(random()), static_cast<int>(random() % 80) - 104);
+    for (size_t n = 0; n < values.size(); n += 7) values[n] = -values[n];
+    std::vector<std::byte> in(8 * values.size());
+    std::memcpy(in.data(), values.data(), in.size());
+    std::string body;
+    for (size_t n = 0; n < words; ++n)
+      body += "ld.global.f64 %g" + std::to_string(n) + ", [%a0+" + std::to_string(8 * n) + "];\n";
+    const std::string c = list("%g", a_count + b_count, c_count);
+    body += "mma.sync.aligned.m" + std::to_string(m) + "n8k" + std::to_string(k) +
+            ".row.col.f64.f64.f64.f64 " + c + ", " + list("%g", 0, a_count) + ", " +
+            list("%g", a_count, b_count) + ", " + c + ";\n";
+    for (size_t n = 0; n < c_count; ++n)
+      body += "st.global.f64 [%a1+" + std::to_string(8 * n) + "], %g" +
+              std::to_string(a_count + b_count + n) + ";\n";
+    const std::vector<std::byte> out = run(body, in, 8 * c_count);
+    double a[16][16], b[16][8];
+    for (size_t lane = 0; lane < 32; ++lane) {
+      for (size_t i = 0; i < a_count; ++i) {
+        const bool lower = m == 16 && i % 2 == 1;
+        const size_t column = m == 8 ? lane % 4 : lane % 4 + i / 2 * 4;
+        a[lane / 4 + (lower ? 8 : 0)][column] = values[words * lane + i];
+      }
+      for (size_t i = 0; i < b_count; ++i) b[lane % 4 + 4 * i][lane / 4] = values[words * lane + a_count + i];
+    }
+    for (size_t lane = 0; lane < 32; ++lane)
+      for (size_t i = 0; i < c_count; ++i) {
+        double sum = values[words * lane + a_count + b_count + i];
+        for (size_t n = 0; n < k; ++n)
+          sum = std::fma(a[lane / 4 + (i < 2 ? 0 : 8)][n], b[n][lane % 4 * 2 + (i & 1)], sum);
+        EXPECT_EQ(at<uint64_t>(out, lane * c_count + i), std::bit_cast<uint64_t>(sum))
+            << "m" << m << "k" << k;
+      }
+  }
+}
+
+TEST(WarpValues, MovmatrixTransposesEightByEight) {
+  const std::vector<std::byte> in = random_bytes(128, 9);
+  const std::vector<std::byte> out =
+      run("ld.global.b32 %r1, [%a0];\nmovmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;\nst.global.b32 [%a1], "
+          "%r2;\n",
+          in, 4);
+  for (size_t row = 0; row < 8; ++row)
+    for (size_t column = 0; column < 8; ++column)
+      EXPECT_EQ(at<uint16_t>(out, 8 * row + column), at<uint16_t>(in, 8 * column + row));
+}
+
+// bf16 is the upper half of fp32: what fp32 says of two values, it says of their halves.
+TEST(WarpValues, Bf16ComparesAsItsFp32Does) {
+  const std::vector<uint16_t> codes{0x0000, 0x8000, 0x0001, 0x8001, 0x007F, 0x0080, 0x3F80, 0xBF80,
+                                    0x7F7F, 0xFF7F, 0x7F80, 0xFF80, 0x7FC0, 0xFFC1, 0x7F81, 0x4049};
+  for (const char* opcode : {"min", "max"})
+    for (const char* modifiers : {"", ".NaN", ".xorsign.abs", ".NaN.xorsign.abs"}) {
+      const bool xors = std::string(modifiers).find("xorsign") != std::string::npos;
+      for (const uint16_t b : codes) {
+        std::vector<std::byte> in(32 * 4);
+        for (size_t lane = 0; lane < 32; ++lane) {
+          const uint32_t word = codes[lane % codes.size()] | uint32_t{b} << 16;
+          std::memcpy(&in[4 * lane], &word, 4);
+        }
+        const std::string name = std::string(opcode) + modifiers;
+        const std::vector<std::byte> out = run(
+            "ld.global.b32 %r1, [%a0];\nmov.b32 {%h1, %h2}, %r1;\n" + name + ".bf16 %h3, %h1, %h2;\n" +
+                "mov.b32 %r2, {%h1, %h2};\nmov.b32 %r3, {%h2, %h1};\n" + name + ".bf16x2 %r4, %r2, %r3;\n" +
+                "st.global.b16 [%a1], %h3;\nst.global.b16 [%a1+2], %h3;\nst.global.b32 [%a1+4], %r4;\n",
+            in, 8);
+        for (size_t lane = 0; lane < 32; ++lane) {
+          const auto expected = [&](uint16_t x, uint16_t y) -> uint16_t {
+            const uint16_t sign = xors ? (x ^ y) & 0x8000 : 0;
+            if (xors) x &= 0x7FFF, y &= 0x7FFF;
+            const float u = std::bit_cast<float>(uint32_t{x} << 16),
+                        v = std::bit_cast<float>(uint32_t{y} << 16);
+            if (std::isnan(u) && (std::isnan(v) || modifiers[1] == 'N')) return 0x7FFF;
+            if (std::isnan(v)) return modifiers[1] == 'N' ? 0x7FFF : x | sign;
+            if (std::isnan(u)) return y | sign;
+            const bool less = u < v || (u == v && std::signbit(u) && !std::signbit(v));
+            return (less == (opcode[1] == 'i') ? x : y) | sign;
+          };
+          const uint16_t a = codes[lane % codes.size()];
+          EXPECT_EQ(at<uint16_t>(out, 4 * lane), expected(a, b)) << name << std::hex << " " << a << " " << b;
+          EXPECT_EQ(at<uint16_t>(out, 4 * lane + 2), expected(a, b)) << name << "x2";
+          EXPECT_EQ(at<uint16_t>(out, 4 * lane + 3), expected(b, a)) << name << "x2";
+        }
+      }
+    }
+}
+
+TEST(WarpValues, MixedArithmeticWidensFirst) {
+  const std::vector<std::byte> in = random_bytes(32 * 8, 21);
+  const std::vector<std::byte> out =
+      run("ld.global.b16 %h1, [%a0];\nld.global.b16 %h2, [%a0+2];\nld.global.f32 %f1, [%a0+4];\n"
+          "add.f32.bf16 %f2, %h1, %f1;\nsub.rn.f32.bf16 %f3, %h1, %f1;\nfma.rn.f32.bf16 %f4, %h1, %h2, %f1;\n"
+          "neg.bf16 %h3, %h1;\nabs.bf16 %h4, %h1;\n"
+          "st.global.f32 [%a1], %f2;\nst.global.f32 [%a1+4], %f3;\nst.global.f32 [%a1+8], %f4;\n"
+          "st.global.b16 [%a1+12], %h3;\nst.global.b16 [%a1+14], %h4;\n",
+          in, 16);
+  const auto same = [](float got, float expected) {
+    return std::bit_cast<uint32_t>(got) ==
+           (std::isnan(expected) ? 0x7FFFFFFF : std::bit_cast<uint32_t>(expected));
+  };
+  for (size_t lane = 0; lane < 32; ++lane) {
+    const uint16_t code = at<uint16_t>(in, 4 * lane);
+    const float a = std::bit_cast<float>(uint32_t{code} << 16);
+    const float b = std::bit_cast<float>(uint32_t{at<uint16_t>(in, 4 * lane + 1)} << 16);
+    const float c = at<float>(in, 2 * lane + 1);
+    EXPECT_TRUE(same(at<float>(out, 4 * lane), a + c)) << lane;
+    EXPECT_TRUE(same(at<float>(out, 4 * lane + 1), a - c)) << lane;
+    EXPECT_TRUE(same(at<float>(out, 4 * lane + 2), std::fma(a, b, c))) << lane;
+    EXPECT_EQ(at<uint16_t>(out, 8 * lane + 6), code ^ 0x8000);
+    EXPECT_EQ(at<uint16_t>(out, 8 * lane + 7), code & 0x7FFF);
+  }
+}
+
+TEST(WarpValues, EnvironmentRegistersAreTheLaunchsAndTimeGoesOn) {
+  std::array<uint32_t, 32> environment{};
+  environment[1] = 0x1234;
+  environment[31] = 7;
+  const std::vector<std::byte> out =
+      run("mov.u32 %r1, %envreg1;\nmov.b32 %r2, %envreg31;\nmov.u32 %r3, %envreg2;\nmov.u64 %d1, %clock64;\n"
+          "mov.u64 %d2, %globaltimer;\nst.global.b32 [%a1], %r1;\nst.global.b32 [%a1+4], %r2;\n"
+          "st.global.b32 [%a1+8], %r3;\nst.global.b64 [%a1+16], %d1;\nst.global.b64 [%a1+24], %d2;\n",
+          std::vector<std::byte>(128), 32, environment);
+  EXPECT_EQ(at<uint32_t>(out, 0), 0x1234u);
+  EXPECT_EQ(at<uint32_t>(out, 1), 7u);
+  EXPECT_EQ(at<uint32_t>(out, 2), 0u);
+  EXPECT_LT(at<uint64_t>(out, 2), at<uint64_t>(out, 3));
+}
+
+}  // namespace
+}  // namespace bitwell::verify
