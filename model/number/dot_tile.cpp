@@ -71,6 +71,14 @@ bool special(const DotRule& rule, const DotOperand& v, const ValueLanes& lanes) 
   return (v.format->has_nan() && lanes.special(*v.format, v.codes.data(), v.codes.size())) ||
          !std::all_of(v.scales.begin(), v.scales.end(), [&](uint8_t c) { return finite(*rule.scale, c); });
 }
+// By row or column. Most often none is.
+std::vector<uint8_t> special_ones(const DotRule& rule, const DotOperand& o, size_t count, size_t k,
+                                  const ValueLanes& lanes) {
+  std::vector<uint8_t> out(count);
+  if (!special(rule, o, lanes)) return out;
+  for (size_t i = 0; i < count; ++i) out[i] = special(rule, vector_of(rule, o, i, k), lanes) ? 1 : 0;
+  return out;
+}
 
 struct Scale {
   double value;
@@ -155,10 +163,14 @@ class Tile {
  public:
   Tile(const DotRule& rule, const DotOperand& a, size_t rows, const DotColumns& b, std::span<uint32_t> d,
        size_t pitch, const Loops& loops)
-      : rule_(rule), a_(a), rows_(rows), b_(b), d_(d), pitch_(pitch), loops_(loops), special_(rows) {
-    for (size_t row = 0; row < rows; ++row)
-      special_[row] = special(rule_, vector_of(rule_, a, row, b.k), loops.values) ? 1 : 0;
-  }
+      : rule_(rule),
+        a_(a),
+        rows_(rows),
+        b_(b),
+        d_(d),
+        pitch_(pitch),
+        loops_(loops),
+        special_(special_ones(rule, a, rows, b.k, loops.values)) {}
 
   // The codes of `count` columns from `first` on, for the loops; returns the mask of those that are not
   // theirs: of a row or column with NaN or infinity, and, where C comes last, of a C that is one. Other C the
@@ -348,9 +360,7 @@ DotColumns prepare_columns(const DotRule& rule, const DotOperand& b, size_t colu
   out.k = k;
   out.codes.assign(b.codes.begin(), b.codes.end());
   out.scales.assign(b.scales.begin(), b.scales.end());
-  out.special.resize(columns);
-  for (size_t c = 0; c < columns; ++c)
-    out.special[c] = special(rule, vector_of(rule, b, c, k), lanes) ? 1 : 0;
+  out.special = special_ones(rule, b, columns, k, lanes);
   if (rule.group == 1)
     open_products(out, b, lanes);
   else

@@ -1,5 +1,6 @@
 #include "model/isa/family/fragments.h"
 
+#include <cstring>
 #include <string>
 
 #include "model/machine/arch.h"
@@ -55,43 +56,56 @@ void unpack_b(const Mma& mma, std::span<const uint32_t* const> registers, std::s
 
 namespace {
 
-// Thread 4 g + t holds columns 8 j + 2 t and the next of rows g and g + 8. Calls visit(first of its
-// registers, first of its lanes, place of the first of their 8 elements in a row) for each j, half of the
-// rows and g.
-template <class Visit>
-void each_eight_of_d(const Mma& mma, Visit visit) {
-  const size_t registers = mma.half_result() ? 1 : 2;  // of a thread's two elements
+// Thread 4 g + t holds columns 8 j + 2 t and the next of rows g and g + 8. Calls visit(its registers' rows of
+// lanes from that of t = 0 on, place of the 8 elements in a row) for each j, half of the rows and g. fp16
+// results are two a register, others have a second one.
+template <bool kHalf, class Visit>
+void each_eight_of_d(const Mma& mma, std::span<uint32_t* const> registers, Visit visit) {
+  constexpr size_t each = kHalf ? 1 : 2;
   for (size_t j = 0; j < mma.n / 8; ++j)
-    for (size_t h = 0; h < 2; ++h)
-      for (size_t g = 0; g < 8; ++g) visit((2 * j + h) * registers, 4 * g, (g + 8 * h) * mma.n + 8 * j);
+    for (size_t h = 0; h < 2; ++h) {
+      uint32_t* const first = registers[(2 * j + h) * each];
+      uint32_t* const second = registers[(2 * j + h) * each + each - 1];
+      for (size_t g = 0; g < 8; ++g) visit(first + 4 * g, second + 4 * g, (g + 8 * h) * mma.n + 8 * j);
+    }
 }
 
 }  // namespace
 
 void unpack_d(const Mma& mma, std::span<uint32_t* const> registers, std::span<uint32_t> codes) {
-  const bool half = mma.half_result();
-  each_eight_of_d(mma, [&](size_t r, size_t lane, size_t at) {
-    const uint32_t* const first = registers[r] + lane;
-    const uint32_t* const second = half ? first : registers[r + 1] + lane;
-    uint32_t* const to = &codes[at];
-    for (size_t t = 0; t < 4; ++t) {
-      to[2 * t] = half ? first[t] & 0xFFFF : first[t];
-      to[2 * t + 1] = half ? first[t] >> 16 : second[t];
-    }
-  });
+  if (mma.half_result())
+    each_eight_of_d<true>(mma, registers, [&](const uint32_t* two, const uint32_t*, size_t at) {
+      for (size_t t = 0; t < 4; ++t) {
+        codes[at + 2 * t] = two[t] & 0xFFFF;
+        codes[at + 2 * t + 1] = two[t] >> 16;
+      }
+    });
+  else
+    each_eight_of_d<false>(mma, registers, [&](const uint32_t* first, const uint32_t* second, size_t at) {
+      uint32_t eight[8];
+      for (size_t t = 0; t < 4; ++t) {
+        eight[2 * t] = first[t];
+        eight[2 * t + 1] = second[t];
+      }
+      std::memcpy(&codes[at], eight, sizeof eight);
+    });
 }
 
 void pack_d(const Mma& mma, std::span<const uint32_t> codes, std::span<uint32_t* const> registers) {
-  const bool half = mma.half_result();
-  each_eight_of_d(mma, [&](size_t r, size_t lane, size_t at) {
-    uint32_t* const first = registers[r] + lane;
-    uint32_t* const second = half ? first : registers[r + 1] + lane;
-    const uint32_t* const from = &codes[at];
-    for (size_t t = 0; t < 4; ++t) {
-      first[t] = half ? from[2 * t] | from[2 * t + 1] << 16 : from[2 * t];
-      if (!half) second[t] = from[2 * t + 1];
-    }
-  });
+  if (mma.half_result())
+    each_eight_of_d<true>(mma, registers, [&](uint32_t* two, const uint32_t*, size_t at) {
+      for (size_t t = 0; t < 4; ++t) two[t] = codes[at + 2 * t] | codes[at + 2 * t + 1] << 16;
+    });
+  else
+    each_eight_of_d<false>(mma, registers, [&](uint32_t* first, uint32_t* second, size_t at) {
+      uint32_t even[4], odd[4];
+      for (size_t t = 0; t < 4; ++t) {
+        even[t] = codes[at + 2 * t];
+        odd[t] = codes[at + 2 * t + 1];
+      }
+      std::memcpy(first, even, sizeof even);
+      std::memcpy(second, odd, sizeof odd);
+    });
 }
 
 }  // namespace bitwell::isa

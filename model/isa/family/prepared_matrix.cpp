@@ -8,9 +8,8 @@
 namespace bitwell::isa {
 namespace {
 
-// Two warpgroups take turns with the MMAs of a stage, of which there are four in CUTLASS's and in our
-// kernels.
-constexpr size_t kKept = 8;
+// One warpgroup may be a whole ring ahead of another: eight stages of four MMAs.
+constexpr size_t kKept = 32;
 
 struct Prepared {
   MatrixUse use{};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "model/machine/failure.h"
@@ -106,9 +107,9 @@ std::vector<std::byte> fetch(const SharedBytes& shared, std::span<const uint32_t
                            std::to_string(a) + " of shared memory, which has " + std::to_string(shared.size) +
                            " bytes");
   std::vector<std::byte> bytes(at.size() * kChunk);
-  std::vector<uint8_t> defined(bytes.size());
-  shared.read(at, bytes.data(), defined.data());
-  if (machine::all_written(defined.data(), defined.size())) return bytes;
+  const auto defined = std::make_unique_for_overwrite<uint8_t[]>(bytes.size());
+  shared.read(at, bytes.data(), defined.get());
+  if (machine::all_written(defined.get(), bytes.size())) return bytes;
   for (size_t i = 0; i < at.size(); ++i)
     if (!machine::all_written(&defined[i * kChunk], filled))
       throw machine::Fault(std::string(instruction) + " reads " + what + " at byte " + std::to_string(at[i]) +
