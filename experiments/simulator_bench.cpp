@@ -5,9 +5,12 @@
 #include <sys/resource.h>
 
 #include <cstring>
+#include <optional>
 
+#include "kernels/dense/launch.h"
 #include "model/ptx/parse.h"
 #include "verify/capture/captures.h"
+#include "verify/suite/dense.h"
 #include "verify/suite/gemm.h"
 #include "verify/suite/gemv.h"
 
@@ -123,28 +126,50 @@ BENCHMARK_CAPTURE(gemm, large, "gemm_m256_split1_f16", 1024, 1024, 4096)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(1);
 
-// The dense GEMM for Blackwell, checked; its arithmetic alone is the NVFP4 tile of dot_bench.
-void dense(benchmark::State& state, const char* kernel, double macs) {
-  const std::vector<verify::PlannedCase> cases = verify::kernel(verify::suite("dense"), kernel).cases();
-  const auto planned = std::find_if(cases.begin(), cases.end(), [](const verify::PlannedCase& c) {
-    return c.name.starts_with("m=256 n=512 k=2048 ");
-  });
-  const verify::Chain chain = planned->draw().chain({verify::share_folder("kernels"), "sm_100a"});
-  const verify::Launch& launch = chain.launches.front();
-  const isa::Program program = isa::compile(ptx::parse(verify::read_file(launch.ptx)), launch.entry);
+// The dense GEMM for Blackwell, checked; its arithmetic alone is the NVFP4 tile of dot_bench. Judged: inputs
+// drawn, every sum worked out by the oracle, and D compared.
+struct DenseRun {
+  const char* kernel;
+  int m, n, k;
+  bool judged = false;
+};
+void dense(benchmark::State& state, const DenseRun& run) {
+  const dense::Variant v = dense::variant(run.kernel);
+  verify::DenseCase spec{run.m, run.n, run.k, 1, verify::OperandData::moderate, 4101};
+  spec.contest = run.judged;
+  spec.clusters = 148 / v.cluster();  // an SM of a B200 for each CTA
+  std::optional<verify::DenseProblem> drawn;
+  if (!run.judged) drawn.emplace(spec);
+  const verify::Build build{verify::share_folder("kernels"), "sm_100a"};
+  const isa::Program program =
+      isa::compile(ptx::parse(verify::read_file(build.file(std::string("dense/") + run.kernel))), run.kernel);
   for (auto _ : state) {
-    verify::Launch run = launch;
-    verify::simulate(program, run, {}, true);
+    if (run.judged) drawn.emplace(spec);
+    verify::Launch launch = drawn->launch(v, build);
+    verify::simulate(program, launch, {}, true);
+    if (run.judged && launch.buffers[verify::kDenseResult].bytes != drawn->expected(v))
+      state.SkipWithError("wrong bits");
   }
-  state.counters["MAC/s"] =
-      benchmark::Counter(static_cast<double>(state.iterations()) * macs, benchmark::Counter::kIsRate);
+  state.counters["MAC/s"] = benchmark::Counter(
+      static_cast<double>(state.iterations()) * run.m * run.n * run.k, benchmark::Counter::kIsRate);
 }
-BENCHMARK_CAPTURE(dense, one, "dense_m128_n256", 256.0 * 512 * 2048)
+BENCHMARK_CAPTURE(dense, one, {"dense_m128_n256", 256, 512, 2048})
     ->Name("dense 256x512x2048 by one CTA a tile, checked")
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(dense, pair, "dense_m256_n256", 256.0 * 512 * 2048)
+BENCHMARK_CAPTURE(dense, pair, {"dense_m256_n256", 256, 512, 2048})
     ->Name("dense 256x512x2048 by pairs, checked")
     ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(dense, small, {"dense_m128_n256", 128, 512, 256})
+    ->Name("dense 128x512x256, checked")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(dense, large, {"dense_m256_n256_asked_tma", 2304, 4608, 7168})
+    ->Name("dense 2304x4608x7168, checked")
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
+BENCHMARK_CAPTURE(dense, judged, {"dense_m256_n256_asked_tma", 2304, 4608, 7168, true})
+    ->Name("dense 2304x4608x7168, judged")
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
 
 // Two megabytes read and written by TMA again and again, 128-byte swizzle, checked.
 void tensor_copy(benchmark::State& state) {
