@@ -16,24 +16,63 @@ struct VerifyOptions {
   bool json = false;
 };
 
+nlohmann::json as_json(const verify::Amount& a) {
+  return {{"formula", a.formula}, {"laid_out", a.laid_out}, {"reserved", a.reserved}, {"touched", a.touched}};
+}
+
 nlohmann::json as_json(const verify::Verdict& v) {
-  return {{"kernel", v.kernel},
-          {"arch", v.arch},
-          {"cases", v.cases},
-          {"outputs", v.outputs},
-          {"mismatches", v.mismatches},
-          {"first_mismatch", v.first_mismatch},
-          {"replay", v.replay.empty() ? "" : v.replay + v.replay_options},
-          {"replay_error", v.replay_error},
-          {"worst_error_ulp", v.worst_ulp},
-          {"outputs_beyond_range", v.beyond_range},
-          {"evidence", v.evidence},
-          {"published_outputs", v.published_outputs},
-          {"published_words", v.published_words},
-          {"digest", v.digest},
-          {"lane_instructions", v.lane_instructions},
-          {"seconds", v.seconds},
-          {"holds", v.holds}};
+  nlohmann::json out{{"kernel", v.kernel},
+                     {"arch", v.arch},
+                     {"cases", v.cases},
+                     {"outputs", v.outputs},
+                     {"mismatches", v.mismatches},
+                     {"first_mismatch", v.first_mismatch},
+                     {"replay", v.replay.empty() ? "" : v.replay + v.replay_options},
+                     {"replay_error", v.replay_error},
+                     {"worst_error_ulp", v.worst_ulp},
+                     {"outputs_beyond_range", v.beyond_range},
+                     {"evidence", v.evidence},
+                     {"published_outputs", v.published_outputs},
+                     {"published_words", v.published_words},
+                     {"digest", v.digest},
+                     {"lane_instructions", v.lane_instructions},
+                     {"seconds", v.seconds},
+                     {"holds", v.holds}};
+  if (v.occupied)
+    out["budget"] = {{"stages", v.occupied->stages.reserved},
+                     {"stages_by_formula", v.occupied->stages.formula},
+                     {"shared_bytes", as_json(v.occupied->shared)},
+                     {"tensor_columns", as_json(v.occupied->columns)},
+                     {"finding", v.occupied->finding}};
+  return out;
+}
+
+// Budgets beside what is there, of the kernels that have one.
+void print_occupied(const std::vector<verify::Verdict>& verdicts) {
+  std::vector<std::vector<std::string>> rows;
+  const auto cell = [](int64_t n) { return grouped(static_cast<uint64_t>(n)); };
+  for (const auto& v : verdicts) {
+    if (!v.occupied) continue;
+    const auto& [stages, shared, columns, finding] = *v.occupied;
+    rows.push_back({v.kernel, cell(stages.formula), cell(stages.reserved), cell(shared.formula),
+                    cell(shared.laid_out), cell(shared.reserved), cell(shared.touched), cell(columns.formula),
+                    cell(columns.laid_out), cell(columns.reserved), cell(columns.touched),
+                    finding.empty() ? "agrees" : "DIFFERS"});
+  }
+  if (rows.empty()) return;
+  fmt::print("\n{}", table({{"kernel"},
+                            {"stages: budget", true},
+                            {"kernel", true},
+                            {"shared bytes: budget", true},
+                            {"laid out", true},
+                            {"reserved", true},
+                            {"touched", true},
+                            {"tensor columns: budget", true},
+                            {"laid out", true},
+                            {"allocated", true},
+                            {"touched", true},
+                            {"verdict"}},
+                           rows));
 }
 
 void print(const std::vector<verify::Verdict>& verdicts) {
@@ -62,6 +101,7 @@ void print(const std::vector<verify::Verdict>& verdicts) {
                  !v.replay.empty()         ? "  replay it: bitwell run " + v.replay + v.replay_options + "\n"
                  : !v.replay_error.empty() ? "  no replay: " + v.replay_error + "\n"
                                            : "");
+  print_occupied(verdicts);
   fmt::print(
       "\nmismatched bits: outputs whose bits differ from the direct evaluation of the kernel's accumulation "
       "order, under\n"
@@ -115,6 +155,7 @@ void add_suite(CLI::App& verify, const verify::Suite& suite, int& status) {
   auto options = std::make_shared<VerifyOptions>();
   options->plan.ptx = verify::share_folder("kernels");
   options->plan.captures = verify::share_folder("captures");
+  options->plan.budgets = verify::share_folder("budgets");
   command.add_flag("--json", options->json, "Verdicts as JSON");
   command.add_option("--threads", options->plan.threads, "Host threads (default: all)")
       ->check(whole(0, 4096));

@@ -24,11 +24,11 @@ isa::RunResult simulate(Chain& chain, const Programs& programs, const isa::Optio
     auto module = constants.find(l.ptx);
     if (module == constants.end())
       module = constants.emplace(l.ptx, isa::place_variables(program, memory)).first;
-    const isa::RunResult one =
-        isa::run(program, module->second, l.shape, placed[i].arguments(l), memory, options);
+    isa::RunResult one = isa::run(program, module->second, l.shape, placed[i].arguments(l), memory, options);
     placed[i].read_back(l, all_written && options.checked);
     all.lane_instructions += one.lane_instructions;
     all.warp_instructions += one.warp_instructions;
+    all.footprint = std::move(one.footprint);
   }
   return all;
 }

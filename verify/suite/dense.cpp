@@ -186,6 +186,15 @@ Kernel kernel_of(const Variant& v) {
     out.entries[0].unlike =
         "dense/dense_m" + std::to_string(v.tile.ctas * dense::kRows) + "_n" + std::to_string(v.tile.n);
   out.cases = [v] { return cases_of(v); };
+  out.reserves = Reserves{"dense",
+                          {{"tile_n", v.tile.n},
+                           {"ctas", v.tile.ctas},
+                           {"accumulators", v.accumulators()},
+                           {"boxes", v.store == dense::Store::tma ? v.boxes() : 0},
+                           {"split", v.split}},
+                          v.stages(),
+                          v.shared_bytes(),
+                          v.columns()};
   out.another = [v](uint64_t seed) { return planned(v, dense_random_case(v, seed), false); };
   return out;
 }

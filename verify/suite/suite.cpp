@@ -53,7 +53,8 @@ Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const Programs
       compiling += now() - asked;
       return program;
     };
-    const isa::RunResult ran = simulate(chain, compiled, options, true);
+    isa::RunResult ran = simulate(chain, compiled, options, true);
+    out.footprint = std::move(ran.footprint);
     out.lane_instructions = ran.lane_instructions;
     out.warp_instructions = ran.warp_instructions;
     out.seconds = now() - start - compiling;

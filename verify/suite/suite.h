@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,6 +65,15 @@ struct Entry {
   std::string unlike{};  // a module whose instructions are not planted again; or empty
 };
 
+// What a kernel reserves, as its host says, and the budget that it should come from.
+struct Reserves {
+  std::string budget;                    // a shipped spec: share/bitwell/budgets/<budget>.json
+  std::map<std::string, int64_t> names;  // the spec's, as they are for this kernel
+  int64_t stages = 0;                    // of its pipeline
+  int64_t shared = 0;                    // bytes
+  int64_t columns = 0;                   // of tensor memory, allocated
+};
+
 struct Kernel {
   std::string name;       // as users and captures call it: "fused"
   std::string full_name;  // as verdicts call it: "gemv_fused"
@@ -71,6 +81,7 @@ struct Kernel {
   std::function<std::vector<PlannedCase>()> cases;  // in the order in which they are judged
   // Beside those, what a GPU and the simulator are compared on: seeds 1 and up.
   std::function<PlannedCase(uint64_t seed)> another;
+  std::optional<Reserves> reserves{};
 };
 
 // A family of kernels for one problem.
@@ -110,6 +121,7 @@ struct Failure {
 struct Tried {
   std::optional<Failure> failure;
   std::vector<std::byte> result;  // empty after a fault
+  isa::Footprint footprint;       // of the chain's last launch, likewise
   uint64_t lane_instructions = 0;
   uint64_t warp_instructions = 0;
   double seconds = 0;  // of simulation

@@ -20,6 +20,7 @@ struct Trial {
   std::string replay;
   std::map<std::string, isa::Program> programs;  // by entry
   std::vector<std::vector<std::byte>> recorded;  // results of the cases that a GPU recorded
+  isa::Footprint touched;                        // by all cases
   Verdict verdict;
 
   void run(const SuiteCase& c, const PlannedCase& planned) {
@@ -33,6 +34,7 @@ struct Trial {
       });
       verdict.lane_instructions += tried.lane_instructions;
       verdict.seconds += tried.seconds;
+      merge(touched, tried.footprint);
       if (planned.recorded && &schedule == &c.schedules.front()) recorded.push_back(std::move(tried.result));
       if (!tried.failure) continue;
       add_failure(verdict, *tried.failure, replay);
@@ -63,6 +65,15 @@ void replay_words(Verdict& v, const Suite& suite, const std::vector<problem::Wor
                          std::to_string(&word - words.data() + 1) + " of " + suite.words_kind +
                          " in b200_words.txt";
   }
+}
+
+// A kernel that reserves other than its budget, or what no case touches, does not hold.
+void compare_with_budget(Trial& t, const Reserves& reserves, const std::string& budgets) {
+  Verdict& v = t.verdict;
+  v.occupied = occupied(reserves, read_file(budgets + "/" + reserves.budget + ".json"), t.touched);
+  if (v.occupied->finding.empty()) return;
+  v.holds = false;
+  if (v.first_mismatch.empty()) v.first_mismatch = v.occupied->finding;
 }
 
 std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
@@ -105,6 +116,7 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
       v.evidence = std::string("manual; bits = ") + kRecordedArch;
     add_reported(v, reported, reported_name(v.arch, subject));
     replay_words(v, suite, words);
+    if (kernel.reserves && !plan.budgets.empty()) compare_with_budget(t, *kernel.reserves, plan.budgets);
     if (t.build.arch != kRecordedArch) add_published(v);
     out.push_back(std::move(v));
   }

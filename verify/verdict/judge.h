@@ -13,6 +13,7 @@ struct Plan {
   int threads = 0;                        // 0: as many as the host has
   std::string ptx;                        // folder of the kernels' PTX
   std::string captures;                   // folder of the captures
+  std::string budgets;                    // folder of the budgets' specs; empty: kernels' are not looked at
   std::string replay = "bitwell-replay";  // folder for failed cases
   std::function<void(size_t done, size_t all, const std::string& now)> progress = nullptr;
 };

@@ -8,6 +8,7 @@
 
 #include "verify/capture/captures.h"
 #include "verify/suite/suite.h"
+#include "verify/verdict/occupied.h"
 
 namespace bitwell::verify {
 
@@ -29,7 +30,8 @@ struct Verdict {
   uint64_t published_words = 0;    // of single instructions, likewise, that the expected results rest on
   std::string digest;              // of all outputs in order
   uint64_t lane_instructions = 0;
-  double seconds = 0;  // of simulation
+  double seconds = 0;                // of simulation
+  std::optional<Occupied> occupied;  // of a kernel that says what it reserves
   bool holds = false;
 };
 
