@@ -5,14 +5,7 @@
 
 namespace dense {
 
-// Matrix descriptors (9.7.16.4.1): of 8 rows of 128 bytes, swizzled, and of scales, 8 rows of 16 bytes.
-constexpr uint64_t kVersion = uint64_t{1} << 46;
-constexpr uint64_t kOperand = uint64_t{1} << 16 | uint64_t{1024 >> 4} << 32 | kVersion | uint64_t{2} << 61;
-constexpr uint64_t kScales = uint64_t{1} << 16 | uint64_t{128 >> 4} << 32 | kVersion;
-__device__ inline uint64_t at(uint64_t descriptor, uint32_t address) { return descriptor | (address & 0x3FFFF) >> 4; }
-// The instruction descriptor (9.7.16.4.2): E2M1 in A and B, N, M; scales of UE4M3.
-constexpr uint32_t kInstruction =
-    1u << 7 | 1u << 10 | uint32_t{kTileN >> 3} << 17 | static_cast<uint32_t>(kCtas * kRows >> 4) << 24;
+constexpr uint32_t kInstruction = ptx::instruction_mxf4nvf4(kCtas * kRows, kTileN);
 
 // Who writes into this CTA's ring, or its pair's: the CTAs of its row and column of the cluster. And whose MMAs read what
 // this CTA writes.
@@ -153,11 +146,11 @@ __device__ inline void multiply(const Problem& p, const Shared& shared, uint32_t
     for (int step = 0; step < part.steps; ++step) {
       const int i = tile * part.stages + step / kStepsAStage, s = step % kStepsAStage, stage = i % kStages;
       if (s == 0) ptx::mbarrier_wait_parity(shared.full(stage), i / kStages & 1);
-      ptx::tcgen05_cp_32x128b_warpx4<kCtas>(sfa + 4 * s, at(kScales, shared.sfa(stage) + s * kAtom));
+      ptx::tcgen05_cp_32x128b_warpx4<kCtas>(sfa + 4 * s, ptx::matrix_at(ptx::kMatrixScales, shared.sfa(stage) + s * kAtom));
       for (int atom = 0; atom < kTile.atoms(); ++atom)
         ptx::tcgen05_cp_32x128b_warpx4<kCtas>(sfb + 4 * (s * kTile.atoms() + atom),
-                                              at(kScales, shared.sfb(stage) + atom * kTile.scale_bytes() + s * kAtom));
-      ptx::tcgen05_mma_mxf4nvf4<kCtas>(d, at(kOperand, shared.a(stage) + 32 * s), at(kOperand, shared.b(stage) + 32 * s),
+                                              ptx::matrix_at(ptx::kMatrixScales, shared.sfb(stage) + atom * kTile.scale_bytes() + s * kAtom));
+      ptx::tcgen05_mma_mxf4nvf4<kCtas>(d, ptx::matrix_at(ptx::kMatrix128b, shared.a(stage) + 32 * s), ptx::matrix_at(ptx::kMatrix128b, shared.b(stage) + 32 * s),
                                        kInstruction, sfa + 4 * s, sfb + 4 * s * kTile.atoms() + shift, step != 0);
       if (s == kStepsAStage - 1 || step == part.steps - 1) {
         if constexpr (kShares || kSplit > 1)

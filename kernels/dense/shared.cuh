@@ -8,6 +8,7 @@
 #include "ptx/arithmetic.cuh"
 #include "ptx/cluster.cuh"
 #include "ptx/copy.cuh"
+#include "ptx/descriptor.cuh"
 #include "ptx/mbarrier.cuh"
 #include "ptx/shared.cuh"
 #include "ptx/tcgen05.cuh"

@@ -13,6 +13,7 @@
 #include "verify/oracle/tensor_dot.h"
 #include "verify/oracle/whole_scales.h"
 #include "verify/suite/dense.h"
+#include "verify/suite/nvfp4_maps.h"
 
 namespace bitwell::verify {
 namespace {
@@ -32,29 +33,6 @@ oracle::Output stored_as(Output o) {
                              : oracle::Output::f16;
 }
 
-// Codes, K innermost: boxes of 256 elements, 128 bytes, by `box` rows.
-TensorMap codes(const Nvfp4Operand& of, int box) {
-  TensorMap t;
-  t.type = TensorType::u4x16_align8b;
-  t.rank = 3;
-  t.dims = {u(of.k), u(of.rows), u(of.l), 1, 1};
-  t.strides = {0, u(of.k) / 2, u(of.k) / 2 * u(of.rows), 0, 0};
-  t.box = {dense::kTileK, static_cast<uint32_t>(box), 1, 1, 1};
-  t.swizzle = TensorSwizzle::b128;
-  return t;
-}
-// Scales in atoms of 512 bytes: boxes of the steps of one stage.
-TensorMap scales(const Nvfp4Operand& of) {
-  const size_t steps = u(dense::up(of.k, dense::kStep));
-  const size_t atoms = u(dense::up(of.rows, 128));
-  TensorMap t;
-  t.type = TensorType::u16;
-  t.rank = 4;
-  t.dims = {dense::kAtom / 2, steps, atoms, u(of.l), 1};
-  t.strides = {2, dense::kAtom, dense::kAtom * steps, dense::kAtom * steps * atoms, 0};
-  t.box = {dense::kAtom / 2, dense::kTileK / dense::kStep, 1, 1, 1};
-  return t;
-}
 // D, as a warp stores it.
 TensorMap stored(const DenseCase& s, Output output) {
   const size_t element = u(dense::bytes_of(output));
@@ -226,13 +204,13 @@ Launch DenseProblem::launch(const Variant& v, const Build& build) const {
   const size_t of_sfb = hidden("sfb", b.scales);
   const size_t d =
       out.add_hidden_buffer({"d", std::vector<std::byte>(result_bytes(spec, v.output)), false, false, true});
-  out.add_tensor_map(of_a, codes(a, v.box_a()));
-  out.add_tensor_map(of_b, codes(b, v.box_b()));
-  out.add_tensor_map(of_sfa, scales(a));
-  out.add_tensor_map(of_sfb, scales(b));
+  out.add_tensor_map(of_a, code_map(a, v.box_a()));
+  out.add_tensor_map(of_b, code_map(b, v.box_b()));
+  out.add_tensor_map(of_sfa, scale_map(a));
+  out.add_tensor_map(of_sfb, scale_map(b));
   // Rows that TMA cannot store are stored by threads; the map is then not looked at.
   const bool by_tma = v.store == dense::Store::tma && spec.n * dense::bytes_of(v.output) % 16 == 0;
-  out.add_tensor_map(by_tma ? d : of_a, by_tma ? stored(spec, v.output) : codes(a, v.box_a()));
+  out.add_tensor_map(by_tma ? d : of_a, by_tma ? stored(spec, v.output) : code_map(a, v.box_a()));
   out.arguments.push_back({{}, d});
   out.add_buffer({"c", bytes_of(c), true, true, false});
   out.add_buffer({"alpha", bytes_of(std::vector{spec.alpha}), true, true, false});

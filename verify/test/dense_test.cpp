@@ -15,6 +15,8 @@
 #include "kernels/dense/launch.h"
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
+#include "nvfp4_laws.h"
+#include "planted.h"
 #include "verify/capture/captures.h"
 #include "verify/oracle/epilogue.h"
 #include "verify/suite/same.h"
@@ -50,60 +52,6 @@ Given given(const isa::Program& program, const DenseProblem& problem, const Vari
     return {{}, f.what()};
   }
   return {launch.buffers[kDenseResult].bytes, ""};
-}
-
-// Counts how often each byte of global memory is written.
-struct Writes {
-  std::map<uint64_t, int> times;
-  isa::Options options() {
-    isa::Options out;
-    out.observers.push_back({[this](const machine::Event& e) {
-                               const auto* access = std::get_if<machine::Access>(&e.what);
-                               if (access == nullptr || access->kind == machine::AccessKind::read) return;
-                               const uint32_t lanes = access->operation != 0 ? 1 : access->lanes;
-                               for (size_t i = 0; i < access->addresses.size(); ++i)
-                                 if ((lanes >> i & 1) != 0 && access->addresses[i] >= machine::kBuffers)
-                                   for (uint64_t b = 0; b < access->bytes; ++b)
-                                     ++times[access->addresses[i] + b];
-                             },
-                             true});
-    return out;
-  }
-  // Of `bytes` that lie together, every one once, and nothing else.
-  std::string complaint(size_t bytes) const {
-    if (times.size() != bytes)
-      return std::to_string(times.size()) + " bytes written, of " + std::to_string(bytes);
-    if (times.rbegin()->first - times.begin()->first + 1 != bytes) return "bytes written elsewhere";
-    for (const auto& [address, count] : times)
-      if (count != 1)
-        return "byte " + std::to_string(address - times.begin()->first) + " written " +
-               std::to_string(count) + " times";
-    return "";
-  }
-};
-
-double value_of(uint8_t code) {
-  static constexpr double kValues[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-  return code < 8 ? kValues[code] : -kValues[code - 8];
-}
-double scale_of(uint8_t code) {
-  const int field = code >> 3 & 15;
-  return std::ldexp(field == 0 ? code & 7 : 8 + (code & 7), (field == 0 ? 1 : field) - 10);
-}
-
-// What a sum may be off by. A step of 64 adds its addend and four groups, each cut below 2^-35 of the largest
-// exponent, and cuts the total to 24 bits; partial sums are at most the sum T of all magnitudes, exponents at
-// most those of T or of the largest pair of scales. Parts of k are added to nearest.
-double bound(const Nvfp4Operand::Row& a, const Nvfp4Operand::Row& b, int split) {
-  double total = 0, largest = 0;
-  for (size_t k = 0; k < a.codes.size(); ++k) {
-    const double sa = std::max(scale_of(a.scales[k / 16] & 0x7F), 0x1p-6);
-    const double sb = std::max(scale_of(b.scales[k / 16] & 0x7F), 0x1p-6);
-    total += std::fabs(value_of(a.codes[k]) * value_of(b.codes[k])) * sa * sb;
-    largest = std::max(largest, sa * sb);
-  }
-  const double steps = dense::up(static_cast<int>(a.codes.size()), dense::kStep);
-  return steps * (5 * 0x1p-35 * (largest + total) + 0x1p-23 * total) + split * 0x1p-24 * total;
 }
 
 // fp16 results against the contest's reference, alpha * A * B + beta * C, within its tolerance.
@@ -148,7 +96,7 @@ void check(const Variant& v, const DenseCase& c) {
         if (sums->exact[i].is_nan || i % 7 != 0) continue;
         const double exact = std::ldexp(static_cast<double>(sums->exact[i].units), -20);
         const auto sum = static_cast<double>(std::bit_cast<float>(sums->sums[i]));
-        RC_ASSERT(std::fabs(sum - exact) <= bound(row, problem.b.row(batch, n), v.split));
+        RC_ASSERT(std::fabs(sum - exact) <= nvfp4_bound(row, problem.b.row(batch, n), v.split));
       }
     }
 }
@@ -197,27 +145,6 @@ TEST(Dense, NoCommitArrivesAtACtaThatHasEnded) {
   EXPECT_EQ(given(program_of(v), problem, v, options).fault, "");
 }
 
-// The first failure of a kernel's cases with its text changed; empty if all hold.
-std::string failure_of(const char* name, const std::string& text) {
-  const isa::Program program = isa::compile(ptx::parse(text), name);
-  for (const PlannedCase& planned : kernel(suite("dense"), name).cases()) {
-    if (planned.full) continue;
-    const SuiteCase c = suite_case(planned, planned.draw(), build());
-    for (const isa::Schedule& schedule : c.schedules) {
-      const Tried tried =
-          try_case(c, schedule, [&](const Launch&) -> const isa::Program& { return program; });
-      if (tried.failure) return tried.failure->what;
-    }
-  }
-  return "";
-}
-
-std::string replaced(const std::string& text, const std::string& pattern, const std::string& by) {
-  const std::regex from(pattern);
-  EXPECT_TRUE(std::regex_search(text, from)) << pattern;
-  return std::regex_replace(text, from, by);
-}
-
 struct Mistake {
   const char* about;
   const char* kernel;
@@ -246,7 +173,7 @@ constexpr Mistake kMistakes[] = {
 TEST(DenseVerdict, AMistakeIsNamed) {
   for (const Mistake& m : kMistakes) {
     const std::string what =
-        failure_of(m.kernel, replaced(text_of(dense::variant(m.kernel)), m.pattern, m.by));
+        failure_of("dense", m.kernel, replaced(text_of(dense::variant(m.kernel)), m.pattern, m.by));
     EXPECT_NE(what, "") << m.about;
     EXPECT_NE(what.find(m.says), std::string::npos) << m.about << ": " << what;
   }
@@ -267,7 +194,7 @@ TEST(DenseVerdict, NoWaitCanBeLeftOut) {
     for (size_t at = text.find(wait); at != std::string::npos; at = text.find(wait, at + 1), ++i) {
       std::string without = text;
       without.replace(at, text.find(';', at) - at, "mov.pred done, 1");
-      if (!failure_of(name, without).empty()) continue;
+      if (!failure_of("dense", name, without).empty()) continue;
       ++held;
       which += "\n  wait " + std::to_string(i) + ": " + text.substr(at, text.find(';', at) - at);
     }

@@ -1,0 +1,37 @@
+// Mistakes planted into the PTX of a suite's kernel.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <string>
+
+#include "model/ptx/parse.h"
+#include "verify/capture/captures.h"
+#include "verify/suite/suite.h"
+
+namespace bitwell::verify {
+
+// The first failure of the quick cases of a kernel of suite `of` with its text changed; empty if all hold.
+inline std::string failure_of(const char* of, const char* name, const std::string& text) {
+  const isa::Program program = isa::compile(ptx::parse(text), name);
+  for (const PlannedCase& planned : kernel(suite(of), name).cases()) {
+    if (planned.full) continue;
+    const SuiteCase c =
+        suite_case(planned, planned.draw(), {share_folder("kernels"), suite(of).archs.front()});
+    for (const isa::Schedule& schedule : c.schedules) {
+      const Tried tried =
+          try_case(c, schedule, [&](const Launch&) -> const isa::Program& { return program; });
+      if (tried.failure) return tried.failure->what;
+    }
+  }
+  return "";
+}
+
+// `text` with every match of `pattern`, of which there is one, put otherwise.
+inline std::string replaced(const std::string& text, const std::string& pattern, const std::string& by) {
+  const std::regex from(pattern);
+  EXPECT_TRUE(std::regex_search(text, from)) << pattern;
+  return std::regex_replace(text, from, by);
+}
+
+}  // namespace bitwell::verify
