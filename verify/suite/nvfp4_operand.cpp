@@ -3,12 +3,23 @@
 #include <string>
 
 #include "model/machine/failure.h"
+#include "verify/oracle/epilogue.h"
 
 namespace bitwell::verify {
 namespace {
 
 uint8_t finite(uint32_t r) { return static_cast<uint8_t>((r & 0x7F) == 0x7F ? r ^ 1 : r); }
 uint8_t moderate(uint32_t r) { return static_cast<uint8_t>((r & 0x80) | (0x28 + (r & 0x1F))); }
+
+// The E4M3 code of a number in [0, 1), one of 4096.
+uint8_t uniform(uint32_t r) {
+  static const std::vector<uint8_t> codes = [] {
+    std::vector<uint8_t> out;
+    for (int i = 0; i < 4096; ++i) out.push_back(oracle::to_e4m3((static_cast<float>(i) + 0.5f) / 4096));
+    return out;
+  }();
+  return codes[r % 4096];
+}
 
 size_t scale_offset(ScaleLayout layout, int row, int rows, int group, int groups, int batch) {
   const auto u = [](int v) { return static_cast<size_t>(v); };
@@ -30,7 +41,9 @@ size_t scale_bytes(ScaleLayout layout, int rows, int groups, int batches) {
 std::string_view name_of(OperandData data) {
   for (const auto& [d, name] : kOperandData)
     if (d == data) return name;
-  return "one_zero";
+  for (const auto& [d, name] : kLaterData)
+    if (d == data) return name;
+  throw machine::ModelBug("data without a name");
 }
 
 uint8_t OperandSource::nibble(int k, int size, bool is_a) {
@@ -38,6 +51,8 @@ uint8_t OperandSource::nibble(int k, int size, bool is_a) {
   switch (data_) {
     case OperandData::problem: return k % 2 == 0 ? r % 4 : 0;
     case OperandData::zeros: return (r & 1) != 0 ? 8 : 0;
+    case OperandData::contest_dual:
+    case OperandData::contest_group: return r & 0xB;
     case OperandData::one_zero: return is_a == (k / 16 % 2 == 0) ? (r & 1) * 8 : r % 16;
     case OperandData::largest: return is_a && r % 64 == 0 ? 0xF : 7;
     case OperandData::cancellation:
@@ -64,6 +79,8 @@ uint8_t OperandSource::scale(int group, bool is_a) {
     case OperandData::zeros: return r % 4 == 0 ? 0x80 : r % 4 == 1 ? 0x38 : 0x00;
     case OperandData::largest: return r % 16 == 0 ? 0xFE : 0x7E;
     case OperandData::one_zero: return 0x7E;
+    case OperandData::contest_dual: return uniform(r);
+    case OperandData::contest_group: return (r & 1) != 0 ? 0x38 : 0x40;
     case OperandData::cancellation: return 0x38;
     case OperandData::huge_and_tiny: return group % 2 == 0 ? 0x7E : 0x01;
     case OperandData::swamped:

@@ -27,10 +27,12 @@ enum class OperandData {
   swamped_tiles,     // the same, of four tiles of 64: lost between threads instead of inside one
   subnormal_scales,  // scales of 2^-9 .. 7 * 2^-9
   nan_scales,        // a few NaN scales among moderate ones
-  one_zero  // in every group A's elements or B's are +0 and -0, under the largest scales: what is almost
-            // zero shows
+  one_zero,      // in every group A's elements or B's are +0 and -0, under the largest scales: what is almost
+                 // zero shows
+  contest_dual,  // as GPU MODE's dual GEMM draws them: +-{0, .5, 1, 1.5}, scales uniform in [0, 1) as E4M3
+  contest_group  // as its grouped GEMM does: the same elements, scales 1 and 2
 };
-// Those that GPUs have recorded; one_zero came later.
+// Those that GPUs have recorded; kLaterData came later.
 inline constexpr std::array<std::pair<OperandData, std::string_view>, 11> kOperandData{
     {{OperandData::problem, "problem"},
      {OperandData::all_codes, "all_codes"},
@@ -43,6 +45,10 @@ inline constexpr std::array<std::pair<OperandData, std::string_view>, 11> kOpera
      {OperandData::swamped_tiles, "swamped_tiles"},
      {OperandData::subnormal_scales, "subnormal_scales"},
      {OperandData::nan_scales, "nan_scales"}}};
+inline constexpr std::array<std::pair<OperandData, std::string_view>, 3> kLaterData{
+    {{OperandData::one_zero, "one_zero"},
+     {OperandData::contest_dual, "contest_dual"},
+     {OperandData::contest_group, "contest_group"}}};
 std::string_view name_of(OperandData data);
 
 // Draws codes. Boundary data are rules; the rest is weighted random. Every draw takes one random number, so

@@ -8,9 +8,10 @@ namespace bitwell::verify {
 Suite gemv_suite();
 Suite gemm_suite();
 Suite dense_suite();
+Suite dual_suite();
 
 const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all{gemv_suite(), gemm_suite(), dense_suite()};
+  static const std::vector<Suite> all{gemv_suite(), gemm_suite(), dense_suite(), dual_suite()};
   return all;
 }
 
