@@ -15,7 +15,7 @@
 
 namespace bitwell::machine {
 
-// Times are logical: warp instructions of the cluster so far.
+// Times are logical: warp instructions of the launch so far.
 
 // A warp ran.
 struct Turn {

@@ -1,13 +1,10 @@
 #include "model/machine/failure.h"
 
 namespace bitwell::machine {
-namespace {
 
 std::string triple(const std::array<uint32_t, 3>& v) {
   return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
 }
-
-}  // namespace
 
 std::string describe(const Place& place, const std::string& message) {
   std::string out;

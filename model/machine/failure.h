@@ -16,6 +16,8 @@ struct Place {
   bool has_thread = false;
 };
 
+// "(1,0,0)"
+std::string triple(const std::array<uint32_t, 3>& v);
 // "PTX line 12 (naive.cu:30), CTA (0,0,0), thread (5,0,0): message"
 std::string describe(const Place& place, const std::string& message);
 

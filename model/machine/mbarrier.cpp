@@ -44,18 +44,24 @@ void Mbarriers::put(uint64_t address, const MbarrierWord& word) {
   std::memcpy(shared_.raw_bytes() + (address - shared_.base()), &bits, sizeof bits);
 }
 
-void Mbarriers::init(uint64_t address, uint64_t count, const Place& place) {
+bool Mbarriers::init(uint64_t address, uint64_t count, const Place& place) {
   if (count == 0 || count > kMostArrivals)
     throw Fault("mbarrier.init with count " + std::to_string(count) + ", it must be 1 to " +
                 std::to_string(kMostArrivals));
-  if (const auto* live = overlapping(address, 8); live != nullptr)
+  if (const auto* live = overlapping(address, 8); live != nullptr) {
+    const MbarrierHistory& h = live->second;
+    const bool untouched = h.phases == 0 && h.bytes_expected == 0 && h.bytes_arrived == 0;
+    const MbarrierWord w = word(live->first);
+    if (live->first == address && untouched && w.expected == count && w.pending == count) return true;
     throw Fault("mbarrier.init over the mbarrier at shared address " + std::to_string(live->first) +
                 ", which is live: mbarrier.inval comes first");
+  }
   MbarrierHistory history;
   history.initialised = place;
   histories_.emplace(address, std::move(history));
   shared_.mark_defined(address - shared_.base(), 8);
   put(address, {static_cast<uint32_t>(count), static_cast<uint32_t>(count), 0, 0});
+  return false;
 }
 
 void Mbarriers::inval(uint64_t address) {

@@ -46,7 +46,9 @@ class Mbarriers {
  public:
   explicit Mbarriers(Region& shared) : shared_(shared) {}
 
-  void init(uint64_t address, uint64_t count, const Place& place);
+  // Returns whether the very same barrier stands there already, and nothing has happened to it: it then
+  // stays. Faults over any other that is live.
+  bool init(uint64_t address, uint64_t count, const Place& place);
   void inval(uint64_t address);
   // `count` arrivals. Faults if the phase needs fewer: over-arrival.
   bool arrive(uint64_t address, uint64_t count, const MbarrierHistory::Arriver& who);

@@ -69,6 +69,8 @@ struct Activation {
 
 // Back edges, divergent branches and calls that a split may take before others get their turn.
 inline constexpr uint32_t kQuantum = 1 << 16;
+// The same where it reads what others may write: it may only be waiting for them.
+inline constexpr uint32_t kPollQuantum = 1 << 6;
 
 enum class Wait {
   none,             // can run
@@ -94,11 +96,18 @@ struct Split {
   uint32_t mbarrier_parity = 0;  // awaited
   uint32_t budget = kQuantum;    // what is left of its turn
   uint64_t turn = 0;             // when it last used up its quantum: the longest ago goes first
-  // As it was then: registers, and how many changes the cluster had seen. The same again proves that it
+  // As it was at one time: registers, and how many changes the launch had seen. The same again proves that it
   // spins.
   std::shared_ptr<const std::vector<std::byte>> seen_state;
   uint64_t seen_changes = 0;
-  bool polls_global = false;    // has read global memory since
+  uint32_t looks = 0;         // how often it is yet to be compared with that
+  bool polls_global = false;  // has read global memory since
+
+  // To be called when it reads global memory; `strongly`: what others may write meanwhile.
+  void polls(bool strongly) {
+    polls_global = true;
+    if (strongly && budget > kPollQuantum) budget = kPollQuantum;
+  }
   bool times_out = false;       // its try_wait gives up this time
   uint32_t told_at = kNotTold;  // the pc at which an observer was told of its coming, while it is there
   static constexpr uint32_t kNotTold = UINT32_MAX;

@@ -21,10 +21,18 @@ constexpr uint64_t kTurnsWithoutTheStarved = 4096;
 
 // Warp instructions between two reports of progress.
 constexpr uint64_t kInstructionsAReport = 1 << 22;
+// A cluster gives way to others where the turns of its splits were used up polling so often while nothing
+// changed, but not at once, so that resuming clusters costs little beside their work; or so often though
+// something did.
+constexpr uint64_t kIdlePolls = 16;
+constexpr uint64_t kShortTurn = 1 << 14;  // warp instructions
+constexpr uint64_t kPolls = 1 << 14;
 // Rounds of waits that give up while nothing changes.
 constexpr uint64_t kTimeOuts = 1 << 17;
 // The random schedule preempts after 1 to 2^n accesses, n below this.
 constexpr uint64_t kPreemptions = 12;
+// One in so many of these lets other clusters go on.
+constexpr uint64_t kPreemptionsOfACluster = 8;
 
 bool can_run(const Warp& warp) {
   return std::any_of(warp.splits.begin(), warp.splits.end(),
@@ -100,10 +108,10 @@ const Agent* Cluster::filling(uint64_t shared_address, uint64_t length) const {
 }
 
 bool Cluster::run_warp(Cta& cta, Warp& warp) {
-  const uint64_t begin = time_;
+  const uint64_t begin = grid.time;
   const bool progress = cta.run_warp(warp);
-  if (watched_ && time_ != begin) {
-    machine::Turn turn{cta.index, warp.index, begin, time_, 0, {}};
+  if (watched_ && grid.time != begin) {
+    machine::Turn turn{cta.index, warp.index, begin, grid.time, 0, {}};
     if (!warp.splits.empty()) {
       turn.ptx_line = cta.line(warp.splits.front()).ptx;
       turn.instruction = cta.line(warp.splits.front()).text;
@@ -130,21 +138,59 @@ bool Cluster::ended() const {
          });
 }
 
-void Cluster::run() {
+Cluster::Standing Cluster::run(bool alone) {
+  waits_ = interrupted_ = false;
   while (!ended()) {
     woken_ = false;
     release_spinners();
-    if (grid.options.progress && time_ - reported_ >= kInstructionsAReport) report_progress();
-    if (!(exploring_ ? run_one() : run_in_order()) && !let_waits_time_out()) report_deadlock();
+    if (grid.options.progress && grid.time - reported_ >= kInstructionsAReport) report_progress();
+    if (exploring_ ? run_one() : run_in_order()) {
+      if (!alone && only_polled()) {
+        polls_ = idle_polls_ = 0;
+        gave_way_ = grid.time;
+        return Standing::gives_way;
+      }
+      if (!alone && interrupted_ && !ended()) return Standing::interrupted;
+    } else if (polls_global() && !alone) {
+      waits_ = true;
+      waits_since_ = grid.changes;
+      return Standing::waits;
+    } else if (!let_waits_time_out()) {
+      // No other cluster reaches what this one waits for.
+      if (!polls_global()) report_deadlock("");
+      waits_ = true;
+      waits_since_ = grid.changes;
+      return Standing::waits;
+    }
   }
   tell_synchronised(Synchronisation::Kind::cluster_ended, *ctas.front(), 0, 0);
+  return Standing::ended;
+}
+
+void Cluster::polled() {
+  if (idle_since_ != grid.changes) idle_polls_ = 0;
+  idle_since_ = grid.changes;
+  ++idle_polls_;
+  ++polls_;
+}
+
+bool Cluster::only_polled() const {
+  return polls_ >= kPolls || (idle_polls_ >= kIdlePolls && grid.time - gave_way_ >= kShortTurn);
+}
+
+bool Cluster::polls_global() const {
+  for (const auto& cta : ctas)
+    for (const Warp& w : cta->warps)
+      for (const machine::Split& s : w.splits)
+        if ((s.wait == Wait::spin || s.wait == Wait::mbarrier) && s.polls_global) return true;
+  return false;
 }
 
 // When nothing can go on, a try_wait gives up, as it does on a device after a while, unless its loop is known
 // to come back just as it is. A loop that counts how often it did is given some patience.
 bool Cluster::let_waits_time_out() {
-  if (time_outs_at_ != changes_) time_outs_ = 0;
-  time_outs_at_ = changes_;
+  if (time_outs_at_ != grid.changes) time_outs_ = 0;
+  time_outs_at_ = grid.changes;
   if (++time_outs_ > kTimeOuts) return false;
   bool any = false;
   for (const auto& cta : ctas)
@@ -154,26 +200,27 @@ bool Cluster::let_waits_time_out() {
           s.wait = Wait::none;
           s.times_out = any = true;
         }
+  if (any) waits_ = false;
   return any;
 }
 
 void Cluster::report_progress() {
-  reported_ = time_;
-  const auto& g = grid.shape.grid;
-  grid.options.progress({grid.ended, uint64_t{g[0]} * g[1] * g[2], time_});
+  reported_ = grid.time;
+  grid.options.progress({grid.ended, grid.ctas(), grid.time - grid.last_end});
 }
 
 void Cluster::preempt() {
   touches_left_ = 1 + random_() % most_touches_;
   yielded_ = true;
   preempted_ = true;
+  interrupted_ = random_() % kPreemptionsOfACluster == 0;
 }
 
 void Cluster::release_spinners() {
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)
-        if (s.wait == Wait::spin && s.seen_changes != changes_) s.wait = Wait::none;
+        if (s.wait == Wait::spin && s.seen_changes != grid.changes) s.wait = Wait::none;
 }
 
 bool Cluster::run_in_order() {
@@ -239,7 +286,7 @@ bool Cluster::run_one() {
 }
 
 bool Cluster::step(size_t i) {
-  ++changes_;
+  change();
   bool done = false;
   try {
     done = agents_[i]->step();

@@ -1,4 +1,4 @@
-// The CTAs that run side by side, and the work that goes on beside their warps.
+// CTAs that share memory, and the work that goes on beside their warps.
 #pragma once
 #include <array>
 #include <memory>
@@ -17,9 +17,25 @@ class Cluster {
   // `first`: ctaid of the CTA of rank 0.
   Cluster(Grid& grid, std::array<uint32_t, 3> first);
 
-  // Until every thread has ended and no operation is under way. Throws Fault with its place, also for a
-  // deadlock.
-  void run();
+  enum class Standing : uint8_t {
+    ended,       // every thread has, and no operation is under way
+    waits,       // for what other clusters do: nothing can run, or polls memory again until it changes
+    gives_way,   // could go on, but only polled of late
+    interrupted  // could go on: the random schedule wants others to
+  };
+  // `alone`: no other cluster is there or can start, so that it goes on while it can. Throws Fault with its
+  // place, also where nothing can run and no other cluster could change that.
+  Standing run(bool alone);
+  // Whether it has not been run yet, or something has changed since it could only wait.
+  bool can_go_on() const { return !waits_ || waits_since_ != grid.changes; }
+  // Lets waits that may time out do so. Returns whether any did.
+  bool let_waits_time_out();
+  // The report of a deadlock; `beside` says, on lines of their own, what the launch's other clusters do.
+  [[noreturn]] void report_deadlock(const std::string& beside);
+  // Threads of a warp that wait for each other at two places may be a case that is not modelled: Unsupported.
+  void refuse_meeting_elsewhere();
+  // "(1,0,0)", where it starts.
+  std::string first_cta() const { return machine::triple(first_); }
 
   Grid& grid;
   std::vector<std::unique_ptr<Cta>> ctas;  // by rank
@@ -42,9 +58,9 @@ class Cluster {
   // "'full' + 8 (shared address 1032)" of a shared::cluster address, for reports and pictures.
   std::string barrier_name(uint64_t address) const;
 
-  // Logical time: warp instructions executed so far.
+  // Logical time: warp instructions that the launch has executed so far.
   void pass(uint64_t instructions) {
-    time_ += instructions;
+    grid.time += instructions;
     executed_ = 0;
   }
   // The same in the middle of a turn, of which so many are executed.
@@ -64,12 +80,13 @@ class Cluster {
   // To be called when something that a split may wait for has changed.
   void wake() {
     woken_ = true;
-    ++changes_;
+    ++grid.changes;
   }
   // To be called for every change of memory, so that loops that wait for one can be told from others.
-  void change() { ++changes_; }
-  uint64_t changes() const { return changes_; }
-  uint64_t time() const { return time_ + executed_; }
+  void change() { ++grid.changes; }
+  // A split has used up its turn and polled global memory in it.
+  void polled();
+  uint64_t time() const { return grid.time + executed_; }
   // A phase of the mbarrier at that shared::cluster address is over.
   void wake_mbarrier(uint64_t address);
   // How much of what is left an operation does in one turn.
@@ -106,7 +123,8 @@ class Cluster {
   bool run_one();
   bool step(size_t agent);
   bool ended() const;
-  [[noreturn]] void report_deadlock();
+  bool polls_global() const;
+  bool only_polled() const;
 
   std::vector<std::unique_ptr<machine::Agent>> agents_;  // in the order of issue
   // At random, or first of all: what has not run yet has waited longest.
@@ -114,16 +132,18 @@ class Cluster {
     return grid.options.schedule.policy == Policy::random ? random_() >> 1 | 1 : ~uint64_t{0};
   }
   void release_spinners();
-  bool let_waits_time_out();
   void preempt();
   void report_progress();
-  // Nothing where what spins could still be ended by a CTA that has not started: Unsupported.
-  void refuse_waiting_for_later_ctas() const;
 
   bool woken_ = false;
-  uint64_t changes_ = 0;
-  uint64_t time_ = 0;        // when the turn began
-  uint64_t executed_ = 0;    // in it
+  bool waits_ = false;        // could only do so when it ran last
+  uint64_t waits_since_ = 0;  // the launch's changes then
+  // Since it last gave way: turns that were used up polling, and those of them since something last changed.
+  uint64_t polls_ = 0;
+  uint64_t idle_polls_ = 0;
+  uint64_t idle_since_ = 0;  // the launch's changes then
+  uint64_t gave_way_ = 0;    // when that was
+  uint64_t executed_ = 0;    // instructions of the turn under way
   uint64_t operations_ = 0;  // issued
   bool yielded_ = false;
   bool exploring_ = false;
@@ -133,8 +153,9 @@ class Cluster {
   // that hangs on the seed; 0: never.
   uint64_t touches_left_ = 0;
   uint64_t most_touches_ = 0;
-  bool preempted_ = false;  // the warp that runs goes behind all others
-  uint64_t time_outs_ = 0;  // rounds in which waits gave up, since something changed
+  bool preempted_ = false;    // the warp that runs goes behind all others
+  bool interrupted_ = false;  // so does the cluster
+  uint64_t time_outs_ = 0;    // rounds in which waits gave up, since something changed
   uint64_t time_outs_at_ = 0;
   uint64_t reported_ = 0;  // logical time of the last progress report
   std::mt19937_64 random_;

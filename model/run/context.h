@@ -32,6 +32,9 @@ class Context {
     if ((mask & ~known) != 0) activation().forget(offset, mask & ~known);
   }
 
+  // Of what a lane does that devices take, and the manual does not promise.
+  void note(int lane, const std::string& text) { cta.grid.notes.add(cta.place(warp, split(), lane), text); }
+
   // Faults if a lane of `mask` holds nothing in the row.
   void require_defined(uint32_t offset, uint32_t mask, const char* what) {
     const uint32_t missing = checked ? mask & ~defined_at(offset) : 0;

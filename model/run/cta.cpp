@@ -181,6 +181,10 @@ void Cta::wake_operations(int first, int count) {
   cluster.wake();
 }
 
+void Cta::outlived(const machine::Agent& operation, const std::string& what) const {
+  grid.notes.add(operation.place, what + " is under way when its CTA ends, which does not wait for it");
+}
+
 bool Cta::alive() const {
   return std::any_of(warps.begin(), warps.end(), [](const Warp& w) { return !w.splits.empty(); });
 }

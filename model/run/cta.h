@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/isa/form/program.h"
+#include "model/machine/agent.h"
 #include "model/machine/failure.h"
 #include "model/machine/mbarrier.h"
 #include "model/machine/memory.h"
@@ -30,13 +31,18 @@ struct Grid {
   machine::Region& constants;  // .const variables
   machine::Region parameters;  // the entry's parameter block
   uint64_t ended = 0;          // CTAs, and those that will never start
-  std::optional<std::array<uint32_t, 3>>
-      next{};  // the first CTA that starts only when the cluster under way has ended
+  uint64_t time = 0;           // logical: warp instructions executed so far
+  uint64_t last_end = 0;       // time when a cluster last ended
+  uint64_t changes = 0;        // of memory and of what a split may wait for, so far
+  Notes notes{options.strict};
+  // The first CTA of the first cluster that has not started.
+  std::optional<std::array<uint32_t, 3>> next{};
   // By function: the pcs of the PTX lines that observers ask for, ascending. Empty: nobody asks for any.
   std::vector<std::vector<uint32_t>> stops{};
   // `next`, for which the cluster behind it steps in. For whoever runs that cluster, or makes sure that
   // nobody does.
   std::optional<std::array<uint32_t, 3>> take_next();
+  uint64_t ctas() const { return uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2]; }
 };
 
 class Cta {
@@ -62,13 +68,16 @@ class Cta {
   // Runs splits of the warp until all of them wait, each has had its turn, or the schedule wants to choose
   // again. Returns whether any ran.
   bool run_warp(machine::Warp& warp);
-  // Whether registers, place and memory are as they were when this was last asked of the split, so that
-  // whatever it does it does again and again; if not, they are remembered.
+  // Whether registers, place and memory are as they were at an earlier call for the split, so that whatever
+  // it does it does again and again; now and then they are remembered.
   bool repeats(machine::Split& split, uint32_t pc);
   // Lets `count` warps from `first` look again at what they waited for.
   void wake_operations(int first, int count);
   // Whether a thread is left.
   bool alive() const;
+  // Of an operation of this CTA's that is done after its end: what it reaches is held until then (an H200
+  // does so), which is a note.
+  void outlived(const machine::Agent& operation, const std::string& what) const;
 
   std::shared_ptr<machine::Activation> activate(int function, machine::Warp& warp, uint32_t mask,
                                                 std::shared_ptr<machine::Activation> caller);
@@ -93,6 +102,8 @@ class Cta {
   void run_ops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
   template <bool Checked>
   void run_to_stops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
+  bool as_seen(const machine::Split& split, uint32_t pc) const;
+  std::vector<std::byte> state(const machine::Split& split, uint32_t pc) const;
   bool spend(machine::Split& split, uint32_t pc, uint64_t instructions);
   uint32_t next_stop(const Context& context, uint32_t from) const;
   void arrive(Context& context, uint32_t pc, uint64_t instructions);

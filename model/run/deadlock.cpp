@@ -54,6 +54,13 @@ std::string mbarrier_reason(Cluster& cluster, const Split& split) {
   return text;
 }
 
+// Of one that polls global memory, while CTAs have not started.
+std::string who_could_end(const Cluster& cluster, const Split& split) {
+  if (!split.polls_global || !cluster.grid.next) return "";
+  return "; it may wait for CTA " + machine::triple(*cluster.grid.next) +
+         " or a later one, which starts only when a resident cluster ends";
+}
+
 std::string reason(Cluster& cluster, const Waiter& w) {
   switch (w.split->wait) {
     case Wait::cta_barrier: {
@@ -71,10 +78,11 @@ std::string reason(Cluster& cluster, const Waiter& w) {
       return " for the cluster: " + plural(missing, "thread") + " did not arrive";
     }
     case Wait::operations: return " for asynchronous operations that it has committed";
-    case Wait::mbarrier: return mbarrier_reason(cluster, *w.split);
+    case Wait::mbarrier: return mbarrier_reason(cluster, *w.split) + who_could_end(cluster, *w.split);
     case Wait::spin:
       return ", in a loop that nothing can end any more" +
-             (at_mbarrier(*w.split) ? mbarrier_reason(cluster, *w.split) : std::string());
+             (at_mbarrier(*w.split) ? mbarrier_reason(cluster, *w.split) : std::string()) +
+             who_could_end(cluster, *w.split);
     default: {
       const Op& op = w.cta->op_at(*w.split);
       return op.kind == OpKind::barrier ? " for the other threads of its warp"
@@ -138,6 +146,14 @@ std::string Cluster::shared_name(uint64_t address) const {
   return name.empty() ? where : name + " (" + where + ")";
 }
 
+static std::vector<Waiter> all_waiters(const Cluster& cluster) {
+  std::vector<Waiter> out;
+  for (const auto& cta : cluster.ctas)
+    for (const Warp& w : cta->warps)
+      for (const Split& s : w.splits) out.push_back({cta.get(), &w, &s});
+  return out;
+}
+
 // Whether a split waits in a collective.
 static bool at_collective(const Waiter& w) {
   return w.split->wait == Wait::converge && w.cta->op_at(*w.split).kind == OpKind::collective;
@@ -145,7 +161,8 @@ static bool at_collective(const Waiter& w) {
 
 // Threads of a warp may meet in a collective at different instructions (PTX ISA: those with the same
 // qualifiers and member mask), which this model does not do: not a deadlock of the kernel's.
-static void refuse_meeting_elsewhere(const std::vector<Waiter>& waiters) {
+void Cluster::refuse_meeting_elsewhere() {
+  const std::vector<Waiter> waiters = all_waiters(*this);
   for (const Waiter& a : waiters)
     for (const Waiter& b : waiters) {
       const bool elsewhere = a.split->pc != b.split->pc || a.split->activation != b.split->activation;
@@ -159,29 +176,9 @@ static void refuse_meeting_elsewhere(const std::vector<Waiter>& waiters) {
     }
 }
 
-void Cluster::refuse_waiting_for_later_ctas() const {
-  if (!grid.next) return;
-  for (const auto& cta : ctas)
-    for (const Warp& w : cta->warps)
-      for (const Split& s : w.splits)
-        if ((s.wait == Wait::spin || s.wait == Wait::mbarrier) && s.polls_global) {
-          const auto& next = *grid.next;
-          throw machine::Unsupported(
-              cta->place(w, s, -1), "a loop that polls global memory, which CTA (" + std::to_string(next[0]) +
-                                        "," + std::to_string(next[1]) + "," + std::to_string(next[2]) +
-                                        ") or a later one could still change: it starts only when this " +
-                                        (ctas.size() > 1 ? "cluster" : "CTA") +
-                                        " has ended, and nothing else can go on");
-        }
-}
-
-void Cluster::report_deadlock() {
-  std::vector<Waiter> waiters;
-  for (const auto& cta : ctas)
-    for (const Warp& w : cta->warps)
-      for (const Split& s : w.splits) waiters.push_back({cta.get(), &w, &s});
-  refuse_meeting_elsewhere(waiters);
-  refuse_waiting_for_later_ctas();
+void Cluster::report_deadlock(const std::string& beside) {
+  refuse_meeting_elsewhere();
+  const std::vector<Waiter> waiters = all_waiters(*this);
   std::vector<std::vector<Cause>> found;
   std::optional<Mistake> likeliest;
   for (const Waiter& w : waiters) {
@@ -213,6 +210,7 @@ void Cluster::report_deadlock() {
   if (shown > kShown) text += "\n  and " + std::to_string(shown - kShown) + " more";
   text += cycle(*this, waiters);
   for (const auto& agent : agents_) text += "\n  under way: " + agent->describe();
+  text += beside;
   const machine::Place first =
       waiters.empty() ? agents_.front()->place
                       : waiters[order[0]].cta->place(*waiters[order[0]].warp, *waiters[order[0]].split, -1);

@@ -5,7 +5,8 @@
 
 #include "model/machine/arch.h"
 #include "model/machine/limits.h"
-#include "model/run/cluster.h"
+#include "model/run/residency.h"
+#include "model/run/residents.h"
 #include "model/run/stops.h"
 
 namespace bitwell::isa {
@@ -139,10 +140,28 @@ machine::Region place_variables(const Program& program, machine::Memory& memory)
   return constants;
 }
 
+// Clusters that are resident at once. Refuses a cooperative launch that has more.
+static uint64_t resident_clusters(const Program& program, const Shape& shape, const Options& options) {
+  const Residency held = residency(program, shape);
+  const uint64_t most = options.residents.value_or(std::max<uint64_t>(held.clusters, 1));
+  if (!shape.cooperative || held.all <= most) return most;
+  const std::array<uint32_t, 3> cluster = cluster_of(program, shape);
+  const uint64_t size = uint64_t{cluster[0]} * cluster[1] * cluster[2];
+  throw InputError(
+      "entry '" + program.functions[static_cast<size_t>(program.entry)].name + "': a cooperative launch of " +
+      std::to_string(held.all * size) + " CTAs, of which " + std::to_string(most * size) +
+      " are resident at once" +
+      (options.residents
+           ? ""
+           : " at most (limited by " + std::string(kScarce[static_cast<size_t>(held.limited_by)]) + ")") +
+      ": a driver refuses it too");
+}
+
 RunResult run(const Program& program, machine::Region& constants, const Shape& shape,
               const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
               const Options& options) {
   check_launch(program, shape, arguments);
+  const uint64_t most = resident_clusters(program, shape, options);
   Grid grid{program, shape,     options,
             memory,  constants, {"the parameter block", 0, program.parameter_size, true}};
   grid.shape.cluster = cluster_of(program, shape);
@@ -152,21 +171,8 @@ RunResult run(const Program& program, machine::Region& constants, const Shape& s
     std::memcpy(grid.parameters.raw_bytes() + entry.params[i].offset, arguments[i].data(),
                 arguments[i].size());
   grid.stops = stops(program, options.observers);
-  RunResult result;
-  const uint64_t all = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
   grid.next = {0, 0, 0};
-  while (const auto first = grid.take_next()) {
-    Cluster cluster(grid, *first);
-    cluster.run();
-    for (const auto& cta : cluster.ctas) {
-      result.lane_instructions += cta->lane_instructions;
-      result.warp_instructions += cta->warp_instructions;
-      add(result.footprint, *cta);
-    }
-    grid.ended += cluster.ctas.size();
-    if (options.progress) options.progress({grid.ended, all, 0});
-  }
-  return result;
+  return Residents(grid, most).run();
 }
 
 RunResult run(const Program& program, const Shape& shape,

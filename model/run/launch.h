@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "model/machine/event.h"
 #include "model/machine/memory.h"
 #include "model/run/footprint.h"
+#include "model/run/note.h"
 #include "model/run/schedule.h"
 
 namespace bitwell::isa {
@@ -23,19 +25,24 @@ struct Shape {
   // What %envreg0 to 31 read. The driver defines them; of a cooperative launch, 1 and 2 are the upper and the
   // lower half of the address of the grid's workspace (CUDA 13.0, cooperative_groups/details/driver_abi.h).
   std::array<uint32_t, 32> environment{};
+  bool cooperative = false;     // all CTAs must be resident at once
 };
 
 struct Progress {
   uint64_t done = 0, all = 0;      // CTAs that have ended, and of the grid
-  uint64_t warp_instructions = 0;  // of the cluster under way
+  uint64_t warp_instructions = 0;  // since a cluster last ended
 };
 
 struct Options {
   bool checked = true;  // definedness of registers and memory
+  bool strict = false;  // what would be a note is a fault
   Schedule schedule;
   std::vector<machine::Observer> observers;  // each is told of every event; with none, no event is made
   // Of what the kernel's printf writes, at once: a fault loses none of it. None if empty.
   std::function<void(std::string_view text)> print;
+  // Clusters that are resident at once: they take turns where one can only wait or poll. None: as many as the
+  // largest device of the target holds (residency.h).
+  std::optional<uint64_t> residents;
   // After every cluster, and now and then within one. None if empty.
   std::function<void(const Progress&)> progress;
   uint64_t step_limit = uint64_t{1} << 34;  // warp instructions of one CTA before it counts as hung
@@ -45,6 +52,7 @@ struct RunResult {
   uint64_t lane_instructions = 0;  // PTX instructions executed, summed over threads
   uint64_t warp_instructions = 0;
   Footprint footprint;
+  std::vector<Note> notes;
 };
 
 // The cluster that a launch has: the entry's .reqnctapercluster, or else what the shape asks for.
@@ -61,7 +69,7 @@ machine::Region place_variables(const Program& program, machine::Memory& memory)
 
 // Runs every CTA to its end. `arguments` are the bytes of the entry's parameters in order; `memory` holds the
 // buffers and the module's variables, `constants` its constants. Throws Fault, Unsupported or InputError;
-// memory is then as far as the run got.
+// memory is then as far as the run got. A cooperative launch of more than is resident is an InputError.
 RunResult run(const Program& program, machine::Region& constants, const Shape& shape,
               const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
               const Options& options = {});

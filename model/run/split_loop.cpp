@@ -81,24 +81,60 @@ bool Cta::run_warp(Warp& warp) {
   }
 }
 
-// The callers' registers and places count too: a loop may be theirs.
-bool Cta::repeats(Split& split, uint32_t pc) {
-  std::vector<std::byte> state;
-  const auto add = [&](const void* from, size_t size) {
-    const auto* bytes = static_cast<const std::byte*>(from);
-    state.insert(state.end(), bytes, bytes + size);
-  };
+namespace {
+
+// A loop may come round only after several back edges.
+constexpr uint32_t kLooks = 16;
+
+// visit(bytes, size) for all that says what the split will do next but memory. The callers' registers and
+// places count too: a loop may be theirs. Until visit says no; returns whether it never did.
+template <class Visit>
+bool each_part(const Program& program, const Split& split, uint32_t pc, Visit visit) {
   uint32_t place = pc;
   for (machine::Activation* a = split.activation.get(); a != nullptr; a = a->caller.get()) {
-    add(&a->function, sizeof a->function);
-    add(&place, sizeof place);
-    add(a->rows.data(), grid.program.functions[static_cast<size_t>(a->function)].rows * machine::kRowBytes);
+    const size_t rows = program.functions[static_cast<size_t>(a->function)].rows * machine::kRowBytes;
+    if (!visit(&a->function, sizeof a->function) || !visit(&place, sizeof place) ||
+        !visit(a->rows.data(), rows))
+      return false;
     place = a->return_pc;
   }
-  if (split.seen_state != nullptr && split.seen_changes == cluster.changes() && *split.seen_state == state)
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::byte> Cta::state(const Split& split, uint32_t pc) const {
+  std::vector<std::byte> out;
+  each_part(grid.program, split, pc, [&](const void* from, size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(from);
+    out.insert(out.end(), bytes, bytes + size);
     return true;
-  split.seen_state = std::make_shared<const std::vector<std::byte>>(std::move(state));
-  split.seen_changes = cluster.changes();
+  });
+  return out;
+}
+
+bool Cta::as_seen(const Split& split, uint32_t pc) const {
+  if (split.seen_state == nullptr) return false;
+  const std::vector<std::byte>& seen = *split.seen_state;
+  size_t at = 0;
+  const bool same = each_part(grid.program, split, pc, [&](const void* from, size_t size) {
+    if (size > seen.size() - at || std::memcmp(seen.data() + at, from, size) != 0) return false;
+    at += size;
+    return true;
+  });
+  return same && at == seen.size();
+}
+
+bool Cta::repeats(Split& split, uint32_t pc) {
+  const bool seen = as_seen(split, pc);
+  if (seen && split.seen_changes == grid.changes) return true;
+  if (!seen && split.looks != 0) {
+    --split.looks;
+    return false;
+  }
+  if (!seen) split.seen_state = std::make_shared<const std::vector<std::byte>>(state(split, pc));
+  split.seen_changes = grid.changes;
+  split.looks = kLooks;
   split.polls_global = false;
   return false;
 }
@@ -155,9 +191,10 @@ void diverge(Warp& warp, size_t at, uint32_t mask, uint32_t target, uint32_t pc)
 // Back edges, divergent branches and calls use up the split's turn; with none left, the others go first.
 bool Cta::spend(Split& split, uint32_t pc, uint64_t instructions) {
   if (--split.budget != 0 && warp_instructions + instructions <= grid.options.step_limit) return false;
-  split.budget = kQuantum;
   split.turn = ++clock_;
+  if (split.polls_global) cluster.polled();
   if (repeats(split, pc)) split.wait = Wait::spin;
+  split.budget = split.looks != 0 ? 1 : kQuantum;
   return true;
 }
 

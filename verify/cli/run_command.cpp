@@ -215,6 +215,9 @@ void run(const RunOptions& options, int& status) {
     for (const auto& [at, output] : file.outputs)
       j["outputs"].push_back({{"buffer", file.launch.buffers[at].name}, {"path", output.path}});
     if (dumps.any()) j["dumps"] = dumps.facts();
+    j["notes"] = nlohmann::json::array();
+    for (const isa::Note& n : result.notes)
+      j["notes"].push_back({{"ptx_line", n.place.ptx_line}, {"text", n.text}, {"times", n.times}});
     j.update(footprint_facts(result.footprint));
     fmt::print("{}\n", j.dump(2));
     return refuse_missing(dumps);
@@ -223,12 +226,15 @@ void run(const RunOptions& options, int& status) {
              grouped(result.lane_instructions), seconds,
              static_cast<double>(result.lane_instructions) / seconds / 1e9,
              how.checked ? ", all checks on" : ", unchecked");
-  fmt::print(
-      "  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once; here they ran in turn\n",
-      grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s",
-      isa::kScarce[static_cast<size_t>(held.limited_by)], grouped(held.clusters), grouped(held.all),
-      held.all == 1 ? "" : "s");
+  fmt::print("  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once\n",
+             grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s",
+             isa::kScarce[static_cast<size_t>(held.limited_by)], grouped(held.clusters), grouped(held.all),
+             held.all == 1 ? "" : "s");
   fmt::print("{}", footprint(result.footprint));
+  for (const isa::Note& n : result.notes)
+    fmt::print("  note: {}{}; the manual does not promise that this works\n",
+               machine::describe(n.place, n.text),
+               n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times)));
   if (how.schedule.policy != isa::Policy::lazy)
     fmt::print("  schedule {}, seed {}\n", options.policy, how.schedule.seed);
   if (!options.trace.empty())
@@ -260,6 +266,18 @@ void add_run(CLI::App& app, int& status) {
                    "target (h200); or the nearest value, which no device vouches for")
       ->check(CLI::IsMember(kApproximate))
       ->capture_default_str();
+  command->add_flag(
+      "--strict", options->run.strict,
+      "What devices take without harm, though the manual does not promise it, is a fault and not "
+      "a note: a CTA that ends with copies under way, mbarrier.init by several threads, ...");
+  command
+      ->add_option(
+          "--resident", options->run.residents,
+          "Clusters that are resident at once, and may wait for each other; without it as many as the "
+          "target's largest device holds by threads, shared memory and CTAs: registers, which PTX does "
+          "not tell, may allow fewer")
+      ->type_name("CLUSTERS")
+      ->check(whole(1, UINT32_MAX));
   command
       ->add_option("--step-limit", options->run.step_limit,
                    "Warp instructions of one CTA before it counts as hung")

@@ -47,8 +47,6 @@ std::string Trace::text() const {
   std::map<std::array<uint32_t, 3>, int> processes;
   std::set<std::pair<int, int>> threads;
   constexpr int kMbarriers = 1000;  // a thread of its own for them
-  // Clusters run one after another, each with a clock of its own: they are laid out one after another too.
-  uint64_t shift = 0;
   // An event of that CTA and thread, which get names when they first come.
   const auto begin = [&](const std::array<uint32_t, 3>& cta, int tid, uint64_t time) {
     const auto [at, is_new] = processes.try_emplace(cta, static_cast<int>(processes.size()) + 1);
@@ -65,33 +63,28 @@ std::string Trace::text() const {
            {"pid", pid},
            {"tid", tid},
            {"args", {{"name", tid == kMbarriers ? "mbarriers" : fmt::format("warp {}", tid - 1)}}}});
-    return json{{"pid", pid}, {"tid", tid}, {"ts", shift + time}};
+    return json{{"pid", pid}, {"tid", tid}, {"ts", time}};
   };
-  uint64_t last = 0;
-  for (size_t i = 0; i < events_.size(); ++i) {
-    if (i != 0 && events_[i].first_cta != events_[i - 1].first_cta) shift += last;
+  for (const machine::Event& event : events_) {
     json j;
-    if (const auto* turn = std::get_if<machine::Turn>(&events_[i].what)) {
-      last = turn->end;
+    if (const auto* turn = std::get_if<machine::Turn>(&event.what)) {
       j = begin(turn->cta, turn->warp + 1, turn->begin);
       j["ph"] = "X";
       j["dur"] = turn->end - turn->begin;
       j["name"] = turn->ptx_line == 0 ? "to its end"
                                       : fmt::format("to line {} {}", turn->ptx_line, turn->instruction);
-    } else if (const auto* over = std::get_if<machine::PhaseOver>(&events_[i].what)) {
-      last = over->time;
+    } else if (const auto* over = std::get_if<machine::PhaseOver>(&event.what)) {
       j = begin(over->cta, kMbarriers, over->time);
       j["ph"] = "i";
       j["s"] = "t";
       j["name"] = "phase over: " + over->barrier;
     } else {
       using Kind = machine::OperationStep::Kind;
-      const auto& step = std::get<machine::OperationStep>(events_[i].what);
-      last = step.time;
+      const auto& step = std::get<machine::OperationStep>(event.what);
       j = begin(step.cta, step.warp + 1, step.time);
       j["ph"] = step.kind == Kind::issued ? "b" : step.kind == Kind::moved ? "n" : "e";
       j["cat"] = "operation";
-      j["id"] = fmt::format("{}.{}", shift, step.id);
+      j["id"] = fmt::format("{} {}", machine::triple(event.first_cta), step.id);
       // One name a kind: a viewer puts what has the same name into the same rows.
       const auto known = lines_.find(step.ptx_line);
       const isa::Line line = known == lines_.end() ? isa::Line{} : known->second;

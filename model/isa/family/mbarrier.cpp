@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/isa/family/emit.h"
+#include "model/isa/family/tensor_unit.h"
 #include "model/machine/failure.h"
 #include "model/run/context.h"
 #include "model/run/port.h"
@@ -61,6 +62,8 @@ Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
       result |= 1u << lane;
       tell_synchronised(Synchronisation::Kind::mbarrier_passed, context.cta, context.warp, context.split(),
                         1u << lane, place.address, order);
+      if (context.cta.tensor_unit != nullptr)
+        context.cta.tensor_unit->wait_passed(context.warp.index, place.address);
     }
     one = one && (waited_for == 0 || waited_for == place.address + 1);
     waited_for = place.address + 1;
@@ -107,7 +110,9 @@ bool change(const Op& op, Context& context, int lane, const SharedPlace& place, 
                                               context.cta.line(context.split()).ptx};
   switch (action) {
     case MbarrierAction::init:
-      barriers.init(at, n, context.cta.place(context.warp, context.split(), lane));
+      if (barriers.init(at, n, context.cta.place(context.warp, context.split(), lane)))
+        context.note(
+            lane, "mbarrier.init of a barrier that is live: it has the same count, and nothing has arrived");
       return false;
     case MbarrierAction::inval: barriers.inval(at); return false;
     case MbarrierAction::expect: return barriers.expect(at, n);

@@ -137,7 +137,7 @@ void store_unknown(const MemoryUse& use, Context& context, const LaneBytes& acce
 
 // To be called at every access to shared or global memory: `polled` are the lanes that read global memory.
 void touched(const MemoryUse& use, Context& context, uint32_t polled) {
-  if (polled != 0) context.split().polls_global = true;
+  if (polled != 0) context.split().polls(use.order.semantics != machine::Semantics::weak);
   const auto space = use.space;
   if (space != Space::local && space != Space::param && space != Space::constant) context.cta.cluster.touch();
 }

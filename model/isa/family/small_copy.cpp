@@ -67,7 +67,10 @@ class SmallCopy : public machine::Agent {
 
  private:
   void run(Part& p) {
-    if (!p.to.cta->alive()) throw Fault(what_ + " writes the shared memory of a CTA that has ended");
+    if (!p.to.cta->alive() && p.to.cta->index == place.cta)
+      p.to.cta->outlived(*this, what_);
+    else if (!p.to.cta->alive())
+      throw Fault(what_ + " writes the shared memory of a CTA that has ended");
     if (p.to.cta->mbarriers.overlapping(p.to.address, p.size) != nullptr)
       throw Fault(what_ + " writes over an mbarrier, which is live");
     const Port port(cluster_, *this, p.lane, order_);
@@ -120,8 +123,7 @@ class CopyArrival : public machine::Agent {
         order_(order) {}
   bool ready() const override { return groups_.done_before(before_); }
   bool step() override {
-    if (!barrier_.cta->alive())
-      throw Fault("cp.async.mbarrier.arrive at a barrier of a CTA that has ended without waiting for it");
+    if (!barrier_.cta->alive()) barrier_.cta->outlived(*this, "cp.async.mbarrier.arrive");
     machine::Mbarriers& mbarriers = Port(cluster_, *this, order_).mbarriers(AccessKind::update, barrier_);
     if (mbarriers.arrive(barrier_.address, 1, {rank_, warp_, place.ptx_line}))
       cluster_.wake_mbarrier(barrier_.address);

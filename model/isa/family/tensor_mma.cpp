@@ -81,6 +81,8 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
   const auto place = [&](size_t n, size_t offset, int lane) {
     return machine::tensor_place(static_cast<uint32_t>(word(n, lane) + use.offsets[offset]));
   };
+  if ((mask & (mask - 1)) != 0)
+    context.note(__builtin_ctz(mask), "tcgen05.mma by several threads of a warp at once: each issues one");
   const uint32_t adds = *context.row<uint32_t>(op.c) ^ (use.negated ? ~0u : 0);
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);

@@ -40,6 +40,7 @@ void commit_one(const Op& op, Context& context, int lane) {
   tensor_unit(context.cta).commit(context, lane, [places, who](const Port& port) {
     for (const SharedPlace& p : places) {
       if (!p.cta->alive()) throw Fault("tcgen05.commit arrives at a barrier of a CTA that has ended");
+      tensor_unit(*p.cta).committed(p.address);
       if (port.mbarriers(AccessKind::update, p).arrive(p.address, 1, who))
         p.cta->cluster.wake_mbarrier(p.address);
     }

@@ -115,7 +115,17 @@ void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& blo
   port.cells(kind, cta_, block.lane, block.lanes, block.column, block.columns);
 }
 
+void TensorUnit::note_missing_fence(const machine::Place& place, int warp, const std::string& what) {
+  if (unfenced_.erase(warp) != 0)
+    cta_.grid.notes.add(place,
+                        what + " after a wait for a tcgen05.commit, and no tcgen05.fence::after_thread_sync");
+}
+
 void TensorUnit::started(bool store, const TensorBlock& block, int warp, int ptx_line) {
+  machine::Place place;
+  place.cta = cta_.index;
+  place.ptx_line = ptx_line;
+  note_missing_fence(place, warp, store ? "tcgen05.st" : "tcgen05.ld");
   moves_.push_back({store, block, warp, ptx_line, cta_.cluster.next_operation()});
   tell(Kind::issued, moves_.back());
 }
@@ -159,9 +169,11 @@ void TensorUnit::issue(Context& context, int lane, std::string what, const Tenso
   if (fresh) pipe.random.seed(context.cta.grid.options.schedule.seed + at->first);
   const bool idle = pipe.operations.empty();
   Cluster& cluster = context.cta.cluster;
-  pipe.operations.push_back({std::move(what), order, context.cta.place(context.warp, context.split(), lane),
-                             lane, issued_++, cluster.next_operation(), accepted_[context.warp.index],
-                             std::move(run)});
+  const machine::Place place = context.cta.place(context.warp, context.split(), lane);
+  note_missing_fence(place, at->first, what);
+  uncommitted_.insert({at->first, lane});
+  pipe.operations.push_back({std::move(what), order, place, lane, issued_++, cluster.next_operation(),
+                             accepted_[context.warp.index], std::move(run)});
   const TensorOperation& last = pipe.operations.back();
   cluster.tell(Kind::issued, last.place, context.warp.index, last.id, last.what);
   tell_issued(cluster, last.place, context.warp.index, last.id, machine::Ending::commit);
@@ -174,6 +186,8 @@ void TensorUnit::issue(Context& context, int lane, std::string what, const Tenso
 }
 
 void TensorUnit::commit(Context& context, int lane, std::function<void(const Port&)> run) {
+  if (uncommitted_.erase({context.warp.index, lane}) == 0)
+    context.note(lane, "tcgen05.commit by a thread that has issued nothing since its last one");
   auto agent =
       std::make_unique<CommitAgent>(pipes_[context.warp.index], cta_, lane, issued_++, std::move(run));
   agent->place = context.cta.place(context.warp, context.split(), lane);

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -78,7 +79,16 @@ class TensorUnit {
   // tcgen05.fence of a warp. What it has issued comes before what another issues after its own fence: that
   // they have synchronised in between is taken for granted.
   void fence_before(int warp) { offered_[warp] = issued_; }
-  void fence_after(int warp) { accepted_[warp] = offered_; }
+  void fence_after(int warp) {
+    accepted_[warp] = offered_;
+    unfenced_.erase(warp);
+  }
+  // A commit has arrived at that barrier of this CTA (shared::cluster address); a warp has passed a wait
+  // there. What it then issues without fence_after is a note.
+  void committed(uint64_t barrier) { committed_.insert(barrier); }
+  void wait_passed(int warp, uint64_t barrier) {
+    if (committed_.count(barrier) != 0) unfenced_.insert(warp);
+  }
   // Whether an operation of another warp, still to be done, comes first.
   bool waits(const TensorOperation& operation) const;
 
@@ -106,12 +116,16 @@ class TensorUnit {
     uint64_t id;  // unique in the cluster
   };
   void tell(machine::OperationStep::Kind kind, const Move& move) const;
+  void note_missing_fence(const machine::Place& place, int warp, const std::string& what);
   Cta& cta_;
   std::vector<Move> moves_;
   std::map<int, Pipe> pipes_;  // by warp
   std::map<int, uint64_t> offered_;
   std::map<int, std::map<int, uint64_t>> accepted_;
   uint64_t issued_ = 0;
+  std::set<uint64_t> committed_;               // barriers
+  std::set<int> unfenced_;                     // warps
+  std::set<std::pair<int, int>> uncommitted_;  // warp and lane of what no commit has followed yet
 };
 
 // The CTA's unit, made when it is first asked for.

@@ -186,20 +186,21 @@ TEST(Spin, PollingByAnAtomicThatChangesNothingIsProvenEndless) {
     }
   }
 }
-// What a CTA that has not started could still change is not the kernel's fault, and not known either.
-TEST(Spin, AWaitForACtaThatHasNotStartedIsUnsupportedAndNamesIt) {
+// What another CTA could change is a deadlock when all that are resident wait for it.
+TEST(Spin, AWaitForAnotherClusterEndsWhenAllWait) {
   const std::string poll = "L: ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n";
   for (const isa::PolicyName& p : isa::kPolicies) {
     const std::string text = spinning(poll, {p.policy}, 3);
-    EXPECT_EQ(text.find("unsupported: PTX line 10, CTA (0,0,0)"), 0u) << p.name << ": " << text;
-    EXPECT_NE(text.find("CTA (1,0,0) or a later one could still change"), std::string::npos) << text;
-    // The last CTA has none after it.
+    EXPECT_EQ(text.find("PTX line 10, CTA (0,0,0)"), 0u) << p.name << ": " << text;
+    EXPECT_NE(text.find("and so do all 3 clusters that are resident"), std::string::npos) << text;
+    EXPECT_EQ(text.find("it may wait for CTA"), std::string::npos) << text;  // all have started
     const std::string last = "mov.u32 %r2, %ctaid.x; setp.ne.u32 %p2, %r2, 2;\n@%p2 bra E;\n" + poll + "E:\n";
     EXPECT_EQ(spinning(last, {p.policy}, 3).find("PTX line 12, CTA (2,0,0)"), 0u)
         << spinning(last, {p.policy}, 3);
-    // Nor do other CTAs reach shared memory.
+    // Other CTAs do not reach shared memory: found at once.
     const std::string shared = "L: mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\n";
     EXPECT_EQ(spinning(shared, {p.policy}, 3).find("PTX line 1"), 0u) << spinning(shared, {p.policy}, 3);
+    EXPECT_EQ(spinning(shared, {p.policy}, 3).find("resident"), std::string::npos);
   }
 }
 
@@ -209,8 +210,12 @@ TEST(Spin, PollingIsRememberedWhereLanesMeet) {
       "mov.u32 %r2, %ctaid.x; setp.ne.u32 %p2, %r2, 0;\n@%p2 bra E;\n"
       "L: @!%p0 bra M;\nld.volatile.global.u32 %r1, [%q0];\nM: shfl.sync.idx.b32 %r3, %r1, 0, 31, -1;\n"
       "setp.eq.u32 %p1, %r3, 0;\n@%p1 bra L;\nE:\n";
-  const std::string text = spinning("mov.u32 %r1, 0;\n" + body, {}, 2);
-  EXPECT_EQ(text.find("unsupported: "), 0u) << text;
+  // CTA 1 ends it.
+  EXPECT_EQ(spinning("mov.u32 %r1, 0;\nmov.u32 %r2, %ctaid.x; setp.eq.u32 %p2, %r2, 1;\n"
+                     "@%p2 st.volatile.global.u32 [%q0], 6;\n" +
+                         body,
+                     {}, 2),
+            "held 6");
 }
 // A try_wait gives up after a while: what its loop counts or looks at then may end it.
 TEST(Spin, AWaitThatGivesUpEndsALoopThatAllowsForIt) {
@@ -228,11 +233,13 @@ TEST(Spin, AWaitThatGivesUpEndsALoopThatAllowsForIt) {
               "held 5")
         << p.name;
   }
-  const std::string later = spinning(
-      "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@%p1 bra E;\n"
-      "ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra W;\nE:\n",
-      {}, 2);
-  EXPECT_EQ(later.find("unsupported: "), 0u) << later;
+  // Or CTA 1 says so.
+  EXPECT_EQ(spinning("mov.u32 %r2, %ctaid.x; setp.eq.u32 %p2, %r2, 0;\n@%p2 bra W;\n"
+                     "st.volatile.global.u32 [%q0], 7;\nbra E;\n"
+                     "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@%p1 bra E;\n"
+                     "ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra W;\nE:\n",
+                     {}, 2),
+            "held 7");
 }
 
 // The random schedule stops warps at accesses to memory: what one reads another may write before it goes on.
