@@ -14,6 +14,14 @@
 
 namespace bitwell::verify {
 
+// An address or a tensor map inside bytes that a launch is given, known when its buffers are in memory.
+struct Pointer {
+  uint64_t at = 0;                                 // where in those bytes: 8 of them, or the 128 of a map
+  size_t buffer = 0;                               // that it leads to
+  uint64_t offset = 0;                             // bytes into that buffer
+  std::optional<machine::TensorMap> tensor_map{};  // over the buffer; its address is the offset in it
+};
+
 struct Buffer {
   std::string name;
   std::vector<std::byte> bytes;
@@ -23,13 +31,25 @@ struct Buffer {
   uint64_t blank =
       0;  // bytes behind `bytes` that are 0, or unwritten, and cost nothing until they are touched
   uint64_t size() const { return bytes.size() + blank; }
+  std::vector<Pointer> pointers{};  // that `bytes` hold
+  // Where it must stand in the simulator: from machine::kBuffers on, defined. None: where there is room.
+  std::optional<uint64_t> address{};
+};
+
+// A __device__ or __constant__ variable of the module.
+struct Variable {
+  std::string name;                                // or what name_among takes for it
+  std::optional<std::vector<std::byte>> before{};  // written at its start before the launch; none: its own
+  bool output = false;
+  std::vector<std::byte> after{};  // all of it, of an output, after the launch
 };
 
 struct Argument {
-  std::vector<std::byte> scalar;  // empty for a buffer
+  std::vector<std::byte> scalar;  // of any size, a structure's too; empty for a buffer
   size_t buffer = 0;
   // A tensor map over the buffer; its address is the offset in it.
   std::optional<machine::TensorMap> tensor_map{};
+  std::vector<Pointer> pointers{};  // that `scalar` holds
 };
 
 struct Launch {
@@ -38,6 +58,7 @@ struct Launch {
   isa::Shape shape;
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments;
+  std::vector<Variable> variables{};
   std::optional<uint64_t> memory_limit{};  // bytes it may take in all; none: what the target's device has
 
   template <class T>
@@ -79,7 +100,7 @@ auto naming(const std::string& path, F f) {
     throw machine::Unsupported("'" + path + "': " + e.what());
   }
 }
-// An entry of the PTX in a file. InputError and Unsupported name the file.
+// An entry of the PTX in a file, by what name_among takes. InputError and Unsupported name the file.
 isa::Program load_program(const std::string& path, const std::string& entry,
                           isa::Approximate approximate = isa::Approximate::captured);
 

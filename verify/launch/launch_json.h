@@ -3,23 +3,27 @@
 #include <map>
 #include <string>
 
+#include "verify/launch/expected.h"
 #include "verify/launch/launch.h"
 #include "verify/launch/output_files.h"
 
 namespace bitwell::verify {
 
-// Where a buffer goes after the run.
+// What becomes of a buffer, or a variable, after the run.
 struct Output {
-  std::string path;
+  std::string path;      // where it is written; empty: nowhere
   std::string named_by;  // "'l.json': argument 1: its output", for refusals
   std::string dtype = "u1";
   std::vector<uint64_t> shape;  // empty: one dimension
+  std::string format;           // of its elements, as packed() leaves them; empty: dtype's
+  std::optional<Expected> expected;
 };
 
 struct LaunchFile {
   Launch launch;
-  std::map<size_t, Output> outputs;  // by buffer
-  std::vector<std::string> inputs;   // every file it was read from, and its PTX
+  std::map<size_t, Output> outputs;           // by buffer
+  std::map<size_t, Output> variable_outputs;  // by variable
+  std::vector<std::string> inputs;            // every file it was read from, and its PTX
 };
 
 // Paths in the file are relative to it. Throws InputError naming the file and the field: unknown keys,

@@ -7,6 +7,7 @@
 #include "model/machine/failure.h"
 #include "verify/launch/launch_json.h"
 #include "verify/launch/npy.h"
+#include "verify/launch/numbers.h"
 
 namespace bitwell::verify {
 namespace {
@@ -32,6 +33,7 @@ json buffer_json(const Buffer& b, const std::string& folder, OutputFiles& files)
     item["unwritten"] = b.bytes.size();
   }
   if (b.read_only) item["read_only"] = true;
+  if (b.address) item["address"] = *b.address;
   if (b.output) item["output"] = b.name + ".npy";
   return item;
 }
@@ -54,21 +56,47 @@ json tensor_map_json(const machine::TensorMap& m, const std::string& buffer) {
   return item;
 }
 
+// Of a scalar or a structure, with the pointers and maps in it.
+json bytes_json(const Argument& a, const Launch& launch) {
+  std::string digits;
+  for (const std::byte b : a.scalar) {
+    constexpr std::string_view all = "0123456789abcdef";
+    digits += all[static_cast<size_t>(b >> 4)];
+    digits += all[static_cast<size_t>(b & std::byte{15})];
+  }
+  const json raw{{"bytes", digits}};
+  if (a.pointers.empty()) return raw;
+  json fields = json::array({{{"at", 0}, {"bytes", digits}}});
+  for (const Pointer& p : a.pointers) {
+    json field = p.tensor_map ? tensor_map_json(*p.tensor_map, launch.buffers[p.buffer].name)
+                              : json{{"pointer", launch.buffers[p.buffer].name}, {"offset", p.offset}};
+    field["at"] = p.at;
+    fields.push_back(std::move(field));
+  }
+  return {{"struct", fields}, {"size", a.scalar.size()}};
+}
+
 }  // namespace
 
 void plan_outputs(const LaunchFile& file, OutputFiles& files) {
   for (const std::string& input : file.inputs) files.reads(input);
-  for (const auto& [at, output] : file.outputs) files.plan(output.path, output.named_by);
+  for (const auto* outputs : {&file.outputs, &file.variable_outputs})
+    for (const auto& [at, output] : *outputs)
+      if (!output.path.empty()) files.plan(output.path, output.named_by);
 }
 
 void write_outputs(const LaunchFile& file, OutputFiles& files) {
-  for (const auto& [at, output] : file.outputs) {
-    const std::vector<std::byte>& bytes = file.launch.buffers[at].bytes;
-    if (fs::path(output.path).extension() == ".npy")
-      files.write(output.path, npy_text({output.dtype, output.shape, bytes}));
-    else
-      files.write(output.path, bytes_view(bytes));
-  }
+  const auto write = [&](const Output& output, const std::vector<std::byte>& bytes) {
+    if (output.path.empty()) return;
+    if (fs::path(output.path).extension() != ".npy") return files.write(output.path, bytes_view(bytes));
+    if (!output.format.empty())
+      return files.write(output.path, npy_text(unpacked(bytes, output.format, output.shape)));
+    std::vector<uint64_t> shape = output.shape;
+    if (shape.empty()) shape = {bytes.size() / element_size(output.dtype)};
+    files.write(output.path, npy_text({output.dtype, shape, bytes}));
+  };
+  for (const auto& [at, output] : file.outputs) write(output, file.launch.buffers[at].bytes);
+  for (const auto& [at, output] : file.variable_outputs) write(output, file.launch.variables[at].after);
 }
 
 std::string write_launch(const Launch& launch, const std::string& folder) {
@@ -84,20 +112,22 @@ std::string write_launch(const Launch& launch, const std::string& folder) {
   j["block"] = launch.shape.block;
   j["cluster"] = launch.shape.cluster;
   j["dynamic_shared_bytes"] = launch.shape.dynamic_shared;
+  if (launch.shape.cooperative) j["cooperative"] = true;
   // A buffer stands where its address is first passed, unless something leads to it before that.
   std::set<size_t> known;
   std::set<size_t> passed;
   for (const Argument& a : launch.arguments)
-    if (a.scalar.empty() && known.insert(a.buffer).second && !a.tensor_map) passed.insert(a.buffer);
+    if (!a.pointers.empty())
+      for (const Pointer& p : a.pointers) known.insert(p.buffer);
+    else if (a.scalar.empty() && known.insert(a.buffer).second && !a.tensor_map)
+      passed.insert(a.buffer);
   for (size_t i = 0; i < launch.buffers.size(); ++i)
     if (passed.count(i) == 0) j["buffers"].push_back(buffer_json(launch.buffers[i], folder, files));
   j["arguments"] = json::array();
   for (const Argument& a : launch.arguments) {
     json item;
     if (!a.scalar.empty()) {
-      uint64_t value = 0;
-      std::memcpy(&value, a.scalar.data(), a.scalar.size());
-      item = {{"type", "b" + std::to_string(8 * a.scalar.size())}, {"value", value}};
+      item = bytes_json(a, launch);
     } else if (a.tensor_map) {
       item = tensor_map_json(*a.tensor_map, launch.buffers[a.buffer].name);
     } else if (passed.erase(a.buffer) != 0) {

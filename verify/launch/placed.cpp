@@ -1,5 +1,6 @@
 #include "verify/launch/placed.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace bitwell::verify {
@@ -13,8 +14,12 @@ Placed::Placed(machine::Memory& memory, const Launch& launch, const std::map<siz
       if (region == nullptr)
         throw machine::InputError("buffer '" + b.name + "' has " + std::to_string(b.size()) +
                                   " bytes, more than the one that it is to be");
-    region->read_only = b.read_only;
+      region->read_only = b.read_only;
       addresses_.push_back(at->second);
+      continue;
+    }
+    if (b.address) {  // when the others are there
+      addresses_.push_back(*b.address);
       continue;
     }
     machine::Region& r = memory.allocate(b.name, b.size());
@@ -27,26 +32,66 @@ Placed::Placed(machine::Memory& memory, const Launch& launch, const std::map<siz
     r.scratch = !b.defined && !b.output;
     addresses_.push_back(r.base());
   }
+  for (size_t i = 0; i < launch.buffers.size(); ++i)
+    if (launch.buffers[i].address) place_at(launch, i);
+  for (size_t i = 0; i < launch.buffers.size(); ++i)
+    for (const Pointer& p : launch.buffers[i].pointers) write_pointer(i, p);
+}
+
+void Placed::place_at(const Launch& launch, size_t which) {
+  const Buffer& b = launch.buffers[which];
+  const auto refuse = [&](const std::string& why) {
+    throw machine::InputError("buffer '" + b.name + "' at address " + std::to_string(*b.address) + ": " +
+                              why);
+  };
+  if (*b.address % 256 != 0) refuse("not a multiple of 256");
+  if (*b.address < machine::kBuffers || *b.address + b.size() < *b.address)
+    refuse("buffers stand at " + std::to_string(machine::kBuffers) + " and above");
+  for (size_t i = 0; i < launch.buffers.size(); ++i) {
+    const uint64_t other = addresses_[i];
+    if (i != which && other < *b.address + b.size() && *b.address < other + launch.buffers[i].size())
+      refuse("'" + launch.buffers[i].name + "' is there");
+  }
+  machine::Region& r = memory_.place(b.name, *b.address, b.size());
+  memory_.write(r.base(), b.bytes);
+  r.read_only = b.read_only;
+}
+
+// The bytes of a pointer or map.
+static std::vector<std::byte> bytes_of(const Pointer& p, uint64_t address) {
+  if (!p.tensor_map) {
+    const uint64_t to = address + p.offset;
+    const auto* bytes = reinterpret_cast<const std::byte*>(&to);
+    return {bytes, bytes + sizeof to};
+  }
+  machine::TensorMap map = *p.tensor_map;
+  map.address += address;
+  machine::check(map);
+  const machine::TensorMapBytes bytes = machine::encode(map);
+  return {bytes.begin(), bytes.end()};
+}
+
+void Placed::write_pointer(size_t buffer, const Pointer& pointer) {
+  memory_.write(addresses_[buffer] + pointer.at, bytes_of(pointer, addresses_[pointer.buffer]));
+}
+
+std::vector<std::byte> Placed::resolved(std::vector<std::byte> bytes,
+                                        const std::vector<Pointer>& pointers) const {
+  for (const Pointer& p : pointers) {
+    const std::vector<std::byte> value = bytes_of(p, addresses_[p.buffer]);
+    std::copy(value.begin(), value.end(), bytes.begin() + static_cast<std::ptrdiff_t>(p.at));
+  }
+  return bytes;
 }
 
 std::vector<std::vector<std::byte>> Placed::arguments(const Launch& launch) const {
   std::vector<std::vector<std::byte>> out;
   for (const Argument& a : launch.arguments) {
     if (!a.scalar.empty()) {
-      out.push_back(a.scalar);
+      out.push_back(resolved(a.scalar, a.pointers));
       continue;
     }
-    const uint64_t address = addresses_[a.buffer];
-    if (a.tensor_map) {
-      machine::TensorMap map = *a.tensor_map;
-      map.address += address;
-      machine::check(map);
-      const machine::TensorMapBytes bytes = machine::encode(map);
-      out.emplace_back(bytes.begin(), bytes.end());
-      continue;
-    }
-    const auto* bytes = reinterpret_cast<const std::byte*>(&address);
-    out.emplace_back(bytes, bytes + sizeof address);
+    out.push_back(bytes_of({0, a.buffer, 0, a.tensor_map}, addresses_[a.buffer]));
   }
   return out;
 }

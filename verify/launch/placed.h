@@ -16,11 +16,15 @@ class Placed {
   const std::vector<uint64_t>& addresses() const { return addresses_; }  // by buffer
   // The bytes of the entry's arguments. Throws InputError for a tensor map that no device takes.
   std::vector<std::vector<std::byte>> arguments(const Launch& launch) const;
+  // `bytes` with the addresses and maps that they hold. Throws as arguments does.
+  std::vector<std::byte> resolved(std::vector<std::byte> bytes, const std::vector<Pointer>& pointers) const;
   // Makes the launch's buffers what memory has, outputs all of it (blank ones are blank no more). Throws
   // Fault where `all_written` and an output has bytes that were never written.
   void read_back(Launch& launch, bool all_written) const;
 
  private:
+  void place_at(const Launch& launch, size_t buffer);
+  void write_pointer(size_t buffer, const Pointer& pointer);
   machine::Memory& memory_;
   std::vector<uint64_t> addresses_;
 };

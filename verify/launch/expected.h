@@ -1,0 +1,41 @@
+// An output beside what it should be.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace bitwell::verify {
+
+struct Output;
+
+// How far an element may be off. Nothing said: it is the same number, with the same sign where it is 0.
+struct Tolerance {
+  std::optional<uint64_t> ulp;  // units in the last place of the output's type; of integers: the difference
+  double rtol = 0, atol = 0;    // |got - want| <= atol + rtol * |want|
+};
+
+struct Expected {
+  std::vector<long double> numbers;  // one for each element, in C order
+  Tolerance tolerance;
+};
+
+struct Comparison {
+  uint64_t elements = 0;
+  uint64_t wrong = 0;             // outside the tolerance; a NaN is right where a NaN is expected
+  uint64_t first = 0;             // of them
+  long double got = 0, want = 0;  // there
+  // Elements that are not the expected number, by how many ULP they are off: from 2^i to less than 2^(i+1);
+  // -1: one of the two is no finite number.
+  std::map<int, uint64_t> by_error;
+  std::string pattern;  // where the wrong ones are, as far as that is a rule; or empty
+};
+
+// `bytes` hold the output; it has an `expected`.
+Comparison compare(const std::vector<std::byte>& bytes, const Output& output);
+
+// "[3, 5]", of an element by its number in C order.
+std::string coordinates(const std::vector<uint64_t>& shape, uint64_t element);
+
+}  // namespace bitwell::verify

@@ -1,0 +1,105 @@
+// How LAUNCH.json is read; private to this folder.
+#pragma once
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/machine/failure.h"
+#include "verify/launch/launch_json.h"
+
+namespace bitwell::verify {
+
+using nlohmann::json;
+
+class LaunchReader {
+ public:
+  explicit LaunchReader(const std::string& path)
+      : path_(path), folder_(std::filesystem::path(path).parent_path()) {}
+  LaunchFile read();
+
+ private:
+  // Of any field (launch_reader.cpp). `where` is what a refusal calls the object that a key is of.
+  [[noreturn]] void refuse(const std::string& why) const;
+  template <class F>
+  auto placed(const std::string& where, F f) const {  // `f`, with the field in what it refuses
+    try {
+      return f();
+    } catch (const machine::InputError& e) {
+      refuse(where + ": " + e.what());
+    }
+  }
+  std::string input(const std::string& name);  // the path of a file to be read
+  std::string place(const std::string& name) const;
+  void allow(const json& j, const std::set<std::string>& keys, const std::string& where) const;
+  std::string text(const json& j, const char* key, const std::string& where) const;
+  std::string text(const json& j, const char* key, const std::string& where, const std::string& preset) const;
+  bool flag(const json& j, const char* key, const std::string& where) const;
+  static std::string shown(const json& v);  // for a refusal
+  uint64_t whole_below(const json& v, const std::string& what, int bits) const;
+  uint32_t whole(const json& v, const char* key) const;
+  double number(const json& j, const char* key, const std::string& where) const;
+  std::array<uint32_t, 3> triple(const json& j, const char* key) const;
+  const json& list(const json& j, const char* key) const;  // empty where it is not there
+  template <class Rows>
+  size_t named(const Rows& rows, const std::string& name, const std::string& where) const {
+    std::string known;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].name == name) return i;
+      known += (i == 0 ? "" : ", ") + std::string(rows[i].name);
+    }
+    refuse(where + ": '" + name + "' is not one of " + known);
+  }
+
+  // Bytes with what stands in them, of an argument or in a buffer (argument_json.cpp).
+  struct Bytes {
+    std::vector<std::byte> bytes;
+    std::vector<Pointer> pointers;
+  };
+  void argument(const json& j, const std::string& where);
+  Bytes piece(const json& j, const std::string& where);
+  Bytes structure(const json& j, const std::string& where);
+  std::vector<std::byte> scalar(const json& j, const std::string& where) const;
+  std::vector<std::byte> raw(const json& j, const std::string& where) const;
+  // Puts the pieces of a list, each with its "at", into `to`, which holds them or grows if it `may_grow`.
+  void fields(const json& pieces, const std::string& where, bool may_grow, Bytes& to);
+  machine::TensorMap tensor_map(const json& j, size_t over, const std::string& where);
+  machine::TensorMap encoded_map(const json& j, const std::string& where);
+  size_t known_buffer(const std::string& name, const std::string& where) const;
+
+  // Contents (buffer_json.cpp).
+  struct Contents {
+    std::vector<std::byte> bytes;
+    bool defined = true;
+    uint64_t blank = 0;
+    std::string dtype = "u1";
+    std::vector<uint64_t> shape;
+    std::string format;
+  };
+  size_t buffer(const json& j, const std::string& where, bool is_argument);
+  // A buffer whose fields are put in when all buffers are known.
+  struct Filled {
+    size_t buffer;
+    json fields;
+    std::string name;
+  };
+  void fill(const Filled& filled);
+  void variable(const json& j, const std::string& where);
+  Contents contents(const json& j, const std::string& where, bool may_be_unwritten);
+  void output(const json& j, const std::string& where, const std::string& name, const Contents& contents,
+              uint64_t size, Output& out);
+  void expected(const json& j, const std::string& name, Output& out);
+  std::vector<std::byte> generate(const json& j, const std::string& where);
+  size_t size(const json& j, const char* key, const std::string& where) const;
+  void hold(uint64_t bytes, uint64_t extra, const std::string& where);
+  std::string file(const json& j, const char* key, const std::string& where);
+
+  std::string path_;
+  std::filesystem::path folder_;
+  LaunchFile file_;
+  std::vector<Filled> filled_;
+  uint64_t contents_ = 0;  // bytes of buffers that are given with contents, so far
+};
+
+}  // namespace bitwell::verify

@@ -1,0 +1,17 @@
+// Names of entries and variables as people write them.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bitwell::verify {
+
+// The one of `names` that `wanted` means: the name itself, or else the one whose C++ name is or contains it.
+// `what`: "entry", for the InputError where none or several do, which lists them.
+size_t name_among(const std::vector<std::string>& names, const std::string& wanted, const std::string& what);
+
+// A message with the C++ names in it as they were written, and what stands in long pairs of angle brackets,
+// or in long parentheses behind a name, left out: "gemm<...>(...)".
+std::string shortened(std::string_view message);
+
+}  // namespace bitwell::verify

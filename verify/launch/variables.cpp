@@ -1,0 +1,51 @@
+#include "verify/launch/variables.h"
+
+#include <algorithm>
+#include <set>
+
+#include "verify/launch/names.h"
+
+namespace bitwell::verify {
+
+const isa::GlobalVariable& Variables::named(const Variable& variable) const {
+  std::vector<std::string> names;
+  for (const isa::GlobalVariable& g : program_.globals) names.push_back(g.name);
+  return program_.globals[name_among(names, variable.name, "variable")];
+}
+
+void Variables::write(const Launch& launch) const {
+  for (const Variable& v : launch.variables) {
+    const isa::GlobalVariable& g = named(v);
+    if (!v.before) continue;
+    if (v.before->size() > g.size)
+      throw machine::InputError("variable '" + v.name + "' has " + std::to_string(g.size) +
+                                " bytes, the launch gives it " + std::to_string(v.before->size()));
+    if (g.is_const)
+      std::copy(v.before->begin(), v.before->end(), constants_.raw_bytes() + (g.address - constants_.base()));
+    else
+      memory_.write(g.address, *v.before);
+  }
+}
+
+void Variables::read_back(Launch& launch) const {
+  for (Variable& v : launch.variables) {
+    if (!v.output) continue;
+    const isa::GlobalVariable& g = named(v);
+    v.after.resize(g.size);
+    if (g.is_const)
+      std::copy_n(constants_.raw_bytes() + (g.address - constants_.base()), g.size, v.after.begin());
+    else
+      memory_.read(g.address, v.after);
+  }
+}
+
+void Variables::note_unwritten(const Launch& launch, std::vector<isa::Note>& notes) const {
+  std::set<const isa::GlobalVariable*> given;
+  for (const Variable& v : launch.variables)
+    if (v.before) given.insert(&named(v));
+  for (const isa::GlobalVariable& g : program_.globals)
+    if (g.is_const && g.bytes.empty() && given.count(&g) == 0)
+      notes.emplace_back().text = "__constant__ '" + g.name + "' was never written: it is 0";
+}
+
+}  // namespace bitwell::verify
