@@ -329,10 +329,10 @@ for alignment in 3 0 2147483647; do
   sed "s/.visible/.global .align $alignment .b8 odd[4];\n.visible/" add.ptx > odd.ptx
   expect 2 "line 4, column 16: an alignment is a power of two up to 2^31, not $alignment" "$bitwell" check odd.ptx
 done
-sed 's/  ret;/  {\n    {\n      mov.u32 %r1, %clock;\n    }\n  }\n  ret;/' add.ptx > nested.ptx
+sed 's/  ret;/  {\n    {\n      mov.u32 %r1, %pm0;\n    }\n  }\n  ret;/' add.ptx > nested.ptx
 launch y.bin
 sed 's/add.ptx/nested.ptx/' l.json > nested.json
-expect 3 "unsupported: 'nested.ptx': line 18: special register '%clock'" "$bitwell" run nested.json
+expect 3 "unsupported: 'nested.ptx': line 18: special register '%pm0'" "$bitwell" run nested.json
 
 # Counts have a range, which --help states too.
 ranges=("study quantise --rows:1:1048576" "study quantise --columns:32:1048576" "study accumulate --dots:1:4294967296"

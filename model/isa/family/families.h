@@ -20,6 +20,8 @@ std::span<const Form> warp_forms();
 std::span<const Form> bfloat_forms();
 std::span<const Form> mma_forms();
 std::span<const Form> mma_exact_forms();
+std::span<const Form> wmma_move_forms();
+std::span<const Form> wmma_forms();
 std::span<const Form> wgmma_forms();
 std::span<const Form> mbarrier_forms();
 std::span<const Form> cluster_forms();

@@ -1,5 +1,7 @@
 // mma.sync whose arithmetic needs no table of a tensor core: 8-bit integers, whose sums are exact, and fp64,
 // a chain of fused multiply-adds in the order of k that starts with C (PTX ISA 9.0, 9.7.14.5).
+#include "model/isa/family/mma_exact.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -14,6 +16,18 @@
 namespace bitwell::isa {
 
 using machine::kLanes;
+
+int32_t stored_integer(int64_t sum, bool saturates) {
+  if (saturates)
+    sum = std::min<int64_t>(std::max<int64_t>(sum, std::numeric_limits<int32_t>::min()),
+                            std::numeric_limits<int32_t>::max());
+  return static_cast<int32_t>(static_cast<uint32_t>(sum));
+}
+
+uint64_t fused_double(uint64_t a, uint64_t b, uint64_t c) {
+  const double out = std::fma(std::bit_cast<double>(a), std::bit_cast<double>(b), std::bit_cast<double>(c));
+  return std::isnan(out) ? number::fma(number::f64, a, b, c, {}) : std::bit_cast<uint64_t>(out);
+}
 
 namespace {
 
@@ -31,19 +45,6 @@ struct ExactMma : Payload {
   size_t b_registers() const { return k / (4 * each); }
   size_t d_registers() const { return 2 * rows(); }
 };
-
-// A byte of the word as the number it is.
-int64_t byte_of(uint32_t word, size_t i, bool is_signed) {
-  const auto byte = static_cast<uint8_t>(word >> (8 * i));
-  return is_signed ? static_cast<int8_t>(byte) : byte;
-}
-
-int32_t stored(int64_t sum, bool saturates) {
-  if (saturates)
-    sum = std::min<int64_t>(std::max<int64_t>(sum, std::numeric_limits<int32_t>::min()),
-                            std::numeric_limits<int32_t>::max());
-  return static_cast<int32_t>(static_cast<uint32_t>(sum));
-}
 
 // Calls visit(e, lane, row of the thread, its A rows' lane, its B column's lane) for each element of D.
 template <class Visit>
@@ -75,34 +76,28 @@ Next multiply_integers(const Op& op, Context& context, uint32_t mask) {
     for (size_t k = 0; k < mma.k; ++k) {
       const size_t t = k / 4 % 4;
       const size_t step = k / 16;
-      sum += byte_of(in[row + step * mma.rows()][a_lane + t], k % 4, mma.a_signed) *
-             byte_of(in[b + step][b_lane + t], k % 4, mma.b_signed);
+      const auto byte = [&](size_t r, size_t lane_of, bool is_signed) {
+        return byte_value(in[r][lane_of + t] >> 8 * (k % 4), is_signed);
+      };
+      sum += byte(row + step * mma.rows(), a_lane, mma.a_signed) * byte(b + step, b_lane, mma.b_signed);
     }
-    context.row<int32_t>((*op.results)[e])[lane] = stored(sum, mma.saturates);
+    context.row<int32_t>((*op.results)[e])[lane] = stored_integer(sum, mma.saturates);
   });
   for (const uint32_t r : *op.results) context.set_defined(r, mask);
   return Next::advance;
 }
 
-// fma.rn.f64; model/number says which NaN it gives.
-double fused(double a, double b, double c) {
-  const double out = std::fma(a, b, c);
-  if (!std::isnan(out)) return out;
-  const auto bits = [](double v) { return std::bit_cast<uint64_t>(v); };
-  return std::bit_cast<double>(number::fma(number::f64, bits(a), bits(b), bits(c), {}));
-}
-
 Next multiply_doubles(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto& mma = op.as<ExactMma>();
-  const auto in = copied<double>(context, *op.sources, mask);
+  const auto in = copied<uint64_t>(context, *op.sources, mask);
   const size_t b = mma.a_registers();
   const size_t c = b + mma.b_registers();
   each_of_d(mma, [&](size_t e, size_t lane, size_t row, size_t a_lane, size_t b_lane) {
-    double sum = in[c + e][lane];
+    uint64_t sum = in[c + e][lane];
     for (size_t k = 0; k < mma.k; ++k)
-      sum = fused(in[row + k / 4 * mma.rows()][a_lane + k % 4], in[b + k / 4][b_lane + k % 4], sum);
-    context.row<double>((*op.results)[e])[lane] = sum;
+      sum = fused_double(in[row + k / 4 * mma.rows()][a_lane + k % 4], in[b + k / 4][b_lane + k % 4], sum);
+    context.row<uint64_t>((*op.results)[e])[lane] = sum;
   });
   for (const uint32_t r : *op.results) context.set_defined(r, mask);
   return Next::advance;

@@ -1,6 +1,7 @@
 // Tensor maps that a kernel changes, and their fences (PTX ISA 9.0, 9.7.9.28 and 9.7.13.16).
 #include "model/machine/tensor_map.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -70,7 +71,9 @@ void replace_field(const Op& op, Context& context, int lane) {
   const Port port(context, lane, {});
   machine::TensorMapBytes bytes;
   const bool written = read_map(port, place, bytes);
-  auto map = machine::decode_tensor_map(bytes);
+  const bool zeros = std::all_of(bytes.begin(), bytes.end(), [](std::byte v) { return v == std::byte{0}; });
+  // 128 zero bytes are a map whose fields are all still to come (an H200 takes them so).
+  auto map = zeros ? std::optional(machine::TensorMap{}) : machine::decode_tensor_map(bytes);
   if (!map || !written)
     throw Fault("there is no tensor map at this address whose field could be replaced", lane);
   uint64_t value = 0;

@@ -2,6 +2,7 @@
 #pragma once
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bitwell::verify {
@@ -20,7 +21,7 @@ inline constexpr const char* kOperands[] = {
     "%d1, [%r1]", "%q1, [%r1]", "{%h1, %h2}, [%d1]", "{%r1, %r2}, [%d1]", "{%d1, %d2}, [%d3]",
     "{%h1, %h2, %h3, %h4}, [%d1]", "{%r1, %r2, %r3, %r4}, [%d1]", "{%d1, %d2, %d3, %d4}, [%d5]",
     "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%d5]", "%h1, [par]", "%r1, [par]", "%d1, [par]",
-    "{%r1}, [%r2]", "{%r1, %r2}, [%r3]", "{%r1, %r2, %r3, %r4}, [%r5]", "[%d1]", "[%r1]", "[%d1], %h1",
+    "{%r1}, [%d2]", "{%d1}, [%d2]", "{%r1}, [%r2]", "{%r1, %r2}, [%r3]", "{%r1, %r2, %r3, %r4}, [%r5]", "[%d1]", "[%r1]", "[%d1], %h1",
     "[%d1], %r1", "[%d1], %d2", "[%d1], %q1", "[%r1], %h1", "[%r1], %r2", "[%r1], %d1", "[%r1], 1",
     "[%r1], 32", "[%r1], [%r2]", "[%d1], 128", "[%d1], {%h1, %h2}", "[%d1], {%r1, %r2}", "[%d1], {%d2, %d3}",
     "[%d1], {%h1, %h2, %h3, %h4}", "[%d1], {%r1, %r2, %r3, %r4}", "[%d1], {%d2, %d3, %d4, %d5}",
@@ -81,6 +82,9 @@ inline std::vector<std::string> operand_candidates() {
       for (const char* rest : {", %d1, %d2, %p1, 1, 1", ", %d1, %d2, %p1, 1, 1, 0, 0"})
         out.push_back(d + rest);
     }
+  for (const auto& [a, b] : {std::pair{8, 8}, {2, 2}, {4, 4}, {1, 4}, {4, 1}, {2, 8}, {8, 2}})
+    for (const std::string& d : {registers("%f", 8), registers("%r", 8), registers("%r", 4)})  // of wmma
+      out.push_back(d + ", " + registers("%r", a) + ", " + registers("%r", b) + ", " + d);
   for (int n = 1; n <= 128; n *= 2) {
     const std::string cells = registers("%r", n);
     out.push_back(cells + ", [%r200]");

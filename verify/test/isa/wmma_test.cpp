@@ -1,0 +1,147 @@
+// wmma.load, mma and store together: D = A B + C for every shape, type and layout, from matrices in memory
+// with a stride to a matrix in memory (PTX ISA 9.0, 9.7.14.4). Elements are small integers, whose sums every
+// order makes exact. Which thread holds what is nobody's business.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <random>
+
+#include "model/ptx/parse.h"
+#include "verify/launch/launch.h"
+
+namespace bitwell::verify {
+namespace {
+
+struct Kind {
+  const char* type;                           // of A and B
+  const char* result;                         // of C and D
+  size_t bytes, result_bytes;                 // of an element
+  size_t (*registers)(size_t elements);       // of A or B with so many elements
+  std::vector<std::array<size_t, 3>> shapes;  // m, n, k
+};
+const std::vector<std::array<size_t, 3>> kK16{{16, 16, 16}, {8, 32, 16}, {32, 8, 16}};
+const std::vector<Kind>& kinds() {
+  static const auto eight = [](size_t) { return size_t{8}; };
+  static const auto by_two = [](size_t n) { return n / 64; };
+  static const auto by_four = [](size_t n) { return n / 128; };
+  static const auto by_one = [](size_t n) { return n / 32; };
+  static const std::vector<Kind> all{
+      {"f16", "f32", 2, 4, eight, kK16},        {"f16", "f16", 2, 2, eight, kK16},
+      {"bf16", "f32", 2, 4, by_two, kK16},      {"s8", "s32", 1, 4, by_four, kK16},
+      {"u8", "s32", 1, 4, by_four, kK16},       {"tf32", "f32", 4, 4, by_one, {{16, 16, 8}}},
+      {"f64", "f64", 8, 8, by_one, {{8, 8, 4}}}};
+  return all;
+}
+
+// A small integer as an element of the type.
+uint64_t code(const std::string& type, int64_t v) {
+  if (type == "s8" || type == "u8") return static_cast<uint8_t>(v);
+  if (type == "s32") return static_cast<uint32_t>(v);
+  if (type == "f64") return std::bit_cast<uint64_t>(static_cast<double>(v));
+  const auto f32 = std::bit_cast<uint32_t>(static_cast<float>(v));
+  if (type == "bf16") return f32 >> 16;
+  if (type != "f16") return f32;
+  const auto sign = (f32 >> 16) & 0x8000;
+  return (f32 & 0x7FFFFFFF) == 0 ? sign : sign | (((f32 >> 13) & 0x3FFFF) - (112u << 10));
+}
+
+// A matrix in memory, in rows or in columns, with padding behind each.
+struct Matrix {
+  size_t rows, columns, bytes, stride;
+  bool in_rows;
+  std::vector<std::byte> memory;
+  Matrix(size_t r, size_t c, size_t b, bool by_rows)
+      : rows(r),
+        columns(c),
+        bytes(b),
+        stride((by_rows ? c : r) + 16 / b),
+        in_rows(by_rows),
+        memory((by_rows ? r : c) * stride * b, std::byte{0x5A}) {}
+  std::byte* at(size_t r, size_t c) { return &memory[(in_rows ? r * stride + c : c * stride + r) * bytes]; }
+};
+
+std::string names(const std::string& prefix, size_t count) {
+  std::string out = "{";
+  for (size_t n = 0; n < count; ++n) out += (n == 0 ? "" : ", ") + prefix + std::to_string(n);
+  return out + "}";
+}
+
+// D as one warp leaves it.
+std::vector<std::byte> multiply(const Kind& kind, const std::array<size_t, 3>& shape, const Matrix& a,
+                                const Matrix& b, const Matrix& c, const Matrix& d) {
+  const auto [m, n, k] = shape;
+  const std::string dot = ".m" + std::to_string(m) + "n" + std::to_string(n) + "k" + std::to_string(k);
+  const auto layout = [](const Matrix& x) { return std::string(x.in_rows ? ".row" : ".col"); };
+  const std::string result = std::string(".") + kind.result, type = std::string(".") + kind.type;
+  const bool wide = kind.bytes == 8;
+  const std::string held = wide ? "%g" : "%r";
+  const size_t c_count = kind.result_bytes == 2 ? m * n / 64 : m * n / 32;
+  const auto fragment = [&](const char* letter, size_t count) { return names(held + letter, count); };
+  const std::string rd =
+      kind.result_bytes == 4 && result == ".f32" ? names("%fc", c_count) : fragment("c", c_count);
+  const std::string ra = fragment("a", kind.registers(m * k)), rb = fragment("b", kind.registers(k * n));
+  const auto stride = [](const Matrix& x) { return ", " + std::to_string(x.stride) + ";\n"; };
+  const std::string types =
+      kind.bytes == 2 && type == ".f16" ? result + result : result + type + type + result;
+  const std::string text =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, "
+      ".param .u64 c, "
+      ".param .u64 d)\n{\n.reg .b32 %ra<9>;\n.reg .b32 %rb<9>;\n.reg .b32 %rc<9>;\n.reg .f32 %fc<9>;\n.reg "
+      ".f64 "
+      "%ga<9>;\n.reg .f64 %gb<9>;\n.reg .f64 %gc<9>;\n.reg .b64 %p<5>;\nld.param.u64 %p0, [a];\nld.param.u64 "
+      "%p1, "
+      "[b];\nld.param.u64 %p2, [c];\nld.param.u64 %p3, [d];\n"
+      "wmma.load.a.sync.aligned" +
+      layout(a) + dot + type + " " + ra + ", [%p0]" + stride(a) + "wmma.load.b.sync.aligned" + layout(b) +
+      dot + ".global" + type + " " + rb + ", [%p1]" + stride(b) + "wmma.load.c.sync.aligned" + layout(c) +
+      dot + result + " " + rd + ", [%p2]" + stride(c) + "wmma.mma.sync.aligned" + layout(a) + layout(b) +
+      dot + types + " " + rd + ", " + ra + ", " + rb + ", " + rd + ";\nwmma.store.d.sync.aligned" +
+      layout(d) + dot + result + " [%p3], " + rd + stride(d) + "ret;\n}\n";
+  Launch l;
+  l.entry = "k";
+  l.shape.block = {32, 1, 1};
+  l.add_buffer({"a", a.memory, true, true, false});
+  l.add_buffer({"b", b.memory, true, true, false});
+  l.add_buffer({"c", c.memory, true, true, false});
+  l.add_buffer({"d", d.memory, true, false, true});
+  simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
+  return l.buffers[3].bytes;
+}
+
+TEST(Wmma, MultipliesMatricesOfEveryShapeTypeAndLayout) {
+  std::mt19937 random(1);
+  for (const Kind& kind : kinds())
+    for (const auto& shape : kind.shapes)
+      for (int layouts = 0; layouts < 16; ++layouts) {
+        if (kind.result_bytes == 2 && (layouts & 12) != 0) continue;  // refused by name
+        const auto [m, n, k] = shape;
+        Matrix a(m, k, kind.bytes, (layouts & 1) == 0), b(k, n, kind.bytes, (layouts & 2) == 0);
+        Matrix c(m, n, kind.result_bytes, (layouts & 4) == 0), d(m, n, kind.result_bytes, (layouts & 8) == 0);
+        std::vector<int64_t> va(m * k), vb(k * n), vc(m * n);
+        const bool is_unsigned = kind.type[0] == 'u';
+        const auto fill = [&](std::vector<int64_t>& values, Matrix& to, const char* type, int64_t least) {
+          for (size_t i = 0; i < values.size(); ++i) {
+            values[i] = least + static_cast<int64_t>(random() % 11);
+            const uint64_t bits = code(type, values[i]);
+            std::memcpy(to.at(i / to.columns, i % to.columns), &bits, to.bytes);
+          }
+        };
+        fill(va, a, kind.type, is_unsigned ? 0 : -5);
+        fill(vb, b, kind.type, is_unsigned ? 0 : -5);
+        fill(vc, c, kind.result, -5);
+        for (size_t i = 0; i < m * n; ++i) {
+          int64_t sum = vc[i];
+          for (size_t at = 0; at < k; ++at) sum += va[i / n * k + at] * vb[at * n + i % n];
+          const uint64_t bits = code(kind.result, sum);
+          std::memcpy(d.at(i / n, i % n), &bits, d.bytes);
+        }
+        Matrix empty(m, n, kind.result_bytes, d.in_rows);
+        EXPECT_EQ(multiply(kind, shape, a, b, c, empty), d.memory)
+            << kind.type << " to " << kind.result << ", m" << m << "n" << n << "k" << k << ", layouts "
+            << layouts;
+      }
+}
+
+}  // namespace
+}  // namespace bitwell::verify
