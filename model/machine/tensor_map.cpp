@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "model/machine/failure.h"
 
@@ -18,6 +19,22 @@ constexpr uint32_t kMagic = 0x70614D54;
 bool is_tf32(TensorType t) { return t == TensorType::tf32 || t == TensorType::tf32_ftz; }
 
 std::string element(const char* name, size_t i) { return std::string(name) + "[" + std::to_string(i) + "]"; }
+
+// The limits of cuTensorMapEncodeIm2col.
+void check_im2col(const TensorMap& m) {
+  if (m.rank < 3) beyond("tensorRank", m.rank, "3 to 5 for im2col");
+  if (m.padded() || m.type == TensorType::u4x16_align8b)
+    throw Unsupported("im2col tensor maps of type " + m.type_name());
+  if (m.im2col.channels > 256) beyond("channelsPerPixel", m.im2col.channels, "1 to 256");
+  if (m.im2col.pixels < 1 || m.im2col.pixels > 1024) beyond("pixelsPerColumn", m.im2col.pixels, "1 to 1024");
+  const int32_t bound = m.rank == 3 ? 1 << 15 : m.rank == 4 ? 1 << 7 : 1 << 4;
+  for (size_t d = 0; d + 2 < m.rank; ++d)
+    for (const auto& [name, corner] :
+         {std::pair("pixelBoxLowerCorner", m.im2col.lower[d]), {"pixelBoxUpperCorner", m.im2col.upper[d]}})
+      if (corner < -bound || corner >= bound)
+        throw InputError("tensor map: " + element(name, d) + " is " + std::to_string(corner) +
+                         ", it must be " + std::to_string(-bound) + " to " + std::to_string(bound - 1));
+}
 
 }  // namespace
 
@@ -39,6 +56,7 @@ uint64_t TensorMap::pitch() const {
 
 void check(const TensorMap& m) {
   if (m.rank < 1 || m.rank > 5) beyond("tensorRank", m.rank, "1 to 5");
+  if (m.im2col.channels != 0) check_im2col(m);
   const bool wide = m.padded();
   const uint64_t unit = wide ? 32 : 16;
   if (m.address % unit != 0) beyond("globalAddress", m.address, "a multiple of " + std::to_string(unit));
@@ -58,10 +76,13 @@ void check(const TensorMap& m) {
   if (wide && m.dims[0] % 128 != 0) beyond("globalDim[0]", m.dims[0], "a multiple of 128 for this type");
   if (wide && m.box[0] != 128) beyond("boxDim[0]", m.box[0], "128 for this type");
   const uint64_t row = m.row_bytes();
-  if (row % 16 != 0) beyond("boxDim[0] in bytes", row, "a multiple of 16");
+  if (row % 16 != 0)
+    beyond(m.im2col.channels != 0 ? "channelsPerPixel in bytes" : "boxDim[0] in bytes", row,
+           "a multiple of 16");
   const uint32_t span = kTensorSwizzles[static_cast<size_t>(m.swizzle)].span;
   if (span != 0 && row > span)
-    beyond("boxDim[0] in bytes", row, "at most " + std::to_string(span) + " with this swizzle");
+    beyond(m.im2col.channels != 0 ? "channelsPerPixel in bytes" : "boxDim[0] in bytes", row,
+           "at most " + std::to_string(span) + " with this swizzle");
   if (wide && m.swizzle > TensorSwizzle::b128_atom_32b)
     throw InputError("tensor map: swizzle " +
                      std::string(kTensorSwizzles[static_cast<size_t>(m.swizzle)].name) + " is not for type " +
@@ -90,6 +111,12 @@ TensorMapBytes encode(const TensorMap& m) {
     put(m.box[d], 2);
     put(m.element_strides[d], 1);
   }
+  put(m.im2col.channels, 2);
+  put(m.im2col.pixels, 2);
+  for (size_t d = 0; d < 3; ++d) {
+    put(static_cast<uint16_t>(m.im2col.lower[d]), 2);
+    put(static_cast<uint16_t>(m.im2col.upper[d]), 2);
+  }
   return out;
 }
 
@@ -113,6 +140,12 @@ std::optional<TensorMap> decode_tensor_map(std::span<const std::byte> bytes) {
     m.strides[d] = get(8);
     m.box[d] = static_cast<uint32_t>(get(2));
     m.element_strides[d] = static_cast<uint32_t>(get(1));
+  }
+  m.im2col.channels = static_cast<uint32_t>(get(2));
+  m.im2col.pixels = static_cast<uint32_t>(get(2));
+  for (size_t d = 0; d < 3; ++d) {
+    m.im2col.lower[d] = static_cast<int16_t>(get(2));
+    m.im2col.upper[d] = static_cast<int16_t>(get(2));
   }
   if (static_cast<size_t>(m.type) >= kTensorTypes.size() ||
       static_cast<size_t>(m.swizzle) >= kTensorSwizzles.size())

@@ -1,5 +1,5 @@
-// Tensor maps (CUtensorMap): what cuTensorMapEncodeTiled is given, its limits, and the opaque 128 bytes. The
-// encoding is ours: kernels cannot look inside, tensormap.replace changes fields by name.
+// Tensor maps (CUtensorMap): what cuTensorMapEncodeTiled or Im2col is given, its limits, and the opaque 128
+// bytes. The encoding is ours: kernels cannot look inside, tensormap.replace changes fields by name.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -57,6 +57,16 @@ inline constexpr std::array<TensorTypeRow, 16> kTensorTypes{{{"u8", 8, false, "d
 using TensorSwizzle = layout::SharedSwizzle;
 inline constexpr const auto& kTensorSwizzles = layout::kSharedSwizzles;
 
+// What cuTensorMapEncodeIm2col takes in place of a box. The innermost dimension counts channels, the
+// outermost images; those between, W first, are of space. The pixels whose place in all of these is from
+// lower[d] to dims - 1 + upper[d] are gone through, in steps of element_strides, W fastest and images
+// slowest, from the copy's coordinates on; each is loaded from where the copy's offsets move it to.
+struct Im2col {
+  uint32_t channels = 0;  // of a pixel; 0: the map is of tiles
+  uint32_t pixels = 0;    // of a copy
+  std::array<int32_t, 3> lower{}, upper{};
+};
+
 struct TensorMap {
   TensorType type = TensorType::u8;
   uint32_t rank = 1;
@@ -67,6 +77,7 @@ struct TensorMap {
   std::array<uint32_t, 5> element_strides{1, 1, 1, 1, 1};
   TensorSwizzle swizzle = TensorSwizzle::none;
   bool fill_nan = false;  // out-of-bounds elements of floating types
+  Im2col im2col{};
 
   int bits() const { return kTensorTypes[static_cast<size_t>(type)].bits; }
   std::string type_name() const { return std::string(kTensorTypes[static_cast<size_t>(type)].name); }
@@ -77,6 +88,7 @@ struct TensorMap {
   // Elements of dimension d in the box that shared memory holds. The innermost stride is ignored, as the
   // driver's documentation says and an H200 does.
   uint32_t extent(size_t d) const {
+    if (im2col.channels != 0) return d == 0 ? im2col.channels : d == 1 ? im2col.pixels : 1;
     return d == 0 ? box[0] : (box[d] + element_strides[d] - 1) / element_strides[d];
   }
   uint64_t rows() const;       // of the box

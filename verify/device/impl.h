@@ -33,6 +33,7 @@ struct DriverApi {
   decltype(&cuMemcpyDtoH) to_host;
   decltype(&cuLaunchKernelEx) launch;
   decltype(&cuTensorMapEncodeTiled) encode_tensor_map;
+  decltype(&cuTensorMapEncodeIm2col) encode_im2col;
   decltype(&cuCtxSynchronize) synchronize;
   decltype(&cuGetErrorName) error_name;
   decltype(&cuStreamCreate) stream_create;
@@ -79,6 +80,7 @@ struct DriverApi {
     BITWELL_FIND(to_host, "cuMemcpyDtoH_v2")
     BITWELL_FIND(launch, "cuLaunchKernelEx")
     BITWELL_FIND(encode_tensor_map, "cuTensorMapEncodeTiled")
+    BITWELL_FIND(encode_im2col, "cuTensorMapEncodeIm2col")
     BITWELL_FIND(synchronize, "cuCtxSynchronize")
     BITWELL_FIND(error_name, "cuGetErrorName")
     BITWELL_FIND(stream_create, "cuStreamCreate")
@@ -129,14 +131,22 @@ struct Device::Impl {
       box[i] = m.box[i];
       steps[i] = m.element_strides[i];
     }
-    check(
-        api.encode_tensor_map(&out, static_cast<CUtensorMapDataType>(m.type), m.rank,
-                              reinterpret_cast<void*>(buffer + m.address), dims.data(), strides.data(),
-                              box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-                              static_cast<CUtensorMapSwizzle>(m.swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                              m.fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
-                                         : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-        "encoding a tensor map");
+    const auto type = static_cast<CUtensorMapDataType>(m.type);
+    auto* const address = reinterpret_cast<void*>(buffer + m.address);
+    const auto swizzle = static_cast<CUtensorMapSwizzle>(m.swizzle);
+    const auto fill =
+        m.fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+    constexpr auto kInterleave = CU_TENSOR_MAP_INTERLEAVE_NONE;
+    constexpr auto kPromotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
+    if (m.im2col.channels != 0)
+      check(api.encode_im2col(&out, type, m.rank, address, dims.data(), strides.data(), m.im2col.lower.data(),
+                              m.im2col.upper.data(), m.im2col.channels, m.im2col.pixels, steps.data(),
+                              kInterleave, swizzle, kPromotion, fill),
+            "encoding an im2col tensor map");
+    else
+      check(api.encode_tensor_map(&out, type, m.rank, address, dims.data(), strides.data(), box.data(),
+                                  steps.data(), kInterleave, swizzle, kPromotion, fill),
+            "encoding a tensor map");
     return out;
   }
 };

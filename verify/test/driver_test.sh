@@ -41,9 +41,10 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "im2col") == 0) {
     const int corner[3] = {0, 0, 0};
     const uint64_t sizes[5] = {64, 8, 8, 8, 1};
+    const uint64_t steps[4] = {128, 1024, 8192, 65536};
     const uint32_t ones[5] = {1, 1, 1, 1, 1};
     const bitwell_result r = bitwell_tensor_map_encode_im2col(
-        &map, BITWELL_TENSOR_MAP_DATA_TYPE_FLOAT16, 5, &map, sizes, sizes, corner, corner, 64, 64, ones,
+        &map, BITWELL_TENSOR_MAP_DATA_TYPE_FLOAT16, 5, &map, sizes, steps, corner, corner, (uint32_t)atoi(argv[2]), 64, ones,
         BITWELL_TENSOR_MAP_INTERLEAVE_NONE, BITWELL_TENSOR_MAP_SWIZZLE_NONE, BITWELL_TENSOR_MAP_L2_PROMOTION_NONE,
         BITWELL_TENSOR_MAP_OOB_FILL_NONE);
     printf("%d %s\n", (int)r, bitwell_tensor_map_message());
@@ -165,7 +166,8 @@ check 1 "l2Promotion is 4, it must be 0 to 3" 9=4
 check 1 "oobFill is 2, it must be 0 to 1" 10=2
 check 1 "oobFill NaN needs a floating-point type, not u16" 0=1 10=1
 refused 1 "it must be a multiple of 64" "${good[@]}" kept.map unaligned
-[ "$(./map im2col)" = "801 im2col tensor maps (cuTensorMapEncodeIm2col)" ] || fail "im2col: $(./map im2col)"
+[ "$(./map im2col 64)" = "0 " ] || fail "im2col: $(./map im2col 64)"
+[ "$(./map im2col 264)" = "1 tensor map: channelsPerPixel is 264, it must be 1 to 256" ] || fail "im2col: $(./map im2col 264)"
 
 # Files of other bytes, and fields that do not go with one.
 launch '"encoded": "bytes.ptx"'

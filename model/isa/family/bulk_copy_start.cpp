@@ -128,6 +128,10 @@ std::vector<Segment> of_tensor(const Transfer& t, const TransferReader& r, Conte
                 lane);
   std::array<int64_t, 5> coordinates{};
   for (size_t d = 0; d < t.rank; ++d) coordinates[d] = static_cast<int32_t>(r.word(t.coordinates + d));
+  if ((map.im2col.channels != 0) != t.offsets.has_value())
+    throw Fault(t.offsets ? "an .im2col copy with a tensor map of tiles"
+                          : "a copy of tiles with a tensor map of im2col",
+                lane);
   if (t.prefetch) return {};
   if (t.rows != 0 && map.box[1] != 1)
     throw Fault("a copy of rows that are named one by one needs a box of 1 in dimension 1, it has " +
@@ -139,6 +143,11 @@ std::vector<Segment> of_tensor(const Transfer& t, const TransferReader& r, Conte
   if (t.reduce) options.element = element_of(map, *t.reduce);
   if (t.rows != 0) return of_rows(t, r, context, map, coordinates[0]);
   const SharedPlace place = r.shared(t.to_shared ? t.to : t.from, map.footprint(), 128);
+  if (t.offsets) {
+    std::array<int64_t, 3> offsets{};
+    for (size_t d = 0; d + 2 < t.rank; ++d) offsets[d] = r.half(*t.offsets + d);
+    return im2col_segments(context.cta.cluster, map, coordinates, offsets, place.cta->shared, place.address);
+  }
   return tensor_segments(context.cta.cluster, map, coordinates, place.cta->shared, place.address,
                          t.to_shared);
 }

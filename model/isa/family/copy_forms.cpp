@@ -71,6 +71,16 @@ void bulk(Builder& b, const Match& m) {
     t->size = operands.value(b.operand(next++), ".u32");
   }
   if (t->to_shared) t->barrier = operands.address(b.operand(next++), destination);
+  if (has(i, ".im2col")) {
+    const ptx::Operand& offsets = b.operand(next++);
+    if (t->rank < 3 || offsets.kind != ptx::OperandKind::vector || offsets.elements.size() != t->rank - 2)
+      throw Invalid("'" + m.name +
+                    "' needs a vector of offsets, as many as the tensor has dimensions but two");
+    for (const ptx::Operand& e : offsets.elements) {
+      const size_t at = operands.value(e, ".u16");
+      if (!t->offsets) t->offsets = at;
+    }
+  }
   if (has(i, ".multicast::cluster")) t->mask = operands.value(b.operand(next++), ".u16");
   if (has(i, ".L2::cache_hint")) operands.value(b.operand(next++), ".b64");
   operands_left(b, m, next);
@@ -203,6 +213,13 @@ constexpr Form kAsync[] = {
      "*", bulk, 86, 100, "af", 110},
     {"cp.async.bulk.tensor|" DIMENSIONS PAIR ".shared::cta.global[.tile]" BYTES HINT, "*", bulk, 86, 100,
      "af", 110},
+    {"cp.async.bulk.tensor|{.3d,.4d,.5d}.shared::cluster.global.im2col" BYTES "[.multicast::cluster]" HINT,
+     "*", bulk, 80, 90},
+    {"cp.async.bulk.tensor|{.3d,.4d,.5d}.shared::cta.global.im2col" BYTES HINT, "*", bulk, 86, 90},
+    {"cp.async.bulk.tensor|{.3d,.4d,.5d}" PAIR ".shared::cluster.global.im2col" BYTES
+     "[.multicast::cluster]" HINT,
+     "*", bulk, 86, 100, "af", 110},
+    {"cp.async.bulk.prefetch.tensor|{.3d,.4d,.5d}.L2.global.im2col" HINT, "*", bulk, 80, 90},
     {"cp.async.bulk.tensor|" DIMENSIONS ".global.shared::cta[.tile].bulk_group" HINT, "*", bulk, 80, 90},
     {"cp.async.bulk.prefetch.tensor|" DIMENSIONS ".L2.global[.tile]" HINT, "*", bulk, 80, 90},
     {"cp.async.bulk.tensor|.2d.shared::cluster.global.tile::gather4" BYTES "[.multicast::cluster]" HINT, "*",

@@ -108,6 +108,55 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
   }
 }
 
+std::vector<Segment> im2col_segments(Cluster& cluster, const TensorMap& map,
+                                     const std::array<int64_t, 5>& start,
+                                     const std::array<int64_t, 3>& offsets, Region& shared,
+                                     uint64_t address) {
+  std::vector<Segment> out;
+  const auto bits = static_cast<int64_t>(map.bits());
+  const size_t images = map.rank - 1;  // the dimension that counts them
+  const auto last = [&](size_t d) { return static_cast<int64_t>(map.dims[d]) - 1 + map.im2col.upper[d - 1]; };
+  std::array<int64_t, 5> at = start;
+  for (size_t d = 1; d < images; ++d)
+    if (at[d] < map.im2col.lower[d - 1] || at[d] > last(d))
+      throw Fault("an im2col copy starts at " + std::to_string(at[d]) + " of dimension " + std::to_string(d) +
+                  ", outside the box of pixels from " + std::to_string(map.im2col.lower[d - 1]) + " to " +
+                  std::to_string(last(d)));
+  if (start[0] * bits % 128 != 0)
+    throw Fault("the copy starts at channel " + std::to_string(start[0]) +
+                ", which is not a multiple of 16 bytes");
+  const auto channels = static_cast<int64_t>(map.im2col.channels);
+  const int64_t low = std::clamp<int64_t>(-start[0], 0, channels);
+  const int64_t high = std::clamp<int64_t>(static_cast<int64_t>(map.dims[0]) - start[0], low, channels);
+  const auto bytes = [&](int64_t elements) { return static_cast<uint64_t>(elements * bits / 8); };
+  for (uint32_t pixel = 0; pixel < map.im2col.pixels; ++pixel, address += map.pitch()) {
+    bool inside = high > low;
+    uint64_t from = map.address + static_cast<uint64_t>((start[0] + low) * bits / 8);
+    for (size_t d = 1; d < map.rank; ++d) {
+      const int64_t c = at[d] + (d < images ? offsets[d - 1] : 0);
+      inside = inside && c >= 0 && c < static_cast<int64_t>(map.dims[d]);
+      from += static_cast<uint64_t>(c) * map.strides[d];
+    }
+    const auto fill = [&](uint64_t to, uint64_t count) {
+      if (count != 0) out.push_back({nullptr, 0, &shared, to, static_cast<uint32_t>(count)});
+    };
+    if (inside) {
+      fill(address, bytes(low));
+      out.push_back({&global_bytes(cluster, from, bytes(high - low), true), from, &shared,
+                     address + bytes(low), static_cast<uint32_t>(bytes(high - low))});
+      fill(address + bytes(high), bytes(channels - high));
+    } else {
+      fill(address, bytes(channels));
+    }
+    for (size_t d = 1; d < map.rank; ++d) {
+      at[d] += map.element_strides[d];
+      if (d == images || at[d] <= last(d)) break;
+      at[d] = map.im2col.lower[d - 1];
+    }
+  }
+  return out;
+}
+
 std::array<std::byte, 16> fill_pattern(const TensorMap& map) {
   std::array<std::byte, 16> out{};
   if (!map.fill_nan) return out;

@@ -98,7 +98,8 @@ bitwell_result bitwell_tensor_map_encode_tiled(
     const uint32_t* elementStrides, bitwell_tensor_map_interleave interleave, bitwell_tensor_map_swizzle swizzle,
     bitwell_tensor_map_l2_promotion l2Promotion, bitwell_tensor_map_oob_fill oobFill);
 
-/* NOT_SUPPORTED: im2col maps are not simulated yet. */
+/* The corners are of W, H and D, as far as the tensor has them: the innermost first, as in globalDim (CUTLASS passes them
+ * so). */
 bitwell_result bitwell_tensor_map_encode_im2col(
     bitwell_tensor_map* tensorMap, bitwell_tensor_map_data_type tensorDataType, uint32_t tensorRank,
     void* globalAddress, const uint64_t* globalDim, const uint64_t* globalStrides, const int* pixelBoxLowerCorner,

@@ -85,6 +85,12 @@ inline std::vector<std::string> operand_candidates() {
   for (const auto& [a, b] : {std::pair{8, 8}, {2, 2}, {4, 4}, {1, 4}, {4, 1}, {2, 8}, {8, 2}})
     for (const std::string& d : {registers("%f", 8), registers("%r", 8), registers("%r", 4)})  // of wmma
       out.push_back(d + ", " + registers("%r", a) + ", " + registers("%r", b) + ", " + d);
+  for (int rank = 3; rank <= 5; ++rank)  // of im2col
+    for (const char* rest : {"", ", %d2", ", %h5", ", %h5, %d2"}) {
+      const std::string tensor = "[%d1, " + registers("%r", rank) + "], ", offsets = registers("%h", rank - 2);
+      out.push_back("[%r8], " + tensor + "[%r9], " + offsets + rest);
+      out.push_back(tensor + offsets + rest);
+    }
   for (int n = 1; n <= 128; n *= 2) {
     const std::string cells = registers("%r", n);
     out.push_back(cells + ", [%r200]");
