@@ -28,10 +28,9 @@ __device__ void init(const Shared& shared) {
     ptx::mbarrier_init(shared.full(i), 1);
     ptx::mbarrier_init(shared.empty(i), kRing);
   }
-  for (int i = 0; i < kAccumulators; ++i) {
-    ptx::mbarrier_init(shared.done(i), 1);
-    if constexpr (kPersistent) ptx::mbarrier_init(shared.free(i), 4 * kCtas);
-  }
+  for (int i = 0; i < kAccumulators; ++i) ptx::mbarrier_init(shared.done(i), 1);
+  if constexpr (kPersistent)
+    for (int i = 0; i < kRooms; ++i) ptx::mbarrier_init(shared.free(i), 4 * kCtas);
   ptx::mbarrier_init(shared.tail(), 1);
   if constexpr (kPair) ptx::mbarrier_init(shared.trimmed(), 1);
   if constexpr (kSplit > 1) {

@@ -141,20 +141,34 @@ struct Epilogue {
     const int sums = i % kAccumulators;
     ptx::mbarrier_wait_parity(shared.done(sums), i / kAccumulators & 1);
     ptx::tcgen05_fence_after_thread_sync();
-    const uint32_t from = tensor + sums * kTileN;
+    const uint32_t from = tensor + sums * kNextSums;
     if constexpr (kSplit > 1) {
       send(from);
       constexpr int kSlice = kTileN / kSplit;
       finish(place, cluster_part() * kSlice, (cluster_part() + 1) * kSlice,
              [&](float(&v)[kColumns], int column) { receive(v, column % kSlice); });
     } else {
-      finish(place, 0, kTileN, [&](float(&v)[kColumns], int column) { load(v, from + column); });
+      const auto columns = [&](float(&v)[kColumns], int column) { load(v, from + column); };
+      // The columns that the next tile's sums share come first: with them, and all of the tile's before this one, it has room.
+      if constexpr (constexpr int kShared = kV.overlap(); kShared > 0) {
+        const int first = sums == 0 ? kTileN - kShared : 0;
+#pragma unroll 1
+        for (int part = 0; part < 2; ++part) {
+          const int from_column = part == 0 ? first : first == 0 ? kShared : 0;
+          finish(place, from_column, from_column + (part == 0 ? kShared : kTileN - kShared), columns);
+          if (part == 0) give_room(i);
+        }
+      } else {
+        finish(place, 0, kTileN, columns);
+      }
     }
-    if constexpr (kPersistent) {
-      ptx::tcgen05_fence_before_thread_sync();
-      __syncwarp();
-      if (lane == 0) ptx::mbarrier_arrive_release_cluster(ptx::mapa(shared.free(sums), leader()));
-    }
+    if constexpr (kPersistent && kV.overlap() == 0) give_room(i);
+  }
+  // After this CTA's i-th tile: others' sums may take the place of what has been read.
+  __device__ void give_room(int i) const {
+    ptx::tcgen05_fence_before_thread_sync();
+    __syncwarp();
+    if (lane == 0) ptx::mbarrier_arrive_release_cluster(ptx::mapa(shared.free(i % kRooms), leader()));
   }
 
   // The sums of a part of k: every CTA of the split gets those of the columns that it finishes, 16 bytes of each row together.

@@ -10,6 +10,7 @@ using nvfp4::Tile, nvfp4::up;
 constexpr int kThreads = 192;  // four warps that store, one that fetches, one that multiplies
 constexpr int kBoxRows = 32;   // of D, rows of 128 bytes that a warp stages for one store by TMA
 constexpr int kBoxBytes = kBoxRows * 128;
+constexpr int kOverlap = 64;   // columns of tensor memory that the sums of two tiles share, where they do: a box of D of fp16
 constexpr int kAnswers = 2;    // of cluster launch control, in turn
 
 // What a line of variants.inc says.
@@ -19,6 +20,7 @@ enum class Store { direct, tma };       // from registers; through shared memory
 enum class Start { late, early };       // early: tensor maps are prefetched, a lone CTA's ring is filled before all have met
 enum class Scales { shifted, unshifted };  // whether odd tiles of 64 and 192 columns read B's scales from their middle: unshifted
                                            // is wrong
+enum class Sums { apart, overlapped };  // those of two tiles in turn; overlapped: the last columns of one are the other's first
 // Bytes of an element of D as the kernel stores it; NVFP4 stores two in one.
 constexpr int bytes_of(Output o) { return o == Output::f32 ? 4 : o == Output::nvfp4 ? 1 : 2; }
 
@@ -33,6 +35,7 @@ struct Variant {
   int cluster_m, cluster_n, split;
   Start start;
   Scales scales;
+  Sums sums;
 
   constexpr int cluster() const { return cluster_m * cluster_n * split; }
   // CTAs that fetch parts of one tile of B for each other; of A, cluster_n do.
@@ -43,8 +46,12 @@ struct Variant {
 
   // Tensor memory: sums, those of two tiles in turn where tile follows tile and there is room; then a stage's scales of A and
   // of B. A power of two is allocated.
-  constexpr int accumulators() const { return tiles != Tiles::single && 2 * tile.n + tile.scale_columns() <= 512 ? 2 : 1; }
-  constexpr int sfa_column() const { return accumulators() * tile.n; }
+  constexpr int overlap() const { return sums == Sums::overlapped ? kOverlap : 0; }
+  constexpr int accumulators() const {
+    return tiles != Tiles::single && 2 * tile.n - overlap() + tile.scale_columns() <= 512 ? 2 : 1;
+  }
+  constexpr int accumulator_column(int i) const { return i * (tile.n - overlap()); }
+  constexpr int sfa_column() const { return accumulator_column(accumulators() - 1) + tile.n; }
   constexpr int sfb_column() const { return sfa_column() + 16; }
   constexpr int used_columns() const { return sfa_column() + tile.scale_columns(); }
   constexpr int columns() const { return nvfp4::allocated(used_columns()); }
@@ -70,9 +77,9 @@ struct Variant {
   constexpr int stages_of(int k) const { return up(up(k, kTileK), split); }
 };
 
-#define DENSE(name, n, ctas, output, tiles, store, cluster_m, cluster_n, split, start, scales)                       \
+#define DENSE(name, n, ctas, output, tiles, store, cluster_m, cluster_n, split, start, scales, sums)                 \
   {#name, {n, ctas}, Output::output, Tiles::tiles, Store::store, cluster_m, cluster_n, split, Start::start, \
-   Scales::scales},
+   Scales::scales, Sums::sums},
 inline constexpr Variant kVariants[] = {
 #include "variants.inc"
 };

@@ -138,9 +138,9 @@ __device__ inline void multiply(const Problem& p, const Shared& shared, uint32_t
   each_tile(p, shared, [&](const Place& place, int tile) {
     const uint32_t shift = kV.scales == Scales::shifted ? Tile{kTileN, kCtas}.shift(place.y) : 0;
     const int sums = tile % kAccumulators;
-    const uint32_t d = tensor + sums * kTileN;
+    const uint32_t d = tensor + sums * kNextSums;
     if constexpr (kPersistent) {
-      ptx::mbarrier_wait_parity_cluster(shared.free(sums), (tile / kAccumulators + 1) & 1);
+      ptx::mbarrier_wait_parity_cluster(shared.free(tile % kRooms), (tile / kRooms + 1) & 1);
       ptx::tcgen05_fence_after_thread_sync();
     }
     for (int step = 0; step < part.steps; ++step) {

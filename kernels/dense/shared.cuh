@@ -31,6 +31,8 @@ constexpr int kSplit = kV.split;
 constexpr int kCluster = kV.cluster();
 constexpr int kStages = kV.stages();
 constexpr int kAccumulators = kV.accumulators();
+constexpr int kNextSums = kV.accumulator_column(1);           // columns from one tile's sums to another's
+constexpr int kRooms = kV.overlap() > 0 ? 1 : kAccumulators;  // for sums, that are waited for one by one
 constexpr int kStepsAStage = kTileK / kStep;
 
 // Addresses in shared memory.

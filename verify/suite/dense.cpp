@@ -190,6 +190,7 @@ Kernel kernel_of(const Variant& v) {
                           {{"tile_n", v.tile.n},
                            {"ctas", v.tile.ctas},
                            {"accumulators", v.accumulators()},
+                           {"overlap", v.overlap()},
                            {"boxes", v.store == dense::Store::tma ? v.boxes() : 0},
                            {"split", v.split}},
                           v.stages(),

@@ -69,13 +69,13 @@ std::string row_of(const Variant& v, int registers_100, int registers_103) {
   const std::string bytes = std::to_string(v.shared_bytes());
   const char* const output[] = {"fp16", "bf16", "fp32", "NVFP4"};
   const char* const tiles[] = {"one", "every nth", "asked for"};
-  return fmt::format("| {} | {} x {} | {} x {} | {} | {} | {} | {} | {}{} | {} | {},{} | {} of {} | {}, {} |",
-                     v.name, v.tile.ctas * dense::kRows, v.tile.n, v.cluster_m, v.cluster_n, v.split,
-                     output[static_cast<size_t>(v.output)], tiles[static_cast<size_t>(v.tiles)],
-                     v.accumulators(), v.store == dense::Store::tma ? "TMA" : "direct",
-                     v.start == dense::Start::early ? ", early" : "", v.stages(),
-                     bytes.substr(0, bytes.size() - 3), bytes.substr(bytes.size() - 3), v.used_columns(),
-                     v.columns(), registers_100, registers_103);
+  return fmt::format(
+      "| {} | {} x {} | {} x {} | {} | {} | {} | {}{} | {}{} | {} | {},{} | {} of {} | {}, {} |", v.name,
+      v.tile.ctas * dense::kRows, v.tile.n, v.cluster_m, v.cluster_n, v.split,
+      output[static_cast<size_t>(v.output)], tiles[static_cast<size_t>(v.tiles)], v.accumulators(),
+      v.overlap() > 0 ? ", overlapped" : "", v.store == dense::Store::tma ? "TMA" : "direct",
+      v.start == dense::Start::early ? ", early" : "", v.stages(), bytes.substr(0, bytes.size() - 3),
+      bytes.substr(bytes.size() - 3), v.used_columns(), v.columns(), registers_100, registers_103);
 }
 
 TEST(DenseTable, TheReadmeHasEveryKernelsRow) {
