@@ -109,6 +109,7 @@ std::vector<Question> kernel_questions(const std::string& target) {
 
 std::vector<Part> parts() {
   const auto of = [](const char* target) { return [target] { return instruction_questions(target); }; };
+  const auto ordering = [](const char* target) { return [target] { return ordering_questions(target); }; };
   const auto kernels = [](const char* target) { return [target] { return kernel_questions(target); }; };
   return {
       {"instructions", "arithmetic and conversions, 65,536 operand tuples each", "sm_90a", 90, of("sm_90a")},
@@ -116,6 +117,8 @@ std::vector<Part> parts() {
        dot_product_questions},
       {"matrix descriptors", "wgmma, random ones of every swizzle", "sm_90a", 90, descriptor_questions},
       {"kernels", "bitwell's own: GEMV and GEMM", "sm_90a", 90, kernels("sm_90a")},
+      {"ordering", "fences and waits of bulk copies, and what is open without, with delays", "sm_90a", 90,
+       ordering("sm_90a")},
       {"asynchronous", "TMA, bulk copies, mbarriers, clusters", "sm_90a", 90, asynchronous_questions},
       {"instructions", "arithmetic and conversions, 65,536 operand tuples each", "sm_100a", 100,
        of("sm_100a")},
@@ -123,6 +126,8 @@ std::vector<Part> parts() {
        tensor_memory_questions},
       {"tensor products", "tcgen05.mma: kinds, shapes, swizzles, scales, open corners", "sm_100a", 100,
        tensor_multiply_questions},
+      {"ordering", "fences and waits of bulk copies, and what is open without, with delays", "sm_100a", 100,
+       ordering("sm_100a")},
       {"kernels", "bitwell's own: GEMV and dense GEMM", "sm_100a", 100, kernels("sm_100a")},
   };
 }

@@ -124,8 +124,13 @@ std::vector<Reply> prove(const Part& part, const RunLaunch& ask, const AskProgre
       reply.detail = e.what();
       return;
     }
-    reply.digest = digest_of(q, left);
     for (const std::vector<std::byte>& r : left) reply.bytes += r.size();
+    if (q.open) {
+      reply.kind = Reply::Kind::left_open;
+      reply.detail = left == model ? "no word differs" : difference(left, model);
+      return;
+    }
+    reply.digest = digest_of(q, left);
     reply.kind = left == model ? Reply::Kind::agrees : Reply::Kind::differs;
     if (reply.kind == Reply::Kind::differs) reply.detail = difference(left, model);
   });

@@ -14,10 +14,11 @@ using RunLaunch = std::function<void(const SharedText&, Launch&)>;
 struct Reply {
   enum class Kind {
     agrees,
-    differs,   // `detail`: the first word that differs
-    refused,   // the simulator or the GPU's driver would not run it; `detail`: why
-    stopped,   // the GPU stopped here; `detail`: how
-    not_asked  // it had stopped before
+    differs,    // `detail`: the first word that differs
+    left_open,  // as the manual leaves it; `detail`: how many words differ
+    refused,    // the simulator or the GPU's driver would not run it; `detail`: why
+    stopped,    // the GPU stopped here; `detail`: how
+    not_asked   // it had stopped before
   };
   std::string part, name;
   Kind kind = Kind::not_asked;

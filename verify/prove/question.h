@@ -38,6 +38,9 @@ struct Question {
   std::function<std::vector<Trial>()> trials;
   // The digest of what the trials left, one after the other; empty: of all bytes in order.
   std::function<std::string(const std::vector<std::vector<std::byte>>&)> digest = {};
+  // The manual leaves open what the trials leave: where a GPU's words are others they are counted, and prove
+  // nothing.
+  bool open = false;
 };
 
 // Questions of one kind, for GPUs of one compute capability, whose features are no other's.
@@ -59,6 +62,8 @@ std::vector<Question> descriptor_questions();    // wgmma's
 std::vector<Question> asynchronous_questions();  // TMA, bulk copies, mbarriers, clusters of sm_90
 std::vector<Question> kernel_questions(const std::string& target);  // bitwell's own kernels
 std::vector<Question> tensor_memory_questions();  // tcgen05.ld, st, cp, shift by coordinates
+std::vector<Question> ordering_questions(
+    const std::string& target);  // what fences and waits are for, with delays
 std::vector<Question>
 tensor_multiply_questions();  // tcgen05.mma: kinds, shapes, descriptors, scales, corners
 

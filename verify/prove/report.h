@@ -13,7 +13,8 @@ struct Report {
   std::string driver;
   std::string version;                         // of bitwell
   std::map<std::string, std::string> digests;  // by answer_name: all that the GPU answered
-  std::map<std::string, std::string> differs;  // by answer_name: those that are not bitwell's, and how
+  std::map<std::string, std::string>
+      differs;  // by answer_name: those that are not bitwell's, and how; of open ones, how many words
 };
 
 // "kernels, sm_100a: dense/m128_n64"

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "verify/prove/report.h"
+#include "verify/suite/schedules.h"
 #include "verify/verdict/judge.h"
 
 namespace bitwell::verify {
@@ -54,6 +56,48 @@ TEST(Prove, EveryQuestionOfAPartHasItsOwnNameAndLeavesSomething) {
     // and so on.
     EXPECT_GT(digests.size(), 3 * replies.size() / 4) << name;
   }
+}
+
+// What the manual orders leaves the same words under every schedule. What it leaves open some schedule shows,
+// but for what bitwell cannot see: a missing proxy fence.
+TEST(Prove, WhatIsOrderedNeverDiffersAndWhatIsOpenMay) {
+  for (const char* target : {"sm_90a", "sm_100a"})
+    for (const Question& q : ordering_questions(target)) {
+      const Trial trial = q.trials().front();
+      const isa::Program program = isa::compile(trial.texts.front()->parsed(), "ordering");
+      Launch launch = trial.chain.launches.front();
+      const auto differs = disagreement(program, launch, {}, schedules(8));
+      const bool fence = q.name.find("no proxy fence") != std::string::npos;
+      EXPECT_EQ(differs.has_value(), q.open && !fence)
+          << q.name << (differs ? ": " + describe(differs->second) + " " + differs->fault : "");
+      uint32_t last = 0;  // word of the last thread's in the last round
+      std::memcpy(&last, &launch.buffers[1].bytes[launch.buffers[1].bytes.size() - 4], 4);
+      EXPECT_EQ(last, q.name.find("place") == std::string::npos ? 256u * 512 - 1 : 0x02020202u) << q.name;
+    }
+}
+
+// A GPU whose words of an open question are others is no liar: they are counted.
+TEST(Prove, WhatIsOpenIsCountedAndIsNoEvidence) {
+  const Part part = part_named("ordering", "sm_90a");
+  const std::vector<Reply> replies = prove(
+      part,
+      [](const SharedText& text, Launch& launch) {
+        simulate_launch(text, launch);
+        for (const size_t at : {size_t{0}, size_t{7}, size_t{4096}})
+          launch.buffers[1].bytes[at] ^= std::byte{1};
+      },
+      nullptr, 0);
+  EXPECT_EQ(count(replies, Kind::left_open), replies.size() / 2);
+  EXPECT_EQ(count(replies, Kind::differs), replies.size() / 2);
+  Report report;
+  add(report, part, replies);
+  for (const Reply& r : replies) {
+    EXPECT_NE(r.detail.find("(3 words differ)"), std::string::npos) << r.detail;
+    EXPECT_EQ(report.digests.contains(answer_name(part, r.name)), r.kind == Kind::differs) << r.name;
+    EXPECT_EQ(report.differs.at(answer_name(part, r.name)), r.detail);
+  }
+  for (const Reply& r : prove(part, simulate_launch, nullptr, 0))
+    EXPECT_EQ(r.detail, r.kind == Kind::left_open ? "no word differs" : "") << r.name;
 }
 
 TEST(Prove, EveryKernelHasRecordedCases) {
