@@ -3,10 +3,9 @@
 // B200 have them).
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <random>
 
-#include "verify/launch/launch.h"
+#include "tensor_kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -27,65 +26,27 @@ const Shape kShapes[] = {
     {"32x128b.warpx4", 32, 16, [](uint32_t lane) { return static_cast<int>(lane % 32); }},
 };
 constexpr const char* kUnpack[] = {"", ".b8x16.b4x16_p64", ".b8x16.b6x16_p32"};
-constexpr uint32_t kBytes = 4096, kColumns = 16, kFresh = 0xA5A5A5A5;
+constexpr uint32_t kBytes = 4096, kColumns = kTensorKernelColumns, kFresh = 0xA5A5A5A5;
 
 // Every thread fills its lane's 16 columns with kFresh; thread 0 of CTA `issuer` copies to `to`; all columns
 // out.
-std::string kernel(int ctas, uint32_t issuer, const std::string& copy, uint64_t descriptor, uint32_t to) {
-  const std::string group = ".cta_group::" + std::to_string(ctas);
-  const bool pair = ctas == 2;
-  const std::string all =
-      pair ? "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n" : "bar.sync 0;\n";
-  std::string values;
-  for (uint32_t c = 0; c < kColumns; ++c) values += (c == 0 ? "{%v" : ", %v") + std::to_string(c);
-  values += "}";
-  std::string text =
-      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 "
-      "out)\n{\n"
-      ".reg .pred %p<4>;\n.reg .b32 %r<20>;\n.reg .b32 %v<16>;\n.reg .b64 %a<6>;\n.reg .b16 %h0;\n"
-      ".shared .align 1024 .b8 sm[4096];\n.shared .align 8 .b8 bar[8];\n.shared .align 4 .b32 base;\n"
-      "ld.param.u64 %a0, [out];\nld.param.u64 %a2, [in];\nmov.u32 %r0, %tid.x;\n"
-      "mov.u32 %r6, %cluster_ctarank;\nmov.u32 %r8, sm;\n"
-      "shl.b32 %r7, %r6, 7;\nadd.u32 %r7, %r7, %r0;\nmul.wide.u32 %a1, %r7, 64;\nadd.u64 %a0, %a0, %a1;\n"
-      "mul.wide.u32 %a1, %r7, 32;\nadd.u64 %a2, %a2, %a1;\n"
-      "setp.lt.u32 %p0, %r0, 32;\nsetp.eq.u32 %p2, %r0, 0;\nsetp.eq.and.u32 %p1, %r6, " +
-      std::to_string(issuer) + ", %p2;\n@%p2 mbarrier.init.shared.b64 [bar], 1;\n@%p0 tcgen05.alloc" + group +
-      ".sync.aligned.shared::cta.b32 [base], 32;\n"
-      "shl.b32 %r9, %r0, 5;\nadd.u32 %r9, %r8, %r9;\nld.global.v4.u32 {%v0, %v1, %v2, %v3}, [%a2];\n"
+TensorKernel kernel(int ctas, uint32_t issuer, const std::string& copy, uint64_t descriptor, uint32_t to) {
+  TensorKernel k;
+  k.ctas = ctas;
+  k.shared = ".shared .align 1024 .b8 sm[4096];\n";
+  k.prepare =
+      "mul.wide.u32 %a1, %r7, 32;\nadd.u64 %a2, %a2, %a1;\nmov.u32 %r8, sm;\nshl.b32 %r9, %r0, 5;\n"
+      "add.u32 %r9, %r8, %r9;\nld.global.v4.u32 {%v0, %v1, %v2, %v3}, [%a2];\n"
       "ld.global.v4.u32 {%v4, %v5, %v6, %v7}, [%a2+16];\nst.shared.v4.u32 [%r9], {%v0, %v1, %v2, %v3};\n"
-      "st.shared.v4.u32 [%r9+16], {%v4, %v5, %v6, %v7};\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
-      "ld.shared.b32 %r2, [base];\nand.b32 %r1, %r0, 96;\nshl.b32 %r1, %r1, 16;\nadd.u32 %r1, %r2, %r1;\n";
-  for (uint32_t c = 0; c < kColumns; ++c)
-    text += "mov.b32 %v" + std::to_string(c) + ", " + std::to_string(kFresh) + ";\n";
-  text += "tcgen05.st.sync.aligned.32x32b.x16.b32 [%r1], " + values +
-          ";\ntcgen05.wait::st.sync.aligned;\ntcgen05.fence::before_thread_sync;\n" + all +
-          "@!%p1 bra issued;\ntcgen05.fence::after_thread_sync;\nand.b32 %r8, %r8, 0x3FFFF;\n"
-          "shr.u32 %r8, %r8, 4;\ncvt.u64.u32 %a3, %r8;\nadd.u64 %a3, %a3, " +
-          std::to_string(descriptor) + ";\nadd.u32 %r3, %r2, " + std::to_string(to) + ";\ntcgen05.cp" +
-          group + "." + copy + " [%r3], %a3;\nmov.u16 %h0, 3;\ntcgen05.commit" + group +
-          ".mbarrier::arrive::one.shared::cluster" +
-          (pair ? ".multicast::cluster.b64 [bar], %h0;\n" : ".b64 [bar];\n") +
-          "issued:\nwait: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0;\n@!%p3 bra wait;\n"
-          "bar.warp.sync -1;\ntcgen05.fence::after_thread_sync;\n"
-          "tcgen05.ld.sync.aligned.32x32b.x16.b32 " +
-          values + ", [%r1];\ntcgen05.wait::ld.sync.aligned;\n";
-  for (uint32_t c = 0; c < kColumns; ++c)
-    text += "st.global.u32 [%a0+" + std::to_string(4 * c) + "], %v" + std::to_string(c) + ";\n";
-  return text + all + "@%p0 tcgen05.dealloc" + group + ".sync.aligned.b32 %r2, 32;\nret;\n}\n";
-}
-
-std::vector<uint32_t> run(const std::string& text, uint32_t ctas, const std::vector<std::byte>& in) {
-  Launch l;
-  l.entry = "k";
-  l.shape.grid = {ctas, 1, 1};
-  l.shape.cluster = {ctas, 1, 1};
-  l.shape.block = {128, 1, 1};
-  l.add_buffer({"in", in});
-  l.add_buffer({"out", std::vector<std::byte>(size_t{4} * kColumns * 128 * ctas), true, false, true});
-  simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-  std::vector<uint32_t> out(kColumns * 128 * ctas);
-  std::memcpy(out.data(), l.buffers[1].bytes.data(), l.buffers[1].bytes.size());
-  return out;
+      "st.shared.v4.u32 [%r9+16], {%v4, %v5, %v6, %v7};\nfence.proxy.async.shared::cta;\n";
+  k.fill = [](uint32_t column) {
+    return "mov.b32 %v" + std::to_string(column) + ", " + std::to_string(kFresh) + ";\n";
+  };
+  k.issuer = "setp.eq.and.u32 %p1, %r6, " + std::to_string(issuer) + ", %p2;";
+  k.issue = "and.b32 %r8, %r8, 0x3FFFF;\nshr.u32 %r8, %r8, 4;\ncvt.u64.u32 %a3, %r8;\nadd.u64 %a3, %a3, " +
+            std::to_string(descriptor) + ";\nadd.u32 %r3, %r2, " + std::to_string(to) +
+            ";\ntcgen05.cp.cta_group::" + std::to_string(ctas) + "." + copy + " [%r3], %a3;\n";
+  return k;
 }
 
 // Byte `at` of a row's unpacked bytes: of each 16, element i is 4 bits at bit 4 i, two places up, or 6 at 6
@@ -113,9 +74,9 @@ TEST(TensorCopy, EveryShapeAndFormat) {
           // 8 rows of 16 bytes, then the next 16 bytes of these rows, then the next 8 rows.
           const uint64_t stride = s.bytes / 16 * 128;
           const uint64_t descriptor = uint64_t{128 >> 4} << 16 | stride >> 4 << 32 | uint64_t{1} << 46;
-          const std::string text = kernel(static_cast<int>(ctas), random() % ctas,
-                                          std::string(s.name) + kUnpack[how], descriptor, column);
-          const std::vector<uint32_t> out = run(text, ctas, in);
+          const TensorKernel asked = kernel(static_cast<int>(ctas), random() % ctas,
+                                            std::string(s.name) + kUnpack[how], descriptor, column);
+          const std::vector<uint32_t> out = asked.run(in);
           for (uint32_t lane = 0; lane < 128 * ctas; ++lane) {
             const int row = s.row(lane % 128);
             for (uint32_t c = 0; c < kColumns; ++c) {
@@ -141,7 +102,7 @@ TEST(TensorCopy, EveryShapeAndFormat) {
 TEST(TensorCopy, FourRowsStartWhereTheAddressSays) {
   std::vector<std::byte> in(kBytes, std::byte{7});
   const uint64_t descriptor = uint64_t{128 >> 4} << 16 | uint64_t{256 >> 4} << 32 | uint64_t{1} << 46;
-  const std::vector<uint32_t> out = run(kernel(1, 0, "4x256b", descriptor, 31 << 16), 1, in);
+  const std::vector<uint32_t> out = kernel(1, 0, "4x256b", descriptor, 31 << 16).run(in);
   for (uint32_t lane = 0; lane < 128; ++lane)
     EXPECT_EQ(out[lane * kColumns], lane % 32 == 31 ? 0x07070707u : kFresh) << lane;
 }
@@ -151,7 +112,7 @@ TEST(TensorCopy, PlacesThatAreNoneAreNamed) {
   const uint64_t descriptor = uint64_t{8} << 16 | uint64_t{8} << 32 | uint64_t{1} << 46;
   const auto what = [&](const char* copy, uint64_t from, uint32_t to) -> std::string {
     try {
-      run(kernel(1, 0, copy, from, to), 1, in);
+      kernel(1, 0, copy, from, to).run(in);
     } catch (const machine::Fault& e) {
       return e.what();
     }

@@ -3,71 +3,36 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 
-#include "verify/launch/launch.h"
+#include "tensor_kernel.h"
 
 namespace bitwell::verify {
 namespace {
 
-constexpr uint32_t kColumns = 16;
+constexpr uint32_t kColumns = kTensorKernelColumns;
 
 // Each thread fills its lane's 16 columns with rank << 24 | lane << 8 | column; `issue` by threads for which
-// %p1 holds, a commit by each of them, and `arrivals` are waited for; then all columns go to `out`.
-std::string kernel(int ctas, const std::string& who, const std::string& issue, int arrivals) {
-  const std::string group = ".cta_group::" + std::to_string(ctas);
-  const bool pair = ctas == 2;
-  const std::string all =
-      pair ? "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n" : "bar.sync 0;\n";
-  std::string values;
-  std::string text =
-      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
-      ".reg .pred %p<4>;\n.reg .b32 %r<20>;\n.reg .b32 %v<16>;\n.reg .b64 %a<4>;\n.reg .b16 %h0;\n"
-      ".shared .align 8 .b8 bar[8];\n.shared .align 4 .b32 base;\n"
-      "ld.param.u64 %a0, [out];\nmov.u32 %r0, %tid.x;\nmov.u32 %r6, %cluster_ctarank;\n"
-      "shl.b32 %r7, %r6, 7;\nadd.u32 %r7, %r7, %r0;\nmul.wide.u32 %a1, %r7, 64;\nadd.u64 %a0, %a0, %a1;\n"
-      "setp.lt.u32 %p0, %r0, 32;\nsetp.eq.u32 %p2, %r0, 0;\n@%p2 mbarrier.init.shared.b64 [bar], " +
-      std::to_string(arrivals) + ";\n@%p0 tcgen05.alloc" + group +
-      ".sync.aligned.shared::cta.b32 [base], 32;\nbar.sync 0;\nld.shared.b32 %r2, [base];\n"
-      "and.b32 %r1, %r0, 96;\nshl.b32 %r1, %r1, 16;\nadd.u32 %r1, %r2, %r1;\n"
-      "shl.b32 %r3, %r6, 24;\nshl.b32 %r4, %r0, 8;\nor.b32 %r3, %r3, %r4;\n";
-  for (uint32_t c = 0; c < kColumns; ++c) {
-    const std::string n = std::to_string(c);
-    text += "or.b32 %v" + n + ", %r3, " + n + ";\n";
-    values += (c == 0 ? "{%v" : ", %v") + n;
-  }
-  values += "}";
-  text += "tcgen05.st.sync.aligned.32x32b.x16.b32 [%r1], " + values +
-          ";\ntcgen05.wait::st.sync.aligned;\ntcgen05.fence::before_thread_sync;\n" + all + who +
-          "\n@!%p1 bra issued;\ntcgen05.fence::after_thread_sync;\n" + issue +
-          "mov.u16 %h0, 3;\ntcgen05.commit" + group + ".mbarrier::arrive::one.shared::cluster" +
-          (pair ? ".multicast::cluster.b64 [bar], %h0;\n" : ".b64 [bar];\n") +
-          "issued:\nwait: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0;\n@!%p3 bra wait;\n"
-          "bar.warp.sync -1;\ntcgen05.fence::after_thread_sync;\n"
-          "tcgen05.ld.sync.aligned.32x32b.x16.b32 " +
-          values + ", [%r1];\ntcgen05.wait::ld.sync.aligned;\n";
-  for (uint32_t c = 0; c < kColumns; ++c)
-    text += "st.global.u32 [%a0+" + std::to_string(4 * c) + "], %v" + std::to_string(c) + ";\n";
-  return text + all + "@%p0 tcgen05.dealloc" + group + ".sync.aligned.b32 %r2, 32;\nret;\n}\n";
+// %p1 holds, a commit by each of them, and `arrivals` are waited for; then all columns go out.
+TensorKernel kernel(int ctas, const std::string& who, const std::string& issue, int arrivals) {
+  TensorKernel k;
+  k.ctas = ctas;
+  k.prepare = "shl.b32 %r3, %r6, 24;\nshl.b32 %r4, %r0, 8;\nor.b32 %r3, %r3, %r4;\n";
+  k.fill = [](uint32_t column) {
+    const std::string n = std::to_string(column);
+    return "or.b32 %v" + n + ", %r3, " + n + ";\n";
+  };
+  k.issuer = who;
+  k.issue = issue;
+  k.commits = arrivals;
+  return k;
 }
 
-std::vector<uint32_t> run(const std::string& text, uint32_t ctas, isa::Schedule schedule = {}) {
-  Launch l;
-  l.entry = "k";
-  l.shape.grid = {ctas, 1, 1};
-  l.shape.cluster = {ctas, 1, 1};
-  l.shape.block = {128, 1, 1};
-  l.add_buffer({"out", std::vector<std::byte>(size_t{4} * kColumns * 128 * ctas), true, false, true});
-  isa::Options options;
-  options.schedule = schedule;
-  simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
-  std::vector<uint32_t> out(kColumns * 128 * ctas);
-  std::memcpy(out.data(), l.buffers[0].bytes.data(), l.buffers[0].bytes.size());
-  return out;
+std::vector<uint32_t> run(const TensorKernel& k, isa::Schedule schedule = {}) {
+  return k.run({std::byte{0}}, schedule);
 }
-std::string refusal(const std::string& text, uint32_t ctas = 1) {
+std::string refusal(const TensorKernel& k) {
   try {
-    run(text, ctas);
+    run(k);
   } catch (const std::exception& e) {
     return e.what();
   }
@@ -90,7 +55,7 @@ constexpr const char* kFirst = "setp.eq.u32 %p1, %r7, 0;";  // thread 0 of the c
 TEST(TensorShift, AsAB200WasSeenToDoIt) {
   // 1 to 31 and 31, 33 to 63 and 63, and so on; issued by another warp, all four quarters move all the same.
   const std::vector<uint32_t> out =
-      run(kernel(1, "setp.eq.u32 %p1, %r0, 32;", "tcgen05.shift.down.cta_group::1 [%r2];\n", 1), 1);
+      run(kernel(1, "setp.eq.u32 %p1, %r0, 32;", "tcgen05.shift.down.cta_group::1 [%r2];\n", 1));
   std::vector<uint32_t> rows;
   for (size_t lane = 0; lane < 128; ++lane) rows.push_back(out[lane * kColumns] >> 8);
   for (uint32_t quarter = 0; quarter < 128; quarter += 32) {
@@ -110,7 +75,7 @@ TEST(TensorShift, NShiftsMoveByN) {
           for (uint32_t i = 0; i < shifts; ++i)
             issue += "tcgen05.shift.cta_group::" + std::to_string(ctas) + ".down [%r2+" +
                      std::to_string(column) + "];\n";
-          expect_shifted(run(kernel(static_cast<int>(ctas), kFirst, issue, 1), ctas,
+          expect_shifted(run(kernel(static_cast<int>(ctas), kFirst, issue, 1),
                              {seed == 0 ? isa::Policy::lazy : isa::Policy::random, seed}),
                          shifts, column);
         }
@@ -118,8 +83,8 @@ TEST(TensorShift, NShiftsMoveByN) {
 
 // Each active thread issues one: a whole warp moves all rows to the last.
 TEST(TensorShift, EveryActiveThreadIssuesOne) {
-  expect_shifted(
-      run(kernel(1, "setp.lt.u32 %p1, %r0, 32;", "tcgen05.shift.cta_group::1.down [%r2];\n", 32), 1), 32, 0);
+  expect_shifted(run(kernel(1, "setp.lt.u32 %p1, %r0, 32;", "tcgen05.shift.cta_group::1.down [%r2];\n", 32)),
+                 32, 0);
 }
 
 TEST(TensorShift, WhatItCannotDoIsNamed) {
