@@ -86,7 +86,7 @@ TEST(DenseEpilogue, CIsNotLookedAtWhereBetaIsZero) {
   EXPECT_EQ(oracle::scaled(2, 3, 0, nan), 6);
   EXPECT_TRUE(std::isnan(oracle::scaled(2, 3, 1, nan)));
   // One rounding of alpha * sum + (beta * c).
-  EXPECT_EQ(oracle::scaled(1 + 0x1p-23f, 1 + 0x1p-23f, -1, 1), 0x1p-22f + 0x1p-46f);
+  EXPECT_EQ(oracle::scaled(1 + 0x1p-12f, 1 + 0x1p-12f, -1, 1), 0x1p-11f + 0x1p-24f);
 }
 
 TEST(DenseEpilogue, WholeScalesGiveTheExactSum) {

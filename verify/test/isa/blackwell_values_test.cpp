@@ -215,11 +215,19 @@ TEST(BulkStore, WhatItMayNotDoIsAFault) {
     EXPECT_NE(found.find(part), std::string::npos) << body << found;
   };
   expect("@%p0 st.bulk.shared::cta [%r5], %d5, 0;\n", "st.bulk of 20 bytes, it must be a multiple of 8");
+  expect("mov.u64 %d6, 16777224;\n@%p0 st.bulk.shared::cta [%r5], %d6, 0;\n",
+         "st.bulk of 16777224 bytes, it must be a multiple of 8 up to 16777216");
   expect("@%p0 st.bulk.shared::cta [%r5+4080], %d4, 0;\n", "out-of-bounds");
   expect("@%p0 st.bulk.shared::cta [%r5+4], %d4, 0;\n", "not a multiple of 8");
   expect("@%p0 st.bulk [%a1], %d4, 0;\n", "not in shared memory");
   expect("@%p0 mbarrier.init.shared::cta.b64 [sm+16], 1;\n@%p0 st.bulk.shared::cta [%r5], %d4, 0;\n",
          "writes over an mbarrier");
+  expect(
+      "@!%p0 bra DONE;\nmbarrier.init.shared::cta.b64 [sm+64], 1;\n"
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [sm+64], 16;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm+16], [%a0], 16, [sm+64];\n"
+      "st.bulk.shared::cta [%r5], %d4, 0;\nDONE:\n",
+      "is still to write");
 }
 
 }  // namespace

@@ -152,12 +152,19 @@ TEST(ClusterLaunch, WhatIsUndefinedIsAFault) {
                           std::string(kRequest) + "[response], [bar];\nld.shared.b128 %q0, [response];\n"
                                                   "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 "
                                                   "%p0, %q0;\n"),
-               "a response");
+               "whose first phase has not ended");
   expect_fault(persistent(false, "", std::string(kRequest) + "[response], [bar];\nret;\n"),
                "ended without waiting");
   expect_fault(
       persistent(false, "", std::string(kRequest) + "[response], [bar];\nst.shared.u32 [response+4], 0;\n"),
       "still to write");
+  // Rank 1 is gone by the time that rank 0 asks for both.
+  expect_fault(persistent(true, "",
+                          "setp.ne.u32 %p3, %r7, 0;\n@%p3 ret;\nmov.u32 %r20, 0;\n"
+                          "AGAIN:\nadd.u32 %r20, %r20, 1;\nsetp.lt.u32 %p3, %r20, 10000;\n@%p3 bra AGAIN;\n"
+                          "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
+                          ".multicast::cluster::all.b128 [response], [bar];\n"),
+               "for all CTAs of the cluster, of which rank 1 has ended", shape({2, 1, 1}, {2, 1, 1}));
 }
 
 TEST(ClusterLaunch, TheFourthCoordinateIsNoValue) {
