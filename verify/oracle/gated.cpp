@@ -22,21 +22,9 @@ float silu(float x) {
 }
 
 double gated_error_ulp(uint16_t got, const ExactDot& gate, const ExactDot& up) {
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  const int field = got >> 10 & 31, fraction = got & 1023;
-  const bool nan = gate.is_nan || up.is_nan;
-  const bool got_nan = field == 31 && fraction != 0;
-  if (nan || got_nan) return nan && got_nan ? 0 : kInfinite;
+  if (gate.is_nan || up.is_nan) return error_ulp(got, std::numeric_limits<long double>::quiet_NaN());
   const long double x = std::ldexp(static_cast<long double>(gate.units), -20);
-  const long double value = x / (1 + std::exp(-x)) * std::ldexp(static_cast<long double>(up.units), -20);
-  const long double sign = got >= 0x8000 ? -1 : 1;
-  if (field == 31) return std::fabs(value) >= 65520 && sign * value > 0 ? 0 : kInfinite;
-  const long double rounded =
-      std::ldexp(static_cast<long double>(field == 0 ? fraction : 1024 + fraction), std::max(field, 1) - 25);
-  int binade = 0;
-  std::frexp(value, &binade);
-  const int unit = value == 0 ? -24 : std::clamp(binade - 11, -24, 5);
-  return static_cast<double>(std::ldexp(std::fabs(sign * rounded - value), -unit));
+  return error_ulp(got, x / (1 + std::exp(-x)) * std::ldexp(static_cast<long double>(up.units), -20));
 }
 
 }  // namespace bitwell::oracle

@@ -36,14 +36,19 @@ ExactDot dot(std::span<const uint8_t> a, std::span<const uint8_t> b, std::span<c
 }
 
 double error_ulp(uint32_t got, const ExactDot& exact, int exponent_bits, int fraction_bits) {
+  const long double value = exact.is_nan ? std::numeric_limits<long double>::quiet_NaN()
+                                         : std::ldexp(static_cast<long double>(exact.units), -20);
+  return error_ulp(got, value, exponent_bits, fraction_bits);
+}
+
+double error_ulp(uint32_t got, long double value, int exponent_bits, int fraction_bits) {
   const int top = (1 << exponent_bits) - 1;
   const int bias = top / 2;
   const auto exponent = static_cast<int>(got >> fraction_bits) & top;
   const auto fraction = static_cast<int>(got & ((1u << fraction_bits) - 1));
   const bool minus = (got >> (exponent_bits + fraction_bits) & 1) != 0;
   const bool got_nan = exponent == top && fraction != 0;
-  if (exact.is_nan || got_nan) return exact.is_nan && got_nan ? 0 : kInfinite;
-  const long double value = std::ldexp(static_cast<long double>(exact.units), -20);
+  if (std::isnan(value) || got_nan) return std::isnan(value) && got_nan ? 0 : kInfinite;
   if (exponent == top) {
     // From half a unit beyond the greatest finite number on, values round to infinity.
     const long double infinite = std::ldexp(2.0L - std::ldexp(1.0L, -fraction_bits - 1), bias);

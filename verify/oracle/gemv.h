@@ -22,5 +22,7 @@ ExactDot dot(std::span<const uint8_t> a, std::span<const uint8_t> b, std::span<c
 // NaN against NaN, and infinity against a value that rounds to it, are 0; NaN or infinity against anything
 // else is infinite.
 double error_ulp(uint32_t got, const ExactDot& exact, int exponent_bits = 5, int fraction_bits = 10);
+// The same against any value, NaN where it is no number.
+double error_ulp(uint32_t got, long double exact, int exponent_bits = 5, int fraction_bits = 10);
 
 }  // namespace bitwell::oracle

@@ -67,6 +67,7 @@ ScaledRow::ScaledRow(std::span<const uint8_t> codes, std::span<const uint8_t> sc
 uint32_t scaled_sum(const ScaledRow& a, const ScaledRow& b, uint32_t c, size_t from, size_t to) {
   for (size_t step = from / kStep; step * kStep < to; ++step) {
     if (a.nan_[step] != 0 || b.nan_[step] != 0 || (c & 0x7FFFFFFF) > 0x7F800000) return kNaN;
+    if ((c & 0x7FFFFFFF) == 0x7F800000) continue;
     std::array<Term, 5> terms;
     terms[4] = addend(c);
     int largest = terms[4].exponent;

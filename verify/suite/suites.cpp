@@ -10,9 +10,10 @@ Suite gemm_suite();
 Suite dense_suite();
 Suite dual_suite();
 Suite grouped_suite();
+Suite svdquant_suite();
 
 const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all{gemv_suite(), gemm_suite(), dense_suite(), dual_suite(), grouped_suite()};
+  static const std::vector<Suite> all{gemv_suite(), gemm_suite(), dense_suite(), dual_suite(), grouped_suite(), svdquant_suite()};
   return all;
 }
 

@@ -1,0 +1,214 @@
+// SVDQuant W4A4 for Blackwell: main[m, n] = sum over k of (A * SFA)[m, k] * (B * SFB)[n, k], NVFP4; lora[m, n] = sum over r of
+// down[m, r] * up[n, r], fp16 or bf16; y = (main + lora) * wcscale[n] + bias[n], or main * wcscale[n] + bias[n] + lora. m and n any, k
+// a multiple of 64, the rank a multiple of 16 up to 256.
+//
+// A CTA makes 128 x 128 of y. Two warps fetch by TMA, each into a ring of its own; one thread multiplies, main steps of 64 elements
+// of k with LoRA steps of 16 of the rank among them; four warps make y of the sums.
+//
+// Compiled with NAME a line of variants.inc.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "launch.h"
+#include "nvfp4/ring.cuh"
+#include "ptx/arithmetic.cuh"
+#include "ptx/cluster.cuh"
+#include "ptx/shared.cuh"
+
+#define SVDQUANT_STRING_OF(x) #x
+#define SVDQUANT_STRING(x) SVDQUANT_STRING_OF(x)
+
+namespace svdquant {
+#if __CUDA_ARCH__ >= 1000
+
+constexpr Variant kV = variant(SVDQUANT_STRING(NAME));
+constexpr int kStages = kV.stages();
+constexpr int kLoraStages = kV.lora_stages;
+constexpr int kColumns = 16;  // that a thread takes at a time
+constexpr int kSteps = nvfp4::kTileK / nvfp4::kStep;
+constexpr int kRankSteps = kRankTile / kRankStep;
+constexpr uint32_t kInstruction = ptx::instruction_f16(nvfp4::kRows, kTileN, kV.bf16);
+using Ring = nvfp4::Ring<kTileN, 1, kStages>;
+
+struct Problem {
+  nvfp4::Maps a, b;
+  const CUtensorMap &down, &up;
+  const uint16_t *wcscale, *bias;
+  uint16_t* y;
+  int m, n, k, rank;
+};
+
+struct Shared {
+  Ring ring;
+  uint32_t lora;
+  __device__ explicit Shared(uint32_t base)
+      : ring{base, base + kStages * Ring::kBytes + kLoraStages * kLoraBytes}, lora(base + kStages * Ring::kBytes) {}
+  __device__ uint32_t down(int i) const { return lora + i % kLoraStages * kLoraBytes; }
+  __device__ uint32_t up(int i) const { return down(i) + nvfp4::kRows * kRankTile * 2; }
+  __device__ uint32_t small(int i) const { return ring.barriers + (2 * kStages + i) * 8; }
+  __device__ uint32_t full(int i) const { return small(i % kLoraStages); }
+  __device__ uint32_t empty(int i) const { return small(kLoraStages + i % kLoraStages); }
+  __device__ uint32_t done() const { return small(2 * kLoraStages); }         // all sums
+  __device__ uint32_t changed() const { return small(2 * kLoraStages + 1); }  // all MMAs of the kind before
+  __device__ uint32_t room() const { return small(2 * kLoraStages + 2); }     // for sums
+  __device__ uint32_t tensor() const { return small(2 * kLoraStages + 3); }   // where alloc writes
+  __device__ void init() const {
+    ring.init();
+    for (int i = 0; i < kLoraStages; ++i) {
+      ptx::mbarrier_init(full(i), 1);
+      ptx::mbarrier_init(empty(i), 1);
+    }
+    ptx::mbarrier_init(done(), 1);
+    ptx::mbarrier_init(changed(), 1);
+    ptx::mbarrier_init(room(), 1);
+    ptx::fence_mbarrier_init();
+  }
+};
+
+__device__ void fetch(const Problem& p, const Shared& shared) {
+  const int stages = nvfp4::up(p.k, nvfp4::kTileK);
+#pragma unroll 1
+  for (int i = 0; i < stages; ++i) {
+    shared.ring.acquire(i);
+    shared.ring.fetch_a(i, p.a, i, static_cast<int>(blockIdx.x), 0);
+    shared.ring.fetch_b(i, 0, p.b, i, static_cast<int>(blockIdx.y), 0);
+  }
+  shared.ring.drain(stages);
+}
+
+__device__ void fetch_lora(const Problem& p, const Shared& shared) {
+  const int stages = nvfp4::up(p.rank, kRankTile);
+#pragma unroll 1
+  for (int i = 0; i < stages + kLoraStages; ++i) {
+    if (i >= kLoraStages) ptx::mbarrier_wait_parity(shared.empty(i), (i / kLoraStages + 1) & 1);
+    if (i >= stages) continue;  // the last stages have been given back
+    ptx::mbarrier_arrive_expect_tx(shared.full(i), kLoraBytes);
+    ptx::cp_async_bulk_tensor_2d(shared.down(i), p.down, i * kRankTile, static_cast<int>(blockIdx.x) * nvfp4::kRows, shared.full(i));
+    ptx::cp_async_bulk_tensor_2d(shared.up(i), p.up, i * kRankTile, static_cast<int>(blockIdx.y) * kTileN, shared.full(i));
+  }
+}
+
+// The thread that multiplies.
+struct Multiplier {
+  const Problem& p;
+  const Shared& shared;
+  uint32_t tensor;
+  bool lora_last = false;  // the kind of the latest MMA
+  int changes = 0;
+
+  __device__ void main_step(int step) {
+    change(false);
+    const int i = step / kSteps, s = step % kSteps;
+    if (s == 0) shared.ring.wait(i);
+    const bool accumulate = kV.mistake == Mistake::frozen ? s != 0 : step != 0;
+    shared.ring.multiply(i, s, tensor, tensor + kV.scale_column(), static_cast<int>(blockIdx.y), accumulate);
+    if (s == kSteps - 1 || (step + 1) * nvfp4::kStep == p.k) shared.ring.release(i);
+  }
+  __device__ void lora_step(int step) {
+    change(true);
+    const int i = step / kRankSteps, s = step % kRankSteps;
+    if (s == 0) ptx::mbarrier_wait_parity(shared.full(i), i / kLoraStages & 1);
+    ptx::tcgen05_mma_f16<1>(tensor + kV.lora_column(), ptx::matrix_at(ptx::kMatrix128b, shared.down(i) + 32 * s),
+                            ptx::matrix_at(ptx::kMatrix128b, shared.up(i) + 32 * s), kInstruction,
+                            kV.definition == Definition::scaled_sum || step != 0);
+    if (s == kRankSteps - 1 || (step + 1) * kRankStep == p.rank) ptx::tcgen05_commit<1>(shared.empty(i));
+  }
+  // The manual orders MMAs on one accumulator where they are of one kind: between kinds, all before must be done.
+  __device__ void change(bool lora) {
+    if (lora == lora_last) return;
+    lora_last = lora;
+    if constexpr (kV.order == Order::unordered || kV.definition == Definition::apart) return;
+    ptx::tcgen05_commit<1>(shared.changed());
+    ptx::mbarrier_wait_parity(shared.changed(), changes++ & 1);
+    ptx::tcgen05_fence_after_thread_sync();
+  }
+
+  __device__ void run() {
+    // One tile a CTA has room from the start: the phase before the first is over.
+    ptx::mbarrier_wait_parity(shared.room(), kV.mistake == Mistake::phase ? 0 : 1);
+    const int main = p.k / nvfp4::kStep, lora = p.rank / kRankStep;
+    int next = 0;
+#pragma unroll 1
+    for (int step = 0; step < main; ++step) {
+      main_step(step);
+      const int until = lora_after(kV.order, step + 1, main, lora);
+#pragma unroll 1
+      for (; next < until; ++next) lora_step(next);
+    }
+    ptx::tcgen05_commit<1>(shared.done());
+  }
+};
+
+__device__ float value(uint16_t code) {
+  if constexpr (kV.bf16) return __bfloat162float(__ushort_as_bfloat16(code));
+  return __half2float(__ushort_as_half(code));
+}
+__device__ uint16_t code(float v) {
+  if constexpr (kV.bf16) return __bfloat16_as_ushort(__float2bfloat16_rn(v));
+  return __half_as_ushort(__float2half_rn(v));
+}
+
+// Four warps, a thread a row.
+__device__ void store(const Problem& p, const Shared& shared, uint32_t tensor) {
+  ptx::mbarrier_wait_parity(shared.done(), 0);
+  ptx::tcgen05_fence_after_thread_sync();
+  const uint32_t lanes = tensor + (threadIdx.x / 32 * 32 << 16);
+  const int row = static_cast<int>(blockIdx.x * nvfp4::kRows + threadIdx.x);
+  for (int column = 0; column < kTileN; column += kColumns) {
+    float sum[kColumns], lora[kColumns];
+    ptx::tcgen05_ld_32x32b_x16(sum, lanes + column);
+    if constexpr (kV.definition == Definition::apart) ptx::tcgen05_ld_32x32b_x16(lora, lanes + kV.lora_column() + column);
+    ptx::tcgen05_wait_ld();
+    for (int i = 0; i < kColumns; ++i) {
+      const int n = static_cast<int>(blockIdx.y) * kTileN + column + i;
+      if (row >= p.m || n >= p.n) continue;
+      float y = ptx::fma_rn_f32(sum[i], value(p.wcscale[n]), value(p.bias[n]));
+      if constexpr (kV.definition == Definition::apart) y += lora[i];
+      p.y[static_cast<size_t>(row) * p.n + n] = code(y);
+    }
+  }
+}
+
+__device__ void run(const Problem& p) {
+  extern __shared__ __align__(1024) unsigned char bytes[];
+  const Shared shared((ptx::shared_address(bytes) + 1023) & ~1023u);
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  if (threadIdx.x == 0) shared.init();
+  if (warp == 6) {
+    ptx::tcgen05_alloc<1>(shared.tensor(), kV.columns());
+    ptx::tcgen05_relinquish_alloc_permit<1>();
+  }
+  __syncwarp();
+  ptx::tcgen05_fence_before_thread_sync();
+  __syncthreads();
+  ptx::tcgen05_fence_after_thread_sync();
+  const uint32_t tensor = ptx::ld_shared_u32(shared.tensor());
+  if (warp < 4)
+    store(p, shared, tensor);
+  else if (threadIdx.x == 4 * 32)
+    fetch(p, shared);
+  else if (threadIdx.x == 5 * 32)
+    fetch_lora(p, shared);
+  else if (threadIdx.x == 6 * 32)
+    Multiplier{p, shared, tensor}.run();
+  __syncwarp();
+  ptx::tcgen05_fence_before_thread_sync();
+  __syncthreads();
+  ptx::tcgen05_fence_after_thread_sync();
+  if (warp == 6) ptx::tcgen05_dealloc<1>(tensor, kV.columns());
+}
+
+#endif
+}  // namespace svdquant
+
+// a, b: boxes of 256 elements of k by 128 rows, down and up of 64 elements of the rank by 128 rows, swizzled by 128 bytes; of
+// scales: one atom, 4 steps.
+extern "C" __global__ void __launch_bounds__(svdquant::kThreads)
+    NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, const __grid_constant__ CUtensorMap sfa,
+         const __grid_constant__ CUtensorMap sfb, const __grid_constant__ CUtensorMap down,
+         const __grid_constant__ CUtensorMap up, const uint16_t* wcscale, const uint16_t* bias, uint16_t* y, int m, int n, int k,
+         int rank) {
+#if __CUDA_ARCH__ >= 1000
+  svdquant::run({{a, sfa}, {b, sfb}, down, up, wcscale, bias, y, m, n, k, rank});
+#endif
+}

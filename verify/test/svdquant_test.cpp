@@ -1,0 +1,133 @@
+// Laws of SVDQuant W4A4, what its published mistakes cost, and what is not promised.
+#include "verify/suite/svdquant.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+
+#include "kernels/svdquant/launch.h"
+#include "model/machine/failure.h"
+#include "planted.h"
+#include "verify/capture/captures.h"
+#include "verify/suite/same.h"
+#include "verify/suite/schedules.h"
+
+namespace bitwell::verify {
+namespace {
+
+using svdquant::Variant;
+
+Build build() { return {share_folder("kernels"), "sm_100a"}; }
+
+const isa::Program& program_of(const Variant& v) {
+  static std::map<std::string, isa::Program> all;
+  if (!all.contains(v.name))
+    all.emplace(v.name, load_program(build().file("svdquant/" + std::string(v.name)), v.name));
+  return all.at(v.name);
+}
+
+// Nothing where the launch leaves the expected bits.
+std::string complaint(const Variant& v, const SvdquantProblem& problem, const isa::Schedule& schedule = {}) {
+  Launch launch = problem.launch(v, build());
+  isa::Options options;
+  options.schedule = schedule;
+  try {
+    simulate(program_of(v), launch, options, true);
+  } catch (const machine::Fault& f) {
+    return f.what();
+  }
+  return same_bits(launch.buffers[kSvdquantResult].bytes, problem.expected(v)) ? "" : "other bits";
+}
+
+bool promised(const Variant& v) {
+  return v.order != svdquant::Order::unordered || v.definition == svdquant::Definition::apart;
+}
+
+RC_GTEST_PROP(Svdquant, ARandomLaunchGivesTheOraclesBits, ()) {
+  size_t i = *rc::gen::inRange<size_t>(0, std::size(svdquant::kVariants)).as("variant");
+  while (svdquant::kVariants[i].mistake != svdquant::Mistake::none) --i;
+  const Variant& v = svdquant::kVariants[i];
+  SvdquantCase c = svdquant_random_case(*rc::gen::arbitrary<uint32_t>().as("seed"));
+  c.m = 1 + c.m % 20;
+  const SvdquantProblem problem(c, v.bf16);
+  for (const bool first : {true, false}) {
+    if (!first && !promised(v)) continue;
+    const isa::Schedule schedule{isa::kPolicies[first ? 0 : 1 + c.seed % (isa::kPolicies.size() - 1)].policy,
+                                 c.seed};
+    const std::string what = complaint(v, problem, schedule);
+    if (!what.empty())
+      RC_FAIL(std::string(v.name) + ", " + c.describe() + ", " + describe(schedule) + ": " + what);
+  }
+}
+
+// MMAs of two kinds on one accumulator without a wait between them: some order that the manual allows gives
+// other bits. With the wait none does.
+TEST(SvdquantOrder, KindsOnOneAccumulatorNeedAWait) {
+  const SvdquantProblem problem({9, 16, 1024, 64, OperandData::cancellation, 3}, false);
+  const auto differing = [&](const char* name) {
+    int out = 0;
+    for (const isa::Schedule& s : schedules(24))
+      out += complaint(svdquant::variant(name), problem, s).empty() ? 0 : 1;
+    return out;
+  };
+  EXPECT_EQ(differing("svdquant_ordered"), 0);
+  EXPECT_EQ(differing("svdquant_apart"), 0);
+  EXPECT_GT(differing("svdquant_unordered"), 0);
+}
+
+// The published definitions are two functions.
+TEST(SvdquantDefinition, ScaledSumAndSumApartDiffer) {
+  const SvdquantProblem problem({9, 16, 256, 32, OperandData::moderate, 4}, false);
+  EXPECT_FALSE(same_bits(problem.expected(svdquant::variant("svdquant_ordered")),
+                         problem.expected(svdquant::variant("svdquant_apart"))));
+}
+TEST(SvdquantDefinition, TheOrderOfLoraStepsShowsInTheBits) {
+  const SvdquantProblem problem({9, 16, 1024, 128, OperandData::cancellation, 4}, false);
+  EXPECT_FALSE(same_bits(problem.expected(svdquant::variant("svdquant_ordered")),
+                         problem.expected(svdquant::variant("svdquant_serial"))));
+}
+
+// Nine minutes of a GPU's silence: the first wait is for a phase that never was.
+TEST(SvdquantMistake, AWrongInitialPhaseIsADeadlockThatIsNamed) {
+  const std::string what = complaint(svdquant::variant("svdquant_wrong_phase"),
+                                     SvdquantProblem({9, 16, 128, 16, OperandData::moderate, 5}, false));
+  EXPECT_NE(what.find("deadlock"), std::string::npos) << what;
+  EXPECT_NE(what.find("wrong initial phase"), std::string::npos) << what;
+}
+// An accumulate flag that stays off wipes the sums at each stage: one stage of k hides it.
+TEST(SvdquantMistake, AFrozenAccumulateFlagShowsFromTheSecondStageOn) {
+  const Variant v = svdquant::variant("svdquant_wrong_frozen");
+  EXPECT_EQ(complaint(v, SvdquantProblem({9, 16, 256, 16, OperandData::moderate, 5}, false)), "");
+  EXPECT_EQ(complaint(v, SvdquantProblem({9, 16, 512, 16, OperandData::moderate, 5}, false)), "other bits");
+}
+
+TEST(SvdquantBudget, LoraStagesCostStagesOfTheMainRing) {
+  EXPECT_EQ(svdquant::variant("svdquant_serial").stages(), 5);
+  EXPECT_EQ(svdquant::variant("svdquant_ordered").stages(), 4);
+  EXPECT_EQ(svdquant::variant("svdquant_ordered_3").stages(), 3);
+}
+
+std::string refusal(const SvdquantCase& c) {
+  try {
+    SvdquantProblem(c, false);
+  } catch (const machine::InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(SvdquantInput, WhatItCannotTakeIsNamedWithTheWayOut) {
+  constexpr OperandData kData = OperandData::moderate;
+  EXPECT_EQ(refusal({4, 4, 64, 24, kData, 1}),
+            "svdquant takes a rank of 16, 32, ... 256; got 24: pad both LoRA operands with zeros");
+  EXPECT_EQ(refusal({4, 4, 64, 272, kData, 1}),
+            "svdquant takes a rank of 16, 32, ... 256; got 272: pad both LoRA operands with zeros");
+  EXPECT_EQ(refusal({4, 4, 0, 16, kData, 1}),
+            "svdquant takes k a positive multiple of 64; got k = 0: pad A and B with zeros");
+  EXPECT_EQ(refusal({0, 4, 64, 16, kData, 1}), "svdquant takes m and n of at least 1; got m = 0, n = 4");
+}
+
+}  // namespace
+}  // namespace bitwell::verify
