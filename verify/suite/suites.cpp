@@ -11,9 +11,11 @@ Suite dense_suite();
 Suite dual_suite();
 Suite grouped_suite();
 Suite svdquant_suite();
+Suite quantise_suite();
 
 const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all{gemv_suite(), gemm_suite(), dense_suite(), dual_suite(), grouped_suite(), svdquant_suite()};
+  static const std::vector<Suite> all{gemv_suite(),    gemm_suite(),     dense_suite(),   dual_suite(),
+                                      grouped_suite(), svdquant_suite(), quantise_suite()};
   return all;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <map>
 #include <regex>
 #include <string>
 
@@ -11,16 +12,20 @@
 
 namespace bitwell::verify {
 
-// The first failure of the quick cases of a kernel of suite `of` with its text changed; empty if all hold.
+// The first failure of the quick cases of a kernel of suite `of` with the text of its module changed; empty
+// if all hold.
 inline std::string failure_of(const char* of, const char* name, const std::string& text) {
-  const isa::Program program = isa::compile(ptx::parse(text), name);
+  std::map<std::string, isa::Program> programs;  // by entry
+  const auto compiled = [&](const Launch& l) -> const isa::Program& {
+    if (!programs.contains(l.entry)) programs.emplace(l.entry, isa::compile(ptx::parse(text), l.entry));
+    return programs.at(l.entry);
+  };
   for (const PlannedCase& planned : kernel(suite(of), name).cases()) {
     if (planned.full) continue;
     const SuiteCase c =
         suite_case(planned, planned.draw(), {share_folder("kernels"), suite(of).archs.front()});
     for (const isa::Schedule& schedule : c.schedules) {
-      const Tried tried =
-          try_case(c, schedule, [&](const Launch&) -> const isa::Program& { return program; });
+      const Tried tried = try_case(c, schedule, compiled);
       if (tried.failure) return tried.failure->what;
     }
   }

@@ -1,0 +1,109 @@
+// bf16 [m][k] to NVFP4: E2M1 codes, two a byte, low nibble first, then E4M3 scales of 16 elements in the 128x4 tiling; with the
+// tensor's largest magnitude, which another kernel finds before. m any, k a multiple of 16, values finite.
+//
+// Compiled with NAME a line of variants.inc, for sm_90a and sm_100a. Every operation is one that IEEE 754 or the formats fix, so that
+// both give the same bits; sm_90a, which has no E2M1, compares with the midpoints.
+#include <cstdint>
+
+#include "launch.h"
+#include "ptx/arithmetic.cuh"
+
+#define QUANTISE_STRING_OF(x) #x
+#define QUANTISE_STRING(x) QUANTISE_STRING_OF(x)
+#define QUANTISE_JOIN_OF(a, b) a##b
+#define QUANTISE_JOIN(a, b) QUANTISE_JOIN_OF(a, b)
+
+namespace quantise {
+
+constexpr Recipe kRecipe = recipe_of(QUANTISE_STRING(NAME));
+
+__device__ inline float bf16(uint32_t code) { return __uint_as_float(code << 16); }
+__device__ inline float e4m3(uint32_t code) {
+  return ptx::cvt_f32_f16(static_cast<uint16_t>(ptx::cvt_rn_f16x2_e4m3x2(static_cast<uint16_t>(code))));
+}
+
+// Eight values to E2M1, to nearest even, beyond 6 and NaN to 6.
+__device__ inline uint32_t e2m1(const float* v) {
+#if __CUDA_ARCH__ >= 1000
+  return ptx::cvt_rn_satfinite_e2m1x2_f32_x4(v);
+#else
+  uint32_t out = 0;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const float size = fabsf(v[i]);
+    const uint32_t code = (size > 0.25f) + (size >= 0.75f) + (size > 1.25f) + (size >= 1.75f) + (size > 2.5f) + (size >= 3.5f) + (size > 5.0f);
+    out |= (v[i] != v[i] ? 7 : code | __float_as_uint(v[i]) >> 31 << 3) << 4 * i;
+  }
+  return out;
+#endif
+}
+
+// The scale of a group, and its values as they are rounded to E2M1.
+__device__ inline uint32_t scaled(float (&v)[nvfp4::kGroup], float largest, float g) {
+  const float decode = ptx::div_rn_f32(g, 2688);
+  const float encode = fminf(ptx::div_rn_f32(2688, g), 3.40282347e38f);
+  float wanted;
+  if constexpr (kRecipe == Recipe::transformer_engine) wanted = largest * (encode * (1.0f / 6));
+  if constexpr (kRecipe == Recipe::torchao)
+    wanted = fminf(fmaxf(ptx::div_rn_f32(ptx::div_rn_f32(largest, 6), decode), 0.015625f), 448.0f);
+  if constexpr (kRecipe == Recipe::modelopt) {
+    wanted = ptx::div_rn_f32(largest, 6 * decode);
+    wanted = wanted == 0 ? 1.0f : fminf(fmaxf(wanted, 0.001953125f), 448.0f);
+  }
+  if constexpr (kRecipe == Recipe::compressed_tensors) wanted = encode * ptx::div_rn_f32(largest, 6);
+  if constexpr (kRecipe == Recipe::vllm_emulation) wanted = encode * (largest * (1.0f / 6));
+  uint32_t code = ptx::cvt_rn_satfinite_e4m3_f32(wanted);
+  if (kRecipe == Recipe::compressed_tensors && code == 0) code = 0x20;  // 0.125
+  const float s = e4m3(code);
+  float factor = 0, divisor = 1;
+  if constexpr (kRecipe == Recipe::transformer_engine)
+    factor = fminf(ptx::div_rn_f32(1, s * ptx::div_rn_f32(1, encode)), 3.40282347e38f);
+  if constexpr (kRecipe == Recipe::torchao) factor = ptx::div_rn_f32(ptx::div_rn_f32(1, decode), s);
+  if constexpr (kRecipe == Recipe::vllm_emulation) factor = s == 0 ? 0 : ptx::div_rn_f32(encode, s);
+  if constexpr (kRecipe == Recipe::modelopt) divisor = s * decode;
+  if constexpr (kRecipe == Recipe::compressed_tensors) divisor = ptx::div_rn_f32(s, encode);
+#pragma unroll
+  for (float& x : v) {
+    if constexpr (kRecipe == Recipe::modelopt || kRecipe == Recipe::compressed_tensors)
+      x = ptx::div_rn_f32(x, divisor);
+    else
+      x = x * factor;
+    if (kRecipe == Recipe::modelopt && x == 0) x = 0;
+  }
+  return code;
+}
+
+}  // namespace quantise
+
+// The bits of the largest magnitude, which are in its order; `largest` is 0 before.
+extern "C" __global__ void __launch_bounds__(quantise::kThreads) QUANTISE_JOIN(NAME, _largest)(const uint16_t* x, int count, uint32_t* largest) {
+  uint32_t mine = 0;
+  for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < count; i += static_cast<int>(gridDim.x * blockDim.x))
+    mine = max(mine, (x[i] & 0x7FFFu) << 16);
+  atomicMax(largest, mine);
+}
+
+// x: from a multiple of 16 bytes on. A block makes 128 rows of a group of 16 columns; scales of padding are 0.
+extern "C" __global__ void __launch_bounds__(quantise::kThreads)
+    NAME(const uint16_t* x, const uint32_t* largest_of_all, int m, int k, uint8_t* out) {
+  const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), group = static_cast<int>(blockIdx.y);
+  const int groups = k / nvfp4::kGroup;
+  uint32_t scale = 0;
+  if (row < m && group < groups) {
+    const size_t first = static_cast<size_t>(row) * k + group * nvfp4::kGroup;
+    const uint4* const from = reinterpret_cast<const uint4*>(x + first);
+    float v[nvfp4::kGroup], largest = 0;
+    for (int half = 0; half < 2; ++half) {
+      const uint4 words = from[half];
+      const uint32_t four[4] = {words.x, words.y, words.z, words.w};
+      for (int i = 0; i < 8; ++i) v[half * 8 + i] = quantise::bf16(four[i / 2] >> i % 2 * 16 & 0xFFFF);
+    }
+    for (const float value : v) largest = fmaxf(largest, fabsf(value));
+    const float g = __uint_as_float(*largest_of_all);
+    scale = quantise::scaled(v, largest, g == 0 ? 1 : g);
+    *reinterpret_cast<uint2*>(out + first / 2) = {quantise::e2m1(v), quantise::e2m1(v + 8)};
+  }
+  uint8_t* const scales = out + static_cast<size_t>(m) * k / 2;
+  scales[(static_cast<size_t>(row / 128) * nvfp4::up(groups, 4) + group / 4) * nvfp4::kAtom + row % 32 * 16 + row % 128 / 32 * 4 +
+         group % 4] = static_cast<uint8_t>(scale);
+}

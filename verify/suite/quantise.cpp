@@ -1,0 +1,188 @@
+// The NVFP4 quantiser of kernels/quantise: problems, cases and suite.
+#include "verify/suite/quantise.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "kernels/quantise/launch.h"
+#include "model/machine/failure.h"
+#include "verify/oracle/two_level.h"
+#include "verify/suite/schedules.h"
+
+namespace bitwell::verify {
+namespace {
+
+constexpr std::array<std::string_view, 5> kDataNames{"normal", "ties", "wide", "zeros", "tiny"};
+
+size_t u(int v) { return static_cast<size_t>(v); }
+uint32_t w(int v) { return static_cast<uint32_t>(v); }
+
+float value_of(uint16_t code) { return std::bit_cast<float>(uint32_t{code} << 16); }
+
+uint16_t draw(TensorData data, std::mt19937_64& random) {
+  const uint64_t r = random();
+  const auto sign = static_cast<uint16_t>(r >> 63 << 15);
+  const auto cut = [](double v) {
+    return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(v)) >> 16);
+  };
+  switch (data) {
+    case TensorData::normal: {  // a sum of twelve uniform ones
+      double sum = -6;
+      for (int i = 0; i < 12; ++i) sum += static_cast<double>(random() >> 11) * 0x1p-53;
+      return cut(sum);
+    }
+    case TensorData::ties: return sign | cut(static_cast<double>(r % 13));
+    case TensorData::wide:
+      return r % 8 == 0 ? sign : static_cast<uint16_t>(sign | (107 + (r >> 8) % 40) << 7 | (r >> 16 & 0x7F));
+    case TensorData::zeros: return sign;
+    case TensorData::tiny: return static_cast<uint16_t>(sign | (r >> 16 & 0x3FF));
+  }
+  return 0;
+}
+
+std::vector<std::byte> bytes_of(const std::vector<uint16_t>& codes) {
+  std::vector<std::byte> out(codes.size() * 2);
+  std::memcpy(out.data(), codes.data(), out.size());
+  return out;
+}
+
+size_t result_bytes(const QuantiseCase& s) {
+  return u(s.m) * u(s.k) / 2 +
+         u(nvfp4::up(s.m, nvfp4::kRows)) * u(nvfp4::up(s.k, nvfp4::kStep)) * nvfp4::kAtom;
+}
+
+}  // namespace
+
+std::string QuantiseCase::describe() const {
+  return "m=" + std::to_string(m) + " k=" + std::to_string(k) + " " +
+         std::string(kDataNames[static_cast<size_t>(data)]) + " seed " + std::to_string(seed);
+}
+
+QuantiseProblem::QuantiseProblem(const QuantiseCase& c) : spec(c) {
+  if (c.m < 1) throw machine::InputError("quantise takes m of at least 1; got " + std::to_string(c.m));
+  if (c.k < nvfp4::kGroup || c.k % nvfp4::kGroup != 0)
+    throw machine::InputError("quantise takes k a positive multiple of 16; got k = " + std::to_string(c.k) +
+                              ": pad rows with zeros");
+  std::mt19937_64 random(c.seed);
+  for (size_t i = 0; i < u(c.m) * u(c.k); ++i) x.push_back(draw(c.data, random));
+}
+
+float QuantiseProblem::largest() const {
+  float out = 0;
+  for (const uint16_t code : x) out = std::max(out, std::fabs(value_of(code)));
+  return out;
+}
+
+Chain QuantiseProblem::chain(std::string_view name, const Build& build) const {
+  Launch find;
+  find.entry = std::string(name) + "_largest";
+  find.ptx = build.file("quantise/" + std::string(name));
+  find.shape.block = {quantise::kThreads, 1, 1};
+  find.shape.grid = {4, 1, 1};
+  find.add_buffer({"x", bytes_of(x), true, true, false});
+  find.add_scalar(static_cast<int>(x.size()));
+  find.add_buffer({"largest", std::vector<std::byte>(4), true, false, true});
+  Launch make;
+  make.entry = name;
+  make.ptx = find.ptx;
+  make.shape.block = find.shape.block;
+  // Every place of the scales' tiling has a thread.
+  make.shape.grid = {w(nvfp4::up(spec.m, quantise::kThreads)), w(nvfp4::up(spec.k, nvfp4::kStep) * 4), 1};
+  make.add_buffer({"x", bytes_of(x), true, true, false});
+  make.add_buffer({"largest", std::vector<std::byte>(4), true, true, false});
+  make.add_scalar(spec.m);
+  make.add_scalar(spec.k);
+  make.add_buffer({"out", std::vector<std::byte>(result_bytes(spec)), false, false, true});
+  return {{find, make}, {{0, 1, 1, 1}}};
+}
+
+std::vector<std::byte> QuantiseProblem::expected(std::string_view name) const {
+  const std::string_view recipe = name.substr(std::string_view("quantise_").size());
+  std::vector<std::byte> out(result_bytes(spec));
+  const float g = largest();
+  const size_t groups = u(spec.k) / nvfp4::kGroup, across = (groups + 3) / 4;
+  for (size_t row = 0; row < u(spec.m); ++row)
+    for (size_t group = 0; group < groups; ++group) {
+      const size_t first = row * u(spec.k) + group * nvfp4::kGroup;
+      std::array<float, nvfp4::kGroup> values{};
+      for (size_t i = 0; i < values.size(); ++i) values[i] = value_of(x[first + i]);
+      const oracle::Nvfp4Group made = oracle::two_level(recipe, values, g);
+      for (size_t i = 0; i < values.size(); i += 2)
+        out[(first + i) / 2] = static_cast<std::byte>(made.codes[i] | made.codes[i + 1] << 4);
+      out[x.size() / 2 + (row / 128 * across + group / 4) * nvfp4::kAtom + row % 32 * 16 +
+          row % 128 / 32 * 4 + group % 4] = static_cast<std::byte>(made.scale);
+    }
+  return out;
+}
+
+namespace {
+
+PlannedCase planned(const std::string& name, const QuantiseCase& c, bool full) {
+  PlannedCase out;
+  out.name = c.describe();
+  out.full = full;
+  out.schedules = schedules(full ? 1 : 2);
+  out.draw = [name, c] {
+    const auto problem = std::make_shared<const QuantiseProblem>(c);
+    DrawnCase drawn;
+    drawn.result = kQuantiseResult;
+    drawn.chain = [problem, name](const Build& build) { return problem->chain(name, build); };
+    drawn.expected = [problem, name] { return problem->expected(name); };
+    // Codes are what they should be or not: the distance of a code is no measure.
+    drawn.errors_ulp = [](const std::vector<std::byte>& outputs) {
+      return std::vector<double>(outputs.size());
+    };
+    return drawn;
+  };
+  return out;
+}
+
+Kernel kernel_of(const std::string& name) {
+  Kernel out;
+  out.name = out.full_name = name;
+  const std::string module = "quantise/" + name;
+  out.entries = {{"quantise/" + name.substr(9), module, name},
+                 {"quantise/" + name.substr(9) + " largest", module, name + "_largest"}};
+  out.cases = [name] {
+    std::vector<PlannedCase> all;
+    uint64_t seed = 8000;
+    for (const TensorData data :
+         {TensorData::normal, TensorData::ties, TensorData::wide, TensorData::zeros, TensorData::tiny})
+      for (const auto& [m, k] : {std::array{130, 208}, {1, 16}, {33, 1024}})
+        all.push_back(planned(name, {m, k, data, seed++}, false));
+    all.push_back(planned(name, {2048, 1024, TensorData::normal, seed++}, true));
+    return all;
+  };
+  out.another = [name](uint64_t seed) { return planned(name, quantise_random_case(seed), false); };
+  return out;
+}
+
+}  // namespace
+
+QuantiseCase quantise_random_case(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
+  return {1 + below(140), 16 * (1 + below(20)), static_cast<TensorData>(below(5)), random()};
+}
+
+Suite quantise_suite() {
+  Suite out;
+  out.name = "quantise";
+  out.about = "bf16 to NVFP4 with two levels of scales, by the recipes of five projects, sm_90a and sm_100a";
+  out.description =
+      "The NVFP4 quantiser: a tensor's largest magnitude, then E2M1 codes and E4M3 scales of 16, by the "
+      "recipes of Transformer "
+      "Engine, torchao, ModelOpt, compressed-tensors and vLLM's emulation, which differ in their roundings; "
+      "two architectures";
+  out.full = "a tensor of 2048 x 1024";
+  out.archs = {"sm_90a", "sm_100a"};
+  out.recorded = Suite::Recorded::digests;
+  for (const quantise::Variant& v : quantise::kNames) out.kernels.push_back(kernel_of(v.name));
+  return out;
+}
+
+}  // namespace bitwell::verify
