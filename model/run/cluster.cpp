@@ -196,7 +196,7 @@ bool Cluster::let_waits_time_out() {
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)
-        if (s.wait == Wait::mbarrier && !cta->repeats(s, s.pc)) {
+        if (s.wait == Wait::mbarrier && !cta->repeats(s, ~s.pc)) {
           s.wait = Wait::none;
           s.times_out = any = true;
         }

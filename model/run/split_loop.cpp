@@ -189,6 +189,7 @@ void diverge(Warp& warp, size_t at, uint32_t mask, uint32_t target, uint32_t pc)
 }  // namespace
 
 // Back edges, divergent branches and calls use up the split's turn; with none left, the others go first.
+// `pc`: where a back edge leads to; ~pc of any other, which may stand just there.
 bool Cta::spend(Split& split, uint32_t pc, uint64_t instructions) {
   if (--split.budget != 0 && warp_instructions + instructions <= grid.options.step_limit) return false;
   split.turn = ++clock_;
@@ -233,7 +234,7 @@ template <bool Checked>
         continue;
       }
       if (mask != active) {
-        spend(warp.splits[at], pc, counts.instructions);
+        spend(warp.splits[at], ~pc, counts.instructions);
         diverge(warp, at, mask, op.target, pc);
         counts.moved = true;
         return;
@@ -250,7 +251,7 @@ template <bool Checked>
     if (mask != 0) {
       warp.splits[at].pc = pc;
       if (op.kind == OpKind::call || op.kind == OpKind::table)
-        spend(warp.splits[at], pc, counts.instructions);
+        spend(warp.splits[at], ~pc, counts.instructions);
       if (watched) [[unlikely]]
         cluster.executed(counts.instructions);
       const Next next = op.effect(op, context, mask);

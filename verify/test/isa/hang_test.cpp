@@ -211,7 +211,8 @@ TEST(Spin, PollingIsRememberedWhereLanesMeet) {
       "L: @!%p0 bra M;\nld.volatile.global.u32 %r1, [%q0];\nM: shfl.sync.idx.b32 %r3, %r1, 0, 31, -1;\n"
       "setp.eq.u32 %p1, %r3, 0;\n@%p1 bra L;\nE:\n";
   // CTA 1 ends it.
-  EXPECT_EQ(spinning("mov.u32 %r1, 0;\nmov.u32 %r2, %ctaid.x; setp.eq.u32 %p2, %r2, 1;\n"
+  EXPECT_EQ(spinning("mov.u32 %r1, 0;\nand.b32 %r2, %r0, 31; setp.eq.u32 %p0, %r2, 0;\n"
+                     "mov.u32 %r2, %ctaid.x; setp.eq.u32 %p2, %r2, 1;\n"
                      "@%p2 st.volatile.global.u32 [%q0], 6;\n" +
                          body,
                      {}, 2),

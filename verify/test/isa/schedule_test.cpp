@@ -17,6 +17,7 @@ struct Setting {
   uint32_t dynamic_shared = 0;
   std::optional<machine::TensorMap> map{};
   std::vector<std::byte> raw_map{};  // bytes in place of a tensor map
+  bool strict = false;
 };
 
 // %q0 the buffer 'in' of 4,096 bytes, %q1 'out', %q2 the tensor map's address; %p0 thread 0.
@@ -36,6 +37,8 @@ std::string outcome(const std::string& body, isa::Policy policy = isa::Policy::l
   isa::Options options;
   options.schedule = {policy, 5};
   options.step_limit = 1 << 26;
+  options.strict = setting.strict;
+  std::string notes;
   const std::string text = R"(.version 9.0
 .target sm_90a
 .address_size 64
@@ -50,11 +53,13 @@ mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; mov.u32 %r15, 0;
 bar.sync 0;
 )" + body + "ret;\n}\n";
   try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+    for (const isa::Note& n : simulate(isa::compile(ptx::parse(text), "k"), l, options, true).notes)
+      notes += "; note: line " + std::to_string(n.place.ptx_line) + ", " + std::to_string(n.times) +
+               " times, " + n.text;
   } catch (const std::exception& e) {
     return e.what();
   }
-  return "held";
+  return "held" + notes;
 }
 
 const std::string kCopy =
@@ -231,9 +236,41 @@ INSTANTIATE_TEST_SUITE_P(
                {64, 1, 1024, box(machine::TensorSwizzle::none, machine::TensorType::tf32)}}),
     [](const auto& m) { return std::string(m.param.name); });
 
+// What devices take is a note, and a fault where that is asked for.
+void expect_note(const std::string& body, const std::string& note, const std::string& what) {
+  const std::string held = outcome(body);
+  EXPECT_EQ(held.find("held; note: line "), 0u) << held;
+  EXPECT_NE(held.find(note), std::string::npos) << held;
+  Setting strict;
+  strict.strict = true;
+  const std::string fault = outcome(body, isa::Policy::lazy, strict);
+  EXPECT_EQ(fault.find("PTX line "), 0u) << fault;
+  EXPECT_NE(fault.find(what), std::string::npos) << fault;
+}
 // Found where the copy is late; a schedule under which it is not shows nothing.
-TEST(Schedule, AThreadMayNotEndBeforeItsCopy) {
-  EXPECT_NE(outcome(kCopy).find("ended without waiting for the copy"), std::string::npos);
+TEST(Notes, ACtaMayEndBeforeItsCopies) {
+  expect_note(kCopy, " times, cp.async.bulk", "is under way when its CTA ends");
+  expect_note("@%p0 cp.async.ca.shared.global [tile], [%q0], 4;\n", "1 times, cp.async",
+              "is under way when its CTA ends");
+  EXPECT_EQ(outcome(kCopy, isa::Policy::eager), "held");
+}
+// Its shared memory is kept: the store of a CTA that has ended brings what the CTA wrote.
+TEST(Notes, AnEndedCtasStoreBringsItsBytes) {
+  expect_note(
+      "@%p0 st.shared.u32 [tile], 7; @%p0 st.shared.u32 [tile+4], 7; @%p0 st.shared.u64 [tile+8], 7;\n"
+      "fence.proxy.async;\n@%p0 cp.async.bulk.global.shared::cta.bulk_group [%q1], [tile], 16;\n",
+      "cp.async.bulk", "is under way when its CTA ends");
+}
+TEST(Notes, SeveralLanesMayInitialiseABarrierWithOneCount) {
+  expect_note("mbarrier.init.shared.b64 [bars], 3;\n", "63 times, mbarrier.init of a barrier that is live",
+              "mbarrier.init of a barrier that is live");
+  EXPECT_NE(outcome("add.u32 %r1, %r0, 1;\nmbarrier.init.shared.b64 [bars], %r1;\n")
+                .find("mbarrier.inval comes first"),
+            std::string::npos);
+  EXPECT_NE(outcome("@%p0 mbarrier.init.shared.b64 [bars], 3;\n@%p0 mbarrier.arrive.shared.b64 _, [bars];\n"
+                    "@%p0 mbarrier.init.shared.b64 [bars], 3;\n")
+                .find("mbarrier.inval comes first"),
+            std::string::npos);
 }
 // The box of the misuse above fits when there is room for its last line.
 TEST(Schedule, ASwizzledBoxAtTheEndOfSharedMemoryHolds) {
