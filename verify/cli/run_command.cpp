@@ -10,9 +10,12 @@
 #include "model/run/residency.h"
 #include "verify/cli/command.h"
 #include "verify/cli/dump.h"
+#include "verify/cli/footprint.h"
+#include "verify/cli/run_verdict.h"
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
 #include "verify/launch/launch_json.h"
+#include "verify/launch/names.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::cli {
@@ -33,6 +36,9 @@ struct RunOptions {
   DumpOptions dump;
   bool json = false;
   std::optional<uint64_t> memory_limit;  // bytes
+  bool verbose = false;
+  bool device = false;
+  uint64_t device_seconds = 60;  // before a kernel on it counts as hung
 };
 
 // The launch under several schedules; its outputs are kept where all agree.
@@ -57,9 +63,13 @@ void compare(const RunOptions& options, const isa::Program& program, verify::Lau
     verify::write_outputs(file, files);
     files.commit();
   }
-  status = found ? failed : held;
+  bool as_wanted = !found;
+  nlohmann::json expected = nlohmann::json::array();
+  const std::string verdict = found ? "" : expectations(file, expected, as_wanted);
+  status = as_wanted ? held : failed;
   if (options.json) {
     nlohmann::json j{{"entry", file.launch.entry}, {"schedules", options.schedules}, {"same", !found}};
+    j["expected"] = expected;
     if (found)
       j["difference"] = {{"buffer", file.launch.buffers[found->buffer].name},
                          {"byte", found->byte},
@@ -83,46 +93,8 @@ void compare(const RunOptions& options, const isa::Program& program, verify::Lau
   fmt::print("{}: same under {} schedule{}\n", file.launch.entry, options.schedules,
              options.schedules == 1 ? "" : "s");
   for (const auto& [at, output] : file.outputs)
-    fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
-}
-
-// "24,608 bytes reserved, 24,596 touched; never: 24,596 to 24,607".
-std::string touched(size_t reserved, const char* unit, const char* how,
-                    const std::function<bool(size_t)>& never, size_t count) {
-  size_t left = 0;
-  for (size_t i = 0; i < count; ++i) left += never(i) ? 1 : 0;
-  const std::string where = ranges(count, never);
-  return fmt::format("{} {} {}, {} touched{}", grouped(reserved), unit, how, grouped(reserved - left),
-                     left == 0 ? "" : "; never: " + where);
-}
-
-// What the launch touched of what it reserved.
-std::string footprint(const isa::Footprint& f) {
-  std::string out;
-  if (!f.shared.empty())
-    out += "  shared memory: " +
-           touched(
-               f.shared.size(), "bytes", "reserved", [&](size_t i) { return f.shared[i] == 0; },
-               f.shared.size()) +
-           "\n";
-  const auto& t = f.tensor;
-  if (t.allocated.any())
-    out += "  tensor memory: " +
-           touched(
-               t.allocated.count(), "columns", "allocated",
-               [&](size_t i) { return t.allocated[i] && !t.written[i]; }, t.allocated.size()) +
-           "\n";
-  return out;
-}
-
-nlohmann::json footprint_facts(const isa::Footprint& f) {
-  nlohmann::json j = nlohmann::json::object();
-  if (!f.shared.empty())
-    j["shared_memory"] = {{"reserved", f.shared.size()},
-                          {"touched", std::count(f.shared.begin(), f.shared.end(), 1)}};
-  if (f.tensor.allocated.any())
-    j["tensor_memory"] = {{"allocated", f.tensor.allocated.count()}, {"touched", f.tensor.written.count()}};
-  return j;
+    if (!output.path.empty()) fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
+  fmt::print("{}", verdict);
 }
 
 // All else is written by then: the kernel ran to its end.
@@ -141,6 +113,14 @@ void run(const RunOptions& options, int& status) {
   how.checked = !options.unchecked;
   for (const isa::PolicyName& p : isa::kPolicies)
     if (p.name == options.policy) how.schedule.policy = p.policy;
+  const std::unique_ptr<verify::Device> device = options.device ? open_device(program) : nullptr;
+  const verify::Launch before = options.device ? file.launch : verify::Launch{};
+  if (options.device && !file.launch.then.empty())
+    throw machine::InputError("'" + options.path +
+                              "': --device makes one launch, not what follows under \"then\"");
+  if (options.device && file.outputs.empty() && file.variable_outputs.empty())
+    throw machine::InputError("'" + options.path +
+                              "': --device compares outputs, and nothing has an \"output\"");
   const auto start = std::chrono::steady_clock::now();
   Trace trace(program);
   verify::OutputFiles files;
@@ -200,6 +180,14 @@ void run(const RunOptions& options, int& status) {
   write_observed();
   verify::write_outputs(file, files);
   files.commit();
+  nlohmann::json expected = nlohmann::json::array();
+  nlohmann::json on_device;
+  bool as_wanted = true;
+  std::string verdict = expectations(file, expected, as_wanted);
+  if (device != nullptr)
+    verdict += device_verdict(*device, before, file, program, std::chrono::seconds(options.device_seconds),
+                              on_device, as_wanted);
+  if (!as_wanted) status = failed;
   if (options.json) {
     nlohmann::json j{{"entry", file.launch.entry},
                      {"lane_instructions", result.lane_instructions},
@@ -213,7 +201,12 @@ void run(const RunOptions& options, int& status) {
                      {"without_evidence", program.approximations},
                      {"outputs", nlohmann::json::array()}};
     for (const auto& [at, output] : file.outputs)
-      j["outputs"].push_back({{"buffer", file.launch.buffers[at].name}, {"path", output.path}});
+      if (!output.path.empty())
+        j["outputs"].push_back({{"buffer", file.launch.buffers[at].name}, {"path", output.path}});
+    for (const auto& [at, output] : file.variable_outputs)
+      j["outputs"].push_back({{"variable", file.launch.variables[at].name}, {"path", output.path}});
+    j["expected"] = expected;
+    if (device != nullptr) j["on_device"] = on_device;
     if (dumps.any()) j["dumps"] = dumps.facts();
     j["notes"] = nlohmann::json::array();
     for (const isa::Note& n : result.notes)
@@ -222,7 +215,8 @@ void run(const RunOptions& options, int& status) {
     fmt::print("{}\n", j.dump(2));
     return refuse_missing(dumps);
   }
-  fmt::print("{}: {} lane instructions in {:.3f} s ({:.2f} G/s){}\n", file.launch.entry,
+  const std::string entry = options.verbose ? file.launch.entry : verify::shortened(file.launch.entry);
+  fmt::print("{}: {} lane instructions in {:.3f} s ({:.2f} G/s){}\n", entry,
              grouped(result.lane_instructions), seconds,
              static_cast<double>(result.lane_instructions) / seconds / 1e9,
              how.checked ? ", all checks on" : ", unchecked");
@@ -244,8 +238,10 @@ void run(const RunOptions& options, int& status) {
     fmt::print("  no evidence for PTX {}: {} was taken\n", a,
                options.approximate == "nearest" ? "the nearest value" : "the H200's value");
   for (const auto& [at, output] : file.outputs)
-    fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
-  fmt::print("{}", dumps.text());
+    if (!output.path.empty()) fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
+  for (const auto& [at, output] : file.variable_outputs)
+    fmt::print("  {} -> {}\n", file.launch.variables[at].name, output.path);
+  fmt::print("{}{}", dumps.text(), verdict);
   refuse_missing(dumps);
 }
 
@@ -347,6 +343,15 @@ void add_run(CLI::App& app, int& status) {
       ->excludes("--seed")
       ->excludes("--trace")
       ->excludes("--dump");
+  CLI::Option* device =
+      command
+          ->add_flag("--device", options->device,
+                     "Make the same launch on the GPU that is there, and compare every byte of the outputs")
+          ->excludes("--schedules");
+  command->add_option("--device-seconds", options->device_seconds, "How long its kernel may run there")
+      ->check(whole(1, 86400))
+      ->capture_default_str()
+      ->needs(device);
   command->add_flag("--json", options->json, "The summary as JSON");
   command->footer(
       "A launch:\n"
@@ -361,11 +366,30 @@ void add_run(CLI::App& app, int& status) {
       "8],\n"
       "   \"swizzle\": \"128b\"}\n"
       "or {\"tensor_map\": \"x\", \"encoded\": FILE}, the 128 bytes that bitwell/tensor_map.h makes.\n"
-      "Buffers come from \"npy\": FILE, \"bin\": FILE, \"zeros\": BYTES, \"unwritten\": BYTES or\n"
+      "Buffers come from \"npy\": FILE, \"bin\": FILE, \"values\": NUMBERS, \"zeros\": BYTES, \"unwritten\": "
+      "BYTES or\n"
       "\"generate\": {\"kind\": \"uniform_bits\" | \"iota_u32\" | \"uniform_f32\", \"bytes\": N, \"seed\": "
-      "S}.\n"
+      "S};\n"
+      "\"format\": NAME (e2m1, e4m3, bf16, ...) says what numbers become. Other arguments:\n"
+      "  {\"pointer\": \"x\", \"offset\": 16}, {\"bytes\": \"00ff\"}, {\"struct\": [{\"at\": 8, ARGUMENT}, "
+      "...], \"size\": 24}\n"
+      "Beside them: \"variables\": [{\"variable\": NAME, CONTENTS, \"output\": FILE}], \"cooperative\": "
+      "true.\n"
+      "\"expected\": FILE.npy and \"tolerance\": {\"ulp\": N} or {\"rtol\": X, \"atol\": Y} judge a buffer.\n"
       "\"output\": FILE.npy or .bin keeps a buffer; \"dtype\" (f2, u1, ...) and \"shape\" describe it.");
-  command->callback([options, &status] { run(*options, status); });
+  command->add_flag("--verbose", options->verbose, "C++ names whole, however long, in messages");
+  command->callback([options, &status] {
+    if (options->verbose) return run(*options, status);
+    try {
+      run(*options, status);
+    } catch (const machine::Fault& e) {
+      throw machine::Fault(verify::shortened(e.what()));
+    } catch (const machine::Unsupported& e) {
+      throw machine::Unsupported(verify::shortened(e.what()));
+    } catch (const machine::InputError& e) {
+      throw machine::InputError(verify::shortened(e.what()));
+    }
+  });
 }
 
 }  // namespace bitwell::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -81,12 +82,41 @@ std::shared_ptr<Device::Module> Device::load(const std::string& ptx) {
   return std::make_shared<Module>(*impl_, module);
 }
 
-void Device::run(Module& module, Launch& launch) {
+void Device::run(Module& module, Launch& launch, std::optional<std::chrono::milliseconds> limit) {
+  const auto variable = [&](const Variable& v) {
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    impl_->check(impl_->api.get_global(&address, &size, module.handle(), v.name.c_str()),
+                 "finding variable '" + v.name + "'");
+    return std::pair(address, size);
+  };
   const Resident resident(*this, {&launch, 1}, {}, {&module});
+  for (const Variable& v : launch.variables)
+    if (v.before)
+      impl_->check(impl_->api.to_device(variable(v).first, v.before->data(), v.before->size()),
+                   "writing variable '" + v.name + "'");
   resident.enqueue(nullptr);
+  if (limit) wait(*limit, launch.entry);
   impl_->check(impl_->api.synchronize(), "running '" + launch.entry + "'");
+  for (Variable& v : launch.variables) {
+    if (!v.output) continue;
+    const auto [address, size] = variable(v);
+    v.after.resize(size);
+    impl_->check(impl_->api.to_host(v.after.data(), address, size), "reading variable '" + v.name + "'");
+  }
   for (size_t i = 0; i < launch.buffers.size(); ++i)
     if (launch.buffers[i].output) launch.buffers[i].bytes = resident.read(0, i);
+}
+
+void Device::wait(std::chrono::milliseconds limit, const std::string& entry) const {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (impl_->api.stream_query(nullptr) == CUDA_ERROR_NOT_READY) {
+    if (std::chrono::steady_clock::now() > end)
+      throw machine::Fault(machine::Place{}, "'" + entry + "' still runs on " + name() + " after " +
+                                                 std::to_string(limit.count()) +
+                                                 " ms: it hangs, or needs longer");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 DeviceMemory::DeviceMemory(const Device& device, size_t bytes, const std::string& name)

@@ -1,7 +1,9 @@
 // The GPU as a subject: the CUDA driver API, loaded at run time, so that one binary serves machines with and
 // without.
 #pragma once
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "verify/launch/launch.h"
@@ -26,15 +28,18 @@ class Device {
   class Module;
   std::shared_ptr<Module> load(const std::string& ptx);
 
-  // Runs the launch; its buffers then hold what the kernel left. Buffers not defined start as 0xFF bytes.
-  // Throws machine::Fault with the driver's error name; the context is then unusable.
-  void run(Module& module, Launch& launch);
+  // Runs the launch; its buffers and variables then hold what the kernel left. Buffers not defined start as
+  // 0xFF bytes. Names are full ones (use_full_names). Throws machine::Fault with the driver's error name, or
+  // where the kernel still runs after `limit` (none: for ever); the context is then unusable. InputError for
+  // a buffer with an address of its own.
+  void run(Module& module, Launch& launch, std::optional<std::chrono::milliseconds> limit = {});
 
   struct Impl;  // for the files of this folder
   const Impl& impl() const { return *impl_; }
 
  private:
   explicit Device(std::unique_ptr<Impl> impl);
+  void wait(std::chrono::milliseconds limit, const std::string& entry) const;
   std::unique_ptr<Impl> impl_;
 };
 

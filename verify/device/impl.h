@@ -39,6 +39,8 @@ struct DriverApi {
   decltype(&cuStreamCreate) stream_create;
   decltype(&cuStreamDestroy) stream_destroy;
   decltype(&cuStreamSynchronize) stream_synchronize;
+  decltype(&cuStreamQuery) stream_query;
+  decltype(&cuModuleGetGlobal) get_global;
   decltype(&cuStreamBeginCapture) begin_capture;
   decltype(&cuStreamEndCapture) end_capture;
   decltype(&cuGraphInstantiateWithFlags) graph_instantiate;
@@ -86,6 +88,8 @@ struct DriverApi {
     BITWELL_FIND(stream_create, "cuStreamCreate")
     BITWELL_FIND(stream_destroy, "cuStreamDestroy_v2")
     BITWELL_FIND(stream_synchronize, "cuStreamSynchronize")
+    BITWELL_FIND(stream_query, "cuStreamQuery")
+    BITWELL_FIND(get_global, "cuModuleGetGlobal_v2")
     BITWELL_FIND(begin_capture, "cuStreamBeginCapture_v2")
     BITWELL_FIND(end_capture, "cuStreamEndCapture")
     BITWELL_FIND(graph_instantiate, "cuGraphInstantiateWithFlags")

@@ -14,6 +14,15 @@ struct Resident::Prepared {
   std::vector<void*> parameters;
 };
 
+// The bytes of a pointer, or of a map as the driver encodes it.
+static std::vector<std::byte> bytes_of(const Device::Impl& d, const Pointer& p, uint64_t address) {
+  const auto copy = [](const auto& value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    return std::vector<std::byte>(bytes, bytes + sizeof value);
+  };
+  return p.tensor_map ? copy(d.encode(*p.tensor_map, address)) : copy(address + p.offset);
+}
+
 Resident::Resident(const Device& device, std::span<const Launch> launches,
                    const std::vector<Chain::Link>& links, const std::vector<Device::Module*>& modules)
     : device_(device) {
@@ -24,22 +33,37 @@ Resident::Resident(const Device& device, std::span<const Launch> launches,
     std::vector<size_t>& sizes = sizes_.emplace_back();
     for (size_t b = 0; b < launch.buffers.size(); ++b) {
       const Buffer& buffer = launch.buffers[b];
-      sizes.push_back(buffer.bytes.size());
+      sizes.push_back(buffer.size());
+      if (buffer.address)
+        throw machine::InputError("buffer '" + buffer.name +
+                                  "' has an address of its own, which a GPU gives no buffer");
       const auto link = std::find_if(links.begin(), links.end(),
                                      [&](const Chain::Link& l) { return l.to == i && l.to_buffer == b; });
       if (link != links.end()) {
         addresses.push_back(addresses_[link->from][link->from_buffer]);
         continue;
       }
-      addresses.push_back(memory_.emplace_back(device, buffer.bytes.size(), buffer.name).address());
-      if (buffer.bytes.empty()) continue;
-      if (buffer.defined)
+      addresses.push_back(memory_.emplace_back(device, buffer.size(), buffer.name).address());
+      if (buffer.size() == 0) continue;
+      if (!buffer.defined || buffer.blank != 0)
+        d.check(d.api.memset(addresses.back(), buffer.defined ? 0 : 0xFF, buffer.size()),
+                "filling '" + buffer.name + "'");
+      if (buffer.defined && !buffer.bytes.empty())
         d.check(d.api.to_device(addresses.back(), buffer.bytes.data(), buffer.bytes.size()),
                 "copying '" + buffer.name + "'");
-      else
-        d.check(d.api.memset(addresses.back(), 0xFF, buffer.bytes.size()), "filling '" + buffer.name + "'");
     }
+    for (size_t b = 0; b < launch.buffers.size(); ++b)
+      for (const Pointer& p : launch.buffers[b].pointers) {
+        const std::vector<std::byte> value = bytes_of(d, p, addresses[p.buffer]);
+        d.check(d.api.to_device(addresses[b] + p.at, value.data(), value.size()),
+                "copying a pointer into '" + launch.buffers[b].name + "'");
+      }
     launches_.push_back({launch.ptx, launch.entry, launch.shape, {}, launch.arguments});
+    for (Argument& a : launches_.back().arguments)
+      for (const Pointer& p : a.pointers) {
+        const std::vector<std::byte> value = bytes_of(d, p, addresses[p.buffer]);
+        std::copy(value.begin(), value.end(), a.scalar.begin() + static_cast<std::ptrdiff_t>(p.at));
+      }
   }
   const bool much_shared = std::any_of(launches_.begin(), launches_.end(),
                                        [](const Launch& l) { return l.shape.dynamic_shared > 48 << 10; });
@@ -70,7 +94,7 @@ Resident::Resident(const Device& device, std::span<const Launch> launches,
 namespace {
 
 // A launch's shape for the driver; `attributes` must outlive it.
-CUlaunchConfig config_of(const isa::Shape& s, std::array<CUlaunchAttribute, 2>& attributes,
+CUlaunchConfig config_of(const isa::Shape& s, std::array<CUlaunchAttribute, 3>& attributes,
                          bool programmatic) {
   CUlaunchConfig config{};
   if (s.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
@@ -82,6 +106,11 @@ CUlaunchConfig config_of(const isa::Shape& s, std::array<CUlaunchAttribute, 2>& 
     CUlaunchAttribute& a = attributes[config.numAttrs++];
     a.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     a.value.programmaticStreamSerializationAllowed = 1;
+  }
+  if (s.cooperative) {
+    CUlaunchAttribute& a = attributes[config.numAttrs++];
+    a.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    a.value.cooperative = 1;
   }
   config.gridDimX = s.grid[0];
   config.gridDimY = s.grid[1];
@@ -99,7 +128,7 @@ CUlaunchConfig config_of(const isa::Shape& s, std::array<CUlaunchAttribute, 2>& 
 void Resident::enqueue(void* stream, bool programmatic) const {
   const Device::Impl& d = device_.impl();
   for (size_t i = 0; i < launches_.size(); ++i) {
-    std::array<CUlaunchAttribute, 2> attributes{};
+    std::array<CUlaunchAttribute, 3> attributes{};
     CUlaunchConfig config =
         config_of(launches_[i].shape, attributes, programmatic && (i == 0 || i + 1 == launches_.size()));
     config.hStream = static_cast<CUstream>(stream);
@@ -134,7 +163,7 @@ int clusters_at_once(const Device& device, const Device::Module& module, const L
   d.check(d.api.set_attribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                               static_cast<int>(launch.shape.dynamic_shared)),
           "shared memory");
-  std::array<CUlaunchAttribute, 2> attributes{};
+  std::array<CUlaunchAttribute, 3> attributes{};
   const CUlaunchConfig config = config_of(launch.shape, attributes, false);
   int count = 0;
   d.check(d.api.clusters_at_once(&count, f, &config), "asking how many clusters run at once");

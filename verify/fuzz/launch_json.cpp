@@ -33,7 +33,7 @@ bool too_much(const std::string& text) {
            (buffer.contains("generate") && above(buffer.at("generate"), "bytes"));
   };
   if (!all.is_object()) return false;
-  for (const char* key : {"buffers", "arguments"})
+  for (const char* key : {"buffers", "arguments", "variables"})
     if (all.contains(key))
       for (const json& item : all.at(key))
         if (large(item)) return true;

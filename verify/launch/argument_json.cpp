@@ -22,15 +22,15 @@ std::vector<std::byte> bytes_of(uint64_t value, size_t size) {
 
 }  // namespace
 
-void LaunchReader::argument(const json& j, const std::string& where) {
+void LaunchReader::argument(const json& j, const std::string& where, std::vector<Argument>& to) {
   if (!j.is_object()) refuse(where + " must be an object");
   for (const char* key : {"tensor_map", "pointer", "type", "bytes", "struct"})
     if (j.contains(key)) {
       Bytes b = piece(j, where);
-      file_.launch.arguments.push_back({std::move(b.bytes), 0, {}, std::move(b.pointers)});
+      to.push_back({std::move(b.bytes), 0, {}, std::move(b.pointers)});
       return;
     }
-  buffer(j, where, true);
+  to.push_back({{}, buffer(j, where)});
 }
 
 LaunchReader::Bytes LaunchReader::piece(const json& j, const std::string& where) {

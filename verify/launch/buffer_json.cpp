@@ -158,7 +158,7 @@ void LaunchReader::expected(const json& j, const std::string& name, Output& out)
   out.expected = std::move(e);
 }
 
-size_t LaunchReader::buffer(const json& j, const std::string& where, bool is_argument) {
+size_t LaunchReader::buffer(const json& j, const std::string& where) {
   allow(j,
         {"buffer", "npy", "bin", "values", "zeros", "unwritten", "generate", "format", "read_only", "output",
          "expected", "tolerance", "dtype", "shape", "fields", "address"},
@@ -187,8 +187,7 @@ size_t LaunchReader::buffer(const json& j, const std::string& where, bool is_arg
   }
   Output out;
   output(j, where, name, c, b.size(), out);
-  const size_t at =
-      is_argument ? file_.launch.add_buffer(std::move(b)) : file_.launch.add_hidden_buffer(std::move(b));
+  const size_t at = file_.launch.add_hidden_buffer(std::move(b));
   if (file_.launch.buffers[at].output) file_.outputs[at] = out;
   if (j.contains("fields")) filled_.push_back({at, j.at("fields"), name});
   return at;
@@ -217,6 +216,7 @@ void LaunchReader::variable(const json& j, const std::string& where) {
   for (const char* key : {"npy", "bin", "values", "zeros", "generate"}) given = given || j.contains(key);
   if (given) {
     c = contents(j, name, false);
+    hold(c.blank, 0, name);
     c.bytes.resize(c.bytes.size() + c.blank);
     v.before = c.bytes;
   } else {

@@ -11,6 +11,7 @@
 #include "verify/launch/memory_limit.h"
 #include "verify/launch/names.h"
 #include "verify/launch/placed.h"
+#include "verify/launch/steps.h"
 #include "verify/launch/variables.h"
 
 namespace bitwell::verify {
@@ -44,14 +45,16 @@ std::string read_file(const std::string& path, uint64_t most) {
   return out;
 }
 
-isa::Program load_program(const std::string& path, const std::string& entry, isa::Approximate approximate) {
+isa::Program load_program(const std::string& path, const std::string& entry, isa::Approximate approximate,
+                          const machine::ModulePlace& place) {
   const std::string text = read_file(path);
   return naming(path, [&] {
     const ptx::Module module = ptx::parse(text);
     std::vector<std::string> entries;
     for (const ptx::Function& f : module.functions)
       if (f.is_entry && f.has_body) entries.push_back(f.name);
-    return isa::compile(module, entries[name_among(entries, entry, "entry")], approximate);
+    return isa::compile(module, entry.empty() ? entry : entries[name_among(entries, entry, "entry")],
+                        approximate, place);
   });
 }
 
@@ -60,12 +63,13 @@ isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::
   check_memory(program, launch);
   machine::Memory memory;
   const Placed placed(memory, launch);
-  const auto arguments = placed.arguments(launch);
+  const auto arguments = placed.arguments(launch.arguments);
   isa::check_launch(program, launch.shape, arguments);  // before anything else is placed
   machine::Region constants = isa::place_variables(program, memory);
   const Variables variables(program, memory, constants);
   variables.write(launch);
   isa::RunResult result = isa::run(program, constants, launch.shape, arguments, memory, options);
+  run_steps(launch, placed, memory, constants, options, result);
   placed.read_back(launch, all_written && options.checked);
   variables.read_back(launch);
   variables.note_unwritten(launch, result.notes);

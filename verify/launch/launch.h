@@ -52,6 +52,24 @@ struct Argument {
   std::vector<Pointer> pointers{};  // that `scalar` holds
 };
 
+// What follows a launch on the same buffers and modules: another launch, a copy between buffers, or a fill.
+struct Step {
+  std::string ptx, entry;  // of a launch; else empty
+  isa::Shape shape;
+  std::vector<Argument> arguments;
+  struct Copy {
+    size_t from, to;  // buffers
+    uint64_t from_offset, to_offset, bytes;
+  };
+  std::optional<Copy> copy;
+  struct Fill {
+    size_t buffer;
+    uint64_t offset, bytes;
+    std::byte value;
+  };
+  std::optional<Fill> fill;
+};
+
 struct Launch {
   std::string ptx;  // path
   std::string entry;
@@ -59,6 +77,7 @@ struct Launch {
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments;
   std::vector<Variable> variables{};
+  std::vector<Step> then{};                // in order, when it has ended
   std::optional<uint64_t> memory_limit{};  // bytes it may take in all; none: what the target's device has
 
   template <class T>
@@ -102,11 +121,12 @@ auto naming(const std::string& path, F f) {
 }
 // An entry of the PTX in a file, by what name_among takes. InputError and Unsupported name the file.
 isa::Program load_program(const std::string& path, const std::string& entry,
-                          isa::Approximate approximate = isa::Approximate::captured);
+                          isa::Approximate approximate = isa::Approximate::captured,
+                          const machine::ModulePlace& place = {});
 
-// Runs the launch on the simulator; its buffers then hold what the kernel left, outputs all of it (blank ones
-// are blank no more). Throws as isa::run and check_memory do, and Fault when an output has bytes that were
-// never written and `all_written` asks for them.
+// Runs the launch, and what follows it, on the simulator; its buffers then hold what the kernel left, outputs
+// all of it (blank ones are blank no more). Throws as isa::run and check_memory do, and Fault when an output
+// has bytes that were never written and `all_written` asks for them.
 isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,
                         bool all_written);
 

@@ -20,7 +20,7 @@ std::string LaunchReader::place(const std::string& name) const {
 void LaunchReader::allow(const json& j, const std::set<std::string>& keys, const std::string& where) const {
   if (!j.is_object()) refuse(where + " must be an object");
   for (const auto& [key, value] : j.items())
-    if (keys.count(key) == 0) {
+    if (key != "//" && keys.count(key) == 0) {
       std::string known;
       for (const std::string& k : keys) known += (known.empty() ? "" : ", ") + k;
       refuse("unknown field '" + key + "' in " + where + "; it knows " + known);

@@ -57,7 +57,9 @@ class LaunchReader {
     std::vector<std::byte> bytes;
     std::vector<Pointer> pointers;
   };
-  void argument(const json& j, const std::string& where);
+  void argument(const json& j, const std::string& where, std::vector<Argument>& to);
+  isa::Shape shape(const json& j, const std::string& where) const;
+  Step step(const json& j, const std::string& where);
   Bytes piece(const json& j, const std::string& where);
   Bytes structure(const json& j, const std::string& where);
   std::vector<std::byte> scalar(const json& j, const std::string& where) const;
@@ -77,7 +79,7 @@ class LaunchReader {
     std::vector<uint64_t> shape;
     std::string format;
   };
-  size_t buffer(const json& j, const std::string& where, bool is_argument);
+  size_t buffer(const json& j, const std::string& where);
   // A buffer whose fields are put in when all buffers are known.
   struct Filled {
     size_t buffer;

@@ -49,20 +49,24 @@ size_t name_among(const std::vector<std::string>& names, const std::string& want
   if (const auto same = std::find(names.begin(), names.end(), wanted); same != names.end())
     return static_cast<size_t>(same - names.begin());
   std::vector<size_t> alike;
-  for (size_t i = 0; i < names.size() && !wanted.empty(); ++i) {
+  for (size_t i = 0; i < names.size(); ++i) {
     const std::string plain = isa::readable(names[i]);
     if (plain == wanted) return i;
     if (plain.find(wanted) != std::string::npos || names[i].find(wanted) != std::string::npos)
       alike.push_back(i);
   }
-  if (alike.size() == 1) return alike[0];
-  std::string text = alike.empty()
-                         ? "no " + what + " '" + wanted + "'"
-                         : "'" + wanted + "' may be any of " + std::to_string(alike.size()) + " of " + what;
-  if (alike.empty())
+  if (alike.size() == 1 && !wanted.empty()) return alike[0];
+  const bool none = alike.empty();
+  std::string text = none ? "no " + what + " '" + wanted + "'"
+                          : what + " '" + wanted + "' may be any of " + std::to_string(alike.size());
+  if (none)
     for (size_t i = 0; i < names.size(); ++i) alike.push_back(i);
   for (size_t i = 0; i < std::min(alike.size(), kShown); ++i)
-    text += (i == 0 ? "; there " + std::string(alike.size() == 1 ? "is " : "are ") : ", ") + names[alike[i]];
+    text += (i != 0              ? ", "
+             : !none             ? ": "
+             : alike.size() == 1 ? "; there is "
+                                 : "; there are ") +
+            names[alike[i]];
   if (alike.size() > kShown) text += " and " + std::to_string(alike.size() - kShown) + " more";
   throw machine::InputError(text);
 }

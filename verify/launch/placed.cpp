@@ -84,9 +84,9 @@ std::vector<std::byte> Placed::resolved(std::vector<std::byte> bytes,
   return bytes;
 }
 
-std::vector<std::vector<std::byte>> Placed::arguments(const Launch& launch) const {
+std::vector<std::vector<std::byte>> Placed::arguments(const std::vector<Argument>& arguments) const {
   std::vector<std::vector<std::byte>> out;
-  for (const Argument& a : launch.arguments) {
+  for (const Argument& a : arguments) {
     if (!a.scalar.empty()) {
       out.push_back(resolved(a.scalar, a.pointers));
       continue;

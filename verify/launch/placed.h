@@ -15,7 +15,7 @@ class Placed {
 
   const std::vector<uint64_t>& addresses() const { return addresses_; }  // by buffer
   // The bytes of the entry's arguments. Throws InputError for a tensor map that no device takes.
-  std::vector<std::vector<std::byte>> arguments(const Launch& launch) const;
+  std::vector<std::vector<std::byte>> arguments(const std::vector<Argument>& arguments) const;
   // `bytes` with the addresses and maps that they hold. Throws as arguments does.
   std::vector<std::byte> resolved(std::vector<std::byte> bytes, const std::vector<Pointer>& pointers) const;
   // Makes the launch's buffers what memory has, outputs all of it (blank ones are blank no more). Throws

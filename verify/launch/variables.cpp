@@ -7,10 +7,19 @@
 
 namespace bitwell::verify {
 
-const isa::GlobalVariable& Variables::named(const Variable& variable) const {
+static const isa::GlobalVariable& variable_of(const isa::Program& program, const std::string& name) {
   std::vector<std::string> names;
-  for (const isa::GlobalVariable& g : program_.globals) names.push_back(g.name);
-  return program_.globals[name_among(names, variable.name, "variable")];
+  for (const isa::GlobalVariable& g : program.globals) names.push_back(g.name);
+  return program.globals[name_among(names, name, "variable")];
+}
+
+void use_full_names(const isa::Program& program, Launch& launch) {
+  launch.entry = program.functions[static_cast<size_t>(program.entry)].name;
+  for (Variable& v : launch.variables) v.name = variable_of(program, v.name).name;
+}
+
+const isa::GlobalVariable& Variables::named(const Variable& variable) const {
+  return variable_of(program_, variable.name);
 }
 
 void Variables::write(const Launch& launch) const {

@@ -6,6 +6,9 @@
 
 namespace bitwell::verify {
 
+// Makes the names of a launch's entry and variables the module's own.
+void use_full_names(const isa::Program& program, Launch& launch);
+
 class Variables {
  public:
   // Of a program whose variables are placed; refers to all three.

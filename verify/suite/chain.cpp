@@ -24,7 +24,8 @@ isa::RunResult simulate(Chain& chain, const Programs& programs, const isa::Optio
     auto module = constants.find(l.ptx);
     if (module == constants.end())
       module = constants.emplace(l.ptx, isa::place_variables(program, memory)).first;
-    isa::RunResult one = isa::run(program, module->second, l.shape, placed[i].arguments(l), memory, options);
+    isa::RunResult one =
+        isa::run(program, module->second, l.shape, placed[i].arguments(l.arguments), memory, options);
     placed[i].read_back(l, all_written && options.checked);
     all.lane_instructions += one.lane_instructions;
     all.warp_instructions += one.warp_instructions;

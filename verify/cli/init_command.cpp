@@ -1,0 +1,42 @@
+// bitwell init
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "verify/cli/command.h"
+#include "verify/launch/launch.h"
+#include "verify/launch/launch_template.h"
+#include "verify/launch/output_files.h"
+
+namespace bitwell::cli {
+
+void add_init(CLI::App& app) {
+  struct InitOptions {
+    std::string path, entry, out;
+  };
+  CLI::App* command = app.add_subcommand("init", "Write the LAUNCH.json that fits an entry of a PTX file");
+  auto options = std::make_shared<InitOptions>();
+  command->add_option("FILE.ptx", options->path, "The PTX text")->required();
+  command->add_option("ENTRY", options->entry,
+                      "Its name, or a part of it that no other has, mangled or not; without it the only one");
+  command->add_option("--out", options->out, "Write to this file, instead of the standard output");
+  command->footer(
+      "Sizes of parameters, block and cluster are the entry's; grid, buffers and numbers are to be filled "
+      "in.\n"
+      "Members \"//\" are comments, which bitwell run skips.");
+  command->callback([options] {
+    namespace fs = std::filesystem;
+    const std::string text = verify::read_file(options->path);
+    const fs::path folder = fs::absolute(options->out.empty() ? "x" : options->out).parent_path();
+    const std::string ptx = fs::absolute(options->path).lexically_relative(folder).string();
+    const std::string launch =
+        verify::naming(options->path, [&] { return verify::launch_template(text, ptx, options->entry); });
+    if (options->out.empty())
+      fmt::print("{}", launch);
+    else
+      verify::replace_file(options->out, "--out", launch);
+  });
+}
+
+}  // namespace bitwell::cli

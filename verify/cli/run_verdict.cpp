@@ -1,0 +1,144 @@
+#include "verify/cli/run_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/machine/arch.h"
+#include "verify/cli/table.h"
+#include "verify/launch/numbers.h"
+#include "verify/launch/variables.h"
+
+namespace bitwell::cli {
+namespace {
+
+// "1 ULP: 12, 2 to 3 ULP: 4, not finite: 1".
+std::string histogram(const std::map<int, uint64_t>& by_error) {
+  std::string out;
+  for (const auto& [power, count] : by_error) {
+    const std::string name = power < 0    ? "not finite"
+                             : power == 0 ? "1 ULP"
+                                          : fmt::format("{} to {} ULP", grouped(uint64_t{1} << power),
+                                                        grouped((uint64_t{2} << power) - 1));
+    out += (out.empty() ? "" : ", ") + name + ": " + grouped(count);
+  }
+  return out;
+}
+
+std::string number(long double v) { return fmt::format("{:.9g}", static_cast<double>(v)); }
+
+// The first byte at which two differ; the size of both where they do not.
+size_t first_difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+std::string hex(const std::vector<std::byte>& bytes, size_t from, size_t count) {
+  std::string out = "0x";
+  for (size_t i = std::min(from + count, bytes.size()); i-- > from;)
+    out += fmt::format("{:02x}", static_cast<unsigned>(bytes[i]));
+  return out;
+}
+
+// One output of both, named `name`. Returns whether they are equal.
+bool compare_bytes(const std::string& name, const std::vector<std::byte>& simulated,
+                   const std::vector<std::byte>& device, const verify::Output& output, std::string& text,
+                   nlohmann::json& facts) {
+  nlohmann::json one{{"output", name}, {"bytes", simulated.size()}};
+  const size_t at = first_difference(simulated, device);
+  one["equal"] = at == simulated.size() && at == device.size();
+  if (!one["equal"]) {
+    const uint64_t bits = output.format.empty() ? 8 * verify::element_size(output.dtype)
+                                                : verify::bits_of_packed(output.format);
+    const uint64_t element = at * 8 / bits;
+    const size_t first = element * bits / 8;
+    const std::string where = verify::coordinates(
+        output.shape.empty() ? std::vector<uint64_t>{simulated.size() * 8 / bits} : output.shape, element);
+    const size_t size = std::max<size_t>(bits / 8, 1);
+    text += fmt::format("  {}: differs at byte {}, element {}: {} here, {} on the GPU\n", name, grouped(at),
+                        where, hex(simulated, first, size), hex(device, first, size));
+    one["byte"] = at;
+    one["element"] = where;
+    one["here"] = hex(simulated, first, size);
+    one["on_gpu"] = hex(device, first, size);
+  } else {
+    text += fmt::format("  {}: {} bytes, every one the GPU's\n", name, grouped(simulated.size()));
+  }
+  const bool equal = one["equal"];
+  facts["outputs"].push_back(std::move(one));
+  return equal;
+}
+
+}  // namespace
+
+std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, bool& held) {
+  std::string out;
+  for (const auto& [at, output] : file.outputs) {
+    if (!output.expected) continue;
+    const std::string& name = file.launch.buffers[at].name;
+    const verify::Comparison c = verify::compare(file.launch.buffers[at].bytes, output);
+    nlohmann::json one{
+        {"buffer", name}, {"elements", c.elements}, {"wrong", c.wrong}, {"errors", nlohmann::json::object()}};
+    for (const auto& [power, count] : c.by_error)
+      one["errors"][power < 0 ? "not finite" : fmt::format("2^{} ULP", power)] = count;
+    if (c.wrong == 0) {
+      out += fmt::format("  {}: {} elements as expected\n", name, grouped(c.elements));
+    } else {
+      held = false;
+      const std::string where = verify::coordinates(output.shape, c.first);
+      one["first"] = {{"element", where}, {"got", number(c.got)}, {"expected", number(c.want)}};
+      one["pattern"] = c.pattern;
+      out += fmt::format("  {}: {} of {} elements are not as expected, the first at {}: {}, expected {}\n",
+                         name, grouped(c.wrong), grouped(c.elements), where, number(c.got), number(c.want));
+      if (!c.pattern.empty()) out += "    where " + c.pattern + "\n";
+    }
+    if (!c.by_error.empty()) out += "    off by " + histogram(c.by_error) + "\n";
+    facts.push_back(std::move(one));
+  }
+  return out;
+}
+
+std::unique_ptr<verify::Device> open_device(const isa::Program& program) {
+  std::string why;
+  std::unique_ptr<verify::Device> device = verify::Device::open(why);
+  if (device == nullptr) throw machine::InputError("--device: no GPU to run on: " + why);
+  if (const int there = device->compute_capability(); there < program.sm)
+    throw machine::InputError(fmt::format("--device: {} is sm_{}, which does not run PTX for {}",
+                                          device->name(), there, program.target));
+  return device;
+}
+
+std::string device_verdict(verify::Device& device, verify::Launch before, const verify::LaunchFile& after,
+                           const isa::Program& program, std::chrono::milliseconds limit,
+                           nlohmann::json& facts, bool& held) {
+  facts["device"] = device.name();
+  facts["driver"] = device.driver();
+  facts["outputs"] = nlohmann::json::array();
+  std::string out = fmt::format("on {}, driver {}:\n", device.name(), device.driver());
+  verify::use_full_names(program, before);
+  try {
+    const auto module =
+        verify::naming(before.ptx, [&] { return device.load(verify::read_file(before.ptx)); });
+    device.run(*module, before, limit);
+  } catch (const machine::Fault& fault) {
+    held = false;
+    facts["fault"] = fault.what();
+    return out + "  " + fault.what() + "\n";
+  }
+  for (const auto& [at, output] : after.outputs)
+    held = compare_bytes(after.launch.buffers[at].name, after.launch.buffers[at].bytes,
+                         before.buffers[at].bytes, output, out, facts) &&
+           held;
+  for (const auto& [at, output] : after.variable_outputs)
+    held = compare_bytes(after.launch.variables[at].name, after.launch.variables[at].after,
+                         before.variables[at].after, output, out, facts) &&
+           held;
+  facts["without_evidence"] = program.approximations;
+  for (const std::string& a : program.approximations)
+    out += "  no GPU's bits are recorded for PTX " + a + "\n";
+  if (machine::arch(program.sm).evidence != "device")
+    out += fmt::format("  what bitwell knows of {} is by the {} alone, where nothing more is said\n",
+                       program.target, machine::arch(program.sm).evidence);
+  return out;
+}
+
+}  // namespace bitwell::cli

@@ -1,0 +1,13 @@
+// The LAUNCH.json that fits an entry, to be filled in.
+#pragma once
+#include <string>
+
+namespace bitwell::verify {
+
+// For the entry of the PTX text that name_among takes for `entry`; empty: the only one. `path`: what "ptx" is
+// to say. Arguments of the entry's sizes, at the offsets where structures are read; buffers where a parameter
+// is used as an address; the block and cluster that directives want. Members "//" say what is to be filled
+// in. Throws InputError, and SyntaxError for what is not PTX.
+std::string launch_template(const std::string& ptx, const std::string& path, const std::string& entry);
+
+}  // namespace bitwell::verify

@@ -1,0 +1,238 @@
+#!/usr/bin/env bash
+# What a LAUNCH.json can say: structures, pointers in them and in buffers, formats, variables, what outputs should be; the one
+# that `bitwell init` writes; and what --device says where there is no GPU. Usage: launch_file_test.sh BITWELL
+set -u
+bitwell=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+# expect STATUS 'part of the output' COMMAND...
+expect() {
+  local status=$1 part=$2
+  shift 2
+  local text
+  text=$(timeout 100 "$@" 2>&1)
+  local got=$?
+  if [ $got -ne "$status" ] || [[ "$text" != *"$part"* ]]; then
+    fail "$* exits with $got (expected $status), says: ${text:0:600}"
+  fi
+}
+# floats FILE.npy: the numbers of a file of f4.
+floats() { tail -c +129 "$1" | od -An -v -tf4 -w4 | tr -d ' ' | tr '\n' ' '; }
+# npy FILE TYPE NUMBER...: a file of one dimension; TYPE as Python's struct has it.
+npy() {
+  python3 - "$@" <<'P'
+import struct, sys
+path, kind, numbers = sys.argv[1], sys.argv[2], sys.argv[3:]
+header = "{'descr': '<%s', 'fortran_order': False, 'shape': (%d,), }" % ({"f": "f4", "d": "f8", "i": "i4"}[kind], len(numbers))
+header += " " * (117 - len(header)) + "\n"
+data = b"".join(struct.pack("<" + kind, float(n) if kind != "i" else int(n)) for n in numbers)
+open(path, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data)
+P
+}
+
+# out[i] = a * table[1][i] + scale, and each thread counts.
+cat > k.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.const .align 4 .f32 scale;
+.global .align 4 .u32 counter;
+.visible .entry _Z5apply6Params(.param .align 8 .b8 p[24])
+.maxntid 4
+{
+  .reg .b32 %r<4>; .reg .f32 %f<4>; .reg .b64 %rd<9>;
+  ld.param.u64 %rd0, [p];
+  ld.param.f32 %f0, [p+8];
+  ld.param.u64 %rd1, [p+16];
+  cvta.to.global.u64 %rd2, %rd0;
+  cvta.to.global.u64 %rd3, %rd1;
+  ld.global.u64 %rd4, [%rd3+8];
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %rd5, %r0, 4;
+  add.u64 %rd6, %rd4, %rd5;
+  add.u64 %rd7, %rd2, %rd5;
+  ld.global.f32 %f1, [%rd6];
+  ld.const.f32 %f2, [scale];
+  fma.rn.f32 %f3, %f0, %f1, %f2;
+  st.global.f32 [%rd7], %f3;
+  atom.global.add.u32 %r1, [counter], 1;
+  ret;
+}
+.visible .entry _Z5otherv() { ret; }
+P
+launch() { # launch ENTRY 'more of out' 'variables': writes l.json
+  cat > l.json <<J
+{"//": "a comment", "ptx": "k.ptx", "entry": "$1", "block": [4],
+ "buffers": [{"buffer": "table", "zeros": 16, "fields": [{"at": 8, "pointer": "x", "offset": 4}]},
+             {"buffer": "x", "values": [9, 1, 2, 3, 4], "format": "f32", "read_only": true},
+             {"buffer": "out", "unwritten": 16, "dtype": "f4", "output": "out.npy"$2}],
+ "arguments": [{"struct": [{"at": 0, "pointer": "out"}, {"at": 8, "type": "f32", "value": 2},
+                           {"at": 16, "pointer": "table"}], "size": 24}],
+ "variables": [$3]}
+J
+}
+scale='{"variable": "scale", "values": [0.5], "format": "f32"}'
+launch _Z5apply6Params "" "$scale, {\"variable\": \"counter\", \"output\": \"counter.npy\", \"dtype\": \"u4\"}"
+expect 0 "all checks on" "$bitwell" run l.json
+[ "$(floats out.npy)" = "2.5 4.5 6.5 8.5 " ] || fail "out.npy holds $(floats out.npy)"
+[ "$(tail -c 4 counter.npy | od -An -tu4 | tr -d ' ')" = 4 ] || fail "the counter was not read back"
+# Entries by a part of the name, or as it was written in C++; of several parts, by none.
+for entry in apply 'apply(Params)' 5app; do
+  launch "$entry" "" "$scale"
+  expect 0 "all checks on" "$bitwell" run l.json
+done
+launch _Z "" "$scale"
+expect 2 "entry '_Z' may be any of 2: _Z5apply6Params, _Z5otherv" "$bitwell" run l.json --verbose
+launch nothing "" "$scale"
+expect 2 "no entry 'nothing'" "$bitwell" run l.json
+# A constant that nobody gives a value is 0, and said to be; a value for a variable that is not there.
+launch apply "" ""
+expect 0 "__constant__ 'scale' was never written: it is 0" "$bitwell" run l.json
+launch apply "" '{"variable": "scael", "values": [1], "format": "f32"}'
+expect 2 "no variable 'scael'; there are counter, scale" "$bitwell" run l.json
+launch apply "" '{"variable": "scale", "values": [1, 2], "format": "f32"}'
+expect 2 "has 4 bytes, the launch gives it 8" "$bitwell" run l.json
+# What an output should be.
+npy right.npy f 2.5 4.5 6.5 8.5
+npy wrong.npy f 2.5 4.50000048 6.5 8
+launch apply ', "expected": "right.npy"' "$scale"
+expect 0 "out: 4 elements as expected" "$bitwell" run l.json
+launch apply ', "expected": "wrong.npy"' "$scale"
+expect 1 "out: 2 of 4 elements are not as expected, the first at [1]: 4.5, expected 4.50000048" "$bitwell" run l.json
+expect 1 "where i mod 2 is 1: all of them" "$bitwell" run l.json
+expect 1 "off by 1 ULP: 1, " "$bitwell" run l.json
+launch apply ', "expected": "wrong.npy", "tolerance": {"ulp": 1}' "$scale"
+expect 1 "out: 1 of 4 elements are not as expected, the first at [3]: 8.5, expected 8" "$bitwell" run l.json
+launch apply ', "expected": "wrong.npy", "tolerance": {"rtol": 0.0625}' "$scale"
+expect 0 "out: 4 elements as expected" "$bitwell" run l.json
+launch apply ', "expected": "wrong.npy", "tolerance": {"atol": 0.49}' "$scale"
+expect 1 "out: 1 of 4 elements" "$bitwell" run l.json
+npy short.npy f 1 2 3
+launch apply ', "expected": "short.npy"' "$scale"
+expect 2 "'short.npy' has 3 elements, the output has 4" "$bitwell" run l.json
+# Structures and fields that do not fit.
+launch apply "" "$scale"
+sed -i 's/"size": 24/"size": 16/' l.json
+expect 2 "bytes 16 to 23 are beyond the 16 that there are" "$bitwell" run l.json
+launch apply "" "$scale"
+sed -i 's/, "size": 24/, "size": 32/' l.json
+expect 2 "has 24 bytes, the launch gives 32" "$bitwell" run l.json
+launch apply "" "$scale"
+sed -i 's/"pointer": "table"/"pointer": "tabel"/' l.json
+expect 2 "no buffer 'tabel'" "$bitwell" run l.json
+# Formats of a nibble and a byte: packed, and read back as numbers.
+cat > copy.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry copy(.param .u64 from, .param .u64 to) {
+  .reg .b64 %rd<3>; .reg .b32 %r<2>;
+  ld.param.u64 %rd0, [from]; ld.param.u64 %rd1, [to];
+  ld.global.u32 %r0, [%rd0]; st.global.u32 [%rd1], %r0; ret; }
+P
+formats() { # formats FORMAT 'numbers'
+  cat > f.json <<J
+{"ptx": "copy.ptx", "entry": "copy",
+ "arguments": [{"buffer": "from", "values": [$2], "format": "$1"},
+               {"buffer": "to", "unwritten": 4, "format": "$1", "output": "to.npy"}]}
+J
+}
+formats e2m1 "0.5, -6, 1.2, 100, 0, 1, 2, 3"
+expect 0 "all checks on" "$bitwell" run f.json
+[ "$(floats to.npy)" = "0.5 -6 1 6 0 1 2 3 " ] || fail "fp4: $(floats to.npy)"
+formats e4m3 "0.5, -448, 1.2, 1000"
+expect 0 "all checks on" "$bitwell" run f.json
+[ "$(floats to.npy)" = "0.5 -448 1.25 448 " ] || fail "fp8: $(floats to.npy)"
+formats bf16 "1, 3.140625"
+expect 0 "all checks on" "$bitwell" run f.json
+[ "$(floats to.npy)" = "1 3.140625 " ] || fail "bf16: $(floats to.npy)"
+formats e2m1 "1, 2, 3"
+expect 2 "3 elements of e2m1 fill no whole bytes" "$bitwell" run f.json
+formats fp4 "1, 2"
+expect 2 "format 'fp4' is not one of e2m1" "$bitwell" run f.json
+# At an address of one's own, which the kernel may know.
+formats f32 "7"
+sed -i 's/"buffer": "from"/"address": 35184372088833, "buffer": "from"/' f.json
+expect 2 "not a multiple of 256" "$bitwell" run f.json
+sed -i 's/35184372088833/35184372088832/' f.json
+expect 0 "all checks on" "$bitwell" run f.json
+# The file that init writes runs as it is.
+expect 0 '"entry": "_Z5apply6Params"' "$bitwell" init k.ptx apply
+"$bitwell" init k.ptx apply --out made.json || fail "init"
+grep -q '"pointer": "p0_0"' made.json || fail "init does not see the pointer in the structure: $(cat made.json)"
+expect 2 "may be any of 2: _Z5apply6Params, _Z5otherv" "$bitwell" init k.ptx
+expect 0 '"block": [4]' bash -c "tr -d ' \n' < made.json | sed 's/:\[/: [/g'"
+"$bitwell" init copy.ptx --out copy.json || fail "init of copy"
+expect 0 "all checks on" "$bitwell" run copy.json
+# What follows on the same buffers: a fill, a copy, the same entry again (its counter goes on), another module.
+launch apply "" "$scale, {\"variable\": \"counter\", \"output\": \"counter.npy\", \"dtype\": \"u4\"}"
+python3 - <<'P'
+import json
+j = json.load(open("l.json"))
+j["buffers"].append({"buffer": "word", "unwritten": 16, "dtype": "f4", "output": "word.npy"})
+j["then"] = [{"copy": {"from": "x", "from_offset": 4, "to": "word"  , "bytes": 16}},
+             {"entry": "apply", "block": [4], "arguments": j["arguments"]},
+             {"fill": {"buffer": "out", "offset": 4, "bytes": 4, "value": 0}},
+             {"ptx": "copy.ptx", "entry": "copy", "arguments": [{"pointer": "out", "offset": 8}, {"pointer": "word"}]}]
+json.dump(j, open("l.json", "w"))
+P
+expect 0 "all checks on" "$bitwell" run l.json
+[ "$(floats out.npy)" = "2.5 0 6.5 8.5 " ] || fail "after the fill: $(floats out.npy)"
+[ "$(floats word.npy)" = "6.5 2 3 4 " ] || fail "after the copies: $(floats word.npy)"
+[ "$(tail -c 4 counter.npy | od -An -tu4 | tr -d ' ')" = 8 ] || fail "the counter did not go on"
+sed -i 's/"from_offset": 4/"from_offset": 8/' l.json
+expect 2 "16 bytes at 8 of 'x', which has 20" "$bitwell" run l.json
+# A cooperative launch is refused where it does not fit.
+sed -i 's/"entry"/"cooperative": true, "entry"/' copy.json
+expect 0 "all checks on" "$bitwell" run copy.json
+python3 - <<'P'
+import json
+j = json.load(open("copy.json"))
+j["grid"] = [5000]
+j["block"] = [1024]
+json.dump(j, open("copy.json", "w"))
+P
+expect 2 "a cooperative launch of 5000 CTAs, of which 264 are resident at once at most (limited by threads)" "$bitwell" run copy.json
+# Notes: what devices take, and the manual does not promise.
+cat > notes.ptx <<'P'
+.version 9.0
+.target sm_100a
+.address_size 64
+.visible .entry notes() {
+  .reg .b32 %r<4>; .reg .pred %p<3>;
+  .shared .align 8 .b64 bar; .shared .align 4 .b32 slot;
+  mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+  @%p0 mbarrier.init.shared.b64 [bar], 1;
+  bar.sync 0;
+  @%p0 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
+W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;
+  @!%p1 bra W;
+  //FENCE
+  ld.shared.u32 %r1, [slot];
+  tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {%r0};
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 32;
+  tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+  ret;
+}
+P
+echo '{"ptx": "notes.ptx", "entry": "notes", "block": [32]}' > notes.json
+expect 0 "note: PTX line 11, CTA (0,0,0), thread (0,0,0): tcgen05.commit by a thread that has issued nothing" "$bitwell" run notes.json
+expect 0 "tcgen05.st after a wait for a tcgen05.commit, and no tcgen05.fence::after_thread_sync; the manual" "$bitwell" run notes.json
+expect 1 "fault: PTX line 11" "$bitwell" run notes.json --strict
+sed -i 's,//FENCE,tcgen05.fence::after_thread_sync;,' notes.ptx
+timeout 100 "$bitwell" run notes.json | grep -q "after a wait" && fail "a fence is not seen"
+# Without a GPU.
+if [ ! -e /dev/nvidia0 ]; then
+  expect 2 "--device: no GPU to run on: " "$bitwell" run f.json --device
+fi
+[ $failures -eq 0 ] || exit 1
+echo "all held"
