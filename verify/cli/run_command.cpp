@@ -14,6 +14,7 @@
 #include "verify/cli/run_verdict.h"
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
+#include "verify/hazard/report.h"
 #include "verify/launch/launch_json.h"
 #include "verify/launch/names.h"
 #include "verify/suite/schedules.h"
@@ -29,6 +30,7 @@ struct RunOptions {
   std::string path;
   isa::Options run;
   bool unchecked = false;
+  bool races = false;
   std::string approximate = "captured";
   std::string policy = "lazy";
   size_t schedules = 0;  // to compare; 0: one, `policy`
@@ -97,6 +99,31 @@ void compare(const RunOptions& options, const isa::Program& program, verify::Lau
   fmt::print("{}", verdict);
 }
 
+// What the race check found, as text and as facts; nothing where it did not run.
+struct Hazards {
+  std::string text;
+  nlohmann::json facts = nlohmann::json::array();
+  size_t errors = 0;
+};
+Hazards hazards(const std::vector<hazard::Finding>& findings, const isa::Program& program,
+                const isa::Shape& shape, const isa::Schedule& schedule, const std::string& path) {
+  Hazards out;
+  for (const hazard::Finding& f : findings) {
+    const hazard::KindRow& row = hazard::row_of(f.kind);
+    const std::string words = verify::describe(f, program, shape);
+    out.errors += row.level == hazard::Level::error ? 1 : 0;
+    out.text += words + "\n";
+    out.facts.push_back({{"kind", row.name},
+                         {"level", row.level == hazard::Level::error ? "error" : "note"},
+                         {"lines", {f.earlier.site.ptx_line, f.later.site.ptx_line}},
+                         {"count", f.count},
+                         {"text", words}});
+  }
+  if (!findings.empty())
+    out.text += fmt::format("  replay: bitwell run {} --races{}\n", path, verify::replay_options(schedule));
+  return out;
+}
+
 // All else is written by then: the kernel ran to its end.
 void refuse_missing(const Dumps& dumps) {
   std::string all;
@@ -121,6 +148,9 @@ void run(const RunOptions& options, int& status) {
   if (options.device && file.outputs.empty() && file.variable_outputs.empty())
     throw machine::InputError("'" + options.path +
                               "': --device compares outputs, and nothing has an \"output\"");
+  if (options.races && !file.launch.then.empty())
+    throw machine::InputError("'" + options.path +
+                              "': --races follows one launch, not what comes under \"then\"");
   const auto start = std::chrono::steady_clock::now();
   Trace trace(program);
   verify::OutputFiles files;
@@ -132,6 +162,8 @@ void run(const RunOptions& options, int& status) {
   Dumps dumps(options.dump, program, file.launch.ptx, file.launch.shape);
   dumps.plan(files);
   if (dumps.any()) how.observers.push_back(dumps.observer());
+  hazard::Checker checker = verify::checker_of(program, file.launch.shape);
+  if (options.races) how.observers.push_back(checker.observer());
   const auto write_observed = [&] {
     if (!options.trace.empty()) files.write(options.trace, trace.text());
     dumps.write(files);
@@ -165,7 +197,10 @@ void run(const RunOptions& options, int& status) {
       try {
         write_observed();  // up to the fault: what one wants to see
         files.commit();
-        if (!options.json) fmt::print("{}", dumps.text());
+        if (!options.json)
+          fmt::print(
+              "{}{}", dumps.text(),
+              hazards(checker.findings(), program, file.launch.shape, how.schedule, options.path).text);
         for (const std::string& m : dumps.missing()) note("bitwell: " + m + " before the fault");
       } catch (const machine::InputError& e) {
         note(fmt::format("bitwell: no trace or dump: {}", e.what()));
@@ -188,6 +223,8 @@ void run(const RunOptions& options, int& status) {
     verdict += device_verdict(*device, before, file, program, std::chrono::seconds(options.device_seconds),
                               on_device, as_wanted);
   if (!as_wanted) status = failed;
+  const Hazards found = hazards(checker.findings(), program, file.launch.shape, how.schedule, options.path);
+  if (found.errors != 0) status = failed;
   if (options.json) {
     nlohmann::json j{{"entry", file.launch.entry},
                      {"lane_instructions", result.lane_instructions},
@@ -211,6 +248,7 @@ void run(const RunOptions& options, int& status) {
     j["notes"] = nlohmann::json::array();
     for (const isa::Note& n : result.notes)
       j["notes"].push_back({{"ptx_line", n.place.ptx_line}, {"text", n.text}, {"times", n.times}});
+    if (options.races) j["races"] = found.facts;
     j.update(footprint_facts(result.footprint));
     fmt::print("{}\n", j.dump(2));
     return refuse_missing(dumps);
@@ -220,6 +258,12 @@ void run(const RunOptions& options, int& status) {
              grouped(result.lane_instructions), seconds,
              static_cast<double>(result.lane_instructions) / seconds / 1e9,
              how.checked ? ", all checks on" : ", unchecked");
+  if (options.races) {
+    const hazard::Checker::Cost cost = checker.cost();
+    fmt::print("  {} races and the like, {:.1f} bytes of shadow a byte touched\n{}", found.errors,
+               cost.touched == 0 ? 0.0 : static_cast<double>(cost.shadow) / static_cast<double>(cost.touched),
+               found.text);
+  }
   fmt::print("  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once\n",
              grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s",
              isa::kScarce[static_cast<size_t>(held.limited_by)], grouped(held.clusters), grouped(held.all),
@@ -255,6 +299,12 @@ void add_run(CLI::App& app, int& status) {
       ->required();
   CLI::Option* unchecked =
       command->add_flag("--unchecked", options->unchecked, "No definedness or alignment checks: faster");
+  CLI::Option* races = command->add_flag(
+      "--races", options->races,
+      "Follow which access orders which, by thread, and report what nothing orders: races in shared and "
+      "global memory, missing proxy fences, copies that were not waited for, scopes too narrow. Several "
+      "times "
+      "slower");
   command
       ->add_option("--approximate", options->approximate,
                    "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only "
@@ -342,7 +392,8 @@ void add_run(CLI::App& app, int& status) {
       ->excludes("--schedule")
       ->excludes("--seed")
       ->excludes("--trace")
-      ->excludes("--dump");
+      ->excludes("--dump")
+      ->excludes(races);
   CLI::Option* device =
       command
           ->add_flag("--device", options->device,

@@ -167,6 +167,9 @@ void add_suite(CLI::App& verify, const verify::Suite& suite, int& status) {
     command.add_option("--arch", options->plan.archs, "Only these architectures")
         ->check(CLI::IsMember(suite.archs));
   command.add_flag("--full", options->plan.full, "Also " + suite.full);
+  command.add_flag(
+      "--races", options->plan.races,
+      "With the race check of `bitwell run --races`, several times slower: an error fails a case");
   command
       .add_option("--kernels", options->plan.ptx,
                   "Folder with " + suite.name + "/<kernel>." +

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "verify/capture/digest.h"
+#include "verify/hazard/watch.h"
 #include "verify/suite/parallel.h"
 
 namespace bitwell::verify {
@@ -18,6 +19,7 @@ constexpr const char* kRecordedArch = "sm_90a";
 struct Trial {
   Build build;
   std::string replay;
+  bool races = false;
   std::map<std::string, isa::Program> programs;  // by entry
   std::vector<std::vector<std::byte>> recorded;  // results of the cases that a GPU recorded
   isa::Footprint touched;                        // by all cases
@@ -27,11 +29,18 @@ struct Trial {
     ++verdict.cases;
     verdict.outputs += c.expected.size() / c.element;
     for (const isa::Schedule& schedule : c.schedules) {
-      Tried tried = try_case(c, schedule, [&](const Launch& l) -> const isa::Program& {
-        const auto found = programs.find(l.entry);
-        if (found != programs.end()) return found->second;
-        return programs.emplace(l.entry, load_program(l.ptx, l.entry)).first->second;
-      });
+      Watch watch;
+      isa::Options options;
+      if (races) options.observers.push_back(watch.observer());
+      const Programs program = [&](const Launch& l) -> const isa::Program& {
+        auto found = programs.find(l.entry);
+        if (found == programs.end()) found = programs.emplace(l.entry, load_program(l.ptx, l.entry)).first;
+        if (races) watch.begin(found->second, l.shape);
+        return found->second;
+      };
+      Tried tried = try_case(c, schedule, program, options);
+      if (const Watch::Error error = watch.error(); !tried.failure && !error.what.empty())
+        tried.failure = {c.name + ": " + error.what, true, 1, schedule, c.chain.launches[error.launch]};
       verdict.lane_instructions += tried.lane_instructions;
       verdict.seconds += tried.seconds;
       merge(touched, tried.footprint);
@@ -84,6 +93,7 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
   for (size_t i = 0; i < archs.size(); ++i) {
     Trial& t = trials[i];
     t.build = {plan.ptx, archs[i]};
+    t.races = plan.races;
     t.replay = plan.replay + "/" + kernel.full_name + (suite.archs.size() > 1 ? "-" + archs[i] : "");
     t.verdict.kernel = kernel.full_name;
     t.verdict.arch = archs[i];

@@ -10,6 +10,7 @@ struct Plan {
   std::vector<std::string> kernels;       // names; empty: all
   std::vector<std::string> archs;         // empty: all that the suite has
   bool full = false;                      // full cases too
+  bool races = false;                     // with the race check, whose errors fail a case
   int threads = 0;                        // 0: as many as the host has
   std::string ptx;                        // folder of the kernels' PTX
   std::string captures;                   // folder of the captures

@@ -1,0 +1,108 @@
+// Threads and operations as the checker follows them.
+#pragma once
+#include <array>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "model/hazard/knowledge.h"
+#include "model/hazard/record.h"
+
+namespace bitwell::hazard {
+
+// The kinds of what the lanes of a warp have under way that end in the order of issue. A bulk copy's reads
+// and writes end apart.
+enum class Stream : uint8_t { copy, bulk_read, bulk_write, tcgen05 };
+inline constexpr size_t kStreams = 4;
+
+struct Lane {
+  Known known;
+  Known seen;  // by relaxed loads and waits: known after the next fence
+  // What was known at the last fence that reaches so far, and the warp's time then: what a relaxed store
+  // publishes. By scope.
+  struct Offer {
+    Known known;
+    uint32_t time = 0;  // 0: no fence yet
+  };
+  std::array<Offer, 3> offers;
+  // By stream, numbers of operations: the latest issued, and the latest that it knows to have ended.
+  std::array<uint32_t, kStreams> latest{}, ended{};
+  // The latest of each committed group that may still be waited for, oldest first: of cp.async, of bulk
+  // copies.
+  std::array<std::vector<uint32_t>, 2> groups;
+};
+
+struct Warp {
+  Domain domain;
+  std::array<uint32_t, 3> cta{};
+  uint32_t rank = 0;  // of the CTA in its cluster
+  int number = 0;     // in its CTA
+  UnitId unit = 0;
+  uint32_t time = 1;
+  std::array<Lane, machine::kLanes> lanes;
+  std::array<UnitId, kStreams> streams{};  // their units; 0: nothing was issued yet
+};
+
+// What is behind one who acts.
+struct Viewer {
+  const Knowledge* known;  // or nullptr
+  const Warp* warp;
+  uint32_t lane;
+  uint32_t until;  // what this thread did up to this time of its own
+
+  bool own(const Epoch& e) const { return e.unit == warp->unit && e.lane == lane && e.time <= until; }
+  bool knows(const Epoch& e) const {
+    if (own(e) || (known != nullptr && known->happened.knows(e))) return true;
+    if (e.lane != lane) return false;
+    for (size_t s = 0; s < kStreams; ++s)
+      if (warp->streams[s] == e.unit) return warp->lanes[lane].ended[s] >= e.time;
+    return false;
+  }
+  // Whether a fence has told the async proxy of it; space: 0 shared, 1 global memory.
+  bool fenced(const Epoch& e, size_t space) const {
+    return known != nullptr && known->fenced[space].knows(e);
+  }
+};
+inline constexpr uint32_t kNow = UINT32_MAX;
+
+// A warpgroup's MMAs.
+struct Warpgroup {
+  UnitId unit = 0;
+  uint64_t started = 0;  // the last that did
+  // Of each MMA that has not started: what its warps knew when they issued it.
+  struct Issue {
+    const Warp* warp;
+    Known known;
+    uint32_t until;
+  };
+  std::map<uint64_t, std::vector<Issue>> issued;  // by number
+  std::vector<Issue> running;
+  std::array<uint64_t, 4> count{};              // issued, by warp
+  std::array<std::vector<uint64_t>, 4> groups;  // by warp: how many were issued at each commit, oldest first
+};
+
+// An operation under way.
+struct Operation {
+  machine::Ending ending{};
+  Warp* by = nullptr;
+  uint32_t number = 0;
+  uint32_t lane = 0;
+  uint32_t until = 0;  // what its issuers did up to this time of theirs comes before
+  std::array<Known, machine::kLanes> known;
+  // Records whose end is not known yet, and the rank of the CTA that they write to.
+  struct Part {
+    uint32_t record, site, rank;
+  };
+  std::vector<Part> unfinished;
+};
+
+// An mbarrier.
+struct Mbarrier {
+  UnitId unit = 0;  // of the copies that complete on it
+  uint32_t phase = 1;
+  Act init = kNoAct;
+  Message arrived, over;  // of all arrivals; of those up to the last phase that is over
+};
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,317 @@
+#include "model/hazard/checker.h"
+
+#include <algorithm>
+
+#include "model/machine/memory.h"
+
+namespace bitwell::hazard {
+
+machine::Observer Checker::observer() {
+  machine::Observer out;
+  out.tell = [this](const machine::Event& event) {
+    behind_record_ = 0;
+    if (const auto* a = std::get_if<machine::Access>(&event.what))
+      access(*a, cluster_of(event.first_cta));
+    else if (const auto* s = std::get_if<machine::Synchronisation>(&event.what))
+      synchronised(*s, cluster_of(event.first_cta));
+  };
+  out.accesses = true;
+  out.steps = false;
+  return out;
+}
+
+Checker::Cluster& Checker::cluster_of(const std::array<uint32_t, 3>& first) {
+  const uint32_t number = first[0] + grid_[0] * (first[1] + grid_[1] * first[2]);
+  if (last_cluster_ != nullptr && last_cluster_->number == number) return *last_cluster_;
+  last_cluster_ = &clusters_[number];
+  last_cluster_->number = number;
+  return *last_cluster_;
+}
+
+uint32_t Checker::rank_of(const std::array<uint32_t, 3>& cta) const {
+  const auto& s = cluster_size_;
+  return cta[0] % s[0] + s[0] * (cta[1] % s[1] + s[1] * (cta[2] % s[2]));
+}
+
+UnitId Checker::new_unit(const Warp& w) {
+  units_.push_back({w.cta, w.domain, w.number});
+  return static_cast<UnitId>(units_.size() - 1);
+}
+
+UnitId Checker::stream(Warp& w, Stream s) {
+  UnitId& unit = w.streams[static_cast<size_t>(s)];
+  if (unit == 0) unit = new_unit(w);
+  return unit;
+}
+
+Warp& Checker::warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int number) {
+  const std::pair key{rank_of(cta), number};
+  if (c.last_key == key) return *c.last_warp;
+  std::unique_ptr<Warp>& at = c.warps[key];
+  if (at == nullptr) {
+    at = std::make_unique<Warp>();
+    at->cta = cta;
+    at->rank = key.first;
+    at->number = number;
+    at->domain = {cta[0] + grid_[0] * (cta[1] + grid_[1] * cta[2]), c.number};
+    at->unit = new_unit(*at);
+  }
+  c.last_key = key;
+  c.last_warp = at.get();
+  return *at;
+}
+
+Known Checker::published(const Warp& w, uint32_t lane, const Known& known, uint32_t time) {
+  auto out = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
+  out->happened.raise(w.unit, 1u << lane, time);
+  for (size_t s = 0; s < kStreams; ++s)
+    if (const uint32_t ended = w.lanes[lane].ended[s]; ended != 0)
+      out->happened.raise(w.streams[s], 1u << lane, ended);
+  return out;
+}
+
+Known Checker::published(const Warp& w, uint32_t lanes) const {
+  auto out = std::make_shared<Knowledge>();
+  const Knowledge* last = nullptr;
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const Lane& lane = w.lanes[static_cast<size_t>(std::countr_zero(rest))];
+    if (lane.known != nullptr && lane.known.get() != last) {
+      out->happened.join(lane.known->happened);
+      for (size_t i = 0; i < 2; ++i) out->fenced[i].join(lane.known->fenced[i]);
+      out->narrow.join(lane.known->narrow);
+      out->unreleased.join(lane.known->unreleased);
+    }
+    last = lane.known.get();
+    for (size_t s = 0; s < kStreams; ++s)
+      if (lane.ended[s] != 0) out->happened.raise(w.streams[s], 1u << std::countr_zero(rest), lane.ended[s]);
+  }
+  out->happened.raise(w.unit, lanes, w.time);
+  return out;
+}
+
+Shadow* Checker::shadow_of(Cluster& c, uint64_t address) {
+  if (address - machine::kSharedWindow < machine::kWindowSize) return &c.shared;
+  return address >= machine::kModuleGlobals ? &global_ : nullptr;
+}
+
+void Checker::access(const machine::Access& a, Cluster& c) {
+  if (a.order.proxy == machine::Proxy::tensor_map) return;
+  if (a.mbarrier)
+    mbarrier_access(a, c);
+  else if (a.operation != 0)
+    operation_access(a, c);
+  else
+    lanes_access(a, c);
+}
+
+namespace {
+
+// Lanes of `all` that come with `lane` at the same address, one behind the other.
+uint32_t same_address(const machine::Access& a, uint32_t lane) {
+  uint32_t out = 1u << lane;
+  for (uint32_t i = lane + 1; i < machine::kLanes && (a.lanes >> i & 1) != 0; ++i) {
+    if (a.addresses[i] != a.addresses[lane]) break;
+    out |= 1u << i;
+  }
+  return out;
+}
+
+}  // namespace
+
+void Checker::lanes_access(const machine::Access& a, Cluster& c) {
+  Warp& w = warp_of(c, a.cta, a.warp);
+  const bool is_strong = a.order.semantics != machine::Semantics::weak;
+  const bool reads = a.kind == machine::AccessKind::read;
+  const Site site{a.ptx_line, Actor::thread, a.kind, a.order};
+  const uint32_t record = records_.record({w.unit, w.time, records_.site(site)});
+  std::array<Viewer, machine::kLanes> viewers;
+  for (uint32_t lanes = a.lanes; lanes != 0;) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    // What lanes of one instruction write at one place, the manual leaves to one of them.
+    const uint32_t together = is_strong ? 1u << lane : same_address(a, lane);
+    lanes &= ~together;
+    const uint64_t address = a.addresses[lane];
+    Shadow* const shadow = shadow_of(c, address);
+    if (shadow == nullptr) continue;
+    const bool shared = shadow != &global_;
+    Reach r{viewers.data(),      0, true, &site, record, reads ? together : 1u << lane, shared ? 0ul : 1ul,
+            &w.lanes[lane].seen, &a};
+    for (uint32_t rest = r.lanes; rest != 0; rest &= rest - 1) {
+      const auto i = static_cast<uint32_t>(std::countr_zero(rest));
+      viewers[r.viewer_count++] = {w.lanes[i].known.get(), &w, i, kNow};
+      r.alike = r.alike && viewers[0].known == w.lanes[i].known.get();
+    }
+    shadow->each(address, a.bytes, [&](Cell& cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); });
+    if (is_strong) strong(a, c, w, lane, address, shared);
+  }
+  // What it does from now on was not published.
+  if (is_strong && !reads) ++w.time;
+}
+
+// An atomic or strong access orders what comes after it behind what came before the store that it reads.
+void Checker::strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lane, uint64_t address,
+                     bool shared) {
+  using machine::AccessKind;
+  using machine::Semantics;
+  const Semantics s = a.order.semantics;
+  const bool both = s == Semantics::acq_rel || s == Semantics::sc;
+  Lane& me = w.lanes[lane];
+  Message& word = (shared ? c.words : words_)[address];
+  if (a.kind != AccessKind::write) {
+    Known& to = both || s == Semantics::acquire ? me.known : me.seen;
+    to = joined(to, word.acquire(a.order.scope, w.domain));
+  }
+  if (a.kind == AccessKind::read) return;
+  if (a.kind == AccessKind::write) word = {};  // an update goes on with the release that it reads
+  if (both || s == Semantics::release)
+    return word.publish(published(w, lane, me.known, w.time), a.order.scope, w.domain);
+  for (size_t i = 0; i <= std::min<size_t>(static_cast<size_t>(a.order.scope), 2); ++i)
+    if (const Lane::Offer& offer = me.offers[i]; offer.time != 0)
+      word.publish(published(w, lane, offer.known, offer.time), static_cast<machine::Scope>(i), w.domain);
+  if (a.kind == AccessKind::write) word.publish_unreleased(published(w, lane, me.known, w.time));
+}
+
+void Checker::operation_access(const machine::Access& a, Cluster& c) {
+  const auto mma = c.mma_operations.find(a.operation);
+  if (c.starting != nullptr && mma == c.mma_operations.end()) c.mma_operations[a.operation] = c.starting;
+  Warpgroup* const group = mma != c.mma_operations.end() ? mma->second : c.starting;
+  c.starting = nullptr;
+  const uint64_t address = a.addresses[0];
+  Shadow* const shadow = shadow_of(c, address);
+  if (shadow == nullptr) return;
+  const bool shared = shadow != &global_;
+  const bool reads = a.kind == machine::AccessKind::read;
+  Site site{a.ptx_line, Actor::wgmma, a.kind, a.order};
+  if (a.kind == machine::AccessKind::update)  // a reduction, which is relaxed (PTX ISA 9.0, 9.7.9.25.4)
+    site.order.semantics = machine::Semantics::relaxed, site.order.scope = machine::Scope::gpu;
+  std::array<Viewer, 4> viewers;
+  Reach r{viewers.data(), 1, false, &site, 0, 1, shared ? 0ul : 1ul, nullptr, nullptr};
+  if (group != nullptr) {
+    r.viewer_count = std::min<size_t>(group->running.size(), viewers.size());
+    for (size_t i = 0; i < r.viewer_count; ++i) {
+      const Warpgroup::Issue& issue = group->running[i];
+      viewers[i] = {issue.known.get(), issue.warp, 0, issue.until};
+    }
+    r.record = records_.record({group->unit, static_cast<uint32_t>(group->started) + 1, records_.site(site)});
+    r.lanes = ~0u;
+  } else {
+    const auto found = c.operations.find(a.operation);
+    if (found == c.operations.end()) return;
+    Operation& op = found->second;
+    const uint32_t lane = a.issuer >= 0 ? static_cast<uint32_t>(a.issuer) : op.lane;
+    viewers[0] = {op.known[lane].get(), op.by, lane, op.until};
+    r.lanes = 1u << lane;
+    r.record = record_of_operation(op, site, address, reads, shared, r.lanes);
+  }
+  shadow->each(address, a.bytes, [&](Cell& cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); });
+}
+
+uint32_t Checker::record_of_operation(Operation& op, Site& site, uint64_t address, bool reads, bool shared,
+                                      uint32_t& lanes) {
+  Stream s{};
+  switch (op.ending) {
+    case machine::Ending::copy_group:
+      site.actor = Actor::copy;
+      s = Stream::copy;
+      break;
+    case machine::Ending::bulk_group:
+      site.actor = Actor::bulk_copy;
+      s = reads ? Stream::bulk_read : Stream::bulk_write;
+      break;
+    case machine::Ending::commit:
+      site.actor = Actor::tcgen05;
+      s = Stream::tcgen05;
+      break;
+    default: {
+      site.actor = Actor::mbarrier_copy;
+      lanes = 1;
+      const uint32_t number = records_.site(site);
+      const auto rank = static_cast<uint32_t>(
+          shared && !reads ? (address - machine::kSharedWindow) >> machine::kRankShift : kAnyRank);
+      for (const Operation::Part& p : op.unfinished)
+        if (p.site == number && p.rank == rank) return p.record;
+      op.unfinished.push_back({records_.unfinished(number), number, rank});
+      return op.unfinished.back().record;
+    }
+  }
+  return records_.record({stream(*op.by, s), op.number, records_.site(site)});
+}
+
+// PTX leaves an arrival's and a wait's scope at .cta, by default too; that its count reaches other CTAs and
+// orders nothing there is what no kernel in use goes by. It counts as the cluster's.
+constexpr machine::Scope kOfMbarriers = machine::Scope::cluster;
+
+void Checker::mbarrier_access(const machine::Access& a, Cluster& c) {
+  const auto lane = static_cast<uint32_t>(a.lanes != 0 ? std::countr_zero(a.lanes) : 0);
+  const uint64_t address = a.addresses[a.lanes != 0 ? lane : 0] - machine::kSharedWindow;
+  const Site site{a.ptx_line, a.operation != 0 ? Actor::mbarrier_copy : Actor::thread, a.kind, a.order};
+  const bool changes = a.kind == machine::AccessKind::update;
+  if (a.operation == 0 && changes && a.order.semantics == machine::Semantics::weak) {  // init or inval
+    if (c.mbarriers.erase(address) != 0) return;
+    Warp& w = warp_of(c, a.cta, a.warp);
+    Mbarrier& fresh = c.mbarriers[address];
+    fresh.unit = new_unit(w);
+    fresh.init = act(records_.record({w.unit, w.time, records_.site(site)}), lane);
+    return;
+  }
+  const auto found_at = c.mbarriers.find(address);
+  if (found_at == c.mbarriers.end()) return;  // the engine has a fault for it
+  Mbarrier& barrier = found_at->second;
+  const auto initialised = [&](const Viewer& v) {
+    const Record& init = records_[record_of(barrier.init)];
+    if (v.knows({init.unit, lane_of(barrier.init), init.time})) return;
+    found(Kind::init, party(record_of(barrier.init), lane_of(barrier.init)), party(v, site),
+          machine::kSharedWindow + address, 8);
+  };
+  if (a.operation == 0) {
+    Warp& w = warp_of(c, a.cta, a.warp);
+    Lane& me = w.lanes[lane];
+    initialised({me.known.get(), &w, lane, kNow});
+    if (!changes) return;
+    if (a.order.semantics == machine::Semantics::release) {
+      barrier.arrived.publish(published(w, lane, me.known, w.time), kOfMbarriers, w.domain);
+      ++w.time;
+    } else if (const Lane::Offer& offer = me.offers[1]; offer.time != 0) {
+      barrier.arrived.publish(published(w, lane, offer.known, offer.time), kOfMbarriers, w.domain);
+    } else {
+      barrier.arrived.publish_unreleased(published(w, lane, me.known, w.time));
+      ++w.time;
+    }
+    return;
+  }
+  const auto at = c.operations.find(a.operation);
+  if (at == c.operations.end()) return;
+  Operation& op = at->second;
+  const uint32_t issuer = a.issuer >= 0 ? static_cast<uint32_t>(a.issuer) : op.lane;
+  initialised({op.known[issuer].get(), op.by, issuer, op.until});
+  Known all = published(*op.by, issuer, op.known[issuer], op.until);
+  if (op.ending == machine::Ending::none) {
+    const Stream s = a.order.scope == machine::Scope::cta ? Stream::copy : Stream::tcgen05;
+    if (const UnitId unit = op.by->streams[static_cast<size_t>(s)]; unit != 0)
+      all = raised(all, unit, 1u << issuer, op.number);
+  } else {
+    const auto rank = static_cast<uint32_t>(address >> machine::kRankShift);
+    const auto its = [&](uint32_t to) {
+      return std::any_of(op.unfinished.begin(), op.unfinished.end(),
+                         [&](const Operation::Part& p) { return p.rank == to; });
+    };
+    const uint32_t written = its(rank) ? rank : rank ^ 1;  // of a pair, the barrier may be in the other CTA
+    std::erase_if(op.unfinished, [&](const Operation::Part& p) {
+      if (p.rank != written && p.rank != kAnyRank) return false;
+      records_.finish(p.record, barrier.unit, barrier.phase);
+      return true;
+    });
+    all = raised(all, barrier.unit, ~0u, barrier.phase);
+  }
+  barrier.arrived.publish(all, kOfMbarriers, op.by->domain);
+}
+
+Checker::Cost Checker::cost() const {
+  Cost now{global_.bytes() + records_.bytes() + readers_.bytes(), global_.touched()};
+  Cost shared = ended_;
+  for (const auto& [number, c] : clusters_)
+    if (c.shared.bytes() > shared.shadow) shared = {c.shared.bytes(), c.shared.touched()};
+  return {now.shadow + shared.shadow, now.touched + shared.touched};
+}
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,126 @@
+// Watches a launch and finds accesses to shared and global memory that nothing orders: happens-before at the
+// level of lanes (PTX ISA 9.0, chapter 8), with the generic and the async proxy kept apart. It looks at who
+// orders whom, not at what the schedule made of it; but a path that is not taken is not seen.
+#pragma once
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "model/hazard/actors.h"
+#include "model/hazard/finding.h"
+#include "model/hazard/shadow.h"
+#include "model/machine/event.h"
+
+namespace bitwell::hazard {
+
+class Checker {
+ public:
+  // Of one launch: CTAs in x, y, z, of the grid and of a cluster.
+  Checker(const std::array<uint32_t, 3>& grid, const std::array<uint32_t, 3>& cluster)
+      : grid_(grid), cluster_size_(cluster) {}
+  Checker(const Checker&) = delete;
+  Checker& operator=(const Checker&) = delete;
+
+  // To be told of the launch's events; valid as long as this.
+  machine::Observer observer();
+
+  // Each pair of instructions once for each kind, in the order in which they were found.
+  const std::vector<Finding>& findings() const { return findings_; }
+  // Bytes of shadow that were needed at once at most, and bytes of memory that they stand for.
+  struct Cost {
+    size_t shadow = 0, touched = 0;
+  };
+  Cost cost() const;
+
+ private:
+  static constexpr uint32_t kAnyRank = 1u << 31;  // of parts that read, or write global memory
+
+  // What is kept of a cluster while it runs.
+  struct Cluster {
+    uint32_t number = 0;
+    std::map<std::pair<uint32_t, int>, std::unique_ptr<Warp>> warps;  // by rank and number
+    Shadow shared;
+    std::map<uint64_t, Mbarrier> mbarriers;               // by shared::cluster address
+    std::map<std::pair<uint32_t, uint64_t>, Known> bars;  // by rank and number: of those who have arrived
+    std::array<Known, 2> barrier;                         // barrier.cluster, by parity of its phase
+    std::unordered_map<uint64_t, Operation> operations;
+    std::map<std::pair<uint32_t, int>, Warpgroup> warpgroups;  // by rank and number
+    std::unordered_map<uint64_t, Warpgroup*> mma_operations;   // by operation
+    Warpgroup* starting = nullptr;                             // its MMA reads next
+    std::unordered_map<uint64_t, Message> words;               // of shared memory, by generic address
+    std::pair<uint32_t, int> last_key{UINT32_MAX, 0};
+    Warp* last_warp = nullptr;
+  };
+  struct UnitInfo {
+    std::array<uint32_t, 3> cta{};
+    Domain domain;
+    int warp = 0;
+  };
+
+  void access(const machine::Access& a, Cluster& c);
+  void lanes_access(const machine::Access& a, Cluster& c);
+  void operation_access(const machine::Access& a, Cluster& c);
+  void mbarrier_access(const machine::Access& a, Cluster& c);
+  void synchronised(const machine::Synchronisation& s, Cluster& c);
+  void issue(const Operation& op, Warp& w);
+  void fence(const machine::Synchronisation& s, Warp& w);
+  void groups(const machine::Synchronisation& s, Warp& w);
+  void mma(const machine::Synchronisation& s, Cluster& c);
+
+  // The record of what an operation does at an address; `lanes` become those that it is of.
+  uint32_t record_of_operation(Operation& op, Site& site, uint64_t address, bool reads, bool shared,
+                               uint32_t& lanes);
+
+  Cluster& cluster_of(const std::array<uint32_t, 3>& first);
+  Warp& warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int number);
+  uint32_t rank_of(const std::array<uint32_t, 3>& cta) const;
+  Warpgroup& warpgroup_of(Cluster& c, const std::array<uint32_t, 3>& cta, int warp);
+  UnitId new_unit(const Warp& w);
+  UnitId stream(Warp& w, Stream s);
+  // What `lanes` of the warp know, their own acts up to now included; all of them know what each did.
+  Known published(const Warp& w, uint32_t lanes) const;
+  // The same of one, up to an earlier time of its own.
+  static Known published(const Warp& w, uint32_t lane, const Known& known, uint32_t time);
+  void strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lane, uint64_t address, bool shared);
+
+  // The shadow of a generic address, or nullptr: nothing is watched there.
+  Shadow* shadow_of(Cluster& c, uint64_t address);
+  // One cell is reached by `viewer`, who leaves `record` of that site.
+  struct Reach {
+    const Viewer* viewers;  // all that must be behind what was done before
+    size_t viewer_count;
+    bool alike;  // they know the same of others
+    const Site* site;
+    uint32_t record;
+    uint32_t lanes;  // one bit each, of the record's unit
+    size_t space;    // 0 shared, 1 global memory
+    const Known* seen;
+    const machine::Access* instruction;  // of lanes
+  };
+  void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
+  bool behind(const Reach& r, Act before);
+  void conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
+  std::optional<Kind> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
+  void found(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size);
+  Party party(uint32_t record, uint32_t lane) const;
+  Party party(const Viewer& v, const Site& site) const;
+
+  std::array<uint32_t, 3> grid_, cluster_size_;
+  std::map<uint32_t, Cluster> clusters_;
+  Cluster* last_cluster_ = nullptr;
+  Shadow global_;
+  std::unordered_map<uint64_t, Message> words_;  // of global memory
+  Records records_;
+  ReaderSets readers_;
+  std::vector<UnitInfo> units_{1};
+  std::vector<Finding> findings_;
+  std::map<std::tuple<Kind, int, int>, size_t> numbers_;  // of findings
+  // While one event is told: the last record of which all lanes were found to be behind, and whom.
+  uint32_t behind_record_ = 0;
+  const Knowledge* behind_known_ = nullptr;
+  Cost ended_;  // the largest of a cluster that has ended
+};
+
+}  // namespace bitwell::hazard

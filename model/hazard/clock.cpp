@@ -1,0 +1,71 @@
+#include "model/hazard/clock.h"
+
+#include <algorithm>
+
+namespace bitwell::hazard {
+
+const Clock::Entry* Clock::find(UnitId unit) const {
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), unit,
+                                   [](const Entry& e, UnitId u) { return e.unit < u; });
+  return at != entries_.end() && at->unit == unit ? &*at : nullptr;
+}
+
+Clock::Entry Clock::of(UnitId unit, const Row& row) {
+  const auto [least, most] = std::minmax_element(row.begin(), row.end());
+  return {unit, *least, *least == *most ? nullptr : std::make_shared<const Row>(row)};
+}
+
+Clock::Entry Clock::merged(const Entry& a, const Entry& b) {
+  if (a.lanes == b.lanes) return a.least >= b.least ? a : b;
+  if (b.lanes == nullptr && a.least >= b.least) return a;
+  if (a.lanes == nullptr && b.least >= a.least) return b;
+  Row row;
+  for (size_t i = 0; i < row.size(); ++i)
+    row[i] =
+        std::max(a.lanes == nullptr ? a.least : (*a.lanes)[i], b.lanes == nullptr ? b.least : (*b.lanes)[i]);
+  return of(a.unit, row);
+}
+
+void Clock::join(const Clock& other) {
+  if (other.entries_.empty()) return;
+  std::vector<Entry> all;
+  all.reserve(entries_.size() + other.entries_.size());
+  auto a = entries_.begin();
+  auto b = other.entries_.begin();
+  while (a != entries_.end() && b != other.entries_.end()) {
+    if (a->unit < b->unit)
+      all.push_back(std::move(*a++));
+    else if (b->unit < a->unit)
+      all.push_back(*b++);
+    else
+      all.push_back(merged(*a++, *b++));
+  }
+  all.insert(all.end(), std::make_move_iterator(a), std::make_move_iterator(entries_.end()));
+  all.insert(all.end(), b, other.entries_.end());
+  entries_ = std::move(all);
+}
+
+void Clock::raise(UnitId unit, uint32_t lanes, uint32_t time) {
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), unit,
+                                   [](const Entry& e, UnitId u) { return e.unit < u; });
+  const bool there = at != entries_.end() && at->unit == unit;
+  Row row{};
+  if (there && at->lanes != nullptr)
+    row = *at->lanes;
+  else if (there)
+    row.fill(at->least);
+  for (size_t i = 0; i < row.size(); ++i)
+    if ((lanes >> i & 1) != 0) row[i] = std::max(row[i], time);
+  if (there)
+    *at = of(unit, row);
+  else
+    entries_.insert(at, of(unit, row));
+}
+
+size_t Clock::bytes() const {
+  size_t out = entries_.capacity() * sizeof(Entry);
+  for (const Entry& e : entries_) out += e.lanes == nullptr ? 0 : sizeof(Row);
+  return out;
+}
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,61 @@
+// Vector clocks: what a thread knows to have happened (FastTrack, Flanagan and Freund, PLDI 2009).
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "model/machine/warp.h"
+
+namespace bitwell::hazard {
+
+// A unit has 32 lanes and a time of each: a warp, whose time passes when it orders others behind itself, or
+// one kind of operation that its lanes have under way, whose time is the operation's number. Of an mbarrier's
+// copies lane 0 alone counts, in phases.
+using UnitId = uint32_t;
+
+// One act: the lane's unit had come to that time.
+struct Epoch {
+  UnitId unit;
+  uint32_t lane;
+  uint32_t time;
+};
+
+class Clock {
+ public:
+  // What is known of the unit's lane: everything up to this time; 0: nothing.
+  uint32_t at(UnitId unit, uint32_t lane) const {
+    const Entry* e = find(unit);
+    return e == nullptr ? 0 : e->lanes == nullptr ? e->least : (*e->lanes)[lane];
+  }
+  // The same of every lane of the unit.
+  uint32_t least(UnitId unit) const {
+    const Entry* e = find(unit);
+    return e == nullptr ? 0 : e->least;
+  }
+  bool knows(const Epoch& e) const { return at(e.unit, e.lane) >= e.time; }
+
+  // From now on everything is known that `other` knows.
+  void join(const Clock& other);
+  // The lanes of the unit (one bit each) are known up to `time`, if they were not already.
+  void raise(UnitId unit, uint32_t lanes, uint32_t time);
+  bool empty() const { return entries_.empty(); }
+  // Bytes that it takes.
+  size_t bytes() const;
+
+ private:
+  using Row = std::array<uint32_t, machine::kLanes>;
+  // While all lanes of a unit are known up to the same time there is no row.
+  struct Entry {
+    UnitId unit;
+    uint32_t least;
+    std::shared_ptr<const Row> lanes;
+  };
+  const Entry* find(UnitId unit) const;
+  static Entry merged(const Entry& a, const Entry& b);
+  static Entry of(UnitId unit, const Row& row);
+
+  std::vector<Entry> entries_;  // by unit, ascending
+};
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,143 @@
+// Two accesses to the same bytes, one of them a write: is the earlier behind the later, and if not, why not?
+#include <algorithm>
+#include <bit>
+
+#include "model/hazard/checker.h"
+
+namespace bitwell::hazard {
+
+using machine::AccessKind;
+using machine::Proxy;
+using machine::Semantics;
+
+namespace {
+
+bool is_strong(const Site& s) { return s.order.semantics != Semantics::weak; }
+bool reaches(const Site& s, machine::Scope needed) {
+  return std::min(s.order.scope, machine::Scope::gpu) >= needed;
+}
+
+}  // namespace
+
+void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size) {
+  if (cell.write != kNoAct && !behind(r, cell.write)) [[unlikely]]
+    conflict(r, cell.write, address, size);
+  if (r.site->kind == AccessKind::read) {
+    const Reader me{r.record, r.lanes};
+    if (std::has_single_bit(r.lanes)) {
+      // The usual ones: nobody has read it, or this lane.
+      const Act mine = act(r.record, static_cast<uint32_t>(std::countr_zero(r.lanes)));
+      const bool alone = cell.reads == kNoAct || ((cell.reads & kMany) == 0 && behind(r, cell.reads) &&
+                                                  r.site->actor == Actor::thread);
+      if (alone || cell.reads == mine) {
+        cell.reads = mine;
+        return;
+      }
+    }
+    cell.reads = readers_.with(cell.reads, me, [&](const Reader& old) {
+      for (uint32_t lanes = old.lanes; lanes != 0; lanes &= lanes - 1)
+        if (!behind(r, act(old.record, static_cast<uint32_t>(std::countr_zero(lanes))))) return false;
+      return true;
+    });
+    return;
+  }
+  if (cell.reads != kNoAct) {
+    readers_.each(cell.reads, [&](const Reader& reader) {
+      for (uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
+        const Act before = act(reader.record, static_cast<uint32_t>(std::countr_zero(lanes)));
+        if (reader.record == behind_record_) return;
+        if (behind(r, before)) continue;
+        conflict(r, before, address, size);
+        return;
+      }
+    });
+    cell.reads = kNoAct;
+  }
+  cell.write = act(r.record, static_cast<uint32_t>(std::countr_zero(r.lanes)));
+}
+
+// Whether nothing is to be said, which is so nearly always.
+bool Checker::behind(const Reach& r, Act before) {
+  const uint32_t number = record_of(before);
+  const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;
+  if (number == behind_record_ && known != nullptr && known == behind_known_) return true;
+  const Record& record = records_[number];
+  const uint32_t lane = lane_of(before);
+  const auto every = [&](const auto& holds) {
+    return std::all_of(r.viewers, r.viewers + r.viewer_count, holds);
+  };
+  if (r.site->order.proxy == Proxy::async || record.unit == kUnfinished)
+    return every([&](const Viewer& v) { return !judge(r, v, record, lane); });
+  if (known != nullptr && known->happened.least(record.unit) >= record.time) {
+    behind_record_ = number;
+    behind_known_ = known;
+    return true;
+  }
+  return every([&](const Viewer& v) { return v.knows({record.unit, lane, record.time}); });
+}
+
+std::optional<Kind> Checker::judge(const Reach& r, const Viewer& v, const Record& before,
+                                   uint32_t lane) const {
+  const Site& old = records_.site_of(before);
+  const Site& now = *r.site;
+  const Epoch e{before.unit, lane, before.time};
+  const bool ended = before.unit != kUnfinished;
+  if (ended && v.knows(e)) {
+    if (now.order.proxy != Proxy::async || old.order.proxy == Proxy::async || v.fenced(e, r.space))
+      return std::nullopt;
+    return old.kind == AccessKind::read ? Kind::proxy_fence_war : Kind::proxy_fence;
+  }
+  const machine::Scope needed = ended ? v.warp->domain.with(units_[before.unit].domain) : machine::Scope::gpu;
+  if (is_strong(old) && is_strong(now)) {
+    if (reaches(old, needed) && reaches(now, needed)) return std::nullopt;
+    return Kind::scope;
+  }
+  if (v.known != nullptr && v.known->narrow.knows(e)) return Kind::scope;
+  if (v.known != nullptr && v.known->unreleased.knows(e)) return Kind::release;
+  if (r.seen != nullptr && *r.seen != nullptr && (*r.seen)->happened.knows(e)) return Kind::release;
+  if (old.actor != Actor::thread || now.actor != Actor::thread) return Kind::operation_race;
+  return before.unit == v.warp->unit ? Kind::warp_race : Kind::race;
+}
+
+void Checker::conflict(const Reach& r, Act before, uint64_t address, uint64_t size) {
+  const uint32_t number = record_of(before);
+  if (number == r.record && r.instruction != nullptr) {
+    // Lanes of one instruction that write at one place: the manual leaves it to one of them.
+    const uint64_t other = r.instruction->addresses[lane_of(before)];
+    if ((r.instruction->lanes >> lane_of(before) & 1) != 0 && other < address + size &&
+        address < other + r.instruction->bytes)
+      return;
+  }
+  for (size_t i = 0; i < r.viewer_count; ++i) {
+    const auto kind = judge(r, r.viewers[i], records_[number], lane_of(before));
+    if (!kind) continue;
+    return found(*kind, party(number, lane_of(before)), party(r.viewers[i], *r.site), address, size);
+  }
+}
+
+Party Checker::party(uint32_t record, uint32_t lane) const {
+  const Record& r = records_[record];
+  Party out{records_.site_of(r), {}, -1, -1};
+  if (r.unit == kUnfinished) return out;
+  const UnitInfo& unit = units_[r.unit];
+  out.cta = unit.cta;
+  if (out.site.actor == Actor::mbarrier_copy) return out;
+  out.warp = unit.warp;
+  if (out.site.actor != Actor::wgmma) out.lane = static_cast<int>(lane);
+  return out;
+}
+
+Party Checker::party(const Viewer& v, const Site& site) const {
+  return {site, v.warp->cta, v.warp->number, site.actor == Actor::wgmma ? -1 : static_cast<int>(v.lane)};
+}
+
+void Checker::found(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size) {
+  const auto [at, fresh] =
+      numbers_.try_emplace({kind, earlier.site.ptx_line, later.site.ptx_line}, findings_.size());
+  if (fresh)
+    findings_.push_back({kind, earlier, later, address, size});
+  else
+    ++findings_[at->second].count;
+}
+
+}  // namespace bitwell::hazard

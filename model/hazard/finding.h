@@ -1,0 +1,48 @@
+// What the checker finds.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model/hazard/record.h"
+
+namespace bitwell::hazard {
+
+enum class Kind : uint8_t {
+  race,             // nothing orders the two
+  warp_race,        // the same between lanes of one warp, which run in lockstep only by luck
+  operation_race,   // the same with an operation: not waited for, or issued too early
+  proxy_fence,      // ordered, but fence.proxy.async is missing
+  proxy_fence_war,  // the same, of a read before an operation's write: works where it was measured
+  scope,            // ordered, were a scope wider
+  release,          // ordered, were a store a release or a wait an acquire
+  init,             // an mbarrier is used by who cannot know that it was initialised
+};
+enum class Level : uint8_t { error, note };
+
+struct KindRow {
+  Kind kind;
+  std::string_view name;  // as commands print and take it
+  Level level;
+  std::string_view what, remedy;
+};
+const KindRow& row_of(Kind kind);
+
+// One of the two acts.
+struct Party {
+  Site site;
+  std::array<uint32_t, 3> cta{};
+  int warp = 0;
+  int lane = -1;  // of an operation: the one that issued it, or -1
+};
+
+struct Finding {
+  Kind kind;
+  Party earlier, later;  // as this schedule had them
+  uint64_t address;      // generic, of the first byte; of an mbarrier: its own
+  uint64_t bytes;
+  uint64_t count = 1;  // of the same kind between the same two instructions
+};
+
+}  // namespace bitwell::hazard

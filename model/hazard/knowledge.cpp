@@ -1,0 +1,59 @@
+#include "model/hazard/knowledge.h"
+
+#include <algorithm>
+
+namespace bitwell::hazard {
+
+using machine::Scope;
+
+namespace {
+
+size_t reach(Scope scope) { return static_cast<size_t>(std::min(scope, Scope::gpu)); }
+
+}  // namespace
+
+Known joined(const Known& a, const Known& b) {
+  if (b == nullptr || a == b) return a;
+  if (a == nullptr) return b;
+  auto out = std::make_shared<Knowledge>(*a);
+  out->happened.join(b->happened);
+  for (size_t i = 0; i < out->fenced.size(); ++i) out->fenced[i].join(b->fenced[i]);
+  out->narrow.join(b->narrow);
+  out->unreleased.join(b->unreleased);
+  return out;
+}
+
+Known raised(const Known& known, UnitId unit, uint32_t lanes, uint32_t time) {
+  auto out = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
+  out->happened.raise(unit, lanes, time);
+  return out;
+}
+
+void Message::publish(const Known& known, Scope scope, const Domain& who) {
+  Known before, after;  // most scopes hold the same: joined once
+  for (size_t i = 0; i <= reach(scope); ++i) {
+    if (i == 0 || within_[i] != before) {
+      before = within_[i];
+      after = joined(before, known);
+    }
+    within_[i] = after;
+  }
+  from_ = who;
+}
+
+Known Message::acquire(Scope scope, const Domain& who) const {
+  const size_t needed = reach(who.with(from_));
+  Known out = reach(scope) >= needed ? within_[needed] : nullptr;
+  const Known& all = within_.front();
+  if (all != nullptr && out != all) {
+    auto narrow = std::make_shared<Knowledge>();
+    narrow->narrow = all->happened;
+    out = joined(out, narrow);
+  }
+  if (unreleased_ == nullptr) return out;
+  auto unreleased = std::make_shared<Knowledge>();
+  unreleased->unreleased = unreleased_->happened;
+  return joined(out, unreleased);
+}
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,214 @@
+// What orders threads: barriers, fences, mbarriers, waits for operations.
+#include <algorithm>
+#include <bit>
+
+#include "model/hazard/checker.h"
+
+namespace bitwell::hazard {
+
+using machine::Synchronisation;
+using SyncKind = Synchronisation::Kind;
+
+namespace {
+
+// All that `lanes` of the warp know becomes joined with `more`.
+void learn(Warp& w, uint32_t lanes, const Known& more) {
+  Known last, after;  // most lanes know the same: joined once
+  bool first = true;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
+    if (first || known != last) {
+      last = known;
+      after = joined(known, more);
+      first = false;
+    }
+    known = after;
+  }
+}
+
+// Those who wait at a barrier come out with what all know who arrived, themselves included.
+void take(Warp& w, uint32_t lanes, const Known& known) {
+  for (; lanes != 0; lanes &= lanes - 1) w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known = known;
+}
+
+}  // namespace
+
+void Checker::synchronised(const Synchronisation& s, Cluster& c) {
+  const auto lane = static_cast<uint32_t>(s.lanes != 0 ? std::countr_zero(s.lanes) : 0);
+  const std::pair bar{rank_of(s.cta), s.which};
+  switch (s.kind) {
+    case SyncKind::fence:
+    case SyncKind::mbarrier_init_fence: return fence(s, warp_of(c, s.cta, s.warp));
+    case SyncKind::warp_met: {
+      Warp& w = warp_of(c, s.cta, s.warp);
+      take(w, s.lanes, published(w, s.lanes));
+      ++w.time;
+      return;
+    }
+    case SyncKind::cta_arrived: {
+      Warp& w = warp_of(c, s.cta, s.warp);
+      c.bars[bar] = joined(c.bars[bar], published(w, s.lanes));
+      ++w.time;
+      return;
+    }
+    case SyncKind::cta_passed: return take(warp_of(c, s.cta, s.warp), s.lanes, c.bars[bar]);
+    case SyncKind::cta_over: c.bars.erase(bar); return;
+    case SyncKind::cluster_arrived: {
+      if (s.order.semantics == machine::Semantics::relaxed) return;
+      Warp& w = warp_of(c, s.cta, s.warp);
+      // Of this phase and all before; when the next begins, everyone has passed the last but one.
+      Known& gathered = c.barrier[s.which % 2];
+      gathered = joined(joined(gathered, c.barrier[(s.which + 1) % 2]), published(w, s.lanes));
+      ++w.time;
+      return;
+    }
+    case SyncKind::cluster_passed: return learn(warp_of(c, s.cta, s.warp), s.lanes, c.barrier[s.which % 2]);
+    case SyncKind::mbarrier_passed: {
+      const auto at = c.mbarriers.find(s.which);
+      if (at == c.mbarriers.end()) return;
+      Warp& w = warp_of(c, s.cta, s.warp);
+      Known& to = s.order.semantics == machine::Semantics::relaxed ? w.lanes[lane].seen : w.lanes[lane].known;
+      to = joined(to, at->second.over.acquire(machine::Scope::cluster, w.domain));
+      return;
+    }
+    case SyncKind::mbarrier_over: {
+      const auto at = c.mbarriers.find(s.which);
+      if (at == c.mbarriers.end()) return;
+      at->second.over = at->second.arrived;
+      ++at->second.phase;
+      return;
+    }
+    case SyncKind::issued: {
+      Warp& w = warp_of(c, s.cta, s.warp);
+      Operation& op = c.operations[s.which];
+      op.ending = s.ending;
+      op.by = &w;
+      op.number = static_cast<uint32_t>(s.which);
+      op.lane = lane;
+      op.until = w.time++;
+      for (size_t i = 0; i < op.known.size(); ++i) op.known[i] = w.lanes[i].known;
+      issue(op, w);
+      return;
+    }
+    case SyncKind::finished:
+      c.operations.erase(s.which);
+      c.mma_operations.erase(s.which);
+      return;
+    case SyncKind::copies_committed:
+    case SyncKind::copies_waited:
+    case SyncKind::bulk_committed:
+    case SyncKind::bulk_waited:
+    case SyncKind::bulk_read: return groups(s, warp_of(c, s.cta, s.warp));
+    case SyncKind::mma_issued:
+    case SyncKind::mma_started:
+    case SyncKind::mma_committed:
+    case SyncKind::mma_waited: return mma(s, c);
+    case SyncKind::cluster_ended:
+      if (c.shared.bytes() > ended_.shadow) ended_ = {c.shared.bytes(), c.shared.touched()};
+      clusters_.erase(c.number);
+      last_cluster_ = nullptr;
+      return;
+  }
+}
+
+void Checker::issue(const Operation& op, Warp& w) {
+  const auto latest = [&](Stream s) {
+    stream(w, s);
+    // Which lanes issued it is not told: numbers only rise, and a wait covers what its own lane issued.
+    for (Lane& l : w.lanes) l.latest[static_cast<size_t>(s)] = op.number;
+  };
+  if (op.ending == machine::Ending::copy_group) latest(Stream::copy);
+  if (op.ending == machine::Ending::commit) latest(Stream::tcgen05);
+  if (op.ending != machine::Ending::bulk_group) return;
+  latest(Stream::bulk_read);
+  latest(Stream::bulk_write);
+}
+
+void Checker::fence(const Synchronisation& s, Warp& w) {
+  Known last, after;
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
+    Lane& lane = w.lanes[i];
+    if (s.order.proxy == machine::Proxy::async) {
+      if (last == nullptr || lane.known != last) {
+        last = lane.known;
+        auto more =
+            lane.known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*lane.known);
+        for (size_t space = 0; space < 2; ++space) {
+          if ((s.which >> space & 1) == 0) continue;
+          more->fenced[space].join(more->happened);
+          more->fenced[space].raise(w.unit, s.lanes, w.time);
+        }
+        after = more;
+      }
+      lane.known = after;
+      continue;
+    }
+    if (lane.seen != nullptr) {
+      lane.known = joined(lane.known, lane.seen);
+      lane.seen = nullptr;
+    }
+    for (size_t scope = 0; scope <= std::min<size_t>(static_cast<size_t>(s.order.scope), 2); ++scope)
+      lane.offers[scope] = {lane.known, w.time};
+  }
+  ++w.time;
+}
+
+void Checker::groups(const Synchronisation& s, Warp& w) {
+  const bool bulk = s.kind != SyncKind::copies_committed && s.kind != SyncKind::copies_waited;
+  const bool commits = s.kind == SyncKind::copies_committed || s.kind == SyncKind::bulk_committed;
+  const auto first = static_cast<size_t>(bulk ? Stream::bulk_read : Stream::copy);
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+    Lane& lane = w.lanes[static_cast<size_t>(std::countr_zero(lanes))];
+    std::vector<uint32_t>& committed = lane.groups[bulk ? 1 : 0];
+    if (commits) {
+      committed.push_back(lane.latest[first]);
+      continue;
+    }
+    uint32_t done = 0;
+    if (s.which == Synchronisation::kEvery)
+      done = lane.latest[first];
+    else if (committed.size() > s.which)
+      done = committed[committed.size() - 1 - s.which];
+    lane.ended[first] = std::max(lane.ended[first], done);
+    if (s.kind == SyncKind::bulk_read) continue;
+    if (bulk) {
+      uint32_t& written = lane.ended[static_cast<size_t>(Stream::bulk_write)];
+      written = std::max(written, done);
+    }
+    if (committed.size() > s.which)
+      committed.erase(committed.begin(), committed.end() - static_cast<std::ptrdiff_t>(s.which));
+  }
+}
+
+Warpgroup& Checker::warpgroup_of(Cluster& c, const std::array<uint32_t, 3>& cta, int warp) {
+  Warpgroup& g = c.warpgroups[{rank_of(cta), warp / 4}];
+  if (g.unit == 0) g.unit = new_unit(warp_of(c, cta, warp / 4 * 4));
+  return g;
+}
+
+void Checker::mma(const Synchronisation& s, Cluster& c) {
+  Warpgroup& g = warpgroup_of(c, s.cta, s.warp);
+  const auto share = static_cast<size_t>(s.warp % 4);
+  if (s.kind == SyncKind::mma_started) {
+    g.started = s.which;
+    g.running = std::move(g.issued[s.which]);
+    g.issued.erase(s.which);
+    c.starting = &g;
+    return;
+  }
+  Warp& w = warp_of(c, s.cta, s.warp);
+  if (s.kind == SyncKind::mma_issued) {
+    // One instruction of the whole warp: what any of its threads knows.
+    g.issued[s.which].push_back({&w, published(w, s.lanes), w.time++});
+    g.count[share] = s.which + 1;
+  } else if (s.kind == SyncKind::mma_committed) {
+    g.groups[share].push_back(g.count[share]);
+  } else if (auto& groups = g.groups[share]; groups.size() > s.which) {
+    learn(w, s.lanes,
+          raised(nullptr, g.unit, ~0u, static_cast<uint32_t>(groups[groups.size() - 1 - s.which])));
+    groups.erase(groups.begin(), groups.end() - static_cast<std::ptrdiff_t>(s.which));
+  }
+}
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,79 @@
+// Who has read a cell since it was last written: nobody, one lane, or a set that is kept once.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "model/hazard/record.h"
+
+namespace bitwell::hazard {
+
+// Lanes (one bit each) that read by one record.
+struct Reader {
+  uint32_t record;
+  uint32_t lanes;
+
+  auto operator<=>(const Reader&) const = default;
+};
+
+// kNoAct, an act, or kMany and the number of a set.
+using Readers = uint32_t;
+inline constexpr Readers kMany = uint32_t{1} << 31;
+
+class ReaderSets {
+ public:
+  // Calls visit(reader) for each.
+  template <class Visit>
+  void each(Readers readers, Visit visit) const {
+    if (readers == kNoAct) return;
+    if ((readers & kMany) == 0) return visit(Reader{record_of(readers), 1u << lane_of(readers)});
+    for (const Reader& r : sets_[readers & ~kMany]) visit(r);
+  }
+  // `readers` and one more; without those of whom `over` says that every lane is behind the new one.
+  template <class Over>
+  Readers with(Readers readers, const Reader& more, Over over) {
+    const Key key{readers, more};
+    if (const auto known = steps_.find(key); known != steps_.end()) return known->second;
+    std::vector<Reader> all;
+    each(readers, [&](Reader r) {
+      if (r.record == more.record)
+        r.lanes &= ~more.lanes;
+      else if (over(r))
+        return;
+      if (r.lanes != 0) all.push_back(r);
+    });
+    const auto same =
+        std::find_if(all.begin(), all.end(), [&](const Reader& r) { return r.record == more.record; });
+    if (same != all.end())
+      same->lanes |= more.lanes;
+    else
+      all.push_back(more);
+    return steps_[key] = number(std::move(all));
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  struct Key {
+    Readers readers;
+    Reader more;
+
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    size_t operator()(const Key& k) const {
+      uint64_t h = (uint64_t{k.readers} << 32 | k.more.record) * 0x9E3779B97F4A7C15;
+      h ^= h >> 29;
+      return (h + k.more.lanes) * 0xBF58476D1CE4E5B9 >> 16;
+    }
+  };
+  Readers number(std::vector<Reader> all);
+
+  std::vector<std::vector<Reader>> sets_;
+  std::map<std::vector<Reader>, Readers> numbers_;
+  std::unordered_map<Key, Readers, Hash> steps_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace bitwell::hazard

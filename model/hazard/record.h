@@ -1,0 +1,72 @@
+// Acts on memory as small numbers, so that a shadow can hold them.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "model/hazard/clock.h"
+#include "model/machine/event.h"
+
+namespace bitwell::hazard {
+
+// Who reaches memory: threads themselves, or operations that they have issued.
+enum class Actor : uint8_t { thread, copy, bulk_copy, mbarrier_copy, wgmma, tcgen05 };
+
+// An instruction, and what it does.
+struct Site {
+  int ptx_line;
+  Actor actor;
+  machine::AccessKind kind;
+  machine::Order order;
+};
+
+// What several acts have in common: all but the lane.
+struct Record {
+  UnitId unit;
+  uint32_t time;
+  uint32_t site;
+};
+// Of an operation whose end is not known yet.
+inline constexpr UnitId kUnfinished = UINT32_MAX;
+
+// A record and a lane.
+using Act = uint32_t;
+inline constexpr Act kNoAct = 0;
+inline constexpr Act act(uint32_t record, uint32_t lane) { return record << 5 | lane; }
+inline constexpr uint32_t record_of(Act a) { return a >> 5; }
+inline constexpr uint32_t lane_of(Act a) { return a & 31; }
+
+class Records {
+ public:
+  Records() : records_(1) {}
+
+  uint32_t site(const Site& site);
+  // The number of that record, the same for the same. Throws Unsupported when there are too many.
+  uint32_t record(const Record& record);
+  // One of its own, of an operation: its end may be filled in later.
+  uint32_t unfinished(uint32_t site);
+  void finish(uint32_t record, UnitId unit, uint32_t time) {
+    records_[record].unit = unit;
+    records_[record].time = time;
+  }
+  const Record& operator[](uint32_t record) const { return records_[record]; }
+  const Site& site_of(const Record& record) const { return sites_[record.site]; }
+  size_t bytes() const { return records_.capacity() * sizeof(Record); }
+
+ private:
+  uint32_t add(const Record& record);
+
+  std::vector<Record> records_;  // 0 is none
+  std::vector<Site> sites_;
+  std::map<std::tuple<int, Actor, machine::AccessKind, machine::Semantics, machine::Scope, machine::Proxy>,
+           uint32_t>
+      site_numbers_;
+  struct Last {
+    uint32_t time, record;
+  };
+  std::unordered_map<uint64_t, Last> last_;  // by unit and site
+};
+
+}  // namespace bitwell::hazard

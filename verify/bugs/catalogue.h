@@ -1,0 +1,52 @@
+// The catalogue of planted bugs: kernels of a few lines, in the catalogue folder, each with the mistakes that
+// it can be given, where each comes from, and what the checks must say of it.
+//
+// In the PTX of a kernel, comments say the rest:
+//   //: launch block 64 grid 2 cluster 2 buffers 256 4    threads, CTAs; bytes of each argument's buffer
+//   //: about WORDS                                       what the kernel does and what is unusual in it
+//   //: bug NAME KIND                                     a mistake, and as what it must be found
+//   //: from WORDS                                        the report that it is taken from, or nothing
+//   ...  //- NAME                                         the line is left out in that bug
+//   ...  //+ NAME                                         the line is in that bug alone
+//   ...  //! NAME                                         the finding must name this line
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verify/launch/launch.h"
+
+namespace bitwell::verify {
+
+struct Bug {
+  std::string name;
+  std::string expected;  // of hazard::KindRow; or "fault"
+  std::string from;      // or empty
+  std::vector<int> lines;
+};
+struct Exhibit {
+  std::string name;  // of the file, without its ending
+  std::string about;
+  std::string text;
+  Launch launch;
+  std::vector<Bug> bugs;  // none: it stands there for being clean
+};
+
+// All of a folder, by name. Throws InputError naming file and line for what the above does not say.
+std::vector<Exhibit> read_catalogue(const std::string& folder);
+
+// The kernel's PTX without mistakes, or with one; lines keep their numbers.
+std::string ptx_of(const Exhibit& exhibit, const std::string& bug = "");
+
+struct Tally {
+  bool as_expected = false;
+  std::string said;      // "race at lines 31 and 40" of the first finding, or a fault; empty: nothing
+  std::string where;     // the whole finding
+  size_t schedules = 0;  // that were run until it was said; all, where nothing was
+  double seconds = 0;
+};
+// Runs the kernel, with the bug or clean (nullptr), under the first schedules of verify::schedules until
+// something is said, at most so many.
+Tally examine(const Exhibit& exhibit, const Bug* bug, size_t schedules);
+
+}  // namespace bitwell::verify

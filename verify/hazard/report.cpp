@@ -1,0 +1,84 @@
+#include "verify/hazard/report.h"
+
+#include <cstdio>
+
+#include "model/machine/memory.h"
+
+namespace bitwell::verify {
+namespace {
+
+using hazard::Actor;
+using machine::AccessKind;
+
+std::string triple(const std::array<uint32_t, 3>& v) {
+  return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
+}
+
+std::string hex(uint64_t v) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+  return text;
+}
+
+// "'tile' + 8, shared memory of CTA rank 1" of a generic address.
+std::string place(uint64_t address, const isa::Program& program) {
+  if (address - machine::kSharedWindow >= machine::kWindowSize) {
+    for (const isa::GlobalVariable& g : program.globals)
+      if (address - g.address < g.size)
+        return "'" + g.name + "' + " + std::to_string(address - g.address) + " in global memory";
+    return "global address " + hex(address);
+  }
+  const uint64_t rank = (address - machine::kSharedWindow) >> machine::kRankShift;
+  const uint64_t offset = (address - machine::kSharedWindow) & ((uint64_t{1} << machine::kRankShift) - 1);
+  std::string out = "byte " + std::to_string(offset);
+  const isa::SharedVariable* best = nullptr;
+  for (const isa::SharedVariable& v : program.shared_variables)
+    if (v.offset <= offset && (v.size == 0 || offset - v.offset < v.size) &&
+        (best == nullptr || v.offset > best->offset))
+      best = &v;
+  if (best != nullptr) out += " ('" + best->name + "' + " + std::to_string(offset - best->offset) + ")";
+  return out + " of shared memory of CTA rank " + std::to_string(rank);
+}
+
+const isa::Line* line_of(int ptx, const isa::Program& program) {
+  for (const isa::Function& f : program.functions)
+    for (const isa::Line& l : f.lines)
+      if (l.ptx == ptx) return &l;
+  return nullptr;
+}
+
+std::string describe(const hazard::Party& p, const isa::Program& program, const isa::Shape& shape) {
+  std::string out = p.site.kind == AccessKind::read     ? "read"
+                    : p.site.kind == AccessKind::update ? "update"
+                                                        : "write";
+  const isa::Line* line = line_of(p.site.ptx_line, program);
+  out += ", PTX line " + std::to_string(p.site.ptx_line);
+  if (line != nullptr && !line->source.empty()) out += " (" + line->source + ")";
+  if (line != nullptr) out += " " + line->text;
+  out += p.site.actor == Actor::thread ? ", by " : ", an operation of ";
+  if (p.warp < 0) return out + "a thread that issued it";
+  out += "CTA " + triple(p.cta) + ", warp " + std::to_string(p.warp);
+  if (p.lane < 0) return out;
+  const auto& b = shape.block;
+  const auto linear = static_cast<uint32_t>(p.warp * machine::kLanes + p.lane);
+  return out + ", thread " + triple({linear % b[0], linear / b[0] % b[1], linear / (b[0] * b[1])});
+}
+
+}  // namespace
+
+std::string describe(const hazard::Finding& f, const isa::Program& program, const isa::Shape& shape) {
+  const hazard::KindRow& row = hazard::row_of(f.kind);
+  std::string out = std::string(row.level == hazard::Level::error ? "error " : "note ") +
+                    std::string(row.name) + " at " + place(f.address, program) + ", " +
+                    std::to_string(f.bytes) + " bytes: " + std::string(row.what);
+  for (const hazard::Party* p : {&f.earlier, &f.later}) out += "\n  " + describe(*p, program, shape);
+  out += "\n  would order them: " + std::string(row.remedy);
+  if (f.count != 1) out += "\n  " + std::to_string(f.count) + " times between these two instructions";
+  return out;
+}
+
+hazard::Checker checker_of(const isa::Program& program, const isa::Shape& shape) {
+  return hazard::Checker(shape.grid, isa::cluster_of(program, shape));
+}
+
+}  // namespace bitwell::verify

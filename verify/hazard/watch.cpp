@@ -1,0 +1,36 @@
+#include "verify/hazard/watch.h"
+
+namespace bitwell::verify {
+
+machine::Observer Watch::observer() {
+  machine::Observer out;
+  out.tell = [this](const machine::Event& event) { to_.tell(event); };
+  out.accesses = true;
+  out.steps = false;
+  return out;
+}
+
+void Watch::begin(const isa::Program& program, const isa::Shape& shape) {
+  end();
+  program_ = &program;
+  shape_ = shape;
+  ++launches_;
+  checker_.reset(new hazard::Checker(shape.grid, isa::cluster_of(program, shape)));
+  to_ = checker_->observer();
+}
+
+void Watch::end() {
+  if (checker_ == nullptr || !first_.what.empty()) return;
+  for (const hazard::Finding& f : checker_->findings())
+    if (hazard::row_of(f.kind).level == hazard::Level::error) {
+      first_ = {describe(f, *program_, shape_), launches_ - 1};
+      return;
+    }
+}
+
+Watch::Error Watch::error() {
+  end();
+  return first_;
+}
+
+}  // namespace bitwell::verify
