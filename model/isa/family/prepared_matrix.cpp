@@ -1,6 +1,5 @@
 #include "model/isa/family/prepared_matrix.h"
 
-#include <algorithm>
 #include <array>
 
 #include "model/isa/family/fragments.h"
