@@ -222,8 +222,10 @@ INSTANTIATE_TEST_SUITE_P(
                replaced("box_dim", "b32", "0, 6") + kTensorCopy,
                "boxDim[0] in bytes is 24, it must be a multiple of 16",
                {64, 1, 1024, box(machine::TensorSwizzle::none)}},
-        Misuse{"AReplacedFieldOfNoMap", "@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%q1], 1;\n",
-               "there is no tensor map at this address whose field"},
+        Misuse{
+            "AReplacedFieldOfNoMap",
+            "@%p0 st.global.b64 [%q1], %q1;\n@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%q1], 1;\n",
+            "there is no tensor map at this address whose field"},
         Misuse{"AReplacedMapThatIsReadOnly", "@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%q0], 1;\n",
                "'in', which is read-only"},
         Misuse{"AnInterleavedLayout",
