@@ -164,7 +164,7 @@ std::vector<uint64_t> boundary(const std::string& type) {
 std::vector<Probe> probes(const std::string& target) {
   std::vector<Probe> out;
   for (const auto family : {isa::integer_forms(), isa::logic_forms(), isa::float_forms(), isa::half_forms(),
-                            isa::convert_forms()})
+                            isa::bfloat_forms(), isa::convert_forms()})
     for (const Form& form : family) {
       const std::string opcode(isa::opcode_of(form));
       std::vector<std::string> modifiers;
