@@ -31,7 +31,8 @@ __device__ inline uint32_t e2m1(const float* v) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const float size = fabsf(v[i]);
-    const uint32_t code = (size > 0.25f) + (size >= 0.75f) + (size > 1.25f) + (size >= 1.75f) + (size > 2.5f) + (size >= 3.5f) + (size > 5.0f);
+    const uint32_t code = (size > 0.25f) + (size >= 0.75f) + (size > 1.25f) + (size >= 1.75f) + (size > 2.5f) + (size >= 3.5f) +
+                          (size > 5.0f);
     out |= (v[i] != v[i] ? 7 : code | __float_as_uint(v[i]) >> 31 << 3) << 4 * i;
   }
   return out;
@@ -76,7 +77,8 @@ __device__ inline uint32_t scaled(float (&v)[nvfp4::kGroup], float largest, floa
 }  // namespace quantise
 
 // The bits of the largest magnitude, which are in its order; `largest` is 0 before.
-extern "C" __global__ void __launch_bounds__(quantise::kThreads) QUANTISE_JOIN(NAME, _largest)(const uint16_t* x, int count, uint32_t* largest) {
+extern "C" __global__ void __launch_bounds__(quantise::kThreads)
+    QUANTISE_JOIN(NAME, _largest)(const uint16_t* x, int count, uint32_t* largest) {
   uint32_t mine = 0;
   for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < count; i += static_cast<int>(gridDim.x * blockDim.x))
     mine = max(mine, (x[i] & 0x7FFFu) << 16);

@@ -116,7 +116,7 @@ std::vector<Part> parts() {
       {"dot products", "mma.sync and wgmma, every type, in seven regimes", "sm_90a", 90,
        dot_product_questions},
       {"matrix descriptors", "wgmma, random ones of every swizzle", "sm_90a", 90, descriptor_questions},
-      {"kernels", "bitwell's own: GEMV and GEMM", "sm_90a", 90, kernels("sm_90a")},
+      {"kernels", "bitwell's own: GEMV, GEMM, quantiser", "sm_90a", 90, kernels("sm_90a")},
       {"ordering", "fences and waits of bulk copies, and what is open without, with delays", "sm_90a", 90,
        ordering("sm_90a")},
       {"asynchronous", "TMA, bulk copies, mbarriers, clusters", "sm_90a", 90, asynchronous_questions},
@@ -128,7 +128,7 @@ std::vector<Part> parts() {
        tensor_multiply_questions},
       {"ordering", "fences and waits of bulk copies, and what is open without, with delays", "sm_100a", 100,
        ordering("sm_100a")},
-      {"kernels", "bitwell's own: GEMV and dense GEMM", "sm_100a", 100, kernels("sm_100a")},
+      {"kernels", "bitwell's own: GEMV, GEMMs, quantiser", "sm_100a", 100, kernels("sm_100a")},
   };
 }
 
