@@ -108,6 +108,7 @@ namespace {
 PlannedCase planned(const Variant& v, const DualCase& c, bool full) {
   PlannedCase out;
   out.name = c.describe();
+  out.recorded = !full;
   out.full = full;
   const bool turns = c.k >= 2048 || (v.tiles == dual::Tiles::fixed && c.m > 256);
   out.schedules = schedules(turns ? 8 : 2);

@@ -149,6 +149,7 @@ namespace {
 PlannedCase planned(const Variant& v, const GroupedCase& c, bool full) {
   PlannedCase out;
   out.name = c.describe();
+  out.recorded = !full;
   out.full = full;
   out.schedules = schedules(full ? 1 : v.tiles == grouped::Tiles::persistent && c.m.size() > 2 ? 8 : 2);
   out.draw = [v, c] {

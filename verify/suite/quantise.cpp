@@ -124,6 +124,7 @@ namespace {
 PlannedCase planned(const std::string& name, const QuantiseCase& c, bool full) {
   PlannedCase out;
   out.name = c.describe();
+  out.recorded = !full;
   out.full = full;
   out.schedules = schedules(full ? 1 : 2);
   out.draw = [name, c] {

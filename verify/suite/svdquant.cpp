@@ -224,6 +224,7 @@ namespace {
 PlannedCase planned(const Variant& v, const SvdquantCase& c, bool full) {
   PlannedCase out;
   out.name = c.describe();
+  out.recorded = !full;
   out.full = full;
   // Without an order between kinds the bits depend on the schedule: what it should give, it gives in the
   // default one.
