@@ -96,7 +96,7 @@ assert len(numbers("words.txt", "lane   5 column   8:")) == 16
 P
 expect 2 "--dump-as 'e2m1' is not one of hex, " "$bitwell" run tile.json --dump "tmem@$ld" --dump-as e2m1
 expect 0 '"dump": "tmem@' "$bitwell" run tile.json --dump "tmem@$ld" --json
-source=$("$bitwell" run tile.json --dump "tmem@$ld" | grep -o '([a-z0-9]*\.cuh:[0-9]*)' | tr -d '()')
+source=$("$bitwell" run tile.json --dump "tmem@$ld" | grep -o '([a-z0-9]*\.cuh:[0-9]*)' | tail -1 | tr -d '()')
 expect 0 "(${source})" "$bitwell" run tile.json --dump "tmem@$source"
 expect 2 "takes tmem@LINE or shared@LINE, and =FILE behind it; got 'registers@3'" "$bitwell" run tile.json --dump registers@3
 expect 2 "got 'tmem@$ld='" "$bitwell" run tile.json --dump "tmem@$ld="
