@@ -105,6 +105,13 @@ LaunchReader::Contents LaunchReader::contents(const json& j, const std::string& 
   return out;
 }
 
+std::string LaunchReader::output_path(const json& j, const std::string& where,
+                                      const std::string& name) const {
+  const std::string file = text(j, "output", name);
+  if (file.empty()) refuse(where + ": its output: cannot write '': no name of a file");
+  return place(file);
+}
+
 void LaunchReader::output(const json& j, const std::string& where, const std::string& name,
                           const Contents& before, uint64_t size, Output& out) {
   const bool keeps = j.contains("output") || j.contains("expected");
@@ -121,13 +128,13 @@ void LaunchReader::output(const json& j, const std::string& where, const std::st
   uint64_t want = bits;
   for (const uint64_t n : out.shape)
     if (__builtin_mul_overflow(want, n, &want))
-      refuse(name + ": its shape and dtype make more than 2^64 bits");
+      refuse(name + ": its shape and dtype make more than 2^64 bytes");
   if (out.shape.empty()) out.shape = {size * 8 / bits}, want = out.shape[0] * bits;
   if (keeps && want != 8 * size)
     refuse(name + ": its shape and " + (out.format.empty() ? "dtype" : "format") + " make " +
            std::to_string(want / 8) + " bytes, the buffer has " + std::to_string(size));
   if (j.contains("output")) {
-    out.path = place(text(j, "output", name));
+    out.path = output_path(j, where, name);
     out.named_by = "'" + path_ + "': " + where + ": its output";
   }
   if (j.contains("expected")) expected(j, name, out);
@@ -227,7 +234,7 @@ void LaunchReader::variable(const json& j, const std::string& where) {
   if (j.contains("expected")) refuse(name + ": only buffers have an 'expected'");
   if (v.output) {
     Output out;
-    out.path = place(text(j, "output", name));
+    out.path = output_path(j, where, name);
     out.named_by = "'" + path_ + "': " + where + ": its output";
     out.dtype = text(j, "dtype", name, "u1");
     file_.variable_outputs[file_.launch.variables.size()] = out;

@@ -89,6 +89,7 @@ class LaunchReader {
   void fill(const Filled& filled);
   void variable(const json& j, const std::string& where);
   Contents contents(const json& j, const std::string& where, bool may_be_unwritten);
+  std::string output_path(const json& j, const std::string& where, const std::string& name) const;
   void output(const json& j, const std::string& where, const std::string& name, const Contents& contents,
               uint64_t size, Output& out);
   void expected(const json& j, const std::string& name, Output& out);
