@@ -54,12 +54,20 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
     case SyncKind::cta_passed: return take(warp_of(c, s.cta, s.warp), s.lanes, c.bars[bar]);
     case SyncKind::cta_over: c.bars.erase(bar); return;
     case SyncKind::cluster_arrived: {
-      if (s.order.semantics == machine::Semantics::relaxed) return;
       Warp& w = warp_of(c, s.cta, s.warp);
       // Of this phase and all before; when the next begins, everyone has passed the last but one.
       Known& gathered = c.barrier[s.which % 2];
-      gathered = joined(joined(gathered, c.barrier[(s.which + 1) % 2]), published(w, s.lanes));
-      ++w.time;
+      gathered = joined(gathered, c.barrier[(s.which + 1) % 2]);
+      if (s.order.semantics != machine::Semantics::relaxed) {
+        gathered = joined(gathered, published(w, s.lanes));
+        ++w.time;
+        return;
+      }
+      for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {  // what a fence before it offers
+        const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
+        if (const Lane::Offer& offer = w.lanes[i].offers[1]; offer.time != 0)
+          gathered = joined(gathered, published(w, i, offer.known, offer.time));
+      }
       return;
     }
     case SyncKind::cluster_passed: return learn(warp_of(c, s.cta, s.warp), s.lanes, c.barrier[s.which % 2]);
