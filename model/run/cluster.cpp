@@ -21,14 +21,6 @@ constexpr uint64_t kTurnsWithoutTheStarved = 4096;
 
 // Warp instructions between two reports of progress.
 constexpr uint64_t kInstructionsAReport = 1 << 22;
-// A cluster gives way to others where the turns of its splits were used up polling so often while nothing
-// changed, but not at once, so that resuming clusters costs little beside their work; or so often though
-// something did.
-constexpr uint64_t kIdlePolls = 16;
-constexpr uint64_t kShortTurn = 1 << 14;  // warp instructions
-constexpr uint64_t kPolls = 1 << 14;
-// Rounds of waits that give up while nothing changes.
-constexpr uint64_t kTimeOuts = 1 << 17;
 // The random schedule preempts after 1 to 2^n accesses, n below this.
 constexpr uint64_t kPreemptions = 12;
 // One in so many of these lets other clusters go on.
@@ -167,43 +159,6 @@ Cluster::Standing Cluster::run(bool alone) {
   return Standing::ended;
 }
 
-void Cluster::polled() {
-  if (idle_since_ != grid.changes) idle_polls_ = 0;
-  idle_since_ = grid.changes;
-  ++idle_polls_;
-  ++polls_;
-}
-
-bool Cluster::only_polled() const {
-  return polls_ >= kPolls || (idle_polls_ >= kIdlePolls && grid.time - gave_way_ >= kShortTurn);
-}
-
-bool Cluster::polls_global() const {
-  for (const auto& cta : ctas)
-    for (const Warp& w : cta->warps)
-      for (const machine::Split& s : w.splits)
-        if ((s.wait == Wait::spin || s.wait == Wait::mbarrier) && s.polls_global) return true;
-  return false;
-}
-
-// When nothing can go on, a try_wait gives up, as it does on a device after a while, unless its loop is known
-// to come back just as it is. A loop that counts how often it did is given some patience.
-bool Cluster::let_waits_time_out() {
-  if (time_outs_at_ != grid.changes) time_outs_ = 0;
-  time_outs_at_ = grid.changes;
-  if (++time_outs_ > kTimeOuts) return false;
-  bool any = false;
-  for (const auto& cta : ctas)
-    for (Warp& w : cta->warps)
-      for (machine::Split& s : w.splits)
-        if (s.wait == Wait::mbarrier && !cta->repeats(s, ~s.pc)) {
-          s.wait = Wait::none;
-          s.times_out = any = true;
-        }
-  if (any) waits_ = false;
-  return any;
-}
-
 void Cluster::report_progress() {
   reported_ = grid.time;
   grid.options.progress({grid.ended, grid.ctas(), grid.time - grid.last_end});
@@ -214,13 +169,6 @@ void Cluster::preempt() {
   yielded_ = true;
   preempted_ = true;
   interrupted_ = random_() % kPreemptionsOfACluster == 0;
-}
-
-void Cluster::release_spinners() {
-  for (const auto& cta : ctas)
-    for (Warp& w : cta->warps)
-      for (machine::Split& s : w.splits)
-        if (s.wait == Wait::spin && s.seen_changes != grid.changes) s.wait = Wait::none;
 }
 
 bool Cluster::run_in_order() {

@@ -1,0 +1,66 @@
+// When a cluster only waits or polls, and what lets it look again.
+#include "model/run/cluster.h"
+
+namespace bitwell::isa {
+
+using machine::Wait;
+using machine::Warp;
+
+namespace {
+
+// A cluster gives way to others where the turns of its splits were used up polling so often while nothing
+// changed, but not at once, so that resuming clusters costs little beside their work; or so often though
+// something did.
+constexpr uint64_t kIdlePolls = 16;
+constexpr uint64_t kShortTurn = 1 << 14;  // warp instructions
+constexpr uint64_t kPolls = 1 << 14;
+// Rounds of waits that give up while nothing changes.
+constexpr uint64_t kTimeOuts = 1 << 17;
+
+}  // namespace
+
+void Cluster::polled() {
+  if (idle_since_ != grid.changes) idle_polls_ = 0;
+  idle_since_ = grid.changes;
+  ++idle_polls_;
+  ++polls_;
+}
+
+bool Cluster::only_polled() const {
+  return polls_ >= kPolls || (idle_polls_ >= kIdlePolls && grid.time - gave_way_ >= kShortTurn);
+}
+
+bool Cluster::polls_global() const {
+  for (const auto& cta : ctas)
+    for (const Warp& w : cta->warps)
+      for (const machine::Split& s : w.splits)
+        if ((s.wait == Wait::spin || s.wait == Wait::mbarrier) && s.polls_global) return true;
+  return false;
+}
+
+// When nothing can go on, a try_wait gives up, as it does on a device after a while, unless its loop is known
+// to come back just as it is. A loop that counts how often it did is given some patience.
+bool Cluster::let_waits_time_out() {
+  if (time_outs_at_ != grid.changes) time_outs_ = 0;
+  time_outs_at_ = grid.changes;
+  if (++time_outs_ > kTimeOuts) return false;
+  bool any = false;
+  for (const auto& cta : ctas)
+    for (Warp& w : cta->warps)
+      for (machine::Split& s : w.splits)
+        if (s.wait == Wait::mbarrier && !cta->repeats(s, ~s.pc)) {
+          s.wait = Wait::none;
+          s.times_out = any = true;
+        }
+  if (any) waits_ = false;
+  return any;
+}
+
+void Cluster::release_spinners() {
+  for (const auto& cta : ctas)
+    for (Warp& w : cta->warps)
+      for (machine::Split& s : w.splits)
+        if (s.wait == Wait::spin && s.seen_changes != grid.changes) s.wait = Wait::none;
+}
+
+}  // namespace bitwell::isa
