@@ -15,7 +15,7 @@ using budget::Fit;
 using budget::Line;
 using budget::Per;
 
-struct Part {
+struct Share {
   std::string name;
   int64_t amount;
   int hue;
@@ -24,8 +24,8 @@ struct Part {
 };
 
 // The items as a bar holds them: fixed ones, then stage after stage.
-std::vector<Part> parts(const Audit& a, const Fit& f, bool by_layout) {
-  std::vector<Part> out;
+std::vector<Share> parts(const Audit& a, const Fit& f, bool by_layout) {
+  std::vector<Share> out;
   const auto size = [&](const Line& l) { return by_layout && l.layout ? *l.layout : l.formula; };
   int hue = 0;
   // More boxes than pixels would say nothing: then one for all.
@@ -51,12 +51,12 @@ std::vector<Part> parts(const Audit& a, const Fit& f, bool by_layout) {
   return out;
 }
 
-void bar(Svg& svg, double x, double y, double width, double height, const std::vector<Part>& all,
+void bar(Svg& svg, double x, double y, double width, double height, const std::vector<Share>& all,
          int64_t capacity, const char* unit) {
   const double scale = width / static_cast<double>(capacity);
   svg.box(x, y, width, height, "#f4f4f4", "", "#999999");
   double at = x;
-  for (const Part& p : all) {
+  for (const Share& p : all) {
     if (p.amount == 0) continue;
     const double w = static_cast<double>(p.amount) * scale;
     svg.box(at, y, w, height, tint(p.hue, p.step), fmt::format("{}: {} {}", p.name, p.amount, unit),
@@ -92,7 +92,7 @@ std::string picture(const std::vector<NamedAudit>& audits) {
     shared("as written", a.written, false);
     shared("as laid out", a.laid_out, true);
     if (a.laid_out.columns > 0) {
-      std::vector<Part> columns;
+      std::vector<Share> columns;
       int hue = 0;
       for (const Line& l : a.tensor) {
         const int64_t each = l.layout ? *l.layout : l.formula;

@@ -1,23 +1,21 @@
 // bitwell run
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "model/run/residency.h"
 #include "verify/cli/command.h"
-#include "verify/cli/dump.h"
-#include "verify/cli/footprint.h"
+#include "verify/cli/run_hazards.h"
+#include "verify/cli/run_options.h"
+#include "verify/cli/run_report.h"
 #include "verify/cli/run_verdict.h"
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
 #include "verify/hazard/report.h"
 #include "verify/launch/launch_json.h"
 #include "verify/launch/names.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::cli {
 namespace {
@@ -25,104 +23,6 @@ namespace {
 const std::map<std::string, isa::Approximate> kApproximate{{"captured", isa::Approximate::captured},
                                                            {"h200", isa::Approximate::h200},
                                                            {"nearest", isa::Approximate::nearest}};
-
-struct RunOptions {
-  std::string path;
-  isa::Options run;
-  bool unchecked = false;
-  bool races = false;
-  std::string approximate = "captured";
-  std::string policy = "lazy";
-  size_t schedules = 0;  // to compare; 0: one, `policy`
-  std::string trace;     // path, or empty
-  DumpOptions dump;
-  bool json = false;
-  std::optional<uint64_t> memory_limit;  // bytes
-  bool verbose = false;
-  bool device = false;
-  uint64_t device_seconds = 60;  // before a kernel on it counts as hung
-};
-
-// The launch under several schedules; its outputs are kept where all agree.
-void compare(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
-             const isa::Options& how, verify::OutputFiles& files, int& status) {
-  if (file.outputs.empty())
-    throw machine::InputError("'" + options.path +
-                              "': --schedules compares outputs, and no buffer has an \"output\"");
-  const auto found = verify::disagreement(program, file.launch, how, verify::schedules(options.schedules),
-                                          [&](size_t done, const isa::Schedule& next) {
-                                            progress(fmt::format("{} of {} schedules agree, now {}", done,
-                                                                 options.schedules, verify::describe(next)));
-                                          });
-  end_progress();
-  const auto replay = [&](const isa::Schedule& s) {
-    return "bitwell run " + options.path + verify::replay_options(s);
-  };
-  if (found && !found->fault.empty())
-    throw machine::Fault(fmt::format("under schedule {}: {}\n  replay: {}", verify::describe(found->second),
-                                     found->fault, replay(found->second)));
-  if (!found) {
-    verify::write_outputs(file, files);
-    files.commit();
-  }
-  bool as_wanted = !found;
-  nlohmann::json expected = nlohmann::json::array();
-  const std::string verdict = found ? "" : expectations(file, expected, as_wanted);
-  status = as_wanted ? held : failed;
-  if (options.json) {
-    nlohmann::json j{{"entry", file.launch.entry}, {"schedules", options.schedules}, {"same", !found}};
-    j["expected"] = expected;
-    if (found)
-      j["difference"] = {{"buffer", file.launch.buffers[found->buffer].name},
-                         {"byte", found->byte},
-                         {"element", verify::element_at(file.outputs.at(found->buffer), found->byte)},
-                         {"values", {found->of_first, found->of_second}},
-                         {"schedules", {verify::describe(found->first), verify::describe(found->second)}},
-                         {"replays", {replay(found->first), replay(found->second)}}};
-    fmt::print("{}\n", j.dump(2));
-    return;
-  }
-  if (found) {
-    fmt::print(
-        "{}: '{}' differs at byte {}, element {}: 0x{:02x} under {}, 0x{:02x} under {}\n  replay: {}\n  "
-        "replay: {}\n",
-        file.launch.entry, file.launch.buffers[found->buffer].name, found->byte,
-        verify::element_at(file.outputs.at(found->buffer), found->byte), static_cast<int>(found->of_first),
-        verify::describe(found->first), static_cast<int>(found->of_second), verify::describe(found->second),
-        replay(found->first), replay(found->second));
-    return;
-  }
-  fmt::print("{}: same under {} schedule{}\n", file.launch.entry, options.schedules,
-             options.schedules == 1 ? "" : "s");
-  for (const auto& [at, output] : file.outputs)
-    if (!output.path.empty()) fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
-  fmt::print("{}", verdict);
-}
-
-// What the race check found, as text and as facts; nothing where it did not run.
-struct Hazards {
-  std::string text;
-  nlohmann::json facts = nlohmann::json::array();
-  size_t errors = 0;
-};
-Hazards hazards(const std::vector<hazard::Finding>& findings, const isa::Program& program,
-                const isa::Shape& shape, const isa::Schedule& schedule, const std::string& path) {
-  Hazards out;
-  for (const hazard::Finding& f : findings) {
-    const hazard::KindRow& row = hazard::row_of(f.kind);
-    const std::string words = verify::describe(f, program, shape);
-    out.errors += row.level == hazard::Level::error ? 1 : 0;
-    out.text += words + "\n";
-    out.facts.push_back({{"kind", row.name},
-                         {"level", row.level == hazard::Level::error ? "error" : "note"},
-                         {"lines", {f.earlier.site.ptx_line, f.later.site.ptx_line}},
-                         {"count", f.count},
-                         {"text", words}});
-  }
-  if (!findings.empty())
-    out.text += fmt::format("  replay: bitwell run {} --races{}\n", path, verify::replay_options(schedule));
-  return out;
-}
 
 // All else is written by then: the kernel ran to its end.
 void refuse_missing(const Dumps& dumps) {
@@ -172,7 +72,7 @@ void run(const RunOptions& options, int& status) {
     end_progress();
     fmt::print(options.json ? stderr : stdout, "{}", text);
   };
-  if (options.schedules != 0) return compare(options, program, file, how, files, status);
+  if (options.schedules != 0) return compare_schedules(options, program, file, how, files, status);
   auto shown = start;
   how.progress = [&](const isa::Progress& p) {
     const auto now = std::chrono::steady_clock::now();
@@ -211,7 +111,6 @@ void run(const RunOptions& options, int& status) {
     }
   }();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const isa::Residency held = isa::residency(program, file.launch.shape);
   write_observed();
   verify::write_outputs(file, files);
   files.commit();
@@ -225,67 +124,9 @@ void run(const RunOptions& options, int& status) {
   if (!as_wanted) status = failed;
   const Hazards found = hazards(checker.findings(), program, file.launch.shape, how.schedule, options.path);
   if (found.errors != 0) status = failed;
-  if (options.json) {
-    nlohmann::json j{{"entry", file.launch.entry},
-                     {"lane_instructions", result.lane_instructions},
-                     {"warp_instructions", result.warp_instructions},
-                     {"seconds", seconds},
-                     {"residency",
-                      {{"ctas_per_sm", held.ctas_per_sm},
-                       {"limited_by", isa::kScarce[static_cast<size_t>(held.limited_by)]},
-                       {"clusters", held.clusters},
-                       {"clusters_of_launch", held.all}}},
-                     {"without_evidence", program.approximations},
-                     {"outputs", nlohmann::json::array()}};
-    for (const auto& [at, output] : file.outputs)
-      if (!output.path.empty())
-        j["outputs"].push_back({{"buffer", file.launch.buffers[at].name}, {"path", output.path}});
-    for (const auto& [at, output] : file.variable_outputs)
-      j["outputs"].push_back({{"variable", file.launch.variables[at].name}, {"path", output.path}});
-    j["expected"] = expected;
-    if (device != nullptr) j["on_device"] = on_device;
-    if (dumps.any()) j["dumps"] = dumps.facts();
-    j["notes"] = nlohmann::json::array();
-    for (const isa::Note& n : result.notes)
-      j["notes"].push_back({{"ptx_line", n.place.ptx_line}, {"text", n.text}, {"times", n.times}});
-    if (options.races) j["races"] = found.facts;
-    j.update(footprint_facts(result.footprint));
-    fmt::print("{}\n", j.dump(2));
-    return refuse_missing(dumps);
-  }
-  const std::string entry = options.verbose ? file.launch.entry : verify::shortened(file.launch.entry);
-  fmt::print("{}: {} lane instructions in {:.3f} s ({:.2f} G/s){}\n", entry,
-             grouped(result.lane_instructions), seconds,
-             static_cast<double>(result.lane_instructions) / seconds / 1e9,
-             how.checked ? ", all checks on" : ", unchecked");
-  if (options.races) {
-    const hazard::Checker::Cost cost = checker.cost();
-    fmt::print("  {} races and the like, {:.1f} bytes of shadow a byte touched\n{}", found.errors,
-               cost.touched == 0 ? 0.0 : static_cast<double>(cost.shadow) / static_cast<double>(cost.touched),
-               found.text);
-  }
-  fmt::print("  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once\n",
-             grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s",
-             isa::kScarce[static_cast<size_t>(held.limited_by)], grouped(held.clusters), grouped(held.all),
-             held.all == 1 ? "" : "s");
-  fmt::print("{}", footprint(result.footprint));
-  for (const isa::Note& n : result.notes)
-    fmt::print("  note: {}{}; the manual does not promise that this works\n",
-               machine::describe(n.place, n.text),
-               n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times)));
-  if (how.schedule.policy != isa::Policy::lazy)
-    fmt::print("  schedule {}, seed {}\n", options.policy, how.schedule.seed);
-  if (!options.trace.empty())
-    fmt::print("  trace of {} events -> {}{}\n", grouped(trace.events()), options.trace,
-               trace.left_out() == 0 ? "" : fmt::format(", {} more left out", grouped(trace.left_out())));
-  for (const std::string& a : program.approximations)
-    fmt::print("  no evidence for PTX {}: {} was taken\n", a,
-               options.approximate == "nearest" ? "the nearest value" : "the H200's value");
-  for (const auto& [at, output] : file.outputs)
-    if (!output.path.empty()) fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
-  for (const auto& [at, output] : file.variable_outputs)
-    fmt::print("  {} -> {}\n", file.launch.variables[at].name, output.path);
-  fmt::print("{}{}", dumps.text(), verdict);
+  const RunReport report{options,        file,  program, how,     result,   seconds,  found,
+                         checker.cost(), trace, dumps,   verdict, expected, on_device};
+  fmt::print("{}", options.json ? report.facts().dump(2) + "\n" : report.text());
   refuse_missing(dumps);
 }
 

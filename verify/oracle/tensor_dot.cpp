@@ -75,13 +75,13 @@ uint32_t pack(Integer total, int unit, int fraction, int least, int greatest, bo
     if (nearest && (rest > half || (rest == half && (digits & 1) == 1))) ++digits;
   }
   int exponent = std::max(top, least);
-  if (digits >> (fraction + 1) != 0) {
+  if ((digits >> (fraction + 1)) != 0) {
     digits >>= 1;
     ++exponent;
   }
   if (digits == 0) return 0;  // never -0
   if (exponent > greatest) return sign | static_cast<uint32_t>(greatest + bias + 1) << fraction;
-  const bool normal = digits >> fraction != 0;
+  const bool normal = (digits >> fraction) != 0;
   const auto low = static_cast<uint32_t>(digits & ((Integer(1) << fraction) - 1));
   return sign | (normal ? static_cast<uint32_t>(exponent + bias) << fraction : 0) | low;
 }

@@ -1,0 +1,34 @@
+// What the command line asks of `bitwell run`.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "model/run/launch.h"
+#include "verify/cli/dump.h"
+#include "verify/launch/launch_json.h"
+
+namespace bitwell::cli {
+
+struct RunOptions {
+  std::string path;
+  isa::Options run{};
+  bool unchecked = false;
+  bool races = false;
+  std::string approximate = "captured";
+  std::string policy = "lazy";
+  size_t schedules = 0;  // to compare; 0: one, `policy`
+  std::string trace;     // path, or empty
+  DumpOptions dump;
+  bool json = false;
+  std::optional<uint64_t> memory_limit;  // bytes
+  bool verbose = false;
+  bool device = false;
+  uint64_t device_seconds = 60;  // before a kernel on it counts as hung
+};
+
+// --schedules: the launch under several schedules; its outputs are kept where all agree. `status` becomes the
+// command's.
+void compare_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
+                       const isa::Options& how, verify::OutputFiles& files, int& status);
+
+}  // namespace bitwell::cli

@@ -1,0 +1,81 @@
+#include "verify/cli/run_report.h"
+
+#include <fmt/format.h>
+
+#include "verify/cli/command.h"
+#include "verify/cli/footprint.h"
+#include "verify/cli/table.h"
+#include "verify/launch/names.h"
+
+namespace bitwell::cli {
+
+nlohmann::json RunReport::facts() const {
+  const isa::Residency held = isa::residency(program, file.launch.shape);
+  nlohmann::json j{{"entry", file.launch.entry},
+                   {"lane_instructions", result.lane_instructions},
+                   {"warp_instructions", result.warp_instructions},
+                   {"seconds", seconds},
+                   {"residency",
+                    {{"ctas_per_sm", held.ctas_per_sm},
+                     {"limited_by", isa::kScarce[static_cast<size_t>(held.limited_by)]},
+                     {"clusters", held.clusters},
+                     {"clusters_of_launch", held.all}}},
+                   {"without_evidence", program.approximations},
+                   {"outputs", nlohmann::json::array()},
+                   {"expected", expected},
+                   {"notes", nlohmann::json::array()}};
+  for (const auto& [at, output] : file.outputs)
+    if (!output.path.empty())
+      j["outputs"].push_back({{"buffer", file.launch.buffers[at].name}, {"path", output.path}});
+  for (const auto& [at, output] : file.variable_outputs)
+    j["outputs"].push_back({{"variable", file.launch.variables[at].name}, {"path", output.path}});
+  if (options.device) j["on_device"] = on_device;
+  if (dumps.any()) j["dumps"] = dumps.facts();
+  for (const isa::Note& n : result.notes)
+    j["notes"].push_back({{"ptx_line", n.place.ptx_line}, {"text", n.text}, {"times", n.times}});
+  if (options.races) j["races"] = races.facts;
+  j.update(footprint_facts(result.footprint));
+  return j;
+}
+
+std::string RunReport::text() const {
+  const isa::Residency held = isa::residency(program, file.launch.shape);
+  std::string out;
+  const auto line = [&](const std::string& words) { out += words + "\n"; };
+  line(fmt::format("{}: {} lane instructions in {:.3f} s ({:.2f} G/s){}",
+                   options.verbose ? file.launch.entry : verify::shortened(file.launch.entry),
+                   grouped(result.lane_instructions), seconds,
+                   static_cast<double>(result.lane_instructions) / seconds / 1e9,
+                   how.checked ? ", all checks on" : ", unchecked"));
+  if (options.races) {
+    const double ratio =
+        cost.touched == 0 ? 0.0 : static_cast<double>(cost.shadow) / static_cast<double>(cost.touched);
+    line(fmt::format("  {} races and the like, {:.1f} bytes of shadow a byte touched", races.errors, ratio));
+    out += races.text;
+  }
+  line(fmt::format("  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once",
+                   grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s",
+                   isa::kScarce[static_cast<size_t>(held.limited_by)], grouped(held.clusters),
+                   grouped(held.all), held.all == 1 ? "" : "s"));
+  out += footprint(result.footprint);
+  for (const isa::Note& n : result.notes)
+    line(fmt::format("  note: {}{}; the manual does not promise that this works",
+                     machine::describe(n.place, n.text),
+                     n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times))));
+  if (how.schedule.policy != isa::Policy::lazy)
+    line(fmt::format("  schedule {}, seed {}", options.policy, how.schedule.seed));
+  if (!options.trace.empty())
+    line(fmt::format(
+        "  trace of {} events -> {}{}", grouped(trace.events()), options.trace,
+        trace.left_out() == 0 ? "" : fmt::format(", {} more left out", grouped(trace.left_out()))));
+  for (const std::string& a : program.approximations)
+    line(fmt::format("  no evidence for PTX {}: {} was taken", a,
+                     options.approximate == "nearest" ? "the nearest value" : "the H200's value"));
+  for (const auto& [at, output] : file.outputs)
+    if (!output.path.empty()) line(fmt::format("  {} -> {}", file.launch.buffers[at].name, output.path));
+  for (const auto& [at, output] : file.variable_outputs)
+    line(fmt::format("  {} -> {}", file.launch.variables[at].name, output.path));
+  return out + dumps.text() + verdict;
+}
+
+}  // namespace bitwell::cli

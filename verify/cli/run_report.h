@@ -1,0 +1,32 @@
+// What `bitwell run` says of a launch that ran to its end, for people and for machines.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "model/run/residency.h"
+#include "verify/cli/run_hazards.h"
+#include "verify/cli/run_options.h"
+#include "verify/cli/trace.h"
+
+namespace bitwell::cli {
+
+struct RunReport {
+  const RunOptions& options;
+  const verify::LaunchFile& file;
+  const isa::Program& program;
+  const isa::Options& how;
+  const isa::RunResult& result;
+  double seconds;              // that the simulation took
+  const Hazards& races;        // with --races
+  hazard::Checker::Cost cost;  // with --races
+  const Trace& trace;
+  const Dumps& dumps;
+  std::string verdict;       // lines on outputs beside what they should be
+  nlohmann::json expected;   // the same as facts
+  nlohmann::json on_device;  // with --device
+
+  std::string text() const;
+  nlohmann::json facts() const;
+};
+
+}  // namespace bitwell::cli
