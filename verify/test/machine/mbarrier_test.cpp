@@ -26,6 +26,7 @@ constexpr int64_t kMost = 1048575;  // of arrivals and of bytes
 struct Barrier {
   int64_t expected = 0, pending = 0, bytes = 0;
   uint64_t phase = 0;
+  bool touched = false;  // since it was initialised
   static void need(bool holds) {
     if (!holds) throw std::out_of_range("undefined");
   }
@@ -33,6 +34,7 @@ struct Barrier {
     need(dropped <= expected && arrivals <= pending && tx + bytes <= kMost && tx + bytes >= -kMost);
     const bool ends = pending == arrivals && bytes + tx == 0;
     need(may_end || !ends);
+    touched = touched || arrivals != 0 || tx != 0;
     expected -= dropped, bytes += tx;
     pending = ends ? expected : pending - arrivals;
     phase += ends ? 1 : 0;
@@ -108,9 +110,13 @@ class Twins {
     const auto n = static_cast<int64_t>(s.n);
     if (s.what == What::init) {
       Barrier::need(n >= 1 && n <= kMost);
+      // Again, with nothing in between: what an H200 takes from several lanes.
+      if (const auto there = all.find(s.address);
+          there != all.end() && !there->second.touched && there->second.expected == n)
+        return;
       for (const auto& [address, barrier] : all)  // eight bytes each
         Barrier::need(address + 8 <= s.address || s.address + 8 <= address);
-      all[s.address] = {n, n, 0, 0};
+      all[s.address] = {n, n, 0, 0, false};
       return;
     }
     Barrier& b = all.at(s.address);
@@ -125,7 +131,7 @@ class Twins {
       case What::drop_no_complete: return b.step(n, n, 0, false);
       case What::expect: Barrier::need(n <= kMost); return b.step(0, 0, n);
       case What::complete: return b.step(0, 0, -n);
-      default: Barrier::need(b.pending < kMost); ++b.pending;
+      default: Barrier::need(b.pending < kMost); ++b.pending, b.touched = true;
     }
   }
 
@@ -220,6 +226,12 @@ TEST(Mbarrier, EveryLimitHoldsAndOneBeyondFaults) {
       {"least count", {}, {init, 0, 1}, {init, 0, 0}},
       {"most count", {}, {init, 0, most}, {init, 0, most + 1}},
       {"nearest neighbour", {{init, 0, 1}}, {init, 8, 1}, {init, 7, 1}},
+      {"the same again", {{init, 0, 2}}, {init, 0, 2}, {init, 0, 3}},
+      {"... where nothing arrived", {{init, 0, 2}, {increment, 0, 0}}, {arrive, 0, 1}, {init, 0, 2}},
+      {"... not behind what made it as it was",
+       {{init, 0, 2}, {increment, 0, 0}, {arrive, 0, 1}},
+       {arrive, 0, 1},
+       {init, 0, 2}},
       {"an invalidated one", {{init, 0, 1}, {inval, 0, 0}}, {init, 0, 1}, {arrive, 0, 1}},
       {"most arrivals at once", {{init, 0, most}}, {arrive, 0, most}, {arrive, 0, most + 1}},
       {"pending arrivals", {{init, 0, 5}, {arrive, 0, 2}}, {arrive, 0, 3}, {arrive, 0, 4}},
