@@ -49,6 +49,7 @@ extern "C" __global__ void __launch_bounds__(128)
                                 step != 0 || bytes != 0);
       ptx::tcgen05_commit<1>(done_at);
       ptx::mbarrier_wait_parity(done_at, step & 1);
+      ptx::tcgen05_fence_after_thread_sync();
     }
   ptx::tcgen05_fence_before_thread_sync();
   __syncthreads();
