@@ -59,7 +59,7 @@ std::unique_ptr<Device> Device::open(std::string& why) {
 
 Device::Device(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Device::~Device() {
-  if (impl_ != nullptr) impl_->api.release(impl_->device);
+  if (impl_ != nullptr && !impl_->hung) impl_->api.release(impl_->device);
 }
 
 const std::string& Device::name() const { return impl_->name; }
@@ -69,6 +69,7 @@ int Device::multiprocessors() const {
   impl_->api.device_get_attribute(&n, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, impl_->device);
   return n;
 }
+bool Device::hung() const { return impl_->hung; }
 int Device::compute_capability() const { return impl_->capability; }
 
 std::shared_ptr<Device::Module> Device::load(const std::string& ptx) {
@@ -111,10 +112,12 @@ void Device::run(Module& module, Launch& launch, std::optional<std::chrono::mill
 void Device::wait(std::chrono::milliseconds limit, const std::string& entry) const {
   const auto end = std::chrono::steady_clock::now() + limit;
   while (impl_->api.stream_query(nullptr) == CUDA_ERROR_NOT_READY) {
-    if (std::chrono::steady_clock::now() > end)
+    if (std::chrono::steady_clock::now() > end) {
+      impl_->hung = true;
       throw machine::Fault(machine::Place{}, "'" + entry + "' still runs on " + name() + " after " +
                                                  std::to_string(limit.count()) +
                                                  " ms: it hangs, or needs longer");
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
@@ -128,7 +131,7 @@ DeviceMemory::DeviceMemory(const Device& device, size_t bytes, const std::string
   address_ = p;
 }
 DeviceMemory::~DeviceMemory() {
-  if (address_ != 0) device_->impl().api.free(address_);
+  if (address_ != 0 && !device_->impl().hung) device_->impl().api.free(address_);
 }
 std::vector<std::byte> DeviceMemory::read() const {
   const Device::Impl& d = device_->impl();

@@ -23,6 +23,7 @@ class Device {
   const std::string& driver() const;  // "580.159.04 (CUDA 13.0)"
   int compute_capability() const;     // 90
   int multiprocessors() const;        // 132
+  bool hung() const;                  // a launch ran beyond its limit; the process can only end by _Exit
 
   // Compiles PTX text with the driver's ptxas. Throws InputError with its log.
   class Module;

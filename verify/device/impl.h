@@ -114,6 +114,7 @@ struct Device::Impl {
   CUcontext context = nullptr;
   std::string name, driver;
   int capability = 0;
+  bool hung = false;  // a kernel still runs: to give anything back would wait for it
 
   void check(CUresult r, const std::string& what) const {
     if (r == CUDA_SUCCESS) return;
@@ -158,7 +159,9 @@ struct Device::Impl {
 class Device::Module {
  public:
   Module(const Impl& impl, CUmodule module) : impl_(impl), module_(module) {}
-  ~Module() { impl_.api.unload(module_); }
+  ~Module() {
+    if (!impl_.hung) impl_.api.unload(module_);
+  }
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
   CUmodule handle() const { return module_; }

@@ -50,6 +50,7 @@ void extreme_lanes(const Op& op, std::byte* rows, uint32_t mask) {
 }
 void sign_lanes(const Op& op, std::byte* rows, uint32_t mask) {
   each_half(op, rows, mask, [&](uint16_t a, uint16_t) {
+    if (is_nan(a)) return kNan;  // an H200 does so; of fp16 and fp32 it keeps the payload
     return static_cast<uint16_t>((op.imm & kNegates) != 0 ? a ^ kSign : a & ~kSign);
   });
 }
