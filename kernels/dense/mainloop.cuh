@@ -159,6 +159,10 @@ __device__ inline void multiply(const Problem& p, const Shared& shared, uint32_t
           ptx::tcgen05_commit<kCtas>(shared.empty(stage));
       }
     }
+    if (kSplit > 1 && part.steps == 0) {  // there is nothing to commit
+      for (int i = 0; i < kCtas; ++i) ptx::mbarrier_arrive_remote(ptx::mapa(shared.done(sums), leader() + i));
+      return;
+    }
     if constexpr (kPair && kCluster > 2)
       ptx::tcgen05_commit_multicast<kCtas>(shared.done(sums), static_cast<uint16_t>(3u << leader()));
     else

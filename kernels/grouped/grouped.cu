@@ -114,6 +114,7 @@ __device__ void fetch_all(const P& p, const Shared& shared, uint32_t tensor) {
 #pragma unroll 1
         for (int k = 0; k < count; ++k) {
           fetch(shared, a, b, stages + k, k, x, y);
+          ptx::tcgen05_fence_after_thread_sync();  // fetching has waited for the commit of the stage before
           multiply(shared, group, d, tensor + kV.scale_column(), stages + k, k, y);
         }
         ptx::tcgen05_commit<1>(shared.done(i % kAccumulators));

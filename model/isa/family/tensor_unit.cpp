@@ -171,7 +171,7 @@ void TensorUnit::issue(Context& context, int lane, std::string what, const Tenso
   Cluster& cluster = context.cta.cluster;
   const machine::Place place = context.cta.place(context.warp, context.split(), lane);
   note_missing_fence(place, at->first, what);
-  uncommitted_.insert({at->first, lane});
+  issuers_.insert({at->first, lane});
   pipe.operations.push_back({std::move(what), order, place, lane, issued_++, cluster.next_operation(),
                              accepted_[context.warp.index], std::move(run)});
   const TensorOperation& last = pipe.operations.back();
@@ -186,8 +186,9 @@ void TensorUnit::issue(Context& context, int lane, std::string what, const Tenso
 }
 
 void TensorUnit::commit(Context& context, int lane, std::function<void(const Port&)> run) {
-  if (uncommitted_.erase({context.warp.index, lane}) == 0)
-    context.note(lane, "tcgen05.commit by a thread that has issued nothing since its last one");
+  // Two commits in a row are for the same operations, to tell two barriers.
+  if (!issuers_.contains({context.warp.index, lane}))
+    context.note(lane, "tcgen05.commit by a thread that has issued nothing");
   auto agent =
       std::make_unique<CommitAgent>(pipes_[context.warp.index], cta_, lane, issued_++, std::move(run));
   agent->place = context.cta.place(context.warp, context.split(), lane);

@@ -123,9 +123,9 @@ class TensorUnit {
   std::map<int, uint64_t> offered_;
   std::map<int, std::map<int, uint64_t>> accepted_;
   uint64_t issued_ = 0;
-  std::set<uint64_t> committed_;               // barriers
-  std::set<int> unfenced_;                     // warps
-  std::set<std::pair<int, int>> uncommitted_;  // warp and lane of what no commit has followed yet
+  std::set<uint64_t> committed_;           // barriers
+  std::set<int> unfenced_;                 // warps
+  std::set<std::pair<int, int>> issuers_;  // warp and lane
 };
 
 // The CTA's unit, made when it is first asked for.
