@@ -167,6 +167,14 @@ PlannedCase planned(const Variant& v, const GroupedCase& c, bool full) {
   return out;
 }
 
+// One that a device run does not record, under that many schedules.
+PlannedCase directed(const Variant& v, const GroupedCase& c, size_t under) {
+  PlannedCase out = planned(v, c, false);
+  out.recorded = false;
+  out.schedules = schedules(under);
+  return out;
+}
+
 // The contest's tests: m, n and k of each group.
 const std::vector<std::array<std::vector<int>, 3>>& contest_groups() {
   static const std::vector<std::array<std::vector<int>, 3>> all{
@@ -209,6 +217,20 @@ std::vector<PlannedCase> cases_of(const Variant& v) {
     // Persistent kernels with fewer CTAs than tiles; the first and the ninth shape on every run.
     out.push_back(planned(v, {m, n, k, kContest, 1111, 5, i == 0}, i != 0 && i != 8));
   }
+  // The last column at every place among the sixteen that a thread takes at a time; the other cases have 0,
+  // 1, 2, 8 and 9.
+  out.push_back(directed(v,
+                         {{2, 2, 2, 2, 2, 2, 2, 2},
+                          {3, 4, 5, 6, 7, 10, 11, 12},
+                          {64, 64, 64, 64, 64, 64, 64, 64},
+                          OperandData::moderate,
+                          seed++},
+                         2));
+  // As many stages as leave one of the ring a phase ahead of the others when they are waited for at the end,
+  // in CTAs of one tile and where three follow each other; under schedules at random too, which let a
+  // multiplication overtake a copy, and all that is under way the thread that waits for it.
+  out.push_back(
+      directed(v, {{2, 2, 2}, {13, 14, 15}, {1088, 320, 320}, OperandData::moderate, seed++, 1}, 24));
   return out;
 }
 
@@ -254,7 +276,8 @@ Suite grouped_suite() {
       "their tensor maps "
       "themselves (kernels/README.md): ragged and adversarial groups with NaN in the padding of the scales, "
       "each under two "
-      "schedules, persistent kernels under eight. No B200 ran these kernels: the arithmetic is that of "
+      "schedules, persistent kernels under eight, a short one under 24. No B200 ran these kernels: the "
+      "arithmetic is that of "
       "published words";
   out.full = "the ten test shapes of GPU MODE's NVFP4 grouped GEMM contest, its distribution of inputs";
   out.archs = {"sm_100a"};

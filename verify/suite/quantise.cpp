@@ -22,13 +22,11 @@ size_t u(int v) { return static_cast<size_t>(v); }
 uint32_t w(int v) { return static_cast<uint32_t>(v); }
 
 float value_of(uint16_t code) { return std::bit_cast<float>(uint32_t{code} << 16); }
+uint16_t cut(double v) { return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(v)) >> 16); }
 
 uint16_t draw(TensorData data, std::mt19937_64& random) {
   const uint64_t r = random();
   const auto sign = static_cast<uint16_t>(r >> 63 << 15);
-  const auto cut = [](double v) {
-    return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(v)) >> 16);
-  };
   switch (data) {
     case TensorData::normal: {  // a sum of twelve uniform ones
       double sum = -6;
@@ -121,14 +119,20 @@ std::vector<std::byte> QuantiseProblem::expected(std::string_view name) const {
 
 namespace {
 
-PlannedCase planned(const std::string& name, const QuantiseCase& c, bool full) {
+using Change = std::function<void(std::vector<uint16_t>& x)>;
+
+// `change`: of the codes as they are drawn; no GPU records what it makes.
+PlannedCase planned(const std::string& name, const QuantiseCase& c, bool full,
+                    const Change& change = nullptr) {
   PlannedCase out;
   out.name = c.describe();
-  out.recorded = !full;
+  out.recorded = !full && !change;
   out.full = full;
   out.schedules = schedules(full ? 1 : 2);
-  out.draw = [name, c] {
-    const auto problem = std::make_shared<const QuantiseProblem>(c);
+  out.draw = [name, c, change] {
+    const auto made = std::make_shared<QuantiseProblem>(c);
+    if (change) change(made->x);
+    const std::shared_ptr<const QuantiseProblem> problem = made;
     DrawnCase drawn;
     drawn.result = kQuantiseResult;
     drawn.chain = [problem, name](const Build& build) { return problem->chain(name, build); };
@@ -139,6 +143,29 @@ PlannedCase planned(const std::string& name, const QuantiseCase& c, bool full) {
     };
     return drawn;
   };
+  return out;
+}
+
+// One element beyond all others: a tensor whose largest is missed, or cut, is scaled otherwise. It is
+// negative and an odd multiple of its last place, and has the exponent's highest bit.
+PlannedCase largest_alone(const std::string& name, int m, size_t place) {
+  PlannedCase out = planned(name, {m, nvfp4::kGroup, TensorData::normal, 8100}, false,
+                            [place](std::vector<uint16_t>& x) { x[place] = cut(-7.03125); });
+  out.name += ", its largest alone at " + std::to_string(place);
+  return out;
+}
+
+// Under a scale of 1, which every recipe computes exactly from a tensor's 2688 and a group's 6: each place of
+// a group holds each value in the middle between two codes.
+PlannedCase midpoints(const std::string& name) {
+  PlannedCase out = planned(name, {9, nvfp4::kGroup, TensorData::zeros, 8101}, false,
+                            [](std::vector<uint16_t>& x) {  // of zeros: signs
+                              constexpr std::array kValues{0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0, 6.0};
+                              for (size_t i = 0; i < x.size(); ++i)
+                                x[i] |= cut(kValues[(i / nvfp4::kGroup + i) % kValues.size()]);
+                              x[0] = cut(2688);  // its group is the one of another scale
+                            });
+  out.name = "m=9 k=16 midpoints between codes";
   return out;
 }
 
@@ -156,6 +183,12 @@ Kernel kernel_of(const std::string& name) {
       for (const auto& [m, k] : {std::array{130, 208}, {1, 16}, {33, 1024}})
         all.push_back(planned(name, {m, k, data, seed++}, false));
     all.push_back(planned(name, {2048, 1024, TensorData::normal, seed++}, true));
+    // A thread of the first kernel takes four elements, 512 apart, at a time: the first and last ones of such
+    // fours, and threads that have but three.
+    for (const size_t place : {0u, 512u, 1023u, 1024u, 1535u, 2047u})
+      all.push_back(largest_alone(name, 128, place));
+    all.push_back(largest_alone(name, 96, 0));
+    all.push_back(midpoints(name));
     return all;
   };
   out.another = [name](uint64_t seed) { return planned(name, quantise_random_case(seed), false); };

@@ -246,6 +246,14 @@ PlannedCase planned(const Variant& v, const SvdquantCase& c, bool full) {
   return out;
 }
 
+// For what few schedules show: under that many, where the bits are promised. No GPU records it.
+PlannedCase directed(const Variant& v, const SvdquantCase& c, size_t count) {
+  PlannedCase out = planned(v, c, false);
+  out.recorded = false;
+  if (out.schedules.size() > 1) out.schedules = schedules(count);
+  return out;
+}
+
 std::vector<PlannedCase> cases_of(const Variant& v) {
   constexpr OperandData kData = OperandData::moderate;
   std::vector<SvdquantCase> quick;
@@ -263,6 +271,12 @@ std::vector<PlannedCase> cases_of(const Variant& v) {
   quick.push_back({3, 8, 256 * 19, 128, kData, seed++});  // round the ring
   std::vector<PlannedCase> out;
   for (const SvdquantCase& c : quick) out.push_back(planned(v, c, false));
+  // A LoRA step behind each main one, and sums that cross powers of two at most of them: a step that goes on
+  // before its turn shows in the bits. The last 16 columns of y lack one.
+  out.push_back(directed(v, {33, 47, 256, 64, OperandData::cancellation, 7100}, 28));
+  // Two stages more than a ring of four holds: what the thread that fetches waits for at the end has other
+  // phases in each half of the ring, and it may come late.
+  out.push_back(directed(v, {1, 15, 1344, 16, kData, 7101}, 20));
   // The production shapes of "Implementing SVDQuant W4A4 on Blackwell", n x k and rank, a few rows of them,
   // for one kernel of each definition.
   const std::string_view name = v.name;
