@@ -210,11 +210,15 @@ bool Cluster::run_one() {
     for (Warp& warp : cta->warps) {
       const size_t at = number++;
       if (!can_run(warp)) continue;
-      const bool first = policy == Policy::starve_consumer ? warp.producer : !warp.producer;
-      consider({policy == Policy::random ? 1 : first ? 2 : 0, warp_priority_[at], cta.get(), &warp, at});
+      const bool last = (policy == Policy::starve_producer && warp.producer) ||
+                        (policy == Policy::starve_consumer && !warp.producer);
+      consider({policy == Policy::random ? 1 : last ? 0 : 2, warp_priority_[at], cta.get(), &warp, at});
     }
   for (size_t i = 0; i < agents_.size(); ++i)
-    if (agents_[i]->ready()) consider({1, agent_priority_[i], nullptr, nullptr, i});
+    if (agents_[i]->ready()) {
+      const bool last = policy == Policy::starve_stores && agents_[i]->ending == machine::Ending::bulk_group;
+      consider({last ? 0 : 1, agent_priority_[i], nullptr, nullptr, i});
+    }
   if (best.rank < 0) return false;
   uint64_t& priority = best.warp == nullptr ? agent_priority_[best.number] : warp_priority_[best.number];
   if (policy != Policy::random)

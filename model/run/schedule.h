@@ -12,17 +12,19 @@ enum class Policy : uint8_t {
   eager,   // an operation is done as soon as it is issued
   random,  // priorities drawn at random, one lowered now and then (PCT, Burckhardt et al., ASPLOS 2010)
   starve_producer,  // warps that issue asynchronous operations run only when nothing else can
-  starve_consumer   // all other warps do
+  starve_consumer,  // all other warps do
+  starve_stores     // operations that a bulk group waits for, stores from shared memory above all, do
 };
 struct PolicyName {
   Policy policy;
   std::string_view name;
 };
-inline constexpr std::array<PolicyName, 5> kPolicies{{{Policy::lazy, "lazy"},
+inline constexpr std::array<PolicyName, 6> kPolicies{{{Policy::lazy, "lazy"},
                                                       {Policy::eager, "eager"},
                                                       {Policy::random, "random"},
                                                       {Policy::starve_producer, "starve-producer"},
-                                                      {Policy::starve_consumer, "starve-consumer"}}};
+                                                      {Policy::starve_consumer, "starve-consumer"},
+                                                      {Policy::starve_stores, "starve-stores"}}};
 
 struct Schedule {
   Policy policy = Policy::lazy;

@@ -194,7 +194,8 @@ void add_run(CLI::App& app, int& status) {
   command
       ->add_option("--schedule", options->policy,
                    "The order in which warps and asynchronous operations take turns: lazy, eager, random, "
-                   "starve-producer or starve-consumer; a correct kernel gives the same bits under each")
+                   "starve-producer, starve-consumer or starve-stores; a correct kernel gives the same bits "
+                   "under each")
       ->check(CLI::IsMember(policies))
       ->capture_default_str();
   command->add_option(
@@ -232,9 +233,10 @@ void add_run(CLI::App& app, int& status) {
                    "Of the random schedule: the same seed, the same run")
       ->capture_default_str();
   command
-      ->add_option("--schedules", options->schedules,
-                   "Run under this many schedules (lazy, eager, the two starve, then random with seeds 1, 2, "
-                   "...) and compare every byte of the outputs, which are written only if all agree")
+      ->add_option(
+          "--schedules", options->schedules,
+          "Run under this many schedules (lazy, eager, the three starve, then random with seeds 1, 2, "
+          "...) and compare every byte of the outputs, which are written only if all agree")
       ->check(whole(1, 1000000))
       ->excludes("--schedule")
       ->excludes("--seed")

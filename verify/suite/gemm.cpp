@@ -327,9 +327,9 @@ GemmCase gemm_random_case(const GemmVariant& variant, uint64_t seed) {
 
 namespace {
 
-// The default schedule and others: twelve where CTAs take tile after tile, one of them in turn elsewhere.
+// The default schedule and others: thirteen where CTAs take tile after tile, one of them in turn elsewhere.
 std::vector<isa::Schedule> schedules_of(const GemmCase& c) {
-  constexpr size_t kSchedules = 13;
+  constexpr size_t kSchedules = 14;
   std::vector<isa::Schedule> all = schedules(kSchedules);
   if (c.clusters != 0) return all;
   return {all[0], all[1 + c.seed % (kSchedules - 1)]};

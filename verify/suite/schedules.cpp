@@ -10,7 +10,8 @@ using isa::Policy;
 
 std::vector<isa::Schedule> schedules(size_t n) {
   std::vector<isa::Schedule> out;
-  for (const Policy p : {Policy::lazy, Policy::eager, Policy::starve_producer, Policy::starve_consumer})
+  for (const Policy p :
+       {Policy::lazy, Policy::eager, Policy::starve_producer, Policy::starve_consumer, Policy::starve_stores})
     if (out.size() < n) out.push_back({p, 0});
   for (uint64_t seed = 1; out.size() < n; ++seed) out.push_back({Policy::random, seed});
   return out;

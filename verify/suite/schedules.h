@@ -12,7 +12,7 @@
 
 namespace bitwell::verify {
 
-// The first `n`: lazy, eager, starve-producer, starve-consumer, then random with the seeds 1, 2, ...
+// The first `n`: lazy, eager, starve-producer, starve-consumer, starve-stores, then random with the seeds 1, 2, ...
 std::vector<isa::Schedule> schedules(size_t n);
 
 // "lazy"; "random, seed 3".

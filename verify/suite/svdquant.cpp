@@ -229,7 +229,7 @@ PlannedCase planned(const Variant& v, const SvdquantCase& c, bool full) {
   // Without an order between kinds the bits depend on the schedule: what it should give, it gives in the
   // default one.
   const bool promised = v.order != svdquant::Order::unordered || v.definition == Definition::apart;
-  out.schedules = schedules(promised ? c.k >= 2048 ? 8 : 2 : 1);
+  out.schedules = schedules(promised ? c.k >= 2048 ? 9 : 2 : 1);
   if (full) out.schedules.resize(1);
   out.draw = [v, c] {
     const auto problem = std::make_shared<const SvdquantProblem>(c, v.bf16);
