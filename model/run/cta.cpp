@@ -181,8 +181,8 @@ void Cta::wake_operations(int first, int count) {
   cluster.wake();
 }
 
-void Cta::outlived(const machine::Agent& operation, const std::string& what) const {
-  grid.notes.add(operation.place, what + " is under way when its CTA ends, which does not wait for it");
+void Cta::outlived(const machine::Place& operation, const std::string& what) const {
+  grid.notes.add(operation, what + " is under way when its CTA ends, which does not wait for it");
 }
 
 bool Cta::alive() const {

@@ -75,9 +75,9 @@ class Cta {
   void wake_operations(int first, int count);
   // Whether a thread is left.
   bool alive() const;
-  // Of an operation of this CTA's that is done after its end: what it reaches is held until then (an H200
-  // does so), which is a note.
-  void outlived(const machine::Agent& operation, const std::string& what) const;
+  // Of an operation of this CTA's, issued there, that is done after its end: what it reaches is held until
+  // then (an H200 does so), which is a note.
+  void outlived(const machine::Place& operation, const std::string& what) const;
 
   std::shared_ptr<machine::Activation> activate(int function, machine::Warp& warp, uint32_t mask,
                                                 std::shared_ptr<machine::Activation> caller);

@@ -152,7 +152,7 @@ bool BulkCopy::step() {
   uint64_t moved = 0;
   if (to_global && read_ < segments_.size()) {
     // First everything is read, then written: wait_group.read tells the two apart.
-    if (!cta_->alive()) cta_->outlived(*this, what_);
+    if (!cta_->alive()) cta_->outlived(place, what_);
     bytes_.resize(total_);
     defined_.resize(total_);
     for (; read_ < end; ++read_) {
@@ -184,7 +184,7 @@ bool BulkCopy::step() {
     read(s, bytes_.data(), defined_.data());
     for (const CopyTarget& t : targets_) {
       if (!t.cta->alive() && t.cta->index == place.cta)
-        t.cta->outlived(*this, what_);
+        t.cta->outlived(place, what_);
       else if (!t.cta->alive())
         throw Fault(what_ + " writes the shared memory of CTA rank " + std::to_string(t.cta->rank) +
                     ", which has ended: it ended without waiting for the copy");

@@ -68,7 +68,7 @@ class SmallCopy : public machine::Agent {
  private:
   void run(Part& p) {
     if (!p.to.cta->alive() && p.to.cta->index == place.cta)
-      p.to.cta->outlived(*this, what_);
+      p.to.cta->outlived(place, what_);
     else if (!p.to.cta->alive())
       throw Fault(what_ + " writes the shared memory of a CTA that has ended");
     if (p.to.cta->mbarriers.overlapping(p.to.address, p.size) != nullptr)
@@ -123,7 +123,7 @@ class CopyArrival : public machine::Agent {
         order_(order) {}
   bool ready() const override { return groups_.done_before(before_); }
   bool step() override {
-    if (!barrier_.cta->alive()) barrier_.cta->outlived(*this, "cp.async.mbarrier.arrive");
+    if (!barrier_.cta->alive()) barrier_.cta->outlived(place, "cp.async.mbarrier.arrive");
     machine::Mbarriers& mbarriers = Port(cluster_, *this, order_).mbarriers(AccessKind::update, barrier_);
     if (mbarriers.arrive(barrier_.address, 1, {rank_, warp_, place.ptx_line}))
       cluster_.wake_mbarrier(barrier_.address);

@@ -31,6 +31,7 @@ Next allocation(const Op& op, Context& context, uint32_t mask) {
   if (use.action == Action::free) {
     const auto at = machine::tensor_place(context.uniform<uint32_t>(op.a, "a tensor memory address"));
     unit.memory.free(at.column, columns, use.cta_group);
+    unit.freed(at.column, columns);
     context.cta.wake_operations(0, static_cast<int>(context.cta.warps.size()));  // who waits for columns
     return Next::advance;
   }

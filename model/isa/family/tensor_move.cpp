@@ -86,7 +86,7 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
     }
     context.set_known(op.d, ~0u, all_known);
   }
-  unit.started(false, at, context.warp.index, context.cta.line(context.split()).ptx);
+  unit.started(false, at, context.warp.index, context.cta.place(context.warp, context.split(), 0));
   return Next::advance;
 }
 
@@ -110,7 +110,7 @@ Next store_cells(const Op& op, Context& context, uint32_t mask) {
     }
   }
   context.cta.cluster.change();
-  unit.started(true, at, context.warp.index, context.cta.line(context.split()).ptx);
+  unit.started(true, at, context.warp.index, context.cta.place(context.warp, context.split(), 0));
   return Next::advance;
 }
 

@@ -37,9 +37,14 @@ void commit_one(const Op& op, Context& context, int lane) {
   }
   const machine::MbarrierHistory::Arriver who{context.cta.rank, context.warp.index,
                                               context.cta.line(context.split()).ptx};
-  tensor_unit(context.cta).commit(context, lane, [places, who](const Port& port) {
+  const machine::Place issued = context.cta.place(context.warp, context.split(), lane);
+  tensor_unit(context.cta).commit(context, lane, [places, who, issued](const Port& port) {
     for (const SharedPlace& p : places) {
-      if (!p.cta->alive()) throw Fault("tcgen05.commit arrives at a barrier of a CTA that has ended");
+      if (!p.cta->alive() && p.cta->index == issued.cta)
+        p.cta->outlived(issued, "tcgen05.commit");
+      else if (!p.cta->alive())
+        throw Fault("tcgen05.commit arrives at a barrier of CTA rank " + std::to_string(p.cta->rank) +
+                    ", which has ended");
       tensor_unit(*p.cta).committed(p.address);
       if (port.mbarriers(AccessKind::update, p).arrive(p.address, 1, who))
         p.cta->cluster.wake_mbarrier(p.address);

@@ -36,7 +36,9 @@ class PipeAgent : public machine::Agent {
     pipe_.operations.erase(next);
     place = operation.place;
     id = operation.id;
-    if (!cta_.alive()) throw Fault(operation.what + " of a CTA that has ended without waiting for it");
+    // Its columns are another's by now: a CTA cannot end with columns of its own.
+    if (!cta_.alive())
+      throw Fault(operation.what + " is under way when its CTA ends, which has freed its tensor memory");
     operation.run(Port(cta_.cluster, *this, kOrder));
     cta_.cluster.tell(Kind::finished, place, issuer, id, operation.what);
     tell_synchronised(Synchronisation::Kind::finished, cta_, issuer, id);
@@ -108,7 +110,7 @@ void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& blo
     if (!m.block.meets(block)) continue;
     throw Fault(std::string(what) + (kind == AccessKind::read ? " reads" : " writes") +
                 " cells of tensor memory that the tcgen05." + (m.store ? "st" : "ld") + " of PTX line " +
-                std::to_string(m.ptx_line) + " by warp " + std::to_string(m.warp) +
+                std::to_string(m.place.ptx_line) + " by warp " + std::to_string(m.warp) +
                 (m.store ? " may not have written yet: tcgen05.wait::st is missing"
                          : " may still have to read: tcgen05.wait::ld is missing"));
   }
@@ -121,12 +123,9 @@ void TensorUnit::note_missing_fence(const machine::Place& place, int warp, const
                         what + " after a wait for a tcgen05.commit, and no tcgen05.fence::after_thread_sync");
 }
 
-void TensorUnit::started(bool store, const TensorBlock& block, int warp, int ptx_line) {
-  machine::Place place;
-  place.cta = cta_.index;
-  place.ptx_line = ptx_line;
+void TensorUnit::started(bool store, const TensorBlock& block, int warp, const machine::Place& place) {
   note_missing_fence(place, warp, store ? "tcgen05.st" : "tcgen05.ld");
-  moves_.push_back({store, block, warp, ptx_line, cta_.cluster.next_operation()});
+  moves_.push_back({store, block, warp, place, cta_.cluster.next_operation()});
   tell(Kind::issued, moves_.back());
 }
 
@@ -138,11 +137,16 @@ void TensorUnit::waited(bool store, int warp) {
   });
 }
 
+void TensorUnit::freed(uint32_t column, uint32_t columns) {
+  for (const Move& m : moves_)
+    if (m.block.meets({0, machine::kTensorLanes, column, columns}))
+      cta_.grid.notes.add(m.place, std::string(m.store ? "tcgen05.st" : "tcgen05.ld") +
+                                       " is under way when its columns are freed: tcgen05.wait::" +
+                                       (m.store ? "st" : "ld") + " is missing");
+}
+
 void TensorUnit::tell(Kind kind, const Move& move) const {
-  machine::Place place;
-  place.cta = cta_.index;
-  place.ptx_line = move.ptx_line;
-  cta_.cluster.tell(kind, place, move.warp, move.id, move.store ? "tcgen05.st" : "tcgen05.ld");
+  cta_.cluster.tell(kind, move.place, move.warp, move.id, move.store ? "tcgen05.st" : "tcgen05.ld");
 }
 
 bool TensorOrder::before(const TensorOrder& later) const {

@@ -67,8 +67,10 @@ class TensorUnit {
   void reach(const Port& port, AccessKind kind, const TensorBlock& block, int warp, const char* what);
 
   // A warp's tcgen05.ld or .st is under way until that warp waits.
-  void started(bool store, const TensorBlock& block, int warp, int ptx_line);
+  void started(bool store, const TensorBlock& block, int warp, const machine::Place& place);
   void waited(bool store, int warp);
+  // Columns are freed, and other CTAs may have them: a load or store there that is still under way is a note.
+  void freed(uint32_t column, uint32_t columns);
 
   // Puts an operation behind the others of the warp.
   void issue(Context& context, int lane, std::string what, const TensorOrder& order,
@@ -112,7 +114,7 @@ class TensorUnit {
     bool store;
     TensorBlock block;
     int warp;
-    int ptx_line;
+    machine::Place place;
     uint64_t id;  // unique in the cluster
   };
   void tell(machine::OperationStep::Kind kind, const Move& move) const;
