@@ -20,6 +20,8 @@ struct ColumnMask {
   std::array<uint32_t, 4> start{};
   std::array<bool, 4> zeros_first{};
   uint32_t shift = 0;
+
+  bool operator==(const ColumnMask&) const = default;
 };
 // For an MMA of m by n that allows shifts up to `most_shift` (bits 30 and 31 of its instruction descriptor).
 // Throws Fault, naming the field and its bits, where a reserved bit is set or the shift is too far.

@@ -49,28 +49,6 @@ void check_matrix(MmaKind kind, uint64_t bits, bool transposed, const char* what
               lane);
 }
 
-// What the MMA does to the collector that it names, in the order of issue. Faults where it may use what
-// nothing has filled, or what was filled with another operand than its own. One that may be used holds what
-// memory does: nothing may change the operand before the last use (9.7.16.10).
-void collect(TensorUnit& unit, const TensorMmaUse& use, const TensorMma& mma, int ptx_line, int lane) {
-  const Collector& c = use.collector;
-  std::optional<TensorUnit::Filled>& filled = unit.collectors[c.buffer];
-  const std::string name = c.buffer == 0 ? "a" : "b" + std::to_string(c.buffer - 1);
-  const uint64_t operand = c.buffer != 0 ? mma.b_bits
-                           : mma.a       ? uint64_t{mma.a->lane} << 16 | mma.a->column
-                                         : mma.a_bits;
-  if (c.what == Collecting::use || c.what == Collecting::last_use) {
-    if (!filled)
-      throw Fault("tcgen05.mma may use collector " + name + ", which no MMA before it has filled", lane);
-    if (filled->operand != operand)
-      throw Fault("tcgen05.mma may use collector " + name + ", which that of PTX line " +
-                      std::to_string(filled->ptx_line) + " has filled with another matrix",
-                  lane);
-  }
-  if (c.what == Collecting::fill) filled = {operand, ptx_line};
-  if (c.what == Collecting::discard || c.what == Collecting::last_use) filled.reset();
-}
-
 Next mma(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<TensorMmaUse>();
   for (const uint32_t r : *op.sources) context.require_defined(r, mask, "an operand of tcgen05.mma");
@@ -122,7 +100,10 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
     m.accumulate = (adds >> lane & 1) != 0;
     Cta& cta = context.cta;
     if (use.cta_group == 2) peer(cta);
-    collect(tensor_unit(cta), use, m, cta.line(context.split()).ptx, lane);
+    const uint64_t kept = use.stationary ? m.b_bits
+                          : m.a          ? uint64_t{m.a->lane} << 16 | m.a->column
+                                         : m.a_bits;
+    m.collected = tensor_unit(cta).collectors.issue(use.collector, kept, cta.line(context.split()).ptx, lane);
     const TensorOrder order{TensorOrder::Kind::mma,
                             {m.d.lane << 16 | m.d.column, m.shape.m, m.shape.n,
                              static_cast<uint32_t>(use.kind) * 2 + (use.stationary ? 1 : 0)}};

@@ -10,14 +10,6 @@
 
 namespace bitwell::isa {
 
-// What the instruction says of a collector, which may keep A (0) or, with .ws, B (1 to 4) from one MMA to the
-// next.
-enum class Collecting : uint8_t { discard, fill, use, last_use };
-struct Collector {
-  size_t buffer = 0;
-  Collecting what{};
-};
-
 struct TensorMmaUse : Payload {
   machine::MmaKind kind{};
   int cta_group = 1;
@@ -40,12 +32,14 @@ struct TensorMma {
   uint64_t a_bits = 0, b_bits = 0;        // matrix descriptors
   machine::TensorPlace a_scales{}, b_scales{};
   machine::ColumnMask columns;
+  Collectors::Share collected;
   bool accumulate = false;
   std::array<uint32_t, 8> keep{};  // lanes of D that are left as they are, by words of 32
 };
 
 // Multiplies: in `cta`, or in it and its pair, whose even rank holds the first rows of A and D and the first
-// columns of B. Operands are read as the port's operation goes on, those that a collector may hold too.
+// columns of B. Operands are read as the port's operation goes on, those that a collector may hold too: Fault
+// where they are not what it was filled with.
 void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma);
 
 }  // namespace bitwell::isa

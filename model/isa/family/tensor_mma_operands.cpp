@@ -65,6 +65,14 @@ std::vector<uint32_t> b_from_shared(const Port& port, std::span<Cta* const> ctas
   return out;
 }
 
+std::string shared_place_of(const TensorMmaUse& use, const TensorMma& mma, bool a, size_t row, size_t k) {
+  const SharedMatrix m = matrix(use, mma, a, 0);
+  const uint32_t each = m.packing == Packing::padded ? 16 : 128 / static_cast<uint32_t>(m.bits);
+  const uint32_t at =
+      machine::chunk_of(m.descriptor, m.mn_major, each, static_cast<uint32_t>(row), static_cast<uint32_t>(k));
+  return "bytes " + std::to_string(at) + " to " + std::to_string(at + 15) + " of shared memory";
+}
+
 // Elements are packed from the low bits up.
 std::vector<uint32_t> a_from_tensor(const Port& port, TensorUnit& unit, const TensorMma& mma, uint32_t lane,
                                     uint32_t rows) {

@@ -136,13 +136,45 @@ class ShareOfD {
   const uint32_t* keep_;
 };
 
+Collectors::Reading reading(const TensorMma& mma, bool a) {
+  const auto& s = mma.shape;
+  return {a ? s.a : s.b, s.k, a ? s.transpose_a : s.transpose_b, a ? s.negate_a : s.negate_b,
+          a ? machine::ColumnMask{} : mma.columns};
+}
+
+// What the collector keeps of A is what stands in memory: for A from shared memory, and for a quarter of its
+// rows from tensor memory, the first of them in `lane`.
+void share_a(TensorUnit& unit, const TensorMmaUse& use, const TensorMma& mma, std::span<const uint32_t> codes,
+             size_t part = 0, uint32_t lane = 0) {
+  if (mma.collected.fill == 0 || use.stationary) return;
+  unit.collectors.read(mma.collected, reading(mma, true), part, codes, [&](size_t i) {
+    const size_t row = i / mma.shape.k;
+    const std::string what = "row " + std::to_string(row) + " of A in ";
+    if (!mma.a) return what + shared_place_of(use, mma, true, row, i % mma.shape.k);
+    return "lane " + std::to_string(lane + row) + " of A in tensor memory";
+  });
+}
+// The same of B.
+void share_b(TensorUnit& unit, const TensorMmaUse& use, const TensorMma& mma,
+             std::span<const uint32_t> codes) {
+  if (mma.collected.fill == 0 || !use.stationary) return;
+  unit.collectors.read(mma.collected, reading(mma, false), 0, codes, [&](size_t i) {
+    const auto column = static_cast<uint32_t>(i / mma.shape.k);
+    return "column " + std::to_string(column) + " of B in " +
+           shared_place_of(use, mma, false, mma.columns.source(column).value_or(column), i % mma.shape.k);
+  });
+}
+
 // One CTA's rows, a quarter of its lanes at a time.
 void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma, PreparedB& b) {
   const auto& s = mma.shape;
   const uint32_t rows = s.m / static_cast<uint32_t>(use.cta_group);
   TensorUnit& unit = tensor_unit(cta);
   std::vector<uint32_t> a;  // of the whole share, or of a quarter from tensor memory
-  if (!mma.a) a = a_from_shared(port, cta, use, mma, rows);
+  if (!mma.a) {
+    a = a_from_shared(port, cta, use, mma, rows);
+    share_a(unit, use, mma, a);
+  }
   const std::vector<TensorPlace>& cells = accumulator_cells(s.m, s.n, use.cta_group, use.stationary);
   // Banks of lanes, each with all rows and the next of the columns; quarters of the lanes share the rows of
   // a bank.
@@ -157,8 +189,11 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
     const uint32_t first_column = quarter / quarters * columns;
     const TensorPlace& place =
         cells[size_t{first} * s.n + first_column];  // rows of a quarter are in adjacent lanes
-    if (mma.a)                                      // it stands in the lanes of its rows of D, in each bank
-      a = a_from_tensor(port, unit, mma, mma.a->lane + place.lane, quarter_rows);
+    if (mma.a) {                                    // it stands in the lanes of its rows of D, in each bank
+      const uint32_t lane = mma.a->lane + place.lane;
+      a = a_from_tensor(port, unit, mma, lane, quarter_rows);
+      share_a(unit, use, mma, a, quarter, lane);
+    }
     std::vector<uint8_t> sfa;
     std::vector<uint8_t> sfb;
     if (s.scale != nullptr) {
@@ -190,6 +225,7 @@ void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorM
     if (cta.rank % 2 != 0) std::swap(ctas[0], ctas[1]);
   }
   const std::vector<uint32_t> codes = b_from_shared(port, ctas, use, mma);
+  share_b(tensor_unit(cta), use, mma, codes);
   PreparedB b(mma, codes);
   for (Cta* c : ctas) multiply_share(port, *c, use, mma, b);
 }

@@ -5,12 +5,12 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "model/isa/family/tensor_collector.h"
 #include "model/machine/tensor_memory.h"
 #include "model/run/port.h"
 
@@ -57,7 +57,7 @@ struct TensorOperation {
 
 class TensorUnit {
  public:
-  explicit TensorUnit(Cta& cta) : memory(cta.tensor_memory), cta_(cta) {}
+  explicit TensorUnit(Cta& cta) : memory(cta.tensor_memory), collectors(cta.rank), cta_(cta) {}
 
   machine::TensorMemory& memory;
 
@@ -94,12 +94,7 @@ class TensorUnit {
   // Whether an operation of another warp, still to be done, comes first.
   bool waits(const TensorOperation& operation) const;
 
-  // What fills a collector of tcgen05.mma, and the PTX line that did.
-  struct Filled {
-    uint64_t operand;  // its matrix descriptor, or its address in tensor memory
-    int ptx_line;
-  };
-  std::array<std::optional<Filled>, 5> collectors;  // A's, then b0 to b3
+  Collectors collectors;
 
   struct Pipe {
     std::deque<TensorOperation> operations;

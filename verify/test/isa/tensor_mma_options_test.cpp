@@ -1,5 +1,5 @@
 // What tcgen05.mma can be told besides its shape: weights that stay (.ws) with zero columns and shifts,
-// integers, scale-input-d, lanes to leave, signs, collectors; and what is refused, by the name of its field
+// integers, scale-input-d, lanes to leave, signs; and what is refused, by the name of its field
 // (PTX ISA 9.0, 9.7.16.4 and 9.7.16.10). Manual, and for masks and lanes what B200 runs of others say; no
 // B200 was asked.
 #include <gtest/gtest.h>
@@ -265,60 +265,6 @@ TEST(TensorMmaOptions, SignsAreTurned) {
       p.a_in_tensor = which == 1;
       ASSERT_EQ(difference(p, run(p)), "");
     }
-}
-
-// A second MMA behind the first, with another use of a collector.
-std::string twice(const MmaCase& p, const std::string& second, const std::string& between = {}) {
-  const std::string text = kernel(p);
-  const size_t at = text.find("tcgen05.mma");
-  const std::string one = text.substr(at, text.find('\n', at) - at);
-  std::string other = one;
-  if (p.collector.empty())
-    other.insert(other.find(" ["), second);
-  else
-    other.replace(other.find(p.collector), p.collector.size(), second);
-  return with(text, one, one + "\n" + between + other);
-}
-
-TEST(TensorMmaOptions, ACollectorIsUsedAfterItWasFilled) {
-  for (const bool weights : {false, true}) {
-    MmaCase p = weights ? stationary(kMmaKindsOf[0], kMmaSwizzles[3], 128, 64, 3)
-                        : draw(kMmaKindsOf[0], kMmaSwizzles[3], 128, 64, 3);
-    p.accumulate = false;
-    const std::string name = weights ? ".collector::b2" : ".collector::a";
-    p.collector = name + "::fill";
-    const std::string other = "add.u64 %x0, %x0, 2;\nadd.u64 %x1, %x1, 2;\n";  // 32 bytes on
-    EXPECT_EQ(refusal(p, twice(p, name + "::use")), "");
-    EXPECT_EQ(refusal(p, twice(p, name + "::lastuse")), "");
-    EXPECT_EQ(difference(p, run(p, {}, twice(p, name + "::use"))), "");
-    std::string what = refusal(p, twice(p, name + "::use", other));
-    EXPECT_NE(what.find("has filled with another matrix"), std::string::npos) << what;
-    p.collector = name + "::use";
-    what = refusal(p);
-    EXPECT_NE(what.find("may use collector " + name.substr(12) + ", which no MMA before it has filled"),
-              std::string::npos)
-        << what;
-    p.collector = name + "::discard";
-    EXPECT_NE(refusal(p, twice(p, name + "::use")), "");
-    p.collector = name + "::fill";  // in between it may be discarded
-    const std::string plain = twice(p, name + "::use");
-    const size_t at = plain.find("tcgen05.mma");
-    const std::string first = plain.substr(at, plain.find('\n', at) - at);
-    EXPECT_NE(refusal(p, with(plain, first, first + "\n" + with(first, "::fill", "::lastuse") + "\n")), "");
-  }
-}
-
-// Sums that share a collector need no order among themselves.
-TEST(TensorMmaOptions, ACollectorServesSeveralSums) {
-  MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[3], 128, 64, 3);
-  p.collector = ".collector::a::fill";
-  const std::string text = kernel(p);
-  const std::string mma = text.substr(
-      text.find("tcgen05.mma"), text.find('\n', text.find("tcgen05.mma")) - text.find("tcgen05.mma") + 1);
-  const std::string next = "add.u32 %r15, %r4, 128;\nsetp.ne.u32 %p5, %r0, %r0;\n" +
-                           with(with(with(mma, "::fill", "::lastuse"), "[%r4]", "[%r15]"), "%p3", "%p5");
-  for (uint64_t seed = 1; seed <= 24; ++seed)
-    EXPECT_EQ(difference(p, run(p, {isa::Policy::random, seed}, with(text, mma, mma + next))), "") << seed;
 }
 
 // What has no model says so by its name, and is no fault of the kernel.

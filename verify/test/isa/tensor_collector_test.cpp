@@ -1,0 +1,175 @@
+// Collectors of tcgen05.mma: used after they were filled, with the operand that filled them, which stands in
+// memory as it did (PTX ISA 9.0, 9.7.16.10). Manual: no B200 was asked.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "verify/probe/tensor_mma.h"
+
+namespace bitwell::verify {
+namespace {
+
+MmaCase weights_that_stay() {
+  MmaCase p;
+  p.swizzle = &kMmaSwizzles[3];
+  p.n = 64;
+  p.stationary = true;
+  fill(p, 3);
+  return p;
+}
+
+// What a run says: "" or the message.
+std::string refusal(const MmaCase& p, const std::string& text = {}, isa::Schedule schedule = {}) {
+  try {
+    run(p, schedule, text);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "";
+}
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+// A second MMA behind the first, with another use of a collector.
+std::string twice(const MmaCase& p, const std::string& second, const std::string& between = {}) {
+  const std::string text = kernel(p);
+  const size_t at = text.find("tcgen05.mma");
+  const std::string one = text.substr(at, text.find('\n', at) - at);
+  std::string other = one;
+  if (p.collector.empty())
+    other.insert(other.find(" ["), second);
+  else
+    other.replace(other.find(p.collector), p.collector.size(), second);
+  return with(text, one, one + "\n" + between + other);
+}
+
+TEST(TensorCollector, ACollectorIsUsedAfterItWasFilled) {
+  for (const bool weights : {false, true}) {
+    MmaCase p = weights ? weights_that_stay() : draw(kMmaKindsOf[0], kMmaSwizzles[3], 128, 64, 3);
+    p.accumulate = false;
+    const std::string name = weights ? ".collector::b2" : ".collector::a";
+    p.collector = name + "::fill";
+    const std::string other = "add.u64 %x0, %x0, 2;\nadd.u64 %x1, %x1, 2;\n";  // 32 bytes on
+    EXPECT_EQ(refusal(p, twice(p, name + "::use")), "");
+    EXPECT_EQ(refusal(p, twice(p, name + "::lastuse")), "");
+    EXPECT_EQ(difference(p, run(p, {}, twice(p, name + "::use"))), "");
+    std::string what = refusal(p, twice(p, name + "::use", other));
+    EXPECT_NE(what.find("has filled with another matrix"), std::string::npos) << what;
+    p.collector = name + "::use";
+    what = refusal(p);
+    EXPECT_NE(what.find("may use collector " + name.substr(12) + ", which no MMA before it has filled"),
+              std::string::npos)
+        << what;
+    p.collector = name + "::discard";
+    EXPECT_NE(refusal(p, twice(p, name + "::use")), "");
+    p.collector = name + "::fill";  // in between it may be discarded
+    const std::string plain = twice(p, name + "::use");
+    const size_t at = plain.find("tcgen05.mma");
+    const std::string first = plain.substr(at, plain.find('\n', at) - at);
+    EXPECT_NE(refusal(p, with(plain, first, first + "\n" + with(first, "::fill", "::lastuse") + "\n")), "");
+  }
+}
+
+// Sums that share a collector need no order among themselves.
+TEST(TensorCollector, ACollectorServesSeveralSums) {
+  MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[3], 128, 64, 3);
+  p.collector = ".collector::a::fill";
+  const std::string text = kernel(p);
+  const std::string mma = text.substr(
+      text.find("tcgen05.mma"), text.find('\n', text.find("tcgen05.mma")) - text.find("tcgen05.mma") + 1);
+  const std::string next = "add.u32 %r15, %r4, 128;\nsetp.ne.u32 %p5, %r0, %r0;\n" +
+                           with(with(with(mma, "::fill", "::lastuse"), "[%r4]", "[%r15]"), "%p3", "%p5");
+  for (uint64_t seed = 1; seed <= 24; ++seed)
+    EXPECT_EQ(difference(p, run(p, {isa::Policy::random, seed}, with(text, mma, mma + next))), "") << seed;
+}
+
+// An MMA that fills, what happens to its operand when it is done, and one that may use the collector.
+std::string in_between(const MmaCase& p, const std::string& use, const std::string& what) {
+  const std::string group = p.ctas == 2 ? "2" : "1";
+  const std::string wait = "tcgen05.commit.cta_group::" + group +
+                           ".mbarrier::arrive::one.shared::cluster.b64 [filled];\n"
+                           "done: mbarrier.try_wait.parity.shared.b64 %p4, [filled], 0;\n@!%p4 bra done;\n"
+                           "tcgen05.fence::after_thread_sync;\n" +
+                           what + "fence.proxy.async.shared::cta;\n";
+  const std::string text = twice(p, use, wait);
+  return with(with(text, ".shared .align 8 .b8 bar[8];",
+                   ".shared .align 8 .b8 bar[8];\n.shared .align 8 .b8 filled[8];"),
+              "@%p1 mbarrier.init.shared.b64 [bar], 1;",
+              "@%p1 mbarrier.init.shared.b64 [bar], 1;\n@%p1 mbarrier.init.shared.b64 [filled], 1;");
+}
+// Other bits, or the same, into the 4 bytes at `offset` of the operands; they start at byte 1024.
+std::string written(int offset, bool other = true) {
+  const std::string at = "[%r2+" + std::to_string(offset) + "]";
+  return "ld.shared.u32 %r15, " + at + ";\nxor.b32 %r15, %r15, " + (other ? "256" : "0") +
+         ";\nst.shared.u32 " + at + ", %r15;\n";
+}
+
+class Changed : public testing::Test {
+ protected:
+  Changed() {
+    shared.collector = in_tensor.collector = pair.collector = ".collector::a::fill";
+    weights.collector = ".collector::b3::fill";
+    in_tensor.a_in_tensor = true;
+    for (MmaCase* p : {&shared, &in_tensor, &pair, &weights}) p->accumulate = false;
+  }
+  // Under every schedule: what lies between the two MMAs is ordered.
+  static void expect(const MmaCase& p, const std::string& text, const std::string& says) {
+    for (const isa::Schedule s :
+         {isa::Schedule{isa::Policy::lazy}, isa::Schedule{isa::Policy::eager},
+          isa::Schedule{isa::Policy::random, 1}, isa::Schedule{isa::Policy::random, 2}}) {
+      const std::string what = refusal(p, text, s);
+      if (says.empty())
+        EXPECT_EQ(what, "");
+      else
+        EXPECT_NE(what.find(says), std::string::npos) << what;
+    }
+  }
+  MmaCase shared = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 64, 3);
+  MmaCase in_tensor = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 64, 3);
+  MmaCase pair = draw(kMmaKindsOf[0], kMmaSwizzles[0], 256, 64, 3, 2);
+  MmaCase weights = weights_that_stay();
+};
+
+TEST_F(Changed, AInSharedMemory) {
+  for (const char* use : {".collector::a::use", ".collector::a::lastuse"}) {
+    expect(shared, in_between(shared, use, written(3 * 16)),
+           "and row 3 of A in bytes 1072 to 1087 of shared memory was written between the two");
+    expect(shared, in_between(shared, use, written(3 * 16, false)), "");
+  }
+  const std::string text = in_between(shared, ".collector::a::use", written(0));
+  const size_t line =
+      1 + static_cast<size_t>(std::count(text.begin(), text.begin() + text.find("tcgen05.mma"), '\n'));
+  expect(shared, text,
+         "tcgen05.mma shares collector a with that of PTX line " + std::to_string(line) + ", and row 0");
+}
+
+// B is no concern of A's collector, and what is filled again or discarded is another matrix.
+TEST_F(Changed, WhatNoCollectorKeepsMayChange) {
+  expect(shared, in_between(shared, ".collector::a::use", written(16384)), "");
+  expect(shared, in_between(shared, ".collector::a::fill", written(0)), "");
+  expect(shared, in_between(shared, ".collector::a::discard", written(0)), "");
+}
+
+TEST_F(Changed, AInTensorMemory) {
+  expect(in_tensor, in_between(in_tensor, ".collector::a::use", "tcgen05.shift.cta_group::1.down [%r13];\n"),
+         "and lane 0 of A in tensor memory was written between the two");
+}
+
+TEST_F(Changed, AOfAPair) {
+  expect(pair, in_between(pair, ".collector::a::use", written(0)),
+         "and row 0 of A in bytes 1024 to 1039 of shared memory");
+}
+
+TEST_F(Changed, WeightsThatStay) {
+  const std::string says = "tcgen05.mma shares collector b3 with that of PTX line";
+  expect(weights,
+         in_between(weights, ".collector::b3::use", written(16384 + 32 * static_cast<int>(weights.step))),
+         says);
+  expect(weights, in_between(weights, ".collector::b3::use", written(0)), "");
+}
+
+}  // namespace
+}  // namespace bitwell::verify
