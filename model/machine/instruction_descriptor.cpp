@@ -124,7 +124,10 @@ InstructionDescriptor decode_instruction_descriptor(MmaKind kind, int cta_group,
         f.refuse(first, first + 1, first == 4 ? "scale-factor id of B" : "scale-factor id of A",
                  "this kind has 0 or 2");
     if (f.get(31, 31) != 0)
-      throw Unsupported("tcgen05.mma with K = 96 (bit 31 of the instruction descriptor)");
+      throw Unsupported(
+          "tcgen05.mma with K = 96 (bit 31 of the instruction descriptor): how its 96 products are summed "
+          "and "
+          "rounded is not known");
   } else {
     const uint32_t out = f.get(4, 5);
     if (integers ? out != 2 : out > 1 || (out == 0 && kind == MmaKind::tf32))

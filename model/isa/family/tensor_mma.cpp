@@ -206,12 +206,22 @@ void mma_form(Builder& b, const Match& m) {
   b.emit(op);
 }
 
+// mma.ashift [d], [a], b, idesc[, {lanes}], p[, scale]: moves the rows of A in tensor memory, too.
+void shifting_form(Builder& b, const Match& m) {
+  if (b.operand(1).kind != ptx::OperandKind::memory)
+    throw Invalid("'" + m.name + "' needs A in tensor memory");
+  throw machine::Unsupported("'" + m.name +
+                             "': whether A is multiplied before or after its rows move, and which rows "
+                             "move, is not known");
+}
+
 #define COLLECTOR "[.collector::a::fill,.collector::a::use,.collector::a::lastuse,.collector::a::discard]"
 #define COLLECTORS_OF(n) \
   ".collector::b" n "::fill,.collector::b" n "::use,.collector::b" n "::lastuse,.collector::b" n "::discard"
 #define COLLECTOR_B \
   "[" COLLECTORS_OF("0") "," COLLECTORS_OF("1") "," COLLECTORS_OF("2") "," COLLECTORS_OF("3") "]"
 #define SCALED "{.kind::mxf8f6f4,.kind::mxf4,.kind::mxf4nvf4}.block_scale"
+#define DISCARDED "[.collector::a::lastuse,.collector::a::discard]"
 constexpr Form kMma[] = {
     {"tcgen05.mma|" CTA_GROUP "{.kind::f16,.kind::tf32,.kind::f8f6f4}" COLLECTOR, "*", mma_form, 86, 100,
      "af", 110},
@@ -219,6 +229,9 @@ constexpr Form kMma[] = {
     {"tcgen05.mma|" CTA_GROUP SCALED "[.block16,.block32]" COLLECTOR, "*", mma_form, 86, 100, "af", 110},
     {"tcgen05.mma|" CTA_GROUP SCALED "{.scale_vec::1X,.scale_vec::2X,.scale_vec::4X}" COLLECTOR, "*",
      mma_form, 86, 100, "a", 110},
+    {"tcgen05.mma|" CTA_GROUP "{.kind::f16,.kind::tf32,.kind::f8f6f4}.ashift" DISCARDED, "*", shifting_form,
+     86, 100, "af", 110},
+    {"tcgen05.mma|" CTA_GROUP ".kind::i8.ashift" DISCARDED, "*", shifting_form, 86, 100, "a", 110},
     {"tcgen05.mma.ws|.cta_group::1{.kind::f16,.kind::tf32,.kind::f8f6f4}" COLLECTOR_B, "*", mma_form, 86, 100,
      "af", 110},
     {"tcgen05.mma.ws|.cta_group::1.kind::i8" COLLECTOR_B, "*", mma_form, 86, 100, "a", 110},

@@ -274,7 +274,8 @@ TEST(TensorMmaOptions, WhatIsNotModelledIsRefusedByName) {
   in_tensor.a_in_tensor = true;
   const std::string kind = ".kind::f16 ";
   const std::pair<std::string, const char*> refused[] = {
-      {with(kernel(in_tensor), kind, ".kind::f16.ashift "), "modifier '.ashift'"},
+      {with(kernel(in_tensor), kind, ".kind::f16.ashift "),
+       "tcgen05.mma.cta_group::1.kind::f16.ashift': whether A is multiplied before or after its rows move"},
       {with(kernel(p), "tcgen05.mma.cta_group", "tcgen05.mma.sp.cta_group"), "modifier '.sp'"},
       {with(kernel(draw(kIntegerKinds[0], kMmaSwizzles[0], 128, 16, 3)), "%r10, %p3;", "%r10, %p3, 1;"),
        "kind::i8' with scale-input-d"},
@@ -292,6 +293,20 @@ TEST(TensorMmaOptions, WhatIsNotModelledIsRefusedByName) {
       EXPECT_NE(std::string(e.what()).find(says), std::string::npos) << e.what();
     }
   }
+}
+
+// As ptxas has it: only A in tensor memory has rows to move, and no collector keeps them.
+TEST(TensorMmaOptions, AShiftNeedsAInTensorMemoryAndNoCollector) {
+  MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 16, 3);
+  const auto what = [&](const std::string& modifiers) {
+    return refusal(p, with(kernel(p), ".kind::f16 ", ".kind::f16" + modifiers + " "));
+  };
+  EXPECT_NE(what(".ashift").find("ashift' needs A in tensor memory"), std::string::npos) << what(".ashift");
+  p.a_in_tensor = true;
+  for (const char* use : {".ashift.collector::a::fill", ".ashift.collector::a::use"})
+    EXPECT_EQ(what(use).find("is not known"), std::string::npos) << what(use);
+  for (const char* use : {".ashift", ".collector::a::lastuse.ashift", ".ashift.collector::a::discard"})
+    EXPECT_NE(what(use).find("is not known"), std::string::npos) << what(use);
 }
 
 struct Refused {
@@ -337,7 +352,8 @@ TEST(TensorMmaOptions, InstructionDescriptorsThatAreNoneAreNamed) {
       {"transposed E2M1", mxf4, 128, 64, 1, false, 1 << 15, "in bits 15 to 16 (transposed)"},
       {"transposed tf32", &kMmaKindsOf[3], 128, 64, 1, false, 1 << 16,
        "0 in bits 61 to 63 of its matrix descriptor (swizzle): it must be 1, 128 bytes in atoms of 32"},
-      {"K = 96", mxf4, 128, 64, 1, false, 1u << 31, "K = 96 (bit 31"},
+      {"K = 96", mxf4, 128, 64, 1, false, 1u << 31,
+       "K = 96 (bit 31 of the instruction descriptor): how its 96 products are summed"},
       {"sparse", f16, 128, 64, 1, false, 1 << 2, "sparse A (bit 2"},
   };
   for (const Refused& r : table) {
