@@ -128,9 +128,9 @@ std::vector<Segment> of_tensor(const Transfer& t, const TransferReader& r, Conte
                 lane);
   std::array<int64_t, 5> coordinates{};
   for (size_t d = 0; d < t.rank; ++d) coordinates[d] = static_cast<int32_t>(r.word(t.coordinates + d));
-  if ((map.im2col.channels != 0) != t.offsets.has_value())
-    throw Fault(t.offsets ? "an .im2col copy with a tensor map of tiles"
-                          : "a copy of tiles with a tensor map of im2col",
+  if ((map.im2col.channels != 0) != t.im2col)
+    throw Fault(t.im2col ? "an .im2col copy with a tensor map of tiles"
+                         : "a copy of tiles with a tensor map of im2col",
                 lane);
   if (t.prefetch) return {};
   if (t.rows != 0 && map.box[1] != 1)
@@ -143,10 +143,11 @@ std::vector<Segment> of_tensor(const Transfer& t, const TransferReader& r, Conte
   if (t.reduce) options.element = element_of(map, *t.reduce);
   if (t.rows != 0) return of_rows(t, r, context, map, coordinates[0]);
   const SharedPlace place = r.shared(t.to_shared ? t.to : t.from, map.footprint(), 128);
-  if (t.offsets) {
+  if (t.im2col) {
     std::array<int64_t, 3> offsets{};
-    for (size_t d = 0; d + 2 < t.rank; ++d) offsets[d] = r.half(*t.offsets + d);
-    return im2col_segments(context.cta.cluster, map, coordinates, offsets, place.cta->shared, place.address);
+    for (size_t d = 0; t.offsets && d + 2 < t.rank; ++d) offsets[d] = r.half(*t.offsets + d);
+    return im2col_segments(context.cta.cluster, map, coordinates, offsets, place.cta->shared, place.address,
+                           t.to_shared);
   }
   return tensor_segments(context.cta.cluster, map, coordinates, place.cta->shared, place.address,
                          t.to_shared);

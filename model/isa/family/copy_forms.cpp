@@ -71,6 +71,7 @@ void bulk(Builder& b, const Match& m) {
     t->size = operands.value(b.operand(next++), ".u32");
   }
   if (t->to_shared) t->barrier = operands.address(b.operand(next++), destination);
+  t->im2col = has(i, ".im2col") || has(i, ".im2col_no_offs");
   if (has(i, ".im2col")) {
     const ptx::Operand& offsets = b.operand(next++);
     if (t->rank < 3 || offsets.kind != ptx::OperandKind::vector || offsets.elements.size() != t->rank - 2)
@@ -221,6 +222,8 @@ constexpr Form kAsync[] = {
      "*", bulk, 86, 100, "af", 110},
     {"cp.async.bulk.prefetch.tensor|{.3d,.4d,.5d}.L2.global.im2col" HINT, "*", bulk, 80, 90},
     {"cp.async.bulk.tensor|" DIMENSIONS ".global.shared::cta[.tile].bulk_group" HINT, "*", bulk, 80, 90},
+    {"cp.async.bulk.tensor|{.3d,.4d,.5d}.global.shared::cta.im2col_no_offs.bulk_group" HINT, "*", bulk, 80,
+     90},
     {"cp.async.bulk.prefetch.tensor|" DIMENSIONS ".L2.global[.tile]" HINT, "*", bulk, 80, 90},
     {"cp.async.bulk.tensor|.2d.shared::cluster.global.tile::gather4" BYTES "[.multicast::cluster]" HINT, "*",
      bulk, 86, 100, "af", 110},
@@ -244,6 +247,9 @@ constexpr Form kAsync[] = {
      "*", bulk, 80, 90},
     {"cp.reduce.async.bulk.tensor|" DIMENSIONS
      ".global.shared::cta{.add,.min,.max,.inc,.dec,.and,.or,.xor}[.tile].bulk_group" HINT,
+     "*", bulk, 80, 90},
+    {"cp.reduce.async.bulk.tensor|{.3d,.4d,.5d}"
+     ".global.shared::cta{.add,.min,.max,.inc,.dec,.and,.or,.xor}.im2col_no_offs.bulk_group" HINT,
      "*", bulk, 80, 90},
     {"st.async|[.weak][.shared::cluster]" BYTES "[.v2,.v4]{.b32,.u32,.s32,.f32,.b64,.u64,.s64,.f64}", "*",
      remote, 81, 90},

@@ -22,6 +22,31 @@ Region& global_bytes(Cluster& cluster, uint64_t at, uint64_t bytes, bool to_shar
   return *region;
 }
 
+// The H200 stops there (tiles); the manual asks for it of all that leaves shared memory.
+void require_inside(const TensorMap& map, const std::array<int64_t, 5>& start) {
+  for (size_t d = 0; d < map.rank; ++d)
+    if (start[d] < 0)
+      throw Fault("a box that leaves shared memory starts at coordinate " + std::to_string(start[d]) +
+                  " of dimension " + std::to_string(d) + " (an H200 stops with an illegal instruction)");
+}
+
+// What an im2col map must be for a copy that leaves shared memory (PTX ISA 9.0, restrictions of the direction
+// .global.shared::cta).
+void require_inside_im2col(const TensorMap& map, const std::array<int64_t, 5>& start) {
+  require_inside(map, start);
+  for (size_t d = 0; d + 2 < map.rank; ++d)
+    if (map.im2col.lower[d] < 0 || map.im2col.upper[d] > 0)
+      throw Fault("an im2col copy that leaves shared memory has pixels from " +
+                  std::to_string(map.im2col.lower[d]) + " to " + std::to_string(map.im2col.upper[d]) +
+                  " past the last in dimension " + std::to_string(d + 1) + ", outside the tensor");
+  if (map.dims[0] < static_cast<uint64_t>(start[0]) + map.im2col.channels &&
+      map.dims[0] * static_cast<uint64_t>(map.bits()) % 128 != 0)
+    throw machine::Unsupported(
+        "an im2col copy out of shared memory past the last of " + std::to_string(map.dims[0]) +
+        " channels, which are not whole units of 16 bytes: how much of the last one is "
+        "written is not known");
+}
+
 }  // namespace
 
 std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
@@ -30,11 +55,7 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
   std::vector<Segment> out;
   out.reserve(map.rows());
   const auto bits = static_cast<uint64_t>(map.bits());
-  if (!to_shared)
-    for (size_t d = 0; d < map.rank; ++d)
-      if (start[d] < 0)
-        throw Fault("a box that leaves shared memory starts at coordinate " + std::to_string(start[d]) +
-                    " of dimension " + std::to_string(d) + " (an H200 stops with an illegal instruction)");
+  if (!to_shared) require_inside(map, start);
   if (map.padded() && !to_shared) {
     if (map.type == machine::TensorType::u6x16_align16b)
       throw machine::Unsupported("a store of .b6p2x16, into a tensor of type " + map.type_name());
@@ -110,9 +131,10 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
 
 std::vector<Segment> im2col_segments(Cluster& cluster, const TensorMap& map,
                                      const std::array<int64_t, 5>& start,
-                                     const std::array<int64_t, 3>& offsets, Region& shared,
-                                     uint64_t address) {
+                                     const std::array<int64_t, 3>& offsets, Region& shared, uint64_t address,
+                                     bool to_shared) {
   std::vector<Segment> out;
+  if (!to_shared) require_inside_im2col(map, start);
   const auto bits = static_cast<int64_t>(map.bits());
   const size_t images = map.rank - 1;  // the dimension that counts them
   const auto last = [&](size_t d) { return static_cast<int64_t>(map.dims[d]) - 1 + map.im2col.upper[d - 1]; };
@@ -138,12 +160,17 @@ std::vector<Segment> im2col_segments(Cluster& cluster, const TensorMap& map,
       from += static_cast<uint64_t>(c) * map.strides[d];
     }
     const auto fill = [&](uint64_t to, uint64_t count) {
-      if (count != 0) out.push_back({nullptr, 0, &shared, to, static_cast<uint32_t>(count)});
+      if (count != 0 && to_shared) out.push_back({nullptr, 0, &shared, to, static_cast<uint32_t>(count)});
     };
     if (inside) {
       fill(address, bytes(low));
-      out.push_back({&global_bytes(cluster, from, bytes(high - low), true), from, &shared,
-                     address + bytes(low), static_cast<uint32_t>(bytes(high - low))});
+      const uint64_t count = bytes(high - low);
+      Region& tensor = global_bytes(cluster, from, count, to_shared);
+      const uint64_t in_shared = address + bytes(low);
+      if (to_shared)
+        out.push_back({&tensor, from, &shared, in_shared, static_cast<uint32_t>(count)});
+      else
+        out.push_back({&shared, in_shared, &tensor, from, static_cast<uint32_t>(count)});
       fill(address + bytes(high), bytes(channels - high));
     } else {
       fill(address, bytes(channels));

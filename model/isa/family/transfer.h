@@ -21,12 +21,13 @@ struct Transfer : Payload {
   bool to_shared = false;    // the destination is shared memory
   bool from_shared = false;  // the source is
   bool prefetch = false;
-  AddressOperand to, from;        // of a tensor copy: the global side is the tensor map
-  AddressOperand barrier;         // where to_shared
-  uint32_t rank = 0;              // of a tensor copy; 0: not one
-  uint32_t rows = 0;              // of tile::gather4 and tile::scatter4: rows that are named one by one
-  size_t coordinates = 0;         // sources from here on
-  std::optional<size_t> offsets;  // of im2col: sources from here on
+  AddressOperand to, from;  // of a tensor copy: the global side is the tensor map
+  AddressOperand barrier;   // where to_shared
+  uint32_t rank = 0;        // of a tensor copy; 0: not one
+  uint32_t rows = 0;        // of tile::gather4 and tile::scatter4: rows that are named one by one
+  size_t coordinates = 0;   // sources from here on
+  bool im2col = false;
+  std::optional<size_t> offsets;  // of im2col with offsets: sources from here on
   size_t size = 0;                // source
   std::optional<size_t> mask;     // source, of a multicast
   bool pair = false;  // .cta_group::2: the barrier may be in the other CTA of the destination's pair

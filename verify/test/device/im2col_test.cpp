@@ -1,4 +1,4 @@
-// Tensor loads in im2col mode on the GPU: what it leaves is what the simulator leaves.
+// Tensor loads and stores in im2col mode on the GPU: what it leaves is what the simulator leaves.
 #include "../isa/im2col_launch.h"
 #include "gpu.h"
 
@@ -22,6 +22,24 @@ TEST(Im2col, TheGpuLoadsWhatTheSimulatorLoads) {
               << window.step << ", from place " << first << ", channel " << channel << ", offsets "
               << offsets[0] << ", " << offsets[1];
         }
+  }
+}
+
+TEST(Im2col, TheGpuStoresWhatTheSimulatorStores) {
+  BITWELL_NEEDS_GPU(device);
+  for (const Window& window : inner_windows()) {
+    const auto places = places_of(window);
+    for (const size_t first : {0u, 1u, 5u})
+      for (const int64_t channel : {0, 8, 16}) {
+        const auto& [w, h, n] = places[first];
+        auto [text, simulated] = im2col_store_launch(map_of(window), {channel, w, h, n});
+        Launch on_gpu = simulated;
+        simulate(isa::compile(ptx::parse(text), "k"), simulated, {}, true);
+        device->run(*device->load(text), on_gpu);
+        EXPECT_EQ(on_gpu.buffers[0].bytes, simulated.buffers[0].bytes)
+            << "window from " << window.lower[0] << ", " << window.lower[1] << " in steps of " << window.step
+            << ", from place " << first << ", channel " << channel;
+      }
   }
 }
 

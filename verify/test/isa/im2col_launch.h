@@ -91,6 +91,50 @@ inline Im2colLaunch im2col_launch(const TensorMap& map, const std::array<int64_t
   return {text, l};
 }
 
+// The windows that a store may have, inside the tensor.
+inline const std::vector<Window>& inner_windows() {
+  static const std::vector<Window> all{
+      {{0, 0}, {0, 0}, 1}, {{1, 2}, {-1, 0}, 1}, {{2, 0}, {0, -3}, 1}, {{0, 1}, {-2, -1}, 2}};
+  return all;
+}
+// What a store brings: channel c of pixel i.
+inline uint16_t stored(size_t pixel, size_t c) {
+  return static_cast<uint16_t>(0x4000 + pixel * kChannels + c);
+}
+
+// One store, or reduction (such as ".add"), of kPixels pixels to (c, w, h, n); buffer 0 is the tensor, of
+// which element i is i + 1 before.
+inline Im2colLaunch im2col_store_launch(const TensorMap& map, const std::array<int64_t, 4>& start,
+                                        const std::string& reduction = {}) {
+  std::string coordinates;
+  for (const int64_t c : start) coordinates += (coordinates.empty() ? "" : ", ") + std::to_string(c);
+  std::string text =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 tensor, .param .u64 "
+      "pixels, "
+      ".param .align 128 .b8 map[128]) {\n.reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %d<8>;\n"
+      ".shared .align 128 .b8 tile[4096];\nld.param.u64 %d1, [pixels]; mov.b64 %d2, map; cvta.param.u64 %d2, "
+      "%d2;\nmov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; mov.u32 %r1, tile;\n"
+      "mul.wide.u32 %d3, %r0, 16; add.u64 %d1, %d1, %d3;\nmad.lo.u32 %r2, %r0, 16, %r1;\n"
+      "ld.global.v4.b32 {%r3, %r4, %r5, %r6}, [%d1];\nst.shared.v4.b32 [%r2], {%r3, %r4, %r5, %r6};\n"
+      "fence.proxy.async.shared::cta;\nbar.sync 0;\n@!%p0 bra DONE;\ncp." +
+      std::string(reduction.empty() ? "" : "reduce.") + "async.bulk.tensor.4d.global.shared::cta" +
+      reduction + ".im2col_no_offs.bulk_group [%d2, {" + coordinates +
+      "}], [tile];\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nDONE: ret;\n}\n";
+  Launch l;
+  l.entry = "k";
+  l.shape.block = {kPixels, 1, 1};
+  std::vector<std::byte> tensor;
+  for (int64_t i = 0; i < kDims[0] * kDims[1] * kDims[2] * kDims[3]; ++i)
+    for (const int shift : {0, 8}) tensor.push_back(static_cast<std::byte>((i + 1) >> shift));
+  std::vector<std::byte> pixels;
+  for (size_t i = 0; i < kPixels * kChannels; ++i)
+    for (const int shift : {0, 8}) pixels.push_back(static_cast<std::byte>(stored(0, i) >> shift));
+  l.add_buffer({"tensor", tensor, true, false, true});
+  l.add_buffer({"pixels", pixels, true, true, false});
+  l.add_tensor_map(0, map);
+  return {text, l};
+}
+
 // The places of a window's first pixel in order: W fastest, images slowest.
 inline std::vector<std::array<int64_t, 3>> places_of(const Window& window) {
   std::vector<std::array<int64_t, 3>> out;

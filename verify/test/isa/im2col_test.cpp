@@ -1,9 +1,10 @@
-// Tensor loads in im2col mode (PTX ISA 9.0, 5.5.4): the pixels of a convolution's window, one a row of shared
-// memory. Expected: all places of the window's first pixel in order, written out as a list. Manual, no GPU
-// was asked.
+// Tensor loads, stores and reductions in im2col mode (PTX ISA 9.0, 5.5.4): the pixels of a convolution's
+// window, one a row of shared memory. Expected: all places of the window's first pixel in order, written out
+// as a list. Manual, no GPU was asked.
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 #include "im2col_launch.h"
 #include "model/machine/failure.h"
@@ -28,6 +29,14 @@ Outcome run(const TensorMap& map, const std::array<int64_t, 4>& start, const std
   o.pixels.resize(kPixels * kChannels);
   std::memcpy(o.pixels.data(), l.buffers[0].bytes.data(), 2 * o.pixels.size());
   return o;
+}
+
+// The same tensor and copies as words of 32 bits, which reductions take.
+TensorMap reducible(TensorMap map) {
+  map.type = machine::TensorType::u32;
+  map.dims[0] /= 2;
+  map.im2col.channels /= 2;
+  return map;
 }
 
 TEST(Im2col, PixelsOfTheWindowFollowEachOtherThroughRowsAndImages) {
@@ -60,6 +69,78 @@ TEST(Im2col, MapAndInstructionAreOfOneMode) {
   tiles.box = {8, 4, 1, 1, 1};
   EXPECT_NE(run(tiles, {0, 0, 0, 0}, {0, 0}).what.find("with a tensor map of tiles"), std::string::npos);
   EXPECT_NE(run(map_of(window), {0, 7, 0, 0}, {0, 0}).what.find("outside the box of pixels from 0 to 6"),
+            std::string::npos);
+}
+
+// What a store leaves of the tensor: "" or what the run says, and its elements.
+Outcome store(const TensorMap& map, const std::array<int64_t, 4>& start, const std::string& reduction = {}) {
+  auto [text, l] = im2col_store_launch(map, start, reduction);
+  Outcome o;
+  try {
+    simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
+  } catch (const std::exception& e) {
+    o.what = e.what();
+  }
+  o.pixels.resize(l.buffers[0].bytes.size() / 2);
+  std::memcpy(o.pixels.data(), l.buffers[0].bytes.data(), 2 * o.pixels.size());
+  return o;
+}
+
+// Each pixel goes where a load would have it from; images behind the last one and channels that are not there
+// are left out, and nothing else is touched.
+TEST(Im2col, StoresGoWhereLoadsComeFrom) {
+  for (const Window& window : inner_windows()) {
+    const auto places = places_of(window);
+    for (const size_t first : {0u, 1u, 5u})
+      for (const int64_t channel : {0, 8, 16})
+        for (const std::string reduction : {"", ".max", ".and"}) {
+          TensorMap map = map_of(window);
+          if (!reduction.empty()) map = reducible(map);
+          const auto& [w, h, n] = places[first];
+          const int64_t at = reduction.empty() ? channel : channel / 2;
+          const Outcome o = store(map, {at, w, h, n}, reduction);
+          ASSERT_EQ(o.what, "");
+          std::map<std::array<int64_t, 3>, size_t> pixel_at;
+          for (size_t pixel = 0; pixel < kPixels; ++pixel) pixel_at[places[first + pixel]] = pixel;
+          for (int64_t i = 0; i < static_cast<int64_t>(o.pixels.size()); ++i) {
+            const int64_t c = i % kDims[0];
+            const std::array<int64_t, 3> place{i / kDims[0] % kDims[1], i / kDims[0] / kDims[1] % kDims[2],
+                                               i / kDims[0] / kDims[1] / kDims[2]};
+            const auto found = pixel_at.find(place);
+            const auto was = static_cast<uint16_t>(i + 1);
+            uint16_t want = was;
+            if (found != pixel_at.end() && c >= channel && c < channel + static_cast<int64_t>(kChannels)) {
+              const uint16_t now = stored(found->second, static_cast<size_t>(c - channel));
+              want = reduction == ".and" ? static_cast<uint16_t>(was & now)
+                                         : now;  // of 32 bits the larger is what is stored
+            }
+            ASSERT_EQ(o.pixels[static_cast<size_t>(i)], want)
+                << "element " << i << reduction << ", from place " << first << ", channel " << channel;
+          }
+        }
+  }
+}
+
+TEST(Im2col, StoresStayInTheTensor) {
+  const Window whole{{0, 0}, {0, 0}, 1};
+  EXPECT_EQ(store(map_of(whole), {0, 0, 0, 0}).what, "");
+  const auto expect = [](const Window& window, const std::array<int64_t, 4>& start, const char* says) {
+    const std::string what = store(map_of(window), start).what;
+    EXPECT_NE(what.find(says), std::string::npos) << what;
+  };
+  expect({{-1, 0}, {0, 0}, 1}, {0, 0, 0, 0}, "has pixels from -1 to 0 past the last in dimension 1");
+  expect({{0, 0}, {0, 1}, 1}, {0, 0, 0, 0}, "has pixels from 0 to 1 past the last in dimension 2");
+  expect(whole, {-8, 0, 0, 0}, "starts at coordinate -8 of dimension 0");
+  expect(whole, {0, 0, 0, -1}, "starts at coordinate -1 of dimension 3");
+  expect(whole, {0, 7, 0, 0}, "outside the box of pixels from 0 to 6");
+  TensorMap odd = map_of(whole);
+  odd.dims[0] = 12;
+  EXPECT_EQ(store(odd, {0, 0, 0, 0}).what, "");
+  EXPECT_NE(store(odd, {8, 0, 0, 0}).what.find("past the last of 12 channels"), std::string::npos);
+  TensorMap tiles = map_of(whole);
+  tiles.im2col = {};
+  tiles.box = {8, 4, 1, 1, 1};
+  EXPECT_NE(store(tiles, {0, 0, 0, 0}).what.find("an .im2col copy with a tensor map of tiles"),
             std::string::npos);
 }
 
