@@ -9,7 +9,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "pipeline.cuh"
+#include "mainloop.cuh"
 
 namespace gemm {
 
@@ -53,6 +53,7 @@ struct Problem {
 
 // Addresses in shared memory.
 struct Shared {
+  static constexpr int kStages = P::kStages;
   uint32_t base;
   __device__ uint32_t a(int stage) const { return base + P::kAt_A + stage * P::kA; }
   __device__ uint32_t b(int stage) const { return base + P::kAt_B + stage * P::kB; }
@@ -127,83 +128,13 @@ __device__ inline uint32_t pack(float low, float high) {
   return *reinterpret_cast<const uint32_t*>(&v);
 }
 
-struct Consumer {
+struct Consumer : MainLoop<Shared, TILE_M> {
   const Problem& p;
-  const Shared& shared;
-  int group, warp, lane;
-  float sums[TILE_M / 2];
-  Slot slot;           // the next stage to read
   uint32_t round = 0;  // parity of the partial sums
   int pieces = 0;      // staged so far
-  // In stage 0: this thread's codes and scale of the first of its two rows, and the `empty` barrier of the peer that its
-  // lane tells.
-  uint32_t codes, scales, empty;
 
-  __device__ Consumer(const Problem& problem, const Shared& s, int thread)
-      : p(problem), shared(s), group(thread / 128), warp(thread % 128 / 32), lane(thread % 32) {
-    const int row = group * 64 + warp * 16 + lane / 4;
-    codes = shared.b(0) + row * (kStep / 2) + lane % 4 * 8;
-    scales = shared.scales(0) + scale_offset(row) + lane % 4;
-    empty = ptx::mapa(shared.empty(0), p.part * p.peers + min(lane, p.peers - 1));
-  }
-
-  // This warp is done with the stage, in every CTA that filled it.
-  __device__ void release(int stage) const {
-    __syncwarp();
-    if (lane < p.peers) ptx::mbarrier_arrive_remote(empty + stage * 8);
-  }
-
-  // Waits for the next stage and decodes this thread's part: pairs[4 s + i] is register i of wgmma s.
-  __device__ void load(int step, uint32_t* pairs) const {
-    ptx::mbarrier_wait_parity(shared.full(slot.stage), slot.parity);
-    uint32_t rows[2][8];
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {  // rows eight apart
-      const uint2 word = ptx::ld_shared_v2(codes + slot.stage * P::kB + half * 8 * (kStep / 2));
-      uint32_t scale = ptx::ld_shared_u8(scales + slot.stage * kScaleAtom + half * scale_offset(8));
-      if (step * kBlocks + lane % 4 >= p.k / 16) scale = 0;  // beyond k a scale is padding, perhaps NaN
-      decode16(word, scale, rows[half]);
-    }
-#pragma unroll
-    for (int s = 0; s < 4; ++s)
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        pairs[4 * s + 2 * h] = rows[0][2 * s + h];
-        pairs[4 * s + 2 * h + 1] = rows[1][2 * s + h];
-      }
-  }
-
-  // Multiplies by the stage that `now` was decoded from; meanwhile decodes the next one.
-  __device__ void step(int i, const uint32_t* now, uint32_t* next) {
-    const int stage = slot.stage;
-    const uint64_t a = ptx::wgmma_descriptor_128b(shared.a(stage));
-    ptx::wgmma_fence();
-#pragma unroll
-    for (int s = 0; s < 4; ++s) ptx::wgmma_f32_f16<TILE_M>(sums, now + 4 * s, a + 2 * s);
-    ptx::wgmma_commit_group();
-    slot.advance<P::kStages>();
-    ptx::wgmma_wait_group<1>();
-    if (i > p.first_step) release((stage == 0 ? P::kStages : stage) - 1);
-    if (i + 1 < p.end_step) load(i + 1, next);
-  }
-
-  __device__ void multiply() {
-#pragma unroll
-    for (float& s : sums) s = 0;
-    uint32_t even[16];
-    uint32_t odd[16];
-    int i = p.first_step;
-    if (i >= p.end_step) return;
-    load(i, even);
-    while (true) {
-      step(i, even, odd);
-      if (++i == p.end_step) break;
-      step(i, odd, even);
-      if (++i == p.end_step) break;
-    }
-    ptx::wgmma_wait_group<0>();
-    release((slot.stage == 0 ? P::kStages : slot.stage) - 1);
-  }
+  __device__ Consumer(const Problem& problem, const Shared& shared, int thread)
+      : MainLoop(shared, thread, problem.peers, problem.part * problem.peers), p(problem) {}
 
 #if SPLIT > 1
   static constexpr int kWords = P::kSlice / 2;       // of a thread's sums, for one CTA; the last may have fewer
@@ -212,22 +143,22 @@ struct Consumer {
   // Sends every CTA of the split its rows of D, and adds what comes for this one in order of k.
   __device__ void combine() {
     const int thread = group * 128 + warp * 32 + lane;
-    ptx::mbarrier_wait_parity(shared.partials_empty(), round ^ 1);
+    ptx::mbarrier_wait_parity(ring.partials_empty(), round ^ 1);
     if (thread == 0)
-      ptx::mbarrier_arrive_expect_tx(shared.partials_full(),
+      ptx::mbarrier_arrive_expect_tx(ring.partials_full(),
                                      SPLIT * min(P::kSlice, TILE_M - p.part * P::kSlice) * kTileN * 4);
-    const uint32_t mine = shared.base + P::kAt_Partials + thread * 16;
+    const uint32_t mine = ring.base + P::kAt_Partials + thread * 16;
 #pragma unroll
     for (int to = 0; to < SPLIT; ++to) {
       const uint32_t there = ptx::mapa(mine, to * p.peers + p.peer) + p.part * (kWords / 4) * kVector;
-      const uint32_t barrier = ptx::mapa(shared.partials_full(), to * p.peers + p.peer);
+      const uint32_t barrier = ptx::mapa(ring.partials_full(), to * p.peers + p.peer);
 #pragma unroll
       for (int w = 0; w < kWords && to * kWords + w < TILE_M / 2; w += 4) {
-        const float* s = sums + to * kWords + w;
+        const float* s = sums[0] + to * kWords + w;
         ptx::st_async_v4(there + w / 4 * kVector, s[0], s[1], s[2], s[3], barrier);
       }
     }
-    ptx::mbarrier_wait_parity(shared.partials_full(), round);
+    ptx::mbarrier_wait_parity(ring.partials_full(), round);
 #pragma unroll
     for (int w = 0; w < kWords; w += 4) {
       if (p.part * kWords + w >= TILE_M / 2) break;
@@ -237,13 +168,13 @@ struct Consumer {
         const float4 v = ptx::ld_shared_v4_f32(mine + (from * kWords + w) / 4 * kVector);
         sum = make_float4(sum.x + v.x, sum.y + v.y, sum.z + v.z, sum.w + v.w);
       }
-      sums[w] = sum.x;
-      sums[w + 1] = sum.y;
-      sums[w + 2] = sum.z;
-      sums[w + 3] = sum.w;
+      sums[0][w] = sum.x;
+      sums[0][w + 1] = sum.y;
+      sums[0][w + 2] = sum.z;
+      sums[0][w + 3] = sum.w;
     }
     __syncwarp();
-    if (lane < SPLIT) ptx::mbarrier_arrive_remote(ptx::mapa(shared.partials_empty(), lane * p.peers + p.peer));
+    if (lane < SPLIT) ptx::mbarrier_arrive_remote(ptx::mapa(ring.partials_empty(), lane * p.peers + p.peer));
     round ^= 1;
   }
 #else
@@ -251,14 +182,14 @@ struct Consumer {
 #endif
 
   __device__ uint32_t next_piece() {
-    return shared.base + P::kAt_Staging + (group * kPieces + pieces++ % kPieces) * kPieceBytes;
+    return ring.base + P::kAt_Staging + (group * kPieces + pieces++ % kPieces) * kPieceBytes;
   }
 
   // Rows `piece_row`.. of the slice, 64 columns, into staging: rows of 128 bytes, 128-byte swizzle.
   __device__ void stage_piece(uint32_t to, int i) const {
 #pragma unroll
     for (int b = 0; b < kPieceRows / 8; b += 2) {
-      const float* s = sums + (i * kPieceRows / 8 + b) * 4;
+      const float* s = sums[0] + (i * kPieceRows / 8 + b) * 4;
 #if OUT == 2
 #pragma unroll
       for (int v = 0; v < 8; ++v) {
@@ -365,7 +296,7 @@ extern "C" __global__ void __launch_bounds__(384, 1)
     ptx::setmaxnreg_inc<232>();
     Consumer consumer(problem, shared, static_cast<int>(threadIdx.x) - 128);
     for (int i = problem.tile; i < problem.tiles; i += problem.clusters) {
-      consumer.multiply();
+      consumer.multiply(problem.first_step, problem.end_step, k);
       consumer.combine();
       consumer.store(problem.at(i), d, out);
     }

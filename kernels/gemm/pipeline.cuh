@@ -8,12 +8,14 @@ namespace gemm {
 constexpr int kConsumers = 2;       // warpgroups, 64 rows of B each
 constexpr int kPieces = 2;          // a consumer's, in turn
 constexpr int kMaxStages = 12;
+constexpr int fitting(int bytes, int stage) { return bytes / stage < kMaxStages ? bytes / stage : kMaxStages; }
+constexpr int kOperandB = kTileN * kStep / 2;  // bytes of a stage: E2M1, rows of 32 bytes
 
 // A tile of `tile_m` rows of A (columns of D's transpose), `split` CTAs sharing k.
 template <int tile_m, int split>
 struct Plan {
   static constexpr int kA = tile_m * kStep * 2;  // bytes of a stage: fp16, 128-byte swizzle
-  static constexpr int kB = kTileN * kStep / 2;  // E2M1, rows of 32 bytes
+  static constexpr int kB = kOperandB;
   static constexpr int kStage = kA + kB + kScaleAtom;
   static constexpr int kStaging = kConsumers * kPieces * kPieceBytes;
   static constexpr int kSlice = (tile_m / 16 + split - 1) / split * 16;  // rows of D that a CTA of a split finishes

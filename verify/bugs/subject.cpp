@@ -68,11 +68,12 @@ std::vector<Subject> subjects(const std::string& kernels) {
   const std::string pipeline = kernels + "/hang/correct.ptx";
   out.push_back({"hang/pipeline", pipeline, "pipeline", "", [=] { return pipeline_suite(pipeline); }});
   for (const Suite& suite : suites()) {
-    const Build build{kernels, suite.archs.front()};
-    for (const Kernel& kernel : suite.kernels)
+    for (const Kernel& kernel : suite.kernels) {
+      const Build build{kernels, suite.archs_of(kernel).front()};
       for (const Entry& e : kernel.entries)
         out.push_back({e.name, build.file(e.module), e.entry, e.unlike.empty() ? "" : build.file(e.unlike),
                        [&kernel, &e, build] { return cases_of(kernel, build, e.entry); }});
+    }
   }
   return out;
 }

@@ -163,17 +163,17 @@ void add_suite(CLI::App& verify, const verify::Suite& suite, int& status) {
       ->capture_default_str();
   command.add_option("--kernel,--rung", options->plan.kernels,
                      "Only these kernels (" + names_of(suite.kernels) + ")");
-  if (suite.archs.size() > 1)
+  const std::vector<std::string> archs = suite.all_archs();
+  if (archs.size() > 1)
     command.add_option("--arch", options->plan.archs, "Only these architectures")
-        ->check(CLI::IsMember(suite.archs));
+        ->check(CLI::IsMember(archs));
   command.add_flag("--full", options->plan.full, "Also " + suite.full);
   command.add_flag(
       "--races", options->plan.races,
       "With the race check of `bitwell run --races`, several times slower: an error fails a case");
   command
       .add_option("--kernels", options->plan.ptx,
-                  "Folder with " + suite.name + "/<kernel>." +
-                      (suite.archs.size() > 1 ? "<arch>" : suite.archs.front()) +
+                  "Folder with " + suite.name + "/<kernel>." + (archs.size() > 1 ? "<arch>" : archs.front()) +
                       ".ptx: judge your own build of the kernels")
       ->check(CLI::ExistingDirectory);
   command.callback([options, &suite, &status] { run(suite, *options, status); });

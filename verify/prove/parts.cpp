@@ -77,9 +77,9 @@ std::vector<Question> asynchronous_questions() {
 std::vector<Question> kernel_questions(const std::string& target) {
   std::vector<Question> out;
   for (const Suite& suite : suites()) {
-    if (std::find(suite.archs.begin(), suite.archs.end(), target) == suite.archs.end()) continue;
     const auto texts = std::make_shared<std::map<std::string, SharedText>>();
-    for (const Kernel& kernel : suite.kernels)
+    for (const Kernel& kernel : suite.kernels) {
+      if (!suite.judged_on(kernel, target)) continue;
       out.push_back({recorded_name(suite, kernel, false),
                      [&kernel, target, texts] {
                        std::vector<Trial> trials;
@@ -103,6 +103,7 @@ std::vector<Question> kernel_questions(const std::string& target) {
                      [&suite](const std::vector<std::vector<std::byte>>& results) {
                        return recorded_digest(suite, results);
                      }});
+    }
   }
   return out;
 }

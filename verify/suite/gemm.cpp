@@ -10,6 +10,7 @@
 #include "model/machine/arch.h"
 #include "model/machine/failure.h"
 #include "verify/oracle/gemv.h"
+#include "verify/suite/hopper.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
@@ -25,36 +26,6 @@ constexpr size_t kResult = 2;  // buffer of the last launch: d
 
 size_t u(int v) { return static_cast<size_t>(v); }
 int bytes_of(oracle::Output o) { return o == oracle::Output::f32 ? 4 : 2; }
-
-TensorMap box3(TensorType type, int element, std::array<int, 3> dims, int pitch, std::array<uint32_t, 2> box,
-               TensorSwizzle swizzle) {
-  TensorMap t;
-  t.type = type;
-  t.rank = 3;
-  t.dims = {u(dims[0]), u(dims[1]), u(dims[2]), 1, 1};
-  t.strides = {u(element), u(pitch), u(pitch) * u(dims[1]), 0, 0};
-  t.box = {box[0], box[1], 1, 1, 1};
-  t.swizzle = swizzle;
-  return t;
-}
-
-Launch decode_launch(const GemmProblem& p, const Build& build) {
-  const GemmCase& s = p.spec;
-  Launch out;
-  out.ptx = build.file("gemm/prepare");
-  out.entry = "gemm_decode";
-  const size_t pieces = u(gemm::steps_of(s.k)) * 8;  // of a row, 16 bytes each
-  out.shape.block = {gemm::kPrepareThreads, 1, 1};
-  out.shape.grid = {static_cast<uint32_t>(32 * gemm::up(s.m, 128)),
-                    static_cast<uint32_t>((pieces + gemm::kPrepareThreads - 1) / gemm::kPrepareThreads),
-                    static_cast<uint32_t>(s.l)};
-  out.add_buffer({"a", p.a.codes, true, true, false});
-  out.add_buffer({"sfa", p.a.scales, true, true, false});
-  out.add_buffer({"decoded", std::vector<std::byte>(u(s.l) * u(s.m) * pieces * 16), false, false, true});
-  out.add_scalar(s.m);
-  out.add_scalar(s.k);
-  return out;
-}
 
 Launch pad_launch(const GemmProblem& p, const Build& build) {
   const GemmCase& s = p.spec;
@@ -92,11 +63,9 @@ Launch gemm_launch(const GemmProblem& p, const GemmVariant& v, const Build& buil
   const size_t a = out.add_hidden_buffer(
       {"decoded", std::vector<std::byte>(u(s.l) * u(s.m) * u(padded_k) * 2), true, true, false});
   const size_t b = out.add_hidden_buffer({"b", p.b.codes, true, true, false});
-  const TensorMap a_map = box3(TensorType::f16, 2, {padded_k, s.m, s.l}, padded_k * 2,
-                               {gemm::kStep, static_cast<uint32_t>(v.tile_m / s.peers)}, TensorSwizzle::b128);
+  const TensorMap a_map = decoded_map(s.m, s.k, s.l, v.tile_m / s.peers);
   out.add_tensor_map(a, a_map);
-  out.add_tensor_map(b, box3(TensorType::u8, 1, {gemm::pitch_of(s.k), s.n, s.l}, gemm::pitch_of(s.k),
-                             {gemm::kStep / 2, gemm::kTileN}, TensorSwizzle::none));
+  out.add_tensor_map(b, code_bytes_map(s.n, s.k, s.l));
   const size_t d = out.add_hidden_buffer(
       {"d", std::vector<std::byte>(u(s.l) * u(s.m) * u(s.n) * u(element)), false, false, true});
   const auto type = v.output == oracle::Output::f16    ? TensorType::f16
@@ -182,7 +151,7 @@ GemmProblem::GemmProblem(const GemmCase& c, OperandSource source)
 
 Chain GemmProblem::chain(const GemmVariant& variant, const Build& build) const {
   Chain out;
-  out.launches.push_back(decode_launch(*this, build));
+  out.launches.push_back(decode_launch(a, build));
   const bool pad = spec.k % 32 != 0;
   if (pad) out.launches.push_back(pad_launch(*this, build));
   out.launches.push_back(gemm_launch(*this, variant, build));

@@ -11,6 +11,7 @@
 #include "model/machine/failure.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/tensor_dot.h"
+#include "verify/suite/grouped_wgmma.h"
 #include "verify/suite/nvfp4_maps.h"
 #include "verify/suite/once.h"
 #include "verify/suite/schedules.h"
@@ -175,48 +176,13 @@ PlannedCase directed(const Variant& v, const GroupedCase& c, size_t under) {
   return out;
 }
 
-// The contest's tests: m, n and k of each group.
-const std::vector<std::array<std::vector<int>, 3>>& contest_groups() {
-  static const std::vector<std::array<std::vector<int>, 3>> all{
-      {{{96, 128}, {128, 256}, {256, 512}}},
-      {{{256, 72}, {512, 384}, {256, 256}}},
-      {{{128, 128}, {128, 256}, {512, 256}}},
-      {{{80, 128, 256}, {384, 256, 128}, {256, 512, 256}}},
-      {{{64, 72, 96}, {128, 384, 512}, {512, 512, 256}}},
-      {{{64, 256, 128}, {768, 128, 256}, {512, 256, 512}}},
-      {{{128, 128, 64}, {256, 512, 512}, {768, 256, 768}}},
-      {{{128, 128, 128, 128}, {128, 128, 128, 128}, {512, 256, 512, 256}}},
-      {{{40, 56, 384, 512}, {512, 384, 256, 128}, {256, 256, 256, 256}}},
-      {{{512, 384, 256, 128}, {256, 256, 256, 256}, {512, 768, 512, 768}}}};
-  return all;
-}
-
 std::vector<PlannedCase> cases_of(const Variant& v) {
-  constexpr OperandData kContest = OperandData::contest_group;
-  std::vector<GroupedCase> quick;
-  uint64_t seed = 6000;
-  // Every kind of data; scale rows past m and n are NaN in every case.
-  for (const auto& [data, name] : kOperandData) quick.push_back({{40, 7}, {136, 9}, {320, 64}, data, seed++});
-  quick.push_back({{1}, {1}, {64}, OperandData::all_codes, seed++});
-  quick.push_back({{40, 56, 64, 72}, {24, 40, 130, 8}, {128, 256, 64, 512}, OperandData::moderate, seed++});
-  // As many groups as there may be, the shortest and the longest sums side by side.
-  quick.push_back({{3, 129, 5, 40, 1, 72, 8, 20},
-                   {8, 24, 130, 1, 17, 9, 32, 16},
-                   {64, 128, 2624, 192, 320, 64, 1088, 256},
-                   OperandData::moderate,
-                   seed++,
-                   3});
-  quick.push_back(
-      {{20, 9}, {72, 40}, {64 * 41, 64}, OperandData::swamped_tiles, seed++, 1});  // round every ring
-  quick.push_back({{9}, {24}, {128}, OperandData::one_zero, seed++});
   std::vector<PlannedCase> out;
-  for (const GroupedCase& c : quick) out.push_back(planned(v, c, false));
-  const auto& contest = contest_groups();
-  for (size_t i = 0; i < contest.size(); ++i) {
-    const auto& [m, n, k] = contest[i];
-    // Persistent kernels with fewer CTAs than tiles; the first and the ninth shape on every run.
-    out.push_back(planned(v, {m, n, k, kContest, 1111, 5, i == 0}, i != 0 && i != 8));
-  }
+  for (const GroupedCase& c : grouped_cases()) out.push_back(planned(v, c, false));
+  const std::vector<GroupedCase> contest = grouped_contest_cases();
+  // The first and the ninth shape on every run.
+  for (size_t i = 0; i < contest.size(); ++i) out.push_back(planned(v, contest[i], i != 0 && i != 8));
+  uint64_t seed = 6016;
   // The last column at every place among the sixteen that a thread takes at a time; the other cases have 0,
   // 1, 2, 8 and 9.
   out.push_back(directed(v,
@@ -245,6 +211,46 @@ Kernel kernel_of(const Variant& v) {
 }
 
 }  // namespace
+
+std::vector<GroupedCase> grouped_cases() {
+  std::vector<GroupedCase> quick;
+  uint64_t seed = 6000;
+  // Every kind of data; scale rows past m and n are NaN in every case.
+  for (const auto& [data, name] : kOperandData) quick.push_back({{40, 7}, {136, 9}, {320, 64}, data, seed++});
+  quick.push_back({{1}, {1}, {64}, OperandData::all_codes, seed++});
+  quick.push_back({{40, 56, 64, 72}, {24, 40, 130, 8}, {128, 256, 64, 512}, OperandData::moderate, seed++});
+  // As many groups as there may be, the shortest and the longest sums side by side.
+  quick.push_back({{3, 129, 5, 40, 1, 72, 8, 20},
+                   {8, 24, 130, 1, 17, 9, 32, 16},
+                   {64, 128, 2624, 192, 320, 64, 1088, 256},
+                   OperandData::moderate,
+                   seed++,
+                   3});
+  quick.push_back(
+      {{20, 9}, {72, 40}, {64 * 41, 64}, OperandData::swamped_tiles, seed++, 1});  // round every ring
+  quick.push_back({{9}, {24}, {128}, OperandData::one_zero, seed++});
+  return quick;
+}
+
+std::vector<GroupedCase> grouped_contest_cases() {
+  // m, n and k of each group.
+  static const std::vector<std::array<std::vector<int>, 3>> kShapes{
+      {{{96, 128}, {128, 256}, {256, 512}}},
+      {{{256, 72}, {512, 384}, {256, 256}}},
+      {{{128, 128}, {128, 256}, {512, 256}}},
+      {{{80, 128, 256}, {384, 256, 128}, {256, 512, 256}}},
+      {{{64, 72, 96}, {128, 384, 512}, {512, 512, 256}}},
+      {{{64, 256, 128}, {768, 128, 256}, {512, 256, 512}}},
+      {{{128, 128, 64}, {256, 512, 512}, {768, 256, 768}}},
+      {{{128, 128, 128, 128}, {128, 128, 128, 128}, {512, 256, 512, 256}}},
+      {{{40, 56, 384, 512}, {512, 384, 256, 128}, {256, 256, 256, 256}}},
+      {{{512, 384, 256, 128}, {256, 256, 256, 256}, {512, 768, 512, 768}}}};
+  std::vector<GroupedCase> out;
+  // Persistent kernels with fewer CTAs than tiles.
+  for (const auto& [m, n, k] : kShapes)
+    out.push_back({m, n, k, OperandData::contest_group, 1111, 5, out.empty()});
+  return out;
+}
 
 GroupedCase grouped_random_case(uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -286,6 +292,7 @@ Suite grouped_suite() {
     return oracle::scaled_fp4_dot(word.a, word.b, word.c, false, word.scales_a, word.scales_b) == word.d;
   };
   for (const Variant& v : grouped::kVariants) out.kernels.push_back(kernel_of(v));
+  out.kernels.push_back(grouped_wgmma_kernel());
   return out;
 }
 

@@ -50,6 +50,10 @@ class GroupedProblem {
 
 constexpr size_t kGroupedResult = 5;  // buffer of the launch: d
 
+// Small and adversarial groups.
+std::vector<GroupedCase> grouped_cases();
+// The contest's tests; exact errors of the first alone.
+std::vector<GroupedCase> grouped_contest_cases();
 // Any groups and data that the kernels take.
 GroupedCase grouped_random_case(uint64_t seed);
 

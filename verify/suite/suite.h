@@ -82,6 +82,7 @@ struct Kernel {
   // Beside those, what a GPU and the simulator are compared on: seeds 1 and up.
   std::function<PlannedCase(uint64_t seed)> another;
   std::optional<Reserves> reserves{};
+  std::vector<std::string> archs{};  // that it is judged on, where those are not its suite's
 };
 
 // A family of kernels for one problem.
@@ -93,7 +94,7 @@ struct Suite {
   std::string about;               // in a list of suites
   std::string description;         // of its own command
   std::string full;                // what the full cases are
-  std::vector<std::string> archs;  // that it is judged on; GPUs record "sm_90a"
+  std::vector<std::string> archs;  // that its kernels are judged on; GPUs record "sm_90a"
   Recorded recorded = Recorded::results;
   uint64_t others = 0;  // cases of Kernel::another that a device run takes
   // The kind of the words of captures/b200_words.txt that the expected results rest on, or empty; and whether
@@ -102,8 +103,21 @@ struct Suite {
   std::function<bool(const problem::Word&)> gives_word;
   std::vector<Kernel> kernels;
 
-  // Whether an H200 can record it.
-  bool recorded_on_hopper() const { return std::find(archs.begin(), archs.end(), "sm_90a") != archs.end(); }
+  const std::vector<std::string>& archs_of(const Kernel& kernel) const {
+    return kernel.archs.empty() ? archs : kernel.archs;
+  }
+  bool judged_on(const Kernel& kernel, std::string_view arch) const {
+    const std::vector<std::string>& all = archs_of(kernel);
+    return std::find(all.begin(), all.end(), arch) != all.end();
+  }
+  // Of all kernels, each once.
+  std::vector<std::string> all_archs() const {
+    std::vector<std::string> out = archs;
+    for (const Kernel& k : kernels)
+      for (const std::string& a : k.archs)
+        if (std::find(out.begin(), out.end(), a) == out.end()) out.push_back(a);
+    return out;
+  }
 };
 // All of them. A family is one file, and a line in suites.cpp.
 const std::vector<Suite>& suites();

@@ -17,13 +17,17 @@ namespace bitwell::verify {
 inline std::string failure_of(const char* of, const char* name, const std::string& text) {
   std::map<std::string, isa::Program> programs;  // by entry
   const auto compiled = [&](const Launch& l) -> const isa::Program& {
-    if (!programs.contains(l.entry)) programs.emplace(l.entry, isa::compile(ptx::parse(text), l.entry));
+    if (!programs.contains(l.entry))
+      programs.emplace(l.entry, text.find(".entry " + l.entry + "(") != std::string::npos
+                                    ? isa::compile(ptx::parse(text), l.entry)
+                                    : load_program(l.ptx, l.entry));
     return programs.at(l.entry);
   };
   for (const PlannedCase& planned : kernel(suite(of), name).cases()) {
     if (planned.full) continue;
     const SuiteCase c =
-        suite_case(planned, planned.draw(), {share_folder("kernels"), suite(of).archs.front()});
+        suite_case(planned, planned.draw(),
+                   {share_folder("kernels"), suite(of).archs_of(kernel(suite(of), name)).front()});
     for (const isa::Schedule& schedule : c.schedules) {
       const Tried tried = try_case(c, schedule, compiled);
       if (tried.failure) return tried.failure->what;

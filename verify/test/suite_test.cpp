@@ -16,7 +16,7 @@ namespace {
 TEST(Suites, EveryKernelIsBuiltForEveryArchitectureWithItsEntries) {
   for (const Suite& suite : suites())
     for (const Kernel& kernel : suite.kernels)
-      for (const std::string& arch : suite.archs) {
+      for (const std::string& arch : suite.archs_of(kernel)) {
         const Build build{share_folder("kernels"), arch};
         ASSERT_FALSE(kernel.entries.empty()) << kernel.full_name;
         for (const Entry& e : kernel.entries) {
@@ -57,7 +57,7 @@ TEST(Suites, ACaseIsLaunchedFromTheBuildThatIsAskedFor) {
     const Kernel& kernel = suite.kernels.front();
     const PlannedCase planned = kernel.cases().front();
     const DrawnCase drawn = planned.draw();
-    for (const std::string& arch : suite.archs) {
+    for (const std::string& arch : suite.archs_of(kernel)) {
       const SuiteCase c = suite_case(planned, drawn, {"folder", arch});
       EXPECT_EQ(c.name, planned.name);
       for (const Launch& l : c.chain.launches) {

@@ -89,12 +89,14 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
                                   const std::vector<std::string>& archs, const Plan& plan,
                                   const std::optional<Capture>& capture, const std::vector<Capture>& reported,
                                   const std::vector<problem::Word>& words) {
+  if (archs.empty()) return {};
   std::vector<Trial> trials(archs.size());
   for (size_t i = 0; i < archs.size(); ++i) {
     Trial& t = trials[i];
     t.build = {plan.ptx, archs[i]};
     t.races = plan.races;
-    t.replay = plan.replay + "/" + kernel.full_name + (suite.archs.size() > 1 ? "-" + archs[i] : "");
+    t.replay =
+        plan.replay + "/" + kernel.full_name + (suite.archs_of(kernel).size() > 1 ? "-" + archs[i] : "");
     t.verdict.kernel = kernel.full_name;
     t.verdict.arch = archs[i];
   }
@@ -125,10 +127,29 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
     else if (v.digest == reference)
       v.evidence = std::string("manual; bits = ") + kRecordedArch;
     add_reported(v, reported, reported_name(v.arch, subject));
-    replay_words(v, suite, words);
+    if (t.build.arch != kRecordedArch) replay_words(v, suite, words);  // a B200's
     if (kernel.reserves && !plan.budgets.empty()) compare_with_budget(t, *kernel.reserves, plan.budgets);
     if (t.build.arch != kRecordedArch) add_published(v);
     out.push_back(std::move(v));
+  }
+  return out;
+}
+
+// What each kernel is to be judged on: of what the plan asks for, what the kernel is made for. A kernel that
+// is named and made for none of that is a mistake.
+std::vector<std::vector<std::string>> archs_of(const Suite& suite, const std::vector<const Kernel*>& kernels,
+                                               const Plan& plan) {
+  const std::vector<std::string> known = suite.all_archs();
+  for (const std::string& arch : plan.archs)
+    if (std::find(known.begin(), known.end(), arch) == known.end())
+      throw machine::InputError("the suite '" + suite.name + "' is not judged on '" + arch + "'");
+  std::vector<std::vector<std::string>> out;
+  for (const Kernel* kernel : kernels) {
+    out.push_back(plan.archs.empty() ? suite.archs_of(*kernel) : plan.archs);
+    std::erase_if(out.back(), [&](const std::string& arch) { return !suite.judged_on(*kernel, arch); });
+    if (out.back().empty() && !plan.kernels.empty())
+      throw machine::InputError("'" + kernel->full_name + "' is a kernel for " +
+                                suite.archs_of(*kernel).front() + ", which --arch leaves out");
   }
   return out;
 }
@@ -166,10 +187,7 @@ std::vector<Verdict> judge(const Suite& suite, const Plan& plan) {
   for (const std::string& name : plan.kernels) kernels.push_back(&kernel(suite, name));
   if (plan.kernels.empty())
     for (const Kernel& k : suite.kernels) kernels.push_back(&k);
-  for (const std::string& arch : plan.archs)
-    if (std::find(suite.archs.begin(), suite.archs.end(), arch) == suite.archs.end())
-      throw machine::InputError("the suite '" + suite.name + "' is not judged on '" + arch + "'");
-  const std::vector<std::string>& archs = plan.archs.empty() ? suite.archs : plan.archs;
+  const std::vector<std::vector<std::string>> archs = archs_of(suite, kernels, plan);
   const std::optional<Capture> capture = read_capture(plan.captures + "/" + suite.name + ".json");
   std::vector<problem::Word> words;
   if (!suite.words_kind.empty())
@@ -179,7 +197,7 @@ std::vector<Verdict> judge(const Suite& suite, const Plan& plan) {
   std::mutex mutex;
   size_t done = 0;
   each_in_parallel(kernels.size(), plan.threads, [&](size_t i) {
-    results[i] = judge_kernel(suite, *kernels[i], archs, plan, capture, reported, words);
+    results[i] = judge_kernel(suite, *kernels[i], archs[i], plan, capture, reported, words);
     const std::scoped_lock lock(mutex);
     if (plan.progress) plan.progress(++done, kernels.size(), kernels[i]->name);
   });

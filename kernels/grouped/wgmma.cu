@@ -1,0 +1,72 @@
+// Grouped NVFP4 GEMM for Hopper: the problem of grouped.cu, by wgmma on operands decoded to fp16 as in kernels/gemm. A scale's sign
+// counts, and a group's k is a multiple of 64.
+//
+// Persistent: a CTA takes every (number of CTAs)th tile of 128 x 128 over all groups. The host makes the groups' tensor maps.
+#include <cuda_fp16.h>
+
+#include "gemm/decode.cuh"
+#include "gemm/ring.cuh"
+#include "launch.h"
+
+namespace grouped {
+
+// Of each group: A, decoded, in boxes of 64 x 128, and B's codes as bytes, in boxes of 32 x 128. Those that are too many: anything.
+struct HopperMaps {
+  CUtensorMap a[kMostGroups], b[kMostGroups];
+};
+
+// work(group, its number, first row of A, first row of B) for each of this CTA's tiles.
+template <class Work>
+__device__ void each_tile(const Group* groups, int count, Work work) {
+  const int tiles = groups[count - 1].first_tile + groups[count - 1].tiles();
+  int g = 0;
+  for (int t = static_cast<int>(blockIdx.x); t < tiles; t += static_cast<int>(gridDim.x)) {
+    while (g + 1 < count && t >= groups[g + 1].first_tile) ++g;
+    const Group& group = groups[g];
+    const int down = nvfp4::up(group.m, gemm::kTileM), of_group = t - group.first_tile;
+    work(group, g, of_group % down * gemm::kTileM, of_group / down * kTileN);
+  }
+}
+
+}  // namespace grouped
+
+// A of every group, decoded: of group g from byte 4 * groups[g].a of `out` on. Grid: (32 * ceil(m / 128), k / 8 / 128, groups), of the
+// largest m and k; blocks of 128.
+extern "C" __global__ void __launch_bounds__(128)
+    grouped_wgmma_decode(const uint8_t* a, const uint8_t* sfa, uint8_t* out, const grouped::Group* groups) {
+  ptx::griddepcontrol_launch_dependents();
+  const grouped::Group& g = groups[blockIdx.z];
+  if (blockIdx.x / 32 * 128 < g.m)
+    gemm::decode(a + g.a, sfa + g.sfa, reinterpret_cast<uint4*>(out + 4 * g.a), g.m, g.k, 0, gridDim.x);
+}
+
+extern "C" __global__ void __launch_bounds__(gemm::kThreads, 1)
+    grouped_wgmma(const __grid_constant__ grouped::HopperMaps maps, const uint8_t* sfb, __half* d, const grouped::Group* groups,
+                  int count) {
+  using namespace grouped;
+  gemm::divide<1>(
+      [&](const gemm::Ring<1>& ring) {
+        gemm::Slot slot;
+        each_tile(groups, count, [&](const Group& group, int g, int row_a, int row_b) {
+          const int steps = group.k / gemm::kStep;
+          const uint8_t* const atoms = sfb + group.sfb + static_cast<size_t>(row_b / 128) * steps * gemm::kScaleAtom;
+#pragma unroll 1
+          for (int step = 0; step < steps; ++step) {
+            ring.acquire(slot, ring.kStage);
+            ring.fetch_a(slot, maps.a[g], step, row_a, 0);
+            ring.fetch_b(slot, 0, maps.b[g], atoms, step, row_b, 0);
+            slot.advance<gemm::Ring<1>::kStages>();
+          }
+        });
+      },
+      [&](auto& consumer) {
+        each_tile(groups, count, [&](const Group& group, int, int row_a, int row_b) {
+          consumer.multiply(0, group.k / gemm::kStep, group.k);
+          gemm::each_sum(consumer, [&](int of_b, int of_a, int i) {
+            const int m = row_a + of_a, n = row_b + of_b;
+            if (m < group.m && n < group.n)
+              d[group.d + static_cast<size_t>(m) * group.n + n] = __float2half_rn(consumer.sums[0][i] * gemm::kUnscale);
+          });
+        });
+      });
+}

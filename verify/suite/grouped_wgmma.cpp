@@ -1,0 +1,171 @@
+#include "verify/suite/grouped_wgmma.h"
+
+#include <bit>
+#include <cstring>
+
+#include "kernels/gemm/launch.h"
+#include "kernels/grouped/launch.h"
+#include "model/machine/arch.h"
+#include "verify/oracle/gemm.h"
+#include "verify/suite/hopper.h"
+#include "verify/suite/once.h"
+#include "verify/suite/schedules.h"
+
+namespace bitwell::verify {
+namespace {
+
+constexpr const char* kName = "grouped_wgmma";
+
+size_t u(int v) { return static_cast<size_t>(v); }
+uint32_t w(int v) { return static_cast<uint32_t>(v); }
+
+// All groups' operands of a kind, one after another.
+Buffer joined(const char* name, const std::vector<Nvfp4Operand>& operands,
+              std::vector<std::byte> Nvfp4Operand::*member) {
+  Buffer out{name, {}, true, true, false};
+  for (const Nvfp4Operand& o : operands)
+    out.bytes.insert(out.bytes.end(), (o.*member).begin(), (o.*member).end());
+  return out;
+}
+
+Buffer table(const grouped::Metadata& of) {
+  Buffer out{"groups", std::vector<std::byte>(of.groups.size() * sizeof(grouped::Group)), true, true, false};
+  std::memcpy(out.bytes.data(), of.groups.data(), out.bytes.size());
+  return out;
+}
+
+Launch decode(const GroupedProblem& p, const grouped::Metadata& of, const Build& build) {
+  Launch out;
+  out.ptx = build.file(std::string("grouped/") + kName);
+  out.entry = std::string(kName) + "_decode";
+  const int most_m = *std::max_element(p.spec.m.begin(), p.spec.m.end());
+  const int most_k = *std::max_element(p.spec.k.begin(), p.spec.k.end());
+  out.shape.block = {gemm::kPrepareThreads, 1, 1};
+  out.shape.grid = {w(32 * gemm::up(most_m, 128)), w(gemm::up(most_k / 8, gemm::kPrepareThreads)),
+                    w(static_cast<int>(p.a.size()))};
+  out.add_buffer(joined("a", p.a, &Nvfp4Operand::codes));
+  out.add_buffer(joined("sfa", p.a, &Nvfp4Operand::scales));
+  out.add_buffer({"decoded", std::vector<std::byte>(4 * out.buffers[0].bytes.size()), false, false, true});
+  out.add_buffer(table(of));
+  return out;
+}
+
+// The tensor maps of all groups, as grouped::HopperMaps has them.
+Argument maps(const GroupedProblem& p, const grouped::Metadata& of, size_t decoded, size_t b) {
+  constexpr size_t kBytes = sizeof(machine::TensorMapBytes), kGroups = grouped::kMostGroups;
+  Argument out;
+  out.scalar.resize(2 * kGroups * kBytes);
+  for (size_t g = 0; g < p.a.size(); ++g) {
+    machine::TensorMap of_a = decoded_map(p.spec.m[g], p.spec.k[g], 1, nvfp4::kRows);
+    of_a.address = static_cast<uint64_t>(4 * of.groups[g].a);
+    machine::TensorMap of_b = code_bytes_map(p.spec.n[g], p.spec.k[g], 1);
+    of_b.address = static_cast<uint64_t>(of.groups[g].b);
+    out.pointers.push_back({g * kBytes, decoded, 0, of_a});
+    out.pointers.push_back({(kGroups + g) * kBytes, b, 0, of_b});
+  }
+  return out;
+}
+
+std::shared_ptr<const std::vector<Nvfp4Sums>> sums(const GroupedProblem& p) {
+  GroupedCase key = p.spec;
+  key.ctas = 2;
+  return once<std::vector<Nvfp4Sums>>("wgmma " + key.describe() + (p.spec.exact ? " exact" : ""), [&] {
+    std::vector<Nvfp4Sums> out;
+    for (size_t g = 0; g < p.a.size(); ++g) out.push_back(wgmma_sums(p.a[g], p.b[g], p.spec.exact));
+    return out;
+  });
+}
+
+PlannedCase planned(const GroupedCase& c, bool full) {
+  PlannedCase out;
+  out.name = c.describe();
+  out.recorded = !full;
+  out.full = full;
+  out.schedules = schedules(full ? 1 : c.m.size() > 2 ? 8 : 2);
+  out.draw = [c] {
+    const auto problem = std::make_shared<const GroupedProblem>(c);
+    DrawnCase drawn;
+    drawn.result = kGroupedWgmmaResult;
+    drawn.element = 2;
+    drawn.chain = [problem](const Build& build) {
+      return grouped_wgmma_chain(*problem, build, problem->spec.ctas);
+    };
+    drawn.expected = [problem] { return grouped_wgmma_expected(*problem); };
+    drawn.errors_ulp = [problem](const std::vector<std::byte>& d) {
+      return grouped_wgmma_errors_ulp(*problem, d);
+    };
+    return drawn;
+  };
+  return out;
+}
+
+std::vector<PlannedCase> cases() {
+  std::vector<PlannedCase> out;
+  for (const GroupedCase& c : grouped_cases()) out.push_back(planned(c, false));
+  const std::vector<GroupedCase> contest = grouped_contest_cases();
+  for (size_t i = 0; i < contest.size(); ++i) out.push_back(planned(contest[i], i != 0 && i != 8));
+  return out;
+}
+
+}  // namespace
+
+Chain grouped_wgmma_chain(const GroupedProblem& p, const Build& build, int ctas) {
+  const grouped::Metadata of = p.metadata();
+  Chain out;
+  out.launches.push_back(decode(p, of, build));
+  Launch& launch = out.launches.emplace_back();
+  launch.ptx = build.file(std::string("grouped/") + kName);
+  launch.entry = kName;
+  launch.shape.block = {gemm::kThreads, 1, 1};
+  launch.shape.grid = {w(ctas), 1, 1};
+  // All that a CTA may have; the kernel sizes its ring by it.
+  launch.shape.dynamic_shared = static_cast<uint32_t>(machine::arch(90).shared);
+  const size_t decoded = launch.add_hidden_buffer(
+      {"decoded", std::vector<std::byte>(out.launches[0].buffers[kDecoded].bytes.size()), true, true, false});
+  const size_t b = launch.add_hidden_buffer(joined("b", p.b, &Nvfp4Operand::codes));
+  launch.arguments.push_back(maps(p, of, decoded, b));
+  launch.add_buffer(joined("sfb", p.b, &Nvfp4Operand::scales));
+  size_t outputs = 0;
+  for (size_t g = 0; g < p.a.size(); ++g) outputs += u(p.spec.m[g]) * u(p.spec.n[g]);
+  launch.add_buffer({"d", std::vector<std::byte>(outputs * 2), false, false, true});
+  launch.add_buffer(table(of));
+  launch.add_scalar(static_cast<int>(p.a.size()));
+  out.links.push_back({0, kDecoded, 1, decoded});
+  return out;
+}
+
+std::vector<std::byte> grouped_wgmma_expected(const GroupedProblem& problem) {
+  std::vector<std::byte> out;
+  for (const Nvfp4Sums& group : *sums(problem))
+    for (const uint32_t sum : group.sums) {
+      const uint32_t word = oracle::stored(std::bit_cast<float>(sum), oracle::Output::f16);
+      out.push_back(static_cast<std::byte>(word));
+      out.push_back(static_cast<std::byte>(word >> 8));
+    }
+  return out;
+}
+
+std::vector<double> grouped_wgmma_errors_ulp(const GroupedProblem& problem,
+                                             const std::vector<std::byte>& outputs) {
+  std::vector<double> out;
+  for (const Nvfp4Sums& group : *sums(problem))
+    for (const oracle::ExactDot& exact : group.exact) {
+      uint16_t word = 0;
+      std::memcpy(&word, &outputs[2 * out.size()], 2);
+      out.push_back(oracle::error_ulp(word, exact));
+    }
+  return out;
+}
+
+Kernel grouped_wgmma_kernel() {
+  Kernel out;
+  out.name = out.full_name = kName;
+  out.archs = {"sm_90a"};
+  out.entries = {{"grouped/wgmma_decode", "grouped/grouped_wgmma", "grouped_wgmma_decode"},
+                 {"grouped/wgmma", "grouped/grouped_wgmma", "grouped_wgmma"}};
+  out.cases = cases;
+  out.another = [](uint64_t seed) { return planned(grouped_random_case(seed), false); };
+  return out;
+}
+
+}  // namespace bitwell::verify

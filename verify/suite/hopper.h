@@ -1,0 +1,26 @@
+// What the NVFP4 kernels for Hopper have in common on the host (kernels/gemm): operand A decoded to fp16 by a
+// launch before, tensor maps, and the sums that wgmma gives.
+#pragma once
+#include "verify/suite/nvfp4_operand.h"
+#include "verify/suite/nvfp4_sums.h"
+#include "verify/suite/suite.h"
+
+namespace bitwell::verify {
+
+constexpr size_t kDecoded = 2;  // buffer of decode_launch: fp16 [l][rows][whole steps of 64]
+
+// gemm_decode of an operand with blocked scales.
+Launch decode_launch(const Nvfp4Operand& a, const Build& build);
+
+// A box of a rank 3 map, rows of `pitch` bytes: `box` elements of 64 k or a column, by rows.
+machine::TensorMap box3(machine::TensorType type, int element, std::array<int, 3> dims, int pitch,
+                        std::array<uint32_t, 2> box, machine::TensorSwizzle swizzle);
+// Decoded A, in boxes of a step by `rows`; B's codes as bytes, in boxes of a step by a tile.
+machine::TensorMap decoded_map(int m, int k, int l, int rows);
+machine::TensorMap code_bytes_map(int n, int k, int l);
+
+// fp32 sums by wgmma k16 after k16 in the kernels' order of k, the sign of scales counted; as nvfp4_sums
+// otherwise.
+Nvfp4Sums wgmma_sums(const Nvfp4Operand& a, const Nvfp4Operand& b, bool exact);
+
+}  // namespace bitwell::verify

@@ -1,0 +1,112 @@
+// Laws of the kernels for Hopper in families that are Blackwell's otherwise, and that their verdicts can
+// fail.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "planted.h"
+#include "verify/capture/captures.h"
+#include "verify/suite/grouped_wgmma.h"
+#include "verify/suite/same.h"
+#include "verify/verdict/judge.h"
+
+namespace bitwell::verify {
+namespace {
+
+Build build() { return {share_folder("kernels"), "sm_90a"}; }
+std::string text_of(const std::string& family, const std::string& kernel) {
+  return read_file(build().file(family + "/" + kernel));
+}
+
+// What `chain` leaves where `expected` should be, or the fault it ends in; nothing where they are the same.
+std::string complaint(Chain chain, size_t result, const std::vector<std::byte>& expected,
+                      const isa::Schedule& schedule) {
+  static std::map<std::string, isa::Program> programs;
+  const auto compiled = [&](const Launch& l) -> const isa::Program& {
+    if (!programs.contains(l.entry)) programs.emplace(l.entry, load_program(l.ptx, l.entry));
+    return programs.at(l.entry);
+  };
+  isa::Options options;
+  options.schedule = schedule;
+  try {
+    simulate(chain, compiled, options, true);
+  } catch (const machine::Fault& f) {
+    return f.what();
+  }
+  return same_bits(chain.launches.back().buffers[result].bytes, expected) ? "" : "other bits";
+}
+
+// The default schedule, and another that the seed picks.
+std::vector<isa::Schedule> two_schedules(uint64_t seed) {
+  return {{}, {isa::kPolicies[1 + seed % (isa::kPolicies.size() - 1)].policy, seed}};
+}
+
+RC_GTEST_PROP(GroupedOnHopper, ARandomLaunchGivesTheOraclesBits, ()) {
+  GroupedCase c = grouped_random_case(*rc::gen::arbitrary<uint32_t>().as("seed"));
+  for (int& k : c.k) k = 64 * (1 + k / 64 % 14);  // up to a round of the ring and beyond
+  for (int& n : c.n) n = 1 + n % 130;
+  for (int& m : c.m) m = 1 + m % 70;
+  const GroupedProblem problem(c);
+  for (const isa::Schedule& schedule : two_schedules(c.seed)) {
+    const std::string what = complaint(grouped_wgmma_chain(problem, build(), c.ctas), kGroupedWgmmaResult,
+                                       grouped_wgmma_expected(problem), schedule);
+    if (!what.empty()) RC_FAIL(c.describe() + ": " + what);
+  }
+}
+
+// Scale rows past m and n: whatever stands there, D is the same.
+TEST(GroupedOnHopper, NoGarbageInThePaddingOfScalesReachesAnOutput) {
+  GroupedProblem problem(
+      {{40, 56, 64, 72}, {24, 136, 8, 130}, {128, 64, 320, 256}, OperandData::moderate, 7});
+  const std::vector<std::byte> expected = grouped_wgmma_expected(problem);
+  for (const uint8_t garbage : {0x00, 0x38, 0x7E, 0x7F, 0x80, 0xFF}) {
+    for (auto* operands : {&problem.a, &problem.b})
+      for (Nvfp4Operand& o : *operands)
+        for (size_t at = 0; at < o.scales.size(); ++at) {
+          const auto row = static_cast<int>(at / 512 / static_cast<size_t>(o.k / 64) * 128 + at / 4 % 4 * 32 +
+                                            at % 512 / 16);
+          if (row >= o.rows) o.scales[at] = std::byte{garbage};
+        }
+    EXPECT_EQ(complaint(grouped_wgmma_chain(problem, build(), 2), kGroupedWgmmaResult, expected, {}), "")
+        << int{garbage};
+  }
+}
+
+struct Mistake {
+  const char* about;
+  const char *family, *kernel;
+  const char *pattern, *by;  // in its PTX
+};
+constexpr Mistake kMistakes[] = {
+    {"a stage is given back while wgmma reads it", "grouped", "grouped_wgmma",
+     "wgmma.wait_group.sync.aligned 1;", "wgmma.wait_group.sync.aligned 2;"},
+    {"2^12 becomes 2^11", "grouped", "grouped_wgmma", "0f45800000", "0f45000000"},
+    {"a stage is written while it is read", "grouped", "grouped_wgmma",
+     "mbarrier\\.init\\.shared::cta\\.b64 \\[(%r\\d+)\\], (%r\\d+);",
+     "mbarrier.init.shared::cta.b64 [$1], 1;"},
+};
+
+TEST(HopperVerdict, AMistakeFails) {
+  for (const Mistake& m : kMistakes)
+    EXPECT_NE(failure_of(m.family, m.kernel, replaced(text_of(m.family, m.kernel), m.pattern, m.by)), "")
+        << m.kernel << ": " << m.about;
+}
+
+// A kernel for one target is not judged on another, and says so where it is asked for.
+TEST(HopperVerdict, AKernelOfAnotherTargetIsNamed) {
+  const Suite& grouped = suite("grouped");
+  EXPECT_TRUE(grouped.judged_on(kernel(grouped, "grouped_wgmma"), "sm_90a"));
+  EXPECT_FALSE(grouped.judged_on(kernel(grouped, "grouped_wgmma"), "sm_100a"));
+  Plan plan;
+  plan.kernels = {"grouped_wgmma"};
+  plan.archs = {"sm_100a"};
+  try {
+    judge(grouped, plan);
+    ADD_FAILURE() << "it was judged";
+  } catch (const machine::InputError& e) {
+    EXPECT_STREQ(e.what(), "'grouped_wgmma' is a kernel for sm_90a, which --arch leaves out");
+  }
+}
+
+}  // namespace
+}  // namespace bitwell::verify
