@@ -12,6 +12,7 @@
 #include "verify/oracle/gated.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/tensor_dot.h"
+#include "verify/suite/dual_wgmma.h"
 #include "verify/suite/nvfp4_maps.h"
 #include "verify/suite/once.h"
 #include "verify/suite/schedules.h"
@@ -126,39 +127,17 @@ PlannedCase planned(const Variant& v, const DualCase& c, bool full) {
   return out;
 }
 
-// The contest's tests, m x n x k.
-constexpr std::array<std::array<int, 3>, 9> kContestShapes{{{1536, 512, 7168},
-                                                            {256, 512, 256},
-                                                            {3072, 1024, 1536},
-                                                            {7168, 1024, 256},
-                                                            {7168, 2304, 2048},
-                                                            {4608, 384, 7168},
-                                                            {7168, 384, 2304},
-                                                            {512, 768, 7168},
-                                                            {4096, 768, 512}}};
-
 std::vector<PlannedCase> cases_of(const Variant& v) {
-  constexpr OperandData kData = OperandData::moderate, kContest = OperandData::contest_dual;
-  std::vector<DualCase> quick;
-  uint64_t seed = 5000;
-  for (const auto& [data, name] : kOperandData) quick.push_back({50, 137, 320, 1, data, seed++});
-  quick.push_back({9, 24, 128, 1, OperandData::one_zero, seed++});
-  quick.push_back({1, 1, 64, 1, OperandData::all_codes, seed++});
-  quick.push_back({130, 200, 192, 2, kContest, seed++});  // batches, odd tiles of 64 columns
-  quick.push_back({20, 72, 64 * 81, 1, OperandData::swamped_tiles, seed++});  // round every ring twice
-  quick.push_back({300, 330, 128, 2, kContest, seed++});  // many tiles for each of few CTAs
-  quick.push_back({270, 140, 320, 1, kData, seed++, 1});
   std::vector<PlannedCase> out;
-  for (const DualCase& c : quick) out.push_back(planned(v, c, false));
-  for (const auto& [m, n, k] : kContestShapes) {
+  for (const DualCase& c : dual_cases()) out.push_back(planned(v, c, false));
+  for (const DualCase& c : dual_contest_cases()) {
     const bool whole = std::string_view(v.name) == "dual_n128";
-    const bool small = int64_t{m} * n * k <= 1 << 26;
-    if (whole || small || (m == 512 && v.stages() > 1))
-      out.push_back(planned(v, {m, n, k, 1, kContest, 1111, 148, small}, !small));
+    if (whole || c.exact || (c.m == 512 && v.stages() > 1)) out.push_back(planned(v, c, !c.exact));
   }
   // One stage more than the ring has: the thread that fetches may look at the last ones only when all have
   // been given back, one of them for the second time.
-  PlannedCase late = planned(v, {1, 1, nvfp4::kTileK * v.stages() + nvfp4::kStep, 1, kData, 5100}, false);
+  PlannedCase late =
+      planned(v, {1, 1, nvfp4::kTileK * v.stages() + nvfp4::kStep, 1, OperandData::moderate, 5100}, false);
   late.recorded = false;
   late.schedules = schedules(64);
   out.push_back(late);
@@ -171,13 +150,44 @@ Kernel kernel_of(const Variant& v) {
   out.entries = {{"dual/" + out.name.substr(5), "dual/" + out.name, out.name}};
   if (v.n != 64 || v.tiles != dual::Tiles::single) out.entries[0].unlike = "dual/dual_n64";
   out.cases = [v] { return cases_of(v); };
-  out.another = [v](uint64_t seed) { return planned(v, dual_random_case(v, seed), false); };
+  out.another = [v](uint64_t seed) { return planned(v, dual_random_case(v.n, seed), false); };
   return out;
 }
 
 }  // namespace
 
-DualCase dual_random_case(const Variant& v, uint64_t seed) {
+std::vector<DualCase> dual_cases() {
+  constexpr OperandData kData = OperandData::moderate, kContest = OperandData::contest_dual;
+  std::vector<DualCase> quick;
+  uint64_t seed = 5000;
+  for (const auto& [data, name] : kOperandData) quick.push_back({50, 137, 320, 1, data, seed++});
+  quick.push_back({9, 24, 128, 1, OperandData::one_zero, seed++});
+  quick.push_back({1, 1, 64, 1, OperandData::all_codes, seed++});
+  quick.push_back({130, 200, 192, 2, kContest, seed++});  // batches, odd tiles of 64 columns
+  quick.push_back({20, 72, 64 * 81, 1, OperandData::swamped_tiles, seed++});  // round every ring twice
+  quick.push_back({300, 330, 128, 2, kContest, seed++});  // many tiles for each of few CTAs
+  quick.push_back({270, 140, 320, 1, kData, seed++, 1});
+  return quick;
+}
+
+std::vector<DualCase> dual_contest_cases() {
+  // m x n x k.
+  static constexpr std::array<std::array<int, 3>, 9> kContestShapes{{{1536, 512, 7168},
+                                                                     {256, 512, 256},
+                                                                     {3072, 1024, 1536},
+                                                                     {7168, 1024, 256},
+                                                                     {7168, 2304, 2048},
+                                                                     {4608, 384, 7168},
+                                                                     {7168, 384, 2304},
+                                                                     {512, 768, 7168},
+                                                                     {4096, 768, 512}}};
+  std::vector<DualCase> out;
+  for (const auto& [m, n, k] : kContestShapes)
+    out.push_back({m, n, k, 1, OperandData::contest_dual, 1111, 148, int64_t{m} * n * k <= 1 << 26});
+  return out;
+}
+
+DualCase dual_random_case(int columns, uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
   const auto pick = [&](auto... values) {
@@ -186,7 +196,7 @@ DualCase dual_random_case(const Variant& v, uint64_t seed) {
   };
   DualCase c{};
   c.m = pick(1, 127, 128, 129, 1 + below(280));
-  c.n = pick(1, v.n, v.n + 1, 1 + below(300));
+  c.n = pick(1, columns, columns + 1, 1 + below(300));
   c.k = 64 * pick(1, 3, 4, 5, 1 + below(24));
   c.l = 1 + below(2);
   c.data = pick(OperandData::contest_dual, OperandData::one_zero,
@@ -215,6 +225,7 @@ Suite dual_suite() {
     return oracle::scaled_fp4_dot(word.a, word.b, word.c, false, word.scales_a, word.scales_b) == word.d;
   };
   for (const Variant& v : dual::kVariants) out.kernels.push_back(kernel_of(v));
+  out.kernels.push_back(dual_wgmma_kernel());
   return out;
 }
 

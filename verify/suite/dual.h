@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "verify/suite/nvfp4_operand.h"
 #include "verify/suite/nvfp4_sums.h"
@@ -50,7 +51,11 @@ class DualProblem {
 
 constexpr size_t kDualResult = 6;  // buffer of the launch: d
 
-// Any shape and data that the kernels take.
-DualCase dual_random_case(const dual::Variant& variant, uint64_t seed);
+// Small and adversarial shapes.
+std::vector<DualCase> dual_cases();
+// The contest's tests; exact errors of those that take seconds.
+std::vector<DualCase> dual_contest_cases();
+// Any shape and data that kernels with tiles of `columns` take.
+DualCase dual_random_case(int columns, uint64_t seed);
 
 }  // namespace bitwell::verify

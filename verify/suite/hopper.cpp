@@ -14,6 +14,9 @@ namespace {
 
 size_t u(int v) { return static_cast<size_t>(v); }
 
+// k as a whole, in one CTA.
+const GemmVariant kWhole{gemm::kTileN, 1, oracle::Output::f32};
+
 }  // namespace
 
 Launch decode_launch(const Nvfp4Operand& a, const Build& build) {
@@ -56,8 +59,11 @@ TensorMap code_bytes_map(int n, int k, int l) {
               {gemm::kStep / 2, gemm::kTileN}, TensorSwizzle::none);
 }
 
+uint32_t wgmma_sum(const Nvfp4Operand::Row& a, const Nvfp4Operand::Row& b) {
+  return gemm_element(kWhole, gemm_operand(a), gemm_operand(b));
+}
+
 Nvfp4Sums wgmma_sums(const Nvfp4Operand& a, const Nvfp4Operand& b, bool exact) {
-  const GemmVariant whole{gemm::kTileN, 1, oracle::Output::f32};
   Nvfp4Sums out;
   out.sums.resize(u(a.l) * u(a.rows) * u(b.rows));
   if (exact) out.exact.resize(out.sums.size());
@@ -73,7 +79,7 @@ Nvfp4Sums wgmma_sums(const Nvfp4Operand& a, const Nvfp4Operand& b, bool exact) {
       const std::vector<oracle::HalfWord> of_a = gemm_operand(row);
       const size_t first = (u(batch) * u(a.rows) + m) * u(b.rows);
       for (size_t n = 0; n < columns.size(); ++n) {
-        out.sums[first + n] = gemm_element(whole, of_a, columns[n]);
+        out.sums[first + n] = gemm_element(kWhole, of_a, columns[n]);
         if (exact) out.exact[first + n] = oracle::dot(row.codes, rows[n].codes, row.scales, rows[n].scales);
       }
     });

@@ -19,8 +19,9 @@ machine::TensorMap box3(machine::TensorType type, int element, std::array<int, 3
 machine::TensorMap decoded_map(int m, int k, int l, int rows);
 machine::TensorMap code_bytes_map(int n, int k, int l);
 
-// fp32 sums by wgmma k16 after k16 in the kernels' order of k, the sign of scales counted; as nvfp4_sums
-// otherwise.
+// The fp32 sum of two rows by wgmma k16 after k16 in the kernels' order of k, the sign of scales counted.
+uint32_t wgmma_sum(const Nvfp4Operand::Row& a, const Nvfp4Operand::Row& b);
+// Of all rows; as nvfp4_sums otherwise.
 Nvfp4Sums wgmma_sums(const Nvfp4Operand& a, const Nvfp4Operand& b, bool exact);
 
 }  // namespace bitwell::verify

@@ -134,7 +134,7 @@ void check(const Variant& v, const DualCase& c) {
 
 RC_GTEST_PROP(Dual, ARandomLaunchGivesTheOraclesBitsOnce, ()) {
   const Variant& v = dual::kVariants[*rc::gen::inRange<size_t>(0, std::size(dual::kVariants)).as("variant")];
-  DualCase c = dual_random_case(v, *rc::gen::arbitrary<uint32_t>().as("seed"));
+  DualCase c = dual_random_case(v.n, *rc::gen::arbitrary<uint32_t>().as("seed"));
   if (c.m > 130) c.m = 129 + c.m % 2;
   if (c.n > 80) c.n = 65 + c.n % 16;
   if (c.k > 512) c.k = 64 * (1 + c.k % 9);

