@@ -51,7 +51,14 @@ __device__ inline void cp_async_bulk_tensor_4d(uint32_t to, const CUtensorMap& m
       : "memory");
 }
 #if __CUDA_ARCH__ >= 1000
-// The same two, counted by a barrier in either CTA of a pair.
+// The same, counted by a barrier in either CTA of a pair.
+__device__ inline void cp_async_bulk_tensor_2d_pair(uint32_t to, const CUtensorMap& map, int x, int y, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%0], [%1, {%2, %3}], "
+      "[%4];" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(barrier)
+      : "memory");
+}
 __device__ inline void cp_async_bulk_tensor_3d_pair(uint32_t to, const CUtensorMap& map, int x, int y, int z, uint32_t barrier) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%0], [%1, {%2, %3, "

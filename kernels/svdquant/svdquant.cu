@@ -2,8 +2,9 @@
 // down[m, r] * up[n, r], fp16 or bf16; y = (main + lora) * wcscale[n] + bias[n], or main * wcscale[n] + bias[n] + lora. m and n any, k
 // a multiple of 64, the rank a multiple of 16 up to 256.
 //
-// A CTA makes 128 x 128 of y. Two warps fetch by TMA, each into a ring of its own; one thread multiplies, main steps of 64 elements
-// of k with LoRA steps of 16 of the rank among them; four warps make y of the sums.
+// A CTA makes 128 x 128 of y, or a pair 256 x 128: each of them 128 rows, from its rows of A and down and half the rows of B and
+// up. Two warps fetch by TMA, each into a ring of its own; one thread, of a pair in the first CTA, multiplies, main steps of 64
+// elements of k with LoRA steps of 16 of the rank among them; four warps make y of the sums.
 //
 // Compiled with NAME a line of variants.inc.
 #include <cuda_bf16.h>
@@ -22,13 +23,18 @@ namespace svdquant {
 #if __CUDA_ARCH__ >= 1000
 
 constexpr Variant kV = variant(SVDQUANT_STRING(NAME));
-constexpr int kStages = kV.stages();
+constexpr int kCtas = kV.ctas;
+constexpr bool kPair = kCtas == 2;
+constexpr bool kPersistent = kV.tiles == Tiles::fixed;
+constexpr int kAccumulators = kV.accumulators();
+constexpr int kStages = kV.stages;
 constexpr int kLoraStages = kV.lora_stages;
+constexpr int kLoraBytes = kV.lora_bytes();
 constexpr int kColumns = 16;  // that a thread takes at a time
 constexpr int kSteps = nvfp4::kTileK / nvfp4::kStep;
 constexpr int kRankSteps = kRankTile / kRankStep;
-constexpr uint32_t kInstruction = ptx::instruction_f16(nvfp4::kRows, kTileN, kV.bf16);
-using Ring = nvfp4::Ring<kTileN, 1, kStages>;
+constexpr uint32_t kInstruction = ptx::instruction_f16(kCtas * nvfp4::kRows, kTileN, kV.bf16);
+using Ring = nvfp4::Ring<kTileN, 1, kStages, kCtas>;
 
 struct Problem {
   nvfp4::Maps a, b;
@@ -36,6 +42,25 @@ struct Problem {
   const uint16_t *wcscale, *bias;
   uint16_t* y;
   int m, n, k, rank;
+};
+
+// Of a tile: which 128 rows of y are the CTA's, and which columns.
+struct Place {
+  int x, y;
+};
+// The tiles that the CTA, or its pair, makes one after the other: down m, then along n.
+struct Walk {
+  int down, all;
+  __device__ explicit Walk(const Problem& p)
+      : down(nvfp4::up(p.m, kCtas * nvfp4::kRows)), all(down * nvfp4::up(p.n, kTileN)) {}
+  __device__ static int first() { return static_cast<int>(blockIdx.x) / kCtas; }
+  __device__ static int step() { return static_cast<int>(gridDim.x) / kCtas; }
+  __device__ int count() const { return kPersistent ? (all - first() + step() - 1) / step() : 1; }
+  __device__ Place at(int i) const {
+    if (!kPersistent) return {static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y)};
+    const int tile = first() + i * step();
+    return {tile % down * kCtas + (kV.mistake == Mistake::rank ? 0 : Ring::rank()), tile / down};
+  }
 };
 
 struct Shared {
@@ -48,94 +73,131 @@ struct Shared {
   __device__ uint32_t small(int i) const { return ring.barriers + (2 * kStages + i) * 8; }
   __device__ uint32_t full(int i) const { return small(i % kLoraStages); }
   __device__ uint32_t empty(int i) const { return small(kLoraStages + i % kLoraStages); }
-  __device__ uint32_t done() const { return small(2 * kLoraStages); }         // all sums
-  __device__ uint32_t changed() const { return small(2 * kLoraStages + 1); }  // all MMAs of the kind before
-  __device__ uint32_t room() const { return small(2 * kLoraStages + 2); }     // for sums
-  __device__ uint32_t tensor() const { return small(2 * kLoraStages + 3); }   // where alloc writes
+  __device__ uint32_t done(int i) const { return small(2 * kLoraStages + i % kAccumulators * 4); }  // all sums of a tile
+  __device__ uint32_t changed() const { return small(2 * kLoraStages + 1); }                        // all MMAs of the kind before
+  __device__ uint32_t room(int i) const { return small(2 * kLoraStages + 2 + i % kAccumulators * 3); }  // for a tile's sums
+  __device__ uint32_t tensor() const { return small(2 * kLoraStages + 3); }                             // where alloc writes
   __device__ void init() const {
     ring.init();
     for (int i = 0; i < kLoraStages; ++i) {
       ptx::mbarrier_init(full(i), 1);
       ptx::mbarrier_init(empty(i), 1);
     }
-    ptx::mbarrier_init(done(), 1);
+    for (int i = 0; i < kAccumulators; ++i) ptx::mbarrier_init(done(i), 1);
     ptx::mbarrier_init(changed(), 1);
-    ptx::mbarrier_init(room(), 1);
+    for (int i = 0; i < kAccumulators; ++i) ptx::mbarrier_init(room(i), kPersistent ? 4 * kCtas : 1);
     ptx::fence_mbarrier_init();
   }
 };
 
 __device__ void fetch(const Problem& p, const Shared& shared) {
-  const int stages = nvfp4::up(p.k, nvfp4::kTileK);
+  const Walk walk(p);
+  const int stages = nvfp4::up(p.k, nvfp4::kTileK), tiles = walk.count();
 #pragma unroll 1
-  for (int i = 0; i < stages; ++i) {
-    shared.ring.acquire(i);
-    shared.ring.fetch_a(i, p.a, i, static_cast<int>(blockIdx.x), 0);
-    shared.ring.fetch_b(i, 0, p.b, i, static_cast<int>(blockIdx.y), 0);
+  for (int tile = 0; tile < tiles; ++tile) {
+    const Place at = walk.at(tile);
+#pragma unroll 1
+    for (int k = 0; k < stages; ++k) {
+      const int i = tile * stages + k;
+      shared.ring.acquire(i);
+      shared.ring.fetch_a(i, p.a, k, at.x, 0);
+      shared.ring.fetch_b(i, 0, p.b, k, at.y, 0);
+    }
   }
-  shared.ring.drain(stages);
+  shared.ring.drain(tiles * stages);
+}
+
+// Of down or up, 64 elements of the rank from `rank` on, rows from `row` on.
+__device__ void fetch_lora_box(uint32_t to, const CUtensorMap& map, int rank, int row, uint32_t full) {
+  if constexpr (kPair)
+    ptx::cp_async_bulk_tensor_2d_pair(to, map, rank, row, ptx::mapa(full, 0));
+  else
+    ptx::cp_async_bulk_tensor_2d(to, map, rank, row, full);
 }
 
 __device__ void fetch_lora(const Problem& p, const Shared& shared) {
-  const int stages = nvfp4::up(p.rank, kRankTile);
+  constexpr int kExpected = kV.mistake == Mistake::whole_up ? (nvfp4::kRows + kTileN) * kRankTile * 2 : kLoraBytes;
+  const Walk walk(p);
+  const int stages = nvfp4::up(p.rank, kRankTile), all = walk.count() * stages;
 #pragma unroll 1
-  for (int i = 0; i < stages + kLoraStages; ++i) {
+  for (int i = 0; i < all + kLoraStages; ++i) {
     if (i >= kLoraStages) ptx::mbarrier_wait_parity(shared.empty(i), (i / kLoraStages + 1) & 1);
-    if (i >= stages) continue;  // the last stages have been given back
-    ptx::mbarrier_arrive_expect_tx(shared.full(i), kLoraBytes);
-    ptx::cp_async_bulk_tensor_2d(shared.down(i), p.down, i * kRankTile, static_cast<int>(blockIdx.x) * nvfp4::kRows, shared.full(i));
-    ptx::cp_async_bulk_tensor_2d(shared.up(i), p.up, i * kRankTile, static_cast<int>(blockIdx.y) * kTileN, shared.full(i));
+    if (i >= all) continue;  // the last stages have been given back
+    const Place at = walk.at(i / stages);
+    const int rank = (kPersistent ? i % stages : i) * kRankTile;
+    if (!kPair || Ring::rank() == 0) ptx::mbarrier_arrive_expect_tx(shared.full(i), kCtas * kExpected);
+    fetch_lora_box(shared.down(i), p.down, rank, at.x * nvfp4::kRows, shared.full(i));
+    fetch_lora_box(shared.up(i), p.up, rank, at.y * kTileN + Ring::rank() * kV.up_rows(), shared.full(i));
   }
 }
 
-// The thread that multiplies.
+// The thread that multiplies, of a pair for both.
 struct Multiplier {
   const Problem& p;
   const Shared& shared;
   uint32_t tensor;
-  bool lora_last = false;  // the kind of the latest MMA
+  int tile = 0;            // of those that the CTA makes
+  bool lora_last = false;  // the kind of the latest MMA on the tile's sums
   int changes = 0;
+
+  // Sums of the tile.
+  __device__ uint32_t sums() const { return tensor + tile % kAccumulators * kV.sum_columns(); }
 
   __device__ void main_step(int step) {
     change(false);
-    const int i = step / kSteps, s = step % kSteps;
+    const int i = tile * nvfp4::up(p.k, nvfp4::kTileK) + step / kSteps, s = step % kSteps;
     if (s == 0) shared.ring.wait(i);
     const bool accumulate = kV.mistake == Mistake::frozen ? s != 0 : step != 0;
-    shared.ring.multiply(i, s, tensor, tensor + kV.scale_column(), static_cast<int>(blockIdx.y), accumulate);
+    shared.ring.multiply(i, s, sums(), tensor + kV.scale_column(), 0, accumulate);
     if (s == kSteps - 1 || (step + 1) * nvfp4::kStep == p.k) shared.ring.release(i);
   }
   __device__ void lora_step(int step) {
     change(true);
-    const int i = step / kRankSteps, s = step % kRankSteps;
+    const int i = tile * nvfp4::up(p.rank, kRankTile) + step / kRankSteps, s = step % kRankSteps;
     if (s == 0) ptx::mbarrier_wait_parity(shared.full(i), i / kLoraStages & 1);
-    ptx::tcgen05_mma_f16<1>(tensor + kV.lora_column(), ptx::matrix_at(ptx::kMatrix128b, shared.down(i) + 32 * s),
-                            ptx::matrix_at(ptx::kMatrix128b, shared.up(i) + 32 * s), kInstruction,
-                            kV.definition == Definition::scaled_sum || step != 0);
-    if (s == kRankSteps - 1 || (step + 1) * kRankStep == p.rank) ptx::tcgen05_commit<1>(shared.empty(i));
+    ptx::tcgen05_mma_f16<kCtas>(sums() + kV.lora_column(), ptx::matrix_at(ptx::kMatrix128b, shared.down(i) + 32 * s),
+                                ptx::matrix_at(ptx::kMatrix128b, shared.up(i) + 32 * s), kInstruction,
+                                kV.definition == Definition::scaled_sum || step != 0);
+    if (s == kRankSteps - 1 || (step + 1) * kRankStep == p.rank) ptx::tcgen05_commit<kCtas>(shared.empty(i));
   }
   // The manual orders MMAs on one accumulator where they are of one kind: between kinds, all before must be done.
   __device__ void change(bool lora) {
     if (lora == lora_last) return;
     lora_last = lora;
     if constexpr (kV.order == Order::unordered || kV.definition == Definition::apart) return;
-    ptx::tcgen05_commit<1>(shared.changed());
+    if constexpr (kPair)
+      ptx::tcgen05_commit_multicast<kCtas>(shared.changed(), 1);  // nobody else waits
+    else
+      ptx::tcgen05_commit<1>(shared.changed());
     ptx::mbarrier_wait_parity(shared.changed(), changes++ & 1);
     ptx::tcgen05_fence_after_thread_sync();
   }
 
-  __device__ void run() {
-    // One tile a CTA has room from the start: the phase before the first is over.
-    ptx::mbarrier_wait_parity(shared.room(), kV.mistake == Mistake::phase ? 0 : 1);
-    const int main = p.k / nvfp4::kStep, lora = p.rank / kRankStep;
-    int next = 0;
-#pragma unroll 1
-    for (int step = 0; step < main; ++step) {
-      main_step(step);
-      const int until = lora_after(kV.order, step + 1, main, lora);
-#pragma unroll 1
-      for (; next < until; ++next) lora_step(next);
+  // Until the sums of the tile before in their place have been read; before the first of all, the phase that is over.
+  __device__ void wait_for_room() const {
+    if constexpr (kPersistent) {
+      ptx::mbarrier_wait_parity_cluster(shared.room(tile), (tile / kAccumulators + 1) & 1);
+      ptx::tcgen05_fence_after_thread_sync();
+    } else {
+      ptx::mbarrier_wait_parity(shared.room(0), kV.mistake == Mistake::phase ? 0 : 1);
     }
-    ptx::tcgen05_commit<1>(shared.done());
+  }
+  __device__ void run() {
+    const int tiles = Walk(p).count(), main = p.k / nvfp4::kStep, lora = p.rank / kRankStep;
+#pragma unroll 1
+    for (; tile < tiles; ++tile) {
+      wait_for_room();
+      lora_last = false;
+      int next = 0;
+#pragma unroll 1
+      for (int step = 0; step < main; ++step) {
+        main_step(step);
+        const int until = lora_after(kV.order, step + 1, main, lora);
+#pragma unroll 1
+        for (; next < until; ++next) lora_step(next);
+      }
+      ptx::tcgen05_commit<kCtas>(shared.done(tile));
+    }
   }
 };
 
@@ -148,19 +210,17 @@ __device__ uint16_t code(float v) {
   return __half_as_ushort(__float2half_rn(v));
 }
 
-// Four warps, a thread a row.
-__device__ void store(const Problem& p, const Shared& shared, uint32_t tensor) {
-  ptx::mbarrier_wait_parity(shared.done(), 0);
-  ptx::tcgen05_fence_after_thread_sync();
-  const uint32_t lanes = tensor + (threadIdx.x / 32 * 32 << 16);
-  const int row = static_cast<int>(blockIdx.x * nvfp4::kRows + threadIdx.x);
+// Of a tile, by four warps, a thread a row.
+__device__ void store(const Problem& p, const Place& at, uint32_t sums) {
+  const uint32_t lanes = sums + (threadIdx.x / 32 * 32 << 16);
+  const int row = at.x * nvfp4::kRows + static_cast<int>(threadIdx.x);
   for (int column = 0; column < kTileN; column += kColumns) {
     float sum[kColumns], lora[kColumns];
     ptx::tcgen05_ld_32x32b_x16(sum, lanes + column);
     if constexpr (kV.definition == Definition::apart) ptx::tcgen05_ld_32x32b_x16(lora, lanes + kV.lora_column() + column);
     ptx::tcgen05_wait_ld();
     for (int i = 0; i < kColumns; ++i) {
-      const int n = static_cast<int>(blockIdx.y) * kTileN + column + i;
+      const int n = at.y * kTileN + column + i;
       if (row >= p.m || n >= p.n) continue;
       float y = ptx::fma_rn_f32(sum[i], value(p.wcscale[n]), value(p.bias[n]));
       if constexpr (kV.definition == Definition::apart) y += lora[i];
@@ -169,40 +229,64 @@ __device__ void store(const Problem& p, const Shared& shared, uint32_t tensor) {
   }
 }
 
+__device__ void store_tiles(const Problem& p, const Shared& shared, uint32_t tensor) {
+  const Walk walk(p);
+  const int tiles = walk.count();
+#pragma unroll 1
+  for (int tile = 0; tile < tiles; ++tile) {
+    ptx::mbarrier_wait_parity(shared.done(tile), tile / kAccumulators & 1);
+    ptx::tcgen05_fence_after_thread_sync();
+    store(p, walk.at(tile), tensor + tile % kAccumulators * kV.sum_columns());
+    if constexpr (kPersistent) {  // others' sums may take the place
+      ptx::tcgen05_fence_before_thread_sync();
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive_release_cluster(ptx::mapa(shared.room(tile), 0));
+    }
+  }
+}
+
+// All threads of the tile's CTAs, with what they did to tensor memory.
+__device__ void meet() {
+  ptx::tcgen05_fence_before_thread_sync();
+  if constexpr (kPair) {
+    ptx::barrier_cluster_arrive_release();
+    ptx::barrier_cluster_wait();
+  } else {
+    __syncthreads();
+  }
+  ptx::tcgen05_fence_after_thread_sync();
+}
+
 __device__ void run(const Problem& p) {
   extern __shared__ __align__(1024) unsigned char bytes[];
   const Shared shared((ptx::shared_address(bytes) + 1023) & ~1023u);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   if (threadIdx.x == 0) shared.init();
   if (warp == 6) {
-    ptx::tcgen05_alloc<1>(shared.tensor(), kV.columns());
-    ptx::tcgen05_relinquish_alloc_permit<1>();
+    ptx::tcgen05_alloc<kCtas>(shared.tensor(), kV.columns());
+    ptx::tcgen05_relinquish_alloc_permit<kCtas>();
   }
   __syncwarp();
-  ptx::tcgen05_fence_before_thread_sync();
-  __syncthreads();
-  ptx::tcgen05_fence_after_thread_sync();
+  meet();
   const uint32_t tensor = ptx::ld_shared_u32(shared.tensor());
   if (warp < 4)
-    store(p, shared, tensor);
+    store_tiles(p, shared, tensor);
   else if (threadIdx.x == 4 * 32)
     fetch(p, shared);
   else if (threadIdx.x == 5 * 32)
     fetch_lora(p, shared);
-  else if (threadIdx.x == 6 * 32)
+  else if (threadIdx.x == 6 * 32 && Ring::rank() == 0)
     Multiplier{p, shared, tensor}.run();
   __syncwarp();
-  ptx::tcgen05_fence_before_thread_sync();
-  __syncthreads();
-  ptx::tcgen05_fence_after_thread_sync();
-  if (warp == 6) ptx::tcgen05_dealloc<1>(tensor, kV.columns());
+  meet();
+  if (warp == 6) ptx::tcgen05_dealloc<kCtas>(tensor, kV.columns());
 }
 
 #endif
 }  // namespace svdquant
 
-// a, b: boxes of 256 elements of k by 128 rows, down and up of 64 elements of the rank by 128 rows, swizzled by 128 bytes; of
-// scales: one atom, 4 steps.
+// a, b: boxes of 256 elements of k, down and up of 64 elements of the rank, swizzled by 128 bytes, by 128 rows, but b and up of a
+// pair by 64; of scales: one atom, 4 steps.
 extern "C" __global__ void __launch_bounds__(svdquant::kThreads)
     NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, const __grid_constant__ CUtensorMap sfa,
          const __grid_constant__ CUtensorMap sfb, const __grid_constant__ CUtensorMap down,

@@ -27,6 +27,10 @@ const MbarrierHistory* history_of(Cluster& cluster, const Split& split) {
   return found == all.end() ? nullptr : &found->second;
 }
 
+MbarrierWord word_of(Cluster& cluster, const Split& split) {
+  return cluster.cta_of(split.mbarrier - 1)->mbarriers.word(split.mbarrier - 1);
+}
+
 // Whether another warp last waited there for the other parity: then warps take phases in turn, and each skips
 // some.
 bool in_turns(Cluster& cluster, const Waiter& waiter, uint32_t parity) {
@@ -71,13 +75,15 @@ std::vector<Cause> never_arrived(Cluster& cluster, const std::vector<Waiter>& wa
   const Cause missing{Mistake::under_arrival, "under-arrival: nobody ever arrived, of " +
                                                   plural(word.expected, "arrival") + " a phase"};
   if (!first) return {missing};
-  // Those who could arrive wait themselves: where this warp arrived, or where nobody ever did either.
+  // Those who could arrive wait themselves: where this warp arrived, or where nobody ever did either. Where
+  // all arrivals came and bytes are missing, no warp's wait is the reason.
   bool for_this = false;
   bool mutual = false;
   for (const Waiter& w : waiters) {
     const MbarrierHistory* history = history_of(cluster, *w.split);
     if (history == nullptr || w.split->mbarrier == waiter.split->mbarrier) continue;
-    for_this = for_this || (history->phases == 0 && has_arrived(*history, waiter));
+    const MbarrierWord there = word_of(cluster, *w.split);
+    for_this = for_this || (history->phases == 0 && there.pending != 0 && has_arrived(*history, waiter));
     mutual = mutual || (history->phases == 0 && history->arrivals == 0);
   }
   if (!for_this && !mutual) return {missing};
@@ -96,7 +102,7 @@ std::vector<Cause> causes(Cluster& cluster, const std::vector<Waiter>& waiters, 
   const Split& split = *waiter.split;
   const MbarrierHistory* history = history_of(cluster, split);
   if (history == nullptr) return divergent(waiters, waiter);
-  const MbarrierWord word = cluster.cta_of(split.mbarrier - 1)->mbarriers.word(split.mbarrier - 1);
+  const MbarrierWord word = word_of(cluster, split);
   if (word.expected == 0)
     return {{Mistake::under_arrival, "under-arrival: every thread has dropped out of the barrier"}};
   std::vector<Cause> out;

@@ -2,6 +2,7 @@
 // MMA are the oracle's arithmetic of tcgen05, which agrees with every published word.
 #include "verify/suite/svdquant.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -40,6 +41,9 @@ const SvdquantCase& checked(const SvdquantCase& c) {
   if (c.rank < svdquant::kRankStep || c.rank % svdquant::kRankStep != 0 || c.rank > svdquant::kMostRank)
     throw InputError("svdquant takes a rank of 16, 32, ... 256; got " + std::to_string(c.rank) +
                      ": pad both LoRA operands with zeros");
+  if (c.clusters < 0)
+    throw InputError("svdquant's clusters are 1 or more, or 0 for one a tile; got " +
+                     std::to_string(c.clusters));
   return c;
 }
 
@@ -69,14 +73,14 @@ std::vector<std::byte> bytes_of(const std::vector<uint16_t>& codes) {
   return out;
 }
 
-// A LoRA operand [rows][rank].
-machine::TensorMap rank_map(int rows, int rank, bool bf16) {
+// A LoRA operand [rows][rank], in boxes of `box` rows.
+machine::TensorMap rank_map(int rows, int rank, bool bf16, int box) {
   machine::TensorMap t;
   t.type = bf16 ? machine::TensorType::bf16 : machine::TensorType::f16;
   t.rank = 2;
   t.dims = {u(rank), u(rows), 1, 1, 1};
   t.strides = {2, u(rank) * 2, 0, 0, 0};
-  t.box = {svdquant::kRankTile, nvfp4::kRows, 1, 1, 1};
+  t.box = {svdquant::kRankTile, w(box), 1, 1, 1};
   t.swizzle = machine::TensorSwizzle::b128;
   return t;
 }
@@ -126,7 +130,8 @@ Row row_of(const Nvfp4Operand& of, const std::vector<uint16_t>& lora, int row, i
 
 std::string SvdquantCase::describe() const {
   return "m=" + std::to_string(m) + " n=" + std::to_string(n) + " k=" + std::to_string(k) +
-         " rank=" + std::to_string(rank) + " " + std::string(name_of(data)) + " seed " + std::to_string(seed);
+         " rank=" + std::to_string(rank) + " " + std::string(name_of(data)) + " seed " +
+         std::to_string(seed) + (clusters == 0 ? "" : " clusters " + std::to_string(clusters));
 }
 
 SvdquantProblem::SvdquantProblem(const SvdquantCase& c, bool bf16)
@@ -149,18 +154,23 @@ Launch SvdquantProblem::launch(const Variant& v, const Build& build) const {
   out.entry = v.name;
   out.ptx = build.file("svdquant/" + out.entry);
   out.shape.block = {svdquant::kThreads, 1, 1};
-  out.shape.grid = {w(nvfp4::up(spec.m, nvfp4::kRows)), w(nvfp4::up(spec.n, svdquant::kTileN)), 1};
+  const int down_tiles = nvfp4::up(spec.m, v.ctas * nvfp4::kRows),
+            across = nvfp4::up(spec.n, svdquant::kTileN), tiles = down_tiles * across;
+  out.shape.cluster = {w(v.ctas), 1, 1};
+  out.shape.grid = {w(v.ctas * down_tiles), w(across), 1};
+  if (v.tiles == svdquant::Tiles::fixed)
+    out.shape.grid = {w(v.ctas * (spec.clusters == 0 ? tiles : std::min(spec.clusters, tiles))), 1, 1};
   out.shape.dynamic_shared = w(v.shared_bytes());
   const auto hidden = [&](const char* name, const std::vector<std::byte>& bytes,
                           const machine::TensorMap& map) {
     out.add_tensor_map(out.add_hidden_buffer({name, bytes, true, true, false}), map);
   };
   hidden("a", a.codes, code_map(a, nvfp4::kRows));
-  hidden("b", b.codes, code_map(b, svdquant::kTileN));
+  hidden("b", b.codes, code_map(b, v.up_rows()));
   hidden("sfa", a.scales, scale_map(a));
   hidden("sfb", b.scales, scale_map(b));
-  hidden("down", bytes_of(down), rank_map(spec.m, spec.rank, v.bf16));
-  hidden("up", bytes_of(up), rank_map(spec.n, spec.rank, v.bf16));
+  hidden("down", bytes_of(down), rank_map(spec.m, spec.rank, v.bf16, nvfp4::kRows));
+  hidden("up", bytes_of(up), rank_map(spec.n, spec.rank, v.bf16, v.up_rows()));
   out.add_buffer({"wcscale", bytes_of(wcscale), true, true, false});
   out.add_buffer({"bias", bytes_of(bias), true, true, false});
   out.add_buffer({"y", std::vector<std::byte>(u(spec.m) * u(spec.n) * 2), false, false, true});
@@ -229,7 +239,7 @@ PlannedCase planned(const Variant& v, const SvdquantCase& c, bool full) {
   // Without an order between kinds the bits depend on the schedule: what it should give, it gives in the
   // default one.
   const bool promised = v.order != svdquant::Order::unordered || v.definition == Definition::apart;
-  out.schedules = schedules(promised ? c.k >= 2048 ? 9 : 2 : 1);
+  out.schedules = schedules(promised ? c.k >= 2048 || c.clusters != 0 ? 9 : 2 : 1);
   if (full) out.schedules.resize(1);
   out.draw = [v, c] {
     const auto problem = std::make_shared<const SvdquantProblem>(c, v.bf16);
@@ -277,13 +287,20 @@ std::vector<PlannedCase> cases_of(const Variant& v) {
   // Two stages more than a ring of four holds: what the thread that fetches waits for at the end has other
   // phases in each half of the ring, and it may come late.
   out.push_back(directed(v, {1, 15, 1344, 16, kData, 7101}, 20));
+  if (v.tiles == svdquant::Tiles::fixed) {
+    // Tile after tile in one place: rings go on from tile to tile, sums wait for room. Few rows of y in most
+    // tiles; in each of the pair's CTAs; the last columns lack some.
+    out.push_back(planned(v, {131, 383, 320, 80, kData, 7200, 1}, false));
+    out.push_back(planned(v, {130, 600, 64, 16, OperandData::all_codes, 7201, 2}, false));
+    out.push_back(planned(v, {258, 140, 1344, 48, OperandData::cancellation, 7202, 1}, false));
+  }
   // The production shapes of "Implementing SVDQuant W4A4 on Blackwell", n x k and rank, a few rows of them,
-  // for one kernel of each definition.
+  // for one kernel of each definition, and for pairs, few of which make all tiles.
   const std::string_view name = v.name;
-  if (name != "svdquant_ordered" && name != "svdquant_apart") return out;
+  if (name != "svdquant_ordered" && name != "svdquant_apart" && name != "svdquant_pair") return out;
   for (const auto& [n, k, rank] :
        {std::array{3072, 3840, 128}, {15360, 3840, 128}, {3840, 15360, 128}, {3072, 10240, 32}})
-    out.push_back(planned(v, {2, n, k, rank, kData, seed++}, true));
+    out.push_back(planned(v, {2, n, k, rank, kData, seed++, 4}, true));
   return out;
 }
 
@@ -309,6 +326,7 @@ SvdquantCase svdquant_random_case(uint64_t seed) {
   c.rank = 16 * (1 + below(16));
   c.data = kOperandData[static_cast<size_t>(below(static_cast<int>(kOperandData.size())))].first;
   c.seed = random();
+  c.clusters = below(3);
   return c;
 }
 
@@ -320,13 +338,13 @@ Suite svdquant_suite() {
       "SVDQuant W4A4 for Blackwell: an NVFP4 GEMM with a low-rank one in fp16 or bf16 among its steps, scale "
       "and bias a column; "
       "both published definitions, LoRA's MMAs ordered after and before the others' by a commit and a wait, "
-      "serial, or unordered. "
+      "serial, or unordered; by one CTA a tile or by pairs, tile after tile. "
       "The manual promises an order of MMAs of one kind alone: what svdquant_unordered gives is not "
       "promised, and it is judged under "
       "the default schedule. No B200 ran these kernels: the arithmetic is that of published words";
   out.full =
       "two rows of the four production shapes of \"Implementing SVDQuant W4A4 on Blackwell\", for one kernel "
-      "of each definition";
+      "of each definition and for pairs";
   out.archs = {"sm_100a"};
   out.words_kind = "nvfp4";
   out.gives_word = [](const problem::Word& word) {

@@ -18,6 +18,8 @@ struct SvdquantCase {
   int m, n, k, rank;
   OperandData data;  // of A and B
   uint64_t seed;
+  // CTAs, or pairs of them, among which persistent kernels share the tiles; 0: as many as tiles.
+  int clusters = 0;
   std::string describe() const;
 };
 
@@ -29,8 +31,8 @@ class SvdquantProblem {
   // each column.
   std::vector<uint16_t> down, up, wcscale, bias;
 
-  // Throws machine::InputError for m or n below 1, a k that is no positive multiple of 64 and a rank that is
-  // no multiple of 16 from 16 to 256.
+  // Throws machine::InputError for m or n below 1, a k that is no positive multiple of 64, a rank that is no
+  // multiple of 16 from 16 to 256 and clusters below 0.
   SvdquantProblem(const SvdquantCase& spec, bool bf16);
 
   Launch launch(const svdquant::Variant& variant, const Build& build) const;
