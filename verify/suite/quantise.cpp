@@ -11,6 +11,7 @@
 #include "kernels/quantise/launch.h"
 #include "model/machine/failure.h"
 #include "verify/oracle/two_level.h"
+#include "verify/suite/activation.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
@@ -211,11 +212,13 @@ Suite quantise_suite() {
       "The NVFP4 quantiser: a tensor's largest magnitude, then E2M1 codes and E4M3 scales of 16, by the "
       "recipes of Transformer "
       "Engine, torchao, ModelOpt, compressed-tensors and vLLM's emulation, which differ in their roundings; "
+      "and SVDQuant's activations, one level of scales, with their product with LoRA-down by mma.sync; "
       "two architectures";
-  out.full = "a tensor of 2048 x 1024";
+  out.full = "a tensor of 2048 x 1024, and of SVDQuant's activations 64 x 3840 at a rank of 128";
   out.archs = {"sm_90a", "sm_100a"};
   out.recorded = Suite::Recorded::digests;
   for (const quantise::Variant& v : quantise::kNames) out.kernels.push_back(kernel_of(v.name));
+  for (const Kernel& k : activation_kernels()) out.kernels.push_back(k);
   return out;
 }
 
