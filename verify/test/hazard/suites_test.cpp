@@ -1,0 +1,59 @@
+// The race check suspects none of bitwell's own kernels: their bits are right under every schedule, and what
+// orders their accesses is what the manual promises.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "verify/capture/captures.h"
+#include "verify/hazard/watch.h"
+#include "verify/suite/suite.h"
+
+namespace bitwell::verify {
+namespace {
+
+// Of each kernel: the others differ in their numbers more than in who waits for whom.
+constexpr size_t kCases = 2;
+
+// The first error of a case's launches, in words, or what else failed; empty: nothing.
+std::string suspicion(const SuiteCase& c, const isa::Schedule& schedule,
+                      std::map<std::string, isa::Program>& programs) {
+  Watch watch;
+  isa::Options options;
+  options.observers.push_back(watch.observer());
+  const auto program = [&](const Launch& l) -> const isa::Program& {
+    const auto [at, fresh] = programs.try_emplace(l.entry);
+    if (fresh) at->second = load_program(l.ptx, l.entry);
+    watch.begin(at->second, l.shape);
+    return at->second;
+  };
+  const Tried tried = try_case(c, schedule, program, options);
+  return tried.failure ? tried.failure->what : watch.error().what;
+}
+
+class OwnKernels : public testing::TestWithParam<std::string> {};
+
+TEST_P(OwnKernels, AreNotSuspected) {
+  const Suite& s = suite(GetParam());
+  for (const Kernel& k : s.kernels) {
+    std::map<std::string, isa::Program> programs;
+    size_t cases = 0;
+    for (const PlannedCase& planned : k.cases()) {
+      if (planned.full || cases++ == kCases) break;
+      const SuiteCase c =
+          suite_case(planned, planned.draw(), Build{share_folder("kernels"), s.archs.front()});
+      for (const isa::Schedule* schedule : {&c.schedules.front(), &c.schedules.back()})
+        EXPECT_EQ(suspicion(c, *schedule, programs), "") << k.full_name << ", " << c.name;
+    }
+  }
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> out;
+  for (const Suite& s : suites()) out.push_back(s.name);
+  return out;
+}
+INSTANTIATE_TEST_SUITE_P(Suites, OwnKernels, testing::ValuesIn(names()),
+                         [](const auto& s) { return s.param; });
+
+}  // namespace
+}  // namespace bitwell::verify
