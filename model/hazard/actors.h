@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/hazard/finding.h"
 #include "model/hazard/knowledge.h"
 #include "model/hazard/record.h"
 
@@ -13,8 +14,11 @@ namespace bitwell::hazard {
 
 // The kinds of what the lanes of a warp have under way that end in the order of issue. A bulk copy's reads
 // and writes end apart.
-enum class Stream : uint8_t { copy, bulk_read, bulk_write, tcgen05 };
-inline constexpr size_t kStreams = 4;
+enum class Stream : uint8_t { copy, bulk_read, bulk_write, tcgen05, tensor_load, tensor_store };
+inline constexpr size_t kStreams = 6;
+using Numbers = std::array<uint32_t, kStreams>;
+// Whether all lanes of the warp issue and wait together: lane 0 then stands for all.
+inline constexpr bool of_warp(Stream s) { return s >= Stream::tensor_load; }
 
 struct Lane {
   Known known;
@@ -27,7 +31,8 @@ struct Lane {
   };
   std::array<Offer, 3> offers;
   // By stream, numbers of operations: the latest issued, and the latest that it knows to have ended.
-  std::array<uint32_t, kStreams> latest{}, ended{};
+  Numbers latest{}, ended{};
+  Known accepted;  // at its last tcgen05.fence::after_thread_sync
   // The latest of each committed group that may still be waited for, oldest first: of cp.async, of bulk
   // copies.
   std::array<std::vector<uint32_t>, 2> groups;
@@ -42,6 +47,8 @@ struct Warp {
   uint32_t time = 1;
   std::array<Lane, machine::kLanes> lanes;
   std::array<UnitId, kStreams> streams{};  // their units; 0: nothing was issued yet
+  uint32_t moves = 0;                      // tcgen05.ld and .st so far
+  uint32_t last_mma = 0;                   // number of the tcgen05.mma issued last
 };
 
 // What is behind one who acts.
@@ -49,14 +56,15 @@ struct Viewer {
   const Knowledge* known;  // or nullptr
   const Warp* warp;
   uint32_t lane;
-  uint32_t until;  // what this thread did up to this time of its own
+  uint32_t until;        // what this thread did up to this time of its own
+  const Numbers* ended;  // as it was then
 
   bool own(const Epoch& e) const { return e.unit == warp->unit && e.lane == lane && e.time <= until; }
   bool knows(const Epoch& e) const {
     if (own(e) || (known != nullptr && known->happened.knows(e))) return true;
-    if (e.lane != lane) return false;
     for (size_t s = 0; s < kStreams; ++s)
-      if (warp->streams[s] == e.unit) return warp->lanes[lane].ended[s] >= e.time;
+      if (warp->streams[s] == e.unit)
+        return (e.lane == lane || of_warp(static_cast<Stream>(s))) && (*ended)[s] >= e.time;
     return false;
   }
   // Whether a fence has told the async proxy of it; space: 0 shared, 1 global memory.
@@ -75,6 +83,7 @@ struct Warpgroup {
     const Warp* warp;
     Known known;
     uint32_t until;
+    Numbers ended;
   };
   std::map<uint64_t, std::vector<Issue>> issued;  // by number
   std::vector<Issue> running;
@@ -89,7 +98,11 @@ struct Operation {
   uint32_t number = 0;
   uint32_t lane = 0;
   uint32_t until = 0;  // what its issuers did up to this time of theirs comes before
-  std::array<Known, machine::kLanes> known;
+  // At the issue, by lane.
+  std::array<Known, machine::kLanes> known, accepted;
+  std::array<Numbers, machine::kLanes> ended;
+  machine::TensorOrder tensor;
+  uint32_t last_mma = 0;  // of its warp, issued before
   // Records whose end is not known yet, and the rank of the CTA that they write to.
   struct Part {
     uint32_t record, site, rank;
@@ -97,12 +110,27 @@ struct Operation {
   std::vector<Part> unfinished;
 };
 
+// By lane of a warp: when it last used an mbarrier, and which phase it last saw over, when; 0: never.
+struct Use {
+  std::array<uint32_t, machine::kLanes> time{}, passed{}, passed_at{};
+  uint32_t site = 0, pass_site = 0;  // of the last
+};
+
 // An mbarrier.
 struct Mbarrier {
   UnitId unit = 0;  // of the copies that complete on it
   uint32_t phase = 1;
-  Act init = kNoAct;
-  Message arrived, over;  // of all arrivals; of those up to the last phase that is over
+  std::vector<Act> inits;  // by all who have, with one count
+  bool fenced = false;     // by one of those
+  Message arrived, over;   // of all arrivals; of those up to the last phase that is over
+  std::map<UnitId, Use> uses;
+  Party last;  // who arrived last
+};
+
+// Plain writes into another CTA's shared memory that no release in the scope of the cluster has published.
+struct RemoteWrites {
+  std::array<uint32_t, machine::kLanes> time{};  // of the last of each lane; 0: none
+  uint32_t record = 0;
 };
 
 }  // namespace bitwell::hazard

@@ -61,12 +61,27 @@ Warp& Checker::warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int numbe
   return *at;
 }
 
-Known Checker::published(const Warp& w, uint32_t lane, const Known& known, uint32_t time) {
+namespace {
+
+// What the lane's operations came to: those that it knows to have ended, and those that it has not waited
+// for.
+void add_operations(Knowledge& to, const Warp& w, uint32_t lane, const Numbers& ended) {
+  for (size_t s = 0; s < kStreams; ++s) {
+    if (w.streams[s] == 0) continue;
+    const bool all = of_warp(static_cast<Stream>(s));
+    if (ended[s] != 0) to.happened.raise(w.streams[s], all ? ~0u : 1u << lane, ended[s]);
+    if (const uint32_t latest = w.lanes[lane].latest[s]; all && latest > ended[s])
+      to.unwaited.raise(w.streams[s], ~0u, latest);
+  }
+}
+
+}  // namespace
+
+Known Checker::published(const Warp& w, uint32_t lane, const Known& known, uint32_t time,
+                         const Numbers& ended) {
   auto out = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
   out->happened.raise(w.unit, 1u << lane, time);
-  for (size_t s = 0; s < kStreams; ++s)
-    if (const uint32_t ended = w.lanes[lane].ended[s]; ended != 0)
-      out->happened.raise(w.streams[s], 1u << lane, ended);
+  add_operations(*out, w, lane, ended);
   return out;
 }
 
@@ -74,16 +89,11 @@ Known Checker::published(const Warp& w, uint32_t lanes) const {
   auto out = std::make_shared<Knowledge>();
   const Knowledge* last = nullptr;
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const Lane& lane = w.lanes[static_cast<size_t>(std::countr_zero(rest))];
-    if (lane.known != nullptr && lane.known.get() != last) {
-      out->happened.join(lane.known->happened);
-      for (size_t i = 0; i < 2; ++i) out->fenced[i].join(lane.known->fenced[i]);
-      out->narrow.join(lane.known->narrow);
-      out->unreleased.join(lane.known->unreleased);
-    }
+    const auto i = static_cast<uint32_t>(std::countr_zero(rest));
+    const Lane& lane = w.lanes[i];
+    if (lane.known != nullptr && lane.known.get() != last) join(*out, *lane.known);
     last = lane.known.get();
-    for (size_t s = 0; s < kStreams; ++s)
-      if (lane.ended[s] != 0) out->happened.raise(w.streams[s], 1u << std::countr_zero(rest), lane.ended[s]);
+    add_operations(*out, w, i, lane.ended);
   }
   out->happened.raise(w.unit, lanes, w.time);
   return out;
@@ -98,6 +108,8 @@ void Checker::access(const machine::Access& a, Cluster& c) {
   if (a.order.proxy == machine::Proxy::tensor_map) return;
   if (a.mbarrier)
     mbarrier_access(a, c);
+  else if (a.rows != 0)
+    tensor_access(a, c);
   else if (a.operation != 0)
     operation_access(a, c);
   else
@@ -138,10 +150,11 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
             &w.lanes[lane].seen, &a};
     for (uint32_t rest = r.lanes; rest != 0; rest &= rest - 1) {
       const auto i = static_cast<uint32_t>(std::countr_zero(rest));
-      viewers[r.viewer_count++] = {w.lanes[i].known.get(), &w, i, kNow};
+      viewers[r.viewer_count++] = {w.lanes[i].known.get(), &w, i, kNow, &w.lanes[i].ended};
       r.alike = r.alike && viewers[0].known == w.lanes[i].known.get();
     }
     shadow->each(address, a.bytes, [&](Cell& cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); });
+    if (shared && !reads && clustered_) remote_write(c, w, lane, address, record);
     if (is_strong) strong(a, c, w, lane, address, shared);
   }
   // What it does from now on was not published.
@@ -164,11 +177,12 @@ void Checker::strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lan
   if (a.kind == AccessKind::read) return;
   if (a.kind == AccessKind::write) word = {};  // an update goes on with the release that it reads
   if (both || s == Semantics::release)
-    return word.publish(published(w, lane, me.known, w.time), a.order.scope, w.domain);
+    return word.publish(published(w, lane, me.known, w.time, me.ended), a.order.scope, w.domain);
   for (size_t i = 0; i <= std::min<size_t>(static_cast<size_t>(a.order.scope), 2); ++i)
     if (const Lane::Offer& offer = me.offers[i]; offer.time != 0)
-      word.publish(published(w, lane, offer.known, offer.time), static_cast<machine::Scope>(i), w.domain);
-  if (a.kind == AccessKind::write) word.publish_unreleased(published(w, lane, me.known, w.time));
+      word.publish(published(w, lane, offer.known, offer.time, me.ended), static_cast<machine::Scope>(i),
+                   w.domain);
+  if (a.kind == AccessKind::write) word.publish_unreleased(published(w, lane, me.known, w.time, me.ended));
 }
 
 void Checker::operation_access(const machine::Access& a, Cluster& c) {
@@ -190,7 +204,7 @@ void Checker::operation_access(const machine::Access& a, Cluster& c) {
     r.viewer_count = std::min<size_t>(group->running.size(), viewers.size());
     for (size_t i = 0; i < r.viewer_count; ++i) {
       const Warpgroup::Issue& issue = group->running[i];
-      viewers[i] = {issue.known.get(), issue.warp, 0, issue.until};
+      viewers[i] = {issue.known.get(), issue.warp, 0, issue.until, &issue.ended};
     }
     r.record = records_.record({group->unit, static_cast<uint32_t>(group->started) + 1, records_.site(site)});
     r.lanes = ~0u;
@@ -199,7 +213,7 @@ void Checker::operation_access(const machine::Access& a, Cluster& c) {
     if (found == c.operations.end()) return;
     Operation& op = found->second;
     const uint32_t lane = a.issuer >= 0 ? static_cast<uint32_t>(a.issuer) : op.lane;
-    viewers[0] = {op.known[lane].get(), op.by, lane, op.until};
+    viewers[0] = {op.known[lane].get(), op.by, lane, op.until, &op.ended[lane]};
     r.lanes = 1u << lane;
     r.record = record_of_operation(op, site, address, reads, shared, r.lanes);
   }
@@ -235,75 +249,6 @@ uint32_t Checker::record_of_operation(Operation& op, Site& site, uint64_t addres
     }
   }
   return records_.record({stream(*op.by, s), op.number, records_.site(site)});
-}
-
-// PTX leaves an arrival's and a wait's scope at .cta, by default too; that its count reaches other CTAs and
-// orders nothing there is what no kernel in use goes by. It counts as the cluster's.
-constexpr machine::Scope kOfMbarriers = machine::Scope::cluster;
-
-void Checker::mbarrier_access(const machine::Access& a, Cluster& c) {
-  const auto lane = static_cast<uint32_t>(a.lanes != 0 ? std::countr_zero(a.lanes) : 0);
-  const uint64_t address = a.addresses[a.lanes != 0 ? lane : 0] - machine::kSharedWindow;
-  const Site site{a.ptx_line, a.operation != 0 ? Actor::mbarrier_copy : Actor::thread, a.kind, a.order};
-  const bool changes = a.kind == machine::AccessKind::update;
-  if (a.operation == 0 && changes && a.order.semantics == machine::Semantics::weak) {  // init or inval
-    if (c.mbarriers.erase(address) != 0) return;
-    Warp& w = warp_of(c, a.cta, a.warp);
-    Mbarrier& fresh = c.mbarriers[address];
-    fresh.unit = new_unit(w);
-    fresh.init = act(records_.record({w.unit, w.time, records_.site(site)}), lane);
-    return;
-  }
-  const auto found_at = c.mbarriers.find(address);
-  if (found_at == c.mbarriers.end()) return;  // the engine has a fault for it
-  Mbarrier& barrier = found_at->second;
-  const auto initialised = [&](const Viewer& v) {
-    const Record& init = records_[record_of(barrier.init)];
-    if (v.knows({init.unit, lane_of(barrier.init), init.time})) return;
-    found(Kind::init, party(record_of(barrier.init), lane_of(barrier.init)), party(v, site),
-          machine::kSharedWindow + address, 8);
-  };
-  if (a.operation == 0) {
-    Warp& w = warp_of(c, a.cta, a.warp);
-    Lane& me = w.lanes[lane];
-    initialised({me.known.get(), &w, lane, kNow});
-    if (!changes) return;
-    if (a.order.semantics == machine::Semantics::release) {
-      barrier.arrived.publish(published(w, lane, me.known, w.time), kOfMbarriers, w.domain);
-      ++w.time;
-    } else if (const Lane::Offer& offer = me.offers[1]; offer.time != 0) {
-      barrier.arrived.publish(published(w, lane, offer.known, offer.time), kOfMbarriers, w.domain);
-    } else {
-      barrier.arrived.publish_unreleased(published(w, lane, me.known, w.time));
-      ++w.time;
-    }
-    return;
-  }
-  const auto at = c.operations.find(a.operation);
-  if (at == c.operations.end()) return;
-  Operation& op = at->second;
-  const uint32_t issuer = a.issuer >= 0 ? static_cast<uint32_t>(a.issuer) : op.lane;
-  initialised({op.known[issuer].get(), op.by, issuer, op.until});
-  Known all = published(*op.by, issuer, op.known[issuer], op.until);
-  if (op.ending == machine::Ending::none) {
-    const Stream s = a.order.scope == machine::Scope::cta ? Stream::copy : Stream::tcgen05;
-    if (const UnitId unit = op.by->streams[static_cast<size_t>(s)]; unit != 0)
-      all = raised(all, unit, 1u << issuer, op.number);
-  } else {
-    const auto rank = static_cast<uint32_t>(address >> machine::kRankShift);
-    const auto its = [&](uint32_t to) {
-      return std::any_of(op.unfinished.begin(), op.unfinished.end(),
-                         [&](const Operation::Part& p) { return p.rank == to; });
-    };
-    const uint32_t written = its(rank) ? rank : rank ^ 1;  // of a pair, the barrier may be in the other CTA
-    std::erase_if(op.unfinished, [&](const Operation::Part& p) {
-      if (p.rank != written && p.rank != kAnyRank) return false;
-      records_.finish(p.record, barrier.unit, barrier.phase);
-      return true;
-    });
-    all = raised(all, barrier.unit, ~0u, barrier.phase);
-  }
-  barrier.arrived.publish(all, kOfMbarriers, op.by->domain);
 }
 
 Checker::Cost Checker::cost() const {

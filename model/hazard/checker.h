@@ -1,6 +1,6 @@
-// Watches a launch and finds accesses to shared and global memory that nothing orders: happens-before at the
-// level of lanes (PTX ISA 9.0, chapter 8), with the generic and the async proxy kept apart. It looks at who
-// orders whom, not at what the schedule made of it; but a path that is not taken is not seen.
+// Watches a launch and finds accesses to shared, global and tensor memory that nothing orders: happens-before
+// at the level of lanes (PTX ISA 9.0, chapter 8), with the generic and the async proxy kept apart. It looks
+// at who orders whom, not at what the schedule made of it; but a path that is not taken is not seen.
 #pragma once
 #include <map>
 #include <optional>
@@ -19,7 +19,7 @@ class Checker {
  public:
   // Of one launch: CTAs in x, y, z, of the grid and of a cluster.
   Checker(const std::array<uint32_t, 3>& grid, const std::array<uint32_t, 3>& cluster)
-      : grid_(grid), cluster_size_(cluster) {}
+      : grid_(grid), cluster_size_(cluster), clustered_(cluster[0] * cluster[1] * cluster[2] > 1) {}
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
 
@@ -35,14 +35,17 @@ class Checker {
   Cost cost() const;
 
  private:
+  static constexpr size_t kTensorSpace = 2;
   static constexpr uint32_t kAnyRank = 1u << 31;  // of parts that read, or write global memory
 
   // What is kept of a cluster while it runs.
   struct Cluster {
     uint32_t number = 0;
     std::map<std::pair<uint32_t, int>, std::unique_ptr<Warp>> warps;  // by rank and number
-    Shadow shared;
-    std::map<uint64_t, Mbarrier> mbarriers;               // by shared::cluster address
+    Shadow shared, tensor;
+    std::map<uint64_t, Mbarrier> mbarriers;                             // by shared::cluster address
+    size_t unfenced_inits = 0;                                          // at least so many of them
+    std::map<std::pair<UnitId, uint32_t>, RemoteWrites> remote_writes;  // by unit and rank
     std::map<std::pair<uint32_t, uint64_t>, Known> bars;  // by rank and number: of those who have arrived
     std::array<Known, 2> barrier;                         // barrier.cluster, by parity of its phase
     std::unordered_map<uint64_t, Operation> operations;
@@ -63,11 +66,23 @@ class Checker {
   void lanes_access(const machine::Access& a, Cluster& c);
   void operation_access(const machine::Access& a, Cluster& c);
   void mbarrier_access(const machine::Access& a, Cluster& c);
+  void mbarrier_thread(const machine::Access& a, Cluster& c, uint64_t address, uint32_t lane);
+  void mbarrier_operation(const machine::Access& a, Cluster& c, uint64_t address);
+  bool initialised(const Mbarrier& barrier, const Viewer& v, const Site& site, uint64_t address);
+  // Lanes of the warp have made known to operations, or to the cluster, what they have initialised.
+  void mbarriers_fenced(Cluster& c, const Warp& w, uint32_t lanes);
+  static void remote_write(Cluster& c, const Warp& w, uint32_t lane, uint64_t address, uint32_t record);
+  void remote_arrival(const machine::Access& a, Cluster& c, const Viewer& viewer, uint32_t rank);
+  static void remote_released(Cluster& c, const Viewer& viewer);
+  void mbarrier_passed(const machine::Synchronisation& s, Cluster& c);
+  void mbarrier_over(uint64_t address, Cluster& c);
+  void tensor_access(const machine::Access& a, Cluster& c);
   void synchronised(const machine::Synchronisation& s, Cluster& c);
   void issue(const Operation& op, Warp& w);
   void fence(const machine::Synchronisation& s, Warp& w);
   void groups(const machine::Synchronisation& s, Warp& w);
   void mma(const machine::Synchronisation& s, Cluster& c);
+  static void tensor_order(const machine::Synchronisation& s, Warp& w);
 
   // The record of what an operation does at an address; `lanes` become those that it is of.
   uint32_t record_of_operation(Operation& op, Site& site, uint64_t address, bool reads, bool shared,
@@ -82,7 +97,8 @@ class Checker {
   // What `lanes` of the warp know, their own acts up to now included; all of them know what each did.
   Known published(const Warp& w, uint32_t lanes) const;
   // The same of one, up to an earlier time of its own.
-  static Known published(const Warp& w, uint32_t lane, const Known& known, uint32_t time);
+  static Known published(const Warp& w, uint32_t lane, const Known& known, uint32_t time,
+                         const Numbers& ended);
   void strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lane, uint64_t address, bool shared);
 
   // The shadow of a generic address, or nullptr: nothing is watched there.
@@ -95,19 +111,29 @@ class Checker {
     const Site* site;
     uint32_t record;
     uint32_t lanes;  // one bit each, of the record's unit
-    size_t space;    // 0 shared, 1 global memory
+    size_t space;    // 0 shared, 1 global, kTensorSpace tensor memory
     const Known* seen;
     const machine::Access* instruction;  // of lanes
+    // Of tensor memory: what the last fence::after_thread_sync accepted, the operation's number, and that of
+    // the MMA issued last before it.
+    const Knowledge* accepted = nullptr;
+    uint32_t number = 0, last_mma = 0;
+    mutable Act passed = kNoAct;  // the last act that this one was found to be behind
   };
   void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
   bool behind(const Reach& r, Act before);
   void conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
   std::optional<Kind> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
+  std::optional<Kind> judge_cells(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
+  // As findings have it: of tensor memory behind machine::kTensorWindow.
+  static uint64_t reported(uint64_t address, size_t space);
   void found(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size);
   Party party(uint32_t record, uint32_t lane) const;
+  Party party_of_use(UnitId unit, uint32_t lane, uint32_t site) const;
   Party party(const Viewer& v, const Site& site) const;
 
   std::array<uint32_t, 3> grid_, cluster_size_;
+  bool clustered_;  // a cluster has several CTAs
   std::map<uint32_t, Cluster> clusters_;
   Cluster* last_cluster_ = nullptr;
   Shadow global_;

@@ -10,6 +10,12 @@ const Clock::Entry* Clock::find(UnitId unit) const {
   return at != entries_.end() && at->unit == unit ? &*at : nullptr;
 }
 
+uint32_t Clock::most(UnitId unit) const {
+  const Entry* e = find(unit);
+  if (e == nullptr) return 0;
+  return e->lanes == nullptr ? e->least : *std::max_element(e->lanes->begin(), e->lanes->end());
+}
+
 Clock::Entry Clock::of(UnitId unit, const Row& row) {
   const auto [least, most] = std::minmax_element(row.begin(), row.end());
   return {unit, *least, *least == *most ? nullptr : std::make_shared<const Row>(row)};

@@ -33,6 +33,8 @@ class Clock {
     const Entry* e = find(unit);
     return e == nullptr ? 0 : e->least;
   }
+  // The same of the lane of which most is known.
+  uint32_t most(UnitId unit) const;
   bool knows(const Epoch& e) const { return at(e.unit, e.lane) >= e.time; }
 
   // From now on everything is known that `other` knows.

@@ -20,7 +20,9 @@ bool reaches(const Site& s, machine::Scope needed) {
 }  // namespace
 
 void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size) {
-  if (cell.write != kNoAct && !behind(r, cell.write)) [[unlikely]]
+  // A copy that replaces what an MMA has read is behind the copy before by being behind the MMA.
+  const bool by_readers = r.space == kTensorSpace && cell.reads != kNoAct && r.site->kind != AccessKind::read;
+  if (cell.write != kNoAct && !by_readers && !behind(r, cell.write)) [[unlikely]]
     conflict(r, cell.write, address, size);
   if (r.site->kind == AccessKind::read) {
     const Reader me{r.record, r.lanes};
@@ -60,14 +62,18 @@ void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size)
 bool Checker::behind(const Reach& r, Act before) {
   const uint32_t number = record_of(before);
   const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;
+  if (r.space == kTensorSpace && before == r.passed) return true;
   if (number == behind_record_ && known != nullptr && known == behind_known_) return true;
   const Record& record = records_[number];
   const uint32_t lane = lane_of(before);
   const auto every = [&](const auto& holds) {
     return std::all_of(r.viewers, r.viewers + r.viewer_count, holds);
   };
-  if (r.site->order.proxy == Proxy::async || record.unit == kUnfinished)
-    return every([&](const Viewer& v) { return !judge(r, v, record, lane); });
+  if (r.site->order.proxy == Proxy::async || record.unit == kUnfinished) {
+    const bool fine = every([&](const Viewer& v) { return !judge(r, v, record, lane); });
+    if (fine) r.passed = before;
+    return fine;
+  }
   if (known != nullptr && known->happened.least(record.unit) >= record.time) {
     behind_record_ = number;
     behind_known_ = known;
@@ -78,6 +84,7 @@ bool Checker::behind(const Reach& r, Act before) {
 
 std::optional<Kind> Checker::judge(const Reach& r, const Viewer& v, const Record& before,
                                    uint32_t lane) const {
+  if (r.space == kTensorSpace) return judge_cells(r, v, before, lane);
   const Site& old = records_.site_of(before);
   const Site& now = *r.site;
   const Epoch e{before.unit, lane, before.time};
@@ -111,7 +118,8 @@ void Checker::conflict(const Reach& r, Act before, uint64_t address, uint64_t si
   for (size_t i = 0; i < r.viewer_count; ++i) {
     const auto kind = judge(r, r.viewers[i], records_[number], lane_of(before));
     if (!kind) continue;
-    return found(*kind, party(number, lane_of(before)), party(r.viewers[i], *r.site), address, size);
+    return found(*kind, party(number, lane_of(before)), party(r.viewers[i], *r.site),
+                 reported(address, r.space), size);
   }
 }
 
@@ -123,12 +131,13 @@ Party Checker::party(uint32_t record, uint32_t lane) const {
   out.cta = unit.cta;
   if (out.site.actor == Actor::mbarrier_copy) return out;
   out.warp = unit.warp;
-  if (out.site.actor != Actor::wgmma) out.lane = static_cast<int>(lane);
+  if (out.site.actor != Actor::wgmma && !is_move(out.site.actor)) out.lane = static_cast<int>(lane);
   return out;
 }
 
 Party Checker::party(const Viewer& v, const Site& site) const {
-  return {site, v.warp->cta, v.warp->number, site.actor == Actor::wgmma ? -1 : static_cast<int>(v.lane)};
+  return {site, v.warp->cta, v.warp->number,
+          site.actor == Actor::wgmma || is_move(site.actor) ? -1 : static_cast<int>(v.lane)};
 }
 
 void Checker::found(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size) {

@@ -28,6 +28,38 @@ constexpr KindRow kRows[] = {
     {Kind::init, "mbarrier-init", Level::error,
      "nothing orders the mbarrier's initialisation before this use of it",
      "a barrier between them; for another CTA fence.mbarrier_init and a cluster barrier"},
+    {Kind::init_fence, "mbarrier-init-fence", Level::note,
+     "the mbarrier is known to be initialised, but no fence makes that known to operations that complete on "
+     "it",
+     "fence.mbarrier_init.release.cluster, by the thread that initialised it; since PTX 9.3 the manual says "
+     "that "
+     "operations reach mbarriers as threads do"},
+    {Kind::reuse, "mbarrier-reuse", Level::error,
+     "nothing orders this use of the mbarrier before it ends or is initialised again",
+     "a barrier behind the last wait and arrival of all who use it"},
+    {Kind::phase, "mbarrier-phase", Level::error,
+     "nothing makes the mbarrier's next phase wait for this wait: the thread may come too late and wait for "
+     "the wrong one",
+     "an arrival of every waiting thread, behind its wait, that the next phase depends on"},
+    {Kind::mbarrier_scope, "mbarrier-scope", Level::error,
+     "the arrival at another CTA's mbarrier that should publish the write there has the scope of its own CTA",
+     "mbarrier.arrive.release.cluster, and try_wait.acquire.cluster"},
+    {Kind::tensor_wait, "tcgen05-wait", Level::error,
+     "the warp had not waited for its tcgen05.ld or tcgen05.st when the other came to be behind it",
+     "tcgen05.wait::ld or tcgen05.wait::st before what orders the two"},
+    {Kind::tensor_fence, "tcgen05-fence", Level::note,
+     "they are ordered, but not with a tcgen05.fence on both sides",
+     "tcgen05.fence::before_thread_sync before what orders the two, and fence::after_thread_sync behind it"},
+    {Kind::tensor_kinds, "tcgen05-kinds", Level::note,
+     "two MMAs of one shape and accumulator, but of two kinds: no version of the manual promises their order",
+     "a tcgen05.commit and a wait for it between them"},
+    {Kind::tensor_copy, "tcgen05-copy", Level::note,
+     "the copy replaces what an MMA issued before reads: the manual does not promise that the MMA comes "
+     "first",
+     "a tcgen05.commit and a wait for it between them; kernels in use go without"},
+    {Kind::tensor_overlap, "tcgen05-overlap", Level::error,
+     "the MMA writes its accumulator over another of its operands",
+     "other columns: the accumulator, A and the scales must not share any"},
 };
 
 }  // namespace

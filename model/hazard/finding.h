@@ -18,6 +18,15 @@ enum class Kind : uint8_t {
   scope,            // ordered, were a scope wider
   release,          // ordered, were a store a release or a wait an acquire
   init,             // an mbarrier is used by who cannot know that it was initialised
+  init_fence,       // the same of an operation, but for the fence alone: works where it was measured
+  reuse,            // an mbarrier is initialised again or invalidated while others use it
+  phase,            // an mbarrier may go on for a phase more before a wait has seen the last
+  mbarrier_scope,   // an arrival at another CTA that should publish a write, in the scope of its own
+  tensor_wait,      // tcgen05.wait::ld or wait::st is missing
+  tensor_fence,     // tcgen05.fence on one side of what synchronises: works where it was tried
+  tensor_kinds,     // MMAs of two kinds on one accumulator: in order where it was tried
+  tensor_copy,      // tcgen05.cp behind an MMA that reads what it replaces: likewise
+  tensor_overlap,   // an MMA's accumulator and its other operands
 };
 enum class Level : uint8_t { error, note };
 

@@ -12,14 +12,20 @@ size_t reach(Scope scope) { return static_cast<size_t>(std::min(scope, Scope::gp
 
 }  // namespace
 
+void join(Knowledge& to, const Knowledge& more) {
+  to.happened.join(more.happened);
+  for (size_t i = 0; i < to.fenced.size(); ++i) to.fenced[i].join(more.fenced[i]);
+  to.narrow.join(more.narrow);
+  to.unreleased.join(more.unreleased);
+  to.unwaited.join(more.unwaited);
+  to.offered.join(more.offered);
+}
+
 Known joined(const Known& a, const Known& b) {
   if (b == nullptr || a == b) return a;
   if (a == nullptr) return b;
   auto out = std::make_shared<Knowledge>(*a);
-  out->happened.join(b->happened);
-  for (size_t i = 0; i < out->fenced.size(); ++i) out->fenced[i].join(b->fenced[i]);
-  out->narrow.join(b->narrow);
-  out->unreleased.join(b->unreleased);
+  join(*out, *b);
   return out;
 }
 

@@ -13,11 +13,17 @@ struct Knowledge {
   // Generic accesses that a fence.proxy.async has made known to the async proxy, of shared memory and of
   // global memory.
   std::array<Clock, 2> fenced;
-  // What would be known if a scope were wider, and if a store were a release: to name the mistake.
-  Clock narrow, unreleased;
+  // What would be known if a scope were wider, if a store were a release, and if loads and stores of tensor
+  // memory had been waited for: to name the mistake.
+  Clock narrow, unreleased, unwaited;
+  // Of tensor memory: what is behind a tcgen05.fence::before_thread_sync.
+  Clock offered;
 };
 // Shared by the lanes that know the same; nullptr: nothing.
 using Known = std::shared_ptr<const Knowledge>;
+
+// All that the other knows becomes known, in every sense.
+void join(Knowledge& to, const Knowledge& more);
 
 Known joined(const Known& a, const Known& b);
 // `known`, and the lanes of the unit up to that time.
@@ -44,6 +50,8 @@ class Message {
   void publish_unreleased(const Known& known) { unreleased_ = joined(unreleased_, known); }
   // What a thread of `who` gets that acquires with that scope.
   Known acquire(machine::Scope scope, const Domain& who) const;
+  // All that was released, in any scope.
+  const Known& all() const { return within_.front(); }
 
  private:
   std::array<Known, 3> within_;  // by scope: what reaches those within it

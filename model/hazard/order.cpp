@@ -38,7 +38,14 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
   const std::pair bar{rank_of(s.cta), s.which};
   switch (s.kind) {
     case SyncKind::fence:
-    case SyncKind::mbarrier_init_fence: return fence(s, warp_of(c, s.cta, s.warp));
+    case SyncKind::mbarrier_init_fence: {
+      Warp& w = warp_of(c, s.cta, s.warp);
+      if (s.kind == SyncKind::mbarrier_init_fence || s.order.proxy == machine::Proxy::async)
+        mbarriers_fenced(c, w, s.lanes);
+      else if (s.order.scope != machine::Scope::cta && !c.remote_writes.empty())
+        remote_released(c, {w.lanes[lane].known.get(), &w, lane, kNow, &w.lanes[lane].ended});
+      return fence(s, w);
+    }
     case SyncKind::warp_met: {
       Warp& w = warp_of(c, s.cta, s.warp);
       take(w, s.lanes, published(w, s.lanes));
@@ -59,6 +66,8 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
       Known& gathered = c.barrier[s.which % 2];
       gathered = joined(gathered, c.barrier[(s.which + 1) % 2]);
       if (s.order.semantics != machine::Semantics::relaxed) {
+        mbarriers_fenced(c, w, s.lanes);
+        if (!c.remote_writes.empty()) c.remote_writes.clear();
         gathered = joined(gathered, published(w, s.lanes));
         ++w.time;
         return;
@@ -66,26 +75,13 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
       for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {  // what a fence before it offers
         const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
         if (const Lane::Offer& offer = w.lanes[i].offers[1]; offer.time != 0)
-          gathered = joined(gathered, published(w, i, offer.known, offer.time));
+          gathered = joined(gathered, published(w, i, offer.known, offer.time, w.lanes[i].ended));
       }
       return;
     }
     case SyncKind::cluster_passed: return learn(warp_of(c, s.cta, s.warp), s.lanes, c.barrier[s.which % 2]);
-    case SyncKind::mbarrier_passed: {
-      const auto at = c.mbarriers.find(s.which);
-      if (at == c.mbarriers.end()) return;
-      Warp& w = warp_of(c, s.cta, s.warp);
-      Known& to = s.order.semantics == machine::Semantics::relaxed ? w.lanes[lane].seen : w.lanes[lane].known;
-      to = joined(to, at->second.over.acquire(machine::Scope::cluster, w.domain));
-      return;
-    }
-    case SyncKind::mbarrier_over: {
-      const auto at = c.mbarriers.find(s.which);
-      if (at == c.mbarriers.end()) return;
-      at->second.over = at->second.arrived;
-      ++at->second.phase;
-      return;
-    }
+    case SyncKind::mbarrier_passed: return mbarrier_passed(s, c);
+    case SyncKind::mbarrier_over: return mbarrier_over(s.which, c);
     case SyncKind::issued: {
       Warp& w = warp_of(c, s.cta, s.warp);
       Operation& op = c.operations[s.which];
@@ -94,7 +90,15 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
       op.number = static_cast<uint32_t>(s.which);
       op.lane = lane;
       op.until = w.time++;
-      for (size_t i = 0; i < op.known.size(); ++i) op.known[i] = w.lanes[i].known;
+      for (size_t i = 0; i < op.known.size(); ++i) {
+        op.known[i] = w.lanes[i].known;
+        op.accepted[i] = w.lanes[i].accepted;
+        op.ended[i] = w.lanes[i].ended;
+      }
+      op.tensor = s.tensor;
+      op.last_mma = w.last_mma;
+      if (op.ending == machine::Ending::commit && s.tensor.kind == machine::TensorOrder::Kind::mma)
+        w.last_mma = op.number;
       issue(op, w);
       return;
     }
@@ -111,6 +115,10 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
     case SyncKind::mma_started:
     case SyncKind::mma_committed:
     case SyncKind::mma_waited: return mma(s, c);
+    case SyncKind::tensor_loads_waited:
+    case SyncKind::tensor_stores_waited:
+    case SyncKind::tensor_fence_before:
+    case SyncKind::tensor_fence_after: return tensor_order(s, warp_of(c, s.cta, s.warp));
     case SyncKind::cluster_ended:
       if (c.shared.bytes() > ended_.shadow) ended_ = {c.shared.bytes(), c.shared.touched()};
       clusters_.erase(c.number);
@@ -208,7 +216,7 @@ void Checker::mma(const Synchronisation& s, Cluster& c) {
   Warp& w = warp_of(c, s.cta, s.warp);
   if (s.kind == SyncKind::mma_issued) {
     // One instruction of the whole warp: what any of its threads knows.
-    g.issued[s.which].push_back({&w, published(w, s.lanes), w.time++});
+    g.issued[s.which].push_back({&w, published(w, s.lanes), w.time++, w.lanes[0].ended});
     g.count[share] = s.which + 1;
   } else if (s.kind == SyncKind::mma_committed) {
     g.groups[share].push_back(g.count[share]);

@@ -1,5 +1,7 @@
 #include "model/hazard/record.h"
 
+#include <algorithm>
+
 #include "model/machine/failure.h"
 
 namespace bitwell::hazard {
@@ -12,10 +14,17 @@ constexpr size_t kMostRecords = size_t{1} << 26;  // an act has 5 bits of lane, 
 
 uint32_t Records::site(const Site& s) {
   const auto [at, fresh] = site_numbers_.try_emplace(
-      {s.ptx_line, s.actor, s.kind, s.order.semantics, s.order.scope, s.order.proxy},
+      {s.ptx_line, s.actor, s.kind, s.order.semantics, s.order.scope, s.order.proxy, s.tensor},
       static_cast<uint32_t>(sites_.size()));
   if (fresh) sites_.push_back(s);
   return at->second;
+}
+
+uint32_t Records::tensor_order(const machine::TensorOrder& order) {
+  const auto at = std::find(tensor_orders_.begin() + 1, tensor_orders_.end(), order);
+  const auto number = static_cast<uint32_t>(at - tensor_orders_.begin());
+  if (at == tensor_orders_.end()) tensor_orders_.push_back(order);
+  return number;
 }
 
 uint32_t Records::add(const Record& record) {

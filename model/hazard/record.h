@@ -12,7 +12,19 @@
 namespace bitwell::hazard {
 
 // Who reaches memory: threads themselves, or operations that they have issued.
-enum class Actor : uint8_t { thread, copy, bulk_copy, mbarrier_copy, wgmma, tcgen05 };
+enum class Actor : uint8_t {
+  thread,
+  copy,
+  bulk_copy,
+  mbarrier_copy,
+  wgmma,
+  tcgen05,
+  tensor_load,
+  tensor_store
+};
+
+// Of a whole warp at once.
+inline constexpr bool is_move(Actor a) { return a >= Actor::tensor_load; }
 
 // An instruction, and what it does.
 struct Site {
@@ -20,6 +32,7 @@ struct Site {
   Actor actor;
   machine::AccessKind kind;
   machine::Order order;
+  uint32_t tensor = 0;  // of tcgen05's operations: the number of what orders them, Records::tensor_order
 };
 
 // What several acts have in common: all but the lane.
@@ -53,6 +66,10 @@ class Records {
   }
   const Record& operator[](uint32_t record) const { return records_[record]; }
   const Site& site_of(const Record& record) const { return sites_[record.site]; }
+  const Site& site_at(uint32_t number) const { return sites_[number]; }
+  // The number of that order, the same for the same; and what it is of.
+  uint32_t tensor_order(const machine::TensorOrder& order);
+  const machine::TensorOrder& tensor_order(uint32_t number) const { return tensor_orders_[number]; }
   size_t bytes() const { return records_.capacity() * sizeof(Record); }
 
  private:
@@ -60,9 +77,11 @@ class Records {
 
   std::vector<Record> records_;  // 0 is none
   std::vector<Site> sites_;
-  std::map<std::tuple<int, Actor, machine::AccessKind, machine::Semantics, machine::Scope, machine::Proxy>,
+  std::map<std::tuple<int, Actor, machine::AccessKind, machine::Semantics, machine::Scope, machine::Proxy,
+                      uint32_t>,
            uint32_t>
       site_numbers_;
+  std::vector<machine::TensorOrder> tensor_orders_{1};
   struct Last {
     uint32_t time, record;
   };

@@ -61,6 +61,7 @@ struct Access {
   uint64_t bytes;                       // at each
   bool mbarrier = false;                // of an mbarrier, by an instruction or operation for mbarriers
   int issuer = -1;                      // lane that issued the operation; of lanes: -1
+  uint32_t rows = 0;                    // of tensor memory: so many lanes from the address on; else 0
 };
 
 // A warp is about to execute the instruction of a PTX line that an observer asked for.

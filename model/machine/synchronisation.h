@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "model/machine/order.h"
+#include "model/machine/tensor_order.h"
 
 namespace bitwell::machine {
 
@@ -45,6 +46,10 @@ struct Synchronisation {
     mma_started,               // the same, about to read its operands: of the warpgroup of `warp`; no lanes
     mma_committed,             // wgmma.commit_group
     mma_waited,                // wgmma.wait_group: groups that may be left
+    tensor_loads_waited,       // tcgen05.wait::ld
+    tensor_stores_waited,      // tcgen05.wait::st
+    tensor_fence_before,       // tcgen05.fence::before_thread_sync
+    tensor_fence_after,        // tcgen05.fence::after_thread_sync
     cluster_ended,             // no lanes
   };
   static constexpr uint64_t kEvery = UINT64_MAX;
@@ -58,6 +63,7 @@ struct Synchronisation {
   uint64_t time;
   int ptx_line;
   Ending ending = Ending::none;  // of what was issued
+  TensorOrder tensor{};          // likewise, where it ends with a commit
 };
 
 }  // namespace bitwell::machine

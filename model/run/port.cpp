@@ -16,9 +16,10 @@ void Port::tell(AccessKind kind, const machine::Region& at, uint64_t address, ui
   tell_at(kind, generic_address(cluster_, at, address), size);
 }
 
-void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarrier) const {
+void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarrier, uint32_t rows) const {
   uint64_t addresses[machine::kLanes]{};
   machine::Access access{kind, order_, {}, 0, 0, 0, cluster_.time(), 0, {}, size, mbarrier};
+  access.rows = rows;
   if (operation_ != nullptr) {
     access.cta = operation_->place.cta;
     access.warp = operation_->issuer;

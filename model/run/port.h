@@ -107,9 +107,8 @@ class Port {
              uint32_t columns) const {
     if (!cluster_.accesses_watched()) [[likely]]
       return;
-    for (uint32_t i = 0; i < lanes; ++i)
-      tell_at(kind, machine::kTensorWindow | uint64_t{cta.rank} << 32 | uint64_t{lane + i} << 16 | column,
-              uint64_t{columns} * 4);
+    tell_at(kind, machine::kTensorWindow | uint64_t{cta.rank} << 32 | uint64_t{lane} << 16 | column,
+            uint64_t{columns} * 4, false, lanes);
   }
 
  private:
@@ -131,7 +130,8 @@ class Port {
       each_piece([&](uint64_t address, uint64_t, uint64_t size) { tell(kind, at, address, size); });
   }
   void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const;
-  void tell_at(AccessKind kind, uint64_t generic_address, uint64_t size, bool mbarrier = false) const;
+  void tell_at(AccessKind kind, uint64_t generic_address, uint64_t size, bool mbarrier = false,
+               uint32_t rows = 0) const;
 
   const Cluster& cluster_;
   const Context* context_ = nullptr;  // of a lane

@@ -24,7 +24,7 @@ inline void tell_synchronised(Synchronisation::Kind kind, const Cta& cta, int wa
 // The operation of that number, issued at `place` by one thread or, where several have, by others of its
 // warp too.
 inline void tell_issued(const Cluster& cluster, const machine::Place& place, int warp, uint64_t number,
-                        machine::Ending ending) {
+                        machine::Ending ending, const machine::TensorOrder& tensor = {}) {
   if (!cluster.accesses_watched()) [[likely]]
     return;
   const auto& b = cluster.grid.shape.block;
@@ -37,7 +37,8 @@ inline void tell_issued(const Cluster& cluster, const machine::Place& place, int
                                number,
                                cluster.time(),
                                place.ptx_line,
-                               ending});
+                               ending,
+                               tensor});
 }
 
 }  // namespace bitwell::isa

@@ -70,11 +70,13 @@ void read_comment(const std::string& words, Exhibit& out, const std::string& pla
   } else if (what == "about") {
     out.about += (out.about.empty() ? "" : " ") + rest;
   } else if (what == "bug" && in >> name >> kind) {
-    out.bugs.push_back({name, kind, "", {}});
+    out.bugs.push_back({name, kind, "", "", {}});
   } else if (what == "from" && !out.bugs.empty()) {
     out.bugs.back().from += (out.bugs.back().from.empty() ? "" : " ") + rest;
+  } else if (what == "says" && !out.bugs.empty()) {
+    out.bugs.back().says = rest;
   } else {
-    throw InputError(place + ": '//: " + words + "' says none of launch, about, bug NAME KIND, from");
+    throw InputError(place + ": '//: " + words + "' says none of launch, about, bug NAME KIND, from, says");
   }
 }
 
@@ -92,10 +94,12 @@ Exhibit read_exhibit(const std::filesystem::path& path) {
     for (Bug& bug : out.bugs)
       if (marked(line, "//!", bug.name)) bug.lines.push_back(number);
   }
-  for (const Bug& bug : out.bugs)
-    if (bug.lines.empty() && bug.expected != "fault")
-      throw InputError(path.string() + ": bug '" + bug.name + "' has no line that '//! " + bug.name +
-                       "' marks");
+  for (const Bug& bug : out.bugs) {
+    const bool told_in_words = bug.expected == "fault" || bug.expected == "note";
+    if (told_in_words ? bug.says.empty() : bug.lines.empty())
+      throw InputError(path.string() + ": bug '" + bug.name + "' has no " +
+                       (told_in_words ? "'//: says'" : "line that '//! " + bug.name + "' marks"));
+  }
   return out;
 }
 
@@ -123,7 +127,11 @@ void weigh(const std::vector<hazard::Finding>& findings, const Bug* bug, const i
                std::to_string(told->later.site.ptx_line);
     out.where = describe(*told, program, shape);
   } else if (!out.said.empty()) {
-    out.as_expected = bug != nullptr && bug->expected == "fault";
+    out.as_expected = bug != nullptr && bug->expected == out.said &&
+                      out.where.find(bug->says) != std::string::npos &&
+                      (bug->lines.empty() || std::any_of(bug->lines.begin(), bug->lines.end(), [&](int line) {
+                         return out.where.find("PTX line " + std::to_string(line)) != std::string::npos;
+                       }));
   }
 }
 
@@ -166,13 +174,19 @@ Tally examine(const Exhibit& exhibit, const Bug* bug, size_t most) {
     options.step_limit = 1 << 20;
     options.observers.push_back(checker.observer());
     try {
-      simulate(program, launch, options, true);
+      const isa::RunResult result = simulate(program, launch, options, true);
+      if (!result.notes.empty()) {
+        out.said = "note";
+        out.where =
+            "PTX line " + std::to_string(result.notes[0].place.ptx_line) + ": " + result.notes[0].text;
+      }
     } catch (const machine::Fault& fault) {
       out.said = "fault";
       out.where = fault.what();
     }
     weigh(checker.findings(), bug, program, launch.shape, out);
-    if (out.as_expected || !checker.findings().empty()) break;
+    const bool suspected = bug == nullptr && !out.said.empty();
+    if (out.as_expected || suspected || !checker.findings().empty()) break;
   }
   if (bug == nullptr) out.as_expected = out.said.empty();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

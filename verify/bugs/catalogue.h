@@ -6,9 +6,11 @@
 //   //: about WORDS                                       what the kernel does and what is unusual in it
 //   //: bug NAME KIND                                     a mistake, and as what it must be found
 //   //: from WORDS                                        the report that it is taken from, or nothing
+//   //: says WORDS                                        of a fault or a note: what it must say
 //   ...  //- NAME                                         the line is left out in that bug
 //   ...  //+ NAME                                         the line is in that bug alone
-//   ...  //! NAME                                         the finding must name this line
+//   ...  //! NAME                                         the finding must name this line (of a fault or
+//   note: if any)
 #pragma once
 #include <optional>
 #include <string>
@@ -20,8 +22,9 @@ namespace bitwell::verify {
 
 struct Bug {
   std::string name;
-  std::string expected;  // of hazard::KindRow; or "fault"
+  std::string expected;  // of hazard::KindRow; or "fault", which ends the run; or "note", of isa::Note
   std::string from;      // or empty
+  std::string says;      // what the fault or note must say
   std::vector<int> lines;
 };
 struct Exhibit {

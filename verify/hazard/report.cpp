@@ -22,6 +22,9 @@ std::string hex(uint64_t v) {
 
 // "'tile' + 8, shared memory of CTA rank 1" of a generic address.
 std::string place(uint64_t address, const isa::Program& program) {
+  if (const uint64_t cell = address - machine::kTensorWindow; address >> 40 == machine::kTensorWindow >> 40)
+    return "lane " + std::to_string(cell >> 16 & 0xFFFF) + ", column " + std::to_string(cell & 0xFFFF) +
+           " of tensor memory of CTA rank " + std::to_string(cell >> 32);
   if (address - machine::kSharedWindow >= machine::kWindowSize) {
     for (const isa::GlobalVariable& g : program.globals)
       if (address - g.address < g.size)
@@ -68,9 +71,10 @@ std::string describe(const hazard::Party& p, const isa::Program& program, const 
 
 std::string describe(const hazard::Finding& f, const isa::Program& program, const isa::Shape& shape) {
   const hazard::KindRow& row = hazard::row_of(f.kind);
-  std::string out = std::string(row.level == hazard::Level::error ? "error " : "note ") +
-                    std::string(row.name) + " at " + place(f.address, program) + ", " +
-                    std::to_string(f.bytes) + " bytes: " + std::string(row.what);
+  std::string out =
+      std::string(row.level == hazard::Level::error ? "error " : "note ") + std::string(row.name) + " at " +
+      place(f.address, program) + ", " + std::to_string(f.bytes) +
+      (f.address >> 40 == machine::kTensorWindow >> 40 ? " lanes: " : " bytes: ") + std::string(row.what);
   for (const hazard::Party* p : {&f.earlier, &f.later}) out += "\n  " + describe(*p, program, shape);
   out += "\n  would order them: " + std::string(row.remedy);
   if (f.count != 1) out += "\n  " + std::to_string(f.count) + " times between these two instructions";

@@ -103,7 +103,8 @@ Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
 // Returns whether a phase ended.
 bool change(const Op& op, Context& context, int lane, const SharedPlace& place, MbarrierAction action) {
   machine::Mbarriers& barriers =
-      Port(context, lane, op.as<MbarrierUse>().order).mbarriers(AccessKind::update, place);
+      Port(context, lane, op.as<MbarrierUse>().order)
+          .mbarriers(action == MbarrierAction::init ? AccessKind::write : AccessKind::update, place);
   const uint64_t at = place.address;
   const uint32_t n = context.row<uint32_t>(op.b)[lane];
   const machine::MbarrierHistory::Arriver who{context.cta.rank, context.warp.index,

@@ -32,6 +32,8 @@ Next allocation(const Op& op, Context& context, uint32_t mask) {
     const auto at = machine::tensor_place(context.uniform<uint32_t>(op.a, "a tensor memory address"));
     unit.memory.free(at.column, columns, use.cta_group);
     unit.freed(at.column, columns);
+    // Told as a change of all that was there: whoever used it must be done.
+    Port(context, 0, {}).cells(AccessKind::update, context.cta, 0, machine::kTensorLanes, at.column, columns);
     context.cta.wake_operations(0, static_cast<int>(context.cta.warps.size()));  // who waits for columns
     return Next::advance;
   }

@@ -6,6 +6,7 @@
 #include "model/isa/family/extreme.h"
 #include "model/isa/family/tensor_forms.h"
 #include "model/isa/family/tensor_unit.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -120,7 +121,11 @@ struct WaitUse : Payload {
 
 Next wait_moves(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
-  tensor_unit(context.cta).waited(op.as<WaitUse>().store, context.warp.index);
+  const bool store = op.as<WaitUse>().store;
+  tensor_unit(context.cta).waited(store, context.warp.index);
+  tell_synchronised(
+      store ? Synchronisation::Kind::tensor_stores_waited : Synchronisation::Kind::tensor_loads_waited,
+      context.cta, context.warp, context.split(), mask, 0);
   context.cta.cluster.yield();
   return Next::advance;
 }

@@ -2,6 +2,7 @@
 #include "model/isa/family/memory.h"
 #include "model/isa/family/tensor_forms.h"
 #include "model/isa/family/tensor_unit.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -75,9 +76,13 @@ void commit_form(Builder& b, const Match& m) {
 
 // It orders what threads of other warps issue. What is waited for is ordered without: a wait that saw a
 // commit orders a later ld.
-Next fence(const Op& op, Context& context, uint32_t) {
+Next fence(const Op& op, Context& context, uint32_t mask) {
   TensorUnit& unit = tensor_unit(context.cta);
-  if (op.as<FenceUse>().order.semantics == Semantics::release)
+  const bool before = op.as<FenceUse>().order.semantics == Semantics::release;
+  tell_synchronised(
+      before ? Synchronisation::Kind::tensor_fence_before : Synchronisation::Kind::tensor_fence_after,
+      context.cta, context.warp, context.split(), mask, 0);
+  if (before)
     unit.fence_before(context.warp.index);
   else
     unit.fence_after(context.warp.index);

@@ -149,11 +149,6 @@ void TensorUnit::tell(Kind kind, const Move& move) const {
   cta_.cluster.tell(kind, move.place, move.warp, move.id, move.store ? "tcgen05.st" : "tcgen05.ld");
 }
 
-bool TensorOrder::before(const TensorOrder& later) const {
-  if (kind == Kind::mma) return later.kind != Kind::mma || sum == later.sum;
-  return later.kind == Kind::mma || (kind == Kind::shift && later.kind == Kind::copy_4x256b);
-}
-
 bool TensorUnit::waits(const TensorOperation& operation) const {
   return std::any_of(operation.fenced.begin(), operation.fenced.end(), [&](const auto& fence) {
     const auto pipe = pipes_.find(fence.first);
@@ -180,7 +175,7 @@ void TensorUnit::issue(Context& context, int lane, std::string what, const Tenso
                              accepted_[context.warp.index], std::move(run)});
   const TensorOperation& last = pipe.operations.back();
   cluster.tell(Kind::issued, last.place, context.warp.index, last.id, last.what);
-  tell_issued(cluster, last.place, context.warp.index, last.id, machine::Ending::commit);
+  tell_issued(cluster, last.place, context.warp.index, last.id, machine::Ending::commit, last.order);
   if (!idle) return cluster.settle();
   const bool random = context.cta.grid.options.schedule.policy == Policy::random;
   if (random && pipe.random() % 2 == 0) pipe.turns_to_pass = kTurnsToPass;

@@ -12,6 +12,7 @@
 
 #include "model/isa/family/tensor_collector.h"
 #include "model/machine/tensor_memory.h"
+#include "model/machine/tensor_order.h"
 #include "model/run/port.h"
 
 namespace bitwell::isa {
@@ -26,19 +27,7 @@ struct TensorBlock {
   }
 };
 
-// What orders an operation behind others that the same warp has issued before.
-struct TensorOrder {
-  enum class Kind : uint8_t { mma, copy, copy_4x256b, shift } kind{};
-  // Of an MMA: D's address, M, N, and the kind with .ws; empty for others.
-  std::array<uint32_t, 4> sum{};
-
-  // Whether this one, issued earlier, is done before `later` starts. The manual promises it of mma and mma
-  // with the same accumulator, shape and kind, cp and mma, shift and mma, mma and shift, shift and cp.4x256b
-  // of one thread (9.7.16.6.2). Two more rest on what runs on B200s: the threads of a warp count as one (a
-  // kernel in which all issue), and mma and cp keep their order, for block-scaled kernels replace scales
-  // behind the MMAs that read them, without a wait.
-  bool before(const TensorOrder& later) const;
-};
+using machine::TensorOrder;
 
 // What two warps of a CTA have issued goes on in any order, but for what fences around a synchronisation
 // order (9.7.16.6.4.3); what one has, in that in which it was issued where TensorOrder says so, and under the

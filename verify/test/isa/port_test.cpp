@@ -151,9 +151,11 @@ TEST(Port, TellsOfTensorMemoryToo) {
   options.observers.push_back({[&](const machine::Event& event) {
                                  const auto* a = std::get_if<machine::Access>(&event.what);
                                  if (a == nullptr || a->addresses[0] < machine::kTensorWindow) return;
+                                 if (a->kind == AccessKind::update) return;  // the dealloc
                                  EXPECT_EQ(a->kind, AccessKind::write);
                                  EXPECT_EQ(a->bytes, 8u);
-                                 cells.push_back(a->addresses[0] - machine::kTensorWindow);
+                                 for (uint64_t lane = 0; lane < a->rows; ++lane)
+                                   cells.push_back(a->addresses[0] - machine::kTensorWindow + (lane << 16));
                                },
                                true});
   simulate(isa::compile(ptx::parse(text), "k"), l, options, true);

@@ -1,0 +1,211 @@
+// mbarriers: who knows that they were initialised, what arrivals publish to those who wait, and whether a
+// phase, or the barrier itself, can go on before everyone has seen the last (PTX ISA 9.0, 9.7.13.15).
+#include <algorithm>
+#include <bit>
+
+#include "model/hazard/checker.h"
+#include "model/machine/memory.h"
+
+namespace bitwell::hazard {
+
+using machine::Scope;
+using machine::Semantics;
+
+namespace {
+
+// PTX leaves an arrival's and a wait's scope at .cta, by default too; that its count reaches other CTAs and
+// orders nothing there is what no kernel in use goes by. It counts as the cluster's, but for plain writes to
+// the other CTA.
+constexpr Scope kOfMbarriers = Scope::cluster;
+
+uint32_t rank_of_address(uint64_t shared_address) {
+  return static_cast<uint32_t>(shared_address >> machine::kRankShift);
+}
+
+}  // namespace
+
+Party Checker::party_of_use(UnitId unit, uint32_t lane, uint32_t site) const {
+  return {records_.site_at(site), units_[unit].cta, units_[unit].warp, static_cast<int>(lane)};
+}
+
+void Checker::mbarrier_access(const machine::Access& a, Cluster& c) {
+  const auto lane = static_cast<uint32_t>(a.lanes != 0 ? std::countr_zero(a.lanes) : 0);
+  const uint64_t address = a.addresses[a.lanes != 0 ? lane : 0] - machine::kSharedWindow;
+  if (a.operation != 0)
+    mbarrier_operation(a, c, address);
+  else
+    mbarrier_thread(a, c, address, lane);
+}
+
+// Whether the barrier is known to be there; if not, that is found.
+bool Checker::initialised(const Mbarrier& barrier, const Viewer& v, const Site& site, uint64_t address) {
+  for (const Act init : barrier.inits) {
+    const Record& record = records_[record_of(init)];
+    if (v.knows({record.unit, lane_of(init), record.time})) return true;
+  }
+  const Act first = barrier.inits.front();
+  found(Kind::init, party(record_of(first), lane_of(first)), party(v, site), machine::kSharedWindow + address,
+        8);
+  return false;
+}
+
+void Checker::mbarrier_thread(const machine::Access& a, Cluster& c, uint64_t address, uint32_t lane) {
+  using machine::AccessKind;
+  Warp& w = warp_of(c, a.cta, a.warp);
+  Lane& me = w.lanes[lane];
+  const Viewer viewer{me.known.get(), &w, lane, kNow, &me.ended};
+  const Site site{a.ptx_line, Actor::thread, a.kind, a.order};
+  const uint32_t number = records_.site(site);
+  if (a.kind == AccessKind::write) {
+    Mbarrier& barrier = c.mbarriers[address];
+    if (barrier.unit == 0) barrier.unit = new_unit(w);
+    barrier.inits.push_back(act(records_.record({w.unit, w.time, number}), lane));
+    ++c.unfenced_inits;
+    return;
+  }
+  const auto found_at = c.mbarriers.find(address);
+  if (found_at == c.mbarriers.end()) return;  // the engine has a fault for it
+  Mbarrier& barrier = found_at->second;
+  if (a.kind == AccessKind::update && a.order.semantics == Semantics::weak) {  // inval
+    for (const auto& [unit, use] : barrier.uses)
+      for (uint32_t i = 0; i < machine::kLanes; ++i)
+        if (use.time[i] != 0 && !viewer.knows({unit, i, use.time[i]})) {
+          found(Kind::reuse, party_of_use(unit, i, use.site), party(viewer, site),
+                machine::kSharedWindow + address, 8);
+          break;
+        }
+    c.mbarriers.erase(found_at);
+    return;
+  }
+  initialised(barrier, viewer, site, address);
+  Use& use = barrier.uses[w.unit];
+  use.time[lane] = w.time;
+  use.site = number;
+  if (a.kind == AccessKind::read) return;
+  barrier.last = party(viewer, site);
+  if (!c.remote_writes.empty()) remote_arrival(a, c, viewer, rank_of_address(address));
+  if (a.order.semantics == Semantics::release) {
+    barrier.arrived.publish(published(w, lane, me.known, w.time, me.ended), kOfMbarriers, w.domain);
+    ++w.time;
+  } else if (const Lane::Offer& offer = me.offers[1]; offer.time != 0) {
+    barrier.arrived.publish(published(w, lane, offer.known, offer.time, me.ended), kOfMbarriers, w.domain);
+  } else {
+    barrier.arrived.publish_unreleased(published(w, lane, me.known, w.time, me.ended));
+    ++w.time;
+  }
+}
+
+void Checker::mbarrier_operation(const machine::Access& a, Cluster& c, uint64_t address) {
+  const auto found_at = c.mbarriers.find(address);
+  const auto at = c.operations.find(a.operation);
+  if (found_at == c.mbarriers.end() || at == c.operations.end()) return;  // the engine has a fault for it
+  Mbarrier& barrier = found_at->second;
+  Operation& op = at->second;
+  const uint32_t issuer = a.issuer >= 0 ? static_cast<uint32_t>(a.issuer) : op.lane;
+  const Site site{a.ptx_line, Actor::mbarrier_copy, a.kind, a.order};
+  const Viewer viewer{op.known[issuer].get(), op.by, issuer, op.until, &op.ended[issuer]};
+  const bool known = initialised(barrier, viewer, site, address);
+  if (known && !barrier.fenced && op.ending == machine::Ending::mbarrier) {
+    const Act first = barrier.inits.front();
+    found(Kind::init_fence, party(record_of(first), lane_of(first)), party(viewer, site),
+          machine::kSharedWindow + address, 8);
+  }
+  barrier.last = party(viewer, site);
+  Known all = published(*op.by, issuer, op.known[issuer], op.until, op.ended[issuer]);
+  if (op.ending == machine::Ending::none) {
+    const Stream s = a.order.scope == Scope::cta ? Stream::copy : Stream::tcgen05;
+    if (const UnitId unit = op.by->streams[static_cast<size_t>(s)]; unit != 0)
+      all = raised(all, unit, 1u << issuer, op.number);
+  } else {
+    const uint32_t rank = rank_of_address(address);
+    const auto its = [&](uint32_t to) {
+      return std::any_of(op.unfinished.begin(), op.unfinished.end(),
+                         [&](const Operation::Part& p) { return p.rank == to; });
+    };
+    const uint32_t written = its(rank) ? rank : rank ^ 1;  // of a pair, the barrier may be in the other CTA
+    std::erase_if(op.unfinished, [&](const Operation::Part& p) {
+      if (p.rank != written && p.rank != kAnyRank) return false;
+      records_.finish(p.record, barrier.unit, barrier.phase);
+      return true;
+    });
+    all = raised(all, barrier.unit, ~0u, barrier.phase);
+  }
+  barrier.arrived.publish(all, kOfMbarriers, op.by->domain);
+}
+
+void Checker::mbarrier_passed(const machine::Synchronisation& s, Cluster& c) {
+  const auto at = c.mbarriers.find(s.which);
+  if (at == c.mbarriers.end()) return;
+  Warp& w = warp_of(c, s.cta, s.warp);
+  const auto lane = static_cast<size_t>(std::countr_zero(s.lanes));
+  Known& to = s.order.semantics == Semantics::relaxed ? w.lanes[lane].seen : w.lanes[lane].known;
+  to = joined(to, at->second.over.acquire(Scope::cluster, w.domain));
+  Use& use = at->second.uses[w.unit];
+  use.passed[lane] = at->second.phase - 1;
+  use.passed_at[lane] = w.time;
+  use.pass_site = use.site;
+}
+
+void Checker::mbarrier_over(uint64_t address, Cluster& c) {
+  const auto at = c.mbarriers.find(address);
+  if (at == c.mbarriers.end()) return;
+  Mbarrier& barrier = at->second;
+  const Known& all = barrier.arrived.all();
+  // Who saw the last phase over must have done so before this one could be.
+  for (const auto& [unit, use] : barrier.uses) {
+    const uint32_t known = all == nullptr ? 0 : all->happened.most(unit);
+    for (uint32_t i = 0; i < machine::kLanes && barrier.phase > 1; ++i)
+      if (use.passed[i] == barrier.phase - 1 && use.passed_at[i] > known) {
+        found(Kind::phase, party_of_use(unit, i, use.pass_site), barrier.last,
+              machine::kSharedWindow + address, 8);
+        break;
+      }
+  }
+  barrier.over = barrier.arrived;
+  ++barrier.phase;
+}
+
+void Checker::mbarriers_fenced(Cluster& c, const Warp& w, uint32_t lanes) {
+  if (c.unfenced_inits == 0) return;
+  c.unfenced_inits = 0;
+  for (auto& [address, barrier] : c.mbarriers) {
+    for (const Act init : barrier.inits)
+      if (records_[record_of(init)].unit == w.unit && (lanes >> lane_of(init) & 1) != 0)
+        barrier.fenced = true;
+    c.unfenced_inits += barrier.fenced ? 0 : 1;
+  }
+}
+
+void Checker::remote_write(Cluster& c, const Warp& w, uint32_t lane, uint64_t address, uint32_t record) {
+  const uint32_t rank = rank_of_address(address - machine::kSharedWindow);
+  if (rank == w.rank) return;
+  RemoteWrites& writes = c.remote_writes[{w.unit, rank}];
+  writes.time[lane] = w.time;
+  writes.record = record;
+}
+
+// An arrival at a CTA that was written to before: in the scope of the CTA it does not publish that.
+void Checker::remote_arrival(const machine::Access& a, Cluster& c, const Viewer& viewer, uint32_t rank) {
+  if (a.order.scope != Scope::cta) return remote_released(c, viewer);
+  if (rank == viewer.warp->rank) return;
+  for (const auto& [key, writes] : c.remote_writes)
+    for (uint32_t i = 0; i < machine::kLanes && key.second == rank; ++i)
+      if (writes.time[i] != 0 && viewer.knows({key.first, i, writes.time[i]})) {
+        found(Kind::mbarrier_scope, party(writes.record, i),
+              party(viewer, {a.ptx_line, Actor::thread, a.kind, a.order}),
+              a.addresses[static_cast<size_t>(std::countr_zero(a.lanes))], 8);
+        break;
+      }
+}
+
+void Checker::remote_released(Cluster& c, const Viewer& viewer) {
+  for (auto at = c.remote_writes.begin(); at != c.remote_writes.end();) {
+    auto& time = at->second.time;
+    for (uint32_t i = 0; i < machine::kLanes; ++i)
+      if (time[i] != 0 && viewer.knows({at->first.first, i, time[i]})) time[i] = 0;
+    const bool over = std::all_of(time.begin(), time.end(), [](uint32_t t) { return t == 0; });
+    at = over ? c.remote_writes.erase(at) : std::next(at);
+  }
+}
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,166 @@
+// Tensor memory: which of tcgen05's operations are behind which (PTX ISA 9.0, 9.7.16.6). Of one thread only
+// the manual's pairs are, all others by a commit's mbarrier, wait::ld or wait::st; of two threads what has
+// ended or stands in such a pair is, with a fence on both sides of what synchronises them.
+#include <bit>
+
+#include "model/hazard/checker.h"
+
+namespace bitwell::hazard {
+
+using machine::AccessKind;
+using machine::Synchronisation;
+using machine::TensorOrder;
+using SyncKind = Synchronisation::Kind;
+
+namespace {
+
+// Cells in the order of a shadow's bytes: the lanes of a column are neighbours.
+constexpr uint64_t kRankOfCells = uint64_t{1} << 16;
+uint64_t cell_of(uint64_t rank, uint64_t lane, uint64_t column) {
+  return rank * kRankOfCells + column * machine::kTensorLanes + lane;
+}
+uint64_t address_of(uint64_t cell) {
+  const uint64_t column = cell % kRankOfCells / machine::kTensorLanes;
+  return machine::kTensorWindow | cell / kRankOfCells << 32 | cell % machine::kTensorLanes << 16 | column;
+}
+
+// What issuing them one behind the other promises.
+enum class Pair : uint8_t { promised, two_kinds, copy_behind_mma, none };
+Pair pair_of(const TensorOrder& a, const TensorOrder& b) {
+  using Kind = TensorOrder::Kind;
+  if (a.kind == Kind::mma && b.kind == Kind::mma) {
+    if (a.sum == b.sum) return Pair::promised;
+    const bool same_shape = std::equal(a.sum.begin(), a.sum.begin() + 3, b.sum.begin());
+    return same_shape ? Pair::two_kinds : Pair::none;
+  }
+  if (a.kind == Kind::mma) return b.kind == Kind::shift ? Pair::promised : Pair::copy_behind_mma;
+  return a.before(b) ? Pair::promised : Pair::none;
+}
+
+}  // namespace
+
+void Checker::tensor_access(const machine::Access& a, Cluster& c) {
+  const auto lane = static_cast<uint32_t>(a.lanes != 0 ? std::countr_zero(a.lanes) : 0);
+  const uint64_t place = a.addresses[lane];
+  Warp& w = warp_of(c, a.cta, a.warp);
+  Site site{a.ptx_line,
+            Actor::tcgen05,
+            a.kind,
+            {machine::Semantics::weak, machine::Scope::cta, machine::Proxy::async}};
+  Viewer viewer{nullptr, &w, 0, kNow, &w.lanes[0].ended};
+  Known known;
+  Reach r{&viewer, 1, true, &site, 0, 1, kTensorSpace, nullptr, nullptr};
+  const bool frees = a.operation == 0 && a.kind == AccessKind::update;
+  if (a.operation != 0) {
+    const auto found = c.operations.find(a.operation);
+    if (found == c.operations.end()) return;
+    Operation& op = found->second;
+    viewer = {op.known[op.lane].get(), op.by, op.lane, op.until, &op.ended[op.lane]};
+    r.accepted = op.accepted[op.lane].get();
+    r.number = op.number;
+    r.last_mma = op.last_mma;
+    r.lanes = 1u << op.lane;
+    site.tensor = records_.tensor_order(op.tensor);
+    r.record = records_.record({stream(*op.by, Stream::tcgen05), op.number, records_.site(site)});
+  } else {
+    // One instruction of the whole warp: what any of its threads knows.
+    known = published(w, ~0u);
+    viewer.known = known.get();
+    for (const Lane& l : w.lanes)
+      if (l.accepted != nullptr) r.accepted = l.accepted.get();
+    if (frees) {
+      site.actor = Actor::thread;
+      r.record = records_.record({w.unit, w.time, records_.site(site)});
+    } else {
+      const Stream s = a.kind == AccessKind::read ? Stream::tensor_load : Stream::tensor_store;
+      site.actor = a.kind == AccessKind::read ? Actor::tensor_load : Actor::tensor_store;
+      r.number = ++w.moves;
+      r.record = records_.record({stream(w, s), r.number, records_.site(site)});
+      for (Lane& l : w.lanes) l.latest[static_cast<size_t>(s)] = r.number;
+    }
+  }
+  const uint64_t rank = place >> 32 & 0xFF, first = place >> 16 & 0xFFFF, column = place & 0xFFFF;
+  const bool whole = a.rows == machine::kTensorLanes;
+  const uint64_t columns = a.bytes / 4;
+  const auto each = [&](uint64_t from, uint64_t cells) {
+    c.tensor.each(from, cells, [&](Cell& cell, uint64_t at, uint64_t size) {
+      reach(r, cell, at, size);
+      if (frees) cell = {};
+    });
+  };
+  if (whole) return each(cell_of(rank, 0, column), columns * machine::kTensorLanes);
+  for (uint64_t i = 0; i < columns; ++i) each(cell_of(rank, first, column + i), a.rows);
+}
+
+void Checker::tensor_order(const Synchronisation& s, Warp& w) {
+  if (s.kind == SyncKind::tensor_loads_waited || s.kind == SyncKind::tensor_stores_waited) {
+    const auto which = static_cast<size_t>(s.kind == SyncKind::tensor_loads_waited ? Stream::tensor_load
+                                                                                   : Stream::tensor_store);
+    for (Lane& lane : w.lanes) lane.ended[which] = lane.latest[which];
+    return;
+  }
+  Known last, after;
+  bool first = true;
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
+    Lane& lane = w.lanes[i];
+    if (s.kind == SyncKind::tensor_fence_after) {
+      lane.accepted = lane.known;
+      continue;
+    }
+    if (first || lane.known != last) {
+      last = lane.known;
+      auto more = last == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*last);
+      for (const Stream stream : {Stream::tcgen05, Stream::tensor_load, Stream::tensor_store})
+        if (const auto n = static_cast<size_t>(stream); w.streams[n] != 0)
+          more->offered.raise(w.streams[n], of_warp(stream) ? ~0u : s.lanes, lane.latest[n]);
+      after = more;
+      first = false;
+    }
+    lane.known = after;
+  }
+}
+
+std::optional<Kind> Checker::judge_cells(const Reach& r, const Viewer& v, const Record& before,
+                                         uint32_t lane) const {
+  const Site& old = records_.site_of(before);
+  const Site& now = *r.site;
+  const Epoch e{before.unit, lane, before.time};
+  const UnitInfo& unit = units_[before.unit];
+  const bool same_warp = unit.cta == v.warp->cta && unit.warp == v.warp->number;
+  if (old.actor == Actor::tcgen05 && now.actor == Actor::tcgen05 && same_warp && before.time == r.number)
+    return old.kind == AccessKind::update && now.kind == AccessKind::read
+               ? std::optional(Kind::tensor_overlap)
+               : std::nullopt;
+  const bool offered = r.accepted != nullptr && r.accepted->offered.knows(e);
+  if (v.knows(e)) {
+    const bool moved = old.actor == Actor::tensor_load || old.actor == Actor::tensor_store;
+    if (!moved || same_warp || offered || now.actor == Actor::thread) return std::nullopt;
+    return Kind::tensor_fence;
+  }
+  if (old.actor != Actor::tcgen05) {
+    const bool seen = same_warp || (v.known != nullptr && v.known->unwaited.knows(e));
+    return seen ? Kind::tensor_wait : Kind::operation_race;
+  }
+  if (now.actor != Actor::tcgen05 || (!same_warp && !offered)) return Kind::operation_race;
+  // Two copies with an MMA between them: the second is behind the MMA, as the MMA is behind the first.
+  const auto copies = [](const TensorOrder& o) {
+    return o.kind != TensorOrder::Kind::mma && o.kind != TensorOrder::Kind::shift;
+  };
+  if (same_warp && r.last_mma > before.time && copies(records_.tensor_order(old.tensor)) &&
+      copies(records_.tensor_order(now.tensor)))
+    return Kind::tensor_copy;
+  switch (pair_of(records_.tensor_order(old.tensor), records_.tensor_order(now.tensor))) {
+    case Pair::promised: return std::nullopt;
+    case Pair::two_kinds: return Kind::tensor_kinds;
+    case Pair::copy_behind_mma: return Kind::tensor_copy;
+    case Pair::none: break;
+  }
+  return Kind::operation_race;
+}
+
+uint64_t Checker::reported(uint64_t address, size_t space) {
+  return space == kTensorSpace ? address_of(address) : address;
+}
+
+}  // namespace bitwell::hazard
