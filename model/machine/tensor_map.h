@@ -1,11 +1,9 @@
-// Tensor maps (CUtensorMap): what cuTensorMapEncodeTiled or Im2col is given, its limits, and the opaque 128
-// bytes. The encoding is ours: kernels cannot look inside, tensormap.replace changes fields by name.
+// Tensor maps (CUtensorMap): what cuTensorMapEncodeTiled or Im2col is given, and its limits. The 128 bytes
+// that they make of it stand in tensor_map_bytes.h.
 #pragma once
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -57,6 +55,16 @@ inline constexpr std::array<TensorTypeRow, 16> kTensorTypes{{{"u8", 8, false, "d
 using TensorSwizzle = layout::SharedSwizzle;
 inline constexpr const auto& kTensorSwizzles = layout::kSharedSwizzles;
 
+// As CUtensorMapInterleave; copies by a map of the other two are not modelled.
+enum class TensorInterleave : uint8_t { none, b16, b32 };
+inline constexpr std::array<std::string_view, 3> kTensorInterleaves{"none", "16b", "32b"};
+// How much of L2 a copy brings with it, which changes no bits; as CUtensorMapL2promotion.
+enum class L2Promotion : uint8_t { none, b64, b128, b256 };
+struct L2PromotionRow {
+  std::string_view name;
+};
+inline constexpr std::array<L2PromotionRow, 4> kL2Promotions{{{"none"}, {"64b"}, {"128b"}, {"256b"}}};
+
 // What cuTensorMapEncodeIm2col takes in place of a box. The innermost dimension counts channels, the
 // outermost images; those between, W first, are of space. The pixels whose place in all of these is from
 // lower[d] to dims - 1 + upper[d] are gone through, in steps of element_strides, W fastest and images
@@ -77,6 +85,8 @@ struct TensorMap {
   std::array<uint32_t, 5> element_strides{1, 1, 1, 1, 1};
   TensorSwizzle swizzle = TensorSwizzle::none;
   bool fill_nan = false;  // out-of-bounds elements of floating types
+  TensorInterleave interleave = TensorInterleave::none;
+  L2Promotion promotion = L2Promotion::b256;
   Im2col im2col{};
 
   int bits() const { return kTensorTypes[static_cast<size_t>(type)].bits; }
@@ -97,6 +107,9 @@ struct TensorMap {
   uint64_t pitch() const;
   // That an mbarrier counts: without what pads them (CUTLASS counts so).
   uint64_t box_bytes() const { return rows() * extent(0) * static_cast<uint64_t>(bits()) / 8; }
+  // Bytes of a box as the driver counts them to limit them: it rounds down where element strides leave a
+  // part, and divides the innermost dimension too.
+  uint64_t driver_box_bytes() const;
   // Bytes of shared memory from a multiple of 128 on that the box may touch: swizzling stays inside a line.
   uint64_t footprint() const {
     const uint64_t bytes = (rows() - 1) * pitch() + row_bytes();
@@ -104,32 +117,12 @@ struct TensorMap {
   }
 };
 
-// Throws InputError naming the argument, the value and the limit; Unsupported for what is not modelled.
+// The driver's limits: it refuses what this refuses, and nothing else, of maps that it has (an H200's does
+// not have types of 4 and 6 bits, nor the swizzles whose atoms are not of 16 bytes). Throws InputError naming
+// the argument, the value and the limit; Unsupported for im2col of such types.
 void check(const TensorMap& map);
-
-using TensorMapBytes = std::array<std::byte, 128>;
-TensorMapBytes encode(const TensorMap& map);
-// Nothing if the bytes are no tensor map. Its limits are not checked: fields may be on their way to agree.
-std::optional<TensorMap> decode_tensor_map(std::span<const std::byte> bytes);
-
-// What tensormap.replace changes (PTX ISA 9.7.9.28), in the order of the instruction's names.
-enum class TensorMapField : uint8_t {
-  global_address,
-  rank,  // value: dimensions - 1
-  box_dim,
-  global_dim,
-  global_stride,  // ordinal 0: of dimension 1
-  element_stride,
-  elemtype,
-  interleave_layout,
-  swizzle_mode,
-  fill_mode
-};
-inline constexpr std::array<std::string_view, 10> kTensorMapFields{
-    "global_address", "rank",     "box_dim",           "global_dim",   "global_stride",
-    "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"};
-// Throws InputError for an ordinal or value that the field does not have, Unsupported for one not modelled.
-void replace(TensorMap& map, TensorMapField field, uint32_t ordinal, uint64_t value);
+// Throws Unsupported where the simulator has no copies by such a map.
+void require_modelled(const TensorMap& map);
 
 using layout::swizzled;
 

@@ -1,47 +1,16 @@
 #include "verify/capture/tuples.h"
 
-#include <lzma.h>
-
 #include <charconv>
 #include <filesystem>
 #include <sstream>
 
 #include "model/machine/failure.h"
-#include "verify/launch/launch.h"
-#include "verify/launch/output_files.h"
+#include "verify/capture/packed.h"
 
 namespace bitwell::verify {
 namespace {
 
 using machine::InputError;
-
-constexpr uint64_t kMostMemory = uint64_t{1} << 28;  // bytes, to decompress
-constexpr size_t kMostText = size_t{1} << 25;        // bytes
-
-std::string compressed(const std::string& text) {
-  std::string out(lzma_stream_buffer_bound(text.size()), '\0');
-  size_t size = 0;
-  if (lzma_easy_buffer_encode(9, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const uint8_t*>(text.data()),
-                              text.size(), reinterpret_cast<uint8_t*>(out.data()), &size,
-                              out.size()) != LZMA_OK)
-    throw machine::ModelBug("tuples that cannot be compressed");
-  out.resize(size);
-  return out;
-}
-
-std::string expanded(const std::string& packed, const std::string& path) {
-  std::string out(kMostText, '\0');
-  uint64_t memory = kMostMemory;
-  size_t in = 0;
-  size_t size = 0;
-  if (lzma_stream_buffer_decode(&memory, 0, nullptr, reinterpret_cast<const uint8_t*>(packed.data()), &in,
-                                packed.size(), reinterpret_cast<uint8_t*>(out.data()), &size,
-                                out.size()) != LZMA_OK ||
-      in != packed.size())
-    throw InputError("'" + path + "' is no xz file, or a damaged one, or text of more than 32 MiB");
-  out.resize(size);
-  return out;
-}
 
 std::string hex(const std::vector<uint64_t>& words) {
   std::string out;
@@ -77,7 +46,7 @@ std::optional<Tuple> tuple_of(const std::string& line) {
 std::optional<Tuples> read_tuples(const std::string& path) {
   std::error_code unreadable;
   if (!std::filesystem::exists(path, unreadable)) return std::nullopt;
-  std::istringstream text(expanded(read_file(path), path));
+  std::istringstream text(read_packed(path));
   Tuples out;
   std::vector<Tuple>* now = nullptr;
   std::string line;
@@ -109,7 +78,7 @@ void write_tuples(const std::string& path, const Tuples& tuples) {
     text += name + "\n";
     for (const Tuple& t : rows) text += hex(t.inputs) + " > " + hex(t.results) + "\n";
   }
-  replace_file(path, "the tuples", compressed(text));
+  write_packed(path, "the tuples", text);
 }
 
 std::string first_wrong(const std::vector<Tuple>& of_device, const std::vector<Tuple>& got) {

@@ -141,16 +141,16 @@ struct Device::Impl {
     const auto swizzle = static_cast<CUtensorMapSwizzle>(m.swizzle);
     const auto fill =
         m.fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
-    constexpr auto kInterleave = CU_TENSOR_MAP_INTERLEAVE_NONE;
-    constexpr auto kPromotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B;
+    const auto interleave = static_cast<CUtensorMapInterleave>(m.interleave);
+    const auto promotion = static_cast<CUtensorMapL2promotion>(m.promotion);
     if (m.im2col.channels != 0)
       check(api.encode_im2col(&out, type, m.rank, address, dims.data(), strides.data(), m.im2col.lower.data(),
                               m.im2col.upper.data(), m.im2col.channels, m.im2col.pixels, steps.data(),
-                              kInterleave, swizzle, kPromotion, fill),
+                              interleave, swizzle, promotion, fill),
             "encoding an im2col tensor map");
     else
       check(api.encode_tensor_map(&out, type, m.rank, address, dims.data(), strides.data(), box.data(),
-                                  steps.data(), kInterleave, swizzle, kPromotion, fill),
+                                  steps.data(), interleave, swizzle, promotion, fill),
             "encoding a tensor map");
     return out;
   }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "model/machine/failure.h"
-#include "model/machine/tensor_map.h"
+#include "model/machine/tensor_map_bytes.h"
 
 namespace {
 
@@ -85,14 +85,14 @@ TensorMap common_map(const bitwell_tensor_map* map, const Common& c) {
     if (d > 0) out.strides[d] = c.strides[d - 1];
   }
   out.swizzle = static_cast<TensorSwizzle>(c.swizzle);
+  out.interleave = static_cast<TensorInterleave>(c.interleave);
+  out.promotion = static_cast<L2Promotion>(c.l2_promotion);
   out.fill_nan = c.oob_fill == BITWELL_TENSOR_MAP_OOB_FILL_NAN_REQUEST_ZERO_FMA;
   return out;
 }
 
-void store(bitwell_tensor_map* map, const TensorMap& out, bitwell_tensor_map_interleave interleave) {
+void store(bitwell_tensor_map* map, const TensorMap& out) {
   check(out);
-  if (interleave != BITWELL_TENSOR_MAP_INTERLEAVE_NONE)
-    throw Unsupported("tensor maps with interleave " + std::to_string(interleave));
   const bitwell::machine::TensorMapBytes bytes = encode(out);
   static_assert(sizeof bytes == sizeof *map);
   std::memcpy(map, bytes.data(), sizeof bytes);
@@ -110,7 +110,7 @@ bitwell_result bitwell_tensor_map_encode_tiled(
                                      l2_promotion, oob_fill});
     present(box, "boxDim");
     for (uint32_t d = 0; d < rank; ++d) out.box[d] = box[d];
-    store(map, out, interleave);
+    store(map, out);
   });
 }
 
@@ -134,7 +134,7 @@ bitwell_result bitwell_tensor_map_encode_im2col(
       out.im2col.lower[d] = lower[d];
       out.im2col.upper[d] = upper[d];
     }
-    store(map, out, interleave);
+    store(map, out);
   });
 }
 

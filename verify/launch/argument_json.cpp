@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "model/machine/tensor_map_bytes.h"
 #include "model/number/arithmetic.h"
 #include "model/number/decode.h"
 #include "model/number/encode.h"
@@ -47,7 +48,10 @@ LaunchReader::Bytes LaunchReader::piece(const json& j, const std::string& where)
     return {std::vector<std::byte>(8), {{0, to, offset}}};
   }
   if (j.contains("type")) return {scalar(j, where), {}};
-  if (j.contains("bytes")) return {raw(j, where), {}};
+  if (j.contains("bytes")) {
+    allow(j, {"bytes"}, where);
+    return {raw(j, where), {}};
+  }
   if (j.contains("struct")) return structure(j, where);
   refuse(where + " needs one of type, pointer, tensor_map, bytes, struct");
 }
@@ -89,7 +93,6 @@ void LaunchReader::fields(const json& pieces, const std::string& where, bool may
 }
 
 std::vector<std::byte> LaunchReader::raw(const json& j, const std::string& where) const {
-  allow(j, {"bytes"}, where);
   const std::string digits = text(j, "bytes", where);
   std::vector<std::byte> out;
   const auto digit = [&](char c) {
@@ -115,29 +118,38 @@ size_t LaunchReader::known_buffer(const std::string& name, const std::string& wh
   return at;
 }
 
-// The 128 bytes that a host program made (verify/driver/bitwell/tensor_map.h). Its address is the program's:
-// here the map starts at the buffer.
+// The 128 bytes that a driver made, or verify/driver/bitwell/tensor_map.h. Their address is the program's
+// that asked for them: here the map starts at the buffer.
 machine::TensorMap LaunchReader::encoded_map(const json& j, const std::string& where) {
-  allow(j, {"tensor_map", "offset", "encoded"}, where);
-  const std::string path = input(text(j, "encoded", where));
-  const std::string bytes = placed(where, [&] { return read_file(path); });
-  const auto map = bytes.size() != sizeof(machine::TensorMapBytes)
-                       ? std::nullopt
-                       : machine::decode_tensor_map(std::as_bytes(std::span(bytes)));
-  if (!map)
-    refuse(where + ": '" + path + "' has " + std::to_string(bytes.size()) +
-           " bytes that are no map of bitwell's: bitwell_tensor_map_encode_tiled makes one, of 128 bytes");
-  return *map;
+  allow(j, {"tensor_map", "offset", "encoded", "bytes"}, where);
+  if (j.contains("encoded") && j.contains("bytes")) refuse(where + " has both 'encoded' and 'bytes'");
+  const std::string from = j.contains("bytes") ? "bytes" : input(text(j, "encoded", where));
+  std::vector<std::byte> bytes;
+  if (j.contains("bytes")) {
+    bytes = raw(j, where);
+  } else {
+    const std::string content = placed(where, [&] { return read_file(from); });
+    const auto view = std::as_bytes(std::span(content));
+    bytes.assign(view.begin(), view.end());
+  }
+  constexpr size_t kSize = sizeof(machine::TensorMapBytes);
+  if (bytes.size() != kSize)
+    refuse(where + ": '" + from + "' has " + std::to_string(bytes.size()) +
+           " bytes, a tensor map has 128, as cuTensorMapEncodeTiled writes them");
+  return placed(where + ": '" + from + "'",
+                [&] { return machine::decode_tensor_map(std::span(bytes).first<kSize>()); });
 }
 
 machine::TensorMap LaunchReader::tensor_map(const json& j, size_t over, const std::string& where) {
-  if (j.contains("encoded")) {
+  if (j.contains("encoded") || j.contains("bytes")) {
     machine::TensorMap m = encoded_map(j, where);
     m.address = j.contains("offset") ? whole_below(j.at("offset"), where + ": 'offset'", 64) : 0;
     placed(where + ", over '" + file_.launch.buffers[over].name + "'", [&] { machine::check(m); });
     return m;
   }
-  allow(j, {"tensor_map", "offset", "type", "dims", "strides", "box", "element_strides", "swizzle", "fill"},
+  allow(j,
+        {"tensor_map", "offset", "type", "dims", "strides", "box", "element_strides", "swizzle", "fill",
+         "l2_promotion"},
         where);
   machine::TensorMap m;
   if (j.contains("offset")) m.address = whole_below(j.at("offset"), where + ": 'offset'", 64);
@@ -147,6 +159,8 @@ machine::TensorMap LaunchReader::tensor_map(const json& j, size_t over, const st
   const std::string fill = text(j, "fill", where, "zero");
   if (fill != "zero" && fill != "nan") refuse(where + ": fill '" + fill + "' is not one of zero, nan");
   m.fill_nan = fill == "nan";
+  m.promotion = static_cast<machine::L2Promotion>(
+      named(machine::kL2Promotions, text(j, "l2_promotion", where, "256b"), where));
   const auto numbers = [&](const char* key, size_t count) {
     if (!j.contains(key)) refuse(where + " has no '" + std::string(key) + "'");
     if (!j.at(key).is_array()) refuse(where + ": '" + std::string(key) + "' must be a list of whole numbers");

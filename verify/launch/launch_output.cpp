@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "model/machine/failure.h"
+#include "model/machine/tensor_map_bytes.h"
 #include "verify/launch/launch_json.h"
 #include "verify/launch/npy.h"
 #include "verify/launch/numbers.h"
@@ -38,12 +40,24 @@ json buffer_json(const Buffer& b, const std::string& folder, OutputFiles& files)
   return item;
 }
 
+std::string hexadecimal(std::span<const std::byte> bytes) {
+  std::string digits;
+  for (const std::byte b : bytes) {
+    constexpr std::string_view all = "0123456789abcdef";
+    digits += all[static_cast<size_t>(b >> 4)];
+    digits += all[static_cast<size_t>(b & std::byte{15})];
+  }
+  return digits;
+}
+
 json tensor_map_json(const machine::TensorMap& m, const std::string& buffer) {
   const auto list = [&](const auto& values, size_t first) {
     json out = json::array();
     for (size_t d = first; d < m.rank; ++d) out.push_back(values[d]);
     return out;
   };
+  if (m.im2col.channels != 0 || m.interleave != machine::TensorInterleave::none)  // which have no fields
+    return {{"tensor_map", buffer}, {"offset", m.address}, {"bytes", hexadecimal(machine::encode(m))}};
   json item{{"tensor_map", buffer},
             {"offset", m.address},
             {"type", machine::kTensorTypes[static_cast<size_t>(m.type)].name},
@@ -51,19 +65,15 @@ json tensor_map_json(const machine::TensorMap& m, const std::string& buffer) {
             {"box", list(m.box, 0)},
             {"element_strides", list(m.element_strides, 0)},
             {"swizzle", machine::kTensorSwizzles[static_cast<size_t>(m.swizzle)].name},
-            {"fill", m.fill_nan ? "nan" : "zero"}};
+            {"fill", m.fill_nan ? "nan" : "zero"},
+            {"l2_promotion", machine::kL2Promotions[static_cast<size_t>(m.promotion)].name}};
   if (m.rank > 1) item["strides"] = list(m.strides, 1);
   return item;
 }
 
 // Of a scalar or a structure, with the pointers and maps in it.
 json bytes_json(const Argument& a, const Launch& launch) {
-  std::string digits;
-  for (const std::byte b : a.scalar) {
-    constexpr std::string_view all = "0123456789abcdef";
-    digits += all[static_cast<size_t>(b >> 4)];
-    digits += all[static_cast<size_t>(b & std::byte{15})];
-  }
+  const std::string digits = hexadecimal(a.scalar);
   const json raw{{"bytes", digits}};
   if (a.pointers.empty()) return raw;
   json fields = json::array({{{"at", 0}, {"bytes", digits}}});

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/machine/tensor_map_bytes.h"
+
 namespace bitwell::verify {
 
 Placed::Placed(machine::Memory& memory, const Launch& launch, const std::map<size_t, uint64_t>& there)

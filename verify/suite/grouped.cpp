@@ -9,6 +9,7 @@
 
 #include "kernels/grouped/launch.h"
 #include "model/machine/failure.h"
+#include "model/machine/tensor_map_bytes.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/tensor_dot.h"
 #include "verify/suite/grouped_wgmma.h"

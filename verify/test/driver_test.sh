@@ -102,7 +102,7 @@ same() {
   "$bitwell" run bytes.json > said.txt || fail "the launch file's map of $*: $(cat said.txt)"
   local address
   address=$(($(od -An -tu8 -j128 out.bin) + $1))
-  ./map "${2#*,}" $((${#commas} + 1)) $address "$3" "$4" "$5" "$6" 0 "${7#*,}" 2 "${8#*,}" c.map > said.txt
+  ./map "${2#*,}" $((${#commas} + 1)) $address "$3" "$4" "$5" "$6" 0 "${7#*,}" 3 "${8#*,}" c.map > said.txt
   [ "$(cat said.txt)" = "0 " ] || fail "$*: $(cat said.txt)"
   cmp -s -n 128 c.map out.bin || fail "C makes other bytes than the launch file: $*"
   launch "\"offset\": $1, \"encoded\": \"c.map\""
@@ -117,6 +117,19 @@ same 32 u4x16_align8b,13 128,16,4 64,1024 128,8,1 1,1,1 64b,2 zero,0
 same 64 u4x16_align16b,14 256,8 128 128,8 1,1 128b,3 zero,0
 same 0 bf16,9 64,8,4,2,3 128,1024,4096,8192 64,8,4,2,3 1,1,1,1,1 128b_atom_32b,4 nan,1
 same 4096 tf32,11 4294967296,2 16 4,2 1,1 none,0 nan,1
+
+# The bytes of an H200's driver (verify/device/captures/tensor_maps.txt.xz), from C, from a launch's digits and its fields.
+h200=0000e061857f0000106304002000000000000000000000000000000000000000ff0000003f0000000000000000000000000000000000003f0700000000000000
+h200=${h200}00040000000000000004000000000000$(printf '%096d' 0)
+./map 6 2 0x7F8561E00000 256,64 512 64,8 1,1 0 3 2 0 h200.map > said.txt
+[ "$(od -An -v -tx1 h200.map | tr -d ' \n')" = "$h200" ] || fail "C makes other bytes than an H200's driver"
+launch '"type": "f16", "dims": [256, 64], "strides": [512], "box": [64, 8], "swizzle": "128b", "l2_promotion": "128b"'
+"$bitwell" run bytes.json > said.txt || fail "a promotion: $(cat said.txt)"
+mv out.bin kept.bin
+launch "\"bytes\": \"$h200\""
+"$bitwell" run bytes.json > said.txt || fail "an H200's bytes: $(cat said.txt)"
+cmp -s kept.bin out.bin || fail "a launch with an H200's bytes gets other bytes than one with their fields"
+[ "$(od -An -v -tx1 -j8 -N120 out.bin | tr -d ' \n')" = "${h200:16}" ] || fail "a launch's map has other bytes than an H200's"
 
 # What the driver refuses, and says so; a map that is refused stays as it was.
 refused() { # refused RESULT 'MESSAGE' ARGUMENTS OF map...
@@ -160,7 +173,7 @@ check 1 "elementStrides is NULL" 6=-
 check 1 "elementStrides[1] is 0, it must be 1 to 8" 6=1,0
 check 1 "elementStrides[0] is 9, it must be 1 to 8" 6=9,1
 check 1 "interleave is 3, it must be 0 to 2" 7=3
-check 801 "tensor maps with interleave 1" 7=1 8=0
+check 1 "tensorRank is 2, it must be 3 to 5 where elements are interleaved" 7=1 8=0
 check 1 "swizzle is 7, it must be 0 to 6" 8=7
 check 1 "l2Promotion is 4, it must be 0 to 3" 9=4
 check 1 "oobFill is 2, it must be 0 to 1" 10=2
@@ -171,10 +184,16 @@ refused 1 "it must be a multiple of 64" "${good[@]}" kept.map unaligned
 
 # Files of other bytes, and fields that do not go with one.
 launch '"encoded": "bytes.ptx"'
-"$bitwell" run bytes.json 2>&1 | grep -q "'bytes.ptx' has .* bytes that are no map of bitwell's" || fail "other bytes are taken as a map"
+"$bitwell" run bytes.json 2>&1 | grep -q "'bytes.ptx' has .* bytes, a tensor map has 128" || fail "other bytes are taken as a map"
 head -c 128 /dev/zero > zero.map
 launch '"encoded": "zero.map"'
 "$bitwell" run bytes.json > /dev/null 2>&1 && fail "zeros are taken as a map"
+launch '"encoded": "c.map", "offset": 0, "bytes": "00"'
+"$bitwell" run bytes.json 2>&1 | grep -q "both 'encoded' and 'bytes'" || fail "a map is taken from two places"
+head -c 128 c.map > changed.map
+printf '\001' | dd of=changed.map bs=1 seek=100 conv=notrunc 2> dd.txt
+launch '"encoded": "changed.map"'
+"$bitwell" run bytes.json 2>&1 | grep -q "'changed.map': tensor map: bit 800 (byte 100) is set" || fail "an unknown bit is taken"
 launch '"encoded": "c.map", "box": [64]'
 "$bitwell" run bytes.json 2>&1 | grep -q "unknown field 'box'" || fail "an encoded map takes other fields"
 

@@ -1,8 +1,11 @@
 // cp.async.bulk and its tensor, reduce and prefetch forms: from an instruction's operands to an operation
 // under way.
+#include <algorithm>
+
 #include "model/isa/family/bulk_copy.h"
 #include "model/isa/family/tensor_copy.h"
 #include "model/isa/family/transfer_reader.h"
+#include "model/machine/tensor_map_bytes.h"
 
 namespace bitwell::isa {
 
@@ -30,17 +33,19 @@ machine::TensorMap tensor_map(Context& context, int lane, uint64_t address) {
   std::array<uint8_t, sizeof bytes> defined;
   Port(context, lane, {Semantics::weak, Scope::cta, Proxy::tensor_map})
       .read(*region, address, bytes.size(), bytes.data(), defined.data());
-  const auto map = machine::decode_tensor_map(bytes);
-  if (!map || !machine::all_written(defined.data(), defined.size()))
+  const bool zeros = std::all_of(bytes.begin(), bytes.end(), [](std::byte v) { return v == std::byte{0}; });
+  if (zeros || !machine::all_written(defined.data(), defined.size()))
     throw Fault(
         "there is no tensor map at this address: 128 bytes that cuTensorMapEncodeTiled wrote are needed",
         lane);
   try {
-    machine::check(*map);
+    const machine::TensorMap map = machine::decode_tensor_map(bytes);
+    machine::check(map);
+    machine::require_modelled(map);
+    return map;
   } catch (const machine::InputError& e) {
     throw Fault(e.what(), lane);
   }
-  return *map;
 }
 
 // The element of a reduction into a tensor, if the operation takes it (PTX ISA 9.0,

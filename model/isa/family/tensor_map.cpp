@@ -1,13 +1,11 @@
 // Tensor maps that a kernel changes, and their fences (PTX ISA 9.0, 9.7.9.28 and 9.7.13.16).
-#include "model/machine/tensor_map.h"
-
-#include <algorithm>
 #include <cstring>
 #include <map>
 
 #include "model/isa/family/memory.h"
 #include "model/isa/family/operands.h"
 #include "model/isa/family/transfer_reader.h"
+#include "model/machine/tensor_map_bytes.h"
 #include "model/run/port.h"
 
 namespace bitwell::isa {
@@ -70,21 +68,17 @@ void replace_field(const Op& op, Context& context, int lane) {
   const MapPlace place = map_place(r, context, t.to, true, lane);
   const Port port(context, lane, {});
   machine::TensorMapBytes bytes;
-  const bool written = read_map(port, place, bytes);
-  const bool zeros = std::all_of(bytes.begin(), bytes.end(), [](std::byte v) { return v == std::byte{0}; });
-  // 128 zero bytes are a map whose fields are all still to come (an H200 takes them so).
-  auto map = zeros ? std::optional(machine::TensorMap{}) : machine::decode_tensor_map(bytes);
-  if (!map || !written)
+  if (!read_map(port, place, bytes))
     throw Fault("there is no tensor map at this address whose field could be replaced", lane);
   uint64_t value = 0;
   std::memcpy(&value, r.bytes(t.value, t.bytes), t.bytes);
   // A buffer's address counts from its place in global memory, as everywhere.
   try {
-    machine::replace(*map, t.field, t.ordinal, value);
+    machine::replace(bytes, t.field, t.ordinal, value);
   } catch (const machine::InputError& e) {
     throw Fault(e.what(), lane);
   }
-  port.write(*place.region, place.address, kMapBytes, machine::encode(*map).data());
+  port.write(*place.region, place.address, kMapBytes, bytes.data());
 }
 
 Next replace_tensor_map(const Op& op, Context& context, uint32_t mask) {

@@ -6,7 +6,9 @@
  * does: #define cuTensorMapEncodeTiled bitwell_tensor_map_encode_tiled. Without it they are defined here, with the same
  * values.
  *
- * The 128 bytes are bitwell's, not a GPU's. LAUNCH.json takes a file of them: {"tensor_map": "x", "encoded": "x.map"}. */
+ * The 128 bytes are those that an H200's driver writes (580.159.04). Of types and swizzles that only Blackwell has they are
+ * bitwell's own, and no GPU takes them. LAUNCH.json takes a file of them, or of a driver's:
+ * {"tensor_map": "x", "encoded": "x.map"}. */
 #ifndef BITWELL_TENSOR_MAP_H
 #define BITWELL_TENSOR_MAP_H
 
@@ -28,7 +30,7 @@ typedef CUtensorMapFloatOOBfill bitwell_tensor_map_oob_fill;
 typedef enum {
   BITWELL_SUCCESS = 0,
   BITWELL_ERROR_INVALID_VALUE = 1,
-  BITWELL_ERROR_NOT_SUPPORTED = 801 /* legal, but not simulated */
+  BITWELL_ERROR_NOT_SUPPORTED = 801 /* legal, but not modelled */
 } bitwell_result;
 
 typedef struct {
@@ -90,8 +92,8 @@ typedef enum {
 
 /* The map of boxes of a tensor, as cuTensorMapEncodeTiled takes them. Sizes in elements, globalStrides in bytes, of
  * dimension 1 and up; the innermost dimension first. Success writes *tensorMap. What the driver refuses is
- * INVALID_VALUE, what it takes and the simulator has not is NOT_SUPPORTED; *tensorMap then stays as it was. Where the
- * box goes in L2 changes no bits: l2Promotion is checked and forgotten. */
+ * INVALID_VALUE, im2col of types of 4 and 6 bits is NOT_SUPPORTED; *tensorMap then stays as it was. Copies by a map with
+ * interleaved elements are not simulated: the copy says so. */
 bitwell_result bitwell_tensor_map_encode_tiled(
     bitwell_tensor_map* tensorMap, bitwell_tensor_map_data_type tensorDataType, uint32_t tensorRank,
     void* globalAddress, const uint64_t* globalDim, const uint64_t* globalStrides, const uint32_t* boxDim,

@@ -1,6 +1,6 @@
 // What the driver writes into the 128 bytes of a tensor map, over all its arguments, one at a time and at
-// random: a capture, from which the hardware's format can be read. It goes to
-// $BITWELL_CAPTURES/tensor_maps.txt, or to standard output.
+// random: the capture from which the format was read. It goes to $BITWELL_CAPTURES/tensor_maps.txt.xz, or to
+// standard output.
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -10,6 +10,7 @@
 #include <set>
 
 #include "gpu.h"
+#include "verify/capture/packed.h"
 
 namespace bitwell::verify {
 namespace {
@@ -193,12 +194,12 @@ TEST(TensorMapBytes, OfTheDriverOverAllArguments) {
       }
     }
   const char* const folder = std::getenv("BITWELL_CAPTURES");
-  FILE* const out =
-      folder == nullptr ? stdout : std::fopen((std::string(folder) + "/tensor_maps.txt").c_str(), "w");
-  ASSERT_NE(out, nullptr);
-  std::fprintf(out, "# %s, driver %s\n", device->name().c_str(), device->driver().c_str());
-  for (const std::string& l : lines) std::fprintf(out, "%s\n", l.c_str());
-  if (folder != nullptr) std::fclose(out);
+  std::string text = "# " + device->name() + ", driver " + device->driver() + "\n";
+  for (const std::string& l : lines) text += l + "\n";
+  if (folder == nullptr)
+    std::fputs(text.c_str(), stdout);
+  else
+    write_packed(std::string(folder) + "/tensor_maps.txt.xz", "the tensor maps", text);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <ostream>
 
+#include "model/machine/tensor_map_bytes.h"
 #include "model/ptx/parse.h"
 #include "verify/launch/launch.h"
 
@@ -139,6 +140,12 @@ machine::TensorMap box(machine::TensorSwizzle swizzle, machine::TensorType type 
   m.swizzle = swizzle;
   return m;
 }
+machine::TensorMap cube() {
+  machine::TensorMap m = box(machine::TensorSwizzle::none);
+  m.rank = 3;
+  m.strides[2] = 4096;
+  return m;
+}
 std::vector<std::byte> hostile(size_t at, uint8_t value) {
   const machine::TensorMapBytes good = machine::encode(box(machine::TensorSwizzle::none));
   std::vector<std::byte> out(good.begin(), good.end());
@@ -211,27 +218,27 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{"NoTensorMap", kTensorCopy, "there is no tensor map at this address", {64, 1, 1024}},
         Misuse{"AnUnknownElementType",
                kTensorCopy,
-               "there is no tensor map",
-               {64, 1, 1024, {}, hostile(12, 200)}},
-        Misuse{"AnUnknownSwizzle", kTensorCopy, "there is no tensor map", {64, 1, 1024, {}, hostile(14, 99)}},
-        Misuse{"AnElementStrideOfZero",
+               "type u4x16_align8b in bytes that bitwell has not made",
+               {64, 1, 1024, {}, hostile(9, 6)}},
+        Misuse{"AnUnknownInterleave",
                kTensorCopy,
-               "elementStrides[0] is 0, it must be 1 to 8",
-               {64, 1, 1024, {}, hostile(30, 0)}},
+               "interleave is 3, it must be 0 to 2",
+               {64, 1, 1024, {}, hostile(9, 0x1B)}},
+        Misuse{"AnUnknownBit", kTensorCopy, "bit 800 (byte 100) is set", {64, 1, 1024, {}, hostile(100, 1)}},
         Misuse{"AReplacedFieldBeyondItsLimit",
                replaced("box_dim", "b32", "0, 6") + kTensorCopy,
                "boxDim[0] in bytes is 24, it must be a multiple of 16",
                {64, 1, 1024, box(machine::TensorSwizzle::none)}},
-        Misuse{
-            "AReplacedFieldOfNoMap",
-            "@%p0 st.global.b64 [%q1], %q1;\n@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%q1], 1;\n",
-            "there is no tensor map at this address whose field"},
+        Misuse{"AReplacedFieldOfNoMap",
+               "@%p0 st.global.b64 [%q1+96], %q1;\n@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%q1], "
+               "1;\n",
+               "is set, which no driver has been seen to write"},
         Misuse{"AReplacedMapThatIsReadOnly", "@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%q0], 1;\n",
                "'in', which is read-only"},
         Misuse{"AnInterleavedLayout",
                replaced("interleave_layout", "b32", "1") + kTensorCopy,
-               "interleave 1",
-               {64, 1, 1024, box(machine::TensorSwizzle::none)}},
+               "tensor maps with interleave 16b",
+               {64, 1, 1024, cube()}},
         Misuse{"ATf32MapMadeAnother",
                replaced("elemtype", "b32", "6") + kTensorCopy,
                "a tf32 map's elemtype cannot be replaced by f16",
