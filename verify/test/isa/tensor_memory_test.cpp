@@ -270,6 +270,17 @@ TEST(TensorMemory, MistakesAreNamed) {
   EXPECT_EQ(run(kernel(st + wait_st + ld + wait_ld + "st.global.u32 [%a1], %v0;\n", 32, freed(32))).what, "");
 }
 
+// What depends on a load's registers is behind it (9.7.16.6.4.5); only its cells are still to be waited for.
+TEST(TensorMemory, RegistersOfALoadNeedNoWait) {
+  const Outcome o =
+      run(kernel("tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%r0};\ntcgen05.wait::st.sync.aligned;\n"
+                 "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%v0}, [%r2];\nst.global.u32 [%a1], %v0;\n"
+                 "tcgen05.wait::ld.sync.aligned;\n",
+                 32, freed(32)));
+  ASSERT_EQ(o.what, "");
+  for (uint32_t t = 0; t < 128; ++t) ASSERT_EQ(o.out[t], t);
+}
+
 // With no room a warp waits until another frees columns; with nobody who could, that is a deadlock.
 TEST(TensorMemory, AllocBlocks) {
   const std::string second =

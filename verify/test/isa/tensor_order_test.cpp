@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "verify/hazard/watch.h"
 #include "verify/probe/tensor_mma.h"
 
 namespace bitwell::verify {
@@ -106,6 +107,46 @@ struct Scaled {
 };
 const char* const kWait = "wait: mbarrier.try_wait.parity.shared.b64 %p4, [bar], 0;\n@!%p4 bra wait;\n";
 
+const std::string kAfter = "tcgen05.fence::after_thread_sync;\n";
+
+// A run with notes as errors, and what the race check says of it.
+struct Judged {
+  std::string strict, race;
+};
+Judged judged(const MmaCase& p, const std::string& text) {
+  Judged out;
+  const isa::Program program = isa::compile(ptx::parse(text), "k");
+  Launch l = launch_of(p);
+  isa::Options strict;
+  strict.strict = true;
+  try {
+    simulate(program, l, strict, true);
+  } catch (const machine::Fault& e) {
+    out.strict = e.what();
+  }
+  Watch watch;
+  isa::Options watched;
+  watched.observers.push_back(watch.observer());
+  l = launch_of(p);
+  watch.begin(program, l.shape);
+  simulate(program, l, watched, true);
+  if (const auto error = watch.error(); !error.what.empty()) out.race = error.what;
+  return out;
+}
+
+// The different D of all schedules; nothing for one that ends in a fault.
+std::set<std::vector<uint32_t>> outcomes(const MmaCase& p, const std::string& text) {
+  std::set<std::vector<uint32_t>> out;
+  for (const isa::Schedule& s : schedules()) {
+    try {
+      out.insert(run(p, s, text));
+    } catch (const machine::Fault&) {
+      out.insert(std::vector<uint32_t>{});
+    }
+  }
+  return out;
+}
+
 TEST(TensorOrder, AnMmaIsDoneWhenItsCommitWasWaitedFor) {
   const Scaled s;
   expect_kept("mma, commit, wait, ld", s.p, s.p, s.text);
@@ -141,8 +182,10 @@ TEST(TensorOrder, FencesAroundABarrierOrderTheOperationsOfTwoWarps) {
   const std::string other = "setp.eq.u32 %p5, %r0, 32;\n" + copies;
   const std::string fence = "tcgen05.fence::before_thread_sync;\n";
   const char* const issue = "@!%p6 bra issued;\n";
-  expect_kept("cp, fence, barrier, fence, mma by two warps", s.p, s.p,
-              with(text, issue, other + fence + "bar.sync 0;\n" + issue));
+  const std::string kept = with(text, issue, other + fence + "bar.sync 0;\n" + issue);
+  expect_kept("cp, fence, barrier, fence, mma by two warps", s.p, s.p, kept);
+  expect_caught("no fence behind the barrier", s.p, s.p, with(kept, issue + kAfter, issue),
+                "of tensor memory, which was never written");
   expect_caught("no fence before the barrier", s.p, s.p, with(text, issue, other + "bar.sync 0;\n" + issue),
                 "of tensor memory, which was never written");
 }
@@ -177,6 +220,59 @@ TEST(TensorOrder, ColumnsAreFreedWhenAllIsDone) {
   ASSERT_NE(to, std::string::npos);
   expect_caught("dealloc before the MMA is done", s.p, s.p, s.text.substr(0, from) + s.text.substr(to),
                 "allocated: no columns");
+}
+
+// A wait that saw a commit orders a later ld on B200s; the manual wants the fence, too.
+TEST(TensorOrder, TheFenceBehindACommitsWaitIsANote) {
+  const Scaled s;
+  EXPECT_EQ(judged(s.p, s.text).strict, "");
+  const std::string bare = with(s.text, "bar.warp.sync -1;\n" + kAfter, "bar.warp.sync -1;\n");
+  expect_kept("no fence behind the wait", s.p, s.p, bare);
+  const std::string what = judged(s.p, bare).strict;
+  EXPECT_NE(
+      what.find("tcgen05.ld after a wait for a tcgen05.commit, and no tcgen05.fence::after_thread_sync"),
+      std::string::npos)
+      << what;
+}
+
+// cp and shift are no pipeline with ld, either.
+TEST(TensorOrder, CopiesAndShiftsAreWaitedForBeforeALoad) {
+  const MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 16, 3);
+  const std::string text = kernel(p);
+  const std::string mma = line_of(text, "tcgen05.mma");
+  for (const char* operation :
+       {"tcgen05.cp.cta_group::1.128x256b [%r4], %x0;\n", "tcgen05.shift.cta_group::1.down [%r4];\n"}) {
+    const std::string other = with(text, mma, operation);
+    EXPECT_EQ(outcomes(p, other).size(), 1u) << operation;
+    EXPECT_GT(outcomes(p, with(other, kWait, "")).size(), 1u) << operation;
+  }
+}
+
+// The manual has no word for it, block-scaled kernels in use count on it.
+TEST(TensorOrder, ACopyBehindAnMmaDoesNotReachIt) {
+  const Scaled s;
+  expect_kept("mma, cp over its scales", s.p, s.p,
+              with(s.text, s.mma, s.mma + "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r11], %x0;\n"));
+}
+
+// mma and cp read shared memory through the async proxy. No schedule shows it; the race check does.
+TEST(TensorOrder, GenericWritesNeedTheProxyFence) {
+  for (const MmaCase& p : {Scaled().p, draw(kMmaKindsOf[0], kMmaSwizzles[3], 128, 16, 2)}) {
+    EXPECT_EQ(judged(p, kernel(p)).race, "");
+    const std::string what = judged(p, with(kernel(p), "fence.proxy.async.shared::cta;\n", "")).race;
+    EXPECT_NE(what.find("fence.proxy.async"), std::string::npos) << what;
+  }
+}
+
+// An MMA of a pair reads both CTAs' shared memory and writes both their tensor memory.
+TEST(TensorOrder, APairMeetsBeforeItMultiplies) {
+  const MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[3], 256, 16, 2, 2);
+  const std::string text = kernel(p);
+  expect_kept("barrier.cluster, mma", p, p, text);
+  expect_caught(
+      "no barrier.cluster", p, p,
+      with(text, "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n", "bar.sync 0;\n"),
+      "never written");
 }
 
 TEST(TensorOrder, MmasOfOneSumKeepTheirOrder) {
