@@ -54,7 +54,8 @@ void print_occupied(const std::vector<verify::Verdict>& verdicts) {
   for (const auto& v : verdicts) {
     if (!v.occupied) continue;
     const auto& [stages, shared, columns, finding] = *v.occupied;
-    rows.push_back({v.kernel, cell(stages.formula), cell(stages.reserved), cell(shared.formula),
+    rows.push_back({v.kernel, cell(stages.formula),
+                    stages.reserved == 0 ? std::string() : cell(stages.reserved), cell(shared.formula),
                     cell(shared.laid_out), cell(shared.reserved), cell(shared.touched), cell(columns.formula),
                     cell(columns.laid_out), cell(columns.reserved), cell(columns.touched),
                     finding.empty() ? "agrees" : "DIFFERS"});

@@ -150,6 +150,14 @@ Kernel kernel_of(const Variant& v) {
   out.entries = {{"dual/" + out.name.substr(5), "dual/" + out.name, out.name}};
   if (v.n != 64 || v.tiles != dual::Tiles::single) out.entries[0].unlike = "dual/dual_n64";
   out.cases = [v] { return cases_of(v); };
+  out.reserves = Reserves{"dual",
+                          {{"tile_n", v.n},
+                           {"bs", dual::kBs},
+                           {"accumulators", v.accumulators()},
+                           {"most_stages", v.most_stages}},
+                          v.stages(),
+                          v.shared_bytes(),
+                          v.columns()};
   out.another = [v](uint64_t seed) { return planned(v, dual_random_case(v.n, seed), false); };
   return out;
 }

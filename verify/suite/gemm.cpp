@@ -337,6 +337,13 @@ Kernel kernel_of(const GemmVariant& variant) {
     for (const GemmCase& c : gemm_full_cases(variant)) all.push_back(planned(variant, c, false, true));
     return all;
   };
+  // All of a multiprocessor's shared memory, of which the kernel makes its ring.
+  out.reserves =
+      Reserves{"gemm",
+               {{"tile_m", variant.tile_m}, {"split", variant.split}, {"element", bytes_of(variant.output)}},
+               0,
+               static_cast<int64_t>(machine::arch(90).shared),
+               0};
   out.another = [&variant](uint64_t seed) {
     return planned(variant, gemm_random_case(variant, seed), false, false);
   };

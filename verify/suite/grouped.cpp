@@ -207,6 +207,14 @@ Kernel kernel_of(const Variant& v) {
   out.entries = {{"grouped/" + out.name.substr(8), "grouped/" + out.name, out.name}};
   if (&v != grouped::kVariants) out.entries[0].unlike = "grouped/grouped_sequential";
   out.cases = [v] { return cases_of(v); };
+  out.reserves = Reserves{"grouped",
+                          {{"tile_n", grouped::kTileN},
+                           {"accumulators", v.accumulators()},
+                           {"device_maps", v.maker == grouped::Maker::device ? 1 : 0},
+                           {"most_stages", v.stages}},
+                          v.stages,
+                          v.shared_bytes(),
+                          v.columns()};
   out.another = [v](uint64_t seed) { return planned(v, grouped_random_case(seed), false); };
   return out;
 }

@@ -69,7 +69,7 @@ struct Entry {
 struct Reserves {
   std::string budget;                    // a shipped spec: share/bitwell/budgets/<budget>.json
   std::map<std::string, int64_t> names;  // the spec's, as they are for this kernel
-  int64_t stages = 0;                    // of its pipeline
+  int64_t stages = 0;                    // of its pipeline; 0: the host does not say
   int64_t shared = 0;                    // bytes
   int64_t columns = 0;                   // of tensor memory, allocated
 };

@@ -76,6 +76,26 @@ TEST(Occupied, EachDisagreementIsNamed) {
             "the budget gives 196736 bytes of shared memory, 196735 are touched, without the room");
 }
 
+// What the cases of a kernel touch is for its suite's rows to say; here they touch all that is counted.
+TEST(Occupied, EveryBudgetGivesWhatItsKernelReserves) {
+  size_t kernels = 0;
+  for (const Suite& s : suites())
+    for (const Kernel& k : s.kernels) {
+      if (!k.reserves) continue;
+      const std::string text = read_file(share_folder("budgets") + "/" + k.reserves->budget + ".json");
+      isa::Footprint all;
+      all.shared.assign(static_cast<size_t>(k.reserves->shared), 1);
+      for (int64_t c = 0; c < k.reserves->columns; ++c) all.tensor.allocated.set(static_cast<size_t>(c));
+      const int64_t columns = occupied(*k.reserves, text, all).columns.formula;
+      for (int64_t c = 0; c < columns; ++c) all.tensor.written.set(static_cast<size_t>(c));
+      EXPECT_EQ(occupied(*k.reserves, text, all).finding, "") << k.full_name;
+      ++kernels;
+    }
+  EXPECT_GE(kernels, 40u);
+  for (const char* name : {"dense", "dual", "gemm", "grouped", "svdquant"})
+    for (const Kernel& k : suite(name).kernels) EXPECT_TRUE(k.reserves) << k.full_name;
+}
+
 // A row of `bitwell verify dense`, with the budget that is shipped and with one that forgets that two CTAs
 // share B.
 TEST(Occupied, AWrongBudgetFailsTheRow) {

@@ -52,7 +52,7 @@ Occupied occupied(const Reserves& reserves, const std::string& text, const isa::
   const auto allocated = static_cast<int64_t>(touched.tensor.allocated.count());
   if (!audit.agrees)
     out.finding = formula_finding(audit);
-  else if (out.stages.formula != reserves.stages)
+  else if (reserves.stages != 0 && out.stages.formula != reserves.stages)
     out.finding = differ("stages", out.stages.formula, "the kernel's", reserves.stages);
   else if (out.shared.formula != reserves.shared)
     out.finding = differ("bytes of shared memory", out.shared.formula, "reserved", reserves.shared);
