@@ -60,11 +60,12 @@ uint8_t OperandSource::nibble(int k, int size, bool is_a) {
       if (!is_a) return 7;
       return k < size / 2 ? 7 : 0xF;
     case OperandData::swamped:
-    case OperandData::swamped_tiles: {  // the third part of four repeats the first
+    case OperandData::swamped_tiles: {  // the third part of four repeats the first, of A with other signs
       const int part = data_ == OperandData::swamped ? 16 : 64;
       if (k == 0) row_.clear();
       const auto back = static_cast<size_t>(2 * part);
-      row_.push_back(k / part % 4 == 2 ? row_[row_.size() - back] : static_cast<uint8_t>(r % 16));
+      const uint8_t sign = is_a ? 8 : 0;
+      row_.push_back(k / part % 4 == 2 ? row_[row_.size() - back] ^ sign : static_cast<uint8_t>(r % 16));
       return row_.back();
     }
     default: return r % 16;
@@ -87,9 +88,7 @@ uint8_t OperandSource::scale(int group, bool is_a) {
     case OperandData::swamped_tiles: {
       const int part = data_ == OperandData::swamped ? group : group / 4;
       if (part % 4 == 0 || part % 4 == 2)
-        return is_a           ? (part % 4 == 0 ? 0x78 : 0xF8)
-               : part % 8 < 4 ? 0x38
-                              : 0x77;  // 256 times 1, or 240: fp16's range, or fp32's
+        return is_a ? 0x78 : part % 8 < 4 ? 0x38 : 0x77;  // 256 times 1, or 240: fp16's range, or fp32's
       return moderate(r);
     }
     case OperandData::subnormal_scales: return static_cast<uint8_t>((r & 0x80) | (r % 8));

@@ -14,7 +14,8 @@ namespace bitwell::verify {
 
 enum class ScaleLayout { row_major, blocked };
 
-// What the operands are drawn from; each named for the mistake that it is there to show.
+// What the operands are drawn from; each named for the mistake that it is there to show. What cancels does so
+// by the signs of elements, for the scales of Blackwell's MMAs have none.
 enum class OperandData {
   problem,        // the contest's own distribution: low nibbles {0, .5, 1, 1.5}, scales {0, 1, 2}
   all_codes,      // every nibble and every finite scale, uniform: both signs, subnormals, overflow
