@@ -20,6 +20,7 @@
 #include "verify/suite/once.h"
 #include "verify/suite/parallel.h"
 #include "verify/suite/schedules.h"
+#include "verify/suite/svdquant_wgmma.h"
 
 namespace bitwell::verify {
 namespace {
@@ -360,6 +361,7 @@ Suite svdquant_suite() {
   };
   for (const Variant& v : svdquant::kVariants)
     if (v.mistake == svdquant::Mistake::none) out.kernels.push_back(kernel_of(v));
+  for (Kernel& k : svdquant_wgmma_kernels()) out.kernels.push_back(std::move(k));
   return out;
 }
 

@@ -4,11 +4,13 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "kernels/svdquant/wgmma.h"
 #include "planted.h"
 #include "verify/capture/captures.h"
 #include "verify/suite/dual_wgmma.h"
 #include "verify/suite/grouped_wgmma.h"
 #include "verify/suite/same.h"
+#include "verify/suite/svdquant_wgmma.h"
 #include "verify/verdict/judge.h"
 
 namespace bitwell::verify {
@@ -87,6 +89,35 @@ RC_GTEST_PROP(DualOnHopper, ARandomLaunchGivesTheOraclesBits, ()) {
   }
 }
 
+RC_GTEST_PROP(SvdquantOnHopper, ARandomLaunchGivesTheOraclesBits, ()) {
+  const svdquant::HopperVariant& v =
+      svdquant::kHopperVariants[*rc::gen::inRange<size_t>(0, std::size(svdquant::kHopperVariants))
+                                     .as("variant")];
+  SvdquantCase c = svdquant_random_case(*rc::gen::arbitrary<uint32_t>().as("seed"));
+  c.m = 1 + c.m % 30;
+  c.n = 1 + static_cast<int>(c.seed % 140);
+  c.k = 64 * (1 + c.k / 64 % 5);
+  const SvdquantProblem problem(c, v.bf16);
+  for (const isa::Schedule& schedule : two_schedules(c.seed)) {
+    const std::string what = complaint(svdquant_wgmma_chain(problem, v, build(), 2), kSvdquantWgmmaResult,
+                                       svdquant_wgmma_expected(problem, v), schedule);
+    if (!what.empty()) RC_FAIL(std::string(v.name) + ", " + c.describe() + ": " + what);
+  }
+}
+
+// What speeds are checked by: an element alone is what it is among all.
+TEST(SvdquantOnHopper, AnElementIsThatOfTheWhole) {
+  for (const svdquant::HopperVariant& v : svdquant::kHopperVariants) {
+    const SvdquantProblem problem({3, 5, 192, 48, OperandData::moderate, 9}, v.bf16);
+    const std::vector<std::byte> all = svdquant_wgmma_expected(problem, v);
+    for (int m = 0; m < 3; ++m)
+      for (int n = 0; n < 5; ++n) {
+        const uint16_t word = svdquant_wgmma_element(problem, v, m, n);
+        EXPECT_EQ(std::memcmp(&word, &all[static_cast<size_t>(2 * (m * 5 + n))], 2), 0) << v.name;
+      }
+  }
+}
+
 struct Mistake {
   const char* about;
   const char *family, *kernel;
@@ -98,6 +129,11 @@ constexpr Mistake kMistakes[] = {
     {"2^12 becomes 2^11", "grouped", "grouped_wgmma", "0f45800000", "0f45000000"},
     {"a stage is given back while wgmma reads it", "dual", "dual_wgmma", "wgmma.wait_group.sync.aligned 1;",
      "wgmma.wait_group.sync.aligned 2;"},
+    {"a stage is given back while wgmma reads it", "svdquant", "svdquant_wgmma",
+     "wgmma.wait_group.sync.aligned 1;", "wgmma.wait_group.sync.aligned 2;"},
+    {"LoRA is added to a main sum 2^-12 as large", "svdquant", "svdquant_wgmma_bf16", "0f45800000",
+     "0f3F800000"},
+    {"y is cut", "svdquant", "svdquant_wgmma_apart", "fma\\.rn\\.f32", "fma.rz.f32"},
     {"both products have the first's operand", "dual", "dual_wgmma", "(mov\\.b64.*), dual_wgmma_param_2;",
      "$1, dual_wgmma_param_1;"},
     {"a stage is written while it is read", "grouped", "grouped_wgmma",
