@@ -217,13 +217,13 @@ DualCase dual_random_case(int columns, uint64_t seed) {
 Suite dual_suite() {
   Suite out;
   out.name = "dual";
-  out.about = "the gated dual NVFP4 GEMM for Blackwell, silu(A * B1) * (A * B2)";
+  out.about = "the gated dual NVFP4 GEMM for Blackwell and Hopper, silu(A * B1) * (A * B2)";
   out.description =
       "The gated dual NVFP4 GEMM for Blackwell, silu(A * B1) * (A * B2), both products' sums in tensor "
       "memory: ragged and "
       "adversarial cases, each under two schedules, long sums and persistent tiles under nine, a "
-      "ring used once and a stage under 64. No B200 ran "
-      "these kernels: the "
+      "ring used once and a stage under 64. dual_wgmma is Hopper's. No B200 ran "
+      "the others: the "
       "products' arithmetic is that of published words, silu's is IEEE 754's alone";
   out.full =
       "the shapes of GPU MODE's NVFP4 dual GEMM contest, its distribution of inputs: all for dual_n128";

@@ -285,13 +285,14 @@ GroupedCase grouped_random_case(uint64_t seed) {
 Suite grouped_suite() {
   Suite out;
   out.name = "grouped";
-  out.about = "the grouped NVFP4 GEMM for Blackwell: groups of different m, n and k in one launch";
+  out.about = "the grouped NVFP4 GEMM for Blackwell and Hopper: groups of different m, n and k in one launch";
   out.description =
       "The grouped NVFP4 GEMM for Blackwell, step by step from one warp to persistent kernels that make "
       "their tensor maps "
       "themselves (kernels/README.md): ragged and adversarial groups with NaN in the padding of the scales, "
       "each under two "
-      "schedules, persistent kernels under nine, a short one under 24. No B200 ran these kernels: the "
+      "schedules, persistent kernels under nine, a short one under 24. grouped_wgmma is Hopper's. No B200 "
+      "ran the others: the "
       "arithmetic is that of "
       "published words";
   out.full = "the ten test shapes of GPU MODE's NVFP4 grouped GEMM contest, its distribution of inputs";

@@ -161,7 +161,7 @@ Kernel grouped_wgmma_kernel() {
   Kernel out;
   out.name = out.full_name = kName;
   out.archs = {"sm_90a"};
-  out.entries = {{"grouped/wgmma_decode", "grouped/grouped_wgmma", "grouped_wgmma_decode"},
+  out.entries = {{"grouped/wgmma_decode", "grouped/grouped_wgmma", "grouped_wgmma_decode", "gemm/prepare"},
                  {"grouped/wgmma", "grouped/grouped_wgmma", "grouped_wgmma"}};
   out.cases = cases;
   out.another = [](uint64_t seed) { return planned(grouped_random_case(seed), false); };

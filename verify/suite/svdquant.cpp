@@ -342,7 +342,8 @@ SvdquantCase svdquant_random_case(uint64_t seed) {
 Suite svdquant_suite() {
   Suite out;
   out.name = "svdquant";
-  out.about = "SVDQuant W4A4 for Blackwell: NVFP4 GEMM and LoRA's in one accumulator, scale and bias";
+  out.about =
+      "SVDQuant W4A4 for Blackwell and Hopper: NVFP4 GEMM and LoRA's in one accumulator, scale and bias";
   out.description =
       "SVDQuant W4A4 for Blackwell: an NVFP4 GEMM with a low-rank one in fp16 or bf16 among its steps, scale "
       "and bias a column; "
@@ -350,7 +351,9 @@ Suite svdquant_suite() {
       "serial, or unordered; by one CTA a tile or by pairs, tile after tile. "
       "The manual promises an order of MMAs of one kind alone: what svdquant_unordered gives is not "
       "promised, and it is judged under "
-      "the default schedule. No B200 ran these kernels: the arithmetic is that of published words";
+      "the default schedule. svdquant_wgmma and what is named so are Hopper's; no B200 ran the others: the "
+      "arithmetic "
+      "is that of published words";
   out.full =
       "two rows of the four production shapes of \"Implementing SVDQuant W4A4 on Blackwell\", for one kernel "
       "of each definition and for pairs";
