@@ -27,7 +27,7 @@ PlannedCase planned(const DualCase& c, bool full) {
   out.name = c.describe();
   out.recorded = !full;
   out.full = full;
-  out.schedules = schedules(full ? 1 : c.k >= 2048 || c.m > 256 ? 8 : 2);
+  out.schedules = schedules(full ? 1 : c.k >= 2048 || c.m > 256 ? 9 : 2);
   out.draw = [c] {
     const auto problem = std::make_shared<const DualProblem>(c);
     DrawnCase drawn;

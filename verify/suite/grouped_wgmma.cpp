@@ -81,7 +81,7 @@ PlannedCase planned(const GroupedCase& c, bool full) {
   out.name = c.describe();
   out.recorded = !full;
   out.full = full;
-  out.schedules = schedules(full ? 1 : c.m.size() > 2 ? 8 : 2);
+  out.schedules = schedules(full ? 1 : c.m.size() > 2 ? 9 : 2);
   out.draw = [c] {
     const auto problem = std::make_shared<const GroupedProblem>(c);
     DrawnCase drawn;

@@ -311,12 +311,13 @@ Kernel kernel_of(const Variant& v) {
   out.entries = {{"svdquant/" + out.name.substr(9), "svdquant/" + out.name, out.name}};
   if (&v != svdquant::kVariants) out.entries[0].unlike = "svdquant/svdquant_ordered";
   out.cases = [v] { return cases_of(v); };
-  out.reserves = Reserves{"svdquant-one-cta",
-                          {{"tile_n", svdquant::kTileN},
-                           {"apart", v.definition == svdquant::Definition::apart ? 1 : 0},
+  out.reserves = Reserves{"svdquant-bitwell",
+                          {{"ctas", v.ctas},
+                           {"up_ctas", v.ctas},
                            {"lora_stages", v.lora_stages},
-                           {"rank_tile", svdquant::kRankTile}},
-                          v.stages(),
+                           {"apart", v.definition == svdquant::Definition::apart ? 1 : 0},
+                           {"accumulators", v.accumulators()}},
+                          v.stages,
                           v.shared_bytes(),
                           v.columns()};
   out.another = [v](uint64_t seed) { return planned(v, svdquant_random_case(seed), false); };

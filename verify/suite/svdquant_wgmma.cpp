@@ -63,7 +63,7 @@ PlannedCase planned(const HopperVariant& v, const SvdquantCase& c, bool full) {
   out.name = c.describe();
   out.recorded = !full;
   out.full = full;
-  out.schedules = schedules(full ? 1 : c.k >= 1024 || c.m > 128 ? 8 : 2);
+  out.schedules = schedules(full ? 1 : c.k >= 1024 || c.m > 128 ? 9 : 2);
   out.draw = [v, c] {
     const auto problem = std::make_shared<const SvdquantProblem>(c, v.bf16);
     DrawnCase drawn;
