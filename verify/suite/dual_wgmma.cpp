@@ -50,6 +50,14 @@ std::vector<PlannedCase> cases() {
   for (const DualCase& c : dual_cases()) out.push_back(planned(c, false));
   for (const DualCase& c : dual_contest_cases())
     if (c.exact || c.m == 512) out.push_back(planned(c, !c.exact));
+  // For what few cases show; no GPU records them.
+  uint64_t seed = 5200;
+  const auto directed = [&](const DualCase& c, size_t under) {
+    out.push_back(planned(c, false));
+    out.back().recorded = false;
+    out.back().schedules = schedules(under);
+  };
+  for (const int m : numbers_of_rows()) directed({m, 1, 64, 1, OperandData::moderate, seed++, 1}, 1);
   return out;
 }
 

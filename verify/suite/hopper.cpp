@@ -59,6 +59,13 @@ TensorMap code_bytes_map(int n, int k, int l) {
               {gemm::kStep / 2, gemm::kTileN}, TensorSwizzle::none);
 }
 
+std::vector<int> numbers_of_rows() {
+  std::vector<int> out;
+  for (int eight = 0; eight < gemm::kTileN; eight += 8)
+    for (const int more : {2, 3}) out.push_back(eight + more);
+  return out;
+}
+
 uint32_t wgmma_sum(const Nvfp4Operand::Row& a, const Nvfp4Operand::Row& b) {
   return gemm_element(kWhole, gemm_operand(a), gemm_operand(b));
 }

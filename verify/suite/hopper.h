@@ -19,6 +19,12 @@ machine::TensorMap box3(machine::TensorType type, int element, std::array<int, 3
 machine::TensorMap decoded_map(int m, int k, int l, int rows);
 machine::TensorMap code_bytes_map(int n, int k, int l);
 
+// What few cases show, and no GPU records. Numbers of rows of A: the first row that is not stored stands at
+// every place among those of a thread. And a k whose stages go round every ring nine times: an arrival too
+// few in each of eight makes a phase of its own.
+std::vector<int> numbers_of_rows();
+constexpr int kNineRounds = 64 * 100;
+
 // The fp32 sum of two rows by wgmma k16 after k16 in the kernels' order of k, the sign of scales counted.
 uint32_t wgmma_sum(const Nvfp4Operand::Row& a, const Nvfp4Operand::Row& b);
 // Of all rows; as nvfp4_sums otherwise.

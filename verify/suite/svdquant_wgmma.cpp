@@ -94,6 +94,15 @@ std::vector<PlannedCase> cases_of(const HopperVariant& v) {
   quick.push_back({33, 70, 256, 64, OperandData::cancellation, seed++});
   std::vector<PlannedCase> out;
   for (const SvdquantCase& c : quick) out.push_back(planned(v, c, false));
+  // For what few cases show; no GPU records them.
+  const auto directed = [&](const SvdquantCase& c, size_t under) {
+    out.push_back(planned(v, c, false));
+    out.back().recorded = false;
+    out.back().schedules = schedules(under);
+  };
+  uint64_t other = 7300;
+  for (const int m : numbers_of_rows()) directed({m, 1, 64, 16, kData, other++}, 1);
+  directed({1, 8, kNineRounds, 16, kData, other++}, 8);
   // The production shapes of "Implementing SVDQuant W4A4 on Blackwell", n x k and rank, two rows of them.
   for (const auto& [n, k, rank] :
        {std::array{3072, 3840, 128}, {15360, 3840, 128}, {3840, 15360, 128}, {3072, 10240, 32}})
