@@ -6,6 +6,7 @@
 #include "kernels/gemm/launch.h"
 #include "kernels/grouped/launch.h"
 #include "model/machine/arch.h"
+#include "model/machine/tensor_map_bytes.h"
 #include "verify/oracle/gemm.h"
 #include "verify/suite/hopper.h"
 #include "verify/suite/once.h"
