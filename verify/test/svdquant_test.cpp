@@ -5,13 +5,18 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <cstring>
 #include <map>
 
 #include "kernels/svdquant/launch.h"
 #include "model/budget/audit.h"
 #include "model/machine/failure.h"
+#include "nvfp4_laws.h"
 #include "planted.h"
 #include "verify/capture/captures.h"
+#include "verify/oracle/epilogue.h"
 #include "verify/suite/same.h"
 #include "verify/suite/schedules.h"
 
@@ -44,6 +49,76 @@ std::string complaint(const Variant& v, const SvdquantProblem& problem, const is
 
 bool promised(const Variant& v) {
   return v.order != svdquant::Order::unordered || v.definition == svdquant::Definition::apart;
+}
+
+float value_of(uint16_t code, bool bf16) {
+  return bf16 ? std::bit_cast<float>(uint32_t{code} << 16) : oracle::half(code);
+}
+
+// |y - exact| over what it may be, the largest of all outputs. A main step errs as nvfp4_bound has it, of
+// sums up to the sum T of all magnitudes; a LoRA step cuts 17 terms below 2^-25 of an exponent that is at
+// most T's, and its sum to 24 bits; then there are the definition's roundings to fp32 and the one to y's
+// format.
+double worst_of_bound(const Variant& v, const SvdquantProblem& problem, const std::vector<std::byte>& y) {
+  const SvdquantCase& c = problem.spec;
+  const auto u = [](int i) { return static_cast<size_t>(i); };
+  const auto value = [&](const std::vector<uint16_t>& of, size_t i) {
+    return double{value_of(of[i], v.bf16)};
+  };
+  double worst = 0;
+  for (size_t m = 0; m < u(c.m); ++m)
+    for (size_t n = 0; n < u(c.n); ++n) {
+      Nvfp4Operand::Row a = problem.a.row(0, static_cast<int>(m)), b = problem.b.row(0, static_cast<int>(n));
+      double main = 0, lora = 0, all = 0, largest = 0;
+      for (size_t k = 0; k < u(c.k); ++k) {
+        const double sa = scale_of(a.scales[k / 16] & 0x7F), sb = scale_of(b.scales[k / 16] & 0x7F);
+        main += verify::value_of(a.codes[k]) * verify::value_of(b.codes[k]) * sa * sb;
+        largest = std::max(largest, std::max(sa, 0x1p-6) * std::max(sb, 0x1p-6));
+        all += std::fabs(verify::value_of(a.codes[k]) * verify::value_of(b.codes[k])) * std::max(sa, 0x1p-6) *
+               std::max(sb, 0x1p-6);
+      }
+      for (size_t r = 0; r < u(c.rank); ++r) {
+        const double product = value(problem.down, m * u(c.rank) + r) * value(problem.up, n * u(c.rank) + r);
+        lora += product;
+        all += std::fabs(product);
+      }
+      const double scale = value(problem.wcscale, n), add = value(problem.bias, n);
+      const bool apart = v.definition == svdquant::Definition::apart;
+      const double exact = apart ? main * scale + add + lora : (main + lora) * scale + add;
+      const double sums = c.k / 64.0 * (5 * 0x1p-35 * (largest + all) + 0x1p-23 * all) +
+                          c.rank / 16.0 * (17 * 0x1p-25 + 0x1p-23) * all;
+      const double before =
+          (std::fabs(scale) + (apart ? 1 : 0)) * (sums + 0x1p-24 * all) + 0x1p-23 * std::fabs(exact);
+      const double bound = before + (std::fabs(exact) + before) * (v.bf16 ? 0x1p-8 : 0x1p-11) + 0x1p-25;
+      uint16_t word = 0;
+      std::memcpy(&word, &y[(m * u(c.n) + n) * 2], 2);
+      worst = std::max(worst, std::fabs(double{value_of(word, v.bf16)} - exact) / bound);
+    }
+  return worst;
+}
+
+TEST(Svdquant, OutputsAreWithinTheProvenBoundOfExactArithmetic) {
+  for (const Variant& v : svdquant::kVariants)
+    for (const OperandData data : {OperandData::moderate, OperandData::cancellation,
+                                   OperandData::swamped_tiles, OperandData::subnormal_scales}) {
+      const SvdquantProblem problem({7, 9, 768, 80, data, 11}, v.bf16);
+      const double worst = worst_of_bound(v, problem, problem.expected(v));
+      EXPECT_LE(worst, 1) << v.name << ", " << problem.spec.describe();
+      EXPECT_GT(worst, 0) << v.name << ", " << problem.spec.describe();
+    }
+}
+
+// Tile after tile, each byte of y is written once, whatever the number of pairs that share the tiles.
+TEST(Svdquant, PairsWriteEachByteOfYOnce) {
+  const Variant v = svdquant::variant("svdquant_pair");
+  for (const int clusters : {0, 1, 2, 5}) {
+    const SvdquantProblem problem({261, 150, 64, 16, OperandData::moderate, 12, clusters}, v.bf16);
+    Writes writes;
+    Launch launch = problem.launch(v, build());
+    simulate(program_of(v), launch, writes.options(), true);
+    EXPECT_TRUE(same_bits(launch.buffers[kSvdquantResult].bytes, problem.expected(v))) << clusters;
+    EXPECT_EQ(writes.complaint(261 * 150 * 2), "") << clusters;
+  }
 }
 
 RC_GTEST_PROP(Svdquant, ARandomLaunchGivesTheOraclesBits, ()) {
