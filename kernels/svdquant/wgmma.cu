@@ -82,6 +82,12 @@ __device__ uint16_t code(float v) {
 __device__ void multiply(const Problem& p, Consumer& c) {
   p.each_tile([&](int row, int y) {
     const int first = y * gemm::kTileN;
+    float scale[2], bias[2];  // of this thread's columns of y
+    for (int h = 0; h < 2; ++h) {
+      const int n = first + c.row() + 8 * h;
+      scale[h] = n < p.n ? value(p.wcscale[n]) : 0;
+      bias[h] = n < p.n ? value(p.bias[n]) : 0;
+    }
     c.multiply(0, p.steps(), p.k);
     float main[gemm::kTileM / 2];  // where LoRA's sums stand apart
 #pragma unroll
@@ -99,7 +105,7 @@ __device__ void multiply(const Problem& p, Consumer& c) {
     gemm::each_sum(c, [&](int of_b, int of_a, int i) {
       const int n = first + of_b;
       if (row + of_a >= p.m || n >= p.n) return;
-      float v = ptx::fma_rn_f32(kApart ? main[i] : c.sums[0][i], value(p.wcscale[n]), value(p.bias[n]));
+      float v = ptx::fma_rn_f32(kApart ? main[i] : c.sums[0][i], scale[i % 4 / 2], bias[i % 4 / 2]);
       if constexpr (kApart) v += c.sums[0][i];
       p.y[static_cast<size_t>(row + of_a) * p.n + n] = code(v);
     });

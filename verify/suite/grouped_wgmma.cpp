@@ -113,6 +113,8 @@ std::vector<PlannedCase> cases() {
     out.back().schedules = schedules(under);
   };
   for (const int m : numbers_of_rows()) directed({{m}, {1}, {64}, OperandData::moderate, seed++, 1}, 1);
+  // A last group of one whole tile beside a taller one: nothing lies behind its scales.
+  directed({{130, 128}, {1, 1}, {64, 64}, OperandData::moderate, seed++, 1}, 1);
   directed({{1}, {8}, {kNineRounds}, OperandData::moderate, seed++, 1}, 8);
   return out;
 }
