@@ -103,6 +103,13 @@ std::vector<PlannedCase> cases_of(const HopperVariant& v) {
   uint64_t other = 7300;
   for (const int m : numbers_of_rows()) directed({m, 1, 64, 16, kData, other++}, 1);
   directed({1, 8, kNineRounds, 16, kData, other++}, 8);
+  // Six tiles a CTA, which go round the ring: what gives back a stage of k or of the rank, the last or
+  // another, must do so.
+  for (const int rank : {256, 192, 64}) directed({1, 128 * 11 + 1, 128 + rank, rank, kData, other++}, 2);
+  // The last row of `up`, of either of a thread's two, ends at every place of its registers: nothing lies
+  // behind it.
+  for (const int rank : {16, 32, 48})
+    for (const int n : {1, 9}) directed({1, n, 64, rank, kData, other++}, 1);
   // The production shapes of "Implementing SVDQuant W4A4 on Blackwell", n x k and rank, two rows of them.
   for (const auto& [n, k, rank] :
        {std::array{3072, 3840, 128}, {15360, 3840, 128}, {3840, 15360, 128}, {3072, 10240, 32}})
