@@ -12,6 +12,7 @@
 #include "verify/cli/run_hazards.h"
 #include "verify/cli/run_options.h"
 #include "verify/cli/run_report.h"
+#include "verify/cli/run_sarif.h"
 #include "verify/cli/run_verdict.h"
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
@@ -66,7 +67,10 @@ void run(const RunOptions& options, int& status) {
   if (dumps.any()) how.observers.push_back(dumps.observer());
   hazard::Checker checker = verify::checker_of(program, file.launch.shape);
   if (options.races) how.observers.push_back(checker.observer());
+  if (!options.sarif.empty()) files.plan(options.sarif, "--sarif");
   const auto write_observed = [&] {
+    if (!options.sarif.empty())
+      files.write(options.sarif, sarif(checker.findings(), program, file.launch.shape, file.launch.ptx));
     if (!options.trace.empty()) files.write(options.trace, trace.text());
     dumps.write(files);
   };
@@ -125,7 +129,8 @@ void run(const RunOptions& options, int& status) {
                               on_device, as_wanted);
   if (!as_wanted) status = failed;
   const Hazards found = hazards(checker.findings(), program, file.launch.shape, how.schedule, options.path);
-  if (found.errors != 0) status = failed;
+  const bool counts_errors = options.error_on != "none", counts_notes = options.error_on == "note";
+  if ((counts_errors && found.errors != 0) || (counts_notes && found.notes != 0)) status = failed;
   const RunReport report{options,        file,  program, how,     result,   seconds,  found,
                          checker.cost(), trace, dumps,   verdict, expected, on_device};
   fmt::print("{}", options.json ? report.facts().dump(2) + "\n" : report.text());
@@ -148,10 +153,22 @@ void add_run(CLI::App& app, int& status) {
       command->add_flag("--unchecked", options->unchecked, "No definedness or alignment checks: faster");
   CLI::Option* races = command->add_flag(
       "--races", options->races,
-      "Follow which access orders which, by thread, and report what nothing orders: races in shared and "
-      "global memory, missing proxy fences, copies that were not waited for, scopes too narrow. Several "
+      "Follow which access orders which, by thread, and report what nothing orders: races in shared, global "
+      "and "
+      "tensor memory, missing proxy fences, copies that were not waited for, scopes too narrow. Several "
       "times "
       "slower");
+  command
+      ->add_option("--error-on", options->error_on,
+                   "What makes the exit status 1 of what --races finds: error, note (notes too) or none")
+      ->check(CLI::IsMember({"error", "note", "none"}))
+      ->capture_default_str()
+      ->needs(races);
+  command
+      ->add_option(
+          "--sarif", options->sarif,
+          "Write what --races finds to this file in SARIF 2.1.0, which code review shows on its lines")
+      ->needs(races);
   command
       ->add_option("--approximate", options->approximate,
                    "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only "

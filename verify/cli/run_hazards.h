@@ -10,7 +10,7 @@ namespace bitwell::cli {
 struct Hazards {
   std::string text;
   nlohmann::json facts = nlohmann::json::array();
-  size_t errors = 0;
+  size_t errors = 0, notes = 0;
 };
 // Of `findings`, and how to see them again; nothing where there are none. `path`: the launch file's.
 Hazards hazards(const std::vector<hazard::Finding>& findings, const isa::Program& program,

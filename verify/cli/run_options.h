@@ -14,6 +14,8 @@ struct RunOptions {
   isa::Options run{};
   bool unchecked = false;
   bool races = false;
+  std::string sarif;               // path, or empty
+  std::string error_on = "error";  // the least that fails: error, note, or none
   std::string approximate = "captured";
   std::string policy = "lazy";
   size_t schedules = 0;  // to compare; 0: one, `policy`

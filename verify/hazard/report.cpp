@@ -43,13 +43,6 @@ std::string place(uint64_t address, const isa::Program& program) {
   return out + " of shared memory of CTA rank " + std::to_string(rank);
 }
 
-const isa::Line* line_of(int ptx, const isa::Program& program) {
-  for (const isa::Function& f : program.functions)
-    for (const isa::Line& l : f.lines)
-      if (l.ptx == ptx) return &l;
-  return nullptr;
-}
-
 std::string describe(const hazard::Party& p, const isa::Program& program, const isa::Shape& shape) {
   std::string out = p.site.kind == AccessKind::read     ? "read"
                     : p.site.kind == AccessKind::update ? "update"
@@ -68,6 +61,13 @@ std::string describe(const hazard::Party& p, const isa::Program& program, const 
 }
 
 }  // namespace
+
+const isa::Line* line_of(int ptx, const isa::Program& program) {
+  for (const isa::Function& f : program.functions)
+    for (const isa::Line& l : f.lines)
+      if (l.ptx == ptx) return &l;
+  return nullptr;
+}
 
 std::string describe(const hazard::Finding& f, const isa::Program& program, const isa::Shape& shape) {
   const hazard::KindRow& row = hazard::row_of(f.kind);

@@ -11,6 +11,9 @@ namespace bitwell::verify {
 // Several lines, the first without indent, the last without a newline.
 std::string describe(const hazard::Finding& finding, const isa::Program& program, const isa::Shape& shape);
 
+// What stands at a PTX line of the program, or nullptr.
+const isa::Line* line_of(int ptx, const isa::Program& program);
+
 // A checker for a launch of the program.
 hazard::Checker checker_of(const isa::Program& program, const isa::Shape& shape);
 

@@ -1,0 +1,69 @@
+#include "verify/cli/run_sarif.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace bitwell::cli {
+namespace {
+
+using nlohmann::json;
+
+json location(const hazard::Party& party, const isa::Program& program, const std::string& ptx) {
+  std::string file = ptx;
+  int number = party.site.ptx_line;
+  const isa::Line* line = verify::line_of(number, program);
+  if (line != nullptr)
+    if (const size_t colon = line->source.rfind(':'); colon != std::string::npos) {
+      file = line->source.substr(0, colon);
+      number = std::stoi(line->source.substr(colon + 1));
+    }
+  json out{
+      {"physicalLocation", {{"artifactLocation", {{"uri", file}}}, {"region", {{"startLine", number}}}}}};
+  out["message"]["text"] =
+      "PTX line " + std::to_string(party.site.ptx_line) + (line == nullptr ? "" : ": " + line->text);
+  return out;
+}
+
+std::string instruction(const hazard::Party& party, const isa::Program& program) {
+  const isa::Line* line = verify::line_of(party.site.ptx_line, program);
+  return line == nullptr ? std::string() : line->source + " " + line->text;
+}
+
+std::string_view level(const hazard::KindRow& row) {
+  return row.level == hazard::Level::error ? "error" : "note";
+}
+
+}  // namespace
+
+std::string sarif(const std::vector<hazard::Finding>& findings, const isa::Program& program,
+                  const isa::Shape& shape, const std::string& ptx) {
+  json rules = json::array(), results = json::array();
+  std::map<std::string_view, size_t> numbers;
+  for (const hazard::Finding& f : findings) {
+    const hazard::KindRow& row = hazard::row_of(f.kind);
+    const auto [at, fresh] = numbers.try_emplace(row.name, rules.size());
+    if (fresh)
+      rules.push_back({{"id", row.name},
+                       {"shortDescription", {{"text", row.what}}},
+                       {"help", {{"text", row.remedy}}},
+                       {"defaultConfiguration", {{"level", level(row)}}}});
+    results.push_back({{"ruleId", row.name},
+                       {"ruleIndex", at->second},
+                       {"level", level(row)},
+                       {"message", {{"text", verify::describe(f, program, shape)}}},
+                       {"locations", json::array({location(f.later, program, ptx)})},
+                       {"relatedLocations", json::array({location(f.earlier, program, ptx)})},
+                       {"occurrenceCount", f.count},
+                       {"partialFingerprints",
+                        {{"instructions/v1", std::string(row.name) + "; " + instruction(f.earlier, program) +
+                                                 "; " + instruction(f.later, program)}}}});
+  }
+  json run{{"results", results}};
+  run["tool"]["driver"] = {{"name", "bitwell"}, {"rules", rules}};
+  const json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                 {"version", "2.1.0"},
+                 {"runs", json::array({run})}};
+  return log.dump(2) + "\n";
+}
+
+}  // namespace bitwell::cli

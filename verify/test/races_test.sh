@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# What tools read of `bitwell run --races`: exit status, JSON and SARIF. Usage: races_test.sh BITWELL
+set -u
+bitwell=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+# exits STATUS COMMAND...: the command exits with it.
+exits() {
+  local status=$1 text
+  shift
+  text=$("$@" 2>&1)
+  local got=$?
+  [ $got -eq "$status" ] || fail "$* exits with $got (expected $status): $text"
+}
+
+# Two warps, one word: a race at lines 10 and 11, ordered by a barrier in the other kernel.
+kernel() {
+  cat <<P
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k()
+{
+.reg .b32 %r<4>;
+.shared .align 4 .b8 word[4];
+.reg .pred %p0;
+mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; @%p0 st.shared.u32 [word], 1; bar.sync 0; setp.eq.u32 %p0, %r0, 32;
+@%p0 st.shared.u32 [word], %r0;
+$1 setp.eq.u32 %p0, %r0, 0; @%p0 ld.shared.u32 %r1, [word];
+ret;
+}
+P
+}
+kernel "" > racy.ptx
+kernel "bar.sync 0;" > clean.ptx
+for k in racy clean; do echo "{\"ptx\": \"$k.ptx\", \"entry\": \"k\", \"grid\": [1], \"block\": [64], \"arguments\": []}" > $k.json; done
+
+exits 0 "$bitwell" run clean.json --races --sarif clean.sarif
+exits 1 "$bitwell" run racy.json --races --sarif racy.sarif
+exits 0 "$bitwell" run racy.json --races --error-on none
+exits 1 "$bitwell" run racy.json --races --error-on note
+exits 2 "$bitwell" run racy.json --races --error-on warning
+exits 2 "$bitwell" run racy.json --sarif racy.sarif
+"$bitwell" run racy.json --races --json > racy.out
+python3 - <<'P' || fail "JSON or SARIF"
+import json
+assert json.load(open("clean.sarif"))["runs"][0]["results"] == []
+run = json.load(open("racy.sarif"))["runs"][0]
+assert [r["id"] for r in run["tool"]["driver"]["rules"]] == ["race"], run
+(result,) = run["results"]
+place = result["locations"][0]["physicalLocation"]
+assert (result["ruleId"], result["level"]) == ("race", "error"), result
+assert sorted(l["physicalLocation"]["region"]["startLine"] for l in result["locations"] + result["relatedLocations"]) == [10, 11], result
+assert place["artifactLocation"]["uri"].endswith("racy.ptx") and "bar.sync" in result["message"]["text"], result
+(race,) = json.load(open("racy.out"))["races"]
+assert sorted((race["earlier"]["access"], race["later"]["access"])) == ["read", "write"], race
+assert sorted((race["earlier"]["lane"] + 32 * race["earlier"]["warp"], race["later"]["lane"] + 32 * race["later"]["warp"])) == [0, 32], race
+assert sorted(race["lines"]) == [10, 11] and race["bytes"] == 4 and race["remedy"], race
+P
+exit $((failures != 0))
