@@ -17,9 +17,13 @@ namespace bitwell::hazard {
 
 class Checker {
  public:
-  // Of one launch: CTAs in x, y, z, of the grid and of a cluster.
-  Checker(const std::array<uint32_t, 3>& grid, const std::array<uint32_t, 3>& cluster)
-      : grid_(grid), cluster_size_(cluster), clustered_(cluster[0] * cluster[1] * cluster[2] > 1) {}
+  // Of one launch: CTAs in x, y, z, of the grid and of a cluster. `once`: that two threads or operations
+  // write one byte of global memory is found too, though they are ordered; atomics and reductions may.
+  Checker(const std::array<uint32_t, 3>& grid, const std::array<uint32_t, 3>& cluster, bool once = false)
+      : grid_(grid),
+        cluster_size_(cluster),
+        clustered_(cluster[0] * cluster[1] * cluster[2] > 1),
+        once_(once) {}
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
 
@@ -122,6 +126,7 @@ class Checker {
   };
   void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
   bool behind(const Reach& r, Act before);
+  void written_again(const Reach& r, Act before, uint64_t address, uint64_t size);
   void conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
   std::optional<Kind> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
   std::optional<Kind> judge_cells(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
@@ -134,6 +139,7 @@ class Checker {
 
   std::array<uint32_t, 3> grid_, cluster_size_;
   bool clustered_;  // a cluster has several CTAs
+  bool once_;
   std::map<uint32_t, Cluster> clusters_;
   Cluster* last_cluster_ = nullptr;
   Shadow global_;

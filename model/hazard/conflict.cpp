@@ -55,6 +55,8 @@ void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size)
     });
     cell.reads = kNoAct;
   }
+  if (once_ && r.space == 1 && r.site->kind == AccessKind::write && cell.write != kNoAct) [[unlikely]]
+    written_again(r, cell.write, address, size);
   cell.write = act(r.record, static_cast<uint32_t>(std::countr_zero(r.lanes)));
 }
 
@@ -80,6 +82,14 @@ bool Checker::behind(const Reach& r, Act before) {
     return true;
   }
   return every([&](const Viewer& v) { return v.knows({record.unit, lane, record.time}); });
+}
+
+// A byte has a writer already: another one is found.
+void Checker::written_again(const Reach& r, Act before, uint64_t address, uint64_t size) {
+  const Record& record = records_[record_of(before)];
+  const auto lane = static_cast<uint32_t>(std::countr_zero(r.lanes));
+  if (record.unit == records_[r.record].unit && lane_of(before) == lane) return;
+  found(Kind::written_twice, party(record_of(before), lane_of(before)), party(r.record, lane), address, size);
 }
 
 std::optional<Kind> Checker::judge(const Reach& r, const Viewer& v, const Record& before,

@@ -57,6 +57,9 @@ constexpr KindRow kRows[] = {
      "the copy replaces what an MMA issued before reads: the manual does not promise that the MMA comes "
      "first",
      "a tcgen05.commit and a wait for it between them; kernels in use go without"},
+    {Kind::written_twice, "written-twice", Level::error,
+     "two threads or operations write this byte of global memory, which is to be written once",
+     "tiles that do not overlap: the index of one of the two is wrong, or both CTAs take the same tile"},
     {Kind::tensor_overlap, "tcgen05-overlap", Level::error,
      "the MMA writes its accumulator over another of its operands",
      "other columns: the accumulator, A and the scales must not share any"},

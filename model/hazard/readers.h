@@ -2,7 +2,6 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -21,6 +20,9 @@ struct Reader {
 // kNoAct, an act, or kMany and the number of a set.
 using Readers = uint32_t;
 inline constexpr Readers kMany = uint32_t{1} << 31;
+// That are remembered of one cell, the latest: what a whole grid reads would take the square of it. A write
+// that none of these is ordered with is found all the same.
+inline constexpr size_t kMostReaders = 64;
 
 class ReaderSets {
  public:
@@ -44,12 +46,13 @@ class ReaderSets {
         return;
       if (r.lanes != 0) all.push_back(r);
     });
-    const auto same =
-        std::find_if(all.begin(), all.end(), [&](const Reader& r) { return r.record == more.record; });
-    if (same != all.end())
-      same->lanes |= more.lanes;
+    const auto at = std::lower_bound(all.begin(), all.end(), more.record,
+                                     [](const Reader& r, uint32_t record) { return r.record < record; });
+    if (at != all.end() && at->record == more.record)
+      at->lanes |= more.lanes;
     else
-      all.push_back(more);
+      all.insert(at, more);
+    if (all.size() > kMostReaders) all.erase(all.begin());
     return steps_[key] = number(std::move(all));
   }
   size_t bytes() const { return bytes_; }
@@ -70,8 +73,8 @@ class ReaderSets {
   };
   Readers number(std::vector<Reader> all);
 
-  std::vector<std::vector<Reader>> sets_;
-  std::map<std::vector<Reader>, Readers> numbers_;
+  std::vector<std::vector<Reader>> sets_;               // each by record, ascending
+  std::unordered_multimap<uint64_t, Readers> numbers_;  // by hash
   std::unordered_map<Key, Readers, Hash> steps_;
   size_t bytes_ = 0;
 };

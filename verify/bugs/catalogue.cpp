@@ -67,6 +67,8 @@ void read_comment(const std::string& words, Exhibit& out, const std::string& pla
   const std::string rest = words.size() > what.size() ? words.substr(what.size() + 1) : "";
   if (what == "launch") {
     read_launch(rest, out.launch, place);
+  } else if (what == "once") {
+    out.once = true;
   } else if (what == "about") {
     out.about += (out.about.empty() ? "" : " ") + rest;
   } else if (what == "bug" && in >> name >> kind) {
@@ -76,7 +78,8 @@ void read_comment(const std::string& words, Exhibit& out, const std::string& pla
   } else if (what == "says" && !out.bugs.empty()) {
     out.bugs.back().says = rest;
   } else {
-    throw InputError(place + ": '//: " + words + "' says none of launch, about, bug NAME KIND, from, says");
+    throw InputError(place + ": '//: " + words +
+                     "' says none of launch, once, about, bug NAME KIND, from, says");
   }
 }
 
@@ -168,7 +171,7 @@ Tally examine(const Exhibit& exhibit, const Bug* bug, size_t most) {
   for (const isa::Schedule& schedule : schedules(most)) {
     ++out.schedules;
     Launch launch = exhibit.launch;
-    hazard::Checker checker = checker_of(program, launch.shape);
+    hazard::Checker checker = checker_of(program, launch.shape, exhibit.once);
     isa::Options options;
     options.schedule = schedule;
     options.step_limit = 1 << 20;

@@ -3,6 +3,7 @@
 //
 // In the PTX of a kernel, comments say the rest:
 //   //: launch block 64 grid 2 cluster 2 buffers 256 4    threads, CTAs; bytes of each argument's buffer
+//   //: once                                              each byte of global memory is to be written once
 //   //: about WORDS                                       what the kernel does and what is unusual in it
 //   //: bug NAME KIND                                     a mistake, and as what it must be found
 //   //: from WORDS                                        the report that it is taken from, or nothing
@@ -32,6 +33,7 @@ struct Exhibit {
   std::string about;
   std::string text;
   Launch launch;
+  bool once = false;
   std::vector<Bug> bugs;  // none: it stands there for being clean
 };
 

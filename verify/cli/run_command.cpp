@@ -65,7 +65,7 @@ void run(const RunOptions& options, int& status) {
   Dumps dumps(options.dump, program, file.launch.ptx, file.launch.shape);
   dumps.plan(files);
   if (dumps.any()) how.observers.push_back(dumps.observer());
-  hazard::Checker checker = verify::checker_of(program, file.launch.shape);
+  hazard::Checker checker = verify::checker_of(program, file.launch.shape, options.once);
   if (options.races) how.observers.push_back(checker.observer());
   if (!options.sarif.empty()) files.plan(options.sarif, "--sarif");
   const auto write_observed = [&] {
@@ -158,6 +158,11 @@ void add_run(CLI::App& app, int& status) {
       "tensor memory, missing proxy fences, copies that were not waited for, scopes too narrow. Several "
       "times "
       "slower");
+  command
+      ->add_flag("--once", options->once,
+                 "With --races: a byte of global memory that two threads write is an error, though they are "
+                 "ordered; atomics and reductions may")
+      ->needs(races);
   command
       ->add_option("--error-on", options->error_on,
                    "What makes the exit status 1 of what --races finds: error, note (notes too) or none")

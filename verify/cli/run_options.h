@@ -14,6 +14,7 @@ struct RunOptions {
   isa::Options run{};
   bool unchecked = false;
   bool races = false;
+  bool once = false;
   std::string sarif;               // path, or empty
   std::string error_on = "error";  // the least that fails: error, note, or none
   std::string approximate = "captured";

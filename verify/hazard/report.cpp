@@ -81,8 +81,8 @@ std::string describe(const hazard::Finding& f, const isa::Program& program, cons
   return out;
 }
 
-hazard::Checker checker_of(const isa::Program& program, const isa::Shape& shape) {
-  return hazard::Checker(shape.grid, isa::cluster_of(program, shape));
+hazard::Checker checker_of(const isa::Program& program, const isa::Shape& shape, bool once) {
+  return hazard::Checker(shape.grid, isa::cluster_of(program, shape), once);
 }
 
 }  // namespace bitwell::verify

@@ -14,7 +14,7 @@ std::string describe(const hazard::Finding& finding, const isa::Program& program
 // What stands at a PTX line of the program, or nullptr.
 const isa::Line* line_of(int ptx, const isa::Program& program);
 
-// A checker for a launch of the program.
-hazard::Checker checker_of(const isa::Program& program, const isa::Shape& shape);
+// A checker for a launch of the program; `once` as the checker takes it.
+hazard::Checker checker_of(const isa::Program& program, const isa::Shape& shape, bool once = false);
 
 }  // namespace bitwell::verify
