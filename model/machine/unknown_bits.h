@@ -12,15 +12,12 @@ class Region;
 // Where a value that is not whole was made, for the report of its use.
 struct Origin {
   enum class Kind : uint8_t {
-    nothing,    // nothing has written the register
-    memory,     // bytes that were loaded before anything wrote them
-    under_way,  // the same, and an asynchronous copy is still to bring them
-    shuffle     // a lane that does not take part, or holds nothing
+    nothing,  // nothing has written the register
+    memory,   // bytes that were loaded before anything wrote them
+    shuffle   // a lane that does not take part, or holds nothing
   };
   Kind kind = Kind::nothing;
   int ptx_line = 0;                // of the load or the shuffle
-  int copy_line = 0;               // of the copy under way
-  uint64_t barrier = 0;            // that this copy completes on: shared::cluster address, and 1; 0: none
   int lane = 0;                    // of a shuffle: the source
   uint32_t size = 0;               // bytes loaded
   uint32_t missing = 0;            // by byte, the lowest bit is the first

@@ -239,11 +239,6 @@ machine::Origin access_origin(Context& context, const LaneBytes& access, int lan
   } else if (const auto at = shared_address(context.cta.cluster, bytes)) {
     out.address = *at;
     out.region = &context.cta.cluster.cta_of(*at)->shared;
-    if (const machine::Agent* copy = context.cta.cluster.filling(*at, 1)) {
-      out.kind = machine::Origin::Kind::under_way;
-      out.copy_line = copy->place.ptx_line;
-      out.barrier = copy->completes_on(*at);
-    }
   } else if (const Region* r = context.cta.grid.global.owner(bytes)) {
     out.region = r;
     out.address = r->base() + static_cast<uint64_t>(bytes - r->raw_bytes());

@@ -25,8 +25,11 @@ machine::Origin origin_of(Context& context, uint32_t row, int lane);
 // ": bytes 2 to 3 of the 4 that PTX line 12 loaded from 'x' + 16 were never written", or empty.
 std::string describe(const Context& context, const machine::Origin& from);
 
-// "; the copy of PTX line 30 is still to write there", with the mbarrier that it completes on
-// (shared::cluster address, and 1; 0: none) and whether its phase ended too soon.
-std::string under_way(Cluster& cluster, int copy_line, uint64_t barrier);
+// "; the copy of PTX line 30 (ring.cuh:12) is still to write there", of a shared::cluster address, with the
+// mbarrier that the copy completes on and whether its phase ended too soon.
+std::string under_way(Cluster& cluster, const machine::Agent& copy, uint64_t address);
+// Faults where a lane reads bytes of shared memory (shared::cluster address) that a copy under way is still
+// to write; to be called where some of them hold nothing.
+void keep_reads_off_copies(Context& context, uint64_t address, uint64_t size, int lane);
 
 }  // namespace bitwell::isa

@@ -57,9 +57,19 @@ void Context::report_missing(uint32_t row, int lane, const char* what) {
                        lane);
 }
 
-std::string under_way(Cluster& cluster, int copy_line, uint64_t barrier) {
-  return "; the copy of PTX line " + std::to_string(copy_line) + " is still to write there" +
-         phase_text(cluster, barrier);
+std::string under_way(Cluster& cluster, const machine::Agent& copy, uint64_t address) {
+  const machine::Place& at = copy.place;
+  return "; the copy of PTX line " + std::to_string(at.ptx_line) +
+         (at.source.empty() ? "" : " (" + at.source + ")") + " is still to write there" +
+         phase_text(cluster, copy.completes_on(address));
+}
+
+void keep_reads_off_copies(Context& context, uint64_t address, uint64_t size, int lane) {
+  Cluster& cluster = context.cta.cluster;
+  if (!context.checked || !cluster.operations_under_way()) return;
+  if (const machine::Agent* copy = cluster.filling(address, size))
+    throw machine::Fault("a read of " + cluster.shared_name(address) + under_way(cluster, *copy, address),
+                         lane);
 }
 
 std::string describe(const Context& context, const Origin& from) {
@@ -69,8 +79,7 @@ std::string describe(const Context& context, const Origin& from) {
     case Origin::Kind::shuffle:
       return ": " + line + " took it from lane " + std::to_string(from.lane) +
              ", which does not take part or has no value";
-    case Origin::Kind::memory:
-    case Origin::Kind::under_way: break;
+    case Origin::Kind::memory: break;
   }
   const std::string bytes = bytes_text(from.missing, from.size);
   const bool none = bytes == "none";
@@ -81,8 +90,6 @@ std::string describe(const Context& context, const Origin& from) {
   else
     text = ": " + bytes + " of the " + std::to_string(from.size) + " bytes" + loaded +
            (none ? " was ever written" : " were never written");
-  if (from.kind == Origin::Kind::under_way)
-    text += under_way(context.cta.cluster, from.copy_line, from.barrier);
   return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include "model/isa/family/emit.h"
 #include "model/run/context.h"
+#include "model/run/definedness.h"
 #include "model/run/port.h"
 
 namespace bitwell::isa {
@@ -36,9 +37,13 @@ Next load_matrix(const Op& op, Context& context, uint32_t mask) {
   const auto places = row_places(op.as<MatrixUse>(), op, context, 8 * op.as<MatrixUse>().count);
   std::array<Row, kLanes> rows;
   std::array<std::array<uint8_t, 16>, kLanes> defined;
-  for (size_t r = 0; r < 8 * static_cast<size_t>(use.count); ++r)
-    Port(context, static_cast<int>(r), use.order)
+  for (size_t r = 0; r < 8 * static_cast<size_t>(use.count); ++r) {
+    const auto lane = static_cast<int>(r);
+    Port(context, lane, use.order)
         .read(places[r].cta->shared, places[r].address, 16, rows[r].data(), defined[r].data());
+    if (!machine::all_written(defined[r].data(), 16))
+      keep_reads_off_copies(context, places[r].address, 16, lane);
+  }
   for (size_t m = 0; m < static_cast<size_t>(use.count); ++m) {
     auto* d = context.row<uint32_t>((*op.results)[m]);
     uint32_t known = 0;
@@ -78,8 +83,11 @@ Next load_narrow(const Op& op, Context& context, uint32_t mask) {
   for (size_t r = 0; r < static_cast<size_t>(use.rows); ++r) {
     Row bytes;
     std::array<uint8_t, 16> defined;
-    Port(context, static_cast<int>(r), use.order)
+    const auto lane = static_cast<int>(r);
+    Port(context, lane, use.order)
         .read(places[r].cta->shared, places[r].address, 2 * use.bits, bytes.data(), defined.data());
+    if (!machine::all_written(defined.data(), 2 * use.bits))
+      keep_reads_off_copies(context, places[r].address, 2 * use.bits, lane);
     for (size_t e = 0; e < 16; ++e) {
       const size_t first = e * use.bits;
       for (size_t bit = first; bit < first + use.bits; ++bit)

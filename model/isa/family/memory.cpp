@@ -104,6 +104,8 @@ void load_unknown(const MemoryUse& use, Context& context, const LaneBytes& acces
   const auto at = static_cast<size_t>(lane);
   const uint8_t* defined = access.defined[at] + offset;
   LaneBits unknown;
+  if (const auto place = shared_address(context.cta.cluster, access.bytes[at]))
+    keep_reads_off_copies(context, *place + offset, use.size, lane);
   machine::Origin from = access_origin(context, access, lane);
   from.size = use.size;
   from.address += offset;

@@ -93,9 +93,7 @@ SharedBytes shared_bytes(const Port& port, Cta& cta) {
           [&cta](uint64_t at) {
             const uint64_t address = cta.shared.base() + at;
             const machine::Agent* copy = cta.cluster.filling(address, kChunk);
-            return copy == nullptr
-                       ? std::string()
-                       : under_way(cta.cluster, copy->place.ptx_line, copy->completes_on(address));
+            return copy == nullptr ? std::string() : under_way(cta.cluster, *copy, address);
           }};
 }
 
