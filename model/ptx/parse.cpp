@@ -1,5 +1,6 @@
 #include "model/ptx/parse.h"
 
+#include <algorithm>
 #include <array>
 
 #include "model/ptx/expression.h"
@@ -10,9 +11,36 @@
 namespace bitwell::ptx {
 namespace {
 
+struct Lines {
+  int first, last;
+};
+
+// Of inline assembly, between the comments that LLVM sets around it.
+std::vector<Lines> inline_assembly(std::string_view source) {
+  constexpr std::string_view begin = "// begin inline asm";
+  constexpr std::string_view end = "// end inline asm";
+  std::vector<Lines> out;
+  int line = 1;
+  size_t counted = 0;
+  const auto line_of = [&](size_t at) {
+    line += static_cast<int>(std::count(source.begin() + static_cast<std::ptrdiff_t>(counted),
+                                        source.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    counted = at;
+    return line;
+  };
+  for (size_t at = 0; (at = source.find(begin, at)) != std::string_view::npos;) {
+    const size_t last = std::min(source.find(end, at), source.size());
+    const int first = line_of(at);
+    out.push_back({first, line_of(last)});
+    at = last;
+  }
+  return out;
+}
+
 class Parser {
  public:
-  explicit Parser(std::string_view source) : reader_(tokenize(source)) {}
+  explicit Parser(std::string_view source)
+      : reader_(tokenize(source)), inline_assembly_(inline_assembly(source)) {}
 
   // module = ".version" "M.N" ".target" name ("," name)* [".address_size" n] item*
   Module module() {
@@ -186,6 +214,7 @@ class Parser {
       label(s);
     } else {
       s.instruction = parse_instruction(reader_);
+      if (in_assembly(s.at.line)) assembly_has_line_ = true;
       s.instruction.source = source_;
     }
     out.push_back(std::move(s));
@@ -215,9 +244,12 @@ class Parser {
 
   // loc = ".loc" file line column ["," "function_name" name ["+" n] "," "inlined_at" file line column]
   void location() {
+    const bool counted_up = in_assembly(reader_.peek().at.line) && assembly_has_line_;
     reader_.expect(".loc");
-    source_.file = static_cast<int>(parse_constant(reader_).integer);
-    source_.line = static_cast<int>(parse_constant(reader_).integer);
+    SourceLine here;
+    here.file = static_cast<int>(parse_constant(reader_).integer);
+    here.line = static_cast<int>(parse_constant(reader_).integer);
+    if (!counted_up) source_ = here;
     parse_constant(reader_);
     if (!reader_.accept(",")) return;
     reader_.expect("function_name");
@@ -228,9 +260,22 @@ class Parser {
     for (int i = 0; i < 3; ++i) parse_constant(reader_);
   }
 
+  // Whether a line, never above the last that was asked for, is one of inline assembly.
+  bool in_assembly(int line) {
+    while (assembly_ < inline_assembly_.size() && inline_assembly_[assembly_].last < line) {
+      ++assembly_;
+      assembly_has_line_ = false;
+    }
+    return assembly_ < inline_assembly_.size() && inline_assembly_[assembly_].first <= line;
+  }
+
   Reader reader_;
   Module module_;
   SourceLine source_;
+  std::vector<Lines> inline_assembly_;
+  size_t assembly_ = 0;  // the first whose end has not been passed
+  // An instruction of it has a line, which all have: behind it LLVM counts lines up that no source has.
+  bool assembly_has_line_ = false;
 };
 
 }  // namespace
