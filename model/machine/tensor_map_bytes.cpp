@@ -59,11 +59,12 @@ Words words_of(std::span<const std::byte, 128> bytes) {
   return out;
 }
 
-uint64_t get(const Words& words, MapBits which, uint32_t i = 0) {
-  const TensorMapBits& b = bits_of(which);
+uint64_t get(const Words& words, const TensorMapBits& b, uint32_t i = 0) {
   const uint32_t at = b.first + i * b.step;
   return words[at / 64] >> at % 64 & ones(b.width);
 }
+
+uint64_t get(const Words& words, MapBits which, uint32_t i = 0) { return get(words, bits_of(which), i); }
 
 void put(Words& words, MapBits which, uint64_t value, uint32_t i = 0) {
   const TensorMapBits& b = bits_of(which);
@@ -154,6 +155,10 @@ void refuse_unknown_bits(const Words& words, bool im2col, uint32_t rank, bool ow
 }
 
 }  // namespace
+
+uint64_t bits_in(std::span<const std::byte, 128> bytes, const TensorMapBits& field, uint32_t i) {
+  return get(words_of(bytes), field, i);
+}
 
 TensorMapBytes encode(const TensorMap& m) {
   Words w{};

@@ -76,6 +76,9 @@ inline constexpr std::array<TensorMapBitsRow, 21> kTensorMapBits{{
     {{"alignment in shared memory", 576, 11, 1, 0, "bytes"}},
 }};
 
+// A field of some bytes as it stands there; of an array that of dimension i.
+uint64_t bits_in(std::span<const std::byte, 128> bytes, const TensorMapBits& field, uint32_t i = 0);
+
 // Of a map that check() takes. Maps that an H200's driver refuses, because only Blackwell has their type or
 // swizzle, are marked as bitwell's own: nobody has seen a GPU's bytes of them.
 TensorMapBytes encode(const TensorMap& map);

@@ -22,6 +22,7 @@ void add_mma(CLI::App& app, int& status);
 void add_study(CLI::App& app, int& status);
 void add_problem(CLI::App& app);
 void add_descriptor(CLI::App& app);
+void add_tensor_map(CLI::App& descriptor);
 void add_prove(CLI::App& app, int& status);
 
 }  // namespace bitwell::cli

@@ -176,11 +176,12 @@ void add_zero_columns(CLI::App& command) {
 
 void add_descriptor(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "descriptor", "What a tensor-core descriptor says, field by field, or one made from its fields");
+      "descriptor", "What a descriptor of the tensor cores or a tensor map says, field by field");
   command->require_subcommand(1);
   add_matrix(*command);
   add_instruction(*command);
   add_zero_columns(*command);
+  add_tensor_map(*command);
   command->footer(
       "A descriptor that the instruction does not take is shown too; the field at fault and its bits are\n"
       "then named on stderr (exit status 1; 3 where bitwell does not execute it). Legal is what the word\n"

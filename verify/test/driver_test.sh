@@ -131,6 +131,19 @@ launch "\"bytes\": \"$h200\""
 cmp -s kept.bin out.bin || fail "a launch with an H200's bytes gets other bytes than one with their fields"
 [ "$(od -An -v -tx1 -j8 -N120 out.bin | tr -d ' \n')" = "${h200:16}" ] || fail "a launch's map has other bytes than an H200's"
 
+# What bytes say, for people.
+"$bitwell" descriptor tensor-map h200.map > said.txt || fail "the fields of a map: $(cat said.txt)"
+for part in "globalAddress *0x7f8561e00000" "globalDim *256, 64$" "globalStrides *512$" "boxDim *64, 8$" "swizzle *128b$" "l2Promotion *128b$" \
+  "boxDim\[0\] *440-447 *0x3f" "h200.map: legal"; do
+  grep -q "$part" said.txt || fail "the fields of a map are without '$part': $(cat said.txt)"
+done
+head -c 127 h200.map > short.map
+"$bitwell" descriptor tensor-map short.map 2>&1 | grep -q "'short.map' has 127 bytes, a tensor map has 128" || fail "127 bytes are a map"
+./map 6 3 4096 256,64,8 512,32768 8,8,1 1,1,1 1 0 2 0 interleaved.map > said.txt
+[ "$(cat said.txt)" = "0 " ] || fail "an interleaved map: $(cat said.txt)"
+"$bitwell" descriptor tensor-map interleaved.map > said.txt 2> why.txt
+[ $? -eq 3 ] && grep -q "interleave *16b" said.txt && grep -q "tensor maps with interleave 16b" why.txt || fail "an interleaved map: $(cat said.txt why.txt)"
+
 # What the driver refuses, and says so; a map that is refused stays as it was.
 refused() { # refused RESULT 'MESSAGE' ARGUMENTS OF map...
   local result=$1 said=$2 text
