@@ -6,6 +6,7 @@
 
 #include "model/isa/compile/compile.h"
 #include "verify/cli/command.h"
+#include "verify/cli/short_names.h"
 #include "verify/cli/table.h"
 #include "verify/launch/launch.h"
 
@@ -21,7 +22,7 @@ std::string name(isa::Finding::Kind kind) {
   }
 }
 
-int check(const std::string& path, bool json) {
+int check(const std::string& path, bool json, bool verbose) {
   const std::string text = verify::read_file(path);
   const auto [findings, entries] = verify::naming(path, [&] {
     const ptx::Module module = ptx::parse(text);
@@ -31,7 +32,7 @@ int check(const std::string& path, bool json) {
   nlohmann::json j{{"file", path}, {"entries", entries}, {"findings", nlohmann::json::array()}};
   std::vector<std::vector<std::string>> rows;
   for (const isa::Finding& f : findings) {
-    rows.push_back({std::to_string(f.line), name(f.kind), f.what});
+    rows.push_back({std::to_string(f.line), name(f.kind), named(f.what, verbose)});
     j["findings"].push_back({{"line", f.line}, {"kind", name(f.kind)}, {"what", f.what}});
     if (f.kind == isa::Finding::Kind::unsupported) status = std::max<int>(status, unsupported);
   }
@@ -56,15 +57,19 @@ void add_check(CLI::App& app, int& status) {
       app.add_subcommand("check", "List what in a PTX file is unsupported, contractible or approximate");
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
+  auto verbose = std::make_shared<bool>(false);
   command->add_option("FILE.ptx", *path, "The PTX text")->required();
   command->add_flag("--json", *json, "Findings as JSON");
+  command->add_flag("--verbose", *verbose, kVerboseHelp);
   command->footer(
       "invalid       not legal PTX for its version and target (exit status 2)\n"
       "unsupported   legal, but bitwell does not model it (exit status 3)\n"
       "approximate   has an error bound in the manual, not bits: sm_90 runs with an H200's, see run "
       "--approximate\n"
       "contractible  mul, add or sub without a rounding: ptxas may fuse it, so its bits depend on ptxas");
-  command->callback([path, json, &status] { status = check(*path, *json); });
+  command->callback([path, json, verbose, &status] {
+    status = naming_shortly(*verbose, [&] { return check(*path, *json, *verbose); });
+  });
 }
 
 }  // namespace bitwell::cli

@@ -14,11 +14,11 @@
 #include "verify/cli/run_report.h"
 #include "verify/cli/run_sarif.h"
 #include "verify/cli/run_verdict.h"
+#include "verify/cli/short_names.h"
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
 #include "verify/hazard/report.h"
 #include "verify/launch/launch_json.h"
-#include "verify/launch/names.h"
 
 namespace bitwell::cli {
 namespace {
@@ -300,19 +300,8 @@ void add_run(CLI::App& app, int& status) {
       "true.\n"
       "\"expected\": FILE.npy and \"tolerance\": {\"ulp\": N} or {\"rtol\": X, \"atol\": Y} judge a buffer.\n"
       "\"output\": FILE.npy or .bin keeps a buffer; \"dtype\" (f2, u1, ...) and \"shape\" describe it.");
-  command->add_flag("--verbose", options->verbose, "C++ names whole, however long, in messages");
-  command->callback([options, &status] {
-    if (options->verbose) return run(*options, status);
-    try {
-      run(*options, status);
-    } catch (const machine::Fault& e) {
-      throw machine::Fault(verify::shortened(e.what()));
-    } catch (const machine::Unsupported& e) {
-      throw machine::Unsupported(verify::shortened(e.what()));
-    } catch (const machine::InputError& e) {
-      throw machine::InputError(verify::shortened(e.what()));
-    }
-  });
+  command->add_flag("--verbose", options->verbose, kVerboseHelp);
+  command->callback([options, &status] { naming_shortly(options->verbose, [&] { run(*options, status); }); });
 }
 
 }  // namespace bitwell::cli

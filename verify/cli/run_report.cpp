@@ -4,8 +4,8 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/footprint.h"
+#include "verify/cli/short_names.h"
 #include "verify/cli/table.h"
-#include "verify/launch/names.h"
 
 namespace bitwell::cli {
 
@@ -43,8 +43,7 @@ std::string RunReport::text() const {
   std::string out;
   const auto line = [&](const std::string& words) { out += words + "\n"; };
   line(fmt::format("{}: {} lane instructions in {:.3f} s ({:.2f} G/s){}",
-                   options.verbose ? file.launch.entry : verify::shortened(file.launch.entry),
-                   grouped(result.lane_instructions), seconds,
+                   named(file.launch.entry, options.verbose), grouped(result.lane_instructions), seconds,
                    static_cast<double>(result.lane_instructions) / seconds / 1e9,
                    how.checked ? ", all checks on" : ", unchecked"));
   if (options.races) {

@@ -6,6 +6,7 @@
 #include "verify/cli/command.h"
 #include "verify/cli/run_options.h"
 #include "verify/cli/run_verdict.h"
+#include "verify/cli/short_names.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::cli {
@@ -52,13 +53,13 @@ void compare_schedules(const RunOptions& options, const isa::Program& program, v
     fmt::print(
         "{}: '{}' differs at byte {}, element {}: 0x{:02x} under {}, 0x{:02x} under {}\n  replay: {}\n  "
         "replay: {}\n",
-        file.launch.entry, file.launch.buffers[found->buffer].name, found->byte,
+        named(file.launch.entry, options.verbose), file.launch.buffers[found->buffer].name, found->byte,
         verify::element_at(file.outputs.at(found->buffer), found->byte), static_cast<int>(found->of_first),
         verify::describe(found->first), static_cast<int>(found->of_second), verify::describe(found->second),
         replay(found->first), replay(found->second));
     return;
   }
-  fmt::print("{}: same under {} schedule{}\n", file.launch.entry, options.schedules,
+  fmt::print("{}: same under {} schedule{}\n", named(file.launch.entry, options.verbose), options.schedules,
              options.schedules == 1 ? "" : "s");
   for (const auto& [at, output] : file.outputs)
     if (!output.path.empty()) fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "verify/cli/command.h"
+#include "verify/cli/short_names.h"
 #include "verify/cli/table.h"
 #include "verify/verdict/judge.h"
 
@@ -14,6 +15,7 @@ namespace {
 struct VerifyOptions {
   verify::Plan plan;
   bool json = false;
+  bool verbose = false;
 };
 
 nlohmann::json as_json(const verify::Amount& a) {
@@ -76,7 +78,7 @@ void print_occupied(const std::vector<verify::Verdict>& verdicts) {
                            rows));
 }
 
-void print(const std::vector<verify::Verdict>& verdicts) {
+void print(const std::vector<verify::Verdict>& verdicts, bool verbose) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& v : verdicts)
     rows.push_back(
@@ -98,7 +100,7 @@ void print(const std::vector<verify::Verdict>& verdicts) {
                          rows));
   for (const auto& v : verdicts)
     if (!v.holds)
-      fmt::print("\n{} {}: {}\n{}", v.kernel, v.arch, v.first_mismatch,
+      fmt::print("\n{} {}: {}\n{}", v.kernel, v.arch, named(v.first_mismatch, verbose),
                  !v.replay.empty()         ? "  replay it: bitwell run " + v.replay + v.replay_options + "\n"
                  : !v.replay_error.empty() ? "  no replay: " + v.replay_error + "\n"
                                            : "");
@@ -139,7 +141,7 @@ void run(const verify::Suite& suite, const VerifyOptions& options, int& status) 
     for (const auto& v : verdicts) j["verdicts"].push_back(as_json(v));
     fmt::print("{}\n", j.dump(2));
   } else {
-    print(verdicts);
+    print(verdicts, options.verbose);
   }
   status = all ? held : failed;
 }
@@ -177,7 +179,10 @@ void add_suite(CLI::App& verify, const verify::Suite& suite, int& status) {
                   "Folder with " + suite.name + "/<kernel>." + (archs.size() > 1 ? "<arch>" : archs.front()) +
                       ".ptx: judge your own build of the kernels")
       ->check(CLI::ExistingDirectory);
-  command.callback([options, &suite, &status] { run(suite, *options, status); });
+  command.add_flag("--verbose", options->verbose, kVerboseHelp);
+  command.callback([options, &suite, &status] {
+    naming_shortly(options->verbose, [&] { run(suite, *options, status); });
+  });
 }
 
 }  // namespace

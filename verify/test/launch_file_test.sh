@@ -90,6 +90,12 @@ for entry in apply 'apply(Params)' 5app; do
 done
 launch _Z "" "$scale"
 expect 2 "entry '_Z' may be any of 2: _Z5apply6Params, _Z5otherv" "$bitwell" run l.json --verbose
+# Names of templates are shortened in what commands say, and whole with --verbose.
+long=_Z4gemmILi128ELi128ELi64ELi3ELi4ELi5ELi6ELi7ELi8ELi9ELi10EEvPf
+printf '.version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry %s(.param .b8 p[40000]) { ret; }\n' $long > long.ptx
+expect 2 "the parameters of entry 'void gemm<...>(float*)' take 40000 bytes" "$bitwell" check long.ptx
+expect 2 "the parameters of entry '$long' take 40000 bytes" "$bitwell" check long.ptx --verbose
+expect 2 "$long" "$bitwell" check long.ptx --json
 launch nothing "" "$scale"
 expect 2 "no entry 'nothing'" "$bitwell" run l.json
 # A constant that nobody gives a value is 0, and said to be; a value for a variable that is not there.
