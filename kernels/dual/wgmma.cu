@@ -11,7 +11,7 @@
 namespace dual {
 
 constexpr int kBs = 2;  // operands B: the gate's, then the other
-using Ring = gemm::Ring<kBs>;
+using Ring = gemm::Ring<gemm::kTileM, kBs>;
 
 struct Problem {
   int m, n, k, l;
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(gemm::kThreads, 1)
                int l) {
   using namespace dual;
   const Problem p{m, n, k, l};
-  gemm::divide<kBs>(
+  gemm::divide<gemm::kTileM, kBs>(
       [&](const Ring& ring) {
         gemm::Slot slot;
         p.each_tile([&](int row, int y, int z) {

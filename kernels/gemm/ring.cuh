@@ -5,13 +5,13 @@
 
 namespace gemm {
 
-constexpr int kTileM = 128;            // rows of A
+constexpr int kTileM = 128;            // rows of A, where nothing else is said
 constexpr int kStepBytes = kStep / 2;  // of a row of codes
 
-// Stages of `kTileM` rows of A, decoded, and of kTileN rows of each of `bs` operands B with their scales; 64 elements of k.
-template <int bs>
+// Stages of `tile_m` rows of A, decoded, and of kTileN rows of each of `bs` operands B with their scales; 64 elements of k.
+template <int tile_m, int bs>
 struct Ring {
-  static constexpr int kA = kTileM * kStep * 2;
+  static constexpr int kA = tile_m * kStep * 2;
   static constexpr int kStage = kA + bs * (kOperandB + kScaleAtom);
   static constexpr int kStages = fitting(kernels::kSharedLimit - 1024, kStage + 2 * 8);
   uint32_t base;  // a multiple of 1024
@@ -48,10 +48,10 @@ struct Ring {
 };
 
 // fetch() by one thread, once the grid before has ended, which makes A; multiply(consumer) by every consumer.
-template <int bs, class Fetch, class Multiply>
+template <int tile_m, int bs, class Fetch, class Multiply>
 __device__ void divide(Fetch fetch, Multiply multiply) {
   extern __shared__ uint8_t dynamic[];
-  const Ring<bs> ring{(ptx::shared_address(dynamic) + 1023) / 1024 * 1024};
+  const Ring<tile_m, bs> ring{(ptx::shared_address(dynamic) + 1023) / 1024 * 1024};
   if (threadIdx.x == 0) ring.init();
   __syncthreads();
   if (threadIdx.x < 128) {
@@ -64,16 +64,16 @@ __device__ void divide(Fetch fetch, Multiply multiply) {
     __syncwarp();
   } else {
     ptx::setmaxnreg_inc<232>();
-    MainLoop<Ring<bs>, kTileM, bs> consumer(ring, static_cast<int>(threadIdx.x) - 128, 1, 0);
+    MainLoop<Ring<tile_m, bs>, tile_m, bs> consumer(ring, static_cast<int>(threadIdx.x) - 128, 1, 0);
     multiply(consumer);
   }
 }
 
 // work(row of B, row of A, i) for every sum of a consumer thread, sums[..][i]: rows of the tile.
-template <class Consumer, class Work>
-__device__ void each_sum(const Consumer& consumer, Work work) {
+template <class Ring, int tile_m, int bs, class Work>
+__device__ void each_sum(const MainLoop<Ring, tile_m, bs>& consumer, Work work) {
 #pragma unroll
-  for (int i = 0; i < kTileM / 2; ++i)
+  for (int i = 0; i < tile_m / 2; ++i)
     work(consumer.row() + i % 4 / 2 * 8, i / 4 * 8 + consumer.lane % 4 * 2 + i % 2, i);
 }
 

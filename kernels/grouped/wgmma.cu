@@ -10,6 +10,8 @@
 
 namespace grouped {
 
+using Ring = gemm::Ring<gemm::kTileM, 1>;
+
 // Of each group: A, decoded, in boxes of 64 x 128, and B's codes as bytes, in boxes of 32 x 128. Those that are too many: anything.
 struct HopperMaps {
   CUtensorMap a[kMostGroups], b[kMostGroups];
@@ -44,8 +46,8 @@ extern "C" __global__ void __launch_bounds__(gemm::kThreads, 1)
     grouped_wgmma(const __grid_constant__ grouped::HopperMaps maps, const uint8_t* sfb, __half* d, const grouped::Group* groups,
                   int count) {
   using namespace grouped;
-  gemm::divide<1>(
-      [&](const gemm::Ring<1>& ring) {
+  gemm::divide<gemm::kTileM, 1>(
+      [&](const Ring& ring) {
         gemm::Slot slot;
         each_tile(groups, count, [&](const Group& group, int g, int row_a, int row_b) {
           const int steps = group.k / gemm::kStep;
@@ -55,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(gemm::kThreads, 1)
             ring.acquire(slot, ring.kStage);
             ring.fetch_a(slot, maps.a[g], step, row_a, 0);
             ring.fetch_b(slot, 0, maps.b[g], atoms, step, row_b, 0);
-            slot.advance<gemm::Ring<1>::kStages>();
+            slot.advance<Ring::kStages>();
           }
         });
       },

@@ -3,7 +3,7 @@
 //
 // LoRA comes after the main sum: stages of 64 of the rank follow those of k in the same ring, `down` in A's place, while each thread
 // takes its registers' worth of `up` from global memory. Where both share an accumulator, the main sum is first made as large as LoRA's.
-// A CTA makes every (number of CTAs)th tile of 128 x 128 of y.
+// A CTA makes every (number of CTAs)th tile of y.
 //
 // Compiled with NAME a line of wgmma.inc.
 #include <cuda_bf16.h>
@@ -20,8 +20,8 @@ namespace svdquant {
 
 constexpr HopperVariant kV = nvfp4::named(kHopperVariants, SVDQUANT_STRING(NAME));
 constexpr bool kApart = kV.definition == Definition::apart;
-using Ring = gemm::Ring<1>;
-using Consumer = gemm::MainLoop<Ring, gemm::kTileM>;
+using Ring = gemm::Ring<kV.tile_m, 1>;
+using Consumer = gemm::MainLoop<Ring, kV.tile_m>;
 
 // What the kernel was given.
 struct Problem {
@@ -36,8 +36,8 @@ struct Problem {
   // work(first row of A, tile along n) for each of this CTA's tiles.
   template <class Work>
   __device__ void each_tile(Work work) const {
-    const int down = nvfp4::up(m, gemm::kTileM), tiles = down * nvfp4::up(n, gemm::kTileN);
-    for (int t = static_cast<int>(blockIdx.x); t < tiles; t += static_cast<int>(gridDim.x)) work(t % down * gemm::kTileM, t / down);
+    const int down = nvfp4::up(m, kV.tile_m), tiles = down * nvfp4::up(n, gemm::kTileN);
+    for (int t = static_cast<int>(blockIdx.x); t < tiles; t += static_cast<int>(gridDim.x)) work(t % down * kV.tile_m, t / down);
   }
 };
 
@@ -89,9 +89,9 @@ __device__ void multiply(const Problem& p, Consumer& c) {
       bias[h] = n < p.n ? value(p.bias[n]) : 0;
     }
     c.multiply(0, p.steps(), p.k);
-    float main[gemm::kTileM / 2];  // where LoRA's sums stand apart
+    float main[kV.tile_m / 2];  // where LoRA's sums stand apart
 #pragma unroll
-    for (int i = 0; i < gemm::kTileM / 2; ++i) {
+    for (int i = 0; i < kV.tile_m / 2; ++i) {
       c.sums[0][i] *= gemm::kUnscale;
       if constexpr (kApart) {
         main[i] = c.sums[0][i];
@@ -114,7 +114,7 @@ __device__ void multiply(const Problem& p, Consumer& c) {
 
 }  // namespace svdquant
 
-// a: decoded, fp16 [m][k], and down, [m][rank]: boxes of 64 x 128, swizzled by 128 bytes; b: codes as bytes [n][k / 2], boxes of
+// a: decoded, fp16 [m][k], and down, [m][rank]: boxes of 64 x kV.tile_m, swizzled by 128 bytes; b: codes as bytes [n][k / 2], boxes of
 // 32 x 128; sfb in the 128x4 tiling; up [n][rank].
 extern "C" __global__ void __launch_bounds__(gemm::kThreads, 1)
     NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, const __grid_constant__ CUtensorMap down,
@@ -122,5 +122,5 @@ extern "C" __global__ void __launch_bounds__(gemm::kThreads, 1)
          int rank) {
   using namespace svdquant;
   const Problem p{a, b, down, sfb, up, wcscale, bias, y, m, n, k, rank};
-  gemm::divide<1>([&](const Ring& ring) { fetch(p, ring); }, [&](Consumer& consumer) { multiply(p, consumer); });
+  gemm::divide<kV.tile_m, 1>([&](const Ring& ring) { fetch(p, ring); }, [&](Consumer& consumer) { multiply(p, consumer); });
 }

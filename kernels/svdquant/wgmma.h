@@ -4,14 +4,15 @@
 
 namespace svdquant {
 
-// A line of wgmma.inc. `bf16`: of the LoRA operands, wcscale, bias and y; else fp16.
+// A line of wgmma.inc. A tile has `tile_m` rows of y and 128 columns. `bf16`: of the LoRA operands, wcscale, bias and y; else fp16.
 struct HopperVariant {
   const char* name;
+  int tile_m;
   Definition definition;
   bool bf16;
 };
 
-#define SVDQUANT_WGMMA(name, definition, bf16) {#name, Definition::definition, bf16 != 0},
+#define SVDQUANT_WGMMA(name, tile_m, definition, bf16) {#name, tile_m, Definition::definition, bf16 != 0},
 inline constexpr HopperVariant kHopperVariants[] = {
 #include "wgmma.inc"
 };

@@ -59,9 +59,9 @@ TensorMap code_bytes_map(int n, int k, int l) {
               {gemm::kStep / 2, gemm::kTileN}, TensorSwizzle::none);
 }
 
-std::vector<int> numbers_of_rows() {
+std::vector<int> numbers_of_rows(int tile_m) {
   std::vector<int> out;
-  for (int eight = 0; eight < gemm::kTileN; eight += 8)
+  for (int eight = 0; eight < tile_m; eight += 8)
     for (const int more : {2, 3}) out.push_back(eight + more);
   return out;
 }

@@ -22,7 +22,7 @@ machine::TensorMap code_bytes_map(int n, int k, int l);
 // What few cases show, and no GPU records. Numbers of rows of A: the first row that is not stored stands at
 // every place among those of a thread. And a k whose stages go round every ring nine times: an arrival too
 // few in each of eight makes a phase of its own.
-std::vector<int> numbers_of_rows();
+std::vector<int> numbers_of_rows(int tile_m);
 constexpr int kNineRounds = 64 * 100;
 
 // The fp32 sum of two rows by wgmma k16 after k16 in the kernels' order of k, the sign of scales counted.

@@ -101,8 +101,9 @@ std::vector<PlannedCase> cases_of(const HopperVariant& v) {
     out.back().schedules = schedules(under);
   };
   uint64_t other = 7300;
-  for (const int m : numbers_of_rows()) directed({m, 1, 64, 16, kData, other++}, 1);
+  for (const int m : numbers_of_rows(v.tile_m)) directed({m, 1, 64, 16, kData, other++}, 1);
   directed({1, 8, kNineRounds, 16, kData, other++}, 8);
+  directed({2 * v.tile_m + 5, 9, 128, 32, kData, other++}, 8);  // tiles below each other
   // Six tiles a CTA, which go round the ring: what gives back a stage of k or of the rank, the last or
   // another, must do so.
   for (const int rank : {256, 192, 64}) directed({1, 128 * 11 + 1, 128 + rank, rank, kData, other++}, 2);
@@ -134,11 +135,11 @@ Chain svdquant_wgmma_chain(const SvdquantProblem& p, const HopperVariant& v, con
       {"decoded", std::vector<std::byte>(out.launches[0].buffers[kDecoded].bytes.size()), true, true, false});
   const size_t b = launch.add_hidden_buffer({"b", p.b.codes, true, true, false});
   const size_t down = launch.add_hidden_buffer({"down", bytes_of(p.down), true, true, false});
-  launch.add_tensor_map(decoded, decoded_map(c.m, c.k, 1, gemm::kTileN));
+  launch.add_tensor_map(decoded, decoded_map(c.m, c.k, 1, v.tile_m));
   launch.add_tensor_map(b, code_bytes_map(c.n, c.k, 1));
   launch.add_tensor_map(
       down, box3(v.bf16 ? machine::TensorType::bf16 : machine::TensorType::f16, 2, {c.rank, c.m, 1},
-                 c.rank * 2, {gemm::kStep, gemm::kTileN}, machine::TensorSwizzle::b128));
+                 c.rank * 2, {gemm::kStep, static_cast<uint32_t>(v.tile_m)}, machine::TensorSwizzle::b128));
   launch.add_buffer({"sfb", p.b.scales, true, true, false});
   launch.add_buffer({"up", bytes_of(p.up), true, true, false});
   launch.add_buffer({"wcscale", bytes_of(p.wcscale), true, true, false});
