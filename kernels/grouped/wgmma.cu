@@ -24,7 +24,7 @@ __device__ void each_tile(const Group* groups, int count, Work work) {
   int g = 0;
   for (int t = static_cast<int>(blockIdx.x); t < tiles; t += static_cast<int>(gridDim.x)) {
     while (g + 1 < count && t >= groups[g + 1].first_tile) ++g;
-    const Group& group = groups[g];
+    const Group group = groups[g];  // a copy: stores of D might change the table, as far as the compiler knows
     const int down = nvfp4::up(group.m, gemm::kTileM), of_group = t - group.first_tile;
     work(group, g, of_group % down * gemm::kTileM, of_group / down * kTileN);
   }

@@ -57,7 +57,7 @@ std::vector<PlannedCase> cases() {
     out.back().recorded = false;
     out.back().schedules = schedules(under);
   };
-  for (const int m : numbers_of_rows(128)) directed({m, 1, 64, 1, OperandData::moderate, seed++, 1}, 1);
+  for (const int m : numbers_of_rows(128)) directed({m, 9, 64, 1, OperandData::moderate, seed++, 1}, 1);
   return out;
 }
 

@@ -112,7 +112,7 @@ std::vector<PlannedCase> cases() {
     out.back().recorded = false;
     out.back().schedules = schedules(under);
   };
-  for (const int m : numbers_of_rows(128)) directed({{m}, {1}, {64}, OperandData::moderate, seed++, 1}, 1);
+  for (const int m : numbers_of_rows(128)) directed({{m}, {9}, {64}, OperandData::moderate, seed++, 1}, 1);
   // A last group of one whole tile beside a taller one: nothing lies behind its scales.
   directed({{130, 128}, {1, 1}, {64, 64}, OperandData::moderate, seed++, 1}, 1);
   directed({{1}, {8}, {kNineRounds}, OperandData::moderate, seed++, 1}, 8);

@@ -101,7 +101,7 @@ std::vector<PlannedCase> cases_of(const HopperVariant& v) {
     out.back().schedules = schedules(under);
   };
   uint64_t other = 7300;
-  for (const int m : numbers_of_rows(v.tile_m)) directed({m, 1, 64, 16, kData, other++}, 1);
+  for (const int m : numbers_of_rows(v.tile_m)) directed({m, 9, 64, 16, kData, other++}, 1);
   directed({1, 8, kNineRounds, 16, kData, other++}, 8);
   directed({2 * v.tile_m + 5, 9, 128, 32, kData, other++}, 8);  // tiles below each other
   // Six tiles a CTA, which go round the ring: what gives back a stage of k or of the rank, the last or
