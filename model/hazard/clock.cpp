@@ -21,10 +21,28 @@ Clock::Entry Clock::of(UnitId unit, const Row& row) {
   return {unit, *least, *least == *most ? nullptr : std::make_shared<const Row>(row)};
 }
 
+bool Clock::covers(const Entry& a, const Entry& b) {
+  if (a.lanes == b.lanes) return a.least >= b.least;
+  if (b.lanes == nullptr) return a.least >= b.least;
+  for (size_t i = 0; i < b.lanes->size(); ++i)
+    if ((a.lanes == nullptr ? a.least : (*a.lanes)[i]) < (*b.lanes)[i]) return false;
+  return true;
+}
+
+bool Clock::covers(const Clock& other) const {
+  if (other.entries_.size() > entries_.size()) return false;
+  auto a = entries_.begin();
+  for (const Entry& b : other.entries_) {
+    while (a != entries_.end() && a->unit < b.unit) ++a;
+    if (a == entries_.end() || a->unit != b.unit || !covers(*a, b)) return false;
+  }
+  return true;
+}
+
 Clock::Entry Clock::merged(const Entry& a, const Entry& b) {
   if (a.lanes == b.lanes) return a.least >= b.least ? a : b;
-  if (b.lanes == nullptr && a.least >= b.least) return a;
-  if (a.lanes == nullptr && b.least >= a.least) return b;
+  if (covers(a, b)) return a;
+  if (covers(b, a)) return b;
   Row row;
   for (size_t i = 0; i < row.size(); ++i)
     row[i] =

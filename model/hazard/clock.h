@@ -37,6 +37,8 @@ class Clock {
   uint32_t most(UnitId unit) const;
   bool knows(const Epoch& e) const { return at(e.unit, e.lane) >= e.time; }
 
+  // Whether everything is known that `other` knows.
+  bool covers(const Clock& other) const;
   // From now on everything is known that `other` knows.
   void join(const Clock& other);
   // The lanes of the unit (one bit each) are known up to `time`, if they were not already.
@@ -54,6 +56,7 @@ class Clock {
     std::shared_ptr<const Row> lanes;
   };
   const Entry* find(UnitId unit) const;
+  static bool covers(const Entry& a, const Entry& b);
   static Entry merged(const Entry& a, const Entry& b);
   static Entry of(UnitId unit, const Row& row);
 

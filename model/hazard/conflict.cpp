@@ -36,11 +36,12 @@ void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size)
         return;
       }
     }
-    cell.reads = readers_.with(cell.reads, me, [&](const Reader& old) {
-      for (uint32_t lanes = old.lanes; lanes != 0; lanes &= lanes - 1)
-        if (!behind(r, act(old.record, static_cast<uint32_t>(std::countr_zero(lanes))))) return false;
-      return true;
-    });
+    cell.reads = readers_.with(
+        cell.reads, me, r.space == 1 ? kMostReadersOfGlobal : kMostReaders, [&](const Reader& old) {
+          for (uint32_t lanes = old.lanes; lanes != 0; lanes &= lanes - 1)
+            if (!behind(r, act(old.record, static_cast<uint32_t>(std::countr_zero(lanes))))) return false;
+          return true;
+        });
     return;
   }
   if (cell.reads != kNoAct) {

@@ -21,9 +21,21 @@ void join(Knowledge& to, const Knowledge& more) {
   to.offered.join(more.offered);
 }
 
+namespace {
+
+bool covers(const Knowledge& a, const Knowledge& b) {
+  return a.happened.covers(b.happened) && a.fenced[0].covers(b.fenced[0]) &&
+         a.fenced[1].covers(b.fenced[1]) && a.narrow.covers(b.narrow) && a.unreleased.covers(b.unreleased) &&
+         a.unwaited.covers(b.unwaited) && a.offered.covers(b.offered);
+}
+
+}  // namespace
+
 Known joined(const Known& a, const Known& b) {
   if (b == nullptr || a == b) return a;
   if (a == nullptr) return b;
+  if (covers(*a, *b)) return a;
+  if (covers(*b, *a)) return b;
   auto out = std::make_shared<Knowledge>(*a);
   join(*out, *b);
   return out;

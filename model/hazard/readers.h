@@ -20,9 +20,9 @@ struct Reader {
 // kNoAct, an act, or kMany and the number of a set.
 using Readers = uint32_t;
 inline constexpr Readers kMany = uint32_t{1} << 31;
-// That are remembered of one cell, the latest: what a whole grid reads would take the square of it. A write
-// that none of these is ordered with is found all the same.
-inline constexpr size_t kMostReaders = 64;
+// So many are remembered of one cell, the latest: what a whole grid reads would take the square of it. A
+// write that one of these is not ordered with is found all the same.
+inline constexpr size_t kMostReaders = 64, kMostReadersOfGlobal = 8;
 
 class ReaderSets {
  public:
@@ -31,14 +31,17 @@ class ReaderSets {
   void each(Readers readers, Visit visit) const {
     if (readers == kNoAct) return;
     if ((readers & kMany) == 0) return visit(Reader{record_of(readers), 1u << lane_of(readers)});
-    for (const Reader& r : sets_[readers & ~kMany]) visit(r);
+    const size_t set = readers & ~kMany;
+    for (size_t i = begins_[set]; i < begins_[set + 1]; ++i) visit(readers_[i]);
   }
-  // `readers` and one more; without those of whom `over` says that every lane is behind the new one.
+  // `readers` and one more, at most so many; without those of whom `over` says that every lane is behind the
+  // new one.
   template <class Over>
-  Readers with(Readers readers, const Reader& more, Over over) {
+  Readers with(Readers readers, const Reader& more, size_t most, Over over) {
     const Key key{readers, more};
     if (const auto known = steps_.find(key); known != steps_.end()) return known->second;
-    std::vector<Reader> all;
+    std::vector<Reader>& all = all_;
+    all.clear();
     each(readers, [&](Reader r) {
       if (r.record == more.record)
         r.lanes &= ~more.lanes;
@@ -52,10 +55,10 @@ class ReaderSets {
       at->lanes |= more.lanes;
     else
       all.insert(at, more);
-    if (all.size() > kMostReaders) all.erase(all.begin());
-    return steps_[key] = number(std::move(all));
+    if (all.size() > most) all.erase(all.begin());
+    return steps_[key] = number(all);
   }
-  size_t bytes() const { return bytes_; }
+  size_t bytes() const { return readers_.capacity() * sizeof(Reader) + begins_.capacity() * sizeof(size_t); }
 
  private:
   struct Key {
@@ -71,12 +74,13 @@ class ReaderSets {
       return (h + k.more.lanes) * 0xBF58476D1CE4E5B9 >> 16;
     }
   };
-  Readers number(std::vector<Reader> all);
+  Readers number(const std::vector<Reader>& all);
 
-  std::vector<std::vector<Reader>> sets_;               // each by record, ascending
-  std::unordered_multimap<uint64_t, Readers> numbers_;  // by hash
+  std::vector<Reader> readers_;  // one set behind the other, each by record, ascending
+  std::vector<size_t> begins_{0};
+  std::vector<Reader> all_;                        // the set that is being made
+  std::unordered_map<uint64_t, Readers> numbers_;  // by hash
   std::unordered_map<Key, Readers, Hash> steps_;
-  size_t bytes_ = 0;
 };
 
 }  // namespace bitwell::hazard
