@@ -298,7 +298,8 @@ void add_run(CLI::App& app, int& status) {
       "...], \"size\": 24}\n"
       "Beside them: \"variables\": [{\"variable\": NAME, CONTENTS, \"output\": FILE}], \"cooperative\": "
       "true.\n"
-      "\"expected\": FILE.npy and \"tolerance\": {\"ulp\": N} or {\"rtol\": X, \"atol\": Y} judge a buffer.\n"
+      "\"expected\": FILE.npy and \"tolerance\": {\"ulp\": N} or {\"rtol\": X, \"atol\": Y} judge a buffer\n"
+      "(\"nan\": \"bits\" in it: NaNs by their bits).\n"
       "\"output\": FILE.npy or .bin keeps a buffer; \"dtype\" (f2, u1, ...) and \"shape\" describe it.");
   command->add_flag("--verbose", options->verbose, kVerboseHelp);
   command->callback([options, &status] { naming_shortly(options->verbose, [&] { run(*options, status); }); });

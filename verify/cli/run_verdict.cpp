@@ -85,10 +85,12 @@ std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, 
     } else {
       held = false;
       const std::string where = verify::coordinates(output.shape, c.first);
-      one["first"] = {{"element", where}, {"got", number(c.got)}, {"expected", number(c.want)}};
+      const std::string got = c.nans ? fmt::format("NaN 0x{:x}", c.nans->first) : number(c.got);
+      const std::string want = c.nans ? fmt::format("NaN 0x{:x}", c.nans->second) : number(c.want);
+      one["first"] = {{"element", where}, {"got", got}, {"expected", want}};
       one["pattern"] = c.pattern;
       out += fmt::format("  {}: {} of {} elements are not as expected, the first at {}: {}, expected {}\n",
-                         name, grouped(c.wrong), grouped(c.elements), where, number(c.got), number(c.want));
+                         name, grouped(c.wrong), grouped(c.elements), where, got, want);
       if (!c.pattern.empty()) out += "    where " + c.pattern + "\n";
     }
     if (!c.by_error.empty()) out += "    off by " + histogram(c.by_error) + "\n";

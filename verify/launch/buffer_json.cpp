@@ -155,11 +155,19 @@ void LaunchReader::expected(const json& j, const std::string& name, Output& out)
   if (j.contains("tolerance")) {
     const json& t = j.at("tolerance");
     const std::string where = name + ", tolerance";
-    allow(t, {"ulp", "rtol", "atol"}, where);
-    if (t.contains("ulp") && t.size() > 1) refuse(where + " is either 'ulp' or 'rtol' and 'atol'");
+    allow(t, {"ulp", "rtol", "atol", "nan"}, where);
+    if (t.contains("ulp") && (t.contains("rtol") || t.contains("atol")))
+      refuse(where + " is either 'ulp' or 'rtol' and 'atol'");
     if (t.contains("ulp")) e.tolerance.ulp = whole_below(t.at("ulp"), where + ": 'ulp'", 32);
     if (t.contains("rtol")) e.tolerance.rtol = number(t, "rtol", where);
     if (t.contains("atol")) e.tolerance.atol = number(t, "atol", where);
+    const std::string nan = text(t, "nan", where, "any");
+    if (nan != "any" && nan != "bits") refuse(where + ": 'nan' is '" + nan + "', it is either any or bits");
+    e.tolerance.nan_bits = nan == "bits";
+    if (e.tolerance.nan_bits && (!out.format.empty() || want.dtype != out.dtype))
+      refuse(where + ": 'nan' can be bits only where '" + path + "' has the output's own type, " +
+             (out.format.empty() ? out.dtype : out.format) + ", not " + want.dtype);
+    if (e.tolerance.nan_bits) e.codes = want.bytes;
   }
   if (want.shape.size() > 1) out.shape = want.shape;
   out.expected = std::move(e);

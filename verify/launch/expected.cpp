@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <set>
 
 #include "model/number/decode.h"
@@ -44,6 +45,13 @@ uint64_t ulps(const number::Format* f, long double got, long double want) {
 bool same(long double got, long double want) {
   if (std::isnan(got) || std::isnan(want)) return std::isnan(got) && std::isnan(want);
   return got == want && (got != 0 || std::signbit(got) == std::signbit(want));
+}
+
+// The bits of one of many codes of `size` bytes.
+uint64_t code(const std::vector<std::byte>& codes, size_t size, uint64_t which) {
+  uint64_t out = 0;
+  std::memcpy(&out, &codes[size * which], size);
+  return out;
 }
 
 bool within(const Tolerance& t, uint64_t off, long double got, long double want) {
@@ -92,26 +100,30 @@ std::string rule_of(const std::set<uint64_t>& along, uint64_t extent, const std:
   return best;
 }
 
-// Where `wrong` (numbers of elements) are in a matrix of rows and columns: the last coordinate, and the one
-// before it.
+// Of the last coordinates m and n are those of a matrix; the ones before them (a split of k, a batch) have
+// numbers.
+std::string axis_of(size_t d, const std::vector<uint64_t>& shape) {
+  const bool matrix = shape.size() >= 2 && shape[shape.size() - 2] != 1;
+  if (d + 1 == shape.size()) return matrix ? "n" : "i";
+  return d + 2 == shape.size() ? "m" : "coordinate " + std::to_string(d);
+}
+
+// Where `wrong` (numbers of elements) are, coordinate by coordinate.
 std::string pattern_of(const std::vector<uint64_t>& wrong, const std::vector<uint64_t>& shape) {
-  const uint64_t columns = shape.empty() ? 1 : shape.back();
-  const uint64_t rows = shape.size() < 2 ? 1 : shape[shape.size() - 2];
-  std::set<uint64_t> m;
-  std::set<uint64_t> n;
-  for (const uint64_t i : wrong) {
-    n.insert(i % columns);
-    m.insert(i / columns % rows);
+  std::vector<std::set<uint64_t>> along(shape.size());
+  for (uint64_t i : wrong)
+    for (size_t d = shape.size(); d-- > 0; i /= shape[d]) along[d].insert(i % shape[d]);
+  std::string all;
+  uint64_t covered = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    covered *= along[d].size();
+    const std::string rule = rule_of(along[d], shape[d], axis_of(d, shape));
+    all += (all.empty() || rule.empty() ? "" : ", ") + rule;
   }
-  const std::string down = rows == 1 ? "" : rule_of(m, rows, "m");
-  const std::string across = rule_of(n, columns, rows == 1 ? "i" : "n");
-  if (down.empty() && across.empty()) return "";
-  uint64_t covered = m.size() * n.size();
-  for (size_t d = 0; d + 2 < shape.size(); ++d) covered *= shape[d];
-  const std::string both = down + (down.empty() || across.empty() ? "" : ", ") + across;
-  return both + (wrong.size() == covered
-                     ? ": all of them"
-                     : ": " + std::to_string(wrong.size()) + " of " + std::to_string(covered));
+  if (all.empty()) return "";
+  return all + (wrong.size() == covered
+                    ? ": all of them"
+                    : ": " + std::to_string(wrong.size()) + " of " + std::to_string(covered));
 }
 
 }  // namespace
@@ -131,20 +143,24 @@ Comparison compare(const std::vector<std::byte>& bytes, const Output& output) {
       numbers(output.format.empty() ? Array{output.dtype, output.shape, bytes}
                                     : unpacked(bytes, output.format, output.shape));
   const number::Format* format = format_of(output);
+  const size_t size = expected.codes.size() / std::max<size_t>(got.size(), 1);  // of a code
   Comparison out;
   out.elements = got.size();
   std::vector<uint64_t> wrong;
   for (uint64_t i = 0; i < got.size(); ++i) {
     const long double want = expected.numbers[i];
-    if (same(got[i], want)) continue;
+    const bool other_nan = output.expected->tolerance.nan_bits && std::isnan(got[i]) && std::isnan(want) &&
+                           code(bytes, size, i) != code(expected.codes, size, i);
+    if (same(got[i], want) && !other_nan) continue;
     const bool finite = std::isfinite(got[i]) && std::isfinite(want);
     const uint64_t off = finite ? ulps(format, got[i], want) : 0;
     ++out.by_error[finite ? static_cast<int>(std::bit_width(std::max<uint64_t>(off, 1))) - 1 : -1];
-    if (within(expected.tolerance, off, got[i], want)) continue;
+    if (!other_nan && within(expected.tolerance, off, got[i], want)) continue;
     if (wrong.empty()) {
       out.first = i;
       out.got = got[i];
       out.want = want;
+      if (other_nan) out.nans = {code(bytes, size, i), code(expected.codes, size, i)};
     }
     wrong.push_back(i);
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bitwell::verify {
@@ -14,18 +15,21 @@ struct Output;
 struct Tolerance {
   std::optional<uint64_t> ulp;  // units in the last place of the output's type; of integers: the difference
   double rtol = 0, atol = 0;    // |got - want| <= atol + rtol * |want|
+  bool nan_bits = false;        // a NaN is right only with the bits of the one that is expected
 };
 
 struct Expected {
   std::vector<long double> numbers;  // one for each element, in C order
+  std::vector<std::byte> codes;      // their bits, in the output's type, where nan_bits asks for them
   Tolerance tolerance;
 };
 
 struct Comparison {
   uint64_t elements = 0;
-  uint64_t wrong = 0;             // outside the tolerance; a NaN is right where a NaN is expected
-  uint64_t first = 0;             // of them
-  long double got = 0, want = 0;  // there
+  uint64_t wrong = 0;  // outside the tolerance; a NaN is right where any is expected, if not nan_bits
+  uint64_t first = 0;  // of them
+  long double got = 0, want = 0;                      // there
+  std::optional<std::pair<uint64_t, uint64_t>> nans;  // the bits of both, where both are NaN
   // Elements that are not the expected number, by how many ULP they are off: from 2^i to less than 2^(i+1);
   // -1: one of the two is no finite number.
   std::map<int, uint64_t> by_error;

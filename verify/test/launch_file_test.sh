@@ -123,6 +123,43 @@ expect 1 "out: 1 of 4 elements" "$bitwell" run l.json
 npy short.npy f 1 2 3
 launch apply ', "expected": "short.npy"' "$scale"
 expect 2 "'short.npy' has 3 elements, the output has 4" "$bitwell" run l.json
+# NaNs, by their bits where that is asked for; and where wrong elements of several coordinates are.
+cat > nan.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry nan(.param .u64 out) {
+  .reg .b64 %rd<3>; .reg .b32 %r<3>; .reg .pred %p;
+  ld.param.u64 %rd0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd1, %r0, 4; add.u64 %rd1, %rd0, %rd1;
+  setp.lt.u32 %p, %r0, 8; selp.b32 %r1, 0x7fffffff, 0, %p; st.global.u32 [%rd1], %r1; ret; }
+P
+nan() { # nan EXPECTED TOLERANCE
+  cat > nan.json <<J
+{"ptx": "nan.ptx", "entry": "nan", "block": [16], "arguments": [{"buffer": "out", "unwritten": 64, "dtype": "f4",
+ "shape": [2, 2, 4], "expected": "$1"$2}]}
+J
+}
+python3 - <<'P'
+import struct
+def save(name, dtype, data):
+    head = "{'descr': '<%s', 'fortran_order': False, 'shape': (16,), }" % dtype
+    head += ' ' * (117 - len(head)) + '\n'
+    open(name, 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', 118) + head.encode() + data)
+save('quiet.npy', 'f4', struct.pack('<16I', *[0x7fffffff] * 7, 0x7fc00000, *[0] * 8))
+save('zeros.npy', 'f4', bytes(64))
+save('wide.npy', 'f8', bytes(128))
+P
+nan quiet.npy ""
+expect 0 "out: 16 elements as expected" "$bitwell" run nan.json
+nan quiet.npy ', "tolerance": {"ulp": 3, "nan": "bits"}'
+expect 1 "1 of 16 elements are not as expected, the first at [0, 1, 3]: NaN 0x7fffffff, expected NaN 0x7fc00000" "$bitwell" run nan.json
+expect 1 "where coordinate 0 is 0, m is 1, n is 3: all of them" "$bitwell" run nan.json
+nan zeros.npy ""
+expect 1 "where coordinate 0 is 0: all of them" "$bitwell" run nan.json
+nan wide.npy ', "tolerance": {"nan": "bits"}'
+expect 2 "only where 'wide.npy' has the output's own type, f4, not f8" "$bitwell" run nan.json
+nan zeros.npy ', "tolerance": {"nan": "payload"}'
+expect 2 "'nan' is 'payload', it is either any or bits" "$bitwell" run nan.json
 # Structures and fields that do not fit.
 launch apply "" "$scale"
 sed -i 's/"size": 24/"size": 16/' l.json
