@@ -251,11 +251,16 @@ uint32_t Checker::record_of_operation(Operation& op, Site& site, uint64_t addres
   return records_.record({stream(*op.by, s), op.number, records_.site(site)});
 }
 
+// A cell of tensor memory has 4 bytes.
+Checker::Cost Checker::cost_of(const Cluster& c) {
+  return {c.shared.bytes() + c.tensor.bytes(), c.shared.touched() + 4 * c.tensor.touched()};
+}
+
 Checker::Cost Checker::cost() const {
   Cost now{global_.bytes() + records_.bytes() + readers_.bytes(), global_.touched()};
   Cost shared = ended_;
   for (const auto& [number, c] : clusters_)
-    if (c.shared.bytes() > shared.shadow) shared = {c.shared.bytes(), c.shared.touched()};
+    if (const Cost cost = cost_of(c); cost.shadow > shared.shadow) shared = cost;
   return {now.shadow + shared.shadow, now.touched + shared.touched};
 }
 

@@ -60,6 +60,7 @@ class Checker {
     std::pair<uint32_t, int> last_key{UINT32_MAX, 0};
     Warp* last_warp = nullptr;
   };
+  static Cost cost_of(const Cluster& c);
   struct UnitInfo {
     std::array<uint32_t, 3> cta{};
     Domain domain;
@@ -82,6 +83,8 @@ class Checker {
   void mbarrier_over(uint64_t address, Cluster& c);
   void tensor_access(const machine::Access& a, Cluster& c);
   void synchronised(const machine::Synchronisation& s, Cluster& c);
+  void cluster_arrived(const machine::Synchronisation& s, Cluster& c);
+  void issued(const machine::Synchronisation& s, Cluster& c);
   void issue(const Operation& op, Warp& w);
   void fence(const machine::Synchronisation& s, Warp& w);
   void groups(const machine::Synchronisation& s, Warp& w);

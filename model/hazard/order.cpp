@@ -60,48 +60,11 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
     }
     case SyncKind::cta_passed: return take(warp_of(c, s.cta, s.warp), s.lanes, c.bars[bar]);
     case SyncKind::cta_over: c.bars.erase(bar); return;
-    case SyncKind::cluster_arrived: {
-      Warp& w = warp_of(c, s.cta, s.warp);
-      // Of this phase and all before; when the next begins, everyone has passed the last but one.
-      Known& gathered = c.barrier[s.which % 2];
-      gathered = joined(gathered, c.barrier[(s.which + 1) % 2]);
-      if (s.order.semantics != machine::Semantics::relaxed) {
-        mbarriers_fenced(c, w, s.lanes);
-        if (!c.remote_writes.empty()) c.remote_writes.clear();
-        gathered = joined(gathered, published(w, s.lanes));
-        ++w.time;
-        return;
-      }
-      for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {  // what a fence before it offers
-        const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
-        if (const Lane::Offer& offer = w.lanes[i].offers[1]; offer.time != 0)
-          gathered = joined(gathered, published(w, i, offer.known, offer.time, w.lanes[i].ended));
-      }
-      return;
-    }
+    case SyncKind::cluster_arrived: return cluster_arrived(s, c);
     case SyncKind::cluster_passed: return learn(warp_of(c, s.cta, s.warp), s.lanes, c.barrier[s.which % 2]);
     case SyncKind::mbarrier_passed: return mbarrier_passed(s, c);
     case SyncKind::mbarrier_over: return mbarrier_over(s.which, c);
-    case SyncKind::issued: {
-      Warp& w = warp_of(c, s.cta, s.warp);
-      Operation& op = c.operations[s.which];
-      op.ending = s.ending;
-      op.by = &w;
-      op.number = static_cast<uint32_t>(s.which);
-      op.lane = lane;
-      op.until = w.time++;
-      for (size_t i = 0; i < op.known.size(); ++i) {
-        op.known[i] = w.lanes[i].known;
-        op.accepted[i] = w.lanes[i].accepted;
-        op.ended[i] = w.lanes[i].ended;
-      }
-      op.tensor = s.tensor;
-      op.last_mma = w.last_mma;
-      if (op.ending == machine::Ending::commit && s.tensor.kind == machine::TensorOrder::Kind::mma)
-        w.last_mma = op.number;
-      issue(op, w);
-      return;
-    }
+    case SyncKind::issued: return issued(s, c);
     case SyncKind::finished:
       c.operations.erase(s.which);
       c.mma_operations.erase(s.which);
@@ -120,11 +83,50 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
     case SyncKind::tensor_fence_before:
     case SyncKind::tensor_fence_after: return tensor_order(s, warp_of(c, s.cta, s.warp));
     case SyncKind::cluster_ended:
-      if (c.shared.bytes() > ended_.shadow) ended_ = {c.shared.bytes(), c.shared.touched()};
+      if (const Cost cost = cost_of(c); cost.shadow > ended_.shadow) ended_ = cost;
       clusters_.erase(c.number);
       last_cluster_ = nullptr;
       return;
   }
+}
+
+void Checker::cluster_arrived(const Synchronisation& s, Cluster& c) {
+  Warp& w = warp_of(c, s.cta, s.warp);
+  // Of this phase and all before; when the next begins, everyone has passed the last but one.
+  Known& gathered = c.barrier[s.which % 2];
+  gathered = joined(gathered, c.barrier[(s.which + 1) % 2]);
+  if (s.order.semantics != machine::Semantics::relaxed) {
+    mbarriers_fenced(c, w, s.lanes);
+    if (!c.remote_writes.empty()) c.remote_writes.clear();
+    gathered = joined(gathered, published(w, s.lanes));
+    ++w.time;
+    return;
+  }
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {  // what a fence before it offers
+    const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
+    if (const Lane::Offer& offer = w.lanes[i].offers[1]; offer.time != 0)
+      gathered = joined(gathered, published(w, i, offer.known, offer.time, w.lanes[i].ended));
+  }
+}
+
+void Checker::issued(const Synchronisation& s, Cluster& c) {
+  Warp& w = warp_of(c, s.cta, s.warp);
+  Operation& op = c.operations[s.which];
+  op.ending = s.ending;
+  op.by = &w;
+  op.number = static_cast<uint32_t>(s.which);
+  op.lane = static_cast<uint32_t>(std::countr_zero(s.lanes));
+  op.until = w.time++;
+  for (size_t i = 0; i < op.known.size(); ++i) {
+    op.known[i] = w.lanes[i].known;
+    op.accepted[i] = w.lanes[i].accepted;
+    op.ended[i] = w.lanes[i].ended;
+  }
+  op.tensor = s.tensor;
+  op.last_mma = w.last_mma;
+  if (op.ending == machine::Ending::commit && s.tensor.kind == machine::TensorOrder::Kind::mma)
+    w.last_mma = op.number;
+  issue(op, w);
 }
 
 void Checker::issue(const Operation& op, Warp& w) {
