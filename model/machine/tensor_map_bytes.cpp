@@ -32,7 +32,7 @@ constexpr uint64_t kFirstOwn = 13;  // type that no H200 has
 
 // Bytes 120 to 127 of a map that no H200 has: this name, then by how much the swizzle is beyond 128b.
 constexpr std::string_view kMark = "bitwell";
-constexpr size_t kMarkAt = 120, kAtomAt = 127, kTailAt = 76;
+constexpr size_t kMarkAt = 120, kAtomAt = 127;
 
 constexpr const TensorMapBits& bits_of(MapBits which) {
   return kTensorMapBits[static_cast<size_t>(which)].bits;

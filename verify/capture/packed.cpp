@@ -10,7 +10,7 @@ namespace bitwell::verify {
 namespace {
 
 constexpr uint64_t kMostMemory = uint64_t{1} << 28;  // bytes, to decompress
-constexpr size_t kMostUnpacked = size_t{1} << 25;        // bytes
+constexpr size_t kMostUnpacked = size_t{1} << 25;    // bytes
 
 }  // namespace
 
