@@ -7,6 +7,7 @@
 #include "verify/cli/run_options.h"
 #include "verify/cli/run_verdict.h"
 #include "verify/cli/short_names.h"
+#include "verify/cli/table.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::cli {
