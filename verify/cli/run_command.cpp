@@ -4,11 +4,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "verify/cli/command.h"
+#include "verify/cli/run_arguments.h"
 #include "verify/cli/run_hazards.h"
 #include "verify/cli/run_options.h"
 #include "verify/cli/run_report.h"
@@ -23,10 +24,6 @@
 namespace bitwell::cli {
 namespace {
 
-const std::map<std::string, isa::Approximate> kApproximate{{"captured", isa::Approximate::captured},
-                                                           {"h200", isa::Approximate::h200},
-                                                           {"nearest", isa::Approximate::nearest}};
-
 // All else is written by then: the kernel ran to its end.
 void refuse_missing(const Dumps& dumps) {
   std::string all;
@@ -34,17 +31,8 @@ void refuse_missing(const Dumps& dumps) {
   if (!all.empty()) throw machine::InputError(all);
 }
 
-void run(const RunOptions& options, int& status) {
-  verify::LaunchFile file = verify::read_launch(options.path);
-  const isa::Program program =
-      verify::load_program(file.launch.ptx, file.launch.entry, kApproximate.at(options.approximate));
-  file.launch.memory_limit = options.memory_limit;
-  isa::Options how = options.run;
-  how.checked = !options.unchecked;
-  for (const isa::PolicyName& p : isa::kPolicies)
-    if (p.name == options.policy) how.schedule.policy = p.policy;
-  const std::unique_ptr<verify::Device> device = options.device ? open_device(program) : nullptr;
-  const verify::Launch before = options.device ? file.launch : verify::Launch{};
+// What is asked for and what the launch holds.
+void refuse_what_does_not_go_together(const RunOptions& options, const verify::LaunchFile& file) {
   if (options.device && !file.launch.then.empty())
     throw machine::InputError("'" + options.path +
                               "': --device makes one launch, not what follows under \"then\"");
@@ -54,7 +42,40 @@ void run(const RunOptions& options, int& status) {
   if (options.races && !file.launch.then.empty())
     throw machine::InputError("'" + options.path +
                               "': --races follows one launch, not what comes under \"then\"");
-  const auto start = std::chrono::steady_clock::now();
+}
+
+using Clock = std::chrono::steady_clock;
+
+// A line of progress, ten times a second at most, of a run that has begun at `start`.
+std::function<void(const isa::Progress&)> shown_from(Clock::time_point start) {
+  return [start, shown = start](const isa::Progress& p) mutable {
+    const Clock::time_point now = Clock::now();
+    if (now - shown < std::chrono::milliseconds(100)) return;
+    shown = now;
+    const double seconds = std::chrono::duration<double>(now - start).count();
+    std::string text = fmt::format("{} of {} CTAs", grouped(p.done), grouped(p.all));
+    if (p.warp_instructions != 0)
+      text += fmt::format(", {} warp instructions of the next", grouped(p.warp_instructions));
+    if (p.done != 0)
+      text += fmt::format(", about {:.0f} s left",
+                          seconds / static_cast<double>(p.done) * static_cast<double>(p.all - p.done));
+    progress(text);
+  };
+}
+
+void run(const RunOptions& options, int& status) {
+  verify::LaunchFile file = verify::read_launch(options.path);
+  refuse_what_does_not_go_together(options, file);
+  const isa::Program program =
+      verify::load_program(file.launch.ptx, file.launch.entry, approximate_of(options));
+  file.launch.memory_limit = options.memory_limit;
+  isa::Options how = options.run;
+  how.checked = !options.unchecked;
+  for (const isa::PolicyName& p : isa::kPolicies)
+    if (p.name == options.policy) how.schedule.policy = p.policy;
+  const std::unique_ptr<verify::Device> device = options.device ? open_device(program) : nullptr;
+  const verify::Launch before = options.device ? file.launch : verify::Launch{};
+  const Clock::time_point start = Clock::now();
   Trace trace(program);
   verify::OutputFiles files;
   verify::plan_outputs(file, files);
@@ -79,20 +100,7 @@ void run(const RunOptions& options, int& status) {
     fmt::print(options.json ? stderr : stdout, "{}", text);
   };
   if (options.schedules != 0) return compare_schedules(options, program, file, how, files, status);
-  auto shown = start;
-  how.progress = [&](const isa::Progress& p) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - shown < std::chrono::milliseconds(100)) return;
-    shown = now;
-    const double seconds = std::chrono::duration<double>(now - start).count();
-    std::string text = fmt::format("{} of {} CTAs", grouped(p.done), grouped(p.all));
-    if (p.warp_instructions != 0)
-      text += fmt::format(", {} warp instructions of the next", grouped(p.warp_instructions));
-    if (p.done != 0)
-      text += fmt::format(", about {:.0f} s left",
-                          seconds / static_cast<double>(p.done) * static_cast<double>(p.all - p.done));
-    progress(text);
-  };
+  how.progress = shown_from(start);
   const isa::RunResult result = [&] {
     try {
       isa::RunResult out = verify::simulate(program, file.launch, how, true);
@@ -116,7 +124,7 @@ void run(const RunOptions& options, int& status) {
                                                       how.schedule.seed));
     }
   }();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   write_observed();
   verify::write_outputs(file, files);
   files.commit();
@@ -147,161 +155,7 @@ void add_run(CLI::App& app, int& status) {
   CLI::App* command =
       app.add_subcommand("run", "Run any kernel from a PTX file, arguments described in JSON");
   auto options = std::make_shared<RunOptions>();
-  command->add_option("LAUNCH.json", options->path, "The launch: ptx, entry, grid, block, arguments")
-      ->required();
-  CLI::Option* unchecked =
-      command->add_flag("--unchecked", options->unchecked, "No definedness or alignment checks: faster");
-  CLI::Option* races = command->add_flag(
-      "--races", options->races,
-      "Follow which access orders which, by thread, and report what nothing orders: races in shared, global "
-      "and "
-      "tensor memory, missing proxy fences, copies that were not waited for, scopes too narrow. Several "
-      "times "
-      "slower");
-  command
-      ->add_flag("--once", options->once,
-                 "With --races: a byte of global memory that two threads write is an error, though they are "
-                 "ordered; atomics and reductions may")
-      ->needs(races);
-  command
-      ->add_option("--error-on", options->error_on,
-                   "What makes the exit status 1 of what --races finds: error, note (notes too) or none")
-      ->check(CLI::IsMember({"error", "note", "none"}))
-      ->capture_default_str()
-      ->needs(races);
-  command
-      ->add_option(
-          "--sarif", options->sarif,
-          "Write what --races finds to this file in SARIF 2.1.0, which code review shows on its lines")
-      ->needs(races);
-  command
-      ->add_option("--approximate", options->approximate,
-                   "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only "
-                   "(captured) or for any "
-                   "target (h200); or the nearest value, which no device vouches for")
-      ->check(CLI::IsMember(kApproximate))
-      ->capture_default_str();
-  command->add_flag(
-      "--strict", options->run.strict,
-      "What devices take without harm, though the manual does not promise it, is a fault and not "
-      "a note: a CTA that ends with copies under way, mbarrier.init by several threads, ...");
-  command
-      ->add_option(
-          "--resident", options->run.residents,
-          "Clusters that are resident at once, and may wait for each other; without it as many as the "
-          "target's largest device holds by threads, shared memory and CTAs: registers, which PTX does "
-          "not tell, may allow fewer")
-      ->type_name("CLUSTERS")
-      ->check(whole(1, UINT32_MAX));
-  command
-      ->add_option("--step-limit", options->run.step_limit,
-                   "Warp instructions of one CTA before it counts as hung")
-      ->check(whole(1, UINT64_MAX))
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--memory-limit", options->memory_limit,
-          "Bytes, or with K, M or G (1024 of the one before), that variables, buffers, local and shared "
-          "memory may take together; without it what the target's device has. Memory that nothing touches "
-          "costs nothing")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(CLI::Validator(  // runs first; CLI11 reads "-1" as 2^64 - 1
-          [](const std::string& text) {
-            return text.starts_with('-') ? "'" + text + "' is no number of bytes" : std::string();
-          },
-          ""));
-  std::map<std::string, isa::Policy> policies;
-  for (const isa::PolicyName& p : isa::kPolicies) policies[std::string(p.name)] = p.policy;
-  command
-      ->add_option("--schedule", options->policy,
-                   "The order in which warps and asynchronous operations take turns: lazy, eager, random, "
-                   "starve-producer, starve-consumer or starve-stores; a correct kernel gives the same bits "
-                   "under each")
-      ->check(CLI::IsMember(policies))
-      ->capture_default_str();
-  command->add_option(
-      "--trace", options->trace,
-      "Write what happened to this file, for chrome://tracing or ui.perfetto.dev: turns of warps, "
-      "operations from issue to end by kind (copies, tcgen05.mma, cp, commit, ld), ends of mbarrier phases; "
-      "time is logical");
-  CLI::Option* dump =
-      command
-          ->add_option(
-              "--dump", options->dump.wanted,
-              "What stands in tensor memory (tmem@LINE) or shared memory (shared@LINE) when a warp comes to "
-              "this line, before it executes it: of the PTX, or a CUDA line as faults show it "
-              "(tile.cu:60). With =FILE.npy as an array, -1 where nothing was written and -2 where "
-              "no column is allocated; with =FILE as text. May be given again")
-          ->type_name("WHAT@LINE[=FILE]")
-          ->allow_extra_args(false)
-          ->excludes(unchecked);
-  command->add_option("--dump-cta", options->dump.cta, "Of this CTA; without it the first that comes there")
-      ->type_name("X,Y,Z")
-      ->needs(dump);
-  command
-      ->add_option("--dump-as", options->dump.as,
-                   "What text shows of it: hex, or numbers of a format of 8, 16 or 32 bits (f32, f16, e4m3; "
-                   "bitwell formats)")
-      ->type_name("FORMAT")
-      ->capture_default_str()
-      ->needs(dump);
-  command->add_option("--dump-visit", options->dump.visit, "When a warp comes there for so many times")
-      ->check(whole(1, UINT64_MAX))
-      ->capture_default_str()
-      ->needs(dump);
-  command
-      ->add_option("--seed", options->run.schedule.seed,
-                   "Of the random schedule: the same seed, the same run")
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--schedules", options->schedules,
-          "Run under this many schedules (lazy, eager, the three starve, then random with seeds 1, 2, "
-          "...) and compare every byte of the outputs, which are written only if all agree")
-      ->check(whole(1, 1000000))
-      ->excludes("--schedule")
-      ->excludes("--seed")
-      ->excludes("--trace")
-      ->excludes("--dump")
-      ->excludes(races);
-  CLI::Option* device =
-      command
-          ->add_flag("--device", options->device,
-                     "Make the same launch on the GPU that is there, and compare every byte of the outputs")
-          ->excludes("--schedules");
-  command->add_option("--device-seconds", options->device_seconds, "How long its kernel may run there")
-      ->check(whole(1, 86400))
-      ->capture_default_str()
-      ->needs(device);
-  command->add_flag("--json", options->json, "The summary as JSON");
-  command->footer(
-      "A launch:\n"
-      "  {\"ptx\": \"saxpy.ptx\", \"entry\": \"saxpy\", \"grid\": [8], \"block\": [128],\n"
-      "   \"arguments\": [{\"type\": \"f32\", \"value\": 2.0},\n"
-      "                 {\"buffer\": \"x\", \"npy\": \"x.npy\", \"read_only\": true},\n"
-      "                 {\"buffer\": \"y\", \"npy\": \"y.npy\", \"output\": \"out.npy\"},\n"
-      "                 {\"type\": \"s32\", \"value\": 1024}]}\n"
-      "A tensor map over a buffer that an earlier argument or \"buffers\": [...] names, innermost dimension "
-      "first:\n"
-      "  {\"tensor_map\": \"x\", \"type\": \"f16\", \"dims\": [256, 64], \"strides\": [512], \"box\": [64, "
-      "8],\n"
-      "   \"swizzle\": \"128b\"}\n"
-      "or {\"tensor_map\": \"x\", \"encoded\": FILE}, the 128 bytes that cuTensorMapEncodeTiled or\n"
-      "bitwell/tensor_map.h makes (or \"bytes\": their hexadecimal digits).\n"
-      "Buffers come from \"npy\": FILE, \"bin\": FILE, \"values\": NUMBERS, \"zeros\": BYTES, \"unwritten\": "
-      "BYTES or\n"
-      "\"generate\": {\"kind\": \"uniform_bits\" | \"iota_u32\" | \"uniform_f32\", \"bytes\": N, \"seed\": "
-      "S};\n"
-      "\"format\": NAME (e2m1, e4m3, bf16, ...) says what numbers become. Other arguments:\n"
-      "  {\"pointer\": \"x\", \"offset\": 16}, {\"bytes\": \"00ff\"}, {\"struct\": [{\"at\": 8, ARGUMENT}, "
-      "...], \"size\": 24}\n"
-      "Beside them: \"variables\": [{\"variable\": NAME, CONTENTS, \"output\": FILE}], \"cooperative\": "
-      "true.\n"
-      "\"expected\": FILE.npy and \"tolerance\": {\"ulp\": N} or {\"rtol\": X, \"atol\": Y} judge a buffer\n"
-      "(\"nan\": \"bits\" in it: NaNs by their bits).\n"
-      "\"output\": FILE.npy or .bin keeps a buffer; \"dtype\" (f2, u1, ...) and \"shape\" describe it.");
-  command->add_flag("--verbose", options->verbose, kVerboseHelp);
+  add_arguments(*command, *options);
   command->callback([options, &status] { naming_shortly(options->verbose, [&] { run(*options, status); }); });
 }
 

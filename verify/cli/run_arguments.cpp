@@ -1,0 +1,202 @@
+#include "verify/cli/run_arguments.h"
+
+#include <map>
+
+#include "verify/cli/command.h"
+#include "verify/cli/short_names.h"
+
+namespace bitwell::cli {
+namespace {
+
+const std::map<std::string, isa::Approximate> kApproximate{{"captured", isa::Approximate::captured},
+                                                           {"h200", isa::Approximate::h200},
+                                                           {"nearest", isa::Approximate::nearest}};
+
+// What is looked for, and what it comes to.
+void add_checks(CLI::App& command, RunOptions& options) {
+  command.add_flag("--unchecked", options.unchecked, "No definedness or alignment checks: faster");
+  command.add_flag(
+      "--races", options.races,
+      "Follow which access orders which, by thread, and report what nothing orders: races in shared, global "
+      "and "
+      "tensor memory, missing proxy fences, copies that were not waited for, scopes too narrow. Several "
+      "times "
+      "slower");
+  command
+      .add_flag("--once", options.once,
+                "With --races: a byte of global memory that two threads write is an error, though they are "
+                "ordered; atomics and reductions may")
+      ->needs("--races");
+  command
+      .add_option("--error-on", options.error_on,
+                  "What makes the exit status 1 of what --races finds: error, note (notes too) or none")
+      ->check(CLI::IsMember({"error", "note", "none"}))
+      ->capture_default_str()
+      ->needs("--races");
+  command
+      .add_option(
+          "--sarif", options.sarif,
+          "Write what --races finds to this file in SARIF 2.1.0, which code review shows on its lines")
+      ->needs("--races");
+  command
+      .add_option("--approximate", options.approximate,
+                  "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only "
+                  "(captured) or for any "
+                  "target (h200); or the nearest value, which no device vouches for")
+      ->check(CLI::IsMember(kApproximate))
+      ->capture_default_str();
+  command.add_flag(
+      "--strict", options.run.strict,
+      "What devices take without harm, though the manual does not promise it, is a fault and not "
+      "a note: a CTA that ends with copies under way, mbarrier.init by several threads, ...");
+}
+
+// What a launch may take.
+void add_limits(CLI::App& command, RunOptions& options) {
+  command
+      .add_option(
+          "--resident", options.run.residents,
+          "Clusters that are resident at once, and may wait for each other; without it as many as the "
+          "target's largest device holds by threads, shared memory and CTAs: registers, which PTX does "
+          "not tell, may allow fewer")
+      ->type_name("CLUSTERS")
+      ->check(whole(1, UINT32_MAX));
+  command
+      .add_option("--step-limit", options.run.step_limit,
+                  "Warp instructions of one CTA before it counts as hung")
+      ->check(whole(1, UINT64_MAX))
+      ->capture_default_str();
+  command
+      .add_option(
+          "--memory-limit", options.memory_limit,
+          "Bytes, or with K, M or G (1024 of the one before), that variables, buffers, local and shared "
+          "memory may take together; without it what the target's device has. Memory that nothing touches "
+          "costs nothing")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator(  // runs first; CLI11 reads "-1" as 2^64 - 1
+          [](const std::string& text) {
+            return text.starts_with('-') ? "'" + text + "' is no number of bytes" : std::string();
+          },
+          ""));
+}
+
+// Needs --races, --trace and --dump to be there.
+void add_schedules(CLI::App& command, RunOptions& options) {
+  std::map<std::string, isa::Policy> policies;
+  for (const isa::PolicyName& p : isa::kPolicies) policies[std::string(p.name)] = p.policy;
+  command
+      .add_option("--schedule", options.policy,
+                  "The order in which warps and asynchronous operations take turns: lazy, eager, random, "
+                  "starve-producer, starve-consumer or starve-stores; a correct kernel gives the same bits "
+                  "under each")
+      ->check(CLI::IsMember(policies))
+      ->capture_default_str();
+  command
+      .add_option("--seed", options.run.schedule.seed, "Of the random schedule: the same seed, the same run")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--schedules", options.schedules,
+          "Run under this many schedules (lazy, eager, the three starve, then random with seeds 1, 2, "
+          "...) and compare every byte of the outputs, which are written only if all agree")
+      ->check(whole(1, 1000000))
+      ->excludes("--schedule")
+      ->excludes("--seed")
+      ->excludes("--trace")
+      ->excludes("--dump")
+      ->excludes("--races");
+}
+
+// What is to be seen of a run.
+void add_observation(CLI::App& command, RunOptions& options) {
+  command.add_option(
+      "--trace", options.trace,
+      "Write what happened to this file, for chrome://tracing or ui.perfetto.dev: turns of warps, "
+      "operations from issue to end by kind (copies, tcgen05.mma, cp, commit, ld), ends of mbarrier phases; "
+      "time is logical");
+  CLI::Option* dump =
+      command
+          .add_option(
+              "--dump", options.dump.wanted,
+              "What stands in tensor memory (tmem@LINE) or shared memory (shared@LINE) when a warp comes to "
+              "this line, before it executes it: of the PTX, or a CUDA line as faults show it "
+              "(tile.cu:60). With =FILE.npy as an array, -1 where nothing was written and -2 where "
+              "no column is allocated; with =FILE as text. May be given again")
+          ->type_name("WHAT@LINE[=FILE]")
+          ->allow_extra_args(false)
+          ->excludes("--unchecked");
+  command.add_option("--dump-cta", options.dump.cta, "Of this CTA; without it the first that comes there")
+      ->type_name("X,Y,Z")
+      ->needs(dump);
+  command
+      .add_option("--dump-as", options.dump.as,
+                  "What text shows of it: hex, or numbers of a format of 8, 16 or 32 bits (f32, f16, e4m3; "
+                  "bitwell formats)")
+      ->type_name("FORMAT")
+      ->capture_default_str()
+      ->needs(dump);
+  command.add_option("--dump-visit", options.dump.visit, "When a warp comes there for so many times")
+      ->check(whole(1, UINT64_MAX))
+      ->capture_default_str()
+      ->needs(dump);
+}
+
+// Needs --schedules to be there.
+void add_device(CLI::App& command, RunOptions& options) {
+  CLI::Option* device =
+      command
+          .add_flag("--device", options.device,
+                    "Make the same launch on the GPU that is there, and compare every byte of the outputs")
+          ->excludes("--schedules");
+  command.add_option("--device-seconds", options.device_seconds, "How long its kernel may run there")
+      ->check(whole(1, 86400))
+      ->capture_default_str()
+      ->needs(device);
+}
+
+constexpr const char* kFooter =
+    "A launch:\n"
+    "  {\"ptx\": \"saxpy.ptx\", \"entry\": \"saxpy\", \"grid\": [8], \"block\": [128],\n"
+    "   \"arguments\": [{\"type\": \"f32\", \"value\": 2.0},\n"
+    "                 {\"buffer\": \"x\", \"npy\": \"x.npy\", \"read_only\": true},\n"
+    "                 {\"buffer\": \"y\", \"npy\": \"y.npy\", \"output\": \"out.npy\"},\n"
+    "                 {\"type\": \"s32\", \"value\": 1024}]}\n"
+    "A tensor map over a buffer that an earlier argument or \"buffers\": [...] names, innermost dimension "
+    "first:\n"
+    "  {\"tensor_map\": \"x\", \"type\": \"f16\", \"dims\": [256, 64], \"strides\": [512], \"box\": [64, "
+    "8],\n"
+    "   \"swizzle\": \"128b\"}\n"
+    "or {\"tensor_map\": \"x\", \"encoded\": FILE}, the 128 bytes that cuTensorMapEncodeTiled or\n"
+    "bitwell/tensor_map.h makes (or \"bytes\": their hexadecimal digits).\n"
+    "Buffers come from \"npy\": FILE, \"bin\": FILE, \"values\": NUMBERS, \"zeros\": BYTES, \"unwritten\": "
+    "BYTES or\n"
+    "\"generate\": {\"kind\": \"uniform_bits\" | \"iota_u32\" | \"uniform_f32\", \"bytes\": N, \"seed\": "
+    "S};\n"
+    "\"format\": NAME (e2m1, e4m3, bf16, ...) says what numbers become. Other arguments:\n"
+    "  {\"pointer\": \"x\", \"offset\": 16}, {\"bytes\": \"00ff\"}, {\"struct\": [{\"at\": 8, ARGUMENT}, "
+    "...], \"size\": 24}\n"
+    "Beside them: \"variables\": [{\"variable\": NAME, CONTENTS, \"output\": FILE}], \"cooperative\": "
+    "true.\n"
+    "\"expected\": FILE.npy and \"tolerance\": {\"ulp\": N} or {\"rtol\": X, \"atol\": Y} judge a buffer\n"
+    "(\"nan\": \"bits\" in it: NaNs by their bits).\n"
+    "\"output\": FILE.npy or .bin keeps a buffer; \"dtype\" (f2, u1, ...) and \"shape\" describe it.";
+
+}  // namespace
+
+isa::Approximate approximate_of(const RunOptions& options) { return kApproximate.at(options.approximate); }
+
+void add_arguments(CLI::App& command, RunOptions& options) {
+  command.add_option("LAUNCH.json", options.path, "The launch: ptx, entry, grid, block, arguments")
+      ->required();
+  add_checks(command, options);
+  add_limits(command, options);
+  add_observation(command, options);
+  add_schedules(command, options);
+  add_device(command, options);
+  command.add_flag("--json", options.json, "The summary as JSON");
+  command.add_flag("--verbose", options.verbose, kVerboseHelp);
+  command.footer(kFooter);
+}
+
+}  // namespace bitwell::cli
