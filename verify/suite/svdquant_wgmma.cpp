@@ -107,9 +107,12 @@ std::vector<PlannedCase> cases_of(const HopperVariant& v) {
   // Six tiles a CTA, which go round the ring: what gives back a stage of k or of the rank, the last or
   // another, must do so.
   for (const int rank : {256, 192, 64}) directed({1, 128 * 11 + 1, 128 + rank, rank, kData, other++}, 2);
+  // The same with an odd number of stages a tile: one starts in each of six.
+  for (const auto& [k, rank] : {std::pair{128, 192}, {320, 128}})
+    directed({1, 128 * 11 + 1, k, rank, kData, other++}, 13);
   // The last row of `up`, of either of a thread's two, ends at every place of its registers: nothing lies
   // behind it.
-  for (const int rank : {16, 32, 48})
+  for (const int rank : {16, 32, 48, 80, 96, 112, 144, 160, 176})
     for (const int n : {1, 9}) directed({1, n, 64, rank, kData, other++}, 1);
   // The production shapes of "Implementing SVDQuant W4A4 on Blackwell", n x k and rank, two rows of them.
   for (const auto& [n, k, rank] :

@@ -40,7 +40,7 @@ TEST_P(OwnKernels, AreNotSuspected) {
     for (const PlannedCase& planned : k.cases()) {
       if (planned.full || cases++ == kCases) break;
       const SuiteCase c =
-          suite_case(planned, planned.draw(), Build{share_folder("kernels"), s.archs.front()});
+          suite_case(planned, planned.draw(), Build{share_folder("kernels"), s.archs_of(k).front()});
       for (const isa::Schedule* schedule : {&c.schedules.front(), &c.schedules.back()})
         EXPECT_EQ(suspicion(c, *schedule, programs), "") << k.full_name << ", " << c.name;
     }
