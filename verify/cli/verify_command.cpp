@@ -15,6 +15,7 @@ namespace {
 struct VerifyOptions {
   verify::Plan plan;
   bool json = false;
+  bool list = false;
   bool verbose = false;
 };
 
@@ -126,18 +127,46 @@ void print(const std::vector<verify::Verdict>& verdicts, bool verbose) {
       "manual's rules alone.\n");
 }
 
-void run(const verify::Suite& suite, const VerifyOptions& options, int& status) {
-  verify::Plan plan = options.plan;
-  plan.progress = [&](size_t done, size_t all, const std::string& now) {
-    progress(fmt::format("verify {}: {} of {} kernels ({})", suite.name, done, all, now));
-  };
-  const std::vector<verify::Verdict> verdicts = verify::judge(suite, plan);
+// What one command judges: a suite, or all.
+struct Subject {
+  std::string name, description;
+  std::string full;  // what --full adds
+  std::vector<const verify::Suite*> suites;
+};
+
+// Shapes, data and seeds.
+void print_cases(const verify::Kernel& kernel, bool full) {
+  fmt::print("{}\n", kernel.full_name);
+  for (const verify::PlannedCase& c : kernel.cases())
+    if (full || !c.full) fmt::print("  {}\n", c.name);
+}
+
+void print_cases(const Subject& subject, const verify::Plan& plan) {
+  for (const verify::Suite* suite : subject.suites) {
+    for (const std::string& name : plan.kernels) print_cases(verify::kernel(*suite, name), plan.full);
+    if (plan.kernels.empty())
+      for (const verify::Kernel& kernel : suite->kernels) print_cases(kernel, plan.full);
+  }
+}
+
+void run(const Subject& subject, const VerifyOptions& options, int& status) {
+  if (options.list) return print_cases(subject, options.plan);
+  std::vector<verify::Verdict> verdicts;
+  for (const verify::Suite* suite : subject.suites) {
+    verify::Plan plan = options.plan;
+    plan.progress = [&](size_t done, size_t all, const std::string& now) {
+      progress(fmt::format("verify {}: {} of {} kernels ({})", suite->name, done, all, now));
+    };
+    for (verify::Verdict& v : verify::judge(*suite, plan)) verdicts.push_back(std::move(v));
+  }
   end_progress();
   bool all = true;
   for (const auto& v : verdicts) all = all && v.holds;
   if (options.json) {
-    nlohmann::json j{
-        {"suite", suite.name}, {"full", plan.full}, {"holds", all}, {"verdicts", nlohmann::json::array()}};
+    nlohmann::json j{{"suite", subject.name},
+                     {"full", options.plan.full},
+                     {"holds", all},
+                     {"verdicts", nlohmann::json::array()}};
     for (const auto& v : verdicts) j["verdicts"].push_back(as_json(v));
     fmt::print("{}\n", j.dump(2));
   } else {
@@ -153,8 +182,8 @@ std::string names_of(const Rows& rows) {
   return out;
 }
 
-void add_suite(CLI::App& verify, const verify::Suite& suite, int& status) {
-  CLI::App& command = *verify.add_subcommand(suite.name, suite.description);
+void add_subject(CLI::App& verify, const Subject& subject, int& status) {
+  CLI::App& command = *verify.add_subcommand(subject.name, subject.description);
   auto options = std::make_shared<VerifyOptions>();
   options->plan.ptx = verify::share_folder("kernels");
   options->plan.captures = verify::share_folder("captures");
@@ -164,24 +193,30 @@ void add_suite(CLI::App& verify, const verify::Suite& suite, int& status) {
       ->check(whole(0, 4096));
   command.add_option("--replay", options->plan.replay, "Where a failed case's LAUNCH.json is written")
       ->capture_default_str();
-  command.add_option("--kernel,--rung", options->plan.kernels,
-                     "Only these kernels (" + names_of(suite.kernels) + ")");
-  const std::vector<std::string> archs = suite.all_archs();
-  if (archs.size() > 1)
-    command.add_option("--arch", options->plan.archs, "Only these architectures")
-        ->check(CLI::IsMember(archs));
-  command.add_flag("--full", options->plan.full, "Also " + suite.full);
+  std::string file = "SUITE/<kernel>.<arch>";
+  if (subject.suites.size() == 1) {
+    const verify::Suite& suite = *subject.suites.front();
+    command.add_option("--kernel,--rung", options->plan.kernels,
+                       "Only these kernels (" + names_of(suite.kernels) + ")");
+    const std::vector<std::string> archs = suite.all_archs();
+    if (archs.size() > 1)
+      command.add_option("--arch", options->plan.archs, "Only these architectures")
+          ->check(CLI::IsMember(archs));
+    file = suite.name + "/<kernel>." + (archs.size() > 1 ? "<arch>" : archs.front());
+  }
+  command.add_flag("--full", options->plan.full, "Also " + subject.full);
+  command.add_flag("--list", options->list,
+                   "Judge nothing: name each kernel's cases, their shapes, data and seeds");
   command.add_flag(
       "--races", options->plan.races,
       "With the race check of `bitwell run --races`, several times slower: an error fails a case");
   command
       .add_option("--kernels", options->plan.ptx,
-                  "Folder with " + suite.name + "/<kernel>." + (archs.size() > 1 ? "<arch>" : archs.front()) +
-                      ".ptx: judge your own build of the kernels")
+                  "Folder with " + file + ".ptx: judge your own build of the kernels")
       ->check(CLI::ExistingDirectory);
   command.add_flag("--verbose", options->verbose, kVerboseHelp);
-  command.callback([options, &suite, &status] {
-    naming_shortly(options->verbose, [&] { run(suite, *options, status); });
+  command.callback([options, subject, &status] {
+    naming_shortly(options->verbose, [&] { run(subject, *options, status); });
   });
 }
 
@@ -193,9 +228,18 @@ void add_verify(CLI::App& app, int& status) {
   verify->require_subcommand(1);
   std::string list;
   for (const verify::Suite& suite : verify::suites())
-    list += (list.empty() ? "Suites:  " : "         ") + fmt::format("{:4}  {}\n", suite.name, suite.about);
+    list += (list.empty() ? "Suites:  " : "         ") + fmt::format("{:8}  {}\n", suite.name, suite.about);
+  list += "         all       every kernel of every suite, in one table\n";
   verify->footer(list + "\nExample:  bitwell verify gemv --kernel fused --full");
-  for (const verify::Suite& suite : verify::suites()) add_suite(*verify, suite, status);
+  Subject all{"all",
+              "Every kernel of every suite, judged by its suite's cases, in one table",
+              "what --full adds in each suite",
+              {}};
+  for (const verify::Suite& suite : verify::suites()) {
+    add_subject(*verify, {suite.name, suite.description, suite.full, {&suite}}, status);
+    all.suites.push_back(&suite);
+  }
+  add_subject(*verify, all, status);
 }
 
 }  // namespace bitwell::cli

@@ -281,6 +281,11 @@ expect 2 "--vector requires --banks" "$bitwell" layout '(32,4):(32,1)' --vector 
 expect 2 "--fresh requires --csv" "$bitwell" study quantise --fresh
 expect 2 "--order excludes --tensor-cores" "$bitwell" study recommend --tensor-cores --order fp32_lane32
 expect 2 "no GEMV kernel 'fastest'; there are naive," "$bitwell" verify gemv --kernel fastest
+expect 2 "no GEMV kernel 'fastest'; there are naive," "$bitwell" verify gemv --list --kernel fastest
+expect 0 "  m=1 n=1 k=64 rank=16 all_codes seed " "$bitwell" verify svdquant --list --kernel svdquant_wgmma
+for kernel in gemv_naive gemm_m128_split1_f16 dense_m128_n64 dual_n128 grouped_persistent svdquant_pair quantise_torchao; do
+  expect 0 "$kernel" "$bitwell" verify all --list
+done
 ! "$bitwell" verify gemv --help | grep -iE "ladder|rungs|the contest" || { echo "FAILED: --help of gemv has words of ours"; failures=$((failures + 1)); }
 
 # A name that does not exist: one line that names it and says which there are, the same with every command.
