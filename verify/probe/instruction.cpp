@@ -159,6 +159,22 @@ std::vector<uint64_t> boundary(const std::string& type) {
   return out;
 }
 
+// An input of a probe: what its type says of the values to draw, and `count` of them.
+struct Operand {
+  Operand(const std::string& type, size_t count)
+      : bytes(register_bytes(type)),
+        predicate(type == ".pred"),
+        pair(type.ends_with("x2")),
+        format(float_format(type)),
+        edges(boundary(type)),
+        values(bytes * count) {}
+  size_t bytes;
+  bool predicate, pair;
+  const number::Format* format;
+  std::vector<uint64_t> edges;
+  std::vector<std::byte> values;
+};
+
 }  // namespace
 
 std::vector<Probe> probes(const std::string& target) {
@@ -271,42 +287,39 @@ Launch probe_launch(const Probe& p, uint32_t count, uint64_t seed) {
   launch.shape.block = {256, 1, 1};
   std::mt19937_64 random(seed);
   const bool enumerate = p.operands.size() == 1 && register_bytes(p.operands[0]) <= 2;
-  std::vector<std::vector<uint64_t>> edges;
+  std::vector<Operand> operands;
   size_t crossed = 1;
   for (const std::string& type : p.operands) {
-    edges.push_back(boundary(type));
-    crossed *= edges.back().size();
+    operands.emplace_back(type, count);
+    crossed *= operands.back().edges.size();
   }
-  std::vector<std::vector<std::byte>> inputs(p.operands.size());
   for (uint32_t i = 0; i < count; ++i) {
     // Half of the tuples are boundary values: all crossings if they fit, else drawn from them. The rest are
     // random, with a boundary value among them every other time.
     size_t pick = i < crossed && crossed <= count / 2 ? i : i < count / 2 ? random() % crossed : SIZE_MAX;
-    for (size_t n = 0; n < p.operands.size(); ++n) {
-      const size_t bytes = register_bytes(p.operands[n]);
+    for (Operand& operand : operands) {
       uint64_t v = random();
-      if (p.operands[n] == ".pred") v &= 1;
+      if (operand.predicate) v &= 1;
       if (enumerate) {
         v = i;
       } else if (pick != SIZE_MAX) {
-        v = edges[n][pick % edges[n].size()];
-        pick /= edges[n].size();
-      } else if (random() % (2 * p.operands.size()) == 0) {
-        v = edges[n][random() % edges[n].size()];
-      } else if (float_format(p.operands[n]) != nullptr && random() % 2 == 0 && p.operands.size() > 1) {
+        v = operand.edges[pick % operand.edges.size()];
+        pick /= operand.edges.size();
+      } else if (random() % (2 * operands.size()) == 0) {
+        v = operand.edges[random() % operand.edges.size()];
+      } else if (operand.format != nullptr && random() % 2 == 0 && operands.size() > 1) {
         // Exponents near each other, so that sums cancel and round.
-        const number::Format& f = *float_format(p.operands[n]);
+        const number::Format& f = *operand.format;
         const uint64_t exponent = static_cast<uint64_t>(f.bias) + random() % 8;
         v = (random() & (f.fraction_mask() | f.sign_mask())) | exponent << f.fraction_bits;
         v <<= f.ignored_low;
-        if (p.operands[n].ends_with("x2")) v |= v << (8 * bytes / 2);
+        if (operand.pair) v |= v << (8 * operand.bytes / 2);
       }
-      const auto* raw = reinterpret_cast<const std::byte*>(&v);
-      inputs[n].insert(inputs[n].end(), raw, raw + bytes);
+      std::memcpy(operand.values.data() + operand.bytes * i, &v, operand.bytes);
     }
   }
-  for (size_t n = 0; n < inputs.size(); ++n)
-    launch.add_buffer({"in" + std::to_string(n), std::move(inputs[n]), true, true, false});
+  for (size_t n = 0; n < operands.size(); ++n)
+    launch.add_buffer({"in" + std::to_string(n), std::move(operands[n].values), true, true, false});
   launch.add_buffer(
       {"out", std::vector<std::byte>(8 * size_t{count} * p.results.size()), false, false, true});
   return launch;
