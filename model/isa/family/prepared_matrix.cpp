@@ -1,6 +1,7 @@
 #include "model/isa/family/prepared_matrix.h"
 
 #include <array>
+#include <cstring>
 
 #include "model/isa/family/fragments.h"
 
@@ -18,7 +19,8 @@ struct Prepared {
 
   bool is(const MatrixUse& of, const SharedMatrix& matrix, const std::vector<std::byte>& bytes) const {
     return use == of && mn_major == matrix.mn_major && columns.columns == matrix.rows &&
-           columns.k == matrix.k && chunks == bytes;
+           columns.k == matrix.k && chunks.size() == bytes.size() &&
+           std::memcmp(chunks.data(), bytes.data(), bytes.size()) == 0;
   }
 };
 

@@ -44,6 +44,26 @@ void each_chunk(const SharedMatrix& m, uint32_t each, Visit visit) {
   }
 }
 
+// Where they are.
+std::vector<uint32_t> places_of(const SharedMatrix& m, uint32_t each) {
+  std::vector<uint32_t> at;
+  at.reserve(m.mn_major ? (m.rows + each - 1) / each * m.k : m.rows * ((m.k + each - 1) / each));
+  // K-major, eight rows are like the eight before, one stride on, where that is whole periods of the swizzle
+  // and no address wraps.
+  constexpr uint32_t kPeriod = 1024, kWrap = 1 << 18;
+  const machine::MatrixDescriptor& d = m.descriptor;
+  const bool repeats = !m.mn_major && m.skipped.empty() && m.rows % 8 == 0 && d.stride % kPeriod == 0 &&
+                       d.start + m.rows / 8 * d.stride + (m.k / each) * std::max(d.leading, kChunk) < kWrap;
+  SharedMatrix first = m;
+  if (repeats) first.rows = 8;
+  each_chunk(first, each,
+             [&](uint32_t row, uint32_t k) { at.push_back(machine::chunk_of(d, m.mn_major, each, row, k)); });
+  if (repeats)
+    for (size_t i = 0, eight = at.size(); at.size() < eight * (m.rows / 8); ++i)
+      at.push_back(at[i] + d.stride);
+  return at;
+}
+
 template <class Element>
 void widen(std::span<const std::byte> bytes, uint32_t* codes) {
   for (size_t i = 0; i < bytes.size() / sizeof(Element); ++i) {
@@ -117,12 +137,7 @@ std::vector<std::byte> fetch(const SharedBytes& shared, std::span<const uint32_t
 
 std::vector<std::byte> read_chunks(const SharedBytes& shared, const SharedMatrix& m) {
   const uint32_t each = elements_in_chunk(m);
-  std::vector<uint32_t> at;
-  at.reserve(m.mn_major ? (m.rows + each - 1) / each * m.k : m.rows * ((m.k + each - 1) / each));
-  each_chunk(m, each, [&](uint32_t row, uint32_t k) {
-    at.push_back(machine::chunk_of(m.descriptor, m.mn_major, each, row, k));
-  });
-  return fetch(shared, at, each * static_cast<uint32_t>(m.bits) / 8, m.instruction, m.what);
+  return fetch(shared, places_of(m, each), each * static_cast<uint32_t>(m.bits) / 8, m.instruction, m.what);
 }
 
 std::vector<uint32_t> codes_of(const SharedMatrix& m, std::span<const std::byte> chunks) {

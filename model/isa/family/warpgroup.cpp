@@ -13,7 +13,28 @@ using machine::Fault;
 
 namespace {
 
+constexpr size_t kWarps = 4;  // of a warpgroup
+
 const WarpgroupMmaUse& mma_of(const Op& op) { return op.as<WarpgroupMmaUse>(); }
+
+bool same_accumulators(const Op& one, const Op& other) {
+  return &one == &other ||
+         (mma_of(one).half_result() == mma_of(other).half_result() && *one.results == *other.results);
+}
+// Whether `later`, which all warps have issued, adds to what `mma` leaves.
+bool adds_to(const WarpgroupMma& later, const WarpgroupMma& mma) {
+  return later.warps == static_cast<int>(kWarps) && later.accumulate &&
+         later.activations == mma.activations && same_accumulators(*later.op, *mma.op);
+}
+
+// The rows of lanes of a warp's accumulators.
+std::vector<uint32_t*> accumulators(const WarpgroupMma& mma, size_t warp) {
+  std::vector<uint32_t*> rows;
+  rows.reserve(mma.op->results->size());
+  for (const uint32_t r : *mma.op->results)
+    rows.push_back(reinterpret_cast<uint32_t*>(mma.activations[warp]->rows.data() + r));
+  return rows;
+}
 
 }  // namespace
 
@@ -51,31 +72,35 @@ bool Warpgroup::issue(size_t warp, const Op& op, Context& context) {
       context.require_defined(r, ~0u, "A's registers");
       registers.push_back(context.row<uint32_t>(r));
     }
-    mine.a_codes[warp].resize(kFragmentRows * mma.k);
-    unpack_a(mma, registers, mine.a_codes[warp]);
-    if (mma.negate_a) negate(*mma.a, mine.a_codes[warp]);
+    mine.a_codes.resize(kWarps * kFragmentRows * mma.k);
+    const auto codes = std::span(mine.a_codes).subspan(warp * kFragmentRows * mma.k, kFragmentRows * mma.k);
+    unpack_a(mma, registers, codes);
+    if (mma.negate_a) negate(*mma.a, codes);
   }
   // An accumulator that an earlier MMA is still writing holds nothing yet, and may be passed on. Most often
-  // the latest has the same ones in the same places.
-  const auto in_flight = [&](size_t n) {
-    const uint32_t row = (*op.results)[n];
-    for (size_t i = number - done_; i-- > 0;) {
+  // one of them has the same ones.
+  machine::Activation& activation = context.activation();
+  const size_t earlier = number - done_;
+  const auto of_this_call = [&](size_t i) { return queue_[i].activations[warp].get() == &activation; };
+  bool all_in_flight = false;
+  for (size_t i = earlier; i-- > 0 && !all_in_flight;)
+    all_in_flight = of_this_call(i) && same_accumulators(*queue_[i].op, op);
+  const auto in_flight = [&](uint32_t row) {
+    for (size_t i = earlier; i-- > 0;) {
       const auto& rows = *queue_[i].op->results;
-      if (queue_[i].activations[warp] != context.split().activation) continue;
-      if ((n < rows.size() && rows[n] == row) || std::find(rows.begin(), rows.end(), row) != rows.end())
-        return true;
+      if (of_this_call(i) && std::find(rows.begin(), rows.end(), row) != rows.end()) return true;
     }
     return false;
   };
-  for (size_t n = 0; n < op.results->size(); ++n) {
-    const uint32_t r = (*op.results)[n];
+  for (const uint32_t r : *op.results) {
     if (context.checked) {
-      const uint32_t known = context.defined_at(r);
-      if (known != 0 && in_flight(n))
+      const uint32_t known = activation.rows.defined()[r / machine::kRowBytes];
+      if (known != 0 && (all_in_flight || in_flight(r)))
         throw Fault("an accumulator of wgmma was written before wgmma.wait_group");
-      if (mine.accumulate && known != ~0u && !in_flight(n)) context.require_defined(r, ~0u, "an accumulator");
+      if (mine.accumulate && known != ~0u && !all_in_flight && !in_flight(r))
+        context.require_defined(r, ~0u, "an accumulator");
     }
-    context.activation().forget(r, ~0u);
+    activation.forget(r, ~0u);
   }
   mine.activations[warp] = context.split().activation;
   ++mine.warps;
@@ -102,45 +127,57 @@ void Warpgroup::run_front(const Port& port) {
         {mma.rule, mma.b, mma.negate_b}, matrix(next.b, mma.transpose_b, mma.b, mma.n, "B"), shared);
     std::vector<uint32_t> a;
     if (!mma.a_in_registers) {
-      a = read_matrix(shared, matrix(next.a, mma.transpose_a, mma.a, 4 * kFragmentRows, "A"));
+      a = read_matrix(shared, matrix(next.a, mma.transpose_a, mma.a, kWarps * kFragmentRows, "A"));
       if (mma.negate_a) negate(*mma.a, a);
     }
-    std::vector<uint32_t> d(kFragmentRows * mma.n);
-    std::vector<uint32_t*> rows;
-    for (size_t w = 0; w < 4; ++w) {
-      machine::Rows& registers = next.activations[w]->rows;
-      rows.clear();
-      for (const uint32_t r : *next.op->results) {
-        uint32_t& defined = registers.defined()[r / machine::kRowBytes];
-        if (defined != 0 && cta_.grid.options.checked)
-          throw Fault("an accumulator of wgmma was written before wgmma.wait_group");
-        defined = ~0u;
-        rows.push_back(reinterpret_cast<uint32_t*>(registers.data() + r));
-      }
-      if (next.accumulate)
-        unpack_d(mma, rows, d);
-      else
-        std::fill(d.begin(), d.end(), 0);
-      const std::span<const uint32_t> share =
-          mma.a_in_registers
-              ? std::span<const uint32_t>(next.a_codes[w])
-              : std::span<const uint32_t>(a).subspan(w * kFragmentRows * mma.k, kFragmentRows * mma.k);
-      number::dot_tile(*mma.rule, {mma.a, share}, kFragmentRows, columns, d);
-      pack_d(mma, d, rows);
-    }
+    take_sums(next);
+    number::dot_tile(*mma.rule, {mma.a, mma.a_in_registers ? next.a_codes : a}, kWarps * kFragmentRows,
+                     columns, sums_);
+    sums_kept_ = queue_.size() > 1 && adds_to(queue_[1], next);
+    if (!sums_kept_) leave_sums(next);
   } catch (const Fault& fault) {
     if (fault.placed) throw;
     throw Fault(next.place, fault.what());
   }
   queue_.pop_front();
   ++done_;
+}
+
+// D as the MMA finds it: zeros, its registers, or what the MMA before has kept.
+void Warpgroup::take_sums(const WarpgroupMma& next) {
+  const WarpgroupMmaUse& mma = mma_of(*next.op);
+  if (cta_.grid.options.checked)
+    for (const auto& activation : next.activations)
+      for (const uint32_t r : *next.op->results)
+        if (activation->rows.defined()[r / machine::kRowBytes] != 0)
+          throw Fault("an accumulator of wgmma was written before wgmma.wait_group");
+  if (sums_kept_) return;
+  const size_t share = kFragmentRows * mma.n;
+  sums_.resize(kWarps * share);
+  if (!next.accumulate) {
+    std::fill(sums_.begin(), sums_.end(), 0);
+    return;
+  }
+  for (size_t w = 0; w < kWarps; ++w)
+    unpack_d(mma, accumulators(next, w), std::span(sums_).subspan(w * share, share));
+}
+
+// D into its registers.
+void Warpgroup::leave_sums(const WarpgroupMma& done) {
+  const WarpgroupMmaUse& mma = mma_of(*done.op);
+  const size_t share = kFragmentRows * mma.n;
+  for (size_t w = 0; w < kWarps; ++w) {
+    pack_d(mma, std::span(sums_).subspan(w * share, share), accumulators(done, w));
+    for (const uint32_t r : *done.op->results)
+      done.activations[w]->rows.defined()[r / machine::kRowBytes] = ~0u;
+  }
   // A later MMA of the queue has these registers in hand again; all else about them was forgotten when it was
   // issued.
-  for (const WarpgroupMma& later : queue_)
-    for (size_t w = 0; w < 4; ++w)
-      if (later.activations[w] != nullptr)
-        for (const uint32_t r : *later.op->results)
-          later.activations[w]->rows.defined()[r / machine::kRowBytes] = 0;
+  for (size_t i = 1; i < queue_.size(); ++i)
+    for (const auto& activation : queue_[i].activations)
+      if (activation != nullptr)
+        for (const uint32_t r : *queue_[i].op->results)
+          activation->rows.defined()[r / machine::kRowBytes] = 0;
 }
 
 }  // namespace bitwell::isa

@@ -30,9 +30,9 @@ struct WarpgroupMma {
   const Op* op = nullptr;
   uint64_t a = 0, b = 0;  // descriptors
   bool accumulate = false;
-  machine::Place place;  // of the first warp that issued it
-  int warps = 0;         // that have issued it
-  std::array<std::vector<uint32_t>, 4> a_codes;
+  machine::Place place;           // of the first warp that issued it
+  int warps = 0;                  // that have issued it
+  std::vector<uint32_t> a_codes;  // of all four warps, 16 rows each
   std::array<std::shared_ptr<machine::Activation>, 4> activations;
 };
 
@@ -60,10 +60,17 @@ class Warpgroup {
     uint64_t issued = 0;
     std::deque<uint64_t> groups;  // `issued` at each commit
   };
+  void take_sums(const WarpgroupMma& mma);
+  void leave_sums(const WarpgroupMma& mma);
+
   Cta& cta_;
   std::deque<WarpgroupMma> queue_;
   uint64_t done_ = 0;  // number of the queue's front
   std::array<Share, 4> warps_;
+  // D of the MMA that is done or was done last, [row][column]; `sums_kept_`: its registers do not have it,
+  // for the queue's front adds to the same ones and nobody may read them between.
+  std::vector<uint32_t> sums_;
+  bool sums_kept_ = false;
 };
 
 }  // namespace bitwell::isa

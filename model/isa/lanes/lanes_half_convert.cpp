@@ -50,14 +50,15 @@ void f16x2_e2m1x2(const Op& op, std::byte* rows, uint32_t mask) {
   }
 }
 
-// E4M3 to fp16: normals move by bits; subnormals are small integers times 2^-9; 0x7F gives 0x7FFF.
+// E4M3 to fp16: normals move by bits; subnormals are integers times 2^-9, normal in fp16; 0x7F gives 0x7FFF.
+// Without a table or a branch, so that lanes stay side by side.
 inline u32 e4m3_half(u32 code) {
-  static constexpr u32 kSubnormal[8] = {0x0000, 0x1800, 0x1C00, 0x1E00, 0x2000, 0x2100, 0x2200, 0x2300};
   const u32 magnitude = code & 0x7F;
-  u32 h = (magnitude << 7) + (8u << 10);
-  if (magnitude < 8) h = kSubnormal[magnitude];
-  if (magnitude == 0x7F) return 0x7FFF;
-  return (code & 0x80) << 8 | h;
+  const u32 normal = (magnitude << 7) + 0x2000u;
+  const u32 from_two = magnitude < 4 ? 0x1800u + (magnitude << 9) : 0x1C00u + (magnitude << 8);
+  const u32 subnormal = magnitude < 2 ? magnitude * 0x1800u : from_two;
+  const u32 finite = (code & 0x80) << 8 | (magnitude < 8 ? subnormal : normal);
+  return magnitude == 0x7F ? 0x7FFFu : finite;
 }
 void f16x2_e4m3x2(const Op& op, std::byte* rows, uint32_t mask) {
   const u16* a = row<u16>(rows, op.a);

@@ -1,6 +1,8 @@
 // What goes wrong around wgmma is found and named.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "model/ptx/parse.h"
 #include "verify/launch/launch.h"
 
@@ -118,6 +120,51 @@ TEST(Wgmma, SharedMemoryOverwrittenTooEarlyChangesTheResult) {
     return launch.buffers[0].bytes;
   };
   EXPECT_NE(value(isa::Policy::lazy), value(isa::Policy::eager));
+}
+
+// Of ones: every MMA adds 16. MMAs of a group run one after the other, whatever the next does with the
+// accumulators of the one before: it adds to the same, to the same in another order, to others, or to none.
+TEST(Wgmma, AGroupsMmasLeaveTheirSumsOneAfterTheOther) {
+  const std::string ones =
+      ".reg .f32 %e<4>;\nmov.b32 %r3, 0x3C003C00;\n"
+      "st.shared.v4.b32 [%r1], {%r3,%r3,%r3,%r3}; st.shared.v4.b32 [%r1+16], {%r3,%r3,%r3,%r3};\n"
+      "fence.proxy.async.shared::cta;\nbar.sync 0;\n"
+      "mov.f32 %d0, 0f3F800000; mov.f32 %d1, 0f40000000; mov.f32 %d2, 0f40400000; mov.f32 %d3, 0f40800000;\n"
+      "mov.f32 %e0, 0f42C80000; mov.f32 %e1, %e0; mov.f32 %e2, %e0; mov.f32 %e3, %e0;\n";
+  const auto mma = [](const char* d, int scale_d) {
+    return std::string("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {") + d + "}, %desc0, %desc1, " +
+           std::to_string(scale_d) + ", 1, 1, 0, 0;\n";
+  };
+  const char* d = "%d0,%d1,%d2,%d3";
+  const char* turned = "%d2,%d3,%d0,%d1";
+  const char* e = "%e0,%e1,%e2,%e3";
+  const struct {
+    std::string mmas, after;
+    float left;  // in %d0
+  } cases[] = {
+      {mma(d, 1) + mma(d, 1) + mma(d, 1), "", 49},
+      {mma(d, 1) + mma(turned, 1) + mma(d, 1), "", 49},
+      {mma(d, 1) + mma(d, 0) + mma(d, 1), "", 32},
+      {mma(d, 1) + mma(e, 1) + mma(d, 1), "", 33},
+      {mma(d, 1) + mma(e, 1) + mma(e, 1), "mov.f32 %d0, %e0;\n", 132},
+      {mma(d, 1) + mma(d, 1) + kDone + kFence + mma(d, 1), "", 49},
+  };
+  for (const auto& c : cases)
+    for (const isa::PolicyName& p : isa::kPolicies) {
+      Launch launch;
+      launch.entry = "k";
+      launch.shape.block = {128, 1, 1};
+      launch.add_buffer({"out", std::vector<std::byte>(512), false, false, true});
+      isa::Options options;
+      options.schedule.policy = p.policy;
+      simulate(isa::compile(ptx::parse(kernel(ones + kFence + c.mmas + kDone + c.after)), "k"), launch,
+               options, true);
+      for (size_t t = 0; t < 128; ++t) {
+        float got = 0;
+        std::memcpy(&got, &launch.buffers[0].bytes[4 * t], sizeof got);
+        ASSERT_EQ(got, c.left) << p.name << ", thread " << t << ":\n" << c.mmas;
+      }
+    }
 }
 
 }  // namespace
