@@ -66,7 +66,13 @@ void Cluster::tell(const machine::Event& event) const {
     if (observer.steps) observer.tell(event);
 }
 
+void Cluster::note_writers() {
+  if (writers_ == nullptr) writers_ = std::make_unique<LastWriters>(grid.program);
+  accesses_watched_ = true;
+}
+
 void Cluster::tell(const machine::Access& access) const {
+  if (writers_ != nullptr) writers_->note(access);
   for (const machine::Observer& observer : grid.options.observers)
     if (observer.accesses) observer.tell({first_, access});
 }

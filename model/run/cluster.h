@@ -7,6 +7,7 @@
 
 #include "model/machine/agent.h"
 #include "model/run/cta.h"
+#include "model/run/last_writers.h"
 
 namespace bitwell::isa {
 
@@ -72,6 +73,11 @@ class Cluster {
   // To be called only where accesses are watched.
   void tell(const machine::Synchronisation& synchronisation) const;
   void tell(machine::Reached reached) const;
+  // From now on every write is noted: for who finds bytes changed that should have stayed. It makes every
+  // access dearer.
+  void note_writers();
+  // nullptr: nobody wanted it.
+  const LastWriters* writers() const { return writers_.get(); }
   // Of an operation that is no agent of its own: a number for it, and what became of it.
   uint64_t next_operation() { return ++operations_; }
   void tell(machine::OperationStep::Kind kind, const machine::Place& place, int warp, uint64_t id,
@@ -115,6 +121,7 @@ class Cluster {
  private:
   bool watched_ = false;
   bool accesses_watched_ = false;
+  std::unique_ptr<LastWriters> writers_;
   void tell(const machine::Event& event) const;
   void tell(machine::OperationStep::Kind kind, const machine::Agent& agent) const;
   std::array<uint32_t, 3> first_;

@@ -27,7 +27,7 @@ Collectors::Share Collectors::issue(const Collector& c, uint64_t operand, int pt
 }
 
 void Collectors::read(const Share& share, const Reading& reading, size_t part,
-                      std::span<const uint32_t> codes, const std::function<std::string(size_t)>& at) {
+                      std::span<const uint32_t> codes, const std::function<Standing(size_t)>& at) {
   std::optional<Kept>& kept = kept_[share.buffer];
   if (!kept || kept->by.fill != share.fill) kept = {share, reading, {}};
   if (kept->reading != reading) return;
@@ -36,9 +36,11 @@ void Collectors::read(const Share& share, const Reading& reading, size_t part,
   if (first.size() != codes.size()) return;
   const auto [was, is] = std::mismatch(first.begin(), first.end(), codes.begin());
   if (was == first.end()) return;
+  const Standing changed = at(static_cast<size_t>(is - codes.begin()));
   throw Fault("tcgen05.mma shares collector " + collector_name(share.buffer) + " with that of PTX line " +
-              std::to_string(kept->by.ptx_line) + ", and " + at(static_cast<size_t>(is - codes.begin())) +
-              " was written between the two: which of both matrices it multiplies is not said");
+              std::to_string(kept->by.ptx_line) + ", and " + changed.where + " was written between the two" +
+              (changed.writer.empty() ? "" : ", last by " + changed.writer) +
+              ": which of both matrices it multiplies is not said");
 }
 
 }  // namespace bitwell::isa

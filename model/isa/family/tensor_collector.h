@@ -49,11 +49,15 @@ class Collectors {
   // another operand: `operand` is its matrix descriptor, or its address in tensor memory.
   Share issue(const Collector& collector, uint64_t operand, int ptx_line, int lane);
 
+  // Where a code stands, and who wrote it last ("": not known).
+  struct Standing {
+    std::string where, writer;
+  };
   // As the MMA is carried out: `codes` are what it reads in memory, the part-th piece of the matrix. Throws
   // Fault where they are not what another MMA of the same fill has read; `at(i)` says where code i stands.
   // MMAs that read the matrix in another way are not compared.
   void read(const Share& share, const Reading& reading, size_t part, std::span<const uint32_t> codes,
-            const std::function<std::string(size_t i)>& at);
+            const std::function<Standing(size_t i)>& at);
 
  private:
   struct Filled {

@@ -103,6 +103,7 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
     const uint64_t kept = use.stationary ? m.b_bits
                           : m.a          ? uint64_t{m.a->lane} << 16 | m.a->column
                                          : m.a_bits;
+    if (use.collector.what == Collecting::fill) cta.cluster.note_writers();
     m.collected = tensor_unit(cta).collectors.issue(use.collector, kept, cta.line(context.split()).ptx, lane);
     const TensorOrder order{TensorOrder::Kind::mma,
                             {m.d.lane << 16 | m.d.column, m.shape.m, m.shape.n,

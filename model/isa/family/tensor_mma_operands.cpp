@@ -65,20 +65,47 @@ std::vector<uint32_t> b_from_shared(const Port& port, std::span<Cta* const> ctas
   return out;
 }
 
-std::string shared_place_of(const TensorMmaUse& use, const TensorMma& mma, bool a, size_t row, size_t k) {
+Collectors::Standing in_shared(Cta& cta, const TensorMmaUse& use, const TensorMma& mma, bool a, size_t row,
+                               size_t k) {
   const SharedMatrix m = matrix(use, mma, a, 0);
-  const uint32_t each = m.packing == Packing::padded ? 16 : 128 / static_cast<uint32_t>(m.bits);
+  const auto bits = static_cast<uint32_t>(m.bits);
+  const uint32_t each = m.packing == Packing::padded ? 16 : 128 / bits;
   const uint32_t at =
       machine::chunk_of(m.descriptor, m.mn_major, each, static_cast<uint32_t>(row), static_cast<uint32_t>(k));
-  return "bytes " + std::to_string(at) + " to " + std::to_string(at + 15) + " of shared memory";
+  Collectors::Standing out{
+      "bytes " + std::to_string(at) + " to " + std::to_string(at + 15) + " of shared memory", {}};
+  const uint64_t first_bit = (m.mn_major ? row : k) % each * bits;
+  const uint64_t byte = first_bit / 8;
+  if (const LastWriters* writers = cta.cluster.writers())
+    out.writer = writers->of_shared(cta.shared.base() + at + byte, (first_bit + bits + 7) / 8 - byte);
+  return out;
+}
+
+namespace {
+
+// 4 and 6 bits in containers of 8.
+bool in_bytes(const TensorMma& mma) { return mma.shape.a_bits() <= 8 && mma.shape.k == 32; }
+// Of A's elements, in a cell of tensor memory.
+uint32_t elements_a_cell(const TensorMma& mma) {
+  return in_bytes(mma) ? 4 : 32 / static_cast<uint32_t>(mma.shape.a_bits());
+}
+
+}  // namespace
+
+Collectors::Standing in_tensor(Cta& cta, const TensorMma& mma, uint32_t lane, size_t k) {
+  Collectors::Standing out{"tensor memory", {}};
+  if (const LastWriters* writers = cta.cluster.writers())
+    out.writer =
+        writers->of_cell(cta.rank, lane, mma.a->column + static_cast<uint32_t>(k) / elements_a_cell(mma));
+  return out;
 }
 
 // Elements are packed from the low bits up.
 std::vector<uint32_t> a_from_tensor(const Port& port, TensorUnit& unit, const TensorMma& mma, uint32_t lane,
                                     uint32_t rows) {
   const auto bits = static_cast<uint32_t>(mma.shape.a_bits());
-  const bool bytes = bits <= 8 && mma.shape.k == 32;  // 4 and 6 bits in containers of 8
-  const uint32_t each = bytes ? 4 : 32 / bits;
+  const bool bytes = in_bytes(mma);
+  const uint32_t each = elements_a_cell(mma);
   const uint32_t width = 32 / each;
   const uint32_t columns = mma.shape.k / each;
   unit.reach(port, AccessKind::read, {lane, rows, mma.a->column, columns}, -1, kName);

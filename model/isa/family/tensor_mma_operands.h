@@ -19,9 +19,12 @@ std::vector<uint32_t> a_from_tensor(const Port& port, TensorUnit& unit, const Te
 // and zeros where they are masked, whatever stands there.
 std::vector<uint32_t> b_from_shared(const Port& port, std::span<Cta* const> ctas, const TensorMmaUse& use,
                                     const TensorMma& mma);
-// "bytes 16 to 31 of shared memory": where A's element (row, k) of one CTA's share stands, or B's (`a` false)
-// of column `row`, through its matrix descriptor.
-std::string shared_place_of(const TensorMmaUse& use, const TensorMma& mma, bool a, size_t row, size_t k);
+// Where a code of an operand stands in a CTA's memory, and who wrote it last, as far as the cluster has noted
+// it. In shared memory, through its matrix descriptor: A's element (row, k) of the CTA's share, or B's (`a`
+// false) of column `row`; in tensor memory: A's element k in lane `lane`.
+Collectors::Standing in_shared(Cta& cta, const TensorMmaUse& use, const TensorMma& mma, bool a, size_t row,
+                               size_t k);
+Collectors::Standing in_tensor(Cta& cta, const TensorMma& mma, uint32_t lane, size_t k);
 // The scales of `rows` rows from `first` on, [row][scale], as one data path (quarter) reads them. `what`: of
 // which operand, for messages.
 std::vector<uint8_t> scales(const Port& port, TensorUnit& unit, const TensorMma& mma, machine::TensorPlace at,

@@ -144,24 +144,28 @@ Collectors::Reading reading(const TensorMma& mma, bool a) {
 
 // What the collector keeps of A is what stands in memory: for A from shared memory, and for a quarter of its
 // rows from tensor memory, the first of them in `lane`.
-void share_a(TensorUnit& unit, const TensorMmaUse& use, const TensorMma& mma, std::span<const uint32_t> codes,
+void share_a(Cta& cta, const TensorMmaUse& use, const TensorMma& mma, std::span<const uint32_t> codes,
              size_t part = 0, uint32_t lane = 0) {
   if (mma.collected.fill == 0 || use.stationary) return;
-  unit.collectors.read(mma.collected, reading(mma, true), part, codes, [&](size_t i) {
+  tensor_unit(cta).collectors.read(mma.collected, reading(mma, true), part, codes, [&](size_t i) {
     const size_t row = i / mma.shape.k;
-    const std::string what = "row " + std::to_string(row) + " of A in ";
-    if (!mma.a) return what + shared_place_of(use, mma, true, row, i % mma.shape.k);
-    return "lane " + std::to_string(lane + row) + " of A in tensor memory";
+    const size_t k = i % mma.shape.k;
+    Collectors::Standing out = mma.a ? in_tensor(cta, mma, lane + static_cast<uint32_t>(row), k)
+                                     : in_shared(cta, use, mma, true, row, k);
+    out.where = (mma.a ? "lane " + std::to_string(lane + row) : "row " + std::to_string(row)) + " of A in " +
+                out.where;
+    return out;
   });
 }
 // The same of B.
-void share_b(TensorUnit& unit, const TensorMmaUse& use, const TensorMma& mma,
-             std::span<const uint32_t> codes) {
+void share_b(Cta& cta, const TensorMmaUse& use, const TensorMma& mma, std::span<const uint32_t> codes) {
   if (mma.collected.fill == 0 || !use.stationary) return;
-  unit.collectors.read(mma.collected, reading(mma, false), 0, codes, [&](size_t i) {
+  tensor_unit(cta).collectors.read(mma.collected, reading(mma, false), 0, codes, [&](size_t i) {
     const auto column = static_cast<uint32_t>(i / mma.shape.k);
-    return "column " + std::to_string(column) + " of B in " +
-           shared_place_of(use, mma, false, mma.columns.source(column).value_or(column), i % mma.shape.k);
+    Collectors::Standing out =
+        in_shared(cta, use, mma, false, mma.columns.source(column).value_or(column), i % mma.shape.k);
+    out.where = "column " + std::to_string(column) + " of B in " + out.where;
+    return out;
   });
 }
 
@@ -173,7 +177,7 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
   std::vector<uint32_t> a;  // of the whole share, or of a quarter from tensor memory
   if (!mma.a) {
     a = a_from_shared(port, cta, use, mma, rows);
-    share_a(unit, use, mma, a);
+    share_a(cta, use, mma, a);
   }
   const std::vector<TensorPlace>& cells = accumulator_cells(s.m, s.n, use.cta_group, use.stationary);
   // Banks of lanes, each with all rows and the next of the columns; quarters of the lanes share the rows of
@@ -192,7 +196,7 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
     if (mma.a) {                                    // it stands in the lanes of its rows of D, in each bank
       const uint32_t lane = mma.a->lane + place.lane;
       a = a_from_tensor(port, unit, mma, lane, quarter_rows);
-      share_a(unit, use, mma, a, quarter, lane);
+      share_a(cta, use, mma, a, quarter, lane);
     }
     std::vector<uint8_t> sfa;
     std::vector<uint8_t> sfb;
@@ -225,7 +229,7 @@ void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorM
     if (cta.rank % 2 != 0) std::swap(ctas[0], ctas[1]);
   }
   const std::vector<uint32_t> codes = b_from_shared(port, ctas, use, mma);
-  share_b(tensor_unit(cta), use, mma, codes);
+  share_b(cta, use, mma, codes);
   PreparedB b(mma, codes);
   for (Cta* c : ctas) multiply_share(port, *c, use, mma, b);
 }

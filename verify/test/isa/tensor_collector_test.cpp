@@ -171,5 +171,42 @@ TEST_F(Changed, WeightsThatStay) {
   expect(weights, in_between(weights, ".collector::b3::use", written(0)), "");
 }
 
+// The last write to what changed, by its line and the CUDA line: not another to bytes beside it.
+TEST_F(Changed, WhoWroteIsNamed) {
+  const auto named = [](const MmaCase& p, const std::string& use, const std::string& what,
+                        const std::string& opcode, const std::string& address) {
+    std::string text = in_between(p, use, ".loc 1 7 0\n" + what + ".loc 1 9 0\n");
+    text = with(text, ".extern .shared", ".file 1 \"k.cu\"\n.extern .shared");
+    const size_t at = text.find(opcode + " " + address);
+    ASSERT_NE(at, std::string::npos) << text;
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    expect(p, text,
+           "was written between the two, last by '" + opcode + "' of PTX line " + std::to_string(line) +
+               " (k.cu:7): which of both matrices");
+  };
+  const std::string use = ".collector::a::use";
+  const std::string beside = "ld.shared.u32 %r15, [%r2+52];\nst.shared.b32 [%r2+52], %r15;\n";
+  named(shared, use, written(48) + beside, "st.shared.u32", "[%r2+48]");
+  named(pair, use, written(0), "st.shared.u32", "[%r2+0]");
+  named(weights, ".collector::b3::use", written(16384 + 32 * static_cast<int>(weights.step)), "st.shared.u32",
+        "[%r2+");
+  // By a generic address, the upper byte of an element.
+  named(shared, use,
+        "cvt.u64.u32 %a7, %r2;\ncvta.shared.u64 %a7, %a7;\nld.u8 %r15, [%a7+49];\nxor.b32 %r15, %r15, 1;\n"
+        "st.u8 [%a7+49], %r15;\n" +
+            beside,
+        "st.u8", "[%a7+49]");
+  // By the asynchronous proxy: a row becomes another's.
+  named(shared, use,
+        ".shared .align 8 .b8 came[8];\nmbarrier.init.shared.b64 [came], "
+        "1;\nfence.mbarrier_init.release.cluster;\n"
+        "mbarrier.arrive.expect_tx.shared.b64 _, [came], 16;\nadd.u32 %r15, %r2, 48;\n"
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r15], [%r2], 16, [came];\n"
+        "here: mbarrier.try_wait.parity.shared.b64 %p4, [came], 0;\n@!%p4 bra here;\n",
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", "[%r15]");
+  named(in_tensor, use, "tcgen05.shift.cta_group::1.down [%r13];\n", "tcgen05.shift.cta_group::1.down",
+        "[%r13]");
+}
+
 }  // namespace
 }  // namespace bitwell::verify
