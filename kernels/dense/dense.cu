@@ -90,7 +90,8 @@ __device__ void run(const Problem& p) {
 
 }  // namespace dense
 
-// a, b: boxes of 256 x Variant::box_a and box_b elements, swizzled by 128 bytes; sfa, sfb: of one atom, 4 steps. out, where
+// a, b: boxes of 256 x Variant::box_a and box_b elements, swizzled by 128 bytes; sfa, sfb: of one atom, Variant::steps_sfa
+// and steps_sfb. out, where
 // TMA stores D: of 128 bytes x kBoxRows, swizzled likewise. An NVFP4 d: two elements a
 // byte, then their scales in the 128x4 tiling.
 extern "C" __global__ void __launch_bounds__(dense::kThreads)

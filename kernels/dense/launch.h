@@ -21,6 +21,7 @@ enum class Start { late, early };       // early: tensor maps are prefetched, a 
 enum class Scales { shifted, unshifted };  // whether odd tiles of 64 and 192 columns read B's scales from their middle: unshifted
                                            // is wrong
 enum class Sums { apart, overlapped };  // those of two tiles in turn; overlapped: the last columns of one are the other's first
+enum class Multicast { codes, scales };  // what CTAs of a cluster fetch for each other: codes; scales too
 // Bytes of an element of D as the kernel stores it; NVFP4 stores two in one.
 constexpr int bytes_of(Output o) { return o == Output::f32 ? 4 : o == Output::nvfp4 ? 1 : 2; }
 
@@ -36,6 +37,7 @@ struct Variant {
   Start start;
   Scales scales;
   Sums sums;
+  Multicast multicast;
 
   constexpr int cluster() const { return cluster_m * cluster_n * split; }
   // CTAs that fetch parts of one tile of B for each other; of A, cluster_n do.
@@ -43,6 +45,10 @@ struct Variant {
   // Rows in a box of A, and of B.
   constexpr int box_a() const { return kRows / cluster_n; }
   constexpr int box_b() const { return tile.n / tile.ctas / sharers_b(); }
+
+  // Steps of k in a box of A's scales, and of B's: both CTAs of a pair have all of B's.
+  constexpr int steps_sfa() const { return kTileK / kStep / (multicast == Multicast::scales ? cluster_n : 1); }
+  constexpr int steps_sfb() const { return kTileK / kStep / (multicast == Multicast::scales ? cluster_m : 1); }
 
   // Tensor memory: sums, those of two tiles in turn where tile follows tile and there is room; then a stage's scales of A and
   // of B. A power of two is allocated.
@@ -77,9 +83,9 @@ struct Variant {
   constexpr int stages_of(int k) const { return up(up(k, kTileK), split); }
 };
 
-#define DENSE(name, n, ctas, output, tiles, store, cluster_m, cluster_n, split, start, scales, sums)                 \
+#define DENSE(name, n, ctas, output, tiles, store, cluster_m, cluster_n, split, start, scales, sums, multicast)  \
   {#name, {n, ctas}, Output::output, Tiles::tiles, Store::store, cluster_m, cluster_n, split, Start::start, \
-   Scales::scales, Sums::sums},
+   Scales::scales, Sums::sums, Multicast::multicast},
 inline constexpr Variant kVariants[] = {
 #include "variants.inc"
 };

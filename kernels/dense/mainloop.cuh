@@ -63,20 +63,42 @@ struct Fetch {
       shared_codes(shared.b(stage) + first * (kTileK / 2), p.b, stage, i, column + first, at.z, mask);
     }
   }
+  // All scales of the stage, counted by the barrier `counted`.
   __device__ void scales(const Place& at, int stage, int i, uint32_t counted) const {
-    const auto box = [&](uint32_t to, const CUtensorMap& map, int atom) {
+    const auto box = [&](uint32_t to, const CUtensorMap& map, int step, int atom) {
       if constexpr (kPair)
-        ptx::cp_async_bulk_tensor_4d_pair(to, map, 0, i * kStepsAStage, atom, at.z, counted);
+        ptx::cp_async_bulk_tensor_4d_pair(to + step * kAtom, map, 0, i * kStepsAStage + step, atom, at.z, counted);
       else
-        ptx::cp_async_bulk_tensor_4d(to, map, 0, i * kStepsAStage, atom, at.z, counted);
+        ptx::cp_async_bulk_tensor_4d(to + step * kAtom, map, 0, i * kStepsAStage + step, atom, at.z, counted);
     };
     const int first_atom = Tile{kTileN, kCtas}.first_atom(at.y);
-    box(shared.sfa(stage), p.sfa, at.x);
+    for (int step = 0; step < kStepsAStage; step += kV.steps_sfa()) box(shared.sfa(stage), p.sfa, step, at.x);
     for (int atom = 0; atom < kTile.atoms(); ++atom)
-      box(shared.sfb(stage) + atom * kTile.scale_bytes(), p.sfb, first_atom + atom);
+      for (int step = 0; step < kStepsAStage; step += kV.steps_sfb())
+        box(shared.sfb(stage) + atom * kTile.scale_bytes(), p.sfb, step, first_atom + atom);
+  }
+  static_assert(kV.multicast == Multicast::codes || (kShares && kV.steps_sfa() > 0 && kV.steps_sfb() > 0),
+                "a step for each CTA, and stages are given back to all");
+  // This CTA's steps of them into all that have the same rows of A, and the same columns of B.
+  __device__ void shared_scales(const Place& at, int stage, int i) const {
+    const auto box = [&](uint32_t to, const CUtensorMap& map, int step, int atom, uint32_t mask) {
+      if constexpr (kPair)
+        ptx::cp_async_bulk_tensor_4d_multicast_pair(to + step * kAtom, map, 0, i * kStepsAStage + step, atom, at.z,
+                                                    barrier(stage), static_cast<uint16_t>(mask));
+      else
+        ptx::cp_async_bulk_tensor_4d_multicast(to + step * kAtom, map, 0, i * kStepsAStage + step, atom, at.z,
+                                               shared.full(stage), static_cast<uint16_t>(mask));
+    };
+    uint32_t row = 0, column = 0;
+    for (int y = 0; y < kClusterN; ++y) row |= 1u << rank_of(cluster_x(), y, 0);
+    for (int x = 0; x < kClusterM; ++x) column |= 1u << rank_of(x, cluster_y(), 0);
+    const int first_atom = Tile{kTileN, kCtas}.first_atom(at.y);
+    box(shared.sfa(stage), p.sfa, cluster_y() * kV.steps_sfa(), at.x, row);
+    for (int atom = 0; atom < kTile.atoms(); ++atom)
+      box(shared.sfb(stage) + atom * kTile.scale_bytes(), p.sfb, cluster_x() * kV.steps_sfb(), first_atom + atom, column);
   }
 
-  // The stage in which k ends in the middle of a step. The upper half of its codes is zero, but its scales are padding, which
+  // The stage in which k ends in the middle of a step: every CTA fetches its scales itself. The upper half of its codes is zero, but its scales are padding, which
   // may be NaN: they become zero before anybody multiplies.
   __device__ void last(const Place& at, int stage, int i, int tile) const {
     constexpr uint32_t kBytes = (1 + kTile.atoms()) * kTile.scale_bytes();
@@ -117,6 +139,8 @@ struct Fetch {
       b(at, stage, part.first + j);
       if (trims)
         last(at, stage, part.first + j, tile);
+      else if constexpr (kV.multicast == Multicast::scales)
+        shared_scales(at, stage, part.first + j);
       else
         scales(at, stage, part.first + j, barrier(stage));
     }

@@ -10,6 +10,7 @@
 #include "ptx/copy.cuh"
 #include "ptx/descriptor.cuh"
 #include "ptx/mbarrier.cuh"
+#include "ptx/multicast.cuh"
 #include "ptx/shared.cuh"
 #include "ptx/tcgen05.cuh"
 

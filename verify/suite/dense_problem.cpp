@@ -206,8 +206,8 @@ Launch DenseProblem::launch(const Variant& v, const Build& build) const {
       out.add_hidden_buffer({"d", std::vector<std::byte>(result_bytes(spec, v.output)), false, false, true});
   out.add_tensor_map(of_a, code_map(a, v.box_a()));
   out.add_tensor_map(of_b, code_map(b, v.box_b()));
-  out.add_tensor_map(of_sfa, scale_map(a));
-  out.add_tensor_map(of_sfb, scale_map(b));
+  out.add_tensor_map(of_sfa, scale_map(a, v.steps_sfa()));
+  out.add_tensor_map(of_sfb, scale_map(b, v.steps_sfb()));
   // Rows that TMA cannot store are stored by threads; the map is then not looked at.
   const bool by_tma = v.store == dense::Store::tma && spec.n * dense::bytes_of(v.output) % 16 == 0;
   out.add_tensor_map(by_tma ? d : of_a, by_tma ? stored(spec, v.output) : code_map(a, v.box_a()));

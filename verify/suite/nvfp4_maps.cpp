@@ -1,7 +1,5 @@
 #include "verify/suite/nvfp4_maps.h"
 
-#include "kernels/nvfp4/tile.h"
-
 namespace bitwell::verify {
 namespace {
 
@@ -20,15 +18,15 @@ machine::TensorMap code_map(const Nvfp4Operand& of, int box) {
   return t;
 }
 
-machine::TensorMap scale_map(const Nvfp4Operand& of) {
-  const uint64_t steps = u(nvfp4::up(of.k, nvfp4::kStep));
+machine::TensorMap scale_map(const Nvfp4Operand& of, int steps) {
+  const uint64_t all = u(nvfp4::up(of.k, nvfp4::kStep));
   const uint64_t atoms = u(nvfp4::up(of.rows, nvfp4::kRows));
   machine::TensorMap t;
   t.type = machine::TensorType::u16;
   t.rank = 4;
-  t.dims = {nvfp4::kAtom / 2, steps, atoms, u(of.l), 1};
-  t.strides = {2, nvfp4::kAtom, nvfp4::kAtom * steps, nvfp4::kAtom * steps * atoms, 0};
-  t.box = {nvfp4::kAtom / 2, nvfp4::kTileK / nvfp4::kStep, 1, 1, 1};
+  t.dims = {nvfp4::kAtom / 2, all, atoms, u(of.l), 1};
+  t.strides = {2, nvfp4::kAtom, nvfp4::kAtom * all, nvfp4::kAtom * all * atoms, 0};
+  t.box = {nvfp4::kAtom / 2, static_cast<uint32_t>(steps), 1, 1, 1};
   return t;
 }
 

@@ -33,6 +33,12 @@ TEST(DenseTable, EveryKernelFits) {
     EXPECT_LE(v.columns(), static_cast<int>(machine::arch(100).columns)) << v.name;
     EXPECT_EQ(v.cluster_m % v.tile.ctas, 0) << v.name;
     EXPECT_EQ(v.box_a() % 8 + v.box_b() % 8, 0) << v.name << ": a swizzle is of 8 rows";
+    EXPECT_EQ(v.steps_sfa() * (v.multicast == dense::Multicast::scales ? v.cluster_n : 1) * dense::kStep,
+              dense::kTileK)
+        << v.name;
+    EXPECT_EQ(v.steps_sfb() * (v.multicast == dense::Multicast::scales ? v.cluster_m : 1) * dense::kStep,
+              dense::kTileK)
+        << v.name;
     EXPECT_LE(v.cluster(), 8) << v.name << ": more CTAs of a cluster need leave";
   }
 }
@@ -70,8 +76,9 @@ std::string row_of(const Variant& v, int registers_100, int registers_103) {
   const char* const output[] = {"fp16", "bf16", "fp32", "NVFP4"};
   const char* const tiles[] = {"one", "every nth", "asked for"};
   return fmt::format(
-      "| {} | {} x {} | {} x {} | {} | {} | {} | {}{} | {}{} | {} | {},{} | {} of {} | {}, {} |", v.name,
-      v.tile.ctas * dense::kRows, v.tile.n, v.cluster_m, v.cluster_n, v.split,
+      "| {} | {} x {} | {} x {}{} | {} | {} | {} | {}{} | {}{} | {} | {},{} | {} of {} | {}, {} |", v.name,
+      v.tile.ctas * dense::kRows, v.tile.n, v.cluster_m, v.cluster_n,
+      v.multicast == dense::Multicast::scales ? ", scales too" : "", v.split,
       output[static_cast<size_t>(v.output)], tiles[static_cast<size_t>(v.tiles)], v.accumulators(),
       v.overlap() > 0 ? ", overlapped" : "", v.store == dense::Store::tma ? "TMA" : "direct",
       v.start == dense::Start::early ? ", early" : "", v.stages(), bytes.substr(0, bytes.size() - 3),

@@ -167,6 +167,12 @@ constexpr Mistake kMistakes[] = {
      "\\.multicast::cluster\\.b64 (\\[%r\\d+\\]), %rs\\d+;", ".b64 $1;", "deadlock"},
     {"the multicast of A misses a CTA", "dense_m128_n64_1x2", "(bytes\\.multicast::cluster.*), %rs\\d+;",
      "$1, 1;", ""},
+    {"the multicast of scales misses a CTA", "dense_m128_n128_2x2_scales",
+     "(tensor\\.4d.*bytes\\.multicast::cluster.*), %rs\\d+;", "$1, 7;", "deadlock"},
+    {"of each pair one CTA lacks B's scales", "dense_m256_n192_4x2_fixed_scales",
+     "(tensor\\.4d.*bytes\\.multicast::cluster.*), %rs\\d+;", "$1, 85;", "never written"},
+    {"every CTA fetches the first steps' scales", "dense_m128_n128_2x2_scales",
+     "(tensor\\.4d.*bytes\\.multicast::cluster .*\\{%r\\d+), %r\\d+, ", "$1, 0, ", "expected"},
     {"codes of NVFP4 are divided by the scale before it is rounded", "dense_m128_n64_nvfp4",
      "cvt\\.f32\\.f16 (%f\\d+), (%rs\\d+);", "mov.f32 $1, 0f3F800000;", "expected 0x"},
 };
