@@ -112,6 +112,24 @@ __device__ inline float div_rn_f32(float a, float b) {
   return d;
 }
 
+// 9.7.3 "mul", a subnormal operand or product as zero; "rcp.approx.ftz" and "div.full", within 1 and 2 units in the last place of
+// the quotient: which, only a GPU can say
+__device__ inline float mul_rn_ftz_f32(float a, float b) {
+  float d;
+  asm("mul.rn.ftz.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+  return d;
+}
+__device__ inline float rcp_approx_ftz_f32(float a) {
+  float d;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(d) : "f"(a));
+  return d;
+}
+__device__ inline float div_full_f32(float a, float b) {
+  float d;
+  asm("div.full.f32 %0, %1, %2;" : "=f"(d) : "f"(a), "f"(b));
+  return d;
+}
+
 #if __CUDA_ARCH__ >= 890
 // 9.7.9.21 "cvt": to an E4M3 code; beyond 448 to 448, NaN to 0x7F
 __device__ inline uint32_t cvt_rn_satfinite_e4m3_f32(float f) {

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
+
+#include "verify/oracle/reciprocal.h"
 
 namespace bitwell::oracle {
 namespace {
@@ -14,6 +17,30 @@ Nvfp4Group rounded(uint8_t scale, std::span<const float, 16> values, auto quotie
   Nvfp4Group out;
   out.scale = scale;
   for (size_t i = 0; i < values.size(); ++i) out.codes[i] = to_e2m1(quotient(values[i]));
+  return out;
+}
+
+// As -use_fast_math has products and comparisons: what is subnormal is zero.
+float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
+float flushed_product(float a, float b) { return flushed(flushed(a) * flushed(b)); }
+
+// vLLM's kernel, TensorRT-LLM's and FlashInfer's, which differ in what makes the codes zeros.
+Nvfp4Group by_reciprocals(std::string_view recipe, std::span<const float, 16> values, float largest,
+                          float multiplied) {
+  const bool flush = recipe == "flashinfer";
+  const auto times = [&](float a, float b) { return flush ? flushed_product(a, b) : a * b; };
+  const uint8_t scale = to_e4m3(times(multiplied, times(largest, reciprocal(6))));
+  const float s = scale == 0x7F ? std::numeric_limits<float>::quiet_NaN() : e4m3_value(scale);
+  const float told_by = recipe == "vllm" ? s : flush ? flushed(largest) : largest;
+  const float factor = told_by == 0 ? 0 : reciprocal(times(s, reciprocal(multiplied)));
+  return rounded(scale, values, [&](float x) { return times(x, factor); });
+}
+
+// The largest magnitude, of NaNs alone a NaN.
+float largest_of(std::span<const float, 16> values) {
+  float out = std::fabs(values[0]);
+  for (const float v : values)
+    if (std::isnan(out) || std::fabs(v) > out) out = std::fabs(v);
   return out;
 }
 
@@ -31,8 +58,7 @@ float e4m3_value(uint8_t code) {
 
 Nvfp4Group two_level(std::string_view recipe, std::span<const float, 16> values, float largest_of_all) {
   const float g = largest_of_all == 0 ? 1 : largest_of_all;
-  float largest = 0;
-  for (const float v : values) largest = std::max(largest, std::fabs(v));
+  const float largest = largest_of(values);
   const float multiplied = std::min(2688.0f / g, kGreatest);  // brings the tensor to 448 * 6
   const float divided = g / 2688.0f;
   const float sixth = 1.0f / 6.0f;
@@ -61,6 +87,18 @@ Nvfp4Group two_level(std::string_view recipe, std::span<const float, 16> values,
   if (recipe == "vllm_emulation") {
     const uint8_t scale = to_e4m3(multiplied * (largest * sixth));
     const float factor = scale == 0 ? 0 : multiplied / e4m3_value(scale);
+    return rounded(scale, values, [&](float x) { return x * factor; });
+  }
+  if (recipe == "mslk") {
+    const uint8_t scale = to_e4m3((largest / 6) * multiplied);
+    const float factor = multiplied / e4m3_value(scale);
+    return rounded(scale, values, [&](float x) { return x * factor; });
+  }
+  if (recipe == "vllm" || recipe == "tensorrt_llm" || recipe == "flashinfer")
+    return by_reciprocals(recipe, values, largest, multiplied);
+  if (recipe == "fbgemm") {
+    const uint8_t scale = to_e4m3(divided_fully(largest, 6) * multiplied);
+    const float factor = divided_fully(6, largest == 0 ? 0x1p-126f : largest);
     return rounded(scale, values, [&](float x) { return x * factor; });
   }
   throw std::invalid_argument("no recipe '" + std::string(recipe) + "'");

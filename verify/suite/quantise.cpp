@@ -5,7 +5,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "kernels/quantise/launch.h"
@@ -17,10 +19,16 @@
 namespace bitwell::verify {
 namespace {
 
-constexpr std::array<std::string_view, 5> kDataNames{"normal", "ties", "wide", "zeros", "tiny"};
+constexpr std::array<std::string_view, 6> kDataNames{"normal", "ties", "wide", "zeros", "tiny", "special"};
 
 size_t u(int v) { return static_cast<size_t>(v); }
 uint32_t w(int v) { return static_cast<uint32_t>(v); }
+
+std::string text(float v) {
+  std::array<char, 32> out{};
+  std::snprintf(out.data(), out.size(), "%g", static_cast<double>(v));
+  return out.data();
+}
 
 float value_of(uint16_t code) { return std::bit_cast<float>(uint32_t{code} << 16); }
 uint16_t cut(double v) { return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(v)) >> 16); }
@@ -39,8 +47,21 @@ uint16_t draw(TensorData data, std::mt19937_64& random) {
       return r % 8 == 0 ? sign : static_cast<uint16_t>(sign | (107 + (r >> 8) % 40) << 7 | (r >> 16 & 0x7F));
     case TensorData::zeros: return sign;
     case TensorData::tiny: return static_cast<uint16_t>(sign | (r >> 16 & 0x3FF));
+    case TensorData::special: return draw(TensorData::normal, random);
   }
   return 0;
+}
+
+// Of five groups one each with NaNs of both signs, an infinity, both, NaNs alone and neither.
+void make_special(std::vector<uint16_t>& x) {
+  constexpr uint16_t kNan = 0x7FC1, kInfinity = 0x7F80, kMinus = 0x8000;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t kind = i / nvfp4::kGroup % 5, place = i % nvfp4::kGroup;
+    if (kind == 3 || ((kind == 0 || kind == 2) && place % 4 == 0))
+      x[i] = static_cast<uint16_t>(kNan | (place % 8 == 0 ? kMinus : 0));
+    if ((kind == 1 || kind == 2) && place % 8 == 1)
+      x[i] = static_cast<uint16_t>(kInfinity | (place == 1 ? kMinus : 0));
+  }
 }
 
 std::vector<std::byte> bytes_of(const std::vector<uint16_t>& codes) {
@@ -58,7 +79,8 @@ size_t result_bytes(const QuantiseCase& s) {
 
 std::string QuantiseCase::describe() const {
   return "m=" + std::to_string(m) + " k=" + std::to_string(k) + " " +
-         std::string(kDataNames[static_cast<size_t>(data)]) + " seed " + std::to_string(seed);
+         std::string(kDataNames[static_cast<size_t>(data)]) + " seed " + std::to_string(seed) +
+         (range == 0 ? "" : " range " + text(range));
 }
 
 QuantiseProblem::QuantiseProblem(const QuantiseCase& c) : spec(c) {
@@ -66,36 +88,44 @@ QuantiseProblem::QuantiseProblem(const QuantiseCase& c) : spec(c) {
   if (c.k < nvfp4::kGroup || c.k % nvfp4::kGroup != 0)
     throw machine::InputError("quantise takes k a positive multiple of 16; got k = " + std::to_string(c.k) +
                               ": pad rows with zeros");
+  if (!(c.range >= 0 && c.range <= std::numeric_limits<float>::max()))
+    throw machine::InputError("quantise takes a range of 0, for none, or a finite number above; got " +
+                              text(c.range));
   std::mt19937_64 random(c.seed);
   for (size_t i = 0; i < u(c.m) * u(c.k); ++i) x.push_back(draw(c.data, random));
+  if (c.data == TensorData::special) make_special(x);
 }
 
 float QuantiseProblem::largest() const {
-  float out = 0;
+  float out = spec.range;
+  if (out != 0) return out;
   for (const uint16_t code : x) out = std::max(out, std::fabs(value_of(code)));
   return out;
 }
 
 Chain QuantiseProblem::chain(std::string_view name, const Build& build) const {
+  Launch make;
+  make.entry = name;
+  make.ptx = build.file("quantise/" + make.entry);
+  make.shape.block = {quantise::kThreads, 1, 1};
+  // Every place of the scales' tiling has a thread.
+  make.shape.grid = {w(nvfp4::up(spec.m, quantise::kThreads)), w(nvfp4::up(spec.k, nvfp4::kStep) * 4), 1};
+  make.add_buffer({"x", bytes_of(x), true, true, false});
+  std::vector<std::byte> range(sizeof(float));
+  std::memcpy(range.data(), &spec.range, range.size());
+  make.add_buffer({"largest", range, true, true, false});
+  make.add_scalar(spec.m);
+  make.add_scalar(spec.k);
+  make.add_buffer({"out", std::vector<std::byte>(result_bytes(spec)), false, false, true});
+  if (spec.range != 0) return {{make}, {}};
   Launch find;
-  find.entry = std::string(name) + "_largest";
-  find.ptx = build.file("quantise/" + std::string(name));
-  find.shape.block = {quantise::kThreads, 1, 1};
+  find.entry = make.entry + "_largest";
+  find.ptx = make.ptx;
+  find.shape.block = make.shape.block;
   find.shape.grid = {4, 1, 1};
   find.add_buffer({"x", bytes_of(x), true, true, false});
   find.add_scalar(static_cast<int>(x.size()));
   find.add_buffer({"largest", std::vector<std::byte>(4), true, false, true});
-  Launch make;
-  make.entry = name;
-  make.ptx = find.ptx;
-  make.shape.block = find.shape.block;
-  // Every place of the scales' tiling has a thread.
-  make.shape.grid = {w(nvfp4::up(spec.m, quantise::kThreads)), w(nvfp4::up(spec.k, nvfp4::kStep) * 4), 1};
-  make.add_buffer({"x", bytes_of(x), true, true, false});
-  make.add_buffer({"largest", std::vector<std::byte>(4), true, true, false});
-  make.add_scalar(spec.m);
-  make.add_scalar(spec.k);
-  make.add_buffer({"out", std::vector<std::byte>(result_bytes(spec)), false, false, true});
   return {{find, make}, {{0, 1, 1, 1}}};
 }
 
@@ -119,6 +149,11 @@ std::vector<std::byte> QuantiseProblem::expected(std::string_view name) const {
 }
 
 namespace {
+
+// Whether the recipe is that of a kernel which says what becomes of NaNs and infinities.
+bool of_kernel(std::string_view name) {
+  return name == "quantise_vllm" || name == "quantise_tensorrt_llm" || name == "quantise_flashinfer";
+}
 
 using Change = std::function<void(std::vector<uint16_t>& x)>;
 
@@ -170,13 +205,33 @@ PlannedCase midpoints(const std::string& name) {
   return out;
 }
 
-Kernel kernel_of(const std::string& name) {
+// Under a range that calibration gave: scales beyond 448 and between E4M3's least numbers, and, for recipes
+// of kernels, numbers that are none.
+void add_calibrated(std::vector<PlannedCase>& all, const std::string& name, bool recorded, uint64_t seed) {
+  std::vector<QuantiseCase> cases{
+      {33, 80, TensorData::normal, seed++, 0.5f},    {33, 80, TensorData::normal, seed++, 1e6f},
+      {33, 80, TensorData::ties, seed++, 2688},      {18, 80, TensorData::zeros, seed++, 3},
+      {33, 80, TensorData::wide, seed++, 0x1p-124f}, {33, 80, TensorData::tiny, seed++, 0x1p-119f},
+      {33, 80, TensorData::tiny, seed++, 0x1p100f}};
+  if (of_kernel(name)) {
+    cases.push_back({33, 80, TensorData::special, seed++, 5});
+    cases.push_back({33, 80, TensorData::special, seed++, 0x1p-124f});
+  }
+  for (const QuantiseCase& c : cases) {
+    all.push_back(planned(name, c, false));
+    all.back().recorded = recorded;
+  }
+}
+
+Kernel kernel_of(const quantise::Variant& variant) {
+  const std::string name = variant.name;
   Kernel out;
   out.name = out.full_name = name;
+  if (variant.hopper_alone) out.archs = {"sm_90a"};
   const std::string module = "quantise/" + name;
   out.entries = {{"quantise/" + name.substr(9), module, name},
                  {"quantise/" + name.substr(9) + " largest", module, name + "_largest"}};
-  out.cases = [name] {
+  out.cases = [name, alone = variant.hopper_alone] {
     std::vector<PlannedCase> all;
     uint64_t seed = 8000;
     for (const TensorData data :
@@ -190,6 +245,7 @@ Kernel kernel_of(const std::string& name) {
       all.push_back(largest_alone(name, 128, place));
     all.push_back(largest_alone(name, 96, 0));
     all.push_back(midpoints(name));
+    add_calibrated(all, name, alone, 8150);
     return all;
   };
   out.another = [name](uint64_t seed) { return planned(name, quantise_random_case(seed), false); };
@@ -201,23 +257,29 @@ Kernel kernel_of(const std::string& name) {
 QuantiseCase quantise_random_case(uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
-  return {1 + below(140), 16 * (1 + below(20)), static_cast<TensorData>(below(5)), random()};
+  QuantiseCase out{1 + below(140), 16 * (1 + below(20)), static_cast<TensorData>(below(5)), random()};
+  if (below(3) == 0)
+    out.range = std::ldexp(1 + static_cast<float>(below(1 << 20)) * 0x1p-20f, below(250) - 123);
+  return out;
 }
 
 Suite quantise_suite() {
   Suite out;
   out.name = "quantise";
-  out.about = "bf16 to NVFP4 with two levels of scales, by the recipes of five projects, sm_90a and sm_100a";
+  out.about = "bf16 to NVFP4 with two levels of scales, by the recipes of nine projects, sm_90a and sm_100a";
   out.description =
       "The NVFP4 quantiser: a tensor's largest magnitude, then E2M1 codes and E4M3 scales of 16, by the "
-      "recipes of Transformer "
-      "Engine, torchao, ModelOpt, compressed-tensors and vLLM's emulation, which differ in their roundings; "
-      "and SVDQuant's activations, one level of scales, with their product with LoRA-down by mma.sync; "
-      "two architectures";
+      "recipes of Transformer Engine, torchao, ModelOpt, compressed-tensors, vLLM's emulation and MSLK, "
+      "which "
+      "differ in their roundings; on sm_90a alone, whose reciprocals an H200 gave (rcp.approx, div.full), "
+      "those "
+      "of vLLM's, TensorRT-LLM's, FlashInfer's and FBGEMM's kernels; and SVDQuant's activations, one level "
+      "of "
+      "scales, with their product with LoRA-down by mma.sync";
   out.full = "a tensor of 2048 x 1024, and of SVDQuant's activations 64 x 3840 at a rank of 128";
   out.archs = {"sm_90a", "sm_100a"};
   out.recorded = Suite::Recorded::digests;
-  for (const quantise::Variant& v : quantise::kNames) out.kernels.push_back(kernel_of(v.name));
+  for (const quantise::Variant& v : quantise::kNames) out.kernels.push_back(kernel_of(v));
   for (const Kernel& k : activation_kernels()) out.kernels.push_back(k);
   return out;
 }

@@ -16,29 +16,33 @@ enum class TensorData {
   ties,    // small whole numbers: quotients in the middle between two codes
   wide,    // magnitudes over 2^40: scales that vanish, and zeros of both signs
   zeros,   // all of them
-  tiny     // the least magnitudes of bf16
+  tiny,    // the least magnitudes of bf16
+  special  // infinities and NaNs among normal ones, in groups of each kind
 };
 
 struct QuantiseCase {
   int m, k;
   TensorData data;
   uint64_t seed;
+  float range = 0;  // the tensor's largest magnitude as calibration has it; 0: a kernel finds it
   std::string describe() const;
 };
 
 class QuantiseProblem {
  public:
   QuantiseCase spec;
-  std::vector<uint16_t> x;  // bf16 [m][k], finite
+  std::vector<uint16_t> x;  // bf16 [m][k]
 
-  // Throws machine::InputError for an m below 1 and a k that is no positive multiple of 16.
+  // Throws machine::InputError for an m below 1, a k that is no positive multiple of 16, and a range that is
+  // no finite number or negative.
   explicit QuantiseProblem(const QuantiseCase& spec);
 
-  // The kernel that finds the largest magnitude, then the recipe's; `name`: "quantise_torchao".
+  // The kernel that finds the largest magnitude, where no range is given, then the recipe's; `name`:
+  // "quantise_torchao".
   Chain chain(std::string_view name, const Build& build) const;
   // Codes, two a byte, then the scales in the 128x4 tiling, 0 in its padding.
   std::vector<std::byte> expected(std::string_view name) const;
-  float largest() const;
+  float largest() const;  // or the range
 };
 
 constexpr size_t kQuantiseResult = 2;  // buffer of the last launch
