@@ -6,13 +6,13 @@ namespace quantise {
 
 constexpr int kThreads = 128;  // a thread makes 16 elements; one block, 128 rows of them
 
-// Two-level recipes as projects have them. g: the tensor's largest magnitude, 1 for that of zeros; S = 2688 /
-// g; largest: a group's; s: its scale as E4M3; ~: by the special-function unit, rcp.approx.ftz and div.full.
-// All but fbgemm agree but for roundings and for groups that vanish.
+// Two-level recipes as projects have them. g: the tensor's largest magnitude, 1 for that of zeros; S = 2688 / g; largest: a group's;
+// s: its scale as E4M3; ~: by the special-function unit, rcp.approx.ftz and div.full. All but fbgemm agree but for roundings and
+// for groups that vanish.
 enum class Recipe {
   transformer_engine,  // s = largest * (S * (1 / 6)); x * min(1 / (s * (1 / S)), FLT_MAX)
   torchao,             // s = (largest / 6) / (g / 2688), 2^-6 to 448; x * ((1 / (g / 2688)) / s)
-  modelopt,  // s = largest / (6 * (g / 2688)), 0 made 1, 2^-9 to 448; x / (s * (g / 2688)), -0 made 0
+  modelopt,            // s = largest / (6 * (g / 2688)), 0 made 1, 2^-9 to 448; x / (s * (g / 2688)), -0 made 0
   compressed_tensors,  // s = S * (largest / 6), 0 made 0.125; x / (s / S)
   vllm_emulation,      // s = S * (largest * (1 / 6)); x * (S / s), 0 where s is 0
   mslk,                // s = (largest / 6) * S; x * (S / s)

@@ -1,10 +1,10 @@
-// bf16 [m][k] to NVFP4: E2M1 codes, two a byte, low nibble first, then E4M3 scales of 16 elements in the
-// 128x4 tiling; with the tensor's largest magnitude, which another kernel finds before, or calibration gave.
-// m any, k a multiple of 16, values finite; for vllm, tensorrt_llm and flashinfer any.
+// bf16 [m][k] to NVFP4: E2M1 codes, two a byte, low nibble first, then E4M3 scales of 16 elements in the 128x4 tiling; with the
+// tensor's largest magnitude, which another kernel finds before, or calibration gave. m any, k a multiple of 16, values finite; for
+// vllm, tensorrt_llm and flashinfer any.
 //
-// Compiled with NAME a line of variants.inc, for sm_90a and sm_100a, or sm_90a alone. In the former every
-// operation is one that IEEE 754 or the formats fix, so that both give the same bits; sm_90a, which has no
-// E2M1, compares with the midpoints.
+// Compiled with NAME a line of variants.inc, for sm_90a and sm_100a: every operation is one that IEEE 754 or the formats fix, so that
+// both give the same bits; sm_90a, which has no E2M1, compares with the midpoints. What counts on the special-function unit
+// (reciprocal.cuh) is for sm_90a alone.
 #include <cstdint>
 
 #include "codes.cuh"
@@ -66,18 +66,15 @@ __device__ inline uint32_t scaled(float (&v)[nvfp4::kGroup], float largest, floa
 extern "C" __global__ void __launch_bounds__(quantise::kThreads)
     QUANTISE_JOIN(NAME, _largest)(const uint16_t* x, int count, uint32_t* largest) {
   uint32_t mine = 0;
-  for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < count;
-       i += static_cast<int>(gridDim.x * blockDim.x))
+  for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < count; i += static_cast<int>(gridDim.x * blockDim.x))
     mine = max(mine, (x[i] & 0x7FFFu) << 16);
   atomicMax(largest, mine);
 }
 
-// x: from a multiple of 16 bytes on. A block makes 128 rows of a group of 16 columns; scales of padding are
-// 0.
+// x: from a multiple of 16 bytes on. A block makes 128 rows of a group of 16 columns; scales of padding are 0.
 extern "C" __global__ void __launch_bounds__(quantise::kThreads)
     NAME(const uint16_t* x, const uint32_t* largest_of_all, int m, int k, uint8_t* out) {
-  const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
-            group = static_cast<int>(blockIdx.y);
+  const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), group = static_cast<int>(blockIdx.y);
   const int groups = k / nvfp4::kGroup;
   uint32_t scale = 0;
   if (row < m && group < groups) {
@@ -96,6 +93,6 @@ extern "C" __global__ void __launch_bounds__(quantise::kThreads)
     *reinterpret_cast<uint2*>(out + first / 2) = {quantise::e2m1(v), quantise::e2m1(v + 8)};
   }
   uint8_t* const scales = out + static_cast<size_t>(m) * k / 2;
-  scales[(static_cast<size_t>(row / 128) * nvfp4::up(groups, 4) + group / 4) * nvfp4::kAtom + row % 32 * 16 +
-         row % 128 / 32 * 4 + group % 4] = static_cast<uint8_t>(scale);
+  scales[(static_cast<size_t>(row / 128) * nvfp4::up(groups, 4) + group / 4) * nvfp4::kAtom + row % 32 * 16 + row % 128 / 32 * 4 +
+         group % 4] = static_cast<uint8_t>(scale);
 }

@@ -22,8 +22,7 @@ __device__ inline uint32_t scaled_by_reciprocals(float (&v)[nvfp4::kGroup], floa
   const bool vanishes = recipe == Recipe::vllm           ? s == 0
                         : recipe == Recipe::tensorrt_llm ? largest == 0
                                                          : largest < 1.17549435e-38f;  // 2^-126
-  const float factor =
-      vanishes ? 0 : ptx::rcp_approx_ftz_f32(product<recipe>(s, ptx::rcp_approx_ftz_f32(encode)));
+  const float factor = vanishes ? 0 : ptx::rcp_approx_ftz_f32(product<recipe>(s, ptx::rcp_approx_ftz_f32(encode)));
 #pragma unroll
   for (float& x : v) x = product<recipe>(x, factor);
   return code;
