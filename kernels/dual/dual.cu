@@ -1,9 +1,9 @@
 // Gated dual NVFP4 GEMM for Blackwell: D[l, m, n] = silu(gate) * up, gate = sum over k of (A * SFA)[l, m, k] * (B1 * SFB1)[l, n, k],
 // up the same with B2. fp16 out, m, n and l any, k a multiple of 64.
 //
-// A CTA makes 128 rows and kV.n columns of both products: A is fetched once for two MMAs, whose sums stand side by side in
-// tensor memory, so that D needs nothing but them. One thread fetches by TMA into a ring of stages, one multiplies, four warps
-// make D of the sums.
+// A CTA makes 128 rows and kV.n columns of both products, or a pair 256 rows: each of them 128, from its rows of A and half the
+// rows of B1 and B2. A is fetched once for two MMAs, whose sums stand side by side in tensor memory, so that D needs nothing but
+// them. One thread fetches by TMA into a ring of stages, one, of a pair in the first CTA, multiplies, four warps make D of the sums.
 //
 // Compiled with NAME a line of variants.inc.
 #include <cuda_fp16.h>
@@ -21,11 +21,13 @@ namespace dual {
 #if __CUDA_ARCH__ >= 1000
 
 constexpr Variant kV = variant(DUAL_STRING(NAME));
+constexpr int kCtas = kV.ctas;
+constexpr bool kPair = kCtas == 2;
 constexpr int kStages = kV.stages();
 constexpr int kAccumulators = kV.accumulators();
 constexpr int kSums = kBs * kV.n;  // columns of tensor memory of a tile
 constexpr int kColumns = 16;       // that a thread takes at a time
-using Ring = nvfp4::Ring<kV.n, kBs, kStages>;
+using Ring = nvfp4::Ring<kV.n, kBs, kStages, kCtas>;
 
 // What the kernel was given.
 struct Problem {
@@ -36,16 +38,16 @@ struct Problem {
   __device__ int stages() const { return nvfp4::up(k, nvfp4::kTileK); }
 };
 
-// work(x, y, z, i) for this CTA's i-th tile: 128 rows, kV.n columns, batch.
+// work(x, y, z, i) for the i-th tile of this CTA, or its pair: the CTA's 128 rows, kV.n columns, batch.
 template <class Work>
 __device__ void each_tile(const Problem& p, Work work) {
   if constexpr (kV.tiles == Tiles::single) {
     work(static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y), static_cast<int>(blockIdx.z), 0);
   } else {
-    const int down = nvfp4::up(p.m, nvfp4::kRows), across = nvfp4::up(p.n, kV.n);
+    const int down = nvfp4::up(p.m, kCtas * nvfp4::kRows), across = nvfp4::up(p.n, kV.n);
     int i = 0;
-    for (int t = static_cast<int>(blockIdx.x); t < down * across * p.l; t += static_cast<int>(gridDim.x))
-      work(t % down, t / down % across, t / down / across, i++);
+    for (int t = static_cast<int>(blockIdx.x) / kCtas; t < down * across * p.l; t += static_cast<int>(gridDim.x) / kCtas)
+      work(t % down * kCtas + Ring::rank(), t / down % across, t / down / across, i++);
   }
 }
 
@@ -54,13 +56,13 @@ struct Shared {
   __device__ explicit Shared(uint32_t base) : ring{base, base + kStages * Ring::kBytes} {}
   __device__ uint32_t small(int i) const { return ring.barriers + (2 * kStages + i) * 8; }
   __device__ uint32_t done(int i) const { return small(i); }      // the sums of a tile
-  __device__ uint32_t free(int i) const { return small(2 + i); }  // room for another tile's
+  __device__ uint32_t free(int i) const { return small(2 + i); }  // room for another tile's; of a pair the first CTA's
   __device__ uint32_t tensor() const { return small(4); }         // where alloc writes
   __device__ void init() const {
     ring.init();
     for (int i = 0; i < kAccumulators; ++i) {
       ptx::mbarrier_init(done(i), 1);
-      ptx::mbarrier_init(free(i), 4);
+      ptx::mbarrier_init(free(i), 4 * kCtas);
     }
     ptx::fence_mbarrier_init();
   }
@@ -83,7 +85,10 @@ __device__ void fetch(const Problem& p, const Shared& shared) {
 __device__ void multiply(const Problem& p, const Shared& shared, uint32_t tensor) {
   each_tile(p, [&](int, int y, int, int tile) {
     const int sums = tile % kAccumulators;
-    ptx::mbarrier_wait_parity(shared.free(sums), (tile / kAccumulators + 1) & 1);
+    if constexpr (kPair)
+      ptx::mbarrier_wait_parity_cluster(shared.free(sums), (tile / kAccumulators + 1) & 1);
+    else
+      ptx::mbarrier_wait_parity(shared.free(sums), (tile / kAccumulators + 1) & 1);
     ptx::tcgen05_fence_after_thread_sync();
 #pragma unroll 1
     for (int step = 0; step < p.steps(); ++step) {
@@ -93,7 +98,7 @@ __device__ void multiply(const Problem& p, const Shared& shared, uint32_t tensor
       shared.ring.multiply(i, s, tensor + sums * kSums, tensor + kV.scale_column(), y, step != 0);
       if (s == kSteps - 1 || step == p.steps() - 1) shared.ring.release(i);
     }
-    ptx::tcgen05_commit<1>(shared.done(sums));
+    ptx::tcgen05_commit<kCtas>(shared.done(sums));
   });
 }
 
@@ -118,7 +123,11 @@ __device__ void store(const Problem& p, const Shared& shared, uint32_t tensor) {
     }
     ptx::tcgen05_fence_before_thread_sync();
     __syncwarp();
-    if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(shared.free(sums));
+    if (threadIdx.x % 32 != 0) return;
+    if constexpr (kPair)
+      ptx::mbarrier_arrive_release_cluster(ptx::mapa(shared.free(sums), 0));
+    else
+      ptx::mbarrier_arrive(shared.free(sums));
   });
 }
 
@@ -128,32 +137,28 @@ __device__ void run(const Problem& p) {
   const int warp = static_cast<int>(threadIdx.x) / 32;
   if (threadIdx.x == 0) shared.init();
   if (warp == 5) {
-    ptx::tcgen05_alloc<1>(shared.tensor(), kV.columns());
-    ptx::tcgen05_relinquish_alloc_permit<1>();
+    ptx::tcgen05_alloc<kCtas>(shared.tensor(), kV.columns());
+    ptx::tcgen05_relinquish_alloc_permit<kCtas>();
   }
   __syncwarp();
-  ptx::tcgen05_fence_before_thread_sync();
-  __syncthreads();
-  ptx::tcgen05_fence_after_thread_sync();
+  nvfp4::meet<kCtas>();
   const uint32_t tensor = ptx::ld_shared_u32(shared.tensor());
   if (warp < 4)
     store(p, shared, tensor);
   else if (threadIdx.x == 4 * 32)
     fetch(p, shared);
-  else if (threadIdx.x == 5 * 32)
+  else if (threadIdx.x == 5 * 32 && Ring::rank() == 0)
     multiply(p, shared, tensor);
   __syncwarp();
-  ptx::tcgen05_fence_before_thread_sync();
-  __syncthreads();
-  ptx::tcgen05_fence_after_thread_sync();
-  if (warp == 5) ptx::tcgen05_dealloc<1>(tensor, kV.columns());
+  nvfp4::meet<kCtas>();
+  if (warp == 5) ptx::tcgen05_dealloc<kCtas>(tensor, kV.columns());
 }
 
 #endif
 }  // namespace dual
 
-// a, b1, b2: boxes of 256 elements of k by 128 rows and by the tile's columns, swizzled by 128 bytes; of their scales: one atom,
-// 4 steps.
+// a, b1, b2: boxes of 256 elements of k by 128 rows and by the tile's columns, of a pair half of them, swizzled by 128 bytes; of their
+// scales: one atom, 4 steps.
 extern "C" __global__ void __launch_bounds__(dual::kThreads)
     NAME(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b1, const __grid_constant__ CUtensorMap b2,
          const __grid_constant__ CUtensorMap sfa, const __grid_constant__ CUtensorMap sfb1,

@@ -10,14 +10,14 @@ constexpr int kBs = 2;         // operands B: the gate's, then the other
 
 enum class Tiles { single, fixed };  // one a CTA; every (number of CTAs)th
 
-// What a line of variants.inc says: a tile has 128 rows of D and `n` columns.
+// What a line of variants.inc says: a tile has 128 rows of D for each of its CTAs, 1 or a pair, and `n` columns.
 struct Variant {
   const char* name;
-  int n;
+  int n, ctas;
   Tiles tiles;
   int most_stages;
 
-  constexpr nvfp4::Tile tile() const { return {n, 1}; }
+  constexpr nvfp4::Tile tile() const { return {n, ctas}; }
   constexpr int stage_bytes() const { return nvfp4::ring_stage_bytes(tile(), kBs); }
   // Tensor memory: both products' sums side by side, those of two tiles in turn where tile follows tile and there is room;
   // then the scales of a stage.
@@ -38,7 +38,7 @@ struct Variant {
   constexpr int shared_bytes() const { return bytes(stages()); }
 };
 
-#define DUAL(name, n, tiles, most_stages) {#name, n, Tiles::tiles, most_stages},
+#define DUAL(name, n, ctas, tiles, most_stages) {#name, n, ctas, Tiles::tiles, most_stages},
 inline constexpr Variant kVariants[] = {
 #include "variants.inc"
 };

@@ -101,4 +101,17 @@ struct Ring {
   }
 };
 
+// All threads of a tile's CTAs, with what they did to tensor memory.
+template <int kCtas>
+__device__ inline void meet() {
+  ptx::tcgen05_fence_before_thread_sync();
+  if constexpr (kCtas == 2) {
+    ptx::barrier_cluster_arrive_release();
+    ptx::barrier_cluster_wait();
+  } else {
+    __syncthreads();
+  }
+  ptx::tcgen05_fence_after_thread_sync();
+}
+
 }  // namespace nvfp4

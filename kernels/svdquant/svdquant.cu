@@ -245,18 +245,6 @@ __device__ void store_tiles(const Problem& p, const Shared& shared, uint32_t ten
   }
 }
 
-// All threads of the tile's CTAs, with what they did to tensor memory.
-__device__ void meet() {
-  ptx::tcgen05_fence_before_thread_sync();
-  if constexpr (kPair) {
-    ptx::barrier_cluster_arrive_release();
-    ptx::barrier_cluster_wait();
-  } else {
-    __syncthreads();
-  }
-  ptx::tcgen05_fence_after_thread_sync();
-}
-
 __device__ void run(const Problem& p) {
   extern __shared__ __align__(1024) unsigned char bytes[];
   const Shared shared((ptx::shared_address(bytes) + 1023) & ~1023u);
@@ -267,7 +255,7 @@ __device__ void run(const Problem& p) {
     ptx::tcgen05_relinquish_alloc_permit<kCtas>();
   }
   __syncwarp();
-  meet();
+  nvfp4::meet<kCtas>();
   const uint32_t tensor = ptx::ld_shared_u32(shared.tensor());
   if (warp < 4)
     store_tiles(p, shared, tensor);
@@ -278,7 +266,7 @@ __device__ void run(const Problem& p) {
   else if (threadIdx.x == 6 * 32 && Ring::rank() == 0)
     Multiplier{p, shared, tensor}.run();
   __syncwarp();
-  meet();
+  nvfp4::meet<kCtas>();
   if (warp == 6) ptx::tcgen05_dealloc<kCtas>(tensor, kV.columns());
 }
 

@@ -57,8 +57,10 @@ Launch DualProblem::launch(const Variant& v, const Build& build) const {
   out.entry = v.name;
   out.ptx = build.file("dual/" + out.entry);
   out.shape.block = {dual::kThreads, 1, 1};
-  out.shape.grid = {w(nvfp4::up(spec.m, nvfp4::kRows)), w(nvfp4::up(spec.n, v.n)), w(spec.l)};
-  if (v.tiles == dual::Tiles::fixed) out.shape.grid = {w(spec.ctas), 1, 1};
+  out.shape.cluster = {w(v.ctas), 1, 1};
+  out.shape.grid = {w(nvfp4::up(spec.m, v.ctas * nvfp4::kRows) * v.ctas), w(nvfp4::up(spec.n, v.n)),
+                    w(spec.l)};
+  if (v.tiles == dual::Tiles::fixed) out.shape.grid = {w(spec.ctas * v.ctas), 1, 1};
   out.shape.dynamic_shared = w(v.shared_bytes());
   const std::array<const Nvfp4Operand*, 3> operands{&a, &b1, &b2};
   for (const Nvfp4Operand* o : operands) out.add_hidden_buffer({"codes", o->codes, true, true, false});
@@ -66,7 +68,7 @@ Launch DualProblem::launch(const Variant& v, const Build& build) const {
   for (size_t i = 0; i < 3; ++i) {
     out.buffers[i].name = std::array{"a", "b1", "b2"}[i];
     out.buffers[3 + i].name = std::array{"sfa", "sfb1", "sfb2"}[i];
-    out.add_tensor_map(i, code_map(*operands[i], i == 0 ? nvfp4::kRows : v.n));
+    out.add_tensor_map(i, code_map(*operands[i], i == 0 ? nvfp4::kRows : v.n / v.ctas));
   }
   for (size_t i = 0; i < 3; ++i) out.add_tensor_map(3 + i, scale_map(*operands[i]));
   out.add_buffer({"d", std::vector<std::byte>(u(spec.l) * u(spec.m) * u(spec.n) * 2), false, false, true});
@@ -152,6 +154,7 @@ Kernel kernel_of(const Variant& v) {
   out.cases = [v] { return cases_of(v); };
   out.reserves = Reserves{"dual",
                           {{"tile_n", v.n},
+                           {"ctas", v.ctas},
                            {"bs", dual::kBs},
                            {"accumulators", v.accumulators()},
                            {"most_stages", v.most_stages}},

@@ -19,7 +19,7 @@ struct DualCase {
   int m, n, k, l;
   OperandData data;
   uint64_t seed;
-  int ctas = 2;       // that take tile after tile, where a kernel's grid does not follow from the shape
+  int ctas = 2;       // or pairs, that take tile after tile, where a kernel's grid is not the shape's
   bool exact = true;  // whether errors against exact arithmetic are worked out
   std::string describe() const;
 };

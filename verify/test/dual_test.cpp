@@ -156,6 +156,14 @@ constexpr Mistake kMistakes[] = {
     {"silu is a product with a rounded reciprocal", "dual_n64",
      "div\\.rn\\.f32 (%f\\d+), (%f\\d+), (%f\\d+);", "rcp.rn.f32 $1, $3; mul.rn.f32 $1, $1, $2;",
      "expected 0x"},
+    {"both CTAs of a pair hold the first half of each B", "dual_n128_pair",
+     "and\\.b32 (\\s*%r\\d+), (%r\\d+), 64;", "and.b32 $1, $2, 0;", "expected 0x"},
+    {"a pair's barrier counts the bytes of one CTA", "dual_n128_pair", "mov\\.b32 (\\s*%r\\d+), 77824;",
+     "mov.b32 $1, 38912;", "never written"},
+    {"each CTA of a pair keeps to itself that sums were read", "dual_n64_pair",
+     "mapa\\.shared::cluster\\.u32 (%r\\d+), (%r\\d+), "
+     "%r\\d+;(?=(?:.*\\n){0,8}.*mbarrier\\.arrive\\.release)",
+     "mov.u32 $1, $2;", "deadlock"},
 };
 
 TEST(DualVerdict, AMistakeIsNamed) {
@@ -169,18 +177,20 @@ TEST(DualVerdict, AMistakeIsNamed) {
 // Each wait for an mbarrier is there for something; the last, for stages that nobody multiplies any more,
 // keeps a commit from a CTA that has ended, which these schedules need not show.
 TEST(DualVerdict, NoOtherWaitCanBeLeftOut) {
-  const std::string text = text_of("dual_n64_fixed"), wait = "mbarrier.try_wait";
-  int held = 0, all = 0;
-  std::string which;
-  for (size_t at = text.find(wait); at != std::string::npos; at = text.find(wait, at + 1), ++all) {
-    std::string without = text;
-    without.replace(at, text.find(';', at) - at, "mov.pred done, 1");
-    if (!failure_of("dual", "dual_n64_fixed", without).empty()) continue;
-    ++held;
-    which += "\n  wait " + std::to_string(all) + " of those in the text";
+  for (const char* kernel : {"dual_n64_fixed", "dual_n64_pair"}) {
+    const std::string text = text_of(kernel), wait = "mbarrier.try_wait";
+    int held = 0, all = 0;
+    std::string which;
+    for (size_t at = text.find(wait); at != std::string::npos; at = text.find(wait, at + 1), ++all) {
+      std::string without = text;
+      without.replace(at, text.find(';', at) - at, "mov.pred done, 1");
+      if (!failure_of("dual", kernel, without).empty()) continue;
+      ++held;
+      which += "\n  wait " + std::to_string(all) + " of those in the text";
+    }
+    EXPECT_GE(all, 5);
+    EXPECT_LE(held, 1) << kernel << which;
   }
-  EXPECT_GE(all, 5);
-  EXPECT_LE(held, 1) << which;
 }
 
 std::string refusal(const DualCase& c) {
