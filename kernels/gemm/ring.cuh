@@ -47,8 +47,9 @@ struct Ring {
   }
 };
 
-// fetch() by one thread, once the grid before has ended, which makes A; multiply(consumer) by every consumer.
-template <int tile_m, int bs, class Fetch, class Multiply>
+// fetch() by one thread, or by the `fetchers` of a warp, once the grid before has ended, which makes A; multiply(consumer) by every
+// consumer.
+template <int tile_m, int bs, int fetchers = 1, class Fetch, class Multiply>
 __device__ void divide(Fetch fetch, Multiply multiply) {
   extern __shared__ uint8_t dynamic[];
   const Ring<tile_m, bs> ring{(ptx::shared_address(dynamic) + 1023) / 1024 * 1024};
@@ -56,7 +57,7 @@ __device__ void divide(Fetch fetch, Multiply multiply) {
   __syncthreads();
   if (threadIdx.x < 128) {
     ptx::setmaxnreg_dec<40>();
-    if (threadIdx.x == 0) {
+    if (fetchers == 1 ? threadIdx.x == 0 : threadIdx.x < fetchers) {
       ptx::griddepcontrol_wait();
       ptx::griddepcontrol_launch_dependents();
       fetch(ring);

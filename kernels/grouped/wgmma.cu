@@ -1,21 +1,16 @@
 // Grouped NVFP4 GEMM for Hopper: the problem of grouped.cu, by wgmma on operands decoded to fp16 as in kernels/gemm. A scale's sign
 // counts, and a group's k is a multiple of 64.
 //
-// Persistent: a CTA takes every (number of CTAs)th tile of 128 x 128 over all groups. The host makes the groups' tensor maps.
+// Persistent: a CTA takes every (number of CTAs)th tile of 128 x 128 over all groups. The host makes the groups' tensor maps, or, in
+// grouped_wgmma_device, each CTA does.
 #include <cuda_fp16.h>
 
 #include "gemm/decode.cuh"
 #include "gemm/ring.cuh"
 #include "launch.h"
+#include "wgmma_maps.cuh"
 
 namespace grouped {
-
-using Ring = gemm::Ring<gemm::kTileM, 1>;
-
-// Of each group: A, decoded, in boxes of 64 x 128, and B's codes as bytes, in boxes of 32 x 128. Those that are too many: anything.
-struct HopperMaps {
-  CUtensorMap a[kMostGroups], b[kMostGroups];
-};
 
 // work(group, its number, first row of A, first row of B) for each of this CTA's tiles.
 template <class Work>
@@ -28,6 +23,37 @@ __device__ void each_tile(const Group* groups, int count, Work work) {
     const int down = nvfp4::up(group.m, gemm::kTileM), of_group = t - group.first_tile;
     work(group, g, of_group % down * gemm::kTileM, of_group / down * kTileN);
   }
+}
+
+template <class Maps>
+__device__ void run(Maps maps, const uint8_t* sfb, __half* d, const Group* groups, int count) {
+  gemm::divide<gemm::kTileM, 1, Maps::kFetchers>(
+      [&](const Ring& ring) {
+        gemm::Slot slot;
+        each_tile(groups, count, [&](const Group& group, int g, int row_a, int row_b) {
+          maps.take(ring, slot, group, g);
+          if (Maps::kFetchers > 1 && threadIdx.x != 0) return;
+          const int steps = group.k / gemm::kStep;
+          const uint8_t* const atoms = sfb + group.sfb + static_cast<size_t>(row_b / 128) * steps * gemm::kScaleAtom;
+#pragma unroll 1
+          for (int step = 0; step < steps; ++step) {
+            ring.acquire(slot, ring.kStage);
+            ring.fetch_a(slot, maps.a(), step, row_a, 0);
+            ring.fetch_b(slot, 0, maps.b(), atoms, step, row_b, 0);
+            slot.advance<Ring::kStages>();
+          }
+        });
+      },
+      [&](auto& consumer) {
+        each_tile(groups, count, [&](const Group& group, int, int row_a, int row_b) {
+          consumer.multiply(0, group.k / gemm::kStep, group.k);
+          gemm::each_sum(consumer, [&](int of_b, int of_a, int i) {
+            const int m = row_a + of_a, n = row_b + of_b;
+            if (m < group.m && n < group.n)
+              d[group.d + static_cast<size_t>(m) * group.n + n] = __float2half_rn(consumer.sums[0][i] * gemm::kUnscale);
+          });
+        });
+      });
 }
 
 }  // namespace grouped
@@ -45,30 +71,13 @@ extern "C" __global__ void __launch_bounds__(128)
 extern "C" __global__ void __launch_bounds__(gemm::kThreads, 1)
     grouped_wgmma(const __grid_constant__ grouped::HopperMaps maps, const uint8_t* sfb, __half* d, const grouped::Group* groups,
                   int count) {
-  using namespace grouped;
-  gemm::divide<gemm::kTileM, 1>(
-      [&](const Ring& ring) {
-        gemm::Slot slot;
-        each_tile(groups, count, [&](const Group& group, int g, int row_a, int row_b) {
-          const int steps = group.k / gemm::kStep;
-          const uint8_t* const atoms = sfb + group.sfb + static_cast<size_t>(row_b / 128) * steps * gemm::kScaleAtom;
-#pragma unroll 1
-          for (int step = 0; step < steps; ++step) {
-            ring.acquire(slot, ring.kStage);
-            ring.fetch_a(slot, maps.a[g], step, row_a, 0);
-            ring.fetch_b(slot, 0, maps.b[g], atoms, step, row_b, 0);
-            slot.advance<Ring::kStages>();
-          }
-        });
-      },
-      [&](auto& consumer) {
-        each_tile(groups, count, [&](const Group& group, int, int row_a, int row_b) {
-          consumer.multiply(0, group.k / gemm::kStep, group.k);
-          gemm::each_sum(consumer, [&](int of_b, int of_a, int i) {
-            const int m = row_a + of_a, n = row_b + of_b;
-            if (m < group.m && n < group.n)
-              d[group.d + static_cast<size_t>(m) * group.n + n] = __float2half_rn(consumer.sums[0][i] * gemm::kUnscale);
-          });
-        });
-      });
+  grouped::run(grouped::GivenMaps{maps}, sfb, d, groups, count);
+}
+
+// a, b: the first group's maps; decoded, codes: from a multiple of 16 bytes on; made: room for two maps a CTA, from a multiple of 128.
+extern "C" __global__ void __launch_bounds__(gemm::kThreads, 1)
+    grouped_wgmma_device(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, const uint8_t* decoded,
+                         const uint8_t* codes, const uint8_t* sfb, __half* d, const grouped::Group* groups, int count,
+                         CUtensorMap* made) {
+  grouped::run(grouped::MadeMaps{a, b, decoded, codes, made + 2 * blockIdx.x}, sfb, d, groups, count);
 }

@@ -291,7 +291,8 @@ Suite grouped_suite() {
       "their tensor maps "
       "themselves (kernels/README.md): ragged and adversarial groups with NaN in the padding of the scales, "
       "each under two "
-      "schedules, persistent kernels under nine, a short one under 24. grouped_wgmma is Hopper's. No B200 "
+      "schedules, persistent kernels under nine, a short one under 24. grouped_wgmma and "
+      "grouped_wgmma_device are Hopper's. No B200 "
       "ran the others: the "
       "arithmetic is that of "
       "published words";
@@ -302,7 +303,7 @@ Suite grouped_suite() {
     return oracle::scaled_fp4_dot(word.a, word.b, word.c, false, word.scales_a, word.scales_b) == word.d;
   };
   for (const Variant& v : grouped::kVariants) out.kernels.push_back(kernel_of(v));
-  out.kernels.push_back(grouped_wgmma_kernel());
+  for (const Kernel& k : grouped_wgmma_kernels()) out.kernels.push_back(k);
   return out;
 }
 

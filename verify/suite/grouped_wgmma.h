@@ -3,9 +3,15 @@
 #pragma once
 #include "verify/suite/grouped.h"
 
+namespace grouped {
+enum class Maker;  // of tensor maps: kernels/grouped/launch.h
+}
+
 namespace bitwell::verify {
 
-// grouped_wgmma_decode of every group's A, then grouped_wgmma by `ctas` CTAs.
+// grouped_wgmma_decode of every group's A, then grouped_wgmma, or, where the device makes the tensor maps,
+// grouped_wgmma_device, by `ctas` CTAs.
+Chain grouped_wgmma_chain(const GroupedProblem& problem, const Build& build, int ctas, grouped::Maker maker);
 Chain grouped_wgmma_chain(const GroupedProblem& problem, const Build& build, int ctas);
 constexpr size_t kGroupedWgmmaResult = 3;  // buffer of the last launch: d
 
@@ -15,7 +21,7 @@ std::vector<std::byte> grouped_wgmma_expected(const GroupedProblem& problem);
 std::vector<double> grouped_wgmma_errors_ulp(const GroupedProblem& problem,
                                              const std::vector<std::byte>& outputs);
 
-// As the suite has it.
-Kernel grouped_wgmma_kernel();
+// As the suite has them.
+std::vector<Kernel> grouped_wgmma_kernels();
 
 }  // namespace bitwell::verify

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "kernels/grouped/launch.h"
 #include "kernels/svdquant/wgmma.h"
 #include "planted.h"
 #include "verify/capture/captures.h"
@@ -17,8 +18,8 @@ namespace bitwell::verify {
 namespace {
 
 Build build() { return {share_folder("kernels"), "sm_90a"}; }
-std::string text_of(const std::string& family, const std::string& kernel) {
-  return read_file(build().file(family + "/" + kernel));
+std::string text_of(const std::string& family, const std::string& name) {
+  return read_file(build().file(kernel(suite(family), name).entries.front().module));
 }
 
 // What `chain` leaves where `expected` should be, or the fault it ends in; nothing where they are the same.
@@ -50,9 +51,11 @@ RC_GTEST_PROP(GroupedOnHopper, ARandomLaunchGivesTheOraclesBits, ()) {
   for (int& n : c.n) n = 1 + n % 130;
   for (int& m : c.m) m = 1 + m % 30;
   const GroupedProblem problem(c);
+  const auto maker =
+      *rc::gen::element(grouped::Maker::host, grouped::Maker::device).as("who makes tensor maps");
   for (const isa::Schedule& schedule : two_schedules(c.seed)) {
-    const std::string what = complaint(grouped_wgmma_chain(problem, build(), c.ctas), kGroupedWgmmaResult,
-                                       grouped_wgmma_expected(problem), schedule);
+    const std::string what = complaint(grouped_wgmma_chain(problem, build(), c.ctas, maker),
+                                       kGroupedWgmmaResult, grouped_wgmma_expected(problem), schedule);
     if (!what.empty()) RC_FAIL(c.describe() + ": " + what);
   }
 }
@@ -139,6 +142,11 @@ constexpr Mistake kMistakes[] = {
     {"a stage is written while it is read", "grouped", "grouped_wgmma",
      "mbarrier\\.init\\.shared::cta\\.b64 \\[(%r\\d+)\\], (%r\\d+);",
      "mbarrier.init.shared::cta.b64 [$1], 1;"},
+    {"a map keeps the first group's rows", "grouped", "grouped_wgmma_device",
+     "tensormap\\.replace\\.tile\\.global_dim\\.shared::cta\\.b1024\\.b32 \\[%r\\d+\\], 1, %r\\d+;", ""},
+    {"a map keeps the first group's pitch", "grouped", "grouped_wgmma_device",
+     "tensormap\\.replace\\.tile\\.global_stride\\.shared::cta\\.b1024\\.b64 \\[%r\\d+\\], 0, %rd\\d+;", ""},
+    {"maps are not published", "grouped", "grouped_wgmma_device", "tensormap\\.cp_fenceproxy[^;]*;", ""},
 };
 
 TEST(HopperVerdict, AMistakeFails) {
