@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 
+#include "verify/bugs/count.h"
 #include "verify/bugs/judge.h"
 #include "verify/bugs/known.h"
 #include "verify/capture/captures.h"
@@ -47,29 +48,16 @@ std::vector<Mutant> sample(const std::vector<Mutant>& all, size_t most, uint64_t
   return out;
 }
 
-struct Count {
-  size_t sites = 0, planted = 0, named = 0, wrong_bits = 0, runs_on = 0, unsupported = 0, not_ptx = 0,
-         missed = 0, equivalent = 0, needs_races = 0;
-  void add(const Count& c) {
-    sites += c.sites;
-    planted += c.planted;
-    named += c.named;
-    wrong_bits += c.wrong_bits;
-    runs_on += c.runs_on;
-    unsupported += c.unsupported;
-    not_ptx += c.not_ptx;
-    missed += c.missed;
-    equivalent += c.equivalent;
-    needs_races += c.needs_races;
-  }
-};
-
 std::vector<std::string> row(const std::string& kernel, const std::string& kind, const Count& c) {
   std::vector<std::string> out{kernel, kind};
   for (const size_t n : {c.sites, c.planted, c.named, c.wrong_bits, c.runs_on, c.unsupported, c.not_ptx,
                          c.missed, c.equivalent, c.needs_races})
     out.push_back(cli::grouped(n));
   return out;
+}
+
+std::vector<std::string> score_row(const std::string& kernel, const Count& c) {
+  return {kernel, cli::grouped(c.killed()), cli::grouped(c.not_equivalent()), percent_killed(c)};
 }
 
 std::string told(const std::string& kernel, const Mutant& m) {
@@ -132,6 +120,7 @@ class Campaign {
       whole.add(c);
     }
     all_.add(whole);
+    scores_.push_back(score_row(subject.name, whole));
     fmt::print(stderr,
                "{}: {} launches a mutant at most, {} planted, {} named, {} wrong bits, {} run on, {} missed, "
                "{} equivalent, {} need race checking\n",
@@ -155,6 +144,9 @@ class Campaign {
                                  {"equivalent", true},
                                  {"needs race checking", true}},
                                 rows_));
+    scores_.push_back(score_row("all", all_));
+    fmt::print("\n{}", cli::table({{"kernel"}, {"killed", true}, {"not equivalent", true}, {"score", true}},
+                                  scores_));
     fmt::print(
         "\nWaits, arrivals, barriers, fences, copies, stores, parities, counts, bytes, coordinates and "
         "accumulations "
@@ -234,7 +226,7 @@ class Campaign {
   std::vector<Listed> list_;
   std::vector<Use> used_;
   std::ofstream log_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::vector<std::string>> rows_, scores_;
   std::vector<std::string> missed_, races_;
   Count all_;
 };

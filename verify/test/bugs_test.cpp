@@ -7,6 +7,7 @@
 #include <set>
 
 #include "model/ptx/parse.h"
+#include "verify/bugs/count.h"
 #include "verify/bugs/judge.h"
 #include "verify/bugs/known.h"
 #include "verify/capture/captures.h"
@@ -137,6 +138,32 @@ TEST(List, ALineThatIsNoneIsRefusedByNumber) {
   EXPECT_NE(find(list, "gemv/naive blocked", {"", 1, "add.s32 %r1, %r22, 1;", "", 0, 0}), nullptr);
   EXPECT_EQ(find(list, "gemm/x", {"", 1, "add.s32 %r1, %r22, 1;", "", 0, 0}), nullptr);
   EXPECT_EQ(find(list, "gemv/naive blocked", {"", 1, "add.s32 %r1, %r22, 2;", "", 0, 0}), nullptr);
+}
+
+TEST(Score, IsTheShareOfThoseThatCouldBeKilled) {
+  Count c;
+  EXPECT_EQ(percent_killed(c), "-");
+  c.planted = 48;
+  c.named = 20;
+  c.wrong_bits = 15;
+  c.runs_on = 3;
+  c.unsupported = 2;
+  c.not_ptx = 1;
+  c.missed = 1;
+  c.equivalent = 5;
+  c.needs_races = 1;
+  EXPECT_EQ(c.killed(), 38u);
+  EXPECT_EQ(c.not_equivalent(), 40u);
+  EXPECT_EQ(percent_killed(c), "95.0 %");
+  Count large;  // one survivor is never rounded away
+  large.named = 99999;
+  large.missed = 1;
+  EXPECT_EQ(percent_killed(large), "99.9 %");
+  large.missed = 0;
+  EXPECT_EQ(percent_killed(large), "100.0 %");
+  c.add(large);
+  EXPECT_EQ(c.killed(), 38u + 99999u);
+  EXPECT_EQ(c.planted, 48u);
 }
 
 }  // namespace

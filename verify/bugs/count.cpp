@@ -1,0 +1,24 @@
+#include "verify/bugs/count.h"
+
+namespace bitwell::bugs {
+
+void Count::add(const Count& c) {
+  sites += c.sites;
+  planted += c.planted;
+  named += c.named;
+  wrong_bits += c.wrong_bits;
+  runs_on += c.runs_on;
+  unsupported += c.unsupported;
+  not_ptx += c.not_ptx;
+  missed += c.missed;
+  equivalent += c.equivalent;
+  needs_races += c.needs_races;
+}
+
+std::string percent_killed(const Count& count) {
+  if (count.not_equivalent() == 0) return "-";
+  const size_t tenths = 1000 * count.killed() / count.not_equivalent();
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+}
+
+}  // namespace bitwell::bugs
