@@ -105,7 +105,7 @@ Shadow* Checker::shadow_of(Cluster& c, uint64_t address) {
 }
 
 void Checker::access(const machine::Access& a, Cluster& c) {
-  if (a.order.proxy == machine::Proxy::tensor_map) return;
+  if (objects_) inside_its_object(a);
   if (a.mbarrier)
     mbarrier_access(a, c);
   else if (a.rows != 0)
@@ -136,6 +136,7 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
   const bool reads = a.kind == machine::AccessKind::read;
   const Site site{a.ptx_line, Actor::thread, a.kind, a.order};
   const uint32_t record = records_.record({w.unit, w.time, records_.site(site)});
+  non_coherent_ = non_coherent_ || a.order.proxy == machine::Proxy::non_coherent;
   std::array<Viewer, machine::kLanes> viewers;
   for (uint32_t lanes = a.lanes; lanes != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
@@ -153,6 +154,8 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
       viewers[r.viewer_count++] = {w.lanes[i].known.get(), &w, i, kNow, &w.lanes[i].ended};
       r.alike = r.alike && viewers[0].known == w.lanes[i].known.get();
     }
+    r.map = address;
+    if (before_ != nullptr && !shared) behind_launch_before(r, address, a.bytes);
     shadow->each(address, a.bytes, [&](Cell& cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); });
     if (shared && !reads && clustered_) remote_write(c, w, lane, address, record);
     if (is_strong) strong(a, c, w, lane, address, shared);
@@ -217,6 +220,7 @@ void Checker::operation_access(const machine::Access& a, Cluster& c) {
     r.lanes = 1u << lane;
     r.record = record_of_operation(op, site, address, reads, shared, r.lanes);
   }
+  if (before_ != nullptr && !shared) behind_launch_before(r, address, a.bytes);
   shadow->each(address, a.bytes, [&](Cell& cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); });
 }
 

@@ -10,6 +10,7 @@
 
 #include "model/hazard/actors.h"
 #include "model/hazard/finding.h"
+#include "model/hazard/objects.h"
 #include "model/hazard/shadow.h"
 #include "model/machine/event.h"
 
@@ -26,6 +27,12 @@ class Checker {
         once_(once) {}
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
+
+  // This launch is programmatic: it may run while that of `before`, which stays, does.
+  void overlaps(const Checker& before);
+
+  // That an access to shared memory leaves the variable which its address derives from is found too.
+  void follow(Objects objects) { objects_ = std::move(objects); }
 
   // To be told of the launch's events; valid as long as this.
   machine::Observer observer();
@@ -68,6 +75,7 @@ class Checker {
   };
 
   void access(const machine::Access& a, Cluster& c);
+  void inside_its_object(const machine::Access& a);
   void lanes_access(const machine::Access& a, Cluster& c);
   void operation_access(const machine::Access& a, Cluster& c);
   void mbarrier_access(const machine::Access& a, Cluster& c);
@@ -87,6 +95,8 @@ class Checker {
   void issued(const machine::Synchronisation& s, Cluster& c);
   void issue(const Operation& op, Warp& w);
   void fence(const machine::Synchronisation& s, Warp& w);
+  void map_fence(const machine::Synchronisation& s, Warp& w);
+  void grids_waited(const machine::Synchronisation& s, Warp& w);
   void groups(const machine::Synchronisation& s, Warp& w);
   void mma(const machine::Synchronisation& s, Cluster& c);
   static void tensor_order(const machine::Synchronisation& s, Warp& w);
@@ -125,6 +135,7 @@ class Checker {
     // the MMA issued last before it.
     const Knowledge* accepted = nullptr;
     uint32_t number = 0, last_mma = 0;
+    uint64_t map = 0;             // of a tensor map that a copy reads: its address
     mutable Act passed = kNoAct;  // the last act that this one was found to be behind
   };
   void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
@@ -132,10 +143,17 @@ class Checker {
   void written_again(const Reach& r, Act before, uint64_t address, uint64_t size);
   void conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
   std::optional<Kind> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
+  std::optional<Kind> judge_proxies(const Reach& r, const Viewer& v, const Epoch& before,
+                                    const Site& old) const;
+  std::optional<Kind> judge_map(uint64_t map, const Viewer& v, const Epoch& before) const;
+  // Whether it is the copy of a tensor map that all of the viewer's warp have made, each for itself.
+  bool copied_by_warp(const Record& before, const Viewer& v) const;
+  // Global memory that a programmatic launch reaches: what the launch before left or read there must be over.
+  void behind_launch_before(const Reach& r, uint64_t address, uint64_t bytes);
   std::optional<Kind> judge_cells(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
   // As findings have it: of tensor memory behind machine::kTensorWindow.
   static uint64_t reported(uint64_t address, size_t space);
-  void found(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size);
+  Finding& found(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size);
   Party party(uint32_t record, uint32_t lane) const;
   Party party_of_use(UnitId unit, uint32_t lane, uint32_t site) const;
   Party party(const Viewer& v, const Site& site) const;
@@ -143,6 +161,10 @@ class Checker {
   std::array<uint32_t, 3> grid_, cluster_size_;
   bool clustered_;  // a cluster has several CTAs
   bool once_;
+  std::optional<Objects> objects_;
+  bool non_coherent_ = false;        // there was a load past the coherent cache
+  const Checker* before_ = nullptr;  // of the launch that may still run
+  UnitId before_unit_ = 0;           // that launch, as one
   std::map<uint32_t, Cluster> clusters_;
   Cluster* last_cluster_ = nullptr;
   Shadow global_;

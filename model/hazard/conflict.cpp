@@ -22,7 +22,8 @@ bool reaches(const Site& s, machine::Scope needed) {
 void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size) {
   // A copy that replaces what an MMA has read is behind the copy before by being behind the MMA.
   const bool by_readers = r.space == kTensorSpace && cell.reads != kNoAct && r.site->kind != AccessKind::read;
-  if (cell.write != kNoAct && !by_readers && !behind(r, cell.write)) [[unlikely]]
+  const bool past_cache = r.site->order.proxy == Proxy::non_coherent;
+  if (cell.write != kNoAct && !by_readers && (past_cache || !behind(r, cell.write))) [[unlikely]]
     conflict(r, cell.write, address, size);
   if (r.site->kind == AccessKind::read) {
     const Reader me{r.record, r.lanes};
@@ -46,10 +47,12 @@ void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size)
   }
   if (cell.reads != kNoAct) {
     readers_.each(cell.reads, [&](const Reader& reader) {
+      const bool came_past_cache =
+          non_coherent_ && records_.site_of(records_[reader.record]).order.proxy == Proxy::non_coherent;
       for (uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
         const Act before = act(reader.record, static_cast<uint32_t>(std::countr_zero(lanes)));
-        if (reader.record == behind_record_) return;
-        if (behind(r, before)) continue;
+        if (reader.record == behind_record_ && !came_past_cache) return;
+        if (!came_past_cache && behind(r, before)) continue;
         conflict(r, before, address, size);
         return;
       }
@@ -72,7 +75,8 @@ bool Checker::behind(const Reach& r, Act before) {
   const auto every = [&](const auto& holds) {
     return std::all_of(r.viewers, r.viewers + r.viewer_count, holds);
   };
-  if (r.site->order.proxy == Proxy::async || record.unit == kUnfinished) {
+  const Proxy proxy = r.site->order.proxy;
+  if (proxy == Proxy::async || proxy == Proxy::tensor_map || record.unit == kUnfinished) {
     const bool fine = every([&](const Viewer& v) { return !judge(r, v, record, lane); });
     if (fine) r.passed = before;
     return fine;
@@ -100,11 +104,7 @@ std::optional<Kind> Checker::judge(const Reach& r, const Viewer& v, const Record
   const Site& now = *r.site;
   const Epoch e{before.unit, lane, before.time};
   const bool ended = before.unit != kUnfinished;
-  if (ended && v.knows(e)) {
-    if (now.order.proxy != Proxy::async || old.order.proxy == Proxy::async || v.fenced(e, r.space))
-      return std::nullopt;
-    return old.kind == AccessKind::read ? Kind::proxy_fence_war : Kind::proxy_fence;
-  }
+  if (ended && (v.knows(e) || copied_by_warp(before, v))) return judge_proxies(r, v, e, old);
   const machine::Scope needed = ended ? v.warp->domain.with(units_[before.unit].domain) : machine::Scope::gpu;
   if (is_strong(old) && is_strong(now)) {
     if (reaches(old, needed) && reaches(now, needed)) return std::nullopt;
@@ -129,8 +129,9 @@ void Checker::conflict(const Reach& r, Act before, uint64_t address, uint64_t si
   for (size_t i = 0; i < r.viewer_count; ++i) {
     const auto kind = judge(r, r.viewers[i], records_[number], lane_of(before));
     if (!kind) continue;
-    return found(*kind, party(number, lane_of(before)), party(r.viewers[i], *r.site),
-                 reported(address, r.space), size);
+    found(*kind, party(number, lane_of(before)), party(r.viewers[i], *r.site), reported(address, r.space),
+          size);
+    return;
   }
 }
 
@@ -151,13 +152,15 @@ Party Checker::party(const Viewer& v, const Site& site) const {
           site.actor == Actor::wgmma || is_move(site.actor) ? -1 : static_cast<int>(v.lane)};
 }
 
-void Checker::found(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size) {
+Finding& Checker::found(Kind kind, const Party& earlier, const Party& later, uint64_t address,
+                        uint64_t size) {
   const auto [at, fresh] =
       numbers_.try_emplace({kind, earlier.site.ptx_line, later.site.ptx_line}, findings_.size());
   if (fresh)
     findings_.push_back({kind, earlier, later, address, size});
   else
     ++findings_[at->second].count;
+  return findings_[at->second];
 }
 
 }  // namespace bitwell::hazard

@@ -63,6 +63,24 @@ constexpr KindRow kRows[] = {
     {Kind::tensor_overlap, "tcgen05-overlap", Level::error,
      "the MMA writes its accumulator over another of its operands",
      "other columns: the accumulator, A and the scales must not share any"},
+    {Kind::non_coherent, "non-coherent", Level::error,
+     "they are ordered, but ld.global.nc may give what a cache holds from before the write",
+     "ld.global without .nc: no __ldg, and no const __restrict__ for memory that the launch writes"},
+    {Kind::non_coherent_war, "non-coherent-war", Level::note,
+     "ld.global.nc is for memory that nobody writes while the launch runs; this is written behind the load",
+     "ld.global without .nc, or another buffer for what is written"},
+    {Kind::map_fence, "tensormap-fence", Level::error,
+     "they are ordered, but the copy reads its tensor map through a proxy of its own",
+     "tensormap.cp_fenceproxy or fence.proxy.tensormap::generic.release by the thread that wrote the map, "
+     "and "
+     "fence.proxy.tensormap::generic.acquire of this map's 128 bytes before the copy"},
+    {Kind::grid_wait, "grid-wait", Level::error,
+     "the launch before this programmatic one may not be over: its writes may come later, and its reads too",
+     "griddepcontrol.wait (cudaGridDependencySynchronize) before it, by this thread or by one that a barrier "
+     "orders before it"},
+    {Kind::outside_object, "outside-object", Level::error,
+     "the address derives from a shared variable that ends before these bytes, or begins behind them",
+     "an index within the variable; two that are used as one must be declared as one", true},
 };
 
 }  // namespace

@@ -5,29 +5,35 @@
 #include <string>
 #include <string_view>
 
+#include "model/hazard/objects.h"
 #include "model/hazard/record.h"
 
 namespace bitwell::hazard {
 
 enum class Kind : uint8_t {
-  race,             // nothing orders the two
-  warp_race,        // the same between lanes of one warp, which run in lockstep only by luck
-  operation_race,   // the same with an operation: not waited for, or issued too early
-  proxy_fence,      // ordered, but fence.proxy.async is missing
-  proxy_fence_war,  // the same, of a read before an operation's write: works where it was measured
-  scope,            // ordered, were a scope wider
-  release,          // ordered, were a store a release or a wait an acquire
-  init,             // an mbarrier is used by who cannot know that it was initialised
-  init_fence,       // the same of an operation, but for the fence alone: works where it was measured
-  reuse,            // an mbarrier is initialised again or invalidated while others use it
-  phase,            // an mbarrier may go on for a phase more before a wait has seen the last
-  mbarrier_scope,   // an arrival at another CTA that should publish a write, in the scope of its own
-  tensor_wait,      // tcgen05.wait::ld or wait::st is missing
-  tensor_fence,     // tcgen05.fence on one side of what synchronises: works where it was tried
-  tensor_kinds,     // MMAs of two kinds on one accumulator: in order where it was tried
-  tensor_copy,      // tcgen05.cp behind an MMA that reads what it replaces: likewise
-  written_twice,    // where each byte is to be written once: ordered or not
-  tensor_overlap,   // an MMA's accumulator and its other operands
+  race,              // nothing orders the two
+  warp_race,         // the same between lanes of one warp, which run in lockstep only by luck
+  operation_race,    // the same with an operation: not waited for, or issued too early
+  proxy_fence,       // ordered, but fence.proxy.async is missing
+  proxy_fence_war,   // the same, of a read before an operation's write: works where it was measured
+  scope,             // ordered, were a scope wider
+  release,           // ordered, were a store a release or a wait an acquire
+  init,              // an mbarrier is used by who cannot know that it was initialised
+  init_fence,        // the same of an operation, but for the fence alone: works where it was measured
+  reuse,             // an mbarrier is initialised again or invalidated while others use it
+  phase,             // an mbarrier may go on for a phase more before a wait has seen the last
+  mbarrier_scope,    // an arrival at another CTA that should publish a write, in the scope of its own
+  tensor_wait,       // tcgen05.wait::ld or wait::st is missing
+  tensor_fence,      // tcgen05.fence on one side of what synchronises: works where it was tried
+  tensor_kinds,      // MMAs of two kinds on one accumulator: in order where it was tried
+  tensor_copy,       // tcgen05.cp behind an MMA that reads what it replaces: likewise
+  written_twice,     // where each byte is to be written once: ordered or not
+  tensor_overlap,    // an MMA's accumulator and its other operands
+  non_coherent,      // ld.global.nc of what the launch has written
+  non_coherent_war,  // a write of what an ld.global.nc of the launch has read: works, not promised
+  map_fence,         // a copy by a tensor map that was changed, without both halves of its proxy fence
+  grid_wait,         // of a programmatic launch: before griddepcontrol.wait
+  outside_object,    // shared memory: an access leaves the variable that its address derives from
 };
 enum class Level : uint8_t { error, note };
 
@@ -36,6 +42,7 @@ struct KindRow {
   std::string_view name;  // as commands print and take it
   Level level;
   std::string_view what, remedy;
+  bool alone = false;  // one act, which stands in both places of the finding
 };
 const KindRow& row_of(Kind kind);
 
@@ -53,6 +60,7 @@ struct Finding {
   uint64_t address;      // generic, of the first byte; of an mbarrier: its own
   uint64_t bytes;
   uint64_t count = 1;  // of the same kind between the same two instructions
+  Object object{};     // of outside_object: the variable that was left
 };
 
 }  // namespace bitwell::hazard

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "model/hazard/clock.h"
+#include "model/hazard/map_fences.h"
 #include "model/machine/order.h"
 
 namespace bitwell::hazard {
@@ -18,6 +19,7 @@ struct Knowledge {
   Clock narrow, unreleased, unwaited;
   // Of tensor memory: what is behind a tcgen05.fence::before_thread_sync.
   Clock offered;
+  KnownMaps maps;
 };
 // Shared by the lanes that know the same; nullptr: nothing.
 using Known = std::shared_ptr<const Knowledge>;

@@ -44,7 +44,7 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
         mbarriers_fenced(c, w, s.lanes);
       else if (s.order.scope != machine::Scope::cta && !c.remote_writes.empty())
         remote_released(c, {w.lanes[lane].known.get(), &w, lane, kNow, &w.lanes[lane].ended});
-      return fence(s, w);
+      return s.order.proxy == machine::Proxy::tensor_map ? map_fence(s, w) : fence(s, w);
     }
     case SyncKind::warp_met: {
       Warp& w = warp_of(c, s.cta, s.warp);
@@ -82,6 +82,7 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
     case SyncKind::tensor_stores_waited:
     case SyncKind::tensor_fence_before:
     case SyncKind::tensor_fence_after: return tensor_order(s, warp_of(c, s.cta, s.warp));
+    case SyncKind::grids_waited: return grids_waited(s, warp_of(c, s.cta, s.warp));
     case SyncKind::cluster_ended:
       if (const Cost cost = cost_of(c); cost.shadow > ended_.shadow) ended_ = cost;
       clusters_.erase(c.number);

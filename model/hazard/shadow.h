@@ -35,6 +35,19 @@ class Shadow {
       address += last - first;
     }
   }
+  // The same of cells that exist, unchanged.
+  template <class Visit>
+  void each_touched(uint64_t address, uint64_t bytes, Visit visit) const {
+    for (const uint64_t end = address + bytes; address < end;) {
+      const uint64_t stop = std::min(end, (address / kPageBytes + 1) * kPageBytes);
+      if (const auto at = pages_.find(address / kPageBytes); at != pages_.end()) {
+        const uint64_t size = uint64_t{1} << at->second.shift;
+        for (uint64_t a = address / size * size; a < stop; a += size)
+          visit(at->second.cells[a % kPageBytes / size], a, size);
+      }
+      address = stop;
+    }
+  }
   // Of cells and pages.
   size_t bytes() const { return bytes_; }
   size_t touched() const { return pages_.size() * kPageBytes; }

@@ -6,7 +6,7 @@ namespace bitwell::machine {
 
 enum class Semantics : uint8_t { weak, relaxed, acquire, release, acq_rel, sc, volatile_ };
 enum class Scope : uint8_t { cta, cluster, gpu, sys };
-enum class Proxy : uint8_t { generic, async, tensor_map };
+enum class Proxy : uint8_t { generic, async, tensor_map, non_coherent };  // the last: ld.global.nc
 struct Order {
   Semantics semantics = Semantics::weak;
   Scope scope = Scope::cta;  // of what is not weak

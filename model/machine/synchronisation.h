@@ -25,7 +25,7 @@ enum class Ending : uint8_t {
 // Told when it takes effect: what is told before it has happened before.
 struct Synchronisation {
   enum class Kind : uint8_t {  // `which`, of the lanes that do it
-    fence,                     // the state spaces, of a proxy fence
+    fence,                     // the state spaces, of a proxy fence; an acquiring one's tensor map
     mbarrier_init_fence,       //
     warp_met,                  // bar.warp.sync: the lanes met
     cta_arrived,               // the barrier's number, at bar and barrier
@@ -50,6 +50,7 @@ struct Synchronisation {
     tensor_stores_waited,      // tcgen05.wait::st
     tensor_fence_before,       // tcgen05.fence::before_thread_sync
     tensor_fence_after,        // tcgen05.fence::after_thread_sync
+    grids_waited,              // griddepcontrol.wait
     cluster_ended,             // no lanes
   };
   static constexpr uint64_t kEvery = UINT64_MAX;

@@ -165,13 +165,14 @@ std::string ptx_of(const Exhibit& exhibit, const std::string& bug) {
 Tally examine(const Exhibit& exhibit, const Bug* bug, size_t most) {
   const auto start = std::chrono::steady_clock::now();
   Tally out;
-  const isa::Program program = naming(exhibit.name, [&] {
-    return isa::compile(ptx::parse(ptx_of(exhibit, bug == nullptr ? "" : bug->name)), "kernel");
-  });
+  const std::string text = ptx_of(exhibit, bug == nullptr ? "" : bug->name);
+  const isa::Program program = naming(exhibit.name, [&] { return isa::compile(ptx::parse(text), "kernel"); });
+  const hazard::Objects objects = objects_of(text, program);
   for (const isa::Schedule& schedule : schedules(most)) {
     ++out.schedules;
     Launch launch = exhibit.launch;
     hazard::Checker checker = checker_of(program, launch.shape, exhibit.once);
+    checker.follow(objects);
     isa::Options options;
     options.schedule = schedule;
     options.step_limit = 1 << 20;

@@ -87,7 +87,10 @@ void run(const RunOptions& options, int& status) {
   dumps.plan(files);
   if (dumps.any()) how.observers.push_back(dumps.observer());
   hazard::Checker checker = verify::checker_of(program, file.launch.shape, options.once);
-  if (options.races) how.observers.push_back(checker.observer());
+  if (options.races) {
+    checker.follow(verify::objects_of(verify::read_file(file.launch.ptx), program));
+    how.observers.push_back(checker.observer());
+  }
   if (!options.sarif.empty()) files.plan(options.sarif, "--sarif");
   const auto write_observed = [&] {
     if (!options.sarif.empty())

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "model/machine/memory.h"
+#include "model/ptx/parse.h"
 
 namespace bitwell::verify {
 namespace {
@@ -43,10 +44,12 @@ std::string place(uint64_t address, const isa::Program& program) {
   return out + " of shared memory of CTA rank " + std::to_string(rank);
 }
 
+std::string_view verb(const hazard::Party& p) {
+  return p.site.kind == AccessKind::read ? "read" : p.site.kind == AccessKind::update ? "update" : "write";
+}
+
 std::string describe(const hazard::Party& p, const isa::Program& program, const isa::Shape& shape) {
-  std::string out = p.site.kind == AccessKind::read     ? "read"
-                    : p.site.kind == AccessKind::update ? "update"
-                                                        : "write";
+  std::string out(verb(p));
   const isa::Line* line = line_of(p.site.ptx_line, program);
   out += ", PTX line " + std::to_string(p.site.ptx_line);
   if (line != nullptr && !line->source.empty()) out += " (" + line->source + ")";
@@ -75,10 +78,28 @@ std::string describe(const hazard::Finding& f, const isa::Program& program, cons
       std::string(row.level == hazard::Level::error ? "error " : "note ") + std::string(row.name) + " at " +
       place(f.address, program) + ", " + std::to_string(f.bytes) +
       (f.address >> 40 == machine::kTensorWindow >> 40 ? " lanes: " : " bytes: ") + std::string(row.what);
-  for (const hazard::Party* p : {&f.earlier, &f.later}) out += "\n  " + describe(*p, program, shape);
-  out += "\n  would order them: " + std::string(row.remedy);
-  if (f.count != 1) out += "\n  " + std::to_string(f.count) + " times between these two instructions";
+  if (f.kind == hazard::Kind::grid_wait)  // of another program and shape
+    out += "\n  the launch before this one: " + std::string(verb(f.earlier)) + ", PTX line " +
+           std::to_string(f.earlier.site.ptx_line) + " of its module";
+  else if (!row.alone)
+    out += "\n  " + describe(f.earlier, program, shape);
+  out += "\n  " + describe(f.later, program, shape);
+  if (row.alone)
+    out += "\n  the address derives from '" + f.object.name + "', bytes " + std::to_string(f.object.offset) +
+           (f.object.size == 0 ? std::string(" on")
+                               : " to " + std::to_string(f.object.offset + f.object.size - 1)) +
+           " of shared memory";
+  out += (row.alone ? "\n  would be right: " : "\n  would order them: ") + std::string(row.remedy);
+  if (f.count != 1)
+    out += "\n  " + std::to_string(f.count) +
+           (row.alone ? " times by this instruction" : " times between these two instructions");
   return out;
+}
+
+hazard::Objects objects_of(const std::string& text, const isa::Program& program) {
+  std::vector<hazard::Object> places;
+  for (const isa::SharedVariable& v : program.shared_variables) places.push_back({v.name, v.offset, v.size});
+  return {ptx::parse(text), std::move(places)};
 }
 
 hazard::Checker checker_of(const isa::Program& program, const isa::Shape& shape, bool once) {

@@ -10,12 +10,14 @@ machine::Observer Watch::observer() {
   return out;
 }
 
-void Watch::begin(const isa::Program& program, const isa::Shape& shape) {
+void Watch::begin(const isa::Program& program, const isa::Shape& shape, bool programmatic) {
   end();
+  before_ = programmatic ? std::move(checker_) : nullptr;
   program_ = &program;
   shape_ = shape;
   ++launches_;
   checker_.reset(new hazard::Checker(shape.grid, isa::cluster_of(program, shape)));
+  if (before_ != nullptr) checker_->overlaps(*before_);
   to_ = checker_->observer();
 }
 

@@ -14,7 +14,9 @@ namespace {
 
 // ld and st are weak unless they say otherwise (PTX ISA 9.0, 9.7.9.8); .volatile is for the whole system.
 Order access_order(const ptx::Instruction& i) {
-  return order_of(i, {Semantics::weak, has(i, ".volatile") ? Scope::sys : Scope::cta});
+  Order out = order_of(i, {Semantics::weak, has(i, ".volatile") ? Scope::sys : Scope::cta});
+  if (has(i, ".nc")) out.proxy = Proxy::non_coherent;
+  return out;
 }
 
 size_t vector_length(const ptx::Instruction& i) {

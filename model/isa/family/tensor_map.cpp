@@ -7,6 +7,7 @@
 #include "model/isa/family/transfer_reader.h"
 #include "model/machine/tensor_map_bytes.h"
 #include "model/run/port.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -25,6 +26,9 @@ struct ReplaceUse : Payload {
 struct CopyUse : Payload {
   AddressOperand to, from;
   Order order;
+};
+struct AcquireUse : FenceUse {
+  AddressOperand map;
 };
 
 constexpr uint64_t kMapBytes = 128;
@@ -97,11 +101,13 @@ Next copy_tensor_map(const Op& op, Context& context, uint32_t mask) {
     const TransferReader r(op, context, lane);
     const MapPlace from = map_place(r, context, t.from, false, lane);
     const MapPlace to = map_place(r, context, t.to, true, lane);
-    const Port port(context, lane, t.order);
     machine::TensorMapBytes bytes;
-    if (!read_map(port, from, bytes)) throw Fault("a tensor map is copied that was never written", lane);
-    port.write(*to.region, to.address, kMapBytes, bytes.data());
+    if (!read_map(Port(context, lane, {}), from, bytes))
+      throw Fault("a tensor map is copied that was never written", lane);
+    Port(context, lane, t.order).write(*to.region, to.address, kMapBytes, bytes.data());
   }
+  tell_synchronised(Synchronisation::Kind::fence, context.cta, context.warp, context.split(), mask, 0,
+                    t.order);
   return Next::advance;
 }
 
@@ -154,17 +160,41 @@ void copy(Builder& b, const Match& m) {
   b.emit(op);
 }
 
-// Memory is one here: fences order nothing that this machine could show otherwise.
-void fence(Builder& b, const Match& m) {
-  if (has(b.instruction(), ".acquire")) {
-    operands_left(b, m, 2);
-    b.address(b.operand(0), Space::generic);
-    if (b.constant(b.operand(1)) != 128) throw Invalid("'" + m.name + "' takes a size of 128, nothing else");
+// Memory is one here: fences order nothing that this machine could show otherwise. Who watches is told.
+Next release_maps(const Op& op, Context& context, uint32_t mask) {
+  tell_synchronised(Synchronisation::Kind::fence, context.cta, context.warp, context.split(), mask, 0,
+                    op.as<FenceUse>().order);
+  return Next::advance;
+}
+
+Next acquire_map(const Op& op, Context& context, uint32_t mask) {
+  const auto& t = op.as<AcquireUse>();
+  context.require_defined(op.sources->front(), mask, "the address of a tensor map");
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    tell_synchronised(Synchronisation::Kind::fence, context.cta, context.warp, context.split(), 1u << lane,
+                      TransferReader(op, context, lane).address(t.map), t.order);
   }
-  Op op = effect(nothing);
-  Order& order = b.payload<FenceUse>(op).order;
-  order = order_of(b.instruction());
+  return Next::advance;
+}
+
+// fence.proxy.tensormap::generic.acquire.scope [map], 128, and .release without operands
+void fence(Builder& b, const Match& m) {
+  Order order = order_of(b.instruction());
   order.proxy = Proxy::tensor_map;
+  if (!has(b.instruction(), ".acquire")) {
+    Op op = effect(release_maps);
+    b.payload<FenceUse>(op).order = order;
+    b.emit(op);
+    return;
+  }
+  operands_left(b, m, 2);
+  if (b.constant(b.operand(1)) != 128) throw Invalid("'" + m.name + "' takes a size of 128, nothing else");
+  Op op = effect(acquire_map);
+  auto& use = b.payload<AcquireUse>(op);
+  use.order = order;
+  Operands operands(b, op);
+  use.map = operands.address(b.operand(0), Space::generic);
   b.emit(op);
 }
 

@@ -15,16 +15,25 @@ namespace {
 constexpr size_t kCases = 2;
 
 // The first error of a case's launches, in words, or what else failed; empty: nothing.
+struct Loaded {
+  isa::Program program;
+  hazard::Objects objects;
+};
 std::string suspicion(const SuiteCase& c, const isa::Schedule& schedule,
-                      std::map<std::string, isa::Program>& programs) {
+                      std::map<std::string, Loaded>& programs) {
   Watch watch;
   isa::Options options;
   options.observers.push_back(watch.observer());
   const auto program = [&](const Launch& l) -> const isa::Program& {
-    const auto [at, fresh] = programs.try_emplace(l.entry);
-    if (fresh) at->second = load_program(l.ptx, l.entry);
-    watch.begin(at->second, l.shape);
-    return at->second;
+    auto at = programs.find(l.entry);
+    if (at == programs.end()) {
+      isa::Program loaded = load_program(l.ptx, l.entry);
+      hazard::Objects objects = objects_of(read_file(l.ptx), loaded);
+      at = programs.emplace(l.entry, Loaded{std::move(loaded), std::move(objects)}).first;
+    }
+    watch.begin(at->second.program, l.shape);
+    watch.follow(at->second.objects);
+    return at->second.program;
   };
   const Tried tried = try_case(c, schedule, program, options);
   return tried.failure ? tried.failure->what : watch.error().what;
@@ -35,7 +44,7 @@ class OwnKernels : public testing::TestWithParam<std::string> {};
 TEST_P(OwnKernels, AreNotSuspected) {
   const Suite& s = suite(GetParam());
   for (const Kernel& k : s.kernels) {
-    std::map<std::string, isa::Program> programs;
+    std::map<std::string, Loaded> programs;
     size_t cases = 0;
     for (const PlannedCase& planned : k.cases()) {
       if (planned.full || cases++ == kCases) break;

@@ -28,6 +28,7 @@ struct Row {
 };
 constexpr Row kRows[] = {
     {"ld.global.u32 %r0, [%a0];", {Semantics::weak, Scope::cta}},
+    {"ld.global.nc.u32 %r0, [%a0];", {Semantics::weak, Scope::cta, Proxy::non_coherent}},
     {"ld.volatile.global.u32 %r0, [%a0];", {Semantics::volatile_, Scope::sys}},
     {"ld.relaxed.gpu.global.u32 %r0, [%a0];", {Semantics::relaxed, Scope::gpu}},
     {"ld.acquire.sys.global.u32 %r0, [%a0];", {Semantics::acquire, Scope::sys}},
@@ -45,6 +46,8 @@ constexpr Row kRows[] = {
     {"fence.proxy.async.shared::cta;", {Semantics::acq_rel, Scope::sys, Proxy::async}},
     {"fence.mbarrier_init.release.cluster;", {Semantics::release, Scope::cluster}},
     {"fence.proxy.tensormap::generic.release.gpu;", {Semantics::release, Scope::gpu, Proxy::tensor_map}},
+    {"fence.proxy.tensormap::generic.acquire.cta [%a0], 128;",
+     {Semantics::acquire, Scope::cta, Proxy::tensor_map}},
     {"mbarrier.arrive.shared.b64 _, [bar];", {Semantics::release, Scope::cta}},
     {"mbarrier.arrive.relaxed.cluster.shared.b64 _, [bar];", {Semantics::relaxed, Scope::cluster}},
     {"mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0;", {Semantics::acquire, Scope::cta}},

@@ -1,0 +1,52 @@
+#include "model/hazard/objects.h"
+
+#include <algorithm>
+
+#include "model/hazard/object_flow.h"
+
+namespace bitwell::hazard {
+
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::OperandKind;
+
+namespace {
+
+// Of a copy between two places the operands of both are addresses: it reads through the second.
+bool copies(const Instruction& i) {
+  const auto is = [&](const char* modifier) {
+    return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
+  };
+  return i.opcode == "cp" || (i.opcode == "tensormap" && is(".cp_fenceproxy"));
+}
+
+// Those that reach no bytes, or those of an mbarrier alone.
+bool reaches_bytes(const Instruction& i) {
+  const bool arrives =
+      std::find(i.modifiers.begin(), i.modifiers.end(), ".mbarrier") != i.modifiers.end() && i.opcode == "cp";
+  return i.opcode != "mbarrier" && i.opcode != "prefetch" && i.opcode != "fence" && !arrives;
+}
+
+}  // namespace
+
+Objects::Objects(const ptx::Module& module, std::vector<Object> places) : places_(std::move(places)) {
+  std::vector<std::string> names;
+  for (const Object& o : places_) names.push_back(o.name);
+  ObjectFlow flow(module, names);
+  std::vector<int> seen;
+  const auto put = [](ByLine& lines, int line, std::optional<size_t> object) {
+    if (lines.size() <= static_cast<size_t>(line)) lines.resize(static_cast<size_t>(line) + 1);
+    lines[static_cast<size_t>(line)] = object;
+  };
+  flow.each_address([&](const Instruction& i, const std::vector<std::optional<size_t>>& addresses) {
+    if (!reaches_bytes(i)) return;
+    const int line = i.at.line;
+    const bool again = !seen.empty() && seen.back() == line;  // two instructions of a line
+    seen.push_back(line);
+    const size_t read = copies(i) ? 1 : 0;
+    put(reads_, line, again || read >= addresses.size() ? std::nullopt : addresses[read]);
+    put(writes_, line, again ? std::nullopt : addresses[0]);
+  });
+}
+
+}  // namespace bitwell::hazard

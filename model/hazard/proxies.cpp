@@ -1,0 +1,66 @@
+// Two accesses that are ordered, but reach memory through different proxies: what else they need (PTX ISA
+// 9.0, 8.2).
+#include <bit>
+
+#include "model/hazard/checker.h"
+
+namespace bitwell::hazard {
+
+using machine::AccessKind;
+using machine::Proxy;
+using machine::Semantics;
+
+// fence.proxy.tensormap: who acquires a map has what was released before and is known.
+void Checker::map_fence(const machine::Synchronisation& s, Warp& w) {
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+    Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
+    auto more = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
+    auto maps =
+        more->maps == nullptr ? std::make_shared<MapFences>() : std::make_shared<MapFences>(*more->maps);
+    if (s.order.semantics == Semantics::acquire) {
+      maps->acquire(s.which, s.order.scope);
+    } else {
+      Clock happened = more->happened;
+      happened.raise(w.unit, s.lanes, w.time);
+      maps->release(happened, s.order.scope);
+    }
+    more->maps = maps;
+    known = more;
+  }
+  ++w.time;
+}
+
+bool Checker::copied_by_warp(const Record& before, const Viewer& v) const {
+  const Site& site = records_.site_of(before);
+  return site.order.proxy == Proxy::tensor_map && site.kind == AccessKind::write &&
+         before.unit == v.warp->unit && before.time <= v.until;
+}
+
+std::optional<Kind> Checker::judge_proxies(const Reach& r, const Viewer& v, const Epoch& before,
+                                           const Site& old) const {
+  const Site& now = *r.site;
+  const bool wrote = old.kind != AccessKind::read;
+  switch (now.order.proxy) {
+    case Proxy::async:
+      if (old.order.proxy == Proxy::async || v.fenced(before, r.space)) return std::nullopt;
+      return wrote ? Kind::proxy_fence : Kind::proxy_fence_war;
+    case Proxy::tensor_map:
+      return wrote && now.kind == AccessKind::read ? judge_map(r.map, v, before) : std::nullopt;
+    case Proxy::non_coherent: return wrote ? std::optional(Kind::non_coherent) : std::nullopt;
+    case Proxy::generic: break;
+  }
+  return old.order.proxy == Proxy::non_coherent && now.kind != AccessKind::read
+             ? std::optional(Kind::non_coherent_war)
+             : std::nullopt;
+}
+
+std::optional<Kind> Checker::judge_map(uint64_t map, const Viewer& v, const Epoch& before) const {
+  const MapFences* const maps = v.known == nullptr ? nullptr : v.known->maps.get();
+  if (maps == nullptr) return Kind::map_fence;
+  const auto at = maps->acquired.find(map);
+  if (at == maps->acquired.end() || !at->second.front().knows(before)) return Kind::map_fence;
+  const auto needed = static_cast<size_t>(v.warp->domain.with(units_[before.unit].domain));
+  return at->second[needed].knows(before) ? std::nullopt : std::optional(Kind::scope);
+}
+
+}  // namespace bitwell::hazard
