@@ -19,9 +19,11 @@ void add_checks(CLI::App& command, RunOptions& options) {
       "--races", options.races,
       "Follow which access orders which, by thread, and report what nothing orders: races in shared, global "
       "and "
-      "tensor memory, missing proxy fences, copies that were not waited for, scopes too narrow. Several "
-      "times "
-      "slower");
+      "tensor memory, missing proxy fences (of tensor maps too), ld.global.nc of what the launch writes, "
+      "copies "
+      "that were not waited for, scopes too narrow, indices that leave their shared array. Who has read a "
+      "place since it was written is remembered of the last 64 (global memory: 8): a race with others alone "
+      "is missed. Several times slower");
   command
       .add_flag("--once", options.once,
                 "With --races: a byte of global memory that two threads write is an error, though they are "

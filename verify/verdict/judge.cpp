@@ -20,9 +20,10 @@ struct Trial {
   Build build;
   std::string replay;
   bool races = false;
-  std::map<std::string, isa::Program> programs;  // by entry
-  std::vector<std::vector<std::byte>> recorded;  // results of the cases that a GPU recorded
-  isa::Footprint touched;                        // by all cases
+  std::map<std::string, isa::Program> programs;    // by entry
+  std::map<std::string, hazard::Objects> objects;  // likewise, of those whose races are looked for
+  std::vector<std::vector<std::byte>> recorded;    // results of the cases that a GPU recorded
+  isa::Footprint touched;                          // by all cases
   Verdict verdict;
 
   void run(const SuiteCase& c, const PlannedCase& planned) {
@@ -35,7 +36,7 @@ struct Trial {
       const Programs program = [&](const Launch& l) -> const isa::Program& {
         auto found = programs.find(l.entry);
         if (found == programs.end()) found = programs.emplace(l.entry, load_program(l.ptx, l.entry)).first;
-        if (races) watch.begin(found->second, l.shape);
+        if (races) watched(watch, l, found->second);
         return found->second;
       };
       Tried tried = try_case(c, schedule, program, options);
@@ -50,6 +51,13 @@ struct Trial {
       return;
     }
     if (planned.published) verdict.published_outputs += c.expected.size() / c.element;
+  }
+
+  void watched(Watch& watch, const Launch& l, const isa::Program& program) {
+    auto found = objects.find(l.entry);
+    if (found == objects.end()) found = objects.emplace(l.entry, objects_of(read_file(l.ptx), program)).first;
+    watch.begin(program, l.shape);
+    watch.follow(found->second);
   }
 };
 
