@@ -1,5 +1,6 @@
 // A warp: 32 lanes, as a list of splits that execute apart and merge when they meet.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -136,6 +137,9 @@ struct Warp {
   std::array<std::vector<uint8_t>, kLanes> local_defined;  // as Region::defined
 
   uint32_t live() const { return exists & ~exited; }
+  bool can_run() const {
+    return std::any_of(splits.begin(), splits.end(), [](const Split& s) { return s.wait == Wait::none; });
+  }
 };
 
 // A named barrier of a CTA (bar.sync a, b).

@@ -26,11 +26,6 @@ constexpr uint64_t kPreemptions = 12;
 // One in so many of these lets other clusters go on.
 constexpr uint64_t kPreemptionsOfACluster = 8;
 
-bool can_run(const Warp& warp) {
-  return std::any_of(warp.splits.begin(), warp.splits.end(),
-                     [](const machine::Split& s) { return s.wait == Wait::none; });
-}
-
 }  // namespace
 
 Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
@@ -40,7 +35,8 @@ Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
   accesses_watched_ =
       std::any_of(observers.begin(), observers.end(), [](const auto& o) { return o.accesses; });
   const Policy policy = g.options.schedule.policy;
-  exploring_ = policy != Policy::lazy && policy != Policy::eager;
+  yielded_ = g.options.chooser != nullptr;  // behind every effect
+  exploring_ = yielded_ || (policy != Policy::lazy && policy != Policy::eager);
   const auto& c = g.shape.cluster;
   for (uint32_t z = 0; z < c[2]; ++z)
     for (uint32_t y = 0; y < c[1]; ++y)
@@ -185,7 +181,7 @@ bool Cluster::run_in_order() {
   // A warp that can still run though nothing woke it has used up its turn: it may be looking at what an
   // operation is to change. So may warps that wake each other for ever.
   const bool turned = !woken_ && std::any_of(ctas.begin(), ctas.end(), [](const auto& cta) {
-    return std::any_of(cta->warps.begin(), cta->warps.end(), can_run);
+    return std::any_of(cta->warps.begin(), cta->warps.end(), [](const Warp& w) { return w.can_run(); });
   });
   if ((progress || woken_) && !turned && ++turns_ % kTurnsWithoutTheStarved != 0) return true;
   for (size_t i = 0; i < agents_.size(); ++i)
@@ -211,11 +207,11 @@ bool Cluster::run_one() {
     if (fair) c.rank = 0;
     if (c.rank > best.rank || (c.rank == best.rank && c.priority > best.priority)) best = c;
   };
-  size_t number = 0;
+  size_t warps = 0;
   for (const auto& cta : ctas)
     for (Warp& warp : cta->warps) {
-      const size_t at = number++;
-      if (!can_run(warp)) continue;
+      const size_t at = warps++;
+      if (!warp.can_run()) continue;
       const bool last = (policy == Policy::starve_producer && warp.producer) ||
                         (policy == Policy::starve_consumer && !warp.producer);
       consider({policy == Policy::random ? 1 : last ? 0 : 2, warp_priority_[at], cta.get(), &warp, at});
@@ -239,7 +235,7 @@ bool Cluster::run_one() {
   preempted_ = false;
   run_warp(*best.cta, *best.warp);
   if (preempted_) priority = random_() >> 32;
-  spun_ = !yielded_ && can_run(*best.warp);
+  spun_ = !yielded_ && best.warp->can_run();
   return true;
 }
 

@@ -11,6 +11,8 @@
 
 namespace bitwell::isa {
 
+struct Taker;
+
 // One cluster of a launch. Its warps and its asynchronous operations (agents) take turns on one host thread,
 // in an order that Options::schedule fixes.
 class Cluster {
@@ -40,6 +42,14 @@ class Cluster {
 
   Grid& grid;
   std::vector<std::unique_ptr<Cta>> ctas;  // by rank
+  uint32_t number = 0;                     // in the order of start, where a Chooser gives the turns
+
+  // With a Chooser: who can go on; one of them has its turn, which returns whether the cluster has ended;
+  // the changes that a warp could notice, and that its registers have been remembered (chooser.h).
+  void add_takers(std::vector<Taker>& to);
+  bool take(const Taker& taker);
+  uint64_t changes(const Cta& cta, const machine::Warp& warp) const;
+  void remembered(const Cta& cta, const machine::Warp& warp) const;
 
   // The CTA that a shared::cluster address (rank << 24 | offset) lies in, or nullptr: no such rank.
   Cta* cta_of(uint64_t shared_address);
@@ -140,6 +150,7 @@ class Cluster {
   }
   void release_spinners();
   void preempt();
+  static uint32_t warp_number(const Cta& cta, const machine::Warp& warp);
   void report_progress();
 
   bool woken_ = false;

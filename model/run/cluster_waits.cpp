@@ -48,7 +48,7 @@ bool Cluster::let_waits_time_out() {
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)
-        if (s.wait == Wait::mbarrier && !cta->repeats(s, ~s.pc)) {
+        if (s.wait == Wait::mbarrier && !cta->repeats(w, s, ~s.pc)) {
           s.wait = Wait::none;
           s.times_out = any = true;
         }
@@ -60,7 +60,7 @@ void Cluster::release_spinners() {
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)
-        if (s.wait == Wait::spin && s.seen_changes != grid.changes) s.wait = Wait::none;
+        if (s.wait == Wait::spin && s.seen_changes != changes(*cta, w)) s.wait = Wait::none;
 }
 
 }  // namespace bitwell::isa

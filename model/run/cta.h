@@ -70,7 +70,7 @@ class Cta {
   bool run_warp(machine::Warp& warp);
   // Whether registers, place and memory are as they were at an earlier call for the split, so that whatever
   // it does it does again and again; now and then they are remembered.
-  bool repeats(machine::Split& split, uint32_t pc);
+  bool repeats(const machine::Warp& warp, machine::Split& split, uint32_t pc);
   // Lets `count` warps from `first` look again at what they waited for.
   void wake_operations(int first, int count);
   // Whether a thread is left.
@@ -104,7 +104,7 @@ class Cta {
   void run_to_stops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
   bool as_seen(const machine::Split& split, uint32_t pc) const;
   std::vector<std::byte> state(const machine::Split& split, uint32_t pc) const;
-  bool spend(machine::Split& split, uint32_t pc, uint64_t instructions);
+  bool spend(const machine::Warp& warp, machine::Split& split, uint32_t pc, uint64_t instructions);
   uint32_t next_stop(const Context& context, uint32_t from) const;
   void arrive(Context& context, uint32_t pc, uint64_t instructions);
   size_t choose(const machine::Warp& warp) const;

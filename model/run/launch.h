@@ -17,6 +17,8 @@
 
 namespace bitwell::isa {
 
+class Chooser;
+
 struct Shape {
   std::array<uint32_t, 3> grid{1, 1, 1};
   std::array<uint32_t, 3> block{1, 1, 1};
@@ -25,7 +27,7 @@ struct Shape {
   // What %envreg0 to 31 read. The driver defines them; of a cooperative launch, 1 and 2 are the upper and the
   // lower half of the address of the grid's workspace (CUDA 13.0, cooperative_groups/details/driver_abi.h).
   std::array<uint32_t, 32> environment{};
-  bool cooperative = false;     // all CTAs must be resident at once
+  bool cooperative = false;  // all CTAs must be resident at once
 };
 
 struct Progress {
@@ -37,6 +39,9 @@ struct Options {
   bool checked = true;  // definedness of registers and memory
   bool strict = false;  // what would be a note is a fault
   Schedule schedule;
+  // Gives every turn (chooser.h), whatever `schedule` says, which is to be lazy; lives as long as the run.
+  // nullptr: none does.
+  Chooser* chooser = nullptr;
   std::vector<machine::Observer> observers;  // each is told of every event; with none, no event is made
   // Of what the kernel's printf writes, at once: a fault loses none of it. None if empty.
   std::function<void(std::string_view text)> print;

@@ -51,15 +51,17 @@ bool Cta::as_seen(const Split& split, uint32_t pc) const {
   return same && at == seen.size();
 }
 
-bool Cta::repeats(Split& split, uint32_t pc) {
+bool Cta::repeats(const machine::Warp& warp, Split& split, uint32_t pc) {
   const bool seen = as_seen(split, pc);
-  if (seen && split.seen_changes == grid.changes) return true;
+  const uint64_t changes = cluster.changes(*this, warp);
+  if (seen && split.seen_changes == changes) return true;
   if (!seen && split.looks != 0) {
     --split.looks;
     return false;
   }
   if (!seen) split.seen_state = std::make_shared<const std::vector<std::byte>>(state(split, pc));
-  split.seen_changes = grid.changes;
+  split.seen_changes = changes;
+  cluster.remembered(*this, warp);
   split.looks = kLooks;
   split.polls_global = false;
   return false;

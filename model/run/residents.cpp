@@ -30,6 +30,7 @@ Cluster* Residents::next() {
 }
 
 RunResult Residents::run() {
+  if (grid_.options.chooser != nullptr) return run_chosen(*grid_.options.chooser);
   for (;;) {
     Cluster* cluster = next();
     if (cluster == nullptr) {

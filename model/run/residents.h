@@ -21,6 +21,7 @@ class Residents {
   RunResult run();
 
  private:
+  RunResult run_chosen(Chooser& chooser);
   Cluster* next();
   bool room() const { return grid_.next && clusters_.size() < most_; }
   void end(const Cluster& cluster);

@@ -131,11 +131,11 @@ void diverge(Warp& warp, size_t at, uint32_t mask, uint32_t target, uint32_t pc)
 
 // Back edges, divergent branches and calls use up the split's turn; with none left, the others go first.
 // `pc`: where a back edge leads to; ~pc of any other, which may stand just there.
-bool Cta::spend(Split& split, uint32_t pc, uint64_t instructions) {
+bool Cta::spend(const Warp& warp, Split& split, uint32_t pc, uint64_t instructions) {
   if (--split.budget != 0 && warp_instructions + instructions <= grid.options.step_limit) return false;
   split.turn = ++clock_;
   if (split.polls_global) cluster.polled();
-  if (repeats(split, pc)) split.wait = Wait::spin;
+  if (repeats(warp, split, pc)) split.wait = Wait::spin;
   split.budget = split.looks != 0 ? 1 : kQuantum;
   return true;
 }
@@ -175,14 +175,14 @@ template <bool Checked>
         continue;
       }
       if (mask != active) {
-        spend(warp.splits[at], ~pc, counts.instructions);
+        spend(warp, warp.splits[at], ~pc, counts.instructions);
         diverge(warp, at, mask, op.target, pc);
         counts.moved = true;
         return;
       }
       const bool back = op.target <= pc;
       pc = op.target;
-      if (back && spend(warp.splits[at], pc, counts.instructions)) return;
+      if (back && spend(warp, warp.splits[at], pc, counts.instructions)) return;
       if (pc > limit || (back && stops)) {  // passed another split: choose again
         counts.at_limit = true;
         return;
@@ -192,7 +192,7 @@ template <bool Checked>
     if (mask != 0) {
       warp.splits[at].pc = pc;
       if (op.kind == OpKind::call || op.kind == OpKind::table)
-        spend(warp.splits[at], ~pc, counts.instructions);
+        spend(warp, warp.splits[at], ~pc, counts.instructions);
       if (watched) [[unlikely]]
         cluster.executed(counts.instructions);
       const Next next = op.effect(op, context, mask);

@@ -9,17 +9,27 @@ using machine::Synchronisation;
 // Lanes of a warp's split, at the instruction that it stands at.
 inline void tell_synchronised(Synchronisation::Kind kind, const Cta& cta, const machine::Warp& warp,
                               const machine::Split& split, uint32_t lanes, uint64_t which,
-                              const machine::Order& order = {}) {
+                              const machine::Order& order = {}, uint32_t amount = 0) {
   if (!cta.cluster.accesses_watched()) [[likely]]
     return;
-  cta.cluster.tell(Synchronisation{kind, order, cta.index, warp.index, lanes, which, cta.cluster.time(),
-                                   cta.line(split).ptx});
+  Synchronisation told{kind,  order, cta.index,          warp.index,
+                       lanes, which, cta.cluster.time(), cta.line(split).ptx};
+  told.amount = amount;
+  cta.cluster.tell(told);
 }
 // No lanes: `cta` and `warp` say whose.
 inline void tell_synchronised(Synchronisation::Kind kind, const Cta& cta, int warp, uint64_t which) {
   if (!cta.cluster.accesses_watched()) [[likely]]
     return;
   cta.cluster.tell(Synchronisation{kind, {}, cta.index, warp, 0, which, cta.cluster.time(), 0});
+}
+// Bytes of the shared memory of `cta` hold nothing from now on (Port::empty).
+inline void tell_emptied(const Cta& cta, uint64_t address, uint64_t size) {
+  if (!cta.cluster.accesses_watched()) [[likely]]
+    return;
+  Synchronisation told{Synchronisation::Kind::emptied, {}, cta.index, 0, 0, address, cta.cluster.time(), 0};
+  told.amount = static_cast<uint32_t>(size);
+  cta.cluster.tell(told);
 }
 // The operation of that number, issued at `place` by one thread or, where several have, by others of its
 // warp too.

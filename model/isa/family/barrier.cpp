@@ -56,7 +56,7 @@ Next barrier(const Op& op, Context& context, uint32_t mask) {
   }
   b.expected = expected;
   tell_synchronised(Synchronisation::Kind::cta_arrived, context.cta, context.warp, context.split(), mask,
-                    number);
+                    number, {}, expected);
   uint32_t& arrived = b.lanes[static_cast<size_t>(context.warp.index)];
   if ((arrived & mask) !=
       0) {  // these threads went round before the rest of their warp came: bar.arrive in a loop

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "model/run/synchronised.h"
+
 namespace bitwell::isa {
 
 using machine::Fault;
@@ -54,6 +56,7 @@ void BulkCopy::poison() {
         if (t.cta->mbarriers.overlapping(where + t.cta->shared.base(), length) != nullptr)
           throw Fault(what_ + " writes over an mbarrier, which is live");
         Port::empty(t.cta->shared, where + t.cta->shared.base(), length);
+        tell_emptied(*t.cta, where + t.cta->shared.base(), length);
       };
       if (offset % 128 == 0 && s.bytes % 128 == 0)
         nothing(offset, 0, s.bytes);  // whole lines, which swizzling does not leave

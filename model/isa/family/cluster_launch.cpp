@@ -6,6 +6,7 @@
 #include "model/machine/failure.h"
 #include "model/run/context.h"
 #include "model/run/port.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -35,6 +36,7 @@ class CancelRequest : public machine::Agent {
     for (const Requester& r : to_) {
       keep_off_mbarriers(r);
       Port::empty(r.cta->shared, r.response, kResponseBytes);
+      tell_emptied(*r.cta, r.response, kResponseBytes);
     }
   }
 

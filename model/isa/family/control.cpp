@@ -10,6 +10,7 @@
 #include "model/isa/form/variable.h"
 #include "model/machine/failure.h"
 #include "model/run/context.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -40,6 +41,7 @@ const Function& function_of(Context& context, const Activation& activation) {
 Next leave_thread(const Op&, Context& context, uint32_t mask) {
   take_lanes(context, mask);
   context.warp.exited |= mask;
+  tell_synchronised(Synchronisation::Kind::exited, context.cta, context.warp, context.split(), mask, 0);
   if (context.checked) check_register_counts(context);
   context.cta.cluster.change();
   // Columns outlive a CTA that keeps them: nothing else would ever get them.

@@ -46,7 +46,9 @@ class SmallCopy : public machine::Agent {
         ++p.group->reading;
         ++p.group->writing;
       }
-      if (!p.reduce) Port::empty(p.to.cta->shared, p.to.address, p.size);
+      if (p.reduce) continue;
+      Port::empty(p.to.cta->shared, p.to.address, p.size);
+      tell_emptied(*p.to.cta, p.to.address, p.size);
     }
   }
   bool step() override {

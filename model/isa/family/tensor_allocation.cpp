@@ -4,6 +4,7 @@
 #include "model/isa/family/emit.h"
 #include "model/isa/family/tensor_forms.h"
 #include "model/isa/family/tensor_unit.h"
+#include "model/run/synchronised.h"
 
 namespace bitwell::isa {
 
@@ -23,6 +24,7 @@ Next allocation(const Op& op, Context& context, uint32_t mask) {
   else if (use.cta_group == 2)
     peer(context.cta);
   TensorUnit& unit = tensor_unit(context.cta);
+  tell_synchronised(Synchronisation::Kind::columns, context.cta, context.warp, context.split(), mask, 0);
   if (use.action == Action::relinquish) {
     unit.memory.relinquish(use.cta_group);
     return Next::advance;

@@ -1,6 +1,7 @@
 #include "model/isa/family/tensor_unit.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/run/synchronised.h"
 
@@ -35,13 +36,14 @@ class PipeAgent : public machine::Agent {
     const TensorOperation operation = std::move(*next);
     pipe_.operations.erase(next);
     place = operation.place;
-    id = operation.id;
+    const uint64_t own = std::exchange(id, operation.id);
     // Its columns are another's by now: a CTA cannot end with columns of its own.
     if (!cta_.alive())
       throw Fault(operation.what + " is under way when its CTA ends, which has freed its tensor memory");
     operation.run(Port(cta_.cluster, *this, kOrder));
     cta_.cluster.tell(Kind::finished, place, issuer, id, operation.what);
     tell_synchronised(Synchronisation::Kind::finished, cta_, issuer, id);
+    id = own;
     return pipe_.operations.empty();
   }
   std::string describe() const override {

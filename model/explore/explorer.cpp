@@ -1,0 +1,185 @@
+#include "model/explore/explorer.h"
+
+#include <algorithm>
+
+namespace bitwell::explore {
+
+size_t Explorer::number_of(const Actor& actor) {
+  return numbers_.try_emplace(actor, numbers_.size()).first->second;
+}
+
+bool Explorer::is_asleep(const Node& node, const Actor& actor) const {
+  return std::any_of(node.asleep.begin(), node.asleep.end(),
+                     [&](const Tried& t) { return t.actor == actor; });
+}
+
+bool Explorer::next() {
+  if (!first_) {
+    for (; !nodes_.empty(); nodes_.pop_back()) {
+      Node& node = nodes_.back();
+      node.done.push_back({node.taken, std::move(node.footprint)});
+      const auto left = std::find_if(node.to_try.begin(), node.to_try.end(), [&](const Actor& a) {
+        return !is_asleep(node, a) &&
+               std::none_of(node.done.begin(), node.done.end(), [&](const Tried& t) { return t.actor == a; });
+      });
+      if (left == node.to_try.end()) continue;
+      node.taken = *left;
+      break;
+    }
+    if (nodes_.empty()) return false;
+  }
+  first_ = false;
+  known_ = nodes_.empty() ? 0 : nodes_.size() - 1;
+  depth_ = 0;
+  open_ = false;
+  start_over();
+  return true;
+}
+
+std::optional<Actor> Explorer::before(size_t turn) const {
+  return turn == 0 ? std::nullopt : std::optional(nodes_[turn - 1].taken);
+}
+
+// Who goes on at a place where nobody has been before.
+std::optional<Actor> Explorer::fresh(const Node& node) const {
+  std::vector<Actor> awake;
+  for (const Actor& a : node.can)
+    if (!is_asleep(node, a)) awake.push_back(a);
+  if (awake.empty()) return std::nullopt;
+  return default_of(awake, before(depth_));
+}
+
+size_t Explorer::choose(std::span<const isa::Taker> takers) {
+  const std::vector<Actor> can = actors_of(takers);
+  if (depth_ != 0) {
+    const Node& last = nodes_[depth_ - 1];
+    for (const Actor& a : can)
+      if (std::count(last.can.begin(), last.can.end(), a) == 0) witness_.wakes(a, last.clock);
+  }
+  if (depth_ == most_turns_) throw TooLong("a run has more than " + std::to_string(most_turns_) + " turns");
+  if (depth_ == nodes_.size()) {
+    Node node;
+    node.can = can;
+    if (depth_ != 0) {
+      const Node& last = nodes_[depth_ - 1];
+      for (const auto* list : {&last.asleep, &last.done})
+        for (const Tried& t : *list)
+          if (t.actor != last.taken && !conflict(t.footprint, last.footprint)) node.asleep.push_back(t);
+    }
+    const std::optional<Actor> taken = fresh(node);
+    if (!taken) throw Pruned{};
+    node.taken = *taken;
+    node.to_try.insert(*taken);
+    nodes_.push_back(std::move(node));
+  }
+  Node& node = nodes_[depth_];
+  const auto at = std::find(can.begin(), can.end(), node.taken);
+  if (at == can.end()) throw machine::ModelBug("a run does not repeat itself: " + name_of(node.taken));
+  node.actor = number_of(node.taken);
+  witness_.begin(node.taken);
+  ++depth_;
+  open_ = true;
+  return static_cast<size_t>(at - can.begin());
+}
+
+void Explorer::took(uint64_t changes) {
+  const bool any = changed(changes);
+  Node& node = nodes_[depth_ - 1];
+  if (depth_ > known_) node.footprint = witness_.footprint(any);
+  close(node, any);
+}
+
+void Explorer::end() {
+  if (!open_) return;
+  // A fault in the midst of a turn: nobody else goes on after it, so that all others are to be tried before.
+  // One that comes before an access is told of may hang on what cannot be addressed by loads alone.
+  Node& node = nodes_[depth_ - 1];
+  node.footprint = witness_.footprint(true);
+  if (node.footprint.empty())
+    for (const Space space : {Space::shared, Space::barrier, Space::columns, Space::alive})
+      node.footprint.push_back({space, node.taken.cluster, 0, UINT64_MAX, Mode::write});
+  node.to_try.insert(node.can.begin(), node.can.end());
+  close(node, true);
+}
+
+// The turn's clock, and the races that it is the later part of.
+void Explorer::close(Node& node, bool changed) {
+  Clock waiting = witness_.take_waiting(node.taken);
+  if (depth_ > known_) {
+    Clock& clock = node.clock;
+    clock = std::move(waiting);
+    join(clock, witness_.gathered());
+    std::vector<size_t> races;
+    uint32_t own = 0;
+    for (size_t i = depth_ - 1; i-- > 0;)
+      if (nodes_[i].actor == node.actor) {
+        own = at(nodes_[i].clock, node.actor);
+        join(clock, nodes_[i].clock);
+        break;
+      }
+    for (size_t i = depth_ - 1; i-- > 0;) {
+      const Node& before = nodes_[i];
+      if (at(clock, before.actor) >= at(before.clock, before.actor)) continue;  // behind it anyway
+      if (!conflict(before.footprint, node.footprint)) continue;
+      races.push_back(i);
+      join(clock, before.clock);
+    }
+    if (clock.size() <= node.actor) clock.resize(node.actor + 1);
+    clock[node.actor] = own + 1;
+    for (const size_t i : races) reverse(i, node);
+  }
+  witness_.end(node.clock, changed);
+  open_ = false;
+}
+
+// Who could go first of what follows the turn `earlier` without being behind it, up to the turn `later`,
+// which is to come before it.
+std::vector<Actor> Explorer::initials(size_t earlier, const Node& later) const {
+  const Node& skipped = nodes_[earlier];
+  const uint32_t time = at(skipped.clock, skipped.actor);
+  std::vector<const Node*> rest;
+  for (size_t i = earlier + 1; i + 1 < depth_; ++i)
+    if (at(nodes_[i].clock, skipped.actor) < time) rest.push_back(&nodes_[i]);
+  rest.push_back(&later);
+  std::vector<Actor> out;
+  for (size_t i = 0; i < rest.size(); ++i) {
+    const bool first =
+        std::none_of(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(i), [&](const Node* o) {
+          return o->actor == rest[i]->actor || at(rest[i]->clock, o->actor) >= at(o->clock, o->actor);
+        });
+    if (first) out.push_back(rest[i]->taken);
+  }
+  return out;
+}
+
+void Explorer::reverse(size_t earlier, const Node& later) {
+  Node& node = nodes_[earlier];
+  std::vector<Actor> first = initials(earlier, later);
+  if (std::any_of(first.begin(), first.end(), [&](const Actor& a) { return node.to_try.contains(a); }))
+    return;
+  const auto possible = [&](const Actor& a) { return std::count(node.can.begin(), node.can.end(), a) != 0; };
+  if (std::count(first.begin(), first.end(), later.taken) != 0 && possible(later.taken)) {
+    node.to_try.insert(later.taken);
+    return;
+  }
+  const auto at = std::find_if(first.begin(), first.end(), possible);
+  if (at != first.end())
+    node.to_try.insert(*at);
+  else  // what makes one of them possible is not in the clocks
+    node.to_try.insert(node.can.begin(), node.can.end());
+}
+
+// Up to the last turn that an order without it would give to another.
+Order Explorer::order() const {
+  size_t named = depth_;
+  while (named != 0 && default_of(nodes_[named - 1].can, before(named - 1)) == nodes_[named - 1].taken)
+    --named;
+  Order out;
+  for (size_t i = 0; i < named; ++i) {
+    if (out.empty() || out.back().first != nodes_[i].taken) out.emplace_back(nodes_[i].taken, 0);
+    ++out.back().second;
+  }
+  return out;
+}
+
+}  // namespace bitwell::explore

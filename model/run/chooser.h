@@ -1,0 +1,39 @@
+// Who takes each turn, where more than a policy decides it: enumeration, replay, priorities.
+#pragma once
+#include <cstdint>
+#include <span>
+
+namespace bitwell::isa {
+
+// One who can take a turn: a warp, or an operation under way.
+struct Taker {
+  uint32_t cluster = 0;    // counted in the order of their start
+  uint32_t warp = 0;       // counted through the CTAs of the cluster; of an operation: 0
+  uint64_t operation = 0;  // its number in the cluster; 0: a warp
+
+  bool operator==(const Taker&) const = default;
+};
+
+// Asked before each turn (Options::chooser). A turn of a warp ends behind each instruction that does more
+// than compute in registers and jump; one of an operation does what is left of it, or one of the operations
+// that it carries.
+class Chooser {
+ public:
+  virtual ~Chooser() = default;
+  // Which of those that can go on does; one or more, the same ones after the same choices. What it throws
+  // ends the run.
+  virtual size_t choose(std::span<const Taker> can) = 0;
+  // That turn is over, without a fault. `changes`: of memory and of what can be waited for, that the launch
+  // has made so far.
+  virtual void took(uint64_t /*changes*/) {}
+  // A loop that comes round with its registers as they were waits for the next change: of all that were made
+  // so far in the launch, how many a warp could notice.
+  virtual uint64_t changes(uint32_t /*cluster*/, uint32_t /*warp*/, uint64_t all) { return all; }
+  // The registers of a warp whose threads go together have been remembered: only what it reads from now on
+  // need concern changes().
+  virtual void remembered(uint32_t /*cluster*/, uint32_t /*warp*/) {}
+  // Whether loops are compared each time they come round, and not only when a turn has become long.
+  virtual bool thorough() const { return false; }
+};
+
+}  // namespace bitwell::isa

@@ -1,0 +1,87 @@
+#include "verify/explore/exhaust.h"
+
+#include <algorithm>
+
+#include "model/explore/explorer.h"
+#include "model/run/residency.h"
+
+namespace bitwell::verify {
+namespace {
+
+using machine::InputError;
+
+// Of one run: what is small enough to be enumerated takes far fewer.
+constexpr size_t kMostTurns = 1 << 14;
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+void refuse_waiting_clusters(const isa::Program& program, const isa::Shape& shape,
+                             const isa::Options& options) {
+  const isa::Residency held = isa::residency(program, shape);
+  const uint64_t most = options.residents.value_or(std::max<uint64_t>(held.clusters, 1));
+  if (held.all > most)
+    throw InputError("every schedule of a launch of " + std::to_string(held.all) + " clusters, of which " +
+                     std::to_string(most) + " are resident at once: all of them must be");
+}
+
+void count(Exhausted& out, Ended now, const explore::Explorer& explorer) {
+  for (Ended& end : out.ends)
+    if (first_line(end.fault) == first_line(now.fault) && end.buffers == now.buffers &&
+        end.variables == now.variables) {
+      ++end.runs;
+      return;
+    }
+  now.runs = 1;
+  now.order = explorer.order();
+  out.ends.push_back(std::move(now));
+}
+
+}  // namespace
+
+Exhausted exhaust(const isa::Program& program, const Launch& launch, isa::Options options, uint64_t most,
+                  const std::function<void(const Exhausted& so_far)>& progress) {
+  isa::Shape shape = launch.shape;
+  shape.cluster = isa::cluster_of(program, shape);
+  refuse_waiting_clusters(program, shape, options);
+  explore::Explorer explorer(shape, kMostTurns);
+  options.schedule = {};
+  options.chooser = &explorer;
+  options.observers.push_back(explorer.observer());
+  const bool all =
+      std::none_of(launch.buffers.begin(), launch.buffers.end(), [](const Buffer& b) { return b.output; });
+  Exhausted out;
+  while (!out.complete && out.runs + out.pruned < most) {
+    if (!explorer.next()) {
+      out.complete = true;
+      break;
+    }
+    Launch now = launch;
+    now.then.clear();
+    Ended end;
+    try {
+      simulate(program, now, options, true);
+      for (Buffer& b : now.buffers)
+        end.buffers.push_back(all || b.output ? std::move(b.bytes) : std::vector<std::byte>());
+      for (Variable& v : now.variables) end.variables.push_back(std::move(v.after));
+    } catch (const machine::Fault& fault) {
+      end.fault = fault.what();
+    } catch (const explore::Explorer::Pruned&) {
+      ++out.pruned;
+      explorer.end();
+      continue;
+    } catch (const explore::Explorer::TooLong& what) {
+      throw InputError(std::string("every schedule: ") + what.what() + ", the launch is too large for that");
+    }
+    options.print = nullptr;
+    explorer.end();
+    ++out.runs;
+    out.turns = std::max(out.turns, explorer.turns());
+    count(out, std::move(end), explorer);
+    if (progress) progress(out);
+  }
+  return out;
+}
+
+std::string schedule_of(const Ended& end) { return "order:" + explore::text_of(end.order); }
+
+}  // namespace bitwell::verify
