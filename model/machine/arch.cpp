@@ -12,9 +12,11 @@ namespace {
 
 constexpr uint64_t kKiB = 1024;
 // They stand for their targets' largest devices: an H200 as nvidia-smi reports it; a B200 as HGX and DGX B200
-// have it, 1,440 GB for eight (their data sheet).
-constexpr Device kH200{132, uint64_t{143771} << 20};
-constexpr Device kB200{148, 180'000'000'000};
+// have it, 1,440 GB for eight (their data sheet). GH100, the H200's chip, has 8 GPCs of 9 pairs of
+// multiprocessors, of which a device lacks some, which ones differing from one to the next (NVIDIA, "Hopper
+// Architecture In-Depth", 2022); nothing as precise is published of a B200.
+constexpr Device kH200{132, uint64_t{143771} << 20, 8, 18};
+constexpr Device kB200{148, 180'000'000'000, 0, 0};
 
 // The guide has no column for sm_88: CCCL has it as sm_86. sm_120 and later have mma.sync of their own that
 // no evidence here covers.

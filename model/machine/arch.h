@@ -13,10 +13,12 @@ struct Versions {
   int plain, a, f;
 };
 
-// A whole device: its multiprocessors, and bytes of memory, which a launch may ask for by default.
+// A whole device: its multiprocessors, and bytes of memory, which a launch may ask for by default. A cluster
+// runs within one of its processing clusters (GPCs), of so many multiprocessors at most; 0: not known.
 struct Device {
   uint32_t sms;
   uint64_t memory;
+  uint32_t gpcs, gpc_sms;
 };
 
 struct Arch {

@@ -24,8 +24,10 @@ const std::vector<int64_t>* directive(const Function& f, const char* name) {
   return at == f.directives.end() ? nullptr : &at->second;
 }
 
+// `asked`: the cluster that the launch names.
 void check_cluster(const Function& f, const std::string& who, const Shape& shape,
-                   const std::array<uint32_t, 3>& cluster) {
+                   const std::array<uint32_t, 3>& asked) {
+  const std::array<uint32_t, 3>& cluster = shape.cluster;
   uint64_t ctas = 1;
   for (size_t i = 0; i < 3; ++i) {
     if (cluster[i] == 0) throw InputError(who + "cluster." + "xyz"[i] + " is 0");
@@ -35,8 +37,8 @@ void check_cluster(const Function& f, const std::string& who, const Shape& shape
                        std::to_string(cluster[i]));
     ctas *= cluster[i];
   }
-  if (shape.cluster != cluster && shape.cluster != std::array<uint32_t, 3>{1, 1, 1})
-    throw InputError(who + "the launch asks for clusters of " + triple(shape.cluster) +
+  if (asked != cluster && asked != std::array<uint32_t, 3>{1, 1, 1})
+    throw InputError(who + "the launch asks for clusters of " + triple(asked) +
                      ", .reqnctapercluster wants " + triple(cluster));
   uint64_t limit = machine::kMaxCluster;
   if (const auto* most = directive(f, ".maxclusterrank"); most != nullptr)
@@ -68,16 +70,28 @@ std::optional<std::array<uint32_t, 3>> Grid::take_next() {
   return taken;
 }
 
-std::array<uint32_t, 3> cluster_of(const Program& program, const Shape& shape) {
-  std::array<uint32_t, 3> out = shape.cluster;
-  const auto* wanted = directive(program.functions[static_cast<size_t>(program.entry)], ".reqnctapercluster");
-  if (wanted != nullptr)
-    for (size_t i = 0; i < 3; ++i) out[i] = i < wanted->size() ? static_cast<uint32_t>((*wanted)[i]) : 1;
+Shape full_shape(const Program& program, const Shape& shape) {
+  static constexpr std::array<uint32_t, 3> kOne{1, 1, 1};
+  const Function& f = program.functions[static_cast<size_t>(program.entry)];
+  const auto all_three = [](const std::vector<int64_t>& v) {
+    std::array<uint32_t, 3> out = kOne;
+    for (size_t i = 0; i < v.size(); ++i) out[i] = static_cast<uint32_t>(v[i]);
+    return out;
+  };
+  Shape out = shape;
+  if (const auto* wanted = directive(f, ".reqnctapercluster"); wanted != nullptr)
+    out.cluster = all_three(*wanted);
+  if (directive(f, ".blocksareclusters") == nullptr) return out;
+  for (size_t i = 0; i < 3; ++i)
+    out.grid[i] = static_cast<uint32_t>(
+        std::min<uint64_t>(uint64_t{shape.grid[i]} * out.cluster[i], UINT32_MAX));  // more than any grid has
+  if (shape.block == kOne) out.block = all_three(*directive(f, ".reqntid"));
   return out;
 }
 
-void check_launch(const Program& program, const Shape& shape,
+void check_launch(const Program& program, const Shape& asked,
                   const std::vector<std::vector<std::byte>>& arguments) {
+  const Shape shape = full_shape(program, asked);
   const Function& f = program.functions[static_cast<size_t>(program.entry)];
   const std::string who = "entry '" + f.name + "': ";
   if (arguments.size() != f.params.size())
@@ -116,7 +130,14 @@ void check_launch(const Program& program, const Shape& shape,
         throw InputError(who + "block." + "xyz"[i] + " is " + std::to_string(shape.block[i]) +
                          ", .reqntid wants " + std::to_string(want));
     }
-  check_cluster(f, who, shape, cluster_of(program, shape));
+  check_cluster(f, who, shape, asked.cluster);
+  if (shape.registers > machine::kMaxRegisters)
+    throw InputError(who + "registers is " + std::to_string(shape.registers) + ", it must be 1 to " +
+                     std::to_string(machine::kMaxRegisters));
+  if (shape.registers != 0 && ctas_by_registers(static_cast<uint32_t>(threads), shape.registers) == 0)
+    throw InputError(who + "the block has " + std::to_string(threads) + " threads of " +
+                     std::to_string(shape.registers) + " registers, a multiprocessor has " +
+                     std::to_string(machine::kRegisters));
   const uint64_t shared = program.dynamic_shared + shape.dynamic_shared;
   if (shared > machine::arch(program.sm).shared)
     throw InputError(who + std::to_string(shared) + " bytes of shared memory (" +
@@ -140,31 +161,29 @@ machine::Region place_variables(const Program& program, machine::Memory& memory)
   return constants;
 }
 
-// Clusters that are resident at once. Refuses a cooperative launch that has more.
-static uint64_t resident_clusters(const Program& program, const Shape& shape, const Options& options) {
+// Clusters that are resident at once, and what that number rests on. Refuses a cooperative launch that has
+// more.
+static Room room_for(const Program& program, const Shape& shape, const Options& options) {
   const Residency held = residency(program, shape);
   const uint64_t most = options.residents.value_or(std::max<uint64_t>(held.clusters, 1));
-  if (!shape.cooperative || held.all <= most) return most;
-  const std::array<uint32_t, 3> cluster = cluster_of(program, shape);
+  const std::string rests_on = options.residents ? "as asked for" : "limited by " + held.rests_on;
+  if (!shape.cooperative || held.all <= most) return {most, rests_on};
+  const std::array<uint32_t, 3>& cluster = shape.cluster;
   const uint64_t size = uint64_t{cluster[0]} * cluster[1] * cluster[2];
-  throw InputError(
-      "entry '" + program.functions[static_cast<size_t>(program.entry)].name + "': a cooperative launch of " +
-      std::to_string(held.all * size) + " CTAs, of which " + std::to_string(most * size) +
-      " are resident at once" +
-      (options.residents
-           ? ""
-           : " at most (limited by " + std::string(kScarce[static_cast<size_t>(held.limited_by)]) + ")") +
-      ": a driver refuses it too");
+  throw InputError("entry '" + program.functions[static_cast<size_t>(program.entry)].name +
+                   "': a cooperative launch of " + std::to_string(held.all * size) + " CTAs, of which " +
+                   std::to_string(most * size) + " are resident at once" +
+                   (options.residents ? "" : " at most") + " (" + rests_on + "): a driver refuses it too");
 }
 
-RunResult run(const Program& program, machine::Region& constants, const Shape& shape,
+RunResult run(const Program& program, machine::Region& constants, const Shape& asked,
               const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
               const Options& options) {
-  check_launch(program, shape, arguments);
-  const uint64_t most = resident_clusters(program, shape, options);
+  check_launch(program, asked, arguments);
+  const Shape shape = full_shape(program, asked);
+  const Room room = room_for(program, shape, options);
   Grid grid{program, shape,     options,
             memory,  constants, {"the parameter block", 0, program.parameter_size, true}};
-  grid.shape.cluster = cluster_of(program, shape);
   grid.parameters.read_only = true;
   const Function& entry = program.functions[static_cast<size_t>(program.entry)];
   for (size_t i = 0; i < arguments.size(); ++i)
@@ -172,7 +191,7 @@ RunResult run(const Program& program, machine::Region& constants, const Shape& s
                 arguments[i].size());
   grid.stops = stops(program, options.observers);
   grid.next = {0, 0, 0};
-  return Residents(grid, most).run();
+  return Residents(grid, room).run();
 }
 
 RunResult run(const Program& program, const Shape& shape,

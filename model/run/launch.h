@@ -24,6 +24,7 @@ struct Shape {
   std::array<uint32_t, 3> block{1, 1, 1};
   std::array<uint32_t, 3> cluster{1, 1, 1};
   uint32_t dynamic_shared = 0;  // bytes
+  uint32_t registers = 0;       // of a thread, as ptxas -v prints them; 0: not known
   // What %envreg0 to 31 read. The driver defines them; of a cooperative launch, 1 and 2 are the upper and the
   // lower half of the address of the grid's workspace (CUDA 13.0, cooperative_groups/details/driver_abi.h).
   std::array<uint32_t, 32> environment{};
@@ -60,8 +61,11 @@ struct RunResult {
   std::vector<Note> notes;
 };
 
-// The cluster that a launch has: the entry's .reqnctapercluster, or else what the shape asks for.
-std::array<uint32_t, 3> cluster_of(const Program& program, const Shape& shape);
+// The shape that a launch has: clusters of the entry's .reqnctapercluster, or else of what `shape` asks for.
+// Where the entry says .blocksareclusters, `shape.grid` counts clusters, of this one it counts CTAs (what a
+// grid cannot have where they are too many), and a block of one thread stands for the .reqntid, as CUDA's
+// <<<grid, 1>>> has it.
+Shape full_shape(const Program& program, const Shape& shape);
 
 // Refuses (InputError) a launch that the entry or the architecture does not allow, naming limit and value:
 // argument count and sizes, block, grid and cluster limits, .maxntid, .reqntid, shared memory.

@@ -12,8 +12,11 @@ constexpr uint64_t kInterrupting = 4;
 
 }  // namespace
 
-Residents::Residents(Grid& grid, uint64_t most)
-    : grid_(grid), most_(most), random_(grid.options.schedule.seed), few_(1 + random_() % kInterrupting) {}
+Residents::Residents(Grid& grid, Room room)
+    : grid_(grid),
+      room_(std::move(room)),
+      random_(grid.options.schedule.seed),
+      few_(1 + random_() % kInterrupting) {}
 
 // Who has waited longest: those behind the one that ran last, then one that starts, then from the first.
 // nullptr where all that are resident can only wait, or none is left.
@@ -21,7 +24,7 @@ Cluster* Residents::next() {
   const size_t places = clusters_.size() + 1;
   for (size_t i = 0; i < places; ++i, turn_ = (turn_ + 1) % places) {
     if (turn_ == clusters_.size()) {
-      if (!room()) continue;
+      if (!has_room()) continue;
       clusters_.push_back(std::make_unique<Cluster>(grid_, *grid_.take_next()));
     }
     if (clusters_[turn_]->can_go_on()) return clusters_[turn_].get();
@@ -41,7 +44,7 @@ RunResult Residents::run() {
       if (!let_waits_time_out()) report_deadlock();
       continue;
     }
-    const bool alone = clusters_.size() == 1 && !room();
+    const bool alone = clusters_.size() == 1 && !has_room();
     switch (cluster->run(alone)) {
       case Cluster::Standing::ended:
         end(*cluster);
@@ -80,8 +83,9 @@ void Residents::report_deadlock() {
     beside = "\n  and so do all " + std::to_string(clusters_.size()) +
              " clusters that are resident, the last that of CTA " + clusters_.back()->first_cta();
   if (grid_.next)
-    beside += "\n  " + plural(most_, "cluster") + " of this launch " + (most_ == 1 ? "is" : "are") +
-              " resident at once, " + std::to_string(grid_.ctas() - grid_.ended) + " CTAs have not ended";
+    beside += "\n  " + plural(room_.clusters, "cluster") + " of this launch " +
+              (room_.clusters == 1 ? "is" : "are") + " resident at once (" + room_.rests_on + "), " +
+              std::to_string(grid_.ctas() - grid_.ended) + " CTAs have not ended";
   for (const auto& cluster : clusters_) cluster->refuse_meeting_elsewhere();
   clusters_.front()->report_deadlock(beside);
 }

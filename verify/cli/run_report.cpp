@@ -17,7 +17,9 @@ nlohmann::json RunReport::facts() const {
                    {"seconds", seconds},
                    {"residency",
                     {{"ctas_per_sm", held.ctas_per_sm},
+                     {"sure_ctas_per_sm", held.sure_per_sm},
                      {"limited_by", isa::kScarce[static_cast<size_t>(held.limited_by)]},
+                     {"rests_on", held.rests_on},
                      {"clusters", held.clusters},
                      {"clusters_of_launch", held.all}}},
                    {"without_evidence", program.approximations},
@@ -53,9 +55,8 @@ std::string RunReport::text() const {
     out += races.text;
   }
   line(fmt::format("  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once",
-                   grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s",
-                   isa::kScarce[static_cast<size_t>(held.limited_by)], grouped(held.clusters),
-                   grouped(held.all), held.all == 1 ? "" : "s"));
+                   grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s", held.rests_on,
+                   grouped(held.clusters), grouped(held.all), held.all == 1 ? "" : "s"));
   out += footprint(result.footprint);
   for (const isa::Note& n : result.notes)
     line(fmt::format("  note: {}{}; the manual does not promise that this works",

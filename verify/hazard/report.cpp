@@ -58,7 +58,7 @@ std::string describe(const hazard::Party& p, const isa::Program& program, const 
   if (p.warp < 0) return out + "a thread that issued it";
   out += "CTA " + triple(p.cta) + ", warp " + std::to_string(p.warp);
   if (p.lane < 0) return out;
-  const auto& b = shape.block;
+  const auto b = isa::full_shape(program, shape).block;
   const auto linear = static_cast<uint32_t>(p.warp * machine::kLanes + p.lane);
   return out + ", thread " + triple({linear % b[0], linear / b[0] % b[1], linear / (b[0] * b[1])});
 }
@@ -103,7 +103,8 @@ hazard::Objects objects_of(const std::string& text, const isa::Program& program)
 }
 
 hazard::Checker checker_of(const isa::Program& program, const isa::Shape& shape, bool once) {
-  return hazard::Checker(shape.grid, isa::cluster_of(program, shape), once);
+  const isa::Shape full = isa::full_shape(program, shape);
+  return hazard::Checker(full.grid, full.cluster, once);
 }
 
 }  // namespace bitwell::verify

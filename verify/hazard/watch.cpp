@@ -16,7 +16,8 @@ void Watch::begin(const isa::Program& program, const isa::Shape& shape, bool pro
   program_ = &program;
   shape_ = shape;
   ++launches_;
-  checker_.reset(new hazard::Checker(shape.grid, isa::cluster_of(program, shape)));
+  const isa::Shape full = isa::full_shape(program, shape);
+  checker_.reset(new hazard::Checker(full.grid, full.cluster));
   if (before_ != nullptr) checker_->overlaps(*before_);
   to_ = checker_->observer();
 }

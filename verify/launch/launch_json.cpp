@@ -12,6 +12,10 @@ isa::Shape LaunchReader::shape(const json& j, const std::string& where) const {
   out.cluster = triple(j, "cluster");
   if (j.contains("dynamic_shared_bytes"))
     out.dynamic_shared = whole(j.at("dynamic_shared_bytes"), "dynamic_shared_bytes");
+  if (j.contains("registers")) {
+    out.registers = whole(j.at("registers"), "registers");
+    if (out.registers == 0) refuse(where + ": 'registers' is 0, leave it out where they are not known");
+  }
   out.cooperative = flag(j, "cooperative", where);
   return out;
 }
@@ -26,8 +30,8 @@ LaunchFile LaunchReader::read() {
     }
   }();
   allow(j,
-        {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "cooperative", "buffers",
-         "arguments", "variables", "then"},
+        {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "registers", "cooperative",
+         "buffers", "arguments", "variables", "then"},
         "the launch");
   file_.launch.ptx = input(text(j, "ptx", "the launch"));
   file_.launch.entry = text(j, "entry", "the launch");
@@ -86,7 +90,9 @@ Step LaunchReader::step(const json& j, const std::string& where) {
     out.fill = fill;
     return out;
   }
-  allow(j, {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "cooperative", "arguments"},
+  allow(j,
+        {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "registers", "cooperative",
+         "arguments"},
         where);
   out.ptx = j.contains("ptx") ? input(text(j, "ptx", where)) : file_.launch.ptx;
   out.entry = text(j, "entry", where);

@@ -122,6 +122,7 @@ std::string write_launch(const Launch& launch, const std::string& folder) {
   j["block"] = launch.shape.block;
   j["cluster"] = launch.shape.cluster;
   j["dynamic_shared_bytes"] = launch.shape.dynamic_shared;
+  if (launch.shape.registers != 0) j["registers"] = launch.shape.registers;
   if (launch.shape.cooperative) j["cooperative"] = true;
   // A buffer stands where its address is first passed, unless something leads to it before that.
   std::set<size_t> known;

@@ -188,7 +188,8 @@ std::string launch_template(const std::string& text, const std::string& path, co
   out["block"] = shape(entry.directives, ".reqntid", shape(entry.directives, ".maxntid", {32}));
   if (entry.directives.count(".reqnctapercluster") != 0) {
     out["cluster"] = shape(entry.directives, ".reqnctapercluster", {1});
-    out["grid"] = out["cluster"];
+    if (entry.directives.count(".blocksareclusters") == 0)
+      out["grid"] = out["cluster"];  // else it counts them
   }
   const auto dynamic = [](const ptx::Variable& v) { return v.space == ".shared" && v.linkage == ".extern"; };
   if (std::any_of(module.variables.begin(), module.variables.end(), dynamic)) out["dynamic_shared_bytes"] = 0;

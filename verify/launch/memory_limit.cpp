@@ -24,8 +24,9 @@ void check_memory(const isa::Program& program, const Launch& launch) {
     for (const uint32_t n : v) out = std::min(out * n, most);
     return out;
   };
-  const uint64_t ctas = product(isa::cluster_of(program, launch.shape), machine::kMaxCluster);
-  const uint64_t threads = ctas * product(launch.shape.block, machine::kMaxThreads);
+  const isa::Shape shape = isa::full_shape(program, launch.shape);
+  const uint64_t ctas = product(shape.cluster, machine::kMaxCluster);
+  const uint64_t threads = ctas * product(shape.block, machine::kMaxThreads);
   const uint64_t shared = ctas * (program.dynamic_shared + launch.shape.dynamic_shared);
   uint64_t frames = 0;
   for (const isa::Function& f : program.functions)

@@ -14,9 +14,6 @@ void check_directives(const ptx::Function& f, int version, int sm) {
   };
   const auto has = [&](const char* name) { return f.directives.count(name) != 0; };
   const std::string named = " of '" + f.name + "'";
-  if (has(".blocksareclusters"))
-    throw machine::Unsupported("line " + std::to_string(f.at.line) + ": .blocksareclusters" + named +
-                               ", for which the grid counts clusters");
   for (const auto& [name, values] : f.directives) {
     const bool of_functions = name == ".noreturn" || name.starts_with(".abi_preserve");
     if (of_functions && f.is_entry) refuse(name + named + ", which is an entry");
@@ -28,6 +25,9 @@ void check_directives(const ptx::Function& f, int version, int sm) {
     for (const int64_t v : values)
       if (counts && v == 0 && !of_functions) refuse(name + named + " is 0, it must be 1 or more");
   }
+  if (has(".blocksareclusters") && version < 90) refuse(".blocksareclusters" + named + " needs PTX 9.0");
+  if (has(".blocksareclusters") && !(has(".reqntid") && has(".reqnctapercluster")))
+    refuse(".blocksareclusters" + named + " needs .reqntid and .reqnctapercluster");
   for (const auto& [a, b] : {std::pair(".maxntid", ".reqntid"), {".maxclusterrank", ".reqnctapercluster"}})
     if (has(a) && has(b)) refuse(std::string(a) + " and " + b + named + " exclude each other");
 }

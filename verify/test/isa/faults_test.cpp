@@ -88,7 +88,8 @@ TEST(Faults, UnwrittenRegisterAsAddress) {
   expect_parts(run("ld.global.u32 %r1, [%rd5];"), {"as an address"});
 }
 TEST(Faults, UnwrittenRegisterAsPredicate) {
-  expect_parts(run("setp.eq.u32 %p1, %r5, 0;\n@%p1 bra L;\nL:"), {"a value that was never written is used as a guard predicate"});
+  expect_parts(run("setp.eq.u32 %p1, %r5, 0;\n@%p1 bra L;\nL:"),
+               {"a value that was never written is used as a guard predicate"});
 }
 TEST(Faults, RegisterWrittenOnOnePathOnly) {
   expect_parts(run("setp.lt.u32 %p1, %r0, 16;\n@%p1 mov.u32 %r5, 1;\nst.global.u32 [%rd3], %r5;"),
@@ -315,9 +316,6 @@ shfl.sync.idx.b32 %r1, %r0, 3, 31, -1; bra B;
 A: shfl.sync.idx.b32 %r2, %r0, 20, 31, -1;
 B: ret; })"),
                {"unsupported", "meet in a collective at different instructions"});
-  expect_parts(
-      outcome(kHead + ".visible .entry k() .blocksareclusters .reqntid 32 .reqnctapercluster 2 { ret; }"),
-      {"unsupported", "line 4", ".blocksareclusters"});
 }
 
 TEST(Faults, ArrivalsOfTheClustersBarrierTakeTurnsWithWaits) {

@@ -229,7 +229,11 @@ std::vector<Case> cases() {
               ".reqnctapercluster 2 .reqnctapercluster 4",
               ".maxntid 128 .maxnreg 255"});
   directives(out, false,
-             {".maxntid",
+             {".blocksareclusters",
+              ".blocksareclusters .reqntid 32",
+              ".blocksareclusters .reqnctapercluster 2",
+              ".blocksareclusters .maxntid 32 .reqnctapercluster 2",
+              ".maxntid",
               ".maxntid 0",
               ".maxntid 0,1",
               ".maxntid 1,1,0",
@@ -269,6 +273,11 @@ std::vector<Case> cases() {
                            ".reqnctapercluster 2", ".explicitcluster", ".maxclusterrank 2"})
     out.push_back({std::string(line) + " of a function", global(std::string(".func f() ") + line + " {ret;}"),
                    false, false});
+  for (const auto& [version, target, legal] :
+       {std::tuple("9.0", "sm_90", true), {"8.8", "sm_90", false}, {"9.0", "sm_80", false}})
+    out.push_back({std::string(".blocksareclusters for ") + target + " and PTX " + version,
+                   module_of(entry(".blocksareclusters .reqntid 32 .reqnctapercluster 2"), version, target),
+                   legal});
   for (const char* line : {".reqnctapercluster 2", ".maxclusterrank 2", ".explicitcluster"}) {
     out.push_back({std::string(line) + " for sm_80", module_of(entry(line), "8.0", "sm_80"), false});
     out.push_back({std::string(line) + " for sm_90", module_of(entry(line), "7.8", "sm_90"), true});
