@@ -81,6 +81,7 @@ enum class Wait {
   cluster_barrier,  // at barrier.cluster.wait
   mbarrier,         // at mbarrier.try_wait
   operations,       // at a wait for asynchronous operations
+  launch_before,    // at griddepcontrol.wait
   spin              // in a loop that cannot end unless something changes
 };
 

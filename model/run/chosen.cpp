@@ -55,15 +55,17 @@ uint32_t Cluster::warp_number(const Cta& cta, const Warp& warp) {
 }
 
 RunResult Residents::run_chosen(Chooser& chooser) {
+  Grid& grid = launches_.front().grid;
   std::vector<Taker> takers;
   for (uint32_t started = 0;;) {
-    while (room()) {
-      clusters_.push_back(std::make_unique<Cluster>(grid_, *grid_.take_next()));
+    while (InFlight* const launch = starting()) {
+      clusters_.push_back(std::make_unique<Cluster>(grid, *grid.take_next()));
       clusters_.back()->number = started++;
+      ++launch->resident;
     }
     if (clusters_.empty()) {
-      result_.notes = grid_.notes.all();
-      return std::move(result_);
+      results_.front().notes = grid.notes.all();
+      return std::move(results_.front());
     }
     takers.clear();
     for (const auto& cluster : clusters_) cluster->add_takers(takers);
@@ -75,7 +77,7 @@ RunResult Residents::run_chosen(Chooser& chooser) {
     const auto at = std::find_if(clusters_.begin(), clusters_.end(),
                                  [&](const auto& cluster) { return cluster->number == taker.cluster; });
     const bool ended = (*at)->take(taker);
-    chooser.took(grid_.changes);
+    chooser.took(grid.changes);
     if (!ended) continue;
     end(**at);
     clusters_.erase(at);

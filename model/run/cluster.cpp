@@ -133,9 +133,9 @@ bool Cluster::ended() const {
 }
 
 Cluster::Standing Cluster::run(bool alone) {
-  waits_ = interrupted_ = false;
+  waits_ = false;
   while (!ended()) {
-    woken_ = false;
+    woken_ = yielded_ = interrupted_ = false;
     release_spinners();
     if (grid.options.progress && grid.time - reported_ >= kInstructionsAReport) report_progress();
     if (exploring_ ? run_one() : run_in_order()) {
@@ -145,13 +145,13 @@ Cluster::Standing Cluster::run(bool alone) {
         return Standing::gives_way;
       }
       if (!alone && interrupted_ && !ended()) return Standing::interrupted;
-    } else if (polls_global() && !alone) {
+    } else if (waits_for_others() && !alone) {
       waits_ = true;
       waits_since_ = grid.changes;
       return Standing::waits;
     } else if (!let_waits_time_out()) {
       // No other cluster reaches what this one waits for.
-      if (!polls_global()) report_deadlock("");
+      if (!waits_for_others()) report_deadlock("");
       waits_ = true;
       waits_since_ = grid.changes;
       return Standing::waits;
@@ -177,7 +177,10 @@ bool Cluster::run_in_order() {
   bool progress = false;
   for (const auto& cta : ctas)
     for (Warp& warp : cta->warps)
-      if (!warp.splits.empty()) progress = run_warp(*cta, warp) || progress;
+      if (!warp.splits.empty()) {
+        progress = run_warp(*cta, warp) || progress;
+        if (interrupted_) return true;
+      }
   // A warp that can still run though nothing woke it has used up its turn: it may be looking at what an
   // operation is to change. So may warps that wake each other for ever.
   const bool turned = !woken_ && std::any_of(ctas.begin(), ctas.end(), [](const auto& cta) {

@@ -24,7 +24,7 @@ class Cluster {
     ended,       // every thread has, and no operation is under way
     waits,       // for what other clusters do: nothing can run, or polls memory again until it changes
     gives_way,   // could go on, but only polled of late
-    interrupted  // could go on: the random schedule wants others to
+    interrupted  // could go on: the schedule wants others to
   };
   // `alone`: no other cluster is there or can start, so that it goes on while it can. Throws Fault with its
   // place, also where nothing can run and no other cluster could change that.
@@ -118,6 +118,9 @@ class Cluster {
   // To be called after what other warps or operations may observe: exploring schedules then choose again.
   void yield() { yielded_ = exploring_; }
   bool yielded() const { return yielded_; }
+  // To be called when a CTA has let the launch behind this one start: schedules that start it early let
+  // others go on.
+  void let_dependents_start();
   // To be called at every access to shared or global memory: the random schedule may let others go on after
   // it.
   void touch() {
@@ -140,7 +143,7 @@ class Cluster {
   bool run_one();
   bool step(size_t agent);
   bool ended() const;
-  bool polls_global() const;
+  bool waits_for_others() const;
   bool only_polled() const;
 
   std::vector<std::unique_ptr<machine::Agent>> agents_;  // in the order of issue

@@ -30,11 +30,14 @@ bool Cluster::only_polled() const {
   return polls_ >= kPolls || (idle_polls_ >= kIdlePolls && grid.time - gave_way_ >= kShortTurn);
 }
 
-bool Cluster::polls_global() const {
+// For other clusters: their stores, or the end of the launch before.
+bool Cluster::waits_for_others() const {
   for (const auto& cta : ctas)
     for (const Warp& w : cta->warps)
       for (const machine::Split& s : w.splits)
-        if ((s.wait == Wait::spin || s.wait == Wait::mbarrier) && s.polls_global) return true;
+        if (s.wait == Wait::launch_before ||
+            ((s.wait == Wait::spin || s.wait == Wait::mbarrier) && s.polls_global))
+          return true;
   return false;
 }
 
@@ -56,11 +59,19 @@ bool Cluster::let_waits_time_out() {
   return any;
 }
 
+void Cluster::let_dependents_start() {
+  const Policy policy = grid.options.schedule.policy;
+  if (starts_late(policy) || (policy == Policy::random && random_() % 2 == 0)) return;
+  interrupted_ = yielded_ = true;
+}
+
 void Cluster::release_spinners() {
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)
-        if (s.wait == Wait::spin && s.seen_changes != changes(*cta, w)) s.wait = Wait::none;
+        if ((s.wait == Wait::spin && s.seen_changes != changes(*cta, w)) ||
+            (s.wait == Wait::launch_before && grid.before->complete()))
+          s.wait = Wait::none;
 }
 
 }  // namespace bitwell::isa

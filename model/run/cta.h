@@ -35,6 +35,11 @@ struct Grid {
   uint64_t last_end = 0;       // time when a cluster last ended
   uint64_t changes = 0;        // of memory and of what a split may wait for, so far
   Notes notes{options.strict};
+  // Of launches in flight together: its place among them; the one whose end griddepcontrol.wait awaits, if
+  // any; whether one follows that may start before this one ends.
+  size_t number = 0;
+  const Grid* before = nullptr;
+  bool has_dependents = false;
   // The first CTA of the first cluster that has not started.
   std::optional<std::array<uint32_t, 3>> next{};
   // By function: the pcs of the PTX lines that observers ask for, ascending. Empty: nobody asks for any.
@@ -43,6 +48,8 @@ struct Grid {
   // nobody does.
   std::optional<std::array<uint32_t, 3>> take_next();
   uint64_t ctas() const { return uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2]; }
+  bool complete() const { return ended == ctas(); }
+  const std::string& name() const { return program.functions[static_cast<size_t>(program.entry)].name; }
 };
 
 class Cta {
@@ -62,6 +69,7 @@ class Cta {
   std::shared_ptr<TensorUnit> tensor_unit;             // where tcgen05 is used
   uint64_t lane_instructions = 0;
   uint64_t warp_instructions = 0;
+  bool lets_dependents_start = false;      // has executed griddepcontrol.launch_dependents
   bool saw_launches_over = false;          // has read that a clusterlaunchcontrol.try_cancel has failed
   machine::Region* last_global = nullptr;  // the region that the last global access hit
 

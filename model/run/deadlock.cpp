@@ -77,6 +77,11 @@ std::string reason(Cluster& cluster, const Waiter& w) {
                 other.cluster_arrivals[static_cast<size_t>(__builtin_ctz(lanes))] <= cluster.barrier_phase;
       return " for the cluster: " + plural(missing, "thread") + " did not arrive";
     }
+    case Wait::launch_before: {
+      const Grid& before = *cluster.grid.before;
+      return " for the end of the launch before, '" + readable(before.name()) + "', of which " +
+             plural(before.ctas() - before.ended, "CTA") + " have not ended";
+    }
     case Wait::operations: return " for asynchronous operations that it has committed";
     case Wait::mbarrier: return mbarrier_reason(cluster, *w.split) + who_could_end(cluster, *w.split);
     case Wait::spin:

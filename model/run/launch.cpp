@@ -1,13 +1,11 @@
 #include "model/run/launch.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "model/machine/arch.h"
 #include "model/machine/limits.h"
+#include "model/run/cta.h"
 #include "model/run/residency.h"
-#include "model/run/residents.h"
-#include "model/run/stops.h"
 
 namespace bitwell::isa {
 
@@ -159,39 +157,6 @@ machine::Region place_variables(const Program& program, machine::Memory& memory)
   constants.read_only = true;
   memory.end_module();
   return constants;
-}
-
-// Clusters that are resident at once, and what that number rests on. Refuses a cooperative launch that has
-// more.
-static Room room_for(const Program& program, const Shape& shape, const Options& options) {
-  const Residency held = residency(program, shape);
-  const uint64_t most = options.residents.value_or(std::max<uint64_t>(held.clusters, 1));
-  const std::string rests_on = options.residents ? "as asked for" : "limited by " + held.rests_on;
-  if (!shape.cooperative || held.all <= most) return {most, rests_on};
-  const std::array<uint32_t, 3>& cluster = shape.cluster;
-  const uint64_t size = uint64_t{cluster[0]} * cluster[1] * cluster[2];
-  throw InputError("entry '" + program.functions[static_cast<size_t>(program.entry)].name +
-                   "': a cooperative launch of " + std::to_string(held.all * size) + " CTAs, of which " +
-                   std::to_string(most * size) + " are resident at once" +
-                   (options.residents ? "" : " at most") + " (" + rests_on + "): a driver refuses it too");
-}
-
-RunResult run(const Program& program, machine::Region& constants, const Shape& asked,
-              const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
-              const Options& options) {
-  check_launch(program, asked, arguments);
-  const Shape shape = full_shape(program, asked);
-  const Room room = room_for(program, shape, options);
-  Grid grid{program, shape,     options,
-            memory,  constants, {"the parameter block", 0, program.parameter_size, true}};
-  grid.parameters.read_only = true;
-  const Function& entry = program.functions[static_cast<size_t>(program.entry)];
-  for (size_t i = 0; i < arguments.size(); ++i)
-    std::memcpy(grid.parameters.raw_bytes() + entry.params[i].offset, arguments[i].data(),
-                arguments[i].size());
-  grid.stops = stops(program, options.observers);
-  grid.next = {0, 0, 0};
-  return Residents(grid, room).run();
 }
 
 RunResult run(const Program& program, const Shape& shape,

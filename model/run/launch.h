@@ -87,4 +87,19 @@ RunResult run(const Program& program, const Shape& shape,
               const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
               const Options& options = {});
 
+// One of several launches that are in flight together.
+struct ChainedLaunch {
+  const Program& program;
+  machine::Region& constants;
+  Shape shape;
+  const std::vector<std::vector<std::byte>>& arguments;
+};
+// The same for launches of one stream, each but the first with CUDA's attribute programmatic stream
+// serialization: it may start as soon as every CTA of the one before has executed
+// griddepcontrol.launch_dependents or has ended, and its griddepcontrol.wait waits for that one's end (PTX
+// ISA 9.0, 9.7.13.13). The schedule says how early it starts (residents.h). Returns the results in order.
+// Throws Unsupported of more than one where an observer wants every access to memory, or a chooser is there.
+std::vector<RunResult> run_chain(const std::vector<ChainedLaunch>& launches, machine::Memory& memory,
+                                 const Options& options);
+
 }  // namespace bitwell::isa

@@ -82,13 +82,15 @@ Residency residency(const Program& program, const Shape& asked) {
         "; registers may allow fewer, " + std::to_string(out.sure_per_sm) + " for sure by " + promise.by;
   const uint64_t size = uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2];
   out.all = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2] / size;
-  out.clusters = std::min(uint64_t{out.ctas_per_sm} * arch.device.sms / size, out.all);
-  const uint64_t in_gpcs = arch.device.gpcs * (uint64_t{out.ctas_per_sm} * arch.device.gpc_sms / size);
-  if (size > 1 && arch.device.gpcs != 0 && in_gpcs < out.clusters) {
-    out.clusters = in_gpcs;
-    out.rests_on += "; a cluster lies in one of " + std::to_string(arch.device.gpcs) + " GPCs of " +
-                    std::to_string(arch.device.gpc_sms) + " SMs at most";
+  out.room = uint64_t{out.ctas_per_sm} * arch.device.sms / size;
+  if (size > 1 && arch.device.gpcs != 0) {
+    const uint64_t in_gpcs = arch.device.gpcs * (uint64_t{out.ctas_per_sm} * arch.device.gpc_sms / size);
+    if (in_gpcs < std::min(out.room, out.all))
+      out.rests_on += "; a cluster lies in one of " + std::to_string(arch.device.gpcs) + " GPCs of " +
+                      std::to_string(arch.device.gpc_sms) + " SMs at most";
+    out.room = std::min(out.room, in_gpcs);
   }
+  out.clusters = std::min(out.room, out.all);
   return out;
 }
 

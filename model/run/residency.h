@@ -15,6 +15,7 @@ inline constexpr std::string_view kScarce[] = {"threads", "shared memory", "CTAs
 struct Residency {
   uint32_t ctas_per_sm = 0;  // at most: exact where the launch says how many registers a thread has
   uint32_t sure_per_sm = 0;  // of them, whatever of the registers is not known; 0: none
+  uint64_t room = 0;         // clusters of this kind on the whole device
   uint64_t clusters = 0;     // on the whole device, at most all of the launch's
   uint64_t all = 0;          // clusters of the launch
   Scarce limited_by{};

@@ -15,32 +15,51 @@ struct Room {
   std::string rests_on;
 };
 
+// A launch, with the room that it would have alone.
+struct InFlight {
+  Grid& grid;
+  Room room;
+  uint64_t resident = 0;  // clusters
+};
+
 // All clusters of a launch, started in the order of their ctaid as room becomes free. One runs until it has
 // ended or can only wait or poll; then the next resident one, or one that starts, has its turn. What polls
 // goes on when memory has changed.
+// A launch behind it starts when all of the first are started and have executed
+// griddepcontrol.launch_dependents or ended, in what room they leave; under some schedules (starts_late) only
+// when they have ended. Under the others the CTAs that have let it start give way to it, so that it reads as
+// early as may be.
 class Residents {
  public:
-  Residents(Grid& grid, Room room);
+  // In the order of the stream.
+  explicit Residents(std::vector<InFlight> launches);
 
-  // Until every cluster has ended. Throws Fault with its place, also where all that are resident can only
-  // wait.
-  RunResult run();
+  // Until every cluster has ended. Returns the result of each launch. Throws Fault with its place, also where
+  // all that are resident can only wait.
+  std::vector<RunResult> run();
 
  private:
   RunResult run_chosen(Chooser& chooser);
   Cluster* next();
-  bool has_room() const { return grid_.next && clusters_.size() < room_.clusters; }
+  InFlight* starting();
+  bool may_start(const Grid& grid) const;
+  bool fits(const InFlight& launch) const;
+  bool more_to_start() const;
+  void pass_on(const Grid& from);
   void end(const Cluster& cluster);
+  void report_progress() const;
   bool let_waits_time_out();
+  std::string not_started() const;
+  std::string waiting_launches() const;
   [[noreturn]] void report_deadlock();
 
-  Grid& grid_;
-  Room room_;
+  std::vector<InFlight> launches_;
+  std::vector<RunResult> results_;                  // as launches_
   std::vector<std::unique_ptr<Cluster>> clusters_;  // in the order of their start
   size_t turn_ = 0;  // the cluster that goes next; their number: one that starts
-  RunResult result_;
   std::mt19937_64 random_;
   uint64_t few_;
+  bool late_ = false;  // a launch starts when the one before has ended
 };
 
 }  // namespace bitwell::isa

@@ -26,6 +26,12 @@ inline constexpr std::array<PolicyName, 6> kPolicies{{{Policy::lazy, "lazy"},
                                                       {Policy::starve_consumer, "starve-consumer"},
                                                       {Policy::starve_stores, "starve-stores"}}};
 
+// Whether a launch that may start while the one before goes on (griddepcontrol) starts only when that has
+// ended. The random schedule chooses.
+inline bool starts_late(Policy policy) {
+  return policy == Policy::eager || policy == Policy::starve_consumer || policy == Policy::starve_stores;
+}
+
 struct Schedule {
   Policy policy = Policy::lazy;
   uint64_t seed = 0;  // of random

@@ -68,8 +68,7 @@ isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::
   machine::Region constants = isa::place_variables(program, memory);
   const Variables variables(program, memory, constants);
   variables.write(launch);
-  isa::RunResult result = isa::run(program, constants, launch.shape, arguments, memory, options);
-  run_steps(launch, placed, memory, constants, options, result);
+  isa::RunResult result = run_steps(program, launch, placed, memory, constants, options);
   placed.read_back(launch, all_written && options.checked);
   variables.read_back(launch);
   variables.note_unwritten(launch, result.notes);

@@ -57,6 +57,8 @@ struct Step {
   std::string ptx, entry;  // of a launch; else empty
   isa::Shape shape;
   std::vector<Argument> arguments;
+  // Of a launch that comes right behind another: it may start before that one ends (isa::run_chain).
+  bool programmatic = false;
   struct Copy {
     size_t from, to;  // buffers
     uint64_t from_offset, to_offset, bytes;

@@ -92,11 +92,15 @@ Step LaunchReader::step(const json& j, const std::string& where) {
   }
   allow(j,
         {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "registers", "cooperative",
-         "arguments"},
+         "programmatic_stream_serialization", "arguments"},
         where);
   out.ptx = j.contains("ptx") ? input(text(j, "ptx", where)) : file_.launch.ptx;
   out.entry = text(j, "entry", where);
   out.shape = shape(j, where);
+  out.programmatic = flag(j, "programmatic_stream_serialization", where);
+  const std::vector<Step>& before = file_.launch.then;
+  if (out.programmatic && !before.empty() && (before.back().copy || before.back().fill))
+    refuse(where + ": 'programmatic_stream_serialization' is of a launch right behind another one");
   const json& arguments = list(j, "arguments");
   for (size_t i = 0; i < arguments.size(); ++i)
     argument(arguments[i], where + ", argument " + std::to_string(i), out.arguments);

@@ -1,12 +1,14 @@
-// What follows a launch on its buffers.
+// A launch, and what follows it on its buffers.
 #pragma once
 #include "verify/launch/placed.h"
 
 namespace bitwell::verify {
 
-// Runs launch.then in order, after the launch of `program`, whose module's constants are `constants`; other
-// modules are placed when their first launch comes. Adds to `result`. Throws as simulate of a launch does.
-void run_steps(const Launch& launch, const Placed& placed, machine::Memory& memory,
-               machine::Region& constants, const isa::Options& options, isa::RunResult& result);
+// Runs the launch of `program`, whose module's constants are `constants`, then launch.then in order; launches
+// that are programmatic overlap with those before them. Other modules are placed when their first launch
+// comes. Returns what the first did, with the instructions and notes of all. Throws as simulate of a launch
+// does.
+isa::RunResult run_steps(const isa::Program& program, const Launch& launch, const Placed& placed,
+                         machine::Memory& memory, machine::Region& constants, const isa::Options& options);
 
 }  // namespace bitwell::verify

@@ -193,22 +193,12 @@ void registers(Builder& b, const Match&) {
   b.emit(op);
 }
 
-// One launch runs behind the other here: who watches is told, and nothing else comes of it.
-Next wait_for_grids(const Op&, Context& context, uint32_t mask) {
-  tell_synchronised(Synchronisation::Kind::grids_waited, context.cta, context.warp, context.split(), mask, 0);
-  return Next::advance;
-}
-
-void grids(Builder& b, const Match&) { b.emit(effect(wait_for_grids)); }
-
 constexpr Form kCluster[] = {
     {"mapa[.shared::cluster]{.u32,.u64}", "*", mapping, 78, 90},
     {"getctarank[.shared::cluster]{.u32,.u64}", "*", mapping, 78, 90},
     {"barrier.cluster.arrive|[.release,.relaxed][.aligned]", "", barrier_cluster, 78, 90},
     {"barrier.cluster.wait|[.acquire][.aligned]", "", barrier_cluster, 78, 90},
     {"setmaxnreg{.inc,.dec}|.sync.aligned.u32", "*", registers, 80, 90, "a"},
-    {"griddepcontrol.launch_dependents", "", emit_hint, 78, 90},
-    {"griddepcontrol.wait", "", grids, 78, 90},
 };
 
 }  // namespace

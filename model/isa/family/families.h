@@ -26,6 +26,7 @@ std::span<const Form> wgmma_forms();
 std::span<const Form> mbarrier_forms();
 std::span<const Form> cluster_forms();
 std::span<const Form> cluster_launch_forms();
+std::span<const Form> grid_dependency_forms();
 std::span<const Form> copy_forms();
 std::span<const Form> tensor_map_forms();
 std::span<const Form> matrix_forms();

@@ -1,0 +1,79 @@
+// Launches that run: one, or several of a stream in flight together.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+
+#include "model/run/residency.h"
+#include "model/run/residents.h"
+#include "model/run/stops.h"
+
+namespace bitwell::isa {
+
+using machine::InputError;
+
+namespace {
+
+// Clusters that are resident at once, and what that number rests on. Refuses a cooperative launch that has
+// more.
+Room room_for(const Program& program, const Shape& shape, const Options& options) {
+  const Residency held = residency(program, shape);
+  const uint64_t most = options.residents.value_or(std::max<uint64_t>(held.room, 1));
+  const std::string rests_on = options.residents ? "as asked for" : "limited by " + held.rests_on;
+  if (!shape.cooperative || held.all <= most) return {most, rests_on};
+  const std::array<uint32_t, 3>& cluster = shape.cluster;
+  const uint64_t size = uint64_t{cluster[0]} * cluster[1] * cluster[2];
+  throw InputError("entry '" + program.functions[static_cast<size_t>(program.entry)].name +
+                   "': a cooperative launch of " + std::to_string(held.all * size) + " CTAs, of which " +
+                   std::to_string(most * size) + " are resident at once" +
+                   (options.residents ? "" : " at most") + " (" + rests_on + "): a driver refuses it too");
+}
+
+Grid grid_of(const ChainedLaunch& launch, const Shape& shape, machine::Memory& memory,
+             const Options& options) {
+  const Program& program = launch.program;
+  Grid grid{program,          shape,
+            options,          memory,
+            launch.constants, {"the parameter block", 0, program.parameter_size, true}};
+  grid.parameters.read_only = true;
+  const Function& entry = program.functions[static_cast<size_t>(program.entry)];
+  for (size_t i = 0; i < launch.arguments.size(); ++i)
+    std::memcpy(grid.parameters.raw_bytes() + entry.params[i].offset, launch.arguments[i].data(),
+                launch.arguments[i].size());
+  grid.stops = stops(program, options.observers);
+  grid.next = {0, 0, 0};
+  return grid;
+}
+
+}  // namespace
+
+std::vector<RunResult> run_chain(const std::vector<ChainedLaunch>& launches, machine::Memory& memory,
+                                 const Options& options) {
+  const auto watches = [](const machine::Observer& o) { return o.accesses; };
+  if (launches.size() > 1 && std::any_of(options.observers.begin(), options.observers.end(), watches))
+    throw machine::Unsupported("watching the accesses of launches that are in flight together");
+  if (launches.size() > 1 && options.chooser != nullptr)
+    throw machine::Unsupported("choosing the turns of launches that are in flight together");
+  std::deque<Grid> grids;
+  std::vector<InFlight> in_flight;
+  for (const ChainedLaunch& l : launches) {
+    check_launch(l.program, l.shape, l.arguments);
+    const Shape shape = full_shape(l.program, l.shape);
+    const Room room = room_for(l.program, shape, options);
+    Grid& grid = grids.emplace_back(grid_of(l, shape, memory, options));
+    grid.number = in_flight.size();
+    if (grid.number != 0) {
+      grid.before = &in_flight.back().grid;
+      in_flight.back().grid.has_dependents = true;
+    }
+    in_flight.push_back({grid, room, 0});
+  }
+  return Residents(std::move(in_flight)).run();
+}
+
+RunResult run(const Program& program, machine::Region& constants, const Shape& shape,
+              const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
+              const Options& options) {
+  return std::move(run_chain({{program, constants, shape, arguments}}, memory, options).front());
+}
+
+}  // namespace bitwell::isa
