@@ -68,8 +68,8 @@ void Region::add_touched(std::span<uint8_t> all) const {
     to[i] = static_cast<uint8_t>(to[i] | emptied[i] | static_cast<uint8_t>(written[i] != 0));
 }
 
-Region& Memory::allocate(const std::string& name, uint64_t size) {
-  const uint64_t base = next_;
+Region& Memory::allocate(const std::string& name, uint64_t size, uint64_t behind) {
+  const uint64_t base = next_ + behind;
   next_ = (base + size + kGuard + 255) & ~uint64_t{255};
   regions_.push_back(std::make_unique<Region>(name, base, size, false));
   return *regions_.back();
@@ -102,6 +102,18 @@ void Memory::read(uint64_t address, std::span<std::byte> bytes) const {
                      ", " + describe(address));
   if (!bytes.empty()) std::memcpy(bytes.data(), r->raw_bytes() + (address - r->base()), bytes.size());
 }
+
+void Memory::retire(uint64_t address, const std::string& by) {
+  const auto at = std::lower_bound(regions_.begin(), regions_.end(), address,
+                                   [](const auto& region, uint64_t a) { return region->base() < a; });
+  if (at == regions_.end() || (*at)->base() != address) throw ModelBug("nothing to retire");
+  freed_.push_back({(*at)->name(), (*at)->base(), (*at)->size(), " at " + by});
+  (*at)->close();
+  retired_.push_back(std::move(*at));
+  regions_.erase(at);
+}
+
+
 
 ModulePlace Memory::next_module() const { return {next_global_, kConstWindow + modules_ * kMaxConstant}; }
 
@@ -141,7 +153,7 @@ Region* Memory::find(uint64_t address, uint64_t length) {
 std::string Memory::describe(uint64_t address) const {
   std::vector<Named> objects;
   for (const auto& r : regions_) objects.push_back({r->name(), r->base(), r->size()});
-  for (const Freed& f : freed_) objects.push_back({f.name + ", which was freed", f.base, f.size});
+  for (const Freed& f : freed_) objects.push_back({f.name + ", which was freed" + f.by, f.base, f.size});
   return beside(objects, address, "near no buffer");
 }
 

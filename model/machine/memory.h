@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+
 namespace bitwell::machine {
+
+class Heap;
 
 // Generic 64-bit address windows. Our own choice (PTX leaves them open); disjoint, and 0 is in none of them.
 // A shared address is rank << kRankShift | offset, as shared::cluster addresses are on hardware.
@@ -79,6 +82,8 @@ class Region {
   void mark_defined(uint64_t offset, uint64_t length);
   void mark_undefined(uint64_t offset, uint64_t length);
   void mark_all_defined() { defined_ = ZeroBytes(); }
+  // Nothing lies in it from now on; its bytes stay for those who hold them.
+  void close() { size_ = 0; }
   // From now on bytes that mark_undefined takes from are remembered as touched.
   void remember_touched() { emptied_ = ZeroBytes(size_); }
   // Adds to `all`, a byte for each of the region's, 1 where it was written or marked undefined. For a region
@@ -107,10 +112,16 @@ struct ModulePlace {
 // overrun of one never reaches another, nor what is freed anything that comes later.
 class Memory {
  public:
-  // A buffer of `size` bytes on a 256-byte boundary, like cudaMalloc. Undefined until written.
-  Region& allocate(const std::string& name, uint64_t size);
+  // A buffer of `size` bytes on a 256-byte boundary, like cudaMalloc, and `behind` bytes behind it. Undefined
+  // until written.
+  Region& allocate(const std::string& name, uint64_t size, uint64_t behind = 0);
   // Ends what allocate gave. InputError for an address that starts no such buffer.
   void free(uint64_t address);
+  // Ends what allocate gave within a launch, which may still refer to the region: nothing is in it from now
+  // on. `by`: who freed it, for reports.
+  void retire(uint64_t address, const std::string& by);
+  // What device code's malloc takes from; it outlives launches too.
+  Heap& heap();
   // Between the host and a run of bytes in one buffer; InputError for an address that is in none.
   void write(uint64_t address, std::span<const std::byte> bytes);
   void read(uint64_t address, std::span<std::byte> bytes) const;
@@ -127,6 +138,8 @@ class Memory {
   Region* find(uint64_t address, uint64_t length);
   // The region that holds a byte of the host's, or nullptr.
   const Region* owner(const std::byte* byte) const;
+  // A handle for the object, as tex or suld take it, and the object of a handle, or nullptr.
+
   // Where `address` lies, for a message: "64 bytes into 'x' of 64 bytes", "4 bytes before 'y' of 128 bytes",
   // both where both are near, or how far the nearest is.
   std::string describe(uint64_t address) const;
@@ -135,10 +148,13 @@ class Memory {
   struct Freed {
     std::string name;
     uint64_t base, size;
+    std::string by{};  // " at PTX line 20", where that is known
   };
   Region* below(uint64_t address) const;          // the one that starts nearest at or below, or nullptr
   std::vector<std::unique_ptr<Region>> regions_;  // by base
   std::vector<Freed> freed_;
+  std::vector<std::unique_ptr<Region>> retired_;
+  std::shared_ptr<Heap> heap_;  // once it is asked for
   uint64_t next_ = kBuffers;
   uint64_t next_global_ = kModuleGlobals;  // of a module
   uint64_t modules_ = 0;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <system_error>
 
+#include "model/machine/heap.h"
 #include "verify/launch/memory_limit.h"
 #include "verify/launch/names.h"
 #include "verify/launch/placed.h"
@@ -62,6 +63,7 @@ isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::
                         bool all_written) {
   check_memory(program, launch);
   machine::Memory memory;
+  if (launch.heap) memory.heap().limit = *launch.heap;
   const Placed placed(memory, launch);
   const auto arguments = placed.arguments(launch.arguments);
   isa::check_launch(program, launch.shape, arguments);  // before anything else is placed

@@ -82,6 +82,7 @@ struct Launch {
   std::vector<Step> then{};                // in order, when it has ended
   std::optional<uint64_t> memory_limit{};  // bytes it may take in all; none: what the target's device has
 
+  std::optional<uint64_t> heap{};          // bytes of device code's malloc; none: CUDA's default
   template <class T>
   void add_scalar(T value) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);

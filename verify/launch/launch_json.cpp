@@ -31,13 +31,14 @@ LaunchFile LaunchReader::read() {
   }();
   allow(j,
         {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "registers", "cooperative",
-         "buffers", "arguments", "variables", "then"},
+         "buffers", "heap", "arguments", "variables", "then"},
         "the launch");
   file_.launch.ptx = input(text(j, "ptx", "the launch"));
   file_.launch.entry = text(j, "entry", "the launch");
   file_.launch.shape = shape(j, "the launch");
   const json& hidden = list(j, "buffers");
   for (size_t i = 0; i < hidden.size(); ++i) buffer(hidden[i], "buffer " + std::to_string(i));
+  if (j.contains("heap")) file_.launch.heap = size(j, "heap", "the launch");
   const json& arguments = list(j, "arguments");
   for (size_t i = 0; i < arguments.size(); ++i)
     argument(arguments[i], "argument " + std::to_string(i), file_.launch.arguments);
@@ -94,13 +95,13 @@ Step LaunchReader::step(const json& j, const std::string& where) {
         {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "registers", "cooperative",
          "programmatic_stream_serialization", "arguments"},
         where);
-  out.ptx = j.contains("ptx") ? input(text(j, "ptx", where)) : file_.launch.ptx;
-  out.entry = text(j, "entry", where);
-  out.shape = shape(j, where);
   out.programmatic = flag(j, "programmatic_stream_serialization", where);
   const std::vector<Step>& before = file_.launch.then;
   if (out.programmatic && !before.empty() && (before.back().copy || before.back().fill))
     refuse(where + ": 'programmatic_stream_serialization' is of a launch right behind another one");
+  out.ptx = j.contains("ptx") ? input(text(j, "ptx", where)) : file_.launch.ptx;
+  out.entry = text(j, "entry", where);
+  out.shape = shape(j, where);
   const json& arguments = list(j, "arguments");
   for (size_t i = 0; i < arguments.size(); ++i)
     argument(arguments[i], where + ", argument " + std::to_string(i), out.arguments);

@@ -8,7 +8,7 @@ namespace bitwell::isa {
 
 // What a call copies between the two activations' local memories.
 struct CallSite : Payload {
-  enum class Callee { function, indirect, vprintf, assertfail } kind = Callee::function;
+  enum class Callee { function, indirect, vprintf, assertfail, malloc, free } kind = Callee::function;
   int function = -1;
   std::vector<Parameter> arguments;  // offsets in the caller
   std::vector<Parameter> results;

@@ -4,6 +4,7 @@
 
 #include "model/isa/family/call.h"
 #include "model/isa/family/cluster.h"
+#include "model/isa/family/device_heap.h"
 #include "model/isa/family/emit.h"
 #include "model/isa/family/printf.h"
 #include "model/isa/family/tensor_unit.h"
@@ -108,6 +109,10 @@ Next call(const Op& op, Context& context, uint32_t mask) {
   const Activation& caller = context.activation();
   if (site.kind == CallSite::Callee::vprintf || site.kind == CallSite::Callee::assertfail) {
     builtin_call(site, context, mask);
+    return Next::advance;
+  }
+  if (site.kind == CallSite::Callee::malloc || site.kind == CallSite::Callee::free) {
+    heap_call(site, context, mask);
     return Next::advance;
   }
   int function = site.function;
@@ -223,6 +228,10 @@ void call_form(Builder& b, const Match&) {
         site.kind = CallSite::Callee::vprintf;
       else if (target.name == "__assertfail")
         site.kind = CallSite::Callee::assertfail;
+      else if (target.name == "malloc")
+        site.kind = CallSite::Callee::malloc;
+      else if (target.name == "free")
+        site.kind = CallSite::Callee::free;
       else
         throw machine::Unsupported("a call of '" + target.name + "', which has no body");
     }

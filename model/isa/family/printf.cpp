@@ -5,6 +5,7 @@
 #include <cstring>
 #include <regex>
 
+#include "model/isa/family/builtin.h"
 #include "model/run/access.h"
 
 namespace bitwell::isa {
@@ -12,16 +13,6 @@ namespace {
 
 using machine::Fault;
 using machine::kLanes;
-
-template <class T>
-T argument(Context& context, const CallSite& site, size_t n, int lane) {
-  T v{};
-  if (n >= site.arguments.size() || site.arguments[n].size < sizeof v)
-    throw Fault("a built-in function is called with the wrong arguments", lane);
-  const auto& local = context.warp.local[static_cast<size_t>(lane)];
-  std::memcpy(&v, local.data() + context.activation().local_base + site.arguments[n].offset, sizeof v);
-  return v;
-}
 
 template <class T>
 std::string formatted(const std::string& conversion, T value) {
@@ -105,24 +96,17 @@ Format format(Context& context, int lane, const std::string& pattern, uint64_t a
 void builtin_call(const CallSite& site, Context& context, uint32_t mask) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((mask >> lane & 1) == 0) continue;
-    const auto first = argument<uint64_t>(context, site, 0, lane);
+    const auto first = builtin_argument<uint64_t>(context, site, 0, lane);
     if (site.kind == CallSite::Callee::assertfail)
       throw Fault("assertion failed: " + read_string(context, lane, first) + " (" +
-                      read_string(context, lane, argument<uint64_t>(context, site, 1, lane)) + ":" +
-                      std::to_string(argument<uint32_t>(context, site, 2, lane)) + ")",
+                      read_string(context, lane, builtin_argument<uint64_t>(context, site, 1, lane)) + ":" +
+                      std::to_string(builtin_argument<uint32_t>(context, site, 2, lane)) + ")",
                   lane);
     const std::string pattern = read_string(context, lane, first);
-    const Format printed = format(context, lane, pattern, argument<uint64_t>(context, site, 1, lane));
+    const Format printed = format(context, lane, pattern, builtin_argument<uint64_t>(context, site, 1, lane));
     const auto& print = context.cta.grid.options.print;
     if (print) print(printed.text);
-    if (site.results.empty()) continue;
-    if (site.results[0].size != sizeof printed.conversions)
-      throw Fault("vprintf's result must have 4 bytes", lane);
-    const uint64_t at = context.activation().local_base + site.results[0].offset;
-    std::memcpy(context.warp.local[static_cast<size_t>(lane)].data() + at, &printed.conversions,
-                sizeof printed.conversions);
-    std::memset(context.warp.local_defined[static_cast<size_t>(lane)].data() + at, machine::kWritten,
-                sizeof printed.conversions);
+    builtin_result(context, site, "vprintf", lane, printed.conversions);
   }
 }
 

@@ -1,0 +1,99 @@
+// Device malloc and free (CUDA programming guide 13.0, "Dynamic Global Memory Allocation and Operations").
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "verify/capture/captures.h"
+#include "verify/launch/launch.h"
+
+namespace bitwell::verify {
+namespace {
+
+const std::string& ptx() {
+  static const std::string path = share_folder("test") + "/heap.ptx";
+  return path;
+}
+
+struct Ran {
+  std::vector<uint32_t> words;
+  std::string fault;
+};
+// Of an entry with a buffer of `words` words, and a number behind it if there is one.
+Ran run(const std::string& entry, uint32_t threads, size_t words, std::optional<uint32_t> number = {},
+        std::optional<uint64_t> heap = {}, isa::Policy policy = isa::Policy::lazy) {
+  Launch l;
+  l.ptx = ptx();
+  l.entry = entry;
+  l.shape.block = {threads, 1, 1};
+  l.heap = heap;
+  l.add_buffer({"buffer", std::vector<std::byte>(4 * words), true, false, true});
+  if (number) l.add_scalar(*number);
+  isa::Options options;
+  options.schedule = {policy, 3};
+  Ran out;
+  try {
+    simulate(load_program(ptx(), entry), l, options, true);
+  } catch (const machine::Fault& e) {
+    out.fault = e.what();
+  }
+  out.words.resize(words);
+  std::memcpy(out.words.data(), l.buffers[0].bytes.data(), 4 * words);
+  return out;
+}
+
+TEST(DeviceHeap, ObjectsOfManyThreadsAreApart) {
+  for (const isa::PolicyName& p : isa::kPolicies) {
+    const Ran r = run("lists", 64, 64, {}, {}, p.policy);
+    EXPECT_EQ(r.fault, "") << p.name;
+    for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(r.words[i], i * (i + 1) / 2) << p.name;
+  }
+}
+
+// It holds 8 MiB, or what the launch says; objects take units of 16 bytes.
+TEST(DeviceHeap, IsFullWhenItIs) {
+  EXPECT_EQ(run("fill", 1, 1, 1 << 20).words[0], 8u);
+  EXPECT_EQ(run("fill", 1, 1, (1 << 20) + 1).words[0], 7u);
+  EXPECT_EQ(run("fill", 1, 1, 16, 160).words[0], 10u);
+  EXPECT_EQ(run("fill", 1, 1, 17, 160).words[0], 5u);
+  EXPECT_EQ(run("fill", 1, 1, 161, 160).words[0], 0u);
+}
+
+TEST(DeviceHeap, MistakesAreNamed) {
+  const auto fault = [](uint32_t which) { return run("mistake", 1, 1, which).fault; };
+  const auto has = [&](uint32_t which, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts)
+      EXPECT_NE(fault(which).find(part), std::string::npos) << which << ": " << fault(which);
+  };
+  has(0,
+      {"out-of-bounds read of 4 bytes", "40 bytes into 'malloc at PTX line ", "(heap.cu:41)' of 40 bytes"});
+  has(1, {"never written"});
+  has(2, {"out-of-bounds read", "malloc at PTX line", "which was freed at PTX line ", "(heap.cu:45)"});
+  has(3, {"out-of-bounds write", "4 bytes into", "which was freed at PTX line"});
+  has(4, {"a second free of what was freed at PTX line", "(heap.cu:45)"});
+  has(5, {"free of an address that malloc did not give", "'buffer'"});
+  has(6, {"free of an address that malloc did not give"});
+  EXPECT_EQ(fault(7), "") << "free of no address";
+}
+
+// What is kept stays for the next launch, and is no fault.
+TEST(DeviceHeap, ObjectsOutliveTheLaunch) {
+  Launch l;
+  l.ptx = ptx();
+  l.entry = "keep";
+  l.add_buffer({"kept", std::vector<std::byte>(8), true, false, true});
+  l.buffers.push_back({"out", std::vector<std::byte>(4), true, false, true});
+  Step take;
+  take.ptx = ptx();
+  take.entry = "take";
+  take.arguments = {{{}, 0}, {{}, 1}};
+  l.then = {take};
+  simulate(load_program(ptx(), "keep"), l, {}, true);
+  uint32_t value = 0;
+  std::memcpy(&value, l.buffers[1].bytes.data(), 4);
+  EXPECT_EQ(value, 77u);
+  l.then.push_back(take);  // once more: it was freed
+  EXPECT_THROW(simulate(load_program(ptx(), "keep"), l, {}, true), machine::Fault);
+}
+
+}  // namespace
+}  // namespace bitwell::verify
