@@ -113,7 +113,15 @@ void Memory::retire(uint64_t address, const std::string& by) {
   regions_.erase(at);
 }
 
+uint64_t Memory::add_texture(const Texture& texture) {
+  textures_.push_back(texture);
+  return kTextureHandles + textures_.size();
+}
 
+const Texture* Memory::texture(uint64_t handle) const {
+  const uint64_t number = handle - kTextureHandles - 1;
+  return number < textures_.size() ? &textures_[number] : nullptr;
+}
 
 ModulePlace Memory::next_module() const { return {next_global_, kConstWindow + modules_ * kMaxConstant}; }
 

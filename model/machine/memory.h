@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/machine/texture.h"
 
 namespace bitwell::machine {
 
@@ -22,6 +23,7 @@ inline constexpr uint64_t kConstWindow = uint64_t{3} << 40;
 inline constexpr uint64_t kParamWindow = uint64_t{4} << 40;
 // Of events alone, as tensor memory has no generic addresses: rank << 32 | lane << 16 | column.
 inline constexpr uint64_t kTensorWindow = uint64_t{5} << 40;
+inline constexpr uint64_t kTextureHandles = uint64_t{6} << 40;  // of textures and surfaces: no addresses
 inline constexpr uint64_t kWindowSize = uint64_t{1} << 32;
 inline constexpr uint64_t kModuleGlobals = uint64_t{8} << 40;  // .global variables of a module
 inline constexpr uint64_t kBuffers = uint64_t{16} << 40;       // buffers of a launch
@@ -139,6 +141,8 @@ class Memory {
   // The region that holds a byte of the host's, or nullptr.
   const Region* owner(const std::byte* byte) const;
   // A handle for the object, as tex or suld take it, and the object of a handle, or nullptr.
+  uint64_t add_texture(const Texture& texture);
+  const Texture* texture(uint64_t handle) const;
 
   // Where `address` lies, for a message: "64 bytes into 'x' of 64 bytes", "4 bytes before 'y' of 128 bytes",
   // both where both are near, or how far the nearest is.
@@ -155,6 +159,7 @@ class Memory {
   std::vector<Freed> freed_;
   std::vector<std::unique_ptr<Region>> retired_;
   std::shared_ptr<Heap> heap_;  // once it is asked for
+  std::vector<Texture> textures_;
   uint64_t next_ = kBuffers;
   uint64_t next_global_ = kModuleGlobals;  // of a module
   uint64_t modules_ = 0;

@@ -49,7 +49,7 @@ Operand memory(Reader& reader) {
 }
 
 // operand = "{" operand,* "}" | memory | "(" operand,* ")" | "!" name | constant | name [("+" | "-") n] |
-// name "|" name
+// (name | "{" operand,* "}") "|" name
 Operand parse_operand(Reader& reader) {
   const Reader::Nest nest(reader);
   const Position at = reader.peek().at;
@@ -58,7 +58,12 @@ Operand parse_operand(Reader& reader) {
     out.kind = OperandKind::vector;
     out.at = at;
     out.elements = elements(reader, "{", "}");
-    return out;
+    if (!reader.accept("|")) return out;
+    Operand with_predicate;
+    with_predicate.kind = OperandKind::pair;
+    with_predicate.at = at;
+    with_predicate.elements = {std::move(out), name(reader)};
+    return with_predicate;
   }
   if (reader.is("[")) return memory(reader);
   if (reader.is("!")) {

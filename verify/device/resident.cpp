@@ -20,6 +20,7 @@ static std::vector<std::byte> bytes_of(const Device::Impl& d, const Pointer& p, 
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);
     return std::vector<std::byte>(bytes, bytes + sizeof value);
   };
+  if (p.texture) throw machine::Unsupported("textures and surfaces on a GPU");
   return p.tensor_map ? copy(d.encode(*p.tensor_map, address)) : copy(address + p.offset);
 }
 

@@ -283,6 +283,13 @@ void add_launches(const fs::path& folder) {
   {"buffer": "y", "bin": "x.bin", "output": "out.npy", "dtype": "f4", "shape": [4, 4]}, {"pointer": "h"},
   {"buffer": "z", "generate": {"kind": "uniform_f32", "bytes": 64, "seed": 3}, "output": "z.bin"},
   {"type": "s32", "value": -1024}, {"type": "f16", "value": 0.5}, {"type": "b64", "value": 18446744073709551615}]})");
+  seeds.add(R"({"ptx": "blur.ptx", "entry": "blur", "grid": [2], "block": [32], "registers": 40, "heap": 4096,
+ "buffers": [{"buffer": "p", "zeros": 4096}],
+ "textures": [{"texture": "t", "over": "p", "format": "u8", "channels": 4, "width": 8, "height": 8, "layers": 2, "address": "border"},
+  {"texture": "v", "over": "p", "format": "f32", "width": 4, "height": 4, "depth": 4, "filter": "linear",
+   "normalized_coordinates": true, "normalized_values": true}],
+ "arguments": [{"texture": "t"}, {"struct": [{"at": 8, "surface": "v"}]}],
+ "then": [{"entry": "sum", "grid": [1], "block": [1], "programmatic_stream_serialization": true, "arguments": []}]})");
   std::vector<std::string> words{
       "ptx",        "entry",     "grid",      "block",        "cluster",  "dynamic_shared_bytes",
       "buffers",    "arguments", "type",      "value",        "buffer",   "npy",
@@ -291,6 +298,29 @@ void add_launches(const fs::path& folder) {
       "tensor_map", "offset",    "dims",      "strides",      "box",      "element_strides",
       "swizzle",    "fill",      "nan",       "uniform_bits", "iota_u32", "uniform_f32",
       "x.npy",      "x.bin",     "s8",        "f16"};
+  for (const char* word : {"texture",
+                           "surface",
+                           "textures",
+                           "over",
+                           "format",
+                           "channels",
+                           "width",
+                           "height",
+                           "depth",
+                           "layers",
+                           "address",
+                           "filter",
+                           "normalized_coordinates",
+                           "normalized_values",
+                           "clamp",
+                           "border",
+                           "linear",
+                           "heap",
+                           "registers",
+                           "then",
+                           "cooperative",
+                           "programmatic_stream_serialization"})
+    words.emplace_back(word);
   for (const auto& row : machine::kTensorTypes) words.emplace_back(row.name);
   for (const auto& row : machine::kTensorSwizzles) words.emplace_back(row.name);
   words = quoted(words);

@@ -25,7 +25,7 @@ std::vector<std::byte> bytes_of(uint64_t value, size_t size) {
 
 void LaunchReader::argument(const json& j, const std::string& where, std::vector<Argument>& to) {
   if (!j.is_object()) refuse(where + " must be an object");
-  for (const char* key : {"tensor_map", "pointer", "type", "bytes", "struct"})
+  for (const char* key : {"tensor_map", "texture", "surface", "pointer", "type", "bytes", "struct"})
     if (j.contains(key)) {
       Bytes b = piece(j, where);
       to.push_back({std::move(b.bytes), 0, {}, std::move(b.pointers)});
@@ -41,6 +41,7 @@ LaunchReader::Bytes LaunchReader::piece(const json& j, const std::string& where)
     return {std::vector<std::byte>(sizeof(machine::TensorMapBytes)),
             {{0, over, 0, tensor_map(j, over, where)}}};
   }
+  if (j.contains("texture") || j.contains("surface")) return image(j, where);
   if (j.contains("pointer")) {
     allow(j, {"pointer", "offset"}, where);
     const size_t to = known_buffer(text(j, "pointer", where), where);
@@ -53,7 +54,7 @@ LaunchReader::Bytes LaunchReader::piece(const json& j, const std::string& where)
     return {raw(j, where), {}};
   }
   if (j.contains("struct")) return structure(j, where);
-  refuse(where + " needs one of type, pointer, tensor_map, bytes, struct");
+  refuse(where + " needs one of type, pointer, tensor_map, texture, surface, bytes, struct");
 }
 
 LaunchReader::Bytes LaunchReader::structure(const json& j, const std::string& where) {

@@ -9,6 +9,7 @@
 #include "model/isa/compile/compile.h"
 #include "model/machine/failure.h"
 #include "model/machine/tensor_map.h"
+#include "model/machine/texture.h"
 #include "model/ptx/parse.h"
 #include "model/run/launch.h"
 
@@ -20,6 +21,7 @@ struct Pointer {
   size_t buffer = 0;                               // that it leads to
   uint64_t offset = 0;                             // bytes into that buffer
   std::optional<machine::TensorMap> tensor_map{};  // over the buffer; its address is the offset in it
+  std::optional<machine::Texture> texture{};       // over the buffer's start: 8 bytes, the handle
 };
 
 struct Buffer {
@@ -55,10 +57,10 @@ struct Argument {
 // What follows a launch on the same buffers and modules: another launch, a copy between buffers, or a fill.
 struct Step {
   std::string ptx, entry;  // of a launch; else empty
-  isa::Shape shape;
-  std::vector<Argument> arguments;
   // Of a launch that comes right behind another: it may start before that one ends (isa::run_chain).
   bool programmatic = false;
+  isa::Shape shape;
+  std::vector<Argument> arguments;
   struct Copy {
     size_t from, to;  // buffers
     uint64_t from_offset, to_offset, bytes;
@@ -80,9 +82,9 @@ struct Launch {
   std::vector<Argument> arguments;
   std::vector<Variable> variables{};
   std::vector<Step> then{};                // in order, when it has ended
+  std::optional<uint64_t> heap{};          // bytes of device code's malloc; none: CUDA's default
   std::optional<uint64_t> memory_limit{};  // bytes it may take in all; none: what the target's device has
 
-  std::optional<uint64_t> heap{};          // bytes of device code's malloc; none: CUDA's default
   template <class T>
   void add_scalar(T value) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);

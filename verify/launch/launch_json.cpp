@@ -31,7 +31,7 @@ LaunchFile LaunchReader::read() {
   }();
   allow(j,
         {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "registers", "cooperative",
-         "buffers", "heap", "arguments", "variables", "then"},
+         "buffers", "textures", "heap", "arguments", "variables", "then"},
         "the launch");
   file_.launch.ptx = input(text(j, "ptx", "the launch"));
   file_.launch.entry = text(j, "entry", "the launch");
@@ -39,6 +39,8 @@ LaunchFile LaunchReader::read() {
   const json& hidden = list(j, "buffers");
   for (size_t i = 0; i < hidden.size(); ++i) buffer(hidden[i], "buffer " + std::to_string(i));
   if (j.contains("heap")) file_.launch.heap = size(j, "heap", "the launch");
+  const json& textures = list(j, "textures");
+  for (size_t i = 0; i < textures.size(); ++i) texture(textures[i], "texture " + std::to_string(i));
   const json& arguments = list(j, "arguments");
   for (size_t i = 0; i < arguments.size(); ++i)
     argument(arguments[i], "argument " + std::to_string(i), file_.launch.arguments);

@@ -110,6 +110,9 @@ void write_outputs(const LaunchFile& file, OutputFiles& files) {
 }
 
 std::string write_launch(const Launch& launch, const std::string& folder) {
+  for (const Argument& a : launch.arguments)
+    for (const Pointer& p : a.pointers)
+      if (p.texture) throw machine::Unsupported("a replay of a launch with textures");
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw InputError("cannot make the folder '" + folder + "': " + error.message());

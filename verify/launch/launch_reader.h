@@ -66,6 +66,9 @@ class LaunchReader {
   std::vector<std::byte> raw(const json& j, const std::string& where) const;
   // Puts the pieces of a list, each with its "at", into `to`, which holds them or grows if it `may_grow`.
   void fields(const json& pieces, const std::string& where, bool may_grow, Bytes& to);
+  // "textures", and an argument that is one of them (texture_json.cpp).
+  void texture(const json& j, const std::string& where);
+  Bytes image(const json& j, const std::string& where) const;
   machine::TensorMap tensor_map(const json& j, size_t over, const std::string& where);
   machine::TensorMap encoded_map(const json& j, const std::string& where);
   size_t known_buffer(const std::string& name, const std::string& where) const;
@@ -102,6 +105,7 @@ class LaunchReader {
   std::filesystem::path folder_;
   LaunchFile file_;
   std::vector<Filled> filled_;
+  std::vector<std::pair<machine::Texture, size_t>> textures_;  // with the buffer that each is over
   uint64_t contents_ = 0;  // bytes of buffers that are given with contents, so far
 };
 

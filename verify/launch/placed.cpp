@@ -59,10 +59,16 @@ void Placed::place_at(const Launch& launch, size_t which) {
   r.read_only = b.read_only;
 }
 
-// The bytes of a pointer or map.
-static std::vector<std::byte> bytes_of(const Pointer& p, uint64_t address) {
+// The bytes of a pointer, handle or map.
+std::vector<std::byte> Placed::bytes_of(const Pointer& p) const {
+  const uint64_t address = addresses_[p.buffer];
   if (!p.tensor_map) {
-    const uint64_t to = address + p.offset;
+    uint64_t to = address + p.offset;
+    if (p.texture) {
+      machine::Texture texture = *p.texture;
+      texture.address = address;
+      to = memory_.add_texture(texture);
+    }
     const auto* bytes = reinterpret_cast<const std::byte*>(&to);
     return {bytes, bytes + sizeof to};
   }
@@ -74,13 +80,13 @@ static std::vector<std::byte> bytes_of(const Pointer& p, uint64_t address) {
 }
 
 void Placed::write_pointer(size_t buffer, const Pointer& pointer) {
-  memory_.write(addresses_[buffer] + pointer.at, bytes_of(pointer, addresses_[pointer.buffer]));
+  memory_.write(addresses_[buffer] + pointer.at, bytes_of(pointer));
 }
 
 std::vector<std::byte> Placed::resolved(std::vector<std::byte> bytes,
                                         const std::vector<Pointer>& pointers) const {
   for (const Pointer& p : pointers) {
-    const std::vector<std::byte> value = bytes_of(p, addresses_[p.buffer]);
+    const std::vector<std::byte> value = bytes_of(p);
     std::copy(value.begin(), value.end(), bytes.begin() + static_cast<std::ptrdiff_t>(p.at));
   }
   return bytes;
@@ -93,7 +99,7 @@ std::vector<std::vector<std::byte>> Placed::arguments(const std::vector<Argument
       out.push_back(resolved(a.scalar, a.pointers));
       continue;
     }
-    out.push_back(bytes_of({0, a.buffer, 0, a.tensor_map}, addresses_[a.buffer]));
+    out.push_back(bytes_of({0, a.buffer, 0, a.tensor_map}));
   }
   return out;
 }

@@ -25,6 +25,7 @@ class Placed {
  private:
   void place_at(const Launch& launch, size_t buffer);
   void write_pointer(size_t buffer, const Pointer& pointer);
+  std::vector<std::byte> bytes_of(const Pointer& p) const;
   machine::Memory& memory_;
   std::vector<uint64_t> addresses_;
 };

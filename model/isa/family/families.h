@@ -30,6 +30,8 @@ std::span<const Form> grid_dependency_forms();
 std::span<const Form> copy_forms();
 std::span<const Form> tensor_map_forms();
 std::span<const Form> matrix_forms();
+std::span<const Form> texture_forms();
+std::span<const Form> surface_forms();
 std::span<const Form> tensor_allocation_forms();
 std::span<const Form> tensor_move_forms();
 std::span<const Form> tensor_order_forms();

@@ -136,7 +136,7 @@ TEST(Mutations, PtxasAndBitwellAgreeOnWhatIsPtx) {
   const char* seed_text = std::getenv("BITWELL_SEED");
   const uint64_t seed = seed_text != nullptr ? std::strtoull(seed_text, nullptr, 10) : 1;
   std::vector<std::string> sources;
-  for (const char* name : {"mutation_gemv", "mutation_ordinary"})
+  for (const char* name : {"mutation_gemv", "mutation_ordinary", "textures"})
     sources.push_back(read_file(share_folder("test") + "/" + name + ".ptx"));
   for (const TensorInstruction& i : tensor_instructions())
     if (i.k == 16 && i.n == 8 && i.input == &number::bf16) sources.push_back(tensor_module(i));
