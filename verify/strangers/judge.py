@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Runs `bitwell check` and `bitwell run` on the launches that make.py wrote, and keeps what they say in results.csv.
+
+    judge.py [--bitwell PATH] [--cases DIR] [--kernel NAME ...] [--results FILE]
+    judge.py --device ...     the same launches on the GPU that is there; every output byte, into device.csv
+
+A launch whose special functions have no recorded bits for its target runs with `--approximate nearest`, and its row says so.
+"""
+import argparse
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+COLUMNS = ("kernel", "generator", "arch", "PTX lines", "check", "run", "worst error", "seconds")
+DEVICE_COLUMNS = ("kernel", "arch", "device", "bytes", "verdict")
+WORDS = {0: "holds", 1: "fails", 2: "unusable", 3: "unsupported", 4: "bug in bitwell"}
+
+
+def call(*command, limit=600):
+    start = time.time()
+    try:
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return 124, {}, f"no end in {limit} s", time.time() - start
+    try:
+        facts = json.loads(done.stdout)
+    except ValueError:
+        facts = {}
+    return done.returncode, facts, done.stderr.strip(), time.time() - start
+
+
+def checked(bitwell, folder):
+    """What `bitwell check` finds, in a few words: how many of each kind, and the first that stops a run."""
+    status, facts, error, _ = call(bitwell, "check", "--json", folder / "kernel.ptx")
+    if not facts:
+        return error.splitlines()[0]
+    kinds = [f["kind"] for f in facts["findings"]]
+    for stops in ("invalid", "unsupported"):
+        if stops in kinds:
+            first = next(f for f in facts["findings"] if f["kind"] == stops)
+            return f"{stops}: {first['what']}"
+    return ", ".join(f"{kinds.count(k)} {k}" for k in ("approximate", "contractible") if k in kinds) or "all supported"
+
+
+def worst_error(folder):
+    """The largest difference from NumPy's result, as a part of the largest number expected in that output."""
+    worst = 0.0
+    for path in folder.glob("*.expected.npy"):
+        want = np.load(path).astype(np.float64)
+        got = np.load(str(path).replace(".expected.", ".out.")).astype(np.float64).reshape(want.shape)
+        off = np.abs(np.where(got == want, 0, got - want))
+        worst = max(worst, float(off.max() / max(np.abs(want).max(), 1e-300)))
+    return "0" if worst == 0 else f"{worst:.1e}"
+
+
+def judged(bitwell, folder):
+    case = json.loads((folder / "case.json").read_text())
+    for old in folder.glob("*.out.npy"):
+        old.unlink()
+    check = checked(bitwell, folder)
+    status, facts, error, seconds = call(bitwell, "run", "--json", folder / "launch.json")
+    how = ""
+    if status == 3 and "is approximate" in error:
+        status, facts, error, seconds = call(bitwell, "run", "--json", "--approximate", "nearest", folder / "launch.json")
+        how = ", approximate functions by the nearest value"
+    word = WORDS.get(status, f"status {status}")
+    if status == 1 and facts:
+        word = "not as NumPy has it"
+    elif status != 0:
+        word += ": " + " ".join(error.splitlines()[0].split()).removeprefix("bitwell: ")[:160]
+    wrote = any(folder.glob("*.out.npy"))
+    return dict(zip(COLUMNS, (case["kernel"], case["generator"], case["arch"], case["lines"], check, word + how,
+                              worst_error(folder) if wrote else "", f"{seconds:.2f}")))
+
+
+def on_device(bitwell, folder):
+    case = json.loads((folder / "case.json").read_text())
+    more = []
+    status, facts, error, _ = call(bitwell, "run", "--json", "--device", folder / "launch.json", limit=60)
+    if status == 3 and "is approximate" in error:
+        status, facts, error, _ = call(bitwell, "run", "--json", "--device", "--approximate", "nearest", folder / "launch.json", limit=60)
+    there = facts.get("on_device", {})
+    if not there:
+        verdict = f"{WORDS.get(status, status)}: {error.splitlines()[0] if error else ''}"
+    elif "fault" in there:
+        verdict = there["fault"]
+    else:
+        unequal = [o for o in there["outputs"] if not o["equal"]]
+        verdict = "equal" if not unequal else "; ".join(
+            f"{o['output']}{o['element']} is {o['here']} here, {o['on_gpu']} on the GPU" for o in unequal)
+    device = f"{there['device']}, driver {there['driver']}" if there else ""
+    return dict(zip(DEVICE_COLUMNS, (case["kernel"], case["arch"], device, sum(o["bytes"] for o in there.get("outputs", [])), verdict)))
+
+
+def keep(path, columns, rows):
+    """Rows of the same kernel and architecture are replaced, others stay."""
+    old = list(csv.DictReader(path.open())) if path.exists() else []
+    new = {(r["kernel"], r["arch"]): r for r in old} | {(r["kernel"], r["arch"]): r for r in rows}
+    with path.open("w", newline="") as f:
+        out = csv.DictWriter(f, columns, lineterminator="\n")
+        out.writeheader()
+        out.writerows(new[k] for k in sorted(new, key=lambda k: (k[0], k[1] != "sm_90a")))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bitwell", type=pathlib.Path, default=ROOT / "build/release/bin/bitwell")
+    parser.add_argument("--cases", type=pathlib.Path, default=ROOT / "build/strangers/cases")
+    parser.add_argument("--kernel", nargs="*")
+    parser.add_argument("--device", action="store_true")
+    parser.add_argument("--results", type=pathlib.Path)
+    o = parser.parse_args()
+    rows = []
+    for folder in sorted(o.cases.iterdir()):
+        name, arch = folder.name.rsplit(".", 1)
+        if (o.kernel and name not in o.kernel) or (o.device and arch != "sm_90a"):
+            continue
+        rows.append((on_device if o.device else judged)(o.bitwell, folder))
+        print(" | ".join(str(v) for v in rows[-1].values()), flush=True)
+    results = o.results or HERE / ("device.csv" if o.device else "results.csv")
+    keep(results, DEVICE_COLUMNS if o.device else COLUMNS, rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
