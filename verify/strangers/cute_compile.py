@@ -30,5 +30,8 @@ def compiled(arch, function, grid, block, shared=0, **arguments):
         ptx = out.__ptx__
     buffers = {n: v for n, v in arguments.items() if isinstance(v, (In, Out))}
     passed = [n if n in buffers else scalar("f32" if isinstance(v, float) else "s32", v) for n, v in arguments.items()]
+    # A TiledMMA's fields come last, as zeros: nothing negated, and no accumulation before the kernel asks for it.
+    sizes = [int(n) for n in re.findall(r"\.b8 \S+\[(\d+)\]", re.search(r"\.entry[^{]*", ptx).group())]
+    passed += [{"bytes": "00" * n} for n in sizes[len(passed):]]
     return Case(f"CuTe DSL {importlib.metadata.version('nvidia-cutlass-dsl')}", ptx, re.search(r"\.entry (\w+)\(", ptx).group(1), grid,
                 block, buffers, passed, shared=shared)
