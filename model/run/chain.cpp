@@ -44,6 +44,30 @@ Grid grid_of(const ChainedLaunch& launch, const Shape& shape, machine::Memory& m
   return grid;
 }
 
+// What a driver gives a cooperative grid: a size and the barrier of grid.sync(), both words of 4 bytes, at
+// the address that %envreg1 and 2 hold (CUDA 13.0, cooperative_groups/details/driver_abi.h).
+class Workspace {
+ public:
+  Workspace(Shape& shape, machine::Memory& memory) : memory_(memory) {
+    auto& registers = shape.environment;
+    if (!shape.cooperative || registers[1] != 0 || registers[2] != 0) return;
+    machine::Region& region = memory.allocate("the cooperative grid's workspace", 8);
+    region.mark_all_defined();
+    address_ = region.base();
+    registers[1] = static_cast<uint32_t>(address_ >> 32);
+    registers[2] = static_cast<uint32_t>(address_);
+  }
+  ~Workspace() {
+    if (address_ != 0) memory_.free(address_);
+  }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+ private:
+  machine::Memory& memory_;
+  uint64_t address_ = 0;
+};
+
 }  // namespace
 
 std::vector<RunResult> run_chain(const std::vector<ChainedLaunch>& launches, machine::Memory& memory,
@@ -53,11 +77,13 @@ std::vector<RunResult> run_chain(const std::vector<ChainedLaunch>& launches, mac
     throw machine::Unsupported("watching the accesses of launches that are in flight together");
   if (launches.size() > 1 && options.chooser != nullptr)
     throw machine::Unsupported("choosing the turns of launches that are in flight together");
+  std::deque<Workspace> workspaces;
   std::deque<Grid> grids;
   std::vector<InFlight> in_flight;
   for (const ChainedLaunch& l : launches) {
     check_launch(l.program, l.shape, l.arguments);
-    const Shape shape = full_shape(l.program, l.shape);
+    Shape shape = full_shape(l.program, l.shape);
+    workspaces.emplace_back(shape, memory);
     const Room room = room_for(l.program, shape, options);
     Grid& grid = grids.emplace_back(grid_of(l, shape, memory, options));
     grid.number = in_flight.size();

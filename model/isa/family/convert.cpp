@@ -69,7 +69,9 @@ void cvt(Builder& b, const Match& m) {
   if (b.operand_count() != 2) refuse("takes 2 operands");
   const bool narrows = to_float && (!from_float || to_precision < from.bits ||
                                     (to_precision == from.bits && to.name != from.name));
-  if (narrows && !floating) refuse("needs .rn, .rz, .rm or .rp");
+  // Between the two halves ptxas takes none, which is to nearest.
+  const bool between_halves = to_float && from_float && to.bits == 16 && from.bits == 16;
+  if (narrows && !floating && !between_halves) refuse("needs .rn, .rz, .rm or .rp");
   if (floating && !narrows) refuse("has no place for '" + rounding + "'");
   if (integral && !from_float) refuse("has no place for '" + rounding + "'");
   if (integral && to_float && to.name != from.name) refuse("has no place for '" + rounding + "'");

@@ -15,8 +15,8 @@ inline constexpr size_t kFragmentRows = 16;  // of D and A, that one warp holds
 
 // An instruction's types and extents.
 struct Mma : Payload {
-  const number::DotRule* rule = nullptr;
-  const number::Format* a = nullptr;  // of as many bits as B's in registers
+  const number::DotRule* rule = nullptr;  // none: integers
+  const number::Format* a = nullptr;      // of as many bits as B's in registers
   const number::Format* b = nullptr;
   size_t n = 0;
   size_t k = 0;
@@ -24,7 +24,7 @@ struct Mma : Payload {
   size_t words() const { return k * static_cast<size_t>(a->container) / 32; }  // of a row of A
   size_t a_registers() const { return words() / 2; }
   size_t b_registers() const { return words() / 4; }
-  bool half_result() const { return rule->output == &number::f16; }
+  bool half_result() const { return rule != nullptr && rule->output == &number::f16; }
   size_t d_registers() const { return n / 8 * (half_result() ? 2 : 4); }
 };
 

@@ -43,8 +43,11 @@ uint32_t awaited(const Op& op, Context& context, int lane, MbarrierAction action
   if (action != MbarrierAction::test_parity && action != MbarrierAction::try_parity)
     return machine::decode_mbarrier(context.row<uint64_t>(op.b)[lane]).parity;
   const uint32_t parity = context.row<uint32_t>(op.b)[lane];
-  if (parity > 1) throw Fault("phase parity " + std::to_string(parity) + ", it must be 0 or 1", lane);
-  return parity;
+  // Its lowest bit is all that ptxas hands on to sm_90 and sm_100.
+  if (parity > 1)
+    context.note(lane,
+                 "phase parity " + std::to_string(parity) + ": it must be 0 or 1, its lowest bit counts");
+  return parity & 1;
 }
 
 Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) {

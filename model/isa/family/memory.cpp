@@ -2,6 +2,7 @@
 #include "model/isa/family/memory.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "model/run/access.h"
@@ -161,6 +162,31 @@ void keep_off_copies(const MemoryUse& use, Context& context, const LaneBytes& ac
   }
 }
 
+// Element `j` of a lane's access, `b` its operand. Returns whether memory changed.
+bool update(const Op& op, const AtomicUse& use, Context& context, const LaneBytes& access, int lane, size_t j,
+            uint64_t b) {
+  const size_t size = use.size;
+  const auto i = static_cast<size_t>(lane);
+  const uint32_t bit = 1u << lane;
+  const uint32_t to = use.count == 1 ? op.d : (*op.results)[j];
+  const bool known = !context.checked || defined_lanes(access, j * size, size, bit) != 0;
+  if (!known && use.operation != AtomicOperation::exch)
+    throw Fault("an atomic reads memory that was never written", lane);
+  mark(access, j * size, size, bit);
+  context.set_known(to, bit, known ? bit : 0);
+  uint64_t old = 0;
+  uint64_t c = 0;
+  std::byte* const place = access.bytes[i] + j * size;
+  std::memcpy(&old, place, size);
+  std::memcpy(&c, context.row<std::byte>(op.c) + size * i, size);
+  const uint64_t result =
+      atomic_update(use.operation, use.type,
+                    (access.global & bit) != 0 ? AtomicPlace::global : AtomicPlace::shared, old, b, c);
+  std::memcpy(place, &result, size);
+  std::memcpy(context.row<std::byte>(to) + size * i, &old, size);
+  return result != old || !known;
+}
+
 }  // namespace
 
 Next load(const Op& op, Context& context, uint32_t mask) {
@@ -237,36 +263,25 @@ Next store(const Op& op, Context& context, uint32_t mask) {
 Next atomic(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<AtomicUse>();
   LaneBytes access;
-  resolve(use, op.a, context, mask, use.size, AccessKind::update, true, access);
+  resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::update,
+          use.count == 1, access);
   touched(use, context, access.global);
+  if (use.count > 1 && (mask & ~access.global) != 0)
+    throw Fault("a vector atomic on memory that is not global", __builtin_ctz(mask & ~access.global));
   if (context.checked && access.tracked && context.cta.cluster.operations_under_way())
     keep_off_copies(use, context, access, mask);
+  spread(access, use.size);
+  const auto source = [&](size_t j) { return use.count == 1 ? op.b : (*op.sources)[j]; };
+  for (size_t j = 0; j < use.count; ++j) context.require_defined(source(j), mask, "an atomic's operand");
+  if (use.operation == AtomicOperation::cas) context.require_defined(op.c, mask, "an atomic's operand");
   // One that leaves everything as it was is no change: a loop around it may be endless.
   bool changes = false;
-  spread(access, use.size);
-  context.require_defined(op.b, mask, "an atomic's operand");
-  if (use.operation == AtomicOperation::cas) context.require_defined(op.c, mask, "an atomic's operand");
-  const size_t size = use.size;
+  std::array<uint64_t, kMostAtomics> b{};
   for (int i = 0; i < kLanes; ++i) {
     if ((mask >> i & 1) == 0) continue;
-    const bool known = !context.checked || defined_lanes(access, 0, size, 1u << i) != 0;
-    if (!known && use.operation != AtomicOperation::exch)
-      throw Fault("an atomic reads memory that was never written", i);
-    mark(access, 0, size, 1u << i);
-    context.set_known(op.d, 1u << i, known ? 1u << i : 0);
-    uint64_t old = 0;
-    uint64_t b = 0;
-    uint64_t c = 0;
-    const size_t at = size * static_cast<size_t>(i);
-    std::memcpy(&old, access.bytes[i], size);
-    std::memcpy(&b, context.row<std::byte>(op.b) + at, size);
-    std::memcpy(&c, context.row<std::byte>(op.c) + at, size);
-    const uint64_t result =
-        atomic_update(use.operation, use.type,
-                      (access.global >> i & 1) != 0 ? AtomicPlace::global : AtomicPlace::shared, old, b, c);
-    changes = changes || result != old || !known;
-    std::memcpy(access.bytes[i], &result, size);
-    std::memcpy(context.row<std::byte>(op.d) + at, &old, size);
+    for (size_t j = 0; j < use.count; ++j)  // all of them first: a result may go where an operand stood
+      std::memcpy(&b[j], context.row<std::byte>(source(j)) + use.size * static_cast<size_t>(i), use.size);
+    for (size_t j = 0; j < use.count; ++j) changes = update(op, use, context, access, i, j, b[j]) || changes;
   }
   if (changes) context.cta.cluster.change();
   return Next::advance;

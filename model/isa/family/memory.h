@@ -11,11 +11,14 @@ Next store(const Op& op, Context& context, uint32_t mask);  // MemoryUse; source
 inline constexpr uint64_t kMostBulkZeros = uint64_t{1} << 24;     // PTX ISA 9.0, 9.7.9.14
 Next store_zeros(const Op& op, Context& context, uint32_t mask);  // AddressUse; b bytes
 
+inline constexpr size_t kMostAtomics = 8;  // elements of a vector
+
 struct AtomicUse : MemoryUse {
   AtomicOperation operation{};
   ElementType type{};
 };
-// Read-modify-write of one element a lane, lanes in order: old to d, operands b and c.
+// Read-modify-write of an element a lane, lanes in order: old to d, operands b and c. Of several, each is an
+// update by itself: old to results, operands from sources.
 Next atomic(const Op& op, Context& context, uint32_t mask);
 
 struct FenceUse : Payload {

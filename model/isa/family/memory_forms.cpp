@@ -149,6 +149,37 @@ void atom(Builder& b, const Match& m) {
   b.emit(op);
 }
 
+// atom d, [a], b | red [a], b, of vectors in global memory (PTX ISA 9.0, 9.7.13.6 and 9.7.13.8)
+void atom_vector(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const bool returns = i.opcode == "atom";
+  const Type& type = b.type(i.modifiers.back());
+  operands_left(b, m, returns ? 3 : 2);
+  Op op = effect(atomic);
+  AtomicUse use;
+  use.size = static_cast<uint16_t>(type.bits / 8);
+  use.count = static_cast<uint16_t>(vector_length(i));
+  use.order = order_of(i, {Semantics::relaxed, Scope::gpu});
+  use.operation = operation_of(i);
+  use.type = element_of(i.modifiers.back());
+  const size_t place = returns ? 1 : 0;
+  set_address(b, op, use, b.operand(place), space_of(i));
+  std::vector<uint32_t>* before = b.new_list();
+  std::vector<uint32_t>* operands = b.new_list();
+  if (returns) {
+    for (const ptx::Operand* o : registers_of(b.operand(0), use.count, m, "a destination"))
+      before->push_back(b.destination(*o, type, false, true).row);
+  } else {
+    for (size_t n = 0; n < use.count; ++n) before->push_back(b.new_row(std::max(type.bits, 16)));
+  }
+  for (const ptx::Operand* o : registers_of(b.operand(place + 1), use.count, m, "a source"))
+    operands->push_back(b.source(*o, type).row);
+  op.results = before;
+  op.sources = operands;
+  b.payload(op, use);
+  b.emit(op);
+}
+
 // Memory is one here: who watches is told, and nothing else comes of it.
 Next fence_memory(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<FenceUse>();
@@ -226,6 +257,14 @@ constexpr Form kMemory[] = {
     {"red[.relaxed,.release]" ATOM_SCOPES ATOM_SPACES "{.add}.noftz{.bf16,.bf16x2}", "*", atom, 78, 90},
     {"red[.relaxed,.release]" ATOM_SCOPES ATOM_SPACES "{.inc,.dec}.u32", "*", atom},
     {"red[.relaxed,.release]" ATOM_SCOPES ATOM_SPACES "{.min,.max}{.u32,.s32,.u64,.s64}", "*", atom},
+    {"atom" SEMANTICS ATOM_SCOPES "[.global].add{.v2,.v4}.f32", "*", atom_vector, 81, 90},
+    {"atom" SEMANTICS ATOM_SCOPES "[.global].add.noftz{.v2,.v4,.v8}{.f16,.bf16}", "*", atom_vector, 81, 90},
+    {"atom" SEMANTICS ATOM_SCOPES "[.global].add.noftz{.v2,.v4}{.f16x2,.bf16x2}", "*", atom_vector, 81, 90},
+    {"red[.relaxed,.release]" ATOM_SCOPES "[.global].add{.v2,.v4}.f32", "*", atom_vector, 81, 90},
+    {"red[.relaxed,.release]" ATOM_SCOPES "[.global].add.noftz{.v2,.v4,.v8}{.f16,.bf16}", "*", atom_vector,
+     81, 90},
+    {"red[.relaxed,.release]" ATOM_SCOPES "[.global].add.noftz{.v2,.v4}{.f16x2,.bf16x2}", "*", atom_vector,
+     81, 90},
     {"membar{.cta,.gl,.sys}", "", fence},
     {"fence[.sc,.acq_rel]{.cta,.cluster,.gpu,.sys}", "", fence, 60},
     {"fence.proxy|.async[.global,.shared::cta,.shared::cluster]", "", fence, 80, 90},

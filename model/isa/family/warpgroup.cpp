@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/isa/family/prepared_matrix.h"
+#include "model/number/dot_integer.h"
 #include "model/run/context.h"
 #include "model/run/definedness.h"
 #include "model/run/synchronised.h"
@@ -123,16 +124,22 @@ void Warpgroup::run_front(const Port& port) {
       const auto d = machine::decode_matrix_descriptor(machine::DescriptorForm::wgmma, descriptor);
       return {d, mn_major, format->container, rows, mma.k, Packing::dense, "wgmma", what};
     };
-    const number::DotColumns& columns = prepared_columns(
-        {mma.rule, mma.b, mma.negate_b}, matrix(next.b, mma.transpose_b, mma.b, mma.n, "B"), shared);
+    const SharedMatrix b = matrix(next.b, mma.transpose_b, mma.b, mma.n, "B");
+    const number::DotColumns* columns =
+        mma.bytes ? nullptr : &prepared_columns({mma.rule, mma.b, mma.negate_b}, b, shared);
+    const std::vector<uint32_t> b_bytes = mma.bytes ? read_matrix(shared, b) : std::vector<uint32_t>();
     std::vector<uint32_t> a;
     if (!mma.a_in_registers) {
       a = read_matrix(shared, matrix(next.a, mma.transpose_a, mma.a, kWarps * kFragmentRows, "A"));
       if (mma.negate_a) negate(*mma.a, a);
     }
     take_sums(next);
-    number::dot_tile(*mma.rule, {mma.a, mma.a_in_registers ? next.a_codes : a}, kWarps * kFragmentRows,
-                     columns, sums_);
+    const std::vector<uint32_t>& codes = mma.a_in_registers ? next.a_codes : a;
+    if (mma.bytes)
+      number::integer_dot_tile({codes, mma.bytes->a_signed}, {b_bytes, mma.bytes->b_signed}, mma.k, mma.n,
+                               mma.bytes->saturate, sums_);
+    else
+      number::dot_tile(*mma.rule, {mma.a, codes}, kWarps * kFragmentRows, *columns, sums_);
     sums_kept_ = queue_.size() > 1 && adds_to(queue_[1], next);
     if (!sums_kept_) leave_sums(next);
   } catch (const Fault& fault) {

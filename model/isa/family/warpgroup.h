@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "model/isa/family/fragments.h"
@@ -17,7 +18,14 @@ namespace bitwell::isa {
 class Cta;
 class Context;
 
+// wgmma of bytes: sums are exact, with 32 bits kept.
+struct ByteTypes {
+  bool a_signed = false, b_signed = false;
+  bool saturate = false;
+};
+
 struct WarpgroupMmaUse : Mma {
+  std::optional<ByteTypes> bytes;  // without a rule; of the formats of A and B only the width counts
   bool a_in_registers = true;
   bool negate_a = false, negate_b = false;
   bool transpose_a = false, transpose_b = false;  // MN-major in shared memory

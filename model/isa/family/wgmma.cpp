@@ -111,6 +111,27 @@ bool choice(const Builder& b, size_t operand, uint64_t no, uint64_t yes, const c
   return value == yes;
 }
 
+// D's registers are given; those of A or its descriptor, that of B, and scale-d.
+void operands_of(Builder& b, const Match& m, WarpgroupMmaUse& mma, Op& op) {
+  if (std::set<uint32_t>(op.results->begin(), op.results->end()).size() != op.results->size())
+    throw machine::Unsupported("'" + m.name + "' with a register twice in D");
+  for (const uint32_t r : *op.results) b.pin(r);
+  if (mma.a_in_registers) {
+    op.sources = b.new_list();
+    tensor_registers(b, b.operand(1), mma.a_registers(), *mma.a, "A", *op.sources);
+  } else {
+    op.a = b.source(b.operand(1), b.type(".b64")).row;
+  }
+  op.b = b.source(b.operand(2), b.type(".b64")).row;
+  if (b.operand(3).kind == ptx::OperandKind::integer) {
+    op.c = b.constant_row(32, choice(b, 3, 0, 1, "scale-d") ? ~0u : 0);
+  } else {
+    bool negated = false;
+    op.c = b.predicate(b.operand(3), false, negated).row;
+    mma.negated_scale = negated;
+  }
+}
+
 // wgmma.mma_async d, a | a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b[, imm-trans-a][, imm-trans-b]
 void wgmma_form(Builder& b, const Match& m) {
   const auto& modifiers = b.instruction().modifiers;  // .mma_async .sync .aligned shape D A B
@@ -129,27 +150,35 @@ void wgmma_form(Builder& b, const Match& m) {
     throw Invalid("'" + m.name + "' takes " + std::to_string(count) + " operands here");
   op.results = b.new_list();
   tensor_registers(b, b.operand(0), mma->d_registers(), *mma->rule->output, "D", *op.results);
-  if (std::set<uint32_t>(op.results->begin(), op.results->end()).size() != op.results->size())
-    throw machine::Unsupported("'" + m.name + "' with a register twice in D");
-  for (const uint32_t r : *op.results) b.pin(r);
-  if (mma->a_in_registers) {
-    op.sources = b.new_list();
-    tensor_registers(b, b.operand(1), mma->a_registers(), *mma->a, "A", *op.sources);
-  } else {
-    op.a = b.source(b.operand(1), b.type(".b64")).row;
-  }
-  op.b = b.source(b.operand(2), b.type(".b64")).row;
-  if (b.operand(3).kind == ptx::OperandKind::integer) {
-    op.c = b.constant_row(32, choice(b, 3, 0, 1, "scale-d") ? ~0u : 0);
-  } else {
-    bool negated = false;
-    op.c = b.predicate(b.operand(3), false, negated).row;
-    mma->negated_scale = negated;
-  }
+  operands_of(b, m, *mma, op);
   mma->negate_a = choice(b, 4, 1, ~uint64_t{0}, "imm-scale-a");
   mma->negate_b = choice(b, 5, 1, ~uint64_t{0}, "imm-scale-b");
   if (count == 8) mma->transpose_a = choice(b, 6, 0, 1, "imm-trans-a");
   if (transposes) mma->transpose_b = choice(b, count - 1, 0, 1, "imm-trans-b");
+  b.emit(op);
+}
+
+// wgmma.mma_async d, a | a-desc, b-desc, scale-d
+void wgmma_bytes(Builder& b, const Match& m) {
+  const auto& modifiers = b.instruction().modifiers;  // .mma_async .sync .aligned shape [.satfinite] D A B
+  const std::string& a_type = modifiers[modifiers.size() - 2];
+  if (a_type != modifiers.back() && b.version() < 84)
+    throw Invalid("'" + m.name + "': types that differ need PTX 8.4");
+  operands_left(b, m, 4);
+  Op op = effect(wgmma_mma);
+  WarpgroupMmaUse* mma = &b.payload<WarpgroupMmaUse>(op);
+  mma->bytes = ByteTypes{a_type == ".s8", modifiers.back() == ".s8", has(b.instruction(), ".satfinite")};
+  mma->a = mma->b = &number::e4m3;
+  mma->n = extent(modifiers[3], 'n');
+  mma->k = extent(modifiers[3], 'k');
+  mma->a_in_registers = b.operand(1).kind == ptx::OperandKind::vector;
+  const ptx::Operand& d = b.operand(0);
+  if (d.kind != ptx::OperandKind::vector || d.elements.size() != mma->d_registers())
+    throw Invalid("D must be a vector of " + std::to_string(mma->d_registers()) + " registers");
+  op.results = b.new_list();
+  for (const ptx::Operand& e : d.elements)
+    op.results->push_back(b.destination(e, b.type(".s32"), false, true).row);
+  operands_of(b, m, *mma, op);
   b.emit(op);
 }
 
@@ -170,12 +199,18 @@ void wgmma_order(Builder& b, const Match&) {
   ",.m64n128" k ",.m64n136" k ",.m64n144" k ",.m64n152" k ",.m64n160" k ",.m64n168" k ",.m64n176" k      \
   ",.m64n184" k ",.m64n192" k ",.m64n200" k ",.m64n208" k ",.m64n216" k ",.m64n224" k ",.m64n232" k      \
   ",.m64n240" k ",.m64n248" k ",.m64n256" k "}"
+#define BYTE_SHAPES                                                                                      \
+  "{.m64n8k32,.m64n16k32,.m64n24k32,.m64n32k32,.m64n48k32,.m64n64k32,.m64n80k32,.m64n96k32,.m64n112k32," \
+  ".m64n128k32,.m64n144k32,.m64n160k32,.m64n176k32,.m64n192k32,.m64n208k32,.m64n224k32,.m64n240k32,"     \
+  ".m64n256k32}"
 constexpr Form kWgmma[] = {
     {"wgmma.mma_async|.sync.aligned" SHAPES("k16") "{.f32,.f16}.f16.f16", "*", wgmma_form, 80, 90, "a", 90},
     {"wgmma.mma_async|.sync.aligned" SHAPES("k16") ".f32.bf16.bf16", "*", wgmma_form, 80, 90, "a", 90},
     {"wgmma.mma_async|.sync.aligned" SHAPES("k8") ".f32.tf32.tf32", "*", wgmma_form, 80, 90, "a", 90},
     {"wgmma.mma_async|.sync.aligned" SHAPES("k32") "{.f32,.f16}{.e4m3,.e5m2}{.e4m3,.e5m2}", "*", wgmma_form,
      80, 90, "a", 90},
+    {"wgmma.mma_async|.sync.aligned" BYTE_SHAPES "[.satfinite].s32{.s8,.u8}{.s8,.u8}", "*", wgmma_bytes, 80,
+     90, "a", 90},
     {"wgmma.fence|.sync.aligned", "", wgmma_order, 80, 90, "a", 90},
     {"wgmma.commit_group|.sync.aligned", "", wgmma_order, 80, 90, "a", 90},
     {"wgmma.wait_group|.sync.aligned", "*", wgmma_order, 80, 90, "a", 90},

@@ -100,8 +100,6 @@ TEST(Boundary, WhatRegistersHoldIsJudgedWhenItRuns) {
             "count 0, it must be 1 to 1048575"},
            {"@%p0 " + init + "mov.u32 %r1, $; @%p0 mbarrier.arrive.shared.b64 _, [bar], %r1;", 1, 2,
             "over-arrival: 2 more"},
-           {"@%p0 " + init + "mov.u32 %r1, $; @%p0 mbarrier.test_wait.parity.shared.b64 %p1, [bar], %r1;", 1,
-            2, "phase parity 2, it must be 0 or 1"},
            {"@%p0 " + init +
                 "mov.u32 %r1, $; @%p0 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], %r1;",
             1048575, 1048576, "the limit is 1048575"},

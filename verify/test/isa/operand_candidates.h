@@ -82,6 +82,11 @@ inline std::vector<std::string> operand_candidates() {
       for (const char* rest : {", %d1, %d2, %p1, 1, 1", ", %d1, %d2, %p1, 1, 1, 0, 0"})
         out.push_back(d + rest);
     }
+  for (int n = 8; n <= 256; n += 8) out.push_back(registers("%r", n / 2) + ", %d1, %d2, %p1");  // of bytes
+  for (const auto& [prefix, most] : {std::pair{"%h", 8}, {"%r", 4}})  // vectors of atomics
+    for (int n = 2; n <= most; n *= 2)
+      for (const char* d : {"[%d1], ", ""})
+        out.push_back((*d == 0 ? registers(prefix, n) + ", [%d1], " : d) + registers(prefix, n));
   for (const auto& [a, b] : {std::pair{8, 8}, {2, 2}, {4, 4}, {1, 4}, {4, 1}, {2, 8}, {8, 2}})
     for (const std::string& d : {registers("%f", 8), registers("%r", 8), registers("%r", 4)})  // of wmma
       out.push_back(d + ", " + registers("%r", a) + ", " + registers("%r", b) + ", " + d);
