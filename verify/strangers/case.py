@@ -1,6 +1,7 @@
 """One launch of a stranger's kernel: PTX, arguments, and what NumPy says must come of it, as a folder for `bitwell run`."""
 import json
 import math
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -81,9 +82,10 @@ class Case:
         if self.cluster and math.prod(self.cluster) > 1:
             launch["cluster"] = list(self.cluster)
         (folder / "launch.json").write_text(json.dumps(launch, indent=1))
-        tolerances = [b.tolerance for b in self.buffers.values() if isinstance(b, Out)]
+        words = [", ".join(f"{k} {v:g}" for k, v in b.tolerance.items()) for b in self.buffers.values() if isinstance(b, Out)]
         (folder / "case.json").write_text(json.dumps(
-            {"kernel": name, "generator": self.generator, "arch": arch, "lines": self.ptx.count("\n"), "tolerances": tolerances}))
+            {"kernel": name, "generator": self.generator, "arch": arch, "target": re.search(r"^\.target (\w+)", self.ptx, re.M).group(1),
+             "lines": self.ptx.count("\n"), "tolerance": "; ".join(sorted(set(filter(None, words)))) or "none"}))
 
 
 KERNELS = {}  # name: (function of the architecture that gives a Case, architectures)

@@ -27,9 +27,10 @@ def bounds(dims):
     return {"struct": [*fields, {"at": 16} | scalar("s32", len(dims)), {"at": 24} | scalar("u64", int(np.prod(dims)))], "size": 32}
 
 
-def compiled(arch, function, dims, block=256, **arguments):
+def compiled(arch, function, dims, block=256, fused=True, **arguments):
     """The Case of a @wp.kernel, each of a module of its own: In and Out (arrays), int and float, in its order."""
     function.module.options["block_dim"] = block
+    function.module.options["fuse_fp"] = fused
     with tempfile.TemporaryDirectory() as folder:
         wp.compile_aot_module(function.module, arch=int(arch[3:].rstrip("a")), module_dir=folder, use_ptx=True)
         ptx = next(pathlib.Path(folder).glob("*.ptx")).read_text()
@@ -117,16 +118,25 @@ def rotations(q: wp.array(dtype=wp.quat), x: wp.array(dtype=wp.vec3), y: wp.arra
     y[i] = wp.quat_rotate(wp.normalize(q[i]), x[i])
 
 
-@kernel("warp_quaternions")
-def _(arch):
+def rotated(arch, fused):
     q, x = random(64, 4), random(64, 3, seed=2)
     u = q.astype(np.float64) / np.linalg.norm(q.astype(np.float64), axis=1, keepdims=True)
     r, w = u[:, :3], u[:, 3:]
     y = x + 2 * np.cross(r, np.cross(r, x) + w * x)
-    case = compiled(arch, rotations, (64,), q=In(q), x=In(x), y=Out(y, "f4", rtol=1e-5, atol=1e-5))
+    case = compiled(arch, rotations, (64,), fused=fused, q=In(q), x=In(x), y=Out(y, "f4", rtol=1e-5, atol=1e-5))
     for argument in case.arguments[1:]:
         argument["struct"] = [f for f in argument["struct"] if f["at"] not in (20, 36, 48)] + [{"at": 48} | scalar("s32", 1)]
     return case
+
+
+@kernel("warp_quaternions")
+def _(arch):
+    return rotated(arch, True)
+
+
+@kernel("warp_quaternions_unfused")
+def _(arch):
+    return rotated(arch, False)
 
 
 @wp.kernel(module="unique", enable_backward=False)

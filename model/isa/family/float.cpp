@@ -2,6 +2,7 @@
 #include <array>
 
 #include "model/isa/family/approximate.h"
+#include "model/isa/family/approximate_double.h"
 #include "model/isa/family/emit.h"
 #include "model/isa/lanes/soft.h"
 #include "model/machine/failure.h"
@@ -102,6 +103,19 @@ void approximate(Builder& b, const Match& m) {
   b.emit(op);
 }
 
+// Of .f64, what has .ftz.
+void approximate_double(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const bool captured =
+      b.approximate() == Approximate::h200 || (b.approximate() == Approximate::captured && b.sm() == 90);
+  const std::optional<Op> found =
+      captured && has(i, ".ftz") ? captured_double_op(i.opcode) : std::optional<Op>();
+  if (!found) return approximate(b, m);  // which refuses it
+  Op op = *found;
+  place_operands(b, op);
+  b.emit(op);
+}
+
 // Two fp32 values a register, which is one of 64 untyped bits.
 void packed(Builder& b, const Match& m) {
   for (const Value& v : b.values())
@@ -179,10 +193,10 @@ constexpr Form kFloat[] = {
     {"div.approx[.ftz].f32", "d:f32 s:f32 s:f32", approximate},
     {"div.full|[.ftz].f32", "d:f32 s:f32 s:f32", approximate},
     {"rcp.approx[.ftz].f32", "d:f32 s:f32", approximate},
-    {"rcp.approx.ftz.f64", "d:f64 s:f64", approximate},
+    {"rcp.approx.ftz.f64", "d:f64 s:f64", approximate_double},
     {"sqrt.approx[.ftz].f32", "d:f32 s:f32", approximate},
     {"rsqrt.approx[.ftz].f32", "d:f32 s:f32", approximate},
-    {"rsqrt.approx[.ftz].f64", "d:f64 s:f64", approximate},
+    {"rsqrt.approx[.ftz].f64", "d:f64 s:f64", approximate_double},
     {"sin.approx[.ftz].f32", "d:f32 s:f32", approximate},
     {"cos.approx[.ftz].f32", "d:f32 s:f32", approximate},
     {"lg2.approx[.ftz].f32", "d:f32 s:f32", approximate},

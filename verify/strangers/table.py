@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Prints the table of results.csv and device.csv, as it stands in README.md.
+
+    table.py [--write | --check]
+
+--write puts it there. --check: it is there, and every kernel of the sources has its rows; exit status 1 where not.
+"""
+import argparse
+import ast
+import csv
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+BEGIN, END = "<!-- table -->\n", "<!-- end of the table -->\n"
+ARCHITECTURES = ("sm_90a", "sm_100a")
+# What the H200 gave that bitwell did not, and why that is no fault of either.
+REASONS = {
+    "cuda_unordered_sum": "512 fp32 atomics at one place, in no order",
+    "triton_scatter_atomics": "fp32 atomics of several CTAs at one place, in no order",
+    "warp_quaternions": "ptxas fuses its `mul.f32` and `add.f32`, see `warp_quaternions_unfused`",
+}
+
+
+def rows(name):
+    with (HERE / name).open() as f:
+        return list(csv.DictReader(f))
+
+
+def table():
+    device = {(r["kernel"], r["arch"]): r["verdict"] for r in rows("device.csv")}
+    head = ("kernel", "generator", "target", "PTX lines", "`check`", "`run`", "tolerance", "worst error", "s", "on an H200")
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for r in rows("results.csv"):
+        there = device.get((r["kernel"], r["arch"]), "")
+        if there not in ("", "equal") and r["kernel"] in REASONS:
+            there += ": " + REASONS[r["kernel"]]
+        cells = (r["kernel"], r["generator"], r["target"], r["PTX lines"], r["check"], r["run"], r["tolerance"], r["worst error"],
+                 r["seconds"], there)
+        lines.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def registered():
+    """The kernels that the sources register, with their architectures: what `@kernel(...)` says."""
+    for path in sorted(HERE.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            for d in getattr(node, "decorator_list", []):
+                if isinstance(d, ast.Call) and getattr(d.func, "id", "") == "kernel":
+                    only = [ast.literal_eval(k.value) for k in d.keywords if k.arg == "only"]
+                    for arch in only[0] if only else ARCHITECTURES:
+                        yield ast.literal_eval(d.args[0]), arch
+
+
+def check(text):
+    have = {(r["kernel"], r["arch"]) for r in rows("results.csv")}
+    want = set(registered())
+    faults = [f"{k} for {a} has no row in results.csv" for k, a in sorted(want - have)]
+    faults += [f"{k} for {a} is a row of results.csv, and no source makes it" for k, a in sorted(have - want)]
+    faults += [f"{r['kernel']} in device.csv: no source makes it" for r in rows("device.csv") if (r["kernel"], r["arch"]) not in want]
+    if len({k for k, _ in have}) < 40:
+        faults.append("results.csv has fewer than 40 kernels")
+    if BEGIN + table() + END not in text:
+        faults.append("README.md has another table: table.py --write")
+    return faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    readme = HERE / "README.md"
+    text = readme.read_text()
+    if options.write:
+        readme.write_text(text[:text.index(BEGIN)] + BEGIN + table() + text[text.index(END):])
+    elif options.check:
+        faults = check(text)
+        print("\n".join(faults) or "the table stands as the results say")
+        return 1 if faults else 0
+    else:
+        print(table(), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
