@@ -134,9 +134,9 @@ def heat(a, b, arrived, steps):
         source, target = (a, b) if s % 2 == 0 else (b, a)
         if 0 < i < a.size - 1:
             target[i] = (source[i - 1] + source[i + 1]) * float32(0.5)
-        cuda.threadfence()
         cuda.syncthreads()
         if cuda.threadIdx.x == 0:
+            cuda.threadfence()
             cuda.atomic.add(arrived, 0, 1)
             while cuda.atomic.add(arrived, 0, 0) < (s + 1) * cuda.gridDim.x:
                 pass
