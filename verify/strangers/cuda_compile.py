@@ -32,7 +32,7 @@ def ptx_of(source, arch):
             raise RuntimeError(f"{name} of {source}: {status}\n{log.value.decode()}")
 
     call("nvrtcCreateProgram", ctypes.byref(program), text, source.encode(), 0, None, None)
-    options = [f"--gpu-architecture={arch}", "--std=c++17", "--generate-line-info", f"--include-path={WHEELS}/include/cccl",
+    options = [f"--gpu-architecture={arch}", "--std=c++17", "--generate-line-info", "--device-int128", f"--include-path={WHEELS}/include/cccl",
                f"--include-path={WHEELS}/include"]
     call("nvrtcCompileProgram", program, len(options), (ctypes.c_char_p * len(options))(*(o.encode() for o in options)))
     size = ctypes.c_size_t()

@@ -16,7 +16,7 @@ from case import KERNELS
 
 HERE = pathlib.Path(__file__).resolve().parent
 CASES = HERE.parent.parent / "build" / "strangers" / "cases"
-GENERATORS = {"triton": ["triton_kernels", "triton_products"], "numba": ["numba_kernels"], "warp": ["warp_kernels"], "cub": ["cub_kernels"], "nvrtc": ["cuda_kernels"], "cute": ["cute_kernels", "cute_products"]}
+GENERATORS = {"triton": ["triton_kernels", "triton_products", "triton_library"], "numba": ["numba_kernels"], "warp": ["warp_kernels"], "cub": ["cub_kernels"], "nvrtc": ["cuda_kernels", "cuda_language"], "cute": ["cute_kernels", "cute_products"]}
 
 
 def main():
