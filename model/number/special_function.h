@@ -1,28 +1,17 @@
-// The special-function unit of sm_90 (MUFU.RCP, .RSQ, .SQRT, .EX2), bit for bit. Its results are what an H200
-// returned for every significand, kept as differences from values that any IEEE machine computes alike.
-// Evidence: device. verify/test/device/special_function_test.cpp records the tables and compares the function
-// with the GPU over all 2^32 inputs.
+// The special-function unit of sm_90 (MUFU.RCP, .RSQ, .SQRT, .EX2, .LG2, .SIN, .COS, .TANH), bit for bit. It
+// interpolates (quadratic.h); here is what comes before and after: how an argument is reduced to a place on a
+// curve, and how the value there becomes an fp32 number.
+// Evidence: device. verify/test/device/special_function_test.cpp compares the functions with an H200 over all
+// 2^32 inputs.
 #pragma once
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace bitwell::number {
 
-enum class SpecialFunction : uint8_t { rcp, rsqrt, sqrt, ex2 };
-inline constexpr size_t kSpecialFunctions = 4;
+enum class SpecialFunction : uint8_t { rcp, rsqrt, sqrt, ex2, lg2, sin, cos, tanh };
 
-// fp32 code to fp32 code. Subnormal inputs and results are zero; NaN is 0x7FFFFFFF.
+// fp32 code to fp32 code. Subnormal inputs and results are zero, but for tanh, which is its argument there;
+// NaN is 0x7FFFFFFF. ex2 and lg2 have base 2. The argument of sin and cos is in revolutions.
 uint32_t special_function(SpecialFunction function, uint32_t x);
-
-// How a table is indexed, for the run that records it: the fp32 inputs first_input, first_input + 1, ... of
-// its `size` entries (rcp and ex2: [1, 2); rsqrt and sqrt: [1, 4)), and the value from which differences are
-// taken.
-struct TableShape {
-  uint32_t first_input;
-  size_t size;
-};
-TableShape table_shape(SpecialFunction function);
-uint32_t table_base(SpecialFunction function, uint32_t index);
 
 }  // namespace bitwell::number
