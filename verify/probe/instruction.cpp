@@ -102,9 +102,9 @@ const number::Format* float_format(const std::string& type) {
   return number::find_format(name);
 }
 
-// Boundary codes by name: zero, least, largest subnormal and normal, one and its neighbours, infinity, NaN,
-// ...
-std::vector<uint64_t> boundary(const std::string& type) {
+}  // namespace
+
+std::vector<uint64_t> boundary_values(const std::string& type) {
   std::vector<uint64_t> out;
   const size_t bytes = register_bytes(type);
   const uint64_t mask = bytes == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * bytes)) - 1;
@@ -159,6 +159,8 @@ std::vector<uint64_t> boundary(const std::string& type) {
   return out;
 }
 
+namespace {
+
 // An input of a probe: what its type says of the values to draw, and `count` of them.
 struct Operand {
   Operand(const std::string& type, size_t count)
@@ -166,7 +168,7 @@ struct Operand {
         predicate(type == ".pred"),
         pair(type.ends_with("x2")),
         format(float_format(type)),
-        edges(boundary(type)),
+        edges(boundary_values(type)),
         values(bytes * count) {}
   size_t bytes;
   bool predicate, pair;

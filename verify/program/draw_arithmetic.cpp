@@ -1,0 +1,132 @@
+// Statements that compute: from the tables of integer, logic, floating-point and conversion forms.
+#include <set>
+
+#include "model/isa/family/families.h"
+#include "verify/probe/instruction.h"
+#include "verify/program/drawing.h"
+
+namespace bitwell::verify {
+namespace {
+
+// Every way of writing such an instruction, by opcode. mul, add and sub without a rounding are left out:
+// ptxas may fuse them.
+const std::vector<std::vector<Probe>>& arithmetic_table() {
+  static const std::vector<std::vector<Probe>> table = [] {
+    std::map<std::string, std::vector<Probe>> by_opcode;
+    for (Probe& p : probes("sm_90a")) {
+      const std::string& name = p.instruction;
+      const std::string opcode = name.substr(0, name.find('.'));
+      const std::string type = name.substr(name.rfind('.'));
+      const bool floating = type.starts_with(".f") || type.starts_with(".bf");
+      const bool rounds = name.find(".rn") != name.npos || name.find(".rz") != name.npos ||
+                          name.find(".rm") != name.npos || name.find(".rp") != name.npos;
+      if ((opcode == "add" || opcode == "sub" || opcode == "mul") && floating && !rounds) continue;
+      by_opcode[opcode + (floating ? type : "")].push_back(std::move(p));
+    }
+    std::vector<std::vector<Probe>> out;
+    for (auto& [opcode, all] : by_opcode) out.push_back(std::move(all));
+    return out;
+  }();
+  return table;
+}
+
+// Opcodes whose operands may all be constants, but for the divisor: what a division by 0 gives is the
+// device's.
+bool takes_constants(const std::string& opcode) {
+  static const std::set<std::string> all = [] {
+    std::set<std::string> out;
+    for (const auto family : {isa::integer_forms(), isa::logic_forms()})
+      for (const isa::Form& form : family) out.emplace(isa::opcode_of(form));
+    out.erase("div");
+    out.erase("rem");
+    return out;
+  }();
+  return all.contains(opcode);
+}
+
+bool integer(const std::string& type) {
+  if (type.ends_with("x2")) return false;  // pairs are registers
+  return type.starts_with(".u") || type.starts_with(".s") ||
+         (type.starts_with(".b") && !type.starts_with(".bf"));
+}
+
+}  // namespace
+
+Statement arithmetic(Drawing& d) {
+  const Probe& p = d.pick(d.pick(arithmetic_table()));
+  const std::string opcode = p.instruction.substr(0, p.instruction.find('.'));
+  std::string operands;
+  bool constant = !takes_constants(opcode) || !d.one_in(4);  // at most one, never the first
+  for (size_t i = 0; i < p.operands.size(); ++i) {
+    const std::string& type = p.operands[i];
+    const bool here = !constant && i > 0 && integer(type) && type != ".pred" && d.one_in(2);
+    static constexpr int kConstants[] = {0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 127, 128, 255};
+    operands += ", " + (here ? std::to_string(d.pick(kConstants)) : d.source(type));
+    constant = constant || here;
+  }
+  if (!p.immediate.empty()) operands += ", " + std::to_string(d.below(256));
+  Statement out;
+  if (p.carries) {
+    out.text = "add.cc.u32 %x0, " + d.word() + ", " + d.word() + ";\n";
+    out.text += p.instruction + " " + d.destination(p.results[0]) + operands + ";\n";
+    out.text += "addc.u32 " + d.destination(".u32") + ", 0, 0;\n";
+    return out;
+  }
+  std::string result = d.destination(p.results[0]);
+  if (p.results.size() == 2) {
+    const std::vector<std::string> two = d.registers(1, 2, "");
+    result = two[0] + "|" + two[1];
+  }
+  std::string guard;
+  if (d.one_in(8)) guard = "@" + std::string(d.one_in(2) ? "!" : "") + d.predicate() + " ";
+  out.text = guard + p.instruction + " " + result + operands + ";\n";
+  return out;
+}
+
+// Moves between kinds of registers, and what differs by thread.
+Statement special(Drawing& d) {
+  Statement out;
+  const auto halves = [&] { return d.registers(16, 2, ".u16"); };
+  switch (d.below(7)) {
+    case 0: {
+      static constexpr const char* kNames[] = {
+          "%tid.x",       "%laneid",      "%ctaid.x",     "%ntid.x",      "%nctaid.x",        "%lanemask_eq",
+          "%lanemask_lt", "%lanemask_le", "%lanemask_gt", "%lanemask_ge", "%cluster_ctarank", "%tid.y"};
+      const std::string name = d.pick(kNames);
+      out.text = "mov.u32 " + d.destination(".u32") + ", " + name + ";\n";
+      break;
+    }
+    case 1: {
+      const auto two = d.registers(32, 2, "");
+      out.text = "mov.b64 " + d.destination(".u64") + ", {" + two[0] + ", " + two[1] + "};\n";
+      break;
+    }
+    case 2: {
+      const auto two = d.registers(32, 2, ".u32");
+      out.text = "mov.b64 {" + two[0] + ", " + two[1] + "}, " + d.source(".u64") + ";\n";
+      break;
+    }
+    case 3: {
+      const auto two = halves();
+      out.text = "mov.b32 " + d.destination(".f16x2") + ", {" + two[0] + ", " + two[1] + "};\n";
+      break;
+    }
+    case 4: {
+      const auto two = halves();
+      out.text = "mov.b32 {" + two[0] + ", " + two[1] + "}, " + d.source(".f16x2") + ";\n";
+      break;
+    }
+    case 5: {
+      const auto four = d.registers(16, 4, ".u16");
+      out.text = "mov.b64 {" + four[0] + ", " + four[1] + ", " + four[2] + ", " + four[3] + "}, " +
+                 d.source(".u64") + ";\n";
+      break;
+    }
+    default:
+      out.text = "selp.b32 " + d.destination(".u32") + ", " + d.word() + ", " +
+                 std::to_string(d.below(1000)) + ", " + d.predicate() + ";\n";
+  }
+  return out;
+}
+
+}  // namespace bitwell::verify

@@ -1,0 +1,80 @@
+// Random programs as the generator promises them: ptxas takes each, and no order of warps and no number of
+// clusters at a time changes a byte of what it leaves, nor is there a race.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "model/ptx/parse.h"
+#include "verify/hazard/report.h"
+#include "verify/program/program.h"
+#include "verify/suite/schedules.h"
+
+namespace bitwell::verify {
+
+void showValue(const RandomProgram& p, std::ostream& out) {
+  out << "seed " << p.seed << ", grid " << p.grid << ", block " << p.block << "\n" << module_of({&p, 1});
+}
+
+namespace {
+
+uint64_t programs_wanted() {
+  const char* text = std::getenv("BITWELL_PROGRAMS");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 40;
+}
+
+rc::Gen<RandomProgram> any_program() {
+  return [](const rc::Random& random, int) {
+    rc::Random r = random;
+    return rc::shrinkable::shrinkRecur(draw_program(r.next() % 1000000), [](const RandomProgram& p) {
+      return rc::seq::fromContainer(smaller(p));
+    });
+  };
+}
+
+TEST(Programs, PtxasTakesEach) {
+  std::vector<RandomProgram> programs;
+  size_t all = 0;
+  for (uint64_t seed = 0; seed < programs_wanted(); ++seed) programs.push_back(draw_program(seed));
+  for (const RandomProgram& p : programs) all += statements(p);
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("bitwell-programs-" + std::to_string(getpid()) + ".ptx"))
+          .string();
+  std::ofstream(path) << module_of(programs);
+  const std::string command = std::string(BITWELL_PTXAS) + " -arch=sm_90a -O0 -o /dev/null " + path;
+  EXPECT_EQ(std::system(command.c_str()), 0) << "see " << path;
+  if (!HasFailure()) std::filesystem::remove(path);
+  std::printf("%zu programs of %zu statements\n", programs.size(), all);
+}
+
+TEST(Programs, LeaveTheSameUnderEverySchedule) {
+  EXPECT_TRUE(rc::check("a program without races leaves the same bytes whatever the order of its warps", [] {
+    const RandomProgram p = *any_program();
+    const isa::Program compiled = isa::compile(ptx::parse(module_of({&p, 1})), entry_of(p));
+    Launch launch = launch_of(p);
+    if (const auto d = disagreement(compiled, launch, {}, schedules(8)))
+      RC_FAIL(d->fault + " buffer " + std::to_string(d->buffer) + ", byte " + std::to_string(d->byte) + ", " +
+              describe(d->second));
+  }));
+}
+
+TEST(Programs, HaveNoRaces) {
+  EXPECT_TRUE(
+      rc::check("no two threads of a program touch a byte, one of them to write it, that nothing orders", [] {
+        const RandomProgram p = *any_program();
+        const isa::Program compiled = isa::compile(ptx::parse(module_of({&p, 1})), entry_of(p));
+        Launch launch = launch_of(p);
+        hazard::Checker checker = checker_of(compiled, launch.shape);
+        isa::Options options;
+        options.observers.push_back(checker.observer());
+        simulate(compiled, launch, options, true);
+        for (const hazard::Finding& f : checker.findings()) RC_FAIL(describe(f, compiled, launch.shape));
+      }));
+}
+
+}  // namespace
+}  // namespace bitwell::verify
