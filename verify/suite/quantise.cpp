@@ -220,6 +220,19 @@ void add_calibrated(std::vector<PlannedCase>& all, const std::string& name, uint
   for (const QuantiseCase& c : cases) all.push_back(planned(name, c, false));
 }
 
+// Groups whose largest is bf16's least normal number, or the one below it, under ranges by which their scales
+// are numbers, and vanish.
+void add_least_normal(std::vector<PlannedCase>& all, const std::string& name, uint64_t seed) {
+  for (const float range : {0x1p-124f, 0x1p-110f}) {
+    all.push_back(planned(name, {5, 4 * nvfp4::kGroup, TensorData::zeros, seed++, range}, false,
+                          [](std::vector<uint16_t>& x) {
+                            for (size_t i = 0; i < x.size(); i += 3)
+                              x[i] |= i / nvfp4::kGroup % 2 == 0 ? 0x80 : 0x7F;
+                          }));
+    all.back().name += ", the least normal number";
+  }
+}
+
 Kernel kernel_of(const quantise::Variant& variant) {
   const std::string name = variant.name;
   Kernel out;
@@ -240,9 +253,10 @@ Kernel kernel_of(const quantise::Variant& variant) {
     // fours, and threads that have but three.
     for (const size_t place : {0u, 512u, 1023u, 1024u, 1535u, 2047u})
       all.push_back(largest_alone(name, 128, place));
-    all.push_back(largest_alone(name, 96, 0));
+    for (const size_t place : {0u, 1535u}) all.push_back(largest_alone(name, 96, place));
     all.push_back(midpoints(name));
     add_calibrated(all, name, 8150);
+    add_least_normal(all, name, 8170);
     return all;
   };
   out.another = [name](uint64_t seed) {
