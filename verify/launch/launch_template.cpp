@@ -33,7 +33,7 @@ uint64_t size_of(const ptx::Variable& v) {
 }
 
 // What an entry does with its parameters: where it reads them and as what, and which values it uses as
-// addresses of global memory, or as tensor maps.
+// addresses of global memory, as tensor maps, or as handles of textures and surfaces.
 class Uses {
  public:
   explicit Uses(const ptx::Function& entry) {
@@ -42,6 +42,11 @@ class Uses {
     visit(entry.body);
   }
   bool is_pointer(const Place& at) const { return pointers_.count(at) != 0; }
+  // The instruction whose object the value is (tex, suld or sust) and its geometry (.2d); else nullptr.
+  const std::pair<std::string, std::string>* image(const Place& at) const {
+    const auto found = images_.find(at);
+    return found == images_.end() ? nullptr : &found->second;
+  }
   bool is_map(const std::string& parameter) const { return maps_.count(parameter) != 0; }
   // Types by offset, of the loads from a parameter.
   std::map<uint64_t, std::string> reads(const std::string& parameter) const {
@@ -75,7 +80,12 @@ class Uses {
     for (const ptx::Operand& o : i.operands) {
       if (o.kind != ptx::OperandKind::memory || o.elements.empty()) continue;
       const std::string& base = o.elements[0].name;
-      if (const auto from = values_.find(base); from != values_.end()) pointers_.insert(from->second);
+      if (const auto from = values_.find(base); from != values_.end()) {
+        if (i.opcode == "tex" || i.opcode == "suld" || i.opcode == "sust")
+          images_[from->second] = {i.opcode, geometry_of(i)};
+        else
+          pointers_.insert(from->second);
+      }
       const auto of = addresses_.find(base);
       if (has(".tensor") || has(".tensormap")) maps_.insert(of == addresses_.end() ? base : of->second);
     }
@@ -94,11 +104,18 @@ class Uses {
     }
   }
 
+  static std::string geometry_of(const ptx::Instruction& i) {
+    for (const std::string& m : i.modifiers)
+      if (m == ".1d" || m == ".2d" || m == ".3d" || m == ".a1d" || m == ".a2d") return m;
+    return ".2d";
+  }
+
   std::map<std::string, Place> values_;           // by register
   std::map<std::string, std::string> addresses_;  // of parameters, by register
   std::map<std::string, std::map<uint64_t, std::string>> reads_;
   std::set<Place> pointers_;
   std::set<std::string> maps_;
+  std::map<Place, std::pair<std::string, std::string>> images_;
 };
 
 json number_of(const std::string& type) {
@@ -109,7 +126,8 @@ json number_of(const std::string& type) {
 
 class Writer {
  public:
-  Writer(const ptx::Function& entry, json& buffers) : uses_(entry), buffers_(buffers) {
+  Writer(const ptx::Function& entry, json& buffers, json& textures)
+      : uses_(entry), buffers_(buffers), textures_(textures) {
     const std::string plain = isa::readable(entry.name);
     if (plain != entry.name) signature_ = plain;
   }
@@ -123,6 +141,7 @@ class Writer {
               {"zeros", kBufferBytes},
               {"output", name + ".npy"},
               {"//", "bytes; or npy, bin, values, generate, unwritten; \"read_only\": true for an input"}};
+    if (uses_.image({p.name, 0}) != nullptr && p.dims.empty()) return image(*uses_.image({p.name, 0}), name);
     if (p.dims.empty() && p.vector == 1) return number_of(p.type);
     if (uses_.is_map(p.name) && size == kMapBytes) {
       buffers_.push_back({{"buffer", name}, {"zeros", kBufferBytes}, {"//", "what the tensor map leads to"}});
@@ -138,6 +157,23 @@ class Writer {
   }
 
  private:
+  // A texture or surface of that name, over a buffer of its own.
+  json image(const std::pair<std::string, std::string>& use, const std::string& name) {
+    const auto& [opcode, geometry] = use;
+    const std::string over = name + "_texels";
+    json buffer{{"buffer", over}, {"zeros", kBufferBytes}};
+    if (opcode == "sust") buffer["output"] = over + ".npy";
+    buffers_.push_back(std::move(buffer));
+    json texture{{"texture", name}, {"over", over}, {"format", "f32"}, {"channels", 1}, {"width", 16}};
+    const bool layered = geometry[1] == 'a';
+    const char dimensions = geometry[layered ? 2 : 1];
+    if (dimensions != '1') texture["height"] = 8;
+    if (dimensions == '3') texture["depth"] = 4;
+    if (layered) texture["layers"] = 2;
+    texture["//"] = "texels, x fastest; \"address\": clamp, border, wrap or mirror";
+    textures_.push_back(std::move(texture));
+    return {{opcode == "tex" ? "texture" : "surface", name}};
+  }
   json structure(const ptx::Variable& p, const std::string& name, uint64_t size) {
     json fields = json::array();
     for (const auto& [at, type] : uses_.reads(p.name)) {
@@ -146,6 +182,8 @@ class Writer {
         const std::string buffer = name + "_" + std::to_string(at);
         buffers_.push_back({{"buffer", buffer}, {"zeros", kBufferBytes}, {"output", buffer + ".npy"}});
         field["pointer"] = buffer;
+      } else if (const auto* use = uses_.image({p.name, at}); use != nullptr) {
+        field.update(image(*use, name + "_" + std::to_string(at)));
       } else {
         field.update(number_of(type));
       }
@@ -158,6 +196,7 @@ class Writer {
 
   Uses uses_;
   json& buffers_;
+  json& textures_;
   std::string signature_;
 };
 
@@ -181,7 +220,8 @@ std::string launch_template(const std::string& text, const std::string& path, co
   if (wanted.empty() && entries.size() > 1) name_among(names, "", "entry");  // says which there are
   const ptx::Function& entry = *entries[wanted.empty() ? 0 : name_among(names, wanted, "entry")];
   json buffers = json::array();
-  Writer writer(entry, buffers);
+  json textures = json::array();
+  Writer writer(entry, buffers, textures);
   json out{{"ptx", path}, {"entry", entry.name}};
   if (!writer.signature().empty()) out["//"] = writer.signature();
   out["grid"] = {1};
@@ -196,6 +236,7 @@ std::string launch_template(const std::string& text, const std::string& path, co
   json arguments = json::array();
   for (size_t i = 0; i < entry.params.size(); ++i) arguments.push_back(writer.argument(entry.params[i], i));
   if (!buffers.empty()) out["buffers"] = std::move(buffers);
+  if (!textures.empty()) out["textures"] = std::move(textures);
   out["arguments"] = std::move(arguments);
   json variables = json::array();
   for (const ptx::Variable& v : module.variables)

@@ -1,5 +1,7 @@
 #include "model/isa/family/image.h"
 
+#include "model/machine/failure.h"
+
 namespace bitwell::isa {
 
 using machine::Fault;
@@ -8,6 +10,26 @@ using machine::Texture;
 void set_geometry(const std::string& modifier, ImageUse& use) {
   use.layered = modifier[1] == 'a';
   use.dimensions = static_cast<uint32_t>(modifier[use.layered ? 2 : 1] - '0');
+}
+
+void ElementKinds::add(const ptx::Operand& element, const Value& value) {
+  const bool constant =
+      element.kind == ptx::OperandKind::integer || element.kind == ptx::OperandKind::floating;
+  const char kind = value.type != nullptr ? value.type->kind : 'b';
+  floating_ = floating_ || kind == 'f' || element.kind == ptx::OperandKind::floating;
+  whole_ = whole_ || (constant ? element.kind == ptx::OperandKind::integer : kind == 'u' || kind == 's');
+  if (floating_ && whole_) throw Invalid("a vector of both floating-point and whole numbers");
+}
+
+// One coordinate, or what pads the vector behind them.
+static Value coordinate(Builder& b, const ptx::Operand& e, const std::string& type) {
+  if (e.kind == ptx::OperandKind::floating && type == ".s32")
+    throw machine::Unsupported("a floating-point constant as a whole coordinate");
+  if (e.kind != ptx::OperandKind::name) return b.source(e, b.type(type));
+  const Value v = b.source(e, b.type(".b32"));  // whole registers may hold the bits of others
+  if (type == ".s32" && v.type != nullptr && v.type->kind == 'f')
+    throw Invalid("a register of " + std::string(v.type->name) + " as a whole coordinate");
+  return v;
 }
 
 void set_image(Builder& b, Operands& operands, const ptx::Operand& operand, const char* type, ImageUse& use) {
@@ -20,18 +42,21 @@ void set_image(Builder& b, Operands& operands, const ptx::Operand& operand, cons
   operands.add(b.source(object, b.type(".u64"), false, false).row);
   const ptx::Operand& list = operand.elements[1];
   const size_t needed = use.dimensions + (use.layered ? 1 : 0);
-  std::vector<const ptx::Operand*> given;
-  if (list.kind != ptx::OperandKind::vector)
-    given.push_back(&list);
-  else
-    for (const ptx::Operand& e : list.elements) given.push_back(&e);
+  const bool vector = list.kind == ptx::OperandKind::vector;
+  if (!vector && list.kind != ptx::OperandKind::name)
+    throw Invalid("a constant where coordinates are needed");
+  const std::vector<ptx::Operand> given = vector ? list.elements : std::vector{list};
+  if (!vector && needed > 1) throw machine::Unsupported("one coordinate for an array of more");
   if (given.size() < needed || given.size() == 3 || given.size() > 4)
     throw Invalid(std::to_string(given.size()) + " coordinates where " +
                   std::to_string(needed == 3 ? 4 : needed) + " are needed");
+  ElementKinds kinds;
   for (size_t i = 0; i < given.size(); ++i) {
     const bool layer = use.layered && i == 0;
-    // What pads the vector is of any type of that size.
-    const size_t at = operands.value(*given[i], layer ? ".u32" : i < needed ? type : ".b32");
+    const Value v =
+        layer ? b.source(given[i], b.type(".u32")) : coordinate(b, given[i], i < needed ? type : ".b32");
+    if (!layer) kinds.add(given[i], v);
+    const size_t at = operands.add(v.row);
     if (layer) use.layer = at;
     if (i == (use.layered ? 1 : 0)) use.coordinates = at;
   }

@@ -17,6 +17,18 @@ struct ImageUse : Payload {
 
 // The geometry of .1d, .2d, .3d, .a1d, .a2d.
 void set_geometry(const std::string& modifier, ImageUse& use);
+// A vector that an instruction takes: ptxas refuses one that mixes floating-point numbers with whole ones
+// (untyped registers go with both).
+class ElementKinds {
+ public:
+  // Throws Invalid where `element`, of that value, does not go with those before it.
+  void add(const ptx::Operand& element, const Value& value);
+  bool any_floating() const { return floating_; }
+
+ private:
+  bool floating_ = false, whole_ = false;
+};
+
 // Reads [object, {coordinates}], coordinates of that type. Throws Invalid for what ptxas refuses.
 void set_image(Builder& b, Operands& operands, const ptx::Operand& operand, const char* type, ImageUse& use);
 

@@ -1,5 +1,6 @@
 // suld and sust of bytes on arrays of one to three dimensions (PTX ISA 9.0, 9.7.11.5 and 9.7.11.6).
 #include <algorithm>
+#include <optional>
 
 #include "model/isa/family/image.h"
 #include "model/run/port.h"
@@ -136,18 +137,27 @@ std::vector<uint32_t> registers(Builder& b, const Match& m, const ptx::Operand& 
     for (const ptx::Operand& e : list.elements) given.push_back(&e);
   else
     given.push_back(&list);
+  if (use.count == 1 && (given.size() == 2 || given.size() == 4))
+    throw machine::Unsupported("'" + m.name + "' of one element with a vector of more");
   if (given.size() != use.count)
     throw Invalid("'" + m.name + "' needs " + std::to_string(use.count) + " registers");
   std::vector<uint32_t> out;
   int bits = 0;
+  ElementKinds kinds;
+  bool any = false;
   for (const ptx::Operand* e : given) {
+    if (e->kind == ptx::OperandKind::floating)
+      throw machine::Unsupported("'" + m.name + "' of a floating-point constant");
+    any = any || e->name != "_";
     const Value v = stores ? b.source(*e, type, true) : b.destination(*e, type, true, use.count > 1);
     const int have = v.type != nullptr ? std::max(v.type->bits, 16) : stores ? std::max(type.bits, 16) : 0;
     if (bits != 0 && have != 0 && have != bits)
       throw machine::Unsupported("'" + m.name + "' of registers of different sizes");
     if (have != 0) bits = have;
+    kinds.add(*e, v);
     out.push_back(v.row);
   }
+  if (!any) throw Invalid("'_' in all places of '" + m.name + "'");
   if (bits == 0) bits = std::max(type.bits, 16);
   if (!stores)
     for (const uint32_t row : out) b.widen(row, bits);  // `_` is written as its neighbours are

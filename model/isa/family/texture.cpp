@@ -1,5 +1,4 @@
 // tex on arrays of one to three dimensions, the nearest texel (PTX ISA 9.0, 9.7.11.3).
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <optional>
@@ -147,8 +146,17 @@ void tex(Builder& b, const Match& m) {
   if (d.kind != ptx::OperandKind::vector || d.elements.size() != 4)
     throw Invalid("'" + m.name + "' needs a vector of 4 registers");
   op.results = b.new_list();
-  for (const ptx::Operand& e : d.elements)
-    op.results->push_back(b.destination(e, b.type(".b32"), false, true).row);
+  ElementKinds kinds;
+  bool any = false;
+  for (const ptx::Operand& e : d.elements) {
+    const Value v = b.destination(e, b.type(".b32"), false, true);
+    kinds.add(e, v);
+    any = any || e.name != "_";
+    op.results->push_back(v.row);
+  }
+  if (!any) throw Invalid("'_' in all places of '" + m.name + "'");
+  if (kinds.any_floating() && use.kind != 'f')
+    throw Unsupported("'" + m.name + "' of whole numbers into registers of .f32");
   b.emit(op);
 }
 

@@ -13,7 +13,10 @@ extern "C" __global__ void produce(uint32_t* x) {
   x[place()] = 3 * place() + 1;
 }
 
-// The same without letting it start.
+// Only lets it start.
+extern "C" __global__ void let_start() { cudaTriggerProgrammaticLaunchCompletion(); }
+
+// x[i] = 3 * i + 1 without letting it start.
 extern "C" __global__ void produce_silently(uint32_t* x) { x[place()] = 3 * place() + 1; }
 
 // y[i] = x[i] + 10, with the wait for the launch before, and without.

@@ -103,6 +103,13 @@ TEST(Dependents, TheWaitSeesAllThatTheLaunchBeforeWrote) {
   }
 }
 
+// Also of a launch that ends without a store.
+TEST(Dependents, TheWaitSeesAnEndThatChangesNoMemory) {
+  for (const isa::Options& o : many_schedules())
+    EXPECT_EQ(run({{"let_start", {}}, {"consume", {0, 1}}}, 2, kGrid * kBlock, o).fault, "")
+        << o.schedule.seed;
+}
+
 TEST(Dependents, AChainOfThreeKeepsItsOrder) {
   for (const isa::Options& o : many_schedules()) {
     const Ran r = run({{"produce", {0}}, {"consume", {0, 1}}, {"consume", {1, 2}}}, 3, kGrid * kBlock, o);

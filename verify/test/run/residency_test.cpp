@@ -76,6 +76,18 @@ RC_GTEST_PROP(Residency, IsWhatTheOccupancyCalculatorOfCudaSays, ()) {
   RC_ASSERT(r.sure_per_sm == expected);
 }
 
+// The same for every number of warps and registers.
+TEST(Residency, OfEveryNumberOfWarpsAndRegisters) {
+  const machine::Arch& arch = machine::arch(90);
+  const Program program = entry("");
+  for (uint32_t warps = 1; warps <= 32; ++warps)
+    for (uint32_t registers = 1; registers <= 255; ++registers) {
+      const uint32_t expected = by_cuda(arch, 32 * warps, registers, 0);
+      const Shape shape{.grid = {1 << 20, 1, 1}, .block = {32 * warps, 1, 1}, .registers = registers};
+      ASSERT_EQ(residency(program, shape).ctas_per_sm, expected) << warps << " warps of " << registers;
+    }
+}
+
 Residency of(const std::string& directives, const Shape& shape) {
   return residency(entry(directives), shape);
 }
