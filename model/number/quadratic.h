@@ -1,8 +1,9 @@
 // The interpolator of the special-function unit: a function's argument selects a segment and a place in it,
 // and a quadratic in fixed point gives the value (the design of Oberman and Siu, "A High-Performance
-// Area-Efficient Multifunction Interpolator", ARITH 2005). The coefficients are those with which every value
-// that an H200 returned for every place is met; special_function/NAME.inc has them, a segment an entry.
-// Evidence: device (verify/test/device/special_function_test.cpp).
+// Area-Efficient Multifunction Interpolator", ARITH 2005). special_function/NAME.inc has the coefficients, a
+// segment an entry. They were found from an H200's results: each result says between which two numbers the
+// value at its place lies, and a segment's three integers are those for which all its places do. Evidence:
+// device (verify/test/device/special_function_test.cpp).
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -87,13 +87,13 @@ void slct(Builder& b, const Match&) {
 void approximate(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   const bool ftz = has(i, ".ftz");
+  const std::string& type = i.modifiers.back();
+  const bool nearest = b.approximate() == Approximate::nearest;
+  const bool captured = b.approximate() == Approximate::h200 || (!nearest && b.sm() == 90);
   std::optional<Op> found;
-  if (i.modifiers.back() == ".f32") {
-    if (b.approximate() == Approximate::nearest)
-      found = nearest_op(i.opcode, ftz);
-    else if (b.approximate() == Approximate::h200 || b.sm() == 90)
-      found = captured_op(i.opcode, has(i, ".full"), ftz);
-  }
+  if (type == ".f32" && nearest) found = nearest_op(i.opcode, ftz);
+  if (type == ".f32" && captured) found = captured_op(i.opcode, has(i, ".full"), ftz);
+  if (type != ".f32" && type != ".f64" && (nearest || captured)) found = half_op(i.opcode, type, nearest);
   if (!found)
     throw machine::Unsupported("instruction '" + m.name +
                                "': its result is approximate, and no table of sm_" + std::to_string(b.sm()) +
@@ -243,6 +243,10 @@ constexpr Form kHalf[] = {
     {"sub[.rn]{.bf16,.bf16x2}", "d:$2 s:$2 s:$2", emit_rounded, 78, 90},
     {"mul[.rn]{.bf16,.bf16x2}", "d:$2 s:$2 s:$2", emit_rounded, 78, 90},
     {"fma.rn[.relu]{.bf16,.bf16x2}", "d:$2 s:$2 s:$2 s:$2", emit_rounded, 70, 80},
+    {"tanh.approx{.f16,.f16x2}", "d:$1 s:$1", approximate, 70, 75},
+    {"tanh.approx{.bf16,.bf16x2}", "d:$1 s:$1", approximate, 78, 90},
+    {"ex2.approx{.f16,.f16x2}", "d:$1 s:$1", approximate, 70, 75},
+    {"ex2.approx.ftz{.bf16,.bf16x2}", "d:$1 s:$1", approximate, 78, 90},
     {"abs[.ftz]{.f16,.f16x2}", "d:$2 s:$2", emit_lanes, 65},
     {"neg[.ftz]{.f16,.f16x2}", "d:$2 s:$2", emit_lanes, 60},
     {"min[.ftz][.NaN]{.f16,.f16x2}", "d:$3 s:$3 s:$3", emit_lanes, 70, 80},

@@ -470,7 +470,7 @@ TEST(Programs, WhatIsWrongIsNamedWithItsLine) {
   expect_parts(wrong(".reg .b32 twice;\n.local .b32 twice;"), {"line 13", "'twice' is declared twice"});
   expect_parts(wrong("bra nowhere;"), {"line 12", "unknown label 'nowhere'"});
   expect_parts(wrong("add.u32 %r1, %r2, %r3"), {"syntax: line 13"});
-  expect_parts(wrong("sin.approx.f32 %f1, %f2;"), {"unsupported: line 12", "approximate"});
+  expect_parts(wrong(".reg .f64 %d;\nrsqrt.approx.f64 %d, %d;"), {"unsupported: line 13", "approximate"});
   expect_parts(wrong("cvt.rn.f16x2.e2m1x2 %r1, %h1;"), {"line 12", "not available on sm_90a"});
   expect_parts(wrong(".reg .b32 %v<2+3>;"), {"syntax: line 12", "expected '>'"});
   expect_parts(wrong(".reg .b32 %v<08>;"), {"syntax: line 12", "expected an integer"});
