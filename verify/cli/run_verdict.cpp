@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "model/machine/arch.h"
+#include "verify/capture/captures.h"
+#include "verify/capture/evidence.h"
 #include "verify/cli/table.h"
 #include "verify/launch/numbers.h"
 #include "verify/launch/variables.h"
@@ -103,7 +105,7 @@ std::unique_ptr<verify::Device> open_device(const isa::Program& program) {
   std::string why;
   std::unique_ptr<verify::Device> device = verify::Device::open(why);
   if (device == nullptr) throw machine::InputError("--device: no GPU to run on: " + why);
-  if (const int there = device->compute_capability(); there < program.sm)
+  if (const int there = device->compute_capability(); !verify::runs_target(there, program.target))
     throw machine::InputError(fmt::format("--device: {} is sm_{}, which does not run PTX for {}",
                                           device->name(), there, program.target));
   return device;
@@ -134,7 +136,15 @@ std::string device_verdict(verify::Device& device, verify::Launch before, const 
     held = compare_bytes(after.launch.variables[at].name, after.launch.variables[at].after,
                          before.variables[at].after, output, out, facts) &&
            held;
-  facts["without_evidence"] = program.approximations;
+  facts["without_evidence"] = verify::without_device_evidence(program, verify::share_folder("captures"));
+  if (const nlohmann::json& all = facts["without_evidence"]; all.empty()) {
+    out += "  every instruction of the kernel has bits of a GPU in bitwell's captures\n";
+  } else {
+    out += fmt::format("  no GPU's bits are recorded for {} of the kernel's instructions:", all.size());
+    for (const auto& one : all) out += " " + one.get<std::string>();
+    out += "\n";
+  }
+  facts["approximations"] = program.approximations;
   for (const std::string& a : program.approximations)
     out += "  no GPU's bits are recorded for PTX " + a + "\n";
   if (machine::arch(program.sm).evidence != "device")

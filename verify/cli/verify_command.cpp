@@ -1,12 +1,14 @@
 // bitwell verify
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "verify/cli/command.h"
 #include "verify/cli/short_names.h"
 #include "verify/cli/table.h"
+#include "verify/cli/verify_device.h"
 #include "verify/verdict/judge.h"
 
 namespace bitwell::cli {
@@ -17,6 +19,9 @@ struct VerifyOptions {
   bool json = false;
   bool list = false;
   bool verbose = false;
+  bool device = false;
+  uint64_t device_seconds = 60;  // before a launch on it counts as hung
+  std::string captures;          // folder for what the GPU gave; empty: none
 };
 
 nlohmann::json as_json(const verify::Amount& a) {
@@ -79,26 +84,38 @@ void print_occupied(const std::vector<verify::Verdict>& verdicts) {
                            rows));
 }
 
-void print(const std::vector<verify::Verdict>& verdicts, bool verbose) {
+// What the GPU gave for that verdict's kernel, or nullptr.
+const verify::OnDevice* of_verdict(const verify::DeviceReport& on_device, const verify::Verdict& v) {
+  for (const verify::OnDevice& k : on_device.kernels)
+    if (k.kernel == v.kernel && k.arch == v.arch) return &k;
+  return nullptr;
+}
+
+// `on_device`: with the GPU's column, where it has a device.
+void print(const std::vector<verify::Verdict>& verdicts, bool verbose,
+           const verify::DeviceReport& on_device) {
   std::vector<std::vector<std::string>> rows;
-  for (const auto& v : verdicts)
+  for (const auto& v : verdicts) {
     rows.push_back(
         {v.kernel, v.arch, std::to_string(v.cases), grouped(v.outputs), grouped(v.mismatches),
          fmt::format("{:.1f}", v.worst_ulp), grouped(v.beyond_range), v.evidence,
          fmt::format("{:.2f}",
                      v.seconds > 0 ? static_cast<double>(v.lane_instructions) / v.seconds / 1e9 : 0.0),
          v.holds ? "holds" : "FAILS"});
-  fmt::print("{}", table({{"kernel"},
-                          {"arch"},
-                          {"shapes", true},
-                          {"outputs", true},
-                          {"mismatched bits", true},
-                          {"worst error, ULP", true},
-                          {"overflowed", true},
-                          {"evidence"},
-                          {"G lane-inst/s", true},
-                          {"verdict"}},
-                         rows));
+    if (const verify::OnDevice* k = of_verdict(on_device, v)) rows.back().push_back(device_cell(*k));
+  }
+  std::vector<Column> columns{{"kernel"},
+                              {"arch"},
+                              {"shapes", true},
+                              {"outputs", true},
+                              {"mismatched bits", true},
+                              {"worst error, ULP", true},
+                              {"overflowed", true},
+                              {"evidence"},
+                              {"G lane-inst/s", true},
+                              {"verdict"}};
+  if (!on_device.device.empty()) columns.push_back({on_device.device});
+  fmt::print("{}", table(columns, rows));
   for (const auto& v : verdicts)
     if (!v.holds)
       fmt::print("\n{} {}: {}\n{}", v.kernel, v.arch, named(v.first_mismatch, verbose),
@@ -151,6 +168,11 @@ void print_cases(const Subject& subject, const verify::Plan& plan) {
 
 void run(const Subject& subject, const VerifyOptions& options, int& status) {
   if (options.list) return print_cases(subject, options.plan);
+  verify::DeviceReport on_device;
+  if (options.device)  // before this process has other threads
+    on_device = verify::judge_on_device(subject.suites, options.plan,
+                                        std::chrono::seconds(options.device_seconds), options.captures,
+                                        [](const std::string& kernel) { progress("on the GPU: " + kernel); });
   std::vector<verify::Verdict> verdicts;
   for (const verify::Suite* suite : subject.suites) {
     verify::Plan plan = options.plan;
@@ -162,15 +184,22 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
   end_progress();
   bool all = true;
   for (const auto& v : verdicts) all = all && v.holds;
+  for (const auto& k : on_device.kernels) all = all && k.holds();
   if (options.json) {
     nlohmann::json j{{"suite", subject.name},
                      {"full", options.plan.full},
                      {"holds", all},
                      {"verdicts", nlohmann::json::array()}};
-    for (const auto& v : verdicts) j["verdicts"].push_back(as_json(v));
+    for (const auto& v : verdicts) {
+      j["verdicts"].push_back(as_json(v));
+      if (const verify::OnDevice* k = of_verdict(on_device, v))
+        j["verdicts"].back()["on_device"] = device_json(*k);
+    }
+    if (options.device) j["device"] = on_device.device, j["driver"] = on_device.driver;
     fmt::print("{}\n", j.dump(2));
   } else {
-    print(verdicts, options.verbose);
+    print(verdicts, options.verbose, on_device);
+    fmt::print("{}", device_findings(on_device));
   }
   status = all ? held : failed;
 }
@@ -210,6 +239,19 @@ void add_subject(CLI::App& verify, const Subject& subject, int& status) {
   command.add_flag(
       "--races", options->plan.races,
       "With the race check of `bitwell run --races`, several times slower: an error fails a case");
+  CLI::Option* device =
+      command.add_flag("--device", options->device,
+                       "Run the cases on the GPU that is there too, and compare every byte of every output");
+  command
+      .add_option("--captures", options->captures,
+                  "Folder where the digests of what the GPU gave are written, as in verify/device/captures")
+      ->needs(device);
+  command
+      .add_option("--device-seconds", options->device_seconds,
+                  "How long a launch may run there before it counts as hung")
+      ->check(whole(1, 86400))
+      ->capture_default_str()
+      ->needs(device);
   command
       .add_option("--kernels", options->plan.ptx,
                   "Folder with " + file + ".ptx: judge your own build of the kernels")

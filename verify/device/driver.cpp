@@ -1,6 +1,7 @@
 #include "verify/device/driver.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 #include <utility>
@@ -70,6 +71,10 @@ int Device::multiprocessors() const {
   return n;
 }
 bool Device::hung() const { return impl_->hung; }
+bool Device::usable() const {
+  return !impl_->hung && impl_->api.set_current(impl_->context) == CUDA_SUCCESS &&
+         impl_->api.synchronize() == CUDA_SUCCESS;
+}
 int Device::compute_capability() const { return impl_->capability; }
 
 std::shared_ptr<Device::Module> Device::load(const std::string& ptx) {
@@ -120,6 +125,14 @@ void Device::wait(std::chrono::milliseconds limit, const std::string& entry) con
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+}
+
+bool runs_target(int compute_capability, std::string_view target) {
+  const int made_for = std::atoi(std::string(target.substr(3)).c_str());
+  if (target.ends_with('a')) return compute_capability == made_for;
+  if (target.ends_with('f'))
+    return compute_capability >= made_for && compute_capability / 10 == made_for / 10;
+  return compute_capability >= made_for;
 }
 
 DeviceMemory::DeviceMemory(const Device& device, size_t bytes, const std::string& name)

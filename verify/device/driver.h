@@ -24,6 +24,7 @@ class Device {
   int compute_capability() const;     // 90
   int multiprocessors() const;        // 132
   bool hung() const;                  // a launch ran beyond its limit; the process can only end by _Exit
+  bool usable() const;                // takes launches: after a hang or an illegal access it does no more
 
   // Compiles PTX text with the driver's ptxas. Throws InputError with its log.
   class Module;
@@ -43,6 +44,10 @@ class Device {
   void wait(std::chrono::milliseconds limit, const std::string& entry) const;
   std::unique_ptr<Impl> impl_;
 };
+
+// Whether a GPU of that compute capability runs PTX for the target: "sm_90" on all later ones too, "sm_100f"
+// on those of its family, "sm_90a" on that one alone.
+bool runs_target(int compute_capability, std::string_view target);
 
 // Bytes of a GPU's memory.
 class DeviceMemory {

@@ -472,6 +472,10 @@ expect 0 "volta.mma.sync.f32.f16           4             23      0  0x00000000  
 expect 0 "k % 4 in {2, 3}" "$bitwell" mma hopper.mma.sync.f32.e4m3 --values --a "1 2 3 4" --b "1 1 1 1"
 expect 0 '"d": "41200000"' "$bitwell" mma hopper.mma.sync.f32.e4m3 --values --a "1 2 3 4" --b "1 1 1 1" --json
 expect 0 "device: H200" "$bitwell" mma --list
+# A GPU that nobody has: one error, and nothing written.
+expect 2 "requires --device" "$bitwell" verify gemv --captures digests
+CUDA_VISIBLE_DEVICES=none expect 2 "--device: no GPU to run on: no " "$bitwell" verify gemv --device --captures digests
+[ ! -e digests ] || { echo "FAILED: a folder for digests without a GPU"; failures=$((failures + 1)); }
 # Words of a B200 (verify/device/captures/b200_words.txt).
 cat > words.txt <<'W'
 # a comment

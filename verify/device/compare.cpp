@@ -1,0 +1,113 @@
+#include "verify/device/compare.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+#include "model/ptx/parse.h"
+#include "verify/suite/parallel.h"
+
+namespace bitwell::verify {
+namespace {
+
+// Entries that launches name, compiled for both when one of them does for the first time.
+class Compiled {
+ public:
+  Compiled(Device& device, std::chrono::milliseconds limit) : device_(device), limit_(limit) {}
+
+  void simulate_chain(Chain& chain, const isa::Options& options) {
+    simulate(
+        chain, [&](const Launch& l) -> const isa::Program& { return entry(l).program; }, options, true);
+  }
+
+  // One launch at a time; false where the device is unusable before all have run.
+  bool run_on_gpu(Chain& chain) {
+    for (size_t i = 0; i < chain.launches.size(); ++i) {
+      Launch& l = chain.launches[i];
+      for (const Chain::Link& link : chain.links)
+        if (link.to == i)
+          l.buffers[link.to_buffer].bytes = chain.launches[link.from].buffers[link.from_buffer].bytes;
+      const Entry& e = entry(l);
+      const std::scoped_lock lock(gpu_);
+      if (!usable_) return false;
+      try {
+        device_.run(*e.module, l, limit_);
+      } catch (const machine::Fault&) {
+        usable_ = device_.usable();
+        throw;
+      }
+    }
+    return true;
+  }
+
+  bool usable() const { return usable_; }
+
+ private:
+  struct Entry {
+    isa::Program program;
+    std::shared_ptr<Device::Module> module;
+  };
+  const Entry& entry(const Launch& l) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = entries_.find(l.entry);
+    if (found != entries_.end()) return found->second;
+    const std::string text = read_file(l.ptx);
+    const std::scoped_lock gpu_lock(gpu_);
+    return entries_.emplace(l.entry, Entry{isa::compile(ptx::parse(text), l.entry), device_.load(text)})
+        .first->second;
+  }
+  Device& device_;
+  const std::chrono::milliseconds limit_;
+  bool usable_ = true;  // with gpu_
+  std::mutex mutex_, gpu_;
+  std::map<std::string, Entry> entries_;  // a map's elements stay where they are
+};
+
+void compare_outputs(const Chain& simulated, const Chain& on_gpu, ComparedCase& out) {
+  for (size_t l = 0; l < simulated.launches.size(); ++l)
+    for (size_t b = 0; b < simulated.launches[l].buffers.size(); ++b) {
+      const Buffer& here = simulated.launches[l].buffers[b];
+      const Buffer& there = on_gpu.launches[l].buffers[b];
+      if (!here.output) continue;
+      out.bytes += here.bytes.size();
+      for (size_t i = 0; i < here.bytes.size(); ++i) {
+        if (i < there.bytes.size() && here.bytes[i] == there.bytes[i]) continue;
+        if (out.differing++ == 0)
+          out.difference = fmt::format("byte {} of '{}' is 0x{:02x} here, 0x{:02x} on the GPU", i, here.name,
+                                       static_cast<unsigned>(here.bytes[i]),
+                                       i < there.bytes.size() ? static_cast<unsigned>(there.bytes[i]) : 0U);
+      }
+    }
+}
+
+}  // namespace
+
+Comparison compare_on_device(Device& device, const Build& build, const std::vector<PlannedCase>& cases,
+                             const std::function<isa::Schedule(size_t)>& schedule,
+                             std::chrono::milliseconds limit) {
+  Comparison out;
+  out.cases.resize(cases.size());
+  Compiled compiled(device, limit);
+  each_in_parallel(cases.size(), 0, [&](size_t i) {
+    ComparedCase& c = out.cases[i];
+    try {
+      const DrawnCase drawn = cases[i].draw();
+      Chain simulated = drawn.chain(build);
+      Chain on_gpu = simulated;
+      isa::Options options;
+      options.schedule = schedule(i);
+      compiled.simulate_chain(simulated, options);
+      c.ran = compiled.run_on_gpu(on_gpu);
+      if (!c.ran) return;
+      compare_outputs(simulated, on_gpu, c);
+      c.result = std::move(on_gpu.launches.back().buffers[drawn.result].bytes);
+    } catch (const std::exception& e) {
+      c.difference = e.what();
+    }
+  });
+  out.usable = compiled.usable();
+  return out;
+}
+
+}  // namespace bitwell::verify
