@@ -53,7 +53,7 @@ const char* const kRegisterText =
     ".reg .b16 %h<6>;\n.reg .b32 %r<10>;\n.reg .b64 %d<6>;\n.reg .pred %p<4>;\n"
     ".reg .pred %q<4>;\n.reg .b32 %c<4>;\n.reg .b32 %t<4>;\n.reg .b32 %i<4>;\n.reg .b32 %m<4>;\n.reg .b32 "
     "%e<4>;\n"
-    ".reg .b32 %x<4>;\n.reg .b64 %y<4>;\n.reg .b32 %u<2>;\n"
+    ".reg .b32 %x<4>;\n.reg .b64 %y<4>;\n.reg .b32 %u<2>;\n.reg .b16 %z<4>;\n.reg .b32 %w<4>;\n"
     ".reg .b32 %thread;\n.reg .b32 %threads;\n.reg .b32 %lane;\n.reg .b32 %all;\n.reg .b32 %rest;\n"
     ".reg .b64 %in;\n.reg .b64 %own;\n.reg .b64 %cells;\n.reg .b64 %ends;\n.reg .b64 %stack;\n.reg .b64 "
     "%gstack;\n"

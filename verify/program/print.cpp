@@ -1,4 +1,6 @@
 // A program as PTX.
+#include <sstream>
+
 #include "verify/program/drawing.h"
 
 namespace bitwell::verify {
@@ -236,6 +238,32 @@ std::string text_of(const RandomProgram& p) {
 }  // namespace
 
 std::string entry_of(const RandomProgram& p) { return "program_" + std::to_string(p.seed); }
+
+std::string listing(const RandomProgram& p) {
+  Printer text(entry_of(p) + "_");
+  for (size_t i = 0; i < p.functions.size(); ++i) {
+    text.add("// " + entry_of(p) + "_" + std::to_string(i) + "\n");
+    text.body(p.functions[i], {1, ""});
+  }
+  text.add("// " + entry_of(p) + "\n");
+  text.body(p.body, {0, "%all"});
+  text.add("// behind the last barrier\n");
+  text.body(p.tail, {0, "%rest"});
+  return text.take();
+}
+
+std::set<std::string> instructions_of(const RandomProgram& p) {
+  std::set<std::string> out;
+  std::istringstream lines(text_of(p));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('@')) line.erase(0, line.find(' ') + 1);
+    const std::string name = line.substr(0, line.find_first_of(" ;"));
+    const bool instruction =
+        line.ends_with(';') && name.find_first_of(":{}(") == name.npos && !name.starts_with('.');
+    if (instruction) out.insert(name);
+  }
+  return out;
+}
 
 std::string module_of(std::span<const RandomProgram> programs) {
   std::string out = ".version 9.0\n.target sm_90a\n.address_size 64\n";

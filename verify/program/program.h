@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,6 +53,12 @@ std::string module_of(std::span<const RandomProgram> programs);
 // of each thread's own, the cells of commuting atomics, what the CTAs' cells in shared memory were at the
 // end, and a number. All but the first are outputs.
 Launch launch_of(const RandomProgram& program);
+
+// Its statements as PTX, without what every program begins and ends with.
+std::string listing(const RandomProgram& program);
+
+// Opcodes with their modifiers, as they stand in its module.
+std::set<std::string> instructions_of(const RandomProgram& program);
 
 size_t statements(const RandomProgram& program);
 // The program with one statement left out, or replaced by its bodies: the largest first.

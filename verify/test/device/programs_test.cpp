@@ -1,7 +1,9 @@
 // Random programs, simulator against GPU, every byte that they leave.
-#include <atomic>
 #include <chrono>
-#include <mutex>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "gpu.h"
 #include "model/ptx/parse.h"
@@ -12,6 +14,7 @@ namespace bitwell::verify {
 namespace {
 
 constexpr size_t kModule = 50;  // programs a module: the driver compiles them together
+constexpr size_t kShrunk = 3;   // programs that differ are made smaller, of a process
 constexpr std::chrono::seconds kLimit{20};
 
 uint64_t number_from(const char* variable, uint64_t otherwise) {
@@ -44,7 +47,15 @@ class Programs {
   // How each of them differs.
   std::vector<std::string> compare(std::span<const RandomProgram> programs) {
     const std::string text = module_of(programs);
-    const auto loaded = device_.load(text);
+    std::shared_ptr<Device::Module> loaded;
+    try {
+      loaded = device_.load(text);
+    } catch (const std::exception& e) {  // which of them?
+      if (programs.size() == 1) return {e.what()};
+      std::vector<std::string> out;
+      for (const RandomProgram& p : programs) out.push_back(compare({&p, 1}).at(0));
+      return out;
+    }
     const ptx::Module module = ptx::parse(text);
     std::vector<std::string> out;
     for (const RandomProgram& p : programs) {
@@ -52,7 +63,6 @@ class Programs {
       Launch on_gpu = simulated;
       try {
         simulate(isa::compile(module, entry_of(p)), simulated, {}, true);
-        const std::scoped_lock lock(gpu_);
         if (device_.hung()) return out;
         device_.run(*loaded, on_gpu, kLimit);
         for (const Buffer& b : on_gpu.buffers)
@@ -68,50 +78,95 @@ class Programs {
 
  private:
   Device& device_;
-  std::mutex gpu_;
-  std::atomic<uint64_t> bytes_ = 0;
+  uint64_t bytes_ = 0;
 };
 
-TEST(ProgramsOnGpu, EveryByteIsTheSame) {
-  BITWELL_NEEDS_GPU(device);
-  const uint64_t wanted = number_from("BITWELL_PROGRAMS", 500), first = number_from("BITWELL_SEED", 0);
-  Programs on(*device);
-  std::mutex mutex;
-  std::vector<std::pair<RandomProgram, std::string>> wrong;
-  const auto start = std::chrono::steady_clock::now();
-  each_in_parallel((wanted + kModule - 1) / kModule, 0, [&](size_t batch) {
+using Wrong = std::pair<RandomProgram, std::string>;  // and how it differs
+
+// The smallest that still differs, with its statements.
+void report(Device& device, Programs& on, const Wrong& wrong) {
+  std::string last = wrong.second;
+  const RandomProgram small = shrunk(
+      wrong.first,
+      [&](const RandomProgram& p) {
+        const std::vector<std::string> differ =
+            device.hung() ? std::vector<std::string>{} : on.compare({&p, 1});
+        if (differ.empty() || differ[0].empty()) return false;
+        last = differ[0];
+        return true;
+      },
+      300);
+  ADD_FAILURE() << "seed " << small.seed << ", grid " << small.grid << ", block " << small.block << ", "
+                << statements(small) << " of " << statements(wrong.first) << " statements: " << last << "\n"
+                << listing(small);
+}
+
+// The programs of this process: seeds from `first` on.
+void compare_here(Device& device, uint64_t first, uint64_t wanted) {
+  Programs on(device);
+  std::vector<Wrong> wrong;
+  for (uint64_t done = 0; done < wanted && !device.hung(); done += kModule) {
     std::vector<RandomProgram> programs;
-    for (uint64_t n = batch * kModule; n < std::min<uint64_t>(wanted, (batch + 1) * kModule); ++n)
+    for (uint64_t n = done; n < std::min(wanted, done + kModule); ++n)
       programs.push_back(draw_program(first + n));
     const std::vector<std::string> differ = on.compare(programs);
-    const std::scoped_lock lock(mutex);
-    for (size_t i = 0; i < differ.size(); ++i)
-      if (!differ[i].empty()) wrong.emplace_back(programs[i], differ[i]);
-  });
-  std::printf("%llu programs, %llu bytes, %zu programs differ, %.0f s\n",
-              static_cast<unsigned long long>(wanted), static_cast<unsigned long long>(on.bytes()),
-              wrong.size(), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  for (size_t i = 0; i < std::min<size_t>(wrong.size(), number_from("BITWELL_SHRINK", 3)) && !device->hung();
-       ++i) {
-    std::string last = wrong[i].second;
-    const RandomProgram small = shrunk(
-        wrong[i].first,
-        [&](const RandomProgram& p) {
-          const std::vector<std::string> differ =
-              device->hung() ? std::vector<std::string>{} : on.compare({&p, 1});
-          if (differ.empty() || differ[0].empty()) return false;
-          last = differ[0];
-          return true;
-        },
-        300);
-    ADD_FAILURE() << "seed " << small.seed << ", grid " << small.grid << ", block " << small.block << ", "
-                  << statements(small) << " statements: " << last << "\n"
-                  << module_of({&small, 1});
+    for (size_t i = 0; i < differ.size(); ++i) {
+      if (differ[i].empty()) continue;
+      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(programs[i].seed), differ[i].c_str());
+      wrong.emplace_back(programs[i], differ[i]);
+    }
+    std::printf("%llu programs from seed %llu on, %llu bytes, %zu programs differ\n",
+                static_cast<unsigned long long>(done + programs.size()),
+                static_cast<unsigned long long>(first), static_cast<unsigned long long>(on.bytes()),
+                wrong.size());
+    std::fflush(stdout);
   }
-  for (const auto& [program, how] : wrong)
-    std::printf("seed %llu: %s\n", static_cast<unsigned long long>(program.seed), how.c_str());
+  for (size_t i = 0; i < std::min(wrong.size(), kShrunk) && !device.hung(); ++i) report(device, on, wrong[i]);
   EXPECT_TRUE(wrong.empty());
-  EXPECT_FALSE(device->hung());
+  EXPECT_FALSE(device.hung());
+}
+
+// This test again in other processes, a part of the programs each: the driver compiles one module a process
+// at a time.
+void compare_in_processes(uint64_t first, uint64_t wanted, uint64_t processes) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  std::vector<int> statuses(processes);
+  each_in_parallel(processes, static_cast<int>(processes), [&](size_t i) {
+    const uint64_t from = wanted * i / processes, to = wanted * (i + 1) / processes;
+    statuses[i] = std::system(("BITWELL_PROCESSES=1 BITWELL_SEED=" + std::to_string(first + from) +
+                               " BITWELL_PROGRAMS=" + std::to_string(to - from) + " '" + self +
+                               "' --gtest_brief=1 --gtest_filter=ProgramsOnGpu.EveryByteIsTheSame")
+                                  .c_str());
+  });
+  EXPECT_EQ(statuses, std::vector<int>(processes));
+}
+
+// The instructions of these programs, which all left the simulator's bytes there: programs.txt among the
+// captures.
+void record_instructions(const Device& device, uint64_t first, uint64_t wanted) {
+  const char* folder = std::getenv("BITWELL_CAPTURES");
+  if (folder == nullptr || testing::Test::HasFailure()) return;
+  std::set<std::string> all;
+  for (uint64_t seed = first; seed < first + wanted; ++seed) all.merge(instructions_of(draw_program(seed)));
+  std::ofstream out(std::string(folder) + "/programs.txt");
+  out << "# What " << wanted << " random programs (seeds from " << first
+      << " on) consist of, which left the simulator's bytes on " << device.name() << ", driver "
+      << device.driver() << ".\n";
+  for (const std::string& name : all) out << name << "\n";
+}
+
+TEST(ProgramsOnGpu, EveryByteIsTheSame) {
+  const uint64_t wanted = number_from("BITWELL_PROGRAMS", 500), first = number_from("BITWELL_SEED", 0);
+  const uint64_t cores = std::min<uint64_t>(std::thread::hardware_concurrency(), 16);
+  const uint64_t processes =
+      number_from("BITWELL_PROCESSES", std::min(cores, (wanted + kModule - 1) / kModule));
+  BITWELL_NEEDS_GPU(device);
+  const auto start = std::chrono::steady_clock::now();
+  if (processes > 1)
+    compare_in_processes(first, wanted, processes), record_instructions(*device, first, wanted);
+  else
+    compare_here(*device, first, wanted);
+  std::printf("%.0f s\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
 }  // namespace
