@@ -166,8 +166,8 @@ Statement atomic(Drawing& d, const Place& place) {
       [&](const Modifiers& m) {
         const std::string space = space_of(m);
         if (m.size() < 2 || cell_of(m) == std::size(kCells)) return false;
-        // Of 64 bits they are loops of compare-and-swap, behind which an H200 left other words than the
-        // simulator (twice in 1,600 programs): not understood.
+        // Of 64 bits they are loops of compare-and-swap, which ptxas 13.0 merges with a loop that begins with
+        // them: the lanes then come apart to an aligned barrier behind them.
         if (shared) return element_bits(m) == 32 && (space.empty() || space.starts_with(".shared"));
         // Cells of all CTAs: a narrower scope would be a race.
         return (space.empty() || space == ".global") && !has(m, ".cta") && !has(m, ".cluster");
