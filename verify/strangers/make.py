@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the strangers' kernels to PTX and writes a launch of each, with NumPy's results, under build/strangers/cases.
 
-    make.py [--generator triton|...] [--kernel NAME ...]
+    make.py [--generator triton|cute|numba|warp|cub|nvrtc] [--kernel NAME ...]
 
 Without a GPU; the packages are those of requirements.txt (see README.md).
 """
@@ -16,7 +16,14 @@ from case import KERNELS
 
 HERE = pathlib.Path(__file__).resolve().parent
 CASES = HERE.parent.parent / "build" / "strangers" / "cases"
-GENERATORS = {"triton": ["triton_kernels", "triton_products", "triton_library"], "numba": ["numba_kernels"], "warp": ["warp_kernels"], "cub": ["cub_kernels"], "nvrtc": ["cuda_kernels", "cuda_language"], "cute": ["cute_kernels", "cute_products"]}
+GENERATORS = {
+    "triton": ["triton_kernels", "triton_products", "triton_library"],
+    "cute": ["cute_kernels", "cute_products", "cute_memory"],
+    "numba": ["numba_kernels"],
+    "warp": ["warp_kernels"],
+    "cub": ["cub_kernels"],
+    "nvrtc": ["cuda_kernels", "cuda_language"],
+}
 
 
 def main():

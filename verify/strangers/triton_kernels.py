@@ -1,4 +1,6 @@
 """Kernels in Triton that use no tensor core."""
+import math
+
 import numpy as np
 import triton
 import triton.language as tl
@@ -271,17 +273,16 @@ def _(arch):
 
 
 @triton.jit
-def ticks(x, y, n: tl.constexpr):
+def reversed_bytes(x, y, n: tl.constexpr):
     i = tl.arange(0, n)
     v = tl.load(x + i)
-    y_ = tl.inline_asm_elementwise("prmt.b32 $0, $1, 0, 0x0123;", "=r,r", [v], dtype=tl.int32, is_pure=True, pack=1)
-    tl.store(y + i, y_)
+    tl.store(y + i, tl.inline_asm_elementwise("prmt.b32 $0, $1, 0, 0x0123;", "=r,r", [v], dtype=tl.int32, is_pure=True, pack=1))
 
 
 @kernel("triton_inline_assembly")
 def _(arch):
     x = np.random.default_rng(12).integers(-(1 << 31), 1 << 31, 128).astype(np.int32)
-    return compiled(arch, ticks, (1,), constants={"n": 128}, x=In(x), y=Out(x.byteswap()))
+    return compiled(arch, reversed_bytes, (1,), constants={"n": 128}, x=In(x), y=Out(x.byteswap()))
 
 
 @triton.jit
@@ -295,7 +296,6 @@ def activations(x, s, g, t, n: tl.constexpr):
 
 @kernel("triton_activations")
 def _(arch):
-    import math
     x = random(256)
     v = x.astype(np.float64)
     return compiled(arch, activations, (1,), constants={"n": 256}, x=In(x), s=Out(v / (1 + np.exp(-v)), "f4", rtol=1e-5, atol=1e-6),

@@ -3,7 +3,7 @@ import numpy as np
 import triton
 import triton.language as tl
 
-from case import In, Out, Scratch, bf16, e4m3, kernel, random, whole
+from case import In, Out, bf16, e4m3, kernel, random, whole
 from triton_compile import Descriptor, compiled
 
 
