@@ -185,8 +185,14 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
   const uint32_t columns = cells.back().column + 1;
   const uint32_t banks = s.n / columns;
   const uint32_t quarters = 4 / banks;
-  unit.reach(port, AccessKind::update, {mma.d.lane, cells.back().lane + 1, mma.d.column, columns}, -1, kName);
   const uint32_t quarter_rows = rows / quarters;
+  // 64 rows stand in half of each warp's lanes: the other halves are others'.
+  const bool apart = cells.back().lane + 1 > 4 * quarter_rows;
+  for (uint32_t quarter = 0; quarter < (apart ? 4 : 1); ++quarter)
+    unit.reach(port, AccessKind::update,
+               {mma.d.lane + cells[size_t{quarter} * quarter_rows * s.n].lane,
+                apart ? quarter_rows : cells.back().lane + 1, mma.d.column, columns},
+               -1, kName);
   const ShareOfD share(use, mma, cta, unit);
   for (uint32_t quarter = 0; quarter < 4; ++quarter) {
     const uint32_t first = quarter % quarters * quarter_rows;

@@ -328,5 +328,21 @@ TEST(TensorOrder, AShiftIsDoneBeforeACopyOfFourRowsOnly) {
   expect_left_open("cp and cp to one place", p, p, with(text, mma, b_into_a + all + mma));
 }
 
+// D of 64 rows stands in every other half of a warp's lanes; the halves between may be another's.
+TEST(TensorOrder, AnMmaOf64RowsKeepsOffTheLanesBetween) {
+  for (const uint32_t lane : {0u, 16u}) {
+    MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[0], 64, 32, 3);
+    p.lane = lane;
+    const auto loading = [&](uint32_t from) {  // with a load that nobody waits for
+      const std::string fence = "tcgen05.fence::before_thread_sync;\n";
+      return with(kernel(p), fence,
+                  "add.u32 %r21, %r5, " + std::to_string(from << 16) +
+                      ";\ntcgen05.ld.sync.aligned.16x64b.x1.b32 {%r22}, [%r21];\n" + fence);
+    };
+    expect_kept("a load of the lanes between", p, p, loading(16 - lane));
+    expect_caught("a load of its own lanes", p, p, loading(lane), "tcgen05.wait::ld is missing");
+  }
+}
+
 }  // namespace
 }  // namespace bitwell::verify
