@@ -4,6 +4,7 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/short_names.h"
+#include "verify/explore/given.h"
 
 namespace bitwell::cli {
 namespace {
@@ -39,6 +40,21 @@ void add_checks(CLI::App& command, RunOptions& options) {
       .add_option(
           "--sarif", options.sarif,
           "Write what --races finds to this file in SARIF 2.1.0, which code review shows on its lines")
+      ->needs("--races");
+  command.add_option("--junit", options.junit,
+                     "Write this file for CI servers, in JUnit's XML: whether the launch ended, each output "
+                     "that has an \"expected\", and each finding of --races");
+  command
+      .add_option("--baseline", options.baseline,
+                  "Findings of --races that this file has are known: they are counted, not told, and fail "
+                  "nothing; what the file has and is not found is said to be stale. A finding is known by "
+                  "its kind, entry, functions, source files and instructions with their neighbours, and not "
+                  "by its lines")
+      ->needs("--races");
+  command
+      .add_option("--write-baseline", options.write_baseline,
+                  "Write all that --races finds to this file, for --baseline; what it has of other entries "
+                  "stays")
       ->needs("--races");
   command
       .add_option("--approximate", options.approximate,
@@ -83,19 +99,56 @@ void add_limits(CLI::App& command, RunOptions& options) {
           ""));
 }
 
+// The name of a policy, or what verify::Given reads.
+CLI::Validator schedule_name() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        std::string names;
+        for (const isa::PolicyName& p : isa::kPolicies) {
+          if (p.name == text) return std::string();
+          names += std::string(p.name) + ", ";
+        }
+        return verify::is_given(text) ? std::string()
+                                      : "'" + text + "' is none of " + names + "pct, pct:DEPTH, order:TURNS";
+      },
+      "SCHEDULE");
+}
+
+// Needs --schedule, --seed, --schedules, --trace, --dump, --races and --device to be there.
+void add_exhaust(CLI::App& command, RunOptions& options) {
+  CLI::Option* exhaust = command.add_flag(
+      "--exhaust", options.exhaust,
+      "For small launches: run every schedule that can end otherwise than another, and compare every byte of "
+      "the outputs (of all buffers, where none is an output). Two orders count as one where they differ only "
+      "in turns that touch nothing in common (source-DPOR with sleep sets). Says whether that was all, and "
+      "with which --schedule each end comes again. A turn is an instruction of a warp that does more than "
+      "compute, or an operation as a whole; divergent threads of a warp, pieces of a copy, and orders of "
+      "memory weaker than one act after the other are not tried: --races sees those");
+  for (const char* other : {"--schedule", "--seed", "--schedules", "--trace", "--dump", "--races", "--junit",
+                            "--device", "--unchecked"})
+    exhaust->excludes(command.get_option(other));
+  command.add_option("--most", options.most, "Runs after which --exhaust stops, and says so")
+      ->check(whole(1, UINT64_MAX))
+      ->capture_default_str()
+      ->needs(exhaust);
+}
+
 // Needs --races, --trace and --dump to be there.
 void add_schedules(CLI::App& command, RunOptions& options) {
-  std::map<std::string, isa::Policy> policies;
-  for (const isa::PolicyName& p : isa::kPolicies) policies[std::string(p.name)] = p.policy;
   command
-      .add_option("--schedule", options.policy,
-                  "The order in which warps and asynchronous operations take turns: lazy, eager, random, "
-                  "starve-producer, starve-consumer or starve-stores; a correct kernel gives the same bits "
-                  "under each")
-      ->check(CLI::IsMember(policies))
+      .add_option(
+          "--schedule", options.policy,
+          "The order in which warps and asynchronous operations take turns: lazy, eager, random, "
+          "starve-producer, starve-consumer or starve-stores; a correct kernel gives the same bits "
+          "under each. pct[:DEPTH]: by random priorities that change at DEPTH - 1 turns (3 where none "
+          "is given), which show a bug of that depth with a chance of at least "
+          "1 / (n k^(DEPTH - 1)) a seed, n warps and operations, k turns: the report has the numbers. "
+          "order:TURNS: just so, as --exhaust prints it")
+      ->check(schedule_name())
       ->capture_default_str();
   command
-      .add_option("--seed", options.run.schedule.seed, "Of the random schedule: the same seed, the same run")
+      .add_option("--seed", options.run.schedule.seed,
+                  "Of the schedules random and pct: the same seed, the same run")
       ->capture_default_str();
   command
       .add_option(
@@ -107,7 +160,8 @@ void add_schedules(CLI::App& command, RunOptions& options) {
       ->excludes("--seed")
       ->excludes("--trace")
       ->excludes("--dump")
-      ->excludes("--races");
+      ->excludes("--races")
+      ->excludes("--junit");
 }
 
 // What is to be seen of a run.
@@ -194,6 +248,16 @@ constexpr const char* kFooter =
 
 }  // namespace
 
+bool seeded(const RunOptions& options) {
+  return options.policy == "random" || options.policy.starts_with("pct");
+}
+
+std::string replay_options(const RunOptions& options) {
+  if (options.policy == "lazy") return "";
+  return " --schedule " + options.policy +
+         (seeded(options) ? " --seed " + std::to_string(options.run.schedule.seed) : "");
+}
+
 isa::Approximate approximate_of(const RunOptions& options) { return kApproximate.at(options.approximate); }
 
 void add_arguments(CLI::App& command, RunOptions& options) {
@@ -204,6 +268,7 @@ void add_arguments(CLI::App& command, RunOptions& options) {
   add_observation(command, options);
   add_schedules(command, options);
   add_device(command, options);
+  add_exhaust(command, options);
   command.add_flag("--json", options.json, "The summary as JSON");
   command.add_flag("--verbose", options.verbose, kVerboseHelp);
   command.footer(kFooter);

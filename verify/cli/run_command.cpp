@@ -10,15 +10,14 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/run_arguments.h"
-#include "verify/cli/run_hazards.h"
+#include "verify/cli/run_findings.h"
 #include "verify/cli/run_options.h"
 #include "verify/cli/run_report.h"
-#include "verify/cli/run_sarif.h"
 #include "verify/cli/run_verdict.h"
 #include "verify/cli/short_names.h"
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
-#include "verify/hazard/report.h"
+#include "verify/explore/given.h"
 #include "verify/launch/launch_json.h"
 
 namespace bitwell::cli {
@@ -39,6 +38,11 @@ void refuse_what_does_not_go_together(const RunOptions& options, const verify::L
   if (options.device && file.outputs.empty() && file.variable_outputs.empty())
     throw machine::InputError("'" + options.path +
                               "': --device compares outputs, and nothing has an \"output\"");
+  const bool given = verify::is_given(options.policy);
+  if ((options.exhaust || given) && !file.launch.then.empty())
+    throw machine::InputError(fmt::format(
+        "'{}': {} is for one launch, not for what comes under \"then\"", options.path,
+        options.exhaust ? "--exhaust" : "--schedule " + options.policy.substr(0, options.policy.find(':'))));
   if (options.races && !file.launch.then.empty())
     throw machine::InputError("'" + options.path +
                               "': --races follows one launch, not what comes under \"then\"");
@@ -86,15 +90,11 @@ void run(const RunOptions& options, int& status) {
   Dumps dumps(options.dump, program, file.launch.ptx, file.launch.shape);
   dumps.plan(files);
   if (dumps.any()) how.observers.push_back(dumps.observer());
-  hazard::Checker checker = verify::checker_of(program, file.launch.shape, options.once);
-  if (options.races) {
-    checker.follow(verify::objects_of(verify::read_file(file.launch.ptx), program));
-    how.observers.push_back(checker.observer());
-  }
-  if (!options.sarif.empty()) files.plan(options.sarif, "--sarif");
+  RunFindings findings(options, program, file);
+  if (options.races) how.observers.push_back(findings.observer());
+  findings.plan(files);
   const auto write_observed = [&] {
-    if (!options.sarif.empty())
-      files.write(options.sarif, sarif(checker.findings(), program, file.launch.shape, file.launch.ptx));
+    findings.write_sarif(files);
     if (!options.trace.empty()) files.write(options.trace, trace.text());
     dumps.write(files);
   };
@@ -102,6 +102,12 @@ void run(const RunOptions& options, int& status) {
     end_progress();
     fmt::print(options.json ? stderr : stdout, "{}", text);
   };
+  if (options.exhaust) return exhaust_schedules(options, program, file, how, files, status);
+  std::optional<verify::Given> given;
+  if (verify::is_given(options.policy)) {
+    given.emplace(options.policy, how.schedule.seed, program, file.launch, how);
+    given->attach(how);
+  }
   if (options.schedules != 0) return compare_schedules(options, program, file, how, files, status);
   how.progress = shown_from(start);
   const isa::RunResult result = [&] {
@@ -113,18 +119,15 @@ void run(const RunOptions& options, int& status) {
       end_progress();
       try {
         write_observed();  // up to the fault: what one wants to see
+        findings.write_junit(files, fault.what(), 0, nlohmann::json::array());
         files.commit();
-        if (!options.json)
-          fmt::print(
-              "{}{}", dumps.text(),
-              hazards(checker.findings(), program, file.launch.shape, how.schedule, options.path).text);
+        if (!options.json) fmt::print("{}{}", dumps.text(), findings.now().text);
         for (const std::string& m : dumps.missing()) note("bitwell: " + m + " before the fault");
       } catch (const machine::InputError& e) {
         note(fmt::format("bitwell: no trace or dump: {}", e.what()));
       }
-      if (how.schedule.policy == isa::Policy::lazy) throw;
-      throw machine::Fault(fault.what() + fmt::format("\n  replay: --schedule {} --seed {}", options.policy,
-                                                      how.schedule.seed));
+      if (options.policy == "lazy") throw;
+      throw machine::Fault(fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
     }
   }();
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -135,15 +138,28 @@ void run(const RunOptions& options, int& status) {
   nlohmann::json on_device;
   bool as_wanted = true;
   std::string verdict = expectations(file, expected, as_wanted);
+  findings.write_junit(files, "", seconds, expected);
+  findings.write_baseline(files);
+  files.commit();
   if (device != nullptr)
     verdict += device_verdict(*device, before, file, program, std::chrono::seconds(options.device_seconds),
                               on_device, as_wanted);
-  if (!as_wanted) status = failed;
-  const Hazards found = hazards(checker.findings(), program, file.launch.shape, how.schedule, options.path);
-  const bool counts_errors = options.error_on != "none", counts_notes = options.error_on == "note";
-  if ((counts_errors && found.errors != 0) || (counts_notes && found.notes != 0)) status = failed;
-  const RunReport report{options,        file,  program, how,     result,   seconds,  found,
-                         checker.cost(), trace, dumps,   verdict, expected, on_device};
+  const Hazards found = findings.now();
+  if (!as_wanted || found.fail(options.error_on)) status = failed;
+  const RunReport report{options,
+                         file,
+                         program,
+                         how,
+                         result,
+                         seconds,
+                         found,
+                         findings.cost(),
+                         trace,
+                         dumps,
+                         given ? given->chance() : "",
+                         verdict,
+                         expected,
+                         on_device};
   fmt::print("{}", options.json ? report.facts().dump(2) + "\n" : report.text());
   refuse_missing(dumps);
   if (device != nullptr && device->hung()) {  // the driver's own end would wait for the kernel

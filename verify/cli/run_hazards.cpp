@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "verify/suite/schedules.h"
+#include "verify/cli/colour.h"
 
 namespace bitwell::cli {
 
@@ -25,16 +25,21 @@ nlohmann::json facts_of(const hazard::Party& p, const isa::Program& program) {
 
 }  // namespace
 
-Hazards hazards(const std::vector<hazard::Finding>& findings, const isa::Program& program,
-                const isa::Shape& shape, const isa::Schedule& schedule, const std::string& path) {
+Hazards hazards(const verify::Sifted& found, const isa::Program& program, const isa::Shape& shape,
+                const std::string& launch, const std::string& baseline, const std::string& error_on) {
   Hazards out;
-  for (const hazard::Finding& f : findings) {
+  const std::string& entry = program.functions[static_cast<size_t>(program.entry)].name;
+  for (const hazard::Finding& f : found.fresh) {
     const hazard::KindRow& row = hazard::row_of(f.kind);
+    const bool error = row.level == hazard::Level::error;
     const std::string words = verify::describe(f, program, shape);
-    ++(row.level == hazard::Level::error ? out.errors : out.notes);
-    out.text += words + "\n";
+    const std::string level = error ? "error" : "note";
+    const std::string head = level + " " + std::string(row.name);
+    ++(error ? out.errors : out.notes);
+    out.text += in(error ? Colour::red : Colour::yellow, head) + words.substr(head.size()) + "\n";
+    const verify::Fingerprint print = verify::fingerprint(f, program);
     out.facts.push_back({{"kind", row.name},
-                         {"level", row.level == hazard::Level::error ? "error" : "note"},
+                         {"level", level},
                          {"lines", {f.earlier.site.ptx_line, f.later.site.ptx_line}},
                          {"earlier", facts_of(f.earlier, program)},
                          {"later", facts_of(f.later, program)},
@@ -42,10 +47,26 @@ Hazards hazards(const std::vector<hazard::Finding>& findings, const isa::Program
                          {"bytes", f.bytes},
                          {"remedy", row.remedy},
                          {"count", f.count},
+                         {"fingerprint", print.hash},
                          {"text", words}});
+    TestCase test{print.text, entry, 0, {}, "", ""};
+    if (error ? error_on != "none" : error_on == "note")
+      test.failure = {std::string(row.name), words};
+    else
+      test.output = words;
+    out.tests.push_back(std::move(test));
   }
-  if (!findings.empty())
-    out.text += fmt::format("  replay: bitwell run {} --races{}\n", path, verify::replay_options(schedule));
+  for (const hazard::Finding& f : found.known)
+    out.tests.push_back({verify::fingerprint(f, program).text, entry, 0, {}, "known: " + baseline, ""});
+  if (out.tests.empty()) out.tests.push_back({"races and the like", entry, 0, {}, "", ""});
+  if (!found.fresh.empty()) out.text += fmt::format("  replay: bitwell run {} --races\n", launch);
+  out.known = found.known.size();
+  out.stale = found.stale;
+  const auto findings = [](uint64_t n) { return fmt::format("{} finding{}", n, n == 1 ? "" : "s"); };
+  if (out.known != 0) out.text += fmt::format("  {} known, by {}\n", findings(out.known), baseline);
+  for (const verify::KnownFinding& k : out.stale)
+    out.text += fmt::format("  stale: {} has {} more of {} than there {}: {}\n", baseline,
+                            findings(k.findings), k.hash, k.findings == 1 ? "is" : "are", k.text);
   return out;
 }
 

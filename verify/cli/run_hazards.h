@@ -3,17 +3,26 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "verify/hazard/report.h"
+#include "verify/cli/junit.h"
+#include "verify/hazard/baseline.h"
 
 namespace bitwell::cli {
 
 struct Hazards {
   std::string text;
   nlohmann::json facts = nlohmann::json::array();
-  size_t errors = 0, notes = 0;
+  size_t errors = 0, notes = 0, known = 0;  // errors and notes that are not known
+  std::vector<verify::KnownFinding> stale;
+  std::vector<TestCase> tests;  // one for each finding; one that holds where there are none
+
+  // Whether what is not known fails, as --error-on says: "error", "note" or "none".
+  bool fail(const std::string& error_on) const {
+    return (error_on != "none" && errors != 0) || (error_on == "note" && notes != 0);
+  }
 };
-// Of `findings`, and how to see them again; nothing where there are none. `path`: the launch file's.
-Hazards hazards(const std::vector<hazard::Finding>& findings, const isa::Program& program,
-                const isa::Shape& shape, const isa::Schedule& schedule, const std::string& path);
+// Of what was found, and how to see it again; nothing where there is none. `launch`: the file and the options
+// of its schedule, as `bitwell run` takes them; `baseline`: the path of the file that knows findings.
+Hazards hazards(const verify::Sifted& found, const isa::Program& program, const isa::Shape& shape,
+                const std::string& launch, const std::string& baseline, const std::string& error_on);
 
 }  // namespace bitwell::cli

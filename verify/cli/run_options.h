@@ -16,11 +16,16 @@ struct RunOptions {
   bool races = false;
   bool once = false;
   std::string sarif;               // path, or empty
+  std::string junit;               // likewise
+  std::string baseline;            // likewise
+  std::string write_baseline;      // likewise
   std::string error_on = "error";  // the least that fails: error, note, or none
   std::string approximate = "captured";
   std::string policy = "lazy";
   size_t schedules = 0;  // to compare; 0: one, `policy`
-  std::string trace;     // path, or empty
+  bool exhaust = false;
+  uint64_t most = 10000;  // runs of --exhaust
+  std::string trace;      // path, or empty
   DumpOptions dump;
   bool json = false;
   std::optional<uint64_t> memory_limit;  // bytes
@@ -33,5 +38,15 @@ struct RunOptions {
 // command's.
 void compare_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
                        const isa::Options& how, verify::OutputFiles& files, int& status);
+
+// --exhaust: the launch under every schedule that can end otherwise; its outputs are kept where all agree.
+// `status` becomes the command's.
+void exhaust_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
+                       const isa::Options& how, verify::OutputFiles& files, int& status);
+
+// Whether its schedule hangs on --seed.
+bool seeded(const RunOptions& options);
+// " --schedule random --seed 3", after a launch; empty for the default.
+std::string replay_options(const RunOptions& options);
 
 }  // namespace bitwell::cli

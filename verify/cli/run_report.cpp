@@ -35,7 +35,13 @@ nlohmann::json RunReport::facts() const {
   if (dumps.any()) j["dumps"] = dumps.facts();
   for (const isa::Note& n : result.notes)
     j["notes"].push_back({{"ptx_line", n.place.ptx_line}, {"text", n.text}, {"times", n.times}});
-  if (options.races) j["races"] = races.facts;
+  if (options.races) {
+    j["races"] = races.facts;
+    j["known_races"] = races.known;
+    j["stale"] = nlohmann::json::array();
+    for (const verify::KnownFinding& k : races.stale)
+      j["stale"].push_back({{"fingerprint", k.hash}, {"findings", k.findings}, {"text", k.text}});
+  }
   j.update(footprint_facts(result.footprint));
   return j;
 }
@@ -62,8 +68,10 @@ std::string RunReport::text() const {
     line(fmt::format("  note: {}{}; the manual does not promise that this works",
                      machine::describe(n.place, n.text),
                      n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times))));
-  if (how.schedule.policy != isa::Policy::lazy)
-    line(fmt::format("  schedule {}, seed {}", options.policy, how.schedule.seed));
+  if (options.policy != "lazy")
+    line(fmt::format("  schedule {}{}{}", options.policy,
+                     seeded(options) ? fmt::format(", seed {}", options.run.schedule.seed) : "",
+                     chance.empty() ? "" : ": " + chance));
   if (!options.trace.empty())
     line(fmt::format(
         "  trace of {} events -> {}{}", grouped(trace.events()), options.trace,

@@ -21,6 +21,7 @@ struct RunReport {
   hazard::Checker::Cost cost;  // with --races
   const Trace& trace;
   const Dumps& dumps;
+  std::string chance;        // of the schedule pct, as verify::Given says it
   std::string verdict;       // lines on outputs beside what they should be
   nlohmann::json expected;   // the same as facts
   nlohmann::json on_device;  // with --device

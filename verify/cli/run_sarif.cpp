@@ -24,22 +24,17 @@ json location(const hazard::Party& party, const isa::Program& program, const std
   return out;
 }
 
-std::string instruction(const hazard::Party& party, const isa::Program& program) {
-  const isa::Line* line = verify::line_of(party.site.ptx_line, program);
-  return line == nullptr ? std::string() : line->source + " " + line->text;
-}
-
 std::string_view level(const hazard::KindRow& row) {
   return row.level == hazard::Level::error ? "error" : "note";
 }
 
 }  // namespace
 
-std::string sarif(const std::vector<hazard::Finding>& findings, const isa::Program& program,
-                  const isa::Shape& shape, const std::string& ptx) {
+std::string sarif(const verify::Sifted& found, const isa::Program& program, const isa::Shape& shape,
+                  const std::string& ptx) {
   json rules = json::array(), results = json::array();
   std::map<std::string_view, size_t> numbers;
-  for (const hazard::Finding& f : findings) {
+  const auto add = [&](const hazard::Finding& f, bool known) {
     const hazard::KindRow& row = hazard::row_of(f.kind);
     const auto [at, fresh] = numbers.try_emplace(row.name, rules.size());
     if (fresh)
@@ -54,10 +49,12 @@ std::string sarif(const std::vector<hazard::Finding>& findings, const isa::Progr
                        {"locations", json::array({location(f.later, program, ptx)})},
                        {"relatedLocations", json::array({location(f.earlier, program, ptx)})},
                        {"occurrenceCount", f.count},
-                       {"partialFingerprints",
-                        {{"instructions/v1", std::string(row.name) + "; " + instruction(f.earlier, program) +
-                                                 "; " + instruction(f.later, program)}}}});
-  }
+                       {"partialFingerprints", {{"instructions/v2", verify::fingerprint(f, program).text}}}});
+    // A result without the key says nothing; an empty list, that it was not suppressed.
+    results.back()["suppressions"] = known ? json::array({{{"kind", "external"}}}) : json::array();
+  };
+  for (const hazard::Finding& f : found.fresh) add(f, false);
+  for (const hazard::Finding& f : found.known) add(f, true);
   json run{{"results", results}};
   run["tool"]["driver"] = {{"name", "bitwell"}, {"rules", rules}};
   const json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

@@ -6,9 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "verify/cli/command.h"
+#include "verify/cli/junit.h"
 #include "verify/cli/short_names.h"
 #include "verify/cli/table.h"
 #include "verify/cli/verify_device.h"
+#include "verify/cli/verify_exhaust.h"
+#include "verify/launch/output_files.h"
 #include "verify/verdict/judge.h"
 
 namespace bitwell::cli {
@@ -22,6 +25,9 @@ struct VerifyOptions {
   bool device = false;
   uint64_t device_seconds = 60;  // before a launch on it counts as hung
   std::string captures;          // folder for what the GPU gave; empty: none
+  bool exhaust = false;
+  uint64_t most = 100;  // runs of --exhaust, of a case
+  std::string junit;    // path, or empty
 };
 
 nlohmann::json as_json(const verify::Amount& a) {
@@ -166,8 +172,21 @@ void print_cases(const Subject& subject, const verify::Plan& plan) {
   }
 }
 
+std::vector<TestCase> tests_of(const std::vector<verify::Verdict>& verdicts) {
+  std::vector<TestCase> out;
+  for (const verify::Verdict& v : verdicts) {
+    out.push_back({v.kernel, v.arch, v.seconds, {}, "", ""});
+    if (!v.holds) out.back().failure = {"verdict", v.first_mismatch};
+  }
+  return out;
+}
+
 void run(const Subject& subject, const VerifyOptions& options, int& status) {
   if (options.list) return print_cases(subject, options.plan);
+  if (options.exhaust) {
+    status = exhaust_suites(subject.suites, options.plan, options.most, options.json) ? held : failed;
+    return;
+  }
   verify::DeviceReport on_device;
   if (options.device)  // before this process has other threads
     on_device = verify::judge_on_device(subject.suites, options.plan,
@@ -185,6 +204,9 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
   bool all = true;
   for (const auto& v : verdicts) all = all && v.holds;
   for (const auto& k : on_device.kernels) all = all && k.holds();
+  if (!options.junit.empty())
+    verify::replace_file(options.junit, "--junit",
+                         junit("bitwell verify " + subject.name, tests_of(verdicts)));
   if (options.json) {
     nlohmann::json j{{"suite", subject.name},
                      {"full", options.plan.full},
@@ -252,6 +274,22 @@ void add_subject(CLI::App& verify, const Subject& subject, int& status) {
       ->check(whole(1, 86400))
       ->capture_default_str()
       ->needs(device);
+  CLI::Option* exhaust = command
+                             .add_flag("--exhaust", options->exhaust,
+                                       "Of each kernel's first case run every schedule that can end "
+                                       "otherwise than another, as `bitwell run "
+                                       "--exhaust` does, and say of which kernels that was all; kernels of "
+                                       "more than a few warps that wait "
+                                       "for each other have too many. Judges nothing else")
+                             ->excludes(device);
+  command.add_option("--most", options->most, "Runs of a case after which --exhaust stops")
+      ->check(whole(1, UINT64_MAX))
+      ->capture_default_str()
+      ->needs(exhaust);
+  command
+      .add_option("--junit", options->junit,
+                  "Write the verdicts to this file too, in JUnit's XML, for CI servers")
+      ->excludes(exhaust);
   command
       .add_option("--kernels", options->plan.ptx,
                   "Folder with " + file + ".ptx: judge your own build of the kernels")

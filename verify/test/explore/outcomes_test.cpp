@@ -24,6 +24,7 @@ TEST(Outcomes, ABarrierLeavesOneTrace) {
   const Exhausted e = explored("bar.sync 0;\nbar.sync 0;\nbar.sync 0;\nret;\n", 4);
   EXPECT_TRUE(e.complete);
   EXPECT_EQ(e.runs, 1u);
+  EXPECT_EQ(e.pruned, 0u);
 }
 
 // Warps that end are not waited for, and make no difference.
@@ -31,6 +32,7 @@ TEST(Outcomes, ABarrierThatSomeDoNotReachLeavesOneTrace) {
   const Exhausted e = explored("@%p1 ret;\nbar.sync 0;\nst.global.u32 [%a1], 1;\nret;\n", 3);
   EXPECT_TRUE(e.complete);
   EXPECT_EQ(e.runs, 1u);
+  EXPECT_EQ(e.pruned, 0u);
 }
 
 TEST(Outcomes, WhatABarrierOrdersHasOne) {
@@ -40,6 +42,7 @@ TEST(Outcomes, WhatABarrierOrdersHasOne) {
       3);
   EXPECT_TRUE(e.complete);
   EXPECT_EQ(e.runs, 1u);
+  EXPECT_EQ(e.pruned, 0u);
   EXPECT_EQ(test::words_of(e.ends.at(0).buffers[0]), (test::Words{7, 0, 7, 7, 7, 0, 0, 0}));
 }
 
@@ -96,6 +99,16 @@ TEST(Outcomes, LocksInTwoOrdersDeadlockInSome) {
       right += test::words_of(end.buffers.at(0))[2] == 2 ? 1 : 0;
   EXPECT_GE(deadlocks, 1u);
   EXPECT_EQ(right, 1u);
+}
+
+// Who fails to take a lock changes nothing, and wakes nobody.
+TEST(Outcomes, ALockThatNobodyGivesBackIsADeadlock) {
+  const Exhausted three = explored(
+      "setp.ne.u32 %p2, %r0, 0;\n@%p2 ret;\n"
+      "again:\natom.global.cas.b32 %r2, [%a0], 0, 1;\nsetp.ne.u32 %p2, %r2, 0;\n@%p2 bra again;\nret;\n",
+      3);
+  EXPECT_TRUE(three.complete);
+  for (const Ended& end : three.ends) EXPECT_NE(end.fault.find("deadlock"), std::string::npos);
 }
 
 // A fault ends a run, but not what others would have done before it.

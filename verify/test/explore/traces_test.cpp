@@ -48,6 +48,7 @@ TEST(Traces, ReadersOfOneWriterHaveTwoToTheirNumber) {
     const Exhausted e = explored(warps);
     EXPECT_TRUE(e.complete);
     EXPECT_EQ(e.runs, uint64_t{1} << readers);
+    EXPECT_EQ(e.pruned, 0u);
     EXPECT_EQ(e.ends.size(), uint64_t{1} << readers);
   }
 }
