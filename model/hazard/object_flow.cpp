@@ -117,15 +117,9 @@ ObjectFlow::ObjectFlow(const ptx::Module& module, const std::vector<std::string>
   settle();
 }
 
-void ObjectFlow::each_address(const Visit& visit) const {
-  for (const Use& use : uses_) {
-    std::vector<std::optional<size_t>> out;
-    for (const size_t number : use.addresses) {
-      const Value& v = values_[number];
-      out.push_back(v.address == Value::Address::one && !v.other ? std::optional(v.object) : std::nullopt);
-    }
-    visit(*use.instruction, out);
-  }
+std::optional<size_t> ObjectFlow::object_of(size_t value) const {
+  const Value& v = values_[value];
+  return v.address == Value::Address::one && !v.other ? std::optional(v.object) : std::nullopt;
 }
 
 void ObjectFlow::enter() { scopes_.push_back({scope_count_++, {}, {}}); }
@@ -187,6 +181,9 @@ void ObjectFlow::walk(const std::vector<Statement>& body) {
 
 void ObjectFlow::instruction(const Instruction& i) {
   if (i.opcode == "call") return call(i);
+  uses_.push_back({&i, {}, {}, {}, {}});
+  if (i.guard)
+    if (const auto found = find(i.guard->predicate)) uses_.back().guard = latest(*found);
   if (i.operands.empty()) return;
   const bool parameter = is(i, ".param") || is(i, ".param::func") || is(i, ".param::entry");
   if (i.opcode == "ld" && parameter)
@@ -197,18 +194,20 @@ void ObjectFlow::instruction(const Instruction& i) {
     steps_.push_back({Rule::join, value_of(i.operands[0]), from});
     return;
   }
-  Use use{&i, {}};
-  for (const Operand& o : i.operands)
-    if (o.kind == OperandKind::memory) use.addresses.push_back(value_of(o));
+  Use& use = uses_.back();
+  for (const Operand& o : i.operands) {
+    if (o.kind == OperandKind::memory)
+      use.addresses.push_back(value_of(o));
+    else if (&o != &i.operands.front() || i.opcode == "wgmma")  // whose accumulators are read too
+      values_of(o, use.sources);
+  }
   if (use.addresses.empty()) return computes(i);
-  uses_.push_back(use);
   if (i.operands[0].kind != OperandKind::memory)
     assign(Rule::join, i.operands[0], {kElsewhere}, i.guard.has_value());
 }
 
 void ObjectFlow::computes(const Instruction& i) {
-  std::vector<size_t> from;
-  for (size_t k = 1; k < i.operands.size(); ++k) values_of(i.operands[k], from);
+  std::vector<size_t> from = uses_.back().sources;
   const std::string& op = i.opcode;
   if (from.empty()) from.push_back(kElsewhere);
   Rule rule = Rule::opaque;
@@ -268,6 +267,7 @@ void ObjectFlow::assign(Rule rule, const Operand& to, const std::vector<size_t>&
     if (maybe) steps_.push_back({Rule::join, next, {latest(*found)}});
     steps_.push_back({Rule::join, *found, {next}});
     latest_[*found] = next;
+    uses_.back().results.push_back(next);
   }
 }
 

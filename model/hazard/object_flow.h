@@ -1,7 +1,6 @@
 // Which variable a register's address derives from: what is assigned to it before in the same block of
 // instructions, or else of all that ever is. What cannot be followed is not known, and never guessed.
 #pragma once
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,10 +15,22 @@ class ObjectFlow {
   // `objects`: the names of shared variables; those that stand there twice are not followed.
   ObjectFlow(const ptx::Module& module, const std::vector<std::string>& objects);
 
-  // Each instruction with operands that are addresses: the number of the one object that each derives from,
-  // or nothing.
-  using Visit = std::function<void(const ptx::Instruction&, const std::vector<std::optional<size_t>>&)>;
-  void each_address(const Visit& visit) const;
+  // An instruction, with the numbers of the values in its operands and those that it makes.
+  struct Use {
+    const ptx::Instruction* instruction;
+    std::vector<size_t> addresses, sources, results;
+    std::optional<size_t> guard;
+  };
+  const std::vector<Use>& uses() const { return uses_; }
+  // The one object that a value is an address in, or nothing.
+  std::optional<size_t> object_of(size_t value) const;
+  // Calls visit(from, to) where one value becomes part of another.
+  template <class Visit>
+  void each_flow(Visit visit) const {
+    for (const Step& s : steps_)
+      for (const size_t from : s.from) visit(from, s.to);
+  }
+  size_t value_count() const { return values_.size(); }
 
  private:
   // What a name may hold, once something was found that it is assigned: addresses of one object, of several
@@ -39,10 +50,6 @@ class ObjectFlow {
     Rule rule;
     size_t to;
     std::vector<size_t> from;  // numbers of values
-  };
-  struct Use {
-    const ptx::Instruction* instruction;
-    std::vector<size_t> addresses;
   };
   struct Scope {
     size_t number;

@@ -32,21 +32,22 @@ bool reaches_bytes(const Instruction& i) {
 Objects::Objects(const ptx::Module& module, std::vector<Object> places) : places_(std::move(places)) {
   std::vector<std::string> names;
   for (const Object& o : places_) names.push_back(o.name);
-  ObjectFlow flow(module, names);
+  const ObjectFlow flow(module, names);
   std::vector<int> seen;
   const auto put = [](ByLine& lines, int line, std::optional<size_t> object) {
     if (lines.size() <= static_cast<size_t>(line)) lines.resize(static_cast<size_t>(line) + 1);
     lines[static_cast<size_t>(line)] = object;
   };
-  flow.each_address([&](const Instruction& i, const std::vector<std::optional<size_t>>& addresses) {
-    if (!reaches_bytes(i)) return;
-    const int line = i.at.line;
+  for (const ObjectFlow::Use& use : flow.uses()) {
+    if (use.addresses.empty() || !reaches_bytes(*use.instruction)) continue;
+    const int line = use.instruction->at.line;
     const bool again = !seen.empty() && seen.back() == line;  // two instructions of a line
     seen.push_back(line);
-    const size_t read = copies(i) ? 1 : 0;
-    put(reads_, line, again || read >= addresses.size() ? std::nullopt : addresses[read]);
-    put(writes_, line, again ? std::nullopt : addresses[0]);
-  });
+    const size_t read = copies(*use.instruction) ? 1 : 0;
+    const bool reads = !again && read < use.addresses.size();
+    put(reads_, line, reads ? flow.object_of(use.addresses[read]) : std::nullopt);
+    put(writes_, line, again ? std::nullopt : flow.object_of(use.addresses[0]));
+  }
 }
 
 }  // namespace bitwell::hazard

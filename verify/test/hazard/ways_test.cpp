@@ -1,0 +1,92 @@
+// Where what an instruction reads can come to.
+#include "model/hazard/ways.h"
+
+#include <gtest/gtest.h>
+
+#include "model/ptx/parse.h"
+
+namespace bitwell::hazard {
+namespace {
+
+constexpr int kFirst = 10;  // line of the body's first instruction
+
+Way way(const std::string& body, int line = kFirst, const std::string& functions = "") {
+  return Ways(ptx::parse(
+                  ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+                  ".reg .b32 %r<16>;\n.reg .b64 %a<16>;\n.reg .pred %q<4>;\n.shared .align 16 .b8 "
+                  "one[64];\n" +
+                  body + "\nret;\n}\n" + functions))
+      .from(line);
+}
+
+using Lines = std::vector<int>;
+
+TEST(Ways, GoThroughRegistersToAStore) {
+  const Way w =
+      way("ld.shared.u32 %r0, [one];\nadd.u32 %r1, %r0, 1;\nmov.u32 %r2, 5;\n"
+          "mul.lo.u32 %r3, %r2, %r1;\nst.global.u32 [%a0], %r3;");
+  EXPECT_EQ(w.end, Way::End::output);
+  EXPECT_EQ(w.lines, (Lines{10, 11, 13, 14}));
+}
+
+TEST(Ways, EndNowhereWhereNothingIsMadeOfIt) {
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nst.global.u32 [%a0], %r1;").end, Way::End::none);
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nadd.u32 %r1, %r0, 1;\nst.local.u32 [%a0], %r1;").end,
+            Way::End::none);
+  // Overwritten before it is used.
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nmov.u32 %r0, 1;\nst.global.u32 [%a0], %r0;").end, Way::End::none);
+  EXPECT_TRUE(way("ld.shared.u32 %r0, [one];").lines.empty());
+}
+
+TEST(Ways, GoThroughMemory) {
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nst.shared.u32 [one+4], %r0;\nld.shared.u32 %r1, [one+4];\n"
+                "st.global.u32 [%a0], %r1;")
+                .lines,
+            (Lines{10, 11, 12, 13}));
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nst.local.u32 [%a0], %r0;\nld.u32 %r1, [%a1];\n"
+                "st.u32 [%a2], %r1;")
+                .end,
+            Way::End::output);
+  EXPECT_EQ(
+      way("st.shared.u32 [one], %r0;\ncp.async.bulk.global.shared::cta.bulk_group [%a0], [one], 64;").lines,
+      (Lines{10, 11}));
+  EXPECT_EQ(way("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [one], [%a0], 16, [%r1];\n"
+                "tcgen05.mma.cta_group::1.kind::f16 [%r2], %a1, %a2, %r3, %q0;\n"
+                "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r4}, [%r2];\nst.global.u32 [%a3], %r4;")
+                .lines,
+            (Lines{10, 11, 12, 13}));
+}
+
+TEST(Ways, ThroughABranchOrAnAddressAreTold) {
+  const Way branch = way("ld.shared.u32 %r0, [one];\nsetp.eq.u32 %q0, %r0, 0;\n@%q0 bra there;\nthere:");
+  EXPECT_EQ(branch.end, Way::End::branch);
+  EXPECT_EQ(branch.lines, (Lines{10, 11, 12}));
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nld.shared.u32 %r1, [%r0];").end, Way::End::address);
+  // An output comes before either.
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nld.shared.u32 %r1, [%r0];\nst.global.u32 [%a0], %r0;").end,
+            Way::End::output);
+  // Whether a store is done.
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nsetp.eq.u32 %q0, %r0, 0;\n@%q0 st.global.u32 [%a0], 1;").end,
+            Way::End::output);
+}
+
+TEST(Ways, GoThroughLoops) {
+  EXPECT_EQ(way("again:\nld.shared.u32 %r0, [one];\nst.global.u32 [%a0], %r1;\nadd.u32 %r1, %r1, %r0;\n"
+                "@%q0 bra again;",
+                11)
+                .lines,
+            (Lines{11, 13, 12}));
+}
+
+TEST(Ways, GoThroughCalls) {
+  const std::string function =
+      ".func (.param .b32 out) same(.param .b32 in)\n{\n.reg .b32 %r<4>;\nld.param.u32 %r1, [in];\n"
+      "st.param.b32 [out], %r1;\nret;\n}\n";
+  const std::string call =
+      "{\n.param .b32 in0;\n.param .b32 out0;\nst.param.b32 [in0], %r0;\ncall.uni (out0), same, (in0);\n"
+      "ld.param.b32 %r9, [out0];\n}\nst.global.u32 [%a0], %r9;";
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\n" + call, kFirst, function).end, Way::End::output);
+}
+
+}  // namespace
+}  // namespace bitwell::hazard
