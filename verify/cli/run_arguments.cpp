@@ -31,6 +31,11 @@ void add_checks(CLI::App& command, RunOptions& options) {
                 "ordered; atomics and reductions may")
       ->needs("--races");
   command
+      .add_flag("--explain", options.explain,
+                "With --races: of each finding, whether what was read can come to an output, and by which "
+                "instructions; by the PTX alone, over all paths")
+      ->needs("--races");
+  command
       .add_option("--error-on", options.error_on,
                   "What makes the exit status 1 of what --races finds: error, note (notes too) or none")
       ->check(CLI::IsMember({"error", "note", "none"}))

@@ -33,7 +33,10 @@ RunFindings::RunFindings(const RunOptions& options, const isa::Program& program,
       checker_(verify::checker_of(program, file.launch.shape, options.once)),
       known_(options.baseline.empty() ? verify::Baseline{} : verify::read_baseline(options.baseline)),
       replaced_(read_if_there(options.write_baseline)) {
-  if (options.races) checker_.follow(verify::objects_of(verify::read_file(file.launch.ptx), program));
+  if (!options.races) return;
+  const std::string text = verify::read_file(file.launch.ptx);
+  checker_.follow(verify::objects_of(text, program));
+  if (options.explain) ways_.emplace(ptx::parse(text));
 }
 
 void RunFindings::plan(verify::OutputFiles& files) const {
@@ -45,7 +48,8 @@ void RunFindings::plan(verify::OutputFiles& files) const {
 
 Hazards RunFindings::now() const {
   return hazards(verify::sift(checker_.findings(), program_, known_), program_, file_.launch.shape,
-                 options_.path + replay_options(options_), options_.baseline, options_.error_on);
+                 options_.path + replay_options(options_), options_.baseline, options_.error_on,
+                 ways_ ? &*ways_ : nullptr);
 }
 
 void RunFindings::write_sarif(verify::OutputFiles& files) const {

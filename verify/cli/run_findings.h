@@ -32,6 +32,7 @@ class RunFindings {
   const isa::Program& program_;
   const verify::LaunchFile& file_;
   hazard::Checker checker_;
+  std::optional<hazard::Ways> ways_;  // with --explain
   verify::Baseline known_, replaced_;
 };
 

@@ -8,6 +8,8 @@ namespace bitwell::cli {
 
 namespace {
 
+constexpr const char* kEnds[] = {"nothing", "output", "branch", "address"};  // by hazard::Way::End
+
 nlohmann::json facts_of(const hazard::Party& p, const isa::Program& program) {
   constexpr const char* kKinds[] = {"read", "write", "update"};
   nlohmann::json out{{"ptx_line", p.site.ptx_line},
@@ -26,13 +28,16 @@ nlohmann::json facts_of(const hazard::Party& p, const isa::Program& program) {
 }  // namespace
 
 Hazards hazards(const verify::Sifted& found, const isa::Program& program, const isa::Shape& shape,
-                const std::string& launch, const std::string& baseline, const std::string& error_on) {
+                const std::string& launch, const std::string& baseline, const std::string& error_on,
+                const hazard::Ways* ways) {
   Hazards out;
   const std::string& entry = program.functions[static_cast<size_t>(program.entry)].name;
   for (const hazard::Finding& f : found.fresh) {
     const hazard::KindRow& row = hazard::row_of(f.kind);
     const bool error = row.level == hazard::Level::error;
-    const std::string words = verify::describe(f, program, shape);
+    std::string words = verify::describe(f, program, shape);
+    const hazard::Way way = ways == nullptr ? hazard::Way{} : ways->from(verify::asked_of(f));
+    if (ways != nullptr) words += "\n  " + verify::describe(way, program);
     const std::string level = error ? "error" : "note";
     const std::string head = level + " " + std::string(row.name);
     ++(error ? out.errors : out.notes);
@@ -49,6 +54,8 @@ Hazards hazards(const verify::Sifted& found, const isa::Program& program, const 
                          {"count", f.count},
                          {"fingerprint", print.hash},
                          {"text", words}});
+    if (ways != nullptr)
+      out.facts.back()["reaches"] = {{"end", kEnds[static_cast<size_t>(way.end)]}, {"lines", way.lines}};
     TestCase test{print.text, entry, 0, {}, "", ""};
     if (error ? error_on != "none" : error_on == "note")
       test.failure = {std::string(row.name), words};

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "model/hazard/ways.h"
 #include "verify/cli/junit.h"
 #include "verify/hazard/baseline.h"
 
@@ -21,8 +22,10 @@ struct Hazards {
   }
 };
 // Of what was found, and how to see it again; nothing where there is none. `launch`: the file and the options
-// of its schedule, as `bitwell run` takes them; `baseline`: the path of the file that knows findings.
+// of its schedule, as `bitwell run` takes them; `baseline`: the path of the file that knows findings; `ways`:
+// what says where each can come to, or nullptr.
 Hazards hazards(const verify::Sifted& found, const isa::Program& program, const isa::Shape& shape,
-                const std::string& launch, const std::string& baseline, const std::string& error_on);
+                const std::string& launch, const std::string& baseline, const std::string& error_on,
+                const hazard::Ways* ways);
 
 }  // namespace bitwell::cli

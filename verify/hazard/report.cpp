@@ -96,6 +96,29 @@ std::string describe(const hazard::Finding& f, const isa::Program& program, cons
   return out;
 }
 
+int asked_of(const hazard::Finding& f) {
+  const bool first = f.earlier.site.kind != AccessKind::write && f.later.site.kind == AccessKind::write;
+  return (first ? f.earlier : f.later).site.ptx_line;
+}
+
+std::string describe(const hazard::Way& way, const isa::Program& program) {
+  using End = hazard::Way::End;
+  if (way.end == End::none) return "what is read there comes to no output, no branch and no address";
+  std::string out = way.end == End::output   ? "can come to an output"
+                    : way.end == End::branch ? "comes to no output, but can decide a branch"
+                                             : "comes to no output, but can be an address";
+  constexpr size_t kMost = 12;  // of a long way the first and the last
+  const size_t count = way.lines.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (count > kMost && i == kMost / 2) out += ", " + std::to_string(count - kMost) + " more";
+    if (count > kMost && i >= kMost / 2 && i < count - kMost / 2) continue;
+    const isa::Line* line = line_of(way.lines[i], program);
+    out += (i == 0 ? ": PTX lines " : ", ") + std::to_string(way.lines[i]) +
+           (line == nullptr ? "" : " " + line->text);
+  }
+  return out;
+}
+
 hazard::Objects objects_of(const std::string& text, const isa::Program& program) {
   std::vector<hazard::Object> places;
   for (const isa::SharedVariable& v : program.shared_variables) places.push_back({v.name, v.offset, v.size});

@@ -45,6 +45,12 @@ exits 0 "$bitwell" run racy.json --races --error-on none
 exits 1 "$bitwell" run racy.json --races --error-on note
 exits 2 "$bitwell" run racy.json --races --error-on warning
 exits 2 "$bitwell" run racy.json --sarif racy.sarif
+exits 2 "$bitwell" run racy.json --explain
+# What the racy load reads is used nowhere; stored, it is an output.
+"$bitwell" run racy.json --races --explain | grep -q "comes to no output" || fail "--explain of a value that nobody uses"
+sed 's/^ret;/.reg .b64 %a; ld.param.u64 %a, [p];\n@%p0 st.global.u32 [%a], %r1;\nret;/; s/entry k()/entry k(.param .u64 p)/' racy.ptx > used.ptx
+echo '{"ptx": "used.ptx", "entry": "k", "grid": [1], "block": [64], "arguments": [{"buffer": "p", "zeros": 4}]}' > used.json
+"$bitwell" run used.json --races --explain | grep -q "can come to an output: PTX lines 11 .*, 13 st.global.u32" || fail "--explain of an output: $("$bitwell" run used.json --races --explain 2>&1)"
 "$bitwell" run racy.json --races --json > racy.out
 python3 - <<'P' || fail "JSON or SARIF"
 import json
