@@ -126,7 +126,6 @@ void Residents::end(const Cluster& cluster) {
   --launches_[grid.number].resident;
   grid.ended += cluster.ctas.size();
   grid.last_end = grid.time;
-  ++grid.changes;  // who waits for its end looks again
   if (grid.options.progress) report_progress();
 }
 

@@ -242,9 +242,10 @@ cat > image.ptx <<'P'
 ld.param.u64 %d0, [from]; ld.param.u64 %d1, [to]; mov.u32 %r0, %tid.x; cvt.rn.f32.u32 %f, %r0; add.f32 %f, %f, 0f3F800000;
 tex.1d.v4.u32.f32 {%r1, %r2, %r3, %r4}, [%d0, {%f}]; sust.b.1d.b8.trap [%d1, {%r0}], {%r1}; ret; }
 P
+printf '\1\2\3\4' > a.bin
 cat > image.json <<'J'
 {"ptx": "image.ptx", "entry": "left", "grid": [1], "block": [4],
- "buffers": [{"buffer": "a", "values": [1, 2, 3, 4], "dtype": "u1"}, {"buffer": "b", "unwritten": 4, "output": "b.bin"}],
+ "buffers": [{"buffer": "a", "bin": "a.bin"}, {"buffer": "b", "unwritten": 4, "output": "b.bin"}],
  "textures": [{"texture": "a", "over": "a", "format": "u8", "width": 4, "address": "border"},
               {"texture": "b", "over": "b", "format": "u8", "width": 4}],
  "arguments": [{"texture": "a"}, {"surface": "b"}]}
