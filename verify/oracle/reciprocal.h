@@ -1,7 +1,7 @@
 // 1 / x as the special-function unit of sm_90 has it (rcp.approx.ftz.f32), and the division made of it
-// (div.full.f32). Their words are an H200's, one for each significand: model/number keeps them as differences
-// from 1 / x to nearest, a signed byte each. This reads that record by itself, and shares no code with the
-// model that it judges.
+// (div.full.f32). Their words are an H200's, one for each significand, in
+// verify/device/captures/reciprocals.xz: differences from 1 / x to nearest, a signed byte each. It shares no
+// code with the model that it judges, which computes them.
 #pragma once
 
 namespace bitwell::oracle {
