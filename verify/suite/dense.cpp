@@ -165,6 +165,9 @@ std::vector<PlannedCase> cases_of(const Variant& v) {
     all.push_back(planned(v, {256, 512, 2048, 1, OperandData::moderate, 4101}, true));
   }
   for (const DenseCase& c : common_cases(v)) all.push_back(planned(v, c, false));
+  // An odd number of steps, the last of them in the ring's first stage the second time round.
+  if (v.tiles != dense::Tiles::single)
+    all.push_back(planned(v, {3, 16, 64 * (4 * v.stages() + 1), 1, kData, 4221}, false));
   for (const problem::PublishedGemm& p : problem::kPublishedGemms)
     if (const auto one = planned(v, p)) all.push_back(*one);
   const bool whole = std::find(kWhole.begin(), kWhole.end(), v.name) != kWhole.end();
