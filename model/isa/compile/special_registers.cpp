@@ -130,6 +130,11 @@ std::optional<Value> FunctionBuilder::special(const ptx::Operand& o, const Type&
       only_mov(c.bits);
       return Value{emit_time(*this, c.bits, c.high), nullptr};
     }
+  for (const char* colour : {".r", ".g", ".b", ".a"})
+    if (o.suffix == colour)
+      for (const Named& n : kNames)
+        if (n.name == o.name + ".x")
+          throw machine::Unsupported("'" + full + "', a component named by a colour");
   for (const std::string_view known : kUnsupported)
     if (full == known) throw machine::Unsupported("special register '" + full + "'");
   return std::nullopt;
