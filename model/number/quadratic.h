@@ -2,8 +2,9 @@
 // and a quadratic in fixed point gives the value (the design of Oberman and Siu, "A High-Performance
 // Area-Efficient Multifunction Interpolator", ARITH 2005). special_function/NAME.inc has the coefficients, a
 // segment an entry. They were found from an H200's results: each result says between which two numbers the
-// value at its place lies, and a segment's three integers are those for which all its places do. Evidence:
-// device (verify/test/device/special_function_test.cpp).
+// value at its place lies, and a segment's three integers are those for which all its places do.
+//
+// Evidence: device (verify/test/number/special_function_test.cpp has the digests of what was recorded).
 #pragma once
 #include <cstddef>
 #include <cstdint>

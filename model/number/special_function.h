@@ -1,8 +1,8 @@
 // The special-function unit of sm_90 (MUFU.RCP, .RSQ, .SQRT, .EX2, .LG2, .SIN, .COS, .TANH), bit for bit. It
 // interpolates (quadratic.h); here is what comes before and after: how an argument is reduced to a place on a
 // curve, and how the value there becomes an fp32 number.
-// Evidence: device. verify/test/device/special_function_test.cpp compares the functions with an H200 over all
-// 2^32 inputs.
+// Evidence: device, all places of all curves, which verify/test/number/special_function_test.cpp has as
+// digests; verify/test/device/special_function_test.cpp compares the instructions with a GPU.
 #pragma once
 #include <cstdint>
 
