@@ -10,12 +10,14 @@ namespace {
 
 // What a program of several instructions cannot hold ptxas to, though each alone gives the same bits
 // everywhere: mul, add and sub without a rounding, which may be fused; neg and abs, whose NaN is canonical or
-// only has another sign, as they are folded into their neighbours; slct by an fp32 value, which ptxas takes
-// for no NaN where it knows it for no negative one.
+// only has another sign, as they are folded into their neighbours; slct, whose third operand ptxas takes for
+// neither NaN nor the least integer where it knows it for no negative one; cvt to a narrower number downwards
+// or upwards, which it makes one with a cvt to an integer behind it.
 bool left_out(const std::string& opcode, const std::string& name, bool floating) {
   const bool rounds = name.find(".rn") != name.npos || name.find(".rz") != name.npos ||
                       name.find(".rm") != name.npos || name.find(".rp") != name.npos;
-  if (opcode == "slct") return name.ends_with(".f32");
+  if (opcode == "slct") return true;
+  if (opcode == "cvt") return name.starts_with("cvt.rm.") || name.starts_with("cvt.rp.");
   if (!floating) return false;
   return opcode == "neg" || opcode == "abs" ||
          ((opcode == "add" || opcode == "sub" || opcode == "mul") && !rounds);
@@ -84,8 +86,15 @@ Statement arithmetic(Drawing& d) {
   }
   if (!p.immediate.empty()) operands += ", " + std::to_string(d.below(256));
   Statement out;
+  // What a floating-point instruction wrote ptxas 13.0 converts, as a number, where it is to say how far to
+  // shift.
+  if (const size_t last = operands.rfind(", %r");
+      (opcode == "shl" || opcode == "shr") && last != operands.npos && last == operands.rfind(", ")) {
+    out.text = "and.b32 %x1" + operands.substr(last) + ", 255;\n";
+    operands.replace(last, operands.npos, ", %x1");
+  }
   if (p.carries) {
-    out.text = "add.cc.u32 %x0, " + d.word() + ", " + d.word() + ";\n";
+    out.text += "add.cc.u32 %x0, " + d.word() + ", " + d.word() + ";\n";
     out.text += p.instruction + " " + d.destination(p.results[0]) + operands + ";\n";
     out.text += "addc.u32 " + d.destination(".u32") + ", 0, 0;\n";
     return out;
@@ -99,7 +108,7 @@ Statement arithmetic(Drawing& d) {
   // ptxas 13.0 converts or extends the old value of a guarded set's destination where the guard does not
   // hold.
   if (opcode != "set" && d.one_in(8)) guard = "@" + std::string(d.one_in(2) ? "!" : "") + d.predicate() + " ";
-  out.text = guard + p.instruction + " " + result + operands + ";\n";
+  out.text += guard + p.instruction + " " + result + operands + ";\n";
   // Which of two NaNs an fp64 instruction passes on hangs on the order in which ptxas takes its operands.
   if (p.results[0] == ".f64" || (p.results[0] == ".f32" && (opcode == "min" || opcode == "max")))
     out.text += canonical_nan(p.results[0], result);

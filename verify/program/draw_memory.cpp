@@ -40,14 +40,15 @@ std::string in_braces(const std::vector<std::string>& list) {
 // "{%r1, %r2}" or "%r1": registers for an access; those of one of 8 or 16 bits are sometimes wider. A store
 // gets what is narrower than its register by way of `before`: ptxas 13.0 converts, as a number, what it knows
 // for the result of a floating-point instruction, where the manual has the lower bits stored.
-std::string registers_for(Drawing& d, const Modifiers& m, const std::string& holds, bool loads,
+std::string registers_for(Drawing& d, const std::string& opcode, const Modifiers& m, const std::string& holds,
                           std::string& before) {
   const int element = element_bits(m);
   int bits = std::max(element, 16);
-  if (bits == 16 && !m.back().starts_with(".f") && d.one_in(3)) bits = 32;
+  // An ldu of 8 bits into a register of 32 left another upper half on an H200.
+  if (bits == 16 && opcode != "ldu" && !m.back().starts_with(".f") && d.one_in(3)) bits = 32;
   std::vector<std::string> list = d.registers(bits, elements(m), holds);
   before.clear();
-  if (loads || element == bits) return in_braces(list);
+  if (opcode != "st" || element == bits) return in_braces(list);
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string low = (bits == 16 ? "%z" : "%w") + std::to_string(i);
     before += "and.b" + std::to_string(bits) + " " + low + ", " + list[i] + ", " +
@@ -77,7 +78,7 @@ std::string access(Drawing& d, const std::string& opcode, const Area& area, bool
         const size_t size = bytes_of(m);
         const std::string& base = space_of(m).empty() ? area.generic : area.address;
         const std::string at = "[" + base + "+" + std::to_string(size * d.below(area.bytes / size)) + "]";
-        const std::string registers = registers_for(d, m, holds, loads, before);
+        const std::string registers = registers_for(d, opcode, m, holds, before);
         return loads ? registers + ", " + at : at + ", " + registers;
       });
   return before + text;

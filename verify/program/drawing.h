@@ -24,8 +24,8 @@ inline constexpr int kDepth = 3;        // of bodies in bodies
 inline constexpr int kInputRows = 256;  // of 16 bytes; row 8 * i + c holds values of kRowTypes[c]
 inline constexpr const char* kRowTypes[] = {".f32", ".f64", ".f16", ".bf16",
                                             ".u32", ".u64", ".u16", ".f16x2"};
-inline constexpr int kOwnBytes = 144;     // a thread's in global memory: registers, then
-inline constexpr int kOwnScratch = 112;   // from here on 32 bytes that it reads and writes
+inline constexpr int kOwnScratch =
+    112;  // of its own bytes, behind its registers: from here on 32 that it reads and writes
 inline constexpr int kSlotBytes = 16;     // a thread's in shared memory
 inline constexpr int kStackBytes = 64;    // of local memory
 inline constexpr int kReadableWords = 4;  // of the stack, each of 16 bytes

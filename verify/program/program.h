@@ -49,6 +49,8 @@ RandomProgram draw_program(uint64_t seed);
 std::string entry_of(const RandomProgram& program);  // "program_7", by its seed
 // A module for sm_90a with an entry for each; their seeds differ.
 std::string module_of(std::span<const RandomProgram> programs);
+inline constexpr int kOwnBytes =
+    144;  // of each thread in the buffer "own": registers, then what it read and wrote
 // Arguments: 256 rows of 16 bytes to read (boundary values of each type first, then random ones), 144 bytes
 // of each thread's own, the cells of commuting atomics, what the CTAs' cells in shared memory were at the
 // end, and a number. All but the first are outputs.
