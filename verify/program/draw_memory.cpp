@@ -44,7 +44,7 @@ std::string registers_for(Drawing& d, const std::string& opcode, const Modifiers
                           std::string& before) {
   const int element = element_bits(m);
   int bits = std::max(element, 16);
-  // An ldu of 8 bits into a register of 32 left another upper half on an H200.
+  // ptxas 13.0 may take the lower half where a mov takes the upper one of what an ldu of 8 bits brought.
   if (bits == 16 && opcode != "ldu" && !m.back().starts_with(".f") && d.one_in(3)) bits = 32;
   std::vector<std::string> list = d.registers(bits, elements(m), holds);
   before.clear();
