@@ -15,8 +15,8 @@ struct OnDevice {
   bool here = false;                 // the GPU runs PTX for that
   uint64_t cases = 0, left_out = 0;  // that ran to their end; behind one that made the device unusable
   uint64_t bytes = 0, differing = 0;
-  uint64_t wrong = 0;  // cases that differ, hang, or that the device refuses or faults in
-  std::string first{}; // of those: "case: byte 7 of 'c' is 0x3c here, 0x3d on the GPU"
+  uint64_t wrong = 0;   // cases that differ, hang, or that the device refuses or faults in
+  std::string first{};  // of those: "case: byte 7 of 'c' is 0x3c here, 0x3d on the GPU"
   bool holds() const { return wrong == 0 && left_out == 0; }
 };
 struct DeviceReport {
