@@ -64,7 +64,7 @@ size_t Explorer::choose(std::span<const isa::Taker> takers) {
       const Node& last = nodes_[depth_ - 1];
       for (const auto* list : {&last.asleep, &last.done})
         for (const Tried& t : *list)
-          if (t.actor != last.taken && !conflict(t.footprint, last.footprint)) node.asleep.push_back(t);
+          if (t.actor != last.taken && !disturbs(last.footprint, t.footprint)) node.asleep.push_back(t);
     }
     const std::optional<Actor> taken = fresh(node);
     if (!taken) throw Pruned{};
@@ -95,9 +95,11 @@ void Explorer::end() {
   // One that comes before an access is told of may hang on what cannot be addressed by loads alone.
   Node& node = nodes_[depth_ - 1];
   node.footprint = witness_.footprint(true);
+  for (Touch& t : node.footprint) t.mode = Mode::write;
   if (node.footprint.empty())
-    for (const Space space : {Space::shared, Space::barrier, Space::columns, Space::alive})
-      node.footprint.push_back({space, node.taken.cluster, 0, UINT64_MAX, Mode::write});
+    for (const Space space : kSpaces)
+      if (space != Space::global)
+        node.footprint.push_back({space, node.taken.cluster, 0, UINT64_MAX, Mode::write});
   node.to_try.insert(node.can.begin(), node.can.end());
   close(node, true);
 }

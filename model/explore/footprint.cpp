@@ -18,6 +18,14 @@ bool conflict(const Footprint& a, const Footprint& b) {
   return false;
 }
 
+bool disturbs(const Footprint& taken, const Footprint& other) {
+  if (conflict(taken, other)) return true;
+  for (const Touch& x : taken)
+    for (const Touch& y : other)
+      if (x.over && x.space == y.space && x.cluster == y.cluster && x.begin == y.begin) return true;
+  return false;
+}
+
 void add(Footprint& to, const Touch& touch) {
   if (!to.empty()) {
     Touch& last = to.back();

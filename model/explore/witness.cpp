@@ -66,6 +66,8 @@ void Witness::access(const Access& a) {
 void Witness::reach(const Access& a, uint64_t generic) {
   const Mode mode = a.kind == AccessKind::read ? Mode::read : Mode::write;
   if (a.rows != 0) {  // of tensor memory: lanes of columns of 4 bytes
+    const uint64_t rank = (generic - machine::kTensorWindow) >> 32;
+    touch(Space::moves, rank, rank + 1, a.operation != 0 && a.lanes == 0 ? Mode::read : Mode::join);
     for (uint64_t row = 0; row < a.rows; ++row) {
       const uint64_t cell = generic - machine::kTensorWindow + (row << 16);
       touch(Space::tensor, cell, cell + a.bytes / 4, mode);
@@ -104,14 +106,26 @@ void Witness::synchronised(const Synchronisation& s) {
       touch(Space::barrier, key.second, key.second + 1, Mode::join, barriers_[key].phase);
       return;
     }
-    case Kind::cta_over: ++barriers_[barrier_of(s)].phase; return;
+    case Kind::cta_over: {
+      const Key key = barrier_of(s);
+      ++barriers_[key].phase;
+      for (Touch& t : sure_)
+        if (t.space == Space::barrier && t.begin == key.second) t.over = true;
+      return;
+    }
     case Kind::cluster_arrived:
       last_arrival_[who] = s.which;
       return touch(Space::cluster_barrier, 0, 1, Mode::join, s.which);
     case Kind::exited: return touch(Space::alive, rank, rank + 1, Mode::join);
+    case Kind::tensor_loads_waited:
+    case Kind::tensor_stores_waited: return touch(Space::moves, rank, rank + 1, Mode::join);
     case Kind::columns: return touch(Space::columns, rank, rank + 1, Mode::write);
     case Kind::emptied: return touch(Space::shared, s.which, s.which + s.amount, Mode::write);
-    case Kind::issued: endings_[issued_.back()] = s.ending; return;
+    case Kind::issued:
+      endings_[issued_.back()] = s.ending;
+      if (s.ending == Ending::commit) touch(Space::issues, rank, rank + 1, Mode::join);
+      return;
+    case Kind::tensor_fence_after: return touch(Space::issues, rank, rank + 1, Mode::read);
     case Kind::copies_waited:
     case Kind::bulk_waited:
     case Kind::bulk_read: return touch(Space::groups, who.warp, who.warp + 1, Mode::read);
