@@ -1,0 +1,60 @@
+// What any schedule of the catalogue's kernels comes to, the enumeration has too, where it was complete.
+#include "verify/bugs/catalogue.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "warps.h"
+
+namespace bitwell::verify {
+namespace {
+
+// "PTX line 12" of a fault: which of several threads that do the same is told of hangs on the pieces of
+// copies, and on who is last.
+std::string line_of(const std::string& fault) { return fault.substr(0, fault.find(',')); }
+
+TEST(ExploreCatalogue, HoldThoseOfRandomSchedules) {
+  constexpr uint64_t kRuns = 100, kSeeds = 8;
+  size_t complete = 0;
+  for (const Exhibit& x : read_catalogue(BITWELL_CATALOGUE)) {
+    std::vector<std::string> names{""};
+    for (const Bug& bug : x.bugs) names.push_back(bug.name);
+    for (const std::string& name : names) {
+      const isa::Program program = test::program_of(ptx_of(x, name));
+      isa::Options options;
+      options.step_limit = 1 << 16;
+      const Exhausted all = exhaust(program, x.launch, options, kRuns);
+      if (!all.complete) continue;
+      ++complete;
+      std::string said = "\n  of " + std::to_string(all.runs) + " runs:";
+      for (const Ended& e : all.ends)
+        said += "\n  " + (e.fault.empty() ? "ended" : e.fault.substr(0, e.fault.find('\n')));
+      for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        Launch launch = x.launch;
+        options.schedule = {isa::Policy::random, seed};
+        std::string fault;
+        try {
+          simulate(program, launch, options, true);
+        } catch (const machine::Fault& f) {
+          fault = f.what();
+        }
+        // Random waits that give up again and again: by the others it is a deadlock.
+        if (fault.find("no end after") != std::string::npos) continue;
+        const auto same = [&](const Ended& e) {
+          if (!fault.empty()) return line_of(e.fault) == line_of(fault);
+          if (!e.fault.empty()) return false;
+          for (size_t b = 0; b < launch.buffers.size(); ++b)
+            if (launch.buffers[b].bytes != e.buffers[b]) return false;
+          return true;
+        };
+        EXPECT_TRUE(std::any_of(all.ends.begin(), all.ends.end(), same))
+            << x.name << " " << name << ", seed " << seed << ": " << fault << said;
+      }
+    }
+  }
+  EXPECT_GE(complete, 100u);
+}
+
+}  // namespace
+}  // namespace bitwell::verify
