@@ -67,7 +67,7 @@ void Witness::reach(const Access& a, uint64_t generic) {
   const Mode mode = a.kind == AccessKind::read ? Mode::read : Mode::write;
   if (a.rows != 0) {  // of tensor memory: lanes of columns of 4 bytes
     const uint64_t rank = (generic - machine::kTensorWindow) >> 32;
-    touch(Space::moves, rank, rank + 1, a.operation != 0 && a.lanes == 0 ? Mode::read : Mode::join);
+    touch(Space::moves, rank, rank + 1, Mode::read);
     for (uint64_t row = 0; row < a.rows; ++row) {
       const uint64_t cell = generic - machine::kTensorWindow + (row << 16);
       touch(Space::tensor, cell, cell + a.bytes / 4, mode);
