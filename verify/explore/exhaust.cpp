@@ -40,8 +40,7 @@ void count(Exhausted& out, Ended now, const explore::Explorer& explorer) {
 
 Exhausted exhaust(const isa::Program& program, const Launch& launch, isa::Options options, uint64_t most,
                   const std::function<void(const Exhausted& so_far)>& progress) {
-  isa::Shape shape = launch.shape;
-  shape.cluster = isa::cluster_of(program, shape);
+  const isa::Shape shape = isa::full_shape(program, launch.shape);
   refuse_waiting_clusters(program, shape, options);
   explore::Explorer explorer(shape, kMostTurns);
   options.schedule = {};

@@ -44,10 +44,9 @@ Given::Given(const std::string& text, uint64_t seed, const isa::Program& program
              isa::Options options) {
   options.schedule = {};
   if (text.starts_with(kOrder)) {
-    isa::Shape shape = launch.shape;
-    shape.cluster = isa::cluster_of(program, shape);
-    replay_ = std::make_unique<explore::Replay>(
-        shape, explore::read_order(std::string_view(text).substr(kOrder.size())));
+    replay_ =
+        std::make_unique<explore::Replay>(isa::full_shape(program, launch.shape),
+                                          explore::read_order(std::string_view(text).substr(kOrder.size())));
     return;
   }
   depth_ = depth_of(text);
