@@ -126,6 +126,7 @@ Kernel dual_wgmma_kernel() {
   out.archs = {"sm_90a"};
   out.entries = {{"dual/wgmma", "dual/dual_wgmma", "dual_wgmma"}};
   out.cases = cases;
+  out.reserves = ring_reserves(gemm::kTileN, 2, 0);
   out.another = [](uint64_t seed) { return planned(dual_random_case(gemm::kTileN, seed), false); };
   return out;
 }

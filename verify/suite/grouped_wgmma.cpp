@@ -204,6 +204,7 @@ std::vector<Kernel> grouped_wgmma_kernels() {
       k.entries.insert(k.entries.begin(),
                        {"grouped/wgmma_decode", kModule, "grouped_wgmma_decode", "gemm/prepare"});
     k.cases = [maker] { return cases(maker); };
+    k.reserves = ring_reserves(gemm::kTileN, 1, maker == grouped::Maker::device ? 2 : 0);
     k.another = [maker](uint64_t seed) { return planned(maker, grouped_random_case(seed), false); };
   }
   return out;

@@ -1,6 +1,7 @@
 #include "verify/suite/hopper.h"
 
 #include "kernels/gemm/launch.h"
+#include "model/machine/arch.h"
 #include "verify/suite/gemm.h"
 #include "verify/suite/parallel.h"
 
@@ -34,6 +35,14 @@ Launch decode_launch(const Nvfp4Operand& a, const Build& build) {
   out.add_scalar(a.rows);
   out.add_scalar(a.k);
   return out;
+}
+
+Reserves ring_reserves(int tile_m, int bs, int maps) {
+  return {"hopper-ring",
+          {{"tile_m", tile_m}, {"bs", bs}, {"maps", maps}},
+          0,
+          static_cast<int64_t>(machine::arch(90).shared),
+          0};
 }
 
 TensorMap box3(TensorType type, int element, std::array<int, 3> dims, int pitch, std::array<uint32_t, 2> box,

@@ -19,6 +19,10 @@ machine::TensorMap box3(machine::TensorType type, int element, std::array<int, 3
 machine::TensorMap decoded_map(int m, int k, int l, int rows);
 machine::TensorMap code_bytes_map(int n, int k, int l);
 
+// Of a kernel that is given all shared memory and makes a ring of it (kernels/gemm/ring.cuh): rows of A's
+// tile, operands B of a stage, and tensor maps that a CTA makes.
+Reserves ring_reserves(int tile_m, int bs, int maps);
+
 // What few cases show, and no GPU records. Numbers of rows of A: the first row that is not stored stands at
 // every place among those of a thread. And a k whose stages go round every ring nine times: an arrival too
 // few in each of eight makes a phase of its own.

@@ -214,6 +214,7 @@ std::vector<Kernel> svdquant_wgmma_kernels() {
     k.entries = {{"svdquant/" + k.name.substr(9), "svdquant/" + k.name, k.name}};
     if (&v != svdquant::kHopperVariants) k.entries[0].unlike = "svdquant/svdquant_wgmma";
     k.cases = [v] { return cases_of(v); };
+    k.reserves = ring_reserves(v.tile_m, 1, 0);
     k.another = [v](uint64_t seed) { return planned(v, svdquant_random_case(seed), false); };
   }
   return out;
