@@ -52,6 +52,7 @@ nlohmann::json as_json(const verify::Verdict& v) {
                      {"lane_instructions", v.lane_instructions},
                      {"seconds", v.seconds},
                      {"holds", v.holds}};
+  if (!v.note.empty()) out["note"] = v.note;
   if (v.occupied)
     out["budget"] = {{"stages", v.occupied->stages.reserved},
                      {"stages_by_formula", v.occupied->stages.formula},
@@ -128,6 +129,8 @@ void print(const std::vector<verify::Verdict>& verdicts, bool verbose,
                  !v.replay.empty()         ? "  replay it: bitwell run " + v.replay + v.replay_options + "\n"
                  : !v.replay_error.empty() ? "  no replay: " + v.replay_error + "\n"
                                            : "");
+  for (const auto& v : verdicts)
+    if (!v.note.empty()) fmt::print("\nnote: {} {}: {}\n", v.kernel, v.arch, v.note);
   print_occupied(verdicts);
   fmt::print(
       "\nmismatched bits: outputs whose bits differ from the direct evaluation of the kernel's accumulation "

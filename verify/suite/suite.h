@@ -83,6 +83,7 @@ struct Kernel {
   std::function<PlannedCase(uint64_t seed)> another;
   std::optional<Reserves> reserves{};
   std::vector<std::string> archs{};  // that it is judged on, where those are not its suite's
+  std::string note{};                // what its verdict rests on that nobody promises; or empty
 };
 
 // A family of kernels for one problem.

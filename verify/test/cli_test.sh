@@ -283,6 +283,7 @@ expect 2 "--order excludes --tensor-cores" "$bitwell" study recommend --tensor-c
 expect 2 "no GEMV kernel 'fastest'; there are naive," "$bitwell" verify gemv --kernel fastest
 expect 2 "no GEMV kernel 'fastest'; there are naive," "$bitwell" verify gemv --list --kernel fastest
 expect 0 "  m=1 n=1 k=64 rank=16 all_codes seed " "$bitwell" verify svdquant --list --kernel svdquant_wgmma
+expect 0 "note: svdquant_unordered sm_100a: MMAs of two kinds" "$bitwell" verify svdquant --kernel svdquant_unordered
 for kernel in gemv_naive gemm_m128_split1_f16 dense_m128_n64 dual_n128 grouped_persistent svdquant_pair quantise_torchao; do
   expect 0 "$kernel" "$bitwell" verify all --list
 done

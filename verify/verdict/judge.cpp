@@ -107,6 +107,7 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
         plan.replay + "/" + kernel.full_name + (suite.archs_of(kernel).size() > 1 ? "-" + archs[i] : "");
     t.verdict.kernel = kernel.full_name;
     t.verdict.arch = archs[i];
+    t.verdict.note = kernel.note;
   }
   for (const PlannedCase& planned : kernel.cases()) {
     if (planned.full && !plan.full) continue;

@@ -32,6 +32,7 @@ struct Verdict {
   uint64_t lane_instructions = 0;
   double seconds = 0;                // of simulation
   std::optional<Occupied> occupied;  // of a kernel that says what it reserves
+  std::string note;                  // the kernel's, or empty
   bool holds = false;
 };
 
