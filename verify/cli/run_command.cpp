@@ -67,6 +67,67 @@ std::function<void(const isa::Progress&)> shown_from(Clock::time_point start) {
   };
 }
 
+// What looks on while the kernel runs, and the files that it writes.
+struct Observed {
+  // Tells `how` of itself, and `files` of what it will write.
+  Observed(const RunOptions& given, const isa::Program& program, const verify::LaunchFile& file,
+           isa::Options& how, verify::OutputFiles& files)
+      : options(given),
+        trace(program),
+        dumps(given.dump, program, file.launch.ptx, file.launch.shape),
+        findings(given, program, file) {
+    if (!options.trace.empty()) {
+      files.plan(options.trace, "--trace");
+      how.observers.push_back(trace.observer());
+    }
+    dumps.plan(files);
+    if (dumps.any()) how.observers.push_back(dumps.observer());
+    if (options.races) how.observers.push_back(findings.observer());
+    findings.plan(files);
+  }
+  Observed(const Observed&) = delete;
+  Observed& operator=(const Observed&) = delete;
+
+  void write(verify::OutputFiles& files) {
+    findings.write_sarif(files);
+    if (!options.trace.empty()) files.write(options.trace, trace.text());
+    dumps.write(files);
+  }
+  // Up to the fault: what one wants to see.
+  void write_until(const machine::Fault& fault, verify::OutputFiles& files) {
+    try {
+      write(files);
+      findings.write_junit(files, fault.what(), 0, nlohmann::json::array());
+      files.commit();
+      if (!options.json) fmt::print("{}{}", dumps.text(), findings.now().text);
+      for (const std::string& m : dumps.missing()) note("bitwell: " + m + " before the fault");
+    } catch (const machine::InputError& e) {
+      note(fmt::format("bitwell: no trace or dump: {}", e.what()));
+    }
+  }
+
+  const RunOptions& options;
+  Trace trace;
+  Dumps dumps;
+  RunFindings findings;
+};
+
+// Where it ends in a fault, after what was seen until then.
+isa::RunResult run_to_its_end(const RunOptions& options, const isa::Program& program,
+                              verify::LaunchFile& file, const isa::Options& how, Observed& observed,
+                              verify::OutputFiles& files) {
+  try {
+    isa::RunResult out = verify::simulate(program, file.launch, how, true);
+    end_progress();
+    return out;
+  } catch (const machine::Fault& fault) {
+    end_progress();
+    observed.write_until(fault, files);
+    if (options.policy == "lazy") throw;
+    throw machine::Fault(fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
+  }
+}
+
 void run(const RunOptions& options, int& status) {
   verify::LaunchFile file = verify::read_launch(options.path);
   refuse_what_does_not_go_together(options, file);
@@ -80,24 +141,9 @@ void run(const RunOptions& options, int& status) {
   const std::unique_ptr<verify::Device> device = options.device ? open_device(program) : nullptr;
   const verify::Launch before = options.device ? file.launch : verify::Launch{};
   const Clock::time_point start = Clock::now();
-  Trace trace(program);
   verify::OutputFiles files;
   verify::plan_outputs(file, files);
-  if (!options.trace.empty()) {
-    files.plan(options.trace, "--trace");
-    how.observers.push_back(trace.observer());
-  }
-  Dumps dumps(options.dump, program, file.launch.ptx, file.launch.shape);
-  dumps.plan(files);
-  if (dumps.any()) how.observers.push_back(dumps.observer());
-  RunFindings findings(options, program, file);
-  if (options.races) how.observers.push_back(findings.observer());
-  findings.plan(files);
-  const auto write_observed = [&] {
-    findings.write_sarif(files);
-    if (!options.trace.empty()) files.write(options.trace, trace.text());
-    dumps.write(files);
-  };
+  Observed observed(options, program, file, how, files);
   how.print = [&](std::string_view text) {
     end_progress();
     fmt::print(options.json ? stderr : stdout, "{}", text);
@@ -110,41 +156,22 @@ void run(const RunOptions& options, int& status) {
   }
   if (options.schedules != 0) return compare_schedules(options, program, file, how, files, status);
   how.progress = shown_from(start);
-  const isa::RunResult result = [&] {
-    try {
-      isa::RunResult out = verify::simulate(program, file.launch, how, true);
-      end_progress();
-      return out;
-    } catch (const machine::Fault& fault) {
-      end_progress();
-      try {
-        write_observed();  // up to the fault: what one wants to see
-        findings.write_junit(files, fault.what(), 0, nlohmann::json::array());
-        files.commit();
-        if (!options.json) fmt::print("{}{}", dumps.text(), findings.now().text);
-        for (const std::string& m : dumps.missing()) note("bitwell: " + m + " before the fault");
-      } catch (const machine::InputError& e) {
-        note(fmt::format("bitwell: no trace or dump: {}", e.what()));
-      }
-      if (options.policy == "lazy") throw;
-      throw machine::Fault(fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
-    }
-  }();
+  const isa::RunResult result = run_to_its_end(options, program, file, how, observed, files);
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  write_observed();
+  observed.write(files);
   verify::write_outputs(file, files);
   files.commit();
   nlohmann::json expected = nlohmann::json::array();
   nlohmann::json on_device;
   bool as_wanted = true;
   std::string verdict = expectations(file, expected, as_wanted);
-  findings.write_junit(files, "", seconds, expected);
-  findings.write_baseline(files);
+  observed.findings.write_junit(files, "", seconds, expected);
+  observed.findings.write_baseline(files);
   files.commit();
   if (device != nullptr)
     verdict += device_verdict(*device, before, file, program, std::chrono::seconds(options.device_seconds),
                               on_device, as_wanted);
-  const Hazards found = findings.now();
+  const Hazards found = observed.findings.now();
   if (!as_wanted || found.fail(options.error_on)) status = failed;
   const RunReport report{options,
                          file,
@@ -153,15 +180,15 @@ void run(const RunOptions& options, int& status) {
                          result,
                          seconds,
                          found,
-                         findings.cost(),
-                         trace,
-                         dumps,
+                         observed.findings.cost(),
+                         observed.trace,
+                         observed.dumps,
                          given ? given->chance() : "",
                          verdict,
                          expected,
                          on_device};
   fmt::print("{}", options.json ? report.facts().dump(2) + "\n" : report.text());
-  refuse_missing(dumps);
+  refuse_missing(observed.dumps);
   if (device != nullptr && device->hung()) {  // the driver's own end would wait for the kernel
     std::fflush(nullptr);
     std::_Exit(status);
