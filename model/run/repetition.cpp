@@ -16,6 +16,7 @@ constexpr uint32_t kLooks = 16;
 // places count too: a loop may be theirs. Until visit says no; returns whether it never did.
 template <class Visit>
 bool each_part(const Program& program, const Split& split, uint32_t pc, Visit visit) {
+  if (!visit(&split.mask, sizeof split.mask)) return false;
   uint32_t place = pc;
   for (machine::Activation* a = split.activation.get(); a != nullptr; a = a->caller.get()) {
     const size_t rows = program.functions[static_cast<size_t>(a->function)].rows * machine::kRowBytes;

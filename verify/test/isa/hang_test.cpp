@@ -243,6 +243,20 @@ TEST(Spin, AWaitThatGivesUpEndsALoopThatAllowsForIt) {
             "held 7");
 }
 
+// Lanes that leave a branch table one target after the other are fewer each time, wherever the turn ends.
+TEST(Spin, LanesThatLeaveATableInTurnDoNotSpin) {
+  for (int turns = 0; turns < 160; ++turns)
+    EXPECT_EQ(spinning("ld.volatile.global.u32 %r1, [%q0]; mov.u32 %r2, 0;\n"
+                       "L: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, " +
+                           std::to_string(turns) +
+                           ";\n@%p1 bra L;\nand.b32 %r3, %r0, 3;\n"
+                           "T: .branchtargets A, B, C, D;\nbrx.idx %r3, T;\n"
+                           "A: bra E;\nB: bra E;\nC: bra E;\nD: bra E;\nE: bar.sync 0;\n",
+                       {}),
+              "held 0")
+        << turns;
+}
+
 // The random schedule stops warps at accesses to memory: what one reads another may write before it goes on.
 TEST(Preemption, ALostUpdateShowsUnderARandomSchedule) {
   const std::string update =
