@@ -77,13 +77,15 @@ bool Device::usable() const {
 }
 int Device::compute_capability() const { return impl_->capability; }
 
-std::shared_ptr<Device::Module> Device::load(const std::string& ptx) {
+std::shared_ptr<Device::Module> Device::load(const std::string& ptx, unsigned optimisation) {
   std::vector<char> log(16384);
-  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                            CU_JIT_OPTIMIZATION_LEVEL};
+  void* values[] = {log.data(), reinterpret_cast<void*>(log.size()),
+                    reinterpret_cast<void*>(uintptr_t{optimisation})};
   CUmodule module = nullptr;
   impl_->check(impl_->api.set_current(impl_->context), "cuCtxSetCurrent");  // contexts belong to threads
-  if (impl_->api.load(&module, ptx.c_str(), 2, options, values) != CUDA_SUCCESS)
+  if (impl_->api.load(&module, ptx.c_str(), std::size(options), options, values) != CUDA_SUCCESS)
     throw machine::InputError("the driver refuses the PTX: " + std::string(log.data()));
   return std::make_shared<Module>(*impl_, module);
 }
