@@ -14,17 +14,50 @@
 namespace bitwell::cli {
 namespace {
 
-// "1 ULP: 12, 2 to 3 ULP: 4, not finite: 1".
-std::string histogram(const std::map<int, uint64_t>& by_error) {
+// "1 ULP: 12, 2 to 3 ULP: 4, not finite: 1"; of integers "1: 12, 2 to 3: 4".
+std::string histogram(const verify::Comparison& c) {
+  const char* unit = c.integers ? "" : " ULP";
   std::string out;
-  for (const auto& [power, count] : by_error) {
+  for (const auto& [power, count] : c.by_error) {
     const std::string name = power < 0    ? "not finite"
-                             : power == 0 ? "1 ULP"
-                                          : fmt::format("{} to {} ULP", grouped(uint64_t{1} << power),
-                                                        grouped((uint64_t{2} << power) - 1));
+                             : power == 0 ? fmt::format("1{}", unit)
+                                          : fmt::format("{} to {}{}", grouped(uint64_t{1} << power),
+                                                        grouped((uint64_t{2} << power) - 1), unit);
     out += (out.empty() ? "" : ", ") + name + ": " + grouped(count);
   }
   return out;
+}
+
+std::string ordinal(uint64_t n) {
+  const bool teen = n / 10 % 10 == 1;
+  return grouped(n) + (teen || n % 10 > 3 || n % 10 == 0 ? "th"
+                       : n % 10 == 1                     ? "st"
+                       : n % 10 == 2                     ? "nd"
+                                                         : "rd");
+}
+
+// "4,096 lack the products of k 64 to 127 (the 2nd of 8 steps of 64)", of a product over `k`.
+std::string products(const verify::WrongProducts& p, uint64_t k, nlohmann::json& facts) {
+  using What = verify::WrongProducts::What;
+  const auto piece = [&](uint64_t from) { return "k " + range(from, from + p.to - p.from - 1); };
+  facts = {{"k", {p.from, p.to - 1}}, {"elements", p.elements}};
+  std::string out = grouped(p.elements);
+  if (p.what == What::missing) {
+    facts["are"] = "missing";
+    out += " lack the products of " + piece(p.from);
+  } else if (p.what == What::twice) {
+    facts["are"] = "there twice";
+    out += " have the products of " + piece(p.from) + " twice";
+  } else {
+    facts["are"] = "exchanged";
+    facts["a"] = {p.a_from, p.a_from + p.to - p.from - 1};
+    facts["b"] = {p.b_from, p.b_from + p.to - p.from - 1};
+    out += " have, for the products of " + piece(p.from) + ", those of ";
+    out += p.a_from == p.b_from ? piece(p.a_from) : "A's " + piece(p.a_from) + " and B's " + piece(p.b_from);
+  }
+  if (p.width == 0) return out;
+  return out + fmt::format(" (the {} of {} steps of {})", ordinal(p.from / p.width + 1),
+                           grouped((k + p.width - 1) / p.width), p.width);
 }
 
 std::string number(long double v) { return fmt::format("{:.9g}", static_cast<double>(v)); }
@@ -81,7 +114,8 @@ std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, 
     nlohmann::json one{
         {"buffer", name}, {"elements", c.elements}, {"wrong", c.wrong}, {"errors", nlohmann::json::object()}};
     for (const auto& [power, count] : c.by_error)
-      one["errors"][power < 0 ? "not finite" : fmt::format("2^{} ULP", power)] = count;
+      one["errors"][power < 0 ? "not finite" : fmt::format("2^{}{}", power, c.integers ? "" : " ULP")] =
+          count;
     if (c.wrong == 0) {
       out += fmt::format("  {}: {} elements as expected\n", name, grouped(c.elements));
     } else {
@@ -94,8 +128,11 @@ std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, 
       out += fmt::format("  {}: {} of {} elements are not as expected, the first at {}: {}, expected {}\n",
                          name, grouped(c.wrong), grouped(c.elements), where, got, want);
       if (!c.pattern.empty()) out += "    where " + c.pattern + "\n";
+      if (c.products)
+        out += "    of " + grouped(c.wrong) + " wrong elements " +
+               products(*c.products, output.expected->product->k, one["products"]) + "\n";
     }
-    if (!c.by_error.empty()) out += "    off by " + histogram(c.by_error) + "\n";
+    if (!c.by_error.empty()) out += "    off by " + histogram(c) + "\n";
     facts.push_back(std::move(one));
   }
   return out;

@@ -176,7 +176,7 @@ void LaunchReader::expected(const json& j, const std::string& name, Output& out)
 size_t LaunchReader::buffer(const json& j, const std::string& where) {
   allow(j,
         {"buffer", "npy", "bin", "values", "zeros", "unwritten", "generate", "format", "read_only", "output",
-         "expected", "tolerance", "dtype", "shape", "fields", "address"},
+         "expected", "product", "tolerance", "dtype", "shape", "fields", "address"},
         where);
   Buffer b;
   b.name = text(j, "buffer", where);
@@ -203,6 +203,11 @@ size_t LaunchReader::buffer(const json& j, const std::string& where) {
   Output out;
   output(j, where, name, c, b.size(), out);
   const size_t at = file_.launch.add_hidden_buffer(std::move(b));
+  if (j.contains("product")) {
+    if (!out.expected) refuse(name + ": a 'product' goes with an 'expected'");
+    factored_.push_back({at, j.at("product"), name});
+  }
+  arrays_.push_back(out);
   if (file_.launch.buffers[at].output) file_.outputs[at] = out;
   if (j.contains("fields")) filled_.push_back({at, j.at("fields"), name});
   return at;

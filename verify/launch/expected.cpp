@@ -61,6 +61,18 @@ bool within(const Tolerance& t, uint64_t off, long double got, long double want)
   return (t.rtol != 0 || t.atol != 0) && std::fabs(got - want) <= t.atol + t.rtol * std::fabs(want);
 }
 
+// By how much a difference between the two may be another number and both still be right: what the tolerance
+// allows, and a unit in the last place for their roundings.
+double in_doubt(const number::Format* f, const Tolerance& t, long double got, long double want) {
+  const long double largest = std::max(std::fabs(got), std::fabs(want));
+  long double unit = f == nullptr ? 0 : std::ldexp(1.0L, f->emin() - f->fraction_bits);
+  if (f != nullptr && largest != 0)
+    unit = std::ldexp(1.0L, std::max(std::ilogb(largest), f->emin()) - f->fraction_bits);
+  const long double ulp = f == nullptr ? 1 : unit;
+  return static_cast<double>(unit + ulp * static_cast<long double>(t.ulp.value_or(0)) + t.atol +
+                             t.rtol * largest);
+}
+
 // "32 to 63 and 96 to 127"; empty where there are too many runs.
 std::string runs_text(const std::set<uint64_t>& numbers) {
   std::vector<std::string> runs;
@@ -146,6 +158,7 @@ Comparison compare(const std::vector<std::byte>& bytes, const Output& output) {
   const size_t size = expected.codes.size() / std::max<size_t>(got.size(), 1);  // of a code
   Comparison out;
   out.elements = got.size();
+  out.integers = format == nullptr;
   std::vector<uint64_t> wrong;
   for (uint64_t i = 0; i < got.size(); ++i) {
     const long double want = expected.numbers[i];
@@ -166,6 +179,15 @@ Comparison compare(const std::vector<std::byte>& bytes, const Output& output) {
   }
   out.wrong = wrong.size();
   if (!wrong.empty() && wrong.size() != got.size()) out.pattern = pattern_of(wrong, output.shape);
+  if (expected.product && !wrong.empty()) {
+    std::vector<WrongElement> elements;
+    for (const uint64_t i : wrong) {
+      const long double want = expected.numbers[i];
+      elements.push_back(
+          {i, static_cast<double>(got[i] - want), in_doubt(format, expected.tolerance, got[i], want)});
+    }
+    out.products = wrong_products(*expected.product, elements);
+  }
   return out;
 }
 

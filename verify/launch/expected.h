@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "verify/launch/product.h"
+
 namespace bitwell::verify {
 
 struct Output;
@@ -22,6 +24,7 @@ struct Expected {
   std::vector<long double> numbers;  // one for each element, in C order
   std::vector<std::byte> codes;      // their bits, in the output's type, where nan_bits asks for them
   Tolerance tolerance;
+  std::optional<Product> product;  // that the output is
 };
 
 struct Comparison {
@@ -30,10 +33,12 @@ struct Comparison {
   uint64_t first = 0;  // of them
   long double got = 0, want = 0;                      // there
   std::optional<std::pair<uint64_t, uint64_t>> nans;  // the bits of both, where both are NaN
-  // Elements that are not the expected number, by how many ULP they are off: from 2^i to less than 2^(i+1);
-  // -1: one of the two is no finite number.
+  // Elements that are not the expected number, by how many units in the last place, of integers by how much,
+  // they are off: from 2^i to less than 2^(i+1); -1: one of the two is no finite number.
   std::map<int, uint64_t> by_error;
-  std::string pattern;  // where the wrong ones are, as far as that is a rule; or empty
+  bool integers = false;
+  std::string pattern;                    // where the wrong ones are, as far as that is a rule; or empty
+  std::optional<WrongProducts> products;  // of a product: what has become of a piece of k in the wrong ones
 };
 
 // `bytes` hold the output; it has an `expected`.

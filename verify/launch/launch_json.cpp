@@ -50,6 +50,7 @@ LaunchFile LaunchReader::read() {
   for (size_t i = 0; i < then.size(); ++i)
     file_.launch.then.push_back(step(then[i], "then, step " + std::to_string(i)));
   for (const Filled& f : filled_) fill(f);
+  for (const Factored& f : factored_) product(f);
   return std::move(file_);
 }
 

@@ -96,6 +96,14 @@ class LaunchReader {
   void output(const json& j, const std::string& where, const std::string& name, const Contents& contents,
               uint64_t size, Output& out);
   void expected(const json& j, const std::string& name, Output& out);
+  // An output with a "product", whose factors are found when all buffers are known (product_json.cpp).
+  struct Factored {
+    size_t buffer;
+    json product;
+    std::string name;
+  };
+  void product(const Factored& factored);
+  Factor factor(const std::string& name, const std::string& where);
   std::vector<std::byte> generate(const json& j, const std::string& where);
   size_t size(const json& j, const char* key, const std::string& where) const;
   void hold(uint64_t bytes, uint64_t extra, const std::string& where);
@@ -105,6 +113,8 @@ class LaunchReader {
   std::filesystem::path folder_;
   LaunchFile file_;
   std::vector<Filled> filled_;
+  std::vector<Factored> factored_;
+  std::vector<Output> arrays_;                                 // of each buffer: its elements' type and shape
   std::vector<std::pair<machine::Texture, size_t>> textures_;  // with the buffer that each is over
   uint64_t contents_ = 0;  // bytes of buffers that are given with contents, so far
 };
