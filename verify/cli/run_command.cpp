@@ -15,6 +15,7 @@
 #include "verify/cli/run_report.h"
 #include "verify/cli/run_verdict.h"
 #include "verify/cli/short_names.h"
+#include "verify/cli/stdout_aside.h"
 #include "verify/cli/table.h"
 #include "verify/cli/trace.h"
 #include "verify/explore/given.h"
@@ -168,9 +169,12 @@ void run(const RunOptions& options, int& status) {
   observed.findings.write_junit(files, "", seconds, expected);
   observed.findings.write_baseline(files);
   files.commit();
-  if (device != nullptr)
+  if (device != nullptr) {
+    std::optional<StdoutAside> aside;
+    if (options.json) aside.emplace();
     verdict += device_verdict(*device, before, file, program, std::chrono::seconds(options.device_seconds),
                               on_device, as_wanted);
+  }
   const Hazards found = observed.findings.now();
   if (!as_wanted || found.fail(options.error_on)) status = failed;
   const RunReport report{options,
