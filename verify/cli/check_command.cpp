@@ -9,6 +9,7 @@
 #include "verify/cli/short_names.h"
 #include "verify/cli/table.h"
 #include "verify/launch/launch.h"
+#include "verify/launch/names.h"
 
 namespace bitwell::cli {
 namespace {
@@ -22,23 +23,33 @@ std::string name(isa::Finding::Kind kind) {
   }
 }
 
-int check(const std::string& path, bool json, bool verbose) {
+struct CheckOptions {
+  std::string path, entry;
+  bool json = false, verbose = false;
+};
+
+int check(const CheckOptions& options) {
+  const std::string& path = options.path;
   const std::string text = verify::read_file(path);
-  const auto [findings, entries] = verify::naming(path, [&] {
+  std::vector<std::string> entries;
+  const std::vector<isa::Finding> findings = verify::naming(path, [&] {
     const ptx::Module module = ptx::parse(text);
-    return std::pair(isa::check(module), isa::entries(module));
+    entries = isa::entries(module);
+    if (options.entry.empty()) return isa::check(module);
+    entries = {entries[verify::name_among(entries, options.entry, "entry")]};
+    return isa::check(module, entries.front());
   });
   int status = held;
   nlohmann::json j{{"file", path}, {"entries", entries}, {"findings", nlohmann::json::array()}};
   std::vector<std::vector<std::string>> rows;
   for (const isa::Finding& f : findings) {
-    rows.push_back({std::to_string(f.line), name(f.kind), named(f.what, verbose)});
+    rows.push_back({std::to_string(f.line), name(f.kind), named(f.what, options.verbose)});
     j["findings"].push_back({{"line", f.line}, {"kind", name(f.kind)}, {"what", f.what}});
     if (f.kind == isa::Finding::Kind::unsupported) status = std::max<int>(status, unsupported);
   }
   for (const isa::Finding& f : findings)
     if (f.kind == isa::Finding::Kind::invalid) status = unusable;
-  if (json) {
+  if (options.json) {
     fmt::print("{}\n", j.dump(2));
     return status;
   }
@@ -55,21 +66,21 @@ int check(const std::string& path, bool json, bool verbose) {
 void add_check(CLI::App& app, int& status) {
   CLI::App* command =
       app.add_subcommand("check", "List what in a PTX file is unsupported, contractible or approximate");
-  auto path = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  auto verbose = std::make_shared<bool>(false);
-  command->add_option("FILE.ptx", *path, "The PTX text")->required();
-  command->add_flag("--json", *json, "Findings as JSON");
-  command->add_flag("--verbose", *verbose, kVerboseHelp);
+  auto options = std::make_shared<CheckOptions>();
+  command->add_option("FILE.ptx", options->path, "The PTX text")->required();
+  command->add_option(
+      "--entry", options->entry,
+      "Only this entry and what it calls: its name, or a part of it that no other has, mangled or not");
+  command->add_flag("--json", options->json, "Findings as JSON");
+  command->add_flag("--verbose", options->verbose, kVerboseHelp);
   command->footer(
       "invalid       not legal PTX for its version and target (exit status 2)\n"
       "unsupported   legal, but bitwell does not model it (exit status 3)\n"
       "approximate   has an error bound in the manual, not bits: sm_90 runs with an H200's, see run "
       "--approximate\n"
       "contractible  mul, add or sub without a rounding: ptxas may fuse it, so its bits depend on ptxas");
-  command->callback([path, json, verbose, &status] {
-    status = naming_shortly(*verbose, [&] { return check(*path, *json, *verbose); });
-  });
+  command->callback(
+      [options, &status] { status = naming_shortly(options->verbose, [&] { return check(*options); }); });
 }
 
 }  // namespace bitwell::cli

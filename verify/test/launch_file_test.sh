@@ -96,6 +96,21 @@ printf '.version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry %s(.para
 expect 2 "the parameters of entry 'void gemm<...>(float*)' take 40000 bytes" "$bitwell" check long.ptx
 expect 2 "the parameters of entry '$long' take 40000 bytes" "$bitwell" check long.ptx --verbose
 expect 2 "$long" "$bitwell" check long.ptx --json
+# Of a file with several entries one alone is checked, with what it calls.
+cat > two.ptx <<'P'
+.version 9.0
+.target sm_100a
+.address_size 64
+.func helper() { .reg .f32 %f; sin.approx.f32 %f, %f; ret; }
+.visible .entry good() { ret; }
+.visible .entry bad() { call helper; ret; }
+.visible .entry worse() { .reg .f32 %f; cos.approx.f32 %f, %f; ret; }
+P
+expect 3 "cos.approx.f32" "$bitwell" check two.ptx
+expect 0 "1 entry, everything is supported" "$bitwell" check two.ptx --entry good
+expect 3 "sin.approx.f32" "$bitwell" check two.ptx --entry bad
+"$bitwell" check two.ptx --entry bad | grep -q cos.approx && fail "check --entry bad tells of another entry"
+expect 2 "no entry 'ugly'" "$bitwell" check two.ptx --entry ugly
 launch nothing "" "$scale"
 expect 2 "no entry 'nothing'" "$bitwell" run l.json
 # A constant that nobody gives a value is 0, and said to be; a value for a variable that is not there.
@@ -200,6 +215,14 @@ formats e2m1 "1, 2, 3"
 expect 2 "3 elements of e2m1 fill no whole bytes" "$bitwell" run f.json
 formats fp4 "1, 2"
 expect 2 "format 'fp4' is not one of e2m1" "$bitwell" run f.json
+# Integers are off by a number, not by units in the last place.
+npy five.npy i 5
+cat > whole.json <<'J'
+{"ptx": "copy.ptx", "entry": "copy", "arguments": [{"buffer": "from", "generate": {"kind": "iota_u32", "bytes": 4}},
+ {"buffer": "to", "unwritten": 4, "dtype": "i4", "expected": "five.npy"}]}
+J
+expect 1 "off by 4 to 7: 1" "$bitwell" run whole.json
+expect 1 '"2^2": 1' "$bitwell" run whole.json --json
 # At an address of one's own, which the kernel may know.
 formats f32 "7"
 sed -i 's/"buffer": "from"/"address": 35184372088833, "buffer": "from"/' f.json

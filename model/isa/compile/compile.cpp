@@ -59,11 +59,14 @@ Program compile(const ptx::Module& module, const std::string& entry, Approximate
   return program;
 }
 
-std::vector<Finding> check(const ptx::Module& module) {
+std::vector<Finding> check(const ptx::Module& module, const std::string& entry) {
   std::vector<Finding> findings;
   const ModuleLayout layout(module, "");
   layout.globals();  // for what it refuses
-  for (const ptx::Function* f : layout.functions) {
+  const std::vector<bool> wanted = entry.empty() ? layout.reachable : ModuleLayout(module, entry).reachable;
+  for (size_t i = 0; i < layout.functions.size(); ++i) {
+    if (!wanted[i]) continue;
+    const ptx::Function* f = layout.functions[i];
     try {
       if (f->is_entry && f->has_body) ModuleLayout(module, f->name);  // for what it refuses
       translate(layout, *f, true, Approximate::captured, findings);
