@@ -36,6 +36,10 @@ void check_vector(const Builder& b, const Type& type, size_t n, Space space) {
       ((space != Space::global && space != Space::generic) || b.instruction().opcode == "ldu"))
     throw Invalid("a vector of " + std::to_string(bytes) + " bytes needs ld or st of .global");
   if (n == 8 && type.bits != 32) throw Invalid("'.v8' needs a 32-bit type");
+  const std::vector<std::string>& modifiers = b.instruction().modifiers;
+  const bool l2 = std::any_of(modifiers.begin(), modifiers.end(),
+                              [](const std::string& m) { return m.starts_with(".L2::evict_"); });
+  if (l2 && bytes != 32) throw Invalid("an L2 eviction priority needs a vector of 32 bytes");
 }
 
 // The registers that an operand names: a vector of `n`, or for one the register itself too.
@@ -220,6 +224,7 @@ void prefetch(Builder& b, const Match& m) {
 #define SCOPES "{.cta,.cluster,.gpu,.sys}"
 #define TYPES "{.b8,.b16,.b32,.b64,.b128,.u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,.f32,.f64}"
 #define EVICTION "[.L1::evict_normal,.L1::evict_unchanged,.L1::evict_first,.L1::evict_last,.L1::no_allocate]"
+#define EVICTION_L2 "{.L2::evict_normal,.L2::evict_first,.L2::evict_last}"
 #define PREFETCH "[.L2::64B,.L2::128B,.L2::256B]"
 #define ATOM_SPACES "[.global,.shared,.shared::cta,.shared::cluster]"
 #define SEMANTICS "[.relaxed,.acquire,.release,.acq_rel]"
@@ -236,12 +241,18 @@ constexpr Form kMemory[] = {
      "[.v2,.v4,.v8]" TYPES,
      "*", ld},
     {"ld.global.nc" EVICTION PREFETCH "[.v2,.v4,.v8]" TYPES, "*", ld, 74},
+    {"ld[.weak][.global]" EVICTION EVICTION_L2 PREFETCH "{.v4,.v8}" TYPES, "*", ld, 88, 100},
+    {"ld{.relaxed,.acquire}" SCOPES "[.global]" EVICTION EVICTION_L2 PREFETCH "{.v4,.v8}" TYPES, "*", ld, 88,
+     100},
+    {"ld.global.nc" EVICTION EVICTION_L2 PREFETCH "{.v4,.v8}" TYPES, "*", ld, 88, 100},
     {"ldu[.global][.v2,.v4]" TYPES, "*", ld},
     {"st[.weak]" ST_SPACES "[.wb,.cg,.cs,.wt][.v2,.v4,.v8]" TYPES, "*", st},
     {"st[.weak][.global]" EVICTION "[.v2,.v4,.v8]" TYPES, "*", st, 74},
     {"st.volatile" STRONG_SPACES "[.v2,.v4]" TYPES, "*", st},
     {"st{.relaxed,.release}" SCOPES STRONG_SPACES "[.v2,.v4]" TYPES, "*", st, 60},
     {"st{.relaxed,.release}" SCOPES "[.global]" EVICTION "[.v2,.v4]" TYPES, "*", st, 74},
+    {"st[.weak][.global]" EVICTION EVICTION_L2 "{.v4,.v8}" TYPES, "*", st, 88, 100},
+    {"st{.relaxed,.release}" SCOPES "[.global]" EVICTION EVICTION_L2 "{.v4,.v8}" TYPES, "*", st, 88, 100},
     {"st.bulk|[.weak][.shared::cta]", "*", st_bulk, 86, 100},
     {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.and,.or,.xor}{.b32,.b64}", "*", atom},
     {"atom" SEMANTICS ATOM_SCOPES ATOM_SPACES "{.exch}{.b32,.b64,.b128}", "*", atom},

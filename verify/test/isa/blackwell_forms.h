@@ -1,4 +1,5 @@
-// Instructions that came with Blackwell, and the targets for which ptxas 13.0 takes them (PTX 9.0).
+// Instructions that came with Blackwell, spellings that generators use, and the targets for which ptxas 13.0
+// takes them (PTX 9.0).
 #pragma once
 
 namespace bitwell::verify {
@@ -332,6 +333,48 @@ inline constexpr BlackwellForm kBlackwellForms[] = {
     {"tcgen05.fence::after_thread_sync;", kFamily10},
     {"tcgen05.fence::before_thread_sync.aligned;", kNowhere},
     {"tcgen05.fence;", kNowhere},
+    // A priority in L2 goes with a vector of 32 bytes.
+    {"ld.global.L2::evict_first.L2::256B.v4.u64 {%d1, %d2, %d3, %d4}, [%d5];", kFrom100},
+    {"ld.global.L2::256B.L2::evict_first.u64.v4 {%d1, %d2, %d3, %d4}, [%d5];", kFrom100},
+    {"ld.global.nc.L1::no_allocate.L2::evict_last.v8.b32 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%d5];",
+     kFrom100},
+    {"ld.relaxed.gpu.global.L2::evict_normal.v4.f64 {%d1, %d2, %d3, %d4}, [%d5];", kFrom100},
+    {"st.global.L1::no_allocate.L2::evict_last.v8.b32 [%d5], {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8};",
+     kFrom100},
+    {"st.release.gpu.global.L2::evict_first.v4.b64 [%d5], {%d1, %d2, %d3, %d4};", kFrom100},
+    {"ld.global.L2::evict_first.u64 %d1, [%d5];", kNowhere},
+    {"ld.global.L2::evict_first.v4.u32 {%r1, %r2, %r3, %r4}, [%d5];", kNowhere},
+    {"ld.global.L2::evict_unchanged.v4.u64 {%d1, %d2, %d3, %d4}, [%d5];", kNowhere},
+    {"ld.shared.L2::evict_first.v4.u64 {%d1, %d2, %d3, %d4}, [%d5];", kNowhere},
+    // Sums in fp32 with a narrow operand; fences of one side; matrices' shape behind their number.
+    {"sub.rn.f32.f16 %f1, %h1, %f2;", kFrom100},
+    {"add.rz.sat.f32.bf16 %f1, %h1, %f2;", kFrom100},
+    {"fma.rn.f32.f16 %f1, %h1, %h2, %f3;", kFrom100},
+    {"fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;", kEvery},
+    {"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;", kEvery},
+    {"stmatrix.sync.aligned.x2.m8n8.shared.b16 [%r5], {%r1, %r2};", kEvery},
+    {"ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];", kEvery},
+    {"tcgen05.cp.cta_group::1.warpx4.32x128b [%r1], %d1;", kFamily10},
+    // .cta_group::N of a tensor copy stands where it likes.
+    {TENSOR ".cta_group::2.shared::cluster.global" BYTES " [%r1], [%d1, {%r2, %r3}], [%r4];", kFamily10},
+    {TENSOR ".shared::cluster.cta_group::2.global" BYTES " [%r1], [%d1, {%r2, %r3}], [%r4];", kFamily10},
+    {TENSOR ".shared::cluster.global" BYTES ".cta_group::2 [%r1], [%d1, {%r2, %r3}], [%r4];", kFamily10},
+    {TENSOR ".shared::cluster.global.tile" BYTES
+            ".multicast::cluster.cta_group::2 [%r1], [%d1, {%r2, %r3}], [%r4], %h1;",
+     kFamily10},
+    // Pairs of 16-bit integers are in registers.
+    {"add.u16x2 %r1, %r2, %r3;", kEvery},
+    {"add.u16x2 %r1, %r2, 1;", kNowhere},
+    {"add.s16x2 %r1, 1, %r2;", kNowhere},
+    {"min.u16x2 %r1, %r2, 1;", kNowhere},
+    {"max.s16x2 %r1, 1, %r2;", kNowhere},
+    {"min.relu.s16x2 %r1, %r2, 3;", kNowhere},
+    {"max.relu.s32 %r1, %r2, 3;", kEvery},
+    // A register of the kernel's own hides a special one of its name.
+    {"{ .reg .b32 %tid; mov.u32 %tid, 1; add.u32 %r1, %tid, 2; }", kEvery},
+    {"{ .reg .b32 %tid; mov.u32 %r1, %tid.x; }", kNowhere},
+    {"{ .reg .b32 %clusterid; mov.u32 %r1, %clusterid.y; }", kNowhere},
+    {"{ .reg .b32 %laneid; mov.u32 %r1, %laneid; }", kEvery},
 };
 #undef TENSOR
 #undef REDUCED
