@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "model/isa/form/reserved_shared.h"
+#include "model/machine/arch.h"
 #include "model/machine/limits.h"
 #include "model/run/cluster.h"
+#include "model/run/residency.h"
 
 namespace bitwell::isa {
 
@@ -33,6 +36,9 @@ void fill(std::byte* row, int bits, uint64_t value) {
   for (int lane = 0; lane < kLanes; ++lane) std::memcpy(row + 16 * lane, &value, sizeof value);
 }
 
+// Bytes of shared memory that are not the system's.
+uint64_t own_shared(const Cta& cta) { return cta.shared.size() - reserved_shared(cta.grid.program); }
+
 }  // namespace
 
 Cta::Cta(Cluster& of, std::array<uint32_t, 3> at, uint32_t number)
@@ -43,6 +49,7 @@ Cta::Cta(Cluster& of, std::array<uint32_t, 3> at, uint32_t number)
       shared("shared memory", uint64_t{number} << machine::kRankShift,
              grid.program.dynamic_shared + grid.shape.dynamic_shared, !grid.options.checked) {
   if (grid.options.checked) shared.remember_touched();
+  if (reserved_shared(grid.program) != 0) shared.mark_defined(0, kReservedForCode);
   const auto& b = grid.shape.block;
   const uint32_t threads = b[0] * b[1] * b[2];
   warps.resize((threads + kLanes - 1) / kLanes);
@@ -104,8 +111,11 @@ uint64_t Cta::special(Special s, const Warp& warp, int lane, const Activation& a
     case Special::cluster_ctarank: return rank;
     case Special::cluster_nctarank: return uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2];
     case Special::shared_base: return uint64_t{rank} << machine::kRankShift;
-    case Special::total_smem_size:
-    case Special::aggr_smem_size: return shared.size();
+    case Special::total_smem_size: return allocated_shared(grid.program.sm, own_shared(*this));
+    case Special::aggr_smem_size: {
+      const machine::Arch& arch = machine::arch(grid.program.sm);
+      return own_shared(*this) + arch.sm_shared - arch.shared;
+    }
     case Special::dynamic_smem_size: return shape.dynamic_shared;
     case Special::local_base: return activation.local_base;
     default: throw machine::ModelBug("a special register without a value");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/isa/form/reserved_shared.h"
 #include "model/machine/arch.h"
 #include "model/machine/limits.h"
 #include "model/run/cta.h"
@@ -136,7 +137,7 @@ void check_launch(const Program& program, const Shape& asked,
     throw InputError(who + "the block has " + std::to_string(threads) + " threads of " +
                      std::to_string(shape.registers) + " registers, a multiprocessor has " +
                      std::to_string(machine::kRegisters));
-  const uint64_t shared = program.dynamic_shared + shape.dynamic_shared;
+  const uint64_t shared = program.dynamic_shared + shape.dynamic_shared - reserved_shared(program);
   if (shared > machine::arch(program.sm).shared)
     throw InputError(who + std::to_string(shared) + " bytes of shared memory (" +
                      std::to_string(program.shared_size) + " static, " +

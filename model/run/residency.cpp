@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/isa/form/reserved_shared.h"
 #include "model/machine/arch.h"
 #include "model/machine/limits.h"
 
@@ -12,9 +13,6 @@ namespace {
 constexpr uint32_t kWarp = 32;
 
 uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
-
-// Units in which a multiprocessor gives shared memory to a CTA (cuda_occupancy.h).
-uint64_t shared_unit(int sm) { return sm < 80 ? 256 : 128; }
 
 // What the entry's directives promise of its registers: CTAs of this size that they leave room for.
 struct Promise {
@@ -44,6 +42,9 @@ Promise promised(const Function& entry, uint32_t threads) {
 
 }  // namespace
 
+// The units are cuda_occupancy.h's.
+uint64_t allocated_shared(int sm, uint64_t bytes) { return round_up(bytes, sm < 80 ? 256 : 128); }
+
 uint32_t ctas_by_registers(uint32_t threads, uint32_t registers) {
   const uint32_t warps = (threads + kWarp - 1) / kWarp;
   const auto of_a_warp = static_cast<uint32_t>(round_up(uint64_t{registers} * kWarp, machine::kRegisterUnit));
@@ -57,8 +58,9 @@ Residency residency(const Program& program, const Shape& asked) {
   // A warp takes its lanes whether all are threads or not.
   const auto threads =
       static_cast<uint32_t>(round_up(shape.block[0] * shape.block[1] * shape.block[2], kWarp));
-  const uint64_t shared = round_up(
-      program.dynamic_shared + shape.dynamic_shared + arch.sm_shared - arch.shared, shared_unit(program.sm));
+  const uint64_t shared =
+      allocated_shared(program.sm, program.dynamic_shared + shape.dynamic_shared - reserved_shared(program) +
+                                       arch.sm_shared - arch.shared);
   Residency out;
   out.ctas_per_sm = arch.sm_ctas;
   out.limited_by = Scarce::ctas;

@@ -27,6 +27,9 @@ struct Residency {
 // size counts: a device may hold fewer clusters. For a launch that check_launch takes.
 Residency residency(const Program& program, const Shape& shape);
 
+// Bytes of shared memory that a multiprocessor gives to a CTA that asks for `bytes`: whole units of its own.
+uint64_t allocated_shared(int sm, uint64_t bytes);
+
 // CTAs of so many threads that the registers of a multiprocessor are enough for. 0: not even for one.
 uint32_t ctas_by_registers(uint32_t threads, uint32_t registers);
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 
+#include "model/isa/form/reserved_shared.h"
 #include "model/machine/arch.h"
 #include "model/machine/failure.h"
 #include "model/machine/limits.h"
@@ -114,6 +115,7 @@ int ModuleLayout::find_function(const std::string& name) const {
 
 std::vector<SharedVariable> ModuleLayout::shared_variables() const {
   std::vector<SharedVariable> out;
+  if (reserved_shared != 0) out.push_back({std::string(kReservedShared), 0, reserved_shared});
   for (const auto& [name, v] : variables)
     if (v.variable->space == ".shared") out.push_back({name, v.address, v.size});
   for (const auto& [variable, offset] : shared_places)
@@ -159,6 +161,10 @@ void ModuleLayout::place_variables(const std::string& entry, const machine::Modu
   uint64_t global = where.globals - machine::kGuard;  // the end of the last one
   uint64_t constant = 0;
   uint64_t dynamic_align = 16;
+  const auto asks = [](const std::string& name) { return name.starts_with("%reserved_smem_"); };
+  if (std::any_of(names_.begin(), names_.end(), asks))
+    reserved_shared = machine::arch(sm).sm_shared - machine::arch(sm).shared;
+  uint64_t shared = reserved_shared;  // the end of the last variable
   const auto place = [](uint64_t& end, const ptx::Variable& v) {
     require_size(v);
     const uint64_t at = align_up(end, align_of(v));
@@ -173,7 +179,7 @@ void ModuleLayout::place_variables(const std::string& entry, const machine::Modu
       if (dynamic && names_.count(v.name) != 0) dynamic_align = std::max(dynamic_align, align_of(v));
       require_size(v);
       if (dynamic || names_.count(v.name) == 0) continue;
-      variables[v.name] = {&v, place(shared_size, v), size_of(v)};
+      variables[v.name] = {&v, place(shared, v), size_of(v)};
     } else if (v.space == ".global") {
       if (v.linkage == ".extern")
         throw machine::Unsupported(at_line(v.at.line) + ".extern .global '" + v.name + "'");
@@ -195,12 +201,12 @@ void ModuleLayout::place_variables(const std::string& entry, const machine::Modu
   }
   for (size_t f = 0; f < functions.size(); ++f)
     if (reachable[f])
-      shared_in(functions[f]->body,
-                [&](const ptx::Variable& v) { shared_places[&v] = place(shared_size, v); });
+      shared_in(functions[f]->body, [&](const ptx::Variable& v) { shared_places[&v] = place(shared, v); });
+  shared_size = shared - reserved_shared;
   if (const uint64_t most = machine::max_static_shared(sm, suffix); !entry.empty() && shared_size > most)
     throw InputError("entry '" + entry + "' has " + std::to_string(shared_size) +
                      " bytes of static shared memory, " + module.target + " allows " + std::to_string(most));
-  dynamic_shared = align_up(shared_size, dynamic_align);
+  dynamic_shared = align_up(shared, dynamic_align);
   for (const ptx::Variable& v : module.variables)
     if (v.space == ".shared" && v.linkage == ".extern") variables[v.name] = {&v, dynamic_shared, 0};
 }

@@ -31,8 +31,10 @@ struct ModuleLayout {
   std::vector<const ptx::Function*> functions;             // one a name, the definition if there is one
   std::vector<bool> reachable;                             // by function
   std::map<const ptx::Variable*, uint64_t> shared_places;  // of .shared variables inside function bodies
-  uint64_t shared_size = 0;                                // static
-  uint64_t dynamic_shared = 0;                             // where dynamic shared memory starts
+  // The system's part of shared memory, which stands in front of the kernel's own where its place is asked for.
+  uint64_t reserved_shared = 0;
+  uint64_t shared_size = 0;     // static, the kernel's own
+  uint64_t dynamic_shared = 0;  // where dynamic shared memory starts
 
   int find_function(const std::string& name) const;
   std::vector<GlobalVariable> globals() const;

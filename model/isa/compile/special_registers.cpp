@@ -1,8 +1,10 @@
 // Special registers by name (PTX ISA 9.0, chapter 10).
+#include <algorithm>
 #include <array>
 
 #include "model/isa/compile/function_builder.h"
 #include "model/isa/family/time.h"
+#include "model/isa/form/reserved_shared.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::isa {
@@ -66,7 +68,19 @@ constexpr Clock kClocks[] = {{"%clock", 32, false},          {"%clock_hi", 32, t
                              {"%clock64", 64, false},        {"%globaltimer", 64, false},
                              {"%globaltimer_lo", 32, false}, {"%globaltimer_hi", 32, true}};
 
-// Legal, and nothing that bitwell has: performance counters, the system's own shared memory, graphs.
+// The part of a CTA's shared memory that the system keeps, as an H200 tells of it (verify/README.md).
+struct Reserved {
+  std::string_view name;
+  uint32_t value;
+  bool address;  // in the CTA's shared memory, or bytes
+};
+constexpr Reserved kReserved[] = {{"%reserved_smem_offset_begin", 0, true},
+                                  {"%reserved_smem_offset_end", kReservedForCode, true},
+                                  {"%reserved_smem_offset_cap", 1024, false},
+                                  {"%reserved_smem_offset_0", 0, true},
+                                  {"%reserved_smem_offset_1", 0, true}};
+
+// Legal, and nothing that bitwell has: performance counters, graphs.
 constexpr std::string_view kUnsupported[] = {"%pm0",
                                              "%pm1",
                                              "%pm2",
@@ -83,11 +97,6 @@ constexpr std::string_view kUnsupported[] = {"%pm0",
                                              "%pm5_64",
                                              "%pm6_64",
                                              "%pm7_64",
-                                             "%reserved_smem_offset_begin",
-                                             "%reserved_smem_offset_end",
-                                             "%reserved_smem_offset_cap",
-                                             "%reserved_smem_offset_0",
-                                             "%reserved_smem_offset_1",
                                              "%is_explicit_cluster",
                                              "%current_graph_exec"};
 
@@ -104,8 +113,13 @@ std::optional<size_t> environment_register(std::string_view name) {
 
 std::optional<Value> FunctionBuilder::special(const ptx::Operand& o, const Type& want) {
   if (o.name.empty() || o.name[0] != '%') return std::nullopt;
-  if (o.suffix.empty() && find_register(o.name) != nullptr) return std::nullopt;
   const std::string full = o.name + o.suffix;
+  if (find_register(o.name) != nullptr) {  // of the kernel's own: it hides the special one
+    for (const Named& n : kNames)
+      if (n.name.starts_with(o.name + ".") && !o.suffix.empty())
+        throw Invalid("'" + full + "', where '" + o.name + "' is a register of the kernel's own");
+    if (o.suffix.empty()) return std::nullopt;
+  }
   for (size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i].name != full) continue;
     if (i + kWholeVectors >= kNames.size()) throw Invalid("'" + full + "' needs a component, .x, .y or .z");
@@ -116,15 +130,31 @@ std::optional<Value> FunctionBuilder::special(const ptx::Operand& o, const Type&
       throw Invalid("'" + full + "' is .u32 where " + std::string(want.name) + " is needed");
     return Value{special_row(want.bits, kNames[i].special), nullptr};
   }
+  const auto is_float = [](const std::string& m) {
+    return find_type(m) != nullptr && find_type(m)->kind == 'f';
+  };
+  const std::vector<std::string>& modifiers = instruction_->modifiers;
+  const bool moves =
+      instruction_->opcode == "mov" ||
+      (instruction_->opcode == "cvt" && std::none_of(modifiers.begin(), modifiers.end(), is_float));
   const auto only_mov = [&](int bits) {
-    if (want.kind == 'f' || want.bits != bits || instruction_->opcode != "mov")
-      throw Invalid("'" + full + "' can be moved to a register of " + std::to_string(bits) +
+    if (want.kind == 'f' || want.bits != bits || !moves)
+      throw Invalid("'" + full + "' can be moved or converted as an integer of " + std::to_string(bits) +
                     " bits, and nothing else");
   };
   if (const std::optional<size_t> n = environment_register(full)) {
     only_mov(32);
     return Value{special_row(32, static_cast<Special>(static_cast<size_t>(Special::envreg_0) + *n)), nullptr};
   }
+  for (const Reserved& r : kReserved)
+    if (full == r.name) {
+      only_mov(32);
+      if (sm() != 90)
+        throw machine::Unsupported("special register '" + full +
+                                   "', whose value is recorded of an H200 alone");
+      return Value{r.address ? special_row(32, Special::shared_base, r.value) : constant_row(32, r.value),
+                   nullptr};
+    }
   for (const Clock& c : kClocks)
     if (full == c.name) {
       only_mov(c.bits);

@@ -1,0 +1,147 @@
+// The part of shared memory that the system keeps, as an H200 tells of it (driver 580.159.04; ptxas 13.0 and
+// the driver's own compiler gave the same words).
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "model/ptx/parse.h"
+#include "model/run/residency.h"
+#include "verify/launch/launch.h"
+
+namespace bitwell::verify {
+namespace {
+
+// What the first CTA of a launch read.
+struct Recorded {
+  uint32_t fixed, dynamic;    // bytes of shared memory that the kernel declares, and that it is launched with
+  uint32_t total, aggregate;  // %total_smem_size, %aggr_smem_size
+  uint32_t fixed_at, dynamic_at;  // addresses; fixed_at is 0x400 where there is nothing
+};
+constexpr Recorded kRecorded[] = {{0, 0, 0, 1024, 0x400, 0x400},
+                                  {4, 0, 128, 1040, 0x400, 0x410},
+                                  {100, 0, 128, 1136, 0x400, 0x470},
+                                  {128, 0, 128, 1152, 0x400, 0x480},
+                                  {1000, 0, 1024, 2032, 0x400, 0x7f0},
+                                  {40000, 0, 40064, 41024, 0x400, 0xa040},
+                                  {0, 4, 128, 1028, 0x400, 0x400},
+                                  {0, 1000, 1024, 2024, 0x400, 0x400},
+                                  {100, 1000, 1152, 2136, 0x400, 0x470},
+                                  {100, 200000, 200192, 201136, 0x400, 0x470},
+                                  {0, 232448, 232448, 233472, 0x400, 0x400}};
+
+// `body` has %d0, the CTA's 64 bytes of the output.
+std::string module_of(uint32_t fixed, const std::string& body, const std::string& target = "sm_90a") {
+  return ".version 9.0\n.target " + target +
+         "\n.address_size 64\n.extern .shared .align 16 .b8 dynamic[];\n.visible .entry k(.param .u64 out) "
+         "{\n"
+         ".reg .b32 %r<12>;\n.reg .b64 %d<4>;\n" +
+         (fixed == 0 ? "" : ".shared .b8 fixed[" + std::to_string(fixed) + "];\n") +
+         "ld.param.u64 %d0, [out];\nmov.u32 %r0, %ctaid.x;\nmul.wide.u32 %d1, %r0, 64;\n"
+         "add.u64 %d0, %d0, %d1;\n" +
+         body + "ret;\n}\n";
+}
+
+isa::Program compiled(const std::string& text) { return isa::compile(ptx::parse(text), "k"); }
+
+// The 16 words that each CTA leaves.
+std::vector<std::vector<uint32_t>> run(const isa::Program& program, uint32_t dynamic, uint32_t ctas = 1,
+                                       uint32_t cluster = 1) {
+  Launch l;
+  l.entry = "k";
+  l.shape.grid = {ctas, 1, 1};
+  l.shape.cluster = {cluster, 1, 1};
+  l.shape.dynamic_shared = dynamic;
+  l.add_buffer({"out", std::vector<std::byte>(size_t{64} * ctas), true, false, true});
+  simulate(program, l, {}, true);
+  std::vector<std::vector<uint32_t>> out(ctas, std::vector<uint32_t>(16));
+  for (size_t c = 0; c < ctas; ++c) std::memcpy(out[c].data(), &l.buffers[0].bytes[64 * c], 64);
+  return out;
+}
+
+// Moves each of them to a word of the output.
+std::string stored(const std::vector<std::string>& values) {
+  std::string out;
+  for (size_t i = 0; i < values.size(); ++i)
+    out += "mov.u32 %r1, " + values[i] + ";\nst.global.u32 [%d0+" + std::to_string(4 * i) + "], %r1;\n";
+  return out;
+}
+
+const std::vector<std::string> kPlaces{"%reserved_smem_offset_begin", "%reserved_smem_offset_end",
+                                       "%reserved_smem_offset_cap", "%reserved_smem_offset_0",
+                                       "%reserved_smem_offset_1"};
+
+TEST(ReservedShared, PlacesAndSizesAreThoseOfAnH200) {
+  for (const Recorded& r : kRecorded) {
+    std::vector<std::string> asked = kPlaces;
+    for (const char* more : {"%total_smem_size", "%dynamic_smem_size", "%aggr_smem_size", "dynamic"})
+      asked.emplace_back(more);
+    if (r.fixed != 0) asked.emplace_back("fixed");
+    std::vector<uint32_t> want{0, 288, 1024, 0, 0, r.total, r.dynamic, r.aggregate, r.dynamic_at};
+    if (r.fixed != 0) want.push_back(r.fixed_at);
+    std::vector<uint32_t> got = run(compiled(module_of(r.fixed, stored(asked))), r.dynamic)[0];
+    got.resize(want.size());
+    EXPECT_EQ(got, want) << r.fixed << " bytes, " << r.dynamic << " dynamic";
+  }
+}
+
+// Sizes do not depend on whether the kernel asks for the places.
+TEST(ReservedShared, SizesAreTheKernelsOwn) {
+  for (const Recorded& r : kRecorded) {
+    const std::string use = r.fixed == 0 ? "" : "mov.u32 %r2, fixed;\n";
+    const std::vector<uint32_t> got = run(
+        compiled(module_of(r.fixed, use + stored({"%total_smem_size", "%aggr_smem_size"}))), r.dynamic)[0];
+    EXPECT_EQ(got[0], r.total);
+    EXPECT_EQ(got[1], r.aggregate);
+  }
+}
+
+// Zeros at first, and then what the kernel writes, in each CTA of its own and apart from its variables.
+TEST(ReservedShared, IsMemoryOfTheCta) {
+  const std::string body =
+      "mov.u32 %r2, %reserved_smem_offset_1;\nld.shared.u32 %r3, [%r2+284];\nst.global.u32 [%d0], %r3;\n"
+      "add.u32 %r4, %r0, 7;\nst.shared.u32 [%r2], %r4;\nst.shared.u32 [fixed], 99;\n"
+      "ld.shared.u32 %r5, [%r2];\nst.global.u32 [%d0+4], %r5;\n";
+  for (const uint32_t cluster : {1, 2, 4}) {
+    const std::vector<std::vector<uint32_t>> out = run(compiled(module_of(64, body)), 16, 8, cluster);
+    for (uint32_t c = 0; c < 8; ++c) {
+      EXPECT_EQ(out[c][0], 0u);
+      EXPECT_EQ(out[c][1], c + 7);
+    }
+  }
+}
+
+TEST(ReservedShared, TakesNothingOfWhatALaunchMayHave) {
+  const isa::Program with = compiled(module_of(0, stored(kPlaces)));
+  EXPECT_NO_THROW(run(with, 232448));
+  EXPECT_THROW(run(with, 232449), machine::InputError);
+  const isa::Program without = compiled(module_of(0, ""));
+  for (const uint32_t dynamic : {0, 1000, 115712, 115713}) {
+    isa::Shape shape;
+    shape.dynamic_shared = dynamic;
+    EXPECT_EQ(isa::residency(with, shape).ctas_per_sm, isa::residency(without, shape).ctas_per_sm) << dynamic;
+  }
+}
+
+TEST(ReservedShared, OfOtherTargetsNothingIsKnown) {
+  for (const std::string& place : kPlaces) try {
+      compiled(module_of(0, stored({place}), "sm_100a"));
+      ADD_FAILURE() << place;
+    } catch (const machine::Unsupported& e) {
+      EXPECT_NE(std::string(e.what()).find(place), std::string::npos) << e.what();
+    }
+}
+
+TEST(SpecialRegisters, OfTimeAndTheLaunchAreMovedOrConvertedAsIntegers) {
+  for (const char* taken : {"cvt.u64.u32 %d1, %reserved_smem_offset_1;", "cvt.u64.u32 %d1, %envreg1;",
+                            "cvt.u32.u64 %r1, %clock64;", "cvt.u64.u32 %d1, %clock;"})
+    EXPECT_NO_THROW(compiled(module_of(0, taken))) << taken;
+  for (const char* refused :
+       {"add.u32 %r1, %reserved_smem_offset_1, 4;", "cvt.rn.f32.u32 %r1, %clock;",
+        "mov.u64 %d1, %reserved_smem_offset_1;", "mov.u32 %r1, %reserved_smem_offset_2;"})
+    EXPECT_THROW(compiled(module_of(0, refused)), machine::InputError) << refused;
+}
+
+}  // namespace
+}  // namespace bitwell::verify
