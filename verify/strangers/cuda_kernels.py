@@ -1,4 +1,4 @@
-"""CUDA C++ (cuda_kernels.cu, cuda_functions.cu) against NumPy."""
+"""CUDA C++ (cuda_kernels.cu, cuda_functions.cu, cuda_wide_tiles.cu) against NumPy."""
 import functools
 
 import numpy as np
@@ -28,6 +28,15 @@ def _(arch):
     rows = x.reshape(-1, 8)
     return compiled(arch, entry="tiles", grid=(2,), block=(128,), x=In(x), sums=Out(np.repeat(rows.sum(1), 8).astype(np.int32)),
                     prefixes=Out(np.cumsum(rows, 1).astype(np.int32)))
+
+
+@kernel("cuda_wide_tiles")
+def _(arch):
+    x = integers(512)
+    turned = x.reshape(-1, 64)[:, ::-1]
+    return compiled(arch, source="cuda_wide_tiles.cu", entry="wide_tiles", grid=(2,), block=(256,), x=In(x),
+                    sums=Out((turned + turned.sum(1, keepdims=True)).astype(np.int32)),
+                    largest=Out(np.repeat(turned.max(1), 64).astype(np.int32)))
 
 
 @kernel("cuda_memcpy_async")

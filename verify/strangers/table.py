@@ -16,9 +16,6 @@ BEGIN, END = "<!-- table -->\n", "<!-- end of the table -->\n"
 ARCHITECTURES = ("sm_90a", "sm_100a")
 # What the H200 gave that bitwell did not, and why that is no fault of either.
 REASONS = {
-    "cuda_printf": "what the GPU printed hid this run's verdict",
-    "triton_assert_and_print": "what the GPU printed hid this run's verdict",
-    "cuda_functions": "`sin.approx` and `lg2.approx` are not recorded",
     "cuda_unordered_sum": "512 fp32 atomics at one place, in no order",
     "triton_scatter_atomics": "fp32 atomics of several CTAs at one place, in no order",
     "warp_quaternions": "ptxas fuses its `mul.f32` and `add.f32`, see `warp_quaternions_unfused`",
