@@ -110,14 +110,16 @@ class Search {
     return count >= kLeast;
   }
 
+  // A last step that k cuts short may be a whole one of another width: those come first.
   void steps() {
-    for (const uint64_t width : kWidths)
-      for (uint64_t from = 0; width < k_ && from < k_; from += width) {
-        const uint64_t to = std::min(from + width, k_);
-        if (!is_new_step(from, to)) continue;
-        known_.push_back({from, to});
-        missing_or_twice(from, to, width);
-      }
+    for (const bool whole : {true, false})
+      for (const uint64_t width : kWidths)
+        for (uint64_t from = 0; width < k_ && from < k_; from += width) {
+          const uint64_t to = std::min(from + width, k_);
+          if (whole != (to - from == width) || !is_new_step(from, to)) continue;
+          known_.push_back({from, to});
+          missing_or_twice(from, to, width);
+        }
   }
   bool is_new_step(uint64_t from, uint64_t to) const {
     return std::find(known_.begin(), known_.end(), std::pair{from, to}) == known_.end();

@@ -54,9 +54,11 @@ struct Problem {
 struct Piece {
   uint64_t k, from, to, width;  // width: of the steps of which it is one; 0: a longer piece
 };
-// By name: the first and the last step, one that is not whole, half of all, all but a step, all.
-constexpr Piece kPieces[] = {{64, 0, 16, 16},     {64, 48, 64, 16},  {512, 64, 128, 64}, {512, 256, 512, 256},
-                             {200, 192, 200, 64}, {512, 64, 256, 0}, {128, 16, 128, 0},  {128, 0, 128, 0}};
+// By name: the first and the last step, one that is not whole, the last where wider ones are not whole, half
+// of all, all but a step, all.
+constexpr Piece kPieces[] = {{64, 0, 16, 16},      {64, 48, 64, 16},    {512, 64, 128, 64},
+                             {512, 256, 512, 256}, {200, 192, 200, 64}, {192, 128, 192, 64},
+                             {512, 64, 256, 0},    {128, 16, 128, 0},   {128, 0, 128, 0}};
 
 void is_named(const Problem& p, const std::vector<WrongElement>& wrong, What what, const Piece& piece,
               const Product& product) {
