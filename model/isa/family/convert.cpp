@@ -28,8 +28,8 @@ uint32_t narrowed(Builder& b, const Value& v, int bits) {
 }
 
 // Emits `op` with a destination of `type`; a wider register gets the result extended by the type's sign.
-void into(Builder& b, Op op, const ptx::Operand& destination, const Type& type) {
-  const Value d = b.destination(destination, type, true);
+void into(Builder& b, Op op, const ptx::Operand& destination, const Type& type, bool widen = true) {
+  const Value d = b.destination(destination, type, widen);
   const int have = d.type == nullptr ? std::max(type.bits, 16) : std::max(d.type->bits, 16);
   if (have == std::max(type.bits, 16)) {
     op.d = d.row;
@@ -94,7 +94,8 @@ void cvt(Builder& b, const Match& m) {
     if (holds_all) refuse(".sat has nothing to saturate");
   }
 
-  const Value a = b.source(b.operand(1), from, true);
+  const bool wider = to.name != ".bf16" && from.name != ".bf16";  // registers than the types are may be
+  const Value a = b.source(b.operand(1), from, wider);
   Op op;
   std::string name = m.name;
   const bool plain_integer = !to_float && !from_float;
@@ -114,7 +115,7 @@ void cvt(Builder& b, const Match& m) {
     op = soft_conversion(c);
   }
   op.a = narrowed(b, a, from.bits);
-  into(b, op, b.operand(0), to);
+  into(b, op, b.operand(0), to, wider);
 }
 
 // Packed conversions: .x2 on either side.

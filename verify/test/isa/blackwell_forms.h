@@ -370,6 +370,15 @@ inline constexpr BlackwellForm kBlackwellForms[] = {
     {"max.s16x2 %r1, 1, %r2;", kNowhere},
     {"min.relu.s16x2 %r1, %r2, 3;", kNowhere},
     {"max.relu.s32 %r1, %r2, 3;", kEvery},
+    // Registers wider than their types are for conversions without bf16.
+    {"cvt.rn.f16.bf16 %h1, %h2;", kEvery},
+    {"cvt.rz.f16.bf16 %r1, %h2;", kNowhere},
+    {"cvt.rn.f16.bf16 %h1, %r2;", kNowhere},
+    {"cvt.rn.bf16.f32 %r1, %f2;", kNowhere},
+    {"cvt.f32.bf16 %r1, %h2;", kEvery},
+    {"cvt.f32.bf16 %d1, %h2;", kNowhere},
+    {"cvt.rzi.u32.bf16 %r1, %h2;", kEvery},
+    {"cvt.rni.f16.f16 %r1, %h2;", kEvery},
     // A register of the kernel's own hides a special one of its name.
     {"{ .reg .b32 %tid; mov.u32 %tid, 1; add.u32 %r1, %tid, 2; }", kEvery},
     {"{ .reg .b32 %tid; mov.u32 %r1, %tid.x; }", kNowhere},
