@@ -155,7 +155,7 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
       r.alike = r.alike && viewers[0].known == w.lanes[i].known.get();
     }
     r.map = address;
-    if (before_ != nullptr && !shared) behind_launch_before(r, address, a.bytes);
+    if (before_ != nullptr && !shared) behind_launches_before(r, address, a.bytes);
     shadow->each(address, a.bytes, [&](Cell& cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); });
     if (shared && !reads && clustered_) remote_write(c, w, lane, address, record);
     if (is_strong) strong(a, c, w, lane, address, shared);
@@ -220,7 +220,7 @@ void Checker::operation_access(const machine::Access& a, Cluster& c) {
     r.lanes = 1u << lane;
     r.record = record_of_operation(op, site, address, reads, shared, r.lanes);
   }
-  if (before_ != nullptr && !shared) behind_launch_before(r, address, a.bytes);
+  if (before_ != nullptr && !shared) behind_launches_before(r, address, a.bytes);
   shadow->each(address, a.bytes, [&](Cell& cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); });
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +29,8 @@ class Checker {
   Checker(const Checker&) = delete;
   Checker& operator=(const Checker&) = delete;
 
-  // This launch is programmatic: it may run while that of `before`, which stays, does.
+  // This launch is programmatic: it may run while that of `before` does, and while those do that this one
+  // overlaps. They have been watched to their ends, and stay.
   void overlaps(const Checker& before);
 
   // That an access to shared memory leaves the variable which its address derives from is found too.
@@ -97,6 +99,7 @@ class Checker {
   void fence(const machine::Synchronisation& s, Warp& w);
   void map_fence(const machine::Synchronisation& s, Warp& w);
   void grids_waited(const machine::Synchronisation& s, Warp& w);
+  void dependents_let(const machine::Synchronisation& s, const Warp& w);
   void groups(const machine::Synchronisation& s, Warp& w);
   void mma(const machine::Synchronisation& s, Cluster& c);
   static void tensor_order(const machine::Synchronisation& s, Warp& w);
@@ -148,12 +151,19 @@ class Checker {
   std::optional<Kind> judge_map(uint64_t map, const Viewer& v, const Epoch& before) const;
   // Whether it is the copy of a tensor map that all of the viewer's warp have made, each for itself.
   bool copied_by_warp(const Record& before, const Viewer& v) const;
-  // Global memory that a programmatic launch reaches: what the launch before left or read there must be over.
-  void behind_launch_before(const Reach& r, uint64_t address, uint64_t bytes);
+  // Global memory that a programmatic launch reaches: what the launches before left or read there must be
+  // over.
+  void behind_launches_before(const Reach& r, uint64_t address, uint64_t bytes);
+  void behind_launch(const Checker& before, Kind kind, uint32_t launches_before, const Viewer& early,
+                     const Reach& r, uint64_t address, uint64_t bytes);
+  // A launch that waits for the one before before it lets the one behind start: that one starts when it is
+  // over.
+  bool lets_start_behind_its_wait() const;
   std::optional<Kind> judge_cells(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
   // As findings have it: of tensor memory behind machine::kTensorWindow.
   static uint64_t reported(uint64_t address, size_t space);
-  Finding& found(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size);
+  Finding& found(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size,
+                 uint32_t launches_before = 0);
   Party party(uint32_t record, uint32_t lane) const;
   Party party_of_use(UnitId unit, uint32_t lane, uint32_t site) const;
   Party party(const Viewer& v, const Site& site) const;
@@ -165,6 +175,9 @@ class Checker {
   bool non_coherent_ = false;        // there was a load past the coherent cache
   const Checker* before_ = nullptr;  // of the launch that may still run
   UnitId before_unit_ = 0;           // that launch, as one
+  // CTAs, by number in the grid: of which a thread has executed griddepcontrol.wait; of which one that was
+  // not behind such a wait has executed launch_dependents.
+  std::set<uint32_t> waited_, let_early_;
   std::map<uint32_t, Cluster> clusters_;
   Cluster* last_cluster_ = nullptr;
   Shadow global_;
@@ -173,7 +186,7 @@ class Checker {
   ReaderSets readers_;
   std::vector<UnitInfo> units_{1};
   std::vector<Finding> findings_;
-  std::map<std::tuple<Kind, int, int>, size_t> numbers_;  // of findings
+  std::map<std::tuple<Kind, int, int, uint32_t>, size_t> numbers_;  // of findings
   // While one event is told: the last record of which all lanes were found to be behind, and whom.
   uint32_t behind_record_ = 0;
   const Knowledge* behind_known_ = nullptr;

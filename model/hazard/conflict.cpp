@@ -152,14 +152,16 @@ Party Checker::party(const Viewer& v, const Site& site) const {
           site.actor == Actor::wgmma || is_move(site.actor) ? -1 : static_cast<int>(v.lane)};
 }
 
-Finding& Checker::found(Kind kind, const Party& earlier, const Party& later, uint64_t address,
-                        uint64_t size) {
-  const auto [at, fresh] =
-      numbers_.try_emplace({kind, earlier.site.ptx_line, later.site.ptx_line}, findings_.size());
-  if (fresh)
+Finding& Checker::found(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size,
+                        uint32_t launches_before) {
+  const auto [at, fresh] = numbers_.try_emplace(
+      {kind, earlier.site.ptx_line, later.site.ptx_line, launches_before}, findings_.size());
+  if (fresh) {
     findings_.push_back({kind, earlier, later, address, size});
-  else
+    findings_.back().launches_before = launches_before;
+  } else {
     ++findings_[at->second].count;
+  }
   return findings_[at->second];
 }
 

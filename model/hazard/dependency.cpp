@@ -1,5 +1,7 @@
 // A programmatic launch begins while the one before it runs: until griddepcontrol.wait nothing that the two
-// share is ordered (PTX ISA 9.0, 9.7.13.14).
+// share is ordered (PTX ISA 9.0, 9.7.13.14). Of a launch further back the same holds, and the wait says
+// nothing of it unless the launches between have waited too: a launch that never waits may end before those
+// before it.
 #include <algorithm>
 #include <bit>
 
@@ -12,8 +14,13 @@ using machine::Semantics;
 
 namespace {
 
-// All that the launch before did, as one act of a unit of its own.
-constexpr uint32_t kItsEnd = 1;
+// All that the launches before did, as one act of a unit of its own.
+constexpr uint32_t kTheirEnd = 1;
+
+// Whether an access is one that others of its kind, of any grid, may meet.
+bool meets(const Site& s) {
+  return s.order.semantics != Semantics::weak && s.order.scope >= machine::Scope::gpu;
+}
 
 }  // namespace
 
@@ -25,29 +32,62 @@ void Checker::overlaps(const Checker& before) {
 
 void Checker::grids_waited(const machine::Synchronisation& s, Warp& w) {
   if (before_ == nullptr) return;
+  waited_.insert(w.domain.cta);
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
     Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
-    known = raised(known, before_unit_, ~0u, kItsEnd);
+    known = raised(known, before_unit_, ~0u, kTheirEnd);
   }
 }
 
-void Checker::behind_launch_before(const Reach& r, uint64_t address, uint64_t bytes) {
-  const Viewer* const early = std::find_if(r.viewers, r.viewers + r.viewer_count, [&](const Viewer& v) {
-    return !v.knows({before_unit_, 0, kItsEnd});
+void Checker::dependents_let(const machine::Synchronisation& s, const Warp& w) {
+  if (before_ == nullptr) return;
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+    const Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
+    if (known == nullptr || !known->happened.knows({before_unit_, 0, kTheirEnd}))
+      let_early_.insert(w.domain.cta);
+  }
+}
+
+// The one behind starts when all CTAs have let it: one that does so behind its wait, or ends, is enough.
+bool Checker::lets_start_behind_its_wait() const {
+  return std::any_of(waited_.begin(), waited_.end(),
+                     [&](uint32_t cta) { return let_early_.count(cta) == 0; });
+}
+
+void Checker::behind_launches_before(const Reach& r, uint64_t address, uint64_t bytes) {
+  const Viewer* early = std::find_if(r.viewers, r.viewers + r.viewer_count, [&](const Viewer& v) {
+    return !v.knows({before_unit_, 0, kTheirEnd});
   });
-  if (early == r.viewers + r.viewer_count) return;
-  const bool strong = r.site->order.semantics != Semantics::weak;
-  const Checker& b = *before_;
-  b.global_.each_touched(address, bytes, [&](const Cell& cell, uint64_t at, uint64_t size) {
-    Act act_before = cell.write;
-    if (act_before == kNoAct && r.site->kind != AccessKind::read)
-      b.readers_.each(cell.reads, [&](const Reader& reader) {
-        act_before = act(reader.record, static_cast<uint32_t>(std::countr_zero(reader.lanes)));
+  const bool waited = early == r.viewers + r.viewer_count;
+  if (waited) early = r.viewers;
+  bool over = waited, over_at_start = false;
+  uint32_t back = 0;
+  for (const Checker* b = before_; b != nullptr; b = b->before_) {
+    const Kind kind = over_at_start ? Kind::grid_start : Kind::grid_wait;
+    ++back;
+    if (!over) behind_launch(*b, kind, back, *early, r, address, bytes);
+    const bool waits = !b->waited_.empty();
+    over = over && waits;
+    over_at_start = (over_at_start && waits) || b->lets_start_behind_its_wait();
+  }
+}
+
+void Checker::behind_launch(const Checker& before, Kind kind, uint32_t launches_before, const Viewer& early,
+                            const Reach& r, uint64_t address, uint64_t bytes) {
+  before.global_.each_touched(address, bytes, [&](const Cell& cell, uint64_t at, uint64_t size) {
+    Act unordered = kNoAct;
+    const auto weigh = [&](Act act) {
+      if (!meets(*r.site) || !meets(before.records_.site_of(before.records_[record_of(act)])))
+        unordered = act;
+    };
+    if (r.site->kind != AccessKind::read)
+      before.readers_.each(cell.reads, [&](const Reader& reader) {
+        weigh(act(reader.record, static_cast<uint32_t>(std::countr_zero(reader.lanes))));
       });
-    if (act_before == kNoAct) return;
-    const Party earlier = b.party(record_of(act_before), lane_of(act_before));
-    if (strong && earlier.site.order.semantics != Semantics::weak) return;
-    found(Kind::grid_wait, earlier, party(*early, *r.site), at, size);
+    if (cell.write != kNoAct) weigh(cell.write);
+    if (unordered == kNoAct) return;
+    const Party earlier = before.party(record_of(unordered), lane_of(unordered));
+    found(kind, earlier, party(early, *r.site), at, size, launches_before);
   });
 }
 

@@ -75,9 +75,14 @@ constexpr KindRow kRows[] = {
      "and "
      "fence.proxy.tensormap::generic.acquire of this map's 128 bytes before the copy"},
     {Kind::grid_wait, "grid-wait", Level::error,
-     "the launch before this programmatic one may not be over: its writes may come later, and its reads too",
+     "a launch before this programmatic one may not be over: its writes may come later, and its reads too",
      "griddepcontrol.wait (cudaGridDependencySynchronize) before it, by this thread or by one that a barrier "
-     "orders before it"},
+     "orders before it, and in each launch between the two; or no programmatic_stream_serialization"},
+    {Kind::grid_start, "grid-start", Level::note,
+     "this launch starts when that one is over, which one between them waited for; the manual does not "
+     "promise "
+     "that what it wrote is seen",
+     "griddepcontrol.wait (cudaGridDependencySynchronize) before it"},
     {Kind::outside_object, "outside-object", Level::error,
      "the address derives from a shared variable that ends before these bytes, or begins behind them",
      "an index within the variable; two that are used as one must be declared as one", true},

@@ -33,6 +33,7 @@ enum class Kind : uint8_t {
   non_coherent_war,  // a write of what an ld.global.nc of the launch has read: works, not promised
   map_fence,         // a copy by a tensor map that was changed, without both halves of its proxy fence
   grid_wait,         // of a programmatic launch: before griddepcontrol.wait
+  grid_start,        // the same, of a launch that is over when this one starts: works, not promised
   outside_object,    // shared memory: an access leaves the variable that its address derives from
 };
 enum class Level : uint8_t { error, note };
@@ -61,6 +62,8 @@ struct Finding {
   uint64_t bytes;
   uint64_t count = 1;  // of the same kind between the same two instructions
   Object object{};     // of outside_object: the variable that was left
+  // Of launches that overlap: `earlier` is of the launch so many before that of `later`.
+  uint32_t launches_before = 0;
 };
 
 }  // namespace bitwell::hazard

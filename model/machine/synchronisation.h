@@ -55,6 +55,7 @@ struct Synchronisation {
     exited,                    //
     emptied,                   // shared::cluster address: an operation is to write there; no lanes
     cluster_ended,             // no lanes
+    dependents_let,            // griddepcontrol.launch_dependents, each time
   };
   static constexpr uint64_t kEvery = UINT64_MAX;
 

@@ -24,11 +24,14 @@ void add_checks(CLI::App& command, RunOptions& options) {
       "copies "
       "that were not waited for, scopes too narrow, indices that leave their shared array. Who has read a "
       "place since it was written is remembered of the last 64 (global memory: 8): a race with others alone "
-      "is missed. Several times slower");
+      "is missed. Of a list (\"then\") every launch is judged, and run when the one before has ended: "
+      "launches that may overlap are ordered by griddepcontrol.wait alone all the same. Several times "
+      "slower");
   command
-      .add_flag("--once", options.once,
-                "With --races: a byte of global memory that two threads write is an error, though they are "
-                "ordered; atomics and reductions may")
+      .add_flag(
+          "--once", options.once,
+          "With --races: a byte of global memory that two threads of a launch write is an error, though "
+          "they are ordered; atomics and reductions may")
       ->needs("--races");
   command
       .add_flag("--explain", options.explain,

@@ -42,11 +42,10 @@ void refuse_what_does_not_go_together(const RunOptions& options, const verify::L
   const bool given = verify::is_given(options.policy);
   if ((options.exhaust || given) && !file.launch.then.empty())
     throw machine::InputError(fmt::format(
-        "'{}': {} is for one launch, not for what comes under \"then\"", options.path,
+        "'{}': {} is for one launch, not for what comes under \"then\": a file for each launch takes it, and "
+        "--schedules N and --races take the list",
+        options.path,
         options.exhaust ? "--exhaust" : "--schedule " + options.policy.substr(0, options.policy.find(':'))));
-  if (options.races && !file.launch.then.empty())
-    throw machine::InputError("'" + options.path +
-                              "': --races follows one launch, not what comes under \"then\"");
 }
 
 using Clock = std::chrono::steady_clock;
@@ -76,7 +75,7 @@ struct Observed {
       : options(given),
         trace(program),
         dumps(given.dump, program, file.launch.ptx, file.launch.shape),
-        findings(given, program, file) {
+        findings(given, file) {
     if (!options.trace.empty()) {
       files.plan(options.trace, "--trace");
       how.observers.push_back(trace.observer());
@@ -118,7 +117,8 @@ isa::RunResult run_to_its_end(const RunOptions& options, const isa::Program& pro
                               verify::LaunchFile& file, const isa::Options& how, Observed& observed,
                               verify::OutputFiles& files) {
   try {
-    isa::RunResult out = verify::simulate(program, file.launch, how, true);
+    isa::RunResult out =
+        verify::simulate_one_by_one(program, file.launch, how, true, observed.findings.beginning());
     end_progress();
     return out;
   } catch (const machine::Fault& fault) {

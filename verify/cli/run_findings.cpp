@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "verify/cli/run_sarif.h"
@@ -25,18 +26,30 @@ TestCase test_of(const nlohmann::json& expected, const std::string& entry) {
 
 }  // namespace
 
-RunFindings::RunFindings(const RunOptions& options, const isa::Program& program,
-                         const verify::LaunchFile& file)
+RunFindings::RunFindings(const RunOptions& options, const verify::LaunchFile& file)
     : options_(options),
-      program_(program),
       file_(file),
-      checker_(verify::checker_of(program, file.launch.shape, options.once)),
+      watch_(options.once),
       known_(options.baseline.empty() ? verify::Baseline{} : verify::read_baseline(options.baseline)),
-      replaced_(read_if_there(options.write_baseline)) {
-  if (!options.races) return;
-  const std::string text = verify::read_file(file.launch.ptx);
-  checker_.follow(verify::objects_of(text, program));
-  if (options.explain) ways_.emplace(ptx::parse(text));
+      replaced_(read_if_there(options.write_baseline)) {}
+
+verify::Beginning RunFindings::beginning() {
+  if (!options_.races) return nullptr;
+  return [this](const auto& program, const verify::Step* step) { begin(program, step); };
+}
+
+void RunFindings::begin(const std::shared_ptr<const isa::Program>& program, const verify::Step* step) {
+  const auto& then = file_.launch.then;
+  const auto launches =
+      1 + std::count_if(then.begin(), then.end(), [](const verify::Step& s) { return !s.copy && !s.fill; });
+  const std::string& ptx = step == nullptr ? file_.launch.ptx : step->ptx;
+  programs_.push_back(program);
+  watch_.begin({*program, step == nullptr ? file_.launch.shape : step->shape, ptx, programs_.size(),
+                static_cast<size_t>(launches)},
+               step != nullptr && step->programmatic);
+  const std::string text = verify::read_file(ptx);
+  watch_.follow(verify::objects_of(text, *program));
+  if (options_.explain) ways_.try_emplace(ptx, ptx::parse(text));
 }
 
 void RunFindings::plan(verify::OutputFiles& files) const {
@@ -47,15 +60,19 @@ void RunFindings::plan(verify::OutputFiles& files) const {
 }
 
 Hazards RunFindings::now() const {
-  return hazards(verify::sift(checker_.findings(), program_, known_), program_, file_.launch.shape,
-                 options_.path + replay_options(options_), options_.baseline, options_.error_on,
-                 ways_ ? &*ways_ : nullptr);
+  const auto ways_of = [this](const verify::Launched& launch) {
+    const auto at = ways_.find(launch.ptx);
+    return at == ways_.end() ? nullptr : &at->second;
+  };
+  const isa::Program* const first = programs_.empty() ? nullptr : programs_.front().get();
+  const std::string& entry =
+      first == nullptr ? file_.launch.entry : first->functions[static_cast<size_t>(first->entry)].name;
+  return hazards(sifted(), options_.path + replay_options(options_), entry, options_.baseline,
+                 options_.error_on, ways_of);
 }
 
 void RunFindings::write_sarif(verify::OutputFiles& files) const {
-  if (options_.sarif.empty()) return;
-  files.write(options_.sarif, sarif(verify::sift(checker_.findings(), program_, known_), program_,
-                                    file_.launch.shape, file_.launch.ptx));
+  if (!options_.sarif.empty()) files.write(options_.sarif, sarif(sifted()));
 }
 
 void RunFindings::write_junit(verify::OutputFiles& files, const std::string& fault, double seconds,
@@ -72,7 +89,8 @@ void RunFindings::write_junit(verify::OutputFiles& files, const std::string& fau
 
 void RunFindings::write_baseline(verify::OutputFiles& files) const {
   if (!options_.write_baseline.empty())
-    files.write(options_.write_baseline, verify::baseline_with(replaced_, checker_.findings(), program_));
+    files.write(options_.write_baseline,
+                verify::baseline_with(replaced_, watch_.findings(), watch_.entries()));
 }
 
 }  // namespace bitwell::cli

@@ -1,19 +1,26 @@
 // The race check of a run, what is known of its findings, and the files that tools read of them.
 #pragma once
+#include <map>
+#include <memory>
+
 #include "verify/cli/run_hazards.h"
 #include "verify/cli/run_options.h"
+#include "verify/hazard/watch.h"
+#include "verify/launch/one_by_one.h"
 
 namespace bitwell::cli {
 
 class RunFindings {
  public:
   // Reads --baseline and, where it is there, what --write-baseline replaces in part: InputError.
-  RunFindings(const RunOptions& options, const isa::Program& program, const verify::LaunchFile& file);
+  RunFindings(const RunOptions& options, const verify::LaunchFile& file);
   RunFindings(const RunFindings&) = delete;
   RunFindings& operator=(const RunFindings&) = delete;
 
   // To be told of the run's events with --races; valid as long as this.
-  machine::Observer observer() { return checker_.observer(); }
+  machine::Observer observer() { return watch_.observer(); }
+  // To be told of each launch with --races, else none; valid as long as this.
+  verify::Beginning beginning();
   // Of --sarif, --junit and --write-baseline.
   void plan(verify::OutputFiles& files) const;
   // What was found so far.
@@ -25,14 +32,17 @@ class RunFindings {
                    const nlohmann::json& expected) const;
   // --write-baseline, of a run that ended.
   void write_baseline(verify::OutputFiles& files) const;
-  hazard::Checker::Cost cost() const { return checker_.cost(); }
+  hazard::Checker::Cost cost() const { return watch_.cost(); }
 
  private:
+  void begin(const std::shared_ptr<const isa::Program>& program, const verify::Step* step);
+  verify::Sifted sifted() const { return verify::sift(watch_.findings(), watch_.entries(), known_); }
+
   const RunOptions& options_;
-  const isa::Program& program_;
   const verify::LaunchFile& file_;
-  hazard::Checker checker_;
-  std::optional<hazard::Ways> ways_;  // with --explain
+  verify::Watch watch_;
+  std::vector<std::shared_ptr<const isa::Program>> programs_;  // of the launches so far
+  std::map<std::string, hazard::Ways> ways_;                   // with --explain, by PTX file
   verify::Baseline known_, replaced_;
 };
 

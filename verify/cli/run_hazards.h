@@ -1,5 +1,6 @@
 // What `bitwell run --races` says, for people and for machines.
 #pragma once
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -21,11 +22,12 @@ struct Hazards {
     return (error_on != "none" && errors != 0) || (error_on == "note" && notes != 0);
   }
 };
+// What says where the findings of a launch can come to, or nullptr.
+using WaysOf = std::function<const hazard::Ways*(const verify::Launched&)>;
 // Of what was found, and how to see it again; nothing where there is none. `launch`: the file and the options
-// of its schedule, as `bitwell run` takes them; `baseline`: the path of the file that knows findings; `ways`:
-// what says where each can come to, or nullptr.
-Hazards hazards(const verify::Sifted& found, const isa::Program& program, const isa::Shape& shape,
-                const std::string& launch, const std::string& baseline, const std::string& error_on,
-                const hazard::Ways* ways);
+// of its schedule, as `bitwell run` takes them; `entry`: of its first launch; `baseline`: the path of the
+// file that knows findings.
+Hazards hazards(const verify::Sifted& found, const std::string& launch, const std::string& entry,
+                const std::string& baseline, const std::string& error_on, const WaysOf& ways_of);
 
 }  // namespace bitwell::cli

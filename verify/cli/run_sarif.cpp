@@ -8,10 +8,10 @@ namespace {
 
 using nlohmann::json;
 
-json location(const hazard::Party& party, const isa::Program& program, const std::string& ptx) {
-  std::string file = ptx;
+json location(const hazard::Party& party, const verify::Launched& launch) {
+  std::string file = launch.ptx;
   int number = party.site.ptx_line;
-  const isa::Line* line = verify::line_of(number, program);
+  const isa::Line* line = verify::line_of(number, launch.program);
   if (line != nullptr)
     if (const size_t colon = line->source.rfind(':'); colon != std::string::npos) {
       file = line->source.substr(0, colon);
@@ -19,8 +19,8 @@ json location(const hazard::Party& party, const isa::Program& program, const std
     }
   json out{
       {"physicalLocation", {{"artifactLocation", {{"uri", file}}}, {"region", {{"startLine", number}}}}}};
-  out["message"]["text"] =
-      "PTX line " + std::to_string(party.site.ptx_line) + (line == nullptr ? "" : ": " + line->text);
+  out["message"]["text"] = (launch.of > 1 ? verify::name_of(launch) + ": " : "") + "PTX line " +
+                           std::to_string(party.site.ptx_line) + (line == nullptr ? "" : ": " + line->text);
   return out;
 }
 
@@ -30,11 +30,11 @@ std::string_view level(const hazard::KindRow& row) {
 
 }  // namespace
 
-std::string sarif(const verify::Sifted& found, const isa::Program& program, const isa::Shape& shape,
-                  const std::string& ptx) {
+std::string sarif(const verify::Sifted& found) {
   json rules = json::array(), results = json::array();
   std::map<std::string_view, size_t> numbers;
-  const auto add = [&](const hazard::Finding& f, bool known) {
+  const auto add = [&](const verify::Found& told, bool known) {
+    const hazard::Finding& f = told.finding;
     const hazard::KindRow& row = hazard::row_of(f.kind);
     const auto [at, fresh] = numbers.try_emplace(row.name, rules.size());
     if (fresh)
@@ -45,16 +45,16 @@ std::string sarif(const verify::Sifted& found, const isa::Program& program, cons
     results.push_back({{"ruleId", row.name},
                        {"ruleIndex", at->second},
                        {"level", level(row)},
-                       {"message", {{"text", verify::describe(f, program, shape)}}},
-                       {"locations", json::array({location(f.later, program, ptx)})},
-                       {"relatedLocations", json::array({location(f.earlier, program, ptx)})},
+                       {"message", {{"text", verify::describe(told)}}},
+                       {"locations", json::array({location(f.later, *told.later)})},
+                       {"relatedLocations", json::array({location(f.earlier, *told.earlier)})},
                        {"occurrenceCount", f.count},
-                       {"partialFingerprints", {{"instructions/v2", verify::fingerprint(f, program).text}}}});
+                       {"partialFingerprints", {{"instructions/v2", verify::fingerprint(told).text}}}});
     // A result without the key says nothing; an empty list, that it was not suppressed.
     results.back()["suppressions"] = known ? json::array({{{"kind", "external"}}}) : json::array();
   };
-  for (const hazard::Finding& f : found.fresh) add(f, false);
-  for (const hazard::Finding& f : found.known) add(f, true);
+  for (const verify::Found& f : found.fresh) add(f, false);
+  for (const verify::Found& f : found.known) add(f, true);
   json run{{"results", results}};
   run["tool"]["driver"] = {{"name", "bitwell"}, {"rules", rules}};
   const json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

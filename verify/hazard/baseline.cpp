@@ -19,10 +19,6 @@ constexpr const char* kFormat = "bitwell-baseline";
 constexpr int kVersion = 1;
 constexpr size_t kDigits = 16;
 
-const std::string& entry_of(const isa::Program& program) {
-  return program.functions[static_cast<size_t>(program.entry)].name;
-}
-
 // "kernel, tile.cu: bar.sync | ld.shared.f32 | add.f32".
 std::string party(const hazard::Party& p, const isa::Program& program) {
   for (const isa::Function& f : program.functions) {
@@ -72,11 +68,14 @@ KnownFinding read_finding(const json& j, const std::string& place) {
 
 }  // namespace
 
-Fingerprint fingerprint(const hazard::Finding& f, const isa::Program& program) {
-  std::string a = party(f.earlier, program), b = party(f.later, program);
-  if (b < a) std::swap(a, b);  // which is the earlier hangs on the schedule
+Fingerprint fingerprint(const Found& found) {
+  const hazard::Finding& f = found.finding;
+  std::string a = party(f.earlier, found.earlier->program), b = party(f.later, found.later->program);
+  const bool one = found.earlier == found.later;
+  if (one && b < a) std::swap(a, b);  // which is the earlier hangs on the schedule
   Fingerprint out;
-  out.text = std::string(hazard::row_of(f.kind).name) + " in " + entry_of(program) + "; " + a + "; " + b;
+  out.text = std::string(hazard::row_of(f.kind).name) + " in " +
+             (one ? "" : found.earlier->entry() + ", then in ") + found.later->entry() + "; " + a + "; " + b;
   out.hash = hash_of(out.text);
   return out;
 }
@@ -102,16 +101,17 @@ Baseline read_baseline(const std::string& path) {
   return out;
 }
 
-std::string baseline_with(const Baseline& before, const std::vector<hazard::Finding>& findings,
-                          const isa::Program& program) {
+std::string baseline_with(const Baseline& before, const std::vector<Found>& findings,
+                          const Entries& entries) {
   std::map<std::pair<std::string, std::string>, KnownFinding> all;  // by entry and text
   for (const KnownFinding& k : before.known)
-    if (k.entry != entry_of(program)) all.insert({{k.entry, k.text}, k});
-  for (const hazard::Finding& f : findings) {
-    const Fingerprint print = fingerprint(f, program);
+    if (entries.count(k.entry) == 0) all.insert({{k.entry, k.text}, k});
+  for (const Found& f : findings) {
+    const Fingerprint print = fingerprint(f);
+    const std::string& entry = f.later->entry();
     const auto [at, fresh] = all.try_emplace(
-        {entry_of(program), print.text},
-        KnownFinding{print.hash, std::string(hazard::row_of(f.kind).name), entry_of(program), print.text, 1});
+        {entry, print.text},
+        KnownFinding{print.hash, std::string(hazard::row_of(f.finding.kind).name), entry, print.text, 1});
     if (!fresh) ++at->second.findings;
   }
   nlohmann::ordered_json out{{"format", kFormat}, {"version", kVersion}, {"findings", json::array()}};
@@ -124,20 +124,19 @@ std::string baseline_with(const Baseline& before, const std::vector<hazard::Find
   return out.dump(2) + "\n";
 }
 
-Sifted sift(const std::vector<hazard::Finding>& findings, const isa::Program& program,
-            const Baseline& baseline) {
+Sifted sift(const std::vector<Found>& findings, const Entries& entries, const Baseline& baseline) {
   std::map<std::string, uint64_t> left;
   for (const KnownFinding& k : baseline.known)
-    if (k.entry == entry_of(program)) left[k.hash] += k.findings;
+    if (entries.count(k.entry) != 0) left[k.hash] += k.findings;
   Sifted out;
-  for (const hazard::Finding& f : findings) {
-    const auto at = left.find(fingerprint(f, program).hash);
+  for (const Found& f : findings) {
+    const auto at = left.find(fingerprint(f).hash);
     const bool known = at != left.end() && at->second != 0;
     if (known) --at->second;
     (known ? out.known : out.fresh).push_back(f);
   }
   for (KnownFinding k : baseline.known) {
-    if (k.entry != entry_of(program)) continue;
+    if (entries.count(k.entry) == 0) continue;
     k.findings = std::exchange(left[k.hash], 0);
     if (k.findings != 0) out.stale.push_back(k);
   }

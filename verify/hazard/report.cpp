@@ -48,19 +48,31 @@ std::string_view verb(const hazard::Party& p) {
   return p.site.kind == AccessKind::read ? "read" : p.site.kind == AccessKind::update ? "update" : "write";
 }
 
-std::string describe(const hazard::Party& p, const isa::Program& program, const isa::Shape& shape) {
+// `module`: the file that the line is of is said too.
+std::string describe(const hazard::Party& p, const Launched& launch, bool module = false) {
+  const isa::Program& program = launch.program;
   std::string out(verb(p));
   const isa::Line* line = line_of(p.site.ptx_line, program);
   out += ", PTX line " + std::to_string(p.site.ptx_line);
+  if (module) out += " of " + launch.ptx;
   if (line != nullptr && !line->source.empty()) out += " (" + line->source + ")";
   if (line != nullptr) out += " " + line->text;
   out += p.site.actor == Actor::thread ? ", by " : ", an operation of ";
   if (p.warp < 0) return out + "a thread that issued it";
   out += "CTA " + triple(p.cta) + ", warp " + std::to_string(p.warp);
   if (p.lane < 0) return out;
-  const auto b = isa::full_shape(program, shape).block;
+  const auto b = isa::full_shape(program, launch.shape).block;
   const auto linear = static_cast<uint32_t>(p.warp * machine::kLanes + p.lane);
   return out + ", thread " + triple({linear % b[0], linear / b[0] % b[1], linear / (b[0] * b[1])});
+}
+
+// "; likewise in launches 3 and 4": those behind the one that is described.
+std::string others(const Found& found) {
+  std::string out;
+  for (size_t i = 1; i < found.numbers.size(); ++i)
+    out += (i == 1 ? "" : i + 1 == found.numbers.size() ? " and " : ", ") + std::to_string(found.numbers[i]);
+  if (out.empty()) return out;
+  return "; likewise in launch" + std::string(found.numbers.size() == 2 ? " " : "es ") + out;
 }
 
 }  // namespace
@@ -72,18 +84,34 @@ const isa::Line* line_of(int ptx, const isa::Program& program) {
   return nullptr;
 }
 
+std::string name_of(const Launched& launch) {
+  return "launch " + std::to_string(launch.number) +
+         (launch.of == 0 ? "" : " of " + std::to_string(launch.of)) + ", '" + launch.entry() + "'";
+}
+
 std::string describe(const hazard::Finding& f, const isa::Program& program, const isa::Shape& shape) {
+  const Launched launch{program, shape};
+  return describe({f, &launch, &launch, {}});
+}
+
+std::string describe(const Found& found) {
+  const hazard::Finding& f = found.finding;
+  const isa::Program& program = found.later->program;
   const hazard::KindRow& row = hazard::row_of(f.kind);
   std::string out =
       std::string(row.level == hazard::Level::error ? "error " : "note ") + std::string(row.name) + " at " +
       place(f.address, program) + ", " + std::to_string(f.bytes) +
       (f.address >> 40 == machine::kTensorWindow >> 40 ? " lanes: " : " bytes: ") + std::string(row.what);
-  if (f.kind == hazard::Kind::grid_wait)  // of another program and shape
-    out += "\n  the launch before this one: " + std::string(verb(f.earlier)) + ", PTX line " +
-           std::to_string(f.earlier.site.ptx_line) + " of its module";
-  else if (!row.alone)
-    out += "\n  " + describe(f.earlier, program, shape);
-  out += "\n  " + describe(f.later, program, shape);
+  if (found.earlier != found.later) {
+    const bool two = found.earlier->ptx != found.later->ptx;
+    out += "\n  " + name_of(*found.earlier) + ": " + describe(f.earlier, *found.earlier, two);
+    out += "\n  " + name_of(*found.later) + ": " + describe(f.later, *found.later, two);
+  } else {
+    if (!row.alone) out += "\n  " + describe(f.earlier, *found.earlier);
+    out += "\n  " + describe(f.later, *found.later);
+    if (found.later->of > 1) out += "\n  in " + name_of(*found.later);
+  }
+  out += others(found);
   if (row.alone)
     out += "\n  the address derives from '" + f.object.name + "', bytes " + std::to_string(f.object.offset) +
            (f.object.size == 0 ? std::string(" on")
@@ -96,9 +124,11 @@ std::string describe(const hazard::Finding& f, const isa::Program& program, cons
   return out;
 }
 
-int asked_of(const hazard::Finding& f) {
+Asked asked_of(const Found& found) {
+  const hazard::Finding& f = found.finding;
   const bool first = f.earlier.site.kind != AccessKind::write && f.later.site.kind == AccessKind::write;
-  return (first ? f.earlier : f.later).site.ptx_line;
+  if (first) return {*found.earlier, f.earlier.site.ptx_line};
+  return {*found.later, f.later.site.ptx_line};
 }
 
 std::string describe(const hazard::Way& way, const isa::Program& program) {

@@ -4,16 +4,24 @@
 
 #include "model/hazard/checker.h"
 #include "model/hazard/ways.h"
-#include "model/isa/form/program.h"
-#include "model/run/launch.h"
+#include "verify/hazard/launched.h"
 
 namespace bitwell::verify {
 
-// Several lines, the first without indent, the last without a newline.
+// Several lines, the first without indent, the last without a newline. Of a list it says which launches.
+std::string describe(const Found& found);
+// Of a launch that overlaps none.
 std::string describe(const hazard::Finding& finding, const isa::Program& program, const isa::Shape& shape);
+// "launch 2 of 3, 'scale'".
+std::string name_of(const Launched& launch);
 
-// The PTX line whose data a finding spoils: of the one that reads, or else of the later write.
-int asked_of(const hazard::Finding& finding);
+// The PTX line whose data a finding spoils, and of which launch: of the one that reads, or else of the later
+// write.
+struct Asked {
+  const Launched& launch;
+  int ptx_line;
+};
+Asked asked_of(const Found& found);
 // "can come to an output: PTX lines 31 ld.shared.u32, 40 st.global.u32", or that it cannot come to any.
 std::string describe(const hazard::Way& way, const isa::Program& program);
 

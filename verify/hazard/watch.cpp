@@ -1,6 +1,30 @@
 #include "verify/hazard/watch.h"
 
+#include <algorithm>
+
 namespace bitwell::verify {
+namespace {
+
+// Whether both are what the same instructions do: in launches of one entry, however often.
+bool alike(const Found& a, const Found& b) {
+  const auto same_code = [](const Launched& x, const Launched& y) {
+    return &x.program == &y.program || (!x.ptx.empty() && x.ptx == y.ptx && x.entry() == y.entry());
+  };
+  return a.finding.kind == b.finding.kind &&
+         a.finding.earlier.site.ptx_line == b.finding.earlier.site.ptx_line &&
+         a.finding.later.site.ptx_line == b.finding.later.site.ptx_line &&
+         same_code(*a.earlier, *b.earlier) && same_code(*a.later, *b.later) &&
+         (a.earlier == a.later) == (b.earlier == b.later);
+}
+
+void add(std::vector<Found>& to, const Found& more) {
+  const auto at = std::find_if(to.begin(), to.end(), [&](const Found& f) { return alike(f, more); });
+  if (at == to.end()) return to.push_back(more);
+  at->finding.count += more.finding.count;
+  if (at->numbers.back() != more.numbers.back()) at->numbers.push_back(more.numbers.back());
+}
+
+}  // namespace
 
 machine::Observer Watch::observer() {
   machine::Observer out;
@@ -10,30 +34,45 @@ machine::Observer Watch::observer() {
   return out;
 }
 
-void Watch::begin(const isa::Program& program, const isa::Shape& shape, bool programmatic) {
-  end();
-  before_ = programmatic ? std::move(checker_) : nullptr;
-  program_ = &program;
-  shape_ = shape;
-  ++launches_;
-  const isa::Shape full = isa::full_shape(program, shape);
-  checker_.reset(new hazard::Checker(full.grid, full.cluster));
-  if (before_ != nullptr) checker_->overlaps(*before_);
-  to_ = checker_->observer();
+void Watch::begin(const Launched& launch, bool programmatic) {
+  add_findings_of_the_last(found_);
+  cost_ = cost();
+  if (!programmatic) running_.clear();
+  launches_.push_back(launch);
+  entries_.insert(launch.entry());
+  const isa::Shape full = isa::full_shape(launch.program, launch.shape);
+  auto checker = std::make_unique<hazard::Checker>(full.grid, full.cluster, once_);
+  if (!running_.empty()) checker->overlaps(*running_.back().checker);
+  to_ = checker->observer();
+  running_.push_back({&launches_.back(), std::move(checker)});
 }
 
-void Watch::end() {
-  if (checker_ == nullptr || !first_.what.empty()) return;
-  for (const hazard::Finding& f : checker_->findings())
-    if (hazard::row_of(f.kind).level == hazard::Level::error) {
-      first_ = {describe(f, *program_, shape_), launches_ - 1};
-      return;
-    }
+void Watch::add_findings_of_the_last(std::vector<Found>& to) const {
+  if (running_.empty()) return;
+  const Launched* const later = running_.back().launch;
+  for (const hazard::Finding& f : running_.back().checker->findings())
+    add(to, {f, running_[running_.size() - 1 - f.launches_before].launch, later, {later->number}});
 }
 
-Watch::Error Watch::error() {
-  end();
-  return first_;
+std::vector<Found> Watch::findings() const {
+  std::vector<Found> out = found_;
+  add_findings_of_the_last(out);
+  return out;
+}
+
+Watch::Error Watch::error() const {
+  const std::vector<Found> all = findings();
+  const auto first = std::find_if(all.begin(), all.end(), [](const Found& f) {
+    return hazard::row_of(f.finding.kind).level == hazard::Level::error;
+  });
+  if (first == all.end()) return {};
+  return {describe(*first), first->later->number - 1};
+}
+
+hazard::Checker::Cost Watch::cost() const {
+  if (running_.empty()) return cost_;
+  const hazard::Checker::Cost last = running_.back().checker->cost();
+  return last.shadow > cost_.shadow ? last : cost_;
 }
 
 }  // namespace bitwell::verify

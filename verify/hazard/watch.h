@@ -1,7 +1,11 @@
-// The race check over launches that follow one another: each is behind all before it, as on a stream.
+// The race check over launches that follow one another: each is behind all before it, as on a stream, but for
+// those that may overlap.
 #pragma once
+#include <deque>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "verify/hazard/report.h"
 
@@ -9,33 +13,50 @@ namespace bitwell::verify {
 
 class Watch {
  public:
-  Watch() = default;
+  // `once` as the checker takes it, of each launch by itself.
+  explicit Watch(bool once = false) : once_(once) {}
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // To be told of the events of all launches; valid as long as this.
+  // To be told of the events of all launches, which run one after the other; valid as long as this.
   machine::Observer observer();
-  // To be called before each launch; `program` stays. A programmatic one may begin while the launch before it
-  // runs: until griddepcontrol.wait nothing orders the two.
-  void begin(const isa::Program& program, const isa::Shape& shape, bool programmatic = false);
+  // To be called before each launch; its program stays. A programmatic one may begin while the launch before
+  // it runs: until griddepcontrol.wait nothing orders the two.
+  void begin(const Launched& launch, bool programmatic = false);
+  void begin(const isa::Program& program, const isa::Shape& shape, bool programmatic = false) {
+    begin(Launched{program, shape, "", launches_.size() + 1, 0}, programmatic);
+  }
   // To be called behind that: as the checker's.
-  void follow(const hazard::Objects& objects) { checker_->follow(objects); }
+  void follow(const hazard::Objects& objects) { running_.back().checker->follow(objects); }
   // The first error of the launches so far, in words, and which launch it was of, counted from 0; empty:
   // none.
   struct Error {
     std::string what;
     size_t launch = 0;
   };
-  Error error();
+  Error error() const;
+  // All of the launches so far, in the order in which they were found: what two acts of the same instructions
+  // come to is one finding, in however many launches. They refer to this.
+  std::vector<Found> findings() const;
+  // Entries of the launches so far.
+  const std::set<std::string>& entries() const { return entries_; }
+  // The largest of one launch.
+  hazard::Checker::Cost cost() const;
 
  private:
-  void end();
-  std::unique_ptr<hazard::Checker> checker_, before_;  // of this launch, and of the one that it overlaps
+  // A launch that runs, or that those behind it may overlap.
+  struct Running {
+    const Launched* launch;
+    std::unique_ptr<hazard::Checker> checker;
+  };
+  void add_findings_of_the_last(std::vector<Found>& to) const;
+  bool once_;
+  std::deque<Launched> launches_;
+  std::vector<Running> running_;  // in the order of the stream
   machine::Observer to_;
-  const isa::Program* program_ = nullptr;
-  isa::Shape shape_;
-  size_t launches_ = 0;
-  Error first_;
+  std::set<std::string> entries_;
+  std::vector<Found> found_;  // of the launches before the last
+  hazard::Checker::Cost cost_;
 };
 
 }  // namespace bitwell::verify

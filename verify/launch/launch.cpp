@@ -61,6 +61,11 @@ isa::Program load_program(const std::string& path, const std::string& entry, isa
 
 isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,
                         bool all_written) {
+  return simulate_one_by_one(program, launch, options, all_written, nullptr);
+}
+
+isa::RunResult simulate_one_by_one(const isa::Program& program, Launch& launch, const isa::Options& options,
+                                   bool all_written, const Beginning& beginning) {
   check_memory(program, launch);
   machine::Memory memory;
   if (launch.heap) memory.heap().limit = *launch.heap;
@@ -70,7 +75,7 @@ isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::
   machine::Region constants = isa::place_variables(program, memory);
   const Variables variables(program, memory, constants);
   variables.write(launch);
-  isa::RunResult result = run_steps(program, launch, placed, memory, constants, options);
+  isa::RunResult result = run_steps(program, launch, placed, memory, constants, options, beginning);
   placed.read_back(launch, all_written && options.checked);
   variables.read_back(launch);
   variables.note_unwritten(launch, result.notes);

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <utility>
 
 #include "verify/launch/names.h"
 
@@ -18,11 +19,13 @@ class Modules {
     constants_[first] = &constants;
   }
   // The entry of a step's launch, its module in memory.
-  isa::Program program(const Step& s, const Arguments& arguments) {
+  std::shared_ptr<const isa::Program> program(const Step& s, const Arguments& arguments) {
     const bool fresh = places_.try_emplace(s.ptx, memory_.next_module()).second;
-    isa::Program program = load_program(s.ptx, s.entry, isa::Approximate::captured, places_[s.ptx]);
-    isa::check_launch(program, s.shape, arguments);
-    if (fresh) constants_[s.ptx] = &own_.emplace(s.ptx, isa::place_variables(program, memory_)).first->second;
+    auto program = std::make_shared<const isa::Program>(
+        load_program(s.ptx, s.entry, isa::Approximate::captured, places_[s.ptx]));
+    isa::check_launch(*program, s.shape, arguments);
+    if (fresh)
+      constants_[s.ptx] = &own_.emplace(s.ptx, isa::place_variables(*program, memory_)).first->second;
     return program;
   }
   machine::Region& constants(const Step& s) { return *constants_[s.ptx]; }
@@ -46,6 +49,36 @@ void copy(const Step::Copy& c, const Launch& launch, const Placed& placed, machi
   memory.write(placed.addresses()[c.to] + c.to_offset, bytes);
 }
 
+// Launches in flight together, with what they refer to.
+class Flight {
+ public:
+  void add(std::shared_ptr<const isa::Program> program, machine::Region& constants, const isa::Shape& shape,
+           Arguments arguments, const Step* step) {
+    arguments_.push_back(std::move(arguments));
+    chain_.push_back({*program, constants, shape, arguments_.back()});
+    of_.emplace_back(std::move(program), step);
+  }
+  // Together, or one by one where each is told of. Leaves none.
+  std::vector<isa::RunResult> run(machine::Memory& memory, const isa::Options& options,
+                                  const Beginning& beginning) {
+    std::vector<isa::RunResult> out;
+    if (beginning == nullptr && !chain_.empty()) out = isa::run_chain(chain_, memory, options);
+    for (size_t i = 0; beginning != nullptr && i < chain_.size(); ++i) {
+      beginning(of_[i].first, of_[i].second);
+      out.push_back(std::move(isa::run_chain({chain_[i]}, memory, options).front()));
+    }
+    chain_.clear();
+    of_.clear();
+    arguments_.clear();
+    return out;
+  }
+
+ private:
+  std::deque<Arguments> arguments_;
+  std::vector<isa::ChainedLaunch> chain_;
+  std::vector<std::pair<std::shared_ptr<const isa::Program>, const Step*>> of_;
+};
+
 void add(const std::vector<isa::RunResult>& from, isa::RunResult& result) {
   for (const isa::RunResult& one : from) {
     result.lane_instructions += one.lane_instructions;
@@ -57,27 +90,25 @@ void add(const std::vector<isa::RunResult>& from, isa::RunResult& result) {
 }  // namespace
 
 isa::RunResult run_steps(const isa::Program& program, const Launch& launch, const Placed& placed,
-                         machine::Memory& memory, machine::Region& constants, const isa::Options& options) {
+                         machine::Memory& memory, machine::Region& constants, const isa::Options& options,
+                         const Beginning& beginning) {
   Modules modules(launch.ptx, constants, memory);
   const std::vector<Step>& steps = launch.then;
   isa::RunResult result;
-  // Those in flight together: what they refer to.
-  std::deque<isa::Program> programs;
-  std::deque<Arguments> arguments{placed.arguments(launch.arguments)};
-  std::vector<isa::ChainedLaunch> chain{{program, constants, launch.shape, arguments.back()}};
+  bool is_first = true;
+  Flight flight;
+  const std::shared_ptr<const isa::Program> first(std::shared_ptr<const void>(), &program);  // the caller's
+  flight.add(first, constants, launch.shape, placed.arguments(launch.arguments), nullptr);
   const auto chained = [&](const Step& s) {
-    arguments.push_back(placed.arguments(s.arguments));
-    programs.push_back(modules.program(s, arguments.back()));
-    chain.push_back({programs.back(), modules.constants(s), s.shape, arguments.back()});
+    Arguments arguments = placed.arguments(s.arguments);
+    std::shared_ptr<const isa::Program> of_step = modules.program(s, arguments);
+    flight.add(std::move(of_step), modules.constants(s), s.shape, std::move(arguments), &s);
   };
   for (size_t i = 0;; ++i) {
     for (; i < steps.size() && steps[i].programmatic; ++i) chained(steps[i]);
-    if (!chain.empty()) {
-      std::vector<isa::RunResult> ran = isa::run_chain(chain, memory, options);
-      if (&chain.front().program == &program) result.footprint = ran.front().footprint;
-      add(ran, result);
-      chain.clear();
-    }
+    const std::vector<isa::RunResult> ran = flight.run(memory, options, beginning);
+    if (std::exchange(is_first, false)) result.footprint = ran.front().footprint;
+    add(ran, result);
     if (i == steps.size()) return result;
     if (steps[i].copy)
       copy(*steps[i].copy, launch, placed, memory);

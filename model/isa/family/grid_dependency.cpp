@@ -8,8 +8,9 @@ namespace bitwell::isa {
 namespace {
 
 // The first thread of a CTA says it for all of them.
-Next launch_dependents(const Op&, Context& context, uint32_t) {
+Next launch_dependents(const Op&, Context& context, uint32_t mask) {
   Cta& cta = context.cta;
+  tell_synchronised(Synchronisation::Kind::dependents_let, cta, context.warp, context.split(), mask, 0);
   if (cta.lets_dependents_start || !cta.grid.has_dependents) return Next::advance;
   cta.lets_dependents_start = true;
   cta.cluster.let_dependents_start();

@@ -1,6 +1,8 @@
 // Programmatic launches: until griddepcontrol.wait nothing orders them behind the launch before.
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "model/isa/compile/compile.h"
 #include "model/ptx/parse.h"
 #include "verify/hazard/watch.h"
@@ -31,9 +33,9 @@ setp.eq.u32 %p0, %r0, 0;
                       "k");
 }
 
-// What the race check says of the second of two launches on the same buffers.
-std::string said(const std::string& first, const std::string& second, bool programmatic = true) {
-  const isa::Program programs[] = {program(first), program(second)};
+// What the race check says of launches on the same buffers, each but the first programmatic.
+std::vector<Found> found(const std::vector<std::string>& bodies, bool programmatic = true) {
+  static std::deque<isa::Program> programs;  // findings refer to them
   isa::Shape shape;
   shape.block = {64, 1, 1};
   machine::Memory memory;
@@ -45,17 +47,33 @@ std::string said(const std::string& first, const std::string& second, bool progr
     const auto* bytes = reinterpret_cast<const std::byte*>(&address);
     arguments.emplace_back(bytes, bytes + sizeof address);
   }
-  Watch watch;
+  static std::deque<Watch> watches;  // likewise
+  Watch& watch = watches.emplace_back();
   isa::Options options;
   options.observers.push_back(watch.observer());
-  for (size_t i = 0; i < 2; ++i) {
-    watch.begin(programs[i], shape, i == 1 && programmatic);
-    machine::Region constants = isa::place_variables(programs[i], memory);
-    isa::run(programs[i], constants, shape, arguments, memory, options);
+  for (size_t i = 0; i < bodies.size(); ++i) {
+    const isa::Program& p = programs.emplace_back(program(bodies[i]));
+    watch.begin(p, shape, i != 0 && programmatic);
+    machine::Region constants = isa::place_variables(p, memory);
+    isa::run(p, constants, shape, arguments, memory, options);
   }
   const Watch::Error error = watch.error();
-  EXPECT_EQ(error.launch, error.what.empty() ? 0u : 1u) << error.what;
-  return error.what;
+  EXPECT_EQ(error.launch, error.what.empty() ? 0 : bodies.size() - 1) << error.what;
+  return watch.findings();
+}
+// The first error of two.
+std::string said(const std::string& first, const std::string& second, bool programmatic = true) {
+  for (const Found& f : found({first, second}, programmatic))
+    if (hazard::row_of(f.finding.kind).level == hazard::Level::error) return describe(f);
+  return "";
+}
+// Of the last of several: "grid-wait 2" where it is not behind the second before it; empty: nothing.
+std::string last_said(const std::vector<std::string>& bodies) {
+  std::string out;
+  for (const Found& f : found(bodies))
+    out += (out.empty() ? "" : ", ") + std::string(hazard::row_of(f.finding.kind).name) + " " +
+           std::to_string(f.later->number - f.earlier->number);
+  return out;
 }
 
 constexpr const char* kStores = "st.global.u32 [%a], %r0;\ngriddepcontrol.launch_dependents;";
@@ -67,7 +85,12 @@ bool is_early(const std::string& error) { return error.find("error grid-wait") =
 TEST(Programmatic, ReadsWaitForWhatTheLaunchBeforeWrites) {
   const std::string early = said(kStores, kLoads);
   EXPECT_TRUE(is_early(early)) << early;
-  EXPECT_NE(early.find("the launch before this one: write, PTX line 18"), std::string::npos) << early;
+  EXPECT_NE(
+      early.find(
+          "\n  launch 1, 'k': write, PTX line 18 st.global.u32, by CTA (0,0,0), warp 0, thread (0,0,0)"),
+      std::string::npos)
+      << early;
+  EXPECT_NE(early.find("\n  launch 2, 'k': read, PTX line 18 ld.global.u32"), std::string::npos) << early;
   EXPECT_EQ(said(kStores, std::string(kWait) + kLoads), "");
   EXPECT_TRUE(is_early(said(kStores, std::string(kLoads) + "\n" + kWait)));
 }
@@ -87,6 +110,39 @@ TEST(Programmatic, WhatTheTwoDoNotShareNeedsNoWait) {
 TEST(Programmatic, AnyOtherLaunchIsBehindTheOneBefore) {
   EXPECT_EQ(said(kStores, kLoads, false), "");
   EXPECT_EQ(said(kLoads, kStores, false), "");
+}
+
+// Of two atomics, or accesses that are strong in the device's scope, neither need wait for the other.
+TEST(Programmatic, StrongAccessesOfTheDevicesScopeMeet) {
+  const std::string add = "red.global.add.u32 [%a], 1;", own = "red.relaxed.cta.global.add.u32 [%a], 1;";
+  EXPECT_EQ(said(add, add), "");
+  EXPECT_EQ(said(add, "ld.relaxed.gpu.global.u32 %r1, [%a];"), "");
+  EXPECT_TRUE(is_early(said(own, add)));
+  EXPECT_TRUE(is_early(said(add, own)));
+  EXPECT_TRUE(is_early(said(kLoads, add)));
+}
+
+// C behind B behind A: B's wait is what its end, and so C's wait, says of A.
+TEST(Programmatic, AWaitCountsForALaunchFurtherBackIfThoseBetweenWait) {
+  const std::string lets = "griddepcontrol.launch_dependents;\n";
+  const std::string reads = std::string(kWait) + kLoads;
+  EXPECT_EQ(last_said({kStores, lets + kWait, reads}), "");
+  EXPECT_EQ(last_said({kStores, lets, reads}), "grid-wait 2");
+  EXPECT_EQ(last_said({kStores, lets + "@%p0 " + kWait, reads}), "");
+  EXPECT_EQ(last_said({kStores, lets, lets + kWait, reads}), "grid-wait 3");
+  EXPECT_EQ(last_said({kStores, lets + kWait, lets, reads}), "grid-wait 3");
+}
+
+// C starts when B lets it: if that is behind B's wait, A is over.
+TEST(Programmatic, ALaunchThatIsOverAtTheStartIsANote) {
+  const std::string lets = "griddepcontrol.launch_dependents;\n";
+  EXPECT_EQ(last_said({kStores, std::string(kWait) + lets, kLoads}), "grid-start 2");
+  EXPECT_EQ(last_said({kStores, kWait, kLoads}), "grid-start 2");
+  EXPECT_EQ(last_said({kStores, lets + kWait, kLoads}), "grid-wait 2");
+  EXPECT_EQ(last_said({kStores, "@%p0 " + (kWait + ("bar.sync 0;\n" + lets)), kLoads}), "grid-start 2");
+  // The other warp may let it start before the one that waits has.
+  EXPECT_EQ(last_said({kStores, "@%p0 " + (kWait + lets), kLoads}), "grid-wait 2");
+  EXPECT_EQ(last_said({kStores, std::string(kWait) + lets, lets, kLoads}), "grid-start 3");
 }
 
 TEST(Programmatic, OneThreadsWaitCountsBehindABarrier) {
