@@ -211,9 +211,11 @@ void add_device(CLI::App& command, RunOptions& options) {
   CLI::Option* device =
       command
           .add_flag("--device", options.device,
-                    "Make the same launch on the GPU that is there, and compare every byte of the outputs")
+                    "Make the same launch, and what follows it under \"then\", on one "
+                    "stream of the GPU that is there, and compare every byte of the outputs "
+                    "when all has ended")
           ->excludes("--schedules");
-  command.add_option("--device-seconds", options.device_seconds, "How long its kernel may run there")
+  command.add_option("--device-seconds", options.device_seconds, "How long its kernels may run there")
       ->check(whole(1, 86400))
       ->capture_default_str()
       ->needs(device);

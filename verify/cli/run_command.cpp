@@ -33,9 +33,6 @@ void refuse_missing(const Dumps& dumps) {
 
 // What is asked for and what the launch holds.
 void refuse_what_does_not_go_together(const RunOptions& options, const verify::LaunchFile& file) {
-  if (options.device && !file.launch.then.empty())
-    throw machine::InputError("'" + options.path +
-                              "': --device makes one launch, not what follows under \"then\"");
   if (options.device && file.outputs.empty() && file.variable_outputs.empty())
     throw machine::InputError("'" + options.path +
                               "': --device compares outputs, and nothing has an \"output\"");

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "model/machine/arch.h"
 #include "verify/capture/captures.h"
 #include "verify/capture/evidence.h"
 #include "verify/cli/table.h"
 #include "verify/launch/numbers.h"
+#include "verify/launch/steps.h"
 #include "verify/launch/variables.h"
 
 namespace bitwell::cli {
@@ -103,6 +105,39 @@ bool compare_bytes(const std::string& name, const std::vector<std::byte>& simula
   return equal;
 }
 
+// What no recorded GPU vouches for in the programs of the launches. `facts` get it too.
+std::string without_evidence(const std::vector<const isa::Program*>& programs, nlohmann::json& facts) {
+  const auto add = [](nlohmann::json& to, const std::vector<std::string>& more) {
+    for (const std::string& one : more)
+      if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
+  };
+  nlohmann::json instructions = nlohmann::json::array(), approximations = nlohmann::json::array();
+  std::map<std::string, std::string> unrecorded;  // targets, and what is known of them
+  for (const isa::Program* p : programs) {
+    add(instructions, verify::without_device_evidence(*p, verify::share_folder("captures")));
+    add(approximations, p->approximations);
+    if (const std::string evidence(machine::arch(p->sm).evidence); evidence != "device")
+      unrecorded.emplace(p->target, evidence);
+  }
+  std::string out;
+  if (instructions.empty()) {
+    out += "  every instruction of the kernel has bits of a GPU in bitwell's captures\n";
+  } else {
+    out +=
+        fmt::format("  no GPU's bits are recorded for {} of the kernel's instructions:", instructions.size());
+    for (const auto& one : instructions) out += " " + one.get<std::string>();
+    out += "\n";
+  }
+  for (const auto& a : approximations)
+    out += "  no GPU's bits are recorded for PTX " + a.get<std::string>() + "\n";
+  for (const auto& [target, evidence] : unrecorded)
+    out += fmt::format("  what bitwell knows of {} is by the {} alone, where nothing more is said\n", target,
+                       evidence);
+  facts["without_evidence"] = std::move(instructions);
+  facts["approximations"] = std::move(approximations);
+  return out;
+}
+
 }  // namespace
 
 std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, bool& held) {
@@ -156,10 +191,9 @@ std::string device_verdict(verify::Device& device, verify::Launch before, const 
   facts["outputs"] = nlohmann::json::array();
   std::string out = fmt::format("on {}, driver {}:\n", device.name(), device.driver());
   verify::use_full_names(program, before);
+  const std::vector<isa::Program> of_steps = verify::load_steps(before);
   try {
-    const auto module =
-        verify::naming(before.ptx, [&] { return device.load(verify::read_file(before.ptx)); });
-    device.run(*module, before, limit);
+    device.run_list(before, limit);
   } catch (const machine::Fault& fault) {
     held = false;
     facts["fault"] = fault.what();
@@ -173,20 +207,9 @@ std::string device_verdict(verify::Device& device, verify::Launch before, const 
     held = compare_bytes(after.launch.variables[at].name, after.launch.variables[at].after,
                          before.variables[at].after, output, out, facts) &&
            held;
-  facts["without_evidence"] = verify::without_device_evidence(program, verify::share_folder("captures"));
-  if (const nlohmann::json& all = facts["without_evidence"]; all.empty()) {
-    out += "  every instruction of the kernel has bits of a GPU in bitwell's captures\n";
-  } else {
-    out += fmt::format("  no GPU's bits are recorded for {} of the kernel's instructions:", all.size());
-    for (const auto& one : all) out += " " + one.get<std::string>();
-    out += "\n";
-  }
-  facts["approximations"] = program.approximations;
-  for (const std::string& a : program.approximations)
-    out += "  no GPU's bits are recorded for PTX " + a + "\n";
-  if (machine::arch(program.sm).evidence != "device")
-    out += fmt::format("  what bitwell knows of {} is by the {} alone, where nothing more is said\n",
-                       program.target, machine::arch(program.sm).evidence);
+  std::vector<const isa::Program*> programs{&program};
+  for (const isa::Program& p : of_steps) programs.push_back(&p);
+  out += without_evidence(programs, facts);
   return out;
 }
 

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "verify/device/impl.h"
-#include "verify/device/resident.h"
 
 namespace bitwell::verify {
 namespace {
@@ -88,45 +86,6 @@ std::shared_ptr<Device::Module> Device::load(const std::string& ptx, unsigned op
   if (impl_->api.load(&module, ptx.c_str(), std::size(options), options, values) != CUDA_SUCCESS)
     throw machine::InputError("the driver refuses the PTX: " + std::string(log.data()));
   return std::make_shared<Module>(*impl_, module);
-}
-
-void Device::run(Module& module, Launch& launch, std::optional<std::chrono::milliseconds> limit) {
-  const auto variable = [&](const Variable& v) {
-    CUdeviceptr address = 0;
-    size_t size = 0;
-    impl_->check(impl_->api.get_global(&address, &size, module.handle(), v.name.c_str()),
-                 "finding variable '" + v.name + "'");
-    return std::pair(address, size);
-  };
-  const Resident resident(*this, {&launch, 1}, {}, {&module});
-  for (const Variable& v : launch.variables)
-    if (v.before)
-      impl_->check(impl_->api.to_device(variable(v).first, v.before->data(), v.before->size()),
-                   "writing variable '" + v.name + "'");
-  resident.enqueue(nullptr);
-  if (limit) wait(*limit, launch.entry);
-  impl_->check(impl_->api.synchronize(), "running '" + launch.entry + "'");
-  for (Variable& v : launch.variables) {
-    if (!v.output) continue;
-    const auto [address, size] = variable(v);
-    v.after.resize(size);
-    impl_->check(impl_->api.to_host(v.after.data(), address, size), "reading variable '" + v.name + "'");
-  }
-  for (size_t i = 0; i < launch.buffers.size(); ++i)
-    if (launch.buffers[i].output) launch.buffers[i].bytes = resident.read(0, i);
-}
-
-void Device::wait(std::chrono::milliseconds limit, const std::string& entry) const {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  while (impl_->api.stream_query(nullptr) == CUDA_ERROR_NOT_READY) {
-    if (std::chrono::steady_clock::now() > end) {
-      impl_->hung = true;
-      throw machine::Fault(machine::Place{}, "'" + entry + "' still runs on " + name() + " after " +
-                                                 std::to_string(limit.count()) +
-                                                 " ms: it hangs, or needs longer");
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
 }
 
 bool runs_target(int compute_capability, std::string_view target) {

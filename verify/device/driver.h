@@ -10,6 +10,8 @@
 
 namespace bitwell::verify {
 
+class Resident;
+
 // A GPU and a context on it.
 class Device {
  public:
@@ -31,18 +33,24 @@ class Device {
   // `optimisation`: ptxas' level, 0 to 4; with 0 the machine code does what stands there, one by one.
   std::shared_ptr<Module> load(const std::string& ptx, unsigned optimisation = 4);
 
-  // Runs the launch; its buffers and variables then hold what the kernel left. Buffers not defined start as
-  // 0xFF bytes. Names are full ones (use_full_names). Throws machine::Fault with the driver's error name, or
-  // where the kernel still runs after `limit` (none: for ever); the context is then unusable. InputError for
-  // a buffer with an address of its own.
+  // Runs the launch, without what follows it; its buffers and variables then hold what the kernel left.
+  // Buffers not defined start as 0xFF bytes. Names are full ones (use_full_names). Throws machine::Fault with
+  // the driver's error name, or where the kernel still runs after `limit` (none: for ever); the context is
+  // then unusable. InputError for a buffer with an address of its own.
   void run(Module& module, Launch& launch, std::optional<std::chrono::milliseconds> limit = {});
+  // The same with what follows it, in order on one stream: launches with CUDA's attributes programmatic
+  // stream serialization and cooperative where they have them, copies and fills. InputError for PTX that the
+  // driver refuses.
+  void run_list(Launch& launch, std::optional<std::chrono::milliseconds> limit = {});
 
   struct Impl;  // for the files of this folder
   const Impl& impl() const { return *impl_; }
 
  private:
   explicit Device(std::unique_ptr<Impl> impl);
-  void wait(std::chrono::milliseconds limit, const std::string& entry) const;
+  void run_steps(const Resident& resident, const Module& module, Launch& launch,
+                 const std::vector<Step>& then, std::optional<std::chrono::milliseconds> limit) const;
+  void wait(void* stream, std::chrono::milliseconds limit, const std::string& what) const;
   std::unique_ptr<Impl> impl_;
 };
 

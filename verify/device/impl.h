@@ -31,6 +31,8 @@ struct DriverApi {
   decltype(&cuMemsetD8) memset;
   decltype(&cuMemcpyHtoD) to_device;
   decltype(&cuMemcpyDtoH) to_host;
+  decltype(&cuMemcpyDtoDAsync) copy_async;
+  decltype(&cuMemsetD8Async) fill_async;
   decltype(&cuLaunchKernelEx) launch;
   decltype(&cuTensorMapEncodeTiled) encode_tensor_map;
   decltype(&cuTensorMapEncodeIm2col) encode_im2col;
@@ -80,6 +82,8 @@ struct DriverApi {
     BITWELL_FIND(memset, "cuMemsetD8_v2")
     BITWELL_FIND(to_device, "cuMemcpyHtoD_v2")
     BITWELL_FIND(to_host, "cuMemcpyDtoH_v2")
+    BITWELL_FIND(copy_async, "cuMemcpyDtoDAsync_v2")
+    BITWELL_FIND(fill_async, "cuMemsetD8Async")
     BITWELL_FIND(launch, "cuLaunchKernelEx")
     BITWELL_FIND(encode_tensor_map, "cuTensorMapEncodeTiled")
     BITWELL_FIND(encode_im2col, "cuTensorMapEncodeIm2col")

@@ -127,15 +127,18 @@ CUlaunchConfig config_of(const isa::Shape& s, std::array<CUlaunchAttribute, 3>& 
 }  // namespace
 
 void Resident::enqueue(void* stream, bool programmatic) const {
+  for (size_t i = 0; i < launches_.size(); ++i)
+    enqueue_one(i, stream, programmatic && (i == 0 || i + 1 == launches_.size()));
+}
+
+void Resident::enqueue_one(size_t launch, void* stream, bool programmatic) const {
   const Device::Impl& d = device_.impl();
-  for (size_t i = 0; i < launches_.size(); ++i) {
-    std::array<CUlaunchAttribute, 3> attributes{};
-    CUlaunchConfig config =
-        config_of(launches_[i].shape, attributes, programmatic && (i == 0 || i + 1 == launches_.size()));
-    config.hStream = static_cast<CUstream>(stream);
-    d.check(d.api.launch(&config, prepared_[i]->function, prepared_[i]->parameters.data(), nullptr),
-            "launching '" + launches_[i].entry + "'");
-  }
+  std::array<CUlaunchAttribute, 3> attributes{};
+  CUlaunchConfig config = config_of(launches_[launch].shape, attributes, programmatic);
+  config.hStream = static_cast<CUstream>(stream);
+  Prepared& p = *prepared_[launch];
+  d.check(d.api.launch(&config, p.function, p.parameters.data(), nullptr),
+          "launching '" + launches_[launch].entry + "'");
 }
 
 std::vector<std::byte> Resident::read(size_t launch, size_t buffer) const {
@@ -150,7 +153,7 @@ std::vector<Device::Module*> ModuleCache::operator()(std::span<const Launch> lau
   std::vector<Device::Module*> out;
   for (const Launch& l : launches) {
     auto& module = modules_[l.ptx];
-    if (module == nullptr) module = device_.load(read_file(l.ptx));
+    if (module == nullptr) module = naming(l.ptx, [&] { return device_.load(read_file(l.ptx)); });
     out.push_back(module.get());
   }
   return out;

@@ -23,6 +23,8 @@ class Resident {
   // start before what precedes them is over (CUDA's programmatic dependent launch; their kernels wait where
   // they must).
   void enqueue(void* stream, bool programmatic = false) const;
+  // Puts one of the launches into the stream.
+  void enqueue_one(size_t launch, void* stream, bool programmatic) const;
   std::vector<std::byte> read(size_t launch, size_t buffer) const;
   uint64_t address(size_t launch, size_t buffer) const { return addresses_[launch][buffer]; }
 

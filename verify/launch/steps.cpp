@@ -89,6 +89,16 @@ void add(const std::vector<isa::RunResult>& from, isa::RunResult& result) {
 
 }  // namespace
 
+std::vector<isa::Program> load_steps(Launch& launch) {
+  std::vector<isa::Program> out;
+  for (Step& s : launch.then) {
+    if (s.copy || s.fill) continue;
+    out.push_back(load_program(s.ptx, s.entry));
+    s.entry = out.back().functions[static_cast<size_t>(out.back().entry)].name;
+  }
+  return out;
+}
+
 isa::RunResult run_steps(const isa::Program& program, const Launch& launch, const Placed& placed,
                          machine::Memory& memory, machine::Region& constants, const isa::Options& options,
                          const Beginning& beginning) {

@@ -5,6 +5,10 @@
 
 namespace bitwell::verify {
 
+// The programs of the launches under launch.then, in order, whose entries' names become the modules' own. As
+// load_program.
+std::vector<isa::Program> load_steps(Launch& launch);
+
 // Runs the launch of `program`, whose module's constants are `constants`, then launch.then in order; launches
 // that are programmatic overlap with those before them, but not where `beginning`, if there is one, is told
 // of each. Other modules are placed when their first launch comes. Returns what the first did, with the

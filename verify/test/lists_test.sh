@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bitwell run --races of launch files with "then": launches in order on a stream, those that overlap, and what tools read of
-# them; and what --exhaust and --schedules do with such files. Usage: lists_test.sh BITWELL
+# them; and what --exhaust, --schedules and --device do with such files. Usage: lists_test.sh BITWELL
 set -u
 bitwell=$(realpath "$1")
 work=$(mktemp -d)
@@ -137,4 +137,5 @@ exits 0 "same under 8 schedules" "$bitwell" run waits.json --schedules 8
 exits 1 "'z' differs" "$bitwell" run hasty.json --schedules 8
 exits 2 "--exhaust is for one launch, not for what comes under \"then\": a file for each launch takes it" "$bitwell" run waits.json --exhaust
 exits 2 "--schedule pct is for one launch" "$bitwell" run waits.json --schedule pct
+[ -e /dev/nvidia0 ] || exits 2 "--device: no GPU to run on: " "$bitwell" run waits.json --device
 exit $((failures != 0))
