@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "verify/cli/run_sarif.h"
@@ -39,13 +38,10 @@ verify::Beginning RunFindings::beginning() {
 }
 
 void RunFindings::begin(const std::shared_ptr<const isa::Program>& program, const verify::Step* step) {
-  const auto& then = file_.launch.then;
-  const auto launches =
-      1 + std::count_if(then.begin(), then.end(), [](const verify::Step& s) { return !s.copy && !s.fill; });
   const std::string& ptx = step == nullptr ? file_.launch.ptx : step->ptx;
   programs_.push_back(program);
   watch_.begin({*program, step == nullptr ? file_.launch.shape : step->shape, ptx, programs_.size(),
-                static_cast<size_t>(launches)},
+                verify::count_launches(file_.launch)},
                step != nullptr && step->programmatic);
   const std::string text = verify::read_file(ptx);
   watch_.follow(verify::objects_of(text, *program));

@@ -11,6 +11,7 @@
 #include "model/machine/heap.h"
 #include "verify/launch/memory_limit.h"
 #include "verify/launch/names.h"
+#include "verify/launch/one_by_one.h"
 #include "verify/launch/placed.h"
 #include "verify/launch/steps.h"
 #include "verify/launch/variables.h"
@@ -57,6 +58,11 @@ isa::Program load_program(const std::string& path, const std::string& entry, isa
     return isa::compile(module, entry.empty() ? entry : entries[name_among(entries, entry, "entry")],
                         approximate, place);
   });
+}
+
+size_t count_launches(const Launch& launch) {
+  return 1 + static_cast<size_t>(std::count_if(launch.then.begin(), launch.then.end(),
+                                               [](const Step& s) { return !s.copy && !s.fill; }));
 }
 
 isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,

@@ -7,6 +7,9 @@
 
 namespace bitwell::verify {
 
+// A launch and those that follow it; copies and fills are none.
+size_t count_launches(const Launch& launch);
+
 // Told before a launch begins: its program, and its step; nullptr: it is the first.
 using Beginning = std::function<void(const std::shared_ptr<const isa::Program>& program, const Step* step)>;
 

@@ -52,21 +52,23 @@ void copy(const Step::Copy& c, const Launch& launch, const Placed& placed, machi
 // Launches in flight together, with what they refer to.
 class Flight {
  public:
+  explicit Flight(const Launch& launch) : first_ptx_(launch.ptx), of_list_(count_launches(launch)) {}
   void add(std::shared_ptr<const isa::Program> program, machine::Region& constants, const isa::Shape& shape,
            Arguments arguments, const Step* step) {
     arguments_.push_back(std::move(arguments));
     chain_.push_back({*program, constants, shape, arguments_.back()});
     of_.emplace_back(std::move(program), step);
   }
-  // Together, or one by one where each is told of. Leaves none.
+  // Together, or one by one where each is told of. Leaves none. Of a list, a Fault says which it was.
   std::vector<isa::RunResult> run(machine::Memory& memory, const isa::Options& options,
                                   const Beginning& beginning) {
     std::vector<isa::RunResult> out;
-    if (beginning == nullptr && !chain_.empty()) out = isa::run_chain(chain_, memory, options);
+    if (beginning == nullptr) out = run(0, chain_.size(), memory, options);
     for (size_t i = 0; beginning != nullptr && i < chain_.size(); ++i) {
       beginning(of_[i].first, of_[i].second);
-      out.push_back(std::move(isa::run_chain({chain_[i]}, memory, options).front()));
+      out.push_back(std::move(run(i, i + 1, memory, options).front()));
     }
+    ended_ += chain_.size();
     chain_.clear();
     of_.clear();
     arguments_.clear();
@@ -74,6 +76,30 @@ class Flight {
   }
 
  private:
+  // Those from `begin` to `end`, together.
+  std::vector<isa::RunResult> run(size_t begin, size_t end, machine::Memory& memory,
+                                  const isa::Options& options) const {
+    if (begin == end) return {};
+    try {
+      const auto at = [&](size_t i) { return chain_.begin() + static_cast<std::ptrdiff_t>(i); };
+      return isa::run_chain({at(begin), at(end)}, memory, options);
+    } catch (const machine::Fault& fault) {
+      if (of_list_ == 1) throw;
+      std::string names;
+      for (size_t i = begin; i < end; ++i)
+        names += (i == begin ? "\n  in launch " : ", or ") + std::to_string(ended_ + i + 1) + " of " +
+                 std::to_string(of_list_) + ", '" +
+                 of_[i].first->functions[static_cast<size_t>(of_[i].first->entry)].name + "' of " +
+                 (of_[i].second == nullptr ? first_ptx_ : of_[i].second->ptx);
+      machine::Fault out(fault.what() + names);
+      out.place = fault.place;
+      out.placed = fault.placed;
+      throw out;
+    }
+  }
+  std::string first_ptx_;
+  size_t of_list_;    // launches in all
+  size_t ended_ = 0;  // of them
   std::deque<Arguments> arguments_;
   std::vector<isa::ChainedLaunch> chain_;
   std::vector<std::pair<std::shared_ptr<const isa::Program>, const Step*>> of_;
@@ -106,7 +132,7 @@ isa::RunResult run_steps(const isa::Program& program, const Launch& launch, cons
   const std::vector<Step>& steps = launch.then;
   isa::RunResult result;
   bool is_first = true;
-  Flight flight;
+  Flight flight(launch);
   const std::shared_ptr<const isa::Program> first(std::shared_ptr<const void>(), &program);  // the caller's
   flight.add(first, constants, launch.shape, placed.arguments(launch.arguments), nullptr);
   const auto chained = [&](const Step& s) {

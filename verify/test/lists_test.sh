@@ -107,7 +107,10 @@ exits 0 "1 finding known" "$bitwell" run hasty.json --races --baseline both.know
 module faulty.ptx faulty "trap;"
 list faulty.json "$(launch hasty.ptx add y z "$early")" "$(launch faulty.ptx faulty x z)"
 exits 1 "error grid-wait" "$bitwell" run faulty.json --races
-exits 1 "trap" "$bitwell" run faulty.json --races
+exits 1 "in launch 3 of 3, 'faulty' of faulty.ptx" "$bitwell" run faulty.json --races
+exits 1 "in launch 3 of 3, 'faulty' of faulty.ptx" "$bitwell" run faulty.json
+list faulty_early.json "$(launch hasty.ptx add y z)" "$(launch faulty.ptx faulty x z "$early")"
+exits 1 "in launch 2 of 3, 'add' of hasty.ptx, or 3 of 3, 'faulty' of faulty.ptx" "$bitwell" run faulty_early.json
 
 # What tools read.
 "$bitwell" run hasty.json --races --json --sarif hasty.sarif --junit hasty.xml > hasty.out
