@@ -77,12 +77,11 @@ constexpr KindRow kRows[] = {
     {Kind::grid_wait, "grid-wait", Level::error,
      "a launch before this programmatic one may not be over: its writes may come later, and its reads too",
      "griddepcontrol.wait (cudaGridDependencySynchronize) before it, by this thread or by one that a barrier "
-     "orders before it, and in each launch between the two; or no programmatic_stream_serialization"},
-    {Kind::grid_start, "grid-start", Level::note,
-     "this launch starts when that one is over, which one between them waited for; the manual does not "
-     "promise "
-     "that what it wrote is seen",
-     "griddepcontrol.wait (cudaGridDependencySynchronize) before it"},
+     "orders before it; or no programmatic_stream_serialization"},
+    {Kind::grid_between, "grid-between", Level::note,
+     "they are ordered by a launch between the two alone, which lets this one start behind its wait or never "
+     "waits: an H200 keeps that order, the manual does not promise it",
+     "griddepcontrol.wait (cudaGridDependencySynchronize) before it, and in each launch between the two"},
     {Kind::outside_object, "outside-object", Level::error,
      "the address derives from a shared variable that ends before these bytes, or begins behind them",
      "an index within the variable; two that are used as one must be declared as one", true},

@@ -33,7 +33,7 @@ enum class Kind : uint8_t {
   non_coherent_war,  // a write of what an ld.global.nc of the launch has read: works, not promised
   map_fence,         // a copy by a tensor map that was changed, without both halves of its proxy fence
   grid_wait,         // of a programmatic launch: before griddepcontrol.wait
-  grid_start,        // the same, of a launch that is over when this one starts: works, not promised
+  grid_between,      // the same, but for a launch between the two: works where it was measured
   outside_object,    // shared memory: an access leaves the variable that its address derives from
 };
 enum class Level : uint8_t { error, note };

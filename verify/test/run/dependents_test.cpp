@@ -118,6 +118,15 @@ TEST(Dependents, AChainOfThreeKeepsItsOrder) {
   }
 }
 
+// Also where the one between does not wait: it ends behind the first.
+TEST(Dependents, TheWaitIsForAllLaunchesBefore) {
+  for (const isa::Options& o : many_schedules()) {
+    const Ran r = run({{"produce", {0}}, {"let_start", {}}, {"consume", {0, 1}}}, 2, kGrid * kBlock, o);
+    EXPECT_EQ(r.fault, "");
+    EXPECT_EQ(r.buffers[1], line(3, 11)) << o.schedule.seed;
+  }
+}
+
 // Without the wait it sees what was there before where it starts early, and what was written where it starts
 // late.
 TEST(Dependents, WithoutTheWaitTheScheduleDecides) {
