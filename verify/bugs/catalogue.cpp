@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "verify/hazard/report.h"
+#include "verify/hazard/watch.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
@@ -69,6 +69,8 @@ void read_comment(const std::string& words, Exhibit& out, const std::string& pla
     read_launch(rest, out.launch, place);
   } else if (what == "once") {
     out.once = true;
+  } else if (what == "again") {
+    out.again = true;
   } else if (what == "about") {
     out.about += (out.about.empty() ? "" : " ") + rest;
   } else if (what == "bug" && in >> name >> kind) {
@@ -79,7 +81,7 @@ void read_comment(const std::string& words, Exhibit& out, const std::string& pla
     out.bugs.back().says = rest;
   } else {
     throw InputError(place + ": '//: " + words +
-                     "' says none of launch, once, about, bug NAME KIND, from, says");
+                     "' says none of launch, once, again, about, bug NAME KIND, from, says");
   }
 }
 
@@ -113,22 +115,22 @@ bool names_a_line(const hazard::Finding& f, const Bug& bug) {
 }
 
 // What a run said, as one finding: the expected one where it is there, or one that names other lines.
-void weigh(const std::vector<hazard::Finding>& findings, const Bug* bug, const isa::Program& program,
-           const isa::Shape& shape, Tally& out) {
-  const hazard::Finding* told = nullptr;
+void weigh(const std::vector<Found>& findings, const Bug* bug, Tally& out) {
+  const Found* told = nullptr;
   bool elsewhere = false;
-  for (const hazard::Finding& f : findings) {
+  for (const Found& found : findings) {
+    const hazard::Finding& f = found.finding;
     const bool here = bug != nullptr && names_a_line(f, *bug);
     const bool expected = here && hazard::row_of(f.kind).name == bug->expected;
-    if (told == nullptr || !here || (expected && !elsewhere)) told = &f;
+    if (told == nullptr || !here || (expected && !elsewhere)) told = &found;
     elsewhere = elsewhere || !here;
     out.as_expected = (out.as_expected || expected) && !elsewhere;
   }
   if (told != nullptr) {
-    out.said = std::string(hazard::row_of(told->kind).name) + " at lines " +
-               std::to_string(told->earlier.site.ptx_line) + " and " +
-               std::to_string(told->later.site.ptx_line);
-    out.where = describe(*told, program, shape);
+    const hazard::Finding& f = told->finding;
+    out.said = std::string(hazard::row_of(f.kind).name) + " at lines " +
+               std::to_string(f.earlier.site.ptx_line) + " and " + std::to_string(f.later.site.ptx_line);
+    out.where = describe(*told);
   } else if (!out.said.empty()) {
     out.as_expected = bug != nullptr && bug->expected == out.said &&
                       out.where.find(bug->says) != std::string::npos &&
@@ -171,26 +173,31 @@ Tally examine(const Exhibit& exhibit, const Bug* bug, size_t most) {
   for (const isa::Schedule& schedule : schedules(most)) {
     ++out.schedules;
     Launch launch = exhibit.launch;
-    hazard::Checker checker = checker_of(program, launch.shape, exhibit.once);
-    checker.follow(objects);
+    Watch watch(exhibit.once);
     isa::Options options;
     options.schedule = schedule;
     options.step_limit = 1 << 20;
-    options.observers.push_back(checker.observer());
+    options.observers.push_back(watch.observer());
     try {
-      const isa::RunResult result = simulate(program, launch, options, true);
-      if (!result.notes.empty()) {
-        out.said = "note";
-        out.where =
-            "PTX line " + std::to_string(result.notes[0].place.ptx_line) + ": " + result.notes[0].text;
+      for (const bool second : {false, true}) {
+        if (second && !exhibit.again) break;
+        watch.begin(program, launch.shape, second);
+        watch.follow(objects);
+        const isa::RunResult result = simulate(program, launch, options, true);  // at the same addresses
+        if (!result.notes.empty()) {
+          out.said = "note";
+          out.where =
+              "PTX line " + std::to_string(result.notes[0].place.ptx_line) + ": " + result.notes[0].text;
+        }
       }
     } catch (const machine::Fault& fault) {
       out.said = "fault";
       out.where = fault.what();
     }
-    weigh(checker.findings(), bug, program, launch.shape, out);
+    const std::vector<Found> findings = watch.findings();
+    weigh(findings, bug, out);
     const bool suspected = bug == nullptr && !out.said.empty();
-    if (out.as_expected || suspected || !checker.findings().empty()) break;
+    if (out.as_expected || suspected || !findings.empty()) break;
   }
   if (bug == nullptr) out.as_expected = out.said.empty();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -4,6 +4,7 @@
 // In the PTX of a kernel, comments say the rest:
 //   //: launch block 64 grid 2 cluster 2 buffers 256 4    threads, CTAs; bytes of each argument's buffer
 //   //: once                                              each byte of global memory is to be written once
+//   //: again                                             it is launched twice, and may overlap itself
 //   //: about WORDS                                       what the kernel does and what is unusual in it
 //   //: bug NAME KIND                                     a mistake, and as what it must be found
 //   //: from WORDS                                        the report that it is taken from, or nothing
@@ -34,6 +35,7 @@ struct Exhibit {
   std::string text;
   Launch launch;
   bool once = false;
+  bool again = false;
   std::vector<Bug> bugs;  // none: it stands there for being clean
 };
 
@@ -50,8 +52,8 @@ struct Tally {
   size_t schedules = 0;  // that were run until it was said; all, where nothing was
   double seconds = 0;
 };
-// Runs the kernel, with the bug or clean (nullptr), under the first schedules of verify::schedules until
-// something is said, at most so many.
+// Runs the kernel (or twice, if it comes again), with the bug or clean (nullptr), under the first schedules
+// of verify::schedules until something is said, at most so many.
 Tally examine(const Exhibit& exhibit, const Bug* bug, size_t schedules);
 
 }  // namespace bitwell::verify
