@@ -1,0 +1,151 @@
+// What 16-bit arithmetic loses: results that overflow, and sums that are what their larger term alone gives.
+#include "model/run/numeric.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "model/isa/compile/compile.h"
+#include "model/ptx/parse.h"
+#include "verify/launch/launch.h"
+
+namespace bitwell::verify {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// A thread for each word: the operands are words of the first three buffers, the result goes to the fourth.
+std::vector<isa::Losses> losses(const std::string& instruction,
+                                const std::vector<std::array<uint32_t, 3>>& words,
+                                const std::string& declare = ".b32", const std::string& load = "u32") {
+  isa::Program program = isa::compile(ptx::parse(R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)
+{
+.reg .b64 %a<5>;
+.reg .b64 %t;
+.reg .b32 %i;
+.reg )" + declare + R"( %x, %y, %z;
+.reg .b32 %r;
+.reg .b16 %h;
+ld.param.u64 %a0, [a];
+ld.param.u64 %a1, [b];
+ld.param.u64 %a2, [c];
+ld.param.u64 %a3, [d];
+mov.u32 %i, %tid.x;
+mul.wide.u32 %t, %i, 4;
+add.u64 %a0, %a0, %t;
+add.u64 %a1, %a1, %t;
+add.u64 %a2, %a2, %t;
+add.u64 %a3, %a3, %t;
+ld.global.)" + load + " %x, [%a0];\nld.global." + load +
+                                                 " %y, [%a1];\nld.global." + load + " %z, [%a2];\n" +
+                                                 instruction + "\nret;\n}\n"),
+                                      "k");
+  isa::NumericWatch watch(program);
+  Launch launch;
+  launch.entry = "k";
+  launch.shape.block[0] = static_cast<uint32_t>(words.size());
+  for (size_t n = 0; n < 4; ++n) {
+    Buffer b;
+    b.name = "buffer " + std::to_string(n);
+    b.bytes.resize(4 * words.size());
+    for (size_t i = 0; i < words.size() && n < 3; ++i) std::memcpy(b.bytes.data() + 4 * i, &words[i][n], 4);
+    launch.add_buffer(b);
+  }
+  simulate(program, launch, {}, true);
+  return watch.losses();
+}
+
+constexpr uint32_t kOne = 0x3C00, kHalf = 0x3800, kLargest = 0x7BFF, k2048 = 0x6800, k2050 = 0x6801,
+                   kQuarter = 0x3400;
+constexpr const char* kAdd = "add.rn.f16 %x, %x, %y;\nst.global.b16 [%a3], %x;\nst.global.b16 [%a3+2], %y;";
+
+TEST(Numeric, ASumThatIsItsLargerTermHasLostTheOther) {
+  const auto all = losses(
+      kAdd, {{kOne, kHalf}, {k2048, kHalf}, {kQuarter, k2048}, {k2050, kOne}, {0, k2048}, {k2048, kOne}},
+      ".b16", "u16");
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].results, 6u);
+  // 2048 and 1 lies half way between 2048 and 2050, and the even one is 2048; 2050 and 1 becomes 2052.
+  EXPECT_EQ(all[0].absorbed.count, 3u);
+  EXPECT_EQ(all[0].absorbed.first.thread[0], 1u);
+  EXPECT_EQ(all[0].absorbed.operands, (std::vector<float>{2048, 0.5}));
+  EXPECT_EQ(all[0].absorbed.result, 2048);
+  EXPECT_EQ(all[0].overflowed.count, 0u);
+}
+
+TEST(Numeric, FiniteOperandsOfAnInfiniteResultAreShown) {
+  const auto all = losses(
+      kAdd, {{kLargest, kOne}, {0x7C00, kOne}, {kLargest, 0x4C00}, {kLargest, kLargest}, {0x7E00, kOne}},
+      ".b16", "u16");
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].results, 3u);           // without the infinity and the NaN
+  EXPECT_EQ(all[0].overflowed.count, 2u);  // 65504 and 16 lies half way to the next, which there is not
+  EXPECT_EQ(all[0].overflowed.first.thread[0], 2u);
+  EXPECT_EQ(all[0].overflowed.operands, (std::vector<float>{65504, 16}));
+  EXPECT_EQ(all[0].overflowed.result, kInfinity);
+  EXPECT_EQ(all[0].absorbed.count, 1u);  // 65504 and 1
+}
+
+TEST(Numeric, OfPackedResultsEachCounts) {
+  const auto both = [](uint32_t low, uint32_t high) { return high << 16 | low; };
+  const auto all =
+      losses("fma.rn.f16x2 %x, %x, %y, %z;\nst.global.b32 [%a3], %x;",
+             {{both(kOne, k2048), both(kHalf, kOne), both(k2048, kHalf)}, {both(kOne, kOne), 0, 0}});
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].results, 4u);
+  EXPECT_EQ(all[0].absorbed.count, 2u);  // the product in the lower half, what it is added to in the upper
+  EXPECT_EQ(all[0].absorbed.operands, (std::vector<float>{1, 0.5, 2048}));
+}
+
+TEST(Numeric, BrainFloatsHaveEightBits) {
+  // 256 and 1 lies half way to 258.
+  const auto all =
+      losses("fma.rn.bf16 %x, %x, %y, %z;\nst.global.b16 [%a3], %x;\nst.global.b16 [%a3+2], %y;",
+             {{0x4380, 0x3F80, 0x3F80}, {0x4380, 0x3F80, 0x4000}, {0x7F7F, 0x4000, 0x3F80}}, ".b16", "u16");
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].absorbed.count, 1u);
+  EXPECT_EQ(all[0].overflowed.count, 1u);
+}
+
+TEST(Numeric, AConversionOverflows) {
+  const auto bits = [](float v) { return std::bit_cast<uint32_t>(v); };
+  const auto all =
+      losses("cvt.rn.f16x2.f32 %r, %x, %y;\nst.global.b32 [%a3], %r;",
+             {{bits(1), bits(70000), 0}, {bits(-1e6f), bits(65504), 0}, {bits(kInfinity), bits(1), 0}},
+             ".f32", "f32");
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].results, 5u);
+  EXPECT_EQ(all[0].overflowed.count, 2u);
+  EXPECT_EQ(all[0].overflowed.operands, (std::vector<float>{70000}));
+}
+
+TEST(Numeric, WhatIsClampedLosesNothing) {
+  EXPECT_TRUE(losses("add.rn.sat.f16 %x, %x, %y;\nst.global.b16 [%a3], %x;\nst.global.b16 [%a3+2], %y;",
+                     {{kLargest, kLargest}, {k2048, kHalf}}, ".b16", "u16")
+                  .empty());
+}
+
+// Every term of A and B is 1: the products of 16 and a C of 65504 or 2^15.
+TEST(Numeric, MatrixProductsOverflow) {
+  const std::string mma =
+      "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%x, %r}, {%y, %y, %y, %y}, {%y, %y}, {%z, %z};\n"
+      "st.global.b32 [%a3], %x;";
+  const auto words = [](uint32_t c) {
+    return std::vector<std::array<uint32_t, 3>>(32, {0, kOne << 16 | kOne, c << 16 | c});
+  };
+  const auto all = losses(mma, words(kLargest));
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].results, 128u);
+  EXPECT_EQ(all[0].overflowed.count, 128u);
+  EXPECT_EQ(all[0].overflowed.operands, (std::vector<float>{65504}));
+  EXPECT_TRUE(losses(mma, words(0x7800)).empty());
+}
+
+}  // namespace
+}  // namespace bitwell::verify
