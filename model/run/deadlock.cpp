@@ -82,7 +82,12 @@ std::string reason(Cluster& cluster, const Waiter& w) {
       return " for the end of the launch before, '" + readable(before.name()) + "', of which " +
              plural(before.ctas() - before.ended, "CTA") + " have not ended";
     }
-    case Wait::operations: return " for asynchronous operations that it has committed";
+    case Wait::operations: {
+      const std::string& text = w.cta->line(*w.split).text;
+      return text.starts_with("setmaxnreg")      ? " for registers that other warps of the CTA hold"
+             : text.starts_with("tcgen05.alloc") ? " for columns of tensor memory that others hold"
+                                                 : " for asynchronous operations that it has committed";
+    }
     case Wait::mbarrier: return mbarrier_reason(cluster, *w.split) + who_could_end(cluster, *w.split);
     case Wait::spin:
       return ", in a loop that nothing can end any more" +

@@ -25,6 +25,7 @@ struct ClusterBarrierUse : Payload {
 };
 struct RegisterCount : Payload {
   uint64_t count = 0;
+  bool more = false;  // .inc
 };
 
 // A lane's address without its window, generic or shared::cluster, 32 or 64 bits.
@@ -121,10 +122,29 @@ Next cluster_wait(const Op& op, Context& context, uint32_t mask) {
   return Next::moved;
 }
 
-// All warps of a warpgroup execute the same setmaxnreg (PTX ISA 9.0, 9.7.19.5).
+// Registers of a thread of the warp, as far as they are known: by its last setmaxnreg, or by the launch,
+// which gives them by eights; 0: not.
+uint64_t registers_of(const machine::Warp& warp, const Cta& cta) {
+  if (!warp.register_counts.empty()) return warp.register_counts.back().first;
+  return (uint64_t{cta.grid.shape.registers} + 7) / 8 * 8;
+}
+
+// Whether the CTA's pool, which is what it was launched with, has what the warp wants more. What a warp had
+// stays there when it ends.
+bool in_pool(const machine::Warp& warp, const Cta& cta, uint64_t wanted) {
+  const uint64_t launched = (uint64_t{cta.grid.shape.registers} + 7) / 8 * 8;
+  uint64_t held = wanted;
+  for (const machine::Warp& other : cta.warps)
+    if (&other != &warp) held += registers_of(other, cta);
+  return launched == 0 || held <= launched * cta.warps.size();
+}
+
+// All warps of a warpgroup execute the same setmaxnreg; .inc waits for registers that others give up, and
+// never asks for fewer, .dec never for more (PTX ISA 9.0, 9.7.19.5).
 Next set_max_registers(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const uint64_t wanted = op.as<RegisterCount>().count;
+  const bool more = op.as<RegisterCount>().more;
   auto& mine = context.warp.register_counts;
   const int first = context.warp.index / 4 * 4;
   for (int w = first; w < std::min(first + 4, static_cast<int>(context.cta.warps.size())); ++w) {
@@ -139,7 +159,16 @@ Next set_max_registers(const Op& op, Context& context, uint32_t mask) {
       throw Fault("setmaxnreg by part of a warpgroup: warp " + std::to_string(w) + " has ended without it");
     }
   }
+  const uint64_t held = registers_of(context.warp, context.cta);
+  if (held != 0 && (more ? wanted < held : wanted > held))
+    throw Fault(std::string("setmaxnreg.") + (more ? "inc" : "dec") + " of " + std::to_string(wanted) +
+                " registers by a warp that has " + std::to_string(held));
+  if (more && !in_pool(context.warp, context.cta, wanted)) {
+    context.split().wait = machine::Wait::operations;
+    return Next::wait;
+  }
   mine.emplace_back(wanted, context.cta.line(context.split()).ptx);
+  if (!more) context.cta.wake_operations(0, static_cast<int>(context.cta.warps.size()));
   return Next::advance;
 }
 
@@ -182,14 +211,16 @@ void barrier_cluster(Builder& b, const Match&) {
   b.emit(op);
 }
 
-// setmaxnreg: registers are not a resource here; the count is checked, and that a warpgroup's warps agree.
+// setmaxnreg: what counts as a resource is checked where the launch says how many registers it has.
 void registers(Builder& b, const Match&) {
   if (b.operand_count() != 1) throw Invalid("'setmaxnreg' takes 1 operand");
   const uint64_t count = b.constant(b.operand(0));
   if (count < 24 || count > 256 || count % 8 != 0)
     throw Invalid("setmaxnreg " + std::to_string(count) + ", it must be a multiple of 8 from 24 to 256");
   Op op = effect(set_max_registers);
-  b.payload<RegisterCount>(op).count = count;
+  auto& use = b.payload<RegisterCount>(op);
+  use.count = count;
+  use.more = has(b.instruction(), ".inc");
   b.emit(op);
 }
 
