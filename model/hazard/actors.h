@@ -38,6 +38,17 @@ struct Lane {
   std::array<std::vector<uint32_t>, 2> groups;
 };
 
+// The MMAs of a warp by the PTX lines of their wgmma.mma_async, as far as their registers go.
+struct MmaUse {
+  std::map<int, uint64_t> issued;  // how many of the warp's there had been with the last one of that line
+  uint64_t ended = 0;              // so many were waited for
+  struct Reached {
+    Party by;
+    std::string reg;
+  };
+  std::map<int, Reached> reached;  // who came to registers of that line's since the last wgmma.fence
+};
+
 struct Warp {
   Domain domain;
   std::array<uint32_t, 3> cta{};
@@ -49,6 +60,13 @@ struct Warp {
   std::array<UnitId, kStreams> streams{};  // their units; 0: nothing was issued yet
   uint32_t moves = 0;                      // tcgen05.ld and .st so far
   uint32_t last_mma = 0;                   // number of the tcgen05.mma issued last
+  // The tensor map that a lane has read last, in global memory, and where.
+  struct {
+    uint64_t address = 0;
+    int ptx_line = 0;
+    uint32_t lane = 0;
+  } map;
+  MmaUse mmas;  // of wgmma
 };
 
 // What is behind one who acts.

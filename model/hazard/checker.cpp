@@ -14,8 +14,11 @@ machine::Observer Checker::observer() {
       access(*a, cluster_of(event.first_cta));
     else if (const auto* s = std::get_if<machine::Synchronisation>(&event.what))
       synchronised(*s, cluster_of(event.first_cta));
+    else if (const auto* r = std::get_if<machine::Reached>(&event.what))
+      registers_reached(*r, cluster_of(event.first_cta));
   };
   out.accesses = true;
+  out.lines = mma_registers_.lines();
   out.steps = false;
   return out;
 }
@@ -157,6 +160,8 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
     r.map = address;
     if (before_ != nullptr && !shared) behind_launches_before(r, address, a.bytes);
     shadow->each(address, a.bytes, [&](Cell& cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); });
+    if (shared && clustered_) peer_access(a, c, viewers[0], site, address);
+    if (!shared && a.order.proxy == machine::Proxy::tensor_map) w.map = {address, a.ptx_line, lane};
     if (shared && !reads && clustered_) remote_write(c, w, lane, address, record);
     if (is_strong) strong(a, c, w, lane, address, shared);
   }
@@ -219,6 +224,7 @@ void Checker::operation_access(const machine::Access& a, Cluster& c) {
     viewers[0] = {op.known[lane].get(), op.by, lane, op.until, &op.ended[lane]};
     r.lanes = 1u << lane;
     r.record = record_of_operation(op, site, address, reads, shared, r.lanes);
+    if (shared && clustered_) peer_access(a, c, viewers[0], site, address);
   }
   if (before_ != nullptr && !shared) behind_launches_before(r, address, a.bytes);
   shadow->each(address, a.bytes, [&](Cell& cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); });

@@ -11,6 +11,7 @@
 
 #include "model/hazard/actors.h"
 #include "model/hazard/finding.h"
+#include "model/hazard/mma_registers.h"
 #include "model/hazard/objects.h"
 #include "model/hazard/shadow.h"
 #include "model/machine/event.h"
@@ -36,7 +37,10 @@ class Checker {
   // That an access to shared memory leaves the variable which its address derives from is found too.
   void follow(Objects objects) { objects_ = std::move(objects); }
 
-  // To be told of the launch's events; valid as long as this.
+  // That registers of a wgmma are reached while it is under way is found too.
+  void follow(MmaRegisters registers) { mma_registers_ = std::move(registers); }
+
+  // To be told of the launch's events; valid as long as this. To be asked for behind the above.
   machine::Observer observer();
 
   // Each pair of instructions once for each kind, in the order in which they were found.
@@ -60,12 +64,15 @@ class Checker {
     size_t unfenced_inits = 0;                                          // at least so many of them
     std::map<std::pair<UnitId, uint32_t>, RemoteWrites> remote_writes;  // by unit and rank
     std::map<std::pair<uint32_t, uint64_t>, Known> bars;  // by rank and number: of those who have arrived
-    std::array<Known, 2> barrier;                         // barrier.cluster, by parity of its phase
+    std::map<std::pair<uint32_t, uint64_t>, Party> met;  // likewise: the first who has, at one of all threads
+    std::array<Known, 2> barrier;                        // barrier.cluster, by parity of its phase
     std::unordered_map<uint64_t, Operation> operations;
     std::map<std::pair<uint32_t, int>, Warpgroup> warpgroups;  // by rank and number
     std::unordered_map<uint64_t, Warpgroup*> mma_operations;   // by operation
     Warpgroup* starting = nullptr;                             // its MMA reads next
     std::unordered_map<uint64_t, Message> words;               // of shared memory, by generic address
+    UnitId begun = 0;                     // of a barrier of the cluster that was passed, as one act
+    std::map<uint32_t, Epoch> allocated;  // by rank: its tcgen05.alloc with .cta_group::2
     std::pair<uint32_t, int> last_key{UINT32_MAX, 0};
     Warp* last_warp = nullptr;
   };
@@ -93,6 +100,8 @@ class Checker {
   void mbarrier_over(uint64_t address, Cluster& c);
   void tensor_access(const machine::Access& a, Cluster& c);
   void synchronised(const machine::Synchronisation& s, Cluster& c);
+  void from_one_line(const machine::Synchronisation& s, const Warp& w,
+                     std::map<std::pair<uint32_t, uint64_t>, Party>& met);
   void cluster_arrived(const machine::Synchronisation& s, Cluster& c);
   void issued(const machine::Synchronisation& s, Cluster& c);
   void issue(const Operation& op, Warp& w);
@@ -102,6 +111,15 @@ class Checker {
   void dependents_let(const machine::Synchronisation& s, const Warp& w);
   void groups(const machine::Synchronisation& s, Warp& w);
   void mma(const machine::Synchronisation& s, Cluster& c);
+  void registers_reached(const machine::Reached& r, Cluster& c);
+  void registers_issued(const machine::Synchronisation& s, Warp& w, uint64_t count);
+  void columns(const machine::Synchronisation& s, Cluster& c);
+  // Whether who knows that much knows that the CTA of that rank has begun.
+  static bool begun(const Knowledge* known, const Cluster& c, uint32_t rank);
+  void peer_access(const machine::Access& a, const Cluster& c, const Viewer& v, const Site& site,
+                   uint64_t address);
+  // The operation just issued reads a tensor map until it ends.
+  void keeps_map(Operation& op, const Warp& w, int ptx_line);
   static void tensor_order(const machine::Synchronisation& s, Warp& w);
 
   // The record of what an operation does at an address; `lanes` become those that it is of.
@@ -167,11 +185,13 @@ class Checker {
   Party party(uint32_t record, uint32_t lane) const;
   Party party_of_use(UnitId unit, uint32_t lane, uint32_t site) const;
   Party party(const Viewer& v, const Site& site) const;
+  static Party party(const MmaRegisters::Reach& reach, const machine::Reached& r, const Warp& w);
 
   std::array<uint32_t, 3> grid_, cluster_size_;
   bool clustered_;  // a cluster has several CTAs
   bool once_;
   std::optional<Objects> objects_;
+  MmaRegisters mma_registers_;
   bool non_coherent_ = false;        // there was a load past the coherent cache
   const Checker* before_ = nullptr;  // of the launch that may still run
   UnitId before_unit_ = 0;           // that launch, as one
@@ -187,6 +207,7 @@ class Checker {
   std::vector<UnitInfo> units_{1};
   std::vector<Finding> findings_;
   std::map<std::tuple<Kind, int, int, uint32_t>, size_t> numbers_;  // of findings
+  std::map<std::pair<Kind, int>, int> told_of_mma_;  // by line of a wgmma: the first that reached it
   // While one event is told: the last record of which all lanes were found to be behind, and whom.
   uint32_t behind_record_ = 0;
   const Knowledge* behind_known_ = nullptr;

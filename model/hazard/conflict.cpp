@@ -110,6 +110,7 @@ std::optional<Kind> Checker::judge(const Reach& r, const Viewer& v, const Record
     if (reaches(old, needed) && reaches(now, needed)) return std::nullopt;
     return Kind::scope;
   }
+  if (!ended) return Kind::operation_race;
   if (v.known != nullptr && v.known->narrow.knows(e)) return Kind::scope;
   if (v.known != nullptr && v.known->unreleased.knows(e)) return Kind::release;
   if (r.seen != nullptr && *r.seen != nullptr && (*r.seen)->happened.knows(e)) return Kind::release;

@@ -34,6 +34,13 @@ enum class Kind : uint8_t {
   map_fence,         // a copy by a tensor map that was changed, without both halves of its proxy fence
   grid_wait,         // of a programmatic launch: before griddepcontrol.wait
   grid_between,      // the same, but for a launch between the two: works where it was measured
+  barrier_lines,     // warps meet at a barrier of the whole CTA from two instructions
+  peer_memory,       // another CTA's shared memory, before that CTA is known to have begun
+  peer_columns,      // columns for a pair, likewise: works
+  peer_allocation,   // columns of a pair given back before the other CTA is known to have its own
+  mma_registers,     // a register of a wgmma that was not waited for
+  mma_fragments,     // the same, of A and read only: works
+  mma_fence,         // a register of a wgmma, reached since the warp's last wgmma.fence
   outside_object,    // shared memory: an access leaves the variable that its address derives from
 };
 enum class Level : uint8_t { error, note };
@@ -64,6 +71,7 @@ struct Finding {
   Object object{};     // of outside_object: the variable that was left
   // Of launches that overlap: `earlier` is of the launch so many before that of `later`.
   uint32_t launches_before = 0;
+  std::string where{};  // of what has no address: "register %f0", "barrier 0"
 };
 
 }  // namespace bitwell::hazard

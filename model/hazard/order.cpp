@@ -55,13 +55,21 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
     case SyncKind::cta_arrived: {
       Warp& w = warp_of(c, s.cta, s.warp);
       c.bars[bar] = joined(c.bars[bar], published(w, s.lanes));
+      if (s.amount == 0) from_one_line(s, w, c.met);
       ++w.time;
       return;
     }
     case SyncKind::cta_passed: return take(warp_of(c, s.cta, s.warp), s.lanes, c.bars[bar]);
-    case SyncKind::cta_over: c.bars.erase(bar); return;
+    case SyncKind::cta_over:
+      c.bars.erase(bar);
+      c.met.erase(bar);
+      return;
     case SyncKind::cluster_arrived: return cluster_arrived(s, c);
-    case SyncKind::cluster_passed: return learn(warp_of(c, s.cta, s.warp), s.lanes, c.barrier[s.which % 2]);
+    case SyncKind::cluster_passed: {
+      Warp& w = warp_of(c, s.cta, s.warp);
+      if (c.begun == 0) c.begun = new_unit(w);
+      return learn(w, s.lanes, raised(c.barrier[s.which % 2], c.begun, ~0u, 1));
+    }
     case SyncKind::mbarrier_passed: return mbarrier_passed(s, c);
     case SyncKind::mbarrier_over: return mbarrier_over(s.which, c);
     case SyncKind::issued: return issued(s, c);
@@ -84,7 +92,7 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
     case SyncKind::tensor_fence_after: return tensor_order(s, warp_of(c, s.cta, s.warp));
     case SyncKind::grids_waited: return grids_waited(s, warp_of(c, s.cta, s.warp));
     case SyncKind::dependents_let: return dependents_let(s, warp_of(c, s.cta, s.warp));
-    case SyncKind::columns:
+    case SyncKind::columns: return columns(s, c);
     case SyncKind::exited:
     case SyncKind::emptied: return;  // the accesses behind these are told of themselves
     case SyncKind::cluster_ended:
@@ -93,6 +101,17 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
       last_cluster_ = nullptr;
       return;
   }
+}
+
+void Checker::from_one_line(const Synchronisation& s, const Warp& w,
+                            std::map<std::pair<uint32_t, uint64_t>, Party>& met) {
+  const Party me{{s.ptx_line, Actor::thread, machine::AccessKind::update, {}},
+                 w.cta,
+                 w.number,
+                 std::countr_zero(s.lanes)};
+  const auto [first, fresh] = met.try_emplace({w.rank, s.which}, me);
+  if (fresh || first->second.site.ptx_line == s.ptx_line) return;
+  found(Kind::barrier_lines, first->second, me, 0, 0).where = "barrier " + std::to_string(s.which);
 }
 
 void Checker::cluster_arrived(const Synchronisation& s, Cluster& c) {
@@ -132,6 +151,7 @@ void Checker::issued(const Synchronisation& s, Cluster& c) {
   if (op.ending == machine::Ending::commit && s.tensor.kind == machine::TensorOrder::Kind::mma)
     w.last_mma = op.number;
   issue(op, w);
+  if (w.map.ptx_line == s.ptx_line && w.map.lane == op.lane) keeps_map(op, w, s.ptx_line);
 }
 
 void Checker::issue(const Operation& op, Warp& w) {
@@ -225,11 +245,12 @@ void Checker::mma(const Synchronisation& s, Cluster& c) {
     // One instruction of the whole warp: what any of its threads knows.
     g.issued[s.which].push_back({&w, published(w, s.lanes), w.time++, w.lanes[0].ended});
     g.count[share] = s.which + 1;
+    registers_issued(s, w, g.count[share]);
   } else if (s.kind == SyncKind::mma_committed) {
     g.groups[share].push_back(g.count[share]);
   } else if (auto& groups = g.groups[share]; groups.size() > s.which) {
-    learn(w, s.lanes,
-          raised(nullptr, g.unit, ~0u, static_cast<uint32_t>(groups[groups.size() - 1 - s.which])));
+    w.mmas.ended = groups[groups.size() - 1 - s.which];
+    learn(w, s.lanes, raised(nullptr, g.unit, ~0u, static_cast<uint32_t>(w.mmas.ended)));
     groups.erase(groups.begin(), groups.end() - static_cast<std::ptrdiff_t>(s.which));
   }
 }

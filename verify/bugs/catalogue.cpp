@@ -49,13 +49,18 @@ void read_launch(const std::string& words, Launch& launch, const std::string& pl
       launch.shape.grid[0] = n;
     } else if (what == "cluster") {
       launch.shape.cluster[0] = n;
-    } else if (what == "buffers") {
+    } else if (what == "registers") {
+      launch.shape.registers = n;
+    } else if (what == "buffers" || what == "unwritten") {
       Buffer b;
       b.name = "buffer " + std::to_string(launch.buffers.size());
       b.bytes.resize(n);
+      b.defined = what == "buffers";
+      b.output = !b.defined;
       launch.add_buffer(b);
     } else {
-      throw InputError(place + ": '" + what + "', it must be block, grid, cluster or buffers");
+      throw InputError(place + ": '" + what +
+                       "', it must be block, grid, cluster, registers, buffers or unwritten");
     }
   }
 }
@@ -170,6 +175,7 @@ Tally examine(const Exhibit& exhibit, const Bug* bug, size_t most) {
   const std::string text = ptx_of(exhibit, bug == nullptr ? "" : bug->name);
   const isa::Program program = naming(exhibit.name, [&] { return isa::compile(ptx::parse(text), "kernel"); });
   const hazard::Objects objects = objects_of(text, program);
+  const hazard::MmaRegisters registers = registers_of(text);
   for (const isa::Schedule& schedule : schedules(most)) {
     ++out.schedules;
     Launch launch = exhibit.launch;
@@ -177,12 +183,13 @@ Tally examine(const Exhibit& exhibit, const Bug* bug, size_t most) {
     isa::Options options;
     options.schedule = schedule;
     options.step_limit = 1 << 20;
-    options.observers.push_back(watch.observer());
+    options.observers.push_back(watch.observer(registers.lines()));
     try {
       for (const bool second : {false, true}) {
         if (second && !exhibit.again) break;
         watch.begin(program, launch.shape, second);
         watch.follow(objects);
+        watch.follow(registers);
         const isa::RunResult result = simulate(program, launch, options, true);  // at the same addresses
         if (!result.notes.empty()) {
           out.said = "note";

@@ -30,7 +30,19 @@ RunFindings::RunFindings(const RunOptions& options, const verify::LaunchFile& fi
       file_(file),
       watch_(options.once),
       known_(options.baseline.empty() ? verify::Baseline{} : verify::read_baseline(options.baseline)),
-      replaced_(read_if_there(options.write_baseline)) {}
+      replaced_(read_if_there(options.write_baseline)) {
+  if (!options.races) return;
+  add_registers(file.launch.ptx);
+  for (const verify::Step& step : file.launch.then)
+    if (!step.ptx.empty()) add_registers(step.ptx);
+}
+
+void RunFindings::add_registers(const std::string& ptx) {
+  if (registers_.contains(ptx)) return;
+  const std::vector<int> lines =
+      registers_.emplace(ptx, verify::registers_of(verify::read_file(ptx))).first->second.lines();
+  lines_.insert(lines_.end(), lines.begin(), lines.end());
+}
 
 verify::Beginning RunFindings::beginning() {
   if (!options_.races) return nullptr;
@@ -45,6 +57,7 @@ void RunFindings::begin(const std::shared_ptr<const isa::Program>& program, cons
                step != nullptr && step->programmatic);
   const std::string text = verify::read_file(ptx);
   watch_.follow(verify::objects_of(text, *program));
+  watch_.follow(registers_.at(ptx));
   if (options_.explain) ways_.try_emplace(ptx, ptx::parse(text));
 }
 

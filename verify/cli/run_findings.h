@@ -18,7 +18,7 @@ class RunFindings {
   RunFindings& operator=(const RunFindings&) = delete;
 
   // To be told of the run's events with --races; valid as long as this.
-  machine::Observer observer() { return watch_.observer(); }
+  machine::Observer observer() { return watch_.observer(lines_); }
   // To be told of each launch with --races, else none; valid as long as this.
   verify::Beginning beginning();
   // Of --sarif, --junit and --write-baseline.
@@ -36,12 +36,15 @@ class RunFindings {
 
  private:
   void begin(const std::shared_ptr<const isa::Program>& program, const verify::Step* step);
+  void add_registers(const std::string& ptx);
   verify::Sifted sifted() const { return verify::sift(watch_.findings(), watch_.entries(), known_); }
 
   const RunOptions& options_;
   const verify::LaunchFile& file_;
   verify::Watch watch_;
   std::vector<std::shared_ptr<const isa::Program>> programs_;  // of the launches so far
+  std::map<std::string, hazard::MmaRegisters> registers_;      // of all launches, by PTX file
+  std::vector<int> lines_;                                     // that these ask for
   std::map<std::string, hazard::Ways> ways_;                   // with --explain, by PTX file
   verify::Baseline known_, replaced_;
 };

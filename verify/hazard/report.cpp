@@ -99,9 +99,11 @@ std::string describe(const Found& found) {
   const isa::Program& program = found.later->program;
   const hazard::KindRow& row = hazard::row_of(f.kind);
   std::string out =
-      std::string(row.level == hazard::Level::error ? "error " : "note ") + std::string(row.name) + " at " +
-      place(f.address, program) + ", " + std::to_string(f.bytes) +
-      (f.address >> 40 == machine::kTensorWindow >> 40 ? " lanes: " : " bytes: ") + std::string(row.what);
+      std::string(row.level == hazard::Level::error ? "error " : "note ") + std::string(row.name) +
+      (f.where.empty() ? " at " + place(f.address, program) + ", " + std::to_string(f.bytes) +
+                             (f.address >> 40 == machine::kTensorWindow >> 40 ? " lanes: " : " bytes: ")
+                       : " at " + f.where + ": ") +
+      std::string(row.what);
   if (found.earlier != found.later) {
     const bool two = found.earlier->ptx != found.later->ptx;
     out += "\n  " + name_of(*found.earlier) + ": " + describe(f.earlier, *found.earlier, two);
@@ -112,7 +114,7 @@ std::string describe(const Found& found) {
     if (found.later->of > 1) out += "\n  in " + name_of(*found.later);
   }
   out += others(found);
-  if (row.alone)
+  if (f.kind == hazard::Kind::outside_object)
     out += "\n  the address derives from '" + f.object.name + "', bytes " + std::to_string(f.object.offset) +
            (f.object.size == 0 ? std::string(" on")
                                : " to " + std::to_string(f.object.offset + f.object.size - 1)) +
@@ -154,6 +156,8 @@ hazard::Objects objects_of(const std::string& text, const isa::Program& program)
   for (const isa::SharedVariable& v : program.shared_variables) places.push_back({v.name, v.offset, v.size});
   return {ptx::parse(text), std::move(places)};
 }
+
+hazard::MmaRegisters registers_of(const std::string& text) { return hazard::MmaRegisters(ptx::parse(text)); }
 
 hazard::Checker checker_of(const isa::Program& program, const isa::Shape& shape, bool once) {
   const isa::Shape full = isa::full_shape(program, shape);

@@ -26,8 +26,9 @@ void add(std::vector<Found>& to, const Found& more) {
 
 }  // namespace
 
-machine::Observer Watch::observer() {
+machine::Observer Watch::observer(std::vector<int> lines) {
   machine::Observer out;
+  out.lines = std::move(lines);
   out.tell = [this](const machine::Event& event) { to_.tell(event); };
   out.accesses = true;
   out.steps = false;

@@ -18,8 +18,9 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // To be told of the events of all launches, which run one after the other; valid as long as this.
-  machine::Observer observer();
+  // To be told of the events of all launches, which run one after the other; valid as long as this. `lines`:
+  // those that the MmaRegisters of any launch ask for.
+  machine::Observer observer(std::vector<int> lines = {});
   // To be called before each launch; its program stays. A programmatic one may begin while the launch before
   // it runs: until griddepcontrol.wait nothing orders the two.
   void begin(const Launched& launch, bool programmatic = false);
@@ -28,6 +29,7 @@ class Watch {
   }
   // To be called behind that: as the checker's.
   void follow(const hazard::Objects& objects) { running_.back().checker->follow(objects); }
+  void follow(const hazard::MmaRegisters& registers) { running_.back().checker->follow(registers); }
   // The first error of the launches so far, in words, and which launch it was of, counted from 0; empty:
   // none.
   struct Error {

@@ -20,10 +20,11 @@ struct Trial {
   Build build;
   std::string replay;
   bool races = false;
-  std::map<std::string, isa::Program> programs;    // by entry
-  std::map<std::string, hazard::Objects> objects;  // likewise, of those whose races are looked for
-  std::vector<std::vector<std::byte>> recorded;    // results of the cases that a GPU recorded
-  isa::Footprint touched;                          // by all cases
+  std::map<std::string, isa::Program> programs;           // by entry
+  std::map<std::string, hazard::Objects> objects;         // likewise, of those whose races are looked for
+  std::map<std::string, hazard::MmaRegisters> registers;  // of these, by PTX file
+  std::vector<std::vector<std::byte>> recorded;           // results of the cases that a GPU recorded
+  isa::Footprint touched;                                 // by all cases
   Verdict verdict;
 
   void run(const SuiteCase& c, const PlannedCase& planned) {
@@ -32,7 +33,7 @@ struct Trial {
     for (const isa::Schedule& schedule : c.schedules) {
       Watch watch;
       isa::Options options;
-      if (races) options.observers.push_back(watch.observer());
+      if (races) options.observers.push_back(watch.observer(lines_of(c.chain)));
       const Programs program = [&](const Launch& l) -> const isa::Program& {
         auto found = programs.find(l.entry);
         if (found == programs.end()) found = programs.emplace(l.entry, load_program(l.ptx, l.entry)).first;
@@ -58,6 +59,19 @@ struct Trial {
     if (found == objects.end()) found = objects.emplace(l.entry, objects_of(read_file(l.ptx), program)).first;
     watch.begin(program, l.shape);
     watch.follow(found->second);
+    watch.follow(registers.at(l.ptx));
+  }
+
+  // Where registers of a wgmma are reached, by any launch.
+  std::vector<int> lines_of(const Chain& chain) {
+    std::vector<int> out;
+    for (const Launch& l : chain.launches) {
+      auto found = registers.find(l.ptx);
+      if (found == registers.end()) found = registers.emplace(l.ptx, registers_of(read_file(l.ptx))).first;
+      const std::vector<int> lines = found->second.lines();
+      out.insert(out.end(), lines.begin(), lines.end());
+    }
+    return out;
   }
 };
 

@@ -24,7 +24,9 @@ Next allocation(const Op& op, Context& context, uint32_t mask) {
   else if (use.cta_group == 2)
     peer(context.cta);
   TensorUnit& unit = tensor_unit(context.cta);
-  tell_synchronised(Synchronisation::Kind::columns, context.cta, context.warp, context.split(), mask, 0);
+  const bool of_pair = use.cta_group == 2 && use.action != Action::relinquish;
+  tell_synchronised(Synchronisation::Kind::columns, context.cta, context.warp, context.split(), mask,
+                    use.action == Action::free ? 1 : 0, {}, of_pair ? 1 : 0);
   if (use.action == Action::relinquish) {
     unit.memory.relinquish(use.cta_group);
     return Next::advance;

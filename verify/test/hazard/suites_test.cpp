@@ -19,11 +19,18 @@ struct Loaded {
   isa::Program program;
   hazard::Objects objects;
 };
+using Registers = std::map<std::string, hazard::MmaRegisters>;  // by PTX file
 std::string suspicion(const SuiteCase& c, const isa::Schedule& schedule,
-                      std::map<std::string, Loaded>& programs) {
+                      std::map<std::string, Loaded>& programs, Registers& registers) {
   Watch watch;
   isa::Options options;
-  options.observers.push_back(watch.observer());
+  std::vector<int> lines;
+  for (const Launch& l : c.chain.launches) {
+    auto at = registers.find(l.ptx);
+    if (at == registers.end()) at = registers.emplace(l.ptx, registers_of(read_file(l.ptx))).first;
+    for (const int line : at->second.lines()) lines.push_back(line);
+  }
+  options.observers.push_back(watch.observer(lines));
   const auto program = [&](const Launch& l) -> const isa::Program& {
     auto at = programs.find(l.entry);
     if (at == programs.end()) {
@@ -33,6 +40,7 @@ std::string suspicion(const SuiteCase& c, const isa::Schedule& schedule,
     }
     watch.begin(at->second.program, l.shape);
     watch.follow(at->second.objects);
+    watch.follow(registers.at(l.ptx));
     return at->second.program;
   };
   const Tried tried = try_case(c, schedule, program, options);
@@ -45,13 +53,14 @@ TEST_P(OwnKernels, AreNotSuspected) {
   const Suite& s = suite(GetParam());
   for (const Kernel& k : s.kernels) {
     std::map<std::string, Loaded> programs;
+    Registers registers;
     size_t cases = 0;
     for (const PlannedCase& planned : k.cases()) {
       if (planned.full || cases++ == kCases) break;
       const SuiteCase c =
           suite_case(planned, planned.draw(), Build{share_folder("kernels"), s.archs_of(k).front()});
       for (const isa::Schedule* schedule : {&c.schedules.front(), &c.schedules.back()})
-        EXPECT_EQ(suspicion(c, *schedule, programs), "") << k.full_name << ", " << c.name;
+        EXPECT_EQ(suspicion(c, *schedule, programs, registers), "") << k.full_name << ", " << c.name;
     }
   }
 }
