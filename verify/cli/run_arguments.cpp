@@ -64,6 +64,12 @@ void add_checks(CLI::App& command, RunOptions& options) {
                   "Write all that --races finds to this file, for --baseline; what it has of other entries "
                   "stays")
       ->needs("--races");
+  command.add_flag(
+      "--numeric", options.numeric,
+      "By instruction: how many results of fp16 and bf16 arithmetic (add, sub, mul, fma, cvt from "
+      "fp32, mma.sync) are infinite though their operands are finite, and how many sums are what "
+      "their larger term alone gives; the first of each, with its operands. Not of wgmma and "
+      "tcgen05, nor of launches under \"then\"");
   command
       .add_option("--approximate", options.approximate,
                   "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only "
@@ -122,7 +128,7 @@ CLI::Validator schedule_name() {
       "SCHEDULE");
 }
 
-// Needs --schedule, --seed, --schedules, --trace, --dump, --races and --device to be there.
+// Needs --schedule, --seed, --schedules, --trace, --dump, --numeric, --races and --device to be there.
 void add_exhaust(CLI::App& command, RunOptions& options) {
   CLI::Option* exhaust = command.add_flag(
       "--exhaust", options.exhaust,
@@ -132,8 +138,8 @@ void add_exhaust(CLI::App& command, RunOptions& options) {
       "with which --schedule each end comes again. A turn is an instruction of a warp that does more than "
       "compute, or an operation as a whole; divergent threads of a warp, pieces of a copy, and orders of "
       "memory weaker than one act after the other are not tried: --races sees those");
-  for (const char* other : {"--schedule", "--seed", "--schedules", "--trace", "--dump", "--races", "--junit",
-                            "--device", "--unchecked"})
+  for (const char* other : {"--schedule", "--seed", "--schedules", "--trace", "--dump", "--numeric",
+                            "--races", "--junit", "--device", "--unchecked"})
     exhaust->excludes(command.get_option(other));
   command.add_option("--most", options.most, "Runs after which --exhaust stops, and says so")
       ->check(whole(1, UINT64_MAX))
@@ -141,7 +147,7 @@ void add_exhaust(CLI::App& command, RunOptions& options) {
       ->needs(exhaust);
 }
 
-// Needs --races, --trace and --dump to be there.
+// Needs --races, --trace, --dump and --numeric to be there.
 void add_schedules(CLI::App& command, RunOptions& options) {
   command
       .add_option(
@@ -168,6 +174,7 @@ void add_schedules(CLI::App& command, RunOptions& options) {
       ->excludes("--seed")
       ->excludes("--trace")
       ->excludes("--dump")
+      ->excludes("--numeric")
       ->excludes("--races")
       ->excludes("--junit");
 }

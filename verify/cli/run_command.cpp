@@ -129,8 +129,9 @@ isa::RunResult run_to_its_end(const RunOptions& options, const isa::Program& pro
 void run(const RunOptions& options, int& status) {
   verify::LaunchFile file = verify::read_launch(options.path);
   refuse_what_does_not_go_together(options, file);
-  const isa::Program program =
-      verify::load_program(file.launch.ptx, file.launch.entry, approximate_of(options));
+  isa::Program program = verify::load_program(file.launch.ptx, file.launch.entry, approximate_of(options));
+  std::optional<isa::NumericWatch> numeric;
+  if (options.numeric) numeric.emplace(program);
   file.launch.memory_limit = options.memory_limit;
   isa::Options how = options.run;
   how.checked = !options.unchecked;
@@ -187,7 +188,8 @@ void run(const RunOptions& options, int& status) {
                          given ? given->chance() : "",
                          verdict,
                          expected,
-                         on_device};
+                         on_device,
+                         numeric ? numeric->losses() : std::vector<isa::Losses>{}};
   fmt::print("{}", options.json ? report.facts().dump(2) + "\n" : report.text());
   refuse_missing(observed.dumps);
   if (device != nullptr && device->hung()) {  // the driver's own end would wait for the kernel

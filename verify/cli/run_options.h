@@ -15,6 +15,7 @@ struct RunOptions {
   bool unchecked = false;
   bool races = false;
   bool once = false;
+  bool numeric = false;
   bool explain = false;
   std::string sarif;               // path, or empty
   std::string junit;               // likewise

@@ -4,6 +4,7 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/footprint.h"
+#include "verify/cli/numeric.h"
 #include "verify/cli/short_names.h"
 #include "verify/cli/table.h"
 
@@ -42,6 +43,7 @@ nlohmann::json RunReport::facts() const {
     for (const verify::KnownFinding& k : races.stale)
       j["stale"].push_back({{"fingerprint", k.hash}, {"findings", k.findings}, {"text", k.text}});
   }
+  if (options.numeric) j["numeric"] = numeric_facts(losses);
   j.update(footprint_facts(result.footprint));
   return j;
 }
@@ -64,6 +66,7 @@ std::string RunReport::text() const {
                    grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s", held.rests_on,
                    grouped(held.clusters), grouped(held.all), held.all == 1 ? "" : "s"));
   out += footprint(result.footprint);
+  if (options.numeric) out += numeric_text(losses, program);
   for (const isa::Note& n : result.notes)
     line(fmt::format("  note: {}{}; the manual does not promise that this works",
                      machine::describe(n.place, n.text),

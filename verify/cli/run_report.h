@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "model/run/numeric.h"
 #include "model/run/residency.h"
 #include "verify/cli/run_hazards.h"
 #include "verify/cli/run_options.h"
@@ -21,10 +22,11 @@ struct RunReport {
   hazard::Checker::Cost cost;  // with --races
   const Trace& trace;
   const Dumps& dumps;
-  std::string chance;        // of the schedule pct, as verify::Given says it
-  std::string verdict;       // lines on outputs beside what they should be
-  nlohmann::json expected;   // the same as facts
-  nlohmann::json on_device;  // with --device
+  std::string chance;               // of the schedule pct, as verify::Given says it
+  std::string verdict;              // lines on outputs beside what they should be
+  nlohmann::json expected;          // the same as facts
+  nlohmann::json on_device;         // with --device
+  std::vector<isa::Losses> losses;  // with --numeric
 
   std::string text() const;
   nlohmann::json facts() const;

@@ -335,5 +335,36 @@ sed 's/waste.ptx/less.ptx/' waste.json > less.json
 sed -i 's/@!%p0 mbarrier.inv.*//' less.ptx
 expect 0 "260 touched; never: 0 to 515, 640 to 1,539, 1,664 to 3,071, 3,084 to 3,087" "$bitwell" run less.json
 
+# What 16-bit arithmetic loses: thread t adds t * 64 to 65472, and 0.25 to that.
+cat > sums.ptx <<'P'
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry sums(.param .u64 out) {
+  .reg .b32 %r0;
+  .reg .b16 %h<4>;
+  .reg .b64 %a<2>;
+  mov.u32 %r0, %tid.x; mul.lo.u32 %r0, %r0, 64;
+  cvt.rn.f16.u32 %h0, %r0;
+  mov.b16 %h1, 0x7BFE; mov.b16 %h2, 0x3400;
+  add.rn.f16 %h0, %h0, %h1;
+  add.rn.f16 %h3, %h0, %h2;
+  ld.param.u64 %a0, [out];
+  mul.wide.u32 %a1, %r0, 2;
+  add.u64 %a0, %a0, %a1;
+  st.global.b16 [%a0], %h3;
+  ret;
+}
+P
+echo '{"ptx": "sums.ptx", "entry": "sums", "grid": [1], "block": [4], "arguments": [{"buffer": "out", "zeros": 512}]}' > sums.json
+expect 0 "numeric: PTX line $(line sums.ptx add.rn), CTA (0,0,0), thread (1,0,0): add.rn.f16: 3 of 4 results are infinite, of finite operands, the first 64 + 65472 = inf" "$bitwell" run sums.json --numeric
+expect 0 "thread (0,0,0): add.rn.f16: 1 of 1 results are what the larger term alone gives, the first 65472 + 0.25 = 65472" "$bitwell" run sums.json --numeric
+expect 0 '"overflowed":{"count":3' bash -c '"$0" run sums.json --numeric --json | tr -d " \n"' "$bitwell"
+! "$bitwell" run sums.json | grep -q numeric || fail "16-bit arithmetic is watched though nobody asked"
+sed 's/64;/0;/; s/0x3400/0x5000/' sums.ptx > fine.ptx
+sed 's/sums.ptx/fine.ptx/' sums.json > fine.json
+expect 0 "numeric: no 16-bit result overflowed, and no 16-bit sum lost a term" "$bitwell" run fine.json --numeric
+expect 2 "--numeric" "$bitwell" run sums.json --numeric --schedules 3
+
 [ $failures -eq 0 ] && echo "a run shows what it is asked for"
 exit $failures
