@@ -8,6 +8,7 @@
 
 #include "model/hazard/finding.h"
 #include "model/hazard/knowledge.h"
+#include "model/hazard/mma_registers.h"
 #include "model/hazard/record.h"
 
 namespace bitwell::hazard {
@@ -44,7 +45,7 @@ struct MmaUse {
   uint64_t ended = 0;              // so many were waited for
   struct Reached {
     Party by;
-    std::string reg;
+    const MmaRegisters::Reach* what = nullptr;
   };
   std::map<int, Reached> reached;  // who came to registers of that line's since the last wgmma.fence
 };

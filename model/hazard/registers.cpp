@@ -21,7 +21,7 @@ void Checker::registers_reached(const machine::Reached& r, Cluster& c) {
       issued_last = issued->second;
     }
     const bool both_read = !reach.accumulator && !reach.written;
-    if (reach.as != As::operand && !both_read) w.mmas.reached[reach.mma] = {party(reach, r, w), reach.name};
+    if (reach.as != As::operand && !both_read) w.mmas.reached[reach.mma] = {party(reach, r, w), &reach};
   }
   if (last == nullptr) return;
   const Kind kind = last->accumulator || last->written ? Kind::mma_registers : Kind::mma_fragments;
@@ -49,7 +49,7 @@ void Checker::registers_issued(const machine::Synchronisation& s, Warp& w, uint6
   if (at == w.mmas.reached.end()) return;
   const MmaUse::Reached reached = at->second;
   const Party mma{{s.ptx_line, Actor::wgmma, AccessKind::update, {}}, w.cta, w.number, -1};
-  found(Kind::mma_fence, reached.by, mma, 0, 0).where = "register " + reached.reg;
+  found(Kind::mma_fence, reached.by, mma, 0, 0).where = "register " + reached.what->name;
   // The same for the MMAs behind this one would say nothing more.
   std::erase_if(w.mmas.reached, [&](const auto& other) {
     return other.first == s.ptx_line || other.second.by.site.ptx_line == reached.by.site.ptx_line;

@@ -76,7 +76,8 @@ struct Reached {
   // The CTA's memories as they are; valid while it is told.
   const Region* shared;
   const TensorMemory* tensor;
-  std::vector<std::string> under_way;  // the operations of the cluster that are not done
+  // The operations of the cluster that are not done; not told to who wants accesses too, and so knows them.
+  std::vector<std::string> under_way;
 };
 
 struct Event {

@@ -51,7 +51,7 @@ struct Synchronisation {
     tensor_fence_before,       // tcgen05.fence::before_thread_sync
     tensor_fence_after,        // tcgen05.fence::after_thread_sync
     grids_waited,              // griddepcontrol.wait
-    columns,                   // of tensor memory are asked for or given back
+    columns,                   // of tensor memory: 0, they are asked for, or 1, given back
     exited,                    //
     emptied,                   // shared::cluster address: an operation is to write there; no lanes
     cluster_ended,             // no lanes
@@ -69,7 +69,8 @@ struct Synchronisation {
   int ptx_line;
   Ending ending = Ending::none;  // of what was issued
   TensorOrder tensor{};          // likewise, where it ends with a commit
-  // Of cta_arrived: the threads that the barrier waits for, 0: all that still run. Of emptied: bytes.
+  // Of cta_arrived: the threads that the barrier waits for, 0: all that still run. Of emptied: bytes. Of
+  // columns: 1, for a pair of CTAs.
   uint32_t amount = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "model/run/cluster.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "model/run/synchronised.h"
 
@@ -79,10 +80,18 @@ void Cluster::tell(const machine::Synchronisation& synchronisation) const {
 }
 
 void Cluster::tell(machine::Reached reached) const {
-  for (const auto& agent : agents_) reached.under_way.push_back(agent->describe());
-  for (const machine::Observer& observer : grid.options.observers)
-    if (std::count(observer.lines.begin(), observer.lines.end(), reached.ptx_line) != 0)
-      observer.tell({first_, reached});
+  const machine::Event event{first_, std::move(reached)};
+  const auto& at = std::get<machine::Reached>(event.what);
+  std::optional<machine::Event> whole;  // with the operations under way, which who wants accesses knows
+  for (const machine::Observer& observer : grid.options.observers) {
+    if (std::count(observer.lines.begin(), observer.lines.end(), at.ptx_line) == 0) continue;
+    if (!observer.accesses && !whole) {
+      whole = event;
+      for (const auto& agent : agents_)
+        std::get<machine::Reached>(whole->what).under_way.push_back(agent->describe());
+    }
+    observer.tell(observer.accesses ? event : *whole);
+  }
 }
 
 void Cluster::tell(machine::OperationStep::Kind kind, const Agent& a) const {
