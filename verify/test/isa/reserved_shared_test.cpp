@@ -103,13 +103,13 @@ TEST(ReservedShared, IsMemoryOfTheCta) {
       "mov.u32 %r2, %reserved_smem_offset_1;\nld.shared.u32 %r3, [%r2+284];\nst.global.u32 [%d0], %r3;\n"
       "add.u32 %r4, %r0, 7;\nst.shared.u32 [%r2], %r4;\nst.shared.u32 [fixed], 99;\n"
       "ld.shared.u32 %r5, [%r2];\nst.global.u32 [%d0+4], %r5;\n";
-  for (const uint32_t cluster : {1, 2, 4}) {
-    const std::vector<std::vector<uint32_t>> out = run(compiled(module_of(64, body)), 16, 8, cluster);
-    for (uint32_t c = 0; c < 8; ++c) {
-      EXPECT_EQ(out[c][0], 0u);
-      EXPECT_EQ(out[c][1], c + 7);
-    }
+  const isa::Program program = compiled(module_of(64, body));
+  const std::vector<std::vector<uint32_t>> out = run(program, 16, 8);
+  for (uint32_t c = 0; c < 8; ++c) {
+    EXPECT_EQ(out[c][0], 0u);
+    EXPECT_EQ(out[c][1], c + 7);
   }
+  EXPECT_THROW(run(program, 16, 8, 2), machine::Unsupported);
 }
 
 TEST(ReservedShared, TakesNothingOfWhatALaunchMayHave) {
