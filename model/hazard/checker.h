@@ -195,6 +195,7 @@ class Checker {
   bool non_coherent_ = false;        // there was a load past the coherent cache
   const Checker* before_ = nullptr;  // of the launch that may still run
   UnitId before_unit_ = 0;           // that launch, as one
+  bool all_waited_ = true;           // every launch that this one overlaps, for those that it overlaps
   // CTAs, by number in the grid: of which a thread has executed griddepcontrol.wait; of which one that was
   // not behind such a wait has executed launch_dependents.
   std::set<uint32_t> waited_, let_early_;

@@ -26,6 +26,7 @@ bool meets(const Site& s) {
 
 void Checker::overlaps(const Checker& before) {
   before_ = &before;
+  all_waited_ = before.before_ == nullptr || (before.all_waited_ && !before.waited_.empty());
   units_.push_back({});
   before_unit_ = static_cast<UnitId>(units_.size() - 1);
 }
@@ -59,6 +60,7 @@ void Checker::behind_launches_before(const Reach& r, uint64_t address, uint64_t 
     return !v.knows({before_unit_, 0, kTheirEnd});
   });
   const bool waited = early == r.viewers + r.viewer_count;
+  if (waited && all_waited_) return;
   if (waited) early = r.viewers;
   bool over = waited, in_order = waited;
   uint32_t back = 0;
