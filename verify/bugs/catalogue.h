@@ -5,8 +5,6 @@
 //   //: launch block 64 grid 2 cluster 2 buffers 256 4    threads, CTAs; bytes of each argument's buffer
 //   //: launch registers 168                              of a thread, as ptxas would have allotted them
 //   //: launch unwritten 256                              likewise, a buffer whose bytes must all be written
-//   //: programmatic                                      the launch is made twice on the same buffers; the
-//                                                         second may begin before the first has ended
 //   //: once                                              each byte of global memory is to be written once
 //   //: again                                             it is launched twice, and may overlap itself
 //   //: about WORDS                                       what the kernel does and what is unusual in it

@@ -8,11 +8,13 @@ void Count::add(const Count& c) {
   named += c.named;
   wrong_bits += c.wrong_bits;
   runs_on += c.runs_on;
+  race += c.race;
+  noted += c.noted;
   unsupported += c.unsupported;
   not_ptx += c.not_ptx;
   missed += c.missed;
   equivalent += c.equivalent;
-  needs_races += c.needs_races;
+  gap += c.gap;
 }
 
 std::string percent_killed(const Count& count) {

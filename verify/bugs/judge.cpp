@@ -1,6 +1,7 @@
 #include "verify/bugs/judge.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "verify/suite/parallel.h"
 
@@ -43,57 +44,44 @@ std::optional<SuiteCase> alone(const SuiteCase& c, const Chain& ran, const std::
   return std::nullopt;
 }
 
-}  // namespace
-
-Jury::Jury(const Subject& subject, int threads)
-    : entry_(subject.entry),
-      text_(only_entry(read_file(subject.ptx), subject.entry)),
-      cases_(subject.suite()) {
-  for (const SuiteCase& c : cases_)
-    for (const Launch& l : c.chain.launches)
-      if (programs_.count(l.entry) == 0) programs_.emplace(l.entry, load_program(l.ptx, l.entry));
-  const Programs as_built = [&](const Launch& l) -> const isa::Program& { return programs_.at(l.entry); };
-  alone_.resize(cases_.size());
-  each_in_parallel(cases_.size(), threads, [&](size_t i) {
-    shorten(cases_[i], entry_, as_built);
-    Chain ran = cases_[i].chain;
-    simulate(ran, as_built, {}, true);
-    alone_[i] = alone(cases_[i], ran, entry_);
-  });
-  for (size_t i = 0; i < cases_.size(); ++i)
-    for (size_t s = 0; s < cases_[i].schedules.size(); ++s)
-      trials_.push_back({i, cases_[i].schedules[s], 0, s == 0});
-  each_in_parallel(trials_.size(), threads, [&](size_t i) {
-    const Tried tried = try_case(cases_[trials_[i].of], trials_[i].schedule, as_built);
-    if (tried.failure) throw machine::InputError(subject.name + " fails as built: " + tried.failure->what);
-    trials_[i].cost = tried.warp_instructions;
-  });
-  std::stable_sort(trials_.begin(), trials_.end(),
-                   [](const Trial& a, const Trial& b) { return a.cost < b.cost; });
+isa::Options patience(uint64_t cost) {
+  isa::Options out;
+  out.step_limit = kPatience * cost + kLeastSteps;
+  return out;
 }
 
-Finding Jury::judge(const std::string& text, Under under) const {
+// How a case that did not hold ended.
+std::optional<Finding> ended(const Tried& tried) {
+  if (!tried.failure) return std::nullopt;
+  const std::string& what = tried.failure->what;
+  if (!tried.failure->fault) return Finding{Found::wrong_bits, what};
+  const bool endless = what.find(": no end after ") != std::string::npos;
+  return Finding{endless ? Found::runs_on : Found::named, what};
+}
+
+// A case with the race check. `loaded`: of a launch, its program, objects and whether it waits for the grid.
+template <class LoadedOf>
+Tried try_watched(const SuiteCase& c, const isa::Schedule& schedule, isa::Options options, Watch& watch,
+                  const LoadedOf& loaded) {
+  options.observers.push_back(watch.observer());
+  bool first = true;
+  return try_case(
+      c, schedule,
+      [&](const Launch& l) -> const isa::Program& {
+        const auto& of = loaded(l);
+        watch.begin(of.program, l.shape, of.waits && !first);
+        watch.follow(of.objects);
+        first = false;
+        return of.program;
+      },
+      options);
+}
+
+// The work's finding, or that the mutant is none that runs.
+template <class Work>
+Finding legal(const Work& work) {
   try {
-    const isa::Program mutant = isa::compile(ptx::parse(text), entry_);
-    for (const Trial& t : trials_) {
-      if (under == Under::first_schedule && !t.first) continue;
-      isa::Options options;
-      options.step_limit = kPatience * t.cost + kLeastSteps;
-      const auto attempt = [&](const SuiteCase& c) {
-        return try_case(
-            c, t.schedule,
-            [&](const Launch& l) -> const isa::Program& {
-              return l.entry == entry_ ? mutant : programs_.at(l.entry);
-            },
-            options);
-      };
-      if (alone_[t.of] && !attempt(*alone_[t.of]).failure) continue;
-      const Tried tried = attempt(cases_[t.of]);
-      if (!tried.failure) continue;
-      if (!tried.failure->fault) return {Found::wrong_bits, tried.failure->what};
-      const bool endless = tried.failure->what.find(": no end after ") != std::string::npos;
-      return {endless ? Found::runs_on : Found::named, tried.failure->what};
-    }
+    return work();
   } catch (const machine::Unsupported& e) {
     return {Found::unsupported, e.what()};
   } catch (const ptx::SyntaxError& e) {
@@ -101,7 +89,109 @@ Finding Jury::judge(const std::string& text, Under under) const {
   } catch (const machine::InputError& e) {
     return {Found::not_ptx, e.what()};
   }
-  return {Found::nothing, ""};
+}
+
+}  // namespace
+
+Jury::Jury(const Subject& subject, int threads)
+    : entry_(subject.entry),
+      text_(only_entry(read_file(subject.ptx), subject.entry)),
+      cases_(subject.suite()) {
+  for (const SuiteCase& c : cases_)
+    for (const Launch& l : c.chain.launches) {
+      if (programs_.count(l.entry) != 0) continue;
+      const std::string text = only_entry(read_file(l.ptx), l.entry);
+      isa::Program program = load_program(l.ptx, l.entry);
+      hazard::Objects objects = objects_of(text, program);
+      const bool waits = text.find("griddepcontrol.wait") != std::string::npos;
+      programs_.emplace(l.entry, Loaded{std::move(program), std::move(objects), waits});
+    }
+  const Programs built = [&](const Launch& l) -> const isa::Program& { return as_built(l).program; };
+  alone_.resize(cases_.size());
+  whole_.resize(cases_.size());
+  each_in_parallel(cases_.size(), threads, [&](size_t i) {
+    if (programs_.at(entry_).waits) whole_[i] = cases_[i];
+    shorten(cases_[i], entry_, built);
+    Chain ran = cases_[i].chain;
+    simulate(ran, built, {}, true);
+    alone_[i] = alone(cases_[i], ran, entry_);
+  });
+  for (size_t i = 0; i < cases_.size(); ++i)
+    for (size_t s = 0; s < cases_[i].schedules.size(); ++s)
+      trials_.push_back({i, cases_[i].schedules[s], 0, s == 0});
+  std::mutex mutex;
+  each_in_parallel(trials_.size(), threads, [&](size_t i) {
+    Trial& t = trials_[i];
+    const Tried tried = try_case(cases_[t.of], t.schedule, built);
+    if (tried.failure) throw machine::InputError(subject.name + " fails as built: " + tried.failure->what);
+    t.cost = tried.warp_instructions;
+    if (!t.first) return;
+    Watch watch;
+    const Tried again = try_watched(watched(t.of), t.schedule, {}, watch,
+                                    [&](const Launch& l) -> const Loaded& { return as_built(l); });
+    if (const Watch::Error error = watch.error(); again.failure || !error.what.empty())
+      throw machine::InputError(subject.name + " is suspected as built: " + watched(t.of).name + ": " +
+                                (again.failure ? again.failure->what : error.what));
+    const std::scoped_lock lock(mutex);
+    for (const Watch::Note& note : watch.notes()) notes_.insert(note.place());
+  });
+  std::stable_sort(trials_.begin(), trials_.end(),
+                   [](const Trial& a, const Trial& b) { return a.cost < b.cost; });
+}
+
+const SuiteCase& Jury::watched(size_t of) const {
+  return whole_[of] ? *whole_[of] : alone_[of] ? *alone_[of] : cases_[of];
+}
+
+std::optional<Finding> Jury::fails(const SuiteCase& c, const Trial& t, const isa::Program& mutant) const {
+  const Programs programs = [&](const Launch& l) -> const isa::Program& {
+    return l.entry == entry_ ? mutant : as_built(l).program;
+  };
+  return ended(try_case(c, t.schedule, programs, patience(t.cost)));
+}
+
+std::optional<Finding> Jury::fails_watched(size_t of, const Trial& t, const Loaded& mutant) const {
+  Watch watch;
+  const auto loaded = [&](const Launch& l) -> const Loaded& {
+    return l.entry == entry_ ? mutant : as_built(l);
+  };
+  const auto failed = ended(try_watched(watched(of), t.schedule, patience(t.cost), watch, loaded));
+  if (failed) {
+    if (!alone_[of]) return failed;
+    return fails(cases_[of], t, mutant.program);  // what follows may not need what differs
+  }
+  if (const Watch::Error error = watch.error(); !error.what.empty())
+    return Finding{Found::race, watched(of).name + ": " + error.what};
+  for (const Watch::Note& note : watch.notes())
+    if (notes_.count(note.place()) == 0) return Finding{Found::noted, watched(of).name + ": " + note.what};
+  return std::nullopt;
+}
+
+Finding Jury::judge(const std::string& text) const {
+  return legal([&]() -> Finding {
+    const isa::Program mutant = isa::compile(ptx::parse(text), entry_);
+    for (const Trial& t : trials_) {
+      if (alone_[t.of] && !fails(*alone_[t.of], t, mutant)) continue;
+      if (const auto found = fails(cases_[t.of], t, mutant)) return *found;
+    }
+    return {Found::nothing, ""};
+  });
+}
+
+Finding Jury::judge_races(const std::string& text) const {
+  return legal([&]() -> Finding {
+    isa::Program program = isa::compile(ptx::parse(text), entry_);
+    hazard::Objects objects = objects_of(text, program);
+    const Loaded mutant{std::move(program), std::move(objects), programs_.at(entry_).waits};
+    Finding out{Found::nothing, ""};
+    for (const Trial& t : trials_) {
+      if (!t.first) continue;
+      const auto found = fails_watched(t.of, t, mutant);
+      if (found && found->found != Found::noted) return *found;
+      if (found && out.found == Found::nothing) out = *found;
+    }
+    return out;
+  });
 }
 
 }  // namespace bitwell::bugs

@@ -1,12 +1,14 @@
-// Whether a kernel's suite finds a planted mistake, and how.
+// Whether a kernel's suite finds a planted mistake, or the race check over its cases does, and how.
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "verify/bugs/mutate.h"
 #include "verify/bugs/subject.h"
+#include "verify/hazard/watch.h"
 
 namespace bitwell::bugs {
 
@@ -14,9 +16,11 @@ enum class Found {
   named,        // a fault or a deadlock, with its place
   wrong_bits,   // a case's outputs differ from what they should be
   runs_on,      // longer than twice the whole launch as built, and nothing proves that it never ends
+  race,         // every output is right, and the race check has an error
+  noted,        // and a note that the kernel as built does not give
   unsupported,  // the mutation uses what bitwell does not model
   not_ptx,      // the mutation is not legal PTX
-  nothing       // every case holds under every schedule
+  nothing       // every case holds
 };
 
 struct Finding {
@@ -27,12 +31,15 @@ struct Finding {
 // A subject with its cases in order of cost.
 class Jury {
  public:
-  // Runs every case as built, on `threads` host threads (0: all). Throws machine::InputError where one fails.
+  // Runs every case as built, on `threads` host threads (0: all). Throws machine::InputError where one fails
+  // or has an error of the race check.
   explicit Jury(const Subject& subject, int threads = 0);
   const std::string& text() const { return text_; }  // of the entry alone
-  enum class Under { every_schedule, first_schedule };
-  // Runs the cases under every one of their schedules, or each under its first alone.
-  Finding judge(const std::string& text, Under under = Under::every_schedule) const;
+  // Runs the cases under every one of their schedules.
+  Finding judge(const std::string& text) const;
+  // Runs each under the first of its schedules, with the race check. A launch whose kernel, as built, waits
+  // for the grid before it is programmatic.
+  Finding judge_races(const std::string& text) const;
   // Launches of the suite: cases times schedules.
   size_t trials() const { return trials_.size(); }
 
@@ -43,6 +50,19 @@ class Jury {
     uint64_t cost;  // warp instructions as built
     bool first;     // of the case's schedules
   };
+  struct Loaded {
+    isa::Program program;
+    hazard::Objects objects;
+    bool waits = false;  // for the grid before it
+  };
+
+  // How a case ends with this program in place of the entry's; nothing if it holds.
+  std::optional<Finding> fails(const verify::SuiteCase& c, const Trial& t, const isa::Program& mutant) const;
+  // The same with the race check, whose notes of the kernel as built are none.
+  std::optional<Finding> fails_watched(size_t of, const Trial& t, const Loaded& mutant) const;
+  const Loaded& as_built(const verify::Launch& l) const { return programs_.at(l.entry); }
+  // What is watched of a case: the subject's launch, and the launches before where it may overlap them.
+  const verify::SuiteCase& watched(size_t of) const;
 
   std::string entry_;
   std::string text_;
@@ -50,8 +70,10 @@ class Jury {
   // By case: the subject's launch alone, where others follow it. What it leaves as built, they go on as they
   // did.
   std::vector<std::optional<verify::SuiteCase>> alone_;
+  std::vector<std::optional<verify::SuiteCase>> whole_;  // by case, where the subject waits for the grid
   std::vector<Trial> trials_;
-  std::map<std::string, isa::Program> programs_;  // as built, by entry
+  std::map<std::string, Loaded> programs_;  // as built, by entry
+  std::set<decltype(verify::Watch::Note{}.place())> notes_;
 };
 
 }  // namespace bitwell::bugs

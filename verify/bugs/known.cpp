@@ -1,38 +1,36 @@
 #include "verify/bugs/known.h"
 
+#include <algorithm>
 #include <array>
 #include <sstream>
-#include <utility>
 
 #include "verify/launch/launch.h"
 
 namespace bitwell::bugs {
 
-std::optional<Known> by_rule(const Mutant& m, const Values& values) {
-  using Class = Known::Class;
-  if (m.kind == "hint deleted") return Known{Class::equivalent, "a hint: registers or caches, never a value"};
-  if (m.kind == "fence deleted") return Known{Class::needs_races, "order of memory between agents"};
-  if (m.kind == "scope or order weakened") return Known{Class::needs_races, "order of memory between agents"};
-  static constexpr std::array<std::pair<const char*, const char*>, 3> kRaces{
-      {{"bar.warp.sync", "order of memory between the lanes of a warp"},
-       {"griddepcontrol.wait", "order of memory between launches that overlap"},
-       {"barrier.cluster.wait", "order of memory between CTAs"}}};
-  if (m.after.empty())
-    for (const auto& [part, reason] : kRaces)
-      if (m.before.find(part) != std::string::npos) return Known{Class::needs_races, reason};
+std::optional<std::string> equivalent_by_rule(const Mutant& m, const Values& values) {
+  if (m.kind == "hint deleted") return "a hint: registers or caches, never a value";
   if (m.after.empty() && m.before.find("griddepcontrol.launch_dependents") != std::string::npos)
-    return Known{Class::equivalent, "a hint: when the next launch may start"};
+    return "a hint: when the next launch may start";
   if (m.kind == "descriptor changed" && m.after.find(", 65536;") != std::string::npos)
-    return Known{Class::equivalent,
-                 "the leading offset, which a swizzled operand in order of k does not use"};
+    return "the leading offset, which a swizzled operand in order of k does not use";
   if (m.kind == "barrier number changed" && !values.counts_threads())
-    return Known{Class::equivalent, "a barrier of all threads, whatever its number"};
+    return "a barrier of all threads, whatever its number";
   const auto parts = [](const std::string& text) {
     return split(std::string_view(text).substr(0, text.size() - 1));
   };
   if (!m.after.empty() && m.after.front() != '{' && values.same(parts(m.before), parts(m.after)))
-    return Known{Class::equivalent, "the same value, because sizes and indices are not negative"};
+    return "the same value, because sizes and indices are not negative";
   return std::nullopt;
+}
+
+bool only_the_race_check_can_tell(const Mutant& m) {
+  static constexpr std::array kKinds{"fence deleted", "fence of another kind", "scope narrowed",
+                                     "order weakened", "default order weakened"};
+  static constexpr std::array kDeleted{"bar.warp.sync", "griddepcontrol.wait", "barrier.cluster.wait"};
+  const auto names = [&](const char* part) { return m.before.find(part) != std::string::npos; };
+  return std::find(kKinds.begin(), kKinds.end(), m.kind) != kKinds.end() ||
+         (m.after.empty() && std::any_of(kDeleted.begin(), kDeleted.end(), names));
 }
 
 std::vector<Listed> read_list(const std::string& path) {
@@ -44,12 +42,12 @@ std::vector<Listed> read_list(const std::string& path) {
     std::vector<std::string> fields;
     std::istringstream columns(line);
     for (std::string field; std::getline(columns, field, '\t');) fields.push_back(field);
-    const bool races = !fields.empty() && fields[0] == "needs-races";
-    if (fields.size() != 5 || (!races && fields[0] != "equivalent") || fields[4].empty())
+    const bool gap = !fields.empty() && fields[0] == "gap";
+    if (fields.size() != 5 || (!gap && fields[0] != "equivalent") || fields[4].empty())
       throw machine::InputError(
           "'" + path + "', line " + std::to_string(number) +
-          ": not 'equivalent' or 'needs-races', kernel, before, after and reason with tabs between");
-    out.push_back({{races ? Known::Class::needs_races : Known::Class::equivalent, fields[4]},
+          ": not 'equivalent' or 'gap', kernel, before, after and reason with tabs between");
+    out.push_back({{gap ? Known::Class::gap : Known::Class::equivalent, fields[4]},
                    fields[1],
                    fields[2],
                    fields[3],

@@ -1,4 +1,5 @@
-// Mutants that no suite can fail, and why: by rule where the instruction alone tells, else from a list.
+// Mutants that neither suites nor the race check find, and why: by rule where the instruction alone tells,
+// else from a list.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,16 +11,20 @@
 namespace bitwell::bugs {
 
 struct Known {
-  enum class Class { equivalent, needs_races } is = Class::equivalent;
+  enum class Class { equivalent, gap } is = Class::equivalent;
   std::string reason;
 };
 
-// What needs no list. `values`: of the entry's text.
-std::optional<Known> by_rule(const Mutant& m, const Values& values);
+// What needs no list: why it is equivalent. `values`: of the entry's text.
+std::optional<std::string> equivalent_by_rule(const Mutant& m, const Values& values);
 
-// A line of the list: "equivalent" or "needs-races", kernel, before, after ("-": deleted), reason, with tabs
-// between them. A kernel that ends in * is every one that starts so. An instruction whose registers and
-// labels are written as % is every one of that shape.
+// Whether it changes what is promised, and no order of whole instructions can show it: fences, scopes,
+// orders.
+bool only_the_race_check_can_tell(const Mutant& m);
+
+// A line of the list: "equivalent" or "gap", kernel, before, after ("-": deleted), reason, with tabs between
+// them. A gap is wrong by the manual, and nothing finds it. A kernel that ends in * is every one that starts
+// so. An instruction whose registers and labels are written as % is every one of that shape.
 struct Listed {
   Known known;
   std::string kernel, before, after;

@@ -76,4 +76,13 @@ hazard::Checker::Cost Watch::cost() const {
   return last.shadow > cost_.shadow ? last : cost_;
 }
 
+std::vector<Watch::Note> Watch::notes() const {
+  std::vector<Note> out;
+  for (const Found& f : findings())
+    if (hazard::row_of(f.finding.kind).level == hazard::Level::note)
+      out.push_back({describe(f), f.later->number - 1, f.finding.kind, f.finding.earlier.site.ptx_line,
+                     f.finding.later.site.ptx_line});
+  return out;
+}
+
 }  // namespace bitwell::verify

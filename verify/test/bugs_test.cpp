@@ -53,6 +53,59 @@ TEST(Mutants, AreMadeOfTheInstructionsTheyAreFor) {
   EXPECT_EQ(after("fence.proxy.async.shared::cta;", "fence deleted"), Texts{""});
 }
 
+// Those that a race check is for: the suites' schedules show none of them.
+TEST(Mutants, OfOrdersAndScopesAreOfEachInstructionThatHasOne) {
+  const char* wait = "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%r1], %r2;";
+  EXPECT_EQ(after(wait, "scope narrowed"),
+            Texts{"mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%r1], %r2;"});
+  EXPECT_EQ(after(wait, "order weakened"),
+            Texts{"mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 done, [%r1], %r2;"});
+  EXPECT_EQ(after(wait, "default order weakened"), Texts{});
+  EXPECT_EQ(after("mbarrier.arrive.shared::cluster.b64 _, [%r1];", "default order weakened"),
+            Texts{"mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r1];"});
+  EXPECT_EQ(after("mbarrier.arrive.shared::cluster.b64 _, [%r1];", "scope narrowed"), Texts{});
+  EXPECT_EQ(after("ld.acquire.gpu.global.u32 %r1, [%rd1];", "scope narrowed"),
+            Texts{"ld.acquire.cta.global.u32 %r1, [%rd1];"});
+  EXPECT_EQ(after("barrier.cluster.arrive.release.aligned;", "order weakened"),
+            Texts{"barrier.cluster.arrive.relaxed.aligned;"});
+  EXPECT_EQ(after("fence.proxy.async.shared::cta;", "fence of another kind"),
+            (Texts{"fence.proxy.async.global;", "fence.proxy.alias;"}));
+  EXPECT_EQ(after("tcgen05.fence::before_thread_sync;", "fence of another kind"),
+            Texts{"tcgen05.fence::after_thread_sync;"});
+  EXPECT_EQ(after("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+16], %r2;", "stage off by one"),
+            (Texts{"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+24], %r2;",
+                   "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+8], %r2;"}));
+}
+
+TEST(Mutants, OfMatrixInstructionsAreOfEachOperand) {
+  const char* mma =
+      "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X [%r1], %rd1, %rd2, %r2, [%r3], "
+      "[%r4], "
+      "adds;";
+  EXPECT_EQ(after(mma, "mma deleted"), Texts{""});
+  EXPECT_EQ(
+      after(mma, "accumulation changed"),
+      Texts{
+          "{ .reg .pred planted; not.pred planted, adds; "
+          "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X [%r1], %rd1, %rd2, %r2, [%r3], "
+          "[%r4], planted; }"});
+  EXPECT_EQ(after(mma, "descriptor changed").size(), 12u);
+  EXPECT_EQ(after(mma, "instruction descriptor changed").size(), 8u);
+  EXPECT_EQ(after(mma, "column changed").size(), 6u);
+  EXPECT_EQ(after("tcgen05.wait::ld.sync.aligned;", "wait deleted"), Texts{""});
+  const char* copy =
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%r1], "
+      "[%rd1, {%r10, 0}], [%r3], %rs1;";
+  EXPECT_EQ(
+      after(copy, "coordinate changed")[0],
+      "{ .reg .b32 planted; add.s32 planted, %r10, 1; "
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%r1], [%rd1, {planted, 0}], [%r3], %rs1; }");
+  EXPECT_EQ(after(copy, "receivers changed").size(), 2u);
+  EXPECT_EQ(after(copy, "stage off by one").size(), 2u);
+}
+
 // Every one is another text of the same lines, and undoes nothing else.
 TEST(Mutants, ChangeOneInstruction) {
   for (const Subject& s : subjects(verify::share_folder("kernels"))) {
@@ -86,6 +139,13 @@ TEST(Jury, TellsHowAMistakeIsFound) {
   EXPECT_EQ(found["fence deleted"], std::set<Found>{Found::nothing});
   EXPECT_EQ(found["wait deleted"].count(Found::nothing), 0u);
   EXPECT_EQ(found["address moved"].count(Found::wrong_bits), 1u);
+  EXPECT_EQ(jury.judge_races(jury.text()).found, Found::nothing);
+  std::map<std::string, std::set<Found>> by_races;
+  for (const Mutant& m : mutants(jury.text()))
+    if (m.kind == "fence deleted" || m.kind == "default order weakened")
+      by_races[m.kind].insert(jury.judge_races(plant(jury.text(), m)).found);
+  EXPECT_EQ(by_races["fence deleted"], std::set<Found>{Found::noted});  // fence.mbarrier_init
+  EXPECT_EQ(by_races["default order weakened"].count(Found::race), 1u);
   std::string text = jury.text();
   text.replace(text.find("cp.async.bulk"), 2, "cq");
   const Found illegal = jury.judge(text).found;
@@ -151,10 +211,16 @@ TEST(Score, IsTheShareOfThoseThatCouldBeKilled) {
   c.not_ptx = 1;
   c.missed = 1;
   c.equivalent = 5;
-  c.needs_races = 1;
+  c.gap = 1;
   EXPECT_EQ(c.killed(), 38u);
   EXPECT_EQ(c.not_equivalent(), 40u);
   EXPECT_EQ(percent_killed(c), "95.0 %");
+  c.race = 5;  // errors of the race check
+  c.noted = 5;
+  EXPECT_EQ(c.failed(), 38u);
+  EXPECT_EQ(c.killed(), 43u);
+  EXPECT_EQ(c.not_equivalent(), 50u);
+  EXPECT_EQ(percent_killed(c), "86.0 %");
   Count large;  // one survivor is never rounded away
   large.named = 99999;
   large.missed = 1;
@@ -162,7 +228,7 @@ TEST(Score, IsTheShareOfThoseThatCouldBeKilled) {
   large.missed = 0;
   EXPECT_EQ(percent_killed(large), "100.0 %");
   c.add(large);
-  EXPECT_EQ(c.killed(), 38u + 99999u);
+  EXPECT_EQ(c.killed(), 43u + 99999u);
   EXPECT_EQ(c.planted, 48u);
 }
 
