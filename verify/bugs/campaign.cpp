@@ -5,12 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <fstream>
-#include <mutex>
 #include <set>
 #include <thread>
 
+#include "verify/bugs/findings_log.h"
 #include "verify/bugs/judge.h"
 #include "verify/bugs/known.h"
 #include "verify/bugs/outcome.h"
@@ -27,7 +28,8 @@ struct Options {
   size_t most = 6;                // of a kernel and kind, of those that are sampled
   uint64_t seed = 1;
   int threads = 0;
-  bool whole = false;  // those that no suite can fail too under every schedule
+  bool whole = false;   // those that no suite can fail too under every schedule
+  bool resume = false;  // what the log has is not run again
   std::string list, log, scores;
 };
 
@@ -69,16 +71,15 @@ std::vector<Mutant> all_mutants(const Subject& subject, const std::string& text)
 // A kernel with what has become of it so far.
 struct Trial {
   const Subject& subject;
-  Jury jury;
+  std::string text;  // of its entry alone
   Values values;
   Outcome out;
 };
 
 class Campaign {
  public:
-  explicit Campaign(const Options& options) : o_(options), list_(read_list(options.list)) {
-    if (!o_.log.empty()) log_.open(o_.log);
-  }
+  explicit Campaign(const Options& options)
+      : o_(options), list_(read_list(options.list)), log_(options.log, options.resume) {}
 
   // Of each kernel, several at a time: the cases of one do not keep all threads busy at its end.
   std::vector<Outcome> run(const std::vector<Subject>& subjects) {
@@ -129,33 +130,41 @@ class Campaign {
 
  private:
   Outcome run_one(const Subject& subject, int threads) {
-    Jury jury(subject, threads);
-    Values values(jury.text());
-    Trial t{subject, std::move(jury), std::move(values), {subject.name, 0, {}, {}, {}, {}, {}}};
-    t.out.trials = t.jury.trials();
+    const std::string text = only_entry(verify::read_file(subject.ptx), subject.entry);
+    Trial t{subject, text, Values(text), {subject.name, {}, {}, {}, {}, {}}};
     t.out.used.resize(list_.size());
     const std::vector<Mutant> chosen = choose(t);
     std::vector<Finding> findings(chosen.size());
-    verify::each_in_parallel(chosen.size(), threads, [&](size_t i) {
-      const auto start = std::chrono::steady_clock::now();
-      findings[i] = examine(t, chosen[i]);
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      log(subject.name, chosen[i], findings[i], seconds);
-    });
+    std::vector<size_t> open;
+    for (size_t i = 0; i < chosen.size(); ++i)
+      if (const auto known = log_.known(subject.name, chosen[i]))
+        findings[i] = *known;
+      else
+        open.push_back(i);
+    if (!open.empty()) {
+      const Jury jury(subject, threads);
+      verify::each_in_parallel(open.size(), threads, [&](size_t n) {
+        const Mutant& m = chosen[open[n]];
+        const auto start = std::chrono::steady_clock::now();
+        findings[open[n]] = examine(t, jury, m);
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+        log_.add(subject.name, m, findings[open[n]], taken.count());
+        cli::progress(fmt::format("{}: {} mutants so far", subject.name, ++done_));
+      });
+    }
     for (size_t i = 0; i < chosen.size(); ++i) count(t, chosen[i], findings[i]);
     const Count all = t.out.total();
-    cli::note(
-        fmt::format("{}: {} launches a mutant at most, {} planted, {} found by the suite, {} by the race "
-                    "check, {} noted, {} gaps, {} missed, {} equivalent",
-                    subject.name, t.out.trials, all.planted, all.failed(), all.race, all.noted, all.gap,
-                    all.missed, all.equivalent));
+    cli::note(fmt::format(
+        "{}: {} planted, {} found by the suite, {} by the race check, {} noted, {} gaps, {} missed, "
+        "{} equivalent",
+        subject.name, all.planted, all.failed(), all.race, all.noted, all.gap, all.missed, all.equivalent));
     return std::move(t.out);
   }
 
   // Counts the sites too.
   std::vector<Mutant> choose(Trial& t) const {
     std::map<std::string, std::vector<Mutant>> by_kind;
-    for (Mutant& m : all_mutants(t.subject, t.jury.text()))
+    for (Mutant& m : all_mutants(t.subject, t.text))
       if (m.kind.find(o_.kind) != std::string::npos) by_kind[m.kind].push_back(std::move(m));
     std::vector<Mutant> out;
     for (const auto& [kind, all] : by_kind) {
@@ -167,33 +176,30 @@ class Campaign {
     return out;
   }
 
-  Finding examine(const Trial& t, const Mutant& m) const {
+  Finding examine(const Trial& t, const Jury& jury, const Mutant& m) const {
     if (const auto reason = equivalent_by_rule(m, t.values)) return {Found::nothing, *reason};
     try {
-      const std::string text = plant(t.jury.text(), m);
+      const std::string text = plant(t.text, m);
       const bool listed = find(list_, t.subject.name, m) != nullptr;
       Finding races{Found::nothing, ""};
       const bool first = listed || only_the_race_check_can_tell(m);
-      if (first) races = t.jury.judge_races(text);
+      if (first) races = jury.judge_races(text);
       const bool told = races.found != Found::nothing && races.found != Found::noted;
       if (told || (listed && !o_.whole)) return races;
-      Finding found = t.jury.judge(text);
+      Finding found = jury.judge(text);
       if (found.found != Found::nothing) return found;
-      return first ? races : t.jury.judge_races(text);
+      if (!first) races = jury.judge_races(text);
+      if (races.found == Found::nothing && !is_run(t, jury, m)) races.what = "no case runs it";
+      return races;
     } catch (const machine::ModelBug& e) {
       throw machine::ModelBug(std::string(e.what()) + "\n  " + bugs::told(t.subject.name, m));
     }
   }
 
-  void log(const std::string& kernel, const Mutant& m, const Finding& f, double seconds) {
-    static constexpr std::array kNames{"named", "wrong bits",  "runs for ever", "race check",
-                                       "noted", "unsupported", "not PTX",       "nothing"};
-    const std::scoped_lock lock(mutex_);
-    cli::progress(fmt::format("{}: {} mutants so far", kernel, ++done_));
-    if (!log_.is_open()) return;
-    log_ << fmt::format("{}\t{:.3f}\t{}\t{}\t{}\t{}\t{}\t{}\n", kNames[static_cast<size_t>(f.found)], seconds,
-                        kernel, m.line, m.kind, m.before, m.after, first_line(f.what));
-    log_.flush();
+  static bool is_run(const Trial& t, const Jury& jury, const Mutant& m) {
+    Mutant trap = m;
+    trap.after = "trap;";
+    return jury.judge(plant(t.text, trap)).found != Found::nothing;
   }
 
   void count(Trial& t, const Mutant& m, const Finding& f) const {
@@ -225,18 +231,14 @@ class Campaign {
       t.out.gaps.push_back(told(t.subject.name, m) + "    " + listed->known.reason + "\n");
     } else {
       ++c.missed;
-      Mutant trap = m;
-      trap.after = "trap;";
-      const bool runs = t.jury.judge(plant(t.jury.text(), trap)).found != Found::nothing;
-      t.out.missed.push_back((runs ? "" : "(no case runs it) ") + told(t.subject.name, m));
+      t.out.missed.push_back(told(t.subject.name, m) + (f.what.empty() ? "" : "    " + f.what + "\n"));
     }
   }
 
   const Options& o_;
   std::vector<Listed> list_;
-  std::mutex mutex_;  // of the log and what is told while it runs
-  std::ofstream log_;
-  size_t done_ = 0;
+  FindingsLog log_;
+  std::atomic<size_t> done_ = 0;
 };
 
 int run(const Options& options) {
@@ -279,6 +281,9 @@ int main(int argc, char** argv) {
   app.add_option("--list", options.list, "Mutants that are equivalent, and those that nothing finds")
       ->capture_default_str();
   app.add_option("--log", options.log, "Every mutant with its finding, to this file");
+  app.add_flag("--resume", options.resume,
+               "Mutants that the log has are not run again; the others are added to it")
+      ->needs("--log");
   app.add_option("--scores", options.scores, "The scores as CSV, to this file");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -40,8 +40,6 @@ class Jury {
   // Runs each under the first of its schedules, with the race check. A launch whose kernel, as built, waits
   // for the grid before it is programmatic.
   Finding judge_races(const std::string& text) const;
-  // Launches of the suite: cases times schedules.
-  size_t trials() const { return trials_.size(); }
 
  private:
   struct Trial {

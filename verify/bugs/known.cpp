@@ -14,6 +14,8 @@ std::optional<std::string> equivalent_by_rule(const Mutant& m, const Values& val
     return "a hint: when the next launch may start";
   if (m.kind == "descriptor changed" && m.after.find(", 65536;") != std::string::npos)
     return "the leading offset, which a swizzled operand in order of k does not use";
+  if (m.kind == "copy descriptor changed" && m.after.find(", 562949953421312;") != std::string::npos)
+    return "the base offset, which an operand without a swizzle does not use";
   if (m.kind == "barrier number changed" && !values.counts_threads())
     return "a barrier of all threads, whatever its number";
   const auto parts = [](const std::string& text) {
@@ -68,8 +70,8 @@ const Listed* find(const std::vector<Listed>& list, const std::string& kernel, c
   for (const Listed& l : list) {
     const bool family =
         l.kernel.back() == '*' && kernel.rfind(l.kernel.substr(0, l.kernel.size() - 1), 0) == 0;
-    if ((family || l.kernel == kernel) && matches(l.before, m.before) &&
-        matches(l.after, m.after.empty() ? "-" : m.after))
+    const bool before = matches(l.before, m.before) || l.before == m.before + " #" + std::to_string(m.nth);
+    if ((family || l.kernel == kernel) && before && matches(l.after, m.after.empty() ? "-" : m.after))
       return &l;
   }
   return nullptr;

@@ -24,7 +24,8 @@ bool only_the_race_check_can_tell(const Mutant& m);
 
 // A line of the list: "equivalent" or "gap", kernel, before, after ("-": deleted), reason, with tabs between
 // them. A gap is wrong by the manual, and nothing finds it. A kernel that ends in * is every one that starts
-// so. An instruction whose registers and labels are written as % is every one of that shape.
+// so. An instruction whose registers and labels are written as % is every one of that shape; one with " #2"
+// behind it is the second of the kernel that says so.
 struct Listed {
   Known known;
   std::string kernel, before, after;

@@ -1,5 +1,6 @@
 #include "verify/bugs/mutate.h"
 
+#include <map>
 #include <regex>
 
 #include "verify/bugs/parts.h"
@@ -29,11 +30,15 @@ std::string only_entry(const std::string& ptx, const std::string& entry) {
 
 std::vector<Mutant> mutants(std::string_view text) {
   std::vector<Mutant> out;
+  std::map<std::string, int> alike;
   for (const Line& l : instructions(text)) {
+    const size_t before = out.size();
     Site site(l, out);
     plant_meetings(site);
     plant_values(site);
     plant_matrices(site);
+    const int nth = ++alike[l.parts.text()];
+    for (size_t i = before; i < out.size(); ++i) out[i].nth = nth;
   }
   return out;
 }

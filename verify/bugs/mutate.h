@@ -12,6 +12,7 @@ struct Mutant {
   int line = 0;               // of the PTX file
   std::string before, after;  // the instruction, one space between its parts; `after` empty: deleted
   size_t at = 0, length = 0;  // of the instruction in the text
+  int nth = 1;                // of the instructions that say the same, from 1
 };
 
 // The text with everything but one entry blanked, lines kept: line information and the other entries.

@@ -16,7 +16,6 @@ enum class Use : uint8_t { none, found, survived };
 // Of one kernel.
 struct Outcome {
   std::string kernel;
-  size_t trials = 0;                             // launches of its suite
   std::map<std::string, Count> by_kind;          // of mistakes
   std::vector<std::string> missed, gaps, noted;  // in words, a mutant each
   std::vector<Use> used;                         // by line of the list

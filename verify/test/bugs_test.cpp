@@ -23,6 +23,13 @@ std::vector<std::string> after(const std::string& instruction, const std::string
 }
 using Texts = std::vector<std::string>;
 
+TEST(Mutants, ThatSayTheSameAreCounted) {
+  std::vector<int> of_barriers;
+  for (const Mutant& m : mutants("bar.sync 0;\nadd.s32 %r1, %r2, 1;\nbar.sync 1;\nbar.sync 0;\n"))
+    if (m.kind == "barrier deleted") of_barriers.push_back(m.nth);
+  EXPECT_EQ(of_barriers, (std::vector<int>{1, 1, 2}));
+}
+
 TEST(Mutants, AreMadeOfTheInstructionsTheyAreFor) {
   EXPECT_EQ(after("@%p1 bar.sync 1, 64;", "barrier deleted"), Texts{""});
   EXPECT_EQ(after("bar.sync 1, 64;", "count changed"), (Texts{"bar.sync 1, 96;", "bar.sync 1, 32;"}));
@@ -191,10 +198,13 @@ TEST(List, ALineThatIsNoneIsRefusedByNumber) {
   } catch (const machine::InputError& e) {
     EXPECT_NE(std::string(e.what()).find("line 3"), std::string::npos) << e.what();
   }
-  std::ofstream(path) << "equivalent\tgemv/*\tadd.s32 %, %, 1;\t-\treason\n";
+  std::ofstream(path) << "equivalent\tgemv/*\tadd.s32 %, %, 1;\t-\treason\n"
+                         "gap\tgemm/x\tbar.sync 0; #2\t-\treason\n";
   const std::vector<Listed> list = read_list(path.string());
   std::filesystem::remove(path);
-  ASSERT_EQ(list.size(), 1u);
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(find(list, "gemm/x", {"", 1, "bar.sync 0;", "", 0, 0, 1}), nullptr);
+  EXPECT_EQ(find(list, "gemm/x", {"", 1, "bar.sync 0;", "", 0, 0, 2}), &list[1]);
   EXPECT_NE(find(list, "gemv/naive blocked", {"", 1, "add.s32 %r1, %r22, 1;", "", 0, 0}), nullptr);
   EXPECT_EQ(find(list, "gemm/x", {"", 1, "add.s32 %r1, %r22, 1;", "", 0, 0}), nullptr);
   EXPECT_EQ(find(list, "gemv/naive blocked", {"", 1, "add.s32 %r1, %r22, 2;", "", 0, 0}), nullptr);

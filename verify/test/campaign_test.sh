@@ -37,7 +37,18 @@ grep -q '^kernel,hang/pipeline,6,0,0,6,0,0,0,0,100.0 %$' "$scores" || {
   echo "FAILED: --scores wrote: $(cat "$scores")"
   failures=$((failures + 1))
 }
-rm -f "$scores"
+# A campaign goes on from its log, and believes what that says.
+log=$(mktemp)
+expect 0 "all" --kind "wait deleted" --log "$log"
+sed -i 's/^named/wrong bits/' "$log"
+expect 0 "all" --kind "wait deleted" --log "$log" --resume --scores "$scores"
+[ "$(cut -f1 "$log" | sort | uniq -c | xargs)" = "6 wrong bits" ] || {
+  echo "FAILED: --resume made of the log: $(cut -f1 "$log")"
+  failures=$((failures + 1))
+}
+echo "nothing" > "$log"
+expect 2 "line 1: not a mutant's" --log "$log" --resume
+rm -f "$scores" "$log"
 printf 'equivalent\tbar.sync 0;\n' > "$list"
 expect 2 "line 1" --list "$list"
 expect 2 "no kernel" --only nothing
