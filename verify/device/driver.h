@@ -43,6 +43,10 @@ class Device {
   // driver refuses.
   void run_list(Launch& launch, std::optional<std::chrono::milliseconds> limit = {});
 
+  // Until all work in a stream (nullptr: the default one) has ended, or failed. Throws machine::Fault with
+  // `what` where it still runs after `limit`; hung() then.
+  void wait(void* stream, std::chrono::milliseconds limit, const std::string& what) const;
+
   struct Impl;  // for the files of this folder
   const Impl& impl() const { return *impl_; }
 
@@ -50,7 +54,6 @@ class Device {
   explicit Device(std::unique_ptr<Impl> impl);
   void run_steps(const Resident& resident, const Module& module, Launch& launch,
                  const std::vector<Step>& then, std::optional<std::chrono::milliseconds> limit) const;
-  void wait(void* stream, std::chrono::milliseconds limit, const std::string& what) const;
   std::unique_ptr<Impl> impl_;
 };
 

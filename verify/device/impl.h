@@ -42,6 +42,7 @@ struct DriverApi {
   decltype(&cuStreamDestroy) stream_destroy;
   decltype(&cuStreamSynchronize) stream_synchronize;
   decltype(&cuStreamQuery) stream_query;
+  decltype(&cuStreamWaitEvent) stream_wait;
   decltype(&cuModuleGetGlobal) get_global;
   decltype(&cuStreamBeginCapture) begin_capture;
   decltype(&cuStreamEndCapture) end_capture;
@@ -93,6 +94,7 @@ struct DriverApi {
     BITWELL_FIND(stream_destroy, "cuStreamDestroy_v2")
     BITWELL_FIND(stream_synchronize, "cuStreamSynchronize")
     BITWELL_FIND(stream_query, "cuStreamQuery")
+    BITWELL_FIND(stream_wait, "cuStreamWaitEvent")
     BITWELL_FIND(get_global, "cuModuleGetGlobal_v2")
     BITWELL_FIND(begin_capture, "cuStreamBeginCapture_v2")
     BITWELL_FIND(end_capture, "cuStreamEndCapture")
