@@ -12,6 +12,7 @@
 #include "verify/bugs/delay.h"
 #include "verify/bugs/device_counts.h"
 #include "verify/bugs/legal_ends.h"
+#include "verify/device/between.h"
 #include "verify/device/children.h"
 #include "verify/device/repeat.h"
 #include "verify/suite/parallel.h"
@@ -91,13 +92,17 @@ struct Opened {
 // In a child: without delays and then, unless that has broken the device, with them.
 verify::Answer launch_both(Opened& opened, const std::string& ptx, const verify::LegalEnds& ends,
                            uint64_t launches) {
-  std::string why;
   nlohmann::json told;
-  if (opened.device == nullptr) opened.device = verify::Device::open(why);
-  bool usable = opened.device != nullptr;
-  if (!usable) told["refused"] = why;
+  bool usable = true;
   try {
-    if (usable && !opened.repeater) opened.repeater.emplace(*opened.device);
+    std::string why;
+    if (opened.device == nullptr) opened.device = verify::Device::open(why);
+    if (opened.device == nullptr) throw machine::InputError(why);
+    if (!opened.repeater) opened.repeater.emplace(*opened.device);
+  } catch (const std::exception& e) {
+    return {nlohmann::json{{"broken", e.what()}}.dump(), false};
+  }
+  try {
     for (const char* way : {"plain", "delayed"}) {
       if (!usable) break;
       const verify::Repeated r = opened.repeater->run(*way == 'p' ? ptx : verify::delayed(ptx), ends.launch,
@@ -105,7 +110,7 @@ verify::Answer launch_both(Opened& opened, const std::string& ptx, const verify:
       told[way] = json_of(r);
       usable = r.fault.empty();
     }
-  } catch (const std::exception& refused) {
+  } catch (const machine::InputError& refused) {
     told["refused"] = refused.what();
   }
   return {told.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), usable};
@@ -164,6 +169,8 @@ std::vector<DeviceCount> count_all(const Options& options, const std::vector<Pie
   verify::each_in_children(pieces.size(), work, [&](size_t i, const std::optional<std::string>& text) {
     nlohmann::json told{{"plain", json_of({0, 0, "", false, "the process that ran it died"})}};
     if (text) told = nlohmann::json::parse(*text);
+    if (told.contains("broken"))
+      throw machine::InputError("the GPU takes nothing: " + told["broken"].get<std::string>());
     const auto now = std::chrono::steady_clock::now();
     std::printf("%-44s %5.2f s  %s\n", pieces[i].title().c_str(),
                 std::chrono::duration<double>(now - last).count(), said_of(told).c_str());
@@ -177,9 +184,10 @@ std::vector<DeviceCount> count_all(const Options& options, const std::vector<Pie
   return out;
 }
 
-// Every text that a device is given, as files: NAME.BUG.ptx and NAME.BUG.delayed.ptx.
+// Every text that a device is given, as files: NAME.BUG.ptx and NAME.BUG.delayed.ptx, and the kernel between.
 void write_texts(const std::string& folder, const std::vector<Piece>& pieces) {
   std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/between.ptx") << verify::between_launches();
   for (const Piece& piece : pieces) {
     const std::string ptx = ptx_of(*piece.exhibit, piece.bug_name());
     const std::string stem =

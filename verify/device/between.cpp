@@ -11,7 +11,7 @@ std::string between_launches() {
                         .param .u64 wrong, .param .u64 example, .param .u32 words, .param .u32 ends_count,
                         .param .u32 launches, .param .u32 shared)
 {
-.reg .b32 %words, %count, %launches, %shared, %tid, %threads, %launch, %end, %word, %left, %legal, %bits, %difference, %at, %draw, %n<3>;
+.reg .b32 %words, %count, %launches, %shared, %thread, %threads, %launch, %end, %word, %left, %legal, %bits, %difference, %at, %draw, %n<3>;
 .reg .b64 %places, %before, %compared, %ends, %wrong, %example, %from, %place, %offset;
 .reg .pred %p, %q;
 ld.param.u64 %places, [places];
@@ -24,7 +24,7 @@ ld.param.u32 %words, [words];
 ld.param.u32 %count, [ends_count];
 ld.param.u32 %launches, [launches];
 ld.param.u32 %shared, [shared];
-mov.u32 %tid, %tid.x;
+mov.u32 %thread, %tid.x;
 mov.u32 %threads, %ntid.x;
 mov.u32 %launch, %ctaid.x;
 setp.ge.u32 %p, %launch, %launches;
@@ -41,7 +41,7 @@ next_end:
 setp.ge.u32 %p, %end, %count;
 @%p bra none;
 mov.u32 %difference, 0;
-mov.u32 %word, %tid;
+mov.u32 %word, %thread;
 compare:
 setp.ge.u32 %p, %word, %words;
 @%p bra compared_all;
@@ -68,11 +68,11 @@ add.u64 %ends, %ends, %offset;
 add.u32 %end, %end, 1;
 bra next_end;
 none:
-setp.eq.u32 %p, %tid, 0;
+setp.eq.u32 %p, %thread, 0;
 @%p ld.global.u32 %left, [%wrong];
 @%p add.u32 %left, %left, 1;
 @%p st.global.u32 [%wrong], %left;
-mov.u32 %word, %tid;
+mov.u32 %word, %thread;
 keep:
 setp.ge.u32 %p, %word, %words;
 @%p bra restore;
@@ -86,7 +86,7 @@ st.global.u32 [%from], %left;
 add.u32 %word, %word, %threads;
 bra keep;
 restore:
-mov.u32 %word, %tid;
+mov.u32 %word, %thread;
 put_back:
 setp.ge.u32 %p, %word, %words;
 @%p bra fill;
@@ -102,7 +102,7 @@ bra put_back;
 fill:
 mov.u32 %draw, %clock;
 mad.lo.u32 %draw, %launch, 0x9E3779B1, %draw;
-shl.b32 %at, %tid, 4;
+shl.b32 %at, %thread, 4;
 mov.u32 %n0, noise;
 shl.b32 %n1, %threads, 4;
 draw:
