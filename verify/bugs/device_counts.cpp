@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <sstream>
 
 #include "verify/capture/digest.h"
@@ -43,6 +44,23 @@ DeviceCount row_of(const std::string& line, const std::string& place) {
 }
 
 bool shown(const Counted& c) { return c.wrong != 0 || c.hangs || c.faults; }
+
+// Of the bugs of a kind, how each showed: as the first of these says it.
+struct Sums {
+  size_t bugs = 0, always = 0, ended = 0, at_times = 0, delayed = 0, never = 0;
+  void add(const DeviceCount& c) {
+    ++bugs;
+    ++(c.plain.hangs || c.plain.faults                           ? ended
+       : c.plain.wrong != 0 && c.plain.wrong == c.plain.launches ? always
+       : c.plain.wrong != 0                                      ? at_times
+       : shown(c.delayed)                                        ? delayed
+                                                                 : never);
+  }
+  std::string line(const std::string& name) const {
+    return fmt::format("{:<20}{:>6}{:>8}{:>14}{:>14}{:>14}{:>8}\n", name, bugs, always, ended, at_times,
+                       delayed, never);
+  }
+};
 
 std::string told(const Counted& c) {
   if (c.hangs) return "hangs";
@@ -110,32 +128,31 @@ std::string counted_columns(const std::vector<DeviceCount>& counts, const Exhibi
 }
 
 std::string summary_of(const std::vector<DeviceCount>& counts) {
-  size_t bugs = 0, clean = 0, judged = 0, plain = 0, delayed = 0, always = 0, hang = 0, never = 0;
-  std::string device;
+  Sums all;
+  std::map<std::string, Sums> kinds;
+  size_t clean = 0, not_counted = 0;
+  std::string device = "no GPU";
   uint64_t launches = 0;
   for (const DeviceCount& c : counts) {
     device = c.device;
     launches = std::max(launches, c.plain.launches);
-    if (c.bug.empty()) {
-      clean += c.not_counted.empty() ? 1 : 0;
-      continue;
+    if (!c.not_counted.empty()) {
+      ++not_counted;
+    } else if (c.bug.empty()) {
+      ++clean;
+    } else {
+      all.add(c);
+      kinds[c.expected].add(c);
     }
-    ++bugs;
-    if (!c.not_counted.empty()) continue;
-    ++judged;
-    plain += shown(c.plain) ? 1 : 0;
-    delayed += !shown(c.plain) && shown(c.delayed) ? 1 : 0;
-    always += c.plain.wrong != 0 && c.plain.wrong == c.plain.launches ? 1 : 0;
-    hang += c.plain.hangs || c.plain.faults ? 1 : 0;
-    never += shows(c) ? 0 : 1;
   }
-  return fmt::format(
-      "{}, {} launches each: {} clean kernels are right in all of them; of {} bugs ({} void or refused)\n"
-      "  {:>4} show without delays: {} in every launch, {} end in a hang or an error, {} now and then\n"
-      "  {:>4} more show with delays\n"
-      "  {:>4} never show\n",
-      device.empty() ? "no GPU" : device, launches, clean, bugs, bugs - judged, plain, always, hang,
-      plain - always - hang, delayed, never);
+  std::string out = fmt::format(
+                        "{}: {} launches of each, as many delayed; clean kernels right in all of them: {}; "
+                        "void or refused: {}\n",
+                        device, launches, clean, not_counted) +
+                    fmt::format("{:<20}{:>6}{:>8}{:>14}{:>14}{:>14}{:>8}\n", "bugs found as", "bugs",
+                                "always", "hang or error", "now and then", "delayed only", "never");
+  for (const auto& [kind, sums] : kinds) out += sums.line(kind);
+  return out + all.line("all");
 }
 
 }  // namespace bitwell::verify

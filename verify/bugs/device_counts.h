@@ -45,7 +45,8 @@ std::string line_of(const DeviceCount& count);
 std::string counted_columns(const std::vector<DeviceCount>& counts, const Exhibit& exhibit,
                             const std::string& bug);
 
-// A few lines: of how many bugs a device showed how many.
+// A table: of the bugs of each kind, how many showed in every launch, in a hang or an error, in some
+// launches, only with delays, and never.
 std::string summary_of(const std::vector<DeviceCount>& counts);
 
 }  // namespace bitwell::verify
