@@ -24,6 +24,7 @@ NOTHING(cuStreamQuery) NOTHING(cuModuleGetGlobal_v2) NOTHING(cuStreamBeginCaptur
 NOTHING(cuGraphInstantiateWithFlags) NOTHING(cuGraphLaunch) NOTHING(cuGraphDestroy) NOTHING(cuGraphExecDestroy)
 NOTHING(cuEventCreate) NOTHING(cuEventDestroy_v2) NOTHING(cuEventRecord) NOTHING(cuEventElapsedTime_v2)
 NOTHING(cuFuncGetAttribute) NOTHING(cuOccupancyMaxActiveBlocksPerMultiprocessor) NOTHING(cuOccupancyMaxActiveClusters)
+NOTHING(cuMemcpyDtoDAsync_v2) NOTHING(cuMemsetD8Async) NOTHING(cuStreamWaitEvent)
 int cuDeviceGetName(char* name, int size, int device) { return snprintf(name, size, "no GPU %d", device) < 0; }
 int cuDeviceGetAttribute(int* value, int attribute, int device) { return (*value = attribute == 75 ? 9 : device) < 0; }
 int cuDriverGetVersion(int* value) { return (*value = 13000) < 0; }
