@@ -160,6 +160,8 @@ class Checker {
     mutable Act passed = kNoAct;  // the last act that this one was found to be behind
   };
   void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
+  Readers read_too(const Reach& r, Readers before);
+  void behind_readers(const Reach& r, Readers readers, uint64_t address, uint64_t size);
   bool behind(const Reach& r, Act before);
   void written_again(const Reach& r, Act before, uint64_t address, uint64_t size);
   void conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
@@ -204,7 +206,7 @@ class Checker {
   Shadow global_;
   std::unordered_map<uint64_t, Message> words_;  // of global memory
   Records records_;
-  ReaderSets readers_;
+  ReaderSets readers_{records_};
   std::vector<UnitInfo> units_{1};
   std::vector<Finding> findings_;
   std::map<std::tuple<Kind, int, int, uint32_t>, size_t> numbers_;  // of findings
@@ -212,6 +214,9 @@ class Checker {
   // While one event is told: the last record of which all lanes were found to be behind, and whom.
   uint32_t behind_record_ = 0;
   const Knowledge* behind_known_ = nullptr;
+  // The same of the last list of readers.
+  Readers behind_readers_ = kNoAct;
+  const Knowledge* behind_readers_known_ = nullptr;
   Cost ended_;  // the largest of a cluster that has ended
 };
 

@@ -26,42 +26,61 @@ void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size)
   if (cell.write != kNoAct && !by_readers && (past_cache || !behind(r, cell.write))) [[unlikely]]
     conflict(r, cell.write, address, size);
   if (r.site->kind == AccessKind::read) {
-    const Reader me{r.record, r.lanes};
-    if (std::has_single_bit(r.lanes)) {
-      // The usual ones: nobody has read it, or this lane.
-      const Act mine = act(r.record, static_cast<uint32_t>(std::countr_zero(r.lanes)));
-      const bool alone = cell.reads == kNoAct || ((cell.reads & kMany) == 0 && behind(r, cell.reads) &&
-                                                  r.site->actor == Actor::thread);
-      if (alone || cell.reads == mine) {
-        cell.reads = mine;
-        return;
-      }
-    }
-    cell.reads = readers_.with(
-        cell.reads, me, r.space == 1 ? kMostReadersOfGlobal : kMostReaders, [&](const Reader& old) {
-          for (uint32_t lanes = old.lanes; lanes != 0; lanes &= lanes - 1)
-            if (!behind(r, act(old.record, static_cast<uint32_t>(std::countr_zero(lanes))))) return false;
-          return true;
-        });
+    cell.reads = read_too(r, cell.reads);
     return;
   }
   if (cell.reads != kNoAct) {
-    readers_.each(cell.reads, [&](const Reader& reader) {
-      const bool came_past_cache =
-          non_coherent_ && records_.site_of(records_[reader.record]).order.proxy == Proxy::non_coherent;
-      for (uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
-        const Act before = act(reader.record, static_cast<uint32_t>(std::countr_zero(lanes)));
-        if (reader.record == behind_record_ && !came_past_cache) return;
-        if (!came_past_cache && behind(r, before)) continue;
-        conflict(r, before, address, size);
-        return;
-      }
-    });
+    behind_readers(r, cell.reads, address, size);
     cell.reads = kNoAct;
   }
   if (once_ && r.space == 1 && r.site->kind == AccessKind::write && cell.write != kNoAct) [[unlikely]]
     written_again(r, cell.write, address, size);
   cell.write = act(r.record, static_cast<uint32_t>(std::countr_zero(r.lanes)));
+}
+
+// The readers and this one. Those that it is behind need not be kept: who is not behind them is not behind
+// it.
+Readers Checker::read_too(const Reach& r, Readers before) {
+  const auto covers = [&](const Reader& old) {
+    if (!stands_for(*r.site, records_.site_of(records_[old.record]))) return false;
+    for (uint32_t lanes = old.lanes; lanes != 0; lanes &= lanes - 1)
+      if (!behind(r, act(old.record, static_cast<uint32_t>(std::countr_zero(lanes))))) return false;
+    return true;
+  };
+  if (std::has_single_bit(r.lanes)) {
+    // The usual ones: nobody has read it, or this lane.
+    const Act mine = act(r.record, static_cast<uint32_t>(std::countr_zero(r.lanes)));
+    if (before == kNoAct || before == mine) return mine;
+    if ((before & kMany) == 0 && r.site->actor == Actor::thread &&
+        covers({record_of(before), 1u << lane_of(before)}))
+      return mine;
+  }
+  return readers_.with(before, {r.record, r.lanes}, covers);
+}
+
+// A write meets those who have read the cell since the last one.
+void Checker::behind_readers(const Reach& r, Readers readers, uint64_t address, uint64_t size) {
+  const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;
+  if (known != nullptr && readers == behind_readers_ && known == behind_readers_known_) return;
+  bool by_known = known != nullptr;  // all that is behind is so for whoever knows that much
+  readers_.each(readers, [&](const Reader& reader) {
+    const bool came_past_cache =
+        non_coherent_ && records_.site_of(records_[reader.record]).order.proxy == Proxy::non_coherent;
+    for (uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
+      const Act before = act(reader.record, static_cast<uint32_t>(std::countr_zero(lanes)));
+      if (!came_past_cache && behind(r, before)) {
+        if (known != nullptr && reader.record == behind_record_ && known == behind_known_) return;
+        by_known = false;
+        continue;
+      }
+      by_known = false;
+      conflict(r, before, address, size);
+      return;
+    }
+  });
+  if (!by_known) return;
+  behind_readers_ = readers;
+  behind_readers_known_ = known;
 }
 
 // Whether nothing is to be said, which is so nearly always.

@@ -1,29 +1,58 @@
 #include "model/hazard/readers.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace bitwell::hazard {
 
-Readers ReaderSets::number(const std::vector<Reader>& all) {
+namespace {
+
+// What acts of one unit have in common for whom a later one stands for an earlier.
+uint64_t class_of(const Record& record, const Site& site) {
+  const bool weak = site.order.semantics == machine::Semantics::weak;
+  return uint64_t{record.unit} << 32 | uint64_t{site.tensor} << 8 | static_cast<uint64_t>(site.actor) << 4 |
+         static_cast<uint64_t>(site.order.proxy) << 1 | (weak ? 1 : 0);
+}
+
+}  // namespace
+
+uint32_t ReaderSets::link(uint32_t list, const Reader& more) {
+  const auto [at, fresh] =
+      steps_.try_emplace({kMany | list, more}, kMany | static_cast<Readers>(nodes_.size()));
+  if (fresh) {
+    nodes_.push_back({more, list, nodes_[list].count + 1, nodes_[list].kept});
+    return static_cast<uint32_t>(nodes_.size() - 1);
+  }
+  const Readers known = at->second;
+  if ((known & kMany) != 0) return known & ~kMany;
+  return link(0, {record_of(known), 1u << lane_of(known)});
+}
+
+Readers ReaderSets::list_of(std::vector<Reader>& all) {
+  if (all.size() > kShort) leave_out_earlier(all);
   if (all.size() == 1 && std::has_single_bit(all[0].lanes))
     return act(all[0].record, static_cast<uint32_t>(std::countr_zero(all[0].lanes)));
-  uint64_t hash = all.size();
-  for (const Reader& r : all) {
-    hash = (hash ^ (uint64_t{r.record} << 32 | r.lanes)) * 0x9E3779B97F4A7C15;
-    hash ^= hash >> 29;
+  uint32_t list = 0;
+  for (const Reader& r : all) list = link(list, r);
+  nodes_[list].kept = nodes_[list].count;
+  return kMany | list;
+}
+
+// Who is behind what a lane did is behind what it did before.
+void ReaderSets::leave_out_earlier(std::vector<Reader>& all) const {
+  struct Later {
+    uint32_t lanes = 0, time = UINT32_MAX;
+  };
+  std::unordered_map<uint64_t, Later> later;
+  for (size_t i = all.size(); i-- > 0;) {
+    const Record& record = records_[all[i].record];
+    if (record.unit == kUnfinished) continue;
+    Later& l = later[class_of(record, records_.site_of(record))];
+    if (record.time > l.time) continue;  // operations may read in another order than they were issued
+    all[i].lanes &= ~l.lanes;
+    l = {l.lanes | all[i].lanes, record.time};
   }
-  for (;; ++hash) {  // another set may have the hash
-    const auto [at, fresh] = numbers_.try_emplace(hash, kMany | static_cast<Readers>(begins_.size() - 1));
-    const size_t set = at->second & ~kMany;
-    if (fresh) {
-      readers_.insert(readers_.end(), all.begin(), all.end());
-      begins_.push_back(readers_.size());
-      return at->second;
-    }
-    if (std::equal(all.begin(), all.end(), readers_.begin() + static_cast<std::ptrdiff_t>(begins_[set]),
-                   readers_.begin() + static_cast<std::ptrdiff_t>(begins_[set + 1])))
-      return at->second;
-  }
+  std::erase_if(all, [](const Reader& r) { return r.lanes == 0; });
 }
 
 }  // namespace bitwell::hazard

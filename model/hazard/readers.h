@@ -1,6 +1,6 @@
-// Who has read a cell since it was last written: nobody, one lane, or a set that is kept once.
+// Who has read a cell since it was last written: nobody, one lane, or a list that cells which were read alike
+// share. None is forgotten.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -17,50 +17,62 @@ struct Reader {
   auto operator<=>(const Reader&) const = default;
 };
 
-// kNoAct, an act, or kMany and the number of a set.
+// kNoAct, an act, or kMany and the number of a list.
 using Readers = uint32_t;
 inline constexpr Readers kMany = uint32_t{1} << 31;
-// So many are remembered of one cell, the latest: what a whole grid reads would take the square of it. A
-// write that one of these is not ordered with is found all the same.
-inline constexpr size_t kMostReaders = 64, kMostReadersOfGlobal = 8;
 
 class ReaderSets {
  public:
-  // Calls visit(reader) for each.
+  // `records`: those that readers name.
+  explicit ReaderSets(const Records& records) : records_(records), nodes_(1) {}
+
+  // Calls visit(reader) for each, the earliest first.
   template <class Visit>
   void each(Readers readers, Visit visit) const {
     if (readers == kNoAct) return;
     if ((readers & kMany) == 0) return visit(Reader{record_of(readers), 1u << lane_of(readers)});
-    const size_t set = readers & ~kMany;
-    for (size_t i = begins_[set]; i < begins_[set + 1]; ++i) visit(readers_[i]);
+    std::vector<Reader> all;
+    std::swap(all, spare_);
+    all.clear();
+    for (uint32_t n = readers & ~kMany; n != 0; n = nodes_[n].before) all.push_back(nodes_[n].reader);
+    for (size_t i = all.size(); i-- > 0;) visit(all[i]);
+    std::swap(all, spare_);
   }
-  // `readers` and one more, at most so many; without those of whom `over` says that every lane is behind the
-  // new one.
+  // `readers` and one more. Left out are those that need not be kept: `over` says of a reader that any race
+  // with it is one with the new reader too.
   template <class Over>
-  Readers with(Readers readers, const Reader& more, size_t most, Over over) {
+  Readers with(Readers readers, const Reader& more, Over over) {
     const Key key{readers, more};
     if (const auto known = steps_.find(key); known != steps_.end()) return known->second;
+    if (const Node& last = nodes_[(readers & kMany) != 0 ? readers & ~kMany : 0];
+        last.count > kShort && last.count < 2 * last.kept)
+      return steps_[key] = kMany | link(readers & ~kMany, more);
     std::vector<Reader>& all = all_;
     all.clear();
-    each(readers, [&](Reader r) {
+    Reader mine = more;
+    each(readers, [&](const Reader& r) {
       if (r.record == more.record)
-        r.lanes &= ~more.lanes;
-      else if (over(r))
-        return;
-      if (r.lanes != 0) all.push_back(r);
+        mine.lanes |= r.lanes;
+      else if (!over(r))
+        all.push_back(r);
     });
-    const auto at = std::lower_bound(all.begin(), all.end(), more.record,
-                                     [](const Reader& r, uint32_t record) { return r.record < record; });
-    if (at != all.end() && at->record == more.record)
-      at->lanes |= more.lanes;
-    else
-      all.insert(at, more);
-    if (all.size() > most) all.erase(all.begin());
-    return steps_[key] = number(all);
+    all.push_back(mine);
+    return steps_[key] = list_of(all);
   }
-  size_t bytes() const { return readers_.capacity() * sizeof(Reader) + begins_.capacity() * sizeof(size_t); }
+  size_t bytes() const {
+    return nodes_.capacity() * sizeof(Node) + steps_.size() * (sizeof(Key) + sizeof(Readers));
+  }
 
  private:
+  // Lists up to this long are looked through at every step, longer ones whenever they have doubled.
+  static constexpr uint32_t kShort = 16;
+  // The last reader of a list, and the list before it. Lists are never changed.
+  struct Node {
+    Reader reader{};
+    uint32_t before = 0;
+    uint32_t count = 0;  // readers
+    uint32_t kept = 0;   // that there were when it was last looked through
+  };
   struct Key {
     Readers readers;
     Reader more;
@@ -74,13 +86,16 @@ class ReaderSets {
       return (h + k.more.lanes) * 0xBF58476D1CE4E5B9 >> 16;
     }
   };
-  Readers number(const std::vector<Reader>& all);
+  // The number of the list with one more behind it.
+  uint32_t link(uint32_t list, const Reader& more);
+  Readers list_of(std::vector<Reader>& all);
+  void leave_out_earlier(std::vector<Reader>& all) const;
 
-  std::vector<Reader> readers_;  // one set behind the other, each by record, ascending
-  std::vector<size_t> begins_{0};
-  std::vector<Reader> all_;                        // the set that is being made
-  std::unordered_map<uint64_t, Readers> numbers_;  // by hash
-  std::unordered_map<Key, Readers, Hash> steps_;
+  const Records& records_;
+  std::vector<Node> nodes_;                       // the first is the empty list
+  std::vector<Reader> all_;                       // of the list that is being made
+  mutable std::vector<Reader> spare_;             // of the list that is looked through
+  std::unordered_map<Key, Readers, Hash> steps_;  // what each came to
 };
 
 }  // namespace bitwell::hazard

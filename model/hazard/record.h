@@ -35,6 +35,16 @@ struct Site {
   uint32_t tensor = 0;  // of tcgen05's operations: the number of what orders them, Records::tensor_order
 };
 
+// Whether any race with the earlier of two reads is one with the later too, for a write that is not behind
+// the later: strong accesses do not race with each other, and loads past the coherent cache need more than
+// order.
+inline bool stands_for(const Site& later, const Site& earlier) {
+  const bool strong = later.order.semantics != machine::Semantics::weak;
+  const bool coherent = later.order.proxy != machine::Proxy::non_coherent;
+  return !(strong && earlier.order.semantics == machine::Semantics::weak) &&
+         !(coherent && earlier.order.proxy == machine::Proxy::non_coherent);
+}
+
 // What several acts have in common: all but the lane.
 struct Record {
   UnitId unit;

@@ -1,0 +1,102 @@
+// Lists of who has read a cell forget nobody: however many there are, of every thread the latest read is
+// there, and nothing that was not read.
+#include "model/hazard/readers.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <bit>
+#include <map>
+#include <tuple>
+
+namespace bitwell::hazard {
+namespace {
+
+constexpr auto kNobody = [](const Reader&) { return false; };
+
+class Cell {
+ public:
+  Cell() : site_(records_.site({1, Actor::thread, machine::AccessKind::read, {}})) {}
+
+  Reader reader(UnitId unit, uint32_t time, uint32_t lanes) {
+    return {records_.record({unit, time, site_}), lanes};
+  }
+  void read(const Reader& r) { readers = sets.with(readers, r, kNobody); }
+  // By unit and lane: the latest time that it read; fails where one stands there twice at one time.
+  std::map<std::pair<UnitId, uint32_t>, uint32_t> latest() const {
+    std::map<std::pair<UnitId, uint32_t>, uint32_t> out;
+    sets.each(readers, [&](const Reader& r) {
+      for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
+        uint32_t& time = out[{records_[r.record].unit, static_cast<uint32_t>(std::countr_zero(lanes))}];
+        time = std::max(time, records_[r.record].time);
+      }
+    });
+    return out;
+  }
+  size_t length() const {
+    size_t out = 0;
+    sets.each(readers, [&](const Reader&) { ++out; });
+    return out;
+  }
+
+ private:
+  Records records_;
+  uint32_t site_;
+
+ public:
+  ReaderSets sets{records_};
+  Readers readers = kNoAct;
+};
+
+TEST(Readers, OfOneLaneAreAnAct) {
+  Cell c;
+  c.read(c.reader(3, 1, 1u << 7));
+  EXPECT_EQ(c.readers & kMany, 0u);
+  EXPECT_EQ(lane_of(c.readers), 7u);
+}
+
+TEST(Readers, TheFirstOfManyIsThere) {
+  Cell c;
+  for (UnitId unit = 1; unit <= 5000; ++unit) c.read(c.reader(unit, 1, 1));
+  EXPECT_EQ(c.latest().size(), 5000u);
+  EXPECT_EQ(c.latest().count({1, 0}), 1u);
+}
+
+TEST(Readers, StayFewWhereTheSameOnesReadAgainAndAgain) {
+  Cell c;
+  for (uint32_t time = 1; time <= 1000; ++time)
+    for (UnitId unit = 1; unit <= 32; ++unit) c.read(c.reader(unit, time, ~0u));
+  EXPECT_LE(c.length(), 64u);
+}
+
+TEST(Readers, AreSharedByCellsThatAreReadAlike) {
+  Cell c;
+  const auto both = [&](Readers from) {
+    for (UnitId unit = 1; unit <= 100; ++unit) from = c.sets.with(from, c.reader(unit, 1, 5), kNobody);
+    return from;
+  };
+  const Readers first = both(kNoAct);
+  const size_t bytes = c.sets.bytes();
+  EXPECT_EQ(both(kNoAct), first);
+  EXPECT_EQ(c.sets.bytes(), bytes);
+}
+
+RC_GTEST_PROP(Readers, HoldTheLatestReadOfEveryThreadAndNothingElse, ()) {
+  Cell c;
+  std::map<UnitId, uint32_t> now;
+  std::map<std::pair<UnitId, uint32_t>, uint32_t> expected;
+  const auto steps = *rc::gen::resize(
+      300, rc::gen::container<std::vector<std::tuple<UnitId, uint32_t, bool>>>(rc::gen::tuple(
+               rc::gen::inRange<UnitId>(1, 40), rc::gen::nonZero<uint32_t>(), rc::gen::arbitrary<bool>())));
+  for (const auto& [unit, lanes, goes_on] : steps) {
+    const uint32_t time = now[unit] += goes_on || now[unit] == 0 ? 1 : 0;
+    c.read(c.reader(unit, time, lanes));
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+      expected[{unit, static_cast<uint32_t>(std::countr_zero(rest))}] = time;
+  }
+  RC_ASSERT(c.latest() == expected);
+}
+
+}  // namespace
+}  // namespace bitwell::hazard
