@@ -109,7 +109,10 @@ Shadow* Checker::shadow_of(Cluster& c, uint64_t address) {
 }
 
 void Checker::access(const machine::Access& a, Cluster& c) {
-  if (objects_) inside_its_object(a);
+  if (objects_) {
+    if (heap_call(a, c)) return;
+    inside_its_object(a);
+  }
   if (a.mbarrier)
     mbarrier_access(a, c);
   else if (a.rows != 0)

@@ -34,7 +34,8 @@ class Checker {
   // overlaps. They have been watched to their ends, and stay.
   void overlaps(const Checker& before);
 
-  // That an access to shared memory leaves the variable which its address derives from is found too.
+  // That an access to shared memory leaves the variable which its address derives from is found too, and a free
+  // that others are not known to be behind.
   void follow(Objects objects) { objects_ = std::move(objects); }
 
   // That registers of a wgmma are reached while it is under way is found too.
@@ -86,6 +87,8 @@ class Checker {
   void access(const machine::Access& a, Cluster& c);
   void inside_its_object(const machine::Access& a);
   void lanes_access(const machine::Access& a, Cluster& c);
+  bool heap_call(const machine::Access& a, Cluster& c);
+  void freed(const machine::Access& a, Cluster& c);
   void operation_access(const machine::Access& a, Cluster& c);
   void mbarrier_access(const machine::Access& a, Cluster& c);
   void mbarrier_thread(const machine::Access& a, Cluster& c, uint64_t address, uint32_t lane);
@@ -156,6 +159,7 @@ class Checker {
     // the MMA issued last before it.
     const Knowledge* accepted = nullptr;
     uint32_t number = 0, last_mma = 0;
+    bool frees = false;           // the object that the cell is of
     uint64_t map = 0;             // of a tensor map that a copy reads: its address
     mutable Act passed = kNoAct;  // the last act that this one was found to be behind
   };
@@ -205,6 +209,7 @@ class Checker {
   Cluster* last_cluster_ = nullptr;
   Shadow global_;
   std::unordered_map<uint64_t, Message> words_;  // of global memory
+  std::unordered_map<uint64_t, Party> made_;     // by address: who called malloc
   Records records_;
   ReaderSets readers_{records_};
   std::vector<UnitInfo> units_{1};

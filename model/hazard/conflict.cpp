@@ -33,7 +33,8 @@ void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size)
     behind_readers(r, cell.reads, address, size);
     cell.reads = kNoAct;
   }
-  if (once_ && r.space == 1 && r.site->kind == AccessKind::write && cell.write != kNoAct) [[unlikely]]
+  if (once_ && !r.frees && r.space == 1 && r.site->kind == AccessKind::write && cell.write != kNoAct)
+      [[unlikely]]
     written_again(r, cell.write, address, size);
   cell.write = act(r.record, static_cast<uint32_t>(std::countr_zero(r.lanes)));
 }
@@ -133,6 +134,7 @@ std::optional<Kind> Checker::judge(const Reach& r, const Viewer& v, const Record
   if (v.known != nullptr && v.known->narrow.knows(e)) return Kind::scope;
   if (v.known != nullptr && v.known->unreleased.knows(e)) return Kind::release;
   if (r.seen != nullptr && *r.seen != nullptr && (*r.seen)->happened.knows(e)) return Kind::release;
+  if (r.frees) return Kind::use_after_free;
   if (old.actor != Actor::thread || now.actor != Actor::thread) return Kind::operation_race;
   return before.unit == v.warp->unit ? Kind::warp_race : Kind::race;
 }

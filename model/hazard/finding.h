@@ -41,6 +41,7 @@ enum class Kind : uint8_t {
   mma_registers,     // a register of a wgmma that was not waited for
   mma_fragments,     // the same, of A and read only: works
   mma_fence,         // a register of a wgmma, reached since the warp's last wgmma.fence
+  use_after_free,    // device code's free, and an access that is not ordered before it
   outside_object,    // shared memory: an access leaves the variable that its address derives from
 };
 enum class Level : uint8_t { error, note };
@@ -68,10 +69,11 @@ struct Finding {
   uint64_t address;      // generic, of the first byte; of an mbarrier: its own
   uint64_t bytes;
   uint64_t count = 1;  // of the same kind between the same two instructions
-  Object object{};     // of outside_object: the variable that was left
+  Object object{};     // of outside_object: the variable that was left; of use_after_free: what was freed
   // Of launches that overlap: `earlier` is of the launch so many before that of `later`.
   uint32_t launches_before = 0;
   std::string where{};  // of what has no address: "register %f0", "barrier 0"
+  Party made{};          // of use_after_free: who called malloc
 };
 
 }  // namespace bitwell::hazard

@@ -29,7 +29,26 @@ bool reaches_bytes(const Instruction& i) {
 
 }  // namespace
 
+// Calls of malloc and free where they are nobody's own functions.
+void Objects::find_heap_calls(const std::vector<ptx::Statement>& body) {
+  for (const ptx::Statement& s : body) {
+    find_heap_calls(s.body);
+    if (s.kind != ptx::Statement::Kind::instruction || s.instruction.opcode != "call") continue;
+    for (const Operand& o : s.instruction.operands) {
+      if (o.kind != OperandKind::name || (o.name != "malloc" && o.name != "free")) continue;
+      const auto line = static_cast<size_t>(s.instruction.at.line);
+      if (heap_.size() <= line) heap_.resize(line + 1);
+      heap_[line] = o.name == "free" ? Heap::free : Heap::malloc;
+    }
+  }
+}
+
 Objects::Objects(const ptx::Module& module, std::vector<Object> places) : places_(std::move(places)) {
+  const bool own = std::any_of(module.functions.begin(), module.functions.end(), [](const ptx::Function& f) {
+    return f.has_body && (f.name == "malloc" || f.name == "free");
+  });
+  for (const ptx::Function& f : module.functions)
+    if (!own) find_heap_calls(f.body);
   std::vector<std::string> names;
   for (const Object& o : places_) names.push_back(o.name);
   const ObjectFlow flow(module, names);

@@ -26,9 +26,16 @@ class Objects {
   // from; nullptr: none, several, or it is not known.
   const Object* read_at(int line) const { return at(reads_, line); }
   const Object* written_at(int line) const { return at(writes_, line); }
+  // Whether the line calls device code's malloc or free. Their acts are told as writes of all of an object.
+  enum class Heap : uint8_t { none, malloc, free };
+  Heap heap_at(int line) const {
+    const auto i = static_cast<size_t>(line);
+    return i < heap_.size() ? heap_[i] : Heap::none;
+  }
 
  private:
   using ByLine = std::vector<std::optional<size_t>>;
+  void find_heap_calls(const std::vector<ptx::Statement>& body);
   const Object* at(const ByLine& lines, int line) const {
     const auto i = static_cast<size_t>(line);
     return i < lines.size() && lines[i] ? &places_[*lines[i]] : nullptr;
@@ -36,6 +43,7 @@ class Objects {
 
   std::vector<Object> places_;
   ByLine reads_, writes_;
+  std::vector<Heap> heap_;
 };
 
 }  // namespace bitwell::hazard

@@ -1,7 +1,7 @@
 #include "model/machine/heap.h"
 
-#include "model/machine/failure.h"
 #include "model/machine/memory.h"
+#include "model/machine/where.h"
 
 namespace bitwell::machine {
 
@@ -13,25 +13,41 @@ uint64_t taken(uint64_t size) { return (size + kUnit - 1) / kUnit * kUnit; }
 
 }  // namespace
 
-uint64_t Heap::allocate(uint64_t size, const std::string& by) {
+uint64_t Heap::allocate(uint64_t size, const Place& by) {
   if (size > limit || taken(size) > limit - used_) return 0;
   // Behind a larger boundary, so that nobody gets more alignment than is promised.
-  const Region& region = memory_.allocate(by, size, kUnit);
+  const Region& region = memory_.allocate("malloc at " + where(by), size, kUnit);
   used_ += taken(size);
-  objects_[region.base()] = {size, ""};
+  objects_[region.base()] = {&region, size, by, ""};
   return region.base();
 }
 
-void Heap::free(uint64_t address, const std::string& by) {
+void Heap::free(uint64_t address, const Place& by) {
   const auto at = objects_.find(address);
   if (at == objects_.end())
     throw Fault("free of an address that malloc did not give, " + memory_.describe(address));
   Object& object = at->second;
   if (!object.freed_by.empty())
     throw Fault("a second free of what was freed at " + object.freed_by + ", " + memory_.describe(address));
-  object.freed_by = by;
+  object.freed_by = where(by);
   used_ -= taken(object.size);
-  memory_.retire(address, by);
+  memory_.retire(address, object.freed_by);
+}
+
+const Region* Heap::object(uint64_t address) const {
+  const auto at = objects_.find(address);
+  return at == objects_.end() || !at->second.freed_by.empty() ? nullptr : at->second.region;
+}
+
+Heap::Left Heap::left() const {
+  Left out;
+  for (const auto& [address, object] : objects_) {
+    if (!object.freed_by.empty()) continue;
+    if (out.objects == 0) out.first = object.by;
+    ++out.objects;
+    out.bytes += object.size;
+  }
+  return out;
 }
 
 Heap& Memory::heap() {

@@ -68,9 +68,9 @@ std::string RunReport::text() const {
   out += footprint(result.footprint);
   if (options.numeric) out += numeric_text(losses, program);
   for (const isa::Note& n : result.notes)
-    line(fmt::format("  note: {}{}; the manual does not promise that this works",
-                     machine::describe(n.place, n.text),
-                     n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times))));
+    line(fmt::format("  note: {}{}{}", machine::describe(n.place, n.text),
+                     n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times)),
+                     n.place.ptx_line == 0 ? "" : "; the manual does not promise that this works"));
   if (options.policy != "lazy")
     line(fmt::format("  schedule {}{}{}", options.policy,
                      seeded(options) ? fmt::format(", seed {}", options.run.schedule.seed) : "",

@@ -48,10 +48,11 @@ std::string_view verb(const hazard::Party& p) {
   return p.site.kind == AccessKind::read ? "read" : p.site.kind == AccessKind::update ? "update" : "write";
 }
 
-// `module`: the file that the line is of is said too.
-std::string describe(const hazard::Party& p, const Launched& launch, bool module = false) {
+// `module`: the file that the line is of is said too. `does`: in place of what its access is.
+std::string describe(const hazard::Party& p, const Launched& launch, bool module = false,
+                     std::string_view does = {}) {
   const isa::Program& program = launch.program;
-  std::string out(verb(p));
+  std::string out(does.empty() ? verb(p) : does);
   const isa::Line* line = line_of(p.site.ptx_line, program);
   out += ", PTX line " + std::to_string(p.site.ptx_line);
   if (module) out += " of " + launch.ptx;
@@ -104,16 +105,21 @@ std::string describe(const Found& found) {
                              (f.address >> 40 == machine::kTensorWindow >> 40 ? " lanes: " : " bytes: ")
                        : " at " + f.where + ": ") +
       std::string(row.what);
+  const bool frees = f.kind == hazard::Kind::use_after_free;
+  const std::string_view does = frees ? "free" : "";
   if (found.earlier != found.later) {
     const bool two = found.earlier->ptx != found.later->ptx;
     out += "\n  " + name_of(*found.earlier) + ": " + describe(f.earlier, *found.earlier, two);
-    out += "\n  " + name_of(*found.later) + ": " + describe(f.later, *found.later, two);
+    out += "\n  " + name_of(*found.later) + ": " + describe(f.later, *found.later, two, does);
   } else {
     if (!row.alone) out += "\n  " + describe(f.earlier, *found.earlier);
-    out += "\n  " + describe(f.later, *found.later);
+    out += "\n  " + describe(f.later, *found.later, false, does);
     if (found.later->of > 1) out += "\n  in " + name_of(*found.later);
   }
   out += others(found);
+  if (frees)
+    out += "\n  the object: " + std::to_string(f.object.size) + " bytes, given by\n  " +
+           describe(f.made, *found.later, false, "malloc");
   if (f.kind == hazard::Kind::outside_object)
     out += "\n  the address derives from '" + f.object.name + "', bytes " + std::to_string(f.object.offset) +
            (f.object.size == 0 ? std::string(" on")

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "model/machine/heap.h"
+#include "model/machine/where.h"
 #include "verify/launch/memory_limit.h"
 #include "verify/launch/names.h"
 #include "verify/launch/one_by_one.h"
@@ -17,6 +18,18 @@
 #include "verify/launch/variables.h"
 
 namespace bitwell::verify {
+namespace {
+
+// What device code's malloc gave and nobody freed.
+void note_left(machine::Memory& memory, std::vector<isa::Note>& notes) {
+  const machine::Heap::Left left = memory.heap().left();
+  if (left.objects == 0) return;
+  notes.emplace_back().text = std::to_string(left.objects) + (left.objects == 1 ? " object" : " objects") +
+                              " that malloc gave, " + std::to_string(left.bytes) +
+                              " bytes, never freed; the first at " + machine::where(left.first);
+}
+
+}  // namespace
 
 std::string read_file(const std::string& path, uint64_t most) {
   const auto refuse = [&](const std::string& why) {
@@ -85,6 +98,7 @@ isa::RunResult simulate_one_by_one(const isa::Program& program, Launch& launch, 
   placed.read_back(launch, all_written && options.checked);
   variables.read_back(launch);
   variables.note_unwritten(launch, result.notes);
+  note_left(memory, result.notes);
   return result;
 }
 

@@ -64,10 +64,11 @@ TEST(DeviceHeap, MistakesAreNamed) {
     for (const std::string& part : parts)
       EXPECT_NE(fault(which).find(part), std::string::npos) << which << ": " << fault(which);
   };
-  has(0,
-      {"out-of-bounds read of 4 bytes", "40 bytes into 'malloc at PTX line ", "(heap.cu:41)' of 40 bytes"});
+  has(0, {"out-of-bounds read of 4 bytes", "40 bytes into 'malloc at PTX line ",
+          "(heap.cu:41), CTA (0,0,0), thread (0,0,0)' of 40 bytes"});
   has(1, {"never written"});
-  has(2, {"out-of-bounds read", "malloc at PTX line", "which was freed at PTX line ", "(heap.cu:45)"});
+  has(2, {"out-of-bounds read", "malloc at PTX line", "which was freed at PTX line ",
+          "(heap.cu:45), CTA (0,0,0), thread (0,0,0)"});
   has(3, {"out-of-bounds write", "4 bytes into", "which was freed at PTX line"});
   has(4, {"a second free of what was freed at PTX line", "(heap.cu:45)"});
   has(5, {"free of an address that malloc did not give", "'buffer'"});

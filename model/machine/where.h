@@ -1,0 +1,12 @@
+// Places in words.
+#pragma once
+#include <string>
+
+#include "model/machine/failure.h"
+
+namespace bitwell::machine {
+
+// "PTX line 12 (naive.cu:30), CTA (0,0,0), thread (5,0,0)", as far as it is known.
+std::string where(const Place& place);
+
+}  // namespace bitwell::machine
