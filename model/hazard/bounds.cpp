@@ -1,6 +1,5 @@
-// An access to shared memory that leaves the variable which its address derives from.
+// An access that leaves the variable which its address derives from.
 #include "model/hazard/checker.h"
-#include "model/machine/memory.h"
 
 namespace bitwell::hazard {
 
@@ -11,12 +10,8 @@ void Checker::inside_its_object(const machine::Access& a) {
   const uint32_t lanes = a.operation != 0 ? 1 : a.lanes;
   for (uint32_t i = 0; i < machine::kLanes; ++i) {
     if ((lanes >> i & 1) == 0) continue;
-    const uint64_t place = a.addresses[i] - machine::kSharedWindow;
-    if (place >= machine::kWindowSize) continue;
-    const uint64_t offset = place & ((uint64_t{1} << machine::kRankShift) - 1);
-    const bool in =
-        offset >= object->offset && (object->size == 0 || offset + a.bytes <= object->offset + object->size);
-    if (in) continue;
+    const ObjectPlace place = object_place(a.addresses[i]);
+    if (place.space != object->space || object->holds(place.at, a.bytes)) continue;
     const Party who{{a.ptx_line, a.operation == 0 ? Actor::thread : Actor::mbarrier_copy, a.kind, a.order},
                     a.cta,
                     a.warp,

@@ -34,8 +34,8 @@ class Checker {
   // overlaps. They have been watched to their ends, and stay.
   void overlaps(const Checker& before);
 
-  // That an access to shared memory leaves the variable which its address derives from is found too, and a free
-  // that others are not known to be behind.
+  // That an access leaves the variable which its address derives from is found too, and a free that others are
+  // not known to be behind.
   void follow(Objects objects) { objects_ = std::move(objects); }
 
   // That registers of a wgmma are reached while it is under way is found too.

@@ -109,7 +109,7 @@ constexpr KindRow kRows[] = {
      "nothing orders the access before the free: it may find the object gone, or another in its place",
      "a barrier, or a release and an acquire, between the last access and the free"},
     {Kind::outside_object, "outside-object", Level::error,
-     "the address derives from a shared variable that ends before these bytes, or begins behind them",
+     "the address derives from a variable that ends before these bytes, or begins behind them",
      "an index within the variable; two that are used as one must be declared as one", true},
 };
 

@@ -42,7 +42,7 @@ enum class Kind : uint8_t {
   mma_fragments,     // the same, of A and read only: works
   mma_fence,         // a register of a wgmma, reached since the warp's last wgmma.fence
   use_after_free,    // device code's free, and an access that is not ordered before it
-  outside_object,    // shared memory: an access leaves the variable that its address derives from
+  outside_object,    // an access leaves the variable that its address derives from
 };
 enum class Level : uint8_t { error, note };
 

@@ -35,7 +35,7 @@ void Checker::freed(const machine::Access& a, Cluster& c) {
   global_.each_touched(address, a.bytes,
                        [&](Cell cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); });
   for (size_t i = known; i < findings_.size(); ++i) {
-    findings_[i].object = {"malloc", address, a.bytes};
+    findings_[i].object = {"malloc", address, a.bytes, Object::Space::global};
     findings_[i].made = made_[address];
   }
 }

@@ -12,7 +12,7 @@ namespace bitwell::hazard {
 
 class ObjectFlow {
  public:
-  // `objects`: the names of shared variables; those that stand there twice are not followed.
+  // `objects`: the names of variables; those that stand there twice are not followed.
   ObjectFlow(const ptx::Module& module, const std::vector<std::string>& objects);
 
   // An instruction, with the numbers of the values in its operands and those that it makes.

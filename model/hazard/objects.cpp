@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/hazard/object_flow.h"
+#include "model/machine/memory.h"
 
 namespace bitwell::hazard {
 
@@ -28,6 +29,20 @@ bool reaches_bytes(const Instruction& i) {
 }
 
 }  // namespace
+
+bool Object::holds(uint64_t at, uint64_t bytes) const {
+  const auto in = [&](uint64_t first) { return at >= first && (size == 0 || at + bytes <= first + size); };
+  return in(offset) || std::any_of(elsewhere.begin(), elsewhere.end(), in);
+}
+
+ObjectPlace object_place(uint64_t generic) {
+  if (const uint64_t at = generic - machine::kSharedWindow; at < machine::kWindowSize)
+    return {Object::Space::shared, at & ((uint64_t{1} << machine::kRankShift) - 1)};
+  if (const uint64_t at = generic - machine::kLocalWindow; at < machine::kWindowSize)
+    return {Object::Space::local, at};
+  const bool constant = generic - machine::kConstWindow < machine::kWindowSize;
+  return {constant ? Object::Space::constant : Object::Space::global, generic};
+}
 
 // Calls of malloc and free where they are nobody's own functions.
 void Objects::find_heap_calls(const std::vector<ptx::Statement>& body) {

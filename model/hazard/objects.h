@@ -1,6 +1,6 @@
-// Where the addresses of a module's instructions come from: the shared variables that they derive from,
-// followed through registers, parameters and calls. An address that leaves its variable is a mistake though
-// another variable begins there.
+// Where the addresses of a module's instructions come from: the variables that they derive from, followed
+// through registers, parameters and calls. An address that leaves its variable is a mistake though another
+// variable begins there.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,18 +11,31 @@
 
 namespace bitwell::hazard {
 
-// A .shared variable: bytes of a CTA's shared memory; size 0: to its end.
+// A variable: bytes of a CTA's shared memory or of a thread's local memory, by offset; or of constant or
+// global memory, by generic address. Size 0: to the end of shared memory.
 struct Object {
+  enum class Space : uint8_t { shared, local, constant, global };
+
   std::string name;
   uint64_t offset = 0, size = 0;
+  Space space = Space::shared;
+  std::vector<uint64_t> elsewhere{};  // other offsets: of a local variable, by who called its function
+
+  bool holds(uint64_t at, uint64_t bytes) const;
 };
+// The space of a generic address, and the address as offsets of objects there count.
+struct ObjectPlace {
+  Object::Space space;
+  uint64_t at;
+};
+ObjectPlace object_place(uint64_t generic);
 
 class Objects {
  public:
-  // `places`: where the module's shared variables are; one of a name that is there twice is not followed.
+  // `places`: where the module's variables are; one of a name that is there twice is not followed.
   Objects(const ptx::Module& module, std::vector<Object> places);
 
-  // The variable that every shared address which the instructions of a PTX line read or write through derives
+  // The variable that every address which the instructions of a PTX line read or write through derives
   // from; nullptr: none, several, or it is not known.
   const Object* read_at(int line) const { return at(reads_, line); }
   const Object* written_at(int line) const { return at(writes_, line); }

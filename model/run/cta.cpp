@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/isa/form/frame.h"
 #include "model/isa/form/reserved_shared.h"
 #include "model/machine/arch.h"
 #include "model/machine/limits.h"
@@ -128,7 +129,7 @@ std::shared_ptr<Activation> Cta::activate(int function, Warp& warp, uint32_t mas
   auto activation = std::make_shared<Activation>(function, f.rows);
   if (caller != nullptr) {
     const Function& up = grid.program.functions[static_cast<size_t>(caller->function)];
-    activation->local_base = (caller->local_base + up.local_size + 15) & ~15u;
+    activation->local_base = frame_behind(caller->local_base, up.local_size);
     activation->depth = caller->depth + 1;
     if (activation->depth > 8192) throw Fault("8192 calls deep: endless recursion?");
   }

@@ -4,6 +4,7 @@
 
 #include "model/machine/memory.h"
 #include "model/ptx/parse.h"
+#include "verify/hazard/places.h"
 
 namespace bitwell::verify {
 namespace {
@@ -26,10 +27,13 @@ std::string place(uint64_t address, const isa::Program& program) {
   if (const uint64_t cell = address - machine::kTensorWindow; address >> 40 == machine::kTensorWindow >> 40)
     return "lane " + std::to_string(cell >> 16 & 0xFFFF) + ", column " + std::to_string(cell & 0xFFFF) +
            " of tensor memory of CTA rank " + std::to_string(cell >> 32);
+  if (address - machine::kLocalWindow < machine::kWindowSize)
+    return "byte " + std::to_string(address - machine::kLocalWindow) + " of the thread's local memory";
   if (address - machine::kSharedWindow >= machine::kWindowSize) {
     for (const isa::GlobalVariable& g : program.globals)
       if (address - g.address < g.size)
-        return "'" + g.name + "' + " + std::to_string(address - g.address) + " in global memory";
+        return "'" + g.name + "' + " + std::to_string(address - g.address) + " in " +
+               (g.is_const ? "constant" : "global") + " memory";
     return "global address " + hex(address);
   }
   const uint64_t rank = (address - machine::kSharedWindow) >> machine::kRankShift;
@@ -42,6 +46,16 @@ std::string place(uint64_t address, const isa::Program& program) {
       best = &v;
   if (best != nullptr) out += " ('" + best->name + "' + " + std::to_string(offset - best->offset) + ")";
   return out + " of shared memory of CTA rank " + std::to_string(rank);
+}
+
+// "'tile', bytes 0 to 63 of shared memory"
+std::string extent(const hazard::Object& o) {
+  using Space = hazard::Object::Space;
+  if (o.space == Space::constant || o.space == Space::global || !o.elsewhere.empty())
+    return "'" + o.name + "' of " + std::to_string(o.size) + " bytes";
+  return "'" + o.name + "', bytes " + std::to_string(o.offset) +
+         (o.size == 0 ? std::string(" on") : " to " + std::to_string(o.offset + o.size - 1)) +
+         (o.space == Space::shared ? " of shared memory" : " of the thread's local memory");
 }
 
 std::string_view verb(const hazard::Party& p) {
@@ -120,11 +134,7 @@ std::string describe(const Found& found) {
   if (frees)
     out += "\n  the object: " + std::to_string(f.object.size) + " bytes, given by\n  " +
            describe(f.made, *found.later, false, "malloc");
-  if (f.kind == hazard::Kind::outside_object)
-    out += "\n  the address derives from '" + f.object.name + "', bytes " + std::to_string(f.object.offset) +
-           (f.object.size == 0 ? std::string(" on")
-                               : " to " + std::to_string(f.object.offset + f.object.size - 1)) +
-           " of shared memory";
+  if (f.kind == hazard::Kind::outside_object) out += "\n  the address derives from " + extent(f.object);
   out += (row.alone ? "\n  would be right: " : "\n  would order them: ") + std::string(row.remedy);
   if (f.count != 1)
     out += "\n  " + std::to_string(f.count) +
@@ -158,9 +168,8 @@ std::string describe(const hazard::Way& way, const isa::Program& program) {
 }
 
 hazard::Objects objects_of(const std::string& text, const isa::Program& program) {
-  std::vector<hazard::Object> places;
-  for (const isa::SharedVariable& v : program.shared_variables) places.push_back({v.name, v.offset, v.size});
-  return {ptx::parse(text), std::move(places)};
+  const ptx::Module module = ptx::parse(text);
+  return {module, places_of(program, module)};
 }
 
 hazard::MmaRegisters registers_of(const std::string& text) { return hazard::MmaRegisters(ptx::parse(text)); }

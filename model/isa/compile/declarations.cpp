@@ -3,6 +3,7 @@
 
 #include "model/isa/compile/directives.h"
 #include "model/isa/compile/function_builder.h"
+#include "model/isa/form/frame.h"
 #include "model/machine/failure.h"
 #include "model/machine/limits.h"
 #include "model/machine/memory.h"
@@ -70,7 +71,7 @@ FunctionBuilder::FunctionBuilder(const ModuleLayout& layout, const ptx::Function
 }
 
 uint64_t FunctionBuilder::local_place(uint64_t size, uint64_t align) {
-  const uint64_t at = (out_.local_size + align - 1) / align * align;
+  const uint64_t at = place_in_frame(out_.local_size, align);
   if (size > machine::kMaxLocal || at > machine::kMaxLocal)
     throw Unsupported("more than " + std::to_string(machine::kMaxLocal >> 10) +
                       " KiB of local memory a thread, which no " + "device gives: function '" + out_.name +
