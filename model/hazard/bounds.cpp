@@ -20,4 +20,20 @@ void Checker::inside_its_object(const machine::Access& a) {
   }
 }
 
+// An access through the address of another thread's local variable.
+void Checker::follow_handed_over(const machine::Access& a, Cluster& c) {
+  if (a.rows != 0 || objects_->local_pointers()->none()) return;
+  const Warp& w = warp_of(c, a.cta, a.warp);
+  handed_over_->access(a, c.number, w.unit, [&](uint32_t lane, const HandedOver::Maker& maker) {
+    const UnitInfo& unit = units_[maker.unit];
+    const Party who{{maker.line, Actor::thread, machine::AccessKind::write, {}},
+                    unit.cta,
+                    unit.warp,
+                    static_cast<int>(maker.lane)};
+    const Party here{{a.ptx_line, Actor::thread, a.kind, a.order}, a.cta, a.warp, static_cast<int>(lane)};
+    Finding& f = found(Kind::other_local, who, here, a.addresses[lane], a.bytes);
+    if (maker.object) f.object = objects_->object(*maker.object);
+  });
+}
+
 }  // namespace bitwell::hazard

@@ -112,6 +112,7 @@ void Checker::access(const machine::Access& a, Cluster& c) {
   if (objects_) {
     if (heap_call(a, c)) return;
     inside_its_object(a);
+    follow_handed_over(a, c);
   }
   if (a.mbarrier)
     mbarrier_access(a, c);

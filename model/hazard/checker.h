@@ -11,6 +11,7 @@
 
 #include "model/hazard/actors.h"
 #include "model/hazard/finding.h"
+#include "model/hazard/handed_over.h"
 #include "model/hazard/mma_registers.h"
 #include "model/hazard/objects.h"
 #include "model/hazard/shadow.h"
@@ -34,9 +35,13 @@ class Checker {
   // overlaps. They have been watched to their ends, and stay.
   void overlaps(const Checker& before);
 
-  // That an access leaves the variable which its address derives from is found too, and a free that others are
-  // not known to be behind.
-  void follow(Objects objects) { objects_ = std::move(objects); }
+  // What is found by following addresses to their variables is found too: an access that leaves its variable,
+  // or goes through the address of another thread's local one, and a free that others are not known to be
+  // behind.
+  void follow(Objects objects) {
+    objects_ = std::move(objects);
+    handed_over_.emplace(objects_->local_pointers());
+  }
 
   // That registers of a wgmma are reached while it is under way is found too.
   void follow(MmaRegisters registers) { mma_registers_ = std::move(registers); }
@@ -87,6 +92,7 @@ class Checker {
   void access(const machine::Access& a, Cluster& c);
   void inside_its_object(const machine::Access& a);
   void lanes_access(const machine::Access& a, Cluster& c);
+  void follow_handed_over(const machine::Access& a, Cluster& c);
   bool heap_call(const machine::Access& a, Cluster& c);
   void freed(const machine::Access& a, Cluster& c);
   void operation_access(const machine::Access& a, Cluster& c);
@@ -198,6 +204,7 @@ class Checker {
   bool once_;
   std::optional<Objects> objects_;
   MmaRegisters mma_registers_;
+  std::optional<HandedOver> handed_over_;
   bool non_coherent_ = false;        // there was a load past the coherent cache
   const Checker* before_ = nullptr;  // of the launch that may still run
   UnitId before_unit_ = 0;           // that launch, as one

@@ -105,6 +105,12 @@ constexpr KindRow kRows[] = {
     {Kind::mma_fence, "wgmma-fence", Level::error,
      "no wgmma.fence stands between an access to this register and the wgmma that has it as an operand",
      "wgmma.fence behind the access; between wgmmas of one shape on one accumulator none is needed"},
+    {Kind::other_local, "other-thread-local", Level::error,
+     "the address is that of another thread's local variable: here it is this thread's own local memory, on "
+     "a "
+     "GPU too",
+     "shared or global memory for what several threads use, or the value in place of its address", false,
+     false},
     {Kind::use_after_free, "use-after-free", Level::error,
      "nothing orders the access before the free: it may find the object gone, or another in its place",
      "a barrier, or a release and an acquire, between the last access and the free"},

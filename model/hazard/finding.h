@@ -41,6 +41,7 @@ enum class Kind : uint8_t {
   mma_registers,     // a register of a wgmma that was not waited for
   mma_fragments,     // the same, of A and read only: works
   mma_fence,         // a register of a wgmma, reached since the warp's last wgmma.fence
+  other_local,       // a thread goes through the address of another's local variable
   use_after_free,    // device code's free, and an access that is not ordered before it
   outside_object,    // an access leaves the variable that its address derives from
 };
@@ -51,7 +52,8 @@ struct KindRow {
   std::string_view name;  // as commands print and take it
   Level level;
   std::string_view what, remedy;
-  bool alone = false;  // one act, which stands in both places of the finding
+  bool alone = false;    // one act, which stands in both places of the finding
+  bool orders = !alone;  // the remedy orders the two
 };
 const KindRow& row_of(Kind kind);
 
@@ -69,11 +71,12 @@ struct Finding {
   uint64_t address;      // generic, of the first byte; of an mbarrier: its own
   uint64_t bytes;
   uint64_t count = 1;  // of the same kind between the same two instructions
-  Object object{};     // of outside_object: the variable that was left; of use_after_free: what was freed
+  Object object{};     // of outside_object: the variable that was left; of use_after_free: what was freed;
+                       // of other_local: the variable, where it is one
+  Party made{};          // of use_after_free: who called malloc
   // Of launches that overlap: `earlier` is of the launch so many before that of `later`.
   uint32_t launches_before = 0;
   std::string where{};  // of what has no address: "register %f0", "barrier 0"
-  Party made{};          // of use_after_free: who called malloc
 };
 
 }  // namespace bitwell::hazard

@@ -90,7 +90,7 @@ ObjectFlow::ObjectFlow(const ptx::Module& module, const std::vector<std::string>
   values_ = {{Value::Address::none, 0, false, true}, unknown()};
   for (size_t i = 0; i < objects.size(); ++i) {
     if (std::count(objects.begin(), objects.end(), objects[i]) != 1) continue;
-    objects_[objects[i]] = values_.size();
+    objects_[objects[i]] = object_values_[i] = values_.size();
     values_.push_back({Value::Address::one, i, false, true});
   }
   std::vector<std::vector<Scope>> roots;

@@ -30,7 +30,19 @@ class ObjectFlow {
     for (const Step& s : steps_)
       for (const size_t from : s.from) visit(from, s.to);
   }
+  // The same of what may be an address still: not of products, shifts and the like.
+  template <class Visit>
+  void each_address_flow(Visit visit) const {
+    for (const Step& s : steps_)
+      for (const size_t from : s.from)
+        if (s.rule != Rule::opaque) visit(from, s.to);
+  }
   size_t value_count() const { return values_.size(); }
+  // The value that is the address of an object, or nothing: it is not followed.
+  std::optional<size_t> value_of_object(size_t object) const {
+    const auto at = object_values_.find(object);
+    return at == object_values_.end() ? std::nullopt : std::optional(at->second);
+  }
 
  private:
   // What a name may hold, once something was found that it is assigned: addresses of one object, of several
@@ -85,8 +97,9 @@ class ObjectFlow {
   std::vector<Use> uses_;
   std::vector<Scope> scopes_;
   size_t scope_count_ = 0;
-  std::map<std::string, size_t> objects_;  // by name: numbers of values
-  std::map<std::string, size_t> ranged_;   // registers of ranges, by scope and name
+  std::map<std::string, size_t> objects_;   // by name: numbers of values
+  std::map<size_t, size_t> object_values_;  // by number of the object
+  std::map<std::string, size_t> ranged_;    // registers of ranges, by scope and name
   std::map<std::string, Callee> callees_;
   std::map<size_t, size_t> latest_;  // of registers assigned to since the last label: their values then
 };

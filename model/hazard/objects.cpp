@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/hazard/local_pointers.h"
 #include "model/hazard/object_flow.h"
 #include "model/machine/memory.h"
 
@@ -67,6 +68,7 @@ Objects::Objects(const ptx::Module& module, std::vector<Object> places) : places
   std::vector<std::string> names;
   for (const Object& o : places_) names.push_back(o.name);
   const ObjectFlow flow(module, names);
+  local_pointers_ = std::make_shared<const LocalPointers>(flow, places_);
   std::vector<int> seen;
   const auto put = [](ByLine& lines, int line, std::optional<size_t> object) {
     if (lines.size() <= static_cast<size_t>(line)) lines.resize(static_cast<size_t>(line) + 1);

@@ -3,6 +3,7 @@
 // variable begins there.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct ObjectPlace {
 };
 ObjectPlace object_place(uint64_t generic);
 
+class LocalPointers;
+
 class Objects {
  public:
   // `places`: where the module's variables are; one of a name that is there twice is not followed.
@@ -39,6 +42,9 @@ class Objects {
   // from; nullptr: none, several, or it is not known.
   const Object* read_at(int line) const { return at(reads_, line); }
   const Object* written_at(int line) const { return at(writes_, line); }
+  // How addresses of local variables go from thread to thread.
+  const std::shared_ptr<const LocalPointers>& local_pointers() const { return local_pointers_; }
+  const Object& object(size_t number) const { return places_[number]; }
   // Whether the line calls device code's malloc or free. Their acts are told as writes of all of an object.
   enum class Heap : uint8_t { none, malloc, free };
   Heap heap_at(int line) const {
@@ -57,6 +63,7 @@ class Objects {
   std::vector<Object> places_;
   ByLine reads_, writes_;
   std::vector<Heap> heap_;
+  std::shared_ptr<const LocalPointers> local_pointers_;
 };
 
 }  // namespace bitwell::hazard

@@ -113,6 +113,7 @@ std::string describe(const Found& found) {
   const hazard::Finding& f = found.finding;
   const isa::Program& program = found.later->program;
   const hazard::KindRow& row = hazard::row_of(f.kind);
+  const bool local = f.kind == hazard::Kind::other_local;
   std::string out =
       std::string(row.level == hazard::Level::error ? "error " : "note ") + std::string(row.name) +
       (f.where.empty() ? " at " + place(f.address, program) + ", " + std::to_string(f.bytes) +
@@ -126,7 +127,7 @@ std::string describe(const Found& found) {
     out += "\n  " + name_of(*found.earlier) + ": " + describe(f.earlier, *found.earlier, two);
     out += "\n  " + name_of(*found.later) + ": " + describe(f.later, *found.later, two, does);
   } else {
-    if (!row.alone) out += "\n  " + describe(f.earlier, *found.earlier);
+    if (!row.alone) out += "\n  " + describe(f.earlier, *found.earlier, false, local ? "handed on" : "");
     out += "\n  " + describe(f.later, *found.later, false, does);
     if (found.later->of > 1) out += "\n  in " + name_of(*found.later);
   }
@@ -134,8 +135,9 @@ std::string describe(const Found& found) {
   if (frees)
     out += "\n  the object: " + std::to_string(f.object.size) + " bytes, given by\n  " +
            describe(f.made, *found.later, false, "malloc");
-  if (f.kind == hazard::Kind::outside_object) out += "\n  the address derives from " + extent(f.object);
-  out += (row.alone ? "\n  would be right: " : "\n  would order them: ") + std::string(row.remedy);
+  if (f.kind == hazard::Kind::outside_object || (local && !f.object.name.empty()))
+    out += "\n  the address derives from " + extent(f.object);
+  out += (row.orders ? "\n  would order them: " : "\n  would be right: ") + std::string(row.remedy);
   if (f.count != 1)
     out += "\n  " + std::to_string(f.count) +
            (row.alone ? " times by this instruction" : " times between these two instructions");

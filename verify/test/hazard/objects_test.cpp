@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/hazard/local_pointers.h"
 #include "model/ptx/parse.h"
 
 namespace bitwell::hazard {
@@ -80,6 +81,26 @@ TEST(Origins, GoThroughCalls) {
   EXPECT_EQ(origin("{\n.reg .b32 %s;\nadd.u32 %s, %r0, %r2;\n" + called("%s") + "}\n", kFunction), "one");
   EXPECT_EQ(origin(called("%r1") + called("%r0"), kFunction), "");  // what it returns is of both
   EXPECT_EQ(origin("mov.u64 %a3, same;\n" + called("%r0"), kFunction), "");
+}
+
+// PTX ISA 9.0, 9.7.9.7.
+TEST(Shuffles, TakeTheLaneOfTheManualOrTheirOwn) {
+  const auto from = [](char mode, uint32_t lane, uint32_t clamp, uint32_t to) {
+    return LocalPointers::Shuffle{1, mode, lane, clamp, {}}.from(to);
+  };
+  constexpr uint32_t kWhole = 31, kUp = 0, kFour = 0x1C1F, kFourUp = 0x1C00;
+  EXPECT_EQ(from('i', 5, kWhole, 0), 5u);
+  EXPECT_EQ(from('i', 5, kWhole, 5), 5u);
+  EXPECT_EQ(from('i', 0, kFour, 6), 4u);
+  EXPECT_EQ(from('i', 5, kFour, 2), 1u);
+  EXPECT_EQ(from('u', 1, kUp, 0), 0u);
+  EXPECT_EQ(from('u', 1, kUp, 31), 30u);
+  EXPECT_EQ(from('u', 1, kFourUp, 4), 4u);
+  EXPECT_EQ(from('d', 1, kWhole, 31), 31u);
+  EXPECT_EQ(from('d', 2, kWhole, 29), 31u);
+  EXPECT_EQ(from('d', 1, kFour, 7), 7u);
+  EXPECT_EQ(from('b', 1, kWhole, 6), 7u);
+  EXPECT_EQ(from('b', 16, 15, 3), 3u);
 }
 
 }  // namespace
