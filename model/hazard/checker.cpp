@@ -11,6 +11,8 @@ machine::Observer Checker::observer() {
   out.tell = [this](const machine::Event& event) {
     behind_record_ = 0;
     behind_readers_ = kNoAct;
+    if (readers_.full()) [[unlikely]]
+      forget_unused_readers();
     if (const auto* a = std::get_if<machine::Access>(&event.what))
       access(*a, cluster_of(event.first_cta));
     else if (const auto* s = std::get_if<machine::Synchronisation>(&event.what))

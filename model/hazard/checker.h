@@ -170,6 +170,7 @@ class Checker {
     mutable Act passed = kNoAct;  // the last act that this one was found to be behind
   };
   void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
+  void forget_unused_readers();
   Readers read_too(const Reach& r, Readers before);
   void behind_readers(const Reach& r, Readers readers, uint64_t address, uint64_t size);
   bool behind(const Reach& r, Act before);

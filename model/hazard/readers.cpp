@@ -16,26 +16,42 @@ uint64_t class_of(const Record& record, const Site& site) {
 
 }  // namespace
 
+uint32_t ReaderSets::add(uint32_t list, const Reader& more) {
+  nodes_.push_back({more, list, nodes_[list].count + 1, nodes_[list].kept});
+  return static_cast<uint32_t>(nodes_.size() - 1);
+}
+
 uint32_t ReaderSets::link(uint32_t list, const Reader& more) {
   const auto [at, fresh] =
       steps_.try_emplace({kMany | list, more}, kMany | static_cast<Readers>(nodes_.size()));
-  if (fresh) {
-    nodes_.push_back({more, list, nodes_[list].count + 1, nodes_[list].kept});
-    return static_cast<uint32_t>(nodes_.size() - 1);
-  }
+  if (fresh) return add(list, more);
   const Readers known = at->second;
   if ((known & kMany) != 0) return known & ~kMany;
   return link(0, {record_of(known), 1u << lane_of(known)});
 }
 
 Readers ReaderSets::list_of(std::vector<Reader>& all) {
-  if (all.size() > kShort) leave_out_earlier(all);
   if (all.size() == 1 && std::has_single_bit(all[0].lanes))
     return act(all[0].record, static_cast<uint32_t>(std::countr_zero(all[0].lanes)));
   uint32_t list = 0;
-  for (const Reader& r : all) list = link(list, r);
+  const bool rare = all.size() > kShort;  // no other way leads to the same: not worth to be looked up
+  for (const Reader& r : all) list = rare ? add(list, r) : link(list, r);
   nodes_[list].kept = nodes_[list].count;
   return kMany | list;
+}
+
+// Leaves the marked ones, in their order: a list stands behind the one that it goes on from.
+void ReaderSets::renumber(std::vector<uint32_t>& number) {
+  uint32_t next = 1;
+  for (size_t n = 1; n < nodes_.size(); ++n) {
+    if (number[n] == 0) continue;
+    number[n] = next;
+    Node node = nodes_[n];
+    node.before = number[node.before];
+    nodes_[next++] = node;
+  }
+  nodes_.resize(next);
+  steps_.clear();
 }
 
 // Who is behind what a lane did is behind what it did before.

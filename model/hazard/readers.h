@@ -53,11 +53,31 @@ class ReaderSets {
     each(readers, [&](const Reader& r) {
       if (r.record == more.record)
         mine.lanes |= r.lanes;
-      else if (!over(r))
+      else
         all.push_back(r);
     });
+    if (all.size() > kShort) leave_out_earlier(all);
+    std::erase_if(all, over);
     all.push_back(mine);
     return steps_[key] = list_of(all);
+  }
+  // Whether it is time to let go of lists that no cell has any more.
+  bool full() const { return nodes_.size() > limit_; }
+  // each_cell(visit) calls visit(readers) for all that is kept, which may get other numbers.
+  template <class Cells>
+  void keep(Cells each_cell) {
+    std::vector<uint32_t> number(nodes_.size());  // 0: not needed
+    size_t cells = 0;
+    each_cell([&](Readers& readers) {
+      ++cells;
+      if ((readers & kMany) == 0) return;
+      for (uint32_t n = readers & ~kMany; n != 0 && number[n] == 0; n = nodes_[n].before) number[n] = 1;
+    });
+    renumber(number);
+    each_cell([&](Readers& readers) {
+      if ((readers & kMany) != 0) readers = kMany | number[readers & ~kMany];
+    });
+    limit_ = kLeastLimit + 2 * nodes_.size() + cells / 2;
   }
   size_t bytes() const {
     return nodes_.capacity() * sizeof(Node) + steps_.size() * (sizeof(Key) + sizeof(Readers));
@@ -66,6 +86,7 @@ class ReaderSets {
  private:
   // Lists up to this long are looked through at every step, longer ones whenever they have doubled.
   static constexpr uint32_t kShort = 16;
+  static constexpr size_t kLeastLimit = size_t{1} << 18;
   // The last reader of a list, and the list before it. Lists are never changed.
   struct Node {
     Reader reader{};
@@ -86,13 +107,16 @@ class ReaderSets {
       return (h + k.more.lanes) * 0xBF58476D1CE4E5B9 >> 16;
     }
   };
-  // The number of the list with one more behind it.
+  uint32_t add(uint32_t list, const Reader& more);
+  // The number of the list with one more behind it, the same for the same.
   uint32_t link(uint32_t list, const Reader& more);
   Readers list_of(std::vector<Reader>& all);
+  void renumber(std::vector<uint32_t>& number);
   void leave_out_earlier(std::vector<Reader>& all) const;
 
   const Records& records_;
   std::vector<Node> nodes_;                       // the first is the empty list
+  size_t limit_ = kLeastLimit;                    // of nodes
   std::vector<Reader> all_;                       // of the list that is being made
   mutable std::vector<Reader> spare_;             // of the list that is looked through
   std::unordered_map<Key, Readers, Hash> steps_;  // what each came to

@@ -48,6 +48,12 @@ class Shadow {
       address = stop;
     }
   }
+  // Calls visit(cell) for each that there is.
+  template <class Visit>
+  void each_cell(Visit visit) {
+    for (auto& [number, page] : pages_)
+      for (uint64_t i = 0; i < kPageBytes >> page.shift; ++i) visit(page.cells[i]);
+  }
   // Of cells and pages.
   size_t bytes() const { return bytes_; }
   size_t touched() const { return pages_.size() * kPageBytes; }

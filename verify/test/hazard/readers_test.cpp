@@ -82,6 +82,29 @@ TEST(Readers, AreSharedByCellsThatAreReadAlike) {
   EXPECT_EQ(c.sets.bytes(), bytes);
 }
 
+TEST(Readers, OfCellsThatAreKeptStayWhenOthersGo) {
+  Cell c;
+  std::vector<Readers> kept;
+  for (UnitId cell = 0; cell < 1000; ++cell) {
+    c.readers = kNoAct;
+    for (UnitId unit = 1; unit <= 300; ++unit) c.read(c.reader(unit + 7 * cell, 1, 3));
+    if (cell % 100 == 0) kept.push_back(c.readers);
+  }
+  EXPECT_TRUE(c.sets.full());
+  const size_t before = c.sets.bytes();
+  c.sets.keep([&](auto visit) {
+    for (Readers& r : kept) visit(r);
+  });
+  EXPECT_FALSE(c.sets.full());
+  EXPECT_LT(c.sets.bytes(), before);
+  for (size_t i = 0; i < kept.size(); ++i) {
+    c.readers = kept[i];
+    const auto latest = c.latest();
+    EXPECT_EQ(latest.size(), 600u);
+    EXPECT_EQ(latest.begin()->first, (std::pair<UnitId, uint32_t>(1 + 700 * static_cast<UnitId>(i), 0)));
+  }
+}
+
 RC_GTEST_PROP(Readers, HoldTheLatestReadOfEveryThreadAndNothingElse, ()) {
   Cell c;
   std::map<UnitId, uint32_t> now;
