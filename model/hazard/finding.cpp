@@ -123,4 +123,6 @@ constexpr KindRow kRows[] = {
 
 const KindRow& row_of(Kind kind) { return kRows[static_cast<size_t>(kind)]; }
 
+std::span<const KindRow> kind_rows() { return kRows; }
+
 }  // namespace bitwell::hazard

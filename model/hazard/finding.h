@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -56,6 +57,8 @@ struct KindRow {
   bool orders = !alone;  // the remedy orders the two
 };
 const KindRow& row_of(Kind kind);
+// All of them, in the order of Kind.
+std::span<const KindRow> kind_rows();
 
 // One of the two acts.
 struct Party {

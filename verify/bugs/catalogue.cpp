@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "model/machine/memory.h"
 #include "verify/hazard/watch.h"
 #include "verify/suite/schedules.h"
 
@@ -119,6 +120,11 @@ bool names_a_line(const hazard::Finding& f, const Bug& bug) {
   });
 }
 
+std::string memory_of(uint64_t address) {
+  if (address >> 40 == machine::kTensorWindow >> 40) return "tensor memory";
+  return address - machine::kSharedWindow < machine::kWindowSize ? "shared memory" : "global memory";
+}
+
 // What a run said, as one finding: the expected one where it is there, or one that names other lines.
 void weigh(const std::vector<Found>& findings, const Bug* bug, Tally& out) {
   const Found* told = nullptr;
@@ -136,6 +142,7 @@ void weigh(const std::vector<Found>& findings, const Bug* bug, Tally& out) {
     out.said = std::string(hazard::row_of(f.kind).name) + " at lines " +
                std::to_string(f.earlier.site.ptx_line) + " and " + std::to_string(f.later.site.ptx_line);
     out.where = describe(*told);
+    out.memory = memory_of(f.address);
   } else if (!out.said.empty()) {
     out.as_expected = bug != nullptr && bug->expected == out.said &&
                       out.where.find(bug->says) != std::string::npos &&

@@ -51,6 +51,7 @@ struct Tally {
   bool as_expected = false;
   std::string said;      // "race at lines 31 and 40" of the first finding, or a fault; empty: nothing
   std::string where;     // the whole finding
+  std::string memory;    // of a finding: "shared memory", "global memory" or "tensor memory"
   size_t schedules = 0;  // that were run until it was said; all, where nothing was
   double seconds = 0;
 };
