@@ -11,8 +11,6 @@ machine::Observer Checker::observer() {
   out.tell = [this](const machine::Event& event) {
     behind_record_ = 0;
     behind_readers_ = kNoAct;
-    if (readers_.full()) [[unlikely]]
-      forget_unused_readers();
     if (const auto* a = std::get_if<machine::Access>(&event.what))
       access(*a, cluster_of(event.first_cta));
     else if (const auto* s = std::get_if<machine::Synchronisation>(&event.what))
@@ -124,6 +122,20 @@ void Checker::access(const machine::Access& a, Cluster& c) {
     operation_access(a, c);
   else
     lanes_access(a, c);
+  if (readers_.list_bytes() > most_sets_) drop_sets();
+}
+
+void Checker::drop_sets() {
+  readers_.keep([&](auto visit) {
+    const auto again = [&](Readers readers) { return visit(readers); };
+    global_.replace_sets(again);
+    for (auto& [number, c] : clusters_) {
+      c.shared.replace_sets(again);
+      c.tensor.replace_sets(again);
+    }
+  });
+  behind_readers_ = kNoAct;
+  most_sets_ = std::max(kLeastSets, 2 * readers_.list_bytes());
 }
 
 namespace {

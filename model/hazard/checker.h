@@ -58,7 +58,7 @@ class Checker {
   Cost cost() const;
 
  private:
-  static constexpr size_t kTensorSpace = 2;
+  static constexpr size_t kTensorSpace = 2, kLeastSets = size_t{1} << 14;
   static constexpr uint32_t kAnyRank = 1u << 31;  // of parts that read, or write global memory
 
   // What is kept of a cluster while it runs.
@@ -90,6 +90,8 @@ class Checker {
   };
 
   void access(const machine::Access& a, Cluster& c);
+  // Sets of readers that no cell has any more go.
+  void drop_sets();
   void inside_its_object(const machine::Access& a);
   void lanes_access(const machine::Access& a, Cluster& c);
   void follow_handed_over(const machine::Access& a, Cluster& c);
@@ -170,7 +172,6 @@ class Checker {
     mutable Act passed = kNoAct;  // the last act that this one was found to be behind
   };
   void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
-  void forget_unused_readers();
   Readers read_too(const Reach& r, Readers before);
   void behind_readers(const Reach& r, Readers readers, uint64_t address, uint64_t size);
   bool behind(const Reach& r, Act before);
@@ -220,6 +221,7 @@ class Checker {
   std::unordered_map<uint64_t, Party> made_;     // by address: who called malloc
   Records records_;
   ReaderSets readers_{records_};
+  size_t most_sets_ = kLeastSets;  // bytes of them, before those that no cell has go
   std::vector<UnitInfo> units_{1};
   std::vector<Finding> findings_;
   std::map<std::tuple<Kind, int, int, uint32_t>, size_t> numbers_;  // of findings

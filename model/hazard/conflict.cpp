@@ -59,17 +59,6 @@ Readers Checker::read_too(const Reach& r, Readers before) {
   return readers_.with(before, {r.record, r.lanes}, covers);
 }
 
-void Checker::forget_unused_readers() {
-  readers_.keep([&](auto visit) {
-    const auto cell = [&](Cell& c) { visit(c.reads); };
-    global_.each_cell(cell);
-    for (auto& [number, cluster] : clusters_) {
-      cluster.shared.each_cell(cell);
-      cluster.tensor.each_cell(cell);
-    }
-  });
-}
-
 // A write meets those who have read the cell since the last one.
 void Checker::behind_readers(const Reach& r, Readers readers, uint64_t address, uint64_t size) {
   const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;

@@ -97,6 +97,10 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
     case SyncKind::emptied: return;  // the accesses behind these are told of themselves
     case SyncKind::cluster_ended:
       if (const Cost cost = cost_of(c); cost.shadow > ended_.shadow) ended_ = cost;
+      for (const auto& [key, warp] : c.warps) {
+        records_.ended(warp->unit);
+        for (const UnitId unit : warp->streams) records_.ended(unit);
+      }
       clusters_.erase(c.number);
       last_cluster_ = nullptr;
       return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
 
 namespace bitwell::hazard {
 
@@ -22,10 +23,8 @@ uint32_t ReaderSets::add(uint32_t list, const Reader& more) {
 }
 
 uint32_t ReaderSets::link(uint32_t list, const Reader& more) {
-  const auto [at, fresh] =
-      steps_.try_emplace({kMany | list, more}, kMany | static_cast<Readers>(nodes_.size()));
-  if (fresh) return add(list, more);
-  const Readers known = at->second;
+  const Readers known = made_of(kMany | list, more);
+  if (known == kNoAct) return made(kMany | list, more, kMany | add(list, more)) & ~kMany;
   if ((known & kMany) != 0) return known & ~kMany;
   return link(0, {record_of(known), 1u << lane_of(known)});
 }
@@ -51,7 +50,7 @@ void ReaderSets::renumber(std::vector<uint32_t>& number) {
     nodes_[next++] = node;
   }
   nodes_.resize(next);
-  steps_.clear();
+  steps_.assign(steps_.size(), Step{});
 }
 
 // Who is behind what a lane did is behind what it did before.

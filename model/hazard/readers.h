@@ -2,7 +2,6 @@
 // share. None is forgotten.
 #pragma once
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "model/hazard/record.h"
@@ -42,11 +41,10 @@ class ReaderSets {
   // with it is one with the new reader too.
   template <class Over>
   Readers with(Readers readers, const Reader& more, Over over) {
-    const Key key{readers, more};
-    if (const auto known = steps_.find(key); known != steps_.end()) return known->second;
+    if (const Readers known = made_of(readers, more); known != kNoAct) return known;
     if (const Node& last = nodes_[(readers & kMany) != 0 ? readers & ~kMany : 0];
         last.count > kShort && last.count < 2 * last.kept)
-      return steps_[key] = kMany | link(readers & ~kMany, more);
+      return made(readers, more, kMany | add(readers & ~kMany, more));
     std::vector<Reader>& all = all_;
     all.clear();
     Reader mine = more;
@@ -59,34 +57,28 @@ class ReaderSets {
     if (all.size() > kShort) leave_out_earlier(all);
     std::erase_if(all, over);
     all.push_back(mine);
-    return steps_[key] = list_of(all);
+    return made(readers, more, list_of(all));
   }
-  // Whether it is time to let go of lists that no cell has any more.
-  bool full() const { return nodes_.size() > limit_; }
-  // each_cell(visit) calls visit(readers) for all that is kept, which may get other numbers.
-  template <class Cells>
-  void keep(Cells each_cell) {
+  // each_set(visit) calls visit(readers) for all lists that are kept and puts what it returns in their place:
+  // it is called twice.
+  template <class Sets>
+  void keep(Sets each_set) {
     std::vector<uint32_t> number(nodes_.size());  // 0: not needed
-    size_t cells = 0;
-    each_cell([&](Readers& readers) {
-      ++cells;
-      if ((readers & kMany) == 0) return;
+    each_set([&](Readers readers) {
       for (uint32_t n = readers & ~kMany; n != 0 && number[n] == 0; n = nodes_[n].before) number[n] = 1;
+      return readers;
     });
     renumber(number);
-    each_cell([&](Readers& readers) {
-      if ((readers & kMany) != 0) readers = kMany | number[readers & ~kMany];
-    });
-    limit_ = kLeastLimit + 2 * nodes_.size() + cells / 2;
+    each_set([&](Readers readers) { return kMany | number[readers & ~kMany]; });
   }
-  size_t bytes() const {
-    return nodes_.capacity() * sizeof(Node) + steps_.size() * (sizeof(Key) + sizeof(Readers));
-  }
+  // Of all lists; and with what finds them again.
+  size_t list_bytes() const { return nodes_.size() * sizeof(Node); }
+  size_t bytes() const { return nodes_.capacity() * sizeof(Node) + steps_.size() * sizeof(Step); }
 
  private:
   // Lists up to this long are looked through at every step, longer ones whenever they have doubled.
   static constexpr uint32_t kShort = 16;
-  static constexpr size_t kLeastLimit = size_t{1} << 18;
+  static constexpr size_t kMostSteps = 4096;
   // The last reader of a list, and the list before it. Lists are never changed.
   struct Node {
     Reader reader{};
@@ -100,13 +92,29 @@ class ReaderSets {
 
     bool operator==(const Key&) const = default;
   };
-  struct Hash {
-    size_t operator()(const Key& k) const {
-      uint64_t h = (uint64_t{k.readers} << 32 | k.more.record) * 0x9E3779B97F4A7C15;
-      h ^= h >> 29;
-      return (h + k.more.lanes) * 0xBF58476D1CE4E5B9 >> 16;
-    }
+  struct Step {
+    Key key{};
+    Readers to = kNoAct;
   };
+  Step& step_of(const Key& k) {
+    uint64_t h = (uint64_t{k.readers} << 32 | k.more.record) * 0x9E3779B97F4A7C15;
+    h ^= h >> 29;
+    h = (h + k.more.lanes) * 0xBF58476D1CE4E5B9 >> 16;
+    return steps_[h & (steps_.size() - 1)];
+  }
+  // What these and one more came to, if that is still known.
+  Readers made_of(Readers readers, const Reader& more) {
+    const Step& step = step_of({readers, more});
+    return step.key == Key{readers, more} ? step.to : kNoAct;
+  }
+  Readers made(Readers readers, const Reader& more, Readers to) {
+    if (++fresh_ > 2 * steps_.size() && steps_.size() < kMostSteps) {
+      steps_.assign(2 * steps_.size(), Step{});
+      fresh_ = 0;
+    }
+    step_of({readers, more}) = {{readers, more}, to};
+    return to;
+  }
   uint32_t add(uint32_t list, const Reader& more);
   // The number of the list with one more behind it, the same for the same.
   uint32_t link(uint32_t list, const Reader& more);
@@ -116,10 +124,11 @@ class ReaderSets {
 
   const Records& records_;
   std::vector<Node> nodes_;                       // the first is the empty list
-  size_t limit_ = kLeastLimit;                    // of nodes
   std::vector<Reader> all_;                       // of the list that is being made
   mutable std::vector<Reader> spare_;             // of the list that is looked through
-  std::unordered_map<Key, Readers, Hash> steps_;  // what each came to
+  // What became of lists of late, each at its hash's place alone: what came before there is made again.
+  std::vector<Step> steps_ = std::vector<Step>(64);
+  size_t fresh_ = 0;  // since there were as many places
 };
 
 }  // namespace bitwell::hazard

@@ -2,8 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "model/hazard/clock.h"
@@ -63,39 +63,53 @@ inline constexpr uint32_t lane_of(Act a) { return a & 31; }
 
 class Records {
  public:
-  Records() : records_(1) {}
+  Records() { add({}); }
 
   uint32_t site(const Site& site);
   // The number of that record, the same for the same. Throws Unsupported when there are too many.
   uint32_t record(const Record& record);
   // One of its own, of an operation: its end may be filled in later.
   uint32_t unfinished(uint32_t site);
+  // Of a unit whose cluster has ended no record is asked for any more: what finds its records again goes.
+  void ended(UnitId unit);
   void finish(uint32_t record, UnitId unit, uint32_t time) {
-    records_[record].unit = unit;
-    records_[record].time = time;
+    at(record).unit = unit;
+    at(record).time = time;
   }
-  const Record& operator[](uint32_t record) const { return records_[record]; }
+  const Record& operator[](uint32_t record) const { return chunks_[record / kChunk][record % kChunk]; }
   const Site& site_of(const Record& record) const { return sites_[record.site]; }
   const Site& site_at(uint32_t number) const { return sites_[number]; }
   // The number of that order, the same for the same; and what it is of.
   uint32_t tensor_order(const machine::TensorOrder& order);
   const machine::TensorOrder& tensor_order(uint32_t number) const { return tensor_orders_[number]; }
-  size_t bytes() const { return records_.capacity() * sizeof(Record); }
+  // Of the records, and of what finds them again.
+  size_t bytes() const { return chunks_.size() * kChunk * sizeof(Record) + found_bytes_; }
 
  private:
-  uint32_t add(const Record& record);
+  static constexpr uint32_t kChunk = 1024;
 
-  std::vector<Record> records_;  // 0 is none
+  uint32_t add(const Record& record);
+  Record& at(uint32_t record) { return chunks_[record / kChunk][record % kChunk]; }
+
+  std::vector<std::unique_ptr<Record[]>> chunks_;
+  uint32_t count_ = 0;  // record 0 is none
   std::vector<Site> sites_;
   std::map<std::tuple<int, Actor, machine::AccessKind, machine::Semantics, machine::Scope, machine::Proxy,
                       uint32_t>,
            uint32_t>
       site_numbers_;
   std::vector<machine::TensorOrder> tensor_orders_{1};
+  std::vector<uint32_t> recent_;  // by PTX line: the site that was asked for last, or 0
+  // A unit's last record of each site, in the order in which it came to them; a loop comes to them so again.
   struct Last {
-    uint32_t time, record;
+    uint32_t site, time, record;
   };
-  std::unordered_map<uint64_t, Last> last_;  // by unit and site
+  struct OfUnit {
+    std::vector<Last> all;
+    uint32_t next = 0;  // where the site that comes next may stand
+  };
+  std::vector<OfUnit> last_;
+  size_t found_bytes_ = 0;
 };
 
 }  // namespace bitwell::hazard

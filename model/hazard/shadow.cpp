@@ -1,13 +1,80 @@
 #include "model/hazard/shadow.h"
 
+#include <algorithm>
+
 namespace bitwell::hazard {
 
-void Shadow::refine(Page& page, int shift) {
-  auto finer = std::make_unique<Cell[]>(kPageBytes >> shift);
-  for (uint64_t i = 0; i < kPageBytes >> shift; ++i) finer[i] = page.cells[i >> (page.shift - shift)];
-  bytes_ += ((kPageBytes >> shift) - (kPageBytes >> page.shift)) * sizeof(Cell);
-  page.cells = std::move(finer);
-  page.shift = shift;
+void ShadowPage::refine(int shift) {
+  for (std::unique_ptr<Code[]>* codes : {&writes_, &reads_}) {
+    if (*codes == nullptr) continue;
+    auto finer = std::make_unique<Code[]>(kPageBytes >> shift);
+    for (uint64_t i = 0; i < kPageBytes >> shift; ++i) finer[i] = (*codes)[i >> (shift_ - shift)];
+    *codes = std::move(finer);
+  }
+  shift_ = static_cast<uint8_t>(shift);
+}
+
+uint16_t ShadowPage::place_of(uint32_t name) {
+  for (uint16_t i = count_; i-- > 1;)  // what came last is asked for most
+    if (names_[i] == name) return i;
+  // All that its cells can have, 2 * kPageBytes, has fewer places than a code has with a lane.
+  static_assert(4 * kPageBytes <= kSet >> 5);
+  constexpr uint16_t kFirstRoom = 4, kTidyFrom = 16;
+  if (count_ == room_) {
+    if (room_ >= kTidyFrom) tidy();
+    if (4 * count_ >= 3 * room_) {  // else it would be tidied again soon
+      const auto room = static_cast<uint16_t>(std::max<int>(kFirstRoom, 2 * room_));
+      auto more = std::make_unique<uint32_t[]>(room);
+      std::copy(names_.get(), names_.get() + count_, more.get());
+      names_ = std::move(more);
+      room_ = room;
+    }
+  }
+  if (count_ == 0) count_ = 1;
+  names_[count_] = name;
+  return count_++;
+}
+
+void ShadowPage::tidy() {
+  if (count_ == 0) return;
+  std::vector<uint16_t> places(count_);  // of those that stay, by place before
+  const uint64_t cells = kPageBytes >> shift_;
+  const auto each_code = [&](auto visit) {
+    for (const std::unique_ptr<Code[]>* codes : {&writes_, &reads_})
+      for (uint64_t i = 0; *codes != nullptr && i < cells; ++i)
+        if ((*codes)[i] != 0) visit((*codes)[i]);
+  };
+  const auto place = [](Code code) { return (code & kSet) != 0 ? code & ~kSet : code >> 5; };
+  each_code([&](Code code) { places[static_cast<size_t>(place(code))] = 1; });
+  uint16_t count = 1;
+  for (uint16_t i = 1; i < count_; ++i) {
+    if (places[i] == 0) continue;
+    names_[count] = names_[i];
+    places[i] = count++;
+  }
+  each_code([&](Code& code) {
+    const uint16_t now = places[static_cast<size_t>(place(code))];
+    code = static_cast<Code>((code & kSet) != 0 ? kSet | now : now << 5 | (code & 31));
+  });
+  count_ = count;
+  recent_ = 0;
+}
+
+size_t ShadowPage::bytes() const {
+  const size_t cells = kPageBytes >> shift_;
+  return ((writes_ == nullptr ? 0 : cells) + (reads_ == nullptr ? 0 : cells)) * sizeof(Code) +
+         room_ * sizeof(uint32_t);
+}
+
+size_t Shadow::bytes() const {
+  struct Node {  // of the map: the next, a key and a page
+    void* next;
+    uint64_t number;
+    ShadowPage page;
+  };
+  size_t out = pages_.size() * sizeof(Node) + pages_.bucket_count() * sizeof(void*);
+  for (const auto& [number, page] : pages_) out += page.bytes();
+  return out;
 }
 
 }  // namespace bitwell::hazard

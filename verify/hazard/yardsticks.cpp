@@ -1,0 +1,135 @@
+#include "verify/hazard/yardsticks.h"
+
+#include "kernels/dense/launch.h"
+#include "kernels/dual/launch.h"
+#include "kernels/grouped/launch.h"
+#include "kernels/svdquant/launch.h"
+#include "verify/suite/dense.h"
+#include "verify/suite/dual.h"
+#include "verify/suite/gemm.h"
+#include "verify/suite/gemv.h"
+#include "verify/suite/grouped.h"
+#include "verify/suite/grouped_wgmma.h"
+#include "verify/suite/quantise.h"
+#include "verify/suite/svdquant.h"
+
+namespace bitwell::verify {
+namespace {
+
+constexpr uint64_t kSeed = 4101;
+
+Build hopper(const std::string& kernels) { return {kernels, "sm_90a"}; }
+Build blackwell(const std::string& kernels) { return {kernels, "sm_100a"}; }
+
+Chain gemm(const std::string& kernels, const char* name) {
+  const GemmProblem problem({256, 256, 1024, 1, OperandData::moderate, 2, 0, kSeed});
+  return problem.chain(gemm_variant(name), hopper(kernels));
+}
+
+Chain dense_of(const std::string& kernels, const char* name) {
+  DenseCase spec{256, 512, 2048, 1, OperandData::moderate, kSeed};
+  const dense::Variant v = dense::variant(name);
+  spec.clusters = 148 / v.cluster();  // an SM of a B200 for each CTA
+  return {{DenseProblem(spec).launch(v, blackwell(kernels))}, {}};
+}
+
+Chain dual_of(const std::string& kernels) {
+  const DualProblem problem({256, 256, 1024, 1, OperandData::moderate, kSeed});
+  return {{problem.launch(dual::variant("dual_n128"), blackwell(kernels))}, {}};
+}
+
+GroupedProblem groups() {
+  return GroupedProblem({{80, 128, 256}, {384, 256, 128}, {256, 512, 256}, OperandData::moderate, kSeed});
+}
+
+Chain svdquant_of(const std::string& kernels) {
+  const SvdquantProblem problem({256, 256, 1024, 64, OperandData::moderate, kSeed}, false);
+  return {{problem.launch(svdquant::variant("svdquant_ordered"), blackwell(kernels))}, {}};
+}
+
+Chain gemv(const std::string& kernels, const char* name) {
+  const GemvProblem problem({128, 4096, 1, OperandData::moderate, ScaleLayout::blocked, kSeed});
+  return {{problem.launch(gemv_rung(name), hopper(kernels).file(std::string("gemv/") + name))}, {}};
+}
+
+// An entry of kernels/peer/block_sums.cu by 64 CTAs: `bytes` of numbers a thread, `results` of 4 bytes.
+Chain block_sums(const std::string& kernels, const char* entry, size_t element, size_t results) {
+  constexpr size_t kCtas = 64, kThreads = 256, kEach = 16;
+  Launch out;
+  out.ptx = hopper(kernels).file("peer/block_sums");
+  out.entry = entry;
+  out.shape.grid = {kCtas, 1, 1};
+  out.shape.block = {kThreads, 1, 1};
+  Buffer x;
+  x.name = "x";
+  x.bytes.resize(kCtas * kThreads * kEach * element);
+  for (size_t i = 0; i < x.bytes.size(); ++i) x.bytes[i] = static_cast<std::byte>(i % 64);
+  x.read_only = true;
+  out.add_buffer(std::move(x));
+  Buffer sums;
+  sums.name = "results";
+  sums.bytes.resize(4 * results);
+  out.add_buffer(std::move(sums));
+  out.add_scalar(static_cast<int>(kEach));
+  return {{std::move(out)}, {}};
+}
+
+std::vector<Yardstick> all() {
+  std::vector<Yardstick> out;
+  const auto gemms = [&](const std::string& name, auto chain) { out.push_back({name, false, chain}); };
+  const auto simt = [&](const std::string& name, auto chain) { out.push_back({name, true, chain}); };
+  using Folder = const std::string&;
+  gemms("gemm_m128_split1_f16 256x256x1024", [](Folder f) { return gemm(f, "gemm_m128_split1_f16"); });
+  gemms("dense_m128_n256 256x512x2048", [](Folder f) { return dense_of(f, "dense_m128_n256"); });
+  gemms("dense_m256_n256 256x512x2048", [](Folder f) { return dense_of(f, "dense_m256_n256"); });
+  gemms("dual_n128 256x256x1024", dual_of);
+  gemms("grouped_warps_4 of 3 groups", [](Folder f) {
+    const GroupedProblem problem = groups();
+    return Chain{{problem.launch(grouped::variant("grouped_warps_4"), blackwell(f), problem.metadata())}, {}};
+  });
+  gemms("grouped_wgmma of 3 groups", [](Folder f) { return grouped_wgmma_chain(groups(), hopper(f), 8); });
+  gemms("svdquant_ordered 256x256x1024", svdquant_of);
+  for (const char* rung : {"naive", "fused", "split_k_shared", "streamed"})
+    simt(std::string("gemv_") + rung + " 128x4096", [rung](Folder f) { return gemv(f, rung); });
+  simt("quantise_torchao 256x2048", [](Folder f) {
+    return QuantiseProblem({256, 2048, TensorData::normal, kSeed}).chain("quantise_torchao", hopper(f));
+  });
+  simt("block_sums 64x256x16", [](Folder f) { return block_sums(f, "block_sums", 4, 64); });
+  simt("histogram 64x256x16", [](Folder f) { return block_sums(f, "histogram", 1, 256); });
+  return out;
+}
+
+}  // namespace
+
+const std::vector<Yardstick>& yardsticks() {
+  static const std::vector<Yardstick> out = all();
+  return out;
+}
+
+YardstickRun::YardstickRun(const Yardstick& yardstick, const std::string& kernels)
+    : chain_(yardstick.chain(kernels)) {
+  for (const Launch& l : chain_.launches) {
+    isa::Program program = load_program(l.ptx, l.entry);
+    hazard::Objects objects = objects_of(read_file(l.ptx), program);
+    programs_.emplace(l.entry, Loaded{std::move(program), std::move(objects)});
+  }
+}
+
+void YardstickRun::run(Watch* watch, const machine::Observer& told,
+                       const std::function<void()>& last_begins) {
+  isa::Options options;
+  if (watch != nullptr) options.observers.push_back(told);
+  size_t begun = 0;
+  const auto program = [&](const Launch& l) -> const isa::Program& {
+    const Loaded& loaded = programs_.at(l.entry);
+    if (watch != nullptr) {
+      watch->begin(loaded.program, l.shape);
+      watch->follow(loaded.objects);
+    }
+    if (++begun == run_.launches.size() && last_begins) last_begins();
+    return loaded.program;
+  };
+  simulate(run_, program, options, false);
+}
+
+}  // namespace bitwell::verify

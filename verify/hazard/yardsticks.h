@@ -1,0 +1,45 @@
+// Launches by which the race check's time and memory are measured: GEMM kernels of bitwell's suites, and
+// kernels of ordinary threads.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "verify/hazard/watch.h"
+#include "verify/suite/chain.h"
+
+namespace bitwell::verify {
+
+struct Yardstick {
+  std::string name;  // kernel and shape
+  bool simt;         // else a GEMM, by wgmma or tcgen05
+  // Its launches on drawn inputs; `kernels`: the folder of the kernels' PTX.
+  std::function<Chain(const std::string& kernels)> chain;
+};
+const std::vector<Yardstick>& yardsticks();
+
+// A yardstick, drawn and compiled, to be run again and again.
+class YardstickRun {
+ public:
+  // Throws machine::InputError where the PTX is not there.
+  YardstickRun(const Yardstick& yardstick, const std::string& kernels);
+
+  // Its launches one after the other, all checks on; what draws the buffers anew is not part of it.
+  void prepare() { run_ = chain_; }
+  // Once behind each prepare(). `watch` has each launch begun, and is told of it as `told` says: by default
+  // itself; nullptr: the launches run without a check. `last_begins` is called before the last launch, the
+  // kernel that the yardstick is named for; or empty.
+  void run(Watch* watch) { run(watch, watch == nullptr ? machine::Observer{} : watch->observer(), {}); }
+  void run(Watch* watch, const machine::Observer& told, const std::function<void()>& last_begins);
+
+ private:
+  struct Loaded {
+    isa::Program program;
+    hazard::Objects objects;
+  };
+  Chain chain_, run_;
+  std::map<std::string, Loaded> programs_;  // by entry
+};
+
+}  // namespace bitwell::verify
