@@ -3,22 +3,29 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "verify/cli/review_place.h"
+
 namespace bitwell::cli {
 namespace {
 
 using nlohmann::json;
 
-json location(const hazard::Party& party, const verify::Launched& launch) {
-  std::string file = launch.ptx;
-  int number = party.site.ptx_line;
-  const isa::Line* line = verify::line_of(number, launch.program);
-  if (line != nullptr)
-    if (const size_t colon = line->source.rfind(':'); colon != std::string::npos) {
-      file = line->source.substr(0, colon);
-      number = std::stoi(line->source.substr(colon + 1));
-    }
-  json out{
-      {"physicalLocation", {{"artifactLocation", {{"uri", file}}}, {"region", {{"startLine", number}}}}}};
+// Of the PTX files of a list, each read once.
+class Places {
+ public:
+  ReviewPlace of(const std::string& ptx, int line) {
+    return files_.try_emplace(ptx, ptx).first->second.of(line);
+  }
+
+ private:
+  std::map<std::string, ReviewPlaces> files_;
+};
+
+json location(const hazard::Party& party, const verify::Launched& launch, Places& places) {
+  const ReviewPlace place = places.of(launch.ptx, party.site.ptx_line);
+  const isa::Line* line = verify::line_of(party.site.ptx_line, launch.program);
+  json out{{"physicalLocation",
+            {{"artifactLocation", {{"uri", place.uri}}}, {"region", {{"startLine", place.line}}}}}};
   out["message"]["text"] = (launch.of > 1 ? verify::name_of(launch) + ": " : "") + "PTX line " +
                            std::to_string(party.site.ptx_line) + (line == nullptr ? "" : ": " + line->text);
   return out;
@@ -31,6 +38,7 @@ std::string_view level(const hazard::KindRow& row) {
 }  // namespace
 
 std::string sarif(const verify::Sifted& found) {
+  Places places;
   json rules = json::array(), results = json::array();
   std::map<std::string_view, size_t> numbers;
   const auto add = [&](const verify::Found& told, bool known) {
@@ -40,14 +48,19 @@ std::string sarif(const verify::Sifted& found) {
     if (fresh)
       rules.push_back({{"id", row.name},
                        {"shortDescription", {{"text", row.what}}},
+                       {"fullDescription",
+                        {{"text", std::string(row.what) +
+                                      ". What would order them, or be right: " + std::string(row.remedy)}}},
                        {"help", {{"text", row.remedy}}},
                        {"defaultConfiguration", {{"level", level(row)}}}});
+    json earlier = location(f.earlier, *told.earlier, places);
+    earlier["id"] = 1;
     results.push_back({{"ruleId", row.name},
                        {"ruleIndex", at->second},
                        {"level", level(row)},
                        {"message", {{"text", verify::describe(told)}}},
-                       {"locations", json::array({location(f.later, *told.later)})},
-                       {"relatedLocations", json::array({location(f.earlier, *told.earlier)})},
+                       {"locations", json::array({location(f.later, *told.later, places)})},
+                       {"relatedLocations", json::array({earlier})},
                        {"occurrenceCount", f.count},
                        {"partialFingerprints", {{"instructions/v2", verify::fingerprint(told).text}}}});
     // A result without the key says nothing; an empty list, that it was not suppressed.
@@ -56,7 +69,7 @@ std::string sarif(const verify::Sifted& found) {
   for (const verify::Found& f : found.fresh) add(f, false);
   for (const verify::Found& f : found.known) add(f, true);
   json run{{"results", results}};
-  run["tool"]["driver"] = {{"name", "bitwell"}, {"rules", rules}};
+  run["tool"]["driver"] = {{"name", "bitwell"}, {"semanticVersion", BITWELL_VERSION}, {"rules", rules}};
   const json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                  {"version", "2.1.0"},
                  {"runs", json::array({run})}};

@@ -7,8 +7,8 @@
 namespace bitwell::cli {
 
 // One log: a rule for each kind of finding, a result for each finding, at the later of its two accesses with
-// the earlier beside it; on the CUDA line where there is one, else on the line of the launch's PTX file. A
-// known finding is a suppressed result.
+// the earlier beside it; on the CUDA line where there is one, else on the line of the launch's PTX file, which
+// is read again (ReviewPlaces). A known finding is a suppressed result.
 std::string sarif(const verify::Sifted& found);
 
 }  // namespace bitwell::cli

@@ -175,11 +175,21 @@ void print_cases(const Subject& subject, const verify::Plan& plan) {
   }
 }
 
-std::vector<TestCase> tests_of(const std::vector<verify::Verdict>& verdicts) {
+// A test for each row of the table, and one for what the GPU gave for it.
+std::vector<TestCase> tests_of(const std::vector<verify::Verdict>& verdicts,
+                               const verify::DeviceReport& on_device) {
   std::vector<TestCase> out;
   for (const verify::Verdict& v : verdicts) {
-    out.push_back({v.kernel, v.arch, v.seconds, {}, "", ""});
-    if (!v.holds) out.back().failure = {"verdict", v.first_mismatch};
+    out.push_back({v.kernel, v.arch, v.seconds, {}, "", v.note});
+    if (!v.holds)
+      out.back().failure = {
+          "verdict", v.first_mismatch +
+                         (v.replay.empty() ? "" : "\nreplay it: bitwell run " + v.replay + v.replay_options)};
+  }
+  for (const verify::OnDevice& k : on_device.kernels) {
+    out.push_back({k.kernel + " on " + on_device.device, k.arch, 0, {}, "", device_cell(k)});
+    if (!k.here) out.back().skipped = device_cell(k);
+    if (!k.holds()) out.back().failure = {"device", k.first};
   }
   return out;
 }
@@ -209,7 +219,7 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
   for (const auto& k : on_device.kernels) all = all && k.holds();
   if (!options.junit.empty())
     verify::replace_file(options.junit, "--junit",
-                         junit("bitwell verify " + subject.name, tests_of(verdicts)));
+                         junit("bitwell verify " + subject.name, tests_of(verdicts, on_device)));
   if (options.json) {
     nlohmann::json j{{"suite", subject.name},
                      {"full", options.plan.full},
