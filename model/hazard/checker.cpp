@@ -135,7 +135,8 @@ void Checker::drop_sets() {
     }
   });
   behind_readers_ = kNoAct;
-  most_sets_ = std::max(kLeastSets, 2 * readers_.list_bytes());
+  last_set_ = {};
+  most_sets_ = std::max({kLeastSets, 2 * readers_.list_bytes(), global_.touched() / 4});
 }
 
 namespace {

@@ -167,9 +167,10 @@ class Checker {
     // the MMA issued last before it.
     const Knowledge* accepted = nullptr;
     uint32_t number = 0, last_mma = 0;
-    bool frees = false;           // the object that the cell is of
-    uint64_t map = 0;             // of a tensor map that a copy reads: its address
-    mutable Act passed = kNoAct;  // the last act that this one was found to be behind
+    bool frees = false;                  // the object that the cell is of
+    uint64_t map = 0;                    // of a tensor map that a copy reads: its address
+    mutable Act passed = kNoAct;         // the last act that this one was found to be behind
+    mutable uint32_t passed_record = 0;  // likewise of all lanes, of operations
   };
   void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
   Readers read_too(const Reach& r, Readers before);
@@ -222,6 +223,12 @@ class Checker {
   Records records_;
   ReaderSets readers_{records_};
   size_t most_sets_ = kLeastSets;  // bytes of them, before those that no cell has go
+  // What a cell's readers became last: cells side by side mostly become the same.
+  struct {
+    Readers from = kNoAct;
+    Reader more{};
+    Readers to = kNoAct;
+  } last_set_;
   std::vector<UnitInfo> units_{1};
   std::vector<Finding> findings_;
   std::map<std::tuple<Kind, int, int, uint32_t>, size_t> numbers_;  // of findings

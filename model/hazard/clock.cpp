@@ -52,6 +52,15 @@ Clock::Entry Clock::merged(const Entry& a, const Entry& b) {
 
 void Clock::join(const Clock& other) {
   if (other.entries_.empty()) return;
+  const auto less = [](const Entry& x, const Entry& y) { return x.unit < y.unit; };
+  if (std::includes(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(), less)) {
+    auto here = entries_.begin();  // nearly always: every unit has its place
+    for (const Entry& entry : other.entries_) {
+      while (here->unit < entry.unit) ++here;
+      if (!covers(*here, entry)) *here = merged(*here, entry);
+    }
+    return;
+  }
   std::vector<Entry> all;
   all.reserve(entries_.size() + other.entries_.size());
   auto a = entries_.begin();

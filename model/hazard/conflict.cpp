@@ -56,7 +56,10 @@ Readers Checker::read_too(const Reach& r, Readers before) {
         covers({record_of(before), 1u << lane_of(before)}))
       return mine;
   }
-  return readers_.with(before, {r.record, r.lanes}, covers);
+  const Reader me{r.record, r.lanes};
+  if (before != last_set_.from || me != last_set_.more)
+    last_set_ = {before, me, readers_.with(before, me, covers)};
+  return last_set_.to;
 }
 
 // A write meets those who have read the cell since the last one.
@@ -88,7 +91,7 @@ void Checker::behind_readers(const Reach& r, Readers readers, uint64_t address, 
 bool Checker::behind(const Reach& r, Act before) {
   const uint32_t number = record_of(before);
   const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;
-  if (r.space == kTensorSpace && before == r.passed) return true;
+  if (before == r.passed || (number == r.passed_record && r.passed_record != 0)) return true;
   if (number == behind_record_ && known != nullptr && known == behind_known_) return true;
   const Record& record = records_[number];
   const uint32_t lane = lane_of(before);
@@ -97,6 +100,15 @@ bool Checker::behind(const Reach& r, Act before) {
   };
   const Proxy proxy = r.site->order.proxy;
   if (proxy == Proxy::async || proxy == Proxy::tensor_map || record.unit == kUnfinished) {
+    if (proxy == Proxy::async && r.space != kTensorSpace && record.unit != kUnfinished) {
+      const bool of_async = records_.site_of(record).order.proxy == Proxy::async;
+      const bool all = every([&](const Viewer& v) {
+        return v.known != nullptr && v.known->happened.least(record.unit) >= record.time &&
+               (of_async || v.known->fenced[r.space].least(record.unit) >= record.time);
+      });
+      if (all) r.passed_record = number;
+      if (all) return true;
+    }
     const bool fine = every([&](const Viewer& v) { return !judge(r, v, record, lane); });
     if (fine) r.passed = before;
     return fine;

@@ -15,12 +15,12 @@ void ShadowPage::refine(int shift) {
 }
 
 uint16_t ShadowPage::place_of(uint32_t name) {
-  for (uint16_t i = count_; i-- > 1;)  // what came last is asked for most
+  for (uint16_t i = count_; i-- > 0;)  // what came last is asked for most
     if (names_[i] == name) return i;
-  // All that its cells can have, 2 * kPageBytes, has fewer places than a code has with a lane.
-  static_assert(4 * kPageBytes <= kSet >> 5);
-  constexpr uint16_t kFirstRoom = 4, kTidyFrom = 16;
-  if (count_ == room_) {
+  // All that its cells can have, 2 * kPageBytes, leaves a quarter of the places that a code has with a lane.
+  constexpr uint16_t kMostPlaces = (kSet >> 5) - 1, kFirstRoom = 4, kTidyFrom = 16;
+  static_assert(2 * kPageBytes < kMostPlaces / 4 * 3);
+  if (count_ == room_ || count_ == kMostPlaces) {
     if (room_ >= kTidyFrom) tidy();
     if (4 * count_ >= 3 * room_) {  // else it would be tidied again soon
       const auto room = static_cast<uint16_t>(std::max<int>(kFirstRoom, 2 * room_));
@@ -30,31 +30,31 @@ uint16_t ShadowPage::place_of(uint32_t name) {
       room_ = room;
     }
   }
-  if (count_ == 0) count_ = 1;
   names_[count_] = name;
   return count_++;
 }
 
 void ShadowPage::tidy() {
-  if (count_ == 0) return;
-  std::vector<uint16_t> places(count_);  // of those that stay, by place before
+  std::vector<uint16_t> places(count_);  // by place before: whether it stays, and then where
   const uint64_t cells = kPageBytes >> shift_;
   const auto each_code = [&](auto visit) {
     for (const std::unique_ptr<Code[]>* codes : {&writes_, &reads_})
       for (uint64_t i = 0; *codes != nullptr && i < cells; ++i)
         if ((*codes)[i] != 0) visit((*codes)[i]);
   };
-  const auto place = [](Code code) { return (code & kSet) != 0 ? code & ~kSet : code >> 5; };
-  each_code([&](Code code) { places[static_cast<size_t>(place(code))] = 1; });
-  uint16_t count = 1;
-  for (uint16_t i = 1; i < count_; ++i) {
+  const auto place = [](Code code) {
+    return static_cast<size_t>((code & kSet) != 0 ? code & ~kSet : (code >> 5) - 1);
+  };
+  each_code([&](Code code) { places[place(code)] = 1; });
+  uint16_t count = 0;
+  for (uint16_t i = 0; i < count_; ++i) {
     if (places[i] == 0) continue;
     names_[count] = names_[i];
     places[i] = count++;
   }
   each_code([&](Code& code) {
-    const uint16_t now = places[static_cast<size_t>(place(code))];
-    code = static_cast<Code>((code & kSet) != 0 ? kSet | now : now << 5 | (code & 31));
+    const uint16_t now = places[place(code)];
+    code = static_cast<Code>((code & kSet) != 0 ? kSet | now : (now + 1) << 5 | (code & 31));
   });
   count_ = count;
   recent_ = 0;

@@ -39,20 +39,20 @@ class ShadowPage {
   template <class Again>
   void replace_sets(Again again) {
     tidy();
-    for (uint16_t i = 1; i < count_; ++i)
+    for (uint16_t i = 0; i < count_; ++i)
       if ((names_[i] & kMany) != 0) names_[i] = again(names_[i]);
   }
   // Of its lists.
   size_t bytes() const;
 
  private:
-  using Code = uint16_t;  // 0: kNoAct; kSet and a place in the list; or a place from 1 on, and a lane
+  using Code = uint16_t;  // 0: kNoAct; kSet and a place in the list; or a place + 1, and a lane
   static constexpr Code kSet = 1 << 15;
   static constexpr int kCoarsest = 4;  // 16 bytes
 
   uint32_t value(Code code) const {
     if (code == 0) return kNoAct;
-    return (code & kSet) != 0 ? names_[code & ~kSet] : act(names_[code >> 5], code & 31);
+    return (code & kSet) != 0 ? names_[code & ~kSet] : act(names_[(code >> 5) - 1], code & 31);
   }
   // A record, or a set with kMany.
   static uint32_t name_of(uint32_t value) { return (value & kMany) != 0 ? value : record_of(value); }
@@ -63,9 +63,9 @@ class ShadowPage {
       return;
     }
     const uint32_t name = name_of(value);
-    if (recent_ == 0 || names_[recent_] != name) recent_ = place_of(name);
+    if (recent_ >= count_ || names_[recent_] != name) recent_ = place_of(name);
     codes[i] = (value & kMany) != 0 ? static_cast<Code>(kSet | recent_)
-                                    : static_cast<Code>(recent_ << 5 | lane_of(value));
+                                    : static_cast<Code>((recent_ + 1) << 5 | lane_of(value));
   }
   // Where it stands in the list, from now on if it did not.
   uint16_t place_of(uint32_t name);
@@ -73,9 +73,9 @@ class ShadowPage {
   void tidy();
 
   std::unique_ptr<Code[]> writes_, reads_;  // by cell; none: all kNoAct
-  std::unique_ptr<uint32_t[]> names_;       // the list, from place 1 on
-  uint16_t count_ = 0, room_ = 0;           // places used, place 0 included; and allocated
-  uint16_t recent_ = 0;                     // the place that was asked for last; 0: none
+  std::unique_ptr<uint32_t[]> names_;       // the list
+  uint16_t count_ = 0, room_ = 0;           // places used, and allocated
+  uint16_t recent_ = 0;                     // the place that was asked for last, if it is used
   uint8_t shift_ = kCoarsest;
 };
 
