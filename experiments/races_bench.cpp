@@ -1,4 +1,4 @@
-// What the race check costs: each launch without it and with it in turn, in one run. On the counters:
+// What the race check costs: each kernel without it and with it in turn, in one run. On the counters:
 // processor time of the fastest run of each, their ratio, the most that it may be, and bytes of the check's
 // memory for a byte that the kernel touches.
 #include <benchmark/benchmark.h>
@@ -27,8 +27,9 @@ void races(benchmark::State& state, const verify::Yardstick& yardstick) {
   verify::YardstickRun run(yardstick, verify::share_folder("kernels"));
   const auto seconds_of = [&](verify::Watch* watch) {
     run.prepare();
-    const double start = processor_seconds();
-    run.run(watch);
+    double start = 0;
+    run.run(watch, watch == nullptr ? bitwell::machine::Observer{} : watch->observer(),
+            [&] { start = processor_seconds(); });
     return processor_seconds() - start;
   };
   double off = std::numeric_limits<double>::infinity(), on = off, memory = 0;

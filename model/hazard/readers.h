@@ -123,9 +123,9 @@ class ReaderSets {
   void leave_out_earlier(std::vector<Reader>& all) const;
 
   const Records& records_;
-  std::vector<Node> nodes_;                       // the first is the empty list
-  std::vector<Reader> all_;                       // of the list that is being made
-  mutable std::vector<Reader> spare_;             // of the list that is looked through
+  std::vector<Node> nodes_;            // the first is the empty list
+  std::vector<Reader> all_;            // of the list that is being made
+  mutable std::vector<Reader> spare_;  // of the list that is looked through
   // What became of lists of late, each at its hash's place alone: what came before there is made again.
   std::vector<Step> steps_ = std::vector<Step>(64);
   size_t fresh_ = 0;  // since there were as many places

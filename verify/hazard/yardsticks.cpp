@@ -26,6 +26,12 @@ Chain gemm(const std::string& kernels, const char* name) {
   return problem.chain(gemm_variant(name), hopper(kernels));
 }
 
+// What makes fp16 of A for it.
+Chain decode(const std::string& kernels) {
+  Chain out = gemm(kernels, "gemm_m128_split1_f16");
+  return {{std::move(out.launches.front())}, {}};
+}
+
 Chain dense_of(const std::string& kernels, const char* name) {
   DenseCase spec{256, 512, 2048, 1, OperandData::moderate, kSeed};
   const dense::Variant v = dense::variant(name);
@@ -89,6 +95,7 @@ std::vector<Yardstick> all() {
   });
   gemms("grouped_wgmma of 3 groups", [](Folder f) { return grouped_wgmma_chain(groups(), hopper(f), 8); });
   gemms("svdquant_ordered 256x256x1024", svdquant_of);
+  simt("gemm_decode 256x1024", decode);
   for (const char* rung : {"naive", "fused", "split_k_shared", "streamed"})
     simt(std::string("gemv_") + rung + " 128x4096", [rung](Folder f) { return gemv(f, rung); });
   simt("quantise_torchao 256x2048", [](Folder f) {

@@ -27,10 +27,9 @@ class YardstickRun {
 
   // Its launches one after the other, all checks on; what draws the buffers anew is not part of it.
   void prepare() { run_ = chain_; }
-  // Once behind each prepare(). `watch` has each launch begun, and is told of it as `told` says: by default
-  // itself; nullptr: the launches run without a check. `last_begins` is called before the last launch, the
+  // Once behind each prepare(). `watch` has each launch begun, and is told of it as `told` says;
+  // nullptr: the launches run without a check. `last_begins` is called before the last launch, the
   // kernel that the yardstick is named for; or empty.
-  void run(Watch* watch) { run(watch, watch == nullptr ? machine::Observer{} : watch->observer(), {}); }
   void run(Watch* watch, const machine::Observer& told, const std::function<void()>& last_begins);
 
  private:

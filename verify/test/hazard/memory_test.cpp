@@ -50,6 +50,7 @@ class Touched {
  public:
   void tell(const machine::Event& event) {
     if (const auto* a = std::get_if<Access>(&event.what)) {
+      if (a->mbarrier) return;  // has no cells
       Bytes& own = clusters_[event.first_cta];
       if (a->rows != 0) return tensor(*a, own);
       for (uint32_t lane = 0; lane < (a->operation != 0 ? 1 : machine::kLanes); ++lane)
@@ -136,9 +137,12 @@ TEST_P(RaceMemory, IsAtMostFourBytesAByteTouched) {
   const auto ratio = [&](size_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(m.touched);
   };
-  std::printf("%-36s touched %9zu  told touched %9zu  told %6.2f  allocated %6.2f\n", y.name.c_str(),
-              m.touched, m.told.touched, ratio(m.told.shadow), ratio(m.allocated));
-  EXPECT_LE(ratio(m.told.shadow), 4) << y.name;
+  RecordProperty("allocated_a_byte_touched", std::to_string(ratio(m.allocated)));
+  EXPECT_LE(ratio(m.allocated), 4) << y.name << ": " << m.allocated << " bytes for " << m.touched;
+  // What `bitwell run --races` says of itself leaves out what threads know, and counts whole pages as
+  // touched.
+  EXPECT_LE(m.told.shadow, m.allocated) << y.name;
+  EXPECT_GE(m.told.touched, m.touched) << y.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Yardsticks, RaceMemory, testing::Range(size_t{0}, yardsticks().size()));
