@@ -229,6 +229,11 @@ class Checker {
     Reader more{};
     Readers to = kNoAct;
   } last_set_;
+  // What a lane that passed an mbarrier knew, what it learnt, and both: the next lanes of its warp mostly
+  // come with the same to the same, and then know the same again.
+  struct {
+    Known before, more, both;
+  } last_passed_;
   std::vector<UnitInfo> units_{1};
   std::vector<Finding> findings_;
   std::map<std::tuple<Kind, int, int, uint32_t>, size_t> numbers_;  // of findings

@@ -139,7 +139,10 @@ void Checker::mbarrier_passed(const machine::Synchronisation& s, Cluster& c) {
   Warp& w = warp_of(c, s.cta, s.warp);
   const auto lane = static_cast<size_t>(std::countr_zero(s.lanes));
   Known& to = s.order.semantics == Semantics::relaxed ? w.lanes[lane].seen : w.lanes[lane].known;
-  to = joined(to, at->second.over.acquire(Scope::cluster, w.domain));
+  const Known more = at->second.over.acquire(Scope::cluster, w.domain);
+  if (last_passed_.both == nullptr || last_passed_.before != to || last_passed_.more != more)
+    last_passed_ = {to, more, joined(to, more)};
+  to = last_passed_.both;
   Use& use = at->second.uses[w.unit];
   use.passed[lane] = at->second.phase - 1;
   use.passed_at[lane] = w.time;
