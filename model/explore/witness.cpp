@@ -117,6 +117,7 @@ void Witness::synchronised(const Synchronisation& s) {
       last_arrival_[who] = s.which;
       return touch(Space::cluster_barrier, 0, 1, Mode::join, s.which);
     case Kind::exited: return touch(Space::alive, rank, rank + 1, Mode::join);
+    case Kind::tensor_loads_used:
     case Kind::tensor_loads_waited:
     case Kind::tensor_stores_waited: return touch(Space::moves, rank, rank + 1, Mode::join);
     case Kind::columns: return touch(Space::columns, rank, rank + 1, Mode::write);

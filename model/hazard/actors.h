@@ -60,6 +60,8 @@ struct Warp {
   std::array<Lane, machine::kLanes> lanes;
   std::array<UnitId, kStreams> streams{};  // their units; 0: nothing was issued yet
   uint32_t moves = 0;                      // tcgen05.ld and .st so far
+  std::vector<uint32_t> loads;             // of those the numbers of tcgen05.ld
+  uint32_t loads_used = 0;                 // the last of them up to which all registers have been read
   uint32_t last_mma = 0;                   // number of the tcgen05.mma issued last
   // The tensor map that a lane has read last, in global memory, and where.
   struct {
@@ -121,7 +123,8 @@ struct Operation {
   std::array<Known, machine::kLanes> known, accepted;
   std::array<Numbers, machine::kLanes> ended;
   machine::TensorOrder tensor;
-  uint32_t last_mma = 0;  // of its warp, issued before
+  uint32_t last_mma = 0;    // of its warp, issued before
+  uint32_t loads_used = 0;  // of its warp, then
   // Records whose end is not known yet, and the rank of the CTA that they write to.
   struct Part {
     uint32_t record, site, rank;

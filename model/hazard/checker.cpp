@@ -11,12 +11,14 @@ machine::Observer Checker::observer() {
   out.tell = [this](const machine::Event& event) {
     behind_record_ = 0;
     behind_readers_ = kNoAct;
-    if (const auto* a = std::get_if<machine::Access>(&event.what))
+    if (const auto* a = std::get_if<machine::Access>(&event.what)) {
+      ++accesses_;
       access(*a, cluster_of(event.first_cta));
-    else if (const auto* s = std::get_if<machine::Synchronisation>(&event.what))
+    } else if (const auto* s = std::get_if<machine::Synchronisation>(&event.what)) {
       synchronised(*s, cluster_of(event.first_cta));
-    else if (const auto* r = std::get_if<machine::Reached>(&event.what))
+    } else if (const auto* r = std::get_if<machine::Reached>(&event.what)) {
       registers_reached(*r, cluster_of(event.first_cta));
+    }
   };
   out.accesses = true;
   out.lines = mma_registers_.lines();
@@ -76,6 +78,8 @@ void add_operations(Knowledge& to, const Warp& w, uint32_t lane, const Numbers& 
     if (ended[s] != 0) to.happened.raise(w.streams[s], all ? ~0u : 1u << lane, ended[s]);
     if (const uint32_t latest = w.lanes[lane].latest[s]; all && latest > ended[s])
       to.unwaited.raise(w.streams[s], ~0u, latest);
+    if (static_cast<Stream>(s) == Stream::tensor_load && w.loads_used > ended[s])
+      to.used.raise(w.streams[s], ~0u, w.loads_used);
   }
 }
 

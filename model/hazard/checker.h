@@ -46,6 +46,9 @@ class Checker {
   // That registers of a wgmma are reached while it is under way is found too.
   void follow(MmaRegisters registers) { mma_registers_ = std::move(registers); }
 
+  // Of each finding at most so many pairs of accesses are kept, Finding::met.
+  void keep(size_t most) { most_met_ = most; }
+
   // To be told of the launch's events; valid as long as this. To be asked for behind the above.
   machine::Observer observer();
 
@@ -167,6 +170,7 @@ class Checker {
     // the MMA issued last before it.
     const Knowledge* accepted = nullptr;
     uint32_t number = 0, last_mma = 0;
+    uint32_t loads_used = 0;             // of the warp, likewise
     bool frees = false;                  // the object that the cell is of
     uint64_t map = 0;                    // of a tensor map that a copy reads: its address
     mutable Act passed = kNoAct;         // the last act that this one was found to be behind
@@ -236,6 +240,8 @@ class Checker {
   } last_passed_;
   std::vector<UnitInfo> units_{1};
   std::vector<Finding> findings_;
+  size_t most_met_ = 0;
+  uint64_t accesses_ = 0;                                           // told so far
   std::map<std::tuple<Kind, int, int, uint32_t>, size_t> numbers_;  // of findings
   std::map<std::pair<Kind, int>, int> told_of_mma_;  // by line of a wgmma: the first that reached it
   // While one event is told: the last record of which all lanes were found to be behind, and whom.

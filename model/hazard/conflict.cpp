@@ -196,7 +196,9 @@ Finding& Checker::found(Kind kind, const Party& earlier, const Party& later, uin
   } else {
     ++findings_[at->second].count;
   }
-  return findings_[at->second];
+  Finding& out = findings_[at->second];
+  if (out.met.size() < most_met_) out.met.push_back({accesses_, address, size, earlier});
+  return out;
 }
 
 }  // namespace bitwell::hazard

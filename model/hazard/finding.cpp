@@ -47,6 +47,11 @@ constexpr KindRow kRows[] = {
     {Kind::tensor_wait, "tcgen05-wait", Level::error,
      "the warp had not waited for its tcgen05.ld or tcgen05.st when the other came to be behind it",
      "tcgen05.wait::ld or tcgen05.wait::st before what orders the two"},
+    {Kind::tensor_used, "tcgen05-wait-used", Level::note,
+     "the warp had read all registers of its tcgen05.ld, but not waited for it, when the other came to be "
+     "behind "
+     "it",
+     "tcgen05.wait::ld before what orders the two"},
     {Kind::tensor_fence, "tcgen05-fence", Level::note,
      "they are ordered, but not with a tcgen05.fence on both sides",
      "tcgen05.fence::before_thread_sync before what orders the two, and fence::after_thread_sync behind it"},

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/hazard/objects.h"
 #include "model/hazard/record.h"
@@ -25,6 +26,7 @@ enum class Kind : uint8_t {
   phase,             // an mbarrier may go on for a phase more before a wait has seen the last
   mbarrier_scope,    // an arrival at another CTA that should publish a write, in the scope of its own
   tensor_wait,       // tcgen05.wait::ld or wait::st is missing
+  tensor_used,       // the same of a tcgen05.ld whose registers were all read: works where it was tried
   tensor_fence,      // tcgen05.fence on one side of what synchronises: works where it was tried
   tensor_kinds,      // MMAs of two kinds on one accumulator: in order where it was tried
   tensor_copy,       // tcgen05.cp behind an MMA that reads what it replaces: likewise
@@ -46,7 +48,7 @@ enum class Kind : uint8_t {
   use_after_free,    // device code's free, and an access that is not ordered before it
   outside_object,    // an access leaves the variable that its address derives from
 };
-enum class Level : uint8_t { error, note };
+enum class Level : uint8_t { error, note, nothing };
 
 struct KindRow {
   Kind kind;
@@ -74,9 +76,17 @@ struct Finding {
   uint64_t address;      // generic, of the first byte; of an mbarrier: its own
   uint64_t bytes;
   uint64_t count = 1;  // of the same kind between the same two instructions
-  Object object{};     // of outside_object: the variable that was left; of use_after_free: what was freed;
-                       // of other_local: the variable, where it is one
-  Party made{};          // of use_after_free: who called malloc
+  // The two acts each time, the later by its number among all accesses of the run, from 1; as far as the
+  // checker keeps them.
+  struct Met {
+    uint64_t access;
+    uint64_t address, bytes;
+    Party earlier;
+  };
+  std::vector<Met> met{};
+  Object object{};  // of outside_object: the variable that was left; of use_after_free: what was freed;
+                    // of other_local: the variable, where it is one
+  Party made{};     // of use_after_free: who called malloc
   // Of launches that overlap: `earlier` is of the launch so many before that of `later`.
   uint32_t launches_before = 0;
   std::string where{};  // of what has no address: "register %f0", "barrier 0"

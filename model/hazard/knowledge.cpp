@@ -18,6 +18,7 @@ void join(Knowledge& to, const Knowledge& more) {
   to.narrow.join(more.narrow);
   to.unreleased.join(more.unreleased);
   to.unwaited.join(more.unwaited);
+  to.used.join(more.used);
   to.offered.join(more.offered);
   to.maps = joined(to.maps, more.maps);
 }
@@ -27,7 +28,7 @@ namespace {
 bool covers(const Knowledge& a, const Knowledge& b) {
   return a.happened.covers(b.happened) && a.fenced[0].covers(b.fenced[0]) &&
          a.fenced[1].covers(b.fenced[1]) && a.narrow.covers(b.narrow) && a.unreleased.covers(b.unreleased) &&
-         a.unwaited.covers(b.unwaited) && a.offered.covers(b.offered) &&
+         a.unwaited.covers(b.unwaited) && a.used.covers(b.used) && a.offered.covers(b.offered) &&
          (b.maps == nullptr || a.maps == b.maps);
 }
 

@@ -17,6 +17,8 @@ struct Knowledge {
   // What would be known if a scope were wider, if a store were a release, and if loads and stores of tensor
   // memory had been waited for: to name the mistake.
   Clock narrow, unreleased, unwaited;
+  // Loads of tensor memory whose registers were all read, though nobody waited for them.
+  Clock used;
   // Of tensor memory: what is behind a tcgen05.fence::before_thread_sync.
   Clock offered;
   KnownMaps maps;

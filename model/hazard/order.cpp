@@ -86,6 +86,11 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
     case SyncKind::mma_started:
     case SyncKind::mma_committed:
     case SyncKind::mma_waited: return mma(s, c);
+    case SyncKind::tensor_loads_used: {
+      Warp& w = warp_of(c, s.cta, s.warp);
+      w.loads_used = w.loads[s.which - 1];
+      return;
+    }
     case SyncKind::tensor_loads_waited:
     case SyncKind::tensor_stores_waited:
     case SyncKind::tensor_fence_before:
@@ -152,6 +157,7 @@ void Checker::issued(const Synchronisation& s, Cluster& c) {
   }
   op.tensor = s.tensor;
   op.last_mma = w.last_mma;
+  op.loads_used = w.loads_used;
   if (op.ending == machine::Ending::commit && s.tensor.kind == machine::TensorOrder::Kind::mma)
     w.last_mma = op.number;
   issue(op, w);

@@ -59,12 +59,14 @@ void Checker::tensor_access(const machine::Access& a, Cluster& c) {
     r.accepted = op.accepted[op.lane].get();
     r.number = op.number;
     r.last_mma = op.last_mma;
+    r.loads_used = op.loads_used;
     r.lanes = 1u << op.lane;
     site.tensor = records_.tensor_order(op.tensor);
     r.record = records_.record({stream(*op.by, Stream::tcgen05), op.number, records_.site(site)});
   } else {
     // One instruction of the whole warp: what any of its threads knows.
     known = published(w, ~0u);
+    r.loads_used = w.loads_used;
     viewer.known = known.get();
     for (const Lane& l : w.lanes)
       if (l.accepted != nullptr) r.accepted = l.accepted.get();
@@ -76,6 +78,7 @@ void Checker::tensor_access(const machine::Access& a, Cluster& c) {
       site.actor = a.kind == AccessKind::read ? Actor::tensor_load : Actor::tensor_store;
       r.number = ++w.moves;
       r.record = records_.record({stream(w, s), r.number, records_.site(site)});
+      if (s == Stream::tensor_load) w.loads.push_back(r.number);
       for (Lane& l : w.lanes) l.latest[static_cast<size_t>(s)] = r.number;
     }
   }
@@ -139,6 +142,8 @@ std::optional<Kind> Checker::judge_cells(const Reach& r, const Viewer& v, const 
     return Kind::tensor_fence;
   }
   if (old.actor != Actor::tcgen05) {
+    const bool used = same_warp ? r.loads_used >= e.time : v.known != nullptr && v.known->used.knows(e);
+    if (old.actor == Actor::tensor_load && used) return Kind::tensor_used;
     const bool seen = same_warp || (v.known != nullptr && v.known->unwaited.knows(e));
     return seen ? Kind::tensor_wait : Kind::operation_race;
   }

@@ -58,6 +58,12 @@ void Region::mark_undefined(uint64_t offset, uint64_t length) {
   if (emptied_.data() != nullptr) std::memset(emptied_.data() + offset, 1, length);
 }
 
+void Region::follow_written() {
+  if (raw_defined() != nullptr) return;
+  defined_ = ZeroBytes(size_ + kPadding);
+  mark_defined(0, size_);
+}
+
 void Region::add_touched(std::span<uint8_t> all) const {
   // Apart from each other, which lets the compiler take many bytes at once.
   const uint8_t* __restrict written = raw_defined();

@@ -84,6 +84,8 @@ class Region {
   void mark_defined(uint64_t offset, uint64_t length);
   void mark_undefined(uint64_t offset, uint64_t length);
   void mark_all_defined() { defined_ = ZeroBytes(); }
+  // From now on what is written there is followed; all of it counts as written where it was not so far.
+  void follow_written();
   // Nothing lies in it from now on; its bytes stay for those who hold them.
   void close() { size_ = 0; }
   // From now on bytes that mark_undefined takes from are remembered as touched.

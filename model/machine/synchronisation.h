@@ -47,15 +47,16 @@ struct Synchronisation {
     mma_committed,             // wgmma.commit_group
     mma_waited,                // wgmma.wait_group: groups that may be left
     tensor_loads_waited,       // tcgen05.wait::ld
-    tensor_stores_waited,      // tcgen05.wait::st
-    tensor_fence_before,       // tcgen05.fence::before_thread_sync
-    tensor_fence_after,        // tcgen05.fence::after_thread_sync
-    grids_waited,              // griddepcontrol.wait
-    columns,                   // of tensor memory: 0, they are asked for, or 1, given back
-    exited,                    //
-    emptied,                   // shared::cluster address: an operation is to write there; no lanes
-    cluster_ended,             // no lanes
-    dependents_let,            // griddepcontrol.launch_dependents, each time
+    tensor_loads_used,  // so many of the warp's tcgen05.ld, from the first on, have been read or waited for
+    tensor_stores_waited,  // tcgen05.wait::st
+    tensor_fence_before,   // tcgen05.fence::before_thread_sync
+    tensor_fence_after,    // tcgen05.fence::after_thread_sync
+    grids_waited,          // griddepcontrol.wait
+    columns,               // of tensor memory: 0, they are asked for, or 1, given back
+    exited,                //
+    emptied,               // shared::cluster address: an operation is to write there; no lanes
+    cluster_ended,         // no lanes
+    dependents_let,        // griddepcontrol.launch_dependents, each time
   };
   static constexpr uint64_t kEvery = UINT64_MAX;
 

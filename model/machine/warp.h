@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/machine/async_group.h"
+#include "model/machine/tensor_loads.h"
 #include "model/machine/unknown_bits.h"
 
 namespace bitwell::machine {
@@ -133,7 +134,8 @@ struct Warp {
   uint64_t time_reads = 0;                          // of %clock and its like
   std::array<uint64_t, kLanes> cluster_waits{};     // by lane: the arrivals it has waited for
   std::array<uint64_t, kLanes> cluster_arrivals{};  // by lane: phases of the cluster's barrier it arrived at
-  std::array<AsyncGroups, kLanes> copies, bulk_copies;     // by lane: of cp.async and cp.async.bulk
+  std::array<AsyncGroups, kLanes> copies, bulk_copies;  // by lane: of cp.async and cp.async.bulk
+  TensorLoads tensor_loads;
   std::array<std::vector<std::byte>, kLanes> local;        // each lane's stack
   std::array<std::vector<uint8_t>, kLanes> local_defined;  // as Region::defined
 

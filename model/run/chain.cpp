@@ -3,6 +3,7 @@
 #include <cstring>
 #include <deque>
 
+#include "model/run/follow.h"
 #include "model/run/residency.h"
 #include "model/run/residents.h"
 #include "model/run/stops.h"
@@ -77,6 +78,9 @@ std::vector<RunResult> run_chain(const std::vector<ChainedLaunch>& launches, mac
     throw machine::Unsupported("watching the accesses of launches that are in flight together");
   if (launches.size() > 1 && options.chooser != nullptr)
     throw machine::Unsupported("choosing the turns of launches that are in flight together");
+  if (launches.size() > 1 && options.follow != nullptr)
+    throw machine::Unsupported("following what is read in launches that are in flight together");
+  if (options.follow != nullptr) options.follow->begin(memory);
   std::deque<Workspace> workspaces;
   std::deque<Grid> grids;
   std::vector<InFlight> in_flight;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "model/run/follow.h"
 #include "model/run/synchronised.h"
 
 namespace bitwell::isa {
@@ -33,8 +34,8 @@ Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
     : grid(g), first_(first), random_(g.options.schedule.seed) {
   const auto& observers = g.options.observers;
   watched_ = std::any_of(observers.begin(), observers.end(), [](const auto& o) { return o.steps; });
-  accesses_watched_ =
-      std::any_of(observers.begin(), observers.end(), [](const auto& o) { return o.accesses; });
+  accesses_watched_ = g.options.follow != nullptr || std::any_of(observers.begin(), observers.end(),
+                                                                 [](const auto& o) { return o.accesses; });
   const Policy policy = g.options.schedule.policy;
   yielded_ = g.options.chooser != nullptr;  // behind every effect
   exploring_ = yielded_ || (policy != Policy::lazy && policy != Policy::eager);
@@ -70,11 +71,13 @@ void Cluster::note_writers() {
 
 void Cluster::tell(const machine::Access& access) const {
   if (writers_ != nullptr) writers_->note(access);
+  if (grid.options.follow != nullptr) grid.options.follow->told(access, *this);
   for (const machine::Observer& observer : grid.options.observers)
     if (observer.accesses) observer.tell({first_, access});
 }
 
 void Cluster::tell(const machine::Synchronisation& synchronisation) const {
+  if (grid.options.follow != nullptr) grid.options.follow->over();
   for (const machine::Observer& observer : grid.options.observers)
     if (observer.accesses) observer.tell({first_, synchronisation});
 }

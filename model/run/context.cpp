@@ -1,10 +1,44 @@
 #include "model/run/context.h"
 
+#include "model/run/synchronised.h"
+
 namespace bitwell::isa {
 
 using machine::Fault;
 using machine::Split;
 using machine::Wait;
+
+void Context::take_loaded(uint32_t offset, uint32_t mask) {
+  machine::TensorLoads& loads = warp.tensor_loads;
+  if (!loads.unread()) return;
+  const uint64_t before = loads.used();
+  for (const auto& load : loads.all) {
+    if (load->activation.get() != &activation()) continue;
+    for (machine::TensorLoad::Register& r : load->registers)
+      if (r.row == offset) {
+        defined_at(offset) |= r.unread & mask & r.known;
+        r.unread &= ~mask;
+      }
+    std::erase_if(load->registers, [](const auto& r) { return r.unread == 0; });
+  }
+  if (loads.used() != before)
+    tell_synchronised(Synchronisation::Kind::tensor_loads_used, cta, warp, split(), ~0u, loads.used());
+}
+
+void Context::loads_waited() {
+  machine::TensorLoads& loads = warp.tensor_loads;
+  for (const auto& load : loads.all)
+    for (const machine::TensorLoad::Register& r : load->registers)
+      load->activation->rows.defined()[r.row / machine::kRowBytes] |= r.unread & r.known;
+  loads.waited += loads.all.size();
+  loads.all.clear();
+}
+
+void Context::overwritten(uint32_t offset, uint32_t mask) {
+  for (const auto& load : warp.tensor_loads.all)
+    for (machine::TensorLoad::Register& r : load->registers)
+      if (r.row == offset && load->activation.get() == &activation()) r.known &= ~mask;
+}
 
 Split& take_lanes(Context& context, uint32_t mask) {
   Split& split = context.split();

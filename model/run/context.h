@@ -29,7 +29,9 @@ class Context {
   // The lanes of `mask` hold a value where `known` says so, and nothing elsewhere.
   void set_known(uint32_t offset, uint32_t mask, uint32_t known) {
     defined_at(offset) |= known & mask;
-    if ((mask & ~known) != 0) activation().forget(offset, mask & ~known);
+    if ((mask & ~known) == 0) return;
+    overwritten(offset, mask & ~known);
+    activation().forget(offset, mask & ~known);
   }
 
   // Of what a lane does that devices take, and the manual does not promise.
@@ -38,9 +40,26 @@ class Context {
   // Faults if a lane of `mask` holds nothing in the row.
   void require_defined(uint32_t offset, uint32_t mask, const char* what) {
     const uint32_t missing = checked ? mask & ~defined_at(offset) : 0;
-    if (missing != 0) report_missing(offset, __builtin_ctz(missing), what);
+    if (missing != 0) [[unlikely]]
+      lacks(offset, missing, what);
   }
-  [[noreturn]] void report_missing(uint32_t row, int lane, const char* what);  // definedness.cpp
+  // Faults where there is nobody to follow what the lane lacks (follow.h); else that is told.
+  void report_missing(uint32_t row, int lane, const char* what);  // unknown_report.cpp
+
+  // The lanes of `mask` read a register, and wait for the tcgen05.ld that brings it, if one does.
+  void take_loaded(uint32_t offset, uint32_t mask);
+  // All that the warp's tcgen05.ld are still to bring is there.
+  void loads_waited();
+  // The lanes of it that hold a value, after that.
+  uint32_t known_at(uint32_t offset, uint32_t mask) {
+    if ((mask & ~defined_at(offset)) != 0) [[unlikely]]
+      take_loaded(offset, mask & ~defined_at(offset));
+    return defined_at(offset);
+  }
+  // What a tcgen05.ld was to bring to the lanes of `mask` is not what the register gets.
+  void overwritten(uint32_t offset, uint32_t mask);
+  // Who wants to know what a value comes to that counts as never written, or nullptr.
+  Follow* follow() const { return cta.grid.options.follow; }
 
   // The value of a row that all lanes share. Faults, naming `what`, where a lane holds nothing or another
   // one.
@@ -53,6 +72,9 @@ class Context {
         throw machine::Fault(std::string(what) + " differs between threads of a warp", i);
     return lanes[0];
   }
+
+ private:
+  void lacks(uint32_t offset, uint32_t lanes, const char* what);
 };
 
 // The lanes of `mask` as a split of their own; the others, if any, go on after the op.

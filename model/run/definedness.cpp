@@ -32,6 +32,7 @@ void set_unknown(Context& context, uint32_t row, int lane, size_t bytes, LaneBit
     context.defined_at(row) |= bit;
     return;
   }
+  context.overwritten(row, bit);
   context.defined_at(row) &= ~bit;
   UnknownBits& all = context.activation().unknown_bits();
   all.partial(row) |= bit;
@@ -187,6 +188,9 @@ void run_unknown(const Op& op, Context& context, uint32_t mask) {
     uint32_t row;
     LaneBits unknown[kLanes];
   };
+  for (const uint32_t row : {op.a, op.b, op.c, op.e}) context.known_at(row, mask);
+  if (op.sources != nullptr)
+    for (const uint32_t row : *op.sources) context.known_at(row, mask);
   const auto tracks = op.tracks;
   uint32_t whole = context.defined_at(op.a) & context.defined_at(op.b) & context.defined_at(op.c) &
                    context.defined_at(op.e);
@@ -240,6 +244,7 @@ void run_unknown(const Op& op, Context& context, uint32_t mask) {
   if (op.results != nullptr) rows.push_back(op.d);
   for (const uint32_t r : rows) {
     context.defined_at(r) |= mask & whole;
+    context.overwritten(r, lacking);
     for (uint32_t lanes = lacking; lanes != 0; lanes &= lanes - 1)
       activation.forget(r, lanes & (~lanes + 1), origins[__builtin_ctz(lanes)]);
   }

@@ -18,6 +18,7 @@
 namespace bitwell::isa {
 
 class Chooser;
+class Follow;
 
 struct Shape {
   std::array<uint32_t, 3> grid{1, 1, 1};
@@ -44,6 +45,9 @@ struct Options {
   // Gives every turn (chooser.h), whatever `schedule` says, which is to be lazy; lives as long as the run.
   // nullptr: none does.
   Chooser* chooser = nullptr;
+  // Of what some accesses read, takes down what it comes to (follow.h); lives as long as the run, of one
+  // launch. nullptr: none does.
+  Follow* follow = nullptr;
   std::vector<machine::Observer> observers;  // each is told of every event; with none, no event is made
   // Of what the kernel's printf writes, at once: a fault loses none of it. None if empty.
   std::function<void(std::string_view text)> print;

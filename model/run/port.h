@@ -6,6 +6,7 @@
 
 #include "model/machine/event.h"
 #include "model/run/context.h"
+#include "model/run/follow.h"
 #include "model/run/shared_place.h"
 
 namespace bitwell::isa {
@@ -80,8 +81,11 @@ class Port {
   // at once. Returns false, with nothing done, where they were not.
   template <class Change>
   bool update(machine::Region& at, uint64_t address, size_t size, Change change) const {
-    if (!at.is_defined(address - at.base(), size)) return false;
     told(AccessKind::update, at, address, size);
+    if (!at.is_defined(address - at.base(), size)) {
+      if (follow() == nullptr) return false;
+      follow()->used_here("what a reduction changes");
+    }
     uint64_t old = 0;
     std::byte* bytes = at.raw_bytes() + (address - at.base());
     std::memcpy(&old, bytes, size);
@@ -102,6 +106,8 @@ class Port {
       tell_at(kind, machine::kSharedWindow + place.address, 8, true);
     return place.cta->mbarriers;
   }
+  // Who wants to know what a value comes to that counts as never written, or nullptr.
+  Follow* follow() const { return cluster_.grid.options.follow; }
   // Cells of a CTA's tensor memory are about to be reached: `columns` of 4 bytes in each of `lanes` lanes.
   void cells(AccessKind kind, const Cta& cta, uint32_t lane, uint32_t lanes, uint32_t column,
              uint32_t columns) const {

@@ -87,12 +87,15 @@ namespace {
 // The lanes of `active` that an op's guard lets through.
 template <bool Checked>
 [[gnu::always_inline]] inline uint32_t guarded(const Op& op, Context& context, const std::byte* rows,
-                                               const uint32_t* defined, uint32_t active) {
+                                               const uint32_t* defined, uint32_t active, uint32_t pc) {
   if (op.guard == 0) return active;
   const uint32_t predicate = *reinterpret_cast<const uint32_t*>(rows + op.guard);
   if constexpr (Checked)
     if (const uint32_t missing = active & ~defined[op.guard / machine::kRowBytes]; missing != 0)
+        [[unlikely]] {
+      context.split().pc = pc;
       context.report_missing(op.guard, __builtin_ctz(missing), "a guard predicate");
+    }
   return active & (op.guard_negated ? ~predicate : predicate);
 }
 
@@ -161,7 +164,7 @@ template <bool Checked>
   };
   while (pc != limit) {
     const Op& op = code[pc];
-    const uint32_t mask = guarded<Checked>(op, context, rows, defined, active);
+    const uint32_t mask = guarded<Checked>(op, context, rows, defined, active, pc);
     if (op.kind == OpKind::lanes) {
       if (mask != 0) run_lanes<Checked>(op, context, rows, defined, mask);
       count(mask);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "model/run/definedness.h"
+#include "model/run/follow.h"
 
 namespace bitwell::isa {
 
@@ -51,7 +52,13 @@ std::string place_text(const Context& context, const Origin& from) {
 
 }  // namespace
 
+void Context::lacks(uint32_t offset, uint32_t lanes, const char* what) {
+  lanes &= ~known_at(offset, lanes);
+  if (lanes != 0) report_missing(offset, __builtin_ctz(lanes), what);
+}
+
 void Context::report_missing(uint32_t row, int lane, const char* what) {
+  if (follow() != nullptr) return follow()->used(cta.line(split()).ptx, what);
   throw machine::Fault(std::string("a value that was never written is used as ") + what +
                            describe(*this, origin_of(*this, row, lane)),
                        lane);

@@ -94,19 +94,36 @@ void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::byte
   }
   const Port port(cluster_, *this, options_.order);
   const auto each_piece = [&](auto visit) { pieces(cta != nullptr, region.base() + offset, s.bytes, visit); };
-  if (!options_.reduce) return port.scatter(region, each_piece, bytes, defined);
+  if (!options_.reduce) {
+    if (cta == nullptr && port.follow() != nullptr)
+      each_piece([&](uint64_t to, uint32_t at, uint32_t length) {
+        for (uint32_t i = 0; i < length; ++i)
+          if (defined[at + i] != machine::kWritten) follow(region, to + i, 1);
+      });
+    return port.scatter(region, each_piece, bytes, defined);
+  }
   const size_t size = bytes_of(options_.element);
   each_piece([&](uint64_t to, uint32_t at, uint32_t length) {
     for (size_t i = 0; i < length; i += size) {
       uint64_t b = 0;
       std::memcpy(&b, bytes + at + i, size);
-      if (!machine::all_written(defined + at + i, size) ||
-          !port.update(region, to + i, size, [&](uint64_t old) {
+      const bool known = machine::all_written(defined + at + i, size);
+      if (!known && port.follow() != nullptr) follow(region, to + i, size);
+      if ((!known && port.follow() == nullptr) || !port.update(region, to + i, size, [&](uint64_t old) {
             return atomic_update(*options_.reduce, options_.element, AtomicPlace::bulk, old, b, 0);
           }))
         throw Fault(what_ + " reads memory that was never written");
     }
   });
+}
+
+// Bytes that are written hold what comes of what is followed.
+void BulkCopy::follow(const Region& region, uint64_t to, uint64_t bytes) const {
+  Follow& f = *cluster_.grid.options.follow;
+  if (group_ == nullptr)
+    f.used(place.ptx_line, "what a reduction adds");
+  else
+    f.stored(region, to, bytes, place.ptx_line);
 }
 
 // What loading changes (H200): tf32 rounds to nearest even and has one NaN. The .ftz types do not flush here.
@@ -161,7 +178,7 @@ bool BulkCopy::step() {
     for (; read_ < end; ++read_) {
       const Segment& s = segments_[read_];
       read(s, bytes_.data() + at_, defined_.data() + at_);
-      if (!machine::all_written(defined_.data() + at_, s.bytes))
+      if (!machine::all_written(defined_.data() + at_, s.bytes) && cluster_.grid.options.follow == nullptr)
         throw Fault(what_ + " reads shared memory that was never written");
       at_ += s.bytes;
     }

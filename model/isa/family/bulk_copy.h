@@ -68,6 +68,7 @@ class BulkCopy : public machine::Agent {
   void convert(std::byte* bytes, size_t size) const;
   void write(machine::Region& region, Cta* cta, const Segment& s, const std::byte* bytes,
              const uint8_t* defined) const;
+  void follow(const machine::Region& region, uint64_t to, uint64_t bytes) const;
   template <class Visit>
   void pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit) const;
 

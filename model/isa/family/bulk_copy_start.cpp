@@ -34,7 +34,9 @@ machine::TensorMap tensor_map(Context& context, int lane, uint64_t address) {
   Port(context, lane, {Semantics::weak, Scope::cta, Proxy::tensor_map})
       .read(*region, address, bytes.size(), bytes.data(), defined.data());
   const bool zeros = std::all_of(bytes.begin(), bytes.end(), [](std::byte v) { return v == std::byte{0}; });
-  if (zeros || !machine::all_written(defined.data(), defined.size()))
+  const bool known = machine::all_written(defined.data(), defined.size());
+  if (!known && context.follow() != nullptr) context.follow()->used_here("a tensor map");
+  if (zeros || (!known && context.follow() == nullptr))
     throw Fault(
         "there is no tensor map at this address: 128 bytes that cuTensorMapEncodeTiled wrote are needed",
         lane);

@@ -7,6 +7,7 @@
 
 #include "model/run/access.h"
 #include "model/run/definedness.h"
+#include "model/run/follow.h"
 #include "model/run/port.h"
 
 namespace bitwell::isa {
@@ -122,6 +123,12 @@ void load_unknown(const MemoryUse& use, Context& context, const LaneBytes& acces
   set_unknown(context, row, lane, register_size, unknown, from);
 }
 
+// Whoever follows what is not whole is told that `size` bytes of a lane's access to global memory are not.
+void follow_output(Context& context, const LaneBytes& access, int lane, size_t offset, size_t size) {
+  const machine::Origin at = access_origin(context, access, lane);
+  context.follow()->stored(*at.region, at.address + offset, size, at.ptx_line);
+}
+
 // The bytes that a lane's register, which is not whole, writes as element `offset` of its access.
 void store_unknown(const MemoryUse& use, Context& context, const LaneBytes& access, uint32_t row, int lane,
                    size_t offset) {
@@ -132,7 +139,8 @@ void store_unknown(const MemoryUse& use, Context& context, const LaneBytes& acce
   const bool output = global != nullptr && !global->scratch;
   for (size_t i = 0; i < use.size; ++i) {
     const auto bits = static_cast<uint8_t>((i < 8 ? unknown.low : unknown.high) >> 8 * (i % 8));
-    if (bits != 0 && output) context.report_missing(row, lane, "an output");
+    if (bits != 0 && output && context.follow() == nullptr) context.report_missing(row, lane, "an output");
+    if (bits != 0 && output) follow_output(context, access, lane, offset + i, 1);
     if (access.tracked && access.defined[at] != nullptr)
       access.defined[at][offset + i] = static_cast<uint8_t>(~bits);
   }
@@ -170,9 +178,12 @@ bool update(const Op& op, const AtomicUse& use, Context& context, const LaneByte
   const uint32_t bit = 1u << lane;
   const uint32_t to = use.count == 1 ? op.d : (*op.results)[j];
   const bool known = !context.checked || defined_lanes(access, j * size, size, bit) != 0;
-  if (!known && use.operation != AtomicOperation::exch)
+  if (!known && use.operation != AtomicOperation::exch && context.follow() == nullptr)
     throw Fault("an atomic reads memory that was never written", lane);
-  mark(access, j * size, size, bit);
+  if (known || context.follow() == nullptr || use.operation == AtomicOperation::exch)
+    mark(access, j * size, size, bit);
+  else if ((access.global & bit) != 0)
+    follow_output(context, access, lane, j * size, size);
   context.set_known(to, bit, known ? bit : 0);
   uint64_t old = 0;
   uint64_t c = 0;
@@ -246,7 +257,7 @@ Next store(const Op& op, Context& context, uint32_t mask) {
     const size_t offset = j * use.size;
     const void* s = context.row<std::byte>(row);
     uint32_t known = mask;
-    if (context.checked) known = mask & context.defined_at(row);
+    if (context.checked) known = mask & context.known_at(row, mask);
     for (uint32_t lanes = mask & ~known; lanes != 0; lanes &= lanes - 1)
       store_unknown(use, context, access, row, __builtin_ctz(lanes), offset);
     switch (use.register_bytes) {
@@ -272,7 +283,13 @@ Next atomic(const Op& op, Context& context, uint32_t mask) {
     keep_off_copies(use, context, access, mask);
   spread(access, use.size);
   const auto source = [&](size_t j) { return use.count == 1 ? op.b : (*op.sources)[j]; };
-  for (size_t j = 0; j < use.count; ++j) context.require_defined(source(j), mask, "an atomic's operand");
+  for (size_t j = 0; j < use.count; ++j) {
+    if (context.follow() != nullptr)
+      for (uint32_t lanes = access.global & mask & ~context.known_at(source(j), mask); lanes != 0;
+           lanes &= lanes - 1)
+        follow_output(context, access, __builtin_ctz(lanes), j * use.size, use.size);
+    context.require_defined(source(j), mask, "an atomic's operand");
+  }
   if (use.operation == AtomicOperation::cas) context.require_defined(op.c, mask, "an atomic's operand");
   // One that leaves everything as it was is no change: a loop around it may be endless.
   bool changes = false;

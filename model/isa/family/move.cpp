@@ -145,7 +145,7 @@ Next is_own_shared(const Op& op, Context& context, uint32_t mask) {
   }
   auto* d = context.row<uint32_t>(op.d);
   *d = (*d & ~mask) | (result & mask);
-  context.set_known(op.d, mask, context.defined_at(op.a));
+  context.set_known(op.d, mask, context.known_at(op.a, mask));
   return Next::advance;
 }
 

@@ -7,6 +7,7 @@
 
 #include "model/isa/family/builtin.h"
 #include "model/run/access.h"
+#include "model/run/follow.h"
 
 namespace bitwell::isa {
 namespace {
@@ -35,7 +36,9 @@ Format format(Context& context, int lane, const std::string& pattern, uint64_t a
   const auto take = [&](auto& v) {
     at = (at + sizeof v - 1) / sizeof v * sizeof v;
     const bool written = read_generic(context, lane, at, sizeof v, &v);
-    if (context.checked && !written)
+    if (!written && context.follow() != nullptr)
+      context.follow()->used(context.cta.line(context.split()).ptx, "what printf prints");
+    else if (context.checked && !written)
       throw Fault("printf prints argument " + std::to_string(out.conversions) + ", of " +
                       std::to_string(sizeof v) + " bytes, which was never written",
                   lane);

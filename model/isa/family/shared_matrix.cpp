@@ -114,7 +114,8 @@ SharedBytes shared_bytes(const Port& port, Cta& cta) {
             const uint64_t address = cta.shared.base() + at;
             const machine::Agent* copy = cta.cluster.filling(address, kChunk);
             return copy == nullptr ? std::string() : under_way(cta.cluster, *copy, address);
-          }};
+          },
+          port.follow()};
 }
 
 std::vector<std::byte> fetch(const SharedBytes& shared, std::span<const uint32_t> at, uint32_t filled,
@@ -128,10 +129,13 @@ std::vector<std::byte> fetch(const SharedBytes& shared, std::span<const uint32_t
   const auto defined = std::make_unique_for_overwrite<uint8_t[]>(bytes.size());
   shared.read(at, bytes.data(), defined.get());
   if (machine::all_written(defined.get(), bytes.size())) return bytes;
-  for (size_t i = 0; i < at.size(); ++i)
-    if (!machine::all_written(&defined[i * kChunk], filled))
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (machine::all_written(&defined[i * kChunk], filled)) continue;
+    if (shared.follow == nullptr)
       throw machine::Fault(std::string(instruction) + " reads " + what + " at byte " + std::to_string(at[i]) +
                            " of shared memory, which was never written" + shared.filling(at[i]));
+    shared.follow->used_here(what);
+  }
   return bytes;
 }
 

@@ -44,7 +44,9 @@ struct MapPlace {
 bool read_map(const Port& port, const MapPlace& from, machine::TensorMapBytes& bytes) {
   std::array<uint8_t, kMapBytes> defined;
   port.read(*from.region, from.address, kMapBytes, bytes.data(), defined.data());
-  return machine::all_written(defined.data(), kMapBytes);
+  const bool known = machine::all_written(defined.data(), kMapBytes);
+  if (!known && port.follow() != nullptr) port.follow()->used_here("a tensor map");
+  return known || port.follow() != nullptr;
 }
 
 MapPlace map_place(const TransferReader& r, Context& context, const AddressOperand& a, bool writes,

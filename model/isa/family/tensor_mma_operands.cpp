@@ -113,7 +113,9 @@ std::vector<uint32_t> a_from_tensor(const Port& port, TensorUnit& unit, const Te
   for (uint32_t row = 0; row < rows; ++row) {
     const auto cells = unit.memory.cells(lane + row, mma.a->column, columns, kName);
     for (uint32_t c = 0; c < columns; ++c) {
-      if (cells.written[c] == 0)
+      if (cells.written[c] == 0 && port.follow() != nullptr)
+        port.follow()->used_here("A");
+      else if (cells.written[c] == 0)
         throw Fault(std::string(kName) + " reads A at lane " + std::to_string(lane + row) + ", column " +
                     std::to_string(mma.a->column + c) + " of tensor memory, which was never written");
       for (uint32_t i = 0; i < each; ++i) {
@@ -149,6 +151,10 @@ std::vector<uint8_t> scales(const Port& port, TensorUnit& unit, const TensorMma&
       for (uint32_t i = 0; i < each; ++i)
         out[(l + c * kQuarter) * each + i] = static_cast<uint8_t>(cells.words[c] >> 8 * (id + i));
     }
+  }
+  if (missing && port.follow() != nullptr) {
+    port.follow()->used_here(std::string("scales of ") + what);
+    return out;
   }
   for (uint32_t r = 0; missing && r < rows; ++r)
     if (*unit.memory.cells(lane_of(r), column_of(r), 1, kName).written == 0)

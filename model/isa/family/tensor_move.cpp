@@ -65,6 +65,15 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
   const TensorBlock at = begin(op, context, use);
   TensorUnit& unit = tensor_unit(context.cta);
   uint32_t all_known = ~0u;
+  auto load = std::make_shared<machine::TensorLoad>();
+  load->activation = context.split().activation;
+  // Whoever reads the register waits for the load.
+  const auto bring = [&](uint32_t row, uint32_t known) {
+    if (row == kSink) return;
+    context.overwritten(row, ~0u);
+    context.activation().forget(row, ~0u);
+    load->registers.push_back({row, ~0u, known});
+  };
   const auto cells = unit.memory.cells(at.lane, at.column, at.columns, "tcgen05.ld");
   for (size_t r = 0; r < use.cells.size(); ++r) {
     const uint32_t row = (*op.results)[r];
@@ -76,7 +85,7 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
       const bool written = cells.written[from] != 0 && (!use.packed || cells.written[from + 1] != 0);
       known |= static_cast<uint32_t>(written) << t;
     }
-    context.set_known(row, ~0u, known);
+    bring(row, known);
     all_known &= known;
   }
   if (use.extreme) {
@@ -85,9 +94,10 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
       for (size_t r = 0; r < words.size(); ++r) words[r] = context.row<uint32_t>((*op.results)[r])[t];
       context.row<uint32_t>(op.d)[t] = use.extreme->of(words);
     }
-    context.set_known(op.d, ~0u, all_known);
+    bring(op.d, all_known);
   }
-  unit.started(false, at, context.warp.index, context.cta.place(context.warp, context.split(), 0));
+  if (context.checked) context.warp.tensor_loads.all.push_back(load);
+  unit.started(false, at, context.warp.index, context.cta.place(context.warp, context.split(), 0), load);
   return Next::advance;
 }
 
@@ -100,7 +110,7 @@ Next store_cells(const Op& op, Context& context, uint32_t mask) {
   for (size_t r = 0; r < use.cells.size(); ++r) {
     const uint32_t row = (*op.sources)[r];
     const auto* s = context.row<uint32_t>(row);
-    const uint32_t known = context.checked ? context.defined_at(row) : ~0u;
+    const uint32_t known = context.checked ? context.known_at(row, ~0u) : ~0u;
     for (size_t t = 0; t < kLanes; ++t) {
       const size_t to = place_in(use.cells[r][t]);
       cells.words[to] = use.packed ? s[t] & 0xFFFF : s[t];
@@ -111,7 +121,7 @@ Next store_cells(const Op& op, Context& context, uint32_t mask) {
     }
   }
   context.cta.cluster.change();
-  unit.started(true, at, context.warp.index, context.cta.place(context.warp, context.split(), 0));
+  unit.started(true, at, context.warp.index, context.cta.place(context.warp, context.split(), 0), nullptr);
   return Next::advance;
 }
 
@@ -123,6 +133,7 @@ Next wait_moves(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const bool store = op.as<WaitUse>().store;
   tensor_unit(context.cta).waited(store, context.warp.index);
+  if (!store) context.loads_waited();
   tell_synchronised(
       store ? Synchronisation::Kind::tensor_stores_waited : Synchronisation::Kind::tensor_loads_waited,
       context.cta, context.warp, context.split(), mask, 0);

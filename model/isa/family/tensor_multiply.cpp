@@ -75,7 +75,11 @@ class PreparedB {
 class ShareOfD {
  public:
   ShareOfD(const TensorMmaUse& use, const TensorMma& mma, const Cta& cta, TensorUnit& unit)
-      : use_(use), mma_(mma), unit_(unit), keep_(&mma.keep[use.cta_group == 2 ? cta.rank % 2 * 4 : 0]) {}
+      : use_(use),
+        mma_(mma),
+        unit_(unit),
+        keep_(&mma.keep[use.cta_group == 2 ? cta.rank % 2 * 4 : 0]),
+        follow_(cta.grid.options.follow) {}
 
   // Calls multiply(codes, how far apart their rows are) for a row of D in each lane of `at`: it adds to the
   // codes. They are where they stand in tensor memory, or copies where only some of it is theirs.
@@ -124,6 +128,7 @@ class ShareOfD {
     each_row(at, [&](const auto& from, uint32_t r) {
       const auto* missing = static_cast<const uint8_t*>(std::memchr(from.written, 0, at.columns));
       if (missing == nullptr) return;
+      if (follow_ != nullptr) return follow_->used_here("D");
       throw Fault(std::string(kName) + " adds to D at lane " + std::to_string(at.lane + r) + ", column " +
                   std::to_string(at.column + static_cast<uint32_t>(missing - from.written)) +
                   " of tensor memory, which was never written: the first MMA of a sum must not add");
@@ -134,6 +139,7 @@ class ShareOfD {
   const TensorMma& mma_;
   TensorUnit& unit_;
   const uint32_t* keep_;
+  Follow* follow_;
 };
 
 Collectors::Reading reading(const TensorMma& mma, bool a) {

@@ -110,6 +110,11 @@ void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& blo
     if (m.warp == warp && (m.store ? kind == AccessKind::write : kind == AccessKind::read)) continue;
     if (!m.store && kind == AccessKind::read) continue;
     if (!m.block.meets(block)) continue;
+    if (m.load != nullptr && m.load->used()) {
+      cta_.grid.notes.add(m.place, std::string("the cells of this tcgen05.ld are another's, by ") + what +
+                                       ", when its registers have been used, but without tcgen05.wait::ld");
+      continue;
+    }
     throw Fault(std::string(what) + (kind == AccessKind::read ? " reads" : " writes") +
                 " cells of tensor memory that the tcgen05." + (m.store ? "st" : "ld") + " of PTX line " +
                 std::to_string(m.place.ptx_line) + " by warp " + std::to_string(m.warp) +
@@ -125,9 +130,10 @@ void TensorUnit::note_missing_fence(const machine::Place& place, int warp, const
                         what + " after a wait for a tcgen05.commit, and no tcgen05.fence::after_thread_sync");
 }
 
-void TensorUnit::started(bool store, const TensorBlock& block, int warp, const machine::Place& place) {
+void TensorUnit::started(bool store, const TensorBlock& block, int warp, const machine::Place& place,
+                         std::shared_ptr<const machine::TensorLoad> load) {
   note_missing_fence(place, warp, store ? "tcgen05.st" : "tcgen05.ld");
-  moves_.push_back({store, block, warp, place, cta_.cluster.next_operation()});
+  moves_.push_back({store, block, warp, place, cta_.cluster.next_operation(), std::move(load)});
   tell(Kind::issued, moves_.back());
 }
 

@@ -51,12 +51,14 @@ class TensorUnit {
   machine::TensorMemory& memory;
 
   // Says through the port that `block` is read or written. Throws Fault where it is not allocated, or where
-  // it meets a load or store of a warp (other than `warp`; -1: an operation) that has not been waited for.
-  // `what`: who, for messages.
+  // it meets a load or store of a warp (other than `warp`; -1: an operation) that has not been waited for; of
+  // a load whose registers have all been read it is a note. `what`: who, for messages.
   void reach(const Port& port, AccessKind kind, const TensorBlock& block, int warp, const char* what);
 
   // A warp's tcgen05.ld or .st is under way until that warp waits.
-  void started(bool store, const TensorBlock& block, int warp, const machine::Place& place);
+  // `load`: who has read its registers, or nullptr, of a store.
+  void started(bool store, const TensorBlock& block, int warp, const machine::Place& place,
+               std::shared_ptr<const machine::TensorLoad> load);
   void waited(bool store, int warp);
   // Columns are freed, and other CTAs may have them: a load or store there that is still under way is a note.
   void freed(uint32_t column, uint32_t columns);
@@ -100,6 +102,7 @@ class TensorUnit {
     int warp;
     machine::Place place;
     uint64_t id;  // unique in the cluster
+    std::shared_ptr<const machine::TensorLoad> load;
   };
   void tell(machine::OperationStep::Kind kind, const Move& move) const;
   void note_missing_fence(const machine::Place& place, int warp, const std::string& what);

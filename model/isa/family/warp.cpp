@@ -100,7 +100,7 @@ static void perform_shuffle(const Op& op, Context& context, uint32_t mask) {
   const auto* b = context.row<uint32_t>(op.b);
   const auto* c = context.row<uint32_t>(op.c);
   uint32_t result[kLanes];
-  const uint32_t a_known = context.defined_at(op.a);
+  const uint32_t a_known = context.known_at(op.a, mask);
   uint32_t in_range = 0;
   uint32_t known = 0;
   int source[kLanes];
