@@ -35,8 +35,13 @@ void add_checks(CLI::App& command, RunOptions& options) {
       ->needs("--races");
   command
       .add_flag("--explain", options.explain,
-                "With --races: of each finding, whether what was read can come to an output, and by which "
-                "instructions; by the PTX alone, over all paths")
+                "With --races: of each finding, notes and silent ones too, what comes of what was read: on "
+                "this run, by making "
+                "the launch again and following those bytes, and over all paths, by the PTX alone. Without "
+                "it that is done "
+                "for the first 8 errors about something read: those of which nothing comes on this run are "
+                "notes, and "
+                "silent where by the PTX nothing can")
       ->needs("--races");
   command
       .add_option("--error-on", options.error_on,
@@ -80,7 +85,8 @@ void add_checks(CLI::App& command, RunOptions& options) {
   command.add_flag(
       "--strict", options.run.strict,
       "What devices take without harm, though the manual does not promise it, is a fault and not "
-      "a note: a CTA that ends with copies under way, mbarrier.init by several threads, ...");
+      "a note: a CTA that ends with copies under way, mbarrier.init by several threads, ...; a note of "
+      "--races is an error");
 }
 
 // What a launch may take.

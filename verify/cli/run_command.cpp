@@ -126,6 +126,23 @@ isa::RunResult run_to_its_end(const RunOptions& options, const isa::Program& pro
   }
 }
 
+// The same launch from its beginning, which took so many warp instructions.
+verify::Launch run_again(const RunOptions& options, const isa::Program& program, isa::Options how,
+                         uint64_t took, const std::function<void(isa::Options&)>& add) {
+  verify::LaunchFile file = verify::read_launch(options.path);
+  file.launch.memory_limit = options.memory_limit;
+  how.checked = true;
+  how.step_limit = std::min(how.step_limit, 4 * took + 1024);  // other bits may make it endless
+  std::optional<verify::Given> given;
+  if (verify::is_given(options.policy)) {
+    given.emplace(options.policy, how.schedule.seed, program, file.launch, how);
+    given->attach(how);
+  }
+  add(how);
+  verify::simulate(program, file.launch, how, false);
+  return std::move(file.launch);
+}
+
 void run(const RunOptions& options, int& status) {
   verify::LaunchFile file = verify::read_launch(options.path);
   refuse_what_does_not_go_together(options, file);
@@ -142,6 +159,7 @@ void run(const RunOptions& options, int& status) {
   const Clock::time_point start = Clock::now();
   verify::OutputFiles files;
   verify::plan_outputs(file, files);
+  const isa::Options unwatched = how;
   Observed observed(options, program, file, how, files);
   how.print = [&](std::string_view text) {
     end_progress();
@@ -157,6 +175,10 @@ void run(const RunOptions& options, int& status) {
   how.progress = shown_from(start);
   const isa::RunResult result = run_to_its_end(options, program, file, how, observed, files);
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (options.races)
+    observed.findings.follow([&](const auto& add) {
+      return run_again(options, program, unwatched, result.warp_instructions, add);
+    });
   observed.write(files);
   verify::write_outputs(file, files);
   files.commit();

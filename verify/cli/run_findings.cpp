@@ -9,9 +9,18 @@
 namespace bitwell::cli {
 namespace {
 
+// Each is a run of its own; a finding that is not followed stays what it is.
+constexpr size_t kMostFollowed = 8, kMostExplained = 64;
+// Pairs of accesses that are remembered of a finding.
+constexpr size_t kMostMet = 4096;
+
 verify::Baseline read_if_there(const std::string& path) {
   return path.empty() || !std::filesystem::is_regular_file(path) ? verify::Baseline{}
                                                                  : verify::read_baseline(path);
+}
+
+std::tuple<hazard::Kind, int, int> pair_of(const hazard::Finding& f) {
+  return {f.kind, f.earlier.site.ptx_line, f.later.site.ptx_line};
 }
 
 TestCase test_of(const nlohmann::json& expected, const std::string& entry) {
@@ -35,6 +44,7 @@ RunFindings::RunFindings(const RunOptions& options, const verify::LaunchFile& fi
   add_registers(file.launch.ptx);
   for (const verify::Step& step : file.launch.then)
     if (!step.ptx.empty()) add_registers(step.ptx);
+  watch_.keep(kMostMet);
 }
 
 void RunFindings::add_registers(const std::string& ptx) {
@@ -58,7 +68,35 @@ void RunFindings::begin(const std::shared_ptr<const isa::Program>& program, cons
   const std::string text = verify::read_file(ptx);
   watch_.follow(verify::objects_of(text, *program));
   watch_.follow(registers_.at(ptx));
-  if (options_.explain) ways_.try_emplace(ptx, ptx::parse(text));
+}
+
+void RunFindings::follow(const verify::Rerun& rerun) {
+  if (!file_.launch.then.empty()) return;
+  const size_t most = options_.explain ? kMostExplained : kMostFollowed;
+  const std::vector<verify::Found> all = watch_.findings();
+  std::vector<const hazard::Finding*> which;
+  for (const verify::Found& f : all)
+    if (which.size() < most && (options_.explain || verify::may_be_nothing(f.finding)))
+      which.push_back(&f.finding);
+  std::vector<verify::Followed> followed = verify::follow(which, rerun);
+  for (size_t i = 0; i < which.size(); ++i) followed_.emplace(pair_of(*which[i]), std::move(followed[i]));
+}
+
+Explained RunFindings::explained(const verify::Found& found) const {
+  static const verify::Followed kNever{
+      "the launch did not come to its end, or there are more findings than are followed", 0, {}, {}};
+  static const verify::Followed kOfAList{"a list of launches is not made again", 0, {}, {}};
+  const verify::Asked asked = verify::asked_of(found);
+  auto ways = ways_.find(asked.launch.ptx);
+  if (ways == ways_.end())
+    ways = ways_.try_emplace(asked.launch.ptx, ptx::parse(verify::read_file(asked.launch.ptx))).first;
+  Explained out{ways->second.from(asked.ptx_line), nullptr, hazard::Level::error};
+  if (const auto at = followed_.find(pair_of(found.finding)); at != followed_.end())
+    out.followed = &at->second;
+  else if (options_.explain)
+    out.followed = file_.launch.then.empty() ? &kNever : &kOfAList;
+  out.level = verify::level_of(found.finding, out.followed, out.way, options_.run.strict);
+  return out;
 }
 
 void RunFindings::plan(verify::OutputFiles& files) const {
@@ -69,19 +107,17 @@ void RunFindings::plan(verify::OutputFiles& files) const {
 }
 
 Hazards RunFindings::now() const {
-  const auto ways_of = [this](const verify::Launched& launch) {
-    const auto at = ways_.find(launch.ptx);
-    return at == ways_.end() ? nullptr : &at->second;
-  };
   const isa::Program* const first = programs_.empty() ? nullptr : programs_.front().get();
   const std::string& entry =
       first == nullptr ? file_.launch.entry : first->functions[static_cast<size_t>(first->entry)].name;
-  return hazards(sifted(), options_.path + replay_options(options_), entry, options_.baseline,
-                 options_.error_on, ways_of);
+  return hazards(
+      sifted(), options_.path + replay_options(options_), entry, options_.baseline, options_.error_on,
+      [this](const verify::Found& f) { return explained(f); }, options_.explain);
 }
 
 void RunFindings::write_sarif(verify::OutputFiles& files) const {
-  if (!options_.sarif.empty()) files.write(options_.sarif, sarif(sifted()));
+  if (!options_.sarif.empty())
+    files.write(options_.sarif, sarif(sifted(), [this](const verify::Found& f) { return explained(f); }));
 }
 
 void RunFindings::write_junit(verify::OutputFiles& files, const std::string& fault, double seconds,

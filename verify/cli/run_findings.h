@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "verify/cli/run_hazards.h"
 #include "verify/cli/run_options.h"
@@ -21,6 +22,9 @@ class RunFindings {
   machine::Observer observer() { return watch_.observer(lines_); }
   // To be told of each launch with --races, else none; valid as long as this.
   verify::Beginning beginning();
+  // Makes the launch again for findings whose data may come to nothing; with --explain for all. Of one
+  // launch, when it has come to its end; of a list nothing is made again.
+  void follow(const verify::Rerun& rerun);
   // Of --sarif, --junit and --write-baseline.
   void plan(verify::OutputFiles& files) const;
   // What was found so far.
@@ -37,6 +41,7 @@ class RunFindings {
  private:
   void begin(const std::shared_ptr<const isa::Program>& program, const verify::Step* step);
   void add_registers(const std::string& ptx);
+  Explained explained(const verify::Found& found) const;
   verify::Sifted sifted() const { return verify::sift(watch_.findings(), watch_.entries(), known_); }
 
   const RunOptions& options_;
@@ -45,7 +50,9 @@ class RunFindings {
   std::vector<std::shared_ptr<const isa::Program>> programs_;  // of the launches so far
   std::map<std::string, hazard::MmaRegisters> registers_;      // of all launches, by PTX file
   std::vector<int> lines_;                                     // that these ask for
-  std::map<std::string, hazard::Ways> ways_;                   // with --explain, by PTX file
+  mutable std::map<std::string, hazard::Ways> ways_;           // by PTX file, as soon as something is found
+  using Pair = std::tuple<hazard::Kind, int, int>;             // a finding, by kind and lines
+  std::map<Pair, verify::Followed> followed_;
   verify::Baseline known_, replaced_;
 };
 

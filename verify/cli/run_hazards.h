@@ -2,18 +2,28 @@
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
-#include "model/hazard/ways.h"
 #include "verify/cli/junit.h"
 #include "verify/hazard/baseline.h"
+#include "verify/hazard/explain.h"
 
 namespace bitwell::cli {
+
+// What is known of a finding beside what the checker says of it.
+struct Explained {
+  hazard::Way way;
+  const verify::Followed* followed = nullptr;  // nullptr: it was not asked for
+  hazard::Level level;
+};
+using Explain = std::function<Explained(const verify::Found&)>;
 
 struct Hazards {
   std::string text;
   nlohmann::json facts = nlohmann::json::array();
   size_t errors = 0, notes = 0, known = 0;  // errors and notes that are not known
+  size_t silent = 0;                        // of values that can come to nothing
   std::vector<verify::KnownFinding> stale;
   std::vector<TestCase> tests;  // one for each finding; one that holds where there are none
 
@@ -22,12 +32,10 @@ struct Hazards {
     return (error_on != "none" && errors != 0) || (error_on == "note" && notes != 0);
   }
 };
-// What says where the findings of a launch can come to, or nullptr.
-using WaysOf = std::function<const hazard::Ways*(const verify::Launched&)>;
 // Of what was found, and how to see it again; nothing where there is none. `launch`: the file and the options
 // of its schedule, as `bitwell run` takes them; `entry`: of its first launch; `baseline`: the path of the
-// file that knows findings.
+// file that knows findings; `all`: how each was explained is told too, and those of which nothing can come.
 Hazards hazards(const verify::Sifted& found, const std::string& launch, const std::string& entry,
-                const std::string& baseline, const std::string& error_on, const WaysOf& ways_of);
+                const std::string& baseline, const std::string& error_on, const Explain& explain, bool all);
 
 }  // namespace bitwell::cli

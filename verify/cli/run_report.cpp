@@ -39,6 +39,7 @@ nlohmann::json RunReport::facts() const {
   if (options.races) {
     j["races"] = races.facts;
     j["known_races"] = races.known;
+    j["silent_races"] = races.silent;
     j["stale"] = nlohmann::json::array();
     for (const verify::KnownFinding& k : races.stale)
       j["stale"].push_back({{"fingerprint", k.hash}, {"findings", k.findings}, {"text", k.text}});

@@ -31,19 +31,19 @@ json location(const hazard::Party& party, const verify::Launched& launch, Places
   return out;
 }
 
-std::string_view level(const hazard::KindRow& row) {
-  return row.level == hazard::Level::error ? "error" : "note";
-}
+std::string_view name_of(hazard::Level level) { return level == hazard::Level::error ? "error" : "note"; }
 
 }  // namespace
 
-std::string sarif(const verify::Sifted& found) {
+std::string sarif(const verify::Sifted& found, const Explain& explain) {
   Places places;
   json rules = json::array(), results = json::array();
   std::map<std::string_view, size_t> numbers;
   const auto add = [&](const verify::Found& told, bool known) {
     const hazard::Finding& f = told.finding;
     const hazard::KindRow& row = hazard::row_of(f.kind);
+    const hazard::Level level = known ? row.level : explain(told).level;
+    if (level == hazard::Level::nothing) return;
     const auto [at, fresh] = numbers.try_emplace(row.name, rules.size());
     if (fresh)
       rules.push_back({{"id", row.name},
@@ -52,12 +52,12 @@ std::string sarif(const verify::Sifted& found) {
                         {{"text", std::string(row.what) +
                                       ". What would order them, or be right: " + std::string(row.remedy)}}},
                        {"help", {{"text", row.remedy}}},
-                       {"defaultConfiguration", {{"level", level(row)}}}});
+                       {"defaultConfiguration", {{"level", name_of(row.level)}}}});
     json earlier = location(f.earlier, *told.earlier, places);
     earlier["id"] = 1;
     results.push_back({{"ruleId", row.name},
                        {"ruleIndex", at->second},
-                       {"level", level(row)},
+                       {"level", name_of(level)},
                        {"message", {{"text", verify::describe(told)}}},
                        {"locations", json::array({location(f.later, *told.later, places)})},
                        {"relatedLocations", json::array({earlier})},

@@ -2,13 +2,14 @@
 #pragma once
 #include <string>
 
-#include "verify/hazard/baseline.h"
+#include "verify/cli/run_hazards.h"
 
 namespace bitwell::cli {
 
 // One log: a rule for each kind of finding, a result for each finding, at the later of its two accesses with
-// the earlier beside it; on the CUDA line where there is one, else on the line of the launch's PTX file, which
-// is read again (ReviewPlaces). A known finding is a suppressed result.
-std::string sarif(const verify::Sifted& found);
+// the earlier beside it; on the CUDA line where there is one, else on the line of the launch's PTX file,
+// which is read again (ReviewPlaces). A known finding is a suppressed result; one of which nothing can come
+// is none.
+std::string sarif(const verify::Sifted& found, const Explain& explain);
 
 }  // namespace bitwell::cli

@@ -19,6 +19,8 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
+  // Of each finding at most so many pairs of accesses are kept, Finding::met; of launches that begin later.
+  void keep(size_t most_met) { most_met_ = most_met; }
   // To be told of the events of all launches, which run one after the other; valid as long as this. `lines`:
   // those that the MmaRegisters of any launch ask for.
   machine::Observer observer(std::vector<int> lines = {});
@@ -63,6 +65,7 @@ class Watch {
   };
   void add_findings_of_the_last(std::vector<Found>& to) const;
   bool once_;
+  size_t most_met_ = 0;
   std::deque<Launched> launches_;
   std::vector<Running> running_;  // in the order of the stream
   machine::Observer to_;

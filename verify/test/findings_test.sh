@@ -29,12 +29,15 @@ $1
 {
 .reg .b32 %r<4>;
 .shared .align 4 .b8 word[4];
-.reg .pred %p0;
+.reg .pred %p<2>;
+mov.u32 %r1, 0;
 mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; @%p0 st.shared.u32 [word], 1; bar.sync 0; setp.eq.u32 %p0, %r0, 32;
 @%p0 st.shared.u32 [word], %r0;
 ${2:-}
 setp.eq.u32 %p0, %r0, 0;
 @%p0 ld.shared.u32 %r1, [word];
+setp.eq.u32 %p1, %r1, 99;
+@%p1 trap;
 ${3:-}
 ret;
 }

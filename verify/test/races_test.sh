@@ -27,10 +27,10 @@ kernel() {
 {
 .reg .b32 %r<4>;
 .shared .align 4 .b8 word[4];
-.reg .pred %p0;
-mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; @%p0 st.shared.u32 [word], 1; bar.sync 0; setp.eq.u32 %p0, %r0, 32;
+.reg .pred %p<2>;
+mov.u32 %r1, 0; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; @%p0 st.shared.u32 [word], 1; bar.sync 0; setp.eq.u32 %p0, %r0, 32;
 @%p0 st.shared.u32 [word], %r0;
-$1 setp.eq.u32 %p0, %r0, 0; @%p0 ld.shared.u32 %r1, [word];
+$1 setp.eq.u32 %p0, %r0, 0; @%p0 ld.shared.u32 %r1, [word]; setp.eq.u32 %p1, %r1, 99; @%p1 trap;
 ret;
 }
 P
@@ -46,8 +46,8 @@ exits 1 "$bitwell" run racy.json --races --error-on note
 exits 2 "$bitwell" run racy.json --races --error-on warning
 exits 2 "$bitwell" run racy.json --sarif racy.sarif
 exits 2 "$bitwell" run racy.json --explain
-# What the racy load reads is used nowhere; stored, it is an output.
-"$bitwell" run racy.json --races --explain | grep -q "comes to no output" || fail "--explain of a value that nobody uses"
+# What the racy load reads decides a branch; stored, it is an output.
+"$bitwell" run racy.json --races --explain | grep -q "comes to no output, but can decide a branch" || fail "--explain of a branch"
 sed 's/^ret;/.reg .b64 %a; ld.param.u64 %a, [p];\n@%p0 st.global.u32 [%a], %r1;\nret;/; s/entry k()/entry k(.param .u64 p)/' racy.ptx > used.ptx
 echo '{"ptx": "used.ptx", "entry": "k", "grid": [1], "block": [64], "arguments": [{"buffer": "p", "zeros": 4}]}' > used.json
 "$bitwell" run used.json --races --explain | grep -q "can come to an output: PTX lines 11 .*, 13 st.global.u32" || fail "--explain of an output: $("$bitwell" run used.json --races --explain 2>&1)"

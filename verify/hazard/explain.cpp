@@ -1,0 +1,240 @@
+#include "verify/hazard/explain.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "model/machine/failure.h"
+
+namespace bitwell::verify {
+
+using hazard::Actor;
+using hazard::Finding;
+using hazard::Kind;
+using machine::Access;
+using machine::AccessKind;
+
+namespace {
+
+bool of_mbarrier(Kind kind) {
+  return kind == Kind::init || kind == Kind::init_fence || kind == Kind::reuse || kind == Kind::phase ||
+         kind == Kind::mbarrier_scope;
+}
+
+// Whether what the first of the two read is in question, and not what the second reads or leaves.
+bool asks_earlier(const Finding& f) {
+  return f.earlier.site.kind != AccessKind::write && f.later.site.kind == AccessKind::write;
+}
+
+std::string reason_not_to(const Finding& f) {
+  if (of_mbarrier(f.kind)) return "it is about an mbarrier, which holds no data";
+  if (!f.where.empty()) return "it is about no memory";
+  if (f.kind == Kind::grid_wait && asks_earlier(f)) return "the launch before this one read it";
+  return "";
+}
+
+// Whether an access may find another object there, or none, so that it is not as harmless as what it reads.
+bool may_miss(Kind kind) {
+  return kind == Kind::outside_object || kind == Kind::other_local || kind == Kind::use_after_free ||
+         kind == Kind::peer_memory || kind == Kind::peer_columns || kind == Kind::peer_allocation;
+}
+
+// Whether the finding is harmless where what was read comes to nothing.
+bool reads_data(const Finding& f) {
+  return (asks_earlier(f) ? f.earlier : f.later).site.kind == AccessKind::read && reason_not_to(f).empty() &&
+         !may_miss(f.kind);
+}
+
+// Whether bytes of the access, of that lane or of any, are among those from `address` on; of tensor memory
+// lanes of a column.
+bool meets(const Access& a, int lane, uint64_t address, uint64_t bytes) {
+  if (a.rows != 0) {
+    const uint64_t place = a.addresses[a.lanes == 0 ? 0 : static_cast<size_t>(__builtin_ctz(a.lanes))];
+    const uint64_t column = place & 0xFFFF, first = place >> 16 & 0xFFFF;
+    const uint64_t cell = address >> 16 & 0xFFFF;
+    return place >> 32 == address >> 32 && (address & 0xFFFF) - column < a.bytes / 4 &&
+           cell < first + a.rows && first < cell + bytes;
+  }
+  const auto at = [&](uint64_t from) { return from < address + bytes && address < from + a.bytes; };
+  if (a.lanes == 0) return at(a.addresses[0]);
+  for (uint32_t lanes = a.lanes; lanes != 0; lanes &= lanes - 1) {
+    const int i = __builtin_ctz(lanes);
+    if ((lane < 0 || lane == i) && at(a.addresses[static_cast<size_t>(i)])) return true;
+  }
+  return false;
+}
+
+bool is_of(const Access& a, const hazard::Party& p) {
+  const bool operation = p.site.actor != Actor::thread && !hazard::is_move(p.site.actor);
+  if (a.ptx_line != p.site.ptx_line || a.kind != p.site.kind || (a.operation != 0) != operation) return false;
+  if (p.warp < 0) return true;
+  if (a.cta != p.cta) return false;
+  return p.site.actor == Actor::wgmma ? a.warp / 4 == p.warp / 4 : a.warp == p.warp;
+}
+
+// Finds, in a run that is like the one of the findings, the reads that came first: of each the last before
+// the write.
+class Earlier {
+ public:
+  explicit Earlier(const std::vector<const Finding*>& findings) {
+    for (size_t i = 0; i < findings.size(); ++i) {
+      found_.emplace_back(findings[i]->met.size());
+      if (!reason_not_to(*findings[i]).empty() || !asks_earlier(*findings[i])) continue;
+      for (size_t j = 0; j < findings[i]->met.size(); ++j)
+        by_line_[findings[i]->earlier.site.ptx_line].push_back({&findings[i]->met[j], &found_[i][j]});
+    }
+  }
+  bool any() const { return !by_line_.empty(); }
+  machine::Observer observer() {
+    machine::Observer out;
+    out.accesses = true;
+    out.steps = false;
+    out.tell = [this](const machine::Event& event) {
+      if (const auto* a = std::get_if<Access>(&event.what)) look(*a, ++accesses_);
+    };
+    return out;
+  }
+  uint64_t access(size_t finding, size_t met) const { return found_[finding][met]; }
+
+ private:
+  struct Wanted {
+    const Finding::Met* met;
+    uint64_t* access;
+  };
+  void look(const Access& a, uint64_t number) {
+    const auto at = by_line_.find(a.ptx_line);
+    if (at == by_line_.end()) return;
+    for (const Wanted& w : at->second)
+      if (number < w.met->access && is_of(a, w.met->earlier) &&
+          meets(a, w.met->earlier.lane, w.met->address, w.met->bytes))
+        *w.access = number;
+  }
+
+  uint64_t accesses_ = 0;
+  std::map<int, std::vector<Wanted>> by_line_;
+  std::vector<std::vector<uint64_t>> found_;  // 0: not found
+};
+
+// What it is used as where it is multiplied and added up, and cannot lead a run elsewhere at once.
+bool is_summed(const isa::Follow::Use& use) {
+  constexpr std::array<std::string_view, 11> kSummed{"A",
+                                                     "B",
+                                                     "D",
+                                                     "scales of A",
+                                                     "scales of B",
+                                                     "its source",
+                                                     "A's registers",
+                                                     "an accumulator",
+                                                     "a matrix operand",
+                                                     "what a reduction adds",
+                                                     "what a reduction changes"};
+  return std::find(kSummed.begin(), kSummed.end(), use.as) != kSummed.end();
+}
+
+std::vector<Followed::Other> others(const Launch& a, const Launch& b) {
+  std::vector<Followed::Other> out;
+  const auto compare = [&](const std::string& name, const auto& x, const auto& y) {
+    uint64_t first = 0, bytes = 0;
+    for (size_t i = 0; i < std::min(x.size(), y.size()); ++i)
+      if (x[i] != y[i] && bytes++ == 0) first = i;
+    if (bytes != 0) out.push_back({name, first, bytes});
+  };
+  for (size_t i = 0; i < a.buffers.size(); ++i)
+    if (a.buffers[i].output) compare(a.buffers[i].name, a.buffers[i].bytes, b.buffers[i].bytes);
+  for (size_t i = 0; i < a.variables.size(); ++i)
+    compare(a.variables[i].name, a.variables[i].after, b.variables[i].after);
+  return out;
+}
+
+Followed followed(const Finding& f, const Earlier& earlier, size_t number, const Rerun& rerun) {
+  Followed out;
+  out.why_not = reason_not_to(f);
+  if (!out.why_not.empty()) return out;
+  std::vector<isa::Follow::Mark> marks;
+  for (size_t i = 0; i < f.met.size(); ++i) {
+    const uint64_t access = asks_earlier(f) ? earlier.access(number, i) : f.met[i].access;
+    if (access != 0) marks.push_back({access, f.met[i].address, f.met[i].bytes});
+  }
+  isa::Follow follow(marks);
+  const Launch left = rerun([&](isa::Options& options) { options.follow = &follow; });
+  out.places = follow.met();
+  out.outputs = follow.outputs();
+  out.uses = follow.uses();
+  if (out.places == 0) out.why_not = "the access could not be told from others in a second run";
+  const bool has_outputs =
+      std::any_of(left.buffers.begin(), left.buffers.end(), [](const Buffer& b) { return b.output; }) ||
+      !left.variables.empty();
+  if (!has_outputs || out.uses.empty() || !std::all_of(out.uses.begin(), out.uses.end(), is_summed))
+    return out;
+  isa::Follow inverted(std::move(marks), isa::Follow::How::inverted);
+  try {
+    out.others = others(left, rerun([&](isa::Options& options) { options.follow = &inverted; }));
+  } catch (const machine::Fault&) {  // other numbers led it elsewhere: its uses are what is known
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Followed> follow(const std::vector<const Finding*>& findings, const Rerun& rerun) {
+  std::vector<Followed> out(findings.size());
+  size_t next = 0;
+  try {
+    Earlier earlier(findings);
+    if (earlier.any()) rerun([&](isa::Options& options) { options.observers.push_back(earlier.observer()); });
+    for (; next < findings.size(); ++next) out[next] = followed(*findings[next], earlier, next, rerun);
+  } catch (const machine::Fault& fault) {
+    for (; next < findings.size(); ++next)
+      out[next].why_not = std::string("a second run ends in a fault: ") + fault.what();
+  } catch (const machine::Unsupported& e) {
+    for (; next < findings.size(); ++next) out[next].why_not = e.what();
+  }
+  return out;
+}
+
+bool may_be_nothing(const Finding& f) {
+  return hazard::row_of(f.kind).level == hazard::Level::error && reads_data(f);
+}
+
+hazard::Level level_of(const Finding& f, const Followed* followed, const hazard::Way& way, bool strict) {
+  using hazard::Level;
+  const Level own = strict ? Level::error : hazard::row_of(f.kind).level;
+  if (followed == nullptr || !reads_data(f) || !followed->nowhere(f)) return own;
+  if (way.end == hazard::Way::End::none) return Level::nothing;
+  return strict ? own : Level::note;
+}
+
+namespace {
+
+std::string at_line(int ptx, const isa::Program& program) {
+  const isa::Line* line = line_of(ptx, program);
+  return "PTX line " + std::to_string(ptx) + (line == nullptr ? "" : " " + line->text);
+}
+
+}  // namespace
+
+std::string describe(const Followed& f, const Finding& finding, const isa::Program& program) {
+  if (!f.why_not.empty()) return "not followed on this run: " + f.why_not;
+  std::string out;
+  const auto add = [&](const std::string& words) { out += (out.empty() ? "on this run " : "; ") + words; };
+  for (const isa::Follow::Output& o : f.outputs)
+    add(std::to_string(o.bytes()) + (o.bytes() == 1 ? " byte of '" : " bytes of '") + o.buffer +
+        (o.bytes() == 1 ? "' comes of it, byte " : "' come of it, the first byte ") +
+        std::to_string(o.runs.begin()->first) + ", by " + at_line(o.ptx_line, program));
+  for (const isa::Follow::Use& u : f.uses)
+    add("it is used as " + u.as + " by " + at_line(u.ptx_line, program) + ", and not followed behind that");
+  if (f.others && f.others->empty()) add("with its bits inverted every output is the same");
+  if (f.others)
+    for (const Followed::Other& o : *f.others)
+      add("with its bits inverted " + std::to_string(o.bytes) +
+          (o.bytes == 1 ? " byte of '" : " bytes of '") + o.buffer +
+          (o.bytes == 1 ? "' comes out otherwise, byte " : "' come out otherwise, the first byte ") +
+          std::to_string(o.first));
+  if (out.empty()) add("it comes to no output, no branch and no address");
+  if (f.places < finding.count)
+    out +=
+        " (" + std::to_string(f.places) + " of " + std::to_string(finding.count) + " places were followed)";
+  return out;
+}
+
+}  // namespace bitwell::verify
