@@ -31,7 +31,7 @@ void Checker::freed(const machine::Access& a, Cluster& c) {
   Reach r{&viewer, 1, true, &site, record, a.lanes, 1, &w.lanes[lane].seen, nullptr};
   r.frees = true;
   const size_t known = findings_.size();
-  if (before_ != nullptr) behind_launch_before(r, address, a.bytes);
+  if (before_ != nullptr) behind_launches_before(r, address, a.bytes);
   global_.each_touched(address, a.bytes,
                        [&](Cell cell, uint64_t at, uint64_t size) { reach(r, cell, at, size); });
   for (size_t i = known; i < findings_.size(); ++i) {

@@ -51,8 +51,7 @@ void Checker::keeps_map(Operation& op, const Warp& w, int ptx_line) {
   uint32_t lanes = 1u << op.lane;
   const uint32_t record = record_of_operation(op, site, w.map.address, true, false, lanes);
   global_.each(w.map.address, kMapBytes, [&](Cell& cell, uint64_t, uint64_t) {
-    cell.reads =
-        readers_.with(cell.reads, {record, lanes}, kMostReadersOfGlobal, [](const Reader&) { return false; });
+    cell.reads = readers_.with(cell.reads, {record, lanes}, [](const Reader&) { return false; });
   });
 }
 
