@@ -73,7 +73,7 @@ Watch::Error Watch::error() const {
 
 hazard::Checker::Cost Watch::cost() const {
   if (running_.empty()) return cost_;
-  const hazard::Checker::Cost last = running_.back().checker->cost();
+  const hazard::Checker::Cost last = cost_of_last();
   return last.shadow > cost_.shadow ? last : cost_;
 }
 

@@ -56,6 +56,8 @@ class Watch {
   const std::set<std::string>& entries() const { return entries_; }
   // The largest of one launch.
   hazard::Checker::Cost cost() const;
+  // Of the last; there must have been one.
+  hazard::Checker::Cost cost_of_last() const { return running_.back().checker->cost(); }
 
  private:
   // A launch that runs, or that those behind it may overlap.

@@ -37,6 +37,7 @@ cat > "my kernels/racy.ptx" <<P
 .shared .align 4 .b8 other[4];
 .reg .pred %p<3>;
 mov.u32 %r0, %tid.x;
+mov.u32 %r1, 0;
 setp.eq.u32 %p0, %r0, 0;
 setp.eq.u32 %p1, %r0, 32;
 .loc 1 7 1
@@ -48,6 +49,8 @@ bar.sync 0;
 @%p0 st.shared.u32 [other], 1;
 .loc 3 12 1
 @%p1 st.shared.u32 [other], 2;
+setp.eq.u32 %p2, %r1, 1;
+@%p2 exit;
 ret;
 }
 P

@@ -125,7 +125,7 @@ Memory memory_of(const Yardstick& yardstick) {
     live = most = 0;
     touched = {};
   });
-  return {most, touched.most(), watch.cost()};
+  return {most, touched.most(), watch.cost_of_last()};
 }
 
 class RaceMemory : public testing::TestWithParam<size_t> {};
