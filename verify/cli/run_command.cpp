@@ -175,10 +175,14 @@ void run(const RunOptions& options, int& status) {
   how.progress = shown_from(start);
   const isa::RunResult result = run_to_its_end(options, program, file, how, observed, files);
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  if (options.races)
+  if (options.races) {
+    int runs = 0;
     observed.findings.follow([&](const auto& add) {
+      progress(fmt::format("following what was read, run {}", ++runs));
       return run_again(options, program, unwatched, result.warp_instructions, add);
     });
+    end_progress();
+  }
   observed.write(files);
   verify::write_outputs(file, files);
   files.commit();
