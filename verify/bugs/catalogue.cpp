@@ -120,9 +120,19 @@ bool names_a_line(const hazard::Finding& f, const Bug& bug) {
   });
 }
 
-std::string memory_of(uint64_t address) {
-  if (address >> 40 == machine::kTensorWindow >> 40) return "tensor memory";
-  return address - machine::kSharedWindow < machine::kWindowSize ? "shared memory" : "global memory";
+// What lies behind none of these windows of 2^40 generic addresses is global.
+constexpr std::string_view kGlobal = "global memory";
+constexpr std::pair<uint64_t, std::string_view> kWindows[] = {{machine::kSharedWindow, "shared memory"},
+                                                              {machine::kLocalWindow, "local memory"},
+                                                              {machine::kConstWindow, "constant memory"},
+                                                              {machine::kParamWindow, "parameter memory"},
+                                                              {machine::kTensorWindow, "tensor memory"}};
+
+std::string memory_of(const hazard::Finding& f) {
+  if (!f.where.empty()) return "";  // a register or a barrier, which has no address
+  for (const auto& [window, name] : kWindows)
+    if (f.address >> 40 == window >> 40) return std::string(name);
+  return std::string(kGlobal);
 }
 
 // What a run said, as one finding: the expected one where it is there, or one that names other lines.
@@ -142,7 +152,7 @@ void weigh(const std::vector<Found>& findings, const Bug* bug, Tally& out) {
     out.said = std::string(hazard::row_of(f.kind).name) + " at lines " +
                std::to_string(f.earlier.site.ptx_line) + " and " + std::to_string(f.later.site.ptx_line);
     out.where = describe(*told);
-    out.memory = memory_of(f.address);
+    out.memory = memory_of(f);
   } else if (!out.said.empty()) {
     out.as_expected = bug != nullptr && bug->expected == out.said &&
                       out.where.find(bug->says) != std::string::npos &&
@@ -162,6 +172,12 @@ std::vector<Exhibit> read_catalogue(const std::string& folder) {
   std::sort(files.begin(), files.end());
   std::vector<Exhibit> out;
   for (const auto& file : files) out.push_back(read_exhibit(file));
+  return out;
+}
+
+std::vector<std::string> memory_names() {
+  std::vector<std::string> out{std::string(kGlobal)};
+  for (const auto& [window, name] : kWindows) out.emplace_back(name);
   return out;
 }
 

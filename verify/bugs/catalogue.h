@@ -51,10 +51,12 @@ struct Tally {
   bool as_expected = false;
   std::string said;      // "race at lines 31 and 40" of the first finding, or a fault; empty: nothing
   std::string where;     // the whole finding
-  std::string memory;    // of a finding: "shared memory", "global memory" or "tensor memory"
+  std::string memory;    // of a finding: one of memory_names(); empty of what has no address, as a register
   size_t schedules = 0;  // that were run until it was said; all, where nothing was
   double seconds = 0;
 };
+// "global memory", "shared memory", ..., "tensor memory".
+std::vector<std::string> memory_names();
 // Runs the kernel (or twice, if it comes again), with the bug or clean (nullptr), under the first schedules
 // of verify::schedules until something is said, at most so many.
 Tally examine(const Exhibit& exhibit, const Bug* bug, size_t schedules);

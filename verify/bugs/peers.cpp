@@ -88,7 +88,8 @@ const PeerAnswer* Peers::of(const std::string& peer, const Exhibit& exhibit, con
 }
 
 std::vector<std::string> Peers::stale(const std::vector<Exhibit>& catalogue) const {
-  std::set<std::string> known{"fault", "note", "global memory", "shared memory", "tensor memory"};
+  std::set<std::string> known{"fault", "note"};
+  for (const std::string& memory : memory_names()) known.insert(memory);
   for (const hazard::KindRow& row : hazard::kind_rows()) known.emplace(row.name);
   for (const Exhibit& e : catalogue) {
     known.insert(e.name);

@@ -64,6 +64,29 @@ TEST(Peers, TheNearestRowCounts) {
   EXPECT_EQ(answer("bulk_load", "refill-too-early", "operation-race", "shared memory"), "no");
 }
 
+// The memory that a planted bug of the catalogue is found in.
+std::string memory_of(const std::string& kernel, const std::string& bug) {
+  for (const Exhibit& e : catalogue())
+    for (const Bug& b : e.bugs)
+      if (e.name == kernel && b.name == bug) return examine(e, &b, 8).memory;
+  return "no bug '" + kernel + ": " + bug + "'";
+}
+
+TEST(Peers, AMemoryIsNamedWhereBytesLieAndNoneOfWhatHasNoAddress) {
+  EXPECT_EQ(memory_of("flag", "relaxed-flag"), "global memory");
+  EXPECT_EQ(memory_of("heap_object", "counted-out-relaxed"), "global memory");
+  EXPECT_EQ(memory_of("tables", "far-past-a-device-array"), "global memory");
+  EXPECT_EQ(memory_of("softmax", "reduction-reused"), "shared memory");
+  EXPECT_EQ(memory_of("cluster_begin", "written-before-the-peer-has-begun"), "shared memory");
+  EXPECT_EQ(memory_of("tmem_reuse", "no-fence-after"), "tensor memory");
+  EXPECT_EQ(memory_of("local_arrays", "by-a-generic-address"), "local memory");
+  EXPECT_EQ(memory_of("local_addresses", "by-shuffle"), "local memory");
+  EXPECT_EQ(memory_of("tables", "past-the-first-table"), "constant memory");
+  EXPECT_EQ(memory_of("wgmma_registers", "group-never-committed"), "");
+  EXPECT_EQ(memory_of("sync_lines", "warps-from-two-lines"), "");
+  EXPECT_EQ(memory_of("tmem_pair", "freed-before-the-peer-has-its-own"), "");
+}
+
 // A folder with these rows, and the words that its refusal must have.
 void refused(const std::string& documents, const std::string& answers, const std::string& words) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "bitwell_peers";
