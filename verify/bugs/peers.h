@@ -2,9 +2,8 @@
 // is in PTX, and ConSan reads Triton's language, TIRx-harness reads TIRx.
 //
 // peers/documents.csv names the documents, peers/answers.csv what follows from them:
-//   bugs      "; " between them: a bug ("flag: plain-flag"), a kernel ("flag"), all of a memory ("global
-//   memory"),
-//             or all of a kind ("race"); the first of these that is there counts
+//   bugs      "; " between them: a bug ("flag: plain-flag"), a kernel ("flag"), all of a memory (of
+//             memory_names()), or all of a kind ("race"); the first of these that is there counts
 //   peer      as documents.csv has it: ConSan, racecheck (NVIDIA), TIRx (TIRx-harness's Racecheck)
 //   answer    yes, no, not said; or another tool of the same suite, which finds it: synccheck
 //   document, section, why
