@@ -28,7 +28,7 @@ void races(benchmark::State& state, const verify::Yardstick& yardstick) {
   const auto seconds_of = [&](verify::Watch* watch) {
     run.prepare();
     double start = 0;
-    run.run(watch, watch == nullptr ? bitwell::machine::Observer{} : watch->observer(),
+    run.run(watch, watch == nullptr ? bitwell::machine::Observer{} : watch->observer(run.lines()),
             [&] { start = processor_seconds(); });
     return processor_seconds() - start;
   };

@@ -38,6 +38,8 @@ class ShadowPage {
   // Each set of readers that a cell has becomes again(set), a set too.
   template <class Again>
   void replace_sets(Again again) {
+    if (std::none_of(names_.get(), names_.get() + count_, [](uint32_t name) { return (name & kMany) != 0; }))
+      return;
     tidy();
     for (uint16_t i = 0; i < count_; ++i)
       if ((names_[i] & kMany) != 0) names_[i] = again(names_[i]);

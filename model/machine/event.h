@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -71,8 +72,8 @@ struct Reached {
   uint32_t lanes;  // that will execute it, one bit each
   uint64_t time;
   int ptx_line;
-  std::string source;       // the CUDA line, or empty
-  std::string instruction;  // that stands there
+  std::string_view source;       // the CUDA line, or empty
+  std::string_view instruction;  // that stands there
   // The CTA's memories as they are; valid while it is told.
   const Region* shared;
   const TensorMemory* tensor;

@@ -1,5 +1,7 @@
 #include "model/run/port.h"
 
+#include <algorithm>
+
 namespace bitwell::isa {
 namespace {
 
@@ -16,8 +18,21 @@ void Port::tell(AccessKind kind, const machine::Region& at, uint64_t address, ui
   tell_at(kind, generic_address(cluster_, at, address), size);
 }
 
+void Port::tell(AccessKind kind, const machine::Region& at, Pieces16& all) const {
+  const auto begin = all.pieces.begin(), end = begin + static_cast<std::ptrdiff_t>(all.count);
+  std::sort(begin, end, [](const Piece& a, const Piece& b) { return a.address < b.address; });
+  for (auto first = begin; first != end;) {
+    uint64_t stop = first->address + first->size;
+    auto next = first + 1;
+    for (; next != end && next->address == stop; ++next) stop += next->size;
+    tell(kind, at, first->address, stop - first->address);
+    first = next;
+  }
+  all.count = 0;
+}
+
 void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarrier, uint32_t rows) const {
-  uint64_t addresses[machine::kLanes]{};
+  uint64_t addresses[machine::kLanes];
   machine::Access access{kind, order_, {}, 0, 0, 0, cluster_.time(), 0, {}, size, mbarrier};
   access.rows = rows;
   if (operation_ != nullptr) {
@@ -33,6 +48,7 @@ void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarri
     access.warp = context_->warp.index;
     access.lanes = 1u << lane_;
     access.ptx_line = context_->cta.line(context_->warp.splits[context_->split_index]).ptx;
+    std::fill(std::begin(addresses), std::end(addresses), 0);
     addresses[lane_] = generic;
     access.addresses = addresses;
   }

@@ -2,6 +2,7 @@
 // through a port, which tells those who watch who it was, where, how many bytes and in which order; with
 // nobody watching it is a copy. Lanes that go each to an address of their own: access.h.
 #pragma once
+#include <array>
 #include <cstring>
 
 #include "model/machine/event.h"
@@ -132,9 +133,24 @@ class Port {
   }
   template <class Pieces>
   void told_of_pieces(AccessKind kind, const machine::Region& at, Pieces each_piece) const {
-    if (cluster_.accesses_watched()) [[unlikely]]
-      each_piece([&](uint64_t address, uint64_t, uint64_t size) { tell(kind, at, address, size); });
+    if (!cluster_.accesses_watched()) [[likely]]
+      return;
+    Pieces16 all;
+    each_piece([&](uint64_t address, uint64_t, uint64_t size) {
+      if (all.count == all.pieces.size()) tell(kind, at, all);
+      all.pieces[all.count++] = {address, size};
+    });
+    tell(kind, at, all);
   }
+  struct Piece {
+    uint64_t address, size;
+  };
+  struct Pieces16 {
+    std::array<Piece, 16> pieces;
+    size_t count = 0;
+  };
+  // Of those that lie side by side as of one access; none are left.
+  void tell(AccessKind kind, const machine::Region& at, Pieces16& pieces) const;
   void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const;
   void tell_at(AccessKind kind, uint64_t generic_address, uint64_t size, bool mbarrier = false,
                uint32_t rows = 0) const;

@@ -117,8 +117,13 @@ YardstickRun::YardstickRun(const Yardstick& yardstick, const std::string& kernel
     : chain_(yardstick.chain(kernels)) {
   for (const Launch& l : chain_.launches) {
     isa::Program program = load_program(l.ptx, l.entry);
-    hazard::Objects objects = objects_of(read_file(l.ptx), program);
-    programs_.emplace(l.entry, Loaded{std::move(program), std::move(objects)});
+    const std::string text = read_file(l.ptx);
+    hazard::Objects objects = objects_of(text, program);
+    const Loaded& loaded =
+        programs_.emplace(l.entry, Loaded{std::move(program), std::move(objects), registers_of(text)})
+            .first->second;
+    const std::vector<int> lines = loaded.registers.lines();
+    lines_.insert(lines_.end(), lines.begin(), lines.end());
   }
 }
 
@@ -132,6 +137,7 @@ void YardstickRun::run(Watch* watch, const machine::Observer& told,
     if (watch != nullptr) {
       watch->begin(loaded.program, l.shape);
       watch->follow(loaded.objects);
+      watch->follow(loaded.registers);
     }
     if (++begun == run_.launches.size() && last_begins) last_begins();
     return loaded.program;

@@ -27,6 +27,8 @@ class YardstickRun {
 
   // Its launches one after the other, all checks on; what draws the buffers anew is not part of it.
   void prepare() { run_ = chain_; }
+  // That the registers of its wgmmas ask for: Watch::observer takes them.
+  const std::vector<int>& lines() const { return lines_; }
   // Once behind each prepare(). `watch` has each launch begun, and is told of it as `told` says;
   // nullptr: the launches run without a check. `last_begins` is called before the last launch, the
   // kernel that the yardstick is named for; or empty.
@@ -36,9 +38,11 @@ class YardstickRun {
   struct Loaded {
     isa::Program program;
     hazard::Objects objects;
+    hazard::MmaRegisters registers;
   };
   Chain chain_, run_;
   std::map<std::string, Loaded> programs_;  // by entry
+  std::vector<int> lines_;
 };
 
 }  // namespace bitwell::verify

@@ -112,7 +112,7 @@ Memory memory_of(const Yardstick& yardstick) {
   Watch watch;
   Touched touched;
   size_t most = 0;
-  const machine::Observer inner = watch.observer();
+  const machine::Observer inner = watch.observer(run.lines());
   machine::Observer counted = inner;
   counted.tell = [&](const machine::Event& event) {
     counting = true;
