@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <sstream>
 
 #include "model/number/half.h"
 #include "model/run/context.h"
 #include "model/run/definedness.h"
+#include "model/run/matrix_losses.h"
 
 namespace bitwell::isa {
 
-using machine::kLanes;
 using Form = Losses::Form;
 
 struct NumericWatch::Watched : Payload {
@@ -22,6 +21,7 @@ struct NumericWatch::Watched : Payload {
   bool flushes = false;  // .ftz
   bool packed = false;
   bool unbounded = true;  // neither .sat nor .relu nor .satfinite
+  Bound bound;
   mutable Losses seen;
 };
 
@@ -43,13 +43,6 @@ float rounded(float product, bool brain) {
   return std::bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000);
 }
 
-void add(Loss& loss, const machine::Place& place, const float* operands, size_t count, float result) {
-  if (loss.count++ != 0) return;
-  loss.first = place;
-  loss.operands.assign(operands, operands + count);
-  loss.result = result;
-}
-
 // The two terms of a sum; none of what is no sum.
 std::optional<std::array<float, 2>> terms(Form form, const float* v) {
   switch (form) {
@@ -61,7 +54,7 @@ std::optional<std::array<float, 2>> terms(Form form, const float* v) {
 }
 
 size_t operand_count(Form form) {
-  return form == Form::conversion || form == Form::matrix ? 1 : form == Form::product_and_sum ? 3 : 2;
+  return form == Form::conversion ? 1 : form == Form::product_and_sum ? 3 : 2;
 }
 
 // A conversion to two results takes them from two operands, the upper from the first.
@@ -102,14 +95,23 @@ void look(const Watched& w, const std::array<Row, kOperands>& rows, const Row& r
       if (!std::all_of(v, v + count, [](float f) { return std::isfinite(f); })) continue;
       ++w.seen.results;
       const float out = result.half(w, lane, which);
-      const auto place = [&] { return context.cta.place(context.warp, context.split(), lane); };
-      if (std::isinf(out)) add(w.seen.overflowed, place(), v, count, out);
+      const auto lost = [&](Loss& loss) {
+        if (loss.count++ != 0) return;
+        loss.first = context.cta.place(context.warp, context.split(), lane);
+        loss.operands.assign(v, v + count);
+        loss.result = out;
+      };
+      if (std::isinf(out)) lost(w.seen.overflowed);
       const auto sum = terms(w.seen.form, v);
       if (!sum || !w.unbounded || !std::isfinite(out)) continue;
       const auto [x, y] = *sum;
       const float larger = std::fabs(x) > std::fabs(y) ? x : y;
       if (x != 0 && y != 0 && std::fabs(x) != std::fabs(y) && out == rounded(larger, w.brain))
-        add(w.seen.absorbed, place(), v, count, out);
+        lost(w.seen.absorbed);
+      const int bits = w.bound ? lost_bits(rounded(x, w.brain), rounded(y, w.brain), out, w.brain) : 0;
+      if (!w.bound || bits <= *w.bound) continue;
+      lost(w.seen.shortened);
+      w.seen.shortened.bits = std::max(w.seen.shortened.bits, bits);
     }
   }
 }
@@ -132,29 +134,6 @@ Next watched_lanes(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
-// The halves of a matrix product's results and of what it adds to, which has as many registers, the last.
-Next watched_matrix(const Op& op, Context& context, uint32_t mask) {
-  const auto& w = op.as<Watched>();
-  const std::vector<uint32_t>& from = *w.plain.sources;
-  const std::vector<uint32_t>& to = *w.plain.results;
-  std::vector<Row> rows;
-  for (const uint32_t r : from) rows.push_back(row_at(context, r));
-  const Next next = w.plain.effect(w.plain, context, mask);
-  if (next != Next::advance) return next;
-  const auto finite = [&](const Row& row) {
-    for (int lane = 0; lane < kLanes; ++lane)
-      for (size_t which = 0; which < 2; ++which)
-        if (!std::isfinite(row.half(w, lane, which))) return false;
-    return true;
-  };
-  if (!std::all_of(rows.begin(), rows.end(), finite)) return next;
-  for (size_t i = 0; i < to.size(); ++i) {
-    const Row& addend = rows[rows.size() - to.size() + i];
-    look(w, {addend, addend, addend}, row_at(context, to[i]), context, mask);
-  }
-  return next;
-}
-
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> out;
   std::istringstream in(text);
@@ -171,12 +150,6 @@ std::optional<Form> form_of(const std::vector<std::string>& parts) {
   if (op == "cvt" && parts.size() > 2)
     return is_half(parts[parts.size() - 2]) && parts.back() == "f32" ? std::optional(Form::conversion)
                                                                      : std::nullopt;
-  if (op == "mma") {
-    // .sync .aligned shape .row .col D A B C; operands of 8 bits are not looked into
-    const size_t n = parts.size();
-    return n > 4 && parts[n - 4] == "f16" && parts[n - 3] == "f16" ? std::optional(Form::matrix)
-                                                                   : std::nullopt;
-  }
   if (!is_half(parts.back())) return std::nullopt;
   if (op == "add") return Form::sum;
   if (op == "sub") return Form::difference;
@@ -186,44 +159,63 @@ std::optional<Form> form_of(const std::vector<std::string>& parts) {
 
 }  // namespace
 
-NumericWatch::NumericWatch(Program& program) {
+NumericWatch::NumericWatch(Program& program, Bound bound) : bound_(bound) {
   for (Function& f : program.functions)
     for (size_t pc = 0; pc < f.code.size(); ++pc) {
       Op& op = f.code[pc];
+      watch_product(f, op);
       const auto same = [&](size_t other) {
         return other < f.code.size() && f.code[other].kind != OpKind::jump && f.code[other].line == op.line;
       };
-      if (same(pc - 1) || same(pc + 1))
-        continue;  // one op of several: its operands are not the instruction's
-      const Line& line = f.lines[static_cast<size_t>(op.line)];
-      const std::vector<std::string> parts = parts_of(line.text);
-      const auto form = parts.empty() ? std::nullopt : form_of(parts);
-      const OpKind wanted = form == Form::matrix ? OpKind::effect : OpKind::lanes;
-      if (!form || op.kind != wanted ||
-          (wanted == OpKind::lanes && (op.results != nullptr || op.sources != nullptr)))
-        continue;
-      const auto has = [&](const char* part) { return std::count(parts.begin(), parts.end(), part) != 0; };
-      auto payload = std::make_unique<Watched>();
-      payload->plain = op;
-      const std::string& type = *form == Form::conversion ? parts[parts.size() - 2] : parts.back();
-      payload->brain = type.starts_with("bf16");
-      payload->packed = type.ends_with("x2") || *form == Form::matrix;
-      payload->flushes = has("ftz");
-      payload->unbounded = !has("sat") && !has("relu") && !has("satfinite");
-      payload->seen.form = *form;
-      payload->seen.ptx_line = line.ptx;
-      op.kind = OpKind::effect;
-      op.effect = *form == Form::matrix ? watched_matrix : watched_lanes;
-      op.payload = payload.get();
-      watched_.push_back(payload.get());
-      f.payloads.push_back(std::move(payload));
+      // One op of several: its operands are not the instruction's.
+      if (!same(pc - 1) && !same(pc + 1)) watch_lanes(f, op);
     }
+}
+
+NumericWatch::~NumericWatch() = default;
+
+void NumericWatch::watch_product(Function& function, Op& op) {
+  const auto* product = dynamic_cast<const MatrixProduct*>(op.payload);
+  if (product == nullptr || !product->may_leave_halves()) return;
+  products_.push_back(
+      std::make_unique<MatrixLosses>(function.lines[static_cast<size_t>(op.line)].ptx, bound_));
+  std::unique_ptr<MatrixProduct> watched = product->copy();
+  watched->watch = products_.back().get();
+  op.payload = watched.get();
+  function.payloads.push_back(std::move(watched));
+}
+
+void NumericWatch::watch_lanes(Function& function, Op& op) {
+  const Line& line = function.lines[static_cast<size_t>(op.line)];
+  const std::vector<std::string> parts = parts_of(line.text);
+  const auto form = parts.empty() ? std::nullopt : form_of(parts);
+  if (!form || op.kind != OpKind::lanes || op.results != nullptr || op.sources != nullptr) return;
+  const auto has = [&](const char* part) { return std::count(parts.begin(), parts.end(), part) != 0; };
+  auto payload = std::make_unique<Watched>();
+  payload->plain = op;
+  const std::string& type = *form == Form::conversion ? parts[parts.size() - 2] : parts.back();
+  payload->brain = type.starts_with("bf16");
+  payload->packed = type.ends_with("x2");
+  payload->flushes = has("ftz");
+  payload->unbounded = !has("sat") && !has("relu") && !has("satfinite");
+  payload->bound = bound_;
+  payload->seen.form = *form;
+  payload->seen.ptx_line = line.ptx;
+  op.kind = OpKind::effect;
+  op.effect = watched_lanes;
+  op.payload = payload.get();
+  watched_.push_back(payload.get());
+  function.payloads.push_back(std::move(payload));
 }
 
 std::vector<Losses> NumericWatch::losses() const {
   std::vector<Losses> out;
-  for (const Watched* w : watched_)
-    if (w->seen.overflowed.count != 0 || w->seen.absorbed.count != 0) out.push_back(w->seen);
+  const auto take = [&](const Losses& seen) {
+    if (seen.overflowed.count != 0 || seen.absorbed.count != 0 || seen.shortened.count != 0)
+      out.push_back(seen);
+  };
+  for (const Watched* w : watched_) take(w->seen);
+  for (const auto& product : products_) take(product->seen());
   std::sort(out.begin(), out.end(), [](const Losses& a, const Losses& b) { return a.ptx_line < b.ptx_line; });
   return out;
 }

@@ -21,10 +21,11 @@ std::string example(Form form, const isa::Loss& loss) {
     case Form::conversion: return fmt::format("{} becomes {}", v[0], loss.result);
     case Form::matrix: break;
   }
-  return fmt::format("products and {} = {}", v[0], loss.result);
+  return fmt::format("products of {} and {} = {}, in row {}, column {} of D", v[0], v[1], loss.result,
+                     (*loss.cell)[0], (*loss.cell)[1]);
 }
 
-std::string line_of(const isa::Losses& l, const isa::Loss& loss, const char* what,
+std::string line_of(const isa::Losses& l, const isa::Loss& loss, const std::string& what,
                     const isa::Program& program) {
   const isa::Line* const at = verify::line_of(l.ptx_line, program);
   return fmt::format(
@@ -41,27 +42,49 @@ nlohmann::json facts_of(const isa::Losses& l, const isa::Loss& loss) {
                     {"thread", loss.first.thread},
                     {"operands", loss.operands},
                     {"text", example(l.form, loss)}};
+  if (loss.cell) {
+    out["first"]["row"] = (*loss.cell)[0];
+    out["first"]["column"] = (*loss.cell)[1];
+  }
   return out;
 }
 
 }  // namespace
 
-std::string numeric_text(const std::vector<isa::Losses>& losses, const isa::Program& program) {
+std::string numeric_text(const std::vector<isa::Losses>& losses, isa::Bound bound,
+                         const isa::Program& program) {
   std::string out;
   for (const isa::Losses& l : losses) {
+    const bool matrix = l.form == Form::matrix;
     if (l.overflowed.count != 0) out += line_of(l, l.overflowed, "are infinite, of finite operands", program);
-    if (l.absorbed.count != 0) out += line_of(l, l.absorbed, "are what the larger term alone gives", program);
+    if (l.absorbed.count != 0)
+      out += line_of(l, l.absorbed,
+                     matrix ? "are what the products or the accumulator alone give"
+                            : "are what the larger term alone gives",
+                     program);
+    if (l.shortened.count != 0)
+      out += line_of(
+          l, l.shortened,
+          fmt::format("lose more than {} bits of the smaller term, up to {}", *bound, l.shortened.bits),
+          program);
   }
-  return out.empty() ? "  numeric: no 16-bit result overflowed, and no 16-bit sum lost a term\n" : out;
+  if (!out.empty()) return out;
+  return fmt::format("  numeric: no 16-bit result overflowed, and no 16-bit sum lost a term{}\n",
+                     bound ? fmt::format(", or more than {} bits of one", *bound) : "");
 }
 
-nlohmann::json numeric_facts(const std::vector<isa::Losses>& losses) {
+nlohmann::json numeric_facts(const std::vector<isa::Losses>& losses, isa::Bound bound) {
   nlohmann::json out = nlohmann::json::array();
-  for (const isa::Losses& l : losses)
+  for (const isa::Losses& l : losses) {
     out.push_back({{"ptx_line", l.ptx_line},
                    {"results", l.results},
                    {"overflowed", facts_of(l, l.overflowed)},
                    {"absorbed", facts_of(l, l.absorbed)}});
+    if (!bound) continue;
+    out.back()["lost_bits"] = facts_of(l, l.shortened);
+    out.back()["lost_bits"]["bound"] = *bound;
+    out.back()["lost_bits"]["most"] = l.shortened.bits;
+  }
   return out;
 }
 

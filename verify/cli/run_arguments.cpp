@@ -69,12 +69,6 @@ void add_checks(CLI::App& command, RunOptions& options) {
                   "Write all that --races finds to this file, for --baseline; what it has of other entries "
                   "stays")
       ->needs("--races");
-  command.add_flag(
-      "--numeric", options.numeric,
-      "By instruction: how many results of fp16 and bf16 arithmetic (add, sub, mul, fma, cvt from "
-      "fp32, mma.sync) are infinite though their operands are finite, and how many sums are what "
-      "their larger term alone gives; the first of each, with its operands. Not of wgmma and "
-      "tcgen05, nor of launches under \"then\"");
   command
       .add_option("--approximate", options.approximate,
                   "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only "
@@ -87,6 +81,29 @@ void add_checks(CLI::App& command, RunOptions& options) {
       "What devices take without harm, though the manual does not promise it, is a fault and not "
       "a note: a CTA that ends with copies under way, mbarrier.init by several threads, ...; a note of "
       "--races is an error");
+}
+
+// What 16-bit arithmetic loses.
+void add_numeric(CLI::App& command, RunOptions& options) {
+  command.add_flag(
+      "--numeric", options.numeric,
+      "By instruction: how many results of fp16 and bf16 arithmetic (add, sub, mul, fma, cvt from "
+      "fp32) and of matrix products with results in fp16 (mma.sync, wmma, wgmma, tcgen05.mma) are infinite "
+      "though their operands are finite, and how many sums are what their larger term alone gives: of a "
+      "matrix product, the accumulator though the products' exact sum is not 0, or what comes of an "
+      "accumulator of 0 though it is not; the first of each, with its operands, of a matrix product with the "
+      "row and column of D. Not of launches under \"then\"");
+  command
+      .add_option(
+          "--numeric-bound", options.numeric_bound,
+          "With --numeric: also how many of those sums lose more than this many bits of their smaller "
+          "term, the most that one loses, and the first. A bit is lost where it stands below the last "
+          "place of the sum; bits count down to the term's last 1, as fp16 or bf16 holds it: in fp16 "
+          "1024 + 0.75 loses 2, 1024 + 1 none. 0: every sum that its smaller term does not fit; fp16 "
+          "has 11 bits, bf16 8")
+      ->type_name("BITS")
+      ->check(whole(0, 10))
+      ->needs("--numeric");
 }
 
 // What a launch may take.
@@ -287,6 +304,7 @@ void add_arguments(CLI::App& command, RunOptions& options) {
   command.add_option("LAUNCH.json", options.path, "The launch: ptx, entry, grid, block, arguments")
       ->required();
   add_checks(command, options);
+  add_numeric(command, options);
   add_limits(command, options);
   add_observation(command, options);
   add_schedules(command, options);

@@ -148,7 +148,7 @@ void run(const RunOptions& options, int& status) {
   refuse_what_does_not_go_together(options, file);
   isa::Program program = verify::load_program(file.launch.ptx, file.launch.entry, approximate_of(options));
   std::optional<isa::NumericWatch> numeric;
-  if (options.numeric) numeric.emplace(program);
+  if (options.numeric) numeric.emplace(program, options.numeric_bound);
   file.launch.memory_limit = options.memory_limit;
   isa::Options how = options.run;
   how.checked = !options.unchecked;

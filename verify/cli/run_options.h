@@ -16,6 +16,7 @@ struct RunOptions {
   bool races = false;
   bool once = false;
   bool numeric = false;
+  std::optional<int> numeric_bound;  // lost bits
   bool explain = false;
   std::string sarif;               // path, or empty
   std::string junit;               // likewise

@@ -44,7 +44,7 @@ nlohmann::json RunReport::facts() const {
     for (const verify::KnownFinding& k : races.stale)
       j["stale"].push_back({{"fingerprint", k.hash}, {"findings", k.findings}, {"text", k.text}});
   }
-  if (options.numeric) j["numeric"] = numeric_facts(losses);
+  if (options.numeric) j["numeric"] = numeric_facts(losses, options.numeric_bound);
   j.update(footprint_facts(result.footprint));
   return j;
 }
@@ -67,7 +67,7 @@ std::string RunReport::text() const {
                    grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s", held.rests_on,
                    grouped(held.clusters), grouped(held.all), held.all == 1 ? "" : "s"));
   out += footprint(result.footprint);
-  if (options.numeric) out += numeric_text(losses, program);
+  if (options.numeric) out += numeric_text(losses, options.numeric_bound, program);
   for (const isa::Note& n : result.notes)
     line(fmt::format("  note: {}{}{}", machine::describe(n.place, n.text),
                      n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times)),

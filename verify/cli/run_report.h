@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "model/run/numeric.h"
+#include "model/run/losses.h"
 #include "model/run/residency.h"
 #include "verify/cli/run_hazards.h"
 #include "verify/cli/run_options.h"

@@ -365,6 +365,31 @@ sed 's/64;/0;/; s/0x3400/0x5000/' sums.ptx > fine.ptx
 sed 's/sums.ptx/fine.ptx/' sums.json > fine.json
 expect 0 "numeric: no 16-bit result overflowed, and no 16-bit sum lost a term" "$bitwell" run fine.json --numeric
 expect 2 "--numeric" "$bitwell" run sums.json --numeric --schedules 3
+expect 0 "add.rn.f16: 1 of 1 results lose more than 0 bits of the smaller term, up to 1, the first 65472 + 0.25 = 65472" "$bitwell" run sums.json --numeric --numeric-bound 0
+expect 0 '"lost_bits":{"bound":0,"count":1' bash -c '"$0" run sums.json --numeric --numeric-bound 0 --json | tr -d " \n"' "$bitwell"
+expect 0 "and no 16-bit sum lost a term, or more than 3 bits of one" "$bitwell" run fine.json --numeric --numeric-bound 3
+expect 2 "--numeric" "$bitwell" run sums.json --numeric-bound 3
+# A matrix product says where in D: one thread adds 16 to 65504 in two rows.
+cat > products.ptx <<'P'
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry products(.param .u64 out) {
+  .reg .pred %p; .reg .b32 %r<8>;
+  .reg .b64 %a<2>;
+  mov.u32 %r0, %tid.x; setp.eq.u32 %p, %r0, 31; selp.b32 %r1, 0x7BFF0000, 0, %p;
+  mov.b32 %r2, 0x3C003C00;
+  mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r3, %r4}, {%r2, %r2, %r2, %r2}, {%r2, %r2}, {%r1, %r1};
+  ld.param.u64 %a0, [out];
+  mul.wide.u32 %a1, %r0, 4;
+  add.u64 %a0, %a0, %a1;
+  st.global.b32 [%a0], %r3;
+  ret;
+}
+P
+sed 's/sums/products/g; s/"block": \[4\]/"block": [32]/' sums.json > products.json
+expect 0 "2 of 128 results are infinite, of finite operands, the first products of 16 and 65504 = inf, in row 7, column 7 of D" "$bitwell" run products.json --numeric
+expect 0 '"column":7,' bash -c '"$0" run products.json --numeric --json | tr -d " \n"' "$bitwell"
 
 [ $failures -eq 0 ] && echo "a run shows what it is asked for"
 exit $failures

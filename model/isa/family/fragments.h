@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "model/isa/form/op.h"
+#include "model/isa/form/matrix_watch.h"
 #include "model/machine/warp.h"
 #include "model/number/dot_tile.h"
 
@@ -14,7 +14,7 @@ namespace bitwell::isa {
 inline constexpr size_t kFragmentRows = 16;  // of D and A, that one warp holds
 
 // An instruction's types and extents.
-struct Mma : Payload {
+struct Mma : MatrixProduct {
   const number::DotRule* rule = nullptr;  // none: integers
   const number::Format* a = nullptr;      // of as many bits as B's in registers
   const number::Format* b = nullptr;
@@ -26,6 +26,8 @@ struct Mma : Payload {
   size_t b_registers() const { return words() / 4; }
   bool half_result() const { return rule != nullptr && rule->output == &number::f16; }
   size_t d_registers() const { return n / 8 * (half_result() ? 2 : 4); }
+  bool may_leave_halves() const override { return half_result(); }
+  std::unique_ptr<MatrixProduct> copy() const override { return std::make_unique<Mma>(*this); }
 };
 
 // The row of the rule table for a target and types; Unsupported, by name, if the target has none.

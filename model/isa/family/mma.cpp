@@ -27,7 +27,17 @@ Next mma_sync(const Op& op, Context& context, uint32_t mask) {
   unpack_b(mma, {rows.data() + a_count, b_count}, b);
   unpack_d(mma, all.subspan(a_count + b_count), d);
   const number::DotColumns columns = number::prepare_columns(*mma.rule, {mma.b, b}, mma.n, mma.k);
+  const std::vector<uint32_t> before = mma.watch != nullptr ? d : std::vector<uint32_t>();
   number::dot_tile(*mma.rule, {mma.a, a}, kFragmentRows, columns, d);
+  if (mma.watch != nullptr)
+    mma.watch->look({*mma.rule,
+                     {mma.a, a},
+                     columns,
+                     before,
+                     d,
+                     0,
+                     0,
+                     context.cta.place(context.warp, context.split(), -1)});
   rows.clear();
   for (const uint32_t r : *op.results) {
     context.set_defined(r, mask);

@@ -99,6 +99,7 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
     for (size_t i = 0; !use.masked && next + i < op.sources->size(); ++i) m.keep[i] = word(next + i, lane);
     m.accumulate = (adds >> lane & 1) != 0;
     Cta& cta = context.cta;
+    if (use.watch != nullptr) m.place = cta.place(context.warp, context.split(), lane);
     if (use.cta_group == 2) peer(cta);
     const uint64_t kept = use.stationary ? m.b_bits
                           : m.a          ? uint64_t{m.a->lane} << 16 | m.a->column

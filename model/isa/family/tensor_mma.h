@@ -4,13 +4,14 @@
 #include <optional>
 
 #include "model/isa/family/tensor_unit.h"
+#include "model/isa/form/matrix_watch.h"
 #include "model/machine/column_mask.h"
 #include "model/machine/instruction_descriptor.h"
 #include "model/number/dot_tile.h"
 
 namespace bitwell::isa {
 
-struct TensorMmaUse : Payload {
+struct TensorMmaUse : MatrixProduct {
   machine::MmaKind kind{};
   int cta_group = 1;
   int scale_vector = 0;      // elements a scale; 0: not block-scaled
@@ -21,6 +22,12 @@ struct TensorMmaUse : Payload {
   int scale_d = 0;           // D counts as D * 2^-scale_d
   Collector collector{};
   std::array<uint64_t, 4> offsets{};  // of the addresses of D, A, SFA and SFB
+
+  // The instruction descriptor says.
+  bool may_leave_halves() const override {
+    return kind == machine::MmaKind::f16 || kind == machine::MmaKind::f8f6f4;
+  }
+  std::unique_ptr<MatrixProduct> copy() const override { return std::make_unique<TensorMmaUse>(*this); }
 };
 
 // One MMA as a thread issued it.
@@ -35,6 +42,7 @@ struct TensorMma {
   Collectors::Share collected;
   bool accumulate = false;
   std::array<uint32_t, 8> keep{};  // lanes of D that are left as they are, by words of 32
+  machine::Place place{};          // where the instruction is watched
 };
 
 // Multiplies: in `cta`, or in it and its pair, whose even rank holds the first rows of A and D and the first

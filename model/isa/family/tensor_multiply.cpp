@@ -79,6 +79,7 @@ class ShareOfD {
         mma_(mma),
         unit_(unit),
         keep_(&mma.keep[use.cta_group == 2 ? cta.rank % 2 * 4 : 0]),
+        first_row_(use.cta_group == 2 ? cta.rank % 2 * mma.shape.m / 2 : 0),
         follow_(cta.grid.options.follow) {}
 
   // Calls multiply(codes, how far apart their rows are) for a row of D in each lane of `at`: it adds to the
@@ -113,6 +114,28 @@ class ShareOfD {
     });
   }
 
+  // Adds A B to rows of D in the lanes of `at`, and tells who watches. `row`, `column`: where the first of
+  // them stands in the CTA's share.
+  void add_products(const TensorBlock& at, const number::DotOperand& a, const number::DotColumns& b,
+                    uint32_t row, uint32_t column) const {
+    const bool watched = use_.watch != nullptr && mma_.shape.d == &number::f16;
+    update(at, [&](std::span<uint32_t> d, size_t pitch) {
+      const std::vector<uint32_t> before =
+          watched ? std::vector(d.begin(), d.end()) : std::vector<uint32_t>();
+      number::dot_tile(*mma_.rule, a, at.lanes, b, d, "", pitch);
+      for (uint32_t r = 0; watched && r < at.lanes; ++r)
+        if (!kept(at.lane + r))
+          use_.watch->look({*mma_.rule,
+                            {a.format, a.codes.subspan(size_t{r} * b.k, b.k)},
+                            b,
+                            std::span(before).subspan(r * pitch, at.columns),
+                            d.subspan(r * pitch, at.columns),
+                            first_row_ + row + r,
+                            column,
+                            mma_.place});
+    });
+  }
+
  private:
   bool kept(uint32_t lane) const { return (keep_[lane / 32] >> lane % 32 & 1) != 0; }
   machine::TensorMemory::Cells cells(const TensorBlock& at, uint32_t row) const {
@@ -139,6 +162,7 @@ class ShareOfD {
   const TensorMma& mma_;
   TensorUnit& unit_;
   const uint32_t* keep_;
+  uint32_t first_row_;  // of the instruction's D that is the share's
   Follow* follow_;
 };
 
@@ -219,16 +243,16 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
     }
     const auto a_of_quarter =
         std::span(a).subspan(mma.a ? 0 : size_t{first} * s.k, size_t{quarter_rows} * s.k);
-    share.update({mma.d.lane + place.lane, quarter_rows, mma.d.column + place.column, columns},
-                 [&](std::span<uint32_t> d, size_t pitch) {
-                   if (s.integers)
-                     number::integer_dot_tile({a_of_quarter, s.integers->a_signed},
-                                              {b.codes(first_column, columns), s.integers->b_signed}, s.k,
-                                              columns, s.integers->saturate, d);
-                   else
-                     number::dot_tile(*mma.rule, {s.a, a_of_quarter, sfa}, quarter_rows,
-                                      b.columns(first_column, columns, sfb), d, "", pitch);
-                 });
+    const TensorBlock at{mma.d.lane + place.lane, quarter_rows, mma.d.column + place.column, columns};
+    if (s.integers)
+      share.update(at, [&](std::span<uint32_t> d, size_t) {
+        number::integer_dot_tile({a_of_quarter, s.integers->a_signed},
+                                 {b.codes(first_column, columns), s.integers->b_signed}, s.k, columns,
+                                 s.integers->saturate, d);
+      });
+    else
+      share.add_products(at, {s.a, a_of_quarter, sfa}, b.columns(first_column, columns, sfb), first,
+                         first_column);
   }
 }
 

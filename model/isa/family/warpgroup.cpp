@@ -139,7 +139,7 @@ void Warpgroup::run_front(const Port& port) {
       number::integer_dot_tile({codes, mma.bytes->a_signed}, {b_bytes, mma.bytes->b_signed}, mma.k, mma.n,
                                mma.bytes->saturate, sums_);
     else
-      number::dot_tile(*mma.rule, {mma.a, codes}, kWarps * kFragmentRows, *columns, sums_);
+      add_products(next, codes, *columns);
     sums_kept_ = queue_.size() > 1 && adds_to(queue_[1], next);
     if (!sums_kept_) leave_sums(next);
   } catch (const Fault& fault) {
@@ -148,6 +148,15 @@ void Warpgroup::run_front(const Port& port) {
   }
   queue_.pop_front();
   ++done_;
+}
+
+// A B, added to D.
+void Warpgroup::add_products(const WarpgroupMma& next, std::span<const uint32_t> a,
+                             const number::DotColumns& b) {
+  const WarpgroupMmaUse& mma = mma_of(*next.op);
+  const std::vector<uint32_t> before = mma.watch != nullptr ? sums_ : std::vector<uint32_t>();
+  number::dot_tile(*mma.rule, {mma.a, a}, kWarps * kFragmentRows, b, sums_);
+  if (mma.watch != nullptr) mma.watch->look({*mma.rule, {mma.a, a}, b, before, sums_, 0, 0, next.place});
 }
 
 // D as the MMA finds it: zeros, its registers, or what the MMA before has kept.

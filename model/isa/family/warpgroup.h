@@ -30,6 +30,8 @@ struct WarpgroupMmaUse : Mma {
   bool negate_a = false, negate_b = false;
   bool transpose_a = false, transpose_b = false;  // MN-major in shared memory
   bool negated_scale = false;                     // scale-d is !p
+
+  std::unique_ptr<MatrixProduct> copy() const override { return std::make_unique<WarpgroupMmaUse>(*this); }
 };
 
 // One wgmma.mma_async. It can go on when all four warps have issued it; until then D's registers hold
@@ -69,6 +71,7 @@ class Warpgroup {
     std::deque<uint64_t> groups;  // `issued` at each commit
   };
   void take_sums(const WarpgroupMma& mma);
+  void add_products(const WarpgroupMma& mma, std::span<const uint32_t> a, const number::DotColumns& b);
   void leave_sums(const WarpgroupMma& mma);
 
   Cta& cta_;

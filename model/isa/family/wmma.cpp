@@ -18,13 +18,16 @@ using machine::kLanes;
 
 namespace {
 
-struct WmmaUse : Payload {
+struct WmmaUse : MatrixProduct {
   WmmaFragment a, b, c;
   bool a_rows = true, b_rows = false;
   size_t m = 0, n = 0, k = 0;
   const number::DotRule* rule = nullptr;  // none: integers or fp64
   const number::Format* type = nullptr;   // of A and B, where there is a rule
   bool is_signed = false, saturates = false;
+
+  bool may_leave_halves() const override { return rule != nullptr && rule->output == &number::f16; }
+  std::unique_ptr<MatrixProduct> copy() const override { return std::make_unique<WmmaUse>(*this); }
 };
 
 // Element x of a thread in `registers`, as its bits.
@@ -89,7 +92,17 @@ Next multiply(const Op& op, Context& context, uint32_t mask) {
   auto d = gathered<uint32_t>(context, c_rows, use.c, false);
   if (use.rule != nullptr) {
     const number::DotColumns columns = number::prepare_columns(*use.rule, {use.type, b}, use.n, use.k);
+    const std::vector<uint32_t> before = use.watch != nullptr ? d : std::vector<uint32_t>();
     number::dot_tile(*use.rule, {use.type, a}, use.m, columns, d);
+    if (use.watch != nullptr)
+      use.watch->look({*use.rule,
+                       {use.type, a},
+                       columns,
+                       before,
+                       d,
+                       0,
+                       0,
+                       context.cta.place(context.warp, context.split(), -1)});
   } else {
     for (size_t at = 0; at < d.size(); ++at) {
       int64_t sum = static_cast<int32_t>(d[at]);

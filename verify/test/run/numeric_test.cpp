@@ -20,7 +20,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // A thread for each word: the operands are words of the first three buffers, the result goes to the fourth.
 std::vector<isa::Losses> losses(const std::string& instruction,
                                 const std::vector<std::array<uint32_t, 3>>& words,
-                                const std::string& declare = ".b32", const std::string& load = "u32") {
+                                const std::string& declare = ".b32", const std::string& load = "u32",
+                                isa::Bound bound = std::nullopt) {
   isa::Program program = isa::compile(ptx::parse(R"(.version 8.7
 .target sm_90a
 .address_size 64
@@ -30,7 +31,7 @@ std::vector<isa::Losses> losses(const std::string& instruction,
 .reg .b64 %t;
 .reg .b32 %i;
 .reg )" + declare + R"( %x, %y, %z;
-.reg .b32 %r;
+.reg .b32 %r, %r1, %r2;
 .reg .b16 %h;
 ld.param.u64 %a0, [a];
 ld.param.u64 %a1, [b];
@@ -46,7 +47,7 @@ ld.global.)" + load + " %x, [%a0];\nld.global." + load +
                                                  " %y, [%a1];\nld.global." + load + " %z, [%a2];\n" +
                                                  instruction + "\nret;\n}\n"),
                                       "k");
-  isa::NumericWatch watch(program);
+  isa::NumericWatch watch(program, bound);
   Launch launch;
   launch.entry = "k";
   launch.shape.block[0] = static_cast<uint32_t>(words.size());
@@ -131,7 +132,7 @@ TEST(Numeric, WhatIsClampedLosesNothing) {
                   .empty());
 }
 
-// Every term of A and B is 1: the products of 16 and a C of 65504 or 2^15.
+// Every term of A and B is 1: the products of 16 and a C of 65504, 2^15, whose last place is 32, or 2^14.
 TEST(Numeric, MatrixProductsOverflow) {
   const std::string mma =
       "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%x, %r}, {%y, %y, %y, %y}, {%y, %y}, {%z, %z};\n"
@@ -143,8 +144,65 @@ TEST(Numeric, MatrixProductsOverflow) {
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].results, 128u);
   EXPECT_EQ(all[0].overflowed.count, 128u);
-  EXPECT_EQ(all[0].overflowed.operands, (std::vector<float>{65504}));
-  EXPECT_TRUE(losses(mma, words(0x7800)).empty());
+  EXPECT_EQ(all[0].overflowed.operands, (std::vector<float>{16, 65504}));
+  const auto halfway = losses(mma, words(0x7800));
+  ASSERT_EQ(halfway.size(), 1u);
+  EXPECT_EQ(halfway[0].overflowed.count, 0u);
+  EXPECT_EQ(halfway[0].absorbed.count, 128u);
+  EXPECT_TRUE(losses(mma, words(0x7400)).empty());
+}
+// A and B of E4M3, 1 throughout (0x38): 32 products.
+TEST(Numeric, MatrixProductsOfBytesOverflow) {
+  const std::string mma =
+      "mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e4m3.f16 {%x, %r}, {%y, %y, %y, %y}, {%y, %y}, {%z, %z};\n"
+      "st.global.b32 [%a3], %x;";
+  const auto all = losses(mma, {32, {0, 0x38383838, kLargest << 16 | k2048}});
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].overflowed.count, 64u);
+  EXPECT_EQ(all[0].overflowed.operands, (std::vector<float>{32, 65504}));
+  EXPECT_EQ(all[0].overflowed.cell, (std::array<size_t, 2>{0, 1}));
+  EXPECT_EQ(all[0].absorbed.count, 0u);
+}
+// wmma is summed as mma.sync is.
+TEST(Numeric, FragmentsOverflow) {
+  const auto all = losses(
+      "wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16 {%x, %r, %r1, %r2}, {%y, %y, %y, %y, %y, %y, %y, %y}, "
+      "{%y, %y, %y, %y, %y, %y, %y, %y}, {%z, %z, %z, %z};\nst.global.b32 [%a3], %x;",
+      std::vector<std::array<uint32_t, 3>>(32, {0, kOne << 16 | kOne, kLargest << 16 | kLargest}));
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].results, 256u);
+  EXPECT_EQ(all[0].overflowed.count, 256u);
+}
+
+// 1024.75 becomes 1025, whose last place is 1: two bits of 0.75 are below. 2049.5 becomes 2050: the places of
+// 1.5 are all below 2. 2048 + 1 loses the one bit of 1, 1024 + 1 none.
+TEST(Numeric, BitsBelowTheLastPlaceAreCountedBeyondABound) {
+  const std::vector<std::array<uint32_t, 3>> words = {
+      {0x6400, kOne}, {0x6400, 0x3A00}, {k2048, 0x3E00}, {k2048, kOne}, {0, kHalf}};
+  const auto all = losses(kAdd, words, ".b16", "u16", 1);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].shortened.count, 2u);
+  EXPECT_EQ(all[0].shortened.bits, 2);
+  EXPECT_EQ(all[0].shortened.first.thread[0], 1u);
+  EXPECT_EQ(all[0].shortened.operands, (std::vector<float>{1024, 0.75}));
+  EXPECT_EQ(all[0].shortened.result, 1025);
+  EXPECT_EQ(losses(kAdd, words, ".b16", "u16", 0).at(0).shortened.count, 3u);
+  EXPECT_EQ(losses(kAdd, words, ".b16", "u16", 2).at(0).shortened.count, 0u);
+}
+TEST(Numeric, LostBitsAreThoseOfTheFormat) {
+  struct Case {
+    float one, other, sum;
+    bool brain;
+    int bits;
+  };
+  for (const Case& c : {Case{256, 1.5F, 258, true, 2},                 // bf16 has 8 bits: the last place is 2
+                        Case{256, 1.5F, 257.5F, false, 0},             // fp16 has 11
+                        Case{0.75F, -1024, -1023, false, 1},           // the last place is 0.5
+                        Case{0x1p-24F, 0x1p-14F, 0x1p-14F, false, 0},  // nothing is smaller
+                        Case{0x1p-24F, 0x1p-13F, 0x1p-13F, false, 1}, Case{65504, INFINITY, 65504, false, 0},
+                        Case{0, 2048, 2048, false, 0},
+                        Case{2047, 60000, 62048, false, 5}})  // 11 ones, and the last place is 32
+    EXPECT_EQ(isa::lost_bits(c.one, c.other, c.sum, c.brain), c.bits) << c.one << " + " << c.other;
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+// What 16-bit results of one instruction lose.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "model/machine/failure.h"
+
+namespace bitwell::isa {
+
+// One kind of loss, of the results of one instruction.
+struct Loss {
+  uint64_t count = 0;  // results
+  // Of the first: where, its operands, as many as the instruction has (of a matrix product the exact sum of
+  // the products, as fp32 has it, and the accumulator; of a conversion the one that is converted), and what
+  // came of them.
+  machine::Place first{};
+  std::optional<std::array<size_t, 2>> cell{};  // of a matrix product: row and column of its D
+  std::vector<float> operands{};
+  float result = 0;
+  int bits = 0;  // where bits are counted: the most of a result
+};
+
+struct Losses {
+  enum class Form : uint8_t { sum, difference, product, product_and_sum, conversion, matrix };
+  int ptx_line = 0;
+  Form form{};
+  uint64_t results = 0;  // that came of finite operands: of an x2 instruction two a thread
+  Loss overflowed;       // an infinity came of them
+  // Of a sum whose terms are both not 0: it is as if one were. A matrix product's terms are the exact sum of
+  // its products and the accumulator: either the result is the accumulator, or it is what the instruction
+  // gives for an accumulator of 0.
+  Loss absorbed;
+  Loss shortened;  // of a sum: the smaller term lost more than Bound bits
+};
+
+// A sum's terms as the result's format alone holds them, and their sum: how many bits of the smaller term,
+// down to its last 1, stand below the last place of the sum. `result` is finite; an infinite term is the
+// larger one. `brain`: bf16, else fp16.
+int lost_bits(float one, float other, float result, bool brain);
+
+// Of sums, how many lost bits are more than may be: none of them is counted where there is no bound.
+using Bound = std::optional<int>;
+
+}  // namespace bitwell::isa

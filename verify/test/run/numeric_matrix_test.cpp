@@ -1,0 +1,400 @@
+// What sums of matrix products with results in fp16 lose: wgmma, and tcgen05.mma by one CTA and by a pair.
+// What is to be counted comes of exact integers, of the results that the kernel leaves, and of those that it
+// leaves where the accumulator is 0.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "../isa/tensor_kernel.h"
+#include "model/run/numeric.h"
+
+namespace bitwell::verify {
+namespace {
+
+using Codes = std::vector<uint16_t>;
+__extension__ typedef __int128 Wide;
+
+constexpr size_t kK = 16;
+constexpr uint16_t kOne = 0x3C00, kLargest = 0x7BFF, kInfinity = 0x7C00, kNan = 0x7E00, kMinusOne = 0xBC00;
+
+// [row][k], [column][k] and [row][column].
+struct Tile {
+  size_t rows, columns;
+  Codes a, b, c;
+  Tile(size_t m, size_t n, uint16_t a_code, uint16_t b_code, uint16_t c_code)
+      : rows(m), columns(n), a(m * kK, a_code), b(n * kK, b_code), c(m * n, c_code) {}
+};
+
+struct Ran {
+  std::vector<isa::Losses> losses;
+  Codes d;
+};
+
+// A watched kernel and its launch, whose first buffer is `out`, 32-bit words.
+std::pair<std::vector<isa::Losses>, std::vector<uint32_t>> watched(const std::string& text, uint32_t ctas,
+                                                                   size_t words,
+                                                                   const std::vector<uint32_t>& in,
+                                                                   isa::Bound bound) {
+  isa::Program program = isa::compile(ptx::parse(text), "k");
+  isa::NumericWatch watch(program, bound);
+  Launch l;
+  l.entry = "k";
+  l.shape.grid = l.shape.cluster = {ctas, 1, 1};
+  l.shape.block = {128, 1, 1};
+  std::vector<std::byte> bytes(4 * in.size());
+  std::memcpy(bytes.data(), in.data(), bytes.size());
+  l.add_buffer({"in", bytes});
+  l.add_buffer({"out", std::vector<std::byte>(4 * words), true, false, true});
+  simulate(program, l, {}, true);
+  std::vector<uint32_t> out(words);
+  std::memcpy(out.data(), l.buffers[1].bytes.data(), 4 * words);
+  return {watch.losses(), out};
+}
+
+// Rows of 16 codes as 8 x 16-byte core matrices, two along k, and the next 8 rows 256 bytes on, as words.
+std::vector<uint32_t> cores(const Codes& codes, size_t first, size_t rows) {
+  std::vector<uint32_t> out(rows * kK / 2);
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t k = 0; k < kK; ++k) {
+      const size_t at = r / 8 * 256 + k / 8 * 128 + r % 8 * 16 + k % 8 * 2;
+      out[at / 4] |= uint32_t{codes[(first + r) * kK + k]} << 8 * (at % 4);
+    }
+  return out;
+}
+
+// m64n8k16: the first 2,304 bytes of `in` are A and B, the rest is the two registers of C of each thread.
+Ran wgmma(const Tile& t, bool adds = true, isa::Bound bound = std::nullopt) {
+  const std::string text = R"(.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out) {
+.reg .b32 %r<8>; .reg .b64 %q<8>; .reg .b32 %d<2>; .reg .b32 %v<5>;
+.shared .align 1024 .b8 tile[2560];
+ld.param.u64 %q0, [in]; ld.param.u64 %q1, [out];
+mov.u32 %r0, %tid.x; mul.wide.u32 %q2, %r0, 20; add.u64 %q3, %q0, %q2;
+mov.u32 %r1, tile; mul.lo.u32 %r2, %r0, 20; add.u32 %r2, %r1, %r2;
+ld.global.u32 %v0, [%q3]; ld.global.u32 %v1, [%q3+4]; ld.global.u32 %v2, [%q3+8]; ld.global.u32 %v3, [%q3+12];
+ld.global.u32 %v4, [%q3+16];
+st.shared.u32 [%r2], %v0; st.shared.u32 [%r2+4], %v1; st.shared.u32 [%r2+8], %v2; st.shared.u32 [%r2+12], %v3;
+st.shared.u32 [%r2+16], %v4;
+mul.wide.u32 %q2, %r0, 8; add.u64 %q3, %q0, %q2; ld.global.v2.b32 {%d0, %d1}, [%q3+2560];
+shr.u32 %r4, %r1, 4; cvt.u64.u32 %q4, %r4; or.b64 %q4, %q4, 0x1000080000; add.u64 %q5, %q4, 128;
+fence.proxy.async.shared::cta;
+bar.sync 0;
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%d0,%d1}, %q4, %q5, )" +
+                           std::string(adds ? "1" : "0") + R"(, 1, 1, 0, 0;
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;
+add.u64 %q3, %q1, %q2;
+st.global.v2.b32 [%q3], {%d0, %d1};
+ret;
+}
+)";
+  // Thread 4 g + p of warp w holds columns 2 p and 2 p + 1 of row 16 w + g and, in the second register, of
+  // row 16 w + g + 8.
+  const auto place = [](size_t row, size_t column) {
+    return (row / 16 * 32 + row % 8 * 4 + column / 2) * 4 + row % 16 / 8 * 2 + column % 2;  // of halves
+  };
+  std::vector<uint32_t> in = cores(t.a, 0, 64);
+  const std::vector<uint32_t> b = cores(t.b, 0, 8);
+  in.insert(in.end(), b.begin(), b.end());
+  in.resize(640 + 256);
+  for (size_t row = 0; row < 64; ++row)
+    for (size_t column = 0; column < 8; ++column) {
+      const size_t at = place(row, column);
+      in[640 + at / 2] |= uint32_t{t.c[row * 8 + column]} << 16 * (at % 2);
+    }
+  const auto [losses, out] = watched(text, 1, 256, in, bound);
+  Ran ran{losses, Codes(t.c.size())};
+  for (size_t row = 0; row < 64; ++row)
+    for (size_t column = 0; column < 8; ++column) {
+      const size_t at = place(row, column);
+      ran.d[row * 8 + column] = static_cast<uint16_t>(out[at / 2] >> 16 * (at % 2));
+    }
+  return ran;
+}
+
+// 128 rows a CTA, 16 columns, of which each of a pair has half in its shared memory. `leave`: lanes of D that
+// are left as they are, of the first 32. `scale`: D counts as D * 2^-scale.
+Ran tensor(const Tile& t, bool adds = true, isa::Bound bound = std::nullopt, uint32_t leave = 0,
+           int scale = 0) {
+  const size_t ctas = t.rows / 128;
+  TensorKernel k;
+  k.ctas = static_cast<int>(ctas);
+  k.shared = ".shared .align 1024 .b8 tile[4608];\n.reg .b64 %d<2>;\n.reg .b64 %q<2>;\n";
+  k.fill = [](uint32_t column) {
+    const std::string n = std::to_string(column);
+    return "ld.global.u32 %v" + n + ", [%q0+" + std::to_string(4 * column) + "];\n";
+  };
+  // A thread copies its share of the CTA's 1,152 words, and its cells start behind all of them.
+  k.prepare =
+      "mul.lo.u32 %r10, %r6, 4608;\nmul.lo.u32 %r11, %r0, 36;\nadd.u32 %r10, %r10, %r11;\n"
+      "cvt.u64.u32 %q1, %r10;\nadd.u64 %q1, %a2, %q1;\nmov.u32 %r12, tile;\nadd.u32 %r11, %r11, %r12;\n";
+  for (int i = 0; i < 9; ++i)
+    k.prepare += "ld.global.u32 %r13, [%q1+" + std::to_string(4 * i) + "];\nst.shared.u32 [%r11+" +
+                 std::to_string(4 * i) + "], %r13;\n";
+  k.prepare +=
+      "fence.proxy.async.shared::cta;\nmul.wide.u32 %q0, %r7, 64;\nadd.u64 %q0, %q0, %a2;\nadd.u64 %q0, "
+      "%q0, " +
+      std::to_string(4608 * ctas) + ";\n";
+  k.issuer = "setp.eq.u32 %p1, %r7, 0;";
+  std::string lanes;
+  for (size_t i = 0; i < 4 * ctas; ++i)
+    lanes += (i == 0 ? "{" : ", ") + std::string("%r") + std::to_string(i == 0 ? 15 : 16);
+  k.issue =
+      "shr.u32 %r13, %r12, 4;\ncvt.u64.u32 %d0, %r13;\nor.b64 %d0, %d0, 0x0000401000080000;\n"
+      "add.u64 %d1, %d0, 256;\nmov.u32 %r14, " +
+      std::to_string((ctas == 2 ? 0x10000000u : 0x08000000u) | 2 << 17) + ";\nmov.u32 %r15, " +
+      std::to_string(leave) +
+      ";\nmov.u32 %r16, 0;\n"
+      "setp.eq.u32 %p1, %r0, " +
+      (adds ? "%r0" : "-1") + ";\ntcgen05.mma.cta_group::" + std::to_string(ctas) +
+      ".kind::f16 [%r2], %d0, %d1, %r14, " + lanes + "}, %p1" +
+      (scale == 0 ? "" : ", " + std::to_string(scale)) + ";\n";
+  std::vector<uint32_t> in;
+  for (size_t rank = 0; rank < ctas; ++rank) {
+    const std::vector<uint32_t> a = cores(t.a, 128 * rank, 128);
+    const std::vector<uint32_t> b = cores(t.b, 16 / ctas * rank, 16 / ctas);
+    in.insert(in.end(), a.begin(), a.end());
+    in.insert(in.end(), b.begin(), b.end());
+    in.resize(1152 * (rank + 1));
+  }
+  in.insert(in.end(), t.c.begin(), t.c.end());
+  const auto [losses, out] = watched(k.text(), static_cast<uint32_t>(ctas), t.c.size(), in, bound);
+  return {losses, Codes(out.begin(), out.end())};
+}
+
+// --- by hand: all of A and B is 1, so that the products sum to 16 ---
+
+// 65504 + 16 lies half way to 65536, which is infinite; 65504 + 15 would not be.
+TEST(NumericMatrix, AnAccumulatorOverflows) {
+  Tile t(64, 8, kOne, kOne, 0);
+  t.c[5 * 8 + 3] = t.c[40 * 8] = kLargest;
+  const auto all = wgmma(t).losses;
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].form, isa::Losses::Form::matrix);
+  EXPECT_EQ(all[0].results, 512u);
+  EXPECT_EQ(all[0].overflowed.count, 2u);
+  EXPECT_EQ(all[0].overflowed.cell, (std::array<size_t, 2>{5, 3}));
+  EXPECT_EQ(all[0].overflowed.operands, (std::vector<float>{16, 65504}));
+  EXPECT_EQ(all[0].overflowed.result, INFINITY);
+  EXPECT_EQ(all[0].absorbed.count, 0u);
+  t.c[5 * 8 + 3] = t.c[40 * 8] = kLargest - 1;  // 65472 + 16 lies half way to 65504, whose last bit is 1
+  const auto even = wgmma(t).losses;
+  ASSERT_EQ(even.size(), 1u);
+  EXPECT_EQ(even[0].overflowed.count, 0u);
+  EXPECT_EQ(even[0].absorbed.count, 2u);
+}
+// 32768 + 16 lies half way to 32800, and 16 + 2^-7 to 16 + 2^-6: the even one is the larger term alone. The
+// last place of 16384 is 16.
+TEST(NumericMatrix, EitherTermMayBeAbsorbed) {
+  Tile t(64, 8, kOne, kOne, 0);
+  t.c[9] = 0x7800;
+  t.c[10] = 0x7400;
+  t.c[19] = 0x2000;  // 2^-7
+  const auto all = wgmma(t).losses;
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].absorbed.count, 2u);
+  EXPECT_EQ(all[0].absorbed.cell, (std::array<size_t, 2>{1, 1}));
+  EXPECT_EQ(all[0].absorbed.operands, (std::vector<float>{16, 32768}));
+  EXPECT_EQ(all[0].absorbed.result, 32768);
+  EXPECT_EQ(all[0].overflowed.count, 0u);
+}
+// Products that cancel are no term: 8 of 1 and 8 of -1.
+TEST(NumericMatrix, ProductsThatSumToNothingAreNotAbsorbed) {
+  Tile t(64, 8, kOne, kOne, kLargest);
+  for (size_t i = 0; i < t.a.size(); i += 2) t.a[i] = kMinusOne;
+  EXPECT_TRUE(wgmma(t).losses.empty());
+}
+TEST(NumericMatrix, WhatIsNotFiniteBeforeIsNotCounted) {
+  Tile t(64, 8, kOne, kOne, kLargest);
+  t.a[7 * kK + 2] = kInfinity;  // a row of 8
+  t.b[3 * kK + 1] = kNan;       // a column of 64
+  t.c[8] = kInfinity;           // row 1, column 0
+  const auto all = wgmma(t).losses;
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].results, 512u - 8 - 64 + 1 - 1);
+  EXPECT_EQ(all[0].overflowed.count, all[0].results);
+}
+TEST(NumericMatrix, WithoutAnAccumulatorProductsMayStillOverflow) {
+  const Tile t(64, 8, 0x5C00, 0x5C00, kLargest);  // 256 * 256 * 16
+  const auto all = wgmma(t, false).losses;
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].overflowed.count, 512u);
+  EXPECT_EQ(all[0].overflowed.operands, (std::vector<float>{1048576, 0}));
+}
+TEST(NumericMatrix, TensorMemoryHasItsRowsAndColumns) {
+  Tile t(128, 16, kOne, kOne, 0);
+  t.c[100 * 16 + 9] = kLargest;
+  t.c[127 * 16 + 15] = 0x7800;
+  const auto all = tensor(t).losses;
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].results, 2048u);
+  EXPECT_EQ(all[0].overflowed.count, 1u);
+  EXPECT_EQ(all[0].overflowed.cell, (std::array<size_t, 2>{100, 9}));
+  EXPECT_EQ(all[0].absorbed.count, 1u);
+  EXPECT_EQ(all[0].absorbed.cell, (std::array<size_t, 2>{127, 15}));
+  EXPECT_EQ(all[0].absorbed.first.cta, (std::array<uint32_t, 3>{0, 0, 0}));
+}
+// The second CTA of a pair has the rows from 128 on.
+TEST(NumericMatrix, APairHasRowsOfBoth) {
+  Tile t(256, 16, kOne, kOne, 0);
+  t.c[130 * 16 + 9] = kLargest;
+  const auto all = tensor(t).losses;
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].results, 4096u);
+  EXPECT_EQ(all[0].overflowed.count, 1u);
+  EXPECT_EQ(all[0].overflowed.cell, (std::array<size_t, 2>{130, 9}));
+}
+TEST(NumericMatrix, LanesThatAreLeftAsTheyAreHaveNoResults) {
+  const Tile t(128, 16, kOne, kOne, kLargest);
+  const Ran ran = tensor(t, true, std::nullopt, 0xF);
+  ASSERT_EQ(ran.losses.size(), 1u);
+  EXPECT_EQ(ran.losses[0].results, 124u * 16);
+  EXPECT_EQ(ran.losses[0].overflowed.count, 124u * 16);
+  EXPECT_EQ(ran.losses[0].overflowed.cell, (std::array<size_t, 2>{4, 0}));
+  EXPECT_EQ(ran.d[0], kLargest);
+}
+// 32768 counts as 16384, to which 16 can be added.
+TEST(NumericMatrix, TheAccumulatorIsScaledBefore) {
+  const Tile t(128, 16, kOne, kOne, 0x7800);
+  EXPECT_EQ(tensor(t).losses.size(), 1u);
+  EXPECT_TRUE(tensor(t, true, std::nullopt, 0, 1).losses.empty());
+}
+// The products sum to 1.75, three bits.
+TEST(NumericMatrix, BitsBelowTheLastPlaceAreCountedBeyondABound) {
+  Tile t(64, 8, kOne, kOne, 0);
+  for (size_t i = 0; i < t.a.size(); ++i)
+    if (i % kK != 0) t.a[i] = 0;
+  for (size_t row = 0; row < 64; ++row) t.a[row * kK] = 0x3F00;  // 1.75
+  t.c[0] = 0x6400;  // 1024: the last place is 1, two bits are below
+  t.c[1] = 0x6800;  // 2048: 2, all three
+  t.c[2] = 0x6000;  // 512: 0.5, one
+  const auto all = wgmma(t, true, 1).losses;
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].absorbed.count, 0u);
+  EXPECT_EQ(all[0].shortened.count, 2u);
+  EXPECT_EQ(all[0].shortened.bits, 3);
+  EXPECT_EQ(all[0].shortened.cell, (std::array<size_t, 2>{0, 0}));
+  EXPECT_EQ(all[0].shortened.operands, (std::vector<float>{1.75, 1024}));
+  EXPECT_EQ(all[0].shortened.result, 1026);
+  EXPECT_EQ(wgmma(t, true, 2).losses.at(0).shortened.count, 1u);
+  EXPECT_EQ(wgmma(t, true, 0).losses.at(0).shortened.count, 3u);
+  EXPECT_TRUE(wgmma(t, true, 3).losses.empty());
+  EXPECT_TRUE(wgmma(t).losses.empty());
+}
+
+// --- for all A, B and C: what exact integers and the kernel's own results say ---
+
+bool finite(uint16_t code) { return (code & 0x7C00) != 0x7C00; }
+// In units of 2^-24.
+int64_t units(uint16_t code) {
+  const int exponent = code >> 10 & 31;
+  const int64_t significand = exponent == 0 ? code & 1023 : (code & 1023) | 1024;
+  return (code >> 15 != 0 ? -1 : 1) * (significand << (exponent == 0 ? 0 : exponent - 1));
+}
+// The bits of the smaller that are below the last place of the sum.
+int bits_below(uint16_t one, uint16_t other, uint16_t sum) {
+  if (!finite(one)) one = other;
+  if (!finite(other)) other = one;
+  const int64_t smaller = std::min(std::abs(units(one)), std::abs(units(other)));
+  const int64_t last = int64_t{1} << std::max((sum >> 10 & 31) - 1, 0);
+  int first_bit = -1;
+  int bits = 0;
+  for (int i = 0; i < 41; ++i) {
+    const int64_t bit = int64_t{1} << i;
+    if (first_bit < 0 && (smaller & bit) != 0) first_bit = i;
+    if (first_bit >= 0 && bit < last && bit <= smaller) ++bits;
+  }
+  return bits;
+}
+
+constexpr int kBound = 4;
+
+void judge(const Tile& t, const Ran& ran, const Codes& alone) {
+  uint64_t results = 0;
+  struct Kind {
+    uint64_t count = 0;
+    std::array<size_t, 2> first{};
+    void add(size_t row, size_t column) {
+      if (count++ == 0) first = {row, column};
+    }
+  } overflowed, absorbed, shortened;
+  int most = 0;
+  for (size_t row = 0; row < t.rows; ++row)
+    for (size_t column = 0; column < t.columns; ++column) {
+      const size_t at = row * t.columns + column;
+      bool counts = finite(t.c[at]);
+      Wide sum = 0;
+      for (size_t k = 0; k < kK; ++k) {
+        const uint16_t x = t.a[row * kK + k];
+        const uint16_t y = t.b[column * kK + k];
+        counts = counts && finite(x) && finite(y);
+        sum += Wide{units(x)} * units(y);
+      }
+      if (!counts) continue;
+      ++results;
+      const uint16_t d = ran.d[at];
+      if (!finite(d)) {
+        overflowed.add(row, column);
+      } else if (units(t.c[at]) != 0) {
+        if (units(d) == units(alone[at]) || (units(d) == units(t.c[at]) && sum != 0))
+          absorbed.add(row, column);
+        const int bits = bits_below(alone[at], t.c[at], d);
+        if (bits <= kBound) continue;
+        shortened.add(row, column);
+        most = std::max(most, bits);
+      }
+    }
+  ASSERT_EQ(ran.losses.size(), 1u);
+  const isa::Losses& l = ran.losses[0];
+  EXPECT_EQ(l.results, results);
+  const auto same = [](const isa::Loss& loss, const Kind& kind, const char* what) {
+    EXPECT_GT(kind.count, 0u) << what;
+    EXPECT_EQ(loss.count, kind.count) << what;
+    EXPECT_EQ(loss.cell, kind.first) << what;
+  };
+  same(l.overflowed, overflowed, "overflowed");
+  same(l.absorbed, absorbed, "absorbed");
+  same(l.shortened, shortened, "shortened");
+  EXPECT_EQ(l.shortened.bits, most);
+}
+
+// Operands of every size, small ones most often, one in 400 not finite.
+Tile drawn(size_t rows, size_t columns, uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto code = [&](uint32_t lowest, uint32_t exponents) {
+    if (random() % 400 == 0) return static_cast<uint16_t>(kInfinity | random() % 2);
+    if (random() % 8 == 0) return static_cast<uint16_t>(0);
+    return static_cast<uint16_t>(random() % 2 << 15 | (lowest + random() % exponents) << 10 |
+                                 random() % 1024);
+  };
+  Tile t(rows, columns, 0, 0, 0);
+  for (uint16_t& c : t.c) c = code(0, 31);
+  for (uint16_t& c : t.b) c = code(8, 14);
+  for (size_t row = 0; row < rows; ++row) {
+    const uint32_t lowest = random() % 22;
+    for (size_t k = 0; k < kK; ++k) t.a[row * kK + k] = code(lowest, 8);
+  }
+  return t;
+}
+
+TEST(NumericMatrix, WgmmaIsCountedAsExactSumsSay) {
+  for (const uint32_t seed : {1u, 2u, 3u}) {
+    const Tile t = drawn(64, 8, seed);
+    judge(t, wgmma(t, true, kBound), wgmma(t, false).d);
+  }
+}
+TEST(NumericMatrix, TensorMemoryIsCountedAsExactSumsSay) {
+  for (const size_t rows : {size_t{128}, size_t{256}}) {
+    const Tile t = drawn(rows, 16, 4);
+    judge(t, tensor(t, true, kBound), tensor(t, false).d);
+  }
+}
+
+}  // namespace
+}  // namespace bitwell::verify
