@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "model/machine/failure.h"
@@ -25,6 +26,7 @@ struct Loss {
 struct Losses {
   enum class Form : uint8_t { sum, difference, product, product_and_sum, conversion, matrix };
   int ptx_line = 0;
+  std::string instruction{};  // opcode and modifiers
   Form form{};
   uint64_t results = 0;  // that came of finite operands: of an x2 instruction two a thread
   Loss overflowed;       // an infinity came of them

@@ -45,9 +45,10 @@ std::vector<bool> finite_ones(const number::Format& format, std::span<const uint
 
 }  // namespace
 
-MatrixLosses::MatrixLosses(int ptx_line, Bound bound) : bound_(bound) {
+MatrixLosses::MatrixLosses(const Line& line, Bound bound) : bound_(bound) {
   seen_.form = Losses::Form::matrix;
-  seen_.ptx_line = ptx_line;
+  seen_.ptx_line = line.ptx;
+  seen_.instruction = line.text;
 }
 
 void MatrixLosses::look(const MatrixSums& sums) {

@@ -1,6 +1,7 @@
 // What the sums of matrix products with results in fp16 lose.
 #pragma once
 #include "model/isa/form/matrix_watch.h"
+#include "model/isa/form/program.h"
 #include "model/run/losses.h"
 
 namespace bitwell::isa {
@@ -9,7 +10,7 @@ namespace bitwell::isa {
 // finite.
 class MatrixLosses final : public MatrixWatch {
  public:
-  MatrixLosses(int ptx_line, Bound bound);
+  MatrixLosses(const Line& line, Bound bound);
   void look(const MatrixSums& sums) override;
   const Losses& seen() const { return seen_; }
 

@@ -177,8 +177,7 @@ NumericWatch::~NumericWatch() = default;
 void NumericWatch::watch_product(Function& function, Op& op) {
   const auto* product = dynamic_cast<const MatrixProduct*>(op.payload);
   if (product == nullptr || !product->may_leave_halves()) return;
-  products_.push_back(
-      std::make_unique<MatrixLosses>(function.lines[static_cast<size_t>(op.line)].ptx, bound_));
+  products_.push_back(std::make_unique<MatrixLosses>(function.lines[static_cast<size_t>(op.line)], bound_));
   std::unique_ptr<MatrixProduct> watched = product->copy();
   watched->watch = products_.back().get();
   op.payload = watched.get();
@@ -201,6 +200,7 @@ void NumericWatch::watch_lanes(Function& function, Op& op) {
   payload->bound = bound_;
   payload->seen.form = *form;
   payload->seen.ptx_line = line.ptx;
+  payload->seen.instruction = line.text;
   op.kind = OpKind::effect;
   op.effect = watched_lanes;
   op.payload = payload.get();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "verify/cli/table.h"
-#include "verify/hazard/report.h"
 
 namespace bitwell::cli {
 namespace {
@@ -25,14 +24,12 @@ std::string example(Form form, const isa::Loss& loss) {
                      (*loss.cell)[0], (*loss.cell)[1]);
 }
 
-std::string line_of(const isa::Losses& l, const isa::Loss& loss, const std::string& what,
-                    const isa::Program& program) {
-  const isa::Line* const at = verify::line_of(l.ptx_line, program);
+std::string line_of(const isa::Losses& l, const isa::Loss& loss, const std::string& what) {
   return fmt::format(
       "  numeric: {}\n",
-      machine::describe(loss.first,
-                        fmt::format("{}: {} of {} results {}, the first {}", at == nullptr ? "" : at->text,
-                                    grouped(loss.count), grouped(l.results), what, example(l.form, loss))));
+      machine::describe(
+          loss.first, fmt::format("{}: {} of {} results {}, the first {}", l.instruction, grouped(loss.count),
+                                  grouped(l.results), what, example(l.form, loss))));
 }
 
 nlohmann::json facts_of(const isa::Losses& l, const isa::Loss& loss) {
@@ -51,22 +48,19 @@ nlohmann::json facts_of(const isa::Losses& l, const isa::Loss& loss) {
 
 }  // namespace
 
-std::string numeric_text(const std::vector<isa::Losses>& losses, isa::Bound bound,
-                         const isa::Program& program) {
+std::string numeric_text(const std::vector<isa::Losses>& losses, isa::Bound bound) {
   std::string out;
   for (const isa::Losses& l : losses) {
     const bool matrix = l.form == Form::matrix;
-    if (l.overflowed.count != 0) out += line_of(l, l.overflowed, "are infinite, of finite operands", program);
+    if (l.overflowed.count != 0) out += line_of(l, l.overflowed, "are infinite, of finite operands");
     if (l.absorbed.count != 0)
       out += line_of(l, l.absorbed,
                      matrix ? "are what the products or the accumulator alone give"
-                            : "are what the larger term alone gives",
-                     program);
+                            : "are what the larger term alone gives");
     if (l.shortened.count != 0)
       out += line_of(
           l, l.shortened,
-          fmt::format("lose more than {} bits of the smaller term, up to {}", *bound, l.shortened.bits),
-          program);
+          fmt::format("lose more than {} bits of the smaller term, up to {}", *bound, l.shortened.bits));
   }
   if (!out.empty()) return out;
   return fmt::format("  numeric: no 16-bit result overflowed, and no 16-bit sum lost a term{}\n",
@@ -77,6 +71,7 @@ nlohmann::json numeric_facts(const std::vector<isa::Losses>& losses, isa::Bound 
   nlohmann::json out = nlohmann::json::array();
   for (const isa::Losses& l : losses) {
     out.push_back({{"ptx_line", l.ptx_line},
+                   {"instruction", l.instruction},
                    {"results", l.results},
                    {"overflowed", facts_of(l, l.overflowed)},
                    {"absorbed", facts_of(l, l.absorbed)}});

@@ -4,15 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "model/isa/form/program.h"
 #include "model/run/losses.h"
 
 namespace bitwell::cli {
 
 // A line for each instruction and kind of loss, or one that says that there was none. `bound`: with which
 // they were counted.
-std::string numeric_text(const std::vector<isa::Losses>& losses, isa::Bound bound,
-                         const isa::Program& program);
+std::string numeric_text(const std::vector<isa::Losses>& losses, isa::Bound bound);
 nlohmann::json numeric_facts(const std::vector<isa::Losses>& losses, isa::Bound bound);
 
 }  // namespace bitwell::cli

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "model/run/numeric.h"
 #include "verify/cli/command.h"
 #include "verify/cli/run_arguments.h"
 #include "verify/cli/run_findings.h"
@@ -147,8 +148,6 @@ void run(const RunOptions& options, int& status) {
   verify::LaunchFile file = verify::read_launch(options.path);
   refuse_what_does_not_go_together(options, file);
   isa::Program program = verify::load_program(file.launch.ptx, file.launch.entry, approximate_of(options));
-  std::optional<isa::NumericWatch> numeric;
-  if (options.numeric) numeric.emplace(program, options.numeric_bound);
   file.launch.memory_limit = options.memory_limit;
   isa::Options how = options.run;
   how.checked = !options.unchecked;
@@ -172,8 +171,11 @@ void run(const RunOptions& options, int& status) {
     given->attach(how);
   }
   if (options.schedules != 0) return compare_schedules(options, program, file, how, files, status);
+  std::optional<isa::NumericWatch> numeric;  // of this run: not of one that measures, nor of one made again
+  if (options.numeric) numeric.emplace(program, options.numeric_bound);
   how.progress = shown_from(start);
   const isa::RunResult result = run_to_its_end(options, program, file, how, observed, files);
+  const std::vector<isa::Losses> losses = numeric ? numeric->losses() : std::vector<isa::Losses>{};
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (options.races) {
     int runs = 0;
@@ -215,7 +217,7 @@ void run(const RunOptions& options, int& status) {
                          verdict,
                          expected,
                          on_device,
-                         numeric ? numeric->losses() : std::vector<isa::Losses>{}};
+                         losses};
   fmt::print("{}", options.json ? report.facts().dump(2) + "\n" : report.text());
   refuse_missing(observed.dumps);
   if (device != nullptr && device->hung()) {  // the driver's own end would wait for the kernel

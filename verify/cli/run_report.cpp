@@ -67,7 +67,7 @@ std::string RunReport::text() const {
                    grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s", held.rests_on,
                    grouped(held.clusters), grouped(held.all), held.all == 1 ? "" : "s"));
   out += footprint(result.footprint);
-  if (options.numeric) out += numeric_text(losses, options.numeric_bound, program);
+  if (options.numeric) out += numeric_text(losses, options.numeric_bound);
   for (const isa::Note& n : result.notes)
     line(fmt::format("  note: {}{}{}", machine::describe(n.place, n.text),
                      n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times)),
