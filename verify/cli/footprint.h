@@ -3,11 +3,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "model/isa/form/program.h"
 #include "model/run/footprint.h"
 
 namespace bitwell::cli {
 
-std::string footprint(const isa::Footprint& f);  // a line each for shared and tensor memory
-nlohmann::json footprint_facts(const isa::Footprint& f);
+// A line each for shared and tensor memory; behind that of shared memory one for its variables, where any has
+// bytes that were never touched. `of`: whose, of several launches (" of the first launch"), or empty.
+std::string footprint(const isa::Footprint& f, const isa::Program& program, const std::string& of);
+nlohmann::json footprint_facts(const isa::Footprint& f, const isa::Program& program);
 
 }  // namespace bitwell::cli

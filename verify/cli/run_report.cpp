@@ -45,7 +45,7 @@ nlohmann::json RunReport::facts() const {
       j["stale"].push_back({{"fingerprint", k.hash}, {"findings", k.findings}, {"text", k.text}});
   }
   if (options.numeric) j["numeric"] = numeric_facts(losses, options.numeric_bound);
-  j.update(footprint_facts(result.footprint));
+  j.update(footprint_facts(result.footprint, program));
   return j;
 }
 
@@ -66,7 +66,7 @@ std::string RunReport::text() const {
   line(fmt::format("  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once",
                    grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s", held.rests_on,
                    grouped(held.clusters), grouped(held.all), held.all == 1 ? "" : "s"));
-  out += footprint(result.footprint);
+  out += footprint(result.footprint, program, file.launch.then.empty() ? "" : " of the first launch");
   if (options.numeric) out += numeric_text(losses, options.numeric_bound);
   for (const isa::Note& n : result.notes)
     line(fmt::format("  note: {}{}{}", machine::describe(n.place, n.text),

@@ -325,6 +325,7 @@ cat > waste.ptx <<'P'
 P
 echo '{"ptx": "waste.ptx", "entry": "waste", "grid": [2], "block": [32], "arguments": [{"buffer": "out", "unwritten": 4}]}' > waste.json
 expect 0 "  shared memory: 3,088 bytes reserved, 268 touched; never: 0 to 511, 640 to 1,535, 1,664 to 3,071, 3,084 to 3,087
+    never touched of 'bytes': 2,816 of 3,072 bytes
   tensor memory: 64 columns allocated, 4 touched; never: 0 to 15, 18 to 23, 26 to 63" "$bitwell" run waste.json
 expect 0 '"touched": 268' "$bitwell" run waste.json --json
 expect 0 '"allocated": 64,' "$bitwell" run waste.json --json
@@ -334,6 +335,35 @@ sed 's/st.shared.b32 \[%r4+512\], %r0;/@!%p0 st.shared.b32 [%r4+512], %r0;/; s/@
 sed 's/waste.ptx/less.ptx/' waste.json > less.json
 sed -i 's/@!%p0 mbarrier.inv.*//' less.ptx
 expect 0 "260 touched; never: 0 to 515, 640 to 1,539, 1,664 to 3,071, 3,084 to 3,087" "$bitwell" run less.json
+expect 0 '"tensor_memory":{"allocated":64,"never":[[0,15],[18,23],[26,63]],"touched":4}' bash -c '"$0" run waste.json --json | tr -d " \n"' "$bitwell"
+# Static and dynamic variables, and bytes between them that are nobody's.
+cat > dynamic.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.extern .shared .align 16 .b8 buffers[];
+.visible .entry parts()
+{
+  .reg .b32 %r<4>;
+  .shared .align 16 .b8 first[512];
+  .shared .align 16 .b8 unused[256];
+  .shared .align 4 .b32 word;
+  mov.u32 %r0, %tid.x; shl.b32 %r1, %r0, 2;
+  mov.u32 %r2, first; add.u32 %r2, %r2, %r1; st.shared.b32 [%r2], %r0;
+  mov.u32 %r2, buffers; add.u32 %r2, %r2, %r1; st.shared.b32 [%r2+64], %r0;
+  mov.u32 %r3, unused; st.shared.b32 [word], %r3;
+  ret;
+}
+.visible .entry none() { ret; }
+P
+echo '{"ptx": "dynamic.ptx", "entry": "parts", "grid": [1], "block": [32], "dynamic_shared_bytes": 1024, "arguments": []}' > dynamic.json
+expect 0 "  shared memory: 1,808 bytes reserved, 260 touched; never: 128 to 767, 772 to 847, 976 to 1,807
+    never touched of 'first': 384 of 512 bytes; of 'unused': 256 of 256 bytes; of dynamic 'buffers': 896 of 1,024 bytes" "$bitwell" run dynamic.json
+dynamic() { "$bitwell" run dynamic.json --json | tr -d " \n"; }
+expect 0 '"shared_memory":{"never":[[128,767],[772,847],[976,1807]],"reserved":1808,"touched":260,"variables":[{"dynamic":false,"name":"first","offset":0,"reserved":512,"touched":128},' dynamic
+expect 0 '{"dynamic":true,"name":"buffers","offset":784,"reserved":1024,"touched":128}' dynamic
+sed -i 's/"parts"/"none"/; s/"arguments"/"then": [{"ptx": "dynamic.ptx", "entry": "none", "grid": [1], "block": [32], "arguments": []}], "arguments"/' dynamic.json
+expect 0 "  shared memory of the first launch: 1,024 bytes reserved, 0 touched; never: 0 to 1,023" "$bitwell" run dynamic.json
 
 # What 16-bit arithmetic loses: thread t adds t * 64 to 65472, and 0.25 to that.
 cat > sums.ptx <<'P'
@@ -389,6 +419,25 @@ cat > products.ptx <<'P'
 P
 sed 's/sums/products/g; s/"block": \[4\]/"block": [32]/' sums.json > products.json
 expect 0 "2 of 128 results are infinite, of finite operands, the first products of 16 and 65504 = inf, in row 7, column 7 of D" "$bitwell" run products.json --numeric
+# What a run that is made again to follow a race, or to measure its turns, adds is not counted again.
+cat > raced.ptx <<'P'
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry raced(.param .u64 out) {
+  .reg .b32 %r<4>; .reg .b16 %h<4>; .reg .b64 %a<2>; .shared .align 4 .b8 word[256];
+  mov.u32 %r0, %tid.x; shl.b32 %r1, %r0, 2; mov.u32 %r2, word; add.u32 %r3, %r2, %r1;
+  st.shared.u32 [%r3], %r0;
+  ld.shared.u32 %r2, [word];
+  mov.b16 %h0, 0x7800; mov.b16 %h1, 0x3C00; add.rn.f16 %h2, %h0, %h1;
+  ld.param.u64 %a0, [out]; mul.wide.u32 %a1, %r1, 2; add.u64 %a0, %a0, %a1;
+  st.global.b32 [%a0], %r2; st.global.b16 [%a0+4], %h2;
+  ret;
+}
+P
+sed 's/sums/raced/g; s/"block": \[4\]/"block": [64]/' sums.json > raced.json
+expect 1 "add.rn.f16: 64 of 64 results are what the larger term alone gives" "$bitwell" run raced.json --numeric --races
+expect 0 "3 of 4 results are infinite, of finite operands" "$bitwell" run sums.json --numeric --schedule pct
 expect 0 '"column":7,' bash -c '"$0" run products.json --numeric --json | tr -d " \n"' "$bitwell"
 
 [ $failures -eq 0 ] && echo "a run shows what it is asked for"
