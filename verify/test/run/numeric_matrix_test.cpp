@@ -118,10 +118,15 @@ ret;
   return ran;
 }
 
-// 128 rows a CTA, 16 columns, of which each of a pair has half in its shared memory. `leave`: lanes of D that
-// are left as they are, of the first 32. `scale`: D counts as D * 2^-scale.
-Ran tensor(const Tile& t, bool adds = true, isa::Bound bound = std::nullopt, uint32_t leave = 0,
-           int scale = 0) {
+struct TensorUse {
+  bool adds = true;
+  isa::Bound bound{};
+  uint32_t leave = 0;   // lanes of D that are left as they are, of the first 32
+  int scale = 0;        // D counts as D * 2^-scale
+  bool single = false;  // D is fp32
+};
+// 128 rows a CTA, 16 columns, of which each of a pair has half in its shared memory.
+Ran tensor(const Tile& t, const TensorUse& use = {}) {
   const size_t ctas = t.rows / 128;
   TensorKernel k;
   k.ctas = static_cast<int>(ctas);
@@ -148,13 +153,13 @@ Ran tensor(const Tile& t, bool adds = true, isa::Bound bound = std::nullopt, uin
   k.issue =
       "shr.u32 %r13, %r12, 4;\ncvt.u64.u32 %d0, %r13;\nor.b64 %d0, %d0, 0x0000401000080000;\n"
       "add.u64 %d1, %d0, 256;\nmov.u32 %r14, " +
-      std::to_string((ctas == 2 ? 0x10000000u : 0x08000000u) | 2 << 17) + ";\nmov.u32 %r15, " +
-      std::to_string(leave) +
+      std::to_string((ctas == 2 ? 0x10000000u : 0x08000000u) | 2 << 17 | (use.single ? 16 : 0)) +
+      ";\nmov.u32 %r15, " + std::to_string(use.leave) +
       ";\nmov.u32 %r16, 0;\n"
       "setp.eq.u32 %p1, %r0, " +
-      (adds ? "%r0" : "-1") + ";\ntcgen05.mma.cta_group::" + std::to_string(ctas) +
+      (use.adds ? "%r0" : "-1") + ";\ntcgen05.mma.cta_group::" + std::to_string(ctas) +
       ".kind::f16 [%r2], %d0, %d1, %r14, " + lanes + "}, %p1" +
-      (scale == 0 ? "" : ", " + std::to_string(scale)) + ";\n";
+      (use.scale == 0 ? "" : ", " + std::to_string(use.scale)) + ";\n";
   std::vector<uint32_t> in;
   for (size_t rank = 0; rank < ctas; ++rank) {
     const std::vector<uint32_t> a = cores(t.a, 128 * rank, 128);
@@ -164,7 +169,7 @@ Ran tensor(const Tile& t, bool adds = true, isa::Bound bound = std::nullopt, uin
     in.resize(1152 * (rank + 1));
   }
   in.insert(in.end(), t.c.begin(), t.c.end());
-  const auto [losses, out] = watched(k.text(), static_cast<uint32_t>(ctas), t.c.size(), in, bound);
+  const auto [losses, out] = watched(k.text(), static_cast<uint32_t>(ctas), t.c.size(), in, use.bound);
   return {losses, Codes(out.begin(), out.end())};
 }
 
@@ -252,7 +257,7 @@ TEST(NumericMatrix, APairHasRowsOfBoth) {
 }
 TEST(NumericMatrix, LanesThatAreLeftAsTheyAreHaveNoResults) {
   const Tile t(128, 16, kOne, kOne, kLargest);
-  const Ran ran = tensor(t, true, std::nullopt, 0xF);
+  const Ran ran = tensor(t, {.leave = 0xF});
   ASSERT_EQ(ran.losses.size(), 1u);
   EXPECT_EQ(ran.losses[0].results, 124u * 16);
   EXPECT_EQ(ran.losses[0].overflowed.count, 124u * 16);
@@ -263,7 +268,11 @@ TEST(NumericMatrix, LanesThatAreLeftAsTheyAreHaveNoResults) {
 TEST(NumericMatrix, TheAccumulatorIsScaledBefore) {
   const Tile t(128, 16, kOne, kOne, 0x7800);
   EXPECT_EQ(tensor(t).losses.size(), 1u);
-  EXPECT_TRUE(tensor(t, true, std::nullopt, 0, 1).losses.empty());
+  EXPECT_TRUE(tensor(t, {.scale = 1}).losses.empty());
+}
+// Whether D is fp16 stands in the instruction descriptor. Lower halves of fp32 sums are no results.
+TEST(NumericMatrix, SumsInSinglePrecisionAreNotCounted) {
+  EXPECT_TRUE(tensor(Tile(128, 16, kOne, kOne, kLargest), {.single = true}).losses.empty());
 }
 // The products sum to 1.75, three bits.
 TEST(NumericMatrix, BitsBelowTheLastPlaceAreCountedBeyondABound) {
@@ -392,7 +401,7 @@ TEST(NumericMatrix, WgmmaIsCountedAsExactSumsSay) {
 TEST(NumericMatrix, TensorMemoryIsCountedAsExactSumsSay) {
   for (const size_t rows : {size_t{128}, size_t{256}}) {
     const Tile t = drawn(rows, 16, 4);
-    judge(t, tensor(t, true, kBound), tensor(t, false).d);
+    judge(t, tensor(t, {.bound = kBound}), tensor(t, {.adds = false}).d);
   }
 }
 
