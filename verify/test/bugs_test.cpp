@@ -188,6 +188,22 @@ TEST(Values, ACorrectionForNegativeNumbersIsZeroWhereThereAreNone) {
   EXPECT_FALSE(v.same(parts("and.b32 %r6, %r1, -32"), parts("and.b32 %r6, %r1, -64")));
 }
 
+// A row of 16 bytes has no second column of core matrices, to which the leading offset would lead; one of 32
+// bytes has.
+TEST(Rules, TheLeadingOffsetIsOfACopyOfMoreThanOneColumn) {
+  const auto told = [](const std::string& instruction) {
+    int out = 0;
+    for (const Mutant& m : mutants(instruction))
+      out += m.kind == "copy descriptor changed" && m.after.find(", 65536;") != std::string::npos &&
+                     equivalent_by_rule(m, Values(instruction))
+                 ? 1
+                 : 0;
+    return out;
+  };
+  EXPECT_EQ(told("tcgen05.cp.cta_group::1.32x128b.warpx4 [%r1], %rd1;"), 1);
+  EXPECT_EQ(told("tcgen05.cp.cta_group::1.128x256b [%r1], %rd1;"), 0);
+}
+
 TEST(List, ALineThatIsNoneIsRefusedByNumber) {
   const auto path = std::filesystem::temp_directory_path() / ("bitwell-list-" + std::to_string(getpid()));
   std::ofstream(path)
