@@ -14,6 +14,7 @@ std::span<const Form> half_forms();
 std::span<const Form> convert_forms();
 std::span<const Form> move_forms();
 std::span<const Form> memory_forms();
+std::span<const Form> hinted_memory_forms();  // with .L2::cache_hint and what comes with it
 std::span<const Form> control_forms();
 std::span<const Form> barrier_forms();
 std::span<const Form> warp_forms();

@@ -1,9 +1,16 @@
 // Loads, stores, atomics and fences: what their checks leave to their effects.
 #pragma once
 #include "model/isa/family/atomic_update.h"
+#include "model/isa/form/builder.h"
 #include "model/isa/form/memory_use.h"
 
 namespace bitwell::isa {
+
+// Check an instruction and emit it, with the registers of its vector and its cache policy, if it has any.
+void build_load(Builder& b, const Match& m);           // ld, ldu
+void build_store(Builder& b, const Match& m);          // st
+void build_atomic(Builder& b, const Match& m);         // atom, red
+void build_atomic_vector(Builder& b, const Match& m);  // both, of vectors
 
 Next load(const Op& op, Context& context, uint32_t mask);   // MemoryUse; results
 Next store(const Op& op, Context& context, uint32_t mask);  // MemoryUse; sources

@@ -90,16 +90,21 @@ inline std::vector<std::string> operand_candidates() {
   for (const auto& [a, b] : {std::pair{8, 8}, {2, 2}, {4, 4}, {1, 4}, {4, 1}, {2, 8}, {8, 2}})
     for (const std::string& d : {registers("%f", 8), registers("%r", 8), registers("%r", 4)})  // of wmma
       out.push_back(d + ", " + registers("%r", a) + ", " + registers("%r", b) + ", " + d);
+  for (size_t n = 0, plain = out.size(); n < plain; ++n)  // loads, stores and atomics with a cache policy
+    if (out[n].find("[%d") != std::string::npos && out[n].find("[%r") == std::string::npos &&
+        out[n].find(", {%r2}]") == std::string::npos && out[n].find(", {%r2, %r2") == std::string::npos)
+      out.push_back(out[n] + ", %d6");
   for (const int n : {1, 2, 4})  // of textures and surfaces
-    for (const std::string& list :
-         {registers("%r", 1), registers("%r", 2), registers("%r", 4), registers("%d", 1), registers("%d", 2)}) {
+    for (const std::string& list : {registers("%r", 1), registers("%r", 2), registers("%r", 4),
+                                    registers("%d", 1), registers("%d", 2)}) {
       const std::string image = "[%d3, " + registers("%r", n) + "]";
       out.push_back(list + ", " + image);
       out.push_back(image + ", " + list);
     }
   for (int rank = 3; rank <= 5; ++rank)  // of im2col
     for (const char* rest : {"", ", %d2", ", %h5", ", %h5, %d2"}) {
-      const std::string tensor = "[%d1, " + registers("%r", rank) + "], ", offsets = registers("%h", rank - 2);
+      const std::string tensor = "[%d1, " + registers("%r", rank) + "], ",
+                        offsets = registers("%h", rank - 2);
       out.push_back("[%r8], " + tensor + "[%r9], " + offsets + rest);
       out.push_back(tensor + offsets + rest);
     }
