@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -12,6 +13,9 @@
 #include "model/isa/form/builder.h"
 
 namespace bitwell::isa {
+
+// Whether `name` is that of a special register, modelled or not.
+bool is_special_register(std::string_view name);
 
 class FunctionBuilder final : public Builder {
  public:

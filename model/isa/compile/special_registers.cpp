@@ -111,6 +111,15 @@ std::optional<size_t> environment_register(std::string_view name) {
 
 }  // namespace
 
+bool is_special_register(std::string_view name) {
+  const auto named = [&](const auto& row) { return row.name == name; };
+  return std::any_of(kNames.begin(), kNames.end(), named) ||
+         std::any_of(std::begin(kClocks), std::end(kClocks), named) ||
+         std::any_of(std::begin(kReserved), std::end(kReserved), named) ||
+         std::find(std::begin(kUnsupported), std::end(kUnsupported), name) != std::end(kUnsupported) ||
+         environment_register(name);
+}
+
 std::optional<Value> FunctionBuilder::special(const ptx::Operand& o, const Type& want) {
   if (o.name.empty() || o.name[0] != '%') return std::nullopt;
   const std::string full = o.name + o.suffix;
