@@ -51,9 +51,9 @@ std::array<uint32_t, 3> cta_index(const std::string& text, const isa::Shape& sha
   return out;
 }
 
-// The PTX lines that `where` names: a number, or the CUDA line as faults show it.
-std::vector<int> lines_of(const std::string& where, const std::string& wanted, const isa::Program& program,
-                          const std::string& ptx) {
+// The PTX lines that `where` names, with what stands there: a number, or the CUDA line as faults show it.
+std::map<int, std::string> lines_of(const std::string& where, const std::string& wanted,
+                                    const isa::Program& program, const std::string& ptx) {
   std::map<int, const isa::Line*> all;
   for (const isa::Function& f : program.functions)
     for (const isa::Op& op : f.code)
@@ -62,7 +62,8 @@ std::vector<int> lines_of(const std::string& where, const std::string& wanted, c
   const auto shown = [](const auto& at) { return fmt::format("{} ('{}')", at->first, at->second->text); };
   if (const auto number = whole_number(where)) {
     const auto at = all.lower_bound(static_cast<int>(std::min<uint64_t>(*number, INT32_MAX)));
-    if (at != all.end() && static_cast<uint64_t>(at->first) == *number) return {at->first};
+    if (at != all.end() && static_cast<uint64_t>(at->first) == *number)
+      return {{at->first, at->second->text}};
     std::string near;
     if (at != all.begin()) near = shown(std::prev(at));
     if (at != all.end()) near += (near.empty() ? "" : " and ") + shown(at);
@@ -71,10 +72,10 @@ std::vector<int> lines_of(const std::string& where, const std::string& wanted, c
                     "nearest stand at {}",
                     wanted, *number, ptx, near));
   }
-  std::vector<int> out;
+  std::map<int, std::string> out;
   std::string known;
   for (const auto& [line, at] : all) {
-    if (at->source == where) out.push_back(line);
+    if (at->source == where) out.emplace(line, at->text);
     if (!at->source.empty() && known.find(at->source) == std::string::npos && known.size() < 120)
       known += (known.empty() ? "" : ", ") + at->source;
   }
@@ -102,9 +103,11 @@ std::string shown(const number::Format* format, uint64_t code, size_t bytes, int
 
 }  // namespace
 
-Dumps::Dumps(const DumpOptions& options, const isa::Program& program, const std::string& ptx,
-             const isa::Shape& shape)
+Dumps::Dumps(const DumpOptions& options, const isa::Program& program, const verify::Launch& launch)
     : visit_(options.visit) {
+  const bool alone = std::all_of(launch.then.begin(), launch.then.end(),
+                                 [&](const verify::Step& s) { return s.ptx.empty() || s.ptx == launch.ptx; });
+  if (!alone) of_ = " of " + launch.ptx;
   for (const isa::SharedVariable& v : program.shared_variables)
     variables_ += fmt::format("  {} at {}{}\n", isa::readable(v.name), grouped(v.offset),
                               v.size == 0 ? ", dynamic" : fmt::format(", {} bytes", grouped(v.size)));
@@ -131,8 +134,8 @@ Dumps::Dumps(const DumpOptions& options, const isa::Program& program, const std:
     d.tensor = what == "tmem";
     if (d.tensor && program.sm < 100)
       throw InputError(fmt::format("--dump {}: {} has no tensor memory", d.wanted, program.target));
-    d.lines = lines_of(d.wanted.substr(sign + 1), d.wanted, program, ptx);
-    if (!options.cta.empty()) d.cta = cta_index(options.cta, shape);
+    d.lines = lines_of(d.wanted.substr(sign + 1), d.wanted, program, launch.ptx);
+    if (!options.cta.empty()) d.cta = cta_index(options.cta, launch.shape);
     dumps_.push_back(std::move(d));
   }
 }
@@ -146,13 +149,15 @@ machine::Observer Dumps::observer() {
   machine::Observer out{[this](const machine::Event& event) {
     if (const auto* at = std::get_if<machine::Reached>(&event.what)) reached(*at);
   }};
-  for (const Dump& d : dumps_) out.lines.insert(out.lines.end(), d.lines.begin(), d.lines.end());
+  for (const Dump& d : dumps_)
+    for (const auto& [line, instruction] : d.lines) out.lines.push_back(line);
   return out;
 }
 
 void Dumps::reached(const machine::Reached& at) {
   for (Dump& d : dumps_) {
-    if (d.taken || std::count(d.lines.begin(), d.lines.end(), at.ptx_line) == 0) continue;
+    const auto line = d.lines.find(at.ptx_line);
+    if (d.taken || line == d.lines.end() || line->second != at.instruction) continue;  // of another module
     if (!d.cta) d.cta = at.cta;
     if (*d.cta != at.cta || ++d.visits != visit_) continue;
     d.taken = true;
@@ -176,9 +181,9 @@ void Dumps::reached(const machine::Reached& at) {
 }
 
 std::string Dumps::place(const Dump& d) const {
-  return fmt::format("{} of CTA ({},{},{}) at visit {} of PTX line {} '{}'{}, by warp {}",
+  return fmt::format("{} of CTA ({},{},{}) at visit {} of PTX line {}{} '{}'{}, by warp {}",
                      d.tensor ? "tensor memory" : "shared memory", d.at.cta[0], d.at.cta[1], d.at.cta[2],
-                     visit_, d.at.ptx_line, d.at.instruction,
+                     visit_, d.at.ptx_line, of_, d.at.instruction,
                      d.at.source.empty() ? "" : " (" + d.at.source + ")", d.at.warp);
 }
 

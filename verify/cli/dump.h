@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "model/number/format.h"
 #include "model/run/launch.h"
+#include "verify/launch/launch.h"
 #include "verify/launch/output_files.h"
 
 namespace bitwell::cli {
@@ -22,9 +24,9 @@ struct DumpOptions {
 
 class Dumps {
  public:
-  // Throws InputError for what no dump is, and for a line where `program` (of the file `ptx`) has nothing.
-  Dumps(const DumpOptions& options, const isa::Program& program, const std::string& ptx,
-        const isa::Shape& shape);
+  // Throws InputError for what no dump is, and for a line where `program`, the first of `launch`, has
+  // nothing.
+  Dumps(const DumpOptions& options, const isa::Program& program, const verify::Launch& launch);
   void plan(verify::OutputFiles& files) const;
 
   // To be handed to isa::Options, where anything is wanted. Valid as long as this is.
@@ -43,8 +45,8 @@ class Dumps {
   struct Dump {
     std::string wanted;
     bool tensor = false;
-    std::vector<int> lines;  // of the PTX
-    std::string path;        // empty: shown
+    std::map<int, std::string> lines;  // of the PTX, each with its instruction
+    std::string path;                  // empty: shown
     std::optional<std::array<uint32_t, 3>> cta;
     uint64_t visits = 0;  // so far
     bool taken = false;
@@ -59,6 +61,7 @@ class Dumps {
   static std::string npy(const Dump& d);
 
   std::vector<Dump> dumps_;
+  std::string of_;  // " of FILE", the first launch's PTX, where others of the list have theirs; or empty
   uint64_t visit_;
   const number::Format* format_ = nullptr;  // of what text shows; none: bits
   std::string variables_;                   // of shared memory, and where they are

@@ -22,9 +22,8 @@ void add_checks(CLI::App& command, RunOptions& options) {
       "and "
       "tensor memory, missing proxy fences (of tensor maps too), ld.global.nc of what the launch writes, "
       "copies "
-      "that were not waited for, scopes too narrow, indices that leave their shared array. Who has read a "
-      "place since it was written is remembered of the last 64 (global memory: 8): a race with others alone "
-      "is missed. Of a list (\"then\") every launch is judged, and run when the one before has ended: "
+      "that were not waited for, scopes too narrow, indices that leave their shared array. Of a list "
+      "(\"then\") every launch is judged, and run when the one before has ended: "
       "launches that may overlap are ordered by griddepcontrol.wait alone all the same. Several times "
       "slower");
   command
@@ -70,10 +69,11 @@ void add_checks(CLI::App& command, RunOptions& options) {
                   "stays")
       ->needs("--races");
   command
-      .add_option("--approximate", options.approximate,
-                  "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only "
-                  "(captured) or for any "
-                  "target (h200); or the nearest value, which no device vouches for")
+      .add_option(
+          "--approximate", options.approximate,
+          "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only "
+          "(captured) or for any "
+          "target (h200); or the nearest value, which no device vouches for. In launches under \"then\" too")
       ->check(CLI::IsMember(kApproximate))
       ->capture_default_str();
   command.add_flag(
@@ -216,7 +216,8 @@ void add_observation(CLI::App& command, RunOptions& options) {
               "What stands in tensor memory (tmem@LINE) or shared memory (shared@LINE) when a warp comes to "
               "this line, before it executes it: of the PTX, or a CUDA line as faults show it "
               "(tile.cu:60). With =FILE.npy as an array, -1 where nothing was written and -2 where "
-              "no column is allocated; with =FILE as text. May be given again")
+              "no column is allocated; with =FILE as text. Of a list (\"then\"), lines of its first launch. "
+              "May be given again")
           ->type_name("WHAT@LINE[=FILE]")
           ->allow_extra_args(false)
           ->excludes("--unchecked");

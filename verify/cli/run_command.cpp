@@ -1,6 +1,7 @@
 // bitwell run
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +22,7 @@
 #include "verify/cli/trace.h"
 #include "verify/explore/given.h"
 #include "verify/launch/launch_json.h"
+#include "verify/launch/steps.h"
 
 namespace bitwell::cli {
 namespace {
@@ -70,10 +72,7 @@ struct Observed {
   // Tells `how` of itself, and `files` of what it will write.
   Observed(const RunOptions& given, const isa::Program& program, const verify::LaunchFile& file,
            isa::Options& how, verify::OutputFiles& files)
-      : options(given),
-        trace(program),
-        dumps(given.dump, program, file.launch.ptx, file.launch.shape),
-        findings(given, file) {
+      : options(given), trace(program), dumps(given.dump, program, file.launch), findings(given, file) {
     if (!options.trace.empty()) {
       files.plan(options.trace, "--trace");
       how.observers.push_back(trace.observer());
@@ -144,11 +143,30 @@ verify::Launch run_again(const RunOptions& options, const isa::Program& program,
   return std::move(file.launch);
 }
 
+// What --approximate has let in, of the launch and of those that follow it, each line of a file once; with
+// the file where it is not the first's.
+std::vector<std::string> approximations(const isa::Program& program, verify::Launch& launch) {
+  std::vector<std::string> out = program.approximations;
+  if (launch.approximate == isa::Approximate::captured) return out;
+  const std::vector<isa::Program> of_steps = verify::load_steps(launch);
+  auto next = of_steps.begin();
+  for (const verify::Step& s : launch.then) {
+    if (s.copy || s.fill) continue;
+    for (const std::string& a : (next++)->approximations) {
+      std::string line = a;  // "line 12: ..."
+      if (s.ptx != launch.ptx) line.insert(line.find(':'), " of " + s.ptx);
+      if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
+    }
+  }
+  return out;
+}
+
 void run(const RunOptions& options, int& status) {
   verify::LaunchFile file = verify::read_launch(options.path);
   refuse_what_does_not_go_together(options, file);
   isa::Program program = verify::load_program(file.launch.ptx, file.launch.entry, approximate_of(options));
   file.launch.memory_limit = options.memory_limit;
+  file.launch.approximate = approximate_of(options);
   isa::Options how = options.run;
   how.checked = !options.unchecked;
   for (const isa::PolicyName& p : isa::kPolicies)
@@ -217,7 +235,8 @@ void run(const RunOptions& options, int& status) {
                          verdict,
                          expected,
                          on_device,
-                         losses};
+                         losses,
+                         approximations(program, file.launch)};
   fmt::print("{}", options.json ? report.facts().dump(2) + "\n" : report.text());
   refuse_missing(observed.dumps);
   if (device != nullptr && device->hung()) {  // the driver's own end would wait for the kernel

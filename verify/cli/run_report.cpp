@@ -23,7 +23,7 @@ nlohmann::json RunReport::facts() const {
                      {"rests_on", held.rests_on},
                      {"clusters", held.clusters},
                      {"clusters_of_launch", held.all}}},
-                   {"without_evidence", program.approximations},
+                   {"without_evidence", without_evidence},
                    {"outputs", nlohmann::json::array()},
                    {"expected", expected},
                    {"notes", nlohmann::json::array()}};
@@ -80,7 +80,7 @@ std::string RunReport::text() const {
     line(fmt::format(
         "  trace of {} events -> {}{}", grouped(trace.events()), options.trace,
         trace.left_out() == 0 ? "" : fmt::format(", {} more left out", grouped(trace.left_out()))));
-  for (const std::string& a : program.approximations)
+  for (const std::string& a : without_evidence)
     line(fmt::format("  no evidence for PTX {}: {} was taken", a,
                      options.approximate == "nearest" ? "the nearest value" : "the H200's value"));
   for (const auto& [at, output] : file.outputs)

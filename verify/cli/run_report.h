@@ -22,11 +22,12 @@ struct RunReport {
   hazard::Checker::Cost cost;  // with --races
   const Trace& trace;
   const Dumps& dumps;
-  std::string chance;               // of the schedule pct, as verify::Given says it
-  std::string verdict;              // lines on outputs beside what they should be
-  nlohmann::json expected;          // the same as facts
-  nlohmann::json on_device;         // with --device
-  std::vector<isa::Losses> losses;  // with --numeric
+  std::string chance;                         // of the schedule pct, as verify::Given says it
+  std::string verdict;                        // lines on outputs beside what they should be
+  nlohmann::json expected;                    // the same as facts
+  nlohmann::json on_device;                   // with --device
+  std::vector<isa::Losses> losses;            // with --numeric
+  std::vector<std::string> without_evidence;  // lines of the PTX whose bits nobody vouches for
 
   std::string text() const;
   nlohmann::json facts() const;

@@ -84,6 +84,8 @@ struct Launch {
   std::vector<Step> then{};                // in order, when it has ended
   std::optional<uint64_t> heap{};          // bytes of device code's malloc; none: CUDA's default
   std::optional<uint64_t> memory_limit{};  // bytes it may take in all; none: what the target's device has
+  isa::Approximate approximate =
+      isa::Approximate::captured;  // what load_program is told of those under `then`
 
   template <class T>
   void add_scalar(T value) {

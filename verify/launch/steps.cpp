@@ -14,15 +14,16 @@ using Arguments = std::vector<std::vector<std::byte>>;
 // The modules of a launch and its steps, each at a place of its own.
 class Modules {
  public:
-  Modules(const std::string& first, machine::Region& constants, machine::Memory& memory) : memory_(memory) {
-    places_[first] = {};
-    constants_[first] = &constants;
+  Modules(const Launch& launch, machine::Region& constants, machine::Memory& memory)
+      : memory_(memory), approximate_(launch.approximate) {
+    places_[launch.ptx] = {};
+    constants_[launch.ptx] = &constants;
   }
   // The entry of a step's launch, its module in memory.
   std::shared_ptr<const isa::Program> program(const Step& s, const Arguments& arguments) {
     const bool fresh = places_.try_emplace(s.ptx, memory_.next_module()).second;
-    auto program = std::make_shared<const isa::Program>(
-        load_program(s.ptx, s.entry, isa::Approximate::captured, places_[s.ptx]));
+    auto program =
+        std::make_shared<const isa::Program>(load_program(s.ptx, s.entry, approximate_, places_[s.ptx]));
     isa::check_launch(*program, s.shape, arguments);
     if (fresh)
       constants_[s.ptx] = &own_.emplace(s.ptx, isa::place_variables(*program, memory_)).first->second;
@@ -32,6 +33,7 @@ class Modules {
 
  private:
   machine::Memory& memory_;
+  isa::Approximate approximate_;
   std::map<std::string, machine::ModulePlace> places_;  // by path
   std::map<std::string, machine::Region*> constants_;
   std::map<std::string, machine::Region> own_;
@@ -59,7 +61,8 @@ class Flight {
     chain_.push_back({*program, constants, shape, arguments_.back()});
     of_.emplace_back(std::move(program), step);
   }
-  // Together, or one by one where each is told of. Leaves none. Of a list, a Fault says which it was.
+  // Together, or one by one where each is told of. Leaves none. Of a list, a Fault and a note say which it
+  // was.
   std::vector<isa::RunResult> run(machine::Memory& memory, const isa::Options& options,
                                   const Beginning& beginning) {
     std::vector<isa::RunResult> out;
@@ -82,20 +85,26 @@ class Flight {
     if (begin == end) return {};
     try {
       const auto at = [&](size_t i) { return chain_.begin() + static_cast<std::ptrdiff_t>(i); };
-      return isa::run_chain({at(begin), at(end)}, memory, options);
+      std::vector<isa::RunResult> out = isa::run_chain({at(begin), at(end)}, memory, options);
+      for (size_t i = begin; i < end && of_list_ != 1; ++i)
+        for (isa::Note& note : out[i - begin].notes) note.text += ", in launch " + named(i);
+      return out;
     } catch (const machine::Fault& fault) {
       if (of_list_ == 1) throw;
       std::string names;
-      for (size_t i = begin; i < end; ++i)
-        names += (i == begin ? "\n  in launch " : ", or ") + std::to_string(ended_ + i + 1) + " of " +
-                 std::to_string(of_list_) + ", '" +
-                 of_[i].first->functions[static_cast<size_t>(of_[i].first->entry)].name + "' of " +
-                 (of_[i].second == nullptr ? first_ptx_ : of_[i].second->ptx);
+      for (size_t i = begin; i < end; ++i) names += (i == begin ? "\n  in launch " : ", or ") + named(i);
       machine::Fault out(fault.what() + names);
       out.place = fault.place;
       out.placed = fault.placed;
       throw out;
     }
+  }
+  // "2 of 3, 'add' of add.ptx"
+  std::string named(size_t i) const {
+    const auto& [program, step] = of_[i];
+    return std::to_string(ended_ + i + 1) + " of " + std::to_string(of_list_) + ", '" +
+           program->functions[static_cast<size_t>(program->entry)].name + "' of " +
+           (step == nullptr ? first_ptx_ : step->ptx);
   }
   std::string first_ptx_;
   size_t of_list_;    // launches in all
@@ -119,7 +128,7 @@ std::vector<isa::Program> load_steps(Launch& launch) {
   std::vector<isa::Program> out;
   for (Step& s : launch.then) {
     if (s.copy || s.fill) continue;
-    out.push_back(load_program(s.ptx, s.entry));
+    out.push_back(load_program(s.ptx, s.entry, launch.approximate));
     s.entry = out.back().functions[static_cast<size_t>(out.back().entry)].name;
   }
   return out;
@@ -128,7 +137,7 @@ std::vector<isa::Program> load_steps(Launch& launch) {
 isa::RunResult run_steps(const isa::Program& program, const Launch& launch, const Placed& placed,
                          machine::Memory& memory, machine::Region& constants, const isa::Options& options,
                          const Beginning& beginning) {
-  Modules modules(launch.ptx, constants, memory);
+  Modules modules(launch, constants, memory);
   const std::vector<Step>& steps = launch.then;
   isa::RunResult result;
   bool is_first = true;

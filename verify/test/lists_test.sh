@@ -114,6 +114,22 @@ exits 1 "in launch 3 of 3, 'faulty' of faulty.ptx" "$bitwell" run faulty.json
 list faulty_early.json "$(launch hasty.ptx add y z)" "$(launch faulty.ptx faulty x z "$early")"
 exits 1 "in launch 2 of 3, 'add' of hasty.ptx, or 3 of 3, 'faulty' of faulty.ptx" "$bitwell" run faulty_early.json
 
+# --approximate is for every launch of the list; what nobody vouches for is told with its file.
+module rough.ptx rough $'lg2.approx.f32 %r1, %r0;\nst.global.u32 [%b], %r1;'
+sed -i 's/sm_90a/sm_100a/' rough.ptx
+list rough.json "$(launch rough.ptx rough y z)" "$(launch rough.ptx rough y x)"
+exits 3 "lg2.approx.f32" "$bitwell" run rough.json
+exits 0 "no evidence for PTX line 15 of rough.ptx: 'lg2.approx.f32' has an error bound, not bits: the nearest value was taken" "$bitwell" run rough.json --approximate nearest
+exits 0 "\"line 15 of rough.ptx: 'lg2.approx.f32' has an error bound, not bits\"" "$bitwell" run rough.json --approximate h200 --json
+[ "$("$bitwell" run rough.json --approximate h200 | grep -c "no evidence")" = 1 ] || fail "what two launches of one entry have is told twice"
+
+# Notes say which launch it was; a dump is of the first launch, whatever stands at that line in another's file.
+module noted.ptx noted $'{ .shared .align 8 .b64 bar; mbarrier.init.shared.b64 [bar], 64; }\nst.global.u32 [%b], %r0;'
+list noted.json "$(launch noted.ptx noted x z)"
+exits 0 ", in launch 2 of 2, 'noted' of noted.ptx" "$bitwell" run noted.json
+exits 0 "at visit 2 of PTX line 15 of produce.ptx 'griddepcontrol.launch_dependents'" "$bitwell" run noted.json --dump shared@15 --dump-visit 2
+exits 2 "came there 2 times, --dump-visit is 3" "$bitwell" run noted.json --dump shared@15 --dump-visit 3
+
 # What tools read.
 "$bitwell" run hasty.json --races --json --sarif hasty.sarif --junit hasty.xml > hasty.out
 "$bitwell" run racy.json --races --json --sarif racy.sarif --junit racy.xml > racy.out
