@@ -8,10 +8,15 @@ std::string triple(const std::array<uint32_t, 3>& v) {
   return "(" + std::to_string(v[0]) + "," + std::to_string(v[1]) + "," + std::to_string(v[2]) + ")";
 }
 
-std::string where(const Place& place) {
+std::string line_of(const Place& place) {
   std::string out;
   if (place.ptx_line > 0) out += "PTX line " + std::to_string(place.ptx_line);
   if (!place.source.empty()) out += " (" + place.source + ")";
+  return out;
+}
+
+std::string where(const Place& place) {
+  std::string out = line_of(place);
   if (place.has_thread)
     out += (out.empty() ? "" : ", ") + ("CTA " + triple(place.cta)) + ", thread " + triple(place.thread);
   return out;

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "model/machine/where.h"
 #include "model/run/definedness.h"
 #include "model/run/follow.h"
 
@@ -65,9 +66,7 @@ void Context::report_missing(uint32_t row, int lane, const char* what) {
 }
 
 std::string under_way(Cluster& cluster, const machine::Agent& copy, uint64_t address) {
-  const machine::Place& at = copy.place;
-  return "; the copy of PTX line " + std::to_string(at.ptx_line) +
-         (at.source.empty() ? "" : " (" + at.source + ")") + " is still to write there" +
+  return "; the copy of " + machine::line_of(copy.place) + " is still to write there" +
          phase_text(cluster, copy.completes_on(address));
 }
 

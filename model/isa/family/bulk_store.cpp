@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "model/isa/family/memory.h"
+#include "model/machine/where.h"
 #include "model/run/port.h"
 
 namespace bitwell::isa {
@@ -28,8 +29,8 @@ Next store_zeros(const Op& op, Context& context, uint32_t mask) {
     if (to.cta->mbarriers.overlapping(to.address, size) != nullptr)
       throw Fault("st.bulk writes over an mbarrier, which is live", lane);
     if (const machine::Agent* copy = cluster.filling(to.address, size))
-      throw Fault("a write to " + cluster.shared_name(to.address) + ", which the copy of PTX line " +
-                      std::to_string(copy->place.ptx_line) + " is still to write",
+      throw Fault("a write to " + cluster.shared_name(to.address) + ", which the copy of " +
+                      machine::line_of(copy->place) + " is still to write",
                   lane);
     if (size == 0) continue;
     const std::vector<std::byte> zeros(size);

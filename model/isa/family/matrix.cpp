@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "model/isa/family/emit.h"
+#include "model/machine/where.h"
 #include "model/run/context.h"
 #include "model/run/definedness.h"
 #include "model/run/port.h"
@@ -124,8 +125,8 @@ Next store_matrix(const Op& op, Context& context, uint32_t mask) {
     for (int row = 0; row < 8 * op.as<MatrixUse>().count; ++row) {
       const uint64_t address = places[static_cast<size_t>(row)].address;
       if (const machine::Agent* copy = cluster.filling(address, 16))
-        throw Fault("a write to " + cluster.shared_name(address) + ", which the copy of PTX line " +
-                        std::to_string(copy->place.ptx_line) + " is still to write",
+        throw Fault("a write to " + cluster.shared_name(address) + ", which the copy of " +
+                        machine::line_of(copy->place) + " is still to write",
                     row);
     }
   const auto& use = op.as<MatrixUse>();

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "model/machine/where.h"
 #include "model/run/access.h"
 #include "model/run/definedness.h"
 #include "model/run/follow.h"
@@ -164,8 +165,8 @@ void keep_off_copies(const MemoryUse& use, Context& context, const LaneBytes& ac
     const std::optional<uint64_t> address = shared_address(cluster, bytes);
     if (!address) continue;
     if (const machine::Agent* copy = cluster.filling(*address, size))
-      throw Fault("a write to " + cluster.shared_name(*address) + ", which the copy of PTX line " +
-                      std::to_string(copy->place.ptx_line) + " is still to write",
+      throw Fault("a write to " + cluster.shared_name(*address) + ", which the copy of " +
+                      machine::line_of(copy->place) + " is still to write",
                   lane);
   }
 }
