@@ -139,7 +139,8 @@ void check_launch(const Program& program, const Shape& asked,
                      std::to_string(machine::kRegisters));
   if (reserved_shared(program) != 0 && uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2] > 1)
     throw machine::Unsupported(who +
-                               "%reserved_smem_offset_* in a cluster, where no GPU's values are recorded");
+                               "%reserved_smem_offset_* in a cluster, where no GPU's values are recorded; "
+                               "they are of CTAs without one");
   const uint64_t shared = program.dynamic_shared + shape.dynamic_shared - reserved_shared(program);
   if (shared > machine::arch(program.sm).shared)
     throw InputError(who + std::to_string(shared) + " bytes of shared memory (" +

@@ -216,8 +216,10 @@ TEST(Textures, WhatIsNotKnownIsRefused) {
   const auto has = [](const std::string& said, const std::string& part) {
     EXPECT_NE(said.find(part), std::string::npos) << said;
   };
-  has(says([](T& t) { t.linear = true; }), "tex of 't': linear filtering");
-  has(says([](T& t) { t.normalized_coordinates = true; }), "tex of 't': normalized coordinates");
+  has(says([](T& t) { t.linear = true; }),
+      "tex of 't': linear filtering, whose weights nobody has measured; \"filter\": \"nearest\" runs");
+  has(says([](T& t) { t.normalized_coordinates = true; }),
+      "tex of 't': normalized coordinates, whose rounding nobody has measured; unnormalized ones run");
   has(says([](T& t) { t.normalized_values = true; }), "tex of 't': whole numbers read as fractions");
   has(says([](T& t) { t.channel = channel("u8"); }), "tex of 't': texels of u8 read as .f32");
   has(says([](T&) {}, NAN), "a coordinate that is no number");
