@@ -89,12 +89,20 @@ std::string runs_text(const std::set<uint64_t>& numbers) {
   return out;
 }
 
+// Said of a quarter of 128 rows: the 32 lanes of tensor memory that one warp of an epilogue reads.
+std::string quarter_text(const std::set<uint64_t>& numbers) {
+  const bool quarter =
+      numbers.size() == 32 && *numbers.begin() % 32 == 0 && *numbers.rbegin() == *numbers.begin() + 31;
+  return quarter ? " (a quarter of 128 lanes)" : "";
+}
+
 // What the wrong ones' numbers along one axis of `extent` have in common: the residues that say most.
 std::string rule_of(const std::set<uint64_t>& along, uint64_t extent, const std::string& axis) {
   if (along.size() == extent) return "";
   std::string best;
   double share = static_cast<double>(along.size()) / static_cast<double>(extent);
-  if (const std::string text = runs_text(along); !text.empty()) best = axis + " is " + text;
+  if (const std::string text = runs_text(along); !text.empty())
+    best = axis + " is " + text + (extent == 128 ? quarter_text(along) : "");
   for (const uint64_t period : {2, 4, 8, 16, 32, 64, 128, 256}) {
     if (2 * period > extent) break;
     std::set<uint64_t> residues;
@@ -103,10 +111,8 @@ std::string rule_of(const std::set<uint64_t>& along, uint64_t extent, const std:
     const double part = static_cast<double>(residues.size()) / static_cast<double>(period);
     // The same elements by a shorter rule.
     if (text.empty() || part > share * 1.0001) continue;
-    best = axis + " mod " + std::to_string(period) + " is " + text;
-    const bool quarter = period == 128 && residues.size() == 32 && *residues.begin() % 32 == 0 &&
-                         *residues.rbegin() == *residues.begin() + 31;
-    if (quarter) best += " (a quarter of 128 lanes)";
+    best = axis + " mod " + std::to_string(period) + " is " + text +
+           (period == 128 ? quarter_text(residues) : "");
     break;
   }
   return best;

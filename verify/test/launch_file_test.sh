@@ -175,6 +175,36 @@ nan wide.npy ', "tolerance": {"nan": "bits"}'
 expect 2 "only where 'wide.npy' has the output's own type, f4, not f8" "$bitwell" run nan.json
 nan zeros.npy ', "tolerance": {"nan": "payload"}'
 expect 2 "'nan' is 'payload', it is either any or bits" "$bitwell" run nan.json
+# Where wrong elements are: a warp's lanes of tensor memory, of one tile and of several, and columns of each tile.
+cat > count.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry count(.param .u64 out) {
+  .reg .b64 %rd<3>; .reg .b32 %r<3>;
+  ld.param.u64 %rd0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %rd1, %r0, 4; add.u64 %rd1, %rd0, %rd1;
+  st.global.u32 [%rd1], %r0; ret; }
+P
+places() { # places ROWS COLUMNS 'whether (m, n) is wrong'
+  python3 - "$@" <<'P'
+import struct, sys
+rows, columns, wrong = int(sys.argv[1]), int(sys.argv[2]), eval("lambda m, n: " + sys.argv[3])
+numbers = [m * columns + n + wrong(m, n) for m in range(rows) for n in range(columns)]
+head = "{'descr': '<i4', 'fortran_order': False, 'shape': (%d,), }" % len(numbers)
+head += ' ' * (117 - len(head)) + '\n'
+open("places.npy", "wb").write(b'\x93NUMPY\x01\x00' + struct.pack('<H', 118) + head.encode() + struct.pack("<%di" % len(numbers), *numbers))
+P
+  echo "{\"ptx\": \"count.ptx\", \"entry\": \"count\", \"block\": [$(($1 * $2))], \"arguments\": [{\"buffer\": \"out\", \"unwritten\": $((4 * $1 * $2))," \
+    "\"dtype\": \"i4\", \"shape\": [$1, $2], \"expected\": \"places.npy\"}]}" > places.json
+}
+places 128 4 "32 <= m < 64"
+expect 1 "where m is 32 to 63 (a quarter of 128 lanes): all of them" "$bitwell" run places.json
+places 256 4 "m % 128 >= 96"
+expect 1 "where m mod 128 is 96 to 127 (a quarter of 128 lanes): all of them" "$bitwell" run places.json
+places 2 256 "n % 64 < 3"
+expect 1 "where n mod 64 is 0 to 2: all of them" "$bitwell" run places.json
+places 256 4 "m >= 128 and n >= 2"
+expect 1 "where m is 128 to 255, n is 2 to 3: all of them" "$bitwell" run places.json
 # Structures and fields that do not fit.
 launch apply "" "$scale"
 sed -i 's/"size": 24/"size": 16/' l.json
@@ -255,6 +285,47 @@ expect 0 "all checks on" "$bitwell" run l.json
 [ "$(tail -c 4 counter.npy | od -An -tu4 | tr -d ' ')" = 8 ] || fail "the counter did not go on"
 sed -i 's/"from_offset": 4/"from_offset": 8/' l.json
 expect 2 "16 bytes at 8 of 'x', which has 20" "$bitwell" run l.json
+# Structures in structures, raw bytes, and tensor maps in a structure and in a buffer, as grouped GEMMs keep them.
+cat > maps.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry maps(.param .align 64 .b8 p[256], .param .b64 raw)
+{
+.reg .pred %p; .reg .b32 %r<6>; .reg .b64 %d<6>;
+.shared .align 128 .b8 tile[256]; .shared .align 8 .b64 bar;
+mov.u32 %r0, tile; mov.u32 %r1, bar;
+mbarrier.init.shared.b64 [%r1], 1;
+fence.proxy.async;
+mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 64;
+mov.b64 %d0, p; cvta.param.u64 %d0, %d0; add.u64 %d0, %d0, 64;
+ld.param.u64 %d1, [p+8];
+mov.u32 %r2, 0;
+cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r0], [%d0, {%r2}], [%r1];
+cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r0+128], [%d1, {%r2}], [%r1];
+W: mbarrier.try_wait.parity.shared.b64 %p, [%r1], 0;
+@!%p bra W;
+ld.param.u64 %d2, [p+192]; ld.param.u32 %r5, [p+204];
+ld.shared.u32 %r3, [tile]; ld.shared.u32 %r4, [tile+132];
+st.global.v2.u32 [%d2], {%r3, %r4};
+ld.param.u64 %d3, [raw];
+st.global.u32 [%d2+8], %r5;
+cvt.u32.u64 %r3, %d3; st.global.u32 [%d2+12], %r3;
+ret;
+}
+P
+cat > maps.json <<'J'
+{"ptx": "maps.ptx", "entry": "maps",
+ "buffers": [{"buffer": "a", "generate": {"kind": "iota_u32", "bytes": 64}}, {"buffer": "b", "generate": {"kind": "iota_u32", "bytes": 64}},
+  {"buffer": "descriptors", "zeros": 256, "fields": [{"at": 128, "tensor_map": "b", "type": "u32", "dims": [16], "box": [8]}]},
+  {"buffer": "out", "unwritten": 16, "output": "out.bin"}],
+ "arguments": [{"struct": [{"at": 8, "pointer": "descriptors", "offset": 128},
+    {"at": 64, "tensor_map": "a", "type": "u32", "dims": [16], "box": [8]},
+    {"at": 192, "struct": [{"at": 0, "pointer": "out"}, {"at": 8, "struct": [{"at": 4, "type": "s32", "value": -7}]}]}], "size": 256},
+  {"bytes": "0102030405060708"}]}
+J
+expect 0 "all checks on" "$bitwell" run maps.json
+[ "$(od -An -tx4 out.bin)" = " 00000000 00000001 fffffff9 04030201" ] || fail "maps leaves $(od -An -tx4 out.bin)"
 # A texture is read, a surface written; init sees both.
 cat > image.ptx <<'P'
 .version 9.0
@@ -309,6 +380,24 @@ j["block"] = [1024]
 json.dump(j, open("copy.json", "w"))
 P
 expect 2 "a cooperative launch of 5000 CTAs, of which 264 are resident at once at most (limited by threads; registers, which PTX does not tell, may allow fewer)" "$bitwell" run copy.json
+# CTAs that meet: as many as are resident, and with --resident fewer than that, a deadlock that says who could not start.
+cat > meet.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry meet(.param .u64 count) {
+  .reg .b64 %d; .reg .b32 %r<3>; .reg .pred %p;
+  ld.param.u64 %d, [count];
+  atom.add.release.gpu.global.u32 %r0, [%d], 1;
+W: ld.acquire.gpu.global.u32 %r1, [%d]; setp.lt.u32 %p, %r1, 4; @%p bra W;
+  ret; }
+P
+echo '{"ptx": "meet.ptx", "entry": "meet", "grid": [4], "block": [1], "arguments": [{"buffer": "count", "zeros": 4, "output": "count.bin"}]}' > meet.json
+expect 0 "4 of 4 clusters at once" "$bitwell" run meet.json
+expect 1 "it may wait for CTA (2,0,0) or a later one, which starts only when a resident cluster ends" "$bitwell" run meet.json --resident 2
+sed 's/"entry"/"cooperative": true, "entry"/' meet.json > together.json
+expect 0 "4 of 4 clusters at once" "$bitwell" run together.json
+expect 2 "a cooperative launch of 4 CTAs, of which 2 are resident at once (as asked for): a driver refuses it too" "$bitwell" run together.json --resident 2
 # Notes: what devices take, and the manual does not promise.
 cat > notes.ptx <<'P'
 .version 9.0
