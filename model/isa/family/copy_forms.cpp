@@ -83,7 +83,7 @@ void bulk(Builder& b, const Match& m) {
     }
   }
   if (has(i, ".multicast::cluster")) t->mask = operands.value(b.operand(next++), ".u16");
-  if (has(i, ".L2::cache_hint")) operands.value(b.operand(next++), ".b64");
+  if (has(i, ".L2::cache_hint")) operands.value(b.operand(next++), ".u64");
   operands_left(b, m, next);
   if (i.modifiers[0] == ".reduce") {
     t->reduce = operation_of(i);
@@ -120,7 +120,7 @@ void async(Builder& b, const Match& m) {
       t->mask = operands.value(o, ".u32");
     }
   }
-  if (hinted) operands.value(b.operand(next++), ".b64");
+  if (hinted) operands.value(b.operand(next++), ".u64");
   operands_left(b, m, next);
   b.emit(op);
 }

@@ -58,7 +58,7 @@ void take_policy(Builder& b, const Match& m, size_t operands) {
   const bool hinted = has(b.instruction(), ".L2::cache_hint");
   if (b.operand_count() != operands + (hinted ? 1 : 0))
     throw Invalid("'" + m.name + "' takes " + std::to_string(operands + (hinted ? 1 : 0)) + " operands");
-  if (hinted) b.source(b.operand(operands), b.type(".b64"));
+  if (hinted) b.source(b.operand(operands), b.type(".u64"));
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ std::string module_of(const std::string& body, const std::string& version = "9.0
                       const std::string& target = "sm_90a") {
   return ".version " + version + "\n.target " + target +
          "\n.address_size 64\n.visible .entry k(.param .u64 out) {\n"
-         ".reg .b16 %h<9>;\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n.reg .b64 %policy;\n.reg .f32 %f<9>;\n"
+         ".reg .b16 %h<9>;\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n.reg .b64 %policy;\n.reg .s64 %s;\n.reg .f32 "
+         "%f<9>;\n.reg .f64 %g<9>;\n"
          ".shared .align 16 .b8 tile[64];\nld.param.u64 %d0, [out];\n" +
          body + "\nret;\n}\n";
 }
@@ -31,15 +32,19 @@ std::string refusal(const std::string& text) {
 
 TEST(CachePolicy, StandsBehindTheOperands) {
   for (const char* body :
-       {"ld.global.L2::cache_hint.b32 %r1, [%d0], %policy;", "ld.L2::cache_hint.b32 %r1, [%d0], %policy;",
+       {"ld.global.L2::cache_hint.b32 %r1, [%d0], %policy;",
+        "ld.global.L2::cache_hint.b32 %r1, [%d0], %s;",
+        "ld.L2::cache_hint.b32 %r1, [%d0], %policy;",
         "ld.global.L2::cache_hint.b32 %r1, [%d0], 0x1000000000000000;",
         "ld.global.cs.L2::cache_hint.L2::128B.b32 %r1, [%d0], %policy;",
         "ld.global.L1::evict_last.L2::cache_hint.L2::128B.v2.b32 {%r1, %r2}, [%d0], %policy;",
         "ld.global.nc.L1::no_allocate.L2::cache_hint.v4.b32 {%r1, %r2, %r3, %r4}, [%d0], %policy;",
         "ld.global.nc.ca.L2::cache_hint.b32 %r1, [%d0], %policy;",
         "ld.acquire.sys.global.L1::no_allocate.L2::cache_hint.b32 %r1, [%d0], %policy;",
-        "ld.global.b32.L2::cache_hint %r1, [%d0], %policy;", "ld.global.cs.L2::128B.b32 %r1, [%d0];",
-        "ld.global.nc.ca.L2::64B.b32 %r1, [%d0];", "st.global.L2::cache_hint.b32 [%d0], %r1, %policy;",
+        "ld.global.b32.L2::cache_hint %r1, [%d0], %policy;",
+        "ld.global.cs.L2::128B.b32 %r1, [%d0];",
+        "ld.global.nc.ca.L2::64B.b32 %r1, [%d0];",
+        "st.global.L2::cache_hint.b32 [%d0], %r1, %policy;",
         "st.L2::cache_hint.v2.b32 [%d0], {%r1, %r2}, %policy;",
         "st.global.wt.L2::cache_hint.b32 [%d0], %r1, %policy;",
         "st.release.gpu.global.L1::no_allocate.L2::cache_hint.b32 [%d0], %r1, %policy;",
@@ -57,7 +62,11 @@ TEST(CachePolicy, StandsBehindTheOperands) {
 TEST(CachePolicy, IsRefusedWherePtxasRefusesIt) {
   for (const char* body :
        {"ld.global.L2::cache_hint.b32 %r1, [%d0];", "ld.global.b32 %r1, [%d0], %policy;",
-        "ld.global.L2::cache_hint.b32 %r1, [%d0], %r2;", "ld.shared.L2::cache_hint.b32 %r1, [tile], %policy;",
+        "ld.global.L2::cache_hint.b32 %r1, [%d0], %r2;", "ld.global.L2::cache_hint.b32 %r1, [%d0], %g1;",
+        "ld.global.L2::cache_hint.b32 %r1, [%d0], 1.5;",
+        "cp.async.cg.shared.global.L2::cache_hint [tile], [%d0], 16, %g1;",
+        "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%d0], [tile], 16, %g1;",
+        "ld.shared.L2::cache_hint.b32 %r1, [tile], %policy;",
         "ld.volatile.global.L2::cache_hint.b32 %r1, [%d0], %policy;",
         "ld.global.L2::evict_last.L2::cache_hint.v4.b32 {%r1, %r2, %r3, %r4}, [%d0], %policy;",
         "st.global.L2::cache_hint.b32 [%d0], %r1;", "st.shared.L2::cache_hint.b32 [tile], %r1, %policy;",
