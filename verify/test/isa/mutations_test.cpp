@@ -71,11 +71,11 @@ Judgement judge(const std::string& text) {
   return out;
 }
 
-// ptxas's first message, empty if it takes the file.
-std::string ptxas_message(const std::string& path, const std::string& target) {
+// The first message of the program `ptxas`, empty if it takes the file.
+std::string ptxas_message(const std::string& ptxas, const std::string& path, const std::string& target) {
   const std::string log = path + ".log";
   const std::string command =
-      "'" BITWELL_PTXAS "' -O0 -o /dev/null -arch=" + target + " " + path + " > " + log + " 2>&1";
+      "'" + ptxas + "' -O0 -o /dev/null -arch=" + target + " " + path + " > " + log + " 2>&1";
   const int status = std::system(command.c_str());
   if (status == 0) return "";
   if (WIFSIGNALED(status) || WEXITSTATUS(status) >= 128) return "Segmentation fault";
@@ -129,7 +129,15 @@ std::string mutate(const std::string& text, const std::vector<ptx::Token>& token
 // The targets that the texts are given for in turn; what the source is for only one is tried unchanged too.
 constexpr const char* kTargets[] = {"sm_90a", "sm_100a", "sm_103a"};
 
-TEST(Mutations, PtxasAndBitwellAgreeOnWhatIsPtx) {
+// The text in that version of PTX.
+std::string in_version(std::string text, const std::string& version) {
+  const size_t at = text.find(".version ");
+  if (at != std::string::npos) text.replace(at, text.find('\n', at) - at, ".version " + version);
+  return text;
+}
+
+// Holds bitwell against the program `ptxas`, the sources in each of `versions` in turn; none: their own.
+void compare(const std::string& ptxas, const std::vector<std::string>& versions) {
   using Kind = Judgement::Kind;
   const char* wanted = std::getenv("BITWELL_MUTATIONS");
   const size_t count = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 400;
@@ -165,10 +173,11 @@ TEST(Mutations, PtxasAndBitwellAgreeOnWhatIsPtx) {
           std::string text = whole ? source : mutate(source, ptx::tokenize(source), random);
           if (const size_t at = text.find("sm_90a"); at != std::string::npos) text.replace(at, 6, target);
           if (text == source) continue;
+          if (!versions.empty()) text = in_version(text, versions[i % versions.size()]);
           const Judgement ours = judge(text);
           const std::string path = (folder / (std::to_string(t) + ".ptx")).string();
           std::ofstream(path) << text;
-          const std::string theirs = ptxas_message(path, target);
+          const std::string theirs = ptxas_message(ptxas, path, target);
           const std::scoped_lock lock(mutex);
           ++judged[static_cast<int>(ours.kind)];
           ptxas_took[static_cast<int>(ours.kind)] += theirs.empty() ? 1 : 0;
@@ -192,6 +201,15 @@ TEST(Mutations, PtxasAndBitwellAgreeOnWhatIsPtx) {
     std::printf("%5zu mutations that bitwell calls %-11s  %5zu of them accepted by ptxas\n", judged[k],
                 names[k], ptxas_took[k]);
   for (const std::string& w : wrong) ADD_FAILURE() << w;
+}
+
+TEST(Mutations, PtxasAndBitwellAgreeOnWhatIsPtx) { compare(BITWELL_PTXAS, {}); }
+
+// PTX that ptxas 13.0 does not know: BITWELL_NEWER_PTXAS is that of PyPI's nvidia-cuda-nvcc, 13.3 or later.
+TEST(Mutations, ANewerPtxasAgreesOnNewerVersions) {
+  const char* newer = std::getenv("BITWELL_NEWER_PTXAS");
+  if (newer == nullptr) GTEST_SKIP() << "BITWELL_NEWER_PTXAS names no program";
+  compare(newer, {"9.1", "9.2", "9.3", "9.4"});
 }
 
 }  // namespace
