@@ -37,14 +37,25 @@ TEST(AcceptedText, AVectorOfOneIsItsRegister) {
 }
 
 TEST(AcceptedText, ModifiersKeepWhatTheySayInAnyOrder) {
-  for (const char* body :
-       {"ldmatrix.sync.aligned.x4.m8n8.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];",
-        "stmatrix.sync.aligned.x4.trans.m8n8.shared.b16 [%r5], {%r1, %r2, %r3, %r4};",
-        "atom.add.release.gpu.u32 %r1, [%d1], %r2;", "atom.or.acq_rel.cta.b32 %r1, [%d1], %r2;",
-        "red.and.release.cta.b32 [%d1], %r2;", "ld.global.acquire.gpu.b32 %r1, [%d1];",
-        "ld.global.relaxed.cta.L1::no_allocate.v4.b32 {%r1, %r2, %r3, %r4}, [%d1];",
-        "ld.global.u64.v2 {%d1, %d2}, [%d3];", "ld.global.cs.u64.v2 {%d1, %d2}, [%d3];",
-        "ld.global.L2::128B.u64.v2 {%d1, %d2}, [%d3];", "vote.ballot.sync.b32 %r1, %p1, -1;"})
+  for (
+      const char* body :
+      {"ldmatrix.sync.aligned.x4.m8n8.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];",
+       "stmatrix.sync.aligned.x4.trans.m8n8.shared.b16 [%r5], {%r1, %r2, %r3, %r4};",
+       "atom.add.release.gpu.u32 %r1, [%d1], %r2;", "atom.or.acq_rel.cta.b32 %r1, [%d1], %r2;",
+       "red.and.release.cta.b32 [%d1], %r2;", "ld.global.acquire.gpu.b32 %r1, [%d1];",
+       "ld.global.relaxed.cta.L1::no_allocate.v4.b32 {%r1, %r2, %r3, %r4}, [%d1];",
+       "ld.global.u64.v2 {%d1, %d2}, [%d3];", "ld.global.cs.u64.v2 {%d1, %d2}, [%d3];",
+       "ld.global.L2::128B.u64.v2 {%d1, %d2}, [%d3];", "vote.ballot.sync.b32 %r1, %p1, -1;",
+       "ld.global.L2::evict_first.L2::256B.v4.u64 {%d1, %d2, %d3, %d4}, [%d5];",
+       "stmatrix.sync.aligned.x2.m8n8.shared.b16 [%r5], {%r1, %r2};",
+       "ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];",
+       "tcgen05.cp.cta_group::1.warpx4.32x128b [%r1], %d1;",
+       "cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], "
+       "[%d1, {%r2, %r3}], [%r4];",
+       "cp.async.bulk.tensor.2d.shared::cluster.global.cta_group::2.mbarrier::complete_tx::bytes [%r1], "
+       "[%d1, {%r2, %r3}], [%r4];",
+       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%r1], "
+       "[%d1, {%r2, %r3}], [%r4];"})
     EXPECT_EQ(refusal(module_of("9.0", body)), "") << body;
   // Two types and two state spaces say which operand they are of: they do not change places.
   EXPECT_NE(refusal(module_of("9.0", "cvt.u64.u32 %r1, %d1;")), "");
