@@ -161,10 +161,10 @@ Followed followed(const Finding& f, const Earlier& earlier, size_t number, const
   out.outputs = follow.outputs();
   out.uses = follow.uses();
   if (out.places == 0) out.why_not = "the access could not be told from others in a second run";
-  const bool has_outputs =
+  out.names_outputs =
       std::any_of(left.buffers.begin(), left.buffers.end(), [](const Buffer& b) { return b.output; }) ||
       !left.variables.empty();
-  if (!has_outputs || out.uses.empty() || !std::all_of(out.uses.begin(), out.uses.end(), is_summed))
+  if (!out.names_outputs || out.uses.empty() || !std::all_of(out.uses.begin(), out.uses.end(), is_summed))
     return out;
   isa::Follow inverted(std::move(marks), isa::Follow::How::inverted);
   try {
@@ -201,7 +201,7 @@ hazard::Level level_of(const Finding& f, const Followed* followed, const hazard:
   const Level own = strict ? Level::error : hazard::row_of(f.kind).level;
   if (followed == nullptr || !reads_data(f) || !followed->nowhere(f)) return own;
   if (way.end == hazard::Way::End::none) return Level::nothing;
-  return strict ? own : Level::note;
+  return strict || !followed->names_outputs ? own : Level::note;
 }
 
 namespace {
@@ -230,6 +230,8 @@ std::string describe(const Followed& f, const Finding& finding, const isa::Progr
           (o.bytes == 1 ? " byte of '" : " bytes of '") + o.buffer +
           (o.bytes == 1 ? "' comes out otherwise, byte " : "' come out otherwise, the first byte ") +
           std::to_string(o.first));
+  if (out.empty() && !f.names_outputs)
+    add("it decides nothing and is no address; the launch names no output");
   if (out.empty()) add("it comes to no output, no branch and no address");
   if (f.places < finding.count)
     out +=

@@ -19,6 +19,7 @@ struct Followed {
   uint64_t places = 0;  // runs of bytes that were followed, of Finding::count
   std::vector<isa::Follow::Output> outputs;
   std::vector<isa::Follow::Use> uses;
+  bool names_outputs = true;  // the launch file does; else all that is stored may be one
   // Where it goes into matrix products and sums of operations alone: the bytes that are others at the end of
   // a run in which its bits are inverted.
   struct Other {
@@ -47,9 +48,9 @@ bool may_be_nothing(const hazard::Finding& finding);
 
 // What is to be said of a finding: nothing, where what was read came to nothing and by the PTX no path leads
 // from there to an output, a branch or an address; a note at most, where it came to nothing on this run
-// alone. What may find another object or none (an index that leaves its array, freed memory), and what is
-// wrong with an mbarrier or a register, stay what they are. `followed`: nullptr where it was not; `strict`:
-// notes are errors.
+// alone, of a launch that names its outputs. What may find another object or none (an index that leaves its
+// array, freed memory), and what is wrong with an mbarrier or a register, stay what they are. `followed`:
+// nullptr where it was not; `strict`: notes are errors.
 hazard::Level level_of(const hazard::Finding& finding, const Followed* followed, const hazard::Way& way,
                        bool strict);
 

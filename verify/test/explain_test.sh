@@ -80,6 +80,11 @@ says 0 "can come to an output: PTX lines 13 ld.shared.u32" untaken.json --races 
 says 1 "note race" untaken.json --races --error-on note
 says 1 "error race" untaken.json --races --strict
 
+# A launch that names no output: all that is stored may be one, so that what decides is the PTX alone.
+for k in output padding; do sed 's/"zeros": 1024, "output": "y.npy"/"unwritten": 1024/' $k.json > $k-unnamed.json; done
+says 1 "error race" output-unnamed.json --races
+says 0 "1 finding of values" padding-unnamed.json --races
+
 # The bytes of one read alone, and not those of the next: one is silent, one an error.
 kernel twice $'reads:\nld.shared.u32 %r1, [word];\nld.shared.u32 %r2, [word];\nst.global.u32 [%a1], %r2;\nbra done;'
 says 1 "1 races and the like" twice.json --races
