@@ -32,8 +32,8 @@ enum class Kind : uint8_t {
   tensor_copy,       // tcgen05.cp behind an MMA that reads what it replaces: likewise
   written_twice,     // where each byte is to be written once: ordered or not
   tensor_overlap,    // an MMA's accumulator and its other operands
-  non_coherent,      // ld.global.nc of what the launch has written
-  non_coherent_war,  // a write of what an ld.global.nc of the launch has read: works, not promised
+  non_coherent,      // ld.global.nc or tex of what the launch has written
+  non_coherent_war,  // a write of what an ld.global.nc or tex of the launch has read: works, not promised
   map_fence,         // a copy by a tensor map that was changed, without both halves of its proxy fence
   grid_wait,         // of a programmatic launch: before griddepcontrol.wait
   grid_between,      // the same, but for a launch between the two: works where it was measured

@@ -67,4 +67,41 @@ assert sorted((race["earlier"]["access"], race["later"]["access"])) == ["read", 
 assert sorted((race["earlier"]["lane"] + 32 * race["earlier"]["warp"], race["later"]["lane"] + 32 * race["later"]["warp"])) == [0, 32], race
 assert sorted(race["lines"]) == [10, 11] and race["bytes"] == 4 and race["remedy"], race
 P
+# Textures are read through caches that no write of the same launch reaches: one before, with a barrier between them, is
+# found; one behind is a note. Surfaces may be changed in place.
+image() {
+  cat > "$1.ptx" <<P
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 t, .param .u64 s, .param .u64 m, .param .u64 y)
+{
+.reg .b32 %r<8>; .reg .b64 %a<8>;
+ld.param.u64 %a0, [t]; ld.param.u64 %a1, [s]; ld.param.u64 %a2, [m]; ld.param.u64 %a3, [y]; mov.u32 %r0, %tid.x; mul.wide.u32 %a4, %r0, 4; add.u64 %a2, %a2, %a4; add.u64 %a3, %a3, %a4; shl.b32 %r1, %r0, 2;
+$2
+st.global.u32 [%a3], %r2;
+ret;
+}
+P
+  cat > "$1.json" <<J
+{"ptx": "$1.ptx", "entry": "k", "grid": [1], "block": [32], "buffers": [{"buffer": "m", "zeros": 128}],
+ "textures": [{"texture": "t", "over": "m", "format": "u32", "width": 32}, {"texture": "s", "over": "m", "format": "u32", "width": 32}],
+ "arguments": [{"texture": "t"}, {"surface": "s"}, {"pointer": "m"}, {"buffer": "y", "unwritten": 128, "output": "y.npy"}]}
+J
+}
+fetch='tex.1d.v4.u32.s32 {%r2, %r3, %r4, %r5}, [%a0, {%r0}];'
+load='suld.b.1d.b32.trap {%r2}, [%a1, {%r1}];'
+store='sust.b.1d.b32.trap [%a1, {%r1}], {%r0};'
+image fetched-behind "st.global.u32 [%a2], %r0; bar.sync 0;
+$fetch"
+image changed-behind "$fetch
+st.global.u32 [%a2], %r0;"
+image in-place "$load
+$store"
+exits 1 "$bitwell" run fetched-behind.json --races
+"$bitwell" run fetched-behind.json --races | grep -q "^error non-coherent at" || fail "a fetch behind a write is not found"
+exits 0 "$bitwell" run changed-behind.json --races
+"$bitwell" run changed-behind.json --races | grep -q "^note non-coherent-war at" || fail "no note of a write behind a fetch"
+"$bitwell" run in-place.json --races | grep -q "^note\|^error" && fail "a surface changed in place is found"
+
 exit $((failures != 0))

@@ -96,7 +96,8 @@ Fetched fetch_one(const Op& op, const TextureUse& use, Context& context, int lan
   }
   std::array<std::byte, 16> bytes{};
   std::array<uint8_t, 16> written{};
-  Port(context, lane, {})
+  // Past the coherent cache, as ld.global.nc (CUDA programming guide, "Read/Write Coherency").
+  Port(context, lane, {machine::Semantics::weak, machine::Scope::cta, machine::Proxy::non_coherent})
       .read(texels_of(context, t, lane), t.address_of(at, layer), t.texel_bytes(), bytes.data(),
             written.data());
   for (size_t i = 0; i < t.channels; ++i) {
