@@ -135,7 +135,11 @@ struct Operation {
 // By lane of a warp: when it last used an mbarrier, and which phase it last saw over, when; 0: never.
 struct Use {
   std::array<uint32_t, machine::kLanes> time{}, passed{}, passed_at{};
-  uint32_t site = 0, pass_site = 0;  // of the last
+  std::array<uint32_t, machine::kLanes> matched{}, matched_at{};  // whom it last met at match.sync, when
+  uint32_t site = 0, pass_site = 0;                               // of the last
+
+  // Whether somebody knows of a lane of that warp that met this one behind its last use.
+  bool known_by_match(const Viewer& v, UnitId unit, uint32_t lane) const;
 };
 
 // An mbarrier.

@@ -112,6 +112,7 @@ class Checker {
   static void remote_released(Cluster& c, const Viewer& viewer);
   void mbarrier_passed(const machine::Synchronisation& s, Cluster& c);
   void mbarrier_over(uint64_t address, Cluster& c);
+  void warp_matched(const machine::Synchronisation& s, Cluster& c);
   void tensor_access(const machine::Access& a, Cluster& c);
   void synchronised(const machine::Synchronisation& s, Cluster& c);
   void from_one_line(const machine::Synchronisation& s, const Warp& w,

@@ -24,6 +24,13 @@ uint32_t rank_of_address(uint64_t shared_address) {
 
 }  // namespace
 
+bool Use::known_by_match(const Viewer& v, UnitId unit, uint32_t lane) const {
+  if (matched_at[lane] < time[lane]) return false;
+  for (uint32_t lanes = matched[lane]; lanes != 0; lanes &= lanes - 1)
+    if (v.knows({unit, static_cast<uint32_t>(std::countr_zero(lanes)), matched_at[lane]})) return true;
+  return false;
+}
+
 Party Checker::party_of_use(UnitId unit, uint32_t lane, uint32_t site) const {
   return {records_.site_at(site), units_[unit].cta, units_[unit].warp, static_cast<int>(lane)};
 }
@@ -69,7 +76,8 @@ void Checker::mbarrier_thread(const machine::Access& a, Cluster& c, uint64_t add
   if (a.kind == AccessKind::update && a.order.semantics == Semantics::weak) {  // inval
     for (const auto& [unit, use] : barrier.uses)
       for (uint32_t i = 0; i < machine::kLanes; ++i)
-        if (use.time[i] != 0 && !viewer.knows({unit, i, use.time[i]})) {
+        if (use.time[i] != 0 && !viewer.knows({unit, i, use.time[i]}) &&
+            !use.known_by_match(viewer, unit, i)) {
           found(Kind::reuse, party_of_use(unit, i, use.site), party(viewer, site),
                 machine::kSharedWindow + address, 8);
           break;
@@ -166,6 +174,19 @@ void Checker::mbarrier_over(uint64_t address, Cluster& c) {
   }
   barrier.over = barrier.arrived;
   ++barrier.phase;
+}
+
+// Lanes that meet at match.sync have executed their operations on mbarriers: it orders no memory, but an
+// mbarrier may end behind it. libcu++'s pipelines end so.
+void Checker::warp_matched(const machine::Synchronisation& s, Cluster& c) {
+  const Warp& w = warp_of(c, s.cta, s.warp);
+  for (auto& [address, barrier] : c.mbarriers)
+    if (const auto at = barrier.uses.find(w.unit); at != barrier.uses.end())
+      for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+        const auto lane = static_cast<size_t>(std::countr_zero(lanes));
+        at->second.matched[lane] = s.lanes;
+        at->second.matched_at[lane] = w.time;
+      }
 }
 
 void Checker::mbarriers_fenced(Cluster& c, const Warp& w, uint32_t lanes) {

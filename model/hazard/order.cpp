@@ -47,6 +47,7 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
       return s.order.proxy == machine::Proxy::tensor_map ? map_fence(s, w) : fence(s, w);
     }
     case SyncKind::warp_met: {
+      if (s.which != 0) return warp_matched(s, c);
       Warp& w = warp_of(c, s.cta, s.warp);
       take(w, s.lanes, published(w, s.lanes));
       ++w.time;

@@ -27,7 +27,7 @@ struct Synchronisation {
   enum class Kind : uint8_t {  // `which`, of the lanes that do it
     fence,                     // the state spaces, of a proxy fence; an acquiring one's tensor map
     mbarrier_init_fence,       //
-    warp_met,                  // bar.warp.sync: the lanes met
+    warp_met,                  // 0: the lanes met at bar.warp.sync; 1: at match.sync, which orders no memory
     cta_arrived,               // the barrier's number, at bar and barrier
     cta_passed,                // the barrier's number, which all who arrived reached
     cta_over,                  // the barrier's number: nobody has arrived at it now; no lanes

@@ -199,6 +199,7 @@ static void perform_match_lanes(const Op& op, Context& context, uint32_t mask) {
     if ((mask >> i & 1) != 0) d[i] = !op.as<MatchUse>().all ? same[i] : all ? mask : 0;
   context.set_defined(op.d, mask);
   set_predicate(context, op.d2, all ? ~0u : 0u, mask, mask);
+  tell_synchronised(Synchronisation::Kind::warp_met, context.cta, context.warp, context.split(), mask, 1);
 }
 Next match_lanes(const Op& op, Context& context, uint32_t mask) {
   return by_members(op, context, mask, perform_match_lanes);
