@@ -17,13 +17,6 @@ bool is(const Instruction& i, const char* modifier) {
 
 bool of_pointers(const Instruction& i) { return is(i, ".b64") || is(i, ".u64") || is(i, ".s64"); }
 
-// Of constant operands only: other lanes are not known here.
-bool is_shuffle(const ObjectFlow::Use& use) {
-  const Instruction& i = *use.instruction;
-  return i.opcode == "shfl" && i.operands.size() >= 4 && i.operands[2].kind == OperandKind::integer &&
-         i.operands[3].kind == OperandKind::integer && !use.results.empty();
-}
-
 size_t words_of(const Operand& o) { return o.kind == OperandKind::vector ? o.elements.size() : 1; }
 
 // Whether it loads words that are followed, each into a register.
@@ -48,6 +41,8 @@ class LocalPointers::Search {
       : before_(flow.value_count()),
         local_(flow.value_count()),
         received_(flow.value_count()),
+        constant_(flow.value_count()),
+        made_(flow.value_count()),
         may_be_own_(flow.value_count()) {
     std::vector<std::vector<size_t>> behind(flow.value_count());
     flow.each_address_flow([&](size_t from, size_t to) {
@@ -58,7 +53,14 @@ class LocalPointers::Search {
       if (const auto value = flow.value_of_object(i); value && places[i].space == Object::Space::local)
         local_[*value] = i;
     for (const ObjectFlow::Use& use : flow.uses()) {
-      if (is_shuffle(use)) received_[use.results[0]] = true;
+      const Instruction& i = *use.instruction;
+      for (const size_t made : use.results) made_[made] = true;
+      if (i.opcode == "mov" && !use.guard && use.results.size() == 1 &&
+          i.operands[1].kind == OperandKind::integer)
+        constant_[use.results[0]] = static_cast<uint32_t>(i.operands[1].integer);
+    }
+    for (const ObjectFlow::Use& use : flow.uses()) {
+      if (shuffle_of(use)) received_[use.results[0]] = true;
       if (loads(use))
         for (const size_t word : use.results) received_[word] = true;
     }
@@ -75,6 +77,13 @@ class LocalPointers::Search {
   }
   // Whether a value may have to do with the address of a local variable: quickly told.
   bool may_be_own(size_t value) const { return may_be_own_[value]; }
+  // Of a shfl that has both as numbers in the PTX.
+  std::optional<Lanes> shuffle_of(const ObjectFlow::Use& use) const {
+    const Instruction& i = *use.instruction;
+    if (i.opcode != "shfl" || use.sources.size() != 4 || use.results.empty()) return std::nullopt;
+    const auto lane = number(i.operands[2], use.sources[1]), clamp = number(i.operands[3], use.sources[2]);
+    return lane && clamp ? std::optional(Lanes{*lane, *clamp}) : std::nullopt;
+  }
   Source of(size_t value) const {
     Source out;
     std::set<size_t> seen{value};
@@ -96,9 +105,20 @@ class LocalPointers::Search {
   }
 
  private:
+  // What stands there as that source: a number, or a register into which a number was put, just before or
+  // by the one instruction that ever assigns to it.
+  std::optional<uint32_t> number(const Operand& operand, size_t value) const {
+    if (operand.kind == OperandKind::integer) return static_cast<uint32_t>(operand.integer);
+    if (!made_[value] && before_[value].size() == 1) value = before_[value][0];
+    return constant_[value];
+  }
+
   std::vector<std::vector<size_t>> before_;
   std::vector<std::optional<size_t>> local_;  // the variable whose address the value is
-  std::vector<bool> received_, may_be_own_;
+  std::vector<bool> received_;
+  std::vector<std::optional<uint32_t>> constant_;  // the number that a mov puts there
+  std::vector<bool> made_;                         // by an instruction; else all that a register ever holds
+  std::vector<bool> may_be_own_;
 };
 
 LocalPointers::LocalPointers(const ObjectFlow& flow, const std::vector<Object>& places) {
@@ -107,13 +127,13 @@ LocalPointers::LocalPointers(const ObjectFlow& flow, const std::vector<Object>& 
   if (!locals) return;
   const Search search(flow, places);
   const bool leaves = std::any_of(flow.uses().begin(), flow.uses().end(), [&](const ObjectFlow::Use& use) {
-    return (stores(use) || is_shuffle(use)) &&
+    return (stores(use) || search.shuffle_of(use)) &&
            std::any_of(use.sources.begin(), use.sources.end(),
                        [&](size_t value) { return search.may_be_own(value); });
   });
   if (!leaves) return;
   for (const ObjectFlow::Use& use : flow.uses()) {
-    if (is_shuffle(use)) add_shuffle(use, search);
+    if (const auto lanes = search.shuffle_of(use)) add_shuffle(use, *lanes, search);
     add_access(use, search);
   }
   std::erase_if(accesses_, [](const auto& a) {
@@ -122,14 +142,13 @@ LocalPointers::LocalPointers(const ObjectFlow& flow, const std::vector<Object>& 
   });
 }
 
-void LocalPointers::add_shuffle(const ObjectFlow::Use& use, const Search& search) {
+void LocalPointers::add_shuffle(const ObjectFlow::Use& use, const Lanes& lanes, const Search& search) {
   const Instruction& i = *use.instruction;
   const auto mode = std::find_if(i.modifiers.begin(), i.modifiers.end(), [](const std::string& m) {
     return m == ".up" || m == ".down" || m == ".bfly" || m == ".idx";
   });
-  if (mode == i.modifiers.end() || use.sources.empty()) return;
-  shuffles_[use.results[0]] = {i.at.line, (*mode)[1], static_cast<uint32_t>(i.operands[2].integer),
-                               static_cast<uint32_t>(i.operands[3].integer), search.of(use.sources[0])};
+  if (mode == i.modifiers.end()) return;
+  shuffles_[use.results[0]] = {i.at.line, (*mode)[1], lanes.lane, lanes.clamp, search.of(use.sources[0])};
 }
 
 void LocalPointers::add_access(const ObjectFlow::Use& use, const Search& search) {

@@ -22,7 +22,7 @@ class LocalPointers {
     std::optional<size_t> object;  // of this one alone
     std::vector<size_t> received;  // numbers of words that were loaded, or came from another lane
   };
-  // shfl with a lane and a clamp that stand in the PTX.
+  // shfl with a lane and a clamp that stand in the PTX as numbers.
   struct Shuffle {
     int line = 0;
     char mode = 'i';  // the first letter of up, down, bfly, idx
@@ -53,7 +53,10 @@ class LocalPointers {
 
  private:
   class Search;
-  void add_shuffle(const ObjectFlow::Use& use, const Search& search);
+  struct Lanes {
+    uint32_t lane, clamp;
+  };
+  void add_shuffle(const ObjectFlow::Use& use, const Lanes& lanes, const Search& search);
   void add_access(const ObjectFlow::Use& use, const Search& search);
 
   std::map<int, Access> accesses_;  // by PTX line; of two on a line neither
