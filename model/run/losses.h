@@ -10,6 +10,9 @@
 
 namespace bitwell::isa {
 
+// How many bits of a sum's smaller term may be lost; none: such losses are not counted.
+using Bound = std::optional<int>;
+
 // One kind of loss, of the results of one instruction.
 struct Loss {
   uint64_t count = 0;  // results
@@ -34,15 +37,12 @@ struct Losses {
   // its products and the accumulator: either the result is the accumulator, or it is what the instruction
   // gives for an accumulator of 0.
   Loss absorbed;
-  Loss shortened;  // of a sum: the smaller term lost more than Bound bits
+  Loss shortened;  // of a sum: the smaller term lost more bits than the bound
 };
 
 // A sum's terms as the result's format alone holds them, and their sum: how many bits of the smaller term,
 // down to its last 1, stand below the last place of the sum. `result` is finite; an infinite term is the
 // larger one. `brain`: bf16, else fp16.
 int lost_bits(float one, float other, float result, bool brain);
-
-// Of sums, how many lost bits are more than may be: none of them is counted where there is no bound.
-using Bound = std::optional<int>;
 
 }  // namespace bitwell::isa
