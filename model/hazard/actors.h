@@ -70,6 +70,11 @@ struct Warp {
     uint32_t lane = 0;
   } map;
   MmaUse mmas;  // of wgmma
+  // Of each volatile store, by PTX line, the last: when, and which lanes did it together.
+  struct Together {
+    uint32_t time, lanes;
+  };
+  std::map<int, Together> volatile_stores;
 };
 
 // What is behind one who acts.

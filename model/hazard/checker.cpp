@@ -164,6 +164,8 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
   const Site site{a.ptx_line, Actor::thread, a.kind, a.order};
   const uint32_t record = records_.record({w.unit, w.time, records_.site(site)});
   non_coherent_ = non_coherent_ || a.order.proxy == machine::Proxy::non_coherent;
+  if (a.order.semantics == machine::Semantics::volatile_ && a.kind == machine::AccessKind::write)
+    w.volatile_stores[a.ptx_line] = {w.time, a.lanes};
   std::array<Viewer, machine::kLanes> viewers;
   for (uint32_t lanes = a.lanes; lanes != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));

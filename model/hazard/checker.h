@@ -184,6 +184,7 @@ class Checker {
   void written_again(const Reach& r, Act before, uint64_t address, uint64_t size);
   void conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
   std::optional<Kind> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
+  bool in_lockstep(const Viewer& v, const Record& before, const Site& now) const;
   std::optional<Kind> judge_proxies(const Reach& r, const Viewer& v, const Epoch& before,
                                     const Site& old) const;
   std::optional<Kind> judge_map(uint64_t map, const Viewer& v, const Epoch& before) const;

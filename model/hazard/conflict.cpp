@@ -139,7 +139,8 @@ std::optional<Kind> Checker::judge(const Reach& r, const Viewer& v, const Record
   if (ended && (v.knows(e) || copied_by_warp(before, v))) return judge_proxies(r, v, e, old);
   const machine::Scope needed = ended ? v.warp->domain.with(units_[before.unit].domain) : machine::Scope::gpu;
   if (is_strong(old) && is_strong(now)) {
-    if (reaches(old, needed) && reaches(now, needed)) return std::nullopt;
+    if (reaches(old, needed) && reaches(now, needed))
+      return in_lockstep(v, before, now) ? std::optional(Kind::warp_race) : std::nullopt;
     return Kind::scope;
   }
   if (!ended) return Kind::operation_race;
@@ -149,6 +150,18 @@ std::optional<Kind> Checker::judge(const Reach& r, const Viewer& v, const Record
   if (r.frees) return Kind::use_after_free;
   if (old.actor != Actor::thread || now.actor != Actor::thread) return Kind::operation_race;
   return before.unit == v.warp->unit ? Kind::warp_race : Kind::race;
+}
+
+// Whether a lane reads, volatile, what another lane has stored by an instruction that both have executed
+// together: what it reads is the other's by lockstep alone. Lanes that wait for each other by flags diverge.
+bool Checker::in_lockstep(const Viewer& v, const Record& before, const Site& now) const {
+  const Site& old = records_.site_of(before);
+  if (old.order.semantics != Semantics::volatile_ || now.order.semantics != Semantics::volatile_)
+    return false;
+  if (now.kind != AccessKind::read || before.unit != v.warp->unit) return false;
+  const auto at = v.warp->volatile_stores.find(old.ptx_line);
+  return at != v.warp->volatile_stores.end() && at->second.time == before.time &&
+         (at->second.lanes >> v.lane & 1) != 0;
 }
 
 void Checker::conflict(const Reach& r, Act before, uint64_t address, uint64_t size) {

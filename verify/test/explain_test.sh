@@ -144,6 +144,12 @@ says 1 "error tcgen05-wait-used" handed-back-once-used.json --races --strict
 planted mma_refill second-proxy-fence-missing
 says 1 "bytes of 'out' come out otherwise, the first byte" second-proxy-fence-missing.json --races --explain
 
+# Lanes that exchange by volatile accesses and lockstep alone: a note, under --strict an error.
+planted volatile_lockstep lockstep-for-a-barrier
+sed -i 's/"block": .128./"block": [32]/; s/"zeros": 4}/"zeros": 128}/; s/"zeros": 512/"zeros": 128/' lockstep-for-a-barrier.json
+says 0 "note warp-race" lockstep-for-a-barrier.json --races
+says 1 "error warp-race" lockstep-for-a-barrier.json --races --strict
+
 # For machines.
 "$bitwell" run output.json --races --explain --json > output.out
 "$bitwell" run padding.json --races --json --sarif padding.sarif > padding.out
