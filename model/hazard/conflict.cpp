@@ -140,7 +140,7 @@ std::optional<Kind> Checker::judge(const Reach& r, const Viewer& v, const Record
   const machine::Scope needed = ended ? v.warp->domain.with(units_[before.unit].domain) : machine::Scope::gpu;
   if (is_strong(old) && is_strong(now)) {
     if (reaches(old, needed) && reaches(now, needed))
-      return in_lockstep(v, before, now) ? std::optional(Kind::warp_race) : std::nullopt;
+      return in_lockstep(v, before, now) ? std::optional(Kind::lockstep) : std::nullopt;
     return Kind::scope;
   }
   if (!ended) return Kind::operation_race;

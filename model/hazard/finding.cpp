@@ -10,6 +10,10 @@ constexpr KindRow kRows[] = {
     {Kind::warp_race, "warp-race", Level::error,
      "nothing orders these two threads of a warp, which need not run in lockstep",
      "bar.warp.sync (__syncwarp) between them; shuffles and votes order no memory"},
+    {Kind::lockstep, "warp-lockstep", Level::note,
+     "a lane reads, volatile, what another has stored by an instruction of both: it is there by lockstep "
+     "alone",
+     "bar.warp.sync (__syncwarp) between them; volatile orders no lanes"},
     {Kind::operation_race, "operation-race", Level::error,
      "nothing orders the operation and the other: it was not waited for, or was issued too early",
      "a wait for the operation (its mbarrier, group or commit) before the other; or a wait for the other (a "

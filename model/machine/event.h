@@ -72,9 +72,10 @@ struct Reached {
   uint32_t lanes;  // that will execute it, one bit each
   uint64_t time;
   int ptx_line;
+  // All that is pointed to is valid while it is told.
   std::string_view source;       // the CUDA line, or empty
   std::string_view instruction;  // that stands there
-  // The CTA's memories as they are; valid while it is told.
+  // The CTA's memories as they are.
   const Region* shared;
   const TensorMemory* tensor;
   // The operations of the cluster that are not done; not told to who wants accesses too, and so knows them.

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "model/machine/arch.h"
 #include "model/machine/failure.h"
@@ -162,6 +163,8 @@ void Dumps::reached(const machine::Reached& at) {
     if (*d.cta != at.cta || ++d.visits != visit_) continue;
     d.taken = true;
     d.at = at;
+    d.instruction = std::exchange(d.at.instruction, {});
+    d.source = std::exchange(d.at.source, {});
     d.at.shared = nullptr;
     d.at.tensor = nullptr;
     if (!d.tensor) {
@@ -183,8 +186,8 @@ void Dumps::reached(const machine::Reached& at) {
 std::string Dumps::place(const Dump& d) const {
   return fmt::format("{} of CTA ({},{},{}) at visit {} of PTX line {}{} '{}'{}, by warp {}",
                      d.tensor ? "tensor memory" : "shared memory", d.at.cta[0], d.at.cta[1], d.at.cta[2],
-                     visit_, d.at.ptx_line, of_, d.at.instruction,
-                     d.at.source.empty() ? "" : " (" + d.at.source + ")", d.at.warp);
+                     visit_, d.at.ptx_line, of_, d.instruction, d.source.empty() ? "" : " (" + d.source + ")",
+                     d.at.warp);
 }
 
 // What of it was written, and what is still to come.
@@ -295,7 +298,7 @@ nlohmann::json Dumps::facts() const {
                    {"cta", d.at.cta},
                    {"warp", d.at.warp},
                    {"ptx_line", d.at.ptx_line},
-                   {"instruction", d.at.instruction},
+                   {"instruction", d.instruction},
                    {"under_way", d.at.under_way}});
     if (!d.path.empty()) out.back()["path"] = d.path;
   }

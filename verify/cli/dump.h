@@ -52,6 +52,7 @@ class Dumps {
     bool taken = false;
     // As taken. Tensor memory: [lane][column], shared memory: bytes; kUnwritten and kUnallocated too.
     machine::Reached at{};
+    std::string instruction, source;  // of it
     std::vector<int64_t> cells{};
   };
   void reached(const machine::Reached& at);

@@ -196,16 +196,9 @@ bool may_be_nothing(const Finding& f) {
   return hazard::row_of(f.kind).level == hazard::Level::error && reads_data(f);
 }
 
-// Lanes that count on volatile and on lockstep: no data race by the manual, and often what was meant.
-static bool by_volatile(const Finding& f) {
-  constexpr auto kVolatile = machine::Semantics::volatile_;
-  return f.kind == Kind::warp_race && f.earlier.site.order.semantics == kVolatile &&
-         f.later.site.order.semantics == kVolatile;
-}
-
 hazard::Level level_of(const Finding& f, const Followed* followed, const hazard::Way& way, bool strict) {
   using hazard::Level;
-  const Level own = strict ? Level::error : by_volatile(f) ? Level::note : hazard::row_of(f.kind).level;
+  const Level own = strict ? Level::error : hazard::row_of(f.kind).level;
   if (followed == nullptr || !reads_data(f) || !followed->nowhere(f)) return own;
   if (way.end == hazard::Way::End::none) return Level::nothing;
   return strict || !followed->names_outputs ? own : Level::note;

@@ -49,9 +49,8 @@ bool may_be_nothing(const hazard::Finding& finding);
 // What is to be said of a finding: nothing, where what was read came to nothing and by the PTX no path leads
 // from there to an output, a branch or an address; a note at most, where it came to nothing on this run
 // alone, of a launch that names its outputs. What may find another object or none (an index that leaves its
-// array, freed memory), and what is wrong with an mbarrier or a register, stay what they are. Lanes that
-// count on volatile accesses and lockstep alone are a note. `followed`: nullptr where it was not; `strict`:
-// notes are errors.
+// array, freed memory), and what is wrong with an mbarrier or a register, stay what they are. `followed`:
+// nullptr where it was not; `strict`: notes are errors.
 hazard::Level level_of(const hazard::Finding& finding, const Followed* followed, const hazard::Way& way,
                        bool strict);
 

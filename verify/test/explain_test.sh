@@ -147,8 +147,8 @@ says 1 "bytes of 'out' come out otherwise, the first byte" second-proxy-fence-mi
 # Lanes that exchange by volatile accesses and lockstep alone: a note, under --strict an error.
 planted volatile_lockstep lockstep-for-a-barrier
 sed -i 's/"block": .128./"block": [32]/; s/"zeros": 4}/"zeros": 128}/; s/"zeros": 512/"zeros": 128/' lockstep-for-a-barrier.json
-says 0 "note warp-race" lockstep-for-a-barrier.json --races
-says 1 "error warp-race" lockstep-for-a-barrier.json --races --strict
+says 0 "note warp-lockstep" lockstep-for-a-barrier.json --races
+says 1 "error warp-lockstep" lockstep-for-a-barrier.json --races --strict
 
 # For machines.
 "$bitwell" run output.json --races --explain --json > output.out
