@@ -55,7 +55,7 @@ std::set<std::vector<std::vector<std::byte>>> ends_of(const std::string& ptx, co
     Launch now = launch;
     isa::Options options;
     options.schedule = schedule;
-    options.step_limit = 1 << 20;
+    options.step_limit = 1 << 22;
     try {
       simulate(program, now, options, true);
     } catch (const machine::Fault& fault) {
