@@ -205,6 +205,18 @@ json shape(const std::map<std::string, std::vector<int64_t>>& directives, const 
   return at == directives.end() || at->second.empty() ? std::move(preset) : json(at->second);
 }
 
+// Whether it synchronises the grid: it asks where the driver keeps what a cooperative launch has for that.
+bool synchronises_grid(const std::vector<ptx::Statement>& body) {
+  return std::any_of(body.begin(), body.end(), [](const ptx::Statement& s) {
+    if (s.kind == ptx::Statement::Kind::block) return synchronises_grid(s.body);
+    const std::vector<ptx::Operand>& o = s.instruction.operands;
+    return s.kind == ptx::Statement::Kind::instruction &&
+           std::any_of(o.begin(), o.end(), [](const auto& operand) {
+             return operand.name == "%envreg1" || operand.name == "%envreg2";
+           });
+  });
+}
+
 }  // namespace
 
 std::string launch_template(const std::string& text, const std::string& path, const std::string& wanted) {
@@ -223,7 +235,10 @@ std::string launch_template(const std::string& text, const std::string& path, co
   json textures = json::array();
   Writer writer(entry, buffers, textures);
   json out{{"ptx", path}, {"entry", entry.name}};
-  if (!writer.signature().empty()) out["//"] = writer.signature();
+  out["//"] =
+      (writer.signature().empty() ? "" : writer.signature() + ": ") +
+      "grid and block as the host has them, x first; numbers that are 0, and what \"//\" says, are to be "
+      "filled in";
   out["grid"] = {1};
   out["block"] = shape(entry.directives, ".reqntid", shape(entry.directives, ".maxntid", {32}));
   if (entry.directives.count(".reqnctapercluster") != 0) {
@@ -231,6 +246,10 @@ std::string launch_template(const std::string& text, const std::string& path, co
     if (entry.directives.count(".blocksareclusters") == 0)
       out["grid"] = out["cluster"];  // else it counts them
   }
+  const auto called = [&](const ptx::Function& f) {
+    return (&f == &entry || !f.is_entry) && synchronises_grid(f.body);
+  };
+  if (std::any_of(module.functions.begin(), module.functions.end(), called)) out["cooperative"] = true;
   const auto dynamic = [](const ptx::Variable& v) { return v.space == ".shared" && v.linkage == ".extern"; };
   if (std::any_of(module.variables.begin(), module.variables.end(), dynamic)) out["dynamic_shared_bytes"] = 0;
   json arguments = json::array();

@@ -6,8 +6,8 @@ namespace bitwell::verify {
 
 // For the entry of the PTX text that name_among takes for `entry`; empty: the only one. `path`: what "ptx" is
 // to say. Arguments of the entry's sizes, at the offsets where structures are read; buffers where a parameter
-// is used as an address; the block and cluster that directives want. Members "//" say what is to be filled
-// in. Throws InputError, and SyntaxError for what is not PTX.
+// is used as an address; the block and cluster that directives want; cooperative where it synchronises the
+// grid. Members "//" say what is to be filled in. Throws InputError, and SyntaxError for what is not PTX.
 std::string launch_template(const std::string& ptx, const std::string& path, const std::string& entry);
 
 }  // namespace bitwell::verify

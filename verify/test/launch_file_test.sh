@@ -261,7 +261,21 @@ sed -i 's/35184372088833/35184372088832/' f.json
 expect 0 "all checks on" "$bitwell" run f.json
 # The file that init writes runs as it is.
 expect 0 '"entry": "_Z5apply6Params"' "$bitwell" init k.ptx apply
+expect 0 "grid and block as the host has them" "$bitwell" init k.ptx apply
 "$bitwell" init k.ptx apply --out made.json || fail "init"
+cat > meet.ptx <<P
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry meet()
+{
+.reg .b32 %r<2>;
+mov.u32 %r0, %envreg2;
+ret;
+}
+P
+expect 0 '"cooperative": true' "$bitwell" init meet.ptx
+"$bitwell" init copy.ptx | grep -q cooperative && fail "init takes any entry for a cooperative one"
 grep -q '"pointer": "p0_0"' made.json || fail "init does not see the pointer in the structure: $(cat made.json)"
 expect 2 "may be any of 2: _Z5apply6Params, _Z5otherv" "$bitwell" init k.ptx
 expect 0 '"block": [4]' bash -c "tr -d ' \n' < made.json | sed 's/:\[/: [/g'"
