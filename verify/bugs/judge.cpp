@@ -59,11 +59,17 @@ std::optional<Finding> ended(const Tried& tried) {
   return Finding{endless ? Found::runs_on : Found::named, what};
 }
 
-// A case with the race check. `loaded`: of a launch, its program, objects and whether it waits for the grid.
+// A case with the race check. `loaded`: of a launch, its program, objects, registers and whether it waits for
+// the grid.
 template <class LoadedOf>
 Tried try_watched(const SuiteCase& c, const isa::Schedule& schedule, isa::Options options, Watch& watch,
                   const LoadedOf& loaded) {
-  options.observers.push_back(watch.observer());
+  std::vector<int> lines;
+  for (const Launch& l : c.chain.launches) {
+    const std::vector<int> more = loaded(l).registers.lines();
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
+  options.observers.push_back(watch.observer(std::move(lines)));
   bool first = true;
   return try_case(
       c, schedule,
@@ -71,6 +77,7 @@ Tried try_watched(const SuiteCase& c, const isa::Schedule& schedule, isa::Option
         const auto& of = loaded(l);
         watch.begin(of.program, l.shape, of.waits && !first);
         watch.follow(of.objects);
+        watch.follow(of.registers);
         first = false;
         return of.program;
       },
@@ -104,7 +111,7 @@ Jury::Jury(const Subject& subject, int threads)
       isa::Program program = load_program(l.ptx, l.entry);
       hazard::Objects objects = objects_of(text, program);
       const bool waits = text.find("griddepcontrol.wait") != std::string::npos;
-      programs_.emplace(l.entry, Loaded{std::move(program), std::move(objects), waits});
+      programs_.emplace(l.entry, Loaded{std::move(program), std::move(objects), registers_of(text), waits});
     }
   const Programs built = [&](const Launch& l) -> const isa::Program& { return as_built(l).program; };
   alone_.resize(cases_.size());
@@ -182,7 +189,8 @@ Finding Jury::judge_races(const std::string& text) const {
   return legal([&]() -> Finding {
     isa::Program program = isa::compile(ptx::parse(text), entry_);
     hazard::Objects objects = objects_of(text, program);
-    const Loaded mutant{std::move(program), std::move(objects), programs_.at(entry_).waits};
+    const Loaded mutant{std::move(program), std::move(objects), registers_of(text),
+                        programs_.at(entry_).waits};
     Finding out{Found::nothing, ""};
     for (const Trial& t : trials_) {
       if (!t.first) continue;

@@ -51,6 +51,7 @@ class Jury {
   struct Loaded {
     isa::Program program;
     hazard::Objects objects;
+    hazard::MmaRegisters registers;
     bool waits = false;  // for the grid before it
   };
 
