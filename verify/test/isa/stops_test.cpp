@@ -61,6 +61,7 @@ constexpr int kLines = 40;
 struct Seen {
   std::vector<std::tuple<int, uint64_t, uint64_t, int>> turns;  // warp, begin, end, line
   std::vector<machine::Reached> reached;
+  std::vector<std::string> instructions;  // of each, whose own is gone with the program
   std::vector<std::byte> out;
 };
 Seen run(const isa::Schedule& schedule, const std::vector<int>& lines, uint32_t threads = 96) {
@@ -74,7 +75,10 @@ Seen run(const isa::Schedule& schedule, const std::vector<int>& lines, uint32_t 
   machine::Observer observer{[&](const machine::Event& event) {
     if (const auto* t = std::get_if<machine::Turn>(&event.what))
       seen.turns.emplace_back(t->warp, t->begin, t->end, t->ptx_line);
-    if (const auto* r = std::get_if<machine::Reached>(&event.what)) seen.reached.push_back(*r);
+    if (const auto* r = std::get_if<machine::Reached>(&event.what)) {
+      seen.reached.push_back(*r);
+      seen.instructions.emplace_back(r->instruction);
+    }
   }};
   observer.lines = lines;
   options.observers.push_back(observer);
@@ -172,7 +176,7 @@ TEST(Stops, EachComingIsToldOnce) {
   const auto first = std::find_if(seen.reached.begin(), seen.reached.end(),
                                   [](const machine::Reached& r) { return r.ptx_line == 21; });
   ASSERT_NE(first, seen.reached.end());
-  EXPECT_EQ(first->instruction, "ld.shared.u32");
+  EXPECT_EQ(seen.instructions[static_cast<size_t>(first - seen.reached.begin())], "ld.shared.u32");
   EXPECT_TRUE(run({}, {1, 5, 20, 42}).reached.empty());  // no instruction stands there
 }
 
