@@ -122,7 +122,8 @@ struct Operation {
   machine::Ending ending{};
   Warp* by = nullptr;
   uint32_t number = 0;
-  uint32_t lane = 0;
+  uint32_t lane = 0;   // that issued it
+  uint32_t lanes = 0;  // all that have
   uint32_t until = 0;  // what its issuers did up to this time of theirs comes before
   // At the issue, by lane.
   std::array<Known, machine::kLanes> known, accepted;

@@ -232,10 +232,10 @@ void Checker::operation_access(const machine::Access& a, Cluster& c) {
   Site site{a.ptx_line, Actor::wgmma, a.kind, a.order};
   if (a.kind == machine::AccessKind::update)  // a reduction, which is relaxed (PTX ISA 9.0, 9.7.9.25.4)
     site.order.semantics = machine::Semantics::relaxed, site.order.scope = machine::Scope::gpu;
-  std::array<Viewer, 4> viewers;
+  std::array<Viewer, machine::kLanes> viewers;
   Reach r{viewers.data(), 1, false, &site, 0, 1, shared ? 0ul : 1ul, nullptr, nullptr};
   if (group != nullptr) {
-    r.viewer_count = std::min<size_t>(group->running.size(), viewers.size());
+    r.viewer_count = std::min<size_t>(group->running.size(), 4);
     for (size_t i = 0; i < r.viewer_count; ++i) {
       const Warpgroup::Issue& issue = group->running[i];
       viewers[i] = {issue.known.get(), issue.warp, 0, issue.until, &issue.ended};
@@ -246,9 +246,13 @@ void Checker::operation_access(const machine::Access& a, Cluster& c) {
     const auto found = c.operations.find(a.operation);
     if (found == c.operations.end()) return;
     Operation& op = found->second;
-    const uint32_t lane = a.issuer >= 0 ? static_cast<uint32_t>(a.issuer) : op.lane;
-    viewers[0] = {op.known[lane].get(), op.by, lane, op.until, &op.ended[lane]};
-    r.lanes = 1u << lane;
+    r.lanes = a.issuer >= 0 ? 1u << a.issuer : op.lanes;
+    r.viewer_count = 0;
+    for (uint32_t rest = r.lanes; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+      viewers[r.viewer_count++] = {op.known[lane].get(), op.by, lane, op.until, &op.ended[lane]};
+    }
+    if (!reads) r.lanes = std::bit_floor(r.lanes);  // the last of them: what it did, the others have done
     r.record = record_of_operation(op, site, address, reads, shared, r.lanes);
     if (shared && clustered_) peer_access(a, c, viewers[0], site, address);
   }

@@ -120,6 +120,11 @@ void Checker::mbarrier_operation(const machine::Access& a, Cluster& c, uint64_t 
   }
   barrier.last = party(viewer, site);
   Known all = published(*op.by, issuer, op.known[issuer], op.until, op.ended[issuer]);
+  if (a.issuer < 0)
+    for (uint32_t rest = op.lanes & ~(1u << issuer); rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+      all = joined(all, published(*op.by, lane, op.known[lane], op.until, op.ended[lane]));
+    }
   if (op.ending == machine::Ending::none) {
     const Stream s = a.order.scope == Scope::cta ? Stream::copy : Stream::tcgen05;
     if (const UnitId unit = op.by->streams[static_cast<size_t>(s)]; unit != 0)

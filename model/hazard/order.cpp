@@ -150,6 +150,7 @@ void Checker::issued(const Synchronisation& s, Cluster& c) {
   op.by = &w;
   op.number = static_cast<uint32_t>(s.which);
   op.lane = static_cast<uint32_t>(std::countr_zero(s.lanes));
+  op.lanes = s.lanes;
   op.until = w.time++;
   for (size_t i = 0; i < op.known.size(); ++i) {
     op.known[i] = w.lanes[i].known;

@@ -281,7 +281,7 @@ void Cluster::start(std::unique_ptr<Agent> agent, Warp& warp) {
   agent->issuer = warp.index;
   agent->id = ++operations_;
   tell(machine::OperationStep::Kind::issued, *agent);
-  tell_issued(*this, agent->place, warp.index, agent->id, agent->ending);
+  tell_issued(*this, agent->place, warp.index, agent->id, agent->ending, {}, agent->lanes);
   agents_.push_back(std::move(agent));
   agent_priority_.push_back(first_priority());
   settle();

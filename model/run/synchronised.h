@@ -32,9 +32,9 @@ inline void tell_emptied(const Cta& cta, uint64_t address, uint64_t size) {
   cta.cluster.tell(told);
 }
 // The operation of that number, issued at `place` by one thread or, where several have, by others of its
-// warp too.
+// warp too: `lanes`, if it is known which.
 inline void tell_issued(const Cluster& cluster, const machine::Place& place, int warp, uint64_t number,
-                        machine::Ending ending, const machine::TensorOrder& tensor = {}) {
+                        machine::Ending ending, const machine::TensorOrder& tensor = {}, uint32_t lanes = 0) {
   if (!cluster.accesses_watched()) [[likely]]
     return;
   const auto& b = cluster.grid.shape.block;
@@ -43,7 +43,7 @@ inline void tell_issued(const Cluster& cluster, const machine::Place& place, int
                                {},
                                place.cta,
                                warp,
-                               1u << lane,
+                               lanes != 0 ? lanes : 1u << lane,
                                number,
                                cluster.time(),
                                place.ptx_line,

@@ -15,13 +15,20 @@ BulkCopy::BulkCopy(Cluster& cluster, std::string what, std::vector<Segment> segm
   for (const Segment& s : segments_) total_ += s.bytes;
 }
 
-void BulkCopy::complete_in(std::shared_ptr<machine::AsyncGroup> group, Cta& cta, int warp) {
-  group_ = std::move(group);
+void BulkCopy::complete_in(std::vector<std::shared_ptr<machine::AsyncGroup>> groups, Cta& cta, int warp) {
+  groups_ = std::move(groups);
   ending = machine::Ending::bulk_group;
   cta_ = &cta;
   warp_ = warp;
-  ++group_->reading;
-  ++group_->writing;
+  for (const auto& group : groups_) {
+    ++group->reading;
+    ++group->writing;
+  }
+}
+
+void BulkCopy::issued_by(uint32_t those) {
+  lanes = those;
+  times_ = static_cast<size_t>(__builtin_popcount(those));
 }
 
 // Calls visit(place, offset, length) for the runs that lie together after swizzling. Swizzling changes places
@@ -120,7 +127,7 @@ void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::byte
 // Bytes that are written hold what comes of what is followed.
 void BulkCopy::follow(const Region& region, uint64_t to, uint64_t bytes) const {
   Follow& f = *cluster_.grid.options.follow;
-  if (group_ == nullptr)
+  if (groups_.empty())
     f.used(place.ptx_line, "what a reduction adds");
   else
     f.stored(region, to, bytes, place.ptx_line);
@@ -165,40 +172,74 @@ uint64_t BulkCopy::completes_on(uint64_t shared_address) const {
   return 0;
 }
 
-bool BulkCopy::step() {
-  const size_t left = segments_.size() - next_;
-  const size_t end = next_ + cluster_.piece(left);
-  const bool to_global = group_ != nullptr;
-  uint64_t moved = 0;
-  if (to_global && read_ < segments_.size()) {
-    // First everything is read, then written: wait_group.read tells the two apart.
+// Whether a wait of some of the lanes that issued it is under way: that of their own, which may go on before
+// those of the others have been carried out.
+bool BulkCopy::some_wait() const {
+  const auto& splits = cta_->warps[static_cast<size_t>(warp_)].splits;
+  return std::any_of(splits.begin(), splits.end(), [&](const machine::Split& s) {
+    return s.wait == machine::Wait::operations && (s.mask & lanes) != 0 && (lanes & ~s.mask) != 0;
+  });
+}
+
+// First everything is read, then written: wait_group.read tells the two apart.
+bool BulkCopy::step_to_global() {
+  const bool reads = read_ < segments_.size();
+  const size_t end = next_ + cluster_.piece(segments_.size() - next_);
+  if (reads) {
     if (!cta_->alive()) cta_->outlived(place, what_);
     bytes_.resize(total_);
     defined_.resize(total_);
-    for (; read_ < end; ++read_) {
-      const Segment& s = segments_[read_];
-      read(s, bytes_.data() + at_, defined_.data() + at_);
-      if (!machine::all_written(defined_.data() + at_, s.bytes) && cluster_.grid.options.follow == nullptr)
-        throw Fault(what_ + " reads shared memory that was never written");
-      at_ += s.bytes;
-    }
-    next_ = read_;
-    if (next_ == segments_.size()) {
-      next_ = 0;
-      at_ = 0;
-      --group_->reading;
-      cta_->wake_operations(warp_, 1);
-    }
-    return false;
   }
   for (; next_ < end; ++next_) {
     const Segment& s = segments_[next_];
-    moved += s.bytes;
-    if (to_global) {
-      write(*s.destination, nullptr, s, bytes_.data() + at_, defined_.data() + at_);
-      at_ += s.bytes;
+    std::byte* const bytes = bytes_.data() + at_;
+    uint8_t* const defined = defined_.data() + at_;
+    at_ += s.bytes;
+    if (!reads) {
+      write(*s.destination, nullptr, s, bytes, defined);
+      moved_ += s.bytes;
       continue;
     }
+    read(s, bytes, defined);
+    if (!machine::all_written(defined, s.bytes) && cluster_.grid.options.follow == nullptr)
+      throw Fault(what_ + " reads shared memory that was never written");
+  }
+  if (reads) read_ = next_;
+  if (next_ < segments_.size()) return false;
+  next_ = 0;
+  at_ = 0;
+  if (reads) {
+    const size_t now = some_wait() ? have_read_ + 1 : times_;
+    for (; have_read_ < now; ++have_read_) --groups_[have_read_]->reading;
+  } else {
+    moved_ += (have_read_ - done_ - 1) * total_;
+    for (; done_ < have_read_; ++done_) --groups_[done_]->writing;
+    read_ = 0;
+  }
+  cta_->wake_operations(warp_, 1);
+  return done_ == times_;
+}
+
+// Counts bytes on every target's mbarrier; returns whether a phase is over.
+bool BulkCopy::complete(uint64_t bytes) {
+  const Port port(cluster_, *this, options_.order);
+  bool over = false;
+  moved_ += bytes;
+  for (const CopyTarget& t : targets_)
+    if (bytes != 0 && port.mbarriers(AccessKind::update, {cluster_.cta_of(t.barrier), t.barrier})
+                          .complete(t.barrier, bytes)) {
+      cluster_.wake_mbarrier(t.barrier);
+      over = true;
+    }
+  return over;
+}
+
+bool BulkCopy::step_to_shared() {
+  const size_t end = next_ + cluster_.piece(segments_.size() - next_);
+  uint64_t moved = 0;
+  for (; next_ < end; ++next_) {
+    const Segment& s = segments_[next_];
+    moved += s.bytes;
     bytes_.resize(std::max<size_t>(bytes_.size(), s.bytes));
     defined_.resize(bytes_.size());
     read(s, bytes_.data(), defined_.data());
@@ -211,23 +252,19 @@ bool BulkCopy::step() {
       write(t.cta->shared, t.cta, s, bytes_.data(), defined_.data());
     }
   }
-  moved_ += moved;
-  const Port port(cluster_, *this, options_.order);
-  for (const CopyTarget& t : targets_)
-    if (moved != 0 && port.mbarriers(AccessKind::update, {cluster_.cta_of(t.barrier), t.barrier})
-                          .complete(t.barrier, moved))
-      cluster_.wake_mbarrier(t.barrier);
-  const bool done = next_ == segments_.size();
-  if (done && group_ != nullptr) {
-    --group_->writing;
-    cta_->wake_operations(warp_, 1);
-  }
-  return done;
+  bool over = complete(moved);
+  if (next_ < segments_.size()) return false;
+  for (++done_; done_ < times_ && !over; ++done_) over = complete(total_);
+  if (done_ < times_) next_ = 0;
+  return done_ == times_;
 }
 
+bool BulkCopy::step() { return groups_.empty() ? step_to_shared() : step_to_global(); }
+
 std::string BulkCopy::describe() const {
-  return what_ + " of PTX line " + std::to_string(place.ptx_line) + ", " + std::to_string(moved_) + " of " +
-         std::to_string(total_) + " bytes moved";
+  return what_ + " of PTX line " + std::to_string(place.ptx_line) +
+         (times_ > 1 ? ", by " + std::to_string(times_) + " threads" : "") + ", " + std::to_string(moved_) +
+         " of " + std::to_string(times_ * total_) + " bytes moved";
 }
 
 }  // namespace bitwell::isa

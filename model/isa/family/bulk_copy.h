@@ -43,6 +43,9 @@ struct CopyOptions {
 
 // A copy that ends with an mbarrier's transaction count or with a group. Sources are read when it goes on,
 // not when it is issued; a destination in shared memory holds nothing until its bytes arrive.
+// Where several lanes of a warp have issued the same one, it stands for them all, one after the other: an
+// H200 carries out each. Bytes are moved once for those that nothing comes between: a phase that ends, or a
+// wait of some of the lanes.
 class BulkCopy : public machine::Agent {
  public:
   BulkCopy(Cluster& cluster, std::string what, std::vector<Segment> segments, CopyOptions options);
@@ -53,10 +56,13 @@ class BulkCopy : public machine::Agent {
     targets_ = std::move(targets);
     ending = machine::Ending::mbarrier;
   }
-  // To global memory: part of a group of a thread of that warp.
-  void complete_in(std::shared_ptr<machine::AsyncGroup> group, Cta& cta, int warp);
+  // To global memory: part of a group of each thread of that warp that issued it.
+  void complete_in(std::vector<std::shared_ptr<machine::AsyncGroup>> groups, Cta& cta, int warp);
   // Marks the shared destination as holding nothing.
   void poison();
+
+  // For that lane, and for others of its warp: all of `those`.
+  void issued_by(uint32_t those);
 
   bool step() override;
   bool fills(uint64_t shared_address, uint64_t length) const override;
@@ -69,6 +75,10 @@ class BulkCopy : public machine::Agent {
   void write(machine::Region& region, Cta* cta, const Segment& s, const std::byte* bytes,
              const uint8_t* defined) const;
   void follow(const machine::Region& region, uint64_t to, uint64_t bytes) const;
+  bool step_to_global();
+  bool step_to_shared();
+  bool complete(uint64_t bytes);
+  bool some_wait() const;
   template <class Visit>
   void pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit) const;
 
@@ -77,9 +87,11 @@ class BulkCopy : public machine::Agent {
   std::vector<Segment> segments_;
   CopyOptions options_;
   std::vector<CopyTarget> targets_;
-  std::shared_ptr<machine::AsyncGroup> group_;
+  std::vector<std::shared_ptr<machine::AsyncGroup>> groups_;  // one for each time; none: to shared memory
   Cta* cta_ = nullptr;
   int warp_ = 0;
+  size_t times_ = 1;  // once for each lane
+  size_t done_ = 0;   // times
   size_t next_ = 0;
   uint64_t total_ = 0, moved_ = 0;
   uint64_t low_ = 0, high_ = 0;  // of the shared destination, from its start
@@ -88,6 +100,7 @@ class BulkCopy : public machine::Agent {
   std::vector<std::byte> bytes_;
   std::vector<uint8_t> defined_;
   size_t read_ = 0, at_ = 0;  // segments read, and the place in bytes_, of a copy to global memory
+  size_t have_read_ = 0;      // times
 };
 
 }  // namespace bitwell::isa

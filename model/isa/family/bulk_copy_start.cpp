@@ -209,7 +209,40 @@ std::vector<Segment> of_bytes(const Transfer& t, const TransferReader& r, int la
   return segments;
 }
 
-void start_bulk(const Op& op, Context& context, int lane) {
+// Of `lanes`, those whose copy is the same as that of the lowest: same source, place, bytes and mbarrier.
+// Reductions are never the same: each adds its own.
+uint32_t same_copies(const Op& op, Context& context, uint32_t lanes) {
+  const auto& t = op.as<Transfer>();
+  const int first = __builtin_ctz(lanes);
+  uint32_t out = 1u << first;
+  if (t.reduce) return out;
+  const TransferReader mine(op, context, first);
+  for (lanes &= ~out; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    const TransferReader r(op, context, lane);
+    const auto address = [&](const AddressOperand& a) { return r.address(a) == mine.address(a); };
+    const auto words = [&](size_t source, size_t count) {
+      for (size_t i = source; i < source + count; ++i)
+        if (r.word(i) != mine.word(i)) return false;
+      return true;
+    };
+    const auto halves = [&](size_t source, size_t count) {
+      for (size_t i = source; i < source + count; ++i)
+        if (r.half(i) != mine.half(i)) return false;
+      return true;
+    };
+    const bool same =
+        (t.prefetch || address(t.to)) && address(t.from) && (!t.to_shared || address(t.barrier)) &&
+        (t.rank != 0 ? words(t.coordinates, t.rows != 0 ? 1 + t.rows : t.rank) : words(t.size, 1)) &&
+        (!t.offsets || halves(*t.offsets, t.rank - 2)) && (!t.mask || halves(*t.mask, 1));
+    if (same) out |= 1u << lane;
+  }
+  return out;
+}
+
+// One copy for all of `lanes`, whose copies are the same.
+void start_bulk(const Op& op, Context& context, uint32_t lanes) {
+  const int lane = __builtin_ctz(lanes);
   const auto& t = op.as<Transfer>();
   const TransferReader r(op, context, lane);
   Cluster& cluster = context.cta.cluster;
@@ -221,9 +254,12 @@ void start_bulk(const Op& op, Context& context, int lane) {
   std::vector<Segment> segments =
       t.rank != 0 ? of_tensor(t, r, context, lane, options) : of_bytes(t, r, lane);
   if (segments.empty()) return;  // nothing of the box is in the tensor, or no bytes
+  if ((lanes & (lanes - 1)) != 0)
+    context.note(lane, "threads of one warp start the same copy: a device carries it out for each of them");
   const Line& line = context.cta.line(context.split());
   auto copy = std::make_unique<BulkCopy>(cluster, line.text, std::move(segments), options);
   copy->place = context.cta.place(context.warp, context.split(), lane);
+  copy->issued_by(lanes);
   if (t.to_shared) {
     const SharedPlace barrier = r.shared(t.barrier, 8, 8);
     std::vector<CopyTarget> to = targets(context, barrier, t, r, lane);
@@ -232,8 +268,10 @@ void start_bulk(const Op& op, Context& context, int lane) {
     copy->complete_on(std::move(to));
     if (!t.reduce) copy->poison();
   } else {
-    copy->complete_in(context.warp.bulk_copies[static_cast<size_t>(lane)].open(), context.cta,
-                      context.warp.index);
+    std::vector<std::shared_ptr<machine::AsyncGroup>> groups;
+    for (uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+      groups.push_back(context.warp.bulk_copies[static_cast<size_t>(__builtin_ctz(rest))].open());
+    copy->complete_in(std::move(groups), context.cta, context.warp.index);
   }
   cluster.start(std::move(copy), context.warp);
 }
@@ -242,13 +280,14 @@ void start_bulk(const Op& op, Context& context, int lane) {
 
 Next bulk_copy(const Op& op, Context& context, uint32_t mask) {
   require_sources(op, context, mask);
-  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
-    const int lane = __builtin_ctz(lanes);
+  for (uint32_t rest = mask; rest != 0;) {
+    const uint32_t lanes = same_copies(op, context, rest);
+    rest &= ~lanes;
     try {
-      start_bulk(op, context, lane);
+      start_bulk(op, context, lanes);
     } catch (const Fault& fault) {
       if (fault.placed || fault.lane >= 0) throw;
-      throw Fault(fault.what(), lane);
+      throw Fault(fault.what(), __builtin_ctz(lanes));
     }
   }
   return Next::advance;
