@@ -15,18 +15,27 @@ bool whole_number(const std::string& cvt) {
   return (to.starts_with(".f") || to.starts_with(".bf")) && cvt.size() > 7 && cvt[6] == 'i' && cvt[4] == 'r';
 }
 
+// Of a cvt: whether it goes from a floating-point type to the same.
+bool same_type(const std::string& cvt) {
+  const size_t source = cvt.rfind('.');
+  const std::string type = cvt.substr(source);
+  return (type.starts_with(".f") || type.starts_with(".bf")) && cvt.substr(0, source).ends_with(type);
+}
+
 // What a program of several instructions cannot hold ptxas to, though each alone gives the same bits
 // everywhere: mul, add and sub without a rounding, which may be fused; neg and abs, whose NaN is canonical or
 // only has another sign, as they are folded into their neighbours; slct, whose third operand ptxas takes for
 // neither NaN nor the least integer where it knows it for no negative one; cvt to a narrower number downwards
 // or upwards, or to a whole number, which it makes one with a cvt to an integer behind it, whatever the
-// types; sums and differences that saturate, whose wrapped operands it adds up as if they were not.
+// types; cvt between one and the same floating-point type, which keeps a NaN's bits where it is optimised to
+// a move (as it was recorded) and makes the NaN canonical where it is not; sums and differences that saturate,
+// whose wrapped operands it adds up as if they were not.
 bool left_out(const std::string& opcode, const std::string& name, bool floating) {
   const bool rounds = name.find(".rn") != name.npos || name.find(".rz") != name.npos ||
                       name.find(".rm") != name.npos || name.find(".rp") != name.npos;
   if (opcode == "slct") return true;
   if (opcode == "cvt")
-    return name.starts_with("cvt.rm.") || name.starts_with("cvt.rp.") || whole_number(name);
+    return name.starts_with("cvt.rm.") || name.starts_with("cvt.rp.") || whole_number(name) || same_type(name);
   if ((opcode == "add" || opcode == "sub") && name.ends_with(".sat.s32")) return true;
   if (!floating) return false;
   return opcode == "neg" || opcode == "abs" ||
