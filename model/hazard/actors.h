@@ -34,6 +34,7 @@ struct Lane {
   // By stream, numbers of operations: the latest issued, and the latest that it knows to have ended.
   Numbers latest{}, ended{};
   Known accepted;  // at its last tcgen05.fence::after_thread_sync
+  uint64_t passed = 0;  // the last phase of the cluster's barrier that it has seen over
   // The latest of each committed group that may still be waited for, oldest first: of cp.async, of bulk
   // copies.
   std::array<std::vector<uint32_t>, 2> groups;
@@ -154,6 +155,7 @@ struct Mbarrier {
   uint32_t phase = 1;
   std::vector<Act> inits;  // by all who have, with one count
   bool fenced = false;     // by one of those
+  uint64_t met = 0;        // the phase of the cluster's barrier at which one of those arrived first behind it
   Message arrived, over;   // of all arrivals; of those up to the last phase that is over
   std::map<UnitId, Use> uses;
   Party last;  // who arrived last

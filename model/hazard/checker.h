@@ -107,6 +107,8 @@ class Checker {
   bool initialised(const Mbarrier& barrier, const Viewer& v, const Site& site, uint64_t address);
   // Lanes of the warp have made known to operations, or to the cluster, what they have initialised.
   void mbarriers_fenced(Cluster& c, const Warp& w, uint32_t lanes);
+  // They arrive at a relaxed barrier of the cluster.
+  void mbarriers_met(Cluster& c, const Warp& w, uint32_t lanes, uint64_t phase);
   static void remote_write(Cluster& c, const Warp& w, uint32_t lane, uint64_t address, uint32_t record);
   void remote_arrival(const machine::Access& a, Cluster& c, const Viewer& viewer, uint32_t rank);
   static void remote_released(Cluster& c, const Viewer& viewer);

@@ -33,8 +33,8 @@ constexpr KindRow kRows[] = {
      "nothing orders the mbarrier's initialisation before this use of it",
      "a barrier between them; for another CTA fence.mbarrier_init and a cluster barrier"},
     {Kind::init_fence, "mbarrier-init-fence", Level::note,
-     "the mbarrier is known to be initialised, but no fence makes that known to operations that complete on "
-     "it",
+     "those who met at a barrier behind the mbarrier's initialisation know of it, but no fence makes it known to "
+     "operations that complete on it, or, at a relaxed barrier, to other CTAs",
      "fence.mbarrier_init.release.cluster, by the thread that initialised it; since PTX 9.3 the manual says "
      "that "
      "operations reach mbarriers as threads do"},

@@ -22,7 +22,8 @@ enum class Kind : uint8_t {
   scope,             // ordered, were a scope wider
   release,           // ordered, were a store a release or a wait an acquire
   init,              // an mbarrier is used by who cannot know that it was initialised
-  init_fence,        // the same of an operation, but for the fence alone: works where it was measured
+  init_fence,        // the same, of an operation or behind a relaxed barrier of the cluster, but for the fence alone:
+                     // works where it was measured
   reuse,             // an mbarrier is initialised again or invalidated while others use it
   phase,             // an mbarrier may go on for a phase more before a wait has seen the last
   mbarrier_scope,    // an arrival at another CTA that should publish a write, in the scope of its own

@@ -51,8 +51,10 @@ bool Checker::initialised(const Mbarrier& barrier, const Viewer& v, const Site& 
     if (v.knows({record.unit, lane_of(init), record.time})) return true;
   }
   const Act first = barrier.inits.front();
-  found(Kind::init, party(record_of(first), lane_of(first)), party(v, site), machine::kSharedWindow + address,
-        8);
+  // Where they met at a barrier that orders no memory, devices have the mbarrier there (CUTLASS has one so).
+  const bool met = barrier.met != 0 && v.warp->lanes[v.lane].passed >= barrier.met;
+  found(met ? Kind::init_fence : Kind::init, party(record_of(first), lane_of(first)), party(v, site),
+        machine::kSharedWindow + address, 8);
   return false;
 }
 
@@ -203,6 +205,14 @@ void Checker::mbarriers_fenced(Cluster& c, const Warp& w, uint32_t lanes) {
         barrier.fenced = true;
     c.unfenced_inits += barrier.fenced ? 0 : 1;
   }
+}
+
+void Checker::mbarriers_met(Cluster& c, const Warp& w, uint32_t lanes, uint64_t phase) {
+  if (c.unfenced_inits == 0) return;
+  for (auto& [address, barrier] : c.mbarriers)
+    for (const Act init : barrier.inits)
+      if (barrier.met == 0 && records_[record_of(init)].unit == w.unit && (lanes >> lane_of(init) & 1) != 0)
+        barrier.met = phase;
 }
 
 void Checker::remote_write(Cluster& c, const Warp& w, uint32_t lane, uint64_t address, uint32_t record) {

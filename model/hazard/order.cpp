@@ -69,6 +69,8 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
     case SyncKind::cluster_passed: {
       Warp& w = warp_of(c, s.cta, s.warp);
       if (c.begun == 0) c.begun = new_unit(w);
+      for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1)
+        w.lanes[static_cast<size_t>(std::countr_zero(lanes))].passed = s.which;
       return learn(w, s.lanes, raised(c.barrier[s.which % 2], c.begun, ~0u, 1));
     }
     case SyncKind::mbarrier_passed: return mbarrier_passed(s, c);
@@ -136,6 +138,7 @@ void Checker::cluster_arrived(const Synchronisation& s, Cluster& c) {
     ++w.time;
     return;
   }
+  mbarriers_met(c, w, s.lanes, s.which);
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {  // what a fence before it offers
     const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
     if (const Lane::Offer& offer = w.lanes[i].offers[1]; offer.time != 0)
