@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 #include <random>
 
 #include "model/ptx/parse.h"
@@ -16,12 +17,19 @@ struct Outcome {
   std::string what;
   std::vector<uint32_t> out;  // [thread][register]
 };
-// Thread t points at row `(5 * t) % 32` of 32 rows of 16 bytes, of which the first `filled` are written.
-Outcome load(const std::string& form, size_t registers, const std::vector<uint32_t>& rows, int filled = 16) {
+// One register of one thread.
+struct Value {
+  size_t thread, number;
+};
+// Thread t points at row `(5 * t) % 32` of 32 rows of 16 bytes, of which the first `filled` are written. All
+// that is loaded is stored, or `only` one register of one thread.
+Outcome load(const std::string& form, size_t registers, const std::vector<uint32_t>& rows, int filled = 16,
+             std::optional<Value> only = {}) {
   std::string text =
       ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 "
       "out)\n{\n"
-      ".reg .b32 %r<12>;\n.reg .b32 %v<4>;\n.reg .b64 %a<4>;\n.shared .align 16 .b8 sm[512];\n"
+      ".reg .pred %p0;\n.reg .b32 %r<12>;\n.reg .b32 %v<4>;\n.reg .b64 %a<4>;\n.shared .align 16 .b8 "
+      "sm[512];\n"
       "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %a2, %r0, 16;\n"
       "add.u64 %a0, %a0, %a2;\nadd.u64 %a1, %a1, %a2;\nld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%a0];\n"
       "mov.u32 %r5, sm;\nshl.b32 %r6, %r0, 4;\nadd.u32 %r6, %r6, %r5;\n";
@@ -33,8 +41,10 @@ Outcome load(const std::string& form, size_t registers, const std::vector<uint32
       form + " {";
   for (size_t i = 0; i < registers; ++i) text += (i == 0 ? "%v" : ", %v") + std::to_string(i);
   text += "}, [%r7];\n";
+  if (only) text += "setp.ne.u32 %p0, %r0, " + std::to_string(only->thread) + ";\n@%p0 ret;\n";
   for (size_t i = 0; i < registers; ++i)
-    text += "st.global.b32 [%a1+" + std::to_string(4 * i) + "], %v" + std::to_string(i) + ";\n";
+    if (!only || only->number == i)
+      text += "st.global.b32 [%a1+" + std::to_string(4 * i) + "], %v" + std::to_string(i) + ";\n";
   Launch l;
   l.entry = "k";
   l.shape.block = {32, 1, 1};
@@ -110,6 +120,30 @@ TEST(NarrowMatrices, EightRowsComeAsTheyAre) {
 TEST(NarrowMatrices, WhatWasNeverWrittenIsNoValue) {
   const Outcome o = load("ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32", 1, random_rows(), 8);
   EXPECT_NE(o.what.find("never written"), std::string::npos) << o.what;
+}
+
+// A register has a value where all bits of its four elements were written; an element of 6 bits may stand in
+// two bytes.
+TEST(NarrowMatrices, ARegisterHasAValueWhereAllItsElementsDo) {
+  const std::vector<uint32_t> rows = random_rows();
+  for (const Format& f : kFormats)
+    for (const int filled : {4, 8, 12}) {
+      const auto written = [&](size_t e) { return (e + 1) * f.bits <= 8 * static_cast<size_t>(filled); };
+      for (const bool tall : {true, false}) {
+        if (!tall && f.bits == 8) continue;  // there is no such form
+        const std::string form = std::string("ldmatrix.sync.aligned.") + (tall ? "m16n16" : "m8n16") + ".x1" +
+                                 (tall ? ".trans" : "") + ".shared" + f.name;
+        for (size_t t = 0; t < 32; ++t)
+          for (size_t r = 0; r < (tall ? 2 : 1); ++r) {
+            const bool whole = tall ? written(t / 4 + 8 * r) : written(4 * (t % 4) + 3);
+            const std::string what = load(form, tall ? 2 : 1, rows, filled, Value{t, r}).what;
+            ASSERT_EQ(what.find("never written") == std::string::npos, whole)
+                << form << ", " << filled << " bytes of a row, thread " << t << ", register " << r << ": "
+                << what;
+            ASSERT_EQ(what.empty(), whole) << what;
+          }
+      }
+    }
 }
 
 }  // namespace

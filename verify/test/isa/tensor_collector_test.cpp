@@ -69,7 +69,16 @@ TEST(TensorCollector, ACollectorIsUsedAfterItWasFilled) {
     const std::string plain = twice(p, name + "::use");
     const size_t at = plain.find("tcgen05.mma");
     const std::string first = plain.substr(at, plain.find('\n', at) - at);
-    EXPECT_NE(refusal(p, with(plain, first, first + "\n" + with(first, "::fill", "::lastuse") + "\n")), "");
+    for (const char* ends : {"::lastuse", "::discard"}) {
+      what = refusal(p, with(plain, first, first + "\n" + with(first, "::fill", ends) + "\n"));
+      EXPECT_NE(what.find("which no MMA before it has filled"), std::string::npos) << ends << ": " << what;
+    }
+    // Another one keeps what it has.
+    if (weights) {
+      EXPECT_EQ(
+          refusal(p, with(plain, first, first + "\n" + with(first, "::b2::fill", "::b1::discard") + "\n")),
+          "");
+    }
   }
 }
 

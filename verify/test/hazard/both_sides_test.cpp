@@ -1,0 +1,153 @@
+// What the race check says where it hangs on both accesses, or on how many there are: scopes, readers past
+// the cache, scales of tcgen05.mma. Each kernel in every form that the rule tells apart.
+#include <gtest/gtest.h>
+
+#include "verify/bugs/catalogue.h"
+
+namespace bitwell::verify {
+namespace {
+
+constexpr size_t kSchedules = 8;
+
+// As what the kernel is found: "scope at lines 12 and 14", "fault"; "" where it is clean.
+std::string said(const std::string& text, uint32_t ctas, uint32_t threads, std::vector<size_t> buffers) {
+  Exhibit e;
+  e.name = "both sides";
+  e.text = text;
+  e.launch.entry = "kernel";
+  e.launch.shape.grid = {ctas, 1, 1};
+  e.launch.shape.block = {threads, 1, 1};
+  for (size_t i = 0; i < buffers.size(); ++i)
+    e.launch.add_buffer({"b" + std::to_string(i), std::vector<std::byte>(buffers[i]), true, false, true});
+  const Tally t = examine(e, nullptr, kSchedules);
+  return t.said == "fault" || t.said == "note" ? t.where : t.said;
+}
+
+std::string entry(const std::string& body, const std::string& target = "sm_90a") {
+  return ".version 9.0\n.target " + target +
+         "\n.address_size 64\n.visible .entry kernel(.param .u64 words, .param .u64 out)\n{\n"
+         ".reg .pred %p<8>; .reg .b32 %r<24>; .reg .b64 %a<10>;\n"
+         "ld.param.u64 %a0, [words];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, "
+         "%ctaid.x;\n" +
+         body + "ret;\n}\n";
+}
+
+// Two CTAs meet in one word: both scopes must reach the other.
+TEST(BothSides, TheScopesOfBothAccessesMustReach) {
+  const std::vector<std::string> accesses{
+      "st.relaxed.SCOPE.global.u32 [%a0], 1;\n", "ld.relaxed.SCOPE.global.u32 %r2, [%a0];\n",
+      "atom.relaxed.SCOPE.global.add.u32 %r2, [%a0], 1;\n", "red.relaxed.SCOPE.global.add.u32 [%a0], 1;\n"};
+  const auto with = [](std::string text, const std::string& scope) {
+    return text.replace(text.find("SCOPE"), 5, scope);
+  };
+  for (const std::string& first : accesses)
+    for (const std::string& second : accesses) {
+      if (first.starts_with("ld") && second.starts_with("ld")) continue;
+      for (const std::string a : {"cta", "cluster", "gpu", "sys"})
+        for (const std::string b : {"cta", "cluster", "gpu", "sys"}) {
+          const bool reach = (a == "gpu" || a == "sys") && (b == "gpu" || b == "sys");
+          const std::string text = entry("setp.ne.u32 %p0, %r1, 0;\n@%p0 bra other;\n" + with(first, a) +
+                                         "ret;\nother:\n" + with(second, b));
+          const std::string what = said(text, 2, 1, {4, 4});
+          EXPECT_EQ(what.substr(0, 5), reach ? "" : "scope") << what << " of\n"
+                                                             << with(first, a) << with(second, b);
+        }
+    }
+}
+
+// A load past the cache is remembered, however often its lane and others load the word as usual behind it.
+TEST(BothSides, ALoadPastTheCacheIsNotForgottenForLaterOnes) {
+  for (const uint32_t warps : {1u, 2u, 8u, 24u})
+    for (const int times : {1, 4, 20})
+      for (const std::string usual :
+           {"ld.global.u32", "ld.volatile.global.u32", "ld.relaxed.gpu.global.u32"}) {
+        std::string body = "setp.ne.u32 %p0, %r0, 0;\n@!%p0 ld.global.nc.u32 %r2, [%a0];\n";
+        for (int i = 0; i < times; ++i) body += usual + " %r3, [%a0];\n";
+        body += "bar.sync 0;\n@!%p0 st.global.u32 [%a0], 1;\n";
+        const std::string what = said(entry(body), 1, 32 * warps, {4, 4});
+        EXPECT_EQ(what.substr(0, 16), "non-coherent-war")
+            << what << " of " << warps << " warps, " << times << " of " << usual;
+      }
+}
+
+// When one column of scales is stored again: before the MMA without wait::st, while it runs, when it has
+// ended.
+enum class When : uint8_t { before, meanwhile, after };
+
+// An NVFP4 MMA of N columns, and such a store by one warp.
+std::string mma(uint32_t n, uint32_t column, uint32_t warp, When when) {
+  const std::string store =
+      "setp.ne.u32 %p6, %r2, " + std::to_string(warp) + ";\n@%p6 bra stored;\nadd.u32 %r17, %r11, " +
+      std::to_string(column) +
+      ";\nadd.u32 %r17, %r17, %r3;\ntcgen05.st.sync.aligned.32x32b.x1.b32 [%r17], {%r15};\n" +
+      (when == When::before ? "" : "tcgen05.wait::st.sync.aligned;\n") + "stored:\nbar.warp.sync -1;\n";
+  const std::string wait =
+      "bar.warp.sync -1;\nwait:\nmbarrier.try_wait.parity.shared.b64 %p3, [done], 0;\n@!%p3 bra wait;\n"
+      "tcgen05.fence::after_thread_sync;\n";
+  return entry(
+      ".shared .align 1024 .b8 tile[8192];\n.shared .align 8 .b8 done[8];\n.shared .align 4 .b32 base;\n"
+      "shr.u32 %r2, %r0, 5;\nshl.b32 %r3, %r2, 21;\nsetp.eq.u32 %p0, %r2, 0;\nsetp.eq.u32 %p1, %r0, 0;\n"
+      "@%p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 128;\n"
+      "@%p1 mbarrier.init.shared.b64 [done], 1;\nmov.u32 %r6, tile;\nshl.b32 %r7, %r0, 6;\nadd.u32 %r7, %r6, "
+      "%r7;\n"
+      "shr.u32 %r9, %r6, 4;\ncvt.u64.u32 %a2, %r9;\nor.b64 %a2, %a2, 0x0000401000080000;\nadd.u64 %a3, %a2, "
+      "256;\n"
+      "mov.u32 %r15, 0x38383838;\nsetp.ne.u32 %p4, %r0, %r0;\n"
+      "mov.u32 %r8, 0x22222222;\n"
+      "st.shared.v4.b32 [%r7], {%r8, %r8, %r8, %r8};\nst.shared.v4.b32 [%r7+16], {%r8, %r8, %r8, %r8};\n"
+      "st.shared.v4.b32 [%r7+32], {%r8, %r8, %r8, %r8};\nst.shared.v4.b32 [%r7+48], {%r8, %r8, %r8, %r8};\n"
+      "fence.proxy.async.shared::cta;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;\nld.shared.b32 %r10, "
+      "[base];\n"
+      "add.u32 %r11, %r10, 64;\nadd.u32 %r12, %r10, 72;\nadd.u32 %r13, %r11, %r3;\nadd.u32 %r14, %r12, %r3;\n"
+      "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r13], {%r15, %r15, %r15, %r15, %r15, %r15, %r15, %r15};\n"
+      "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r14], {%r15, %r15, %r15, %r15, %r15, %r15, %r15, %r15};\n"
+      "tcgen05.wait::st.sync.aligned;\n" +
+          (when == When::before ? store : "") +
+          "tcgen05.fence::before_thread_sync;\nbar.sync 1;\ntcgen05.fence::after_thread_sync;\nmov.u32 "
+          "%r18, " +
+          std::to_string(0x08000480 + (n / 8 << 17)) +
+          ";\n@%p1 tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [%r10], %a2, %a3, %r18, "
+          "[%r11], [%r12], %p4;\n"
+          "@%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [done];\n"
+          // the store is behind what issues, and not behind what runs
+          "tcgen05.fence::before_thread_sync;\nbar.sync 2;\ntcgen05.fence::after_thread_sync;\n" +
+          (when == When::before  ? wait + "tcgen05.wait::st.sync.aligned;\n"
+           : when == When::after ? wait + store
+                                 : store + wait) +
+          "tcgen05.fence::before_thread_sync;\nbar.sync 3;\ntcgen05.fence::after_thread_sync;\n"
+          "@%p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r10, 128;\n",
+      "sm_100a");
+}
+
+TEST(BothSides, EveryColumnOfScalesIsReadWhileTheMmaRuns) {
+  constexpr uint32_t kOfA = 4;  // columns of 128 rows
+  for (const uint32_t n : {8u, 16u, 24u, 32u, 40u, 48u, 64u}) {
+    const uint32_t of_b = (n + 31) / 32;
+    for (const uint32_t warp : {0u, 3u})
+      for (uint32_t column = 0; column < 12; ++column) {
+        const bool read = column < kOfA || (column >= 8 && column < 8 + of_b);
+        const bool own = column >= kOfA || column == warp;  // a quarter of A's rows in the lanes of its warp
+        const auto found = [&](When when) { return said(mma(n, column, warp, when), 1, 128, {4, 4}); };
+        const std::string where = " at N = " + std::to_string(n) + ", column " + std::to_string(column);
+        const std::string early = found(When::before), late = found(When::meanwhile);
+        if (read && own) {
+          EXPECT_TRUE(early.find("tcgen05.wait::st is missing") != std::string::npos ||
+                      early.starts_with("tcgen05-wait"))
+              << early << where;
+          // as the MMA comes before the store or behind it
+          EXPECT_TRUE(late.starts_with("operation-race") || late.starts_with("tcgen05-wait"))
+              << late << where;
+        }
+        if (!read) {
+          EXPECT_EQ(early, "") << where;
+          EXPECT_EQ(late, "") << where;
+        }
+        if (read && column % 4 == 0) {
+          EXPECT_EQ(found(When::after), "") << where;
+        }
+      }
+  }
+}
+
+}  // namespace
+}  // namespace bitwell::verify

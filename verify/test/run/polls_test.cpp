@@ -1,0 +1,106 @@
+// A CTA that polls for what another one stores gives way to it, whichever lanes of a warp poll; and a launch
+// behind another starts when what is left of that has let it.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "model/ptx/parse.h"
+#include "verify/launch/launch.h"
+#include "verify/launch/launch_json.h"
+
+namespace bitwell::verify {
+namespace {
+
+constexpr const char* kHead = ".version 9.0\n.target sm_90a\n.address_size 64\n";
+
+Buffer words(const std::string& name, size_t count) {
+  return {name, std::vector<std::byte>(4 * count), true, false, true};
+}
+uint32_t word(const Launch& l, size_t buffer, size_t at) {
+  uint32_t out = 0;
+  std::memcpy(&out, l.buffers[buffer].bytes.data() + 4 * at, 4);
+  return out;
+}
+
+// Lanes `who` of CTA 0's warp poll the flag that CTA 1 sets, and hand it to the others by a shuffle. Those
+// that poll stand behind the others' instructions, or before them.
+std::string handed_on(const std::string& who, uint32_t lane, bool behind) {
+  const std::string poll = "ld.volatile.global.u32 %r2, [%a0];\n";
+  const std::string hand = "meet:\nshfl.sync.idx.b32 %r3, %r2, " + std::to_string(lane) +
+                           ", 31, -1;\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra again;\n"
+                           "st.global.u32 [%a1], %r3;\nret;\n";
+  return std::string(kHead) +
+         ".visible .entry k(.param .u64 flag, .param .u64 out)\n{\n.reg .pred %p<4>; .reg .b32 %r<8>; .reg "
+         ".b64 %a<4>;\n"
+         "ld.param.u64 %a0, [flag];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\n"
+         "mul.wide.u32 %a2, %r0, 4;\nadd.u64 %a1, %a1, %a2;\nmov.u32 %r2, 0;\nsetp.ne.u32 %p0, %r1, 0;\n"
+         "@%p0 bra give;\n" +
+         who +
+         (behind ? "again:\n@%p1 bra poll;\n" + hand + "poll:\n" + poll + "bra meet;\n"
+                 : "again:\n@!%p1 bra meet;\n" + poll + hand) +
+         "give:\nsetp.eq.u32 %p3, %r0, 0;\n@%p3 st.volatile.global.u32 [%a0], 7;\nret;\n}\n";
+}
+
+TEST(Polls, OfOneLaneAreThoseOfTheWarpThatItHandsTheFlagTo) {
+  struct Who {
+    std::string set;
+    uint32_t lane;
+  };
+  for (const Who& who : {Who{"setp.eq.u32 %p1, %r0, 0;\n", 0}, Who{"setp.eq.u32 %p1, %r0, 31;\n", 31},
+                         Who{"setp.lt.u32 %p1, %r0, 16;\n", 3}, Who{"setp.ge.u32 %p1, %r0, 16;\n", 20}})
+    for (const bool behind : {true, false})
+      for (const isa::PolicyName& p : isa::kPolicies) {
+        Launch l;
+        l.entry = "k";
+        l.shape.grid = {2, 1, 1};
+        l.shape.block = {32, 1, 1};
+        l.add_buffer(words("flag", 1));
+        l.add_buffer(words("out", 32));
+        isa::Options options;
+        options.schedule = {p.policy, 1};
+        EXPECT_NO_THROW(
+            simulate(isa::compile(ptx::parse(handed_on(who.set, who.lane, behind)), "k"), l, options, true))
+            << who.set << (behind ? "behind, " : "before, ") << p.name;
+        for (size_t t = 0; t < 32; ++t) ASSERT_EQ(word(l, 1, t), 7u) << who.set << p.name;
+      }
+}
+
+// Of a cluster of two, the CTA `gone` ends without a word, the other lets the next launch start and waits for
+// it.
+TEST(Polls, ALaunchStartsBehindAClusterOfWhichACtaHasEnded) {
+  for (const uint32_t gone : {0u, 1u}) {
+    const std::string path = testing::TempDir() + "/bitwell_polls.ptx";
+    std::ofstream(path)
+        << kHead
+        << ".visible .entry first(.param .u64 flag, .param .u64 out)\n.reqnctapercluster 2\n{\n"
+           ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %a<4>;\nld.param.u64 %a0, [flag];\n"
+           "ld.param.u64 %a1, [out];\nmov.u32 %r0, %cluster_ctarank;\nsetp.eq.u32 %p0, %r0, "
+        << gone
+        << ";\n@%p0 ret;\ngriddepcontrol.launch_dependents;\n"
+           "again:\nld.volatile.global.u32 %r1, [%a0];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra again;\n"
+           "st.global.u32 [%a1], %r1;\nret;\n}\n"
+           ".visible .entry second(.param .u64 flag)\n{\n.reg .b64 %a<4>;\n"
+           "ld.param.u64 %a0, [flag];\nst.volatile.global.u32 [%a0], 5;\nret;\n}\n";
+    Launch l;
+    l.ptx = path;
+    l.entry = "first";
+    l.shape.grid = {2, 1, 1};
+    l.shape.cluster = {2, 1, 1};
+    l.shape.block = {1, 1, 1};
+    l.add_buffer(words("flag", 1));
+    l.add_buffer(words("out", 1));
+    Step s;
+    s.ptx = path;
+    s.entry = "second";
+    s.programmatic = true;
+    s.shape.block = {1, 1, 1};
+    s.arguments.push_back({{}, 0});
+    l.then.push_back(s);
+    EXPECT_NO_THROW(simulate(load_program(path, "first"), l, {}, true)) << gone;
+    EXPECT_EQ(word(l, 1, 0), 5u) << gone;
+  }
+}
+
+}  // namespace
+}  // namespace bitwell::verify
