@@ -14,14 +14,18 @@ constexpr uint64_t kKiB = 1024;
 // They stand for their targets' largest devices: an H200 as nvidia-smi reports it; a B200 as HGX and DGX B200
 // have it, 1,440 GB for eight (their data sheet). GH100, the H200's chip, has 8 GPCs of 9 pairs of
 // multiprocessors, of which a device lacks some, which ones differing from one to the next (NVIDIA, "Hopper
-// Architecture In-Depth", 2022); nothing as precise is published of a B200.
+// Architecture In-Depth", 2022); nothing as precise is published of a B200. An RTX PRO 6000 Blackwell has 188
+// multiprocessors and 96 GB, the GB10 of a DGX Spark 48 (6,144 cores) and 128 GB (their data sheets).
 constexpr Device kH200{132, uint64_t{143771} << 20, 8, 18};
 constexpr Device kB200{148, 180'000'000'000, 0, 0};
+constexpr Device kRtxPro6000{188, 96'000'000'000, 0, 0};
+constexpr Device kGb10{48, 128'000'000'000, 0, 0};
 
-// The guide has no column for sm_88: CCCL has it as sm_86. sm_120 and later have mma.sync of their own that
-// no evidence here covers.
+// The guide has no column for sm_88: CCCL has it as sm_86. sm_121's tensor cores are taken to be sm_120's:
+// both are of one family (sm_120f), nobody has published words of the former.
 constexpr uint32_t kNone = 0;
 constexpr uint32_t kTmem = layout::kTensorColumns;
+constexpr std::string_view kRtx = "rtx_blackwell";
 constexpr std::array<Arch, 12> kArchs{{
     {75, "Turing", {63, 0, 0}, "turing", 64 * kKiB, 64 * kKiB, 1024, 16, kNone, kH200, "manual"},
     {80, "Ampere", {70, 0, 0}, "ampere", 163 * kKiB, 164 * kKiB, 2048, 32, kNone, kH200, "manual"},
@@ -33,8 +37,8 @@ constexpr std::array<Arch, 12> kArchs{{
     {100, "Blackwell", {86, 86, 88}, "blackwell", 227 * kKiB, 228 * kKiB, 2048, 32, kTmem, kB200, "manual"},
     {103, "Blackwell", {88, 88, 88}, "blackwell", 227 * kKiB, 228 * kKiB, 2048, 32, kTmem, kB200, "manual"},
     {110, "Blackwell", {90, 90, 90}, "blackwell", 227 * kKiB, 228 * kKiB, 1536, 24, kTmem, kB200, "manual"},
-    {120, "Blackwell", {87, 87, 88}, "", 99 * kKiB, 100 * kKiB, 1536, 24, kNone, kB200, "manual"},
-    {121, "Blackwell", {88, 88, 88}, "", 99 * kKiB, 100 * kKiB, 1536, 24, kNone, kB200, "manual"},
+    {120, "Blackwell", {87, 87, 88}, kRtx, 99 * kKiB, 100 * kKiB, 1536, 24, kNone, kRtxPro6000, "manual"},
+    {121, "Blackwell", {88, 88, 88}, kRtx, 99 * kKiB, 100 * kKiB, 1536, 24, kNone, kGb10, "manual"},
 }};
 
 }  // namespace

@@ -24,6 +24,12 @@ constexpr const char* kDevice = "device: H200";
 constexpr const char* kFrozen = "published: frozen B200 words (sf-tensor), replayed";
 // verify/test/number/dot_test.cpp lists where the published models disagree and no word decides.
 constexpr const char* kScaled = "published: B200 words (sf-tensor), MMA-Sim";
+// MMA-Sim's authors ran it against an RTX PRO 6000 Blackwell; of fp6 and fp4 in bytes, and of UE8M0 scales
+// for every 16 elements, only a B200's words are published.
+constexpr const char* kRtx = "published: MMA-Sim, proved on an RTX PRO 6000";
+constexpr const char* kRtxNarrow =
+    "published: MMA-Sim, proved on an RTX PRO 6000 (fp8); B200 words (fp6, fp4)";
+constexpr const char* kRtxAsB200 = "published: B200 words (sf-tensor); none of an RTX card";
 
 constexpr DotRule kRules[] = {
     {"volta", "mma.sync", kF16, &f32, 4, 23, rz_f32, -131, false, kWords},
@@ -63,6 +69,16 @@ constexpr DotRule kRules[] = {
     {"blackwell", "mxf4nvf4", kE2m1, &f32, 64, 35, rz_f32, -139, false, kScaled, &ue4m3, 16, 16},
     {"blackwell", "mxf4nvf4", kE2m1, &f32, 64, 35, rz_f32, -139, false, kScaled, &ue8m0, 16, 16},
     {"blackwell", "mxf4nvf4", kE2m1, &f32, 64, 35, rz_f32, -139, false, kScaled, &ue8m0, 32, 16},
+    {"rtx_blackwell", "mma.sync", kTf32, &f32, 8, 25, rz_f32, -133, false, kRtx},
+    {"rtx_blackwell", "mma.sync", kHalves, &f32, 16, 25, rz_f32, -133, false, kRtx},
+    {"rtx_blackwell", "mma.sync", kF16, &f16, 16, 25, rne_f16, -21, false, kRtx},
+    {"rtx_blackwell", "mma.sync", kNarrow, &f32, 32, 25, rz_f32, -133, false, kRtxNarrow},
+    {"rtx_blackwell", "mma.sync", kNarrow, &f16, 32, 25, rne_f16, -21, false, kRtxNarrow},
+    {"rtx_blackwell", "mxf8f6f4", kNarrow, &f32, 32, 25, rz_f32, -133, false, kRtxNarrow, &ue8m0, 32},
+    {"rtx_blackwell", "mxf4", kE2m1, &f32, 64, 35, rz_f32, -139, false, kRtx, &ue8m0, 32, 16},
+    {"rtx_blackwell", "mxf4nvf4", kE2m1, &f32, 64, 35, rz_f32, -139, false, kRtx, &ue4m3, 16, 16},
+    {"rtx_blackwell", "mxf4nvf4", kE2m1, &f32, 64, 35, rz_f32, -139, false, kRtxAsB200, &ue8m0, 16, 16},
+    {"rtx_blackwell", "mxf4nvf4", kE2m1, &f32, 64, 35, rz_f32, -139, false, kRtx, &ue8m0, 32, 16},
 };
 
 uint32_t infinity(const Format& f, bool negative) {

@@ -28,7 +28,7 @@ enum class DotRounding : uint8_t {
 // exponents join the term's. A term of several products counts from its format's least exponent, so that for
 // E2M1 the scales alone make its exponent.
 struct DotRule {
-  std::string_view architecture;  // volta, turing, ampere, ada, hopper, blackwell
+  std::string_view architecture;  // volta, turing, ampere, ada, hopper, blackwell, rtx_blackwell (sm_120 on)
   std::string_view instruction;   // mma.sync, wgmma, tcgen05 or one of its block-scaled kinds
   std::array<const Format*, 6> inputs;
   const Format* output;
@@ -59,10 +59,12 @@ struct DotRule {
     }
     return has_a && has_b && (mixes() || &a == &b);
   }
-  // How the rule is known for these formats: device words and published models have A and B alike.
+  // How the rule is known for these formats: device words and published models have A and B alike, but for
+  // fp8 on Hopper and, without scales, on RTX Blackwell.
   constexpr std::string_view evidence_for(const Format& a, const Format& b) const {
-    return &a == &b || architecture == "hopper" ? evidence
-                                                : "manual: formats that PTX lets meet, no words at hand";
+    const bool mixed_fp8 = architecture == "hopper" || (architecture == "rtx_blackwell" && scale == nullptr &&
+                                                        a.bits == 8 && b.bits == 8);
+    return &a == &b || mixed_fp8 ? evidence : "manual: formats that PTX lets meet, no words at hand";
   }
   // The scales that each operand has for `k` elements.
   constexpr size_t scales(size_t k) const {

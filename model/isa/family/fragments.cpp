@@ -9,18 +9,26 @@
 namespace bitwell::isa {
 namespace {
 
-// Code `i` of the 32-bit word.
-uint32_t code_in(uint32_t word, size_t i, int bits) {
-  return bits == 32 ? word : word >> (i * static_cast<size_t>(bits)) & ((1u << bits) - 1);
-}
+// Where codes of a format stand in 32-bit words: `each` in a word, `stride` bits apart.
+struct Packed {
+  size_t each, stride, first;
+  uint32_t mask;
 
-size_t codes_a_word(const Mma& mma) { return 32 / static_cast<size_t>(mma.a->container); }
+  Packed(const Mma& mma, const number::Format& f)
+      : each(32 / mma.element_bits()),
+        stride(mma.element_bits()),
+        first(mma.in_bytes && f.container == 4 ? 2 : 0),
+        mask(static_cast<uint32_t>((uint64_t{1} << f.container) - 1)) {}
+  uint32_t code(uint32_t word, size_t i) const { return word >> (i * stride + first) & mask; }
+};
 
 }  // namespace
 
 const number::DotRule& dot_rule(int sm, const std::string& instruction, const number::Format& a,
-                                const number::Format& b, const number::Format& output) {
-  const number::DotRule* rule = number::find_dot_rule(machine::arch(sm).tensor, instruction, a, b, output);
+                                const number::Format& b, const number::Format& output,
+                                const number::Format* scale, int scale_vector) {
+  const number::DotRule* rule =
+      number::find_dot_rule(machine::arch(sm).tensor, instruction, a, b, output, scale, scale_vector);
   if (rule == nullptr)
     throw machine::Unsupported("the arithmetic of " + instruction + " with " + std::string(a.name) +
                                (&a == &b ? "" : " and " + std::string(b.name)) + " inputs and " +
@@ -34,24 +42,23 @@ void negate(const number::Format& format, std::span<uint32_t> codes) {
 
 // Thread 4 g + t holds, in register r, word t + 4 (r / 2) of row g + 8 (r % 2).
 void unpack_a(const Mma& mma, std::span<const uint32_t* const> registers, std::span<uint32_t> codes) {
-  const size_t each = codes_a_word(mma);
+  const Packed packed(mma, *mma.a);
   for (size_t r = 0; r < registers.size(); ++r)
     for (size_t lane = 0; lane < machine::kLanes; ++lane) {
       const size_t row = lane / 4 + 8 * (r % 2);
       const size_t word = lane % 4 + 4 * (r / 2);
-      for (size_t i = 0; i < each; ++i)
-        codes[row * mma.k + word * each + i] = code_in(registers[r][lane], i, mma.a->container);
+      for (size_t i = 0; i < packed.each; ++i)
+        codes[row * mma.k + word * packed.each + i] = packed.code(registers[r][lane], i);
     }
 }
 
 // Thread 4 g + t holds, in register r, word t + 4 r of column g.
 void unpack_b(const Mma& mma, std::span<const uint32_t* const> registers, std::span<uint32_t> codes) {
-  const size_t each = codes_a_word(mma);
+  const Packed packed(mma, *mma.b);
   for (size_t r = 0; r < registers.size(); ++r)
     for (size_t lane = 0; lane < machine::kLanes; ++lane)
-      for (size_t i = 0; i < each; ++i)
-        codes[lane / 4 * mma.k + (lane % 4 + 4 * r) * each + i] =
-            code_in(registers[r][lane], i, mma.b->container);
+      for (size_t i = 0; i < packed.each; ++i)
+        codes[lane / 4 * mma.k + (lane % 4 + 4 * r) * packed.each + i] = packed.code(registers[r][lane], i);
 }
 
 namespace {

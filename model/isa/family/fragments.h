@@ -20,8 +20,10 @@ struct Mma : MatrixProduct {
   const number::Format* b = nullptr;
   size_t n = 0;
   size_t k = 0;
+  bool in_bytes = false;  // elements of 4 and 6 bits have a byte each: bits 5 to 2, bits 5 to 0
 
-  size_t words() const { return k * static_cast<size_t>(a->container) / 32; }  // of a row of A
+  size_t element_bits() const { return in_bytes ? 8 : static_cast<size_t>(a->container); }  // in registers
+  size_t words() const { return k * element_bits() / 32; }                                  // of a row of A
   size_t a_registers() const { return words() / 2; }
   size_t b_registers() const { return words() / 4; }
   bool half_result() const { return rule != nullptr && rule->output == &number::f16; }
@@ -32,7 +34,8 @@ struct Mma : MatrixProduct {
 
 // The row of the rule table for a target and types; Unsupported, by name, if the target has none.
 const number::DotRule& dot_rule(int sm, const std::string& instruction, const number::Format& a,
-                                const number::Format& b, const number::Format& output);
+                                const number::Format& b, const number::Format& output,
+                                const number::Format* scale = nullptr, int scale_vector = 0);
 
 // Exchanges the sign of every code, as imm-scale of -1 and the instruction descriptor's negate bits do.
 void negate(const number::Format& format, std::span<uint32_t> codes);

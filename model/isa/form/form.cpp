@@ -86,8 +86,9 @@ OrderClass order_class(std::string_view modifier) {
                                                 ".shared", ".shared::cta",  ".shared::cluster"};
   // Types that no register has: of packed numbers, of a tensor map, and the rows of a matrix's narrow copy.
   static constexpr std::string_view formats[] = {
-      ".e4m3",   ".e5m2",   ".e4m3x2", ".e5m2x2", ".e2m3x2", ".e3m2x2", ".e2m1x2",    ".ue8m0x2",
-      ".e4m3x4", ".e5m2x4", ".e2m3x4", ".e3m2x4", ".e2m1x4", ".b8x16",  ".b6x16_p32", ".b4x16_p64"};
+      ".e4m3",   ".e5m2",   ".e2m3",   ".e3m2",   ".e2m1",   ".ue8m0",     ".ue4m3",    ".u4",
+      ".s4",     ".e4m3x2", ".e5m2x2", ".e2m3x2", ".e3m2x2", ".e2m1x2",    ".ue8m0x2",  ".e4m3x4",
+      ".e5m2x4", ".e2m3x4", ".e3m2x4", ".e2m1x4", ".b8x16",  ".b6x16_p32", ".b4x16_p64"};
   const auto in = [&](const auto& list) {
     return std::find(std::begin(list), std::end(list), modifier) != std::end(list);
   };

@@ -1,7 +1,5 @@
 // What came with Blackwell is taken and refused, target by target, as ptxas 13.0 does; where ptxas is there,
 // the list is held against it too.
-#include "blackwell_forms.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "mma_forms.h"
 #include "model/isa/compile/compile.h"
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
@@ -46,9 +46,15 @@ bool ptxas_takes(const std::string& target, const std::string& body) {
   return taken;
 }
 
+std::vector<BlackwellForm> all_forms() {
+  std::vector<BlackwellForm> out(std::begin(kBlackwellForms), std::end(kBlackwellForms));
+  out.insert(out.end(), std::begin(kMmaForms), std::end(kMmaForms));
+  return out;
+}
+
 TEST(BlackwellForms, EachIsTakenWhereTheListSaysSo) {
   for (size_t t = 0; t < std::size(kBlackwellTargets); ++t)
-    for (const BlackwellForm& form : kBlackwellForms) {
+    for (const BlackwellForm& form : all_forms()) {
       const bool listed = std::string(form.targets).find(kTargetLetters[t]) != std::string::npos;
       const std::string why = refusal(module_of(kBlackwellTargets[t], form.instruction));
       EXPECT_EQ(why.empty(), listed) << form.instruction << " for " << kBlackwellTargets[t] << ": " << why;
@@ -61,7 +67,7 @@ TEST(BlackwellForms, TheListSaysWhatPtxasSays) {
     const char* target = kBlackwellTargets[t];
     std::string taken;
     std::string by_pairs;  // a kernel's tcgen05 instructions have one .cta_group
-    for (const BlackwellForm& form : kBlackwellForms)
+    for (const BlackwellForm& form : all_forms())
       if (std::string(form.targets).find(kTargetLetters[t]) != std::string::npos)
         (std::string(form.instruction).find(".cta_group::2") != std::string::npos ? by_pairs : taken) +=
             std::string(form.instruction) + "\n";

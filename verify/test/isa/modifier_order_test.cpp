@@ -40,7 +40,7 @@ std::string operands_of_roles(const isa::Form& form, const isa::Match& match) {
 }
 
 // One way of writing a form for a target that has it.
-constexpr const char* kTargets[] = {"sm_90a", "sm_100a", "sm_103a"};
+constexpr const char* kTargets[] = {"sm_90a", "sm_100a", "sm_103a", "sm_120a"};
 struct Spelling {
   const isa::Form* form;
   isa::Match match;
@@ -210,6 +210,7 @@ TEST(ModifierOrder, EveryFormIsTakenInTheOrdersInWhichPtxasTakesIt) {
   std::mt19937_64 random(from_environment("BITWELL_SEED", 1));
   std::map<std::string, Entries> texts;
   for (const isa::Form* form : isa::all_forms()) {
+    if (form->version > 90) continue;  // later than this ptxas
     size_t spelled = 0;
     bool known = false;
     for (size_t n = 0; spelled < spellings && n < 20 + spellings; ++n) {  // not every spelling is legal

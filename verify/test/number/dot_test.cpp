@@ -102,7 +102,12 @@ TEST(Rule, TheTableIsThePublishedOne) {
                        Row{"blackwell", "tcgen05", "f16", "f16", 16, 25, rne_f16, -21},
                        Row{"blackwell", "tcgen05", "e2m1", "f32", 32, 25, rz_f32, -133},
                        Row{"blackwell", "tcgen05", "e3m2", "f16", 32, 25, rne_f16, -21},
-                       Row{"blackwell", "mma.sync", "f16", "f16", 16, 25, rne_f16, -21}}) {
+                       Row{"blackwell", "mma.sync", "f16", "f16", 16, 25, rne_f16, -21},
+                       Row{"rtx_blackwell", "mma.sync", "tf32", "f32", 8, 25, rz_f32, -133},
+                       Row{"rtx_blackwell", "mma.sync", "bf16", "f32", 16, 25, rz_f32, -133},
+                       Row{"rtx_blackwell", "mma.sync", "f16", "f16", 16, 25, rne_f16, -21},
+                       Row{"rtx_blackwell", "mma.sync", "e4m3", "f32", 32, 25, rz_f32, -133},
+                       Row{"rtx_blackwell", "mma.sync", "e2m1", "f16", 32, 25, rne_f16, -21}}) {
     const DotRule* rule =
         find_dot_rule(r.architecture, r.instruction, *find_format(r.input), *find_format(r.output));
     ASSERT_NE(rule, nullptr);
@@ -134,6 +139,41 @@ TEST(Rule, TheExponentOfZeroIsSeenInFp16Results) {
   EXPECT_EQ(least_kept("hopper", "wgmma"), -46);
   EXPECT_EQ(least_kept("blackwell", "mma.sync"), -46);
   EXPECT_EQ(least_kept("blackwell", "tcgen05"), -46);
+  EXPECT_EQ(least_kept("rtx_blackwell", "mma.sync"), -46);
+}
+
+// Published models of an RTX card and B200 words give block-scaled products one rule.
+TEST(Rule, ScaledRowsOfRtxBlackwellAreThoseOfTcgen05) {
+  size_t rows = 0;
+  for (const DotRule& r : dot_rules()) {
+    if (r.architecture != "rtx_blackwell" || r.scale == nullptr) continue;
+    const DotRule* other = number::find_dot_rule("blackwell", r.instruction, *r.inputs[0], *r.inputs[0],
+                                                 *r.output, r.scale, r.scale_vector);
+    ASSERT_NE(other, nullptr) << r.instruction;
+    EXPECT_EQ(r.inputs, other->inputs) << r.instruction;
+    EXPECT_EQ(r.length, other->length) << r.instruction;
+    EXPECT_EQ(r.fraction_bits, other->fraction_bits) << r.instruction;
+    EXPECT_EQ(r.rounding, other->rounding) << r.instruction;
+    EXPECT_EQ(r.zero_exponent, other->zero_exponent) << r.instruction;
+    EXPECT_EQ(r.group, other->group) << r.instruction;
+    ++rows;
+  }
+  EXPECT_EQ(rows, 5u);
+}
+
+// What somebody has compared with a device is told apart from what PTX lets meet.
+TEST(Rule, EvidenceOfMixedFormatsIsOnlyWhereTheyWereCompared) {
+  const auto evidence = [](const char* architecture, const char* instruction, const Format& a,
+                           const Format& b, const Format* scale = nullptr) {
+    const DotRule* r =
+        number::find_dot_rule(architecture, instruction, a, b, f32, scale, scale == nullptr ? 0 : 32);
+    return std::string(r->evidence_for(a, b).substr(0, 9));
+  };
+  EXPECT_EQ(evidence("rtx_blackwell", "mma.sync", e4m3, e5m2), "published");
+  EXPECT_EQ(evidence("rtx_blackwell", "mma.sync", e4m3, e2m1), "manual: f");
+  EXPECT_EQ(evidence("rtx_blackwell", "mxf8f6f4", e4m3, e5m2, &ue8m0), "manual: f");
+  EXPECT_EQ(evidence("rtx_blackwell", "mxf8f6f4", e2m1, e2m1, &ue8m0), "published");
+  EXPECT_EQ(evidence("blackwell", "tcgen05", e4m3, e5m2), "manual: f");
 }
 
 TEST(Rule, Mxf8f6f4EqualsTheOracle) {
@@ -266,7 +306,8 @@ TEST(Rule, MixedFormatsEqualTheOracle) {
       }
   }
   EXPECT_EQ(pairs,
-            4u * 2 + 3u * 20);  // fp8 of Ada and of Hopper's wgmma; tcgen05's and mxf8f6f4's five formats
+            4u * 2 + 6u * 20);  // fp8 of Ada and of Hopper's wgmma; five formats of tcgen05, RTX Blackwell's
+                                // mma.sync and the mxf8f6f4 of both
 }
 
 }  // namespace
