@@ -1,5 +1,5 @@
-// mma.sync whose arithmetic needs no table of a tensor core: 8-bit integers, whose sums are exact, and fp64,
-// a chain of fused multiply-adds in the order of k that starts with C (PTX ISA 9.0, 9.7.14.5).
+// mma.sync whose arithmetic needs no table of a tensor core: integers of 8 and 4 bits, whose sums are exact,
+// and fp64, a chain of fused multiply-adds in the order of k that starts with C (PTX ISA 9.0, 9.7.14.5).
 #include "model/isa/family/mma_exact.h"
 
 #include <algorithm>
@@ -30,6 +30,12 @@ uint64_t fused_double(uint64_t a, uint64_t b, uint64_t c) {
 }
 
 namespace {
+
+// The low four bits as the number they are.
+int64_t nibble_value(uint32_t word, bool is_signed) {
+  const int64_t value = word & 0xF;
+  return is_signed && value > 7 ? value - 16 : value;
+}
 
 // Registers of A, B and of C and D; each holds `each` elements that follow each other in k. Thread 4 g + t
 // holds in register r of A row g + 8 (r % 2) (g alone where there are 8 rows) from k = each (t + 4 (r / rows
@@ -74,12 +80,14 @@ Next multiply_integers(const Op& op, Context& context, uint32_t mask) {
   each_of_d(mma, [&](size_t e, size_t lane, size_t row, size_t a_lane, size_t b_lane) {
     int64_t sum = static_cast<int32_t>(in[c + e][lane]);
     for (size_t k = 0; k < mma.k; ++k) {
-      const size_t t = k / 4 % 4;
-      const size_t step = k / 16;
-      const auto byte = [&](size_t r, size_t lane_of, bool is_signed) {
-        return byte_value(in[r][lane_of + t] >> 8 * (k % 4), is_signed);
+      const size_t t = k / mma.each % 4;
+      const size_t step = k / (4 * mma.each);
+      const auto value = [&](size_t r, size_t lane_of, bool is_signed) {
+        const uint32_t word = in[r][lane_of + t];
+        return mma.each == 4 ? byte_value(word >> 8 * (k % 4), is_signed)
+                             : nibble_value(word >> 4 * (k % 8), is_signed);
       };
-      sum += byte(row + step * mma.rows(), a_lane, mma.a_signed) * byte(b + step, b_lane, mma.b_signed);
+      sum += value(row + step * mma.rows(), a_lane, mma.a_signed) * value(b + step, b_lane, mma.b_signed);
     }
     context.row<int32_t>((*op.results)[e])[lane] = stored_integer(sum, mma.saturates);
   });
@@ -114,11 +122,12 @@ void exact_form(Builder& b, const Match& m) {
   auto& mma = b.payload<ExactMma>(op);
   mma.m = i.modifiers[2].starts_with(".m8") ? 8 : 16;
   mma.k = extent(i.modifiers[2], 'k');
-  mma.each = doubles ? 1 : 4;
   mma.saturates = has(i, ".satfinite");
   const size_t types = i.modifiers.size() - 4;  // of D, A, B, C
-  mma.a_signed = i.modifiers[types + 1] == ".s8";
-  mma.b_signed = i.modifiers[types + 2] == ".s8";
+  const std::string& a = i.modifiers[types + 1];
+  mma.each = doubles ? 1 : a.ends_with("4") ? 8 : 4;
+  mma.a_signed = a.starts_with(".s");
+  mma.b_signed = i.modifiers[types + 2].starts_with(".s");
   op.results = b.new_list();
   op.sources = b.new_list();
   const auto registers = [&](size_t operand, size_t count, const char* type, std::vector<uint32_t>& out) {
@@ -139,10 +148,13 @@ void exact_form(Builder& b, const Match& m) {
 }
 
 #define INTEGERS ".row.col[.satfinite].s32{.u8,.s8}{.u8,.s8}.s32"
+#define NIBBLES ".row.col[.satfinite].s32{.u4,.s4}{.u4,.s4}.s32"
 #define DOUBLES ".row.col[.rn,.rz,.rm,.rp].f64.f64.f64.f64"
 constexpr Form kExact[] = {
     {"mma.sync.aligned.m8n8k16" INTEGERS, "*", exact_form, 65, 75},
     {"mma.sync.aligned{.m16n8k16,.m16n8k32}" INTEGERS, "*", exact_form, 70, 80},
+    {"mma.sync.aligned.m8n8k32" NIBBLES, "*", exact_form, 65, 75},
+    {"mma.sync.aligned{.m16n8k32,.m16n8k64}" NIBBLES, "*", exact_form, 70, 80},
     {"mma.sync.aligned.m8n8k4" DOUBLES, "*", exact_form, 70, 80},
     {"mma.sync.aligned{.m16n8k4,.m16n8k8,.m16n8k16}" DOUBLES, "*", exact_form, 78, 90},
 };

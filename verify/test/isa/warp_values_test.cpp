@@ -1,6 +1,7 @@
-// mma.sync of bytes and of fp64, movmatrix, bf16 as minimum, maximum and sign, fp32 arithmetic on fp16 and
-// bf16, and special registers of the launch (PTX ISA 9.0, 9.7.4, 9.7.5, 9.7.14, chapter 10). Expected values:
-// the manual's figures of fragments written out, the host's own integers and fused multiply-adds.
+// mma.sync of bytes, of 4-bit integers and of fp64, movmatrix, bf16 as minimum, maximum and sign, fp32
+// arithmetic on fp16 and bf16, and special registers of the launch (PTX ISA 9.0, 9.7.4, 9.7.5, 9.7.14,
+// chapter 10). Expected values: the manual's figures of fragments written out, the host's own integers and
+// fused multiply-adds.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -102,6 +103,63 @@ TEST(WarpValues, ProductsOfBytesAreExactAndWrapOrStay) {
           for (size_t i = 0; i < 4 * b_count; ++i)
             b[lane % 4 * 4 + (i & 3) + (i >= 4 ? 16 : 0)][lane / 4] =
                 number(own[4 * a_count + i], types[4] == 's');
+        }
+        for (size_t lane = 0; lane < 32; ++lane)
+          for (size_t i = 0; i < c_count; ++i) {
+            const size_t row = lane / 4 + (i < 2 ? 0 : 8);
+            const size_t column = lane % 4 * 2 + (i & 1);
+            int64_t sum = at<int32_t>(in, lane * words + a_count + b_count + i);
+            for (size_t k = 0; k < s.k; ++k) sum += a[row][k] * b[k][column];
+            if (*satfinite != '\0') sum = std::min<int64_t>(std::max<int64_t>(sum, INT32_MIN), INT32_MAX);
+            EXPECT_EQ(static_cast<uint32_t>(at<int32_t>(out, lane * c_count + i)), static_cast<uint32_t>(sum))
+                << "m" << s.m << "k" << s.k << types << satfinite << ", row " << row << ", column " << column;
+          }
+      }
+}
+
+// Where the manual has the i-th element of four bits that a thread holds (PTX ISA 9.0, 9.7.14.5.4, .10, .11).
+struct NibblePlaces {
+  size_t m, k;
+  size_t a_row(size_t group, size_t i) const {
+    return m == 8 || (k == 32 ? i < 8 : i < 8 || (16 <= i && i < 24)) ? group : group + 8;
+  }
+  size_t a_column(size_t t, size_t i) const { return t * 8 + (i & 7) + (k == 64 && i >= 16 ? 32 : 0); }
+  size_t b_row(size_t t, size_t i) const { return t * 8 + (i & 7) + (i >= 8 ? 32 : 0); }
+};
+
+TEST(WarpValues, ProductsOfFourBitIntegersAreExactAndWrapOrStay) {
+  for (const NibblePlaces s : {NibblePlaces{8, 32}, {16, 32}, {16, 64}})
+    for (const char* types : {".u4.u4", ".u4.s4", ".s4.u4", ".s4.s4"})
+      for (const char* satfinite : {"", ".satfinite"}) {
+        const size_t a_count = s.m * s.k / 256, b_count = s.k / 32, c_count = s.m / 4;
+        const size_t words = a_count + b_count + c_count;
+        std::vector<std::byte> in = random_bytes(32 * 4 * words, 4);
+        for (size_t lane = 0; lane < 32; lane += 3)  // sums at the ends of the range
+          for (size_t c = 0; c < c_count; ++c) {
+            const uint32_t end = (lane + c) % 2 == 0 ? 0x7FFFFFF0u : 0x80000001u;
+            std::memcpy(&in[4 * (lane * words + a_count + b_count + c)], &end, 4);
+          }
+        std::string body;
+        for (size_t n = 0; n < words; ++n)
+          body += "ld.global.b32 %r" + std::to_string(n + 1) + ", [%a0+" + std::to_string(4 * n) + "];\n";
+        const std::string c = list("%r", 1 + a_count + b_count, c_count);
+        body += "mma.sync.aligned.m" + std::to_string(s.m) + "n8k" + std::to_string(s.k) + ".row.col" +
+                satfinite + ".s32" + types + ".s32 " + c + ", " + list("%r", 1, a_count) + ", " +
+                list("%r", 1 + a_count, b_count) + ", " + c + ";\n";
+        for (size_t n = 0; n < c_count; ++n)
+          body += "st.global.b32 [%a1+" + std::to_string(4 * n) + "], %r" +
+                  std::to_string(1 + a_count + b_count + n) + ";\n";
+        const std::vector<std::byte> out = run(body, in, 4 * c_count);
+        int a[16][64], b[64][8];
+        const auto number = [&](size_t lane, size_t word, size_t i, char type) {
+          const int v = at<uint32_t>(in, lane * words + word + i / 8) >> 4 * (i % 8) & 0xF;
+          return type == 's' && v >= 8 ? v - 16 : v;
+        };
+        for (size_t lane = 0; lane < 32; ++lane) {
+          for (size_t i = 0; i < 8 * a_count; ++i)
+            a[s.a_row(lane / 4, i)][s.a_column(lane % 4, i)] = number(lane, 0, i, types[1]);
+          for (size_t i = 0; i < 8 * b_count; ++i)
+            b[s.b_row(lane % 4, i)][lane / 4] = number(lane, a_count, i, types[4]);
         }
         for (size_t lane = 0; lane < 32; ++lane)
           for (size_t i = 0; i < c_count; ++i) {
