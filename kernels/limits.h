@@ -3,6 +3,7 @@
 
 namespace kernels {
 
-constexpr int kSharedLimit = 232448;  // bytes of shared memory a CTA may have, on sm_90 and on sm_100
+constexpr int kSharedLimit = 232448;     // bytes of shared memory a CTA may have, on sm_90 and on sm_100
+constexpr int kRtxSharedLimit = 101376;  // on sm_120 and sm_121
 
 }  // namespace kernels

@@ -12,10 +12,11 @@ Suite dual_suite();
 Suite grouped_suite();
 Suite svdquant_suite();
 Suite quantise_suite();
+Suite rtx_suite();
 
 const std::vector<Suite>& suites() {
-  static const std::vector<Suite> all{gemv_suite(),    gemm_suite(),     dense_suite(),   dual_suite(),
-                                      grouped_suite(), svdquant_suite(), quantise_suite()};
+  static const std::vector<Suite> all{gemv_suite(),    gemm_suite(),     dense_suite(),    dual_suite(),
+                                      grouped_suite(), svdquant_suite(), quantise_suite(), rtx_suite()};
   return all;
 }
 

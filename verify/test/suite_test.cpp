@@ -81,7 +81,7 @@ TEST(Suites, WhatThereIsNotIsRefusedWithWhatThereIs) {
     }
     return "";
   };
-  EXPECT_EQ(refusal([] { suite("gemn"); }), "no suite 'gemn'; there are gemv, gemm, dense, dual, grouped, svdquant, quantise");
+  EXPECT_EQ(refusal([] { suite("gemn"); }), "no suite 'gemn'; there are gemv, gemm, dense, dual, grouped, svdquant, quantise, rtx");
   EXPECT_NE(
       refusal([] { kernel(suite("gemv"), "fastest"); }).find("no GEMV kernel 'fastest'; there are naive, "),
       std::string::npos);
