@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
@@ -133,6 +134,12 @@ verify::AskProgress told(const Part& part) {
   };
 }
 
+std::set<std::string> targets() {
+  std::set<std::string> out;
+  for (const Part& p : verify::parts()) out.insert(p.target);
+  return out;
+}
+
 void ask_all(const ProveOptions& o, int& status) {
   const std::vector<Part> parts = wanted(o);
   const bool rehearsal = !o.rehearse.empty();
@@ -241,7 +248,7 @@ void add_prove(CLI::App& app, int& status) {
   command
       ->add_option("--rehearse", o->rehearse,
                    "Ask the simulator in a GPU's place: runs the questions of a target")
-      ->check(CLI::IsMember({"sm_90a", "sm_100a"}));
+      ->check(CLI::IsMember(targets()));
   command->add_option("--ptx", o->ptx,
                       "Write the PTX of the questions to this folder, for ptxas to read; asks nobody");
   command->add_option("--accept", o->accept,
@@ -255,8 +262,9 @@ void add_prove(CLI::App& app, int& status) {
       "compared.\n"
       "An H200 (sm_90a) answers instructions, tensor-core dot products, matrix descriptors, TMA and "
       "bitwell's own\n"
-      "kernels; a B200 (sm_100a) instructions, tensor memory, tcgen05.mma and kernels. No B200 has been "
-      "asked yet.\n"
+      "kernels; a B200 (sm_100a) instructions, tensor memory, tcgen05.mma and kernels; an RTX Blackwell card "
+      "(sm_120a)\n"
+      "instructions, mma.sync with block scales and kernels. No B200 and no such card has been asked yet.\n"
       "What differs is a finding: send the file.\n\n"
       "Example:  bitwell prove --out answers.json\n"
       "          bitwell prove --part instructions 'tensor memory' --rehearse sm_100a");

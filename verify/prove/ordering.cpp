@@ -19,7 +19,7 @@ constexpr uint32_t kDelays[] = {0, 100, 1000, 10000};  // ns, between the two th
 // thread 0 alone has %p0.
 std::string kernel(const std::string& target, const std::string& round) {
   return fmt::format(
-      ".version 8.6\n.target {}\n.address_size 64\n.visible .entry ordering(.param .u64 in, .param .u64 "
+      ".version 8.7\n.target {}\n.address_size 64\n.visible .entry ordering(.param .u64 in, .param .u64 "
       "out)\n{{\n"
       ".reg .pred %p<4>;\n.reg .b32 %r<12>;\n.reg .b64 %a<6>;\n"
       ".shared .align 128 .b8 sm[{}];\n.shared .align 8 .b8 bar[8];\n"

@@ -52,7 +52,7 @@ struct Part {
   std::function<std::vector<Question>()> questions;
 };
 
-// Hopper's first, then Blackwell's; within them what may stop a GPU comes last.
+// Hopper's first, then Blackwell's, then those of RTX Blackwell cards; within them what may stop a GPU comes last.
 std::vector<Part> parts();
 
 // The questions of the parts, by what they ask about (one file each).
@@ -66,5 +66,6 @@ std::vector<Question> ordering_questions(
     const std::string& target);  // what fences and waits are for, with delays
 std::vector<Question>
 tensor_multiply_questions();  // tcgen05.mma: kinds, shapes, descriptors, scales, corners
+std::vector<Question> warp_multiply_questions();  // mma.sync of fp8, fp6 and fp4 of sm_120
 
 }  // namespace bitwell::verify

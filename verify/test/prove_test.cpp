@@ -40,8 +40,10 @@ size_t count(const std::vector<Reply>& replies, Kind kind) {
 }
 
 TEST(Prove, EveryQuestionOfAPartHasItsOwnNameAndLeavesSomething) {
-  for (const char* name : {"tensor memory", "tensor products"}) {
-    const Part part = part_named(name, "sm_100a");
+  for (const auto& [name, target] : {std::pair{"tensor memory", "sm_100a"},
+                                     {"tensor products", "sm_100a"},
+                                     {"warp products", "sm_120a"}}) {
+    const Part part = part_named(name, target);
     const std::vector<Reply> replies = prove(part, simulate_launch, nullptr, 0);
     EXPECT_GE(replies.size(), 100u);
     EXPECT_EQ(count(replies, Kind::agrees), replies.size()) << name;
@@ -61,7 +63,7 @@ TEST(Prove, EveryQuestionOfAPartHasItsOwnNameAndLeavesSomething) {
 // What the manual orders leaves the same words under every schedule. What it leaves open some schedule shows,
 // but for what bitwell cannot see: a missing proxy fence.
 TEST(Prove, WhatIsOrderedNeverDiffersAndWhatIsOpenMay) {
-  for (const char* target : {"sm_90a", "sm_100a"})
+  for (const char* target : {"sm_90a", "sm_100a", "sm_120a"})
     for (const Question& q : ordering_questions(target)) {
       const Trial trial = q.trials().front();
       const isa::Program program = isa::compile(trial.texts.front()->parsed(), "ordering");
@@ -101,7 +103,8 @@ TEST(Prove, WhatIsOpenIsCountedAndIsNoEvidence) {
 }
 
 TEST(Prove, EveryKernelHasRecordedCases) {
-  for (const Question& q : kernel_questions("sm_100a")) EXPECT_FALSE(q.trials().empty()) << q.name;
+  for (const char* target : {"sm_100a", "sm_120a"})
+    for (const Question& q : kernel_questions(target)) EXPECT_FALSE(q.trials().empty()) << q.name;
 }
 
 TEST(Prove, OneWrongBitIsNamed) {

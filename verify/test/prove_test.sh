@@ -21,7 +21,12 @@ if ! command -v nvidia-smi >/dev/null; then
   "$bitwell" prove 2>"$folder/err" && fail "prove goes without a GPU"
   grep -q 'no GPU to ask' "$folder/err" || fail "the missing GPU is not named"
 fi
-"$bitwell" prove --part 'tensor memory' 'tensor products' --ptx "$folder/ptx" >/dev/null
+# A rehearsal of the questions for an RTX Blackwell card agrees with itself too.
+"$bitwell" prove --part 'warp products' ordering kernels --rehearse sm_120a --out "$folder/rtx.json" >"$folder/out" 2>/dev/null
+grep -q '^warp products  *sm_120a .* 0  *0$' "$folder/out" || fail "a rehearsal for sm_120a does not agree with itself"
+"$bitwell" prove --part 'tensor memory' 'tensor products' 'warp products' --ptx "$folder/ptx" >/dev/null
 ls "$folder"/ptx/*.ptx | wc -l
-find "$folder/ptx" -name '*.ptx' -print0 |
-  xargs -0 -n 1 -P "$(nproc)" "$ptxas" -arch=sm_100a -o /dev/null || fail "ptxas refuses a question"
+for target in sm_100a sm_120a; do
+  grep -lZ "^\.target $target" "$folder"/ptx/*.ptx |
+    xargs -0 -n 1 -P "$(nproc)" "$ptxas" -arch="$target" -o /dev/null || fail "ptxas refuses a question for $target"
+done
