@@ -79,6 +79,10 @@ Next leave_function(const Op& op, Context& context, uint32_t mask) {
 
 Next trap(const Op&, Context&, uint32_t mask) { throw Fault("trap", __builtin_ctz(mask)); }
 
+Next break_here(const Op&, Context&, uint32_t mask) {
+  throw Fault("brkpt, which stops for a debugger: there is none", __builtin_ctz(mask));
+}
+
 Next branch_indexed(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a branch index");
   take_lanes(context, mask);
@@ -203,6 +207,8 @@ std::vector<Parameter> call_list(Builder& b, const ptx::Operand& list,
   return out;
 }
 
+void stop_here(Builder& b, const Match&) { b.emit(effect(break_here)); }
+
 // call [(results),] target [, (arguments)] [, prototype]
 void call_form(Builder& b, const Match&) {
   size_t next = 0;
@@ -257,6 +263,7 @@ constexpr Form kControl[] = {
     {"ret[.uni]", "", leave},
     {"exit", "", leave},
     {"trap", "", leave},
+    {"brkpt", "", stop_here},
 };
 
 }  // namespace

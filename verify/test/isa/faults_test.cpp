@@ -531,6 +531,13 @@ setp.ne.u32 %p1, %v2, )";
   expect_parts(run(sum + "12;\n@%p1 trap;"), {"PTX line 18", "trap"});
 }
 
+// CUTLASS has one where no tile can come to.
+TEST(Programs, ABreakpointIsAFaultWhereItIsReached) {
+  const std::string never = ".reg .b32 %v;\nmov.b32 %v, 1;\nsetp.ne.u32 %p1, %v, ";
+  EXPECT_EQ(run(never + "1;\n@%p1 brkpt;"), "no fault");
+  expect_parts(run(never + "2;\n@%p1 brkpt;"), {"brkpt", "debugger"});
+}
+
 // As ptxas has it.
 TEST(Programs, MemoryInstructionsTakeAnyWiderRegisterForBits) {
   for (const char* body :
