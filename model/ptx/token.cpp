@@ -2,13 +2,25 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <cstdint>
 
 namespace bitwell::ptx {
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+// A table, as modules have millions of characters.
+enum : uint8_t { kWord = 1, kDigit = 2, kBlank = 4 };
+constexpr std::array<uint8_t, 256> kClasses = [] {
+  std::array<uint8_t, 256> out{};
+  for (unsigned char c = 'a'; c <= 'z'; ++c) out[c] = kWord;
+  for (unsigned char c = 'A'; c <= 'Z'; ++c) out[c] = kWord;
+  for (unsigned char c = '0'; c <= '9'; ++c) out[c] = kWord | kDigit;
+  for (const unsigned char c : {'_', '$'}) out[c] = kWord;
+  for (const unsigned char c : {' ', '\t', '\n', '\v', '\f', '\r'}) out[c] = kBlank;
+  return out;
+}();
+bool is(uint8_t kind, char c) { return (kClasses[static_cast<unsigned char>(c)] & kind) != 0; }
+bool is_word(char c) { return is(kWord, c); }
+bool is_digit(char c) { return is(kDigit, c); }
 
 class Lexer {
  public:
@@ -16,31 +28,31 @@ class Lexer {
 
   std::vector<Token> run() {
     std::vector<Token> tokens;
+    tokens.reserve(source_.size() / 4);  // compiled PTX has a token in 4 to 6 characters
     for (skip_blanks(); at_ < source_.size(); skip_blanks()) tokens.push_back(next());
-    tokens.push_back({TokenKind::end, source_.substr(source_.size()), where_});
+    tokens.push_back({TokenKind::end, source_.substr(source_.size()), where()});
     return tokens;
   }
 
  private:
   char peek(size_t ahead = 0) const { return at_ + ahead < source_.size() ? source_[at_ + ahead] : '\0'; }
 
+  Position where() const { return {line_, static_cast<int>(at_ - line_start_) + 1}; }
+
   void advance() {
-    if (source_[at_] == '\n') {
-      ++where_.line;
-      where_.column = 0;
-    }
-    ++at_;
-    ++where_.column;
+    if (source_[at_++] != '\n') return;
+    ++line_;
+    line_start_ = at_;
   }
 
   void skip_blanks() {
     while (at_ < source_.size()) {
-      if (std::isspace(static_cast<unsigned char>(peek())) != 0) {
+      if (is(kBlank, peek())) {
         advance();
       } else if (peek() == '/' && peek(1) == '/') {
         while (at_ < source_.size() && peek() != '\n') advance();
       } else if (peek() == '/' && peek(1) == '*') {
-        const Position start = where_;
+        const Position start = where();
         advance();
         advance();
         while (peek() != '*' || peek(1) != '/') {
@@ -56,7 +68,7 @@ class Lexer {
   }
 
   Token next() {
-    const Position start = where_;
+    const Position start = where();
     const size_t begin = at_;
     const TokenKind kind = scan(start);
     return {kind, source_.substr(begin, at_ - begin), start};
@@ -133,7 +145,8 @@ class Lexer {
 
   std::string_view source_;
   size_t at_ = 0;
-  Position where_{1, 1};
+  int line_ = 1;
+  size_t line_start_ = 0;  // where it begins
 };
 
 }  // namespace
