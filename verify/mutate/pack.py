@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Puts a built tree's tests and what they read into a folder that can be carried to another machine.
+
+    pack.py TREE SLICE      (then: tar -C SLICE/.. -cJf slice.tar.xz SLICE)
+"""
+import pathlib
+import shutil
+import subprocess
+import sys
+
+# What tests read by a path that was compiled in.
+READ = ['verify/bugs/catalogue', 'verify/bugs/peers', 'verify/bugs/device.csv', 'verify/bugs/survivors.txt', 'verify/device/captures',
+        'verify/test/isa/b200_conversions.txt', 'verify/test/layout/cute.txt', 'model/budget/specs', 'kernels/README.md']
+
+
+def main():
+    tree, out = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+    shutil.rmtree(out, ignore_errors=True)
+    (out / 'bin').mkdir(parents=True)
+    for test in (tree / 'build/release/bin').glob('*_test'):
+        subprocess.run(['strip', '-o', out / 'bin' / test.name, test], check=True)
+    for name in READ:
+        source, to = tree / name, out / 'source' / name
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(source, to) if source.is_dir() else shutil.copy(source, to)
+    shutil.copytree(tree / 'build/release/share', out / 'share')  # links are followed
+    shutil.copy(tree / 'mutants.tsv', out)
+    shutil.copy(pathlib.Path(__file__).parent / 'run.py', out)
+    (out / 'tree.txt').write_text(f'{tree}\n')
+
+
+if __name__ == '__main__':
+    main()
