@@ -5,13 +5,27 @@
 
 Of a mutant that stands in several logs the last counts, but that a kill stays one. --list prints, as lines of
 survivors.txt without a reason, what has none. Exit status 1: a line of survivors.txt stands for a mutant that was killed.
+
+A log names every mutant that no test meets, and of the others as many as there was time for. So the score weighs: the
+share that is met, times the share killed of those that were run. After a whole run it is killed / (mutants - equivalent).
 """
 import argparse
 import collections
 import pathlib
 import sys
 
-COLUMNS = ['mutants', 'run', 'killed', 'survived', 'unmet', 'open', 'equivalent', 'gap', 'score']
+COLUMNS = ['mutants', 'unmet', 'run', 'killed', 'survived', 'open', 'equivalent', 'gap', 'score']
+
+
+def score(c):
+    """Of one folder, in tenths of a percent, rounded down; None where no mutant that some test meets was judged."""
+    judged = c['killed'] + c['survived'] + c['gap met']
+    if not judged:
+        return None
+    equivalent = c['equivalent'] - c['equivalent unmet']
+    met = c['mutants'] - c['unmet'] - c['gap unmet'] - c['equivalent unmet']
+    of_those = met * judged / (judged + equivalent)  # met and not equivalent, as the sample has it
+    return int(1000 * (of_those * c['killed'] / judged) / (of_those + c['unmet'] + c['gap unmet'])) / 10
 
 
 def main():
@@ -45,11 +59,12 @@ def main():
         verdict = verdicts.get(int(number), ['not run'])[0]
         if verdict == 'not run':
             continue
-        count['run'] += 1
+        count['run'] += verdict != 'unmet'
         if place in known and verdict == 'killed':
             stale.append(place)
         if place in known and verdict in ('survived', 'unmet', 'open'):
             count[known[place]] += 1
+            count[f'{known[place]} {"unmet" if verdict == "unmet" else "met"}'] += 1
             continue
         count[verdict] += 1
         if verdict in ('survived', 'unmet'):
@@ -57,11 +72,9 @@ def main():
     counts['all'] = sum(counts.values(), collections.Counter())
     print('| folder | ' + ' | '.join(COLUMNS) + ' |\n|' + '---|' * (len(COLUMNS) + 1))
     for folder, c in counts.items():
-        judged = c['run'] - c['open'] - c['equivalent']
-        if not judged:
-            continue
-        score = f'{int(1000 * c["killed"] / judged) / 10} %'
-        print(f'| {folder} | ' + ' | '.join(f'{c[k]:,}' for k in COLUMNS[:-1]) + f' | {score} |')
+        percent = score(c)
+        if percent is not None:
+            print(f'| {folder} | ' + ' | '.join(f'{c[k]:,}' for k in COLUMNS[:-1]) + f' | {percent} % |')
     if a.list:
         for verdict, file, row, change, text in missed:
             print(verdict, file, change, text, f'line {row}', sep='\t')
