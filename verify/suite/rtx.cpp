@@ -266,6 +266,7 @@ Suite rtx_suite() {
       "such card ran these kernels: the arithmetic is that of published models of one";
   out.full = "a GEMM of 256x512x2048 and a GEMV of 7168x2048";
   out.archs = {"sm_120a"};
+  out.published_by = "MMA-Sim, of an RTX PRO 6000";
   out.words_kind = "nvfp4";
   out.gives_word = [](const problem::Word& w) {
     return oracle::scaled_fp4_dot(w.a, w.b, w.c, false, w.scales_a, w.scales_b) == w.d;

@@ -102,6 +102,9 @@ struct Suite {
   // the arithmetic that they come from gives such a word.
   std::string words_kind;
   std::function<bool(const problem::Word&)> gives_word;
+  // Whose published findings about the GPU its kernels are for the expected results rest on, where no word of
+  // it is at hand; or empty.
+  std::string published_by;
   std::vector<Kernel> kernels;
 
   const std::vector<std::string>& archs_of(const Kernel& kernel) const {

@@ -142,7 +142,8 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
   }
   for (Trial& t : trials) {
     Verdict& v = t.verdict;
-    v.evidence = "manual";
+    v.evidence =
+        suite.published_by.empty() ? "manual" : "published (" + suite.published_by + "); rest manual";
     v.holds = v.mismatches == 0;
     const std::string subject = recorded_name(suite, kernel, plan.full);
     if (t.build.arch == kRecordedArch)
