@@ -120,7 +120,9 @@ void Witness::synchronised(const Synchronisation& s) {
     case Kind::tensor_loads_used:
     case Kind::tensor_loads_waited:
     case Kind::tensor_stores_waited: return touch(Space::moves, rank, rank + 1, Mode::join);
-    case Kind::columns: return touch(Space::columns, rank, rank + 1, Mode::write);
+    case Kind::columns:  // a pair gets them together
+      if (s.amount != 0) return touch(Space::columns, rank & ~uint64_t{1}, (rank | 1) + 1, Mode::write);
+      return touch(Space::columns, rank, rank + 1, Mode::write);
     case Kind::emptied: return touch(Space::shared, s.which, s.which + s.amount, Mode::write);
     case Kind::issued:
       endings_[issued_.back()] = s.ending;

@@ -24,7 +24,7 @@ void Checker::peer_access(const machine::Access& a, const Cluster& c, const View
 }
 
 void Checker::columns(const machine::Synchronisation& s, Cluster& c) {
-  if (s.amount == 0) return;
+  if (s.amount == 0 || s.which == 2) return;
   Warp& w = warp_of(c, s.cta, s.warp);
   const uint32_t peer = w.rank ^ 1;
   const bool frees = s.which != 0;

@@ -52,7 +52,7 @@ struct Synchronisation {
     tensor_fence_before,   // tcgen05.fence::before_thread_sync
     tensor_fence_after,    // tcgen05.fence::after_thread_sync
     grids_waited,          // griddepcontrol.wait
-    columns,               // of tensor memory: 0, they are asked for, or 1, given back
+    columns,               // of tensor memory: 0, they are asked for, 1, given back, or 2, waited for still
     exited,                //
     emptied,               // shared::cluster address: an operation is to write there; no lanes
     cluster_ended,         // no lanes

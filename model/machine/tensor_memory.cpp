@@ -24,7 +24,7 @@ void TensorMemory::use(int cta_group) {
   cta_group_ = cta_group;
 }
 
-std::optional<uint32_t> TensorMemory::allocate(uint32_t columns, int cta_group) {
+void TensorMemory::ask(uint32_t columns, int cta_group) {
   use(cta_group);
   if (!std::has_single_bit(columns) || columns < kLeastTensorColumns || columns > kColumns)
     throw Fault("tcgen05.alloc of " + std::to_string(columns) + " columns, it must be a power of two from " +
@@ -33,12 +33,36 @@ std::optional<uint32_t> TensorMemory::allocate(uint32_t columns, int cta_group) 
   if (last_size_ != 0 && columns > last_size_)
     throw Fault("tcgen05.alloc of " + std::to_string(columns) + " columns after one of " +
                 std::to_string(last_size_) + ": allocations of a CTA must not grow");
-  uint32_t first = 0;
-  size_t at = 0;
-  for (; at < runs_.size() && runs_[at].first - first < columns; ++at)
-    first = runs_[at].first + runs_[at].count;
-  if (first + columns > kColumns) return std::nullopt;
-  runs_.insert(runs_.begin() + static_cast<std::ptrdiff_t>(at), {first, columns});
+}
+
+std::optional<uint32_t> TensorMemory::allocate(uint32_t columns, int cta_group) {
+  ask(columns, cta_group);
+  return allocate(*this, *this, columns);
+}
+
+std::optional<uint32_t> TensorMemory::allocate(TensorMemory& one, TensorMemory& other, uint32_t columns) {
+  std::vector<uint32_t> firsts{0};  // where the lowest run can start
+  for (const TensorMemory* memory : {&one, &other})
+    for (const Run& r : memory->runs_) firsts.push_back(r.first + r.count);
+  std::sort(firsts.begin(), firsts.end());
+  const auto at = std::find_if(firsts.begin(), firsts.end(), [&](uint32_t first) {
+    return one.is_free(first, columns) && other.is_free(first, columns);
+  });
+  if (at == firsts.end()) return std::nullopt;
+  one.take(*at, columns);
+  if (&other != &one) other.take(*at, columns);
+  return *at;
+}
+
+bool TensorMemory::is_free(uint32_t first, uint32_t columns) const {
+  return first + columns <= kColumns && std::none_of(runs_.begin(), runs_.end(), [&](const Run& r) {
+           return first < r.first + r.count && r.first < first + columns;
+         });
+}
+
+void TensorMemory::take(uint32_t first, uint32_t columns) {
+  const auto behind = std::find_if(runs_.begin(), runs_.end(), [&](const Run& r) { return r.first > first; });
+  runs_.insert(behind, {first, columns});
   last_size_ = columns;
   if (words_.empty()) {
     words_.resize(size_t{kTensorLanes} * kColumns);
@@ -46,7 +70,6 @@ std::optional<uint32_t> TensorMemory::allocate(uint32_t columns, int cta_group) 
   }
   for (uint32_t lane = 0; lane < kTensorLanes; ++lane)
     std::fill_n(written_.begin() + static_cast<std::ptrdiff_t>(lane * kColumns + first), columns, uint8_t{0});
-  return first;
 }
 
 void TensorMemory::free(uint32_t column, uint32_t columns, int cta_group) {

@@ -25,6 +25,10 @@ class TensorMemory {
   // Fault where the manual does not allow it: a size that is no power of two from 32 to all columns, a larger
   // one than before, after relinquish, or with another cta_group than before.
   std::optional<uint32_t> allocate(uint32_t columns, int cta_group);
+  // The same in two steps, for a pair of CTAs: each asks, which throws; then one run is both's, the lowest
+  // that is free in both.
+  void ask(uint32_t columns, int cta_group);
+  static std::optional<uint32_t> allocate(TensorMemory& one, TensorMemory& other, uint32_t columns);
   // Throws Fault where allocate gave no such run.
   void free(uint32_t column, uint32_t columns, int cta_group);
   void relinquish(int cta_group);
@@ -55,6 +59,8 @@ class TensorMemory {
     uint32_t first, count;
   };
   void use(int cta_group);
+  bool is_free(uint32_t first, uint32_t columns) const;
+  void take(uint32_t first, uint32_t columns);
   void note(const Run& run, Used& used) const;
 
   std::vector<Run> runs_;  // by first

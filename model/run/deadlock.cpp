@@ -84,9 +84,12 @@ std::string reason(Cluster& cluster, const Waiter& w) {
     }
     case Wait::operations: {
       const std::string& text = w.cta->line(*w.split).text;
-      return text.starts_with("setmaxnreg")      ? " for registers that other warps of the CTA hold"
-             : text.starts_with("tcgen05.alloc") ? " for columns of tensor memory that others hold"
-                                                 : " for asynchronous operations that it has committed";
+      return text.starts_with("setmaxnreg")       ? " for registers that other warps of the CTA hold"
+             : !text.starts_with("tcgen05.alloc") ? " for asynchronous operations that it has committed"
+             : text.find(".cta_group::2") != std::string::npos
+                 ? " for the tcgen05.alloc of the pair's other CTA, or for columns that others "
+                   "hold"
+                 : " for columns of tensor memory that others hold";
     }
     case Wait::mbarrier: return mbarrier_reason(cluster, *w.split) + who_could_end(cluster, *w.split);
     case Wait::spin:

@@ -16,18 +16,51 @@ struct AllocationUse : AddressUse {
   int cta_group = 1;
 };
 
+// Warps of the CTA that wait for columns look again.
+void wake_allocations(Cta& cta) { cta.wake_operations(0, static_cast<int>(cta.warps.size())); }
+
+// Of a pair: whose tcgen05.alloc comes first waits for the other CTA's, and both get the same columns then,
+// so that what one of them issues for both finds them. The manual lets it wait (9.7.16.5).
+std::optional<uint32_t> allocate_for_pair(Context& context, uint32_t columns) {
+  Cta& cta = context.cta;
+  TensorUnit& unit = tensor_unit(cta);
+  std::optional<PairAllocation>& own = unit.asked;
+  if (!own) {
+    unit.memory.ask(columns, 2);
+    own = {context.warp.index, columns, {}};
+  }
+  if (own->warp != context.warp.index) return std::nullopt;  // one of the CTA at a time
+  if (!own->first) {
+    Cta& other = peer(cta);
+    TensorUnit& theirs = tensor_unit(other);
+    if (!theirs.asked || theirs.asked->first) return std::nullopt;
+    if (theirs.asked->columns != columns)
+      throw machine::Unsupported("tcgen05.alloc with .cta_group::2 of " + std::to_string(columns) +
+                                 " columns, where the pair's other CTA asks for " +
+                                 std::to_string(theirs.asked->columns) + ": what both get is not known");
+    own->first = theirs.asked->first = machine::TensorMemory::allocate(unit.memory, theirs.memory, columns);
+    if (!own->first) return std::nullopt;
+    wake_allocations(other);
+  }
+  const uint32_t first = *own->first;
+  own.reset();
+  wake_allocations(cta);
+  return first;
+}
+
 Next allocation(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<AllocationUse>();
-  if (use.cta_group == 2 && use.action == Action::free)
-    peer_or_ended(context.cta);
-  else if (use.cta_group == 2)
-    peer(context.cta);
+  Cta* const other = use.cta_group == 2 ? &peer_or_ended(context.cta) : nullptr;
   TensorUnit& unit = tensor_unit(context.cta);
-  const bool of_pair = use.cta_group == 2 && use.action != Action::relinquish;
+  const bool waited = unit.asked && unit.asked->warp == context.warp.index;
   tell_synchronised(Synchronisation::Kind::columns, context.cta, context.warp, context.split(), mask,
-                    use.action == Action::free ? 1 : 0, {}, of_pair ? 1 : 0);
+                    use.action == Action::free ? 1
+                    : waited                   ? 2
+                                               : 0,
+                    {}, other != nullptr && use.action != Action::relinquish ? 1 : 0);
   if (use.action == Action::relinquish) {
+    if (other != nullptr) peer(context.cta);
     unit.memory.relinquish(use.cta_group);
     return Next::advance;
   }
@@ -38,12 +71,14 @@ Next allocation(const Op& op, Context& context, uint32_t mask) {
     unit.freed(at.column, columns);
     // Told as a change of all that was there: whoever used it must be done.
     Port(context, 0, {}).cells(AccessKind::update, context.cta, 0, machine::kTensorLanes, at.column, columns);
-    context.cta.wake_operations(0, static_cast<int>(context.cta.warps.size()));  // who waits for columns
+    wake_allocations(context.cta);
+    if (other != nullptr) wake_allocations(*other);
     return Next::advance;
   }
   context.require_defined(op.a, ~0u, "an address");
   const SharedPlace to = shared_place(use, op.a, context, 0, 4, 4, true);
-  const std::optional<uint32_t> column = unit.memory.allocate(columns, use.cta_group);
+  const std::optional<uint32_t> column =
+      other != nullptr ? allocate_for_pair(context, columns) : unit.memory.allocate(columns, use.cta_group);
   if (!column) {
     context.split().wait = machine::Wait::operations;
     return Next::wait;

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -44,11 +45,19 @@ struct TensorOperation {
   std::function<void(const Port&)> run;
 };
 
+// A tcgen05.alloc of a pair, from when a warp of this CTA comes to it until it goes on.
+struct PairAllocation {
+  int warp;
+  uint32_t columns;
+  std::optional<uint32_t> first;  // column, once the other CTA's has come and both have theirs
+};
+
 class TensorUnit {
  public:
   explicit TensorUnit(Cta& cta) : memory(cta.tensor_memory), collectors(cta.rank), cta_(cta) {}
 
   machine::TensorMemory& memory;
+  std::optional<PairAllocation> asked;
 
   // Says through the port that `block` is read or written. Throws Fault where it is not allocated, or where
   // it meets a load or store of a warp (other than `warp`; -1: an operation) that has not been waited for; of
