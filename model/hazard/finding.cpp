@@ -62,6 +62,10 @@ constexpr KindRow kRows[] = {
     {Kind::tensor_kinds, "tcgen05-kinds", Level::note,
      "two MMAs of one shape and accumulator, but of two kinds: no version of the manual promises their order",
      "a tcgen05.commit and a wait for it between them"},
+    {Kind::tensor_mmas, "tcgen05-mma", Level::note,
+     "an MMA writes what another, issued before, reaches: the manual promises their order to MMAs of one "
+     "accumulator and shape alone",
+     "a tcgen05.commit and a wait for it between them; attention kernels in use go without"},
     {Kind::tensor_copy, "tcgen05-copy", Level::note,
      "the copy replaces what an MMA issued before reads: the manual does not promise that the MMA comes "
      "first",

@@ -31,6 +31,7 @@ enum class Kind : uint8_t {
   tensor_used,       // the same of a tcgen05.ld whose registers were all read: works where it was tried
   tensor_fence,      // tcgen05.fence on one side of what synchronises: works where it was tried
   tensor_kinds,      // MMAs of two kinds on one accumulator: in order where it was tried
+  tensor_mmas,       // MMAs of two accumulators or shapes: likewise
   tensor_copy,       // tcgen05.cp behind an MMA that reads what it replaces: likewise
   written_twice,     // where each byte is to be written once: ordered or not
   tensor_overlap,    // an MMA's accumulator and its other operands

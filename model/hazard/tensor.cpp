@@ -25,16 +25,17 @@ uint64_t address_of(uint64_t cell) {
 }
 
 // What issuing them one behind the other promises.
-enum class Pair : uint8_t { promised, two_kinds, copy_behind_mma, none };
+enum class Pair : uint8_t { promised, two_kinds, two_sums, copy_behind_mma, none };
 Pair pair_of(const TensorOrder& a, const TensorOrder& b) {
   using Kind = TensorOrder::Kind;
   if (a.kind == Kind::mma && b.kind == Kind::mma) {
-    if (a.sum == b.sum) return Pair::promised;
     const bool same_shape = std::equal(a.sum.begin(), a.sum.begin() + 3, b.sum.begin());
-    return same_shape ? Pair::two_kinds : Pair::none;
+    return a.before(b, machine::Promise::manual) ? Pair::promised
+           : same_shape                          ? Pair::two_kinds
+                                                 : Pair::two_sums;
   }
-  if (a.kind == Kind::mma) return b.kind == Kind::shift ? Pair::promised : Pair::copy_behind_mma;
-  return a.before(b) ? Pair::promised : Pair::none;
+  if (a.before(b, machine::Promise::manual)) return Pair::promised;
+  return a.before(b, machine::Promise::devices) ? Pair::copy_behind_mma : Pair::none;
 }
 
 }  // namespace
@@ -158,6 +159,7 @@ std::optional<Kind> Checker::judge_cells(const Reach& r, const Viewer& v, const 
   switch (pair_of(records_.tensor_order(old.tensor), records_.tensor_order(now.tensor))) {
     case Pair::promised: return std::nullopt;
     case Pair::two_kinds: return Kind::tensor_kinds;
+    case Pair::two_sums: return Kind::tensor_mmas;
     case Pair::copy_behind_mma: return Kind::tensor_copy;
     case Pair::none: break;
   }

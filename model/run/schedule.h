@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "model/machine/promise.h"
+
 namespace bitwell::isa {
 
 enum class Policy : uint8_t {
@@ -35,6 +37,8 @@ inline bool starts_late(Policy policy) {
 struct Schedule {
   Policy policy = Policy::lazy;
   uint64_t seed = 0;  // of random
+  // Of random: what it leaves in order. It tries all that devices may do, or all that the manual lets them.
+  machine::Promise kept = machine::Promise::devices;
 };
 
 }  // namespace bitwell::isa

@@ -171,6 +171,7 @@ void run(const RunOptions& options, int& status) {
   how.checked = !options.unchecked;
   for (const isa::PolicyName& p : isa::kPolicies)
     if (p.name == options.policy) how.schedule.policy = p.policy;
+  if (how.strict) how.schedule.kept = machine::Promise::manual;
   const std::unique_ptr<verify::Device> device = options.device ? open_device(program) : nullptr;
   const verify::Launch before = options.device ? file.launch : verify::Launch{};
   const Clock::time_point start = Clock::now();

@@ -17,11 +17,12 @@ void compare_schedules(const RunOptions& options, const isa::Program& program, v
   if (file.outputs.empty())
     throw machine::InputError("'" + options.path +
                               "': --schedules compares outputs, and no buffer has an \"output\"");
-  const auto found = verify::disagreement(program, file.launch, how, verify::schedules(options.schedules),
-                                          [&](size_t done, const isa::Schedule& next) {
-                                            progress(fmt::format("{} of {} schedules agree, now {}", done,
-                                                                 options.schedules, verify::describe(next)));
-                                          });
+  const auto found =
+      verify::disagreement(program, file.launch, how, verify::schedules(options.schedules, how.schedule.kept),
+                           [&](size_t done, const isa::Schedule& next) {
+                             progress(fmt::format("{} of {} schedules agree, now {}", done, options.schedules,
+                                                  verify::describe(next)));
+                           });
   end_progress();
   const auto replay = [&](const isa::Schedule& s) {
     return "bitwell run " + options.path + verify::replay_options(s);

@@ -251,10 +251,12 @@ Launch launch_of(const MmaCase& p) {
   return l;
 }
 
-std::vector<uint32_t> run(const MmaCase& p, isa::Schedule schedule, const std::string& text) {
+std::vector<uint32_t> run(const MmaCase& p, isa::Schedule schedule, const std::string& text, bool strict) {
   Launch l = launch_of(p);
   isa::Options options;
   options.schedule = schedule;
+  options.strict = strict;
+  if (strict) options.schedule.kept = machine::Promise::manual;
   simulate(isa::compile(ptx::parse(text.empty() ? kernel(p) : text), "k"), l, options, true);
   std::vector<uint32_t> lanes(l.buffers[2].bytes.size() / 4);
   std::memcpy(lanes.data(), l.buffers[2].bytes.data(), l.buffers[2].bytes.size());

@@ -115,7 +115,9 @@ MmaCase draw(const MmaKindOf& kind, const MmaSwizzle& swizzle, uint32_t m, uint3
 std::string kernel(const MmaCase& p);
 Launch launch_of(const MmaCase& p);
 // Runs `text`, or kernel(p); D's words by row and column. Throws as the simulator does.
-std::vector<uint32_t> run(const MmaCase& p, isa::Schedule schedule = {}, const std::string& text = {});
+// `strict`: notes are faults, and a random schedule keeps to the manual alone.
+std::vector<uint32_t> run(const MmaCase& p, isa::Schedule schedule = {}, const std::string& text = {},
+                          bool strict = false);
 
 uint32_t expected(const MmaCase& p, uint32_t row, uint32_t column);
 // The column of B that a column of D takes, or nothing where it counts as zeros.

@@ -55,6 +55,13 @@ class PipeAgent : public machine::Agent {
   bool tells_of_each() const override { return true; }
 
  private:
+  // Whether `later`, issued behind it by the same warp, waits for it. That the threads of a warp count as one
+  // rests on what runs on B200s, too: a kernel in which all of them issue.
+  bool orders(const TensorOperation& earlier, const TensorOperation& later) const {
+    const machine::Promise kept = cta_.grid.options.schedule.kept;
+    return (kept == machine::Promise::devices || earlier.lane == later.lane) &&
+           earlier.order.before(later.order, kept);
+  }
   // Which operations may go on: the first, under the random schedule any that none before it orders; if none
   // of another warp comes first.
   std::vector<size_t> free() const {
@@ -63,7 +70,7 @@ class PipeAgent : public machine::Agent {
     std::vector<size_t> out;
     for (size_t i = 0; i < (random ? all.size() : 1); ++i) {
       size_t j = 0;
-      while (j < i && !all[j].order.before(all[i].order)) ++j;
+      while (j < i && !orders(all[j], all[i])) ++j;
       if (j == i && !unit_.waits(all[i])) out.push_back(i);
     }
     return out;
@@ -160,12 +167,12 @@ void TensorUnit::tell(Kind kind, const Move& move) const {
 bool TensorUnit::waits(const TensorOperation& operation) const {
   return std::any_of(operation.fenced.begin(), operation.fenced.end(), [&](const auto& fence) {
     const auto pipe = pipes_.find(fence.first);
-    return pipe != pipes_.end() && std::any_of(pipe->second.operations.begin(), pipe->second.operations.end(),
-                                               [&](const TensorOperation& o) {
-                                                 return o.number < fence.second &&
-                                                        o.number < operation.number && &o != &operation &&
-                                                        o.order.before(operation.order);
-                                               });
+    return pipe != pipes_.end() &&
+           std::any_of(pipe->second.operations.begin(), pipe->second.operations.end(),
+                       [&](const TensorOperation& o) {
+                         return o.number < fence.second && o.number < operation.number && &o != &operation &&
+                                o.order.before(operation.order, cta_.grid.options.schedule.kept);
+                       });
   });
 }
 

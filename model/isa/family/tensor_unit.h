@@ -31,8 +31,8 @@ struct TensorBlock {
 using machine::TensorOrder;
 
 // What two warps of a CTA have issued goes on in any order, but for what fences around a synchronisation
-// order (9.7.16.6.4.3); what one has, in that in which it was issued where TensorOrder says so, and under the
-// random schedule in any otherwise.
+// order (9.7.16.6.4.3); what one has, in that in which it was issued, and under the random schedule in any
+// where TensorOrder leaves it open (Schedule::kept).
 struct TensorOperation {
   std::string what;  // "tcgen05.mma"
   TensorOrder order;
