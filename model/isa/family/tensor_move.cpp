@@ -29,18 +29,25 @@ struct MoveUse : Payload {
   std::vector<std::array<machine::TensorPlace, kLanes>> cells;
 };
 
-// The same address in all threads, in the warp's own lanes.
+// The same address in all threads. Of another quarter's lanes it takes those of its own: DeepGEMM's epilogues
+// load at the address that alloc gave, by all four warps.
 machine::TensorPlace address_of(const Op& op, Context& context, const MoveUse& use) {
-  const machine::TensorPlace at = machine::tensor_place(
+  machine::TensorPlace at = machine::tensor_place(
       static_cast<uint32_t>(context.uniform<uint32_t>(op.a, "a tensor memory address") + use.offset));
   const uint32_t first = static_cast<uint32_t>(context.warp.index) % 4 * kWindow;
   const char* name = use.store ? "tcgen05.st" : "tcgen05.ld";
-  const bool aligned = use.lanes == kWindow ? at.lane == first : at.lane == first || at.lane == first + 16;
-  if (!aligned)
+  const uint32_t within = at.lane % kWindow;
+  const bool aligned = within == 0 || (within == 16 && use.lanes != kWindow);
+  if (!aligned || at.lane >= machine::kTensorLanes)
     throw Fault(std::string(name) + " at lane " + std::to_string(at.lane) + " of tensor memory by warp " +
                 std::to_string(context.warp.index) + ", which reaches lanes " + std::to_string(first) +
                 " to " + std::to_string(first + kWindow - 1) + " and starts at " + std::to_string(first) +
                 (use.lanes == kWindow ? "" : " or " + std::to_string(first + 16)));
+  if (at.lane - within != first)
+    context.note(-1,
+                 std::string(name) +
+                     " at the lanes of another warp's quarter of tensor memory: it takes those of its own");
+  at.lane = first + within;
   return at;
 }
 

@@ -30,8 +30,10 @@ std::string freed(int columns) {
 struct Outcome {
   std::string what;
   std::vector<uint32_t> out;
+  std::vector<isa::Note> notes;
 };
-Outcome run(const std::string& text, size_t words = 1, isa::Policy policy = isa::Policy::lazy) {
+Outcome run(const std::string& text, size_t words = 1, isa::Policy policy = isa::Policy::lazy,
+            bool strict = false) {
   Launch l;
   l.entry = "k";
   l.shape.block = {128, 1, 1};
@@ -40,7 +42,8 @@ Outcome run(const std::string& text, size_t words = 1, isa::Policy policy = isa:
   try {
     isa::Options options;
     options.schedule.policy = policy;
-    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+    options.strict = strict;
+    o.notes = simulate(isa::compile(ptx::parse(text), "k"), l, options, true).notes;
     o.out.resize(128 * words);
     std::memcpy(o.out.data(), l.buffers[0].bytes.data(), l.buffers[0].bytes.size());
   } catch (const machine::Fault& e) {
@@ -249,8 +252,10 @@ TEST(TensorMemory, MistakesAreNamed) {
       {"half beyond",
        "add.u32 %r2, %r2, 31;\ntcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%r0, %r0};\n" + wait_st, 32,
        freed(32), "tcgen05.st reaches columns 31 to 32 of tensor memory"},
-      {"another warp's lanes", "ld.shared.b32 %r2, [base];\n" + st + wait_st, 32, freed(32),
-       "at lane 0 of tensor memory by warp 3, which reaches lanes 96 to 127"},
+      {"not the first of its lanes", "add.u32 %r2, %r2, 65536;\n" + st + wait_st, 32, freed(32),
+       "at lane 97 of tensor memory by warp 3, which reaches lanes 96 to 127"},
+      {"lanes that are not there", "add.u32 %r2, %r2, 8388608;\n" + st + wait_st, 32, freed(32),
+       "at lane 224 of tensor memory by warp 3, which reaches lanes 96 to 127"},
       {"an address of its own for each thread", "add.u32 %r2, %r2, %r0;\n" + ld + wait_ld, 32, freed(32),
        "a tensor memory address differs between threads of a warp"},
       {"columns of its own for each thread",
@@ -268,6 +273,40 @@ TEST(TensorMemory, MistakesAreNamed) {
     EXPECT_NE(o.what.find(m.says), std::string::npos) << m.name << ": " << o.what;
   }
   EXPECT_EQ(run(kernel(st + wait_st + ld + wait_ld + "st.global.u32 [%a1], %v0;\n", 32, freed(32))).what, "");
+}
+
+// An address with the lanes of another quarter, as DeepGEMM's epilogues have it: each warp takes its own.
+TEST(TensorMemory, AWarpTakesTheLanesOfItsQuarter) {
+  for (const uint32_t quarter : {0u, 1u, 2u, 3u})
+    for (const uint32_t half : {0u, 16u}) {
+      const std::string there = "ld.shared.b32 %r5, [base];\nadd.u32 %r5, %r5, " +
+                                std::to_string((32 * quarter + half) << 16) + ";\n";
+      const std::string shape = half == 0 ? "32x32b" : "16x64b";
+      const std::string text =
+          kernel(fill_with_coordinates() + there + "tcgen05.ld.sync.aligned." + shape +
+                     ".x1.b32 {%v0}, [%r5];\ntcgen05.wait::ld.sync.aligned;\nadd.u32 %v0, %v0, 7;\n"
+                     "tcgen05.st.sync.aligned." +
+                     shape + ".x1.b32 [%r5], {%v0};\ntcgen05.wait::st.sync.aligned;\nadd.u32 %r5, %r2, " +
+                     std::to_string(half << 16) + ";\ntcgen05.ld.sync.aligned." + shape +
+                     ".x1.b32 {%v1}, [%r5];\ntcgen05.wait::ld.sync.aligned;\n" + store_registers(2),
+                 64, freed(64));
+      const Outcome o = run(text, 2);
+      ASSERT_EQ(o.what, "") << quarter;
+      const Shape& s = kShapes[half == 0 ? 0 : 1];
+      for (uint32_t t = 0; t < 128; ++t) {
+        const uint32_t cell = (t / 32 * 32 + half + s.lane(t % 32, 0)) << 16 | s.column(t % 32, 0);
+        ASSERT_EQ(o.out[t], cell + 7) << "quarter " << quarter << ", thread " << t;
+        ASSERT_EQ(o.out[128 + t], cell + 7) << "quarter " << quarter << ", thread " << t;
+      }
+      ASSERT_EQ(o.notes.size(), 2u);
+      for (const isa::Note& n : o.notes)
+        EXPECT_EQ(n.times, 3u) << n.text;  // of the three warps that it is not of
+      EXPECT_EQ(
+          o.notes[0].text,
+          "tcgen05.ld at the lanes of another warp's quarter of tensor memory: it takes those of its own");
+      const std::string strict = run(text, 2, isa::Policy::lazy, true).what;
+      EXPECT_NE(strict.find(o.notes[0].text), std::string::npos) << strict;
+    }
 }
 
 // What depends on a load's registers is behind it (9.7.16.6.4.5); only its cells are still to be waited for.
