@@ -74,9 +74,9 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
   uint32_t all_known = ~0u;
   auto load = std::make_shared<machine::TensorLoad>();
   load->activation = context.split().activation;
-  // Whoever reads the register waits for the load.
+  // Whoever reads the register waits for the load. Unchecked runs do not follow who does.
   const auto bring = [&](uint32_t row, uint32_t known) {
-    if (row == kSink) return;
+    if (row == kSink || !context.checked) return;
     context.overwritten(row, ~0u);
     context.activation().forget(row, ~0u);
     load->registers.push_back({row, ~0u, known});
@@ -111,13 +111,15 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
 Next store_cells(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<MoveUse>();
+  if (context.checked)  // what it stores it has read: a tcgen05.ld of it is done
+    for (const uint32_t row : *op.sources) context.known_at(row, ~0u);
   const TensorBlock at = begin(op, context, use);
   TensorUnit& unit = tensor_unit(context.cta);
   const auto cells = unit.memory.cells(at.lane, at.column, at.columns, "tcgen05.st");
   for (size_t r = 0; r < use.cells.size(); ++r) {
     const uint32_t row = (*op.sources)[r];
     const auto* s = context.row<uint32_t>(row);
-    const uint32_t known = context.checked ? context.known_at(row, ~0u) : ~0u;
+    const uint32_t known = context.checked ? context.defined_at(row) : ~0u;
     for (size_t t = 0; t < kLanes; ++t) {
       const size_t to = place_in(use.cells[r][t]);
       cells.words[to] = use.packed ? s[t] & 0xFFFF : s[t];

@@ -320,6 +320,37 @@ TEST(TensorMemory, RegistersOfALoadNeedNoWait) {
   for (uint32_t t = 0; t < 128; ++t) ASSERT_EQ(o.out[t], t);
 }
 
+// What a store has read counts as used, as what an add has: where it goes over the cells that the load has
+// read is a note.
+TEST(TensorMemory, AStoreUsesWhatALoadBrings) {
+  const std::string load = "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%v0, %v1}, [%r2];\n";
+  const std::string end = "tcgen05.wait::ld.sync.aligned;\ntcgen05.wait::st.sync.aligned;\n";
+  const auto ends = [&](const std::string& between, bool strict = false) {
+    return run(kernel(fill_with_coordinates() + load + between + end + store_registers(2), 64, freed(64)), 2,
+               isa::Policy::lazy, strict);
+  };
+  const char* const kStores[] = {
+      "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%v0, %v1};\n",  // back in place
+      "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%v1, %v0};\n",  //
+      "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2+8], {%v0};\n"      // first elsewhere, in two
+      "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%v1};\n",
+  };
+  for (const char* store : kStores) {
+    const Outcome o = ends(store);
+    ASSERT_EQ(o.what, "") << store;
+    ASSERT_EQ(o.notes.size(), 1u) << store;
+    EXPECT_EQ(o.notes[0].times, 4u);
+    EXPECT_NE(o.notes[0].text.find("by tcgen05.st, when its registers have been used"), std::string::npos)
+        << o.notes[0].text;
+    for (uint32_t t = 0; t < 128; ++t) ASSERT_EQ(o.out[t], t << 16);
+    EXPECT_NE(ends(store, true).what.find(o.notes[0].text), std::string::npos);
+  }
+  // Half of them, and none.
+  for (const char* store : {"tcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%v0, %v0};\n",
+                            "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%r0, %r0};\n"})
+    EXPECT_NE(ends(store).what.find("tcgen05.wait::ld is missing"), std::string::npos) << store;
+}
+
 // With no room a warp waits until another frees columns; with nobody who could, that is a deadlock.
 TEST(TensorMemory, AllocBlocks) {
   const std::string second =
