@@ -49,6 +49,17 @@ void check_matrix(MmaKind kind, uint64_t bits, bool transposed, const char* what
               lane);
 }
 
+// The address of scales. Which scales of a word an MMA takes its instruction descriptor says; CUTLASS keeps
+// that in bits 30 and 31 of the address, too, and hands over both.
+machine::TensorPlace place_of_scales(Context& context, uint32_t address, int lane) {
+  constexpr uint32_t kId = 0xC0000000;
+  if ((address & kId) != 0)
+    context.note(lane,
+                 "tcgen05.mma with bits 30 and 31 of the address of scales not 0: they are ignored, the "
+                 "instruction descriptor says which scales of a word it takes");
+  return machine::tensor_place(address & ~kId);
+}
+
 Next mma(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<TensorMmaUse>();
   for (const uint32_t r : *op.sources) context.require_defined(r, mask, "an operand of tcgen05.mma");
@@ -56,8 +67,11 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
   // d, a, b, instruction descriptor[, scales of A, scales of B][, lanes to leave ...]
   const auto word = [&](size_t n, int lane) { return context.row<uint32_t>((*op.sources)[n])[lane]; };
   const auto wide = [&](size_t n, int lane) { return context.row<uint64_t>((*op.sources)[n])[lane]; };
+  const auto address = [&](size_t n, size_t offset, int lane) {
+    return static_cast<uint32_t>(word(n, lane) + use.offsets[offset]);
+  };
   const auto place = [&](size_t n, size_t offset, int lane) {
-    return machine::tensor_place(static_cast<uint32_t>(word(n, lane) + use.offsets[offset]));
+    return machine::tensor_place(address(n, offset, lane));
   };
   if ((mask & (mask - 1)) != 0)
     context.note(__builtin_ctz(mask), "tcgen05.mma by several threads of a warp at once: each issues one");
@@ -86,8 +100,8 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
     check_matrix(use.kind, m.b_bits, m.shape.transpose_b, "B", lane);
     size_t next = 4;
     if (use.scale_vector != 0) {
-      m.a_scales = place(4, 2, lane);
-      m.b_scales = place(5, 3, lane);
+      m.a_scales = place_of_scales(context, address(4, 2, lane), lane);
+      m.b_scales = place_of_scales(context, address(5, 3, lane), lane);
       if (m.b_scales.column % 2 != 0)
         throw Fault("tcgen05.mma takes the scales of B at column " + std::to_string(m.b_scales.column) +
                         " of tensor memory, it must be a multiple of 2",

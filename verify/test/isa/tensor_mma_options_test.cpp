@@ -375,5 +375,33 @@ TEST(TensorMmaOptions, InstructionDescriptorsThatAreNoneAreNamed) {
   }
 }
 
+// CUTLASS hands over the scale's id twice: in the instruction descriptor, and in bits 30 and 31 of the
+// addresses, as its typed pointers have it. What stands there is ignored.
+TEST(TensorMmaOptions, TheTopBitsOfTheAddressesOfScalesAreIgnored) {
+  uint64_t seed = 4000;
+  for (const MmaKindOf& kind : kMmaKindsOf)
+    for (const uint32_t ctas : {1u, 2u})
+      for (const auto& [of_a, of_b] : {std::pair{0u, 0u}, {1u, 1u}, {0u, 3u}, {2u, 0u}}) {
+        if (kind.scale == nullptr) continue;
+        const MmaCase p = draw(kind, kMmaSwizzles[3], 128 * ctas, 32, ++seed, ctas);
+        const auto id = [](const char* address, uint32_t bits) {
+          const std::string r = address;
+          return "or.b32 " + r + ", " + r + ", " + std::to_string(bits << 30) + ";\n";
+        };
+        const std::string text =
+            with(kernel(p), "\ntcgen05.mma", "\n" + id("%r11", of_a) + id("%r12", of_b) + "tcgen05.mma");
+        ASSERT_EQ(difference(p, run(p, {}, text)), "");
+        std::string strict;
+        try {
+          run(p, {}, text, true);
+        } catch (const machine::Fault& e) {
+          strict = e.what();
+        }
+        EXPECT_EQ(strict.find("with bits 30 and 31 of the address of scales not 0") != std::string::npos,
+                  of_a + of_b != 0)
+            << strict;
+      }
+}
+
 }  // namespace
 }  // namespace bitwell::verify
