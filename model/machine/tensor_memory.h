@@ -32,6 +32,7 @@ class TensorMemory {
   // Throws Fault where allocate gave no such run.
   void free(uint32_t column, uint32_t columns, int cta_group);
   void relinquish(int cta_group);
+  bool relinquished() const { return relinquished_; }
 
   bool allocated() const { return !runs_.empty(); }
   bool allocated(uint32_t column) const;

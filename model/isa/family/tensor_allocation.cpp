@@ -60,7 +60,8 @@ Next allocation(const Op& op, Context& context, uint32_t mask) {
                                                : 0,
                     {}, other != nullptr && use.action != Action::relinquish ? 1 : 0);
   if (use.action == Action::relinquish) {
-    if (other != nullptr) peer(context.cta);
+    // A peer that has done its own need not wait for this.
+    if (other != nullptr && !tensor_unit(*other).memory.relinquished()) peer(context.cta);
     unit.memory.relinquish(use.cta_group);
     return Next::advance;
   }

@@ -149,5 +149,21 @@ TEST(TensorAllocation, APairThatDoesNotAllocateTogetherIsNamed) {
   EXPECT_NE(other.find("where the pair's other CTA asks for 64"), std::string::npos) << other;
 }
 
+// Whoever of a pair has given columns and permit back may end, also while the other has not done so yet.
+TEST(TensorAllocation, TheOtherCtaMayEndOnceItHasGivenBack) {
+  const std::string permit = "@%p0 tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;\n";
+  const std::string begin = kMeet + alloc("@%p0", "a", 32);
+  for (const std::string& end :
+       {permit + kMeet + dealloc("@%p0", "a", 32), kMeet + dealloc("@%p0", "a", 32) + permit,
+        kMeet + permit + dealloc("@%p0", "a", 32)})
+    for (const uint32_t ctas : {2u, 4u})
+      for (const isa::Schedule& s : schedules())
+        EXPECT_EQ(run_pairs(begin + end, ctas, s).what, "") << end << "seed " << s.seed;
+  // One that ends without is no peer any more.
+  const std::string gone =
+      run_pairs(begin + kMeet + dealloc("@%p0", "a", 32) + "@%p2 ret;\n" + permit, 2, {}).what;
+  EXPECT_NE(gone.find("whose other CTA, of rank 0, has ended"), std::string::npos) << gone;
+}
+
 }  // namespace
 }  // namespace bitwell::verify
