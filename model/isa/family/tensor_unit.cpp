@@ -122,6 +122,11 @@ void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& blo
                                        ", when its registers have been used, but without tcgen05.wait::ld");
       continue;
     }
+    if (m.store && warp >= 0) {
+      cta_.grid.notes.add(m.place, std::string("the cells of this tcgen05.st are another's, by ") + what +
+                                       ", without tcgen05.wait::st");
+      continue;
+    }
     throw Fault(std::string(what) + (kind == AccessKind::read ? " reads" : " writes") +
                 " cells of tensor memory that the tcgen05." + (m.store ? "st" : "ld") + " of PTX line " +
                 std::to_string(m.place.ptx_line) + " by warp " + std::to_string(m.warp) +

@@ -59,9 +59,11 @@ class TensorUnit {
   machine::TensorMemory& memory;
   std::optional<PairAllocation> asked;
 
-  // Says through the port that `block` is read or written. Throws Fault where it is not allocated, or where
-  // it meets a load or store of a warp (other than `warp`; -1: an operation) that has not been waited for; of
-  // a load whose registers have all been read it is a note. `what`: who, for messages.
+  // Says through the port that `block` is read or written, by a load or store of `warp` or (-1) an operation.
+  // Throws Fault where it is not allocated, or where it meets a load or store that has not been waited for;
+  // of a load whose registers have all been read it is a note, and of a store that meets a load or store,
+  // which are of the same quarter: CUTLASS's attention hands its row maxima so from one warp to another.
+  // `what`: who, for messages.
   void reach(const Port& port, AccessKind kind, const TensorBlock& block, int warp, const char* what);
 
   // A warp's tcgen05.ld or .st is under way until that warp waits.

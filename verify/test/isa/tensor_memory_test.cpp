@@ -33,18 +33,18 @@ struct Outcome {
   std::vector<isa::Note> notes;
 };
 Outcome run(const std::string& text, size_t words = 1, isa::Policy policy = isa::Policy::lazy,
-            bool strict = false) {
+            bool strict = false, uint32_t threads = 128) {
   Launch l;
   l.entry = "k";
-  l.shape.block = {128, 1, 1};
-  l.add_buffer({"out", std::vector<std::byte>(4 * 128 * words), true, false, true});
+  l.shape.block = {threads, 1, 1};
+  l.add_buffer({"out", std::vector<std::byte>(4 * threads * words), true, false, true});
   Outcome o;
   try {
     isa::Options options;
     options.schedule.policy = policy;
     options.strict = strict;
     o.notes = simulate(isa::compile(ptx::parse(text), "k"), l, options, true).notes;
-    o.out.resize(128 * words);
+    o.out.resize(threads * words);
     std::memcpy(o.out.data(), l.buffers[0].bytes.data(), l.buffers[0].bytes.size());
   } catch (const machine::Fault& e) {
     o.what = e.what();
@@ -261,8 +261,6 @@ TEST(TensorMemory, MistakesAreNamed) {
       {"columns of its own for each thread",
        "@%p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [bar], %r0;\n", 32, freed(32),
        "the number of columns differs between threads of a warp"},
-      {"store not waited for", st + ld + wait_ld + wait_st, 32, freed(32),
-       "tcgen05.ld reads cells of tensor memory that the tcgen05.st of PTX line"},
       {"load not waited for", st + wait_st + ld + st + wait_st + wait_ld, 32, freed(32),
        "tcgen05.st writes cells of tensor memory that the tcgen05.ld of PTX line"},
       {"another cta_group", "", 32, "@%p0 tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;\n",
@@ -349,6 +347,50 @@ TEST(TensorMemory, AStoreUsesWhatALoadBrings) {
   for (const char* store : {"tcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%v0, %v0};\n",
                             "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%r0, %r0};\n"})
     EXPECT_NE(ends(store).what.find("tcgen05.wait::ld is missing"), std::string::npos) << store;
+}
+
+// A store that was not waited for is there when a warp of the same quarter loads or stores, its own or
+// another: CUTLASS's attention hands its row maxima so to the warps that correct. Operations are not promised
+// that.
+TEST(TensorMemory, AStoreIsThereForItsQuarterWithoutAWait) {
+  const std::string st = "@%p1 tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%r0};\n";
+  const std::string wait = "@%p1 tcgen05.wait::st.sync.aligned;\n";
+  const std::string meet =
+      "tcgen05.fence::before_thread_sync;\nbar.sync 0;\ntcgen05.fence::after_thread_sync;\n";
+  const std::string ld =
+      "@%p2 tcgen05.ld.sync.aligned.32x32b.x1.b32 {%v0}, [%r2];\n@%p2 tcgen05.wait::ld.sync.aligned;\n"
+      "@%p2 st.global.u32 [%a1], %v0;\n";
+  const std::string over =
+      "@%p2 add.u32 %v0, %r0, 0;\n@%p2 tcgen05.st.sync.aligned.32x32b.x1.b32 [%r2], {%v0};\n"
+      "@%p2 tcgen05.wait::st.sync.aligned;\n";
+  struct Case {
+    const char* name;
+    std::string p2, second, text;  // whose, what; of the note
+  };
+  const std::string by_ld =
+      "the cells of this tcgen05.st are another's, by tcgen05.ld, without tcgen05.wait::st";
+  const std::string by_st =
+      "the cells of this tcgen05.st are another's, by tcgen05.st, without tcgen05.wait::st";
+  for (const Case& c : {Case{"loads of its own", "setp.lt.u32 %p2, %r0, 32;\n", ld, by_ld},
+                        Case{"loads of warp 4", "setp.ge.u32 %p2, %r0, 128;\n", ld, by_ld},
+                        Case{"stores of warp 4", "setp.ge.u32 %p2, %r0, 128;\n", over, by_st}})
+    for (const bool waits : {false, true}) {
+      const std::string text =
+          kernel("setp.lt.u32 %p1, %r0, 32;\n" + c.p2 + "@%p2 ld.shared.b32 %r2, [base];\n" + st +
+                     (waits ? wait : "") + meet + c.second + wait,
+                 32, freed(32));
+      const auto ran = [&](bool strict) { return run(text, 1, isa::Policy::lazy, strict, 160); };
+      const Outcome o = ran(false);
+      ASSERT_EQ(o.what, "") << c.name;
+      ASSERT_EQ(o.notes.size(), waits ? 0u : 1u) << c.name;
+      EXPECT_EQ(ran(true).what.find(c.text) != std::string::npos, !waits) << ran(true).what;
+      if (!waits) {
+        EXPECT_EQ(o.notes[0].text, c.text);
+      }
+      if (c.second != ld) continue;
+      const uint32_t first = c.p2.find("ge") != std::string::npos ? 128 : 0;
+      for (uint32_t t = 0; t < 32; ++t) ASSERT_EQ(o.out[first + t], t) << c.name;
+    }
 }
 
 // With no room a warp waits until another frees columns; with nobody who could, that is a deadlock.
