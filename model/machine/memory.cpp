@@ -137,6 +137,8 @@ Region& Memory::place(const std::string& name, uint64_t base, uint64_t size) {
                        [](const auto& region, uint64_t address) { return region->base() < address; });
   if (base < next_global_ || (at != regions_.end() && (*at)->base() < base + size))
     throw ModelBug("variable '" + name + "' is placed where another module's are");
+  // What is allocated later stands behind it: regions are kept in the order of their addresses.
+  if (base >= kBuffers) next_ = std::max(next_, (base + size + kGuard + 255) & ~uint64_t{255});
   return **regions_.insert(at, std::make_unique<Region>(name, base, size, true));
 }
 
