@@ -23,6 +23,7 @@ void add_study(CLI::App& app, int& status);
 void add_problem(CLI::App& app);
 void add_descriptor(CLI::App& app);
 void add_tensor_map(CLI::App& descriptor);
+void add_capture(CLI::App& app, int& status);
 void add_prove(CLI::App& app, int& status);
 
 }  // namespace bitwell::cli

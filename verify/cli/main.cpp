@@ -68,6 +68,7 @@ int run(int argc, char** argv) {
   int status = cli::held;
   cli::add_verify(app, status);
   cli::add_run(app, status);
+  cli::add_capture(app, status);
   cli::add_init(app);
   cli::add_check(app, status);
   cli::add_formats(app, status);

@@ -302,8 +302,8 @@ expect 2 "bitwell: verify has no 'gemn'; there are gemv, gemm" "$bitwell" verify
 expect 2 "bitwell: verify needs one of gemv, gemm" "$bitwell" verify
 expect 2 "bitwell: study has no 'nix'; there are accumulate, recommend, quantise, gemm-error" "$bitwell" study nix
 expect 2 "bitwell: study needs one of accumulate, recommend, quantise, gemm-error" "$bitwell" study
-expect 2 "bitwell: there is no 'nonsense'; there are verify, run, init, check" "$bitwell" nonsense
-expect 2 "bitwell: there is no 'nonsense'; there are verify, run, init, check" "$bitwell" nonsense --json more
+expect 2 "bitwell: there is no 'nonsense'; there are verify, run, capture, init, check" "$bitwell" nonsense
+expect 2 "bitwell: there is no 'nonsense'; there are verify, run, capture, init, check" "$bitwell" nonsense --json more
 for unknown in "layout nix" "budget nix" "mma nix" "verify nix" "problem nix" "descriptor nix" "study nix" "formats nix" "nix" "verify" "study"; do
   # shellcheck disable=SC2086
   [ "$("$bitwell" $unknown 2>&1 | wc -l)" -eq 1 ] || { echo "FAILED: bitwell $unknown says more than one line"; failures=$((failures + 1)); }

@@ -1,0 +1,29 @@
+// What a host program is told of its device: one row an architecture that there is a device of.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "model/machine/arch.h"
+
+namespace bitwell::driver {
+
+struct DeviceRow {
+  int sm;
+  std::string_view name;
+  uint64_t l2;  // bytes
+  int clock_mhz, memory_mhz, bus_bits;
+  const machine::Arch& arch() const { return machine::arch(sm); }
+};
+
+// The row for --arch ("sm_100a", "sm_100", "100a"). Throws InputError naming those that there are.
+const DeviceRow& device_row(std::string_view name);
+const DeviceRow& device_row(int sm);
+
+// A cudaDeviceAttr's value; -1 where bitwell has none.
+int attribute(const DeviceRow& device, int which);
+
+// How many CTAs of this shape a multiprocessor holds; registers, which PTX does not tell, left out.
+int resident(const DeviceRow& device, int threads, uint64_t shared);
+
+}  // namespace bitwell::driver

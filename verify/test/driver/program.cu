@@ -1,0 +1,273 @@
+// A host program that uses of the runtime what programs use, and looks at its own results. PROGRAM [CASE].
+#include <cooperative_groups.h>
+#include <cuda.h>
+
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+namespace cg = cooperative_groups;
+
+__device__ int counter = 5;
+__constant__ int table[4];
+
+__global__ void add(const int* x, int* y, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n) y[i] += x[i] + table[i % 4];
+}
+// One too far.
+__global__ void overrun(int* y, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i <= n) y[i] = i;
+}
+__global__ void count() { atomicAdd(&counter, 1); }
+// A structure with pointers in it, as CUTLASS passes them.
+struct Inner {
+  const int* from;
+  int* to;
+};
+__global__ void copy(const __grid_constant__ Inner arguments) {
+  arguments.to[threadIdx.x] = arguments.from[threadIdx.x];
+}
+__global__ void reverse(int* data, int n) {
+  extern __shared__ int room[];
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += static_cast<int>(blockDim.x)) room[i] = data[i];
+  __syncthreads();
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += static_cast<int>(blockDim.x))
+    data[i] = room[n - 1 - i];
+}
+// Each CTA's number in its cluster, and how many it has.
+__global__ void ranks(int* out) {
+  const auto cluster = cg::this_cluster();
+  if (threadIdx.x == 0) out[blockIdx.x] = static_cast<int>(10 * cluster.num_blocks() + cluster.block_rank());
+}
+// The sum of all CTAs' parts, which each reads behind a barrier of the grid.
+__global__ void together(int* parts, int* sums) {
+  if (threadIdx.x == 0) parts[blockIdx.x] = static_cast<int>(blockIdx.x) + 1;
+  cg::this_grid().sync();
+  if (threadIdx.x != 0) return;
+  int sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += parts[i];
+  sums[blockIdx.x] = sum;
+}
+__global__ void says() { printf("thread %d says so\n", static_cast<int>(threadIdx.x)); }
+// A box of a tensor, to shared memory and out.
+__global__ void box(const __grid_constant__ CUtensorMap map, int* out) {
+  __shared__ alignas(128) int tile[8 * 8];
+  __shared__ alignas(8) unsigned long long barrier;
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(tile));
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(&barrier));
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(bar) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" ::"r"(bar) : "memory");
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
+        "[%4];" ::"r"(at),
+        "l"(&map), "r"(8), "r"(4), "r"(bar)
+        : "memory");
+  }
+  __syncthreads();
+  unsigned done = 0;
+  while (done == 0)
+    asm volatile(
+        "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+        : "=r"(done)
+        : "r"(bar)
+        : "memory");
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+
+namespace {
+
+int failures = 0;
+
+void held(bool is, const char* what) {
+  if (is) return;
+  std::printf("WRONG: %s\n", what);
+  ++failures;
+}
+void well(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  std::printf("%s: %s (%s)\n", what, cudaGetErrorString(error), cudaGetErrorName(error));
+  ++failures;
+}
+
+template <class T>
+T* allocated(size_t count) {
+  T* out = nullptr;
+  well(cudaMalloc(&out, count * sizeof(T)), "cudaMalloc");
+  return out;
+}
+
+void streams() {
+  cudaStream_t stream;
+  cudaEvent_t from, to;
+  well(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+  well(cudaEventCreate(&from), "event");
+  well(cudaEventCreate(&to), "event");
+  std::vector<int> x(100), y(100);
+  for (int i = 0; i < 100; ++i) x[i] = i * i;
+  const int four[4] = {1, 2, 3, 4};
+  well(cudaMemcpyToSymbol(table, four, sizeof four), "to symbol");
+  int* const dx = allocated<int>(100);
+  int* const dy = allocated<int>(100);
+  well(cudaMemcpyAsync(dx, x.data(), 400, cudaMemcpyHostToDevice, stream), "copy");
+  well(cudaMemsetAsync(dy, 1, 400, stream), "memset");
+  well(cudaEventRecord(from, stream), "record");
+  add<<<4, 32, 0, stream>>>(dx, dy, 100);
+  add<<<4, 32, 0, stream>>>(dx, dy, 100);
+  well(cudaEventRecord(to, stream), "record");
+  well(cudaMemcpyAsync(y.data(), dy, 400, cudaMemcpyDeviceToHost, stream), "copy");
+  well(cudaStreamSynchronize(stream), "synchronize");
+  float passed = -1;
+  well(cudaEventElapsedTime(&passed, from, to), "elapsed");
+  held(passed > 0, "time passes");
+  for (int i = 0; i < 100; ++i) held(y[i] == 0x01010101 + 2 * (i * i + i % 4 + 1), "add");
+  well(cudaFree(dx), "free");
+  well(cudaFree(dy), "free");
+  well(cudaStreamDestroy(stream), "destroy");
+}
+
+void symbols() {
+  int value = 0;
+  count<<<1, 32>>>();
+  well(cudaMemcpyFromSymbol(&value, counter, sizeof value), "from symbol");
+  held(value == 5 + 32, "a variable keeps its initial value and what was added");
+  value = 100;
+  well(cudaMemcpyToSymbol(counter, &value, sizeof value), "to symbol");
+  count<<<2, 32>>>();
+  well(cudaMemcpyFromSymbol(&value, counter, sizeof value), "from symbol");
+  held(value == 164, "a variable has what the host wrote");
+}
+
+void structures() {
+  int* managed = nullptr;
+  well(cudaMallocManaged(&managed, 64 * sizeof(int)), "managed");
+  int* const to = allocated<int>(32);
+  for (int i = 0; i < 64; ++i) managed[i] = 7 * i;
+  copy<<<1, 32>>>({managed + 8, to});
+  copy<<<1, 32>>>({to, managed});
+  well(cudaDeviceSynchronize(), "synchronize");
+  for (int i = 0; i < 32; ++i) held(managed[i] == 7 * (i + 8), "pointers in a structure, managed memory");
+}
+
+void shared() {
+  constexpr int n = 20000;  // 80,000 bytes: more than a kernel may have unasked
+  std::vector<int> data(n);
+  for (int i = 0; i < n; ++i) data[i] = i;
+  int* const d = allocated<int>(n);
+  well(cudaMemcpy(d, data.data(), n * 4, cudaMemcpyHostToDevice), "copy");
+  reverse<<<1, 128, n * 4>>>(d, n);
+  held(cudaGetLastError() == cudaErrorInvalidValue, "so much dynamic shared memory is refused");
+  well(cudaFuncSetAttribute(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, n * 4), "attribute");
+  reverse<<<1, 128, n * 4>>>(d, n);
+  well(cudaMemcpy(data.data(), d, n * 4, cudaMemcpyDeviceToHost), "copy");
+  for (int i = 0; i < n; ++i) held(data[i] == n - 1 - i, "reverse");
+}
+
+void clusters() {
+  int* const out = allocated<int>(8);
+  for (const unsigned size : {1u, 2u, 4u}) {
+    cudaLaunchAttribute attribute;
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = size;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(8);
+    config.blockDim = dim3(32);
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    well(cudaLaunchKernelEx(&config, ranks, out), "launch");
+    int have[8];
+    well(cudaMemcpy(have, out, sizeof have, cudaMemcpyDeviceToHost), "copy");
+    for (unsigned i = 0; i < 8; ++i)
+      held(have[i] == static_cast<int>(10 * size + i % size), "ranks in a cluster");
+  }
+}
+
+void cooperative() {
+  int* parts = allocated<int>(8);
+  int* sums = allocated<int>(8);
+  void* arguments[] = {&parts, &sums};
+  well(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(together), dim3(8), dim3(32), arguments, 0,
+                                   nullptr),
+       "cooperative");
+  int have[8];
+  well(cudaMemcpy(have, sums, sizeof have, cudaMemcpyDeviceToHost), "copy");
+  for (const int sum : have) held(sum == 36, "a grid's sum");
+}
+
+void maps() {
+  std::vector<int> data(16 * 16), have(64);
+  for (int i = 0; i < 256; ++i) data[i] = 3 * i;
+  int* const d = allocated<int>(256);
+  int* const out = allocated<int>(64);
+  well(cudaMemcpy(d, data.data(), 1024, cudaMemcpyHostToDevice), "copy");
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result;
+  well(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result),
+       "entry point");
+  held(result == cudaDriverEntryPointSuccess && found != nullptr, "cuTensorMapEncodeTiled is there");
+  if (found == nullptr) return;
+  CUtensorMap map;
+  const cuuint64_t dims[2] = {16, 16}, strides[1] = {64};
+  const cuuint32_t sizes[2] = {8, 8}, steps[2] = {1, 1};
+  held(reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found)(
+           &map, CU_TENSOR_MAP_DATA_TYPE_INT32, 2, d, dims, strides, sizes, steps,
+           CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+           CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS,
+       "a tensor map");
+  box<<<1, 64>>>(map, out);
+  well(cudaMemcpy(have.data(), out, 256, cudaMemcpyDeviceToHost), "copy");
+  for (int i = 0; i < 64; ++i) held(have[i] == 3 * (16 * (4 + i / 8) + 8 + i % 8), "a box of a tensor");
+}
+
+void device() {
+  int count = 0, clusters = 0;
+  well(cudaGetDeviceCount(&count), "count");
+  cudaDeviceProp prop;
+  well(cudaGetDeviceProperties(&prop, 0), "properties");
+  well(cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, 0), "attribute");
+  std::printf("device: %s, %d.%d, %d SMs, %zu bytes of shared memory\n", prop.name, prop.major, prop.minor,
+              prop.multiProcessorCount, prop.sharedMemPerBlockOptin);
+  held(count == 1 && clusters == 1, "the device");
+}
+
+}  // namespace
+
+int main(int words, char** word) {
+  const char* const which = words > 1 ? word[1] : "";
+  if (std::strcmp(which, "overrun") == 0) {
+    int* const y = allocated<int>(100);
+    overrun<<<4, 32>>>(y, 100);
+    const cudaError_t error = cudaDeviceSynchronize();
+    std::printf("after the overrun: %s\n", cudaGetErrorName(error));
+    return error == cudaErrorLaunchFailure ? 3 : 0;
+  }
+  if (std::strcmp(which, "graph") == 0) {
+    cudaGraph_t graph;
+    for (int i = 0; i < 2; ++i) std::printf("a graph: %s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
+    return 1;
+  }
+  if (std::strcmp(which, "short") == 0) {
+    symbols();
+    return failures;
+  }
+  if (std::strcmp(which, "wrong") == 0) {  // of its own accord
+    says<<<1, 2>>>();
+    well(cudaDeviceSynchronize(), "synchronize");
+    held(false, "as it was asked to be");
+    return failures;
+  }
+  device();
+  streams();
+  symbols();
+  structures();
+  shared();
+  clusters();
+  cooperative();
+  maps();
+  std::printf(failures == 0 ? "all held\n" : "%d failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}
