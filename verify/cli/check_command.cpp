@@ -76,7 +76,7 @@ void add_check(CLI::App& app, int& status) {
   command->footer(
       "invalid       not legal PTX for its version and target (exit status 2)\n"
       "unsupported   legal, but bitwell does not model it (exit status 3)\n"
-      "approximate   has an error bound in the manual, not bits: sm_90 runs with an H200's, see run "
+      "approximate   has an error bound in the manual, not bits: it runs with an H200's, see run "
       "--approximate\n"
       "contractible  mul, add or sub without a rounding: ptxas may fuse it, so its bits depend on ptxas");
   command->callback(

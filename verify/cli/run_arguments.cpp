@@ -71,16 +71,17 @@ void add_checks(CLI::App& command, RunOptions& options) {
   command
       .add_option(
           "--approximate", options.approximate,
-          "rcp.approx and friends: an H200's bits where they are recorded, for sm_90 only "
-          "(captured) or for any "
-          "target (h200); or the nearest value, which no device vouches for. In launches under \"then\" too")
-      ->check(CLI::IsMember(kApproximate))
-      ->capture_default_str();
+          "rcp.approx and friends: an H200's bits for every target, though they are recorded of sm_90 alone "
+          "(h200, the default); for sm_90, and of others refused (captured, with --strict the default); or "
+          "the "
+          "nearest value, which no device vouches for (nearest). In launches under \"then\" too")
+      ->check(CLI::IsMember(kApproximate));
   command.add_flag(
       "--strict", options.run.strict,
       "What devices take without harm, though the manual does not promise it, is a fault and not "
       "a note: a CTA that ends with copies under way, mbarrier.init by several threads, ...; a note of "
-      "--races is an error; random schedules try all that the manual lets them, else what devices do");
+      "--races is an error; approximate instructions without recorded bits are unsupported; random schedules "
+      "try all that the manual lets them, else what devices do");
 }
 
 // What 16-bit arithmetic loses.
@@ -301,7 +302,10 @@ std::string replay_options(const RunOptions& options) {
          (options.policy == "random" && options.run.strict ? " --strict" : "");
 }
 
-isa::Approximate approximate_of(const RunOptions& options) { return kApproximate.at(options.approximate); }
+isa::Approximate approximate_of(const RunOptions& options) {
+  if (!options.approximate.empty()) return kApproximate.at(options.approximate);
+  return options.run.strict ? isa::Approximate::captured : isa::Approximate::h200;
+}
 
 void add_arguments(CLI::App& command, RunOptions& options) {
   command.add_option("LAUNCH.json", options.path, "The launch: ptx, entry, grid, block, arguments")

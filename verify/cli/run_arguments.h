@@ -9,7 +9,7 @@ namespace bitwell::cli {
 // `options` lives as long as `command`.
 void add_arguments(CLI::App& command, RunOptions& options);
 
-// --approximate
+// --approximate, or what --strict makes of it
 isa::Approximate approximate_of(const RunOptions& options);
 
 }  // namespace bitwell::cli

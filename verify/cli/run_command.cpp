@@ -11,6 +11,7 @@
 
 #include "model/run/numeric.h"
 #include "verify/cli/command.h"
+#include "verify/cli/run_approximate.h"
 #include "verify/cli/run_arguments.h"
 #include "verify/cli/run_findings.h"
 #include "verify/cli/run_options.h"
@@ -22,7 +23,6 @@
 #include "verify/cli/trace.h"
 #include "verify/explore/given.h"
 #include "verify/launch/launch_json.h"
-#include "verify/launch/steps.h"
 
 namespace bitwell::cli {
 namespace {
@@ -141,24 +141,6 @@ verify::Launch run_again(const RunOptions& options, const isa::Program& program,
   add(how);
   verify::simulate(program, file.launch, how, false);
   return std::move(file.launch);
-}
-
-// What --approximate has let in, of the launch and of those that follow it, each line of a file once; with
-// the file where it is not the first's.
-std::vector<std::string> approximations(const isa::Program& program, verify::Launch& launch) {
-  std::vector<std::string> out = program.approximations;
-  if (launch.approximate == isa::Approximate::captured) return out;
-  const std::vector<isa::Program> of_steps = verify::load_steps(launch);
-  auto next = of_steps.begin();
-  for (const verify::Step& s : launch.then) {
-    if (s.copy || s.fill) continue;
-    for (const std::string& a : (next++)->approximations) {
-      std::string line = a;  // "line 12: ..."
-      if (s.ptx != launch.ptx) line.insert(line.find(':'), " of " + s.ptx);
-      if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
-    }
-  }
-  return out;
 }
 
 void run(const RunOptions& options, int& status) {

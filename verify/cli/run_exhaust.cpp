@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "verify/cli/command.h"
+#include "verify/cli/run_approximate.h"
 #include "verify/cli/run_options.h"
 #include "verify/cli/run_verdict.h"
 #include "verify/cli/short_names.h"
@@ -67,14 +68,19 @@ void exhaust_schedules(const RunOptions& options, const isa::Program& program, v
     verdict = expectations(file, expected, as_wanted);
   }
   status = as_wanted ? held : failed;
+  const std::vector<std::string> without_evidence = approximations(program, file.launch);
   const auto replay = [&](const Ended& e) {
     return "bitwell run " + options.path + " --schedule " + verify::schedule_of(e);
   };
   if (options.json) {
-    nlohmann::json j{{"entry", file.launch.entry},     {"runs", all.runs},
-                     {"pruned", all.pruned},           {"turns", all.turns},
-                     {"complete", all.complete},       {"expected", expected},
-                     {"ends", nlohmann::json::array()}};
+    nlohmann::json j{{"entry", file.launch.entry},
+                     {"runs", all.runs},
+                     {"pruned", all.pruned},
+                     {"turns", all.turns},
+                     {"complete", all.complete},
+                     {"expected", expected},
+                     {"ends", nlohmann::json::array()},
+                     {"without_evidence", without_evidence}};
     for (const Ended& e : all.ends)
       j["ends"].push_back({{"fault", e.fault.empty() ? nlohmann::json() : nlohmann::json(e.fault)},
                            {"runs", e.runs},
@@ -92,7 +98,7 @@ void exhaust_schedules(const RunOptions& options, const isa::Program& program, v
     fmt::print("  end {} of {}, of {}: {}\n    replay: {}\n", i + 1, all.ends.size(),
                plural(all.ends[i].runs, "schedule"), said(all.ends[i], first, file.launch),
                replay(all.ends[i]));
-  fmt::print("{}", verdict);
+  fmt::print("{}{}", approximate_line(without_evidence, options, program), verdict);
 }
 
 }  // namespace bitwell::cli

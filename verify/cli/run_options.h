@@ -23,7 +23,7 @@ struct RunOptions {
   std::string baseline;            // likewise
   std::string write_baseline;      // likewise
   std::string error_on = "error";  // the least that fails: error, note, or none
-  std::string approximate = "captured";
+  std::string approximate;         // what to do with approximate instructions; empty: as --strict has it
   std::string policy = "lazy";
   size_t schedules = 0;  // to compare; 0: one, `policy`
   bool exhaust = false;

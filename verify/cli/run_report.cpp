@@ -5,6 +5,7 @@
 #include "verify/cli/command.h"
 #include "verify/cli/footprint.h"
 #include "verify/cli/numeric.h"
+#include "verify/cli/run_approximate.h"
 #include "verify/cli/short_names.h"
 #include "verify/cli/table.h"
 
@@ -80,9 +81,7 @@ std::string RunReport::text() const {
     line(fmt::format(
         "  trace of {} events -> {}{}", grouped(trace.events()), options.trace,
         trace.left_out() == 0 ? "" : fmt::format(", {} more left out", grouped(trace.left_out()))));
-  for (const std::string& a : without_evidence)
-    line(fmt::format("  no evidence for PTX {}: {} was taken", a,
-                     options.approximate == "nearest" ? "the nearest value" : "the H200's value"));
+  out += approximate_line(without_evidence, options, program);
   for (const auto& [at, output] : file.outputs)
     if (!output.path.empty()) line(fmt::format("  {} -> {}", file.launch.buffers[at].name, output.path));
   for (const auto& [at, output] : file.variable_outputs)

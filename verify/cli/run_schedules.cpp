@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "verify/cli/command.h"
+#include "verify/cli/run_approximate.h"
 #include "verify/cli/run_options.h"
 #include "verify/cli/run_verdict.h"
 #include "verify/cli/short_names.h"
@@ -38,9 +39,11 @@ void compare_schedules(const RunOptions& options, const isa::Program& program, v
   nlohmann::json expected = nlohmann::json::array();
   const std::string verdict = found ? "" : expectations(file, expected, as_wanted);
   status = as_wanted ? held : failed;
+  const std::vector<std::string> without_evidence = approximations(program, file.launch);
   if (options.json) {
     nlohmann::json j{{"entry", file.launch.entry}, {"schedules", options.schedules}, {"same", !found}};
     j["expected"] = expected;
+    j["without_evidence"] = without_evidence;
     if (found)
       j["difference"] = {{"buffer", file.launch.buffers[found->buffer].name},
                          {"byte", found->byte},
@@ -63,6 +66,7 @@ void compare_schedules(const RunOptions& options, const isa::Program& program, v
   }
   fmt::print("{}: same under {} schedule{}\n", named(file.launch.entry, options.verbose), options.schedules,
              options.schedules == 1 ? "" : "s");
+  fmt::print("{}", approximate_line(without_evidence, options, program));
   for (const auto& [at, output] : file.outputs)
     if (!output.path.empty()) fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
   fmt::print("{}", verdict);

@@ -84,8 +84,7 @@ struct Launch {
   std::vector<Step> then{};                // in order, when it has ended
   std::optional<uint64_t> heap{};          // bytes of device code's malloc; none: CUDA's default
   std::optional<uint64_t> memory_limit{};  // bytes it may take in all; none: what the target's device has
-  isa::Approximate approximate =
-      isa::Approximate::captured;  // what load_program is told of those under `then`
+  isa::Approximate approximate = isa::Approximate::h200;  // what load_program is told of those under `then`
 
   template <class T>
   void add_scalar(T value) {
@@ -128,7 +127,7 @@ auto naming(const std::string& path, F f) {
 }
 // An entry of the PTX in a file, by what name_among takes. InputError and Unsupported name the file.
 isa::Program load_program(const std::string& path, const std::string& entry,
-                          isa::Approximate approximate = isa::Approximate::captured,
+                          isa::Approximate approximate = isa::Approximate::h200,
                           const machine::ModulePlace& place = {});
 
 // Runs the launch, and what follows it, on the simulator; its buffers then hold what the kernel left, outputs

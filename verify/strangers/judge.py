@@ -4,8 +4,8 @@
     judge.py [--bitwell PATH] [--cases DIR] [--kernel NAME ...] [--jobs N] [--results FILE]
     judge.py --device ...     the same launches on the GPU that is there; every output byte, into device.csv
 
-A launch whose approximate functions have no recorded bits for its target runs with `--approximate h200`, or `nearest`, and its
-row says so.
+A launch whose approximate functions have no recorded bits for its target runs with an H200's, or where that has none with
+`--approximate nearest`, and its row says so.
 """
 import argparse
 import concurrent.futures
@@ -52,17 +52,18 @@ def checked(bitwell, folder):
 
 
 def run(bitwell, folder, *more, limit=600):
-    """`bitwell run`, with approximate functions as far as they are recorded: for this target, for an H200, or the nearest.
+    """`bitwell run`, with approximate functions as far as they are recorded, for this target or an H200, or the nearest.
 
     Exit status, facts, the first line of what it says, seconds, and how.
     """
-    for how in ("", "h200", "nearest"):
+    for how in ("", "nearest"):
         command = [bitwell, "run", "--json", *more, *(["--approximate", how] if how else []), folder / "launch.json"]
         status, facts, error, seconds = call(*command, limit=limit)
         if status != 3 or "is approximate" not in error:
             break
     words = re.sub(r"'[^']*/kernel.ptx': ", "", error.splitlines()[0] if error else "").removeprefix("bitwell: ")
-    return status, facts, words[:200], seconds, {"": "", "h200": ", approximations of an H200", "nearest": ", nearest approximations"}[how]
+    taken = ", nearest approximations" if how else ", approximations of an H200" if facts.get("without_evidence") else ""
+    return status, facts, words[:200], seconds, taken
 
 
 def worst_error(folder):

@@ -259,11 +259,24 @@ sed 's/add.u32 %r3, %r2, 1;/mov.b32 %f0, %r2; rcp.approx.f32 %f1, %f0; mov.b32 %
 sed 's/add.ptx/rcp.ptx/' l.json > rcp.json
 expect 0 "all checks on" "$bitwell" run rcp.json
 expect 0 "has an error bound" "$bitwell" check rcp.ptx
-expect 0 "no evidence for PTX line 17: 'rcp.approx.f32' has an error bound, not bits: the nearest" "$bitwell" run rcp.json --approximate nearest
-sed -i 's/sm_90a/sm_100a/' rcp.ptx
-expect 3 "'rcp.approx.f32': its result is approximate" "$bitwell" run rcp.json
-expect 0 "not bits: the H200's value" "$bitwell" run rcp.json --approximate h200
-expect 0 "no evidence for PTX line 17: 'rcp.approx.f32'" "$bitwell" run rcp.json --approximate nearest
+expect 0 "approximate: PTX line 17: 'rcp.approx.f32' has an error bound, not bits; the nearest value was taken" "$bitwell" run rcp.json --approximate nearest
+[ "$("$bitwell" run rcp.json | grep -c approximate)" = 0 ] || { echo "FAILED: an H200's own bits are said to be approximate"; failures=$((failures + 1)); }
+expect 0 "all checks on" "$bitwell" run rcp.json --strict
+# Those of other targets nobody has recorded: an H200's are taken, with one line, and none under --strict.
+for target in sm_100a sm_120a; do
+  sed "s/sm_90a/$target/; s/rcp.approx.f32 %f1, %f0;/&\nex2.approx.f32 %f1, %f1;/" rcp.ptx > rcp_$target.ptx
+  sed "s/rcp.ptx/rcp_$target.ptx/" rcp.json > rcp_$target.json
+  expect 0 "approximate: PTX line 17: 'rcp.approx.f32' has an error bound, not bits, and so have 1 more; nobody has recorded those of $target, an H200's were taken" "$bitwell" run rcp_$target.json
+  [ "$("$bitwell" run rcp_$target.json | grep -c approximate)" = 1 ] || { echo "FAILED: approximate instructions of $target in other than one line"; failures=$((failures + 1)); }
+  expect 0 "\"line 18: 'ex2.approx.f32' has an error bound, not bits\"" "$bitwell" run rcp_$target.json --json
+  expect 0 "approximate  'ex2.approx.f32' has an error bound" "$bitwell" check rcp_$target.ptx
+  expect 3 "'rcp.approx.f32': its result is approximate, and no table of ${target%a}'s bits is recorded" "$bitwell" run rcp_$target.json --strict
+  expect 3 "its result is approximate" "$bitwell" run rcp_$target.json --approximate captured
+  expect 0 "approximate: PTX line 17" "$bitwell" run rcp_$target.json --schedules 2
+  expect 0 "approximate: PTX line 17" "$bitwell" run rcp_$target.json --exhaust --most 2
+  expect 0 "an H200's were taken" "$bitwell" run rcp_$target.json --strict --approximate h200
+  expect 0 "the nearest value was taken, which no device vouches for" "$bitwell" run rcp_$target.json --approximate nearest
+done
 expect 0 "everything is supported" "$bitwell" check add.ptx
 expect 0 "-6" "$bitwell" formats e2m1
 expect 0 "448" "$bitwell" formats

@@ -118,10 +118,10 @@ exits 1 "in launch 2 of 3, 'add' of hasty.ptx, or 3 of 3, 'faulty' of faulty.ptx
 module rough.ptx rough $'lg2.approx.f32 %r1, %r0;\nst.global.u32 [%b], %r1;'
 sed -i 's/sm_90a/sm_100a/' rough.ptx
 list rough.json "$(launch rough.ptx rough y z)" "$(launch rough.ptx rough y x)"
-exits 3 "lg2.approx.f32" "$bitwell" run rough.json
-exits 0 "no evidence for PTX line 15 of rough.ptx: 'lg2.approx.f32' has an error bound, not bits: the nearest value was taken" "$bitwell" run rough.json --approximate nearest
-exits 0 "\"line 15 of rough.ptx: 'lg2.approx.f32' has an error bound, not bits\"" "$bitwell" run rough.json --approximate h200 --json
-[ "$("$bitwell" run rough.json --approximate h200 | grep -c "no evidence")" = 1 ] || fail "what two launches of one entry have is told twice"
+exits 3 "lg2.approx.f32" "$bitwell" run rough.json --strict
+exits 0 "approximate: PTX line 15 of rough.ptx: 'lg2.approx.f32' has an error bound, not bits; the nearest value was taken" "$bitwell" run rough.json --approximate nearest
+exits 0 "\"line 15 of rough.ptx: 'lg2.approx.f32' has an error bound, not bits\"" "$bitwell" run rough.json --json
+[ "$("$bitwell" run rough.json | grep -c "approximate: ")" = 1 ] || fail "what two launches of one entry have is told twice"
 
 # Notes say which launch it was; a dump is of the first launch, whatever stands at that line in another's file.
 module noted.ptx noted $'{ .shared .align 8 .b64 bar; mbarrier.init.shared.b64 [bar], 64; }\nst.global.u32 [%b], %r0;'

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "kernels/gemm/launch.h"
@@ -81,7 +83,8 @@ TEST(Suites, WhatThereIsNotIsRefusedWithWhatThereIs) {
     }
     return "";
   };
-  EXPECT_EQ(refusal([] { suite("gemn"); }), "no suite 'gemn'; there are gemv, gemm, dense, dual, grouped, svdquant, quantise, rtx");
+  EXPECT_EQ(refusal([] { suite("gemn"); }),
+            "no suite 'gemn'; there are gemv, gemm, dense, dual, grouped, svdquant, quantise, rtx");
   EXPECT_NE(
       refusal([] { kernel(suite("gemv"), "fastest"); }).find("no GEMV kernel 'fastest'; there are naive, "),
       std::string::npos);
@@ -91,6 +94,30 @@ TEST(Suites, WhatThereIsNotIsRefusedWithWhatThereIs) {
 }
 
 // gemm's order of k, as hosts know it, moves every element of a step to one place.
+// A kernel that counts on the special-function unit, and the same for a target whose unit nobody has
+// recorded.
+TEST(Suites, AVerdictSaysThatApproximateInstructionsAreAnH200s) {
+  Suite one = suite("quantise");
+  one.kernels = {kernel(one, "quantise_fbgemm")};
+  one.kernels[0].archs = {"sm_90a", "sm_100a"};
+  one.kernels[0].cases = [of = one.kernels[0].cases] { return std::vector<PlannedCase>{of().front()}; };
+  Plan plan;
+  plan.ptx = testing::TempDir() + "approximate_kernels";
+  plan.captures = share_folder("captures");
+  const std::string text = read_file(share_folder("kernels") + "/quantise/quantise_fbgemm.sm_90a.ptx");
+  std::filesystem::create_directories(plan.ptx + "/quantise");
+  for (const std::string arch : {"sm_90a", "sm_100a"}) {
+    std::string of_arch = text;
+    of_arch.replace(of_arch.find("sm_90a"), 6, arch);
+    std::ofstream(plan.ptx + "/quantise/quantise_fbgemm." + arch + ".ptx") << of_arch;
+  }
+  const std::vector<Verdict> verdicts = judge(one, plan);
+  ASSERT_EQ(verdicts.size(), 2u);
+  for (const Verdict& v : verdicts) EXPECT_TRUE(v.holds || v.arch == "sm_90a") << v.first_mismatch;
+  EXPECT_EQ(verdicts[0].evidence.find("approximate"), std::string::npos) << verdicts[0].evidence;
+  EXPECT_EQ(verdicts[1].evidence, "manual; bits = sm_90a; approximate instructions as an H200's");
+}
+
 TEST(GemmLaunch, ElementsOfAStepAreEachAtOnePlace) {
   std::set<int> seen;
   for (int place = 0; place < gemm::kStep; ++place) {

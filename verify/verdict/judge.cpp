@@ -62,6 +62,12 @@ struct Trial {
     watch.follow(registers.at(l.ptx));
   }
 
+  // Whether any launch has instructions whose bits nobody has recorded of that architecture.
+  bool approximates() const {
+    return std::any_of(programs.begin(), programs.end(),
+                       [](const auto& p) { return !p.second.approximations.empty(); });
+  }
+
   // Where registers of a wgmma are reached, by any launch.
   std::vector<int> lines_of(const Chain& chain) {
     std::vector<int> out;
@@ -154,6 +160,7 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
     if (t.build.arch != kRecordedArch) replay_words(v, suite, words);  // a B200's
     if (kernel.reserves && !plan.budgets.empty()) compare_with_budget(t, *kernel.reserves, plan.budgets);
     if (t.build.arch != kRecordedArch) add_published(v);
+    if (t.approximates()) v.evidence += "; approximate instructions as an H200's";
     out.push_back(std::move(v));
   }
   return out;

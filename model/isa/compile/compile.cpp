@@ -69,7 +69,7 @@ std::vector<Finding> check(const ptx::Module& module, const std::string& entry) 
     const ptx::Function* f = layout.functions[i];
     try {
       if (f->is_entry && f->has_body) ModuleLayout(module, f->name);  // for what it refuses
-      translate(layout, *f, true, Approximate::captured, findings);
+      translate(layout, *f, true, Approximate::h200, findings);
     } catch (const machine::InputError& e) {
       findings.push_back({Finding::Kind::invalid, f->at.line, e.what()});
     } catch (const machine::Unsupported& e) {

@@ -21,7 +21,7 @@ struct Finding {
 // `place`: where the module's variables are, for one that shares a memory with others
 // (model/isa/compile/module.h).
 Program compile(const ptx::Module& module, const std::string& entry,
-                Approximate approximate = Approximate::captured, const machine::ModulePlace& place = {});
+                Approximate approximate = Approximate::h200, const machine::ModulePlace& place = {});
 
 // Everything in the module, or in `entry` and what it calls, that is invalid, unsupported, contractible by
 // ptxas or approximate; in order of lines. Throws InputError for an entry that is not there.

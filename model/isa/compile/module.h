@@ -14,7 +14,7 @@ class Module {
   // Places and initialises the .global and .const variables in `memory`, which outlives the module. Throws
   // InputError or Unsupported for variables that cannot be laid out, and for initial values that are not
   // understood.
-  Module(ptx::Module source, machine::Memory& memory, Approximate approximate = Approximate::captured);
+  Module(ptx::Module source, machine::Memory& memory, Approximate approximate = Approximate::h200);
 
   // Compiled when it is first asked for. Throws as compile does.
   const Program& program(const std::string& entry);

@@ -84,12 +84,17 @@ void slct(Builder& b, const Match&) {
   b.emit(op);
 }
 
+// Whether an approximate instruction gets an H200's bits.
+bool has_h200s(const Builder& b) {
+  return b.approximate() == Approximate::h200 || (b.approximate() == Approximate::captured && b.sm() == 90);
+}
+
 void approximate(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   const bool ftz = has(i, ".ftz");
   const std::string& type = i.modifiers.back();
   const bool nearest = b.approximate() == Approximate::nearest;
-  const bool captured = b.approximate() == Approximate::h200 || (!nearest && b.sm() == 90);
+  const bool captured = has_h200s(b);
   std::optional<Op> found;
   if (type == ".f32" && nearest) found = nearest_op(i.opcode, ftz);
   if (type == ".f32" && captured) found = captured_op(i.opcode, has(i, ".full"), ftz);
@@ -106,10 +111,8 @@ void approximate(Builder& b, const Match& m) {
 // Of .f64, what has .ftz.
 void approximate_double(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
-  const bool captured =
-      b.approximate() == Approximate::h200 || (b.approximate() == Approximate::captured && b.sm() == 90);
   const std::optional<Op> found =
-      captured && has(i, ".ftz") ? captured_double_op(i.opcode) : std::optional<Op>();
+      has_h200s(b) && has(i, ".ftz") ? captured_double_op(i.opcode) : std::optional<Op>();
   if (!found) return approximate(b, m);  // which refuses it
   Op op = *found;
   place_operands(b, op);

@@ -134,14 +134,14 @@ struct Program {
   uint64_t shared_size = 0;                      // static
   uint64_t dynamic_shared = 0;                   // where dynamic shared memory starts
   uint64_t parameter_size = 0;
-  std::vector<std::string>
-      approximations;  // "line 12: rcp.approx.f32" where no evidence says that the target's bits are these
+  std::vector<std::string> approximations;  // "line 12: rcp.approx.f32 ..." where no evidence says that the
+                                            // target's bits are these
 };
 
 // What an instruction with an error bound instead of bits (rcp.approx, ex2.approx, ...) does.
 enum class Approximate {
   captured,  // the bits of an H200 where they are recorded and the target is sm_90; else Unsupported, by name
-  h200,      // the H200's bits for every target: no evidence that another device gives the same
+  h200,      // the H200's bits for every target, though none is recorded of another: what is usual
   nearest    // the fp32 value nearest to the true one: no evidence that any device gives the same
 };
 

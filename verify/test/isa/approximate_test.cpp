@@ -92,20 +92,26 @@ TEST(Approximate, HalfPrecisionIsTheH200s) {
   }
 }
 
-// What an H200 gave is taken for sm_90 by itself, for another target when asked, and else refused by name.
+// What an H200 gave is taken for every target, as is usual, and where its own are asked for refused by name.
 TEST(Approximate, TheH200sBitsAreForItsTarget) {
   for (const std::string instruction :
        {"tanh.approx.f16", "tanh.approx.bf16", "ex2.approx.f16", "ex2.approx.ftz.bf16"}) {
     const auto captured = results(instruction, "sm_90a", Approximate::captured);
-    EXPECT_EQ(results(instruction, "sm_100a", Approximate::h200), captured) << instruction;
-    EXPECT_NE(results(instruction, "sm_100a", Approximate::nearest), captured) << instruction;
-    try {
-      results(instruction, "sm_100a", Approximate::captured);
-      FAIL() << instruction << " was not refused";
-    } catch (const machine::Unsupported& e) {
-      EXPECT_NE(std::string(e.what()).find("'" + instruction + "': its result is approximate"),
-                std::string::npos);
+    for (const std::string target : {"sm_100a", "sm_120a"}) {
+      EXPECT_EQ(results(instruction, target, Approximate::h200), captured) << instruction;
+      EXPECT_NE(results(instruction, target, Approximate::nearest), captured) << instruction;
+      const isa::Program usual = isa::compile(ptx::parse(kernel(instruction, target)), "apply");
+      EXPECT_EQ(usual.approximations.size(), 1u) << instruction;
+      try {
+        results(instruction, target, Approximate::captured);
+        FAIL() << instruction << " was not refused";
+      } catch (const machine::Unsupported& e) {
+        EXPECT_NE(std::string(e.what()).find("'" + instruction + "': its result is approximate"),
+                  std::string::npos);
+      }
     }
+    const isa::Program own = isa::compile(ptx::parse(kernel(instruction, "sm_90a")), "apply");
+    EXPECT_TRUE(own.approximations.empty()) << instruction;
   }
 }
 
