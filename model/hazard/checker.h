@@ -181,10 +181,12 @@ class Checker {
   };
   void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
   Readers read_too(const Reach& r, Readers before);
-  void behind_readers(const Reach& r, Readers readers, uint64_t address, uint64_t size);
+  void behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size);
+  void remember_write(const Reach& r, Cell& cell);
+  Readers not_stood_for(const Site& write, Readers before);
   bool behind(const Reach& r, Act before);
   void written_again(const Reach& r, Act before, uint64_t address, uint64_t size);
-  void conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
+  bool conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
   std::optional<Kind> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
   bool in_lockstep(const Viewer& v, const Record& before, const Site& now) const;
   std::optional<Kind> judge_proxies(const Reach& r, const Viewer& v, const Epoch& before,

@@ -12,7 +12,7 @@ using machine::Semantics;
 
 namespace {
 
-bool is_strong(const Site& s) { return s.order.semantics != Semantics::weak; }
+bool is_strong(const Site& s) { return strength(s) != 0; }
 bool reaches(const Site& s, machine::Scope needed) {
   return std::min(s.order.scope, machine::Scope::gpu) >= needed;
 }
@@ -23,20 +23,44 @@ void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size)
   // A copy that replaces what an MMA has read is behind the copy before by being behind the MMA.
   const bool by_readers = r.space == kTensorSpace && cell.reads != kNoAct && r.site->kind != AccessKind::read;
   const bool past_cache = r.site->order.proxy == Proxy::non_coherent;
+  bool told = false;
   if (cell.write != kNoAct && !by_readers && (past_cache || !behind(r, cell.write))) [[unlikely]]
-    conflict(r, cell.write, address, size);
+    told = conflict(r, cell.write, address, size);
+  if (cell.writes_before != kNoAct && !told) [[unlikely]]
+    behind_all(r, cell.writes_before, address, size);
   if (r.site->kind == AccessKind::read) {
     cell.reads = read_too(r, cell.reads);
     return;
   }
-  if (cell.reads != kNoAct) {
-    behind_readers(r, cell.reads, address, size);
-    cell.reads = kNoAct;
-  }
+  if (cell.reads != kNoAct) behind_all(r, cell.reads, address, size);
   if (once_ && !r.frees && r.space == 1 && r.site->kind == AccessKind::write && cell.write != kNoAct)
       [[unlikely]]
     written_again(r, cell.write, address, size);
+  remember_write(r, cell);
+}
+
+// What the cell had still counts where this write does not stand for it.
+void Checker::remember_write(const Reach& r, Cell& cell) {
+  if (is_strong(*r.site)) {
+    cell.writes_before = not_stood_for(*r.site, cell.writes_before);
+    cell.reads = not_stood_for(*r.site, cell.reads);
+    if (not_stood_for(*r.site, cell.write) != kNoAct)
+      cell.writes_before =
+          cell.writes_before == kNoAct
+              ? cell.write
+              : readers_.with(cell.writes_before, {record_of(cell.write), 1u << lane_of(cell.write)},
+                              [](const Reader&) { return false; });
+  } else {
+    cell.writes_before = cell.reads = kNoAct;
+  }
   cell.write = act(r.record, static_cast<uint32_t>(std::countr_zero(r.lanes)));
+}
+
+// Of those, whom that write does not stand for.
+Readers Checker::not_stood_for(const Site& write, Readers before) {
+  if (before == kNoAct) return kNoAct;
+  return readers_.only(
+      before, [&](const Reader& r) { return !stands_for(write, records_.site_of(records_[r.record])); });
 }
 
 // The readers and this one. Those that it is behind need not be kept: who is not behind them is not behind
@@ -62,12 +86,12 @@ Readers Checker::read_too(const Reach& r, Readers before) {
   return last_set_.to;
 }
 
-// A write meets those who have read the cell since the last one.
-void Checker::behind_readers(const Reach& r, Readers readers, uint64_t address, uint64_t size) {
+// A write meets those who have read the cell since the last one; any access, those that wrote it before.
+void Checker::behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size) {
   const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;
-  if (known != nullptr && readers == behind_readers_ && known == behind_readers_known_) return;
+  if (known != nullptr && those == behind_readers_ && known == behind_readers_known_) return;
   bool by_known = known != nullptr;  // all that is behind is so for whoever knows that much
-  readers_.each(readers, [&](const Reader& reader) {
+  readers_.each(those, [&](const Reader& reader) {
     const bool came_past_cache =
         non_coherent_ && records_.site_of(records_[reader.record]).order.proxy == Proxy::non_coherent;
     for (uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
@@ -83,7 +107,7 @@ void Checker::behind_readers(const Reach& r, Readers readers, uint64_t address, 
     }
   });
   if (!by_known) return;
-  behind_readers_ = readers;
+  behind_readers_ = those;
   behind_readers_known_ = known;
 }
 
@@ -164,22 +188,24 @@ bool Checker::in_lockstep(const Viewer& v, const Record& before, const Site& now
          (at->second.lanes >> v.lane & 1) != 0;
 }
 
-void Checker::conflict(const Reach& r, Act before, uint64_t address, uint64_t size) {
+// Whether something was said.
+bool Checker::conflict(const Reach& r, Act before, uint64_t address, uint64_t size) {
   const uint32_t number = record_of(before);
   if (number == r.record && r.instruction != nullptr) {
     // Lanes of one instruction that write at one place: the manual leaves it to one of them.
     const uint64_t other = r.instruction->addresses[lane_of(before)];
     if ((r.instruction->lanes >> lane_of(before) & 1) != 0 && other < address + size &&
         address < other + r.instruction->bytes)
-      return;
+      return false;
   }
   for (size_t i = 0; i < r.viewer_count; ++i) {
     const auto kind = judge(r, r.viewers[i], records_[number], lane_of(before));
     if (!kind) continue;
     found(*kind, party(number, lane_of(before)), party(r.viewers[i], *r.site), reported(address, r.space),
           size);
-    return;
+    return true;
   }
+  return false;
 }
 
 Party Checker::party(uint32_t record, uint32_t lane) const {

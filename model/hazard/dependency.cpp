@@ -81,10 +81,13 @@ void Checker::behind_launch(const Checker& before, Kind kind, uint32_t launches_
       if (!meets(*r.site) || !meets(before.records_.site_of(before.records_[record_of(act)])))
         unordered = act;
     };
-    if (r.site->kind != AccessKind::read)
-      before.readers_.each(cell.reads, [&](const Reader& reader) {
+    const auto weigh_all = [&](Readers those) {
+      before.readers_.each(those, [&](const Reader& reader) {
         weigh(act(reader.record, static_cast<uint32_t>(std::countr_zero(reader.lanes))));
       });
+    };
+    if (r.site->kind != AccessKind::read) weigh_all(cell.reads);
+    weigh_all(cell.writes_before);
     if (cell.write != kNoAct) weigh(cell.write);
     if (unordered == kNoAct) return;
     const Party earlier = before.party(record_of(unordered), lane_of(unordered));

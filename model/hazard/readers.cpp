@@ -10,9 +10,8 @@ namespace {
 
 // What acts of one unit have in common for whom a later one stands for an earlier.
 uint64_t class_of(const Record& record, const Site& site) {
-  const bool weak = site.order.semantics == machine::Semantics::weak;
   return uint64_t{record.unit} << 32 | uint64_t{site.tensor} << 8 | static_cast<uint64_t>(site.actor) << 4 |
-         static_cast<uint64_t>(site.order.proxy) << 1 | (weak ? 1 : 0);
+         static_cast<uint64_t>(site.order.proxy) << 2 | strength(site);
 }
 
 }  // namespace

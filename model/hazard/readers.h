@@ -1,5 +1,5 @@
-// Who has read a cell since it was last written: nobody, one lane, or a list that cells which were read alike
-// share. None is forgotten.
+// Who has read a cell since it was last written, or has written it before: nobody, one lane, or a list that
+// cells which were reached alike share. None is forgotten.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -58,6 +58,21 @@ class ReaderSets {
     std::erase_if(all, over);
     all.push_back(mine);
     return made(readers, more, list_of(all));
+  }
+  // Those of whom keep(reader) says so.
+  template <class Keep>
+  Readers only(Readers readers, Keep keep) {
+    Readers out = kNoAct;
+    bool all = true;
+    each(readers, [&](const Reader& r) {
+      if (keep(r)) kept_.push_back(r);
+      all = all && keep(r);
+    });
+    if (all) out = readers;
+    for (const Reader& r : kept_)
+      if (!all) out = with(out, r, [](const Reader&) { return false; });
+    kept_.clear();
+    return out;
   }
   // each_set(visit) calls visit(readers) for all lists that are kept and puts what it returns in their place:
   // it is called twice.
@@ -124,7 +139,7 @@ class ReaderSets {
 
   const Records& records_;
   std::vector<Node> nodes_;            // the first is the empty list
-  std::vector<Reader> all_;            // of the list that is being made
+  std::vector<Reader> all_, kept_;     // of the list that is being made
   mutable std::vector<Reader> spare_;  // of the list that is looked through
   // What became of lists of late, each at its hash's place alone: what came before there is made again.
   std::vector<Step> steps_ = std::vector<Step>(64);

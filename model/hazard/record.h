@@ -1,5 +1,6 @@
 // Acts on memory as small numbers, so that a shadow can hold them.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,13 +36,19 @@ struct Site {
   uint32_t tensor = 0;  // of tcgen05's operations: the number of what orders them, Records::tensor_order
 };
 
-// Whether any race with the earlier of two reads is one with the later too, for a write that is not behind
-// the later: strong accesses do not race with each other, and loads past the coherent cache need more than
+// Strong accesses do not race with each other where each has the other in its scope: 0 of a weak one, then by
+// scope.
+inline uint32_t strength(const Site& s) {
+  if (s.order.semantics == machine::Semantics::weak) return 0;
+  return 1 + static_cast<uint32_t>(std::min(s.order.scope, machine::Scope::gpu));
+}
+
+// Whether any race with the earlier of two accesses is one with the later too, for an access that is not
+// behind the later: not where the earlier races with more; and loads past the coherent cache need more than
 // order.
 inline bool stands_for(const Site& later, const Site& earlier) {
-  const bool strong = later.order.semantics != machine::Semantics::weak;
   const bool coherent = later.order.proxy != machine::Proxy::non_coherent;
-  return !(strong && earlier.order.semantics == machine::Semantics::weak) &&
+  return strength(later) <= strength(earlier) &&
          !(coherent && earlier.order.proxy == machine::Proxy::non_coherent);
 }
 

@@ -5,7 +5,7 @@
 namespace bitwell::hazard {
 
 void ShadowPage::refine(int shift) {
-  for (std::unique_ptr<Code[]>* codes : {&writes_, &reads_}) {
+  for (std::unique_ptr<Code[]>* codes : {&writes_, &writes_before_, &reads_}) {
     if (*codes == nullptr) continue;
     auto finer = std::make_unique<Code[]>(kPageBytes >> shift);
     for (uint64_t i = 0; i < kPageBytes >> shift; ++i) finer[i] = (*codes)[i >> (shift_ - shift)];
@@ -17,9 +17,9 @@ void ShadowPage::refine(int shift) {
 uint16_t ShadowPage::place_of(uint32_t name) {
   for (uint16_t i = count_; i-- > 0;)  // what came last is asked for most
     if (names_[i] == name) return i;
-  // All that its cells can have, 2 * kPageBytes, leaves a quarter of the places that a code has with a lane.
+  // All that its cells can have, 3 * kPageBytes, leaves an eighth of the places that a code has with a lane.
   constexpr uint16_t kMostPlaces = (kSet >> 5) - 1, kFirstRoom = 4, kTidyFrom = 16;
-  static_assert(2 * kPageBytes < kMostPlaces / 4 * 3);
+  static_assert(3 * kPageBytes < kMostPlaces / 8 * 7);
   if (count_ == room_ || count_ == kMostPlaces) {
     if (room_ >= kTidyFrom) tidy();
     if (4 * count_ >= 3 * room_) {  // else it would be tidied again soon
@@ -38,7 +38,7 @@ void ShadowPage::tidy() {
   std::vector<uint16_t> places(count_);  // by place before: whether it stays, and then where
   const uint64_t cells = kPageBytes >> shift_;
   const auto each_code = [&](auto visit) {
-    for (const std::unique_ptr<Code[]>* codes : {&writes_, &reads_})
+    for (const std::unique_ptr<Code[]>* codes : {&writes_, &writes_before_, &reads_})
       for (uint64_t i = 0; *codes != nullptr && i < cells; ++i)
         if ((*codes)[i] != 0) visit((*codes)[i]);
   };
@@ -62,8 +62,10 @@ void ShadowPage::tidy() {
 
 size_t ShadowPage::bytes() const {
   const size_t cells = kPageBytes >> shift_;
-  return ((writes_ == nullptr ? 0 : cells) + (reads_ == nullptr ? 0 : cells)) * sizeof(Code) +
-         room_ * sizeof(uint32_t);
+  size_t codes = 0;
+  for (const std::unique_ptr<Code[]>* c : {&writes_, &writes_before_, &reads_})
+    codes += *c == nullptr ? 0 : cells;
+  return codes * sizeof(Code) + room_ * sizeof(uint32_t);
 }
 
 size_t Shadow::bytes() const {

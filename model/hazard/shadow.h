@@ -1,4 +1,5 @@
-// What is remembered of each piece of memory: who wrote it last, and who has read it since.
+// What is remembered of each piece of memory: who wrote it last, whom that write does not stand for, and who
+// has read it since.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -14,23 +15,30 @@ namespace bitwell::hazard {
 
 struct Cell {
   Act write = kNoAct;
-  Readers reads = kNoAct;
+  // Behind which a stronger one has written: a plain store, and then an atomic, is raced with by the atomics
+  // that are not behind the store.
+  Readers writes_before = kNoAct;
+  Readers reads = kNoAct;  // since the last write that stands for them
 };
 
 // The cells of kPageBytes of memory, as coarse as the finest access to it, so that an access covers whole
 // cells: 16 bytes at first, then 8, 4, 2 or 1. Few records and sets reach one page: it keeps a list of them,
-// and of a cell two numbers of 16 bits, which name the lane and a place in the list. Only read or only
-// written pages have one number a cell.
+// and of a cell up to three numbers of 16 bits, which name the lane and a place in the list. Only read or
+// only written pages have one number a cell.
 class ShadowPage {
  public:
   static constexpr uint64_t kPageBytes = 256;
 
   int shift() const { return shift_; }  // a cell has 1 << shift bytes
   Cell cell(uint64_t i) const {
-    return {writes_ == nullptr ? kNoAct : value(writes_[i]), reads_ == nullptr ? kNoAct : value(reads_[i])};
+    const auto of = [&](const std::unique_ptr<Code[]>& codes) {
+      return codes == nullptr ? kNoAct : value(codes[i]);
+    };
+    return {of(writes_), of(writes_before_), of(reads_)};
   }
   void set(uint64_t i, const Cell& from, const Cell& to) {
     if (to.write != from.write) put(writes_, i, to.write);
+    if (to.writes_before != from.writes_before) put(writes_before_, i, to.writes_before);
     if (to.reads != from.reads) put(reads_, i, to.reads);
   }
   // Cells of 1 << shift bytes from now on, fewer than before; each has what the one that it was part of had.
@@ -74,10 +82,10 @@ class ShadowPage {
   // Takes out of the list what no cell has.
   void tidy();
 
-  std::unique_ptr<Code[]> writes_, reads_;  // by cell; none: all kNoAct
-  std::unique_ptr<uint32_t[]> names_;       // the list
-  uint16_t count_ = 0, room_ = 0;           // places used, and allocated
-  uint16_t recent_ = 0;                     // the place that was asked for last, if it is used
+  std::unique_ptr<Code[]> writes_, writes_before_, reads_;  // by cell; none: all kNoAct
+  std::unique_ptr<uint32_t[]> names_;                       // the list
+  uint16_t count_ = 0, room_ = 0;                           // places used, and allocated
+  uint16_t recent_ = 0;  // the place that was asked for last, if it is used
   uint8_t shift_ = kCoarsest;
 };
 

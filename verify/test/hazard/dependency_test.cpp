@@ -114,6 +114,11 @@ TEST(Programmatic, AnyOtherLaunchIsBehindTheOneBefore) {
 
 // Of two atomics, or accesses that are strong in the device's scope, neither need wait for the other.
 TEST(Programmatic, StrongAccessesOfTheDevicesScopeMeet) {
+  // What the thread did before, plainly, its own atomic does not hide.
+  EXPECT_TRUE(
+      is_early(said(std::string(kLoads) + "\nred.global.add.u32 [%a], 1;", "red.global.add.u32 [%a], 1;")));
+  EXPECT_TRUE(
+      is_early(said("st.global.u32 [%a], 0;\nred.global.add.u32 [%a], 1;", "red.global.add.u32 [%a], 1;")));
   const std::string add = "red.global.add.u32 [%a], 1;", own = "red.relaxed.cta.global.add.u32 [%a], 1;";
   EXPECT_EQ(said(add, add), "");
   EXPECT_EQ(said(add, "ld.relaxed.gpu.global.u32 %r1, [%a];"), "");

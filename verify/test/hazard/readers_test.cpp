@@ -104,6 +104,56 @@ TEST(Readers, OfCellsThatAreKeptStayWhenOthersGo) {
   }
 }
 
+// Who does not wait for the later of two accesses races with it at least where he races with the earlier.
+TEST(Readers, AStrongerAccessStandsForNoWeakerOne) {
+  using machine::Proxy;
+  using machine::Scope;
+  using machine::Semantics;
+  const machine::Order weak{}, cta{Semantics::relaxed, Scope::cta},
+      cluster{Semantics::acquire, Scope::cluster}, gpu{Semantics::relaxed, Scope::gpu},
+      whole{Semantics::volatile_, Scope::sys}, past{Semantics::weak, Scope::cta, Proxy::non_coherent};
+  const auto stands = [](const machine::Order& later, const machine::Order& earlier) {
+    return stands_for({2, Actor::thread, machine::AccessKind::read, later},
+                      {1, Actor::thread, machine::AccessKind::read, earlier});
+  };
+  const machine::Order stronger[] = {weak, cta, cluster, gpu};
+  for (size_t later = 0; later < std::size(stronger); ++later)
+    for (size_t earlier = 0; earlier < std::size(stronger); ++earlier)
+      EXPECT_EQ(stands(stronger[later], stronger[earlier]), later <= earlier) << later << " " << earlier;
+  EXPECT_TRUE(stands(gpu, whole));  // one device
+  EXPECT_TRUE(stands(whole, gpu));
+  EXPECT_FALSE(stands(weak, past));
+  EXPECT_TRUE(stands(past, weak));
+}
+
+// So does a list of very many.
+TEST(Readers, OfOneThreadStayAsStrongAsTheyWere) {
+  using machine::Scope;
+  using machine::Semantics;
+  Records records;
+  ReaderSets sets(records);
+  const auto read = [&](UnitId unit, uint32_t time, machine::Order order) {
+    const uint32_t site = records.site({1, Actor::thread, machine::AccessKind::read, order});
+    return Reader{records.record({unit, time, site}), 1};
+  };
+  Readers all = kNoAct;
+  const machine::Order orders[] = {{},
+                                   {Semantics::relaxed, Scope::cta},
+                                   {Semantics::relaxed, Scope::cluster},
+                                   {Semantics::relaxed, Scope::gpu}};
+  uint32_t time = 0;
+  for (int round = 0; round < 10; ++round)
+    for (const machine::Order& order : orders)
+      for (UnitId unit = 1; unit <= 9; ++unit) all = sets.with(all, read(unit, ++time, order), kNobody);
+  std::map<UnitId, std::map<uint32_t, uint32_t>> latest;  // by unit and strength
+  sets.each(all, [&](const Reader& r) {
+    uint32_t& at = latest[records[r.record].unit][strength(records.site_of(records[r.record]))];
+    at = std::max(at, records[r.record].time);
+  });
+  for (UnitId unit = 1; unit <= 9; ++unit)
+    for (uint32_t s = 0; s < 4; ++s) EXPECT_EQ(latest[unit][s], 9 * (4 * 9 + s) + unit) << unit << " " << s;
+}
+
 RC_GTEST_PROP(Readers, HoldTheLatestReadOfEveryThreadAndNothingElse, ()) {
   Cell c;
   std::map<UnitId, uint32_t> now;

@@ -11,23 +11,24 @@ namespace {
 
 using Bytes = std::map<uint64_t, Cell>;
 
-// One access: what its cells become, of one or of both halves.
+// One access: what its cells become, of one, two or all parts.
 struct Step {
   uint64_t address, bytes;
   uint32_t write = kNoAct, reads = kNoAct;
   bool writes = false, reads_too = false;
+  uint32_t writes_before = kNoAct;
+  bool before_too = false;
 };
 
+void take(const Step& s, Cell& cell) {
+  if (s.writes) cell.write = s.write;
+  if (s.reads_too) cell.reads = s.reads;
+  if (s.before_too) cell.writes_before = s.writes_before;
+}
+
 void take(const Step& s, Shadow& shadow, Bytes& bytes) {
-  shadow.each(s.address, s.bytes, [&](Cell& cell, uint64_t, uint64_t) {
-    if (s.writes) cell.write = s.write;
-    if (s.reads_too) cell.reads = s.reads;
-  });
-  for (uint64_t i = 0; i < s.bytes; ++i) {
-    Cell& cell = bytes[s.address + i];
-    if (s.writes) cell.write = s.write;
-    if (s.reads_too) cell.reads = s.reads;
-  }
+  shadow.each(s.address, s.bytes, [&](Cell& cell, uint64_t, uint64_t) { take(s, cell); });
+  for (uint64_t i = 0; i < s.bytes; ++i) take(s, bytes[s.address + i]);
 }
 
 void expect_same(const Shadow& shadow, const Bytes& bytes, const std::string& when) {
@@ -35,6 +36,7 @@ void expect_same(const Shadow& shadow, const Bytes& bytes, const std::string& wh
     shadow.each_touched(address, 1, [&, at = address, want = cell](const Cell& got, uint64_t, uint64_t) {
       ASSERT_EQ(got.write, want.write) << when << ", byte " << at;
       ASSERT_EQ(got.reads, want.reads) << when << ", byte " << at;
+      ASSERT_EQ(got.writes_before, want.writes_before) << when << ", byte " << at;
     });
 }
 
@@ -44,10 +46,11 @@ TEST(Shadow, APageTakesMoreRecordsThanItHasCells) {
   for (uint32_t i = 0; i < 5000; ++i) {  // each byte by another record, again and again
     const Act mine = act(1 + i, i % 32);
     const Readers read = i % 3 == 0 ? kMany | i : act(70'000 + i, 31 - i % 32);
-    take({i * 7 % 256, 1, mine, read, true, true}, shadow, bytes);
+    const Readers written = i % 5 == 0 ? kMany | (1 << 20 | i) : act(140'000 + i, i * 3 % 32);
+    take({i * 7 % 256, 1, mine, read, true, true, written, true}, shadow, bytes);
   }
   expect_same(shadow, bytes, "all of one page");
-  EXPECT_LE(shadow.bytes(), 256u * 32);  // what no cell has any more was given back
+  EXPECT_LE(shadow.bytes(), 256u * 48);  // what no cell has any more was given back
 }
 
 TEST(Shadow, SetsAreReplacedWhereverTheyStand) {
@@ -55,9 +58,11 @@ TEST(Shadow, SetsAreReplacedWhereverTheyStand) {
   Bytes bytes;
   for (uint32_t i = 0; i < 64; ++i) take({64 * i, 4, act(3, 1), kMany | i % 5, true, true}, shadow, bytes);
   take({0, 4, kNoAct, kNoAct, false, true}, shadow, bytes);
+  take({64, 4, kNoAct, kNoAct, false, false, kMany | 7, true}, shadow, bytes);
   shadow.replace_sets([](Readers set) { return set + 100; });
   for (auto& [address, cell] : bytes)
-    if (cell.reads != kNoAct) cell.reads += 100;
+    for (Readers* set : {&cell.reads, &cell.writes_before})
+      if (*set != kNoAct) *set += 100;
   expect_same(shadow, bytes, "replaced");
 }
 
@@ -91,6 +96,8 @@ RC_GTEST_PROP(Shadow, AByteHasWhatTheLastAccessLeft, ()) {
     s.reads_too = !s.writes || *rc::gen::arbitrary<bool>();
     s.write = value(false);
     s.reads = value(true);
+    s.before_too = *rc::gen::arbitrary<bool>();
+    s.writes_before = value(true);
     take(s, shadow, bytes);
   }
   expect_same(shadow, bytes, "after " + std::to_string(steps) + " accesses");
