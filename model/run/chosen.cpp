@@ -59,9 +59,8 @@ RunResult Residents::run_chosen(Chooser& chooser) {
   std::vector<Taker> takers;
   for (uint32_t started = 0;;) {
     while (InFlight* const launch = starting()) {
-      clusters_.push_back(std::make_unique<Cluster>(grid, *grid.take_next()));
+      start(*launch);
       clusters_.back()->number = started++;
-      ++launch->resident;
     }
     if (clusters_.empty()) {
       results_.front().notes = grid.notes.all();

@@ -23,15 +23,24 @@ constexpr uint64_t kTurnsWithoutTheStarved = 4096;
 
 // Warp instructions between two reports of progress.
 constexpr uint64_t kInstructionsAReport = 1 << 22;
-// The random schedule preempts after 1 to 2^n accesses, n below this.
-constexpr uint64_t kPreemptions = 12;
-// One in so many of these lets other clusters go on.
-constexpr uint64_t kPreemptionsOfACluster = 8;
+// The random schedule preempts after 1 to 2^n accesses, n drawn each time below a limit that is drawn below
+// this for each cluster: often enough for one that makes two, and in many runs hardly ever.
+constexpr uint64_t kPreemptions = 14;
+// One in 2^m of these lets other clusters go on, m below this.
+constexpr uint64_t kPreemptionsOfACluster = 4;
+
+// Of the random choices within the cluster that starts there: the first one's is that of the schedule.
+uint64_t seed_of(const Grid& g, const std::array<uint32_t, 3>& first) {
+  constexpr uint64_t kFar = 0x9E3779B97F4A7C15;
+  const std::array<uint32_t, 3>& all = g.shape.grid;
+  return g.options.schedule.seed +
+         kFar * (first[0] + uint64_t{all[0]} * (first[1] + uint64_t{all[1]} * first[2]));
+}
 
 }  // namespace
 
 Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
-    : grid(g), first_(first), random_(g.options.schedule.seed) {
+    : grid(g), first_(first), random_(seed_of(g, first)) {
   const auto& observers = g.options.observers;
   watched_ = std::any_of(observers.begin(), observers.end(), [](const auto& o) { return o.steps; });
   accesses_watched_ = g.options.follow != nullptr || std::any_of(observers.begin(), observers.end(),
@@ -49,8 +58,9 @@ Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
   for (const auto& cta : ctas)
     for (size_t w = 0; w < cta->warps.size(); ++w) warp_priority_.push_back(first_priority());
   if (policy == Policy::random) {
-    most_touches_ = uint64_t{1} << random_() % kPreemptions;
-    touches_left_ = 1 + random_() % most_touches_;
+    preemptions_ = 1 + random_() % kPreemptions;
+    preemptions_of_all_ = uint64_t{1} << random_() % kPreemptionsOfACluster;
+    touches_left_ = until_preemption();
   }
 }
 
@@ -178,11 +188,13 @@ void Cluster::report_progress() {
   grid.options.progress({grid.ended, grid.ctas(), grid.time - grid.last_end});
 }
 
+uint64_t Cluster::until_preemption() { return 1 + random_() % (uint64_t{1} << random_() % preemptions_); }
+
 void Cluster::preempt() {
-  touches_left_ = 1 + random_() % most_touches_;
+  touches_left_ = until_preemption();
   yielded_ = true;
   preempted_ = true;
-  interrupted_ = random_() % kPreemptionsOfACluster == 0;
+  interrupted_ = random_() % preemptions_of_all_ == 0;
 }
 
 bool Cluster::run_in_order() {

@@ -152,6 +152,7 @@ class Cluster {
     return grid.options.schedule.policy == Policy::random ? random_() >> 1 | 1 : ~uint64_t{0};
   }
   void release_spinners();
+  uint64_t until_preemption();
   void preempt();
   static uint32_t warp_number(const Cta& cta, const machine::Warp& warp);
   void report_progress();
@@ -170,10 +171,11 @@ class Cluster {
   bool exploring_ = false;
   uint64_t turns_ = 0;
   bool spun_ = false;  // the last turn was used up
-  // Of the random schedule: accesses to memory until it may choose again, drawn anew each time up to a limit
-  // that hangs on the seed; 0: never.
+  // Of the random schedule: accesses to memory until it may choose again, 0: never; how many are drawn each
+  // time hangs on a limit, and both on the seed, as does in how many of these cases other clusters go on.
   uint64_t touches_left_ = 0;
-  uint64_t most_touches_ = 0;
+  uint64_t preemptions_ = 0;
+  uint64_t preemptions_of_all_ = 0;
   bool preempted_ = false;    // the warp that runs goes behind all others
   bool interrupted_ = false;  // so does the cluster
   uint64_t time_outs_ = 0;    // rounds in which waits gave up, since something changed

@@ -9,9 +9,8 @@ namespace bitwell::isa {
 
 namespace {
 
-// The random schedule has clusters interrupt each other, of which so many are resident where no more are
-// needed.
-constexpr uint64_t kInterrupting = 4;
+// The random schedule draws from so many clusters, or a few less.
+constexpr uint64_t kMostDrawn = 4, kLeastDrawn = 2;
 
 }  // namespace
 
@@ -19,7 +18,7 @@ Residents::Residents(std::vector<InFlight> launches)
     : launches_(std::move(launches)),
       results_(launches_.size()),
       random_(launches_.front().grid.options.schedule.seed),
-      few_(1 + random_() % kInterrupting) {
+      few_(kLeastDrawn + random_() % (kMostDrawn - kLeastDrawn + 1)) {
   const Policy policy = launches_.front().grid.options.schedule.policy;
   late_ = starts_late(policy) || (launches_.size() > 1 && policy == Policy::random && random_() % 4 == 0);
 }
@@ -57,6 +56,21 @@ InFlight* Residents::starting() {
   return nullptr;
 }
 
+void Residents::start(InFlight& launch) {
+  clusters_.push_back(std::make_unique<Cluster>(launch.grid, *launch.grid.take_next()));
+  ++launch.resident;
+}
+
+// Of the random schedule: whose turn is next.
+void Residents::draw() {
+  while (clusters_.size() < few_) {
+    InFlight* const launch = starting();
+    if (launch == nullptr) break;
+    start(*launch);
+  }
+  turn_ = clusters_.empty() ? 0 : random_() % clusters_.size();
+}
+
 // Who has waited longest: those behind the one that ran last, then one that starts, then from the first.
 // nullptr where all that are resident can only wait, or none is left.
 Cluster* Residents::next() {
@@ -65,8 +79,7 @@ Cluster* Residents::next() {
     if (turn_ == clusters_.size()) {
       InFlight* launch = starting();
       if (launch == nullptr) continue;
-      clusters_.push_back(std::make_unique<Cluster>(launch->grid, *launch->grid.take_next()));
-      ++launch->resident;
+      start(*launch);
     }
     if (clusters_[turn_]->can_go_on()) return clusters_[turn_].get();
   }
@@ -76,6 +89,8 @@ Cluster* Residents::next() {
 std::vector<RunResult> Residents::run() {
   if (Chooser* const chooser = launches_.front().grid.options.chooser; chooser != nullptr)
     return {run_chosen(*chooser)};
+  const bool draws = launches_.front().grid.options.schedule.policy == Policy::random;
+  if (draws) draw();
   for (;;) {
     Cluster* cluster = next();
     if (cluster == nullptr) {
@@ -89,21 +104,15 @@ std::vector<RunResult> Residents::run() {
     const Grid& grid = cluster->grid;
     const bool alone =
         clusters_.size() == 1 && (launches_.size() == 1 ? starting() == nullptr : !more_to_start());
-    switch (cluster->run(alone)) {
-      case Cluster::Standing::ended:
-        end(*cluster);
-        clusters_.erase(clusters_.begin() + static_cast<std::ptrdiff_t>(turn_));
-        break;
-      case Cluster::Standing::interrupted:
-        if (grid.options.schedule.policy == Policy::random)
-          turn_ = random_() % (clusters_.size() + (clusters_.size() < few_ ? 1 : 0));
-        else
-          ++turn_;
-        break;
-      case Cluster::Standing::waits:
-      case Cluster::Standing::gives_way: ++turn_; break;
+    const Cluster::Standing standing = cluster->run(alone);
+    if (standing == Cluster::Standing::ended) {
+      end(*cluster);
+      clusters_.erase(clusters_.begin() + static_cast<std::ptrdiff_t>(turn_));
+    } else {
+      ++turn_;
     }
     if (launches_.size() > 1) pass_on(grid);
+    if (draws && (standing == Cluster::Standing::ended || standing == Cluster::Standing::interrupted)) draw();
   }
 }
 

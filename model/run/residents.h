@@ -24,11 +24,11 @@ struct InFlight {
 
 // All clusters of a launch, started in the order of their ctaid as room becomes free. One runs until it has
 // ended or can only wait or poll; then the next resident one, or one that starts, has its turn. What polls
-// goes on when memory has changed.
-// A launch behind it starts when all of the first are started and have executed
-// griddepcontrol.launch_dependents or ended, in what room they leave; under some schedules (starts_late) only
-// when they have ended. Under the others the CTAs that have let it start give way to it, so that it reads as
-// early as may be.
+// goes on when memory has changed. The random schedule has few of them resident, where no more are needed,
+// that interrupt each other, and draws whose turn it is. A launch behind it starts when all of the first are
+// started and have executed griddepcontrol.launch_dependents or ended, in what room they leave; under some
+// schedules (starts_late) only when they have ended. Under the others the CTAs that have let it start give
+// way to it, so that it reads as early as may be.
 class Residents {
  public:
   // In the order of the stream.
@@ -41,6 +41,8 @@ class Residents {
  private:
   RunResult run_chosen(Chooser& chooser);
   Cluster* next();
+  void start(InFlight& launch);
+  void draw();
   InFlight* starting();
   bool may_start(const Grid& grid) const;
   bool fits(const InFlight& launch) const;
@@ -58,7 +60,7 @@ class Residents {
   std::vector<std::unique_ptr<Cluster>> clusters_;  // in the order of their start
   size_t turn_ = 0;  // the cluster that goes next; their number: one that starts
   std::mt19937_64 random_;
-  uint64_t few_;
+  uint64_t few_;       // clusters that the random schedule draws from
   bool late_ = false;  // a launch starts when the one before has ended
 };
 

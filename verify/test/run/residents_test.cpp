@@ -3,6 +3,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cstring>
+#include <set>
 
 #include "model/ptx/parse.h"
 #include "verify/capture/captures.h"
@@ -72,6 +73,45 @@ isa::Options any_schedule(uint32_t grid) {
   const auto policy =
       *rc::gen::elementOf(std::vector<isa::PolicyName>(isa::kPolicies.begin(), isa::kPolicies.end()));
   return under(policy.policy, *rc::gen::inRange<uint64_t>(0, 100), enough(grid));
+}
+
+// What two CTAs of one thread leave that run `body` on two words, under the random schedule of each of these
+// seeds.
+std::set<Words> ends_of_two(const std::string& body, uint64_t seeds) {
+  const isa::Program program = isa::compile(ptx::parse(R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 words)
+{
+.reg .b32 %r<4>;
+.reg .b64 %a;
+ld.param.u64 %a, [words];
+mov.u32 %r0, %ctaid.x;
+)" + body + "ret;\n}\n"),
+                                            "k");
+  std::set<Words> out;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    Launch l;
+    l.entry = "k";
+    l.shape.grid = {2, 1, 1};
+    l.add_buffer(buffer("words", {0, 0}));
+    simulate(program, l, under(isa::Policy::random, seed), true);
+    Words words(2);
+    std::memcpy(words.data(), l.buffers[0].bytes.data(), 8);
+    out.insert(words);
+  }
+  return out;
+}
+
+// A store and an atomic each: all four ends come, those in which one CTA runs between the other's two
+// accesses among them, and few seeds are enough.
+TEST(Residents, RandomSchedulesDrawAmongThem) {
+  const std::string store = "st.global.u32 [%a], %r0;\n",
+                    exchange = "atom.global.exch.b32 %r1, [%a+4], %r0;\n";
+  const std::set<Words> all{{0, 0}, {0, 1}, {1, 0}, {1, 1}};
+  EXPECT_EQ(ends_of_two(store + exchange, 100), all);
+  EXPECT_EQ(ends_of_two(exchange + store, 100), all);
+  EXPECT_GE(ends_of_two(store + exchange, 11).size(), 2u);  // so many are of --schedules 16
 }
 
 // Every CTA sees what all wrote before a barrier of the grid, however often it comes to one.
