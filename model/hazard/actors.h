@@ -29,11 +29,19 @@ struct Lane {
   struct Offer {
     Known known;
     uint32_t time = 0;  // 0: no fence yet
+
+    bool operator==(const Offer&) const = default;
   };
   std::array<Offer, 3> offers;
+  // The same of the last fence.sc, and what the strong loads since have seen; nullptr: none of both yet.
+  struct Sc {
+    std::array<Offer, 3> offers;
+    KnownAtFences seen;
+  };
+  std::unique_ptr<Sc> sc;
   // By stream, numbers of operations: the latest issued, and the latest that it knows to have ended.
   Numbers latest{}, ended{};
-  Known accepted;  // at its last tcgen05.fence::after_thread_sync
+  Known accepted;       // at its last tcgen05.fence::after_thread_sync
   uint64_t passed = 0;  // the last phase of the cluster's barrier that it has seen over
   // The latest of each committed group that may still be waited for, oldest first: of cp.async, of bulk
   // copies.

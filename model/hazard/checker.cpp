@@ -67,11 +67,7 @@ Warp& Checker::warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int numbe
   return *at;
 }
 
-namespace {
-
-// What the lane's operations came to: those that it knows to have ended, and those that it has not waited
-// for.
-void add_operations(Knowledge& to, const Warp& w, uint32_t lane, const Numbers& ended) {
+void Checker::add_operations(Knowledge& to, const Warp& w, uint32_t lane, const Numbers& ended) {
   for (size_t s = 0; s < kStreams; ++s) {
     if (w.streams[s] == 0) continue;
     const bool all = of_warp(static_cast<Stream>(s));
@@ -83,13 +79,12 @@ void add_operations(Knowledge& to, const Warp& w, uint32_t lane, const Numbers& 
   }
 }
 
-}  // namespace
-
 Known Checker::published(const Warp& w, uint32_t lane, const Known& known, uint32_t time,
                          const Numbers& ended) {
   auto out = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
   out->happened.raise(w.unit, 1u << lane, time);
   add_operations(*out, w, lane, ended);
+  add_sc_order(*out, w, 1u << lane);
   return out;
 }
 
@@ -104,6 +99,7 @@ Known Checker::published(const Warp& w, uint32_t lanes) const {
     add_operations(*out, w, i, lane.ended);
   }
   out->happened.raise(w.unit, lanes, w.time);
+  add_sc_order(*out, w, lanes);
   return out;
 }
 
@@ -207,9 +203,19 @@ void Checker::strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lan
   if (a.kind != AccessKind::write) {
     Known& to = both || s == Semantics::acquire ? me.known : me.seen;
     to = joined(to, word.acquire(a.order.scope, w.domain));
+    if (word.fenced() != nullptr) {
+      if (me.sc == nullptr) me.sc = std::make_unique<Lane::Sc>();
+      me.sc->seen.join(*word.fenced());
+    }
   }
   if (a.kind == AccessKind::read) return;
   if (a.kind == AccessKind::write) word = {};  // an update goes on with the release that it reads
+  if (me.sc != nullptr || (me.known != nullptr && me.known->sc != nullptr)) {
+    KnownAtFences before =
+        me.known == nullptr || me.known->sc == nullptr ? KnownAtFences{} : me.known->sc->before;
+    add_own_fences(before, w, 1u << lane);
+    word.write_behind(before);
+  }
   if (both || s == Semantics::release)
     return word.publish(published(w, lane, me.known, w.time, me.ended), a.order.scope, w.domain);
   for (size_t i = 0; i <= std::min<size_t>(static_cast<size_t>(a.order.scope), 2); ++i)

@@ -123,6 +123,7 @@ class Checker {
   void issued(const machine::Synchronisation& s, Cluster& c);
   void issue(const Operation& op, Warp& w);
   void fence(const machine::Synchronisation& s, Warp& w);
+  void async_fence(const machine::Synchronisation& s, Warp& w);
   void map_fence(const machine::Synchronisation& s, Warp& w);
   void grids_waited(const machine::Synchronisation& s, Warp& w);
   void dependents_let(const machine::Synchronisation& s, const Warp& w);
@@ -151,9 +152,18 @@ class Checker {
   UnitId stream(Warp& w, Stream s);
   // What `lanes` of the warp know, their own acts up to now included; all of them know what each did.
   Known published(const Warp& w, uint32_t lanes) const;
+  // What the lane's operations came to: those that it knows to have ended, and those that it has not waited
+  // for.
+  static void add_operations(Knowledge& to, const Warp& w, uint32_t lane, const Numbers& ended);
   // The same of one, up to an earlier time of its own.
   static Known published(const Warp& w, uint32_t lane, const Known& known, uint32_t time,
                          const Numbers& ended);
+  // fence.sc of that scope by the lanes: what those knew with which it synchronises, they know.
+  static void meet_fences(Warp& w, uint32_t lanes, machine::Scope scope);
+  // What the lanes knew at their own last fence.sc.
+  static void add_own_fences(KnownAtFences& to, const Warp& w, uint32_t lanes);
+  // What they know of the order of fence.sc from those.
+  static void add_sc_order(Knowledge& to, const Warp& w, uint32_t lanes);
   void strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lane, uint64_t address, bool shared);
 
   // The shadow of a generic address, or nullptr: nothing is watched there.
@@ -187,11 +197,17 @@ class Checker {
   bool behind(const Reach& r, Act before);
   void written_again(const Reach& r, Act before, uint64_t address, uint64_t size);
   bool conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
-  std::optional<Kind> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
+  struct Judged {
+    Kind kind;
+    Side side = Side::either;
+  };
+  std::optional<Judged> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
+  // Whether somebody has fenced behind it, and what he did then was seen, but no fence.sc stands behind that.
+  static bool fenced_before_seen(const Viewer& v, const Epoch& before);
   bool in_lockstep(const Viewer& v, const Record& before, const Site& now) const;
-  std::optional<Kind> judge_proxies(const Reach& r, const Viewer& v, const Epoch& before,
-                                    const Site& old) const;
-  std::optional<Kind> judge_map(uint64_t map, const Viewer& v, const Epoch& before) const;
+  std::optional<Judged> judge_proxies(const Reach& r, const Viewer& v, const Epoch& before,
+                                      const Site& old) const;
+  std::optional<Judged> judge_map(uint64_t map, const Viewer& v, const Epoch& before) const;
   // Whether it is the copy of a tensor map that all of the viewer's warp have made, each for itself.
   bool copied_by_warp(const Record& before, const Viewer& v) const;
   // Global memory that a programmatic launch reaches: what the launches before left or read there must be

@@ -16,6 +16,9 @@ bool is_strong(const Site& s) { return strength(s) != 0; }
 bool reaches(const Site& s, machine::Scope needed) {
   return std::min(s.order.scope, machine::Scope::gpu) >= needed;
 }
+Side side_of(bool earlier, bool later) {
+  return earlier == later ? Side::either : earlier ? Side::earlier : Side::later;
+}
 
 }  // namespace
 
@@ -153,9 +156,12 @@ void Checker::written_again(const Reach& r, Act before, uint64_t address, uint64
   found(Kind::written_twice, party(record_of(before), lane_of(before)), party(r.record, lane), address, size);
 }
 
-std::optional<Kind> Checker::judge(const Reach& r, const Viewer& v, const Record& before,
-                                   uint32_t lane) const {
-  if (r.space == kTensorSpace) return judge_cells(r, v, before, lane);
+std::optional<Checker::Judged> Checker::judge(const Reach& r, const Viewer& v, const Record& before,
+                                              uint32_t lane) const {
+  if (r.space == kTensorSpace) {
+    const auto kind = judge_cells(r, v, before, lane);
+    return kind ? std::optional(Judged{*kind}) : std::nullopt;
+  }
   const Site& old = records_.site_of(before);
   const Site& now = *r.site;
   const Epoch e{before.unit, lane, before.time};
@@ -163,17 +169,21 @@ std::optional<Kind> Checker::judge(const Reach& r, const Viewer& v, const Record
   if (ended && (v.knows(e) || copied_by_warp(before, v))) return judge_proxies(r, v, e, old);
   const machine::Scope needed = ended ? v.warp->domain.with(units_[before.unit].domain) : machine::Scope::gpu;
   if (is_strong(old) && is_strong(now)) {
-    if (reaches(old, needed) && reaches(now, needed))
-      return in_lockstep(v, before, now) ? std::optional(Kind::lockstep) : std::nullopt;
-    return Kind::scope;
+    if (!reaches(old, needed) || !reaches(now, needed))
+      return Judged{Kind::scope, side_of(!reaches(old, needed), !reaches(now, needed))};
+    return in_lockstep(v, before, now) ? std::optional(Judged{Kind::lockstep}) : std::nullopt;
   }
-  if (!ended) return Kind::operation_race;
-  if (v.known != nullptr && v.known->narrow.knows(e)) return Kind::scope;
-  if (v.known != nullptr && v.known->unreleased.knows(e)) return Kind::release;
-  if (r.seen != nullptr && *r.seen != nullptr && (*r.seen)->happened.knows(e)) return Kind::release;
-  if (r.frees) return Kind::use_after_free;
-  if (old.actor != Actor::thread || now.actor != Actor::thread) return Kind::operation_race;
-  return before.unit == v.warp->unit ? Kind::warp_race : Kind::race;
+  if (!ended) return Judged{Kind::operation_race};
+  if (v.known != nullptr) {
+    const bool release = v.known->narrow_release.knows(e), acquire = v.known->narrow_acquire.knows(e);
+    if (release || acquire) return Judged{Kind::scope, side_of(release, acquire)};
+    if (v.known->unreleased.knows(e)) return Judged{Kind::release, Side::earlier};
+  }
+  const bool seen = r.seen != nullptr && *r.seen != nullptr && (*r.seen)->happened.knows(e);
+  if (seen || fenced_before_seen(v, e)) return Judged{Kind::release, Side::later};
+  if (r.frees) return Judged{Kind::use_after_free};
+  if (old.actor != Actor::thread || now.actor != Actor::thread) return Judged{Kind::operation_race};
+  return Judged{before.unit == v.warp->unit ? Kind::warp_race : Kind::race};
 }
 
 // Whether a lane reads, volatile, what another lane has stored by an instruction that both have executed
@@ -199,10 +209,11 @@ bool Checker::conflict(const Reach& r, Act before, uint64_t address, uint64_t si
       return false;
   }
   for (size_t i = 0; i < r.viewer_count; ++i) {
-    const auto kind = judge(r, r.viewers[i], records_[number], lane_of(before));
-    if (!kind) continue;
-    found(*kind, party(number, lane_of(before)), party(r.viewers[i], *r.site), reported(address, r.space),
-          size);
+    const auto judged = judge(r, r.viewers[i], records_[number], lane_of(before));
+    if (!judged) continue;
+    Finding& f = found(judged->kind, party(number, lane_of(before)), party(r.viewers[i], *r.site),
+                       reported(address, r.space), size);
+    if (f.count == 1) f.side = judged->side;
     return true;
   }
   return false;
@@ -230,7 +241,7 @@ Finding& Checker::found(Kind kind, const Party& earlier, const Party& later, uin
   const auto [at, fresh] = numbers_.try_emplace(
       {kind, earlier.site.ptx_line, later.site.ptx_line, launches_before}, findings_.size());
   if (fresh) {
-    findings_.push_back({kind, earlier, later, address, size});
+    findings_.push_back({kind, earlier, later, Side::either, address, size});
     findings_.back().launches_before = launches_before;
   } else {
     ++findings_[at->second].count;

@@ -33,7 +33,8 @@ constexpr KindRow kRows[] = {
      "nothing orders the mbarrier's initialisation before this use of it",
      "a barrier between them; for another CTA fence.mbarrier_init and a cluster barrier"},
     {Kind::init_fence, "mbarrier-init-fence", Level::note,
-     "those who met at a barrier behind the mbarrier's initialisation know of it, but no fence makes it known to "
+     "those who met at a barrier behind the mbarrier's initialisation know of it, but no fence makes it "
+     "known to "
      "operations that complete on it, or, at a relaxed barrier, to other CTAs",
      "fence.mbarrier_init.release.cluster, by the thread that initialised it; since PTX 9.3 the manual says "
      "that "
@@ -133,9 +134,40 @@ constexpr KindRow kRows[] = {
      "an index within the variable; two that are used as one must be declared as one", true},
 };
 
+struct SideRow {
+  Kind kind;
+  Side side;
+  std::string_view remedy;
+};
+constexpr SideRow kSides[] = {
+    {Kind::release, Side::earlier,
+     "a release at the store that was seen, or a fence before it: it is missing on the side of the first"},
+    {Kind::release, Side::later,
+     "an acquire at the load or wait that saw it, or a fence behind it: it is missing on the side of the "
+     "second"},
+    {Kind::scope, Side::earlier,
+     "a wider scope (.cluster, .gpu) on the side of the first: at its access, its release or its fence"},
+    {Kind::scope, Side::later,
+     "a wider scope (.cluster, .gpu) on the side of the second: at its access, its acquire or its fence"},
+    {Kind::map_fence, Side::earlier,
+     "tensormap.cp_fenceproxy or fence.proxy.tensormap::generic.release by the thread that wrote the map: it "
+     "is "
+     "missing on the side of the first"},
+    {Kind::map_fence, Side::later,
+     "fence.proxy.tensormap::generic.acquire of this map's 128 bytes before the copy: it is missing on the "
+     "side of "
+     "the second"},
+};
+
 }  // namespace
 
 const KindRow& row_of(Kind kind) { return kRows[static_cast<size_t>(kind)]; }
+
+std::string_view remedy_of(Kind kind, Side side) {
+  for (const SideRow& row : kSides)
+    if (row.kind == kind && row.side == side) return row.remedy;
+  return row_of(kind).remedy;
+}
 
 std::span<const KindRow> kind_rows() { return kRows; }
 

@@ -53,6 +53,9 @@ enum class Kind : uint8_t {
 };
 enum class Level : uint8_t { error, note, nothing };
 
+// Of two acts that meet at something which should order them: where that lacks what the remedy names.
+enum class Side : uint8_t { either, earlier, later };
+
 struct KindRow {
   Kind kind;
   std::string_view name;  // as commands print and take it
@@ -62,6 +65,8 @@ struct KindRow {
   bool orders = !alone;  // the remedy orders the two
 };
 const KindRow& row_of(Kind kind);
+// The remedy, at the one side where it is missing if that is known.
+std::string_view remedy_of(Kind kind, Side side);
 // All of them, in the order of Kind.
 std::span<const KindRow> kind_rows();
 
@@ -76,6 +81,7 @@ struct Party {
 struct Finding {
   Kind kind;
   Party earlier, later;  // as this schedule had them
+  Side side;             // that lacks something
   uint64_t address;      // generic, of the first byte; of an mbarrier: its own
   uint64_t bytes;
   uint64_t count = 1;  // of the same kind between the same two instructions

@@ -5,6 +5,7 @@
 
 #include "model/hazard/clock.h"
 #include "model/hazard/map_fences.h"
+#include "model/hazard/sc_fences.h"
 #include "model/machine/order.h"
 
 namespace bitwell::hazard {
@@ -14,14 +15,15 @@ struct Knowledge {
   // Generic accesses that a fence.proxy.async has made known to the async proxy, of shared memory and of
   // global memory.
   std::array<Clock, 2> fenced;
-  // What would be known if a scope were wider, if a store were a release, and if loads and stores of tensor
-  // memory had been waited for: to name the mistake.
-  Clock narrow, unreleased, unwaited;
+  // What would be known if the scope of a release, or of an acquire, were wider, if a store were a release,
+  // and if loads and stores of tensor memory had been waited for: to name the mistake.
+  Clock narrow_release, narrow_acquire, unreleased, unwaited;
   // Loads of tensor memory whose registers were all read, though nobody waited for them.
   Clock used;
   // Of tensor memory: what is behind a tcgen05.fence::before_thread_sync.
   Clock offered;
   KnownMaps maps;
+  KnownScOrder sc;
 };
 // Shared by the lanes that know the same; nullptr: nothing.
 using Known = std::shared_ptr<const Knowledge>;
@@ -54,6 +56,9 @@ class Message {
   void publish_unreleased(const Known& known) { unreleased_ = joined(unreleased_, known); }
   // What a thread of `who` gets that acquires with that scope.
   Known acquire(machine::Scope scope, const Domain& who) const;
+  // What was known at fence.sc's before the accesses that a load of it sees; nullptr: none were.
+  const std::shared_ptr<const KnownAtFences>& fenced() const { return fenced_; }
+  void write_behind(const KnownAtFences& fences);
   // All that was released, in any scope.
   const Known& all() const { return within_.front(); }
 
@@ -61,6 +66,7 @@ class Message {
   std::array<Known, 3> within_;  // by scope: what reaches those within it
   Domain from_{};                // of the last release
   Known unreleased_;
+  std::shared_ptr<const KnownAtFences> fenced_;
 };
 
 }  // namespace bitwell::hazard

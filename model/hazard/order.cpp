@@ -44,7 +44,11 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
         mbarriers_fenced(c, w, s.lanes);
       else if (s.order.scope != machine::Scope::cta && !c.remote_writes.empty())
         remote_released(c, {w.lanes[lane].known.get(), &w, lane, kNow, &w.lanes[lane].ended});
-      return s.order.proxy == machine::Proxy::tensor_map ? map_fence(s, w) : fence(s, w);
+      switch (s.order.proxy) {
+        case machine::Proxy::tensor_map: return map_fence(s, w);
+        case machine::Proxy::async: return async_fence(s, w);
+        default: return fence(s, w);
+      }
     }
     case SyncKind::warp_met: {
       if (s.which != 0) return warp_matched(s, c);
@@ -183,31 +187,21 @@ void Checker::issue(const Operation& op, Warp& w) {
 }
 
 void Checker::fence(const Synchronisation& s, Warp& w) {
-  Known last, after;
+  const bool sc = s.order.semantics == machine::Semantics::sc;
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
-    const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
-    Lane& lane = w.lanes[i];
-    if (s.order.proxy == machine::Proxy::async) {
-      if (last == nullptr || lane.known != last) {
-        last = lane.known;
-        auto more =
-            lane.known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*lane.known);
-        for (size_t space = 0; space < 2; ++space) {
-          if ((s.which >> space & 1) == 0) continue;
-          more->fenced[space].join(more->happened);
-          more->fenced[space].raise(w.unit, s.lanes, w.time);
-        }
-        after = more;
-      }
-      lane.known = after;
-      continue;
-    }
-    if (lane.seen != nullptr) {
-      lane.known = joined(lane.known, lane.seen);
-      lane.seen = nullptr;
-    }
-    for (size_t scope = 0; scope <= std::min<size_t>(static_cast<size_t>(s.order.scope), 2); ++scope)
+    Lane& lane = w.lanes[static_cast<size_t>(std::countr_zero(lanes))];
+    if (lane.seen == nullptr) continue;
+    lane.known = joined(lane.known, lane.seen);
+    lane.seen = nullptr;
+  }
+  if (sc) meet_fences(w, s.lanes, s.order.scope);
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+    Lane& lane = w.lanes[static_cast<size_t>(std::countr_zero(lanes))];
+    if (sc && lane.sc == nullptr) lane.sc = std::make_unique<Lane::Sc>();
+    for (size_t scope = 0; scope <= std::min<size_t>(static_cast<size_t>(s.order.scope), 2); ++scope) {
       lane.offers[scope] = {lane.known, w.time};
+      if (sc) lane.sc->offers[scope] = lane.offers[scope];
+    }
   }
   ++w.time;
 }

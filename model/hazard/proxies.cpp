@@ -10,6 +10,26 @@ using machine::AccessKind;
 using machine::Proxy;
 using machine::Semantics;
 
+// fence.proxy.async: what is known goes for operations too.
+void Checker::async_fence(const machine::Synchronisation& s, Warp& w) {
+  Known last, after;
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+    Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
+    if (last == nullptr || known != last) {
+      last = known;
+      auto more = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
+      for (size_t space = 0; space < 2; ++space) {
+        if ((s.which >> space & 1) == 0) continue;
+        more->fenced[space].join(more->happened);
+        more->fenced[space].raise(w.unit, s.lanes, w.time);
+      }
+      after = more;
+    }
+    known = after;
+  }
+  ++w.time;
+}
+
 // fence.proxy.tensormap: who acquires a map has what was released before and is known.
 void Checker::map_fence(const machine::Synchronisation& s, Warp& w) {
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
@@ -36,31 +56,35 @@ bool Checker::copied_by_warp(const Record& before, const Viewer& v) const {
          before.unit == v.warp->unit && before.time <= v.until;
 }
 
-std::optional<Kind> Checker::judge_proxies(const Reach& r, const Viewer& v, const Epoch& before,
-                                           const Site& old) const {
+std::optional<Checker::Judged> Checker::judge_proxies(const Reach& r, const Viewer& v, const Epoch& before,
+                                                      const Site& old) const {
   const Site& now = *r.site;
   const bool wrote = old.kind != AccessKind::read;
   switch (now.order.proxy) {
     case Proxy::async:
       if (old.order.proxy == Proxy::async || v.fenced(before, r.space)) return std::nullopt;
-      return wrote ? Kind::proxy_fence : Kind::proxy_fence_war;
+      return Judged{wrote ? Kind::proxy_fence : Kind::proxy_fence_war};
     case Proxy::tensor_map:
       return wrote && now.kind == AccessKind::read ? judge_map(r.map, v, before) : std::nullopt;
-    case Proxy::non_coherent: return wrote ? std::optional(Kind::non_coherent) : std::nullopt;
+    case Proxy::non_coherent: return wrote ? std::optional(Judged{Kind::non_coherent}) : std::nullopt;
     case Proxy::generic: break;
   }
   return old.order.proxy == Proxy::non_coherent && now.kind != AccessKind::read
-             ? std::optional(Kind::non_coherent_war)
+             ? std::optional(Judged{Kind::non_coherent_war})
              : std::nullopt;
 }
 
-std::optional<Kind> Checker::judge_map(uint64_t map, const Viewer& v, const Epoch& before) const {
+std::optional<Checker::Judged> Checker::judge_map(uint64_t map, const Viewer& v, const Epoch& before) const {
   const MapFences* const maps = v.known == nullptr ? nullptr : v.known->maps.get();
-  if (maps == nullptr) return Kind::map_fence;
+  if (maps == nullptr) return Judged{Kind::map_fence};
+  const bool released = maps->released.front().knows(before);
   const auto at = maps->acquired.find(map);
-  if (at == maps->acquired.end() || !at->second.front().knows(before)) return Kind::map_fence;
+  if (at == maps->acquired.end() || !at->second.front().knows(before)) {
+    if (released) return Judged{Kind::map_fence, Side::later};
+    return Judged{Kind::map_fence, at == maps->acquired.end() ? Side::either : Side::earlier};
+  }
   const auto needed = static_cast<size_t>(v.warp->domain.with(units_[before.unit].domain));
-  return at->second[needed].knows(before) ? std::nullopt : std::optional(Kind::scope);
+  return at->second[needed].knows(before) ? std::nullopt : std::optional(Judged{Kind::scope});
 }
 
 }  // namespace bitwell::hazard

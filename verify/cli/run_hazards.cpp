@@ -86,7 +86,7 @@ Hazards hazards(const verify::Sifted& found, const std::string& launch, const st
                          {"launches", told.numbers},
                          {"address", f.address},
                          {"bytes", f.bytes},
-                         {"remedy", row.remedy},
+                         {"remedy", remedy_of(f.kind, f.side)},
                          {"count", f.count},
                          {"fingerprint", print.hash},
                          {"text", words}});

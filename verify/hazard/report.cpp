@@ -137,7 +137,8 @@ std::string describe(const Found& found) {
            describe(f.made, *found.later, false, "malloc");
   if (f.kind == hazard::Kind::outside_object || (local && !f.object.name.empty()))
     out += "\n  the address derives from " + extent(f.object);
-  out += (row.orders ? "\n  would order them: " : "\n  would be right: ") + std::string(row.remedy);
+  out += (row.orders ? "\n  would order them: " : "\n  would be right: ") +
+         std::string(remedy_of(f.kind, f.side));
   if (f.count != 1)
     out += "\n  " + std::to_string(f.count) +
            (row.alone ? " times by this instruction" : " times between these two instructions");

@@ -104,4 +104,42 @@ exits 0 "$bitwell" run changed-behind.json --races
 "$bitwell" run changed-behind.json --races | grep -q "^note non-coherent-war at" || fail "no note of a write behind a fetch"
 "$bitwell" run in-place.json --races | grep -q "^note\|^error" && fail "a surface changed in place is found"
 
+# A flag between CTAs: the remedy names the side on which the release, the acquire or the scope is missing.
+flag() {
+  cat > "$1.ptx" <<P
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 w, .param .u64 y)
+{
+.reg .b32 %r<8>; .reg .b64 %a<4>; .reg .pred %p<4>;
+ld.param.u64 %a0, [w]; ld.param.u64 %a1, [y]; mov.u32 %r0, %ctaid.x; setp.ne.u32 %p0, %r0, 0; @%p0 bra reads;
+st.global.u32 [%a0], 42; $2 ret;
+reads:
+$3 setp.eq.u32 %p1, %r1, 0; @%p1 bra reads;
+ld.global.u32 %r2, [%a0]; st.global.u32 [%a1], %r2; ret;
+}
+P
+  echo "{\"ptx\": \"$1.ptx\", \"entry\": \"k\", \"grid\": [2], \"block\": [1], \"arguments\": [{\"buffer\": \"w\", \"zeros\": 8}, {\"buffer\": \"y\", \"zeros\": 4, \"output\": \"y.npy\"}]}" > "$1.json"
+}
+# says NAME KIND SIDE: an error of that kind, whose remedy is on the side of the first or the second.
+says() {
+  local text
+  text=$("$bitwell" run "$1.json" --races 2>&1)
+  case "$text" in *"error $2 "*"on the side of the $3"*) ;; *) fail "$1: no $2 on the side of the $3: $text" ;; esac
+}
+released='st.release.gpu.global.u32 [%a0+4], 1;' relaxed='st.relaxed.gpu.global.u32 [%a0+4], 1;'
+acquired='ld.acquire.gpu.global.u32 %r1, [%a0+4];' seen='ld.relaxed.gpu.global.u32 %r1, [%a0+4];'
+flag both "$released" "$acquired"
+exits 0 "$bitwell" run both.json --races
+flag unreleased "$relaxed" "$acquired"
+says unreleased release first
+flag unacquired "$released" "$seen"
+says unacquired release second
+flag narrow-release "fence.acq_rel.cta; $relaxed" "$acquired"
+says narrow-release scope first
+flag narrow-acquire "$released" "ld.acquire.cta.global.u32 %r1, [%a0+4];"
+says narrow-acquire scope second
+"$bitwell" run unacquired.json --races --json | grep -q '"remedy": *"an acquire at the load' || fail "the remedy of one side in JSON"
+
 exit $((failures != 0))
