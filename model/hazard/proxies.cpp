@@ -10,7 +10,27 @@ using machine::AccessKind;
 using machine::Proxy;
 using machine::Semantics;
 
-// fence.proxy.async: what is known goes for operations too.
+namespace {
+
+// Those of cp.async that have ended for the lanes which issued them.
+void add_copies(Clock& to, const Warp& w, uint32_t lanes) {
+  constexpr auto kCopy = static_cast<size_t>(Stream::copy);
+  if (w.streams[kCopy] == 0) return;
+  for (uint32_t rest = lanes; rest != 0;) {
+    const uint32_t ended = w.lanes[static_cast<size_t>(std::countr_zero(rest))].ended[kCopy];
+    uint32_t alike = 0;  // most lanes wait together
+    for (uint32_t others = rest; others != 0; others &= others - 1)
+      if (w.lanes[static_cast<size_t>(std::countr_zero(others))].ended[kCopy] == ended)
+        alike |= others & -others;
+    if (ended != 0) to.raise(w.streams[kCopy], alike, ended);
+    rest &= ~alike;
+  }
+}
+
+}  // namespace
+
+// fence.proxy.async: what is known goes for operations too, and what the lanes' own copies have brought that
+// they have waited for.
 void Checker::async_fence(const machine::Synchronisation& s, Warp& w) {
   Known last, after;
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
@@ -22,6 +42,7 @@ void Checker::async_fence(const machine::Synchronisation& s, Warp& w) {
         if ((s.which >> space & 1) == 0) continue;
         more->fenced[space].join(more->happened);
         more->fenced[space].raise(w.unit, s.lanes, w.time);
+        add_copies(more->fenced[space], w, s.lanes);
       }
       after = more;
     }
