@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/hazard/register_range.h"
+
 namespace bitwell::hazard {
 
 using ptx::Instruction;
@@ -44,7 +46,7 @@ class Walk {
   struct Scope {
     int number;
     std::set<std::string> names;
-    std::vector<std::string> ranges;
+    std::vector<std::pair<std::string, int>> ranges;
   };
 
   void block(const std::vector<ptx::Statement>& body) {
@@ -52,7 +54,7 @@ class Walk {
     for (const ptx::Statement& s : body) {
       if (s.kind == ptx::Statement::Kind::variable && s.variable.space == ".reg") {
         if (s.variable.range)
-          scopes_.back().ranges.push_back(s.variable.name);
+          scopes_.back().ranges.emplace_back(s.variable.name, *s.variable.range);
         else
           scopes_.back().names.insert(s.variable.name);
       }
@@ -62,24 +64,20 @@ class Walk {
     scopes_.pop_back();
   }
 
-  static bool in_range(const std::string& name, const std::string& prefix) {
-    return name.size() > prefix.size() && name.starts_with(prefix) &&
-           name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
-  }
-  // The innermost that declares it; labels and variables have none.
-  const Scope* scope_of(const std::string& name) const {
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
-      if (scope->names.count(name) != 0 ||
-          std::any_of(scope->ranges.begin(), scope->ranges.end(),
-                      [&](const std::string& prefix) { return in_range(name, prefix); }))
-        return &*scope;
-    return nullptr;
+  // Of the innermost scope that declares it; labels and variables are none.
+  std::optional<Register> register_at(const std::string& name) const {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      if (scope->names.count(name) != 0) return Register{scope->number, name};
+      for (const auto& [prefix, count] : scope->ranges)
+        if (const auto one = register_of(name, prefix, count)) return Register{scope->number, *one};
+    }
+    return std::nullopt;
   }
 
   template <class Visit>
   void each(const Operand& o, Visit visit) const {
     if (o.kind == OperandKind::name) {
-      if (const Scope* scope = scope_of(o.name)) visit(Register{scope->number, o.name});
+      if (const auto found = register_at(o.name)) visit(*found);
     } else {
       for (const Operand& e : o.elements) each(e, visit);
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/hazard/register_range.h"
+
 namespace bitwell::hazard {
 
 using ptx::Instruction;
@@ -138,11 +140,10 @@ std::optional<size_t> ObjectFlow::find(const std::string& name) {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     if (const auto at = scope->names.find(name); at != scope->names.end()) return at->second;
     for (const auto& [prefix, count] : scope->ranges) {
-      const bool one = name.size() > prefix.size() && name.compare(0, prefix.size(), prefix) == 0 &&
-                       name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+      const auto one = register_of(name, prefix, count);
       if (!one) continue;
       const auto [at, fresh] =
-          ranged_.try_emplace(std::to_string(scope->number) + " " + name, values_.size());
+          ranged_.try_emplace(std::to_string(scope->number) + " " + *one, values_.size());
       if (fresh) values_.emplace_back();
       return at->second;
     }

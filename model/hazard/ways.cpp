@@ -43,7 +43,9 @@ Ways::Effect Ways::effect_of(const ObjectFlow::Use& use) {
   const bool loads = op == "ld" || op == "ldu" || (op == "wmma" && is(i, ".load"));
   const bool stores = op == "st" || op == "red" || (op == "wmma" && is(i, ".store"));
   if (loads || op == "atom") out.reads = there;
-  if (stores || op == "atom") {
+  if (op == "sust") {
+    out.output = true;
+  } else if (stores || op == "atom") {
     out.writes = there;
     out.output = first == ".global" || anywhere;
   } else if (op == "ldmatrix" || (op == "wgmma" && is(i, ".mma_async"))) {

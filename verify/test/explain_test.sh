@@ -59,6 +59,17 @@ says 1 "on this run 4 bytes of 'y' come of it, the first byte 0, by PTX line 18 
 kernel bulk $'reads:\nfence.proxy.async.shared::cta;\n@%p1 cp.async.bulk.global.shared::cta.bulk_group [%a0], [word], 32;\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nbra done;'
 says 1 "of 'y' come of it, the first byte 0, by PTX line 14 cp.async.bulk" bulk.json --races --explain
 
+# To a surface.
+kernel surface $'reads:\nld.shared.u32 %r1, [word];\nshl.b32 %r2, %r0, 2;\nsust.b.1d.b32.trap [%a0, {%r2}], {%r1};\nbra done;'
+cat > surface.json <<'J'
+{"ptx": "surface.ptx", "entry": "k", "grid": [1], "block": [64], "buffers": [{"buffer": "y", "zeros": 1024, "output": "y.npy"}],
+ "textures": [{"texture": "s", "over": "y", "format": "u32", "width": 256}],
+ "arguments": [{"surface": "s"}, {"type": "u32", "value": 0}]}
+J
+says 1 "error race" surface.json --races
+says 1 "can come to an output: PTX lines 13 ld.shared.u32, 15 sust" surface.json --races --explain
+says 1 "on this run it is used as what is stored into a surface by PTX line 15 sust" surface.json --races --explain
+
 # What decides or addresses is not followed further.
 kernel branch $'reads:\nld.shared.u32 %r1, [word];\nsetp.eq.u32 %p2, %r1, 77;\n@%p2 bra done;\nbra done;'
 says 1 "it is used as a guard predicate by PTX line 15" branch.json --races --explain

@@ -55,6 +55,17 @@ TEST(MmaRegisters, AreReachedByWhatReadsAndWritesThem) {
   EXPECT_EQ(m.at(11)[0].as, As::thread);
 }
 
+// ptxas takes %f01 for %f1 where a range declares it.
+TEST(MmaRegisters, AreTheSameHoweverTheirNumberIsWritten) {
+  const MmaRegisters m = of(kMma +
+                            "mov.f32 %f8, %f01;\n"
+                            "mov.f32 %f8, %f10;\n"
+                            "mov.b32 %g003, 0;\n");
+  EXPECT_EQ(names(m.at(11)), std::vector<std::string>{"%f1 of D read"});
+  EXPECT_TRUE(m.at(12).empty());
+  EXPECT_EQ(names(m.at(13)), std::vector<std::string>{"%g3 of A written"});
+}
+
 TEST(MmaRegisters, OfAnInnerScopeAreOthers) {
   const MmaRegisters m =
       of("{\n.reg .f32 %f0;\nmov.f32 %f0, 0f00000000;\nmov.f32 %f1, 0f00000000;\n}\n" + kMma);

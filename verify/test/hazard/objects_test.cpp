@@ -42,6 +42,11 @@ TEST(Origins, GoThroughSumsMasksAndChoices) {
   EXPECT_EQ(origin("sub.u32 %r3, %r1, %r1;\nadd.u32 %r9, %r0, %r3;"), "one");  // an index
 }
 
+TEST(Origins, GoThroughRegistersHoweverTheirNumberIsWritten) {
+  EXPECT_EQ(origin("mov.u32 %r09, %r00;"), "one");
+  EXPECT_EQ(origin("mov.u32 %r003, %r01;\nadd.u32 %r9, %r3, %r2;"), "two");
+}
+
 TEST(Origins, AreNotKnownWhereTheyCannotBeFollowed) {
   EXPECT_EQ(origin("selp.b32 %r9, %r0, %r1, %q0;"), "");
   EXPECT_EQ(origin("sub.u32 %r3, %r1, %r0;\nadd.u32 %r9, %r0, %r3;"), "");

@@ -29,6 +29,20 @@ TEST(Ways, GoThroughRegistersToAStore) {
   EXPECT_EQ(w.lines, (Lines{10, 11, 13, 14}));
 }
 
+TEST(Ways, OfASurfaceAreOutputs) {
+  const Way w = way("ld.shared.u32 %r0, [one];\nsust.b.1d.b32.trap [%a0, {%r1}], {%r0};");
+  EXPECT_EQ(w.end, Way::End::output);
+  EXPECT_EQ(w.lines, (Lines{10, 11}));
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nsust.b.1d.b32.trap [%a0, {%r1}], {%r2};").end, Way::End::none);
+}
+
+// ptxas takes %r01 for %r1 where a range declares it.
+TEST(Ways, GoThroughRegistersHoweverTheirNumberIsWritten) {
+  EXPECT_EQ(way("ld.shared.u32 %r01, [one];\nst.global.u32 [%a0], %r1;").end, Way::End::output);
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nst.global.u32 [%a0], %r000;").end, Way::End::output);
+  EXPECT_EQ(way("ld.shared.u32 %r10, [one];\nst.global.u32 [%a0], %r1;").end, Way::End::none);
+}
+
 TEST(Ways, EndNowhereWhereNothingIsMadeOfIt) {
   EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nst.global.u32 [%a0], %r1;").end, Way::End::none);
   EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nadd.u32 %r1, %r0, 1;\nst.local.u32 [%a0], %r1;").end,
