@@ -14,6 +14,9 @@ struct Chain {
   };
   std::vector<Launch> launches;
   std::vector<Link> links;
+  // CUDA may start the last launch before those before it are over: its kernel waits for them itself.
+  bool last_overlaps = false;
+  bool overlaps(size_t launch) const { return last_overlaps && launch + 1 == launches.size(); }
 };
 
 // The program of a launch, compiled once; asked for when the launch's turn comes.

@@ -90,6 +90,7 @@ Chain dual_wgmma_chain(const DualProblem& p, const Build& build, int ctas) {
   const auto outputs = static_cast<size_t>(c.l) * static_cast<size_t>(c.m) * static_cast<size_t>(c.n);
   launch.add_buffer({"d", std::vector<std::byte>(outputs * 2), false, false, true});
   for (const int size : {c.m, c.n, c.k, c.l}) launch.add_scalar(size);
+  out.last_overlaps = true;
   out.links.push_back({0, kDecoded, 1, decoded});
   return out;
 }

@@ -156,6 +156,7 @@ Chain GemmProblem::chain(const GemmVariant& variant, const Build& build) const {
   if (pad) out.launches.push_back(pad_launch(*this, build));
   out.launches.push_back(gemm_launch(*this, variant, build));
   const size_t last = out.launches.size() - 1;
+  out.last_overlaps = true;
   out.links.push_back({0, 2, last, 0});
   if (pad) out.links.push_back({1, 1, last, 1});
   return out;

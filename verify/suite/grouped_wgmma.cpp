@@ -162,6 +162,7 @@ Chain grouped_wgmma_chain(const GroupedProblem& p, const Build& build, int ctas,
   if (maker == grouped::Maker::device)
     launch.add_buffer(
         {"made", std::vector<std::byte>(u(ctas) * 2 * sizeof(machine::TensorMapBytes)), false, false, false});
+  out.last_overlaps = true;
   out.links.push_back({0, kDecoded, 1, decoded});
   return out;
 }

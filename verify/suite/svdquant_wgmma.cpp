@@ -149,6 +149,7 @@ Chain svdquant_wgmma_chain(const SvdquantProblem& p, const HopperVariant& v, con
   launch.add_buffer({"bias", bytes_of(p.bias), true, true, false});
   launch.add_buffer({"y", std::vector<std::byte>(u(c.m) * u(c.n) * 2), false, false, true});
   for (const int size : {c.m, c.n, c.k, c.rank}) launch.add_scalar(size);
+  out.last_overlaps = true;
   out.links.push_back({0, kDecoded, 1, decoded});
   return out;
 }

@@ -34,10 +34,11 @@ struct Trial {
       Watch watch;
       isa::Options options;
       if (races) options.observers.push_back(watch.observer(lines_of(c.chain)));
+      size_t begun = 0;
       const Programs program = [&](const Launch& l) -> const isa::Program& {
         auto found = programs.find(l.entry);
         if (found == programs.end()) found = programs.emplace(l.entry, load_program(l.ptx, l.entry)).first;
-        if (races) watched(watch, l, found->second);
+        if (races) watched(watch, l, found->second, c.chain.overlaps(begun++));
         return found->second;
       };
       Tried tried = try_case(c, schedule, program, options);
@@ -54,10 +55,10 @@ struct Trial {
     if (planned.published) verdict.published_outputs += c.expected.size() / c.element;
   }
 
-  void watched(Watch& watch, const Launch& l, const isa::Program& program) {
+  void watched(Watch& watch, const Launch& l, const isa::Program& program, bool overlaps) {
     auto found = objects.find(l.entry);
     if (found == objects.end()) found = objects.emplace(l.entry, objects_of(read_file(l.ptx), program)).first;
-    watch.begin(program, l.shape);
+    watch.begin(program, l.shape, overlaps);
     watch.follow(found->second);
     watch.follow(registers.at(l.ptx));
   }

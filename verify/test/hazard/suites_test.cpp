@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "model/ptx/parse.h"
 #include "verify/capture/captures.h"
 #include "verify/hazard/watch.h"
 #include "verify/suite/suite.h"
@@ -25,6 +26,7 @@ std::string suspicion(const SuiteCase& c, const isa::Schedule& schedule,
   Watch watch;
   isa::Options options;
   std::vector<int> lines;
+  size_t begun = 0;
   for (const Launch& l : c.chain.launches) {
     auto at = registers.find(l.ptx);
     if (at == registers.end()) at = registers.emplace(l.ptx, registers_of(read_file(l.ptx))).first;
@@ -38,7 +40,7 @@ std::string suspicion(const SuiteCase& c, const isa::Schedule& schedule,
       hazard::Objects objects = objects_of(read_file(l.ptx), loaded);
       at = programs.emplace(l.entry, Loaded{std::move(loaded), std::move(objects)}).first;
     }
-    watch.begin(at->second.program, l.shape);
+    watch.begin(at->second.program, l.shape, c.chain.overlaps(begun++));
     watch.follow(at->second.objects);
     watch.follow(registers.at(l.ptx));
     return at->second.program;
@@ -62,6 +64,34 @@ TEST_P(OwnKernels, AreNotSuspected) {
       for (const isa::Schedule* schedule : {&c.schedules.front(), &c.schedules.back()})
         EXPECT_EQ(suspicion(c, *schedule, programs, registers), "") << k.full_name << ", " << c.name;
     }
+  }
+}
+
+// Of the suite's first kernel that may start before the launches before it are over: without
+// griddepcontrol.wait it is an error that names both launches.
+TEST_P(OwnKernels, AreSuspectedWithoutTheirWaitForTheGrid) {
+  const Suite& s = suite(GetParam());
+  for (const Kernel& k : s.kernels) {
+    const PlannedCase planned = k.cases().front();
+    const SuiteCase c =
+        suite_case(planned, planned.draw(), Build{share_folder("kernels"), s.archs_of(k).front()});
+    if (!c.chain.last_overlaps) continue;
+    const Launch& last = c.chain.launches.back();
+    std::string text = read_file(last.ptx);
+    const std::string wait = "griddepcontrol.wait;";
+    ASSERT_NE(text.find(wait), std::string::npos) << k.full_name;
+    for (size_t at = 0; (at = text.find(wait, at)) != std::string::npos;) text.erase(at, wait.size());
+    std::map<std::string, Loaded> programs;
+    isa::Program mutant = isa::compile(ptx::parse(text), last.entry);
+    hazard::Objects objects = objects_of(text, mutant);
+    programs.emplace(last.entry, Loaded{std::move(mutant), std::move(objects)});
+    Registers registers;
+    const std::string said = suspicion(c, c.schedules.front(), programs, registers);
+    EXPECT_EQ(said.find("error grid-wait"), 0u) << k.full_name << ": " << said;
+    EXPECT_NE(said.find("launch 1, '"), std::string::npos) << said;
+    EXPECT_NE(said.find("launch " + std::to_string(c.chain.launches.size()) + ", '"), std::string::npos)
+        << said;
+    return;
   }
 }
 
