@@ -91,12 +91,12 @@ bool same_parameters(const std::vector<ptx::Variable>& a, const std::vector<ptx:
 
 void ModuleLayout::index_functions() {
   for (const ptx::Function& f : module.functions) {
-    const int at = find_function(f.name);
-    if (at < 0) {
+    const auto [at, is_new] = function_at_.emplace(f.name, static_cast<int>(functions.size()));
+    if (is_new) {
       functions.push_back(&f);
       continue;
     }
-    const ptx::Function*& known = functions[static_cast<size_t>(at)];
+    const ptx::Function*& known = functions[static_cast<size_t>(at->second)];
     if (f.has_body && known->has_body)
       throw InputError(at_line(f.at.line) + "function '" + f.name + "' is defined twice");
     if (f.is_entry != known->is_entry || !same_parameters(f.params, known->params) ||
@@ -108,9 +108,8 @@ void ModuleLayout::index_functions() {
 }
 
 int ModuleLayout::find_function(const std::string& name) const {
-  for (size_t i = 0; i < functions.size(); ++i)
-    if (functions[i]->name == name) return static_cast<int>(i);
-  return -1;
+  const auto at = function_at_.find(name);
+  return at == function_at_.end() ? -1 : at->second;
 }
 
 std::vector<SharedVariable> ModuleLayout::shared_variables() const {
@@ -138,6 +137,9 @@ void ModuleLayout::reach(const std::string& entry) {
       if (f->is_entry) known += (known.empty() ? "" : ", ") + f->name;
     throw InputError("no entry '" + entry + "' in the module; it has " + (known.empty() ? "none" : known));
   }
+  std::multimap<std::string_view, const ptx::Variable*> initialized;
+  for (const ptx::Variable& v : module.variables)
+    if (!v.initializers.empty()) initialized.emplace(v.name, &v);
   std::vector<std::string> work{
       entry};  // names of functions, and of variables whose initializers may name functions
   while (!work.empty()) {
@@ -149,9 +151,8 @@ void ModuleLayout::reach(const std::string& entry) {
       reachable[static_cast<size_t>(f)] = true;
       names_in(functions[static_cast<size_t>(f)]->body, used);
     }
-    for (const ptx::Variable& v : module.variables)
-      if (v.name == name)
-        for (const ptx::Initializer& i : v.initializers) names_in(i.value, used);
+    for (auto [v, last] = initialized.equal_range(name); v != last; ++v)
+      for (const ptx::Initializer& i : v->second->initializers) names_in(i.value, used);
     for (const std::string& n : used)
       if (names_.insert(n).second) work.push_back(n);
   }
@@ -212,6 +213,13 @@ void ModuleLayout::place_variables(const std::string& entry, const machine::Modu
 }
 
 std::vector<GlobalVariable> ModuleLayout::globals() const {
+  std::map<std::string_view, int> first_line;  // where a name is first declared
+  const auto declared = [&](const auto& d) {
+    const auto at = first_line.emplace(d.name, d.at.line).first;
+    at->second = std::min(at->second, d.at.line);
+  };
+  for (const ptx::Function& f : module.functions) declared(f);
+  for (const ptx::Variable& v : module.variables) declared(v);
   std::vector<GlobalVariable> out;
   for (const auto& [name, place] : variables) {
     if (place.variable->space == ".shared") continue;
@@ -225,14 +233,10 @@ std::vector<GlobalVariable> ModuleLayout::globals() const {
       uint64_t value = i.value.integer;
       if (i.value.kind == ptx::OperandKind::name) {
         const int line = place.variable->at.line;
-        const auto before = [&](const auto& declared) {
-          return std::any_of(declared.begin(), declared.end(),
-                             [&](const auto& d) { return d.name == i.value.name && d.at.line < line; });
-        };
         if (const int f = find_function(i.value.name); f >= 0 && !functions[static_cast<size_t>(f)]->has_body)
           throw machine::Unsupported(at_line(line) + "the address of '" + i.value.name +
                                      "', which has no body");
-        if (!before(module.functions) && !before(module.variables))
+        if (const auto at = first_line.find(i.value.name); at == first_line.end() || at->second >= line)
           throw InputError(at_line(line) + "'" + i.value.name + "' in an initializer is not declared before");
         const auto symbol = variables.find(i.value.name);
         const int f = find_function(i.value.name);

@@ -31,7 +31,8 @@ struct ModuleLayout {
   std::vector<const ptx::Function*> functions;             // one a name, the definition if there is one
   std::vector<bool> reachable;                             // by function
   std::map<const ptx::Variable*, uint64_t> shared_places;  // of .shared variables inside function bodies
-  // The system's part of shared memory, which stands in front of the kernel's own where its place is asked for.
+  // The system's part of shared memory, which stands in front of the kernel's own where its place is asked
+  // for.
   uint64_t reserved_shared = 0;
   uint64_t shared_size = 0;     // static, the kernel's own
   uint64_t dynamic_shared = 0;  // where dynamic shared memory starts
@@ -44,7 +45,8 @@ struct ModuleLayout {
   void index_functions();
   void reach(const std::string& entry);
   void place_variables(const std::string& entry, const machine::ModulePlace& where);
-  std::set<std::string> names_;  // every name that a reachable function uses
+  std::map<std::string, int> function_at_;  // by name
+  std::set<std::string> names_;             // every name that a reachable function uses
 };
 
 }  // namespace bitwell::isa

@@ -1,24 +1,15 @@
 #include "model/isa/compile/slots.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
-#include "model/machine/failure.h"
+#include "model/isa/compile/liveness.h"
 
 namespace bitwell::isa {
 namespace {
 
 constexpr uint32_t kRow = 128;
-
-struct Block {
-  uint32_t begin = 0;
-  uint32_t end = 0;
-  int next = -1;                // fall-through block
-  std::vector<int> successors;  // all of them
-  std::vector<bool> live_in, live_out;
-};
 
 class Assigner {
  public:
@@ -29,7 +20,6 @@ class Assigner {
     find_blocks();
     order_blocks();
     relayout();
-    liveness();
     allocate();
   }
 
@@ -58,7 +48,7 @@ class Assigner {
     }
     block_of_.assign(f_.code.size() + 1, -1);
     for (uint32_t i = 0; i < f_.code.size(); ++i) {
-      if (leader[i]) blocks_.push_back({i, i, -1, {}, {}, {}});
+      if (leader[i]) blocks_.push_back({i, i, -1, {}});
       blocks_.back().end = i + 1;
       block_of_[i] = static_cast<int>(blocks_.size()) - 1;
     }
@@ -98,11 +88,11 @@ class Assigner {
   void relayout() {
     std::vector<Op> code;
     std::vector<Block> blocks;
-    std::map<int, int> place;  // old block -> new
+    std::vector<int> place(blocks_.size(), -1);  // old block -> new
     std::vector<uint32_t> start(blocks_.size(), 0);
     for (size_t n = 0; n < order_.size(); ++n) {
       const Block& old = blocks_[static_cast<size_t>(order_[n])];
-      place[order_[n]] = static_cast<int>(n);
+      place[static_cast<size_t>(order_[n])] = static_cast<int>(n);
       start[static_cast<size_t>(order_[n])] = static_cast<uint32_t>(code.size());
       Block block = old;
       block.begin = static_cast<uint32_t>(code.size());
@@ -124,94 +114,21 @@ class Assigner {
         for (uint32_t& t : *op.targets) t = moved(t);
     }
     for (Block& b : blocks)
-      for (int& s : b.successors) s = place.at(s);
+      for (int& s : b.successors) s = place[static_cast<size_t>(s)];
     f_.code = std::move(code);
     blocks_ = std::move(blocks);
-  }
-
-  bool variable(uint32_t row) const { return !builder_.rows[row / kRow].fixed; }
-
-  template <class Visit>
-  void uses(const Op& op, Visit visit) const {
-    for (const uint32_t r : {op.a, op.b, op.c, op.e})
-      if (variable(r)) visit(r / kRow);
-    if (op.guard != 0) visit(op.guard / kRow);
-    if (op.sources != nullptr)
-      for (const uint32_t r : *op.sources)
-        if (variable(r)) visit(r / kRow);
-  }
-  template <class Visit>
-  void defs(const Op& op, Visit visit) const {
-    for (const uint32_t r : {op.d, op.d2})
-      if (variable(r)) visit(r / kRow);
-    if (op.results != nullptr)
-      for (const uint32_t r : *op.results)
-        if (variable(r)) visit(r / kRow);
-  }
-
-  void liveness() {
-    const size_t n = builder_.rows.size();
-    std::vector<std::vector<bool>> gen(blocks_.size(), std::vector<bool>(n)), kill = gen;
-    for (size_t b = 0; b < blocks_.size(); ++b) {
-      for (uint32_t i = blocks_[b].begin; i < blocks_[b].end; ++i) {
-        const Op& op = f_.code[i];
-        uses(op, [&](uint32_t r) {
-          if (!kill[b][r]) gen[b][r] = true;
-        });
-        if (op.guard == 0) defs(op, [&](uint32_t r) { kill[b][r] = true; });
-      }
-      blocks_[b].live_in.assign(n, false);
-      blocks_[b].live_out.assign(n, false);
-    }
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (size_t b = blocks_.size(); b-- > 0;) {
-        Block& block = blocks_[b];
-        for (const int s : block.successors) {
-          const auto& in = blocks_[static_cast<size_t>(s)].live_in;
-          for (size_t r = 0; r < n; ++r)
-            if (in[r]) block.live_out[r] = true;
-        }
-        for (size_t r = 0; r < n; ++r) {
-          const bool in = gen[b][r] || (block.live_out[r] && !kill[b][r]);
-          if (in && !block.live_in[r]) {
-            block.live_in[r] = true;
-            changed = true;
-          }
-        }
-      }
-    }
   }
 
   // Linear scan over intervals. A use ends after the op's definitions start, so that an op's source and
   // destination share a row only if they are the same register: lane loops may write wider lanes than they
   // read.
   void allocate() {
-    struct Interval {
-      uint32_t start = UINT32_MAX, end = 0;
-      uint32_t row = 0;
-    };
     const size_t n = builder_.rows.size();
-    std::vector<Interval> intervals(n);
-    const auto touch = [&](size_t r, uint32_t at) {
-      intervals[r].start = std::min(intervals[r].start, at);
-      intervals[r].end = std::max(intervals[r].end, at);
-    };
-    for (const Block& b : blocks_) {
-      for (size_t r = 0; r < n; ++r) {
-        if (b.live_in[r]) touch(r, 2 * b.begin);
-        if (b.live_out[r]) touch(r, 2 * b.end - 1);
-      }
-      for (uint32_t i = b.begin; i < b.end; ++i) {
-        uses(f_.code[i], [&](uint32_t r) { touch(r, 2 * i + 1); });
-        defs(f_.code[i], [&](uint32_t r) {
-          touch(r, 2 * i);
-          touch(r, 2 * i + 1);
-        });
-      }
-    }
+    std::vector<bool> variable(n);
+    for (size_t r = 0; r < n; ++r) variable[r] = !builder_.rows[r].fixed;
+    std::vector<Interval> intervals = live_intervals(f_.code, blocks_, variable);
     for (size_t r = 0; r < n; ++r)
-      if (blocks_[0].live_in[r] || builder_.rows[r].pinned) intervals[r] = {0, UINT32_MAX, 0};
+      if (builder_.rows[r].pinned) intervals[r] = Interval::always();
 
     // Rows are shared only between values whose lanes lie alike: a lane that has left a loop keeps its value
     // in a row that other lanes, still inside, may be writing.
@@ -229,31 +146,28 @@ class Assigner {
         real[r] = next;
         next += r == 1 || r == 2 ? 1 : units(r);  // kZero's two halves are rows 1 and 2
       }
-    std::vector<Interval> sorted;
-    for (size_t r = 0; r < n; ++r)
-      if (!builder_.rows[r].fixed && intervals[r].start != UINT32_MAX) {
-        intervals[r].row = static_cast<uint32_t>(r);
-        sorted.push_back(intervals[r]);
-      }
+    std::vector<uint32_t> sorted;
+    for (uint32_t r = 0; r < n; ++r)
+      if (variable[r] && intervals[r].start != UINT32_MAX) sorted.push_back(r);
     std::sort(sorted.begin(), sorted.end(),
-              [](const Interval& a, const Interval& b) { return a.start < b.start; });
+              [&](uint32_t a, uint32_t b) { return intervals[a].start < intervals[b].start; });
     std::map<uint32_t, std::vector<uint32_t>> free;  // by layout
     std::multimap<uint32_t, uint32_t> active;        // end -> virtual row
-    for (const Interval& i : sorted) {
-      while (!active.empty() && active.begin()->first < i.start) {
+    for (const uint32_t r : sorted) {
+      while (!active.empty() && active.begin()->first < intervals[r].start) {
         const uint32_t done = active.begin()->second;
         free[layout(done)].push_back(real[done]);
         active.erase(active.begin());
       }
-      std::vector<uint32_t>& pool = free[layout(i.row)];
+      std::vector<uint32_t>& pool = free[layout(r)];
       if (pool.empty()) {
-        real[i.row] = next;
-        next += units(i.row);
+        real[r] = next;
+        next += units(r);
       } else {
-        real[i.row] = pool.back();
+        real[r] = pool.back();
         pool.pop_back();
       }
-      active.emplace(i.end, i.row);
+      active.emplace(intervals[r].end, r);
     }
     f_.rows = next;
     const auto map = [&](uint32_t& row) { row = real[row / kRow] * kRow; };
