@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "verify/cli/run_sarif.h"
+#include "verify/launch/entry_text.h"
 
 namespace bitwell::cli {
 namespace {
@@ -41,16 +42,18 @@ RunFindings::RunFindings(const RunOptions& options, const verify::LaunchFile& fi
       known_(options.baseline.empty() ? verify::Baseline{} : verify::read_baseline(options.baseline)),
       replaced_(read_if_there(options.write_baseline)) {
   if (!options.races) return;
-  add_registers(file.launch.ptx);
+  add_registers({file.launch.ptx, file.launch.entry});
   for (const verify::Step& step : file.launch.then)
-    if (!step.ptx.empty()) add_registers(step.ptx);
+    if (!step.ptx.empty()) add_registers({step.ptx, step.entry});
   watch_.keep(kMostMet);
 }
 
-void RunFindings::add_registers(const std::string& ptx) {
-  if (registers_.contains(ptx)) return;
+void RunFindings::add_registers(const EntryOf& entry) {
+  if (registers_.contains(entry)) return;
+  const auto& [ptx, name] = entry;
   const std::vector<int> lines =
-      registers_.emplace(ptx, verify::registers_of(verify::read_file(ptx))).first->second.lines();
+      registers_.emplace(entry, verify::registers_of(verify::read_entry(ptx, name).ptx))
+          .first->second.lines();
   lines_.insert(lines_.end(), lines.begin(), lines.end());
 }
 
@@ -61,13 +64,13 @@ verify::Beginning RunFindings::beginning() {
 
 void RunFindings::begin(const std::shared_ptr<const isa::Program>& program, const verify::Step* step) {
   const std::string& ptx = step == nullptr ? file_.launch.ptx : step->ptx;
+  const std::string& entry = step == nullptr ? file_.launch.entry : step->entry;
   programs_.push_back(program);
   watch_.begin({*program, step == nullptr ? file_.launch.shape : step->shape, ptx, programs_.size(),
                 verify::count_launches(file_.launch)},
                step != nullptr && step->programmatic);
-  const std::string text = verify::read_file(ptx);
-  watch_.follow(verify::objects_of(text, *program));
-  watch_.follow(registers_.at(ptx));
+  watch_.follow(verify::objects_of(verify::read_entry(ptx, entry).ptx, *program));
+  watch_.follow(registers_.at({ptx, entry}));
 }
 
 void RunFindings::follow(const verify::Rerun& rerun) {
@@ -87,9 +90,10 @@ Explained RunFindings::explained(const verify::Found& found) const {
       "the launch did not come to its end, or there are more findings than are followed", 0, {}, {}};
   static const verify::Followed kOfAList{"a list of launches is not made again", 0, {}, {}};
   const verify::Asked asked = verify::asked_of(found);
-  auto ways = ways_.find(asked.launch.ptx);
+  const EntryOf entry{asked.launch.ptx, asked.launch.entry()};
+  auto ways = ways_.find(entry);
   if (ways == ways_.end())
-    ways = ways_.try_emplace(asked.launch.ptx, ptx::parse(verify::read_file(asked.launch.ptx))).first;
+    ways = ways_.try_emplace(entry, ptx::parse(verify::read_entry(entry.first, entry.second).ptx)).first;
   Explained out{ways->second.from(asked.ptx_line), nullptr, hazard::Level::error};
   if (const auto at = followed_.find(pair_of(found.finding)); at != followed_.end())
     out.followed = &at->second;

@@ -40,7 +40,8 @@ class RunFindings {
 
  private:
   void begin(const std::shared_ptr<const isa::Program>& program, const verify::Step* step);
-  void add_registers(const std::string& ptx);
+  using EntryOf = std::pair<std::string, std::string>;  // a PTX file and an entry in it
+  void add_registers(const EntryOf& entry);
   Explained explained(const verify::Found& found) const;
   verify::Sifted sifted() const { return verify::sift(watch_.findings(), watch_.entries(), known_); }
 
@@ -48,9 +49,9 @@ class RunFindings {
   const verify::LaunchFile& file_;
   verify::Watch watch_;
   std::vector<std::shared_ptr<const isa::Program>> programs_;  // of the launches so far
-  std::map<std::string, hazard::MmaRegisters> registers_;      // of all launches, by PTX file
+  std::map<EntryOf, hazard::MmaRegisters> registers_;          // of all launches
   std::vector<int> lines_;                                     // that these ask for
-  mutable std::map<std::string, hazard::Ways> ways_;           // by PTX file, as soon as something is found
+  mutable std::map<EntryOf, hazard::Ways> ways_;               // as soon as something is found
   using Pair = std::tuple<hazard::Kind, int, int>;             // a finding, by kind and lines
   std::map<Pair, verify::Followed> followed_;
   verify::Baseline known_, replaced_;

@@ -10,8 +10,8 @@
 
 #include "model/machine/heap.h"
 #include "model/machine/where.h"
+#include "verify/launch/entry_text.h"
 #include "verify/launch/memory_limit.h"
-#include "verify/launch/names.h"
 #include "verify/launch/one_by_one.h"
 #include "verify/launch/placed.h"
 #include "verify/launch/steps.h"
@@ -62,15 +62,8 @@ std::string read_file(const std::string& path, uint64_t most) {
 
 isa::Program load_program(const std::string& path, const std::string& entry, isa::Approximate approximate,
                           const machine::ModulePlace& place) {
-  const std::string text = read_file(path);
-  return naming(path, [&] {
-    const ptx::Module module = ptx::parse(text);
-    std::vector<std::string> entries;
-    for (const ptx::Function& f : module.functions)
-      if (f.is_entry && f.has_body) entries.push_back(f.name);
-    return isa::compile(module, entry.empty() ? entry : entries[name_among(entries, entry, "entry")],
-                        approximate, place);
-  });
+  const EntryText text = read_entry(path, entry);
+  return naming(path, [&] { return isa::compile(ptx::parse(text.ptx), text.entry, approximate, place); });
 }
 
 size_t count_launches(const Launch& launch) {

@@ -95,5 +95,40 @@ expect 0 "y.bin" "$bitwell" run l.json
 launch '"unwritten": 64, "output": "y.bin"' 64
 expect 1 "byte 4 of output 'y' was never written" "$bitwell" run l.json
 
+# Many branches cost what they are, and of a file with many kernels the one that runs.
+python3 - <<'P'
+def write(name, functions):
+    open(name, "w").write(".version 9.0\n.target sm_90a\n.address_size 64\n" + "\n".join(functions))
+def kernel(name, branches):
+    out = [f".visible .entry {name}(.param .u64 py)", "{", f".reg .pred %p<{branches}>; .reg .b32 %r<{branches + 3}>; .reg .b64 %rd<4>;",
+           "ld.param.u64 %rd0, [py];", "mov.u32 %r0, %tid.x;", "mov.u32 %r1, 0;"]
+    for i in range(branches):
+        out += [f"setp.eq.u32 %p{i}, %r0, {i % 64};", f"@%p{i} bra $L{i};", f"xor.b32 %r{i + 2}, %r1, {i};",
+                f"add.u32 %r1, %r1, %r{i + 2};", f"$L{i}:"]
+    return "\n".join(out + ["mul.wide.u32 %rd1, %r0, 4;", "add.u64 %rd2, %rd0, %rd1;", "st.global.u32 [%rd2], %r1;", "ret;", "}"])
+write("branches.ptx", [kernel("branches", 60000)])
+write("fewer.ptx", [kernel("fewer", 15000)])
+write("many.ptx", [kernel(f"k{i}", 400) for i in range(600)])
+assert 20 << 20 < len(open("many.ptx").read())
+lanes = []
+for lane in range(32):
+    r = 0
+    for i in range(60000):
+        if lane != i % 64: r = (r + (r ^ i)) % 2**32
+    lanes.append(r)
+open("branches.want", "w").write(" ".join(map(str, lanes)))
+P
+for entry in branches fewer k77; do
+  ptx=$([ $entry = k77 ] && echo many.ptx || echo $entry.ptx)
+  echo '{"ptx": "'$ptx'", "entry": "'$entry'", "block": [32], "arguments": [{"buffer": "y", "unwritten": 128, "output": "'$entry'.bin"}]}' > $entry.json
+  for options in "" "--races"; do
+    # shellcheck disable=SC2086
+    if [ $entry = branches ]; then expect 0 "all checks on" timeout 100 "$bitwell" run $entry.json $options
+    else sparing "$bitwell" run $entry.json $options; fi
+  done
+done
+[ "$(od -An -v -tu4 -w128 branches.bin | tr -s ' ')" = " $(cat branches.want)" ] || fail "60,000 branches lead elsewhere"
+sparing "$bitwell" check fewer.ptx
+
 echo "$failures failures"
 [ $failures -eq 0 ]
