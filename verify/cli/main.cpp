@@ -10,6 +10,7 @@
 
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
+#include "verify/launch/partial_files.h"
 
 namespace cli = bitwell::cli;
 
@@ -142,5 +143,6 @@ int main(int argc, char** argv) {
   // file is left half-written.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  bitwell::verify::remove_partial_files_when_stopped();
   return run(argc, argv);
 }

@@ -176,6 +176,7 @@ void run(const RunOptions& options, int& status) {
   if (options.numeric) numeric.emplace(program, options.numeric_bound);
   how.progress = shown_from(start);
   const isa::RunResult result = run_to_its_end(options, program, file, how, observed, files);
+  if (!options.baseline.empty()) files.reads(options.baseline);
   const std::vector<isa::Losses> losses = numeric ? numeric->losses() : std::vector<isa::Losses>{};
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (options.races) {

@@ -37,11 +37,6 @@ OutputFiles::OutputFiles() {
   }
 }
 
-OutputFiles::~OutputFiles() {
-  for (const auto& [path, planned] : planned_)
-    if (!planned.partial.empty()) unlink(planned.partial.c_str());
-}
-
 void OutputFiles::reads(const std::string& path) {
   taken_.emplace(identity_of(path), "'" + path + "', which this command reads");
 }
@@ -74,9 +69,9 @@ void OutputFiles::write_beside(Planned& planned, std::string_view text) {
   const OutputTarget& target = planned.target;
   const std::string partial = partial_name(target.path);
   unlink(partial.c_str());  // of a process of the same number that was killed
+  planned.partial = PartialFile(partial);
   const int file = open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, target.there ? 0600 : 0666);
   if (file < 0) cannot_write(target.path, errno);
-  planned.partial = partial;
   int error = write_all(file, text);
   if (error == 0 && target.there) {
     // As the file that it replaces. Another's file stays another's only where the system lets us.
@@ -95,8 +90,9 @@ void OutputFiles::commit() {
     }
   for (auto& [path, planned] : planned_)
     if (planned.written) {
-      if (std::rename(planned.partial.c_str(), planned.target.path.c_str()) != 0) cannot_write(path, errno);
-      planned.partial.clear();
+      if (std::rename(planned.partial.path().c_str(), planned.target.path.c_str()) != 0)
+        cannot_write(path, errno);
+      planned.partial.renamed();
       planned.written = false;
     }
 }

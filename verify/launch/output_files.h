@@ -1,5 +1,5 @@
 // The files that a command writes: none replaces what the command reads or another of them, and a command
-// that fails leaves what was there.
+// that fails or is stopped leaves what was there.
 #pragma once
 #include <map>
 #include <string>
@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "verify/launch/output_target.h"
+#include "verify/launch/partial_files.h"
 
 namespace bitwell::verify {
 
 class OutputFiles {
  public:
-  OutputFiles();   // nothing may replace a file that the standard output or error goes to
-  ~OutputFiles();  // what was not committed goes
+  OutputFiles();  // nothing may replace a file that the standard output or error goes to
   OutputFiles(const OutputFiles&) = delete;
   OutputFiles& operator=(const OutputFiles&) = delete;
 
@@ -34,7 +34,7 @@ class OutputFiles {
   struct Planned {
     OutputTarget target;
     std::string text = {};     // for what is no file
-    std::string partial = {};  // for a file: where its contents are
+    PartialFile partial = {};  // for a file: where its contents are
     bool written = false;
   };
   void write_beside(Planned& planned, std::string_view text);

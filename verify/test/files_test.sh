@@ -172,6 +172,19 @@ for same in x.bin hard.bin add.ptx l.json; do
   expect 2 "--trace '$same' would replace" "$bitwell" run l.json --trace "$same"
 done
 cmp x.bin kept.bin || fail "an input was replaced"
+# A baseline is an input too.
+"$bitwell" run l.json --races --write-baseline known.json > /dev/null || fail "no baseline is written"
+cp known.json kept.json
+ln known.json hard.known
+for output in --trace --sarif --junit --write-baseline; do
+  for same in known.json hard.known; do
+    expect 2 "$output '$same' would replace 'known.json', which this command reads" "$bitwell" run l.json --races --baseline known.json $output "$same"
+  done
+done
+launch known.json
+expect 2 "argument 1: its output 'known.json' would replace 'known.json', which this command reads" "$bitwell" run l.json --races --baseline known.json
+launch y.bin
+cmp known.json kept.json || fail "a baseline was replaced"
 sed 's/"read_only": true/"output": "twice"/' l.json > two.json
 sed -i 's/y.bin/twice/' two.json
 expect 2 "another output of this command" "$bitwell" run two.json
@@ -210,6 +223,24 @@ expect 0 "" "$bitwell" study accumulate --most-k 64 --dots 16 --csv long.csv
 cmp long.csv whole.csv || fail "a study that met a full disk does not go on where it stopped"
 left=$(find . -name '*partial*')
 [ -z "$left" ] || fail "left behind: $left"
+# Nor does one that is stopped, here where its first output is whole and its second waits for a reader.
+sed 's/"unwritten": 128, "output": "[^"]*"/"unwritten": 128, "output": "stopped.bin"/; s/"read_only": true/"output": "pipe"/' l.json > stopped.json
+for signal in TERM INT HUP; do
+  python3 - "$bitwell" $signal <<'P' || fail "SIG$signal leaves a part of a file, or does not end the command"
+import glob, os, signal, subprocess, sys, time
+number = getattr(signal, "SIG" + sys.argv[2])
+signal.signal(number, signal.SIG_DFL)
+command = subprocess.Popen([sys.argv[1], "run", "stopped.json"], stdout=subprocess.DEVNULL)
+for _ in range(1000):
+    if glob.glob("stopped.bin.partial*"): break
+    time.sleep(0.01)
+assert glob.glob("stopped.bin.partial*"), "no partial file to begin with"
+command.send_signal(number)
+assert command.wait(60) == -number, command.returncode
+assert not glob.glob("*partial*"), glob.glob("*partial*")
+assert not os.path.exists("stopped.bin")
+P
+done
 launch mine
 echo old > mine; chmod 640 mine
 expect 0 "y -> mine" "$bitwell" run l.json
