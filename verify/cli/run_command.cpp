@@ -1,5 +1,6 @@
 // bitwell run
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -23,6 +24,8 @@
 #include "verify/cli/trace.h"
 #include "verify/explore/given.h"
 #include "verify/launch/launch_json.h"
+#include "verify/launch/memory_watch.h"
+#include "verify/launch/partial_files.h"
 
 namespace bitwell::cli {
 namespace {
@@ -143,7 +146,22 @@ verify::Launch run_again(const RunOptions& options, const isa::Program& program,
   return std::move(file.launch);
 }
 
+// Where a launch touches what the machine has left, it ends in one line, before the machine does.
+verify::MemoryWatch stopped_before_the_machine() {
+  const uint64_t left = verify::memory_left();
+  return {left, [left](uint64_t touched) {
+            end_progress();
+            note(
+                fmt::format("bitwell: the launch has touched {} MiB, this machine had {} MiB left: it is "
+                            "stopped before the machine runs out of memory",
+                            grouped(touched >> 20), grouped(left >> 20)));
+            verify::remove_partial_files();
+            _exit(unusable);
+          }};
+}
+
 void run(const RunOptions& options, int& status) {
+  const verify::MemoryWatch watch = stopped_before_the_machine();
   verify::LaunchFile file = verify::read_launch(options.path);
   refuse_what_does_not_go_together(options, file);
   isa::Program program = verify::load_program(file.launch.ptx, file.launch.entry, approximate_of(options));
@@ -158,6 +176,7 @@ void run(const RunOptions& options, int& status) {
   const verify::Launch before = options.device ? file.launch : verify::Launch{};
   const Clock::time_point start = Clock::now();
   verify::OutputFiles files;
+  if (!options.baseline.empty()) files.reads(options.baseline);
   verify::plan_outputs(file, files);
   const isa::Options unwatched = how;
   Observed observed(options, program, file, how, files);
@@ -176,7 +195,6 @@ void run(const RunOptions& options, int& status) {
   if (options.numeric) numeric.emplace(program, options.numeric_bound);
   how.progress = shown_from(start);
   const isa::RunResult result = run_to_its_end(options, program, file, how, observed, files);
-  if (!options.baseline.empty()) files.reads(options.baseline);
   const std::vector<isa::Losses> losses = numeric ? numeric->losses() : std::vector<isa::Losses>{};
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (options.races) {

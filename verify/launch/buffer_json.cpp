@@ -4,7 +4,7 @@
 
 #include "model/number/codec.h"
 #include "verify/launch/launch_reader.h"
-#include "verify/launch/memory_limit.h"
+#include "verify/launch/memory_watch.h"
 #include "verify/launch/npy.h"
 #include "verify/launch/numbers.h"
 
@@ -23,7 +23,7 @@ void LaunchReader::hold(uint64_t bytes, uint64_t extra, const std::string& where
   contents_ += bytes;
   const uint64_t need = 2 * contents_ + extra;
   if (need < uint64_t{64} << 20) return;
-  if (const uint64_t host = host_memory(); need > host)
+  if (const uint64_t host = memory_left(); need > host)
     refuse(where + ": with its " + std::to_string(bytes) + " bytes the buffers' contents take " +
            std::to_string(need) + " bytes of memory, this machine has " + std::to_string(host) + " left");
 }

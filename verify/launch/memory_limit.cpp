@@ -1,21 +1,13 @@
 #include "verify/launch/memory_limit.h"
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 
 #include "model/machine/arch.h"
 #include "model/machine/limits.h"
+#include "verify/launch/memory_watch.h"
 
 namespace bitwell::verify {
-
-uint64_t host_memory() {
-  std::ifstream in("/proc/meminfo");
-  std::string key;
-  for (uint64_t kib = 0; in >> key >> kib; in.ignore(256, '\n'))
-    if (key == "MemAvailable:") return kib << 10;
-  return UINT64_MAX;
-}
 
 void check_memory(const isa::Program& program, const Launch& launch) {
   const std::optional<uint64_t>& limit = launch.memory_limit;
@@ -54,7 +46,7 @@ void check_memory(const isa::Program& program, const Launch& launch) {
                               text(most) + (limit ? "" : "; bitwell run --memory-limit sets another limit"));
   constexpr uint64_t kAlwaysThere = uint64_t{64} << 20;  // not worth asking the host
   if (touched <= kAlwaysThere) return;
-  if (const uint64_t host = host_memory(); touched > host)
+  if (const uint64_t host = memory_left(); touched > host)
     throw machine::InputError("entry '" + launch.entry + "' fills " + text(touched) + " bytes of memory " +
                               parts + ", this machine has " + text(host) + " left");
 }

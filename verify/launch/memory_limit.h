@@ -1,14 +1,8 @@
 // How much memory a launch asks for, and whether the device and this machine have it.
 #pragma once
-#include <cstdint>
-
 #include "verify/launch/launch.h"
 
 namespace bitwell::verify {
-
-// Bytes that this machine can still give to programs (MemAvailable of /proc/meminfo); all that 64 bits count
-// where it does not say.
-uint64_t host_memory();
 
 // Refuses (InputError) a launch whose variables, buffers, local and shared memory together pass its
 // limit, or that would touch more at once than this machine can give.

@@ -95,6 +95,44 @@ expect 0 "y.bin" "$bitwell" run l.json
 launch '"unwritten": 64, "output": "y.bin"' 64
 expect 1 "byte 4 of output 'y' was never written" "$bitwell" run l.json
 
+# What a launch touches is counted while it runs, against what the machine has: the limit on resident memory stands for a
+# small machine. Each thread writes a page.
+cat > touch.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry touch(.param .u64 py)
+{
+  .reg .b32 %r<5>; .reg .b64 %rd<5>;
+  ld.param.u64 %rd0, [py];
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, %ctaid.x;
+  mad.lo.u32 %r2, %r1, 256, %r0;
+  mul.wide.u32 %rd1, %r2, 4096;
+  add.u64 %rd2, %rd0, %rd1;
+  st.global.u32 [%rd2], 1;
+  ret;
+}
+P
+touching() { # touching PAGES: writes touch.json
+  echo '{"ptx": "touch.ptx", "entry": "touch", "grid": ['$(($1 / 256))'], "block": [256],
+    "arguments": [{"buffer": "y", "unwritten": '$(($1 * 4096))'}]}' > touch.json
+}
+if [ -r /proc/self/statm ]; then
+  touching $((1 << 14))  # 128 MiB, with what says which bytes are written
+  expect 0 "all checks on" bash -c "ulimit -m 500000; exec \"$bitwell\" run touch.json"
+  touching $((1 << 20))  # 8 GiB
+  for options in "" "--races" "--schedules 2"; do
+    [ "$options" != "--schedules 2" ] || sed -i 's/"unwritten": [0-9]*/"zeros": 4294967296, "output": "touched.bin"/' touch.json
+    # shellcheck disable=SC2086
+    expect 2 "" bash -c "ulimit -m 500000; exec \"$bitwell\" run touch.json $options"
+  done
+  touching $((1 << 20))
+  text=$(bash -c "ulimit -m 500000; exec \"$bitwell\" run touch.json" 2>&1)
+  [[ "$text" =~ ^bitwell:\ the\ launch\ has\ touched\ [0-9]+\ MiB,\ this\ machine\ had\ 4[0-9]+\ MiB\ left:\ it\ is\ stopped\ before\ the\ machine\ runs\ out\ of\ memory$ ]] ||
+    fail "a launch that touches more than there is says: $text"
+fi
+
 # Many branches cost what they are, and of a file with many kernels the one that runs.
 python3 - <<'P'
 def write(name, functions):
