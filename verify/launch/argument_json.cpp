@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
 #include <span>
 
 #include "model/machine/tensor_map_bytes.h"
@@ -73,6 +74,8 @@ LaunchReader::Bytes LaunchReader::structure(const json& j, const std::string& wh
 }
 
 void LaunchReader::fields(const json& pieces, const std::string& where, bool may_grow, Bytes& to) {
+  std::map<uint64_t, std::pair<uint64_t, size_t>>
+      taken;  // bytes by their end: their begin, and whose they are
   for (size_t i = 0; i < pieces.size(); ++i) {
     const std::string part = where + ", field " + std::to_string(i);
     json one = pieces[i];
@@ -85,6 +88,10 @@ void LaunchReader::fields(const json& pieces, const std::string& where, bool may
     if (end > to.bytes.size())
       refuse(part + ": bytes " + std::to_string(at) + " to " + std::to_string(end - 1) + " are beyond the " +
              std::to_string(may_grow ? kMostStructure : to.bytes.size()) + " that there are");
+    if (const auto next = taken.upper_bound(at); next != taken.end() && next->second.first < end)
+      refuse(part + ": its bytes " + std::to_string(at) + " to " + std::to_string(end - 1) +
+             " overlap those of field " + std::to_string(next->second.second));
+    taken.emplace(end, std::pair{at, i});
     std::copy(b.bytes.begin(), b.bytes.end(), to.bytes.begin() + static_cast<std::ptrdiff_t>(at));
     for (Pointer& p : b.pointers) {
       p.at += at;

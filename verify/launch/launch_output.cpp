@@ -1,6 +1,7 @@
 // What goes out of a launch: its buffers after a run, and the launch itself as LAUNCH.json.
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
@@ -73,16 +74,25 @@ json tensor_map_json(const machine::TensorMap& m, const std::string& buffer) {
 
 // Of a scalar or a structure, with the pointers and maps in it.
 json bytes_json(const Argument& a, const Launch& launch) {
-  const std::string digits = hexadecimal(a.scalar);
-  const json raw{{"bytes", digits}};
-  if (a.pointers.empty()) return raw;
-  json fields = json::array({{{"at", 0}, {"bytes", digits}}});
-  for (const Pointer& p : a.pointers) {
+  if (a.pointers.empty()) return {{"bytes", hexadecimal(a.scalar)}};
+  std::map<uint64_t, const Pointer*> pointers;
+  for (const Pointer& p : a.pointers) pointers.emplace(p.at, &p);
+  json fields = json::array();
+  uint64_t told = 0;  // bytes so far
+  const auto bytes_up_to = [&](uint64_t end) {
+    if (end > told)
+      fields.push_back({{"at", told}, {"bytes", hexadecimal(std::span(a.scalar).subspan(told, end - told))}});
+  };
+  for (const auto& [at, pointer] : pointers) {
+    const Pointer& p = *pointer;
+    bytes_up_to(at);
+    told = at + (p.tensor_map ? sizeof(machine::TensorMapBytes) : 8);
     json field = p.tensor_map ? tensor_map_json(*p.tensor_map, launch.buffers[p.buffer].name)
                               : json{{"pointer", launch.buffers[p.buffer].name}, {"offset", p.offset}};
-    field["at"] = p.at;
+    field["at"] = at;
     fields.push_back(std::move(field));
   }
+  bytes_up_to(a.scalar.size());
   return {{"struct", fields}, {"size", a.scalar.size()}};
 }
 

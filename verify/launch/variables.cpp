@@ -1,6 +1,7 @@
 #include "verify/launch/variables.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "verify/launch/names.h"
@@ -23,8 +24,15 @@ const isa::GlobalVariable& Variables::named(const Variable& variable) const {
 }
 
 void Variables::write(const Launch& launch) const {
+  std::map<const isa::GlobalVariable*, const Variable*> given;
   for (const Variable& v : launch.variables) {
     const isa::GlobalVariable& g = named(v);
+    if (const auto [first, is_new] = given.emplace(&g, &v); !is_new)
+      throw machine::InputError("variable '" + g.name + "' stands twice in the launch" +
+                                (first->second->name == v.name
+                                     ? ""
+                                     : ", as '" + first->second->name + "' and as '" + v.name + "'") +
+                                ": what it holds before and its output go into one");
     if (!v.before) continue;
     if (v.before->size() > g.size)
       throw machine::InputError("variable '" + v.name + "' has " + std::to_string(g.size) +

@@ -15,7 +15,8 @@ class Variables {
   Variables(const isa::Program& program, machine::Memory& memory, machine::Region& constants)
       : program_(program), memory_(memory), constants_(constants) {}
 
-  // InputError for a variable that is not there, or for more bytes than it has.
+  // InputError for a variable that is not there or that the launch names twice, or for more bytes than it
+  // has.
   void write(const Launch& launch) const;
   // Those of outputs.
   void read_back(Launch& launch) const;

@@ -161,6 +161,11 @@ def save(name, dtype, data):
     head += ' ' * (117 - len(head)) + '\n'
     open(name, 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', 118) + head.encode() + data)
 save('quiet.npy', 'f4', struct.pack('<16I', *[0x7fffffff] * 7, 0x7fc00000, *[0] * 8))
+# A variable stands once, by whatever name.
+launch apply "" "$scale, $scale"
+expect 2 "variable 'scale' stands twice in the launch: what it holds before and its output go into one" "$bitwell" run l.json
+launch apply "" "$scale, {\"variable\": \"scal\", \"output\": \"scale.npy\"}"
+expect 2 "variable 'scale' stands twice in the launch, as 'scale' and as 'scal'" "$bitwell" run l.json
 save('zeros.npy', 'f4', bytes(64))
 save('wide.npy', 'f8', bytes(128))
 P
@@ -381,6 +386,20 @@ cat > overlap.json <<'J'
  "then": [{"entry": "second", "grid": [1], "block": [1], "programmatic_stream_serialization": true, "arguments": [{"pointer": "x"}]}]}
 J
 expect 0 "" "$bitwell" run overlap.json --schedules 8
+# Fields that share a byte: of a structure, of one in it, of a buffer; beside each other they are two.
+overlapping() { # overlapping 'the refusal' SED-EXPRESSION
+  sed "$2" maps.json > bad.json
+  expect 2 "'bad.json': $1" "$bitwell" run bad.json
+}
+for at in 1 7 8 15; do overlapping "argument 0, field 1: its bytes $at to $((at + 127)) overlap those of field 0" 's/"at": 64/"at": '$at'/'; done
+overlapping "argument 0, field 2: its bytes 192 to 207 overlap those of field 1" 's/"at": 64/"at": 66/'
+overlapping "argument 0, field 2, field 1: its bytes 7 to 14 overlap those of field 0" 's/"at": 8, "struct"/"at": 7, "struct"/'
+for at in 121 128 255; do
+  overlapping "buffer 2 ('descriptors'), field 1: its bytes 128 to 255 overlap those of field 0" \
+    's/"fields": \[/&{"at": '$at', "bytes": "'"$(printf '00%.0s' $(seq $((at == 255 ? 1 : 8))))"'"}, /'
+done
+sed 's/"fields": \[/&{"at": 120, "bytes": "0011223344556677"}, /' maps.json > beside.json
+expect 0 "all checks on" "$bitwell" run beside.json
 sed -i 's/griddepcontrol.wait;//' overlap.ptx
 expect 1 "" "$bitwell" run overlap.json --schedules 8
 # A cooperative launch is refused where it does not fit.
