@@ -23,8 +23,10 @@ std::string after_comma(std::vector<Named> objects, uint64_t address) {
 
 }  // namespace
 
-// A C++ name as it was written: "pipeline::full".
+// A C++ name as it was written: "pipeline::full". A variable `a` is no mangled name, though the demangler
+// knows `a` as a type.
 std::string readable(const std::string& name) {
+  if (!name.starts_with("_Z")) return name;
   int status = 0;
   char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
   const std::string out = status == 0 && plain != nullptr ? plain : name;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "verify/cli/command.h"
+#include "verify/cli/short_names.h"
 #include "verify/launch/launch.h"
 #include "verify/launch/launch_template.h"
 #include "verify/launch/output_files.h"
@@ -14,6 +15,7 @@ namespace bitwell::cli {
 void add_init(CLI::App& app) {
   struct InitOptions {
     std::string path, entry, out;
+    bool verbose = false;
   };
   CLI::App* command = app.add_subcommand("init", "Write the LAUNCH.json that fits an entry of a PTX file");
   auto options = std::make_shared<InitOptions>();
@@ -21,6 +23,7 @@ void add_init(CLI::App& app) {
   command->add_option("ENTRY", options->entry,
                       "Its name, or a part of it that no other has, mangled or not; without it the only one");
   command->add_option("--out", options->out, "Write to this file, instead of the standard output");
+  command->add_flag("--verbose", options->verbose, kVerboseHelp);
   command->footer(
       "Sizes of parameters, block and cluster are the entry's; grid, buffers and numbers are to be filled "
       "in.\n"
@@ -30,8 +33,10 @@ void add_init(CLI::App& app) {
     const std::string text = verify::read_file(options->path);
     const fs::path folder = fs::absolute(options->out.empty() ? "x" : options->out).parent_path();
     const std::string ptx = fs::absolute(options->path).lexically_relative(folder).string();
-    const std::string launch =
-        verify::naming(options->path, [&] { return verify::launch_template(text, ptx, options->entry); });
+    const std::string launch = naming_shortly(options->verbose, [&] {
+      return verify::naming(options->path,
+                            [&] { return verify::launch_template(text, ptx, options->entry); });
+    });
     if (options->out.empty())
       fmt::print("{}", launch);
     else

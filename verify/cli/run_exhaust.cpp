@@ -96,8 +96,8 @@ void exhaust_schedules(const RunOptions& options, const isa::Program& program, v
                           : "stopped at --most, what other schedules come to is not known");
   for (size_t i = 0; i < all.ends.size(); ++i)
     fmt::print("  end {} of {}, of {}: {}\n    replay: {}\n", i + 1, all.ends.size(),
-               plural(all.ends[i].runs, "schedule"), said(all.ends[i], first, file.launch),
-               replay(all.ends[i]));
+               plural(all.ends[i].runs, "schedule"),
+               named(said(all.ends[i], first, file.launch), options.verbose), replay(all.ends[i]));
   fmt::print("{}{}", approximate_line(without_evidence, options, program), verdict);
 }
 

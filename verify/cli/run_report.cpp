@@ -62,7 +62,7 @@ std::string RunReport::text() const {
     const double ratio =
         cost.touched == 0 ? 0.0 : static_cast<double>(cost.shadow) / static_cast<double>(cost.touched);
     line(fmt::format("  {} races and the like, {:.1f} bytes of shadow a byte touched", races.errors, ratio));
-    out += races.text;
+    out += named(races.text, options.verbose);
   }
   line(fmt::format("  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once",
                    grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s", held.rests_on,
@@ -70,7 +70,7 @@ std::string RunReport::text() const {
   out += footprint(result.footprint, program, file.launch.then.empty() ? "" : " of the first launch");
   if (options.numeric) out += numeric_text(losses, options.numeric_bound);
   for (const isa::Note& n : result.notes)
-    line(fmt::format("  note: {}{}{}", machine::describe(n.place, n.text),
+    line(fmt::format("  note: {}{}{}", named(machine::describe(n.place, n.text), options.verbose),
                      n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times)),
                      n.place.ptx_line == 0 ? "" : "; the manual does not promise that this works"));
   if (options.policy != "lazy")

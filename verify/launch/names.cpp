@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t kShown = 8;        // names in a refusal
 constexpr size_t kMostInside = 24;  // characters between brackets that are shown
+// Of a word that is longer than kLongestWord: its beginning and its end.
+constexpr size_t kLongestWord = 80, kFirst = 48, kLast = 16;
 
 bool of_a_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
 
@@ -71,8 +73,28 @@ size_t name_among(const std::vector<std::string>& names, const std::string& want
   throw machine::InputError(text);
 }
 
+// A text with its long words cut, but for those of paths: Python's kernels carry their types in names that
+// nothing demangles.
+static std::string with_short_words(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && of_a_name(text[end])) ++end;
+    const std::string_view word = text.substr(i, end - i);
+    const bool of_a_path =
+        (i > 0 && text[i - 1] == '/') || (end < text.size() && (text[end] == '/' || text[end] == '.'));
+    if (word.size() > kLongestWord && !of_a_path)
+      (out += word.substr(0, kFirst)).append("...") += word.substr(word.size() - kLast);
+    else
+      out += word;
+    if (end < text.size()) out += text[end++];
+    i = end;
+  }
+  return out;
+}
+
 std::string shortened(std::string_view message) {
-  const std::string text = as_written(message);
+  const std::string text = with_short_words(as_written(message));
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     out += text[i];

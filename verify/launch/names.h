@@ -11,7 +11,8 @@ namespace bitwell::verify {
 size_t name_among(const std::vector<std::string>& names, const std::string& wanted, const std::string& what);
 
 // A message with the C++ names in it as they were written, and what stands in long pairs of angle brackets,
-// or in long parentheses behind a name, left out: "gemm<...>(...)".
+// or in long parentheses behind a name, left out: "gemm<...>(...)"; and without the middle of other long
+// names.
 std::string shortened(std::string_view message);
 
 }  // namespace bitwell::verify

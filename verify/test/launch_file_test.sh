@@ -96,6 +96,47 @@ printf '.version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry %s(.para
 expect 2 "the parameters of entry 'void gemm<...>(float*)' take 40000 bytes" "$bitwell" check long.ptx
 expect 2 "the parameters of entry '$long' take 40000 bytes" "$bitwell" check long.ptx --verbose
 expect 2 "$long" "$bitwell" check long.ptx --json
+# Names that nothing demangles keep their beginning and their end: those of Python's kernels hold all their types.
+python=kernel_cutlass_kernel___main__GemmKernel_object_at__$(printf 'TiledMMA_ThrLayoutVMNK11110000_%.0s' $(seq 28))tail_of_the_name
+[ ${#python} -gt 900 ] || fail "a name of ${#python} characters"
+printf '.version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry %s() { .reg .b64 %%rd; mov.u64 %%rd, 0; ret; }\n' $python > python.ptx
+sed 's/ret;/ld.shared.u32 %r, [%rd]; ret;/; s/.reg .b64 %rd;/.reg .b64 %rd; .reg .b32 %r;/' python.ptx > faulty.ptx
+in_short() { # in_short WHAT COMMAND...: it says what there is in lines that one can read, and the whole name with --verbose
+  local what=$1 text
+  shift
+  text=$("$@" 2>&1)
+  if [[ "$text" != *"kernel_cutlass_kernel___main__GemmKernel_object_...tail_of_the_name"* ]] || [ "$(wc -L <<< "$text")" -gt 300 ]; then fail "$* says of $what: $text"; fi
+  [[ "$("$@" --verbose 2>&1)" == *"$python"* ]] || fail "$* --verbose does not say the whole name of $what"
+}
+echo '{"ptx": "python.ptx", "entry": "'$python'", "arguments": [{"type": "u32", "value": 1}]}' > python.json
+in_short "an argument too many" "$bitwell" run python.json
+sed -i 's/{"type.*}\]/]/' python.json
+in_short "a launch" "$bitwell" run python.json
+sed 's/}$/, "then": [{"ptx": "python.ptx", "entry": "kernel_cutlass"}, {"ptx": "faulty.ptx", "entry": "kernel_cutlass"}]}/' python.json > list.json
+in_short "a list" "$bitwell" run list.json
+printf '.version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry %s(.param .u64 p) { .reg .b64 %%rd; ld.param.u64 %%rd, [p]; st.global.u32 [%%rd], %%tid.x; ret; }\n' $python | sed 's/, %tid.x;/, %r;/; s/.reg .b64/.reg .b32 %r; mov.u32 %r, %tid.x; .reg .b64/' > racy.ptx
+echo '{"ptx": "racy.ptx", "entry": "kernel_cutlass", "block": [64], "arguments": [{"buffer": "y", "zeros": 4, "output": "racy.bin"}], "then": [{"ptx": "racy.ptx", "entry": "kernel_cutlass", "block": [64], "arguments": [{"pointer": "y"}]}]}' > racy.json
+in_short "a race" "$bitwell" run racy.json --races
+sed 's/"entry": "[^"]*"/"entry": "no"/' python.json > none.json
+in_short "no such entry" "$bitwell" run none.json
+in_short "no such entry" "$bitwell" check python.ptx --entry no
+in_short "no such entry" "$bitwell" init python.ptx no
+# A variable a is no type of C++.
+cat > letters.ptx <<'P'
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry f() {
+.shared .align 8 .b64 a; .reg .pred %p; .reg .b32 %r;
+mov.u32 %r, a; mbarrier.init.shared.b64 [%r], 1;
+W: mbarrier.try_wait.parity.shared.b64 %p, [%r], 0;
+@!%p bra W;
+ret; }
+P
+echo '{"ptx": "letters.ptx", "entry": "f"}' > letters.json
+expect 1 "on mbarrier 'a' (shared address 0)" "$bitwell" run letters.json
+sed 's/}$/, "arguments": [{"type": "u32", "value": 1}]}/' letters.json > more.json
+expect 2 "entry 'f': takes 0 arguments" "$bitwell" run more.json
 # Of a file with several entries one alone is checked, with what it calls.
 cat > two.ptx <<'P'
 .version 9.0
@@ -120,6 +161,11 @@ launch apply "" '{"variable": "scael", "values": [1], "format": "f32"}'
 expect 2 "no variable 'scael'; there are counter, scale" "$bitwell" run l.json
 launch apply "" '{"variable": "scale", "values": [1, 2], "format": "f32"}'
 expect 2 "has 4 bytes, the launch gives it 8" "$bitwell" run l.json
+# A variable stands once, by whatever name.
+launch apply "" "$scale, $scale"
+expect 2 "variable 'scale' stands twice in the launch: what it holds before and its output go into one" "$bitwell" run l.json
+launch apply "" "$scale, {\"variable\": \"scal\", \"output\": \"scale.npy\"}"
+expect 2 "variable 'scale' stands twice in the launch, as 'scale' and as 'scal'" "$bitwell" run l.json
 # What an output should be.
 npy right.npy f 2.5 4.5 6.5 8.5
 npy wrong.npy f 2.5 4.50000048 6.5 8
@@ -161,11 +207,6 @@ def save(name, dtype, data):
     head += ' ' * (117 - len(head)) + '\n'
     open(name, 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', 118) + head.encode() + data)
 save('quiet.npy', 'f4', struct.pack('<16I', *[0x7fffffff] * 7, 0x7fc00000, *[0] * 8))
-# A variable stands once, by whatever name.
-launch apply "" "$scale, $scale"
-expect 2 "variable 'scale' stands twice in the launch: what it holds before and its output go into one" "$bitwell" run l.json
-launch apply "" "$scale, {\"variable\": \"scal\", \"output\": \"scale.npy\"}"
-expect 2 "variable 'scale' stands twice in the launch, as 'scale' and as 'scal'" "$bitwell" run l.json
 save('zeros.npy', 'f4', bytes(64))
 save('wide.npy', 'f8', bytes(128))
 P
@@ -282,7 +323,8 @@ P
 expect 0 '"cooperative": true' "$bitwell" init meet.ptx
 "$bitwell" init copy.ptx | grep -q cooperative && fail "init takes any entry for a cooperative one"
 grep -q '"pointer": "p0_0"' made.json || fail "init does not see the pointer in the structure: $(cat made.json)"
-expect 2 "may be any of 2: _Z5apply6Params, _Z5otherv" "$bitwell" init k.ptx
+expect 2 "may be any of 2: apply(Params), other()" "$bitwell" init k.ptx
+expect 2 "may be any of 2: _Z5apply6Params, _Z5otherv" "$bitwell" init k.ptx --verbose
 expect 0 '"block": [4]' bash -c "tr -d ' \n' < made.json | sed 's/:\[/: [/g'"
 "$bitwell" init copy.ptx --out copy.json || fail "init of copy"
 expect 0 "all checks on" "$bitwell" run copy.json
@@ -344,6 +386,20 @@ cat > maps.json <<'J'
   {"bytes": "0102030405060708"}]}
 J
 expect 0 "all checks on" "$bitwell" run maps.json
+# Fields that share a byte: of a structure, of one in it, of a buffer; beside each other they are two.
+overlapping() { # overlapping 'the refusal' SED-EXPRESSION
+  sed "$2" maps.json > bad.json
+  expect 2 "'bad.json': $1" "$bitwell" run bad.json
+}
+for at in 1 7 8 15; do overlapping "argument 0, field 1: its bytes $at to $((at + 127)) overlap those of field 0" 's/"at": 64/"at": '$at'/'; done
+overlapping "argument 0, field 2: its bytes 192 to 207 overlap those of field 1" 's/"at": 64/"at": 66/'
+overlapping "argument 0, field 2, field 1: its bytes 7 to 14 overlap those of field 0" 's/"at": 8, "struct"/"at": 7, "struct"/'
+for at in 121 128 255; do
+  overlapping "buffer 2 ('descriptors'), field 1: its bytes 128 to 255 overlap those of field 0" \
+    's/"fields": \[/&{"at": '$at', "bytes": "'"$(printf '00%.0s' $(seq $((at == 255 ? 1 : 8))))"'"}, /'
+done
+sed 's/"fields": \[/&{"at": 120, "bytes": "0011223344556677"}, /' maps.json > beside.json
+expect 0 "all checks on" "$bitwell" run beside.json
 [ "$(od -An -tx4 out.bin)" = " 00000000 00000001 fffffff9 04030201" ] || fail "maps leaves $(od -An -tx4 out.bin)"
 # A texture is read, a surface written; init sees both.
 cat > image.ptx <<'P'
@@ -386,20 +442,6 @@ cat > overlap.json <<'J'
  "then": [{"entry": "second", "grid": [1], "block": [1], "programmatic_stream_serialization": true, "arguments": [{"pointer": "x"}]}]}
 J
 expect 0 "" "$bitwell" run overlap.json --schedules 8
-# Fields that share a byte: of a structure, of one in it, of a buffer; beside each other they are two.
-overlapping() { # overlapping 'the refusal' SED-EXPRESSION
-  sed "$2" maps.json > bad.json
-  expect 2 "'bad.json': $1" "$bitwell" run bad.json
-}
-for at in 1 7 8 15; do overlapping "argument 0, field 1: its bytes $at to $((at + 127)) overlap those of field 0" 's/"at": 64/"at": '$at'/'; done
-overlapping "argument 0, field 2: its bytes 192 to 207 overlap those of field 1" 's/"at": 64/"at": 66/'
-overlapping "argument 0, field 2, field 1: its bytes 7 to 14 overlap those of field 0" 's/"at": 8, "struct"/"at": 7, "struct"/'
-for at in 121 128 255; do
-  overlapping "buffer 2 ('descriptors'), field 1: its bytes 128 to 255 overlap those of field 0" \
-    's/"fields": \[/&{"at": '$at', "bytes": "'"$(printf '00%.0s' $(seq $((at == 255 ? 1 : 8))))"'"}, /'
-done
-sed 's/"fields": \[/&{"at": 120, "bytes": "0011223344556677"}, /' maps.json > beside.json
-expect 0 "all checks on" "$bitwell" run beside.json
 sed -i 's/griddepcontrol.wait;//' overlap.ptx
 expect 1 "" "$bitwell" run overlap.json --schedules 8
 # A cooperative launch is refused where it does not fit.
