@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "model/run/cause.h"
 #include "model/run/cluster.h"
@@ -20,7 +21,8 @@ using machine::Warp;
 
 namespace {
 
-constexpr int kShown = 8;  // waiters
+constexpr size_t kShown = 8;       // waiters
+constexpr size_t kMostShown = 32;  // where they wait in more places than kShown
 
 std::string warp_name(const Cluster& cluster, uint32_t rank, int warp) {
   return (cluster.ctas.size() > 1 ? "CTA rank " + std::to_string(rank) + " " : "") + "warp " +
@@ -159,6 +161,14 @@ std::string Cluster::shared_name(uint64_t address) const {
   return name.empty() ? where : name + " (" + where + ")";
 }
 
+// Where a split waits: those of one place wait for the same.
+static std::tuple<Wait, uint64_t, uint64_t> place_of(const Waiter& w) {
+  const uint64_t rank = w.cta->rank;
+  if (at_mbarrier(*w.split)) return {Wait::mbarrier, w.split->mbarrier, 0};
+  if (w.split->wait == Wait::cta_barrier) return {Wait::cta_barrier, rank, w.split->barrier};
+  return {w.split->wait, rank, static_cast<uint64_t>(w.cta->line(*w.split).ptx)};
+}
+
 static std::vector<Waiter> all_waiters(const Cluster& cluster) {
   std::vector<Waiter> out;
   for (const auto& cta : cluster.ctas)
@@ -206,11 +216,19 @@ void Cluster::report_deadlock(const std::string& beside) {
     return likeliest && !found[i].empty() && found[i][0].mistake == *likeliest;
   };
   std::stable_partition(order.begin(), order.end(), shows);
+  // Then one of each place: whoever waits where nobody else does may be the one to blame.
+  std::set<std::tuple<Wait, uint64_t, uint64_t>> places;
+  std::vector<size_t> first_there, others;
+  for (const size_t i : order)
+    (places.insert(place_of(waiters[i])).second ? first_there : others).push_back(i);
+  order = std::move(first_there);
+  order.insert(order.end(), others.begin(), others.end());
+  const size_t most = std::max(kShown, std::min(places.size(), kMostShown));
   std::string text = "deadlock: nothing can run";
-  int shown = 0;
+  size_t shown = 0;
   for (const size_t i : order) {
     const Waiter& w = waiters[i];
-    if (++shown > kShown) continue;
+    if (++shown > most) continue;
     const Line& line = w.cta->line(*w.split);
     text += "\n  " + warp_name(*this, w.cta->rank, w.warp->index) + ", " +
             std::to_string(__builtin_popcount(w.split->mask)) + " of " +
@@ -220,7 +238,7 @@ void Cluster::report_deadlock(const std::string& beside) {
       for (const Cause& c : found[i])
         text += "\n    " + std::string(&c == found[i].data() ? "" : "or ") + c.text;
   }
-  if (shown > kShown) text += "\n  and " + std::to_string(shown - kShown) + " more";
+  if (shown > most) text += "\n  and " + std::to_string(shown - most) + " more";
   text += cycle(*this, waiters);
   for (const auto& agent : agents_) text += "\n  under way: " + agent->describe();
   text += beside;
