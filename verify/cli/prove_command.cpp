@@ -154,6 +154,7 @@ void ask_all(const ProveOptions& o, int& status) {
   files.plan(o.out, "--out");
   verify::Report report{rehearsal ? kSimulator : device->name(),
                         rehearsal ? "none" : device->driver(),
+                        rehearsal ? 0 : device->compute_capability(),
                         BITWELL_VERSION,
                         {},
                         {}};
@@ -210,6 +211,7 @@ void accept(const ProveOptions& o, int& status) {
   if (report.device == kSimulator)
     throw machine::InputError("'" + o.accept +
                               "' is a rehearsal: the simulator's own answers are no evidence");
+  verify::check_is_a_gpus(report, o.accept);
   std::string file = o.by + "-" + report.device + ".json";
   std::replace(file.begin(), file.end(), ' ', '-');
   const std::string path = verify::share_folder("captures") + "/reported/" + file;
@@ -265,7 +267,11 @@ void add_prove(CLI::App& app, int& status) {
       "kernels; a B200 (sm_100a) instructions, tensor memory, tcgen05.mma and kernels; an RTX Blackwell card "
       "(sm_120a)\n"
       "instructions, mma.sync with block scales and kernels. No B200 and no such card has been asked yet.\n"
-      "What differs is a finding: send the file.\n\n"
+      "What differs is a finding: send the file.\n"
+      "A report is a text that anyone can write: --accept sees that bitwell gives the same answers, not that "
+      "a\n"
+      "GPU gave them. What it makes evidence is worth as much as the word of NAME, whom every verdict "
+      "names.\n\n"
       "Example:  bitwell prove --out answers.json\n"
       "          bitwell prove --part instructions 'tensor memory' --rehearse sm_100a");
   command->callback([o, &status] {

@@ -1,5 +1,6 @@
 #include "verify/prove/report.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "model/json/parse.h"
@@ -10,7 +11,27 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
+
+// The field of a report, which is of one type.
+template <class T>
+T field(const json& report, const char* key, bool fits, const std::string& path) {
+  const std::string head = "'" + path + "' is no report of bitwell prove: ";
+  if (!report.contains(key)) throw machine::InputError(head + "it has no '" + key + "'");
+  if (!fits) throw machine::InputError(head + "its '" + key + "' is not what prove writes there");
+  return report.at(key).get<T>();
+}
+std::string text(const json& report, const char* key, const std::string& path) {
+  return field<std::string>(report, key, report.contains(key) && report.at(key).is_string(), path);
+}
+std::map<std::string, std::string> texts(const json& report, const char* key, const std::string& path) {
+  const auto all_texts = [](const json& j) {
+    return j.is_object() &&
+           std::all_of(j.begin(), j.end(), [](const json& value) { return value.is_string(); });
+  };
+  return field<std::map<std::string, std::string>>(report, key,
+                                                   report.contains(key) && all_texts(report.at(key)), path);
+}
 
 }  // namespace
 
@@ -27,8 +48,13 @@ void add(Report& report, const Part& part, const std::vector<Reply>& replies) {
 }
 
 std::string text_of(const Report& r) {
-  return json{{"bitwell_prove", kFormat}, {"version", r.version}, {"device", r.device},
-              {"driver", r.driver},       {"digests", r.digests}, {"differs", r.differs}}
+  return json{{"bitwell_prove", kFormat},
+              {"version", r.version},
+              {"device", r.device},
+              {"driver", r.driver},
+              {"compute_capability", r.compute_capability},
+              {"digests", r.digests},
+              {"differs", r.differs}}
              .dump(2) +
          "\n";
 }
@@ -36,14 +62,33 @@ std::string text_of(const Report& r) {
 Report read_report(const std::string& path) {
   try {
     const json j = strict_json::parse(read_file(path));
-    if (j.at("bitwell_prove") != kFormat)
+    if (!j.is_object()) throw machine::InputError("'" + path + "' is no report of bitwell prove");
+    if (field<json>(j, "bitwell_prove", true, path) != kFormat)
       throw machine::InputError("'" + path + "' is a report of format " + j.at("bitwell_prove").dump() +
                                 ", this bitwell reads format " + std::to_string(kFormat));
-    return {j.at("device"), j.at("driver"), j.at("version"), j.at("digests"), j.at("differs")};
+    const bool number = j.contains("compute_capability") && j.at("compute_capability").is_number_unsigned();
+    return {text(j, "device", path),
+            text(j, "driver", path),
+            field<int>(j, "compute_capability", number, path),
+            text(j, "version", path),
+            texts(j, "digests", path),
+            texts(j, "differs", path)};
   } catch (const strict_json::JsonError& e) {
     throw machine::InputError("'" + path + "' is not JSON that can be used: " + e.what());
-  } catch (const json::exception& e) {
-    throw machine::InputError("'" + path + "' is no report of bitwell prove: " + e.what());
+  }
+}
+
+void check_is_a_gpus(const Report& report, const std::string& path) {
+  if (report.driver.empty() || report.driver == "none")
+    throw machine::InputError("'" + path + "' has no driver: a GPU's answers come through one");
+  for (const Part& part : parts()) {
+    const std::string head = answer_name(part, "");
+    const auto first = report.digests.lower_bound(head);
+    if (first == report.digests.end() || !first->first.starts_with(head)) continue;
+    if (part.compute_capability != report.compute_capability)
+      throw machine::InputError("'" + path + "' has answers to '" + part.name + "' for " + part.target +
+                                ", which " + report.device + " of compute capability " +
+                                std::to_string(report.compute_capability) + " does not run");
   }
 }
 

@@ -11,6 +11,7 @@ namespace bitwell::verify {
 struct Report {
   std::string device;  // "NVIDIA B200"
   std::string driver;
+  int compute_capability = 0;                  // of the GPU: 100
   std::string version;                         // of bitwell
   std::map<std::string, std::string> digests;  // by answer_name: all that the GPU answered
   std::map<std::string, std::string>
@@ -24,6 +25,9 @@ void add(Report& report, const Part& part, const std::vector<Reply>& replies);
 std::string text_of(const Report& report);  // JSON
 // Throws InputError naming the file for one that is no report.
 Report read_report(const std::string& path);
+// Throws InputError for a report, of that file, that no GPU gave: of a driver "none", or with answers to what
+// the GPU that it names does not run. Whether a GPU gave the others nobody can tell from the file.
+void check_is_a_gpus(const Report& report, const std::string& path);
 
 // What of a report this bitwell gives too, bit by bit, as a capture of "DEVICE, reported by NAME"; the
 // others' names go to `others`.

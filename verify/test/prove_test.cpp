@@ -163,7 +163,7 @@ class Folder {
 // it.
 TEST(Prove, AReportIsEvidenceAsFarAsItIsOurs) {
   const Part products = part_named("tensor products", "sm_100a");
-  Report report{"NVIDIA B200", "580.1", "0", {}, {}};
+  Report report{"NVIDIA B200", "580.1", 100, "0", {}, {}};
   std::vector<Reply> replies = prove(some(products, 3), {}, nullptr, 0);
   replies[1].kind = Kind::differs;
   replies[1].digest = "0123456789abcdef";
@@ -218,6 +218,63 @@ TEST(Prove, WhatIsNoReportIsRefusedByName) {
   EXPECT_NE(refusal("{}").find("r.json' is no report of bitwell prove"), std::string::npos);
   EXPECT_NE(refusal("{\"bitwell_prove\": 7}").find("a report of format 7"), std::string::npos);
   EXPECT_NE(refusal("no").find("r.json' is not JSON"), std::string::npos);
+  EXPECT_NE(refusal("[2]").find("r.json' is no report of bitwell prove"), std::string::npos);
+  // Every key that is missing or holds something else is named, in our words.
+  const std::map<std::string, std::string> whole = {{"bitwell_prove", "2"},  {"device", "\"NVIDIA B200\""},
+                                                    {"driver", "\"580.1\""}, {"compute_capability", "100"},
+                                                    {"version", "\"0\""},    {"digests", "{\"a\": \"b\"}"},
+                                                    {"differs", "{}"}};
+  const auto written = [](const std::map<std::string, std::string>& fields) {
+    std::string out;
+    for (const auto& [key, value] : fields) out += (out.empty() ? "{\"" : ", \"") + key + "\": " + value;
+    return out + "}";
+  };
+  EXPECT_EQ(refusal(written(whole)), "");
+  for (const auto& [key, value] : whole) {
+    auto changed = whole;
+    changed.erase(key);
+    EXPECT_NE(refusal(written(changed)).find("is no report of bitwell prove: it has no '" + key + "'"),
+              std::string::npos)
+        << refusal(written(changed));
+    if (key == "bitwell_prove") continue;
+    for (const char* other : {"null", "[]", "-1", "{\"a\": 1}"}) {
+      changed[key] = other;
+      EXPECT_NE(refusal(written(changed)).find("its '" + key + "' is not what prove writes there"),
+                std::string::npos)
+          << key << ": " << other << ": " << refusal(written(changed));
+    }
+  }
+}
+
+TEST(Prove, WhatNoGpuGaveIsNoEvidence) {
+  const auto refusal = [](const Report& report) -> std::string {
+    try {
+      check_is_a_gpus(report, "r.json");
+    } catch (const machine::InputError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  for (const auto& [part, target, capability] :
+       {std::tuple("tensor products", "sm_100a", 100), {"instructions", "sm_90a", 90}}) {
+    const std::string name = answer_name(part_named(part, target), "any");
+    Report report{"NVIDIA X", "580.1", capability, "0", {{name, "1"}}, {}};
+    EXPECT_EQ(refusal(report), "");
+    for (const char* none : {"none", ""}) {
+      report.driver = none;
+      EXPECT_NE(refusal(report).find("'r.json' has no driver"), std::string::npos);
+    }
+    report.driver = "580.1";
+    for (const int other : {0, 75, 86, 89, 90, 100, 103, 120}) {
+      if (other == capability) continue;
+      report.compute_capability = other;
+      EXPECT_NE(
+          refusal(report).find(std::string("for ") + target + ", which NVIDIA X of compute capability " +
+                               std::to_string(other) + " does not run"),
+          std::string::npos)
+          << refusal(report);
+    }
+  }
 }
 
 }  // namespace
