@@ -92,14 +92,15 @@ void Explorer::took(uint64_t changes) {
 void Explorer::end() {
   if (!open_) return;
   // A fault in the midst of a turn: nobody else goes on after it, so that all others are to be tried before.
-  // One that comes before an access is told of may hang on what cannot be addressed by loads alone.
+  // One that comes before an access is told of may hang on what cannot be addressed by loads alone, and on
+  // what has been freed.
   Node& node = nodes_[depth_ - 1];
   node.footprint = witness_.footprint(true);
   for (Touch& t : node.footprint) t.mode = Mode::write;
   if (node.footprint.empty())
     for (const Space space : kSpaces)
-      if (space != Space::global)
-        node.footprint.push_back({space, node.taken.cluster, 0, UINT64_MAX, Mode::write});
+      node.footprint.push_back(
+          {space, space == Space::global ? 0 : node.taken.cluster, 0, UINT64_MAX, Mode::write});
   node.to_try.insert(node.can.begin(), node.can.end());
   close(node, true);
 }
