@@ -18,8 +18,10 @@ std::string registers(size_t first, size_t count) {
   return out + "}";
 }
 
-size_t a_registers(const WarpKind& kind) { return kind.k == 16 ? 2 : 4; }
-size_t b_registers(const WarpKind& kind) { return kind.k == 16 ? 1 : 2; }
+size_t a_registers(const WarpKind& kind) {
+  return static_cast<size_t>(kind.k * (kind.k == 64 ? 4 : kind.bits) / 64);
+}
+size_t b_registers(const WarpKind& kind) { return a_registers(kind) / 2; }
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// One mma.sync of fp8, fp6 and fp4 of sm_120 as a test states it: the kernel whose warps each make one, their
-// operands drawn from a seed, the oracle's view of it (verify/oracle/warp_mma.h). Nothing of model/.
+// One mma.sync of sm_120 as a test states it: the kernel whose warps each make one, their operands drawn from a
+// seed, and, of fp8, fp6 and fp4, the oracle's view of it (verify/oracle/warp_mma.h). Nothing of model/.
 #pragma once
 #include <random>
 #include <span>
@@ -19,6 +19,7 @@ struct WarpKind {
   int scales = 0;          // of a row or column
   const char* scale = "";  // their type, with its dot
   bool half = false;       // C and D are fp16
+  int bits = 8;            // of an element in a register; 4 where k is 64
 
   size_t sums() const { return half ? 2 : 4; }  // registers of C and D
 };

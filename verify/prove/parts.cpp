@@ -132,7 +132,7 @@ std::vector<Part> parts() {
       {"kernels", "bitwell's own: GEMV, GEMMs, quantiser", "sm_100a", 100, kernels("sm_100a")},
       {"instructions", "arithmetic and conversions, 65,536 operand tuples each", "sm_120a", 120,
        of("sm_120a")},
-      {"warp products", "mma.sync of fp8, fp6, fp4: formats, scales, selectors, open corners", "sm_120a", 120,
+      {"warp products", "mma.sync of every type: formats, scales, selectors, open corners", "sm_120a", 120,
        warp_multiply_questions},
       {"ordering", "fences and waits of bulk copies, and what is open without, with delays", "sm_120a", 120,
        ordering("sm_120a")},

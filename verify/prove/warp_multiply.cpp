@@ -1,6 +1,6 @@
-// mma.sync of sm_120 asked: fp8, fp6 and fp4 with scales and without, every pair of formats, scale vector and
-// selector; and groups under the largest scales that cancel beside groups under the least, where published
-// models disagree and random operands never go.
+// mma.sync of sm_120 asked: fp16, bf16, tf32; fp8, fp6 and fp4 with scales and without, every pair of
+// formats, scale vector and selector; and groups under the largest scales that cancel beside groups under the
+// least, where published models disagree and random operands never go.
 #include <fmt/format.h>
 
 #include "verify/probe/warp_mma.h"
@@ -39,6 +39,11 @@ std::vector<Question> warp_multiply_questions() {
   for (const MmaType* type : {&kE4m3, &kE5m2})
     for (const bool half : {false, true})
       for (const int k : {16, 32}) add({"", k, 0, "", half}, *type, *type);
+  for (const int k : {8, 16}) {
+    for (const bool half : {false, true}) add({"", k, 0, "", half, 16}, kF16, kF16);
+    add({"", k, 0, "", false, 16}, kBf16, kBf16);
+  }
+  for (const int k : {4, 8}) add({"", k, 0, "", false, 32}, kTf32, kTf32);
   for (const WarpKind& kind : {kWarpMxf8f6f4, kWarpMxf4, kWarpMxf4By2, kWarpNvf4})
     for (unsigned byte = 0; byte < 4; byte += static_cast<unsigned>(kind.scales))
       for (unsigned thread = 0; thread < 4; ++thread) {

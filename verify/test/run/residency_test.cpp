@@ -119,6 +119,20 @@ TEST(Residency, AClusterLiesInOneProcessingCluster) {
   EXPECT_EQ(residency(entry("", "sm_100a"), shape).clusters, 74u);
 }
 
+// An RTX PRO 6000 has 188 multiprocessors of 48 warps and 100 KiB, of which a CTA may have 99; a GB10 has 48.
+TEST(Residency, RtxBlackwellCardsHaveLessOfEverythingOnAMultiprocessor) {
+  const auto clusters = [](const char* target, Shape shape) {
+    shape.grid = {30000, 1, 1};
+    return residency(entry("", target), shape).clusters;
+  };
+  EXPECT_EQ(clusters("sm_120a", {.dynamic_shared = 99 << 10}), 188u);
+  EXPECT_EQ(clusters("sm_120a", {.dynamic_shared = 49 << 10}), 2 * 188u);
+  EXPECT_EQ(clusters("sm_120a", {.block = {1024, 1, 1}}), 188u);
+  EXPECT_EQ(clusters("sm_120a", {.block = {768, 1, 1}}), 2 * 188u);
+  EXPECT_EQ(clusters("sm_120a", {.block = {32, 1, 1}}), 24 * 188u);
+  EXPECT_EQ(clusters("sm_121a", {.dynamic_shared = 99 << 10}), 48u);
+}
+
 TEST(Residency, ACooperativeLaunchThatRegistersDoNotLetFitIsRefused) {
   const Program program = entry("");
   machine::Memory memory;
