@@ -94,6 +94,7 @@ struct Split {
   Wait wait = Wait::none;
   uint32_t barrier = 0;         // which, while wait is cta_barrier
   uint32_t members = 0;         // of bar.warp.sync, while wait is warp_barrier
+  uint32_t passed_by = 0;       // lanes whose guard let them pass the aligned barrier by at which it waits
   uint64_t mbarrier = 0;        // shared::cluster address, and 1, of the one that try_wait has not passed yet
   uint64_t mbarrier_phase = 0;  // that was under way when it came there
   uint32_t mbarrier_parity = 0;  // awaited
@@ -147,8 +148,9 @@ struct Warp {
 
 // A named barrier of a CTA (bar.sync a, b).
 struct CtaBarrier {
-  uint32_t expected = 0;  // threads; 0: every thread still running
-  bool reduces = false;   // bar.red is under way
+  uint32_t expected = 0;    // threads; 0: every thread still running
+  bool reduces = false;     // bar.red is under way
+  bool some_ended = false;  // threads of a warp that has arrived
   uint32_t arrived = 0;
   std::array<uint32_t, 32> lanes{};  // by warp: lanes that arrived while others of the warp have not
   uint32_t count_true = 0;           // of bar.red's predicates

@@ -10,6 +10,15 @@ using machine::Split;
 using machine::Wait;
 using machine::Warp;
 
+// Those who wait at the barrier go on, though it is for threads of their warps that have ended.
+void Cta::note_ended(uint32_t number) const {
+  for (const Warp& w : warps)
+    for (const Split& s : w.splits)
+      if (s.wait == Wait::cta_barrier && s.barrier == number)
+        return grid.notes.add(place(w, s, -1),
+                              "threads of a warp that meets this aligned barrier have ended without it");
+}
+
 void Cta::try_release(uint32_t number) {
   machine::CtaBarrier& barrier = barriers[number];
   // A warp has arrived when every thread of it that still runs has.
@@ -25,6 +34,7 @@ void Cta::try_release(uint32_t number) {
     for (const Warp& w : warps)
       if (w.live() != 0) expected += kLanes;
   if (barrier.arrived < expected) return;
+  if (barrier.some_ended) note_ended(number);
   const bool all = barrier.count_true == barrier.count_voted;
   const bool any = barrier.count_true != 0;
   const uint32_t count = barrier.count_true;

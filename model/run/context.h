@@ -83,7 +83,7 @@ machine::Split& take_lanes(Context& context, uint32_t mask);
 // For .aligned instructions: whether all threads of the warp are here. If not, the split waits for them;
 // Fault if they cannot come: a guard that differs between threads, or a warp that is not full.
 bool whole_warp(Context& context, uint32_t mask);
-// The same for .aligned barriers: all threads of the warp that still run.
+// The same for .aligned barriers of the cluster: all threads of the warp that still run.
 bool all_here(Context& context, uint32_t mask);
 
 }  // namespace bitwell::isa

@@ -100,6 +100,7 @@ class Cta {
   machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const;
 
  private:
+  void note_ended(uint32_t number) const;
   struct Counts {
     uint64_t lanes = 0, instructions = 0;  // executed
     bool moved = false;                    // the splits changed or the pc was set

@@ -46,6 +46,7 @@ void Cta::merge(Warp& warp) {
         continue;
       }
       splits[i].mask |= splits[j].mask;
+      splits[i].passed_by |= splits[j].passed_by;
       splits[i].wait = Wait::none;
       splits[i].turn = std::max(splits[i].turn, splits[j].turn);
       splits[i].polls_global = splits[i].polls_global || splits[j].polls_global;

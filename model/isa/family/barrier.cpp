@@ -15,6 +15,26 @@ using machine::Wait;
 
 namespace {
 
+// For .aligned barriers: whether all threads of the warp that still run are here. If not, those that are wait
+// for the others to come, or to end: an H200 goes on then, too, where they have passed the barrier by.
+bool all_at_barrier(Context& context, uint32_t mask) {
+  Split& split = context.split();
+  if (const uint32_t again = split.passed_by & mask; again != 0)
+    throw Fault(
+        "a divergent barrier: this thread has passed it by once, where others of its warp have waited since",
+        __builtin_ctz(again));
+  if (mask == context.warp.live()) {
+    split.passed_by = 0;
+    return true;
+  }
+  if (const uint32_t others = split.mask & ~mask; others != 0) {  // by their guard
+    take_lanes(context, mask).passed_by |= others;
+    context.warp.splits.back().passed_by = 0;
+  }
+  context.split().wait = Wait::converge;
+  return false;
+}
+
 Next barrier(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<BarrierUse>();
   context.require_defined(op.a, mask, "a barrier's number");
@@ -26,7 +46,7 @@ Next barrier(const Op& op, Context& context, uint32_t mask) {
         (context.row<uint32_t>(op.a)[i] != number ||
          (use.counted && context.row<uint32_t>(op.b)[i] != context.row<uint32_t>(op.b)[lane])))
       throw Fault("barrier numbers or counts differ between threads of a warp", i);
-  if (use.aligned && !all_here(context, mask)) return Next::wait;
+  if (use.aligned && !all_at_barrier(context, mask)) return Next::wait;
   uint32_t expected = 0;
   if (use.counted) {
     context.require_defined(op.b, mask, "a barrier's count");
@@ -55,6 +75,9 @@ Next barrier(const Op& op, Context& context, uint32_t mask) {
     b.count_voted += static_cast<uint32_t>(__builtin_popcount(mask));
   }
   b.expected = expected;
+  // A warp that has ended is no part of a barrier of all threads (PTX ISA 9.0, 9.7.12.5, exit); of an aligned
+  // one all threads of a warp are.
+  b.some_ended = b.some_ended || (use.aligned && context.warp.exited != 0);
   tell_synchronised(Synchronisation::Kind::cta_arrived, context.cta, context.warp, context.split(), mask,
                     number, {}, expected);
   uint32_t& arrived = b.lanes[static_cast<size_t>(context.warp.index)];

@@ -68,6 +68,13 @@ void set_predicate(Context& context, uint32_t row, uint32_t value, uint32_t mask
   context.set_known(row, mask, known);
 }
 
+// Votes, matches and elections go on without members that have ended.
+void note_ended(const Op& op, Context& context, uint32_t mask) {
+  const int lane = __builtin_ctz(mask);
+  if ((context.row<uint32_t>(op.e)[lane] & context.warp.exited) != 0)
+    context.note(lane, "the member mask names threads that have ended");
+}
+
 }  // namespace
 
 Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
@@ -163,6 +170,7 @@ Next shuffle(const Op& op, Context& context, uint32_t mask) {
 }
 
 static void perform_vote(const Op& op, Context& context, uint32_t mask) {
+  note_ended(op, context, mask);
   context.require_defined(op.a, mask, "a vote's predicate");
   uint32_t p = *context.row<uint32_t>(op.a);
   if (op.as<VoteUse>().negated) p = ~p;
@@ -183,6 +191,7 @@ Next vote(const Op& op, Context& context, uint32_t mask) {
 }
 
 static void perform_match_lanes(const Op& op, Context& context, uint32_t mask) {
+  note_ended(op, context, mask);
   context.require_defined(op.a, mask, "a match's value");
   uint64_t value[kLanes];
   for (int i = 0; i < kLanes; ++i)
@@ -241,6 +250,7 @@ Next active_mask(const Op& op, Context& context, uint32_t mask) {
 // elect.sync: the lowest lane of the member mask is elected; its number goes to d of all (PTX leaves the
 // choice open).
 static void perform_elect(const Op& op, Context& context, uint32_t mask) {
+  note_ended(op, context, mask);
   const auto leader = static_cast<uint32_t>(__builtin_ctz(mask));
   auto* d = context.row<uint32_t>(op.d);
   for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? leader : d[i];
