@@ -243,37 +243,6 @@ TEST(Cause, APrintfOfAValueThatWasNeverWritten) {
             "PTX line 10, CTA (0,0,0), thread (0,0,0): printf prints argument 1, of 4 bytes, which was never "
             "written");
 }
-TEST(Cause, ASetmaxnregOfPartOfAWarpgroup) {
-  const auto with = [](const std::string& body) {
-    Launch l;
-    l.entry = "k";
-    l.shape.block = {128, 1, 1};
-    const std::string text =
-        ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() .maxntid 128 {\n.reg .pred "
-        "%p<2>; .reg .b32 "
-        "%r<2>; mov.u32 %r0, %tid.x;\n" +
-        body + "ret;\n}\n";
-    try {
-      simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-    } catch (const machine::Fault& f) {
-      return std::string(f.what());
-    }
-    return std::string("held");
-  };
-  EXPECT_EQ(with("setmaxnreg.dec.sync.aligned.u32 40;\n"), "held");
-  EXPECT_EQ(with("setmaxnreg.dec.sync.aligned.u32 40;\nbar.sync 0;\nsetmaxnreg.inc.sync.aligned.u32 64;\n"),
-            "held");
-  const std::string part =
-      with("setp.lt.u32 %p0, %r0, 96;\n@%p0 bra E;\nsetmaxnreg.dec.sync.aligned.u32 40;\nE:\n");
-  EXPECT_EQ(part.find("PTX line 8, "), 0u) << part;
-  EXPECT_NE(part.find("setmaxnreg by part of a warpgroup: warp 0 has ended without it"), std::string::npos)
-      << part;
-  const std::string other = with(
-      "setp.lt.u32 %p0, %r0, 96;\n@%p0 bra L;\nsetmaxnreg.dec.sync.aligned.u32 40;\nbra E;\nL: "
-      "setmaxnreg.dec.sync.aligned.u32 48;\nE:\n");
-  EXPECT_NE(other.find("setmaxnreg"), std::string::npos) << other;
-  EXPECT_NE(other.find("another warp of its warpgroup asks for 4"), std::string::npos) << other;
-}
 
 }  // namespace
 }  // namespace bitwell::verify
