@@ -174,7 +174,7 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
     const bool shared = shadow != &global_;
     Reach r{viewers.data(),      0, true, &site, record, reads ? together : 1u << lane, shared ? 0ul : 1ul,
             &w.lanes[lane].seen, &a};
-    for (uint32_t rest = r.lanes; rest != 0; rest &= rest - 1) {
+    for (uint32_t rest = a.met != 0 ? a.met : r.lanes; rest != 0; rest &= rest - 1) {
       const auto i = static_cast<uint32_t>(std::countr_zero(rest));
       viewers[r.viewer_count++] = {w.lanes[i].known.get(), &w, i, kNow, &w.lanes[i].ended};
       r.alike = r.alike && viewers[0].known == w.lanes[i].known.get();

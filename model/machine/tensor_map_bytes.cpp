@@ -29,6 +29,8 @@ constexpr TensorType kTypes[] = {TensorType::u8,
                                  TensorType::u4x16_align16b,
                                  TensorType::u6x16_align16b};
 constexpr uint64_t kFirstOwn = 13;  // type that no H200 has
+// In a map of sm_100, the one type from here on whose number is known.
+constexpr uint64_t kFourBitsOfSm100 = 11;
 
 // Bytes 120 to 127 of a map that no H200 has: this name, then by how much the swizzle is beyond 128b.
 constexpr std::string_view kMark = "bitwell";
@@ -114,16 +116,17 @@ void put_type(Words& words, uint64_t number) {
                                      : number);
 }
 
+bool marked(std::span<const std::byte, 128> bytes) {
+  return std::memcmp(bytes.data() + kMarkAt, kMark.data(), kMark.size()) == 0;
+}
+
 // Marks the bytes as bitwell's own, or no more, by their type and the swizzle's atom.
 void mark(TensorMapBytes& bytes, uint64_t type, uint8_t atom) {
   const bool own = type >= kFirstOwn || atom != 0;
+  if (!own && !marked(bytes)) return;
   for (size_t i = 0; i < kMark.size(); ++i)
     bytes[kMarkAt + i] = own ? static_cast<std::byte>(kMark[i]) : std::byte{0};
   bytes[kAtomAt] = static_cast<std::byte>(atom);
-}
-
-bool marked(std::span<const std::byte, 128> bytes) {
-  return std::memcmp(bytes.data() + kMarkAt, kMark.data(), kMark.size()) == 0;
 }
 
 [[noreturn]] void refuse(const std::string& what) { throw InputError("tensor map: " + what); }
@@ -132,8 +135,8 @@ bool marked(std::span<const std::byte, 128> bytes) {
   refuse(argument + " is " + std::to_string(value) + ", it must be " + limit);
 }
 
-// The first bit set that no field has: what no driver writes there.
-void refuse_unknown_bits(const Words& words, bool im2col, uint32_t rank, bool own) {
+// The first bit set, of those that copies read, that no field has: what no driver writes there.
+void refuse_unknown_bits(const Words& words, bool im2col, uint32_t rank) {
   Words known{};
   for (const TensorMapBitsRow& row : kTensorMapBits) {
     if (row.mode == (im2col ? TensorMapMode::tile : TensorMapMode::im2col)) continue;
@@ -145,8 +148,7 @@ void refuse_unknown_bits(const Words& words, bool im2col, uint32_t rank, bool ow
       known[at / 64] |= ones(b.width) << at % 64;
     }
   }
-  if (own) known[kMarkAt / 8] = ~uint64_t{0};
-  for (uint32_t w = 0; w < words.size(); ++w)
+  for (uint32_t w = 0; w < kMapBytesRead / 8; ++w)
     if (const uint64_t unknown = words[w] & ~known[w]; unknown != 0) {
       const auto at = 64 * w + static_cast<uint32_t>(__builtin_ctzll(unknown));
       refuse("bit " + std::to_string(at) + " (byte " + std::to_string(at / 8) +
@@ -206,14 +208,20 @@ TensorMap decode_tensor_map(std::span<const std::byte, 128> bytes) {
   m.rank = static_cast<uint32_t>(get(w, MapBits::rank)) + 1;
   if (m.rank > 5) beyond("tensorRank", m.rank, "1 to 5");
   if (im2col && m.rank < 3) beyond("tensorRank", m.rank, "3 to 5 for im2col");
-  refuse_unknown_bits(w, im2col, m.rank, own);
+  refuse_unknown_bits(w, im2col, m.rank);
   m.address = get(w, MapBits::address);
-  const uint64_t type = get(w, MapBits::type);
-  if (is_tf32(kTypes[type]))
-    refuse("the type's bits are " + std::to_string(type) + ", which no driver writes");
-  if (type >= kFirstOwn && !own)
+  uint64_t type = get(w, MapBits::type);
+  if (get(w, MapBits::sm_100) != 0 && type >= kFourBitsOfSm100) {
+    if (type != kFourBitsOfSm100)
+      refuse("the type's bits are " + std::to_string(type) + " in a map of sm_100, of which bitwell knows " +
+             std::to_string(kFourBitsOfSm100) + " and those below");
+    type = number_of(TensorType::u4x16_align8b);
+  } else if (type >= kFirstOwn && !own) {
     refuse("type " + std::string(kTensorTypes[static_cast<size_t>(kTypes[type])].name) +
            " in bytes that bitwell has not made: what Blackwell's driver writes is not known");
+  }
+  if (is_tf32(kTypes[type]))
+    refuse("the type's bits are " + std::to_string(type) + ", which no driver writes");
   m.type = kTypes[type];
   if (get(w, MapBits::tf32) != 0) {
     if (m.type != TensorType::f32 && m.type != TensorType::f32_ftz)
@@ -282,6 +290,13 @@ void replace(TensorMapBytes& bytes, TensorMapField field, uint32_t ordinal, uint
         refuse("a tf32 map's elemtype cannot be replaced by " +
                std::string(kTensorTypes[static_cast<size_t>(kTypes[value])].name) +
                ", whose rounding it would keep");
+      if (get(w, MapBits::sm_100) != 0 && value >= kFourBitsOfSm100) {
+        if (kTypes[value] != TensorType::u4x16_align8b)
+          throw Unsupported("tensormap.replace of elemtype by " + std::to_string(value) +
+                            " in a map as the CuTe DSL makes them for sm_100a");
+        put(w, MapBits::type, kFourBitsOfSm100);
+        break;
+      }
       put_type(w, value);
       break;
     case TensorMapField::interleave_layout: put(w, MapBits::interleave, within(0, 2)); break;
@@ -292,7 +307,7 @@ void replace(TensorMapBytes& bytes, TensorMapField field, uint32_t ordinal, uint
     case TensorMapField::fill_mode: put(w, MapBits::fill, within(0, 1)); break;
   }
   store(w, bytes);
-  mark(bytes, get(w, MapBits::type), atom);
+  if (get(w, MapBits::sm_100) == 0) mark(bytes, get(w, MapBits::type), atom);
 }
 
 }  // namespace bitwell::machine

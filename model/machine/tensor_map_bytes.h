@@ -12,9 +12,11 @@
 namespace bitwell::machine {
 
 using TensorMapBytes = std::array<std::byte, 128>;
+// Of these a copy reads the first (H200); what stands behind them may be anything.
+inline constexpr size_t kMapBytesRead = 64;
 
-// A field's bits, the lowest of the first byte being bit 0. No other bit was seen set in any map, and none
-// may be: in maps of tiles those of im2col are not there, and the other way round.
+// A field's bits, the lowest of the first byte being bit 0. No other bit of those that copies read was seen
+// set in any map, and none may be: in maps of tiles those of im2col are not there, and the other way round.
 struct TensorMapBits {
   std::string_view name;  // of the argument
   uint32_t first, width;
@@ -30,6 +32,7 @@ struct TensorMapBitsRow {
 enum class MapBits : uint8_t {
   address,
   im2col,
+  sm_100,
   rank,
   type,
   interleave,
@@ -50,9 +53,10 @@ enum class MapBits : uint8_t {
   box_bytes,
   alignment
 };
-inline constexpr std::array<TensorMapBitsRow, 21> kTensorMapBits{{
+inline constexpr std::array<TensorMapBitsRow, 22> kTensorMapBits{{
     {{"globalAddress", 0, 57}},
     {{"mode", 64, 1, 1, 0, "1: im2col"}},
+    {{"of sm_100", 65, 1, 1, 0, "1: types are numbered as the CuTe DSL does for sm_100a"}},
     {{"tensorRank", 68, 3, 1, 0, "less 1"}},
     {{"tensorDataType", 71, 4, 1, 0, "by the numbers of tensormap.replace; of tf32 those of f32"}},
     {{"interleave", 75, 2}},
@@ -82,8 +86,8 @@ uint64_t bits_in(std::span<const std::byte, 128> bytes, const TensorMapBits& fie
 // Of a map that check() takes. Maps that an H200's driver refuses, because only Blackwell has their type or
 // swizzle, are marked as bitwell's own: nobody has seen a GPU's bytes of them.
 TensorMapBytes encode(const TensorMap& map);
-// Throws InputError naming the bits or the value that no driver writes. Limits are not checked: fields may be
-// on their way to agree.
+// Throws InputError naming the bits or the value that no driver writes, nor the CuTe DSL. Limits are not
+// checked: fields may be on their way to agree.
 TensorMap decode_tensor_map(std::span<const std::byte, 128> bytes);
 
 // What tensormap.replace changes (PTX ISA 9.7.9.28), in the order of the instruction's names.

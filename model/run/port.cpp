@@ -47,6 +47,7 @@ void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarri
     access.cta = context_->cta.index;
     access.warp = context_->warp.index;
     access.lanes = 1u << lane_;
+    access.met = met_;
     access.ptx_line = context_->cta.line(context_->warp.splits[context_->split_index]).ptx;
     std::fill(std::begin(addresses), std::end(addresses), 0);
     addresses[lane_] = generic;

@@ -19,6 +19,9 @@ class Port {
   // Of a lane of the warp that executes an instruction.
   Port(const Context& context, int lane, const machine::Order& order)
       : cluster_(context.cta.cluster), context_(&context), lane_(lane), order_(order) {}
+  // Of a lane for all of `met`, which have met at the instruction.
+  Port(const Context& context, int lane, uint32_t met, const machine::Order& order)
+      : cluster_(context.cta.cluster), context_(&context), lane_(lane), met_(met), order_(order) {}
   // Of an operation under way.
   Port(const Cluster& cluster, const machine::Agent& operation, const machine::Order& order)
       : cluster_(cluster), operation_(&operation), order_(order) {}
@@ -159,6 +162,7 @@ class Port {
   const Context* context_ = nullptr;  // of a lane
   const machine::Agent* operation_ = nullptr;
   int lane_ = -1;  // of the warp, or the one that issued the operation, if not its place says so
+  uint32_t met_ = 0;
   machine::Order order_;
 };
 

@@ -33,8 +33,9 @@ machine::TensorMap tensor_map(Context& context, int lane, uint64_t address) {
   std::array<uint8_t, sizeof bytes> defined;
   Port(context, lane, {Semantics::weak, Scope::cta, Proxy::tensor_map})
       .read(*region, address, bytes.size(), bytes.data(), defined.data());
-  const bool zeros = std::all_of(bytes.begin(), bytes.end(), [](std::byte v) { return v == std::byte{0}; });
-  const bool known = machine::all_written(defined.data(), defined.size());
+  const bool zeros = std::all_of(bytes.begin(), bytes.begin() + machine::kMapBytesRead,
+                                 [](std::byte v) { return v == std::byte{0}; });
+  const bool known = machine::all_written(defined.data(), machine::kMapBytesRead);
   if (!known && context.follow() != nullptr) context.follow()->used_here("a tensor map");
   if (zeros || (!known && context.follow() == nullptr))
     throw Fault(

@@ -40,11 +40,16 @@ struct MapPlace {
   uint64_t address;
 };
 
-// What stands there, and whether all of it was written.
-bool read_map(const Port& port, const MapPlace& from, machine::TensorMapBytes& bytes) {
+// What stands there, and which of it was written.
+struct MapContent {
+  machine::TensorMapBytes bytes;
   std::array<uint8_t, kMapBytes> defined;
-  port.read(*from.region, from.address, kMapBytes, bytes.data(), defined.data());
-  const bool known = machine::all_written(defined.data(), kMapBytes);
+};
+
+// Whether all that copies read was written.
+bool read_map(const Port& port, const MapPlace& from, MapContent& map) {
+  port.read(*from.region, from.address, kMapBytes, map.bytes.data(), map.defined.data());
+  const bool known = machine::all_written(map.defined.data(), machine::kMapBytesRead);
   if (!known && port.follow() != nullptr) port.follow()->used_here("a tensor map");
   return known || port.follow() != nullptr;
 }
@@ -73,18 +78,21 @@ void replace_field(const Op& op, Context& context, int lane) {
   const TransferReader r(op, context, lane);
   const MapPlace place = map_place(r, context, t.to, true, lane);
   const Port port(context, lane, {});
-  machine::TensorMapBytes bytes;
-  if (!read_map(port, place, bytes))
+  MapContent map;
+  if (!read_map(port, place, map))
     throw Fault("there is no tensor map at this address whose field could be replaced", lane);
   uint64_t value = 0;
   std::memcpy(&value, r.bytes(t.value, t.bytes), t.bytes);
   // A buffer's address counts from its place in global memory, as everywhere.
+  const machine::TensorMapBytes before = map.bytes;
   try {
-    machine::replace(bytes, t.field, t.ordinal, value);
+    machine::replace(map.bytes, t.field, t.ordinal, value);
   } catch (const machine::InputError& e) {
     throw Fault(e.what(), lane);
   }
-  port.write(*place.region, place.address, kMapBytes, bytes.data());
+  for (size_t i = 0; i < kMapBytes; ++i)
+    if (i < machine::kMapBytesRead || map.bytes[i] != before[i]) map.defined[i] = machine::kWritten;
+  port.write(*place.region, place.address, kMapBytes, map.bytes.data(), map.defined.data());
 }
 
 Next replace_tensor_map(const Op& op, Context& context, uint32_t mask) {
@@ -94,19 +102,26 @@ Next replace_tensor_map(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
+// The warp does it, once for all lanes that name the same two places: they have met there.
 Next copy_tensor_map(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   require_sources(op, context, mask);
   const auto& t = op.as<CopyUse>();
-  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
-    const int lane = __builtin_ctz(lanes);
+  for (uint32_t rest = mask; rest != 0;) {
+    const int lane = __builtin_ctz(rest);
     const TransferReader r(op, context, lane);
+    for (uint32_t lanes = rest; lanes != 0; lanes &= lanes - 1) {
+      const TransferReader other(op, context, __builtin_ctz(lanes));
+      if (other.address(t.from) == r.address(t.from) && other.address(t.to) == r.address(t.to))
+        rest &= ~(lanes & -lanes);
+    }
     const MapPlace from = map_place(r, context, t.from, false, lane);
     const MapPlace to = map_place(r, context, t.to, true, lane);
-    machine::TensorMapBytes bytes;
-    if (!read_map(Port(context, lane, {}), from, bytes))
+    MapContent map;
+    if (!read_map(Port(context, lane, mask, {}), from, map))
       throw Fault("a tensor map is copied that was never written", lane);
-    Port(context, lane, t.order).write(*to.region, to.address, kMapBytes, bytes.data());
+    Port(context, lane, mask, t.order)
+        .write(*to.region, to.address, kMapBytes, map.bytes.data(), map.defined.data());
   }
   tell_synchronised(Synchronisation::Kind::fence, context.cta, context.warp, context.split(), mask, 0,
                     t.order);

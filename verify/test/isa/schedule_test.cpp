@@ -224,14 +224,14 @@ INSTANTIATE_TEST_SUITE_P(
                kTensorCopy,
                "interleave is 3, it must be 0 to 2",
                {64, 1, 1024, {}, hostile(9, 0x1B)}},
-        Misuse{"AnUnknownBit", kTensorCopy, "bit 800 (byte 100) is set", {64, 1, 1024, {}, hostile(100, 1)}},
+        Misuse{"AnUnknownBit", kTensorCopy, "bit 83 (byte 10) is set", {64, 1, 1024, {}, hostile(10, 0x0E)}},
         Misuse{"AReplacedFieldBeyondItsLimit",
                replaced("box_dim", "b32", "0, 6") + kTensorCopy,
                "boxDim[0] in bytes is 24, it must be a multiple of 16",
                {64, 1, 1024, box(machine::TensorSwizzle::none)}},
         Misuse{"AReplacedFieldOfNoMap",
-               "@%p0 st.global.b64 [%q1+96], %q1;\n@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%q1], "
-               "1;\n",
+               "mov.u32 %r1, 8;\n@%p0 st.global.u8 [%q1+10], %r1;\n@%p0 "
+               "tensormap.replace.tile.rank.global.b1024.b32 [%q1], 1;\n",
                "is set, which no driver has been seen to write"},
         Misuse{"AReplacedMapThatIsReadOnly", "@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%q0], 1;\n",
                "'in', which is read-only"},

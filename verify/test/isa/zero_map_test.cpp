@@ -3,19 +3,22 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
+#include <utility>
 
 #include "model/machine/failure.h"
+#include "model/machine/tensor_map_bytes.h"
 #include "model/ptx/parse.h"
+#include "verify/hazard/watch.h"
 #include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
 
-// A kernel that fills shared memory with zeros, does what `first` says and copies the box at (128, 40) out,
-// by the map in global memory, of 64 rows of 256 halves, box 64 by 8.
-std::string kernel(const std::string& first) {
-  return R"(.version 9.0
-.target sm_90a
+// A kernel that fills the 64 bytes of `fields` that a copy reads with zeros, does what `first` says and
+// copies the box at (128, 40) out, by the map in global memory, of 64 rows of 256 halves, box 64 by 8.
+std::string kernel(const std::string& first, const std::string& target) {
+  return ".version 9.0\n.target " + target + R"(
 .address_size 64
 .visible .entry k(.param .u64 in, .param .u64 map, .param .u64 out)
 {
@@ -30,11 +33,12 @@ ld.param.u64 %d1, [map];
 ld.param.u64 %d2, [out];
 mov.u32 %r0, %tid.x;
 mov.u32 %r1, fields;
-mad.lo.u32 %r2, %r0, 4, %r1;
-st.shared.b32 [%r2], 0;
+mad.lo.u32 %r2, %r0, 2, %r1;
+st.shared.b16 [%r2], 0;
 setp.eq.u32 %p0, %r0, 0;
 mov.u32 %r3, full;
 @%p0 mbarrier.init.shared.b64 [%r3], 1;
+@%p0 fence.mbarrier_init.release.cluster;
 bar.sync 0;
 )" + first +
          R"(
@@ -64,7 +68,8 @@ std::string field(const std::string& name, const std::string& type, const std::s
 constexpr uint64_t kH200Address = 0x7F8561E00000;
 
 // The halves of the tensor count up from 0.
-Launch launched(const std::string& first, std::vector<std::byte> map = std::vector<std::byte>(128)) {
+Launch launched(const std::string& first, std::vector<std::byte> map = std::vector<std::byte>(128),
+                const isa::Options& options = {}, const std::string& target = "sm_90a") {
   Launch l;
   l.entry = "k";
   l.shape.block = {32, 1, 1};
@@ -75,9 +80,10 @@ Launch launched(const std::string& first, std::vector<std::byte> map = std::vect
   }
   l.add_buffer({"in", in, true, true, false});
   l.buffers[0].address = kH200Address;
-  l.add_buffer({"map", std::move(map), true, false, true});
+  const size_t given = map.size();  // the rest is 0
+  l.add_buffer({"map", std::move(map), true, false, true, 128 - given});
   l.add_buffer({"out", std::vector<std::byte>(1024), true, false, true});
-  simulate(isa::compile(ptx::parse(kernel(first)), "k"), l, {}, true);
+  simulate(isa::compile(ptx::parse(kernel(first, target)), "k"), l, options, false);
   return l;
 }
 
@@ -131,6 +137,72 @@ TEST(ZeroMap, FieldsMakeAMapOfZeros) {
 }
 
 TEST(ZeroMap, BytesOfAnH200sDriverAreAMap) { expect_box(launched("", of_an_h200())); }
+
+// The warp has met at the copy of a map, which reads once, for all of it: one thread may replace fields
+// behind it.
+TEST(ZeroMap, TheWarpCopiesAMapOnce) {
+  const std::string replaced_by_one = made(all_fields()) + field("fill_mode", "b32", "0");
+  isa::Options options;
+  Watch watch;
+  const isa::Program program = isa::compile(ptx::parse(kernel(replaced_by_one, "sm_90a")), "k");
+  options.observers.push_back(watch.observer());
+  isa::Shape shape;
+  shape.block = {32, 1, 1};
+  watch.begin(program, shape);
+  std::map<std::pair<int, machine::AccessKind>, int> whole;  // accesses to 128 bytes, by line
+  options.observers.push_back({[&](const machine::Event& event) {
+                                 const auto* a = std::get_if<machine::Access>(&event.what);
+                                 if (a != nullptr && a->bytes == 128 && a->operation == 0 && a->met == ~0u)
+                                   ++whole[{a->ptx_line, a->kind}];
+                               },
+                               true});
+  expect_box(launched(replaced_by_one, std::vector<std::byte>(128), options));
+  ASSERT_EQ(whole.size(), 2u);
+  for (const auto& [what, times] : whole) EXPECT_EQ(times, 1);
+  for (const Found& f : watch.findings())
+    ADD_FAILURE() << hazard::row_of(f.finding.kind).name << " at lines " << f.finding.earlier.site.ptx_line
+                  << " and " << f.finding.later.site.ptx_line;
+}
+
+// The CuTe DSL makes them so for sm_100a: bit 65 is set, and what no copy reads is anything.
+TEST(ZeroMap, BytesOfTheCuteDslAreAMap) {
+  std::vector<std::byte> map = of_an_h200();
+  map[8] |= std::byte{2};
+  std::vector<std::byte> read(map.begin(), map.begin() + 64);
+  for (size_t i = 64; i < map.size(); ++i) map[i] = static_cast<std::byte>(0xC3 + 5 * i);
+  expect_box(launched("", map));
+  expect_box(launched("", read));
+}
+
+// Of a place where nothing was written nobody makes a map.
+TEST(ZeroMap, WhatACopyReadsMustBeWritten) {
+  for (const std::string& first :
+       {std::string("@%p0 tensormap.replace.tile.rank.shared::cta.b1024.b32 [tile], 1;\n"),
+        std::string(
+            "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%d1], "
+            "[tile], 128;\n")})
+    EXPECT_THROW(launched(first), machine::Fault) << first;
+}
+
+// Its fp4 has the number 11: the box holds the bytes that it does by bitwell's own map of that type.
+TEST(ZeroMap, FourBitsOfTheCuteDslAreThoseOfBitwellsMap) {
+  machine::TensorMap m;
+  m.type = machine::TensorType::u4x16_align8b;
+  m.rank = 2;
+  m.address = kH200Address;
+  m.dims = {256, 64, 1, 1, 1};
+  m.strides[1] = 128;
+  m.box = {256, 8, 1, 1, 1};
+  machine::TensorMapBytes own = machine::encode(m);
+  machine::TensorMapBytes dsl = own;
+  for (size_t i = 64; i < dsl.size(); ++i) dsl[i] = std::byte{0x5A};
+  dsl[8] = (dsl[8] & std::byte{0x7F}) | std::byte{0x82};  // the type's low bit, and bit 65
+  dsl[9] = (dsl[9] & std::byte{0xF8}) | std::byte{5};
+  const auto box = [&](const machine::TensorMapBytes& bytes) {
+    return launched("", {bytes.begin(), bytes.end()}, {}, "sm_100a").buffers[2].bytes;
+  };
+  EXPECT_EQ(box(dsl), box(own));
+}
 
 // Zeros alone are no map to load by.
 TEST(ZeroMap, ZerosWhoseFieldsNobodyReplacedAreNone) {
