@@ -137,6 +137,31 @@ echo '{"ptx": "letters.ptx", "entry": "f"}' > letters.json
 expect 1 "on mbarrier 'a' (shared address 0)" "$bitwell" run letters.json
 sed 's/}$/, "arguments": [{"type": "u32", "value": 1}]}/' letters.json > more.json
 expect 2 "entry 'f': takes 0 arguments" "$bitwell" run more.json
+# %is_explicit_cluster is a predicate: of clusters that the launch or the kernel asks for, and no number.
+explicit() { # explicit DIRECTIVE CLUSTER GRID WANTED
+  cat > explicit.ptx <<P
+.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 y) $1 {
+.reg .pred %p; .reg .b32 %r; .reg .b64 %d;
+ld.param.u64 %d, [y];
+mov.pred %p, %is_explicit_cluster;
+selp.u32 %r, 1, 2, %p;
+st.global.u32 [%d], %r;
+ret; }
+P
+  echo '{"ptx": "explicit.ptx", "entry": "k", "grid": '"$3"', "cluster": '"$2"', "arguments": [{"buffer": "y", "unwritten": 4, "output": "explicit.bin"}]}' > explicit.json
+  expect 0 "k: " "$bitwell" run explicit.json
+  [ "$(od -An -tu4 explicit.bin | tr -d ' ')" = "$4" ] || fail "%is_explicit_cluster of '$1', $2: $(od -An -tu4 explicit.bin)"
+}
+explicit "" "[1, 1, 1]" "[4, 2, 2]" 2
+for cluster in "[2, 1, 1]" "[1, 2, 1]" "[1, 1, 2]" "[2, 2, 2]"; do explicit "" "$cluster" "[4, 2, 2]" 1; done
+explicit ".reqnctapercluster 2" "[2, 1, 1]" "[4, 2, 2]" 1
+sed 's/mov.pred %p, %is_explicit_cluster/mov.u32 %r, %is_explicit_cluster/' explicit.ptx > number.ptx
+expect 2 "predicate '%is_explicit_cluster' where .u32 is needed" "$bitwell" check number.ptx
+sed 's/st.global/@%is_explicit_cluster st.global/' explicit.ptx > guard.ptx
+expect 3 "special register '%is_explicit_cluster' here: move it into a predicate" "$bitwell" check guard.ptx
 # Of a file with several entries one alone is checked, with what it calls.
 cat > two.ptx <<'P'
 .version 9.0

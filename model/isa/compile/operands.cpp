@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "model/isa/compile/function_builder.h"
+#include "model/isa/form/explicit_cluster.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::isa {
@@ -83,6 +84,9 @@ Value FunctionBuilder::predicate(const ptx::Operand& o, bool is_destination, boo
     return {new_predicate(), nullptr};
   }
   const Register* r = find_register(o.name);
+  if (r == nullptr && o.name == kExplicitCluster && !is_destination)
+    throw machine::Unsupported("special register '" + o.name +
+                               "' here: move it into a predicate, and go by that");
   if (r == nullptr) throw Invalid("unknown predicate '" + o.name + "'");
   if (r->type->kind != 'p')
     throw Invalid("register '" + o.name + "' is " + std::string(r->type->name) +

@@ -4,6 +4,7 @@
 
 #include "model/isa/compile/function_builder.h"
 #include "model/isa/family/time.h"
+#include "model/isa/form/explicit_cluster.h"
 #include "model/isa/form/reserved_shared.h"
 #include "model/machine/failure.h"
 
@@ -97,7 +98,6 @@ constexpr std::string_view kUnsupported[] = {"%pm0",
                                              "%pm5_64",
                                              "%pm6_64",
                                              "%pm7_64",
-                                             "%is_explicit_cluster",
                                              "%current_graph_exec"};
 
 // The number of %envreg0 to 31.
@@ -112,6 +112,7 @@ std::optional<size_t> environment_register(std::string_view name) {
 }  // namespace
 
 bool is_special_register(std::string_view name) {
+  if (name == kExplicitCluster) return true;
   const auto named = [&](const auto& row) { return row.name == name; };
   return std::any_of(kNames.begin(), kNames.end(), named) ||
          std::any_of(std::begin(kClocks), std::end(kClocks), named) ||
@@ -174,6 +175,8 @@ std::optional<Value> FunctionBuilder::special(const ptx::Operand& o, const Type&
       for (const Named& n : kNames)
         if (n.name == o.name + ".x")
           throw machine::Unsupported("'" + full + "', a component named by a colour");
+  if (full == kExplicitCluster)
+    throw Invalid("predicate '" + full + "' where " + std::string(want.name) + " is needed");
   for (const std::string_view known : kUnsupported)
     if (full == known) throw machine::Unsupported("special register '" + full + "'");
   return std::nullopt;

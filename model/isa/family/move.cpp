@@ -1,5 +1,6 @@
 // mov, cvta, isspacep (PTX ISA 9.0, 9.7.9).
 #include "model/isa/family/emit.h"
+#include "model/isa/form/explicit_cluster.h"
 #include "model/machine/failure.h"
 #include "model/machine/memory.h"
 #include "model/run/context.h"
@@ -47,7 +48,14 @@ void mov(Builder& b, const Match& m) {
     Op op = lane_op("mov.pred");
     op.d = b.predicate(b.operand(0), true, negated).row;
     const ptx::Operand& from = b.operand(1);
-    if (from.kind == ptx::OperandKind::integer)
+    if (from.name == kExplicitCluster && !b.is_predicate(from.name)) {
+      // A launch does not say whether a cluster of one CTA was asked for: it counts as not.
+      op = lane_op("setp.ne.u32");
+      op.d = b.predicate(b.operand(0), true, negated).row;
+      op.a = b.special_row(32, Special::cluster_nctarank);
+      op.b = b.constant_row(32, 1);
+      negated = from.negated;
+    } else if (from.kind == ptx::OperandKind::integer)
       op.a = b.constant_row(32, from.integer != 0 ? ~uint32_t{0} : 0);
     else
       op.a = b.predicate(from, false, negated).row;
