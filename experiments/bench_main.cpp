@@ -3,7 +3,7 @@
 // it.
 #include <benchmark/benchmark.h>
 
-#include <ostream>
+#include <iostream>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,7 +20,8 @@ std::string quoted(const std::string& text) {
 class Csv : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context& context) override {
-    PrintBasicContext(&GetErrorStream(), context);
+    // A file's streams are both the file, which holds rows and nothing else.
+    if (&GetOutputStream() == &std::cout) PrintBasicContext(&std::cerr, context);
     return true;
   }
   void ReportRuns(const std::vector<Run>& runs) override {
