@@ -132,6 +132,7 @@ int run_program(const CaptureOptions& options, const fs::path& folder) {
   const fs::path library = libraries();
   setenv("LD_LIBRARY_PATH", in_front("LD_LIBRARY_PATH", library).c_str(), 1);
   setenv("LD_PRELOAD", in_front("LD_PRELOAD", library / "libcudart.so.13").c_str(), 1);
+  setenv("CUTE_DSL_LIBS", (library / "libcudart.so.13").c_str(), 1);  // the CuTe DSL's programs ask for it so
   setenv(driver::kFolderVariable, folder.c_str(), 1);
   std::vector<std::string> words = options.program;
   std::vector<char*> arguments;

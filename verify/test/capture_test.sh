@@ -26,6 +26,7 @@ expect 0 --out kept ./program
 has 'device: NVIDIA H200 (bitwell), 9.0, 132 SMs, 232448 bytes of shared memory'
 has 'all held'
 has 'together(int*, int*)'
+lacks 'not supported'  # what is looked up and not there is no matter
 has 'the program ended with 0'
 [ "$(grep -c '  held$' said)" -eq 12 ] || { fail "not every launch held"; cat said; }
 # A launch that was kept runs by itself.

@@ -168,16 +168,15 @@ cudaError_t cudaProfilerStart() { return cudaSuccess; }
 cudaError_t cudaProfilerStop() { return cudaSuccess; }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
 
-// What the driver has under that name: libcuda's own is here too.
+// What the driver has under that name, in its newest version: libcuda's own is here too. Programs look up
+// what they may never call.
 cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** out, unsigned, unsigned long long,
                                              cudaDriverEntryPointQueryResult* found) {
-  return call("cudaGetDriverEntryPointByVersion", [&](Session& s) {
-    *out = dlsym(RTLD_DEFAULT, name);
-    if (found != nullptr)
-      *found = *out == nullptr ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
-    if (*out == nullptr) return not_supported(s, name);
-    return cudaSuccess;
-  });
+  *out = dlsym(RTLD_DEFAULT, (std::string(name) + "_v2").c_str());
+  if (*out == nullptr) *out = dlsym(RTLD_DEFAULT, name);
+  if (found != nullptr)
+    *found = *out == nullptr ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
+  return *out == nullptr ? cudaErrorSymbolNotFound : cudaSuccess;
 }
 
 }  // extern "C"

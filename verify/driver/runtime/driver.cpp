@@ -78,6 +78,17 @@ int cuGetExportTable(const void**, const void*) {
   return cudaErrorNotSupported;
 }
 
+// The CuTe DSL asks for one: bytes of static shared memory, to which it adds the dynamic. Its kernels have
+// none.
+int cuKernelGetAttribute(int* out, int which, void*, int) {
+  constexpr int static_shared = 1;  // CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
+  return call("cuKernelGetAttribute", [&](Session& s) {
+    if (which != static_shared) return not_supported(s, "kernel attribute " + std::to_string(which));
+    *out = 0;
+    return cudaSuccess;
+  });
+}
+
 int cuTensorMapEncodeTiled(bitwell_tensor_map* map, int type, uint32_t rank, void* address,
                            const uint64_t* dims, const uint64_t* strides, const uint32_t* box,
                            const uint32_t* element_strides, int interleave, int swizzle, int l2, int fill) {

@@ -1,8 +1,10 @@
 // A host program that uses of the runtime what programs use, and looks at its own results. PROGRAM [CASE].
 #include <cooperative_groups.h>
 #include <cuda.h>
+#include <dlfcn.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -223,6 +225,27 @@ void maps() {
   for (int i = 0; i < 64; ++i) held(have[i] == 3 * (16 * (4 + i / 8) + 8 + i % 8), "a box of a tensor");
 }
 
+// Code of the CuTe DSL finds the runtime's functions under other names, in the library that the environment
+// names.
+void names() {
+  const char* const path = std::getenv("CUTE_DSL_LIBS");
+  held(path != nullptr, "the CuTe DSL's library is named");
+  if (path == nullptr) return;
+  void* const library = dlopen(path, RTLD_NOW);
+  held(library != nullptr &&
+           dlsym(library, "_cudaLaunchKernelEx") == dlsym(RTLD_DEFAULT, "cudaLaunchKernelExC"),
+       "_cudaLaunchKernelEx");
+  held(library != nullptr &&
+           dlsym(library, "_cudaLibraryLoadData") == dlsym(RTLD_DEFAULT, "cudaLibraryLoadData"),
+       "_cudaLibraryLoadData");
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result;
+  held(cudaGetDriverEntryPointByVersion("cuNothing", &found, 12000, cudaEnableDefault, &result) ==
+               cudaErrorSymbolNotFound &&
+           result == cudaDriverEntryPointSymbolNotFound && found == nullptr,
+       "what the driver has not is not found");
+}
+
 void device() {
   int count = 0, clusters = 0;
   well(cudaGetDeviceCount(&count), "count");
@@ -268,6 +291,7 @@ int main(int words, char** word) {
   clusters();
   cooperative();
   maps();
+  names();
   std::printf(failures == 0 ? "all held\n" : "%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }
