@@ -167,15 +167,15 @@ cat > two.ptx <<'P'
 .version 9.0
 .target sm_100a
 .address_size 64
-.func helper() { .reg .f32 %f; sin.approx.f32 %f, %f; ret; }
+.func helper() { .reg .b32 %r; vadd.u32.u32.u32 %r, %r, %r, %r; ret; }
 .visible .entry good() { ret; }
 .visible .entry bad() { call helper; ret; }
-.visible .entry worse() { .reg .f32 %f; cos.approx.f32 %f, %f; ret; }
+.visible .entry worse() { .reg .b32 %r; vsub.u32.u32.u32 %r, %r, %r, %r; ret; }
 P
-expect 3 "cos.approx.f32" "$bitwell" check two.ptx
+expect 3 "vsub" "$bitwell" check two.ptx
 expect 0 "1 entry, everything is supported" "$bitwell" check two.ptx --entry good
-expect 3 "sin.approx.f32" "$bitwell" check two.ptx --entry bad
-"$bitwell" check two.ptx --entry bad | grep -q cos.approx && fail "check --entry bad tells of another entry"
+expect 3 "vadd" "$bitwell" check two.ptx --entry bad
+"$bitwell" check two.ptx --entry bad | grep -q vsub && fail "check --entry bad tells of another entry"
 expect 2 "no entry 'ugly'" "$bitwell" check two.ptx --entry ugly
 launch nothing "" "$scale"
 expect 2 "no entry 'nothing'" "$bitwell" run l.json

@@ -58,7 +58,8 @@ TEST(ApproximateDouble, TheEndsOfTheRangeAreTheH200s) {
 }
 
 // What one thread makes of a double, or why not.
-std::string outcome(const std::string& instruction, const std::string& target, uint64_t of) {
+std::string outcome(const std::string& instruction, const std::string& target, uint64_t of,
+                    isa::Approximate approximate = isa::Approximate::captured) {
   Launch l;
   l.entry = "k";
   l.add_scalar(of);
@@ -68,7 +69,7 @@ std::string outcome(const std::string& instruction, const std::string& target, u
                            ".reg .f64 %x;\n.reg .b64 %a;\nld.param.f64 %x, [x];\nld.param.u64 %a, [out];\n" +
                            instruction + " %x, %x;\nst.global.f64 [%a], %x;\nret;\n}\n";
   try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
+    simulate(isa::compile(ptx::parse(text), "k", approximate), l, {}, true);
   } catch (const machine::Unsupported& e) {
     return e.what();
   }
@@ -89,6 +90,8 @@ TEST(ApproximateDouble, LowerWordsDoNotCountAndAreZero) {
 TEST(ApproximateDouble, WhatIsNotCapturedIsRefused) {
   EXPECT_NE(outcome("rsqrt.approx.f64", "sm_90a", 0).find("no table"), std::string::npos);
   EXPECT_NE(outcome("rcp.approx.ftz.f64", "sm_100a", 0).find("no table"), std::string::npos);
+  EXPECT_EQ(outcome("rcp.approx.ftz.f64", "sm_100a", 0, isa::Approximate::h200),
+            outcome("rcp.approx.ftz.f64", "sm_90a", 0));
 }
 
 }  // namespace
