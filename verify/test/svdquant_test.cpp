@@ -145,8 +145,10 @@ TEST(SvdquantOrder, KindsOnOneAccumulatorNeedAWait) {
   const SvdquantProblem problem({9, 16, 1024, 64, OperandData::cancellation, 3}, false);
   const auto differing = [&](const char* name) {
     int out = 0;
-    for (const isa::Schedule& s : schedules(24))
+    for (isa::Schedule s : schedules(24)) {
+      s.kept = machine::Promise::manual;
       out += complaint(svdquant::variant(name), problem, s).empty() ? 0 : 1;
+    }
     return out;
   };
   EXPECT_EQ(differing("svdquant_ordered"), 0);
