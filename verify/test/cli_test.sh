@@ -482,7 +482,7 @@ expect 1 '"stages": 2' "$bitwell" budget svdquant-before --json
 
 # Tensor-core dot products.
 expect 0 "sum -3 units = -0.75, rounded: -0.75 = 0xbf400000" "$bitwell" mma
-expect 0 "volta.mma.sync.f32.f16           4             23      0  0x00000000  differs" "$bitwell" mma
+expect 0 "volta.mma.sync.f32.f16               4             23      0  0x00000000  differs" "$bitwell" mma
 expect 0 "k % 4 in {2, 3}" "$bitwell" mma hopper.mma.sync.f32.e4m3 --values --a "1 2 3 4" --b "1 1 1 1"
 expect 0 '"d": "41200000"' "$bitwell" mma hopper.mma.sync.f32.e4m3 --values --a "1 2 3 4" --b "1 1 1 1" --json
 expect 0 "device: H200" "$bitwell" mma --list
@@ -512,7 +512,7 @@ expect 0 "chunk 2 of 2" "$bitwell" mma blackwell.mxf4.ue8m0 --a "$(ones 128)" --
 expect 0 "D = 320 = 0x43a00000" "$bitwell" mma blackwell.mxf4.ue8m0 --a "$(ones 128)" --b "$(ones 128)" --scale-a "7f 7f 80 80" --scale-b "7f 7f 80 80"
 # A and B of different formats, and evidence that says so.
 expect 0 "k 1   2 * 57344" "$bitwell" mma hopper.wgmma.f32.e4m3.e5m2 --values --a "1 2" --b "1 57344"
-expect 0 "ada.mma.sync.f32.e4m3.e5m2           16             13  114688  0x47e00000           manual: formats that PTX lets meet" "$bitwell" mma hopper.wgmma.f32.e4m3.e5m2 --values --a "1 2" --b "1 57344"
+expect 0 "ada.mma.sync.f32.e4m3.e5m2                16             13  114688  0x47e00000           manual: formats that PTX lets meet" "$bitwell" mma hopper.wgmma.f32.e4m3.e5m2 --values --a "1 2" --b "1 57344"
 expect 2 "no instruction 'hopper.wgmma.f32.e4m3.e2m1'" "$bitwell" mma hopper.wgmma.f32.e4m3.e2m1 --a 1 --b 1
 echo "hopper.wgmma.f32.f16 | 3c00 | 3c00" > short.txt
 expect 2 "'short.txt', line 1: expected INSTRUCTION | A | B | C" "$bitwell" mma --batch short.txt
