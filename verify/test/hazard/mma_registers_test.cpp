@@ -50,6 +50,12 @@ TEST(MmaRegisters, AreReachedByWhatReadsAndWritesThem) {
   EXPECT_EQ(names(m.at(14)), (Names{"%f0 of D written", "%f0 of D read"}));
   EXPECT_EQ(names(m.at(15)), Names{});
   EXPECT_EQ(names(m.at(16)), Names{});  // a descriptor is read when the wgmma is issued
+  // Nor are descriptors registers of A.
+  EXPECT_TRUE(
+      of("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %a0, %a1, 1, 1, 1, 0, 0;\n"
+         "add.s64 %a0, %a0, 32;\n")
+          .lines()
+          .empty());
   EXPECT_EQ(m.lines(), (std::vector<int>{11, 12, 13, 14}));
   EXPECT_EQ(m.at(11)[0].mma, 10);
   EXPECT_EQ(m.at(11)[0].as, As::thread);
@@ -73,11 +79,28 @@ TEST(MmaRegisters, OfAnInnerScopeAreOthers) {
   EXPECT_EQ(names(m.at(13)), std::vector<std::string>{"%f1 of D written"});
 }
 
+// `.reg .f32 %f<12>` declares %f0 to %f11, and neither %f nor %fa.
+TEST(MmaRegisters, AreOfTheScopeThatDeclaresThem) {
+  const MmaRegisters m =
+      of("{\n.reg .f32 %f;\n.reg .f32 %f1a;\n.reg .f32 %e<4>;\n.shared .b32 %f2;\n"
+         "mov.f32 %f0, %f;\nmov.f32 %f1a, %f1;\nmov.f32 %e0, %f3;\nmov.f32 %e1, %e2;\n}\n" +
+         kMma);
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names(m.at(15)), Names{"%f0 of D written"});
+  EXPECT_EQ(names(m.at(16)), Names{"%f1 of D read"});
+  EXPECT_EQ(names(m.at(17)), Names{"%f3 of D read"});
+  EXPECT_EQ(names(m.at(18)), Names{});
+  // Of a scope that is over.
+  EXPECT_EQ(names(of("{\n.reg .f32 %f0;\n}\nmov.f32 %f0, %f9;\n" + kMma).at(13)), Names{"%f0 of D written"});
+}
+
 TEST(MmaRegisters, WgmmasOfOneShapeNeedNothingBetweenThem) {
   EXPECT_TRUE(of(kMma + kMma).lines().empty());
   const MmaRegisters m =
       of(kMma + "wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%f0,%f1,%f2,%f3}, %a0, %a1, 1, 1, 1;\n");
   ASSERT_EQ(m.at(10).size(), 1u);
+  EXPECT_EQ(names(m.at(10)), std::vector<std::string>{"%f0 of D written"});
+  EXPECT_EQ(names(m.at(11)), std::vector<std::string>{"%f0 of D written"});
   EXPECT_EQ(m.at(10)[0].as, As::other_shape);
   EXPECT_EQ(m.at(10)[0].mma, 11);
   ASSERT_EQ(m.at(11).size(), 1u);
@@ -102,6 +125,20 @@ TEST(MmaRegisters, FencesAreSaid) {
   EXPECT_TRUE(m.fences(10));
   EXPECT_FALSE(m.fences(11));
   EXPECT_EQ(m.lines(), std::vector<int>{10});
+  const MmaRegisters others =
+      of(kMma + "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n");
+  EXPECT_TRUE(others.lines().empty());
+}
+
+// A wgmma whose shape is the same but for N has accumulators of another shape.
+TEST(MmaRegisters, TheShapeIsAllThatIsCompared) {
+  const auto shaped = [](const std::string& shape, const std::string& types) {
+    return "wgmma.mma_async.sync.aligned." + shape + "." + types +
+           " {%f0,%f1,%f2,%f3}, %a0, %a1, 1, 1, 1, 0, 0;\n";
+  };
+  EXPECT_TRUE(of(shaped("m64n8k16", "f32.f16.f16") + shaped("m64n8k16", "f32.bf16.bf16")).lines().empty());
+  EXPECT_EQ(of(shaped("m64n8k16", "f32.f16.f16") + shaped("m64n16k16", "f32.f16.f16")).lines(),
+            (std::vector<int>{10, 11}));
 }
 
 }  // namespace

@@ -84,6 +84,98 @@ TEST(Ways, ThroughABranchOrAnAddressAreTold) {
             Way::End::output);
 }
 
+// What ends or branches a thread decides by its guard; any other instruction is done or not.
+TEST(Ways, OfAGuardAreBranchesWhereItDecidesWhereAThreadGoes) {
+  const std::string guard = "ld.shared.u32 %r0, [one];\nsetp.eq.u32 %q0, %r0, 0;\n@%q0 ";
+  for (const char* decides : {"bra there;\nthere:", "ret;", "exit;", "trap;"})
+    EXPECT_EQ(way(guard + decides).end, Way::End::branch) << decides;
+  EXPECT_EQ(way(guard + "bar.sync 0;").end, Way::End::none);
+  EXPECT_EQ(way(guard + "mov.u32 %r1, 1;\nst.global.u32 [%a0], %r1;").lines, (Lines{10, 11, 12, 13}));
+}
+
+// Which memory an instruction reads, and which it writes.
+TEST(Ways, GoThroughTheMemoryThatAnInstructionReaches) {
+  const std::string store = "st.shared.u32 [one], %r0;\n", out = "\nst.global.u32 [%a0], %r4;";
+  const std::string load = "\nld.shared.u32 %r4, [one];" + out;
+  struct Case {
+    std::string body;
+    Way::End end;
+  };
+  for (const Case& c :
+       {// Behind a store to shared memory.
+        Case{store +
+                 "wmma.load.a.sync.aligned.m16n16k16.row.shared.f16 {%r4,%r5,%r6,%r7,%r8,%r9,%r10,%r11}, "
+                 "[one];" +
+                 out,
+             Way::End::output},
+        {store +
+             "wmma.load.a.sync.aligned.m16n16k16.row.global.f16 {%r4,%r5,%r6,%r7,%r8,%r9,%r10,%r11}, [%a1];" +
+             out,
+         Way::End::none},
+        {store + "wmma.load.a.sync.aligned.m16n16k16.row.f16 {%r4,%r5,%r6,%r7,%r8,%r9,%r10,%r11}, [%a1];" +
+             out,
+         Way::End::output},
+        {store +
+             "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r4,%r5,%r6,%r7}, %a2, %a3, 1, 1, 1, 0, 0;" +
+             out,
+         Way::End::output},
+        {store + "wgmma.commit_group.sync.aligned;" + out, Way::End::none},
+        {store + "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r1];" + out, Way::End::output},
+        {store + "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r1], {%r5};" + out, Way::End::none},
+        {store + "atom.shared.add.u32 %r4, [one], 1;" + out, Way::End::output},
+        {store + "atom.global.add.u32 %r4, [%a1], 1;" + out, Way::End::none},
+        {store + "cp.async.cg.shared.global [one], [%a1], 16;", Way::End::none},
+        {store + "cp.async.bulk.global.shared::cta.bulk_group [%a1], [one], 16;", Way::End::output},
+        {store +
+             "tcgen05.cp.cta_group::1.128x256b [%r1], %a2;\ntcgen05.ld.sync.aligned.32x32b.x1.b32 {%r4}, "
+             "[%r1];" +
+             out,
+         Way::End::output},
+        {store + "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r4}, [%r1];" + out, Way::End::none},
+        {store +
+             "tcgen05.mma.cta_group::1.kind::f16 [%r1], %a2, %a3, %r2, "
+             "%q0;\ntcgen05.ld.sync.aligned.32x32b.x1.b32 {%r4}, [%r1];" +
+             out,
+         Way::End::output},
+        {store + "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+                 "[%a1], [one], 128;",
+         Way::End::output},
+        {store +
+             "wmma.mma.sync.aligned.m16n16k16.row.row.f16.f16 {%r4,%r5,%r6,%r7}, "
+             "{%r8,%r8,%r8,%r8,%r8,%r8,%r8,%r8}, {%r9,%r9,%r9,%r9,%r9,%r9,%r9,%r9}, {%r4,%r5,%r6,%r7};" +
+             out,
+         Way::End::none},
+        {"ld.shared.u32 %r0, [one];\nwmma.mma.sync.aligned.m16n16k16.row.row.f16.f16 {%r4,%r5,%r6,%r7}, "
+         "{%r0,%r8,%r8,%r8,%r8,%r8,%r8,%r8}, {%r9,%r9,%r9,%r9,%r9,%r9,%r9,%r9}, {%r4,%r5,%r6,%r7};",
+         Way::End::none},
+        {"atom.global.add.u32 %r5, [%a1], %r0;", Way::End::output},
+        {"atom.shared.exch.b32 %r5, [one], %r0;" + load, Way::End::output},
+        // Into shared memory, which is then read.
+        {"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r1], {%r0};" + load, Way::End::output},
+        {"wmma.store.d.sync.aligned.m16n16k16.row.shared.f16 [one], {%r0,%r1,%r2,%r3};" + load,
+         Way::End::output},
+        {"wmma.store.d.sync.aligned.m16n16k16.row.global.f16 [%a1], {%r0,%r1,%r2,%r3};", Way::End::output},
+        {"cp.async.cg.shared.global [one], [%a1], 16;" + load, Way::End::output},
+        {"cp.async.bulk.global.shared::cta.bulk_group [%a1], [one], 16;", Way::End::output},
+        {"red.shared.add.u32 [one], %r0;" + load, Way::End::output},
+        {"red.global.add.u32 [%a1], %r0;", Way::End::output},
+        {"st.local.u32 [%a1], %r0;" + load, Way::End::none},
+        {"st.local.u32 [%a1], %r0;\nld.local.u32 %r4, [%a1];" + out, Way::End::output},
+        // Into tensor memory.
+        {"tcgen05.shift.cta_group::1.down [%r1];\ntcgen05.ld.sync.aligned.32x32b.x1.b32 {%r4}, [%r1];" + out,
+         Way::End::output},
+        {"tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {%r0};\ntcgen05.ld.sync.aligned.32x32b.x1.b32 {%r4}, "
+         "[%r1];" +
+             out,
+         Way::End::output},
+        {"tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {%r0};" + load, Way::End::none},
+        {"tcgen05.st.sync.aligned.32x32b.x1.b32 [%r1], {%r0};\ntcgen05.shift.cta_group::1.down "
+         "[%r1];\ntcgen05.ld.sync.aligned.32x32b.x1.b32 {%r4}, [%r1];" +
+             out,
+         Way::End::output}})
+    EXPECT_EQ(way(c.body).end, c.end) << c.body;
+}
+
 TEST(Ways, GoThroughLoops) {
   EXPECT_EQ(way("again:\nld.shared.u32 %r0, [one];\nst.global.u32 [%a0], %r1;\nadd.u32 %r1, %r1, %r0;\n"
                 "@%q0 bra again;",

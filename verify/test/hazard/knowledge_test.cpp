@@ -1,0 +1,185 @@
+// What threads know, against plain tables: clocks by unit and lane, who gets what at a place where it was
+// published, and fences for tensor maps.
+#include "model/hazard/knowledge.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+namespace bitwell::hazard {
+namespace {
+
+using machine::Scope;
+
+constexpr UnitId kUnits = 6;
+constexpr Scope kScopes[] = {Scope::cta, Scope::cluster, Scope::gpu, Scope::sys};
+
+using Table = std::map<std::pair<UnitId, uint32_t>, uint32_t>;
+
+struct Both {
+  Clock clock;
+  Table table;
+
+  void raise(UnitId unit, uint32_t lanes, uint32_t time) {
+    clock.raise(unit, lanes, time);
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      if ((lanes >> lane & 1) != 0) table[{unit, lane}] = std::max(table[{unit, lane}], time);
+  }
+  void join(const Both& o) {
+    clock.join(o.clock);
+    for (const auto& [at, time] : o.table) table[at] = std::max(table[at], time);
+  }
+  bool covers(const Both& o) const {
+    return std::all_of(o.table.begin(), o.table.end(), [&](const auto& e) {
+      const auto at = table.find(e.first);
+      return e.second <= (at == table.end() ? 0 : at->second);
+    });
+  }
+  void expect_same() {
+    for (UnitId unit = 0; unit <= kUnits; ++unit) {
+      uint32_t least = UINT32_MAX, most = 0;
+      for (uint32_t lane = 0; lane < 32; ++lane) {
+        const uint32_t time = table[{unit, lane}];
+        least = std::min(least, time);
+        most = std::max(most, time);
+        EXPECT_EQ(clock.at(unit, lane), time);
+        EXPECT_TRUE(clock.knows({unit, lane, time}));
+        EXPECT_FALSE(clock.knows({unit, lane, time + 1}));
+      }
+      EXPECT_EQ(clock.least(unit), least);
+      EXPECT_EQ(clock.most(unit), most);
+    }
+  }
+};
+
+TEST(Clocks, KnowOfEachLaneTheLatestAndNothingElse) {
+  std::mt19937 random(1);
+  for (int run = 0; run < 300; ++run) {
+    std::array<Both, 3> all;
+    for (int step = 0; step < 12; ++step) {
+      Both& one = all[random() % all.size()];
+      if (random() % 3 == 0) {
+        one.join(all[random() % all.size()]);
+      } else {
+        const std::array<uint32_t, 5> lanes{~0u, 1u, 1u << 31, 0xFFFFu, static_cast<uint32_t>(random())};
+        one.raise(random() % kUnits, lanes[random() % lanes.size()], 1 + random() % 4);
+      }
+      for (const Both& a : all)
+        for (const Both& b : all) EXPECT_EQ(a.clock.covers(b.clock), a.covers(b));
+    }
+    for (Both& b : all) b.expect_same();
+  }
+}
+
+// One epoch in one kind of knowledge at a time; by its number.
+Clock& part(Knowledge& k, size_t which) {
+  Clock* const parts[] = {&k.happened,   &k.fenced[0], &k.fenced[1], &k.narrow,
+                          &k.unreleased, &k.unwaited,  &k.used,      &k.offered};
+  return *parts[which];
+}
+Known knowing(size_t which, UnitId unit) {
+  Knowledge out;
+  part(out, which).raise(unit, ~0u, 3);
+  return std::make_shared<Knowledge>(out);
+}
+
+TEST(Knowledge, OfEveryKindIsJoinedWithItsOwn) {
+  for (size_t a = 0; a < 8; ++a)
+    for (size_t b = 0; b < 8; ++b)
+      for (const UnitId unit : {1u, 2u}) {
+        Knowledge out = *joined(knowing(a, 1), knowing(b, unit));
+        for (size_t which = 0; which < 8; ++which)
+          for (const UnitId u : {1u, 2u})
+            EXPECT_EQ(part(out, which).at(u, 7),
+                      (which == a && u == 1) || (which == b && u == unit) ? 3u : 0u);
+      }
+  EXPECT_EQ(joined(Known{}, Known{}), nullptr);
+  const Known one = knowing(0, 1);
+  EXPECT_EQ(joined(one, nullptr), one);
+  EXPECT_EQ(joined(nullptr, one), one);
+  EXPECT_EQ(joined(one, knowing(0, 1)), one);
+}
+
+// A release and an acquire synchronise where the scope of either has both threads.
+TEST(Messages, ReachWhoIsInBothScopes) {
+  const Domain here{3, 1};
+  for (const auto& [there, needed] :
+       {std::pair{Domain{3, 1}, Scope::cta}, {Domain{2, 1}, Scope::cluster}, {Domain{9, 4}, Scope::gpu}})
+    for (const Scope released : kScopes)
+      for (const Scope acquired : kScopes) {
+        Message m;
+        m.publish(knowing(0, 1), released, here);
+        const Known got = m.acquire(acquired, there);
+        const bool both = released >= needed && acquired >= needed;
+        ASSERT_NE(got, nullptr);
+        EXPECT_EQ(got->happened.at(1, 5), both ? 3u : 0u);
+        EXPECT_EQ(got->happened.at(1, 5) + got->narrow.at(1, 5), 3u) << "a wider scope would do";
+        EXPECT_TRUE(got->unreleased.empty());
+        // And behind it another, of the least scope.
+        m.publish(knowing(0, 2), Scope::cta, here);
+        m.publish_unreleased(knowing(0, 4));
+        const Known two = m.acquire(acquired, there);
+        EXPECT_EQ(two->happened.at(1, 5), both ? 3u : 0u);
+        EXPECT_EQ(two->happened.at(2, 5), needed == Scope::cta ? 3u : 0u);
+        EXPECT_EQ(std::max(two->happened.at(2, 5), two->narrow.at(2, 5)), 3u);
+        EXPECT_EQ(two->happened.at(4, 5), 0u);
+        EXPECT_EQ(two->unreleased.at(4, 5), 3u);
+        EXPECT_EQ(m.all()->happened.at(2, 5), 3u);
+      }
+  Message stored;  // by who does not release
+  stored.publish_unreleased(knowing(0, 1));
+  const Known got = stored.acquire(Scope::sys, here);
+  EXPECT_EQ(got->happened.at(1, 5), 0u);
+  EXPECT_EQ(got->unreleased.at(1, 5), 3u);
+  EXPECT_EQ(Message{}.acquire(Scope::sys, here), nullptr);
+}
+
+// A map that was written is known by its acquiring fence, of a scope no wider than the releasing one.
+TEST(Messages, OfTensorMapsAreByScopeAndMap) {
+  for (const Scope released : kScopes)
+    for (const Scope acquired : kScopes) {
+      Clock written;
+      written.raise(1, ~0u, 3);
+      MapFences fences;
+      fences.release(written, released);
+      fences.acquire(4096, acquired);
+      for (size_t scope = 0; scope < 3; ++scope) {
+        EXPECT_EQ(fences.released[scope].at(1, 0), scope <= static_cast<size_t>(released) ? 3u : 0u);
+        EXPECT_EQ(fences.acquired[4096][scope].at(1, 0),
+                  scope <= static_cast<size_t>(released) && scope <= static_cast<size_t>(acquired) ? 3u : 0u);
+      }
+      // Joined with what another knows.
+      Clock other;
+      other.raise(2, ~0u, 5);
+      MapFences more;
+      more.release(other, Scope::gpu);
+      more.acquire(8192, Scope::gpu);
+      const KnownMaps a = std::make_shared<MapFences>(fences), b = std::make_shared<MapFences>(more);
+      for (const KnownMaps& both : {joined(a, b), joined(b, a)}) {
+        for (size_t scope = 0; scope < 3; ++scope) {
+          EXPECT_EQ(both->released[scope].at(1, 0), fences.released[scope].at(1, 0));
+          EXPECT_EQ(both->released[scope].at(2, 0), 5u);
+          EXPECT_EQ(both->acquired.at(4096)[scope].at(1, 0), fences.acquired.at(4096)[scope].at(1, 0));
+          EXPECT_EQ(both->acquired.at(4096)[scope].at(2, 0), 0u);
+          EXPECT_EQ(both->acquired.at(8192)[scope].at(2, 0), 5u);
+        }
+      }
+      EXPECT_EQ(joined(a, nullptr), a);
+      EXPECT_EQ(joined(nullptr, a), a);
+      // Knowledge with maps and without.
+      Knowledge with, plain;
+      with.maps = a;
+      plain.happened.raise(4, 1, 1);
+      for (const Known& k : {joined(std::make_shared<Knowledge>(with), std::make_shared<Knowledge>(plain)),
+                             joined(std::make_shared<Knowledge>(plain), std::make_shared<Knowledge>(with)),
+                             joined(std::make_shared<Knowledge>(), std::make_shared<Knowledge>(with))}) {
+        ASSERT_NE(k->maps, nullptr);
+        EXPECT_EQ(k->maps->acquired.at(4096)[0].at(1, 0), 3u);
+      }
+    }
+}
+
+}  // namespace
+}  // namespace bitwell::hazard
