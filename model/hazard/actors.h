@@ -67,6 +67,7 @@ struct Warp {
   UnitId unit = 0;
   uint32_t time = 1;
   std::array<Lane, machine::kLanes> lanes;
+  uint32_t sc_lanes = 0;                   // those that have Lane::sc
   std::array<UnitId, kStreams> streams{};  // their units; 0: nothing was issued yet
   uint32_t moves = 0;                      // tcgen05.ld and .st so far
   std::vector<uint32_t> loads;             // of those the numbers of tcgen05.ld

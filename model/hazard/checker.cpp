@@ -203,10 +203,7 @@ void Checker::strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lan
   if (a.kind != AccessKind::write) {
     Known& to = both || s == Semantics::acquire ? me.known : me.seen;
     to = joined(to, word.acquire(a.order.scope, w.domain));
-    if (word.fenced() != nullptr) {
-      if (me.sc == nullptr) me.sc = std::make_unique<Lane::Sc>();
-      me.sc->seen.join(*word.fenced());
-    }
+    if (word.fenced() != nullptr) sc_of(w, lane).seen.join(*word.fenced());
   }
   if (a.kind == AccessKind::read) return;
   if (a.kind == AccessKind::write) word = {};  // an update goes on with the release that it reads

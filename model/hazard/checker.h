@@ -158,6 +158,7 @@ class Checker {
   // The same of one, up to an earlier time of its own.
   static Known published(const Warp& w, uint32_t lane, const Known& known, uint32_t time,
                          const Numbers& ended);
+  static Lane::Sc& sc_of(Warp& w, uint32_t lane);
   // fence.sc of that scope by the lanes: what those knew with which it synchronises, they know.
   static void meet_fences(Warp& w, uint32_t lanes, machine::Scope scope);
   // What the lanes knew at their own last fence.sc.

@@ -45,14 +45,18 @@ void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size)
 // What the cell had still counts where this write does not stand for it.
 void Checker::remember_write(const Reach& r, Cell& cell) {
   if (is_strong(*r.site)) {
-    cell.writes_before = not_stood_for(*r.site, cell.writes_before);
     cell.reads = not_stood_for(*r.site, cell.reads);
-    if (not_stood_for(*r.site, cell.write) != kNoAct)
-      cell.writes_before =
-          cell.writes_before == kNoAct
-              ? cell.write
-              : readers_.with(cell.writes_before, {record_of(cell.write), 1u << lane_of(cell.write)},
-                              [](const Reader&) { return false; });
+    // One as strong as the last write, as nearly always, has the same before it.
+    if (cell.write != kNoAct &&
+        strength(records_.site_of(records_[record_of(cell.write)])) != strength(*r.site)) {
+      cell.writes_before = not_stood_for(*r.site, cell.writes_before);
+      if (not_stood_for(*r.site, cell.write) != kNoAct)
+        cell.writes_before =
+            cell.writes_before == kNoAct
+                ? cell.write
+                : readers_.with(cell.writes_before, {record_of(cell.write), 1u << lane_of(cell.write)},
+                                [](const Reader&) { return false; });
+    }
   } else {
     cell.writes_before = cell.reads = kNoAct;
   }
@@ -61,9 +65,10 @@ void Checker::remember_write(const Reach& r, Cell& cell) {
 
 // Of those, whom that write does not stand for.
 Readers Checker::not_stood_for(const Site& write, Readers before) {
+  const auto counts = [&](uint32_t record) { return !stands_for(write, records_.site_of(records_[record])); };
   if (before == kNoAct) return kNoAct;
-  return readers_.only(
-      before, [&](const Reader& r) { return !stands_for(write, records_.site_of(records_[r.record])); });
+  if ((before & kMany) == 0) return counts(record_of(before)) ? before : kNoAct;  // nearly always
+  return readers_.only(before, [&](const Reader& r) { return counts(r.record); });
 }
 
 // The readers and this one. Those that it is behind need not be kept: who is not behind them is not behind
@@ -92,6 +97,10 @@ Readers Checker::read_too(const Reach& r, Readers before) {
 // A write meets those who have read the cell since the last one; any access, those that wrote it before.
 void Checker::behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size) {
   const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;
+  if ((those & kMany) == 0 && !non_coherent_) {
+    if (!behind(r, those)) conflict(r, those, address, size);
+    return;
+  }
   if (known != nullptr && those == behind_readers_ && known == behind_readers_known_) return;
   bool by_known = known != nullptr;  // all that is behind is so for whoever knows that much
   readers_.each(those, [&](const Reader& reader) {

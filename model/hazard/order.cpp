@@ -196,11 +196,11 @@ void Checker::fence(const Synchronisation& s, Warp& w) {
   }
   if (sc) meet_fences(w, s.lanes, s.order.scope);
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
-    Lane& lane = w.lanes[static_cast<size_t>(std::countr_zero(lanes))];
-    if (sc && lane.sc == nullptr) lane.sc = std::make_unique<Lane::Sc>();
+    const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
+    Lane& lane = w.lanes[i];
     for (size_t scope = 0; scope <= std::min<size_t>(static_cast<size_t>(s.order.scope), 2); ++scope) {
       lane.offers[scope] = {lane.known, w.time};
-      if (sc) lane.sc->offers[scope] = lane.offers[scope];
+      if (sc) sc_of(w, i).offers[scope] = lane.offers[scope];
     }
   }
   ++w.time;

@@ -67,6 +67,13 @@ KnownScOrder joined(const KnownScOrder& a, const KnownScOrder& b) {
   return same ? a : std::make_shared<ScOrder>(out);
 }
 
+Lane::Sc& Checker::sc_of(Warp& w, uint32_t lane) {
+  std::unique_ptr<Lane::Sc>& sc = w.lanes[lane].sc;
+  if (sc == nullptr) sc = std::make_unique<Lane::Sc>();
+  w.sc_lanes |= 1u << lane;
+  return *sc;
+}
+
 void Checker::meet_fences(Warp& w, uint32_t lanes, Scope scope) {
   Known before, after;
   bool fresh = true;  // most lanes know the same: joined once
@@ -85,18 +92,17 @@ void Checker::meet_fences(Warp& w, uint32_t lanes, Scope scope) {
 }
 
 void Checker::add_own_fences(KnownAtFences& to, const Warp& w, uint32_t lanes) {
-  for (uint32_t rest = lanes; rest != 0;) {
+  for (uint32_t rest = lanes & w.sc_lanes; rest != 0;) {
     const auto first = static_cast<uint32_t>(std::countr_zero(rest));
-    const Lane::Sc* const sc = w.lanes[first].sc.get();
-    uint32_t alike = 1u << first;
-    for (uint32_t others = sc == nullptr ? 0 : rest; others != 0; others &= others - 1) {
-      const Lane::Sc* const other = w.lanes[static_cast<size_t>(std::countr_zero(others))].sc.get();
-      if (other != nullptr && other->offers == sc->offers) alike |= others & -others;
-    }
+    const Lane::Sc& sc = *w.lanes[first].sc;
+    uint32_t alike = 0;
+    for (uint32_t others = rest; others != 0; others &= others - 1)
+      if (w.lanes[static_cast<size_t>(std::countr_zero(others))].sc->offers == sc.offers)
+        alike |= others & -others;
     rest &= ~alike;
-    for (size_t scope = sc == nullptr ? 0 : sc->offers.size(); scope-- > 0;) {
-      const Lane::Offer& offer = sc->offers[scope];
-      const bool of_wider = scope + 1 < sc->offers.size() && sc->offers[scope + 1] == offer;
+    for (size_t scope = sc.offers.size(); scope-- > 0;) {
+      const Lane::Offer& offer = sc.offers[scope];
+      const bool of_wider = scope + 1 < sc.offers.size() && sc.offers[scope + 1] == offer;
       if (offer.time == 0 || of_wider || knows(to.at(scope), w.unit, alike, offer.time)) continue;
       auto then =
           offer.known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*offer.known);
@@ -112,15 +118,11 @@ void Checker::add_own_fences(KnownAtFences& to, const Warp& w, uint32_t lanes) {
 }
 
 void Checker::add_sc_order(Knowledge& to, const Warp& w, uint32_t lanes) {
+  lanes &= w.sc_lanes;
+  if (lanes == 0) return;
   ScOrder more;
-  bool any = false;
-  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const Lane::Sc* const sc = w.lanes[static_cast<size_t>(std::countr_zero(rest))].sc.get();
-    if (sc == nullptr) continue;
-    any = true;
-    more.seen.join(sc->seen);
-  }
-  if (!any) return;
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+    more.seen.join(w.lanes[static_cast<size_t>(std::countr_zero(rest))].sc->seen);
   if (to.sc != nullptr) more.before = to.sc->before;
   add_own_fences(more.before, w, lanes);
   to.sc = to.sc == nullptr ? std::make_shared<const ScOrder>(more)
