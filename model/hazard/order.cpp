@@ -147,6 +147,7 @@ void Checker::cluster_arrived(const Synchronisation& s, Cluster& c) {
     const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
     if (const Lane::Offer& offer = w.lanes[i].offers[1]; offer.time != 0)
       gathered = joined(gathered, published(w, i, offer.known, offer.time, w.lanes[i].ended));
+    gathered = joined(gathered, tensor_published(w, i, c));
   }
 }
 

@@ -31,7 +31,9 @@ void Checker::columns(const machine::Synchronisation& s, Cluster& c) {
   const Known known = published(w, s.lanes);
   const Party who{{s.ptx_line, Actor::thread, machine::AccessKind::update, {}}, w.cta, w.number, -1};
   if (!frees) {
-    c.allocated[w.rank] = {w.unit, static_cast<uint32_t>(std::countr_zero(s.lanes)), w.time++};
+    const Epoch given{new_unit(w), 0, 1};
+    c.allocated[w.rank] = given;
+    for (Lane& lane : w.lanes) lane.known = raised(lane.known, given.unit, ~0u, given.time);
     if (!begun(known.get(), c, peer))
       found(Kind::peer_columns, who, who, 0, 0).where = "tensor memory of CTA rank " + std::to_string(peer);
     return;

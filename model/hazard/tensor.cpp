@@ -1,6 +1,7 @@
 // Tensor memory: which of tcgen05's operations are behind which (PTX ISA 9.0, 9.7.16.6). Of one thread only
 // the manual's pairs are, all others by a commit's mbarrier, wait::ld or wait::st; of two threads what has
 // ended or stands in such a pair is, with a fence on both sides of what synchronises them.
+#include <algorithm>
 #include <bit>
 
 #include "model/hazard/checker.h"
@@ -123,6 +124,25 @@ void Checker::tensor_order(const Synchronisation& s, Warp& w) {
     }
     lane.known = after;
   }
+}
+
+// With fences around it any order of execution orders tensor memory (9.7.16.6.3): what a fence before has
+// offered, of loads and stores what was waited for by then. And columns that were given to pairs have been,
+// for alloc is synchronous.
+Known Checker::tensor_published(const Warp& w, uint32_t lane, const Cluster& c) {
+  const Known& known = w.lanes[lane].known;
+  if (known == nullptr) return nullptr;
+  auto out = std::make_shared<Knowledge>();
+  out->offered = known->offered;
+  for (const auto& [rank, given] : c.allocated)
+    if (known->happened.knows(given)) out->happened.raise(given.unit, ~0u, given.time);
+  for (const Stream stream : {Stream::tensor_load, Stream::tensor_store}) {
+    const UnitId unit = w.streams[static_cast<size_t>(stream)];
+    const uint32_t waited = w.lanes[lane].ended[static_cast<size_t>(stream)];
+    if (const uint32_t time = std::min(waited, known->offered.most(unit)); unit != 0 && time != 0)
+      out->happened.raise(unit, ~0u, time);
+  }
+  return out;
 }
 
 std::optional<Kind> Checker::judge_cells(const Reach& r, const Viewer& v, const Record& before,
