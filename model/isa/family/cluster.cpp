@@ -226,7 +226,7 @@ constexpr Form kCluster[] = {
     {"getctarank[.shared::cluster]{.u32,.u64}", "*", mapping, 78, 90},
     {"barrier.cluster.arrive|[.release,.relaxed][.aligned]", "", barrier_cluster, 78, 90},
     {"barrier.cluster.wait|[.acquire][.aligned]", "", barrier_cluster, 78, 90},
-    {"setmaxnreg{.inc,.dec}|.sync.aligned.u32", "*", registers, 80, 90, "a"},
+    {"setmaxnreg{.inc,.dec}|.sync.aligned.u32", "*", registers, 80, 90, "af"},
 };
 
 }  // namespace

@@ -133,6 +133,17 @@ std::vector<Case> cases() {
     for (const int more : {0, 1})
       out.push_back({"static .shared of " + std::to_string(limit + more) + " bytes for " + target,
                      shared(static_cast<uint64_t>(limit + more), target, version), more == 0});
+  // DeepGEMM compiles its kernels for families.
+  for (const auto& [target, taken] : {std::tuple("sm_90", false),
+                                      {"sm_90a", true},
+                                      {"sm_100", false},
+                                      {"sm_100a", true},
+                                      {"sm_100f", true},
+                                      {"sm_103f", true},
+                                      {"sm_120", false},
+                                      {"sm_120f", true}})
+    out.push_back({std::string("setmaxnreg for ") + target,
+                   module_of(entry("", "", "setmaxnreg.dec.sync.aligned.u32 24;"), "9.0", target), taken});
   for (const auto& [version, target, limit] : {std::tuple("7.8", "sm_90", 4352),
                                                {"8.0", "sm_90a", 4352},
                                                {"8.1", "sm_90a", 32764},
