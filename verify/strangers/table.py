@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints the table of results.csv and device.csv, as it stands in README.md.
+"""Prints the tables of README.md: of programs.csv, and of results.csv and device.csv.
 
     table.py [--write | --check]
 
---write puts it there. --check: it is there, and every kernel of the sources has its rows; exit status 1 where not.
+--write puts them there. --check: they are there, and every kernel of the sources has its rows; exit status 1 where not.
 """
 import argparse
 import ast
@@ -12,7 +12,6 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-BEGIN, END = "<!-- table -->\n", "<!-- end of the table -->\n"
 ARCHITECTURES = ("sm_90a", "sm_100a")
 # What the H200 gave that bitwell did not, and why that is no fault of either.
 REASONS = {
@@ -41,6 +40,18 @@ def table():
     return "\n".join(lines) + "\n"
 
 
+def programs():
+    head = ("program", "commit", "kernel", "its own check", "`run`", "`--races`", "`--schedules 8`", "s", "M lane instructions/s")
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for r in rows("programs.csv"):
+        lines.append("| " + " | ".join(value.replace("|", "\\|") for value in r.values()) + " |")
+    return "\n".join(lines) + "\n"
+
+
+# Between these two lines of README.md.
+TABLES = {("<!-- programs -->\n", "<!-- end of the programs -->\n"): programs, ("<!-- table -->\n", "<!-- end of the table -->\n"): table}
+
+
 def registered():
     """The kernels that the sources register, with their architectures: what `@kernel(...)` says."""
     for path in sorted(HERE.glob("*.py")):
@@ -60,8 +71,9 @@ def check(text):
     faults += [f"{r['kernel']} in device.csv: no source makes it" for r in rows("device.csv") if (r["kernel"], r["arch"]) not in want]
     if len({k for k, _ in have}) < 40:
         faults.append("results.csv has fewer than 40 kernels")
-    if BEGIN + table() + END not in text:
-        faults.append("README.md has another table: table.py --write")
+    for (begin, end), made in TABLES.items():
+        if begin + made() + end not in text:
+            faults.append(f"README.md has another table behind {begin.strip()}: table.py --write")
     return faults
 
 
@@ -73,13 +85,15 @@ def main():
     readme = HERE / "README.md"
     text = readme.read_text()
     if options.write:
-        readme.write_text(text[:text.index(BEGIN)] + BEGIN + table() + text[text.index(END):])
+        for (begin, end), made in TABLES.items():
+            text = text[:text.index(begin)] + begin + made() + text[text.index(end):]
+        readme.write_text(text)
     elif options.check:
         faults = check(text)
-        print("\n".join(faults) or "the table stands as the results say")
+        print("\n".join(faults) or "the tables stand as the results say")
         return 1 if faults else 0
     else:
-        print(table(), end="")
+        print("\n".join(made() for made in TABLES.values()), end="")
     return 0
 
 
