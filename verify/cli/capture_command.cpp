@@ -299,7 +299,6 @@ void add_capture(CLI::App& app, int& status) {
                                          "shared), judges each launch as bitwell run does and hands the "
                                          "results back, so that the program's own check speaks");
   auto options = std::make_shared<CaptureOptions>();
-  command->add_option("PROGRAM", options->program, "The program and its arguments")->required();
   command
       ->add_option("--out", options->out, "Keep every launch in this folder, as LAUNCH.json with its buffers")
       ->type_name("DIR");
@@ -316,14 +315,19 @@ void add_capture(CLI::App& app, int& status) {
   command->add_flag("--json", options->json, "The table as JSON");
   command->add_flag("--verbose", options->verbose, kVerboseHelp);
   add_run_options(*command, *options);
+  // From the program's name on nothing is an option of this command.
   command->prefix_command();
   command->footer(
-      "The program needs its kernels as PTX: nvcc -gencode arch=compute_100a,code=compute_100a -cudart "
+      "PROGRAM and its arguments stand last. The program needs its kernels as PTX: nvcc -gencode arch=compute_100a,code=compute_100a -cudart "
       "shared. Machine\n"
       "code that nvcc -lineinfo made has its PTX too. Launches of one program run one after the other, "
       "whatever their\n"
       "streams.");
-  command->callback([options, &status] { capture(*options, status); });
+  command->callback([options, command, &status] {
+    options->program = command->remaining();
+    if (options->program.empty()) throw InputError("capture needs a PROGRAM (--help)");
+    capture(*options, status);
+  });
 }
 
 }  // namespace bitwell::cli

@@ -85,6 +85,11 @@ expect 3 ./static short
 has 'nvcc -cudart shared'
 expect 2 /bin/true
 has 'nvcc -cudart shared'
+# What stands behind the program is the program's.
+expect 2 /bin/echo --m=256 -x --only=a --json b
+has '--m=256 -x --only=a --json b'
+expect 2 --json
+has 'capture needs a PROGRAM'
 expect 2 ./absent
 has "cannot run './absent'"
 
