@@ -140,6 +140,7 @@ void refuse_unknown_bits(const Words& words, bool im2col, uint32_t rank) {
   Words known{};
   for (const TensorMapBitsRow& row : kTensorMapBits) {
     if (row.mode == (im2col ? TensorMapMode::tile : TensorMapMode::im2col)) continue;
+    if (&row.bits == &bits_of(MapBits::sm_100_store) && get(words, MapBits::sm_100) == 0) continue;
     TensorMapBits b = row.bits;
     if (&row.bits == &bits_of(MapBits::lower) || &row.bits == &bits_of(MapBits::upper))
       b.width = corner_bits(rank) * (rank - 2);

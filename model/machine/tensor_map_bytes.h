@@ -40,6 +40,7 @@ enum class MapBits : uint8_t {
   fill,
   tf32,
   promotion,
+  sm_100_store,
   stride,
   high_stride,
   dim,
@@ -53,7 +54,7 @@ enum class MapBits : uint8_t {
   box_bytes,
   alignment
 };
-inline constexpr std::array<TensorMapBitsRow, 22> kTensorMapBits{{
+inline constexpr std::array<TensorMapBitsRow, 23> kTensorMapBits{{
     {{"globalAddress", 0, 57}},
     {{"mode", 64, 1, 1, 0, "1: im2col"}},
     {{"of sm_100", 65, 1, 1, 0, "1: types are numbered as the CuTe DSL does for sm_100a"}},
@@ -64,6 +65,7 @@ inline constexpr std::array<TensorMapBitsRow, 22> kTensorMapBits{{
     {{"oobFill", 79, 1}},
     {{"tf32", 80, 1, 1, 0, "values are rounded to tf32"}},
     {{"l2Promotion", 81, 2}},
+    {{"of a store for sm_100", 85, 1, 1, 0, "1: as the CuTe DSL has it in maps that it stores by; only where bit 65 is set"}},
     {{"globalStrides", 96, 32, 4, 32, "in 16 bytes, the low bits"}},
     {{"globalStrides", 224, 4, 4, 4, "in 16 bytes, the high bits"}},
     {{"globalDim", 256, 32, 5, 32, "less 1"}},

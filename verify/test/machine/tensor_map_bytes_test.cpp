@@ -231,6 +231,12 @@ TEST(TensorMapBytes, OfTheCuteDslForSm100AreMaps) {
       }
       for (size_t i = 64; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(0xA5 + 7 * i);
       EXPECT_TRUE(same(machine::decode_tensor_map(bytes), m)) << rank;
+      // Bit 85 is set where the kernel stores by it, and nowhere else known.
+      TensorMapBytes stored = bytes;
+      stored[10] |= std::byte{1 << 5};
+      EXPECT_TRUE(same(machine::decode_tensor_map(stored), m)) << rank;
+      stored[8] &= ~std::byte{2};
+      EXPECT_THROW(machine::decode_tensor_map(stored), machine::InputError) << rank;
       // A field that is replaced changes no other, and none of the bytes behind.
       TensorMapBytes changed = bytes;
       machine::replace(changed, machine::TensorMapField::global_address, 0, 0x1000);
