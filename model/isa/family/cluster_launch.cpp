@@ -154,19 +154,22 @@ Next get_first_ctaid(const Op& op, Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a response");
   // All that is read, before a destination that is a source changes it.
   std::array<Response, kLanes> responses{};
+  uint32_t failed = 0;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
     responses[static_cast<size_t>(lane)] = response_of(op, context, lane);
-    if (responses[static_cast<size_t>(lane)][3] != kCanceled)
-      throw Fault("get_first_ctaid of a request that has failed: undefined", lane);
+    if (responses[static_cast<size_t>(lane)][3] != kCanceled) failed |= 1u << lane;
   }
+  // The CuTe DSL asks first and looks whether it may afterwards: what it gets is no value until then.
+  if (failed != 0)
+    context.note(__builtin_ctz(failed), "get_first_ctaid of a request that has failed: its result is undefined");
   for (size_t i = 0; i < op.results->size(); ++i) {
     const uint32_t row = (*op.results)[i];
     const size_t coordinate = op.as<CtaidUse>().first + i;
     for (size_t lane = 0; lane < kLanes; ++lane)
       if ((mask >> lane & 1) != 0 && coordinate < 3)
         context.row<uint32_t>(row)[lane] = responses[lane][coordinate];
-    context.set_known(row, mask, coordinate < 3 ? mask : 0);  // the fourth is unspecified
+    context.set_known(row, mask, coordinate < 3 ? mask & ~failed : 0);  // the fourth is unspecified
   }
   return Next::advance;
 }
