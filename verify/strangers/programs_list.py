@@ -33,7 +33,7 @@ PROGRAMS = [
     Program("70_fp16", "70_blackwell_gemm/70_blackwell_fp16_gemm.cu", "100a", SMALL),
     Program("70_fp8", "70_blackwell_gemm/70_blackwell_fp8_gemm.cu", "100a", SMALL),
     Program("71_builder", "71_blackwell_gemm_with_collective_builder/71_blackwell_gemm_with_collective_builder.cu", "100a",
-            ("--m=256", "--n=256", "--k=128")),
+            ("--m=256", "--n=256", "--k=128"), passed=": Passed"),
     Program("72a_nvfp4_bf16", "72_blackwell_narrow_precision_gemm/72a_blackwell_nvfp4_bf16_gemm.cu", "100a", SMALL),
     Program("72b_nvfp4_nvfp4", "72_blackwell_narrow_precision_gemm/72b_blackwell_nvfp4_nvfp4_gemm.cu", "100a", SMALL),
     Program("72c_mxfp8_bf16", "72_blackwell_narrow_precision_gemm/72c_blackwell_mixed_mxfp8_bf16_gemm.cu", "100a", SMALL),
