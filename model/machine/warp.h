@@ -150,7 +150,7 @@ struct Warp {
 struct CtaBarrier {
   uint32_t expected = 0;    // threads; 0: every thread still running
   bool reduces = false;     // bar.red is under way
-  bool some_ended = false;  // threads of a warp that has arrived
+  bool some_ended = false;  // threads of a warp that has come, though the barrier is aligned
   uint32_t arrived = 0;
   std::array<uint32_t, 32> lanes{};  // by warp: lanes that arrived while others of the warp have not
   uint32_t count_true = 0;           // of bar.red's predicates
