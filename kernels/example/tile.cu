@@ -1,7 +1,7 @@
 // d = a * b^T, fp16 with sums in fp32: one tile of 128 x 64 by one CTA with Blackwell's tensor core.
 //
 // One thread fetches 64 elements of k at a time by TMA, multiplies, and waits until the tensor core is done; then four
-// warps store the sums. bring-a-kernel.md tells how bitwell runs it.
+// warps store the sums. docs/first-verdict.md tells how bitwell runs it.
 #include <cuda.h>
 
 #include "ptx/copy.cuh"

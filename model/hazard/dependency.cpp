@@ -1,7 +1,7 @@
 // A programmatic launch begins while the one before it runs: until griddepcontrol.wait nothing that the two
 // share is ordered (PTX ISA 9.0, 9.7.13.14). Of a launch further back the wait promises something where the
 // launches between have waited too. Where one has not, or where one waits, lets the next start and that one
-// does not wait, an H200 keeps the order all the same (verify/README.md), which the manual does not say.
+// does not wait, an H200 keeps the order all the same (docs/evidence.md), which the manual does not say.
 #include <algorithm>
 #include <bit>
 

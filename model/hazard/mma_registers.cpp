@@ -24,7 +24,7 @@ struct Mma {
   std::string shape;
   std::set<Register> accumulators, fragments;
 };
-struct Use {
+struct RegisterUse {
   int line;
   std::vector<Access> accesses;
 };
@@ -39,7 +39,7 @@ class Walk {
   explicit Walk(const ptx::Function& f) { block(f.body); }
 
   std::vector<Mma> mmas;
-  std::vector<Use> uses;
+  std::vector<RegisterUse> uses;
   std::set<int> fences, taken;  // lines of wgmma.fence, and of anything of wgmma
 
  private:
@@ -94,7 +94,7 @@ class Walk {
     } else if (i.opcode == "wgmma") {
       if (!i.modifiers.empty() && i.modifiers.front() == ".fence") fences.insert(line);
     } else {
-      Use& use = uses.emplace_back(Use{line, {}});
+      RegisterUse& use = uses.emplace_back(RegisterUse{line, {}});
       for (const Operand& o : i.operands) {
         const bool written = &o == &i.operands.front() && o.kind != OperandKind::memory;
         each(o, [&](const Register& r) { use.accesses.push_back({r, written}); });
@@ -123,7 +123,7 @@ MmaRegisters::MmaRegisters(const ptx::Module& module) {
     std::set<Register> all;
     for (const Mma& mma : walk.mmas)
       for (const auto* own : {&mma.accumulators, &mma.fragments}) all.insert(own->begin(), own->end());
-    for (const Use& use : walk.uses) {
+    for (const RegisterUse& use : walk.uses) {
       // Of one line only its first instruction is known to be reached.
       if (walk.taken.count(use.line) != 0) continue;
       if (std::none_of(use.accesses.begin(), use.accesses.end(),

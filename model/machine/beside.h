@@ -16,5 +16,7 @@ struct Named {
 // bytes", whichever is nearer, both where both are within 4 KiB; where nothing is within 1 MiB,
 // `nothing_near` and how far the nearest is. Empty without objects.
 std::string beside(std::span<const Named> objects, uint64_t address, const std::string& nothing_near);
+// The name of the nearest of them; empty where nothing is within 1 MiB.
+std::string nearest(std::span<const Named> objects, uint64_t address);
 
 }  // namespace bitwell::machine

@@ -11,7 +11,7 @@ std::string triple(const std::array<uint32_t, 3>& v) {
 std::string line_of(const Place& place) {
   std::string out;
   if (place.ptx_line > 0) out += "PTX line " + std::to_string(place.ptx_line);
-  if (!place.source.empty()) out += " (" + place.source + ")";
+  if (place.cuda != nullptr) out += " (" + place.cuda->words + ")";
   return out;
 }
 

@@ -2,15 +2,20 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/machine/cuda_line.h"
 
 namespace bitwell::machine {
 
 // Where in a launch something happened. ptx_line 0: not known.
 struct Place {
   int ptx_line = 0;
-  std::string source;  // "file.cu:12" from .loc, or empty
+  CudaPlace cuda;  // by .loc
   std::array<uint32_t, 3> cta{};
   std::array<uint32_t, 3> thread{};
   bool has_thread = false;
@@ -26,9 +31,40 @@ struct Fault : std::runtime_error {
   explicit Fault(const std::string& message, int lane_ = -1) : std::runtime_error(message), lane(lane_) {}
   Fault(const Place& where, const std::string& message)
       : std::runtime_error(describe(where, message)), place(where), placed(true) {}
+  // The same failure in other words.
+  Fault(const Fault& as, const std::string& message)
+      : std::runtime_error(message),
+        lane(as.lane),
+        place(as.place),
+        placed(as.placed),
+        access(as.access),
+        waiters(as.waiters) {}
+  // The same, of which it is known now where it happened.
+  Fault at(const Place& where) const {
+    Fault out(*this, describe(where, what()));
+    out.place = where;
+    out.placed = true;
+    return out;
+  }
+
   int lane = -1;  // the lane at fault, until the run loop knows its thread
   Place place;
   bool placed = false;
+  // What the message says, for programs: the access that may not be; and who waits, where nothing can run.
+  struct Access {
+    std::string_view kind;   // "read", "write" or "atomic"
+    std::string_view space;  // "global", "shared", ...
+    uint64_t address = 0, bytes = 0;
+    std::string object{};  // that it is in or beside, or empty
+  };
+  std::optional<Access> access;
+  struct Waiter {
+    Place place;
+    std::string instruction;
+    uint32_t threads = 0;  // of the warp
+    std::string on;        // "on barrier 1: 32 threads arrived of 64"
+  };
+  std::vector<Waiter> waiters;
 };
 
 // bitwell does not model this, and says what by name.

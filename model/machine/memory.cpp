@@ -173,4 +173,11 @@ std::string Memory::describe(uint64_t address) const {
   return beside(objects, address, "near no buffer");
 }
 
+std::string Memory::nearest(uint64_t address) const {
+  std::vector<Named> objects;
+  for (const auto& r : regions_) objects.push_back({r->name(), r->base(), r->size()});
+  for (const Freed& f : freed_) objects.push_back({f.name, f.base, f.size});
+  return machine::nearest(objects, address);
+}
+
 }  // namespace bitwell::machine

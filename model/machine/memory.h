@@ -149,6 +149,8 @@ class Memory {
   // Where `address` lies, for a message: "64 bytes into 'x' of 64 bytes", "4 bytes before 'y' of 128 bytes",
   // both where both are near, or how far the nearest is.
   std::string describe(uint64_t address) const;
+  // The name of the region there, or of the nearest one; empty where none is near.
+  std::string nearest(uint64_t address) const;
 
  private:
   struct Freed {

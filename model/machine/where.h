@@ -6,7 +6,8 @@
 
 namespace bitwell::machine {
 
-// "PTX line 12 (naive.cu:30)", as far as it is known.
+// "PTX line 12 (naive.cu:30)", of an inlined function "PTX line 12 (wait.cuh:7, from naive.cu:30)"; as far as
+// it is known.
 std::string line_of(const Place& place);
 // "PTX line 12 (naive.cu:30), CTA (0,0,0), thread (5,0,0)", as far as it is known.
 std::string where(const Place& place);

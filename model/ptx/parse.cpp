@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "model/ptx/expression.h"
 #include "model/ptx/instruction.h"
@@ -133,6 +134,7 @@ class Parser {
     if (reader_.accept(";")) return f;
     f.has_body = true;
     source_ = {};
+    locations_.clear();
     f.body = block();
     return f;
   }
@@ -242,22 +244,34 @@ class Parser {
     }
   }
 
+  SourceLine file_line_column() {
+    SourceLine out;
+    for (int* to : {&out.file, &out.line, &out.column})
+      *to = static_cast<int>(parse_constant(reader_).integer);
+    return out;
+  }
+
   // loc = ".loc" file line column ["," "function_name" name ["+" n] "," "inlined_at" file line column]
   void location() {
     const bool counted_up = in_assembly(reader_.peek().at.line) && assembly_has_line_;
     reader_.expect(".loc");
-    SourceLine here;
-    here.file = static_cast<int>(parse_constant(reader_).integer);
-    here.line = static_cast<int>(parse_constant(reader_).integer);
-    if (!counted_up) source_ = here;
-    parse_constant(reader_);
-    if (!reader_.accept(",")) return;
-    reader_.expect("function_name");
-    reader_.identifier();
-    if (reader_.accept("+")) parse_constant(reader_);
-    reader_.expect(",");
-    reader_.expect("inlined_at");
-    for (int i = 0; i < 3; ++i) parse_constant(reader_);
+    SourceLine here = file_line_column();
+    if (reader_.accept(",")) {
+      reader_.expect("function_name");
+      reader_.identifier();
+      if (reader_.accept("+")) parse_constant(reader_);
+      reader_.expect(",");
+      reader_.expect("inlined_at");
+      SourceLine caller = file_line_column();
+      // That place stands in a .loc before this one (PTX ISA 9.0, .loc), which may be inlined itself.
+      const auto known = locations_.find({caller.file, caller.line, caller.column});
+      if (known != locations_.end()) caller = known->second;
+      here.inlined_at = static_cast<int>(module_.inlined_at.size());
+      module_.inlined_at.push_back(caller);
+    }
+    if (counted_up) return;
+    source_ = here;
+    locations_[{here.file, here.line, here.column}] = here;
   }
 
   // Whether a line, never above the last that was asked for, is one of inline assembly.
@@ -272,6 +286,7 @@ class Parser {
   Reader reader_;
   Module module_;
   SourceLine source_;
+  std::map<std::array<int, 3>, SourceLine> locations_;  // the last of each file, line and column
   std::vector<Lines> inline_assembly_;
   size_t assembly_ = 0;  // the first whose end has not been passed
   // An instruction of it has a line, which all have: behind it LLVM counts lines up that no source has.

@@ -41,6 +41,8 @@ struct Guard {
 struct SourceLine {
   int file = 0;  // key of Module::files, 0 when unknown
   int line = 0;
+  int column = 0;
+  int inlined_at = -1;  // of an inlined function: index into Module::inlined_at
 };
 
 struct Instruction {
@@ -112,6 +114,7 @@ struct Module {
   std::vector<std::string> target_options;  // debug, texmode_...
   int address_size = 32;
   std::map<int, std::string> files;
+  std::vector<SourceLine> inlined_at;  // where functions were inlined
   std::vector<Variable> variables;
   std::vector<Function> functions;  // declarations too
 };

@@ -25,23 +25,48 @@ const char* verb(AccessKind kind) {
   return kind == AccessKind::read ? "read" : kind == AccessKind::write ? "write" : "atomic";
 }
 
+std::string_view name_of(Space space) {
+  switch (space) {
+    case Space::global: return "global";
+    case Space::shared: return "shared::cta";
+    case Space::cluster: return "shared::cluster";
+    case Space::param: return "param";
+    case Space::constant: return "const";
+    case Space::local: return "local";
+    default: return "generic";
+  }
+}
+
+// `text` of an access that may not be.
+Fault refused(const std::string& text, Space space, uint64_t address, size_t size, AccessKind kind, int lane,
+              const std::string& object) {
+  Fault out(text, lane);
+  out.access = {verb(kind), name_of(space), address, size, object};
+  return out;
+}
+
 [[noreturn]] void out_of_bounds(Context& context, Space space, uint64_t address, size_t size, AccessKind kind,
                                 int lane) {
-  std::string text = "out-of-bounds " + std::string(verb(kind)) + " of " + std::to_string(size) +
-                     " bytes at " + hex(address);
+  const std::string text = "out-of-bounds " + std::string(verb(kind)) + " of " + std::to_string(size) +
+                           " bytes at " + hex(address);
+  const auto fault = [&](const std::string& behind, const std::string& object = "") {
+    return refused(text + behind, space, address, size, kind, lane, object);
+  };
   Cta& cta = context.cta;
-  if (space == Space::global) throw Fault(text + ", " + cta.grid.global.describe(address), lane);
+  if (space == Space::global)
+    throw fault(", " + cta.grid.global.describe(address), cta.grid.global.nearest(address));
   Cta* const other =
       space == Space::shared || space == Space::cluster ? cta.cluster.cta_of(address) : nullptr;
-  if (space == Space::cluster && other == nullptr) throw Fault(text + ": no CTA of the cluster has it", lane);
+  if (space == Space::cluster && other == nullptr) throw fault(": no CTA of the cluster has it");
   if (space == Space::shared && other != nullptr && other != &cta)
-    throw Fault(text + " of shared::cta memory: that is another CTA's", lane);
+    throw fault(" of shared::cta memory: that is another CTA's");
   const Cta& owner = other != nullptr ? *other : cta;  // of shared memory
-  const auto of = [&](const char* name, uint64_t limit, const std::string& beside) {
-    return Fault(text + " of " + name + ", which has " + std::to_string(limit) + " bytes" + beside, lane);
+  const auto of = [&](const char* name, uint64_t limit, const Beside& beside) {
+    return fault(std::string(" of ") + name + ", which has " + std::to_string(limit) + " bytes" + beside.text,
+                 readable(beside.object));
   };
   switch (space) {
-    case Space::local: throw of("local memory", context.warp.local[static_cast<size_t>(lane)].size(), "");
+    case Space::local: throw of("local memory", context.warp.local[static_cast<size_t>(lane)].size(), {});
     case Space::param:
       throw of("the parameter block", cta.grid.parameters.size(), beside_parameters(cta.grid, address));
     case Space::constant:
@@ -99,7 +124,8 @@ void find_one(Context& context, Space space, uint64_t address, size_t size, Acce
   if (region == nullptr || !region->contains(address, size))
     out_of_bounds(context, space, address, size, kind, lane);
   if (region->read_only && kind != AccessKind::read)
-    throw Fault(std::string(verb(kind)) + " to '" + region->name() + "', which is read-only", lane);
+    throw refused(std::string(verb(kind)) + " to '" + region->name() + "', which is read-only", space,
+                  address, size, kind, lane, region->name());
   if (context.checked && (space == Space::shared || space == Space::cluster))
     for (const auto& cta : context.cta.cluster.ctas)
       if (&cta->shared == region && cta->mbarriers.overlapping(address, size) != nullptr)
@@ -162,9 +188,10 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
   if ((scan.bits & (size - 1)) != 0 && context.checked) {
     for (int i = 0; i < kLanes; ++i)
       if ((mask >> i & 1) != 0 && (address[i] & (size - 1)) != 0)
-        throw Fault("misaligned " + std::string(verb(kind)) + " of " + std::to_string(size) + " bytes at " +
-                        hex(address[i]),
-                    i);
+        throw refused("misaligned " + std::string(verb(kind)) + " of " + std::to_string(size) + " bytes at " +
+                          hex(address[i]),
+                      space, address[i], size, kind, i,
+                      space == Space::global ? context.cta.grid.global.nearest(address[i]) : "");
   }
   // One region for all lanes: the common case.
   Region* region = nullptr;

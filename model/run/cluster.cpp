@@ -188,7 +188,10 @@ void Cluster::report_progress() {
   grid.options.progress({grid.ended, grid.ctas(), grid.time - grid.last_end});
 }
 
-uint64_t Cluster::until_preemption() { return 1 + random_() % (uint64_t{1} << random_() % preemptions_); }
+uint64_t Cluster::until_preemption() {
+  const uint64_t drawn = random_();  // first, whatever a compiler would evaluate first
+  return 1 + drawn % (uint64_t{1} << random_() % preemptions_);
+}
 
 void Cluster::preempt() {
   touches_left_ = until_preemption();
@@ -273,7 +276,7 @@ bool Cluster::step(size_t i) {
     done = agents_[i]->step();
   } catch (const Fault& fault) {
     if (fault.placed) throw;
-    throw Fault(agents_[i]->place, fault.what());
+    throw fault.at(agents_[i]->place);
   } catch (const machine::Unsupported& what) {
     if (what.placed) throw;
     throw machine::Unsupported(agents_[i]->place, what.what());

@@ -182,7 +182,7 @@ const Line& Cta::line(const Split& split) const {
 machine::Place Cta::place(const Warp& warp, const Split& split, int lane) const {
   const Line& at = line(split);
   const int active = split.mask != 0 ? __builtin_ctz(split.mask) : 0;
-  return {at.ptx, at.source, index, thread_index(warp, lane >= 0 ? lane : active), true};
+  return {at.ptx, at.cuda, index, thread_index(warp, lane >= 0 ? lane : active), true};
 }
 
 void Cta::wake_operations(int first, int count) {

@@ -225,15 +225,19 @@ void Cluster::report_deadlock(const std::string& beside) {
   order.insert(order.end(), others.begin(), others.end());
   const size_t most = std::max(kShown, std::min(places.size(), kMostShown));
   std::string text = "deadlock: nothing can run";
+  std::vector<Fault::Waiter> all;
   size_t shown = 0;
   for (const size_t i : order) {
     const Waiter& w = waiters[i];
-    if (++shown > most) continue;
     const Line& line = w.cta->line(*w.split);
-    text += "\n  " + warp_name(*this, w.cta->rank, w.warp->index) + ", " +
-            std::to_string(__builtin_popcount(w.split->mask)) + " of " +
+    const std::string why = reason(*this, w);
+    const auto threads = static_cast<uint32_t>(__builtin_popcount(w.split->mask));
+    all.push_back(
+        {w.cta->place(*w.warp, *w.split, -1), line.text, threads, why.substr(why.find_first_not_of(", "))});
+    if (++shown > most) continue;
+    text += "\n  " + warp_name(*this, w.cta->rank, w.warp->index) + ", " + std::to_string(threads) + " of " +
             std::to_string(__builtin_popcount(w.warp->live())) + " threads, waits at PTX line " +
-            std::to_string(line.ptx) + " '" + line.text + "'" + reason(*this, w);
+            std::to_string(line.ptx) + " '" + line.text + "'" + why;
     if (shows(i))
       for (const Cause& c : found[i])
         text += "\n    " + std::string(&c == found[i].data() ? "" : "or ") + c.text;
@@ -245,7 +249,9 @@ void Cluster::report_deadlock(const std::string& beside) {
   const machine::Place first =
       waiters.empty() ? agents_.front()->place
                       : waiters[order[0]].cta->place(*waiters[order[0]].warp, *waiters[order[0]].split, -1);
-  throw Fault(first, text);
+  Fault fault(first, text);
+  fault.waiters = std::move(all);
+  throw fault;
 }
 
 }  // namespace bitwell::isa

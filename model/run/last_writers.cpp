@@ -59,7 +59,7 @@ std::string LastWriters::named(int line) const {
   for (const Function& f : program_.functions)
     for (const Line& l : f.lines)
       if (l.ptx == line)
-        return "'" + l.text + "' of " + where + (l.source.empty() ? "" : " (" + l.source + ")");
+        return "'" + l.text + "' of " + where + (l.cuda == nullptr ? "" : " (" + l.cuda->words + ")");
   return where;
 }
 

@@ -11,14 +11,14 @@ namespace {
 
 using machine::Named;
 
-std::string after_comma(std::vector<Named> objects, uint64_t address) {
+Beside after_comma(std::vector<Named> objects, uint64_t address) {
   // Addresses of these memories are small, and wrap below 0: counted from half of all instead.
   constexpr uint64_t middle = uint64_t{1} << 63;
   const bool wrapped = address >> 31 == 1;  // of a 32-bit address
   for (Named& o : objects) o.base += middle;
-  const std::string text =
-      beside(objects, address + middle - (wrapped ? uint64_t{1} << 32 : 0), "far from every variable");
-  return text.empty() ? "" : ", " + text;
+  const uint64_t at = address + middle - (wrapped ? uint64_t{1} << 32 : 0);
+  const std::string text = beside(objects, at, "far from every variable");
+  return {text.empty() ? "" : ", " + text, machine::nearest(objects, at)};
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ std::string readable(const std::string& name) {
   return out;
 }
 
-std::string beside_shared(const Cta& cta, uint64_t address) {
+Beside beside_shared(const Cta& cta, uint64_t address) {
   std::vector<Named> objects;
   for (const SharedVariable& v : cta.grid.program.shared_variables)
     objects.push_back(
@@ -42,14 +42,14 @@ std::string beside_shared(const Cta& cta, uint64_t address) {
   return after_comma(std::move(objects), address);
 }
 
-std::string beside_parameters(const Grid& grid, uint64_t offset) {
+Beside beside_parameters(const Grid& grid, uint64_t offset) {
   std::vector<Named> objects;
   for (const Parameter& p : grid.program.functions[static_cast<size_t>(grid.program.entry)].params)
     objects.push_back({p.name, p.offset, p.size});
   return after_comma(std::move(objects), offset);
 }
 
-std::string beside_constants(const Grid& grid, uint64_t address) {
+Beside beside_constants(const Grid& grid, uint64_t address) {
   std::vector<Named> objects;
   for (const GlobalVariable& g : grid.program.globals)
     if (g.is_const) objects.push_back({g.name, g.address, g.size});

@@ -30,7 +30,7 @@ SharedPlace shared_place(Context& context, int lane, uint64_t address, Space spa
   if (!cta->shared.contains(address, size))
     throw Fault("out-of-bounds access of " + std::to_string(size) + " bytes at offset " +
                     std::to_string(address - cta->shared.base()) + " of shared memory, which has " +
-                    std::to_string(cta->shared.size()) + " bytes" + beside_shared(*cta, address),
+                    std::to_string(cta->shared.size()) + " bytes" + beside_shared(*cta, address).text,
                 lane);
   return {cta, address};
 }

@@ -243,7 +243,7 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
     leave();
     warp.splits[at].pc = pc;
     if (fault.placed) throw;
-    throw Fault(place(warp, warp.splits[at], fault.lane), fault.what());
+    throw fault.at(place(warp, warp.splits[at], fault.lane));
   } catch (const machine::Unsupported& what) {
     warp.splits[at].pc = pc;
     if (what.placed) throw;

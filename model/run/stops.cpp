@@ -55,7 +55,7 @@ void Cta::arrive(Context& context, uint32_t pc, uint64_t instructions) {
                                 lanes,
                                 cluster.time(),
                                 at.ptx,
-                                at.source,
+                                machine::words_of(at.cuda),
                                 at.text,
                                 &shared,
                                 &tensor_memory,

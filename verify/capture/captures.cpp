@@ -1,5 +1,7 @@
 #include "verify/capture/captures.h"
 
+#include <sys/auxv.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -49,7 +51,10 @@ std::set<std::string> unrecorded() {
 }
 
 std::string share_folder(const std::string& name) {
-  const std::filesystem::path self = std::filesystem::canonical("/proc/self/exe");
+  std::error_code no_proc;
+  std::filesystem::path self = std::filesystem::canonical("/proc/self/exe", no_proc);
+  if (no_proc)  // a bare root: the path that it was started by
+    self = std::filesystem::canonical(reinterpret_cast<const char*>(getauxval(AT_EXECFN)));
   return (self.parent_path().parent_path() / "share" / "bitwell" / name).string();
 }
 

@@ -201,6 +201,7 @@ std::string verdict(const LaunchRow& row) {
     const size_t notes = r.is_object() && r.contains("notes") ? r["notes"].size() : 0;
     return notes == 0 ? "held" : fmt::format("held, {} note{}", notes, notes == 1 ? "" : "s");
   }
+  if (status == failed && r.is_object() && r.contains("fault")) return "fault";
   if (status == failed && r.is_object() && r.contains("races"))
     return fmt::format("{} found by --races", r["races"].size());
   if (status == failed && r.is_object() && r.contains("same")) return "schedules differ";
@@ -293,11 +294,8 @@ void capture(const CaptureOptions& options, int& status) {
 }  // namespace
 
 void add_capture(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand("capture",
-                                         "Run a CUDA program as it is, its kernels in the simulator: bitwell "
-                                         "stands in for the CUDA runtime (nvcc -cudart "
-                                         "shared), judges each launch as bitwell run does and hands the "
-                                         "results back, so that the program's own check speaks");
+  CLI::App* command =
+      app.add_subcommand("capture", "Run a CUDA program as it is, its kernels in the simulator");
   auto options = std::make_shared<CaptureOptions>();
   command
       ->add_option("--out", options->out, "Keep every launch in this folder, as LAUNCH.json with its buffers")
@@ -313,11 +311,14 @@ void add_capture(CLI::App& app, int& status) {
           "The device that the program sees (sm_90, sm_100, ...); else the newest that its PTX is for")
       ->type_name("SM");
   command->add_flag("--json", options->json, "The table as JSON");
-  command->add_flag("--verbose", options->verbose, kVerboseHelp);
+  command->add_flag("-v,--verbose", options->verbose, kVerboseHelp);
   add_run_options(*command, *options);
   // From the program's name on nothing is an option of this command.
   command->prefix_command();
   command->footer(
+      "bitwell stands in for the CUDA runtime (nvcc -cudart shared), judges each launch as bitwell run does "
+      "and hands\n"
+      "the results back, so that the program's own check speaks.\n"
       "PROGRAM and its arguments stand last. The program needs its kernels as PTX: nvcc -gencode arch=compute_100a,code=compute_100a -cudart "
       "shared. Machine\n"
       "code that nvcc -lineinfo made has its PTX too. Launches of one program run one after the other, "

@@ -1,12 +1,16 @@
 // bitwell check
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "model/isa/compile/compile.h"
+#include "verify/cli/check_file.h"
 #include "verify/cli/command.h"
 #include "verify/cli/short_names.h"
+#include "verify/launch/entry_text.h"
 #include "verify/cli/table.h"
 #include "verify/launch/launch.h"
 #include "verify/launch/names.h"
@@ -28,36 +32,92 @@ struct CheckOptions {
   bool json = false, verbose = false;
 };
 
-int check(const CheckOptions& options) {
-  const std::string& path = options.path;
-  const std::string text = verify::read_file(path);
+// Those that are one to a reader: sums that may be fused, by CUDA line.
+struct Row {
+  const isa::Finding* first;
+  size_t count = 1;
+};
+std::vector<Row> rows_of(const std::vector<isa::Finding>& findings) {
+  std::vector<Row> out;
+  std::map<std::string, size_t> lines;  // of sums
+  for (const isa::Finding& f : findings) {
+    if (f.kind == isa::Finding::Kind::contractible && f.cuda != nullptr) {
+      const auto [at, fresh] = lines.try_emplace(f.cuda->words, out.size());
+      if (!fresh) {
+        ++out[at->second].count;
+        continue;
+      }
+    }
+    out.push_back({&f});
+  }
+  return out;
+}
+
+// What to do about sums that may be fused; empty without any.
+std::string advice(const std::vector<isa::Finding>& findings) {
+  const auto open = std::count_if(findings.begin(), findings.end(), [](const isa::Finding& f) {
+    return f.kind == isa::Finding::Kind::contractible;
+  });
+  if (open == 0) return "";
+  return fmt::format(
+      "{} of a product that ptxas may fuse: to keep them apart, nvcc -fmad=false or __fmul_rn and __fadd_rn; "
+      "to "
+      "fuse them for sure, fmaf. bitwell runs them as they are written, apart.\n",
+      open == 1 ? "1 sum" : fmt::format("{} sums", grouped(static_cast<uint64_t>(open))));
+}
+
+std::string text_of(const std::vector<isa::Finding>& findings, bool verbose) {
+  const bool lines =
+      std::any_of(findings.begin(), findings.end(), [](const isa::Finding& f) { return f.cuda != nullptr; });
+  std::vector<std::vector<std::string>> rows;
+  for (const Row& r : rows_of(findings)) {
+    rows.push_back({std::to_string(r.first->line), name(r.first->kind),
+                    named(r.first->what, verbose) +
+                        (r.count == 1 ? "" : fmt::format("; {} such sums on this line", r.count))});
+    if (lines) rows.back().push_back(machine::words_of(r.first->cuda));
+  }
+  std::vector<Column> columns{{"PTX line", true}, {"finding"}, {"what"}};
+  if (lines) columns.push_back({"CUDA line"});
+  return table(columns, rows) + advice(findings);
+}
+
+}  // namespace
+
+Judged check_file(const std::string& path, const std::string& entry, bool verbose, int& status) {
+  const std::string text = verify::read_ptx(path);
   std::vector<std::string> entries;
   const std::vector<isa::Finding> findings = verify::naming(path, [&] {
     const ptx::Module module = ptx::parse(text);
     entries = isa::entries(module);
-    if (options.entry.empty()) return isa::check(module);
-    entries = {entries[verify::name_among(entries, options.entry, "entry")]};
+    if (entry.empty()) return isa::check(module);
+    entries = {entries[verify::name_among(entries, entry, "entry")]};
     return isa::check(module, entries.front());
   });
-  int status = held;
-  nlohmann::json j{{"file", path}, {"entries", entries}, {"findings", nlohmann::json::array()}};
-  std::vector<std::vector<std::string>> rows;
+  Judged out;
+  out.facts = {{"file", path}, {"entries", entries}, {"findings", nlohmann::json::array()}};
+  status = held;
   for (const isa::Finding& f : findings) {
-    rows.push_back({std::to_string(f.line), name(f.kind), named(f.what, options.verbose)});
-    j["findings"].push_back({{"line", f.line}, {"kind", name(f.kind)}, {"what", f.what}});
+    out.facts["findings"].push_back({{"line", f.line}, {"kind", name(f.kind)}, {"what", f.what}});
+    if (f.cuda != nullptr) out.facts["findings"].back()["source"] = f.cuda->words;
     if (f.kind == isa::Finding::Kind::unsupported) status = std::max<int>(status, unsupported);
   }
   for (const isa::Finding& f : findings)
     if (f.kind == isa::Finding::Kind::invalid) status = unusable;
-  if (options.json) {
-    fmt::print("{}\n", j.dump(2));
-    return status;
-  }
-  if (rows.empty())
-    fmt::print("{}: {} {}, everything is supported and every bit is fixed by the PTX\n", path, entries.size(),
-               entries.size() == 1 ? "entry" : "entries");
+  out.held = status == held;
+  if (findings.empty())
+    out.text = fmt::format("{}: {} {}, everything is supported and every bit is fixed by the PTX\n", path,
+                           entries.size(), entries.size() == 1 ? "entry" : "entries");
   else
-    fmt::print("{}", table({{"PTX line", true}, {"finding"}, {"what"}}, rows));
+    out.text = text_of(findings, verbose);
+  return out;
+}
+
+namespace {
+
+int check(const CheckOptions& options) {
+  int status = held;
+  const Judged out = check_file(options.path, options.entry, options.verbose, status);
+  fmt::print("{}", options.json ? out.facts.dump(2) + "\n" : out.text);
   return status;
 }
 
@@ -72,13 +132,15 @@ void add_check(CLI::App& app, int& status) {
       "--entry", options->entry,
       "Only this entry and what it calls: its name, or a part of it that no other has, mangled or not");
   command->add_flag("--json", options->json, "Findings as JSON");
-  command->add_flag("--verbose", options->verbose, kVerboseHelp);
+  command->add_flag("-v,--verbose", options->verbose, kVerboseHelp);
   command->footer(
       "invalid       not legal PTX for its version and target (exit status 2)\n"
       "unsupported   legal, but bitwell does not model it (exit status 3)\n"
       "approximate   has an error bound in the manual, not bits: it runs with an H200's, see run "
       "--approximate\n"
-      "contractible  mul, add or sub without a rounding: ptxas may fuse it, so its bits depend on ptxas");
+      "contractible  a sum of a product, neither with a rounding modifier: ptxas may fuse them, so that the "
+      "bits\n"
+      "              depend on ptxas");
   command->callback(
       [options, &status] { status = naming_shortly(options->verbose, [&] { return check(*options); }); });
 }

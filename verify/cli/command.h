@@ -13,6 +13,7 @@ CLI::Validator whole(uint64_t least, uint64_t most);
 
 void add_verify(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
+void add_judge(CLI::App& app, int& status);
 void add_init(CLI::App& app);
 void add_check(CLI::App& app, int& status);
 void add_formats(CLI::App& app, int& status);
@@ -21,9 +22,13 @@ void add_budget(CLI::App& app, int& status);
 void add_mma(CLI::App& app, int& status);
 void add_study(CLI::App& app, int& status);
 void add_problem(CLI::App& app);
+void add_schema(CLI::App& app);
+void add_completion(CLI::App& app);
+void add_man(CLI::App& app);
 void add_descriptor(CLI::App& app);
 void add_tensor_map(CLI::App& descriptor);
 void add_capture(CLI::App& app, int& status);
 void add_prove(CLI::App& app, int& status);
+void add_help(CLI::App& app);
 
 }  // namespace bitwell::cli

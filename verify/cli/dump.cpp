@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "model/machine/arch.h"
@@ -52,6 +53,30 @@ std::array<uint32_t, 3> cta_index(const std::string& text, const isa::Shape& sha
   return out;
 }
 
+// CUDA lines: files and lines in them.
+using CudaLines = std::set<std::pair<std::string, int>>;
+
+// "the nearest that it names are tile.cu:60 and tile.cu:63" for "tile.cu:61"; of another file the files.
+std::string nearest(const std::string& where, const CudaLines& known) {
+  const size_t colon = where.rfind(':');
+  const std::string file = where.substr(0, colon);
+  const uint64_t line = colon == std::string::npos ? 0 : whole_number(where.substr(colon + 1)).value_or(0);
+  const auto words = [](const auto& at) { return machine::CudaLine::At{at.first, at.second}.words(); };
+  const auto file_of = [&](const auto& at) { return words(at).substr(0, words(at).rfind(':')); };
+  std::string below, above, files;
+  std::set<std::string> seen;
+  for (const auto& at : known) {
+    const std::string name = file_of(at);
+    if (seen.insert(name).second) files += (files.empty() ? "" : ", ") + name;
+    if (name != file || line == 0) continue;
+    if (static_cast<uint64_t>(at.second) < line) below = words(at);
+    if (static_cast<uint64_t>(at.second) > line && above.empty()) above = words(at);
+  }
+  if (below.empty() && above.empty()) return "it names lines of " + files;
+  if (below.empty() || above.empty()) return "the nearest that it names is " + below + above;
+  return "the nearest that it names are " + below + " and " + above;
+}
+
 // The PTX lines that `where` names, with what stands there: a number, or the CUDA line as faults show it.
 std::map<int, std::string> lines_of(const std::string& where, const std::string& wanted,
                                     const isa::Program& program, const std::string& ptx) {
@@ -73,18 +98,21 @@ std::map<int, std::string> lines_of(const std::string& where, const std::string&
                     "nearest stand at {}",
                     wanted, *number, ptx, near));
   }
-  std::map<int, std::string> out;
-  std::string known;
+  std::map<int, std::string> out, inlined_there;
+  CudaLines known;
   for (const auto& [line, at] : all) {
-    if (at->source == where) out.emplace(line, at->text);
-    if (!at->source.empty() && known.find(at->source) == std::string::npos && known.size() < 120)
-      known += (known.empty() ? "" : ", ") + at->source;
+    if (at->cuda == nullptr) continue;
+    for (const machine::CudaLine::At& place : at->cuda->chain) {
+      known.insert({place.file, place.line});
+      if (place.words() == where)
+        (&place == &at->cuda->chain.front() ? out : inlined_there).emplace(line, at->text);
+    }
   }
+  if (out.empty()) out = inlined_there;  // of a line that is nothing but a call
   if (out.empty())
     throw InputError(fmt::format(
         "--dump {}: '{}' is neither a line of the PTX nor a CUDA line that it names; {}", wanted, where,
-        known.empty() ? "'" + ptx + "' names none: compile it with nvcc -lineinfo"
-                      : "it names " + known + (known.size() < 120 ? "" : ", ...")));
+        known.empty() ? "'" + ptx + "' names none: compile it with nvcc -lineinfo" : nearest(where, known)));
   return out;
 }
 

@@ -73,15 +73,21 @@ std::string by_variable(const std::vector<Part>& all) {
 
 }  // namespace
 
-std::string footprint(const isa::Footprint& f, const isa::Program& program, const std::string& of) {
+std::string footprint(const isa::Footprint& f, const isa::Program& program, const std::string& of, bool all) {
   std::string out;
-  if (!f.shared.empty())
+  // Less is padding between variables and behind them.
+  const auto told = [&](size_t reserved, const Never& never, size_t count) {
+    size_t left = 0;
+    for (size_t i = 0; i < count; ++i) left += never(i) ? 1 : 0;
+    return all || left * 16 > reserved;
+  };
+  if (!f.shared.empty() && told(f.shared.size(), never_touched(f.shared), f.shared.size()))
     out +=
         fmt::format("  shared memory{}: {}\n{}", of,
                     touched(f.shared.size(), "bytes", "reserved", never_touched(f.shared), f.shared.size()),
                     by_variable(parts(f.shared, program)));
   const auto& t = f.tensor;
-  if (t.allocated.any())
+  if (t.allocated.any() && told(t.allocated.count(), never_touched(t), t.allocated.size()))
     out += fmt::format(
         "  tensor memory{}: {}\n", of,
         touched(t.allocated.count(), "columns", "allocated", never_touched(t), t.allocated.size()));

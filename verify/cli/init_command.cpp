@@ -6,6 +6,7 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/short_names.h"
+#include "verify/launch/entry_text.h"
 #include "verify/launch/launch.h"
 #include "verify/launch/launch_template.h"
 #include "verify/launch/output_files.h"
@@ -16,21 +17,28 @@ void add_init(CLI::App& app) {
   struct InitOptions {
     std::string path, entry, out;
     bool verbose = false;
+    bool force = false;
   };
   CLI::App* command = app.add_subcommand("init", "Write the LAUNCH.json that fits an entry of a PTX file");
   auto options = std::make_shared<InitOptions>();
   command->add_option("FILE.ptx", options->path, "The PTX text")->required();
   command->add_option("ENTRY", options->entry,
                       "Its name, or a part of it that no other has, mangled or not; without it the only one");
-  command->add_option("--out", options->out, "Write to this file, instead of the standard output");
-  command->add_flag("--verbose", options->verbose, kVerboseHelp);
+  CLI::Option* out =
+      command->add_option("--out", options->out, "Write to this file, instead of the standard output");
+  command->add_flag("--force", options->force, "Replace that file where it is there already")->needs(out);
+  command->add_flag("-v,--verbose", options->verbose, kVerboseHelp);
   command->footer(
-      "Sizes of parameters, block and cluster are the entry's; grid, buffers and numbers are to be filled "
-      "in.\n"
-      "Members \"//\" are comments, which bitwell run skips.");
+      "Parameters, block and cluster are the entry's: their sizes, and of a C++ name their types; what is "
+      "const\n"
+      "is read-only. What only the host knows (grid, sizes, numbers) is null, and to be filled in; members "
+      "\"//\"\n"
+      "say with what. bitwell run refuses a file where null stands.");
   command->callback([options] {
     namespace fs = std::filesystem;
-    const std::string text = verify::read_file(options->path);
+    if (!options->force && fs::exists(options->out))
+      throw machine::InputError("--out: '" + options->out + "' is there already; --force replaces it");
+    const std::string text = verify::read_ptx(options->path);
     const fs::path folder = fs::absolute(options->out.empty() ? "x" : options->out).parent_path();
     const std::string ptx = fs::absolute(options->path).lexically_relative(folder).string();
     const std::string launch = naming_shortly(options->verbose, [&] {

@@ -190,10 +190,23 @@ void show_named(const LayoutOptions& o, const std::string& name, verify::OutputF
   if (!o.svg.empty()) write_svg(files, o.svg, picture(h));
 }
 
+constexpr int64_t kMostDown = 64, kMostAcross = 32;  // of a table on a terminal
+
 void grid(const Composed& c) {
   const int64_t rows = rank(c.layout) == 1 ? 1 : size(mode(c.layout, 0));
   const int64_t columns = rank(c.layout) == 1 ? size(c.layout) : size(mode(c.layout, 1));
-  if (rank(c.layout) > 2 || rows > 64 || columns > 32) return;
+  if (rank(c.layout) > 2) {
+    fmt::print("  no table: it has {} modes, a table shows one or two; --at COORDINATE shows one element\n",
+               rank(c.layout));
+    return;
+  }
+  if (rows > kMostDown || columns > kMostAcross) {
+    fmt::print(
+        "  no table of {} x {}: one has at most {} x {}; --svg FILE draws more, --at COORDINATE shows one "
+        "element\n",
+        rows, columns, kMostDown, kMostAcross);
+    return;
+  }
   std::vector<Column> titles{{"", true}};
   for (int64_t j = 0; j < columns; ++j) titles.push_back({std::to_string(j), true});
   std::vector<std::vector<std::string>> lines;

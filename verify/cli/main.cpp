@@ -10,6 +10,9 @@
 
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
+#include "verify/cli/shell/mistake.h"
+#include "verify/cli/shell/quiet.h"
+#include "verify/cli/shell/version.h"
 #include "verify/launch/partial_files.h"
 
 namespace cli = bitwell::cli;
@@ -30,24 +33,41 @@ int say(const std::string& text, int status) {
   return status;
 }
 
-std::string names_of_commands(const CLI::App& app) {
-  std::string out;
-  for (const CLI::App* command : app.get_subcommands({}))
-    out += (out.empty() ? "" : ", ") + command->get_name();
-  return out;
+// What help lists together.
+struct Group {
+  const char* title;
+  std::vector<std::string> commands;
+};
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all{
+      {"A kernel of yours", {"judge", "run", "capture", "init", "check"}},
+      {"What bitwell rests on", {"verify", "prove"}},
+      {"Formats, layouts, descriptors", {"formats", "mma", "layout", "descriptor", "budget"}},
+      {"Studies and problems", {"study", "problem"}},
+      {"Help", {"help", "schema", "completion", "man"}}};
+  return all;
+}
+void group(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands({}))
+    for (const Group& g : groups())
+      for (const std::string& name : g.commands)
+        if (command->get_name() == name) command->group(g.title);
 }
 
-// Where one of a command's own commands had to be named: which there are. Empty for every other mistake.
-std::string missing_command(const CLI::App& app) {
-  const CLI::App* last = &app;
-  while (!last->get_subcommands().empty()) last = last->get_subcommands().front();
-  const std::string known = names_of_commands(*last);
-  if (known.empty()) return "";
-  const bool top = last == &app;
-  for (const std::string& word : app.remaining(true))
-    if (!word.starts_with("-"))
-      return (top ? "there is no '" : last->get_name() + " has no '") + word + "'; there are " + known;
-  return (top ? "it" : last->get_name()) + " needs one of " + known + " (--help)";
+// What every command has: exit statuses, and --quiet where it judges.
+void finish(CLI::App& command) {
+  constexpr const char* statuses =
+      "Exit status: 0 held, 1 a verdict failed or the kernel is at fault, 2 unusable input, 3 unsupported, 4 "
+      "a bug in bitwell.";
+  const std::string footer = command.get_footer();
+  command.footer(footer + (footer.empty() ? "" : "\n\n") + statuses);
+  const std::vector<CLI::App*> inner = command.get_subcommands({});
+  for (CLI::App* c : inner) finish(*c);
+  if (!inner.empty() || command.get_option_no_throw("--json") == nullptr) return;
+  command
+      .add_flag_callback("-q,--quiet", cli::keep_back,
+                         "Say nothing where all holds, which the exit status tells, and show no progress")
+      ->excludes("--json");
 }
 
 // `status`, once all that was printed is out.
@@ -62,25 +82,33 @@ int printed(int status) {
 int run(int argc, char** argv) {
   CLI::App app{"bitwell runs NVFP4 GPU kernels on a CPU, bit for bit, and judges them.", "bitwell"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", BITWELL_VERSION);
-  app.footer(
-      "Exit status: 0 held, 1 a verdict failed or the kernel is at fault, 2 unusable input, 3 unsupported, 4 "
-      "a bug in bitwell.");
+  app.set_version_flag("--version", cli::version());
   int status = cli::held;
-  cli::add_verify(app, status);
   cli::add_run(app, status);
+  cli::add_judge(app, status);
   cli::add_capture(app, status);
   cli::add_init(app);
   cli::add_check(app, status);
+  cli::add_verify(app, status);
+  cli::add_prove(app, status);
   cli::add_formats(app, status);
-  cli::add_layout(app, status);
-  cli::add_budget(app, status);
   cli::add_mma(app, status);
+  cli::add_layout(app, status);
+  cli::add_descriptor(app);
+  cli::add_budget(app, status);
   cli::add_study(app, status);
   cli::add_problem(app);
-  cli::add_descriptor(app);
-  cli::add_prove(app, status);
+  cli::add_schema(app);
+  cli::add_completion(app);
+  cli::add_man(app);
+  cli::add_help(app);
+  group(app);
+  finish(app);
   check_whole_numbers(app);
+  if (argc < 2) {
+    std::fputs(cli::overview().c_str(), stdout);
+    return printed(cli::held);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
@@ -89,14 +117,8 @@ int run(int argc, char** argv) {
     errno = 0;
     std::fputs(text.str().c_str(), stdout);
     return printed(success);
-  } catch (const CLI::RequiredError& e) {
-    if (const std::string missing = missing_command(app); !missing.empty())
-      return say(missing, cli::unusable);
-    app.exit(e);
-    return cli::unusable;
   } catch (const CLI::ParseError& e) {
-    app.exit(e);
-    return cli::unusable;
+    return say(cli::mistake(app, e), cli::unusable);
   } catch (const bitwell::machine::Fault& e) {
     return say(std::string("fault: ") + e.what(), cli::failed);
   } catch (const bitwell::machine::Unsupported& e) {
@@ -144,5 +166,6 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   bitwell::verify::remove_partial_files_when_stopped();
-  return run(argc, argv);
+  const int status = run(argc, argv);
+  return cli::let_out(status) ? status : reader_gone;
 }

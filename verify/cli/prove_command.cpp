@@ -129,8 +129,9 @@ void list(const std::vector<Part>& parts) {
 }
 
 verify::AskProgress told(const Part& part) {
-  return [&part](size_t done, size_t all, const std::string& now) {
-    progress(fmt::format("prove {}, {}: {} of {} ({})", part.name, part.target, done, all, now));
+  return [&part, start = std::chrono::steady_clock::now()](size_t done, size_t all, const std::string& now) {
+    progress(fmt::format("prove {}, {}: {} of {} ({}){}", part.name, part.target, done, all, now,
+                         left(start, done, all)));
   };
 }
 
@@ -218,8 +219,8 @@ void accept(const ProveOptions& o, int& status) {
   std::vector<std::string> others;
   const verify::Capture capture = verify::evidence_of(
       report, o.by,
-      [](size_t done, size_t all, const std::string& now) {
-        progress(fmt::format("prove --accept: {} of {} ({})", done, all, now));
+      [start = std::chrono::steady_clock::now()](size_t done, size_t all, const std::string& now) {
+        progress(fmt::format("prove --accept: {} of {} ({}){}", done, all, now, left(start, done, all)));
       },
       o.threads, others);
   end_progress();

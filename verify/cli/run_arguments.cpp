@@ -43,6 +43,11 @@ void add_checks(CLI::App& command, RunOptions& options) {
                 "silent where by the PTX nothing can")
       ->needs("--races");
   command
+      .add_flag("--all", options.all,
+                "With --races: every pair of instructions. Without it those of one kind between the same two "
+                "CUDA lines are one finding, told by the first of them")
+      ->needs("--races");
+  command
       .add_option("--error-on", options.error_on,
                   "What makes the exit status 1 of what --races finds: error, note (notes too) or none")
       ->check(CLI::IsMember({"error", "note", "none"}))
@@ -318,7 +323,9 @@ void add_arguments(CLI::App& command, RunOptions& options) {
   add_device(command, options);
   add_exhaust(command, options);
   command.add_flag("--json", options.json, "The summary as JSON");
-  command.add_flag("--verbose", options.verbose, kVerboseHelp);
+  command.add_flag("-v,--verbose", options.verbose,
+                   std::string(kVerboseHelp) +
+                       "; how many CTAs a device holds, and all memory that was reserved and never touched");
   command.footer(kFooter);
 }
 

@@ -12,9 +12,12 @@
 
 #include "model/run/numeric.h"
 #include "verify/cli/command.h"
+#include "verify/cli/cuda_source.h"
 #include "verify/cli/run_approximate.h"
 #include "verify/cli/run_arguments.h"
+#include "verify/cli/run_fault.h"
 #include "verify/cli/run_findings.h"
+#include "verify/cli/run_once.h"
 #include "verify/cli/run_options.h"
 #include "verify/cli/run_report.h"
 #include "verify/cli/run_verdict.h"
@@ -115,7 +118,7 @@ struct Observed {
 // Where it ends in a fault, after what was seen until then.
 isa::RunResult run_to_its_end(const RunOptions& options, const isa::Program& program,
                               verify::LaunchFile& file, const isa::Options& how, Observed& observed,
-                              verify::OutputFiles& files) {
+                              verify::OutputFiles& files, Until& until) {
   try {
     isa::RunResult out =
         verify::simulate_one_by_one(program, file.launch, how, true, observed.findings.beginning());
@@ -124,8 +127,10 @@ isa::RunResult run_to_its_end(const RunOptions& options, const isa::Program& pro
   } catch (const machine::Fault& fault) {
     end_progress();
     observed.write_until(fault, files);
+    if (options.races) until.facts["races"] = observed.findings.now().facts;
+    if (observed.dumps.any()) until.facts["dumps"] = observed.dumps.facts();
     if (options.policy == "lazy") throw;
-    throw machine::Fault(fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
+    throw machine::Fault(fault, fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
   }
 }
 
@@ -160,9 +165,13 @@ verify::MemoryWatch stopped_before_the_machine() {
           }};
 }
 
-void run(const RunOptions& options, int& status) {
+}  // namespace
+
+Judged run_once(const RunOptions& options, Until& until) {
   const verify::MemoryWatch watch = stopped_before_the_machine();
   verify::LaunchFile file = verify::read_launch(options.path);
+  until.ptx = file.launch.ptx;
+  until.facts["entry"] = file.launch.entry;
   refuse_what_does_not_go_together(options, file);
   isa::Program program = verify::load_program(file.launch.ptx, file.launch.entry, approximate_of(options));
   file.launch.memory_limit = options.memory_limit;
@@ -184,17 +193,17 @@ void run(const RunOptions& options, int& status) {
     end_progress();
     fmt::print(options.json ? stderr : stdout, "{}", text);
   };
-  if (options.exhaust) return exhaust_schedules(options, program, file, how, files, status);
+  if (options.exhaust) return exhaust_schedules(options, program, file, how, files);
   std::optional<verify::Given> given;
   if (verify::is_given(options.policy)) {
     given.emplace(options.policy, how.schedule.seed, program, file.launch, how);
     given->attach(how);
   }
-  if (options.schedules != 0) return compare_schedules(options, program, file, how, files, status);
+  if (options.schedules != 0) return compare_schedules(options, program, file, how, files);
   std::optional<isa::NumericWatch> numeric;  // of this run: not of one that measures, nor of one made again
   if (options.numeric) numeric.emplace(program, options.numeric_bound);
   how.progress = shown_from(start);
-  const isa::RunResult result = run_to_its_end(options, program, file, how, observed, files);
+  const isa::RunResult result = run_to_its_end(options, program, file, how, observed, files, until);
   const std::vector<isa::Losses> losses = numeric ? numeric->losses() : std::vector<isa::Losses>{};
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (options.races) {
@@ -222,7 +231,6 @@ void run(const RunOptions& options, int& status) {
                               on_device, as_wanted);
   }
   const Hazards found = observed.findings.now();
-  if (!as_wanted || found.fail(options.error_on)) status = failed;
   const RunReport report{options,
                          file,
                          program,
@@ -238,23 +246,39 @@ void run(const RunOptions& options, int& status) {
                          expected,
                          on_device,
                          losses,
-                         approximations(program, file.launch)};
-  fmt::print("{}", options.json ? report.facts().dump(2) + "\n" : report.text());
-  refuse_missing(observed.dumps);
-  if (device != nullptr && device->hung()) {  // the driver's own end would wait for the kernel
-    std::fflush(nullptr);
-    std::_Exit(status);
+                         approximations(program, file.launch),
+                         as_wanted && !found.fail(options.error_on)};
+  Judged out{report.text(), report.facts(), observed.findings.tests("", seconds, expected), report.all_held,
+             report.last_line()};
+  if (!observed.dumps.missing().empty()) {  // all else is said by then
+    fmt::print("{}", options.json ? out.facts.dump(2) + "\n" : out.text + out.last);
+    refuse_missing(observed.dumps);
   }
+  if (device != nullptr && device->hung()) {  // the driver's own end would wait for the kernel
+    fmt::print("{}", options.json ? out.facts.dump(2) + "\n" : out.text + out.last);
+    std::fflush(nullptr);
+    std::_Exit(out.held ? held : failed);
+  }
+  return out;
 }
-
-}  // namespace
 
 void add_run(CLI::App& app, int& status) {
   CLI::App* command =
       app.add_subcommand("run", "Run any kernel from a PTX file, arguments described in JSON");
   auto options = std::make_shared<RunOptions>();
   add_arguments(*command, *options);
-  command->callback([options, &status] { naming_shortly(options->verbose, [&] { run(*options, status); }); });
+  command->callback([options, &status] {
+    Until until;
+    try {
+      const Judged ran = naming_shortly(options->verbose, [&] { return run_once(*options, until); });
+      fmt::print("{}", options->json ? ran.facts.dump(2) + "\n" : ran.text + ran.last);
+      if (!ran.held) status = failed;
+    } catch (const machine::Fault& fault) {
+      until.facts["fault"] = fault_facts(fault);
+      if (options->json) fmt::print("{}\n", until.facts.dump(2));
+      throw machine::Fault(fault, with_source(fault.what(), fault.place.cuda, until.ptx));
+    }
+  });
 }
 
 }  // namespace bitwell::cli

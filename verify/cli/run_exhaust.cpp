@@ -6,6 +6,7 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/run_approximate.h"
+#include "verify/cli/run_once.h"
 #include "verify/cli/run_options.h"
 #include "verify/cli/run_verdict.h"
 #include "verify/cli/short_names.h"
@@ -42,8 +43,8 @@ std::string said(const Ended& end, const Ended* first, const verify::Launch& lau
 
 }  // namespace
 
-void exhaust_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
-                       const isa::Options& how, verify::OutputFiles& files, int& status) {
+Judged exhaust_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
+                         const isa::Options& how, verify::OutputFiles& files) {
   Exhausted all = verify::exhaust(program, file.launch, how, options.most, [](const Exhausted& now) {
     if ((now.runs + now.pruned) % 64 == 0)
       progress(fmt::format("{}, {} to an end", plural(now.runs + now.pruned, "run"), grouped(now.runs)));
@@ -67,38 +68,38 @@ void exhaust_schedules(const RunOptions& options, const isa::Program& program, v
     files.commit();
     verdict = expectations(file, expected, as_wanted);
   }
-  status = as_wanted ? held : failed;
+  Judged out;
+  out.held = as_wanted;
   const std::vector<std::string> without_evidence = approximations(program, file.launch);
   const auto replay = [&](const Ended& e) {
     return "bitwell run " + options.path + " --schedule " + verify::schedule_of(e);
   };
-  if (options.json) {
-    nlohmann::json j{{"entry", file.launch.entry},
-                     {"runs", all.runs},
-                     {"pruned", all.pruned},
-                     {"turns", all.turns},
-                     {"complete", all.complete},
-                     {"expected", expected},
-                     {"ends", nlohmann::json::array()},
-                     {"without_evidence", without_evidence}};
-    for (const Ended& e : all.ends)
-      j["ends"].push_back({{"fault", e.fault.empty() ? nlohmann::json() : nlohmann::json(e.fault)},
-                           {"runs", e.runs},
-                           {"text", said(e, first, file.launch)},
-                           {"replay", replay(e)}});
-    fmt::print("{}\n", j.dump(2));
-    return;
-  }
-  fmt::print("{}: {} run to an end, {} given up as nothing new, {} at most: {}\n",
-             named(file.launch.entry, options.verbose), plural(all.runs, "schedule"), grouped(all.pruned),
-             plural(all.turns, "turn"),
-             all.complete ? "complete, no other schedule ends otherwise"
-                          : "stopped at --most, what other schedules come to is not known");
+  nlohmann::json& j = out.facts;
+  j = {{"entry", file.launch.entry},
+       {"runs", all.runs},
+       {"pruned", all.pruned},
+       {"turns", all.turns},
+       {"complete", all.complete},
+       {"expected", expected},
+       {"ends", nlohmann::json::array()},
+       {"without_evidence", without_evidence}};
+  for (const Ended& e : all.ends)
+    j["ends"].push_back({{"fault", e.fault.empty() ? nlohmann::json() : nlohmann::json(e.fault)},
+                         {"runs", e.runs},
+                         {"text", said(e, first, file.launch)},
+                         {"replay", replay(e)}});
+  out.text = fmt::format("{}: {} run to an end, {} given up as nothing new, {} at most: {}\n",
+                         named(file.launch.entry, options.verbose), plural(all.runs, "schedule"),
+                         grouped(all.pruned), plural(all.turns, "turn"),
+                         all.complete ? "complete, no other schedule ends otherwise"
+                                      : "stopped at --most, what other schedules come to is not known");
   for (size_t i = 0; i < all.ends.size(); ++i)
-    fmt::print("  end {} of {}, of {}: {}\n    replay: {}\n", i + 1, all.ends.size(),
-               plural(all.ends[i].runs, "schedule"),
-               named(said(all.ends[i], first, file.launch), options.verbose), replay(all.ends[i]));
-  fmt::print("{}{}", approximate_line(without_evidence, options, program), verdict);
+    out.text +=
+        fmt::format("  end {} of {}, of {}: {}\n    replay: {}\n", i + 1, all.ends.size(),
+                    plural(all.ends[i].runs, "schedule"),
+                    named(said(all.ends[i], first, file.launch), options.verbose), replay(all.ends[i]));
+  out.text += approximate_line(without_evidence, options, program) + verdict;
+  return out;
 }
 
 }  // namespace bitwell::cli

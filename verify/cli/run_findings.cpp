@@ -6,6 +6,7 @@
 
 #include "verify/cli/run_sarif.h"
 #include "verify/launch/entry_text.h"
+#include "verify/launch/names.h"
 
 namespace bitwell::cli {
 namespace {
@@ -110,13 +111,16 @@ void RunFindings::plan(verify::OutputFiles& files) const {
     if (!path->empty()) files.plan(*path, option);
 }
 
+const std::string& RunFindings::entry() const {
+  if (programs_.empty()) return file_.launch.entry;
+  const isa::Program& first = *programs_.front();
+  return first.functions[static_cast<size_t>(first.entry)].name;
+}
+
 Hazards RunFindings::now() const {
-  const isa::Program* const first = programs_.empty() ? nullptr : programs_.front().get();
-  const std::string& entry =
-      first == nullptr ? file_.launch.entry : first->functions[static_cast<size_t>(first->entry)].name;
-  return hazards(
-      sifted(), options_.path + replay_options(options_), entry, options_.baseline, options_.error_on,
-      [this](const verify::Found& f) { return explained(f); }, options_.explain);
+  return hazards(sifted(), options_.path + replay_options(options_), entry(), options_.baseline,
+                 options_.error_on, [this](const verify::Found& f) { return explained(f); },
+                 {options_.explain, options_.all, options_.verbose});
 }
 
 void RunFindings::write_sarif(verify::OutputFiles& files) const {
@@ -124,16 +128,21 @@ void RunFindings::write_sarif(verify::OutputFiles& files) const {
     files.write(options_.sarif, sarif(sifted(), [this](const verify::Found& f) { return explained(f); }));
 }
 
+std::vector<TestCase> RunFindings::tests(const std::string& fault, double seconds,
+                                         const nlohmann::json& expected) const {
+  const std::string name = verify::as_written(entry());
+  std::vector<TestCase> out{{"runs to its end", name, seconds, {}, "", ""}};
+  if (!fault.empty()) out[0].failure = {"fault", fault};
+  for (const nlohmann::json& e : expected) out.push_back(test_of(e, name));
+  if (options_.races)
+    for (TestCase& test : now().tests) out.push_back(std::move(test));
+  return out;
+}
+
 void RunFindings::write_junit(verify::OutputFiles& files, const std::string& fault, double seconds,
                               const nlohmann::json& expected) const {
-  if (options_.junit.empty()) return;
-  const std::string& entry = file_.launch.entry;
-  std::vector<TestCase> tests{{"runs to its end", entry, seconds, {}, "", ""}};
-  if (!fault.empty()) tests[0].failure = {"fault", fault};
-  for (const nlohmann::json& e : expected) tests.push_back(test_of(e, entry));
-  if (options_.races)
-    for (TestCase& test : now().tests) tests.push_back(std::move(test));
-  files.write(options_.junit, junit(options_.path, tests));
+  if (!options_.junit.empty())
+    files.write(options_.junit, junit(options_.path, tests(fault, seconds, expected)));
 }
 
 void RunFindings::write_baseline(verify::OutputFiles& files) const {

@@ -29,9 +29,11 @@ class RunFindings {
   void plan(verify::OutputFiles& files) const;
   // What was found so far.
   Hazards now() const;
+  // What CI servers count; `fault`: that the run ended in, or empty; `expected`: as expectations() has it.
+  std::vector<TestCase> tests(const std::string& fault, double seconds, const nlohmann::json& expected) const;
   // --sarif, of a run that ended or did not.
   void write_sarif(verify::OutputFiles& files) const;
-  // --junit; `fault`: that the run ended in, or empty; `expected`: as expectations() has it.
+  // --junit, of those.
   void write_junit(verify::OutputFiles& files, const std::string& fault, double seconds,
                    const nlohmann::json& expected) const;
   // --write-baseline, of a run that ended.
@@ -43,6 +45,7 @@ class RunFindings {
   using EntryOf = std::pair<std::string, std::string>;  // a PTX file and an entry in it
   void add_registers(const EntryOf& entry);
   Explained explained(const verify::Found& found) const;
+  const std::string& entry() const;  // of the first launch, by its whole name as soon as it has begun
   verify::Sifted sifted() const { return verify::sift(watch_.findings(), watch_.entries(), known_); }
 
   const RunOptions& options_;

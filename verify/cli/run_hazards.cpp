@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 #include "verify/cli/colour.h"
+#include "verify/cli/cuda_source.h"
+#include "verify/cli/short_names.h"
+#include "verify/cli/table.h"
+#include "verify/hazard/groups.h"
+#include "verify/hazard/remedy.h"
 
 namespace bitwell::cli {
 
@@ -24,7 +29,11 @@ nlohmann::json facts_of(const hazard::Party& p, const verify::Launched& launch) 
   if (p.lane >= 0) out["lane"] = p.lane;
   if (const isa::Line* line = verify::line_of(p.site.ptx_line, launch.program); line != nullptr) {
     out["instruction"] = line->text;
-    if (!line->source.empty()) out["source"] = line->source;
+    if (line->cuda != nullptr) {
+      const auto& chain = line->cuda->chain;
+      out["source"] = chain.front().words();
+      for (size_t i = 1; i < chain.size(); ++i) out["inlined_at"].push_back(chain[i].words());
+    }
   }
   return out;
 }
@@ -56,58 +65,102 @@ std::string in_words(const Explained& e, const verify::Found& found) {
   const isa::Program& program = verify::asked_of(found).launch.program;
   std::string out = "\n  " + verify::describe(e.way, program);
   if (e.followed != nullptr) out += "\n  " + verify::describe(*e.followed, found.finding, program);
+  return verify::as_written(out);
+}
+
+nlohmann::json facts_of(const verify::Found& found, const Explained& e, const std::string& level,
+                        const std::string& words, size_t group, bool explained) {
+  const hazard::Finding& f = found.finding;
+  nlohmann::json out{{"kind", hazard::row_of(f.kind).name},
+                     {"level", level},
+                     {"lines", {f.earlier.site.ptx_line, f.later.site.ptx_line}},
+                     {"group", group},
+                     {"earlier", facts_of(f.earlier, *found.earlier)},
+                     {"later", facts_of(f.later, *found.later)},
+                     {"launches", found.numbers},
+                     {"address", f.address},
+                     {"bytes", f.bytes},
+                     {"remedy", verify::remedy(found)},
+                     {"count", f.count},
+                     {"fingerprint", verify::fingerprint(found).hash},
+                     {"text", words}};
+  if (explained) out["reaches"] = {{"end", kEnds[static_cast<size_t>(e.way.end)]}, {"lines", e.way.lines}};
+  if (e.followed != nullptr) out["on_this_run"] = facts_of(*e.followed, f);
   return out;
 }
 
 }  // namespace
 
+std::string in_words(const verify::Found& found, bool verbose) {
+  std::string out;
+  for (const verify::Said& line : verify::said_of(found)) {
+    out += named(line.text, verbose) + "\n";
+    if (line.launch != nullptr) out += source_lines(line.cuda, line.launch->ptx, "    ");
+  }
+  out.pop_back();
+  return out;
+}
+
 Hazards hazards(const verify::Sifted& found, const std::string& launch, const std::string& entry,
-                const std::string& baseline, const std::string& error_on, const Explain& explain, bool all) {
+                const std::string& baseline, const std::string& error_on, const Explain& explain,
+                const Telling& told) {
   Hazards out;
-  for (const verify::Found& told : found.fresh) {
-    const hazard::Finding& f = told.finding;
-    const hazard::KindRow& row = hazard::row_of(f.kind);
-    const Explained e = explain(told);
-    const bool error = e.level == hazard::Level::error;
-    ++(error ? out.errors : e.level == hazard::Level::note ? out.notes : out.silent);
-    if (e.level == hazard::Level::nothing && !all) continue;
-    const std::string level = kLevels[static_cast<size_t>(e.level)];
+  const std::vector<verify::Group> groups =
+      verify::groups_of(found.fresh, [&](const verify::Found& f) { return explain(f).level; });
+  for (size_t number = 0; number < groups.size(); ++number) {
+    const verify::Group& group = groups[number];
+    const bool error = group.level == hazard::Level::error;
+    const bool silent = group.level == hazard::Level::nothing;
+    ++(error ? out.errors : silent ? out.silent : out.notes);
+    if (silent && !told.explained) continue;
+    const verify::Found& first = group.first();
+    const hazard::KindRow& row = hazard::row_of(first.finding.kind);
+    const std::string level = kLevels[static_cast<size_t>(group.level)];
     const std::string head = level + " " + std::string(row.name);
-    std::string words = verify::describe(told);
-    words = head + words.substr(words.find(row.name) + row.name.size());
-    if (all || (e.followed != nullptr && e.level != row.level)) words += in_words(e, told);
-    out.text += in(error ? Colour::red : Colour::yellow, head) + words.substr(head.size()) + "\n";
-    const verify::Fingerprint print = verify::fingerprint(told);
-    out.facts.push_back({{"kind", row.name},
-                         {"level", level},
-                         {"lines", {f.earlier.site.ptx_line, f.later.site.ptx_line}},
-                         {"earlier", facts_of(f.earlier, *told.earlier)},
-                         {"later", facts_of(f.later, *told.later)},
-                         {"launches", told.numbers},
-                         {"address", f.address},
-                         {"bytes", f.bytes},
-                         {"remedy", remedy_of(f.kind, f.side)},
-                         {"count", f.count},
-                         {"fingerprint", print.hash},
-                         {"text", words}});
-    if (all)
-      out.facts.back()["reaches"] = {{"end", kEnds[static_cast<size_t>(e.way.end)]}, {"lines", e.way.lines}};
-    if (e.followed != nullptr) out.facts.back()["on_this_run"] = facts_of(*e.followed, f);
-    TestCase test{print.text, told.later->entry(), 0, {}, "", ""};
+    std::string all;
+    for (const verify::Found* one : group.findings) {
+      const Explained e = explain(*one);
+      std::string words = in_words(*one, told.verbose);
+      words = head + words.substr(words.find(row.name) + row.name.size());
+      if (told.explained || (e.followed != nullptr && e.level != row.level)) words += in_words(e, *one);
+      out.facts.push_back(facts_of(*one, e, level, words, number, told.explained));
+      if (!told.all && one != &first) continue;
+      out.text += in(error ? Colour::red : Colour::yellow, head) + words.substr(head.size()) + "\n";
+      all += (all.empty() ? "" : "\n") + words;
+    }
+    if (group.findings.size() != 1 && !told.all) {
+      const std::string more =
+          fmt::format("  {} pair{} of instructions of these lines, {} times in all; --all shows each",
+                      grouped(group.pairs()), group.pairs() == 1 ? "" : "s", grouped(group.count()));
+      out.text += more + "\n";
+      all += "\n" + more;
+    }
+    TestCase test{verify::as_written(verify::fingerprint(first).text),
+                  verify::as_written(first.later->entry()),
+                  0,
+                  {},
+                  "",
+                  ""};
     if (error ? error_on != "none" : error_on == "note")
-      test.failure = {std::string(row.name), words};
+      test.failure = {std::string(row.name), all};
     else
-      test.output = words;
+      test.output = all;
     out.tests.push_back(std::move(test));
   }
   for (const verify::Found& f : found.known)
-    out.tests.push_back({verify::fingerprint(f).text, f.later->entry(), 0, {}, "known: " + baseline, ""});
-  if (out.tests.empty()) out.tests.push_back({"races and the like", entry, 0, {}, "", ""});
+    out.tests.push_back({verify::as_written(verify::fingerprint(f).text),
+                         verify::as_written(f.later->entry()),
+                         0,
+                         {},
+                         "known: " + baseline,
+                         ""});
+  if (out.tests.empty())
+    out.tests.push_back({"races and the like", verify::as_written(entry), 0, {}, "", ""});
   if (!out.facts.empty()) out.text += fmt::format("  replay: bitwell run {} --races\n", launch);
   out.known = found.known.size();
   out.stale = found.stale;
   const auto findings = [](uint64_t n) { return fmt::format("{} finding{}", n, n == 1 ? "" : "s"); };
-  if (out.silent != 0 && !all)
+  if (out.silent != 0 && !told.explained)
     out.text +=
         fmt::format("  {} of values that come to no output, no branch and no address: --explain lists {}\n",
                     findings(out.silent), out.silent == 1 ? "it" : "them");

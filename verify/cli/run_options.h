@@ -18,6 +18,7 @@ struct RunOptions {
   bool numeric = false;
   std::optional<int> numeric_bound;  // lost bits
   bool explain = false;
+  bool all = false;                // each finding of a group
   std::string sarif;               // path, or empty
   std::string junit;               // likewise
   std::string baseline;            // likewise
@@ -36,16 +37,6 @@ struct RunOptions {
   bool device = false;
   uint64_t device_seconds = 60;  // before a kernel on it counts as hung
 };
-
-// --schedules: the launch under several schedules; its outputs are kept where all agree. `status` becomes the
-// command's.
-void compare_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
-                       const isa::Options& how, verify::OutputFiles& files, int& status);
-
-// --exhaust: the launch under every schedule that can end otherwise; its outputs are kept where all agree.
-// `status` becomes the command's.
-void exhaust_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
-                       const isa::Options& how, verify::OutputFiles& files, int& status);
 
 // Whether its schedule hangs on --seed.
 bool seeded(const RunOptions& options);

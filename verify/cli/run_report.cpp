@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "verify/cli/command.h"
+#include "verify/cli/cuda_source.h"
 #include "verify/cli/footprint.h"
 #include "verify/cli/numeric.h"
 #include "verify/cli/run_approximate.h"
@@ -39,6 +40,7 @@ nlohmann::json RunReport::facts() const {
     j["notes"].push_back({{"ptx_line", n.place.ptx_line}, {"text", n.text}, {"times", n.times}});
   if (options.races) {
     j["races"] = races.facts;
+    j["errors"] = races.errors;
     j["known_races"] = races.known;
     j["silent_races"] = races.silent;
     j["stale"] = nlohmann::json::array();
@@ -62,17 +64,21 @@ std::string RunReport::text() const {
     const double ratio =
         cost.touched == 0 ? 0.0 : static_cast<double>(cost.shadow) / static_cast<double>(cost.touched);
     line(fmt::format("  {} races and the like, {:.1f} bytes of shadow a byte touched", races.errors, ratio));
-    out += named(races.text, options.verbose);
+    out += races.text;
   }
-  line(fmt::format("  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once",
-                   grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s", held.rests_on,
-                   grouped(held.clusters), grouped(held.all), held.all == 1 ? "" : "s"));
-  out += footprint(result.footprint, program, file.launch.then.empty() ? "" : " of the first launch");
+  // Who waits for whom in a grid hangs on it; of other launches it says nothing.
+  if (options.verbose || file.launch.shape.cooperative)
+    line(fmt::format("  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once",
+                     grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s", held.rests_on,
+                     grouped(held.clusters), grouped(held.all), held.all == 1 ? "" : "s"));
+  out += footprint(result.footprint, program, file.launch.then.empty() ? "" : " of the first launch",
+                   options.verbose);
   if (options.numeric) out += numeric_text(losses, options.numeric_bound);
   for (const isa::Note& n : result.notes)
     line(fmt::format("  note: {}{}{}", named(machine::describe(n.place, n.text), options.verbose),
                      n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times)),
                      n.place.ptx_line == 0 ? "" : "; the manual does not promise that this works"));
+  if (!races.facts.empty() || !result.notes.empty()) out += without_lines(file.launch.ptx);
   if (options.policy != "lazy")
     line(fmt::format("  schedule {}{}{}", options.policy,
                      seeded(options) ? fmt::format(", seed {}", options.run.schedule.seed) : "",
@@ -87,6 +93,22 @@ std::string RunReport::text() const {
   for (const auto& [at, output] : file.variable_outputs)
     line(fmt::format("  {} -> {}", file.launch.variables[at].name, output.path));
   return out + dumps.text() + verdict;
+}
+
+std::string RunReport::last_line() const {
+  std::string out;
+  const auto count = [&](uint64_t n, const char* what) {
+    out += fmt::format("{}{} {}{}", out.empty() ? "" : ", ", grouped(n), what, n == 1 ? "" : "s");
+  };
+  if (options.races) count(races.errors, "race");
+  if (options.races && options.error_on == "note") count(races.notes, "note");
+  if (!expected.empty()) {
+    uint64_t wrong = 0;
+    for (const nlohmann::json& e : expected) wrong += e["wrong"].get<uint64_t>();
+    count(wrong, "wrong element");
+  }
+  if (out.empty()) return out;
+  return (all_held ? "held: " : "FAILED: ") + out + "\n";
 }
 
 }  // namespace bitwell::cli

@@ -6,10 +6,10 @@
 
 namespace bitwell::cli {
 
-// One log: a rule for each kind of finding, a result for each finding, at the later of its two accesses with
-// the earlier beside it; on the CUDA line where there is one, else on the line of the launch's PTX file,
-// which is read again (ReviewPlaces). A known finding is a suppressed result; one of which nothing can come
-// is none.
+// One log: a rule for each kind of finding, a result for each group of findings, at the later of its two
+// accesses with the earlier beside it; on the CUDA line of the kernel where there is one, with the functions
+// that were inlined there beside it, else on the line of the launch's PTX file. A known finding is a
+// suppressed result; one of which nothing can come is none.
 std::string sarif(const verify::Sifted& found, const Explain& explain);
 
 }  // namespace bitwell::cli

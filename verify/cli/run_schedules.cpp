@@ -5,6 +5,7 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/run_approximate.h"
+#include "verify/cli/run_once.h"
 #include "verify/cli/run_options.h"
 #include "verify/cli/run_verdict.h"
 #include "verify/cli/short_names.h"
@@ -13,17 +14,17 @@
 
 namespace bitwell::cli {
 
-void compare_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
-                       const isa::Options& how, verify::OutputFiles& files, int& status) {
+Judged compare_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
+                         const isa::Options& how, verify::OutputFiles& files) {
   if (file.outputs.empty())
     throw machine::InputError("'" + options.path +
                               "': --schedules compares outputs, and no buffer has an \"output\"");
-  const auto found =
-      verify::disagreement(program, file.launch, how, verify::schedules(options.schedules, how.schedule.kept),
-                           [&](size_t done, const isa::Schedule& next) {
-                             progress(fmt::format("{} of {} schedules agree, now {}", done, options.schedules,
-                                                  verify::describe(next)));
-                           });
+  const auto found = verify::disagreement(
+      program, file.launch, how, verify::schedules(options.schedules, how.schedule.kept),
+      [&, start = std::chrono::steady_clock::now()](size_t done, const isa::Schedule& next) {
+        progress(fmt::format("{} of {} schedules agree, now {}{}", done, options.schedules,
+                             verify::describe(next), left(start, done, options.schedules)));
+      });
   end_progress();
   const auto replay = [&](const isa::Schedule& s) {
     return "bitwell run " + options.path + verify::replay_options(s);
@@ -38,38 +39,43 @@ void compare_schedules(const RunOptions& options, const isa::Program& program, v
   bool as_wanted = !found;
   nlohmann::json expected = nlohmann::json::array();
   const std::string verdict = found ? "" : expectations(file, expected, as_wanted);
-  status = as_wanted ? held : failed;
   const std::vector<std::string> without_evidence = approximations(program, file.launch);
-  if (options.json) {
-    nlohmann::json j{{"entry", file.launch.entry}, {"schedules", options.schedules}, {"same", !found}};
-    j["expected"] = expected;
-    j["without_evidence"] = without_evidence;
-    if (found)
-      j["difference"] = {{"buffer", file.launch.buffers[found->buffer].name},
-                         {"byte", found->byte},
-                         {"element", verify::element_at(file.outputs.at(found->buffer), found->byte)},
-                         {"values", {found->of_first, found->of_second}},
-                         {"schedules", {verify::describe(found->first), verify::describe(found->second)}},
-                         {"replays", {replay(found->first), replay(found->second)}}};
-    fmt::print("{}\n", j.dump(2));
-    return;
-  }
+  Judged out;
+  out.held = as_wanted;
+  out.facts = {{"entry", file.launch.entry},
+               {"schedules", options.schedules},
+               {"same", !found},
+               {"expected", expected},
+               {"without_evidence", without_evidence}};
+  TestCase test{"the same under every schedule", verify::as_written(file.launch.entry), 0, {}, "", ""};
+  const std::string name = named(file.launch.entry, options.verbose);
   if (found) {
-    fmt::print(
+    out.facts["difference"] = {
+        {"buffer", file.launch.buffers[found->buffer].name},
+        {"byte", found->byte},
+        {"element", verify::element_at(file.outputs.at(found->buffer), found->byte)},
+        {"values", {found->of_first, found->of_second}},
+        {"schedules", {verify::describe(found->first), verify::describe(found->second)}},
+        {"replays", {replay(found->first), replay(found->second)}}};
+    out.text = fmt::format(
         "{}: '{}' differs at byte {}, element {}: 0x{:02x} under {}, 0x{:02x} under {}\n  replay: {}\n  "
         "replay: {}\n",
-        named(file.launch.entry, options.verbose), file.launch.buffers[found->buffer].name, found->byte,
+        name, file.launch.buffers[found->buffer].name, found->byte,
         verify::element_at(file.outputs.at(found->buffer), found->byte), static_cast<int>(found->of_first),
         verify::describe(found->first), static_cast<int>(found->of_second), verify::describe(found->second),
         replay(found->first), replay(found->second));
-    return;
+    test.failure = {"schedules", out.text};
+  } else {
+    out.text = fmt::format("{}: same under {} schedule{}\n", name, options.schedules,
+                           options.schedules == 1 ? "" : "s") +
+               approximate_line(without_evidence, options, program);
+    for (const auto& [at, output] : file.outputs)
+      if (!output.path.empty())
+        out.text += fmt::format("  {} -> {}\n", file.launch.buffers[at].name, output.path);
+    out.text += verdict;
   }
-  fmt::print("{}: same under {} schedule{}\n", named(file.launch.entry, options.verbose), options.schedules,
-             options.schedules == 1 ? "" : "s");
-  fmt::print("{}", approximate_line(without_evidence, options, program));
-  for (const auto& [at, output] : file.outputs)
-    if (!output.path.empty()) fmt::print("  {} -> {}\n", file.launch.buffers[at].name, output.path);
-  fmt::print("{}", verdict);
+  out.tests.push_back(std::move(test));
+  return out;
 }
 
 }  // namespace bitwell::cli

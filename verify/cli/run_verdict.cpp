@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
 
 #include "model/machine/arch.h"
@@ -16,18 +18,80 @@
 namespace bitwell::cli {
 namespace {
 
-// "1 ULP: 12, 2 to 3 ULP: 4, not finite: 1"; of integers "1: 12, 2 to 3: 4".
-std::string histogram(const verify::Comparison& c) {
+constexpr size_t kClasses = 4;  // of errors that are told apart
+
+std::string number(long double v) { return fmt::format("{:.9g}", static_cast<double>(v)); }
+
+// "1 ULP: 12, 2 to 3 ULP: 4, not finite: 1", the last class for all that are off by more; of integers "1: 12,
+// 2 to 3: 4".
+std::string classes(const verify::Comparison& c) {
   const char* unit = c.integers ? "" : " ULP";
   std::string out;
-  for (const auto& [power, count] : c.by_error) {
-    const std::string name = power < 0    ? "not finite"
-                             : power == 0 ? fmt::format("1{}", unit)
-                                          : fmt::format("{} to {}{}", grouped(uint64_t{1} << power),
-                                                        grouped((uint64_t{2} << power) - 1), unit);
+  const auto add = [&](const std::string& name, uint64_t count) {
     out += (out.empty() ? "" : ", ") + name + ": " + grouped(count);
+  };
+  std::map<int, uint64_t> by = c.by_error;
+  const uint64_t not_finite = by.contains(-1) ? by.at(-1) : 0;
+  by.erase(-1);
+  const size_t most = kClasses - (not_finite != 0 ? 1 : 0);
+  size_t told = 0;
+  for (auto at = by.begin(); at != by.end(); ++at) {
+    const auto from = uint64_t{1} << at->first;
+    if (++told == most && std::next(at) != by.end()) {
+      uint64_t all = 0;
+      for (; at != by.end(); ++at) all += at->second;
+      add(fmt::format("{}{} or more", grouped(from), unit), all);
+      break;
+    }
+    add(at->first == 0 ? fmt::format("1{}", unit)
+                       : fmt::format("{} to {}{}", grouped(from), grouped(2 * from - 1), unit),
+        at->second);
   }
+  if (not_finite != 0) add("not finite", not_finite);
   return out;
+}
+
+std::string percent(long double share) {
+  const double p = 100 * static_cast<double>(share);
+  return p > 1000 ? fmt::format("{} times", number(share)) : fmt::format("{:.3g} % of", p);
+}
+
+// How far off the elements are that are not the expected numbers: the largest errors and what they are of the
+// tolerance, and how many are off by how much.
+std::string errors(const verify::Comparison& c, const verify::Output& output, nlohmann::json& facts) {
+  std::string out;
+  const auto where = [&](const verify::Comparison::Largest& l) {
+    return verify::coordinates(output.shape, l.element);
+  };
+  const auto fact = [&](const char* key, const verify::Comparison::Largest& l) {
+    facts[key] = {{"error", static_cast<double>(l.error)}, {"element", where(l)}};
+  };
+  if (c.absolute) {
+    fact("largest_error", *c.absolute);
+    out += fmt::format("    largest error {} at {}", number(c.absolute->error), where(*c.absolute));
+    if (c.relative) {
+      fact("largest_relative_error", *c.relative);
+      out += fmt::format(", relative {} at {}", number(c.relative->error), where(*c.relative));
+    }
+    if (c.share && !std::isinf(c.share->error)) {
+      fact("largest_share_of_tolerance", *c.share);
+      out += fmt::format("; at most {} the tolerance, at {}", percent(c.share->error), where(*c.share));
+    }
+    out += "\n";
+  }
+  std::string counts;
+  if (c.rounded != 0) {
+    facts["rounded"] = c.rounded;
+    counts = fmt::format("{} {} the expected number rounded to {}", grouped(c.rounded),
+                         c.rounded == 1 ? "is" : "are", output.format.empty() ? output.dtype : output.format);
+  }
+  if (!c.by_error.empty()) counts += (counts.empty() ? "" : "; ") + ("off by " + classes(c));
+  if (c.negligible != 0) {
+    facts["negligible"] = c.negligible;
+    counts += fmt::format("; {} of these by less than the last place of the largest expected number",
+                          grouped(c.negligible));
+  }
+  return counts.empty() ? out : out + "    " + counts + "\n";
 }
 
 std::string ordinal(uint64_t n) {
@@ -61,8 +125,6 @@ std::string products(const verify::WrongProducts& p, uint64_t k, nlohmann::json&
   return out + fmt::format(" (the {} of {} steps of {})", ordinal(p.from / p.width + 1),
                            grouped((k + p.width - 1) / p.width), p.width);
 }
-
-std::string number(long double v) { return fmt::format("{:.9g}", static_cast<double>(v)); }
 
 // The first byte at which two differ; the size of both where they do not.
 size_t first_difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
@@ -167,7 +229,7 @@ std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, 
         out += "    of " + grouped(c.wrong) + " wrong elements " +
                products(*c.products, output.expected->product->k, one["products"]) + "\n";
     }
-    if (!c.by_error.empty()) out += "    off by " + histogram(c) + "\n";
+    out += errors(c, output, one);
     facts.push_back(std::move(one));
   }
   return out;

@@ -20,7 +20,7 @@ auto naming_shortly(bool verbose, F f) {
   try {
     return f();
   } catch (const machine::Fault& e) {
-    throw machine::Fault(verify::shortened(e.what()));
+    throw machine::Fault(e, verify::shortened(e.what()));
   } catch (const machine::Unsupported& e) {
     throw machine::Unsupported(verify::shortened(e.what()));
   } catch (const machine::InputError& e) {

@@ -310,8 +310,10 @@ void add_recommend(CLI::App& study, int& status) {
     q->m = size[0];
     q->k = size[1];
     q->l = size[2];
-    const auto answers = study::recommend(
-        *q, [](size_t done, size_t all) { progress(fmt::format("{} of {} rows", done, all)); });
+    const auto answers =
+        study::recommend(*q, [start = std::chrono::steady_clock::now()](size_t done, size_t all) {
+          progress(fmt::format("{} of {} rows{}", done, all, left(start, done, all)));
+        });
     end_progress();
     print_recommend(*q, answers);
     if (study::cheapest(answers) == nullptr) status = failed;

@@ -57,11 +57,19 @@ std::string ranges(size_t count, const std::function<bool(size_t)>& is) {
 }
 
 void note(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
+static bool shows_progress = true;
+void no_progress() { shows_progress = false; }
 void progress(const std::string& line) {
-  if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  if (shows_progress && isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K%s", line.c_str());
 }
 void end_progress() {
-  if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K");
+  if (shows_progress && isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K");
+}
+std::string left(std::chrono::steady_clock::time_point start, size_t done, size_t all) {
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (done == 0 || done > all || seconds < 1) return "";
+  const double rest = seconds / static_cast<double>(done) * static_cast<double>(all - done);
+  return ", about " + grouped(static_cast<uint64_t>(rest + 0.5)) + " s left";
 }
 
 }  // namespace bitwell::cli

@@ -1,5 +1,6 @@
 // Tables on a terminal.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -27,5 +28,8 @@ void note(const std::string& line);
 // Rewrites one line of stderr where that is a terminal; says nothing in a pipe.
 void progress(const std::string& line);
 void end_progress();
+void no_progress();  // from here on
+// ", about 12 s left": of work begun at `start` of which so much is done; empty while that says nothing.
+std::string left(std::chrono::steady_clock::time_point start, size_t done, size_t all);
 
 }  // namespace bitwell::cli

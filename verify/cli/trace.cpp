@@ -73,6 +73,8 @@ std::string Trace::text() const {
       j["dur"] = turn->end - turn->begin;
       j["name"] = turn->ptx_line == 0 ? "to its end"
                                       : fmt::format("to line {} {}", turn->ptx_line, turn->instruction);
+      if (const auto at = lines_.find(turn->ptx_line); at != lines_.end() && at->second.cuda != nullptr)
+        j["args"]["CUDA line"] = at->second.cuda->words;
     } else if (const auto* over = std::get_if<machine::PhaseOver>(&event.what)) {
       j = begin(over->cta, kMbarriers, over->time);
       j["ph"] = "i";
@@ -90,7 +92,7 @@ std::string Trace::text() const {
       const isa::Line line = known == lines_.end() ? isa::Line{} : known->second;
       j["name"] = kind_of(line.text);
       j["args"] = {{"state", step.state}, {"PTX line", step.ptx_line}, {"instruction", line.text}};
-      if (!line.source.empty()) j["args"]["CUDA line"] = line.source;
+      if (line.cuda != nullptr) j["args"]["CUDA line"] = line.cuda->words;
     }
     events.push_back(std::move(j));
   }

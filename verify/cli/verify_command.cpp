@@ -98,6 +98,25 @@ const verify::OnDevice* of_verdict(const verify::DeviceReport& on_device, const 
   return nullptr;
 }
 
+// One line: whether all holds, of how much.
+std::string summary(const std::string& subject, const std::vector<verify::Verdict>& verdicts,
+                    const verify::DeviceReport& on_device) {
+  uint64_t outputs = 0;
+  std::string failing;
+  size_t fail = 0;
+  for (const verify::Verdict& v : verdicts) {
+    outputs += v.outputs;
+    const verify::OnDevice* k = of_verdict(on_device, v);
+    if (v.holds && (k == nullptr || k->holds())) continue;
+    ++fail;
+    failing += (failing.empty() ? "" : ", ") + v.kernel + " " + v.arch;
+  }
+  if (fail != 0)
+    return fmt::format("{}: {} of {} verdicts FAIL: {}", subject, fail, verdicts.size(), failing);
+  return fmt::format("{} holds: {} verdicts, one for each kernel and architecture, on {} outputs", subject,
+                     verdicts.size(), grouped(outputs));
+}
+
 // `on_device`: with the GPU's column, where it has a device.
 void print(const std::vector<verify::Verdict>& verdicts, bool verbose,
            const verify::DeviceReport& on_device) {
@@ -208,8 +227,10 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
   std::vector<verify::Verdict> verdicts;
   for (const verify::Suite* suite : subject.suites) {
     verify::Plan plan = options.plan;
-    plan.progress = [&](size_t done, size_t all, const std::string& now) {
-      progress(fmt::format("verify {}: {} of {} kernels ({})", suite->name, done, all, now));
+    plan.progress = [&, start = std::chrono::steady_clock::now()](size_t done, size_t all,
+                                                                  const std::string& now) {
+      progress(fmt::format("verify {}: {} of {} kernels ({}){}", suite->name, done, all, now,
+                           left(start, done, all)));
     };
     for (verify::Verdict& v : verify::judge(*suite, plan)) verdicts.push_back(std::move(v));
   }
@@ -233,6 +254,7 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
     if (options.device) j["device"] = on_device.device, j["driver"] = on_device.driver;
     fmt::print("{}\n", j.dump(2));
   } else {
+    fmt::print("{}\n\n", summary(subject.name, verdicts, on_device));
     print(verdicts, options.verbose, on_device);
     fmt::print("{}", device_findings(on_device));
   }
@@ -307,7 +329,7 @@ void add_subject(CLI::App& verify, const Subject& subject, int& status) {
       .add_option("--kernels", options->plan.ptx,
                   "Folder with " + file + ".ptx: judge your own build of the kernels")
       ->check(CLI::ExistingDirectory);
-  command.add_flag("--verbose", options->verbose, kVerboseHelp);
+  command.add_flag("-v,--verbose", options->verbose, kVerboseHelp);
   command.callback([options, subject, &status] {
     naming_shortly(options->verbose, [&] { run(subject, *options, status); });
   });

@@ -29,9 +29,11 @@ std::string party(const hazard::Party& p, const isa::Program& program) {
                      [](const isa::Line* a, const isa::Line* b) { return a->ptx < b->ptx; });
     for (size_t i = 0; i < lines.size(); ++i) {
       if (lines[i]->ptx != p.site.ptx_line) continue;
-      const std::string& source = lines[i]->source;
       std::string out = f.name;
-      if (!source.empty()) out += ", " + source.substr(0, source.rfind(':'));
+      if (const machine::CudaPlace& cuda = lines[i]->cuda; cuda != nullptr) {
+        const std::string source = cuda->chain.front().words();
+        out += ", " + source.substr(0, source.rfind(':'));
+      }
       return out + ": " + (i == 0 ? "" : lines[i - 1]->text) + " | " + lines[i]->text + " | " +
              (i + 1 == lines.size() ? "" : lines[i + 1]->text);
     }

@@ -4,7 +4,9 @@
 
 #include "model/machine/memory.h"
 #include "model/ptx/parse.h"
+#include "model/run/nearby.h"
 #include "verify/hazard/places.h"
+#include "verify/hazard/remedy.h"
 
 namespace bitwell::verify {
 namespace {
@@ -32,7 +34,7 @@ std::string place(uint64_t address, const isa::Program& program) {
   if (address - machine::kSharedWindow >= machine::kWindowSize) {
     for (const isa::GlobalVariable& g : program.globals)
       if (address - g.address < g.size)
-        return "'" + g.name + "' + " + std::to_string(address - g.address) + " in " +
+        return "'" + isa::readable(g.name) + "' + " + std::to_string(address - g.address) + " in " +
                (g.is_const ? "constant" : "global") + " memory";
     return "global address " + hex(address);
   }
@@ -44,7 +46,8 @@ std::string place(uint64_t address, const isa::Program& program) {
     if (v.offset <= offset && (v.size == 0 || offset - v.offset < v.size) &&
         (best == nullptr || v.offset > best->offset))
       best = &v;
-  if (best != nullptr) out += " ('" + best->name + "' + " + std::to_string(offset - best->offset) + ")";
+  if (best != nullptr)
+    out += " ('" + isa::readable(best->name) + "' + " + std::to_string(offset - best->offset) + ")";
   return out + " of shared memory of CTA rank " + std::to_string(rank);
 }
 
@@ -52,8 +55,8 @@ std::string place(uint64_t address, const isa::Program& program) {
 std::string extent(const hazard::Object& o) {
   using Space = hazard::Object::Space;
   if (o.space == Space::constant || o.space == Space::global || !o.elsewhere.empty())
-    return "'" + o.name + "' of " + std::to_string(o.size) + " bytes";
-  return "'" + o.name + "', bytes " + std::to_string(o.offset) +
+    return "'" + isa::readable(o.name) + "' of " + std::to_string(o.size) + " bytes";
+  return "'" + isa::readable(o.name) + "', bytes " + std::to_string(o.offset) +
          (o.size == 0 ? std::string(" on") : " to " + std::to_string(o.offset + o.size - 1)) +
          (o.space == Space::shared ? " of shared memory" : " of the thread's local memory");
 }
@@ -70,7 +73,7 @@ std::string describe(const hazard::Party& p, const Launched& launch, bool module
   const isa::Line* line = line_of(p.site.ptx_line, program);
   out += ", PTX line " + std::to_string(p.site.ptx_line);
   if (module) out += " of " + launch.ptx;
-  if (line != nullptr && !line->source.empty()) out += " (" + line->source + ")";
+  if (line != nullptr && line->cuda != nullptr) out += " (" + line->cuda->words + ")";
   if (line != nullptr) out += " " + line->text;
   out += p.site.actor == Actor::thread ? ", by " : ", an operation of ";
   if (p.warp < 0) return out + "a thread that issued it";
@@ -101,7 +104,8 @@ const isa::Line* line_of(int ptx, const isa::Program& program) {
 
 std::string name_of(const Launched& launch) {
   return "launch " + std::to_string(launch.number) +
-         (launch.of == 0 ? "" : " of " + std::to_string(launch.of)) + ", '" + launch.entry() + "'";
+         (launch.of == 0 ? "" : " of " + std::to_string(launch.of)) + ", '" + isa::readable(launch.entry()) +
+         "'";
 }
 
 std::string describe(const hazard::Finding& f, const isa::Program& program, const isa::Shape& shape) {
@@ -109,39 +113,52 @@ std::string describe(const hazard::Finding& f, const isa::Program& program, cons
   return describe({f, &launch, &launch, {}});
 }
 
-std::string describe(const Found& found) {
+std::vector<Said> said_of(const Found& found) {
   const hazard::Finding& f = found.finding;
   const isa::Program& program = found.later->program;
   const hazard::KindRow& row = hazard::row_of(f.kind);
   const bool local = f.kind == hazard::Kind::other_local;
-  std::string out =
-      std::string(row.level == hazard::Level::error ? "error " : "note ") + std::string(row.name) +
+  std::vector<Said> out;
+  const auto say = [&](const std::string& text) { out.push_back({text, nullptr, nullptr}); };
+  const auto say_of = [&](const hazard::Party& p, const Launched& launch, const std::string& text) {
+    const isa::Line* line = line_of(p.site.ptx_line, launch.program);
+    out.push_back({"  " + text, line == nullptr ? nullptr : line->cuda, &launch});
+  };
+  say(std::string(row.level == hazard::Level::error ? "error " : "note ") + std::string(row.name) +
       (f.where.empty() ? " at " + place(f.address, program) + ", " + std::to_string(f.bytes) +
                              (f.address >> 40 == machine::kTensorWindow >> 40 ? " lanes: " : " bytes: ")
                        : " at " + f.where + ": ") +
-      std::string(row.what);
+      std::string(row.what));
   const bool frees = f.kind == hazard::Kind::use_after_free;
   const std::string_view does = frees ? "free" : "";
   if (found.earlier != found.later) {
     const bool two = found.earlier->ptx != found.later->ptx;
-    out += "\n  " + name_of(*found.earlier) + ": " + describe(f.earlier, *found.earlier, two);
-    out += "\n  " + name_of(*found.later) + ": " + describe(f.later, *found.later, two, does);
+    say_of(f.earlier, *found.earlier,
+           name_of(*found.earlier) + ": " + describe(f.earlier, *found.earlier, two));
+    say_of(f.later, *found.later, name_of(*found.later) + ": " + describe(f.later, *found.later, two, does));
   } else {
-    if (!row.alone) out += "\n  " + describe(f.earlier, *found.earlier, false, local ? "handed on" : "");
-    out += "\n  " + describe(f.later, *found.later, false, does);
-    if (found.later->of > 1) out += "\n  in " + name_of(*found.later);
+    if (!row.alone)
+      say_of(f.earlier, *found.earlier, describe(f.earlier, *found.earlier, false, local ? "handed on" : ""));
+    say_of(f.later, *found.later, describe(f.later, *found.later, false, does));
+    if (found.later->of > 1) say("  in " + name_of(*found.later));
   }
-  out += others(found);
-  if (frees)
-    out += "\n  the object: " + std::to_string(f.object.size) + " bytes, given by\n  " +
-           describe(f.made, *found.later, false, "malloc");
+  out.back().text += others(found);
+  if (frees) {
+    say("  the object: " + std::to_string(f.object.size) + " bytes, given by");
+    say_of(f.made, *found.later, describe(f.made, *found.later, false, "malloc"));
+  }
   if (f.kind == hazard::Kind::outside_object || (local && !f.object.name.empty()))
-    out += "\n  the address derives from " + extent(f.object);
-  out += (row.orders ? "\n  would order them: " : "\n  would be right: ") +
-         std::string(remedy_of(f.kind, f.side));
+    say("  the address derives from " + extent(f.object));
+  say((row.orders ? "  would order them: " : "  would be right: ") + remedy(found));
   if (f.count != 1)
-    out += "\n  " + std::to_string(f.count) +
-           (row.alone ? " times by this instruction" : " times between these two instructions");
+    say("  " + std::to_string(f.count) +
+        (row.alone ? " times by this instruction" : " times between these two instructions"));
+  return out;
+}
+
+std::string describe(const Found& found) {
+  std::string out;
+  for (const Said& line : said_of(found)) out += (out.empty() ? "" : "\n") + line.text;
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Findings in words: both accesses with their lines and threads, where, and what would order them.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "model/hazard/checker.h"
 #include "model/hazard/ways.h"
@@ -8,7 +9,15 @@
 
 namespace bitwell::verify {
 
-// Several lines, the first without indent, the last without a newline. Of a list it says which launches.
+// A line of what is said of a finding. Of an instruction: where it comes from, and of which launch it is.
+struct Said {
+  std::string text;
+  machine::CudaPlace cuda;
+  const Launched* launch;
+};
+// The first line without indent. Of a list it says which launches.
+std::vector<Said> said_of(const Found& found);
+// The same as one text, the last line without a newline.
 std::string describe(const Found& found);
 // Of a launch that overlaps none.
 std::string describe(const hazard::Finding& finding, const isa::Program& program, const isa::Shape& shape);

@@ -12,11 +12,6 @@ namespace bitwell::verify {
 
 namespace fs = std::filesystem;
 
-// Bytes of a buffer. Below 2^46 sums of them stay in the range of global addresses.
-size_t LaunchReader::size(const json& j, const char* key, const std::string& where) const {
-  return whole_below(j.at(key), where + ": '" + key + "'", 46);
-}
-
 // Refuses contents that this machine cannot hold, before they are read or made: here, and in the simulated
 // memory; `extra` bytes on the way.
 void LaunchReader::hold(uint64_t bytes, uint64_t extra, const std::string& where) {
@@ -27,8 +22,8 @@ void LaunchReader::hold(uint64_t bytes, uint64_t extra, const std::string& where
     refuse(where + ": with its " + std::to_string(bytes) + " bytes the buffers' contents take " +
            std::to_string(need) + " bytes of memory, this machine has " + std::to_string(host) + " left");
 }
-std::string LaunchReader::file(const json& j, const char* key, const std::string& where) {
-  const std::string path = input(text(j, key, where));
+std::string LaunchReader::file(const std::string& name, const std::string& where) {
+  const std::string path = input(name);
   std::error_code unknown;
   const uint64_t bytes = fs::file_size(path, unknown);  // reading it says what is wrong with it
   if (!unknown && bytes <= kMostBuffer) hold(bytes, bytes, where);
@@ -36,112 +31,93 @@ std::string LaunchReader::file(const json& j, const char* key, const std::string
 }
 
 std::vector<std::byte> LaunchReader::generate(const json& j, const std::string& where) {
-  allow(j, {"kind", "bytes", "seed"}, where + ", generate");
-  const std::string kind = text(j, "kind", where + ", generate");
-  if (!j.contains("bytes")) refuse(where + ", generate has no 'bytes'");
-  const size_t bytes = size(j, "bytes", where + ", generate");
+  const Fields<Of::generate> f(j, where + ", generate");
+  const std::string kind = f.text("kind");
+  const uint64_t bytes = f.whole("bytes");
   hold(bytes, 0, where);
   std::vector<std::byte> out(bytes);
-  std::mt19937_64 random(j.contains("seed") ? whole_below(j.at("seed"), where + ", generate: 'seed'", 64)
-                                            : 1);
+  std::mt19937_64 random(f.whole("seed"));
   const auto each = [&](auto value) {
     for (size_t i = 0; i + sizeof(value(i)) <= out.size(); i += sizeof(value(i))) {
       const auto v = value(i / sizeof(value(i)));
       std::memcpy(out.data() + i, &v, sizeof v);
     }
   };
-  if (kind == "uniform_bits")
+  static_assert(schema::kGenerators.size() == 3);
+  if (kind == schema::kGenerators[0])
     each([&](size_t) { return static_cast<uint8_t>(random()); });
-  else if (kind == "iota_u32")
+  else if (kind == schema::kGenerators[1])
     each([&](size_t i) { return static_cast<uint32_t>(i); });
-  else if (kind == "uniform_f32")
-    each([&](size_t) { return static_cast<float>(static_cast<int32_t>(random() >> 40)) * 0x1p-23f - 1.0f; });
   else
-    refuse(where + ": generator '" + kind + "' is not one of uniform_bits, iota_u32, uniform_f32");
+    each([&](size_t) { return static_cast<float>(static_cast<int32_t>(random() >> 40)) * 0x1p-23f - 1.0f; });
   return out;
 }
 
-LaunchReader::Contents LaunchReader::contents(const json& j, const std::string& where,
-                                              bool may_be_unwritten) {
-  int sources = 0;
-  for (const char* key : {"npy", "bin", "values", "zeros", "unwritten", "generate"})
-    sources += j.contains(key) ? 1 : 0;
-  if (sources != 1 || (!may_be_unwritten && j.contains("unwritten")))
-    refuse(where + " needs exactly one of npy, bin, values, zeros, " +
-           (may_be_unwritten ? "unwritten, " : "") + "generate");
+LaunchReader::Contents LaunchReader::contents(const Fields<Of::contents>& f) {
+  const std::string& where = f.where();
   Contents out;
-  out.format = text(j, "format", where, "");
-  if (!out.format.empty()) placed(where, [&] { packed_format(out.format); });
-  if (j.contains("npy")) {
-    const std::string path = file(j, "npy", where);
+  out.format = f.text("format");
+  if (f.has("npy")) {
+    const std::string path = file(f.text("npy"), where);
     Array array = placed(where, [&] { return read_npy(path); });
     out.dtype = array.dtype;
     out.shape = array.shape;
     out.bytes = out.format.empty() ? std::move(array.bytes)
                                    : placed(where, [&] { return packed(array, out.format); });
-  } else if (j.contains("values")) {
+  } else if (f.has("values")) {
     Array array{"f8", {}, {}};
-    for (const json& v : list(j, "values")) {
-      if (!v.is_number()) refuse(where + ": 'values' holds " + shown(v) + ", it must be numbers");
+    for (const json& v : f.raw("values")) {
       const double d = v.get<double>();
       const auto* bytes = reinterpret_cast<const std::byte*>(&d);
       array.bytes.insert(array.bytes.end(), bytes, bytes + sizeof d);
     }
     array.shape = {array.bytes.size() / sizeof(double)};
     out.shape = array.shape;
-    if (out.format.empty()) refuse(where + ": 'values' needs a 'format' that says what they become");
+    if (out.format.empty()) f.refuse("'values' needs a 'format' that says what they become");
     out.bytes = placed(where, [&] { return packed(array, out.format); });
-  } else if (j.contains("bin")) {
-    const std::string path = file(j, "bin", where);
+  } else if (f.has("bin")) {
+    const std::string path = file(f.text("bin"), where);
     const std::string bytes = placed(where, [&] { return read_file(path, kMostBuffer); });
     out.bytes.resize(bytes.size());
     std::memcpy(out.bytes.data(), bytes.data(), bytes.size());
-  } else if (j.contains("generate")) {
-    out.bytes = generate(j.at("generate"), where);
+  } else if (f.has("generate")) {
+    out.bytes = generate(f.raw("generate"), where);
   } else {
-    out.defined = j.contains("zeros");
-    out.blank = size(j, out.defined ? "zeros" : "unwritten", where);
+    out.blank = f.whole("zeros");
   }
   return out;
 }
 
-std::string LaunchReader::output_path(const json& j, const std::string& where,
-                                      const std::string& name) const {
-  const std::string file = text(j, "output", name);
+std::string LaunchReader::output_path(const std::string& file, const std::string& where) const {
   if (file.empty()) refuse(where + ": its output: cannot write '': no name of a file");
   return place(file);
 }
 
-void LaunchReader::output(const json& j, const std::string& where, const std::string& name,
-                          const Contents& before, uint64_t size, Output& out) {
-  const bool keeps = j.contains("output") || j.contains("expected");
+void LaunchReader::output(const Fields<Of::buffer>& f, const std::string& where, const Contents& before,
+                          uint64_t size, Output& out) {
+  const bool keeps = f.has("output") || f.has("expected");
   out.format = before.format;
-  out.dtype = text(j, "dtype", name, out.format.empty() ? before.dtype : "f4");
-  out.shape = before.shape;
-  if (j.contains("shape")) {
-    if (!j.at("shape").is_array()) refuse(name + ": 'shape' must be a list of whole numbers");
-    out.shape.clear();
-    for (const json& v : j.at("shape")) out.shape.push_back(whole_below(v, name + ": 'shape'", 64));
-  }
-  const uint64_t bits = out.format.empty() ? 8 * placed(name, [&] { return element_size(out.dtype); })
+  out.dtype = f.text("dtype", out.format.empty() ? before.dtype : "f4");
+  out.shape = f.has("shape") ? f.wholes("shape") : before.shape;
+  const uint64_t bits = out.format.empty() ? 8 * placed(f.where(), [&] { return element_size(out.dtype); })
                                            : bits_of_packed(out.format);
   uint64_t want = bits;
   for (const uint64_t n : out.shape)
-    if (__builtin_mul_overflow(want, n, &want))
-      refuse(name + ": its shape and dtype make more than 2^64 bytes");
+    if (__builtin_mul_overflow(want, n, &want)) f.refuse("its shape and dtype make more than 2^64 bytes");
   if (out.shape.empty()) out.shape = {size * 8 / bits}, want = out.shape[0] * bits;
   if (keeps && want != 8 * size)
-    refuse(name + ": its shape and " + (out.format.empty() ? "dtype" : "format") + " make " +
-           std::to_string(want / 8) + " bytes, the buffer has " + std::to_string(size));
-  if (j.contains("output")) {
-    out.path = output_path(j, where, name);
+    f.refuse("its shape and " + std::string(out.format.empty() ? "dtype" : "format") + " make " +
+             std::to_string(want / 8) + " bytes, the buffer has " + std::to_string(size));
+  if (f.has("output")) {
+    out.path = output_path(f.text("output"), where);
     out.named_by = "'" + path_ + "': " + where + ": its output";
   }
-  if (j.contains("expected")) expected(j, name, out);
+  if (f.has("expected")) expected(f, out);
 }
 
-void LaunchReader::expected(const json& j, const std::string& name, Output& out) {
-  const std::string path = file(j, "expected", name);
+void LaunchReader::expected(const Fields<Of::buffer>& f, Output& out) {
+  const std::string& name = f.where();
+  const std::string path = file(f.text("expected"), name);
   Array want = placed(name, [&] { return read_npy(path); });
   uint64_t count = 1;
   for (const uint64_t n : out.shape) count *= n;
@@ -152,21 +128,17 @@ void LaunchReader::expected(const json& j, const std::string& name, Output& out)
            std::to_string(count));
   Expected e;
   e.numbers = placed(name, [&] { return numbers(want); });
-  if (j.contains("tolerance")) {
-    const json& t = j.at("tolerance");
-    const std::string where = name + ", tolerance";
-    allow(t, {"ulp", "rtol", "atol", "nan"}, where);
-    if (t.contains("ulp") && (t.contains("rtol") || t.contains("atol")))
-      refuse(where + " is either 'ulp' or 'rtol' and 'atol'");
-    if (t.contains("ulp")) e.tolerance.ulp = whole_below(t.at("ulp"), where + ": 'ulp'", 32);
-    if (t.contains("rtol")) e.tolerance.rtol = number(t, "rtol", where);
-    if (t.contains("atol")) e.tolerance.atol = number(t, "atol", where);
-    const std::string nan = text(t, "nan", where, "any");
-    if (nan != "any" && nan != "bits") refuse(where + ": 'nan' is '" + nan + "', it is either any or bits");
-    e.tolerance.nan_bits = nan == "bits";
+  if (f.has("tolerance")) {
+    const Fields<Of::tolerance> t(f.raw("tolerance"), name + ", tolerance");
+    if (t.has("ulp") && (t.has("rtol") || t.has("atol")))
+      refuse(t.where() + " is either 'ulp' or 'rtol' and 'atol'");
+    if (t.has("ulp")) e.tolerance.ulp = t.whole("ulp");
+    e.tolerance.rtol = t.number("rtol");
+    e.tolerance.atol = t.number("atol");
+    e.tolerance.nan_bits = t.text("nan") == "bits";
     if (e.tolerance.nan_bits && (!out.format.empty() || want.dtype != out.dtype))
-      refuse(where + ": 'nan' can be bits only where '" + path + "' has the output's own type, " +
-             (out.format.empty() ? out.dtype : out.format) + ", not " + want.dtype);
+      t.refuse("'nan' can be bits only where '" + path + "' has the output's own type, " +
+               (out.format.empty() ? out.dtype : out.format) + ", not " + want.dtype);
     if (e.tolerance.nan_bits) e.codes = want.bytes;
   }
   if (want.shape.size() > 1) out.shape = want.shape;
@@ -174,49 +146,49 @@ void LaunchReader::expected(const json& j, const std::string& name, Output& out)
 }
 
 size_t LaunchReader::buffer(const json& j, const std::string& where) {
-  allow(j,
-        {"buffer", "npy", "bin", "values", "zeros", "unwritten", "generate", "format", "read_only", "output",
-         "expected", "product", "tolerance", "dtype", "shape", "fields", "address"},
-        where);
+  const Fields<Of::buffer> f(j, where);
   Buffer b;
-  b.name = text(j, "buffer", where);
+  b.name = f.text("buffer");
   for (const Buffer& other : file_.launch.buffers)
     if (other.name == b.name) refuse(where + ": there is a buffer '" + b.name + "' before it");
-  const std::string name = where + " ('" + b.name + "')";
-  Contents c = contents(j, name, true);
+  Contents c = contents(f.as<Of::contents>());
+  if (f.has("unwritten")) {
+    c.defined = false;
+    c.blank = f.whole("unwritten");
+  }
   b.bytes = std::move(c.bytes);
   b.defined = c.defined;
   b.blank = c.blank;
-  b.read_only = flag(j, "read_only", name);
-  b.output = j.contains("output") || j.contains("expected");
-  if (b.read_only && b.output) refuse(name + " cannot be read_only and an output");
-  if (j.contains("address")) {
-    b.address = whole_below(j.at("address"), name + ": 'address'", 63);
-    if (!b.defined) refuse(name + ": a buffer with an 'address' needs contents: zeros, for one");
+  b.read_only = f.flag("read_only");
+  b.output = f.has("output") || f.has("expected");
+  if (b.read_only && b.output) refuse(f.where() + " cannot be read_only and an output");
+  if (f.has("address")) {
+    b.address = f.whole("address");
+    if (!b.defined) f.refuse("a buffer with an 'address' needs contents: zeros, for one");
   }
-  if (j.contains("fields")) {
-    if (!b.defined) refuse(name + ": a buffer with 'fields' needs contents: zeros, for one");
-    hold(b.blank, 0, name);
+  if (f.has("fields")) {
+    if (!b.defined) f.refuse("a buffer with 'fields' needs contents: zeros, for one");
+    hold(b.blank, 0, f.where());
     b.bytes.resize(b.size());
     b.blank = 0;
   }
   Output out;
-  output(j, where, name, c, b.size(), out);
+  output(f, where, c, b.size(), out);
   const size_t at = file_.launch.add_hidden_buffer(std::move(b));
-  if (j.contains("product")) {
-    if (!out.expected) refuse(name + ": a 'product' goes with an 'expected'");
-    factored_.push_back({at, j.at("product"), name});
+  if (f.has("product")) {
+    if (!out.expected) f.refuse("a 'product' goes with an 'expected'");
+    factored_.push_back({at, f.raw("product"), f.where()});
   }
+  if (f.has("tolerance") && !out.expected) f.refuse("a 'tolerance' goes with an 'expected'");
   arrays_.push_back(out);
   if (file_.launch.buffers[at].output) file_.outputs[at] = out;
-  if (j.contains("fields")) filled_.push_back({at, j.at("fields"), name});
+  if (f.has("fields")) filled_.push_back({at, f.objects("fields"), f.where()});
   return at;
 }
 
 void LaunchReader::fill(const Filled& f) {
   Buffer& b = file_.launch.buffers[f.buffer];
   Bytes bytes{std::move(b.bytes), {}};
-  if (!f.fields.is_array()) refuse(f.name + ": 'fields' must be a list");
   fields(f.fields, f.name, false, bytes);
   Buffer& to = file_.launch.buffers[f.buffer];
   to.bytes = std::move(bytes.bytes);
@@ -224,32 +196,25 @@ void LaunchReader::fill(const Filled& f) {
 }
 
 void LaunchReader::variable(const json& j, const std::string& where) {
-  allow(j,
-        {"variable", "npy", "bin", "values", "zeros", "generate", "format", "output", "expected", "tolerance",
-         "dtype", "shape"},
-        where);
+  const Fields<Of::variable> f(j, where);
   Variable v;
-  v.name = text(j, "variable", where);
-  const std::string name = where + " ('" + v.name + "')";
-  Contents c;
-  bool given = false;
-  for (const char* key : {"npy", "bin", "values", "zeros", "generate"}) given = given || j.contains(key);
-  if (given) {
-    c = contents(j, name, false);
-    hold(c.blank, 0, name);
+  v.name = f.text("variable");
+  int sources = 0;
+  for (const std::string_view key : schema::kSources) sources += j.contains(std::string(key)) ? 1 : 0;
+  v.output = f.has("output");
+  if (sources > 1 || (sources == 0 && !v.output))
+    refuse(f.where() + " needs contents (one of npy, bin, values, zeros, generate) or an output");
+  Contents c = contents(f.as<Of::contents>());
+  if (sources == 1) {
+    hold(c.blank, 0, f.where());
     c.bytes.resize(c.bytes.size() + c.blank);
     v.before = c.bytes;
-  } else {
-    c.format = text(j, "format", name, "");
   }
-  v.output = j.contains("output");
-  if (!given && !v.output) refuse(name + " needs contents (npy, bin, values, zeros, generate) or an output");
-  if (j.contains("expected")) refuse(name + ": only buffers have an 'expected'");
   if (v.output) {
     Output out;
-    out.path = output_path(j, where, name);
+    out.path = output_path(f.text("output"), where);
     out.named_by = "'" + path_ + "': " + where + ": its output";
-    out.dtype = text(j, "dtype", name, "u1");
+    out.dtype = f.text("dtype", "u1");
     file_.variable_outputs[file_.launch.variables.size()] = out;
   }
   file_.launch.variables.push_back(std::move(v));

@@ -4,6 +4,10 @@
 
 namespace bitwell::verify {
 
+// The text of a PTX file. InputError where it is something else that nvcc makes or takes: what it is, and how
+// its PTX is had.
+std::string read_ptx(const std::string& path);
+
 struct EntryText {
   std::string ptx;    // each line where it stands in the file
   std::string entry;  // its whole name

@@ -155,6 +155,39 @@ std::string coordinates(const std::vector<uint64_t>& shape, uint64_t element) {
   return "[" + out + "]";
 }
 
+namespace {
+
+// The distance from a finite number to its neighbour above in the format, of magnitudes.
+long double last_place(const number::Format& f, long double v) {
+  return std::ldexp(1.0L, (v == 0 ? f.emin() : std::max(std::ilogb(v), f.emin())) - f.fraction_bits);
+}
+
+// A number below which an error is nothing beside the largest of them; 0 of integers.
+long double last_place_of_largest(const number::Format* format, const std::vector<long double>& numbers) {
+  long double largest = 0;
+  for (const long double v : numbers)
+    if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
+  return format == nullptr || largest == 0 ? 0 : last_place(*format, largest);
+}
+
+void note_largest(Comparison& c, const Tolerance& t, uint64_t element, uint64_t off, long double got,
+                  long double want) {
+  const auto keep = [&](std::optional<Comparison::Largest>& to, long double error) {
+    if (!to || error > to->error) to = {error, element};
+  };
+  const long double error = std::fabs(got - want);
+  keep(c.absolute, error);
+  if (want != 0) keep(c.relative, error / std::fabs(want));
+  if (t.ulp) {
+    keep(c.share, *t.ulp == 0 ? (off == 0 ? 0 : HUGE_VALL)
+                              : static_cast<long double>(off) / static_cast<long double>(*t.ulp));
+  } else if (t.rtol != 0 || t.atol != 0) {
+    keep(c.share, error / (t.atol + t.rtol * std::fabs(want)));
+  }
+}
+
+}  // namespace
+
 Comparison compare(const std::vector<std::byte>& bytes, const Output& output) {
   const Expected& expected = *output.expected;
   const std::vector<long double> got =
@@ -166,6 +199,7 @@ Comparison compare(const std::vector<std::byte>& bytes, const Output& output) {
   out.elements = got.size();
   out.integers = format == nullptr;
   std::vector<uint64_t> wrong;
+  const long double negligible = last_place_of_largest(format, expected.numbers);
   for (uint64_t i = 0; i < got.size(); ++i) {
     const long double want = expected.numbers[i];
     const bool other_nan = output.expected->tolerance.nan_bits && std::isnan(got[i]) && std::isnan(want) &&
@@ -173,7 +207,13 @@ Comparison compare(const std::vector<std::byte>& bytes, const Output& output) {
     if (same(got[i], want) && !other_nan) continue;
     const bool finite = std::isfinite(got[i]) && std::isfinite(want);
     const uint64_t off = finite ? ulps(format, got[i], want) : 0;
-    ++out.by_error[finite ? static_cast<int>(std::bit_width(std::max<uint64_t>(off, 1))) - 1 : -1];
+    if (finite) note_largest(out, expected.tolerance, i, off, got[i], want);
+    if (finite && off == 0 && got[i] != want) {
+      ++out.rounded;
+    } else {
+      ++out.by_error[finite ? static_cast<int>(std::bit_width(std::max<uint64_t>(off, 1))) - 1 : -1];
+      if (finite && off > 1 && std::fabs(got[i] - want) < negligible) ++out.negligible;
+    }
     if (!other_nan && within(expected.tolerance, off, got[i], want)) continue;
     if (wrong.empty()) {
       out.first = i;

@@ -33,9 +33,21 @@ struct Comparison {
   uint64_t first = 0;  // of them
   long double got = 0, want = 0;                      // there
   std::optional<std::pair<uint64_t, uint64_t>> nans;  // the bits of both, where both are NaN
-  // Elements that are not the expected number, by how many units in the last place, of integers by how much,
-  // they are off: from 2^i to less than 2^(i+1); -1: one of the two is no finite number.
+  // Elements that are not the expected number rounded to the output's type, by how many units in the last
+  // place, of integers by how much, they are off: from 2^i to less than 2^(i+1); -1: one of the two is no
+  // finite number.
   std::map<int, uint64_t> by_error;
+  uint64_t rounded = 0;  // that are the expected number rounded, which the type does not hold
+  // Of those in by_error: off by less than the last place of the largest expected number. Near 0 units in the
+  // last place are small, and say nothing.
+  uint64_t negligible = 0;
+  // The largest errors of finite elements, each with its element. `share`: of what the tolerance allows
+  // there; infinite where it allows nothing.
+  struct Largest {
+    long double error = 0;
+    uint64_t element = 0;
+  };
+  std::optional<Largest> absolute, relative, share;
   bool integers = false;
   std::string pattern;                    // where the wrong ones are, as far as that is a rule; or empty
   std::optional<WrongProducts> products;  // of a product: what has become of a piece of k in the wrong ones

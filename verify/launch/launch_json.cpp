@@ -5,18 +5,16 @@
 
 namespace bitwell::verify {
 
-isa::Shape LaunchReader::shape(const json& j, const std::string& where) const {
+isa::Shape LaunchReader::shape(const Fields<Of::shape>& f) {
   isa::Shape out;
-  out.grid = triple(j, "grid");
-  out.block = triple(j, "block");
-  out.cluster = triple(j, "cluster");
-  if (j.contains("dynamic_shared_bytes"))
-    out.dynamic_shared = whole(j.at("dynamic_shared_bytes"), "dynamic_shared_bytes");
-  if (j.contains("registers")) {
-    out.registers = whole(j.at("registers"), "registers");
-    if (out.registers == 0) refuse(where + ": 'registers' is 0, leave it out where they are not known");
-  }
-  out.cooperative = flag(j, "cooperative", where);
+  out.grid = f.extents("grid");
+  out.block = f.extents("block");
+  out.cluster = f.extents("cluster");
+  out.dynamic_shared = static_cast<uint32_t>(f.whole("dynamic_shared_bytes"));
+  out.registers = static_cast<uint32_t>(f.whole("registers"));
+  if (f.has("registers") && out.registers == 0)
+    f.refuse("'registers' is 0, leave it out where they are not known");
+  out.cooperative = f.flag("cooperative");
   return out;
 }
 
@@ -29,83 +27,87 @@ LaunchFile LaunchReader::read() {
       throw machine::InputError("'" + path_ + "' is not JSON that can be used: " + e.what());
     }
   }();
-  allow(j,
-        {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "registers", "cooperative",
-         "buffers", "textures", "heap", "arguments", "variables", "then"},
-        "the launch");
-  file_.launch.ptx = input(text(j, "ptx", "the launch"));
-  file_.launch.entry = text(j, "entry", "the launch");
-  file_.launch.shape = shape(j, "the launch");
-  const json& hidden = list(j, "buffers");
-  for (size_t i = 0; i < hidden.size(); ++i) buffer(hidden[i], "buffer " + std::to_string(i));
-  if (j.contains("heap")) file_.launch.heap = size(j, "heap", "the launch");
-  const json& textures = list(j, "textures");
-  for (size_t i = 0; i < textures.size(); ++i) texture(textures[i], "texture " + std::to_string(i));
-  const json& arguments = list(j, "arguments");
-  for (size_t i = 0; i < arguments.size(); ++i)
-    argument(arguments[i], "argument " + std::to_string(i), file_.launch.arguments);
-  const json& variables = list(j, "variables");
-  for (size_t i = 0; i < variables.size(); ++i) variable(variables[i], "variable " + std::to_string(i));
-  const json& then = list(j, "then");
-  for (size_t i = 0; i < then.size(); ++i)
-    file_.launch.then.push_back(step(then[i], "then, step " + std::to_string(i)));
-  for (const Filled& f : filled_) fill(f);
-  for (const Factored& f : factored_) product(f);
+  try {
+    schema::refuse_placeholders(j);
+    launch(Fields<Of::launch>(j, "the launch"));
+  } catch (const schema::Refused& e) {
+    refuse(e.what());
+  }
   return std::move(file_);
 }
 
+void LaunchReader::launch(const Fields<Of::launch>& f) {
+  file_.launch.ptx = input(f.text("ptx"));
+  file_.launch.entry = f.text("entry");
+  file_.launch.shape = shape(f.as<Of::shape>());
+  if (f.has("heap")) file_.launch.heap = f.whole("heap");
+  const auto each = [](const std::vector<json>& objects, const std::string& what, auto read) {
+    for (size_t i = 0; i < objects.size(); ++i) read(objects[i], what + " " + std::to_string(i));
+  };
+  each(f.objects("buffers"), "buffer", [&](const json& j, const std::string& where) { buffer(j, where); });
+  each(f.objects("textures"), "texture",
+       [&](const json& j, const std::string& where) { texture(Fields<Of::texture>(j, where)); });
+  each(f.objects("arguments"), "argument",
+       [&](const json& j, const std::string& where) { argument(j, where, file_.launch.arguments); });
+  each(f.objects("variables"), "variable",
+       [&](const json& j, const std::string& where) { variable(j, where); });
+  each(f.objects("then"), "then, step",
+       [&](const json& j, const std::string& where) { file_.launch.then.push_back(step(j, where)); });
+  for (const Filled& filled : filled_) fill(filled);
+  for (const Factored& factored : factored_) product(factored);
+}
+
+void LaunchReader::within(size_t buffer, uint64_t at, uint64_t bytes, const std::string& where) const {
+  const Buffer& b = file_.launch.buffers[buffer];
+  if (at > b.size() || bytes > b.size() - at)
+    refuse(where + ": " + std::to_string(bytes) + " bytes at " + std::to_string(at) + " of '" + b.name +
+           "', which has " + std::to_string(b.size()));
+}
+
+Step::Copy LaunchReader::copy(const Fields<Of::copy>& f) const {
+  Step::Copy out{};
+  out.from = known_buffer(f.text("from"), f.where());
+  out.to = known_buffer(f.text("to"), f.where());
+  out.bytes = f.whole("bytes", file_.launch.buffers[out.from].size());
+  out.from_offset = f.whole("from_offset");
+  out.to_offset = f.whole("to_offset");
+  within(out.from, out.from_offset, out.bytes, f.where());
+  within(out.to, out.to_offset, out.bytes, f.where());
+  return out;
+}
+
+Step::Fill LaunchReader::fill(const Fields<Of::fill>& f) const {
+  Step::Fill out{};
+  out.buffer = known_buffer(f.text("buffer"), f.where());
+  out.bytes = f.whole("bytes", file_.launch.buffers[out.buffer].size());
+  out.offset = f.whole("offset");
+  out.value = static_cast<std::byte>(f.whole("value"));
+  within(out.buffer, out.offset, out.bytes, f.where());
+  return out;
+}
+
 Step LaunchReader::step(const json& j, const std::string& where) {
-  if (!j.is_object()) refuse(where + " must be an object");
   Step out;
-  const auto bytes_in = [&](const json& of, const char* key, size_t buffer, uint64_t bytes) {
-    const uint64_t at = of.contains(key) ? size(of, key, where) : 0;
-    const Buffer& b = file_.launch.buffers[buffer];
-    if (at > b.size() || bytes > b.size() - at)
-      refuse(where + ": " + std::to_string(bytes) + " bytes at " + std::to_string(at) + " of '" + b.name +
-             "', which has " + std::to_string(b.size()));
-    return at;
-  };
-  const auto how_many = [&](const json& of, size_t buffer) {
-    return of.contains("bytes") ? size(of, "bytes", where) : file_.launch.buffers[buffer].size();
-  };
-  if (j.contains("copy")) {
-    allow(j, {"copy"}, where);
-    const json& c = j.at("copy");
-    allow(c, {"from", "to", "from_offset", "to_offset", "bytes"}, where + ", copy");
-    Step::Copy copy{};
-    copy.from = known_buffer(text(c, "from", where), where);
-    copy.to = known_buffer(text(c, "to", where), where);
-    copy.bytes = how_many(c, copy.from);
-    copy.from_offset = bytes_in(c, "from_offset", copy.from, copy.bytes);
-    copy.to_offset = bytes_in(c, "to_offset", copy.to, copy.bytes);
-    out.copy = copy;
+  const Of what = schema::which(j, Of::step, where);
+  if (what == Of::copy_step) {
+    const Fields<Of::copy_step> f(j, where);
+    out.copy = copy(Fields<Of::copy>(f.raw("copy"), where + ", copy"));
     return out;
   }
-  if (j.contains("fill")) {
-    allow(j, {"fill"}, where);
-    const json& f = j.at("fill");
-    allow(f, {"buffer", "offset", "bytes", "value"}, where + ", fill");
-    Step::Fill fill{};
-    fill.buffer = known_buffer(text(f, "buffer", where), where);
-    fill.bytes = how_many(f, fill.buffer);
-    fill.offset = bytes_in(f, "offset", fill.buffer, fill.bytes);
-    if (f.contains("value"))
-      fill.value = static_cast<std::byte>(whole_below(f.at("value"), where + ": 'value'", 8));
-    out.fill = fill;
+  if (what == Of::fill_step) {
+    const Fields<Of::fill_step> f(j, where);
+    out.fill = fill(Fields<Of::fill>(f.raw("fill"), where + ", fill"));
     return out;
   }
-  allow(j,
-        {"ptx", "entry", "grid", "block", "cluster", "dynamic_shared_bytes", "registers", "cooperative",
-         "programmatic_stream_serialization", "arguments"},
-        where);
-  out.programmatic = flag(j, "programmatic_stream_serialization", where);
+  const Fields<Of::following> f(j, where);
+  out.programmatic = f.flag("programmatic_stream_serialization");
   const std::vector<Step>& before = file_.launch.then;
   if (out.programmatic && !before.empty() && (before.back().copy || before.back().fill))
-    refuse(where + ": 'programmatic_stream_serialization' is of a launch right behind another one");
-  out.ptx = j.contains("ptx") ? input(text(j, "ptx", where)) : file_.launch.ptx;
-  out.entry = text(j, "entry", where);
-  out.shape = shape(j, where);
-  const json& arguments = list(j, "arguments");
+    f.refuse("'programmatic_stream_serialization' is of a launch right behind another one");
+  out.ptx = f.has("ptx") ? input(f.text("ptx")) : file_.launch.ptx;
+  out.entry = f.text("entry");
+  out.shape = shape(f.as<Of::shape>());
+  const std::vector<json> arguments = f.objects("arguments");
   for (size_t i = 0; i < arguments.size(); ++i)
     argument(arguments[i], where + ", argument " + std::to_string(i), out.arguments);
   return out;

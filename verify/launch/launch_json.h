@@ -1,4 +1,4 @@
-// LAUNCH.json: a launch as a file (README.md, "Run any kernel", describes the format).
+// LAUNCH.json: a launch as a file (docs/launch-file.md describes the format).
 #pragma once
 #include <map>
 #include <string>

@@ -2,16 +2,18 @@
 #pragma once
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "model/machine/failure.h"
 #include "verify/launch/launch_json.h"
+#include "verify/schema/fields.h"
 
 namespace bitwell::verify {
 
 using nlohmann::json;
+using schema::Fields;
+using schema::Of;
 
 class LaunchReader {
  public:
@@ -20,7 +22,8 @@ class LaunchReader {
   LaunchFile read();
 
  private:
-  // Of any field (launch_reader.cpp). `where` is what a refusal calls the object that a key is of.
+  void launch(const Fields<Of::launch>& f);
+  // Of any field (launch_reader.cpp). `where` is what a refusal calls the object that it is of.
   [[noreturn]] void refuse(const std::string& why) const;
   template <class F>
   auto placed(const std::string& where, F f) const {  // `f`, with the field in what it refuses
@@ -32,16 +35,6 @@ class LaunchReader {
   }
   std::string input(const std::string& name);  // the path of a file to be read
   std::string place(const std::string& name) const;
-  void allow(const json& j, const std::set<std::string>& keys, const std::string& where) const;
-  std::string text(const json& j, const char* key, const std::string& where) const;
-  std::string text(const json& j, const char* key, const std::string& where, const std::string& preset) const;
-  bool flag(const json& j, const char* key, const std::string& where) const;
-  static std::string shown(const json& v);  // for a refusal
-  uint64_t whole_below(const json& v, const std::string& what, int bits) const;
-  uint32_t whole(const json& v, const char* key) const;
-  double number(const json& j, const char* key, const std::string& where) const;
-  std::array<uint32_t, 3> triple(const json& j, const char* key) const;
-  const json& list(const json& j, const char* key) const;  // empty where it is not there
   template <class Rows>
   size_t named(const Rows& rows, const std::string& name, const std::string& where) const {
     std::string known;
@@ -58,19 +51,22 @@ class LaunchReader {
     std::vector<Pointer> pointers;
   };
   void argument(const json& j, const std::string& where, std::vector<Argument>& to);
-  isa::Shape shape(const json& j, const std::string& where) const;
+  static isa::Shape shape(const Fields<Of::shape>& f);
   Step step(const json& j, const std::string& where);
-  Bytes piece(const json& j, const std::string& where);
-  Bytes structure(const json& j, const std::string& where);
-  std::vector<std::byte> scalar(const json& j, const std::string& where) const;
-  std::vector<std::byte> raw(const json& j, const std::string& where) const;
+  Step::Copy copy(const Fields<Of::copy>& f) const;
+  Step::Fill fill(const Fields<Of::fill>& f) const;
+  // Refuses bytes that are not all in the buffer.
+  void within(size_t buffer, uint64_t at, uint64_t bytes, const std::string& where) const;
+  Bytes piece(const json& j, Of what, const std::string& where);
+  Bytes structure(const Fields<Of::structure>& f);
   // Puts the pieces of a list, each with its "at", into `to`, which holds them or grows if it `may_grow`.
-  void fields(const json& pieces, const std::string& where, bool may_grow, Bytes& to);
+  void fields(const std::vector<json>& pieces, const std::string& where, bool may_grow, Bytes& to);
   // "textures", and an argument that is one of them (texture_json.cpp).
-  void texture(const json& j, const std::string& where);
-  Bytes image(const json& j, const std::string& where) const;
-  machine::TensorMap tensor_map(const json& j, size_t over, const std::string& where);
-  machine::TensorMap encoded_map(const json& j, const std::string& where);
+  void texture(const Fields<Of::texture>& f);
+  Bytes image(const std::string& name, bool surface, const std::string& where) const;
+  Bytes with_map(const std::string& buffer, const machine::TensorMap& map, const std::string& where) const;
+  machine::TensorMap tensor_map(const Fields<Of::tensor_map>& f) const;
+  machine::TensorMap encoded_map(const Fields<Of::encoded_map>& f);
   size_t known_buffer(const std::string& name, const std::string& where) const;
 
   // Contents (buffer_json.cpp).
@@ -86,16 +82,16 @@ class LaunchReader {
   // A buffer whose fields are put in when all buffers are known.
   struct Filled {
     size_t buffer;
-    json fields;
+    std::vector<json> fields;
     std::string name;
   };
   void fill(const Filled& filled);
   void variable(const json& j, const std::string& where);
-  Contents contents(const json& j, const std::string& where, bool may_be_unwritten);
-  std::string output_path(const json& j, const std::string& where, const std::string& name) const;
-  void output(const json& j, const std::string& where, const std::string& name, const Contents& contents,
-              uint64_t size, Output& out);
-  void expected(const json& j, const std::string& name, Output& out);
+  Contents contents(const Fields<Of::contents>& f);
+  std::string output_path(const std::string& file, const std::string& where) const;
+  void output(const Fields<Of::buffer>& f, const std::string& where, const Contents& contents, uint64_t size,
+              Output& out);
+  void expected(const Fields<Of::buffer>& f, Output& out);
   // An output with a "product", whose factors are found when all buffers are known (product_json.cpp).
   struct Factored {
     size_t buffer;
@@ -105,9 +101,8 @@ class LaunchReader {
   void product(const Factored& factored);
   Factor factor(const std::string& name, const std::string& where);
   std::vector<std::byte> generate(const json& j, const std::string& where);
-  size_t size(const json& j, const char* key, const std::string& where) const;
   void hold(uint64_t bytes, uint64_t extra, const std::string& where);
-  std::string file(const json& j, const char* key, const std::string& where);
+  std::string file(const std::string& name, const std::string& where);
 
   std::string path_;
   std::filesystem::path folder_;

@@ -29,7 +29,8 @@ size_t closing(std::string_view text, size_t open) {
   return std::string_view::npos;
 }
 
-// Mangled names in a text as they were written.
+}  // namespace
+
 std::string as_written(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
@@ -44,8 +45,6 @@ std::string as_written(std::string_view text) {
   }
   return out;
 }
-
-}  // namespace
 
 size_t name_among(const std::vector<std::string>& names, const std::string& wanted, const std::string& what) {
   if (const auto same = std::find(names.begin(), names.end(), wanted); same != names.end())

@@ -10,6 +10,8 @@ namespace bitwell::verify {
 // `what`: "entry", for the InputError where none or several do, which lists them.
 size_t name_among(const std::vector<std::string>& names, const std::string& wanted, const std::string& what);
 
+// A message with the C++ names in it as they were written: "scale(float*)" for "_Z5scalePf".
+std::string as_written(std::string_view message);
 // A message with the C++ names in it as they were written, and what stands in long pairs of angle brackets,
 // or in long parentheses behind a name, left out: "gemm<...>(...)"; and without the middle of other long
 // names.

@@ -6,15 +6,19 @@
 #include <cstring>
 
 #include "verify/launch/launch.h"
+#include "verify/schema/choices.h"
 
 namespace bitwell::verify {
 
 using machine::InputError;
 
 uint64_t element_size(const std::string& dtype) {
-  constexpr std::array known{"b1", "u1", "i1", "u2", "i2", "f2", "u4", "i4", "f4", "u8", "i8", "f8"};
-  if (std::count(known.begin(), known.end(), dtype) == 0)
-    throw InputError("dtype '" + dtype + "' is not one of b1, u1, i1, u2, i2, f2, u4, i4, f4, u8, i8, f8");
+  const auto& known = schema::kElementTypes;
+  if (std::find(known.begin(), known.end(), dtype) == known.end()) {
+    std::string all;
+    for (const std::string_view name : known) all += (all.empty() ? "" : ", ") + std::string(name);
+    throw InputError("dtype '" + dtype + "' is not one of " + all);
+  }
   return static_cast<uint64_t>(dtype[1] - '0');
 }
 

@@ -8,6 +8,7 @@
 #include "model/number/decode.h"
 #include "model/number/encode.h"
 #include "model/number/round.h"
+#include "verify/schema/choices.h"
 
 namespace bitwell::verify {
 namespace {
@@ -42,7 +43,7 @@ void append(const Array& array, std::vector<long double>& out) {
 const number::Format& packed_format(const std::string& name) {
   std::string known;
   for (const number::Format* f : number::formats) {
-    if (f->container != 4 && f->container % 8 != 0) continue;
+    if (!schema::packs(*f)) continue;
     if (f->name == name) return *f;
     known += (known.empty() ? "" : ", ") + std::string(f->name);
   }

@@ -38,13 +38,13 @@ Factor LaunchReader::factor(const std::string& name, const std::string& where) {
 
 void LaunchReader::product(const Factored& f) {
   const std::string where = f.name + ", product";
-  allow(f.product, {"a", "b", "b_order", "alpha"}, where);
+  const Fields<Of::product> given(f.product, where);
   Output& of = file_.outputs.at(f.buffer);
   if (of.shape.size() != 2)
     refuse(where + ": the output is " + shape_text(of.shape) + ", it must be a matrix, m x n");
   Product p;
-  const std::string a = text(f.product, "a", where);
-  const std::string b = text(f.product, "b", where);
+  const std::string a = given.text("a");
+  const std::string b = given.text("b");
   p.a = factor(a, where);
   p.b = factor(b, where);
   const std::vector<uint64_t>& a_shape = p.a.array.shape;
@@ -57,16 +57,15 @@ void LaunchReader::product(const Factored& f) {
            std::to_string(p.m));
   const std::vector<uint64_t> nk{p.n, p.k};
   const std::vector<uint64_t> kn{p.k, p.n};
-  const std::string order = text(f.product, "b_order", where, b_shape == nk ? "nk" : "kn");
-  if (order != "nk" && order != "kn") refuse(where + ": 'b_order' is '" + order + "', it is either nk or kn");
-  if (nk == kn && !f.product.contains("b_order"))
+  const std::string order = given.text("b_order", b_shape == nk ? "nk" : "kn");
+  if (nk == kn && !given.has("b_order"))
     refuse(where + ": '" + b + "' is " + shape_text(b_shape) +
            ", which may be n x k or k x n: 'b_order' says which, nk or kn");
   if (b_shape != (order == "nk" ? nk : kn))
     refuse(where + ": '" + b + "' is " + shape_text(b_shape) +
            ", it must be n x k or k x n: " + shape_text(nk) + " or " + shape_text(kn));
   p.b_is_kn = order == "kn";
-  if (f.product.contains("alpha")) p.alpha = number(f.product, "alpha", where);
+  p.alpha = given.number("alpha");
   of.expected->product = std::move(p);
 }
 

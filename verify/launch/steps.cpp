@@ -93,10 +93,7 @@ class Flight {
       if (of_list_ == 1) throw;
       std::string names;
       for (size_t i = begin; i < end; ++i) names += (i == begin ? "\n  in launch " : ", or ") + named(i);
-      machine::Fault out(fault.what() + names);
-      out.place = fault.place;
-      out.placed = fault.placed;
-      throw out;
+      throw machine::Fault(fault, fault.what() + names);
     }
   }
   // "2 of 3, 'add' of add.ptx"

@@ -10,7 +10,8 @@ import sys
 
 # What tests read by a path that was compiled in.
 READ = ['verify/bugs/catalogue', 'verify/bugs/peers', 'verify/bugs/device.csv', 'verify/bugs/survivors.txt', 'verify/device/captures',
-        'verify/test/isa/b200_conversions.txt', 'verify/test/layout/cute.txt', 'model/budget/specs', 'kernels/README.md']
+        'verify/test/isa/b200_conversions.txt', 'verify/test/forms/near_misses.txt',
+        'verify/test/layout/cute.txt', 'model/budget/specs', 'kernels/README.md', 'docs/races.md']
 
 
 def main():

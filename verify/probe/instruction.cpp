@@ -179,12 +179,13 @@ struct Operand {
 
 }  // namespace
 
-std::vector<Probe> probes(const std::string& target) {
+std::vector<Probe> probes(const std::string& target, const std::string& of_opcode) {
   std::vector<Probe> out;
   for (const auto family : {isa::integer_forms(), isa::logic_forms(), isa::float_forms(), isa::half_forms(),
                             isa::bfloat_forms(), isa::convert_forms()})
     for (const Form& form : family) {
       const std::string opcode(isa::opcode_of(form));
+      if (!of_opcode.empty() && opcode != of_opcode) continue;
       std::vector<std::string> modifiers;
       Match match;
       expand(isa::elements_of(form), 0, modifiers, match.choice, [&] {

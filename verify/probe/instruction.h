@@ -17,8 +17,9 @@ struct Probe {
   std::string entry;                  // name of its kernel
 };
 
-// Every probe that `target` (sm_90a, sm_100a) has, in the order of the table.
-std::vector<Probe> probes(const std::string& target);
+// Every probe that `target` (sm_90a, sm_100a) has, in the order of the table; of one opcode only, where that
+// is given.
+std::vector<Probe> probes(const std::string& target, const std::string& of_opcode = "");
 
 // The PTX module that holds these probes' kernels.
 std::string probe_module(const std::vector<Probe>& probes, const std::string& target);
@@ -27,8 +28,8 @@ std::string probe_module(const std::vector<Probe>& probes, const std::string& ta
 // random bits. A single 16-bit operand is enumerated. The last buffer is the output, 8 bytes a result.
 Launch probe_launch(const Probe& probe, uint32_t count, uint64_t seed);
 
-// Boundary codes of a type by name: zero, least, largest subnormal and normal, one and its neighbours, infinity, NaN,
-// powers of two around widths.
+// Boundary codes of a type by name: zero, least, largest subnormal and normal, one and its neighbours,
+// infinity, NaN, powers of two around widths.
 std::vector<uint64_t> boundary_values(const std::string& type);
 
 }  // namespace bitwell::verify

@@ -2,6 +2,7 @@
 """Builds others' host programs as they are, runs them under `bitwell capture`, and judges each kernel's launch.
 
     programs.py --work DIR --cutlass CHECKOUT [--deepgemm CHECKOUT] [--python PYTHON] [--only PATTERN]... [--build | --judge]
+    programs.py ... --against BITWELL           # another version's: speed, each of the two in turn, into speed.csv
 
 A checkout is a git repository, bare or not. What was built in DIR is not built again: each takes nvcc minutes. Rows
 of programs.csv are replaced by program; table.py puts them into README.md. PYTHON has the CuTe DSL.
@@ -21,11 +22,14 @@ import time
 from programs_list import PROGRAMS
 
 HERE = pathlib.Path(__file__).resolve().parent
-FIELDS = ("program", "commit", "kernel", "own check", "default", "races", "schedules 8", "seconds", "M lane instructions/s")
+FIELDS = ("program", "commit", "kernel", "own check", "default", "races", "schedules 16", "seconds", "M lane instructions/s")
 # What is taken of each project: all that nvcc needs.
 FOLDERS = {"cutlass": ("include", "tools/util/include", "examples"), "deepgemm": ("deep_gemm/include",)}  # the DSL's are CUTLASS's
-MODES = {"default": (), "races": ("--races",), "schedules 8": ("--schedules", "8")}
+MODES = {"default": (), "races": ("--races",), "schedules 16": ("--schedules", "16")}
 LIMIT = 600  # seconds of one run
+SPEED = ("program", "kernel", "M lane instructions/s", "of the other version", "ratio")
+LARGER = 4  # times the problem's m, n and k, where speed is asked for
+TURNS = 3
 
 
 def git(checkout, *words):
@@ -94,10 +98,10 @@ def judge(bitwell, launch, mode):
         return f"not within {LIMIT} s", {}
     report = json.loads(ran.stdout) if ran.stdout.startswith("{") else {}
     if ran.returncode == 0:
-        return ("same" if mode == "schedules 8" else "held"), report
+        return ("same" if mode == "schedules 16" else "held"), report
     if report and mode == "races":
         return found(report) or "found", report
-    if report and mode == "schedules 8":
+    if report and mode == "schedules 16":
         return "outputs differ", report
     return first_line(ran.stderr), report
 
@@ -117,31 +121,63 @@ def short(kernel):
     return ", ".join(parts) if parts else name if len(name) < 60 else name[:57] + "..."
 
 
-def command_of(program, work, python):
+def larger(argument):
+    return re.sub(r"^--([mnkq])=(\d+)$", lambda given: f"--{given[1]}={LARGER * int(given[2])}", argument)
+
+
+def command_of(program, work, python, large=False):
     """What is run, and with which environment."""
     if program.project != "cute":
-        return [str(work / "bin" / program.name), *program.arguments], os.environ
+        return [str(work / "bin" / program.name), *map(larger if large else str, program.arguments)], os.environ
     examples = work / "cutlass/examples/python/CuTeDSL"
     return [str(python), str(HERE / "cute_programs.py"), str(examples), program.source], dict(os.environ, CUTE_DSL_ARCH="sm_100a")
 
 
-def run(program, commit, work, bitwell, python):
-    out = work / "launches" / program.name
+def captured(program, work, bitwell, python, large=False):
+    """The kernels' launches that are judged, the first of each, and what the program's own check says of its results."""
+    out = work / ("large" if large else "launches") / program.name
     shutil.rmtree(out, ignore_errors=True)
-    own, environment = command_of(program, work, python)
+    own, environment = command_of(program, work, python, large)
     command = [bitwell, "capture", "--json", "--out", str(out), "--arch", f"sm_{program.arch}", "--only", program.kernel, *own]
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=3 * LIMIT, env=environment)
     except subprocess.TimeoutExpired:
         print(f"{program.name}: not within {3 * LIMIT} s", flush=True)
-        return []
+        return [], ""
     whole = json.loads(ended.stdout[ended.stdout.index('{\n  "launches"'):]) if '{\n  "launches"' in ended.stdout else {}
     own = "passed" if program.passed in ended.stdout else "failed" if whole.get("launches") else first_line(ended.stderr)
-    rows, seen = [], set()
+    first = {}
     for launch in whole.get("launches", []):
-        if not launch["judged"] or launch["kernel"] in seen:
-            continue
-        seen.add(launch["kernel"])
+        if launch["judged"]:
+            first.setdefault(launch["kernel"], launch)
+    if not first:
+        print(f"{program.name}: no launch of '{program.kernel}': {own}", flush=True)
+    return list(first.values()), own
+
+
+def speed(bitwell, launch):
+    """10^6 instructions of one thread a second, or 0 where that version does not run the launch."""
+    ran = subprocess.run([bitwell, "run", str(launch), "--json"], capture_output=True, text=True, timeout=LIMIT)
+    report = json.loads(ran.stdout) if ran.stdout.startswith("{") else {}
+    return report["lane_instructions"] / report["seconds"] / 1e6 if report.get("seconds") else 0
+
+
+def compare(program, work, bitwell, other, python):
+    """Rows of SPEED: the best of some runs of each version, which take turns."""
+    rows = []
+    for launch in captured(program, work, bitwell, python, large=True)[0]:
+        path = pathlib.Path(launch["folder"]) / "launch.json"
+        ours, theirs = (max(several) for several in zip(*((speed(bitwell, path), speed(other, path)) for _ in range(TURNS))))
+        rows.append(dict(zip(SPEED, (program.name, short(launch["kernel"]), f"{ours:.0f}", f"{theirs:.0f}" if theirs else "",
+                                     f"{ours / theirs:.2f}" if theirs else ""))))
+        print(" | ".join(rows[-1].values()), flush=True)
+    return rows
+
+
+def run(program, commit, work, bitwell, python):
+    rows = []
+    launches, own = captured(program, work, bitwell, python)
+    for launch in launches:
         row = {"program": program.name, "commit": commit, "kernel": short(launch["kernel"]), "own check": own}
         for mode in MODES:
             row[mode], report = judge(bitwell, pathlib.Path(launch["folder"]) / "launch.json", mode)
@@ -150,20 +186,18 @@ def run(program, commit, work, bitwell, python):
                 row["M lane instructions/s"] = f"{report['lane_instructions'] / report['seconds'] / 1e6:.0f}" if report else ""
         rows.append(row)
         print(" | ".join(str(row[f]) for f in FIELDS), flush=True)
-    if not rows:
-        print(f"{program.name}: no launch of '{program.kernel}': {own}", flush=True)
     return rows
 
 
-def write(rows):
-    path = HERE / "programs.csv"
+def write(rows, name="programs.csv", fields=FIELDS):
+    path = HERE / name
     kept = list(csv.DictReader(path.open())) if path.exists() else []
     new = {r["program"] for r in rows}
     order = {p.name: i for i, p in enumerate(PROGRAMS)}
     all_rows = [r for r in kept if r["program"] not in new] + rows
     all_rows.sort(key=lambda r: order.get(r["program"], len(order)))
     with path.open("w", newline="") as f:
-        out = csv.DictWriter(f, FIELDS, lineterminator="\n")
+        out = csv.DictWriter(f, fields, lineterminator="\n")
         out.writeheader()
         out.writerows(all_rows)
 
@@ -175,6 +209,7 @@ def main():
     parser.add_argument("--deepgemm", type=pathlib.Path)
     parser.add_argument("--python", type=pathlib.Path, help="with nvidia-cutlass-dsl and NumPy")
     parser.add_argument("--bitwell", default=str(HERE.parents[1] / "build/release/bin/bitwell"))
+    parser.add_argument("--against", help="another version's bitwell")
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--build", action="store_true", help="build and no more")
     parser.add_argument("--judge", action="store_true", help="what was built before, and no more")
@@ -190,6 +225,9 @@ def main():
             built = given.work / "bin" / program.name if given.judge else build(program, given.work)
             if built is None or not built.exists() or given.build:
                 continue
+        if given.against:
+            write(compare(program, given.work, given.bitwell, given.against, given.python), "speed.csv", SPEED)
+            continue
         write(run(program, commits[program.project], given.work, given.bitwell, given.python))
     return 0
 

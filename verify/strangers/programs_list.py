@@ -39,7 +39,7 @@ PROGRAMS = [
     Program("72c_mxfp8_bf16", "72_blackwell_narrow_precision_gemm/72c_blackwell_mixed_mxfp8_bf16_gemm.cu", "100a", SMALL),
     Program("73_preferred_cluster", "73_blackwell_gemm_preferred_cluster/blackwell_gemm_preferred_cluster.cu", "100a",
             gemm(512, 512, 256)),
-    Program("74_stream_k", "74_blackwell_gemm_streamk/blackwell_gemm_streamk.cu", "100a", gemm(256, 256, 512)),
+    Program("74_stream_k", "74_blackwell_gemm_streamk/blackwell_gemm_streamk.cu", "100a", gemm(512, 512, 2048)),
     Program("75_grouped", "75_blackwell_grouped_gemm/75_blackwell_grouped_gemm.cu", "100a", gemm(256, 256, 128, "--groups=3")),
     Program("75_grouped_scaled", "75_blackwell_grouped_gemm/75_blackwell_grouped_gemm_block_scaled.cu", "100a",
             gemm(256, 256, 256, "--groups=2")),

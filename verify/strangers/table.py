@@ -41,7 +41,7 @@ def table():
 
 
 def programs():
-    head = ("program", "commit", "kernel", "its own check", "`run`", "`--races`", "`--schedules 8`", "s", "M lane instructions/s")
+    head = ("program", "commit", "kernel", "its own check", "`run`", "`--races`", "`--schedules 16`", "s", "M lane instructions/s")
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for r in rows("programs.csv"):
         lines.append("| " + " | ".join(value.replace("|", "\\|") for value in r.values()) + " |")

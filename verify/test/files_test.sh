@@ -345,9 +345,9 @@ bad "'bad.json': argument 1 ('y'): dtype 'q9' is not one of" 's/128,/128, "dtype
 bad "'bad.json': argument 1 ('y'): 'dtype' holds 4, it must be a string" 's/128,/128, "dtype": 4,/'
 bad "'bad.json': argument 0 ('x'): 'read_only' holds \"no\", it must be true or false" 's/true/"no"/'
 bad "'bad.json': the launch: 'ptx' holds [1], it must be a string" 's/"add.ptx"/[1]/'
-bad "'bad.json': 'arguments' must be a list" 's/\[{/{"a": [{/; s/}\]/}]}/'
+bad "'bad.json': the launch: 'arguments' holds {" 's/\[{/{"a": [{/; s/}\]/}]}/'
 bad "'bad.json': argument 0 ('x'): 'x.bin' is not an .npy file" 's/"bin"/"npy"/'
-bad "'bad.json': argument 1: [] is no value of type f32" 's/{"buffer": "y".*}\]/{"type": "f32", "value": []}]/'
+bad "'bad.json': argument 1: 'value' holds [], it must be a number" 's/{"buffer": "y".*}\]/{"type": "f32", "value": []}]/'
 bad "'bad.json': argument 1, over 'x': tensor map: globalStrides[0] is 60" \
   's/{"buffer": "y".*}\]/{"tensor_map": "x", "type": "u8", "dims": [64, 16], "strides": [60], "box": [64, 8]}]/'
 printf '{"name": "s", "shared": [{"name": "A", "bytes": 1, "bytes": 2}]}' > bad.json

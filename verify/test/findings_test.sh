@@ -118,9 +118,9 @@ P
 # Colour on a terminal, not in a pipe, and not where NO_COLOR says no.
 on_terminal() { TERM=xterm script -qec "$bitwell run racy.json --races" /dev/null; }
 if command -v script > /dev/null; then
-  on_terminal | grep -q $'\033\[[0-9;]*31m.*error race' || fail "no colour on a terminal"
-  NO_COLOR=1 on_terminal | grep -q $'\033\[[0-9;]*m' && fail "colour in spite of NO_COLOR"
-  NO_COLOR='' on_terminal | grep -q $'\033\[[0-9;]*31m' || fail "an empty NO_COLOR takes colour away"
+  grep -q $'\033\[[0-9;]*31m.*error race' <<< "$(on_terminal)" || fail "no colour on a terminal"
+  grep -q $'\033\[[0-9;]*m' <<< "$(NO_COLOR=1 on_terminal)" && fail "colour in spite of NO_COLOR"
+  grep -q $'\033\[[0-9;]*31m' <<< "$(NO_COLOR='' on_terminal)" || fail "an empty NO_COLOR takes colour away"
 fi
-"$bitwell" run racy.json --races | grep -q $'\033' && fail "colour in a pipe"
+grep -q $'\033' <<< "$("$bitwell" run racy.json --races)" && fail "colour in a pipe"
 exit $((failures != 0))

@@ -46,7 +46,7 @@ expect() {
   printf '{"ptx": "block.ptx", "entry": "%s", "arguments": [{"buffer": "to", "zeros": 16}%s]}' "$1" "$3" > l.json
   local text
   text=$("$bitwell" run l.json 2>&1)
-  [ $? -eq 1 ] && [[ "$text" == *"(block.cu:$2)"* ]] && return
+  [ $? -eq 1 ] && [[ "$text" == *"(block.cu:$2"[,\)]* ]] && return
   echo "FAILED: $1 does not name line $2: ${text:0:400}"
   failures=$((failures + 1))
 }

@@ -4,6 +4,7 @@ set -euo pipefail
 build=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'echo "FAILED: line $LINENO: $BASH_COMMAND"' ERR
 cmake --install "$build" --prefix "$work/prefix" >/dev/null
 mkdir "$work/user"
 cat > "$work/user/CMakeLists.txt" <<'C'
@@ -43,5 +44,6 @@ cmake --build "$work/user/build" >/dev/null
 "$work/user/build/host"
 cc -I"$work/prefix/include" -o "$work/host" "$work/user/host.c" -L"$work/prefix/lib" -lbitwell_tensor_map -Wl,-rpath,"$work/prefix/lib"
 "$work/host"
-"$work/prefix/bin/bitwell" verify gemv --rung naive --arch sm_90a | grep -q "device: NVIDIA H200 .* holds"
+grep -q "device: NVIDIA H200 .* holds" <<< "$("$work/prefix/bin/bitwell" verify gemv --rung naive --arch sm_90a)"
+grep -q "^## warp-race" <<< "$("$work/prefix/bin/bitwell" help races)"
 echo "installed, found, linked, run"

@@ -125,6 +125,6 @@ expect 2 "unknown field 'a_scale'" "$bitwell" run l.json
 make 64 "0,0" 0 '{"a": "a", "b": "b", "b_order": "kn"}'
 expect 2 "it must be n x k or k x n" "$bitwell" run l.json
 make 64 "0,0" 0 '{"a": "a", "b": "b", "b_order": "k"}'
-expect 2 "'b_order' is 'k', it is either nk or kn" "$bitwell" run l.json
+expect 2 "b_order 'k' is not one of nk, kn" "$bitwell" run l.json
 [ $failures -eq 0 ] || exit 1
 echo "all held"

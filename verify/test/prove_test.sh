@@ -7,7 +7,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() { echo "prove_test: $*" >&2; exit 1; }
 
-"$bitwell" prove --list | grep -q '^tensor products  *sm_100a ' || fail "--list names no tensor products"
+grep -q '^tensor products  *sm_100a ' <<< "$("$bitwell" prove --list)" || fail "--list names no tensor products"
 "$bitwell" prove --part nonsense --list 2>"$folder/err" && fail "an unknown part is taken"
 grep -q "no part 'nonsense'; there are 'instructions'" "$folder/err" || fail "an unknown part is not named"
 "$bitwell" prove --accept "$folder/none" 2>"$folder/err" && fail "--accept goes without --by"

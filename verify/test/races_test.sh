@@ -47,10 +47,10 @@ exits 2 "$bitwell" run racy.json --races --error-on warning
 exits 2 "$bitwell" run racy.json --sarif racy.sarif
 exits 2 "$bitwell" run racy.json --explain
 # What the racy load reads decides a branch; stored, it is an output.
-"$bitwell" run racy.json --races --explain | grep -q "comes to no output, but can decide a branch" || fail "--explain of a branch"
+grep -q "comes to no output, but can decide a branch" <<< "$("$bitwell" run racy.json --races --explain)" || fail "--explain of a branch"
 sed 's/^ret;/.reg .b64 %a; ld.param.u64 %a, [p];\n@%p0 st.global.u32 [%a], %r1;\nret;/; s/entry k()/entry k(.param .u64 p)/' racy.ptx > used.ptx
 echo '{"ptx": "used.ptx", "entry": "k", "grid": [1], "block": [64], "arguments": [{"buffer": "p", "zeros": 4}]}' > used.json
-"$bitwell" run used.json --races --explain | grep -q "can come to an output: PTX lines 11 .*, 13 st.global.u32" || fail "--explain of an output: $("$bitwell" run used.json --races --explain 2>&1)"
+grep -q "can come to an output: PTX lines 11 .*, 13 st.global.u32" <<< "$("$bitwell" run used.json --races --explain)" || fail "--explain of an output: $("$bitwell" run used.json --races --explain 2>&1)"
 "$bitwell" run racy.json --races --json > racy.out
 python3 - <<'P' || fail "JSON or SARIF"
 import json
@@ -99,10 +99,10 @@ st.global.u32 [%a2], %r0;"
 image in-place "$load
 $store"
 exits 1 "$bitwell" run fetched-behind.json --races
-"$bitwell" run fetched-behind.json --races | grep -q "^error non-coherent at" || fail "a fetch behind a write is not found"
+grep -q "^error non-coherent at" <<< "$("$bitwell" run fetched-behind.json --races)" || fail "a fetch behind a write is not found"
 exits 0 "$bitwell" run changed-behind.json --races
-"$bitwell" run changed-behind.json --races | grep -q "^note non-coherent-war at" || fail "no note of a write behind a fetch"
-"$bitwell" run in-place.json --races | grep -q "^note\|^error" && fail "a surface changed in place is found"
+grep -q "^note non-coherent-war at" <<< "$("$bitwell" run changed-behind.json --races)" || fail "no note of a write behind a fetch"
+grep -q "^note\|^error" <<< "$("$bitwell" run in-place.json --races)" && fail "a surface changed in place is found"
 
 # A flag between CTAs: the remedy names the side on which the release, the acquire or the scope is missing.
 flag() {
@@ -140,6 +140,6 @@ flag narrow-release "fence.acq_rel.cta; $relaxed" "$acquired"
 says narrow-release scope first
 flag narrow-acquire "$released" "ld.acquire.cta.global.u32 %r1, [%a0+4];"
 says narrow-acquire scope second
-"$bitwell" run unacquired.json --races --json | grep -q '"remedy": *"an acquire at the load' || fail "the remedy of one side in JSON"
+grep -q '"remedy": *"an acquire at the load' <<< "$("$bitwell" run unacquired.json --races --json)" || fail "the remedy of one side in JSON"
 
 exit $((failures != 0))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <mutex>
 
@@ -186,6 +187,20 @@ std::vector<std::vector<std::string>> archs_of(const Suite& suite, const std::ve
   return out;
 }
 
+// `.ci/setup` compiles the PTX of the GEMV kernels; who asks for another is told how to get it.
+void expect_modules(const std::vector<const Kernel*>& kernels,
+                    const std::vector<std::vector<std::string>>& archs, const Plan& plan) {
+  for (size_t i = 0; i < kernels.size(); ++i)
+    for (const Entry& entry : kernels[i]->entries)
+      for (const std::string& arch : archs[i]) {
+        const std::string path = Build{plan.ptx, arch}.file(entry.module);
+        if (std::filesystem::exists(path)) continue;
+        throw machine::InputError("'" + kernels[i]->full_name + "' is not compiled: there is no " + path +
+                                  "; 'cmake --build --preset release --target bitwell_kernels' compiles the "
+                                  "kernels of all suites");
+      }
+}
+
 }  // namespace
 
 std::string recorded_name(const Suite& suite, const Kernel& kernel, bool full) {
@@ -220,6 +235,7 @@ std::vector<Verdict> judge(const Suite& suite, const Plan& plan) {
   if (plan.kernels.empty())
     for (const Kernel& k : suite.kernels) kernels.push_back(&k);
   const std::vector<std::vector<std::string>> archs = archs_of(suite, kernels, plan);
+  expect_modules(kernels, archs, plan);
   const std::optional<Capture> capture = read_capture(plan.captures + "/" + suite.name + ".json");
   std::vector<problem::Word> words;
   if (!suite.words_kind.empty())

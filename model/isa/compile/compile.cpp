@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/isa/compile/contraction.h"
 #include "model/isa/compile/function_builder.h"
 #include "model/isa/compile/module_layout.h"
 #include "model/isa/compile/slots.h"
@@ -70,6 +71,7 @@ std::vector<Finding> check(const ptx::Module& module, const std::string& entry) 
     try {
       if (f->is_entry && f->has_body) ModuleLayout(module, f->name);  // for what it refuses
       translate(layout, *f, true, Approximate::h200, findings);
+      for (Finding& open : contractions(module, *f)) findings.push_back(std::move(open));
     } catch (const machine::InputError& e) {
       findings.push_back({Finding::Kind::invalid, f->at.line, e.what()});
     } catch (const machine::Unsupported& e) {

@@ -14,6 +14,7 @@ struct Finding {
   enum class Kind { invalid, unsupported, contractible, approximate } kind;
   int line;
   std::string what;
+  machine::CudaPlace cuda{};
 };
 
 // The program that runs `entry`. Throws InputError (no such entry, text that is not valid PTX, with line) or

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/isa/compile/source_line.h"
 #include "model/isa/family/families.h"
 #include "model/machine/failure.h"
 
@@ -122,6 +123,15 @@ const Form& FunctionBuilder::choose(const ptx::Instruction& i, Match& found) con
   throw Unsupported("instruction '" + written + "': a modifier is missing");
 }
 
+// The instructions behind one .loc share it.
+machine::CudaPlace FunctionBuilder::cuda_of(const ptx::SourceLine& source) {
+  const bool same = source.file == last_source_.file && source.line == last_source_.line &&
+                    source.inlined_at == last_source_.inlined_at;
+  if (same) return last_cuda_;
+  last_source_ = source;
+  return last_cuda_ = cuda_place(layout_.module, source);
+}
+
 void FunctionBuilder::translate(const ptx::Instruction& i) {
   Match found;
   const Form& form = choose(i, found);
@@ -133,14 +143,7 @@ void FunctionBuilder::translate(const ptx::Instruction& i) {
     ordered.modifiers = found.modifiers;
     instruction_ = &ordered;
   }
-  Line line{i.at.line, "", written_name(i)};
-  const auto file = layout_.module.files.find(i.source.file);
-  if (i.source.line > 0 && file != layout_.module.files.end()) {
-    const size_t slash = file->second.rfind('/');
-    line.source =
-        file->second.substr(slash == std::string::npos ? 0 : slash + 1) + ":" + std::to_string(i.source.line);
-  }
-  out_.lines.push_back(std::move(line));
+  out_.lines.push_back({i.at.line, cuda_of(i.source), written_name(i)});
   if (i.guard) {
     ptx::Operand guard;
     guard.name = i.guard->predicate;
@@ -152,21 +155,14 @@ void FunctionBuilder::translate(const ptx::Instruction& i) {
   form.build(*this, found);
 }
 
-// What a reader of a verdict must know: results that ptxas, not the PTX, decides.
+// What a reader of a verdict must know: results that are not fixed by the PTX.
 void FunctionBuilder::note(const ptx::Instruction& i) {
   const auto has = [&](std::string_view m) {
     return std::find(i.modifiers.begin(), i.modifiers.end(), m) != i.modifiers.end();
   };
-  const bool rounded = has(".rn") || has(".rz") || has(".rm") || has(".rp");
-  const bool floating =
-      has(".f32") || has(".f64") || has(".f16") || has(".f16x2") || has(".bf16") || has(".bf16x2");
-  if ((i.opcode == "mul" || i.opcode == "add" || i.opcode == "sub") && floating && !rounded)
-    findings_.push_back({Finding::Kind::contractible, i.at.line,
-                         "'" + out_.lines.back().text +
-                             "' without a rounding modifier: ptxas may fuse it with its neighbour"});
   if (has(".approx") || has(".full"))
     findings_.push_back({Finding::Kind::approximate, i.at.line,
-                         "'" + out_.lines.back().text + "' has an error bound, not bits"});
+                         "'" + out_.lines.back().text + "' has an error bound, not bits", last_cuda_});
 }
 
 void FunctionBuilder::operands(const Form& form, const Match& found) {

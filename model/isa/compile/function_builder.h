@@ -83,6 +83,7 @@ class FunctionBuilder final : public Builder {
 
   void block(const std::vector<ptx::Statement>& statements);
   void declare(const ptx::Variable& v);
+  machine::CudaPlace cuda_of(const ptx::SourceLine& source);
   void translate(const ptx::Instruction& i);
   const Form& choose(const ptx::Instruction& i, Match& match) const;
   void operands(const Form& form, const Match& match);
@@ -100,6 +101,8 @@ class FunctionBuilder final : public Builder {
   Approximate approximate_;
   std::vector<Finding>& findings_;
   const ptx::Instruction* instruction_ = nullptr;
+  ptx::SourceLine last_source_;
+  machine::CudaPlace last_cuda_;
   std::vector<Value> values_;
   std::vector<bool> negated_;
   std::vector<Scope> scopes_;

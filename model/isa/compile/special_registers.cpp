@@ -69,7 +69,7 @@ constexpr Clock kClocks[] = {{"%clock", 32, false},          {"%clock_hi", 32, t
                              {"%clock64", 64, false},        {"%globaltimer", 64, false},
                              {"%globaltimer_lo", 32, false}, {"%globaltimer_hi", 32, true}};
 
-// The part of a CTA's shared memory that the system keeps, as an H200 tells of it (verify/README.md).
+// The part of a CTA's shared memory that the system keeps, as an H200 tells of it (docs/evidence.md).
 struct Reserved {
   std::string_view name;
   uint32_t value;

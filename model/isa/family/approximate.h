@@ -10,7 +10,7 @@ namespace bitwell::isa {
 // The op with an H200's bits for `opcode`.approx[.ftz].f32 or div.full (`full`), or nothing for an opcode
 // that the special-function unit does not have. How instructions use the unit is read off ptxas 13.0's code
 // for sm_90; the H200 gives the same on the operands of the instruction probes, and on more
-// (verify/README.md).
+// (docs/evidence.md).
 std::optional<Op> captured_op(const std::string& opcode, bool full, bool ftz);
 
 // The op that takes the fp32 value nearest to the true one, or nothing for an opcode that has none. rcp, div

@@ -122,11 +122,19 @@ Next try_cancel(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
-// The response that a lane of row a holds.
+// The response that a lane of row a holds. PTX leaves open what a program may write there itself; of
+// CUTLASS's pingpong kernels one warpgroup writes zeros for the other, which stand for a request that has
+// failed.
 Response response_of(const Op& op, Context& context, int lane) {
   Response out;
   std::memcpy(out.data(), context.row<std::byte>(op.a) + kResponseBytes * static_cast<size_t>(lane),
               sizeof out);
+  if (out == Response{}) {
+    context.note(
+        lane,
+        "16 bytes of zeros, no response of clusterlaunchcontrol.try_cancel, count as one that has failed");
+    return out;
+  }
   if (out[3] != kCanceled && out[3] != kNothingLeft)
     throw Fault("the operand is no response of clusterlaunchcontrol.try_cancel", lane);
   return out;
@@ -137,9 +145,10 @@ Next is_canceled(const Op& op, Context& context, uint32_t mask) {
   uint32_t result = 0;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
-    result |= static_cast<uint32_t>(response_of(op, context, lane)[3] == kCanceled) << lane;
+    const uint32_t which = response_of(op, context, lane)[3];
+    result |= static_cast<uint32_t>(which == kCanceled) << lane;
+    if (which == kNothingLeft) context.cta.saw_launches_over = true;
   }
-  if (result != mask) context.cta.saw_launches_over = true;
   auto* d = context.row<uint32_t>(op.d);
   *d = (*d & ~mask) | result;
   context.set_defined(op.d, mask);
@@ -162,7 +171,8 @@ Next get_first_ctaid(const Op& op, Context& context, uint32_t mask) {
   }
   // The CuTe DSL asks first and looks whether it may afterwards: what it gets is no value until then.
   if (failed != 0)
-    context.note(__builtin_ctz(failed), "get_first_ctaid of a request that has failed: its result is undefined");
+    context.note(__builtin_ctz(failed),
+                 "get_first_ctaid of a request that has failed: its result is undefined");
   for (size_t i = 0; i < op.results->size(); ++i) {
     const uint32_t row = (*op.results)[i];
     const size_t coordinate = op.as<CtaidUse>().first + i;

@@ -259,6 +259,7 @@ void cvt_by_chance(Builder& b, const Match& m) {
   op.sources = list;
   const Type& word = b.type(".b32");
   const auto bits_only = [&](const Value& v) {
+    if (v.type == nullptr) throw Invalid("a special register where a register of the kernel's own is needed");
     if (v.type->kind != 'b' && v.type->kind != 'x')
       throw Invalid("a register that is " + std::string(v.type->name) + " where untyped bits are needed");
     return v.row;

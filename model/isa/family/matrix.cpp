@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "model/isa/family/emit.h"
 #include "model/machine/where.h"
@@ -32,6 +33,19 @@ std::array<SharedPlace, kLanes> row_places(const AddressUse& use, const Op& op, 
   return out;
 }
 
+// Of a lane that gets something never written of those bytes of a row: where it comes from.
+void without(Context& context, uint32_t row, size_t lane, const SharedPlace& place, size_t first,
+             std::span<const uint8_t> defined) {
+  machine::Origin from{machine::Origin::Kind::memory, context.cta.line(context.split()).ptx};
+  from.size = static_cast<uint32_t>(defined.size());
+  for (size_t i = 0; i < defined.size(); ++i)
+    from.missing |= static_cast<uint32_t>(defined[i] != machine::kWritten) << i;
+  from.address = place.address + first;
+  from.region = &place.cta->shared;
+  context.overwritten(row, 1u << lane);
+  context.activation().forget(row, 1u << lane, from);
+}
+
 Next load_matrix(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<MatrixUse>();
@@ -46,8 +60,9 @@ Next load_matrix(const Op& op, Context& context, uint32_t mask) {
       keep_reads_off_copies(context, places[r].address, 16, lane);
   }
   for (size_t m = 0; m < static_cast<size_t>(use.count); ++m) {
-    auto* d = context.row<uint32_t>((*op.results)[m]);
-    uint32_t known = 0;
+    const uint32_t to = (*op.results)[m];
+    auto* d = context.row<uint32_t>(to);
+    context.set_known(to, ~0u, ~0u);
     for (size_t lane = 0; lane < kLanes; ++lane) {
       uint32_t word = 0;
       bool whole = true;
@@ -57,12 +72,14 @@ Next load_matrix(const Op& op, Context& context, uint32_t mask) {
         uint16_t element = 0;
         std::memcpy(&element, rows[row].data() + 2 * column, 2);
         word |= static_cast<uint32_t>(element) << 16 * e;
-        whole = whole && machine::all_written(defined[row].data() + 2 * column, 2);
+        if (const std::span<const uint8_t> two(defined[row].data() + 2 * column, 2);
+            whole && !machine::all_written(two.data(), 2)) {
+          whole = false;
+          without(context, to, lane, places[row], 2 * column, two);
+        }
       }
       d[lane] = word;
-      known |= static_cast<uint32_t>(whole) << lane;
     }
-    context.set_known((*op.results)[m], ~0u, known);
   }
   return Next::advance;
 }
@@ -80,10 +97,10 @@ Next load_narrow(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<NarrowUse>();
   const auto places = row_places(use, op, context, use.rows);
-  std::array<std::array<uint8_t, 16>, kLanes> elements{}, known{};
+  std::array<std::array<uint8_t, 16>, kLanes> elements{}, known{}, written{};
   for (size_t r = 0; r < static_cast<size_t>(use.rows); ++r) {
     Row bytes;
-    std::array<uint8_t, 16> defined;
+    std::array<uint8_t, 16>& defined = written[r];
     const auto lane = static_cast<int>(r);
     Port(context, lane, use.order)
         .read(places[r].cta->shared, places[r].address, 2 * use.bits, bytes.data(), defined.data());
@@ -99,8 +116,9 @@ Next load_narrow(const Op& op, Context& context, uint32_t mask) {
     }
   }
   for (size_t n = 0; n < op.results->size(); ++n) {
-    auto* d = context.row<uint32_t>((*op.results)[n]);
-    uint32_t whole = ~0u;
+    const uint32_t to = (*op.results)[n];
+    auto* d = context.row<uint32_t>(to);
+    context.set_known(to, ~0u, ~0u);
     for (size_t lane = 0; lane < kLanes; ++lane) {
       d[lane] = 0;
       for (size_t k = 0; k < 4; ++k) {
@@ -108,10 +126,10 @@ Next load_narrow(const Op& op, Context& context, uint32_t mask) {
         const size_t row = use.tall ? n / 2 * 16 + fours : n * 8 + lane / 4;
         const size_t column = use.tall ? n % 2 * 8 + lane / 4 : fours;
         d[lane] |= static_cast<uint32_t>(elements[row][column]) << 8 * k;
-        if (known[row][column] == 0) whole &= ~(1u << lane);
+        if (known[row][column] == 0)
+          without(context, to, lane, places[row], 0, std::span(written[row]).first(2 * use.bits));
       }
     }
-    context.set_known((*op.results)[n], ~0u, whole);
   }
   return Next::advance;
 }

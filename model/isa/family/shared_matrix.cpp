@@ -113,7 +113,9 @@ SharedBytes shared_bytes(const Port& port, Cta& cta) {
           [&cta](uint64_t at) {
             const uint64_t address = cta.shared.base() + at;
             const machine::Agent* copy = cta.cluster.filling(address, kChunk);
-            return copy == nullptr ? std::string() : under_way(cta.cluster, *copy, address);
+            const std::string name = cta.cluster.shared_name(address);
+            return (copy == nullptr ? "" : under_way(cta.cluster, *copy, address)) +
+                   (name[0] == '\'' ? "; that is " + name.substr(0, name.find(" (")) : "");
           },
           port.follow()};
 }

@@ -122,7 +122,8 @@ void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& blo
                                        ", when its registers have been used, but without tcgen05.wait::ld");
       continue;
     }
-    if (m.store && warp >= 0) {
+    // What its warp has loaded again is there: CUTLASS's stream-K kernels hand their columns to an MMA so.
+    if (m.store && (warp >= 0 || m.read_back || read_back(m))) {
       cta_.grid.notes.add(m.place, std::string("the cells of this tcgen05.st are another's, by ") + what +
                                        ", without tcgen05.wait::st");
       continue;
@@ -149,7 +150,23 @@ void TensorUnit::started(bool store, const TensorBlock& block, int warp, const m
   tell(Kind::issued, moves_.back());
 }
 
+// Whether its warp has used all registers of a load behind it that has all its cells.
+bool TensorUnit::read_back(const Move& store) const {
+  return std::any_of(moves_.begin(), moves_.end(), [&](const Move& m) {
+    return loads_behind(m, store) && m.load != nullptr && m.load->used();
+  });
+}
+
+bool TensorUnit::loads_behind(const Move& load, const Move& store) {
+  return !load.store && store.store && load.warp == store.warp && load.id > store.id &&
+         load.block.holds(store.block);
+}
+
 void TensorUnit::waited(bool store, int warp) {
+  for (Move& m : moves_)
+    if (!store && m.store && m.warp == warp)
+      m.read_back = m.read_back || std::any_of(moves_.begin(), moves_.end(),
+                                               [&](const Move& load) { return loads_behind(load, m); });
   std::erase_if(moves_, [&](const Move& m) {
     const bool over = m.store == store && m.warp == warp;
     if (over) tell(Kind::finished, m);

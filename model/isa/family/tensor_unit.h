@@ -26,6 +26,10 @@ struct TensorBlock {
     return lane < o.lane + o.lanes && o.lane < lane + lanes && column < o.column + o.columns &&
            o.column < column + columns;
   }
+  bool holds(const TensorBlock& o) const {
+    return lane <= o.lane && o.lane + o.lanes <= lane + lanes && column <= o.column &&
+           o.column + o.columns <= column + columns;
+  }
 };
 
 using machine::TensorOrder;
@@ -114,8 +118,12 @@ class TensorUnit {
     machine::Place place;
     uint64_t id;  // unique in the cluster
     std::shared_ptr<const machine::TensorLoad> load;
+    bool read_back =
+        false;  // of a store: a load behind it by its warp, of all its cells, has been waited for
   };
   void tell(machine::OperationStep::Kind kind, const Move& move) const;
+  bool read_back(const Move& store) const;
+  static bool loads_behind(const Move& load, const Move& store);
   void note_missing_fence(const machine::Place& place, int warp, const std::string& what);
   Cta& cta_;
   std::vector<Move> moves_;

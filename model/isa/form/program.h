@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "model/isa/form/op.h"
+#include "model/machine/cuda_line.h"
 
 namespace bitwell::isa {
 
 // Where an op stands in the PTX, and in the CUDA source when .loc says so.
 struct Line {
   int ptx = 0;
-  std::string source;
+  machine::CudaPlace cuda;
   std::string text;  // opcode and modifiers
 };
 

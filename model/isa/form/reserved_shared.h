@@ -13,7 +13,7 @@ inline constexpr std::string_view kReservedShared = "reserved shared memory";
 
 // Of its bytes the first ones, which %reserved_smem_offset_begin and _end lie around, are for the code that
 // nvcc links to kernels (cooperative groups of several warps, which count on 0 at a CTA's start); an H200
-// gives so many (verify/README.md).
+// gives so many (docs/evidence.md).
 inline constexpr uint32_t kReservedForCode = 288;
 
 // Bytes of it in front of what the kernel declares.

@@ -56,7 +56,8 @@ struct Outcome {
   std::vector<uint32_t> out;
   std::vector<isa::Progress> progress;
 };
-Outcome run(const std::string& text, const isa::Shape& shape, isa::Schedule schedule = {}, bool strict = false) {
+Outcome run(const std::string& text, const isa::Shape& shape, isa::Schedule schedule = {},
+            bool strict = false) {
   Launch l;
   l.entry = "k";
   l.shape = shape;
@@ -143,8 +144,26 @@ TEST(ClusterLaunch, WhatAFailedRequestGivesIsNoValue) {
         << part;
     expect_fault(persistent(false, get + "st.global.u32 [%a0], %r0;\n"), "never written");
     const Outcome strict = run(persistent(false, get), shape({1, 1, 1}), {}, true);
-    EXPECT_NE(strict.what.find("get_first_ctaid of a request that has failed"), std::string::npos) << strict.what;
+    EXPECT_NE(strict.what.find("get_first_ctaid of a request that has failed"), std::string::npos)
+        << strict.what;
   }
+}
+
+// CUTLASS's pingpong kernels (its example 79b) have one warpgroup write them for the other.
+TEST(ClusterLaunch, ZerosCountAsARequestThatHasFailed) {
+  const std::string ask =
+      "mov.b64 %a5, 0;\nmov.b128 %q0, {%a5, %a5};\n"
+      "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p0, %q0;\n"
+      "selp.u32 %r20, 1, 2, %p0;\nst.global.u32 [%a0+4], %r20;\n";
+  const Outcome o = run(persistent(false, ask), shape({1, 1, 1}));
+  EXPECT_EQ(o.what, "");
+  EXPECT_EQ(o.out.at(1), 2u);
+  // Zeros before the first request are no end of the launches: it takes over all others as without them.
+  const Outcome asked = run(persistent(false, "", ask), shape({3, 1, 1}));
+  expect_all_done_once(asked);
+  EXPECT_EQ(asked.progress.size(), 1u) << "one cluster ran";
+  const Outcome strict = run(persistent(false, "", ask), shape({1, 1, 1}), {}, true);
+  EXPECT_NE(strict.what.find("16 bytes of zeros"), std::string::npos) << strict.what;
 }
 
 TEST(ClusterLaunch, WhatIsUndefinedIsAFault) {

@@ -151,6 +151,16 @@ TEST(Definedness, AValueThatMattersIsReportedWithItsOrigin) {
       "st.global.b32 [%q0], %r2;");
   EXPECT_NE(bit.find("an output"), std::string::npos) << bit;
 }
+TEST(Definedness, AMatrixOperandIsReportedWithItsLoad) {
+  const std::string text = outcome(
+      "mov.u32 %r6, tile; and.b32 %r7, %r0, 7; shl.b32 %r7, %r7, 4; add.u32 %r6, %r6, %r7;\n"
+      "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r6];\n"
+      "movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;\n");
+  EXPECT_NE(text.find("used as a matrix operand: none of the 2 bytes that PTX line 9 loaded from 'tile'"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Definedness, AShuffleFromALaneThatIsNotThereIsNamedWhereItsValueMatters) {
   const std::string text = outcome(
       "setp.lt.u32 %p0, %r0, 16;\n@%p0 bra L;\nbra E;\nL: shfl.sync.down.b32 %r1, %r0, 8, 31, 0xFFFF;\n"
@@ -234,12 +244,7 @@ RC_GTEST_PROP(Definedness, NoChoiceOfTheUnknownBitsChangesABitThatIsCalledKnown,
   isa::Shape shape;
   shape.block = {32, 1, 1};
   machine::Region constants("constant memory", machine::kConstWindow, 0, true);
-  isa::Grid grid{program,
-                 shape,
-                 {},
-                 memory,
-                 constants,
-                 {"the parameter block", 0, 8, true}};
+  isa::Grid grid{program, shape, {}, memory, constants, {"the parameter block", 0, 8, true}};
   isa::Cluster cluster(grid, {0, 0, 0});
   isa::Context context(*cluster.ctas[0], cluster.ctas[0]->warps[0], 0, true);
   const Widths widths = widths_of(text);

@@ -218,6 +218,21 @@ TEST(TensorOrder, StoresAndLoadsAreWaitedFor) {
                 "tcgen05.wait::ld is missing");
 }
 
+// CUTLASS's stream-K kernels (its example 74) hand columns to an MMA that they have stored and loaded again.
+TEST(TensorOrder, AStoreIsThereWhenItsWarpHasLoadedItAgain) {
+  const Scaled s;
+  const std::string unwaited = with(s.text, "tcgen05.wait::st.sync.aligned;\n", "");
+  const std::string store = line_of(s.text, "tcgen05.st.");
+  const std::string load = "tcgen05.ld.sync.aligned.32x32b.";
+  const std::string wait = "tcgen05.wait::ld.sync.aligned;\n";
+  expect_kept(
+      "all of it", s.p, s.p,
+      with(unwaited, store, store + load + "x8.b32 {%v0,%v1,%v2,%v3,%v4,%v5,%v6,%v7}, [%r9];\n" + wait));
+  expect_caught("half of it", s.p, s.p,
+                with(unwaited, store, store + load + "x4.b32 {%v0,%v1,%v2,%v3}, [%r9];\n" + wait),
+                "tcgen05.wait::st is missing");
+}
+
 TEST(TensorOrder, OperandsStayUntilTheMmaIsDone) {
   const Scaled s;
   std::string spoil;  // the first row of A

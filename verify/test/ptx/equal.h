@@ -19,7 +19,7 @@ inline bool operator==(const Guard& x, const Guard& y) {
   return predicate == y.predicate && negated == y.negated;
 }
 inline bool operator==(const SourceLine& x, const SourceLine& y) {
-  const auto& [file, line] = x;
+  const auto& [file, line, column, inlined_at] = x;  // the last two are InlinedTest's
   return file == y.file && line == y.line;
 }
 inline bool operator==(const Instruction& x, const Instruction& y) {
@@ -59,7 +59,7 @@ inline bool operator==(const Function& x, const Function& y) {
 }
 inline bool operator==(const Module& x, const Module& y) {
   const auto all = [](const Module& m) {
-    const auto& [version, target, options, address_size, files, variables, functions] = m;
+    const auto& [version, target, options, address_size, files, inlined_at, variables, functions] = m;
     return std::tie(version, target, options, address_size, files, variables, functions);
   };
   return all(x) == all(y);

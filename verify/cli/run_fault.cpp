@@ -1,0 +1,45 @@
+#include "verify/cli/run_fault.h"
+
+#include "verify/launch/names.h"
+
+namespace bitwell::cli {
+namespace {
+
+using nlohmann::json;
+
+json place_facts(const machine::Place& place) {
+  json out = json::object();
+  if (place.ptx_line > 0) out["ptx_line"] = place.ptx_line;
+  if (place.cuda != nullptr) {
+    const auto& chain = place.cuda->chain;
+    out["source"] = chain.front().words();
+    for (size_t i = 1; i < chain.size(); ++i) out["inlined_at"].push_back(chain[i].words());
+  }
+  if (!place.has_thread) return out;
+  out["cta"] = place.cta;
+  out["thread"] = place.thread;
+  return out;
+}
+
+}  // namespace
+
+json fault_facts(const machine::Fault& fault) {
+  json out = place_facts(fault.place);
+  out["kind"] = !fault.waiters.empty() ? "deadlock" : fault.access ? "access" : "fault";
+  out["message"] = verify::as_written(fault.what());
+  if (fault.access) {
+    const machine::Fault::Access& a = *fault.access;
+    out["access"] = {{"kind", a.kind}, {"space", a.space}, {"address", a.address}, {"bytes", a.bytes}};
+    if (!a.object.empty()) out["access"]["buffer"] = verify::as_written(a.object);
+  }
+  for (const machine::Fault::Waiter& w : fault.waiters) {
+    json one = place_facts(w.place);
+    one["instruction"] = w.instruction;
+    one["threads"] = w.threads;
+    one["waits"] = verify::as_written(w.on);
+    out["waiters"].push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace bitwell::cli

@@ -1,0 +1,84 @@
+#include "verify/hazard/remedy.h"
+
+#include "model/machine/memory.h"
+
+namespace bitwell::verify {
+namespace {
+
+using hazard::Actor;
+using hazard::Party;
+
+bool same_thread(const Party& a, const Party& b) {
+  return a.cta == b.cta && a.warp == b.warp && a.lane == b.lane && a.lane >= 0;
+}
+
+bool in_shared_memory(const hazard::Finding& f) {
+  return f.where.empty() && f.address - machine::kSharedWindow < machine::kWindowSize;
+}
+
+// What both threads can reach, "" where nothing but memory is between them.
+std::string barrier(const hazard::Finding& f) {
+  if (f.earlier.cta == f.later.cta) return "__syncthreads (bar.sync)";
+  return in_shared_memory(f) ? "a barrier of the cluster (barrier.cluster.arrive.release and wait.acquire)"
+                             : "";
+}
+
+// Who waits for an operation of that kind, and how; `other`: the thread of the other act.
+std::string wait_for(const Party& operation, const Party& other, const hazard::Finding& f) {
+  const bool own = same_thread(operation, other);
+  const std::string then =
+      own ? "" : ", then " + (barrier(f).empty() ? "a release and an acquire" : barrier(f));
+  const bool reads = operation.site.kind == machine::AccessKind::read;
+  switch (operation.site.actor) {
+    case Actor::copy:
+      return "cp.async.wait_group N (N: the groups committed behind this copy's that may be left; 0 or "
+             "wait_all "
+             "waits for all) by the thread that issued the copy" +
+             then;
+    case Actor::bulk_copy:
+      return std::string("cp.async.bulk.wait_group") + (reads ? ".read" : "") +
+             " by the thread that issued and committed the copy" + then;
+    case Actor::mbarrier_copy:
+      return "a wait for the mbarrier phase that the copy completes (mbarrier.try_wait), by this thread or "
+             "by one "
+             "that a barrier orders before it";
+    case Actor::wgmma: return "wgmma.commit_group and wgmma.wait_group by the warps that issued it" + then;
+    case Actor::tcgen05:
+      return "tcgen05.commit behind the operation and a wait for its mbarrier (mbarrier.try_wait)";
+    case Actor::tensor_load: return "tcgen05.wait::ld by the warp that issued it" + then;
+    case Actor::tensor_store: return "tcgen05.wait::st by the warp that issued it" + then;
+    case Actor::thread: break;
+  }
+  return "";
+}
+
+// Of an operation that comes second: who must have done what before it is issued.
+std::string issue_behind(const hazard::Finding& f) {
+  const Party &first = f.earlier, &operation = f.later;
+  const std::string act = first.site.kind == machine::AccessKind::read ? "read" : "write";
+  if (same_thread(first, operation))
+    return "the " + act + " before the instruction that issues the operation";
+  const std::string how = barrier(f).empty() ? "a release and an acquire" : barrier(f);
+  return how + ", or an 'empty' mbarrier that every thread arrives at behind its " + act +
+         ", before the operation is issued";
+}
+
+}  // namespace
+
+std::string remedy(const Found& found) {
+  const hazard::Finding& f = found.finding;
+  const std::string general(hazard::remedy_of(f.kind, f.side));
+  if (found.earlier != found.later) return general;
+  const bool first_operates = f.earlier.site.actor != Actor::thread;
+  if (f.kind == hazard::Kind::operation_race && first_operates) return wait_for(f.earlier, f.later, f);
+  if (f.kind == hazard::Kind::operation_race && f.later.site.actor != Actor::thread) return issue_behind(f);
+  if (f.kind == hazard::Kind::race) {
+    const std::string both = barrier(f);
+    return both.empty() ? "a release and an acquire in the scope of both (.gpu; no barrier spans clusters), "
+                          "or two launches"
+                        : both + " that both reach, between them";
+  }
+  return general;
+}
+
+}  // namespace bitwell::verify

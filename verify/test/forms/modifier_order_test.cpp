@@ -1,0 +1,110 @@
+// ptxas as the oracle of the order of modifiers: every form, spelled at random, is taken with its modifiers
+// in exactly the orders in which ptxas takes it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "model/isa/family/families.h"
+#include "operand_candidates.h"
+#include "spellings.h"
+
+namespace bitwell::verify {
+namespace {
+
+// Gives the spelling a target and the first operands that bitwell takes with it. Whether there are some, or
+// bitwell knows the spelling, and refuses it by name.
+enum class Found { yes, no, unsupported };
+Found find_operands(Spelling& s, std::mt19937_64& random) {
+  static const std::vector<std::string> all = operand_candidates();
+  const std::vector<std::string> candidates =
+      s.form->operands == "*" ? all : std::vector{operands_of_roles(*s.form, s.match)};
+  std::vector<std::string> lines;
+  for (const std::string& operands : candidates) lines.push_back(written(s, s.match.modifiers, operands));
+  const size_t first = random() % std::size(kSpelledTargets);
+  bool unsupported = false;
+  for (size_t t = 0; t < std::size(kSpelledTargets); ++t) {
+    s.target = kSpelledTargets[(first + t) % std::size(kSpelledTargets)];
+    std::vector<int> line_of;
+    const std::set<int> refused = bitwell_refuses(module_of(s.target, {lines}, line_of), &unsupported);
+    for (size_t n = 0; n < candidates.size(); ++n)
+      if (!refused.contains(line_of[n])) {
+        s.operands = candidates[n];
+        return Found::yes;
+      }
+  }
+  return unsupported ? Found::unsupported : Found::no;
+}
+
+struct Count {
+  size_t taken = 0, refused = 0, died = 0;
+};
+
+// Holds bitwell against ptxas for each line; where ptxas dies, for each half of them.
+void compare(const std::string& target, const Entries& entries, Count& count) {
+  std::vector<int> line_of;
+  const std::string text = module_of(target, entries, line_of);
+  std::set<int> theirs;
+  try {
+    theirs = ptxas_refuses(BITWELL_PTXAS, text, target);
+  } catch (const PtxasDied&) {
+    if (entries.size() == 1) {
+      ++count.died;
+      return;
+    }
+    const auto middle = entries.begin() + static_cast<std::ptrdiff_t>(entries.size() / 2);
+    compare(target, {entries.begin(), middle}, count);
+    return compare(target, {middle, entries.end()}, count);
+  }
+  const std::set<int> ours = bitwell_refuses(text);
+  size_t n = 0;
+  for (const std::vector<std::string>& lines : entries)
+    for (const std::string& line : lines) {
+      const int at = line_of[n++];
+      ++(theirs.contains(at) ? count.refused : count.taken);
+      EXPECT_EQ(ours.contains(at), theirs.contains(at))
+          << line << " for " << target << ": ptxas " << (theirs.contains(at) ? "refuses" : "takes") << " it";
+    }
+}
+
+size_t from_environment(const char* name, size_t usual) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : usual;
+}
+
+// BITWELL_SPELLINGS: of each form; BITWELL_ORDERS: of each spelling, the first as the form has it;
+// BITWELL_SEED.
+TEST(ModifierOrder, EveryFormIsTakenInTheOrdersInWhichPtxasTakesIt) {
+  if (!std::filesystem::exists(BITWELL_PTXAS)) GTEST_SKIP() << "ptxas is not there";
+  const size_t spellings = from_environment("BITWELL_SPELLINGS", 1);
+  const size_t orders = from_environment("BITWELL_ORDERS", 6);
+  std::mt19937_64 random(from_environment("BITWELL_SEED", 1));
+  std::map<std::string, Entries> texts;
+  for (const isa::Form* form : isa::all_forms()) {
+    if (form->version > 90) continue;  // later than this ptxas
+    size_t spelled = 0;
+    bool known = false;
+    for (size_t n = 0; spelled < spellings && n < 20 + spellings; ++n) {  // not every spelling is legal
+      Spelling s = spell(*form, random);
+      const Found found = find_operands(s, random);
+      known = known || found != Found::no;
+      if (found != Found::yes) continue;
+      ++spelled;
+      std::vector<std::string> lines;
+      std::vector<std::string> modifiers = s.match.modifiers;
+      for (size_t order = 0; order < orders; ++order) {
+        lines.push_back(written(s, modifiers, s.operands));
+        std::shuffle(modifiers.begin(), modifiers.end(), random);
+      }
+      texts[s.target].push_back(lines);
+    }
+    EXPECT_TRUE(known) << "no operands in the list fit " << form->pattern;
+  }
+  Count count;
+  for (const auto& [target, entries] : texts) compare(target, entries, count);
+  std::printf("%zu orders that ptxas takes and %zu that it refuses, it dies of %zu spellings\n", count.taken,
+              count.refused, count.died);
+}
+
+}  // namespace
+}  // namespace bitwell::verify
