@@ -16,7 +16,6 @@ constexpr size_t kColumnsAtOnce = 16;
 constexpr size_t kLongest = size_t{1} << 20;  // of k: the oracle is exact up to there
 constexpr size_t kWhole = 16384;              // the longest k with all dot products
 
-std::string show(double v) { return fmt::format("{:.6g}", v); }
 
 std::string joined(const std::vector<std::string>& names) {
   return names.empty() ? "all" : fmt::format("{}", fmt::join(names, "+"));
@@ -31,16 +30,16 @@ std::vector<std::string> row_of(const NamedFamily& family, size_t k, const Order
           std::to_string(t.overflows),
           std::to_string(t.underflows),
           std::to_string(t.outside),
-          show(t.max_relative),
-          show(t.mean_relative),
-          show(t.max_ulp),
-          show(t.mean_ulp),
-          show(t.median_ulp),
-          show(t.ulp90),
-          show(t.ulp99),
-          show(t.bits),
-          show(limit.worst),
-          show(limit.probable),
+          digits(t.max_relative),
+          digits(t.mean_relative),
+          digits(t.max_ulp),
+          digits(t.mean_ulp),
+          digits(t.median_ulp),
+          digits(t.ulp90),
+          digits(t.ulp99),
+          digits(t.bits),
+          digits(limit.worst),
+          digits(limit.probable),
           std::to_string(t.beyond_worst),
           std::to_string(t.beyond_probable)};
 }

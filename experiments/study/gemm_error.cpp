@@ -14,7 +14,7 @@
 namespace bitwell::study {
 namespace {
 
-constexpr std::array kFamilies{Family::gaussian, Family::same_sign, Family::outlier_channels,
+constexpr std::array kTried{Family::gaussian, Family::same_sign, Family::outlier_channels,
                                Family::cancelling};
 constexpr std::array<std::string_view, 3> kSums{"blackwell_nvfp4", "hopper_f16", "hopper_f16_f16"};
 constexpr std::array<size_t, 4> kSplits{1, 2, 4, 8};
@@ -62,7 +62,6 @@ void check(const GemmErrorPlan& p) {
                     p.n, p.least_k, p.most_k));
 }
 
-std::string show(double v) { return fmt::format("{:.6g}", v); }
 
 }  // namespace
 
@@ -80,10 +79,10 @@ Study gemm_error_study(const GemmErrorPlan& plan) {
       fmt::format("tile {}x{} k {} to {} seed {}", plan.m, plan.n, plan.least_k, plan.most_k, plan.seed);
   out.columns = {"family",       "k",        "sum", "split", "handed_over", "output", "max_relative",
                  "rms_relative", "overflows"};
-  out.pieces = kFamilies.size() * lengths.size();
+  out.pieces = kTried.size() * lengths.size();
   out.rows = [=](size_t piece) {
-    const Family family = kFamilies[piece % kFamilies.size()];
-    const size_t k = lengths[piece / kFamilies.size()];
+    const Family family = kTried[piece % kTried.size()];
+    const size_t k = lengths[piece / kTried.size()];
     const Vectors a = draw(family, true, plan.m, k, plan.seed);
     const Vectors b = draw(family, false, plan.n, k, plan.seed);
     const std::vector<Truth> exact = truths(a, b);
@@ -111,8 +110,8 @@ Study gemm_error_study(const GemmErrorPlan& plan) {
             std::find_if(kOutputs.begin(), kOutputs.end(), [&](auto& p) { return p.first == o; })->second);
       };
       rows.push_back({std::string(name_of(family)), std::to_string(k), std::string(sum),
-                      std::to_string(split), label(handed), label(output), show(largest),
-                      show(count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count))),
+                      std::to_string(split), label(handed), label(output), digits(largest),
+                      digits(count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count))),
                       std::to_string(overflows)});
     };
     for (const std::string_view sum : kSums) {
@@ -141,9 +140,9 @@ Study gemm_error_map(const GemmErrorPlan& plan) {
   out.seed = plan.seed;
   out.asked = fmt::format("tile {}x{} k {} seed {}", plan.m, plan.n, plan.most_k, plan.seed);
   out.columns = {"family", "sum", "m", "n", "error_over_a", "error_ulp"};
-  out.pieces = kFamilies.size();
+  out.pieces = kTried.size();
   out.rows = [=](size_t piece) {
-    const Family family = kFamilies[piece];
+    const Family family = kTried[piece];
     const Vectors a = draw(family, true, plan.m, plan.most_k, plan.seed);
     const Vectors b = draw(family, false, plan.n, plan.most_k, plan.seed);
     const std::vector<Truth> exact = truths(a, b);
@@ -155,8 +154,8 @@ Study gemm_error_map(const GemmErrorPlan& plan) {
         const double error = double{sums[i]} - exact[i].value;
         rows.push_back({std::string(name_of(family)), std::string(sum), std::to_string(i / plan.n),
                         std::to_string(i % plan.n),
-                        show(exact[i].magnitude == 0 ? 0 : error / exact[i].magnitude),
-                        show(error / half_unit_at(exact[i].value))});
+                        digits(exact[i].magnitude == 0 ? 0 : error / exact[i].magnitude),
+                        digits(error / half_unit_at(exact[i].value))});
       }
     }
     return rows;

@@ -75,11 +75,10 @@ Study quantise_study(const QuantisePlan& plan) {
     }
     const auto n = static_cast<double>(x.size());
     const double scale_bits = (recipe.scale == number::ScaleFormat::f32_scale ? 32.0 : 8.0) / recipe.block;
-    const auto show = [](double v) { return fmt::format("{:.6g}", v); };
     return std::vector<std::vector<std::string>>{
-        {std::string(name_of(input)), std::string(recipe.name), show(10 * std::log10(signal / noise)),
-         show(sum / n / std::sqrt(signal / n)), show(kept / size - 1),
-         show(static_cast<double>(q.clipped) / n), show(static_cast<double>(zeros) / n), show(scale_bits)}};
+        {std::string(name_of(input)), std::string(recipe.name), digits(10 * std::log10(signal / noise)),
+         digits(sum / n / std::sqrt(signal / n)), digits(kept / size - 1),
+         digits(static_cast<double>(q.clipped) / n), digits(static_cast<double>(zeros) / n), digits(scale_bits)}};
   };
   return out;
 }

@@ -1,5 +1,7 @@
 #include "experiments/study/table.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <exception>
 #include <filesystem>
@@ -209,5 +211,7 @@ std::vector<std::vector<std::string>> run(const Study& study, const Running& run
   if (elsewhere) std::rethrow_exception(elsewhere);
   return ledger->rows();
 }
+
+std::string digits(double value) { return fmt::format("{:.6g}", value); }
 
 }  // namespace bitwell::study

@@ -36,5 +36,6 @@ struct Running {
 // When stopped, the rows so far. Of several processes the first has file, progress and rows; the others
 // return nothing; where one fails, it throws what it threw, and the first says which (std::runtime_error).
 std::vector<std::vector<std::string>> run(const Study& study, const Running& running);
+std::string digits(double value);  // six significant ones, as tables and CSVs show them
 
 }  // namespace bitwell::study

@@ -11,11 +11,7 @@ using ptx::OperandKind;
 
 namespace {
 
-bool is(const Instruction& i, const char* modifier) {
-  return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
-}
-
-bool of_pointers(const Instruction& i) { return is(i, ".b64") || is(i, ".u64") || is(i, ".s64"); }
+bool of_pointers(const Instruction& i) { return has(i, ".b64") || has(i, ".u64") || has(i, ".s64"); }
 
 size_t words_of(const Operand& o) { return o.kind == OperandKind::vector ? o.elements.size() : 1; }
 
@@ -28,7 +24,7 @@ bool loads(const ObjectFlow::Use& use) {
 // Whether what it writes are its sources; of atomics an exchange alone.
 bool stores(const ObjectFlow::Use& use) {
   const Instruction& i = *use.instruction;
-  return (i.opcode == "st" || (i.opcode == "atom" && is(i, ".exch"))) && of_pointers(i) &&
+  return (i.opcode == "st" || (i.opcode == "atom" && has(i, ".exch"))) && of_pointers(i) &&
          use.addresses.size() == 1;
 }
 

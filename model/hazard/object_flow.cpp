@@ -16,10 +16,6 @@ namespace {
 // The first two values: a constant, and what comes from elsewhere.
 constexpr size_t kConstant = 0, kElsewhere = 1;
 
-bool is(const Instruction& i, const char* modifier) {
-  return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
-}
-
 // A mask that clears low bits alone, as alignment does.
 bool aligns(const Operand& mask, int bits) {
   if (mask.kind != OperandKind::integer) return false;
@@ -27,7 +23,7 @@ bool aligns(const Operand& mask, int bits) {
   return (low & (low + 1)) == 0 && low < UINT32_MAX;
 }
 
-int bits_of(const Instruction& i) { return is(i, ".b32") ? 32 : 64; }
+int bits_of(const Instruction& i) { return has(i, ".b32") ? 32 : 64; }
 
 }  // namespace
 
@@ -186,7 +182,7 @@ void ObjectFlow::instruction(const Instruction& i) {
   if (i.guard)
     if (const auto found = find(i.guard->predicate)) uses_.back().guard = latest(*found);
   if (i.operands.empty()) return;
-  const bool parameter = is(i, ".param") || is(i, ".param::func") || is(i, ".param::entry");
+  const bool parameter = has(i, ".param") || has(i, ".param::func") || has(i, ".param::entry");
   if (i.opcode == "ld" && parameter)
     return assign(Rule::join, i.operands[0], {value_of(i.operands[1])}, i.guard.has_value());
   if (i.opcode == "st" && parameter) {

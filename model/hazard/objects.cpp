@@ -16,16 +16,13 @@ namespace {
 
 // Of a copy between two places the operands of both are addresses: it reads through the second.
 bool copies(const Instruction& i) {
-  const auto is = [&](const char* modifier) {
-    return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
-  };
-  return i.opcode == "cp" || (i.opcode == "tensormap" && is(".cp_fenceproxy"));
+  return i.opcode == "cp" || (i.opcode == "tensormap" && has(i, ".cp_fenceproxy"));
 }
 
 // Those that reach no bytes, or those of an mbarrier alone.
 bool reaches_bytes(const Instruction& i) {
   const bool arrives =
-      std::find(i.modifiers.begin(), i.modifiers.end(), ".mbarrier") != i.modifiers.end() && i.opcode == "cp";
+      has(i, ".mbarrier") && i.opcode == "cp";
   return i.opcode != "mbarrier" && i.opcode != "prefetch" && i.opcode != "fence" && !arrives;
 }
 

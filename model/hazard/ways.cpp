@@ -12,10 +12,6 @@ namespace {
 
 constexpr size_t kNobody = SIZE_MAX;
 
-bool is(const Instruction& i, std::string_view modifier) {
-  return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
-}
-
 // The state spaces that an instruction names, in its order: of a copy the destination's first.
 std::vector<std::string_view> spaces(const Instruction& i) {
   std::vector<std::string_view> out;
@@ -40,15 +36,15 @@ Ways::Effect Ways::effect_of(const ObjectFlow::Use& use) {
   Effect out;
   const std::array<bool, 3> there{first == ".shared" || anywhere, first == ".local" || anywhere, false};
   const std::string& op = i.opcode;
-  const bool loads = op == "ld" || op == "ldu" || (op == "wmma" && is(i, ".load"));
-  const bool stores = op == "st" || op == "red" || (op == "wmma" && is(i, ".store"));
+  const bool loads = op == "ld" || op == "ldu" || (op == "wmma" && has(i, ".load"));
+  const bool stores = op == "st" || op == "red" || (op == "wmma" && has(i, ".store"));
   if (loads || op == "atom") out.reads = there;
   if (op == "sust") {
     out.output = true;
   } else if (stores || op == "atom") {
     out.writes = there;
     out.output = first == ".global" || anywhere;
-  } else if (op == "ldmatrix" || (op == "wgmma" && is(i, ".mma_async"))) {
+  } else if (op == "ldmatrix" || (op == "wgmma" && has(i, ".mma_async"))) {
     out.reads[shared] = true;
   } else if (op == "stmatrix") {
     out.writes[shared] = true;
@@ -57,9 +53,9 @@ Ways::Effect Ways::effect_of(const ObjectFlow::Use& use) {
     out.writes[shared] = named.size() > 1 && first == ".shared";
     out.output = named.size() > 1 && first == ".global";
   } else if (op == "tcgen05") {
-    out.reads[shared] = is(i, ".mma") || is(i, ".cp");
-    out.reads[tensor] = is(i, ".mma") || is(i, ".ld") || is(i, ".shift");
-    out.writes[tensor] = is(i, ".mma") || is(i, ".cp") || is(i, ".st") || is(i, ".shift");
+    out.reads[shared] = has(i, ".mma") || has(i, ".cp");
+    out.reads[tensor] = has(i, ".mma") || has(i, ".ld") || has(i, ".shift");
+    out.writes[tensor] = has(i, ".mma") || has(i, ".cp") || has(i, ".st") || has(i, ".shift");
   } else if (op == "tensormap") {
     out.reads[shared] = out.writes[shared] = out.output = true;
   }

@@ -8,7 +8,7 @@ namespace bitwell::machine {
 namespace {
 
 using Names = std::vector<std::pair<uint32_t, std::string>>;
-using Fields = std::vector<DescriptorField>;
+using FieldList = std::vector<DescriptorField>;
 
 uint64_t mask(const DescriptorField& f) { return (uint64_t{2} << (f.last - f.first)) - 1; }
 
@@ -18,8 +18,8 @@ std::string bits_text(const DescriptorField& f) {
 }
 
 // Puts rows of what is reserved where `fields`, in order, leave bits out.
-Fields with_gaps(Fields fields, int bits) {
-  Fields out;
+FieldList with_gaps(FieldList fields, int bits) {
+  FieldList out;
   int at = 0;
   const auto gap = [&](int end) {
     if (at < end) out.push_back({"reserved", at, end - 1, "must be 0", 1, "", {}, true});
@@ -89,7 +89,7 @@ uint64_t DescriptorField::set(uint64_t word, std::string_view text) const {
 }
 
 std::vector<DescriptorField> matrix_descriptor_fields(DescriptorForm form) {
-  Fields out{
+  FieldList out{
       {"start", 0, 13, "low 18 bits of the shared memory address", 16, "bytes"},
       {"leading", 16, 29, "leading dimension offset; K-major with a swizzle does not use it", 16, "bytes"},
       {"stride", 32, 45, "from 8 rows to the next 8 (K-major)", 16, "bytes"},
@@ -121,7 +121,7 @@ std::vector<DescriptorField> instruction_descriptor_fields(MmaKind kind) {
   const bool scaled = block_scaled(kind);
   const Names no_yes{{0, "no"}, {1, "yes"}};
   const Names major{{0, "k"}, {1, "mn"}};
-  Fields out{{"sparsity_selector", 0, 1, "which metadata, of a sparse A"},
+  FieldList out{{"sparsity_selector", 0, 1, "which metadata, of a sparse A"},
              {"sparse", 2, 2, "A is sparse", 1, "", no_yes}};
   if (scaled) {
     out.push_back({"b_scale_id", 4, 5, "first byte of B's scales in their column"});
@@ -156,7 +156,7 @@ std::vector<DescriptorField> instruction_descriptor_fields(MmaKind kind) {
 
 std::vector<DescriptorField> column_mask_fields() {
   const Names no_yes{{0, "no"}, {1, "yes"}};
-  Fields out;
+  FieldList out;
   for (int i = 0; i < 4; ++i)
     out.push_back({"start_" + std::to_string(i), 8 * i, 8 * i + 7,
                    "columns by which bank " + std::to_string(i) + "'s first span is shorter"});

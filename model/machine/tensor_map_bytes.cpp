@@ -131,7 +131,7 @@ void mark(TensorMapBytes& bytes, uint64_t type, uint8_t atom) {
 
 [[noreturn]] void refuse(const std::string& what) { throw InputError("tensor map: " + what); }
 
-[[noreturn]] void beyond(const std::string& argument, uint64_t value, const std::string& limit) {
+[[noreturn]] void refuse_beyond(const std::string& argument, uint64_t value, const std::string& limit) {
   refuse(argument + " is " + std::to_string(value) + ", it must be " + limit);
 }
 
@@ -207,8 +207,8 @@ TensorMap decode_tensor_map(std::span<const std::byte, 128> bytes) {
   const bool im2col = get(w, MapBits::im2col) != 0;
   const bool own = marked(bytes);
   m.rank = static_cast<uint32_t>(get(w, MapBits::rank)) + 1;
-  if (m.rank > 5) beyond("tensorRank", m.rank, "1 to 5");
-  if (im2col && m.rank < 3) beyond("tensorRank", m.rank, "3 to 5 for im2col");
+  if (m.rank > 5) refuse_beyond("tensorRank", m.rank, "1 to 5");
+  if (im2col && m.rank < 3) refuse_beyond("tensorRank", m.rank, "3 to 5 for im2col");
   refuse_unknown_bits(w, im2col, m.rank);
   m.address = get(w, MapBits::address);
   uint64_t type = get(w, MapBits::type);
@@ -230,9 +230,9 @@ TensorMap decode_tensor_map(std::span<const std::byte, 128> bytes) {
     m.type = m.type == TensorType::f32 ? TensorType::tf32 : TensorType::tf32_ftz;
   }
   m.interleave = static_cast<TensorInterleave>(get(w, MapBits::interleave));
-  if (static_cast<size_t>(m.interleave) >= kTensorInterleaves.size()) beyond("interleave", 3, "0 to 2");
+  if (static_cast<size_t>(m.interleave) >= kTensorInterleaves.size()) refuse_beyond("interleave", 3, "0 to 2");
   const uint64_t swizzle = get(w, MapBits::swizzle) + (own ? static_cast<uint64_t>(bytes[kAtomAt]) : 0);
-  if (swizzle >= kTensorSwizzles.size()) beyond("swizzle", swizzle, "0 to 6");
+  if (swizzle >= kTensorSwizzles.size()) refuse_beyond("swizzle", swizzle, "0 to 6");
   m.swizzle = static_cast<TensorSwizzle>(swizzle);
   m.fill_nan = get(w, MapBits::fill) != 0;
   m.promotion = static_cast<L2Promotion>(get(w, MapBits::promotion));
@@ -258,10 +258,10 @@ void replace(TensorMapBytes& bytes, TensorMapField field, uint32_t ordinal, uint
   const TensorMap before = decode_tensor_map(bytes);
   const std::string name(kTensorMapFields[static_cast<size_t>(field)]);
   const uint32_t most = field == TensorMapField::global_stride ? 3 : 4;
-  if (ordinal > most) beyond(name + "'s ordinal", ordinal, "0 to " + std::to_string(most));
+  if (ordinal > most) refuse_beyond(name + "'s ordinal", ordinal, "0 to " + std::to_string(most));
   const auto within = [&](uint64_t first, uint64_t last) {
     if (value < first || value > last)
-      beyond(name, value, std::to_string(first) + " to " + std::to_string(last));
+      refuse_beyond(name, value, std::to_string(first) + " to " + std::to_string(last));
     return value - first;
   };
   auto atom = static_cast<uint8_t>(bytes[kAtomAt]);
@@ -277,8 +277,8 @@ void replace(TensorMapBytes& bytes, TensorMapField field, uint32_t ordinal, uint
       break;
     case TensorMapField::global_dim: put(w, MapBits::dim, value - 1, ordinal); break;
     case TensorMapField::global_stride:
-      if (value % 16 != 0) beyond(name, value, "a multiple of 16");
-      if (value >> 40 != 0) beyond(name, value, "below 2^40");
+      if (value % 16 != 0) refuse_beyond(name, value, "a multiple of 16");
+      if (value >> 40 != 0) refuse_beyond(name, value, "below 2^40");
       put(w, MapBits::stride, value >> 4, ordinal);
       put(w, MapBits::high_stride, value >> 36, ordinal);
       break;

@@ -1,9 +1,11 @@
 // Plain structs for PTX as written. Nothing here knows what an instruction means.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/ptx/token.h"
@@ -53,6 +55,9 @@ struct Instruction {
   Position at;
   SourceLine source;
 };
+inline bool has(const Instruction& i, std::string_view modifier) {
+  return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
+}
 
 struct Initializer {  // one leaf of { ... }
   Operand value;      // integer, floating, or name (address of a symbol), generic(name) has suffix "generic"

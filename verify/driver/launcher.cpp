@@ -17,7 +17,7 @@
 namespace bitwell::driver {
 namespace {
 
-using json = nlohmann::ordered_json;
+using Ordered = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 using machine::InputError;
 
@@ -67,7 +67,7 @@ class Files {
   fs::path folder() const { return folder_; }
 
   void write(void** parameters) {
-    json j;
+    Ordered j;
     j["ptx"] = module_file();
     j["entry"] = wanted_.kernel->name;
     j["grid"] = wanted_.grid;
@@ -75,9 +75,9 @@ class Files {
     if (wanted_.cluster) j["cluster"] = *wanted_.cluster;
     if (wanted_.dynamic_shared != 0) j["dynamic_shared_bytes"] = wanted_.dynamic_shared;
     if (wanted_.cooperative) j["cooperative"] = true;
-    j["buffers"] = json::array();
+    j["buffers"] = Ordered::array();
     for (auto& [address, a] : session_.memory.all()) j["buffers"].push_back(buffer(a));
-    j["arguments"] = json::array();
+    j["arguments"] = Ordered::array();
     size_t next = 0;
     for (const Parameter& p : wanted_.kernel->module->head(wanted_.kernel->name, sm_).parameters)
       j["arguments"].push_back(argument(p, parameters[next++]));
@@ -112,8 +112,8 @@ class Files {
     return "buffers/" + name + "." + std::to_string(number_) + ".bin";
   }
 
-  json buffer(Allocation& a) const {
-    json j{{"buffer", a.name}};
+  Ordered buffer(Allocation& a) const {
+    Ordered j{{"buffer", a.name}};
     if (a.reach == Reach::both) a.file.clear();  // the host writes it unseen
     if (a.used && a.file.empty()) {
       a.file = version(a.name + ".before");
@@ -129,7 +129,7 @@ class Files {
   }
 
   // A pointer says which buffer it leads to; all else is bytes.
-  json argument(const Parameter& p, const void* value) const {
+  Ordered argument(const Parameter& p, const void* value) const {
     if (p.bytes == 8 && (p.type == ".u64" || p.type == ".b64")) {
       uint64_t address = 0;
       std::memcpy(&address, value, sizeof address);
@@ -139,8 +139,8 @@ class Files {
     return {{"bytes", hexadecimal(value, p.bytes)}};
   }
 
-  json variable(const Symbol& symbol) const {
-    json j{{"variable", symbol.name}};
+  Ordered variable(const Symbol& symbol) const {
+    Ordered j{{"variable", symbol.name}};
     if (symbol.value) {
       const std::string file = version(symbol.name);
       write_file(fs::path(session_.asked.folder) / file, symbol.value->data(), symbol.value->size());
@@ -229,7 +229,7 @@ std::pair<std::string, std::string> parted(const std::string& error) {
 
 Ended launch(Session& session, const Wanted& wanted, void** parameters) {
   Files files(session, wanted);
-  json told{{"launch", files.number()}, {"kernel", wanted.kernel->name}, {"folder", files.folder().string()}};
+  Ordered told{{"launch", files.number()}, {"kernel", wanted.kernel->name}, {"folder", files.folder().string()}};
   const auto tell = [&](int status, const std::string& words) {
     told["status"] = status;
     told["words"] = words;

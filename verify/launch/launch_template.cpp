@@ -14,7 +14,7 @@
 namespace bitwell::verify {
 namespace {
 
-using json = nlohmann::ordered_json;
+using Ordered = nlohmann::ordered_json;
 using schema::Of;
 
 constexpr uint64_t kUnused = 16;               // bytes of a buffer that nobody uses
@@ -37,7 +37,7 @@ std::string scalar_of(const std::string& type) { return type == ".pred" ? "u8" :
 
 class Writer {
  public:
-  Writer(const ptx::Function& entry, bool of_triton, json& buffers, json& textures)
+  Writer(const ptx::Function& entry, bool of_triton, Ordered& buffers, Ordered& textures)
       : uses_(entry), buffers_(buffers), textures_(textures) {
     const std::string plain = isa::readable(entry.name);
     if (plain != entry.name) signature_ = plain;
@@ -53,7 +53,7 @@ class Writer {
   }
   const std::string& signature() const { return signature_; }
 
-  json argument(const ptx::Variable& p, size_t number) {
+  Ordered argument(const ptx::Variable& p, size_t number) {
     const std::string& name = names_[number];
     const Parameter& type = types_[number];
     const uint64_t size = size_of(p);
@@ -79,12 +79,12 @@ class Writer {
   }
 
   // Written to before or after, as its type says; without one, as the instructions show.
-  json buffer(const ParameterUses::Place& at, const std::string& name, const Parameter& type) const {
-    json out{{"buffer", name}};
+  Ordered buffer(const ParameterUses::Place& at, const std::string& name, const Parameter& type) const {
+    Ordered out{{"buffer", name}};
     const std::string what = type.type.empty() ? name : type.type;
     if (name.ends_with("_scratch")) {
       const bool used = uses_.is_used(at.first);
-      out["zeros"] = used ? json(kToFillIn) : json(kUnused);
+      out["zeros"] = used ? Ordered(kToFillIn) : Ordered(kUnused);
       out["//"] = used ? "Triton's own: " + name + "_size of the kernel's metadata for each CTA"
                        : "Triton's own, which the kernel does not use";
       return out;
@@ -113,12 +113,12 @@ class Writer {
     if (type == ".f64") return "f8";
     return type == ".f16" ? "f2" : "";
   }
-  static json number_of(const std::string& type, const Parameter& parameter) {
-    json out{{"type", parameter.scalar.empty() ? type : std::string(parameter.scalar)}, {"value", kToFillIn}};
+  static Ordered number_of(const std::string& type, const Parameter& parameter) {
+    Ordered out{{"type", parameter.scalar.empty() ? type : std::string(parameter.scalar)}, {"value", kToFillIn}};
     if (!parameter.type.empty()) out["//"] = parameter.type;
     return out;
   }
-  json map(const std::string& name) {
+  Ordered map(const std::string& name) {
     buffers_.push_back({{"buffer", name},
                         {"zeros", kToFillIn},
                         {"//", "what the tensor map is over: how many bytes" + others("zeros")}});
@@ -133,13 +133,13 @@ class Writer {
                        std::string(schema::find(Of::encoded_map, "encoded")->about)}};
   }
   // A texture or surface of that name, over a buffer of its own.
-  json image(const std::pair<std::string, std::string>& use, const std::string& name) {
+  Ordered image(const std::pair<std::string, std::string>& use, const std::string& name) {
     const auto& [opcode, geometry] = use;
     const std::string over = name + "_texels";
-    json buffer{{"buffer", over}, {"zeros", kToFillIn}};
+    Ordered buffer{{"buffer", over}, {"zeros", kToFillIn}};
     if (opcode == "sust") buffer["output"] = over + ".npy";
     buffers_.push_back(std::move(buffer));
-    json texture{
+    Ordered texture{
         {"texture", name}, {"over", over}, {"format", kToFillIn}, {"channels", 1}, {"width", kToFillIn}};
     const bool layered = geometry[1] == 'a';
     const char dimensions = geometry[layered ? 2 : 1];
@@ -151,10 +151,10 @@ class Writer {
     textures_.push_back(std::move(texture));
     return {{opcode == "tex" ? "texture" : "surface", name}};
   }
-  json structure(const ptx::Variable& p, const std::string& name, uint64_t size) {
-    json fields = json::array();
+  Ordered structure(const ptx::Variable& p, const std::string& name, uint64_t size) {
+    Ordered fields = Ordered::array();
     for (const auto& [at, type] : uses_.reads(p.name)) {
-      json field{{"at", at}};
+      Ordered field{{"at", at}};
       if (uses_.is_pointer({p.name, at})) {
         const std::string inner = name + "_" + std::to_string(at);
         buffers_.push_back(buffer({p.name, at}, inner, {}));
@@ -172,8 +172,8 @@ class Writer {
   }
 
   ParameterUses uses_;
-  json& buffers_;
-  json& textures_;
+  Ordered& buffers_;
+  Ordered& textures_;
   std::string signature_;
   std::vector<Parameter> types_;
   bool typed_ = false;  // by the C++ signature
@@ -190,9 +190,9 @@ bool is_of_triton(const std::string& text, const ptx::Module& module, const ptx:
   return python && std::all_of(entry.params.end() - 2, entry.params.end(), scratch);
 }
 
-json shape(const std::map<std::string, std::vector<int64_t>>& directives, const char* name, json preset) {
+Ordered shape(const std::map<std::string, std::vector<int64_t>>& directives, const char* name, Ordered preset) {
   const auto at = directives.find(name);
-  return at == directives.end() || at->second.empty() ? std::move(preset) : json(at->second);
+  return at == directives.end() || at->second.empty() ? std::move(preset) : Ordered(at->second);
 }
 
 // Whether it synchronises the grid: it asks where the driver keeps what a cooperative launch has for that.
@@ -225,10 +225,10 @@ std::string launch_template(const std::string& text, const std::string& path, co
     throw machine::InputError("it has " + std::to_string(names.size()) + " entries, say which: " + known);
   }
   const ptx::Function& entry = *entries[wanted.empty() ? 0 : name_among(names, wanted, "entry")];
-  json buffers = json::array();
-  json textures = json::array();
+  Ordered buffers = Ordered::array();
+  Ordered textures = Ordered::array();
   Writer writer(entry, is_of_triton(text, module, entry), buffers, textures);
-  json out{{"ptx", path}, {"entry", entry.name}};
+  Ordered out{{"ptx", path}, {"entry", entry.name}};
   const bool bounded = entry.directives.count(".reqntid") == 0 && entry.directives.count(".maxntid") != 0;
   out["//"] =
       (writer.signature().empty() ? "" : writer.signature() + ": ") +
@@ -248,12 +248,12 @@ std::string launch_template(const std::string& text, const std::string& path, co
   const auto dynamic = [](const ptx::Variable& v) { return v.space == ".shared" && v.linkage == ".extern"; };
   if (std::any_of(module.variables.begin(), module.variables.end(), dynamic))
     out["dynamic_shared_bytes"] = kToFillIn;
-  json arguments = json::array();
+  Ordered arguments = Ordered::array();
   for (size_t i = 0; i < entry.params.size(); ++i) arguments.push_back(writer.argument(entry.params[i], i));
   if (!buffers.empty()) out["buffers"] = std::move(buffers);
   if (!textures.empty()) out["textures"] = std::move(textures);
   out["arguments"] = std::move(arguments);
-  json variables = json::array();
+  Ordered variables = Ordered::array();
   for (const ptx::Variable& v : module.variables)
     if (v.space == ".const" && !v.initialized && v.linkage != ".extern")
       variables.push_back(

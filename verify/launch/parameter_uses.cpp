@@ -5,10 +5,6 @@
 namespace bitwell::verify {
 namespace {
 
-bool has(const ptx::Instruction& i, const char* modifier) {
-  return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
-}
-
 std::string geometry_of(const ptx::Instruction& i) {
   for (const std::string& m : i.modifiers)
     if (m == ".1d" || m == ".2d" || m == ".3d" || m == ".a1d" || m == ".a2d") return m;

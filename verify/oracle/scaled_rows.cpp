@@ -7,10 +7,10 @@ namespace bitwell::oracle {
 namespace {
 
 constexpr size_t kStep = 64, kGroup = 16;
-constexpr uint32_t kNaN = 0x7FFFFFFFu;
+constexpr uint32_t kCanonicalNaN = 0x7FFFFFFFu;
 constexpr int kKept = 35;       // bits below the largest exponent
 constexpr int kNothing = -139;  // exponent of a zero term
-constexpr int16_t kTwice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+constexpr int16_t kTwiceSigned[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 // A term of a step: digits * 2^(exponent - below), with what it counts as.
 struct Term {
@@ -55,7 +55,7 @@ ScaledRow::ScaledRow(std::span<const uint8_t> codes, std::span<const uint8_t> sc
   twice_.resize(steps * kStep);
   scales_.resize(steps * kStep / kGroup);
   nan_.resize(steps);
-  for (size_t i = 0; i < codes.size(); ++i) twice_[i] = kTwice[codes[i] & 15];
+  for (size_t i = 0; i < codes.size(); ++i) twice_[i] = kTwiceSigned[codes[i] & 15];
   for (size_t g = 0; g < scales.size(); ++g) {
     const int field = scales[g] >> 3 & 15, fraction = scales[g] & 7;
     scales_[g] = {static_cast<int16_t>(field == 0 ? fraction : 8 + fraction),
@@ -66,7 +66,7 @@ ScaledRow::ScaledRow(std::span<const uint8_t> codes, std::span<const uint8_t> sc
 
 uint32_t scaled_sum(const ScaledRow& a, const ScaledRow& b, uint32_t c, size_t from, size_t to) {
   for (size_t step = from / kStep; step * kStep < to; ++step) {
-    if (a.nan_[step] != 0 || b.nan_[step] != 0 || (c & 0x7FFFFFFF) > 0x7F800000) return kNaN;
+    if (a.nan_[step] != 0 || b.nan_[step] != 0 || (c & 0x7FFFFFFF) > 0x7F800000) return kCanonicalNaN;
     if ((c & 0x7FFFFFFF) == 0x7F800000) continue;
     std::array<Term, 5> terms;
     terms[4] = addend(c);

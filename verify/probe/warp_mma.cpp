@@ -9,7 +9,7 @@ using oracle::Lanes;
 using oracle::WarpOperands;
 
 // A thread's words: four of A, two of B, four of C, of A's scales, of B's; and four of D.
-constexpr size_t kIn = 12, kOut = 4, kB = 4, kC = 6, kScaleA = 10, kScaleB = 11;
+constexpr size_t kIn = 12, kOut = 4, kRowB = 4, kC = 6, kScaleA = 10, kScaleB = 11;
 constexpr size_t kWarps = 4;  // of a CTA, where there are more than one
 
 std::string registers(size_t first, size_t count) {
@@ -63,7 +63,7 @@ std::string warp_kernel(const WarpKind& kind, const MmaType& a, const MmaType& b
   }
   out += "mma.sync.aligned.m16n8k" + std::to_string(kind.k) + ".row.col" + kind.text + type + "." + a.name +
          "." + b.name + type + kind.scale + " " + registers(16, kind.sums()) + "," +
-         registers(0, a_registers(kind)) + "," + registers(kB, b_registers(kind)) + "," +
+         registers(0, a_registers(kind)) + "," + registers(kRowB, b_registers(kind)) + "," +
          registers(kC, kind.sums());
   if (kind.scales != 0) out += ",%r10," + ids[0] + ",%r11," + ids[1];
   out += ";\n";
@@ -143,7 +143,7 @@ Launch warp_launch(const WarpKind& kind, std::span<const WarpOperands> warps) {
       for (size_t lane = 0; lane < 32; ++lane) words[(32 * warp + lane) * kIn + at] = lanes[lane];
     };
     for (size_t i = 0; i < in.a.size(); ++i) put(in.a[i], i);
-    for (size_t i = 0; i < in.b.size(); ++i) put(in.b[i], kB + i);
+    for (size_t i = 0; i < in.b.size(); ++i) put(in.b[i], kRowB + i);
     for (size_t i = 0; i < kind.sums(); ++i) put(in.c[i], kC + i);
     put(in.scale_a, kScaleA);
     put(in.scale_b, kScaleB);

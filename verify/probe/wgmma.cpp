@@ -8,7 +8,7 @@
 namespace bitwell::verify {
 namespace {
 
-constexpr uint32_t kImage = 32768;  // bytes of shared memory
+constexpr uint32_t kImageBytes = 32768;  // bytes of shared memory
 
 int a_registers(const WgmmaVariant& v) { return v.k * v.input->container / 64; }
 int d_registers(const WgmmaVariant& v) { return v.n / (v.half_result ? 4 : 2); }
@@ -37,7 +37,7 @@ uint64_t descriptor(const WgmmaVariant& v, bool transposed, int rows, uint32_t l
     leading_steps = layout == 0 ? 1 : 0;
     stride_steps = static_cast<uint32_t>(rows) / 8 - 1;
   }
-  const uint32_t room = kImage - 8 * span - 1024;
+  const uint32_t room = kImageBytes - 8 * span - 1024;
   const auto step = [&](uint32_t steps) {
     const uint32_t most = steps == 0 ? 0x3FFF : std::min<uint32_t>(room / 3 / steps / 16, 0x3FFF);
     return random() % (most + 1);
@@ -90,7 +90,7 @@ std::string wgmma_module(const WgmmaVariant& v) {
       ".visible .entry apply(.param .u64 image, .param .u64 descriptors, .param .u64 a, .param .u64 d)\n{\n"
       ".reg .pred %p; .reg .b32 %r<16>; .reg .b64 %q<12>; .reg .b32 %a<4>; .reg .b64 %desc<2>;\n"
       ".shared .align 1024 .b8 tile[";
-  out += fmt::format("{}];\n.reg {} %d<{}>;\n", kImage, v.half_result ? ".b32" : ".f32", d_registers(v));
+  out += fmt::format("{}];\n.reg {} %d<{}>;\n", kImageBytes, v.half_result ? ".b32" : ".f32", d_registers(v));
   out +=
       "ld.param.u64 %q0, [image]; ld.param.u64 %q1, [descriptors]; ld.param.u64 %q2, [a]; ld.param.u64 %q3, "
       "[d];\n"
@@ -99,7 +99,7 @@ std::string wgmma_module(const WgmmaVariant& v) {
       "shl.b32 %r3, %r1, 4;\ncopy:\ncvt.u64.u32 %q4, %r3; add.u64 %q4, %q4, %q0;\n"
       "ld.global.v4.b32 {%r4,%r5,%r6,%r7}, [%q4]; add.u32 %r8, %r3, %r2; st.shared.v4.b32 [%r8], "
       "{%r4,%r5,%r6,%r7};\n";
-  out += fmt::format("add.u32 %r3, %r3, 2048; setp.lt.u32 %p, %r3, {};\n@%p bra copy;\n", kImage);
+  out += fmt::format("add.u32 %r3, %r3, 2048; setp.lt.u32 %p, %r3, {};\n@%p bra copy;\n", kImageBytes);
   out +=
       "fence.proxy.async.shared::cta;\nbar.sync 0;\n"
       "mul.wide.u32 %q5, %r0, 16; add.u64 %q5, %q5, %q1; ld.global.v2.b64 {%desc0,%desc1}, [%q5];\n"
@@ -152,7 +152,7 @@ Launch wgmma_launch(const WgmmaVariant& v, uint32_t ctas, uint64_t seed) {
     descriptors.push_back(descriptor(v, v.transpose_a, 64, c % 4, random));
     descriptors.push_back(descriptor(v, v.transpose_b, v.n, c / 4 % 4, random));
   }
-  launch.add_buffer({"image", bytes_of(words(kImage / 4)), true, true, false});
+  launch.add_buffer({"image", bytes_of(words(kImageBytes / 4)), true, true, false});
   launch.add_buffer({"descriptors", bytes_of(descriptors), true, true, false});
   launch.add_buffer({"a", bytes_of(words(size_t{ctas} * 128 * 4)), true, true, false});
   launch.add_buffer({"d",

@@ -11,7 +11,7 @@
 namespace bitwell::verify {
 namespace {
 
-constexpr uint32_t kThreads = 128, kRounds = 256, kBytes = 16 * kThreads;  // of shared memory, a round
+constexpr uint32_t kCopiers = 128, kRounds = 256, kBytes = 16 * kCopiers;  // of shared memory, a round
 constexpr uint32_t kDelays[] = {0, 100, 1000, 10000};  // ns, between the two that may part
 
 // Rounds of the code in `round`, which has %tid.x in %r0, the round in %r1, 4 * (round * threads + thread) in
@@ -29,7 +29,7 @@ std::string kernel(const std::string& target, const std::string& round) {
       "@%p0 mbarrier.init.shared.b64 [bar], 1;\nfence.proxy.async.shared::cta;\nbar.sync 0;\nagain:\n{}"
       "bar.sync 0;\nadd.u64 %a0, %a0, {};\nadd.u32 %r2, %r2, {};\nadd.u32 %r1, %r1, 1;\n"
       "setp.lt.u32 %p1, %r1, {};\n@%p1 bra again;\n@%p0 cp.async.bulk.wait_group 0;\nret;\n}}\n",
-      target, kBytes, round, kBytes, 4 * kThreads, kRounds);
+      target, kBytes, round, kBytes, 4 * kCopiers, kRounds);
 }
 
 std::string delay(uint32_t ns) { return ns == 0 ? "" : fmt::format("nanosleep.u32 {};\n", ns); }
@@ -75,7 +75,7 @@ Question ask(const std::string& target, const std::string& name, bool open, uint
             Launch l;
             l.entry = "ordering";
             l.shape.grid = {1, 1, 1};
-            l.shape.block = {kThreads, 1, 1};
+            l.shape.block = {kCopiers, 1, 1};
             std::vector<std::byte> in(size_t{2} * kBytes);
             for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<std::byte>(1 + i / kBytes);
             l.add_buffer({"in", in, true, true, false});

@@ -7,7 +7,7 @@
 namespace bitwell::schema {
 namespace {
 
-using json = nlohmann::ordered_json;
+using Ordered = nlohmann::ordered_json;
 
 constexpr int kExactBits = 53;  // beyond which readers of JSON that know only doubles differ
 
@@ -18,17 +18,17 @@ std::string id(Of of) {
     if (name.starts_with(article)) name.erase(0, article.size());
   return name;
 }
-json reference(const std::string& name) { return {{"$ref", "#/$defs/" + name}}; }
+Ordered reference(const std::string& name) { return {{"$ref", "#/$defs/" + name}}; }
 
-json whole(int bits) {
-  json out{{"type", "integer"}, {"minimum", 0}};
+Ordered whole(int bits) {
+  Ordered out{{"type", "integer"}, {"minimum", 0}};
   if (bits <= kExactBits) out["maximum"] = (uint64_t{1} << bits) - 1;
   return out;
 }
 
-json list_of(json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
+Ordered list_of(Ordered items) { return {{"type", "array"}, {"items", std::move(items)}}; }
 
-json type_of(const Key& key) {
+Ordered type_of(const Key& key) {
   switch (key.type) {
     case Type::text:
     case Type::path: return {{"type", "string"}};
@@ -41,7 +41,7 @@ json type_of(const Key& key) {
     case Type::numbers: return list_of({{"type", "number"}});
     case Type::wholes: return list_of(whole(key.bits));
     case Type::extents: {
-      json list = list_of(whole(key.bits));
+      Ordered list = list_of(whole(key.bits));
       list["minItems"] = 1;
       list["maxItems"] = 3;
       return {{"anyOf", {whole(key.bits), std::move(list)}}};
@@ -52,19 +52,19 @@ json type_of(const Key& key) {
   return {};
 }
 
-json property(const Key& key) {
-  json out = type_of(key);
+Ordered property(const Key& key) {
+  Ordered out = type_of(key);
   out["description"] = std::string(key.about) + (key.unit.empty() ? "" : " (" + std::string(key.unit) + ")");
-  if (!key.preset.empty()) out["default"] = json::parse(key.preset);
+  if (!key.preset.empty()) out["default"] = Ordered::parse(key.preset);
   return out;
 }
 
 // `with`: keys that stand before the table's own.
-json object_of(const Table& t, std::span<const Key> with = {}) {
-  json out{{"type", "object"}};
+Ordered object_of(const Table& t, std::span<const Key> with = {}) {
+  Ordered out{{"type", "object"}};
   if (!t.about.empty()) out["description"] = t.about;
-  json properties{{"//", {{"description", "a comment"}}}};
-  json required = json::array();
+  Ordered properties{{"//", {{"description", "a comment"}}}};
+  Ordered required = Ordered::array();
   for (const std::span<const Key> keys : {with, t.keys})
     for (const Key& key : keys) {
       properties[std::string(key.name)] = property(key);
@@ -80,7 +80,7 @@ json object_of(const Table& t, std::span<const Key> with = {}) {
 }  // namespace
 
 std::string json_schema() {
-  json out{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "LAUNCH.json of bitwell"}};
+  Ordered out{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "LAUNCH.json of bitwell"}};
   out.update(object_of(table(Of::launch)));
   for (const Table& t : kTables) {
     if (t.of == Of::launch || t.about.empty()) continue;
@@ -88,7 +88,7 @@ std::string json_schema() {
       out["$defs"][id(t.of)] = object_of(t);
       continue;
     }
-    json any = json::array();
+    Ordered any = Ordered::array();
     for (const Of of : t.any_of) {
       const std::string name = t.keys.empty() ? id(of) : id(t.of) + ": " + id(of);
       if (!t.keys.empty()) out["$defs"][name] = object_of(table(of), t.keys);

@@ -17,10 +17,6 @@ constexpr std::array<std::string_view, 7> kTypes{".f32",  ".f64",    ".f16",  ".
                                                  ".bf16", ".bf16x2", ".f32x2"};
 constexpr std::array<std::string_view, 4> kRoundings{".rn", ".rz", ".rm", ".rp"};
 
-bool has(const Instruction& i, std::string_view modifier) {
-  return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
-}
-
 // The floating-point type of a mul, add or sub that leaves its rounding to ptxas; empty of any other.
 std::string_view type_left_open(const Instruction& i, bool product) {
   if (product ? i.opcode != "mul" : i.opcode != "add" && i.opcode != "sub") return "";

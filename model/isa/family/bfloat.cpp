@@ -109,6 +109,8 @@ constexpr Form kBfloat[] = {
     {"sub[.rn,.rz,.rm,.rp][.sat]" NARROW, "d:f32 r:$3 s:f32", mixed, 86, 100},
     {"fma{.rn,.rz,.rm,.rp}[.sat]" NARROW, "d:f32 r:$3 r:$3 s:f32", mixed, 86, 100},
 };
+#undef TYPES
+#undef NARROW
 
 }  // namespace
 

@@ -241,6 +241,8 @@ constexpr Form kClusterLaunch[] = {
     {QUERY "{.get_first_ctaid::x,.get_first_ctaid::y,.get_first_ctaid::z}.b32.b128", "*",
      get_first_ctaid_form, 86, 100},
 };
+#undef REQUEST
+#undef QUERY
 
 }  // namespace
 

@@ -261,6 +261,10 @@ constexpr Form kAsync[] = {
      "[.L2::evict_first,.L2::evict_unchanged].b64",
      "*", policy, 74, 80},
 };
+#undef HINT
+#undef PAIR
+#undef DIMENSIONS
+#undef BYTES
 
 }  // namespace
 

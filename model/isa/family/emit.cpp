@@ -77,10 +77,6 @@ void emit_lanes(Builder& b, const Match& m) {
   b.emit(op);
 }
 
-bool has(const ptx::Instruction& i, std::string_view modifier) {
-  return std::find(i.modifiers.begin(), i.modifiers.end(), modifier) != i.modifiers.end();
-}
-
 void need_range(const ptx::Operand& operand, uint64_t least, uint64_t most, uint64_t step, const char* what) {
   const uint64_t v = operand.integer;
   if (operand.kind != ptx::OperandKind::integer || (v >= least && v <= most && v % step == 0)) return;

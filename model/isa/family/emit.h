@@ -40,7 +40,6 @@ void operands_left(const Builder& b, const Match& m, size_t used);
 
 // Reads .rn .rz .rm .rp .rna .ftz .sat .relu from an instruction's modifiers.
 number::Mode mode_of(const ptx::Instruction& i);
-bool has(const ptx::Instruction& i, std::string_view modifier);
 
 // Refuses (Invalid) a constant operand that is not a multiple of `step` from `least` to `most`, as ptxas 13.0
 // does. What a register holds is judged when the instruction runs.

@@ -242,6 +242,8 @@ constexpr Form kMatrix[] = {
     {"movmatrix.sync.aligned.m8n8.trans.b16", "d:b32 r:b32", transpose, 78, 75},
     {"stmatrix.sync.aligned.m8n8{.x1,.x2,.x4}[.trans][.shared,.shared::cta].b16", "*", matrix, 78, 90},
 };
+#undef SHARED
+#undef PADDED
 
 }  // namespace
 

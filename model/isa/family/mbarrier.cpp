@@ -276,6 +276,8 @@ constexpr Form kMbarrier[] = {
     {"mbarrier.try_wait[.parity]|{.acquire,.relaxed}{.cta,.cluster}" OWN ".b64", "*", wait, 80, 90},
     {"mbarrier.pending_count|.b64", "d:u32 r:b64", pending_count, 70, 80},
 };
+#undef OWN
+#undef ANY
 
 }  // namespace
 

@@ -186,6 +186,18 @@ constexpr Form kHinted[] = {
     {"red[.relaxed,.release]" ATOM_SCOPES "[.global].add.noftz" HINT "{.v2,.v4}{.f16x2,.bf16x2}", "*",
      build_atomic_vector, 81, 90},
 };
+#undef SPACES
+#undef ST_SPACES
+#undef STRONG_SPACES
+#undef SCOPES
+#undef TYPES
+#undef EVICTION
+#undef EVICTION_L2
+#undef PREFETCH
+#undef ATOM_SPACES
+#undef SEMANTICS
+#undef ATOM_SCOPES
+#undef HINT
 
 }  // namespace
 

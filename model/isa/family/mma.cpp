@@ -202,6 +202,15 @@ constexpr Form kMma[] = {
     {K64 SCALED_FP4 ".scale_vec::4X" E2M1 ".ue4m3", "*", scaled_form, 87, 120, "af"},
     {K64 SCALED_FP4 ".scale_vec::4X" E2M1 ".ue8m0", "*", scaled_form, 91, 120, "af"},
 };
+#undef ROW_COL
+#undef FP8
+#undef NARROW
+#undef K16
+#undef K32
+#undef K64
+#undef SCALED_BYTES
+#undef SCALED_FP4
+#undef E2M1
 
 }  // namespace
 

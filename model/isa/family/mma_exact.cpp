@@ -158,6 +158,9 @@ constexpr Form kExact[] = {
     {"mma.sync.aligned.m8n8k4" DOUBLES, "*", exact_form, 70, 80},
     {"mma.sync.aligned{.m16n8k4,.m16n8k8,.m16n8k16}" DOUBLES, "*", exact_form, 78, 90},
 };
+#undef INTEGERS
+#undef NIBBLES
+#undef DOUBLES
 
 }  // namespace
 

@@ -141,6 +141,11 @@ constexpr Form kCopy[] = {
     {COPY(QUARTERS), "*", copy_form, 86, 100, "af", 110},
     {COPY(QUARTERS) UNPACK, "*", copy_form, 86, 100, "af", 110},
 };
+#undef COPY
+#undef UNPACK
+#undef WHOLE
+#undef HALVES
+#undef QUARTERS
 
 }  // namespace
 

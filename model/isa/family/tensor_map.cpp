@@ -230,6 +230,8 @@ constexpr Form kTensorMap[] = {
     {"fence.proxy|.tensormap::generic.release" SCOPES, "", fence, 83, 90},
     {"fence.proxy|.tensormap::generic.acquire" SCOPES, "*", fence, 83, 90},
 };
+#undef SPACE
+#undef SCOPES
 
 }  // namespace
 

@@ -252,6 +252,11 @@ constexpr Form kMma[] = {
      "af", 110},
     {"tcgen05.mma.ws|.cta_group::1.kind::i8" COLLECTOR_B, "*", mma_form, 86, 100, "a", 110},
 };
+#undef COLLECTOR
+#undef COLLECTORS_OF
+#undef COLLECTOR_B
+#undef SCALED
+#undef DISCARDED
 
 }  // namespace
 

@@ -225,6 +225,9 @@ constexpr Form kMove[] = {
     {"tcgen05.wait::ld|.sync.aligned", "", wait_form, 86, 100, "af", 110},
     {"tcgen05.wait::st|.sync.aligned", "", wait_form, 86, 100, "af", 110},
 };
+#undef SHAPES
+#undef TIMES_REDUCED
+#undef TIMES
 
 }  // namespace
 

@@ -17,7 +17,7 @@ using machine::TensorPlace;
 
 namespace {
 
-constexpr const char* kName = "tcgen05.mma";
+constexpr const char* kMultiply = "tcgen05.mma";
 
 // Where each element of D stands, from D's address on: by row and column of one CTA's share.
 const std::vector<TensorPlace>& accumulator_cells(uint32_t m, uint32_t n, int ctas, bool stationary) {
@@ -39,7 +39,7 @@ uint32_t scaled_down(const number::Format& f, uint32_t code, int by) {
   };
   const uint64_t scaled = times(code, -by);
   if (times(scaled, by) != code)
-    throw machine::Unsupported(std::string(kName) + " with a scale-input-d of " + std::to_string(by) +
+    throw machine::Unsupported(std::string(kMultiply) + " with a scale-input-d of " + std::to_string(by) +
                                " and a D whose product with 2^-" + std::to_string(by) + " is no " +
                                std::string(f.name) + ": how it is rounded is not known");
   return static_cast<uint32_t>(scaled);
@@ -139,7 +139,7 @@ class ShareOfD {
  private:
   bool kept(uint32_t lane) const { return (keep_[lane / 32] >> lane % 32 & 1) != 0; }
   machine::TensorMemory::Cells cells(const TensorBlock& at, uint32_t row) const {
-    return unit_.memory.cells(at.lane + row, at.column, at.columns, kName);
+    return unit_.memory.cells(at.lane + row, at.column, at.columns, kMultiply);
   }
   // Of what is not kept.
   template <class Visit>
@@ -152,7 +152,7 @@ class ShareOfD {
       const auto* missing = static_cast<const uint8_t*>(std::memchr(from.written, 0, at.columns));
       if (missing == nullptr) return;
       if (follow_ != nullptr) return follow_->used_here("D");
-      throw Fault(std::string(kName) + " adds to D at lane " + std::to_string(at.lane + r) + ", column " +
+      throw Fault(std::string(kMultiply) + " adds to D at lane " + std::to_string(at.lane + r) + ", column " +
                   std::to_string(at.column + static_cast<uint32_t>(missing - from.written)) +
                   " of tensor memory, which was never written: the first MMA of a sum must not add");
     });
@@ -222,7 +222,7 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
     unit.reach(port, AccessKind::update,
                {mma.d.lane + cells[size_t{quarter} * quarter_rows * s.n].lane,
                 apart ? quarter_rows : cells.back().lane + 1, mma.d.column, columns},
-               -1, kName);
+               -1, kMultiply);
   const ShareOfD share(use, mma, cta, unit);
   for (uint32_t quarter = 0; quarter < 4; ++quarter) {
     const uint32_t first = quarter % quarters * quarter_rows;

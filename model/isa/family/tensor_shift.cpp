@@ -13,9 +13,9 @@ using machine::kTensorLanes;
 
 namespace {
 
-constexpr uint32_t kQuarter = 32;  // lanes
+constexpr uint32_t kPathLanes = 32;  // lanes
 constexpr uint32_t kColumns = 8;   // 32 bytes
-constexpr const char* kName = "tcgen05.shift";
+constexpr const char* kShiftName = "tcgen05.shift";
 
 struct ShiftUse : Payload {
   int cta_group = 1;
@@ -24,11 +24,11 @@ struct ShiftUse : Payload {
 
 void shift_down(const Port& port, Cta& cta, uint32_t column) {
   TensorUnit& unit = tensor_unit(cta);
-  unit.reach(port, AccessKind::update, {0, kTensorLanes, column, kColumns}, -1, kName);
+  unit.reach(port, AccessKind::update, {0, kTensorLanes, column, kColumns}, -1, kShiftName);
   for (uint32_t lane = 0; lane + 1 < kTensorLanes; ++lane) {
-    if (lane % kQuarter == kQuarter - 1) continue;
-    const auto to = unit.memory.cells(lane, column, kColumns, kName);
-    const auto from = unit.memory.cells(lane + 1, column, kColumns, kName);
+    if (lane % kPathLanes == kPathLanes - 1) continue;
+    const auto to = unit.memory.cells(lane, column, kColumns, kShiftName);
+    const auto from = unit.memory.cells(lane + 1, column, kColumns, kShiftName);
     std::copy_n(from.words, kColumns, to.words);
     std::copy_n(from.written, kColumns, to.written);
   }
@@ -41,16 +41,16 @@ Next shift(const Op& op, Context& context, uint32_t mask) {
     const int lane = __builtin_ctz(lanes);
     const auto at =
         machine::tensor_place(static_cast<uint32_t>(context.row<uint32_t>(op.a)[lane] + use.offset));
-    if (at.lane % kQuarter != 0 || at.lane >= kTensorLanes)
-      throw Fault(std::string(kName) + " at lane " + std::to_string(at.lane) +
+    if (at.lane % kPathLanes != 0 || at.lane >= kTensorLanes)
+      throw Fault(std::string(kShiftName) + " at lane " + std::to_string(at.lane) +
                       " of tensor memory, it must be a multiple of 32 below 128",
                   lane);
     if (at.lane != 0)
-      throw machine::Unsupported(std::string(kName) + " at lane " + std::to_string(at.lane) +
+      throw machine::Unsupported(std::string(kShiftName) + " at lane " + std::to_string(at.lane) +
                                  " of tensor memory: which lanes then move is not known, from lane 0 all do");
     Cta& cta = context.cta;
     Cta* const other = use.cta_group == 2 ? &peer(cta) : nullptr;
-    tensor_unit(cta).issue(context, lane, kName, {TensorOrder::Kind::shift},
+    tensor_unit(cta).issue(context, lane, kShiftName, {TensorOrder::Kind::shift},
                            [&cta, other, at](const Port& port) {
                              shift_down(port, cta, at.column);
                              if (other != nullptr) shift_down(port, *other, at.column);

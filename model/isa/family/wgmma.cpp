@@ -18,7 +18,7 @@ struct PendingGroups : Payload {
   uint64_t pending = 0;
 };
 
-constexpr int kWarps = 4;  // of a warpgroup
+constexpr int kGroupWarps = 4;  // of a warpgroup
 
 // A warpgroup's queue as the scheduler sees it.
 class WarpgroupAgent : public machine::Agent {
@@ -33,7 +33,7 @@ class WarpgroupAgent : public machine::Agent {
     place = group_.front().place;
     tell_synchronised(Synchronisation::Kind::mma_started, cta_, first_, group_.front_number());
     group_.run_front(Port(cta_.cluster, *this, {Semantics::weak, Scope::cta, Proxy::async}));
-    cta_.wake_operations(first_, kWarps);
+    cta_.wake_operations(first_, kGroupWarps);
     return group_.empty();
   }
   std::string describe() const override {
@@ -50,13 +50,13 @@ class WarpgroupAgent : public machine::Agent {
 };
 
 Warpgroup& warpgroup(Context& context) {
-  const auto number = static_cast<size_t>(context.warp.index / kWarps);
+  const auto number = static_cast<size_t>(context.warp.index / kGroupWarps);
   auto& groups = context.cta.warpgroups;
   while (groups.size() <= number) groups.push_back(std::make_unique<Warpgroup>(context.cta));
   return *groups[number];
 }
 
-size_t share(const Context& context) { return static_cast<size_t>(context.warp.index % kWarps); }
+size_t share(const Context& context) { return static_cast<size_t>(context.warp.index % kGroupWarps); }
 
 Next wgmma_fence(const Op&, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
@@ -66,8 +66,8 @@ Next wgmma_fence(const Op&, Context& context, uint32_t mask) {
 
 Next wgmma_mma(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
-  const int first = context.warp.index / kWarps * kWarps;
-  if (context.cta.warps.size() < static_cast<size_t>(first + kWarps))
+  const int first = context.warp.index / kGroupWarps * kGroupWarps;
+  if (context.cta.warps.size() < static_cast<size_t>(first + kGroupWarps))
     throw Fault("wgmma needs a warpgroup of 4 warps, this one has " +
                 std::to_string(context.cta.warps.size() - static_cast<size_t>(first)));
   Warpgroup& group = warpgroup(context);
@@ -215,6 +215,8 @@ constexpr Form kWgmma[] = {
     {"wgmma.commit_group|.sync.aligned", "", wgmma_order, 80, 90, "a", 90},
     {"wgmma.wait_group|.sync.aligned", "*", wgmma_order, 80, 90, "a", 90},
 };
+#undef SHAPES
+#undef BYTE_SHAPES
 
 }  // namespace
 

@@ -179,6 +179,8 @@ constexpr Form kWmma[] = {
     {MMA(".m16n16k8") ".f32.tf32.tf32.f32", "*", multiply_form, 70, 80},
     {MMA(".m8n8k4") "[.rn,.rz,.rm,.rp].f64.f64.f64.f64", "*", multiply_form, 70, 80},
 };
+#undef MMA
+#undef K16
 
 }  // namespace
 

@@ -145,6 +145,10 @@ constexpr Form kWmmaMove[] = {
     {STORE(".m16n16k8", ".f32"), "*", move_form, 70, 80},
     {STORE(".m8n8k4", ".f64"), "*", move_form, 70, 80},
 };
+#undef SPACES
+#undef OF
+#undef STORE
+#undef K16
 
 }  // namespace
 
