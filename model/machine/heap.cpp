@@ -50,6 +50,22 @@ Heap::Left Heap::left() const {
   return out;
 }
 
+Heap::Saved Heap::save() const {
+  Saved out{limit, used_, {}};
+  for (const auto& [address, object] : objects_)
+    out.objects.push_back({address, object.size, object.by, object.freed_by});
+  return out;
+}
+
+void Heap::restore(const Saved& saved) {
+  limit = saved.limit;
+  used_ = saved.used;
+  objects_.clear();
+  for (const Saved::Object& o : saved.objects)
+    objects_[o.address] = {o.freed_by.empty() ? memory_.find(o.address, o.size) : nullptr, o.size, o.by,
+                           o.freed_by};
+}
+
 Heap& Memory::heap() {
   if (heap_ == nullptr) heap_ = std::make_shared<Heap>(*this);
   return *heap_;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "model/machine/failure.h"
 
@@ -17,6 +18,20 @@ class Region;
 class Heap {
  public:
   explicit Heap(Memory& memory) : memory_(memory) {}
+
+  // What it gave, and what was given back.
+  struct Saved {
+    struct Object {
+      uint64_t address, size;
+      Place by;
+      std::string freed_by;  // empty: it is there
+    };
+    uint64_t limit = 0, used = 0;
+    std::vector<Object> objects;
+  };
+  Saved save() const;
+  // To be called when its memory has the regions that it had then.
+  void restore(const Saved& saved);
 
   uint64_t limit = uint64_t{8} << 20;  // bytes in all; CUDA's default
 
@@ -36,7 +51,7 @@ class Heap {
  private:
   Memory& memory_;
   struct Object {
-    const Region* region;  // as long as it is there
+    const Region* region;  // nullptr, or one that is no more, when it is freed
     uint64_t size;
     Place by;
     std::string freed_by;  // empty: it is there

@@ -1,11 +1,7 @@
 #include "model/machine/memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "model/machine/beside.h"
 #include "model/machine/failure.h"
@@ -15,34 +11,36 @@ namespace bitwell::machine {
 namespace {
 
 constexpr uint64_t kPadding = 64;
-// From here on a mapping costs less than clearing: shared memory of a CTA stays on the heap.
-constexpr uint64_t kMapped = uint64_t{1} << 20;
 
 }  // namespace
-
-ZeroBytes::ZeroBytes(uint64_t size) {
-  if (size < kMapped) {
-    bytes_.reset(static_cast<std::byte*>(std::calloc(size, 1)));
-    if (bytes_ == nullptr) throw std::bad_alloc();
-    return;
-  }
-  // Not reserved: what is never touched may be more than the host has.
-  void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at == MAP_FAILED)
-    throw InputError("this machine has no address space for " + std::to_string(size) + " bytes of memory");
-  bytes_ = {static_cast<std::byte*>(at), Release{size}};
-}
-
-void ZeroBytes::Release::operator()(std::byte* bytes) const {
-  if (mapped == 0)
-    std::free(bytes);
-  else
-    munmap(bytes, mapped);
-}
 
 Region::Region(std::string name, uint64_t base, uint64_t size, bool defined)
     : name_(std::move(name)), base_(base), size_(size), bytes_(size + kPadding) {
   if (!defined) defined_ = ZeroBytes(size + kPadding);
+}
+
+Region::Region(const Saved& saved)
+    : read_only(saved.read_only),
+      scratch(saved.scratch),
+      name_(saved.name),
+      base_(saved.base),
+      size_(saved.size),
+      bytes_(saved.bytes),
+      defined_(saved.defined),
+      emptied_(saved.emptied) {}
+
+Region::Saved Region::save() {
+  return {name_, base_, size_, read_only, scratch, bytes_.save(), defined_.save(), emptied_.save()};
+}
+
+void Region::restore(const Saved& saved) {
+  if (saved.name != name_ || saved.base != base_ || saved.size != size_)
+    throw ModelBug("region '" + name_ + "' is to become '" + saved.name + "'");
+  read_only = saved.read_only;
+  scratch = saved.scratch;
+  bytes_.restore(saved.bytes);
+  defined_.restore(saved.defined);
+  emptied_.restore(saved.emptied);
 }
 
 bool Region::is_defined(uint64_t offset, uint64_t length) const {

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "model/machine/texture.h"
+#include "model/machine/zero_bytes.h"
 
 namespace bitwell::machine {
 
 class Heap;
+class Snapshot;
 
 // Generic 64-bit address windows. Our own choice (PTX leaves them open); disjoint, and 0 is in none of them.
 // A shared address is rank << kRankShift | offset, as shared::cluster addresses are on hardware.
@@ -46,27 +48,23 @@ inline bool all_written(const uint8_t* defined, uint64_t length) {
 // No object starts nearer than this behind the end of another, so that an overrun of one reaches no other.
 inline constexpr uint64_t kGuard = uint64_t{1} << 20;
 
-// Bytes that are zero and cost nothing until they are touched, however many: small ones from the heap, large
-// ones in pages that the host maps when they are.
-class ZeroBytes {
- public:
-  // Throws InputError where the host has no address space for them.
-  explicit ZeroBytes(uint64_t size);
-  ZeroBytes() = default;
-  std::byte* data() const { return bytes_.get(); }
-
- private:
-  struct Release {
-    uint64_t mapped;  // bytes; 0: from the heap
-    void operator()(std::byte* bytes) const;
-  };
-  std::unique_ptr<std::byte, Release> bytes_;
-};
-
 // A run of bytes at an address, with one definedness byte for each byte unless all are known written.
 class Region {
  public:
   Region(std::string name, uint64_t base, uint64_t size, bool defined);
+
+  // All of a region, as it was.
+  struct Saved {
+    std::string name;
+    uint64_t base, size;
+    bool read_only, scratch;
+    ZeroBytes::Saved bytes, defined, emptied;
+  };
+  Saved save();
+  // One that begins as it.
+  explicit Region(const Saved& saved);
+  // Makes this one what it was. ModelBug where it is another's.
+  void restore(const Saved& saved);
 
   const std::string& name() const { return name_; }
   uint64_t base() const { return base_; }
@@ -116,6 +114,17 @@ struct ModulePlace {
 // overrun of one never reaches another, nor what is freed anything that comes later.
 class Memory {
  public:
+  Memory() = default;
+  // One that begins as another was; they share the pages that neither writes.
+  explicit Memory(const Snapshot& snapshot);
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  // All that is in it, to come back to: it costs what was touched so far, and what is touched from then on
+  // its pages a second time. Neither may be called while a launch runs. As ZeroBytes::save.
+  Snapshot snapshot();
+  // Regions that were there then stay where they are in the host's memory.
+  void restore(const Snapshot& snapshot);
+
   // A buffer of `size` bytes on a 256-byte boundary, like cudaMalloc, and `behind` bytes behind it. Undefined
   // until written.
   Region& allocate(const std::string& name, uint64_t size, uint64_t behind = 0);
@@ -152,12 +161,14 @@ class Memory {
   // The name of the region there, or of the nearest one; empty where none is near.
   std::string nearest(uint64_t address) const;
 
- private:
+  // What was there and is no more.
   struct Freed {
     std::string name;
     uint64_t base, size;
     std::string by{};  // " at PTX line 20", where that is known
   };
+
+ private:
   Region* below(uint64_t address) const;          // the one that starts nearest at or below, or nullptr
   std::vector<std::unique_ptr<Region>> regions_;  // by base
   std::vector<Freed> freed_;
