@@ -29,20 +29,16 @@ Room room_for(const Program& program, const Shape& shape, const Options& options
                    (options.residents ? "" : " at most") + " (" + rests_on + "): a driver refuses it too");
 }
 
-Grid grid_of(const ChainedLaunch& launch, const Shape& shape, machine::Memory& memory,
-             const Options& options) {
+// The parameter block of a launch.
+machine::Region parameters_of(const ChainedLaunch& launch) {
   const Program& program = launch.program;
-  Grid grid{program,          shape,
-            options,          memory,
-            launch.constants, {"the parameter block", 0, program.parameter_size, true}};
-  grid.parameters.read_only = true;
+  machine::Region out("the parameter block", 0, program.parameter_size, true);
+  out.read_only = true;
   const Function& entry = program.functions[static_cast<size_t>(program.entry)];
   for (size_t i = 0; i < launch.arguments.size(); ++i)
-    std::memcpy(grid.parameters.raw_bytes() + entry.params[i].offset, launch.arguments[i].data(),
+    std::memcpy(out.raw_bytes() + entry.params[i].offset, launch.arguments[i].data(),
                 launch.arguments[i].size());
-  grid.stops = stops(program, options.observers);
-  grid.next = {0, 0, 0};
-  return grid;
+  return out;
 }
 
 // What a driver gives a cooperative grid: a size and the barrier of grid.sync(), both words of 4 bytes, at
@@ -81,6 +77,7 @@ std::vector<RunResult> run_chain(const std::vector<ChainedLaunch>& launches, mac
   if (launches.size() > 1 && options.follow != nullptr)
     throw machine::Unsupported("following what is read in launches that are in flight together");
   if (options.follow != nullptr) options.follow->begin(memory);
+  Flight flight;
   std::deque<Workspace> workspaces;
   std::deque<Grid> grids;
   std::vector<InFlight> in_flight;
@@ -89,13 +86,11 @@ std::vector<RunResult> run_chain(const std::vector<ChainedLaunch>& launches, mac
     Shape shape = full_shape(l.program, l.shape);
     workspaces.emplace_back(shape, memory);
     const Room room = room_for(l.program, shape, options);
-    Grid& grid = grids.emplace_back(grid_of(l, shape, memory, options));
-    grid.number = in_flight.size();
-    if (grid.number != 0) {
-      grid.before = &in_flight.back().grid;
-      in_flight.back().grid.has_dependents = true;
-    }
-    in_flight.push_back({grid, room, 0});
+    const size_t number = grids.size();
+    grids.push_back({l.program, shape, options, memory, l.constants, parameters_of(l), flight, number,
+                     number == 0 ? nullptr : &grids.back(), number + 1 != launches.size(),
+                     stops(l.program, options.observers)});
+    in_flight.push_back({grids.back(), room, 0});
   }
   return Residents(std::move(in_flight)).run();
 }

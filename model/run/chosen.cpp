@@ -42,7 +42,8 @@ bool Cluster::take(const Taker& taker) {
 
 uint64_t Cluster::changes(const Cta& cta, const Warp& warp) const {
   Chooser* const chooser = grid.options.chooser;
-  return chooser == nullptr ? grid.changes : chooser->changes(number, warp_number(cta, warp), grid.changes);
+  return chooser == nullptr ? grid.flight.changes()
+                            : chooser->changes(number, warp_number(cta, warp), grid.flight.changes());
 }
 
 void Cluster::remembered(const Cta& cta, const Warp& warp) const {
@@ -76,7 +77,7 @@ RunResult Residents::run_chosen(Chooser& chooser) {
     const auto at = std::find_if(clusters_.begin(), clusters_.end(),
                                  [&](const auto& cluster) { return cluster->number == taker.cluster; });
     const bool ended = (*at)->take(taker);
-    chooser.took(grid.changes);
+    chooser.took(grid.flight.changes());
     if (!ended) continue;
     end(**at);
     clusters_.erase(at);

@@ -124,10 +124,10 @@ const Agent* Cluster::filling(uint64_t shared_address, uint64_t length) const {
 }
 
 bool Cluster::run_warp(Cta& cta, Warp& warp) {
-  const uint64_t begin = grid.time;
+  const uint64_t begin = grid.flight.time();
   const bool progress = cta.run_warp(warp);
-  if (watched_ && grid.time != begin) {
-    machine::Turn turn{cta.index, warp.index, begin, grid.time, 0, {}};
+  if (watched_ && grid.flight.time() != begin) {
+    machine::Turn turn{cta.index, warp.index, begin, grid.flight.time(), 0, {}};
     if (!warp.splits.empty()) {
       turn.ptx_line = cta.line(warp.splits.front()).ptx;
       turn.instruction = cta.line(warp.splits.front()).text;
@@ -159,23 +159,23 @@ Cluster::Standing Cluster::run(bool alone) {
   while (!ended()) {
     woken_ = yielded_ = interrupted_ = false;
     release_spinners();
-    if (grid.options.progress && grid.time - reported_ >= kInstructionsAReport) report_progress();
+    if (grid.options.progress && grid.flight.time() - reported_ >= kInstructionsAReport) report_progress();
     if (exploring_ ? run_one() : run_in_order()) {
       if (!alone && only_polled()) {
         polls_ = idle_polls_ = 0;
-        gave_way_ = grid.time;
+        gave_way_ = grid.flight.time();
         return Standing::gives_way;
       }
       if (!alone && interrupted_ && !ended()) return Standing::interrupted;
     } else if (waits_for_others() && !alone) {
       waits_ = true;
-      waits_since_ = grid.changes;
+      waits_since_ = grid.flight.changes();
       return Standing::waits;
     } else if (!let_waits_time_out()) {
       // No other cluster reaches what this one waits for.
       if (!waits_for_others()) report_deadlock("");
       waits_ = true;
-      waits_since_ = grid.changes;
+      waits_since_ = grid.flight.changes();
       return Standing::waits;
     }
   }
@@ -184,8 +184,8 @@ Cluster::Standing Cluster::run(bool alone) {
 }
 
 void Cluster::report_progress() {
-  reported_ = grid.time;
-  grid.options.progress({grid.ended, grid.ctas(), grid.time - grid.last_end});
+  reported_ = grid.flight.time();
+  grid.options.progress({grid.ended, grid.ctas(), grid.flight.time() - grid.last_end});
 }
 
 uint64_t Cluster::until_preemption() {

@@ -30,7 +30,7 @@ class Cluster {
   // place, also where nothing can run and no other cluster could change that.
   Standing run(bool alone);
   // Whether it has not been run yet, or something has changed since it could only wait.
-  bool can_go_on() const { return !waits_ || waits_since_ != grid.changes; }
+  bool can_go_on() const { return !waits_ || waits_since_ != grid.flight.changes(); }
   // Lets waits that may time out do so. Returns whether any did.
   bool let_waits_time_out();
   // The report of a deadlock; `beside` says, on lines of their own, what the launch's other clusters do.
@@ -71,7 +71,7 @@ class Cluster {
 
   // Logical time: warp instructions that the launch has executed so far.
   void pass(uint64_t instructions) {
-    grid.time += instructions;
+    grid.flight.pass(instructions);
     executed_ = 0;
   }
   // The same in the middle of a turn, of which so many are executed.
@@ -96,13 +96,13 @@ class Cluster {
   // To be called when something that a split may wait for has changed.
   void wake() {
     woken_ = true;
-    ++grid.changes;
+    grid.flight.change();
   }
   // To be called for every change of memory, so that loops that wait for one can be told from others.
-  void change() { ++grid.changes; }
+  void change() { grid.flight.change(); }
   // A split has used up its turn and polled global memory in it.
   void polled();
-  uint64_t time() const { return grid.time + executed_; }
+  uint64_t time() const { return grid.flight.time() + executed_; }
   // A phase of the mbarrier at that shared::cluster address is over.
   void wake_mbarrier(uint64_t address);
   // How much of what is left an operation does in one turn.

@@ -20,14 +20,14 @@ constexpr uint64_t kTimeOuts = 1 << 17;
 }  // namespace
 
 void Cluster::polled() {
-  if (idle_since_ != grid.changes) idle_polls_ = 0;
-  idle_since_ = grid.changes;
+  if (idle_since_ != grid.flight.changes()) idle_polls_ = 0;
+  idle_since_ = grid.flight.changes();
   ++idle_polls_;
   ++polls_;
 }
 
 bool Cluster::only_polled() const {
-  return polls_ >= kPolls || (idle_polls_ >= kIdlePolls && grid.time - gave_way_ >= kShortTurn);
+  return polls_ >= kPolls || (idle_polls_ >= kIdlePolls && grid.flight.time() - gave_way_ >= kShortTurn);
 }
 
 // For other clusters: their stores, or the end of the launch before.
@@ -44,8 +44,8 @@ bool Cluster::waits_for_others() const {
 // When nothing can go on, a try_wait gives up, as it does on a device after a while, unless its loop is known
 // to come back just as it is. A loop that counts how often it did is given some patience.
 bool Cluster::let_waits_time_out() {
-  if (time_outs_at_ != grid.changes) time_outs_ = 0;
-  time_outs_at_ = grid.changes;
+  if (time_outs_at_ != grid.flight.changes()) time_outs_ = 0;
+  time_outs_at_ = grid.flight.changes();
   if (++time_outs_ > kTimeOuts) return false;
   bool any = false;
   for (const auto& cta : ctas)

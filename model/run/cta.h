@@ -13,6 +13,7 @@
 #include "model/machine/memory.h"
 #include "model/machine/tensor_memory.h"
 #include "model/machine/warp.h"
+#include "model/run/flight.h"
 #include "model/run/launch.h"
 
 namespace bitwell::isa {
@@ -24,26 +25,29 @@ class TensorUnit;  // of the tcgen05 family
 
 // What all CTAs of a launch share.
 struct Grid {
+  // What is known before the first one starts.
   const Program& program;
-  Shape shape;
-  Options options;
+  const Shape shape;
+  const Options options;
   machine::Memory& global;
   machine::Region& constants;  // .const variables
   machine::Region parameters;  // the entry's parameter block
-  uint64_t ended = 0;          // CTAs, and those that will never start
-  uint64_t time = 0;           // logical: warp instructions executed so far
-  uint64_t last_end = 0;       // time when a cluster last ended
-  uint64_t changes = 0;        // of memory and of what a split may wait for, so far
-  Notes notes{options.strict};
-  // Of launches in flight together: its place among them; the one whose end griddepcontrol.wait awaits, if
-  // any; whether one follows that may start before this one ends.
-  size_t number = 0;
-  const Grid* before = nullptr;
-  bool has_dependents = false;
-  // The first CTA of the first cluster that has not started.
-  std::optional<std::array<uint32_t, 3>> next{};
+  Flight& flight;              // that it is of
+  // Its place in the flight; the launch whose end griddepcontrol.wait awaits, if any; whether one follows
+  // that may start before this one ends.
+  const size_t number = 0;
+  const Grid* const before = nullptr;
+  const bool has_dependents = false;
   // By function: the pcs of the PTX lines that observers ask for, ascending. Empty: nobody asks for any.
-  std::vector<std::vector<uint32_t>> stops{};
+  const std::vector<std::vector<uint32_t>> stops{};
+
+  // What becomes of it.
+  uint64_t ended = 0;     // CTAs, and those that will never start
+  uint64_t last_end = 0;  // time when a cluster last ended
+  Notes notes{options.strict};
+  // The first CTA of the first cluster that has not started.
+  std::optional<std::array<uint32_t, 3>> next{{0, 0, 0}};
+
   // `next`, for which the cluster behind it steps in. For whoever runs that cluster, or makes sure that
   // nobody does.
   std::optional<std::array<uint32_t, 3>> take_next();

@@ -101,7 +101,6 @@ std::vector<RunResult> Residents::run() {
       if (!let_waits_time_out()) report_deadlock();
       continue;
     }
-    const Grid& grid = cluster->grid;
     const bool alone =
         clusters_.size() == 1 && (launches_.size() == 1 ? starting() == nullptr : !more_to_start());
     const Cluster::Standing standing = cluster->run(alone);
@@ -111,16 +110,7 @@ std::vector<RunResult> Residents::run() {
     } else {
       ++turn_;
     }
-    if (launches_.size() > 1) pass_on(grid);
     if (draws && (standing == Cluster::Standing::ended || standing == Cluster::Standing::interrupted)) draw();
-  }
-}
-
-// Time, and the count of what has changed, are the same for all launches in flight.
-void Residents::pass_on(const Grid& from) {
-  for (const InFlight& l : launches_) {
-    l.grid.time = from.time;
-    l.grid.changes = from.changes;
   }
 }
 
@@ -134,7 +124,7 @@ void Residents::end(const Cluster& cluster) {
   }
   --launches_[grid.number].resident;
   grid.ended += cluster.ctas.size();
-  grid.last_end = grid.time;
+  grid.last_end = grid.flight.time();
   if (grid.options.progress) report_progress();
 }
 

@@ -47,7 +47,6 @@ class Residents {
   bool may_start(const Grid& grid) const;
   bool fits(const InFlight& launch) const;
   bool more_to_start() const;
-  void pass_on(const Grid& from);
   void end(const Cluster& cluster);
   void report_progress() const;
   bool let_waits_time_out();

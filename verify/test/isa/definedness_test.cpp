@@ -244,7 +244,8 @@ RC_GTEST_PROP(Definedness, NoChoiceOfTheUnknownBitsChangesABitThatIsCalledKnown,
   isa::Shape shape;
   shape.block = {32, 1, 1};
   machine::Region constants("constant memory", machine::kConstWindow, 0, true);
-  isa::Grid grid{program, shape, {}, memory, constants, {"the parameter block", 0, 8, true}};
+  isa::Flight flight;
+  isa::Grid grid{program, shape, {}, memory, constants, {"the parameter block", 0, 8, true}, flight};
   isa::Cluster cluster(grid, {0, 0, 0});
   isa::Context context(*cluster.ctas[0], cluster.ctas[0]->warps[0], 0, true);
   const Widths widths = widths_of(text);
