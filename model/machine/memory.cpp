@@ -11,6 +11,12 @@ namespace bitwell::machine {
 namespace {
 
 constexpr uint64_t kPadding = 64;
+// Of so many objects that are freed their names are kept, for who still points there.
+constexpr size_t kMostFreed = 4096;
+constexpr uint64_t kMostModules = kWindowSize / kMaxConstant;
+
+// Where the next object may start behind one that ends there.
+uint64_t behind_guard(uint64_t end) { return (end + kGuard + 255) & ~uint64_t{255}; }
 
 }  // namespace
 
@@ -56,6 +62,16 @@ void Region::mark_undefined(uint64_t offset, uint64_t length) {
   if (emptied_.data() != nullptr) std::memset(emptied_.data() + offset, 1, length);
 }
 
+void Region::put(uint64_t address, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  std::memcpy(raw_bytes() + (address - base_), bytes.data(), bytes.size());
+  mark_defined(address - base_, bytes.size());
+}
+
+void Region::get(uint64_t address, std::span<std::byte> bytes) const {
+  if (!bytes.empty()) std::memcpy(bytes.data(), raw_bytes() + (address - base_), bytes.size());
+}
+
 void Region::follow_written() {
   if (raw_defined() != nullptr) return;
   defined_ = ZeroBytes(size_ + kPadding);
@@ -74,19 +90,41 @@ void Region::add_touched(std::span<uint8_t> all) const {
 
 Region& Memory::allocate(const std::string& name, uint64_t size, uint64_t behind) {
   const uint64_t base = next_ + behind;
-  next_ = (base + size + kGuard + 255) & ~uint64_t{255};
+  next_ = behind_guard(base + size);
   regions_.push_back(std::make_unique<Region>(name, base, size, false));
   return *regions_.back();
 }
 
+std::unique_ptr<Region> Memory::take(uint64_t base) {
+  const auto at = std::lower_bound(regions_.begin(), regions_.end(), base,
+                                   [](const auto& region, uint64_t a) { return region->base() < a; });
+  if (at == regions_.end() || (*at)->base() != base) return nullptr;
+  std::unique_ptr<Region> out = std::move(*at);
+  regions_.erase(at);
+  return out;
+}
+
+void Memory::remember(Freed freed) {
+  const uint64_t base = freed.base;
+  freed_order_.push_back(base);
+  freed_.insert_or_assign(base, std::move(freed));
+  if (freed_order_.size() <= kMostFreed) return;
+  freed_.erase(freed_order_.front());
+  freed_order_.pop_front();
+}
+
 void Memory::free(uint64_t address) {
-  const auto at = std::find_if(regions_.begin(), regions_.end(),
-                               [&](const auto& r) { return r->base() == address && address >= kBuffers; });
-  if (at == regions_.end())
+  const std::unique_ptr<Region> region = address < kBuffers ? nullptr : take(address);
+  if (region == nullptr)
     throw InputError("a buffer is freed at address " + std::to_string(address) + ", where none starts, " +
                      describe(address));
-  freed_.push_back({(*at)->name(), (*at)->base(), (*at)->size()});
-  regions_.erase(at);
+  remember({region->name(), region->base(), region->size()});
+}
+
+void Memory::remove(uint64_t base) {
+  const std::unique_ptr<Region> region = take(base);
+  if (region == nullptr) throw ModelBug("nothing to remove");
+  remember({region->name(), region->base(), region->size(), " when its module was unloaded"});
 }
 
 void Memory::write(uint64_t address, std::span<const std::byte> bytes) {
@@ -94,9 +132,7 @@ void Memory::write(uint64_t address, std::span<const std::byte> bytes) {
   if (r == nullptr)
     throw InputError(std::to_string(bytes.size()) + " bytes are written at address " +
                      std::to_string(address) + ", " + describe(address));
-  if (bytes.empty()) return;
-  std::memcpy(r->raw_bytes() + (address - r->base()), bytes.data(), bytes.size());
-  r->mark_defined(address - r->base(), bytes.size());
+  r->put(address, bytes);
 }
 
 void Memory::read(uint64_t address, std::span<std::byte> bytes) const {
@@ -104,47 +140,57 @@ void Memory::read(uint64_t address, std::span<std::byte> bytes) const {
   if (r == nullptr || !r->contains(address, bytes.size()))
     throw InputError(std::to_string(bytes.size()) + " bytes are read at address " + std::to_string(address) +
                      ", " + describe(address));
-  if (!bytes.empty()) std::memcpy(bytes.data(), r->raw_bytes() + (address - r->base()), bytes.size());
+  r->get(address, bytes);
 }
 
 void Memory::retire(uint64_t address, const std::string& by) {
-  const auto at = std::lower_bound(regions_.begin(), regions_.end(), address,
-                                   [](const auto& region, uint64_t a) { return region->base() < a; });
-  if (at == regions_.end() || (*at)->base() != address) throw ModelBug("nothing to retire");
-  freed_.push_back({(*at)->name(), (*at)->base(), (*at)->size(), " at " + by});
-  (*at)->close();
-  retired_.push_back(std::move(*at));
-  regions_.erase(at);
+  std::unique_ptr<Region> region = take(address);
+  if (region == nullptr) throw ModelBug("nothing to retire");
+  remember({region->name(), region->base(), region->size(), " at " + by});
+  region->close();
+  retired_.push_back(std::move(region));
 }
 
 uint64_t Memory::add_texture(const Texture& texture) {
-  textures_.push_back(texture);
-  return kTextureHandles + textures_.size();
+  textures_.emplace(++last_texture_, texture);
+  return last_texture_;
+}
+
+void Memory::remove_texture(uint64_t handle) {
+  if (textures_.erase(handle) == 0)
+    throw InputError(std::to_string(handle) + " is the handle of no texture or surface");
 }
 
 const Texture* Memory::texture(uint64_t handle) const {
-  const uint64_t number = handle - kTextureHandles - 1;
-  return number < textures_.size() ? &textures_[number] : nullptr;
+  const auto at = textures_.find(handle);
+  return at == textures_.end() ? nullptr : &at->second;
 }
 
-ModulePlace Memory::next_module() const { return {next_global_, kConstWindow + modules_ * kMaxConstant}; }
+ModulePlace Memory::next_module() const {
+  if (modules_ == kMostModules)
+    throw InputError("no room for the constants of more than " + std::to_string(kMostModules) + " modules");
+  return {next_global_, kConstWindow + modules_ * kMaxConstant};
+}
 
 Region& Memory::place(const std::string& name, uint64_t base, uint64_t size) {
   const auto at =
       std::lower_bound(regions_.begin(), regions_.end(), base,
                        [](const auto& region, uint64_t address) { return region->base() < address; });
-  if (base < next_global_ || (at != regions_.end() && (*at)->base() < base + size))
-    throw ModelBug("variable '" + name + "' is placed where another module's are");
+  const bool above = at != regions_.end() && ((*at)->base() < base + size || (*at)->base() == base);
+  const bool below = at != regions_.begin() && base - (*std::prev(at))->base() < (*std::prev(at))->size();
+  if (above || below) throw ModelBug("variable '" + name + "' is placed where another module's are");
   // What is allocated later stands behind it: regions are kept in the order of their addresses.
-  if (base >= kBuffers) next_ = std::max(next_, (base + size + kGuard + 255) & ~uint64_t{255});
+  if (base >= kBuffers)
+    next_ = std::max(next_, behind_guard(base + size));
+  else
+    behind_globals_ = std::max(behind_globals_, behind_guard(base + size));
+  freed_.erase(base);
   return **regions_.insert(at, std::make_unique<Region>(name, base, size, true));
 }
 
-void Memory::end_module() {
-  ++modules_;
-  for (const auto& r : regions_)
-    if (r->base() < kBuffers)
-      next_global_ = std::max(next_global_, (r->base() + r->size() + kGuard + 255) & ~uint64_t{255});
+void Memory::end_module(bool constants) {
+  if (constants) ++modules_;
+  next_global_ = behind_globals_;
 }
 
 Region* Memory::below(uint64_t address) const {
@@ -167,14 +213,14 @@ Region* Memory::find(uint64_t address, uint64_t length) {
 std::string Memory::describe(uint64_t address) const {
   std::vector<Named> objects;
   for (const auto& r : regions_) objects.push_back({r->name(), r->base(), r->size()});
-  for (const Freed& f : freed_) objects.push_back({f.name + ", which was freed" + f.by, f.base, f.size});
+  for (const auto& [base, f] : freed_) objects.push_back({f.name + ", which was freed" + f.by, base, f.size});
   return beside(objects, address, "near no buffer");
 }
 
 std::string Memory::nearest(uint64_t address) const {
   std::vector<Named> objects;
   for (const auto& r : regions_) objects.push_back({r->name(), r->base(), r->size()});
-  for (const Freed& f : freed_) objects.push_back({f.name, f.base, f.size});
+  for (const auto& [base, f] : freed_) objects.push_back({f.name, base, f.size});
   return machine::nearest(objects, address);
 }
 

@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "model/machine/texture.h"
@@ -82,6 +85,9 @@ class Region {
   void mark_defined(uint64_t offset, uint64_t length);
   void mark_undefined(uint64_t offset, uint64_t length);
   void mark_all_defined() { defined_ = ZeroBytes(); }
+  // Of the host's, inside it; what is put there is defined.
+  void put(uint64_t address, std::span<const std::byte> bytes);
+  void get(uint64_t address, std::span<std::byte> bytes) const;
   // From now on what is written there is followed; all of it counts as written where it was not so far.
   void follow_written();
   // Nothing lies in it from now on; its bytes stay for those who hold them.
@@ -133,19 +139,27 @@ class Memory {
   // Ends what allocate gave within a launch, which may still refer to the region: nothing is in it from now
   // on. `by`: who freed it, for reports.
   void retire(uint64_t address, const std::string& by);
+  // When the launch is over: nobody holds such regions any more.
+  void drop_retired() { retired_.clear(); }
   // What device code's malloc takes from; it outlives launches too.
   Heap& heap();
   // Between the host and a run of bytes in one buffer; InputError for an address that is in none.
   void write(uint64_t address, std::span<const std::byte> bytes);
   void read(uint64_t address, std::span<std::byte> bytes) const;
 
-  // Where the variables of the next module go; each has room for kMaxConstant bytes of constants.
+  // Where the variables of the next module go; each has room for kMaxConstant bytes of constants. InputError
+  // where there is no room left.
   ModulePlace next_module() const;
-  // A variable of a module at an address that next_module gave. Zeroed and defined. ModelBug where another
-  // one is.
+  // The same of one that has constants elsewhere, or none.
+  ModulePlace next_globals() const { return {next_global_, kConstWindow}; }
+  // A variable of a module at an address that next_module gave, now or when the module was there before.
+  // Zeroed and defined. ModelBug where something is.
   Region& place(const std::string& name, uint64_t base, uint64_t size);
-  // To be called when a module's variables are placed: the next one gets others' addresses.
-  void end_module();
+  // Ends what place gave.
+  void remove(uint64_t base);
+  // To be called when a module's variables are placed: the next one gets others' addresses. `constants`:
+  // whether it has any.
+  void end_module(bool constants = true);
 
   // The region holding [address, address + length), or nullptr.
   Region* find(uint64_t address, uint64_t length);
@@ -153,6 +167,8 @@ class Memory {
   const Region* owner(const std::byte* byte) const;
   // A handle for the object, as tex or suld take it, and the object of a handle, or nullptr.
   uint64_t add_texture(const Texture& texture);
+  // From now on the handle has no object. InputError where it had none.
+  void remove_texture(uint64_t handle);
   const Texture* texture(uint64_t handle) const;
 
   // Where `address` lies, for a message: "64 bytes into 'x' of 64 bytes", "4 bytes before 'y' of 128 bytes",
@@ -169,15 +185,21 @@ class Memory {
   };
 
  private:
-  Region* below(uint64_t address) const;          // the one that starts nearest at or below, or nullptr
+  Region* below(uint64_t address) const;  // the one that starts nearest at or below, or nullptr
+  // The region that starts there, which is none of the memory's from now on; nullptr where none does.
+  std::unique_ptr<Region> take(uint64_t base);
+  void remember(Freed freed);
   std::vector<std::unique_ptr<Region>> regions_;  // by base
-  std::vector<Freed> freed_;
+  std::map<uint64_t, Freed> freed_;               // by base: the last ones
+  std::deque<uint64_t> freed_order_;              // their bases
   std::vector<std::unique_ptr<Region>> retired_;
-  std::shared_ptr<Heap> heap_;  // once it is asked for
-  std::vector<Texture> textures_;
+  std::shared_ptr<Heap> heap_;                      // once it is asked for
+  std::unordered_map<uint64_t, Texture> textures_;  // by handle
+  uint64_t last_texture_ = kTextureHandles;
   uint64_t next_ = kBuffers;
-  uint64_t next_global_ = kModuleGlobals;  // of a module
-  uint64_t modules_ = 0;
+  uint64_t next_global_ = kModuleGlobals;     // of a module
+  uint64_t behind_globals_ = kModuleGlobals;  // what the one behind may have
+  uint64_t modules_ = 0;                      // that have constants
 };
 
 }  // namespace bitwell::machine

@@ -1,7 +1,10 @@
 // What a memory was: whatever starts from the same state again and again (schedules, enumeration, replays)
 // takes one, and gives every run the memory back as it was.
 #pragma once
+#include <deque>
+#include <map>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "model/machine/heap.h"
@@ -14,10 +17,11 @@ class Snapshot {
  private:
   friend class Memory;
   std::vector<Region::Saved> regions_;
-  std::vector<Memory::Freed> freed_;
-  std::vector<Texture> textures_;
+  std::map<uint64_t, Memory::Freed> freed_;
+  std::deque<uint64_t> freed_order_;
+  std::unordered_map<uint64_t, Texture> textures_;
   std::optional<Heap::Saved> heap_;  // where it was asked for
-  uint64_t next_ = 0, next_global_ = 0, modules_ = 0;
+  uint64_t last_texture_ = 0, next_ = 0, next_global_ = 0, behind_globals_ = 0, modules_ = 0;
 };
 
 }  // namespace bitwell::machine

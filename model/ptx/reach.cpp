@@ -112,6 +112,21 @@ bool reach(std::vector<Item>& all, std::string_view entry) {
   return found;
 }
 
+// `source`, in which bodies of sections and of functions that are not marked hold nothing but line ends.
+std::string without_idle_bodies(std::string_view source, const std::vector<Item>& all) {
+  std::string out;
+  const char* copied = source.data();  // up to here
+  for (const Item& item : all) {
+    const bool idle = item.kind == Item::Kind::section || (!item.name.empty() && !item.reached);
+    if (!idle || !has_body(item)) continue;
+    const char* const body = item.body.data();
+    out.append(copied, body + 1);
+    out.append(static_cast<size_t>(std::count(item.body.begin(), item.body.end(), '\n')), '\n');
+    copied = body + item.body.size() - 1;
+  }
+  return out.append(copied, source.data() + source.size());
+}
+
 }  // namespace
 
 std::vector<std::string> entry_names(std::string_view source) {
@@ -126,24 +141,20 @@ std::vector<std::string> entry_names(std::string_view source) {
 }
 
 std::string reached_from(std::string_view source, std::string_view entry) {
-  std::vector<Item> all;
   try {
-    all = items(source);
-    if (!reach(all, entry)) return std::string(source);
+    std::vector<Item> all = items(source);
+    if (reach(all, entry)) return without_idle_bodies(source, all);
   } catch (const SyntaxError&) {  // parse says where
+  }
+  return std::string(source);
+}
+
+std::string without_bodies(std::string_view source) {
+  try {
+    return without_idle_bodies(source, items(source));
+  } catch (const SyntaxError&) {
     return std::string(source);
   }
-  std::string out;
-  const char* copied = source.data();  // up to here
-  for (const Item& item : all) {
-    const bool idle = item.kind == Item::Kind::section || (!item.name.empty() && !item.reached);
-    if (!idle || !has_body(item)) continue;
-    const char* const body = item.body.data();
-    out.append(copied, body + 1);
-    out.append(static_cast<size_t>(std::count(item.body.begin(), item.body.end(), '\n')), '\n');
-    copied = body + item.body.size() - 1;
-  }
-  return out.append(copied, source.data() + source.size());
 }
 
 }  // namespace bitwell::ptx

@@ -16,4 +16,8 @@ std::vector<std::string> entry_names(std::string_view source);
 // The whole text where it defines no such entry.
 std::string reached_from(std::string_view source, std::string_view entry);
 
+// `source` likewise, without the body of any function: heads and variables. The whole text where its brackets
+// do not end.
+std::string without_bodies(std::string_view source);
+
 }  // namespace bitwell::ptx

@@ -149,19 +149,25 @@ void check_launch(const Program& program, const Shape& asked,
                      std::to_string(machine::arch(program.sm).shared));
 }
 
-machine::Region place_variables(const Program& program, machine::Memory& memory) {
+machine::Region place_variables(const std::vector<GlobalVariable>& variables, uint64_t constants,
+                                machine::Memory& memory) {
   uint64_t size = 0;
-  for (const GlobalVariable& g : program.globals)
-    if (g.is_const) size = std::max(size, g.address - program.constants + g.size);
-  machine::Region constants("constant memory", program.constants, size, true);
-  for (const GlobalVariable& g : program.globals) {
-    std::byte* to = g.is_const ? constants.raw_bytes() + (g.address - program.constants)
+  for (const GlobalVariable& g : variables)
+    if (g.is_const) size = std::max(size, g.address - constants + g.size);
+  machine::Region out("constant memory", constants, size, true);
+  for (const GlobalVariable& g : variables) {
+    std::byte* to = g.is_const ? out.raw_bytes() + (g.address - constants)
                                : memory.place(g.name, g.address, g.size).raw_bytes();
     std::copy(g.bytes.begin(), g.bytes.end(), to);
   }
-  constants.read_only = true;
+  out.read_only = true;
+  return out;
+}
+
+machine::Region place_variables(const Program& program, machine::Memory& memory) {
+  machine::Region out = place_variables(program.globals, program.constants, memory);
   memory.end_module();
-  return constants;
+  return out;
 }
 
 RunResult run(const Program& program, const Shape& shape,

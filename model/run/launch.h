@@ -77,8 +77,12 @@ Shape full_shape(const Program& program, const Shape& shape);
 void check_launch(const Program& program, const Shape& shape,
                   const std::vector<std::vector<std::byte>>& arguments);
 
-// Puts the variables of the program's module into memory, with their first values, and returns its constants.
-// Once a module: programs of other entries find them there.
+// Puts a module's variables into memory, with their first values, and returns its constants, which start at
+// an address.
+machine::Region place_variables(const std::vector<GlobalVariable>& variables, uint64_t constants,
+                                machine::Memory& memory);
+// The same of the module that a program is of, as the memory's next. Once a module: programs of other entries
+// find them there.
 machine::Region place_variables(const Program& program, machine::Memory& memory);
 
 // Runs every CTA to its end. `arguments` are the bytes of the entry's parameters in order; `memory` holds the

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/isa/compile/compile.h"
+#include "model/isa/compile/module.h"
 #include "model/machine/failure.h"
 #include "model/machine/tensor_map.h"
 #include "model/machine/texture.h"
@@ -112,19 +112,7 @@ constexpr uint64_t kMostBuffer = uint64_t{1} << 37;  // bytes of a buffer: nearl
 // The bytes of a file; of a pipe or a device, whose size nobody knows before, at most kMostText. Throws
 // InputError naming it: not there, no permission, more than `most` bytes.
 std::string read_file(const std::string& path, uint64_t most = kMostText);
-// `f`, with the name of the PTX file in what it refuses.
-template <class F>
-auto naming(const std::string& path, F f) {
-  try {
-    return f();
-  } catch (const ptx::SyntaxError& e) {
-    throw machine::InputError("'" + path + "' is not PTX: " + e.what());
-  } catch (const machine::InputError& e) {
-    throw machine::InputError("'" + path + "': " + e.what());
-  } catch (const machine::Unsupported& e) {
-    throw machine::Unsupported("'" + path + "': " + e.what());
-  }
-}
+using isa::naming;
 // An entry of the PTX in a file, by what name_among takes. InputError and Unsupported name the file.
 isa::Program load_program(const std::string& path, const std::string& entry,
                           isa::Approximate approximate = isa::Approximate::h200,

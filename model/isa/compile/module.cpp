@@ -1,43 +1,88 @@
 #include "model/isa/compile/module.h"
 
+#include <algorithm>
+
 #include "model/isa/compile/module_layout.h"
+#include "model/machine/failure.h"
+#include "model/ptx/parse.h"
+#include "model/ptx/reach.h"
 
 namespace bitwell::isa {
 namespace {
 
-Program variables_of(const ptx::Module& source, const machine::ModulePlace& place) {
-  Program out;
-  out.globals = ModuleLayout(source, "", place).globals();
-  out.constants = place.constants;
-  return out;
+bool has_place(const ptx::Variable& v) { return v.space == ".global" || v.space == ".const"; }
+
+bool at_first_place(const machine::ModulePlace& place) {
+  const machine::ModulePlace first;
+  return place.globals == first.globals && place.constants == first.constants;
+}
+
+std::shared_ptr<const Program> compiled(const ptx::Module& syntax, const std::string& entry,
+                                        Approximate approximate, const machine::ModulePlace& place) {
+  return std::make_shared<const Program>(compile(syntax, entry, approximate, place));
 }
 
 }  // namespace
 
-Module::Module(ptx::Module source, machine::Memory& memory, Approximate approximate)
-    : source_(std::move(source)),
-      memory_(memory),
-      approximate_(approximate),
-      place_(memory.next_module()),
-      variables_(variables_of(source_, place_)),
-      constants_(place_variables(variables_, memory)) {}
+Module::Module(std::string text, std::string path) : text_(std::move(text)), path_(std::move(path)) {}
 
-const Program& Module::program(const std::string& entry) {
-  auto at = programs_.find(entry);
-  if (at == programs_.end())
-    at = programs_.emplace(entry, compile(source_, entry, approximate_, place_)).first;
-  return at->second;
+Module::Module(std::shared_ptr<const Program> program) : ready_(std::move(program)) {
+  entries_ = {ready_->functions[static_cast<size_t>(ready_->entry)].name};
 }
 
-const GlobalVariable* Module::variable(const std::string& name) const {
-  for (const GlobalVariable& g : variables_.globals)
-    if (g.name == name) return &g;
-  return nullptr;
+const std::vector<std::string>& Module::entries() const {
+  const std::scoped_lock lock(mutex_);
+  if (!entries_) entries_ = ptx::entry_names(text_);
+  return *entries_;
 }
 
-RunResult Module::run(const std::string& entry, const Shape& shape,
-                      const std::vector<std::vector<std::byte>>& arguments, const Options& options) {
-  return isa::run(program(entry), constants_, shape, arguments, memory_, options);
+const ptx::Module& Module::heads() const {
+  const std::scoped_lock lock(mutex_);
+  if (!heads_) heads_ = naming(path_, [&] { return ptx::parse(ptx::without_bodies(text_)); });
+  return *heads_;
+}
+
+// With the lock.
+const ptx::Module& Module::parsed(const std::string& entry) const {
+  const auto at = syntax_.find(entry);
+  if (at != syntax_.end()) return at->second;
+  return syntax_.emplace(entry, ptx::parse(entry.empty() ? text_ : ptx::reached_from(text_, entry)))
+      .first->second;
+}
+
+const ptx::Module& Module::syntax(const std::string& entry) const {
+  const std::scoped_lock lock(mutex_);
+  return naming(path_, [&]() -> const ptx::Module& { return parsed(entry); });
+}
+
+std::shared_ptr<const Program> Module::program(const std::string& entry, Approximate approximate,
+                                               const machine::ModulePlace& place) const {
+  const std::scoped_lock lock(mutex_);
+  if (ready_ != nullptr) {
+    if (entry != entries_->front())
+      throw machine::InputError("no entry '" + entry + "', it has '" + entries_->front() + "' alone");
+    if (!ready_->globals.empty() && !at_first_place(place))
+      throw machine::ModelBug("the variables of a program that is compiled already are elsewhere");
+    return ready_;
+  }
+  return naming(path_, [&] {
+    const Key key{entry, approximate, place.globals, place.constants};
+    if (const auto at = programs_.find(key); at != programs_.end()) return at->second;
+    const ptx::Module& syntax = parsed(entry);
+    if (std::any_of(syntax.variables.begin(), syntax.variables.end(), has_place))
+      return programs_.emplace(key, compiled(syntax, entry, approximate, place)).first->second;
+    const machine::ModulePlace any;
+    const Key anywhere{entry, approximate, any.globals, any.constants};
+    const auto at = programs_.find(anywhere);
+    if (at != programs_.end()) return at->second;
+    return programs_.emplace(anywhere, compiled(syntax, entry, approximate, any)).first->second;
+  });
+}
+
+std::vector<GlobalVariable> Module::variables(const machine::ModulePlace& place) const {
+  if (ready_ != nullptr) return ready_->globals;
+  const ptx::Module& of = heads();
+  return naming(path_, [&] { return ModuleLayout(of, "", place).globals(); });
 }
 
 }  // namespace bitwell::isa

@@ -1,38 +1,72 @@
-// A module that has been loaded: its variables have addresses and keep their values from launch to launch.
+// A PTX text that is read once: its syntax, its variables, its entries' programs. Contexts place it in their
+// memory (model/isa/context/context.h), however many and however often.
 #pragma once
 #include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "model/isa/compile/compile.h"
-#include "model/machine/memory.h"
-#include "model/run/launch.h"
+#include "model/machine/failure.h"
+#include "model/ptx/token.h"
 
 namespace bitwell::isa {
 
+// Const, whatever it remembers: any number of threads may ask it. What is refused names the path, where there
+// is one.
 class Module {
  public:
-  // Places and initialises the .global and .const variables in `memory`, which outlives the module. Throws
-  // InputError or Unsupported for variables that cannot be laid out, and for initial values that are not
-  // understood.
-  Module(ptx::Module source, machine::Memory& memory, Approximate approximate = Approximate::h200);
+  // `path`: of the file that the text stands in, or empty. Nothing is read before somebody asks.
+  explicit Module(std::string text, std::string path = "");
+  // Of one entry that is compiled already, at the first place of a memory; it has no text.
+  explicit Module(std::shared_ptr<const Program> program);
 
-  // Compiled when it is first asked for. Throws as compile does.
-  const Program& program(const std::string& entry);
-  // A .global or .const variable, or nullptr.
-  const GlobalVariable* variable(const std::string& name) const;
-
-  // Runs the entry on the memory that the module is in, as isa::run does.
-  RunResult run(const std::string& entry, const Shape& shape,
-                const std::vector<std::vector<std::byte>>& arguments, const Options& options = {});
+  const std::string& text() const { return text_; }
+  const std::string& path() const { return path_; }
+  // The names of its entries in the order of the text, found without reading bodies.
+  const std::vector<std::string>& entries() const;
+  // Heads of functions, and variables. Throws InputError.
+  const ptx::Module& heads() const;
+  // With the bodies that the entry can come to, each where it stands in the text; of "" all. Throws
+  // InputError.
+  const ptx::Module& syntax(const std::string& entry) const;
+  // The program that runs the entry where the variables are at `place`. Compiled when it is first asked for;
+  // of a module without variables one serves for all places. Throws as compile does.
+  std::shared_ptr<const Program> program(const std::string& entry,
+                                         Approximate approximate = Approximate::h200,
+                                         const machine::ModulePlace& place = {}) const;
+  // The .global and .const variables as they are at `place`. Throws InputError or Unsupported for those that
+  // cannot be laid out, and for initial values that are not understood.
+  std::vector<GlobalVariable> variables(const machine::ModulePlace& place = {}) const;
 
  private:
-  ptx::Module source_;
-  machine::Memory& memory_;
-  Approximate approximate_;
-  machine::ModulePlace place_;
-  Program variables_;  // its globals
-  machine::Region constants_;
-  std::map<std::string, Program> programs_;
+  using Key = std::tuple<std::string, Approximate, uint64_t, uint64_t>;
+  const ptx::Module& parsed(const std::string& entry) const;
+  std::string text_, path_;
+  std::shared_ptr<const Program> ready_;
+  mutable std::mutex mutex_;
+  mutable std::optional<std::vector<std::string>> entries_;
+  mutable std::optional<ptx::Module> heads_;
+  mutable std::map<std::string, ptx::Module> syntax_;  // by entry
+  mutable std::map<Key, std::shared_ptr<const Program>> programs_;
 };
+
+// `f`, with the name of the file in what it refuses; an empty one is none.
+template <class F>
+decltype(auto) naming(const std::string& path, F f) {
+  const std::string named = path.empty() ? "" : "'" + path + "': ";
+  try {
+    return f();
+  } catch (const ptx::SyntaxError& e) {
+    throw machine::InputError((path.empty() ? "the text" : "'" + path + "'") + " is not PTX: " + e.what());
+  } catch (const machine::InputError& e) {
+    throw machine::InputError(named + e.what());
+  } catch (const machine::Unsupported& e) {
+    throw machine::Unsupported(named + e.what());
+  }
+}
 
 }  // namespace bitwell::isa
