@@ -106,14 +106,12 @@ void rung(benchmark::State& state, const verify::GemvRung& r, const std::string&
 void gemm(benchmark::State& state, const char* name, int m, int n, int k) {
   const verify::GemmVariant& variant = verify::gemm_variant(name);
   const verify::GemmProblem problem({m, n, k, 1, verify::OperandData::moderate, 2, 0, 1});
-  std::map<std::string, isa::Program> programs;
+  verify::Modules modules;
   const verify::Chain chain = problem.chain(variant, {verify::share_folder("kernels"), "sm_90a"});
-  for (const verify::Launch& l : chain.launches)
-    programs.emplace(l.entry, isa::compile(ptx::parse(verify::read_file(l.ptx)), l.entry));
+  for (const verify::Launch& l : chain.launches) modules(l)->program(l.entry);
   for (auto _ : state) {
     verify::Chain run = chain;
-    verify::simulate(
-        run, [&](const verify::Launch& l) -> const isa::Program& { return programs.at(l.entry); }, {}, true);
+    verify::simulate(run, std::ref(modules), {}, true);
   }
   const auto runs = static_cast<double>(state.iterations());
   state.counters["MAC/s"] = benchmark::Counter(runs * m * n * k, benchmark::Counter::kIsRate);

@@ -1,9 +1,10 @@
 // Groups of one thread's asynchronous copies: cp.async and cp.async.bulk (PTX ISA 9.0, 9.7.9.25).
 #pragma once
+#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <set>
+#include <vector>
 
 namespace bitwell::machine {
 
@@ -26,7 +27,8 @@ class AsyncGroups {
   }
   // Whether all committed groups but the latest `pending` are done, or (`read`) have read their sources.
   bool done(uint64_t pending, bool read) {
-    while (!committed_.empty() && committed_.front()->writing == 0) committed_.pop_front();
+    const auto under_way = [](const auto& group) { return group->writing != 0; };
+    committed_.erase(committed_.begin(), std::find_if(committed_.begin(), committed_.end(), under_way));
     for (size_t i = 0; i + pending < committed_.size(); ++i)
       if ((read ? committed_[i]->reading : committed_[i]->writing) != 0) return false;
     return true;
@@ -45,7 +47,7 @@ class AsyncGroups {
 
  private:
   std::shared_ptr<AsyncGroup> open_;
-  std::deque<std::shared_ptr<AsyncGroup>> committed_;
+  std::vector<std::shared_ptr<AsyncGroup>> committed_;  // a deque allocates, and a warp has 64 of these
   std::set<uint64_t> outstanding_;
   uint64_t next_ = 0;
 };

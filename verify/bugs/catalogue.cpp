@@ -196,24 +196,26 @@ Tally examine(const Exhibit& exhibit, const Bug* bug, size_t most) {
   const auto start = std::chrono::steady_clock::now();
   Tally out;
   const std::string text = ptx_of(exhibit, bug == nullptr ? "" : bug->name);
-  const isa::Program program = naming(exhibit.name, [&] { return isa::compile(ptx::parse(text), "kernel"); });
-  const hazard::Objects objects = objects_of(text, program);
-  const hazard::MmaRegisters registers = registers_of(text);
+  const SharedModule module = std::make_shared<const isa::Module>(text, exhibit.name);
+  const SharedProgram program = module->program("kernel");
+  Readings readings;
   for (const isa::Schedule& schedule : schedules(most)) {
     ++out.schedules;
     Launch launch = exhibit.launch;
+    launch.module = module;
     Watch watch(exhibit.once);
     isa::Options options;
     options.schedule = schedule;
     options.step_limit = 1 << 20;
-    options.observers.push_back(watch.observer(registers.lines()));
+    options.observers.push_back(watch.observer(readings.of(module, program).registers.lines()));
     try {
       for (const bool second : {false, true}) {
         if (second && !exhibit.again) break;
-        watch.begin(program, launch.shape, second);
-        watch.follow(objects);
-        watch.follow(registers);
-        const isa::RunResult result = simulate(program, launch, options, true);  // at the same addresses
+        watch.begin(*program, launch.shape, second);
+        watch.follow(readings.of(module, program));
+        const Ran ran = simulate(launch, options, true);  // at the same addresses
+        ran.keep(launch);
+        const isa::RunResult& result = ran.result;
         if (!result.notes.empty()) {
           out.said = "note";
           out.where =

@@ -15,12 +15,12 @@ constexpr uint64_t kPatience = 2;         // times the launch's steps as built, 
 constexpr uint64_t kLeastSteps = 200000;  // warp instructions
 
 // The launches before the subject's run once: their results become what the subject is launched on.
-void shorten(SuiteCase& c, const std::string& entry, const Programs& programs) {
+void shorten(SuiteCase& c, const std::string& entry, const ModuleOf& modules) {
   if (c.chain.launches.back().entry != entry) return;
   Chain ran = c.chain;
   ran.launches.pop_back();
   std::erase_if(ran.links, [&](const Chain::Link& l) { return l.to >= ran.launches.size(); });
-  simulate(ran, programs, {}, true);
+  simulate(ran, modules, {}, true);
   Launch last = std::move(c.chain.launches.back());
   for (const Chain::Link& l : c.chain.links)
     if (l.to == c.chain.launches.size() - 1)
@@ -59,31 +59,6 @@ std::optional<Finding> ended(const Tried& tried) {
   return Finding{endless ? Found::runs_on : Found::named, what};
 }
 
-// A case with the race check. `loaded`: of a launch, its program, objects, registers and whether it waits for
-// the grid.
-template <class LoadedOf>
-Tried try_watched(const SuiteCase& c, const isa::Schedule& schedule, isa::Options options, Watch& watch,
-                  const LoadedOf& loaded) {
-  std::vector<int> lines;
-  for (const Launch& l : c.chain.launches) {
-    const std::vector<int> more = loaded(l).registers.lines();
-    lines.insert(lines.end(), more.begin(), more.end());
-  }
-  options.observers.push_back(watch.observer(std::move(lines)));
-  bool first = true;
-  return try_case(
-      c, schedule,
-      [&](const Launch& l) -> const isa::Program& {
-        const auto& of = loaded(l);
-        watch.begin(of.program, l.shape, of.waits && !first);
-        watch.follow(of.objects);
-        watch.follow(of.registers);
-        first = false;
-        return of.program;
-      },
-      options);
-}
-
 // The work's finding, or that the mutant is none that runs.
 template <class Work>
 Finding legal(const Work& work) {
@@ -91,8 +66,6 @@ Finding legal(const Work& work) {
     return work();
   } catch (const machine::Unsupported& e) {
     return {Found::unsupported, e.what()};
-  } catch (const ptx::SyntaxError& e) {
-    return {Found::not_ptx, e.what()};
   } catch (const machine::InputError& e) {
     return {Found::not_ptx, e.what()};
   }
@@ -100,24 +73,50 @@ Finding legal(const Work& work) {
 
 }  // namespace
 
+ModuleOf Jury::with(const SharedModule& mutant) const {
+  return [this, mutant](const Launch& l) {
+    return mutant != nullptr && l.entry == entry_ && l.ptx == ptx_ ? mutant : as_built_(l);
+  };
+}
+
+Tried Jury::try_watched(const SuiteCase& c, const isa::Schedule& schedule, isa::Options options, Watch& watch,
+                        const SharedModule& mutant) const {
+  const ModuleOf modules = with(mutant);
+  Readings of_mutant;
+  const auto readings = [&](const SharedModule& module) -> Readings& {
+    return module == mutant ? of_mutant : readings_;
+  };
+  std::vector<int> lines;
+  for (const Launch& l : c.chain.launches) {
+    const SharedModule module = modules(l);
+    const std::vector<int>& more = readings(module).lines(module, l.entry);
+    lines.insert(lines.end(), more.begin(), more.end());
+  }
+  options.observers.push_back(watch.observer(std::move(lines)));
+  bool first = true;
+  const auto begins = [&](const Launch& l, const SharedModule& module, const SharedProgram& program) {
+    watch.begin(*program, l.shape, waits_.at({l.ptx, l.entry}) && !first);
+    watch.follow(readings(module).of(module, program));
+    first = false;
+  };
+  return try_case(c, schedule, modules, options, begins);
+}
+
 Jury::Jury(const Subject& subject, int threads)
-    : entry_(subject.entry),
+    : ptx_(subject.ptx),
+      entry_(subject.entry),
       text_(only_entry(read_file(subject.ptx), subject.entry)),
       cases_(subject.suite()) {
   for (const SuiteCase& c : cases_)
-    for (const Launch& l : c.chain.launches) {
-      if (programs_.count(l.entry) != 0) continue;
-      const std::string text = only_entry(read_file(l.ptx), l.entry);
-      isa::Program program = load_program(l.ptx, l.entry);
-      hazard::Objects objects = objects_of(text, program);
-      const bool waits = text.find("griddepcontrol.wait") != std::string::npos;
-      programs_.emplace(l.entry, Loaded{std::move(program), std::move(objects), registers_of(text), waits});
-    }
-  const Programs built = [&](const Launch& l) -> const isa::Program& { return as_built(l).program; };
+    for (const Launch& l : c.chain.launches)
+      if (const auto [at, fresh] = waits_.try_emplace({l.ptx, l.entry}); fresh)
+        at->second =
+            only_entry(as_built_(l)->text(), l.entry).find("griddepcontrol.wait") != std::string::npos;
+  const ModuleOf built = with(nullptr);
   alone_.resize(cases_.size());
   whole_.resize(cases_.size());
   each_in_parallel(cases_.size(), threads, [&](size_t i) {
-    if (programs_.at(entry_).waits) whole_[i] = cases_[i];
+    if (waits_.at({ptx_, entry_})) whole_[i] = cases_[i];
     shorten(cases_[i], entry_, built);
     Chain ran = cases_[i].chain;
     simulate(ran, built, {}, true);
@@ -134,8 +133,7 @@ Jury::Jury(const Subject& subject, int threads)
     t.cost = tried.warp_instructions;
     if (!t.first) return;
     Watch watch;
-    const Tried again = try_watched(watched(t.of), t.schedule, {}, watch,
-                                    [&](const Launch& l) -> const Loaded& { return as_built(l); });
+    const Tried again = try_watched(watched(t.of), t.schedule, {}, watch, nullptr);
     if (const Watch::Error error = watch.error(); again.failure || !error.what.empty())
       throw machine::InputError(subject.name + " is suspected as built: " + watched(t.of).name + ": " +
                                 (again.failure ? again.failure->what : error.what));
@@ -150,22 +148,16 @@ const SuiteCase& Jury::watched(size_t of) const {
   return whole_[of] ? *whole_[of] : alone_[of] ? *alone_[of] : cases_[of];
 }
 
-std::optional<Finding> Jury::fails(const SuiteCase& c, const Trial& t, const isa::Program& mutant) const {
-  const Programs programs = [&](const Launch& l) -> const isa::Program& {
-    return l.entry == entry_ ? mutant : as_built(l).program;
-  };
-  return ended(try_case(c, t.schedule, programs, patience(t.cost)));
+std::optional<Finding> Jury::fails(const SuiteCase& c, const Trial& t, const SharedModule& mutant) const {
+  return ended(try_case(c, t.schedule, with(mutant), patience(t.cost)));
 }
 
-std::optional<Finding> Jury::fails_watched(size_t of, const Trial& t, const Loaded& mutant) const {
+std::optional<Finding> Jury::fails_watched(size_t of, const Trial& t, const SharedModule& mutant) const {
   Watch watch;
-  const auto loaded = [&](const Launch& l) -> const Loaded& {
-    return l.entry == entry_ ? mutant : as_built(l);
-  };
-  const auto failed = ended(try_watched(watched(of), t.schedule, patience(t.cost), watch, loaded));
+  const auto failed = ended(try_watched(watched(of), t.schedule, patience(t.cost), watch, mutant));
   if (failed) {
     if (!alone_[of]) return failed;
-    return fails(cases_[of], t, mutant.program);  // what follows may not need what differs
+    return fails(cases_[of], t, mutant);  // what follows may not need what differs
   }
   if (const Watch::Error error = watch.error(); !error.what.empty())
     return Finding{Found::race, watched(of).name + ": " + error.what};
@@ -174,9 +166,16 @@ std::optional<Finding> Jury::fails_watched(size_t of, const Trial& t, const Load
   return std::nullopt;
 }
 
+// Read, compiled, or refused.
+SharedModule Jury::mutated(const std::string& text) const {
+  auto out = std::make_shared<const isa::Module>(text);
+  out->program(entry_);
+  return out;
+}
+
 Finding Jury::judge(const std::string& text) const {
   return legal([&]() -> Finding {
-    const isa::Program mutant = isa::compile(ptx::parse(text), entry_);
+    const SharedModule mutant = mutated(text);
     for (const Trial& t : trials_) {
       if (alone_[t.of] && !fails(*alone_[t.of], t, mutant)) continue;
       if (const auto found = fails(cases_[t.of], t, mutant)) return *found;
@@ -187,10 +186,7 @@ Finding Jury::judge(const std::string& text) const {
 
 Finding Jury::judge_races(const std::string& text) const {
   return legal([&]() -> Finding {
-    isa::Program program = isa::compile(ptx::parse(text), entry_);
-    hazard::Objects objects = objects_of(text, program);
-    const Loaded mutant{std::move(program), std::move(objects), registers_of(text),
-                        programs_.at(entry_).waits};
+    const SharedModule mutant = mutated(text);
     Finding out{Found::nothing, ""};
     for (const Trial& t : trials_) {
       if (!t.first) continue;

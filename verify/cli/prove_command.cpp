@@ -102,7 +102,7 @@ void write_ptx(const std::vector<Part>& parts, const std::string& folder) {
   if (error) throw machine::InputError("--ptx: cannot make the folder '" + folder + "': " + error.message());
   verify::OutputFiles files;
   std::map<std::string, std::string> texts;  // by file
-  std::set<const verify::ModuleText*> seen;
+  std::set<const isa::Module*> seen;
   std::vector<verify::SharedText> kept;
   for (const Part& part : parts) {
     if (part.name == "kernels") continue;  // share/bitwell/kernels has them
@@ -113,7 +113,7 @@ void write_ptx(const std::vector<Part>& parts, const std::string& folder) {
           kept.push_back(text);
           std::string name = part.name + "-" + std::to_string(texts.size()) + "." + part.target + ".ptx";
           std::replace(name.begin(), name.end(), ' ', '-');
-          texts.emplace((std::filesystem::path(folder) / name).string(), text->ptx());
+          texts.emplace((std::filesystem::path(folder) / name).string(), text->text());
         }
   }
   for (const auto& [path, text] : texts) files.plan(path, "--ptx");
@@ -159,7 +159,7 @@ void ask_all(const ProveOptions& o, int& status) {
                         BITWELL_VERSION,
                         {},
                         {}};
-  std::map<const verify::ModuleText*, std::shared_ptr<verify::Device::Module>> modules;
+  std::map<const isa::Module*, std::shared_ptr<verify::Device::Module>> modules;
   std::vector<verify::SharedText> kept;  // whose addresses name the modules
   const verify::RunLaunch on_gpu = [&](const verify::SharedText& text, verify::Launch& launch) {
     if (rehearsal) return verify::simulate_launch(text, launch);
@@ -169,7 +169,7 @@ void ask_all(const ProveOptions& o, int& status) {
     }
     auto& module = modules[text.get()];
     if (module == nullptr) {
-      module = device->load(text->ptx());
+      module = device->load(text->text());
       kept.push_back(text);
     }
     device->run(*module, launch);

@@ -28,6 +28,7 @@
 #include "verify/explore/given.h"
 #include "verify/launch/launch_json.h"
 #include "verify/launch/memory_watch.h"
+#include "verify/launch/modules.h"
 #include "verify/launch/partial_files.h"
 
 namespace bitwell::cli {
@@ -116,14 +117,13 @@ struct Observed {
 };
 
 // Where it ends in a fault, after what was seen until then.
-isa::RunResult run_to_its_end(const RunOptions& options, const isa::Program& program,
-                              verify::LaunchFile& file, const isa::Options& how, Observed& observed,
-                              verify::OutputFiles& files, Until& until) {
+isa::RunResult run_to_its_end(const RunOptions& options, verify::LaunchFile& file, const isa::Options& how,
+                              Observed& observed, verify::OutputFiles& files, Until& until) {
   try {
-    isa::RunResult out =
-        verify::simulate_one_by_one(program, file.launch, how, true, observed.findings.beginning());
+    verify::Ran ran = verify::simulate(file.launch, how, true, observed.findings.beginning());
+    ran.keep(file.launch);
     end_progress();
-    return out;
+    return std::move(ran.result);
   } catch (const machine::Fault& fault) {
     end_progress();
     observed.write_until(fault, files);
@@ -135,10 +135,12 @@ isa::RunResult run_to_its_end(const RunOptions& options, const isa::Program& pro
 }
 
 // The same launch from its beginning, which took so many warp instructions.
-verify::Launch run_again(const RunOptions& options, const isa::Program& program, isa::Options how,
-                         uint64_t took, const std::function<void(isa::Options&)>& add) {
+verify::Launch run_again(const RunOptions& options, const isa::Program& program, const verify::Launch& before,
+                         isa::Options how, uint64_t took, const std::function<void(isa::Options&)>& add) {
   verify::LaunchFile file = verify::read_launch(options.path);
   file.launch.memory_limit = options.memory_limit;
+  file.launch.approximate = before.approximate;
+  file.launch.module = before.module;
   how.checked = true;
   how.step_limit = std::min(how.step_limit, 4 * took + 1024);  // other bits may make it endless
   std::optional<verify::Given> given;
@@ -147,7 +149,7 @@ verify::Launch run_again(const RunOptions& options, const isa::Program& program,
     given->attach(how);
   }
   add(how);
-  verify::simulate(program, file.launch, how, false);
+  verify::simulate(file.launch, how, false).keep(file.launch);
   return std::move(file.launch);
 }
 
@@ -173,9 +175,12 @@ Judged run_once(const RunOptions& options, Until& until) {
   until.ptx = file.launch.ptx;
   until.facts["entry"] = file.launch.entry;
   refuse_what_does_not_go_together(options, file);
-  isa::Program program = verify::load_program(file.launch.ptx, file.launch.entry, approximate_of(options));
   file.launch.memory_limit = options.memory_limit;
   file.launch.approximate = approximate_of(options);
+  file.launch.module = verify::load_module(file.launch.ptx);
+  const std::shared_ptr<const isa::Program> compiled = verify::program_of(file.launch);
+  verify::Modules().load(file.launch);
+  const isa::Program& program = *compiled;
   isa::Options how = options.run;
   how.checked = !options.unchecked;
   for (const isa::PolicyName& p : isa::kPolicies)
@@ -201,16 +206,21 @@ Judged run_once(const RunOptions& options, Until& until) {
   }
   if (options.schedules != 0) return compare_schedules(options, program, file, how, files);
   std::optional<isa::NumericWatch> numeric;  // of this run: not of one that measures, nor of one made again
-  if (options.numeric) numeric.emplace(program, options.numeric_bound);
+  if (options.numeric) {
+    const auto watched = std::make_shared<isa::Program>(
+        verify::load_program(file.launch.ptx, file.launch.entry, file.launch.approximate));
+    numeric.emplace(*watched, options.numeric_bound);
+    file.launch.module = std::make_shared<const isa::Module>(watched, file.launch.module);
+  }
   how.progress = shown_from(start);
-  const isa::RunResult result = run_to_its_end(options, program, file, how, observed, files, until);
+  const isa::RunResult result = run_to_its_end(options, file, how, observed, files, until);
   const std::vector<isa::Losses> losses = numeric ? numeric->losses() : std::vector<isa::Losses>{};
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (options.races) {
     int runs = 0;
     observed.findings.follow([&](const auto& add) {
       progress(fmt::format("following what was read, run {}", ++runs));
-      return run_again(options, program, unwatched, result.warp_instructions, add);
+      return run_again(options, program, file.launch, unwatched, result.warp_instructions, add);
     });
     end_progress();
   }

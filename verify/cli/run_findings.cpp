@@ -43,18 +43,16 @@ RunFindings::RunFindings(const RunOptions& options, const verify::LaunchFile& fi
       known_(options.baseline.empty() ? verify::Baseline{} : verify::read_baseline(options.baseline)),
       replaced_(read_if_there(options.write_baseline)) {
   if (!options.races) return;
-  add_registers({file.launch.ptx, file.launch.entry});
+  add({file.launch.ptx, file.launch.entry}, file.launch.module);
   for (const verify::Step& step : file.launch.then)
-    if (!step.ptx.empty()) add_registers({step.ptx, step.entry});
+    if (!step.ptx.empty()) add({step.ptx, step.entry}, step.module);
   watch_.keep(kMostMet);
 }
 
-void RunFindings::add_registers(const EntryOf& entry) {
-  if (registers_.contains(entry)) return;
-  const auto& [ptx, name] = entry;
-  const std::vector<int> lines =
-      registers_.emplace(entry, verify::registers_of(verify::read_entry(ptx, name).ptx))
-          .first->second.lines();
+void RunFindings::add(const EntryOf& entry, const verify::SharedModule& module) {
+  modules_.emplace(entry.first, module);
+  if (!added_.insert(entry).second) return;
+  const std::vector<int>& lines = readings_.lines(module, verify::entry_of(*module, entry.second));
   lines_.insert(lines_.end(), lines.begin(), lines.end());
 }
 
@@ -65,13 +63,11 @@ verify::Beginning RunFindings::beginning() {
 
 void RunFindings::begin(const std::shared_ptr<const isa::Program>& program, const verify::Step* step) {
   const std::string& ptx = step == nullptr ? file_.launch.ptx : step->ptx;
-  const std::string& entry = step == nullptr ? file_.launch.entry : step->entry;
   programs_.push_back(program);
   watch_.begin({*program, step == nullptr ? file_.launch.shape : step->shape, ptx, programs_.size(),
                 verify::count_launches(file_.launch)},
                step != nullptr && step->programmatic);
-  watch_.follow(verify::objects_of(verify::read_entry(ptx, entry).ptx, *program));
-  watch_.follow(registers_.at({ptx, entry}));
+  watch_.follow(readings_.of(modules_.at(ptx), program));
 }
 
 void RunFindings::follow(const verify::Rerun& rerun) {
@@ -91,11 +87,8 @@ Explained RunFindings::explained(const verify::Found& found) const {
       "the launch did not come to its end, or there are more findings than are followed", 0, {}, {}};
   static const verify::Followed kOfAList{"a list of launches is not made again", 0, {}, {}};
   const verify::Asked asked = verify::asked_of(found);
-  const EntryOf entry{asked.launch.ptx, asked.launch.entry()};
-  auto ways = ways_.find(entry);
-  if (ways == ways_.end())
-    ways = ways_.try_emplace(entry, ptx::parse(verify::read_entry(entry.first, entry.second).ptx)).first;
-  Explained out{ways->second.from(asked.ptx_line), nullptr, hazard::Level::error};
+  const hazard::Ways& ways = readings_.ways(modules_.at(asked.launch.ptx), asked.launch.entry());
+  Explained out{ways.from(asked.ptx_line), nullptr, hazard::Level::error};
   if (const auto at = followed_.find(pair_of(found.finding)); at != followed_.end())
     out.followed = &at->second;
   else if (options_.explain)

@@ -2,12 +2,12 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 
 #include "verify/cli/run_hazards.h"
 #include "verify/cli/run_options.h"
 #include "verify/hazard/watch.h"
-#include "verify/launch/one_by_one.h"
 
 namespace bitwell::cli {
 
@@ -43,7 +43,7 @@ class RunFindings {
  private:
   void begin(const std::shared_ptr<const isa::Program>& program, const verify::Step* step);
   using EntryOf = std::pair<std::string, std::string>;  // a PTX file and an entry in it
-  void add_registers(const EntryOf& entry);
+  void add(const EntryOf& entry, const verify::SharedModule& module);
   Explained explained(const verify::Found& found) const;
   const std::string& entry() const;  // of the first launch, by its whole name as soon as it has begun
   verify::Sifted sifted() const { return verify::sift(watch_.findings(), watch_.entries(), known_); }
@@ -52,10 +52,11 @@ class RunFindings {
   const verify::LaunchFile& file_;
   verify::Watch watch_;
   std::vector<std::shared_ptr<const isa::Program>> programs_;  // of the launches so far
-  std::map<EntryOf, hazard::MmaRegisters> registers_;          // of all launches
-  std::vector<int> lines_;                                     // that these ask for
-  mutable std::map<EntryOf, hazard::Ways> ways_;               // as soon as something is found
-  using Pair = std::tuple<hazard::Kind, int, int>;             // a finding, by kind and lines
+  std::map<std::string, verify::SharedModule> modules_;        // by path
+  std::set<EntryOf> added_;                                    // of all launches
+  std::vector<int> lines_;                                     // that their registers ask for
+  mutable verify::Readings readings_;
+  using Pair = std::tuple<hazard::Kind, int, int>;  // a finding, by kind and lines
   std::map<Pair, verify::Followed> followed_;
   verify::Baseline known_, replaced_;
 };

@@ -253,7 +253,7 @@ std::string device_verdict(verify::Device& device, verify::Launch before, const 
   facts["outputs"] = nlohmann::json::array();
   std::string out = fmt::format("on {}, driver {}:\n", device.name(), device.driver());
   verify::use_full_names(program, before);
-  const std::vector<isa::Program> of_steps = verify::load_steps(before);
+  const std::vector<std::shared_ptr<const isa::Program>> of_steps = verify::load_steps(before);
   try {
     device.run_list(before, limit);
   } catch (const machine::Fault& fault) {
@@ -270,7 +270,7 @@ std::string device_verdict(verify::Device& device, verify::Launch before, const 
                          before.variables[at].after, output, out, facts) &&
            held;
   std::vector<const isa::Program*> programs{&program};
-  for (const isa::Program& p : of_steps) programs.push_back(&p);
+  for (const auto& p : of_steps) programs.push_back(p.get());
   out += without_evidence(programs, facts);
   return out;
 }

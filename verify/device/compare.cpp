@@ -2,23 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <mutex>
 
-#include "model/ptx/parse.h"
+#include "verify/device/resident.h"
 #include "verify/suite/parallel.h"
 
 namespace bitwell::verify {
 namespace {
 
-// Entries that launches name, compiled for both when one of them does for the first time.
+// The modules of launches, for both; the device's are compiled when a launch needs them for the first time.
 class Compiled {
  public:
   Compiled(Device& device, std::chrono::milliseconds limit) : device_(device), limit_(limit) {}
 
   void simulate_chain(Chain& chain, const isa::Options& options) {
-    simulate(
-        chain, [&](const Launch& l) -> const isa::Program& { return entry(l).program; }, options, true);
+    simulate(chain, std::ref(modules_), options, true);
   }
 
   // One launch at a time; false where the device is unusable before all have run.
@@ -28,11 +26,11 @@ class Compiled {
       for (const Chain::Link& link : chain.links)
         if (link.to == i)
           l.buffers[link.to_buffer].bytes = chain.launches[link.from].buffers[link.from_buffer].bytes;
-      const Entry& e = entry(l);
+      const std::shared_ptr<const isa::Module> module = modules_(l);
       const std::scoped_lock lock(gpu_);
       if (!usable_) return false;
       try {
-        device_.run(*e.module, l, limit_);
+        device_.run(*on_device_(module), l, limit_);
       } catch (const machine::Fault&) {
         usable_ = device_.usable();
         throw;
@@ -44,24 +42,12 @@ class Compiled {
   bool usable() const { return usable_; }
 
  private:
-  struct Entry {
-    isa::Program program;
-    std::shared_ptr<Device::Module> module;
-  };
-  const Entry& entry(const Launch& l) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = entries_.find(l.entry);
-    if (found != entries_.end()) return found->second;
-    const std::string text = read_file(l.ptx);
-    const std::scoped_lock gpu_lock(gpu_);
-    return entries_.emplace(l.entry, Entry{isa::compile(ptx::parse(text), l.entry), device_.load(text)})
-        .first->second;
-  }
   Device& device_;
   const std::chrono::milliseconds limit_;
-  bool usable_ = true;  // with gpu_
-  std::mutex mutex_, gpu_;
-  std::map<std::string, Entry> entries_;  // a map's elements stay where they are
+  Modules modules_;
+  std::mutex gpu_;
+  bool usable_ = true;  // with it, and so are those on the device
+  OnDeviceModules on_device_{device_};
 };
 
 void compare_outputs(const Chain& simulated, const Chain& on_gpu, ComparedCase& out) {

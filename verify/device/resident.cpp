@@ -149,13 +149,15 @@ std::vector<std::byte> Resident::read(size_t launch, size_t buffer) const {
   return out;
 }
 
-std::vector<Device::Module*> ModuleCache::operator()(std::span<const Launch> launches) {
+Device::Module* OnDeviceModules::operator()(const std::shared_ptr<const isa::Module>& module) {
+  std::shared_ptr<Device::Module>& out = modules_[module];
+  if (out == nullptr) out = naming(module->path(), [&] { return device_.load(module->text()); });
+  return out.get();
+}
+
+std::vector<Device::Module*> OnDeviceModules::operator()(std::span<const Launch> launches) {
   std::vector<Device::Module*> out;
-  for (const Launch& l : launches) {
-    auto& module = modules_[l.ptx];
-    if (module == nullptr) module = naming(l.ptx, [&] { return device_.load(read_file(l.ptx)); });
-    out.push_back(module.get());
-  }
+  for (const Launch& l : launches) out.push_back((*this)(files_(l)));
   return out;
 }
 

@@ -38,15 +38,18 @@ class Resident {
   std::vector<std::shared_ptr<Prepared>> prepared_;
 };
 
-// The modules of launches, compiled once a file.
-class ModuleCache {
+// Modules as the driver compiles them, each once.
+class OnDeviceModules {
  public:
-  explicit ModuleCache(Device& device) : device_(device) {}
+  explicit OnDeviceModules(Device& device) : device_(device) {}
+  // InputError where the driver refuses it.
+  Device::Module* operator()(const std::shared_ptr<const isa::Module>& module);
   std::vector<Device::Module*> operator()(std::span<const Launch> launches);
 
  private:
   Device& device_;
-  std::map<std::string, std::shared_ptr<Device::Module>> modules_;  // by path
+  Modules files_;
+  std::map<std::shared_ptr<const isa::Module>, std::shared_ptr<Device::Module>> modules_;
 };
 
 // What an entry takes of a multiprocessor.

@@ -36,6 +36,7 @@ std::pair<CUdeviceptr, size_t> find(const Device::Impl& d, CUmodule module, cons
 Launch launch_of(const Step& step, const Launch& first) {
   Launch out;
   out.ptx = step.ptx;
+  out.module = step.module;
   out.entry = step.entry;
   out.shape = step.shape;
   out.arguments = step.arguments;
@@ -57,7 +58,7 @@ void Device::run_list(Launch& launch, std::optional<std::chrono::milliseconds> l
     for (size_t b = 0; b < launch.buffers.size(); ++b) links.push_back({0, b, launches.size(), b});
     launches.push_back(launch_of(s, launch));
   }
-  ModuleCache modules(*this);
+  OnDeviceModules modules(*this);
   const std::vector<Module*> loaded = modules(launches);
   run_steps(Resident(*this, launches, links, loaded), *loaded.front(), launch, launch.then, limit);
 }

@@ -3,9 +3,7 @@
 #include <cstdio>
 
 #include "model/machine/memory.h"
-#include "model/ptx/parse.h"
 #include "model/run/nearby.h"
-#include "verify/hazard/places.h"
 #include "verify/hazard/remedy.h"
 
 namespace bitwell::verify {
@@ -186,13 +184,6 @@ std::string describe(const hazard::Way& way, const isa::Program& program) {
   }
   return out;
 }
-
-hazard::Objects objects_of(const std::string& text, const isa::Program& program) {
-  const ptx::Module module = ptx::parse(text);
-  return {module, places_of(program, module)};
-}
-
-hazard::MmaRegisters registers_of(const std::string& text) { return hazard::MmaRegisters(ptx::parse(text)); }
 
 hazard::Checker checker_of(const isa::Program& program, const isa::Shape& shape, bool once) {
   const isa::Shape full = isa::full_shape(program, shape);

@@ -37,12 +37,6 @@ std::string describe(const hazard::Way& way, const isa::Program& program);
 // What stands at a PTX line of the program, or nullptr.
 const isa::Line* line_of(int ptx, const isa::Program& program);
 
-// Where the addresses of the program's instructions come from; `text`: the module that it was compiled from.
-hazard::Objects objects_of(const std::string& text, const isa::Program& program);
-
-// The registers of the wgmma of a module's text.
-hazard::MmaRegisters registers_of(const std::string& text);
-
 // A checker for a launch of the program; `once` as the checker takes it.
 hazard::Checker checker_of(const isa::Program& program, const isa::Shape& shape, bool once = false);
 

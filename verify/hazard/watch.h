@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "verify/hazard/readings.h"
 #include "verify/hazard/report.h"
 
 namespace bitwell::verify {
@@ -31,8 +32,10 @@ class Watch {
     begin(Launched{program, shape, "", launches_.size() + 1, 0}, programmatic);
   }
   // To be called behind that: as the checker's.
-  void follow(const hazard::Objects& objects) { running_.back().checker->follow(objects); }
-  void follow(const hazard::MmaRegisters& registers) { running_.back().checker->follow(registers); }
+  void follow(const Reading& reading) {
+    running_.back().checker->follow(reading.objects);
+    running_.back().checker->follow(reading.registers);
+  }
   // The first error of the launches so far, in words, and which launch it was of, counted from 0; empty:
   // none.
   struct Error {

@@ -116,13 +116,7 @@ const std::vector<Yardstick>& yardsticks() {
 YardstickRun::YardstickRun(const Yardstick& yardstick, const std::string& kernels)
     : chain_(yardstick.chain(kernels)) {
   for (const Launch& l : chain_.launches) {
-    isa::Program program = load_program(l.ptx, l.entry);
-    const std::string text = read_file(l.ptx);
-    hazard::Objects objects = objects_of(text, program);
-    const Loaded& loaded =
-        programs_.emplace(l.entry, Loaded{std::move(program), std::move(objects), registers_of(text)})
-            .first->second;
-    const std::vector<int> lines = loaded.registers.lines();
+    const std::vector<int>& lines = readings_.lines(modules_(l), l.entry);
     lines_.insert(lines_.end(), lines.begin(), lines.end());
   }
 }
@@ -132,17 +126,14 @@ void YardstickRun::run(Watch* watch, const machine::Observer& told,
   isa::Options options;
   if (watch != nullptr) options.observers.push_back(told);
   size_t begun = 0;
-  const auto program = [&](const Launch& l) -> const isa::Program& {
-    const Loaded& loaded = programs_.at(l.entry);
+  const auto begins = [&](const Launch& l, const SharedModule& module, const SharedProgram& program) {
     if (watch != nullptr) {
-      watch->begin(loaded.program, l.shape);
-      watch->follow(loaded.objects);
-      watch->follow(loaded.registers);
+      watch->begin(*program, l.shape);
+      watch->follow(readings_.of(module, program));
     }
     if (++begun == run_.launches.size() && last_begins) last_begins();
-    return loaded.program;
   };
-  simulate(run_, program, options, false);
+  simulate(run_, std::ref(modules_), options, false, begins);
 }
 
 }  // namespace bitwell::verify

@@ -2,7 +2,6 @@
 // kernels of ordinary threads.
 #pragma once
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -35,13 +34,9 @@ class YardstickRun {
   void run(Watch* watch, const machine::Observer& told, const std::function<void()>& last_begins);
 
  private:
-  struct Loaded {
-    isa::Program program;
-    hazard::Objects objects;
-    hazard::MmaRegisters registers;
-  };
   Chain chain_, run_;
-  std::map<std::string, Loaded> programs_;  // by entry
+  Modules modules_;
+  Readings readings_;
   std::vector<int> lines_;
 };
 

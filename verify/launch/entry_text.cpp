@@ -1,5 +1,6 @@
 #include "verify/launch/entry_text.h"
 
+#include <algorithm>
 #include <array>
 
 #include "model/ptx/reach.h"
@@ -34,16 +35,15 @@ std::string read_ptx(const std::string& path) {
   return text;
 }
 
-EntryText read_entry(const std::string& path, const std::string& entry) {
-  const std::string text = read_ptx(path);
-  if (entry.empty()) return {text, entry};
-  return naming(path, [&]() -> EntryText {
-    const std::vector<std::string> entries = ptx::entry_names(text);
+std::string entry_of(const isa::Module& module, const std::string& entry) {
+  if (entry.empty()) return entry;
+  const std::vector<std::string>& entries = module.entries();
+  if (std::find(entries.begin(), entries.end(), entry) != entries.end()) return entry;
+  return naming(module.path(), [&]() -> std::string {
     try {
-      const std::string& name = entries[name_among(entries, entry, "entry")];
-      return {ptx::reached_from(text, name), name};
+      return entries[name_among(entries, entry, "entry")];
     } catch (const machine::InputError&) {
-      ptx::parse(text);  // whose refusal says more
+      ptx::parse(module.text());  // whose refusal says more
       throw;
     }
   });

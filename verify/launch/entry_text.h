@@ -2,17 +2,15 @@
 #pragma once
 #include <string>
 
+#include "model/isa/compile/module.h"
+
 namespace bitwell::verify {
 
 // The text of a PTX file. InputError where it is something else that nvcc makes or takes: what it is, and how
 // its PTX is had.
 std::string read_ptx(const std::string& path);
 
-struct EntryText {
-  std::string ptx;    // each line where it stands in the file
-  std::string entry;  // its whole name
-};
-// By what name_among takes; of "" the whole file. InputError names the file.
-EntryText read_entry(const std::string& path, const std::string& entry);
+// The whole name of the entry that name_among takes `entry` for. InputError names the file.
+std::string entry_of(const isa::Module& module, const std::string& entry);
 
 }  // namespace bitwell::verify

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/isa/compile/module.h"
+#include "model/isa/context/context.h"
 #include "model/machine/failure.h"
 #include "model/machine/tensor_map.h"
 #include "model/machine/texture.h"
@@ -72,6 +72,7 @@ struct Step {
     std::byte value;
   };
   std::optional<Fill> fill;
+  std::shared_ptr<const isa::Module> module{};  // of a launch; nullptr: what stands in `ptx`
 };
 
 struct Launch {
@@ -84,7 +85,8 @@ struct Launch {
   std::vector<Step> then{};                // in order, when it has ended
   std::optional<uint64_t> heap{};          // bytes of device code's malloc; none: CUDA's default
   std::optional<uint64_t> memory_limit{};  // bytes it may take in all; none: what the target's device has
-  isa::Approximate approximate = isa::Approximate::h200;  // what load_program is told of those under `then`
+  isa::Approximate approximate = isa::Approximate::h200;
+  std::shared_ptr<const isa::Module> module{};  // nullptr: what stands in `ptx`
 
   template <class T>
   void add_scalar(T value) {
@@ -113,15 +115,51 @@ constexpr uint64_t kMostBuffer = uint64_t{1} << 37;  // bytes of a buffer: nearl
 // InputError naming it: not there, no permission, more than `most` bytes.
 std::string read_file(const std::string& path, uint64_t most = kMostText);
 using isa::naming;
-// An entry of the PTX in a file, by what name_among takes. InputError and Unsupported name the file.
+// The PTX in a file. InputError where it is none, naming the file.
+std::shared_ptr<const isa::Module> load_module(const std::string& path);
+// An entry of it, by what name_among takes, compiled. InputError and Unsupported name the file.
 isa::Program load_program(const std::string& path, const std::string& entry,
-                          isa::Approximate approximate = isa::Approximate::h200,
-                          const machine::ModulePlace& place = {});
+                          isa::Approximate approximate = isa::Approximate::h200);
+// The program of a launch, as a memory's first module. The same.
+std::shared_ptr<const isa::Program> program_of(const Launch& launch);
 
-// Runs the launch, and what follows it, on the simulator; its buffers then hold what the kernel left, outputs
-// all of it (blank ones are blank no more). Throws as isa::run and check_memory do, and Fault when an output
-// has bytes that were never written and `all_written` asks for them.
+class Placed;
+
+// What a launch, and what follows it, came to; the memory that it left stays as long as this.
+class Ran {
+ public:
+  Ran(std::unique_ptr<Context> context, std::unique_ptr<Placed> placed, ModuleHandle module);
+  Ran(Ran&&) noexcept;
+  ~Ran();
+
+  isa::RunResult result;
+  // All that a buffer holds, and a variable, by their numbers in the launch that was run.
+  std::vector<std::byte> buffer(const Launch& launch, size_t number) const;
+  std::vector<std::byte> variable(const Launch& launch, size_t number) const;
+  // Makes the launch's buffers what memory has, outputs all of it (blank ones are blank no more), and what
+  // its variables hold.
+  void keep(Launch& launch) const;
+  const Placed& placed() const { return *placed_; }
+
+ private:
+  std::unique_ptr<Context> context_;
+  std::unique_ptr<Placed> placed_;
+  ModuleHandle module_;
+};
+
+// Told before each launch begins: its program, and its step; nullptr: it is the first.
+using Beginning = std::function<void(const std::shared_ptr<const isa::Program>& program, const Step* step)>;
+
+// Runs the launch, and what follows it, on the simulator, in a context of its own. Throws as isa::run,
+// program_of and check_memory do, and Fault when an output has bytes that were never written and
+// `all_written` asks for them. With `beginning`, no two launches are in flight together: a programmatic one
+// begins when the one before has ended.
+Ran simulate(const Launch& launch, const isa::Options& options, bool all_written,
+             const Beginning& beginning = nullptr);
+// The same of a program in place of the launch's entry; the launch then holds what the kernel left.
 isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,
                         bool all_written);
+// A launch and those that follow it; copies and fills are none.
+size_t count_launches(const Launch& launch);
 
 }  // namespace bitwell::verify

@@ -104,18 +104,29 @@ std::vector<std::vector<std::byte>> Placed::arguments(const std::vector<Argument
   return out;
 }
 
-void Placed::read_back(Launch& launch, bool all_written) const {
+void Placed::require_written(const Launch& launch) const {
+  for (size_t i = 0; i < launch.buffers.size(); ++i) {
+    const Buffer& b = launch.buffers[i];
+    const machine::Region& r = *memory_.find(addresses_[i], b.size());
+    if (!b.output || r.is_defined(0, b.size())) continue;
+    size_t at = 0;
+    while (r.is_defined(at, 1)) ++at;
+    throw machine::Fault("byte " + std::to_string(at) + " of output '" + b.name + "' was never written");
+  }
+}
+
+void Placed::read_back(Launch& launch) const {
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     Buffer& b = launch.buffers[i];
-    const machine::Region& r = *memory_.find(addresses_[i], b.size());
-    if (all_written && b.output && !r.is_defined(0, b.size())) {
-      size_t at = 0;
-      while (r.is_defined(at, 1)) ++at;
-      throw machine::Fault("byte " + std::to_string(at) + " of output '" + b.name + "' was never written");
-    }
     if (b.output) b.bytes.resize(b.bytes.size() + std::exchange(b.blank, 0));
     if (!b.read_only) memory_.read(addresses_[i], b.bytes);
   }
+}
+
+std::vector<bitwell::Argument> as_given(std::vector<std::vector<std::byte>> bytes) {
+  std::vector<bitwell::Argument> out;
+  for (std::vector<std::byte>& b : bytes) out.push_back({std::move(b), 0});
+  return out;
 }
 
 }  // namespace bitwell::verify

@@ -18,9 +18,10 @@ class Placed {
   std::vector<std::vector<std::byte>> arguments(const std::vector<Argument>& arguments) const;
   // `bytes` with the addresses and maps that they hold. Throws as arguments does.
   std::vector<std::byte> resolved(std::vector<std::byte> bytes, const std::vector<Pointer>& pointers) const;
-  // Makes the launch's buffers what memory has, outputs all of it (blank ones are blank no more). Throws
-  // Fault where `all_written` and an output has bytes that were never written.
-  void read_back(Launch& launch, bool all_written) const;
+  // Throws Fault where an output of the launch has bytes that were never written.
+  void require_written(const Launch& launch) const;
+  // Makes the launch's buffers what memory has, outputs all of it (blank ones are blank no more).
+  void read_back(Launch& launch) const;
 
  private:
   void place_at(const Launch& launch, size_t buffer);
@@ -29,5 +30,8 @@ class Placed {
   machine::Memory& memory_;
   std::vector<uint64_t> addresses_;
 };
+
+// Of bytes, arguments as a context takes them.
+std::vector<bitwell::Argument> as_given(std::vector<std::vector<std::byte>> bytes);
 
 }  // namespace bitwell::verify

@@ -1,42 +1,39 @@
 #include "verify/launch/steps.h"
 
-#include <deque>
 #include <map>
+#include <span>
 #include <utility>
 
-#include "verify/launch/names.h"
+#include "verify/launch/entry_text.h"
 
 namespace bitwell::verify {
 namespace {
 
-using Arguments = std::vector<std::vector<std::byte>>;
-
-// The modules of a launch and its steps, each at a place of its own.
-class Modules {
+// The modules of a launch and its steps, each loaded once.
+class Handles {
  public:
-  Modules(const Launch& launch, machine::Region& constants, machine::Memory& memory)
-      : memory_(memory), approximate_(launch.approximate) {
-    places_[launch.ptx] = {};
-    constants_[launch.ptx] = &constants;
+  Handles(const Launch& launch, ModuleHandle first, Context& context)
+      : context_(context), approximate_(launch.approximate) {
+    const std::shared_ptr<const isa::Module> module = context.module(first);
+    files_[launch.ptx] = module;
+    handles_[module.get()] = first;
   }
-  // The entry of a step's launch, its module in memory.
-  std::shared_ptr<const isa::Program> program(const Step& s, const Arguments& arguments) {
-    const bool fresh = places_.try_emplace(s.ptx, memory_.next_module()).second;
-    auto program =
-        std::make_shared<const isa::Program>(load_program(s.ptx, s.entry, approximate_, places_[s.ptx]));
-    isa::check_launch(*program, s.shape, arguments);
-    if (fresh)
-      constants_[s.ptx] = &own_.emplace(s.ptx, isa::place_variables(*program, memory_)).first->second;
-    return program;
+  // The entry of a step's launch.
+  EntryOf of(const Step& s) {
+    std::shared_ptr<const isa::Module> module = s.module;
+    if (module == nullptr) module = files_[s.ptx];
+    if (module == nullptr) module = files_[s.ptx] = load_module(s.ptx);
+    std::string entry = entry_of(*module, s.entry);
+    const auto at = handles_.find(module.get());
+    if (at != handles_.end()) return {at->second, std::move(entry)};
+    return {handles_[module.get()] = context_.load(module, approximate_), std::move(entry)};
   }
-  machine::Region& constants(const Step& s) { return *constants_[s.ptx]; }
 
  private:
-  machine::Memory& memory_;
+  Context& context_;
   isa::Approximate approximate_;
-  std::map<std::string, machine::ModulePlace> places_;  // by path
-  std::map<std::string, machine::Region*> constants_;
-  std::map<std::string, machine::Region> own_;
+  std::map<std::string, std::shared_ptr<const isa::Module>> files_;  // of steps that have no module
+  std::map<const isa::Module*, ModuleHandle> handles_;
 };
 
 void copy(const Step::Copy& c, const Launch& launch, const Placed& placed, machine::Memory& memory) {
@@ -54,38 +51,37 @@ void copy(const Step::Copy& c, const Launch& launch, const Placed& placed, machi
 // Launches in flight together, with what they refer to.
 class Flight {
  public:
-  explicit Flight(const Launch& launch) : first_ptx_(launch.ptx), of_list_(count_launches(launch)) {}
-  void add(std::shared_ptr<const isa::Program> program, machine::Region& constants, const isa::Shape& shape,
-           Arguments arguments, const Step* step) {
-    arguments_.push_back(std::move(arguments));
-    chain_.push_back({*program, constants, shape, arguments_.back()});
-    of_.emplace_back(std::move(program), step);
+  Flight(const Launch& launch, Context& context)
+      : context_(context), first_ptx_(launch.ptx), of_list_(count_launches(launch)) {}
+  // Refuses what isa::check_launch does.
+  void add(const EntryOf& entry, const isa::Shape& shape, std::vector<std::vector<std::byte>> arguments,
+           const Step* step) {
+    isa::check_launch(*context_.program(entry.module, entry.entry), shape, arguments);
+    chain_.push_back({entry.module, entry.entry, shape, as_given(std::move(arguments))});
+    of_.push_back(step);
   }
   // Together, or one by one where each is told of. Leaves none. Of a list, a Fault and a note say which it
   // was.
-  std::vector<isa::RunResult> run(machine::Memory& memory, const isa::Options& options,
-                                  const Beginning& beginning) {
+  std::vector<isa::RunResult> run(const isa::Options& options, const Beginning& beginning) {
     std::vector<isa::RunResult> out;
-    if (beginning == nullptr) out = run(0, chain_.size(), memory, options);
+    if (beginning == nullptr) out = run(0, chain_.size(), options);
     for (size_t i = 0; beginning != nullptr && i < chain_.size(); ++i) {
-      beginning(of_[i].first, of_[i].second);
-      out.push_back(std::move(run(i, i + 1, memory, options).front()));
+      beginning(context_.program(chain_[i].module, chain_[i].entry), of_[i]);
+      out.push_back(std::move(run(i, i + 1, options).front()));
     }
     ended_ += chain_.size();
     chain_.clear();
     of_.clear();
-    arguments_.clear();
     return out;
   }
 
  private:
   // Those from `begin` to `end`, together.
-  std::vector<isa::RunResult> run(size_t begin, size_t end, machine::Memory& memory,
-                                  const isa::Options& options) const {
+  std::vector<isa::RunResult> run(size_t begin, size_t end, const isa::Options& options) const {
     if (begin == end) return {};
     try {
-      const auto at = [&](size_t i) { return chain_.begin() + static_cast<std::ptrdiff_t>(i); };
-      std::vector<isa::RunResult> out = isa::run_chain({at(begin), at(end)}, memory, options);
+      std::vector<isa::RunResult> out =
+          context_.launch(std::span(chain_).subspan(begin, end - begin), options);
       for (size_t i = begin; i < end && of_list_ != 1; ++i)
         for (isa::Note& note : out[i - begin].notes) note.text += ", in launch " + named(i);
       return out;
@@ -98,17 +94,15 @@ class Flight {
   }
   // "2 of 3, 'add' of add.ptx"
   std::string named(size_t i) const {
-    const auto& [program, step] = of_[i];
-    return std::to_string(ended_ + i + 1) + " of " + std::to_string(of_list_) + ", '" +
-           program->functions[static_cast<size_t>(program->entry)].name + "' of " +
-           (step == nullptr ? first_ptx_ : step->ptx);
+    return std::to_string(ended_ + i + 1) + " of " + std::to_string(of_list_) + ", '" + chain_[i].entry +
+           "' of " + (of_[i] == nullptr ? first_ptx_ : of_[i]->ptx);
   }
+  Context& context_;
   std::string first_ptx_;
   size_t of_list_;    // launches in all
   size_t ended_ = 0;  // of them
-  std::deque<Arguments> arguments_;
-  std::vector<isa::ChainedLaunch> chain_;
-  std::vector<std::pair<std::shared_ptr<const isa::Program>, const Step*>> of_;
+  std::vector<KernelLaunch> chain_;
+  std::vector<const Step*> of_;  // by launch
 };
 
 void add(const std::vector<isa::RunResult>& from, isa::RunResult& result) {
@@ -121,42 +115,39 @@ void add(const std::vector<isa::RunResult>& from, isa::RunResult& result) {
 
 }  // namespace
 
-std::vector<isa::Program> load_steps(Launch& launch) {
-  std::vector<isa::Program> out;
+std::vector<std::shared_ptr<const isa::Program>> load_steps(Launch& launch) {
+  std::vector<std::shared_ptr<const isa::Program>> out;
   for (Step& s : launch.then) {
     if (s.copy || s.fill) continue;
-    out.push_back(load_program(s.ptx, s.entry, launch.approximate));
-    s.entry = out.back().functions[static_cast<size_t>(out.back().entry)].name;
+    const std::shared_ptr<const isa::Module> module = s.module != nullptr ? s.module : load_module(s.ptx);
+    s.entry = entry_of(*module, s.entry);
+    out.push_back(module->program(s.entry, launch.approximate));
   }
   return out;
 }
 
-isa::RunResult run_steps(const isa::Program& program, const Launch& launch, const Placed& placed,
-                         machine::Memory& memory, machine::Region& constants, const isa::Options& options,
-                         const Beginning& beginning) {
-  Modules modules(launch, constants, memory);
+isa::RunResult run_steps(const EntryOf& first, const Launch& launch, const Placed& placed, Context& context,
+                         const isa::Options& options, const Beginning& beginning) {
+  Handles handles(launch, first.module, context);
   const std::vector<Step>& steps = launch.then;
   isa::RunResult result;
   bool is_first = true;
-  Flight flight(launch);
-  const std::shared_ptr<const isa::Program> first(std::shared_ptr<const void>(), &program);  // the caller's
-  flight.add(first, constants, launch.shape, placed.arguments(launch.arguments), nullptr);
+  Flight flight(launch, context);
+  flight.add(first, launch.shape, placed.arguments(launch.arguments), nullptr);
   const auto chained = [&](const Step& s) {
-    Arguments arguments = placed.arguments(s.arguments);
-    std::shared_ptr<const isa::Program> of_step = modules.program(s, arguments);
-    flight.add(std::move(of_step), modules.constants(s), s.shape, std::move(arguments), &s);
+    flight.add(handles.of(s), s.shape, placed.arguments(s.arguments), &s);
   };
   for (size_t i = 0;; ++i) {
     for (; i < steps.size() && steps[i].programmatic; ++i) chained(steps[i]);
-    const std::vector<isa::RunResult> ran = flight.run(memory, options, beginning);
+    const std::vector<isa::RunResult> ran = flight.run(options, beginning);
     if (std::exchange(is_first, false)) result.footprint = ran.front().footprint;
     add(ran, result);
     if (i == steps.size()) return result;
     if (steps[i].copy)
-      copy(*steps[i].copy, launch, placed, memory);
+      copy(*steps[i].copy, launch, placed, context.memory());
     else if (const auto& fill = steps[i].fill; fill)
-      memory.write(placed.addresses()[fill->buffer] + fill->offset,
-                   std::vector<std::byte>(fill->bytes, fill->value));
+      context.write({placed.addresses()[fill->buffer], 0, 0},
+                    std::vector<std::byte>(fill->bytes, fill->value), fill->offset);
     else
       chained(steps[i]);
   }

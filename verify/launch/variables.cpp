@@ -8,19 +8,20 @@
 
 namespace bitwell::verify {
 
-static const isa::GlobalVariable& variable_of(const isa::Program& program, const std::string& name) {
+static const isa::GlobalVariable& variable_of(const std::vector<isa::GlobalVariable>& all,
+                                              const std::string& name) {
   std::vector<std::string> names;
-  for (const isa::GlobalVariable& g : program.globals) names.push_back(g.name);
-  return program.globals[name_among(names, name, "variable")];
+  for (const isa::GlobalVariable& g : all) names.push_back(g.name);
+  return all[name_among(names, name, "variable")];
 }
 
 void use_full_names(const isa::Program& program, Launch& launch) {
   launch.entry = program.functions[static_cast<size_t>(program.entry)].name;
-  for (Variable& v : launch.variables) v.name = variable_of(program, v.name).name;
+  for (Variable& v : launch.variables) v.name = variable_of(program.globals, v.name).name;
 }
 
 const isa::GlobalVariable& Variables::named(const Variable& variable) const {
-  return variable_of(program_, variable.name);
+  return variable_of(context_.variables(module_), variable.name);
 }
 
 void Variables::write(const Launch& launch) const {
@@ -37,30 +38,27 @@ void Variables::write(const Launch& launch) const {
     if (v.before->size() > g.size)
       throw machine::InputError("variable '" + v.name + "' has " + std::to_string(g.size) +
                                 " bytes, the launch gives it " + std::to_string(v.before->size()));
-    if (g.is_const)
-      std::copy(v.before->begin(), v.before->end(), constants_.raw_bytes() + (g.address - constants_.base()));
-    else
-      memory_.write(g.address, *v.before);
+    context_.write({g.address, g.size, 0}, *v.before);
   }
 }
 
+std::vector<std::byte> Variables::read(const Variable& variable) const {
+  const isa::GlobalVariable& g = named(variable);
+  std::vector<std::byte> out(g.size);
+  context_.read({g.address, g.size, 0}, out);
+  return out;
+}
+
 void Variables::read_back(Launch& launch) const {
-  for (Variable& v : launch.variables) {
-    if (!v.output) continue;
-    const isa::GlobalVariable& g = named(v);
-    v.after.resize(g.size);
-    if (g.is_const)
-      std::copy_n(constants_.raw_bytes() + (g.address - constants_.base()), g.size, v.after.begin());
-    else
-      memory_.read(g.address, v.after);
-  }
+  for (Variable& v : launch.variables)
+    if (v.output) v.after = read(v);
 }
 
 void Variables::note_unwritten(const Launch& launch, std::vector<isa::Note>& notes) const {
   std::set<const isa::GlobalVariable*> given;
   for (const Variable& v : launch.variables)
     if (v.before) given.insert(&named(v));
-  for (const isa::GlobalVariable& g : program_.globals)
+  for (const isa::GlobalVariable& g : context_.variables(module_))
     if (g.is_const && g.bytes.empty() && given.count(&g) == 0)
       notes.emplace_back().text = "__constant__ '" + g.name + "' was never written: it is 0";
 }

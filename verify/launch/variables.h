@@ -11,23 +11,22 @@ void use_full_names(const isa::Program& program, Launch& launch);
 
 class Variables {
  public:
-  // Of a program whose variables are placed; refers to all three.
-  Variables(const isa::Program& program, machine::Memory& memory, machine::Region& constants)
-      : program_(program), memory_(memory), constants_(constants) {}
+  // Of a module of the context; refers to it.
+  Variables(Context& context, ModuleHandle module) : context_(context), module_(module) {}
 
   // InputError for a variable that is not there or that the launch names twice, or for more bytes than it
   // has.
   void write(const Launch& launch) const;
-  // Those of outputs.
+  // All that one holds; those of outputs.
+  std::vector<std::byte> read(const Variable& variable) const;
   void read_back(Launch& launch) const;
   // A note for each __constant__ without a first value that the launch gives none either: it is 0.
   void note_unwritten(const Launch& launch, std::vector<isa::Note>& notes) const;
 
  private:
   const isa::GlobalVariable& named(const Variable& variable) const;
-  const isa::Program& program_;
-  machine::Memory& memory_;
-  machine::Region& constants_;
+  Context& context_;
+  ModuleHandle module_;
 };
 
 }  // namespace bitwell::verify

@@ -69,7 +69,7 @@ std::string copied_twice(bool ordered, uint32_t between) {
 
 Question ask(const std::string& target, const std::string& name, bool open, uint32_t ns,
              const std::string& round) {
-  const auto text = std::make_shared<const ModuleText>(kernel(target, round));
+  const auto text = std::make_shared<const isa::Module>(kernel(target, round));
   return {fmt::format("{}, {} ns between", name, ns),
           [text] {
             Launch l;

@@ -11,7 +11,7 @@
 namespace bitwell::verify {
 namespace {
 
-SharedText text_of(std::string ptx) { return std::make_shared<const ModuleText>(std::move(ptx)); }
+SharedText text_of(std::string ptx) { return std::make_shared<const isa::Module>(std::move(ptx)); }
 
 Question one_launch(std::string name, const SharedText& text, std::function<Launch()> launch) {
   return {std::move(name), [text, launch = std::move(launch)] {

@@ -31,14 +31,10 @@ std::vector<std::byte> asked(Trial trial, const RunLaunch& ask) {
 }
 
 std::vector<std::byte> simulated(Trial trial) {
-  std::vector<isa::Program> programs;
-  programs.reserve(trial.chain.launches.size());
-  for (size_t i = 0; i < trial.chain.launches.size(); ++i)
-    programs.push_back(isa::compile(trial.texts[i]->parsed(), trial.chain.launches[i].entry));
-  const auto program_of = [&](const Launch& l) -> const isa::Program& {
-    return programs[static_cast<size_t>(&l - trial.chain.launches.data())];
+  const auto module_of = [&](const Launch& l) {
+    return trial.texts[static_cast<size_t>(&l - trial.chain.launches.data())];
   };
-  simulate(trial.chain, program_of, {}, true);
+  simulate(trial.chain, module_of, {}, true);
   return outputs_of(trial.chain);
 }
 
@@ -75,13 +71,9 @@ std::string difference(const Results& gpu, const Results& model) {
 
 }  // namespace
 
-const ptx::Module& ModuleText::parsed() const {
-  std::call_once(once_, [&] { parsed_ = ptx::parse(ptx_); });
-  return *parsed_;
-}
-
 void simulate_launch(const SharedText& text, Launch& launch) {
-  simulate(isa::compile(text->parsed(), launch.entry), launch, {}, true);
+  launch.module = text;
+  simulate(launch, {}, true).keep(launch);
 }
 
 std::vector<Reply> prove(const Part& part, const RunLaunch& ask, const AskProgress& progress, int threads) {

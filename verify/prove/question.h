@@ -2,30 +2,15 @@
 #pragma once
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "model/ptx/parse.h"
 #include "verify/suite/chain.h"
 
 namespace bitwell::verify {
 
-// A module's text, parsed when somebody first asks. Questions share it, so that a GPU's driver compiles it
-// once.
-class ModuleText {
- public:
-  explicit ModuleText(std::string ptx) : ptx_(std::move(ptx)) {}
-  const std::string& ptx() const { return ptx_; }
-  const ptx::Module& parsed() const;
-
- private:
-  std::string ptx_;
-  mutable std::once_flag once_;
-  mutable std::optional<ptx::Module> parsed_;
-};
-using SharedText = std::shared_ptr<const ModuleText>;
+// Questions share it, so that a GPU's driver compiles it once.
+using SharedText = std::shared_ptr<const isa::Module>;
 
 // Launches that follow one another; the buffers of the last that are outputs are what it leaves.
 struct Trial {
@@ -52,7 +37,8 @@ struct Part {
   std::function<std::vector<Question>()> questions;
 };
 
-// Hopper's first, then Blackwell's, then those of RTX Blackwell cards; within them what may stop a GPU comes last.
+// Hopper's first, then Blackwell's, then those of RTX Blackwell cards; within them what may stop a GPU comes
+// last.
 std::vector<Part> parts();
 
 // The questions of the parts, by what they ask about (one file each).
@@ -65,7 +51,7 @@ std::vector<Question> tensor_memory_questions();  // tcgen05.ld, st, cp, shift b
 std::vector<Question> ordering_questions(
     const std::string& target);  // what fences and waits are for, with delays
 std::vector<Question>
-tensor_multiply_questions();  // tcgen05.mma: kinds, shapes, descriptors, scales, corners
+tensor_multiply_questions();                      // tcgen05.mma: kinds, shapes, descriptors, scales, corners
 std::vector<Question> warp_multiply_questions();  // mma.sync of fp8, fp6 and fp4 of sm_120
 
 }  // namespace bitwell::verify

@@ -77,7 +77,7 @@ std::string issued(const std::string& operation) {
 }
 
 Question ask(std::string name, const std::string& body, int words) {
-  const auto text = std::make_shared<const ModuleText>(kernel(body));
+  const auto text = std::make_shared<const isa::Module>(kernel(body));
   return {std::move(name), [text, words] {
             Launch l;
             l.entry = "ask";

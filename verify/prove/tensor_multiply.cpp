@@ -14,7 +14,7 @@ namespace {
 Question ask(std::string name, MmaCase p) {
   return {
       std::move(name), [p = std::move(p)] {
-        return std::vector<Trial>{{{{launch_of(p)}, {}}, {std::make_shared<const ModuleText>(kernel(p))}}};
+        return std::vector<Trial>{{{{launch_of(p)}, {}}, {std::make_shared<const isa::Module>(kernel(p))}}};
       }};
 }
 

@@ -13,7 +13,7 @@ constexpr size_t kWarpsAsked = 256;  // of a question, 128 sums each
 
 Question ask(std::string name, const WarpKind& kind, const MmaType& a, const MmaType& b, const WarpText& text,
              const std::function<oracle::WarpOperands(std::mt19937&, size_t)>& draw, uint32_t seed) {
-  const auto module = std::make_shared<const ModuleText>(warp_kernel(kind, a, b, text));
+  const auto module = std::make_shared<const isa::Module>(warp_kernel(kind, a, b, text));
   return {std::move(name), [module, kind, draw, seed] {
             std::mt19937 random(seed);
             std::vector<oracle::WarpOperands> warps;

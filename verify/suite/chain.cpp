@@ -2,15 +2,16 @@
 
 #include <map>
 
+#include "verify/launch/entry_text.h"
 #include "verify/launch/memory_limit.h"
 #include "verify/launch/placed.h"
 
 namespace bitwell::verify {
 
-isa::RunResult simulate(Chain& chain, const Programs& programs, const isa::Options& options,
-                        bool all_written) {
-  machine::Memory memory;
-  std::map<std::string, machine::Region> constants;  // by module
+isa::RunResult simulate(Chain& chain, const ModuleOf& modules, const isa::Options& options, bool all_written,
+                        const Begins& begins) {
+  Context context;
+  std::map<std::shared_ptr<const isa::Module>, ModuleHandle> handles;
   std::vector<Placed> placed;
   isa::RunResult all;
   for (size_t i = 0; i < chain.launches.size(); ++i) {
@@ -18,15 +19,18 @@ isa::RunResult simulate(Chain& chain, const Programs& programs, const isa::Optio
     std::map<size_t, uint64_t> there;
     for (const Chain::Link& link : chain.links)
       if (link.to == i) there[link.to_buffer] = placed[link.from].addresses()[link.from_buffer];
-    const isa::Program& program = programs(l);
-    check_memory(program, l);
-    placed.emplace_back(memory, l, there);
-    auto module = constants.find(l.ptx);
-    if (module == constants.end())
-      module = constants.emplace(l.ptx, isa::place_variables(program, memory)).first;
+    const std::shared_ptr<const isa::Module> module = modules(l);
+    const std::string entry = entry_of(*module, l.entry);
+    auto handle = handles.find(module);
+    if (handle == handles.end()) handle = handles.emplace(module, context.load(module, l.approximate)).first;
+    const std::shared_ptr<const isa::Program> program = context.program(handle->second, entry);
+    if (begins) begins(l, module, program);
+    check_memory(*program, l);
+    placed.emplace_back(context.memory(), l, there);
     isa::RunResult one =
-        isa::run(program, module->second, l.shape, placed[i].arguments(l.arguments), memory, options);
-    placed[i].read_back(l, all_written && options.checked);
+        context.launch(handle->second, entry, l.shape, as_given(placed[i].arguments(l.arguments)), options);
+    if (all_written && options.checked) placed[i].require_written(l);
+    placed[i].read_back(l);
     all.lane_instructions += one.lane_instructions;
     all.warp_instructions += one.warp_instructions;
     all.footprint = std::move(one.footprint);

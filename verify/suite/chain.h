@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "verify/launch/launch.h"
+#include "verify/launch/modules.h"
 
 namespace bitwell::verify {
 
@@ -19,12 +19,14 @@ struct Chain {
   bool overlaps(size_t launch) const { return last_overlaps && launch + 1 == launches.size(); }
 };
 
-// The program of a launch, compiled once; asked for when the launch's turn comes.
-using Programs = std::function<const isa::Program&(const Launch&)>;
+// Told before each launch of a chain begins, with the program that it runs.
+using Begins = std::function<void(const Launch& launch, const std::shared_ptr<const isa::Module>& module,
+                                  const std::shared_ptr<const isa::Program>& program)>;
 
-// Runs every launch on one memory, in order; their buffers then hold what the kernels left when each ended.
-// Throws as simulate of one launch does, with the launches before as they ended.
-isa::RunResult simulate(Chain& chain, const Programs& programs, const isa::Options& options,
-                        bool all_written);
+// Runs every launch in one context, in order; their buffers then hold what the kernels left when each ended.
+// Launches of one module find its variables as the ones before left them. Throws as simulate of one launch
+// does, with the launches before as they ended.
+isa::RunResult simulate(Chain& chain, const ModuleOf& modules, const isa::Options& options, bool all_written,
+                        const Begins& begins = nullptr);
 
 }  // namespace bitwell::verify

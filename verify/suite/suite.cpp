@@ -32,8 +32,8 @@ SuiteCase suite_case(const PlannedCase& planned, const DrawnCase& drawn, const B
   return {planned.name, drawn.chain(build), drawn.result, drawn.element, drawn.expected(), planned.schedules};
 }
 
-Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const Programs& programs,
-               isa::Options options) {
+Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const ModuleOf& modules,
+               isa::Options options, const Begins& begins) {
   Tried out;
   Chain chain = c.chain;
   options.schedule = schedule;
@@ -42,19 +42,21 @@ Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const Programs
   const std::string who =
       c.name + (replay_options(schedule).empty() ? "" : ", schedule " + describe(schedule)) + ": ";
   try {
-    double compiling = 0;
+    double compiling = 0, asked = 0;
     const auto now = [] {
       return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
     };
     const double start = now();
-    const auto compiled = [&](const Launch& l) -> const isa::Program& {
-      const double asked = now();
+    const auto module_of = [&](const Launch& l) {
       at = static_cast<size_t>(&l - chain.launches.data());
-      const isa::Program& program = programs(l);
-      compiling += now() - asked;
-      return program;
+      asked = now();
+      return modules(l);
     };
-    isa::RunResult ran = simulate(chain, compiled, options, true);
+    const auto compiled = [&](const Launch& l, const auto& module, const auto& program) {
+      if (begins) begins(l, module, program);
+      compiling += now() - asked;
+    };
+    isa::RunResult ran = simulate(chain, module_of, options, true, compiled);
     out.footprint = std::move(ran.footprint);
     out.lane_instructions = ran.lane_instructions;
     out.warp_instructions = ran.warp_instructions;

@@ -146,7 +146,7 @@ struct Tried {
 };
 
 // Runs a case under a schedule. Throws what isa::run does but Fault, which is the kernel's failure.
-Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const Programs& programs,
-               isa::Options options = {});
+Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const ModuleOf& modules,
+               isa::Options options = {}, const Begins& begins = nullptr);
 
 }  // namespace bitwell::verify

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "model/ptx/parse.h"
+#include "model/machine/failure.h"
 
 namespace bitwell::verify {
 namespace {
@@ -45,11 +45,9 @@ Chain chain(uint32_t count) {
 }
 
 void run(Chain& c) {
-  const ptx::Module module = ptx::parse(kText);
-  std::map<std::string, isa::Program> programs;
-  for (const char* entry : {"first", "second"}) programs.emplace(entry, isa::compile(module, entry));
+  const auto module = std::make_shared<const isa::Module>(kText);
   simulate(
-      c, [&](const Launch& l) -> const isa::Program& { return programs.at(l.entry); }, {}, true);
+      c, [&](const Launch&) { return module; }, {}, true);
 }
 
 TEST(Chain, ALaterLaunchReadsWhatAnEarlierWrote) {
@@ -58,6 +56,24 @@ TEST(Chain, ALaterLaunchReadsWhatAnEarlierWrote) {
   std::vector<uint32_t> out(64);
   std::memcpy(out.data(), c.launches[1].buffers[1].bytes.data(), 256);
   for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], 64 * 1000 + i);  // 64 threads of `first` counted
+}
+
+// Two modules of one text: an entry of each, of one name, and variables of their own.
+TEST(Chain, LaunchesOfTwoModulesHaveVariablesOfTheirOwn) {
+  for (const bool apart : {false, true}) {
+    Chain c = chain(64);
+    Launch again = c.launches[0];
+    again.ptx = "another module";
+    c.launches.insert(c.launches.begin() + 1, again);  // counts its launches, on words of its own
+    c.links = {{0, 0, 2, 0}};
+    const auto one = std::make_shared<const isa::Module>(kText),
+               other = std::make_shared<const isa::Module>(kText);
+    simulate(
+        c, [&](const Launch& l) { return apart && l.ptx == again.ptx ? other : one; }, {}, true);
+    uint32_t first = 0;
+    std::memcpy(&first, c.launches[2].buffers[1].bytes.data(), 4);
+    EXPECT_EQ(first, (apart ? 64u : 128u) * 1000);
+  }
 }
 
 TEST(Chain, WhatNobodyWroteIsStillNoValue) {

@@ -24,14 +24,9 @@ namespace {
 
 std::vector<std::byte> simulated(const GemmProblem& problem, const GemmVariant& variant,
                                  const isa::Options& options = {}) {
-  static std::map<std::string, isa::Program> programs;
+  static Modules modules;
   Chain chain = problem.chain(variant, {share_folder("kernels"), "sm_90a"});
-  const auto compiled = [&](const Launch& l) -> const isa::Program& {
-    if (programs.count(l.entry) == 0)
-      programs.emplace(l.entry, isa::compile(ptx::parse(read_file(l.ptx)), l.entry));
-    return programs.at(l.entry);
-  };
-  simulate(chain, compiled, options, true);
+  simulate(chain, std::ref(modules), options, true);
   return gemm_result(chain);
 }
 

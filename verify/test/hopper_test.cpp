@@ -25,15 +25,11 @@ std::string text_of(const std::string& family, const std::string& name) {
 // What `chain` leaves where `expected` should be, or the fault it ends in; nothing where they are the same.
 std::string complaint(Chain chain, size_t result, const std::vector<std::byte>& expected,
                       const isa::Schedule& schedule) {
-  static std::map<std::string, isa::Program> programs;
-  const auto compiled = [&](const Launch& l) -> const isa::Program& {
-    if (!programs.contains(l.entry)) programs.emplace(l.entry, load_program(l.ptx, l.entry));
-    return programs.at(l.entry);
-  };
+  static Modules modules;
   isa::Options options;
   options.schedule = schedule;
   try {
-    simulate(chain, compiled, options, true);
+    simulate(chain, std::ref(modules), options, true);
   } catch (const machine::Fault& f) {
     return f.what();
   }

@@ -2,11 +2,9 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include <map>
 #include <regex>
 #include <string>
 
-#include "model/ptx/parse.h"
 #include "verify/capture/captures.h"
 #include "verify/suite/suite.h"
 
@@ -15,13 +13,10 @@ namespace bitwell::verify {
 // The first failure of the quick cases of a kernel of suite `of` with the text of its module changed; empty
 // if all hold.
 inline std::string failure_of(const char* of, const char* name, const std::string& text) {
-  std::map<std::string, isa::Program> programs;  // by entry
-  const auto compiled = [&](const Launch& l) -> const isa::Program& {
-    if (!programs.contains(l.entry))
-      programs.emplace(l.entry, text.find(".entry " + l.entry + "(") != std::string::npos
-                                    ? isa::compile(ptx::parse(text), l.entry)
-                                    : load_program(l.ptx, l.entry));
-    return programs.at(l.entry);
+  const auto changed = std::make_shared<const isa::Module>(text);
+  Modules as_built;
+  const auto modules = [&](const Launch& l) {
+    return text.find(".entry " + l.entry + "(") != std::string::npos ? changed : as_built(l);
   };
   for (const PlannedCase& planned : kernel(suite(of), name).cases()) {
     if (planned.full) continue;
@@ -29,7 +24,7 @@ inline std::string failure_of(const char* of, const char* name, const std::strin
         suite_case(planned, planned.draw(),
                    {share_folder("kernels"), suite(of).archs_of(kernel(suite(of), name)).front()});
     for (const isa::Schedule& schedule : c.schedules) {
-      const Tried tried = try_case(c, schedule, compiled);
+      const Tried tried = try_case(c, schedule, modules);
       if (tried.failure) return tried.failure->what;
     }
   }

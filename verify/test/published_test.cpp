@@ -84,10 +84,8 @@ int given(const Kernel& kernel, const std::string& arch) {
     const SuiteCase c = suite_case(planned, drawn, {share_folder("kernels"), arch});
     for (const double ulp : drawn.errors_ulp(c.expected)) EXPECT_LE(ulp, 0.5) << c.name;
     for (const isa::Schedule& schedule : c.schedules) {
-      isa::Program program;
-      const Tried tried = try_case(c, schedule, [&](const Launch& l) -> const isa::Program& {
-        return program = load_program(l.ptx, l.entry);
-      });
+      Modules modules;
+      const Tried tried = try_case(c, schedule, std::ref(modules));
       EXPECT_FALSE(tried.failure) << kernel.full_name << ": " << tried.failure->what;
     }
     outputs += static_cast<int>(c.expected.size() / c.element);

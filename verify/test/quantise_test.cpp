@@ -29,13 +29,8 @@ RC_GTEST_PROP(Quantise, ARandomTensorGivesTheOraclesBytes, ()) {
   c.k = 16 + c.k % 96 / 16 * 16;
   const QuantiseProblem problem(c);
   Chain chain = problem.chain(name, {share_folder("kernels"), arch});
-  std::map<std::string, isa::Program> programs;
-  simulate(
-      chain,
-      [&](const Launch& l) -> const isa::Program& {
-        return programs.emplace(l.entry, load_program(l.ptx, l.entry)).first->second;
-      },
-      {}, true);
+  Modules modules;
+  simulate(chain, std::ref(modules), {}, true);
   RC_ASSERT(same_bits(chain.launches.back().buffers[kQuantiseResult].bytes, problem.expected(name)));
 }
 

@@ -39,14 +39,12 @@ TEST(RtxVerdict, AMistakeFails) {
 TEST(RtxVerdict, RandomProblemsGiveTheOraclesBits) {
   const Suite& rtx = suite("rtx");
   for (const Kernel& k : rtx.kernels) {
-    const isa::Program program =
-        load_program(Build{share_folder("kernels"), "sm_120a"}.file(k.entries[0].module), k.entries[0].entry);
+    Modules modules;
     for (uint64_t seed = 1; seed <= 6; ++seed) {
       const PlannedCase planned = k.another(seed);
       const SuiteCase c = suite_case(planned, planned.draw(), {share_folder("kernels"), "sm_120a"});
       for (const isa::Schedule& schedule : c.schedules) {
-        const Tried tried =
-            try_case(c, schedule, [&](const Launch&) -> const isa::Program& { return program; });
+        const Tried tried = try_case(c, schedule, std::ref(modules));
         EXPECT_FALSE(tried.failure.has_value()) << k.name << ", " << c.name << ": " << tried.failure->what;
       }
     }

@@ -27,16 +27,10 @@ struct Timed {
 // By the kernel of each architecture that makes tile after tile, under the default schedule.
 void check(const SvdquantCase& c, const char* name, const Chain& chain, size_t result,
            const std::function<std::vector<std::byte>()>& expected) {
-  std::map<std::string, isa::Program> programs;
+  Modules modules;
   Timed timed;
   Chain run = chain;
-  simulate(
-      run,
-      [&](const Launch& l) -> const isa::Program& {
-        if (!programs.contains(l.entry)) programs.emplace(l.entry, load_program(l.ptx, l.entry));
-        return programs.at(l.entry);
-      },
-      {}, true);
+  simulate(run, std::ref(modules), {}, true);
   const double simulated = timed.seconds();
   EXPECT_TRUE(same_bits(run.launches.back().buffers[result].bytes, expected()))
       << name << ", " << c.describe();

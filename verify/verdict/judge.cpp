@@ -21,11 +21,12 @@ struct Trial {
   Build build;
   std::string replay;
   bool races = false;
-  std::map<std::string, isa::Program> programs;           // by entry
-  std::map<std::string, hazard::Objects> objects;         // likewise, of those whose races are looked for
-  std::map<std::string, hazard::MmaRegisters> registers;  // of these, by PTX file
-  std::vector<std::vector<std::byte>> recorded;           // results of the cases that a GPU recorded
-  isa::Footprint touched;                                 // by all cases
+  Modules modules;
+  Readings readings;  // of those whose races are looked for
+  bool approximates =
+      false;  // any launch has instructions whose bits nobody has recorded of that architecture
+  std::vector<std::vector<std::byte>> recorded;  // results of the cases that a GPU recorded
+  isa::Footprint touched;                        // by all cases
   Verdict verdict;
 
   void run(const SuiteCase& c, const PlannedCase& planned) {
@@ -36,13 +37,13 @@ struct Trial {
       isa::Options options;
       if (races) options.observers.push_back(watch.observer(lines_of(c.chain)));
       size_t begun = 0;
-      const Programs program = [&](const Launch& l) -> const isa::Program& {
-        auto found = programs.find(l.entry);
-        if (found == programs.end()) found = programs.emplace(l.entry, load_program(l.ptx, l.entry)).first;
-        if (races) watched(watch, l, found->second, c.chain.overlaps(begun++));
-        return found->second;
+      const auto begins = [&](const Launch& l, const SharedModule& module, const SharedProgram& program) {
+        approximates = approximates || !program->approximations.empty();
+        if (!races) return;
+        watch.begin(*program, l.shape, c.chain.overlaps(begun++));
+        watch.follow(readings.of(module, program));
       };
-      Tried tried = try_case(c, schedule, program, options);
+      Tried tried = try_case(c, schedule, std::ref(modules), options, begins);
       if (const Watch::Error error = watch.error(); !tried.failure && !error.what.empty())
         tried.failure = {c.name + ": " + error.what, true, 1, schedule, c.chain.launches[error.launch]};
       verdict.lane_instructions += tried.lane_instructions;
@@ -56,27 +57,11 @@ struct Trial {
     if (planned.published) verdict.published_outputs += c.expected.size() / c.element;
   }
 
-  void watched(Watch& watch, const Launch& l, const isa::Program& program, bool overlaps) {
-    auto found = objects.find(l.entry);
-    if (found == objects.end()) found = objects.emplace(l.entry, objects_of(read_file(l.ptx), program)).first;
-    watch.begin(program, l.shape, overlaps);
-    watch.follow(found->second);
-    watch.follow(registers.at(l.ptx));
-  }
-
-  // Whether any launch has instructions whose bits nobody has recorded of that architecture.
-  bool approximates() const {
-    return std::any_of(programs.begin(), programs.end(),
-                       [](const auto& p) { return !p.second.approximations.empty(); });
-  }
-
   // Where registers of a wgmma are reached, by any launch.
   std::vector<int> lines_of(const Chain& chain) {
     std::vector<int> out;
     for (const Launch& l : chain.launches) {
-      auto found = registers.find(l.ptx);
-      if (found == registers.end()) found = registers.emplace(l.ptx, registers_of(read_file(l.ptx))).first;
-      const std::vector<int> lines = found->second.lines();
+      const std::vector<int>& lines = readings.lines(modules(l), l.entry);
       out.insert(out.end(), lines.begin(), lines.end());
     }
     return out;
@@ -162,7 +147,7 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
     if (t.build.arch != kRecordedArch) replay_words(v, suite, words);  // a B200's
     if (kernel.reserves && !plan.budgets.empty()) compare_with_budget(t, *kernel.reserves, plan.budgets);
     if (t.build.arch != kRecordedArch) add_published(v);
-    if (t.approximates()) v.evidence += "; approximate instructions as an H200's";
+    if (t.approximates) v.evidence += "; approximate instructions as an H200's";
     out.push_back(std::move(v));
   }
   return out;

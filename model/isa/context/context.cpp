@@ -170,6 +170,12 @@ void Context::forget(const isa::Module* module) {
   known_.erase(at);
 }
 
+const std::shared_ptr<const isa::Program>& Context::program(Loaded& of, const std::string& entry) {
+  const auto at = of.programs.find(entry);
+  if (at != of.programs.end()) return at->second;
+  return of.programs.emplace(entry, of.module->program(entry, of.approximate, of.place->at)).first->second;
+}
+
 std::shared_ptr<const isa::Module> Context::module(ModuleHandle module) const {
   const Turn turn(*this, "module");
   return find(module).module;
@@ -177,8 +183,7 @@ std::shared_ptr<const isa::Module> Context::module(ModuleHandle module) const {
 
 std::shared_ptr<const isa::Program> Context::program(ModuleHandle module, const std::string& entry) const {
   const Turn turn(*this, "program");
-  const Loaded& of = find(module);
-  return of.module->program(entry, of.approximate, of.place->at);
+  return program(find(module), entry);
 }
 
 const std::vector<isa::GlobalVariable>& Context::variables(ModuleHandle module) const {
@@ -262,7 +267,7 @@ std::vector<Outcome> Context::launch(std::span<const KernelLaunch> launches, con
                                                   std::to_string(a) + " points to");
       arguments[i].push_back(asked.arguments[a].bytes);
     }
-    programs.push_back(of.module->program(asked.entry, of.approximate, of.place->at));
+    programs.push_back(program(of, asked.entry));
     chain.push_back({*programs.back(), of.constants, asked.shape, arguments[i]});
   }
   const struct AtEnd {

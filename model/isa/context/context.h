@@ -130,6 +130,7 @@ class Context {
     isa::Approximate approximate;
     std::unique_ptr<const Place> place;
     machine::Region constants;
+    std::map<std::string, std::shared_ptr<const isa::Program>> programs{};  // that were asked for, by entry
   };
   // What is kept of a module that is loaded, or was of late.
   struct Known {
@@ -141,6 +142,7 @@ class Context {
   };
   class Turn;
   Loaded& find(ModuleHandle module) const;
+  static const std::shared_ptr<const isa::Program>& program(Loaded& of, const std::string& entry);
   void check_owner(uint64_t context, const std::string& what) const;
   machine::Region* constants_at(uint64_t address, uint64_t bytes) const;
   ModuleHandle load(Known& known, isa::Approximate approximate);

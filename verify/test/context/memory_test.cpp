@@ -1,5 +1,6 @@
 // Memory that outlives launches.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "counter.h"
 
@@ -49,6 +50,27 @@ TEST(Memory, ForgetsWhatWasFreedLongAgo) {
   memory.free(last);
   EXPECT_NE(memory.describe(last).find("'last, which was freed'"), std::string::npos);
 }
+
+#ifndef __SANITIZE_ADDRESS__  // whose allocator gives nothing back at once
+// The blocks that malloc has given and not got back.
+TEST(Memory, OfAContextStaysTheSameHoweverMuchComesAndGoes) {
+  Context context;
+  const auto lives = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      const ModuleHandle m = context.load(counter(1, 1, 1000));
+      const Allocation out = context.allocate("a buffer with a long name", 4);
+      const uint64_t texture = context.add_texture({});
+      context.launch(m, "tell", {}, {argument(out)});
+      context.remove_texture(texture);
+      context.free(out);
+      context.unload(m);
+    }
+    return mallinfo2().uordblks;
+  };
+  const size_t before = lives(10000);
+  EXPECT_LT(lives(10000), before + 4096);
+}
+#endif
 
 TEST(Memory, TexturesComeAndGo) {
   Context context;
