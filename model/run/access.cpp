@@ -33,6 +33,7 @@ std::string_view name_of(Space space) {
     case Space::param: return "param";
     case Space::constant: return "const";
     case Space::local: return "local";
+    case Space::tensor: return "tensor";
     default: return "generic";
   }
 }
@@ -119,7 +120,8 @@ void find_one(Context& context, Space space, uint64_t address, size_t size, Acce
       out.tracked = true;
       return;
     }
-    case Space::generic: break;
+    case Space::generic:
+    case Space::tensor: break;
   }
   if (region == nullptr || !region->contains(address, size))
     out_of_bounds(context, space, address, size, kind, lane);

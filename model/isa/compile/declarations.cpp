@@ -58,7 +58,7 @@ FunctionBuilder::FunctionBuilder(const ModuleLayout& layout, const ptx::Function
     const Space space = out_.is_entry ? Space::param : Space::local;
     if (!scope.variables
              .emplace(v.name, Variable{space, at, size, align_of(v), find_type(v.type), !v.dims.empty(),
-                                       !out_.is_entry})
+                                       !out_.is_entry, false, out_.uses.add_variable(v.name)})
              .second)
       throw InputError("line " + std::to_string(v.at.line) + ": parameter '" + v.name +
                        "' is declared twice");
@@ -89,7 +89,7 @@ void FunctionBuilder::declare(const ptx::Variable& v) {
     if (v.range)
       scope.registers.declare_range(v.name, *v.range, declared);
     else
-      scope.registers.declare(v.name, {register_row(declared), &declared});
+      scope.registers.declare(v.name, {register_row(declared, v.name), &declared});
     for (const auto& [name, variable] : scope.variables)
       if (scope.registers.has(name)) throw Invalid("variable '" + name + "' is declared twice");
     return;
@@ -106,9 +106,11 @@ void FunctionBuilder::declare(const ptx::Variable& v) {
     if (v.initialized) throw Invalid(v.space + " variable '" + v.name + "' cannot be initialised");
     if (place.argument) check_call_alignment(v);
     place.address = local_place(size, align_of(v));
+    if (!place.argument) out_.locals.push_back({v.name, place.address, size});
   } else {
     throw Unsupported(v.space + " variable inside a function");
   }
+  place.number = out_.uses.add_variable(v.name);
   if (scope.registers.has(v.name) || !scope.variables.emplace(v.name, place).second)
     throw Invalid("variable '" + v.name + "' is declared twice");
 }
@@ -120,7 +122,7 @@ const Type& FunctionBuilder::type(const std::string& name) const {
 }
 
 const FunctionBuilder::Register* FunctionBuilder::find_register(const std::string& name) {
-  const auto row = [this](const Type& type) { return register_row(type); };
+  const auto row = [this](const Type& type, const std::string& of) { return register_row(type, of); };
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
     if (const Register* r = scope->registers.find(name, row)) return r;
   return nullptr;
@@ -143,14 +145,28 @@ const FunctionBuilder::Variable* FunctionBuilder::find_variable(const std::strin
   return &module_variable;
 }
 
+void FunctionBuilder::name_variable(const std::string& name, Use::Take take) {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    const auto at = scope->variables.find(name);
+    if (at == scope->variables.end()) continue;
+    const bool parameter = at->second.call_param || at->second.space == Space::param;
+    return out_.uses.add(parameter ? Use::Of::parameter : Use::Of::variable, take, at->second.number);
+  }
+  const auto [at, fresh] = module_variables_.try_emplace(name, 0);
+  if (fresh) at->second = out_.uses.add_variable(name);
+  out_.uses.add(Use::Of::variable, take, at->second);
+}
+
 uint32_t FunctionBuilder::new_row(int bits) {
   if (rows.size() > 1u << 20) throw Unsupported("a function with more than a million registers");
   rows.push_back({bits, false});
   return static_cast<uint32_t>(rows.size() - 1) * 128;
 }
 
-uint32_t FunctionBuilder::register_row(const Type& type) {
-  return type.kind == 'p' ? new_predicate() : new_row(std::max(type.bits, 16));
+uint32_t FunctionBuilder::register_row(const Type& type, const std::string& name) {
+  const uint32_t row = type.kind == 'p' ? new_predicate() : new_row(std::max(type.bits, 16));
+  out_.uses.name_register(row / 128, name);
+  return row;
 }
 
 uint32_t FunctionBuilder::new_predicate() {
@@ -160,7 +176,10 @@ uint32_t FunctionBuilder::new_predicate() {
 }
 
 uint32_t FunctionBuilder::carry_row() {
-  if (carry_ == 0) carry_ = new_row(32);
+  if (carry_ == 0) {
+    carry_ = new_row(32);
+    out_.uses.name_register(carry_ / 128, "the carry flag");
+  }
   return carry_;
 }
 

@@ -1,6 +1,7 @@
 #include "model/isa/compile/function_builder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/isa/compile/source_line.h"
 #include "model/isa/family/families.h"
@@ -45,6 +46,7 @@ void FunctionBuilder::block(const std::vector<ptx::Statement>& statements) {
         case ptx::Statement::Kind::instruction: translate(s.instruction); break;
         case ptx::Statement::Kind::label:
           label_at[scopes_.back().labels.at(s.name)] = static_cast<uint32_t>(out_.code.size());
+          behind_label_ = true;
           break;
         case ptx::Statement::Kind::variable: declare(s.variable); break;
         case ptx::Statement::Kind::block:
@@ -144,15 +146,21 @@ void FunctionBuilder::translate(const ptx::Instruction& i) {
     instruction_ = &ordered;
   }
   out_.lines.push_back({i.at.line, cuda_of(i.source), written_name(i)});
+  out_.uses.begin(std::exchange(behind_label_, false));
+  guard_ = 0;
+  has_effect_ = false;
   if (i.guard) {
     ptx::Operand guard;
     guard.name = i.guard->predicate;
     bool unused = false;
-    predicate(guard, false, unused);
+    guard_ = predicate(guard, false, unused).row;
+    out_.uses.as(Use::Take::guard);
   }
   operands(form, found);
   note(i);
   form.build(*this, found);
+  if (has_effect_ && !out_.uses.stated())
+    throw ModelBug("form " + std::string(form.pattern) + " does not say what memory it touches");
 }
 
 // What a reader of a verdict must know: results that are not fixed by the PTX.
@@ -186,7 +194,10 @@ void FunctionBuilder::operands(const Form& form, const Match& found) {
       case 'd': values_.push_back(destination(written[n], type(role.type))); break;
       case 's': values_.push_back(source(written[n], type(role.type))); break;
       case 'r': values_.push_back(source(written[n], type(role.type), false, false)); break;
-      case 'i': values_.push_back({constant_row(type(role.type).bits, constant(written[n])), nullptr}); break;
+      case 'i':
+        values_.push_back({constant_row(type(role.type).bits, constant(written[n])), nullptr});
+        out_.uses.add_constant(Use::Take::data, written[n].integer);
+        break;
       case 'q': values_.push_back(predicate(written[n], true, negated)); break;
       case 'p': values_.push_back(predicate(written[n], false, negated)); break;
       default:
@@ -199,12 +210,13 @@ void FunctionBuilder::operands(const Form& form, const Match& found) {
 Op& FunctionBuilder::emit(Op op) {
   op.line = static_cast<int>(out_.lines.size()) - 1;
   if (instruction_->guard) {
-    ptx::Operand guard;
-    guard.name = instruction_->guard->predicate;
-    bool unused = false;
-    op.guard = predicate(guard, false, unused).row;
+    op.guard = guard_;
     op.guard_negated = instruction_->guard->negated;
   }
+  has_effect_ = has_effect_ || op.kind == OpKind::effect;
+  if (op.kind == OpKind::branch || op.kind == OpKind::leave || op.kind == OpKind::table ||
+      op.kind == OpKind::call)
+    out_.uses.decide();
   out_.code.push_back(op);
   return out_.code.back();
 }

@@ -48,6 +48,8 @@ class FunctionBuilder final : public Builder {
                     bool discard = false) override;
   Value predicate(const ptx::Operand& operand, bool destination, bool& negated) override;
   Address address(const ptx::Operand& operand, Space space) override;
+  FunctionUses& uses() override { return out_.uses; }
+  void name_variable(const std::string& name, Use::Take take) override;
   bool is_predicate(const std::string& name) override;
   const Type& type(const std::string& name) const override;
   uint32_t label(const std::string& name) override;
@@ -90,7 +92,8 @@ class FunctionBuilder final : public Builder {
   void note(const ptx::Instruction& i);
   void keep(std::unique_ptr<const Payload> payload) override { out_.payloads.push_back(std::move(payload)); }
   const Register* find_register(const std::string& name);
-  uint32_t register_row(const Type& type);
+  uint32_t register_row(const Type& type, const std::string& name);
+  Value register_value(const Register& r, const std::string& name, const Type& want, bool widen);
   std::optional<Value> special(const ptx::Operand& operand, const Type& type);
   uint64_t local_place(uint64_t size, uint64_t align);
 
@@ -108,7 +111,11 @@ class FunctionBuilder final : public Builder {
   std::vector<Scope> scopes_;
   std::map<std::pair<int, uint64_t>, uint32_t> constants_;
   std::map<std::tuple<int, Special, uint64_t>, uint32_t> specials_;
+  std::map<std::string, uint32_t> module_variables_;  // that were named, by number in the uses
   uint32_t next_label_ = 0;
+  bool behind_label_ = false;  // the instruction that comes next
+  uint32_t guard_ = 0;         // of the instruction under way
+  bool has_effect_ = false;    // likewise
   uint32_t carry_ = 0;
 };
 

@@ -32,42 +32,57 @@ Value FunctionBuilder::source(const ptx::Operand& o, const Type& want, bool wide
     } else if (floating_type) {
       throw Invalid("an integer constant where " + std::string(want.name) + " is needed");
     }
-    return {constant_row(std::max(want.bits, 16),
-                         want.bits >= 64 ? value : value & ((uint64_t{1} << want.bits) - 1)),
-            nullptr};
+    if (want.bits < 64) value &= (uint64_t{1} << want.bits) - 1;
+    out_.uses.add_constant(Use::Take::data, value);
+    return {constant_row(std::max(want.bits, 16), value), nullptr};
   }
   if (o.kind != OperandKind::name) throw Invalid("a register or constant is needed");
-  if (const std::optional<Value> found = special(o, want)) return *found;
-  if (!o.suffix.empty()) throw Invalid("'" + o.name + o.suffix + "' is not a register");
-  if (const Register* r = find_register(o.name)) {
-    if (r->type->kind == 'p')
-      throw Invalid("predicate '" + o.name + "' where " + std::string(want.name) + " is needed");
-    // ld, st and cvt take registers wider than the type: untyped ones for any type (not bf16), any for an
-    // untyped one, integers for integers (PTX ISA 9.0, 9.4.1). ptxas lets .f16x2 stand for an integer there.
-    const char kind = r->type->kind;
-    const bool integer = want.kind == 'u' || want.kind == 's';
-    const bool wider = r->type->bits > want.bits && !want.name.starts_with(".bf16") &&
-                       (kind == 'b' || untyped(want) || (integer && (kind == 'u' || kind == 's')));
-    const bool packed = integer && kind == 'x' && r->type->bits >= want.bits;
-    const bool fits = (widen && (wider || packed)) || agrees(want, *r->type);
-    if (!fits)
-      throw Invalid("register '" + o.name + "' is " + std::string(r->type->name) + " where " +
-                    std::string(want.name) + " is needed");
-    return {r->row, r->type};
+  if (const Register* r = o.suffix.empty() ? find_register(o.name) : nullptr; r != nullptr) {
+    const Value value = register_value(*r, o.name, want, widen);
+    out_.uses.add(Use::Of::reg, Use::Take::data, r->row / 128);
+    return value;
   }
+  if (const std::optional<Value> found = special(o, want)) {
+    out_.uses.add(Use::Of::special, Use::Take::data);
+    return *found;
+  }
+  if (!o.suffix.empty()) throw Invalid("'" + o.name + o.suffix + "' is not a register");
   if (find_function(o.name) >= 0)
     throw machine::Unsupported("the address of function '" + o.name + "' as an operand");
   throw Invalid("unknown name '" + o.name + "'");
+}
+
+Value FunctionBuilder::register_value(const Register& r, const std::string& name, const Type& want,
+                                      bool widen) {
+  if (r.type->kind == 'p')
+    throw Invalid("predicate '" + name + "' where " + std::string(want.name) + " is needed");
+  // ld, st and cvt take registers wider than the type: untyped ones for any type (not bf16), any for an
+  // untyped one, integers for integers (PTX ISA 9.0, 9.4.1). ptxas lets .f16x2 stand for an integer there.
+  const char kind = r.type->kind;
+  const bool integer = want.kind == 'u' || want.kind == 's';
+  const bool wider = r.type->bits > want.bits && !want.name.starts_with(".bf16") &&
+                     (kind == 'b' || untyped(want) || (integer && (kind == 'u' || kind == 's')));
+  const bool packed = integer && kind == 'x' && r.type->bits >= want.bits;
+  const bool fits = (widen && (wider || packed)) || agrees(want, *r.type);
+  if (!fits)
+    throw Invalid("register '" + name + "' is " + std::string(r.type->name) + " where " +
+                  std::string(want.name) + " is needed");
+  return {r.row, r.type};
 }
 
 Value FunctionBuilder::destination(const ptx::Operand& o, const Type& want, bool widen, bool discard) {
   if (o.kind != OperandKind::name || o.negated || !o.suffix.empty() || o.integer != 0)
     throw Invalid("the destination must be a register");
   if (o.name == "_" && !discard) throw Invalid("'_' where the result cannot be discarded");
-  if (o.name == "_") return {new_row(std::max(want.bits, 16)), nullptr};
+  if (o.name == "_") {
+    out_.uses.add(Use::Of::nothing, Use::Take::result);
+    return {new_row(std::max(want.bits, 16)), nullptr};
+  }
   const Register* r = find_register(o.name);
   if (r == nullptr) throw Invalid("unknown register '" + o.name + "'");
-  return source(o, want, widen, false);
+  const Value value = register_value(*r, o.name, want, widen);
+  out_.uses.add(Use::Of::reg, Use::Take::result, r->row / 128);
+  return value;
 }
 
 bool FunctionBuilder::is_predicate(const std::string& name) {
@@ -81,6 +96,7 @@ Value FunctionBuilder::predicate(const ptx::Operand& o, bool is_destination, boo
   negated = o.negated;
   if (is_destination && negated) throw Invalid("'!' before a destination");
   if (is_destination && o.name == "_") {
+    out_.uses.add(Use::Of::nothing, Use::Take::result);
     return {new_predicate(), nullptr};
   }
   const Register* r = find_register(o.name);
@@ -91,6 +107,7 @@ Value FunctionBuilder::predicate(const ptx::Operand& o, bool is_destination, boo
   if (r->type->kind != 'p')
     throw Invalid("register '" + o.name + "' is " + std::string(r->type->name) +
                   " where a predicate is needed");
+  out_.uses.add(Use::Of::reg, is_destination ? Use::Take::result : Use::Take::data, r->row / 128);
   return {r->row, r->type};
 }
 
@@ -104,6 +121,7 @@ Address FunctionBuilder::address(const ptx::Operand& o, Space space) {
   if (base.kind == OperandKind::integer) {
     if (space != Space::local) throw Invalid("a constant address is for .local only");
     out.row = constant_row(64, base.integer);
+    out_.uses.add_constant(Use::Take::address, base.integer);
     return out;
   }
   if (base.kind != OperandKind::name || !base.suffix.empty())
@@ -116,6 +134,7 @@ Address FunctionBuilder::address(const ptx::Operand& o, Space space) {
       throw Invalid("a 32-bit register as a 64-bit address");
     out.row = r->row;
     out.narrow = r->type->bits == 32;
+    out_.uses.add(Use::Of::reg, Use::Take::address, r->row / 128);
     return out;
   }
   const Variable* v = find_variable(base.name);
@@ -131,6 +150,7 @@ Address FunctionBuilder::address(const ptx::Operand& o, Space space) {
   if (space == Space::generic && v->space != Space::global && v->space != Space::constant)
     throw Invalid("variable '" + base.name + "' has no generic address here; use cvta");
   out.space = v->space;
+  name_variable(base.name, Use::Take::address);
   if (v->space == Space::local) {
     out.row = special_row(64, Special::local_base);
     out.offset += v->address;

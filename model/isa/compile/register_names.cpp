@@ -58,7 +58,8 @@ const RegisterNames::Register* RegisterNames::find(const std::string& name, cons
   if (range == nullptr) return nullptr;
   const auto used = registers_.find(canonical);
   if (used != registers_.end()) return &used->second;
-  return &registers_.emplace(canonical, Register{new_row(*range->type), range->type}).first->second;
+  return &registers_.emplace(canonical, Register{new_row(*range->type, canonical), range->type})
+              .first->second;
 }
 
 const RegisterNames::Range* RegisterNames::range_of(const std::string& name, std::string& canonical) const {

@@ -18,7 +18,7 @@ class RegisterNames {
     uint32_t row;
     const Type* type;
   };
-  using NewRow = std::function<uint32_t(const Type&)>;
+  using NewRow = std::function<uint32_t(const Type&, const std::string& name)>;
 
   // Invalid if the name is taken.
   void declare(const std::string& name, Register r);

@@ -175,6 +175,7 @@ uint32_t shared_operand(Builder& b, const ptx::Operand& o, const Type& type, boo
       v != nullptr) {
     if (v->space != Space::shared || generic)
       throw Invalid("variable '" + o.name + "' is not in that state space");
+    b.name_variable(o.name, Use::Take::data);
     return b.address_row(type.bits, *v, o.integer);
   }
   return b.source(o, type, false, false).row;
@@ -188,19 +189,20 @@ void mapping(Builder& b, const Match& m) {
     throw Invalid("'" + m.name + "' takes " + (maps ? "3" : "2") + " operands");
   const bool generic = m.choice[0].empty();
   if (generic && type.bits != 64) throw machine::Unsupported("'" + m.name + "': a 32-bit generic address");
-  Op op = effect(maps ? map_address : address_rank);
+  Op op = effect_without_memory(b, maps ? map_address : address_rank);
   auto& use = b.payload<MappingUse>(op);
   use.size = type.bits / 8;
   use.generic = generic;
   op.d = b.destination(b.operand(0), maps ? type : b.type(".u32")).row;
   op.a = shared_operand(b, b.operand(1), type, generic);
   if (maps) op.b = b.source(b.operand(2), b.type(".u32")).row;
+  if (maps) b.uses().carry(Carry::first);
   b.emit(op);
 }
 
 void barrier_cluster(Builder& b, const Match&) {
   const bool arrives = b.instruction().modifiers[1] == ".arrive";
-  Op op = effect(arrives ? cluster_arrive : cluster_wait);
+  Op op = effect_without_memory(b, arrives ? cluster_arrive : cluster_wait);
   auto& use = b.payload<ClusterBarrierUse>(op);
   use.aligned = has(b.instruction(), ".aligned");
   use.order = order_of(b.instruction(), {arrives ? Semantics::release : Semantics::acquire, Scope::cluster});
@@ -214,7 +216,7 @@ void registers(Builder& b, const Match&) {
   const uint64_t count = b.constant(b.operand(0));
   if (count < 24 || count > 256 || count % 8 != 0)
     throw Invalid("setmaxnreg " + std::to_string(count) + ", it must be a multiple of 8 from 24 to 256");
-  Op op = effect(set_max_registers);
+  Op op = effect_without_memory(b, set_max_registers);
   auto& use = b.payload<RegisterCount>(op);
   use.count = count;
   use.more = has(b.instruction(), ".inc");

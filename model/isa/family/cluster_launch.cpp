@@ -191,14 +191,16 @@ void try_cancel_form(Builder& b, const Match& m) {
   use.multicast = has(b.instruction(), ".multicast::cluster::all");
   const Space space = space_of(b.instruction());
   set_address(b, op, use.barrier, b.operand(1), space);
+  b.uses().touch_there(barrier_touch(space, true));
   op.b = op.a;
   set_address(b, op, use.response, b.operand(0), space);
+  b.uses().touch_there({.space = Space::shared, .writes = true, .operation = true, .bytes = 16});
   b.emit(op);
 }
 
 void is_canceled_form(Builder& b, const Match& m) {
   operands_left(b, m, 2);
-  Op op = effect(is_canceled);
+  Op op = effect_without_memory(b, is_canceled);
   bool negated = false;
   if (b.operand(0).name == "_") throw Invalid("'_' where the result cannot be discarded");
   op.d = b.predicate(b.operand(0), true, negated).row;
@@ -208,7 +210,7 @@ void is_canceled_form(Builder& b, const Match& m) {
 
 void get_first_ctaid_form(Builder& b, const Match& m) {
   operands_left(b, m, 2);
-  Op op = effect(get_first_ctaid);
+  Op op = effect_without_memory(b, get_first_ctaid);
   op.a = b.source(b.operand(1), b.type(".b128"), false, false).row;
   std::vector<uint32_t>* list = b.new_list();
   const ptx::Operand& d = b.operand(0);

@@ -188,7 +188,7 @@ Effect leaving(const std::string& opcode) {
 void leave(Builder& b, const Match&) { b.emit(effect(leaving(b.instruction().opcode), OpKind::leave)); }
 
 std::vector<Parameter> call_list(Builder& b, const ptx::Operand& list,
-                                 const std::vector<ptx::Variable>& formals) {
+                                 const std::vector<ptx::Variable>& formals, Use::Take take) {
   std::vector<Parameter> out;
   if (list.elements.size() != formals.size())
     throw Invalid("the call passes " + std::to_string(list.elements.size()) + " parameters where " +
@@ -203,11 +203,12 @@ std::vector<Parameter> call_list(Builder& b, const ptx::Operand& list,
     if (v->align != align_of(formals[n]))
       throw Invalid("call argument '" + list.elements[n].name + "' has another alignment than declared");
     out.push_back({list.elements[n].name, "", v->address, v->size, false});
+    b.name_variable(list.elements[n].name, take);
   }
   return out;
 }
 
-void stop_here(Builder& b, const Match&) { b.emit(effect(break_here)); }
+void stop_here(Builder& b, const Match&) { b.emit(effect_without_memory(b, break_here)); }
 
 // call [(results),] target [, (arguments)] [, prototype]
 void call_form(Builder& b, const Match&) {
@@ -244,14 +245,19 @@ void call_form(Builder& b, const Match&) {
   } else {
     site.kind = CallSite::Callee::indirect;
     op.a = b.source(target, b.type(".u64"), false, false).row;
+    b.uses().as(Use::Take::address);
     if (next >= b.operand_count()) throw Invalid("an indirect call needs a prototype");
     callee = b.prototype(b.operand(next).name);
     if (callee == nullptr) throw machine::Unsupported("an indirect call without a .callprototype");
     ++next;
   }
   if (next != b.operand_count()) throw Invalid("too many operands of 'call'");
-  site.arguments = call_list(b, *arguments, callee->params);
-  site.results = call_list(b, *results, callee->returns);
+  if (f >= 0) b.uses().add(Use::Of::function, Use::Take::address, static_cast<uint32_t>(f));
+  site.arguments = call_list(b, *arguments, callee->params, Use::Take::data);
+  site.results = call_list(b, *results, callee->returns, Use::Take::result);
+  b.uses().act(site.kind == CallSite::Callee::malloc ? Act::allocates
+               : site.kind == CallSite::Callee::free ? Act::frees
+                                                     : Act::calls);
   b.payload(op, std::move(site));
   b.emit(op);
 }

@@ -94,6 +94,7 @@ void cvt(Builder& b, const Match& m) {
     if (holds_all) refuse(".sat has nothing to saturate");
   }
 
+  b.uses().carry(Carry::any);
   const bool wider = to.name != ".bf16" && from.name != ".bf16";  // registers than the types are may be
   const Value a = b.source(b.operand(1), from, wider);
   Op op;
@@ -155,6 +156,7 @@ void cvt_packed(Builder& b, const Match& m) {
                                      : ".b" + std::to_string(bits));
   };
   const auto fast = lanes_catalog().find(m.name);
+  b.uses().carry(Carry::any);
   Op op;
   if (fast != lanes_catalog().end())
     op.lanes = fast->second;
@@ -240,7 +242,7 @@ void cvt_by_chance(Builder& b, const Match& m) {
     return modifier.ends_with("x2") || modifier.ends_with("x4");
   });
   const size_t count = to->ends_with("x2") ? 2 : 4;
-  Op op = effect(convert_by_chance);
+  Op op = effect_without_memory(b, convert_by_chance);
   auto& use = b.payload<ChanceUse>(op);
   use.format = &element_format(*to);
   use.width = element_bits(*use.format);

@@ -20,8 +20,9 @@ AddressOperand tensor(const ptx::Operand& o, Operands& operands, Transfer& t) {
   ptx::Operand map = o;
   map.elements.resize(1);
   AddressOperand out = operands.address(map, Space::generic);
+  operands.uses().touch_there({.reads = true, .operation = true, .bytes = 128});
   for (const ptx::Operand& c : o.elements[1].elements) {
-    const size_t at = operands.value(c, ".s32");
+    const size_t at = operands.value(c, ".s32", Use::Take::address);
     if (&c == &o.elements[1].elements.front()) t.coordinates = at;
   }
   return out;
@@ -53,24 +54,44 @@ void bulk(Builder& b, const Match& m) {
   const Space own = Space::shared;
   const Space destination = spaces[0] == ".shared::cluster" ? Space::cluster : own;
   size_t next = 0;
-  const auto global = [&](AddressOperand& where) {
+  const bool reduces = i.modifiers[0] == ".reduce";
+  const Touch read{.reads = true, .operation = true},
+      write{.reads = reduces, .writes = true, .operation = true};
+  const auto at = [](Touch touch, Space space) {
+    touch.space = space;
+    return touch;
+  };
+  const auto global = [&](AddressOperand& where, const Touch& touch) {
     where =
         is_tensor ? tensor(b.operand(next), operands, *t) : operands.address(b.operand(next), Space::global);
     ++next;
+    if (t->prefetch)
+      b.uses().touch_nothing();
+    else if (is_tensor)  // where the map says
+      b.uses().touch(at(touch, Space::global));
+    else
+      b.uses().touch_there(at(touch, Space::global));
   };
-  if (t->to_shared)
+  if (t->to_shared) {
     t->to = operands.address(b.operand(next++), destination);
-  else if (!t->prefetch)
-    global(t->to);
-  if (t->from_shared)
+    b.uses().touch_there(at(write, destination));
+  } else if (!t->prefetch) {
+    global(t->to, write);
+  }
+  if (t->from_shared) {
     t->from = operands.address(b.operand(next++), own);
-  else
-    global(t->from);
+    b.uses().touch_there(at(read, own));
+  } else {
+    global(t->from, read);
+  }
   if (!is_tensor) {
     need_range(b.operand(next), 0, (1 << 20) - 16, 16, "the size of a bulk copy");
     t->size = operands.value(b.operand(next++), ".u32");
   }
-  if (t->to_shared) t->barrier = operands.address(b.operand(next++), destination);
+  if (t->to_shared) {
+    t->barrier = operands.address(b.operand(next++), destination);
+    b.uses().touch_there(barrier_touch(destination, true));
+  }
   t->im2col = has(i, ".im2col") || has(i, ".im2col_no_offs");
   if (has(i, ".im2col")) {
     const ptx::Operand& offsets = b.operand(next++);
@@ -78,14 +99,14 @@ void bulk(Builder& b, const Match& m) {
       throw Invalid("'" + m.name +
                     "' needs a vector of offsets, as many as the tensor has dimensions but two");
     for (const ptx::Operand& e : offsets.elements) {
-      const size_t at = operands.value(e, ".u16");
-      if (!t->offsets) t->offsets = at;
+      const size_t offset = operands.value(e, ".u16", Use::Take::address);
+      if (!t->offsets) t->offsets = offset;
     }
   }
-  if (has(i, ".multicast::cluster")) t->mask = operands.value(b.operand(next++), ".u16");
-  if (has(i, ".L2::cache_hint")) operands.value(b.operand(next++), ".u64");
+  if (has(i, ".multicast::cluster")) t->mask = operands.value(b.operand(next++), ".u16", Use::Take::address);
+  if (has(i, ".L2::cache_hint")) operands.value(b.operand(next++), ".u64", Use::Take::hint);
   operands_left(b, m, next);
-  if (i.modifiers[0] == ".reduce") {
+  if (reduces) {
     t->reduce = operation_of(i);
     if (!is_tensor) t->element = element_of(i.modifiers.back());
   }
@@ -98,8 +119,11 @@ void async(Builder& b, const Match& m) {
   Op op = effect(async_copy);
   SmallTransfer* t = &b.payload<SmallTransfer>(op);
   Operands operands(b, op);
+  const auto bytes = static_cast<uint32_t>(b.operand(2).integer);
   t->to = operands.address(b.operand(0), Space::shared);
+  b.uses().touch_there({.space = Space::shared, .writes = true, .operation = true, .bytes = bytes});
   t->from = operands.address(b.operand(1), Space::global);
+  b.uses().touch_there({.space = Space::global, .reads = true, .operation = true, .bytes = bytes});
   const uint64_t size = b.constant(b.operand(2));
   const bool whole = has(i, ".cg");
   if ((whole && size != 16) || (size != 4 && size != 8 && size != 16))
@@ -120,20 +144,20 @@ void async(Builder& b, const Match& m) {
       t->mask = operands.value(o, ".u32");
     }
   }
-  if (hinted) operands.value(b.operand(next++), ".u64");
+  if (hinted) operands.value(b.operand(next++), ".u64", Use::Take::hint);
   operands_left(b, m, next);
   b.emit(op);
 }
 
 void commit(Builder& b, const Match&) {
-  Op op = effect(copy_commit);
+  Op op = effect_without_memory(b, copy_commit);
   b.payload<CopyGroups>(op).bulk = has(b.instruction(), ".bulk");
   b.emit(op);
 }
 
 void wait(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
-  Op op = effect(copy_wait);
+  Op op = effect_without_memory(b, copy_wait);
   auto& groups = b.payload<CopyGroups>(op);
   groups.bulk = has(i, ".bulk");
   groups.read_only = has(i, ".read");
@@ -150,6 +174,7 @@ void arrive(Builder& b, const Match& m) {
   use.increments = !has(b.instruction(), ".noinc");
   use.order = {Semantics::release, Scope::cta};
   set_address(b, op, use, b.operand(0), space_of(b.instruction()));
+  b.uses().touch_there(barrier_touch(use.space, true));
   b.emit(op);
 }
 
@@ -161,10 +186,13 @@ void remote(Builder& b, const Match& m) {
   SmallTransfer* t = &b.payload<SmallTransfer>(op);
   if (i.opcode == "red") t->order = order_of(i, {Semantics::relaxed, Scope::cluster});
   Operands operands(b, op);
-  t->to = operands.address(b.operand(0), Space::cluster);
-  t->barrier = operands.address(b.operand(2), Space::cluster);
   const Type& type = b.type(i.modifiers.back());
   t->bytes = static_cast<uint32_t>(type.bits / 8);
+  t->to = operands.address(b.operand(0), Space::cluster);
+  b.uses().touch_there(
+      {.space = Space::cluster, .reads = i.opcode == "red", .writes = true, .operation = true});
+  t->barrier = operands.address(b.operand(2), Space::cluster);
+  b.uses().touch_there(barrier_touch(Space::cluster, true));
   const ptx::Operand& v = b.operand(1);
   const size_t count = has(i, ".v2") ? 2 : has(i, ".v4") ? 4 : 1;
   const bool vector = v.kind == ptx::OperandKind::vector;
@@ -185,7 +213,10 @@ void policy(Builder& b, const Match&) {
   Op op = lane_op("mov.b64");
   op.d = b.destination(b.operand(0), b.type(".b64")).row;
   op.a = b.constant_row(64, 0);
-  if (b.operand_count() > 1) b.source(b.operand(1), b.type(".f32"));  // the fraction
+  if (b.operand_count() > 1) {  // the fraction
+    b.source(b.operand(1), b.type(".f32"));
+    b.uses().as(Use::Take::hint);
+  }
   if (b.operand_count() > 2) throw Invalid("too many operands");
   b.emit(op);
 }

@@ -128,8 +128,11 @@ void emit_carry(Builder& b, const Match&) {
   op.lanes = carry_lanes;
   place_operands(b, op);
   const bool in = i.opcode.ends_with('c');
+  const bool out = has(i, ".cc");
   op.e = in ? b.carry_row() : b.constant_row(32, i.opcode == "sub" ? 1 : 0);
-  op.d2 = has(i, ".cc") ? b.carry_row() : b.new_row(32);
+  op.d2 = out ? b.carry_row() : b.new_row(32);
+  if (in) b.uses().add(Use::Of::reg, Use::Take::data, op.e / 128);
+  if (out) b.uses().add(Use::Of::reg, Use::Take::result, op.d2 / 128);
   if (i.opcode.starts_with("sub")) op.imm |= kSubtract;
   if (i.opcode.starts_with("mad")) op.imm |= has(i, ".lo") ? kMultiplyLow : kMultiplyHigh;
   if (i.modifiers.back()[1] == 's') op.imm |= kSigned;
@@ -157,6 +160,10 @@ void set_address(Builder& b, Op& op, AddressUse& use, const ptx::Operand& operan
     use.space = *address.space;
   else if (space == Space::param && !b.in_entry())
     use.space = Space::local;
+}
+
+Touch barrier_touch(Space space, bool operation) {
+  return {.space = space, .reads = true, .writes = true, .barrier = true, .operation = operation, .bytes = 8};
 }
 
 Order order_of(const ptx::Instruction& i, Order usual) {
@@ -217,13 +224,18 @@ AtomicOperation operation_of(const ptx::Instruction& i) {
 
 Next nothing(const Op&, Context&, uint32_t) { return Next::advance; }
 
-void emit_hint(Builder& b, const Match&) { b.emit(effect(nothing)); }
+void emit_hint(Builder& b, const Match&) { b.emit(effect_without_memory(b, nothing)); }
 
 Op effect(Effect e, OpKind kind) {
   Op op;
   op.kind = kind;
   op.effect = e;
   return op;
+}
+
+Op effect_without_memory(Builder& b, Effect e) {
+  b.uses().touch_nothing();
+  return effect(e);
 }
 
 void operands_left(const Builder& b, const Match& m, size_t used) {

@@ -22,6 +22,8 @@ void place_operands(const Builder& b, Op& op);
 Space space_of(const ptx::Instruction& i);
 // An address operand into op.a and `use`.
 void set_address(Builder& b, Op& op, AddressUse& use, const ptx::Operand& operand, Space space);
+// An mbarrier, at the address that was checked last; `operation`: one completes on it.
+Touch barrier_touch(Space space, bool operation = false);
 // The order that an instruction's modifiers state, or else `usual`.
 Order order_of(const ptx::Instruction& i, Order usual = {});
 // The operation of an atomic or a reduction that the modifiers name, and what its type makes of memory's
@@ -33,8 +35,16 @@ Next nothing(const Op& op, Context& context, uint32_t mask);
 // An instruction that only helps the hardware.
 void emit_hint(Builder& b, const Match& m);
 
-// An op that has that effect.
+// An op that has that effect. What memory it touches is for the check to say.
 Op effect(Effect e, OpKind kind = OpKind::effect);
+// The same of one that touches none.
+Op effect_without_memory(Builder& b, Effect e);
+// The check of a form whose data may be addresses and become part of its result so.
+template <Carry carry, void (*build)(Builder&, const Match&)>
+void carrying(Builder& b, const Match& m) {
+  b.uses().carry(carry);
+  build(b, m);
+}
 // The operands of forms whose roles are "*" must be that many.
 void operands_left(const Builder& b, const Match& m, size_t used);
 

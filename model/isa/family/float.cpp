@@ -72,6 +72,7 @@ void selp(Builder& b, const Match& m) {
   Op op = lane_op("selp." + std::to_string(b.type(m.choice[0]).bits));
   place_operands(b, op);
   if (b.negated(3)) throw Invalid("'!' before the predicate of 'selp'");
+  b.uses().carry(Carry::either);
   b.emit(op);
 }
 

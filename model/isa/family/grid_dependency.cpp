@@ -29,7 +29,7 @@ Next wait_for_launch(const Op&, Context& context, uint32_t mask) {
 }
 
 void grid_dependency(Builder& b, const Match& m) {
-  b.emit(effect(m.modifiers.front() == ".wait" ? wait_for_launch : launch_dependents));
+  b.emit(effect_without_memory(b, m.modifiers.front() == ".wait" ? wait_for_launch : launch_dependents));
 }
 
 constexpr Form kForms[] = {{"griddepcontrol{.launch_dependents,.wait}", "", grid_dependency, 78, 90}};

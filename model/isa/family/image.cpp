@@ -40,6 +40,7 @@ void set_image(Builder& b, Operands& operands, const ptx::Operand& operand, cons
   if (object.kind != ptx::OperandKind::name || operand.integer != 0)
     throw Invalid("the object is a register with its handle");
   operands.add(b.source(object, b.type(".u64"), false, false).row);
+  b.uses().as(Use::Take::address);
   const ptx::Operand& list = operand.elements[1];
   const size_t needed = use.dimensions + (use.layered ? 1 : 0);
   const bool vector = list.kind == ptx::OperandKind::vector;
@@ -55,6 +56,7 @@ void set_image(Builder& b, Operands& operands, const ptx::Operand& operand, cons
     const bool layer = use.layered && i == 0;
     const Value v =
         layer ? b.source(given[i], b.type(".u32")) : coordinate(b, given[i], i < needed ? type : ".b32");
+    b.uses().as(i < needed ? Use::Take::address : Use::Take::hint);  // what pads the vector says nothing
     if (!layer) kinds.add(given[i], v);
     const size_t at = operands.add(v.row);
     if (layer) use.layer = at;

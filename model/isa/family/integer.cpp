@@ -24,23 +24,37 @@ void lop3(Builder& b, const Match&) {
   b.emit(op);
 }
 
+// A mask that clears low bits alone, as alignment does: an address is one still.
+bool aligns(const ptx::Operand& mask, int bits) {
+  if (mask.kind != ptx::OperandKind::integer) return false;
+  const uint64_t low = ~mask.integer & (bits == 32 ? UINT32_MAX : UINT64_MAX);
+  return (low & (low + 1)) == 0 && low < UINT32_MAX;
+}
+
+void bitwise_and(Builder& b, const Match& m) {
+  const int bits = b.type(m.choice[0]).bits;
+  if (aligns(b.operand(1), bits) || aligns(b.operand(2), bits)) b.uses().carry(Carry::sum);
+  emit_lanes(b, m);
+}
+
 constexpr Form kInteger[] = {
-    {"add{.u16,.s16,.u32,.s32,.u64,.s64}", "d:$1 s:$1 s:$1", emit_lanes},
-    {"add{.u16x2,.s16x2}", "d:$1 r:$1 r:$1", emit_lanes, 80, 90},
-    {"add.sat.s32", "d:s32 s:s32 s:s32", emit_lanes},
-    {"sub{.u16,.s16,.u32,.s32,.u64,.s64}", "d:$1 s:$1 s:$1", emit_lanes},
-    {"sub.sat.s32", "d:s32 s:s32 s:s32", emit_lanes},
+    {"add{.u16,.s16,.u32,.s32,.u64,.s64}", "d:$1 s:$1 s:$1", carrying<Carry::sum, emit_lanes>},
+    {"add{.u16x2,.s16x2}", "d:$1 r:$1 r:$1", carrying<Carry::sum, emit_lanes>, 80, 90},
+    {"add.sat.s32", "d:s32 s:s32 s:s32", carrying<Carry::sum, emit_lanes>},
+    {"sub{.u16,.s16,.u32,.s32,.u64,.s64}", "d:$1 s:$1 s:$1", carrying<Carry::difference, emit_lanes>},
+    {"sub.sat.s32", "d:s32 s:s32 s:s32", carrying<Carry::difference, emit_lanes>},
     {"mul{.lo,.hi}|{.u16,.s16,.u32,.s32,.u64,.s64}", "d:$2 s:$2 s:$2", emit_lanes},
     {"mul.wide|{.u16}", "d:u32 s:$1 s:$1", emit_lanes},
     {"mul.wide|{.s16}", "d:s32 s:$1 s:$1", emit_lanes},
     {"mul.wide|{.u32}", "d:u64 s:$1 s:$1", emit_lanes},
     {"mul.wide|{.s32}", "d:s64 s:$1 s:$1", emit_lanes},
-    {"mad{.lo,.hi}|{.u16,.s16,.u32,.s32,.u64,.s64}", "d:$2 s:$2 s:$2 s:$2", emit_lanes},
-    {"mad.hi|.sat.s32", "d:s32 s:s32 s:s32 s:s32", emit_lanes},
-    {"mad.wide|{.u16}", "d:u32 s:$1 s:$1 s:u32", emit_lanes},
-    {"mad.wide|{.s16}", "d:s32 s:$1 s:$1 s:s32", emit_lanes},
-    {"mad.wide|{.u32}", "d:u64 s:$1 s:$1 s:u64", emit_lanes},
-    {"mad.wide|{.s32}", "d:s64 s:$1 s:$1 s:s64", emit_lanes},
+    {"mad{.lo,.hi}|{.u16,.s16,.u32,.s32,.u64,.s64}", "d:$2 s:$2 s:$2 s:$2",
+     carrying<Carry::product_sum, emit_lanes>},
+    {"mad.hi|.sat.s32", "d:s32 s:s32 s:s32 s:s32", carrying<Carry::product_sum, emit_lanes>},
+    {"mad.wide|{.u16}", "d:u32 s:$1 s:$1 s:u32", carrying<Carry::product_sum, emit_lanes>},
+    {"mad.wide|{.s16}", "d:s32 s:$1 s:$1 s:s32", carrying<Carry::product_sum, emit_lanes>},
+    {"mad.wide|{.u32}", "d:u64 s:$1 s:$1 s:u64", carrying<Carry::product_sum, emit_lanes>},
+    {"mad.wide|{.s32}", "d:s64 s:$1 s:$1 s:s64", carrying<Carry::product_sum, emit_lanes>},
     {"mul24{.lo,.hi}|{.u32,.s32}", "d:$2 s:$2 s:$2", emit_lanes},
     {"mad24{.lo,.hi}|{.u32,.s32}", "d:$2 s:$2 s:$2 s:$2", emit_lanes},
     {"mad24.hi|.sat.s32", "d:s32 s:s32 s:s32 s:s32", emit_lanes},
@@ -68,18 +82,19 @@ constexpr Form kInteger[] = {
     {"szext{.clamp,.wrap}{.u32,.s32}", "d:$2 s:$2 s:u32", emit_lanes, 76},
     {"dp4a{.u32,.s32}{.u32,.s32}", "d:u32 s:u32 s:u32 s:u32", emit_lanes},
     {"dp2a{.lo,.hi}|{.u32,.s32}{.u32,.s32}", "d:u32 s:u32 s:u32 s:u32", emit_lanes},
-    {"add.cc{.u32,.s32,.u64,.s64}", "d:$1 s:$1 s:$1", emit_carry},
+    {"add.cc{.u32,.s32,.u64,.s64}", "d:$1 s:$1 s:$1", carrying<Carry::sum, emit_carry>},
     {"addc[.cc]{.u32,.s32,.u64,.s64}", "d:$2 s:$2 s:$2", emit_carry},
-    {"sub.cc{.u32,.s32,.u64,.s64}", "d:$1 s:$1 s:$1", emit_carry},
+    {"sub.cc{.u32,.s32,.u64,.s64}", "d:$1 s:$1 s:$1", carrying<Carry::difference, emit_carry>},
     {"subc[.cc]{.u32,.s32,.u64,.s64}", "d:$2 s:$2 s:$2", emit_carry},
-    {"mad{.lo,.hi}|.cc{.u32,.s32,.u64,.s64}", "d:$2 s:$2 s:$2 s:$2", emit_carry},
+    {"mad{.lo,.hi}|.cc{.u32,.s32,.u64,.s64}", "d:$2 s:$2 s:$2 s:$2",
+     carrying<Carry::product_sum, emit_carry>},
     {"madc{.lo,.hi}|[.cc]{.u32,.s32,.u64,.s64}", "d:$3 s:$3 s:$3 s:$3", emit_carry},
 };
 
 constexpr Form kLogic[] = {
-    {"and{.b16,.b32,.b64}", "d:$1 s:$1 s:$1", emit_lanes},
-    {"or{.b16,.b32,.b64}", "d:$1 s:$1 s:$1", emit_lanes},
-    {"xor{.b16,.b32,.b64}", "d:$1 s:$1 s:$1", emit_lanes},
+    {"and{.b16,.b32,.b64}", "d:$1 s:$1 s:$1", bitwise_and},
+    {"or{.b16,.b32,.b64}", "d:$1 s:$1 s:$1", carrying<Carry::sum, emit_lanes>},
+    {"xor{.b16,.b32,.b64}", "d:$1 s:$1 s:$1", carrying<Carry::sum, emit_lanes>},
     {"not{.b16,.b32,.b64}", "d:$1 s:$1", emit_lanes},
     {"cnot{.b16,.b32,.b64}", "d:$1 s:$1", emit_lanes},
     {"and.pred", "q p p", emit_lanes},

@@ -186,7 +186,7 @@ Next transpose_matrix(const Op& op, Context& context, uint32_t mask) {
 }
 
 void transpose(Builder& b, const Match&) {
-  Op op = effect(transpose_matrix);
+  Op op = effect_without_memory(b, transpose_matrix);
   op.d = b.values()[0].row;
   op.a = b.values()[1].row;
   b.emit(op);
@@ -201,6 +201,7 @@ void matrix(Builder& b, const Match& m) {
   use.count = static_cast<int>(count);
   use.transposed = has(b.instruction(), ".trans");
   set_address(b, op, use, b.operand(loads ? 1 : 0), space_of(b.instruction()));
+  b.uses().touch_there({.space = Space::shared, .reads = loads, .writes = !loads, .bytes = 16});
   const ptx::Operand& registers = b.operand(loads ? 0 : 1);
   if (registers.kind != ptx::OperandKind::vector || registers.elements.size() != count)
     throw Invalid("'" + m.name + "' needs a vector of " + std::to_string(count) + " registers");
@@ -222,6 +223,7 @@ void narrow_matrix(Builder& b, const Match& m) {
   use.rows = count * (use.tall ? 16 : 8);
   use.bits = has(i, ".b4x16_p64") ? 4 : has(i, ".b6x16_p32") ? 6 : 8;
   set_address(b, op, use, b.operand(1), space_of(i));
+  b.uses().touch_there({.space = Space::shared, .reads = true, .bytes = static_cast<uint32_t>(use.bits) * 2});
   const size_t registers = static_cast<size_t>(count) * (use.tall ? 2 : 1);
   const ptx::Operand& d = b.operand(0);
   if (d.kind != ptx::OperandKind::vector || d.elements.size() != registers)

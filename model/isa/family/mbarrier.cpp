@@ -188,6 +188,7 @@ Op action(Builder& b, MbarrierAction a, size_t address_operand) {
                                                                                        : Semantics::release,
                         Scope::cta});
   set_address(b, op, use, b.operand(address_operand), space_of(b.instruction()));
+  b.uses().touch_there(barrier_touch(use.space));
   return op;
 }
 
@@ -244,7 +245,10 @@ void wait(Builder& b, const Match& m) {
   op.d = b.predicate(b.operand(0), true, negated).row;
   if (parity) need_range(b.operand(2), 0, 1, 1, "a phase parity");
   op.b = b.source(b.operand(2), b.type(parity ? ".u32" : ".b64")).row;
-  if (b.operand_count() == 4) b.source(b.operand(3), b.type(".u32"));  // a hint
+  if (b.operand_count() == 4) {
+    b.source(b.operand(3), b.type(".u32"));
+    b.uses().as(Use::Take::hint);
+  }
   b.emit(op);
 }
 

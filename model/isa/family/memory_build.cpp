@@ -58,7 +58,9 @@ void take_policy(Builder& b, const Match& m, size_t operands) {
   const bool hinted = has(b.instruction(), ".L2::cache_hint");
   if (b.operand_count() != operands + (hinted ? 1 : 0))
     throw Invalid("'" + m.name + "' takes " + std::to_string(operands + (hinted ? 1 : 0)) + " operands");
-  if (hinted) b.source(b.operand(operands), b.type(".u64"));
+  if (!hinted) return;
+  b.source(b.operand(operands), b.type(".u64"));
+  b.uses().as(Use::Take::hint);
 }
 
 }  // namespace
@@ -74,6 +76,11 @@ void build_load(Builder& b, const Match& m) {
   use.order = access_order(i);
   set_address(b, op, use, b.operand(1), space_of(i));
   const size_t n = vector_length(i);
+  b.uses().touch_there({.space = space_of(i),
+                        .reads = true,
+                        .gives = true,
+                        .element = static_cast<uint8_t>(use.size),
+                        .bytes = static_cast<uint32_t>(n * use.size)});
   check_vector(b, type, n, use.space);
   use.count = static_cast<uint16_t>(n);
   std::vector<uint32_t>* list = b.new_list();
@@ -106,6 +113,11 @@ void build_store(Builder& b, const Match& m) {
   if (space == Space::constant) throw Invalid("a store to .const");
   set_address(b, op, use, b.operand(0), space);
   const size_t n = vector_length(i);
+  b.uses().touch_there({.space = space,
+                        .writes = true,
+                        .takes = true,
+                        .element = static_cast<uint8_t>(use.size),
+                        .bytes = static_cast<uint32_t>(n * use.size)});
   check_vector(b, type, n, use.space);
   use.count = static_cast<uint16_t>(n);
   std::vector<uint32_t>* list = b.new_list();
@@ -141,6 +153,13 @@ void build_atomic(Builder& b, const Match& m) {
       returns ? b.destination(b.operand(next++), type, false, true).row : b.new_row(std::max(type.bits, 16));
   const ptx::Operand& place = b.operand(next++);
   set_address(b, op, use, place, space_of(i));
+  b.uses().touch_there({.space = use.space,
+                        .reads = true,
+                        .writes = true,
+                        .gives = returns,
+                        .takes = operation == AtomicOperation::exch,
+                        .element = static_cast<uint8_t>(use.size),
+                        .bytes = use.size});
   op.b = b.source(b.operand(next++), type).row;
   if (operation == AtomicOperation::cas) op.c = b.source(b.operand(next), type).row;
   use.operation = operation;
@@ -164,6 +183,12 @@ void build_atomic_vector(Builder& b, const Match& m) {
   use.type = element_of(i.modifiers.back());
   const size_t place = returns ? 1 : 0;
   set_address(b, op, use, b.operand(place), space_of(i));
+  b.uses().touch_there({.space = use.space,
+                        .reads = true,
+                        .writes = true,
+                        .gives = returns,
+                        .element = static_cast<uint8_t>(use.size),
+                        .bytes = static_cast<uint32_t>(use.size) * use.count});
   std::vector<uint32_t>* before = b.new_list();
   std::vector<uint32_t>* operands = b.new_list();
   if (returns) {

@@ -15,6 +15,7 @@ void st_bulk(Builder& b, const Match& m) {
   Op op = effect(store_zeros);
   auto& use = b.payload<AddressUse>(op);
   set_address(b, op, use, b.operand(0), space_of(b.instruction()));
+  b.uses().touch_there({.space = use.space, .writes = true});
   need_range(b.operand(1), 0, kMostBulkZeros, 8, "the size of st.bulk");
   op.b = b.source(b.operand(1), b.type(".u64")).row;
   if (b.constant(b.operand(2)) != 0) throw Invalid("'" + m.name + "' stores 0 and nothing else");
@@ -33,7 +34,7 @@ Next fence_memory(const Op& op, Context& context, uint32_t mask) {
 // membar is fence.sc since sm_70, .gl its name of the gpu (PTX ISA 9.0, 9.7.13.5).
 void fence(Builder& b, const Match&) {
   const ptx::Instruction& i = b.instruction();
-  Op op = effect(fence_memory);
+  Op op = effect_without_memory(b, fence_memory);
   auto& use = b.payload<FenceUse>(op);
   use.order = order_of(i, {i.opcode == "membar" ? Semantics::sc : Semantics::acq_rel, Scope::sys});
   use.mbarrier_init = has(i, ".mbarrier_init");

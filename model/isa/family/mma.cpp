@@ -130,7 +130,7 @@ void build(Builder& b, const Match& m, size_t types, const std::string& instruct
            const number::Format* scale, int scale_vector) {
   const auto& modifiers = b.instruction().modifiers;
   operands_left(b, m, scale == nullptr ? 4 : 8);
-  Op op = effect(mma_sync);
+  Op op = effect_without_memory(b, mma_sync);
   auto& mma = b.payload<Mma>(op);
   const std::string& shape = modifiers[2];  // behind .sync .aligned
   mma.n = extent(shape, 'n');

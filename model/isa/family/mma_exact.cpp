@@ -118,7 +118,7 @@ void exact_form(Builder& b, const Match& m) {
   const bool doubles = i.modifiers.back() == ".f64";
   if (doubles && (has(i, ".rz") || has(i, ".rm") || has(i, ".rp")))
     throw machine::Unsupported("'" + m.name + "': a rounding other than to nearest");
-  Op op = effect(doubles ? multiply_doubles : multiply_integers);
+  Op op = effect_without_memory(b, doubles ? multiply_doubles : multiply_integers);
   auto& mma = b.payload<ExactMma>(op);
   mma.m = i.modifiers[2].starts_with(".m8") ? 8 : 16;
   mma.k = extent(i.modifiers[2], 'k');

@@ -20,6 +20,7 @@ void mov_vector(Builder& b, const Type& type) {
   if (type.kind != 'b')
     throw Invalid("'mov" + std::string(type.name) + "' of a vector needs an untyped size");
   const Type& element = b.type(".b" + std::to_string(type.bits / static_cast<int>(n)));
+  b.uses().carry(Carry::any);
   Op op = lane_op((unpack ? "unpack." : "pack.") + std::to_string(type.bits) + "." + std::to_string(n));
   std::vector<uint32_t>* list = b.new_list();
   for (const ptx::Operand& e : vector.elements)
@@ -50,16 +51,21 @@ void mov(Builder& b, const Match& m) {
     const ptx::Operand& from = b.operand(1);
     if (from.name == kExplicitCluster && !b.is_predicate(from.name)) {
       // A launch does not say whether a cluster of one CTA was asked for: it counts as not.
+      const uint32_t to = op.d;
       op = lane_op("setp.ne.u32");
-      op.d = b.predicate(b.operand(0), true, negated).row;
+      op.d = to;
       op.a = b.special_row(32, Special::cluster_nctarank);
+      b.uses().add(Use::Of::special, Use::Take::data);
       op.b = b.constant_row(32, 1);
       negated = from.negated;
-    } else if (from.kind == ptx::OperandKind::integer)
+    } else if (from.kind == ptx::OperandKind::integer) {
       op.a = b.constant_row(32, from.integer != 0 ? ~uint32_t{0} : 0);
-    else
+      b.uses().add_constant(Use::Take::data, from.integer);
+    } else {
       op.a = b.predicate(from, false, negated).row;
+    }
     if (negated) throw Invalid("'!' before an operand of 'mov'");
+    b.uses().carry(Carry::copy);
     b.emit(op);
     return;
   }
@@ -71,12 +77,14 @@ void mov(Builder& b, const Match& m) {
     throw machine::Unsupported("'mov.b128' of a constant");
   Op op = lane_op("mov.b" + std::to_string(type.bits));
   op.d = b.destination(to, type).row;
+  b.uses().carry(Carry::copy);
   const bool name = from.kind == ptx::OperandKind::name && from.suffix.empty();
   // Unlike arithmetic, mov's immediate may be of either kind for untyped sizes.
   if (const Builder::Variable* v = name ? b.find_variable(from.name) : nullptr; v != nullptr) {
     if (type.kind == 'f' || type.bits < 32)
       throw Invalid("an address does not fit " + std::string(type.name));
     if (v->argument) throw Invalid("the address of parameter '" + from.name + "' cannot be taken");
+    b.name_variable(from.name, Use::Take::data);
     if (type.bits == 32 && v->space == Space::global)
       throw machine::Unsupported("a 32-bit address of .global variable '" + from.name + "'");
     if (v->space == Space::local) {
@@ -86,9 +94,10 @@ void mov(Builder& b, const Match& m) {
       add.d = type.bits == 64 ? op.d : b.new_row(64);
       b.emit(add);
       if (type.bits == 64) return;
+      const uint32_t narrow = op.d;
       op = lane_op("cvt.u32.u64");
       op.a = add.d;
-      op.d = b.destination(to, type).row;
+      op.d = narrow;
     } else {
       op.a = b.address_row(type.bits, *v, from.integer);
     }
@@ -99,6 +108,7 @@ void mov(Builder& b, const Match& m) {
       throw Invalid("a function's address does not fit " + std::string(type.name));
     if (!b.function(f).has_body)
       throw machine::Unsupported("the address of '" + from.name + "', which has no body");
+    b.uses().add(Use::Of::function, Use::Take::data, static_cast<uint32_t>(f));
     op.a = b.constant_row(64, kFunctionWindow + static_cast<uint64_t>(f));
   } else {
     op.a = b.source(from, type).row;
@@ -122,6 +132,7 @@ void cvta(Builder& b, const Match& m) {
   if (b.operand_count() != 2) throw Invalid("'cvta' takes 2 operands");
   const ptx::Operand& from = b.operand(1);
   const uint64_t window = window_of(space);
+  b.uses().carry(Carry::any);
   Op op = lane_op(to ? "sub.u64" : "add.u64");
   op.d = b.destination(b.operand(0), type).row;
   const Builder::Variable* v =
@@ -134,6 +145,7 @@ void cvta(Builder& b, const Match& m) {
                                                        : Space::param;
     if (v->space != named) throw Invalid("variable '" + from.name + "' is not in " + space);
     if (v->space == Space::local) throw machine::Unsupported("'cvta' of a local variable by name");
+    b.name_variable(from.name, Use::Take::data);
     op.a = b.address_row(64, *v, from.integer);
   } else {
     op.a = b.source(from, type).row;
@@ -174,7 +186,7 @@ void isspacep(Builder& b, const Match& m) {
   Op op;
   const std::string& space = m.choice[0];
   if (space == ".shared" || space == ".shared::cta") {
-    op = effect(is_own_shared);
+    op = effect_without_memory(b, is_own_shared);
   } else {
     op.lanes = isspacep_lanes;
     op.imm = space == ".global"            ? 0

@@ -14,9 +14,12 @@ class Operands {
     const Address a = b_.address(operand, space);
     return {add(a.row), a.narrow, a.offset, space};
   }
-  size_t value(const ptx::Operand& operand, const char* type) {
-    return add(b_.source(operand, b_.type(type)).row);
+  size_t value(const ptx::Operand& operand, const char* type, Use::Take take = Use::Take::data) {
+    const uint32_t row = b_.source(operand, b_.type(type)).row;
+    b_.uses().as(take);
+    return add(row);
   }
+  FunctionUses& uses() { return b_.uses(); }
   size_t add(uint32_t row) {
     op_.sources->push_back(row);
     return op_.sources->size() - 1;

@@ -183,6 +183,7 @@ void surface(Builder& b, const Match& m) {
     if (has(i, geometry)) set_geometry(geometry, use);
   Operands operands(b, op);
   set_image(b, operands, b.operand(stores ? 0 : 1), ".s32", use);
+  b.uses().touch({.space = Space::global, .reads = !stores, .writes = stores});
   const std::vector<uint32_t> rows = registers(b, m, b.operand(stores ? 1 : 0), *type, stores, use);
   if (stores) {
     for (const uint32_t row : rows) {

@@ -94,23 +94,28 @@ Next allocation(const Op& op, Context& context, uint32_t mask) {
 // alloc [a], columns; dealloc taddr, columns; relinquish_alloc_permit
 void allocation_form(Builder& b, const Match& m) {
   const std::string& which = b.instruction().modifiers[0];
-  Op op = effect(allocation);
+  Op op = effect_without_memory(b, allocation);  // but for what follows
   auto& use = b.payload<AllocationUse>(op);
   use.action = which == ".alloc" ? Action::allocate : which == ".dealloc" ? Action::free : Action::relinquish;
   use.cta_group = cta_group(b.instruction());
   if (use.action != Action::relinquish) {
     operands_left(b, m, 2);
-    if (use.action == Action::allocate)
+    if (use.action == Action::allocate) {
       set_address(b, op, use, b.operand(0),
                   has(b.instruction(), ".shared::cta") ? Space::shared : Space::generic);
-    else
+      b.uses().touch_there({.space = Space::shared, .writes = true, .bytes = 4});
+    } else {
       op.a = b.source(b.operand(0), b.type(".b32")).row;
+      b.uses().as(Use::Take::address);
+      b.uses().touch_there({.space = Space::tensor, .reads = true, .writes = true});
+    }
     const ptx::Operand& columns = b.operand(1);
     if (columns.kind == ptx::OperandKind::integer &&
         (columns.integer < 32 || columns.integer > 512 || (columns.integer & (columns.integer - 1)) != 0))
       throw Invalid("'" + m.name + "' of " + std::to_string(columns.integer) +
                     " columns, it must be a power of two from 32 to 512");
     op.b = b.source(columns, b.type(".b32")).row;
+    b.uses().as(Use::Take::address);  // how many, not what is in them
   }
   b.emit(op);
 }

@@ -124,6 +124,8 @@ void copy_form(Builder& b, const Match& m) {
   if (!address.narrow) throw Invalid("a tensor memory address has 32 bits");
   op.a = address.row;
   use.offset = address.offset;
+  b.uses().touch_there({.space = Space::tensor, .writes = true, .operation = true});
+  b.uses().touch({.space = Space::shared, .reads = true, .operation = true});
   op.b = b.source(b.operand(1), b.type(".b64")).row;
   b.emit(op);
 }

@@ -135,6 +135,7 @@ void replace(Builder& b, const Match& m) {
   ReplaceUse* t = &b.payload<ReplaceUse>(op);
   Operands operands(b, op);
   t->to = operands.address(b.operand(0), space_of(i));
+  b.uses().touch_there({.space = space_of(i), .reads = true, .writes = true, .bytes = 128});
   const std::string name = i.modifiers[2].substr(1);
   uint32_t field = 0;
   while (machine::kTensorMapFields[field] != name) ++field;
@@ -173,7 +174,9 @@ void copy(Builder& b, const Match& m) {
   t->order.proxy = Proxy::tensor_map;
   Operands operands(b, op);
   t->to = operands.address(b.operand(0), Space::global);
+  b.uses().touch_there({.space = Space::global, .writes = true, .bytes = 128});
   t->from = operands.address(b.operand(1), Space::shared);
+  b.uses().touch_there({.space = Space::shared, .reads = true, .bytes = 128});
   b.emit(op);
 }
 
@@ -200,14 +203,14 @@ void fence(Builder& b, const Match& m) {
   Order order = order_of(b.instruction());
   order.proxy = Proxy::tensor_map;
   if (!has(b.instruction(), ".acquire")) {
-    Op op = effect(release_maps);
+    Op op = effect_without_memory(b, release_maps);
     b.payload<FenceUse>(op).order = order;
     b.emit(op);
     return;
   }
   operands_left(b, m, 2);
   if (b.constant(b.operand(1)) != 128) throw Invalid("'" + m.name + "' takes a size of 128, nothing else");
-  Op op = effect(acquire_map);
+  Op op = effect_without_memory(b, acquire_map);
   auto& use = b.payload<AcquireUse>(op);
   use.order = order;
   Operands operands(b, op);

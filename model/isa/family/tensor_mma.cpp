@@ -175,6 +175,7 @@ void mma_form(Builder& b, const Match& m) {
   const auto address = [&](const ptx::Operand& o, size_t n) {
     const Address a = b.address(o, Space::shared);
     if (!a.narrow) throw Invalid("a tensor memory address has 32 bits");
+    b.uses().touch_there({.space = Space::tensor, .reads = true, .writes = n == 0, .operation = true});
     use.offsets[n] = a.offset;
     op.sources->push_back(a.row);
   };
@@ -187,6 +188,7 @@ void mma_form(Builder& b, const Match& m) {
     address(b.operand(1), 1);
   else
     value(b.operand(1), ".b64");
+  b.uses().touch({.space = Space::shared, .reads = true, .operation = true});  // where descriptors say
   value(b.operand(2), ".b64");
   value(b.operand(3), ".b32");
   size_t next = 4;

@@ -193,6 +193,7 @@ void move_form(Builder& b, const Match& m) {
   }
   const Address address = b.address(b.operand(store ? 0 : reduces ? 2 : 1), Space::shared);
   if (!address.narrow) throw Invalid("a tensor memory address has 32 bits");
+  b.uses().touch_there({.space = Space::tensor, .reads = !store, .writes = store, .operation = true});
   op.a = address.row;
   use.offset = address.offset;
   const ptx::Operand& registers = b.operand(store ? (split ? 2 : 1) : 0);
@@ -207,7 +208,7 @@ void move_form(Builder& b, const Match& m) {
 }
 
 void wait_form(Builder& b, const Match&) {
-  Op op = effect(wait_moves);
+  Op op = effect_without_memory(b, wait_moves);
   b.payload<WaitUse>(op).store = b.instruction().modifiers[0] == ".wait::st";
   b.emit(op);
 }

@@ -70,6 +70,7 @@ void commit_form(Builder& b, const Match& m) {
   use.order = {Semantics::release, Scope::cluster};
   operands_left(b, m, use.multicast ? 2 : 1);
   set_address(b, op, use, b.operand(0), has(i, ".shared::cluster") ? Space::cluster : Space::generic);
+  b.uses().touch_there(barrier_touch(use.space, true));
   if (use.multicast) op.b = b.source(b.operand(1), b.type(".u16"), false, false).row;
   b.emit(op);
 }
@@ -90,7 +91,7 @@ Next fence(const Op& op, Context& context, uint32_t mask) {
 }
 
 void fence_form(Builder& b, const Match&) {
-  Op op = effect(fence);
+  Op op = effect_without_memory(b, fence);
   b.payload<FenceUse>(op).order = {
       b.instruction().modifiers[0] == ".fence::before_thread_sync" ? Semantics::release : Semantics::acquire,
       Scope::cluster};

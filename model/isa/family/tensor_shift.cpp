@@ -14,7 +14,7 @@ using machine::kTensorLanes;
 namespace {
 
 constexpr uint32_t kPathLanes = 32;  // lanes
-constexpr uint32_t kColumns = 8;   // 32 bytes
+constexpr uint32_t kColumns = 8;     // 32 bytes
 constexpr const char* kShiftName = "tcgen05.shift";
 
 struct ShiftUse : Payload {
@@ -67,6 +67,7 @@ void shift_form(Builder& b, const Match& m) {
   use.cta_group = cta_group(b.instruction());
   const Address address = b.address(b.operand(0), Space::shared);
   if (!address.narrow) throw Invalid("a tensor memory address has 32 bits");
+  b.uses().touch_there({.space = Space::tensor, .reads = true, .writes = true, .operation = true});
   op.a = address.row;
   use.offset = address.offset;
   b.emit(op);

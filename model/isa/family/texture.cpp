@@ -145,6 +145,7 @@ void tex(Builder& b, const Match& m) {
   use.whole_coordinates = m.modifiers[3] == ".s32";
   Operands operands(b, op);
   set_image(b, operands, b.operand(1), use.whole_coordinates ? ".s32" : ".f32", use);
+  b.uses().touch({.space = Space::global, .reads = true});
   const ptx::Operand& d = b.operand(0);
   if (d.kind == ptx::OperandKind::pair)
     throw Unsupported("'" + m.name + "' that says whether the texels are resident");

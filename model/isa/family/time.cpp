@@ -28,7 +28,7 @@ Next read_time(const Op& op, Context& context, uint32_t mask) {
 }  // namespace
 
 uint32_t emit_time(Builder& b, int bits, bool high) {
-  Op op = effect(read_time);
+  Op op = effect_without_memory(b, read_time);
   auto& use = b.payload<TimeUse>(op);
   use.bits = bits;
   use.high = high;

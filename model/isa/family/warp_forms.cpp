@@ -6,7 +6,7 @@ namespace bitwell::isa {
 namespace {
 
 void bar_warp(Builder& b, const Match&) {
-  Op op = effect(warp_barrier);
+  Op op = effect_without_memory(b, warp_barrier);
   op.e = b.values()[0].row;
   b.emit(op);
 }
@@ -37,10 +37,13 @@ void shfl(Builder& b, const Match& m) {
   op.b = b.source(b.operand(2), b.type(".b32")).row;
   op.c = b.source(b.operand(3), b.type(".b32")).row;
   op.e = b.source(b.operand(4), b.type(".b32")).row;
-  b.payload<ShuffleUse>(op).mode = m.choice[0] == ".up"     ? ShuffleMode::up
-                                   : m.choice[0] == ".down" ? ShuffleMode::down
-                                   : m.choice[0] == ".bfly" ? ShuffleMode::bfly
-                                                            : ShuffleMode::idx;
+  using Mode = std::pair<ShuffleMode, Carry>;
+  const auto [mode, carry] = m.choice[0] == ".up"     ? Mode{ShuffleMode::up, Carry::up}
+                             : m.choice[0] == ".down" ? Mode{ShuffleMode::down, Carry::down}
+                             : m.choice[0] == ".bfly" ? Mode{ShuffleMode::bfly, Carry::butterfly}
+                                                      : Mode{ShuffleMode::idx, Carry::index};
+  b.payload<ShuffleUse>(op).mode = mode;
+  b.uses().carry(carry);
   b.emit(op);
 }
 
@@ -99,7 +102,7 @@ void redux(Builder& b, const Match& m) {
 }
 
 void activemask(Builder& b, const Match&) {
-  Op op = effect(active_mask);
+  Op op = effect_without_memory(b, active_mask);
   op.d = b.values()[0].row;
   b.emit(op);
 }

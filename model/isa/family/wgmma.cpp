@@ -113,12 +113,16 @@ bool choice(const Builder& b, size_t operand, uint64_t no, uint64_t yes, const c
 
 // D's registers are given; those of A or its descriptor, that of B, and scale-d.
 void operands_of(Builder& b, const Match& m, WarpgroupMmaUse& mma, Op& op) {
+  b.uses().act(Act::warpgroup_mma, mma.n << 16 | mma.k);
+  b.uses().touch({.space = Space::shared, .reads = true, .operation = true});
   if (std::set<uint32_t>(op.results->begin(), op.results->end()).size() != op.results->size())
     throw machine::Unsupported("'" + m.name + "' with a register twice in D");
   for (const uint32_t r : *op.results) b.pin(r);
   if (mma.a_in_registers) {
     op.sources = b.new_list();
+    const size_t from = b.uses().operand_count();
     tensor_registers(b, b.operand(1), mma.a_registers(), *mma.a, "A", *op.sources);
+    b.uses().as(Use::Take::fragment, from);
   } else {
     op.a = b.source(b.operand(1), b.type(".b64")).row;
   }
@@ -149,7 +153,9 @@ void wgmma_form(Builder& b, const Match& m) {
   if (b.operand_count() != count)
     throw Invalid("'" + m.name + "' takes " + std::to_string(count) + " operands here");
   op.results = b.new_list();
+  const size_t from = b.uses().operand_count();
   tensor_registers(b, b.operand(0), mma->d_registers(), *mma->rule->output, "D", *op.results);
+  b.uses().as(Use::Take::accumulator, from);
   operands_of(b, m, *mma, op);
   mma->negate_a = choice(b, 4, 1, ~uint64_t{0}, "imm-scale-a");
   mma->negate_b = choice(b, 5, 1, ~uint64_t{0}, "imm-scale-b");
@@ -176,15 +182,20 @@ void wgmma_bytes(Builder& b, const Match& m) {
   if (d.kind != ptx::OperandKind::vector || d.elements.size() != mma->d_registers())
     throw Invalid("D must be a vector of " + std::to_string(mma->d_registers()) + " registers");
   op.results = b.new_list();
-  for (const ptx::Operand& e : d.elements)
+  for (const ptx::Operand& e : d.elements) {
     op.results->push_back(b.destination(e, b.type(".s32"), false, true).row);
+    b.uses().as(Use::Take::accumulator);
+  }
   operands_of(b, m, *mma, op);
   b.emit(op);
 }
 
 void wgmma_order(Builder& b, const Match&) {
   const std::string& which = b.instruction().modifiers[0];
-  Op op = effect(which == ".fence" ? wgmma_fence : which == ".commit_group" ? wgmma_commit : wgmma_wait);
+  Op op = effect_without_memory(b, which == ".fence"          ? wgmma_fence
+                                   : which == ".commit_group" ? wgmma_commit
+                                                              : wgmma_wait);
+  b.uses().act(which == ".fence" ? Act::warpgroup_fence : Act::warpgroup_group);
   if (which == ".wait_group") {
     if (b.operand_count() != 1) throw Invalid("'wgmma.wait_group' takes 1 operand");
     need_range(b.operand(0), 0, INT64_MAX, 1, "the number of pending groups");

@@ -128,7 +128,7 @@ void multiply_form(Builder& b, const Match& m) {
     throw machine::Unsupported("'" + m.name + "': C and D of different types");
   if (has(i, ".rz") || has(i, ".rm") || has(i, ".rp"))
     throw machine::Unsupported("'" + m.name + "': a rounding other than to nearest");
-  Op op = effect(multiply);
+  Op op = effect_without_memory(b, multiply);
   auto& use = b.payload<WmmaUse>(op);
   const std::string& shape = i.modifiers[5];
   use.a_rows = i.modifiers[3] == ".row";

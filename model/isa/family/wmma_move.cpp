@@ -51,6 +51,7 @@ Start start(Builder& b, const WmmaFragment& f, bool by_inner, uint32_t address, 
   if (stride != nullptr) {
     Op wide = lane_op("cvt.u64.u32");
     wide.a = b.source(*stride, b.type(".u32")).row;
+    b.uses().as(Use::Take::address);
     count = wide.d = b.new_row(64);
     b.emit(wide);
   }
@@ -80,11 +81,15 @@ void move_form(Builder& b, const Match& m) {
   if (registers.kind != ptx::OperandKind::vector || registers.elements.size() != f.registers)
     throw Invalid("'" + m.name + "' needs a vector of " + std::to_string(f.registers) + " registers");
 
-  Op check = effect(whole_warp_here);
+  Op check = effect_without_memory(b, whole_warp_here);
   b.emit(check);
   Op first;
   AddressUse where;
   set_address(b, first, where, b.operand(loads ? 1 : 0), space_of(i));
+  b.uses().touch_there({.space = where.space,
+                        .reads = loads,
+                        .writes = !loads,
+                        .bytes = static_cast<uint32_t>(f.bits == 64 ? 8 : 4)});
   if (where.narrow) {
     Op wide = lane_op("cvt.u64.u32");
     wide.a = first.a;

@@ -43,6 +43,7 @@ class Builder {
     bool is_array;
     bool call_param;
     bool argument = false;  // a .param of a function's body: its address cannot be taken
+    uint32_t number = 0;    // in the function's uses
   };
 
   virtual ~Builder() = default;
@@ -64,7 +65,8 @@ class Builder {
   virtual const std::vector<Value>& values() const = 0;
   virtual bool negated(size_t value) const = 0;
 
-  // Operands of forms whose roles are "*". Each throws Invalid for what ptxas refuses there.
+  // Operands of forms whose roles are "*". Each throws Invalid for what ptxas refuses there, and adds the
+  // operand to uses().
   // The operand as a value of `type`; `widen` allows registers wider than the type (ld, st, cvt).
   virtual Value source(const ptx::Operand& operand, const Type& type, bool widen = false,
                        bool constants = true) = 0;
@@ -73,6 +75,10 @@ class Builder {
                             bool discard = false) = 0;
   virtual Value predicate(const ptx::Operand& operand, bool destination, bool& negated) = 0;
   virtual Address address(const ptx::Operand& operand, Space space) = 0;
+  // What the instruction reads, writes and addresses. Whatever has an effect says of memory what it touches.
+  virtual FunctionUses& uses() = 0;
+  // Adds an operand that is the name of a variable, which find_variable finds.
+  virtual void name_variable(const std::string& name, Use::Take take) = 0;
   uint64_t constant(const ptx::Operand& operand) const {
     if (operand.kind != ptx::OperandKind::integer) throw Invalid("an integer constant is needed");
     return operand.integer;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "model/isa/form/program.h"
 #include "model/ptx/syntax.h"
 
 namespace bitwell::isa {
@@ -13,10 +14,6 @@ inline uint64_t place_in_frame(uint64_t end, uint64_t align) { return (end + ali
 // Where the frame of a function starts that is called by one whose own starts at `base` and has `size` bytes.
 inline uint32_t frame_behind(uint32_t base, uint32_t size) { return (base + size + 15) & ~15u; }
 
-struct LocalVariable {
-  std::string name;
-  uint64_t offset = 0, size = 0;  // bytes
-};
 // The .local variables of a function that was compiled, in the order of their declarations.
 std::vector<LocalVariable> locals_of(const ptx::Function& function);
 

@@ -6,7 +6,8 @@
 namespace bitwell::isa {
 
 // `shared` is the executing CTA's own (shared::cta), `cluster` that of any CTA of the cluster.
-enum class Space : uint8_t { generic, global, shared, local, param, constant, cluster };
+// No address leads to `tensor`: instructions of tensor memory alone name it.
+enum class Space : uint8_t { generic, global, shared, local, param, constant, cluster, tensor };
 
 using machine::Order;
 using machine::Proxy;

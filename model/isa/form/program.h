@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/isa/form/op.h"
+#include "model/isa/form/uses.h"
 #include "model/machine/cuda_line.h"
 
 namespace bitwell::isa {
@@ -88,6 +89,11 @@ struct Parameter {
   bool pointer = false;
 };
 
+struct LocalVariable {
+  std::string name;
+  uint64_t offset = 0, size = 0;  // bytes, in the function's frame
+};
+
 struct Function {
   Function() = default;
   Function(Function&&) = default;  // ops point into `lists` and `payloads`: never copied
@@ -100,11 +106,13 @@ struct Function {
   std::vector<ConstantRow> constants;
   std::vector<SpecialRow> specials;
   std::vector<Line> lines;
+  FunctionUses uses;  // by line
   std::deque<std::vector<uint32_t>> lists;
   std::vector<std::unique_ptr<const Payload>> payloads;
   std::vector<Parameter> params;
   std::vector<Parameter> returns;
   uint32_t local_size = 0;
+  std::vector<LocalVariable> locals;  // .local, in the order of their declarations
   std::map<std::string, std::vector<int64_t>> directives;
 };
 
