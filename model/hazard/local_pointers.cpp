@@ -5,27 +5,36 @@
 
 namespace bitwell::hazard {
 
-using ptx::Instruction;
-using ptx::Operand;
-using ptx::OperandKind;
+using Take = isa::Use::Take;
 
 namespace {
 
-bool of_pointers(const Instruction& i) { return has(i, ".b64") || has(i, ".u64") || has(i, ".s64"); }
+constexpr uint8_t kPointerBytes = 8;
 
-size_t words_of(const Operand& o) { return o.kind == OperandKind::vector ? o.elements.size() : 1; }
+// The memory of one that reaches it at one address, or nullptr.
+const isa::Touch* touched_by(const ObjectFlow::Use& use) {
+  if (use.what.touches.size() != 1) return nullptr;
+  const isa::Touch& t = use.what.touches[0];
+  return t.address == isa::Touch::kNoAddress || t.space == isa::Space::param ? nullptr : &t;
+}
 
 // Whether it loads words that are followed, each into a register.
 bool loads(const ObjectFlow::Use& use) {
-  const Instruction& i = *use.instruction;
-  return (i.opcode == "ld" || i.opcode == "atom") && of_pointers(i) && use.addresses.size() == 1 &&
-         use.results.size() == words_of(i.operands[0]);
+  const isa::Touch* t = touched_by(use);
+  const auto written = std::count_if(use.what.operands.begin(), use.what.operands.end(),
+                                     [](const isa::Use& operand) { return operand.written(); });
+  return t != nullptr && t->gives && t->element == kPointerBytes &&
+         use.results.size() == static_cast<size_t>(written);
 }
 // Whether what it writes are its sources; of atomics an exchange alone.
 bool stores(const ObjectFlow::Use& use) {
-  const Instruction& i = *use.instruction;
-  return (i.opcode == "st" || (i.opcode == "atom" && has(i, ".exch"))) && of_pointers(i) &&
-         use.addresses.size() == 1;
+  const isa::Touch* t = touched_by(use);
+  return t != nullptr && t->takes && t->element == kPointerBytes;
+}
+
+bool guarded(const ObjectFlow::Use& use) {
+  return std::any_of(use.what.operands.begin(), use.what.operands.end(),
+                     [](const isa::Use& operand) { return operand.take == Take::guard; });
 }
 
 }  // namespace
@@ -49,11 +58,12 @@ class LocalPointers::Search {
       if (const auto value = flow.value_of_object(i); value && places[i].space == Object::Space::local)
         local_[*value] = i;
     for (const ObjectFlow::Use& use : flow.uses()) {
-      const Instruction& i = *use.instruction;
       for (const size_t made : use.results) made_[made] = true;
-      if (i.opcode == "mov" && !use.guard && use.results.size() == 1 &&
-          i.operands[1].kind == OperandKind::integer)
-        constant_[use.results[0]] = static_cast<uint32_t>(i.operands[1].integer);
+      if (use.what.carry != isa::Carry::copy || guarded(use) || use.results.size() != 1) continue;
+      use.each_data([&](const isa::Use& operand, size_t) {
+        if (operand.of == isa::Use::Of::constant)
+          constant_[use.results[0]] = static_cast<uint32_t>(use.of->constant(operand));
+      });
     }
     for (const ObjectFlow::Use& use : flow.uses()) {
       if (shuffle_of(use)) received_[use.results[0]] = true;
@@ -73,12 +83,13 @@ class LocalPointers::Search {
   }
   // Whether a value may have to do with the address of a local variable: quickly told.
   bool may_be_own(size_t value) const { return may_be_own_[value]; }
-  // Of a shfl that has both as numbers in the PTX.
+  // Of a shfl that has both as numbers.
   std::optional<Lanes> shuffle_of(const ObjectFlow::Use& use) const {
-    const Instruction& i = *use.instruction;
-    if (i.opcode != "shfl" || use.sources.size() != 4 || use.results.empty()) return std::nullopt;
-    const auto lane = number(i.operands[2], use.sources[1]), clamp = number(i.operands[3], use.sources[2]);
-    return lane && clamp ? std::optional(Lanes{*lane, *clamp}) : std::nullopt;
+    if (!isa::shuffles(use.what.carry) || use.results.empty()) return std::nullopt;
+    std::vector<std::optional<uint32_t>> numbers;
+    use.each_data(
+        [&](const isa::Use& operand, size_t value) { numbers.push_back(number(use, operand, value)); });
+    return numbers[1] && numbers[2] ? std::optional(Lanes{*numbers[1], *numbers[2]}) : std::nullopt;
   }
   Source of(size_t value) const {
     Source out;
@@ -103,8 +114,8 @@ class LocalPointers::Search {
  private:
   // What stands there as that source: a number, or a register into which a number was put, just before or
   // by the one instruction that ever assigns to it.
-  std::optional<uint32_t> number(const Operand& operand, size_t value) const {
-    if (operand.kind == OperandKind::integer) return static_cast<uint32_t>(operand.integer);
+  std::optional<uint32_t> number(const ObjectFlow::Use& use, const isa::Use& operand, size_t value) const {
+    if (operand.of == isa::Use::Of::constant) return static_cast<uint32_t>(use.of->constant(operand));
     if (!made_[value] && before_[value].size() == 1) value = before_[value][0];
     return constant_[value];
   }
@@ -123,9 +134,10 @@ LocalPointers::LocalPointers(const ObjectFlow& flow, const std::vector<Object>& 
   if (!locals) return;
   const Search search(flow, places);
   const bool leaves = std::any_of(flow.uses().begin(), flow.uses().end(), [&](const ObjectFlow::Use& use) {
-    return (stores(use) || search.shuffle_of(use)) &&
-           std::any_of(use.sources.begin(), use.sources.end(),
-                       [&](size_t value) { return search.may_be_own(value); });
+    if (!stores(use) && !search.shuffle_of(use)) return false;
+    bool own = false;
+    use.each_data([&](const isa::Use&, size_t value) { own = own || search.may_be_own(value); });
+    return own;
   });
   if (!leaves) return;
   for (const ObjectFlow::Use& use : flow.uses()) {
@@ -139,26 +151,25 @@ LocalPointers::LocalPointers(const ObjectFlow& flow, const std::vector<Object>& 
 }
 
 void LocalPointers::add_shuffle(const ObjectFlow::Use& use, const Lanes& lanes, const Search& search) {
-  const Instruction& i = *use.instruction;
-  const auto mode = std::find_if(i.modifiers.begin(), i.modifiers.end(), [](const std::string& m) {
-    return m == ".up" || m == ".down" || m == ".bfly" || m == ".idx";
-  });
-  if (mode == i.modifiers.end()) return;
-  shuffles_[use.results[0]] = {i.at.line, (*mode)[1], lanes.lane, lanes.clamp, search.of(use.sources[0])};
+  const char mode = use.what.carry == isa::Carry::up          ? 'u'
+                    : use.what.carry == isa::Carry::down      ? 'd'
+                    : use.what.carry == isa::Carry::butterfly ? 'b'
+                                                              : 'i';
+  shuffles_[use.results[0]] = {use.line, mode, lanes.lane, lanes.clamp, search.of(use.data()[0])};
 }
 
 void LocalPointers::add_access(const ObjectFlow::Use& use, const Search& search) {
-  const Instruction& i = *use.instruction;
-  if (use.addresses.size() != 1) return;
-  const auto [at, fresh] = accesses_.try_emplace(i.at.line);
+  const isa::Touch* t = touched_by(use);
+  if (t == nullptr) return;
+  const auto [at, fresh] = accesses_.try_emplace(use.line);
   if (!fresh) {
     at->second = {};
     return;
   }
-  at->second.address = search.of(use.addresses[0]);
-  if (loads(use)) at->second.loaded = use.results;
+  at->second.address = search.of(use.values[t->address]);
+  if (loads(use)) at->second.loaded.assign(use.results.begin(), use.results.end());
   if (stores(use))
-    for (const size_t value : use.sources) at->second.stored.push_back(search.of(value));
+    for (const size_t value : use.data()) at->second.stored.push_back(search.of(value));
 }
 
 uint32_t LocalPointers::Shuffle::from(uint32_t to) const {

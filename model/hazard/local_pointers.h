@@ -1,5 +1,5 @@
 // Which instructions hand addresses of a thread's local variables on to others, and which reach memory
-// through words that they got from others: followed in the PTX.
+// through words that they got from others.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -22,7 +22,7 @@ class LocalPointers {
     std::optional<size_t> object;  // of this one alone
     std::vector<size_t> received;  // numbers of words that were loaded, or came from another lane
   };
-  // shfl with a lane and a clamp that stand in the PTX as numbers.
+  // shfl with a lane and a clamp that are numbers.
   struct Shuffle {
     int line = 0;
     char mode = 'i';  // the first letter of up, down, bfly, idx

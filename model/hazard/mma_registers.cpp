@@ -1,19 +1,15 @@
 #include "model/hazard/mma_registers.h"
 
 #include <algorithm>
-
-#include "model/hazard/register_range.h"
+#include <optional>
 
 namespace bitwell::hazard {
 
-using ptx::Instruction;
-using ptx::Operand;
-using ptx::OperandKind;
+using Take = isa::Use::Take;
 
 namespace {
 
-// A register by the scope that declares it: names come again in inner ones.
-using Register = std::pair<int, std::string>;
+using Register = uint32_t;  // number in its function
 
 struct Access {
   Register which;
@@ -21,7 +17,7 @@ struct Access {
 };
 struct Mma {
   int line;
-  std::string shape;
+  uint32_t shape;
   std::set<Register> accumulators, fragments;
 };
 struct RegisterUse {
@@ -29,94 +25,54 @@ struct RegisterUse {
   std::vector<Access> accesses;
 };
 
-bool is_mma(const Instruction& i) {
-  return i.opcode == "wgmma" && !i.modifiers.empty() && i.modifiers.front() == ".mma_async";
-}
-
-// The instructions of a function, with registers for names.
+// The instructions of a function that has any.
 class Walk {
  public:
-  explicit Walk(const ptx::Function& f) { block(f.body); }
+  explicit Walk(const isa::Function& f) {
+    bool any = false;
+    for (size_t i = 0; i < f.uses.size(); ++i) any = any || f.uses.at(i).act == isa::Act::warpgroup_mma;
+    for (size_t i = 0; any && i < f.uses.size(); ++i) instruction(f.uses.at(i), f.lines[i].ptx);
+  }
 
   std::vector<Mma> mmas;
   std::vector<RegisterUse> uses;
   std::set<int> fences, taken;  // lines of wgmma.fence, and of anything of wgmma
 
  private:
-  struct Scope {
-    int number;
-    std::set<std::string> names;
-    std::vector<std::pair<std::string, int>> ranges;
-  };
-
-  void block(const std::vector<ptx::Statement>& body) {
-    scopes_.push_back({count_++, {}, {}});
-    for (const ptx::Statement& s : body) {
-      if (s.kind == ptx::Statement::Kind::variable && s.variable.space == ".reg") {
-        if (s.variable.range)
-          scopes_.back().ranges.emplace_back(s.variable.name, *s.variable.range);
-        else
-          scopes_.back().names.insert(s.variable.name);
+  void instruction(const isa::Uses& what, int line) {
+    using enum isa::Act;
+    if (what.act == warpgroup_mma || what.act == warpgroup_fence || what.act == warpgroup_group) {
+      taken.insert(line);
+      if (what.act == warpgroup_fence) fences.insert(line);
+      if (what.act != warpgroup_mma) return;
+      Mma& mma = mmas.emplace_back(Mma{line, what.shape, {}, {}});
+      for (const isa::Use& u : what.operands) {
+        if (u.of != isa::Use::Of::reg) continue;
+        if (u.take == Take::accumulator) mma.accumulators.insert(u.number);
+        if (u.take == Take::fragment) mma.fragments.insert(u.number);
       }
-      if (s.kind == ptx::Statement::Kind::instruction) instruction(s.instruction);
-      if (s.kind == ptx::Statement::Kind::block) block(s.body);
+      return;
     }
-    scopes_.pop_back();
+    RegisterUse& use = uses.emplace_back(RegisterUse{line, {}});
+    for (const isa::Use& u : what.operands)
+      if (u.of == isa::Use::Of::reg) use.accesses.push_back({u.number, u.written()});
   }
-
-  // Of the innermost scope that declares it; labels and variables are none.
-  std::optional<Register> register_at(const std::string& name) const {
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-      if (scope->names.count(name) != 0) return Register{scope->number, name};
-      for (const auto& [prefix, count] : scope->ranges)
-        if (const auto one = register_of(name, prefix, count)) return Register{scope->number, *one};
-    }
-    return std::nullopt;
-  }
-
-  template <class Visit>
-  void each(const Operand& o, Visit visit) const {
-    if (o.kind == OperandKind::name) {
-      if (const auto found = register_at(o.name)) visit(*found);
-    } else {
-      for (const Operand& e : o.elements) each(e, visit);
-    }
-  }
-
-  void instruction(const Instruction& i) {
-    const int line = i.at.line;
-    if (i.opcode == "wgmma") taken.insert(line);
-    if (is_mma(i) && i.operands.size() > 1) {
-      Mma& mma = mmas.emplace_back(Mma{line, i.modifiers.size() > 3 ? i.modifiers[3] : "", {}, {}});
-      each(i.operands[0], [&](const Register& r) { mma.accumulators.insert(r); });
-      if (i.operands[1].kind == OperandKind::vector)
-        each(i.operands[1], [&](const Register& r) { mma.fragments.insert(r); });
-    } else if (i.opcode == "wgmma") {
-      if (!i.modifiers.empty() && i.modifiers.front() == ".fence") fences.insert(line);
-    } else {
-      RegisterUse& use = uses.emplace_back(RegisterUse{line, {}});
-      for (const Operand& o : i.operands) {
-        const bool written = &o == &i.operands.front() && o.kind != OperandKind::memory;
-        each(o, [&](const Register& r) { use.accesses.push_back({r, written}); });
-      }
-    }
-  }
-
-  std::vector<Scope> scopes_;
-  int count_ = 0;
 };
 
-// One of both sets, or nullptr.
-const Register* common(const std::set<Register>& a, const std::set<Register>& b) {
-  const auto at = std::find_if(a.begin(), a.end(), [&](const Register& r) { return b.count(r) != 0; });
-  return at == a.end() ? nullptr : &*at;
+// The name of one of both sets, or nothing.
+std::optional<std::string> common(const std::set<Register>& a, const std::set<Register>& b,
+                                  const isa::FunctionUses& names) {
+  std::optional<std::string> out;
+  for (const Register r : a)
+    if (b.count(r) != 0 && (!out || names.register_name(r) < *out)) out = names.register_name(r);
+  return out;
 }
 
 }  // namespace
 
-MmaRegisters::MmaRegisters(const ptx::Module& module) {
+MmaRegisters::MmaRegisters(const isa::Program& program) {
   using As = Reach::As;
-  for (const ptx::Function& f : module.functions) {
+  for (const isa::Function& f : program.functions) {
     const Walk walk(f);
     if (walk.mmas.empty()) continue;
     fences_.insert(walk.fences.begin(), walk.fences.end());
@@ -137,18 +93,19 @@ MmaRegisters::MmaRegisters(const ptx::Module& module) {
               return a.written == written && own.count(a.which) != 0;
             });
             if (at != use.accesses.end())
-              reaches_[use.line].push_back({As::thread, mma.line, at->which.second, accumulator, written});
+              reaches_[use.line].push_back(
+                  {As::thread, mma.line, f.uses.register_name(at->which), accumulator, written});
           }
     }
     for (const Mma& mma : walk.mmas)
       for (const Mma& other : walk.mmas) {
-        if (const Register* r = common(mma.fragments, other.accumulators))
-          reaches_[mma.line].push_back({As::operand, other.line, r->second, true, false});
-        if (const Register* r = common(mma.accumulators, other.fragments))
-          reaches_[mma.line].push_back({As::operand, other.line, r->second, false, true});
-        if (const Register* r = common(mma.accumulators, other.accumulators);
-            r != nullptr && mma.shape != other.shape)
-          reaches_[mma.line].push_back({As::other_shape, other.line, r->second, true, true});
+        if (const auto r = common(mma.fragments, other.accumulators, f.uses))
+          reaches_[mma.line].push_back({As::operand, other.line, *r, true, false});
+        if (const auto r = common(mma.accumulators, other.fragments, f.uses))
+          reaches_[mma.line].push_back({As::operand, other.line, *r, false, true});
+        if (mma.shape == other.shape) continue;
+        if (const auto r = common(mma.accumulators, other.accumulators, f.uses))
+          reaches_[mma.line].push_back({As::other_shape, other.line, *r, true, true});
       }
   }
 }

@@ -1,4 +1,4 @@
-// The registers of a module's wgmma.mma_async, D and those of A, and the instructions that reach them. While
+// The registers of a program's wgmma.mma_async, D and those of A, and the instructions that reach them. While
 // one is under way they are its own (PTX ISA 9.0, 9.7.15.7).
 #pragma once
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/ptx/syntax.h"
+#include "model/isa/form/program.h"
 
 namespace bitwell::hazard {
 
@@ -27,7 +27,7 @@ class MmaRegisters {
   };
 
   MmaRegisters() = default;
-  explicit MmaRegisters(const ptx::Module& module);
+  explicit MmaRegisters(const isa::Program& program);
 
   // What the instructions of a PTX line reach.
   const std::vector<Reach>& at(int line) const;

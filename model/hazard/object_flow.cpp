@@ -2,28 +2,21 @@
 
 #include <algorithm>
 
-#include "model/hazard/register_range.h"
-
 namespace bitwell::hazard {
 
-using ptx::Instruction;
-using ptx::Operand;
-using ptx::OperandKind;
-using ptx::Statement;
+using isa::Act;
+using isa::Carry;
+using Of = isa::Use::Of;
+using Take = isa::Use::Take;
 
 namespace {
 
 // The first two values: a constant, and what comes from elsewhere.
 constexpr size_t kConstant = 0, kElsewhere = 1;
 
-// A mask that clears low bits alone, as alignment does.
-bool aligns(const Operand& mask, int bits) {
-  if (mask.kind != OperandKind::integer) return false;
-  const uint64_t low = ~mask.integer & (bits == 32 ? UINT32_MAX : UINT64_MAX);
-  return (low & (low + 1)) == 0 && low < UINT32_MAX;
+bool calls(const isa::Uses& uses) {
+  return uses.act == Act::calls || uses.act == Act::allocates || uses.act == Act::frees;
 }
-
-int bits_of(const Instruction& i) { return has(i, ".b32") ? 32 : 64; }
 
 }  // namespace
 
@@ -84,34 +77,34 @@ void ObjectFlow::settle() {
   }
 }
 
-ObjectFlow::ObjectFlow(const ptx::Module& module, const std::vector<std::string>& objects) {
-  values_ = {{Value::Address::none, 0, false, true}, unknown()};
+// Values are numbered as they are met: objects, what functions take and return, then instruction by
+// instruction.
+ObjectFlow::ObjectFlow(const isa::Program& program, const std::vector<std::string>& objects)
+    : program_(program), values_{{Value::Address::none, 0, false, true}, unknown()} {
   for (size_t i = 0; i < objects.size(); ++i) {
     if (std::count(objects.begin(), objects.end(), objects[i]) != 1) continue;
-    objects_[objects[i]] = object_values_[i] = values_.size();
-    values_.push_back({Value::Address::one, i, false, true});
+    objects_[objects[i]] = object_values_[i] = new_value({Value::Address::one, i, false, true});
   }
-  std::vector<std::vector<Scope>> roots;
-  for (const ptx::Function& f : module.functions) {
-    enter();
-    Callee callee;
-    callee.has_body = f.has_body;
-    for (const auto& [list, to] : {std::pair{&f.params, &callee.params}, {&f.returns, &callee.returns}})
-      for (const ptx::Variable& v : *list) {
-        declare(v);
-        to->push_back(scopes_.back().names[v.name]);
-        if (f.is_entry) values_[to->back()] = unknown();
-      }
-    if (f.has_body || callees_.count(f.name) == 0) callees_[f.name] = callee;
-    roots.push_back(std::move(scopes_));
-    scopes_.clear();
+  names_.resize(program.functions.size());
+  size_t operands = 0;
+  for (size_t f = 0; f < program.functions.size(); ++f) {
+    const isa::Function& function = program.functions[f];
+    operands += function.uses.operand_count();
+    const size_t formals = function.returns.size() + function.params.size();
+    for (uint32_t n = 0; n < formals; ++n) {
+      const size_t value = parameter(f, n);
+      if (function.is_entry) values_[value] = unknown();
+    }
   }
-  for (size_t i = 0; i < module.functions.size(); ++i) {
-    scopes_ = std::move(roots[i]);
-    latest_.clear();
-    walk(module.functions[i].body);
+  operand_values_.resize(operands);
+  result_values_.reserve(operands);
+  size_t first = 0;
+  for (function_ = 0; function_ < program.functions.size(); ++function_) {
+    const isa::Function& function = program.functions[function_];
+    ++block_;
+    walk(function.uses, function.lines, first);
+    first += function.uses.operand_count();
   }
-  scopes_.clear();
   settle();
 }
 
@@ -120,157 +113,151 @@ std::optional<size_t> ObjectFlow::object_of(size_t value) const {
   return v.address == Value::Address::one && !v.other ? std::optional(v.object) : std::nullopt;
 }
 
-void ObjectFlow::enter() { scopes_.push_back({scope_count_++, {}, {}}); }
-
-void ObjectFlow::declare(const ptx::Variable& v) {
-  if (v.range) {
-    scopes_.back().ranges.emplace_back(v.name, *v.range);
-  } else if (v.space == ".reg" || v.space == ".param") {
-    scopes_.back().names[v.name] = values_.size();
-    values_.emplace_back();
-  }
+size_t ObjectFlow::new_value(const Value& value) {
+  values_.push_back(value);
+  return values_.size() - 1;
 }
 
-// The value of a register or parameter, the innermost of that name.
-std::optional<size_t> ObjectFlow::find(const std::string& name) {
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    if (const auto at = scope->names.find(name); at != scope->names.end()) return at->second;
-    for (const auto& [prefix, count] : scope->ranges) {
-      const auto one = register_of(name, prefix, count);
-      if (!one) continue;
-      const auto [at, fresh] =
-          ranged_.try_emplace(std::to_string(scope->number) + " " + *one, values_.size());
-      if (fresh) values_.emplace_back();
-      return at->second;
+ObjectFlow::Register& ObjectFlow::register_at(uint32_t number) {
+  std::vector<Register>& registers = names_[function_].registers;
+  if (registers.size() <= number) registers.resize(number + 1);
+  if (registers[number].value == 0) registers[number].value = new_value();
+  return registers[number];
+}
+
+size_t ObjectFlow::parameter(size_t function, uint32_t number) {
+  std::vector<size_t>& parameters = names_[function].parameters;
+  if (parameters.size() <= number) parameters.resize(number + 1);
+  if (parameters[number] == 0) parameters[number] = new_value();
+  return parameters[number];
+}
+
+size_t ObjectFlow::value_of(const isa::FunctionUses& uses, const isa::Use& operand) {
+  if (operand.take == Take::result) return kConstant;
+  switch (operand.of) {
+    case Of::reg: {
+      const Register& r = register_at(operand.number);
+      return r.block == block_ ? r.latest : r.value;
     }
-  }
-  return std::nullopt;
-}
-
-size_t ObjectFlow::value_of(const Operand& o) {
-  if (o.kind == OperandKind::memory) return o.elements.empty() ? kElsewhere : value_of(o.elements.front());
-  if (o.kind != OperandKind::name) return kConstant;
-  if (const auto found = find(o.name)) return latest(*found);
-  // A function whose address is taken may be called with anything.
-  if (const auto callee = callees_.find(o.name); callee != callees_.end())
-    for (const size_t p : callee->second.params) values_[p] = unknown();
-  const auto object = objects_.find(o.name);
-  return object == objects_.end() ? kElsewhere : object->second;
-}
-
-void ObjectFlow::values_of(const Operand& o, std::vector<size_t>& out) {
-  if (o.kind != OperandKind::vector && o.kind != OperandKind::list && o.kind != OperandKind::pair)
-    return out.push_back(value_of(o));
-  for (const Operand& e : o.elements) values_of(e, out);
-}
-
-void ObjectFlow::walk(const std::vector<Statement>& body) {
-  for (const Statement& s : body) {
-    if (s.kind == Statement::Kind::variable) declare(s.variable);
-    if (s.kind == Statement::Kind::label) latest_.clear();
-    if (s.kind == Statement::Kind::instruction) instruction(s.instruction);
-    if (s.kind != Statement::Kind::block) continue;
-    enter();
-    walk(s.body);
-    scopes_.pop_back();
+    case Of::parameter: return parameter(function_, operand.number);
+    case Of::variable: {
+      const auto object = objects_.find(uses.variable(operand));
+      return object == objects_.end() ? kElsewhere : object->second;
+    }
+    case Of::function: {
+      // A function whose address is taken may be called with anything.
+      const isa::Function& taken = program_.functions[operand.number];
+      if (operand.take == Take::data)
+        for (size_t n = 0; n < taken.params.size(); ++n)
+          values_[parameter(operand.number, static_cast<uint32_t>(taken.returns.size() + n))] = unknown();
+      return kElsewhere;
+    }
+    case Of::special: return kElsewhere;
+    default: return kConstant;
   }
 }
 
-void ObjectFlow::instruction(const Instruction& i) {
-  if (i.opcode == "call") return call(i);
-  uses_.push_back({&i, {}, {}, {}, {}});
-  if (i.guard)
-    if (const auto found = find(i.guard->predicate)) uses_.back().guard = latest(*found);
-  if (i.operands.empty()) return;
-  const bool parameter = has(i, ".param") || has(i, ".param::func") || has(i, ".param::entry");
-  if (i.opcode == "ld" && parameter)
-    return assign(Rule::join, i.operands[0], {value_of(i.operands[1])}, i.guard.has_value());
-  if (i.opcode == "st" && parameter) {
-    std::vector<size_t> from;
-    values_of(i.operands[1], from);
-    steps_.push_back({Rule::join, value_of(i.operands[0]), from});
-    return;
+void ObjectFlow::walk(const isa::FunctionUses& uses, const std::vector<isa::Line>& lines,
+                      size_t first_operand) {
+  for (size_t i = 0; i < uses.size(); ++i) {
+    const isa::Uses what = uses.at(i);
+    if (what.behind_label) ++block_;
+    const std::span<size_t> values(operand_values_.data() + first_operand + what.first_operand,
+                                   what.operands.size());
+    for (size_t n = 0; n < values.size(); ++n) values[n] = value_of(uses, what.operands[n]);
+    const bool maybe = std::any_of(what.operands.begin(), what.operands.end(),
+                                   [](const isa::Use& u) { return u.take == Take::guard; });
+    const size_t results = result_values_.size();
+    Use use{lines[i].ptx, what, &uses, values, {}};
+    if (calls(what)) {
+      call(use);
+    } else if (what.touches.size() == 1 && what.touches[0].space == isa::Space::param) {
+      // What is stored into a parameter is what is loaded from it.
+      size_t& place = values[what.touches[0].address];
+      if (what.touches[0].reads)
+        assign(Rule::join, use, {place}, maybe);
+      else
+        steps_.push_back({Rule::join, place, use.data()});
+      place = kConstant;
+    } else if (!what.touches.empty()) {
+      assign(Rule::join, use, {kElsewhere}, maybe);
+    } else {
+      computes(use, maybe);
+    }
+    use.results = {result_values_.data() + results, result_values_.size() - results};
+    uses_.push_back(use);
   }
-  Use& use = uses_.back();
-  for (const Operand& o : i.operands) {
-    if (o.kind == OperandKind::memory)
-      use.addresses.push_back(value_of(o));
-    else if (&o != &i.operands.front() || i.opcode == "wgmma")  // whose accumulators are read too
-      values_of(o, use.sources);
-  }
-  if (use.addresses.empty()) return computes(i);
-  if (i.operands[0].kind != OperandKind::memory)
-    assign(Rule::join, i.operands[0], {kElsewhere}, i.guard.has_value());
 }
 
-void ObjectFlow::computes(const Instruction& i) {
-  std::vector<size_t> from = uses_.back().sources;
-  const std::string& op = i.opcode;
-  if (from.empty()) from.push_back(kElsewhere);
+void ObjectFlow::computes(const Use& use, bool maybe) {
+  std::vector<size_t> from = use.data();
+  Carry carry = use.what.carry;
+  if (from.empty()) {
+    from.push_back(kElsewhere);
+    carry = Carry::opaque;
+  }
   Rule rule = Rule::opaque;
-  if (op == "mov" || op == "cvta" || op == "cvt" || op == "shfl" || op == "mapa") {
-    if (op == "shfl" || op == "mapa") from.erase(from.begin() + 1, from.end());
+  if (carry == Carry::copy || carry == Carry::any) {
     rule = Rule::join;
-  } else if (op == "selp" && from.size() == 3) {
-    from.pop_back();
+  } else if (carry == Carry::first || isa::shuffles(carry)) {
+    from.resize(1);
     rule = Rule::join;
-  } else if (op == "add" || op == "or" || op == "xor") {
+  } else if (carry == Carry::either) {
+    from.resize(2);
+    rule = Rule::join;
+  } else if (carry == Carry::sum) {
     rule = Rule::plus;
-  } else if (op == "sub") {
+  } else if (carry == Carry::difference) {
     rule = Rule::minus;
-  } else if (op == "and" && (aligns(i.operands[1], bits_of(i)) || aligns(i.operands[2], bits_of(i)))) {
-    rule = Rule::plus;
-  } else if (op == "mad" && from.size() == 3) {
+  } else if (carry == Carry::product_sum) {
     // The product, then the sum with it.
-    const size_t product = values_.size();
-    values_.emplace_back();
+    const size_t product = new_value();
     steps_.push_back({Rule::opaque, product, {from[0], from[1]}});
     from = {product, from[2]};
     rule = Rule::plus;
   }
-  assign(rule, i.operands[0], from, i.guard.has_value());
+  assign(rule, use, from, maybe);
 }
 
-void ObjectFlow::call(const Instruction& i) {
-  std::vector<std::vector<size_t>> lists;
-  const Callee* callee = nullptr;
-  size_t before = 0;  // lists before the function: what it returns
-  for (const Operand& o : i.operands) {
-    if (o.kind == OperandKind::list) {
-      values_of(o, lists.emplace_back());
-    } else if (o.kind == OperandKind::name && before == 0 && callee == nullptr) {
-      const auto at = find(o.name) ? callees_.end() : callees_.find(o.name);
-      callee = at == callees_.end() ? nullptr : &at->second;
-      before = lists.size() + 1;
+// What is called, the arguments, the results.
+void ObjectFlow::call(const Use& use) {
+  const isa::Function* callee = nullptr;
+  size_t function = 0;
+  uint32_t argument = 0, result = 0;
+  for (size_t i = 0; i < use.values.size(); ++i) {
+    const isa::Use& operand = use.what.operands[i];
+    if (operand.of == Of::function && operand.take == Take::address) {
+      function = operand.number;
+      callee = &program_.functions[function];
+      if (callee->uses.size() == 0) callee = nullptr;  // of another module
+    } else if (operand.of == Of::parameter && operand.take == Take::data) {
+      if (callee != nullptr && argument < callee->params.size())
+        steps_.push_back({Rule::join,
+                          parameter(function, static_cast<uint32_t>(callee->returns.size()) + argument),
+                          {use.values[i]}});
+      ++argument;
+    } else if (operand.of == Of::parameter && operand.take == Take::result) {
+      const bool known = callee != nullptr && result < callee->returns.size();
+      steps_.push_back({Rule::join,
+                        parameter(function_, operand.number),
+                        {known ? parameter(function, result) : kElsewhere}});
+      ++result;
     }
   }
-  const bool known = callee != nullptr && callee->has_body;
-  if (before == 2)
-    for (size_t k = 0; k < lists[0].size(); ++k)
-      steps_.push_back(
-          {Rule::join, lists[0][k], {known && k < callee->returns.size() ? callee->returns[k] : kElsewhere}});
-  if (known && before - 1 < lists.size())
-    for (size_t k = 0; k < std::min(lists[before - 1].size(), callee->params.size()); ++k)
-      steps_.push_back({Rule::join, callee->params[k], {lists[before - 1][k]}});
 }
 
-void ObjectFlow::assign(Rule rule, const Operand& to, const std::vector<size_t>& from, bool maybe) {
-  if (to.kind == OperandKind::vector || to.kind == OperandKind::pair) {
-    for (const Operand& e : to.elements) assign(rule, e, from, maybe);
-  } else if (const auto found = to.kind == OperandKind::name ? find(to.name) : std::nullopt) {
-    const size_t next = values_.size();
-    values_.emplace_back();
+void ObjectFlow::assign(Rule rule, const Use& use, const std::vector<size_t>& from, bool maybe) {
+  for (const isa::Use& operand : use.what.operands) {
+    if (!operand.written() || operand.of != Of::reg) continue;
+    const size_t next = new_value();
+    Register& r = register_at(operand.number);
     steps_.push_back({rule, next, from});
-    if (maybe) steps_.push_back({Rule::join, next, {latest(*found)}});
-    steps_.push_back({Rule::join, *found, {next}});
-    latest_[*found] = next;
-    uses_.back().results.push_back(next);
+    if (maybe) steps_.push_back({Rule::join, next, {r.block == block_ ? r.latest : r.value}});
+    steps_.push_back({Rule::join, r.value, {next}});
+    r.latest = next;
+    r.block = block_;
+    result_values_.push_back(next);
   }
-}
-
-size_t ObjectFlow::latest(size_t number) const {
-  const auto at = latest_.find(number);
-  return at == latest_.end() ? number : at->second;
 }
 
 }  // namespace bitwell::hazard

@@ -3,23 +3,45 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "model/ptx/syntax.h"
+#include "model/isa/form/program.h"
 
 namespace bitwell::hazard {
 
 class ObjectFlow {
  public:
-  // `objects`: the names of variables; those that stand there twice are not followed.
-  ObjectFlow(const ptx::Module& module, const std::vector<std::string>& objects);
+  // Of a program that outlives this. `objects`: the names of variables; those that stand there twice are not
+  // followed.
+  ObjectFlow(const isa::Program& program, const std::vector<std::string>& objects);
+  ObjectFlow(const ObjectFlow&) = delete;
+  ObjectFlow& operator=(const ObjectFlow&) = delete;
 
-  // An instruction, with the numbers of the values in its operands and those that it makes.
+  // An instruction, with the numbers of the values that its operands have and of those that it makes.
   struct Use {
-    const ptx::Instruction* instruction;
-    std::vector<size_t> addresses, sources, results;
-    std::optional<size_t> guard;
+    int line;  // of the PTX
+    isa::Uses what;
+    const isa::FunctionUses* of;
+    std::span<const size_t> values;   // by operand; of what is written alone a constant's
+    std::span<const size_t> results;  // of registers
+
+    // Calls visit(operand, value) for what it does something with.
+    template <class Visit>
+    void each_data(Visit visit) const {
+      using enum isa::Use::Take;
+      for (size_t i = 0; i < values.size(); ++i) {
+        const isa::Use& operand = what.operands[i];
+        if (operand.take == data || operand.take == accumulator || operand.take == fragment)
+          visit(operand, values[i]);
+      }
+    }
+    std::vector<size_t> data() const {
+      std::vector<size_t> out;
+      each_data([&](const isa::Use&, size_t value) { out.push_back(value); });
+      return out;
+    }
   };
   const std::vector<Use>& uses() const { return uses_; }
   // The one object that a value is an address in, or nothing.
@@ -63,14 +85,15 @@ class ObjectFlow {
     size_t to;
     std::vector<size_t> from;  // numbers of values
   };
-  struct Scope {
-    size_t number;
-    std::map<std::string, size_t> names;
-    std::vector<std::pair<std::string, int>> ranges;
+  // Of a function's registers and parameters, by their numbers.
+  struct Register {
+    size_t value = 0;   // all that it ever holds; 0: it was not met
+    size_t latest = 0;  // what it holds now
+    size_t block = 0;   // if this is the block that is walked
   };
-  struct Callee {
-    std::vector<size_t> params, returns;
-    bool has_body = false;
+  struct Names {
+    std::vector<Register> registers;
+    std::vector<size_t> parameters;  // 0: it was not met
   };
 
   static Value joined(const Value& a, const Value& b);
@@ -79,29 +102,27 @@ class ObjectFlow {
   Value result(const Step& step) const;
   void settle();
 
-  void enter();
-  void declare(const ptx::Variable& v);
-  std::optional<size_t> find(const std::string& name);
-  size_t value_of(const ptx::Operand& operand);
-  void values_of(const ptx::Operand& operand, std::vector<size_t>& out);
-  void walk(const std::vector<ptx::Statement>& body);
-  void instruction(const ptx::Instruction& i);
-  void computes(const ptx::Instruction& i);
-  void call(const ptx::Instruction& i);
+  size_t new_value() { return new_value(Value{}); }
+  size_t new_value(const Value& value);
+  Register& register_at(uint32_t number);
+  size_t parameter(size_t function, uint32_t number);
+  size_t value_of(const isa::FunctionUses& uses, const isa::Use& operand);
+  void walk(const isa::FunctionUses& uses, const std::vector<isa::Line>& lines, size_t first_operand);
+  void computes(const Use& use, bool maybe);
+  void call(const Use& use);
   // `maybe`: only where the instruction's guard holds.
-  void assign(Rule rule, const ptx::Operand& to, const std::vector<size_t>& from, bool maybe);
-  size_t latest(size_t number) const;
+  void assign(Rule rule, const Use& use, const std::vector<size_t>& from, bool maybe);
 
+  const isa::Program& program_;
   std::vector<Value> values_;
   std::vector<Step> steps_;
   std::vector<Use> uses_;
-  std::vector<Scope> scopes_;
-  size_t scope_count_ = 0;
-  std::map<std::string, size_t> objects_;   // by name: numbers of values
-  std::map<size_t, size_t> object_values_;  // by number of the object
-  std::map<std::string, size_t> ranged_;    // registers of ranges, by scope and name
-  std::map<std::string, Callee> callees_;
-  std::map<size_t, size_t> latest_;  // of registers assigned to since the last label: their values then
+  std::vector<size_t> operand_values_, result_values_;  // of all uses
+  std::map<std::string, size_t> objects_;               // by name: numbers of values
+  std::map<size_t, size_t> object_values_;              // by number of the object
+  std::vector<Names> names_;                            // by function
+  size_t function_ = 0;                                 // that is walked
+  size_t block_ = 0;
 };
 
 }  // namespace bitwell::hazard

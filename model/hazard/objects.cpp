@@ -1,6 +1,7 @@
 #include "model/hazard/objects.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/hazard/local_pointers.h"
 #include "model/hazard/object_flow.h"
@@ -8,22 +9,19 @@
 
 namespace bitwell::hazard {
 
-using ptx::Instruction;
-using ptx::Operand;
-using ptx::OperandKind;
-
 namespace {
 
-// Of a copy between two places the operands of both are addresses: it reads through the second.
-bool copies(const Instruction& i) {
-  return i.opcode == "cp" || (i.opcode == "tensormap" && has(i, ".cp_fenceproxy"));
-}
-
-// Those that reach no bytes, or those of an mbarrier alone.
-bool reaches_bytes(const Instruction& i) {
-  const bool arrives =
-      has(i, ".mbarrier") && i.opcode == "cp";
-  return i.opcode != "mbarrier" && i.opcode != "prefetch" && i.opcode != "fence" && !arrives;
+// The value of the one address at which it reads, or writes, memory that holds data; none: there are several,
+// or it is not an operand.
+std::optional<size_t> address_of(const ObjectFlow::Use& use, bool isa::Touch::*does) {
+  std::optional<size_t> out;
+  size_t count = 0;
+  for (const isa::Touch& t : use.what.touches) {
+    if (t.barrier || !(t.*does)) continue;
+    ++count;
+    if (t.address != isa::Touch::kNoAddress) out = use.values[t.address];
+  }
+  return count == 1 ? out : std::nullopt;
 }
 
 }  // namespace
@@ -42,44 +40,34 @@ ObjectPlace object_place(uint64_t generic) {
   return {constant ? Object::Space::constant : Object::Space::global, generic};
 }
 
-// Calls of malloc and free where they are nobody's own functions.
-void Objects::find_heap_calls(const std::vector<ptx::Statement>& body) {
-  for (const ptx::Statement& s : body) {
-    find_heap_calls(s.body);
-    if (s.kind != ptx::Statement::Kind::instruction || s.instruction.opcode != "call") continue;
-    for (const Operand& o : s.instruction.operands) {
-      if (o.kind != OperandKind::name || (o.name != "malloc" && o.name != "free")) continue;
-      const auto line = static_cast<size_t>(s.instruction.at.line);
+void Objects::find_heap_calls(const isa::Program& program) {
+  for (const isa::Function& f : program.functions)
+    for (size_t i = 0; i < f.uses.size(); ++i) {
+      const isa::Act act = f.uses.at(i).act;
+      if (act != isa::Act::allocates && act != isa::Act::frees) continue;
+      const auto line = static_cast<size_t>(f.lines[i].ptx);
       if (heap_.size() <= line) heap_.resize(line + 1);
-      heap_[line] = o.name == "free" ? Heap::free : Heap::malloc;
+      heap_[line] = act == isa::Act::frees ? Heap::free : Heap::malloc;
     }
-  }
 }
 
-Objects::Objects(const ptx::Module& module, std::vector<Object> places) : places_(std::move(places)) {
-  const bool own = std::any_of(module.functions.begin(), module.functions.end(), [](const ptx::Function& f) {
-    return f.has_body && (f.name == "malloc" || f.name == "free");
-  });
-  for (const ptx::Function& f : module.functions)
-    if (!own) find_heap_calls(f.body);
+Objects::Objects(const isa::Program& program, std::vector<Object> places) : places_(std::move(places)) {
+  find_heap_calls(program);
   std::vector<std::string> names;
   for (const Object& o : places_) names.push_back(o.name);
-  const ObjectFlow flow(module, names);
+  const ObjectFlow flow(program, names);
   local_pointers_ = std::make_shared<const LocalPointers>(flow, places_);
-  std::vector<int> seen;
   const auto put = [](ByLine& lines, int line, std::optional<size_t> object) {
     if (lines.size() <= static_cast<size_t>(line)) lines.resize(static_cast<size_t>(line) + 1);
     lines[static_cast<size_t>(line)] = object;
   };
+  int last = 0;
   for (const ObjectFlow::Use& use : flow.uses()) {
-    if (use.addresses.empty() || !reaches_bytes(*use.instruction)) continue;
-    const int line = use.instruction->at.line;
-    const bool again = !seen.empty() && seen.back() == line;  // two instructions of a line
-    seen.push_back(line);
-    const size_t read = copies(*use.instruction) ? 1 : 0;
-    const bool reads = !again && read < use.addresses.size();
-    put(reads_, line, reads ? flow.object_of(use.addresses[read]) : std::nullopt);
-    put(writes_, line, again ? std::nullopt : flow.object_of(use.addresses[0]));
+    const auto read = address_of(use, &isa::Touch::reads), written = address_of(use, &isa::Touch::writes);
+    if (!read && !written) continue;
+    const bool again = use.line == std::exchange(last, use.line);  // two instructions of a line
+    put(reads_, use.line, read && !again ? flow.object_of(*read) : std::nullopt);
+    put(writes_, use.line, written && !again ? flow.object_of(*written) : std::nullopt);
   }
 }
 

@@ -1,4 +1,4 @@
-// Where the addresses of a module's instructions come from: the variables that they derive from, followed
+// Where the addresses of a program's instructions come from: the variables that they derive from, followed
 // through registers, parameters and calls. An address that leaves its variable is a mistake though another
 // variable begins there.
 #pragma once
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/ptx/syntax.h"
+#include "model/isa/form/program.h"
 
 namespace bitwell::hazard {
 
@@ -35,8 +35,8 @@ class LocalPointers;
 
 class Objects {
  public:
-  // `places`: where the module's variables are; one of a name that is there twice is not followed.
-  Objects(const ptx::Module& module, std::vector<Object> places);
+  // `places`: where the program's variables are; one of a name that is there twice is not followed.
+  Objects(const isa::Program& program, std::vector<Object> places);
 
   // The variable that every address which the instructions of a PTX line read or write through derives
   // from; nullptr: none, several, or it is not known.
@@ -54,7 +54,7 @@ class Objects {
 
  private:
   using ByLine = std::vector<std::optional<size_t>>;
-  void find_heap_calls(const std::vector<ptx::Statement>& body);
+  void find_heap_calls(const isa::Program& program);
   const Object* at(const ByLine& lines, int line) const {
     const auto i = static_cast<size_t>(line);
     return i < lines.size() && lines[i] ? &places_[*lines[i]] : nullptr;

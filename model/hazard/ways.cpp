@@ -6,73 +6,55 @@
 
 namespace bitwell::hazard {
 
-using ptx::Instruction;
-
 namespace {
 
 constexpr size_t kNobody = SIZE_MAX;
 
-// The state spaces that an instruction names, in its order: of a copy the destination's first.
-std::vector<std::string_view> spaces(const Instruction& i) {
-  std::vector<std::string_view> out;
-  for (const std::string& m : i.modifiers)
-    for (const std::string_view space : {".shared", ".global", ".local", ".const", ".param"})
-      if (m == space || m.starts_with(std::string(space) + "::")) out.push_back(space);
-  return out;
-}
-
-bool branches(const Instruction& i) {
-  return i.opcode == "bra" || i.opcode == "brx" || i.opcode == "ret" || i.opcode == "exit" ||
-         i.opcode == "trap" || i.opcode == "call";
-}
-
 }  // namespace
 
-Ways::Effect Ways::effect_of(const ObjectFlow::Use& use) {
-  const Instruction& i = *use.instruction;
-  const std::vector<std::string_view> named = spaces(i);
-  const std::string_view first = named.empty() ? "" : named.front();
-  const bool anywhere = named.empty();
+Ways::Effect Ways::effect_of(const isa::Uses& uses) {
+  using isa::Space;
+  const bool results = std::any_of(uses.operands.begin(), uses.operands.end(),
+                                   [](const isa::Use& operand) { return operand.written(); });
   Effect out;
-  const std::array<bool, 3> there{first == ".shared" || anywhere, first == ".local" || anywhere, false};
-  const std::string& op = i.opcode;
-  const bool loads = op == "ld" || op == "ldu" || (op == "wmma" && has(i, ".load"));
-  const bool stores = op == "st" || op == "red" || (op == "wmma" && has(i, ".store"));
-  if (loads || op == "atom") out.reads = there;
-  if (op == "sust") {
-    out.output = true;
-  } else if (stores || op == "atom") {
-    out.writes = there;
-    out.output = first == ".global" || anywhere;
-  } else if (op == "ldmatrix" || (op == "wgmma" && has(i, ".mma_async"))) {
-    out.reads[shared] = true;
-  } else if (op == "stmatrix") {
-    out.writes[shared] = true;
-  } else if (op == "cp") {
-    out.reads[shared] = named.size() > 1 && named[1] == ".shared";
-    out.writes[shared] = named.size() > 1 && first == ".shared";
-    out.output = named.size() > 1 && first == ".global";
-  } else if (op == "tcgen05") {
-    out.reads[shared] = has(i, ".mma") || has(i, ".cp");
-    out.reads[tensor] = has(i, ".mma") || has(i, ".ld") || has(i, ".shift");
-    out.writes[tensor] = has(i, ".mma") || has(i, ".cp") || has(i, ".st") || has(i, ".shift");
-  } else if (op == "tensormap") {
-    out.reads[shared] = out.writes[shared] = out.output = true;
+  for (const isa::Touch& t : uses.touches) {
+    if (t.barrier) continue;
+    const bool anywhere = t.space == Space::generic;
+    const std::array<bool, 3> there{anywhere || t.space == Space::shared || t.space == Space::cluster,
+                                    anywhere || t.space == Space::local, t.space == Space::tensor};
+    // What changes memory in its place alone leads nowhere else.
+    const bool leads_on = t.reads && (!t.writes || results);
+    for (size_t place = 0; place < there.size(); ++place) {
+      out.reads[place] = out.reads[place] || (leads_on && there[place]);
+      out.writes[place] = out.writes[place] || (t.writes && there[place]);
+    }
+    out.output = out.output || (t.writes && (anywhere || t.space == Space::global));
   }
   return out;
 }
 
-Ways::Ways(ptx::Module module) : module_(std::move(module)), flow_(module_, {}) {
+std::optional<Ways::Taken::As> Ways::taken_as(isa::Use::Take take) {
+  using enum isa::Use::Take;
+  switch (take) {
+    case data:
+    case accumulator:
+    case fragment: return Taken::As::data;
+    case address: return Taken::As::address;
+    case guard: return Taken::As::guard;
+    default: return std::nullopt;
+  }
+}
+
+Ways::Ways(const isa::Program& program) : flow_(program, {}) {
   const size_t values = flow_.value_count();
   taken_.resize(values);
   flows_.resize(values);
   flow_.each_flow([&](size_t from, size_t to) { flows_[from].push_back(to); });
   for (size_t u = 0; u < flow_.uses().size(); ++u) {
     const ObjectFlow::Use& use = flow_.uses()[u];
-    effects_.push_back(effect_of(use));
-    for (const size_t v : use.sources) taken_[v].push_back({u, Taken::As::data});
-    for (const size_t v : use.addresses) taken_[v].push_back({u, Taken::As::address});
-    if (use.guard) taken_[*use.guard].push_back({u, Taken::As::guard});
+    effects_.push_back(effect_of(use.what));
+    for (size_t i = 0; i < use.values.size(); ++i)
+      if (const auto as = taken_as(use.what.operands[i].take)) taken_[use.values[i]].push_back({u, *as});
     for (size_t place = 0; place < readers_.size(); ++place)
       if (effects_[u].reads[place]) readers_[place].push_back(u);
   }
@@ -123,8 +105,7 @@ void Ways::expand(Search& s, size_t node) const {
     if (t.as == Taken::As::address) {
       s.end(Way::End::address, node, t.use);
     } else {
-      const bool decides = t.as == Taken::As::guard && branches(*flow_.uses()[t.use].instruction);
-      if (decides) s.end(Way::End::branch, node, t.use);
+      if (flow_.uses()[t.use].what.decides) s.end(Way::End::branch, node, t.use);
       leave(s, node, t.use);
     }
   }
@@ -134,14 +115,14 @@ void Ways::expand(Search& s, size_t node) const {
 Way Ways::from(int line) const {
   Search s(flow_.value_count() + readers_.size());
   for (size_t use = 0; use < flow_.uses().size(); ++use)
-    if (flow_.uses()[use].instruction->at.line == line) leave(s, kNobody, use);
+    if (flow_.uses()[use].line == line) leave(s, kNobody, use);
   while (!s.waiting.empty() && s.found.end != Way::End::output) {
     const size_t node = s.waiting.front();
     s.waiting.pop_front();
     expand(s, node);
   }
   for (Search::From f = s.last; s.found.end != Way::End::none; f = s.from[f.node]) {
-    if (f.use != kNobody) s.found.lines.push_back(flow_.uses()[f.use].instruction->at.line);
+    if (f.use != kNobody) s.found.lines.push_back(flow_.uses()[f.use].line);
     if (f.node == kNobody) break;
   }
   std::reverse(s.found.lines.begin(), s.found.lines.end());

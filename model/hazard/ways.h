@@ -1,5 +1,5 @@
-// Where what an instruction reads can come to, by the PTX alone: through registers, calls, shared, local and
-// tensor memory. A way that is there need not be taken; where there is none, the bytes cannot matter.
+// Where what an instruction reads can come to, whatever a run does: through registers, calls, shared, local
+// and tensor memory. A way that is there need not be taken; where there is none, the bytes cannot matter.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,7 +17,8 @@ struct Way {
 
 class Ways {
  public:
-  explicit Ways(ptx::Module module);
+  // Of a program that outlives this.
+  explicit Ways(const isa::Program& program);
   Ways(const Ways&) = delete;
   Ways& operator=(const Ways&) = delete;
 
@@ -32,17 +33,17 @@ class Ways {
     std::array<bool, 3> reads{}, writes{};
     bool output = false;
   };
-  static Effect effect_of(const ObjectFlow::Use& use);
+  static Effect effect_of(const isa::Uses& uses);
   // How an instruction takes a value: as data, as an address, or to be done at all.
   struct Taken {
     size_t use;
     enum class As : uint8_t { data, address, guard } as;
   };
+  static std::optional<Taken::As> taken_as(isa::Use::Take take);
   struct Search;
   void leave(Search& search, size_t from, size_t use) const;
   void expand(Search& search, size_t node) const;
 
-  ptx::Module module_;
   ObjectFlow flow_;
   std::vector<Effect> effects_;                 // by use
   std::vector<std::vector<Taken>> taken_;       // by value

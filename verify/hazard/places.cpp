@@ -1,6 +1,5 @@
 #include "verify/hazard/places.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -41,25 +40,20 @@ Frames frames_of(const isa::Program& program) {
 
 }  // namespace
 
-std::vector<Object> places_of(const isa::Program& program, const ptx::Module& module) {
+std::vector<Object> places_of(const isa::Program& program) {
   std::vector<Object> out;
   for (const isa::SharedVariable& v : program.shared_variables) out.push_back({v.name, v.offset, v.size});
   for (const isa::GlobalVariable& g : program.globals)
     out.push_back({g.name, g.address, g.size, g.is_const ? Object::Space::constant : Object::Space::global});
   const Frames frames = frames_of(program);
-  for (const ptx::Function& declared : module.functions) {
-    const auto function = std::find_if(program.functions.begin(), program.functions.end(),
-                                       [&](const isa::Function& f) { return f.name == declared.name; });
-    if (function == program.functions.end() || !declared.has_body) continue;
-    const auto& bases = frames[static_cast<size_t>(function - program.functions.begin())];
-    if (bases.empty()) continue;
-    for (const isa::LocalVariable& v : isa::locals_of(declared)) {
+  for (size_t f = 0; f < program.functions.size(); ++f)
+    for (const isa::LocalVariable& v : program.functions[f].locals) {
+      if (frames[f].empty()) continue;
       Object& object = out.emplace_back(Object{v.name, 0, v.size, Object::Space::local});
-      for (const uint32_t base : bases) object.elsewhere.push_back(base + v.offset);
+      for (const uint32_t base : frames[f]) object.elsewhere.push_back(base + v.offset);
       object.offset = object.elsewhere.front();
       object.elsewhere.erase(object.elsewhere.begin());
     }
-  }
   return out;
 }
 

@@ -9,7 +9,6 @@ namespace bitwell::verify {
 
 // Those of shared, constant and global memory, and the local ones of the functions that the entry calls.
 // Where functions call by address or call themselves, frames have no known places: then the entry's alone.
-// `module`: that the program was compiled from.
-std::vector<hazard::Object> places_of(const isa::Program& program, const ptx::Module& module);
+std::vector<hazard::Object> places_of(const isa::Program& program);
 
 }  // namespace bitwell::verify

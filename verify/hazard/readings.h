@@ -38,7 +38,12 @@ class Readings {
   std::mutex mutex_;
   std::map<SharedProgram, Reading> readings_;
   ByEntry<std::vector<int>> lines_;
-  ByEntry<hazard::Ways> ways_;
+  struct OfProgram {
+    SharedProgram program;
+    hazard::Ways ways;
+    explicit OfProgram(SharedProgram p) : program(std::move(p)), ways(*program) {}
+  };
+  ByEntry<OfProgram> ways_;
 };
 
 }  // namespace bitwell::verify

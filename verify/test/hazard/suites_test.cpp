@@ -2,6 +2,9 @@
 // orders their accesses is what the manual promises.
 #include <gtest/gtest.h>
 
+#include <deque>
+
+#include "../uses_against.h"
 #include "verify/capture/captures.h"
 #include "verify/hazard/watch.h"
 #include "verify/suite/suite.h"
@@ -22,11 +25,19 @@ std::string suspicion(const SuiteCase& c, const isa::Schedule& schedule, const M
   for (const Launch& l : c.chain.launches)
     for (const int line : readings.lines(modules(l), l.entry)) lines.push_back(line);
   options.observers.push_back(watch.observer(lines));
+  std::deque<UsesAgainst> against;  // of each launch
+  machine::Observer held;
+  held.accesses = true;
+  held.steps = false;
+  held.tell = [&](const machine::Event& event) { against.back().look(event); };
+  options.observers.push_back(held);
   const auto begins = [&](const Launch& l, const SharedModule& module, const SharedProgram& program) {
     watch.begin(*program, l.shape, c.chain.overlaps(begun++));
     watch.follow(readings.of(module, program));
+    against.emplace_back(*program);
   };
   const Tried tried = try_case(c, schedule, modules, options, begins);
+  for (const UsesAgainst& a : against) EXPECT_EQ(a.wrong(), "") << c.name;
   return tried.failure ? tried.failure->what : watch.error().what;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/isa/compile/compile.h"
 #include "model/ptx/parse.h"
 
 namespace bitwell::hazard {
@@ -11,12 +12,15 @@ namespace {
 constexpr int kFirst = 10;  // line of the body's first instruction
 
 Way way(const std::string& body, int line = kFirst, const std::string& functions = "") {
-  return Ways(ptx::parse(
-                  ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
-                  ".reg .b32 %r<16>;\n.reg .b64 %a<16>;\n.reg .pred %q<4>;\n.shared .align 16 .b8 "
-                  "one[64];\n" +
-                  body + "\nret;\n}\n" + functions))
-      .from(line);
+  const std::string target = body.find("wgmma") == std::string::npos ? "sm_100a" : "sm_90a";
+  const isa::Program program = isa::compile(
+      ptx::parse(".version 8.7\n.target " + target +
+                 "\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+                 ".reg .b32 %r<16>;\n.reg .b64 %a<16>;\n.reg .pred %q<4>;\n.shared .align 16 .b8 "
+                 "one[64];\n" +
+                 body + "\nret;\n}\n" + functions),
+      "k");
+  return Ways(program).from(line);
 }
 
 using Lines = std::vector<int>;
