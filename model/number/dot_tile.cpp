@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
-#include <numeric>
+#include <optional>
 #include <stdexcept>
 
 #include "model/number/aligned_sum.h"
@@ -18,14 +19,17 @@ namespace bitwell::number {
 namespace scalar {
 TileLanes make_tile_lanes();
 ValueLanes make_value_lanes();
+ExactLanes make_exact_lanes();
 }  // namespace scalar
 namespace avx2 {
 TileLanes make_tile_lanes();
 ValueLanes make_value_lanes();
+ExactLanes make_exact_lanes();
 }  // namespace avx2
 namespace avx512 {
 TileLanes make_tile_lanes();
 ValueLanes make_value_lanes();
+ExactLanes make_exact_lanes();
 }  // namespace avx512
 
 namespace {
@@ -36,12 +40,14 @@ constexpr size_t kChunk = 64;  // of a rule of groups
 struct Loops {
   TileLanes tile;
   ValueLanes values;
+  ExactLanes exact;
 };
 Loops loops_of(std::string_view level) {
   if (level.empty()) level = has_level("avx512") ? "avx512" : has_level("avx2") ? "avx2" : "scalar";
-  if (level == "avx512") return {avx512::make_tile_lanes(), avx512::make_value_lanes()};
-  if (level == "avx2") return {avx2::make_tile_lanes(), avx2::make_value_lanes()};
-  return {scalar::make_tile_lanes(), scalar::make_value_lanes()};
+  if (level == "avx512")
+    return {avx512::make_tile_lanes(), avx512::make_value_lanes(), avx512::make_exact_lanes()};
+  if (level == "avx2") return {avx2::make_tile_lanes(), avx2::make_value_lanes(), avx2::make_exact_lanes()};
+  return {scalar::make_tile_lanes(), scalar::make_value_lanes(), scalar::make_exact_lanes()};
 }
 
 size_t padded(size_t columns) { return (columns + kTileLanes - 1) / kTileLanes * kTileLanes; }
@@ -116,6 +122,34 @@ void ordered_products(const DotOperand& o, std::span<const size_t> order, const 
     }
 }
 
+// Whether sums of its products, where nothing is cut off, are those of fp32.
+bool may_be_exact(const DotRule& rule) { return rule.group == 1 && !rule.emulated && rule.output == &f32; }
+
+// Codes [vector][k] as numbers, with their scales; bounds of the exponents as they are encoded.
+struct Numbers {
+  std::vector<float> value;
+  ExactBounds bounds;
+
+  Numbers(const DotRule& rule, const DotOperand& o, size_t count, size_t k, const ExactLanes& lanes)
+      : value(o.codes.size()) {
+    lanes.values(*o.format, o.codes.data(), o.codes.size(), value.data());
+    int scale_exponent = 0;  // the largest
+    if (const size_t scales = rule.scales(k); scales != 0) {
+      const auto length = static_cast<size_t>(rule.scale_vector);
+      scale_exponent = rule.scale->emin();
+      for (size_t i = 0; i < count; ++i)
+        for (size_t j = 0; j < k; j += length) {
+          const Scale& scale = scales_of(rule)[o.scales[i * scales + j / length]];
+          scale_exponent = std::max(scale_exponent, scale.exponent);
+          for (size_t e = j; e < std::min(j + length, k); ++e)
+            value[i * k + e] *= static_cast<float>(scale.value);
+        }
+    }
+    bounds = lanes.bounds(value.data(), value.size());
+    bounds.highest = std::max(bounds.highest, o.format->emin() + scale_exponent);
+  }
+};
+
 // Rows or columns of E2M1 in groups, k padded with zeros to whole chunks.
 struct Groups {
   size_t k;                        // padded
@@ -156,6 +190,31 @@ void check(const DotRule& rule, const DotOperand& o, size_t count, size_t k, con
     throw std::invalid_argument(std::string(what) + ": types or counts that the rule does not take");
   if (rule.group != 1 && (rule.group != kGroup || rule.length != kChunk || o.format != &e2m1))
     throw std::invalid_argument(std::string(what) + ": groups of other than 16 E2M1 products");
+}
+
+// Of rules of single products.
+const DotColumns::Products& opened(const DotColumns& b, const ValueLanes& lanes) {
+  DotColumns::Products& out = *b.products;
+  std::call_once(out.once, [&] {
+    const size_t stride = padded(b.columns);
+    std::vector<float> value;
+    std::vector<int16_t> exponent;
+    ordered_products({b.format, b.codes}, order_of(*b.rule, b.k), lanes, value, exponent);
+    out.value.resize(b.k * stride);
+    out.exponent.resize(b.k * stride);
+    for (size_t i = 0; i < b.k; ++i)
+      for (size_t c = 0; c < b.columns; ++c) {
+        out.value[i * stride + c] = value[c * b.k + i];
+        out.exponent[i * stride + c] = exponent[c * b.k + i];
+      }
+    const size_t scales = b.rule->scales(b.k);
+    out.scale_exponent.resize(std::max<size_t>(scales, 1) * stride);
+    for (size_t c = 0; c < b.columns; ++c)
+      for (size_t i = 0; i < scales; ++i)
+        out.scale_exponent[i * stride + c] =
+            static_cast<int16_t>(scales_of(*b.rule)[b.scales[c * scales + i]].exponent);
+  });
+  return out;
 }
 
 // A tile under way: rows' parts are made ready once, then 32 columns at a time are taken through all rows.
@@ -210,44 +269,16 @@ class Tile {
   }
 
   void products() {
-    const std::vector<size_t> order = order_of(rule_, b_.k);
-    // Chunks end where the emulation's first half does.
-    const size_t first_half = rule_.emulated
-                                  ? static_cast<size_t>(std::count_if(order.begin(), order.end(),
-                                                                      [](size_t i) { return i % 4 < 2; }))
-                                  : b_.k;
-    const size_t stride = padded(b_.columns);
-    std::vector<float> value;
-    std::vector<int16_t> exponent;
-    ordered_products(a_, order, loops_.values, value, exponent);
-    each_strip([&](size_t row, size_t first, size_t count, uint32_t* lane) {
-      uint32_t slow = 0;
-      for (size_t i = 0; i < b_.k;) {
-        const size_t end =
-            std::min(i + static_cast<size_t>(rule_.length), i < first_half ? first_half : b_.k);
-        const size_t scale = rule_.scale == nullptr ? 0 : i / static_cast<size_t>(rule_.scale_vector);
-        const PlainStep step{&b_.value[i * stride + first],
-                             &b_.exponent[i * stride + first],
-                             &b_.scale_exponent[scale * stride + first],
-                             stride,
-                             static_cast<int>(end - i),
-                             narrow(*b_.format),
-                             a_.format->fraction_bits + b_.format->fraction_bits,
-                             rule_.fraction_bits,
-                             rule_.zero_exponent,
-                             rule_.rounding};
-        const int scale_exponent =
-            rule_.scale == nullptr ? 0
-                                   : scales_of(rule_)[a_.scales[row * rule_.scales(b_.k) + scale]].exponent;
-        slow |= loops_.tile.plain({&value[row * b_.k + i], &exponent[row * b_.k + i], scale_exponent}, step,
-                                  lane);
-        // An fp16 sum may have become infinite: the next chunk would read it as a number.
-        if (rule_.output == &f16)
-          for (size_t c = 0; c < count; ++c) slow |= static_cast<uint32_t>((lane[c] & 0x7C00) == 0x7C00) << c;
-        i = end;
-      }
-      return slow;
-    });
+    const std::optional<ExactStep> exact = exact_step();
+    std::optional<RowProducts> opened;  // once some row needs them
+    each_strip(
+        [&](size_t row, size_t first, size_t count, uint32_t* lane) {
+          if (!opened) opened.emplace(*this);
+          return opened->add(row, first, count, lane);
+        },
+        [&](size_t row, size_t rows, size_t first, size_t count) {
+          return exact ? add_exactly(*exact, row, rows, first, count) : ~0u;
+        });
   }
 
   void groups() {
@@ -260,36 +291,133 @@ class Tile {
       for (size_t i = 0; i < kGroup; ++i) sum += of.twice[g * kGroup + i];
       all[g] = {of.occupied[g], of.scale[g].exponent * 65536, -kRaise * sum, of.scale[g].value / 4};
     }
-    each_strip([&](size_t row, size_t first, size_t, uint32_t* lane) {
-      uint32_t slow = 0;
-      for (size_t i = 0; i < k; i += kChunk) {
-        const size_t g = i / kGroup;
-        const ScaledStep step{&b_.raised[i * stride + 4 * first],
-                              &b_.group[g * stride + first],
-                              &b_.scale[g * stride + first],
-                              stride,
-                              rule_.fraction_bits,
-                              2 + 2 * rule_.scale->fraction_bits,
-                              rule_.zero_exponent};
-        slow |= loops_.tile.scaled({&of.twice[row * k + i], &all[row * k / kGroup + g]}, step, lane);
-      }
-      return slow;
-    });
+    each_strip(
+        [&](size_t row, size_t first, size_t, uint32_t* lane) {
+          uint32_t slow = 0;
+          for (size_t i = 0; i < k; i += kChunk) {
+            const size_t g = i / kGroup;
+            const ScaledStep step{&b_.raised[i * stride + 4 * first],
+                                  &b_.group[g * stride + first],
+                                  &b_.scale[g * stride + first],
+                                  stride,
+                                  rule_.fraction_bits,
+                                  2 + 2 * rule_.scale->fraction_bits,
+                                  rule_.zero_exponent};
+            slow |= loops_.tile.scaled({&of.twice[row * k + i], &all[row * k / kGroup + g]}, step, lane);
+          }
+          return slow;
+        },
+        [](size_t, size_t, size_t, size_t) { return ~0u; });
   }
 
  private:
-  // Calls compute(row, first column, columns, their codes) for every row of every 32 columns.
-  template <class Compute>
-  void each_strip(Compute compute) const {
+  // Rows as PlainStep wants them, and what it takes of them.
+  class RowProducts {
+   public:
+    explicit RowProducts(const Tile& tile)
+        : tile_(tile), b_(opened(tile.b_, tile.loops_.values)), order_(order_of(tile.rule_, tile.b_.k)) {
+      ordered_products(tile.a_, order_, tile.loops_.values, value_, exponent_);
+      // Chunks end where the emulation's first half does.
+      first_half_ = tile.rule_.emulated
+                        ? static_cast<size_t>(
+                              std::count_if(order_.begin(), order_.end(), [](size_t i) { return i % 4 < 2; }))
+                        : tile.b_.k;
+    }
+
+    uint32_t add(size_t row, size_t first, size_t count, uint32_t* lane) const {
+      const DotRule& rule = tile_.rule_;
+      const size_t k = tile_.b_.k;
+      const size_t stride = padded(tile_.b_.columns);
+      uint32_t slow = 0;
+      for (size_t i = 0; i < k;) {
+        const size_t end = std::min(i + static_cast<size_t>(rule.length), i < first_half_ ? first_half_ : k);
+        const size_t scale = rule.scale == nullptr ? 0 : i / static_cast<size_t>(rule.scale_vector);
+        const PlainStep step{&b_.value[i * stride + first],
+                             &b_.exponent[i * stride + first],
+                             &b_.scale_exponent[scale * stride + first],
+                             stride,
+                             static_cast<int>(end - i),
+                             narrow(*tile_.b_.format),
+                             tile_.a_.format->fraction_bits + tile_.b_.format->fraction_bits,
+                             rule.fraction_bits,
+                             rule.zero_exponent,
+                             rule.rounding};
+        const int scale_exponent =
+            rule.scale == nullptr ? 0
+                                  : scales_of(rule)[tile_.a_.scales[row * rule.scales(k) + scale]].exponent;
+        slow |= tile_.loops_.tile.plain({&value_[row * k + i], &exponent_[row * k + i], scale_exponent}, step,
+                                        lane);
+        // An fp16 sum may have become infinite: the next chunk would read it as a number.
+        if (rule.output == &f16)
+          for (size_t c = 0; c < count; ++c) slow |= static_cast<uint32_t>((lane[c] & 0x7C00) == 0x7C00) << c;
+        i = end;
+      }
+      return slow;
+    }
+
+   private:
+    const Tile& tile_;
+    const DotColumns::Products& b_;
+    std::vector<size_t> order_;
+    std::vector<float> value_;
+    std::vector<int16_t> exponent_;
+    size_t first_half_ = 0;
+  };
+
+  // What add_exactly needs, where the operands allow it: for all products and their sums to be held, and none
+  // to be cut off, which counts from the largest exponent on.
+  std::optional<ExactStep> exact_step() {
+    if (!may_be_exact(rule_) || !b_.finite ||
+        std::any_of(special_.begin(), special_.end(), [](uint8_t s) { return s != 0; }))
+      return std::nullopt;
+    const Numbers a(rule_, a_, rows_, b_.k, loops_.exact);
+    ExactStep out{};
+    const int result_bits = rule_.rounding == DotRounding::rz_e8m13 ? 14 : 24;
+    // No exponent is above that of a sum's bound less 2.
+    out.precision = std::min(result_bits, rule_.fraction_bits + 2);
+    const int products = std::bit_width(b_.k - 1);  // so many bits more than one
+    out.sum = a.bounds.highest + b_.bounds.highest + 2 + products;
+    out.sum = std::max(out.sum, out.precision - 127);  // no bit of a subnormal number
+    out.lowest = a.bounds.lowest + b_.bounds.lowest;
+    if (out.sum + 1 - out.precision > out.lowest || out.sum + 1 > 127) return std::nullopt;
+    out.k = b_.k;
+    out.stride = padded(b_.columns);
+    numbers_ = std::move(a.value);
+    return out;
+  }
+  // Returns a mask of rows that are left as they were.
+  uint32_t add_exactly(ExactStep step, size_t row, size_t rows, size_t first, size_t count) const {
+    step.a = &numbers_[row * step.k];
+    step.b = &b_.number[first];
+    uint32_t* const d = &d_[row * pitch_ + first];
+    if (count == kTileLanes) return loops_.exact.add(step, rows, d, pitch_);
+    alignas(64) uint32_t lanes[kExactRows * kTileLanes] = {};
+    for (size_t r = 0; r < rows; ++r) std::copy_n(d + r * pitch_, count, lanes + r * kTileLanes);
+    const uint32_t left = loops_.exact.add(step, rows, lanes, kTileLanes);
+    for (size_t r = 0; r < rows; ++r)
+      if ((left >> r & 1) == 0) std::copy_n(lanes + r * kTileLanes, count, d + r * pitch_);
+    return left;
+  }
+
+  // For every 32 columns and some rows calls exact(first row, rows, first column, columns), which returns a
+  // mask of those that are left, and compute(row, first column, columns, their codes) for each of these.
+  template <class Compute, class Exact>
+  void each_strip(Compute compute, Exact exact) const {
     for (size_t first = 0; first < b_.columns; first += kTileLanes) {
       const size_t count = std::min(kTileLanes, b_.columns - first);
       uint32_t special_columns = 0;
       for (size_t c = 0; c < count; ++c) special_columns |= static_cast<uint32_t>(b_.special[first + c]) << c;
-      for (size_t row = 0; row < rows_; ++row) {
-        alignas(64) uint32_t lane[kTileLanes];
-        uint32_t slow = open(row, first, count, special_columns, lane);
-        slow |= compute(row, first, count, lane);
-        close(row, first, count, lane, slow);
+      for (size_t some = 0; some < rows_; some += kExactRows) {
+        const size_t rows = std::min(kExactRows, rows_ - some);
+        const uint32_t left = exact(some, rows, first, count);
+        for (size_t r = 0; r < rows; ++r) {
+          if ((left >> r & 1) == 0) continue;
+          const size_t row = some + r;
+          alignas(64) uint32_t lane[kTileLanes];
+          uint32_t slow = open(row, first, count, special_columns, lane);
+          slow |= compute(row, first, count, lane);
+          close(row, first, count, lane, slow);
+        }
       }
     }
   }
@@ -302,30 +430,27 @@ class Tile {
   size_t pitch_;
   const Loops& loops_;
   std::vector<uint8_t> special_;  // a row with NaN or infinity
+  std::vector<float> numbers_;    // A's, where sums may be exact
 };
 
 }  // namespace
 
 namespace {
 
-void open_products(DotColumns& out, const DotOperand& b, const ValueLanes& lanes) {
-  const size_t stride = padded(out.columns);
-  std::vector<float> value;
-  std::vector<int16_t> exponent;
-  ordered_products(b, order_of(*out.rule, out.k), lanes, value, exponent);
-  out.value.resize(out.k * stride);
-  out.exponent.resize(out.k * stride);
-  for (size_t i = 0; i < out.k; ++i)
-    for (size_t c = 0; c < out.columns; ++c) {
-      out.value[i * stride + c] = value[c * out.k + i];
-      out.exponent[i * stride + c] = exponent[c * out.k + i];
-    }
-  const size_t scales = out.rule->scales(out.k);
-  out.scale_exponent.resize(std::max<size_t>(scales, 1) * stride);
-  for (size_t c = 0; c < out.columns; ++c)
-    for (size_t i = 0; i < scales; ++i)
-      out.scale_exponent[i * stride + c] =
-          static_cast<int16_t>(scales_of(*out.rule)[b.scales[c * scales + i]].exponent);
+// [column][k] as [k][padded column].
+void transpose(const float* from, size_t columns, size_t k, size_t stride, float* to) {
+  for (size_t first = 0; first < columns; first += kTileLanes) {
+    const size_t end = std::min(first + kTileLanes, columns);
+    for (size_t i = 0; i < k; ++i)
+      for (size_t c = first; c < end; ++c) to[i * stride + c] = from[c * k + i];
+  }
+}
+
+void open_numbers(DotColumns& out, const DotOperand& b, const ExactLanes& lanes) {
+  const Numbers numbers(*out.rule, b, out.columns, out.k, lanes);
+  out.bounds = numbers.bounds;
+  out.number.resize(out.k * padded(out.columns));
+  transpose(numbers.value.data(), out.columns, out.k, padded(out.columns), out.number.data());
 }
 
 void open_groups(DotColumns& out, const DotOperand& b, const ValueLanes& lanes) {
@@ -352,7 +477,7 @@ void open_groups(DotColumns& out, const DotOperand& b, const ValueLanes& lanes) 
 DotColumns prepare_columns(const DotRule& rule, const DotOperand& b, size_t columns, size_t k,
                            std::string_view level) {
   check(rule, b, columns, k, "prepare_columns");
-  const ValueLanes lanes = loops_of(level).values;
+  const Loops loops = loops_of(level);
   DotColumns out;
   out.rule = &rule;
   out.format = b.format;
@@ -360,11 +485,14 @@ DotColumns prepare_columns(const DotRule& rule, const DotOperand& b, size_t colu
   out.k = k;
   out.codes.assign(b.codes.begin(), b.codes.end());
   out.scales.assign(b.scales.begin(), b.scales.end());
-  out.special = special_ones(rule, b, columns, k, lanes);
-  if (rule.group == 1)
-    open_products(out, b, lanes);
-  else
-    open_groups(out, b, lanes);
+  out.special = special_ones(rule, b, columns, k, loops.values);
+  out.finite = std::none_of(out.special.begin(), out.special.end(), [](uint8_t s) { return s != 0; });
+  if (rule.group != 1) {
+    open_groups(out, b, loops.values);
+    return out;
+  }
+  out.products = std::make_shared<DotColumns::Products>();
+  if (!rule.emulated && out.finite) open_numbers(out, b, loops.exact);
   return out;
 }
 

@@ -2,11 +2,14 @@
 // dot.h (verify/test/number/dot_tile_test.cpp).
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "model/number/dot.h"
+#include "model/number/exact_tile_lanes.h"
 
 namespace bitwell::number {
 
@@ -20,10 +23,19 @@ struct DotColumns {
   std::vector<uint32_t> codes;  // as given, column by column
   std::vector<uint8_t> scales;
   std::vector<uint8_t> special;  // a column with NaN or infinity
-  // Rules of single products: [k in the order that the rule takes them][padded column].
-  std::vector<float> value;  // as PlainStep says
-  std::vector<int16_t> exponent;
-  std::vector<int16_t> scale_exponent;  // [scale][padded column], zeros without scales
+  bool finite = true;            // none is
+  // Rules of single products, but the emulation of fp8: with their scales, [k][padded column].
+  std::vector<float> number;
+  ExactBounds bounds;  // of all of them; exponents as encoded
+  // Of the same: what fp32 may not add as it is, opened for the first sum that asks.
+  struct Products {
+    std::once_flag once;
+    // [k in the order that the rule takes them][padded column]
+    std::vector<float> value;  // as PlainStep says
+    std::vector<int16_t> exponent;
+    std::vector<int16_t> scale_exponent;  // [scale][padded column], zeros without scales
+  };
+  std::shared_ptr<Products> products;
   // Rules of groups of 16, k padded to whole chunks.
   std::vector<uint8_t> raised;  // twice the value, plus 12: [k / 4][padded column][k % 4]
   std::vector<int32_t> group;   // what ScaledStep's `group` says: [group][padded column]
