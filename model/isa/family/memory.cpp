@@ -154,10 +154,29 @@ void touched(const MemoryUse& use, Context& context, uint32_t polled) {
   if (space != Space::local && space != Space::param && space != Space::constant) context.cta.cluster.touch();
 }
 
+// Whether some of the bytes between the first and the last of `mask` are still a copy's to write: most often
+// none are, of none of the lanes.
+bool copies_fill_between(const LaneBytes& access, const Cluster& cluster, uint32_t mask, size_t size) {
+  if ((mask & ~access.global) == 0) return false;
+  const std::byte* low = access.bytes[__builtin_ctz(mask)];
+  const std::byte* high = low;
+  for (uint32_t lanes = access.consecutive ? 0 : mask; lanes != 0; lanes &= lanes - 1) {
+    const std::byte* at = access.bytes[__builtin_ctz(lanes)];
+    low = std::min(low, at);
+    high = std::max(high, at);
+  }
+  const size_t length = static_cast<size_t>(high - low) + (access.consecutive ? size * kLanes : size);
+  const std::optional<uint64_t> first = shared_address(cluster, low);
+  const std::optional<uint64_t> last = shared_address(cluster, low + length - 1);
+  const bool one_memory = first && last && *last - *first == length - 1;
+  return !one_memory || cluster.filling(*first, length) != nullptr;
+}
+
 // Faults where a store or an atomic meets the destination of a copy under way.
 void keep_off_copies(const MemoryUse& use, Context& context, const LaneBytes& access, uint32_t mask) {
   const size_t size = static_cast<size_t>(use.size) * use.count;
   const Cluster& cluster = context.cta.cluster;
+  if (use.space == Space::local || !copies_fill_between(access, cluster, mask, size)) return;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
     const auto at = static_cast<size_t>(access.consecutive ? 0 : lane);
