@@ -192,6 +192,16 @@ void check(const DotRule& rule, const DotOperand& o, size_t count, size_t k, con
     throw std::invalid_argument(std::string(what) + ": groups of other than 16 E2M1 products");
 }
 
+// [column][k] as [k][padded column].
+template <class T>
+void transpose(const T* from, size_t columns, size_t k, size_t stride, T* to) {
+  for (size_t first = 0; first < columns; first += kTileLanes) {
+    const size_t end = std::min(first + kTileLanes, columns);
+    for (size_t i = 0; i < k; ++i)
+      for (size_t c = first; c < end; ++c) to[i * stride + c] = from[c * k + i];
+  }
+}
+
 // Of rules of single products.
 const DotColumns::Products& opened(const DotColumns& b, const ValueLanes& lanes) {
   DotColumns::Products& out = *b.products;
@@ -200,13 +210,14 @@ const DotColumns::Products& opened(const DotColumns& b, const ValueLanes& lanes)
     std::vector<float> value;
     std::vector<int16_t> exponent;
     ordered_products({b.format, b.codes}, order_of(*b.rule, b.k), lanes, value, exponent);
-    out.value.resize(b.k * stride);
     out.exponent.resize(b.k * stride);
-    for (size_t i = 0; i < b.k; ++i)
-      for (size_t c = 0; c < b.columns; ++c) {
-        out.value[i * stride + c] = value[c * b.k + i];
-        out.exponent[i * stride + c] = exponent[c * b.k + i];
-      }
+    transpose(exponent.data(), b.columns, b.k, stride, out.exponent.data());
+    if (narrow(*b.format) && b.rule->scale == nullptr && !b.number.empty()) {
+      out.value = b.number;
+    } else {
+      out.value.resize(b.k * stride);
+      transpose(value.data(), b.columns, b.k, stride, out.value.data());
+    }
     const size_t scales = b.rule->scales(b.k);
     out.scale_exponent.resize(std::max<size_t>(scales, 1) * stride);
     for (size_t c = 0; c < b.columns; ++c)
@@ -370,11 +381,12 @@ class Tile {
     if (!may_be_exact(rule_) || !b_.finite ||
         std::any_of(special_.begin(), special_.end(), [](uint8_t s) { return s != 0; }))
       return std::nullopt;
-    const Numbers a(rule_, a_, rows_, b_.k, loops_.exact);
     ExactStep out{};
     const int result_bits = rule_.rounding == DotRounding::rz_e8m13 ? 14 : 24;
     // No exponent is above that of a sum's bound less 2.
     out.precision = std::min(result_bits, rule_.fraction_bits + 2);
+    if (b_.bounds.highest - b_.bounds.lowest > out.precision) return std::nullopt;
+    const Numbers a(rule_, a_, rows_, b_.k, loops_.exact);
     const int products = std::bit_width(b_.k - 1);  // so many bits more than one
     out.sum = a.bounds.highest + b_.bounds.highest + 2 + products;
     out.sum = std::max(out.sum, out.precision - 127);  // no bit of a subnormal number
@@ -382,7 +394,7 @@ class Tile {
     if (out.sum + 1 - out.precision > out.lowest || out.sum + 1 > 127) return std::nullopt;
     out.k = b_.k;
     out.stride = padded(b_.columns);
-    numbers_ = std::move(a.value);
+    numbers_ = a.value;
     return out;
   }
   // Returns a mask of rows that are left as they were.
@@ -436,15 +448,6 @@ class Tile {
 }  // namespace
 
 namespace {
-
-// [column][k] as [k][padded column].
-void transpose(const float* from, size_t columns, size_t k, size_t stride, float* to) {
-  for (size_t first = 0; first < columns; first += kTileLanes) {
-    const size_t end = std::min(first + kTileLanes, columns);
-    for (size_t i = 0; i < k; ++i)
-      for (size_t c = first; c < end; ++c) to[i * stride + c] = from[c * k + i];
-  }
-}
 
 void open_numbers(DotColumns& out, const DotOperand& b, const ExactLanes& lanes) {
   const Numbers numbers(*out.rule, b, out.columns, out.k, lanes);

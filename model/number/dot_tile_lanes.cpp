@@ -18,32 +18,7 @@ namespace {
 
 constexpr size_t kLanes = kTileLanes;
 
-// Sums of aligned units to fp32 towards zero; the mask of lanes that this cannot do.
-uint32_t round_lanes(const int64_t* sum, const int32_t* unit_exponent, bool thirteen, uint32_t* d) {
-  // 29 bits of a double lie below fp32's, 39 below the shorter result's: cut off, the rest is exact.
-  const uint64_t keep = thirteen ? ~((uint64_t{1} << 39) - 1) : ~((uint64_t{1} << 29) - 1);
-  alignas(64) uint32_t odd[kLanes];
-  alignas(64) uint32_t out[kLanes];
-  for (size_t c = 0; c < kLanes; ++c) {
-    const double exact = static_cast<double>(sum[c]);  // |sum| < 2^53
-    const uint64_t bits = std::bit_cast<uint64_t>(exact) & keep;
-    const int64_t exponent = static_cast<int64_t>(bits >> 52 & 0x7FF) - 1023 + unit_exponent[c];
-    const uint64_t nonzero = sum[c] == 0 ? 0 : ~uint64_t{0};
-    const uint64_t beyond = static_cast<uint64_t>(exponent + 126) | static_cast<uint64_t>(127 - exponent);
-    odd[c] = static_cast<uint32_t>((beyond & nonzero) >> 63);
-    const uint64_t code =
-        bits >> 63 << 31 | static_cast<uint64_t>(exponent + 127) << 23 | (bits >> 29 & 0x7FFFFF);
-    out[c] = static_cast<uint32_t>(code & nonzero);
-  }
-  uint32_t mask = 0;
-  for (size_t c = 0; c < kLanes; ++c) {
-    mask |= odd[c] << c;
-    d[c] = odd[c] != 0 ? d[c] : out[c];
-  }
-  return mask;
-}
-
-// The same to fp16, to nearest even; zero is +0. No lane is beyond it.
+// Sums of aligned units to fp16, to nearest even; zero is +0. No lane is beyond it.
 void round_half_lanes(const int64_t* sum, const int32_t* unit_exponent, uint32_t* d) {
   for (size_t c = 0; c < kLanes; ++c) {
     // |sum| * 2^unit as a double: exact, and normal, for units lie above 2^-200.
@@ -64,26 +39,20 @@ void round_half_lanes(const int64_t* sum, const int32_t* unit_exponent, uint32_t
 }
 
 // Which addends are NaN or infinity.
-uint32_t special_addends(const uint32_t* d, bool half) {
-  const uint32_t magnitude = half ? 0x7FFF : 0x7FFFFFFF;
-  const uint32_t infinity = half ? 0x7C00 : 0x7F800000;
+uint32_t special_halves(const uint32_t* d) {
   uint32_t mask = 0;
-  for (uint32_t c = 0; c < kLanes; ++c) mask |= static_cast<uint32_t>((d[c] & magnitude) >= infinity) << c;
+  for (uint32_t c = 0; c < kLanes; ++c) mask |= static_cast<uint32_t>((d[c] & 0x7FFF) >= 0x7C00) << c;
   return mask;
 }
 
 // C's exponent as the unit sees it, and its significand with its sign.
-void open_addend(const uint32_t* d, bool half, int zero_exponent, int32_t* exponent, int32_t* significand) {
-  const int fraction_bits = half ? 10 : 23;
-  const uint32_t top = half ? 31 : 255;
-  const int bias = half ? 15 : 127;
-  const int sign_bit = half ? 15 : 31;
+void open_halves(const uint32_t* d, int zero_exponent, int32_t* exponent, int32_t* significand) {
   for (size_t c = 0; c < kLanes; ++c) {
-    const auto field = static_cast<int32_t>(d[c] >> fraction_bits & top);
-    const auto fraction = static_cast<int32_t>(d[c] & ((1u << fraction_bits) - 1));
-    const int32_t magnitude = field == 0 ? fraction : fraction | 1 << fraction_bits;
-    exponent[c] = magnitude == 0 ? zero_exponent : std::max(field, 1) - bias;
-    significand[c] = (d[c] >> sign_bit & 1) != 0 ? -magnitude : magnitude;
+    const auto field = static_cast<int32_t>(d[c] >> 10 & 31);
+    const auto fraction = static_cast<int32_t>(d[c] & 0x3FF);
+    const int32_t magnitude = field == 0 ? fraction : fraction | 1 << 10;
+    exponent[c] = magnitude == 0 ? zero_exponent : std::max(field, 1) - 15;
+    significand[c] = (d[c] >> 15 & 1) != 0 ? -magnitude : magnitude;
   }
 }
 
@@ -214,6 +183,27 @@ inline Long longs(HalfInt v) {
 
 inline Double power_of_two(HalfInt exponent) { return std::bit_cast<Double>((longs(exponent) + 1023) << 52); }
 
+// Sums to fp32 towards zero, without the last `lost` of a double's bits, of which 29 lie below fp32's.
+// Returns a mask of those it cannot do, which stay `addend`.
+inline uint32_t round_block(const Double* totals, int lost, const Halves& addend, uint32_t* d) {
+  uint32_t odd = 0;
+  for (size_t h = 0; h < 2; ++h) {
+    const auto exact = std::bit_cast<Long>(totals[h] + 0.0);  // no -0
+    const auto kept = std::bit_cast<Double>(exact & ~((int64_t{1} << lost) - 1));
+    const auto absolute = std::bit_cast<Double>(exact & INT64_MAX);
+    const Long beyond = ((absolute < 0x1p-126) & (absolute > 0.0)) | ~(absolute < 0x1p128);  // NaN too
+    auto result = std::bit_cast<HalfInt>(__builtin_convertvector(kept, HalfFloat));
+    if (any(std::bit_cast<Int>(beyond)))
+      for (size_t c = 0; c < kBlock / 2; ++c)
+        if (beyond[c] != 0) {
+          odd |= 1u << (h * kBlock / 2 + c);
+          result[c] = addend.half[h][c];
+        }
+    std::memcpy(d + h * kBlock / 2, &result, sizeof result);
+  }
+  return odd;
+}
+
 // Doubles hold every term and the sum of what is kept of them exactly: that is a multiple of 2^-35 of the
 // largest exponent's power of two and below 2^15 of it.
 uint32_t scaled_block(const ScaledRow& row, const ScaledStep& step, size_t first, uint32_t* d) {
@@ -260,23 +250,7 @@ uint32_t scaled_block(const ScaledRow& row, const ScaledStep& step, size_t first
       totals[h] = (total + terms[0]) + (terms[1] + terms[2]) + terms[3];
     }
   }
-  // 29 bits of a double lie below fp32's: without them the conversion is exact.
-  uint32_t odd = 0;
-  for (size_t h = 0; h < 2; ++h) {
-    const auto exact = std::bit_cast<Long>(totals[h] + 0.0);  // no -0
-    const auto kept = std::bit_cast<Double>(exact & ~((int64_t{1} << 29) - 1));
-    const auto absolute = std::bit_cast<Double>(exact & INT64_MAX);
-    const Long beyond = ((absolute < 0x1p-126) & (absolute > 0.0)) | ~(absolute < 0x1p128);  // NaN too
-    auto result = std::bit_cast<HalfInt>(__builtin_convertvector(kept, HalfFloat));
-    if (any(std::bit_cast<Int>(beyond)))
-      for (size_t c = 0; c < kBlock / 2; ++c)
-        if (beyond[c] != 0) {
-          odd |= 1u << (h * kBlock / 2 + c);
-          result[c] = addend.half[h][c];
-        }
-    std::memcpy(d + h * kBlock / 2, &result, sizeof result);
-  }
-  return odd;
+  return round_block(totals, 29, addend, d);
 }
 
 uint32_t scaled(const ScaledRow& row, const ScaledStep& step, uint32_t* d) {
@@ -297,18 +271,17 @@ inline Short peak_block(const PlainRow& row, const PlainStep& step, size_t first
   return peak;
 }
 
-// Adds a block's products, cut off, to `total`. Products have up to 22 bits, exact in fp32, and in units of
+// Adds a block's products, cut off, to `totals`. Products have up to 22 bits, exact in fp32, and in units of
 // what is kept they are below 2^27: the conversion cuts them off towards zero, and 32 bits hold the sum of 8.
 // `base`: the largest exponents, as of products without scales.
 template <bool narrow>
-inline void sum_block(const PlainRow& row, const PlainStep& step, size_t first, Int base, int64_t* total) {
+inline void sum_block(const PlainRow& row, const PlainStep& step, size_t first, Int base, Double* totals) {
   const auto length = static_cast<size_t>(step.length);
   const auto power = [](Int exponent) { return std::bit_cast<Float>((exponent + 127) << 23); };
   const Int wanted = step.fraction_bits - base;
   const Int floored = wanted > -126 ? wanted : Int{} - 126;
   const Float factor = power(floored < 127 ? floored : Int{} + 127);
   const int up = step.fraction_bits - step.product_fraction;
-  Long sums[2] = {load<Long>(total), load<Long>(total + kBlock / 2)};
   const auto product = [&](size_t i) {
     const Float p = load<Float>(step.value + i * step.stride + first) * row.value[i];
     if constexpr (narrow) return __builtin_convertvector(p * factor, Int);
@@ -328,42 +301,76 @@ inline void sum_block(const PlainRow& row, const PlainStep& step, size_t first, 
       for (; i < length; ++i) part += product(i);
     }
     const auto halves = std::bit_cast<Halves>(part);
-    for (size_t h = 0; h < 2; ++h) sums[h] += longs(halves.half[h]);
+    for (size_t h = 0; h < 2; ++h) totals[h] += doubles(halves.half[h]);
   }
-  std::memcpy(total, sums, sizeof sums);
+}
+
+// Doubles hold the units of every term and of their sum, which are whole numbers below 2^40.
+template <bool narrow>
+inline uint32_t plain_block(const PlainRow& row, const PlainStep& step, size_t first, uint32_t* d) {
+  const auto bits = load<Int>(d);
+  const Int magnitude = bits & 0x7FFFFFFF;
+  const Int field = magnitude >> 23;
+  const Int c_exponent = (field > 1 ? field : Int{} + 1) - 127;
+  // Zeros count with an exponent below every addend's but zero's, which has that one itself.
+  const Int addend = magnitude != 0 ? c_exponent : Int{} + step.zero_exponent;
+  const Int shift =
+      __builtin_convertvector(load<Short>(step.scale_exponent + first), Int) + row.scale_exponent;
+  const Int product = __builtin_convertvector(peak_block(row, step, first), Int) + shift;
+  const Int largest = product > addend ? product : addend;
+  const auto units = std::bit_cast<Halves>(largest - step.fraction_bits);
+  const auto c = load<Halves>(d);
+  Double totals[2];
+  for (size_t h = 0; h < 2; ++h)
+    totals[h] = cut_off(doubles(std::bit_cast<HalfFloat>(c.half[h])) * power_of_two(-units.half[h]));
+  sum_block<narrow>(row, step, first, largest - shift, totals);
+  for (size_t h = 0; h < 2; ++h) totals[h] *= power_of_two(units.half[h]);
+  const uint32_t odd = round_block(totals, step.rounding == DotRounding::rz_e8m13 ? 39 : 29, c, d);
+  uint32_t special = 0;
+  if (const Int none = field == 255; any(none))
+    for (size_t i = 0; i < kBlock; ++i) special |= static_cast<uint32_t>(none[i] & 1) << i;
+  return odd | special;
 }
 
 template <bool narrow>
-uint32_t plain_of(const PlainRow& row, const PlainStep& step, uint32_t* d) {
+uint32_t plain_halves(const PlainRow& row, const PlainStep& step, uint32_t* d) {
   alignas(64) int16_t peak[kLanes];
-  alignas(64) int32_t largest[kLanes];
   alignas(64) int32_t addend[kLanes];
   alignas(64) int32_t addend_exponent[kLanes];
   alignas(64) int32_t unit[kLanes];
   alignas(64) int32_t base[kLanes];
   alignas(64) int64_t total[kLanes];
-  const bool half = step.rounding == DotRounding::rne_f16;
-  const uint32_t special = special_addends(d, half);
-  open_addend(d, half, step.zero_exponent, addend_exponent, addend);
+  const uint32_t special = special_halves(d);
+  open_halves(d, step.zero_exponent, addend_exponent, addend);
   for (size_t first = 0; first < kLanes; first += kBlock) {
     const Short p = peak_block(row, step, first);
     std::memcpy(peak + first, &p, sizeof p);
   }
   for (size_t c = 0; c < kLanes; ++c) {
     const int32_t shift = row.scale_exponent + step.scale_exponent[c];
-    // Zeros count with an exponent below every addend's but zero's, which has that one itself.
-    largest[c] = std::max(peak[c] + shift, addend_exponent[c]);
-    unit[c] = largest[c] - step.fraction_bits;
-    base[c] = largest[c] - shift;
-    total[c] = moved(addend[c], step.fraction_bits - (half ? 10 : 23) - (largest[c] - addend_exponent[c]));
+    const int32_t largest = std::max(peak[c] + shift, addend_exponent[c]);
+    unit[c] = largest - step.fraction_bits;
+    base[c] = largest - shift;
+    total[c] = moved(addend[c], step.fraction_bits - 10 - (largest - addend_exponent[c]));
   }
+  for (size_t first = 0; first < kLanes; first += kBlock) {
+    Double sums[2] = {};
+    sum_block<narrow>(row, step, first, load<Int>(base + first), sums);
+    for (size_t h = 0; h < 2; ++h)
+      for (size_t c = 0; c < kBlock / 2; ++c)
+        total[first + h * kBlock / 2 + c] += static_cast<int64_t>(sums[h][c]);
+  }
+  round_half_lanes(total, unit, d);
+  return special;
+}
+
+template <bool narrow>
+uint32_t plain_of(const PlainRow& row, const PlainStep& step, uint32_t* d) {
+  if (step.rounding == DotRounding::rne_f16) return plain_halves<narrow>(row, step, d);
+  uint32_t odd = 0;
   for (size_t first = 0; first < kLanes; first += kBlock)
-    sum_block<narrow>(row, step, first, load<Int>(base + first), total + first);
-  if (half) {
-    round_half_lanes(total, unit, d);
-    return special;
-  }
-  return special | round_lanes(total, unit, step.rounding == DotRounding::rz_e8m13, d);
+    odd |= plain_block<narrow>(row, step, first, d + first) << first;
+  return odd;
 }
 
 uint32_t plain(const PlainRow& row, const PlainStep& step, uint32_t* d) {

@@ -37,26 +37,6 @@ void values(const Format& format, const uint32_t* codes, size_t count, float* va
   }
 }
 
-// Of those whose own exponent is below fp32's nothing is promised.
-ExactBounds bounds(const float* value, size_t count) {
-  const ExactBounds none;
-  int32_t highest = none.highest;
-  int32_t lowest = none.lowest;
-  for (size_t i = 0; i < count; ++i) {
-    const auto bits = std::bit_cast<uint32_t>(value[i]) & 0x7FFFFFFF;
-    const auto field = static_cast<int32_t>(bits >> 23);
-    const auto significand = static_cast<int32_t>((bits & 0x7FFFFF) | 0x800000);
-    const auto last = static_cast<float>(significand & -significand);
-    const int32_t zeros = static_cast<int32_t>(std::bit_cast<uint32_t>(last) >> 23) - 127;
-    const int32_t normal = field - 150 + zeros;
-    const int32_t low = bits == 0 ? none.lowest : field == 0 ? -none.lowest : normal;
-    const int32_t high = bits == 0 ? none.highest : field - 127;
-    lowest = lowest < low ? lowest : low;
-    highest = highest > high ? highest : high;
-  }
-  return {highest, lowest};
-}
-
 #if defined(__AVX512BW__)
 constexpr size_t kBlock = 16;
 constexpr size_t kRows = 8;
@@ -90,6 +70,36 @@ inline bool any(Int v) {
   for (size_t c = 0; c < kBlock; ++c) all |= v[c];
   return all != 0;
 #endif
+}
+
+// Zeros change nothing; of those whose own exponent is below fp32's nothing is promised.
+inline void bound(Int bits, Int& highest, Int& lowest) {
+  const ExactBounds none;
+  bits &= 0x7FFFFFFF;
+  const Int field = bits >> 23;
+  const Int significand = (bits & 0x7FFFFF) | 0x800000;
+  const auto last = std::bit_cast<Int>(__builtin_convertvector(significand & -significand, Float));
+  const Int normal = field - 150 + ((last >> 23) - 127);
+  const Int low = bits == 0 ? Int{} + none.lowest : field == 0 ? Int{} - none.lowest : normal;
+  const Int high = bits == 0 ? Int{} + none.highest : field - 127;
+  lowest = lowest < low ? lowest : low;
+  highest = highest > high ? highest : high;
+}
+
+ExactBounds bounds(const float* value, size_t count) {
+  ExactBounds out;
+  Int highest = Int{} + out.highest;
+  Int lowest = Int{} + out.lowest;
+  size_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) bound(load<Int>(value + i), highest, lowest);
+  float rest[kBlock] = {};
+  std::copy_n(value + i, count - i, rest);
+  bound(load<Int>(rest), highest, lowest);
+  for (size_t c = 0; c < kBlock; ++c) {
+    out.highest = std::max(out.highest, highest[c]);
+    out.lowest = std::min(out.lowest, lowest[c]);
+  }
+  return out;
 }
 
 // a * b and the sum are exact: one rounding or two are the same.
