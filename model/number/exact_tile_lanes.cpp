@@ -133,21 +133,45 @@ inline bool refuses(const ExactStep& step, Int c) {
   return any((field > most) | below);
 }
 
+// The same, quickly, of what most often is so: c below 2^(lowest + 22) in magnitude and, as fp32 finds by
+// rounding, a multiple of 2^lowest. Where it answers no, nothing is refused.
+struct Quick {
+  explicit Quick(const ExactStep& step) {
+    const int place = step.lowest + 23 + 127;  // of a number whose last bit is 2^lowest
+    if (step.precision < 24 || step.sum >= step.lowest + 22 || place < 24 || place > 253) return;
+    round = std::bit_cast<float>(static_cast<uint32_t>(place) << 23 | 0x400000);
+    limit = (place - 1) << 23;
+  }
+  inline Int refuses(Int c) const {
+    const auto value = std::bit_cast<Float>(c);
+    const Float rounded = (value + round) - round;
+    return (rounded != value) | ((c & 0x7FFFFFFF) >= limit);
+  }
+
+  float round = 0;
+  int32_t limit = 0;  // of its bits: none is below
+};
+
 template <size_t rows>
 uint32_t add_rows(const ExactStep& step, uint32_t* d, size_t pitch) {
   Float sums[rows][kBlocks];
-  uint32_t refused = 0;
+  const Quick quick(step);
+  Int doubtful = {};
 #pragma GCC unroll 8
-  for (size_t r = 0; r < rows; ++r) {
-    bool no = false;
+  for (size_t r = 0; r < rows; ++r)
 #pragma GCC unroll 8
     for (size_t i = 0; i < kBlocks; ++i) {
       const auto c = load<Int>(d + r * pitch + i * kBlock);
-      no = no || refuses(step, c);
+      doubtful |= quick.refuses(c);
       sums[r][i] = std::bit_cast<Float>(c);
     }
-    refused |= static_cast<uint32_t>(no) << r;
-  }
+  uint32_t refused = 0;
+  if (any(doubtful))
+    for (size_t r = 0; r < rows; ++r) {
+      bool no = false;
+      for (size_t i = 0; i < kBlocks; ++i) no = no || refuses(step, load<Int>(d + r * pitch + i * kBlock));
+      refused |= static_cast<uint32_t>(no) << r;
+    }
   if (refused == (1u << rows) - 1) return refused;
   for (size_t k = 0; k < step.k; ++k) {
     Float b[kBlocks];

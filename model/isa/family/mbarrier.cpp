@@ -50,12 +50,35 @@ uint32_t awaited(const Op& op, Context& context, int lane, MbarrierAction action
   return parity & 1;
 }
 
+// Whether all of `mask` have the value of the first.
+template <class T>
+bool alike(Context& context, uint32_t row, uint32_t mask) {
+  const T* values = context.row<T>(row);
+  const T first = values[__builtin_ctz(mask)];
+  for (uint32_t lanes = mask & (mask - 1); lanes != 0; lanes &= lanes - 1)
+    if (values[__builtin_ctz(lanes)] != first) return false;
+  return true;
+}
+
+// Whether one lane's look, of which nobody is told, is that of all.
+bool look_alike(const Op& op, Context& context, uint32_t mask, MbarrierAction action) {
+  if (context.cta.cluster.accesses_watched()) return false;
+  const bool at_one = op.as<MbarrierUse>().narrow ? alike<uint32_t>(context, op.a, mask)
+                                                  : alike<uint64_t>(context, op.a, mask);
+  if (action != MbarrierAction::test_parity && action != MbarrierAction::try_parity)
+    return at_one && alike<uint64_t>(context, op.b, mask);
+  // Of a parity that is none each lane has a note of its own.
+  return at_one && alike<uint32_t>(context, op.b, mask) &&
+         context.row<uint32_t>(op.b)[__builtin_ctz(mask)] <= 1;
+}
+
 Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) {
+  const bool for_all = look_alike(op, context, mask, action);
   uint32_t result = 0;
   uint64_t waited_for = 0;
   uint32_t parity = 0;
   bool one = true;  // all lanes look at one barrier
-  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+  for (uint32_t lanes = for_all ? mask & -mask : mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
     const SharedPlace place = shared_place(op.as<MbarrierUse>(), op.a, context, lane, 8, 8, true);
     parity = awaited(op, context, lane, action);
@@ -71,6 +94,7 @@ Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
     one = one && (waited_for == 0 || waited_for == place.address + 1);
     waited_for = place.address + 1;
   }
+  if (for_all && result != 0) result = mask;
   Cluster& cluster = context.cta.cluster;
   cluster.yield();
   const auto remember = [&](machine::Split& split, uint64_t which, uint32_t awaited_parity) {

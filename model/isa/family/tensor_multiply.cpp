@@ -95,7 +95,8 @@ class ShareOfD {
         each_row(at, [&](const auto& cells, uint32_t) { std::fill_n(cells.words, at.columns, 0u); });
       constexpr auto pitch = static_cast<size_t>(layout::kTensorColumns);
       multiply(std::span(cells(at, 0).words, (at.lanes - 1) * pitch + at.columns), pitch);
-      each_row(at, [&](const auto& to, uint32_t) { std::fill_n(to.written, at.columns, uint8_t{1}); });
+      if (!mma_.accumulate || follow_ != nullptr)  // else they were written before
+        each_row(at, [&](const auto& to, uint32_t) { std::fill_n(to.written, at.columns, uint8_t{1}); });
       return;
     }
     std::vector<uint32_t> d(size_t{at.lanes} * at.columns);
