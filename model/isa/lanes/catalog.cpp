@@ -16,6 +16,7 @@ namespace bitwell::isa {
   void add_half(Catalog&);           \
   void add_half_order(Catalog&);     \
   void add_half_convert(Catalog&);   \
+  void add_narrow_convert(Catalog&); \
   void add_convert(Catalog&);        \
   void add_pack(Catalog&);           \
   AddressScans make_address_scans(); \
@@ -37,19 +38,20 @@ bool host_has_avx512() {
          __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512vbmi") != 0;
 }
 
-#define BITWELL_FILL(level)     \
-  [] {                          \
-    Catalog c;                  \
-    level::add_integer(c);      \
-    level::add_words(c);        \
-    level::add_compare(c);      \
-    level::add_float(c);        \
-    level::add_half(c);         \
-    level::add_half_order(c);   \
-    level::add_half_convert(c); \
-    level::add_convert(c);      \
-    level::add_pack(c);         \
-    return c;                   \
+#define BITWELL_FILL(level)       \
+  [] {                            \
+    Catalog c;                    \
+    level::add_integer(c);        \
+    level::add_words(c);          \
+    level::add_compare(c);        \
+    level::add_float(c);          \
+    level::add_half(c);           \
+    level::add_half_order(c);     \
+    level::add_half_convert(c);   \
+    level::add_narrow_convert(c); \
+    level::add_convert(c);        \
+    level::add_pack(c);           \
+    return c;                     \
   }()
 
 }  // namespace
