@@ -16,10 +16,15 @@ constexpr uint64_t kKiB = 1024;
 // multiprocessors, of which a device lacks some, which ones differing from one to the next (NVIDIA, "Hopper
 // Architecture In-Depth", 2022); nothing as precise is published of a B200. An RTX PRO 6000 Blackwell has 188
 // multiprocessors and 96 GB, the GB10 of a DGX Spark 48 (6,144 cores) and 128 GB (their data sheets).
-constexpr Device kH200{132, uint64_t{143771} << 20, 8, 18};
-constexpr Device kB200{148, 180'000'000'000, 0, 0};
-constexpr Device kRtxPro6000{188, 96'000'000'000, 0, 0};
-constexpr Device kGb10{48, 128'000'000'000, 0, 0};
+//
+// Clusters of 16: an H100 takes them, and none of 17 (driver 580); a B200 (NVIDIA, "Blackwell Tuning Guide")
+// and RTX cards, while Thor (20 multiprocessors, 2,560 cores, and 128 GB: its data sheet) and GB10 stop at 8
+// (NVIDIA, Warp 1.15, get_cuda_max_cluster_dim).
+constexpr Device kH200{132, uint64_t{143771} << 20, 8, 18, 16};
+constexpr Device kB200{148, 180'000'000'000, 0, 0, 16};
+constexpr Device kThor{20, 128'000'000'000, 0, 0, 8};
+constexpr Device kRtxPro6000{188, 96'000'000'000, 0, 0, 16};
+constexpr Device kGb10{48, 128'000'000'000, 0, 0, 8};
 
 // The guide has no column for sm_88: CCCL has it as sm_86. sm_121's tensor cores are taken to be sm_120's:
 // both are of one family (sm_120f), nobody has published words of the former.
@@ -36,7 +41,7 @@ constexpr std::array<Arch, 12> kArchs{{
     {90, "Hopper", {78, 80, 0}, "hopper", 227 * kKiB, 228 * kKiB, 2048, 32, kNone, kH200, "device"},
     {100, "Blackwell", {86, 86, 88}, "blackwell", 227 * kKiB, 228 * kKiB, 2048, 32, kTmem, kB200, "manual"},
     {103, "Blackwell", {88, 88, 88}, "blackwell", 227 * kKiB, 228 * kKiB, 2048, 32, kTmem, kB200, "manual"},
-    {110, "Blackwell", {90, 90, 90}, "blackwell", 227 * kKiB, 228 * kKiB, 1536, 24, kTmem, kB200, "manual"},
+    {110, "Blackwell", {90, 90, 90}, "blackwell", 227 * kKiB, 228 * kKiB, 1536, 24, kTmem, kThor, "manual"},
     {120, "Blackwell", {87, 87, 88}, kRtx, 99 * kKiB, 100 * kKiB, 1536, 24, kNone, kRtxPro6000, "manual"},
     {121, "Blackwell", {88, 88, 88}, kRtx, 99 * kKiB, 100 * kKiB, 1536, 24, kNone, kGb10, "manual"},
 }};

@@ -19,6 +19,7 @@ struct Device {
   uint32_t sms;
   uint64_t memory;
   uint32_t gpcs, gpc_sms;
+  uint32_t cluster;  // CTAs of a cluster, at most, where the kernel allows a size that is not portable
 };
 
 struct Arch {

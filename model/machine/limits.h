@@ -10,7 +10,7 @@ namespace bitwell::machine {
 inline constexpr uint32_t kMaxThreads = 1024;  // of a block
 inline constexpr std::array<uint32_t, 3> kMaxBlock{1024, 1024, 64};
 inline constexpr std::array<uint32_t, 3> kMaxGrid{2147483647, 65535, 65535};
-inline constexpr uint64_t kMaxCluster = 8;  // the size that every sm_90 and later allows
+inline constexpr uint32_t kPortableCluster = 8;  // CTAs: the size that every sm_90 and later allows
 // Of 32 bits, of a thread and of a multiprocessor. A warp gets them from one of the multiprocessor's
 // quarters, in units (cuda_occupancy.h of CUDA 13.0).
 inline constexpr uint32_t kMaxRegisters = 255;

@@ -24,8 +24,9 @@ const std::vector<int64_t>* directive(const Function& f, const char* name) {
 }
 
 // `asked`: the cluster that the launch names.
-void check_cluster(const Function& f, const std::string& who, const Shape& shape,
+void check_cluster(const Program& program, const std::string& who, const Shape& shape,
                    const std::array<uint32_t, 3>& asked) {
+  const Function& f = program.functions[static_cast<size_t>(program.entry)];
   const std::array<uint32_t, 3>& cluster = shape.cluster;
   uint64_t ctas = 1;
   for (size_t i = 0; i < 3; ++i) {
@@ -39,12 +40,17 @@ void check_cluster(const Function& f, const std::string& who, const Shape& shape
   if (asked != cluster && asked != std::array<uint32_t, 3>{1, 1, 1})
     throw InputError(who + "the launch asks for clusters of " + triple(asked) +
                      ", .reqnctapercluster wants " + triple(cluster));
-  uint64_t limit = machine::kMaxCluster;
-  if (const auto* most = directive(f, ".maxclusterrank"); most != nullptr)
-    limit = std::min(limit, static_cast<uint64_t>(most->front()));
-  if (ctas > limit)
-    throw InputError(who + "a cluster of " + triple(cluster) + " has " + std::to_string(ctas) +
-                     " CTAs, the limit is " + std::to_string(limit));
+  uint64_t most = machine::arch(program.sm).device.cluster;
+  if (const auto* rank = directive(f, ".maxclusterrank"); rank != nullptr)
+    most = std::min(most, static_cast<uint64_t>(rank->front()));
+  const uint64_t limit =
+      shape.non_portable_cluster ? most : std::min<uint64_t>(most, machine::kPortableCluster);
+  if (ctas <= limit) return;
+  throw InputError(who + "a cluster of " + triple(cluster) + " has " + std::to_string(ctas) +
+                   " CTAs, the limit is " + std::to_string(limit) +
+                   (limit == most ? ""
+                                  : "; \"non_portable_cluster\": true makes it " + std::to_string(most) +
+                                        ", as cudaFuncAttributeNonPortableClusterSizeAllowed does"));
 }
 
 // The first CTA of the cluster that runs after that of `first`; none after the last.
@@ -129,7 +135,7 @@ void check_launch(const Program& program, const Shape& asked,
         throw InputError(who + "block." + "xyz"[i] + " is " + std::to_string(shape.block[i]) +
                          ", .reqntid wants " + std::to_string(want));
     }
-  check_cluster(f, who, shape, asked.cluster);
+  check_cluster(program, who, shape, asked.cluster);
   if (shape.registers > machine::kMaxRegisters)
     throw InputError(who + "registers is " + std::to_string(shape.registers) + ", it must be 1 to " +
                      std::to_string(machine::kMaxRegisters));

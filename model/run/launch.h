@@ -30,7 +30,8 @@ struct Shape {
   // lower half of the address of the grid's workspace (CUDA 13.0, cooperative_groups/details/driver_abi.h);
   // zeros there: run() makes one.
   std::array<uint32_t, 32> environment{};
-  bool cooperative = false;  // all CTAs must be resident at once
+  bool cooperative = false;           // all CTAs must be resident at once
+  bool non_portable_cluster = false;  // as cudaFuncAttributeNonPortableClusterSizeAllowed has it
 };
 
 struct Progress {

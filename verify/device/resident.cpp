@@ -77,6 +77,9 @@ Resident::Resident(const Device& device, std::span<const Launch> launches,
       d.check(d.api.set_attribute(p.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                   static_cast<int>(launch.shape.dynamic_shared)),
               "shared memory");
+    if (launch.shape.non_portable_cluster)
+      d.check(d.api.set_attribute(p.function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+              "clusters of a size that is not portable");
     // One division of L1 and shared memory for the whole chain: an SM that changes it must first run empty.
     if (much_shared)
       d.check(d.api.set_attribute(p.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),
@@ -169,6 +172,9 @@ int clusters_at_once(const Device& device, const Device::Module& module, const L
   d.check(d.api.set_attribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                               static_cast<int>(launch.shape.dynamic_shared)),
           "shared memory");
+  if (launch.shape.non_portable_cluster)
+    d.check(d.api.set_attribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+            "clusters of a size that is not portable");
   std::array<CUlaunchAttribute, 3> attributes{};
   const CUlaunchConfig config = config_of(launch.shape, attributes, false);
   int count = 0;

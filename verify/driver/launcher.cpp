@@ -73,6 +73,7 @@ class Files {
     j["grid"] = wanted_.grid;
     j["block"] = wanted_.block;
     if (wanted_.cluster) j["cluster"] = *wanted_.cluster;
+    if (wanted_.kernel->non_portable_cluster) j["non_portable_cluster"] = true;
     if (wanted_.dynamic_shared != 0) j["dynamic_shared_bytes"] = wanted_.dynamic_shared;
     if (wanted_.cooperative) j["cooperative"] = true;
     j["buffers"] = Ordered::array();
@@ -229,7 +230,8 @@ std::pair<std::string, std::string> parted(const std::string& error) {
 
 Ended launch(Session& session, const Wanted& wanted, void** parameters) {
   Files files(session, wanted);
-  Ordered told{{"launch", files.number()}, {"kernel", wanted.kernel->name}, {"folder", files.folder().string()}};
+  Ordered told{
+      {"launch", files.number()}, {"kernel", wanted.kernel->name}, {"folder", files.folder().string()}};
   const auto tell = [&](int status, const std::string& words) {
     told["status"] = status;
     told["words"] = words;

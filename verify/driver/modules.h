@@ -19,6 +19,7 @@ struct Kernel {
   Module* module = nullptr;
   std::string name;                    // of the entry in PTX
   uint32_t dynamic_shared = 48 << 10;  // the most that a launch may ask for
+  bool non_portable_cluster = false;  // whether it may ask for more CTAs in a cluster than every device takes
 };
 
 struct Symbol {

@@ -319,6 +319,7 @@ void add_launches(const fs::path& folder) {
                            "registers",
                            "then",
                            "cooperative",
+                           "non_portable_cluster",
                            "programmatic_stream_serialization"})
     words.emplace_back(word);
   for (const auto& row : machine::kTensorTypes) words.emplace_back(row.name);

@@ -17,7 +17,7 @@ void check_memory(const isa::Program& program, const Launch& launch) {
     return out;
   };
   const isa::Shape shape = isa::full_shape(program, launch.shape);
-  const uint64_t ctas = product(shape.cluster, machine::kMaxCluster);
+  const uint64_t ctas = product(shape.cluster, machine::arch(program.sm).device.cluster);
   const uint64_t threads = ctas * product(shape.block, machine::kMaxThreads);
   const uint64_t shared = ctas * (program.dynamic_shared + launch.shape.dynamic_shared);
   uint64_t frames = 0;

@@ -24,6 +24,11 @@ inline constexpr std::array kShapeKeys{
         .about = "CTAs of a cluster; what the entry's .reqnctapercluster says must be the same",
         .preset = "1",
         .unit = "CTAs"},
+    Key{.name = "non_portable_cluster",
+        .type = Type::flag,
+        .about = "clusters of more than 8 CTAs, of 16 at most on sm_90, sm_100, sm_103 and sm_120, as "
+                 "cudaFuncAttributeNonPortableClusterSizeAllowed allows them",
+        .preset = "false"},
     Key{.name = "dynamic_shared_bytes",
         .type = Type::whole,
         .about = "dynamic shared memory of a CTA, the third of `<<<...>>>`",

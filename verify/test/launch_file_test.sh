@@ -137,6 +137,26 @@ echo '{"ptx": "letters.ptx", "entry": "f"}' > letters.json
 expect 1 "on mbarrier 'a' (shared address 0)" "$bitwell" run letters.json
 sed 's/}$/, "arguments": [{"type": "u32", "value": 1}]}/' letters.json > more.json
 expect 2 "entry 'f': takes 0 arguments" "$bitwell" run more.json
+# Clusters of more than 8 CTAs: where the launch, the first or a later one, allows them.
+sed 's/_Z5otherv/nothing/' k.ptx > wide.ptx
+wide() { # wide CLUSTER 'more'
+  echo '{"ptx": "wide.ptx", "entry": "nothing", "grid": ['$1'], "cluster": ['$1']'"$2"'}' > wide.json
+}
+wide 9 ''
+expect 2 'has 9 CTAs, the limit is 8; "non_portable_cluster": true makes it 16' "$bitwell" run wide.json
+wide 9 ', "non_portable_cluster": false'
+expect 2 'the limit is 8; "non_portable_cluster"' "$bitwell" run wide.json
+for size in 9 16; do
+  wide $size ', "non_portable_cluster": true'
+  expect 0 "nothing: " "$bitwell" run wide.json
+done
+wide 17 ', "non_portable_cluster": true'
+expect 2 'has 17 CTAs, the limit is 16' "$bitwell" run wide.json
+wide 2 ', "then": [{"entry": "nothing", "grid": [16], "cluster": [4, 4, 1]}]'
+sed -i 's/"grid": \[16\]/"grid": [4, 4]/' wide.json
+expect 2 'has 16 CTAs, the limit is 8' "$bitwell" run wide.json
+sed -i 's/"cluster": \[4/"non_portable_cluster": true, "cluster": [4/' wide.json
+expect 0 "nothing: " "$bitwell" run wide.json
 # %is_explicit_cluster is a predicate: of clusters that the launch or the kernel asks for, and no number.
 explicit() { # explicit DIRECTIVE CLUSTER GRID WANTED
   cat > explicit.ptx <<P

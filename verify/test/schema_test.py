@@ -65,7 +65,7 @@ if count < 20:
 numbers = {"buffer": "out", "unwritten": 16, "format": "f32", "dtype": "f4", "shape": [2, 2], "output": "out.npy", "expected": "four.npy",
            "tolerance": {"rtol": 0.5, "atol": 0.5, "nan": "any"},
            "product": {"a": "a", "b": "b", "b_order": "nk", "alpha": 2}}
-shape = {"grid": [2, 1, 1], "block": 32, "cluster": [1], "dynamic_shared_bytes": 16, "registers": 32, "cooperative": True}
+shape = {"grid": [2, 1, 1], "block": 32, "cluster": [1], "non_portable_cluster": True, "dynamic_shared_bytes": 16, "registers": 32, "cooperative": True}
 everything = {
     "$schema": "launch.schema.json", "//": "a comment", "ptx": "absent.ptx", "entry": "k", **shape, "heap": 65536,
     "buffers": [

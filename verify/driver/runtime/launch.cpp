@@ -1,6 +1,7 @@
 // Launches, and what a program may ask and set of a kernel before it.
 #include <algorithm>
 
+#include "model/machine/limits.h"
 #include "verify/driver/launcher.h"
 #include "verify/driver/runtime/call.h"
 
@@ -17,12 +18,25 @@ Kernel& kernel_of(Session& s, const void* key) {
   return *kernel;
 }
 
+uint32_t most_in_cluster(Session& s, const Kernel& kernel) {
+  return kernel.non_portable_cluster ? s.device().arch().device.cluster : bitwell::machine::kPortableCluster;
+}
+
 cudaError_t start(Session& s, const Wanted& wanted, void** parameters) {
   if (wanted.dynamic_shared > wanted.kernel->dynamic_shared)
     throw InputError("kernel " + wanted.kernel->name + " is to have " +
                      std::to_string(wanted.dynamic_shared) +
                      " bytes of dynamic shared memory, cudaFuncSetAttribute has allowed it " +
                      std::to_string(wanted.kernel->dynamic_shared));
+  if (const auto cluster = wanted.cluster.value_or(std::array<uint32_t, 3>{1, 1, 1});
+      cluster[0] * cluster[1] * cluster[2] > most_in_cluster(s, *wanted.kernel)) {
+    say("kernel " + wanted.kernel->name + " is to have clusters of " +
+        std::to_string(cluster[0] * cluster[1] * cluster[2]) + " CTAs, it may have " +
+        std::to_string(most_in_cluster(s, *wanted.kernel)) +
+        (wanted.kernel->non_portable_cluster ? ""
+                                             : " without cudaFuncAttributeNonPortableClusterSizeAllowed"));
+    return cudaErrorInvalidClusterSize;
+  }
   switch (launch(s, wanted, parameters)) {
     case Ended::well: return cudaSuccess;
     // As a device has it: the launch itself is well, and the context is lost.
@@ -72,8 +86,11 @@ cudaError_t set(Session& s, Kernel& kernel, cudaFuncAttribute attribute, int val
       if (value < 0 || static_cast<uint64_t>(value) > s.device().arch().shared) return cudaErrorInvalidValue;
       kernel.dynamic_shared = static_cast<uint32_t>(value);
       return cudaSuccess;
-    case cudaFuncAttributePreferredSharedMemoryCarveout:
     case cudaFuncAttributeNonPortableClusterSizeAllowed:
+      if (value != 0 && value != 1) return cudaErrorInvalidValue;
+      kernel.non_portable_cluster = value != 0;
+      return cudaSuccess;
+    case cudaFuncAttributePreferredSharedMemoryCarveout:
     case cudaFuncAttributeClusterSchedulingPolicyPreference: return cudaSuccess;
     default: return not_supported(s, "function attribute " + std::to_string(attribute));
   }
@@ -146,6 +163,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, const void* function)
     // What ptxas would take is not in PTX: what a kernel of so many threads may have.
     out->numRegs = std::min(255, 65536 / std::max(threads, 1) / 8 * 8);
     out->maxDynamicSharedSizeBytes = static_cast<int>(kernel.dynamic_shared);
+    out->nonPortableClusterSizeAllowed = kernel.non_portable_cluster ? 1 : 0;
     out->ptxVersion = out->binaryVersion = s.device().sm;
     return cudaSuccess;
   });
@@ -166,13 +184,17 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* out, con
                                                                    int threads, size_t shared, unsigned) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(out, function, threads, shared);
 }
-cudaError_t cudaOccupancyMaxPotentialClusterSize(int* out, const void*, const cudaLaunchConfig_t*) {
-  *out = 8;
-  return cudaSuccess;
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* out, const void* function, const cudaLaunchConfig_t*) {
+  return call("cudaOccupancyMaxPotentialClusterSize", [&](Session& s) {
+    *out = static_cast<int>(most_in_cluster(s, kernel_of(s, function)));
+    return cudaSuccess;
+  });
 }
 cudaError_t cudaOccupancyMaxActiveClusters(int* out, const void* function, const cudaLaunchConfig_t* config) {
   return call("cudaOccupancyMaxActiveClusters", [&](Session& s) {
     int ctas = 0;
+    if (volume(cluster_of(*config)) > most_in_cluster(s, kernel_of(s, function)))
+      return cudaErrorInvalidClusterSize;
     occupancy(s, &ctas, function, static_cast<int>(volume(config->blockDim)), config->dynamicSmemBytes);
     *out = ctas * static_cast<int>(s.device().arch().device.sms / std::max(volume(cluster_of(*config)), 1u));
     return cudaSuccess;

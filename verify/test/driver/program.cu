@@ -168,23 +168,48 @@ void shared() {
   for (int i = 0; i < n; ++i) held(data[i] == n - 1 - i, "reverse");
 }
 
+// Of 16 CTAs, in clusters of `size`.
+cudaError_t in_clusters(unsigned size, int* out, int* potential) {
+  cudaLaunchAttribute attribute;
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = size;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(size == 17 ? 17 : 16);
+  config.blockDim = dim3(32);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  const cudaError_t error = cudaLaunchKernelEx(&config, ranks, out);
+  cudaGetLastError();
+  int active = 0;
+  held((cudaOccupancyMaxActiveClusters(&active, ranks, &config) == cudaSuccess) == (error == cudaSuccess),
+       "clusters at once");
+  config.numAttrs = 0;
+  well(cudaOccupancyMaxPotentialClusterSize(potential, ranks, &config), "potential");
+  cudaGetLastError();
+  return error;
+}
+
 void clusters() {
-  int* const out = allocated<int>(8);
-  for (const unsigned size : {1u, 2u, 4u}) {
-    cudaLaunchAttribute attribute;
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = size;
-    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(8);
-    config.blockDim = dim3(32);
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    well(cudaLaunchKernelEx(&config, ranks, out), "launch");
-    int have[8];
-    well(cudaMemcpy(have, out, sizeof have, cudaMemcpyDeviceToHost), "copy");
-    for (unsigned i = 0; i < 8; ++i)
-      held(have[i] == static_cast<int>(10 * size + i % size), "ranks in a cluster");
+  int* const out = allocated<int>(17);
+  int potential = 0;
+  for (const bool allowed : {false, true}) {
+    if (allowed)
+      well(cudaFuncSetAttribute(ranks, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "attribute");
+    cudaFuncAttributes attributes;
+    well(cudaFuncGetAttributes(&attributes, ranks), "attributes");
+    held(attributes.nonPortableClusterSizeAllowed == (allowed ? 1 : 0), "the attribute");
+    for (const unsigned size : {1u, 2u, 4u, 16u, 17u}) {
+      const cudaError_t error = in_clusters(size, out, &potential);
+      held(potential == (allowed ? 16 : 8), "the largest cluster");
+      held(error == (size <= (allowed ? 16 : 8) ? cudaSuccess : cudaErrorInvalidClusterSize),
+           "a cluster's size");
+      if (error != cudaSuccess) continue;
+      int have[16];
+      well(cudaMemcpy(have, out, sizeof have, cudaMemcpyDeviceToHost), "copy");
+      for (unsigned i = 0; i < 16; ++i)
+        held(have[i] == static_cast<int>(10 * size + i % size), "ranks in a cluster");
+    }
   }
 }
 

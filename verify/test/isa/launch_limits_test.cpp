@@ -23,6 +23,7 @@ struct Launch {
   uint32_t dynamic_shared = 0;
   std::string variables{};  // of the entry
   std::string target = "sm_90a";
+  bool non_portable_cluster = false;
 };
 
 // Empty, or why it is refused.
@@ -32,7 +33,11 @@ std::string refusal(const Launch& l) {
   const Program program = compile(ptx::parse(text), "e");
   try {
     check_launch(program,
-                 {.grid = l.grid, .block = l.block, .cluster = l.cluster, .dynamic_shared = l.dynamic_shared},
+                 {.grid = l.grid,
+                  .block = l.block,
+                  .cluster = l.cluster,
+                  .dynamic_shared = l.dynamic_shared,
+                  .non_portable_cluster = l.non_portable_cluster},
                  {});
   } catch (const machine::InputError& e) {
     return e.what();
@@ -120,6 +125,65 @@ TEST(LaunchLimits, Clusters) {
          {".reqnctapercluster 2", {1, 1, 1}, {4, 1, 1}, {2, 1, 1}},
          {".reqnctapercluster 2", {1, 1, 1}, {4, 1, 1}, {4, 1, 1}},
          ".reqnctapercluster wants 2 x 1 x 1"}});
+}
+
+// An H100 takes every size up to 16 of a kernel that has the attribute, from the launch and from
+// .reqnctapercluster, and none above 8 of another; .maxclusterrank allows nothing more (driver 580, each size
+// from 1 to 18).
+TEST(LaunchLimits, ClustersThatAreNotPortable) {
+  struct Row {
+    std::string target;
+    uint32_t most;  // with the attribute
+  };
+  for (const Row& row : {Row{"sm_90", 16},
+                         {"sm_90a", 16},
+                         {"sm_100a", 16},
+                         {"sm_103a", 16},
+                         {"sm_110a", 8},
+                         {"sm_120a", 16},
+                         {"sm_121a", 8}})
+    for (uint32_t size = 1; size <= 18; ++size)
+      for (const bool allowed : {false, true}) {
+        const std::string what = row.target + ", " + std::to_string(size) + (allowed ? ", allowed" : "");
+        const uint32_t limit = allowed ? row.most : 8;
+        const std::string number = std::to_string(size);
+        for (const Launch& l :
+             {Launch{.grid = {1, size, 2}, .cluster = {1, size, 1}, .target = row.target},
+              Launch{
+                  .directives = ".reqnctapercluster " + number, .grid = {size, 1, 1}, .target = row.target},
+              Launch{.directives = ".maxclusterrank 18",
+              .grid = {1, 1, size},
+              .cluster = {1, 1, size},
+              .target = row.target}}) {
+          Launch launch = l;
+          launch.non_portable_cluster = allowed;
+          const std::string said = refusal(launch);
+          if (size <= limit) {
+            EXPECT_EQ(said, "") << what;
+            continue;
+          }
+          EXPECT_NE(said.find("has " + number + " CTAs, the limit is " + std::to_string(limit)),
+                    std::string::npos)
+              << what << ": " << said;
+          const bool key_helps = !allowed && row.most > 8;
+          EXPECT_EQ(said.find("\"non_portable_cluster\": true makes it 16") != std::string::npos, key_helps)
+              << what << ": " << said;
+        }
+      }
+  hold({{".maxclusterrank within it",
+         {.directives = ".maxclusterrank 12",
+          .grid = {12, 1, 1},
+          .cluster = {12, 1, 1},
+          .non_portable_cluster = true},
+         {.directives = ".maxclusterrank 12",
+          .grid = {13, 1, 1},
+          .cluster = {13, 1, 1},
+          .non_portable_cluster = true},
+         "has 13 CTAs, the limit is 12"},
+        {".maxclusterrank within it, unasked",
+         {.directives = ".maxclusterrank 12", .grid = {8, 1, 1}, .cluster = {8, 1, 1}},
+         {.directives = ".maxclusterrank 12", .grid = {9, 1, 1}, .cluster = {9, 1, 1}},
+         "the limit is 8; \"non_portable_cluster\": true makes it 12"}});
 }
 
 TEST(LaunchLimits, Directives) {

@@ -39,6 +39,7 @@ std::vector<uint32_t> run(const std::string& body, uint32_t threads = 32,
   l.entry = "k";
   l.shape.block = {threads, 1, 1};
   l.shape.cluster = cluster;
+  l.shape.non_portable_cluster = true;
   l.shape.grid = {cluster[0] * ctas, cluster[1], cluster[2]};
   const size_t all = size_t{threads} * l.shape.grid[0] * l.shape.grid[1] * l.shape.grid[2];
   l.add_buffer({"out", std::vector<std::byte>(4 * all), true, false, true});
@@ -210,6 +211,18 @@ TEST(Lanes, ClustersNumberTheirCtas) {
   for (const uint32_t got : wide) EXPECT_EQ(got, 4u);
   const std::vector<uint32_t> rank = run("mov.u32 %r9, %cluster_ctarank;", 32, {4, 1, 1}, 2);
   for (size_t n = 0; n < rank.size(); ++n) EXPECT_EQ(rank[n], n / 32 % 4);
+  // Each CTA leaves its rank in the shared memory of the next one.
+  for (const uint32_t ctas : {1u, 8u, 9u, 13u, 16u}) {
+    const std::vector<uint32_t> from =
+        run("mov.u32 %r1, %cluster_ctarank;\nmov.u32 %r2, %cluster_nctarank;\nadd.u32 %r3, %r1, 1;\n"
+            "rem.u32 %r3, %r3, %r2;\nmov.u32 %r4, sv;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n"
+            "mapa.shared::cluster.u32 %r5, %r4, %r3;\nst.shared::cluster.u32 [%r5], %r1;\n"
+            "barrier.cluster.arrive;\nbarrier.cluster.wait;\nld.shared.u32 %r6, [sv];\n"
+            "mad.lo.u32 %r9, %r2, 100, %r6;",
+            32, {ctas, 1, 1}, 2);
+    for (size_t n = 0; n < from.size(); ++n)
+      EXPECT_EQ(from[n], 100 * ctas + (n / 32 + ctas - 1) % ctas) << ctas << " CTAs, thread " << n;
+  }
   for (const uint32_t ctas : {1u, 2u})
     for (const uint32_t got :
          run("mov.pred %p2, %is_explicit_cluster;\nselp.u32 %r9, 1, 0, %p2;", 32, {ctas, 1, 1}))
