@@ -111,6 +111,7 @@ uint64_t Cta::special(Special s, const Warp& warp, int lane, const Activation& a
     case Special::cluster_nctaid_z: return at(shape.cluster, Special::cluster_nctaid_x);
     case Special::cluster_ctarank: return rank;
     case Special::cluster_nctarank: return uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2];
+    case Special::is_explicit_cluster: return shape.explicit_cluster ? 1 : 0;
     case Special::shared_base: return uint64_t{rank} << machine::kRankShift;
     case Special::total_smem_size: return allocated_shared(grid.program.sm, own_shared(*this));
     case Special::aggr_smem_size: {

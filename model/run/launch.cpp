@@ -23,9 +23,8 @@ const std::vector<int64_t>* directive(const Function& f, const char* name) {
   return at == f.directives.end() ? nullptr : &at->second;
 }
 
-// `asked`: the cluster that the launch names.
-void check_cluster(const Program& program, const std::string& who, const Shape& shape,
-                   const std::array<uint32_t, 3>& asked) {
+// `asked` as the launch has it.
+void check_cluster(const Program& program, const std::string& who, const Shape& shape, const Shape& asked) {
   const Function& f = program.functions[static_cast<size_t>(program.entry)];
   const std::array<uint32_t, 3>& cluster = shape.cluster;
   uint64_t ctas = 1;
@@ -37,9 +36,12 @@ void check_cluster(const Program& program, const std::string& who, const Shape& 
                        std::to_string(cluster[i]));
     ctas *= cluster[i];
   }
-  if (asked != cluster && asked != std::array<uint32_t, 3>{1, 1, 1})
-    throw InputError(who + "the launch asks for clusters of " + triple(asked) +
+  const bool names_it = asked.explicit_cluster || asked.cluster != std::array<uint32_t, 3>{1, 1, 1};
+  if (names_it && asked.cluster != cluster)
+    throw InputError(who + "the launch asks for clusters of " + triple(asked.cluster) +
                      ", .reqnctapercluster wants " + triple(cluster));
+  if (directive(f, ".explicitcluster") != nullptr && !shape.explicit_cluster)
+    throw InputError(who + ".explicitcluster wants the launch to say its \"cluster\", of one CTA too");
   uint64_t most = machine::arch(program.sm).device.cluster;
   if (const auto* rank = directive(f, ".maxclusterrank"); rank != nullptr)
     most = std::min(most, static_cast<uint64_t>(rank->front()));
@@ -84,8 +86,9 @@ Shape full_shape(const Program& program, const Shape& shape) {
     return out;
   };
   Shape out = shape;
-  if (const auto* wanted = directive(f, ".reqnctapercluster"); wanted != nullptr)
-    out.cluster = all_three(*wanted);
+  const auto* const wanted = directive(f, ".reqnctapercluster");
+  if (wanted != nullptr) out.cluster = all_three(*wanted);
+  out.explicit_cluster = shape.explicit_cluster || out.cluster != kOne || wanted != nullptr;
   if (directive(f, ".blocksareclusters") == nullptr) return out;
   for (size_t i = 0; i < 3; ++i)
     out.grid[i] = static_cast<uint32_t>(
@@ -135,7 +138,7 @@ void check_launch(const Program& program, const Shape& asked,
         throw InputError(who + "block." + "xyz"[i] + " is " + std::to_string(shape.block[i]) +
                          ", .reqntid wants " + std::to_string(want));
     }
-  check_cluster(program, who, shape, asked.cluster);
+  check_cluster(program, who, shape, asked);
   if (shape.registers > machine::kMaxRegisters)
     throw InputError(who + "registers is " + std::to_string(shape.registers) + ", it must be 1 to " +
                      std::to_string(machine::kMaxRegisters));

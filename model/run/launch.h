@@ -24,8 +24,9 @@ struct Shape {
   std::array<uint32_t, 3> grid{1, 1, 1};
   std::array<uint32_t, 3> block{1, 1, 1};
   std::array<uint32_t, 3> cluster{1, 1, 1};
-  uint32_t dynamic_shared = 0;  // bytes
-  uint32_t registers = 0;       // of a thread, as ptxas -v prints them; 0: not known
+  bool explicit_cluster = false;  // the launch has a cluster's size, of one CTA too
+  uint32_t dynamic_shared = 0;    // bytes
+  uint32_t registers = 0;         // of a thread, as ptxas -v prints them; 0: not known
   // What %envreg0 to 31 read. The driver defines them; of a cooperative launch, 1 and 2 are the upper and the
   // lower half of the address of the grid's workspace (CUDA 13.0, cooperative_groups/details/driver_abi.h);
   // zeros there: run() makes one.

@@ -101,7 +101,7 @@ namespace {
 CUlaunchConfig config_of(const isa::Shape& s, std::array<CUlaunchAttribute, 3>& attributes,
                          bool programmatic) {
   CUlaunchConfig config{};
-  if (s.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
+  if (s.explicit_cluster || s.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
     CUlaunchAttribute& a = attributes[config.numAttrs++];
     a.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     a.value.clusterDim = {s.cluster[0], s.cluster[1], s.cluster[2]};

@@ -10,6 +10,7 @@ isa::Shape LaunchReader::shape(const Fields<Of::shape>& f) {
   out.grid = f.extents("grid");
   out.block = f.extents("block");
   out.cluster = f.extents("cluster");
+  out.explicit_cluster = f.has("cluster");
   out.non_portable_cluster = f.flag("non_portable_cluster");
   out.dynamic_shared = static_cast<uint32_t>(f.whole("dynamic_shared_bytes"));
   out.registers = static_cast<uint32_t>(f.whole("registers"));

@@ -133,7 +133,8 @@ std::string write_launch(const Launch& launch, const std::string& folder) {
   j["entry"] = launch.entry;
   j["grid"] = launch.shape.grid;
   j["block"] = launch.shape.block;
-  j["cluster"] = launch.shape.cluster;
+  if (launch.shape.explicit_cluster || launch.shape.cluster != std::array<uint32_t, 3>{1, 1, 1})
+    j["cluster"] = launch.shape.cluster;
   if (launch.shape.non_portable_cluster) j["non_portable_cluster"] = true;
   j["dynamic_shared_bytes"] = launch.shape.dynamic_shared;
   if (launch.shape.registers != 0) j["registers"] = launch.shape.registers;

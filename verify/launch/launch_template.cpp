@@ -114,7 +114,8 @@ class Writer {
     return type == ".f16" ? "f2" : "";
   }
   static Ordered number_of(const std::string& type, const Parameter& parameter) {
-    Ordered out{{"type", parameter.scalar.empty() ? type : std::string(parameter.scalar)}, {"value", kToFillIn}};
+    Ordered out{{"type", parameter.scalar.empty() ? type : std::string(parameter.scalar)},
+                {"value", kToFillIn}};
     if (!parameter.type.empty()) out["//"] = parameter.type;
     return out;
   }
@@ -190,7 +191,8 @@ bool is_of_triton(const std::string& text, const ptx::Module& module, const ptx:
   return python && std::all_of(entry.params.end() - 2, entry.params.end(), scratch);
 }
 
-Ordered shape(const std::map<std::string, std::vector<int64_t>>& directives, const char* name, Ordered preset) {
+Ordered shape(const std::map<std::string, std::vector<int64_t>>& directives, const char* name,
+              Ordered preset) {
   const auto at = directives.find(name);
   return at == directives.end() || at->second.empty() ? std::move(preset) : Ordered(at->second);
 }
@@ -240,6 +242,8 @@ std::string launch_template(const std::string& text, const std::string& path, co
   out["block"] = shape(entry.directives, ".reqntid", shape(entry.directives, ".maxntid", kToFillIn));
   if (entry.directives.count(".reqnctapercluster") != 0) {
     out["cluster"] = shape(entry.directives, ".reqnctapercluster", {1});
+  } else if (entry.directives.count(".explicitcluster") != 0) {
+    out["cluster"] = kToFillIn;
   }
   const auto called = [&](const ptx::Function& f) {
     return (&f == &entry || !f.is_entry) && synchronises_grid(f.body);

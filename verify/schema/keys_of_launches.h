@@ -21,7 +21,9 @@ inline constexpr std::array kShapeKeys{
         .unit = "threads"},
     Key{.name = "cluster",
         .type = Type::extents,
-        .about = "CTAs of a cluster; what the entry's .reqnctapercluster says must be the same",
+        .about =
+            "CTAs of a cluster, where the launch names it, of one CTA too (%is_explicit_cluster); what the "
+            "entry's .reqnctapercluster says must be the same",
         .preset = "1",
         .unit = "CTAs"},
     Key{.name = "non_portable_cluster",

@@ -158,7 +158,7 @@ expect 2 'has 16 CTAs, the limit is 8' "$bitwell" run wide.json
 sed -i 's/"cluster": \[4/"non_portable_cluster": true, "cluster": [4/' wide.json
 expect 0 "nothing: " "$bitwell" run wide.json
 # %is_explicit_cluster is a predicate: of clusters that the launch or the kernel asks for, and no number.
-explicit() { # explicit DIRECTIVE CLUSTER GRID WANTED
+explicit() { # explicit DIRECTIVE ', "cluster": CLUSTER' GRID WANTED [REFUSAL]
   cat > explicit.ptx <<P
 .version 9.0
 .target sm_90a
@@ -171,13 +171,27 @@ selp.u32 %r, 1, 2, %p;
 st.global.u32 [%d], %r;
 ret; }
 P
-  echo '{"ptx": "explicit.ptx", "entry": "k", "grid": '"$3"', "cluster": '"$2"', "arguments": [{"buffer": "y", "unwritten": 4, "output": "explicit.bin"}]}' > explicit.json
+  echo '{"ptx": "explicit.ptx", "entry": "k", "grid": '"$3$2"', "arguments": [{"buffer": "y", "unwritten": 4, "output": "explicit.bin"}]}' > explicit.json
+  [ -n "${5:-}" ] && { expect 2 "$5" "$bitwell" run explicit.json; return; }
   expect 0 "k: " "$bitwell" run explicit.json
   [ "$(od -An -tu4 explicit.bin | tr -d ' ')" = "$4" ] || fail "%is_explicit_cluster of '$1', $2: $(od -An -tu4 explicit.bin)"
 }
-explicit "" "[1, 1, 1]" "[4, 2, 2]" 2
-for cluster in "[2, 1, 1]" "[1, 2, 1]" "[1, 1, 2]" "[2, 2, 2]"; do explicit "" "$cluster" "[4, 2, 2]" 1; done
-explicit ".reqnctapercluster 2" "[2, 1, 1]" "[4, 2, 2]" 1
+# As an H100 has it, of one CTA too (driver 580).
+explicit "" '' "[4, 2, 2]" 2
+for cluster in 1 "[1, 1, 1]" "[2, 1, 1]" "[1, 2, 1]" "[1, 1, 2]" "[2, 2, 2]"; do
+  explicit "" ', "cluster": '"$cluster" "[4, 2, 2]" 1
+  explicit ".explicitcluster" ', "cluster": '"$cluster" "[4, 2, 2]" 1
+done
+for size in 1 2; do
+  explicit ".reqnctapercluster $size" '' "[4, 2, 2]" 1
+  explicit ".explicitcluster .reqnctapercluster $size" '' "[4, 2, 2]" 1
+  explicit ".reqnctapercluster $size" ', "cluster": '$size "[4, 2, 2]" 1
+done
+explicit ".reqnctapercluster 2" ', "cluster": 1' "[4, 2, 2]" 0 'asks for clusters of 1 x 1 x 1, .reqnctapercluster wants 2 x 1 x 1'
+explicit ".maxclusterrank 1" '' "[4, 2, 2]" 2
+explicit ".maxclusterrank 1" ', "cluster": 1' "[4, 2, 2]" 1
+explicit ".explicitcluster" '' "[4, 2, 2]" 0 '.explicitcluster wants the launch to say its "cluster"'
+"$bitwell" init explicit.ptx | grep -qF '"cluster": null' || fail "init asks for no cluster where .explicitcluster wants one"
 sed 's/mov.pred %p, %is_explicit_cluster/mov.u32 %r, %is_explicit_cluster/' explicit.ptx > number.ptx
 expect 2 "predicate '%is_explicit_cluster' where .u32 is needed" "$bitwell" check number.ptx
 sed 's/st.global/@%is_explicit_cluster st.global/' explicit.ptx > guard.ptx

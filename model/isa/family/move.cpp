@@ -50,13 +50,12 @@ void mov(Builder& b, const Match& m) {
     op.d = b.predicate(b.operand(0), true, negated).row;
     const ptx::Operand& from = b.operand(1);
     if (from.name == kExplicitCluster && !b.is_predicate(from.name)) {
-      // A launch does not say whether a cluster of one CTA was asked for: it counts as not.
       const uint32_t to = op.d;
       op = lane_op("setp.ne.u32");
       op.d = to;
-      op.a = b.special_row(32, Special::cluster_nctarank);
+      op.a = b.special_row(32, Special::is_explicit_cluster);
       b.uses().add(Use::Of::special, Use::Take::data);
-      op.b = b.constant_row(32, 1);
+      op.b = b.constant_row(32, 0);
       negated = from.negated;
     } else if (from.kind == ptx::OperandKind::integer) {
       op.a = b.constant_row(32, from.integer != 0 ? ~uint32_t{0} : 0);

@@ -59,6 +59,7 @@ enum class Special {
   cluster_nctaid_z,
   cluster_ctarank,
   cluster_nctarank,
+  is_explicit_cluster,
   total_smem_size,
   dynamic_smem_size,
   aggr_smem_size,
