@@ -166,6 +166,7 @@ struct Mbarrier {
   bool fenced = false;     // by one of those
   uint64_t met = 0;        // the phase of the cluster's barrier at which one of those arrived first behind it
   Message arrived, over;   // of all arrivals; of those up to the last phase that is over
+  Known committed, committed_over;  // likewise, what tcgen05.commit has told of alone
   std::map<UnitId, Use> uses;
   Party last;  // who arrived last
 };

@@ -138,8 +138,10 @@ class Checker {
                    uint64_t address);
   // The operation just issued reads a tensor map until it ends.
   void keeps_map(Operation& op, const Warp& w, int ptx_line);
-  static void tensor_order(const machine::Synchronisation& s, Warp& w);
-  // What any order of execution makes known of a lane, a relaxed arrival too.
+  static void tensor_order(const machine::Synchronisation& s, Warp& w, const Cluster& c);
+  // What of `known` any order of execution makes known to others.
+  static Known tensor_part(const Known& known, const Cluster& c);
+  // The same of a lane, a relaxed arrival too.
   static Known tensor_published(const Warp& w, uint32_t lane, const Cluster& c);
 
   // The record of what an operation does at an address; `lanes` become those that it is of.

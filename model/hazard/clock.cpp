@@ -95,6 +95,12 @@ void Clock::raise(UnitId unit, uint32_t lanes, uint32_t time) {
     entries_.insert(at, of(unit, row));
 }
 
+void Clock::raise_common(const Clock& a, const Clock& b, UnitId unit) {
+  if (a.most(unit) == 0 || b.most(unit) == 0) return;
+  for (uint32_t i = 0; i < machine::kLanes; ++i)
+    if (const uint32_t time = std::min(a.at(unit, i), b.at(unit, i)); time != 0) raise(unit, 1u << i, time);
+}
+
 size_t Clock::bytes() const {
   size_t out = entries_.capacity() * sizeof(Entry);
   for (const Entry& e : entries_) out += e.lanes == nullptr ? 0 : sizeof(Row);

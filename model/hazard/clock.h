@@ -43,6 +43,8 @@ class Clock {
   void join(const Clock& other);
   // The lanes of the unit (one bit each) are known up to `time`, if they were not already.
   void raise(UnitId unit, uint32_t lanes, uint32_t time);
+  // Of the unit's lanes what both know.
+  void raise_common(const Clock& a, const Clock& b, UnitId unit);
   bool empty() const { return entries_.empty(); }
   // Bytes that it takes.
   size_t bytes() const;

@@ -97,7 +97,11 @@ void Checker::mbarrier_thread(const machine::Access& a, Cluster& c, uint64_t add
   if (a.order.semantics == Semantics::release) {
     barrier.arrived.publish(published(w, lane, me.known, w.time, me.ended), kOfMbarriers, w.domain);
     ++w.time;
-  } else if (const Lane::Offer& offer = me.offers[1]; offer.time != 0) {
+    return;
+  }
+  if (const Known tensor = tensor_part(published(w, lane, me.known, w.time, me.ended), c); tensor != nullptr)
+    barrier.arrived.publish(tensor, kOfMbarriers, w.domain);
+  if (const Lane::Offer& offer = me.offers[1]; offer.time != 0) {
     barrier.arrived.publish(published(w, lane, offer.known, offer.time, me.ended), kOfMbarriers, w.domain);
   } else {
     barrier.arrived.publish_unreleased(published(w, lane, me.known, w.time, me.ended));
@@ -129,8 +133,10 @@ void Checker::mbarrier_operation(const machine::Access& a, Cluster& c, uint64_t 
     }
   if (op.ending == machine::Ending::none) {
     const Stream s = a.order.scope == Scope::cta ? Stream::copy : Stream::tcgen05;
-    if (const UnitId unit = op.by->streams[static_cast<size_t>(s)]; unit != 0)
+    if (const UnitId unit = op.by->streams[static_cast<size_t>(s)]; unit != 0) {
       all = raised(all, unit, 1u << issuer, op.number);
+      if (s == Stream::tcgen05) barrier.committed = raised(barrier.committed, unit, 1u << issuer, op.number);
+    }
   } else {
     const uint32_t rank = rank_of_address(address);
     const auto its = [&](uint32_t to) {
@@ -158,6 +164,10 @@ void Checker::mbarrier_passed(const machine::Synchronisation& s, Cluster& c) {
   if (last_passed_.both == nullptr || last_passed_.before != to || last_passed_.more != more)
     last_passed_ = {to, more, joined(to, more)};
   to = last_passed_.both;
+  if (s.order.semantics == Semantics::relaxed) {  // orders tensor memory all the same
+    Known& known = w.lanes[lane].known;
+    known = joined(joined(known, tensor_part(more, c)), at->second.committed_over);
+  }
   Use& use = at->second.uses[w.unit];
   use.passed[lane] = at->second.phase - 1;
   use.passed_at[lane] = w.time;
@@ -180,6 +190,7 @@ void Checker::mbarrier_over(uint64_t address, Cluster& c) {
       }
   }
   barrier.over = barrier.arrived;
+  barrier.committed_over = barrier.committed;
   ++barrier.phase;
 }
 

@@ -101,7 +101,7 @@ void Checker::synchronised(const Synchronisation& s, Cluster& c) {
     case SyncKind::tensor_loads_waited:
     case SyncKind::tensor_stores_waited:
     case SyncKind::tensor_fence_before:
-    case SyncKind::tensor_fence_after: return tensor_order(s, warp_of(c, s.cta, s.warp));
+    case SyncKind::tensor_fence_after: return tensor_order(s, warp_of(c, s.cta, s.warp), c);
     case SyncKind::grids_waited: return grids_waited(s, warp_of(c, s.cta, s.warp));
     case SyncKind::dependents_let: return dependents_let(s, warp_of(c, s.cta, s.warp));
     case SyncKind::columns: return columns(s, c);

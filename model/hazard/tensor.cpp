@@ -97,7 +97,7 @@ void Checker::tensor_access(const machine::Access& a, Cluster& c) {
   for (uint64_t i = 0; i < columns; ++i) each(cell_of(rank, first, column + i), a.rows);
 }
 
-void Checker::tensor_order(const Synchronisation& s, Warp& w) {
+void Checker::tensor_order(const Synchronisation& s, Warp& w, const Cluster& c) {
   if (s.kind == SyncKind::tensor_loads_waited || s.kind == SyncKind::tensor_stores_waited) {
     const auto which = static_cast<size_t>(s.kind == SyncKind::tensor_loads_waited ? Stream::tensor_load
                                                                                    : Stream::tensor_store);
@@ -119,6 +119,10 @@ void Checker::tensor_order(const Synchronisation& s, Warp& w) {
       for (const Stream stream : {Stream::tcgen05, Stream::tensor_load, Stream::tensor_store})
         if (const auto n = static_cast<size_t>(stream); w.streams[n] != 0)
           more->offered.raise(w.streams[n], of_warp(stream) ? ~0u : s.lanes, lane.latest[n]);
+      // Operations of others that are known to have ended are behind it too.
+      for (const auto& [key, warp] : c.warps)
+        if (const UnitId unit = warp->streams[static_cast<size_t>(Stream::tcgen05)]; unit != 0)
+          more->offered.raise_common(more->happened, more->happened, unit);
       after = more;
       first = false;
     }
@@ -126,22 +130,26 @@ void Checker::tensor_order(const Synchronisation& s, Warp& w) {
   }
 }
 
-// With fences around it any order of execution orders tensor memory (9.7.16.6.3): what a fence before has
-// offered, of loads and stores what was waited for by then. And columns that were given to pairs have been,
-// for alloc is synchronous.
+// With fences around it any order of execution orders tensor memory, a relaxed arrival and a relaxed wait too
+// (9.7.16.6.3, 9.7.16.6.4.4): what a fence before has offered, and of that what had ended by then.
+Known Checker::tensor_part(const Known& known, const Cluster& c) {
+  if (known == nullptr || known->offered.empty()) return nullptr;
+  auto out = std::make_shared<Knowledge>();
+  out->offered = known->offered;
+  for (const auto& [key, warp] : c.warps)
+    for (const Stream stream : {Stream::tcgen05, Stream::tensor_load, Stream::tensor_store})
+      if (const UnitId unit = warp->streams[static_cast<size_t>(stream)]; unit != 0)
+        out->happened.raise_common(known->happened, known->offered, unit);
+  return out;
+}
+
+// And columns that were given to pairs have been, for alloc is synchronous.
 Known Checker::tensor_published(const Warp& w, uint32_t lane, const Cluster& c) {
   const Known& known = w.lanes[lane].known;
   if (known == nullptr) return nullptr;
-  auto out = std::make_shared<Knowledge>();
-  out->offered = known->offered;
+  Known out = tensor_part(published(w, lane, known, w.time, w.lanes[lane].ended), c);
   for (const auto& [rank, given] : c.allocated)
-    if (known->happened.knows(given)) out->happened.raise(given.unit, ~0u, given.time);
-  for (const Stream stream : {Stream::tensor_load, Stream::tensor_store}) {
-    const UnitId unit = w.streams[static_cast<size_t>(stream)];
-    const uint32_t waited = w.lanes[lane].ended[static_cast<size_t>(stream)];
-    if (const uint32_t time = std::min(waited, known->offered.most(unit)); unit != 0 && time != 0)
-      out->happened.raise(unit, ~0u, time);
-  }
+    if (known->happened.knows(given)) out = raised(out, given.unit, ~0u, given.time);
   return out;
 }
 
