@@ -140,6 +140,11 @@ struct SideRow {
   std::string_view remedy;
 };
 constexpr SideRow kSides[] = {
+    // Who copied may never wait: then there is one place left.
+    {Kind::proxy_fence, Side::later,
+     "fence.proxy.async behind the wait for the copy: by the thread that issues the operation, or by those "
+     "who "
+     "copied, behind cp.async.wait_group and before what orders the two"},
     {Kind::release, Side::earlier,
      "a release at the store that was seen, or a fence before it: it is missing on the side of the first"},
     {Kind::release, Side::later,

@@ -84,7 +84,8 @@ std::optional<Checker::Judged> Checker::judge_proxies(const Reach& r, const View
   switch (now.order.proxy) {
     case Proxy::async:
       if (old.order.proxy == Proxy::async || v.fenced(before, r.space)) return std::nullopt;
-      return Judged{wrote ? Kind::proxy_fence : Kind::proxy_fence_war};
+      if (!wrote) return Judged{Kind::proxy_fence_war};
+      return Judged{Kind::proxy_fence, old.actor == Actor::copy ? Side::later : Side::either};
     case Proxy::tensor_map:
       return wrote && now.kind == AccessKind::read ? judge_map(r.map, v, before) : std::nullopt;
     case Proxy::non_coherent: return wrote ? std::optional(Judged{Kind::non_coherent}) : std::nullopt;
