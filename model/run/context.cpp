@@ -14,12 +14,17 @@ void Context::take_loaded(uint32_t offset, uint32_t mask) {
   const uint64_t before = loads.used();
   for (const auto& load : loads.all) {
     if (load->activation.get() != &activation()) continue;
-    for (machine::TensorLoad::Register& r : load->registers)
+    for (size_t i = 0; i < load->registers.size();) {
+      machine::TensorLoad::Register& r = load->registers[i];
       if (r.row == offset) {
         defined_at(offset) |= r.unread & mask & r.known;
         r.unread &= ~mask;
       }
-    std::erase_if(load->registers, [](const auto& r) { return r.unread == 0; });
+      if (r.unread == 0)
+        load->registers.erase(load->registers.begin() + static_cast<std::ptrdiff_t>(i));
+      else
+        ++i;
+    }
   }
   if (loads.used() != before)
     tell_synchronised(Synchronisation::Kind::tensor_loads_used, cta, warp, split(), ~0u, loads.used());
@@ -35,6 +40,7 @@ void Context::loads_waited() {
 }
 
 void Context::overwritten(uint32_t offset, uint32_t mask) {
+  if (mask == 0) return;
   for (const auto& load : warp.tensor_loads.all)
     for (machine::TensorLoad::Register& r : load->registers)
       if (r.row == offset && load->activation.get() == &activation()) r.known &= ~mask;

@@ -196,6 +196,13 @@ void run_unknown(const Op& op, Context& context, uint32_t mask) {
                    context.defined_at(op.e);
   if (op.sources != nullptr)
     for (const uint32_t r : *op.sources) whole &= context.defined_at(r);
+  if ((mask & ~whole) == 0) {  // what it lacked a load was to bring
+    op.lanes(op, context.rows(), mask);
+    for (const uint32_t r : {op.d, op.d2}) context.set_defined(r, mask);
+    if (op.results != nullptr)
+      for (const uint32_t r : *op.results) context.set_defined(r, mask);
+    return;
+  }
   if (tracks == Tracks::predicate_and || tracks == Tracks::predicate_or)
     whole = known_predicates(op, context);
   std::vector<uint32_t> rows;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 
 #include "model/machine/where.h"
 #include "model/run/access.h"
@@ -84,21 +85,38 @@ void copy_out_sized(const LaneBytes& access, const void* s, size_t offset, int s
   }
 }
 
+// Calls visit(size) with the size known beforehand where it is one of a register's.
+template <class Visit>
+auto sized(size_t size, Visit visit) {
+  switch (size) {
+    case 1: return visit(std::integral_constant<size_t, 1>());
+    case 2: return visit(std::integral_constant<size_t, 2>());
+    case 4: return visit(std::integral_constant<size_t, 4>());
+    case 8: return visit(std::integral_constant<size_t, 8>());
+    case 16: return visit(std::integral_constant<size_t, 16>());
+    default: return visit(size);
+  }
+}
+
 uint32_t defined_lanes(const LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
   if (!access.tracked) return mask;
-  uint32_t known = 0;
-  for (int i = 0; i < kLanes; ++i)
-    if ((mask >> i & 1) != 0 &&
-        (access.defined[i] == nullptr || machine::all_written(access.defined[i] + offset, size)))
-      known |= 1u << i;
-  return known;
+  return sized(size, [&](auto bytes) {
+    uint32_t known = 0;
+    for (int i = 0; i < kLanes; ++i)
+      if ((mask >> i & 1) != 0 &&
+          (access.defined[i] == nullptr || machine::all_written(access.defined[i] + offset, bytes)))
+        known |= 1u << i;
+    return known;
+  });
 }
 
 void mark(const LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
   if (!access.tracked) return;
-  for (int i = 0; i < kLanes; ++i)
-    if ((mask >> i & 1) != 0 && access.defined[i] != nullptr)
-      std::memset(access.defined[i] + offset, machine::kWritten, size);
+  sized(size, [&](auto bytes) {
+    for (int i = 0; i < kLanes; ++i)
+      if ((mask >> i & 1) != 0 && access.defined[i] != nullptr)
+        std::memset(access.defined[i] + offset, machine::kWritten, bytes);
+  });
 }
 
 // What a lane's register lacks when element `offset` of its access was loaded into it.

@@ -1,5 +1,6 @@
 // tcgen05.ld, st and wait: between a warp's registers and its quarter of tensor memory
 // (PTX ISA 9.0, 9.7.16.2 and 9.7.16.8). Which register holds which cell is the layout `tmem-ld`.
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -25,9 +26,22 @@ struct MoveUse : Payload {
   uint32_t columns = 0;            // from its first to its last
   uint64_t split = 0;              // 16x32bx2
   std::optional<Extreme> extreme;  // .red: of a thread's registers, to op.d
-  // By register and thread: lane and column from the address on.
-  std::vector<std::array<machine::TensorPlace, kLanes>> cells;
+  size_t registers = 0;            // of a thread
+  // By thread and register: how far its cell, or the first of two, stands from the block's first.
+  std::vector<uint32_t> places;
 };
+
+// Calls visit(register, thread, place) for all: so few registers at a time that their rows and a line of each
+// lane's cells stay at hand.
+template <class Visit>
+void each_cell(const MoveUse& use, Visit visit) {
+  constexpr size_t kTogether = 16;
+  for (size_t first = 0; first < use.registers; first += kTogether) {
+    const size_t end = std::min(first + kTogether, use.registers);
+    for (size_t t = 0; t < kLanes; ++t)
+      for (size_t r = first; r < end; ++r) visit(r, t, use.places[t * use.registers + r]);
+  }
+}
 
 // The same address in all threads. Of another quarter's lanes it takes those of its own: DeepGEMM's epilogues
 // load at the address that alloc gave, by all four warps.
@@ -61,11 +75,6 @@ TensorBlock begin(const Op& op, Context& context, const MoveUse& use) {
   return block;
 }
 
-// How far a cell stands from the block's first.
-size_t place_in(const machine::TensorPlace& cell) {
-  return cell.lane * static_cast<size_t>(layout::kTensorColumns) + cell.column;
-}
-
 Next load_cells(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<MoveUse>();
@@ -74,6 +83,7 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
   uint32_t all_known = ~0u;
   auto load = std::make_shared<machine::TensorLoad>();
   load->activation = context.split().activation;
+  load->registers.reserve(use.registers + 1);
   // Whoever reads the register waits for the load. Unchecked runs do not follow who does.
   const auto bring = [&](uint32_t row, uint32_t known) {
     if (row == kSink || !context.checked) return;
@@ -82,21 +92,25 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
     load->registers.push_back({row, ~0u, known});
   };
   const auto cells = unit.memory.cells(at.lane, at.column, at.columns, "tcgen05.ld");
-  for (size_t r = 0; r < use.cells.size(); ++r) {
-    const uint32_t row = (*op.results)[r];
-    auto* d = context.row<uint32_t>(row);
-    uint32_t known = 0;
-    for (size_t t = 0; t < kLanes; ++t) {
-      const size_t from = place_in(use.cells[r][t]);
-      d[t] = use.packed ? (cells.words[from] & 0xFFFF) | cells.words[from + 1] << 16 : cells.words[from];
-      const bool written = cells.written[from] != 0 && (!use.packed || cells.written[from + 1] != 0);
-      known |= static_cast<uint32_t>(written) << t;
-    }
-    bring(row, known);
-    all_known &= known;
+  std::vector<uint32_t*> rows(use.registers);
+  for (size_t r = 0; r < rows.size(); ++r) rows[r] = context.row<uint32_t>((*op.results)[r]);
+  std::vector<uint32_t> known(use.registers);
+  if (use.packed)
+    each_cell(use, [&](size_t r, size_t t, uint32_t from) {
+      rows[r][t] = (cells.words[from] & 0xFFFF) | cells.words[from + 1] << 16;
+      known[r] |= static_cast<uint32_t>(cells.written[from] & cells.written[from + 1]) << t;
+    });
+  else
+    each_cell(use, [&](size_t r, size_t t, uint32_t from) {
+      rows[r][t] = cells.words[from];
+      known[r] |= static_cast<uint32_t>(cells.written[from]) << t;
+    });
+  for (size_t r = 0; r < known.size(); ++r) {
+    bring((*op.results)[r], known[r]);
+    all_known &= known[r];
   }
   if (use.extreme) {
-    std::vector<uint32_t> words(use.cells.size());
+    std::vector<uint32_t> words(use.registers);
     for (size_t t = 0; t < kLanes; ++t) {
       for (size_t r = 0; r < words.size(); ++r) words[r] = context.row<uint32_t>((*op.results)[r])[t];
       context.row<uint32_t>(op.d)[t] = use.extreme->of(words);
@@ -116,19 +130,23 @@ Next store_cells(const Op& op, Context& context, uint32_t mask) {
   const TensorBlock at = begin(op, context, use);
   TensorUnit& unit = tensor_unit(context.cta);
   const auto cells = unit.memory.cells(at.lane, at.column, at.columns, "tcgen05.st");
-  for (size_t r = 0; r < use.cells.size(); ++r) {
-    const uint32_t row = (*op.sources)[r];
-    const auto* s = context.row<uint32_t>(row);
-    const uint32_t known = context.checked ? context.defined_at(row) : ~0u;
-    for (size_t t = 0; t < kLanes; ++t) {
-      const size_t to = place_in(use.cells[r][t]);
-      cells.words[to] = use.packed ? s[t] & 0xFFFF : s[t];
-      cells.written[to] = static_cast<uint8_t>(known >> t & 1);
-      if (!use.packed) continue;
-      cells.words[to + 1] = s[t] >> 16;
-      cells.written[to + 1] = cells.written[to];
-    }
+  std::vector<const uint32_t*> rows(use.registers);
+  std::vector<uint32_t> known(use.registers, ~0u);
+  for (size_t r = 0; r < rows.size(); ++r) {
+    rows[r] = context.row<uint32_t>((*op.sources)[r]);
+    if (context.checked) known[r] = context.defined_at((*op.sources)[r]);
   }
+  if (use.packed)
+    each_cell(use, [&](size_t r, size_t t, uint32_t to) {
+      cells.words[to] = rows[r][t] & 0xFFFF;
+      cells.words[to + 1] = rows[r][t] >> 16;
+      cells.written[to] = cells.written[to + 1] = static_cast<uint8_t>(known[r] >> t & 1);
+    });
+  else
+    each_cell(use, [&](size_t r, size_t t, uint32_t to) {
+      cells.words[to] = rows[r][t];
+      cells.written[to] = static_cast<uint8_t>(known[r] >> t & 1);
+    });
   context.cta.cluster.change();
   unit.started(true, at, context.warp.index, context.cta.place(context.warp, context.split(), 0), nullptr);
   return Next::advance;
@@ -157,9 +175,11 @@ void place_cells(MoveUse& use, const std::string& shape, int64_t repeat, int64_t
   const size_t each = use.packed ? 2 : 1;  // of a register: the first is where it starts
   use.lanes = shape == "32x32b" ? 32 : 16;
   use.columns = static_cast<uint32_t>(fragment.region);
-  use.cells.resize(static_cast<size_t>(fragment.axes[1].extent));
-  for (size_t t = 0; t < kLanes; ++t)
-    for (size_t r = 0; r < use.cells.size(); ++r) use.cells[r][t] = cells[(t * use.cells.size() + r) * each];
+  use.registers = static_cast<size_t>(fragment.axes[1].extent);
+  for (size_t i = 0; i < kLanes * use.registers; ++i) {
+    const machine::TensorPlace& cell = cells[i * each];
+    use.places.push_back(cell.lane * static_cast<uint32_t>(layout::kTensorColumns) + cell.column);
+  }
 }
 
 // ld r, [taddr][, split]; ld.red r, extreme, [taddr]; st [taddr][, split], r
@@ -197,8 +217,8 @@ void move_form(Builder& b, const Match& m) {
   op.a = address.row;
   use.offset = address.offset;
   const ptx::Operand& registers = b.operand(store ? (split ? 2 : 1) : 0);
-  if (registers.kind != ptx::OperandKind::vector || registers.elements.size() != use.cells.size())
-    throw Invalid("'" + m.name + "' needs a vector of " + std::to_string(use.cells.size()) + " registers");
+  if (registers.kind != ptx::OperandKind::vector || registers.elements.size() != use.registers)
+    throw Invalid("'" + m.name + "' needs a vector of " + std::to_string(use.registers) + " registers");
   std::vector<uint32_t>* rows = b.new_list();
   for (const ptx::Operand& e : registers.elements)
     rows->push_back(store ? b.source(e, b.type(".b32"), false, false).row
