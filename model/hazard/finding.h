@@ -18,24 +18,24 @@ enum class Kind : uint8_t {
   lockstep,        // lanes of one warp that count on volatile accesses and lockstep: works where it was tried
   operation_race,  // the same with an operation: not waited for, or issued too early
   proxy_fence,     // ordered, but fence.proxy.async is missing
-  proxy_fence_war,   // the same, of a read before an operation's write: works where it was measured
-  scope,             // ordered, were a scope wider
-  release,           // ordered, were a store a release or a wait an acquire
-  init,              // an mbarrier is used by who cannot know that it was initialised
-  init_fence,        // the same, of an operation or behind a relaxed barrier of the cluster, but for the fence alone:
-                     // works where it was measured
-  reuse,             // an mbarrier is initialised again or invalidated while others use it
-  phase,             // an mbarrier may go on for a phase more before a wait has seen the last
-  mbarrier_scope,    // an arrival at another CTA that should publish a write, in the scope of its own
-  tensor_wait,       // tcgen05.wait::ld or wait::st is missing
-  tensor_used,       // the same of a tcgen05.ld whose registers were all read: works where it was tried
-  tensor_fence,      // tcgen05.fence on one side of what synchronises: works where it was tried
-  tensor_kinds,      // MMAs of two kinds on one accumulator: in order where it was tried
-  tensor_mmas,       // MMAs of two accumulators or shapes: likewise
-  tensor_copy,       // tcgen05.cp behind an MMA that reads what it replaces: likewise
-  written_twice,     // where each byte is to be written once: ordered or not
-  tensor_overlap,    // an MMA's accumulator and its other operands
-  non_coherent,      // ld.global.nc or tex of what the launch has written
+  proxy_fence_war,  // the same, of a read before an operation's write: works where it was measured
+  scope,            // ordered, were a scope wider
+  release,          // ordered, were a store a release or a wait an acquire
+  init,             // an mbarrier is used by who cannot know that it was initialised
+  init_fence,       // the same, of an operation or behind a relaxed barrier of the cluster, but for the fence
+                    // alone: works where it was measured
+  reuse,            // an mbarrier is initialised again or invalidated while others use it
+  phase,            // an mbarrier may go on for a phase more before a wait has seen the last
+  mbarrier_scope,   // an arrival at another CTA that should publish a write, in the scope of its own
+  tensor_wait,      // tcgen05.wait::ld or wait::st is missing
+  tensor_used,      // the same of a tcgen05.ld whose registers were all read: works where it was tried
+  tensor_fence,     // tcgen05.fence on one side of what synchronises: works where it was tried
+  tensor_kinds,     // MMAs of two kinds on one accumulator: in order where it was tried
+  tensor_mmas,      // MMAs of two accumulators or shapes: likewise
+  tensor_copy,      // tcgen05.cp behind an MMA that reads what it replaces: likewise
+  written_twice,    // where each byte is to be written once: ordered or not
+  tensor_overlap,   // an MMA's accumulator and its other operands
+  non_coherent,     // ld.global.nc or tex of what the launch has written
   non_coherent_war,  // a write of what an ld.global.nc or tex of the launch has read: works, not promised
   map_fence,         // a copy by a tensor map that was changed, without both halves of its proxy fence
   grid_wait,         // of a programmatic launch: before griddepcontrol.wait
@@ -61,11 +61,30 @@ struct KindRow {
   std::string_view name;  // as commands print and take it
   Level level;
   std::string_view what, remedy;
-  bool alone = false;    // one act, which stands in both places of the finding
-  bool orders = !alone;  // the remedy orders the two
+  std::string_view remedy_earlier{}, remedy_later{};  // at the one side where it is missing; empty: as above
+  bool alone = false;                                 // one act, which stands in both places of the finding
+  bool orders = !alone;                               // the remedy orders the two
+  // What is in question.
+  enum class About : uint8_t {
+    data,      // what is read, or what is left: nothing is wrong where that comes to nothing
+    mbarrier,  // it holds no data
+    place      // what may be another object or none, whatever comes of its data
+  } about = About::data;
+  bool either_first = false;    // which of the two comes first is luck
+  bool earlier_launch = false;  // the earlier act is of a launch before, of which nothing is followed
+  // What an act is said to do, where that is not its access.
+  std::string_view earlier_does{}, later_does{};
+  bool derives = false;  // Finding::object is what the address derives from
+  bool given = false;    // Finding::object is what was given by Finding::made
+  // How the remedy is said of the two at hand.
+  enum class Fix : uint8_t {
+    general,  // as above
+    barrier,  // what both threads can reach
+    wait      // for that operation, or before it
+  } fix = Fix::general;
 };
 const KindRow& row_of(Kind kind);
-// The remedy, at the one side where it is missing if that is known.
+// The remedy, at the one side where it is missing if that is known and the row has one.
 std::string_view remedy_of(Kind kind, Side side);
 // All of them, in the order of Kind.
 std::span<const KindRow> kind_rows();

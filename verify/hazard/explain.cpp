@@ -10,16 +10,11 @@ namespace bitwell::verify {
 
 using hazard::Actor;
 using hazard::Finding;
-using hazard::Kind;
+using About = hazard::KindRow::About;
 using machine::Access;
 using machine::AccessKind;
 
 namespace {
-
-bool of_mbarrier(Kind kind) {
-  return kind == Kind::init || kind == Kind::init_fence || kind == Kind::reuse || kind == Kind::phase ||
-         kind == Kind::mbarrier_scope;
-}
 
 // Whether what the first of the two read is in question, and not what the second reads or leaves.
 bool asks_earlier(const Finding& f) {
@@ -27,22 +22,17 @@ bool asks_earlier(const Finding& f) {
 }
 
 std::string reason_not_to(const Finding& f) {
-  if (of_mbarrier(f.kind)) return "it is about an mbarrier, which holds no data";
+  const hazard::KindRow& row = hazard::row_of(f.kind);
+  if (row.about == About::mbarrier) return "it is about an mbarrier, which holds no data";
   if (!f.where.empty()) return "it is about no memory";
-  if (f.kind == Kind::grid_wait && asks_earlier(f)) return "the launch before this one read it";
+  if (row.earlier_launch && asks_earlier(f)) return "the launch before this one read it";
   return "";
-}
-
-// Whether an access may find another object there, or none, so that it is not as harmless as what it reads.
-bool may_miss(Kind kind) {
-  return kind == Kind::outside_object || kind == Kind::other_local || kind == Kind::use_after_free ||
-         kind == Kind::peer_memory || kind == Kind::peer_columns || kind == Kind::peer_allocation;
 }
 
 // Whether the finding is harmless where what was read comes to nothing.
 bool reads_data(const Finding& f) {
   return (asks_earlier(f) ? f.earlier : f.later).site.kind == AccessKind::read && reason_not_to(f).empty() &&
-         !may_miss(f.kind);
+         hazard::row_of(f.kind).about == About::data;
 }
 
 // Whether bytes of the access, of that lane or of any, are among those from `address` on; of tensor memory

@@ -45,9 +45,8 @@ std::vector<Group> groups_of(const std::vector<Found>& findings,
     const hazard::Level level = level_of(f);
     std::string earlier = place_of(f.finding.earlier, *f.earlier),
                 later = place_of(f.finding.later, *f.later);
-    // Which of two threads comes first is luck.
-    const bool either = f.finding.kind == hazard::Kind::race || f.finding.kind == hazard::Kind::warp_race;
-    if (either && f.earlier == f.later && later < earlier) std::swap(earlier, later);
+    if (hazard::row_of(f.finding.kind).either_first && f.earlier == f.later && later < earlier)
+      std::swap(earlier, later);
     const Key key{f.finding.kind,     level,           f.finding.side, f.earlier, f.later,
                   std::move(earlier), std::move(later)};
     const auto [at, fresh] = known.try_emplace(key, out.size());

@@ -7,6 +7,7 @@ namespace {
 
 using hazard::Actor;
 using hazard::Party;
+using Fix = hazard::KindRow::Fix;
 
 bool same_thread(const Party& a, const Party& b) {
   return a.cta == b.cta && a.warp == b.warp && a.lane == b.lane && a.lane >= 0;
@@ -69,10 +70,10 @@ std::string remedy(const Found& found) {
   const hazard::Finding& f = found.finding;
   const std::string general(hazard::remedy_of(f.kind, f.side));
   if (found.earlier != found.later) return general;
-  const bool first_operates = f.earlier.site.actor != Actor::thread;
-  if (f.kind == hazard::Kind::operation_race && first_operates) return wait_for(f.earlier, f.later, f);
-  if (f.kind == hazard::Kind::operation_race && f.later.site.actor != Actor::thread) return issue_behind(f);
-  if (f.kind == hazard::Kind::race) {
+  const Fix fix = hazard::row_of(f.kind).fix;
+  if (fix == Fix::wait && f.earlier.site.actor != Actor::thread) return wait_for(f.earlier, f.later, f);
+  if (fix == Fix::wait && f.later.site.actor != Actor::thread) return issue_behind(f);
+  if (fix == Fix::barrier) {
     const std::string both = barrier(f);
     return both.empty() ? "a release and an acquire in the scope of both (.gpu; no barrier spans clusters), "
                           "or two launches"

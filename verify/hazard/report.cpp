@@ -115,7 +115,6 @@ std::vector<Said> said_of(const Found& found) {
   const hazard::Finding& f = found.finding;
   const isa::Program& program = found.later->program;
   const hazard::KindRow& row = hazard::row_of(f.kind);
-  const bool local = f.kind == hazard::Kind::other_local;
   std::vector<Said> out;
   const auto say = [&](const std::string& text) { out.push_back({text, nullptr, nullptr}); };
   const auto say_of = [&](const hazard::Party& p, const Launched& launch, const std::string& text) {
@@ -127,26 +126,24 @@ std::vector<Said> said_of(const Found& found) {
                              (f.address >> 40 == machine::kTensorWindow >> 40 ? " lanes: " : " bytes: ")
                        : " at " + f.where + ": ") +
       std::string(row.what));
-  const bool frees = f.kind == hazard::Kind::use_after_free;
-  const std::string_view does = frees ? "free" : "";
   if (found.earlier != found.later) {
     const bool two = found.earlier->ptx != found.later->ptx;
     say_of(f.earlier, *found.earlier,
            name_of(*found.earlier) + ": " + describe(f.earlier, *found.earlier, two));
-    say_of(f.later, *found.later, name_of(*found.later) + ": " + describe(f.later, *found.later, two, does));
+    say_of(f.later, *found.later,
+           name_of(*found.later) + ": " + describe(f.later, *found.later, two, row.later_does));
   } else {
     if (!row.alone)
-      say_of(f.earlier, *found.earlier, describe(f.earlier, *found.earlier, false, local ? "handed on" : ""));
-    say_of(f.later, *found.later, describe(f.later, *found.later, false, does));
+      say_of(f.earlier, *found.earlier, describe(f.earlier, *found.earlier, false, row.earlier_does));
+    say_of(f.later, *found.later, describe(f.later, *found.later, false, row.later_does));
     if (found.later->of > 1) say("  in " + name_of(*found.later));
   }
   out.back().text += others(found);
-  if (frees) {
+  if (row.given) {
     say("  the object: " + std::to_string(f.object.size) + " bytes, given by");
     say_of(f.made, *found.later, describe(f.made, *found.later, false, "malloc"));
   }
-  if (f.kind == hazard::Kind::outside_object || (local && !f.object.name.empty()))
-    say("  the address derives from " + extent(f.object));
+  if (row.derives && !f.object.name.empty()) say("  the address derives from " + extent(f.object));
   say((row.orders ? "  would order them: " : "  would be right: ") + remedy(found));
   if (f.count != 1)
     say("  " + std::to_string(f.count) +
