@@ -60,7 +60,7 @@ struct Row {
 struct Bench {
   verify::Device& device;
   Cublas* cublas;
-  verify::ModuleCache modules;
+  verify::OnDeviceModules modules;
   std::string kernels;
   size_t replays;
 
@@ -182,7 +182,7 @@ int run(int argc, char** argv) {
   fmt::print(
       "m x n x k,kernel,us,A decoded us,TFLOP/s,dequantise and cuBLAS us,dequantise us,cuBLAS us,"
       "dequantiser / copy,ratio\n");
-  Bench bench{*device, cublas.get(), verify::ModuleCache(*device), kernels, replays};
+  Bench bench{*device, cublas.get(), verify::OnDeviceModules(*device), kernels, replays};
   if (only.empty()) only.emplace_back("");
   for (const std::vector<int>& size : sizes)
     for (const std::string& kernel : only) {

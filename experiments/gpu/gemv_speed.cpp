@@ -160,7 +160,7 @@ class Bench {
 
   verify::Device& device_;
   Cublas* cublas_;
-  verify::ModuleCache modules_;
+  verify::OnDeviceModules modules_;
   const Options& options_;
   std::string shape_;
   double bytes_ = 0;

@@ -43,7 +43,7 @@ size_t wrong_elements(const SpeedCase& c, const std::vector<std::byte>& result) 
 struct Bench {
   verify::Device& device;
   Cublas* cublas;
-  verify::ModuleCache modules;
+  verify::OnDeviceModules modules;
   std::string kernels;
   size_t replays;
 
@@ -134,7 +134,7 @@ int run(int argc, char** argv) {
              cublas == nullptr ? "none" : cublas->version());
   fmt::print(
       "m x n x k,kernel,us,A decoded us,TFLOP/s,dequantise and cuBLAS us,dequantise us,cuBLAS us,ratio\n");
-  Bench bench{*device, cublas.get(), verify::ModuleCache(*device), kernels, replays};
+  Bench bench{*device, cublas.get(), verify::OnDeviceModules(*device), kernels, replays};
   for (const std::string& family : families)
     for (const auto& make : gpu::hopper_cases(family, kernels, device->multiprocessors()))
       bench.measure(make());

@@ -58,7 +58,7 @@ size_t Cold::sets(size_t input_bytes, size_t most) {
   return std::clamp<size_t>(kColdBytes / std::max<size_t>(1, input_bytes) + 2, 2, most);
 }
 
-Cold::Cold(verify::Device& device, verify::ModuleCache& modules, std::span<const verify::Launch> launches,
+Cold::Cold(verify::Device& device, verify::OnDeviceModules& modules, std::span<const verify::Launch> launches,
            const std::vector<verify::Chain::Link>& links, size_t sets)
     : device_(device) {
   const auto loaded = modules(launches);

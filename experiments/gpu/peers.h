@@ -21,7 +21,7 @@ class Cold {
  public:
   // Sets for inputs of so many bytes, between 2 and `most`.
   static size_t sets(size_t input_bytes, size_t most);
-  Cold(verify::Device& device, verify::ModuleCache& modules, std::span<const verify::Launch> launches,
+  Cold(verify::Device& device, verify::OnDeviceModules& modules, std::span<const verify::Launch> launches,
        const std::vector<verify::Chain::Link>& links, size_t sets);
 
   const verify::Resident& operator[](size_t i) const { return *sets_[i % sets_.size()]; }

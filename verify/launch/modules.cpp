@@ -11,6 +11,10 @@ std::shared_ptr<const isa::Module> Modules::of(const std::string& path) {
 
 void Modules::load(Launch& launch) {
   launch.module = (*this)(launch);
+  {
+    const std::scoped_lock lock(mutex_);
+    modules_.try_emplace(launch.ptx, launch.module);
+  }
   for (Step& s : launch.then)
     if (!s.copy && !s.fill && s.module == nullptr) s.module = of(s.ptx);
 }

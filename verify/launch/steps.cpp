@@ -16,7 +16,7 @@ class Handles {
       : context_(context), approximate_(launch.approximate) {
     const std::shared_ptr<const isa::Module> module = context.module(first);
     files_[launch.ptx] = module;
-    handles_[module.get()] = first;
+    handles_[module->own()] = first;
   }
   // The entry of a step's launch.
   EntryOf of(const Step& s) {
@@ -24,9 +24,9 @@ class Handles {
     if (module == nullptr) module = files_[s.ptx];
     if (module == nullptr) module = files_[s.ptx] = load_module(s.ptx);
     std::string entry = entry_of(*module, s.entry);
-    const auto at = handles_.find(module.get());
+    const auto at = handles_.find(module->own());
     if (at != handles_.end()) return {at->second, std::move(entry)};
-    return {handles_[module.get()] = context_.load(module, approximate_), std::move(entry)};
+    return {handles_[module->own()] = context_.load(module, approximate_), std::move(entry)};
   }
 
  private:
@@ -85,6 +85,8 @@ class Flight {
       for (size_t i = begin; i < end && of_list_ != 1; ++i)
         for (isa::Note& note : out[i - begin].notes) note.text += ", in launch " + named(i);
       return out;
+    } catch (const CallbackError& e) {
+      std::rethrow_exception(e.cause);  // as it is: callbacks are the caller's
     } catch (const machine::Fault& fault) {
       if (of_list_ == 1) throw;
       std::string names;

@@ -17,7 +17,7 @@ struct EntryOf {
 // Runs the launch, whose entry is `first`, then launch.then in order; launches that are programmatic overlap
 // with those before them, but not where `beginning`, if there is one, is told of each. Other modules are
 // loaded when their first launch comes. Returns what the first did, with the instructions and notes of all.
-// Throws as simulate of a launch does.
+// Throws as simulate of a launch does; what a callback throws passes as it is.
 isa::RunResult run_steps(const EntryOf& first, const Launch& launch, const Placed& placed, Context& context,
                          const isa::Options& options, const Beginning& beginning);
 

@@ -66,9 +66,9 @@ TEST(Prove, WhatIsOrderedNeverDiffersAndWhatIsOpenMay) {
   for (const char* target : {"sm_90a", "sm_100a", "sm_120a"})
     for (const Question& q : ordering_questions(target)) {
       const Trial trial = q.trials().front();
-      const isa::Program program = isa::compile(trial.texts.front()->parsed(), "ordering");
+      const auto program = trial.texts.front()->program("ordering");
       Launch launch = trial.chain.launches.front();
-      const auto differs = disagreement(program, launch, {}, schedules(8));
+      const auto differs = disagreement(*program, launch, {}, schedules(8));
       const bool fence = q.name.find("no proxy fence") != std::string::npos;
       EXPECT_EQ(differs.has_value(), q.open && !fence)
           << q.name << (differs ? ": " + describe(differs->second) + " " + differs->fault : "");

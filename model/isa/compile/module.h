@@ -26,6 +26,9 @@ class Module {
   // it, there is nothing else.
   explicit Module(std::shared_ptr<const Program> program, std::shared_ptr<const Module> rest = nullptr);
 
+  // The one whose variables it has: this, or `rest`.
+  const Module* own() const { return rest_ != nullptr ? rest_->own() : this; }
+
   const std::string& text() const { return rest_ != nullptr ? rest_->text_ : text_; }
   const std::string& path() const { return rest_ != nullptr ? rest_->path_ : path_; }
   // The names of its entries in the order of the text, found without reading bodies.
