@@ -4,22 +4,12 @@
 
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
+#include "model/ptx/reach.h"
 
 namespace bitwell::driver {
 namespace {
 
 using machine::InputError;
-
-// The PTX of an entry's head, up to its body's brace; empty where there is none.
-std::string head_text(const std::string& ptx, const std::string& entry) {
-  const std::string word = ".entry " + entry;
-  for (size_t at = ptx.find(word); at != std::string::npos; at = ptx.find(word, at + 1)) {
-    const size_t next = ptx.find_first_not_of(" \t\n\r", at + word.size());
-    if (next == std::string::npos || (ptx[next] != '(' && ptx[next] != '{')) continue;  // a longer name
-    return ptx.substr(at, ptx.find('{', at) - at);
-  }
-  return "";
-}
 
 uint64_t bytes_of(const ptx::Variable& v) {
   const size_t digit = v.type.find_first_of("0123456789");
@@ -82,36 +72,37 @@ const std::string& Module::ptx(int sm) {
                    std::to_string(sm) + ": choose another by --arch, or" + remedy);
 }
 
+const ptx::Module& Module::declarations(int sm) {
+  if (declarations_) return *declarations_;
+  try {
+    return declarations_.emplace(ptx::parse(ptx::without_bodies(ptx(sm))));
+  } catch (const ptx::SyntaxError& e) {
+    throw InputError(std::string("the program's PTX cannot be read: ") + e.what());
+  }
+}
+
 const Head& Module::head(const std::string& entry, int sm) {
   if (const auto known = heads_.find(entry); known != heads_.end()) return known->second;
-  const std::string text = head_text(ptx(sm), entry);
-  if (text.empty()) throw InputError("the program's PTX has no entry '" + entry + "'");
-  const ptx::Module parsed =
-      ptx::parse(".version 9.0\n.target sm_100a\n.address_size 64\n" + text + "{ ret; }");
-  const ptx::Function& function = parsed.functions.front();
+  const std::vector<ptx::Function>& all = declarations(sm).functions;
+  const auto function = std::find_if(all.begin(), all.end(), [&](const ptx::Function& f) {
+    return f.is_entry && f.has_body && f.name == entry;
+  });
+  if (function == all.end()) throw InputError("the program's PTX has no entry '" + entry + "'");
   Head head;
   uint64_t end = 0;
-  for (const ptx::Variable& v : function.params) {
+  for (const ptx::Variable& v : function->params) {
     const uint64_t bytes = bytes_of(v);
     head.parameters.push_back({v.type, end, bytes});
     end += bytes;
   }
-  head.directives = function.directives;
+  head.directives = function->directives;
   return heads_[entry] = std::move(head);
 }
 
-std::string Module::declaration(const std::string& name, int sm) {
-  const std::string& text = ptx(sm);
-  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
-    const size_t line = text.rfind('\n', at) + 1;
-    const std::string before = text.substr(line, at - line);
-    const char after = at + name.size() < text.size() ? text[at + name.size()] : ';';
-    if (before.ends_with(' ') && (after == '[' || after == ';' || after == ' ') &&
-        (before.find(".global") != std::string::npos || before.find(".const") != std::string::npos) &&
-        before.find(".align") != std::string::npos)
-      return text.substr(line, text.find('\n', at) - line);
-  }
-  return "";
+const ptx::Variable* Module::variable(const std::string& name, int sm) {
+  for (const ptx::Variable& v : declarations(sm).variables)
+    if (v.name == name && v.linkage != ".extern" && (v.space == ".global" || v.space == ".const")) return &v;
+  return nullptr;
 }
 
 Module& Modules::add(FatBinary code) {

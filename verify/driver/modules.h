@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/machine/arch.h"
+#include "model/ptx/syntax.h"
 #include "verify/driver/fat_binary.h"
 
 namespace bitwell::driver {
@@ -52,14 +53,18 @@ struct Module {
   const std::string& ptx(int sm);
   // Of an entry of that PTX. Throws where it has none of this name.
   const Head& head(const std::string& entry, int sm);
-  bool has_variable(const std::string& name, int sm) { return !declaration(name, sm).empty(); }
+  bool has_variable(const std::string& name, int sm) { return variable(name, sm) != nullptr; }
   bool is_initialised(const std::string& name, int sm) {
-    return declaration(name, sm).find('=') != std::string::npos;
+    const ptx::Variable* const v = variable(name, sm);
+    return v != nullptr && v->initialized;
   }
 
  private:
-  // The line that declares a variable; empty where the PTX has none of this name.
-  std::string declaration(const std::string& name, int sm);
+  // That PTX without the bodies of functions.
+  const ptx::Module& declarations(int sm);
+  // nullptr where it has none of this name.
+  const ptx::Variable* variable(const std::string& name, int sm);
+  std::optional<ptx::Module> declarations_{};
   const std::string* chosen_ = nullptr;
   std::map<std::string, Head> heads_{};
 };
