@@ -86,7 +86,6 @@ struct Observed {
     }
     dumps.plan(files);
     if (dumps.any()) how.observers.push_back(dumps.observer());
-    if (options.races) how.observers.push_back(findings.observer());
     findings.plan(files);
   }
   Observed(const Observed&) = delete;
@@ -116,41 +115,14 @@ struct Observed {
   RunFindings findings;
 };
 
-// Where it ends in a fault, after what was seen until then.
-isa::RunResult run_to_its_end(const RunOptions& options, verify::LaunchFile& file, const isa::Options& how,
-                              Observed& observed, verify::OutputFiles& files, Until& until) {
-  try {
-    verify::Ran ran = verify::simulate(file.launch, how, true, observed.findings.beginning());
-    ran.keep(file.launch);
-    end_progress();
-    return std::move(ran.result);
-  } catch (const machine::Fault& fault) {
-    end_progress();
-    observed.write_until(fault, files);
-    if (options.races) until.facts["races"] = observed.findings.now().facts;
-    if (observed.dumps.any()) until.facts["dumps"] = observed.dumps.facts();
-    if (options.policy == "lazy") throw;
-    throw machine::Fault(fault, fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
-  }
-}
-
-// The same launch from its beginning, which took so many warp instructions.
-verify::Launch run_again(const RunOptions& options, const isa::Program& program, const verify::Launch& before,
-                         isa::Options how, uint64_t took, const std::function<void(isa::Options&)>& add) {
-  verify::LaunchFile file = verify::read_launch(options.path);
-  file.launch.memory_limit = options.memory_limit;
-  file.launch.approximate = before.approximate;
-  file.launch.module = before.module;
-  how.checked = true;
-  how.step_limit = std::min(how.step_limit, 4 * took + 1024);  // other bits may make it endless
-  std::optional<verify::Given> given;
-  if (verify::is_given(options.policy)) {
-    given.emplace(options.policy, how.schedule.seed, program, file.launch, how);
-    given->attach(how);
-  }
-  add(how);
-  verify::simulate(file.launch, how, false).keep(file.launch);
-  return std::move(file.launch);
+// Of a launch that ended in a fault: what was seen until then, and the fault.
+[[noreturn]] void end_in_fault(const RunOptions& options, const machine::Fault& fault, Observed& observed,
+                               verify::OutputFiles& files, Until& until) {
+  observed.write_until(fault, files);
+  if (options.races) until.facts["races"] = observed.findings.now().facts;
+  if (observed.dumps.any()) until.facts["dumps"] = observed.dumps.facts();
+  if (options.policy == "lazy") throw machine::Fault(fault);
+  throw machine::Fault(fault, fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
 }
 
 // Where a launch touches what the machine has left, it ends in one line, before the machine does.
@@ -192,38 +164,40 @@ Judged run_once(const RunOptions& options, Until& until) {
   verify::OutputFiles files;
   if (!options.baseline.empty()) files.reads(options.baseline);
   verify::plan_outputs(file, files);
-  const isa::Options unwatched = how;
   Observed observed(options, program, file, how, files);
   how.print = [&](std::string_view text) {
     end_progress();
     fmt::print(options.json ? stderr : stdout, "{}", text);
   };
   if (options.exhaust) return exhaust_schedules(options, program, file, how, files);
-  std::optional<verify::Given> given;
-  if (verify::is_given(options.policy)) {
-    given.emplace(options.policy, how.schedule.seed, program, file.launch, how);
-    given->attach(how);
-  }
   if (options.schedules != 0) return compare_schedules(options, program, file, how, files);
+  how.progress = shown_from(start);
+  verify::Question question{file.launch, how};
   std::optional<isa::NumericWatch> numeric;  // of this run: not of one that measures, nor of one made again
   if (options.numeric) {
     const auto watched = std::make_shared<isa::Program>(
         verify::load_program(file.launch.ptx, file.launch.entry, file.launch.approximate));
     numeric.emplace(*watched, options.numeric_bound);
-    file.launch.module = std::make_shared<const isa::Module>(watched, file.launch.module);
+    question.in_place = std::make_shared<const isa::Module>(watched, file.launch.module);
   }
-  how.progress = shown_from(start);
-  const isa::RunResult result = run_to_its_end(options, file, how, observed, files, until);
-  const std::vector<isa::Losses> losses = numeric ? numeric->losses() : std::vector<isa::Losses>{};
-  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  if (options.races) {
-    int runs = 0;
-    observed.findings.follow([&](const auto& add) {
-      progress(fmt::format("following what was read, run {}", ++runs));
-      return run_again(options, program, file.launch, unwatched, result.warp_instructions, add);
-    });
+  std::vector<isa::Losses> losses;
+  double seconds = 0;
+  if (verify::is_given(options.policy)) question.given = options.policy;
+  question.races = options.races;
+  question.once = options.once;
+  question.explain = options.explain;
+  question.ended = [&](const isa::RunResult&) {
     end_progress();
-  }
+    seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (numeric) losses = numeric->losses();
+  };
+  question.again = [](int run) { progress(fmt::format("following what was read, run {}", run)); };
+  const verify::Answer answer = verify::ask(question);
+  end_progress();
+  observed.findings.take(answer);
+  if (answer.fault) end_in_fault(options, *answer.fault, observed, files, until);
+  const isa::RunResult& result = answer.result;
+  answer.ran->keep(file.launch);
   observed.write(files);
   verify::write_outputs(file, files);
   files.commit();
@@ -248,10 +222,10 @@ Judged run_once(const RunOptions& options, Until& until) {
                          result,
                          seconds,
                          found,
-                         observed.findings.cost(),
+                         answer.cost,
                          observed.trace,
                          observed.dumps,
-                         given ? given->chance() : "",
+                         answer.chance,
                          verdict,
                          expected,
                          on_device,

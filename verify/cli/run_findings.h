@@ -1,13 +1,8 @@
 // The race check of a run, what is known of its findings, and the files that tools read of them.
 #pragma once
-#include <map>
-#include <memory>
-#include <set>
-#include <tuple>
-
 #include "verify/cli/run_hazards.h"
 #include "verify/cli/run_options.h"
-#include "verify/hazard/watch.h"
+#include "verify/session/races.h"
 
 namespace bitwell::cli {
 
@@ -18,13 +13,8 @@ class RunFindings {
   RunFindings(const RunFindings&) = delete;
   RunFindings& operator=(const RunFindings&) = delete;
 
-  // To be told of the run's events with --races; valid as long as this.
-  machine::Observer observer() { return watch_.observer(lines_); }
-  // To be told of each launch with --races, else none; valid as long as this.
-  verify::Beginning beginning();
-  // Makes the launch again for findings whose data may come to nothing; with --explain for all. Of one
-  // launch, when it has come to its end; of a list nothing is made again.
-  void follow(const verify::Rerun& rerun);
+  // What was found so far, for all that follows; it outlives this.
+  void take(const verify::Answer& answer) { answer_ = &answer; }
   // Of --sarif, --junit and --write-baseline.
   void plan(verify::OutputFiles& files) const;
   // What was found so far.
@@ -38,26 +28,15 @@ class RunFindings {
                    const nlohmann::json& expected) const;
   // --write-baseline, of a run that ended.
   void write_baseline(verify::OutputFiles& files) const;
-  hazard::Checker::Cost cost() const { return watch_.cost(); }
 
  private:
-  void begin(const std::shared_ptr<const isa::Program>& program, const verify::Step* step);
-  using EntryOf = std::pair<std::string, std::string>;  // a PTX file and an entry in it
-  void add(const EntryOf& entry, const verify::SharedModule& module);
-  Explained explained(const verify::Found& found) const;
   const std::string& entry() const;  // of the first launch, by its whole name as soon as it has begun
-  verify::Sifted sifted() const { return verify::sift(watch_.findings(), watch_.entries(), known_); }
+  std::vector<verify::Found> found() const;
+  verify::Sifted sifted() const;
 
   const RunOptions& options_;
   const verify::LaunchFile& file_;
-  verify::Watch watch_;
-  std::vector<std::shared_ptr<const isa::Program>> programs_;  // of the launches so far
-  std::map<std::string, verify::SharedModule> modules_;        // by path
-  std::set<EntryOf> added_;                                    // of all launches
-  std::vector<int> lines_;                                     // that their registers ask for
-  mutable verify::Readings readings_;
-  using Pair = std::tuple<hazard::Kind, int, int>;  // a finding, by kind and lines
-  std::map<Pair, verify::Followed> followed_;
+  const verify::Answer* answer_ = nullptr;
   verify::Baseline known_, replaced_;
 };
 

@@ -7,17 +7,12 @@
 
 #include "verify/cli/junit.h"
 #include "verify/hazard/baseline.h"
-#include "verify/hazard/explain.h"
+#include "verify/session/session.h"
 
 namespace bitwell::cli {
 
-// What is known of a finding beside what the checker says of it.
-struct Explained {
-  hazard::Way way;
-  const verify::Followed* followed = nullptr;  // nullptr: it was not asked for
-  hazard::Level level;
-};
-using Explain = std::function<Explained(const verify::Found&)>;
+// Of a finding, what is to be said of it.
+using Explain = std::function<verify::Weighed(const verify::Found&)>;
 
 struct Hazards {
   std::string text;

@@ -1,0 +1,93 @@
+#include "verify/session/races.h"
+
+#include "verify/launch/entry_text.h"
+
+namespace bitwell::verify {
+namespace {
+
+// Each is a run of its own; a finding that is not followed stays what it is.
+constexpr size_t kMostFollowed = 8, kMostExplained = 64;
+// Pairs of accesses that are remembered of a finding.
+constexpr size_t kMostMet = 4096;
+
+std::tuple<hazard::Kind, int, int> pair_of(const hazard::Finding& f) {
+  return {f.kind, f.earlier.site.ptx_line, f.later.site.ptx_line};
+}
+
+}  // namespace
+
+Races::Races(const Question& question)
+    : launch_(question.launch),
+      asked_(question.races),
+      explain_(question.explain),
+      strict_(question.options.strict),
+      watch_(question.once) {
+  if (!asked_) return;
+  Modules files;
+  add({launch_.ptx, launch_.entry}, files(launch_));
+  for (const Step& step : launch_.then)
+    if (!step.copy && !step.fill)
+      add({step.ptx, step.entry}, step.module != nullptr ? step.module : files.of(step.ptx));
+  watch_.keep(kMostMet);
+}
+
+void Races::add(const EntryOf& entry, const SharedModule& module) {
+  modules_.emplace(entry.first, module);
+  if (!added_.insert(entry).second) return;
+  const std::vector<int>& lines = readings_.lines(module, entry_of(*module, entry.second));
+  lines_.insert(lines_.end(), lines.begin(), lines.end());
+}
+
+Beginning Races::beginning() {
+  if (!asked_) return nullptr;
+  return [this](const SharedProgram& program, const Step* step) { begin(program, step); };
+}
+
+void Races::begin(const SharedProgram& program, const Step* step) {
+  const std::string& ptx = step == nullptr ? launch_.ptx : step->ptx;
+  programs_.push_back(program);
+  watch_.begin({*program, step == nullptr ? launch_.shape : step->shape, ptx, programs_.size(),
+                count_launches(launch_)},
+               step != nullptr && step->programmatic);
+  watch_.follow(readings_.of(modules_.at(ptx), program));
+}
+
+void Races::follow(const Rerun& rerun) {
+  if (!launch_.then.empty()) return;
+  const size_t most = explain_ ? kMostExplained : kMostFollowed;
+  const std::vector<Found> all = watch_.findings();
+  std::vector<const hazard::Finding*> which;
+  for (const Found& f : all)
+    if (which.size() < most && (explain_ || may_be_nothing(f.finding))) which.push_back(&f.finding);
+  std::vector<Followed> followed = verify::follow(which, rerun);
+  for (size_t i = 0; i < which.size(); ++i) followed_.emplace(pair_of(*which[i]), std::move(followed[i]));
+}
+
+Weighed Races::weighed(const Found& found) const {
+  static const Followed kNever{
+      "the launch did not come to its end, or there are more findings than are followed", 0, {}, {}};
+  static const Followed kOfAList{"a list of launches is not made again", 0, {}, {}};
+  const Asked asked = asked_of(found);
+  const hazard::Ways& ways = readings_.ways(modules_.at(asked.launch.ptx), asked.launch.entry());
+  Weighed out{found, ways.from(asked.ptx_line), nullptr, hazard::Level::error};
+  if (const auto at = followed_.find(pair_of(found.finding)); at != followed_.end())
+    out.followed = &at->second;
+  else if (explain_)
+    out.followed = launch_.then.empty() ? &kNever : &kOfAList;
+  out.level = level_of(found.finding, out.followed, out.way, strict_);
+  return out;
+}
+
+const std::string& Races::entry() const {
+  if (programs_.empty()) return launch_.entry;
+  const isa::Program& first = *programs_.front();
+  return first.functions[static_cast<size_t>(first.entry)].name;
+}
+
+std::vector<Weighed> Races::weighed() const {
+  std::vector<Weighed> out;
+  for (const Found& f : watch_.findings()) out.push_back(weighed(f));
+  return out;
+}
+
+}  // namespace bitwell::verify

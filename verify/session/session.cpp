@@ -1,0 +1,78 @@
+#include "verify/session/session.h"
+
+#include <algorithm>
+
+#include "verify/explore/given.h"
+#include "verify/session/races.h"
+
+namespace bitwell::verify {
+namespace {
+
+// The same launch from its beginning, which took so many warp instructions.
+Launch made_again(const Question& question, uint64_t took, const std::function<void(isa::Options&)>& add) {
+  Launch launch = question.launch;
+  isa::Options how = question.options;
+  how.observers.clear();
+  how.print = nullptr;
+  how.progress = nullptr;
+  how.checked = true;
+  how.step_limit = std::min(how.step_limit, 4 * took + 1024);  // other bits may make it endless
+  std::optional<Given> given;
+  if (!question.given.empty()) {
+    given.emplace(question.given, how.schedule.seed, *program_of(launch), launch, how);
+    given->attach(how);
+  }
+  add(how);
+  simulate(launch, how, false).keep(launch);
+  return launch;
+}
+
+}  // namespace
+
+Answer::Answer() = default;
+Answer::Answer(Answer&&) noexcept = default;
+Answer::~Answer() = default;
+
+bool Answer::holds(bool notes) const {
+  return !fault && std::none_of(findings.begin(), findings.end(), [&](const Weighed& w) {
+    return w.level == hazard::Level::error || (notes && w.level == hazard::Level::note);
+  });
+}
+
+Answer ask(const Question& question) {
+  const Launch& launch = question.launch;
+  const std::shared_ptr<const isa::Program> program = program_of(launch);
+  Answer out;
+  auto races = std::make_unique<Races>(question);
+  isa::Options options = question.options;
+  std::optional<Given> given;
+  if (!question.given.empty()) {
+    given.emplace(question.given, options.schedule.seed, *program, launch, options);
+    given->attach(options);
+    out.chance = given->chance();
+  }
+  if (question.races) options.observers.push_back(races->observer());
+  std::optional<Launch> changed;
+  if (question.in_place != nullptr) changed.emplace(launch).module = question.in_place;
+  try {
+    out.ran.emplace(simulate(changed ? *changed : launch, options, question.all_written, races->beginning()));
+    out.result = std::move(out.ran->result);
+    out.residency = isa::residency(*program, launch.shape);
+    if (question.ended) question.ended(out.result);
+    int runs = 0;
+    if (question.races)
+      races->follow([&](const auto& add) {
+        if (question.again) question.again(++runs);
+        return made_again(question, out.result.warp_instructions, add);
+      });
+  } catch (const machine::Fault& fault) {
+    out.fault = fault;
+  }
+  out.findings = races->weighed();
+  out.entries = races->entries();
+  out.cost = races->cost();
+  out.races = std::move(races);
+  return out;
+}
+
+}  // namespace bitwell::verify

@@ -1,0 +1,68 @@
+// One question to one answer, for all front doors: a launch with what follows it, under one schedule, and
+// what is to be watched meanwhile. Both are data; words.h puts an answer into words.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/run/residency.h"
+#include "verify/hazard/explain.h"
+#include "verify/hazard/watch.h"
+#include "verify/launch/launch.h"
+
+namespace bitwell::verify {
+
+struct Question {
+  const Launch& launch;    // stays as it is; outlives the answer
+  isa::Options options{};  // the schedule, what is checked, limits, who else watches
+  std::string given{};  // a schedule by its text (explore/given.h), in place of that of the options; or none
+  bool all_written = true;  // a byte of an output that nobody wrote is a fault
+  bool races = false;       // whether anything is right by luck
+  bool once = false;        // as the race check takes it
+  bool explain = false;     // every finding is followed; else those that may be nothing
+  // What runs in place of the launch's module, in the run whose answer this is: not where turns are counted
+  // for a given schedule, nor when it is made again. The launch is copied for it.
+  std::shared_ptr<const isa::Module> in_place{};
+  // Told before the launch is made again, for what findings come to: how often that was.
+  std::function<void(int)> again{};
+  // Told when the launch has come to its end, before it is made again.
+  std::function<void(const isa::RunResult&)> ended{};
+};
+
+// A finding, and what is to be said of it.
+struct Weighed {
+  Found found;
+  hazard::Way way;                     // what its data can come to, by the PTX
+  const Followed* followed = nullptr;  // what it came to; nullptr: nobody asked
+  hazard::Level level;                 // how serious that makes it
+};
+
+class Races;
+
+struct Answer {
+  Answer();
+  Answer(Answer&&) noexcept;
+  ~Answer();
+
+  std::optional<machine::Fault> fault;  // that it ended in: all else is as far as it came
+  isa::RunResult result;                // instructions, notes, the first launch's footprint
+  std::optional<Ran> ran;               // what stands in memory; nothing after a fault
+  isa::Residency residency;             // of the first launch
+  std::string chance;                   // of a given schedule, in words
+  std::vector<Weighed> findings;        // in the order in which they were found
+  std::set<std::string> entries;        // that were launched
+  hazard::Checker::Cost cost;           // of the race check
+
+  // Whether it came to its end, and nothing was found that is an error; with `notes`, nor a note.
+  bool holds(bool notes = false) const;
+
+  std::unique_ptr<const Races> races;  // that the findings refer to
+};
+
+// Throws what simulate does but Fault, which is a part of the answer.
+Answer ask(const Question& question);
+
+}  // namespace bitwell::verify

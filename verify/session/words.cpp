@@ -1,0 +1,31 @@
+#include "verify/session/words.h"
+
+#include "verify/launch/names.h"
+
+namespace bitwell::verify {
+
+std::string describe(const Weighed& weighed) {
+  constexpr const char* kLevels[] = {"error", "note", "nothing"};  // by hazard::Level
+  const hazard::KindRow& row = hazard::row_of(weighed.found.finding.kind);
+  std::string out = describe(weighed.found);
+  out = std::string(kLevels[static_cast<size_t>(weighed.level)]) + " " + out.substr(out.find(row.name));
+  if (weighed.followed != nullptr) {
+    const isa::Program& program = asked_of(weighed.found).launch.program;
+    out += "\n  " + describe(weighed.way, program) + "\n  " +
+           describe(*weighed.followed, weighed.found.finding, program);
+  }
+  return as_written(out);
+}
+
+std::string describe(const Answer& answer) {
+  std::string out =
+      answer.fault ? "fault: " + as_written(answer.fault->what()) + "\n"
+                   : std::to_string(answer.result.lane_instructions) + " lane instructions, to its end\n";
+  for (const isa::Note& n : answer.result.notes)
+    out += "note: " + as_written(machine::describe(n.place, n.text)) + "\n";
+  for (const Weighed& w : answer.findings)
+    if (w.level != hazard::Level::nothing) out += describe(w) + "\n";
+  return out;
+}
+
+}  // namespace bitwell::verify

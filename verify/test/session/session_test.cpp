@@ -1,0 +1,101 @@
+// A question stays as it is, and its answer is another value.
+#include "verify/session/session.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "verify/session/words.h"
+
+namespace bitwell::verify {
+namespace {
+
+// Each thread stores its word of `from` at `address`, %a4 being its place in `to`, and counts itself.
+std::string text(const std::string& address) {
+  return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .global .align 4 .u32 runs = 0;\n"
+         ".visible .entry k(.param .u64 from, .param .u64 to)\n{\n.reg .b32 %r<6>;\n.reg .b64 %a<6>;\n"
+         "ld.param.u64 %a0, [from];\nld.param.u64 %a1, [to];\nmov.u32 %r0, %tid.x;\n"
+         "mul.wide.u32 %a2, %r0, 4;\nadd.u64 %a3, %a0, %a2;\nld.global.u32 %r1, [%a3];\n"
+         "add.u64 %a4, %a1, %a2;\nred.global.add.u32 [runs], 1;\nst.global.u32 [" +
+         address + "], %r1;\nret;\n}\n";
+}
+
+Launch launch_of(const std::string& address) {
+  Launch out;
+  out.ptx = "k.ptx";
+  out.module = std::make_shared<const isa::Module>(text(address), out.ptx);
+  out.entry = "k";
+  out.shape.block = {64, 1, 1};
+  std::vector<std::byte> words(256);
+  for (uint32_t i = 0; i < 64; ++i) std::memcpy(&words[4 * i], &i, 4);
+  out.add_buffer({"from", words, true, true});
+  out.add_buffer({"to", std::vector<std::byte>(256), false, false, true});
+  out.variables.push_back({"runs", std::nullopt, true, {}});
+  return out;
+}
+
+TEST(Session, LeavesTheQuestionAsItIs) {
+  const Launch launch = launch_of("%a4");
+  Question question{launch};
+  question.races = question.explain = true;
+  for (int i = 0; i < 2; ++i) {
+    const Answer answer = ask(question);
+    EXPECT_TRUE(answer.holds()) << describe(answer);
+    EXPECT_FALSE(answer.fault);
+    EXPECT_TRUE(answer.findings.empty()) << describe(answer);
+    EXPECT_EQ(answer.ran->buffer(launch, 1), launch.buffers[0].bytes);
+    const uint32_t runs = 64;
+    std::vector<std::byte> of_one(4);
+    std::memcpy(of_one.data(), &runs, 4);
+    EXPECT_EQ(answer.ran->variable(launch, 0), of_one);  // a module's first values, each time
+    EXPECT_EQ(launch.buffers[1].bytes, std::vector<std::byte>(256));
+    EXPECT_EQ(answer.entries, std::set<std::string>{"k"});
+  }
+}
+
+TEST(Session, AFaultIsAPartOfTheAnswer) {
+  Launch launch = launch_of("%a4");
+  launch.shape.block = {65, 1, 1};
+  const Answer answer = ask({launch});
+  ASSERT_TRUE(answer.fault);
+  EXPECT_FALSE(answer.holds());
+  EXPECT_FALSE(answer.ran);
+  EXPECT_NE(std::string(answer.fault->what()).find("'from' of 256 bytes"), std::string::npos);
+  EXPECT_EQ(describe(answer).rfind("fault: PTX line ", 0), 0u) << describe(answer);
+}
+
+// Both warps store to one word.
+TEST(Session, AFindingSaysHowSeriousItIs) {
+  const Launch launch = launch_of("%a1");
+  Question question{launch};
+  question.all_written = false;
+  question.races = true;
+  const Answer answer = ask(question);
+  ASSERT_EQ(answer.findings.size(), 1u) << describe(answer);
+  EXPECT_EQ(answer.findings[0].level, hazard::Level::error);
+  EXPECT_EQ(answer.findings[0].followed, nullptr);
+  EXPECT_FALSE(answer.holds());
+  EXPECT_EQ(describe(answer.findings[0]).rfind("error ", 0), 0u);
+  question.races = false;
+  EXPECT_TRUE(ask(question).holds());
+}
+
+TEST(Session, TellsWhenTheLaunchHasEndedAndBeforeItIsMadeAgain) {
+  const Launch launch = launch_of("%a1");
+  Question question{launch};
+  question.all_written = false;
+  question.races = question.explain = true;
+  std::string told;
+  question.ended = [&](const isa::RunResult& result) {
+    told += "ended ";
+    EXPECT_GT(result.lane_instructions, 0u);
+  };
+  question.again = [&](int run) { told += std::to_string(run) + " "; };
+  const Answer answer = ask(question);
+  EXPECT_EQ(told.rfind("ended 1 ", 0), 0u) << told;
+  ASSERT_FALSE(answer.findings.empty());
+  EXPECT_NE(answer.findings[0].followed, nullptr);
+}
+
+}  // namespace
+}  // namespace bitwell::verify
