@@ -87,7 +87,7 @@ void copy_out_sized(const LaneBytes& access, const void* s, size_t offset, int s
 
 // Calls visit(size) with the size known beforehand where it is one of a register's.
 template <class Visit>
-auto sized(size_t size, Visit visit) {
+[[gnu::always_inline]] inline auto sized(size_t size, Visit visit) {
   switch (size) {
     case 1: return visit(std::integral_constant<size_t, 1>());
     case 2: return visit(std::integral_constant<size_t, 2>());
@@ -98,14 +98,24 @@ auto sized(size_t size, Visit visit) {
   }
 }
 
+// Calls visit(lane) for each of `mask`: most often that is all.
+template <class Visit>
+[[gnu::always_inline]] inline void each_lane(uint32_t mask, Visit visit) {
+  if (mask == ~0u)
+    for (size_t i = 0; i < size_t{kLanes}; ++i) visit(i);
+  else
+    for (; mask != 0; mask &= mask - 1) visit(static_cast<size_t>(__builtin_ctz(mask)));
+}
+
 uint32_t defined_lanes(const LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
   if (!access.tracked) return mask;
   return sized(size, [&](auto bytes) {
     uint32_t known = 0;
-    for (int i = 0; i < kLanes; ++i)
-      if ((mask >> i & 1) != 0 &&
-          (access.defined[i] == nullptr || machine::all_written(access.defined[i] + offset, bytes)))
-        known |= 1u << i;
+    each_lane(mask, [&](size_t i) {
+      const uint8_t* defined = access.defined[i];
+      const bool whole = defined == nullptr || machine::all_written(defined + offset, bytes);
+      known |= static_cast<uint32_t>(whole) << i;
+    });
     return known;
   });
 }
@@ -113,9 +123,9 @@ uint32_t defined_lanes(const LaneBytes& access, size_t offset, size_t size, uint
 void mark(const LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
   if (!access.tracked) return;
   sized(size, [&](auto bytes) {
-    for (int i = 0; i < kLanes; ++i)
-      if ((mask >> i & 1) != 0 && access.defined[i] != nullptr)
-        std::memset(access.defined[i] + offset, machine::kWritten, bytes);
+    each_lane(mask, [&](size_t i) {
+      if (access.defined[i] != nullptr) std::memset(access.defined[i] + offset, machine::kWritten, bytes);
+    });
   });
 }
 
