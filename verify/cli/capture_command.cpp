@@ -175,6 +175,7 @@ struct LaunchRow {
 struct CapturedLaunches {
   std::vector<LaunchRow> launches;
   std::vector<std::string> missing;
+  std::string stopped;  // why the program was, or empty
 };
 
 CapturedLaunches read_told(const fs::path& folder) {
@@ -185,6 +186,10 @@ CapturedLaunches read_told(const fs::path& folder) {
     if (told.is_discarded()) continue;
     if (told.contains("missing")) {
       out.missing.push_back(told["missing"]);
+      continue;
+    }
+    if (told.contains("stopped")) {
+      out.stopped = told["stopped"];
       continue;
     }
     const fs::path at = told.value("folder", "");
@@ -248,6 +253,7 @@ std::string launch_table(const CapturedLaunches& captured, bool verbose) {
 
 // The worst that was found. A program that ends badly by itself has failed too.
 int worst(const CapturedLaunches& captured, int program) {
+  if (!captured.stopped.empty()) return unusable;
   int out = program == 0 ? held : failed;
   for (const int status : {int{unusable}, int{unsupported}, int{failed}, int{model_bug}})
     for (const LaunchRow& row : captured.launches)
@@ -268,13 +274,14 @@ void capture(const CaptureOptions& options, int& status) {
   const int program = run_program(options, folder.path());
   const CapturedLaunches captured = read_told(folder.path());
   status = worst(captured, program);
-  if (captured.launches.empty() && captured.missing.empty())
+  if (captured.launches.empty() && captured.missing.empty() && captured.stopped.empty())
     throw InputError(
         "'" + options.program[0] +
         "' launched nothing through the CUDA runtime's shared library: link it with nvcc -cudart shared" +
         (program == 0 ? "" : fmt::format(" (it ended with {})", program)));
   if (options.json) {
     json j{{"program", program}, {"missing", captured.missing}, {"launches", json::array()}};
+    if (!captured.stopped.empty()) j["stopped"] = captured.stopped;
     for (const LaunchRow& row : captured.launches) {
       json one = row.told;
       one["report"] = row.report.is_discarded() ? json() : row.report;
@@ -319,7 +326,8 @@ void add_capture(CLI::App& app, int& status) {
       "bitwell stands in for the CUDA runtime (nvcc -cudart shared), judges each launch as bitwell run does "
       "and hands\n"
       "the results back, so that the program's own check speaks.\n"
-      "PROGRAM and its arguments stand last. The program needs its kernels as PTX: nvcc -gencode arch=compute_100a,code=compute_100a -cudart "
+      "PROGRAM and its arguments stand last. The program needs its kernels as PTX: nvcc -gencode "
+      "arch=compute_100a,code=compute_100a -cudart "
       "shared. Machine\n"
       "code that nvcc -lineinfo made has its PTX too. Launches of one program run one after the other, "
       "whatever their\n"

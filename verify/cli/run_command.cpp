@@ -1,6 +1,5 @@
 // bitwell run
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +12,7 @@
 #include "model/run/numeric.h"
 #include "verify/cli/command.h"
 #include "verify/cli/cuda_source.h"
+#include "verify/cli/memory_guard.h"
 #include "verify/cli/run_approximate.h"
 #include "verify/cli/run_arguments.h"
 #include "verify/cli/run_fault.h"
@@ -27,9 +27,7 @@
 #include "verify/cli/trace.h"
 #include "verify/explore/given.h"
 #include "verify/launch/launch_json.h"
-#include "verify/launch/memory_watch.h"
 #include "verify/launch/modules.h"
-#include "verify/launch/partial_files.h"
 
 namespace bitwell::cli {
 namespace {
@@ -125,24 +123,10 @@ struct Observed {
   throw machine::Fault(fault, fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
 }
 
-// Where a launch touches what the machine has left, it ends in one line, before the machine does.
-verify::MemoryWatch stopped_before_the_machine() {
-  const uint64_t left = verify::memory_left();
-  return {left, [left](uint64_t touched) {
-            end_progress();
-            note(
-                fmt::format("bitwell: the launch has touched {} MiB, this machine had {} MiB left: it is "
-                            "stopped before the machine runs out of memory",
-                            grouped(touched >> 20), grouped(left >> 20)));
-            verify::remove_partial_files();
-            _exit(unusable);
-          }};
-}
-
 }  // namespace
 
 Judged run_once(const RunOptions& options, Until& until) {
-  const verify::MemoryWatch watch = stopped_before_the_machine();
+  const verify::MemoryWatch watch = stopped_before_the_machine("the launch");
   verify::LaunchFile file = verify::read_launch(options.path);
   until.ptx = file.launch.ptx;
   until.facts["entry"] = file.launch.entry;

@@ -7,6 +7,7 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/junit.h"
+#include "verify/cli/memory_guard.h"
 #include "verify/cli/short_names.h"
 #include "verify/cli/table.h"
 #include "verify/cli/verify_device.h"
@@ -215,7 +216,9 @@ std::vector<TestCase> tests_of(const std::vector<verify::Verdict>& verdicts,
 
 void run(const Subject& subject, const VerifyOptions& options, int& status) {
   if (options.list) return print_cases(subject, options.plan);
+  const std::string what = "verify " + subject.name;
   if (options.exhaust) {
+    const verify::MemoryWatch watch = stopped_before_the_machine(what);
     status = exhaust_suites(subject.suites, options.plan, options.most, options.json) ? held : failed;
     return;
   }
@@ -224,6 +227,7 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
     on_device = verify::judge_on_device(subject.suites, options.plan,
                                         std::chrono::seconds(options.device_seconds), options.captures,
                                         [](const std::string& kernel) { progress("on the GPU: " + kernel); });
+  const verify::MemoryWatch watch = stopped_before_the_machine(what);
   std::vector<verify::Verdict> verdicts;
   for (const verify::Suite* suite : subject.suites) {
     verify::Plan plan = options.plan;

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "verify/launch/memory_watch.h"
+
 namespace bitwell::driver {
 namespace {
 
@@ -28,6 +30,19 @@ Asked read_asked() {
   return out;
 }
 
+// A program's device memory is this process's: what it touches is counted, as a launch's is.
+void watch_memory(Session& s) {
+  const uint64_t left = verify::memory_left();
+  // As long as the process.
+  static const verify::MemoryWatch* const watch = new verify::MemoryWatch(left, [&s, left](uint64_t touched) {
+    const std::string words = verify::out_of_memory("the program", touched, left);
+    say(words);
+    s.tell(json{{"stopped", words}}.dump());
+    _exit(2);
+  });
+  static_cast<void>(watch);
+}
+
 }  // namespace
 
 Session& session() {
@@ -37,6 +52,7 @@ Session& session() {
     s->asked = read_asked();
     if (s->asked.folder.empty())
       say("this CUDA runtime is bitwell's: start the program by bitwell capture PROGRAM");
+    watch_memory(*s);
     return s;
   }();
   return *one;

@@ -106,4 +106,10 @@ MemoryWatch::MemoryWatch(uint64_t left, std::function<void(uint64_t)> over) {
   });
 }
 
+std::string out_of_memory(const std::string& what, uint64_t touched, uint64_t left) {
+  const auto mib = [](uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+  return what + " has touched " + mib(touched) + ", this machine had " + mib(left) +
+         " left: it is stopped before the machine runs out of memory";
+}
+
 }  // namespace bitwell::verify

@@ -23,4 +23,7 @@ class MemoryWatch {
   std::jthread thread_;
 };
 
+// The line with which `what` ("the launch") ends then.
+std::string out_of_memory(const std::string& what, uint64_t touched, uint64_t left);
+
 }  // namespace bitwell::verify

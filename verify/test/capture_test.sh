@@ -62,6 +62,16 @@ expect 3 ./program graph
 has 'a graph: cudaErrorNotSupported'
 [ "$(grep -c '^bitwell: not supported: cudaGraphCreate$' said)" -eq 1 ] || { fail "named more than once"; cat said; }
 
+# What the program touches of its device memory is counted, the limit on resident memory standing for a small machine.
+(ulimit -m 500000; expect 0 ./program touch 100; exit $failures) || failures=$((failures + 1))
+(ulimit -m 500000; expect 2 ./program touch 4000
+ grep -qE '^bitwell: the program has touched [0-9]+ MiB, this machine had 4[0-9]+ MiB left: it is stopped before the machine runs out of memory$' said ||
+   { fail "a program that touches more than there is"; cat said; }
+ has 'the program ended with 2'
+ expect 2 --json ./program touch 4000
+ has '"stopped": "the program has touched'
+ exit $failures) || failures=$((failures + 1))
+
 # Another device.
 expect 0 --arch sm_90a ./program short
 expect 3 --arch sm_100 ./program short

@@ -127,6 +127,12 @@ if [ -r /proc/self/statm ]; then
     # shellcheck disable=SC2086
     expect 2 "" bash -c "ulimit -m 500000; exec \"$bitwell\" run touch.json $options"
   done
+  # A suite's cases likewise.
+  expect 0 "gemv holds" bash -c "ulimit -m 2000000; exec \"$bitwell\" verify gemv --kernel naive"
+  text=$(bash -c "ulimit -m 40000; exec \"$bitwell\" verify gemv --kernel naive" 2>&1)
+  got=$?
+  [[ $got -eq 2 && "$text" =~ ^bitwell:\ verify\ gemv\ has\ touched\ [0-9]+\ MiB,\ this\ machine\ had\ [0-9]+\ MiB\ left:\ it\ is\ stopped ]] ||
+    fail "a suite that touches more than there is ends with $got and says: $text"
   touching $((1 << 20))
   text=$(bash -c "ulimit -m 500000; exec \"$bitwell\" run touch.json" 2>&1)
   [[ "$text" =~ ^bitwell:\ the\ launch\ has\ touched\ [0-9]+\ MiB,\ this\ machine\ had\ 4[0-9]+\ MiB\ left:\ it\ is\ stopped\ before\ the\ machine\ runs\ out\ of\ memory$ ]] ||

@@ -298,6 +298,12 @@ int main(int words, char** word) {
     for (int i = 0; i < 2; ++i) std::printf("a graph: %s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
     return 1;
   }
+  if (std::strcmp(which, "touch") == 0) {  // argument: MiB of device memory
+    const size_t bytes = std::strtoull(word[2], nullptr, 10) << 20;
+    well(cudaMemset(allocated<char>(bytes), 1, bytes), "memset");
+    symbols();
+    return failures;
+  }
   if (std::strcmp(which, "short") == 0) {
     symbols();
     return failures;
