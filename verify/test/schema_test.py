@@ -29,14 +29,14 @@ jsonschema.Draft202012Validator.check_schema(schema)
 validator = jsonschema.Draft202012Validator(schema)
 
 
-# Every launch that stands in a file of the tree: whole files, and those in pages and test scripts.
+# Every launch that stands in a file of the tree: whole files, and those in pages.
 def launches():
     for path in sorted(p for folder in ("kernels", "docs", "verify") for p in (source / folder).rglob("*.json")):
         content = json.loads(path.read_text())
         if isinstance(content, dict) and "ptx" in content:
             yield path, content
     pages = [*source.glob("*.md"), *(p for folder in ("docs", "kernels", "verify") for p in (source / folder).rglob("*.md"))]
-    for path in sorted([*pages, *(source / "verify/test").glob("*.sh")]):
+    for path in sorted(pages):
         text = path.read_text()
         over = 0  # where the last one ended: a launch of its "then" is none by itself
         for start in re.finditer(r'\{("//": "[^"]*", )?"ptx":', text):
