@@ -150,7 +150,7 @@ def run(steps, folder, environment, every_status):
     """The failures, as texts; None where the case was skipped."""
     shell, failures = Shell(folder, environment), []
     signal.signal(signal.SIGALRM, lambda *_: shell.end())
-    signal.alarm(500)  # for a command that waits for ever
+    signal.alarm(1200)  # for a command that waits for ever
     for step in steps:
         if isinstance(step, tuple):
             pathlib.Path(folder, step[0]).write_text("\n".join(step[1]) + "\n")
