@@ -51,6 +51,16 @@ std::string place_text(const Context& context, const Origin& from) {
   return "'" + from.region->name() + "'" + (offset == 0 ? "" : " + " + std::to_string(offset));
 }
 
+// "PTX line 12 (load.cuh:7, from gemm.cu:30)", of any function of the program.
+std::string line_text(const Context& context, int ptx_line) {
+  machine::Place place;
+  place.ptx_line = ptx_line;
+  for (const Function& f : context.cta.grid.program.functions)
+    for (const Line& line : f.lines)
+      if (line.ptx == ptx_line) place.cuda = line.cuda;
+  return machine::line_of(place);
+}
+
 }  // namespace
 
 void Context::lacks(uint32_t offset, uint32_t lanes, const char* what) {
@@ -67,6 +77,10 @@ void Context::report_missing(uint32_t row, int lane, const char* what) {
 
 std::string under_way(Cluster& cluster, const machine::Agent& copy, uint64_t address) {
   return "; the copy of " + machine::line_of(copy.place) + " is still to write there" +
+         (copy.ending == machine::Ending::copy_group
+              ? ": the thread that issued it has to wait for it (cp.async.wait_group), and other threads "
+                "behind a barrier"
+              : "") +
          phase_text(cluster, copy.completes_on(address));
 }
 
@@ -79,7 +93,7 @@ void keep_reads_off_copies(Context& context, uint64_t address, uint64_t size, in
 }
 
 std::string describe(const Context& context, const Origin& from) {
-  const std::string line = "PTX line " + std::to_string(from.ptx_line);
+  const std::string line = line_text(context, from.ptx_line);
   switch (from.kind) {
     case Origin::Kind::nothing: return "";
     case Origin::Kind::shuffle:

@@ -68,6 +68,24 @@ TEST(CopyLines, ALoadNamesItsOwnAndTheCopys) {
     }
 }
 
+TEST(CopyLines, ALoadNamesTheWaitThatTheCopyNeeds) {
+  const std::string wait = "has to wait for it (cp.async.wait_group), and other threads behind a barrier";
+  EXPECT_NE(ends(kSmall, "ld.shared.u32 %r1, [tile];").find(wait), std::string::npos);
+  const std::string bulk = ends(kBulk, "ld.shared.u32 %r1, [tile];");
+  EXPECT_EQ(bulk.find("cp.async.wait_group"), std::string::npos) << bulk;
+  EXPECT_NE(bulk.find("it completes on mbarrier 'bar'"), std::string::npos) << bulk;
+}
+
+TEST(CopyLines, AValueThatWasNeverWrittenNamesTheLineThatLoadedIt) {
+  const std::string text =
+      ends("", "ld.shared.u32 %r1, [tile];\n.loc 1 33 5\nadd.u32 %r4, %r4, %r1; st.shared.u32 [%r4], %r0;");
+  EXPECT_EQ(text.find("PTX line 18 (tile.cu:33)"), 0u) << text;
+  EXPECT_NE(text.find("none of the 4 bytes that PTX line 16 (tile.cu:31) loaded from 'tile' (shared address "
+                      "0) was ever written"),
+            std::string::npos)
+      << text;
+}
+
 TEST(CopyLines, AWriteNamesItsOwnAndTheCopys) {
   for (const char* write : {"st.shared.u32 [tile], %r0;", "atom.shared.add.u32 %r1, [tile], 1;",
                             "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r4], {%r0};"}) {
