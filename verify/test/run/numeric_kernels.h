@@ -22,7 +22,7 @@ struct Tile {
       : rows(m), columns(n), a(m * kK, a_code), b(n * kK, b_code), c(m * n, c_code) {}
 };
 
-struct Ran {
+struct Left {
   std::vector<isa::Losses> losses;
   Codes d;
 };
@@ -61,7 +61,7 @@ inline std::vector<uint32_t> cores(const Codes& codes, size_t first, size_t rows
 }
 
 // m64n8k16: the first 2,304 bytes of `in` are A and B, the rest is the two registers of C of each thread.
-inline Ran wgmma(const Tile& t, bool adds = true, isa::Bound bound = std::nullopt) {
+inline Left wgmma(const Tile& t, bool adds = true, isa::Bound bound = std::nullopt) {
   const std::string text = R"(.version 9.0
 .target sm_90a
 .address_size 64
@@ -104,7 +104,7 @@ ret;
       in[640 + at / 2] |= uint32_t{t.c[row * 8 + column]} << 16 * (at % 2);
     }
   const auto [losses, out] = watched(text, 1, 256, in, bound);
-  Ran ran{losses, Codes(t.c.size())};
+  Left ran{losses, Codes(t.c.size())};
   for (size_t row = 0; row < 64; ++row)
     for (size_t column = 0; column < 8; ++column) {
       const size_t at = place(row, column);
@@ -121,7 +121,7 @@ struct TensorUse {
   bool single = false;  // D is fp32
 };
 // 128 rows a CTA, 16 columns, of which each of a pair has half in its shared memory.
-inline Ran tensor(const Tile& t, const TensorUse& use = {}) {
+inline Left tensor(const Tile& t, const TensorUse& use = {}) {
   const size_t ctas = t.rows / 128;
   TensorKernel k;
   k.ctas = static_cast<int>(ctas);

@@ -100,7 +100,7 @@ TEST(NumericMatrix, APairHasRowsOfBoth) {
 }
 TEST(NumericMatrix, LanesThatAreLeftAsTheyAreHaveNoResults) {
   const Tile t(128, 16, kOne, kOne, kLargest);
-  const Ran ran = tensor(t, {.leave = 0xF});
+  const Left ran = tensor(t, {.leave = 0xF});
   ASSERT_EQ(ran.losses.size(), 1u);
   EXPECT_EQ(ran.losses[0].results, 124u * 16);
   EXPECT_EQ(ran.losses[0].overflowed.count, 124u * 16);
@@ -167,7 +167,7 @@ int bits_below(uint16_t one, uint16_t other, uint16_t sum) {
 
 constexpr int kBound = 4;
 
-void judge(const Tile& t, const Ran& ran, const Codes& alone) {
+void judge(const Tile& t, const Left& ran, const Codes& alone) {
   uint64_t results = 0;
   struct Kind {
     uint64_t count = 0;
