@@ -1,8 +1,9 @@
-// Two accesses to the same bytes, one of them a write: is the earlier behind the later, and if not, why not?
+#include "model/hazard/conflict.h"
+
 #include <algorithm>
 #include <bit>
 
-#include "model/hazard/checker.h"
+#include "model/hazard/published.h"
 
 namespace bitwell::hazard {
 
@@ -22,7 +23,7 @@ Side side_of(bool earlier, bool later) {
 
 }  // namespace
 
-void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size) {
+void Conflicts::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size) {
   // A copy that replaces what an MMA has read is behind the copy before by being behind the MMA.
   const bool by_readers = r.space == kTensorSpace && cell.reads != kNoAct && r.site->kind != AccessKind::read;
   const bool past_cache = r.site->order.proxy == Proxy::non_coherent;
@@ -43,19 +44,19 @@ void Checker::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size)
 }
 
 // What the cell had still counts where this write does not stand for it.
-void Checker::remember_write(const Reach& r, Cell& cell) {
+void Conflicts::remember_write(const Reach& r, Cell& cell) {
   if (is_strong(*r.site)) {
     cell.reads = not_stood_for(*r.site, cell.reads);
     // One as strong as the last write, as nearly always, has the same before it.
     if (cell.write != kNoAct &&
-        strength(records_.site_of(records_[record_of(cell.write)])) != strength(*r.site)) {
+        strength(ledger_.records.site_of(ledger_.records[record_of(cell.write)])) != strength(*r.site)) {
       cell.writes_before = not_stood_for(*r.site, cell.writes_before);
       if (not_stood_for(*r.site, cell.write) != kNoAct)
         cell.writes_before =
             cell.writes_before == kNoAct
                 ? cell.write
-                : readers_.with(cell.writes_before, {record_of(cell.write), 1u << lane_of(cell.write)},
-                                [](const Reader&) { return false; });
+                : ledger_.readers.with(cell.writes_before, {record_of(cell.write), 1u << lane_of(cell.write)},
+                                       [](const Reader&) { return false; });
     }
   } else {
     cell.writes_before = cell.reads = kNoAct;
@@ -64,18 +65,20 @@ void Checker::remember_write(const Reach& r, Cell& cell) {
 }
 
 // Of those, whom that write does not stand for.
-Readers Checker::not_stood_for(const Site& write, Readers before) {
-  const auto counts = [&](uint32_t record) { return !stands_for(write, records_.site_of(records_[record])); };
+Readers Conflicts::not_stood_for(const Site& write, Readers before) {
+  const auto counts = [&](uint32_t record) {
+    return !stands_for(write, ledger_.records.site_of(ledger_.records[record]));
+  };
   if (before == kNoAct) return kNoAct;
   if ((before & kMany) == 0) return counts(record_of(before)) ? before : kNoAct;  // nearly always
-  return readers_.only(before, [&](const Reader& r) { return counts(r.record); });
+  return ledger_.readers.only(before, [&](const Reader& r) { return counts(r.record); });
 }
 
 // The readers and this one. Those that it is behind need not be kept: who is not behind them is not behind
 // it.
-Readers Checker::read_too(const Reach& r, Readers before) {
+Readers Conflicts::read_too(const Reach& r, Readers before) {
   const auto covers = [&](const Reader& old) {
-    if (!stands_for(*r.site, records_.site_of(records_[old.record]))) return false;
+    if (!stands_for(*r.site, ledger_.records.site_of(ledger_.records[old.record]))) return false;
     for (uint32_t lanes = old.lanes; lanes != 0; lanes &= lanes - 1)
       if (!behind(r, act(old.record, static_cast<uint32_t>(std::countr_zero(lanes))))) return false;
     return true;
@@ -90,12 +93,12 @@ Readers Checker::read_too(const Reach& r, Readers before) {
   }
   const Reader me{r.record, r.lanes};
   if (before != last_set_.from || me != last_set_.more)
-    last_set_ = {before, me, readers_.with(before, me, covers)};
+    last_set_ = {before, me, ledger_.readers.with(before, me, covers)};
   return last_set_.to;
 }
 
 // A write meets those who have read the cell since the last one; any access, those that wrote it before.
-void Checker::behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size) {
+void Conflicts::behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size) {
   const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;
   if ((those & kMany) == 0 && !non_coherent_) {
     if (!behind(r, those)) conflict(r, those, address, size);
@@ -103,9 +106,10 @@ void Checker::behind_all(const Reach& r, Readers those, uint64_t address, uint64
   }
   if (known != nullptr && those == behind_readers_ && known == behind_readers_known_) return;
   bool by_known = known != nullptr;  // all that is behind is so for whoever knows that much
-  readers_.each(those, [&](const Reader& reader) {
+  ledger_.readers.each(those, [&](const Reader& reader) {
     const bool came_past_cache =
-        non_coherent_ && records_.site_of(records_[reader.record]).order.proxy == Proxy::non_coherent;
+        non_coherent_ &&
+        ledger_.records.site_of(ledger_.records[reader.record]).order.proxy == Proxy::non_coherent;
     for (uint32_t lanes = reader.lanes; lanes != 0; lanes &= lanes - 1) {
       const Act before = act(reader.record, static_cast<uint32_t>(std::countr_zero(lanes)));
       if (!came_past_cache && behind(r, before)) {
@@ -124,12 +128,12 @@ void Checker::behind_all(const Reach& r, Readers those, uint64_t address, uint64
 }
 
 // Whether nothing is to be said, which is so nearly always.
-bool Checker::behind(const Reach& r, Act before) {
+bool Conflicts::behind(const Reach& r, Act before) {
   const uint32_t number = record_of(before);
   const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;
   if (before == r.passed || (number == r.passed_record && r.passed_record != 0)) return true;
   if (number == behind_record_ && known != nullptr && known == behind_known_) return true;
-  const Record& record = records_[number];
+  const Record& record = ledger_.records[number];
   const uint32_t lane = lane_of(before);
   const auto every = [&](const auto& holds) {
     return std::all_of(r.viewers, r.viewers + r.viewer_count, holds);
@@ -137,7 +141,7 @@ bool Checker::behind(const Reach& r, Act before) {
   const Proxy proxy = r.site->order.proxy;
   if (proxy == Proxy::async || proxy == Proxy::tensor_map || record.unit == kUnfinished) {
     if (proxy == Proxy::async && r.space != kTensorSpace && record.unit != kUnfinished) {
-      const bool of_async = records_.site_of(record).order.proxy == Proxy::async;
+      const bool of_async = ledger_.records.site_of(record).order.proxy == Proxy::async;
       const bool all = every([&](const Viewer& v) {
         return v.known != nullptr && v.known->happened.least(record.unit) >= record.time &&
                (of_async || v.known->fenced[r.space].least(record.unit) >= record.time);
@@ -158,25 +162,28 @@ bool Checker::behind(const Reach& r, Act before) {
 }
 
 // A byte has a writer already: another one is found.
-void Checker::written_again(const Reach& r, Act before, uint64_t address, uint64_t size) {
-  const Record& record = records_[record_of(before)];
+void Conflicts::written_again(const Reach& r, Act before, uint64_t address, uint64_t size) {
+  const Record& record = ledger_.records[record_of(before)];
   const auto lane = static_cast<uint32_t>(std::countr_zero(r.lanes));
-  if (record.unit == records_[r.record].unit && lane_of(before) == lane) return;
-  found(Kind::written_twice, party(record_of(before), lane_of(before)), party(r.record, lane), address, size);
+  if (record.unit == ledger_.records[r.record].unit && lane_of(before) == lane) return;
+  ledger_.findings.add(Kind::written_twice, ledger_.party(record_of(before), lane_of(before)),
+                       ledger_.party(r.record, lane), address, size);
 }
 
-std::optional<Checker::Judged> Checker::judge(const Reach& r, const Viewer& v, const Record& before,
-                                              uint32_t lane) const {
+std::optional<Judged> Conflicts::judge(const Reach& r, const Viewer& v, const Record& before,
+                                       uint32_t lane) const {
   if (r.space == kTensorSpace) {
-    const auto kind = judge_cells(r, v, before, lane);
+    const auto kind = judge_cells(ledger_, r, v, before, lane);
     return kind ? std::optional(Judged{*kind}) : std::nullopt;
   }
-  const Site& old = records_.site_of(before);
+  const Site& old = ledger_.records.site_of(before);
   const Site& now = *r.site;
   const Epoch e{before.unit, lane, before.time};
   const bool ended = before.unit != kUnfinished;
-  if (ended && (v.knows(e) || copied_by_warp(before, v))) return judge_proxies(r, v, e, old);
-  const machine::Scope needed = ended ? v.warp->domain.with(units_[before.unit].domain) : machine::Scope::gpu;
+  if (ended && (v.knows(e) || copied_by_warp(ledger_, before, v)))
+    return judge_proxies(ledger_, r, v, e, old);
+  const machine::Scope needed =
+      ended ? v.warp->domain.with(ledger_.units[before.unit].domain) : machine::Scope::gpu;
   if (is_strong(old) && is_strong(now)) {
     if (!reaches(old, needed) || !reaches(now, needed))
       return Judged{Kind::scope, side_of(!reaches(old, needed), !reaches(now, needed))};
@@ -197,8 +204,8 @@ std::optional<Checker::Judged> Checker::judge(const Reach& r, const Viewer& v, c
 
 // Whether a lane reads, volatile, what another lane has stored by an instruction that both have executed
 // together: what it reads is the other's by lockstep alone. Lanes that wait for each other by flags diverge.
-bool Checker::in_lockstep(const Viewer& v, const Record& before, const Site& now) const {
-  const Site& old = records_.site_of(before);
+bool Conflicts::in_lockstep(const Viewer& v, const Record& before, const Site& now) const {
+  const Site& old = ledger_.records.site_of(before);
   if (old.order.semantics != Semantics::volatile_ || now.order.semantics != Semantics::volatile_)
     return false;
   if (now.kind != AccessKind::read || before.unit != v.warp->unit) return false;
@@ -208,7 +215,7 @@ bool Checker::in_lockstep(const Viewer& v, const Record& before, const Site& now
 }
 
 // Whether something was said.
-bool Checker::conflict(const Reach& r, Act before, uint64_t address, uint64_t size) {
+bool Conflicts::conflict(const Reach& r, Act before, uint64_t address, uint64_t size) {
   const uint32_t number = record_of(before);
   if (number == r.record && r.instruction != nullptr) {
     // Lanes of one instruction that write at one place: the manual leaves it to one of them.
@@ -218,46 +225,29 @@ bool Checker::conflict(const Reach& r, Act before, uint64_t address, uint64_t si
       return false;
   }
   for (size_t i = 0; i < r.viewer_count; ++i) {
-    const auto judged = judge(r, r.viewers[i], records_[number], lane_of(before));
+    const auto judged = judge(r, r.viewers[i], ledger_.records[number], lane_of(before));
     if (!judged) continue;
-    Finding& f = found(judged->kind, party(number, lane_of(before)), party(r.viewers[i], *r.site),
-                       reported(address, r.space), size);
+    Finding& f = ledger_.findings.add(judged->kind, ledger_.party(number, lane_of(before)),
+                                      party(r.viewers[i], *r.site), reported(address, r.space), size);
     if (f.count == 1) f.side = judged->side;
     return true;
   }
   return false;
 }
 
-Party Checker::party(uint32_t record, uint32_t lane) const {
-  const Record& r = records_[record];
-  Party out{records_.site_of(r), {}, -1, -1};
-  if (r.unit == kUnfinished) return out;
-  const UnitInfo& unit = units_[r.unit];
-  out.cta = unit.cta;
-  if (out.site.actor == Actor::mbarrier_copy) return out;
-  out.warp = unit.warp;
-  if (out.site.actor != Actor::wgmma && !is_move(out.site.actor)) out.lane = static_cast<int>(lane);
-  return out;
-}
-
-Party Checker::party(const Viewer& v, const Site& site) const {
-  return {site, v.warp->cta, v.warp->number,
-          site.actor == Actor::wgmma || is_move(site.actor) ? -1 : static_cast<int>(v.lane)};
-}
-
-Finding& Checker::found(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size,
-                        uint32_t launches_before) {
-  const auto [at, fresh] = numbers_.try_emplace(
-      {kind, earlier.site.ptx_line, later.site.ptx_line, launches_before}, findings_.size());
-  if (fresh) {
-    findings_.push_back({kind, earlier, later, Side::either, address, size});
-    findings_.back().launches_before = launches_before;
-  } else {
-    ++findings_[at->second].count;
-  }
-  Finding& out = findings_[at->second];
-  if (out.met.size() < most_met_) out.met.push_back({accesses_, address, size, earlier});
-  return out;
+void Conflicts::drop_sets(Clusters& clusters) {
+  if (ledger_.readers.list_bytes() <= most_sets_) return;
+  ledger_.readers.keep([&](auto visit) {
+    const auto again = [&](Readers readers) { return visit(readers); };
+    ledger_.global.replace_sets(again);
+    for (auto& [number, c] : clusters.running()) {
+      c.shared.replace_sets(again);
+      c.tensor.replace_sets(again);
+    }
+  });
+  behind_readers_ = kNoAct;
+  last_set_ = {};
+  most_sets_ = std::max({kLeastSets, 2 * ledger_.readers.list_bytes(), ledger_.global.touched() / 4});
 }
 
 }  // namespace bitwell::hazard

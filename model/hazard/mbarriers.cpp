@@ -1,9 +1,12 @@
 // mbarriers: who knows that they were initialised, what arrivals publish to those who wait, and whether a
 // phase, or the barrier itself, can go on before everyone has seen the last (PTX ISA 9.0, 9.7.13.15).
+#include "model/hazard/mbarriers.h"
+
 #include <algorithm>
 #include <bit>
 
-#include "model/hazard/checker.h"
+#include "model/hazard/published.h"
+#include "model/hazard/tensor.h"
 #include "model/machine/memory.h"
 
 namespace bitwell::hazard {
@@ -31,44 +34,45 @@ bool Use::known_by_match(const Viewer& v, UnitId unit, uint32_t lane) const {
   return false;
 }
 
-Party Checker::party_of_use(UnitId unit, uint32_t lane, uint32_t site) const {
-  return {records_.site_at(site), units_[unit].cta, units_[unit].warp, static_cast<int>(lane)};
+Party Mbarriers::party_of_use(UnitId unit, uint32_t lane, uint32_t site) const {
+  return {ledger_.records.site_at(site), ledger_.units[unit].cta, ledger_.units[unit].warp,
+          static_cast<int>(lane)};
 }
 
-void Checker::mbarrier_access(const machine::Access& a, Cluster& c) {
+void Mbarriers::access(const machine::Access& a, Cluster& c) {
   const auto lane = static_cast<uint32_t>(a.lanes != 0 ? std::countr_zero(a.lanes) : 0);
   const uint64_t address = a.addresses[a.lanes != 0 ? lane : 0] - machine::kSharedWindow;
   if (a.operation != 0)
-    mbarrier_operation(a, c, address);
+    by_operation(a, c, address);
   else
-    mbarrier_thread(a, c, address, lane);
+    by_thread(a, c, address, lane);
 }
 
 // Whether the barrier is known to be there; if not, that is found.
-bool Checker::initialised(const Mbarrier& barrier, const Viewer& v, const Site& site, uint64_t address) {
+bool Mbarriers::initialised(const Mbarrier& barrier, const Viewer& v, const Site& site, uint64_t address) {
   for (const Act init : barrier.inits) {
-    const Record& record = records_[record_of(init)];
+    const Record& record = ledger_.records[record_of(init)];
     if (v.knows({record.unit, lane_of(init), record.time})) return true;
   }
   const Act first = barrier.inits.front();
   // Where they met at a barrier that orders no memory, devices have the mbarrier there (CUTLASS has one so).
   const bool met = barrier.met != 0 && v.warp->lanes[v.lane].passed >= barrier.met;
-  found(met ? Kind::init_fence : Kind::init, party(record_of(first), lane_of(first)), party(v, site),
-        machine::kSharedWindow + address, 8);
+  ledger_.findings.add(met ? Kind::init_fence : Kind::init, ledger_.party(record_of(first), lane_of(first)),
+                       party(v, site), machine::kSharedWindow + address, 8);
   return false;
 }
 
-void Checker::mbarrier_thread(const machine::Access& a, Cluster& c, uint64_t address, uint32_t lane) {
+void Mbarriers::by_thread(const machine::Access& a, Cluster& c, uint64_t address, uint32_t lane) {
   using machine::AccessKind;
-  Warp& w = warp_of(c, a.cta, a.warp);
+  Warp& w = clusters_.warp_of(c, a.cta, a.warp);
   Lane& me = w.lanes[lane];
   const Viewer viewer{me.known.get(), &w, lane, kNow, &me.ended};
   const Site site{a.ptx_line, Actor::thread, a.kind, a.order};
-  const uint32_t number = records_.site(site);
+  const uint32_t number = ledger_.records.site(site);
   if (a.kind == AccessKind::write) {
     Mbarrier& barrier = c.mbarriers[address];
-    if (barrier.unit == 0) barrier.unit = new_unit(w);
-    barrier.inits.push_back(act(records_.record({w.unit, w.time, number}), lane));
+    if (barrier.unit == 0) barrier.unit = ledger_.units.add(w);
+    barrier.inits.push_back(act(ledger_.records.record({w.unit, w.time, number}), lane));
     ++c.unfenced_inits;
     return;
   }
@@ -80,8 +84,8 @@ void Checker::mbarrier_thread(const machine::Access& a, Cluster& c, uint64_t add
       for (uint32_t i = 0; i < machine::kLanes; ++i)
         if (use.time[i] != 0 && !viewer.knows({unit, i, use.time[i]}) &&
             !use.known_by_match(viewer, unit, i)) {
-          found(Kind::reuse, party_of_use(unit, i, use.site), party(viewer, site),
-                machine::kSharedWindow + address, 8);
+          ledger_.findings.add(Kind::reuse, party_of_use(unit, i, use.site), party(viewer, site),
+                               machine::kSharedWindow + address, 8);
           break;
         }
     c.mbarriers.erase(found_at);
@@ -93,13 +97,14 @@ void Checker::mbarrier_thread(const machine::Access& a, Cluster& c, uint64_t add
   use.site = number;
   if (a.kind == AccessKind::read) return;
   barrier.last = party(viewer, site);
-  if (!c.remote_writes.empty()) remote_arrival(a, c, viewer, rank_of_address(address));
+  if (!c.remote_writes.empty()) arrival_at_peer(a, c, viewer, rank_of_address(address));
   if (a.order.semantics == Semantics::release) {
     barrier.arrived.publish(published(w, lane, me.known, w.time, me.ended), kOfMbarriers, w.domain);
     ++w.time;
     return;
   }
-  if (const Known tensor = tensor_part(published(w, lane, me.known, w.time, me.ended), c); tensor != nullptr)
+  if (const Known tensor = TensorMemory::part_of(published(w, lane, me.known, w.time, me.ended), c);
+      tensor != nullptr)
     barrier.arrived.publish(tensor, kOfMbarriers, w.domain);
   if (const Lane::Offer& offer = me.offers[1]; offer.time != 0) {
     barrier.arrived.publish(published(w, lane, offer.known, offer.time, me.ended), kOfMbarriers, w.domain);
@@ -109,7 +114,7 @@ void Checker::mbarrier_thread(const machine::Access& a, Cluster& c, uint64_t add
   }
 }
 
-void Checker::mbarrier_operation(const machine::Access& a, Cluster& c, uint64_t address) {
+void Mbarriers::by_operation(const machine::Access& a, Cluster& c, uint64_t address) {
   const auto found_at = c.mbarriers.find(address);
   const auto at = c.operations.find(a.operation);
   if (found_at == c.mbarriers.end() || at == c.operations.end()) return;  // the engine has a fault for it
@@ -121,8 +126,8 @@ void Checker::mbarrier_operation(const machine::Access& a, Cluster& c, uint64_t 
   const bool known = initialised(barrier, viewer, site, address);
   if (known && !barrier.fenced && op.ending == machine::Ending::mbarrier) {
     const Act first = barrier.inits.front();
-    found(Kind::init_fence, party(record_of(first), lane_of(first)), party(viewer, site),
-          machine::kSharedWindow + address, 8);
+    ledger_.findings.add(Kind::init_fence, ledger_.party(record_of(first), lane_of(first)),
+                         party(viewer, site), machine::kSharedWindow + address, 8);
   }
   barrier.last = party(viewer, site);
   Known all = published(*op.by, issuer, op.known[issuer], op.until, op.ended[issuer]);
@@ -146,7 +151,7 @@ void Checker::mbarrier_operation(const machine::Access& a, Cluster& c, uint64_t 
     const uint32_t written = its(rank) ? rank : rank ^ 1;  // of a pair, the barrier may be in the other CTA
     std::erase_if(op.unfinished, [&](const Operation::Part& p) {
       if (p.rank != written && p.rank != kAnyRank) return false;
-      records_.finish(p.record, barrier.unit, barrier.phase);
+      ledger_.records.finish(p.record, barrier.unit, barrier.phase);
       return true;
     });
     all = raised(all, barrier.unit, ~0u, barrier.phase);
@@ -154,10 +159,10 @@ void Checker::mbarrier_operation(const machine::Access& a, Cluster& c, uint64_t 
   barrier.arrived.publish(all, kOfMbarriers, op.by->domain);
 }
 
-void Checker::mbarrier_passed(const machine::Synchronisation& s, Cluster& c) {
+void Mbarriers::passed(const machine::Synchronisation& s, Cluster& c) {
   const auto at = c.mbarriers.find(s.which);
   if (at == c.mbarriers.end()) return;
-  Warp& w = warp_of(c, s.cta, s.warp);
+  Warp& w = clusters_.warp_of(c, s.cta, s.warp);
   const auto lane = static_cast<size_t>(std::countr_zero(s.lanes));
   Known& to = s.order.semantics == Semantics::relaxed ? w.lanes[lane].seen : w.lanes[lane].known;
   const Known more = at->second.over.acquire(Scope::cluster, w.domain);
@@ -166,7 +171,7 @@ void Checker::mbarrier_passed(const machine::Synchronisation& s, Cluster& c) {
   to = last_passed_.both;
   if (s.order.semantics == Semantics::relaxed) {  // orders tensor memory all the same
     Known& known = w.lanes[lane].known;
-    known = joined(joined(known, tensor_part(more, c)), at->second.committed_over);
+    known = joined(joined(known, TensorMemory::part_of(more, c)), at->second.committed_over);
   }
   Use& use = at->second.uses[w.unit];
   use.passed[lane] = at->second.phase - 1;
@@ -174,7 +179,7 @@ void Checker::mbarrier_passed(const machine::Synchronisation& s, Cluster& c) {
   use.pass_site = use.site;
 }
 
-void Checker::mbarrier_over(uint64_t address, Cluster& c) {
+void Mbarriers::over(uint64_t address, Cluster& c) {
   const auto at = c.mbarriers.find(address);
   if (at == c.mbarriers.end()) return;
   Mbarrier& barrier = at->second;
@@ -184,8 +189,8 @@ void Checker::mbarrier_over(uint64_t address, Cluster& c) {
     const uint32_t known = all == nullptr ? 0 : all->happened.most(unit);
     for (uint32_t i = 0; i < machine::kLanes && barrier.phase > 1; ++i)
       if (use.passed[i] == barrier.phase - 1 && use.passed_at[i] > known) {
-        found(Kind::phase, party_of_use(unit, i, use.pass_site), barrier.last,
-              machine::kSharedWindow + address, 8);
+        ledger_.findings.add(Kind::phase, party_of_use(unit, i, use.pass_site), barrier.last,
+                             machine::kSharedWindow + address, 8);
         break;
       }
   }
@@ -196,8 +201,8 @@ void Checker::mbarrier_over(uint64_t address, Cluster& c) {
 
 // Lanes that meet at match.sync have executed their operations on mbarriers: it orders no memory, but an
 // mbarrier may end behind it. libcu++'s pipelines end so.
-void Checker::warp_matched(const machine::Synchronisation& s, Cluster& c) {
-  const Warp& w = warp_of(c, s.cta, s.warp);
+void Mbarriers::matched(const machine::Synchronisation& s, Cluster& c) {
+  const Warp& w = clusters_.warp_of(c, s.cta, s.warp);
   for (auto& [address, barrier] : c.mbarriers)
     if (const auto at = barrier.uses.find(w.unit); at != barrier.uses.end())
       for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
@@ -207,26 +212,27 @@ void Checker::warp_matched(const machine::Synchronisation& s, Cluster& c) {
       }
 }
 
-void Checker::mbarriers_fenced(Cluster& c, const Warp& w, uint32_t lanes) {
+void Mbarriers::fenced(Cluster& c, const Warp& w, uint32_t lanes) {
   if (c.unfenced_inits == 0) return;
   c.unfenced_inits = 0;
   for (auto& [address, barrier] : c.mbarriers) {
     for (const Act init : barrier.inits)
-      if (records_[record_of(init)].unit == w.unit && (lanes >> lane_of(init) & 1) != 0)
+      if (ledger_.records[record_of(init)].unit == w.unit && (lanes >> lane_of(init) & 1) != 0)
         barrier.fenced = true;
     c.unfenced_inits += barrier.fenced ? 0 : 1;
   }
 }
 
-void Checker::mbarriers_met(Cluster& c, const Warp& w, uint32_t lanes, uint64_t phase) {
+void Mbarriers::met(Cluster& c, const Warp& w, uint32_t lanes, uint64_t phase) {
   if (c.unfenced_inits == 0) return;
   for (auto& [address, barrier] : c.mbarriers)
     for (const Act init : barrier.inits)
-      if (barrier.met == 0 && records_[record_of(init)].unit == w.unit && (lanes >> lane_of(init) & 1) != 0)
+      if (barrier.met == 0 && ledger_.records[record_of(init)].unit == w.unit &&
+          (lanes >> lane_of(init) & 1) != 0)
         barrier.met = phase;
 }
 
-void Checker::remote_write(Cluster& c, const Warp& w, uint32_t lane, uint64_t address, uint32_t record) {
+void Mbarriers::wrote_to_peer(Cluster& c, const Warp& w, uint32_t lane, uint64_t address, uint32_t record) {
   const uint32_t rank = rank_of_address(address - machine::kSharedWindow);
   if (rank == w.rank) return;
   RemoteWrites& writes = c.remote_writes[{w.unit, rank}];
@@ -235,20 +241,20 @@ void Checker::remote_write(Cluster& c, const Warp& w, uint32_t lane, uint64_t ad
 }
 
 // An arrival at a CTA that was written to before: in the scope of the CTA it does not publish that.
-void Checker::remote_arrival(const machine::Access& a, Cluster& c, const Viewer& viewer, uint32_t rank) {
-  if (a.order.scope != Scope::cta) return remote_released(c, viewer);
+void Mbarriers::arrival_at_peer(const machine::Access& a, Cluster& c, const Viewer& viewer, uint32_t rank) {
+  if (a.order.scope != Scope::cta) return released(c, viewer);
   if (rank == viewer.warp->rank) return;
   for (const auto& [key, writes] : c.remote_writes)
     for (uint32_t i = 0; i < machine::kLanes && key.second == rank; ++i)
       if (writes.time[i] != 0 && viewer.knows({key.first, i, writes.time[i]})) {
-        found(Kind::mbarrier_scope, party(writes.record, i),
-              party(viewer, {a.ptx_line, Actor::thread, a.kind, a.order}),
-              a.addresses[static_cast<size_t>(std::countr_zero(a.lanes))], 8);
+        ledger_.findings.add(Kind::mbarrier_scope, ledger_.party(writes.record, i),
+                             party(viewer, {a.ptx_line, Actor::thread, a.kind, a.order}),
+                             a.addresses[static_cast<size_t>(std::countr_zero(a.lanes))], 8);
         break;
       }
 }
 
-void Checker::remote_released(Cluster& c, const Viewer& viewer) {
+void Mbarriers::released(Cluster& c, const Viewer& viewer) {
   for (auto at = c.remote_writes.begin(); at != c.remote_writes.end();) {
     auto& time = at->second.time;
     for (uint32_t i = 0; i < machine::kLanes; ++i)

@@ -1,8 +1,10 @@
 // Two accesses that are ordered, but reach memory through different proxies: what else they need (PTX ISA
 // 9.0, 8.2).
+#include "model/hazard/proxies.h"
+
 #include <bit>
 
-#include "model/hazard/checker.h"
+#include "model/hazard/conflict.h"
 
 namespace bitwell::hazard {
 
@@ -31,7 +33,7 @@ void add_copies(Clock& to, const Warp& w, uint32_t lanes) {
 
 // fence.proxy.async: what is known goes for operations too, and what the lanes' own copies have brought that
 // they have waited for.
-void Checker::async_fence(const machine::Synchronisation& s, Warp& w) {
+void fence_async(const machine::Synchronisation& s, Warp& w) {
   Known last, after;
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
     Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
@@ -52,7 +54,7 @@ void Checker::async_fence(const machine::Synchronisation& s, Warp& w) {
 }
 
 // fence.proxy.tensormap: who acquires a map has what was released before and is known.
-void Checker::map_fence(const machine::Synchronisation& s, Warp& w) {
+void fence_maps(const machine::Synchronisation& s, Warp& w) {
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
     Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
     auto more = known == nullptr ? std::make_shared<Knowledge>() : std::make_shared<Knowledge>(*known);
@@ -71,32 +73,14 @@ void Checker::map_fence(const machine::Synchronisation& s, Warp& w) {
   ++w.time;
 }
 
-bool Checker::copied_by_warp(const Record& before, const Viewer& v) const {
-  const Site& site = records_.site_of(before);
+bool copied_by_warp(const Ledger& ledger, const Record& before, const Viewer& v) {
+  const Site& site = ledger.records.site_of(before);
   return site.order.proxy == Proxy::tensor_map && site.kind == AccessKind::write &&
          before.unit == v.warp->unit && before.time <= v.until;
 }
 
-std::optional<Checker::Judged> Checker::judge_proxies(const Reach& r, const Viewer& v, const Epoch& before,
-                                                      const Site& old) const {
-  const Site& now = *r.site;
-  const bool wrote = old.kind != AccessKind::read;
-  switch (now.order.proxy) {
-    case Proxy::async:
-      if (old.order.proxy == Proxy::async || v.fenced(before, r.space)) return std::nullopt;
-      if (!wrote) return Judged{Kind::proxy_fence_war};
-      return Judged{Kind::proxy_fence, old.actor == Actor::copy ? Side::later : Side::either};
-    case Proxy::tensor_map:
-      return wrote && now.kind == AccessKind::read ? judge_map(r.map, v, before) : std::nullopt;
-    case Proxy::non_coherent: return wrote ? std::optional(Judged{Kind::non_coherent}) : std::nullopt;
-    case Proxy::generic: break;
-  }
-  return old.order.proxy == Proxy::non_coherent && now.kind != AccessKind::read
-             ? std::optional(Judged{Kind::non_coherent_war})
-             : std::nullopt;
-}
-
-std::optional<Checker::Judged> Checker::judge_map(uint64_t map, const Viewer& v, const Epoch& before) const {
+static std::optional<Judged> judge_map(const Ledger& ledger, uint64_t map, const Viewer& v,
+                                       const Epoch& before) {
   const MapFences* const maps = v.known == nullptr ? nullptr : v.known->maps.get();
   if (maps == nullptr) return Judged{Kind::map_fence};
   const bool released = maps->released.front().knows(before);
@@ -105,8 +89,27 @@ std::optional<Checker::Judged> Checker::judge_map(uint64_t map, const Viewer& v,
     if (released) return Judged{Kind::map_fence, Side::later};
     return Judged{Kind::map_fence, at == maps->acquired.end() ? Side::either : Side::earlier};
   }
-  const auto needed = static_cast<size_t>(v.warp->domain.with(units_[before.unit].domain));
+  const auto needed = static_cast<size_t>(v.warp->domain.with(ledger.units[before.unit].domain));
   return at->second[needed].knows(before) ? std::nullopt : std::optional(Judged{Kind::scope});
+}
+
+std::optional<Judged> judge_proxies(const Ledger& ledger, const Reach& r, const Viewer& v,
+                                    const Epoch& before, const Site& old) {
+  const Site& now = *r.site;
+  const bool wrote = old.kind != AccessKind::read;
+  switch (now.order.proxy) {
+    case Proxy::async:
+      if (old.order.proxy == Proxy::async || v.fenced(before, r.space)) return std::nullopt;
+      if (!wrote) return Judged{Kind::proxy_fence_war};
+      return Judged{Kind::proxy_fence, old.actor == Actor::copy ? Side::later : Side::either};
+    case Proxy::tensor_map:
+      return wrote && now.kind == AccessKind::read ? judge_map(ledger, r.map, v, before) : std::nullopt;
+    case Proxy::non_coherent: return wrote ? std::optional(Judged{Kind::non_coherent}) : std::nullopt;
+    case Proxy::generic: break;
+  }
+  return old.order.proxy == Proxy::non_coherent && now.kind != AccessKind::read
+             ? std::optional(Judged{Kind::non_coherent_war})
+             : std::nullopt;
 }
 
 }  // namespace bitwell::hazard

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "model/hazard/checker.h"
+#include "model/hazard/published.h"
 
 namespace bitwell::hazard {
 
@@ -10,7 +10,7 @@ using machine::Scope;
 
 namespace {
 
-size_t reach(Scope scope) { return static_cast<size_t>(std::min(scope, Scope::gpu)); }
+size_t reach_of(Scope scope) { return static_cast<size_t>(std::min(scope, Scope::gpu)); }
 
 uint32_t domain_of(const Domain& d, size_t scope) {
   return scope == static_cast<size_t>(Scope::cta)       ? d.cta
@@ -46,13 +46,13 @@ void KnownAtFences::join(const KnownAtFences& more) {
 
 void KnownAtFences::add(Scope scope, const Domain& where, const Known& known) {
   KnownAtFences more;
-  for (size_t i = 0; i <= reach(scope); ++i) more.within_[i] = {domain_of(where, i), known};
+  for (size_t i = 0; i <= reach_of(scope); ++i) more.within_[i] = {domain_of(where, i), known};
   join(more);
 }
 
 Known KnownAtFences::met(Scope scope, const Domain& who) const {
   Known out;
-  for (size_t i = 0; i <= reach(scope); ++i)
+  for (size_t i = 0; i <= reach_of(scope); ++i)
     if (within_[i].domain == domain_of(who, i)) out = joined(out, within_[i].known);
   return out;
 }
@@ -67,14 +67,14 @@ KnownScOrder joined(const KnownScOrder& a, const KnownScOrder& b) {
   return same ? a : std::make_shared<ScOrder>(out);
 }
 
-Lane::Sc& Checker::sc_of(Warp& w, uint32_t lane) {
+Lane::Sc& sc_of(Warp& w, uint32_t lane) {
   std::unique_ptr<Lane::Sc>& sc = w.lanes[lane].sc;
   if (sc == nullptr) sc = std::make_unique<Lane::Sc>();
   w.sc_lanes |= 1u << lane;
   return *sc;
 }
 
-void Checker::meet_fences(Warp& w, uint32_t lanes, Scope scope) {
+void meet_fences(Warp& w, uint32_t lanes, Scope scope) {
   Known before, after;
   bool fresh = true;  // most lanes know the same: joined once
   for (; lanes != 0; lanes &= lanes - 1) {
@@ -91,7 +91,7 @@ void Checker::meet_fences(Warp& w, uint32_t lanes, Scope scope) {
   }
 }
 
-void Checker::add_own_fences(KnownAtFences& to, const Warp& w, uint32_t lanes) {
+void add_own_fences(KnownAtFences& to, const Warp& w, uint32_t lanes) {
   for (uint32_t rest = lanes & w.sc_lanes; rest != 0;) {
     const auto first = static_cast<uint32_t>(std::countr_zero(rest));
     const Lane::Sc& sc = *w.lanes[first].sc;
@@ -117,7 +117,7 @@ void Checker::add_own_fences(KnownAtFences& to, const Warp& w, uint32_t lanes) {
   }
 }
 
-void Checker::add_sc_order(Knowledge& to, const Warp& w, uint32_t lanes) {
+void add_sc_order(Knowledge& to, const Warp& w, uint32_t lanes) {
   lanes &= w.sc_lanes;
   if (lanes == 0) return;
   ScOrder more;
@@ -129,7 +129,7 @@ void Checker::add_sc_order(Knowledge& to, const Warp& w, uint32_t lanes) {
                            : joined(to.sc, std::make_shared<const ScOrder>(more));
 }
 
-bool Checker::fenced_before_seen(const Viewer& v, const Epoch& before) {
+bool fenced_before_seen(const Viewer& v, const Epoch& before) {
   const auto knows = [&](const KnownAtFences& fences) {
     for (size_t scope = 0; scope < 3; ++scope)
       if (const Known& known = fences.at(scope); known != nullptr && known->happened.knows(before))

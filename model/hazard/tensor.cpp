@@ -1,10 +1,13 @@
 // Tensor memory: which of tcgen05's operations are behind which (PTX ISA 9.0, 9.7.16.6). Of one thread only
 // the manual's pairs are, all others by a commit's mbarrier, wait::ld or wait::st; of two threads what has
 // ended or stands in such a pair is, with a fence on both sides of what synchronises them.
+#include "model/hazard/tensor.h"
+
 #include <algorithm>
 #include <bit>
 
-#include "model/hazard/checker.h"
+#include "model/hazard/peers.h"
+#include "model/hazard/published.h"
 
 namespace bitwell::hazard {
 
@@ -41,10 +44,10 @@ Pair pair_of(const TensorOrder& a, const TensorOrder& b) {
 
 }  // namespace
 
-void Checker::tensor_access(const machine::Access& a, Cluster& c) {
+void TensorMemory::access(const machine::Access& a, Cluster& c) {
   const auto lane = static_cast<uint32_t>(a.lanes != 0 ? std::countr_zero(a.lanes) : 0);
   const uint64_t place = a.addresses[lane];
-  Warp& w = warp_of(c, a.cta, a.warp);
+  Warp& w = clusters_.warp_of(c, a.cta, a.warp);
   Site site{a.ptx_line,
             Actor::tcgen05,
             a.kind,
@@ -63,8 +66,9 @@ void Checker::tensor_access(const machine::Access& a, Cluster& c) {
     r.last_mma = op.last_mma;
     r.loads_used = op.loads_used;
     r.lanes = 1u << op.lane;
-    site.tensor = records_.tensor_order(op.tensor);
-    r.record = records_.record({stream(*op.by, Stream::tcgen05), op.number, records_.site(site)});
+    site.tensor = ledger_.records.tensor_order(op.tensor);
+    r.record = ledger_.records.record(
+        {ledger_.units.stream(*op.by, Stream::tcgen05), op.number, ledger_.records.site(site)});
   } else {
     // One instruction of the whole warp: what any of its threads knows.
     known = published(w, ~0u);
@@ -74,12 +78,12 @@ void Checker::tensor_access(const machine::Access& a, Cluster& c) {
       if (l.accepted != nullptr) r.accepted = l.accepted.get();
     if (frees) {
       site.actor = Actor::thread;
-      r.record = records_.record({w.unit, w.time, records_.site(site)});
+      r.record = ledger_.records.record({w.unit, w.time, ledger_.records.site(site)});
     } else {
       const Stream s = a.kind == AccessKind::read ? Stream::tensor_load : Stream::tensor_store;
       site.actor = a.kind == AccessKind::read ? Actor::tensor_load : Actor::tensor_store;
       r.number = ++w.moves;
-      r.record = records_.record({stream(w, s), r.number, records_.site(site)});
+      r.record = ledger_.records.record({ledger_.units.stream(w, s), r.number, ledger_.records.site(site)});
       if (s == Stream::tensor_load) w.loads.push_back(r.number);
       for (Lane& l : w.lanes) l.latest[static_cast<size_t>(s)] = r.number;
     }
@@ -89,7 +93,7 @@ void Checker::tensor_access(const machine::Access& a, Cluster& c) {
   const uint64_t columns = a.bytes / 4;
   const auto each = [&](uint64_t from, uint64_t cells) {
     c.tensor.each(from, cells, [&](Cell& cell, uint64_t at, uint64_t size) {
-      reach(r, cell, at, size);
+      conflicts_.reach(r, cell, at, size);
       if (frees) cell = {};
     });
   };
@@ -97,7 +101,7 @@ void Checker::tensor_access(const machine::Access& a, Cluster& c) {
   for (uint64_t i = 0; i < columns; ++i) each(cell_of(rank, first, column + i), a.rows);
 }
 
-void Checker::tensor_order(const Synchronisation& s, Warp& w, const Cluster& c) {
+void TensorMemory::order(const Synchronisation& s, Warp& w, const Cluster& c) {
   if (s.kind == SyncKind::tensor_loads_waited || s.kind == SyncKind::tensor_stores_waited) {
     const auto which = static_cast<size_t>(s.kind == SyncKind::tensor_loads_waited ? Stream::tensor_load
                                                                                    : Stream::tensor_store);
@@ -132,7 +136,7 @@ void Checker::tensor_order(const Synchronisation& s, Warp& w, const Cluster& c) 
 
 // With fences around it any order of execution orders tensor memory, a relaxed arrival and a relaxed wait too
 // (9.7.16.6.3, 9.7.16.6.4.4): what a fence before has offered, and of that what had ended by then.
-Known Checker::tensor_part(const Known& known, const Cluster& c) {
+Known TensorMemory::part_of(const Known& known, const Cluster& c) {
   if (known == nullptr || known->offered.empty()) return nullptr;
   auto out = std::make_shared<Knowledge>();
   out->offered = known->offered;
@@ -144,21 +148,21 @@ Known Checker::tensor_part(const Known& known, const Cluster& c) {
 }
 
 // And columns that were given to pairs have been, for alloc is synchronous.
-Known Checker::tensor_published(const Warp& w, uint32_t lane, const Cluster& c) {
+Known TensorMemory::published_by(const Warp& w, uint32_t lane, const Cluster& c) {
   const Known& known = w.lanes[lane].known;
   if (known == nullptr) return nullptr;
-  Known out = tensor_part(published(w, lane, known, w.time, w.lanes[lane].ended), c);
+  Known out = part_of(published(w, lane, known, w.time, w.lanes[lane].ended), c);
   for (const auto& [rank, given] : c.allocated)
     if (known->happened.knows(given)) out = raised(out, given.unit, ~0u, given.time);
   return out;
 }
 
-std::optional<Kind> Checker::judge_cells(const Reach& r, const Viewer& v, const Record& before,
-                                         uint32_t lane) const {
-  const Site& old = records_.site_of(before);
+std::optional<Kind> judge_cells(const Ledger& ledger, const Reach& r, const Viewer& v, const Record& before,
+                                uint32_t lane) {
+  const Site& old = ledger.records.site_of(before);
   const Site& now = *r.site;
   const Epoch e{before.unit, lane, before.time};
-  const UnitInfo& unit = units_[before.unit];
+  const Unit& unit = ledger.units[before.unit];
   const bool same_warp = unit.cta == v.warp->cta && unit.warp == v.warp->number;
   if (old.actor == Actor::tcgen05 && now.actor == Actor::tcgen05 && same_warp && before.time == r.number)
     return old.kind == AccessKind::update && now.kind == AccessKind::read
@@ -181,10 +185,10 @@ std::optional<Kind> Checker::judge_cells(const Reach& r, const Viewer& v, const 
   const auto copies = [](const TensorOrder& o) {
     return o.kind != TensorOrder::Kind::mma && o.kind != TensorOrder::Kind::shift;
   };
-  if (same_warp && r.last_mma > before.time && copies(records_.tensor_order(old.tensor)) &&
-      copies(records_.tensor_order(now.tensor)))
+  if (same_warp && r.last_mma > before.time && copies(ledger.records.tensor_order(old.tensor)) &&
+      copies(ledger.records.tensor_order(now.tensor)))
     return Kind::tensor_copy;
-  switch (pair_of(records_.tensor_order(old.tensor), records_.tensor_order(now.tensor))) {
+  switch (pair_of(ledger.records.tensor_order(old.tensor), ledger.records.tensor_order(now.tensor))) {
     case Pair::promised: return std::nullopt;
     case Pair::two_kinds: return Kind::tensor_kinds;
     case Pair::two_sums: return Kind::tensor_mmas;
@@ -194,7 +198,30 @@ std::optional<Kind> Checker::judge_cells(const Reach& r, const Viewer& v, const 
   return Kind::operation_race;
 }
 
-uint64_t Checker::reported(uint64_t address, size_t space) {
+// Columns are given to a pair when both have begun, and back when both have theirs (PTX ISA 9.0, 9.7.16.7.1).
+void TensorMemory::columns(const machine::Synchronisation& s, Cluster& c) {
+  if (s.amount == 0 || s.which == 2) return;
+  Warp& w = clusters_.warp_of(c, s.cta, s.warp);
+  const uint32_t peer = w.rank ^ 1;
+  const bool frees = s.which != 0;
+  const Known known = published(w, s.lanes);
+  const Party who{{s.ptx_line, Actor::thread, machine::AccessKind::update, {}}, w.cta, w.number, -1};
+  if (!frees) {
+    const Epoch given{ledger_.units.add(w), 0, 1};
+    c.allocated[w.rank] = given;
+    for (Lane& lane : w.lanes) lane.known = raised(lane.known, given.unit, ~0u, given.time);
+    if (!begun(known.get(), c, peer))
+      ledger_.findings.add(Kind::peer_columns, who, who, 0, 0).where =
+          "tensor memory of CTA rank " + std::to_string(peer);
+    return;
+  }
+  const auto at = c.allocated.find(peer);
+  if (at == c.allocated.end() || !known->happened.knows(at->second))
+    ledger_.findings.add(Kind::peer_allocation, who, who, 0, 0).where =
+        "tensor memory of CTA rank " + std::to_string(peer);
+}
+
+uint64_t reported(uint64_t address, size_t space) {
   return space == kTensorSpace ? address_of(address) : address;
 }
 

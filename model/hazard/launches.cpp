@@ -2,10 +2,10 @@
 // share is ordered (PTX ISA 9.0, 9.7.13.14). Of a launch further back the wait promises something where the
 // launches between have waited too. Where one has not, or where one waits, lets the next start and that one
 // does not wait, an H200 keeps the order all the same (docs/evidence.md), which the manual does not say.
+#include "model/hazard/launches.h"
+
 #include <algorithm>
 #include <bit>
-
-#include "model/hazard/checker.h"
 
 namespace bitwell::hazard {
 
@@ -24,14 +24,13 @@ bool meets(const Site& s) {
 
 }  // namespace
 
-void Checker::overlaps(const Checker& before) {
+void Launches::overlap(const Launches& before) {
   before_ = &before;
   all_waited_ = before.before_ == nullptr || (before.all_waited_ && !before.waited_.empty());
-  units_.push_back({});
-  before_unit_ = static_cast<UnitId>(units_.size() - 1);
+  before_unit_ = ledger_.units.add();
 }
 
-void Checker::grids_waited(const machine::Synchronisation& s, Warp& w) {
+void Launches::waited(const machine::Synchronisation& s, Warp& w) {
   if (before_ == nullptr) return;
   waited_.insert(w.domain.cta);
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
@@ -40,7 +39,7 @@ void Checker::grids_waited(const machine::Synchronisation& s, Warp& w) {
   }
 }
 
-void Checker::dependents_let(const machine::Synchronisation& s, const Warp& w) {
+void Launches::let(const machine::Synchronisation& s, const Warp& w) {
   if (before_ == nullptr) return;
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
     const Known& known = w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known;
@@ -50,12 +49,12 @@ void Checker::dependents_let(const machine::Synchronisation& s, const Warp& w) {
 }
 
 // The one behind starts when all CTAs have let it: one that does so behind its wait, or ends, is enough.
-bool Checker::lets_start_behind_its_wait() const {
+bool Launches::lets_start_behind_its_wait() const {
   return std::any_of(waited_.begin(), waited_.end(),
                      [&](uint32_t cta) { return let_early_.count(cta) == 0; });
 }
 
-void Checker::behind_launches_before(const Reach& r, uint64_t address, uint64_t bytes) {
+void Launches::behind(const Reach& r, uint64_t address, uint64_t bytes) {
   const Viewer* early = std::find_if(r.viewers, r.viewers + r.viewer_count, [&](const Viewer& v) {
     return !v.knows({before_unit_, 0, kTheirEnd});
   });
@@ -64,7 +63,7 @@ void Checker::behind_launches_before(const Reach& r, uint64_t address, uint64_t 
   if (waited) early = r.viewers;
   bool over = waited, in_order = waited;
   uint32_t back = 0;
-  for (const Checker* b = before_; b != nullptr; b = b->before_) {
+  for (const Launches* b = before_; b != nullptr; b = b->before_) {
     ++back;
     if (!over)
       behind_launch(*b, in_order ? Kind::grid_between : Kind::grid_wait, back, *early, r, address, bytes);
@@ -73,16 +72,16 @@ void Checker::behind_launches_before(const Reach& r, uint64_t address, uint64_t 
   }
 }
 
-void Checker::behind_launch(const Checker& before, Kind kind, uint32_t launches_before, const Viewer& early,
-                            const Reach& r, uint64_t address, uint64_t bytes) {
-  before.global_.each_touched(address, bytes, [&](const Cell& cell, uint64_t at, uint64_t size) {
+void Launches::behind_launch(const Launches& before, Kind kind, uint32_t launches_before, const Viewer& early,
+                             const Reach& r, uint64_t address, uint64_t bytes) {
+  before.ledger_.global.each_touched(address, bytes, [&](const Cell& cell, uint64_t at, uint64_t size) {
     Act unordered = kNoAct;
     const auto weigh = [&](Act act) {
-      if (!meets(*r.site) || !meets(before.records_.site_of(before.records_[record_of(act)])))
+      if (!meets(*r.site) || !meets(before.ledger_.records.site_of(before.ledger_.records[record_of(act)])))
         unordered = act;
     };
     const auto weigh_all = [&](Readers those) {
-      before.readers_.each(those, [&](const Reader& reader) {
+      before.ledger_.readers.each(those, [&](const Reader& reader) {
         weigh(act(reader.record, static_cast<uint32_t>(std::countr_zero(reader.lanes))));
       });
     };
@@ -90,8 +89,8 @@ void Checker::behind_launch(const Checker& before, Kind kind, uint32_t launches_
     weigh_all(cell.writes_before);
     if (cell.write != kNoAct) weigh(cell.write);
     if (unordered == kNoAct) return;
-    const Party earlier = before.party(record_of(unordered), lane_of(unordered));
-    found(kind, earlier, party(early, *r.site), at, size, launches_before);
+    const Party earlier = before.ledger_.party(record_of(unordered), lane_of(unordered));
+    ledger_.findings.add(kind, earlier, party(early, *r.site), at, size, launches_before);
   });
 }
 

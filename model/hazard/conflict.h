@@ -1,0 +1,98 @@
+// Two accesses to the same bytes, one of them a write: is the earlier behind the later, and if not, why not?
+#pragma once
+#include <optional>
+
+#include "model/hazard/clusters.h"
+#include "model/machine/event.h"
+
+namespace bitwell::hazard {
+
+inline constexpr size_t kTensorSpace = 2;
+
+// One cell is reached by `viewer`, who leaves `record` of that site.
+struct Reach {
+  const Viewer* viewers;  // all that must be behind what was done before
+  size_t viewer_count;
+  bool alike;  // they know the same of others
+  const Site* site;
+  uint32_t record;
+  uint32_t lanes;  // one bit each, of the record's unit
+  size_t space;    // 0 shared, 1 global, kTensorSpace tensor memory
+  const Known* seen;
+  const machine::Access* instruction;  // of lanes
+  // Of tensor memory: what the last fence::after_thread_sync accepted, the operation's number, and that of
+  // the MMA issued last before it.
+  const Knowledge* accepted = nullptr;
+  uint32_t number = 0, last_mma = 0;
+  uint32_t loads_used = 0;             // of the warp, likewise
+  bool frees = false;                  // the object that the cell is of
+  uint64_t map = 0;                    // of a tensor map that a copy reads: its address
+  mutable Act passed = kNoAct;         // the last act that this one was found to be behind
+  mutable uint32_t passed_record = 0;  // likewise of all lanes, of operations
+};
+
+// What one says of two accesses of which the later is not, or not enough, behind the earlier.
+struct Judged {
+  Kind kind;
+  Side side = Side::either;
+};
+// Of two that are ordered, but reach memory through different proxies (proxies.cpp).
+std::optional<Judged> judge_proxies(const Ledger& ledger, const Reach& r, const Viewer& v,
+                                    const Epoch& before, const Site& old);
+// Whether it is the copy of a tensor map that all of the viewer's warp have made, each for itself.
+bool copied_by_warp(const Ledger& ledger, const Record& before, const Viewer& v);
+// Of tensor memory (tensor.cpp).
+std::optional<Kind> judge_cells(const Ledger& ledger, const Reach& r, const Viewer& v, const Record& before,
+                                uint32_t lane);
+// As findings have it: of tensor memory behind machine::kTensorWindow.
+uint64_t reported(uint64_t address, size_t space);
+
+class Conflicts {
+ public:
+  // `once`: a second write of a byte of global memory is found too, though it is ordered.
+  Conflicts(Ledger& ledger, bool once) : ledger_(ledger), once_(once) {}
+
+  // Whoever reaches the cell is held against what it holds, and stands in it from now on.
+  void reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size);
+  // There was a load past the coherent cache.
+  void past_cache() { non_coherent_ = true; }
+  // Something else happens: what was remembered of the last event is over.
+  void next_event() {
+    behind_record_ = 0;
+    behind_readers_ = kNoAct;
+  }
+  // Sets of readers that no cell has any more go, where they are many.
+  void drop_sets(Clusters& clusters);
+
+ private:
+  static constexpr size_t kLeastSets = size_t{1} << 14;
+
+  Readers read_too(const Reach& r, Readers before);
+  void behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size);
+  void remember_write(const Reach& r, Cell& cell);
+  Readers not_stood_for(const Site& write, Readers before);
+  bool behind(const Reach& r, Act before);
+  void written_again(const Reach& r, Act before, uint64_t address, uint64_t size);
+  bool conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
+  std::optional<Judged> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
+  bool in_lockstep(const Viewer& v, const Record& before, const Site& now) const;
+
+  Ledger& ledger_;
+  bool once_;
+  bool non_coherent_ = false;
+  size_t most_sets_ = kLeastSets;  // bytes of them, before those that no cell has go
+  // What a cell's readers became last: cells side by side mostly become the same.
+  struct {
+    Readers from = kNoAct;
+    Reader more{};
+    Readers to = kNoAct;
+  } last_set_;
+  // While one event is told: the last record of which all lanes were found to be behind, and whom.
+  uint32_t behind_record_ = 0;
+  const Knowledge* behind_known_ = nullptr;
+  // The same of the last list of readers.
+  Readers behind_readers_ = kNoAct;
+  const Knowledge* behind_readers_known_ = nullptr;
+};
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,31 @@
+// What was found: each pair of instructions once for each kind, in the order in which they were met.
+#pragma once
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "model/hazard/finding.h"
+
+namespace bitwell::hazard {
+
+class FindingList {
+ public:
+  // Of each finding at most so many pairs of accesses are kept, Finding::met.
+  void keep(size_t most) { most_met_ = most; }
+  // An access comes, which what is added from now on is about.
+  void next_access() { ++accesses_; }
+  Finding& add(Kind kind, const Party& earlier, const Party& later, uint64_t address, uint64_t size,
+               uint32_t launches_before = 0);
+  const std::vector<Finding>& all() const { return all_; }
+  // The finding that is added next, and those behind it.
+  size_t size() const { return all_.size(); }
+  Finding& operator[](size_t i) { return all_[i]; }
+
+ private:
+  std::vector<Finding> all_;
+  size_t most_met_ = 0;
+  uint64_t accesses_ = 0;                                           // so far
+  std::map<std::tuple<Kind, int, int, uint32_t>, size_t> numbers_;  // of findings
+};
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,168 @@
+// Copies and other operations under way: what stands behind their issue, what they reach, and how they are
+// waited for in groups.
+#include "model/hazard/operations.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "model/hazard/mbarriers.h"
+#include "model/hazard/peers.h"
+#include "model/machine/memory.h"
+
+namespace bitwell::hazard {
+
+using machine::Synchronisation;
+using SyncKind = Synchronisation::Kind;
+
+void Operations::issued(const Synchronisation& s, Cluster& c) {
+  Warp& w = clusters_.warp_of(c, s.cta, s.warp);
+  Operation& op = c.operations[s.which];
+  op.ending = s.ending;
+  op.by = &w;
+  op.number = static_cast<uint32_t>(s.which);
+  op.lane = static_cast<uint32_t>(std::countr_zero(s.lanes));
+  op.lanes = s.lanes;
+  op.until = w.time++;
+  for (size_t i = 0; i < op.known.size(); ++i) {
+    op.known[i] = w.lanes[i].known;
+    op.accepted[i] = w.lanes[i].accepted;
+    op.ended[i] = w.lanes[i].ended;
+  }
+  op.tensor = s.tensor;
+  op.last_mma = w.last_mma;
+  op.loads_used = w.loads_used;
+  if (op.ending == machine::Ending::commit && s.tensor.kind == machine::TensorOrder::Kind::mma)
+    w.last_mma = op.number;
+  issue(op, w);
+  if (w.map.ptx_line == s.ptx_line && w.map.lane == op.lane) keeps_map(op, w, s.ptx_line);
+}
+
+void Operations::issue(const Operation& op, Warp& w) {
+  const auto latest = [&](Stream s) {
+    ledger_.units.stream(w, s);
+    // Which lanes issued it is not told: numbers only rise, and a wait covers what its own lane issued.
+    for (Lane& l : w.lanes) l.latest[static_cast<size_t>(s)] = op.number;
+  };
+  if (op.ending == machine::Ending::copy_group) latest(Stream::copy);
+  if (op.ending == machine::Ending::commit) latest(Stream::tcgen05);
+  if (op.ending != machine::Ending::bulk_group) return;
+  latest(Stream::bulk_read);
+  latest(Stream::bulk_write);
+}
+
+void Operations::groups(const Synchronisation& s, Warp& w) {
+  const bool bulk = s.kind != SyncKind::copies_committed && s.kind != SyncKind::copies_waited;
+  const bool commits = s.kind == SyncKind::copies_committed || s.kind == SyncKind::bulk_committed;
+  const auto first = static_cast<size_t>(bulk ? Stream::bulk_read : Stream::copy);
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+    Lane& lane = w.lanes[static_cast<size_t>(std::countr_zero(lanes))];
+    std::vector<uint32_t>& committed = lane.groups[bulk ? 1 : 0];
+    if (commits) {
+      committed.push_back(lane.latest[first]);
+      continue;
+    }
+    uint32_t done = 0;
+    if (s.which == Synchronisation::kEvery)
+      done = lane.latest[first];
+    else if (committed.size() > s.which)
+      done = committed[committed.size() - 1 - s.which];
+    lane.ended[first] = std::max(lane.ended[first], done);
+    if (s.kind == SyncKind::bulk_read) continue;
+    if (bulk) {
+      uint32_t& written = lane.ended[static_cast<size_t>(Stream::bulk_write)];
+      written = std::max(written, done);
+    }
+    if (committed.size() > s.which)
+      committed.erase(committed.begin(), committed.end() - static_cast<std::ptrdiff_t>(s.which));
+  }
+}
+
+void Operations::keeps_map(Operation& op, const Warp& w, int ptx_line) {
+  if (w.map.address < machine::kModuleGlobals) return;
+  constexpr uint64_t kMapBytes = 128;
+  Site site{ptx_line,
+            Actor::mbarrier_copy,
+            machine::AccessKind::read,
+            {machine::Semantics::weak, machine::Scope::cta, machine::Proxy::tensor_map}};
+  uint32_t lanes = 1u << op.lane;
+  const uint32_t record = record_of(op, site, w.map.address, true, false, lanes);
+  ledger_.global.each(w.map.address, kMapBytes, [&](Cell& cell, uint64_t, uint64_t) {
+    cell.reads = ledger_.readers.with(cell.reads, {record, lanes}, [](const Reader&) { return false; });
+  });
+}
+
+void Operations::access(const machine::Access& a, Cluster& c) {
+  const auto mma = c.mma_operations.find(a.operation);
+  if (c.starting != nullptr && mma == c.mma_operations.end()) c.mma_operations[a.operation] = c.starting;
+  Warpgroup* const group = mma != c.mma_operations.end() ? mma->second : c.starting;
+  c.starting = nullptr;
+  const uint64_t address = a.addresses[0];
+  Shadow* const shadow = shadow_of(c, ledger_.global, address);
+  if (shadow == nullptr) return;
+  const bool shared = shadow != &ledger_.global;
+  const bool reads = a.kind == machine::AccessKind::read;
+  Site site{a.ptx_line, Actor::wgmma, a.kind, a.order};
+  if (a.kind == machine::AccessKind::update)  // a reduction, which is relaxed (PTX ISA 9.0, 9.7.9.25.4)
+    site.order.semantics = machine::Semantics::relaxed, site.order.scope = machine::Scope::gpu;
+  std::array<Viewer, machine::kLanes> viewers;
+  Reach r{viewers.data(), 1, false, &site, 0, 1, shared ? 0ul : 1ul, nullptr, nullptr};
+  if (group != nullptr) {
+    r.viewer_count = std::min<size_t>(group->running.size(), 4);
+    for (size_t i = 0; i < r.viewer_count; ++i) {
+      const Warpgroup::Issue& issue = group->running[i];
+      viewers[i] = {issue.known.get(), issue.warp, 0, issue.until, &issue.ended};
+    }
+    r.record = ledger_.records.record(
+        {group->unit, static_cast<uint32_t>(group->started) + 1, ledger_.records.site(site)});
+    r.lanes = ~0u;
+  } else {
+    const auto found = c.operations.find(a.operation);
+    if (found == c.operations.end()) return;
+    Operation& op = found->second;
+    r.lanes = a.issuer >= 0 ? 1u << a.issuer : op.lanes;
+    r.viewer_count = 0;
+    for (uint32_t rest = r.lanes; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+      viewers[r.viewer_count++] = {op.known[lane].get(), op.by, lane, op.until, &op.ended[lane]};
+    }
+    if (!reads) r.lanes = std::bit_floor(r.lanes);  // the last of them: what it did, the others have done
+    r.record = record_of(op, site, address, reads, shared, r.lanes);
+    if (shared && clusters_.several_ctas()) peer_access(ledger_, a, c, viewers[0], site, address);
+  }
+  if (launches_.overlaps() && !shared) launches_.behind(r, address, a.bytes);
+  shadow->each(address, a.bytes,
+               [&](Cell& cell, uint64_t at, uint64_t size) { conflicts_.reach(r, cell, at, size); });
+}
+
+uint32_t Operations::record_of(Operation& op, Site& site, uint64_t address, bool reads, bool shared,
+                               uint32_t& lanes) {
+  Stream s{};
+  switch (op.ending) {
+    case machine::Ending::copy_group:
+      site.actor = Actor::copy;
+      s = Stream::copy;
+      break;
+    case machine::Ending::bulk_group:
+      site.actor = Actor::bulk_copy;
+      s = reads ? Stream::bulk_read : Stream::bulk_write;
+      break;
+    case machine::Ending::commit:
+      site.actor = Actor::tcgen05;
+      s = Stream::tcgen05;
+      break;
+    default: {
+      site.actor = Actor::mbarrier_copy;
+      lanes = 1;
+      const uint32_t number = ledger_.records.site(site);
+      const auto rank = static_cast<uint32_t>(
+          shared && !reads ? (address - machine::kSharedWindow) >> machine::kRankShift : kAnyRank);
+      for (const Operation::Part& p : op.unfinished)
+        if (p.site == number && p.rank == rank) return p.record;
+      op.unfinished.push_back({ledger_.records.unfinished(number), number, rank});
+      return op.unfinished.back().record;
+    }
+  }
+  return ledger_.records.record({ledger_.units.stream(*op.by, s), op.number, ledger_.records.site(site)});
+}
+
+}  // namespace bitwell::hazard

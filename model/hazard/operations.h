@@ -1,0 +1,31 @@
+// Copies and other operations under way.
+#pragma once
+#include "model/hazard/launches.h"
+
+namespace bitwell::hazard {
+
+class Operations {
+ public:
+  Operations(Ledger& ledger, Clusters& clusters, Conflicts& conflicts, Launches& launches)
+      : ledger_(ledger), clusters_(clusters), conflicts_(conflicts), launches_(launches) {}
+
+  void issued(const machine::Synchronisation& s, Cluster& c);
+  // One reaches shared or global memory.
+  void access(const machine::Access& a, Cluster& c);
+  // Groups of copies are committed and waited for.
+  static void groups(const machine::Synchronisation& s, Warp& w);
+
+ private:
+  void issue(const Operation& op, Warp& w);
+  // The operation just issued reads a tensor map until it ends.
+  void keeps_map(Operation& op, const Warp& w, int ptx_line);
+  // The record of what an operation does at an address; `lanes` become those that it is of.
+  uint32_t record_of(Operation& op, Site& site, uint64_t address, bool reads, bool shared, uint32_t& lanes);
+
+  Ledger& ledger_;
+  Clusters& clusters_;
+  Conflicts& conflicts_;
+  Launches& launches_;
+};
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,32 @@
+// Threads, and the scopes in which they are ordered.
+#pragma once
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "model/hazard/mbarriers.h"
+
+namespace bitwell::hazard {
+
+class Threads {
+ public:
+  Threads(Ledger& ledger, Clusters& clusters, Mbarriers& mbarriers)
+      : ledger_(ledger), clusters_(clusters), mbarriers_(mbarriers) {}
+
+  void synchronised(const machine::Synchronisation& s, Cluster& c);
+  // An access by a lane that is atomic or strong, to shared or global memory.
+  void strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lane, uint64_t address, bool shared);
+
+ private:
+  void from_one_line(const machine::Synchronisation& s, const Warp& w,
+                     std::map<std::pair<uint32_t, uint64_t>, Party>& met);
+  void cluster_arrived(const machine::Synchronisation& s, Cluster& c);
+  static void fence(const machine::Synchronisation& s, Warp& w);
+
+  Ledger& ledger_;
+  Clusters& clusters_;
+  Mbarriers& mbarriers_;
+  std::unordered_map<uint64_t, Message> words_;  // of global memory
+};
+
+}  // namespace bitwell::hazard
