@@ -134,13 +134,23 @@ Next load_narrow(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
+// Whether a copy is still to write some byte from the first row to the last: most often none is, of no row.
+bool copies_fill_rows_between(const Cluster& cluster, std::span<const SharedPlace> rows) {
+  const auto [low, high] =
+      std::minmax_element(rows.begin(), rows.end(),
+                          [](const SharedPlace& a, const SharedPlace& b) { return a.address < b.address; });
+  return cluster.filling(low->address, high->address - low->address + 16) != nullptr;
+}
+
 Next store_matrix(const Op& op, Context& context, uint32_t mask) {
   if (!whole_warp(context, mask)) return Next::wait;
-  const auto places = row_places(op.as<MatrixUse>(), op, context, 8 * op.as<MatrixUse>().count);
+  const int count = 8 * op.as<MatrixUse>().count;
+  const auto places = row_places(op.as<MatrixUse>(), op, context, count);
   Cluster& cluster = context.cta.cluster;
   cluster.change();
-  if (context.checked && cluster.operations_under_way())
-    for (int row = 0; row < 8 * op.as<MatrixUse>().count; ++row) {
+  if (context.checked && cluster.operations_under_way() &&
+      copies_fill_rows_between(cluster, std::span(places).first(static_cast<size_t>(count))))
+    for (int row = 0; row < count; ++row) {
       const uint64_t address = places[static_cast<size_t>(row)].address;
       if (const machine::Agent* copy = cluster.filling(address, 16))
         throw Fault("a write to " + cluster.shared_name(address) + ", which the copy of " +

@@ -47,6 +47,8 @@ class SmallCopy : public machine::Agent {
         ++p.group->writing;
       }
       if (p.reduce) continue;
+      low_ = std::min(low_, p.to.address);
+      high_ = std::max(high_, p.to.address + p.size);
       Port::empty(p.to.cta->shared, p.to.address, p.size);
       tell_emptied(*p.to.cta, p.to.address, p.size);
     }
@@ -58,6 +60,7 @@ class SmallCopy : public machine::Agent {
     return next_ == parts_.size();
   }
   bool fills(uint64_t shared_address, uint64_t length) const override {
+    if (shared_address >= high_ || shared_address + length <= low_) return false;
     return std::any_of(parts_.begin() + static_cast<std::ptrdiff_t>(next_), parts_.end(), [&](const Part& p) {
       return !p.reduce && p.to.address < shared_address + length && shared_address < p.to.address + p.size;
     });
@@ -105,6 +108,7 @@ class SmallCopy : public machine::Agent {
   Cluster& cluster_;
   std::string what_;
   std::vector<Part> parts_;
+  uint64_t low_ = ~uint64_t{0}, high_ = 0;  // of what they fill
   Cta& cta_;
   int warp_;
   Order order_;
