@@ -44,7 +44,7 @@ std::string sum(const std::map<std::string, Judged>& parts, size_t schedules) {
     add(fmt::format("{} {}{}", grouped(n), what, n == 1 ? "" : "s"));
   };
   const nlohmann::json& run = parts.at("run").facts;
-  if (run.contains("fault")) add(run["fault"]["kind"] == "deadlock" ? "a deadlock" : "a fault");
+  if (run.contains("fault")) add(sum_of_fault(run));
   if (run.contains("errors")) count(run["errors"].get<uint64_t>(), "race");
   if (run.contains("expected") && !run["expected"].empty()) {
     uint64_t wrong = 0;

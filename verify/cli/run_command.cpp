@@ -175,7 +175,7 @@ Judged run_once(const RunOptions& options, Until& until) {
     seconds = std::chrono::duration<double>(Clock::now() - start).count();
     if (numeric) losses = numeric->losses();
   };
-  question.again = [](int run) { progress(fmt::format("following what was read, run {}", run)); };
+  question.again = [](int run) { progress(fmt::format("looking at what was found, run {}", run)); };
   const verify::Answer answer = verify::ask(question);
   end_progress();
   observed.findings.take(answer);
@@ -243,8 +243,9 @@ void add_run(CLI::App& app, int& status) {
       if (!ran.held) status = failed;
     } catch (const machine::Fault& fault) {
       until.facts["fault"] = fault_facts(fault);
+      const std::string last = options->races ? "\nFAILED: " + sum_of_fault(until.facts) : "";
       if (options->json) fmt::print("{}\n", until.facts.dump(2));
-      throw machine::Fault(fault, with_source(fault.what(), fault.place.cuda, until.ptx));
+      throw machine::Fault(fault, with_source(fault.what(), fault.place.cuda, until.ptx) + last);
     }
   });
 }

@@ -6,6 +6,7 @@
 #include "verify/cli/cuda_source.h"
 #include "verify/cli/short_names.h"
 #include "verify/cli/table.h"
+#include "verify/hazard/between.h"
 #include "verify/hazard/groups.h"
 #include "verify/hazard/remedy.h"
 
@@ -84,6 +85,11 @@ nlohmann::json facts_of(const verify::Found& found, const verify::Weighed& e, co
                      {"count", f.count},
                      {"fingerprint", verify::fingerprint(found).hash},
                      {"text", words}};
+  if (found.between != nullptr) {
+    out["does_not_count"] = nlohmann::json::array();
+    for (const verify::Between::Passed& p : found.between->passed)
+      out["does_not_count"].push_back({{"ptx_line", p.ptx_line}, {"why", p.why}});
+  }
   if (explained) out["reaches"] = {{"end", kEnds[static_cast<size_t>(e.way.end)]}, {"lines", e.way.lines}};
   if (e.followed != nullptr) out["on_this_run"] = facts_of(*e.followed, f);
   return out;

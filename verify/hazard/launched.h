@@ -19,12 +19,15 @@ struct Launched {
   const std::string& entry() const { return program.functions[static_cast<size_t>(program.entry)].name; }
 };
 
+struct Between;
+
 // A finding, and of which launches its two acts are: one, but for what overlaps. It refers to both.
 struct Found {
   hazard::Finding finding;
   const Launched* earlier;
   const Launched* later;
-  std::vector<size_t> numbers;  // of all launches in which the later act was found so
+  std::vector<size_t> numbers;       // of all launches in which the later act was found so
+  const Between* between = nullptr;  // what stood between the two, where that was looked at
 };
 
 }  // namespace bitwell::verify

@@ -1,6 +1,8 @@
 #include "verify/hazard/remedy.h"
 
 #include "model/machine/memory.h"
+#include "verify/hazard/between.h"
+#include "verify/hazard/report.h"
 
 namespace bitwell::verify {
 namespace {
@@ -24,18 +26,32 @@ std::string barrier(const hazard::Finding& f) {
                              : "";
 }
 
+// Which wait a cp.async needs, and what behind it; `then`: ", then ...", or empty.
+std::string wait_for_copy(const Found& found, const std::string& then) {
+  const Between* seen = found.between;
+  if (seen == nullptr)
+    return "cp.async.wait_group N (N: the groups committed behind this copy's that may be left; 0 or "
+           "wait_all "
+           "waits for all) by the thread that issued the copy" +
+           then;
+  if (seen->waited && !then.empty())
+    return std::string(then.substr(std::string_view(", then ").size())) + " behind the wait of " +
+           place_of(*seen->waited, found.earlier->program);
+  const std::string behind = std::to_string(seen->committed_behind.value_or(0));
+  return (seen->committed_behind ? "" : "cp.async.commit_group behind the copy, ") +
+         std::string("cp.async.wait_group ") + behind + (behind == "0" ? "" : " or less") +
+         " by the thread that issued the copy" + then;
+}
+
 // Who waits for an operation of that kind, and how; `other`: the thread of the other act.
-std::string wait_for(const Party& operation, const Party& other, const hazard::Finding& f) {
+std::string wait_for(const Party& operation, const Party& other, const Found& found) {
+  const hazard::Finding& f = found.finding;
   const bool own = same_thread(operation, other);
   const std::string then =
       own ? "" : ", then " + (barrier(f).empty() ? "a release and an acquire" : barrier(f));
   const bool reads = operation.site.kind == machine::AccessKind::read;
   switch (operation.site.actor) {
-    case Actor::copy:
-      return "cp.async.wait_group N (N: the groups committed behind this copy's that may be left; 0 or "
-             "wait_all "
-             "waits for all) by the thread that issued the copy" +
-             then;
+    case Actor::copy: return wait_for_copy(found, then);
     case Actor::bulk_copy:
       return std::string("cp.async.bulk.wait_group") + (reads ? ".read" : "") +
              " by the thread that issued and committed the copy" + then;
@@ -71,7 +87,7 @@ std::string remedy(const Found& found) {
   const std::string general(hazard::remedy_of(f.kind, f.side));
   if (found.earlier != found.later) return general;
   const Fix fix = hazard::row_of(f.kind).fix;
-  if (fix == Fix::wait && f.earlier.site.actor != Actor::thread) return wait_for(f.earlier, f.later, f);
+  if (fix == Fix::wait && f.earlier.site.actor != Actor::thread) return wait_for(f.earlier, f.later, found);
   if (fix == Fix::wait && f.later.site.actor != Actor::thread) return issue_behind(f);
   if (fix == Fix::barrier) {
     const std::string both = barrier(f);

@@ -4,6 +4,7 @@
 
 #include "model/machine/memory.h"
 #include "model/run/nearby.h"
+#include "verify/hazard/between.h"
 #include "verify/hazard/remedy.h"
 
 namespace bitwell::verify {
@@ -100,6 +101,12 @@ const isa::Line* line_of(int ptx, const isa::Program& program) {
   return nullptr;
 }
 
+std::string place_of(int ptx, const isa::Program& program) {
+  const isa::Line* line = line_of(ptx, program);
+  const bool known = line != nullptr && line->cuda != nullptr;
+  return "PTX line " + std::to_string(ptx) + (known ? " (" + line->cuda->words + ")" : "");
+}
+
 std::string name_of(const Launched& launch) {
   return "launch " + std::to_string(launch.number) +
          (launch.of == 0 ? "" : " of " + std::to_string(launch.of)) + ", '" + isa::readable(launch.entry()) +
@@ -144,6 +151,12 @@ std::vector<Said> said_of(const Found& found) {
     say_of(f.made, *found.later, describe(f.made, *found.later, false, "malloc"));
   }
   if (row.derives && !f.object.name.empty()) say("  the address derives from " + extent(f.object));
+  if (found.between != nullptr)
+    for (const Between::Passed& p : found.between->passed) {
+      const isa::Line* line = line_of(p.ptx_line, program);
+      say("  does not count: " + place_of(p.ptx_line, program) + (line == nullptr ? "" : " " + line->text) +
+          ": " + p.why);
+    }
   say((row.orders ? "  would order them: " : "  would be right: ") + remedy(found));
   if (f.count != 1)
     say("  " + std::to_string(f.count) +

@@ -36,6 +36,8 @@ std::string describe(const hazard::Way& way, const isa::Program& program);
 
 // What stands at a PTX line of the program, or nullptr.
 const isa::Line* line_of(int ptx, const isa::Program& program);
+// "PTX line 56 (copy.cuh:6, from gemm.cu:10)".
+std::string place_of(int ptx, const isa::Program& program);
 
 // A checker for a launch of the program; `once` as the checker takes it.
 hazard::Checker checker_of(const isa::Program& program, const isa::Shape& shape, bool once = false);

@@ -1,5 +1,6 @@
 #include "verify/session/races.h"
 
+#include "verify/hazard/groups.h"
 #include "verify/launch/entry_text.h"
 
 namespace bitwell::verify {
@@ -7,6 +8,8 @@ namespace {
 
 // Each is a run of its own; a finding that is not followed stays what it is.
 constexpr size_t kMostFollowed = 8, kMostExplained = 64;
+// Findings, one of a group, of which it is told what stood between their acts: all in one run.
+constexpr size_t kMostBetween = 16;
 // Pairs of accesses that are remembered of a finding.
 constexpr size_t kMostMet = 4096;
 
@@ -63,6 +66,19 @@ void Races::follow(const Rerun& rerun) {
   for (size_t i = 0; i < which.size(); ++i) followed_.emplace(pair_of(*which[i]), std::move(followed[i]));
 }
 
+void Races::look_between(const Rerun& rerun) {
+  if (!launch_.then.empty()) return;
+  const std::vector<Found> all = watch_.findings();
+  std::vector<const hazard::Finding*> which;
+  for (const Group& group : groups_of(all, [](const auto&) { return hazard::Level::error; }))
+    if (which.size() < kMostBetween && has_between(group.first().finding))
+      which.push_back(&group.first().finding);
+  if (which.empty()) return;
+  std::vector<std::optional<Between>> seen = between(which, rerun);
+  for (size_t i = 0; i < which.size(); ++i)
+    if (seen[i]) between_.emplace(pair_of(*which[i]), *std::move(seen[i]));
+}
+
 Weighed Races::weighed(const Found& found) const {
   static const Followed kNever{
       "the launch did not come to its end, or there are more findings than are followed", 0, {}, {}};
@@ -86,7 +102,10 @@ const std::string& Races::entry() const {
 
 std::vector<Weighed> Races::weighed() const {
   std::vector<Weighed> out;
-  for (const Found& f : watch_.findings()) out.push_back(weighed(f));
+  for (Found& f : watch_.findings()) {
+    if (const auto at = between_.find(pair_of(f.finding)); at != between_.end()) f.between = &at->second;
+    out.push_back(weighed(f));
+  }
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "verify/hazard/between.h"
 #include "verify/hazard/readings.h"
 #include "verify/launch/modules.h"
 #include "verify/session/session.h"
@@ -26,6 +27,8 @@ class Races {
   // Makes the launch again for findings whose data may come to nothing, or for all: of one launch, when it
   // has come to its end; of a list nothing is made again.
   void follow(const Rerun& rerun);
+  // Makes it again to see what stood between the acts of findings, of a run that ended or did not.
+  void look_between(const Rerun& rerun);
   std::vector<Weighed> weighed() const;
   // Of one of its findings.
   Weighed weighed(const Found& found) const;
@@ -49,6 +52,7 @@ class Races {
   mutable Readings readings_;
   using Pair = std::tuple<hazard::Kind, int, int>;  // a finding, by kind and lines
   std::map<Pair, Followed> followed_;
+  std::map<Pair, Between> between_;
 };
 
 }  // namespace bitwell::verify

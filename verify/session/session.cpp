@@ -54,20 +54,23 @@ Answer ask(const Question& question) {
   if (question.races) options.observers.push_back(races->observer());
   std::optional<Launch> changed;
   if (question.in_place != nullptr) changed.emplace(launch).module = question.in_place;
+  int runs = 0;
+  uint64_t took = UINT64_MAX / 8;  // warp instructions, of a run that does not come to its end
+  const Rerun again = [&](const auto& add) {
+    if (question.again) question.again(++runs);
+    return made_again(question, took, add);
+  };
   try {
     out.ran.emplace(simulate(changed ? *changed : launch, options, question.all_written, races->beginning()));
     out.result = std::move(out.ran->result);
     out.residency = isa::residency(*program, launch.shape);
     if (question.ended) question.ended(out.result);
-    int runs = 0;
-    if (question.races)
-      races->follow([&](const auto& add) {
-        if (question.again) question.again(++runs);
-        return made_again(question, out.result.warp_instructions, add);
-      });
+    took = out.result.warp_instructions;
+    if (question.races) races->follow(again);
   } catch (const machine::Fault& fault) {
     out.fault = fault;
   }
+  if (question.races) races->look_between(again);
   out.findings = races->weighed();
   out.entries = races->entries();
   out.cost = races->cost();
