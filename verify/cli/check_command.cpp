@@ -10,8 +10,8 @@
 #include "verify/cli/check_file.h"
 #include "verify/cli/command.h"
 #include "verify/cli/short_names.h"
-#include "verify/launch/entry_text.h"
 #include "verify/cli/table.h"
+#include "verify/launch/entry_text.h"
 #include "verify/launch/launch.h"
 #include "verify/launch/names.h"
 
@@ -32,17 +32,19 @@ struct CheckOptions {
   bool json = false, verbose = false;
 };
 
-// Those that are one to a reader: sums that may be fused, by CUDA line.
+// Those that are one to a reader: sums that may be fused, and approximate instructions of one name, by CUDA
+// line.
 struct Row {
   const isa::Finding* first;
   size_t count = 1;
 };
 std::vector<Row> rows_of(const std::vector<isa::Finding>& findings) {
   std::vector<Row> out;
-  std::map<std::string, size_t> lines;  // of sums
+  std::map<std::string, size_t> lines;
   for (const isa::Finding& f : findings) {
-    if (f.kind == isa::Finding::Kind::contractible && f.cuda != nullptr) {
-      const auto [at, fresh] = lines.try_emplace(f.cuda->words, out.size());
+    const bool sum = f.kind == isa::Finding::Kind::contractible;
+    if ((sum || f.kind == isa::Finding::Kind::approximate) && f.cuda != nullptr) {
+      const auto [at, fresh] = lines.try_emplace((sum ? "sum" : f.what) + " " + f.cuda->words, out.size());
       if (!fresh) {
         ++out[at->second].count;
         continue;
@@ -73,7 +75,11 @@ std::string text_of(const std::vector<isa::Finding>& findings, bool verbose) {
   for (const Row& r : rows_of(findings)) {
     rows.push_back({std::to_string(r.first->line), name(r.first->kind),
                     named(r.first->what, verbose) +
-                        (r.count == 1 ? "" : fmt::format("; {} such sums on this line", r.count))});
+                        (r.count == 1 ? ""
+                                      : fmt::format("; {} such {} on this line", r.count,
+                                                    r.first->kind == isa::Finding::Kind::contractible
+                                                        ? "sums"
+                                                        : "instructions"))});
     if (lines) rows.back().push_back(machine::words_of(r.first->cuda));
   }
   std::vector<Column> columns{{"PTX line", true}, {"finding"}, {"what"}};

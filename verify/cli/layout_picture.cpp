@@ -248,11 +248,12 @@ std::string picture(const std::vector<Composed>& layouts) {
       throw layout::LayoutError(to_string(c) + ": a picture shows up to 256 by 256 cells");
     const double cell = 40;
     svg.text(x0, 20, to_string(c), 14, "start", "#1a1a1a", true);
-    svg.text(x0, 33,
-             rank(c.layout) == 1 ? "across: coordinate; in a box: offset"
-                                 : "down: mode 0; across: mode 1; in a box: offset",
-             10, "start", "#444444");
     const bool comparable = n > 0 && extent(layouts[0], 0) == rows && extent(layouts[0], 1) == columns;
+    svg.text(x0, 33,
+             std::string(rank(c.layout) == 1 ? "across: coordinate; in a box: offset"
+                                             : "down: mode 0; across: mode 1; in a box: offset") +
+                 (comparable ? "; red: not that of the first picture" : ""),
+             10, "start", "#444444");
     for (int64_t j = 0; j < columns; ++j)
       svg.text(x0 + (static_cast<double>(j) + 0.5) * cell, 46, std::to_string(j), 11, "middle", "#444444");
     for (int64_t i = 0; i < rows; ++i) {

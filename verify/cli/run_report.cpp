@@ -12,6 +12,10 @@
 
 namespace bitwell::cli {
 
+namespace {
+constexpr size_t kMuchShadow = size_t{64} << 20;
+}
+
 nlohmann::json RunReport::facts() const {
   const isa::Residency held = isa::residency(program, file.launch.shape);
   nlohmann::json j{{"entry", file.launch.entry},
@@ -61,9 +65,13 @@ std::string RunReport::text() const {
                    static_cast<double>(result.lane_instructions) / seconds / 1e9,
                    how.checked ? ", all checks on" : ", unchecked"));
   if (options.races) {
-    const double ratio =
-        cost.touched == 0 ? 0.0 : static_cast<double>(cost.shadow) / static_cast<double>(cost.touched);
-    line(fmt::format("  {} races and the like, {:.1f} bytes of shadow a byte touched", races.errors, ratio));
+    // What the check took: of a small launch its fixed tables, which say nothing of a larger one.
+    const bool matters = cost.touched != 0 && (options.verbose || cost.shadow >= kMuchShadow);
+    line(fmt::format("  {} races and the like{}", races.errors,
+                     matters
+                         ? fmt::format(", {:.1f} bytes of shadow a byte touched",
+                                       static_cast<double>(cost.shadow) / static_cast<double>(cost.touched))
+                         : ""));
     out += races.text;
   }
   // Who waits for whom in a grid hangs on it; of other launches it says nothing.

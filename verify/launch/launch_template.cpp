@@ -26,10 +26,14 @@ std::string said(Of of, std::string_view key) {
   return std::string(key) + ": " + std::string(schema::find(of, key)->about);
 }
 std::string others(std::string_view instead_of) {
-  std::string out = "; in place of " + std::string(instead_of) + " one of";
-  for (const std::string_view key : schema::kSources)
-    if (key != instead_of) out += " " + std::string(key);
-  return out;
+  std::string out = "; or, in place of " + std::string(instead_of) + ",";
+  std::string_view before;
+  for (const std::string_view key : schema::kSources) {
+    if (key == instead_of) continue;
+    if (!before.empty()) out += " " + std::string(before) + ",";
+    before = key;
+  }
+  return out + " or " + std::string(before);
 }
 
 // What a type of PTX is in a launch file, without its dot: .pred has no value of its own.
