@@ -31,7 +31,7 @@ done
 
 # The indented lines after the first line that starts with these words.
 block() { awk -v start="$1" 'index($0, start) == 1 {after = 1; next} after && /^    / {print substr($0, 5); inside = 1; next} inside {exit}' "$readme"; }
-block '**What it says about a kernel of yours.**' > "$work/scale.cu"
+block '`scale.cu`' > "$work/scale.cu"
 block '`scale.json`, the launch' > "$root/tmp/scale.json"
 inside() { "${enter[@]}" "$root" /usr/bin/bitwell "$@"; }
 expect() { # expect STATUS TEXT ARGUMENT...
