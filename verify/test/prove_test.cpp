@@ -107,6 +107,58 @@ TEST(Prove, EveryKernelHasRecordedCases) {
     for (const Question& q : kernel_questions(target)) EXPECT_FALSE(q.trials().empty()) << q.name;
 }
 
+// What a card of sm_120a would be asked, of the thousands of single instructions every 50th, answered by the
+// simulator in its place, which lies about one question in each part. `prove_rehearsal` asks them all.
+TEST(Prove, OfEachPartForAnRtxCardALieIsFound) {
+  std::set<std::string> names;
+  Report report;
+  size_t closed = 0;
+  for (Part part : parts()) {
+    if (part.target != "sm_120a") continue;
+    names.insert(part.name);
+    std::vector<Question> questions = part.questions();
+    if (part.name == "instructions") {
+      std::vector<Question> fewer;
+      for (size_t i = 0; i < questions.size(); i += 50) fewer.push_back(questions[i]);
+      questions = std::move(fewer);
+    }
+    part.questions = [questions] { return questions; };
+    std::vector<size_t> known;  // what the manual does not leave open
+    for (size_t i = 0; i < questions.size(); ++i)
+      if (!questions[i].open) known.push_back(i);
+    ASSERT_FALSE(known.empty()) << part.name;
+    const size_t lie = known[known.size() / 2];
+    std::string now;
+    size_t asked = 0;
+    const std::vector<Reply> replies = prove(
+        part,
+        [&](const SharedText& text, Launch& l) {
+          ++asked;
+          simulate_launch(text, l);
+          if (now != questions[lie].name) return;
+          for (Buffer& b : l.buffers)
+            if (b.output) b.bytes.front() ^= std::byte{1};
+        },
+        [&](size_t, size_t, const std::string& name) { now = name; }, 1);
+    ASSERT_EQ(replies.size(), questions.size());
+    EXPECT_GE(asked, questions.size()) << part.name;
+    for (size_t i = 0; i < replies.size(); ++i) {
+      const Reply& r = replies[i];
+      EXPECT_EQ(r.name, questions[i].name);
+      EXPECT_GT(r.bytes, 0u) << r.name;
+      EXPECT_EQ(r.kind, i == lie            ? Kind::differs
+                        : questions[i].open ? Kind::left_open
+                                            : Kind::agrees)
+          << part.name << ", " << r.name << ": " << r.detail;
+      EXPECT_EQ(r.detail.find("GPU 0x") != std::string::npos, i == lie) << r.detail;
+    }
+    closed += known.size();
+    add(report, part, replies);
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"instructions", "warp products", "ordering", "kernels"}));
+  EXPECT_EQ(report.digests.size(), closed);
+}
+
 TEST(Prove, OneWrongBitIsNamed) {
   const Part part = some(part_named("tensor memory", "sm_100a"), 4);
   std::atomic<int> launches = 0;
