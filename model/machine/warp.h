@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -25,20 +26,26 @@ inline constexpr size_t kRowBytes =
 // value.
 class Rows {
  public:
+  // All zero. Rows that are never touched cost nothing where the host has pages of zeros: many warps of a
+  // persistent kernel find nothing to do.
   explicit Rows(size_t count)
-      : bytes_(static_cast<std::byte*>(::operator new[](count* kRowBytes, std::align_val_t{64}))),
-        defined_(count, 0) {
-    std::memset(bytes_.get(), 0, count * kRowBytes);
+      : bytes_(static_cast<std::byte*>(std::calloc(count * kRowBytes + kLine, 1))), defined_(count, 0) {
+    if (bytes_ == nullptr) throw std::bad_alloc();
+    void* at = bytes_.get();
+    size_t room = count * kRowBytes + kLine;
+    rows_ = static_cast<std::byte*>(std::align(kLine, count * kRowBytes, at, room));
   }
   size_t count() const { return defined_.size(); }
-  std::byte* data() { return bytes_.get(); }
+  std::byte* data() { return rows_; }
   uint32_t* defined() { return defined_.data(); }
 
  private:
+  static constexpr size_t kLine = 64;
   struct Free {
-    void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
+    void operator()(std::byte* p) const { std::free(p); }
   };
-  std::unique_ptr<std::byte[], Free> bytes_;
+  std::unique_ptr<std::byte, Free> bytes_;
+  std::byte* rows_ = nullptr;  // the first of them on a line
   std::vector<uint32_t> defined_;
 };
 
