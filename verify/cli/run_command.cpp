@@ -156,7 +156,7 @@ Judged run_once(const RunOptions& options, Until& until) {
   if (options.exhaust) return exhaust_schedules(options, program, file, how, files);
   if (options.schedules != 0) return compare_schedules(options, program, file, how, files);
   how.progress = shown_from(start);
-  verify::Question question{file.launch, how};
+  session::Question question{file.launch, how};
   std::optional<isa::NumericWatch> numeric;  // of this run: not of one that measures, nor of one made again
   if (options.numeric) {
     const auto watched = std::make_shared<isa::Program>(
@@ -176,7 +176,7 @@ Judged run_once(const RunOptions& options, Until& until) {
     if (numeric) losses = numeric->losses();
   };
   question.again = [](int run) { progress(fmt::format("looking at what was found, run {}", run)); };
-  const verify::Answer answer = verify::ask(question);
+  const session::Answer answer = session::ask(question);
   end_progress();
   observed.findings.take(answer);
   if (answer.fault) end_in_fault(options, *answer.fault, observed, files, until);

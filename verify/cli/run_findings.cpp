@@ -36,7 +36,7 @@ RunFindings::RunFindings(const RunOptions& options, const verify::LaunchFile& fi
 std::vector<verify::Found> RunFindings::found() const {
   std::vector<verify::Found> out;
   if (answer_ != nullptr)
-    for (const verify::Weighed& w : answer_->findings) out.push_back(w.found);
+    for (const session::Weighed& w : answer_->findings) out.push_back(w.found);
   return out;
 }
 

@@ -14,7 +14,7 @@ class RunFindings {
   RunFindings& operator=(const RunFindings&) = delete;
 
   // What was found so far, for all that follows; it outlives this.
-  void take(const verify::Answer& answer) { answer_ = &answer; }
+  void take(const session::Answer& answer) { answer_ = &answer; }
   // Of --sarif, --junit and --write-baseline.
   void plan(verify::OutputFiles& files) const;
   // What was found so far.
@@ -36,7 +36,7 @@ class RunFindings {
 
   const RunOptions& options_;
   const verify::LaunchFile& file_;
-  const verify::Answer* answer_ = nullptr;
+  const session::Answer* answer_ = nullptr;
   verify::Baseline known_, replaced_;
 };
 

@@ -62,14 +62,14 @@ nlohmann::json facts_of(const verify::Followed& followed, const hazard::Finding&
 }
 
 // Lines behind what is said of a finding.
-std::string in_words(const verify::Weighed& e, const verify::Found& found) {
+std::string in_words(const session::Weighed& e, const verify::Found& found) {
   const isa::Program& program = verify::asked_of(found).launch.program;
   std::string out = "\n  " + verify::describe(e.way, program);
   if (e.followed != nullptr) out += "\n  " + verify::describe(*e.followed, found.finding, program);
   return verify::as_written(out);
 }
 
-nlohmann::json facts_of(const verify::Found& found, const verify::Weighed& e, const std::string& level,
+nlohmann::json facts_of(const verify::Found& found, const session::Weighed& e, const std::string& level,
                         const std::string& words, size_t group, bool explained) {
   const hazard::Finding& f = found.finding;
   nlohmann::json out{{"kind", hazard::row_of(f.kind).name},
@@ -125,7 +125,7 @@ Hazards hazards(const verify::Sifted& found, const std::string& launch, const st
     const std::string head = level + " " + std::string(row.name);
     std::string all;
     for (const verify::Found* one : group.findings) {
-      const verify::Weighed e = explain(*one);
+      const session::Weighed e = explain(*one);
       std::string words = in_words(*one, told.verbose);
       words = head + words.substr(words.find(row.name) + row.name.size());
       if (told.explained || (e.followed != nullptr && e.level != row.level)) words += in_words(e, *one);

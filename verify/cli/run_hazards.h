@@ -12,7 +12,7 @@
 namespace bitwell::cli {
 
 // Of a finding, what is to be said of it.
-using Explain = std::function<verify::Weighed(const verify::Found&)>;
+using Explain = std::function<session::Weighed(const verify::Found&)>;
 
 struct Hazards {
   std::string text;

@@ -69,10 +69,10 @@ void compare_outputs(const Chain& simulated, const Chain& on_gpu, ComparedCase& 
 
 }  // namespace
 
-Comparison compare_on_device(Device& device, const Build& build, const std::vector<PlannedCase>& cases,
-                             const std::function<isa::Schedule(size_t)>& schedule,
-                             std::chrono::milliseconds limit) {
-  Comparison out;
+DeviceComparison compare_on_device(Device& device, const Build& build, const std::vector<PlannedCase>& cases,
+                                   const std::function<isa::Schedule(size_t)>& schedule,
+                                   std::chrono::milliseconds limit) {
+  DeviceComparison out;
   out.cases.resize(cases.size());
   Compiled compiled(device, limit);
   each_in_parallel(cases.size(), 0, [&](size_t i) {

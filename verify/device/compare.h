@@ -18,7 +18,7 @@ struct ComparedCase {
   std::vector<std::byte> result;  // on the GPU: the case's result
 };
 
-struct Comparison {
+struct DeviceComparison {
   std::vector<ComparedCase> cases;  // as they were given
   bool usable = true;  // the device: after a hang or an illegal access it is no more, for this process
 };
@@ -26,8 +26,8 @@ struct Comparison {
 // Runs each case's launches on both, on all cores and the GPU one at a time; `schedule` is the simulator's
 // for a case. After `limit` a launch counts as hung. Once the device is unusable the cases left do not run.
 // Throws nothing for what a case does.
-Comparison compare_on_device(Device& device, const Build& build, const std::vector<PlannedCase>& cases,
-                             const std::function<isa::Schedule(size_t)>& schedule,
-                             std::chrono::milliseconds limit);
+DeviceComparison compare_on_device(Device& device, const Build& build, const std::vector<PlannedCase>& cases,
+                                   const std::function<isa::Schedule(size_t)>& schedule,
+                                   std::chrono::milliseconds limit);
 
 }  // namespace bitwell::verify

@@ -41,7 +41,7 @@ std::vector<PlannedCase> cases_of(const Kernel& kernel, bool full) {
 nlohmann::json tell(Device& device, const Piece& piece, const Plan& plan, std::chrono::milliseconds limit,
                     bool& usable) {
   const std::vector<PlannedCase> cases = cases_of(*piece.kernel, plan.full);
-  const Comparison c = compare_on_device(
+  const DeviceComparison c = compare_on_device(
       device, {plan.ptx, piece.arch}, cases, [](size_t) { return isa::Schedule{}; }, limit);
   usable = c.usable;
   uint64_t ran = 0, left_out = 0, bytes = 0, differing = 0, wrong = 0;

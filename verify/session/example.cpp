@@ -47,11 +47,11 @@ int main() {
   launch.add_buffer({"from", words, true, true});
   const size_t to = launch.add_buffer({"to", std::vector<std::byte>(128), false, false, true});
 
-  verify::Question question{launch};
+  session::Question question{launch};
   question.races = question.explain = true;
-  const verify::Answer answer = verify::ask(question);
+  const session::Answer answer = session::ask(question);
 
-  std::fputs(verify::describe(answer).c_str(), stdout);
+  std::fputs(session::describe(answer).c_str(), stdout);
   if (answer.ran) {
     uint32_t first = 0;
     std::memcpy(&first, answer.ran->buffer(launch, to).data(), 4);

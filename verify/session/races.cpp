@@ -3,7 +3,7 @@
 #include "verify/hazard/groups.h"
 #include "verify/launch/entry_text.h"
 
-namespace bitwell::verify {
+namespace bitwell::session {
 namespace {
 
 // Each is a run of its own; a finding that is not followed stays what it is.
@@ -109,4 +109,4 @@ std::vector<Weighed> Races::weighed() const {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::session

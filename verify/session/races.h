@@ -12,7 +12,7 @@
 #include "verify/launch/modules.h"
 #include "verify/session/session.h"
 
-namespace bitwell::verify {
+namespace bitwell::session {
 
 class Races {
  public:
@@ -55,4 +55,4 @@ class Races {
   std::map<Pair, Between> between_;
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::session

@@ -5,7 +5,7 @@
 #include "verify/explore/given.h"
 #include "verify/session/races.h"
 
-namespace bitwell::verify {
+namespace bitwell::session {
 namespace {
 
 // The same launch from its beginning, which took so many warp instructions.
@@ -78,4 +78,4 @@ Answer ask(const Question& question) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::session

@@ -13,7 +13,9 @@
 #include "verify/hazard/watch.h"
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::session {
+
+using namespace verify;  // on which all of it is built
 
 struct Question {
   const Launch& launch;    // stays as it is; outlives the answer
@@ -65,4 +67,4 @@ struct Answer {
 // Throws what simulate does but Fault, which is a part of the answer.
 Answer ask(const Question& question);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::session

@@ -2,17 +2,17 @@
 
 #include "verify/launch/names.h"
 
-namespace bitwell::verify {
+namespace bitwell::session {
 
 std::string describe(const Weighed& weighed) {
   constexpr const char* kLevels[] = {"error", "note", "nothing"};  // by hazard::Level
   const hazard::KindRow& row = hazard::row_of(weighed.found.finding.kind);
-  std::string out = describe(weighed.found);
+  std::string out = verify::describe(weighed.found);
   out = std::string(kLevels[static_cast<size_t>(weighed.level)]) + " " + out.substr(out.find(row.name));
   if (weighed.followed != nullptr) {
     const isa::Program& program = asked_of(weighed.found).launch.program;
-    out += "\n  " + describe(weighed.way, program) + "\n  " +
-           describe(*weighed.followed, weighed.found.finding, program);
+    out += "\n  " + verify::describe(weighed.way, program) + "\n  " +
+           verify::describe(*weighed.followed, weighed.found.finding, program);
   }
   return as_written(out);
 }
@@ -28,4 +28,4 @@ std::string describe(const Answer& answer) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::session

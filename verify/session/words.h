@@ -4,7 +4,7 @@
 
 #include "verify/session/session.h"
 
-namespace bitwell::verify {
+namespace bitwell::session {
 
 // "error race between two threads: ...", its accesses, what would order them; with what its data can come to,
 // where somebody asked what it came to. The last line without a newline.
@@ -12,4 +12,4 @@ std::string describe(const Weighed& weighed);
 // How it ended, its notes and its findings, but those of which nothing comes; each line with its end.
 std::string describe(const Answer& answer);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::session

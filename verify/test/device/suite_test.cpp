@@ -32,7 +32,7 @@ std::map<std::string, std::string> compare_kernel(Device& device, const Suite& s
   std::erase_if(cases, [](const PlannedCase& c) { return !c.recorded; });
   const size_t recorded = cases.size();
   for (uint64_t seed = 1; seed <= others_wanted(suite); ++seed) cases.push_back(kernel.another(seed));
-  const Comparison compared = compare_on_device(
+  const DeviceComparison compared = compare_on_device(
       device, {share_folder("kernels"), kArch}, cases,
       [](size_t i) {
         return isa::Schedule{isa::kPolicies[i % isa::kPolicies.size()].policy, i};

@@ -7,7 +7,7 @@
 
 #include "verify/session/words.h"
 
-namespace bitwell::verify {
+namespace bitwell::session {
 namespace {
 
 // Each thread stores its word of `from` at `address`, %a4 being its place in `to`, and counts itself.
@@ -98,4 +98,4 @@ TEST(Session, TellsWhenTheLaunchHasEndedAndBeforeItIsMadeAgain) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::session
