@@ -138,18 +138,26 @@ class Shell:
             said.append(line)
         return said, None
 
-    def end(self):
+    def kill(self):
         try:
             os.killpg(self.process.pid, signal.SIGKILL)  # with what it left running
         except ProcessLookupError:
             pass
-        return self.process.wait()
+
+    def end(self):
+        self.kill()
+        self.process.wait()
+        for pipe in (self.process.stdout, self.process.stdin):
+            try:
+                pipe.close()
+            except BrokenPipeError:  # of what it did not read
+                pass
 
 
 def run(steps, folder, environment, every_status):
     """The failures, as texts; None where the case was skipped."""
     shell, failures = Shell(folder, environment), []
-    signal.signal(signal.SIGALRM, lambda *_: shell.end())
+    signal.signal(signal.SIGALRM, lambda *_: shell.kill())
     signal.alarm(1200)  # for a command that waits for ever
     for step in steps:
         if isinstance(step, tuple):
@@ -161,7 +169,8 @@ def run(steps, folder, environment, every_status):
             status = shell.process.wait()
             if status == SKIPPED:
                 print(said[-1])
-                return None
+                failures = None
+                break
             failures.append(f"line {step.line}: $ {step.text}\nthe shell ended with {status} and said\n" + "\n".join(said))
             break
         wrong = []

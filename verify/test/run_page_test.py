@@ -1,21 +1,26 @@
 """run_page.py fails where it should. Usage: run_page_test.py"""
+import contextlib
+import io
 import pathlib
-import subprocess
 import sys
 import tempfile
 import unittest
 
-RUNNER = pathlib.Path(__file__).with_name("run_page.py")
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import run_page  # noqa: E402
 
 
 def run(text, *case):
     """Its exit status and what it prints, of a page with that text."""
-    with tempfile.TemporaryDirectory() as work:
+    with tempfile.TemporaryDirectory() as work, contextlib.redirect_stdout(io.StringIO()) as said:
         page = pathlib.Path(work, "page.md")
         page.write_text(text)
-        (pathlib.Path(work) / "bin").mkdir()
-        done = subprocess.run([sys.executable, "-I", "-S", RUNNER, page, work, work, "nvcc", *case], capture_output=True, text=True)
-        return done.returncode, done.stdout + done.stderr
+        try:
+            status = run_page.main(page, work, work, "nvcc", *case)
+        except SystemExit as e:  # with a message
+            print(e)
+            status = 1
+        return int(status), said.getvalue()
 
 
 def case(body):
