@@ -89,7 +89,8 @@ class UsesAgainst {
     if (a.rows != 0 || t.space == Space::tensor) return a.rows != 0 && t.space == Space::tensor;
     if (t.space == Space::generic) return true;
     if (in(machine::kSharedWindow, address)) return t.space == Space::shared || t.space == Space::cluster;
-    if (in(machine::kLocalWindow, address)) return t.space == Space::local;
+    // Parameters of functions and calls stand in local memory.
+    if (in(machine::kLocalWindow, address)) return t.space == Space::local || t.space == Space::param;
     if (in(machine::kParamWindow, address)) return t.space == Space::param;
     if (in(machine::kConstWindow, address)) return t.space == Space::constant;
     return t.space == Space::global;

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "../uses_against.h"
+#include "model/isa/compile/compile.h"
+#include "model/ptx/parse.h"
+
 namespace bitwell::verify {
 namespace {
 
@@ -26,6 +30,20 @@ TEST(Catalogue, CleanKernelsAreSilent) {
   for (const Exhibit& e : catalogue()) {
     const Tally t = examine(e, nullptr, kSchedules);
     EXPECT_TRUE(t.as_expected) << e.name << ": " << t.where;
+  }
+}
+
+// Memory is touched as the compiler says of each instruction.
+TEST(Catalogue, CleanKernelsTouchWhatTheirInstructionsSay) {
+  for (const Exhibit& e : catalogue()) {
+    const isa::Program program = isa::compile(ptx::parse(ptx_of(e)), "kernel");
+    UsesAgainst against(program);
+    isa::Options options;
+    options.step_limit = 1 << 20;
+    options.observers.push_back(against.observer());
+    Launch launch = e.launch;
+    simulate(program, launch, options, false);
+    EXPECT_EQ(against.wrong(), "") << e.name;
   }
 }
 
