@@ -272,11 +272,24 @@ def write(path, data, mode=0o644):
         path.chmod(mode)
 
 
+def compiled(commands):
+    """The command of each file that is compiled, by itself or as a part of a unity file."""
+    out = {}
+    for entry in json.loads(commands.read_text()):
+        path = pathlib.Path(entry['file'])
+        parts = re.findall(r'#include "(.*\.cpp)"', path.read_text()) if '/Unity/' in entry['file'] else []
+        for name in parts or [entry['file']]:
+            out[str((path.parent / name).resolve())] = entry
+    return out
+
+
 def main():
     sources, commands, tree = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
     folders = sys.argv[4:]
-    entries = {e['file']: e for e in json.loads(commands.read_text())}
+    entries = compiled(commands)
     wanted = sorted(p for f in folders for p in (sources / f).rglob('*.cpp') if str(p) in entries)
+    if not wanted:
+        sys.exit(f'no file of {", ".join(folders)} stands in {commands}: configure the release tree first')
     all_files = sorted((sources / 'model').rglob('*.cpp'))  # so that a file's numbers stay when others change
     own = subprocess.run(['clang', '-print-resource-dir'], capture_output=True, text=True, check=True).stdout.strip()
     index, generator = cindex.Index.create(), Generator()
