@@ -16,11 +16,12 @@ inline int chosen_one() {
 }
 inline const int chosen = chosen_one();
 
-// At the end of the process: the numbers of those met, into the file that BITWELL_MUTANTS_MET names.
+// At the end of the process: the numbers of those met, behind what other processes of a test wrote into the file that
+// BITWELL_MUTANTS_MET names.
 struct Report {
   ~Report() {
     const char* const path = std::getenv("BITWELL_MUTANTS_MET");
-    std::FILE* const out = path == nullptr ? nullptr : std::fopen(path, "w");
+    std::FILE* const out = path == nullptr ? nullptr : std::fopen(path, "a");
     if (out == nullptr) return;
     for (int n = 1; n < kMost; ++n)
       if (met[n] != 0) std::fprintf(out, "%d\n", n);

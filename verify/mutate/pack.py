@@ -11,15 +11,20 @@ import sys
 # What tests read by a path that was compiled in.
 READ = ['verify/bugs/catalogue', 'verify/bugs/peers', 'verify/bugs/device.csv', 'verify/bugs/survivors.txt', 'verify/device/captures',
         'verify/test/isa/b200_conversions.txt', 'verify/test/forms/near_misses.txt',
-        'verify/test/layout/cute.txt', 'model/budget/specs', 'kernels/README.md', 'docs/races.md']
+        'verify/test/layout/cute.txt', 'model/budget/specs', 'kernels/README.md', 'kernels/example', 'docs/races.md']
+# Scripts that need nothing but the command and python 3.
+SCRIPTS = ['hang_report', 'explain', 'findings', 'messages', 'exhaust', 'races', 'lists', 'observe', 'product', 'launch_file', 'shell', 'cli']
 
 
 def main():
     tree, out = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
     shutil.rmtree(out, ignore_errors=True)
     (out / 'bin').mkdir(parents=True)
-    for test in (tree / 'build/release/bin').glob('*_test'):
+    for test in [tree / 'build/release/bin/bitwell', *(tree / 'build/release/bin').glob('*_test')]:
         subprocess.run(['strip', '-o', out / 'bin' / test.name, test], check=True)
+    (out / 'shell').mkdir()
+    for name in SCRIPTS:
+        shutil.copy(tree / f'verify/test/{name}_test.sh', out / 'shell')
     for name in READ:
         source, to = tree / name, out / 'source' / name
         to.parent.mkdir(parents=True, exist_ok=True)

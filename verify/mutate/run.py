@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Runs the mutants of a packed tree against its tests, on all cores; python 3.11 and nothing else is needed.
 
-    run.py SLICE LOG [--seconds 480] [--part 1/4] [--only model/run/] [--again LOG]... [--jobs N] [--budget 30]
+    run.py SLICE LOG [--seconds 480] [--seed 0] [--unseen LOG]... [--part 1/4] [--only model/run/] [--numbers FILE]
+           [--again LOG]... [--jobs N] [--budget 30]
 
 Each test runs once by itself, without a mutant, and says which mutants would have made a difference in it. Then each
 mutant runs the tests that met it, shortest first and those before that have killed others of its file, until one fails. LOG gets a line for each as it is known:
 number, killed or survived or unmet or open, by which test, how, seconds. A mutant has survived if all tests that met it
 passed; `open` says that the budget (seconds of tests as they run without mutants) did not reach for all of them.
-Mutants that stand in a log of --again are not run again, but for open ones.
+Mutants that stand in a log of --again are not run again, but for open ones. --seed draws another sample; of mutants that were
+run in a log of --unseen, none is drawn.
 """
 import argparse
 import collections
+import hashlib
 import multiprocessing
 import os
 import pathlib
@@ -22,6 +25,7 @@ import tempfile
 import time
 
 MEMORY = 12 << 30
+LONGEST = 60  # seconds of a test
 Test = collections.namedtuple('Test', 'binary name seconds')
 
 
@@ -31,13 +35,20 @@ def limit():
     os.setsid()
 
 
+def command(binary, names):
+    """Of gtests by their names, or of a script, which is one test."""
+    if binary.endswith('.sh'):
+        slice_folder = pathlib.Path(binary).parent.parent
+        return [binary, slice_folder / 'bin/bitwell', slice_folder / 'source/kernels/example']
+    return [binary, '--gtest_filter=' + ':'.join(names), '--gtest_fail_fast', '--gtest_brief=0']
+
+
 def run(binary, names, seconds, **environment):
     """(0 passed, 1 failed, 2 died, 3 out of time; the first that failed)"""
     scratch = scratch_folder()
     with tempfile.TemporaryFile() as out:
-        process = subprocess.Popen([binary, '--gtest_filter=' + ':'.join(names), '--gtest_fail_fast', '--gtest_brief=0'],
-                                   stdout=out, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, preexec_fn=limit,
-                                   cwd=scratch,
+        process = subprocess.Popen(command(binary, names), stdout=out, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                                   preexec_fn=limit, cwd=scratch,
                                    env={'PATH': os.environ['PATH'], 'TEST_TMPDIR': scratch, 'TMPDIR': scratch,
                                         'RC_PARAMS': 'seed=1', **environment})
         try:
@@ -58,7 +69,7 @@ def run(binary, names, seconds, **environment):
                 last = line[13:].strip().decode()
             elif line.startswith(b'[  FAILED  ] '):
                 break
-        return (3 if code is None else 1 if code == 1 else 2), last
+        return (3 if code is None else 1 if code == 1 else 2), last or names[0]
 
 
 _scratch = None
@@ -72,6 +83,8 @@ def scratch_folder():
 
 
 def listed(binary):
+    if binary.endswith('.sh'):
+        return ['all']
     text = subprocess.run([binary, '--gtest_list_tests'], capture_output=True, text=True, check=True).stdout
     suite, out = '', []
     for line in text.splitlines():
@@ -90,10 +103,10 @@ def cover(job):
     binary, name = job
     with tempfile.NamedTemporaryFile(prefix='bitwell_met_') as met:
         start = time.monotonic()
-        code, _ = run(binary, [name], 60, BITWELL_MUTANTS_MET=met.name)
+        code, _ = run(binary, [name], LONGEST, BITWELL_MUTANTS_MET=met.name)
         seconds = time.monotonic() - start
         if code != 0:
-            return binary, name, seconds, ['', 'fails', 'dies', 'takes more than a minute'][code]
+            return binary, name, seconds, ['', 'fails', 'dies', 'takes too long'][code]
         return binary, name, seconds, [int(line) for line in pathlib.Path(met.name).read_text().split()]
 
 
@@ -125,13 +138,27 @@ def judge(job):
     return number, 'survived', '-', str(len(tests)), time.monotonic() - start
 
 
+def verdicts(log):
+    """(number, verdict) of each mutant in a log."""
+    fields = (line.split('\t') for line in log.read_text().splitlines())
+    return [(int(f[0]), f[1]) for f in fields if f[0].isdigit()]
+
+
+def drawn(seed, number):
+    """The place of a mutant in the order of a seed."""
+    return hashlib.blake2b(f'{seed}/{number}'.encode(), digest_size=8).digest()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('slice', type=pathlib.Path)
     parser.add_argument('log', type=pathlib.Path)
     parser.add_argument('--seconds', type=float, default=480)
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--unseen', type=pathlib.Path, action='append', default=[])
     parser.add_argument('--part', default='1/1')
     parser.add_argument('--only', action='append')
+    parser.add_argument('--numbers', type=pathlib.Path, help='of the mutants to run, a line for each')
     parser.add_argument('--again', type=pathlib.Path, action='append', default=[])
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
     parser.add_argument('--budget', type=float, default=30)
@@ -144,14 +171,16 @@ def main():
         tree.symlink_to((a.slice / 'source').resolve())
     rows = [line.split('\t') for line in (a.slice / 'mutants.tsv').read_text().splitlines()]
     part, parts = map(int, a.part.split('/'))
-    done = set()
-    for log in a.again:
-        done |= {int(f[0]) for f in (l.split('\t') for l in log.read_text().splitlines()) if f[0].isdigit() and f[1] != 'open'}
+    numbers = {int(line) for line in a.numbers.read_text().split()} if a.numbers else None
+    done = {n for log in a.again for n, verdict in verdicts(log) if verdict != 'open'}
+    seen = {n for log in a.unseen for n, verdict in verdicts(log) if verdict != 'unmet'}
     chosen = [int(r[0]) for i, r in enumerate(rows)
-              if i % parts == part - 1 and int(r[0]) not in done and (not a.only or any(r[1].startswith(o) for o in a.only))]
+              if i % parts == part - 1 and int(r[0]) not in done and (numbers is None or int(r[0]) in numbers)
+              and (not a.only or any(r[1].startswith(o) for o in a.only))]
     binaries = sorted(str(p.resolve()) for p in (a.slice / 'bin').iterdir() if p.name.endswith('_test'))
+    scripts = sorted(str(p.resolve()) for p in (a.slice / 'shell').iterdir())  # the longest tests: they start first
     with multiprocessing.Pool(a.jobs) as pool, open(a.log, 'w', buffering=1) as log:
-        jobs = [(b, n) for b in binaries for n in listed(b)]
+        jobs = [(b, n) for b in scripts + binaries for n in listed(b)]
         covered = pool.imap_unordered(cover, jobs)
         by_mutant = collections.defaultdict(list)
         count, total = 0, 0.0
@@ -165,12 +194,12 @@ def main():
         print('#tests', count, f'{total:.0f} s', f'{time.monotonic() - end + a.seconds:.0f} s', sep='\t', file=log)
         todo = []
         for number in chosen:
-            if number in by_mutant:
+            if number in by_mutant and number not in seen:
                 todo.append((number, by_mutant[number], a.budget))
-            else:
+            elif number not in by_mutant:
                 print(number, 'unmet', '-', '-', '0', sep='\t', file=log)
         # An even sample, should time run out.
-        todo.sort(key=lambda t: t[0] * 2654435761 % (1 << 32))
+        todo.sort(key=lambda t: drawn(a.seed, t[0]))
         print('#mutants', len(chosen), len(todo), sep='\t', file=log)
         files = {int(r[0]): r[1] for r in rows}
         kills = collections.Counter()  # of mutants of a file, by a test: such tests come first
