@@ -198,5 +198,42 @@ TEST(Ways, GoThroughCalls) {
   EXPECT_EQ(way("ld.shared.u32 %r0, [one];\n" + call, kFirst, function).end, Way::End::output);
 }
 
+// Whatever leaves the usual way is a branch, and what it hangs on decides.
+TEST(Ways, EveryKindOfBranchIsDecided) {
+  for (const char* branch : {"bra E;", "brx.idx %r2, T;", "ret;", "exit;", "trap;"}) {
+    const Way w = way("ld.shared.u32 %r0, [one];\nsetp.eq.u32 %q0, %r0, 0;\n@%q0 " + std::string(branch) +
+                      "\nT: .branchtargets E;\nE:");
+    EXPECT_EQ(w.end, Way::End::branch) << branch;
+    EXPECT_EQ(w.lines, (Lines{10, 11, 12})) << branch;
+  }
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nsetp.eq.u32 %q0, %r0, 0;\n@%q0 mov.u32 %r1, 1;").end,
+            Way::End::none);
+}
+
+// An output is more than a branch or an address; of these two the first that is come to stays.
+TEST(Ways, AnOutputIsSaidBeforeAllElse) {
+  const std::string read = "ld.shared.u32 %r0, [one];\ncvt.u64.u32 %a1, %r0;\nsetp.eq.u32 %q0, %r0, 0;\n";
+  const std::string address = "ld.local.u32 %r2, [%a1];\n", branch = "@%q0 bra E;\nE: ";
+  const Way first = way(read + address + branch);
+  EXPECT_EQ(first.end, Way::End::address);
+  EXPECT_EQ(first.lines, (Lines{10, 11, 13}));
+  EXPECT_EQ(way(read + address + branch + "add.u32 %r3, %r0, 1;\nst.global.u32 [%a0], %r3;").end,
+            Way::End::output);
+}
+
+// What names one space only copies nothing from one to the other: how many bytes a prefetch takes is no
+// output.
+TEST(Ways, APrefetchIsNoOutput) {
+  EXPECT_NE(way("ld.shared.u32 %r0, [one];\ncp.async.bulk.prefetch.L2.global [%a0], %r0;").end,
+            Way::End::output);
+}
+
+TEST(Ways, AUniformLoadReadsAsOthersDo) {
+  EXPECT_EQ(way("ld.shared.u32 %r0, [one];\nst.shared.u32 [one+4], %r0;\nldu.u32 %r1, [%a1];\nst.global.u32 "
+                "[%a0], %r1;")
+                .lines,
+            (Lines{10, 11, 12, 13}));
+}
+
 }  // namespace
 }  // namespace bitwell::hazard

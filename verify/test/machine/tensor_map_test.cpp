@@ -48,6 +48,32 @@ TEST(TensorMap, EveryLimitHoldsAndOneBeyondIsRefused) {
        "tensorRank is 0, it must be 1 to 5"},
       {"most rank", rank5, [](M& m) { m.rank = 6; }, "tensorRank is 6, it must be 1 to 5"},
       {"address", [](M& m) { m.address += 16; }, [](M& m) { m.address += 8; }, "a multiple of 16"},
+      {"address in 57 bits", [](M& m) { m.address = (uint64_t{1} << 57) - 16; },
+       [](M& m) { m.address = uint64_t{1} << 57; }, "it must be below 2^57"},
+      {"channels",
+       [](M& m) {
+         m.im2col = {256, 8, {}, {}};
+       },
+       [](M& m) {
+         m.im2col = {272, 8, {}, {}};
+       },
+       "channelsPerPixel is 272, it must be 1 to 256"},
+      {"least pixels",
+       [](M& m) {
+         m.im2col = {16, 1, {}, {}};
+       },
+       [](M& m) {
+         m.im2col = {16, 0, {}, {}};
+       },
+       "pixelsPerColumn is 0, it must be 1 to 1024"},
+      {"most pixels",
+       [](M& m) {
+         m.im2col = {16, 1024, {}, {}};
+       },
+       [](M& m) {
+         m.im2col = {16, 1025, {}, {}};
+       },
+       "pixelsPerColumn is 1025, it must be 1 to 1024"},
       {"row in bytes", [](M& m) { m.box[0] = 32; }, [](M& m) { m.box[0] = 24; },
        "boxDim[0] in bytes is 24, it must be a multiple of 16"},
       {"NaN fill of floating types", [](M& m) { m.type = TensorType::f16, m.fill_nan = true; },
@@ -118,6 +144,21 @@ TEST(TensorMap, EveryLimitHoldsAndOneBeyondIsRefused) {
     EXPECT_EQ(refusal(l.last), "") << l.name;
     EXPECT_NE(refusal(l.beyond).find(l.says), std::string::npos)
         << l.name << ": '" << refusal(l.beyond) << "'";
+  }
+}
+
+// Types of which the driver makes no map of im2col, or whose copies nobody has seen.
+TEST(TensorMap, PackedTypesHaveNoIm2col) {
+  for (const TensorType type :
+       {TensorType::u4x16_align8b, TensorType::u4x16_align16b, TensorType::u6x16_align16b}) {
+    TensorMap m;
+    m.type = type;
+    m.rank = 3;
+    m.address = uint64_t{1} << 40;
+    m.dims = {256, 64, 4, 1, 1};
+    m.strides = {1, 256, 16384, 0, 0};
+    m.im2col = {128, 8, {}, {}};
+    EXPECT_THROW(check(m), Unsupported);
   }
 }
 
