@@ -12,8 +12,8 @@ import sys
 READ = ['verify/bugs/catalogue', 'verify/bugs/peers', 'verify/bugs/device.csv', 'verify/bugs/survivors.txt', 'verify/device/captures',
         'verify/test/isa/b200_conversions.txt', 'verify/test/forms/near_misses.txt',
         'verify/test/layout/cute.txt', 'model/budget/specs', 'kernels/README.md', 'kernels/example', 'docs/races.md']
-# Scripts that need nothing but the command and python 3.
-SCRIPTS = ['hang_report', 'explain', 'findings', 'messages', 'exhaust', 'races', 'lists', 'observe', 'product', 'launch_file', 'shell', 'cli']
+# Pages of commands, each case of which is a test.
+PAGES = 'verify/test/command'
 
 
 def main():
@@ -22,9 +22,8 @@ def main():
     (out / 'bin').mkdir(parents=True)
     for test in [tree / 'build/release/bin/bitwell', *(tree / 'build/release/bin').glob('*_test')]:
         subprocess.run(['strip', '-o', out / 'bin' / test.name, test], check=True)
-    (out / 'shell').mkdir()
-    for name in SCRIPTS:
-        shutil.copy(tree / f'verify/test/{name}_test.sh', out / 'shell')
+    shutil.copytree(tree / PAGES, out / 'pages')
+    shutil.copy(tree / 'verify/test/run_page.py', out)
     for name in READ:
         source, to = tree / name, out / 'source' / name
         to.parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ import hashlib
 import multiprocessing
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -36,10 +37,10 @@ def limit():
 
 
 def command(binary, names):
-    """Of gtests by their names, or of a script, which is one test."""
-    if binary.endswith('.sh'):
-        slice_folder = pathlib.Path(binary).parent.parent
-        return [binary, slice_folder / 'bin/bitwell', slice_folder / 'source/kernels/example']
+    """Of gtests by their names, or of a case of a page of commands."""
+    if binary.endswith('.md'):
+        folder = pathlib.Path(binary).parent.parent
+        return [sys.executable, '-I', folder / 'run_page.py', binary, folder / 'source', folder, folder / 'no/nvcc', *names]
     return [binary, '--gtest_filter=' + ':'.join(names), '--gtest_fail_fast', '--gtest_brief=0']
 
 
@@ -83,8 +84,9 @@ def scratch_folder():
 
 
 def listed(binary):
-    if binary.endswith('.sh'):
-        return ['all']
+    if binary.endswith('.md'):
+        titles = [line[3:] for line in pathlib.Path(binary).read_text().splitlines() if line.startswith('## ')]
+        return [re.sub('[^a-z0-9]+', '_', title.lower()).strip('_') for title in titles]
     text = subprocess.run([binary, '--gtest_list_tests'], capture_output=True, text=True, check=True).stdout
     suite, out = '', []
     for line in text.splitlines():
@@ -115,7 +117,7 @@ def batches(tests):
     open_groups, out = {}, []
     for t in tests:
         group = open_groups.get(t.binary)
-        if group is None or sum(x.seconds for x in group) + t.seconds > 0.3 or len(group) >= 8:
+        if group is None or t.binary.endswith('.md') or sum(x.seconds for x in group) + t.seconds > 0.3 or len(group) >= 8:
             group = open_groups[t.binary] = []
             out.append(group)
         group.append(t)
@@ -178,9 +180,9 @@ def main():
               if i % parts == part - 1 and int(r[0]) not in done and (numbers is None or int(r[0]) in numbers)
               and (not a.only or any(r[1].startswith(o) for o in a.only))]
     binaries = sorted(str(p.resolve()) for p in (a.slice / 'bin').iterdir() if p.name.endswith('_test'))
-    scripts = sorted(str(p.resolve()) for p in (a.slice / 'shell').iterdir())  # the longest tests: they start first
+    pages = sorted(str(p.resolve()) for p in (a.slice / 'pages').iterdir())
     with multiprocessing.Pool(a.jobs) as pool, open(a.log, 'w', buffering=1) as log:
-        jobs = [(b, n) for b in scripts + binaries for n in listed(b)]
+        jobs = [(b, n) for b in pages + binaries for n in listed(b)]
         covered = pool.imap_unordered(cover, jobs)
         by_mutant = collections.defaultdict(list)
         count, total = 0, 0.0
