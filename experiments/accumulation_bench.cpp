@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "model/number/accumulation_tile.h"
-#include "verify/suite/gemv.h"
+#include "model/number/tile/accumulation_tile.h"
+#include "verify/suite/kernels/gemv.h"
 
 namespace {
 

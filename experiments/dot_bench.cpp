@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "model/number/dot_tile.h"
+#include "model/number/tile/dot_tile.h"
 
 namespace {
 

@@ -10,9 +10,9 @@
 #include "kernels/dense/launch.h"
 #include "model/ptx/parse.h"
 #include "verify/capture/captures.h"
-#include "verify/suite/dense.h"
-#include "verify/suite/gemm.h"
-#include "verify/suite/gemv.h"
+#include "verify/suite/kernels/dense.h"
+#include "verify/suite/kernels/gemm.h"
+#include "verify/suite/kernels/gemv.h"
 
 namespace {
 

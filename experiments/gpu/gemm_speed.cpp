@@ -13,8 +13,8 @@
 #include "verify/capture/captures.h"
 #include "verify/device/resident.h"
 #include "verify/device/timing.h"
-#include "verify/launch/dimensions.h"
-#include "verify/suite/gemm.h"
+#include "verify/launch/file/dimensions.h"
+#include "verify/suite/kernels/gemm.h"
 
 namespace bitwell {
 namespace {

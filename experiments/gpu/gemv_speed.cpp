@@ -14,8 +14,8 @@
 #include "model/number/half.h"
 #include "verify/capture/captures.h"
 #include "verify/device/timing.h"
-#include "verify/launch/dimensions.h"
-#include "verify/suite/gemv.h"
+#include "verify/launch/file/dimensions.h"
+#include "verify/suite/kernels/gemv.h"
 
 namespace bitwell {
 namespace {

@@ -9,10 +9,10 @@
 #include "kernels/svdquant/wgmma.h"
 #include "model/machine/failure.h"
 #include "verify/oracle/gemm.h"
-#include "verify/suite/dual_wgmma.h"
-#include "verify/suite/grouped_wgmma.h"
-#include "verify/suite/hopper.h"
-#include "verify/suite/svdquant_wgmma.h"
+#include "verify/suite/kernels/dual_wgmma.h"
+#include "verify/suite/kernels/grouped_wgmma.h"
+#include "verify/suite/kernels/hopper.h"
+#include "verify/suite/kernels/svdquant_wgmma.h"
 
 namespace bitwell::gpu {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "experiments/gpu/cublas.h"
 #include "verify/suite/chain.h"
-#include "verify/suite/nvfp4_operand.h"
+#include "verify/suite/nvfp4/nvfp4_operand.h"
 
 namespace bitwell::gpu {
 

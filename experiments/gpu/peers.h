@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "verify/device/resident.h"
-#include "verify/suite/nvfp4_operand.h"
+#include "verify/suite/nvfp4/nvfp4_operand.h"
 
 namespace bitwell::gpu {
 

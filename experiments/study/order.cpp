@@ -7,11 +7,11 @@
 #include <numeric>
 
 #include "model/machine/failure.h"
-#include "model/number/accumulation_tile.h"
 #include "model/number/codec.h"
-#include "model/number/dot_tile.h"
 #include "model/number/half.h"
-#include "verify/suite/gemv.h"
+#include "model/number/tile/accumulation_tile.h"
+#include "model/number/tile/dot_tile.h"
+#include "verify/suite/kernels/gemv.h"
 
 namespace bitwell::study {
 namespace {

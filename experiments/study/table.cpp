@@ -11,7 +11,7 @@
 
 #include "model/machine/failure.h"
 #include "verify/launch/launch.h"
-#include "verify/launch/output_files.h"
+#include "verify/launch/output/output_files.h"
 #include "verify/suite/parallel.h"
 
 namespace bitwell::study {

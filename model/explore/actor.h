@@ -6,8 +6,8 @@
 #include <string>
 
 #include "model/machine/event.h"
-#include "model/run/chooser.h"
 #include "model/run/launch.h"
+#include "model/run/turns/chooser.h"
 
 namespace bitwell::explore {
 

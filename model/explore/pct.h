@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "model/run/chooser.h"
+#include "model/run/turns/chooser.h"
 
 namespace bitwell::explore {
 

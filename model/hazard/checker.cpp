@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "model/hazard/peers.h"
+#include "model/hazard/knowledge/peers.h"
 #include "model/machine/memory.h"
 
 namespace bitwell::hazard {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "model/hazard/addresses.h"
+#include "model/hazard/flow/addresses.h"
+#include "model/hazard/knowledge/threads.h"
 #include "model/hazard/operations.h"
 #include "model/hazard/tensor.h"
-#include "model/hazard/threads.h"
 #include "model/hazard/warpgroups.h"
 
 namespace bitwell::hazard {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "model/hazard/published.h"
+#include "model/hazard/knowledge/published.h"
 
 namespace bitwell::hazard {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "model/hazard/clusters.h"
+#include "model/hazard/shadow/clusters.h"
 #include "model/machine/event.h"
 
 namespace bitwell::hazard {

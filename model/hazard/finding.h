@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/hazard/objects.h"
-#include "model/hazard/record.h"
+#include "model/hazard/flow/objects.h"
+#include "model/hazard/shadow/record.h"
 
 namespace bitwell::hazard {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "model/hazard/published.h"
+#include "model/hazard/knowledge/published.h"
 #include "model/hazard/tensor.h"
 #include "model/machine/memory.h"
 

@@ -1,6 +1,6 @@
 // What is known of mbarriers, and handed on by them.
 #pragma once
-#include "model/hazard/clusters.h"
+#include "model/hazard/shadow/clusters.h"
 #include "model/machine/event.h"
 
 namespace bitwell::hazard {

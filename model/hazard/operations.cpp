@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/hazard/knowledge/peers.h"
 #include "model/hazard/mbarriers.h"
-#include "model/hazard/peers.h"
 #include "model/machine/memory.h"
 
 namespace bitwell::hazard {

@@ -1,6 +1,6 @@
 // Copies and other operations under way.
 #pragma once
-#include "model/hazard/launches.h"
+#include "model/hazard/knowledge/launches.h"
 
 namespace bitwell::hazard {
 

@@ -1,6 +1,6 @@
 // Fences between the proxies through which memory is reached.
 #pragma once
-#include "model/hazard/actors.h"
+#include "model/hazard/shadow/actors.h"
 #include "model/machine/synchronisation.h"
 
 namespace bitwell::hazard {

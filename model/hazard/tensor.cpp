@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "model/hazard/peers.h"
-#include "model/hazard/published.h"
+#include "model/hazard/knowledge/peers.h"
+#include "model/hazard/knowledge/published.h"
 
 namespace bitwell::hazard {
 

@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "model/hazard/published.h"
+#include "model/hazard/knowledge/published.h"
 
 namespace bitwell::hazard {
 

@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
-#include "model/hazard/clusters.h"
-#include "model/hazard/mma_registers.h"
+#include "model/hazard/flow/mma_registers.h"
+#include "model/hazard/shadow/clusters.h"
 #include "model/machine/event.h"
 
 namespace bitwell::hazard {

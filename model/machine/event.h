@@ -12,7 +12,7 @@
 #include "model/machine/memory.h"
 #include "model/machine/order.h"
 #include "model/machine/synchronisation.h"
-#include "model/machine/tensor_memory.h"
+#include "model/machine/tensor/tensor_memory.h"
 
 namespace bitwell::machine {
 
@@ -63,7 +63,7 @@ struct Access {
   bool mbarrier = false;                // of an mbarrier, by an instruction or operation for mbarriers
   int issuer = -1;                      // lane that issued the operation; of lanes: -1
   uint32_t rows = 0;                    // of tensor memory: so many lanes from the address on; else 0
-  uint32_t met = 0;                     // lanes that have met for it: one does it for all, each is to be behind
+  uint32_t met = 0;  // lanes that have met for it: one does it for all, each is to be behind
 };
 
 // A warp is about to execute the instruction of a PTX line that an observer asked for.

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "model/machine/order.h"
-#include "model/machine/tensor_order.h"
+#include "model/machine/tensor/tensor_order.h"
 
 namespace bitwell::machine {
 

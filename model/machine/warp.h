@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "model/machine/async_group.h"
-#include "model/machine/tensor_loads.h"
+#include "model/machine/tensor/tensor_loads.h"
 #include "model/machine/unknown_bits.h"
 
 namespace bitwell::machine {

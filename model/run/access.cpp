@@ -6,7 +6,7 @@
 
 #include "model/isa/lanes/address_scan.h"
 #include "model/run/cluster.h"
-#include "model/run/nearby.h"
+#include "model/run/stuck/nearby.h"
 
 namespace bitwell::isa {
 namespace {

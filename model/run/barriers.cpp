@@ -1,7 +1,7 @@
 // Who is freed when the last thread arrives: named barriers of a CTA, bar.warp.sync, barrier.cluster.
 #include "model/run/barrier_use.h"
 #include "model/run/cluster.h"
-#include "model/run/synchronised.h"
+#include "model/run/turns/synchronised.h"
 
 namespace bitwell::isa {
 

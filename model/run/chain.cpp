@@ -3,10 +3,10 @@
 #include <cstring>
 #include <deque>
 
-#include "model/run/follow.h"
-#include "model/run/residency.h"
-#include "model/run/residents.h"
 #include "model/run/stops.h"
+#include "model/run/turns/residency.h"
+#include "model/run/turns/residents.h"
+#include "model/run/watch/follow.h"
 
 namespace bitwell::isa {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "model/run/follow.h"
-#include "model/run/synchronised.h"
+#include "model/run/turns/synchronised.h"
+#include "model/run/watch/follow.h"
 
 namespace bitwell::isa {
 

@@ -8,7 +8,7 @@
 
 #include "model/machine/agent.h"
 #include "model/run/cta.h"
-#include "model/run/last_writers.h"
+#include "model/run/watch/last_writers.h"
 
 namespace bitwell::isa {
 

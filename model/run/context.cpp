@@ -1,6 +1,6 @@
 #include "model/run/context.h"
 
-#include "model/run/synchronised.h"
+#include "model/run/turns/synchronised.h"
 
 namespace bitwell::isa {
 

@@ -7,7 +7,7 @@
 #include "model/machine/arch.h"
 #include "model/machine/limits.h"
 #include "model/run/cluster.h"
-#include "model/run/residency.h"
+#include "model/run/turns/residency.h"
 
 namespace bitwell::isa {
 

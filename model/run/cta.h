@@ -11,10 +11,10 @@
 #include "model/machine/failure.h"
 #include "model/machine/mbarrier.h"
 #include "model/machine/memory.h"
-#include "model/machine/tensor_memory.h"
+#include "model/machine/tensor/tensor_memory.h"
 #include "model/machine/warp.h"
-#include "model/run/flight.h"
 #include "model/run/launch.h"
+#include "model/run/turns/flight.h"
 
 namespace bitwell::isa {
 

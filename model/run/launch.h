@@ -11,9 +11,9 @@
 #include "model/isa/form/program.h"
 #include "model/machine/event.h"
 #include "model/machine/memory.h"
-#include "model/run/footprint.h"
 #include "model/run/note.h"
-#include "model/run/schedule.h"
+#include "model/run/turns/schedule.h"
+#include "model/run/watch/footprint.h"
 
 namespace bitwell::isa {
 

@@ -7,8 +7,8 @@
 
 #include "model/machine/event.h"
 #include "model/run/context.h"
-#include "model/run/follow.h"
 #include "model/run/shared_place.h"
+#include "model/run/watch/follow.h"
 
 namespace bitwell::isa {
 

@@ -1,6 +1,6 @@
 #include "model/run/shared_place.h"
 
-#include "model/run/nearby.h"
+#include "model/run/stuck/nearby.h"
 
 namespace bitwell::isa {
 

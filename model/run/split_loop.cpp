@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "model/run/cluster.h"
-#include "model/run/definedness.h"
+#include "model/run/watch/definedness.h"
 
 namespace bitwell::isa {
 

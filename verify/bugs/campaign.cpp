@@ -16,7 +16,7 @@
 #include "verify/bugs/known.h"
 #include "verify/bugs/outcome.h"
 #include "verify/capture/captures.h"
-#include "verify/cli/table.h"
+#include "verify/cli/report/table.h"
 #include "verify/suite/parallel.h"
 
 namespace bitwell::bugs {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "verify/cli/table.h"
+#include "verify/cli/report/table.h"
 
 namespace bitwell::bugs {
 namespace {

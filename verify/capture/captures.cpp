@@ -8,7 +8,7 @@
 
 #include "model/json/parse.h"
 #include "verify/launch/launch.h"
-#include "verify/launch/output_files.h"
+#include "verify/launch/output/output_files.h"
 
 namespace bitwell::verify {
 

@@ -4,7 +4,7 @@
 
 #include "model/machine/failure.h"
 #include "verify/launch/launch.h"
-#include "verify/launch/output_files.h"
+#include "verify/launch/output/output_files.h"
 
 namespace bitwell::verify {
 namespace {

@@ -11,11 +11,11 @@
 #include "model/layout/tensor_memory.h"
 #include "model/machine/failure.h"
 #include "verify/capture/captures.h"
-#include "verify/cli/budget_picture.h"
 #include "verify/cli/command.h"
-#include "verify/cli/table.h"
+#include "verify/cli/picture/budget_picture.h"
+#include "verify/cli/report/table.h"
 #include "verify/launch/launch.h"
-#include "verify/launch/output_files.h"
+#include "verify/launch/output/output_files.h"
 
 namespace bitwell::cli {
 namespace {

@@ -17,9 +17,9 @@
 
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
-#include "verify/cli/run_arguments.h"
-#include "verify/cli/short_names.h"
-#include "verify/cli/table.h"
+#include "verify/cli/report/short_names.h"
+#include "verify/cli/report/table.h"
+#include "verify/cli/run/run_arguments.h"
 #include "verify/driver/device_row.h"
 #include "verify/driver/told.h"
 

@@ -9,11 +9,11 @@
 #include "model/isa/compile/compile.h"
 #include "verify/cli/check_file.h"
 #include "verify/cli/command.h"
-#include "verify/cli/short_names.h"
-#include "verify/cli/table.h"
+#include "verify/cli/report/short_names.h"
+#include "verify/cli/report/table.h"
 #include "verify/launch/entry_text.h"
+#include "verify/launch/file/names.h"
 #include "verify/launch/launch.h"
-#include "verify/launch/names.h"
 
 namespace bitwell::cli {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "verify/cli/run_once.h"
+#include "verify/cli/run/run_once.h"
 
 namespace bitwell::cli {
 

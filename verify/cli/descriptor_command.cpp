@@ -6,11 +6,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "model/machine/column_mask.h"
-#include "model/machine/descriptor_fields.h"
 #include "model/machine/failure.h"
+#include "model/machine/tensor/column_mask.h"
+#include "model/machine/tensor/descriptor_fields.h"
 #include "verify/cli/command.h"
-#include "verify/cli/table.h"
+#include "verify/cli/report/table.h"
 
 namespace bitwell::cli {
 namespace {

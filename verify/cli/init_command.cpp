@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "verify/cli/command.h"
-#include "verify/cli/short_names.h"
+#include "verify/cli/report/short_names.h"
 #include "verify/launch/entry_text.h"
+#include "verify/launch/init/launch_template.h"
 #include "verify/launch/launch.h"
-#include "verify/launch/launch_template.h"
-#include "verify/launch/output_files.h"
+#include "verify/launch/output/output_files.h"
 
 namespace bitwell::cli {
 

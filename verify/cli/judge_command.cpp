@@ -6,14 +6,14 @@
 
 #include "verify/cli/check_file.h"
 #include "verify/cli/command.h"
-#include "verify/cli/cuda_source.h"
-#include "verify/cli/run_fault.h"
-#include "verify/cli/run_once.h"
-#include "verify/cli/short_names.h"
-#include "verify/cli/table.h"
-#include "verify/launch/launch_json.h"
-#include "verify/launch/names.h"
-#include "verify/launch/output_files.h"
+#include "verify/cli/report/cuda_source.h"
+#include "verify/cli/report/short_names.h"
+#include "verify/cli/report/table.h"
+#include "verify/cli/run/run_fault.h"
+#include "verify/cli/run/run_once.h"
+#include "verify/launch/file/launch_json.h"
+#include "verify/launch/file/names.h"
+#include "verify/launch/output/output_files.h"
 
 namespace bitwell::cli {
 namespace {

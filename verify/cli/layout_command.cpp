@@ -11,9 +11,9 @@
 #include "model/layout/expression.h"
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
-#include "verify/cli/layout_picture.h"
-#include "verify/cli/table.h"
-#include "verify/launch/output_files.h"
+#include "verify/cli/picture/layout_picture.h"
+#include "verify/cli/report/table.h"
+#include "verify/launch/output/output_files.h"
 
 namespace bitwell::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "verify/cli/shell/mistake.h"
 #include "verify/cli/shell/quiet.h"
 #include "verify/cli/shell/version.h"
-#include "verify/launch/partial_files.h"
+#include "verify/launch/output/partial_files.h"
 
 namespace cli = bitwell::cli;
 

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "verify/cli/command.h"
-#include "verify/cli/table.h"
-#include "verify/launch/partial_files.h"
+#include "verify/cli/report/table.h"
+#include "verify/launch/output/partial_files.h"
 
 namespace bitwell::cli {
 

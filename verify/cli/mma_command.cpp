@@ -10,7 +10,7 @@
 #include "model/machine/failure.h"
 #include "model/number/decode.h"
 #include "verify/cli/command.h"
-#include "verify/cli/table.h"
+#include "verify/cli/report/table.h"
 #include "verify/mma/mma_dot.h"
 
 namespace bitwell::cli {

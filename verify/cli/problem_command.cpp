@@ -7,10 +7,10 @@
 
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
-#include "verify/cli/table.h"
-#include "verify/launch/dimensions.h"
-#include "verify/launch/npy.h"
-#include "verify/launch/output_files.h"
+#include "verify/cli/report/table.h"
+#include "verify/launch/file/dimensions.h"
+#include "verify/launch/file/npy.h"
+#include "verify/launch/output/output_files.h"
 #include "verify/problem/contest.h"
 #include "verify/problem/published.h"
 

@@ -8,9 +8,9 @@
 
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
-#include "verify/cli/table.h"
+#include "verify/cli/report/table.h"
 #include "verify/device/driver.h"
-#include "verify/launch/output_files.h"
+#include "verify/launch/output/output_files.h"
 #include "verify/prove/report.h"
 
 namespace bitwell::cli {

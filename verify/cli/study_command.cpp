@@ -12,9 +12,9 @@
 #include "experiments/study/recommend.h"
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
-#include "verify/cli/table.h"
-#include "verify/launch/dimensions.h"
-#include "verify/launch/output_files.h"
+#include "verify/cli/report/table.h"
+#include "verify/launch/file/dimensions.h"
+#include "verify/launch/output/output_files.h"
 
 namespace bitwell::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <span>
 
 #include "model/machine/failure.h"
-#include "model/machine/tensor_map_bytes.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
 #include "verify/cli/command.h"
-#include "verify/cli/table.h"
+#include "verify/cli/report/table.h"
 #include "verify/launch/launch.h"
 
 namespace bitwell::cli {

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "verify/cli/command.h"
-#include "verify/cli/junit.h"
 #include "verify/cli/memory_guard.h"
-#include "verify/cli/short_names.h"
-#include "verify/cli/table.h"
+#include "verify/cli/report/junit.h"
+#include "verify/cli/report/short_names.h"
+#include "verify/cli/report/table.h"
 #include "verify/cli/verify_device.h"
 #include "verify/cli/verify_exhaust.h"
-#include "verify/launch/output_files.h"
+#include "verify/launch/output/output_files.h"
 #include "verify/verdict/judge.h"
 
 namespace bitwell::cli {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "verify/cli/table.h"
+#include "verify/cli/report/table.h"
 #include "verify/explore/exhaust.h"
 
 namespace bitwell::cli {

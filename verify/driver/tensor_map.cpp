@@ -4,7 +4,7 @@
 #include <string>
 
 #include "model/machine/failure.h"
-#include "model/machine/tensor_map_bytes.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/explore/explorer.h"
-#include "model/run/residency.h"
+#include "model/run/turns/residency.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,12 +1,12 @@
 // Any text as LAUNCH.json -> a launch whose tensor maps can be encoded, or InputError.
-#include "verify/launch/launch_json.h"
+#include "verify/launch/file/launch_json.h"
 
 #include <nlohmann/json.hpp>
 
-#include "model/machine/tensor_map_bytes.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
 #include "verify/fuzz/outcome.h"
 #include "verify/fuzz/scratch.h"
-#include "verify/launch/npy.h"
+#include "verify/launch/file/npy.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Any bytes as .npy -> an array that is the same when written and read again, or InputError.
-#include "verify/launch/npy.h"
+#include "verify/launch/file/npy.h"
 
 #include "model/machine/failure.h"
 #include "verify/fuzz/outcome.h"

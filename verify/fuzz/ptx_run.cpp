@@ -6,7 +6,7 @@
 
 #include "model/isa/compile/compile.h"
 #include "model/machine/failure.h"
-#include "model/machine/tensor_map_bytes.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
 #include "model/ptx/parse.h"
 #include "model/run/launch.h"
 #include "verify/fuzz/outcome.h"

@@ -1,13 +1,13 @@
 // What the data of findings came to: the launch is run again, and what was read is followed
-// (model/run/follow.h).
+// (model/run/watch/follow.h).
 #pragma once
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "model/hazard/ways.h"
-#include "model/run/follow.h"
+#include "model/hazard/flow/ways.h"
+#include "model/run/watch/follow.h"
 #include "verify/hazard/report.h"
 #include "verify/launch/launch.h"
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "model/isa/family/call.h"
+#include "model/isa/family/control/call.h"
 #include "model/isa/form/frame.h"
 
 namespace bitwell::verify {

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "model/hazard/objects.h"
+#include "model/hazard/flow/objects.h"
 #include "model/isa/form/program.h"
 
 namespace bitwell::verify {

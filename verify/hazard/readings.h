@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "model/hazard/mma_registers.h"
-#include "model/hazard/objects.h"
-#include "model/hazard/ways.h"
+#include "model/hazard/flow/mma_registers.h"
+#include "model/hazard/flow/objects.h"
+#include "model/hazard/flow/ways.h"
 #include "model/isa/compile/module.h"
 
 namespace bitwell::verify {

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "model/machine/memory.h"
-#include "model/run/nearby.h"
+#include "model/run/stuck/nearby.h"
 #include "verify/hazard/between.h"
 #include "verify/hazard/remedy.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/hazard/checker.h"
-#include "model/hazard/ways.h"
+#include "model/hazard/flow/ways.h"
 #include "verify/hazard/launched.h"
 
 namespace bitwell::verify {

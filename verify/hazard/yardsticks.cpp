@@ -4,14 +4,14 @@
 #include "kernels/dual/launch.h"
 #include "kernels/grouped/launch.h"
 #include "kernels/svdquant/launch.h"
-#include "verify/suite/dense.h"
-#include "verify/suite/dual.h"
-#include "verify/suite/gemm.h"
-#include "verify/suite/gemv.h"
-#include "verify/suite/grouped.h"
-#include "verify/suite/grouped_wgmma.h"
-#include "verify/suite/quantise.h"
-#include "verify/suite/svdquant.h"
+#include "verify/suite/kernels/dense.h"
+#include "verify/suite/kernels/dual.h"
+#include "verify/suite/kernels/gemm.h"
+#include "verify/suite/kernels/gemv.h"
+#include "verify/suite/kernels/grouped.h"
+#include "verify/suite/kernels/grouped_wgmma.h"
+#include "verify/suite/kernels/quantise.h"
+#include "verify/suite/kernels/svdquant.h"
 
 namespace bitwell::verify {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "model/ptx/reach.h"
+#include "verify/launch/file/names.h"
 #include "verify/launch/launch.h"
-#include "verify/launch/names.h"
 
 namespace bitwell::verify {
 namespace {

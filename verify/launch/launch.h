@@ -8,7 +8,7 @@
 
 #include "model/isa/context/context.h"
 #include "model/machine/failure.h"
-#include "model/machine/tensor_map.h"
+#include "model/machine/tensor/tensor_map.h"
 #include "model/machine/texture.h"
 #include "model/ptx/parse.h"
 #include "model/run/launch.h"

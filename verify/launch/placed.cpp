@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/machine/tensor_map_bytes.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
 
 namespace bitwell::verify {
 

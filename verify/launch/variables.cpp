@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "verify/launch/names.h"
+#include "verify/launch/file/names.h"
 
 namespace bitwell::verify {
 

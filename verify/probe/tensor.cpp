@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "model/number/dot_tile.h"
+#include "model/number/tile/dot_tile.h"
 
 namespace bitwell::verify {
 namespace {

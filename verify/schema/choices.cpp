@@ -1,6 +1,6 @@
 #include "verify/schema/choices.h"
 
-#include "model/machine/tensor_map.h"
+#include "model/machine/tensor/tensor_map.h"
 #include "model/machine/texture.h"
 
 namespace bitwell::schema {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/run/residency.h"
+#include "model/run/turns/residency.h"
 #include "verify/hazard/explain.h"
 #include "verify/hazard/watch.h"
 #include "verify/launch/launch.h"

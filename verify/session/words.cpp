@@ -1,6 +1,6 @@
 #include "verify/session/words.h"
 
-#include "verify/launch/names.h"
+#include "verify/launch/file/names.h"
 
 namespace bitwell::session {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "verify/launch/npy.h"
+#include "verify/launch/file/npy.h"
 
 namespace bitwell::verify {
 

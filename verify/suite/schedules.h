@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "model/run/schedule.h"
-#include "verify/launch/launch_json.h"
+#include "model/run/turns/schedule.h"
+#include "verify/launch/file/launch_json.h"
 
 namespace bitwell::verify {
 

@@ -1,6 +1,6 @@
 // Laws of the activation side of SVDQuant, that its verdicts can fail, and that the GEMM takes what it
 // leaves.
-#include "verify/suite/activation.h"
+#include "verify/suite/kernels/activation.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -16,8 +16,8 @@
 #include "verify/capture/captures.h"
 #include "verify/oracle/epilogue.h"
 #include "verify/oracle/two_level.h"
+#include "verify/suite/kernels/svdquant.h"
 #include "verify/suite/same.h"
-#include "verify/suite/svdquant.h"
 
 namespace bitwell::verify {
 namespace {

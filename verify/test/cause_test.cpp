@@ -6,7 +6,7 @@
 
 #include "model/ptx/parse.h"
 #include "verify/capture/captures.h"
-#include "verify/suite/gemm.h"
+#include "verify/suite/kernels/gemm.h"
 
 namespace bitwell::verify {
 namespace {

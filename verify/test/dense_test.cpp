@@ -1,5 +1,5 @@
 // Laws of the dense GEMM for Blackwell, and that its verdicts can fail.
-#include "verify/suite/dense.h"
+#include "verify/suite/kernels/dense.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,5 +1,5 @@
 // Laws of the gated dual GEMM, of the fast oracle behind it, and that its verdicts can fail.
-#include "verify/suite/dual.h"
+#include "verify/suite/kernels/dual.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,5 +1,5 @@
 // Laws of the GEMM suite, and that its verdicts can fail.
-#include "verify/suite/gemm.h"
+#include "verify/suite/kernels/gemm.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -15,7 +15,7 @@
 #include "by_name.h"
 #include "model/ptx/parse.h"
 #include "verify/capture/captures.h"
-#include "verify/launch/launch_json.h"
+#include "verify/launch/file/launch_json.h"
 #include "verify/suite/same.h"
 #include "verify/verdict/judge.h"
 

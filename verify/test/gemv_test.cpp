@@ -1,5 +1,5 @@
 // Laws of the GEMV suite, and that its verdicts can fail.
-#include "verify/suite/gemv.h"
+#include "verify/suite/kernels/gemv.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -14,7 +14,7 @@
 #include "by_name.h"
 #include "model/ptx/parse.h"
 #include "verify/capture/captures.h"
-#include "verify/launch/launch_json.h"
+#include "verify/launch/file/launch_json.h"
 #include "verify/verdict/judge.h"
 
 namespace bitwell::verify {

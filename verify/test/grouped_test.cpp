@@ -1,5 +1,5 @@
 // Laws of the grouped GEMM and of its host's cache, and that its verdicts can fail.
-#include "verify/suite/grouped.h"
+#include "verify/suite/kernels/grouped.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -8,10 +8,10 @@
 #include "kernels/svdquant/wgmma.h"
 #include "planted.h"
 #include "verify/capture/captures.h"
-#include "verify/suite/dual_wgmma.h"
-#include "verify/suite/grouped_wgmma.h"
+#include "verify/suite/kernels/dual_wgmma.h"
+#include "verify/suite/kernels/grouped_wgmma.h"
+#include "verify/suite/kernels/svdquant_wgmma.h"
 #include "verify/suite/same.h"
-#include "verify/suite/svdquant_wgmma.h"
 #include "verify/verdict/judge.h"
 
 namespace bitwell::verify {

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "model/run/launch.h"
-#include "verify/suite/nvfp4_operand.h"
+#include "verify/suite/nvfp4/nvfp4_operand.h"
 
 namespace bitwell::verify {
 

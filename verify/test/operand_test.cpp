@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "verify/oracle/gemv.h"
-#include "verify/suite/nvfp4_operand.h"
+#include "verify/suite/nvfp4/nvfp4_operand.h"
 
 namespace bitwell::verify {
 namespace {

@@ -12,8 +12,8 @@
 #include "verify/capture/captures.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/gemv.h"
-#include "verify/suite/gemv.h"
-#include "verify/suite/published_outputs.h"
+#include "verify/suite/kernels/gemv.h"
+#include "verify/suite/kernels/published_outputs.h"
 #include "verify/verdict/judge.h"
 
 namespace bitwell::verify {

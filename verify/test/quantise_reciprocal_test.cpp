@@ -12,7 +12,7 @@
 #include "planted.h"
 #include "verify/oracle/reciprocal.h"
 #include "verify/oracle/two_level.h"
-#include "verify/suite/quantise.h"
+#include "verify/suite/kernels/quantise.h"
 #include "verify/suite/same.h"
 
 namespace bitwell::verify {
@@ -148,7 +148,8 @@ TEST(ReciprocalRecipes, OnOtherGpusTheUnitsBitsAreUnknown) {
     EXPECT_EQ(kernel(suite("quantise"), name).archs, std::vector<std::string>{"sm_90a"});
     const std::string text = read_file(share_folder("kernels") + "/quantise/" + name + ".sm_90a.ptx");
     try {
-      isa::compile(ptx::parse(replaced(text, "\\.target sm_90a", ".target sm_100a")), name, isa::Approximate::captured);
+      isa::compile(ptx::parse(replaced(text, "\\.target sm_90a", ".target sm_100a")), name,
+                   isa::Approximate::captured);
       ADD_FAILURE() << name << " is taken";
     } catch (const machine::Unsupported& e) {
       EXPECT_NE(std::string(e.what()).find(instruction), std::string::npos) << e.what();

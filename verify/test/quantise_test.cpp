@@ -1,5 +1,5 @@
 // Laws of the NVFP4 recipes, and that the quantiser's verdicts can fail.
-#include "verify/suite/quantise.h"
+#include "verify/suite/kernels/quantise.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -10,8 +10,8 @@
 #include "kernels/svdquant/launch.h"
 #include "kernels/svdquant/wgmma.h"
 #include "verify/capture/captures.h"
+#include "verify/suite/kernels/svdquant_wgmma.h"
 #include "verify/suite/same.h"
-#include "verify/suite/svdquant_wgmma.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,5 +1,5 @@
 // Laws of SVDQuant W4A4, what its published mistakes cost, and what is not promised.
-#include "verify/suite/svdquant.h"
+#include "verify/suite/kernels/svdquant.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

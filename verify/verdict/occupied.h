@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "model/run/footprint.h"
+#include "model/run/watch/footprint.h"
 #include "verify/suite/suite.h"
 
 namespace bitwell::verify {

@@ -1,6 +1,6 @@
 #include "verify/verdict/verdict.h"
 
-#include "verify/launch/launch_json.h"
+#include "verify/launch/file/launch_json.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::verify {

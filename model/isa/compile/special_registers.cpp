@@ -3,7 +3,7 @@
 #include <array>
 
 #include "model/isa/compile/function_builder.h"
-#include "model/isa/family/time.h"
+#include "model/isa/family/control/time.h"
 #include "model/isa/form/explicit_cluster.h"
 #include "model/isa/form/reserved_shared.h"
 #include "model/machine/failure.h"

@@ -4,7 +4,7 @@
 
 #include "model/isa/form/op.h"
 #include "model/machine/failure.h"
-#include "model/number/dot_tile.h"
+#include "model/number/tile/dot_tile.h"
 
 namespace bitwell::isa {
 

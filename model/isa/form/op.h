@@ -41,7 +41,8 @@ constexpr bool falls_through(OpKind k) { return k <= OpKind::barrier; }
 inline constexpr uint32_t kSink = 0;
 inline constexpr uint32_t kZero = 128;
 
-// How the bits of lane arithmetic's result hang on bits that were never written (model/run/definedness.h).
+// How the bits of lane arithmetic's result hang on bits that were never written
+// (model/run/watch/definedness.h).
 enum class Tracks : uint16_t {
   whole,          // any unknown bit makes all of the result unknown
   moves_a,        // the bits of a go elsewhere, by whole values of the other operands

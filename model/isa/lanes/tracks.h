@@ -1,4 +1,5 @@
-// Bits of a lane loop's operands that were never written, followed into its result (model/run/definedness.h).
+// Bits of a lane loop's operands that were never written, followed into its result
+// (model/run/watch/definedness.h).
 #pragma once
 #include <string>
 

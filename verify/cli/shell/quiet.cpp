@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdio>
 
-#include "verify/cli/table.h"
+#include "verify/cli/report/table.h"
 
 namespace bitwell::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "verify/cli/shell/completion.h"
 #include "verify/cli/shell/manual.h"
 #include "verify/cli/shell/tree.h"
-#include "verify/launch/output_files.h"
+#include "verify/launch/output/output_files.h"
 #include "verify/schema/json_schema.h"
 #include "verify/schema/nearest.h"
 

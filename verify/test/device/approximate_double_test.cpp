@@ -1,5 +1,5 @@
 // rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 against the GPU, over every upper word.
-#include "model/isa/family/approximate_double.h"
+#include "model/isa/family/scalar/approximate_double.h"
 
 #include <atomic>
 #include <thread>

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "gpu.h"
-#include "model/isa/family/approximate.h"
+#include "model/isa/family/scalar/approximate.h"
 #include "verify/suite/parallel.h"
 
 namespace bitwell::verify {

@@ -1,6 +1,6 @@
 // What threads know, against plain tables: clocks by unit and lane, who gets what at a place where it was
 // published, and fences for tensor maps.
-#include "model/hazard/knowledge.h"
+#include "model/hazard/knowledge/knowledge.h"
 
 #include <gtest/gtest.h>
 
@@ -77,9 +77,9 @@ constexpr size_t kKinds = 9;
 
 // One epoch in one kind of knowledge at a time; by its number.
 Clock& part(Knowledge& k, size_t which) {
-  Clock* const parts[kKinds] = {&k.happened,       &k.fenced[0],  &k.fenced[1], &k.narrow_release,
-                                &k.narrow_acquire, &k.unreleased, &k.unwaited,  &k.used,
-                                &k.offered};
+  Clock* const parts[kKinds] = {&k.happened,       &k.fenced[0],      &k.fenced[1],
+                                &k.narrow_release, &k.narrow_acquire, &k.unreleased,
+                                &k.unwaited,       &k.used,           &k.offered};
   return *parts[which];
 }
 Known knowing(size_t which, UnitId unit) {

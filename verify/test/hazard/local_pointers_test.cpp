@@ -1,5 +1,5 @@
 // Which instructions hand addresses of local variables on, and which get theirs from others.
-#include "model/hazard/local_pointers.h"
+#include "model/hazard/flow/local_pointers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which instructions reach the registers of a wgmma, whatever a run does.
-#include "model/hazard/mma_registers.h"
+#include "model/hazard/flow/mma_registers.h"
 
 #include <gtest/gtest.h>
 

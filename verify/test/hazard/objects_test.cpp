@@ -1,9 +1,9 @@
 // Where an address comes from is known where it can be followed, and not known anywhere else.
-#include "model/hazard/objects.h"
+#include "model/hazard/flow/objects.h"
 
 #include <gtest/gtest.h>
 
-#include "model/hazard/local_pointers.h"
+#include "model/hazard/flow/local_pointers.h"
 #include "model/isa/compile/compile.h"
 #include "model/machine/memory.h"
 #include "model/ptx/parse.h"

@@ -1,6 +1,6 @@
 // Lists of who has read a cell forget nobody: however many there are, of every thread the latest read is
 // there, and nothing that was not read.
-#include "model/hazard/readers.h"
+#include "model/hazard/shadow/readers.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

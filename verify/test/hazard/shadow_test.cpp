@@ -1,5 +1,5 @@
 // What a shadow remembers of each byte, against a plain list of bytes.
-#include "model/hazard/shadow.h"
+#include "model/hazard/shadow/shadow.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

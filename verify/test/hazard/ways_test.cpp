@@ -1,5 +1,5 @@
 // Where what an instruction reads can come to.
-#include "model/hazard/ways.h"
+#include "model/hazard/flow/ways.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: what an H200 gave for every significand, at both ends of the
 // range, and how they are refused. All 2^32 upper words: verify/test/device.
-#include "model/isa/family/approximate_double.h"
+#include "model/isa/family/scalar/approximate_double.h"
 
 #include <gtest/gtest.h>
 

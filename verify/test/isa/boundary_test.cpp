@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "model/machine/mbarrier.h"
-#include "model/machine/tensor_map.h"
+#include "model/machine/tensor/tensor_map.h"
 #include "model/number/accumulation.h"
 #include "model/ptx/parse.h"
 #include "verify/launch/launch.h"

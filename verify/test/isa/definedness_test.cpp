@@ -1,6 +1,6 @@
 // Values never written are followed bit by bit: only a bit that matters is reported, with where it should
 // have come from.
-#include "model/run/definedness.h"
+#include "model/run/watch/definedness.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -8,7 +8,7 @@
 
 #include "im2col_launch.h"
 #include "model/machine/failure.h"
-#include "model/machine/tensor_map_bytes.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
 
 namespace bitwell::verify {
 namespace {

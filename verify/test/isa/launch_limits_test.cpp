@@ -8,7 +8,7 @@
 #include "model/isa/compile/compile.h"
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
-#include "model/run/residency.h"
+#include "model/run/turns/residency.h"
 
 namespace bitwell::isa {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "model/isa/family/shared_matrix.h"
+#include "model/isa/family/mma/shared_matrix.h"
 #include "model/layout/operands.h"
 #include "model/number/format.h"
 #include "model/ptx/parse.h"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "model/isa/compile/compile.h"
-#include "model/isa/family/memory.h"
+#include "model/isa/family/memory/memory.h"
 #include "model/ptx/parse.h"
 
 namespace bitwell::isa {

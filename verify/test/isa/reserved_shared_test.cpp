@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/ptx/parse.h"
-#include "model/run/residency.h"
+#include "model/run/turns/residency.h"
 #include "verify/launch/launch.h"
 
 namespace bitwell::verify {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <ostream>
 
-#include "model/machine/tensor_map_bytes.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
 #include "model/ptx/parse.h"
 #include "verify/launch/launch.h"
 

@@ -10,8 +10,8 @@
 #include <functional>
 
 #include "verify/capture/captures.h"
+#include "verify/launch/file/launch_json.h"
 #include "verify/launch/launch.h"
-#include "verify/launch/launch_json.h"
 
 namespace bitwell::verify {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "model/machine/failure.h"
-#include "model/machine/tensor_map_bytes.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
 #include "model/ptx/parse.h"
 #include "verify/hazard/watch.h"
 #include "verify/launch/launch.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "verify/launch/launch_json.h"
+#include "verify/launch/file/launch_json.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,6 +1,6 @@
 // What has become of a piece of k is named from the wrong elements alone. The products here are sums of small
 // whole numbers.
-#include "verify/launch/product.h"
+#include "verify/launch/file/product.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

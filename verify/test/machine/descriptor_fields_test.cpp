@@ -1,12 +1,12 @@
 // The named fields of descriptors and the decoders, written apart, agree.
-#include "model/machine/descriptor_fields.h"
+#include "model/machine/tensor/descriptor_fields.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "model/machine/column_mask.h"
 #include "model/machine/failure.h"
+#include "model/machine/tensor/column_mask.h"
 
 namespace bitwell::machine {
 namespace {

@@ -1,6 +1,6 @@
 // The fields of tcgen05.mma's instruction descriptor (PTX ISA 9.0, tables of 9.7.16.4.2): each value that a
 // kind has, and each that it has not, refused by the field's name and bits.
-#include "model/machine/instruction_descriptor.h"
+#include "model/machine/tensor/instruction_descriptor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Matrix descriptors: every field, every reserved bit, and where the canonical layouts put an element.
-#include "model/machine/matrix_descriptor.h"
+#include "model/machine/tensor/matrix_descriptor.h"
 
 #include <gtest/gtest.h>
 

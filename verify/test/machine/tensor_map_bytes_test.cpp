@@ -1,6 +1,6 @@
 // The 128 bytes of tensor maps against what the driver of an H200 wrote for 14,766 sets of arguments of
 // cuTensorMapEncodeTiled, Im2col and Im2colWide: the same bytes, the same maps back, the same refusals.
-#include "model/machine/tensor_map_bytes.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
 
 #include <gtest/gtest.h>
 

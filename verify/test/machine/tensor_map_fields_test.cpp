@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "model/machine/failure.h"
-#include "model/machine/tensor_map_bytes.h"
+#include "model/machine/tensor/tensor_map_bytes.h"
 
 namespace bitwell::machine {
 namespace {

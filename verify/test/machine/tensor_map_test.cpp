@@ -1,6 +1,6 @@
 // Limits of tensor maps (CUDA driver API, cuTensorMapEncodeTiled): each at its last legal value and one
 // beyond.
-#include "model/machine/tensor_map.h"
+#include "model/machine/tensor/tensor_map.h"
 
 #include <gtest/gtest.h>
 

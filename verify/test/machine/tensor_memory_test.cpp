@@ -1,5 +1,5 @@
 // Who has which columns of tensor memory, and what its cells hold (PTX ISA 9.0, 9.7.16.1 and 9.7.16.7.1).
-#include "model/machine/tensor_memory.h"
+#include "model/machine/tensor/tensor_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // The fast orders are the definition, bit for bit, on every instruction set.
-#include "model/number/accumulation_tile.h"
+#include "model/number/tile/accumulation_tile.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
 #include "model/number/simd_level.h"
-#include "verify/suite/gemv.h"
+#include "verify/suite/kernels/gemv.h"
 
 namespace bitwell::number {
 namespace {

@@ -1,5 +1,5 @@
 // The fast tiles are the definition, bit for bit, on every instruction set that this host has.
-#include "model/number/dot_tile.h"
+#include "model/number/tile/dot_tile.h"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <random>
 
 #include "model/number/decode.h"
-#include "model/number/dot_tile.h"
-#include "model/number/exact_tile_lanes.h"
 #include "model/number/simd_level.h"
+#include "model/number/tile/dot_tile.h"
+#include "model/number/tile/exact_tile_lanes.h"
 
 namespace bitwell::number {
 

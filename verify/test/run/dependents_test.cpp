@@ -7,8 +7,8 @@
 #include <set>
 
 #include "verify/capture/captures.h"
+#include "verify/launch/file/launch_json.h"
 #include "verify/launch/launch.h"
-#include "verify/launch/launch_json.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,11 +1,11 @@
-// What comes of cells of tensor memory that an access reads or writes (model/run/follow.h), in each CTA of a
-// cluster: its own cells, lanes of one column, and no others.
+// What comes of cells of tensor memory that an access reads or writes (model/run/watch/follow.h), in each CTA
+// of a cluster: its own cells, lanes of one column, and no others.
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "model/ptx/parse.h"
-#include "model/run/follow.h"
+#include "model/run/watch/follow.h"
 #include "verify/launch/launch.h"
 
 namespace bitwell::verify {

@@ -1,7 +1,7 @@
-// What comes of bytes that an access reads, writes or changes (model/run/follow.h): to which bytes of
+// What comes of bytes that an access reads, writes or changes (model/run/watch/follow.h): to which bytes of
 // buffers, and what else they are used as. A kernel of one warp, whose instructions from PTX line 10 on have
 // a line each; of the first 4 bytes that one of them meets (of lane 0), each byte is one of the 4 of a word.
-#include "model/run/follow.h"
+#include "model/run/watch/follow.h"
 
 #include <gtest/gtest.h>
 

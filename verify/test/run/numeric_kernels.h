@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../isa/tensor_kernel.h"
-#include "model/run/numeric.h"
+#include "model/run/watch/numeric.h"
 
 namespace bitwell::verify {
 

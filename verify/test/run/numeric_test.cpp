@@ -1,5 +1,5 @@
 // What 16-bit arithmetic loses: results that overflow, and sums that are what their larger term alone gives.
-#include "model/run/numeric.h"
+#include "model/run/watch/numeric.h"
 
 #include <gtest/gtest.h>
 

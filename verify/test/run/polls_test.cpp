@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "model/ptx/parse.h"
+#include "verify/launch/file/launch_json.h"
 #include "verify/launch/launch.h"
-#include "verify/launch/launch_json.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,6 +1,6 @@
 // How many CTAs a device holds at once: against CUDA's own occupancy calculator, which its headers ship, and
 // what the result says of what it rests on.
-#include "model/run/residency.h"
+#include "model/run/turns/residency.h"
 
 #include <cuda_occupancy.h>
 #include <gtest/gtest.h>

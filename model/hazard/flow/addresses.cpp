@@ -1,0 +1,85 @@
+// Where addresses come from: an access that leaves the variable which its address derives from, or goes
+// through the address of another thread's; and device code's malloc and free: all accesses to an object must
+// be behind its free. What comes later is a fault of its own, for nothing ever gets the object's addresses
+// again.
+#include "model/hazard/flow/addresses.h"
+
+#include <bit>
+
+namespace bitwell::hazard {
+
+bool Addresses::access(const machine::Access& a, Cluster& c) {
+  if (heap_call(a, c)) return true;
+  inside_its_object(a);
+  follow_handed_over(a, c);
+  return false;
+}
+
+// Whether it is the act of such a call.
+bool Addresses::heap_call(const machine::Access& a, Cluster& c) {
+  const Objects::Heap called = objects_.heap_at(a.ptx_line);
+  if (called == Objects::Heap::none || a.kind != machine::AccessKind::write) return false;
+  if (called == Objects::Heap::free) {
+    freed(a, c);
+    return true;
+  }
+  const Warp& w = clusters_.warp_of(c, a.cta, a.warp);
+  const int lane = std::countr_zero(a.lanes);
+  made_[a.addresses[static_cast<size_t>(lane)]] = {
+      {a.ptx_line, Actor::thread, a.kind, a.order}, w.cta, w.number, lane};
+  return true;
+}
+
+void Addresses::freed(const machine::Access& a, Cluster& c) {
+  Warp& w = clusters_.warp_of(c, a.cta, a.warp);
+  const auto lane = static_cast<uint32_t>(std::countr_zero(a.lanes));
+  const uint64_t address = a.addresses[lane];
+  const Site site{a.ptx_line, Actor::thread, a.kind, a.order};
+  const Viewer viewer{w.lanes[lane].known.get(), &w, lane, kNow, &w.lanes[lane].ended};
+  const uint32_t record = ledger_.records.record({w.unit, w.time, ledger_.records.site(site)});
+  Reach r{&viewer, 1, true, &site, record, a.lanes, 1, &w.lanes[lane].seen, nullptr};
+  r.frees = true;
+  const size_t known = ledger_.findings.size();
+  if (launches_.overlaps()) launches_.behind(r, address, a.bytes);
+  ledger_.global.each_touched(
+      address, a.bytes, [&](Cell cell, uint64_t at, uint64_t size) { conflicts_.reach(r, cell, at, size); });
+  for (size_t i = known; i < ledger_.findings.size(); ++i) {
+    ledger_.findings[i].object = {"malloc", address, a.bytes, Object::Space::global};
+    ledger_.findings[i].made = made_[address];
+  }
+}
+
+void Addresses::inside_its_object(const machine::Access& a) {
+  const Object* const object =
+      a.kind == machine::AccessKind::read ? objects_.read_at(a.ptx_line) : objects_.written_at(a.ptx_line);
+  if (object == nullptr || a.mbarrier || a.rows != 0) return;
+  const uint32_t lanes = a.operation != 0 ? 1 : a.lanes;
+  for (uint32_t i = 0; i < machine::kLanes; ++i) {
+    if ((lanes >> i & 1) == 0) continue;
+    const ObjectPlace place = object_place(a.addresses[i]);
+    if (place.space != object->space || object->holds(place.at, a.bytes)) continue;
+    const Party who{{a.ptx_line, a.operation == 0 ? Actor::thread : Actor::mbarrier_copy, a.kind, a.order},
+                    a.cta,
+                    a.warp,
+                    a.operation == 0 ? static_cast<int>(i) : a.issuer};
+    ledger_.findings.add(Kind::outside_object, who, who, a.addresses[i], a.bytes).object = *object;
+  }
+}
+
+// An access through the address of another thread's local variable.
+void Addresses::follow_handed_over(const machine::Access& a, Cluster& c) {
+  if (a.rows != 0 || objects_.local_pointers()->none()) return;
+  const Warp& w = clusters_.warp_of(c, a.cta, a.warp);
+  handed_over_.access(a, c.number, w.unit, [&](uint32_t lane, const HandedOver::Maker& maker) {
+    const Unit& unit = ledger_.units[maker.unit];
+    const Party who{{maker.line, Actor::thread, machine::AccessKind::write, {}},
+                    unit.cta,
+                    unit.warp,
+                    static_cast<int>(maker.lane)};
+    const Party here{{a.ptx_line, Actor::thread, a.kind, a.order}, a.cta, a.warp, static_cast<int>(lane)};
+    Finding& f = ledger_.findings.add(Kind::other_local, who, here, a.addresses[lane], a.bytes);
+    if (maker.object) f.object = objects_.object(*maker.object);
+  });
+}
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,39 @@
+// Accesses held against the variables that their addresses derive from.
+#pragma once
+#include <unordered_map>
+
+#include "model/hazard/flow/handed_over.h"
+#include "model/hazard/flow/objects.h"
+#include "model/hazard/knowledge/launches.h"
+
+namespace bitwell::hazard {
+
+class Addresses {
+ public:
+  Addresses(Objects objects, Ledger& ledger, Clusters& clusters, Conflicts& conflicts, Launches& launches)
+      : objects_(std::move(objects)),
+        handed_over_(objects_.local_pointers()),
+        ledger_(ledger),
+        clusters_(clusters),
+        conflicts_(conflicts),
+        launches_(launches) {}
+
+  // Whether it is the act of malloc or free, and not an access.
+  bool access(const machine::Access& a, Cluster& c);
+
+ private:
+  bool heap_call(const machine::Access& a, Cluster& c);
+  void freed(const machine::Access& a, Cluster& c);
+  void inside_its_object(const machine::Access& a);
+  void follow_handed_over(const machine::Access& a, Cluster& c);
+
+  Objects objects_;
+  HandedOver handed_over_;
+  Ledger& ledger_;
+  Clusters& clusters_;
+  Conflicts& conflicts_;
+  Launches& launches_;
+  std::unordered_map<uint64_t, Party> made_;  // by address: who called malloc
+};
+
+}  // namespace bitwell::hazard

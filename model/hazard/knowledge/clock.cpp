@@ -1,0 +1,110 @@
+#include "model/hazard/knowledge/clock.h"
+
+#include <algorithm>
+
+namespace bitwell::hazard {
+
+const Clock::Entry* Clock::find(UnitId unit) const {
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), unit,
+                                   [](const Entry& e, UnitId u) { return e.unit < u; });
+  return at != entries_.end() && at->unit == unit ? &*at : nullptr;
+}
+
+uint32_t Clock::most(UnitId unit) const {
+  const Entry* e = find(unit);
+  if (e == nullptr) return 0;
+  return e->lanes == nullptr ? e->least : *std::max_element(e->lanes->begin(), e->lanes->end());
+}
+
+Clock::Entry Clock::of(UnitId unit, const Row& row) {
+  const auto [least, most] = std::minmax_element(row.begin(), row.end());
+  return {unit, *least, *least == *most ? nullptr : std::make_shared<const Row>(row)};
+}
+
+bool Clock::covers(const Entry& a, const Entry& b) {
+  if (a.lanes == b.lanes) return a.least >= b.least;
+  if (b.lanes == nullptr) return a.least >= b.least;
+  for (size_t i = 0; i < b.lanes->size(); ++i)
+    if ((a.lanes == nullptr ? a.least : (*a.lanes)[i]) < (*b.lanes)[i]) return false;
+  return true;
+}
+
+bool Clock::covers(const Clock& other) const {
+  if (other.entries_.size() > entries_.size()) return false;
+  auto a = entries_.begin();
+  for (const Entry& b : other.entries_) {
+    while (a != entries_.end() && a->unit < b.unit) ++a;
+    if (a == entries_.end() || a->unit != b.unit || !covers(*a, b)) return false;
+  }
+  return true;
+}
+
+Clock::Entry Clock::merged(const Entry& a, const Entry& b) {
+  if (a.lanes == b.lanes) return a.least >= b.least ? a : b;
+  if (covers(a, b)) return a;
+  if (covers(b, a)) return b;
+  Row row;
+  for (size_t i = 0; i < row.size(); ++i)
+    row[i] =
+        std::max(a.lanes == nullptr ? a.least : (*a.lanes)[i], b.lanes == nullptr ? b.least : (*b.lanes)[i]);
+  return of(a.unit, row);
+}
+
+void Clock::join(const Clock& other) {
+  if (other.entries_.empty()) return;
+  const auto less = [](const Entry& x, const Entry& y) { return x.unit < y.unit; };
+  if (std::includes(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(), less)) {
+    auto here = entries_.begin();  // nearly always: every unit has its place
+    for (const Entry& entry : other.entries_) {
+      while (here->unit < entry.unit) ++here;
+      if (!covers(*here, entry)) *here = merged(*here, entry);
+    }
+    return;
+  }
+  std::vector<Entry> all;
+  all.reserve(entries_.size() + other.entries_.size());
+  auto a = entries_.begin();
+  auto b = other.entries_.begin();
+  while (a != entries_.end() && b != other.entries_.end()) {
+    if (a->unit < b->unit)
+      all.push_back(std::move(*a++));
+    else if (b->unit < a->unit)
+      all.push_back(*b++);
+    else
+      all.push_back(merged(*a++, *b++));
+  }
+  all.insert(all.end(), std::make_move_iterator(a), std::make_move_iterator(entries_.end()));
+  all.insert(all.end(), b, other.entries_.end());
+  entries_ = std::move(all);
+}
+
+void Clock::raise(UnitId unit, uint32_t lanes, uint32_t time) {
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), unit,
+                                   [](const Entry& e, UnitId u) { return e.unit < u; });
+  const bool there = at != entries_.end() && at->unit == unit;
+  Row row{};
+  if (there && at->lanes != nullptr)
+    row = *at->lanes;
+  else if (there)
+    row.fill(at->least);
+  for (size_t i = 0; i < row.size(); ++i)
+    if ((lanes >> i & 1) != 0) row[i] = std::max(row[i], time);
+  if (there)
+    *at = of(unit, row);
+  else
+    entries_.insert(at, of(unit, row));
+}
+
+void Clock::raise_common(const Clock& a, const Clock& b, UnitId unit) {
+  if (a.most(unit) == 0 || b.most(unit) == 0) return;
+  for (uint32_t i = 0; i < machine::kLanes; ++i)
+    if (const uint32_t time = std::min(a.at(unit, i), b.at(unit, i)); time != 0) raise(unit, 1u << i, time);
+}
+
+size_t Clock::bytes() const {
+  size_t out = entries_.capacity() * sizeof(Entry);
+  for (const Entry& e : entries_) out += e.lanes == nullptr ? 0 : sizeof(Row);
+  return out;
+}
+
+}  // namespace bitwell::hazard

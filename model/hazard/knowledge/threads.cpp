@@ -1,0 +1,152 @@
+// What orders threads: barriers, fences, and what strong accesses see of one another, by scope.
+#include "model/hazard/knowledge/threads.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "model/hazard/knowledge/published.h"
+#include "model/hazard/proxies.h"
+#include "model/hazard/tensor.h"
+
+namespace bitwell::hazard {
+
+using machine::Synchronisation;
+using SyncKind = Synchronisation::Kind;
+
+namespace {
+
+// Those who wait at a barrier come out with what all know who arrived, themselves included.
+void take(Warp& w, uint32_t lanes, const Known& known) {
+  for (; lanes != 0; lanes &= lanes - 1) w.lanes[static_cast<size_t>(std::countr_zero(lanes))].known = known;
+}
+
+}  // namespace
+
+// Of barriers and fences.
+void Threads::synchronised(const Synchronisation& s, Cluster& c) {
+  const auto lane = static_cast<uint32_t>(s.lanes != 0 ? std::countr_zero(s.lanes) : 0);
+  const std::pair bar{clusters_.rank_of(s.cta), s.which};
+  if (s.kind == SyncKind::cta_over) {
+    c.bars.erase(bar);
+    c.met.erase(bar);
+    return;
+  }
+  Warp& w = clusters_.warp_of(c, s.cta, s.warp);
+  switch (s.kind) {
+    case SyncKind::fence:
+    case SyncKind::mbarrier_init_fence:
+      if (s.kind == SyncKind::mbarrier_init_fence || s.order.proxy == machine::Proxy::async)
+        mbarriers_.fenced(c, w, s.lanes);
+      else if (s.order.scope != machine::Scope::cta && !c.remote_writes.empty())
+        Mbarriers::released(c, {w.lanes[lane].known.get(), &w, lane, kNow, &w.lanes[lane].ended});
+      switch (s.order.proxy) {
+        case machine::Proxy::tensor_map: return fence_maps(s, w);
+        case machine::Proxy::async: return fence_async(s, w);
+        default: return fence(s, w);
+      }
+    case SyncKind::warp_met:
+      if (s.which != 0) return mbarriers_.matched(s, c);
+      take(w, s.lanes, published(w, s.lanes));
+      ++w.time;
+      return;
+    case SyncKind::cta_arrived:
+      c.bars[bar] = joined(c.bars[bar], published(w, s.lanes));
+      if (s.amount == 0) from_one_line(s, w, c.met);
+      ++w.time;
+      return;
+    case SyncKind::cta_passed: return take(w, s.lanes, c.bars[bar]);
+    case SyncKind::cluster_arrived: return cluster_arrived(s, c);
+    case SyncKind::cluster_passed:
+      if (c.begun == 0) c.begun = ledger_.units.add(w);
+      for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1)
+        w.lanes[static_cast<size_t>(std::countr_zero(lanes))].passed = s.which;
+      return learn(w, s.lanes, raised(c.barrier[s.which % 2], c.begun, ~0u, 1));
+    default: return;
+  }
+}
+
+void Threads::from_one_line(const Synchronisation& s, const Warp& w,
+                            std::map<std::pair<uint32_t, uint64_t>, Party>& met) {
+  const Party me{{s.ptx_line, Actor::thread, machine::AccessKind::update, {}},
+                 w.cta,
+                 w.number,
+                 std::countr_zero(s.lanes)};
+  const auto [first, fresh] = met.try_emplace({w.rank, s.which}, me);
+  if (fresh || first->second.site.ptx_line == s.ptx_line) return;
+  ledger_.findings.add(Kind::barrier_lines, first->second, me, 0, 0).where =
+      "barrier " + std::to_string(s.which);
+}
+
+void Threads::cluster_arrived(const Synchronisation& s, Cluster& c) {
+  Warp& w = clusters_.warp_of(c, s.cta, s.warp);
+  // Of this phase and all before; when the next begins, everyone has passed the last but one.
+  Known& gathered = c.barrier[s.which % 2];
+  gathered = joined(gathered, c.barrier[(s.which + 1) % 2]);
+  if (s.order.semantics != machine::Semantics::relaxed) {
+    mbarriers_.fenced(c, w, s.lanes);
+    if (!c.remote_writes.empty()) c.remote_writes.clear();
+    gathered = joined(gathered, published(w, s.lanes));
+    ++w.time;
+    return;
+  }
+  mbarriers_.met(c, w, s.lanes, s.which);
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {  // what a fence before it offers
+    const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
+    if (const Lane::Offer& offer = w.lanes[i].offers[1]; offer.time != 0)
+      gathered = joined(gathered, published(w, i, offer.known, offer.time, w.lanes[i].ended));
+    gathered = joined(gathered, TensorMemory::published_by(w, i, c));
+  }
+}
+
+void Threads::fence(const Synchronisation& s, Warp& w) {
+  const bool sc = s.order.semantics == machine::Semantics::sc;
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+    Lane& lane = w.lanes[static_cast<size_t>(std::countr_zero(lanes))];
+    if (lane.seen == nullptr) continue;
+    lane.known = joined(lane.known, lane.seen);
+    lane.seen = nullptr;
+  }
+  if (sc) meet_fences(w, s.lanes, s.order.scope);
+  for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
+    Lane& lane = w.lanes[i];
+    for (size_t scope = 0; scope <= std::min<size_t>(static_cast<size_t>(s.order.scope), 2); ++scope) {
+      lane.offers[scope] = {lane.known, w.time};
+      if (sc) sc_of(w, i).offers[scope] = lane.offers[scope];
+    }
+  }
+  ++w.time;
+}
+
+// An atomic or strong access orders what comes after it behind what came before the store that it reads.
+void Threads::strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lane, uint64_t address,
+                     bool shared) {
+  using machine::AccessKind;
+  using machine::Semantics;
+  const Semantics s = a.order.semantics;
+  const bool both = s == Semantics::acq_rel || s == Semantics::sc;
+  Lane& me = w.lanes[lane];
+  Message& word = (shared ? c.words : words_)[address];
+  if (a.kind != AccessKind::write) {
+    Known& to = both || s == Semantics::acquire ? me.known : me.seen;
+    to = joined(to, word.acquire(a.order.scope, w.domain));
+    if (word.fenced() != nullptr) sc_of(w, lane).seen.join(*word.fenced());
+  }
+  if (a.kind == AccessKind::read) return;
+  if (a.kind == AccessKind::write) word = {};  // an update goes on with the release that it reads
+  if (me.sc != nullptr || (me.known != nullptr && me.known->sc != nullptr)) {
+    KnownAtFences before =
+        me.known == nullptr || me.known->sc == nullptr ? KnownAtFences{} : me.known->sc->before;
+    add_own_fences(before, w, 1u << lane);
+    word.write_behind(before);
+  }
+  if (both || s == Semantics::release)
+    return word.publish(published(w, lane, me.known, w.time, me.ended), a.order.scope, w.domain);
+  for (size_t i = 0; i <= std::min<size_t>(static_cast<size_t>(a.order.scope), 2); ++i)
+    if (const Lane::Offer& offer = me.offers[i]; offer.time != 0)
+      word.publish(published(w, lane, offer.known, offer.time, me.ended), static_cast<machine::Scope>(i),
+                   w.domain);
+  if (a.kind == AccessKind::write) word.publish_unreleased(published(w, lane, me.known, w.time, me.ended));
+}
+
+}  // namespace bitwell::hazard

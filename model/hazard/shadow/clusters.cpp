@@ -1,0 +1,47 @@
+#include "model/hazard/shadow/clusters.h"
+
+#include "model/machine/memory.h"
+
+namespace bitwell::hazard {
+
+Cluster& Clusters::of(const std::array<uint32_t, 3>& first) {
+  const uint32_t number = first[0] + grid_[0] * (first[1] + grid_[1] * first[2]);
+  if (last_ != nullptr && last_->number == number) return *last_;
+  last_ = &running_[number];
+  last_->number = number;
+  return *last_;
+}
+
+void Clusters::end(const Cluster& c) {
+  running_.erase(c.number);
+  last_ = nullptr;
+}
+
+uint32_t Clusters::rank_of(const std::array<uint32_t, 3>& cta) const {
+  const auto& s = size_;
+  return cta[0] % s[0] + s[0] * (cta[1] % s[1] + s[1] * (cta[2] % s[2]));
+}
+
+Warp& Clusters::warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int number) {
+  const std::pair key{rank_of(cta), number};
+  if (c.last_key == key) return *c.last_warp;
+  std::unique_ptr<Warp>& at = c.warps[key];
+  if (at == nullptr) {
+    at = std::make_unique<Warp>();
+    at->cta = cta;
+    at->rank = key.first;
+    at->number = number;
+    at->domain = {cta[0] + grid_[0] * (cta[1] + grid_[1] * cta[2]), c.number};
+    at->unit = units_.add(*at);
+  }
+  c.last_key = key;
+  c.last_warp = at.get();
+  return *at;
+}
+
+Shadow* shadow_of(Cluster& c, Shadow& global, uint64_t address) {
+  if (address - machine::kSharedWindow < machine::kWindowSize) return &c.shared;
+  return address >= machine::kModuleGlobals ? &global : nullptr;
+}
+
+}  // namespace bitwell::hazard

@@ -1,0 +1,61 @@
+// The clusters that run, and who is in them.
+#pragma once
+#include <array>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "model/hazard/shadow/ledger.h"
+
+namespace bitwell::hazard {
+
+// What is kept of a cluster while it runs.
+struct Cluster {
+  uint32_t number = 0;
+  std::map<std::pair<uint32_t, int>, std::unique_ptr<Warp>> warps;  // by rank and number
+  Shadow shared, tensor;
+  std::map<uint64_t, Mbarrier> mbarriers;                             // by shared::cluster address
+  size_t unfenced_inits = 0;                                          // at least so many of them
+  std::map<std::pair<UnitId, uint32_t>, RemoteWrites> remote_writes;  // by unit and rank
+  std::map<std::pair<uint32_t, uint64_t>, Known> bars;  // by rank and number: of those who have arrived
+  std::map<std::pair<uint32_t, uint64_t>, Party> met;   // likewise: the first who has, at one of all threads
+  std::array<Known, 2> barrier;                         // barrier.cluster, by parity of its phase
+  std::unordered_map<uint64_t, Operation> operations;
+  std::map<std::pair<uint32_t, int>, Warpgroup> warpgroups;  // by rank and number
+  std::unordered_map<uint64_t, Warpgroup*> mma_operations;   // by operation
+  Warpgroup* starting = nullptr;                             // its MMA reads next
+  std::unordered_map<uint64_t, Message> words;               // of shared memory, by generic address
+  UnitId begun = 0;                     // of a barrier of the cluster that was passed, as one act
+  std::map<uint32_t, Epoch> allocated;  // by rank: its tcgen05.alloc with .cta_group::2
+  std::pair<uint32_t, int> last_key{UINT32_MAX, 0};
+  Warp* last_warp = nullptr;
+};
+
+class Clusters {
+ public:
+  // CTAs in x, y, z, of the grid and of a cluster.
+  Clusters(const std::array<uint32_t, 3>& grid, const std::array<uint32_t, 3>& cluster, Units& units)
+      : grid_(grid), size_(cluster), several_ctas_(cluster[0] * cluster[1] * cluster[2] > 1), units_(units) {}
+
+  // By its first CTA; one that is not there begins.
+  Cluster& of(const std::array<uint32_t, 3>& first);
+  void end(const Cluster& c);
+  Warp& warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int number);
+  uint32_t rank_of(const std::array<uint32_t, 3>& cta) const;
+  bool several_ctas() const { return several_ctas_; }  // in a cluster
+  std::map<uint32_t, Cluster>& running() { return running_; }
+  const std::map<uint32_t, Cluster>& running() const { return running_; }
+
+ private:
+  std::array<uint32_t, 3> grid_, size_;
+  bool several_ctas_;
+  Units& units_;
+  std::map<uint32_t, Cluster> running_;
+  Cluster* last_ = nullptr;
+};
+
+// The shadow of a generic address, or nullptr: nothing is watched there.
+Shadow* shadow_of(Cluster& c, Shadow& global, uint64_t address);
+
+}  // namespace bitwell::hazard

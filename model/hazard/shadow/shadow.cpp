@@ -1,0 +1,82 @@
+#include "model/hazard/shadow/shadow.h"
+
+#include <algorithm>
+
+namespace bitwell::hazard {
+
+void ShadowPage::refine(int shift) {
+  for (std::unique_ptr<Code[]>* codes : {&writes_, &writes_before_, &reads_}) {
+    if (*codes == nullptr) continue;
+    auto finer = std::make_unique<Code[]>(kPageBytes >> shift);
+    for (uint64_t i = 0; i < kPageBytes >> shift; ++i) finer[i] = (*codes)[i >> (shift_ - shift)];
+    *codes = std::move(finer);
+  }
+  shift_ = static_cast<uint8_t>(shift);
+}
+
+uint16_t ShadowPage::place_of(uint32_t name) {
+  for (uint16_t i = count_; i-- > 0;)  // what came last is asked for most
+    if (names_[i] == name) return i;
+  // All that its cells can have, 3 * kPageBytes, leaves an eighth of the places that a code has with a lane.
+  constexpr uint16_t kMostPlaces = (kSet >> 5) - 1, kFirstRoom = 4, kTidyFrom = 16;
+  static_assert(3 * kPageBytes < kMostPlaces / 8 * 7);
+  if (count_ == room_ || count_ == kMostPlaces) {
+    if (room_ >= kTidyFrom) tidy();
+    if (4 * count_ >= 3 * room_) {  // else it would be tidied again soon
+      const auto room = static_cast<uint16_t>(std::max<int>(kFirstRoom, 2 * room_));
+      auto more = std::make_unique<uint32_t[]>(room);
+      std::copy(names_.get(), names_.get() + count_, more.get());
+      names_ = std::move(more);
+      room_ = room;
+    }
+  }
+  names_[count_] = name;
+  return count_++;
+}
+
+void ShadowPage::tidy() {
+  std::vector<uint16_t> places(count_);  // by place before: whether it stays, and then where
+  const uint64_t cells = kPageBytes >> shift_;
+  const auto each_code = [&](auto visit) {
+    for (const std::unique_ptr<Code[]>* codes : {&writes_, &writes_before_, &reads_})
+      for (uint64_t i = 0; *codes != nullptr && i < cells; ++i)
+        if ((*codes)[i] != 0) visit((*codes)[i]);
+  };
+  const auto place = [](Code code) {
+    return static_cast<size_t>((code & kSet) != 0 ? code & ~kSet : (code >> 5) - 1);
+  };
+  each_code([&](Code code) { places[place(code)] = 1; });
+  uint16_t count = 0;
+  for (uint16_t i = 0; i < count_; ++i) {
+    if (places[i] == 0) continue;
+    names_[count] = names_[i];
+    places[i] = count++;
+  }
+  each_code([&](Code& code) {
+    const uint16_t now = places[place(code)];
+    code = static_cast<Code>((code & kSet) != 0 ? kSet | now : (now + 1) << 5 | (code & 31));
+  });
+  count_ = count;
+  recent_ = 0;
+}
+
+size_t ShadowPage::bytes() const {
+  const size_t cells = kPageBytes >> shift_;
+  size_t codes = 0;
+  for (const std::unique_ptr<Code[]>* c : {&writes_, &writes_before_, &reads_})
+    codes += *c == nullptr ? 0 : cells;
+  return codes * sizeof(Code) + room_ * sizeof(uint32_t);
+}
+
+size_t Shadow::bytes() const {
+  struct Node {  // of the map: the next, a key and a page
+    void* next;
+    uint64_t number;
+    ShadowPage page;
+  };
+  size_t out = pages_.size() * sizeof(Node) + pages_.bucket_count() * sizeof(void*);
+  for (const auto& [number, page] : pages_) out += page.bytes();
+  return out;
+}
+
+}  // namespace bitwell::hazard

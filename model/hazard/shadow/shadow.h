@@ -1,0 +1,155 @@
+// What is remembered of each piece of memory: who wrote it last, whom that write does not stand for, and who
+// has read it since.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "model/hazard/shadow/readers.h"
+
+namespace bitwell::hazard {
+
+struct Cell {
+  Act write = kNoAct;
+  // Behind which a stronger one has written: a plain store, and then an atomic, is raced with by the atomics
+  // that are not behind the store.
+  Readers writes_before = kNoAct;
+  Readers reads = kNoAct;  // since the last write that stands for them
+};
+
+// The cells of kPageBytes of memory, as coarse as the finest access to it, so that an access covers whole
+// cells: 16 bytes at first, then 8, 4, 2 or 1. Few records and sets reach one page: it keeps a list of them,
+// and of a cell up to three numbers of 16 bits, which name the lane and a place in the list. Only read or
+// only written pages have one number a cell.
+class ShadowPage {
+ public:
+  static constexpr uint64_t kPageBytes = 256;
+
+  int shift() const { return shift_; }  // a cell has 1 << shift bytes
+  Cell cell(uint64_t i) const {
+    const auto of = [&](const std::unique_ptr<Code[]>& codes) {
+      return codes == nullptr ? kNoAct : value(codes[i]);
+    };
+    return {of(writes_), of(writes_before_), of(reads_)};
+  }
+  void set(uint64_t i, const Cell& from, const Cell& to) {
+    if (to.write != from.write) put(writes_, i, to.write);
+    if (to.writes_before != from.writes_before) put(writes_before_, i, to.writes_before);
+    if (to.reads != from.reads) put(reads_, i, to.reads);
+  }
+  // Cells of 1 << shift bytes from now on, fewer than before; each has what the one that it was part of had.
+  void refine(int shift);
+  // Each set of readers that a cell has becomes again(set), a set too.
+  template <class Again>
+  void replace_sets(Again again) {
+    if (std::none_of(names_.get(), names_.get() + count_, [](uint32_t name) { return (name & kMany) != 0; }))
+      return;
+    tidy();
+    for (uint16_t i = 0; i < count_; ++i)
+      if ((names_[i] & kMany) != 0) names_[i] = again(names_[i]);
+  }
+  // Of its lists.
+  size_t bytes() const;
+
+ private:
+  using Code = uint16_t;  // 0: kNoAct; kSet and a place in the list; or a place + 1, and a lane
+  static constexpr Code kSet = 1 << 15;
+  static constexpr int kCoarsest = 4;  // 16 bytes
+
+  uint32_t value(Code code) const {
+    if (code == 0) return kNoAct;
+    return (code & kSet) != 0 ? names_[code & ~kSet] : act(names_[(code >> 5) - 1], code & 31);
+  }
+  // A record, or a set with kMany.
+  static uint32_t name_of(uint32_t value) { return (value & kMany) != 0 ? value : record_of(value); }
+  void put(std::unique_ptr<Code[]>& codes, uint64_t i, uint32_t value) {
+    if (codes == nullptr) codes = std::make_unique<Code[]>(kPageBytes >> shift_);
+    if (value == kNoAct) {
+      codes[i] = 0;
+      return;
+    }
+    const uint32_t name = name_of(value);
+    if (recent_ >= count_ || names_[recent_] != name) recent_ = place_of(name);
+    codes[i] = (value & kMany) != 0 ? static_cast<Code>(kSet | recent_)
+                                    : static_cast<Code>((recent_ + 1) << 5 | lane_of(value));
+  }
+  // Where it stands in the list, from now on if it did not.
+  uint16_t place_of(uint32_t name);
+  // Takes out of the list what no cell has.
+  void tidy();
+
+  std::unique_ptr<Code[]> writes_, writes_before_, reads_;  // by cell; none: all kNoAct
+  std::unique_ptr<uint32_t[]> names_;                       // the list
+  uint16_t count_ = 0, room_ = 0;                           // places used, and allocated
+  uint16_t recent_ = 0;  // the place that was asked for last, if it is used
+  uint8_t shift_ = kCoarsest;
+};
+
+class Shadow {
+ public:
+  // Calls visit(cell, address, size) for each cell of the bytes, which it may change.
+  template <class Visit>
+  void each(uint64_t address, uint64_t bytes, Visit visit) {
+    for (const uint64_t end = address + bytes; address < end;) {
+      ShadowPage& page = page_of(address / kPageBytes);
+      const uint64_t first = address % kPageBytes;
+      const uint64_t last = std::min(kPageBytes, first + (end - address));
+      if (const uint64_t mask = (uint64_t{1} << page.shift()) - 1; ((first | last) & mask) != 0) [[unlikely]]
+        page.refine(std::countr_zero(first | last));
+      const int shift = page.shift();
+      for (uint64_t i = first >> shift; i < last >> shift; ++i) {
+        const Cell before = page.cell(i);
+        Cell cell = before;
+        visit(cell, address - first + (i << shift), uint64_t{1} << shift);
+        page.set(i, before, cell);
+      }
+      address += last - first;
+    }
+  }
+  // The same of cells that exist, unchanged.
+  template <class Visit>
+  void each_touched(uint64_t address, uint64_t bytes, Visit visit) const {
+    for (const uint64_t end = address + bytes; address < end;) {
+      const uint64_t stop = std::min(end, (address / kPageBytes + 1) * kPageBytes);
+      if (const auto at = pages_.find(address / kPageBytes); at != pages_.end()) {
+        const uint64_t size = uint64_t{1} << at->second.shift();
+        for (uint64_t a = address / size * size; a < stop; a += size)
+          visit(at->second.cell(a % kPageBytes / size), a, size);
+      }
+      address = stop;
+    }
+  }
+  template <class Again>
+  void replace_sets(Again again) {
+    for (auto& [number, page] : pages_) page.replace_sets(again);
+  }
+  // Of all pages and what leads to them.
+  size_t bytes() const;
+  size_t touched() const { return pages_.size() * kPageBytes; }
+
+ private:
+  static constexpr uint64_t kPageBytes = ShadowPage::kPageBytes;
+
+  // Of the pages that were asked for of late: lanes of a warp take turns at as many.
+  struct Recent {
+    uint64_t number = UINT64_MAX;
+    ShadowPage* page = nullptr;
+  };
+  static constexpr int kRecentBits = 6;
+
+  ShadowPage& page_of(uint64_t number) {
+    Recent& recent = recent_[number * 0x9E3779B97F4A7C15 >> (64 - kRecentBits)];
+    if (recent.number != number) [[unlikely]]
+      recent = {number, &pages_[number]};
+    return *recent.page;
+  }
+
+  std::unordered_map<uint64_t, ShadowPage> pages_;  // by address / kPageBytes
+  std::array<Recent, 1 << kRecentBits> recent_;
+};
+
+}  // namespace bitwell::hazard

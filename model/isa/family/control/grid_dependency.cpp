@@ -1,0 +1,41 @@
+// griddepcontrol: launches that overlap (PTX ISA 9.0, 9.7.13.13).
+#include "model/isa/family/emit.h"
+#include "model/isa/family/families.h"
+#include "model/run/context.h"
+#include "model/run/turns/synchronised.h"
+
+namespace bitwell::isa {
+namespace {
+
+// The first thread of a CTA says it for all of them.
+Next launch_dependents(const Op&, Context& context, uint32_t mask) {
+  Cta& cta = context.cta;
+  tell_synchronised(Synchronisation::Kind::dependents_let, cta, context.warp, context.split(), mask, 0);
+  if (cta.lets_dependents_start || !cta.grid.has_dependents) return Next::advance;
+  cta.lets_dependents_start = true;
+  cta.cluster.let_dependents_start();
+  return Next::advance;
+}
+
+Next wait_for_launch(const Op&, Context& context, uint32_t mask) {
+  const Grid* before = context.cta.grid.before;
+  if (before != nullptr && !before->complete()) {
+    context.cta.cluster.yield();
+    take_lanes(context, mask).wait = machine::Wait::launch_before;
+    return Next::moved;
+  }
+  tell_synchronised(Synchronisation::Kind::grids_waited, context.cta, context.warp, context.split(), mask, 0);
+  return Next::advance;
+}
+
+void grid_dependency(Builder& b, const Match& m) {
+  b.emit(effect_without_memory(b, m.modifiers.front() == ".wait" ? wait_for_launch : launch_dependents));
+}
+
+constexpr Form kForms[] = {{"griddepcontrol{.launch_dependents,.wait}", "", grid_dependency, 78, 90}};
+
+}  // namespace
+
+std::span<const Form> grid_dependency_forms() { return kForms; }
+
+}  // namespace bitwell::isa

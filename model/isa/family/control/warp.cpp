@@ -1,0 +1,264 @@
+// What shfl, vote, match, redux, elect and bar.warp do (PTX ISA 9.0, 9.7.9.7, 9.7.13).
+#include "model/isa/family/control/warp.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+#include "model/run/context.h"
+#include "model/run/turns/synchronised.h"
+#include "model/run/watch/definedness.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::kLanes;
+using machine::Wait;
+
+namespace {
+
+// The lanes of `mask` whose member mask is the lowest lane's.
+struct Group {
+  uint32_t lanes;
+  uint32_t members;
+};
+Group first_group(const Op& op, Context& context, uint32_t mask) {
+  context.require_defined(op.e, mask, "a member mask");
+  const auto* row = context.row<uint32_t>(op.e);
+  Group out{0, row[__builtin_ctz(mask)]};
+  for (int i = 0; i < kLanes; ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    if ((row[i] >> i & 1) == 0) throw Fault("the member mask does not name the thread that executes it", i);
+    if (row[i] == out.members) out.lanes |= 1u << i;
+  }
+  return out;
+}
+
+// Performs a collective for every group of lanes with one member mask whose members are all here. The others
+// stay and wait. Threads that have exited are not waited for.
+using Collective = void (*)(const Op& op, Context& context, uint32_t group);
+Next by_members(const Op& op, Context& context, uint32_t mask, Collective perform) {
+  uint32_t through = 0;
+  for (uint32_t rest = mask; rest != 0;) {
+    const Group group = first_group(op, context, rest);
+    rest &= ~group.lanes;
+    if ((group.members & context.warp.live() & ~group.lanes) != 0) continue;
+    perform(op, context, group.lanes);
+    through |= group.lanes;
+  }
+  if (through == mask) return Next::advance;
+  if (through == 0) {
+    context.split().wait = Wait::converge;
+    return Next::wait;
+  }
+  machine::Split rest = context.split();
+  rest.mask = mask & ~through;
+  rest.wait = Wait::converge;
+  take_lanes(context, mask);
+  context.split().mask = through;
+  ++context.split().pc;
+  context.warp.splits.push_back(std::move(rest));
+  return Next::moved;
+}
+
+void set_predicate(Context& context, uint32_t row, uint32_t value, uint32_t mask, uint32_t known) {
+  uint32_t* d = context.row<uint32_t>(row);
+  *d = (*d & ~mask) | (value & mask);
+  context.set_known(row, mask, known);
+}
+
+// Votes, matches and elections go on without members that have ended.
+void note_ended(const Op& op, Context& context, uint32_t mask) {
+  const int lane = __builtin_ctz(mask);
+  if ((context.row<uint32_t>(op.e)[lane] & context.warp.exited) != 0)
+    context.note(lane, "the member mask names threads that have ended");
+}
+
+}  // namespace
+
+Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
+  const Group group = first_group(op, context, mask);
+  if (group.lanes == mask && (group.members & context.warp.live() & ~mask) == 0) {
+    tell_synchronised(Synchronisation::Kind::warp_met, context.cta, context.warp, context.split(), mask, 0);
+    return Next::advance;
+  }
+  // Members may meet at different bar.warp.sync instructions.
+  machine::Split& split = take_lanes(context, mask);
+  split.mask = group.lanes;
+  split.wait = Wait::warp_barrier;
+  split.members = group.members;
+  if (group.lanes != mask) {  // the others stay here and come again
+    machine::Split rest = split;
+    rest.mask = mask & ~group.lanes;
+    rest.wait = Wait::none;
+    context.warp.splits.push_back(std::move(rest));
+  }
+  context.cta.try_release_warp(context.warp);
+  return Next::moved;
+}
+
+// shfl.sync: c holds the clamp value (bits 4..0) and the segment mask (bits 12..8).
+static void perform_shuffle(const Op& op, Context& context, uint32_t mask) {
+  context.require_defined(op.b, mask, "a shuffle's lane");
+  context.require_defined(op.c, mask, "a shuffle's clamp");
+  uint32_t a[kLanes];
+  std::memcpy(a, context.row<uint32_t>(op.a), sizeof a);
+  const auto* b = context.row<uint32_t>(op.b);
+  const auto* c = context.row<uint32_t>(op.c);
+  uint32_t result[kLanes];
+  const uint32_t a_known = context.known_at(op.a, mask);
+  uint32_t in_range = 0;
+  uint32_t known = 0;
+  int source[kLanes];
+  const auto mode = op.as<ShuffleUse>().mode;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int value = static_cast<int>(b[lane] & 31);
+    const int clamp = static_cast<int>(c[lane] & 31);
+    const int segment = static_cast<int>(c[lane] >> 8 & 31);
+    const int max_lane = (lane & segment) | (clamp & ~segment);
+    const int min_lane = lane & segment;
+    int from = 0;
+    bool valid = false;
+    switch (mode) {
+      case ShuffleMode::up:
+        from = lane - value;
+        valid = from >= max_lane;
+        break;
+      case ShuffleMode::down:
+        from = lane + value;
+        valid = from <= max_lane;
+        break;
+      case ShuffleMode::bfly:
+        from = lane ^ value;
+        valid = from <= max_lane;
+        break;
+      case ShuffleMode::idx:
+        from = min_lane | (value & ~segment);
+        valid = from <= max_lane;
+        break;
+    }
+    if (!valid) from = lane;
+    in_range |= static_cast<uint32_t>(valid) << lane;
+    source[lane] = from & 31;
+    result[lane] = a[from & 31];
+    // A source lane that does not take part gives an undefined value.
+    if ((mask >> (from & 31) & 1) != 0) known |= (a_known >> (from & 31) & 1) << lane;
+  }
+  // What the source lanes lack, before a destination that is the source changes it.
+  LaneBits unknown[kLanes];
+  for (uint32_t lanes = context.checked ? mask & ~known : 0; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<size_t>(__builtin_ctz(lanes));
+    const bool there = (mask >> source[lane] & 1) != 0;
+    unknown[lane] = there ? unknown_of(context, op.a, source[lane], 4) : LaneBits{~uint32_t{0}, 0};
+  }
+  auto* d = context.row<uint32_t>(op.d);
+  for (int lane = 0; lane < kLanes; ++lane) d[lane] = (mask >> lane & 1) != 0 ? result[lane] : d[lane];
+  context.set_defined(op.d, mask & known);
+  for (uint32_t lanes = context.checked ? mask & ~known : 0; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    machine::Origin from;
+    from.kind = machine::Origin::Kind::shuffle;
+    from.ptx_line = context.cta.line(context.split()).ptx;
+    from.lane = source[lane];
+    set_unknown(context, op.d, lane, 4, unknown[lane], from);
+  }
+  set_predicate(context, op.d2, in_range, mask, mask);
+}
+Next shuffle(const Op& op, Context& context, uint32_t mask) {
+  return by_members(op, context, mask, perform_shuffle);
+}
+
+static void perform_vote(const Op& op, Context& context, uint32_t mask) {
+  note_ended(op, context, mask);
+  context.require_defined(op.a, mask, "a vote's predicate");
+  uint32_t p = *context.row<uint32_t>(op.a);
+  if (op.as<VoteUse>().negated) p = ~p;
+  p &= mask;
+  const auto mode = op.as<VoteUse>().mode;
+  if (mode == VoteMode::ballot) {
+    auto* d = context.row<uint32_t>(op.d);
+    for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? p : d[i];
+    context.set_defined(op.d, mask);
+    return;
+  }
+  const bool all = p == mask;
+  const bool result = mode == VoteMode::all ? all : mode == VoteMode::any ? p != 0 : all || p == 0;
+  set_predicate(context, op.d, result ? ~0u : 0u, mask, mask);
+}
+Next vote(const Op& op, Context& context, uint32_t mask) {
+  return by_members(op, context, mask, perform_vote);
+}
+
+static void perform_match_lanes(const Op& op, Context& context, uint32_t mask) {
+  note_ended(op, context, mask);
+  context.require_defined(op.a, mask, "a match's value");
+  uint64_t value[kLanes];
+  for (int i = 0; i < kLanes; ++i)
+    value[i] = op.as<MatchUse>().size == 8 ? context.row<uint64_t>(op.a)[i] : context.row<uint32_t>(op.a)[i];
+  uint32_t same[kLanes] = {};
+  for (int i = 0; i < kLanes; ++i)
+    for (int j = 0; j < kLanes; ++j)
+      if ((mask >> i & 1) != 0 && (mask >> j & 1) != 0 && value[i] == value[j]) same[i] |= 1u << j;
+  auto* d = context.row<uint32_t>(op.d);
+  bool all = true;
+  for (int i = 0; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0) all = all && same[i] == mask;
+  for (int i = 0; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0) d[i] = !op.as<MatchUse>().all ? same[i] : all ? mask : 0;
+  context.set_defined(op.d, mask);
+  set_predicate(context, op.d2, all ? ~0u : 0u, mask, mask);
+  tell_synchronised(Synchronisation::Kind::warp_met, context.cta, context.warp, context.split(), mask, 1);
+}
+Next match_lanes(const Op& op, Context& context, uint32_t mask) {
+  return by_members(op, context, mask, perform_match_lanes);
+}
+
+static void perform_reduce(const Op& op, Context& context, uint32_t mask) {
+  context.require_defined(op.a, mask, "a reduction's value");
+  const auto* a = context.row<uint32_t>(op.a);
+  const auto& use = op.as<ReduceUse>();
+  std::vector<uint32_t> words;
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) words.push_back(a[__builtin_ctz(lanes)]);
+  const auto all = [&](auto operation) {
+    return std::accumulate(words.begin() + 1, words.end(), words[0], operation);
+  };
+  uint32_t r = 0;
+  switch (use.operation) {
+    case AtomicOperation::add: r = all(std::plus<>()); break;
+    case AtomicOperation::min:
+    case AtomicOperation::max: r = use.extreme.of(words); break;
+    case AtomicOperation::band: r = all(std::bit_and<>()); break;
+    case AtomicOperation::bor: r = all(std::bit_or<>()); break;
+    default: r = all(std::bit_xor<>()); break;
+  }
+  auto* d = context.row<uint32_t>(op.d);
+  for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? r : d[i];
+  context.set_defined(op.d, mask);
+}
+Next reduce(const Op& op, Context& context, uint32_t mask) {
+  return by_members(op, context, mask, perform_reduce);
+}
+
+Next active_mask(const Op& op, Context& context, uint32_t mask) {
+  auto* d = context.row<uint32_t>(op.d);
+  for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? mask : d[i];
+  context.set_defined(op.d, mask);
+  return Next::advance;
+}
+
+// elect.sync: the lowest lane of the member mask is elected; its number goes to d of all (PTX leaves the
+// choice open).
+static void perform_elect(const Op& op, Context& context, uint32_t mask) {
+  note_ended(op, context, mask);
+  const auto leader = static_cast<uint32_t>(__builtin_ctz(mask));
+  auto* d = context.row<uint32_t>(op.d);
+  for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? leader : d[i];
+  context.set_defined(op.d, mask);
+  set_predicate(context, op.d2, 1u << leader, mask, mask);
+}
+Next elect(const Op& op, Context& context, uint32_t mask) {
+  return by_members(op, context, mask, perform_elect);
+}
+
+}  // namespace bitwell::isa

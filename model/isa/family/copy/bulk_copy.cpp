@@ -1,0 +1,270 @@
+#include "model/isa/family/copy/bulk_copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "model/run/turns/synchronised.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::Region;
+
+BulkCopy::BulkCopy(Cluster& cluster, std::string what, std::vector<Segment> segments, CopyOptions options)
+    : cluster_(cluster), what_(std::move(what)), segments_(std::move(segments)), options_(options) {
+  for (const Segment& s : segments_) total_ += s.bytes;
+}
+
+void BulkCopy::complete_in(std::vector<std::shared_ptr<machine::AsyncGroup>> groups, Cta& cta, int warp) {
+  groups_ = std::move(groups);
+  ending = machine::Ending::bulk_group;
+  cta_ = &cta;
+  warp_ = warp;
+  for (const auto& group : groups_) {
+    ++group->reading;
+    ++group->writing;
+  }
+}
+
+void BulkCopy::issued_by(uint32_t those) {
+  lanes = those;
+  times_ = static_cast<size_t>(__builtin_popcount(those));
+}
+
+// Calls visit(place, offset, length) for the runs that lie together after swizzling. Swizzling changes places
+// inside a line of 128 bytes, by one exclusive or for the whole line.
+template <class Visit>
+void BulkCopy::pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit) const {
+  if (!shared || options_.swizzle == machine::TensorSwizzle::none) return visit(address, 0u, bytes);
+  const uint32_t unit = options_.swizzle == machine::TensorSwizzle::b128_atom_32b_flip_8b ? 8 : 16;
+  for (uint32_t at = 0; at < bytes;) {
+    const uint64_t line = (address + at) & ~uint64_t{127};
+    const uint64_t key = machine::swizzled(options_.swizzle, line) ^ line;
+    for (auto c = static_cast<uint32_t>(address + at - line); c < 128 && at < bytes;) {
+      const uint32_t length = std::min(unit - (c & (unit - 1)), bytes - at);
+      visit(line + (c ^ key), at, length);
+      at += length;
+      c += length;
+    }
+  }
+}
+
+void BulkCopy::poison() {
+  low_ = ~uint64_t{0};
+  for (const Segment& s : segments_) {
+    const uint64_t offset = s.to - segments_.front().destination->base();
+    low_ = std::min(low_, offset & ~uint64_t{127});
+    high_ = std::max(high_, (offset + s.span() + 127) & ~uint64_t{127});
+  }
+  for (const CopyTarget& t : targets_)
+    for (const Segment& s : segments_) {
+      const uint64_t offset = s.to - segments_.front().destination->base();
+      const auto nothing = [&](uint64_t where, uint32_t, uint32_t length) {
+        if (t.cta->mbarriers.overlapping(where + t.cta->shared.base(), length) != nullptr)
+          throw Fault(what_ + " writes over an mbarrier, which is live");
+        Port::empty(t.cta->shared, where + t.cta->shared.base(), length);
+        tell_emptied(*t.cta, where + t.cta->shared.base(), length);
+      };
+      if (offset % 128 == 0 && s.bytes % 128 == 0)
+        nothing(offset, 0, s.bytes);  // whole lines, which swizzling does not leave
+      else
+        pieces(true, offset, s.span(), nothing);
+    }
+}
+
+void BulkCopy::read(const Segment& s, std::byte* bytes, uint8_t* defined) const {
+  if (s.source == nullptr) {
+    std::memset(defined, machine::kWritten, s.bytes);
+    for (uint32_t i = 0; i < s.bytes; ++i) bytes[i] = options_.fill[i % options_.fill.size()];
+    return;
+  }
+  Port(cluster_, *this, options_.order)
+      .gather(
+          *s.source, [&](auto visit) { pieces(options_.shared_source, s.from, s.bytes, visit); }, bytes,
+          defined);
+  convert(bytes, s.bytes);
+}
+
+void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::byte* bytes,
+                     const uint8_t* defined) const {
+  const uint64_t offset = s.to - s.destination->base();
+  const auto check = [&](uint64_t where, uint32_t, uint32_t length) {
+    if (cta->mbarriers.overlapping(where + region.base(), length) != nullptr)
+      throw Fault(what_ + " writes over an mbarrier, which is live");
+  };
+  if (cta != nullptr) {
+    const uint64_t line = offset & ~uint64_t{127};
+    const uint64_t span = ((offset + s.bytes + 127) & ~uint64_t{127}) - line;
+    // Seldom anything lives in these lines at all.
+    if (cta->mbarriers.overlapping(line + region.base(), span) != nullptr)
+      pieces(true, offset, s.bytes, check);
+  }
+  const Port port(cluster_, *this, options_.order);
+  const auto each_piece = [&](auto visit) { pieces(cta != nullptr, region.base() + offset, s.bytes, visit); };
+  if (!options_.reduce) {
+    if (cta == nullptr && port.follow() != nullptr)
+      each_piece([&](uint64_t to, uint32_t at, uint32_t length) {
+        for (uint32_t i = 0; i < length; ++i)
+          if (defined[at + i] != machine::kWritten) follow(region, to + i, 1);
+      });
+    return port.scatter(region, each_piece, bytes, defined);
+  }
+  const size_t size = bytes_of(options_.element);
+  each_piece([&](uint64_t to, uint32_t at, uint32_t length) {
+    for (size_t i = 0; i < length; i += size) {
+      uint64_t b = 0;
+      std::memcpy(&b, bytes + at + i, size);
+      const bool known = machine::all_written(defined + at + i, size);
+      if (!known && port.follow() != nullptr) follow(region, to + i, size);
+      if ((!known && port.follow() == nullptr) || !port.update(region, to + i, size, [&](uint64_t old) {
+            return atomic_update(*options_.reduce, options_.element, AtomicPlace::bulk, old, b, 0);
+          }))
+        throw Fault(what_ + " reads memory that was never written");
+    }
+  });
+}
+
+// Bytes that are written hold what comes of what is followed.
+void BulkCopy::follow(const Region& region, uint64_t to, uint64_t bytes) const {
+  Follow& f = *cluster_.grid.options.follow;
+  if (groups_.empty())
+    f.used(place.ptx_line, "what a reduction adds");
+  else
+    f.stored(region, to, bytes, place.ptx_line);
+}
+
+// What loading changes (H200): tf32 rounds to nearest even and has one NaN. The .ftz types do not flush here.
+void BulkCopy::convert(std::byte* bytes, size_t size) const {
+  using machine::TensorType;
+  const TensorType type = options_.convert.value_or(TensorType::u8);
+  if (type != TensorType::tf32 && type != TensorType::tf32_ftz) return;
+  for (size_t i = 0; i + 4 <= size; i += 4) {
+    uint32_t v = 0;
+    std::memcpy(&v, &bytes[i], 4);
+    const uint32_t magnitude = v & 0x7FFFFFFF;
+    if (magnitude > 0x7F800000)
+      v = 0x7FFFE000;
+    else if (magnitude < 0x7F800000)
+      v += 0x0FFF + (v >> 13 & 1);
+    v &= ~0x1FFFu;
+    std::memcpy(&bytes[i], &v, 4);
+  }
+}
+
+bool BulkCopy::fills(uint64_t shared_address, uint64_t length) const {
+  for (const CopyTarget& t : targets_) {
+    const uint64_t first = shared_address - t.cta->shared.base();
+    if (first >= high_ || first + length <= low_) continue;
+    bool found = false;
+    for (size_t i = next_; i < segments_.size() && !found; ++i)
+      pieces(true, segments_[i].to - segments_[i].destination->base(), segments_[i].span(),
+             [&](uint64_t where, uint32_t, uint32_t bytes) {
+               found = found || (where < first + length && first < where + bytes);
+             });
+    if (found) return true;
+  }
+  return false;
+}
+
+uint64_t BulkCopy::completes_on(uint64_t shared_address) const {
+  for (const CopyTarget& t : targets_)
+    if (t.cta == cluster_.cta_of(shared_address)) return t.barrier + 1;
+  return 0;
+}
+
+// Whether a wait of some of the lanes that issued it is under way: that of their own, which may go on before
+// those of the others have been carried out.
+bool BulkCopy::some_wait() const {
+  const auto& splits = cta_->warps[static_cast<size_t>(warp_)].splits;
+  return std::any_of(splits.begin(), splits.end(), [&](const machine::Split& s) {
+    return s.wait == machine::Wait::operations && (s.mask & lanes) != 0 && (lanes & ~s.mask) != 0;
+  });
+}
+
+// First everything is read, then written: wait_group.read tells the two apart.
+bool BulkCopy::step_to_global() {
+  const bool reads = read_ < segments_.size();
+  const size_t end = next_ + cluster_.piece(segments_.size() - next_);
+  if (reads) {
+    if (!cta_->alive()) cta_->outlived(place, what_);
+    bytes_.resize(total_);
+    defined_.resize(total_);
+  }
+  for (; next_ < end; ++next_) {
+    const Segment& s = segments_[next_];
+    std::byte* const bytes = bytes_.data() + at_;
+    uint8_t* const defined = defined_.data() + at_;
+    at_ += s.bytes;
+    if (!reads) {
+      write(*s.destination, nullptr, s, bytes, defined);
+      moved_ += s.bytes;
+      continue;
+    }
+    read(s, bytes, defined);
+    if (!machine::all_written(defined, s.bytes) && cluster_.grid.options.follow == nullptr)
+      throw Fault(what_ + " reads shared memory that was never written");
+  }
+  if (reads) read_ = next_;
+  if (next_ < segments_.size()) return false;
+  next_ = 0;
+  at_ = 0;
+  if (reads) {
+    const size_t now = some_wait() ? have_read_ + 1 : times_;
+    for (; have_read_ < now; ++have_read_) --groups_[have_read_]->reading;
+  } else {
+    moved_ += (have_read_ - done_ - 1) * total_;
+    for (; done_ < have_read_; ++done_) --groups_[done_]->writing;
+    read_ = 0;
+  }
+  cta_->wake_operations(warp_, 1);
+  return done_ == times_;
+}
+
+// Counts bytes on every target's mbarrier; returns whether a phase is over.
+bool BulkCopy::complete(uint64_t bytes) {
+  const Port port(cluster_, *this, options_.order);
+  bool over = false;
+  moved_ += bytes;
+  for (const CopyTarget& t : targets_)
+    if (bytes != 0 && port.mbarriers(AccessKind::update, {cluster_.cta_of(t.barrier), t.barrier})
+                          .complete(t.barrier, bytes)) {
+      cluster_.wake_mbarrier(t.barrier);
+      over = true;
+    }
+  return over;
+}
+
+bool BulkCopy::step_to_shared() {
+  const size_t end = next_ + cluster_.piece(segments_.size() - next_);
+  uint64_t moved = 0;
+  for (; next_ < end; ++next_) {
+    const Segment& s = segments_[next_];
+    moved += s.bytes;
+    bytes_.resize(std::max<size_t>(bytes_.size(), s.bytes));
+    defined_.resize(bytes_.size());
+    read(s, bytes_.data(), defined_.data());
+    for (const CopyTarget& t : targets_) {
+      if (!t.cta->alive() && t.cta->index == place.cta)
+        t.cta->outlived(place, what_);
+      else if (!t.cta->alive())
+        throw Fault(what_ + " writes the shared memory of CTA rank " + std::to_string(t.cta->rank) +
+                    ", which has ended: it ended without waiting for the copy");
+      write(t.cta->shared, t.cta, s, bytes_.data(), defined_.data());
+    }
+  }
+  bool over = complete(moved);
+  if (next_ < segments_.size()) return false;
+  for (++done_; done_ < times_ && !over; ++done_) over = complete(total_);
+  if (done_ < times_) next_ = 0;
+  return done_ == times_;
+}
+
+bool BulkCopy::step() { return groups_.empty() ? step_to_shared() : step_to_global(); }
+
+std::string BulkCopy::describe() const {
+  return what_ + " of PTX line " + std::to_string(place.ptx_line) +
+         (times_ > 1 ? ", by " + std::to_string(times_) + " threads" : "") + ", " + std::to_string(moved_) +
+         " of " + std::to_string(times_ * total_) + " bytes moved";
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,355 @@
+// Loads, stores and atomics.
+#include "model/isa/family/memory/memory.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+
+#include "model/machine/where.h"
+#include "model/run/access.h"
+#include "model/run/port.h"
+#include "model/run/watch/definedness.h"
+#include "model/run/watch/follow.h"
+
+namespace bitwell::isa {
+namespace {
+
+using machine::Fault;
+using machine::kLanes;
+
+__extension__ typedef unsigned __int128 u128;
+
+// Lane pointers of an access that resolve() left as one run of bytes.
+void spread(LaneBytes& access, size_t size) {
+  if (!access.consecutive) return;
+  for (size_t i = 1; i < kLanes; ++i) {
+    access.bytes[i] = access.bytes[0] + i * size;
+    if (access.tracked) access.defined[i] = access.defined[0] + i * size;
+  }
+}
+
+// One element a lane from memory into a row: S as stored, D as the register holds it.
+template <class S, class D>
+void copy_in(const LaneBytes& access, D* d, size_t offset, uint32_t mask) {
+  if (mask == ~0u) {
+    for (int i = 0; i < kLanes; ++i) {
+      S v;
+      std::memcpy(&v, access.bytes[i] + offset, sizeof v);
+      d[i] = static_cast<D>(v);
+    }
+  } else {
+    for (int i = 0; i < kLanes; ++i)
+      if ((mask >> i & 1) != 0) {
+        S v;
+        std::memcpy(&v, access.bytes[i] + offset, sizeof v);
+        d[i] = static_cast<D>(v);
+      }
+  }
+}
+
+template <class D>
+void copy_in_sized(const LaneBytes& access, void* d, size_t offset, int size, bool is_signed, uint32_t mask) {
+  auto* row = static_cast<D*>(d);
+  switch (size * 2 + (is_signed ? 1 : 0)) {
+    case 2: return copy_in<uint8_t>(access, row, offset, mask);
+    case 3: return copy_in<int8_t>(access, row, offset, mask);
+    case 4: return copy_in<uint16_t>(access, row, offset, mask);
+    case 5: return copy_in<int16_t>(access, row, offset, mask);
+    case 8: return copy_in<uint32_t>(access, row, offset, mask);
+    case 9: return copy_in<int32_t>(access, row, offset, mask);
+    case 17: return copy_in<int64_t>(access, row, offset, mask);
+    case 32: return copy_in<u128>(access, row, offset, mask);
+    default: return copy_in<uint64_t>(access, row, offset, mask);
+  }
+}
+
+template <class S, class D>
+void copy_out(const LaneBytes& access, const void* s, size_t offset, uint32_t mask) {
+  const auto* row = static_cast<const D*>(s);
+  for (int i = 0; i < kLanes; ++i)
+    if ((mask >> i & 1) != 0) {
+      const S v = static_cast<S>(row[i]);
+      std::memcpy(access.bytes[i] + offset, &v, sizeof v);
+    }
+}
+
+template <class D>
+void copy_out_sized(const LaneBytes& access, const void* s, size_t offset, int size, uint32_t mask) {
+  switch (size) {
+    case 1: return copy_out<uint8_t, D>(access, s, offset, mask);
+    case 2: return copy_out<uint16_t, D>(access, s, offset, mask);
+    case 4: return copy_out<uint32_t, D>(access, s, offset, mask);
+    case 16: return copy_out<u128, D>(access, s, offset, mask);
+    default: return copy_out<uint64_t, D>(access, s, offset, mask);
+  }
+}
+
+// Calls visit(size) with the size known beforehand where it is one of a register's.
+template <class Visit>
+[[gnu::always_inline]] inline auto sized(size_t size, Visit visit) {
+  switch (size) {
+    case 1: return visit(std::integral_constant<size_t, 1>());
+    case 2: return visit(std::integral_constant<size_t, 2>());
+    case 4: return visit(std::integral_constant<size_t, 4>());
+    case 8: return visit(std::integral_constant<size_t, 8>());
+    case 16: return visit(std::integral_constant<size_t, 16>());
+    default: return visit(size);
+  }
+}
+
+// Calls visit(lane) for each of `mask`: most often that is all.
+template <class Visit>
+[[gnu::always_inline]] inline void each_lane(uint32_t mask, Visit visit) {
+  if (mask == ~0u)
+    for (size_t i = 0; i < size_t{kLanes}; ++i) visit(i);
+  else
+    for (; mask != 0; mask &= mask - 1) visit(static_cast<size_t>(__builtin_ctz(mask)));
+}
+
+uint32_t defined_lanes(const LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
+  if (!access.tracked) return mask;
+  return sized(size, [&](auto bytes) {
+    uint32_t known = 0;
+    each_lane(mask, [&](size_t i) {
+      const uint8_t* defined = access.defined[i];
+      const bool whole = defined == nullptr || machine::all_written(defined + offset, bytes);
+      known |= static_cast<uint32_t>(whole) << i;
+    });
+    return known;
+  });
+}
+
+void mark(const LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
+  if (!access.tracked) return;
+  sized(size, [&](auto bytes) {
+    each_lane(mask, [&](size_t i) {
+      if (access.defined[i] != nullptr) std::memset(access.defined[i] + offset, machine::kWritten, bytes);
+    });
+  });
+}
+
+// What a lane's register lacks when element `offset` of its access was loaded into it.
+void load_unknown(const MemoryUse& use, Context& context, const LaneBytes& access, uint32_t row, int lane,
+                  size_t offset) {
+  const auto at = static_cast<size_t>(lane);
+  const uint8_t* defined = access.defined[at] + offset;
+  LaneBits unknown;
+  if (const auto place = shared_address(context.cta.cluster, access.bytes[at]))
+    keep_reads_off_copies(context, *place + offset, use.size, lane);
+  machine::Origin from = access_origin(context, access, lane);
+  from.size = use.size;
+  from.address += offset;
+  for (size_t i = 0; i < use.size; ++i) {
+    const uint64_t bits = static_cast<uint8_t>(~defined[i]);
+    (i < 8 ? unknown.low : unknown.high) |= bits << 8 * (i % 8);
+    if (bits != 0) from.missing |= 1u << i;
+  }
+  const auto register_size = size_t{use.register_bytes};
+  if (use.is_signed && (unknown.low >> (8 * use.size - 1) & 1) != 0)
+    for (size_t i = use.size; i < register_size; ++i)
+      (i < 8 ? unknown.low : unknown.high) |= uint64_t{0xFF} << 8 * (i % 8);
+  set_unknown(context, row, lane, register_size, unknown, from);
+}
+
+// Whoever follows what is not whole is told that `size` bytes of a lane's access to global memory are not.
+void follow_output(Context& context, const LaneBytes& access, int lane, size_t offset, size_t size) {
+  const machine::Origin at = access_origin(context, access, lane);
+  context.follow()->stored(*at.region, at.address + offset, size, at.ptx_line);
+}
+
+// The bytes that a lane's register, which is not whole, writes as element `offset` of its access.
+void store_unknown(const MemoryUse& use, Context& context, const LaneBytes& access, uint32_t row, int lane,
+                   size_t offset) {
+  const auto at = static_cast<size_t>(lane);
+  const LaneBits unknown = unknown_of(context, row, lane, size_t{use.register_bytes});
+  const machine::Region* global =
+      (access.global >> lane & 1) != 0 ? context.cta.grid.global.owner(access.bytes[at]) : nullptr;
+  const bool output = global != nullptr && !global->scratch;
+  for (size_t i = 0; i < use.size; ++i) {
+    const auto bits = static_cast<uint8_t>((i < 8 ? unknown.low : unknown.high) >> 8 * (i % 8));
+    if (bits != 0 && output && context.follow() == nullptr) context.report_missing(row, lane, "an output");
+    if (bits != 0 && output) follow_output(context, access, lane, offset + i, 1);
+    if (access.tracked && access.defined[at] != nullptr)
+      access.defined[at][offset + i] = static_cast<uint8_t>(~bits);
+  }
+}
+
+// To be called at every access to shared or global memory: `polled` are the lanes that read global memory.
+void touched(const MemoryUse& use, Context& context, uint32_t polled) {
+  if (polled != 0) context.split().polls(use.order.semantics != machine::Semantics::weak);
+  const auto space = use.space;
+  if (space != Space::local && space != Space::param && space != Space::constant) context.cta.cluster.touch();
+}
+
+// Whether some of the bytes between the first and the last of `mask` are still a copy's to write: most often
+// none are, of none of the lanes.
+bool copies_fill_between(const LaneBytes& access, const Cluster& cluster, uint32_t mask, size_t size) {
+  if ((mask & ~access.global) == 0) return false;
+  const std::byte* low = access.bytes[__builtin_ctz(mask)];
+  const std::byte* high = low;
+  for (uint32_t lanes = access.consecutive ? 0 : mask; lanes != 0; lanes &= lanes - 1) {
+    const std::byte* at = access.bytes[__builtin_ctz(lanes)];
+    low = std::min(low, at);
+    high = std::max(high, at);
+  }
+  const size_t length = static_cast<size_t>(high - low) + (access.consecutive ? size * kLanes : size);
+  const std::optional<uint64_t> first = shared_address(cluster, low);
+  const std::optional<uint64_t> last = shared_address(cluster, low + length - 1);
+  const bool one_memory = first && last && *last - *first == length - 1;
+  return !one_memory || cluster.filling(*first, length) != nullptr;
+}
+
+// Faults where a store or an atomic meets the destination of a copy under way.
+void keep_off_copies(const MemoryUse& use, Context& context, const LaneBytes& access, uint32_t mask) {
+  const size_t size = static_cast<size_t>(use.size) * use.count;
+  const Cluster& cluster = context.cta.cluster;
+  if (use.space == Space::local || !copies_fill_between(access, cluster, mask, size)) return;
+  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    const auto at = static_cast<size_t>(access.consecutive ? 0 : lane);
+    const std::byte* bytes = access.bytes[at] + (access.consecutive ? size * static_cast<size_t>(lane) : 0);
+    const std::optional<uint64_t> address = shared_address(cluster, bytes);
+    if (!address) continue;
+    if (const machine::Agent* copy = cluster.filling(*address, size))
+      throw Fault("a write to " + cluster.shared_name(*address) + ", which the copy of " +
+                      machine::line_of(copy->place) + " is still to write",
+                  lane);
+  }
+}
+
+// Element `j` of a lane's access, `b` its operand. Returns whether memory changed.
+bool update(const Op& op, const AtomicUse& use, Context& context, const LaneBytes& access, int lane, size_t j,
+            uint64_t b) {
+  const size_t size = use.size;
+  const auto i = static_cast<size_t>(lane);
+  const uint32_t bit = 1u << lane;
+  const uint32_t to = use.count == 1 ? op.d : (*op.results)[j];
+  const bool known = !context.checked || defined_lanes(access, j * size, size, bit) != 0;
+  if (!known && use.operation != AtomicOperation::exch && context.follow() == nullptr)
+    throw Fault("an atomic reads memory that was never written", lane);
+  if (known || context.follow() == nullptr || use.operation == AtomicOperation::exch)
+    mark(access, j * size, size, bit);
+  else if ((access.global & bit) != 0)
+    follow_output(context, access, lane, j * size, size);
+  context.set_known(to, bit, known ? bit : 0);
+  uint64_t old = 0;
+  uint64_t c = 0;
+  std::byte* const place = access.bytes[i] + j * size;
+  std::memcpy(&old, place, size);
+  std::memcpy(&c, context.row<std::byte>(op.c) + size * i, size);
+  const uint64_t result =
+      atomic_update(use.operation, use.type,
+                    (access.global & bit) != 0 ? AtomicPlace::global : AtomicPlace::shared, old, b, c);
+  std::memcpy(place, &result, size);
+  std::memcpy(context.row<std::byte>(to) + size * i, &old, size);
+  return result != old || !known;
+}
+
+}  // namespace
+
+Next load(const Op& op, Context& context, uint32_t mask) {
+  const auto& use = op.as<MemoryUse>();
+  LaneBytes access;
+  resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::read,
+          use.count == 1, access);
+  touched(use, context, access.global);
+  const size_t all = static_cast<size_t>(use.size) * kLanes;
+  if (access.consecutive && use.register_bytes == use.size &&
+      (!access.tracked || machine::all_written(access.defined[0], all))) {
+    std::memcpy(context.row<std::byte>(op.results->front()), access.bytes[0], all);
+    context.defined_at(op.results->front()) = ~0u;
+    return Next::advance;
+  }
+  spread(access, use.size);
+  for (size_t j = 0; j < use.count; ++j) {
+    const uint32_t row = (*op.results)[j];
+    const size_t offset = j * use.size;
+    void* d = context.row<std::byte>(row);
+    const bool is_signed = use.is_signed;
+    switch (use.register_bytes) {
+      case 2: copy_in_sized<uint16_t>(access, d, offset, use.size, is_signed, mask); break;
+      case 4: copy_in_sized<uint32_t>(access, d, offset, use.size, is_signed, mask); break;
+      case 16: copy_in_sized<u128>(access, d, offset, use.size, is_signed, mask); break;
+      default: copy_in_sized<uint64_t>(access, d, offset, use.size, is_signed, mask); break;
+    }
+    if (context.checked) {
+      const uint32_t known = defined_lanes(access, offset, use.size, mask);
+      context.set_defined(row, known);
+      for (uint32_t lanes = mask & ~known; lanes != 0; lanes &= lanes - 1)
+        load_unknown(use, context, access, row, __builtin_ctz(lanes), offset);
+    }
+  }
+  return Next::advance;
+}
+
+Next store(const Op& op, Context& context, uint32_t mask) {
+  const auto& use = op.as<MemoryUse>();
+  LaneBytes access;
+  resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::write,
+          use.count == 1, access);
+  context.cta.cluster.change();
+  touched(use, context, 0);
+  if (context.checked && access.tracked && context.cta.cluster.operations_under_way())
+    keep_off_copies(use, context, access, mask);
+  const size_t all = static_cast<size_t>(use.size) * kLanes;
+  if (access.consecutive && use.register_bytes == use.size &&
+      (!context.checked || context.defined_at(op.sources->front()) == ~0u)) {
+    std::memcpy(access.bytes[0], context.row<std::byte>(op.sources->front()), all);
+    if (access.tracked) std::memset(access.defined[0], machine::kWritten, all);
+    return Next::advance;
+  }
+  spread(access, use.size);
+  for (size_t j = 0; j < use.count; ++j) {
+    const uint32_t row = (*op.sources)[j];
+    const size_t offset = j * use.size;
+    const void* s = context.row<std::byte>(row);
+    uint32_t known = mask;
+    if (context.checked) known = mask & context.known_at(row, mask);
+    for (uint32_t lanes = mask & ~known; lanes != 0; lanes &= lanes - 1)
+      store_unknown(use, context, access, row, __builtin_ctz(lanes), offset);
+    switch (use.register_bytes) {
+      case 2: copy_out_sized<uint16_t>(access, s, offset, use.size, mask); break;
+      case 4: copy_out_sized<uint32_t>(access, s, offset, use.size, mask); break;
+      case 16: copy_out_sized<u128>(access, s, offset, use.size, mask); break;
+      default: copy_out_sized<uint64_t>(access, s, offset, use.size, mask); break;
+    }
+    mark(access, offset, use.size, known);
+  }
+  return Next::advance;
+}
+
+Next atomic(const Op& op, Context& context, uint32_t mask) {
+  const auto& use = op.as<AtomicUse>();
+  LaneBytes access;
+  resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::update,
+          use.count == 1, access);
+  touched(use, context, access.global);
+  if (use.count > 1 && (mask & ~access.global) != 0)
+    throw Fault("a vector atomic on memory that is not global", __builtin_ctz(mask & ~access.global));
+  if (context.checked && access.tracked && context.cta.cluster.operations_under_way())
+    keep_off_copies(use, context, access, mask);
+  spread(access, use.size);
+  const auto source = [&](size_t j) { return use.count == 1 ? op.b : (*op.sources)[j]; };
+  for (size_t j = 0; j < use.count; ++j) {
+    if (context.follow() != nullptr)
+      for (uint32_t lanes = access.global & mask & ~context.known_at(source(j), mask); lanes != 0;
+           lanes &= lanes - 1)
+        follow_output(context, access, __builtin_ctz(lanes), j * use.size, use.size);
+    context.require_defined(source(j), mask, "an atomic's operand");
+  }
+  if (use.operation == AtomicOperation::cas) context.require_defined(op.c, mask, "an atomic's operand");
+  // One that leaves everything as it was is no change: a loop around it may be endless.
+  bool changes = false;
+  std::array<uint64_t, kMostAtomics> b{};
+  for (int i = 0; i < kLanes; ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    for (size_t j = 0; j < use.count; ++j)  // all of them first: a result may go where an operand stood
+      std::memcpy(&b[j], context.row<std::byte>(source(j)) + use.size * static_cast<size_t>(i), use.size);
+    for (size_t j = 0; j < use.count; ++j) changes = update(op, use, context, access, i, j, b[j]) || changes;
+  }
+  if (changes) context.cta.cluster.change();
+  return Next::advance;
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,271 @@
+// Floating-point forms: fp32, fp64, comparison, selection (PTX ISA 9.0, 9.7.3, 9.7.6).
+#include <array>
+
+#include "model/isa/family/emit.h"
+#include "model/isa/family/scalar/approximate.h"
+#include "model/isa/family/scalar/approximate_double.h"
+#include "model/isa/lanes/soft.h"
+#include "model/machine/failure.h"
+
+namespace bitwell::isa {
+namespace {
+
+// How `set`, `setp` and `selp` pass their predicate: see lanes_compare.cpp.
+uint64_t join_bits(const ptx::Instruction& i, bool negated) {
+  uint64_t bits = negated ? 4 : 0;
+  if (has(i, ".and")) bits |= 1;
+  if (has(i, ".or")) bits |= 2;
+  if (has(i, ".xor")) bits |= 3;
+  return bits;
+}
+
+std::string comparison_name(const ptx::Instruction& i, std::string_view opcode, const std::string& type) {
+  std::string name = std::string(opcode) + i.modifiers[0];
+  if (has(i, ".ftz")) name += ".ftz";
+  return name + type;
+}
+
+// setp{.cmp}[.bool][.ftz].type p[|q], a, b[, [!]c]
+void setp(Builder& b, const Match&) {
+  const ptx::Instruction& i = b.instruction();
+  const std::string type = i.modifiers.back();
+  const bool joined = has(i, ".and") || has(i, ".or") || has(i, ".xor");
+  if (b.operand_count() != (joined ? 4u : 3u))
+    throw Invalid("'setp' takes " + std::string(joined ? "4" : "3") + " operands");
+  Op op = lane_op(comparison_name(i, "setp", type));
+  bool negated = false;
+  const ptx::Operand& first = b.operand(0);
+  if (first.kind == ptx::OperandKind::pair) {
+    if (type == ".f16" || type == ".bf16") throw Invalid("'setp" + type + "' has one destination");
+    op.d = b.predicate(first.elements[0], true, negated).row;
+    op.d2 = b.predicate(first.elements[1], true, negated).row;
+  } else {
+    op.d = b.predicate(first, true, negated).row;
+    op.d2 = b.new_predicate();
+  }
+  op.a = b.source(b.operand(1), b.type(type)).row;
+  op.b = b.source(b.operand(2), b.type(type)).row;
+  if (joined) op.c = b.predicate(b.operand(3), false, negated).row;
+  op.imm = join_bits(i, negated);
+  b.emit(op);
+}
+
+// set{.cmp}[.bool][.ftz].dtype.stype d, a, b[, [!]c]
+void set(Builder& b, const Match&) {
+  const ptx::Instruction& i = b.instruction();
+  const std::string type = i.modifiers.back();
+  const std::string result = i.modifiers[i.modifiers.size() - 2];
+  const bool joined = has(i, ".and") || has(i, ".or") || has(i, ".xor");
+  if (b.operand_count() != (joined ? 4u : 3u))
+    throw Invalid("'set' takes " + std::string(joined ? "4" : "3") + " operands");
+  Op op = lane_op(comparison_name(i, "set", type));
+  op.d = b.destination(b.operand(0), b.type(result)).row;
+  op.a = b.source(b.operand(1), b.type(type)).row;
+  op.b = b.source(b.operand(2), b.type(type)).row;
+  bool negated = false;
+  if (joined) op.c = b.predicate(b.operand(3), false, negated).row;
+  op.imm = join_bits(i, negated) | (result == ".f32" ? 8 : 0);
+  b.emit(op);
+}
+
+void selp(Builder& b, const Match& m) {
+  Op op = lane_op("selp." + std::to_string(b.type(m.choice[0]).bits));
+  place_operands(b, op);
+  if (b.negated(3)) throw Invalid("'!' before the predicate of 'selp'");
+  b.uses().carry(Carry::either);
+  b.emit(op);
+}
+
+void slct(Builder& b, const Match&) {
+  const ptx::Instruction& i = b.instruction();
+  const std::string& type = i.modifiers[i.modifiers.size() - 2];
+  Op op = lane_op(std::string("slct") + (has(i, ".ftz") ? ".ftz." : ".") + std::to_string(b.type(type).bits) +
+                  i.modifiers.back());
+  place_operands(b, op);
+  b.emit(op);
+}
+
+// Whether an approximate instruction gets an H200's bits.
+bool has_h200s(const Builder& b) {
+  return b.approximate() == Approximate::h200 || (b.approximate() == Approximate::captured && b.sm() == 90);
+}
+
+void approximate(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const bool ftz = has(i, ".ftz");
+  const std::string& type = i.modifiers.back();
+  const bool nearest = b.approximate() == Approximate::nearest;
+  const bool captured = has_h200s(b);
+  std::optional<Op> found;
+  if (type == ".f32" && nearest) found = nearest_op(i.opcode, ftz);
+  if (type == ".f32" && captured) found = captured_op(i.opcode, has(i, ".full"), ftz);
+  if (type != ".f32" && type != ".f64" && (nearest || captured)) found = half_op(i.opcode, type, nearest);
+  if (!found)
+    throw machine::Unsupported("instruction '" + m.name +
+                               "': its result is approximate, and no table of sm_" + std::to_string(b.sm()) +
+                               "'s bits is recorded");
+  Op op = *found;
+  place_operands(b, op);
+  b.emit(op);
+}
+
+// Of .f64, what has .ftz.
+void approximate_double(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const std::optional<Op> found =
+      has_h200s(b) && has(i, ".ftz") ? captured_double_op(i.opcode) : std::optional<Op>();
+  if (!found) return approximate(b, m);  // which refuses it
+  Op op = *found;
+  place_operands(b, op);
+  b.emit(op);
+}
+
+// Two fp32 values a register, which is one of 64 untyped bits.
+void packed(Builder& b, const Match& m) {
+  for (const Value& v : b.values())
+    if (v.type == nullptr || v.type->kind != 'b')
+      throw Invalid("'" + m.name + "' takes registers of type .b64");
+  Op op;
+  const ptx::Instruction& i = b.instruction();
+  const SoftOperation operation = i.opcode == "add"   ? SoftOperation::add
+                                  : i.opcode == "sub" ? SoftOperation::sub
+                                  : i.opcode == "mul" ? SoftOperation::mul
+                                                      : SoftOperation::fma;
+  std::string fast = i.opcode;  // without .rn, .ftz in its place
+  for (const char* modifier : {".rz", ".rm", ".rp", ".ftz"})
+    if (has(i, modifier)) fast += modifier;
+  if (const auto at = lanes_catalog().find(fast + ".f32x2"); at != lanes_catalog().end())
+    op.lanes = at->second;
+  else
+    op = soft_arithmetic(operation, number::f32, true, mode_of(i));
+  place_operands(b, op);
+  b.emit(op);
+}
+
+// min and max of two, or of three: that of the first two, and the third. .abs is of the operands.
+void extreme(Builder& b, const Match& m) {
+  const ptx::Instruction& i = b.instruction();
+  const bool three = b.operand_count() == 4;
+  if (three && (b.sm() < 100 || b.version() < 88))
+    throw Invalid("'" + m.name + "' of three operands needs PTX 8.8 and sm_100");
+  if (!three && has(i, ".abs")) throw Invalid("'" + m.name + "' of two operands needs .xorsign");
+  const std::string ftz = has(i, ".ftz") ? ".ftz" : "";
+  const std::string name = i.opcode + ftz + (has(i, ".NaN") ? ".NaN" : "") + ".f32";
+  std::array<uint32_t, 3> sources{};
+  for (size_t n = 0; n < (three ? 3u : 2u); ++n) {
+    sources[n] = b.values()[n + 1].row;
+    if (!has(i, ".abs")) continue;
+    Op magnitude = lane_op("abs" + ftz + ".f32");
+    magnitude.a = sources[n];
+    sources[n] = magnitude.d = b.new_row(32);
+    b.emit(magnitude);
+  }
+  Op op = lane_op(name);
+  op.a = sources[0];
+  op.b = sources[1];
+  op.d = three ? b.new_row(32) : b.values()[0].row;
+  b.emit(op);
+  if (!three) return;
+  Op last = lane_op(name);
+  last.a = op.d;
+  last.b = sources[2];
+  last.d = b.values()[0].row;
+  b.emit(last);
+}
+
+constexpr Form kFloat[] = {
+    {"add[.rn,.rz,.rm,.rp][.ftz].f32x2", "d:f32x2 r:f32x2 r:f32x2", packed, 86, 100},
+    {"sub[.rn,.rz,.rm,.rp][.ftz].f32x2", "d:f32x2 r:f32x2 r:f32x2", packed, 86, 100},
+    {"mul[.rn,.rz,.rm,.rp][.ftz].f32x2", "d:f32x2 r:f32x2 r:f32x2", packed, 86, 100},
+    {"fma{.rn,.rz,.rm,.rp}[.ftz].f32x2", "d:f32x2 r:f32x2 r:f32x2 r:f32x2", packed, 86, 100},
+    {"add[.rn,.rz,.rm,.rp][.ftz][.sat].f32", "d:f32 s:f32 s:f32", emit_rounded},
+    {"sub[.rn,.rz,.rm,.rp][.ftz][.sat].f32", "d:f32 s:f32 s:f32", emit_rounded},
+    {"mul[.rn,.rz,.rm,.rp][.ftz][.sat].f32", "d:f32 s:f32 s:f32", emit_rounded},
+    {"fma{.rn,.rz,.rm,.rp}[.ftz][.sat].f32", "d:f32 s:f32 s:f32 s:f32", emit_rounded},
+    {"mad{.rn,.rz,.rm,.rp}[.ftz][.sat].f32", "d:f32 s:f32 s:f32 s:f32", emit_rounded},
+    {"add[.rn,.rz,.rm,.rp].f64", "d:f64 s:f64 s:f64", emit_rounded},
+    {"sub[.rn,.rz,.rm,.rp].f64", "d:f64 s:f64 s:f64", emit_rounded},
+    {"mul[.rn,.rz,.rm,.rp].f64", "d:f64 s:f64 s:f64", emit_rounded},
+    {"fma{.rn,.rz,.rm,.rp}.f64", "d:f64 s:f64 s:f64 s:f64", emit_rounded},
+    {"mad{.rn,.rz,.rm,.rp}.f64", "d:f64 s:f64 s:f64 s:f64", emit_rounded},
+    {"div{.rn,.rz,.rm,.rp}[.ftz].f32", "d:f32 s:f32 s:f32", emit_rounded},
+    {"div{.rn,.rz,.rm,.rp}.f64", "d:f64 s:f64 s:f64", emit_rounded},
+    {"rcp{.rn,.rz,.rm,.rp}[.ftz].f32", "d:f32 s:f32", emit_rounded},
+    {"rcp{.rn,.rz,.rm,.rp}.f64", "d:f64 s:f64", emit_rounded},
+    {"sqrt{.rn,.rz,.rm,.rp}[.ftz].f32", "d:f32 s:f32", emit_rounded},
+    {"sqrt{.rn,.rz,.rm,.rp}.f64", "d:f64 s:f64", emit_rounded},
+    {"div.approx[.ftz].f32", "d:f32 s:f32 s:f32", approximate},
+    {"div.full|[.ftz].f32", "d:f32 s:f32 s:f32", approximate},
+    {"rcp.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"rcp.approx.ftz.f64", "d:f64 s:f64", approximate_double},
+    {"sqrt.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"rsqrt.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"rsqrt.approx[.ftz].f64", "d:f64 s:f64", approximate_double},
+    {"sin.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"cos.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"lg2.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"ex2.approx[.ftz].f32", "d:f32 s:f32", approximate},
+    {"tanh.approx.f32", "d:f32 s:f32", approximate, 70, 75},
+    {"abs[.ftz].f32", "d:f32 s:f32", emit_lanes},
+    {"neg[.ftz].f32", "d:f32 s:f32", emit_lanes},
+    {"abs.f64", "d:f64 s:f64", emit_lanes},
+    {"neg.f64", "d:f64 s:f64", emit_lanes},
+    {"min[.ftz][.NaN][.abs].f32", "d:f32 s:f32 s:f32 s:f32?", extreme, 0, 0},
+    {"min[.ftz][.NaN].xorsign.abs.f32", "d:f32 s:f32 s:f32", emit_lanes, 72, 86},
+    {"max[.ftz][.NaN][.abs].f32", "d:f32 s:f32 s:f32 s:f32?", extreme, 0, 0},
+    {"max[.ftz][.NaN].xorsign.abs.f32", "d:f32 s:f32 s:f32", emit_lanes, 72, 86},
+    {"min.f64", "d:f64 s:f64 s:f64", emit_lanes},
+    {"max.f64", "d:f64 s:f64 s:f64", emit_lanes},
+    {"copysign.f32", "d:f32 s:f32 s:f32", emit_lanes},
+    {"copysign.f64", "d:f64 s:f64 s:f64", emit_lanes},
+    {"setp{.eq,.ne}[.and,.or,.xor]{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64}", "*", setp},
+    {"setp{.lt,.le,.gt,.ge}[.and,.or,.xor]{.u16,.u32,.u64,.s16,.s32,.s64}", "*", setp},
+    {"setp{.lo,.ls,.hi,.hs}[.and,.or,.xor]{.u16,.u32,.u64}", "*", setp},
+    {"setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor][.ftz].f32", "*",
+     setp},
+    {"setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor].f64", "*", setp},
+    {"set{.eq,.ne}[.and,.or,.xor]{.u32,.s32,.f32}{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64}", "*", set},
+    {"set{.lt,.le,.gt,.ge}[.and,.or,.xor]{.u32,.s32,.f32}{.u16,.u32,.u64,.s16,.s32,.s64}", "*", set},
+    {"set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor][.ftz]{.u32,.s32,."
+     "f32}.f32",
+     "*", set},
+    {"set{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor]{.u32,.s32,.f32}."
+     "f64",
+     "*", set},
+    {"selp{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}", "d:$1 s:$1 s:$1 p", selp},
+    {"slct[.ftz]{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}{.f32}", "d:$2 s:$2 s:$2 s:$3", slct},
+    {"slct{.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64}{.s32}", "d:$1 s:$1 s:$1 s:$2", slct},
+};
+
+constexpr Form kHalf[] = {
+    {"add[.rn][.ftz][.sat]{.f16,.f16x2}", "d:$4 s:$4 s:$4", emit_rounded, 42},
+    {"sub[.rn][.ftz][.sat]{.f16,.f16x2}", "d:$4 s:$4 s:$4", emit_rounded, 42},
+    {"mul[.rn][.ftz][.sat]{.f16,.f16x2}", "d:$4 s:$4 s:$4", emit_rounded, 42},
+    {"fma.rn[.ftz][.sat]{.f16,.f16x2}", "d:$3 s:$3 s:$3 s:$3", emit_rounded, 42},
+    {"fma.rn[.ftz].relu{.f16,.f16x2}", "d:$2 s:$2 s:$2 s:$2", emit_rounded, 70, 80},
+    {"add[.rn]{.bf16,.bf16x2}", "d:$2 s:$2 s:$2", emit_rounded, 78, 90},
+    {"sub[.rn]{.bf16,.bf16x2}", "d:$2 s:$2 s:$2", emit_rounded, 78, 90},
+    {"mul[.rn]{.bf16,.bf16x2}", "d:$2 s:$2 s:$2", emit_rounded, 78, 90},
+    {"fma.rn[.relu]{.bf16,.bf16x2}", "d:$2 s:$2 s:$2 s:$2", emit_rounded, 70, 80},
+    {"tanh.approx{.f16,.f16x2}", "d:$1 s:$1", approximate, 70, 75},
+    {"tanh.approx{.bf16,.bf16x2}", "d:$1 s:$1", approximate, 78, 90},
+    {"ex2.approx{.f16,.f16x2}", "d:$1 s:$1", approximate, 70, 75},
+    {"ex2.approx.ftz{.bf16,.bf16x2}", "d:$1 s:$1", approximate, 78, 90},
+    {"abs[.ftz]{.f16,.f16x2}", "d:$2 s:$2", emit_lanes, 65},
+    {"neg[.ftz]{.f16,.f16x2}", "d:$2 s:$2", emit_lanes, 60},
+    {"min[.ftz][.NaN]{.f16,.f16x2}", "d:$3 s:$3 s:$3", emit_lanes, 70, 80},
+    {"min[.ftz][.NaN].xorsign.abs{.f16,.f16x2}", "d:$3 s:$3 s:$3", emit_lanes, 72, 86},
+    {"max[.ftz][.NaN]{.f16,.f16x2}", "d:$3 s:$3 s:$3", emit_lanes, 70, 80},
+    {"max[.ftz][.NaN].xorsign.abs{.f16,.f16x2}", "d:$3 s:$3 s:$3", emit_lanes, 72, 86},
+    {"setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor].f16", "*", setp,
+     42},
+    {"setp{.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}[.and,.or,.xor].bf16", "*", setp,
+     78, 90},
+};
+
+}  // namespace
+
+std::span<const Form> float_forms() { return kFloat; }
+std::span<const Form> half_forms() { return kHalf; }
+
+}  // namespace bitwell::isa

@@ -1,0 +1,384 @@
+// The loops behind dot_tile.h, compiled once for every instruction set and written so that the compiler makes
+// vectors of them: columns side by side, no branches.
+#include "model/number/tile/dot_tile_lanes.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include "model/number/tile/dot_tile.h"
+
+namespace bitwell::number::BITWELL_LEVEL {
+namespace {
+
+constexpr size_t kLanes = kTileLanes;
+
+// Sums of aligned units to fp16, to nearest even; zero is +0. No lane is beyond it.
+void round_half_lanes(const int64_t* sum, const int32_t* unit_exponent, uint32_t* d) {
+  for (size_t c = 0; c < kLanes; ++c) {
+    // |sum| * 2^unit as a double: exact, and normal, for units lie above 2^-200.
+    const int64_t sign = sum[c] >> 63;
+    const double unit = std::bit_cast<double>(static_cast<uint64_t>(unit_exponent[c] + 1023) << 52);
+    const double v = static_cast<double>((sum[c] ^ sign) - sign) * unit;
+    // Normal results: half of the last kept bit is added, less one if that bit is even. Subnormal ones: the
+    // sum with 2^28 has their unit, 2^-24, as its last bit.
+    const auto bits = std::bit_cast<uint64_t>(v);
+    const uint64_t up = bits + ((uint64_t{1} << 41) - 1) + (bits >> 42 & 1);
+    const uint64_t normal = (up >> 42) - (uint64_t{1023 - 15} << 10);
+    const uint64_t subnormal = std::bit_cast<uint64_t>(v + 0x1p28) & 0x7FFFFF;
+    const uint64_t finite = v < 0x1p-14 ? subnormal : normal;
+    const uint64_t code = finite > 0x7C00 ? 0x7C00 : finite;
+    const uint64_t signed_code = code | (static_cast<uint64_t>(sign) & 0x8000);
+    d[c] = static_cast<uint32_t>(code == 0 ? 0 : signed_code);
+  }
+}
+
+// Which addends are NaN or infinity.
+uint32_t special_halves(const uint32_t* d) {
+  uint32_t mask = 0;
+  for (uint32_t c = 0; c < kLanes; ++c) mask |= static_cast<uint32_t>((d[c] & 0x7FFF) >= 0x7C00) << c;
+  return mask;
+}
+
+// C's exponent as the unit sees it, and its significand with its sign.
+void open_halves(const uint32_t* d, int zero_exponent, int32_t* exponent, int32_t* significand) {
+  for (size_t c = 0; c < kLanes; ++c) {
+    const auto field = static_cast<int32_t>(d[c] >> 10 & 31);
+    const auto fraction = static_cast<int32_t>(d[c] & 0x3FF);
+    const int32_t magnitude = field == 0 ? fraction : fraction | 1 << 10;
+    exponent[c] = magnitude == 0 ? zero_exponent : std::max(field, 1) - 15;
+    significand[c] = (d[c] >> 15 & 1) != 0 ? -magnitude : magnitude;
+  }
+}
+
+// significand * 2^shift towards zero, shift down to -63.
+inline int64_t moved(int64_t significand, int32_t shift) {
+  const int64_t sign = significand >> 63;
+  const auto magnitude = static_cast<uint64_t>((significand ^ sign) - sign);
+  const uint64_t up = magnitude << std::max(shift, 0);
+  const uint64_t cut = up >> std::min(std::max(-shift, 0), 63);
+  return (static_cast<int64_t>(cut) ^ sign) - sign;
+}
+
+// Blocks of columns for groups: one vector of 32-bit integers, two of doubles. No templates of the library
+// with these vectors: the linker would keep one instruction set's code for all.
+#if defined(__AVX512BW__)
+constexpr size_t kBlock = 16;
+#elif defined(__AVX2__)
+constexpr size_t kBlock = 8;
+#else
+constexpr size_t kBlock = 4;
+#endif
+using Int = int32_t __attribute__((vector_size(4 * kBlock)));
+using Float = float __attribute__((vector_size(4 * kBlock)));
+using Short = int16_t __attribute__((vector_size(2 * kBlock)));
+using HalfInt = int32_t __attribute__((vector_size(2 * kBlock)));
+using HalfFloat = float __attribute__((vector_size(2 * kBlock)));
+using Double = double __attribute__((vector_size(4 * kBlock)));
+using Long = int64_t __attribute__((vector_size(4 * kBlock)));
+struct Halves {
+  HalfInt half[2];
+};
+
+template <class Vector>
+inline Vector load(const void* from) {
+  Vector v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+inline bool any(Int v) {
+#if defined(__AVX512BW__)
+  const auto x = std::bit_cast<__m512i>(v);
+  return _mm512_test_epi32_mask(x, x) != 0;
+#elif defined(__AVX2__)
+  const auto x = std::bit_cast<__m256i>(v);
+  return _mm256_testz_si256(x, x) == 0;
+#else
+  int32_t all = 0;
+  for (size_t c = 0; c < kBlock; ++c) all |= v[c];
+  return all != 0;
+#endif
+}
+
+inline Double cut_off(Double v) {
+#if defined(__AVX512BW__)
+  return std::bit_cast<Double>(
+      _mm512_roundscale_pd(std::bit_cast<__m512d>(v), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+#elif defined(__AVX2__)
+  return std::bit_cast<Double>(
+      _mm256_round_pd(std::bit_cast<__m256d>(v), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+#else
+  for (size_t c = 0; c < kBlock / 2; ++c) v[c] = std::trunc(v[c]);
+  return v;
+#endif
+}
+
+// start + sum of 16 products: rows' signed bytes with columns' bytes, which are at most 2 * kRaise.
+inline Int group_sum(const int8_t* row, const uint8_t* columns, size_t stride, int32_t start) {
+#if defined(__AVX512BW__) || defined(__AVX2__)
+  int32_t four[4];
+  std::memcpy(four, row, 16);
+#endif
+#if defined(__AVX512BW__)
+  // Two products at most 2 * 24 * 12, four pairs of them 2304: 16 bits hold that.
+  __m512i sum = _mm512_setzero_si512();
+  for (size_t i = 0; i < 4; ++i)
+    sum = _mm512_add_epi16(
+        sum, _mm512_maddubs_epi16(_mm512_loadu_si512(columns + 4 * i * stride), _mm512_set1_epi32(four[i])));
+  return std::bit_cast<Int>(
+      _mm512_add_epi32(_mm512_madd_epi16(sum, _mm512_set1_epi16(1)), _mm512_set1_epi32(start)));
+#elif defined(__AVX2__)
+  __m256i sum = _mm256_setzero_si256();
+  for (size_t i = 0; i < 4; ++i)
+    sum = _mm256_add_epi16(
+        sum,
+        _mm256_maddubs_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(columns + 4 * i * stride)),
+                             _mm256_set1_epi32(four[i])));
+  return std::bit_cast<Int>(
+      _mm256_add_epi32(_mm256_madd_epi16(sum, _mm256_set1_epi16(1)), _mm256_set1_epi32(start)));
+#else
+  Int sum = Int{} + start;
+  for (size_t i = 0; i < 4; ++i)
+    for (size_t c = 0; c < kBlock; ++c)
+      for (size_t k = 0; k < 4; ++k) sum[c] += row[4 * i + k] * columns[4 * i * stride + 4 * c + k];
+  return sum;
+#endif
+}
+
+// The compiler splits these conversions in two.
+inline Double doubles(HalfInt v) {
+#if defined(__AVX512BW__)
+  return std::bit_cast<Double>(_mm512_cvtepi32_pd(std::bit_cast<__m256i>(v)));
+#elif defined(__AVX2__)
+  return std::bit_cast<Double>(_mm256_cvtepi32_pd(std::bit_cast<__m128i>(v)));
+#else
+  return __builtin_convertvector(v, Double);
+#endif
+}
+inline Double doubles(HalfFloat v) {
+#if defined(__AVX512BW__)
+  return std::bit_cast<Double>(_mm512_cvtps_pd(std::bit_cast<__m256>(v)));
+#elif defined(__AVX2__)
+  return std::bit_cast<Double>(_mm256_cvtps_pd(std::bit_cast<__m128>(v)));
+#else
+  return __builtin_convertvector(v, Double);
+#endif
+}
+
+inline Long longs(HalfInt v) {
+#if defined(__AVX512BW__)
+  return std::bit_cast<Long>(_mm512_cvtepi32_epi64(std::bit_cast<__m256i>(v)));
+#elif defined(__AVX2__)
+  return std::bit_cast<Long>(_mm256_cvtepi32_epi64(std::bit_cast<__m128i>(v)));
+#else
+  return __builtin_convertvector(v, Long);
+#endif
+}
+
+inline Double power_of_two(HalfInt exponent) { return std::bit_cast<Double>((longs(exponent) + 1023) << 52); }
+
+// Sums to fp32 towards zero, without the last `lost` of a double's bits, of which 29 lie below fp32's.
+// Returns a mask of those it cannot do, which stay `addend`.
+inline uint32_t round_block(const Double* totals, int lost, const Halves& addend, uint32_t* d) {
+  uint32_t odd = 0;
+  for (size_t h = 0; h < 2; ++h) {
+    const auto exact = std::bit_cast<Long>(totals[h] + 0.0);  // no -0
+    const auto kept = std::bit_cast<Double>(exact & ~((int64_t{1} << lost) - 1));
+    const auto absolute = std::bit_cast<Double>(exact & INT64_MAX);
+    const Long beyond = ((absolute < 0x1p-126) & (absolute > 0.0)) | ~(absolute < 0x1p128);  // NaN too
+    auto result = std::bit_cast<HalfInt>(__builtin_convertvector(kept, HalfFloat));
+    if (any(std::bit_cast<Int>(beyond)))
+      for (size_t c = 0; c < kBlock / 2; ++c)
+        if (beyond[c] != 0) {
+          odd |= 1u << (h * kBlock / 2 + c);
+          result[c] = addend.half[h][c];
+        }
+    std::memcpy(d + h * kBlock / 2, &result, sizeof result);
+  }
+  return odd;
+}
+
+// Doubles hold every term and the sum of what is kept of them exactly: that is a multiple of 2^-35 of the
+// largest exponent's power of two and below 2^15 of it.
+uint32_t scaled_block(const ScaledRow& row, const ScaledStep& step, size_t first, uint32_t* d) {
+  constexpr int32_t unset = INT32_MAX;
+  const auto bits = load<Int>(d);
+  const Int magnitude = bits & 0x7FFFFFFF;
+  const Int field = magnitude >> 23;
+  const Int nonzero = magnitude != 0;
+  const Int c_exponent = ((field > 1 ? field : Int{} + 1) - 127) << 16;
+  Int largest = nonzero ? c_exponent : Int{} + step.zero_exponent * 65536;
+  // The least exponent that is cut off, as of a term: an addend has 23 fraction bits.
+  Int least = nonzero ? c_exponent + (step.term_fraction - 23) * 65536 : Int{} + unset;
+  Int sums[4];
+  for (size_t g = 0; g < 4; ++g) {
+    const RowGroup& r = row.group[g];
+    sums[g] =
+        group_sum(row.twice + 16 * g, step.raised + 16 * g * step.stride + 4 * first, step.stride, r.start);
+    const auto column = load<Int>(step.group + g * step.stride + first);
+    const Int term = (column & r.occupied & 0xFFFF) != 0;
+    const Int exponent = column + r.exponent;
+    const Int high = term ? exponent : Int{} + INT32_MIN;
+    const Int low = term ? exponent : Int{} + unset;
+    largest = largest > high ? largest : high;
+    least = least < low ? least : low;
+  }
+  largest >>= 16;
+  least >>= 16;
+  const bool cut = any(largest - least > step.fraction_bits - step.term_fraction);
+  Double totals[2];
+  const auto addend = load<Halves>(d);
+  for (size_t h = 0; h < 2; ++h) {
+    Double total = doubles(std::bit_cast<HalfFloat>(addend.half[h]));
+    Double terms[4];
+    for (size_t g = 0; g < 4; ++g)
+      terms[g] = doubles(std::bit_cast<Halves>(sums[g]).half[h]) *
+                 load<Double>(step.scale + g * step.stride + first + h * kBlock / 2) * row.group[g].scale;
+    if (cut) {
+      const HalfInt unit = std::bit_cast<Halves>(largest).half[h] - step.fraction_bits;
+      const Double to_units = power_of_two(-unit);
+      total = cut_off(total * to_units);
+      for (const Double& t : terms) total += cut_off(t * to_units);
+      totals[h] = total * power_of_two(unit);
+    } else {
+      totals[h] = (total + terms[0]) + (terms[1] + terms[2]) + terms[3];
+    }
+  }
+  return round_block(totals, 29, addend, d);
+}
+
+uint32_t scaled(const ScaledRow& row, const ScaledStep& step, uint32_t* d) {
+  uint32_t odd = 0;
+  for (size_t first = 0; first < kLanes; first += kBlock)
+    odd |= scaled_block(row, step, first, d + first) << first;
+  return odd;
+}
+
+// The largest exponents of a block's products.
+inline Short peak_block(const PlainRow& row, const PlainStep& step, size_t first) {
+  Short peak = Short{} + static_cast<int16_t>(2 * kNoExponent);
+#pragma GCC unroll 4
+  for (size_t i = 0; i < static_cast<size_t>(step.length); ++i) {
+    const Short e = load<Short>(step.exponent + i * step.stride + first) + row.exponent[i];
+    peak = peak > e ? peak : e;
+  }
+  return peak;
+}
+
+// Adds a block's products, cut off, to `totals`. Products have up to 22 bits, exact in fp32, and in units of
+// what is kept they are below 2^27: the conversion cuts them off towards zero, and 32 bits hold the sum of 8.
+// `base`: the largest exponents, as of products without scales.
+template <bool narrow>
+inline void sum_block(const PlainRow& row, const PlainStep& step, size_t first, Int base, Double* totals) {
+  const auto length = static_cast<size_t>(step.length);
+  const auto power = [](Int exponent) { return std::bit_cast<Float>((exponent + 127) << 23); };
+  const Int wanted = step.fraction_bits - base;
+  const Int floored = wanted > -126 ? wanted : Int{} - 126;
+  const Float factor = power(floored < 127 ? floored : Int{} + 127);
+  const int up = step.fraction_bits - step.product_fraction;
+  const auto product = [&](size_t i) {
+    const Float p = load<Float>(step.value + i * step.stride + first) * row.value[i];
+    if constexpr (narrow) return __builtin_convertvector(p * factor, Int);
+    const Int exponent =
+        __builtin_convertvector(load<Short>(step.exponent + i * step.stride + first), Int) + row.exponent[i];
+    const Int down = base - exponent;
+    return __builtin_convertvector(p * power(up - (down < 64 ? down : Int{} + 64)), Int);
+  };
+  size_t i = 0;
+  while (i < length) {
+    Int part = {};
+    if (length - i >= 8) {
+#pragma GCC unroll 8
+      for (size_t n = 0; n < 8; ++n) part += product(i + n);
+      i += 8;
+    } else {
+      for (; i < length; ++i) part += product(i);
+    }
+    const auto halves = std::bit_cast<Halves>(part);
+    for (size_t h = 0; h < 2; ++h) totals[h] += doubles(halves.half[h]);
+  }
+}
+
+// Doubles hold the units of every term and of their sum, which are whole numbers below 2^40.
+template <bool narrow>
+inline uint32_t plain_block(const PlainRow& row, const PlainStep& step, size_t first, uint32_t* d) {
+  const auto bits = load<Int>(d);
+  const Int magnitude = bits & 0x7FFFFFFF;
+  const Int field = magnitude >> 23;
+  const Int c_exponent = (field > 1 ? field : Int{} + 1) - 127;
+  // Zeros count with an exponent below every addend's but zero's, which has that one itself.
+  const Int addend = magnitude != 0 ? c_exponent : Int{} + step.zero_exponent;
+  const Int shift =
+      __builtin_convertvector(load<Short>(step.scale_exponent + first), Int) + row.scale_exponent;
+  const Int product = __builtin_convertvector(peak_block(row, step, first), Int) + shift;
+  const Int largest = product > addend ? product : addend;
+  const auto units = std::bit_cast<Halves>(largest - step.fraction_bits);
+  const auto c = load<Halves>(d);
+  Double totals[2];
+  for (size_t h = 0; h < 2; ++h)
+    totals[h] = cut_off(doubles(std::bit_cast<HalfFloat>(c.half[h])) * power_of_two(-units.half[h]));
+  sum_block<narrow>(row, step, first, largest - shift, totals);
+  for (size_t h = 0; h < 2; ++h) totals[h] *= power_of_two(units.half[h]);
+  const uint32_t odd = round_block(totals, step.rounding == DotRounding::rz_e8m13 ? 39 : 29, c, d);
+  uint32_t special = 0;
+  if (const Int none = field == 255; any(none))
+    for (size_t i = 0; i < kBlock; ++i) special |= static_cast<uint32_t>(none[i] & 1) << i;
+  return odd | special;
+}
+
+template <bool narrow>
+uint32_t plain_halves(const PlainRow& row, const PlainStep& step, uint32_t* d) {
+  alignas(64) int16_t peak[kLanes];
+  alignas(64) int32_t addend[kLanes];
+  alignas(64) int32_t addend_exponent[kLanes];
+  alignas(64) int32_t unit[kLanes];
+  alignas(64) int32_t base[kLanes];
+  alignas(64) int64_t total[kLanes];
+  const uint32_t special = special_halves(d);
+  open_halves(d, step.zero_exponent, addend_exponent, addend);
+  for (size_t first = 0; first < kLanes; first += kBlock) {
+    const Short p = peak_block(row, step, first);
+    std::memcpy(peak + first, &p, sizeof p);
+  }
+  for (size_t c = 0; c < kLanes; ++c) {
+    const int32_t shift = row.scale_exponent + step.scale_exponent[c];
+    const int32_t largest = std::max(peak[c] + shift, addend_exponent[c]);
+    unit[c] = largest - step.fraction_bits;
+    base[c] = largest - shift;
+    total[c] = moved(addend[c], step.fraction_bits - 10 - (largest - addend_exponent[c]));
+  }
+  for (size_t first = 0; first < kLanes; first += kBlock) {
+    Double sums[2] = {};
+    sum_block<narrow>(row, step, first, load<Int>(base + first), sums);
+    for (size_t h = 0; h < 2; ++h)
+      for (size_t c = 0; c < kBlock / 2; ++c)
+        total[first + h * kBlock / 2 + c] += static_cast<int64_t>(sums[h][c]);
+  }
+  round_half_lanes(total, unit, d);
+  return special;
+}
+
+template <bool narrow>
+uint32_t plain_of(const PlainRow& row, const PlainStep& step, uint32_t* d) {
+  if (step.rounding == DotRounding::rne_f16) return plain_halves<narrow>(row, step, d);
+  uint32_t odd = 0;
+  for (size_t first = 0; first < kLanes; first += kBlock)
+    odd |= plain_block<narrow>(row, step, first, d + first) << first;
+  return odd;
+}
+
+uint32_t plain(const PlainRow& row, const PlainStep& step, uint32_t* d) {
+  return step.narrow ? plain_of<true>(row, step, d) : plain_of<false>(row, step, d);
+}
+
+}  // namespace
+
+TileLanes make_tile_lanes() { return {scaled, plain}; }
+
+}  // namespace bitwell::number::BITWELL_LEVEL

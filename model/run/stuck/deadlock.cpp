@@ -1,0 +1,257 @@
+// The report when nothing can run: who waits for what, which mistake that looks like, and the cycle.
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "model/run/cluster.h"
+#include "model/run/stuck/cause.h"
+#include "model/run/stuck/nearby.h"
+
+namespace bitwell::isa {
+
+using machine::Fault;
+using machine::MbarrierHistory;
+using machine::MbarrierWord;
+using machine::Split;
+using machine::Wait;
+using machine::Warp;
+
+namespace {
+
+constexpr size_t kShown = 8;       // waiters
+constexpr size_t kMostShown = 32;  // where they wait in more places than kShown
+
+std::string warp_name(const Cluster& cluster, uint32_t rank, int warp) {
+  return (cluster.ctas.size() > 1 ? "CTA rank " + std::to_string(rank) + " " : "") + "warp " +
+         std::to_string(warp);
+}
+
+uint32_t arrived(const machine::CtaBarrier& barrier) {
+  uint32_t threads = barrier.arrived;
+  for (const uint32_t lanes : barrier.lanes) threads += static_cast<uint32_t>(__builtin_popcount(lanes));
+  return threads;
+}
+
+std::string mbarrier_reason(Cluster& cluster, const Split& split) {
+  const uint64_t address = split.mbarrier - 1;
+  machine::Mbarriers& barriers = cluster.cta_of(address)->mbarriers;
+  const auto found = barriers.all().find(address);
+  if (found == barriers.all().end())
+    return " on " + cluster.barrier_name(address) + ", which was invalidated meanwhile";
+  const MbarrierHistory& history = found->second;
+  const MbarrierWord word = barriers.word(address);
+  std::string text = " on " + cluster.barrier_name(address) + " for parity " +
+                     std::to_string(split.mbarrier_parity) + ": phase " + std::to_string(history.phases) +
+                     ", pending " + std::to_string(word.pending) + " of " + plural(word.expected, "arrival");
+  if (history.bytes_expected != 0 || history.bytes_arrived != 0)
+    text += ", " + std::to_string(history.bytes_arrived) + " bytes arrived of " +
+            std::to_string(history.bytes_expected) + " expected";
+  text += "; initialised at PTX line " + std::to_string(history.initialised.ptx_line);
+  for (const MbarrierHistory::Arriver& a : history.arrivers)
+    text += (&a == &history.arrivers.front() ? ", arrivals so far from " : ", ") +
+            warp_name(cluster, a.rank, a.warp) + " (line " + std::to_string(a.ptx_line) + ")";
+  return text;
+}
+
+// Of one that polls global memory, while CTAs have not started.
+std::string who_could_end(const Cluster& cluster, const Split& split) {
+  if (!split.polls_global || !cluster.grid.next) return "";
+  return "; it may wait for CTA " + machine::triple(*cluster.grid.next) +
+         " or a later one, which starts only when a resident cluster ends";
+}
+
+std::string reason(Cluster& cluster, const Waiter& w) {
+  switch (w.split->wait) {
+    case Wait::cta_barrier: {
+      const machine::CtaBarrier& b = w.cta->barriers[w.split->barrier];
+      return " on barrier " + std::to_string(w.split->barrier) + ": " + std::to_string(arrived(b)) +
+             " threads arrived of " + (b.expected == 0 ? "all" : std::to_string(b.expected));
+    }
+    case Wait::cluster_barrier: {
+      uint64_t missing = 0;
+      for (const auto& cta : cluster.ctas)
+        for (const Warp& other : cta->warps)
+          for (uint32_t lanes = other.live(); lanes != 0; lanes &= lanes - 1)
+            missing +=
+                other.cluster_arrivals[static_cast<size_t>(__builtin_ctz(lanes))] <= cluster.barrier_phase;
+      return " for the cluster: " + plural(missing, "thread") + " did not arrive";
+    }
+    case Wait::launch_before: {
+      const Grid& before = *cluster.grid.before;
+      return " for the end of the launch before, '" + readable(before.name()) + "', of which " +
+             plural(before.ctas() - before.ended, "CTA") + " have not ended";
+    }
+    case Wait::operations: {
+      const std::string& text = w.cta->line(*w.split).text;
+      return text.starts_with("setmaxnreg")       ? " for registers that other warps of the CTA hold"
+             : !text.starts_with("tcgen05.alloc") ? " for asynchronous operations that it has committed"
+             : text.find(".cta_group::2") != std::string::npos
+                 ? " for the tcgen05.alloc of the pair's other CTA, or for columns that others "
+                   "hold"
+                 : " for columns of tensor memory that others hold";
+    }
+    case Wait::mbarrier: return mbarrier_reason(cluster, *w.split) + who_could_end(cluster, *w.split);
+    case Wait::spin:
+      return ", in a loop that nothing can end any more" +
+             (at_mbarrier(*w.split) ? mbarrier_reason(cluster, *w.split) : std::string()) +
+             who_could_end(cluster, *w.split);
+    default: {
+      const Op& op = w.cta->op_at(*w.split);
+      return op.kind == OpKind::barrier ? " for the other threads of its warp"
+                                        : " for the other threads that its member mask names";
+    }
+  }
+}
+
+// "warp 0 -> warp 4 -> warp 0": each waits on a barrier where the next one arrived before.
+std::string cycle(Cluster& cluster, const std::vector<Waiter>& waiters) {
+  using Who = std::pair<uint32_t, int>;
+  const auto next = [&](const Who& who) -> std::vector<Who> {
+    std::vector<Who> out;
+    for (const Waiter& w : waiters) {
+      if (w.cta->rank != who.first || w.warp->index != who.second || !at_mbarrier(*w.split)) continue;
+      const auto& barriers = cluster.cta_of(w.split->mbarrier - 1)->mbarriers.all();
+      const auto found = barriers.find(w.split->mbarrier - 1);
+      if (found == barriers.end()) continue;
+      for (const MbarrierHistory::Arriver& a : found->second.arrivers)
+        if (Who{a.rank, a.warp} != who) out.push_back({a.rank, a.warp});
+    }
+    return out;
+  };
+  for (const Waiter& start : waiters) {
+    const Who first{start.cta->rank, start.warp->index};
+    std::vector<std::vector<Who>> paths{{first}};
+    std::set<Who> seen{first};
+    for (size_t i = 0; i < paths.size(); ++i)
+      for (const Who& who : next(paths[i].back())) {
+        if (who == first) {
+          std::string text = "\n  the cycle: ";
+          for (const Who& step : paths[i]) text += warp_name(cluster, step.first, step.second) + " -> ";
+          return text + warp_name(cluster, first.first, first.second);
+        }
+        if (!seen.insert(who).second) continue;
+        std::vector<Who> longer = paths[i];
+        longer.push_back(who);
+        paths.push_back(std::move(longer));
+      }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Cluster::barrier_name(uint64_t address) const {
+  const std::string name = shared_name(address);
+  return name[0] == '\'' ? "mbarrier " + name : "the mbarrier at " + name;
+}
+
+std::string Cluster::shared_name(uint64_t address) const {
+  const uint64_t offset = address & ((uint64_t{1} << machine::kRankShift) - 1);
+  std::string name;
+  for (const SharedVariable& v : grid.program.shared_variables)
+    if (offset >= v.offset && (v.size == 0 || offset < v.offset + v.size))
+      name =
+          "'" + readable(v.name) + "'" + (offset > v.offset ? " + " + std::to_string(offset - v.offset) : "");
+  const uint64_t rank = address >> machine::kRankShift;
+  const std::string where = "shared address " + std::to_string(offset) +
+                            (ctas.size() > 1 ? " of CTA rank " + std::to_string(rank) : "");
+  return name.empty() ? where : name + " (" + where + ")";
+}
+
+// Where a split waits: those of one place wait for the same.
+static std::tuple<Wait, uint64_t, uint64_t> place_of(const Waiter& w) {
+  const uint64_t rank = w.cta->rank;
+  if (at_mbarrier(*w.split)) return {Wait::mbarrier, w.split->mbarrier, 0};
+  if (w.split->wait == Wait::cta_barrier) return {Wait::cta_barrier, rank, w.split->barrier};
+  return {w.split->wait, rank, static_cast<uint64_t>(w.cta->line(*w.split).ptx)};
+}
+
+static std::vector<Waiter> all_waiters(const Cluster& cluster) {
+  std::vector<Waiter> out;
+  for (const auto& cta : cluster.ctas)
+    for (const Warp& w : cta->warps)
+      for (const Split& s : w.splits) out.push_back({cta.get(), &w, &s});
+  return out;
+}
+
+// Whether a split waits in a collective.
+static bool at_collective(const Waiter& w) {
+  return w.split->wait == Wait::converge && w.cta->op_at(*w.split).kind == OpKind::collective;
+}
+
+// Threads of a warp may meet in a collective at different instructions (PTX ISA: those with the same
+// qualifiers and member mask), which this model does not do: not a deadlock of the kernel's.
+void Cluster::refuse_meeting_elsewhere() {
+  const std::vector<Waiter> waiters = all_waiters(*this);
+  for (const Waiter& a : waiters)
+    for (const Waiter& b : waiters) {
+      const bool elsewhere = a.split->pc != b.split->pc || a.split->activation != b.split->activation;
+      if (a.warp != b.warp || !elsewhere) continue;
+      if (at_collective(a) && at_collective(b) && a.cta->line(*a.split).text == b.cta->line(*b.split).text)
+        throw machine::Unsupported(
+            a.cta->place(*a.warp, *a.split, -1),
+            "threads of one warp that meet in a collective at different instructions, or "
+            "in different calls: this one, and PTX line " +
+                std::to_string(b.cta->line(*b.split).ptx));
+    }
+}
+
+void Cluster::report_deadlock(const std::string& beside) {
+  refuse_meeting_elsewhere();
+  const std::vector<Waiter> waiters = all_waiters(*this);
+  std::vector<std::vector<Cause>> found;
+  std::optional<Mistake> likeliest;
+  for (const Waiter& w : waiters) {
+    found.push_back(causes(*this, waiters, w));
+    if (!found.back().empty() && (!likeliest || found.back()[0].mistake < *likeliest))
+      likeliest = found.back()[0].mistake;
+  }
+  // Whose wait shows the mistake comes first: the others are only its consequence.
+  std::vector<size_t> order(waiters.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto shows = [&](size_t i) {
+    return likeliest && !found[i].empty() && found[i][0].mistake == *likeliest;
+  };
+  std::stable_partition(order.begin(), order.end(), shows);
+  // Then one of each place: whoever waits where nobody else does may be the one to blame.
+  std::set<std::tuple<Wait, uint64_t, uint64_t>> places;
+  std::vector<size_t> first_there, others;
+  for (const size_t i : order)
+    (places.insert(place_of(waiters[i])).second ? first_there : others).push_back(i);
+  order = std::move(first_there);
+  order.insert(order.end(), others.begin(), others.end());
+  const size_t most = std::max(kShown, std::min(places.size(), kMostShown));
+  std::string text = "deadlock: nothing can run";
+  std::vector<Fault::Waiter> all;
+  size_t shown = 0;
+  for (const size_t i : order) {
+    const Waiter& w = waiters[i];
+    const Line& line = w.cta->line(*w.split);
+    const std::string why = reason(*this, w);
+    const auto threads = static_cast<uint32_t>(__builtin_popcount(w.split->mask));
+    all.push_back(
+        {w.cta->place(*w.warp, *w.split, -1), line.text, threads, why.substr(why.find_first_not_of(", "))});
+    if (++shown > most) continue;
+    text += "\n  " + warp_name(*this, w.cta->rank, w.warp->index) + ", " + std::to_string(threads) + " of " +
+            std::to_string(__builtin_popcount(w.warp->live())) + " threads, waits at PTX line " +
+            std::to_string(line.ptx) + " '" + line.text + "'" + why;
+    if (shows(i))
+      for (const Cause& c : found[i])
+        text += "\n    " + std::string(&c == found[i].data() ? "" : "or ") + c.text;
+  }
+  if (shown > most) text += "\n  and " + std::to_string(shown - most) + " more";
+  text += cycle(*this, waiters);
+  for (const auto& agent : agents_) text += "\n  under way: " + agent->describe();
+  text += beside;
+  const machine::Place first =
+      waiters.empty() ? agents_.front()->place
+                      : waiters[order[0]].cta->place(*waiters[order[0]].warp, *waiters[order[0]].split, -1);
+  Fault fault(first, text);
+  fault.waiters = std::move(all);
+  throw fault;
+}
+
+}  // namespace bitwell::isa

@@ -1,0 +1,15 @@
+// The arguments of `bitwell run`, with the help that they come with.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "verify/cli/run/run_options.h"
+
+namespace bitwell::cli {
+
+// `options` lives as long as `command`.
+void add_arguments(CLI::App& command, RunOptions& options);
+
+// --approximate, or what --strict makes of it
+isa::Approximate approximate_of(const RunOptions& options);
+
+}  // namespace bitwell::cli

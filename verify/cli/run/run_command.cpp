@@ -1,0 +1,253 @@
+// bitwell run
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "model/run/watch/numeric.h"
+#include "verify/cli/command.h"
+#include "verify/cli/memory_guard.h"
+#include "verify/cli/report/cuda_source.h"
+#include "verify/cli/report/short_names.h"
+#include "verify/cli/report/stdout_aside.h"
+#include "verify/cli/report/table.h"
+#include "verify/cli/report/trace.h"
+#include "verify/cli/run/run_approximate.h"
+#include "verify/cli/run/run_arguments.h"
+#include "verify/cli/run/run_fault.h"
+#include "verify/cli/run/run_findings.h"
+#include "verify/cli/run/run_once.h"
+#include "verify/cli/run/run_options.h"
+#include "verify/cli/run/run_report.h"
+#include "verify/cli/run/run_verdict.h"
+#include "verify/explore/given.h"
+#include "verify/launch/file/launch_json.h"
+#include "verify/launch/modules.h"
+
+namespace bitwell::cli {
+namespace {
+
+// All else is written by then: the kernel ran to its end.
+void refuse_missing(const Dumps& dumps) {
+  std::string all;
+  for (const std::string& m : dumps.missing()) all += (all.empty() ? "" : "; ") + m;
+  if (!all.empty()) throw machine::InputError(all);
+}
+
+// What is asked for and what the launch holds.
+void refuse_what_does_not_go_together(const RunOptions& options, const verify::LaunchFile& file) {
+  if (options.device && file.outputs.empty() && file.variable_outputs.empty())
+    throw machine::InputError("'" + options.path +
+                              "': --device compares outputs, and nothing has an \"output\"");
+  const bool given = verify::is_given(options.policy);
+  if ((options.exhaust || given) && !file.launch.then.empty())
+    throw machine::InputError(fmt::format(
+        "'{}': {} is for one launch, not for what comes under \"then\": a file for each launch takes it, and "
+        "--schedules N and --races take the list",
+        options.path,
+        options.exhaust ? "--exhaust" : "--schedule " + options.policy.substr(0, options.policy.find(':'))));
+}
+
+using Clock = std::chrono::steady_clock;
+
+// A line of progress, ten times a second at most, of a run that has begun at `start`.
+std::function<void(const isa::Progress&)> shown_from(Clock::time_point start) {
+  return [start, shown = start](const isa::Progress& p) mutable {
+    const Clock::time_point now = Clock::now();
+    if (now - shown < std::chrono::milliseconds(100)) return;
+    shown = now;
+    const double seconds = std::chrono::duration<double>(now - start).count();
+    std::string text = fmt::format("{} of {} CTAs", grouped(p.done), grouped(p.all));
+    if (p.warp_instructions != 0)
+      text += fmt::format(", {} warp instructions of the next", grouped(p.warp_instructions));
+    if (p.done != 0)
+      text += fmt::format(", about {:.0f} s left",
+                          seconds / static_cast<double>(p.done) * static_cast<double>(p.all - p.done));
+    progress(text);
+  };
+}
+
+// What looks on while the kernel runs, and the files that it writes.
+struct Observed {
+  // Tells `how` of itself, and `files` of what it will write.
+  Observed(const RunOptions& given, const isa::Program& program, const verify::LaunchFile& file,
+           isa::Options& how, verify::OutputFiles& files)
+      : options(given), trace(program), dumps(given.dump, program, file.launch), findings(given, file) {
+    if (!options.trace.empty()) {
+      files.plan(options.trace, "--trace");
+      how.observers.push_back(trace.observer());
+    }
+    dumps.plan(files);
+    if (dumps.any()) how.observers.push_back(dumps.observer());
+    findings.plan(files);
+  }
+  Observed(const Observed&) = delete;
+  Observed& operator=(const Observed&) = delete;
+
+  void write(verify::OutputFiles& files) {
+    findings.write_sarif(files);
+    if (!options.trace.empty()) files.write(options.trace, trace.text());
+    dumps.write(files);
+  }
+  // Up to the fault: what one wants to see.
+  void write_until(const machine::Fault& fault, verify::OutputFiles& files) {
+    try {
+      write(files);
+      findings.write_junit(files, fault.what(), 0, nlohmann::json::array());
+      files.commit();
+      if (!options.json) fmt::print("{}{}", dumps.text(), findings.now().text);
+      for (const std::string& m : dumps.missing()) note("bitwell: " + m + " before the fault");
+    } catch (const machine::InputError& e) {
+      note(fmt::format("bitwell: no trace or dump: {}", e.what()));
+    }
+  }
+
+  const RunOptions& options;
+  Trace trace;
+  Dumps dumps;
+  RunFindings findings;
+};
+
+// Of a launch that ended in a fault: what was seen until then, and the fault.
+[[noreturn]] void end_in_fault(const RunOptions& options, const machine::Fault& fault, Observed& observed,
+                               verify::OutputFiles& files, Until& until) {
+  observed.write_until(fault, files);
+  if (options.races) until.facts["races"] = observed.findings.now().facts;
+  if (observed.dumps.any()) until.facts["dumps"] = observed.dumps.facts();
+  if (options.policy == "lazy") throw machine::Fault(fault);
+  throw machine::Fault(fault, fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
+}
+
+}  // namespace
+
+Judged run_once(const RunOptions& options, Until& until) {
+  const verify::MemoryWatch watch = stopped_before_the_machine("the launch");
+  verify::LaunchFile file = verify::read_launch(options.path);
+  until.ptx = file.launch.ptx;
+  until.facts["entry"] = file.launch.entry;
+  refuse_what_does_not_go_together(options, file);
+  file.launch.memory_limit = options.memory_limit;
+  file.launch.approximate = approximate_of(options);
+  file.launch.module = verify::load_module(file.launch.ptx);
+  const std::shared_ptr<const isa::Program> compiled = verify::program_of(file.launch);
+  verify::Modules().load(file.launch);
+  const isa::Program& program = *compiled;
+  isa::Options how = options.run;
+  how.checked = !options.unchecked;
+  for (const isa::PolicyName& p : isa::kPolicies)
+    if (p.name == options.policy) how.schedule.policy = p.policy;
+  if (how.strict) how.schedule.kept = machine::Promise::manual;
+  const std::unique_ptr<verify::Device> device = options.device ? open_device(program) : nullptr;
+  const verify::Launch before = options.device ? file.launch : verify::Launch{};
+  const Clock::time_point start = Clock::now();
+  verify::OutputFiles files;
+  if (!options.baseline.empty()) files.reads(options.baseline);
+  verify::plan_outputs(file, files);
+  Observed observed(options, program, file, how, files);
+  how.print = [&](std::string_view text) {
+    end_progress();
+    fmt::print(options.json ? stderr : stdout, "{}", text);
+  };
+  if (options.exhaust) return exhaust_schedules(options, program, file, how, files);
+  if (options.schedules != 0) return compare_schedules(options, program, file, how, files);
+  how.progress = shown_from(start);
+  session::Question question{file.launch, how};
+  std::optional<isa::NumericWatch> numeric;  // of this run: not of one that measures, nor of one made again
+  if (options.numeric) {
+    const auto watched = std::make_shared<isa::Program>(
+        verify::load_program(file.launch.ptx, file.launch.entry, file.launch.approximate));
+    numeric.emplace(*watched, options.numeric_bound);
+    question.in_place = std::make_shared<const isa::Module>(watched, file.launch.module);
+  }
+  std::vector<isa::Losses> losses;
+  double seconds = 0;
+  if (verify::is_given(options.policy)) question.given = options.policy;
+  question.races = options.races;
+  question.once = options.once;
+  question.explain = options.explain;
+  question.ended = [&](const isa::RunResult&) {
+    end_progress();
+    seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (numeric) losses = numeric->losses();
+  };
+  question.again = [](int run) { progress(fmt::format("looking at what was found, run {}", run)); };
+  const session::Answer answer = session::ask(question);
+  end_progress();
+  observed.findings.take(answer);
+  if (answer.fault) end_in_fault(options, *answer.fault, observed, files, until);
+  const isa::RunResult& result = answer.result;
+  answer.ran->keep(file.launch);
+  observed.write(files);
+  verify::write_outputs(file, files);
+  files.commit();
+  nlohmann::json expected = nlohmann::json::array();
+  nlohmann::json on_device;
+  bool as_wanted = true;
+  std::string verdict = expectations(file, expected, as_wanted);
+  observed.findings.write_junit(files, "", seconds, expected);
+  observed.findings.write_baseline(files);
+  files.commit();
+  if (device != nullptr) {
+    std::optional<StdoutAside> aside;
+    if (options.json) aside.emplace();
+    verdict += device_verdict(*device, before, file, program, std::chrono::seconds(options.device_seconds),
+                              on_device, as_wanted);
+  }
+  const Hazards found = observed.findings.now();
+  const RunReport report{options,
+                         file,
+                         program,
+                         how,
+                         result,
+                         seconds,
+                         found,
+                         answer.cost,
+                         observed.trace,
+                         observed.dumps,
+                         answer.chance,
+                         verdict,
+                         expected,
+                         on_device,
+                         losses,
+                         approximations(program, file.launch),
+                         as_wanted && !found.fail(options.error_on)};
+  Judged out{report.text(), report.facts(), observed.findings.tests("", seconds, expected), report.all_held,
+             report.last_line()};
+  if (!observed.dumps.missing().empty()) {  // all else is said by then
+    fmt::print("{}", options.json ? out.facts.dump(2) + "\n" : out.text + out.last);
+    refuse_missing(observed.dumps);
+  }
+  if (device != nullptr && device->hung()) {  // the driver's own end would wait for the kernel
+    fmt::print("{}", options.json ? out.facts.dump(2) + "\n" : out.text + out.last);
+    std::fflush(nullptr);
+    std::_Exit(out.held ? held : failed);
+  }
+  return out;
+}
+
+void add_run(CLI::App& app, int& status) {
+  CLI::App* command =
+      app.add_subcommand("run", "Run any kernel from a PTX file, arguments described in JSON");
+  auto options = std::make_shared<RunOptions>();
+  add_arguments(*command, *options);
+  command->callback([options, &status] {
+    Until until;
+    try {
+      const Judged ran = naming_shortly(options->verbose, [&] { return run_once(*options, until); });
+      fmt::print("{}", options->json ? ran.facts.dump(2) + "\n" : ran.text + ran.last);
+      if (!ran.held) status = failed;
+    } catch (const machine::Fault& fault) {
+      until.facts["fault"] = fault_facts(fault);
+      const std::string last = options->races ? "\nFAILED: " + sum_of_fault(until.facts) : "";
+      if (options->json) fmt::print("{}\n", until.facts.dump(2));
+      throw machine::Fault(fault, with_source(fault.what(), fault.place.cuda, until.ptx) + last);
+    }
+  });
+}
+
+}  // namespace bitwell::cli

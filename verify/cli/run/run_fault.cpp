@@ -1,0 +1,61 @@
+#include "verify/cli/run/run_fault.h"
+
+#include <set>
+
+#include "verify/launch/file/names.h"
+
+namespace bitwell::cli {
+namespace {
+
+using nlohmann::json;
+
+json place_facts(const machine::Place& place) {
+  json out = json::object();
+  if (place.ptx_line > 0) out["ptx_line"] = place.ptx_line;
+  if (place.cuda != nullptr) {
+    const auto& chain = place.cuda->chain;
+    out["source"] = chain.front().words();
+    for (size_t i = 1; i < chain.size(); ++i) out["inlined_at"].push_back(chain[i].words());
+  }
+  if (!place.has_thread) return out;
+  out["cta"] = place.cta;
+  out["thread"] = place.thread;
+  return out;
+}
+
+// Groups of findings that are errors.
+size_t errors_of(const json& races) {
+  std::set<size_t> groups;
+  for (const json& race : races)
+    if (race["level"] == "error") groups.insert(race["group"].get<size_t>());
+  return groups.size();
+}
+
+}  // namespace
+
+std::string sum_of_fault(const json& facts) {
+  const std::string fault = facts.at("fault").at("kind") == "deadlock" ? "a deadlock" : "a fault";
+  const size_t races = facts.contains("races") ? errors_of(facts["races"]) : 0;
+  return races == 0 ? fault : fault + ", " + std::to_string(races) + (races == 1 ? " race" : " races");
+}
+
+json fault_facts(const machine::Fault& fault) {
+  json out = place_facts(fault.place);
+  out["kind"] = !fault.waiters.empty() ? "deadlock" : fault.access ? "access" : "fault";
+  out["message"] = verify::as_written(fault.what());
+  if (fault.access) {
+    const machine::Fault::Access& a = *fault.access;
+    out["access"] = {{"kind", a.kind}, {"space", a.space}, {"address", a.address}, {"bytes", a.bytes}};
+    if (!a.object.empty()) out["access"]["buffer"] = verify::as_written(a.object);
+  }
+  for (const machine::Fault::Waiter& w : fault.waiters) {
+    json one = place_facts(w.place);
+    one["instruction"] = w.instruction;
+    one["threads"] = w.threads;
+    one["waits"] = verify::as_written(w.on);
+    out["waiters"].push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace bitwell::cli

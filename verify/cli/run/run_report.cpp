@@ -1,0 +1,122 @@
+#include "verify/cli/run/run_report.h"
+
+#include <fmt/format.h>
+
+#include "verify/cli/command.h"
+#include "verify/cli/report/cuda_source.h"
+#include "verify/cli/report/footprint.h"
+#include "verify/cli/report/numeric.h"
+#include "verify/cli/report/short_names.h"
+#include "verify/cli/report/table.h"
+#include "verify/cli/run/run_approximate.h"
+
+namespace bitwell::cli {
+
+namespace {
+constexpr size_t kMuchShadow = size_t{64} << 20;
+}
+
+nlohmann::json RunReport::facts() const {
+  const isa::Residency held = isa::residency(program, file.launch.shape);
+  nlohmann::json j{{"entry", file.launch.entry},
+                   {"lane_instructions", result.lane_instructions},
+                   {"warp_instructions", result.warp_instructions},
+                   {"seconds", seconds},
+                   {"residency",
+                    {{"ctas_per_sm", held.ctas_per_sm},
+                     {"sure_ctas_per_sm", held.sure_per_sm},
+                     {"limited_by", isa::kScarce[static_cast<size_t>(held.limited_by)]},
+                     {"rests_on", held.rests_on},
+                     {"clusters", held.clusters},
+                     {"clusters_of_launch", held.all}}},
+                   {"without_evidence", without_evidence},
+                   {"outputs", nlohmann::json::array()},
+                   {"expected", expected},
+                   {"notes", nlohmann::json::array()}};
+  for (const auto& [at, output] : file.outputs)
+    if (!output.path.empty())
+      j["outputs"].push_back({{"buffer", file.launch.buffers[at].name}, {"path", output.path}});
+  for (const auto& [at, output] : file.variable_outputs)
+    j["outputs"].push_back({{"variable", file.launch.variables[at].name}, {"path", output.path}});
+  if (options.device) j["on_device"] = on_device;
+  if (dumps.any()) j["dumps"] = dumps.facts();
+  for (const isa::Note& n : result.notes)
+    j["notes"].push_back({{"ptx_line", n.place.ptx_line}, {"text", n.text}, {"times", n.times}});
+  if (options.races) {
+    j["races"] = races.facts;
+    j["errors"] = races.errors;
+    j["known_races"] = races.known;
+    j["silent_races"] = races.silent;
+    j["stale"] = nlohmann::json::array();
+    for (const verify::KnownFinding& k : races.stale)
+      j["stale"].push_back({{"fingerprint", k.hash}, {"findings", k.findings}, {"text", k.text}});
+  }
+  if (options.numeric) j["numeric"] = numeric_facts(losses, options.numeric_bound);
+  j.update(footprint_facts(result.footprint, program));
+  return j;
+}
+
+std::string RunReport::text() const {
+  const isa::Residency held = isa::residency(program, file.launch.shape);
+  std::string out;
+  const auto line = [&](const std::string& words) { out += words + "\n"; };
+  line(fmt::format("{}: {} lane instructions in {:.3f} s ({:.2f} G/s){}",
+                   named(file.launch.entry, options.verbose), grouped(result.lane_instructions), seconds,
+                   static_cast<double>(result.lane_instructions) / seconds / 1e9,
+                   how.checked ? ", all checks on" : ", unchecked"));
+  if (options.races) {
+    // What the check took: of a small launch its fixed tables, which say nothing of a larger one.
+    const bool matters = cost.touched != 0 && (options.verbose || cost.shadow >= kMuchShadow);
+    line(fmt::format("  {} races and the like{}", races.errors,
+                     matters
+                         ? fmt::format(", {:.1f} bytes of shadow a byte touched",
+                                       static_cast<double>(cost.shadow) / static_cast<double>(cost.touched))
+                         : ""));
+    out += races.text;
+  }
+  // Who waits for whom in a grid hangs on it; of other launches it says nothing.
+  if (options.verbose || file.launch.shape.cooperative)
+    line(fmt::format("  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once",
+                     grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s", held.rests_on,
+                     grouped(held.clusters), grouped(held.all), held.all == 1 ? "" : "s"));
+  out += footprint(result.footprint, program, file.launch.then.empty() ? "" : " of the first launch",
+                   options.verbose);
+  if (options.numeric) out += numeric_text(losses, options.numeric_bound);
+  for (const isa::Note& n : result.notes)
+    line(fmt::format("  note: {}{}{}", named(machine::describe(n.place, n.text), options.verbose),
+                     n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times)),
+                     n.place.ptx_line == 0 ? "" : "; the manual does not promise that this works"));
+  if (!races.facts.empty() || !result.notes.empty()) out += without_lines(file.launch.ptx);
+  if (options.policy != "lazy")
+    line(fmt::format("  schedule {}{}{}", options.policy,
+                     seeded(options) ? fmt::format(", seed {}", options.run.schedule.seed) : "",
+                     chance.empty() ? "" : ": " + chance));
+  if (!options.trace.empty())
+    line(fmt::format(
+        "  trace of {} events -> {}{}", grouped(trace.events()), options.trace,
+        trace.left_out() == 0 ? "" : fmt::format(", {} more left out", grouped(trace.left_out()))));
+  out += approximate_line(without_evidence, options, program);
+  for (const auto& [at, output] : file.outputs)
+    if (!output.path.empty()) line(fmt::format("  {} -> {}", file.launch.buffers[at].name, output.path));
+  for (const auto& [at, output] : file.variable_outputs)
+    line(fmt::format("  {} -> {}", file.launch.variables[at].name, output.path));
+  return out + dumps.text() + verdict;
+}
+
+std::string RunReport::last_line() const {
+  std::string out;
+  const auto count = [&](uint64_t n, const char* what) {
+    out += fmt::format("{}{} {}{}", out.empty() ? "" : ", ", grouped(n), what, n == 1 ? "" : "s");
+  };
+  if (options.races) count(races.errors, "race");
+  if (options.races && options.error_on == "note") count(races.notes, "note");
+  if (!expected.empty()) {
+    uint64_t wrong = 0;
+    for (const nlohmann::json& e : expected) wrong += e["wrong"].get<uint64_t>();
+    count(wrong, "wrong element");
+  }
+  if (out.empty()) return out;
+  return (all_held ? "held: " : "FAILED: ") + out + "\n";
+}
+
+}  // namespace bitwell::cli

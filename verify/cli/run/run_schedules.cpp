@@ -1,0 +1,81 @@
+// bitwell run --schedules
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "verify/cli/command.h"
+#include "verify/cli/report/short_names.h"
+#include "verify/cli/report/table.h"
+#include "verify/cli/run/run_approximate.h"
+#include "verify/cli/run/run_once.h"
+#include "verify/cli/run/run_options.h"
+#include "verify/cli/run/run_verdict.h"
+#include "verify/suite/schedules.h"
+
+namespace bitwell::cli {
+
+Judged compare_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
+                         const isa::Options& how, verify::OutputFiles& files) {
+  if (file.outputs.empty())
+    throw machine::InputError("'" + options.path +
+                              "': --schedules compares outputs, and no buffer has an \"output\"");
+  const auto found = verify::disagreement(
+      program, file.launch, how, verify::schedules(options.schedules, how.schedule.kept),
+      [&, start = std::chrono::steady_clock::now()](size_t done, const isa::Schedule& next) {
+        progress(fmt::format("{} of {} schedules agree, now {}{}", done, options.schedules,
+                             verify::describe(next), left(start, done, options.schedules)));
+      });
+  end_progress();
+  const auto replay = [&](const isa::Schedule& s) {
+    return "bitwell run " + options.path + verify::replay_options(s);
+  };
+  if (found && !found->fault.empty())
+    throw machine::Fault(fmt::format("under schedule {}: {}\n  replay: {}", verify::describe(found->second),
+                                     found->fault, replay(found->second)));
+  if (!found) {
+    verify::write_outputs(file, files);
+    files.commit();
+  }
+  bool as_wanted = !found;
+  nlohmann::json expected = nlohmann::json::array();
+  const std::string verdict = found ? "" : expectations(file, expected, as_wanted);
+  const std::vector<std::string> without_evidence = approximations(program, file.launch);
+  Judged out;
+  out.held = as_wanted;
+  out.facts = {{"entry", file.launch.entry},
+               {"schedules", options.schedules},
+               {"same", !found},
+               {"expected", expected},
+               {"without_evidence", without_evidence}};
+  TestCase test{"the same under every schedule", verify::as_written(file.launch.entry), 0, {}, "", ""};
+  const std::string name = named(file.launch.entry, options.verbose);
+  if (found) {
+    out.facts["difference"] = {
+        {"buffer", file.launch.buffers[found->buffer].name},
+        {"byte", found->byte},
+        {"element", verify::element_at(file.outputs.at(found->buffer), found->byte)},
+        {"values", {found->of_first, found->of_second}},
+        {"schedules", {verify::describe(found->first), verify::describe(found->second)}},
+        {"replays", {replay(found->first), replay(found->second)}}};
+    out.text = fmt::format(
+        "{}: '{}' differs at byte {}, element {}: 0x{:02x} under {}, 0x{:02x} under {}\n  replay: {}\n  "
+        "replay: {}\n",
+        name, file.launch.buffers[found->buffer].name, found->byte,
+        verify::element_at(file.outputs.at(found->buffer), found->byte), static_cast<int>(found->of_first),
+        verify::describe(found->first), static_cast<int>(found->of_second), verify::describe(found->second),
+        replay(found->first), replay(found->second));
+    test.failure = {"schedules", out.text};
+  } else {
+    out.text = fmt::format("{}: same under {} schedule{}\n", name, options.schedules,
+                           options.schedules == 1 ? "" : "s") +
+               approximate_line(without_evidence, options, program);
+    for (const auto& [at, output] : file.outputs)
+      if (!output.path.empty())
+        out.text += fmt::format("  {} -> {}\n", file.launch.buffers[at].name, output.path);
+    out.text += verdict;
+  }
+  out.tests.push_back(std::move(test));
+  return out;
+}
+
+}  // namespace bitwell::cli

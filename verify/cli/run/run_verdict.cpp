@@ -1,0 +1,278 @@
+#include "verify/cli/run/run_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+
+#include "model/machine/arch.h"
+#include "verify/capture/captures.h"
+#include "verify/capture/evidence.h"
+#include "verify/cli/report/table.h"
+#include "verify/launch/file/numbers.h"
+#include "verify/launch/steps.h"
+#include "verify/launch/variables.h"
+
+namespace bitwell::cli {
+namespace {
+
+constexpr size_t kClasses = 4;  // of errors that are told apart
+
+std::string number(long double v) { return fmt::format("{:.9g}", static_cast<double>(v)); }
+
+// "1 ULP: 12, 2 to 3 ULP: 4, not finite: 1", the last class for all that are off by more; of integers "1: 12,
+// 2 to 3: 4".
+std::string classes(const verify::Comparison& c) {
+  const char* unit = c.integers ? "" : " ULP";
+  std::string out;
+  const auto add = [&](const std::string& name, uint64_t count) {
+    out += (out.empty() ? "" : ", ") + name + ": " + grouped(count);
+  };
+  std::map<int, uint64_t> by = c.by_error;
+  const uint64_t not_finite = by.contains(-1) ? by.at(-1) : 0;
+  by.erase(-1);
+  const size_t most = kClasses - (not_finite != 0 ? 1 : 0);
+  size_t told = 0;
+  for (auto at = by.begin(); at != by.end(); ++at) {
+    const auto from = uint64_t{1} << at->first;
+    if (++told == most && std::next(at) != by.end()) {
+      uint64_t all = 0;
+      for (; at != by.end(); ++at) all += at->second;
+      add(fmt::format("{}{} or more", grouped(from), unit), all);
+      break;
+    }
+    add(at->first == 0 ? fmt::format("1{}", unit)
+                       : fmt::format("{} to {}{}", grouped(from), grouped(2 * from - 1), unit),
+        at->second);
+  }
+  if (not_finite != 0) add("not finite", not_finite);
+  return out;
+}
+
+std::string percent(long double share) {
+  const double p = 100 * static_cast<double>(share);
+  return p > 1000 ? fmt::format("{} times", number(share)) : fmt::format("{:.3g} % of", p);
+}
+
+// How far off the elements are that are not the expected numbers: the largest errors and what they are of the
+// tolerance, and how many are off by how much.
+std::string errors(const verify::Comparison& c, const verify::Output& output, nlohmann::json& facts) {
+  std::string out;
+  const auto where = [&](const verify::Comparison::Largest& l) {
+    return verify::coordinates(output.shape, l.element);
+  };
+  const auto fact = [&](const char* key, const verify::Comparison::Largest& l) {
+    facts[key] = {{"error", static_cast<double>(l.error)}, {"element", where(l)}};
+  };
+  if (c.absolute) {
+    fact("largest_error", *c.absolute);
+    out += fmt::format("    largest error {} at {}", number(c.absolute->error), where(*c.absolute));
+    if (c.relative) {
+      fact("largest_relative_error", *c.relative);
+      out += fmt::format(", relative {} at {}", number(c.relative->error), where(*c.relative));
+    }
+    if (c.share && !std::isinf(c.share->error)) {
+      fact("largest_share_of_tolerance", *c.share);
+      out += fmt::format("; at most {} the tolerance, at {}", percent(c.share->error), where(*c.share));
+    }
+    out += "\n";
+  }
+  std::string counts;
+  if (c.rounded != 0) {
+    facts["rounded"] = c.rounded;
+    counts = fmt::format("{} {} the expected number rounded to {}", grouped(c.rounded),
+                         c.rounded == 1 ? "is" : "are", output.format.empty() ? output.dtype : output.format);
+  }
+  if (!c.by_error.empty()) counts += (counts.empty() ? "" : "; ") + ("off by " + classes(c));
+  if (c.negligible != 0) {
+    facts["negligible"] = c.negligible;
+    counts += fmt::format("; {} of these by less than the last place of the largest expected number",
+                          grouped(c.negligible));
+  }
+  return counts.empty() ? out : out + "    " + counts + "\n";
+}
+
+std::string ordinal(uint64_t n) {
+  const bool teen = n / 10 % 10 == 1;
+  return grouped(n) + (teen || n % 10 > 3 || n % 10 == 0 ? "th"
+                       : n % 10 == 1                     ? "st"
+                       : n % 10 == 2                     ? "nd"
+                                                         : "rd");
+}
+
+// "4,096 lack the products of k 64 to 127 (the 2nd of 8 steps of 64)", of a product over `k`.
+std::string products(const verify::WrongProducts& p, uint64_t k, nlohmann::json& facts) {
+  using What = verify::WrongProducts::What;
+  const auto piece = [&](uint64_t from) { return "k " + range(from, from + p.to - p.from - 1); };
+  facts = {{"k", {p.from, p.to - 1}}, {"elements", p.elements}};
+  std::string out = grouped(p.elements);
+  if (p.what == What::missing) {
+    facts["are"] = "missing";
+    out += " lack the products of " + piece(p.from);
+  } else if (p.what == What::twice) {
+    facts["are"] = "there twice";
+    out += " have the products of " + piece(p.from) + " twice";
+  } else {
+    facts["are"] = "exchanged";
+    facts["a"] = {p.a_from, p.a_from + p.to - p.from - 1};
+    facts["b"] = {p.b_from, p.b_from + p.to - p.from - 1};
+    out += " have, for the products of " + piece(p.from) + ", those of ";
+    out += p.a_from == p.b_from ? piece(p.a_from) : "A's " + piece(p.a_from) + " and B's " + piece(p.b_from);
+  }
+  if (p.width == 0) return out;
+  return out + fmt::format(" (the {} of {} steps of {})", ordinal(p.from / p.width + 1),
+                           grouped((k + p.width - 1) / p.width), p.width);
+}
+
+// The first byte at which two differ; the size of both where they do not.
+size_t first_difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+std::string hex(const std::vector<std::byte>& bytes, size_t from, size_t count) {
+  std::string out = "0x";
+  for (size_t i = std::min(from + count, bytes.size()); i-- > from;)
+    out += fmt::format("{:02x}", static_cast<unsigned>(bytes[i]));
+  return out;
+}
+
+// One output of both, named `name`. Returns whether they are equal.
+bool compare_bytes(const std::string& name, const std::vector<std::byte>& simulated,
+                   const std::vector<std::byte>& device, const verify::Output& output, std::string& text,
+                   nlohmann::json& facts) {
+  nlohmann::json one{{"output", name}, {"bytes", simulated.size()}};
+  const size_t at = first_difference(simulated, device);
+  one["equal"] = at == simulated.size() && at == device.size();
+  if (!one["equal"]) {
+    const uint64_t bits = output.format.empty() ? 8 * verify::element_size(output.dtype)
+                                                : verify::bits_of_packed(output.format);
+    const uint64_t element = at * 8 / bits;
+    const size_t first = element * bits / 8;
+    const std::string where = verify::coordinates(
+        output.shape.empty() ? std::vector<uint64_t>{simulated.size() * 8 / bits} : output.shape, element);
+    const size_t size = std::max<size_t>(bits / 8, 1);
+    text += fmt::format("  {}: differs at byte {}, element {}: {} here, {} on the GPU\n", name, grouped(at),
+                        where, hex(simulated, first, size), hex(device, first, size));
+    one["byte"] = at;
+    one["element"] = where;
+    one["here"] = hex(simulated, first, size);
+    one["on_gpu"] = hex(device, first, size);
+  } else {
+    text += fmt::format("  {}: {} bytes, every one the GPU's\n", name, grouped(simulated.size()));
+  }
+  const bool equal = one["equal"];
+  facts["outputs"].push_back(std::move(one));
+  return equal;
+}
+
+// What no recorded GPU vouches for in the programs of the launches. `facts` get it too.
+std::string without_evidence(const std::vector<const isa::Program*>& programs, nlohmann::json& facts) {
+  const auto add = [](nlohmann::json& to, const std::vector<std::string>& more) {
+    for (const std::string& one : more)
+      if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
+  };
+  nlohmann::json instructions = nlohmann::json::array(), approximations = nlohmann::json::array();
+  std::map<std::string, std::string> unrecorded;  // targets, and what is known of them
+  for (const isa::Program* p : programs) {
+    add(instructions, verify::without_device_evidence(*p, verify::share_folder("captures")));
+    add(approximations, p->approximations);
+    if (const std::string evidence(machine::arch(p->sm).evidence); evidence != "device")
+      unrecorded.emplace(p->target, evidence);
+  }
+  std::string out;
+  if (instructions.empty()) {
+    out += "  every instruction of the kernel has bits of a GPU in bitwell's captures\n";
+  } else {
+    out +=
+        fmt::format("  no GPU's bits are recorded for {} of the kernel's instructions:", instructions.size());
+    for (const auto& one : instructions) out += " " + one.get<std::string>();
+    out += "\n";
+  }
+  for (const auto& a : approximations)
+    out += "  no GPU's bits are recorded for PTX " + a.get<std::string>() + "\n";
+  for (const auto& [target, evidence] : unrecorded)
+    out += fmt::format("  what bitwell knows of {} is by the {} alone, where nothing more is said\n", target,
+                       evidence);
+  facts["without_evidence"] = std::move(instructions);
+  facts["approximations"] = std::move(approximations);
+  return out;
+}
+
+}  // namespace
+
+std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, bool& held) {
+  std::string out;
+  for (const auto& [at, output] : file.outputs) {
+    if (!output.expected) continue;
+    const std::string& name = file.launch.buffers[at].name;
+    const verify::Comparison c = verify::compare(file.launch.buffers[at].bytes, output);
+    nlohmann::json one{
+        {"buffer", name}, {"elements", c.elements}, {"wrong", c.wrong}, {"errors", nlohmann::json::object()}};
+    for (const auto& [power, count] : c.by_error)
+      one["errors"][power < 0 ? "not finite" : fmt::format("2^{}{}", power, c.integers ? "" : " ULP")] =
+          count;
+    if (c.wrong == 0) {
+      out += fmt::format("  {}: {} elements as expected\n", name, grouped(c.elements));
+    } else {
+      held = false;
+      const std::string where = verify::coordinates(output.shape, c.first);
+      const std::string got = c.nans ? fmt::format("NaN 0x{:x}", c.nans->first) : number(c.got);
+      const std::string want = c.nans ? fmt::format("NaN 0x{:x}", c.nans->second) : number(c.want);
+      one["first"] = {{"element", where}, {"got", got}, {"expected", want}};
+      one["pattern"] = c.pattern;
+      out += fmt::format("  {}: {} of {} elements are not as expected, the first at {}: {}, expected {}\n",
+                         name, grouped(c.wrong), grouped(c.elements), where, got, want);
+      if (!c.pattern.empty()) out += "    where " + c.pattern + "\n";
+      if (c.products)
+        out += "    of " + grouped(c.wrong) + " wrong elements " +
+               products(*c.products, output.expected->product->k, one["products"]) + "\n";
+    }
+    out += errors(c, output, one);
+    facts.push_back(std::move(one));
+  }
+  return out;
+}
+
+std::unique_ptr<verify::Device> open_device(const isa::Program& program) {
+  std::string why;
+  std::unique_ptr<verify::Device> device = verify::Device::open(why);
+  if (device == nullptr) throw machine::InputError("--device: no GPU to run on: " + why);
+  if (const int there = device->compute_capability(); !verify::runs_target(there, program.target))
+    throw machine::InputError(fmt::format("--device: {} is sm_{}, which does not run PTX for {}",
+                                          device->name(), there, program.target));
+  return device;
+}
+
+std::string device_verdict(verify::Device& device, verify::Launch before, const verify::LaunchFile& after,
+                           const isa::Program& program, std::chrono::milliseconds limit,
+                           nlohmann::json& facts, bool& held) {
+  facts["device"] = device.name();
+  facts["driver"] = device.driver();
+  facts["outputs"] = nlohmann::json::array();
+  std::string out = fmt::format("on {}, driver {}:\n", device.name(), device.driver());
+  verify::use_full_names(program, before);
+  const std::vector<std::shared_ptr<const isa::Program>> of_steps = verify::load_steps(before);
+  try {
+    device.run_list(before, limit);
+  } catch (const machine::Fault& fault) {
+    held = false;
+    facts["fault"] = fault.what();
+    return out + "  " + fault.what() + "\n";
+  }
+  for (const auto& [at, output] : after.outputs)
+    held = compare_bytes(after.launch.buffers[at].name, after.launch.buffers[at].bytes,
+                         before.buffers[at].bytes, output, out, facts) &&
+           held;
+  for (const auto& [at, output] : after.variable_outputs)
+    held = compare_bytes(after.launch.variables[at].name, after.launch.variables[at].after,
+                         before.variables[at].after, output, out, facts) &&
+           held;
+  std::vector<const isa::Program*> programs{&program};
+  for (const auto& p : of_steps) programs.push_back(p.get());
+  out += without_evidence(programs, facts);
+  return out;
+}
+
+}  // namespace bitwell::cli
