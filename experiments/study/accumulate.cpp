@@ -16,7 +16,6 @@ constexpr size_t kColumnsAtOnce = 16;
 constexpr size_t kLongest = size_t{1} << 20;  // of k: the oracle is exact up to there
 constexpr size_t kWhole = 16384;              // the longest k with all dot products
 
-
 std::string joined(const std::vector<std::string>& names) {
   return names.empty() ? "all" : fmt::format("{}", fmt::join(names, "+"));
 }

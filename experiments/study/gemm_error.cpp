@@ -15,7 +15,7 @@ namespace bitwell::study {
 namespace {
 
 constexpr std::array kTried{Family::gaussian, Family::same_sign, Family::outlier_channels,
-                               Family::cancelling};
+                            Family::cancelling};
 constexpr std::array<std::string_view, 3> kSums{"blackwell_nvfp4", "hopper_f16", "hopper_f16_f16"};
 constexpr std::array<size_t, 4> kSplits{1, 2, 4, 8};
 enum class Output { f32, f16, bf16 };
@@ -61,7 +61,6 @@ void check(const GemmErrorPlan& p) {
         fmt::format("a tile has m and n from 1 to 4096 and k from 64 to 1048576; got {}x{}, k {} to {}", p.m,
                     p.n, p.least_k, p.most_k));
 }
-
 
 }  // namespace
 

@@ -78,7 +78,8 @@ Study quantise_study(const QuantisePlan& plan) {
     return std::vector<std::vector<std::string>>{
         {std::string(name_of(input)), std::string(recipe.name), digits(10 * std::log10(signal / noise)),
          digits(sum / n / std::sqrt(signal / n)), digits(kept / size - 1),
-         digits(static_cast<double>(q.clipped) / n), digits(static_cast<double>(zeros) / n), digits(scale_bits)}};
+         digits(static_cast<double>(q.clipped) / n), digits(static_cast<double>(zeros) / n),
+         digits(scale_bits)}};
   };
   return out;
 }

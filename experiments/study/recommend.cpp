@@ -34,8 +34,7 @@ double most_failing(uint64_t outside, uint64_t outputs, double confidence) {
 }
 
 std::string explain(const Order& order, const Vectors& a, const Vectors& b, size_t row, size_t column) {
-  if (order.rule != nullptr)
-    return "the tensor core's sum leaves fp16's range or its precision";
+  if (order.rule != nullptr) return "the tensor core's sum leaves fp16's range or its precision";
   const size_t k = a.k;
   const number::DotOperands operands{std::span(a.codes).subspan(row * k, k),
                                      std::span(b.codes).subspan(column * k, k),

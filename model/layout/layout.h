@@ -45,8 +45,8 @@ Layout join(const std::vector<Layout>& modes);
 inline constexpr int64_t kMostOffsets = int64_t{1} << 22;
 std::vector<int64_t> offsets(const Layout& l);
 
-// Two indices with the same offset, or nothing: the layout is injective. LayoutError where that cannot be told from
-// the strides and there are more than kMostOffsets.
+// Two indices with the same offset, or nothing: the layout is injective. LayoutError where that cannot be
+// told from the strides and there are more than kMostOffsets.
 std::optional<std::pair<int64_t, int64_t>> collision(const Layout& l);
 
 std::string to_string(const Layout& l);

@@ -50,8 +50,7 @@ bool Mbarriers::init(uint64_t address, uint64_t count, const Place& place) {
                 std::to_string(kMostArrivals));
   if (const auto* live = overlapping(address, 8); live != nullptr) {
     const MbarrierHistory& h = live->second;
-    const bool untouched =
-        h.phases == 0 && h.arrivals == 0 && h.bytes_expected == 0 && h.bytes_arrived == 0;
+    const bool untouched = h.phases == 0 && h.arrivals == 0 && h.bytes_expected == 0 && h.bytes_arrived == 0;
     const MbarrierWord w = word(live->first);
     if (live->first == address && untouched && w.expected == count && w.pending == count) return true;
     throw Fault("mbarrier.init over the mbarrier at shared address " + std::to_string(live->first) +

@@ -207,7 +207,8 @@ int run(const Options& options) {
   }
   std::vector<const Exhibit*> here;  // but for those whose bugs are between two launches that overlap
   for (const Exhibit& e : catalogue)
-    if (!e.again && asked_for(options, e) && verify::runs_target(gpu.capability, target_of(e))) here.push_back(&e);
+    if (!e.again && asked_for(options, e) && verify::runs_target(gpu.capability, target_of(e)))
+      here.push_back(&e);
   if (here.empty()) throw machine::InputError("no kernel of the catalogue is asked for that this GPU runs");
   std::vector<Piece> pieces;
   for (const Exhibit* e : here) {

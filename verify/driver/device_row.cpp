@@ -48,12 +48,9 @@ int attribute(const DeviceRow& device, int which) {
   const machine::Arch& arch = device.arch();
   const bool clusters = device.sm >= 90;
   switch (which) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      return machine::kMaxThreads;
-    case cudaDevAttrMaxBlockDimX:
-      return machine::kMaxBlock[0];
-    case cudaDevAttrMaxBlockDimY:
-      return machine::kMaxBlock[1];
+    case cudaDevAttrMaxThreadsPerBlock: return machine::kMaxThreads;
+    case cudaDevAttrMaxBlockDimX: return machine::kMaxBlock[0];
+    case cudaDevAttrMaxBlockDimY: return machine::kMaxBlock[1];
     case cudaDevAttrMaxBlockDimZ: return machine::kMaxBlock[2];
     case cudaDevAttrMaxGridDimX: return machine::kMaxGrid[0];
     case cudaDevAttrMaxGridDimY:

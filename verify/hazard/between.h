@@ -25,8 +25,9 @@ struct Between {
 // Whether anything of that kind is told.
 bool has_between(const hazard::Finding& finding);
 
-// By finding, each of which has its Finding::met; nothing of one that does not come again. Runs the launch once
-// for all of them.
-std::vector<std::optional<Between>> between(const std::vector<const hazard::Finding*>& findings, const Rerun& rerun);
+// By finding, each of which has its Finding::met; nothing of one that does not come again. Runs the launch
+// once for all of them.
+std::vector<std::optional<Between>> between(const std::vector<const hazard::Finding*>& findings,
+                                            const Rerun& rerun);
 
 }  // namespace bitwell::verify

@@ -1,5 +1,6 @@
-// What mutate.py writes into a copy of model/: every mutant is compiled in, and one is chosen at run time by its number.
-// Without a choice everything is as it was, and it is noted which mutants would have made a difference.
+// What mutate.py writes into a copy of model/: every mutant is compiled in, and one is chosen at run time by
+// its number. Without a choice everything is as it was, and it is noted which mutants would have made a
+// difference.
 #pragma once
 #include <cstdio>
 #include <cstdlib>
@@ -16,8 +17,8 @@ inline int chosen_one() {
 }
 inline const int chosen = chosen_one();
 
-// At the end of the process: the numbers of those met, behind what other processes of a test wrote into the file that
-// BITWELL_MUTANTS_MET names.
+// At the end of the process: the numbers of those met, behind what other processes of a test wrote into the
+// file that BITWELL_MUTANTS_MET names.
 struct Report {
   ~Report() {
     const char* const path = std::getenv("BITWELL_MUTANTS_MET");
@@ -92,9 +93,9 @@ constexpr bool either(int n, bool a, const B& b) {
 }
 
 // One operator in another's place.
-#define BITWELL_OPERATOR(name, right, wrong)            \
-  template <class A, class B>                           \
-  constexpr auto name(int n, A a, B b) {                \
+#define BITWELL_OPERATOR(name, right, wrong)                                                       \
+  template <class A, class B>                                                                      \
+  constexpr auto name(int n, A a, B b) {                                                           \
     return one_of<decltype(a right b)>(n, a right b, static_cast<decltype(a right b)>(a wrong b)); \
   }
 BITWELL_OPERATOR(plus, +, -)

@@ -1,5 +1,5 @@
-// One mma.sync of sm_120 as a test states it: the kernel whose warps each make one, their operands drawn from a
-// seed, and, of fp8, fp6 and fp4, the oracle's view of it (verify/oracle/warp_mma.h). Nothing of model/.
+// One mma.sync of sm_120 as a test states it: the kernel whose warps each make one, their operands drawn from
+// a seed, and, of fp8, fp6 and fp4, the oracle's view of it (verify/oracle/warp_mma.h). Nothing of model/.
 #pragma once
 #include <random>
 #include <span>

@@ -28,14 +28,15 @@ bool same_type(const std::string& cvt) {
 // neither NaN nor the least integer where it knows it for no negative one; cvt to a narrower number downwards
 // or upwards, or to a whole number, which it makes one with a cvt to an integer behind it, whatever the
 // types; cvt between one and the same floating-point type, which keeps a NaN's bits where it is optimised to
-// a move (as it was recorded) and makes the NaN canonical where it is not; sums and differences that saturate,
-// whose wrapped operands it adds up as if they were not.
+// a move (as it was recorded) and makes the NaN canonical where it is not; sums and differences that
+// saturate, whose wrapped operands it adds up as if they were not.
 bool left_out(const std::string& opcode, const std::string& name, bool floating) {
   const bool rounds = name.find(".rn") != name.npos || name.find(".rz") != name.npos ||
                       name.find(".rm") != name.npos || name.find(".rp") != name.npos;
   if (opcode == "slct") return true;
   if (opcode == "cvt")
-    return name.starts_with("cvt.rm.") || name.starts_with("cvt.rp.") || whole_number(name) || same_type(name);
+    return name.starts_with("cvt.rm.") || name.starts_with("cvt.rp.") || whole_number(name) ||
+           same_type(name);
   if ((opcode == "add" || opcode == "sub") && name.ends_with(".sat.s32")) return true;
   if (!floating) return false;
   return opcode == "neg" || opcode == "abs" ||

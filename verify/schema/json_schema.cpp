@@ -80,7 +80,8 @@ Ordered object_of(const Table& t, std::span<const Key> with = {}) {
 }  // namespace
 
 std::string json_schema() {
-  Ordered out{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "LAUNCH.json of bitwell"}};
+  Ordered out{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+              {"title", "LAUNCH.json of bitwell"}};
   out.update(object_of(table(Of::launch)));
   for (const Table& t : kTables) {
     if (t.of == Of::launch || t.about.empty()) continue;

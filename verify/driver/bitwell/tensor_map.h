@@ -1,13 +1,14 @@
 /* Tensor maps for bitwell's simulator, made by functions with the arguments of cuTensorMapEncodeTiled and
- * cuTensorMapEncodeIm2col (CUDA driver API, "Tensor Map Object Management"), so that the code of a host program that
- * makes maps can make them for the simulator: no GPU and no CUDA are needed.
+ * cuTensorMapEncodeIm2col (CUDA driver API, "Tensor Map Object Management"), so that the code of a host
+ * program that makes maps can make them for the simulator: no GPU and no CUDA are needed.
  *
- * Where <cuda.h> is included before this header, the types are its own, and a function here fits wherever the driver's
- * does: #define cuTensorMapEncodeTiled bitwell_tensor_map_encode_tiled. Without it they are defined here, with the same
- * values.
+ * Where <cuda.h> is included before this header, the types are its own, and a function here fits wherever the
+ * driver's does: #define cuTensorMapEncodeTiled bitwell_tensor_map_encode_tiled. Without it they are defined
+ * here, with the same values.
  *
- * The 128 bytes are those that an H200's driver writes (580.159.04). Of types and swizzles that only Blackwell has they are
- * bitwell's own, and no GPU takes them. LAUNCH.json takes a file of them, or of a driver's:
+ * The 128 bytes are those that an H200's driver writes (580.159.04). Of types and swizzles that only
+ * Blackwell has they are bitwell's own, and no GPU takes them. LAUNCH.json takes a file of them, or of a
+ * driver's:
  * {"tensor_map": "x", "encoded": "x.map"}. */
 #ifndef BITWELL_TENSOR_MAP_H
 #define BITWELL_TENSOR_MAP_H
@@ -90,27 +91,29 @@ typedef enum {
 } bitwell_tensor_map_oob_fill;
 #endif
 
-/* The map of boxes of a tensor, as cuTensorMapEncodeTiled takes them. Sizes in elements, globalStrides in bytes, of
- * dimension 1 and up; the innermost dimension first. Success writes *tensorMap. What the driver refuses is
- * INVALID_VALUE, im2col of types of 4 and 6 bits is NOT_SUPPORTED; *tensorMap then stays as it was. Copies by a map with
- * interleaved elements are not simulated: the copy says so. */
+/* The map of boxes of a tensor, as cuTensorMapEncodeTiled takes them. Sizes in elements, globalStrides in
+ * bytes, of dimension 1 and up; the innermost dimension first. Success writes *tensorMap. What the driver
+ * refuses is INVALID_VALUE, im2col of types of 4 and 6 bits is NOT_SUPPORTED; *tensorMap then stays as it
+ * was. Copies by a map with interleaved elements are not simulated: the copy says so. */
 bitwell_result bitwell_tensor_map_encode_tiled(
     bitwell_tensor_map* tensorMap, bitwell_tensor_map_data_type tensorDataType, uint32_t tensorRank,
     void* globalAddress, const uint64_t* globalDim, const uint64_t* globalStrides, const uint32_t* boxDim,
-    const uint32_t* elementStrides, bitwell_tensor_map_interleave interleave, bitwell_tensor_map_swizzle swizzle,
-    bitwell_tensor_map_l2_promotion l2Promotion, bitwell_tensor_map_oob_fill oobFill);
+    const uint32_t* elementStrides, bitwell_tensor_map_interleave interleave,
+    bitwell_tensor_map_swizzle swizzle, bitwell_tensor_map_l2_promotion l2Promotion,
+    bitwell_tensor_map_oob_fill oobFill);
 
-/* The corners are of W, H and D, as far as the tensor has them: the innermost first, as in globalDim (CUTLASS passes them
- * so). */
+/* The corners are of W, H and D, as far as the tensor has them: the innermost first, as in globalDim (CUTLASS
+ * passes them so). */
 bitwell_result bitwell_tensor_map_encode_im2col(
     bitwell_tensor_map* tensorMap, bitwell_tensor_map_data_type tensorDataType, uint32_t tensorRank,
-    void* globalAddress, const uint64_t* globalDim, const uint64_t* globalStrides, const int* pixelBoxLowerCorner,
-    const int* pixelBoxUpperCorner, uint32_t channelsPerPixel, uint32_t pixelsPerColumn,
-    const uint32_t* elementStrides, bitwell_tensor_map_interleave interleave, bitwell_tensor_map_swizzle swizzle,
-    bitwell_tensor_map_l2_promotion l2Promotion, bitwell_tensor_map_oob_fill oobFill);
+    void* globalAddress, const uint64_t* globalDim, const uint64_t* globalStrides,
+    const int* pixelBoxLowerCorner, const int* pixelBoxUpperCorner, uint32_t channelsPerPixel,
+    uint32_t pixelsPerColumn, const uint32_t* elementStrides, bitwell_tensor_map_interleave interleave,
+    bitwell_tensor_map_swizzle swizzle, bitwell_tensor_map_l2_promotion l2Promotion,
+    bitwell_tensor_map_oob_fill oobFill);
 
-/* What was wrong with this thread's last call of one of them: argument, value and limit. "" after success. Valid until
- * its next call. */
+/* What was wrong with this thread's last call of one of them: argument, value and limit. "" after success.
+ * Valid until its next call. */
 const char* bitwell_tensor_map_message(void);
 
 #ifdef __cplusplus

@@ -1,9 +1,10 @@
-// Every form with operands that it takes and what comes near them: bitwell takes what ptxas 13.0 takes, or calls it
-// unsupported by name, and calls the rest wrong. What ptxas says is recorded in near_misses.txt. Not compared is where
-// ptxas dies, and where the two differ: ptxas takes constants for predicates and registers, registers wider than a type,
-// predicates for words, vectors of one register and of two halves, and constants beyond 32 bits, which bitwell calls
-// wrong; bitwell takes special registers, and floating-point constants of another width than an untyped operand's,
-// wherever a value may stand, `_` for some results, and .f32 registers as member masks, which ptxas refuses.
+// Every form with operands that it takes and what comes near them: bitwell takes what ptxas 13.0 takes, or
+// calls it unsupported by name, and calls the rest wrong. What ptxas says is recorded in near_misses.txt. Not
+// compared is where ptxas dies, and where the two differ: ptxas takes constants for predicates and registers,
+// registers wider than a type, predicates for words, vectors of one register and of two halves, and constants
+// beyond 32 bits, which bitwell calls wrong; bitwell takes special registers, and floating-point constants of
+// another width than an untyped operand's, wherever a value may stand, `_` for some results, and .f32
+// registers as member masks, which ptxas refuses.
 #include "near_misses.h"
 
 #include <gtest/gtest.h>
