@@ -7,10 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
+#include "model/number/tile/blocks.h"
 #include "model/number/tile/dot_tile.h"
 
 namespace bitwell::number::BITWELL_LEVEL {
@@ -67,15 +64,6 @@ inline int64_t moved(int64_t significand, int32_t shift) {
 
 // Blocks of columns for groups: one vector of 32-bit integers, two of doubles. No templates of the library
 // with these vectors: the linker would keep one instruction set's code for all.
-#if defined(__AVX512BW__)
-constexpr size_t kBlock = 16;
-#elif defined(__AVX2__)
-constexpr size_t kBlock = 8;
-#else
-constexpr size_t kBlock = 4;
-#endif
-using Int = int32_t __attribute__((vector_size(4 * kBlock)));
-using Float = float __attribute__((vector_size(4 * kBlock)));
 using Short = int16_t __attribute__((vector_size(2 * kBlock)));
 using HalfInt = int32_t __attribute__((vector_size(2 * kBlock)));
 using HalfFloat = float __attribute__((vector_size(2 * kBlock)));
@@ -84,27 +72,6 @@ using Long = int64_t __attribute__((vector_size(4 * kBlock)));
 struct Halves {
   HalfInt half[2];
 };
-
-template <class Vector>
-inline Vector load(const void* from) {
-  Vector v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
-}
-
-inline bool any(Int v) {
-#if defined(__AVX512BW__)
-  const auto x = std::bit_cast<__m512i>(v);
-  return _mm512_test_epi32_mask(x, x) != 0;
-#elif defined(__AVX2__)
-  const auto x = std::bit_cast<__m256i>(v);
-  return _mm256_testz_si256(x, x) == 0;
-#else
-  int32_t all = 0;
-  for (size_t c = 0; c < kBlock; ++c) all |= v[c];
-  return all != 0;
-#endif
-}
 
 inline Double cut_off(Double v) {
 #if defined(__AVX512BW__)

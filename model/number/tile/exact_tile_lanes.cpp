@@ -5,10 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
+#include "model/number/tile/blocks.h"
 #include "model/number/tile/dot_tile.h"
 
 namespace bitwell::number::BITWELL_LEVEL {
@@ -38,39 +35,13 @@ void values(const Format& format, const uint32_t* codes, size_t count, float* va
 }
 
 #if defined(__AVX512BW__)
-constexpr size_t kBlock = 16;
 constexpr size_t kRows = 8;
 #elif defined(__AVX2__)
-constexpr size_t kBlock = 8;
 constexpr size_t kRows = 2;
 #else
-constexpr size_t kBlock = 4;
 constexpr size_t kRows = 1;
 #endif
 constexpr size_t kBlocks = kTileLanes / kBlock;
-using Int = int32_t __attribute__((vector_size(4 * kBlock)));
-using Float = float __attribute__((vector_size(4 * kBlock)));
-
-template <class Vector>
-inline Vector load(const void* from) {
-  Vector v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
-}
-
-inline bool any(Int v) {
-#if defined(__AVX512BW__)
-  const auto x = std::bit_cast<__m512i>(v);
-  return _mm512_test_epi32_mask(x, x) != 0;
-#elif defined(__AVX2__)
-  const auto x = std::bit_cast<__m256i>(v);
-  return _mm256_testz_si256(x, x) == 0;
-#else
-  int32_t all = 0;
-  for (size_t c = 0; c < kBlock; ++c) all |= v[c];
-  return all != 0;
-#endif
-}
 
 // Zeros change nothing; of those whose own exponent is below fp32's nothing is promised.
 inline void bound(Int bits, Int& highest, Int& lowest) {
