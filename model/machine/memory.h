@@ -76,7 +76,7 @@ class Region {
     return address >= base_ && address - base_ <= size_ && length <= size_ - (address - base_);
   }
   // The bytes themselves, and which of their bits were written (nullptr: all). Kernels reach them by a port
-  // alone (run/port.h); who else may stands in verify/test/one_port_test.sh.
+  // alone (run/port.h); who else may stands in verify/test/tree/one_port_test.sh.
   std::byte* raw_bytes() { return bytes_.data(); }
   const std::byte* raw_bytes() const { return bytes_.data(); }
   uint8_t* raw_defined() { return reinterpret_cast<uint8_t*>(defined_.data()); }

@@ -10,7 +10,7 @@ import sys
 
 # What tests read by a path that was compiled in.
 READ = ['verify/bugs/catalogue', 'verify/bugs/peers', 'verify/bugs/device.csv', 'verify/bugs/survivors.txt', 'verify/device/captures',
-        'verify/test/isa/b200_conversions.txt', 'verify/test/forms/near_misses.txt',
+        'verify/test/isa/scalar/b200_conversions.txt', 'verify/test/isa/form/near_misses.txt',
         'verify/test/layout/cute.txt', 'model/budget/specs', 'kernels/README.md', 'kernels/example', 'docs/races.md']
 # Pages of commands, each case of which is a test.
 PAGES = 'verify/test/command'

@@ -180,7 +180,7 @@ def main():
               if i % parts == part - 1 and int(r[0]) not in done and (numbers is None or int(r[0]) in numbers)
               and (not a.only or any(r[1].startswith(o) for o in a.only))]
     binaries = sorted(str(p.resolve()) for p in (a.slice / 'bin').iterdir() if p.name.endswith('_test'))
-    pages = sorted(str(p.resolve()) for p in (a.slice / 'pages').iterdir())
+    pages = sorted(str(p.resolve()) for p in (a.slice / 'pages').rglob('*.md'))
     with multiprocessing.Pool(a.jobs) as pool, open(a.log, 'w', buffering=1) as log:
         jobs = [(b, n) for b in pages + binaries for n in listed(b)]
         covered = pool.imap_unordered(cover, jobs)

@@ -1,5 +1,5 @@
 // Tensor loads and stores in im2col mode on the GPU: what it leaves is what the simulator leaves.
-#include "../isa/im2col_launch.h"
+#include "../isa/copy/im2col_launch.h"
 #include "gpu.h"
 
 namespace bitwell::verify {

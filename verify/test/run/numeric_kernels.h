@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "../isa/tensor_kernel.h"
+#include "../isa/tensor/tensor_kernel.h"
 #include "model/run/watch/numeric.h"
 
 namespace bitwell::verify {

@@ -13,11 +13,11 @@
 #include <regex>
 #include <sstream>
 
+#include "../bugs/planted.h"
 #include "kernels/dense/launch.h"
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
 #include "nvfp4_laws.h"
-#include "planted.h"
 #include "verify/capture/captures.h"
 #include "verify/oracle/epilogue.h"
 #include "verify/suite/same.h"

@@ -40,11 +40,11 @@ int main(void) {
                                          BITWELL_TENSOR_MAP_L2_PROMOTION_NONE, BITWELL_TENSOR_MAP_OOB_FILL_NONE);
 }
 C
-cp "$(dirname "$0")/../session/example.cpp" "$work/user"
+cp "$(dirname "$0")/../../session/example.cpp" "$work/user"
 cmake -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
 cmake --build "$work/user/build" >/dev/null
 "$work/user/build/user"
-"$(dirname "$0")/session/example_test.sh" "$work/user/build/example"
+"$(dirname "$0")/../session/example_test.sh" "$work/user/build/example"
 "$work/user/build/host"
 cc -I"$work/prefix/include" -o "$work/host" "$work/user/host.c" -L"$work/prefix/lib" -lbitwell_tensor_map -Wl,-rpath,"$work/prefix/lib"
 "$work/host"

@@ -4,9 +4,9 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "../bugs/planted.h"
 #include "kernels/grouped/launch.h"
 #include "kernels/svdquant/wgmma.h"
-#include "planted.h"
 #include "verify/capture/captures.h"
 #include "verify/suite/kernels/dual_wgmma.h"
 #include "verify/suite/kernels/grouped_wgmma.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <regex>
 
-#include "../uses_against.h"
+#include "../../uses_against.h"
 #include "found_operands.h"
 #include "model/isa/family/families.h"
 #include "model/machine/failure.h"

@@ -10,11 +10,11 @@
 #include <cstring>
 #include <map>
 
+#include "../bugs/planted.h"
 #include "kernels/svdquant/launch.h"
 #include "model/budget/audit.h"
 #include "model/machine/failure.h"
 #include "nvfp4_laws.h"
-#include "planted.h"
 #include "verify/capture/captures.h"
 #include "verify/oracle/epilogue.h"
 #include "verify/suite/same.h"

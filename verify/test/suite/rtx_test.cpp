@@ -2,9 +2,9 @@
 // oracle's bits, what they reserve is what such a card has, and a verdict says whose findings it rests on.
 #include <gtest/gtest.h>
 
+#include "../bugs/planted.h"
 #include "kernels/rtx/launch.h"
 #include "model/machine/arch.h"
-#include "planted.h"
 #include "verify/verdict/judge.h"
 
 namespace bitwell::verify {

@@ -1,7 +1,7 @@
 // mma.sync of fp8, fp6 and fp4, with scales and without, and of the vectors of registers that any mma.sync
 // takes: the targets for which ptxas 13.0 takes each (PTX 9.0).
 #pragma once
-#include "blackwell_forms.h"
+#include "../form/blackwell_forms.h"
 
 namespace bitwell::verify {
 

@@ -7,10 +7,10 @@
 
 #include <map>
 
+#include "../bugs/planted.h"
 #include "kernels/grouped/launch.h"
 #include "model/machine/failure.h"
 #include "nvfp4_laws.h"
-#include "planted.h"
 #include "verify/capture/captures.h"
 #include "verify/suite/same.h"
 

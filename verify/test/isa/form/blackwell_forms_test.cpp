@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "mma_forms.h"
+#include "../mma/mma_forms.h"
 #include "model/isa/compile/compile.h"
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <random>
 
+#include "../bugs/planted.h"
 #include "model/machine/failure.h"
 #include "model/number/special_function.h"
-#include "planted.h"
 #include "verify/oracle/reciprocal.h"
 #include "verify/oracle/two_level.h"
 #include "verify/suite/kernels/quantise.h"

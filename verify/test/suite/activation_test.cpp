@@ -10,9 +10,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "../bugs/planted.h"
 #include "kernels/svdquant/launch.h"
 #include "model/machine/failure.h"
-#include "planted.h"
 #include "verify/capture/captures.h"
 #include "verify/oracle/epilogue.h"
 #include "verify/oracle/two_level.h"

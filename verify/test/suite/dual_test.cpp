@@ -10,10 +10,10 @@
 #include <limits>
 #include <map>
 
+#include "../bugs/planted.h"
 #include "kernels/dual/launch.h"
 #include "model/machine/failure.h"
 #include "nvfp4_laws.h"
-#include "planted.h"
 #include "verify/capture/captures.h"
 #include "verify/oracle/gated.h"
 #include "verify/oracle/scaled_rows.h"

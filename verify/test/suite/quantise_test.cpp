@@ -8,9 +8,9 @@
 #include <bit>
 #include <cmath>
 
+#include "../bugs/planted.h"
 #include "kernels/quantise/launch.h"
 #include "model/machine/failure.h"
-#include "planted.h"
 #include "verify/capture/captures.h"
 #include "verify/oracle/two_level.h"
 #include "verify/suite/same.h"

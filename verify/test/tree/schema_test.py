@@ -45,7 +45,7 @@ def launches():
             try:
                 launch, end = json.JSONDecoder().raw_decode(text[start.start():])
             except json.JSONDecodeError as error:
-                if path.suffix == ".md" and path.parent.name != "command" and "..." not in text[start.start():start.start() + error.pos + 5]:
+                if path.suffix == ".md" and path.parent.parent.name != "command" and "..." not in text[start.start():start.start() + error.pos + 5]:
                     failures.append(f"{path.name}: a launch that is no JSON: {error}")
                 continue
             over = start.start() + end
