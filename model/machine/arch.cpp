@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 
-#include "model/layout/tensor_memory.h"
 #include "model/machine/failure.h"
 
 namespace bitwell::machine {
@@ -28,22 +27,43 @@ constexpr Device kGb10{48, 128'000'000'000, 0, 0, 8};
 
 // The guide has no column for sm_88: CCCL has it as sm_86. sm_121's tensor cores are taken to be sm_120's:
 // both are of one family (sm_120f), nobody has published words of the former.
-constexpr uint32_t kNone = 0;
-constexpr uint32_t kTmem = layout::kTensorColumns;
+constexpr Features kNothing{};
+constexpr Features k90{.wgmma = "a"};
+constexpr Features k100{.tcgen05 = "af",
+                        .tcgen05_integers = "a",
+                        .tcgen05_scale_vec = "a",
+                        .tcgen05_shift = "a",
+                        .pair_copies = "af",
+                        .redux_f32 = "af",
+                        .cvt_rs = "a"};
+constexpr Features k103{.tcgen05 = "af",
+                        .tcgen05_scale_vec = "a",
+                        .tcgen05_shift = "a",
+                        .tcgen05_ld_red = "af",
+                        .pair_copies = "af",
+                        .redux_f32 = "af",
+                        .cvt_rs = "a"};
+constexpr Features k110{.tcgen05 = "af",
+                        .tcgen05_integers = "a",
+                        .tcgen05_scale_vec = "a",
+                        .tcgen05_shift = "a",
+                        .tcgen05_ld_red = "af",
+                        .pair_copies = "af",
+                        .redux_f32 = "af"};
 constexpr std::string_view kRtx = "rtx_blackwell";
 constexpr std::array<Arch, 12> kArchs{{
-    {75, "Turing", {63, 0, 0}, "turing", 64 * kKiB, 64 * kKiB, 1024, 16, kNone, kH200, "manual"},
-    {80, "Ampere", {70, 0, 0}, "ampere", 163 * kKiB, 164 * kKiB, 2048, 32, kNone, kH200, "manual"},
-    {86, "Ampere", {71, 0, 0}, "ampere", 99 * kKiB, 100 * kKiB, 1536, 16, kNone, kH200, "manual"},
-    {87, "Ampere", {74, 0, 0}, "ampere", 163 * kKiB, 164 * kKiB, 1536, 16, kNone, kH200, "manual"},
-    {88, "Ampere", {90, 0, 0}, "ampere", 99 * kKiB, 100 * kKiB, 1536, 16, kNone, kH200, "manual"},
-    {89, "Ada", {78, 0, 0}, "ada", 99 * kKiB, 100 * kKiB, 1536, 24, kNone, kH200, "manual"},
-    {90, "Hopper", {78, 80, 0}, "hopper", 227 * kKiB, 228 * kKiB, 2048, 32, kNone, kH200, "device"},
-    {100, "Blackwell", {86, 86, 88}, "blackwell", 227 * kKiB, 228 * kKiB, 2048, 32, kTmem, kB200, "manual"},
-    {103, "Blackwell", {88, 88, 88}, "blackwell", 227 * kKiB, 228 * kKiB, 2048, 32, kTmem, kB200, "manual"},
-    {110, "Blackwell", {90, 90, 90}, "blackwell", 227 * kKiB, 228 * kKiB, 1536, 24, kTmem, kThor, "manual"},
-    {120, "Blackwell", {87, 87, 88}, kRtx, 99 * kKiB, 100 * kKiB, 1536, 24, kNone, kRtxPro6000, "manual"},
-    {121, "Blackwell", {88, 88, 88}, kRtx, 99 * kKiB, 100 * kKiB, 1536, 24, kNone, kGb10, "manual"},
+    {75, "Turing", {63, 0, 0}, "turing", 64 * kKiB, 64 * kKiB, 1024, 16, kH200, kNothing, "manual"},
+    {80, "Ampere", {70, 0, 0}, "ampere", 163 * kKiB, 164 * kKiB, 2048, 32, kH200, kNothing, "manual"},
+    {86, "Ampere", {71, 0, 0}, "ampere", 99 * kKiB, 100 * kKiB, 1536, 16, kH200, kNothing, "manual"},
+    {87, "Ampere", {74, 0, 0}, "ampere", 163 * kKiB, 164 * kKiB, 1536, 16, kH200, kNothing, "manual"},
+    {88, "Ampere", {90, 0, 0}, "ampere", 99 * kKiB, 100 * kKiB, 1536, 16, kH200, kNothing, "manual"},
+    {89, "Ada", {78, 0, 0}, "ada", 99 * kKiB, 100 * kKiB, 1536, 24, kH200, kNothing, "manual"},
+    {90, "Hopper", {78, 80, 0}, "hopper", 227 * kKiB, 228 * kKiB, 2048, 32, kH200, k90, "device"},
+    {100, "Blackwell", {86, 86, 88}, "blackwell", 227 * kKiB, 228 * kKiB, 2048, 32, kB200, k100, "manual"},
+    {103, "Blackwell", {88, 88, 88}, "blackwell", 227 * kKiB, 228 * kKiB, 2048, 32, kB200, k103, "manual"},
+    {110, "Blackwell", {90, 90, 90}, "blackwell", 227 * kKiB, 228 * kKiB, 1536, 24, kThor, k110, "manual"},
+    {120, "Blackwell", {87, 87, 88}, kRtx, 99 * kKiB, 100 * kKiB, 1536, 24, kRtxPro6000, kNothing, "manual"},
+    {121, "Blackwell", {88, 88, 88}, kRtx, 99 * kKiB, 100 * kKiB, 1536, 24, kGb10, kNothing, "manual"},
 }};
 
 }  // namespace

@@ -22,6 +22,20 @@ struct Device {
   uint32_t cluster;  // CTAs of a cluster, at most, where the kernel allows a size that is not portable
 };
 
+// What some architectures have and not every later one: the suffixes with which a target has it ("a", "af"),
+// or nothing where no target of that architecture does. As ptxas 13.0 takes them.
+struct Features {
+  std::string_view wgmma{};
+  std::string_view tcgen05{};            // tensor memory, what moves and multiplies in it, but for:
+  std::string_view tcgen05_integers{};   // .kind::i8
+  std::string_view tcgen05_scale_vec{};  // scale vectors by .scale_vec, not by .block
+  std::string_view tcgen05_shift{};
+  std::string_view tcgen05_ld_red{};  // loads that reduce
+  std::string_view pair_copies{};     // tensor copies for pairs of CTAs, and of rows that an index picks
+  std::string_view redux_f32{};
+  std::string_view cvt_rs{};  // stochastic rounding
+};
+
 struct Arch {
   int sm;
   std::string_view family;  // the architecture's name
@@ -33,8 +47,8 @@ struct Arch {
   // Of a multiprocessor (CCCL 3.2, arch_traits).
   uint64_t sm_shared;  // bytes; what is over `shared` is kept by the system for each CTA
   uint32_t sm_threads, sm_ctas;
-  uint32_t columns;  // of tensor memory, of 32 bits in 128 lanes; 0: there is none
-  Device device;     // the largest that runs its targets
+  Device device;  // the largest that runs its targets
+  Features has;
   // How what is computed for it is known, where nothing more is said: "device" or "manual".
   std::string_view evidence;
 };

@@ -71,6 +71,15 @@ namespace {
 
 constexpr int kTablesVersion = 90;  // 10 * major + minor
 
+// The targets of the architectures that have a feature, for a message.
+std::string targets_with(std::string_view Features::*feature) {
+  std::string out;
+  for (const machine::Arch& a : machine::archs())
+    for (const char suffix : a.has.*feature)
+      out += (out.empty() ? "sm_" : ", sm_") + std::to_string(a.sm) + suffix;
+  return out;
+}
+
 // Opcode and modifiers as they stand in the text.
 std::string written_name(const ptx::Instruction& i) {
   std::string out = i.opcode;
@@ -111,13 +120,14 @@ const Form& FunctionBuilder::choose(const ptx::Instruction& i, Match& found) con
                           ": the tables hold PTX 9.0, by which " + why);
       throw Invalid("'" + written + "' is not available on " + layout_.module.target + "; " + why);
     };
-    if (layout_.sm < form->sm ||
-        (!form->only.empty() &&
-         form->only.find(layout_.suffix.empty() ? "-" : layout_.suffix) == std::string_view::npos))
-      refuse("it needs sm_" + std::to_string(form->sm) + std::string(form->only) +
-             (form->until == form->sm ? "" : " or later"));
-    if (form->until != 0 && layout_.sm > form->until)
-      refuse("the last target that has it is sm_" + std::to_string(form->until) + std::string(form->only));
+    const auto carried = [&](std::string_view suffixes) {
+      return !layout_.suffix.empty() && suffixes.find(layout_.suffix) != std::string_view::npos;
+    };
+    const Needs& needs = form->needs;
+    if (needs.feature != nullptr && !carried(machine::arch(layout_.sm).has.*needs.feature))
+      refuse("it needs " + targets_with(needs.feature));
+    if (layout_.sm < needs.sm || (!form->only.empty() && !carried(form->only)))
+      refuse("it needs sm_" + std::to_string(needs.sm) + std::string(form->only) + " or later");
     return *form;
   }
   if (best < i.modifiers.size())

@@ -5,11 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "model/machine/arch.h"
 #include "model/ptx/syntax.h"
 
 namespace bitwell::isa {
 
 class Builder;
+using machine::Features;
 
 // How an instruction matched a pattern: the alternative taken of each group, "" for an optional group left
 // out, and all modifiers in the pattern's order, whatever order they were written in.
@@ -28,17 +30,24 @@ struct Match {
 //   q destination predicate             p predicate, may be negated
 //   T is a type without its dot or $n, the n-th group's choice; a trailing ? allows the operand to be absent;
 //   `*` alone leaves all operands to `build`.
-// `version` (10 * major + minor) and `sm` are the least PTX version and target; sm 0: any. `only` names
-// targets that must carry the suffix a or f ("a": sm_90a and later with suffix a), `until` the last sm that
-// has the form, 0: all later ones have it.
+// `version` (10 * major + minor) is the least PTX version; `needs` the least target (0: any), or the feature
+// that an architecture must have; `only` names the suffixes that a target must carry ("a": sm_90a and later
+// with suffix a). A feature says its own.
+struct Needs {
+  int sm = 0;
+  std::string_view Features::*feature = nullptr;
+  constexpr Needs() = default;
+  constexpr Needs(int least) : sm(least) {}
+  constexpr Needs(std::string_view Features::*f) : feature(f) {}
+};
+
 struct Form {
   std::string_view pattern;
   std::string_view operands;
   void (*build)(Builder&, const Match&);
   int version = 0;
-  int sm = 0;
+  Needs needs{};
   std::string_view only{};
-  int until = 0;
 };
 
 std::string_view opcode_of(const Form& form);

@@ -10,6 +10,7 @@
 
 #include "kernels/dense/launch.h"
 #include "kernels/limits.h"
+#include "model/layout/tensor_memory.h"
 #include "model/machine/arch.h"
 #include "verify/capture/captures.h"
 #include "verify/launch/launch.h"
@@ -30,7 +31,7 @@ TEST(DenseTable, EveryKernelFits) {
     EXPECT_LE(v.shared_bytes(), kernels::kSharedLimit) << v.name;
     EXPECT_GE(v.stages(), 2) << v.name;
     EXPECT_LE(v.used_columns(), v.columns()) << v.name;
-    EXPECT_LE(v.columns(), static_cast<int>(machine::arch(100).columns)) << v.name;
+    EXPECT_LE(v.columns(), static_cast<int>(layout::kTensorColumns)) << v.name;
     EXPECT_EQ(v.cluster_m % v.tile.ctas, 0) << v.name;
     EXPECT_EQ(v.box_a() % 8 + v.box_b() % 8, 0) << v.name << ": a swizzle is of 8 rows";
     EXPECT_EQ(v.steps_sfa() * (v.multicast == dense::Multicast::scales ? v.cluster_n : 1) * dense::kStep,

@@ -123,7 +123,7 @@ constexpr Form kWarp[] = {
     {"match{.any,.all}.sync{.b32,.b64}", "*", match_form, 60},
     {"redux.sync{.add,.min,.max}{.u32,.s32}", "d:$2 s:$2 s:b32", redux, 70, 80},
     {"redux.sync{.and,.or,.xor}{.b32}", "d:b32 s:b32 s:b32", redux, 70, 80},
-    {"redux.sync{.min,.max}[.abs][.NaN].f32", "d:f32 r:f32 s:b32", redux, 86, 100, "af", 110},
+    {"redux.sync{.min,.max}[.abs][.NaN].f32", "d:f32 r:f32 s:b32", redux, 86, &Features::redux_f32},
     {"activemask.b32", "d:b32", activemask, 62},
     {"elect.sync", "*", elect_form, 80, 90},
 };

@@ -215,16 +215,17 @@ void wgmma_order(Builder& b, const Match&) {
   ".m64n128k32,.m64n144k32,.m64n160k32,.m64n176k32,.m64n192k32,.m64n208k32,.m64n224k32,.m64n240k32,"     \
   ".m64n256k32}"
 constexpr Form kWgmma[] = {
-    {"wgmma.mma_async|.sync.aligned" SHAPES("k16") "{.f32,.f16}.f16.f16", "*", wgmma_form, 80, 90, "a", 90},
-    {"wgmma.mma_async|.sync.aligned" SHAPES("k16") ".f32.bf16.bf16", "*", wgmma_form, 80, 90, "a", 90},
-    {"wgmma.mma_async|.sync.aligned" SHAPES("k8") ".f32.tf32.tf32", "*", wgmma_form, 80, 90, "a", 90},
+    {"wgmma.mma_async|.sync.aligned" SHAPES("k16") "{.f32,.f16}.f16.f16", "*", wgmma_form, 80,
+     &Features::wgmma},
+    {"wgmma.mma_async|.sync.aligned" SHAPES("k16") ".f32.bf16.bf16", "*", wgmma_form, 80, &Features::wgmma},
+    {"wgmma.mma_async|.sync.aligned" SHAPES("k8") ".f32.tf32.tf32", "*", wgmma_form, 80, &Features::wgmma},
     {"wgmma.mma_async|.sync.aligned" SHAPES("k32") "{.f32,.f16}{.e4m3,.e5m2}{.e4m3,.e5m2}", "*", wgmma_form,
-     80, 90, "a", 90},
+     80, &Features::wgmma},
     {"wgmma.mma_async|.sync.aligned" BYTE_SHAPES "[.satfinite].s32{.s8,.u8}{.s8,.u8}", "*", wgmma_bytes, 80,
-     90, "a", 90},
-    {"wgmma.fence|.sync.aligned", "", wgmma_order, 80, 90, "a", 90},
-    {"wgmma.commit_group|.sync.aligned", "", wgmma_order, 80, 90, "a", 90},
-    {"wgmma.wait_group|.sync.aligned", "*", wgmma_order, 80, 90, "a", 90},
+     &Features::wgmma},
+    {"wgmma.fence|.sync.aligned", "", wgmma_order, 80, &Features::wgmma},
+    {"wgmma.commit_group|.sync.aligned", "", wgmma_order, 80, &Features::wgmma},
+    {"wgmma.wait_group|.sync.aligned", "*", wgmma_order, 80, &Features::wgmma},
 };
 #undef SHAPES
 #undef BYTE_SHAPES

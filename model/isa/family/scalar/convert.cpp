@@ -287,9 +287,9 @@ constexpr Form kConvert[] = {
     {"cvt.rn[.relu].f16x2{.e2m1x2,.e2m3x2,.e3m2x2}", "*", cvt_packed, 86, 100, "af"},
     {"cvt{.rz,.rp}[.satfinite].ue8m0x2{.f32,.bf16x2}", "*", cvt_packed, 86, 100, "af"},
     {"cvt.rn.bf16x2.ue8m0x2", "*", cvt_packed, 86, 100, "af"},
-    {"cvt.rs[.relu][.satfinite]{.f16x2,.bf16x2}.f32", "*", cvt_by_chance, 87, 100, "a", 103},
-    {"cvt.rs[.relu]{.satfinite}{.e4m3x4,.e5m2x4,.e2m3x4,.e3m2x4,.e2m1x4}.f32", "*", cvt_by_chance, 87, 100,
-     "a", 103},
+    {"cvt.rs[.relu][.satfinite]{.f16x2,.bf16x2}.f32", "*", cvt_by_chance, 87, &Features::cvt_rs},
+    {"cvt.rs[.relu]{.satfinite}{.e4m3x4,.e5m2x4,.e2m3x4,.e3m2x4,.e2m1x4}.f32", "*", cvt_by_chance, 87,
+     &Features::cvt_rs},
 };
 #undef ALL_CVT_TYPES
 

@@ -121,9 +121,11 @@ void allocation_form(Builder& b, const Match& m) {
 }
 
 constexpr Form kAllocation[] = {
-    {"tcgen05.alloc|" CTA_GROUP ".sync.aligned[.shared::cta].b32", "*", allocation_form, 86, 100, "af", 110},
-    {"tcgen05.dealloc|" CTA_GROUP ".sync.aligned.b32", "*", allocation_form, 86, 100, "af", 110},
-    {"tcgen05.relinquish_alloc_permit|" CTA_GROUP ".sync.aligned", "", allocation_form, 86, 100, "af", 110},
+    {"tcgen05.alloc|" CTA_GROUP ".sync.aligned[.shared::cta].b32", "*", allocation_form, 86,
+     &Features::tcgen05},
+    {"tcgen05.dealloc|" CTA_GROUP ".sync.aligned.b32", "*", allocation_form, 86, &Features::tcgen05},
+    {"tcgen05.relinquish_alloc_permit|" CTA_GROUP ".sync.aligned", "", allocation_form, 86,
+     &Features::tcgen05},
 };
 
 }  // namespace

@@ -136,12 +136,12 @@ void copy_form(Builder& b, const Match& m) {
 #define HALVES "{.64x128b}{.warpx2::02_13,.warpx2::01_23}"
 #define QUARTERS "{.32x128b}.warpx4"
 constexpr Form kCopy[] = {
-    {COPY(WHOLE), "*", copy_form, 86, 100, "af", 110},
-    {COPY(WHOLE) UNPACK, "*", copy_form, 86, 100, "af", 110},
-    {COPY(HALVES), "*", copy_form, 86, 100, "af", 110},
-    {COPY(HALVES) UNPACK, "*", copy_form, 86, 100, "af", 110},
-    {COPY(QUARTERS), "*", copy_form, 86, 100, "af", 110},
-    {COPY(QUARTERS) UNPACK, "*", copy_form, 86, 100, "af", 110},
+    {COPY(WHOLE), "*", copy_form, 86, &Features::tcgen05},
+    {COPY(WHOLE) UNPACK, "*", copy_form, 86, &Features::tcgen05},
+    {COPY(HALVES), "*", copy_form, 86, &Features::tcgen05},
+    {COPY(HALVES) UNPACK, "*", copy_form, 86, &Features::tcgen05},
+    {COPY(QUARTERS), "*", copy_form, 86, &Features::tcgen05},
+    {COPY(QUARTERS) UNPACK, "*", copy_form, 86, &Features::tcgen05},
 };
 #undef COPY
 #undef UNPACK

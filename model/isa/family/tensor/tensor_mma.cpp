@@ -167,8 +167,6 @@ void mma_form(Builder& b, const Match& m) {
     if (has(i, ".kind::" + std::string(machine::kMmaKinds[k]))) use.kind = static_cast<MmaKind>(k);
   const bool scaled = machine::block_scaled(use.kind);
   if (scaled) use.scale_vector = scale_vector(i, use.kind);
-  if (use.kind == MmaKind::i8 && b.sm() == 103)
-    throw Invalid("'" + m.name + "' is not available on sm_103a; it needs sm_100a or sm_110a");
   use.stationary = has(i, ".ws");
   use.collector = collector(i, use.stationary);
   op.sources = b.new_list();
@@ -241,18 +239,19 @@ void shifting_form(Builder& b, const Match& m) {
 #define SCALED "{.kind::mxf8f6f4,.kind::mxf4,.kind::mxf4nvf4}.block_scale"
 #define DISCARDED "[.collector::a::lastuse,.collector::a::discard]"
 constexpr Form kMma[] = {
-    {"tcgen05.mma|" CTA_GROUP "{.kind::f16,.kind::tf32,.kind::f8f6f4}" COLLECTOR, "*", mma_form, 86, 100,
-     "af", 110},
-    {"tcgen05.mma|" CTA_GROUP ".kind::i8" COLLECTOR, "*", mma_form, 86, 100, "a", 110},
-    {"tcgen05.mma|" CTA_GROUP SCALED "[.block16,.block32]" COLLECTOR, "*", mma_form, 86, 100, "af", 110},
+    {"tcgen05.mma|" CTA_GROUP "{.kind::f16,.kind::tf32,.kind::f8f6f4}" COLLECTOR, "*", mma_form, 86,
+     &Features::tcgen05},
+    {"tcgen05.mma|" CTA_GROUP ".kind::i8" COLLECTOR, "*", mma_form, 86, &Features::tcgen05_integers},
+    {"tcgen05.mma|" CTA_GROUP SCALED "[.block16,.block32]" COLLECTOR, "*", mma_form, 86, &Features::tcgen05},
     {"tcgen05.mma|" CTA_GROUP SCALED "{.scale_vec::1X,.scale_vec::2X,.scale_vec::4X}" COLLECTOR, "*",
-     mma_form, 86, 100, "a", 110},
+     mma_form, 86, &Features::tcgen05_scale_vec},
     {"tcgen05.mma|" CTA_GROUP "{.kind::f16,.kind::tf32,.kind::f8f6f4}.ashift" DISCARDED, "*", shifting_form,
-     86, 100, "af", 110},
-    {"tcgen05.mma|" CTA_GROUP ".kind::i8.ashift" DISCARDED, "*", shifting_form, 86, 100, "a", 110},
-    {"tcgen05.mma.ws|.cta_group::1{.kind::f16,.kind::tf32,.kind::f8f6f4}" COLLECTOR_B, "*", mma_form, 86, 100,
-     "af", 110},
-    {"tcgen05.mma.ws|.cta_group::1.kind::i8" COLLECTOR_B, "*", mma_form, 86, 100, "a", 110},
+     86, &Features::tcgen05},
+    {"tcgen05.mma|" CTA_GROUP ".kind::i8.ashift" DISCARDED, "*", shifting_form, 86,
+     &Features::tcgen05_integers},
+    {"tcgen05.mma.ws|.cta_group::1{.kind::f16,.kind::tf32,.kind::f8f6f4}" COLLECTOR_B, "*", mma_form, 86,
+     &Features::tcgen05},
+    {"tcgen05.mma.ws|.cta_group::1.kind::i8" COLLECTOR_B, "*", mma_form, 86, &Features::tcgen05_integers},
 };
 #undef COLLECTOR
 #undef COLLECTORS_OF

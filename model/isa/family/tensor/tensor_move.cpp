@@ -237,14 +237,14 @@ void wait_form(Builder& b, const Match&) {
 #define TIMES_REDUCED "{.x2,.x4,.x8,.x16,.x32,.x64,.x128}"
 #define TIMES "{.x1,.x2,.x4,.x8,.x16,.x32,.x64,.x128}"
 constexpr Form kMove[] = {
-    {"tcgen05.ld|.sync.aligned" SHAPES TIMES "[.pack::16b].b32", "*", move_form, 86, 100, "af", 110},
+    {"tcgen05.ld|.sync.aligned" SHAPES TIMES "[.pack::16b].b32", "*", move_form, 86, &Features::tcgen05},
     {"tcgen05.ld.red|.sync.aligned{.32x32b,.16x32bx2}" TIMES_REDUCED "{.min,.max}[.abs][.NaN].f32", "*",
-     move_form, 88, 103, "af", 110},
+     move_form, 88, &Features::tcgen05_ld_red},
     {"tcgen05.ld.red|.sync.aligned{.32x32b,.16x32bx2}" TIMES_REDUCED "{.min,.max}{.u32,.s32}", "*", move_form,
-     88, 103, "af", 110},
-    {"tcgen05.st|.sync.aligned" SHAPES TIMES "[.unpack::16b].b32", "*", move_form, 86, 100, "af", 110},
-    {"tcgen05.wait::ld|.sync.aligned", "", wait_form, 86, 100, "af", 110},
-    {"tcgen05.wait::st|.sync.aligned", "", wait_form, 86, 100, "af", 110},
+     88, &Features::tcgen05_ld_red},
+    {"tcgen05.st|.sync.aligned" SHAPES TIMES "[.unpack::16b].b32", "*", move_form, 86, &Features::tcgen05},
+    {"tcgen05.wait::ld|.sync.aligned", "", wait_form, 86, &Features::tcgen05},
+    {"tcgen05.wait::st|.sync.aligned", "", wait_form, 86, &Features::tcgen05},
 };
 #undef SHAPES
 #undef TIMES_REDUCED

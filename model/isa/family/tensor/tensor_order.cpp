@@ -100,9 +100,9 @@ void fence_form(Builder& b, const Match&) {
 
 constexpr Form kOrder[] = {
     {"tcgen05.commit|" CTA_GROUP ".mbarrier::arrive::one[.shared::cluster][.multicast::cluster].b64", "*",
-     commit_form, 86, 100, "af", 110},
-    {"tcgen05.fence::before_thread_sync", "", fence_form, 86, 100, "af", 110},
-    {"tcgen05.fence::after_thread_sync", "", fence_form, 86, 100, "af", 110},
+     commit_form, 86, &Features::tcgen05},
+    {"tcgen05.fence::before_thread_sync", "", fence_form, 86, &Features::tcgen05},
+    {"tcgen05.fence::after_thread_sync", "", fence_form, 86, &Features::tcgen05},
 };
 
 }  // namespace

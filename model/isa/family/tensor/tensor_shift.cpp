@@ -74,7 +74,7 @@ void shift_form(Builder& b, const Match& m) {
 }
 
 constexpr Form kShift[] = {
-    {"tcgen05.shift|" CTA_GROUP ".down", "*", shift_form, 86, 100, "a", 110},
+    {"tcgen05.shift|" CTA_GROUP ".down", "*", shift_form, 86, &Features::tcgen05_shift},
 };
 
 }  // namespace
