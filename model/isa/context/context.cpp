@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/isa/context/turn.h"
 #include "model/machine/heap.h"
 
 namespace bitwell {
@@ -17,38 +18,29 @@ constexpr size_t kMostIdle = 64;
 
 }  // namespace
 
-// Of one call: nobody else's goes on meanwhile.
-class Context::Turn {
- public:
-  // `launches`: callbacks may call during it.
-  Turn(const Context& context, const char* call, bool launches = false) : context_(context) {
-    if (context.turn_ == std::this_thread::get_id())
-      throw Misuse(Misuse::Kind::in_callback,
-                   std::string(call) + " is called from inside a launch of the same context");
-    lock_ = std::unique_lock(context.mutex_);
-    if (launches) context.turn_ = std::this_thread::get_id();
-  }
-  ~Turn() { context_.turn_ = std::thread::id(); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+uint64_t Context::next_number() { return ++contexts; }
 
- private:
-  const Context& context_;
-  std::unique_lock<std::mutex> lock_;
-};
-
-Context::Context(const ContextOptions& options) : number_(++contexts) {
+Context::Context(const ContextOptions& options) : number_(next_number()) {
   if (options.heap) memory_.heap().limit = *options.heap;
 }
 
+bool Context::is_own(uint64_t context) const {
+  return context == number_ ||
+         std::any_of(origins_.begin(), origins_.end(), [&](const Origin& o) { return o.context == context; });
+}
+
 void Context::check_owner(uint64_t context, const std::string& what) const {
-  if (context != 0 && context != number_)
+  if (context != 0 && !is_own(context))
     throw Misuse(Misuse::Kind::other_context, what + " is of another context");
 }
 
 Context::Loaded& Context::find(ModuleHandle module) const {
   check_owner(module.context, "the module of the handle");
   const std::string name = "module " + std::to_string(module.number);
+  for (const Origin& o : origins_)
+    if (module.context == o.context && module.number > o.last)
+      throw Misuse(Misuse::Kind::other_context,
+                   name + " is of another context, which loaded it after this one began as it");
   if (module.context == 0 || module.number == 0 || module.number > last_)
     throw Misuse(Misuse::Kind::unknown_module, name + ": the context has given no such handle");
   const auto at = loaded_.find(module.number);
@@ -58,8 +50,8 @@ Context::Loaded& Context::find(ModuleHandle module) const {
 }
 
 // A place of its own.
-std::unique_ptr<const Context::Place> Context::next_place(const isa::Module& module) {
-  auto out = std::make_unique<Place>();
+std::shared_ptr<const Context::Place> Context::next_place(const isa::Module& module) {
+  auto out = std::make_shared<Place>();
   out->variables = module.variables();
   if (out->variables.empty()) return out;
   out->has_constants =
@@ -83,7 +75,7 @@ machine::Region Context::put(const Place& place) {
 }
 
 ModuleHandle Context::load(Known& known, isa::Approximate approximate) {
-  std::unique_ptr<const Place> place;
+  std::shared_ptr<const Place> place;
   const bool stood = !known.places.empty();
   if (stood) {
     place = std::move(known.places.back());

@@ -22,6 +22,7 @@
 
 #include "model/isa/compile/module.h"
 #include "model/isa/context/misuse.h"
+#include "model/machine/snapshot.h"
 #include "model/run/launch.h"
 
 namespace bitwell {
@@ -81,7 +82,11 @@ struct KernelLaunch {
 // inside what a launch calls, only read() may be called. Whatever is thrown, it stays usable.
 class Context {
  public:
+  class Snapshot;
   explicit Context(const ContextOptions& options = {});
+  // One that begins as another was: handles and allocations of that one, and of those that it began as, lead
+  // to the same here. They share the memory that neither writes.
+  explicit Context(const Snapshot& snapshot);
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
@@ -108,6 +113,9 @@ class Context {
   void read(const Allocation& from, std::span<std::byte> bytes, uint64_t offset = 0) const;
   uint64_t add_texture(const machine::Texture& texture);
   void remove_texture(uint64_t handle);
+  // All that is in it: memory, modules with their variables, textures, the heap. It costs what
+  // machine::Memory::snapshot does.
+  Snapshot snapshot();
   // For who sets memory up for a launch, or looks at it afterwards; no lock holds others up.
   machine::Memory& memory() { return memory_; }
 
@@ -128,7 +136,7 @@ class Context {
   struct Loaded {
     std::shared_ptr<const isa::Module> module;
     isa::Approximate approximate;
-    std::unique_ptr<const Place> place;
+    std::shared_ptr<const Place> place;
     machine::Region constants;
     std::map<std::string, std::shared_ptr<const isa::Program>> programs{};  // that were asked for, by entry
   };
@@ -137,7 +145,7 @@ class Context {
     std::shared_ptr<const isa::Module> module;
     size_t hash = 0;                                   // of its text, where it came as one
     size_t loaded = 0;                                 // how often it is
-    std::vector<std::unique_ptr<const Place>> places;  // where it stood, and nothing stands now
+    std::vector<std::shared_ptr<const Place>> places;  // where it stood, and nothing stands now
     std::list<const isa::Module*>::iterator idle{};    // where it is not loaded
   };
   class Turn;
@@ -146,11 +154,19 @@ class Context {
   void check_owner(uint64_t context, const std::string& what) const;
   machine::Region* constants_at(uint64_t address, uint64_t bytes) const;
   ModuleHandle load(Known& known, isa::Approximate approximate);
-  std::unique_ptr<const Place> next_place(const isa::Module& module);
+  bool is_own(uint64_t context) const;
+  std::shared_ptr<const Place> next_place(const isa::Module& module);
   machine::Region put(const Place& place);
   void forget(const isa::Module* module);
 
+  // Of a context that this one began as: its number, and the last module that it had then.
+  struct Origin {
+    uint64_t context, last;
+  };
+
+  static uint64_t next_number();
   const uint64_t number_;  // among all contexts of the process
+  std::vector<Origin> origins_;
   mutable std::mutex mutex_;
   mutable std::atomic<std::thread::id> turn_{};  // who runs a launch
   machine::Memory memory_;
@@ -161,6 +177,31 @@ class Context {
   std::unordered_multimap<size_t, const isa::Module*> texts_;  // of those that came as texts, by hash
   std::list<const isa::Module*> idle_;                         // known and not loaded, the oldest first
   std::vector<uint64_t> free_constants_;                       // places of modules that are forgotten
+};
+
+// A value that does not change and outlives the context; any number of threads may begin contexts as it.
+class Context::Snapshot {
+ private:
+  friend class Context;
+  struct Module {
+    uint64_t number;
+    std::shared_ptr<const isa::Module> module;
+    isa::Approximate approximate;
+    std::shared_ptr<const Place> place;
+    machine::Region::Saved constants;
+    std::map<std::string, std::shared_ptr<const isa::Program>> programs;
+  };
+  struct Text {
+    std::shared_ptr<const isa::Module> module;
+    std::vector<std::shared_ptr<const Place>> places;
+    size_t hash = 0, loaded = 0;
+    bool is_text = false;  // that load() finds by its hash
+  };
+  machine::Snapshot memory_;
+  std::vector<Origin> origins_;  // the context itself the last
+  std::vector<Module> modules_;
+  std::vector<Text> known_;  // those that are not loaded the last, and of them the oldest first
+  std::vector<uint64_t> free_constants_;
 };
 
 }  // namespace bitwell
