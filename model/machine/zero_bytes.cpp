@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <string>
 
 #include "model/machine/failure.h"
+#include "model/machine/pages.h"
 
 namespace bitwell::machine {
 namespace {
@@ -22,39 +22,6 @@ constexpr uint64_t kMapped = uint64_t{1} << 20;
 
 [[noreturn]] void no_space(uint64_t size) {
   throw InputError("this machine has no address space for " + std::to_string(size) + " bytes of memory");
-}
-
-uint64_t page_size() {
-  static const auto size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return size;
-}
-
-bool is_zero(const std::byte* bytes, uint64_t length) {
-  return std::all_of(bytes, bytes + length, [](std::byte b) { return b == std::byte{0}; });
-}
-
-// The offsets of the pages of [bytes, bytes + size) that are no longer what they were mapped as: in `pagemap`
-// bit 63 is set for one that is present, 62 for one that is swapped, 61 for a file's. Where that cannot be
-// read: of those that were `zero` at first all that are not, else all.
-std::vector<uint64_t> touched_pages(const std::byte* bytes, uint64_t size, bool zero, const char* pagemap) {
-  std::vector<uint64_t> out;
-  const uint64_t page = page_size();
-  const int map = open(pagemap, O_RDONLY | O_CLOEXEC);
-  std::array<uint64_t, 512> entries{};
-  for (uint64_t from = 0; from < size; from += entries.size() * page) {
-    const uint64_t count = std::min<uint64_t>(entries.size(), (size - from + page - 1) / page);
-    const auto at = static_cast<off_t>((reinterpret_cast<uintptr_t>(bytes) + from) / page * 8);
-    const bool known =
-        map >= 0 && pread(map, entries.data(), count * 8, at) == static_cast<ssize_t>(count * 8);
-    for (uint64_t i = 0; i < count; ++i) {
-      const uint64_t offset = from + i * page;
-      const bool own = (entries[i] >> 62) != 0 && (entries[i] >> 61 & 1) == 0;
-      if (known ? own : !zero || !is_zero(bytes + offset, std::min(page, size - offset)))
-        out.push_back(offset);
-    }
-  }
-  if (map >= 0) close(map);
-  return out;
 }
 
 }  // namespace
@@ -94,21 +61,50 @@ class PageFile {
       }
     }
   }
-  // As bytes at `at`, or where there is room: what is written there is no other's.
+  // When all is written: nothing is from now on.
+  void finish() {
+    for (off_t at = 0; (at = lseek(file_, at, SEEK_DATA)) >= 0;) {
+      const off_t end = lseek(file_, at, SEEK_HOLE);
+      written_.push_back({static_cast<uint64_t>(at), static_cast<uint64_t>(end)});
+      at = end;
+    }
+    for (uint64_t gap = uint64_t{1} << 16; written_.size() > kMostParts; gap *= 4) {
+      std::vector<Part> fewer;
+      for (const Part& p : written_)
+        if (!fewer.empty() && p.begin - fewer.back().end <= gap)
+          fewer.back().end = p.end;
+        else
+          fewer.push_back(p);
+      written_ = std::move(fewer);
+    }
+  }
+  // As bytes at `at`, or where there is room: what is written there is no other's. Of the file only the parts
+  // are mapped that hold something: a hole of it would become a page when it is read.
   std::byte* map(std::byte* at) const {
-    const int fixed = at == nullptr ? 0 : MAP_FIXED;
-    void* to = mmap(at, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | fixed, file_, 0);
-    if (to == MAP_FAILED) no_space(size_);
-    return static_cast<std::byte*>(to);
+    auto* const to = static_cast<std::byte*>(part_at(at, size_, MAP_ANONYMOUS, -1, 0));
+    for (const Part& p : written_) part_at(to + p.begin, p.end - p.begin, 0, file_, p.begin);
+    return to;
   }
 
  private:
+  static constexpr size_t kMostParts = 64;  // the host allows a process some 65,000 mappings
+  struct Part {
+    uint64_t begin, end;
+  };
+  static void* part_at(std::byte* at, uint64_t size, int kind, int file, uint64_t offset) {
+    const int fixed = at == nullptr ? 0 : MAP_FIXED;
+    void* to = mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | fixed | kind, file,
+                    static_cast<off_t>(offset));
+    if (to == MAP_FAILED) no_space(size);
+    return to;
+  }
   [[noreturn]] void refuse() const {
     throw InputError("this machine cannot keep a second state of " + std::to_string(size_) +
                      " bytes of memory: " + std::strerror(errno));
   }
   uint64_t size_;
   int file_;
+  std::vector<Part> written_;
 };
 
 ZeroBytes::ZeroBytes(uint64_t size) : size_(size) {
@@ -146,6 +142,7 @@ ZeroBytes::Saved ZeroBytes::save(const char* pagemap) {
     if (pages_ != nullptr) file->copy(*pages_);
     for (const uint64_t offset : touched)
       file->write(offset, data() + offset, std::min(page_size(), size_ - offset));
+    file->finish();
     pages_ = file;
     pages_->map(data());  // in place of the pages that were touched, which the host takes back
   }
