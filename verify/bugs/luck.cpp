@@ -39,24 +39,24 @@ std::optional<Exhausted> all_of(const isa::Program& program, const verify::Launc
 }
 
 // The bytes that one run leaves; nothing where it ends in a fault.
-std::optional<std::vector<std::vector<std::byte>>> left_by(const isa::Program& program, verify::Launch launch,
-                                                           const std::string& way, uint64_t seed) {
+std::optional<std::vector<std::vector<std::byte>>> left_by(const verify::Start& start, const std::string& way,
+                                                           uint64_t seed) {
   isa::Options options = options_of_small();
   std::optional<verify::Given> given;
   if (verify::is_given(way)) {
-    given.emplace(way, seed, program, launch, options);
+    given.emplace(way, seed, start, options);
     given->attach(options);
   } else {
     options.schedule = {isa::Policy::random, seed};
   }
   try {
-    simulate(program, launch, options, true);
+    const verify::Ran ran = start.run(options, true);
+    std::vector<std::vector<std::byte>> out;
+    for (size_t b = 0; b < start.launch().buffers.size(); ++b) out.push_back(ran.buffer(start.launch(), b));
+    return out;
   } catch (const machine::Fault&) {
     return std::nullopt;
   }
-  std::vector<std::vector<std::byte>> out;
-  for (verify::Buffer& b : launch.buffers) out.push_back(std::move(b.bytes));
-  return out;
 }
 
 struct Sums {
@@ -75,10 +75,11 @@ void examine(const verify::Exhibit& e, const verify::Bug& bug, const Exhausted& 
   const bool shows = all && std::any_of(all->ends.begin(), all->ends.end(), [&](const Ended& end) {
                        return !end.fault.empty() || !right(end.buffers);
                      });
+  const verify::Start start(program, e.launch);
   std::array<uint64_t, 3> first{};
   for (size_t way = 0; way < kWays.size(); ++way)
     for (uint64_t seed = 1; seed <= kSeeds && first[way] == 0; ++seed) {
-      const auto buffers = left_by(program, e.launch, kWays[way], seed);
+      const auto buffers = left_by(start, kWays[way], seed);
       if (!buffers || !right(*buffers)) first[way] = seed;
     }
   if (!shows && first == std::array<uint64_t, 3>{}) return;

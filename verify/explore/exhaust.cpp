@@ -4,6 +4,7 @@
 
 #include "model/explore/explorer.h"
 #include "model/run/turns/residency.h"
+#include "verify/launch/start.h"
 
 namespace bitwell::verify {
 namespace {
@@ -48,20 +49,26 @@ Exhausted exhaust(const isa::Program& program, const Launch& launch, isa::Option
   options.observers.push_back(explorer.observer());
   const bool all =
       std::none_of(launch.buffers.begin(), launch.buffers.end(), [](const Buffer& b) { return b.output; });
+  Launch alone = launch;
+  alone.then.clear();
+  const Start start(program, alone);
   Exhausted out;
   while (!out.complete && out.runs + out.pruned < most) {
     if (!explorer.next()) {
       out.complete = true;
       break;
     }
-    Launch now = launch;
-    now.then.clear();
     Ended end;
     try {
-      simulate(program, now, options, true);
-      for (Buffer& b : now.buffers)
-        end.buffers.push_back(all || b.output ? std::move(b.bytes) : std::vector<std::byte>());
-      for (Variable& v : now.variables) end.variables.push_back(std::move(v.after));
+      const Ran ran = start.run(options, true);
+      for (size_t i = 0; i < alone.buffers.size(); ++i) {
+        const Buffer& b = alone.buffers[i];
+        const uint64_t bytes = b.output ? b.size() : all ? b.bytes.size() : 0;
+        end.buffers.push_back(ran.buffer(alone, i, bytes));
+      }
+      for (size_t i = 0; i < alone.variables.size(); ++i)
+        end.variables.push_back(alone.variables[i].output ? ran.variable(alone, i)
+                                                          : std::vector<std::byte>());
     } catch (const machine::Fault& fault) {
       end.fault = fault.what();
     } catch (const explore::Explorer::Pruned&) {

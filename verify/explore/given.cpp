@@ -21,14 +21,13 @@ uint32_t depth_of(std::string_view text) {
 }
 
 // The agents and turns of a launch under priorities that do not change.
-explore::Extent measure(const isa::Program& program, Launch launch, isa::Options options, uint64_t seed) {
+explore::Extent measure(const Start& start, isa::Options options, uint64_t seed) {
   explore::Pct count(1, 0, seed);
   options.chooser = &count;
   options.observers.clear();
   options.print = nullptr;
-  launch.then.clear();
   try {
-    simulate(program, launch, options, false);
+    start.run(options, false);
   } catch (const machine::Fault&) {  // what comes of it is the run's to say
   }
   return count.extent();
@@ -40,17 +39,16 @@ bool is_given(std::string_view text) {
   return text == kPct || text.starts_with(std::string(kPct) + ":") || text.starts_with(kOrder);
 }
 
-Given::Given(const std::string& text, uint64_t seed, const isa::Program& program, const Launch& launch,
-             isa::Options options) {
+Given::Given(const std::string& text, uint64_t seed, const Start& start, isa::Options options) {
   options.schedule = {};
   if (text.starts_with(kOrder)) {
     replay_ =
-        std::make_unique<explore::Replay>(isa::full_shape(program, launch.shape),
+        std::make_unique<explore::Replay>(isa::full_shape(start.program(), start.launch().shape),
                                           explore::read_order(std::string_view(text).substr(kOrder.size())));
     return;
   }
   depth_ = depth_of(text);
-  extent_ = measure(program, launch, std::move(options), seed);
+  extent_ = measure(start, std::move(options), seed);
   pct_ = std::make_unique<explore::Pct>(depth_, extent_.turns, seed);
 }
 

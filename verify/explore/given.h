@@ -7,7 +7,7 @@
 
 #include "model/explore/order.h"
 #include "model/explore/pct.h"
-#include "verify/launch/launch.h"
+#include "verify/launch/start.h"
 
 namespace bitwell::verify {
 
@@ -18,10 +18,9 @@ inline constexpr uint32_t kPctDepth = 3;
 
 class Given {
  public:
-  // For one run of the launch, without what follows it. pct runs it once before, to count its turns; a fault
-  // ends that count. Throws InputError for a text that is none, naming what is wrong.
-  Given(const std::string& text, uint64_t seed, const isa::Program& program, const Launch& launch,
-        isa::Options options);
+  // For one run of a launch that nothing follows. pct runs it once before, to count its turns; a fault ends
+  // that count. Throws InputError for a text that is none, naming what is wrong.
+  Given(const std::string& text, uint64_t seed, const Start& start, isa::Options options);
 
   // `options` of the run, which this outlives.
   void attach(isa::Options& options);

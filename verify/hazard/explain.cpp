@@ -95,7 +95,7 @@ bool is_summed(const isa::Follow::Use& use) {
   return std::find(kSummed.begin(), kSummed.end(), use.as) != kSummed.end();
 }
 
-std::vector<Followed::Other> others(const Launch& a, const Launch& b) {
+std::vector<Followed::Other> others(const Launch& of, const Ran& a, const Ran& b) {
   std::vector<Followed::Other> out;
   const auto compare = [&](const std::string& name, const auto& x, const auto& y) {
     uint64_t first = 0, bytes = 0;
@@ -103,14 +103,16 @@ std::vector<Followed::Other> others(const Launch& a, const Launch& b) {
       if (x[i] != y[i] && bytes++ == 0) first = i;
     if (bytes != 0) out.push_back({name, first, bytes});
   };
-  for (size_t i = 0; i < a.buffers.size(); ++i)
-    if (a.buffers[i].output) compare(a.buffers[i].name, a.buffers[i].bytes, b.buffers[i].bytes);
-  for (size_t i = 0; i < a.variables.size(); ++i)
-    compare(a.variables[i].name, a.variables[i].after, b.variables[i].after);
+  for (size_t i = 0; i < of.buffers.size(); ++i)
+    if (of.buffers[i].output && a.difference(b, i))
+      compare(of.buffers[i].name, a.buffer(of, i), b.buffer(of, i));
+  for (size_t i = 0; i < of.variables.size(); ++i)
+    if (of.variables[i].output) compare(of.variables[i].name, a.variable(of, i), b.variable(of, i));
   return out;
 }
 
-Followed followed(const Finding& f, const Earlier& earlier, size_t number, const Rerun& rerun) {
+Followed followed(const Finding& f, const Earlier& earlier, size_t number, const Launch& launch,
+                  const Rerun& rerun) {
   Followed out;
   out.why_not = reason_not_to(f);
   if (!out.why_not.empty()) return out;
@@ -120,19 +122,19 @@ Followed followed(const Finding& f, const Earlier& earlier, size_t number, const
     if (access != 0) marks.push_back({access, f.met[i].address, f.met[i].bytes});
   }
   isa::Follow follow(marks);
-  const Launch left = rerun([&](isa::Options& options) { options.follow = &follow; });
+  const Ran left = rerun([&](isa::Options& options) { options.follow = &follow; });
   out.places = follow.met();
   out.outputs = follow.outputs();
   out.uses = follow.uses();
   if (out.places == 0) out.why_not = "the access could not be told from others in a second run";
   out.names_outputs =
-      std::any_of(left.buffers.begin(), left.buffers.end(), [](const Buffer& b) { return b.output; }) ||
-      !left.variables.empty();
+      std::any_of(launch.buffers.begin(), launch.buffers.end(), [](const Buffer& b) { return b.output; }) ||
+      !launch.variables.empty();
   if (!out.names_outputs || out.uses.empty() || !std::all_of(out.uses.begin(), out.uses.end(), is_summed))
     return out;
   isa::Follow inverted(std::move(marks), isa::Follow::How::inverted);
   try {
-    out.others = others(left, rerun([&](isa::Options& options) { options.follow = &inverted; }));
+    out.others = others(launch, left, rerun([&](isa::Options& options) { options.follow = &inverted; }));
   } catch (const machine::Fault&) {  // other numbers led it elsewhere: its uses are what is known
   }
   return out;
@@ -140,13 +142,15 @@ Followed followed(const Finding& f, const Earlier& earlier, size_t number, const
 
 }  // namespace
 
-std::vector<Followed> follow(const std::vector<const Finding*>& findings, const Rerun& rerun) {
+std::vector<Followed> follow(const std::vector<const Finding*>& findings, const Launch& launch,
+                             const Rerun& rerun) {
   std::vector<Followed> out(findings.size());
   size_t next = 0;
   try {
     Earlier earlier(findings);
     if (earlier.any()) rerun([&](isa::Options& options) { options.observers.push_back(earlier.observer()); });
-    for (; next < findings.size(); ++next) out[next] = followed(*findings[next], earlier, next, rerun);
+    for (; next < findings.size(); ++next)
+      out[next] = followed(*findings[next], earlier, next, launch, rerun);
   } catch (const machine::Fault& fault) {
     for (; next < findings.size(); ++next)
       out[next].why_not = std::string("a second run ends in a fault: ") + fault.what();

@@ -36,12 +36,13 @@ struct Followed {
 
 // Makes the launch that the findings are of once more, from where it began, with what is added to its
 // options, and returns what it left.
-using Rerun = std::function<Launch(const std::function<void(isa::Options&)>& add)>;
+using Rerun = std::function<Ran(const std::function<void(isa::Options&)>& add)>;
 
 // By finding, each of which has its Finding::met. What is read is followed; of two writes what stands there
 // then. Runs the launch once or twice for each that can be followed, and once more where what was read came
 // first.
-std::vector<Followed> follow(const std::vector<const hazard::Finding*>& findings, const Rerun& rerun);
+std::vector<Followed> follow(const std::vector<const hazard::Finding*>& findings, const Launch& launch,
+                             const Rerun& rerun);
 
 // Whether that could change what is said of it: an error about something that was read.
 bool may_be_nothing(const hazard::Finding& finding);

@@ -133,9 +133,14 @@ class Ran {
   ~Ran();
 
   isa::RunResult result;
-  // All that a buffer holds, and a variable, by their numbers in the launch that was run.
-  std::vector<std::byte> buffer(const Launch& launch, size_t number) const;
+  // All that a buffer holds, or so many of its bytes, and a variable, by their numbers in the launch that was
+  // run.
+  std::vector<std::byte> buffer(const Launch& launch, size_t number, uint64_t most = UINT64_MAX) const;
   std::vector<std::byte> variable(const Launch& launch, size_t number) const;
+  // The first byte of a buffer that is another in `other`, which is of the same Start; one byte of it. What
+  // neither of them has written is not looked at.
+  std::optional<uint64_t> difference(const Ran& other, size_t number) const;
+  std::byte byte(size_t number, uint64_t at) const;
   // Makes the launch's buffers what memory has, outputs all of it (blank ones are blank no more), and what
   // its variables hold.
   void keep(Launch& launch) const;

@@ -11,6 +11,8 @@ namespace bitwell::verify {
 
 void check_memory(const isa::Program& program, const Launch& launch) {
   const std::optional<uint64_t>& limit = launch.memory_limit;
+  const std::string& entry =
+      launch.entry.empty() ? program.functions[static_cast<size_t>(program.entry)].name : launch.entry;
   const auto product = [](const std::array<uint32_t, 3>& v, uint64_t most) {
     uint64_t out = 1;
     for (const uint32_t n : v) out = std::min(out * n, most);
@@ -41,14 +43,14 @@ void check_memory(const isa::Program& program, const Launch& launch) {
   const uint64_t all = variables + buffers + frames * threads + shared;
   const uint64_t most = limit.value_or(machine::arch(program.sm).device.memory);
   if (all > most)
-    throw machine::InputError("entry '" + launch.entry + "' needs " + text(all) + " bytes of memory " +
-                              parts + ", " + (limit ? "the limit is " : program.target + " devices have ") +
+    throw machine::InputError("entry '" + entry + "' needs " + text(all) + " bytes of memory " + parts +
+                              ", " + (limit ? "the limit is " : program.target + " devices have ") +
                               text(most) + (limit ? "" : "; bitwell run --memory-limit sets another limit"));
   constexpr uint64_t kAlwaysThere = uint64_t{64} << 20;  // not worth asking the host
   if (touched <= kAlwaysThere) return;
   if (const uint64_t host = memory_left(); touched > host)
-    throw machine::InputError("entry '" + launch.entry + "' fills " + text(touched) + " bytes of memory " +
-                              parts + ", this machine has " + text(host) + " left");
+    throw machine::InputError("entry '" + entry + "' fills " + text(touched) + " bytes of memory " + parts +
+                              ", this machine has " + text(host) + " left");
 }
 
 }  // namespace bitwell::verify

@@ -13,6 +13,10 @@ class Placed {
   // that address, and keep what is written there.
   Placed(machine::Memory& memory, const Launch& launch, const std::map<size_t, uint64_t>& there = {});
 
+  // Of a memory that has them all, at these addresses.
+  Placed(machine::Memory& memory, std::vector<uint64_t> addresses)
+      : memory_(memory), addresses_(std::move(addresses)) {}
+
   const std::vector<uint64_t>& addresses() const { return addresses_; }  // by buffer
   // The bytes of the entry's arguments. Throws InputError for a tensor map that no device takes.
   std::vector<std::vector<std::byte>> arguments(const std::vector<Argument>& arguments) const;

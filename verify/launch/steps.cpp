@@ -12,17 +12,18 @@ namespace {
 // The modules of a launch and its steps, each loaded once.
 class Handles {
  public:
-  Handles(const Launch& launch, ModuleHandle first, Context& context)
-      : context_(context), approximate_(launch.approximate) {
-    const std::shared_ptr<const isa::Module> module = context.module(first);
-    files_[launch.ptx] = module;
-    handles_[module->own()] = first;
+  Handles(const Launch& launch, ModuleHandle first, Context& context, Modules& files)
+      : context_(context),
+        files_(files),
+        approximate_(launch.approximate),
+        first_path_(launch.ptx),
+        first_(context.module(first)) {
+    handles_[first_->own()] = first;
   }
   // The entry of a step's launch.
   EntryOf of(const Step& s) {
     std::shared_ptr<const isa::Module> module = s.module;
-    if (module == nullptr) module = files_[s.ptx];
-    if (module == nullptr) module = files_[s.ptx] = load_module(s.ptx);
+    if (module == nullptr) module = s.ptx == first_path_ ? first_ : files_.of(s.ptx);
     std::string entry = entry_of(*module, s.entry);
     const auto at = handles_.find(module->own());
     if (at != handles_.end()) return {at->second, std::move(entry)};
@@ -31,8 +32,10 @@ class Handles {
 
  private:
   Context& context_;
+  Modules& files_;
   isa::Approximate approximate_;
-  std::map<std::string, std::shared_ptr<const isa::Module>> files_;  // of steps that have no module
+  std::string first_path_;
+  std::shared_ptr<const isa::Module> first_;
   std::map<const isa::Module*, ModuleHandle> handles_;
 };
 
@@ -129,8 +132,8 @@ std::vector<std::shared_ptr<const isa::Program>> load_steps(Launch& launch) {
 }
 
 isa::RunResult run_steps(const EntryOf& first, const Launch& launch, const Placed& placed, Context& context,
-                         const isa::Options& options, const Beginning& beginning) {
-  Handles handles(launch, first.module, context);
+                         Modules& files, const isa::Options& options, const Beginning& beginning) {
+  Handles handles(launch, first.module, context, files);
   const std::vector<Step>& steps = launch.then;
   isa::RunResult result;
   bool is_first = true;

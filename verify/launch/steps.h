@@ -1,6 +1,6 @@
 // A launch, and what follows it on its buffers.
 #pragma once
-#include "verify/launch/launch.h"
+#include "verify/launch/modules.h"
 #include "verify/launch/placed.h"
 
 namespace bitwell::verify {
@@ -16,9 +16,10 @@ struct EntryOf {
 };
 // Runs the launch, whose entry is `first`, then launch.then in order; launches that are programmatic overlap
 // with those before them, but not where `beginning`, if there is one, is told of each. Other modules are
-// loaded when their first launch comes. Returns what the first did, with the instructions and notes of all.
-// Throws as simulate of a launch does; what a callback throws passes as it is.
+// loaded when their first launch comes, of `files` where the step has none. Returns what the first did, with
+// the instructions and notes of all. Throws as simulate of a launch does; what a callback throws passes as it
+// is.
 isa::RunResult run_steps(const EntryOf& first, const Launch& launch, const Placed& placed, Context& context,
-                         const isa::Options& options, const Beginning& beginning);
+                         Modules& files, const isa::Options& options, const Beginning& beginning);
 
 }  // namespace bitwell::verify

@@ -62,7 +62,7 @@ void Races::follow(const Rerun& rerun) {
   std::vector<const hazard::Finding*> which;
   for (const Found& f : all)
     if (which.size() < most && (explain_ || may_be_nothing(f.finding))) which.push_back(&f.finding);
-  std::vector<Followed> followed = verify::follow(which, rerun);
+  std::vector<Followed> followed = verify::follow(which, launch_, rerun);
   for (size_t i = 0; i < which.size(); ++i) followed_.emplace(pair_of(*which[i]), std::move(followed[i]));
 }
 

@@ -9,8 +9,8 @@ namespace bitwell::session {
 namespace {
 
 // The same launch from its beginning, which took so many warp instructions.
-Launch made_again(const Question& question, uint64_t took, const std::function<void(isa::Options&)>& add) {
-  Launch launch = question.launch;
+Ran made_again(const Question& question, const Start& start, uint64_t took,
+               const std::function<void(isa::Options&)>& add) {
   isa::Options how = question.options;
   how.observers.clear();
   how.print = nullptr;
@@ -19,12 +19,11 @@ Launch made_again(const Question& question, uint64_t took, const std::function<v
   how.step_limit = std::min(how.step_limit, 4 * took + 1024);  // other bits may make it endless
   std::optional<Given> given;
   if (!question.given.empty()) {
-    given.emplace(question.given, how.schedule.seed, *program_of(launch), launch, how);
+    given.emplace(question.given, how.schedule.seed, start, how);
     given->attach(how);
   }
   add(how);
-  simulate(launch, how, false).keep(launch);
-  return launch;
+  return start.run(how, false);
 }
 
 }  // namespace
@@ -41,13 +40,15 @@ bool Answer::holds(bool notes) const {
 
 Answer ask(const Question& question) {
   const Launch& launch = question.launch;
-  const std::shared_ptr<const isa::Program> program = program_of(launch);
+  // What may be run more than once: a list is not.
+  std::optional<Start> start;
+  if (!question.given.empty() || (question.races && launch.then.empty())) start.emplace(launch);
   Answer out;
   auto races = std::make_unique<Races>(question);
   isa::Options options = question.options;
   std::optional<Given> given;
   if (!question.given.empty()) {
-    given.emplace(question.given, options.schedule.seed, *program, launch, options);
+    given.emplace(question.given, options.schedule.seed, *start, options);
     given->attach(options);
     out.chance = given->chance();
   }
@@ -58,12 +59,16 @@ Answer ask(const Question& question) {
   uint64_t took = UINT64_MAX / 8;  // warp instructions, of a run that does not come to its end
   const Rerun again = [&](const auto& add) {
     if (question.again) question.again(++runs);
-    return made_again(question, took, add);
+    return made_again(question, *start, took, add);
   };
   try {
-    out.ran.emplace(simulate(changed ? *changed : launch, options, question.all_written, races->beginning()));
+    if (start && !changed)
+      out.ran.emplace(start->run(options, question.all_written, races->beginning()));
+    else
+      out.ran.emplace(
+          simulate(changed ? *changed : launch, options, question.all_written, races->beginning()));
     out.result = std::move(out.ran->result);
-    out.residency = isa::residency(*program, launch.shape);
+    out.residency = isa::residency(start ? start->program() : *program_of(launch), launch.shape);
     if (question.ended) question.ended(out.result);
     took = out.result.warp_instructions;
     if (question.races) races->follow(again);

@@ -40,33 +40,41 @@ std::string replay_options(const isa::Schedule& schedule) {
          (random && schedule.kept == machine::Promise::manual ? " --strict" : "");
 }
 
-std::optional<Disagreement> disagreement(
-    const isa::Program& program, Launch& launch, isa::Options options,
-    const std::vector<isa::Schedule>& under,
-    const std::function<void(size_t done, const isa::Schedule& next)>& progress) {
-  const Launch start = launch;
+std::optional<Disagreement> disagreement(const Start& start, isa::Options options,
+                                         const std::vector<isa::Schedule>& under,
+                                         const SchedulesProgress& progress, std::optional<Ran>* first) {
+  const std::vector<Buffer>& buffers = start.launch().buffers;
+  std::optional<Ran> own;
+  std::optional<Ran>& want = first != nullptr ? *first : own;
   for (size_t i = 0; i < under.size(); ++i) {
-    Launch other = start;
-    Launch& now = i == 0 ? launch : other;
     options.schedule = under[i];
     if (progress) progress(i, under[i]);
     try {
-      simulate(program, now, options, true);
+      if (i == 0) {
+        want.emplace(start.run(options, true));
+        options.print = nullptr;
+        continue;
+      }
+      const Ran got = start.run(options, true);
+      for (size_t b = 0; b < buffers.size(); ++b) {
+        const auto at = buffers[b].output ? want->difference(got, b) : std::nullopt;
+        if (at) return Disagreement{under[0], under[i], "", b, *at, want->byte(b, *at), got.byte(b, *at)};
+      }
     } catch (const machine::Fault& fault) {
       return Disagreement{under[0], under[i], fault.what()};
     }
-    options.print = nullptr;
-    for (size_t b = 0; b < launch.buffers.size(); ++b) {
-      if (!launch.buffers[b].output) continue;
-      const std::vector<std::byte>& want = launch.buffers[b].bytes;
-      const std::vector<std::byte>& got = now.buffers[b].bytes;
-      const auto at = std::mismatch(want.begin(), want.end(), got.begin());
-      if (at.first != want.end())
-        return Disagreement{under[0],  under[i],  "", b, static_cast<uint64_t>(at.first - want.begin()),
-                            *at.first, *at.second};
-    }
   }
   return std::nullopt;
+}
+
+std::optional<Disagreement> disagreement(const isa::Program& program, Launch& launch,
+                                         const isa::Options& options, const std::vector<isa::Schedule>& under,
+                                         const SchedulesProgress& progress) {
+  const Start start(program, launch);
+  std::optional<Ran> first;
+  auto out = disagreement(start, options, under, progress, &first);
+  if (first) first->keep(launch);
+  return out;
 }
 
 std::string element_at(const Output& output, uint64_t byte) {

@@ -9,6 +9,7 @@
 
 #include "model/run/turns/schedule.h"
 #include "verify/launch/file/launch_json.h"
+#include "verify/launch/start.h"
 
 namespace bitwell::verify {
 
@@ -32,13 +33,21 @@ struct Disagreement {
   std::byte of_first{}, of_second{};
 };
 
-// Runs `launch` under each schedule and compares its outputs with the first's, every byte; ends at the first
-// that differs or faults. Its buffers are then what the kernel left under the first. `options` say the rest;
-// what the kernel prints is printed once. Throws what isa::run does but Fault.
-std::optional<Disagreement> disagreement(
-    const isa::Program& program, Launch& launch, isa::Options options,
-    const std::vector<isa::Schedule>& under,
-    const std::function<void(size_t done, const isa::Schedule& next)>& progress = nullptr);
+// Told before each run.
+using SchedulesProgress = std::function<void(size_t done, const isa::Schedule& next)>;
+
+// Runs a launch under each schedule and compares its outputs with the first's, every byte; ends at the first
+// that differs or faults. `first`, if given, gets what the first run left. `options` say the rest; what the
+// kernel prints is printed once. Throws what isa::run does but Fault.
+std::optional<Disagreement> disagreement(const Start& start, isa::Options options,
+                                         const std::vector<isa::Schedule>& under,
+                                         const SchedulesProgress& progress = nullptr,
+                                         std::optional<Ran>* first = nullptr);
+// The same of a program in place of the launch's entry. The launch's buffers are then what the kernel left
+// under the first.
+std::optional<Disagreement> disagreement(const isa::Program& program, Launch& launch,
+                                         const isa::Options& options, const std::vector<isa::Schedule>& under,
+                                         const SchedulesProgress& progress = nullptr);
 
 // "[3, 5]": the element of an output that a byte belongs to.
 std::string element_at(const Output& output, uint64_t byte);

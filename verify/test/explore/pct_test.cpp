@@ -19,11 +19,11 @@ test::Words run(const std::string& schedule, uint64_t seed, std::string* chance 
   const isa::Program program = test::program_of(test::ptx_of(kBetween));
   Launch launch = test::launch_of(2, test::kWords + 2 * test::kOutputs);
   isa::Options options;
-  Given given(schedule, seed, program, launch, options);
+  const Start start(program, launch);
+  Given given(schedule, seed, start, options);
   given.attach(options);
   if (chance != nullptr) *chance = given.chance();
-  simulate(program, launch, options, true);
-  return test::words_of(launch.buffers[0].bytes);
+  return test::words_of(start.run(options, true).buffer(launch, 0));
 }
 uint32_t read_of(const test::Words& words) { return words[test::kWords + test::kOutputs]; }
 

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "model/machine/memory.h"
+#include "model/machine/pages.h"
 
 namespace bitwell::machine {
 namespace {
@@ -211,6 +212,30 @@ TEST(Snapshot, TwoMemoriesOfOneState) {
   }
 }
 
+// The first byte that two memories of one state do not share, on either side, wherever it lies; with and
+// without the host's help.
+TEST(Snapshot, FirstDifference) {
+  for (const char* const pagemap : {kPageMap, "/nowhere/pagemap"})
+    for (const uint64_t size : kSizes) {
+      if (size == 0) continue;
+      Memory first;
+      const uint64_t base = first.allocate("x", size).base();
+      first.write(base, pattern(size / 2, 3));
+      const Snapshot snapshot = first.snapshot();
+      for (const uint64_t offset : {uint64_t{0}, size / 3, size / 2, size - 1})
+        for (const bool swapped : {false, true}) {
+          Memory a(snapshot), b(snapshot);
+          Region &x = *a.find(base, 1), &y = *b.find(base, 1);
+          EXPECT_EQ(first_difference(x, y, pagemap), std::nullopt) << size;
+          x.raw_bytes()[offset] = y.raw_bytes()[offset] = std::byte{7};
+          EXPECT_EQ(first_difference(x, y, pagemap), std::nullopt) << size;
+          y.raw_bytes()[offset] = std::byte{8};
+          y.raw_bytes()[size - 1] = std::byte{8};
+          EXPECT_EQ(swapped ? first_difference(y, x, pagemap) : first_difference(x, y, pagemap), offset);
+        }
+    }
+}
+
 uint64_t resident() {
   uint64_t all = 0, here = 0;
   std::ifstream("/proc/self/statm") >> all >> here;
@@ -235,6 +260,28 @@ TEST(Snapshot, CostsWhatIsTouched) {
   EXPECT_LT(most, before + 2 * kTouched);
   EXPECT_EQ(r.raw_bytes()[kTouched - 1], std::byte{1});
   EXPECT_EQ(r.raw_bytes()[kTouched], std::byte{0});
+}
+
+// What nobody has touched costs nothing when it is read, however scattered the rest is; what comes and goes
+// leaves no mappings behind.
+TEST(Snapshot, ReadingWhatIsUntouchedCostsNothing) {
+  constexpr uint64_t kSize = uint64_t{1} << 29, kStep = uint64_t{1} << 20;
+  Memory memory;
+  Region& r = memory.allocate("x", kSize);
+  for (uint64_t at = 0; at < kSize / 2; at += kStep) r.raw_bytes()[at] = std::byte{1};
+  const Snapshot snapshot = memory.snapshot();
+  const uint64_t before = resident();
+  const auto sum = [&](uint64_t from, uint64_t to) {
+    uint64_t out = 0;
+    for (uint64_t at = from; at < to; at += 4096) out += static_cast<uint64_t>(r.raw_bytes()[at]);
+    return out;
+  };
+  EXPECT_EQ(sum(kSize / 2, kSize), 0U);
+  EXPECT_LT(resident(), before + (1 << 20));
+  EXPECT_EQ(sum(0, kSize / 2), kSize / 2 / kStep);
+  for (int i = 0; i < 2000; ++i) Memory again(snapshot);  // of more mappings than a process may have at once
+  memory.restore(snapshot);
+  EXPECT_EQ(sum(0, kSize), kSize / 2 / kStep);
 }
 
 }  // namespace

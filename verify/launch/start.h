@@ -1,0 +1,33 @@
+// Where a launch begins: it is placed in memory once, and run from there as often as somebody wants.
+#pragma once
+#include "verify/launch/modules.h"
+#include "verify/launch/steps.h"
+
+namespace bitwell::verify {
+
+class Start {
+ public:
+  // Refers to the launch, whose buffers' bytes are asked for here alone. Throws what simulate does before
+  // anything runs.
+  explicit Start(const Launch& launch);
+  // The same of a program in place of the launch's entry; refers to it too.
+  Start(const isa::Program& program, const Launch& launch);
+
+  const Launch& launch() const { return launch_; }
+  const isa::Program& program() const { return *program_; }
+  // As simulate of a launch. Each run has memory of its own for what it writes, and shares all else with the
+  // others. Any number of threads may call it.
+  Ran run(const isa::Options& options, bool all_written, const Beginning& beginning = nullptr) const;
+
+ private:
+  Start(const Launch& launch, const std::shared_ptr<const isa::Module>& module);
+  Start(const Launch& launch, const std::shared_ptr<const isa::Module>& module, const std::string& entry);
+  const Launch& launch_;
+  std::shared_ptr<const isa::Program> program_;
+  EntryOf first_;
+  std::vector<uint64_t> addresses_;  // by buffer
+  std::optional<Context::Snapshot> snapshot_;
+  mutable Modules files_;  // of what follows the launch
+};
+
+}  // namespace bitwell::verify
