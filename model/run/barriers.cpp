@@ -15,8 +15,8 @@ void Cta::note_ended(uint32_t number) const {
   for (const Warp& w : warps)
     for (const Split& s : w.splits)
       if (s.wait == Wait::cta_barrier && s.barrier == number)
-        return grid.notes.add(place(w, s, -1),
-                              "threads of a warp that meets this aligned barrier have ended without it");
+        return cluster.note(place(w, s, -1),
+                            "threads of a warp that meets this aligned barrier have ended without it");
 }
 
 void Cta::try_release(uint32_t number) {

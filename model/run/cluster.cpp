@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "model/run/turns/synchronised.h"
 #include "model/run/watch/follow.h"
@@ -62,6 +63,19 @@ Cluster::Cluster(Grid& g, std::array<uint32_t, 3> first)
     preemptions_of_all_ = uint64_t{1} << random_() % kPreemptionsOfACluster;
     touches_left_ = until_preemption();
   }
+}
+
+void Cluster::print(std::string_view text) {
+  if (!grid.options.print) return;
+  if (first_to_end_)
+    grid.options.print(text);
+  else
+    journal.printed += text;
+}
+
+void Cluster::is_first() {
+  if (std::exchange(first_to_end_, true) || journal.printed.empty()) return;
+  grid.options.print(std::exchange(journal.printed, {}));
 }
 
 Cta* Cluster::cta_of(uint64_t shared_address) {

@@ -8,6 +8,7 @@
 
 #include "model/machine/agent.h"
 #include "model/run/cta.h"
+#include "model/run/journal.h"
 #include "model/run/watch/last_writers.h"
 
 namespace bitwell::isa {
@@ -43,7 +44,15 @@ class Cluster {
 
   Grid& grid;
   std::vector<std::unique_ptr<Cta>> ctas;  // by rank
-  uint32_t number = 0;                     // in the order of start, where a Chooser gives the turns
+  uint32_t number = 0;                     // in the order of start
+  Journal journal{Notes(grid.options.strict), {}};
+
+  // Of what a thread of it does, or an operation, that devices take and the manual does not promise.
+  void note(const machine::Place& place, const std::string& text) { journal.notes.add(place, text); }
+  // What its printf writes: passed on when all that started before it have ended.
+  void print(std::string_view text);
+  // They have.
+  void is_first();
 
   // With a Chooser: who can go on; one of them has its turn, which returns whether the cluster has ended;
   // the changes that a warp could notice, and that its registers have been remembered (chooser.h).
@@ -133,6 +142,7 @@ class Cluster {
   void try_release_barrier();
 
  private:
+  bool first_to_end_ = false;
   bool watched_ = false;
   bool accesses_watched_ = false;
   std::unique_ptr<LastWriters> writers_;

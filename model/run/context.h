@@ -35,7 +35,7 @@ class Context {
   }
 
   // Of what a lane does that devices take, and the manual does not promise.
-  void note(int lane, const std::string& text) { cta.grid.notes.add(cta.place(warp, split(), lane), text); }
+  void note(int lane, const std::string& text) { cta.cluster.note(cta.place(warp, split(), lane), text); }
 
   // Faults if a lane of `mask` holds nothing in the row.
   void require_defined(uint32_t offset, uint32_t mask, const char* what) {

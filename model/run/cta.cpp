@@ -194,7 +194,7 @@ void Cta::wake_operations(int first, int count) {
 }
 
 void Cta::outlived(const machine::Place& operation, const std::string& what) const {
-  grid.notes.add(operation, what + " is under way when its CTA ends, which does not wait for it");
+  cluster.note(operation, what + " is under way when its CTA ends, which does not wait for it");
 }
 
 bool Cta::alive() const {

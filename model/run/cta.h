@@ -44,7 +44,7 @@ struct Grid {
   // What becomes of it.
   uint64_t ended = 0;     // CTAs, and those that will never start
   uint64_t last_end = 0;  // time when a cluster last ended
-  Notes notes{options.strict};
+  Notes notes{false};     // of clusters that have ended, and of all that started before those
   // The first CTA of the first cluster that has not started.
   std::optional<std::array<uint32_t, 3>> next{{0, 0, 0}};
 

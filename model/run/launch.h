@@ -51,7 +51,8 @@ struct Options {
   // launch. nullptr: none does.
   Follow* follow = nullptr;
   std::vector<machine::Observer> observers;  // each is told of every event; with none, no event is made
-  // Of what the kernel's printf writes, at once: a fault loses none of it. None if empty.
+  // Of what the kernel's printf writes. A cluster's comes at once when all that started before it have ended,
+  // and else behind theirs, so that the order is that of their start; a fault loses none of it. None if empty.
   std::function<void(std::string_view text)> print;
   // Clusters that are resident at once: they take turns where one can only wait or poll. None: as many as the
   // largest device of the target holds (residency.h).

@@ -6,13 +6,21 @@ namespace bitwell::isa {
 
 void Notes::add(const machine::Place& place, const std::string& text) {
   if (strict_) throw machine::Fault(place, text);
+  add(Note{place, text});
+}
+
+void Notes::add(const Notes& others) {
+  for (const Note& note : others.all_) add(note);
+}
+
+void Notes::add(const Note& note) {
   const auto same = std::find_if(all_.begin(), all_.end(), [&](const Note& n) {
-    return n.place.ptx_line == place.ptx_line && n.text == text;
+    return n.place.ptx_line == note.place.ptx_line && n.text == note.text;
   });
   if (same != all_.end())
-    ++same->times;
+    same->times += note.times;
   else
-    all_.push_back({place, text});
+    all_.push_back(note);
 }
 
 }  // namespace bitwell::isa

@@ -20,9 +20,12 @@ class Notes {
   explicit Notes(bool strict) : strict_(strict) {}
   // Throws Fault with its place where notes are strict.
   void add(const machine::Place& place, const std::string& text);
+  // What was noted elsewhere, behind all that is here.
+  void add(const Notes& others);
   const std::vector<Note>& all() const { return all_; }
 
  private:
+  void add(const Note& note);
   bool strict_;
   std::vector<Note> all_;
 };

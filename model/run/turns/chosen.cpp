@@ -55,18 +55,12 @@ uint32_t Cluster::warp_number(const Cta& cta, const Warp& warp) {
   return static_cast<uint32_t>(cta.rank * cta.warps.size() + static_cast<size_t>(warp.index));
 }
 
-RunResult Residents::run_chosen(Chooser& chooser) {
+void Residents::run_chosen(Chooser& chooser) {
   Grid& grid = launches_.front().grid;
   std::vector<Taker> takers;
-  for (uint32_t started = 0;;) {
-    while (InFlight* const launch = starting()) {
-      start(*launch);
-      clusters_.back()->number = started++;
-    }
-    if (clusters_.empty()) {
-      results_.front().notes = grid.notes.all();
-      return std::move(results_.front());
-    }
+  for (;;) {
+    while (InFlight* const launch = starting()) start(*launch);
+    if (clusters_.empty()) return;
     takers.clear();
     for (const auto& cluster : clusters_) cluster->add_takers(takers);
     if (takers.empty()) {
@@ -78,9 +72,7 @@ RunResult Residents::run_chosen(Chooser& chooser) {
                                  [&](const auto& cluster) { return cluster->number == taker.cluster; });
     const bool ended = (*at)->take(taker);
     chooser.took(grid.flight.changes());
-    if (!ended) continue;
-    end(**at);
-    clusters_.erase(at);
+    if (ended) end(static_cast<size_t>(at - clusters_.begin()));
   }
 }
 

@@ -58,6 +58,8 @@ InFlight* Residents::starting() {
 
 void Residents::start(InFlight& launch) {
   clusters_.push_back(std::make_unique<Cluster>(launch.grid, *launch.grid.take_next()));
+  clusters_.back()->number = started_++;
+  clusters_.front()->is_first();
   ++launch.resident;
 }
 
@@ -87,17 +89,27 @@ Cluster* Residents::next() {
 }
 
 std::vector<RunResult> Residents::run() {
-  if (Chooser* const chooser = launches_.front().grid.options.chooser; chooser != nullptr)
-    return {run_chosen(*chooser)};
+  Chooser* const chooser = launches_.front().grid.options.chooser;
+  try {
+    chooser != nullptr ? run_chosen(*chooser) : run_all();
+  } catch (const machine::Fault&) {
+    print_rest();
+    throw;
+  } catch (const machine::Unsupported&) {
+    print_rest();
+    throw;
+  }
+  for (size_t i = 0; i < launches_.size(); ++i) results_[i].notes = launches_[i].grid.notes.all();
+  return std::move(results_);
+}
+
+void Residents::run_all() {
   const bool draws = launches_.front().grid.options.schedule.policy == Policy::random;
   if (draws) draw();
   for (;;) {
     Cluster* cluster = next();
     if (cluster == nullptr) {
-      if (clusters_.empty()) {
-        for (size_t i = 0; i < launches_.size(); ++i) results_[i].notes = launches_[i].grid.notes.all();
-        return std::move(results_);
-      }
+      if (clusters_.empty()) return;
       if (!let_waits_time_out()) report_deadlock();
       continue;
     }
@@ -105,8 +117,7 @@ std::vector<RunResult> Residents::run() {
         clusters_.size() == 1 && (launches_.size() == 1 ? starting() == nullptr : !more_to_start());
     const Cluster::Standing standing = cluster->run(alone);
     if (standing == Cluster::Standing::ended) {
-      end(*cluster);
-      clusters_.erase(clusters_.begin() + static_cast<std::ptrdiff_t>(turn_));
+      end(turn_);
     } else {
       ++turn_;
     }
@@ -114,7 +125,8 @@ std::vector<RunResult> Residents::run() {
   }
 }
 
-void Residents::end(const Cluster& cluster) {
+void Residents::end(size_t which) {
+  Cluster& cluster = *clusters_[which];
   Grid& grid = cluster.grid;
   RunResult& result = results_[grid.number];
   for (const auto& cta : cluster.ctas) {
@@ -125,7 +137,19 @@ void Residents::end(const Cluster& cluster) {
   --launches_[grid.number].resident;
   grid.ended += cluster.ctas.size();
   grid.last_end = grid.flight.time();
+  journals_.add(cluster.number, grid, std::move(cluster.journal));
+  clusters_.erase(clusters_.begin() + static_cast<std::ptrdiff_t>(which));
+  if (!clusters_.empty()) clusters_.front()->is_first();
   if (grid.options.progress) report_progress();
+}
+
+// Where the run ends early: all that was printed so far, and is not passed on, in the order of start.
+void Residents::print_rest() const {
+  std::map<uint32_t, std::pair<const Grid*, const Journal*>> all;
+  for (const auto& [number, kept] : journals_.kept()) all[number] = {kept.grid, &kept.journal};
+  for (const auto& cluster : clusters_) all[cluster->number] = {&cluster->grid, &cluster->journal};
+  for (const auto& [number, of] : all)
+    if (!of.second->printed.empty()) of.first->options.print(of.second->printed);
 }
 
 void Residents::report_progress() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/run/cluster.h"
+#include "model/run/turns/journals.h"
 
 namespace bitwell::isa {
 
@@ -39,7 +40,8 @@ class Residents {
   std::vector<RunResult> run();
 
  private:
-  RunResult run_chosen(Chooser& chooser);
+  void run_all();
+  void run_chosen(Chooser& chooser);
   Cluster* next();
   void start(InFlight& launch);
   void draw();
@@ -47,7 +49,8 @@ class Residents {
   bool may_start(const Grid& grid) const;
   bool fits(const InFlight& launch) const;
   bool more_to_start() const;
-  void end(const Cluster& cluster);
+  void end(size_t which);
+  void print_rest() const;
   void report_progress() const;
   bool let_waits_time_out();
   std::string not_started() const;
@@ -57,6 +60,8 @@ class Residents {
   std::vector<InFlight> launches_;
   std::vector<RunResult> results_;                  // as launches_
   std::vector<std::unique_ptr<Cluster>> clusters_;  // in the order of their start
+  uint32_t started_ = 0;
+  Journals journals_;
   size_t turn_ = 0;  // the cluster that goes next; their number: one that starts
   std::mt19937_64 random_;
   uint64_t few_;       // clusters that the random schedule draws from

@@ -107,8 +107,7 @@ void builtin_call(const CallSite& site, Context& context, uint32_t mask) {
                   lane);
     const std::string pattern = read_string(context, lane, first);
     const Format printed = format(context, lane, pattern, builtin_argument<uint64_t>(context, site, 1, lane));
-    const auto& print = context.cta.grid.options.print;
-    if (print) print(printed.text);
+    context.cta.cluster.print(printed.text);
     builtin_result(context, site, "vprintf", lane, printed.conversions);
   }
 }

@@ -118,13 +118,13 @@ void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& blo
     if (!m.store && kind == AccessKind::read) continue;
     if (!m.block.meets(block)) continue;
     if (m.load != nullptr && m.load->used()) {
-      cta_.grid.notes.add(m.place, std::string("the cells of this tcgen05.ld are another's, by ") + what +
+      cta_.cluster.note(m.place, std::string("the cells of this tcgen05.ld are another's, by ") + what +
                                        ", when its registers have been used, but without tcgen05.wait::ld");
       continue;
     }
     // What its warp has loaded again is there: CUTLASS's stream-K kernels hand their columns to an MMA so.
     if (m.store && (warp >= 0 || m.read_back || read_back(m))) {
-      cta_.grid.notes.add(m.place, std::string("the cells of this tcgen05.st are another's, by ") + what +
+      cta_.cluster.note(m.place, std::string("the cells of this tcgen05.st are another's, by ") + what +
                                        ", without tcgen05.wait::st");
       continue;
     }
@@ -139,7 +139,7 @@ void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& blo
 
 void TensorUnit::note_missing_fence(const machine::Place& place, int warp, const std::string& what) {
   if (unfenced_.erase(warp) != 0)
-    cta_.grid.notes.add(place,
+    cta_.cluster.note(place,
                         what + " after a wait for a tcgen05.commit, and no tcgen05.fence::after_thread_sync");
 }
 
@@ -177,7 +177,7 @@ void TensorUnit::waited(bool store, int warp) {
 void TensorUnit::freed(uint32_t column, uint32_t columns) {
   for (const Move& m : moves_)
     if (m.block.meets({0, machine::kTensorLanes, column, columns}))
-      cta_.grid.notes.add(m.place, std::string(m.store ? "tcgen05.st" : "tcgen05.ld") +
+      cta_.cluster.note(m.place, std::string(m.store ? "tcgen05.st" : "tcgen05.ld") +
                                        " is under way when its columns are freed: tcgen05.wait::" +
                                        (m.store ? "st" : "ld") + " is missing");
 }

@@ -1,0 +1,15 @@
+// What a cluster says, apart from all others: its launch's is made of its clusters', in the order of their
+// start.
+#pragma once
+#include <string>
+
+#include "model/run/note.h"
+
+namespace bitwell::isa {
+
+struct Journal {
+  Notes notes;
+  std::string printed;  // that is not passed on yet
+};
+
+}  // namespace bitwell::isa
