@@ -16,6 +16,10 @@
 #include "model/machine/tensor/tensor_loads.h"
 #include "model/machine/unknown_bits.h"
 
+namespace bitwell::isa {
+struct WaitKind;  // model/run/wait.h
+}
+
 namespace bitwell::machine {
 
 inline constexpr int kLanes = 32;
@@ -81,26 +85,14 @@ inline constexpr uint32_t kQuantum = 1 << 16;
 // The same where it reads what others may write: it may only be waiting for them.
 inline constexpr uint32_t kPollQuantum = 1 << 6;
 
-enum class Wait {
-  none,             // can run
-  converge,         // at an instruction that more lanes of the warp must reach
-  cta_barrier,      // at bar.sync
-  warp_barrier,     // at bar.warp.sync
-  cluster_barrier,  // at barrier.cluster.wait
-  mbarrier,         // at mbarrier.try_wait
-  operations,       // at a wait for asynchronous operations
-  launch_before,    // at griddepcontrol.wait
-  spin              // in a loop that cannot end unless something changes
-};
-
 // Lanes that execute together.
 struct Split {
   std::shared_ptr<Activation> activation;
   uint32_t pc = 0;
   uint32_t mask = 0;
-  Wait wait = Wait::none;
-  uint32_t barrier = 0;         // which, while wait is cta_barrier
-  uint32_t members = 0;         // of bar.warp.sync, while wait is warp_barrier
+  const isa::WaitKind* wait = nullptr;  // why it waits; nullptr: it can run
+  uint32_t barrier = 0;                 // which, while it waits at one of the CTA's
+  uint32_t members = 0;                 // while it waits at a warp's
   uint32_t passed_by = 0;       // lanes whose guard let them pass the aligned barrier by at which it waits
   uint64_t mbarrier = 0;        // shared::cluster address, and 1, of the one that try_wait has not passed yet
   uint64_t mbarrier_phase = 0;  // that was under way when it came there
@@ -149,7 +141,7 @@ struct Warp {
 
   uint32_t live() const { return exists & ~exited; }
   bool can_run() const {
-    return std::any_of(splits.begin(), splits.end(), [](const Split& s) { return s.wait == Wait::none; });
+    return std::any_of(splits.begin(), splits.end(), [](const Split& s) { return s.wait == nullptr; });
   }
 };
 

@@ -1,20 +1,45 @@
 // Who is freed when the last thread arrives: named barriers of a CTA, bar.warp.sync, barrier.cluster.
 #include "model/run/barrier_use.h"
 #include "model/run/cluster.h"
+#include "model/run/stuck/cause.h"
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
 using machine::kLanes;
 using machine::Split;
-using machine::Wait;
 using machine::Warp;
+
+namespace {
+
+std::string at_cta_barrier(Cluster&, const Waiter& w) {
+  const machine::CtaBarrier& b = w.cta->barriers[w.split->barrier];
+  uint32_t arrived = b.arrived;
+  for (const uint32_t lanes : b.lanes) arrived += static_cast<uint32_t>(__builtin_popcount(lanes));
+  return " on barrier " + std::to_string(w.split->barrier) + ": " + std::to_string(arrived) +
+         " threads arrived of " + (b.expected == 0 ? "all" : std::to_string(b.expected));
+}
+
+std::string at_cluster_barrier(Cluster& cluster, const Waiter&) {
+  uint64_t missing = 0;
+  for (const auto& cta : cluster.ctas)
+    for (const Warp& other : cta->warps)
+      for (uint32_t lanes = other.live(); lanes != 0; lanes &= lanes - 1)
+        missing += other.cluster_arrivals[static_cast<size_t>(__builtin_ctz(lanes))] <= cluster.barrier_phase;
+  return " for the cluster: " + plural(missing, "thread") + " did not arrive";
+}
+
+}  // namespace
+
+const WaitKind kAtCtaBarrier{at_cta_barrier}, kAtWarpBarrier{others_of_warp},
+    kAtClusterBarrier{at_cluster_barrier};
 
 // Those who wait at the barrier go on, though it is for threads of their warps that have ended.
 void Cta::note_ended(uint32_t number) const {
   for (const Warp& w : warps)
     for (const Split& s : w.splits)
-      if (s.wait == Wait::cta_barrier && s.barrier == number)
+      if (s.wait == &kAtCtaBarrier && s.barrier == number)
         return cluster.note(place(w, s, -1),
                             "threads of a warp that meets this aligned barrier have ended without it");
 }
@@ -42,7 +67,7 @@ void Cta::try_release(uint32_t number) {
   cluster.wake();
   for (Warp& w : warps)
     for (Split& s : w.splits) {
-      if (s.wait != Wait::cta_barrier || s.barrier != number) continue;
+      if (s.wait != &kAtCtaBarrier || s.barrier != number) continue;
       tell_synchronised(Synchronisation::Kind::cta_passed, *this, w, s, s.mask, number);
       const Op& op = op_at(s);
       auto* rows = s.activation->rows.data();
@@ -59,23 +84,23 @@ void Cta::try_release(uint32_t number) {
         s.activation->rows.defined()[op.d / machine::kRowBytes] |= s.mask;
       }
       ++s.pc;
-      s.wait = Wait::none;
+      s.wait = nullptr;
     }
   tell_synchronised(Synchronisation::Kind::cta_over, *this, 0, number);
 }
 
 void Cta::try_release_warp(Warp& warp) {
   for (const Split& s : warp.splits) {
-    if (s.wait != Wait::warp_barrier) continue;
+    if (s.wait != &kAtWarpBarrier) continue;
     uint32_t together = 0;
     for (const Split& other : warp.splits)
-      if (other.wait == Wait::warp_barrier && other.members == s.members) together |= other.mask;
+      if (other.wait == &kAtWarpBarrier && other.members == s.members) together |= other.mask;
     if ((s.members & warp.live() & ~together) != 0) continue;
     const uint32_t members = s.members;
     tell_synchronised(Synchronisation::Kind::warp_met, *this, warp, s, together, 0);
     for (Split& other : warp.splits)
-      if (other.wait == Wait::warp_barrier && other.members == members) {
-        other.wait = Wait::none;
+      if (other.wait == &kAtWarpBarrier && other.members == members) {
+        other.wait = nullptr;
         ++other.pc;
       }
     return try_release_warp(warp);
@@ -96,7 +121,7 @@ void Cluster::try_release_barrier() {
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (Split& s : w.splits)
-        if (s.wait == Wait::cluster_barrier) s.wait = Wait::none;  // looks again
+        if (s.wait == &kAtClusterBarrier) s.wait = nullptr;  // looks again
 }
 
 }  // namespace bitwell::isa

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 #include "model/run/watch/follow.h"
 
 namespace bitwell::isa {
 
 using machine::Agent;
 using machine::Fault;
-using machine::Wait;
 using machine::Warp;
 
 namespace {
@@ -158,7 +158,7 @@ void Cluster::wake_mbarrier(uint64_t address) {
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)
-        if (s.wait == Wait::mbarrier && s.mbarrier == address + 1) s.wait = Wait::none;
+        if (s.wait != nullptr && s.wait->gives_up && s.mbarrier == address + 1) s.wait = nullptr;
 }
 
 bool Cluster::ended() const {

@@ -1,12 +1,12 @@
 #include "model/run/context.h"
 
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
 using machine::Fault;
 using machine::Split;
-using machine::Wait;
 
 void Context::take_loaded(uint32_t offset, uint32_t mask) {
   machine::TensorLoads& loads = warp.tensor_loads;
@@ -66,7 +66,7 @@ bool whole_warp(Context& context, uint32_t mask) {
     throw Fault("a .aligned instruction in a warp of which only " +
                     std::to_string(__builtin_popcount(context.warp.live())) + " threads are there",
                 __builtin_ctz(mask));
-  context.split().wait = Wait::converge;
+  context.split().wait = &kMeets;
   return false;
 }
 
@@ -75,7 +75,7 @@ bool all_here(Context& context, uint32_t mask) {
   if (mask != context.split().mask)
     throw Fault("an aligned barrier under a guard that differs between threads of a warp",
                 __builtin_ctz(mask));
-  context.split().wait = Wait::converge;
+  context.split().wait = &kMeets;
   return false;
 }
 

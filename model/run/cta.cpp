@@ -8,6 +8,7 @@
 #include "model/machine/limits.h"
 #include "model/run/cluster.h"
 #include "model/run/turns/residency.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
@@ -189,7 +190,7 @@ machine::Place Cta::place(const Warp& warp, const Split& split, int lane) const 
 void Cta::wake_operations(int first, int count) {
   for (int w = first; w < first + count; ++w)
     for (Split& s : warps[static_cast<size_t>(w)].splits)
-      if (s.wait == machine::Wait::operations) s.wait = machine::Wait::none;
+      if (s.wait != nullptr && s.wait->looks_again) s.wait = nullptr;
   cluster.wake();
 }
 

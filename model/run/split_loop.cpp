@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "model/run/cluster.h"
+#include "model/run/wait.h"
 #include "model/run/watch/definedness.h"
 
 namespace bitwell::isa {
@@ -10,7 +11,6 @@ namespace bitwell::isa {
 using machine::Fault;
 using machine::kQuantum;
 using machine::Split;
-using machine::Wait;
 using machine::Warp;
 
 // The split to run next: deepest call first, so that callees return to where the others wait; then the
@@ -20,7 +20,7 @@ size_t Cta::choose(const Warp& warp) const {
   size_t best = warp.splits.size();
   for (size_t i = 0; i < warp.splits.size(); ++i) {
     const Split& s = warp.splits[i];
-    if (s.wait != Wait::none) continue;
+    if (s.wait != nullptr) continue;
     if (best == warp.splits.size()) {
       best = i;
       continue;
@@ -32,6 +32,8 @@ size_t Cta::choose(const Warp& warp) const {
   return best;
 }
 
+static bool can_meet(const Split& s) { return s.wait == nullptr || s.wait == &kMeets; }
+
 // Splits that stand at the same instruction of the same call become one, which then tries again what it
 // waited for.
 void Cta::merge(Warp& warp) {
@@ -39,15 +41,14 @@ void Cta::merge(Warp& warp) {
   for (size_t i = 0; i < splits.size(); ++i)
     for (size_t j = i + 1; j < splits.size();) {
       const bool meet = splits[i].pc == splits[j].pc && splits[i].activation == splits[j].activation &&
-                        (splits[i].wait == Wait::none || splits[i].wait == Wait::converge) &&
-                        (splits[j].wait == Wait::none || splits[j].wait == Wait::converge);
+                        can_meet(splits[i]) && can_meet(splits[j]);
       if (!meet) {
         ++j;
         continue;
       }
       splits[i].mask |= splits[j].mask;
       splits[i].passed_by |= splits[j].passed_by;
-      splits[i].wait = Wait::none;
+      splits[i].wait = nullptr;
       splits[i].turn = std::max(splits[i].turn, splits[j].turn);
       splits[i].polls_global = splits[i].polls_global || splits[j].polls_global;
       splits[i].budget = std::min(splits[i].budget, splits[j].budget);
@@ -139,7 +140,7 @@ bool Cta::spend(const Warp& warp, Split& split, uint32_t pc, uint64_t instructio
   if (--split.budget != 0 && warp_instructions + instructions <= grid.options.step_limit) return false;
   split.turn = ++clock_;
   if (split.polls_global) cluster.polled();
-  if (repeats(warp, split, pc)) split.wait = Wait::spin;
+  if (repeats(warp, split, pc)) split.wait = &kSpins;
   split.budget = split.looks != 0 ? 1 : kQuantum;
   return true;
 }

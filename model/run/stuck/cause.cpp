@@ -7,12 +7,9 @@ namespace bitwell::isa {
 using machine::MbarrierHistory;
 using machine::MbarrierWord;
 using machine::Split;
-using machine::Wait;
 using machine::Warp;
 
-bool at_mbarrier(const Split& s) {
-  return (s.wait == Wait::mbarrier || s.wait == Wait::spin) && s.mbarrier != 0;
-}
+bool at_mbarrier(const Split& s) { return s.wait != nullptr && s.wait->polls && s.mbarrier != 0; }
 
 std::string plural(uint64_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
@@ -50,7 +47,7 @@ bool has_arrived(const MbarrierHistory& history, const Waiter& who) {
 // One that waits in an aligned barrier for threads of its warp that wait at another one. Where they wait for
 // something else, this is only the consequence.
 std::vector<Cause> divergent(const std::vector<Waiter>& waiters, const Waiter& waiter) {
-  if (waiter.split->wait != Wait::converge) return {};
+  if (waiter.split->wait != &kMeets) return {};
   const Op& op = waiter.cta->op_at(*waiter.split);
   if (op.kind != OpKind::barrier) return {};
   const auto here = static_cast<uint64_t>(__builtin_popcount(waiter.split->mask));
@@ -59,9 +56,8 @@ std::vector<Cause> divergent(const std::vector<Waiter>& waiters, const Waiter& w
                      (here == 1 ? "is" : "are") + " here";
   for (const Waiter& w : waiters)
     if (w.warp == waiter.warp && w.split != waiter.split) {
-      const bool at_barrier =
-          w.split->wait == Wait::cta_barrier ||
-          (w.split->wait == Wait::converge && w.cta->op_at(*w.split).kind == OpKind::barrier);
+      const bool at_barrier = w.split->wait == &kAtCtaBarrier ||
+                              (w.split->wait == &kMeets && w.cta->op_at(*w.split).kind == OpKind::barrier);
       if (!at_barrier) return {};
       text += ", " + std::to_string(__builtin_popcount(w.split->mask)) + " at PTX line " +
               std::to_string(w.cta->line(*w.split).ptx);

@@ -4,15 +4,10 @@
 #include <vector>
 
 #include "model/run/cluster.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
-// A split that waits when nothing can go on.
-struct Waiter {
-  const Cta* cta;
-  const machine::Warp* warp;
-  const machine::Split* split;
-};
 // Whether it waits for an mbarrier, asleep or in a loop around test_wait.
 bool at_mbarrier(const machine::Split& s);
 

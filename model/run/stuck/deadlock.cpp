@@ -16,7 +16,6 @@ using machine::Fault;
 using machine::MbarrierHistory;
 using machine::MbarrierWord;
 using machine::Split;
-using machine::Wait;
 using machine::Warp;
 
 namespace {
@@ -27,12 +26,6 @@ constexpr size_t kMostShown = 32;  // where they wait in more places than kShown
 std::string warp_name(const Cluster& cluster, uint32_t rank, int warp) {
   return (cluster.ctas.size() > 1 ? "CTA rank " + std::to_string(rank) + " " : "") + "warp " +
          std::to_string(warp);
-}
-
-uint32_t arrived(const machine::CtaBarrier& barrier) {
-  uint32_t threads = barrier.arrived;
-  for (const uint32_t lanes : barrier.lanes) threads += static_cast<uint32_t>(__builtin_popcount(lanes));
-  return threads;
 }
 
 std::string mbarrier_reason(Cluster& cluster, const Split& split) {
@@ -64,46 +57,7 @@ std::string who_could_end(const Cluster& cluster, const Split& split) {
 }
 
 std::string reason(Cluster& cluster, const Waiter& w) {
-  switch (w.split->wait) {
-    case Wait::cta_barrier: {
-      const machine::CtaBarrier& b = w.cta->barriers[w.split->barrier];
-      return " on barrier " + std::to_string(w.split->barrier) + ": " + std::to_string(arrived(b)) +
-             " threads arrived of " + (b.expected == 0 ? "all" : std::to_string(b.expected));
-    }
-    case Wait::cluster_barrier: {
-      uint64_t missing = 0;
-      for (const auto& cta : cluster.ctas)
-        for (const Warp& other : cta->warps)
-          for (uint32_t lanes = other.live(); lanes != 0; lanes &= lanes - 1)
-            missing +=
-                other.cluster_arrivals[static_cast<size_t>(__builtin_ctz(lanes))] <= cluster.barrier_phase;
-      return " for the cluster: " + plural(missing, "thread") + " did not arrive";
-    }
-    case Wait::launch_before: {
-      const Grid& before = *cluster.grid.before;
-      return " for the end of the launch before, '" + readable(before.name()) + "', of which " +
-             plural(before.ctas() - before.ended, "CTA") + " have not ended";
-    }
-    case Wait::operations: {
-      const std::string& text = w.cta->line(*w.split).text;
-      return text.starts_with("setmaxnreg")       ? " for registers that other warps of the CTA hold"
-             : !text.starts_with("tcgen05.alloc") ? " for asynchronous operations that it has committed"
-             : text.find(".cta_group::2") != std::string::npos
-                 ? " for the tcgen05.alloc of the pair's other CTA, or for columns that others "
-                   "hold"
-                 : " for columns of tensor memory that others hold";
-    }
-    case Wait::mbarrier: return mbarrier_reason(cluster, *w.split) + who_could_end(cluster, *w.split);
-    case Wait::spin:
-      return ", in a loop that nothing can end any more" +
-             (at_mbarrier(*w.split) ? mbarrier_reason(cluster, *w.split) : std::string()) +
-             who_could_end(cluster, *w.split);
-    default: {
-      const Op& op = w.cta->op_at(*w.split);
-      return op.kind == OpKind::barrier ? " for the other threads of its warp"
-                                        : " for the other threads that its member mask names";
-    }
-  }
+  return (w.split->wait != nullptr ? w.split->wait : &kMeets)->why(cluster, w);
 }
 
 // "warp 0 -> warp 4 -> warp 0": each waits on a barrier where the next one arrived before.
@@ -143,6 +97,28 @@ std::string cycle(Cluster& cluster, const std::vector<Waiter>& waiters) {
 
 }  // namespace
 
+std::string others_of_warp(Cluster&, const Waiter& w) {
+  return w.cta->op_at(*w.split).kind == OpKind::barrier ? " for the other threads of its warp"
+                                                        : " for the other threads that its member mask names";
+}
+
+static std::string committed_operations(Cluster&, const Waiter&) {
+  return " for asynchronous operations that it has committed";
+}
+
+std::string polled_memory(Cluster& cluster, const Waiter& w) {
+  return (at_mbarrier(*w.split) ? mbarrier_reason(cluster, *w.split) : std::string()) +
+         who_could_end(cluster, *w.split);
+}
+
+static std::string spins(Cluster& cluster, const Waiter& w) {
+  return ", in a loop that nothing can end any more" + polled_memory(cluster, w);
+}
+
+const WaitKind kMeets{others_of_warp};
+const WaitKind kSpins{.why = spins, .polls = true};
+const WaitKind kForOperations{.why = committed_operations, .looks_again = true};
+
 std::string Cluster::barrier_name(uint64_t address) const {
   const std::string name = shared_name(address);
   return name[0] == '\'' ? "mbarrier " + name : "the mbarrier at " + name;
@@ -162,10 +138,10 @@ std::string Cluster::shared_name(uint64_t address) const {
 }
 
 // Where a split waits: those of one place wait for the same.
-static std::tuple<Wait, uint64_t, uint64_t> place_of(const Waiter& w) {
+static std::tuple<const WaitKind*, uint64_t, uint64_t> place_of(const Waiter& w) {
   const uint64_t rank = w.cta->rank;
-  if (at_mbarrier(*w.split)) return {Wait::mbarrier, w.split->mbarrier, 0};
-  if (w.split->wait == Wait::cta_barrier) return {Wait::cta_barrier, rank, w.split->barrier};
+  if (at_mbarrier(*w.split)) return {nullptr, w.split->mbarrier, 0};
+  if (w.split->wait == &kAtCtaBarrier) return {w.split->wait, rank, w.split->barrier};
   return {w.split->wait, rank, static_cast<uint64_t>(w.cta->line(*w.split).ptx)};
 }
 
@@ -179,7 +155,7 @@ static std::vector<Waiter> all_waiters(const Cluster& cluster) {
 
 // Whether a split waits in a collective.
 static bool at_collective(const Waiter& w) {
-  return w.split->wait == Wait::converge && w.cta->op_at(*w.split).kind == OpKind::collective;
+  return w.split->wait == &kMeets && w.cta->op_at(*w.split).kind == OpKind::collective;
 }
 
 // Threads of a warp may meet in a collective at different instructions (PTX ISA: those with the same
@@ -217,7 +193,7 @@ void Cluster::report_deadlock(const std::string& beside) {
   };
   std::stable_partition(order.begin(), order.end(), shows);
   // Then one of each place: whoever waits where nobody else does may be the one to blame.
-  std::set<std::tuple<Wait, uint64_t, uint64_t>> places;
+  std::set<std::tuple<const WaitKind*, uint64_t, uint64_t>> places;
   std::vector<size_t> first_there, others;
   for (const size_t i : order)
     (places.insert(place_of(waiters[i])).second ? first_there : others).push_back(i);

@@ -1,9 +1,9 @@
 // When a cluster only waits or polls, and what lets it look again.
 #include "model/run/cluster.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
-using machine::Wait;
 using machine::Warp;
 
 namespace {
@@ -35,9 +35,7 @@ bool Cluster::waits_for_others() const {
   for (const auto& cta : ctas)
     for (const Warp& w : cta->warps)
       for (const machine::Split& s : w.splits)
-        if (s.wait == Wait::launch_before ||
-            ((s.wait == Wait::spin || s.wait == Wait::mbarrier) && s.polls_global))
-          return true;
+        if (s.wait != nullptr && (s.wait->over != nullptr || (s.wait->polls && s.polls_global))) return true;
   return false;
 }
 
@@ -51,8 +49,8 @@ bool Cluster::let_waits_time_out() {
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)
-        if (s.wait == Wait::mbarrier && !cta->repeats(w, s, ~s.pc)) {
-          s.wait = Wait::none;
+        if (s.wait != nullptr && s.wait->gives_up && !cta->repeats(w, s, ~s.pc)) {
+          s.wait = nullptr;
           s.times_out = any = true;
         }
   if (any) waits_ = false;
@@ -69,9 +67,9 @@ void Cluster::release_spinners() {
   for (const auto& cta : ctas)
     for (Warp& w : cta->warps)
       for (machine::Split& s : w.splits)
-        if ((s.wait == Wait::spin && s.seen_changes != changes(*cta, w)) ||
-            (s.wait == Wait::launch_before && grid.before->complete()))
-          s.wait = Wait::none;
+        if ((s.wait == &kSpins && s.seen_changes != changes(*cta, w)) ||
+            (s.wait != nullptr && s.wait->over != nullptr && s.wait->over(grid)))
+          s.wait = nullptr;
 }
 
 }  // namespace bitwell::isa

@@ -4,6 +4,7 @@
 
 #include "model/run/stuck/cause.h"
 #include "model/run/stuck/nearby.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
@@ -190,14 +191,14 @@ std::string Residents::not_started() const {
 std::string Residents::waiting_launches() const {
   std::string out;
   for (const InFlight& l : launches_) {
-    const auto waits = [](const auto& s) { return s.wait == machine::Wait::launch_before; };
-    bool any = false;
+    const Line* at = nullptr;
     for (const auto& cluster : clusters_)
       for (const auto& cta : cluster->ctas)
         for (const machine::Warp& w : cta->warps)
-          any = any || (&cluster->grid == &l.grid && std::any_of(w.splits.begin(), w.splits.end(), waits));
-    if (any)
-      out += "\n  '" + readable(l.grid.name()) + "' waits at griddepcontrol.wait for the end of '" +
+          for (const machine::Split& s : w.splits)
+            if (&cluster->grid == &l.grid && s.wait != nullptr && s.wait->over != nullptr) at = &cta->line(s);
+    if (at != nullptr)
+      out += "\n  '" + readable(l.grid.name()) + "' waits at " + at->text + " for the end of '" +
              readable(l.grid.before->name()) + "'";
   }
   return out;

@@ -5,13 +5,13 @@
 #include "model/run/barrier_use.h"
 #include "model/run/context.h"
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
 using machine::Fault;
 using machine::kLanes;
 using machine::Split;
-using machine::Wait;
 
 namespace {
 
@@ -31,7 +31,7 @@ bool all_at_barrier(Context& context, uint32_t mask) {
     take_lanes(context, mask).passed_by |= others;
     context.warp.splits.back().passed_by = 0;
   }
-  context.split().wait = Wait::converge;
+  context.split().wait = &kMeets;
   return false;
 }
 
@@ -92,7 +92,7 @@ Next barrier(const Op& op, Context& context, uint32_t mask) {
     return Next::advance;
   }
   Split& split = take_lanes(context, mask);
-  split.wait = Wait::cta_barrier;
+  split.wait = &kAtCtaBarrier;
   split.barrier = number;
   context.cta.try_release(number);
   return Next::moved;

@@ -6,6 +6,7 @@
 #include "model/machine/failure.h"
 #include "model/run/context.h"
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
@@ -13,6 +14,11 @@ using machine::Fault;
 using machine::kRankShift;
 
 namespace {
+
+std::string for_registers(Cluster&, const Waiter&) {
+  return " for registers that other warps of the CTA hold";
+}
+constexpr WaitKind kForRegisters{.why = for_registers, .looks_again = true};
 
 // mapa and getctarank.
 struct MappingUse : Payload {
@@ -108,14 +114,14 @@ Next cluster_wait(const Op& op, Context& context, uint32_t mask) {
   if (through != 0) {  // the others stay here and look again
     machine::Split rest = context.split();
     rest.mask = mask & ~through;
-    rest.wait = machine::Wait::cluster_barrier;
+    rest.wait = &kAtClusterBarrier;
     take_lanes(context, mask);
     context.split().mask = through;
     ++context.split().pc;
     context.warp.splits.push_back(std::move(rest));
     return Next::moved;
   }
-  take_lanes(context, mask).wait = machine::Wait::cluster_barrier;
+  take_lanes(context, mask).wait = &kAtClusterBarrier;
   return Next::moved;
 }
 
@@ -161,7 +167,7 @@ Next set_max_registers(const Op& op, Context& context, uint32_t mask) {
     throw Fault(std::string("setmaxnreg.") + (more ? "inc" : "dec") + " of " + std::to_string(wanted) +
                 " registers by a warp that has " + std::to_string(held));
   if (more && !in_pool(context.warp, context.cta, wanted)) {
-    context.split().wait = machine::Wait::operations;
+    context.split().wait = &kForRegisters;
     return Next::wait;
   }
   mine.emplace_back(wanted, context.cta.line(context.split()).ptx);

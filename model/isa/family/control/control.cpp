@@ -12,6 +12,7 @@
 #include "model/machine/failure.h"
 #include "model/run/context.h"
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
@@ -19,7 +20,6 @@ using machine::Activation;
 using machine::Fault;
 using machine::kLanes;
 using machine::Split;
-using machine::Wait;
 
 namespace {
 
@@ -57,7 +57,7 @@ Next leave_thread(const Op&, Context& context, uint32_t mask) {
   context.cta.try_release_warp(context.warp);
   context.cta.cluster.try_release_barrier();
   for (Split& s : context.warp.splits)
-    if (s.wait == Wait::converge) s.wait = Wait::none;  // fewer threads to wait for
+    if (s.wait == &kMeets) s.wait = nullptr;  // fewer threads to wait for
   return Next::moved;
 }
 

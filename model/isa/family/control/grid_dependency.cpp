@@ -2,10 +2,21 @@
 #include "model/isa/family/emit.h"
 #include "model/isa/family/families.h"
 #include "model/run/context.h"
+#include "model/run/stuck/cause.h"
+#include "model/run/stuck/nearby.h"
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 namespace {
+
+std::string for_launch_before(Cluster& cluster, const Waiter&) {
+  const Grid& before = *cluster.grid.before;
+  return " for the end of the launch before, '" + readable(before.name()) + "', of which " +
+         plural(before.ctas() - before.ended, "CTA") + " have not ended";
+}
+constexpr WaitKind kForLaunchBefore{.why = for_launch_before,
+                                    .over = [](const Grid& grid) { return grid.before->complete(); }};
 
 // The first thread of a CTA says it for all of them.
 Next launch_dependents(const Op&, Context& context, uint32_t mask) {
@@ -21,7 +32,7 @@ Next wait_for_launch(const Op&, Context& context, uint32_t mask) {
   const Grid* before = context.cta.grid.before;
   if (before != nullptr && !before->complete()) {
     context.cta.cluster.yield();
-    take_lanes(context, mask).wait = machine::Wait::launch_before;
+    take_lanes(context, mask).wait = &kForLaunchBefore;
     return Next::moved;
   }
   tell_synchronised(Synchronisation::Kind::grids_waited, context.cta, context.warp, context.split(), mask, 0);

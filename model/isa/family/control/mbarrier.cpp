@@ -8,6 +8,7 @@
 #include "model/run/context.h"
 #include "model/run/port.h"
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
@@ -15,6 +16,8 @@ using machine::Fault;
 using machine::kLanes;
 
 namespace {
+
+constexpr WaitKind kAtMbarrier{.why = polled_memory, .polls = true, .gives_up = true};
 
 enum class MbarrierAction : uint8_t {
   init,                // b count
@@ -109,7 +112,7 @@ Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
   if (result == 0 && may_wait && one && !gives_up && !cluster.times_out()) {
     machine::Split& split = take_lanes(context, mask);
     remember(split, waited_for, parity);
-    split.wait = machine::Wait::mbarrier;
+    split.wait = &kAtMbarrier;
     return Next::moved;
   }
   machine::Split& split = context.split();

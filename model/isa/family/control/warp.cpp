@@ -8,13 +8,13 @@
 
 #include "model/run/context.h"
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 #include "model/run/watch/definedness.h"
 
 namespace bitwell::isa {
 
 using machine::Fault;
 using machine::kLanes;
-using machine::Wait;
 
 namespace {
 
@@ -49,12 +49,12 @@ Next by_members(const Op& op, Context& context, uint32_t mask, Collective perfor
   }
   if (through == mask) return Next::advance;
   if (through == 0) {
-    context.split().wait = Wait::converge;
+    context.split().wait = &kMeets;
     return Next::wait;
   }
   machine::Split rest = context.split();
   rest.mask = mask & ~through;
-  rest.wait = Wait::converge;
+  rest.wait = &kMeets;
   take_lanes(context, mask);
   context.split().mask = through;
   ++context.split().pc;
@@ -86,12 +86,12 @@ Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
   // Members may meet at different bar.warp.sync instructions.
   machine::Split& split = take_lanes(context, mask);
   split.mask = group.lanes;
-  split.wait = Wait::warp_barrier;
+  split.wait = &kAtWarpBarrier;
   split.members = group.members;
   if (group.lanes != mask) {  // the others stay here and come again
     machine::Split rest = split;
     rest.mask = mask & ~group.lanes;
-    rest.wait = Wait::none;
+    rest.wait = nullptr;
     context.warp.splits.push_back(std::move(rest));
   }
   context.cta.try_release_warp(context.warp);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
@@ -177,7 +178,7 @@ uint64_t BulkCopy::completes_on(uint64_t shared_address) const {
 bool BulkCopy::some_wait() const {
   const auto& splits = cta_->warps[static_cast<size_t>(warp_)].splits;
   return std::any_of(splits.begin(), splits.end(), [&](const machine::Split& s) {
-    return s.wait == machine::Wait::operations && (s.mask & lanes) != 0 && (lanes & ~s.mask) != 0;
+    return s.wait != nullptr && s.wait->looks_again && (s.mask & lanes) != 0 && (lanes & ~s.mask) != 0;
   });
 }
 

@@ -6,6 +6,7 @@
 #include "model/isa/family/copy/transfer_reader.h"
 #include "model/run/port.h"
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
@@ -245,7 +246,7 @@ Next copy_wait(const Op& op, Context& context, uint32_t mask) {
                       use.every ? Synchronisation::kEvery : use.pending);
     return Next::advance;
   }
-  take_lanes(context, mask).wait = machine::Wait::operations;
+  take_lanes(context, mask).wait = &kForOperations;
   return Next::moved;
 }
 

@@ -7,6 +7,7 @@
 #include "model/machine/failure.h"
 #include "model/run/context.h"
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
@@ -97,7 +98,7 @@ Next wgmma_wait(const Op& op, Context& context, uint32_t mask) {
                       pending);
     return Next::advance;
   }
-  context.split().wait = machine::Wait::operations;
+  context.split().wait = &kForOperations;
   return Next::wait;
 }
 

@@ -5,10 +5,18 @@
 #include "model/isa/family/tensor/tensor_forms.h"
 #include "model/isa/family/tensor/tensor_unit.h"
 #include "model/run/turns/synchronised.h"
+#include "model/run/wait.h"
 
 namespace bitwell::isa {
 
 namespace {
+
+std::string for_columns(Cluster&, const Waiter&) { return " for columns of tensor memory that others hold"; }
+std::string for_columns_of_pair(Cluster&, const Waiter&) {
+  return " for the tcgen05.alloc of the pair's other CTA, or for columns that others hold";
+}
+constexpr WaitKind kForColumns{.why = for_columns, .looks_again = true},
+    kForColumnsOfPair{.why = for_columns_of_pair, .looks_again = true};
 
 enum class Action : uint8_t { allocate, free, relinquish };
 struct AllocationUse : AddressUse {
@@ -81,7 +89,7 @@ Next allocation(const Op& op, Context& context, uint32_t mask) {
   const std::optional<uint32_t> column =
       other != nullptr ? allocate_for_pair(context, columns) : unit.memory.allocate(columns, use.cta_group);
   if (!column) {
-    context.split().wait = machine::Wait::operations;
+    context.split().wait = use.cta_group == 2 ? &kForColumnsOfPair : &kForColumns;
     return Next::wait;
   }
   std::byte bytes[4];
