@@ -82,8 +82,8 @@ size_t Explorer::choose(std::span<const isa::Taker> takers) {
   return static_cast<size_t>(at - can.begin());
 }
 
-void Explorer::took(uint64_t changes) {
-  const bool any = changed(changes);
+void Explorer::took(const isa::Took& turn) {
+  const bool any = changed(turn.changes);
   Node& node = nodes_[depth_ - 1];
   if (depth_ > known_) node.footprint = witness_.footprint(any);
   close(node, any);

@@ -39,7 +39,7 @@ class Explorer : public Follower {
   Order order() const;
 
   size_t choose(std::span<const isa::Taker> can) override;
-  void took(uint64_t changes) override;
+  void took(const isa::Took& turn) override;
 
  private:
   struct Tried {

@@ -27,7 +27,7 @@ class Replay : public Follower {
   Replay(const isa::Shape& shape, Order order) : Follower(shape), order_(std::move(order)) {}
 
   size_t choose(std::span<const isa::Taker> can) override;
-  void took(uint64_t changes) override { witness_.end({}, changed(changes)); }
+  void took(const isa::Took& turn) override { witness_.end({}, changed(turn.changes)); }
 
  private:
   Order order_;

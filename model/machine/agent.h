@@ -8,6 +8,12 @@
 
 namespace bitwell::machine {
 
+// What operations have done.
+struct Work {
+  uint64_t bytes = 0;     // moved: of each that is read, once
+  uint64_t products = 0;  // of numbers, in products of matrices
+};
+
 class Agent {
  public:
   virtual ~Agent() = default;
@@ -29,6 +35,7 @@ class Agent {
   uint32_t lanes = 0;  // that issued it, where several have, each the same; 0: the one of `place`
   int issuer = 0;      // the warp that issued it
   uint64_t id = 0;     // in the order of issue
+  Work work;           // so far
 };
 
 }  // namespace bitwell::machine

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/run/turns/chooser.h"
 #include "model/run/turns/synchronised.h"
 #include "model/run/wait.h"
 #include "model/run/watch/follow.h"
@@ -286,6 +287,7 @@ bool Cluster::run_one() {
 bool Cluster::step(size_t i) {
   change();
   bool done = false;
+  const machine::Work before = agents_[i]->work;
   try {
     done = agents_[i]->step();
   } catch (const Fault& fault) {
@@ -294,6 +296,10 @@ bool Cluster::step(size_t i) {
   } catch (const machine::Unsupported& what) {
     if (what.placed) throw;
     throw machine::Unsupported(agents_[i]->place, what.what());
+  }
+  if (counted_ != nullptr) {
+    counted_->work.bytes += agents_[i]->work.bytes - before.bytes;
+    counted_->work.products += agents_[i]->work.products - before.products;
   }
   using Kind = machine::OperationStep::Kind;
   tell(done ? Kind::finished : Kind::moved, *agents_[i]);

@@ -14,6 +14,7 @@
 namespace bitwell::isa {
 
 struct Taker;
+struct Took;
 
 // One cluster of a launch. Its warps and its asynchronous operations (agents) take turns on one host thread,
 // in an order that Options::schedule fixes.
@@ -57,7 +58,9 @@ class Cluster {
   // With a Chooser: who can go on; one of them has its turn, which returns whether the cluster has ended;
   // the changes that a warp could notice, and that its registers have been remembered (chooser.h).
   void add_takers(std::vector<Taker>& to);
-  bool take(const Taker& taker);
+  bool take(const Taker& taker, Took& took);
+  // Of the turn under way, where a Chooser counts what is done in it; else nullptr.
+  Took* counted() const { return counted_; }
   uint64_t changes(const Cta& cta, const machine::Warp& warp) const;
   void remembered(const Cta& cta, const machine::Warp& warp) const;
 
@@ -143,6 +146,7 @@ class Cluster {
 
  private:
   bool first_to_end_ = false;
+  Took* counted_ = nullptr;
   bool watched_ = false;
   bool accesses_watched_ = false;
   std::unique_ptr<LastWriters> writers_;

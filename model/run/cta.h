@@ -115,6 +115,10 @@ class Cta {
   template <bool Checked>
   void run_ops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
   template <bool Checked>
+  void run_counted(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
+  template <bool Checked>
+  void run_part(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
+  template <bool Checked>
   void run_to_stops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts);
   bool as_seen(const machine::Split& split, uint32_t pc) const;
   std::vector<std::byte> state(const machine::Split& split, uint32_t pc) const;

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "model/run/cluster.h"
+#include "model/run/turns/chooser.h"
 #include "model/run/wait.h"
 #include "model/run/watch/definedness.h"
 
@@ -157,7 +158,8 @@ template <bool Checked>
   std::byte* rows = context.rows();
   uint32_t* defined = context.defined();
   const uint32_t active = warp.splits[at].mask;
-  const bool stops = !grid.stops.empty();
+  const bool in_parts =
+      !grid.stops.empty() || cluster.counted() != nullptr;  // the caller goes on behind each
   const bool watched = !grid.options.observers.empty();
   const auto lanes = static_cast<uint64_t>(__builtin_popcount(active));
   const auto count = [&](uint32_t mask) {  // counting bits anew costs 7 % of an ALU loop
@@ -188,7 +190,7 @@ template <bool Checked>
       const bool back = op.target <= pc;
       pc = op.target;
       if (back && spend(warp, warp.splits[at], pc, counts.instructions)) return;
-      if (pc > limit || (back && stops)) {  // passed another split: choose again
+      if (pc > limit || (back && in_parts)) {  // passed another split: choose again
         counts.at_limit = true;
         return;
       }
@@ -212,6 +214,29 @@ template <bool Checked>
   counts.at_limit = true;
 }
 
+// As run_ops, one op after the other, each of which is counted by its unit.
+template <bool Checked>
+[[gnu::noinline]] void Cta::run_counted(Context& context, uint32_t limit, uint32_t& pc, Counts& counts) {
+  const Function& f = grid.program.functions[static_cast<size_t>(context.activation().function)];
+  do {
+    const Op& op = f.code[pc];
+    const uint64_t before = counts.instructions;
+    counts.at_limit = false;
+    run_ops<Checked>(context, std::min(limit, pc + 1), pc, counts);
+    if (counts.instructions != before)
+      ++cluster.counted()->instructions[static_cast<size_t>(f.lines[static_cast<size_t>(op.line)].unit)];
+  } while (counts.at_limit && pc < limit);
+}
+
+template <bool Checked>
+[[gnu::always_inline]] inline void Cta::run_part(Context& context, uint32_t limit, uint32_t& pc,
+                                                 Counts& counts) {
+  if (cluster.counted() != nullptr) [[unlikely]]
+    run_counted<Checked>(context, limit, pc, counts);
+  else
+    run_ops<Checked>(context, limit, pc, counts);
+}
+
 // As run_ops, but for telling of stops: nothing else may come of being watched.
 template <bool Checked>
 [[gnu::noinline]] void Cta::run_to_stops(Context& context, uint32_t limit, uint32_t& pc, Counts& counts) {
@@ -219,7 +244,7 @@ template <bool Checked>
     arrive(context, pc, counts.instructions);
     const uint64_t before = counts.instructions;
     counts.at_limit = false;
-    run_ops<Checked>(context, std::min(limit, next_stop(context, pc + 1)), pc, counts);
+    run_part<Checked>(context, std::min(limit, next_stop(context, pc + 1)), pc, counts);
     if (counts.instructions != before && !counts.moved)
       context.warp.splits[context.split_index].told_at = machine::Split::kNotTold;
   } while (counts.at_limit && pc < limit);
@@ -237,7 +262,7 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
   };
   try {
     if (grid.stops.empty())
-      run_ops<Checked>(context, limit, pc, counts);
+      run_part<Checked>(context, limit, pc, counts);
     else
       run_to_stops<Checked>(context, limit, pc, counts);
   } catch (Fault& fault) {

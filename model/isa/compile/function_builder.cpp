@@ -155,7 +155,9 @@ void FunctionBuilder::translate(const ptx::Instruction& i) {
     ordered.modifiers = found.modifiers;
     instruction_ = &ordered;
   }
-  out_.lines.push_back({i.at.line, cuda_of(i.source), written_name(i)});
+  const UnitRow* const unit = unit_row(found.name);
+  if (unit == nullptr) throw ModelBug("form " + std::string(form.pattern) + " has no unit");
+  out_.lines.push_back({i.at.line, cuda_of(i.source), written_name(i), unit->unit});
   out_.uses.begin(std::exchange(behind_label_, false));
   guard_ = 0;
   has_effect_ = false;

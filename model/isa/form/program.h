@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/isa/form/op.h"
+#include "model/isa/form/unit.h"
 #include "model/isa/form/uses.h"
 #include "model/machine/cuda_line.h"
 
@@ -18,6 +19,7 @@ struct Line {
   int ptx = 0;
   machine::CudaPlace cuda;
   std::string text;  // opcode and modifiers
+  Unit unit{};
 };
 
 // Values that differ by thread, CTA or launch; filled in when an activation starts.

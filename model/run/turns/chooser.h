@@ -1,7 +1,11 @@
 // Who takes each turn, where more than a policy decides it: enumeration, replay, priorities.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
+
+#include "model/isa/form/unit.h"
+#include "model/machine/agent.h"
 
 namespace bitwell::isa {
 
@@ -14,6 +18,14 @@ struct Taker {
   bool operator==(const Taker&) const = default;
 };
 
+// What a turn came to.
+struct Took {
+  uint64_t changes = 0;  // of memory and of what can be waited for, that the launch has made so far
+  // Where the chooser counts: the instructions of a warp's turn, by unit; what an operation did in its own.
+  std::array<uint32_t, kUnits.size()> instructions{};
+  machine::Work work;
+};
+
 // Asked before each turn (Options::chooser). A turn of a warp ends behind each instruction that does more
 // than compute in registers and jump; one of an operation does what is left of it, or one of the operations
 // that it carries.
@@ -23,9 +35,10 @@ class Chooser {
   // Which of those that can go on does; one or more, the same ones after the same choices. What it throws
   // ends the run.
   virtual size_t choose(std::span<const Taker> can) = 0;
-  // That turn is over, without a fault. `changes`: of memory and of what can be waited for, that the launch
-  // has made so far.
-  virtual void took(uint64_t /*changes*/) {}
+  // That turn is over, without a fault.
+  virtual void took(const Took&) {}
+  // Whether it wants to know what a turn did: that makes each dearer.
+  virtual bool counts() const { return false; }
   // A loop that comes round with its registers as they were waits for the next change: of all that were made
   // so far in the launch, how many a warp could notice.
   virtual uint64_t changes(uint32_t /*cluster*/, uint32_t /*warp*/, uint64_t all) { return all; }

@@ -22,7 +22,8 @@ void Cluster::add_takers(std::vector<Taker>& to) {
     if (agent->ready()) to.push_back({number, 0, agent->id});
 }
 
-bool Cluster::take(const Taker& taker) {
+bool Cluster::take(const Taker& taker, Took& took) {
+  if (grid.options.chooser->counts()) counted_ = &took;
   if (taker.operation != 0) {
     const auto at = std::find_if(agents_.begin(), agents_.end(),
                                  [&](const auto& agent) { return agent->id == taker.operation; });
@@ -35,6 +36,7 @@ bool Cluster::take(const Taker& taker) {
       for (Split& s : warp.splits) s.budget = 1;
     run_warp(cta, warp);
   }
+  counted_ = nullptr;
   if (!ended()) return false;
   tell_synchronised(Synchronisation::Kind::cluster_ended, *ctas.front(), 0, 0);
   return true;
@@ -70,8 +72,10 @@ void Residents::run_chosen(Chooser& chooser) {
     const Taker taker = takers.at(chooser.choose(takers));
     const auto at = std::find_if(clusters_.begin(), clusters_.end(),
                                  [&](const auto& cluster) { return cluster->number == taker.cluster; });
-    const bool ended = (*at)->take(taker);
-    chooser.took(grid.flight.changes());
+    Took took;
+    const bool ended = (*at)->take(taker, took);
+    took.changes = grid.flight.changes();
+    chooser.took(took);
     if (ended) end(static_cast<size_t>(at - clusters_.begin()));
   }
 }

@@ -260,7 +260,12 @@ bool BulkCopy::step_to_shared() {
   return done_ == times_;
 }
 
-bool BulkCopy::step() { return groups_.empty() ? step_to_shared() : step_to_global(); }
+bool BulkCopy::step() {
+  const uint64_t before = moved_;
+  const bool done = groups_.empty() ? step_to_shared() : step_to_global();
+  work.bytes += moved_ - before;
+  return done;
+}
 
 std::string BulkCopy::describe() const {
   return what_ + " of PTX line " + std::to_string(place.ptx_line) +

@@ -73,6 +73,7 @@ class SmallCopy : public machine::Agent {
 
  private:
   void run(Part& p) {
+    work.bytes += p.size;
     if (!p.to.cta->alive() && p.to.cta->index == place.cta)
       p.to.cta->outlived(place, what_);
     else if (!p.to.cta->alive())

@@ -33,6 +33,8 @@ class WarpgroupAgent : public machine::Agent {
     if (!cta_.alive()) throw Fault("wgmma.mma_async of a CTA that has ended without waiting for it");
     place = group_.front().place;
     tell_synchronised(Synchronisation::Kind::mma_started, cta_, first_, group_.front_number());
+    const auto& mma = group_.front().op->as<WarpgroupMmaUse>();
+    work.products += uint64_t{kGroupWarps} * kFragmentRows * mma.n * mma.k;
     group_.run_front(Port(cta_.cluster, *this, {Semantics::weak, Scope::cta, Proxy::async}));
     cta_.wake_operations(first_, kGroupWarps);
     return group_.empty();

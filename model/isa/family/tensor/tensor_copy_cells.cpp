@@ -85,11 +85,13 @@ Next copy_cells(const Op& op, Context& context, uint32_t mask) {
     Cta& cta = context.cta;
     Cta* const other = use.cta_group == 2 ? &peer(cta) : nullptr;
     const auto kind = use.scattered ? TensorOrder::Kind::copy_4x256b : TensorOrder::Kind::copy;
-    tensor_unit(cta).issue(context, lane, "tcgen05.cp", TensorOrder{kind},
-                           [&cta, other, &use, to, from](const Port& port) {
-                             copy_into(port, cta, use, to, from);
-                             if (other != nullptr) copy_into(port, *other, use, to, from);
-                           });
+    tensor_unit(cta).issue(
+        context, lane, "tcgen05.cp", TensorOrder{kind},
+        {.bytes = uint64_t{use.rows} * use.atoms * 16 * static_cast<uint64_t>(use.cta_group)},
+        [&cta, other, &use, to, from](const Port& port) {
+          copy_into(port, cta, use, to, from);
+          if (other != nullptr) copy_into(port, *other, use, to, from);
+        });
   }
   return Next::advance;
 }

@@ -124,6 +124,7 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
                             {m.d.lane << 16 | m.d.column, m.shape.m, m.shape.n,
                              static_cast<uint32_t>(use.kind) * 2 + (use.stationary ? 1 : 0)}};
     tensor_unit(cta).issue(context, lane, "tcgen05.mma", order,
+                           {.products = uint64_t{m.shape.m} * m.shape.n * m.shape.k},
                            [&cta, &use, m](const Port& port) { multiply(port, cta, use, m); });
   }
   return Next::advance;

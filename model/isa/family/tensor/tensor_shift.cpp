@@ -50,7 +50,7 @@ Next shift(const Op& op, Context& context, uint32_t mask) {
                                  " of tensor memory: which lanes then move is not known, from lane 0 all do");
     Cta& cta = context.cta;
     Cta* const other = use.cta_group == 2 ? &peer(cta) : nullptr;
-    tensor_unit(cta).issue(context, lane, kShiftName, {TensorOrder::Kind::shift},
+    tensor_unit(cta).issue(context, lane, kShiftName, {TensorOrder::Kind::shift}, {},
                            [&cta, other, at](const Port& port) {
                              shift_down(port, cta, at.column);
                              if (other != nullptr) shift_down(port, *other, at.column);

@@ -41,6 +41,8 @@ class PipeAgent : public machine::Agent {
     if (!cta_.alive())
       throw Fault(operation.what + " is under way when its CTA ends, which has freed its tensor memory");
     operation.run(Port(cta_.cluster, *this, kOrder));
+    work.bytes += operation.work.bytes;
+    work.products += operation.work.products;
     cta_.cluster.tell(Kind::finished, place, issuer, id, operation.what);
     tell_synchronised(Synchronisation::Kind::finished, cta_, issuer, id);
     id = own;
@@ -119,13 +121,13 @@ void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& blo
     if (!m.block.meets(block)) continue;
     if (m.load != nullptr && m.load->used()) {
       cta_.cluster.note(m.place, std::string("the cells of this tcgen05.ld are another's, by ") + what +
-                                       ", when its registers have been used, but without tcgen05.wait::ld");
+                                     ", when its registers have been used, but without tcgen05.wait::ld");
       continue;
     }
     // What its warp has loaded again is there: CUTLASS's stream-K kernels hand their columns to an MMA so.
     if (m.store && (warp >= 0 || m.read_back || read_back(m))) {
       cta_.cluster.note(m.place, std::string("the cells of this tcgen05.st are another's, by ") + what +
-                                       ", without tcgen05.wait::st");
+                                     ", without tcgen05.wait::st");
       continue;
     }
     throw Fault(std::string(what) + (kind == AccessKind::read ? " reads" : " writes") +
@@ -140,7 +142,7 @@ void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& blo
 void TensorUnit::note_missing_fence(const machine::Place& place, int warp, const std::string& what) {
   if (unfenced_.erase(warp) != 0)
     cta_.cluster.note(place,
-                        what + " after a wait for a tcgen05.commit, and no tcgen05.fence::after_thread_sync");
+                      what + " after a wait for a tcgen05.commit, and no tcgen05.fence::after_thread_sync");
 }
 
 void TensorUnit::started(bool store, const TensorBlock& block, int warp, const machine::Place& place,
@@ -178,8 +180,8 @@ void TensorUnit::freed(uint32_t column, uint32_t columns) {
   for (const Move& m : moves_)
     if (m.block.meets({0, machine::kTensorLanes, column, columns}))
       cta_.cluster.note(m.place, std::string(m.store ? "tcgen05.st" : "tcgen05.ld") +
-                                       " is under way when its columns are freed: tcgen05.wait::" +
-                                       (m.store ? "st" : "ld") + " is missing");
+                                     " is under way when its columns are freed: tcgen05.wait::" +
+                                     (m.store ? "st" : "ld") + " is missing");
 }
 
 void TensorUnit::tell(Kind kind, const Move& move) const {
@@ -199,7 +201,7 @@ bool TensorUnit::waits(const TensorOperation& operation) const {
 }
 
 void TensorUnit::issue(Context& context, int lane, std::string what, const TensorOrder& order,
-                       std::function<void(const Port&)> run) {
+                       const machine::Work& work, std::function<void(const Port&)> run) {
   const auto [at, fresh] = pipes_.try_emplace(context.warp.index);
   Pipe& pipe = at->second;
   if (fresh) pipe.random.seed(context.cta.grid.options.schedule.seed + at->first);
@@ -209,7 +211,7 @@ void TensorUnit::issue(Context& context, int lane, std::string what, const Tenso
   note_missing_fence(place, at->first, what);
   issuers_.insert({at->first, lane});
   pipe.operations.push_back({std::move(what), order, place, lane, issued_++, cluster.next_operation(),
-                             accepted_[context.warp.index], std::move(run)});
+                             accepted_[context.warp.index], std::move(run), work});
   const TensorOperation& last = pipe.operations.back();
   cluster.tell(Kind::issued, last.place, context.warp.index, last.id, last.what);
   tell_issued(cluster, last.place, context.warp.index, last.id, machine::Ending::commit, last.order);

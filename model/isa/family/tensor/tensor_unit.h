@@ -47,6 +47,7 @@ struct TensorOperation {
   // By warp: what it has issued below that number counts as issued by the same warp before this.
   std::map<int, uint64_t> fenced;
   std::function<void(const Port&)> run;
+  machine::Work work;
 };
 
 // A tcgen05.alloc of a pair, from when a warp of this CTA comes to it until it goes on.
@@ -78,9 +79,9 @@ class TensorUnit {
   // Columns are freed, and other CTAs may have them: a load or store there that is still under way is a note.
   void freed(uint32_t column, uint32_t columns);
 
-  // Puts an operation behind the others of the warp.
+  // Puts an operation behind the others of the warp; `work`: what it does when it goes on.
   void issue(Context& context, int lane, std::string what, const TensorOrder& order,
-             std::function<void(const Port&)> run);
+             const machine::Work& work, std::function<void(const Port&)> run);
   // Lets `run` happen once all that this thread has issued before is done.
   void commit(Context& context, int lane, std::function<void(const Port&)> run);
 
