@@ -200,9 +200,11 @@ TEST(Ways, GoThroughCalls) {
 
 // Whatever leaves the usual way is a branch, and what it hangs on decides.
 TEST(Ways, EveryKindOfBranchIsDecided) {
-  for (const char* branch : {"bra E;", "brx.idx %r2, T;", "ret;", "exit;", "trap;"}) {
+  const std::string function = ".func f()\n{\nret;\n}\n";
+  for (const char* branch : {"bra E;", "brx.idx %r2, T;", "ret;", "exit;", "trap;", "call f;"}) {
     const Way w = way("ld.shared.u32 %r0, [one];\nsetp.eq.u32 %q0, %r0, 0;\n@%q0 " + std::string(branch) +
-                      "\nT: .branchtargets E;\nE:");
+                          "\nT: .branchtargets E;\nE:",
+                      kFirst, function);
     EXPECT_EQ(w.end, Way::End::branch) << branch;
     EXPECT_EQ(w.lines, (Lines{10, 11, 12})) << branch;
   }
