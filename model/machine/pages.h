@@ -11,6 +11,8 @@ class Region;
 
 inline constexpr const char* kPageMap = "/proc/self/pagemap";  // where Linux says which are touched
 uint64_t page_size();
+// Bytes that snapshots keep at this time, in all of the process: no part of what it has in its own pages.
+uint64_t kept_bytes();
 
 // The offsets of the pages of [bytes, bytes + size) that are no longer what they were mapped as. Where the
 // map cannot be read: of those that were `zero` at first all that are not, else all.

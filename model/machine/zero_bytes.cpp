@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +20,8 @@ namespace {
 
 // From here on a mapping costs less than clearing: shared memory of a CTA stays on the heap.
 constexpr uint64_t kMapped = uint64_t{1} << 20;
+
+std::atomic<uint64_t> kept{0};  // by all files of pages
 
 [[noreturn]] void no_space(uint64_t size) {
   throw InputError("this machine has no address space for " + std::to_string(size) + " bytes of memory");
@@ -36,6 +39,7 @@ class PageFile {
   PageFile& operator=(const PageFile&) = delete;
   ~PageFile() {
     if (file_ >= 0) close(file_);
+    kept -= kept_;
   }
 
   void write(uint64_t offset, const std::byte* bytes, uint64_t length) {
@@ -44,6 +48,10 @@ class PageFile {
       if (n <= 0) refuse();
       offset += static_cast<uint64_t>(n), bytes += n, length -= static_cast<uint64_t>(n);
     }
+  }
+  void read(uint64_t offset, std::byte* bytes, uint64_t length) const {
+    if (pread(file_, bytes, length, static_cast<off_t>(offset)) != static_cast<ssize_t>(length))
+      throw ModelBug("a file of memory has lost bytes");
   }
   // What `other` has, but for its holes.
   void copy(const PageFile& other) {
@@ -66,8 +74,10 @@ class PageFile {
     for (off_t at = 0; (at = lseek(file_, at, SEEK_DATA)) >= 0;) {
       const off_t end = lseek(file_, at, SEEK_HOLE);
       written_.push_back({static_cast<uint64_t>(at), static_cast<uint64_t>(end)});
+      kept_ += static_cast<uint64_t>(end - at);
       at = end;
     }
+    kept += kept_;
     for (uint64_t gap = uint64_t{1} << 16; written_.size() > kMostParts; gap *= 4) {
       std::vector<Part> fewer;
       for (const Part& p : written_)
@@ -104,8 +114,11 @@ class PageFile {
   }
   uint64_t size_;
   int file_;
+  uint64_t kept_ = 0;  // bytes
   std::vector<Part> written_;
 };
+
+uint64_t kept_bytes() { return kept; }
 
 ZeroBytes::ZeroBytes(uint64_t size) : size_(size) {
   if (size < kMapped) {
@@ -128,6 +141,24 @@ ZeroBytes::ZeroBytes(const Saved& saved) : size_(saved.size_), pages_(saved.page
   }
 }
 
+// The host takes the pages back as it goes, so that they are never all there twice; where the file cannot
+// hold them, they are as they were.
+static void move_to(PageFile& file, std::byte* bytes, uint64_t size, const std::vector<uint64_t>& pages) {
+  constexpr size_t kAtOnce = 4096;
+  const auto length = [&](uint64_t offset) { return std::min(page_size(), size - offset); };
+  size_t moved = 0;
+  try {
+    for (size_t end = 0; moved < pages.size(); moved = end) {
+      end = std::min(moved + kAtOnce, pages.size());
+      for (size_t i = moved; i < end; ++i) file.write(pages[i], bytes + pages[i], length(pages[i]));
+      for (size_t i = moved; i < end; ++i) madvise(bytes + pages[i], page_size(), MADV_DONTNEED);
+    }
+  } catch (...) {
+    for (size_t i = 0; i < moved; ++i) file.read(pages[i], bytes + pages[i], length(pages[i]));
+    throw;
+  }
+}
+
 ZeroBytes::Saved ZeroBytes::save(const char* pagemap) {
   Saved out;
   out.size_ = size_;
@@ -140,8 +171,7 @@ ZeroBytes::Saved ZeroBytes::save(const char* pagemap) {
   if (pages_ == nullptr || !touched.empty()) {
     const auto file = std::make_shared<PageFile>(size_);
     if (pages_ != nullptr) file->copy(*pages_);
-    for (const uint64_t offset : touched)
-      file->write(offset, data() + offset, std::min(page_size(), size_ - offset));
+    move_to(*file, data(), size_, touched);
     file->finish();
     pages_ = file;
     pages_->map(data());  // in place of the pages that were touched, which the host takes back

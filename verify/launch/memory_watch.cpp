@@ -12,6 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "model/machine/pages.h"
+
 namespace bitwell::verify {
 namespace {
 
@@ -73,6 +75,14 @@ uint64_t resident(const std::string& root) {
   return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+// Of the process's own, and what snapshots keep: files that are mapped count there, touched or not.
+uint64_t taken() {
+  std::ifstream in("/proc/self/statm");
+  uint64_t size = 0, pages = 0, of_files = 0;
+  in >> size >> pages >> of_files;
+  return difference(pages, of_files) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + machine::kept_bytes();
+}
+
 }  // namespace
 
 uint64_t memory_left(const std::string& root) {
@@ -89,7 +99,7 @@ uint64_t memory_left(const std::string& root) {
 
 MemoryWatch::MemoryWatch(uint64_t left, std::function<void(uint64_t)> over) {
   if (left == UINT64_MAX) return;
-  const uint64_t before = resident("/");
+  const uint64_t before = taken();
   // Others take memory too, and what a kernel touches between two looks has to be there.
   const uint64_t reserve = std::clamp(left / 16, uint64_t{32} << 20, uint64_t{1} << 30);
   const uint64_t most = difference(left, reserve);
@@ -98,7 +108,7 @@ MemoryWatch::MemoryWatch(uint64_t left, std::function<void(uint64_t)> over) {
     std::condition_variable_any wake;
     std::unique_lock lock(mutex);
     while (!stop.stop_requested()) {
-      const uint64_t touched = difference(resident("/"), before);
+      const uint64_t touched = difference(taken(), before);
       if (touched > most) return over(touched);
       const auto pause = std::chrono::milliseconds(touched > most / 2 ? 2 : 20);
       wake.wait_for(lock, stop, pause, [] { return false; });

@@ -11,6 +11,9 @@
 #include <fstream>
 #include <map>
 
+#include "model/machine/pages.h"
+#include "model/machine/snapshot.h"
+
 namespace bitwell::verify {
 namespace {
 
@@ -89,6 +92,31 @@ TEST(MemoryWatch, TellsOnceWhenWhatWasLeftIsTouched) {
   EXPECT_GE(touched, 96 * kMiB);
   munmap(some, 48 * kMiB);
   munmap(more, 96 * kMiB);
+}
+
+// What a snapshot keeps is taken too, though it is in none of the process's own pages, until the snapshot
+// ends.
+TEST(MemoryWatch, CountsWhatSnapshotsKeep) {
+  std::atomic<int> told{0};
+  const MemoryWatch watch(128 * kMiB, [&](uint64_t) { ++told; });
+  machine::Memory memory;
+  machine::Region& r = memory.allocate("x", 64 * kMiB);
+  const auto touch = [&] {
+    for (uint64_t i = 0; i < r.size(); i += 4096) r.raw_bytes()[i] = std::byte{1};
+  };
+  touch();
+  const uint64_t before = machine::kept_bytes();
+  {
+    const machine::Snapshot snapshot = memory.snapshot();
+    EXPECT_EQ(machine::kept_bytes(), before + 64 * kMiB);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_EQ(told, 0);
+    touch();
+    for (int i = 0; i < 3000 && told == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(told, 1);
+    memory.free(r.base());
+  }
+  EXPECT_EQ(machine::kept_bytes(), before);
 }
 
 }  // namespace
