@@ -2,11 +2,57 @@
 
 #include <algorithm>
 
+#include "model/run/watch/numeric.h"
 #include "verify/explore/given.h"
+#include "verify/launch/entry_text.h"
 #include "verify/session/races.h"
 
 namespace bitwell::session {
 namespace {
+
+// Sets the schedule that the question says; what it returns lives as long as the run.
+std::optional<Given> set_schedule(const Question& question, const Start* start, isa::Options& options) {
+  const std::string& text = question.schedule;
+  std::optional<Given> out;
+  if (is_given(text)) {
+    out.emplace(text, options.schedule.seed, *start, options);
+    out->attach(options);
+    return out;
+  }
+  if (text.empty()) return out;
+  const auto named = std::find_if(isa::kPolicies.begin(), isa::kPolicies.end(),
+                                  [&](const isa::PolicyName& p) { return p.name == text; });
+  if (named == isa::kPolicies.end()) throw machine::InputError("'" + text + "' is the name of no schedule");
+  options.schedule.policy = named->policy;
+  return out;
+}
+
+// The launch's entry under the eyes of one that counts what its arithmetic loses, compiled for that: not
+// where turns are counted for a schedule, nor when the launch is made again.
+class Counted {
+ public:
+  explicit Counted(const Question& question)
+      : program_(compiled(question.launch)), watch_(*program_, question.bound), launch_(question.launch) {
+    const std::shared_ptr<const isa::Module> own =
+        launch_.module != nullptr ? launch_.module : load_module(launch_.ptx);
+    launch_.module = std::make_shared<const isa::Module>(program_, own);
+  }
+  const Launch& launch() const { return launch_; }
+  std::vector<isa::Losses> losses() const { return watch_.losses(); }
+
+ private:
+  static std::shared_ptr<isa::Program> compiled(const Launch& launch) {
+    const std::shared_ptr<const isa::Module> module =
+        launch.module != nullptr ? launch.module : load_module(launch.ptx);
+    const std::string entry = entry_of(*module, launch.entry);
+    return naming(launch.ptx, [&] {
+      return std::make_shared<isa::Program>(isa::compile(module->syntax(entry), entry, launch.approximate));
+    });
+  }
+  const std::shared_ptr<isa::Program> program_;
+  isa::NumericWatch watch_;
+  Launch launch_;
+};
 
 // The same launch from its beginning, which took so many warp instructions.
 Ran made_again(const Question& question, const Start& start, uint64_t took,
@@ -17,11 +63,7 @@ Ran made_again(const Question& question, const Start& start, uint64_t took,
   how.progress = nullptr;
   how.checked = true;
   how.step_limit = std::min(how.step_limit, 4 * took + 1024);  // other bits may make it endless
-  std::optional<Given> given;
-  if (!question.given.empty()) {
-    given.emplace(question.given, how.schedule.seed, start, how);
-    given->attach(how);
-  }
+  const std::optional<Given> given = set_schedule(question, &start, how);
   add(how);
   return start.run(how, false);
 }
@@ -32,29 +74,32 @@ Answer::Answer() = default;
 Answer::Answer(Answer&&) noexcept = default;
 Answer::~Answer() = default;
 
+const std::string& Answer::entry() const { return races->entry(); }
+
 bool Answer::holds(bool notes) const {
   return !fault && std::none_of(findings.begin(), findings.end(), [&](const Weighed& w) {
     return w.level == hazard::Level::error || (notes && w.level == hazard::Level::note);
   });
 }
 
+std::string_view name_of(Level level) {
+  constexpr std::string_view kNames[] = {"error", "note", "nothing"};
+  return kNames[static_cast<size_t>(level)];
+}
+
 Answer ask(const Question& question) {
   const Launch& launch = question.launch;
   // What may be run more than once: a list is not.
   std::optional<Start> start;
-  if (!question.given.empty() || (question.races && launch.then.empty())) start.emplace(launch);
+  if (is_given(question.schedule) || (question.races && launch.then.empty())) start.emplace(launch);
   Answer out;
   auto races = std::make_unique<Races>(question);
   isa::Options options = question.options;
-  std::optional<Given> given;
-  if (!question.given.empty()) {
-    given.emplace(question.given, options.schedule.seed, *start, options);
-    given->attach(options);
-    out.chance = given->chance();
-  }
+  const std::optional<Given> given = set_schedule(question, start ? &*start : nullptr, options);
+  if (given) out.chance = given->chance();
   if (question.races) options.observers.push_back(races->observer());
-  std::optional<Launch> changed;
-  if (question.in_place != nullptr) changed.emplace(launch).module = question.in_place;
+  std::optional<Counted> counted;
+  if (question.numeric) counted.emplace(question);
   int runs = 0;
   uint64_t took = UINT64_MAX / 8;  // warp instructions, of a run that does not come to its end
   const Rerun again = [&](const auto& add) {
@@ -62,14 +107,15 @@ Answer ask(const Question& question) {
     return made_again(question, *start, took, add);
   };
   try {
-    if (start && !changed)
+    if (start && !counted)
       out.ran.emplace(start->run(options, question.all_written, races->beginning()));
     else
       out.ran.emplace(
-          simulate(changed ? *changed : launch, options, question.all_written, races->beginning()));
+          simulate(counted ? counted->launch() : launch, options, question.all_written, races->beginning()));
     out.result = std::move(out.ran->result);
     out.residency = isa::residency(start ? start->program() : *program_of(launch), launch.shape);
     if (question.ended) question.ended(out.result);
+    if (counted) out.losses = counted->losses();
     took = out.result.warp_instructions;
     if (question.races) races->follow(again);
   } catch (const machine::Fault& fault) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/run/turns/residency.h"
+#include "model/run/watch/losses.h"
 #include "verify/hazard/explain.h"
 #include "verify/hazard/watch.h"
 #include "verify/launch/launch.h"
@@ -20,26 +21,31 @@ using namespace verify;  // on which all of it is built
 struct Question {
   const Launch& launch;    // stays as it is; outlives the answer
   isa::Options options{};  // the schedule, what is checked, limits, who else watches
-  std::string given{};  // a schedule by its text (explore/given.h), in place of that of the options; or none
+  // A schedule by its text, a policy's name or one that says who has each turn (explore/given.h), in place of
+  // that of the options, which has the seed; or none.
+  std::string schedule{};
   bool all_written = true;  // a byte of an output that nobody wrote is a fault
   bool races = false;       // whether anything is right by luck
   bool once = false;        // as the race check takes it
   bool explain = false;     // every finding is followed; else those that may be nothing
-  // What runs in place of the launch's module, in the run whose answer this is: not where turns are counted
-  // for a given schedule, nor when it is made again. The launch is copied for it.
-  std::shared_ptr<const isa::Module> in_place{};
+  bool numeric = false;     // what 16-bit arithmetic of the launch's entry loses
+  isa::Bound bound{};       // with which that is counted
   // Told before the launch is made again, for what findings come to: how often that was.
   std::function<void(int)> again{};
   // Told when the launch has come to its end, before it is made again.
   std::function<void(const isa::RunResult&)> ended{};
 };
 
+using hazard::Level;
+// "error", "note", "nothing".
+std::string_view name_of(Level level);
+
 // A finding, and what is to be said of it.
 struct Weighed {
   Found found;
   hazard::Way way;                     // what its data can come to, by the PTX
   const Followed* followed = nullptr;  // what it came to; nullptr: nobody asked
-  hazard::Level level;                 // how serious that makes it
+  Level level;                         // how serious that makes it
 };
 
 class Races;
@@ -53,11 +59,14 @@ struct Answer {
   isa::RunResult result;                // instructions, notes, the first launch's footprint
   std::optional<Ran> ran;               // what stands in memory; nothing after a fault
   isa::Residency residency;             // of the first launch
-  std::string chance;                   // of a given schedule, in words
+  std::string chance;                   // of a schedule that says who has each turn, in words
+  std::vector<isa::Losses> losses;      // by instruction
   std::vector<Weighed> findings;        // in the order in which they were found
   std::set<std::string> entries;        // that were launched
   hazard::Checker::Cost cost;           // of the race check
 
+  // Of the launch: by its whole name as soon as it has begun.
+  const std::string& entry() const;
   // Whether it came to its end, and nothing was found that is an error; with `notes`, nor a note.
   bool holds(bool notes = false) const;
 

@@ -5,10 +5,9 @@
 namespace bitwell::session {
 
 std::string describe(const Weighed& weighed) {
-  constexpr const char* kLevels[] = {"error", "note", "nothing"};  // by hazard::Level
   const hazard::KindRow& row = hazard::row_of(weighed.found.finding.kind);
   std::string out = verify::describe(weighed.found);
-  out = std::string(kLevels[static_cast<size_t>(weighed.level)]) + " " + out.substr(out.find(row.name));
+  out = std::string(name_of(weighed.level)) + " " + out.substr(out.find(row.name));
   if (weighed.followed != nullptr) {
     const isa::Program& program = asked_of(weighed.found).launch.program;
     out += "\n  " + verify::describe(weighed.way, program) + "\n  " +

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/run/watch/losses.h"
+#include "verify/session/session.h"
 
 namespace bitwell::cli {
 

@@ -43,17 +43,23 @@ std::string range(size_t first, size_t last) {
 }
 
 std::string ranges(size_t count, const std::function<bool(size_t)>& is) {
-  constexpr size_t most = 8;
-  std::string out;
-  size_t found = 0;
+  std::vector<std::pair<size_t, size_t>> runs;
   for (size_t i = 0; i < count; ++i) {
     if (!is(i)) continue;
     size_t last = i;
     while (last + 1 < count && is(last + 1)) ++last;
-    if (found++ < most) out += (out.empty() ? "" : ", ") + range(i, last);
+    runs.emplace_back(i, last);
     i = last;
   }
-  return found <= most ? out : out + " and " + std::to_string(found - most) + " more runs";
+  return ranges(runs);
+}
+
+std::string ranges(const std::vector<std::pair<size_t, size_t>>& runs) {
+  constexpr size_t most = 8;
+  std::string out;
+  for (size_t i = 0; i < std::min(runs.size(), most); ++i)
+    out += (out.empty() ? "" : ", ") + range(runs[i].first, runs[i].second);
+  return runs.size() <= most ? out : out + " and " + std::to_string(runs.size() - most) + " more runs";
 }
 
 void note(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bitwell::cli {
@@ -22,6 +23,8 @@ std::string grouped(uint64_t value);
 std::string range(size_t first, size_t last);
 // Where `is` holds, of 0 to `count` - 1: "0 to 31, 64 to 95", and how many more runs there are after 8.
 std::string ranges(size_t count, const std::function<bool(size_t)>& is);
+// The same of runs that are known, by the first and the last of each.
+std::string ranges(const std::vector<std::pair<size_t, size_t>>& runs);
 
 // A line on stderr. One that nobody can read is no error.
 void note(const std::string& line);

@@ -7,14 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "model/run/launch.h"
+#include "model/isa/form/program.h"
+#include "model/machine/event.h"
 
 namespace bitwell::cli {
 
 class Trace {
  public:
   explicit Trace(const isa::Program& program);
-  // To be handed to isa::Options. Keeps the first events and counts the others.
+  // To be handed to a question. Keeps the first events and counts the others.
   machine::Observer observer();
   // The trace as JSON (the "Trace Event Format").
   std::string text() const;

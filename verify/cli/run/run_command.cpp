@@ -9,7 +9,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "model/run/watch/numeric.h"
 #include "verify/cli/command.h"
 #include "verify/cli/memory_guard.h"
 #include "verify/cli/report/cuda_source.h"
@@ -28,6 +27,7 @@
 #include "verify/explore/given.h"
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/modules.h"
+#include "verify/session/approximations.h"
 
 namespace bitwell::cli {
 namespace {
@@ -77,7 +77,7 @@ struct Observed {
   // Tells `how` of itself, and `files` of what it will write.
   Observed(const RunOptions& given, const isa::Program& program, const verify::LaunchFile& file,
            isa::Options& how, verify::OutputFiles& files)
-      : options(given), trace(program), dumps(given.dump, program, file.launch), findings(given, file) {
+      : options(given), trace(program), dumps(given.dump, program, file.launch), findings(given) {
     if (!options.trace.empty()) {
       files.plan(options.trace, "--trace");
       how.observers.push_back(trace.observer());
@@ -100,7 +100,7 @@ struct Observed {
       write(files);
       findings.write_junit(files, fault.what(), 0, nlohmann::json::array());
       files.commit();
-      if (!options.json) fmt::print("{}{}", dumps.text(), findings.now().text);
+      if (!options.json) fmt::print("{}{}", dumps.text(), findings.told().text);
       for (const std::string& m : dumps.missing()) note("bitwell: " + m + " before the fault");
     } catch (const machine::InputError& e) {
       note(fmt::format("bitwell: no trace or dump: {}", e.what()));
@@ -117,7 +117,7 @@ struct Observed {
 [[noreturn]] void end_in_fault(const RunOptions& options, const machine::Fault& fault, Observed& observed,
                                verify::OutputFiles& files, Until& until) {
   observed.write_until(fault, files);
-  if (options.races) until.facts["races"] = observed.findings.now().facts;
+  if (options.races) until.facts["races"] = observed.findings.told().facts;
   if (observed.dumps.any()) until.facts["dumps"] = observed.dumps.facts();
   if (options.policy == "lazy") throw machine::Fault(fault);
   throw machine::Fault(fault, fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
@@ -139,8 +139,6 @@ Judged run_once(const RunOptions& options, Until& until) {
   const isa::Program& program = *compiled;
   isa::Options how = options.run;
   how.checked = !options.unchecked;
-  for (const isa::PolicyName& p : isa::kPolicies)
-    if (p.name == options.policy) how.schedule.policy = p.policy;
   if (how.strict) how.schedule.kept = machine::Promise::manual;
   const std::unique_ptr<verify::Device> device = options.device ? open_device(program) : nullptr;
   const verify::Launch before = options.device ? file.launch : verify::Launch{};
@@ -157,30 +155,22 @@ Judged run_once(const RunOptions& options, Until& until) {
   if (options.schedules != 0) return compare_schedules(options, program, file, how, files);
   how.progress = shown_from(start);
   session::Question question{file.launch, how};
-  std::optional<isa::NumericWatch> numeric;  // of this run: not of one that measures, nor of one made again
-  if (options.numeric) {
-    const auto watched = std::make_shared<isa::Program>(
-        verify::load_program(file.launch.ptx, file.launch.entry, file.launch.approximate));
-    numeric.emplace(*watched, options.numeric_bound);
-    question.in_place = std::make_shared<const isa::Module>(watched, file.launch.module);
-  }
-  std::vector<isa::Losses> losses;
   double seconds = 0;
-  if (verify::is_given(options.policy)) question.given = options.policy;
+  question.schedule = options.policy;
+  question.numeric = options.numeric;
+  question.bound = options.numeric_bound;
   question.races = options.races;
   question.once = options.once;
   question.explain = options.explain;
   question.ended = [&](const isa::RunResult&) {
     end_progress();
     seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (numeric) losses = numeric->losses();
   };
   question.again = [](int run) { progress(fmt::format("looking at what was found, run {}", run)); };
   const session::Answer answer = session::ask(question);
   end_progress();
   observed.findings.take(answer);
   if (answer.fault) end_in_fault(options, *answer.fault, observed, files, until);
-  const isa::RunResult& result = answer.result;
   answer.ran->keep(file.launch);
   observed.write(files);
   verify::write_outputs(file, files);
@@ -198,24 +188,21 @@ Judged run_once(const RunOptions& options, Until& until) {
     verdict += device_verdict(*device, before, file, program, std::chrono::seconds(options.device_seconds),
                               on_device, as_wanted);
   }
-  const Hazards found = observed.findings.now();
+  const Hazards found = observed.findings.told();
   const RunReport report{options,
                          file,
                          program,
-                         how,
-                         result,
+                         answer,
                          seconds,
+                         observed.findings.found(),
                          found,
-                         answer.cost,
                          observed.trace,
                          observed.dumps,
-                         answer.chance,
                          verdict,
                          expected,
                          on_device,
-                         losses,
-                         approximations(program, file.launch),
-                         as_wanted && !found.fail(options.error_on)};
+                         session::approximations(file.launch),
+                         as_wanted && !observed.findings.found().fail(options.error_on)};
   Judged out{report.text(), report.facts(), observed.findings.tests("", seconds, expected), report.all_held,
              report.last_line()};
   if (!observed.dumps.missing().empty()) {  // all else is said by then

@@ -12,6 +12,7 @@
 #include "verify/cli/run/run_options.h"
 #include "verify/cli/run/run_verdict.h"
 #include "verify/explore/exhaust.h"
+#include "verify/session/approximations.h"
 
 namespace bitwell::cli {
 namespace {
@@ -70,7 +71,7 @@ Judged exhaust_schedules(const RunOptions& options, const isa::Program& program,
   }
   Judged out;
   out.held = as_wanted;
-  const std::vector<std::string> without_evidence = approximations(program, file.launch);
+  const std::vector<std::string> without_evidence = session::approximations(file.launch);
   const auto replay = [&](const Ended& e) {
     return "bitwell run " + options.path + " --schedule " + verify::schedule_of(e);
   };

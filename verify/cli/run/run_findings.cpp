@@ -27,21 +27,14 @@ TestCase test_of(const nlohmann::json& expected, const std::string& entry) {
 
 }  // namespace
 
-RunFindings::RunFindings(const RunOptions& options, const verify::LaunchFile& file)
+RunFindings::RunFindings(const RunOptions& options)
     : options_(options),
-      file_(file),
       known_(options.baseline.empty() ? verify::Baseline{} : verify::read_baseline(options.baseline)),
       replaced_(read_if_there(options.write_baseline)) {}
 
-std::vector<verify::Found> RunFindings::found() const {
-  std::vector<verify::Found> out;
-  if (answer_ != nullptr)
-    for (const session::Weighed& w : answer_->findings) out.push_back(w.found);
-  return out;
-}
-
-verify::Sifted RunFindings::sifted() const {
-  return verify::sift(found(), answer_ == nullptr ? verify::Entries{} : answer_->entries, known_);
+void RunFindings::take(const session::Answer& answer) {
+  answer_ = &answer;
+  found_ = session::findings_of(answer, known_);
 }
 
 void RunFindings::plan(verify::OutputFiles& files) const {
@@ -51,30 +44,23 @@ void RunFindings::plan(verify::OutputFiles& files) const {
     if (!path->empty()) files.plan(*path, option);
 }
 
-const std::string& RunFindings::entry() const {
-  return answer_ == nullptr ? file_.launch.entry : answer_->races->entry();
-}
-
-Hazards RunFindings::now() const {
-  return hazards(sifted(), options_.path + replay_options(options_), entry(), options_.baseline,
-                 options_.error_on, [this](const verify::Found& f) { return answer_->races->weighed(f); },
-                 {options_.explain, options_.all, options_.verbose});
+Hazards RunFindings::told() const {
+  return hazards(found_, options_.path + replay_options(options_), answer_->entry(), options_.baseline,
+                 options_.error_on, {options_.explain, options_.all, options_.verbose});
 }
 
 void RunFindings::write_sarif(verify::OutputFiles& files) const {
-  if (!options_.sarif.empty())
-    files.write(options_.sarif,
-                sarif(sifted(), [this](const verify::Found& f) { return answer_->races->weighed(f); }));
+  if (!options_.sarif.empty()) files.write(options_.sarif, sarif(found_));
 }
 
 std::vector<TestCase> RunFindings::tests(const std::string& fault, double seconds,
                                          const nlohmann::json& expected) const {
-  const std::string name = verify::as_written(entry());
+  const std::string name = verify::as_written(answer_->entry());
   std::vector<TestCase> out{{"runs to its end", name, seconds, {}, "", ""}};
   if (!fault.empty()) out[0].failure = {"fault", fault};
   for (const nlohmann::json& e : expected) out.push_back(test_of(e, name));
   if (options_.races)
-    for (TestCase& test : now().tests) out.push_back(std::move(test));
+    for (TestCase& test : told().tests) out.push_back(std::move(test));
   return out;
 }
 
@@ -86,7 +72,7 @@ void RunFindings::write_junit(verify::OutputFiles& files, const std::string& fau
 
 void RunFindings::write_baseline(verify::OutputFiles& files) const {
   if (!options_.write_baseline.empty())
-    files.write(options_.write_baseline, verify::baseline_with(replaced_, found(), answer_->entries));
+    files.write(options_.write_baseline, session::baseline_with(replaced_, *answer_));
 }
 
 }  // namespace bitwell::cli

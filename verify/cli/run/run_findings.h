@@ -2,23 +2,23 @@
 #pragma once
 #include "verify/cli/run/run_hazards.h"
 #include "verify/cli/run/run_options.h"
-#include "verify/session/races.h"
 
 namespace bitwell::cli {
 
 class RunFindings {
  public:
   // Reads --baseline and, where it is there, what --write-baseline replaces in part: InputError.
-  RunFindings(const RunOptions& options, const verify::LaunchFile& file);
+  explicit RunFindings(const RunOptions& options);
   RunFindings(const RunFindings&) = delete;
   RunFindings& operator=(const RunFindings&) = delete;
 
-  // What was found so far, for all that follows; it outlives this.
-  void take(const session::Answer& answer) { answer_ = &answer; }
+  // What was found, for all that follows; it outlives this.
+  void take(const session::Answer& answer);
+  const session::Findings& found() const { return found_; }
   // Of --sarif, --junit and --write-baseline.
   void plan(verify::OutputFiles& files) const;
-  // What was found so far.
-  Hazards now() const;
+  // What is said of it.
+  Hazards told() const;
   // What CI servers count; `fault`: that the run ended in, or empty; `expected`: as expectations() has it.
   std::vector<TestCase> tests(const std::string& fault, double seconds, const nlohmann::json& expected) const;
   // --sarif, of a run that ended or did not.
@@ -30,14 +30,10 @@ class RunFindings {
   void write_baseline(verify::OutputFiles& files) const;
 
  private:
-  const std::string& entry() const;  // of the first launch, by its whole name as soon as it has begun
-  std::vector<verify::Found> found() const;
-  verify::Sifted sifted() const;
-
   const RunOptions& options_;
-  const verify::LaunchFile& file_;
   const session::Answer* answer_ = nullptr;
   verify::Baseline known_, replaced_;
+  session::Findings found_;
 };
 
 }  // namespace bitwell::cli

@@ -6,42 +6,32 @@
 #include "verify/cli/report/cuda_source.h"
 #include "verify/cli/report/short_names.h"
 #include "verify/cli/report/table.h"
-#include "verify/hazard/between.h"
-#include "verify/hazard/groups.h"
-#include "verify/hazard/remedy.h"
 
 namespace bitwell::cli {
 
 namespace {
 
-constexpr const char* kLevels[] = {"error", "note", "nothing"};              // by hazard::Level
-constexpr const char* kEnds[] = {"nothing", "output", "branch", "address"};  // by hazard::Way::End
+using session::Level;
+using session::Told;
 
-nlohmann::json facts_of(const hazard::Party& p, const verify::Launched& launch) {
-  constexpr const char* kKinds[] = {"read", "write", "update"};
-  nlohmann::json out{{"launch", launch.number},
-                     {"entry", launch.entry()},
-                     {"ptx", launch.ptx},
-                     {"ptx_line", p.site.ptx_line},
-                     {"access", kKinds[static_cast<size_t>(p.site.kind)]},
-                     {"cta", p.cta},
-                     {"operation", p.site.actor != hazard::Actor::thread}};
-  if (p.warp >= 0) out["warp"] = p.warp;
-  if (p.lane >= 0) out["lane"] = p.lane;
-  if (const isa::Line* line = verify::line_of(p.site.ptx_line, launch.program); line != nullptr) {
-    out["instruction"] = line->text;
-    if (line->cuda != nullptr) {
-      const auto& chain = line->cuda->chain;
-      out["source"] = chain.front().words();
-      for (size_t i = 1; i < chain.size(); ++i) out["inlined_at"].push_back(chain[i].words());
-    }
+nlohmann::json facts_of(const session::Act& a) {
+  nlohmann::json out{{"launch", a.launch},      {"entry", a.entry},   {"ptx", a.ptx},
+                     {"ptx_line", a.ptx_line},  {"access", a.access}, {"cta", a.cta},
+                     {"operation", a.operation}};
+  if (a.warp >= 0) out["warp"] = a.warp;
+  if (a.lane >= 0) out["lane"] = a.lane;
+  if (a.instruction) out["instruction"] = *a.instruction;
+  if (a.cuda != nullptr) {
+    const auto& chain = a.cuda->chain;
+    out["source"] = chain.front().words();
+    for (size_t i = 1; i < chain.size(); ++i) out["inlined_at"].push_back(chain[i].words());
   }
   return out;
 }
 
-nlohmann::json facts_of(const verify::Followed& followed, const hazard::Finding& f) {
+nlohmann::json facts_of(const verify::Followed& followed, uint64_t of) {
   nlohmann::json out{{"places", followed.places},
-                     {"of", f.count},
+                     {"of", of},
                      {"outputs", nlohmann::json::array()},
                      {"uses", nlohmann::json::array()}};
   if (!followed.why_not.empty()) out["not_followed"] = followed.why_not;
@@ -61,117 +51,101 @@ nlohmann::json facts_of(const verify::Followed& followed, const hazard::Finding&
   return out;
 }
 
-// Lines behind what is said of a finding.
-std::string in_words(const session::Weighed& e, const verify::Found& found) {
-  const isa::Program& program = verify::asked_of(found).launch.program;
-  std::string out = "\n  " + verify::describe(e.way, program);
-  if (e.followed != nullptr) out += "\n  " + verify::describe(*e.followed, found.finding, program);
+nlohmann::json facts_of(const Told& told, const std::string& words, size_t group, bool explained) {
+  nlohmann::json out{{"kind", told.kind},
+                     {"level", session::name_of(told.level)},
+                     {"lines", {told.earlier.ptx_line, told.later.ptx_line}},
+                     {"group", group},
+                     {"earlier", facts_of(told.earlier)},
+                     {"later", facts_of(told.later)},
+                     {"launches", told.launches},
+                     {"address", told.address},
+                     {"bytes", told.bytes},
+                     {"remedy", told.remedy},
+                     {"count", told.count},
+                     {"fingerprint", told.fingerprint.hash},
+                     {"text", words}};
+  if (told.does_not_count) {
+    out["does_not_count"] = nlohmann::json::array();
+    for (const Told::Passed& p : *told.does_not_count)
+      out["does_not_count"].push_back({{"ptx_line", p.ptx_line}, {"why", p.why}});
+  }
+  if (explained) out["reaches"] = {{"end", told.end}, {"lines", told.way}};
+  if (told.on_this_run) out["on_this_run"] = facts_of(told.on_this_run->followed, told.count);
+  return out;
+}
+
+// From its kind on, with the lines of CUDA source under the accesses.
+std::string in_words(const Told& told, bool verbose) {
+  std::string out;
+  for (const Told::Line& line : told.lines) {
+    out += named(line.text, verbose) + "\n";
+    if (!line.ptx.empty()) out += source_lines(line.cuda, line.ptx, "    ");
+  }
+  out.pop_back();
+  return out.substr(out.find(told.kind) + told.kind.size());
+}
+
+// Lines behind that: what can come of it.
+std::string explanation(const Told& told) {
+  std::string out = "\n  " + told.way_words;
+  if (told.on_this_run) out += "\n  " + told.on_this_run->words;
   return verify::as_written(out);
 }
 
-nlohmann::json facts_of(const verify::Found& found, const session::Weighed& e, const std::string& level,
-                        const std::string& words, size_t group, bool explained) {
-  const hazard::Finding& f = found.finding;
-  nlohmann::json out{{"kind", hazard::row_of(f.kind).name},
-                     {"level", level},
-                     {"lines", {f.earlier.site.ptx_line, f.later.site.ptx_line}},
-                     {"group", group},
-                     {"earlier", facts_of(f.earlier, *found.earlier)},
-                     {"later", facts_of(f.later, *found.later)},
-                     {"launches", found.numbers},
-                     {"address", f.address},
-                     {"bytes", f.bytes},
-                     {"remedy", verify::remedy(found)},
-                     {"count", f.count},
-                     {"fingerprint", verify::fingerprint(found).hash},
-                     {"text", words}};
-  if (found.between != nullptr) {
-    out["does_not_count"] = nlohmann::json::array();
-    for (const verify::Between::Passed& p : found.between->passed)
-      out["does_not_count"].push_back({{"ptx_line", p.ptx_line}, {"why", p.why}});
-  }
-  if (explained) out["reaches"] = {{"end", kEnds[static_cast<size_t>(e.way.end)]}, {"lines", e.way.lines}};
-  if (e.followed != nullptr) out["on_this_run"] = facts_of(*e.followed, f);
-  return out;
+TestCase test_of(const Told& told) {
+  return {verify::as_written(told.fingerprint.text), verify::as_written(told.later.entry), 0, {}, "", ""};
 }
 
 }  // namespace
 
-std::string in_words(const verify::Found& found, bool verbose) {
-  std::string out;
-  for (const verify::Said& line : verify::said_of(found)) {
-    out += named(line.text, verbose) + "\n";
-    if (line.launch != nullptr) out += source_lines(line.cuda, line.launch->ptx, "    ");
-  }
-  out.pop_back();
-  return out;
-}
-
-Hazards hazards(const verify::Sifted& found, const std::string& launch, const std::string& entry,
-                const std::string& baseline, const std::string& error_on, const Explain& explain,
-                const Telling& told) {
+Hazards hazards(const session::Findings& found, const std::string& launch, const std::string& entry,
+                const std::string& baseline, const std::string& error_on, const Telling& telling) {
   Hazards out;
-  const std::vector<verify::Group> groups =
-      verify::groups_of(found.fresh, [&](const verify::Found& f) { return explain(f).level; });
-  for (size_t number = 0; number < groups.size(); ++number) {
-    const verify::Group& group = groups[number];
-    const bool error = group.level == hazard::Level::error;
-    const bool silent = group.level == hazard::Level::nothing;
-    ++(error ? out.errors : silent ? out.silent : out.notes);
-    if (silent && !told.explained) continue;
-    const verify::Found& first = group.first();
-    const hazard::KindRow& row = hazard::row_of(first.finding.kind);
-    const std::string level = kLevels[static_cast<size_t>(group.level)];
-    const std::string head = level + " " + std::string(row.name);
+  for (size_t number = 0; number < found.fresh.size(); ++number) {
+    const session::Finding& group = found.fresh[number];
+    const bool error = group.level == Level::error;
+    if (group.level == Level::nothing && !telling.explained) continue;
+    const Told& first = group.pairs.front();
+    const std::string head = std::string(session::name_of(group.level)) + " " + std::string(first.kind);
     std::string all;
-    for (const verify::Found* one : group.findings) {
-      const session::Weighed e = explain(*one);
-      std::string words = in_words(*one, told.verbose);
-      words = head + words.substr(words.find(row.name) + row.name.size());
-      if (told.explained || (e.followed != nullptr && e.level != row.level)) words += in_words(e, *one);
-      out.facts.push_back(facts_of(*one, e, level, words, number, told.explained));
-      if (!told.all && one != &first) continue;
+    for (const Told& one : group.pairs) {
+      std::string words = head + in_words(one, telling.verbose);
+      if (telling.explained || (one.on_this_run && one.level != one.own)) words += explanation(one);
+      out.facts.push_back(facts_of(one, words, number, telling.explained));
+      if (!telling.all && &one != &first) continue;
       out.text += in(error ? Colour::red : Colour::yellow, head) + words.substr(head.size()) + "\n";
       all += (all.empty() ? "" : "\n") + words;
     }
-    if (group.findings.size() != 1 && !told.all) {
+    if (group.pairs.size() != 1 && !telling.all) {
       const std::string more =
           fmt::format("  {} pair{} of instructions of these lines, {} times in all; --all shows each",
-                      grouped(group.pairs()), group.pairs() == 1 ? "" : "s", grouped(group.count()));
+                      grouped(group.instructions), group.instructions == 1 ? "" : "s", grouped(group.times));
       out.text += more + "\n";
       all += "\n" + more;
     }
-    TestCase test{verify::as_written(verify::fingerprint(first).text),
-                  verify::as_written(first.later->entry()),
-                  0,
-                  {},
-                  "",
-                  ""};
+    TestCase test = test_of(first);
     if (error ? error_on != "none" : error_on == "note")
-      test.failure = {std::string(row.name), all};
+      test.failure = {std::string(first.kind), all};
     else
       test.output = all;
     out.tests.push_back(std::move(test));
   }
-  for (const verify::Found& f : found.known)
-    out.tests.push_back({verify::as_written(verify::fingerprint(f).text),
-                         verify::as_written(f.later->entry()),
-                         0,
-                         {},
-                         "known: " + baseline,
-                         ""});
+  const std::vector<const Told*> known = found.known_pairs();
+  for (const Told* one : known) {
+    out.tests.push_back(test_of(*one));
+    out.tests.back().skipped = "known: " + baseline;
+  }
   if (out.tests.empty())
     out.tests.push_back({"races and the like", verify::as_written(entry), 0, {}, "", ""});
   if (!out.facts.empty()) out.text += fmt::format("  replay: bitwell run {} --races\n", launch);
-  out.known = found.known.size();
-  out.stale = found.stale;
   const auto findings = [](uint64_t n) { return fmt::format("{} finding{}", n, n == 1 ? "" : "s"); };
-  if (out.silent != 0 && !told.explained)
+  if (found.silent != 0 && !telling.explained)
     out.text +=
         fmt::format("  {} of values that come to no output, no branch and no address: --explain lists {}\n",
-                    findings(out.silent), out.silent == 1 ? "it" : "them");
-  if (out.known != 0) out.text += fmt::format("  {} known, by {}\n", findings(out.known), baseline);
-  for (const verify::KnownFinding& k : out.stale)
+                    findings(found.silent), found.silent == 1 ? "it" : "them");
+  if (!known.empty()) out.text += fmt::format("  {} known, by {}\n", findings(known.size()), baseline);
+  for (const verify::KnownFinding& k : found.stale)
     out.text += fmt::format("  stale: {} has {} more of {} than there {}: {}\n", baseline,
                             findings(k.findings), k.hash, k.findings == 1 ? "is" : "are", k.text);
   return out;

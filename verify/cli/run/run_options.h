@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "model/run/launch.h"
 #include "verify/cli/report/dump.h"
 #include "verify/launch/file/launch_json.h"
+#include "verify/session/session.h"
 
 namespace bitwell::cli {
 

@@ -17,10 +17,10 @@ constexpr size_t kMuchShadow = size_t{64} << 20;
 }
 
 nlohmann::json RunReport::facts() const {
-  const isa::Residency held = isa::residency(program, file.launch.shape);
+  const isa::Residency& held = answer.residency;
   nlohmann::json j{{"entry", file.launch.entry},
-                   {"lane_instructions", result.lane_instructions},
-                   {"warp_instructions", result.warp_instructions},
+                   {"lane_instructions", answer.result.lane_instructions},
+                   {"warp_instructions", answer.result.warp_instructions},
                    {"seconds", seconds},
                    {"residency",
                     {{"ctas_per_sm", held.ctas_per_sm},
@@ -40,34 +40,35 @@ nlohmann::json RunReport::facts() const {
     j["outputs"].push_back({{"variable", file.launch.variables[at].name}, {"path", output.path}});
   if (options.device) j["on_device"] = on_device;
   if (dumps.any()) j["dumps"] = dumps.facts();
-  for (const isa::Note& n : result.notes)
+  for (const isa::Note& n : answer.result.notes)
     j["notes"].push_back({{"ptx_line", n.place.ptx_line}, {"text", n.text}, {"times", n.times}});
   if (options.races) {
     j["races"] = races.facts;
-    j["errors"] = races.errors;
-    j["known_races"] = races.known;
-    j["silent_races"] = races.silent;
+    j["errors"] = found.errors;
+    j["known_races"] = found.known_pairs().size();
+    j["silent_races"] = found.silent;
     j["stale"] = nlohmann::json::array();
-    for (const verify::KnownFinding& k : races.stale)
+    for (const verify::KnownFinding& k : found.stale)
       j["stale"].push_back({{"fingerprint", k.hash}, {"findings", k.findings}, {"text", k.text}});
   }
-  if (options.numeric) j["numeric"] = numeric_facts(losses, options.numeric_bound);
-  j.update(footprint_facts(result.footprint, program));
+  if (options.numeric) j["numeric"] = numeric_facts(answer.losses, options.numeric_bound);
+  j.update(footprint_facts(session::memories_of(answer.result.footprint, program)));
   return j;
 }
 
 std::string RunReport::text() const {
-  const isa::Residency held = isa::residency(program, file.launch.shape);
+  const isa::Residency& held = answer.residency;
   std::string out;
   const auto line = [&](const std::string& words) { out += words + "\n"; };
   line(fmt::format("{}: {} lane instructions in {:.3f} s ({:.2f} G/s){}",
-                   named(file.launch.entry, options.verbose), grouped(result.lane_instructions), seconds,
-                   static_cast<double>(result.lane_instructions) / seconds / 1e9,
-                   how.checked ? ", all checks on" : ", unchecked"));
+                   named(file.launch.entry, options.verbose), grouped(answer.result.lane_instructions),
+                   seconds, static_cast<double>(answer.result.lane_instructions) / seconds / 1e9,
+                   !options.unchecked ? ", all checks on" : ", unchecked"));
   if (options.races) {
     // What the check took: of a small launch its fixed tables, which say nothing of a larger one.
+    const hazard::Checker::Cost& cost = answer.cost;
     const bool matters = cost.touched != 0 && (options.verbose || cost.shadow >= kMuchShadow);
-    line(fmt::format("  {} races and the like{}", races.errors,
+    line(fmt::format("  {} races and the like{}", found.errors,
                      matters
                          ? fmt::format(", {:.1f} bytes of shadow a byte touched",
                                        static_cast<double>(cost.shadow) / static_cast<double>(cost.touched))
@@ -79,18 +80,18 @@ std::string RunReport::text() const {
     line(fmt::format("  a device holds at most {} CTA{} an SM ({}), {} of {} cluster{} at once",
                      grouped(held.ctas_per_sm), held.ctas_per_sm == 1 ? "" : "s", held.rests_on,
                      grouped(held.clusters), grouped(held.all), held.all == 1 ? "" : "s"));
-  out += footprint(result.footprint, program, file.launch.then.empty() ? "" : " of the first launch",
-                   options.verbose);
-  if (options.numeric) out += numeric_text(losses, options.numeric_bound);
-  for (const isa::Note& n : result.notes)
+  out += footprint(session::memories_of(answer.result.footprint, program),
+                   file.launch.then.empty() ? "" : " of the first launch", options.verbose);
+  if (options.numeric) out += numeric_text(answer.losses, options.numeric_bound);
+  for (const isa::Note& n : answer.result.notes)
     line(fmt::format("  note: {}{}{}", named(machine::describe(n.place, n.text), options.verbose),
                      n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times)),
                      n.place.ptx_line == 0 ? "" : "; the manual does not promise that this works"));
-  if (!races.facts.empty() || !result.notes.empty()) out += without_lines(file.launch.ptx);
+  if (!races.facts.empty() || !answer.result.notes.empty()) out += without_lines(file.launch.ptx);
   if (options.policy != "lazy")
     line(fmt::format("  schedule {}{}{}", options.policy,
                      seeded(options) ? fmt::format(", seed {}", options.run.schedule.seed) : "",
-                     chance.empty() ? "" : ": " + chance));
+                     answer.chance.empty() ? "" : ": " + answer.chance));
   if (!options.trace.empty())
     line(fmt::format(
         "  trace of {} events -> {}{}", grouped(trace.events()), options.trace,
@@ -108,8 +109,8 @@ std::string RunReport::last_line() const {
   const auto count = [&](uint64_t n, const char* what) {
     out += fmt::format("{}{} {}{}", out.empty() ? "" : ", ", grouped(n), what, n == 1 ? "" : "s");
   };
-  if (options.races) count(races.errors, "race");
-  if (options.races && options.error_on == "note") count(races.notes, "note");
+  if (options.races) count(found.errors, "race");
+  if (options.races && options.error_on == "note") count(found.notes, "note");
   if (!expected.empty()) {
     uint64_t wrong = 0;
     for (const nlohmann::json& e : expected) wrong += e["wrong"].get<uint64_t>();

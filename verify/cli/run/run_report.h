@@ -3,8 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "model/run/turns/residency.h"
-#include "model/run/watch/losses.h"
 #include "verify/cli/report/trace.h"
 #include "verify/cli/run/run_hazards.h"
 #include "verify/cli/run/run_options.h"
@@ -15,18 +13,15 @@ struct RunReport {
   const RunOptions& options;
   const verify::LaunchFile& file;
   const isa::Program& program;
-  const isa::Options& how;
-  const isa::RunResult& result;
-  double seconds;              // that the simulation took
-  const Hazards& races;        // with --races
-  hazard::Checker::Cost cost;  // with --races
+  const session::Answer& answer;
+  double seconds;                  // that the simulation took
+  const session::Findings& found;  // with --races
+  const Hazards& races;            // likewise
   const Trace& trace;
   const Dumps& dumps;
-  std::string chance;                         // of the schedule pct, as verify::Given says it
   std::string verdict;                        // lines on outputs beside what they should be
   nlohmann::json expected;                    // the same as facts
   nlohmann::json on_device;                   // with --device
-  std::vector<isa::Losses> losses;            // with --numeric
   std::vector<std::string> without_evidence;  // lines of the PTX whose bits nobody vouches for
   bool all_held;                              // that was judged
 

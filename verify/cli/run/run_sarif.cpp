@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "verify/cli/report/cuda_source.h"
-#include "verify/hazard/groups.h"
 #include "verify/launch/file/names.h"
 
 namespace bitwell::cli {
@@ -20,65 +19,65 @@ json location(const std::string& uri, int line, const std::string& says) {
 
 // Where code review shows an access, outermost first: on the CUDA line of the kernel, then in each function
 // that was inlined there; without CUDA lines in the PTX file.
-std::vector<json> locations(const hazard::Party& party, const verify::Launched& launch) {
-  const isa::Line* line = verify::line_of(party.site.ptx_line, launch.program);
-  const std::string says = (launch.of > 1 ? verify::name_of(launch) + ": " : "") + "PTX line " +
-                           std::to_string(party.site.ptx_line) + (line == nullptr ? "" : ": " + line->text);
-  if (line == nullptr || line->cuda == nullptr)
-    return {location(review_uri(launch.ptx), std::max(party.site.ptx_line, 1), says)};
+std::vector<json> locations(const session::Act& act) {
+  const std::string says = (act.of.empty() ? "" : act.of + ": ") + "PTX line " +
+                           std::to_string(act.ptx_line) + (act.instruction ? ": " + *act.instruction : "");
+  if (act.cuda == nullptr) return {location(review_uri(act.ptx), std::max(act.ptx_line, 1), says)};
   std::vector<json> out;
-  for (const machine::CudaLine::At& at : line->cuda->chain)
-    out.insert(out.begin(), location(review_uri(at, launch.ptx), at.line, says));
+  for (const machine::CudaLine::At& at : act.cuda->chain)
+    out.insert(out.begin(), location(review_uri(at, act.ptx), at.line, says));
   for (size_t i = 1; i < out.size(); ++i) out[i]["message"]["text"] = says + ", inlined there";
   return out;
 }
 
-std::string_view name_of(hazard::Level level) { return level == hazard::Level::error ? "error" : "note"; }
+std::string_view level_name(session::Level level) {
+  return level == session::Level::error ? "error" : "note";
+}
+
+std::string text_of(const session::Told& told) {
+  std::string out;
+  for (const session::Told::Line& line : told.lines) out += (out.empty() ? "" : "\n") + line.text;
+  return verify::as_written(out);
+}
 
 }  // namespace
 
-std::string sarif(const verify::Sifted& found, const Explain& explain) {
+std::string sarif(const session::Findings& found) {
   json rules = json::array(), results = json::array();
   std::map<std::string_view, size_t> numbers;
-  const auto add = [&](const verify::Group& group, bool known) {
-    const verify::Found& told = group.first();
-    const hazard::Finding& f = told.finding;
-    const hazard::KindRow& row = hazard::row_of(f.kind);
-    if (group.level == hazard::Level::nothing) return;
-    const auto [at, fresh] = numbers.try_emplace(row.name, rules.size());
+  const auto add = [&](const session::Finding& group, bool known) {
+    const session::Told& told = group.pairs.front();
+    if (group.level == session::Level::nothing) return;
+    const auto [at, fresh] = numbers.try_emplace(told.kind, rules.size());
     if (fresh)
-      rules.push_back({{"id", row.name},
-                       {"shortDescription", {{"text", row.what}}},
+      rules.push_back({{"id", told.kind},
+                       {"shortDescription", {{"text", told.what}}},
                        {"fullDescription",
-                        {{"text", std::string(row.what) +
-                                      ". What would order them, or be right: " + std::string(row.remedy)}}},
-                       {"help", {{"text", row.remedy}}},
-                       {"defaultConfiguration", {{"level", name_of(row.level)}}}});
-    const std::vector<json> later = locations(f.later, *told.later);
+                        {{"text", std::string(told.what) + ". What would order them, or be right: " +
+                                      std::string(told.remedy_of_kind)}}},
+                       {"help", {{"text", told.remedy_of_kind}}},
+                       {"defaultConfiguration", {{"level", level_name(told.own)}}}});
+    const std::vector<json> later = locations(told.later);
     json related = json::array();
     const auto relate = [&](const json& place) {
       related.push_back(place);
       related.back()["id"] = related.size();
     };
-    for (const json& place : locations(f.earlier, *told.earlier)) relate(place);
+    for (const json& place : locations(told.earlier)) relate(place);
     for (size_t i = 1; i < later.size(); ++i) relate(later[i]);
-    results.push_back({{"ruleId", row.name},
+    results.push_back({{"ruleId", told.kind},
                        {"ruleIndex", at->second},
-                       {"level", name_of(group.level)},
-                       {"message", {{"text", verify::as_written(verify::describe(told))}}},
+                       {"level", level_name(group.level)},
+                       {"message", {{"text", text_of(told)}}},
                        {"locations", json::array({later.front()})},
                        {"relatedLocations", related},
-                       {"occurrenceCount", group.count()},
-                       {"partialFingerprints", {{"instructions/v2", verify::fingerprint(told).text}}}});
+                       {"occurrenceCount", group.times},
+                       {"partialFingerprints", {{"instructions/v2", told.fingerprint.text}}}});
     // A result without the key says nothing; an empty list, that it was not suppressed.
     results.back()["suppressions"] = known ? json::array({{{"kind", "external"}}}) : json::array();
   };
-  for (const verify::Group& g :
-       verify::groups_of(found.fresh, [&](const verify::Found& f) { return explain(f).level; }))
-    add(g, false);
-  for (const verify::Group& g : verify::groups_of(
-           found.known, [](const verify::Found& f) { return hazard::row_of(f.finding.kind).level; }))
-    add(g, true);
+  for (const session::Finding& f : found.fresh) add(f, false);
+  for (const session::Finding& f : found.known) add(f, true);
   json run{{"results", results}};
   run["tool"]["driver"] = {{"name", "bitwell"}, {"semanticVersion", BITWELL_VERSION}, {"rules", rules}};
   const json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

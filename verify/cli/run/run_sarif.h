@@ -10,6 +10,6 @@ namespace bitwell::cli {
 // accesses with the earlier beside it; on the CUDA line of the kernel where there is one, with the functions
 // that were inlined there beside it, else on the line of the launch's PTX file. A known finding is a
 // suppressed result; one of which nothing can come is none.
-std::string sarif(const verify::Sifted& found, const Explain& explain);
+std::string sarif(const session::Findings& found);
 
 }  // namespace bitwell::cli

@@ -10,6 +10,7 @@
 #include "verify/cli/run/run_once.h"
 #include "verify/cli/run/run_options.h"
 #include "verify/cli/run/run_verdict.h"
+#include "verify/session/approximations.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::cli {
@@ -39,7 +40,7 @@ Judged compare_schedules(const RunOptions& options, const isa::Program& program,
   bool as_wanted = !found;
   nlohmann::json expected = nlohmann::json::array();
   const std::string verdict = found ? "" : expectations(file, expected, as_wanted);
-  const std::vector<std::string> without_evidence = approximations(program, file.launch);
+  const std::vector<std::string> without_evidence = session::approximations(file.launch);
   Judged out;
   out.held = as_wanted;
   out.facts = {{"entry", file.launch.entry},

@@ -1,0 +1,34 @@
+#include "verify/session/approximations.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace bitwell::session {
+
+static std::shared_ptr<const isa::Program> program_of_step(const Step& s, const Launch& launch) {
+  Launch of;
+  of.ptx = s.ptx;
+  of.entry = s.entry;
+  of.module = s.module;
+  of.approximate = launch.approximate;
+  return program_of(of);
+}
+
+std::vector<std::string> approximations(const Launch& launch) {
+  std::vector<std::string> out = program_of(launch)->approximations;
+  if (launch.approximate == isa::Approximate::captured) return out;
+  std::set<std::pair<std::string, std::string>> seen{{launch.ptx, launch.entry}};
+  for (const Step& s : launch.then) {
+    if (s.copy || s.fill || !seen.emplace(s.ptx, s.entry).second) continue;
+    const std::shared_ptr<const isa::Program> of_step = program_of_step(s, launch);
+    for (const std::string& a : of_step->approximations) {
+      std::string line = a;  // "line 12: ..."
+      if (s.ptx != launch.ptx) line.insert(line.find(':'), " of " + s.ptx);
+      if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
+    }
+  }
+  return out;
+}
+
+}  // namespace bitwell::session
