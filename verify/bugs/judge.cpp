@@ -134,11 +134,13 @@ Jury::Jury(const Subject& subject, int threads)
     if (!t.first) return;
     Watch watch;
     const Tried again = try_watched(watched(t.of), t.schedule, {}, watch, nullptr);
-    if (const Watch::Error error = watch.error(); again.failure || !error.what.empty())
+    const std::vector<session::Weighed> found = session::weigh(watch);
+    if (const session::Weighed* error = session::first_error(found); again.failure || error != nullptr)
       throw machine::InputError(subject.name + " is suspected as built: " + watched(t.of).name + ": " +
-                                (again.failure ? again.failure->what : error.what));
+                                (again.failure ? again.failure->what : describe(error->found)));
     const std::scoped_lock lock(mutex);
-    for (const Watch::Note& note : watch.notes()) notes_.insert(note.place());
+    for (const session::Weighed& w : found)
+      if (w.level == session::Level::note) notes_.insert(session::site_of(w));
   });
   std::stable_sort(trials_.begin(), trials_.end(),
                    [](const Trial& a, const Trial& b) { return a.cost < b.cost; });
@@ -159,10 +161,15 @@ std::optional<Finding> Jury::fails_watched(size_t of, const Trial& t, const Shar
     if (!alone_[of]) return failed;
     return fails(cases_[of], t, mutant);  // what follows may not need what differs
   }
-  if (const Watch::Error error = watch.error(); !error.what.empty())
-    return Finding{Found::race, watched(of).name + ": " + error.what};
-  for (const Watch::Note& note : watch.notes())
-    if (notes_.count(note.place()) == 0) return Finding{Found::noted, watched(of).name + ": " + note.what};
+  const std::vector<session::Weighed> found = session::weigh(watch);
+  const auto told = [&](Found as, const session::Weighed& w) {
+    return Finding{as, watched(of).name + ": " + describe(w.found)};
+  };
+  if (const session::Weighed* error = session::first_error(found); error != nullptr)
+    return told(Found::race, *error);
+  for (const session::Weighed& w : found)
+    if (w.level == session::Level::note && !notes_.contains(session::site_of(w)))
+      return told(Found::noted, w);
   return std::nullopt;
 }
 

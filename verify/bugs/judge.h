@@ -8,7 +8,7 @@
 
 #include "verify/bugs/mutate.h"
 #include "verify/bugs/subject.h"
-#include "verify/hazard/watch.h"
+#include "verify/session/weigh.h"
 
 namespace bitwell::bugs {
 
@@ -74,7 +74,7 @@ class Jury {
   mutable verify::Readings readings_;
   std::map<std::pair<std::string, std::string>, bool>
       waits_;  // for the grid before it, as built; by file and entry
-  std::set<decltype(verify::Watch::Note{}.place())> notes_;
+  std::set<session::Site> notes_;
 };
 
 }  // namespace bitwell::bugs

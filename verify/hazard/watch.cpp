@@ -62,28 +62,10 @@ std::vector<Found> Watch::findings() const {
   return out;
 }
 
-Watch::Error Watch::error() const {
-  const std::vector<Found> all = findings();
-  const auto first = std::find_if(all.begin(), all.end(), [](const Found& f) {
-    return hazard::row_of(f.finding.kind).level == hazard::Level::error;
-  });
-  if (first == all.end()) return {};
-  return {describe(*first), first->later->number - 1};
-}
-
 hazard::Checker::Cost Watch::cost() const {
   if (running_.empty()) return cost_;
   const hazard::Checker::Cost last = cost_of_last();
   return last.shadow > cost_.shadow ? last : cost_;
-}
-
-std::vector<Watch::Note> Watch::notes() const {
-  std::vector<Note> out;
-  for (const Found& f : findings())
-    if (hazard::row_of(f.finding.kind).level == hazard::Level::note)
-      out.push_back({describe(f), f.later->number - 1, f.finding.kind, f.finding.earlier.site.ptx_line,
-                     f.finding.later.site.ptx_line});
-  return out;
 }
 
 }  // namespace bitwell::verify

@@ -5,7 +5,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "verify/hazard/readings.h"
@@ -36,22 +35,6 @@ class Watch {
     running_.back().checker->follow(reading.objects);
     running_.back().checker->follow(reading.registers);
   }
-  // The first error of the launches so far, in words, and which launch it was of, counted from 0; empty:
-  // none.
-  struct Error {
-    std::string what;
-    size_t launch = 0;
-  };
-  Error error() const;
-  // Their notes: `what` as of an error, and what tells one from another in any run of these programs.
-  struct Note {
-    std::string what;
-    size_t launch = 0;
-    hazard::Kind kind;
-    int earlier = 0, later = 0;  // PTX lines
-    auto place() const { return std::tuple(launch, kind, earlier, later); }
-  };
-  std::vector<Note> notes() const;
   // All of the launches so far, in the order in which they were found: what two acts of the same instructions
   // come to is one finding, in however many launches. They refer to this.
   std::vector<Found> findings() const;

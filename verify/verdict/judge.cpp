@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "verify/capture/digest.h"
-#include "verify/hazard/watch.h"
+#include "verify/session/weigh.h"
 #include "verify/suite/parallel.h"
 
 namespace bitwell::verify {
@@ -44,8 +44,10 @@ struct Trial {
         watch.follow(readings.of(module, program));
       };
       Tried tried = try_case(c, schedule, std::ref(modules), options, begins);
-      if (const Watch::Error error = watch.error(); !tried.failure && !error.what.empty())
-        tried.failure = {c.name + ": " + error.what, true, 1, schedule, c.chain.launches[error.launch]};
+      const std::vector<session::Weighed> found = session::weigh(watch);
+      if (const session::Weighed* error = session::first_error(found); !tried.failure && error != nullptr)
+        tried.failure = {c.name + ": " + describe(error->found), true, 1, schedule,
+                         c.chain.launches[error->found.later->number - 1]};
       verdict.lane_instructions += tried.lane_instructions;
       verdict.seconds += tried.seconds;
       merge(touched, tried.footprint);

@@ -5,7 +5,7 @@
 
 #include "model/isa/compile/compile.h"
 #include "model/ptx/parse.h"
-#include "verify/hazard/watch.h"
+#include "verify/session/weigh.h"
 
 namespace bitwell::verify {
 namespace {
@@ -57,8 +57,10 @@ std::vector<Found> found(const std::vector<std::string>& bodies, bool programmat
     machine::Region constants = isa::place_variables(p, memory);
     isa::run(p, constants, shape, arguments, memory, options);
   }
-  const Watch::Error error = watch.error();
-  EXPECT_EQ(error.launch, error.what.empty() ? 0 : bodies.size() - 1) << error.what;
+  const std::vector<session::Weighed> weighed = session::weigh(watch);
+  if (const session::Weighed* error = session::first_error(weighed)) {
+    EXPECT_EQ(std::get<0>(session::site_of(*error)), bodies.size() - 1) << describe(error->found);
+  }
   return watch.findings();
 }
 // The first error of two.

@@ -6,7 +6,7 @@
 
 #include "../uses_against.h"
 #include "verify/capture/captures.h"
-#include "verify/hazard/watch.h"
+#include "verify/session/weigh.h"
 #include "verify/suite/suite.h"
 
 namespace bitwell::verify {
@@ -38,7 +38,9 @@ std::string suspicion(const SuiteCase& c, const isa::Schedule& schedule, const M
   };
   const Tried tried = try_case(c, schedule, modules, options, begins);
   for (const UsesAgainst& a : against) EXPECT_EQ(a.wrong(), "") << c.name;
-  return tried.failure ? tried.failure->what : watch.error().what;
+  const std::vector<session::Weighed> found = session::weigh(watch);
+  const session::Weighed* error = session::first_error(found);
+  return tried.failure ? tried.failure->what : error != nullptr ? describe(error->found) : "";
 }
 
 class OwnKernels : public testing::TestWithParam<std::string> {};

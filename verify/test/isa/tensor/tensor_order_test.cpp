@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "verify/hazard/watch.h"
 #include "verify/probe/tensor_mma.h"
+#include "verify/session/weigh.h"
 
 namespace bitwell::verify {
 namespace {
@@ -131,8 +131,10 @@ Judged judged(const MmaCase& p, const std::string& text) {
   l = launch_of(p);
   watch.begin(program, l.shape);
   simulate(program, l, watched, true);
-  if (const auto error = watch.error(); !error.what.empty()) out.race = error.what;
-  for (const Watch::Note& n : watch.notes()) out.notes.insert(hazard::row_of(n.kind).name);
+  const std::vector<session::Weighed> found = session::weigh(watch);
+  if (const session::Weighed* error = session::first_error(found)) out.race = describe(error->found);
+  for (const session::Weighed& w : found)
+    if (w.level == session::Level::note) out.notes.insert(hazard::row_of(w.found.finding.kind).name);
   return out;
 }
 
