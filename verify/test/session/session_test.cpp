@@ -5,6 +5,9 @@
 
 #include <cstring>
 
+#include "verify/session/findings.h"
+#include "verify/session/footprint.h"
+#include "verify/session/weigh.h"
 #include "verify/session/words.h"
 
 namespace bitwell::session {
@@ -95,6 +98,89 @@ TEST(Session, TellsWhenTheLaunchHasEndedAndBeforeItIsMadeAgain) {
   EXPECT_EQ(told.rfind("ended 1 ", 0), 0u) << told;
   ASSERT_FALSE(answer.findings.empty());
   EXPECT_NE(answer.findings[0].followed, nullptr);
+}
+
+// The same two stores, beside a file that knows them.
+TEST(Session, FindingsThatAreKnownFailNothing) {
+  const Launch launch = launch_of("%a1");
+  Question question{launch};
+  question.all_written = false;
+  question.races = true;
+  const Answer answer = ask(question);
+  const Findings fresh = findings_of(answer, {});
+  ASSERT_EQ(fresh.fresh.size(), 1u);
+  EXPECT_EQ(fresh.errors, 1u);
+  EXPECT_TRUE(fresh.fail("error"));
+  EXPECT_FALSE(fresh.fail("none"));
+  EXPECT_TRUE(fresh.known.empty());
+  const Told& told = fresh.fresh[0].pairs.at(0);
+  EXPECT_EQ(told.level, Level::error);
+  EXPECT_EQ(told.earlier.ptx_line, told.later.ptx_line);
+  EXPECT_EQ(told.later.access, "write");
+  EXPECT_EQ(told.later.instruction, "st.global.u32");
+  EXPECT_EQ(told.later.entry, "k");
+  EXPECT_TRUE(told.later.of.empty());  // of a launch alone
+  EXPECT_FALSE(told.lines.empty());
+  verify::Baseline baseline;
+  baseline.known.push_back({told.fingerprint.hash, std::string(told.kind), "k", told.fingerprint.text, 1});
+  baseline.known.push_back({"0123456789abcdef", "race", "k", "gone", 1});
+  const Findings known = findings_of(answer, baseline);
+  EXPECT_TRUE(known.fresh.empty());
+  EXPECT_FALSE(known.fail("note"));
+  ASSERT_EQ(known.known_pairs().size(), 1u);
+  EXPECT_EQ(known.known_pairs()[0]->fingerprint.hash, told.fingerprint.hash);
+  ASSERT_EQ(known.stale.size(), 1u);
+  EXPECT_EQ(known.stale[0].hash, "0123456789abcdef");
+}
+
+TEST(Session, ASchedulesTextIsAPolicyOrSaysWhoHasEachTurn) {
+  const Launch launch = launch_of("%a4");
+  Question question{launch};
+  for (const char* text : {"", "lazy", "eager", "random", "starve-stores"}) {
+    question.schedule = text;
+    const Answer answer = ask(question);
+    EXPECT_TRUE(answer.holds()) << text;
+    EXPECT_TRUE(answer.chance.empty()) << text;
+  }
+  question.schedule = "pct:2";
+  EXPECT_NE(ask(question).chance.find("a bug of depth 2"), std::string::npos);
+  for (const char* none : {"laz", "pct:", "pct:0", "LAZY"}) {
+    question.schedule = none;
+    EXPECT_THROW(ask(question), machine::InputError) << none;
+  }
+}
+
+TEST(Session, SaysWhatOfReservedMemoryWasNeverTouched) {
+  isa::Footprint f;
+  f.shared = {1, 0, 0, 1, 1, 0, 1, 1};
+  f.tensor.allocated.set(4).set(5).set(6);
+  f.tensor.written.set(5);
+  isa::Program program;
+  program.shared_variables = {{"tile", 0, 4}, {"rest", 4, 0}};
+  const Memories m = memories_of(f, program);
+  ASSERT_TRUE(m.shared && m.tensor);
+  EXPECT_EQ(m.shared->reserved, 8u);
+  EXPECT_EQ(m.shared->touched, 5u);
+  EXPECT_EQ(m.shared->never, (std::vector<std::pair<size_t, size_t>>{{1, 2}, {5, 5}}));
+  EXPECT_EQ(m.shared->untouched(), 3u);
+  EXPECT_TRUE(m.shared->much_untouched());
+  ASSERT_EQ(m.shared->parts.size(), 2u);
+  EXPECT_EQ(m.shared->parts[0].touched, 2u);
+  EXPECT_FALSE(m.shared->parts[0].dynamic);
+  EXPECT_EQ(m.shared->parts[1].bytes, 4u);  // all behind the static ones
+  EXPECT_EQ(m.shared->parts[1].touched, 3u);
+  EXPECT_TRUE(m.shared->parts[1].dynamic);
+  EXPECT_EQ(m.tensor->reserved, 3u);
+  EXPECT_EQ(m.tensor->touched, 1u);
+  EXPECT_EQ(m.tensor->never, (std::vector<std::pair<size_t, size_t>>{{4, 4}, {6, 6}}));
+  EXPECT_FALSE(memories_of({}, program).shared);
+  EXPECT_FALSE(memories_of({}, program).tensor);
+  isa::Footprint nearly;  // less than a sixteenth is padding
+  nearly.shared.assign(33, 1);
+  nearly.shared[7] = nearly.shared[9] = 0;
+  EXPECT_FALSE(memories_of(nearly, {}).shared->much_untouched());
+  nearly.shared[8] = 0;
+  EXPECT_TRUE(memories_of(nearly, {}).shared->much_untouched());
 }
 
 }  // namespace
