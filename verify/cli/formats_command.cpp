@@ -106,7 +106,7 @@ const Format& find(const std::string& name) {
   throw machine::InputError("no format '" + name + "'; there are " + known);
 }
 
-void json(const std::string& name) {
+void print_json(const std::string& name) {
   nlohmann::json out = nlohmann::json::array();
   if (name.empty())
     for (const Format* f : number::formats) out.push_back(as_json(*f));
@@ -125,7 +125,7 @@ void add_formats(CLI::App& app, int&) {
   command->add_option("NAME", *name, "One format: list its codes");
   command->add_flag("--json", *as_json, "Limits and codes as JSON: of this format, or of all");
   command->callback([name, as_json] {
-    if (*as_json) return json(*name);
+    if (*as_json) return print_json(*name);
     if (name->empty()) return limits();
     codes(find(*name));
   });

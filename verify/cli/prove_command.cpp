@@ -47,25 +47,25 @@ std::vector<Part> wanted(const ProveOptions& o) {
   return all;
 }
 
-struct Row {
+struct PartRow {
   const Part* part;
   size_t questions = 0;
   std::vector<Reply> replies;  // none: not on this GPU
 };
 
-size_t count(const Row& row, std::initializer_list<Reply::Kind> kinds) {
+size_t count(const PartRow& row, std::initializer_list<Reply::Kind> kinds) {
   size_t n = 0;
   for (const Reply& r : row.replies)
     n += std::find(kinds.begin(), kinds.end(), r.kind) != kinds.end() ? 1 : 0;
   return n;
 }
 
-void print(const std::vector<Row>& rows, const std::string& device) {
+void print(const std::vector<PartRow>& rows, const std::string& device) {
   using Kind = Reply::Kind;
   constexpr size_t kTold = 5;  // of each part
   std::vector<std::vector<std::string>> lines;
   std::string details;
-  for (const Row& row : rows) {
+  for (const PartRow& row : rows) {
     uint64_t bytes = 0;
     size_t told = 0;
     for (const Reply& r : row.replies) {
@@ -174,12 +174,12 @@ void ask_all(const ProveOptions& o, int& status) {
     }
     device->run(*module, launch);
   };
-  std::vector<Row> rows;
+  std::vector<PartRow> rows;
   status = held;
   for (const Part& part : parts) {
     const bool here =
         rehearsal ? part.target == o.rehearse : part.compute_capability == device->compute_capability();
-    Row row{&part, 0, {}};
+    PartRow row{&part, 0, {}};
     if (here) {
       row.replies = verify::prove(part, on_gpu, told(part), o.threads);
       row.questions = row.replies.size();

@@ -37,42 +37,44 @@ uint32_t join(const Op& op, std::byte* rows, uint32_t compared) {
   }
 }
 
-// setp: d = cmp op c, d2 = !cmp op c.
+// The lanes whose elements compare so. By itself: setp and set have it in common.
 template <class T, class F>
-void setp(const Op& op, std::byte* rows, uint32_t mask) {
+[[gnu::noinline]] uint32_t compared(const Op& op, std::byte* rows) {
   const T* a = row<T>(rows, op.a);
   const T* b = row<T>(rows, op.b);
   alignas(32) uint8_t bytes[kLanes];
   for (int i = 0; i < kLanes; ++i) bytes[i] = F{}(a[i], b[i]) ? 0xFF : 0;
-  const uint32_t compared = gather_mask(bytes);
+  return gather_mask(bytes);
+}
+
+// setp: d = cmp op c, d2 = !cmp op c.
+void put_predicates(const Op& op, std::byte* rows, uint32_t mask, uint32_t compared) {
   const uint32_t first = join(op, rows, compared);
   const uint32_t second = join(op, rows, ~compared);
   put(rows, op.d, first, mask);
   put(rows, op.d2, second, mask);
 }
-
 template <class T, class F>
-Lanes compare(F) {
-  return setp<T, F>;
+void setp(const Op& op, std::byte* rows, uint32_t mask) {
+  put_predicates(op, rows, mask, compared<T, F>(op, rows));
 }
 
 // `set` writes 1.0 or all ones instead of a predicate; imm bit 3: floating result.
-template <class T, class F>
-void set32(const Op& op, std::byte* rows, uint32_t mask) {
-  const T* a = row<T>(rows, op.a);
-  const T* b = row<T>(rows, op.b);
+void put_words(const Op& op, std::byte* rows, uint32_t mask, uint32_t compared) {
   uint32_t* d = row<uint32_t>(rows, op.d);
-  uint32_t compared = 0;
-  for (int i = 0; i < kLanes; ++i) compared |= static_cast<uint32_t>(F{}(a[i], b[i])) << i;
   const uint32_t result = join(op, rows, compared);
   const uint32_t yes = (op.imm & 8) != 0 ? 0x3F800000u : ~0u;
   for (int i = 0; i < kLanes; ++i)
     if ((mask >> i & 1) != 0) d[i] = (result >> i & 1) != 0 ? yes : 0;
 }
+template <class T, class F>
+void set32(const Op& op, std::byte* rows, uint32_t mask) {
+  put_words(op, rows, mask, compared<T, F>(op, rows));
+}
 
 template <class T, class F>
-void both(Catalog& c, const std::string& name, F f) {
-  c["setp." + name] = compare<T>(f);
+void both(Catalog& c, const std::string& name, F) {
+  c["setp." + name] = setp<T, F>;
   c["set." + name] = set32<T, F>;
 }
 

@@ -12,7 +12,7 @@ namespace bitwell::cli {
 namespace {
 
 // As roff has it: no line begins a request, backslashes and dashes are themselves.
-std::string escaped(const std::string& text) {
+std::string roff(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n')) out += "\\&";
@@ -40,20 +40,19 @@ std::string options(const CLI::App& command) {
     std::string names;
     for (const std::string& name : names_of(*option)) names += (names.empty() ? "" : ", ") + name;
     if (names.empty()) names = option->get_name();
-    out +=
-        ".TP\n.B " + escaped(names) +
-        (takes_value(*option) && !names_of(*option).empty() ? " \\fI" + escaped(value_name(*option)) + "\\fR"
-                                                            : "") +
-        "\n" + escaped(option->get_description()) + "\n";
+    out += ".TP\n.B " + roff(names) +
+           (takes_value(*option) && !names_of(*option).empty() ? " \\fI" + roff(value_name(*option)) + "\\fR"
+                                                               : "") +
+           "\n" + roff(option->get_description()) + "\n";
     const std::string preset = option->get_default_str();
-    if (!preset.empty()) out += "Default: " + escaped(preset) + ".\n";
+    if (!preset.empty()) out += "Default: " + roff(preset) + ".\n";
   }
   return out;
 }
 
 std::string footer(const CLI::App& command) {
   const std::string text = command.get_footer();
-  return text.empty() ? "" : ".PP\n.nf\n" + escaped(text) + "\n.fi\n";
+  return text.empty() ? "" : ".PP\n.nf\n" + roff(text) + "\n.fi\n";
 }
 
 }  // namespace
@@ -66,28 +65,28 @@ std::string manual_name(const CLI::App& command) {
 
 std::string manual(const CLI::App& command) {
   const std::string name = manual_name(command);
-  std::string out = ".\\\" made by `bitwell man` from the commands themselves\n.TH " + escaped(upper(name)) +
+  std::string out = ".\\\" made by `bitwell man` from the commands themselves\n.TH " + roff(upper(name)) +
                     " 1 \"\" \"bitwell " BITWELL_VERSION "\"\n";
-  out += ".SH NAME\n" + escaped(name) + " \\- " + escaped(in_short(command.get_description())) + "\n";
+  out += ".SH NAME\n" + roff(name) + " \\- " + roff(in_short(command.get_description())) + "\n";
   const std::vector<const CLI::App*> inner = commands_of(command);
   std::string positional;
   for (const CLI::Option* option : command.get_options())
     if (names_of(*option).empty()) positional += " " + option->get_name();
-  out += ".SH SYNOPSIS\n.B " + escaped(path_of(command)) + "\n" +
-         escaped((inner.empty() ? "[OPTIONS]" : "COMMAND [OPTIONS]") + positional) + "\n";
-  out += ".SH DESCRIPTION\n" + escaped(command.get_description()) + "\n" + footer(command);
+  out += ".SH SYNOPSIS\n.B " + roff(path_of(command)) + "\n" +
+         roff((inner.empty() ? "[OPTIONS]" : "COMMAND [OPTIONS]") + positional) + "\n";
+  out += ".SH DESCRIPTION\n" + roff(command.get_description()) + "\n" + footer(command);
   if (!inner.empty()) out += ".SH COMMANDS\n";
   const bool top = command.get_parent() == nullptr;
   for (const CLI::App* c : inner) {
-    out += ".TP\n.B " + escaped(c->get_name()) + "\n" +
-           escaped(top ? in_short(c->get_description()) : c->get_description()) + "\n";
+    out += ".TP\n.B " + roff(c->get_name()) + "\n" +
+           roff(top ? in_short(c->get_description()) : c->get_description()) + "\n";
     if (!top) out += ".RS\n" + options(*c) + ".RE\n";
   }
   out += ".SH OPTIONS\n" + options(command);
   if (!top) return out + ".SH SEE ALSO\n.BR bitwell (1)\n";
   std::string others;
   for (const CLI::App* c : inner)
-    others += (others.empty() ? "" : " ,\n.BR ") + escaped(manual_name(*c)) + " (1)";
+    others += (others.empty() ? "" : " ,\n.BR ") + roff(manual_name(*c)) + " (1)";
   return out + ".SH SEE ALSO\n.BR " + others + "\n";
 }
 
