@@ -29,11 +29,12 @@ void add_init(CLI::App& app) {
   command->add_flag("--force", options->force, "Replace that file where it is there already")->needs(out);
   command->add_flag("-v,--verbose", options->verbose, kVerboseHelp);
   command->footer(
-      "Parameters, block and cluster are the entry's: their sizes, and of a C++ name their types; what is "
-      "const\n"
-      "is read-only. What only the host knows (grid, sizes, numbers) is null, and to be filled in; members "
-      "\"//\"\n"
-      "say with what. bitwell run refuses a file where null stands.");
+      "Parameters, block and cluster are the entry's. Where its name is that of a C++ function, types are "
+      "known\n"
+      "and what is const is read-only; else they are what the instructions show. What only the host knows\n"
+      "(grid, sizes, numbers) is null, and to be filled in; members \"//\" say with what. bitwell run "
+      "refuses a\n"
+      "file where null stands.");
   command->callback([options] {
     namespace fs = std::filesystem;
     if (!options->force && fs::exists(options->out))

@@ -37,7 +37,11 @@ std::string others(std::string_view instead_of) {
 }
 
 // What a type of PTX is in a launch file, without its dot: .pred has no value of its own.
-std::string scalar_of(const std::string& type) { return type == ".pred" ? "u8" : type.substr(1); }
+std::string scalar_of(const std::string& type, bool is_signed) {
+  if (type == ".pred") return "u8";
+  if (is_signed && (type[1] == 'u' || type[1] == 'b')) return "s" + type.substr(2);
+  return type.substr(1);
+}
 
 class Writer {
  public:
@@ -64,7 +68,8 @@ class Writer {
     if (size == sizeof(uint64_t) && (uses_.is_pointer({p.name, 0}) || type.pointer))
       return buffer({p.name, 0}, name, type);
     if (uses_.image({p.name, 0}) != nullptr && p.dims.empty()) return image(*uses_.image({p.name, 0}), name);
-    if (p.dims.empty() && p.vector == 1) return number_of(scalar_of(p.type), type);
+    if (p.dims.empty() && p.vector == 1)
+      return number_of(scalar_of(p.type, uses_.is_signed({p.name, 0})), type);
     if (uses_.is_map(p.name) && size == kMapBytes) return map(name);
     if (!uses_.is_used(p.name))
       return {{"bytes", std::string(2 * size, '0')}, {"//", "the kernel does not read this parameter"}};
@@ -167,7 +172,7 @@ class Writer {
       } else if (const auto* use = uses_.image({p.name, at}); use != nullptr) {
         field.update(image(*use, name + "_" + std::to_string(at)));
       } else {
-        field.update(number_of(scalar_of(type), {}));
+        field.update(number_of(scalar_of(type, uses_.is_signed({p.name, at})), {}));
       }
       fields.push_back(std::move(field));
     }

@@ -11,6 +11,15 @@ std::string geometry_of(const ptx::Instruction& i) {
   return ".2d";
 }
 
+// Whether another bit comes of it where an operand is signed: compilers write .s32 for any sum and for any
+// comparison for equality.
+bool asks_for_sign(const ptx::Instruction& i) {
+  if (i.opcode == "setp" || i.opcode == "set") return !has(i, ".eq") && !has(i, ".ne");
+  if (i.opcode == "mul" || i.opcode == "mad") return !has(i, ".lo");
+  static const std::set<std::string> others{"min", "max", "shr", "div", "rem", "abs", "cvt"};
+  return others.count(i.opcode) != 0;
+}
+
 }  // namespace
 
 uint64_t bytes_of(const std::string& type) {
@@ -60,6 +69,7 @@ void ParameterUses::visit(const ptx::Instruction& i) {
   if ((i.opcode == "mov" || i.opcode == "add" || i.opcode == "cvta") && i.operands.size() >= 2 &&
       i.operands[0].kind == ptx::OperandKind::name)
     follow(i);
+  if (asks_for_sign(i) && !i.modifiers.empty()) sign(i);
   for (const ptx::Operand& o : i.operands) {
     if (o.kind != ptx::OperandKind::memory || o.elements.empty()) continue;
     const std::string& base = o.elements[0].name;
@@ -79,6 +89,14 @@ void ParameterUses::follow(const ptx::Instruction& i) {
   if (i.opcode == "mov") addresses_.insert({i.operands[0].name, i.operands[1].name});
   if (const auto of = addresses_.find(i.operands[1].name); of != addresses_.end())
     addresses_.insert({i.operands[0].name, of->second});
+}
+
+void ParameterUses::sign(const ptx::Instruction& i) {
+  const char type = i.modifiers.back()[1];  // of its operands; of cvt, too
+  if (type != 's' && type != 'u') return;
+  for (size_t n = 1; n < i.operands.size(); ++n)
+    if (const auto from = values_.find(i.operands[n].name); from != values_.end())
+      (type == 's' ? signed_ : unsigned_).insert(from->second);
 }
 
 void ParameterUses::use(const ptx::Instruction& i, const Place& through) {

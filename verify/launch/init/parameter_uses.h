@@ -25,6 +25,8 @@ class ParameterUses {
   bool only_reads(const Place& at) const { return read_.count(at) != 0 && written_.count(at) == 0; }
   // ".f32", of what it loads and stores there, where that is always the same; else empty.
   std::string element(const Place& at) const;
+  // Whether all instructions that ask for the sign of its value take it as signed, and one does.
+  bool is_signed(const Place& at) const { return signed_.count(at) != 0 && unsigned_.count(at) == 0; }
   // The instruction whose object the value is (tex, suld or sust) and its geometry (.2d); else nullptr.
   const std::pair<std::string, std::string>* image(const Place& at) const;
   bool is_map(const std::string& parameter) const { return maps_.count(parameter) != 0; }
@@ -40,11 +42,12 @@ class ParameterUses {
   void follow(const ptx::Instruction& instruction);
   void use(const ptx::Instruction& instruction, const Place& through);
   void load(const ptx::Instruction& instruction);
+  void sign(const ptx::Instruction& instruction);
 
   std::map<std::string, Place> values_;           // by register
   std::map<std::string, std::string> addresses_;  // of parameters, by register
   std::map<std::string, std::map<uint64_t, std::string>> reads_;
-  std::set<Place> pointers_, read_, written_;
+  std::set<Place> pointers_, read_, written_, signed_, unsigned_;
   std::map<Place, std::set<std::string>> elements_;
   std::set<std::string> maps_;
   std::map<Place, std::pair<std::string, std::string>> images_;
