@@ -8,10 +8,6 @@ import shutil
 import subprocess
 import sys
 
-# What tests read by a path that was compiled in.
-READ = ['verify/bugs/catalogue', 'verify/bugs/peers', 'verify/bugs/device.csv', 'verify/bugs/survivors.txt', 'verify/device/captures',
-        'verify/test/isa/scalar/b200_conversions.txt', 'verify/test/isa/form/near_misses.txt',
-        'verify/test/layout/cute.txt', 'model/budget/specs', 'kernels/README.md', 'kernels/example', 'docs/races.md']
 # Pages of commands, each case of which is a test.
 PAGES = 'verify/test/command'
 
@@ -23,11 +19,11 @@ def main():
     for test in [tree / 'build/release/bin/bitwell', *(tree / 'build/release/bin').glob('*_test')]:
         subprocess.run(['strip', '-o', out / 'bin' / test.name, test], check=True)
     shutil.copytree(tree / PAGES, out / 'pages')
-    shutil.copy(tree / 'verify/test/run_page.py', out)
-    for name in READ:
-        source, to = tree / name, out / 'source' / name
-        to.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, to) if source.is_dir() else shutil.copy(source, to)
+    for script in ['run_page.py', 'npy.py']:
+        shutil.copy(tree / 'verify/test' / script, out)
+    # What tests read by a path that was compiled in, and pages by $SOURCE.
+    for name in ['docs', 'kernels', 'model/budget', 'verify']:
+        shutil.copytree(tree / name, out / 'source' / name)
     shutil.copytree(tree / 'build/release/share', out / 'share')  # links are followed
     shutil.copy(tree / 'mutants.tsv', out)
     shutil.copy(pathlib.Path(__file__).parent / 'run.py', out)

@@ -26,12 +26,14 @@ import tempfile
 import time
 
 MEMORY = 12 << 30
-LONGEST = 60  # seconds of a test
+LONGEST = 20  # seconds of a test
 Test = collections.namedtuple('Test', 'binary name seconds')
 
 
-def limit():
+def limit(seconds):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    # A page's commands are of another session, and go on when the page is killed.
+    resource.setrlimit(resource.RLIMIT_CPU, (2 * int(seconds) + 2,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.setsid()
 
@@ -39,7 +41,7 @@ def limit():
 def command(binary, names):
     """Of gtests by their names, or of a case of a page of commands."""
     if binary.endswith('.md'):
-        folder = pathlib.Path(binary).parent.parent
+        folder = next(p for p in pathlib.Path(binary).parents if p.name == 'pages').parent
         return [sys.executable, '-I', folder / 'run_page.py', binary, folder / 'source', folder, folder / 'no/nvcc', *names]
     return [binary, '--gtest_filter=' + ':'.join(names), '--gtest_fail_fast', '--gtest_brief=0']
 
@@ -49,7 +51,7 @@ def run(binary, names, seconds, **environment):
     scratch = scratch_folder()
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(command(binary, names), stdout=out, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-                                   preexec_fn=limit, cwd=scratch,
+                                   preexec_fn=lambda: limit(seconds), cwd=scratch,
                                    env={'PATH': os.environ['PATH'], 'TEST_TMPDIR': scratch, 'TMPDIR': scratch,
                                         'RC_PARAMS': 'seed=1', **environment})
         try:
