@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <random>
 
@@ -112,6 +113,48 @@ TEST(Snapshot, WithoutAPageMap) {
     EXPECT_TRUE(holds(0, 2)) << pagemap;
     bytes.restore(a);
     EXPECT_TRUE(holds(1, 0)) << pagemap;
+  }
+}
+
+// What Linux may say of a page: that it is there (bit 63) or swapped (62), and of a file (61), which it still
+// is as it was mapped. Pages at both ends of what is read at once, and one that is cut short; a map that ends
+// too soon says nothing.
+TEST(Snapshot, PagesAreKeptAsThePageMapSays) {
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t pages = 1100;
+  const std::string path = testing::TempDir() + "/pagemap-" + std::to_string(getpid());
+  const auto is_said = [](uint64_t n) {
+    return n < 8 || n == 511 || n == 512 || n == 1023 || n == 1024 || n == pages - 1;
+  };
+  const auto entry_of = [](uint64_t n) { return (n % 8) << 61 | 5; };
+  const auto is_own = [](uint64_t n) { return n % 8 == 2 || n % 8 == 4 || n % 8 == 6; };
+  for (const auto& [known, size] : std::vector<std::pair<uint64_t, uint64_t>>{{pages, pages * page - 100},
+                                                                              {pages, pages * page},
+                                                                              {pages, (pages - 1) * page + 1},
+                                                                              {pages - 1, pages * page},
+                                                                              {600, pages * page - 100},
+                                                                              {511, pages * page},
+                                                                              {0, pages * page}}) {
+    ZeroBytes bytes(size);
+    for (uint64_t n = 0; n < pages; ++n)
+      bytes.data()[n * page] = bytes.data()[std::min(size, (n + 1) * page) - 1] = std::byte{9};
+    {
+      std::ofstream map(path, std::ios::binary | std::ios::trunc);
+      for (uint64_t n = 0; n < known; ++n) {
+        const uint64_t entry = is_said(n) ? entry_of(n) : 0;
+        map.seekp(static_cast<std::streamoff>((reinterpret_cast<uintptr_t>(bytes.data()) / page + n) * 8));
+        map.write(reinterpret_cast<const char*>(&entry), 8);
+      }
+    }
+    const ZeroBytes kept(bytes.save(path.c_str()));
+    std::filesystem::remove(path);
+    for (uint64_t n = 0; n < pages; ++n) {
+      // It is read for 512 pages at once.
+      const bool read = known >= std::min(pages, (n / 512 + 1) * 512);
+      const std::byte expected{static_cast<uint8_t>(!read || (is_said(n) && is_own(n)) ? 9 : 0)};
+      EXPECT_EQ(kept.data()[n * page], expected) << n << " of " << known;
+      EXPECT_EQ(kept.data()[std::min(size, (n + 1) * page) - 1], expected) << n << " of " << known;
+    }
   }
 }
 

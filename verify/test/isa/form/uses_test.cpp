@@ -1,6 +1,8 @@
 // What the compiler says that each form reads, writes and touches, against what executing it does: registers
 // that it does not read make no difference, those that it does not write stay, memory is touched as it says.
-// Registers are loaded before, and stored behind, by ordinary instructions of each lane.
+// Of values that all have been written the results are so too; a register that makes a difference and was
+// never written is told. Registers are loaded before, and stored behind, by ordinary instructions of each
+// lane.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -65,8 +67,11 @@ struct Kernel {
   std::vector<std::string> registers;
 };
 
-// `bases`: of the registers that are addresses.
-Kernel kernel_of(const Spelling& s, const std::map<std::string, std::string>& bases) {
+// `bases`: of the registers that are addresses. `unset`: those that hold nothing; `unknown`: one that is
+// loaded from where nobody has written, and stored only if it is a result.
+Kernel kernel_of(const Spelling& s, const std::map<std::string, std::string>& bases,
+                 const std::set<std::string>& unset = {}, const std::string& unknown = "",
+                 bool result = false) {
   Kernel out;
   out.registers = registers_in(s.operands);
   std::string& t = out.text;
@@ -76,7 +81,8 @@ Kernel kernel_of(const Spelling& s, const std::map<std::string, std::string>& ba
       ".reg .pred %p<9>; .reg .b8 %c<9>; .reg .b16 %h<9>; .reg .b32 %r<300>; .reg .f32 %f<300>;\n"
       ".reg .b64 %d<9>; .reg .f64 %g<9>; .reg .b128 %q<9>; .reg .b64 %B<9>; .reg .b32 %W<9>; .reg .pred "
       "%G<2>;\n"
-      ".shared .align 128 .b8 sv[4096]; .shared .align 8 .b8 mb[16]; .local .align 16 .b8 lv[64];\n"
+      ".shared .align 128 .b8 sv[4096]; .shared .align 8 .b8 mb[16]; .shared .align 16 .b8 uv[16]; .local "
+      ".align 16 .b8 lv[64];\n"
       "targets: .branchtargets label; label:\n"
       "ld.param.u64 %B0, [in];\nld.param.u64 %B1, [out];\nld.param.u64 %B2, [mem];\nmov.u32 %W0, %tid.x;\n"
       "mul.wide.u32 %B3, %W0, 16;\nadd.u64 %B0, %B0, %B3;\nadd.u64 %B1, %B1, %B3;\n"
@@ -97,10 +103,14 @@ Kernel kernel_of(const Spelling& s, const std::map<std::string, std::string>& ba
   ++row;
   const size_t first = row;
   for (const std::string& r : out.registers) {
-    if (r[1] == 'p')
-      t += "ld.global.b32 %W4, " + place("%B0") + ";\nsetp.ne.u32 " + r + ", %W4, 0;\n";
+    const std::string from = r == unknown ? std::string("shared.") : std::string("global.");
+    const std::string at = r == unknown ? "[uv]" : place("%B0");
+    if (unset.contains(r))
+      t += "";
+    else if (r[1] == 'p')
+      t += "ld." + from + "b32 %W4, " + at + ";\nsetp.ne.u32 " + r + ", %W4, 0;\n";
     else
-      t += "ld.global." + type_of(r) + " " + r + ", " + place("%B0") + ";\n";
+      t += "ld." + from + type_of(r) + " " + r + ", " + at + ";\n";
     ++row;
     const auto base = bases.find(r);
     if (base == bases.end()) continue;
@@ -121,7 +131,9 @@ Kernel kernel_of(const Spelling& s, const std::map<std::string, std::string>& ba
   t += "cp.async.wait_all;\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nbar.warp.sync -1;\n";
   row = first;
   for (const std::string& r : out.registers) {
-    if (r[1] == 'p')
+    if (r == unknown && !result)
+      t += "";
+    else if (r[1] == 'p')
       t += "selp.b32 %W4, 1, 0, " + r + ";\nst.global.b32 " + place("%B1") + ", %W4;\n";
     else
       t += "st.global." + type_of(r) + " " + place("%B1") + ", " + r + ";\n";
@@ -218,7 +230,7 @@ class Tried {
   }
 
   // Nothing where it ends in a fault or is not modelled.
-  std::optional<Outcome> run(const Bytes& in) {
+  std::optional<Outcome> run(const Bytes& in, bool all_written = false) {
     Launch l;
     l.entry = "k";
     l.shape.block = {32, 1, 1};
@@ -233,7 +245,7 @@ class Tried {
     UsesAgainst against(program_);
     options.observers.push_back(against.observer());
     try {
-      simulate(program_, l, options, false);
+      simulate(program_, l, options, all_written);
     } catch (const machine::Fault& e) {
       failure_ = e.what();
       return std::nullopt;
@@ -294,6 +306,46 @@ struct Totals {
   size_t read = 0, made_none = 0;                   // registers, and those that made no difference
 };
 
+bool is_of_unknown(const std::string& fault) {
+  return fault.find("never written") != std::string::npos ||
+         fault.find("was ever written") != std::string::npos;
+}
+
+// What has been written, and what has not. `different`: the registers that made a difference for these
+// operands.
+void hold_definedness(const Spelling& s, const std::map<std::string, std::string>& bases,
+                      const Kernel& kernel, const Tried& tried, const Bytes& in,
+                      const std::set<std::string>& different) {
+  std::set<std::string> unset;
+  for (const std::string& r : kernel.registers)
+    if (tried.writes(r) && !tried.reads(r)) unset.insert(r);
+  const Kernel bare = kernel_of(s, bases, unset);
+  Tried results(s, bare);
+  EXPECT_TRUE(results.run(in, true)) << results.failure();
+  for (const std::string& r : different) {
+    const Kernel one = kernel_of(s, bases, {}, r, tried.writes(r));
+    Tried of_unknown(s, one);
+    const bool held = of_unknown.run(in, true).has_value();
+    EXPECT_TRUE(!held && is_of_unknown(of_unknown.failure()))
+        << r << " was never written, which leads to: " << (held ? "nothing" : of_unknown.failure());
+  }
+}
+
+// An address that was never written, whatever else is wrong.
+void hold_addresses(const Spelling& s, const std::map<std::string, std::string>& bases, const Tried& tried,
+                    const Bytes& in) {
+  for (const auto& [r, base] : bases) {
+    if (base == "param") continue;
+    const Kernel one = kernel_of(s, bases, {}, r, tried.writes(r));
+    Tried of_unknown(s, one);
+    const bool held = of_unknown.run(in).has_value();
+    if (of_unknown.failure().find("there is no pair") != std::string::npos) continue;  // said before
+    EXPECT_TRUE(!held && is_of_unknown(of_unknown.failure()))
+        << "the address " << r
+        << " was never written, which leads to: " << (held ? "nothing" : of_unknown.failure());
+  }
+}
+
 void hold(const Spelling& s, std::mt19937_64& random, Totals& totals, bool print) {
   constexpr int kAttempts = 80, kTrials = 2;
   const std::string instruction = written(s, s.match.modifiers, s.operands);
@@ -308,6 +360,7 @@ void hold(const Spelling& s, std::mt19937_64& random, Totals& totals, bool print
   }
   const Kernel kernel = kernel_of(s, bases);
   Tried tried(s, kernel);
+  hold_addresses(s, bases, tried, tried.draw(random));
   SCOPED_TRACE(instruction + " for " + s.target + ": " + tried.text());
   const size_t count = kernel.registers.size();
   std::set<std::string> made_none;
@@ -322,6 +375,7 @@ void hold(const Spelling& s, std::mt19937_64& random, Totals& totals, bool print
     ++trials;
     EXPECT_EQ(first->wrong, "");
     seen.insert(first->seen.begin(), first->seen.end());
+    std::set<std::string> different;
     for (size_t n = 0; n < count; ++n) {
       const std::string& r = kernel.registers[n];
       if (!tried.writes(r) && !bases.contains(r)) {
@@ -341,8 +395,9 @@ void hold(const Spelling& s, std::mt19937_64& random, Totals& totals, bool print
       if (!tried.reads(r)) {
         EXPECT_TRUE(differ.empty()) << r << " makes a difference";
       }
-      if (!differ.empty()) made_none.erase(r);
+      if (!differ.empty()) made_none.erase(r), different.insert(r);
     }
+    hold_definedness(s, bases, kernel, tried, in, different);
     tried.set_guard(in, false);
     const std::optional<Outcome> off = tried.run(in);
     ASSERT_TRUE(off) << tried.failure();
