@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "warps.h"
 
@@ -14,10 +15,16 @@ namespace {
 // copies, and on who is last.
 std::string line_of(const std::string& fault) { return fault.substr(0, fault.find(',')); }
 
-TEST(ExploreCatalogue, HoldThoseOfRandomSchedules) {
+// Every eighth kernel, from that of this number on.
+class ExploreCatalogue : public testing::TestWithParam<size_t> {};
+constexpr size_t kParts = 8;
+
+TEST_P(ExploreCatalogue, HoldThoseOfRandomSchedules) {
   constexpr uint64_t kRuns = 100, kSeeds = 8;
   size_t complete = 0;
-  for (const Exhibit& x : read_catalogue(BITWELL_CATALOGUE)) {
+  const std::vector<Exhibit> exhibits = read_catalogue(BITWELL_CATALOGUE);
+  for (size_t i = GetParam(); i < exhibits.size(); i += kParts) {
+    const Exhibit& x = exhibits[i];
     std::vector<std::string> names{""};
     for (const Bug& bug : x.bugs) names.push_back(bug.name);
     for (const std::string& name : names) {
@@ -53,8 +60,11 @@ TEST(ExploreCatalogue, HoldThoseOfRandomSchedules) {
       }
     }
   }
-  EXPECT_GE(complete, 100u);
+  std::printf("%zu were complete\n", complete);
+  EXPECT_GE(complete, 20u);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, ExploreCatalogue, testing::Range<size_t>(0, kParts));
 
 }  // namespace
 }  // namespace bitwell::verify
