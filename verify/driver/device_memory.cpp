@@ -47,6 +47,11 @@ bool DeviceMemory::release(uint64_t address) {
   return true;
 }
 
+void DeviceMemory::leave_heap() {
+  constexpr uint64_t most = machine::kGuard << 16;  // each object has a guard
+  next_ = std::max(next_, machine::kBuffers) + up(most);
+}
+
 Allocation* DeviceMemory::find(uint64_t address, uint64_t bytes) {
   auto at = all_.upper_bound(address);
   if (at == all_.begin()) return nullptr;

@@ -37,6 +37,9 @@ class DeviceMemory {
   // The allocation that has `bytes` bytes at `address`.
   Allocation* find(uint64_t address, uint64_t bytes = 1);
 
+  // Nothing that is allocated later stands where device code's malloc may have given something until now.
+  void leave_heap();
+
   // By rising address.
   std::map<uint64_t, Allocation>& all() { return all_; }
   uint64_t bytes() const { return bytes_; }

@@ -18,7 +18,7 @@ struct Wanted {
 };
 
 // How it ended: what a program is told.
-enum class Ended { well, refused, failed };
+enum class Ended { well, refused, failed, asserted };
 
 // `parameters`: where each of them stands. Throws what cannot be launched.
 Ended launch(Session& session, const Wanted& wanted, void** parameters);

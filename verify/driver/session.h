@@ -26,8 +26,9 @@ struct Session {
   DeviceMemory memory;
   Modules modules;
   int launches = 0;
-  int last_error = 0;    // cudaGetLastError's
-  int sticky_error = 0;  // of a launch that failed: every later call gives it
+  bool left_heap = false;  // a launch has ended with objects of its malloc, which end with it here
+  int last_error = 0;      // cudaGetLastError's
+  int sticky_error = 0;    // of a launch that failed: every later call gives it
 
   const DeviceRow& device();  // chosen when it is first asked for, when all code is registered
   // A line for the command.

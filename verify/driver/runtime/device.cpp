@@ -35,6 +35,7 @@ constexpr std::array kErrors{
     ROW(cudaErrorSymbolNotFound, "named symbol not found"),
     ROW(cudaErrorNotReady, "device not ready"),
     ROW(cudaErrorLaunchFailure, "unspecified launch failure"),
+    ROW(cudaErrorAssert, "device-side assert triggered"),
     ROW(cudaErrorNotSupported, "operation not supported by bitwell"),
     ROW(cudaErrorUnknown, "unknown error"),
 };

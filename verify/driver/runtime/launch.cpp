@@ -41,6 +41,7 @@ cudaError_t start(Session& s, const Wanted& wanted, void** parameters) {
     case Ended::well: return cudaSuccess;
     // As a device has it: the launch itself is well, and the context is lost.
     case Ended::failed: s.sticky_error = cudaErrorLaunchFailure; return cudaSuccess;
+    case Ended::asserted: s.sticky_error = cudaErrorAssert; return cudaSuccess;
     case Ended::refused: break;
   }
   s.sticky_error = cudaErrorNotSupported;

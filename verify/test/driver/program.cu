@@ -3,6 +3,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,14 @@ __global__ void overrun(int* y, int n) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i <= n) y[i] = i;
 }
+__global__ void asserts(int most) { assert(static_cast<int>(threadIdx.x) < most); }
+// An object of the device's heap that outlives the launch, as it does on a device.
+__device__ int* kept;
+__global__ void keep() {
+  kept = static_cast<int*>(malloc(sizeof(int)));
+  *kept = 7;
+}
+__global__ void fetch(int* out) { *out = *kept; }
 __global__ void count() { atomicAdd(&counter, 1); }
 // A structure with pointers in it, as CUTLASS passes them.
 struct Inner {
@@ -292,6 +301,18 @@ int main(int words, char** word) {
     const cudaError_t error = cudaDeviceSynchronize();
     std::printf("after the overrun: %s\n", cudaGetErrorName(error));
     return error == cudaErrorLaunchFailure ? 3 : 0;
+  }
+  if (std::strcmp(which, "assert") == 0) {
+    asserts<<<1, 32>>>(30);
+    const cudaError_t error = cudaDeviceSynchronize();
+    std::printf("after the assertion: %s, %s\n", cudaGetErrorName(error), cudaGetErrorString(error));
+    return error == cudaErrorAssert ? 0 : 3;
+  }
+  if (std::strcmp(which, "heap") == 0) {
+    keep<<<1, 1>>>();
+    fetch<<<1, 1>>>(allocated<int>(1));
+    std::printf("what the heap keeps: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    return 1;
   }
   if (std::strcmp(which, "graph") == 0) {
     cudaGraph_t graph;
