@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Builds others' host programs as they are, runs them under `bitwell capture`, and judges each kernel's launch.
+"""Runs others' host programs as they are under `bitwell capture`, and judges each kernel's launch.
 
     programs.py --work DIR --cutlass CHECKOUT [--deepgemm CHECKOUT] [--python PYTHON] [--only PATTERN]... [--build | --judge]
+    programs.py --work DIR --built PROJECT=CHECKOUT ... [--only PATTERN]...
     programs.py ... --against BITWELL           # another version's: speed, each of the two in turn, into speed.csv
 
-A checkout is a git repository, bare or not. What was built in DIR is not built again: each takes nvcc minutes. Rows
-of programs.csv are replaced by program; table.py puts them into README.md. PYTHON has the CuTe DSL.
+A checkout is a git repository, bare or not. What was built in DIR is not built again: each takes nvcc minutes. The
+programs of programs_built.py are built by whoever has the checkout, which only tells their commit; they run where
+DIR/bin/PROJECT has them. Rows of programs.csv are replaced by program; table.py puts them into README.md. PYTHON has
+the CuTe DSL.
 """
 import argparse
 import csv
@@ -19,7 +22,8 @@ import subprocess
 import sys
 import time
 
-from programs_list import PROGRAMS
+from programs_built import PROGRAMS_BUILT
+from programs_list import EXIT_0, PROGRAMS
 
 HERE = pathlib.Path(__file__).resolve().parent
 FIELDS = ("program", "commit", "kernel", "own check", "default", "races", "schedules 16", "seconds", "M lane instructions/s")
@@ -36,6 +40,10 @@ def git(checkout, *words):
     return subprocess.run(("git", "-C", str(checkout)) + words, check=True, capture_output=True).stdout
 
 
+def commit(checkout):
+    return git(checkout, "rev-parse", "--short=10", "HEAD").decode().strip()
+
+
 def unpack(name, checkout, work):
     """The project's files under work/NAME, and its commit in short."""
     to = work / name
@@ -43,7 +51,7 @@ def unpack(name, checkout, work):
         to.mkdir(parents=True)
         files = git(checkout, "archive", "HEAD", *FOLDERS[name])
         subprocess.run(("tar", "x", "-C", str(to)), input=files, check=True)
-    return git(checkout, "rev-parse", "--short=10", "HEAD").decode().strip()
+    return commit(checkout)
 
 
 def flags(program, work):
@@ -55,10 +63,16 @@ def flags(program, work):
     return [f"-I{i}" for i in include] + list(program.flags) + [str(source)]
 
 
+def binary(program, work):
+    return work / "bin" / (program.name if program.source else "/".join(program.name.split(" ")[:2]))
+
+
 def build(program, work):
-    out = work / "bin" / program.name
+    out = binary(program, work)
     if out.exists():
         return out
+    if not program.source:
+        return None
     out.parent.mkdir(exist_ok=True)
     command = ["nvcc", "-std=c++20" if program.project == "deepgemm" else "-std=c++17", "-O2", "-DNDEBUG", "-lineinfo",
                "-gencode", f"arch=compute_{program.arch},code=compute_{program.arch}", "--compress-mode=none",
@@ -99,11 +113,12 @@ def judge(bitwell, launch, mode):
     report = json.loads(ran.stdout) if ran.stdout.startswith("{") else {}
     if ran.returncode == 0:
         return ("same" if mode == "schedules 16" else "held"), report
-    if report and mode == "races":
+    if report and "fault" not in report and mode == "races":
         return found(report) or "found", report
-    if report and mode == "schedules 16":
+    if report and "fault" not in report and mode == "schedules 16":
         return "outputs differ", report
-    return first_line(ran.stderr), report
+    line = first_line(ran.stderr)
+    return ("no output" if line.endswith('no buffer has an "output"') else line), report
 
 
 def identifiers(mangled):
@@ -128,7 +143,7 @@ def larger(argument):
 def command_of(program, work, python, large=False):
     """What is run, and with which environment."""
     if program.project != "cute":
-        return [str(work / "bin" / program.name), *map(larger if large else str, program.arguments)], os.environ
+        return [str(binary(program, work)), *map(larger if large else str, program.arguments)], os.environ
     examples = work / "cutlass/examples/python/CuTeDSL"
     return [str(python), str(HERE / "cute_programs.py"), str(examples), program.source], dict(os.environ, CUTE_DSL_ARCH="sm_100a")
 
@@ -145,7 +160,9 @@ def captured(program, work, bitwell, python, large=False):
         print(f"{program.name}: not within {3 * LIMIT} s", flush=True)
         return [], ""
     whole = json.loads(ended.stdout[ended.stdout.index('{\n  "launches"'):]) if '{\n  "launches"' in ended.stdout else {}
-    own = "passed" if program.passed in ended.stdout else "failed" if whole.get("launches") else first_line(ended.stderr)
+    passed = whole.get("program") == 0 if program.passed == EXIT_0 else program.passed in ended.stdout
+    passed = passed and not (program.failed and program.failed in ended.stdout)
+    own = "none" if not program.passed else "passed" if passed else "failed" if whole.get("launches") else first_line(ended.stderr)
     first = {}
     for launch in whole.get("launches", []):
         if launch["judged"]:
@@ -182,8 +199,9 @@ def run(program, commit, work, bitwell, python):
         for mode in MODES:
             row[mode], report = judge(bitwell, pathlib.Path(launch["folder"]) / "launch.json", mode)
             if mode == "default":
-                row["seconds"] = f"{report['seconds']:.2f}" if report else ""
-                row["M lane instructions/s"] = f"{report['lane_instructions'] / report['seconds'] / 1e6:.0f}" if report else ""
+                took = report.get("seconds")  # a fault has none
+                row["seconds"] = f"{took:.2f}" if took else ""
+                row["M lane instructions/s"] = f"{report['lane_instructions'] / took / 1e6:.0f}" if took else ""
         rows.append(row)
         print(" | ".join(str(row[f]) for f in FIELDS), flush=True)
     return rows
@@ -193,7 +211,7 @@ def write(rows, name="programs.csv", fields=FIELDS):
     path = HERE / name
     kept = list(csv.DictReader(path.open())) if path.exists() else []
     new = {r["program"] for r in rows}
-    order = {p.name: i for i, p in enumerate(PROGRAMS)}
+    order = {p.name: i for i, p in enumerate(PROGRAMS + PROGRAMS_BUILT)}
     all_rows = [r for r in kept if r["program"] not in new] + rows
     all_rows.sort(key=lambda r: order.get(r["program"], len(order)))
     with path.open("w", newline="") as f:
@@ -207,6 +225,7 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--cutlass", type=pathlib.Path)
     parser.add_argument("--deepgemm", type=pathlib.Path)
+    parser.add_argument("--built", action="append", default=[], metavar="PROJECT=CHECKOUT", help="of programs_built.py")
     parser.add_argument("--python", type=pathlib.Path, help="with nvidia-cutlass-dsl and NumPy")
     parser.add_argument("--bitwell", default=str(HERE.parents[1] / "build/release/bin/bitwell"))
     parser.add_argument("--against", help="another version's bitwell")
@@ -215,14 +234,17 @@ def main():
     parser.add_argument("--judge", action="store_true", help="what was built before, and no more")
     given = parser.parse_args()
     commits = {name: unpack(name, getattr(given, name), given.work) for name in FOLDERS if getattr(given, name)}
+    commits |= {name: commit(checkout) for name, checkout in (word.split("=", 1) for word in given.built)}
     commits["cute"] = commits.get("cutlass", "")
-    for program in PROGRAMS:
+    for program in PROGRAMS + PROGRAMS_BUILT:
         if given.only and not any(fnmatch.fnmatch(program.name, pattern) for pattern in given.only):
             continue
-        if not commits.get("cutlass") or not commits.get(program.project) or (program.project == "cute" and not given.python):
+        if program.project not in commits or (program.project == "cute" and not given.python):
+            continue
+        if program.source and not commits["cute"]:  # CUTLASS's headers
             continue
         if program.project != "cute":
-            built = given.work / "bin" / program.name if given.judge else build(program, given.work)
+            built = binary(program, given.work) if given.judge else build(program, given.work)
             if built is None or not built.exists() or given.build:
                 continue
         if given.against:

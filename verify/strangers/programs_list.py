@@ -1,16 +1,19 @@
 """The programs of programs.py: which source, for which target, and the small problem that they are given."""
 from typing import NamedTuple
 
+EXIT_0 = "exit status 0"  # in place of what a check prints
+
 
 class Program(NamedTuple):
     name: str
-    source: str  # below CUTLASS's examples, or here
+    source: str  # below CUTLASS's examples, or here; none: the project builds it
     arch: str
     arguments: tuple
     kernel: str = "GemmUniversal"  # what of the kernels' names is judged
     flags: tuple = ()
-    passed: str = "Disposition: Passed"  # what the program's own check prints
+    passed: str = "Disposition: Passed"  # what the program's own check prints; none: it has no check
     project: str = "cutlass"  # or deepgemm, or cute: a name of cute_programs.py, with the user's Python
+    failed: str = ""  # what that check prints only where it has failed
 
 
 def gemm(m, n, k, *more):
