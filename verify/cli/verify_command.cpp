@@ -29,6 +29,7 @@ struct VerifyOptions {
   bool exhaust = false;
   uint64_t most = 100;  // runs of --exhaust, of a case
   std::string junit;    // path, or empty
+  std::string only;     // the text of a case, or empty: all
 };
 
 nlohmann::json as_json(const verify::Amount& a) {
@@ -180,19 +181,28 @@ struct Subject {
   std::vector<const verify::Suite*> suites;
 };
 
-// Shapes, data and seeds.
+// Shapes, data and seeds; for machines, what --case takes.
 void print_cases(const verify::Kernel& kernel, bool full) {
   fmt::print("{}\n", kernel.full_name);
   for (const verify::PlannedCase& c : kernel.cases())
     if (full || !c.full) fmt::print("  {}\n", c.name);
 }
 
-void print_cases(const Subject& subject, const verify::Plan& plan) {
+void print_cases(const Subject& subject, const verify::Plan& plan, bool json) {
+  nlohmann::json texts = nlohmann::json::array();
+  const auto add = [&](const verify::Suite& suite, const verify::Kernel& kernel) {
+    if (!json) return print_cases(kernel, plan.full);
+    for (const std::string& arch : suite.archs_of(kernel))
+      if (plan.archs.empty() || std::count(plan.archs.begin(), plan.archs.end(), arch) != 0)
+        for (const verify::Case& c : verify::cases_of(suite, kernel, arch, plan.full))
+          texts.push_back(verify::text_of(c));
+  };
   for (const verify::Suite* suite : subject.suites) {
-    for (const std::string& name : plan.kernels) print_cases(verify::kernel(*suite, name), plan.full);
+    for (const std::string& name : plan.kernels) add(*suite, verify::kernel(*suite, name));
     if (plan.kernels.empty())
-      for (const verify::Kernel& kernel : suite->kernels) print_cases(kernel, plan.full);
+      for (const verify::Kernel& kernel : suite->kernels) add(*suite, kernel);
   }
+  if (json) fmt::print("{}\n", texts.dump(2));
 }
 
 // A test for each row of the table, and one for what the GPU gave for it.
@@ -215,7 +225,7 @@ std::vector<TestCase> tests_of(const std::vector<verify::Verdict>& verdicts,
 }
 
 void run(const Subject& subject, const VerifyOptions& options, int& status) {
-  if (options.list) return print_cases(subject, options.plan);
+  if (options.list) return print_cases(subject, options.plan, options.json);
   const std::string what = "verify " + subject.name;
   if (options.exhaust) {
     const verify::MemoryWatch watch = stopped_before_the_machine(what);
@@ -229,8 +239,12 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
                                         [](const std::string& kernel) { progress("on the GPU: " + kernel); });
   const verify::MemoryWatch watch = stopped_before_the_machine(what);
   std::vector<verify::Verdict> verdicts;
+  std::optional<verify::Case> only;
+  if (!options.only.empty()) only = verify::read_case(options.only);
   for (const verify::Suite* suite : subject.suites) {
+    if (only && suite->name != only->suite && subject.suites.size() > 1) continue;
     verify::Plan plan = options.plan;
+    plan.only = only;
     plan.progress = [&, start = std::chrono::steady_clock::now()](size_t done, size_t all,
                                                                   const std::string& now) {
       progress(fmt::format("verify {}: {} of {} kernels ({}){}", suite->name, done, all, now,
@@ -296,13 +310,26 @@ void add_subject(CLI::App& verify, const Subject& subject, int& status) {
   }
   command.add_flag("--full", options->plan.full, "Also " + subject.full);
   command.add_flag("--list", options->list,
-                   "Judge nothing: name each kernel's cases, their shapes, data and seeds");
+                   "Judge nothing: name each kernel's cases, their shapes, data and seeds; with --json as "
+                   "texts that --case takes");
+  CLI::Option* only =
+      command
+          .add_option("--case", options->only,
+                      "Judge this case alone: SUITE/KERNEL.ARCH: CASE, as --list --json prints it, or with "
+                      "'another N' for CASE one that is drawn of seed N. The digest is of its result, and is "
+                      "beside no recorded one")
+          ->type_name("CASE")
+          ->excludes("--list");
+  for (const char* other : {"--kernel", "--arch", "--full"})
+    if (CLI::Option* there = command.get_option_no_throw(other)) only->excludes(there);
   command.add_flag(
       "--races", options->plan.races,
       "With the race check of `bitwell run --races`, several times slower: an error fails a case");
   CLI::Option* device =
-      command.add_flag("--device", options->device,
-                       "Run the cases on the GPU that is there too, and compare every byte of every output");
+      command
+          .add_flag("--device", options->device,
+                    "Run the cases on the GPU that is there too, and compare every byte of every output")
+          ->excludes(only);
   command
       .add_option("--captures", options->captures,
                   "Folder where the digests of what the GPU gave are written, as in verify/device/captures")
@@ -320,7 +347,8 @@ void add_subject(CLI::App& verify, const Subject& subject, int& status) {
                                        "--exhaust` does, and say of which kernels that was all; kernels of "
                                        "more than a few warps that wait "
                                        "for each other have too many. Judges nothing else")
-                             ->excludes(device);
+                             ->excludes(device)
+                             ->excludes(only);
   command.add_option("--most", options->most, "Runs of a case after which --exhaust stops")
       ->check(whole(1, UINT64_MAX))
       ->capture_default_str()

@@ -102,6 +102,18 @@ void compare_with_budget(Trial& t, const Reserves& reserves, const std::string& 
   if (v.first_mismatch.empty()) v.first_mismatch = v.occupied->finding;
 }
 
+std::vector<PlannedCase> cases_of(const Kernel& kernel, const Plan& plan) {
+  std::vector<PlannedCase> out;
+  if (plan.only) {
+    out.push_back(planned(*plan.only));
+    out.back().recorded = true;
+    return out;
+  }
+  out = kernel.cases();
+  std::erase_if(out, [&](const PlannedCase& c) { return c.full && !plan.full; });
+  return out;
+}
+
 std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
                                   const std::vector<std::string>& archs, const Plan& plan,
                                   const std::optional<Capture>& capture, const std::vector<Capture>& reported,
@@ -118,8 +130,7 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
     t.verdict.arch = archs[i];
     t.verdict.note = kernel.note;
   }
-  for (const PlannedCase& planned : kernel.cases()) {
-    if (planned.full && !plan.full) continue;
+  for (const PlannedCase& planned : cases_of(kernel, plan)) {
     const DrawnCase drawn = planned.draw();
     SuiteCase c = suite_case(planned, drawn, trials.front().build);
     const std::vector<double> errors = drawn.errors_ulp(c.expected);
@@ -141,14 +152,16 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
         suite.published_by.empty() ? "manual" : "published (" + suite.published_by + "); rest manual";
     v.holds = v.mismatches == 0;
     const std::string subject = recorded_name(suite, kernel, plan.full);
-    if (t.build.arch == kRecordedArch)
-      compare_with_capture(v, capture, subject);
-    else if (v.digest == reference)
-      v.evidence = std::string("manual; bits = ") + kRecordedArch;
-    add_reported(v, reported, reported_name(v.arch, subject));
-    if (t.build.arch != kRecordedArch) replay_words(v, suite, words);  // a B200's
-    if (kernel.reserves && !plan.budgets.empty()) compare_with_budget(t, *kernel.reserves, plan.budgets);
-    if (t.build.arch != kRecordedArch) add_published(v);
+    if (!plan.only) {  // else what was recorded, and what is reserved, is of more than was run
+      if (t.build.arch == kRecordedArch)
+        compare_with_capture(v, capture, subject);
+      else if (v.digest == reference)
+        v.evidence = std::string("manual; bits = ") + kRecordedArch;
+      add_reported(v, reported, reported_name(v.arch, subject));
+      if (t.build.arch != kRecordedArch) replay_words(v, suite, words);  // a B200's
+      if (kernel.reserves && !plan.budgets.empty()) compare_with_budget(t, *kernel.reserves, plan.budgets);
+      if (t.build.arch != kRecordedArch) add_published(v);
+    }
     if (t.approximates) v.evidence += "; approximate instructions as an H200's";
     out.push_back(std::move(v));
   }
@@ -172,6 +185,17 @@ std::vector<std::vector<std::string>> archs_of(const Suite& suite, const std::ve
                                 suite.archs_of(*kernel).front() + ", which --arch leaves out");
   }
   return out;
+}
+
+// To the kernel and the architecture of the one case, where there is one.
+Plan narrowed(const Suite& suite, Plan plan) {
+  if (!plan.only) return plan;
+  if (plan.only->suite != suite.name)
+    throw machine::InputError("'" + text_of(*plan.only) + "' is a case of another suite than '" + suite.name +
+                              "'");
+  plan.kernels = {plan.only->kernel};
+  plan.archs = {plan.only->arch};
+  return plan;
 }
 
 // `.ci/setup` compiles the PTX of the GEMV kernels; who asks for another is told how to get it.
@@ -216,7 +240,8 @@ std::string recorded_digest(const Suite& suite, const std::vector<std::vector<st
   return all.hex();
 }
 
-std::vector<Verdict> judge(const Suite& suite, const Plan& plan) {
+std::vector<Verdict> judge(const Suite& suite, const Plan& asked) {
+  const Plan plan = narrowed(suite, asked);
   std::vector<const Kernel*> kernels;
   for (const std::string& name : plan.kernels) kernels.push_back(&kernel(suite, name));
   if (plan.kernels.empty())

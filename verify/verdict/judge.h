@@ -1,15 +1,19 @@
 // Verdicts on a suite's kernels: simulator against the direct evaluation of each kernel's order of summation,
 // against itself under other schedules, against the recorded bits of a GPU, and against exact arithmetic.
 #pragma once
+#include "verify/suite/case.h"
 #include "verify/verdict/verdict.h"
 
 namespace bitwell::verify {
 
 // How a suite is judged.
 struct Plan {
-  std::vector<std::string> kernels;       // names; empty: all
-  std::vector<std::string> archs;         // empty: all that the suite has
-  bool full = false;                      // full cases too
+  std::vector<std::string> kernels;  // names; empty: all
+  std::vector<std::string> archs;    // empty: all that the suite has
+  bool full = false;                 // full cases too
+  // Alone, of its kernel and architecture: its verdict's digest is of this case's result, and nothing that
+  // rests on all cases (captures, budgets) is said. InputError where it is of another suite.
+  std::optional<Case> only{};
   bool races = false;                     // with the race check, whose errors fail a case
   int threads = 0;                        // 0: as many as the host has
   std::string ptx;                        // folder of the kernels' PTX
