@@ -52,7 +52,8 @@ struct Options {
   Follow* follow = nullptr;
   std::vector<machine::Observer> observers;  // each is told of every event; with none, no event is made
   // Of what the kernel's printf writes. A cluster's comes at once when all that started before it have ended,
-  // and else behind theirs, so that the order is that of their start; a fault loses none of it. None if empty.
+  // and else behind theirs, so that the order is that of their start; a fault loses none of it. None if
+  // empty.
   std::function<void(std::string_view text)> print;
   // Clusters that are resident at once: they take turns where one can only wait or poll. None: as many as the
   // largest device of the target holds (residency.h).
