@@ -9,8 +9,7 @@
 #include <functional>
 #include <optional>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -21,32 +20,29 @@ constexpr uint32_t kUntouched = 0xABCDEF01;
 // kUntouched before. %r0 is the thread's number in its CTA, %p1 whether it is odd. The words of all CTAs.
 std::vector<uint32_t> run(const std::string& body, uint32_t threads = 32,
                           std::array<uint32_t, 3> cluster = {1, 1, 1}, uint32_t ctas = 1) {
-  const std::string text =
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.global .align 8 .b8 gv[64]; .const .align 8 .b8 "
-      "cv[64];\n"
-      ".visible .entry k(.param .u64 out)\n{\n"
-      ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<20>; .reg .b64 %d<9>; .reg .b64 %a<4>; .reg .b128 "
-      "%q<2>;\n"
-      ".shared .align 16 .b8 sv[64]; .local .align 16 .b8 lv[64];\n"
-      "ld.param.u64 %a0, [out];\nmov.u32 %r0, %tid.x;\nmov.u32 %r16, %ctaid.z;\nmov.u32 %r15, "
-      "%nctaid.y;\nmov.u32 %r18, %ctaid.y;\nmad.lo.u32 %r18, %r16, %r15, %r18;\n"
-      "mov.u32 %r15, %nctaid.x;\nmov.u32 %r16, %ctaid.x;\nmad.lo.u32 %r18, %r18, %r15, %r16;\nmov.u32 %r19, "
-      "%ntid.x;\n"
-      "mad.lo.u32 %r18, %r18, %r19, %r0;\nmul.wide.u32 %a1, %r18, 4;\nadd.u64 %a1, %a0, %a1;\n"
-      "and.b32 %r17, %r0, 1;\nsetp.ne.u32 %p1, %r17, 0;\nmov.u32 %r9, " +
-      std::to_string(kUntouched) + ";\n" + body + "\nst.global.u32 [%a1], %r9;\nret;\n}\n";
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {threads, 1, 1};
-  l.shape.cluster = cluster;
-  l.shape.non_portable_cluster = true;
-  l.shape.grid = {cluster[0] * ctas, cluster[1], cluster[2]};
-  const size_t all = size_t{threads} * l.shape.grid[0] * l.shape.grid[1] * l.shape.grid[2];
-  l.add_buffer({"out", std::vector<std::byte>(4 * all), true, false, true});
-  simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-  std::vector<uint32_t> out(all);
-  std::memcpy(out.data(), l.buffers[0].bytes.data(), 4 * all);
-  return out;
+  const std::array<uint32_t, 3> grid{cluster[0] * ctas, cluster[1], cluster[2]};
+  const test::Left left =
+      test::Kernel{
+          .module = ".global .align 8 .b8 gv[64]; .const .align 8 .b8 cv[64];",
+          .parameters = ".param .u64 out",
+          .registers =
+              ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<20>; .reg .b64 %d<9>; .reg .b64 %a<4>; "
+              ".reg .b128 %q<2>;",
+          .shared = ".shared .align 16 .b8 sv[64]; .local .align 16 .b8 lv[64];",
+          .start =
+              "ld.param.u64 %a0, [out];\nmov.u32 %r0, %tid.x;\nmov.u32 %r16, %ctaid.z;\nmov.u32 %r15, "
+              "%nctaid.y;\n"
+              "mov.u32 %r18, %ctaid.y;\nmad.lo.u32 %r18, %r16, %r15, %r18;\nmov.u32 %r15, %nctaid.x;\n"
+              "mov.u32 %r16, %ctaid.x;\nmad.lo.u32 %r18, %r18, %r15, %r16;\nmov.u32 %r19, %ntid.x;\n"
+              "mad.lo.u32 %r18, %r18, %r19, %r0;\nmul.wide.u32 %a1, %r18, 4;\nadd.u64 %a1, %a0, %a1;\n"
+              "and.b32 %r17, %r0, 1;\nsetp.ne.u32 %p1, %r17, 0;\nmov.u32 %r9, " +
+              std::to_string(kUntouched) + ";\n",
+          .body = body,
+          .finish = "st.global.u32 [%a1], %r9;",
+          .shape = {.grid = grid, .block = {threads, 1, 1}, .cluster = cluster, .non_portable_cluster = true},
+          .buffers = {test::output(size_t{4} * threads * grid[0] * grid[1] * grid[2])}}
+          .held();
+  return left.all<uint32_t>(0);
 }
 
 void expect_lanes(const std::string& body, const std::function<uint32_t(uint32_t)>& wanted,

@@ -2,9 +2,7 @@
 // that is asked for; what hung there in one form is a fault that names both places.
 #include <gtest/gtest.h>
 
-#include "model/machine/failure.h"
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
@@ -14,25 +12,18 @@ namespace {
 // warp 0, %p2: thread 0. "held", its notes behind it, or the fault. The body starts at PTX line 9.
 std::string end(const std::string& body, const isa::Schedule& schedule = {}, bool strict = false,
                 uint32_t threads = 64) {
-  const std::string text =
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n"
-      ".reg .pred %p<8>; .reg .b32 %r<8>;\n"
-      "mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 31; setp.lt.u32 %p0, %r1, 16; setp.lt.u32 %p1, %r0, 32;\n"
-      "setp.eq.u32 %p2, %r0, 0; mov.u32 %r2, 0; shr.u32 %r3, %r1, 4;\n\n" +
-      body + "\nret;\n}\n";
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {threads, 1, 1};
-  isa::Options options;
-  options.schedule = schedule;
-  options.strict = strict;
-  std::string out = "held";
-  try {
-    for (const isa::Note& n : simulate(isa::compile(ptx::parse(text), "k"), l, options, true).notes)
-      out += "; line " + std::to_string(n.place.ptx_line) + ": " + n.text;
-  } catch (const machine::Fault& fault) {
-    return fault.what();
-  }
+  test::Kernel kernel{
+      .registers = ".reg .pred %p<8>; .reg .b32 %r<8>;",
+      .start =
+          "mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 31; setp.lt.u32 %p0, %r1, 16; setp.lt.u32 %p1, %r0, 32;\n"
+          "setp.eq.u32 %p2, %r0, 0; mov.u32 %r2, 0; shr.u32 %r3, %r1, 4;\n\n",
+      .body = body,
+      .shape = {.block = {threads, 1, 1}}};
+  kernel.options.strict = strict;
+  kernel.options.schedule = schedule;
+  const test::Left left = kernel.run();
+  std::string out = left.end();
+  for (const isa::Note& n : left.notes) out += "; line " + std::to_string(n.place.ptx_line) + ": " + n.text;
   return out;
 }
 

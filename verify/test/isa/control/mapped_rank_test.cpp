@@ -4,37 +4,30 @@
 
 #include <cstring>
 
-#include "model/machine/failure.h"
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
 
 // The fault, or what each lane of rank 0 has stored of %r1, for a cluster of so many CTAs.
 std::string end(const std::string& body, uint32_t cluster, std::vector<uint32_t>& out) {
-  const std::string text =
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 pout) {\n"
-      ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<8>;\n.shared .align 8 .b8 tile[64];\n"
-      "ld.param.u64 %q0, [pout]; mov.u32 %r0, %tid.x; mul.wide.u32 %q1, %r0, 4; add.u64 %q0, %q0, %q1;\n"
-      "mov.u32 %r2, tile; add.u32 %r2, %r2, 8; cvt.u64.u32 %q2, %r2; cvta.shared.u64 %q2, %q2;\n"
-      "mov.u32 %r4, %cluster_ctarank; setp.ne.u32 %p0, %r4, 0; @%p0 bra E;\n" +
-      body +
-      "\nst.global.u32 [%q0], %r1;\nE: barrier.cluster.arrive.aligned; "
-      "barrier.cluster.wait.aligned;\nret;\n}\n";
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {32, 1, 1};
-  l.shape.grid = l.shape.cluster = {cluster, 1, 1};
-  l.add_buffer({"out", std::vector<std::byte>(128), true, false, true});
-  try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-  } catch (const machine::Fault& fault) {
-    return fault.what();
-  }
-  out.resize(32);
-  std::memcpy(out.data(), l.buffers[0].bytes.data(), 128);
-  return "held";
+  const test::Left left = test::Kernel{
+      .parameters = ".param .u64 out",
+      .registers = ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<8>;",
+      .shared = ".shared .align 8 .b8 tile[64];",
+      .start =
+          "ld.param.u64 %q0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %q1, %r0, 4; add.u64 %q0, %q0, %q1;\n"
+          "mov.u32 %r2, tile; add.u32 %r2, %r2, 8; cvt.u64.u32 %q2, %r2; cvta.shared.u64 %q2, %q2;\n"
+          "mov.u32 %r4, %cluster_ctarank; setp.ne.u32 %p0, %r4, 0; @%p0 bra E;\n",
+      .body = body,
+      .finish =
+          "st.global.u32 [%q0], %r1;\n"
+          "E: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n",
+      .shape = {.grid = {cluster, 1, 1}, .block = {32, 1, 1}, .cluster = {cluster, 1, 1}},
+      .buffers = {
+          test::output(128)}}.run();
+  if (left.fault.empty()) out = left.all<uint32_t>(0);
+  return left.end();
 }
 
 TEST(MappedRank, BeyondTheClusterItIsArithmetic) {

@@ -1,9 +1,7 @@
 // setmaxnreg by the warps of a warpgroup: what an H200 takes, and what it cannot be.
 #include <gtest/gtest.h>
 
-#include "model/machine/failure.h"
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -12,23 +10,15 @@ namespace {
 // line 6.
 std::string end(const std::string& body, bool strict = false, uint32_t warpgroups = 1,
                 uint32_t registers = 0) {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {128 * warpgroups, 1, 1};
-  l.shape.registers = registers;
-  const std::string text = ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() .maxntid " +
-                           std::to_string(128 * warpgroups) +
-                           " {\n.reg .pred %p<2>; .reg .b32 %r<2>; mov.u32 %r0, %tid.x;\n" + body +
-                           "ret;\n}\n";
-  isa::Options options;
-  options.strict = strict;
-  std::string out = "held";
-  try {
-    for (const isa::Note& n : simulate(isa::compile(ptx::parse(text), "k"), l, options, true).notes)
-      out += "; line " + std::to_string(n.place.ptx_line) + ": " + n.text;
-  } catch (const machine::Fault& fault) {
-    return fault.what();
-  }
+  test::Kernel kernel{.directives = ".maxntid " + std::to_string(128 * warpgroups),
+                      .registers = ".reg .pred %p<2>; .reg .b32 %r<2>; mov.u32 %r0, %tid.x;",
+                      .body = body,
+                      .shape = {.block = {128 * warpgroups, 1, 1}, .registers = registers}};
+  kernel.options.strict = strict;
+  const test::Left left = kernel.run();
+  std::string out = left.end();
+  if (left.fault.empty())
+    for (const isa::Note& n : left.notes) out += "; line " + std::to_string(n.place.ptx_line) + ": " + n.text;
   return out;
 }
 

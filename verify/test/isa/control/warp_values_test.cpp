@@ -9,8 +9,7 @@
 #include <cstring>
 #include <random>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -19,22 +18,23 @@ namespace {
 std::vector<std::byte> run(const std::string& body, const std::vector<std::byte>& in, size_t out,
                            const std::array<uint32_t, 32>& environment = {}) {
   const size_t each = in.size() / 32;
-  const std::string text =
-      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 "
-      "out)\n{\n"
-      ".reg .b16 %h<8>;\n.reg .b32 %r<16>;\n.reg .f32 %f<8>;\n.reg .b64 %a<4>;\n.reg .b64 %d<8>;\n.reg .f64 "
-      "%g<24>;\n"
-      "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %a2, %r0, " +
-      std::to_string(each) + ";\nadd.u64 %a0, %a0, %a2;\nmul.wide.u32 %a2, %r0, " + std::to_string(out) +
-      ";\nadd.u64 %a1, %a1, %a2;\n" + body + "ret;\n}\n";
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {32, 1, 1};
-  l.shape.environment = environment;
-  l.add_buffer({"in", in, true, true, false});
-  l.add_buffer({"out", std::vector<std::byte>(out * 32), true, false, true});
-  simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-  return l.buffers[1].bytes;
+  const test::Left left =
+      test::Kernel{
+          .target = "sm_100a",
+          .parameters = ".param .u64 in, .param .u64 out",
+          .registers =
+              ".reg .b16 %h<8>; .reg .b32 %r<16>; .reg .f32 %f<8>; .reg .b64 %a<4>; .reg .b64 %d<8>; "
+              ".reg .f64 %g<24>;",
+          .start =
+              "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\n"
+              "mul.wide.u32 %a2, %r0, " +
+              std::to_string(each) + ";\nadd.u64 %a0, %a0, %a2;\nmul.wide.u32 %a2, %r0, " +
+              std::to_string(out) + ";\nadd.u64 %a1, %a1, %a2;\n",
+          .body = body,
+          .shape = {.block = {32, 1, 1}, .environment = environment},
+          .buffers = {test::input(in), test::output(out * 32)}}
+          .held();
+  return left.buffers[1].bytes;
 }
 
 std::vector<std::byte> random_bytes(size_t count, uint32_t seed) {

@@ -4,8 +4,7 @@
 
 #include <cstring>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -76,36 +75,33 @@ std::string listed(const int64_t* values, size_t count) {
 
 // What thread t has of pixel t.
 std::vector<uint16_t> load(const Tensor& t, const Place& start, const std::array<int64_t, 3>& offsets) {
-  const std::string text =
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 out, .param .align 128 "
-      ".b8 "
-      "map[128]) {\n.reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %d<8>;\n"
-      ".shared .align 128 .b8 tile[4096]; .shared .align 8 .b64 bar;\n"
-      "ld.param.u64 %d1, [out]; mov.b64 %d2, map; cvta.param.u64 %d2, %d2;\nmov.u32 %r0, %tid.x;\n"
-      "setp.eq.u32 %p0, %r0, 0; mov.u32 %r1, tile;\n@%p0 mbarrier.init.shared.b64 [bar], 1;\n"
-      "fence.proxy.async.shared::cta;\nbar.sync 0;\n@!%p0 bra WAIT;\n"
-      "mbarrier.arrive.expect_tx.shared.b64 _, [bar], " +
-      std::to_string(kPixels * kChannels * 2) + ";\ncp.async.bulk.tensor." + std::to_string(t.rank) +
-      "d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [tile], [%d2, {" +
-      listed(start.data(), t.rank) + "}], [bar], {" + listed(offsets.data(), t.rank - 2) +
-      "};\nWAIT: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;\n"
-      "mul.wide.u32 %d3, %r0, 16; add.u64 %d1, %d1, %d3;\nmad.lo.u32 %r2, %r0, 16, %r1;\n"
-      "ld.shared.v4.b32 {%r3, %r4, %r5, %r6}, [%r2];\nst.global.v4.b32 [%d1], {%r3, %r4, %r5, "
-      "%r6};\nret;\n}\n";
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {kPixels, 1, 1};
-  l.add_buffer({"out", std::vector<std::byte>(16 * kPixels), true, false, true});
+  const test::Kernel kernel{
+      .parameters = ".param .u64 out, .param .align 128 .b8 map[128]",
+      .registers = ".reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %d<8>;",
+      .shared = ".shared .align 128 .b8 tile[4096]; .shared .align 8 .b64 bar;",
+      .start =
+          "ld.param.u64 %d1, [out]; mov.b64 %d2, map; cvta.param.u64 %d2, %d2;\nmov.u32 %r0, %tid.x;\n"
+          "setp.eq.u32 %p0, %r0, 0; mov.u32 %r1, tile;\n@%p0 mbarrier.init.shared.b64 [bar], 1;\n"
+          "fence.proxy.async.shared::cta;\nbar.sync 0;\n@!%p0 bra WAIT;\n",
+      .body = "mbarrier.arrive.expect_tx.shared.b64 _, [bar], " + std::to_string(kPixels * kChannels * 2) +
+              ";\ncp.async.bulk.tensor." + std::to_string(t.rank) +
+              "d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [tile], [%d2, {" +
+              listed(start.data(), t.rank) + "}], [bar], {" + listed(offsets.data(), t.rank - 2) + "};\n",
+      .finish =
+          "WAIT: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;\n"
+          "mul.wide.u32 %d3, %r0, 16; add.u64 %d1, %d1, %d3;\nmad.lo.u32 %r2, %r0, 16, %r1;\n"
+          "ld.shared.v4.b32 {%r3, %r4, %r5, %r6}, [%r2];\nst.global.v4.b32 [%d1], {%r3, %r4, %r5, %r6};\n",
+      .shape = {.block = {kPixels, 1, 1}},
+      .buffers = {test::output(16 * kPixels)}};
+  Launch l = kernel.launch();
   int64_t count = 1;
   for (size_t d = 0; d < t.rank; ++d) count *= t.dims[d];
   std::vector<std::byte> tensor;
   for (int64_t i = 0; i < count; ++i)
     for (const int shift : {0, 8}) tensor.push_back(static_cast<std::byte>((i + 1) >> shift));
   l.add_tensor_map(l.add_hidden_buffer({"tensor", tensor, true, true, false}), map_of(t));
-  simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-  std::vector<uint16_t> out(kPixels * kChannels);
-  std::memcpy(out.data(), l.buffers[0].bytes.data(), 2 * out.size());
-  return out;
+  const test::Left left = kernel.held(std::move(l));
+  return left.all<uint16_t>(0);
 }
 
 TEST(Im2colRanks, EveryDimensionOfPixelsCarriesIntoTheNext) {

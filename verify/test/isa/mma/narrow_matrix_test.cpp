@@ -7,8 +7,7 @@
 #include <optional>
 #include <random>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -25,14 +24,17 @@ struct Value {
 // that is loaded is stored, or `only` one register of one thread.
 Outcome load(const std::string& form, size_t registers, const std::vector<uint32_t>& rows, int filled = 16,
              std::optional<Value> only = {}) {
-  std::string text =
-      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 "
-      "out)\n{\n"
-      ".reg .pred %p0;\n.reg .b32 %r<12>;\n.reg .b32 %v<4>;\n.reg .b64 %a<4>;\n.shared .align 16 .b8 "
-      "sm[512];\n"
-      "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %a2, %r0, 16;\n"
-      "add.u64 %a0, %a0, %a2;\nadd.u64 %a1, %a1, %a2;\nld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%a0];\n"
-      "mov.u32 %r5, sm;\nshl.b32 %r6, %r0, 4;\nadd.u32 %r6, %r6, %r5;\n";
+  test::Kernel kernel{
+      .target = "sm_100a",
+      .parameters = ".param .u64 in, .param .u64 out",
+      .registers = ".reg .pred %p0; .reg .b32 %r<12>; .reg .b32 %v<4>; .reg .b64 %a<4>;",
+      .shared = ".shared .align 16 .b8 sm[512];",
+      .start =
+          "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %a2, %r0, "
+          "16;\n"
+          "add.u64 %a0, %a0, %a2;\nadd.u64 %a1, %a1, %a2;\nld.global.v4.b32 {%r1, %r2, %r3, %r4}, [%a0];\n"
+          "mov.u32 %r5, sm;\nshl.b32 %r6, %r0, 4;\nadd.u32 %r6, %r6, %r5;\n"};
+  std::string& text = kernel.body;
   for (int i = 0; i < filled / 4; ++i)
     text += "st.shared.b32 [%r6+" + std::to_string(4 * i) + "], %r" + std::to_string(1 + i) + ";\n";
   text +=
@@ -45,22 +47,11 @@ Outcome load(const std::string& form, size_t registers, const std::vector<uint32
   for (size_t i = 0; i < registers; ++i)
     if (!only || only->number == i)
       text += "st.global.b32 [%a1+" + std::to_string(4 * i) + "], %v" + std::to_string(i) + ";\n";
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {32, 1, 1};
   std::vector<std::byte> bytes(512);
   std::memcpy(bytes.data(), rows.data(), bytes.size());
-  l.add_buffer({"in", bytes, true, true, false});
-  l.add_buffer({"out", std::vector<std::byte>(512), true, false, true});
-  Outcome o;
-  try {
-    simulate(isa::compile(ptx::parse(text + "ret;\n}\n"), "k"), l, {}, true);
-  } catch (const machine::Fault& e) {
-    o.what = e.what();
-  }
-  o.out.resize(128);
-  std::memcpy(o.out.data(), l.buffers[1].bytes.data(), 512);
-  return o;
+  kernel.buffers = {test::input(bytes), test::output(512)};
+  const test::Left left = kernel.run();
+  return {left.fault, left.all<uint32_t>(1)};
 }
 std::vector<uint32_t> random_rows() {
   std::mt19937 random(3);

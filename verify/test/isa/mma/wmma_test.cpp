@@ -7,8 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -84,29 +83,25 @@ std::vector<std::byte> multiply(const Kind& kind, const std::array<size_t, 3>& s
   const auto stride = [](const Matrix& x) { return ", " + std::to_string(x.stride) + ";\n"; };
   const std::string types =
       kind.bytes == 2 && type == ".f16" ? result + result : result + type + type + result;
-  const std::string text =
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b, "
-      ".param .u64 c, "
-      ".param .u64 d)\n{\n.reg .b32 %ra<9>;\n.reg .b32 %rb<9>;\n.reg .b32 %rc<9>;\n.reg .f32 %fc<9>;\n.reg "
-      ".f64 "
-      "%ga<9>;\n.reg .f64 %gb<9>;\n.reg .f64 %gc<9>;\n.reg .b64 %p<5>;\nld.param.u64 %p0, [a];\nld.param.u64 "
-      "%p1, "
-      "[b];\nld.param.u64 %p2, [c];\nld.param.u64 %p3, [d];\n"
-      "wmma.load.a.sync.aligned" +
-      layout(a) + dot + type + " " + ra + ", [%p0]" + stride(a) + "wmma.load.b.sync.aligned" + layout(b) +
-      dot + ".global" + type + " " + rb + ", [%p1]" + stride(b) + "wmma.load.c.sync.aligned" + layout(c) +
-      dot + result + " " + rd + ", [%p2]" + stride(c) + "wmma.mma.sync.aligned" + layout(a) + layout(b) +
-      dot + types + " " + rd + ", " + ra + ", " + rb + ", " + rd + ";\nwmma.store.d.sync.aligned" +
-      layout(d) + dot + result + " [%p3], " + rd + stride(d) + "ret;\n}\n";
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {32, 1, 1};
-  l.add_buffer({"a", a.memory, true, true, false});
-  l.add_buffer({"b", b.memory, true, true, false});
-  l.add_buffer({"c", c.memory, true, true, false});
-  l.add_buffer({"d", d.memory, true, false, true});
-  simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-  return l.buffers[3].bytes;
+  const test::Left left = test::Kernel{
+      .parameters = ".param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d",
+      .registers =
+          ".reg .b32 %ra<9>; .reg .b32 %rb<9>; .reg .b32 %rc<9>; .reg .f32 %fc<9>; .reg .f64 %ga<9>; "
+          ".reg .f64 %gb<9>; .reg .f64 %gc<9>; .reg .b64 %p<5>;",
+      .start =
+          "ld.param.u64 %p0, [a];\nld.param.u64 %p1, [b];\nld.param.u64 %p2, [c];\nld.param.u64 %p3, [d];\n",
+      .body = "wmma.load.a.sync.aligned" + layout(a) + dot + type + " " + ra + ", [%p0]" + stride(a) +
+              "wmma.load.b.sync.aligned" + layout(b) + dot + ".global" + type + " " + rb + ", [%p1]" +
+              stride(b) + "wmma.load.c.sync.aligned" + layout(c) + dot + result + " " + rd + ", [%p2]" +
+              stride(c) + "wmma.mma.sync.aligned" + layout(a) + layout(b) + dot + types + " " + rd + ", " +
+              ra + ", " + rb + ", " + rd + ";\nwmma.store.d.sync.aligned" + layout(d) + dot + result +
+              " [%p3], " + rd + stride(d),
+      .buffers = {test::input(a.memory),
+                  test::input(b.memory),
+                  test::input(c.memory),
+                  {"d", d.memory, true, false,
+                   true}}}.held();
+  return left.buffers[3].bytes;
 }
 
 TEST(Wmma, MultipliesMatricesOfEveryShapeTypeAndLayout) {

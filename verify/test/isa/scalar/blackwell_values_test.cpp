@@ -9,8 +9,7 @@
 #include <cstring>
 #include <random>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -38,32 +37,29 @@ std::vector<uint32_t> values(size_t count) {
 // What `body` leaves in `results` words a thread, of threads with three pairs of words each: %d1, %d2, %d3
 // and as %f1 to %f6.
 std::vector<uint32_t> run(const std::string& body, const std::vector<uint32_t>& words, size_t results) {
-  const std::string text =
-      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 "
-      "out)\n{\n"
-      ".reg .pred %p<4>;\n.reg .b32 %r<16>;\n.reg .f32 %f<8>;\n.reg .b64 %a<4>;\n.reg .b64 %d<8>;\n"
-      ".shared .align 16 .b8 sm[4096];\n"
-      "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\n"
-      "mad.lo.u32 %r1, %r1, 32, %r0;\nmul.wide.u32 %a2, %r1, 24;\nadd.u64 %a0, %a0, %a2;\n"
-      "mul.wide.u32 %a2, %r1, " +
-      std::to_string(4 * results) +
-      ";\nadd.u64 %a1, %a1, %a2;\nld.global.b64 %d1, [%a0];\nld.global.b64 %d2, [%a0+8];\n"
-      "ld.global.b64 %d3, [%a0+16];\nmov.b64 {%f1, %f2}, %d1;\nmov.b64 {%f3, %f4}, %d2;\n"
-      "mov.b64 {%f5, %f6}, %d3;\n" +
-      body + "ret;\n}\n";
   const size_t threads = words.size() / 6;
-  Launch l;
-  l.entry = "k";
-  l.shape.grid = {static_cast<uint32_t>(threads / 32), 1, 1};
-  l.shape.block = {32, 1, 1};
   std::vector<std::byte> in(4 * words.size());
   std::memcpy(in.data(), words.data(), in.size());
-  l.add_buffer({"in", in, true, true, false});
-  l.add_buffer({"out", std::vector<std::byte>(4 * results * threads), true, false, true});
-  simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-  std::vector<uint32_t> out(results * threads);
-  std::memcpy(out.data(), l.buffers[1].bytes.data(), 4 * out.size());
-  return out;
+  const test::Left left =
+      test::Kernel{
+          .target = "sm_100a",
+          .parameters = ".param .u64 in, .param .u64 out",
+          .registers =
+              ".reg .pred %p<4>; .reg .b32 %r<16>; .reg .f32 %f<8>; .reg .b64 %a<4>; .reg .b64 %d<8>;",
+          .shared = ".shared .align 16 .b8 sm[4096];",
+          .start =
+              "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\n"
+              "mov.u32 %r1, %ctaid.x;\nmad.lo.u32 %r1, %r1, 32, %r0;\nmul.wide.u32 %a2, %r1, 24;\n"
+              "add.u64 %a0, %a0, %a2;\nmul.wide.u32 %a2, %r1, " +
+              std::to_string(4 * results) +
+              ";\nadd.u64 %a1, %a1, %a2;\nld.global.b64 %d1, [%a0];\nld.global.b64 %d2, [%a0+8];\n"
+              "ld.global.b64 %d3, [%a0+16];\nmov.b64 {%f1, %f2}, %d1;\nmov.b64 {%f3, %f4}, %d2;\n"
+              "mov.b64 {%f5, %f6}, %d3;\n",
+          .body = body,
+          .shape = {.grid = {static_cast<uint32_t>(threads / 32), 1, 1}, .block = {32, 1, 1}},
+          .buffers = {test::input(in), test::output(4 * results * threads)}}
+          .held();
+  return left.all<uint32_t>(1);
 }
 std::vector<uint32_t> tuples() {
   const std::vector<uint32_t> all = values(64);

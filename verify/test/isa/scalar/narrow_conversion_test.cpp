@@ -9,8 +9,7 @@
 #include <optional>
 #include <sstream>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -40,27 +39,26 @@ std::map<std::string, std::vector<std::optional<uint32_t>>> published() {
 
 // What `body` leaves in %r10 of threads that have five words each, in %r1 to %r5 and %f1 to %f4.
 std::vector<uint32_t> run(const std::string& body, const std::vector<std::array<uint32_t, 5>>& in) {
-  const std::string text =
-      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 "
-      "out)\n{\n"
-      ".reg .b8 %c<4>;\n.reg .b16 %h<4>;\n.reg .b32 %r<12>;\n.reg .f32 %f<8>;\n.reg .b64 %a<4>;\n"
-      "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %a2, %r0, 20;\n"
-      "add.u64 %a0, %a0, %a2;\nmul.wide.u32 %a2, %r0, 4;\nadd.u64 %a1, %a1, %a2;\n"
-      "ld.global.b32 %r1, [%a0];\nld.global.b32 %r2, [%a0+4];\nld.global.b32 %r3, [%a0+8];\n"
-      "ld.global.b32 %r4, [%a0+12];\nld.global.b32 %r5, [%a0+16];\nmov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\n"
-      "mov.b32 %f3, %r3;\nmov.b32 %f4, %r4;\nmov.b32 %r10, 0;\n" +
-      body + "st.global.b32 [%a1], %r10;\nret;\n}\n";
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {static_cast<uint32_t>(in.size()), 1, 1};
   std::vector<std::byte> bytes(20 * in.size());
   std::memcpy(bytes.data(), in.data(), bytes.size());
-  l.add_buffer({"in", bytes, true, true, false});
-  l.add_buffer({"out", std::vector<std::byte>(4 * in.size()), true, false, true});
-  simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-  std::vector<uint32_t> out(in.size());
-  std::memcpy(out.data(), l.buffers[1].bytes.data(), 4 * out.size());
-  return out;
+  const test::Left left =
+      test::Kernel{
+          .target = "sm_100a",
+          .parameters = ".param .u64 in, .param .u64 out",
+          .registers = ".reg .b8 %c<4>; .reg .b16 %h<4>; .reg .b32 %r<12>; .reg .f32 %f<8>; .reg .b64 %a<4>;",
+          .start =
+              "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\n"
+              "mul.wide.u32 %a2, %r0, 20;\nadd.u64 %a0, %a0, %a2;\nmul.wide.u32 %a2, %r0, 4;\n"
+              "add.u64 %a1, %a1, %a2;\nld.global.b32 %r1, [%a0];\nld.global.b32 %r2, [%a0+4];\n"
+              "ld.global.b32 %r3, [%a0+8];\nld.global.b32 %r4, [%a0+12];\nld.global.b32 %r5, [%a0+16];\n"
+              "mov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\nmov.b32 %f3, %r3;\nmov.b32 %f4, %r4;\n"
+              "mov.b32 %r10, 0;\n",
+          .body = body,
+          .finish = "st.global.b32 [%a1], %r10;",
+          .shape = {.block = {static_cast<uint32_t>(in.size()), 1, 1}},
+          .buffers = {test::input(bytes), test::output(4 * in.size())}}
+          .held();
+  return left.all<uint32_t>(1);
 }
 
 TEST(NarrowConversions, AreThoseOfAB200) {
