@@ -1,5 +1,7 @@
 #include "verify/cli/shell/tree.h"
 
+#include <algorithm>
+#include <cctype>
 #include <sstream>
 
 namespace bitwell::cli {
@@ -44,7 +46,13 @@ bool takes_value(const CLI::Option& option) { return option.get_expected_max() !
 
 std::string in_short(const std::string& description) {
   constexpr size_t most = 72;
-  std::string out = description.substr(0, description.find_first_of(":;("));
+  // What "With --races: ..." is about stands behind it. Parentheses that stand in a formula stay.
+  std::string out = description;
+  if (out.starts_with("With --"))
+    if (const size_t on = out.find_first_of(":,"); on != std::string::npos) out.erase(0, on + 2);
+  out.erase(std::min(out.find_first_of(":;"), out.size()));
+  for (size_t at = out.find(" ("); at != std::string::npos; at = out.find(" (", at + 1))
+    if (at != 0 && std::isalnum(static_cast<unsigned char>(out[at - 1])) != 0) out.erase(at);
   if (const size_t stop = out.find(". "); stop != std::string::npos) out.erase(stop);
   if (out.size() > most) out = out.substr(0, out.rfind(' ', most)) + " ...";
   while (out.ends_with(' ') || out.ends_with(',')) out.pop_back();
