@@ -7,9 +7,9 @@
 #include <set>
 
 #include "model/ptx/parse.h"
-#include "verify/bugs/count.h"
-#include "verify/bugs/judge.h"
-#include "verify/bugs/known.h"
+#include "verify/bugs/mutation/count.h"
+#include "verify/bugs/mutation/judge.h"
+#include "verify/bugs/mutation/known.h"
 #include "verify/capture/captures.h"
 
 namespace bitwell::bugs {

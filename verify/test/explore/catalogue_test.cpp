@@ -1,5 +1,5 @@
 // What any schedule of the catalogue's kernels comes to, the enumeration has too, where it was complete.
-#include "verify/bugs/catalogue.h"
+#include "verify/bugs/catalogue/catalogue.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // the cache, scales of tcgen05.mma. Each kernel in every form that the rule tells apart.
 #include <gtest/gtest.h>
 
-#include "verify/bugs/catalogue.h"
+#include "verify/bugs/catalogue/catalogue.h"
 
 namespace bitwell::verify {
 namespace {

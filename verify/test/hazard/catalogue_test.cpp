@@ -1,5 +1,5 @@
 // Every bug of the catalogue is found as what it is, where it is; no kernel is suspected that has none.
-#include "verify/bugs/catalogue.h"
+#include "verify/bugs/catalogue/catalogue.h"
 
 #include <gtest/gtest.h>
 

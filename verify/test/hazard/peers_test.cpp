@@ -1,5 +1,5 @@
 // What other checkers' documents say: an answer of each for each bug, and none about nothing.
-#include "verify/bugs/peers.h"
+#include "verify/bugs/catalogue/peers.h"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TEST(Peers, EveryBugHasAnAnswerOfEachPeer) {
       for (const std::string& peer : peers().names())
         EXPECT_NE(peers().of(peer, e, bug, ""), nullptr)
             << peer << " has no answer for '" << e.name << ": " << bug.name << "' of kind " << bug.expected
-            << ": give the kind a row in verify/bugs/peers/answers.csv, by what " << peer
+            << ": give the kind a row in verify/bugs/catalogue/peers/answers.csv, by what " << peer
             << "'s documents say ('not said' where they say nothing), and the bug one of its own where it "
                "differs";
 }
@@ -40,14 +40,14 @@ TEST(Peers, EveryKindOfFindingHasAnAnswerOfEachPeer) {
       const Bug bug{"", std::string(row.name), "", "", {}};
       EXPECT_NE(peers().of(peer, none, bug, ""), nullptr)
           << peer << " has no answer for the kind '" << row.name
-          << "': add a row to verify/bugs/peers/answers.csv";
+          << "': add a row to verify/bugs/catalogue/peers/answers.csv";
     }
 }
 
 TEST(Peers, NoAnswerIsAboutNothing) {
   for (const std::string& about : peers().stale(catalogue()))
     ADD_FAILURE()
-        << "verify/bugs/peers/answers.csv answers for '" << about
+        << "verify/bugs/catalogue/peers/answers.csv answers for '" << about
         << "', which is no bug, kernel, memory or kind: take it out or name it as the catalogue does";
 }
 

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "model/hazard/finding.h"
-#include "verify/bugs/catalogue.h"
+#include "verify/bugs/catalogue/catalogue.h"
 
 namespace bitwell::verify {
 namespace {

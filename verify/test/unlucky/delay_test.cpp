@@ -1,5 +1,5 @@
 // Delays change nothing of a kernel but its time.
-#include "verify/bugs/delay.h"
+#include "verify/bugs/catalogue/delay.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "verify/bugs/legal_ends.h"
+#include "verify/bugs/catalogue/legal_ends.h"
 #include "verify/suite/schedules.h"
 
 namespace bitwell::verify {

@@ -1,5 +1,5 @@
 // Counts of a GPU as they are kept and shown: "stale" once the kernel is another, and nothing hidden.
-#include "verify/bugs/device_counts.h"
+#include "verify/bugs/catalogue/device_counts.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "verify/bugs/legal_ends.h"
+#include "verify/bugs/catalogue/legal_ends.h"
 
 namespace bitwell::verify {
 namespace {
