@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "verify/capture/captures.h"
-#include "verify/hazard/yardsticks.h"
+#include "verify/yardsticks/yardsticks.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <new>
 
 #include "verify/capture/captures.h"
-#include "verify/hazard/yardsticks.h"
+#include "verify/yardsticks/yardsticks.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "verify/hazard/yardsticks.h"
+#include "verify/yardsticks/yardsticks.h"
 
 #include "kernels/dense/launch.h"
 #include "kernels/dual/launch.h"
