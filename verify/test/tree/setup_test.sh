@@ -70,6 +70,7 @@ says 1 "setup: python3 -m venv failed" --install-only
 machine
 pretend cp_pip 'printf "#!/bin/bash\nexit 1\n" > .venv/bin/pip; chmod +x .venv/bin/pip'
 says 1 "setup: pip could not install them" --install-only
+pretend cmake 'case $1 in --version) echo cmake version 3.28.0;; esac'
 says 1 "setup: pip could not install them" --no-run
 [ ! -e "$work/tree/.venv/bitwell-wanted" ] || fail "what could not be installed is written down as installed"
 machine # what the build does not need is installed meanwhile
