@@ -6,7 +6,7 @@ namespace bitwell::verify {
 namespace {
 
 ExhaustedCase exhaust_case(const Kernel& kernel, const std::string& arch, const PlannedCase& planned,
-                 const Plan& plan, uint64_t most) {
+                           const Plan& plan, uint64_t most) {
   ExhaustedCase row{kernel.full_name, arch, planned.name, 0, {}, "", true};
   const SuiteCase c = suite_case(planned, planned.draw(), {plan.ptx, arch});
   if (c.chain.launches.size() != 1) {
