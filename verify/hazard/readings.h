@@ -25,25 +25,15 @@ struct Reading {
 
 class Readings {
  public:
-  // Of a program of the module; valid as long as this.
-  const Reading& of(const SharedModule& module, const SharedProgram& program);
-  // The lines that the registers of an entry ask for, by its whole name.
-  const std::vector<int>& lines(const SharedModule& module, const std::string& entry);
+  // Both are valid as long as this, which keeps the program too.
+  const Reading& of(const SharedProgram& program);
   // Where what its instructions read can come to.
-  const hazard::Ways& ways(const SharedModule& module, const std::string& entry);
+  const hazard::Ways& ways(const SharedProgram& program);
 
  private:
-  template <class T>
-  using ByEntry = std::map<std::pair<SharedModule, std::string>, T>;
   std::mutex mutex_;
   std::map<SharedProgram, Reading> readings_;
-  ByEntry<std::vector<int>> lines_;
-  struct OfProgram {
-    SharedProgram program;
-    hazard::Ways ways;
-    explicit OfProgram(SharedProgram p) : program(std::move(p)), ways(*program) {}
-  };
-  ByEntry<OfProgram> ways_;
+  std::map<SharedProgram, hazard::Ways> ways_;
 };
 
 }  // namespace bitwell::verify

@@ -35,9 +35,9 @@ Races::Races(const Question& question)
 }
 
 void Races::add(const EntryOf& entry, const SharedModule& module) {
-  modules_.emplace(entry.first, module);
   if (!added_.insert(entry).second) return;
-  const std::vector<int>& lines = readings_.lines(module, entry_of(*module, entry.second));
+  const SharedProgram program = module->program(entry_of(*module, entry.second), launch_.approximate);
+  const std::vector<int> lines = readings_.of(program).registers.lines();
   lines_.insert(lines_.end(), lines.begin(), lines.end());
 }
 
@@ -52,7 +52,7 @@ void Races::begin(const SharedProgram& program, const Step* step) {
   watch_.begin({*program, step == nullptr ? launch_.shape : step->shape, ptx, programs_.size(),
                 count_launches(launch_)},
                step != nullptr && step->programmatic);
-  watch_.follow(readings_.of(modules_.at(ptx), program));
+  watch_.follow(readings_.of(program));
 }
 
 void Races::follow(const Rerun& rerun) {
@@ -84,7 +84,7 @@ Weighed Races::weighed(const Found& found) const {
       "the launch did not come to its end, or there are more findings than are followed", 0, {}, {}};
   static const Followed kOfAList{"a list of launches is not made again", 0, {}, {}};
   const Asked asked = asked_of(found);
-  const hazard::Ways& ways = readings_.ways(modules_.at(asked.launch.ptx), asked.launch.entry());
+  const hazard::Ways& ways = readings_.ways(programs_.at(asked.launch.number - 1));
   Weighed out{found, ways.from(asked.ptx_line), nullptr, hazard::Level::error};
   if (const auto at = followed_.find(pair_of(found.finding)); at != followed_.end())
     out.followed = &at->second;

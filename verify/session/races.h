@@ -46,7 +46,6 @@ class Races {
   bool asked_, explain_, strict_;
   Watch watch_;
   std::vector<SharedProgram> programs_;          // of the launches so far
-  std::map<std::string, SharedModule> modules_;  // by path
   std::set<EntryOf> added_;
   std::vector<int> lines_;  // that the registers of all launches ask for
   mutable Readings readings_;

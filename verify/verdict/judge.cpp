@@ -37,11 +37,11 @@ struct Trial {
       isa::Options options;
       if (races) options.observers.push_back(watch.observer(lines_of(c.chain)));
       size_t begun = 0;
-      const auto begins = [&](const Launch& l, const SharedModule& module, const SharedProgram& program) {
+      const auto begins = [&](const Launch& l, const SharedModule&, const SharedProgram& program) {
         approximates = approximates || !program->approximations.empty();
         if (!races) return;
         watch.begin(*program, l.shape, c.chain.overlaps(begun++));
-        watch.follow(readings.of(module, program));
+        watch.follow(readings.of(program));
       };
       Tried tried = try_case(c, schedule, std::ref(modules), options, begins);
       const std::vector<session::Weighed> found = session::weigh(watch);
@@ -63,7 +63,8 @@ struct Trial {
   std::vector<int> lines_of(const Chain& chain) {
     std::vector<int> out;
     for (const Launch& l : chain.launches) {
-      const std::vector<int>& lines = readings.lines(modules(l), l.entry);
+      const std::vector<int> lines =
+          readings.of(modules(l)->program(l.entry, l.approximate)).registers.lines();
       out.insert(out.end(), lines.begin(), lines.end());
     }
     return out;

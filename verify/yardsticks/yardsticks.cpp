@@ -116,7 +116,8 @@ const std::vector<Yardstick>& yardsticks() {
 YardstickRun::YardstickRun(const Yardstick& yardstick, const std::string& kernels)
     : chain_(yardstick.chain(kernels)) {
   for (const Launch& l : chain_.launches) {
-    const std::vector<int>& lines = readings_.lines(modules_(l), l.entry);
+    const std::vector<int> lines =
+        readings_.of(modules_(l)->program(l.entry, l.approximate)).registers.lines();
     lines_.insert(lines_.end(), lines.begin(), lines.end());
   }
 }
@@ -126,10 +127,10 @@ void YardstickRun::run(Watch* watch, const machine::Observer& told,
   isa::Options options;
   if (watch != nullptr) options.observers.push_back(told);
   size_t begun = 0;
-  const auto begins = [&](const Launch& l, const SharedModule& module, const SharedProgram& program) {
+  const auto begins = [&](const Launch& l, const SharedModule&, const SharedProgram& program) {
     if (watch != nullptr) {
       watch->begin(*program, l.shape);
-      watch->follow(readings_.of(module, program));
+      watch->follow(readings_.of(program));
     }
     if (++begun == run_.launches.size() && last_begins) last_begins();
   };

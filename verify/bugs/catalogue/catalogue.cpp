@@ -208,12 +208,12 @@ Tally examine(const Exhibit& exhibit, const Bug* bug, size_t most) {
     isa::Options options;
     options.schedule = schedule;
     options.step_limit = 1 << 20;
-    options.observers.push_back(watch.observer(readings.of(module, program).registers.lines()));
+    options.observers.push_back(watch.observer(readings.of(program).registers.lines()));
     try {
       for (const bool second : {false, true}) {
         if (second && !exhibit.again) break;
         watch.begin(*program, launch.shape, second);
-        watch.follow(readings.of(module, program));
+        watch.follow(readings.of(program));
         const Ran ran = simulate(launch, options, true);  // at the same addresses
         ran.keep(launch);
         const isa::RunResult& result = ran.result;

@@ -89,14 +89,15 @@ Tried Jury::try_watched(const SuiteCase& c, const isa::Schedule& schedule, isa::
   std::vector<int> lines;
   for (const Launch& l : c.chain.launches) {
     const SharedModule module = modules(l);
-    const std::vector<int>& more = readings(module).lines(module, l.entry);
+    const std::vector<int> more =
+        readings(module).of(module->program(l.entry, l.approximate)).registers.lines();
     lines.insert(lines.end(), more.begin(), more.end());
   }
   options.observers.push_back(watch.observer(std::move(lines)));
   bool first = true;
   const auto begins = [&](const Launch& l, const SharedModule& module, const SharedProgram& program) {
     watch.begin(*program, l.shape, waits_.at({l.ptx, l.entry}) && !first);
-    watch.follow(readings(module).of(module, program));
+    watch.follow(readings(module).of(program));
     first = false;
   };
   return try_case(c, schedule, modules, options, begins);

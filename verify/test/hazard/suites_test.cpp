@@ -23,7 +23,8 @@ std::string suspicion(const SuiteCase& c, const isa::Schedule& schedule, const M
   std::vector<int> lines;
   size_t begun = 0;
   for (const Launch& l : c.chain.launches)
-    for (const int line : readings.lines(modules(l), l.entry)) lines.push_back(line);
+    for (const int line : readings.of(modules(l)->program(l.entry, l.approximate)).registers.lines())
+      lines.push_back(line);
   options.observers.push_back(watch.observer(lines));
   std::deque<UsesAgainst> against;  // of each launch
   machine::Observer held;
@@ -31,9 +32,9 @@ std::string suspicion(const SuiteCase& c, const isa::Schedule& schedule, const M
   held.steps = false;
   held.tell = [&](const machine::Event& event) { against.back().look(event); };
   options.observers.push_back(held);
-  const auto begins = [&](const Launch& l, const SharedModule& module, const SharedProgram& program) {
+  const auto begins = [&](const Launch& l, const SharedModule&, const SharedProgram& program) {
     watch.begin(*program, l.shape, c.chain.overlaps(begun++));
-    watch.follow(readings.of(module, program));
+    watch.follow(readings.of(program));
     against.emplace_back(*program);
   };
   const Tried tried = try_case(c, schedule, modules, options, begins);
