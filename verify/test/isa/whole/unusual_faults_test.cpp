@@ -160,13 +160,13 @@ TEST(SpecialRegisters, EachHasItsOwnValue) {
   for (const Row& row :
        {Row{"%tid.x", 3}, Row{"%tid.y", 1}, Row{"%tid.z", 2}, Row{"%ntid.x", 4}, Row{"%ntid.y", 2},
         Row{"%ntid.z", 3}, Row{"%ctaid.x", 4}, Row{"%ctaid.y", 2}, Row{"%ctaid.z", 1}, Row{"%nctaid.x", 5},
-        Row{"%nctaid.y", 3}, Row{"%nctaid.z", 2}, Row{"%laneid", 23}, Row{"%warpid", 0}, Row{"%nwarpid", 64},
+        Row{"%nctaid.y", 3}, Row{"%nctaid.z", 4}, Row{"%laneid", 23}, Row{"%warpid", 0}, Row{"%nwarpid", 64},
         Row{"%envreg0", 0}, Row{"%clock_hi", 0}, Row{"%lanemask_eq", 1u << 23},
         Row{"%lanemask_lt", (1u << 23) - 1}}) {
     Launch l;
     l.entry = "k";
     l.shape.block = {4, 2, 3};
-    l.shape.grid = {5, 3, 2};
+    l.shape.grid = {5, 3, 4};
     l.add_buffer({"in", std::vector<std::byte>(4, std::byte{1}), true, true, false});
     l.add_buffer({"out", std::vector<std::byte>(4, std::byte{0xEE}), true, false, true});
     const std::string text =
