@@ -309,8 +309,10 @@ def main():
             write(tree / name, mutated.get(name) or (sources / name).read_bytes(), (sources / name).stat().st_mode)
     # Libraries that have mutants: quick to compile rather than quick; what a mutant turns into may look odd.
     lists = (sources / 'model/CMakeLists.txt').read_text()
-    libraries = [n for n, f in re.findall(r'bitwell_library\((\w+) (\S+)', lists)
-                 if any(p.parent == pathlib.Path(f) for p in mutated)]
+    rooms = re.findall(r'^bitwell_room\((\w+) ([\w/]+)', (sources / 'rooms.cmake').read_text(), re.MULTILINE)
+    libraries = [f'bitwell_{name}' for name, folder in rooms if any(p.is_relative_to(folder) for p in mutated)]
+    if missing := [p for p in mutated if not any(p.is_relative_to(folder) for _, folder in rooms)]:
+        sys.exit(f'rooms.cmake has no room with {missing[0]}')
     write(tree / 'model/CMakeLists.txt', (lists + f'''
 foreach(library {' '.join(libraries)})
   target_compile_options(${{library}} PRIVATE -O1 -w -Wno-narrowing -include ${{PROJECT_SOURCE_DIR}}/verify/mutate/mutant.h)
