@@ -45,7 +45,7 @@ class Races {
   const Launch& launch_;
   bool asked_, explain_, strict_;
   Watch watch_;
-  std::vector<SharedProgram> programs_;          // of the launches so far
+  std::vector<SharedProgram> programs_;  // of the launches so far
   std::set<EntryOf> added_;
   std::vector<int> lines_;  // that the registers of all launches ask for
   mutable Readings readings_;
