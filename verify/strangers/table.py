@@ -48,8 +48,16 @@ def programs():
     return "\n".join(lines) + "\n"
 
 
+def languages():
+    head = ("project", "program", "target", "kernel", "its own check", "`run`", "`--races`", "`--schedules 16`", "s")
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for r in rows("languages/languages.csv"):
+        lines.append("| " + " | ".join(value.replace("|", "\\|") for value in r.values()) + " |")
+    return "\n".join(lines) + "\n"
+
+
 # Between these two lines of README.md.
-TABLES = {("<!-- programs -->\n", "<!-- end of the programs -->\n"): programs, ("<!-- table -->\n", "<!-- end of the table -->\n"): table}
+TABLES = {("<!-- languages -->\n", "<!-- end of the languages -->\n"): languages, ("<!-- programs -->\n", "<!-- end of the programs -->\n"): programs, ("<!-- table -->\n", "<!-- end of the table -->\n"): table}
 
 
 def registered():

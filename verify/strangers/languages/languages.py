@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Runs kernels of projects in Python as their own tests and examples start them, without a GPU, and judges each kernel's launch.
+
+    PYTHON languages.py --work DIR [--triton CHECKOUT] [--liger CHECKOUT] [--only PATTERN]... [--list]
+
+PYTHON has the packages of requirements.txt. A checkout is a git repository, bare or not; what is taken of it goes to
+DIR/PROJECT, every launch to DIR/launches. Rows of languages.csv are replaced by program and target; ../table.py puts them
+into README.md.
+"""
+import argparse
+import csv
+import fcntl
+import fnmatch
+import importlib.metadata
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path.append(str(HERE.parent))
+
+import programs
+from launches import Refused, Simulator
+from suites import SUITES
+
+FIELDS = ("project", "program", "target", "kernel", "own check", "default", "races", "schedules 16", "seconds")
+LIMIT = 3600  # seconds of one program
+
+
+def unpack(checkout, project, needs, work):
+    to = work / project
+    to.mkdir(parents=True, exist_ok=True)
+    if not all((to / n).exists() for n in needs):
+        files = programs.git(checkout, "archive", "HEAD", *needs)
+        subprocess.run(("tar", "x", "-C", str(to)), input=files, check=True)
+    return programs.git(checkout, "rev-parse", "--short=10", "HEAD").decode().strip()
+
+
+def run_here(run, source, sm, out, bitwell):
+    """In a process of its own, for it makes torch another: what the program's own check came to, into launches.json."""
+    import gpu
+    import torch
+    import triton_driver
+
+    torch.set_num_threads(1)
+    simulator = Simulator(bitwell, out)
+    gpu.pretend(sm)
+    triton_driver.activate(simulator, sm)
+    own = "passed"
+    try:
+        run(source)
+    except Refused as error:
+        own = "refused"
+        print(error, file=sys.stderr)
+    except BaseException:
+        own = "failed"
+        traceback.print_exc()
+    (out / "launches.json").write_text(json.dumps({"own check": own, "launches": simulator.made}, indent=1))
+
+
+def started(*arguments, out):
+    """run_here in a child, its words in out/log; what it left."""
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    child = os.fork()
+    if child == 0:
+        log = os.open(out / "log", os.O_WRONLY | os.O_CREAT)
+        os.dup2(log, 1), os.dup2(log, 2)
+        os.setsid()
+        signal.alarm(LIMIT)
+        run_here(*arguments)
+        sys.stdout.flush(), sys.stderr.flush()
+        os._exit(0)
+    os.waitpid(child, 0)
+    left = out / "launches.json"
+    return json.loads(left.read_text()) if left.exists() else {"own check": f"not within {LIMIT} s", "launches": []}
+
+
+def rows_of(label, program, sm, left, bitwell):
+    first = {}
+    for launch in left["launches"]:
+        if launch["kernel"] not in first or launch["status"] != 0:
+            first[launch["kernel"]] = launch
+    for launch in first.values():
+        row = {"project": label, "program": program, "target": f"sm_{sm}a", "kernel": programs.short(launch["kernel"]),
+               "own check": left["own check"]}
+        for mode in programs.MODES:
+            row[mode], report = programs.judge(bitwell, pathlib.Path(launch["folder"]) / "launch.json", mode)
+            if mode == "default":
+                row["seconds"] = f"{report['seconds']:.2f}" if report else ""
+                if launch["status"] != 0:
+                    break
+        print(" | ".join(str(row.get(f, "")) for f in FIELDS), flush=True)
+        yield row
+    if not first:
+        print(f"{label} {program}: no launch: {left['own check']}", flush=True)
+
+
+def write(rows):
+    with (HERE / "languages.py").open() as alone:
+        fcntl.flock(alone, fcntl.LOCK_EX)  # several may run
+        merge(HERE / "languages.csv", rows)
+
+
+def merge(path, rows):
+    kept = list(csv.DictReader(path.open())) if path.exists() else []
+    order = {(project, name, f"sm_{sm}a"): i for i, (project, name, sm) in enumerate(all_programs())}
+    key = lambda r: (r["project"].split()[0].lower(), r["program"], r["target"])
+    new = {key(r) for r in rows}
+    kept = [r for r in kept if key(r) not in new and key(r) in order] + rows
+    with path.open("w", newline="") as f:
+        out = csv.DictWriter(f, FIELDS, lineterminator="\n")
+        out.writeheader()
+        out.writerows(sorted(kept, key=lambda r: order[key(r)]))
+
+
+def all_programs():
+    for project, suite in SUITES.items():
+        for name, (sms, _) in suite.programs.items():
+            for sm in sms:
+                yield project, name, sm
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=pathlib.Path, required=True)
+    for checkout in sorted({s.checkout for s in SUITES.values()}):
+        parser.add_argument(f"--{checkout}", type=pathlib.Path, help="a checkout")
+    parser.add_argument("--bitwell", default=str(ROOT / "build/release/bin/bitwell"))
+    parser.add_argument("--only", action="append", default=[], help="of 'PROJECT PROGRAM sm_90a'")
+    parser.add_argument("--list", action="store_true")
+    given = parser.parse_args()
+    os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
+    os.environ.setdefault("TRITON_CACHE_DIR", str(given.work / "triton"))
+    for project, name, sm in all_programs():
+        full = f"{project} {name} sm_{sm}a"
+        suite = SUITES[project]
+        checkout = getattr(given, suite.checkout)
+        if given.only and not any(fnmatch.fnmatch(full, pattern) for pattern in given.only):
+            continue
+        if given.list or checkout is None:
+            print(full)
+            continue
+        commit = unpack(checkout, suite.checkout, suite.needs, given.work)
+        label = f"{project.capitalize()} {importlib.metadata.version(suite.package)}, {commit}"
+        out = given.work / "launches" / full
+        left = started(suite.programs[name][1], given.work / suite.checkout / suite.folder, sm, out, given.bitwell, out=out)
+        write(list(rows_of(label, name, sm, left, given.bitwell)))
+    return 0
+
+
+if __name__ == "__main__":
+    import torch  # once for all that follow
+    import triton
+
+    sys.exit(main())

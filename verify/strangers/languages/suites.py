@@ -1,0 +1,13 @@
+"""The projects whose programs are run here."""
+import collections
+
+from liger import LIGER
+from tutorials import GLUON, TUTORIALS
+
+# The repository's folders that are needed, that of the programs, and the package whose version the rows have.
+Suite = collections.namedtuple("Suite", "checkout needs folder package programs")
+SUITES = {
+    "triton": Suite("triton", ("python/tutorials", "third_party/nvidia/backend/lib"), "python/tutorials", "triton", TUTORIALS),
+    "gluon": Suite("triton", ("python/tutorials",), "python/tutorials/gluon", "triton", GLUON),
+    "liger": Suite("liger", ("test/transformers", "test/utils.py", "test/__init__.py", "test/conftest.py"), "", "liger-kernel", LIGER),
+}
