@@ -164,12 +164,18 @@ void Mbarriers::passed(const machine::Synchronisation& s, Cluster& c) {
   if (at == c.mbarriers.end()) return;
   Warp& w = clusters_.warp_of(c, s.cta, s.warp);
   const auto lane = static_cast<size_t>(std::countr_zero(s.lanes));
-  Known& to = s.order.semantics == Semantics::relaxed ? w.lanes[lane].seen : w.lanes[lane].known;
+  const bool relaxed = s.order.semantics == Semantics::relaxed;
+  Known& to = relaxed ? w.lanes[lane].seen.back() : w.lanes[lane].known;
   const Known more = at->second.over.acquire(Scope::cluster, w.domain);
   if (last_passed_.both == nullptr || last_passed_.before != to || last_passed_.more != more)
     last_passed_ = {to, more, joined(to, more)};
   to = last_passed_.both;
-  if (s.order.semantics == Semantics::relaxed) {  // orders tensor memory all the same
+  if (relaxed) {
+    const Known within = at->second.over.acquire(Scope::cta, w.domain);
+    auto& seen = w.lanes[lane].seen;
+    seen[0] = joined(seen[0], within);
+    seen[1] = joined(seen[1], more);
+    // It orders tensor memory all the same.
     Known& known = w.lanes[lane].known;
     known = joined(joined(known, TensorMemory::part_of(more, c)), at->second.committed_over);
   }

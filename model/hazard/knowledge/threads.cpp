@@ -100,22 +100,32 @@ void Threads::cluster_arrived(const Synchronisation& s, Cluster& c) {
 
 void Threads::fence(const Synchronisation& s, Warp& w) {
   const bool sc = s.order.semantics == machine::Semantics::sc;
+  const size_t reach = std::min<size_t>(static_cast<size_t>(s.order.scope), 2);
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
     Lane& lane = w.lanes[static_cast<size_t>(std::countr_zero(lanes))];
-    if (lane.seen == nullptr) continue;
-    lane.known = joined(lane.known, lane.seen);
-    lane.seen = nullptr;
+    if (const Known& taken = lane.seen[reach]; taken != nullptr) lane.known = joined(lane.known, taken);
+    std::fill_n(lane.seen.begin(), reach + 1, nullptr);
   }
   if (sc) meet_fences(w, s.lanes, s.order.scope);
   for (uint32_t lanes = s.lanes; lanes != 0; lanes &= lanes - 1) {
     const auto i = static_cast<uint32_t>(std::countr_zero(lanes));
     Lane& lane = w.lanes[i];
-    for (size_t scope = 0; scope <= std::min<size_t>(static_cast<size_t>(s.order.scope), 2); ++scope) {
+    for (size_t scope = 0; scope <= reach; ++scope) {
       lane.offers[scope] = {lane.known, w.time};
       if (sc) sc_of(w, i).offers[scope] = lane.offers[scope];
     }
   }
   ++w.time;
+}
+
+// What a relaxed load reads, a fence behind it takes over as far as both reach.
+void Threads::see(Lane& lane, const Message& word, machine::Scope scope, const Domain& who) {
+  Known more;
+  for (size_t fence = lane.seen.size(); fence-- > 0;) {
+    const auto both = std::min(scope, static_cast<machine::Scope>(fence));
+    if (fence + 1 == lane.seen.size() || both < scope) more = word.acquire(both, who);
+    lane.seen[fence] = joined(lane.seen[fence], more);
+  }
 }
 
 // An atomic or strong access orders what comes after it behind what came before the store that it reads.
@@ -128,8 +138,10 @@ void Threads::strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lan
   Lane& me = w.lanes[lane];
   Message& word = (shared ? c.words : words_)[address];
   if (a.kind != AccessKind::write) {
-    Known& to = both || s == Semantics::acquire ? me.known : me.seen;
-    to = joined(to, word.acquire(a.order.scope, w.domain));
+    if (both || s == Semantics::acquire)
+      me.known = joined(me.known, word.acquire(a.order.scope, w.domain));
+    else
+      see(me, word, a.order.scope, w.domain);
     if (word.fenced() != nullptr) sc_of(w, lane).seen.join(*word.fenced());
   }
   if (a.kind == AccessKind::read) return;

@@ -22,6 +22,7 @@ class Threads {
                      std::map<std::pair<uint32_t, uint64_t>, Party>& met);
   void cluster_arrived(const machine::Synchronisation& s, Cluster& c);
   static void fence(const machine::Synchronisation& s, Warp& w);
+  static void see(Lane& lane, const Message& word, machine::Scope scope, const Domain& who);
 
   Ledger& ledger_;
   Clusters& clusters_;

@@ -23,7 +23,8 @@ inline constexpr bool of_warp(Stream s) { return s >= Stream::tensor_load; }
 
 struct Lane {
   Known known;
-  Known seen;  // by relaxed loads and waits: known after the next fence
+  // By relaxed loads and waits: what the next fence takes over, by its scope.
+  std::array<Known, 3> seen;
   // What was known at the last fence that reaches so far, and the warp's time then: what a relaxed store
   // publishes. By scope.
   struct Offer {
