@@ -13,11 +13,16 @@
 #include "verify/capture/captures.h"
 #include "verify/cli/command.h"
 #include "verify/cli/picture/budget_picture.h"
-#include "verify/cli/report/table.h"
 #include "verify/launch/launch.h"
 #include "verify/launch/output/output_files.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::Column;
+using terminal::grouped;
+using terminal::note;
+using terminal::table;
 namespace {
 
 using budget::Audit;

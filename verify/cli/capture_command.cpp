@@ -18,12 +18,15 @@
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
 #include "verify/cli/report/short_names.h"
-#include "verify/cli/report/table.h"
 #include "verify/cli/run/run_arguments.h"
 #include "verify/driver/device_row.h"
 #include "verify/driver/told.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::grouped;
+using terminal::table;
 namespace {
 
 using machine::InputError;

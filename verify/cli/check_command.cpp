@@ -10,12 +10,16 @@
 #include "verify/cli/check_file.h"
 #include "verify/cli/command.h"
 #include "verify/cli/report/short_names.h"
-#include "verify/cli/report/table.h"
 #include "verify/launch/entry_text.h"
 #include "verify/launch/file/names.h"
 #include "verify/launch/launch.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::Column;
+using terminal::grouped;
+using terminal::table;
 namespace {
 
 std::string name(isa::Finding::Kind kind) {

@@ -10,9 +10,11 @@
 #include "model/machine/tensor/column_mask.h"
 #include "model/machine/tensor/descriptor_fields.h"
 #include "verify/cli/command.h"
-#include "verify/cli/report/table.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::table;
 namespace {
 
 using machine::DescriptorField;

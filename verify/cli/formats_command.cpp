@@ -8,9 +8,12 @@
 #include "model/machine/failure.h"
 #include "model/number/decode.h"
 #include "verify/cli/command.h"
-#include "verify/cli/report/table.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::Column;
+using terminal::table;
 namespace {
 
 using number::Format;

@@ -8,14 +8,16 @@
 #include "verify/cli/command.h"
 #include "verify/cli/report/cuda_source.h"
 #include "verify/cli/report/short_names.h"
-#include "verify/cli/report/table.h"
 #include "verify/cli/run/run_fault.h"
 #include "verify/cli/run/run_once.h"
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/file/names.h"
 #include "verify/launch/output/output_files.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::grouped;
 namespace {
 
 struct JudgeOptions {

@@ -12,10 +12,14 @@
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
 #include "verify/cli/picture/layout_picture.h"
-#include "verify/cli/report/table.h"
 #include "verify/launch/output/output_files.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::Column;
+using terminal::note;
+using terminal::table;
 namespace {
 
 using layout::Composed;

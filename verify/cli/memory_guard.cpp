@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include "verify/cli/command.h"
-#include "verify/cli/report/table.h"
 #include "verify/launch/output/partial_files.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+using terminal::end_progress;
+using terminal::note;
 
 verify::MemoryWatch stopped_before_the_machine(const std::string& what) {
   const uint64_t left = verify::memory_left();

@@ -10,10 +10,12 @@
 #include "model/machine/failure.h"
 #include "model/number/decode.h"
 #include "verify/cli/command.h"
-#include "verify/cli/report/table.h"
 #include "verify/mma/mma_dot.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::table;
 namespace {
 
 namespace mma = verify::mma;

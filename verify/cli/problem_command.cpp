@@ -7,14 +7,18 @@
 
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
-#include "verify/cli/report/table.h"
 #include "verify/launch/file/dimensions.h"
 #include "verify/launch/file/npy.h"
 #include "verify/launch/output/output_files.h"
 #include "verify/problem/contest.h"
 #include "verify/problem/published.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::end_progress;
+using terminal::progress;
+using terminal::table;
 namespace {
 
 struct ProblemOptions {

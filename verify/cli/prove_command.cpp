@@ -8,12 +8,18 @@
 
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
-#include "verify/cli/report/table.h"
 #include "verify/device/driver.h"
 #include "verify/launch/output/output_files.h"
 #include "verify/prove/report.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::end_progress;
+using terminal::grouped;
+using terminal::left;
+using terminal::progress;
+using terminal::table;
 namespace {
 
 constexpr const char* kSimulator = "the simulator";

@@ -12,11 +12,19 @@
 #include "experiments/study/recommend.h"
 #include "model/machine/failure.h"
 #include "verify/cli/command.h"
-#include "verify/cli/report/table.h"
 #include "verify/launch/file/dimensions.h"
 #include "verify/launch/output/output_files.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::Column;
+using terminal::end_progress;
+using terminal::grouped;
+using terminal::left;
+using terminal::note;
+using terminal::progress;
+using terminal::table;
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;

@@ -9,10 +9,12 @@
 #include "model/machine/failure.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
 #include "verify/cli/command.h"
-#include "verify/cli/report/table.h"
 #include "verify/launch/launch.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::table;
 namespace {
 
 using machine::TensorMap;

@@ -9,13 +9,20 @@
 #include "verify/cli/memory_guard.h"
 #include "verify/cli/report/junit.h"
 #include "verify/cli/report/short_names.h"
-#include "verify/cli/report/table.h"
 #include "verify/cli/verify_device.h"
 #include "verify/cli/verify_exhaust.h"
 #include "verify/launch/output/output_files.h"
+#include "verify/terminal/table.h"
 #include "verify/verdict/judge.h"
 
 namespace bitwell::cli {
+
+using terminal::Column;
+using terminal::end_progress;
+using terminal::grouped;
+using terminal::left;
+using terminal::progress;
+using terminal::table;
 namespace {
 
 struct VerifyOptions {

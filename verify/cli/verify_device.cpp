@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "verify/cli/report/table.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+using terminal::grouped;
 
 std::string device_cell(const verify::OnDevice& k) {
   if (!k.here) return "not on this GPU";

@@ -5,10 +5,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "verify/cli/report/table.h"
+#include "verify/terminal/table.h"
 #include "verify/verdict/exhaust.h"
 
 namespace bitwell::cli {
+
+using terminal::end_progress;
+using terminal::grouped;
+using terminal::progress;
+using terminal::table;
 namespace {
 
 using Row = verify::ExhaustedCase;

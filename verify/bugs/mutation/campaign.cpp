@@ -16,8 +16,8 @@
 #include "verify/bugs/mutation/known.h"
 #include "verify/bugs/mutation/outcome.h"
 #include "verify/capture/captures.h"
-#include "verify/cli/report/table.h"
 #include "verify/suite/parallel.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::bugs {
 namespace {
@@ -89,7 +89,7 @@ class Campaign {
     std::vector<Outcome> out(subjects.size());
     verify::each_in_parallel(subjects.size(), together,
                              [&](size_t i) { out[i] = run_one(subjects[i], each); });
-    cli::end_progress();
+    terminal::end_progress();
     return out;
   }
 
@@ -149,12 +149,12 @@ class Campaign {
         findings[open[n]] = examine(t, jury, m);
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
         log_.add(subject.name, m, findings[open[n]], taken.count());
-        cli::progress(fmt::format("{}: {} mutants so far", subject.name, ++done_));
+        terminal::progress(fmt::format("{}: {} mutants so far", subject.name, ++done_));
       });
     }
     for (size_t i = 0; i < chosen.size(); ++i) count(t, chosen[i], findings[i]);
     const Count all = t.out.total();
-    cli::note(fmt::format(
+    terminal::note(fmt::format(
         "{}: {} planted, {} found by the suite, {} by the race check, {} noted, {} gaps, {} missed, "
         "{} equivalent",
         subject.name, all.planted, all.failed(), all.race, all.noted, all.gap, all.missed, all.equivalent));

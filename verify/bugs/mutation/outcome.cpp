@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "verify/cli/report/table.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::bugs {
 namespace {
 
-using cli::grouped;
+using terminal::grouped;
 using Row = std::vector<std::string>;
 
 Row planted_row(const std::string& kernel, const std::string& kind, const Count& c) {
@@ -55,31 +55,31 @@ std::string tables(const std::vector<Outcome>& outcomes) {
     scores.push_back({s.of == "all" ? "all" : s.name, grouped(c.failed()), grouped(c.race), grouped(c.noted),
                       grouped(c.gap), grouped(c.missed), grouped(c.not_equivalent()), percent_killed(c)});
   }
-  return cli::table({{"kernel"},
-                     {"planted"},
-                     {"sites", true},
-                     {"planted", true},
-                     {"named", true},
-                     {"wrong bits", true},
-                     {"runs for ever", true},
-                     {"race check", true},
-                     {"noted", true},
-                     {"unsupported", true},
-                     {"not PTX", true},
-                     {"missed", true},
-                     {"equivalent", true},
-                     {"gap", true}},
-                    rows) +
+  return terminal::table({{"kernel"},
+                          {"planted"},
+                          {"sites", true},
+                          {"planted", true},
+                          {"named", true},
+                          {"wrong bits", true},
+                          {"runs for ever", true},
+                          {"race check", true},
+                          {"noted", true},
+                          {"unsupported", true},
+                          {"not PTX", true},
+                          {"missed", true},
+                          {"equivalent", true},
+                          {"gap", true}},
+                         rows) +
          "\n" +
-         cli::table({{"kernel, then kind"},
-                     {"suite", true},
-                     {"race check", true},
-                     {"noted", true},
-                     {"gap", true},
-                     {"missed", true},
-                     {"not equivalent", true},
-                     {"score", true}},
-                    scores);
+         terminal::table({{"kernel, then kind"},
+                          {"suite", true},
+                          {"race check", true},
+                          {"noted", true},
+                          {"gap", true},
+                          {"missed", true},
+                          {"not equivalent", true},
+                          {"score", true}},
+                         scores);
 }
 
 std::string scores_csv(const std::vector<Outcome>& outcomes) {

@@ -10,10 +10,14 @@
 #include "model/number/arithmetic.h"
 #include "model/number/decode.h"
 #include "model/number/encode.h"
-#include "verify/cli/report/table.h"
 #include "verify/launch/file/npy.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::grouped;
+using terminal::range;
+using terminal::ranges;
 namespace {
 
 constexpr auto kColumns = session::Dump::kColumns;

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "verify/cli/report/table.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::grouped;
+using terminal::ranges;
 namespace {
 
 using session::Reserved;

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "verify/cli/report/table.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::grouped;
 namespace {
 
 using Form = isa::Losses::Form;

@@ -14,7 +14,6 @@
 #include "verify/cli/report/cuda_source.h"
 #include "verify/cli/report/short_names.h"
 #include "verify/cli/report/stdout_aside.h"
-#include "verify/cli/report/table.h"
 #include "verify/cli/report/trace.h"
 #include "verify/cli/run/run_approximate.h"
 #include "verify/cli/run/run_arguments.h"
@@ -28,8 +27,14 @@
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/modules.h"
 #include "verify/session/approximations.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::end_progress;
+using terminal::grouped;
+using terminal::note;
+using terminal::progress;
 namespace {
 
 // All else is written by then: the kernel ran to its end.

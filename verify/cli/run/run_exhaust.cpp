@@ -6,15 +6,19 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/report/short_names.h"
-#include "verify/cli/report/table.h"
 #include "verify/cli/run/run_approximate.h"
 #include "verify/cli/run/run_once.h"
 #include "verify/cli/run/run_options.h"
 #include "verify/cli/run/run_verdict.h"
 #include "verify/explore/exhaust.h"
 #include "verify/session/approximations.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::end_progress;
+using terminal::grouped;
+using terminal::progress;
 namespace {
 
 using verify::Ended;

@@ -5,9 +5,10 @@
 #include "verify/cli/report/colour.h"
 #include "verify/cli/report/cuda_source.h"
 #include "verify/cli/report/short_names.h"
-#include "verify/cli/report/table.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+using terminal::grouped;
 
 namespace {
 

@@ -7,10 +7,11 @@
 #include "verify/cli/report/footprint.h"
 #include "verify/cli/report/numeric.h"
 #include "verify/cli/report/short_names.h"
-#include "verify/cli/report/table.h"
 #include "verify/cli/run/run_approximate.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+using terminal::grouped;
 
 namespace {
 constexpr size_t kMuchShadow = size_t{64} << 20;

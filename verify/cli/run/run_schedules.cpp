@@ -5,15 +5,18 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/report/short_names.h"
-#include "verify/cli/report/table.h"
 #include "verify/cli/run/run_approximate.h"
 #include "verify/cli/run/run_once.h"
 #include "verify/cli/run/run_options.h"
 #include "verify/cli/run/run_verdict.h"
 #include "verify/session/approximations.h"
 #include "verify/suite/schedules.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+using terminal::end_progress;
+using terminal::left;
+using terminal::progress;
 
 Judged compare_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
                          const isa::Options& how, verify::OutputFiles& files) {

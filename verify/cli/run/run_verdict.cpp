@@ -10,12 +10,15 @@
 #include "model/machine/arch.h"
 #include "verify/capture/captures.h"
 #include "verify/capture/evidence.h"
-#include "verify/cli/report/table.h"
 #include "verify/launch/file/numbers.h"
 #include "verify/launch/steps.h"
 #include "verify/launch/variables.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::grouped;
+using terminal::range;
 namespace {
 
 constexpr size_t kClasses = 4;  // of errors that are told apart

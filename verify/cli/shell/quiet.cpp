@@ -6,9 +6,11 @@
 #include <array>
 #include <cstdio>
 
-#include "verify/cli/report/table.h"
+#include "verify/terminal/table.h"
 
 namespace bitwell::cli {
+
+using terminal::no_progress;
 namespace {
 
 int real = -1;  // the standard output, while it is kept back

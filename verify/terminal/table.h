@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace bitwell::cli {
+namespace bitwell::terminal {
 
 struct Column {
   std::string title;  // with its unit
@@ -35,4 +35,4 @@ void no_progress();  // from here on
 // ", about 12 s left": of work begun at `start` of which so much is done; empty while that says nothing.
 std::string left(std::chrono::steady_clock::time_point start, size_t done, size_t all);
 
-}  // namespace bitwell::cli
+}  // namespace bitwell::terminal

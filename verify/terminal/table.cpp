@@ -1,4 +1,4 @@
-#include "verify/cli/report/table.h"
+#include "verify/terminal/table.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 
-namespace bitwell::cli {
+namespace bitwell::terminal {
 
 std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> width;
@@ -78,4 +78,4 @@ std::string left(std::chrono::steady_clock::time_point start, size_t done, size_
   return ", about " + grouped(static_cast<uint64_t>(rest + 0.5)) + " s left";
 }
 
-}  // namespace bitwell::cli
+}  // namespace bitwell::terminal
