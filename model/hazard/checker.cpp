@@ -76,8 +76,15 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
     Shadow* const shadow = shadow_of(c, ledger_.global, address);
     if (shadow == nullptr) continue;
     const bool shared = shadow != &ledger_.global;
-    Reach r{viewers.data(),      0, true, &site, record, reads ? together : 1u << lane, shared ? 0ul : 1ul,
-            &w.lanes[lane].seen.back(), &a};
+    Reach r{viewers.data(),
+            0,
+            true,
+            &site,
+            record,
+            reads ? together : 1u << lane,
+            shared ? 0ul : 1ul,
+            &w.lanes[lane].seen.back(),
+            &a};
     for (uint32_t rest = a.met != 0 ? a.met : r.lanes; rest != 0; rest &= rest - 1) {
       const auto i = static_cast<uint32_t>(std::countr_zero(rest));
       viewers[r.viewer_count++] = {w.lanes[i].known.get(), &w, i, kNow, &w.lanes[i].ended};
