@@ -81,9 +81,11 @@ std::shared_ptr<Device::Module> Device::load(const std::string& ptx, unsigned op
                             CU_JIT_OPTIMIZATION_LEVEL};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size()),
                     reinterpret_cast<void*>(uintptr_t{optimisation})};
+  // Its own level is not named: PTX made for debugging is refused with one.
+  const auto count = static_cast<unsigned>(std::size(options)) - (optimisation == kDriversOwn ? 1 : 0);
   CUmodule module = nullptr;
   impl_->check(impl_->api.set_current(impl_->context), "cuCtxSetCurrent");  // contexts belong to threads
-  if (impl_->api.load(&module, ptx.c_str(), std::size(options), options, values) != CUDA_SUCCESS)
+  if (impl_->api.load(&module, ptx.c_str(), count, options, values) != CUDA_SUCCESS)
     throw machine::InputError("the driver refuses the PTX: " + std::string(log.data()));
   return std::make_shared<Module>(*impl_, module);
 }

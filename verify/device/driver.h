@@ -31,7 +31,8 @@ class Device {
   // Compiles PTX text with the driver's ptxas. Throws InputError with its log.
   class Module;
   // `optimisation`: ptxas' level, 0 to 4; with 0 the machine code does what stands there, one by one.
-  std::shared_ptr<Module> load(const std::string& ptx, unsigned optimisation = 4);
+  static constexpr unsigned kDriversOwn = 4;
+  std::shared_ptr<Module> load(const std::string& ptx, unsigned optimisation = kDriversOwn);
 
   // Runs the launch, without what follows it; its buffers and variables then hold what the kernel left.
   // Buffers not defined start as 0xFF bytes. Names are full ones (use_full_names). Throws machine::Fault with
