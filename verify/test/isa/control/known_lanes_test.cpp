@@ -1,24 +1,20 @@
 // Of which lanes a warp's values are known where some lanes hold nothing; and arrivals by lanes, each at its
 // barrier with its count.
+#include "../known_lanes.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <random>
 
 #include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
 
 // Lanes of %r13 that are not known where %r10, the lane's number plus 100, is not in the lanes `unknown`; the
 // values of the others. `participants` execute the instruction.
-struct Lanes {
-  uint32_t unknown = 0;
-  std::array<uint32_t, 32> values{};
-  std::string wrong;
-};
-Lanes run(const std::string& instruction, uint32_t unknown, uint32_t participants) {
+KnownLanes run(const std::string& instruction, uint32_t unknown, uint32_t participants) {
   const std::string text =
       ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 pin, .param .u64 pout) "
       "{\n"
@@ -36,31 +32,7 @@ Lanes run(const std::string& instruction, uint32_t unknown, uint32_t participant
       "%r13, "
       "%p2;\nst.global.u32 [%q1], %r4;\nret;\n}\n";
   const isa::Program program = isa::compile(ptx::parse(text), "k");
-  Lanes out;
-  for (int tries = 0; tries < 33; ++tries) {
-    Launch l;
-    l.entry = "k";
-    l.shape.block = {32, 1, 1};
-    const std::array<uint32_t, 4> in{unknown, participants, participants, out.unknown};
-    std::vector<std::byte> bytes(sizeof in);
-    std::memcpy(bytes.data(), in.data(), sizeof in);
-    l.add_buffer({"in", bytes, true, true, false});
-    l.add_buffer({"out", std::vector<std::byte>(128), true, false, true});
-    try {
-      simulate(program, l, {}, true);
-    } catch (const machine::Fault& f) {
-      const std::string said = f.what();
-      const size_t at = said.find("thread (");
-      if (at == std::string::npos || said.find("ever written") == std::string::npos)
-        return out.wrong = said, out;
-      out.unknown |= 1u << std::stoi(said.substr(at + 8));
-      continue;
-    }
-    std::memcpy(out.values.data(), l.buffers[1].bytes.data(), 128);
-    return out;
-  }
-  out.wrong = "no end";
-  return out;
+  return known_lanes(program, {unknown, participants, participants});
 }
 
 // PTX ISA 9.0, 9.7.9.6: the source lane; itself where that is outside its segment.
@@ -86,7 +58,7 @@ TEST(KnownLanes, OfAShuffleAreThoseOfItsSources) {
     const int c = segment << 8 | (mode == 'u' ? 0 : 31);
     const uint32_t unknown = static_cast<uint32_t>(random()) & static_cast<uint32_t>(random());
     const std::string name = mode == 'u' ? "up" : mode == 'd' ? "down" : mode == 'b' ? "bfly" : "idx";
-    const Lanes lanes = run(
+    const KnownLanes lanes = run(
         "shfl.sync." + name + ".b32 %r13, %r10, " + std::to_string(b) + ", " + std::to_string(c) + ", -1;",
         unknown, ~0u);
     ASSERT_EQ(lanes.wrong, "");
@@ -114,7 +86,7 @@ TEST(KnownLanes, OfWhatAllLanesGiveAreAllOrNone) {
       EXPECT_EQ(run(instruction, 0, participants).unknown, 0u) << instruction;
       EXPECT_EQ(run(instruction, ~participants, participants).unknown, 0u) << instruction;
       for (const uint32_t one : {participants & -participants, 1u << (31 - __builtin_clz(participants))}) {
-        const Lanes lanes = run(instruction, one, participants);
+        const KnownLanes lanes = run(instruction, one, participants);
         EXPECT_TRUE(lanes.unknown != 0 || !lanes.wrong.empty()) << instruction << " of " << participants;
         EXPECT_EQ(lanes.unknown & ~participants, 0u);
       }

@@ -9,8 +9,8 @@
 #include <ostream>
 #include <random>
 
+#include "../known_lanes.h"
 #include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -52,34 +52,10 @@ struct Seen {
 };
 
 Seen run(const isa::Program& program, const Operands& known, const Operands& unknown) {
-  Seen out;
-  for (int tries = 0; tries < 33; ++tries) {
-    Launch l;
-    l.entry = "k";
-    l.shape.block = {32, 1, 1};
-    std::array<uint32_t, 7> in{known[0], unknown[0], known[1], unknown[1], known[2], unknown[2], out.unknown};
-    std::vector<std::byte> bytes(sizeof in);
-    std::memcpy(bytes.data(), in.data(), sizeof in);
-    l.add_buffer({"in", bytes, true, true, false});
-    l.add_buffer({"out", std::vector<std::byte>(128), true, false, true});
-    try {
-      simulate(program, l, {}, true);
-    } catch (const machine::Fault& f) {
-      const std::string text = f.what();
-      const size_t at = text.find("thread (");
-      if (at == std::string::npos || text.find("ever written") == std::string::npos)
-        return out.wrong = text, out;
-      out.unknown |= 1u << std::stoi(text.substr(at + 8));
-      continue;
-    }
-    for (size_t i = 0; i < 32; ++i) {
-      uint32_t word = 0;
-      std::memcpy(&word, l.buffers[1].bytes.data() + 4 * i, 4);
-      out.value |= word;
-    }
-    return out;
-  }
-  out.wrong = "no end";
+  const KnownLanes lanes =
+      known_lanes(program, {known[0], unknown[0], known[1], unknown[1], known[2], unknown[2]});
+  Seen out{lanes.unknown, 0, lanes.wrong};
+  for (const uint32_t word : lanes.values) out.value |= word;
   return out;
 }
 
