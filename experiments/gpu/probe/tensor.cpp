@@ -1,0 +1,131 @@
+// Products of matrices: a warp's, and a warpgroup's.
+#include <fmt/format.h>
+
+#include "experiments/gpu/probe/probe.h"
+
+namespace bitwell::gpu {
+namespace {
+
+std::string list(const std::string& prefix, int n) {
+  std::string out;
+  for (int i = 0; i < n; ++i) out += (i == 0 ? "" : ", ") + prefix + std::to_string(i);
+  return "{" + out + "}";
+}
+
+struct Wgmma {
+  const char* name;   // "bf16"
+  const char* types;  // of D, A and B
+  int k;
+  const char* tail;  // operands behind scale-d
+  bool half;         // D in 16 bits
+};
+constexpr Wgmma kWgmma[] = {{"bf16", "f32.bf16.bf16", 16, ", 1, 1, 0, 0", false},
+                            {"f16 into f16", "f16.f16.f16", 16, ", 1, 1, 0, 0", true},
+                            {"tf32", "f32.tf32.tf32", 8, ", 1, 1", false},
+                            {"e4m3", "f32.e4m3.e4m3", 32, ", 1, 1", false},
+                            {"s8", "s32.s8.s8", 32, "", false}};
+
+// `groups` of `each` products in a pass; behind each group a wait that leaves so many under way.
+double wgmma(verify::Device& device, const Wgmma& w, int n, bool registers, int groups, int each, int leave,
+             uint32_t warpgroups = 1) {
+  Probe p;
+  p.warps = 4 * warpgroups;
+  p.shared = 96 << 10;
+  const int words = w.half ? n / 4 : n / 2;
+  p.declare = fmt::format(".reg .b32 d<{}>, a<4>, x; .reg .b64 left, right; .reg .pred q, one;", words);
+  // 128-byte swizzle, 1024 bytes from one eight rows to the next; A's tile, then B's.
+  p.before =
+      "setp.eq.u32 one, 0, 0; shr.u32 x, t_sh, 4; and.b32 x, x, 0x3FFF; cvt.u64.u32 left, x;"
+      "or.b64 left, left, 0x4000004000010000; add.u64 right, left, 512;" +
+      repeat(words, "mov.b32 d#, 0;") + repeat(4, "mov.b32 a#, 0;");
+  const std::string shape = fmt::format("m64n{}k{}.{}", n, w.k, w.types);
+  std::string tail = w.tail;
+  if (registers && tail.size() > 10) tail = ", 1, 1, 0";  // no transposition of A
+  const std::string product = fmt::format("wgmma.mma_async.sync.aligned.{} {}, {}, right, one{};\n  ", shape,
+                                          list("d", words), registers ? "{a0, a1, a2, a3}" : "left", tail);
+  for (int g = 0; g < groups; ++g) {
+    p.body += "wgmma.fence.sync.aligned;\n  ";
+    for (int i = 0; i < each; ++i) p.body += product;
+    p.body += fmt::format("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {};\n  ", leave);
+  }
+  p.after = "wgmma.wait_group.sync.aligned 0; mov.b32 x, 0;" + repeat(words, "xor.b32 x, x, d#;") +
+            "setp.eq.u32 q, x, 0x12345678; @q st.global.u32 [t_in], x;";
+  return cycles(device, p) / (groups * each);
+}
+
+struct Mma {
+  const char* name;
+  int d, a, b;  // registers
+};
+constexpr Mma kMma[] = {{"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, 4, 2},
+                        {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 2, 4, 2},
+                        {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 4, 4, 2},
+                        {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", 4, 2, 1},
+                        {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 4, 4, 2},
+                        {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 4, 4, 2},
+                        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 4, 4, 2}};
+
+double mma(verify::Device& device, const Mma& m, int chains, uint32_t warps) {
+  constexpr int kEach = 32;
+  Probe p;
+  p.warps = warps;
+  p.declare = fmt::format(".reg .b32 d<{}>, a<4>, b<2>, x; .reg .pred q;", m.d * chains);
+  p.before = repeat(m.d * chains, "mov.b32 d#, 0;") + repeat(4, "ld.global.u32 a#, [t_in];") +
+             repeat(2, "ld.global.u32 b#, [t_in];");
+  for (int i = 0; i < kEach; ++i) {
+    std::string d;
+    for (int r = 0; r < m.d; ++r) d += fmt::format("{}d{}", r == 0 ? "" : ", ", i % chains * m.d + r);
+    p.body += fmt::format("{} {{{}}}, {}, {}, {{{}}};\n  ", m.name, d, list("a", m.a), list("b", m.b), d);
+  }
+  p.after = "mov.b32 x, 0;" + repeat(m.d * chains, "xor.b32 x, x, d#;") +
+            "setp.eq.u32 q, x, 0x12345678; @q st.global.u32 [t_in], x;";
+  return cycles(device, p) / kEach;
+}
+
+}  // namespace
+
+Rows probe_tensor(verify::Device& device) {
+  Rows out;
+  for (const Mma& m : kMma) {
+    out.push_back({m.name, "latency", mma(device, m, 1, 1), "cycles"});
+    out.push_back({m.name, "interval of one warp, 8 chains", mma(device, m, 8, 1), "cycles"});
+    out.push_back(
+        {m.name, "interval of a multiprocessor, 4 warps, 8 chains", mma(device, m, 8, 4) / 4, "cycles"});
+    out.push_back(
+        {m.name, "interval of a multiprocessor, 16 warps, 4 chains", mma(device, m, 4, 16) / 16, "cycles"});
+  }
+  for (const int n : {8, 16, 24, 32, 48, 64, 80, 96, 128, 160, 192, 224, 256})
+    for (const bool registers : {false, true}) {
+      const Wgmma& w = kWgmma[0];
+      const std::string name = fmt::format("wgmma {} {}", w.name, registers ? "RS" : "SS");
+      const std::string shape = fmt::format("m64n{}k{}", n, w.k);
+      out.push_back({name, shape + ", 16 in a group", wgmma(device, w, n, registers, 1, 16, 0), "cycles"});
+      out.push_back({name, shape + ", 64 in a group", wgmma(device, w, n, registers, 1, 64, 0), "cycles"});
+      out.push_back(
+          {name, shape + ", 1 in a group, wait for it", wgmma(device, w, n, registers, 16, 1, 0), "cycles"});
+      out.push_back({name, shape + ", 1 in a group, 1 left under way",
+                     wgmma(device, w, n, registers, 16, 1, 1), "cycles"});
+      out.push_back({name, shape + ", 1 in a group, 3 left under way",
+                     wgmma(device, w, n, registers, 16, 1, 3), "cycles"});
+      out.push_back(
+          {name, shape + ", 4 in a group, wait for it", wgmma(device, w, n, registers, 8, 4, 0), "cycles"});
+      out.push_back({name, shape + ", 4 in a group, 1 group left under way",
+                     wgmma(device, w, n, registers, 8, 4, 1), "cycles"});
+      out.push_back({name, shape + ", 16 in a group, two warpgroups, of each",
+                     wgmma(device, w, n, registers, 1, 16, 0, 2), "cycles"});
+    }
+  for (size_t i = 1; i < std::size(kWgmma); ++i)
+    for (const int n : {16, 64, 128, 256})
+      for (const bool registers : {false, true}) {
+        const Wgmma& w = kWgmma[i];
+        out.push_back({fmt::format("wgmma {} {}", w.name, registers ? "RS" : "SS"),
+                       fmt::format("m64n{}k{}, 16 in a group", n, w.k),
+                       wgmma(device, w, n, registers, 1, 16, 0), "cycles"});
+        out.push_back({fmt::format("wgmma {} {}", w.name, registers ? "RS" : "SS"),
+                       fmt::format("m64n{}k{}, 1 in a group, wait for it", n, w.k),
+                       wgmma(device, w, n, registers, 16, 1, 0), "cycles"});
+      }
+  return out;
+}
+
+}  // namespace bitwell::gpu

@@ -1,0 +1,64 @@
+// What the parts of a multiprocessor cost on the GPU at hand, as CSV: what a model of time is made of.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <functional>
+#include <map>
+
+#include "experiments/gpu/probe/probe.h"
+#include "model/machine/failure.h"
+
+namespace {
+
+using namespace bitwell;
+
+const std::map<std::string, gpu::Rows (*)(verify::Device&)> kProbes{{"instructions", gpu::probe_instructions},
+                                                                    {"memory", gpu::probe_memory},
+                                                                    {"barriers", gpu::probe_barriers},
+                                                                    {"tensor", gpu::probe_tensor},
+                                                                    {"copies", gpu::probe_copies},
+                                                                    {"grids", gpu::probe_grids}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Times single instructions, copies, barriers and launches on a GPU of compute capability 9.0 and "
+      "prints a CSV: what, "
+      "with what, value, unit.\nA time in cycles is of the multiprocessor's clock: what twice as many passes "
+      "through a loop cost "
+      "more.");
+  std::vector<std::string> wanted;
+  app.add_option("GROUP", wanted,
+                 "Which of them: instructions, memory, barriers, tensor, copies, grids (default: all)")
+      ->check([](const std::string& name) {
+        return kProbes.contains(name) ? std::string() : "there is no group '" + name + "'";
+      });
+  CLI11_PARSE(app, argc, argv);
+  std::string why;
+  const auto device = verify::Device::open(why);
+  if (device == nullptr || device->compute_capability() != 90) {
+    fmt::print(stderr, "time_probes: skipped: {}\n",
+               device == nullptr ? why : device->name() + " is not of compute capability 9.0");
+    return 3;
+  }
+  fmt::print("# time_probes: {}, driver {}\nwhat,with,value,unit\n", device->name(), device->driver());
+  int failed = 0;
+  for (const auto& [name, probe] : kProbes) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      for (const gpu::Row& r : probe(*device))
+        fmt::print("\"{}\",\"{}\",{:.2f},{}\n", r.what, r.with, r.value, r.unit);
+    } catch (const std::exception& e) {
+      ++failed;
+      fmt::print(stderr, "time_probes: {}: {}\n", name, e.what());
+      if (!device->usable()) return 1;
+    }
+    fmt::print(stderr, "time_probes: {} took {:.0f} s\n", name,
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    std::fflush(stdout);
+  }
+  return failed == 0 ? 0 : 1;
+}
