@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables of README.md: of programs.csv, and of results.csv and device.csv.
+"""Prints the tables of README.md: of programs/programs.csv, and of results.csv and device.csv.
 
     table.py [--write | --check]
 
@@ -43,7 +43,7 @@ def table():
 def programs():
     head = ("program", "commit", "kernel", "its own check", "`run`", "`--races`", "`--schedules 16`", "s", "M lane instructions/s")
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for r in rows("programs.csv"):
+    for r in rows("programs/programs.csv"):
         lines.append("| " + " | ".join(value.replace("|", "\\|") for value in r.values()) + " |")
     return "\n".join(lines) + "\n"
 

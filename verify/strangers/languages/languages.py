@@ -23,7 +23,7 @@ import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-sys.path.append(str(HERE.parent))
+sys.path.append(str(HERE.parent / "programs"))
 
 import programs
 from launches import Refused, Simulator

@@ -7,7 +7,7 @@
 
 A checkout is a git repository, bare or not. What was built in DIR is not built again: each takes nvcc minutes. The
 programs of programs_built.py are built by whoever has the checkout, which only tells their commit; they run where
-DIR/bin/PROJECT has them. Rows of programs.csv are replaced by program; table.py puts them into README.md. PYTHON has
+DIR/bin/PROJECT has them. Rows of programs.csv are replaced by program; ../table.py puts them into README.md. PYTHON has
 the CuTe DSL.
 """
 import argparse
@@ -227,7 +227,7 @@ def main():
     parser.add_argument("--deepgemm", type=pathlib.Path)
     parser.add_argument("--built", action="append", default=[], metavar="PROJECT=CHECKOUT", help="of programs_built.py")
     parser.add_argument("--python", type=pathlib.Path, help="with nvidia-cutlass-dsl and NumPy")
-    parser.add_argument("--bitwell", default=str(HERE.parents[1] / "build/release/bin/bitwell"))
+    parser.add_argument("--bitwell", default=str(HERE.parents[2] / "build/release/bin/bitwell"))
     parser.add_argument("--against", help="another version's bitwell")
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--build", action="store_true", help="build and no more")
