@@ -42,9 +42,9 @@ void write_capture(const std::string& path, const Capture& c) {
   replace_file(path, "the capture", j.dump(2) + "\n");
 }
 
-std::set<std::string> unrecorded() {
+std::set<std::string> unrecorded(const std::string& captures) {
   std::set<std::string> out;
-  std::istringstream text(read_file(share_folder("captures") + "/unrecorded.txt"));
+  std::istringstream text(read_file(captures + "/unrecorded.txt"));
   for (std::string line; std::getline(text, line);)
     if (!line.empty() && line[0] != '#') out.insert(line);
   return out;

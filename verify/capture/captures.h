@@ -21,10 +21,11 @@ std::optional<Capture> read_capture(const std::string& path);
 std::vector<Capture> read_captures(const std::string& folder);
 void write_capture(const std::string& path, const Capture& capture);
 
-// The names in captures/unrecorded.txt: what no GPU has recorded, and the manual alone says.
-std::set<std::string> unrecorded();
+// The names in unrecorded.txt of a folder of captures: what no GPU has recorded, and the manual alone says.
+std::set<std::string> unrecorded(const std::string& captures);
 
-// Folders of the installation, relative to the executable: share/bitwell/<name>.
+// Folders of the installation, relative to the executable: share/bitwell/<name>. For programs: what libraries
+// read of them is given.
 std::string share_folder(const std::string& name);
 
 }  // namespace bitwell::verify

@@ -13,11 +13,11 @@
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/file/names.h"
 #include "verify/launch/output/output_files.h"
-#include "verify/terminal/table.h"
+#include "verify/session/judgement.h"
 
 namespace bitwell::cli {
 
-using terminal::grouped;
+using Part = session::Judgement::Part;
 namespace {
 
 struct JudgeOptions {
@@ -32,36 +32,10 @@ Judged faulty(const machine::Fault& fault, const Until& until, const std::string
               const std::string& name) {
   const std::string words =
       "fault: " + with_source(verify::shortened(fault.what()), fault.place.cuda, until.ptx);
-  Judged out{words + "\n", until.facts, {{name, entry, 0, {}, "", ""}}, false};
+  Judged out{words + "\n", until.facts, {{name, entry, 0, {}, "", ""}}, false, "", until.tally};
+  out.tally.end = session::end_of(fault);
   out.facts["fault"] = fault_facts(fault);
   out.tests[0].failure = {"fault", words};
-  return out;
-}
-
-// What the parts come to: "1 race, 0 wrong elements, 8 schedules agree".
-std::string sum(const std::map<std::string, Judged>& parts, size_t schedules) {
-  std::string out;
-  const auto add = [&](const std::string& words) { out += (out.empty() ? "" : ", ") + words; };
-  const auto count = [&](uint64_t n, const char* what) {
-    add(fmt::format("{} {}{}", grouped(n), what, n == 1 ? "" : "s"));
-  };
-  const nlohmann::json& run = parts.at("run").facts;
-  if (run.contains("fault")) add(sum_of_fault(run));
-  if (run.contains("errors")) count(run["errors"].get<uint64_t>(), "race");
-  if (run.contains("expected") && !run["expected"].empty()) {
-    uint64_t wrong = 0;
-    for (const nlohmann::json& e : run["expected"]) wrong += e["wrong"].get<uint64_t>();
-    count(wrong, "wrong element");
-  }
-  if (const auto tried = parts.find("schedules"); tried != parts.end()) {
-    const nlohmann::json& facts = tried->second.facts;
-    if (facts.contains("fault"))
-      add("a fault under another schedule");
-    else if (!facts.contains("same"))
-      add("schedules not compared");
-    else
-      add(fmt::format("{} schedules {}", schedules, facts["same"].get<bool>() ? "agree" : "differ"));
-  }
   return out;
 }
 
@@ -78,47 +52,46 @@ void judge(const JudgeOptions& options, int& status) {
   };
   verify::OutputFiles files;
   if (!options.junit.empty()) files.plan(options.junit, "--junit");
-  int checked = held;
-  Judged check = check_file(file.launch.ptx, file.launch.entry, options.run.verbose, checked);
-  check.tests.push_back({"everything is supported", entry, 0, {}, "", ""});
-  if (!check.held) check.tests[0].failure = {"check", check.text};
-  add("check", std::move(check));
-  status = checked;
-  if (status == held) {
-    RunOptions once = options.run;
-    once.races = true;
+  session::Judgement judgement(!file.outputs.empty(), options.schedules);
+  // `name`: of the test, where a fault ends it.
+  const auto ran = [&](const RunOptions& how, const std::string& name) {
     Until until;
     try {
-      add("run", run_once(once, until));
+      return run_once(how, until);
     } catch (const machine::Fault& fault) {
-      add("run", faulty(fault, until, entry, "runs to its end"));
+      return faulty(fault, until, entry, name);
     }
-    RunOptions many = options.run;
-    many.schedules = options.schedules;
-    many.sarif.clear();
-    if (parts.at("run").facts.contains("fault")) {
-      // The first of the schedules is the one that was run.
-    } else if (file.outputs.empty()) {
-      add("schedules", {"schedules are not compared: no buffer of the launch has an \"output\"\n",
-                        nlohmann::json::object(),
-                        {},
-                        true});
+  };
+  int checked = held;
+  while (const auto part = judgement.next()) {
+    RunOptions how = options.run;
+    Judged out;
+    std::string name;
+    if (*part == Part::check) {
+      name = "check";
+      out = check_file(file.launch.ptx, file.launch.entry, how.verbose, checked);
+      out.tests.push_back({"everything is supported", entry, 0, {}, "", ""});
+      if (!out.held) out.tests[0].failure = {"check", out.text};
+    } else if (*part == Part::run) {
+      name = "run";
+      how.races = true;
+      out = ran(how, "runs to its end");
+    } else if (judgement.left_out()) {
+      name = "schedules";
+      out.text = "schedules are not compared: no buffer of the launch has an \"output\"\n";
+      out.facts = nlohmann::json::object();
     } else {
-      try {
-        Judged tried = run_once(many, until);
-        if (tried.held)
-          tried.text.resize(tried.text.find('\n') + 1);  // what else holds was said of the first run
-        add("schedules", std::move(tried));
-      } catch (const machine::Fault& fault) {
-        add("schedules", faulty(fault, until, entry, "the same under every schedule"));
-      }
+      name = "schedules";
+      how.schedules = options.schedules;
+      how.sarif.clear();
+      out = ran(how, "the same under every schedule");
+      if (out.held) out.text.resize(out.text.find('\n') + 1);  // what else holds was said of the first run
     }
-    for (const auto& [name, part] : parts)
-      if (!part.held) status = failed;
+    judgement.take(out.held, out.tally);
+    add(name, std::move(out));
   }
-  const std::string last =
-      (status == held ? "held: " : "FAILED: ") +
-      (parts.contains("run") ? sum(parts, options.schedules) : "the PTX cannot be run, see above");
+  status = checked != held ? checked : judgement.held() ? held : failed;
+  const std::string last = judgement.words();
   if (!options.junit.empty()) {
     files.write(options.junit, junit(options.run.path, tests));
     files.commit();

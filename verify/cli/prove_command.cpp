@@ -39,7 +39,7 @@ struct ProveOptions {
 };
 
 std::vector<Part> wanted(const ProveOptions& o) {
-  std::vector<Part> all = verify::parts();
+  std::vector<Part> all = verify::parts(verify::share_folder("kernels"));
   std::string known;
   for (const Part& p : all)
     if (known.find("'" + p.name + "'") == std::string::npos)
@@ -143,7 +143,7 @@ verify::AskProgress told(const Part& part) {
 
 std::set<std::string> targets() {
   std::set<std::string> out;
-  for (const Part& p : verify::parts()) out.insert(p.target);
+  for (const Part& p : verify::parts(verify::share_folder("kernels"))) out.insert(p.target);
   return out;
 }
 
@@ -224,7 +224,7 @@ void accept(const ProveOptions& o, int& status) {
   const std::string path = verify::share_folder("captures") + "/reported/" + file;
   std::vector<std::string> others;
   const verify::Capture capture = verify::evidence_of(
-      report, o.by,
+      report, o.by, verify::share_folder("kernels"),
       [start = std::chrono::steady_clock::now()](size_t done, size_t all, const std::string& now) {
         progress(fmt::format("prove --accept: {} of {} ({}){}", done, all, now, left(start, done, all)));
       },

@@ -74,20 +74,20 @@ std::vector<Question> asynchronous_questions() {
 }
 
 // What a device run records of a kernel: verdicts compare its digest.
-std::vector<Question> kernel_questions(const std::string& target) {
+std::vector<Question> kernel_questions(const std::string& target, const std::string& kernels) {
   std::vector<Question> out;
   for (const Suite& suite : suites()) {
     const auto texts = std::make_shared<std::map<std::string, SharedText>>();
     for (const Kernel& kernel : suite.kernels) {
       if (!suite.judged_on(kernel, target)) continue;
       out.push_back({recorded_name(suite, kernel, false),
-                     [&kernel, target, texts] {
+                     [&kernel, target, kernels, texts] {
                        std::vector<Trial> trials;
                        static std::mutex mutex;
                        for (const PlannedCase& c : kernel.cases()) {
                          if (!c.recorded || c.full) continue;
                          const DrawnCase drawn = c.draw();
-                         Trial t{drawn.chain({share_folder("kernels"), target}), {}};
+                         Trial t{drawn.chain({kernels, target}), {}};
                          for (size_t b = 0; b < t.chain.launches.back().buffers.size(); ++b)
                            t.chain.launches.back().buffers[b].output = b == drawn.result;
                          const std::scoped_lock lock(mutex);
@@ -108,16 +108,18 @@ std::vector<Question> kernel_questions(const std::string& target) {
   return out;
 }
 
-std::vector<Part> parts() {
+std::vector<Part> parts(const std::string& kernels) {
   const auto of = [](const char* target) { return [target] { return instruction_questions(target); }; };
   const auto ordering = [](const char* target) { return [target] { return ordering_questions(target); }; };
-  const auto kernels = [](const char* target) { return [target] { return kernel_questions(target); }; };
+  const auto own = [&](const char* target) {
+    return [target, kernels] { return kernel_questions(target, kernels); };
+  };
   return {
       {"instructions", "arithmetic and conversions, 65,536 operand tuples each", "sm_90a", 90, of("sm_90a")},
       {"dot products", "mma.sync and wgmma, every type, in seven regimes", "sm_90a", 90,
        dot_product_questions},
       {"matrix descriptors", "wgmma, random ones of every swizzle", "sm_90a", 90, descriptor_questions},
-      {"kernels", "bitwell's own: GEMV, GEMM, quantiser", "sm_90a", 90, kernels("sm_90a")},
+      {"kernels", "bitwell's own: GEMV, GEMM, quantiser", "sm_90a", 90, own("sm_90a")},
       {"ordering", "fences and waits of bulk copies, and what is open without, with delays", "sm_90a", 90,
        ordering("sm_90a")},
       {"asynchronous", "TMA, bulk copies, mbarriers, clusters", "sm_90a", 90, asynchronous_questions},
@@ -129,14 +131,14 @@ std::vector<Part> parts() {
        tensor_multiply_questions},
       {"ordering", "fences and waits of bulk copies, and what is open without, with delays", "sm_100a", 100,
        ordering("sm_100a")},
-      {"kernels", "bitwell's own: GEMV, GEMMs, quantiser", "sm_100a", 100, kernels("sm_100a")},
+      {"kernels", "bitwell's own: GEMV, GEMMs, quantiser", "sm_100a", 100, own("sm_100a")},
       {"instructions", "arithmetic and conversions, 65,536 operand tuples each", "sm_120a", 120,
        of("sm_120a")},
       {"warp products", "mma.sync of every type: formats, scales, selectors, open corners", "sm_120a", 120,
        warp_multiply_questions},
       {"ordering", "fences and waits of bulk copies, and what is open without, with delays", "sm_120a", 120,
        ordering("sm_120a")},
-      {"kernels", "bitwell's own: NVFP4 GEMM and GEMV", "sm_120a", 120, kernels("sm_120a")},
+      {"kernels", "bitwell's own: NVFP4 GEMM and GEMV", "sm_120a", 120, own("sm_120a")},
   };
 }
 

@@ -38,15 +38,16 @@ struct Part {
 };
 
 // Hopper's first, then Blackwell's, then those of RTX Blackwell cards; within them what may stop a GPU comes
-// last.
-std::vector<Part> parts();
+// last. `kernels`: the folder of bitwell's own, which their part reads when it is asked for questions.
+std::vector<Part> parts(const std::string& kernels);
 
 // The questions of the parts, by what they ask about (one file each).
 std::vector<Question> instruction_questions(const std::string& target);
 std::vector<Question> dot_product_questions();   // mma.sync and wgmma of sm_90, every type and regime
 std::vector<Question> descriptor_questions();    // wgmma's
 std::vector<Question> asynchronous_questions();  // TMA, bulk copies, mbarriers, clusters of sm_90
-std::vector<Question> kernel_questions(const std::string& target);  // bitwell's own kernels
+std::vector<Question> kernel_questions(const std::string& target,
+                                       const std::string& kernels);  // bitwell's own
 std::vector<Question> tensor_memory_questions();  // tcgen05.ld, st, cp, shift by coordinates
 std::vector<Question> ordering_questions(
     const std::string& target);  // what fences and waits are for, with delays

@@ -79,9 +79,10 @@ Report read_report(const std::string& path) {
 }
 
 void check_is_a_gpus(const Report& report, const std::string& path) {
+  const std::string not_read;  // their names alone are asked
   if (report.driver.empty() || report.driver == "none")
     throw machine::InputError("'" + path + "' has no driver: a GPU's answers come through one");
-  for (const Part& part : parts()) {
+  for (const Part& part : parts(not_read)) {
     const std::string head = answer_name(part, "");
     const auto first = report.digests.lower_bound(head);
     if (first == report.digests.end() || !first->first.starts_with(head)) continue;
@@ -92,11 +93,11 @@ void check_is_a_gpus(const Report& report, const std::string& path) {
   }
 }
 
-Capture evidence_of(const Report& report, const std::string& by, const AskProgress& progress, int threads,
-                    std::vector<std::string>& others) {
+Capture evidence_of(const Report& report, const std::string& by, const std::string& kernels,
+                    const AskProgress& progress, int threads, std::vector<std::string>& others) {
   Capture out{report.device + ", reported by " + by, report.driver, "bitwell " + report.version, {}};
   std::map<std::string, std::string> left = report.digests;
-  for (const Part& part : parts()) {
+  for (const Part& part : parts(kernels)) {
     const std::string head = answer_name(part, "");
     const auto first = left.lower_bound(head);
     if (first == left.end() || !first->first.starts_with(head)) continue;  // the report has nothing of it

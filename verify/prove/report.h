@@ -30,8 +30,8 @@ Report read_report(const std::string& path);
 void check_is_a_gpus(const Report& report, const std::string& path);
 
 // What of a report this bitwell gives too, bit by bit, as a capture of "DEVICE, reported by NAME"; the
-// others' names go to `others`.
-Capture evidence_of(const Report& report, const std::string& by, const AskProgress& progress, int threads,
-                    std::vector<std::string>& others);
+// others' names go to `others`. `kernels`: as parts has it.
+Capture evidence_of(const Report& report, const std::string& by, const std::string& kernels,
+                    const AskProgress& progress, int threads, std::vector<std::string>& others);
 
 }  // namespace bitwell::verify

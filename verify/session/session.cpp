@@ -87,7 +87,13 @@ std::string_view name_of(Level level) {
   return kNames[static_cast<size_t>(level)];
 }
 
-Answer ask(const Question& question) {
+machine::Promise order_kept(const isa::Options& options) {
+  return options.strict ? machine::Promise::manual : options.schedule.kept;
+}
+
+Answer ask(const Question& asked) {
+  Question question = asked;
+  question.options.schedule.kept = order_kept(asked.options);
   const Launch& launch = question.launch;
   // What may be run more than once: a list is not.
   std::optional<Start> start;

@@ -36,6 +36,9 @@ struct Question {
   std::function<void(const isa::RunResult&)> ended{};
 };
 
+// What turns keep in order under these options: strict ones no more than the manual promises.
+machine::Promise order_kept(const isa::Options& options);
+
 using hazard::Level;
 // "error", "note", "nothing".
 std::string_view name_of(Level level);

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "verify/explore/schedules.h"
 #include "verify/suite/same.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

@@ -1,7 +1,7 @@
 #include "verify/verdict/verdict.h"
 
+#include "verify/explore/schedules.h"
 #include "verify/launch/file/launch_json.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "model/machine/memory.h"
+#include "verify/explore/schedules.h"
 #include "verify/hazard/watch.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

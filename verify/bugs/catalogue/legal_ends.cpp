@@ -5,7 +5,7 @@
 
 #include "model/machine/memory.h"
 #include "verify/explore/exhaust.h"
-#include "verify/suite/schedules.h"
+#include "verify/explore/schedules.h"
 
 namespace bitwell::verify {
 namespace {

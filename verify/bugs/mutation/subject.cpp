@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "verify/suite/schedules.h"
+#include "verify/explore/schedules.h"
 
 namespace bitwell::bugs {
 namespace {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "verify/capture/captures.h"
 #include "verify/cli/command.h"
 #include "verify/cli/memory_guard.h"
 #include "verify/cli/report/cuda_source.h"
@@ -23,6 +24,7 @@
 #include "verify/cli/run/run_options.h"
 #include "verify/cli/run/run_report.h"
 #include "verify/cli/run/run_verdict.h"
+#include "verify/device/beside.h"
 #include "verify/explore/given.h"
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/modules.h"
@@ -122,7 +124,10 @@ struct Observed {
 [[noreturn]] void end_in_fault(const RunOptions& options, const machine::Fault& fault, Observed& observed,
                                verify::OutputFiles& files, Until& until) {
   observed.write_until(fault, files);
-  if (options.races) until.facts["races"] = observed.findings.told().facts;
+  if (options.races) {
+    until.facts["races"] = observed.findings.told().facts;
+    until.tally.races = observed.findings.found().errors;
+  }
   if (observed.dumps.any()) until.facts["dumps"] = observed.dumps.facts();
   if (options.policy == "lazy") throw machine::Fault(fault);
   throw machine::Fault(fault, fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
@@ -144,8 +149,8 @@ Judged run_once(const RunOptions& options, Until& until) {
   const isa::Program& program = *compiled;
   isa::Options how = options.run;
   how.checked = !options.unchecked;
-  if (how.strict) how.schedule.kept = machine::Promise::manual;
-  const std::unique_ptr<verify::Device> device = options.device ? open_device(program) : nullptr;
+  const std::unique_ptr<verify::Device> device =
+      options.device ? verify::device_for(program.target) : nullptr;
   const verify::Launch before = options.device ? file.launch : verify::Launch{};
   const Clock::time_point start = Clock::now();
   verify::OutputFiles files;
@@ -182,16 +187,20 @@ Judged run_once(const RunOptions& options, Until& until) {
   files.commit();
   nlohmann::json expected = nlohmann::json::array();
   nlohmann::json on_device;
-  bool as_wanted = true;
-  std::string verdict = expectations(file, expected, as_wanted);
+  session::Tally tally;
+  if (options.races) tally = session::tally_of(observed.findings.found(), options.error_on);
+  std::string verdict = expectations(file, expected, tally);
   observed.findings.write_junit(files, "", seconds, expected);
   observed.findings.write_baseline(files);
   files.commit();
   if (device != nullptr) {
     std::optional<StdoutAside> aside;
     if (options.json) aside.emplace();
-    verdict += device_verdict(*device, before, file, program, std::chrono::seconds(options.device_seconds),
-                              on_device, as_wanted);
+    const verify::Beside beside =
+        verify::run_beside(*device, before, file, program, std::chrono::seconds(options.device_seconds),
+                           verify::share_folder("captures"));
+    verdict += beside_text(beside, on_device);
+    tally.failed = tally.failed || !beside.holds();
   }
   const Hazards found = observed.findings.told();
   const RunReport report{options,
@@ -206,10 +215,10 @@ Judged run_once(const RunOptions& options, Until& until) {
                          verdict,
                          expected,
                          on_device,
-                         session::approximations(file.launch),
-                         as_wanted && !observed.findings.found().fail(options.error_on)};
-  Judged out{report.text(), report.facts(), observed.findings.tests("", seconds, expected), report.all_held,
-             report.last_line()};
+                         session::approximations(file.launch)};
+  Judged out{report.text(), report.facts(), observed.findings.tests("", seconds, expected),
+             tally.holds(), tally.line(),   tally};
+  if (!out.last.empty()) out.last += "\n";
   if (!observed.dumps.missing().empty()) {  // all else is said by then
     fmt::print("{}", options.json ? out.facts.dump(2) + "\n" : out.text + out.last);
     refuse_missing(observed.dumps);
@@ -235,7 +244,8 @@ void add_run(CLI::App& app, int& status) {
       if (!ran.held) status = failed;
     } catch (const machine::Fault& fault) {
       until.facts["fault"] = fault_facts(fault);
-      const std::string last = options->races ? "\nFAILED: " + sum_of_fault(until.facts) : "";
+      until.tally.end = session::end_of(fault);
+      const std::string last = options->races ? "\n" + until.tally.line() : "";
       if (options->json) fmt::print("{}\n", until.facts.dump(2));
       throw machine::Fault(fault, with_source(fault.what(), fault.place.cuda, until.ptx) + last);
     }

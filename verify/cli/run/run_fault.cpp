@@ -1,7 +1,5 @@
 #include "verify/cli/run/run_fault.h"
 
-#include <set>
-
 #include "verify/launch/file/names.h"
 
 namespace bitwell::cli {
@@ -23,21 +21,7 @@ json place_facts(const machine::Place& place) {
   return out;
 }
 
-// Groups of findings that are errors.
-size_t errors_of(const json& races) {
-  std::set<size_t> groups;
-  for (const json& race : races)
-    if (race["level"] == "error") groups.insert(race["group"].get<size_t>());
-  return groups.size();
-}
-
 }  // namespace
-
-std::string sum_of_fault(const json& facts) {
-  const std::string fault = facts.at("fault").at("kind") == "deadlock" ? "a deadlock" : "a fault";
-  const size_t races = facts.contains("races") ? errors_of(facts["races"]) : 0;
-  return races == 0 ? fault : fault + ", " + std::to_string(races) + (races == 1 ? " race" : " races");
-}
 
 json fault_facts(const machine::Fault& fault) {
   json out = place_facts(fault.place);

@@ -11,7 +11,4 @@ namespace bitwell::cli {
 // "waiters", each with its place, instruction, threads and what it waits on. What is not known is left out.
 nlohmann::json fault_facts(const machine::Fault& fault);
 
-// "a fault, 1 race", of facts with "fault" and, where --races was given, "races".
-std::string sum_of_fault(const nlohmann::json& facts);
-
 }  // namespace bitwell::cli

@@ -6,6 +6,7 @@
 
 #include "verify/cli/report/junit.h"
 #include "verify/cli/run/run_options.h"
+#include "verify/session/judgement.h"
 
 namespace bitwell::cli {
 
@@ -16,12 +17,14 @@ struct Judged {
   std::vector<TestCase> tests;
   bool held = true;
   std::string last{};  // the line that sums them up, or empty
+  session::Tally tally{};
 };
 
 // What is known of a launch that ends in a fault.
 struct Until {
   std::string ptx;  // path of its PTX file
   nlohmann::json facts = nlohmann::json::object();
+  session::Tally tally{};
 };
 
 // `bitwell run` of those options. Throws as a command does; a Fault after what was seen until then is

@@ -105,20 +105,4 @@ std::string RunReport::text() const {
   return out + dumps.text() + verdict;
 }
 
-std::string RunReport::last_line() const {
-  std::string out;
-  const auto count = [&](uint64_t n, const char* what) {
-    out += fmt::format("{}{} {}{}", out.empty() ? "" : ", ", grouped(n), what, n == 1 ? "" : "s");
-  };
-  if (options.races) count(found.errors, "race");
-  if (options.races && options.error_on == "note") count(found.notes, "note");
-  if (!expected.empty()) {
-    uint64_t wrong = 0;
-    for (const nlohmann::json& e : expected) wrong += e["wrong"].get<uint64_t>();
-    count(wrong, "wrong element");
-  }
-  if (out.empty()) return out;
-  return (all_held ? "held: " : "FAILED: ") + out + "\n";
-}
-
 }  // namespace bitwell::cli

@@ -23,12 +23,9 @@ struct RunReport {
   nlohmann::json expected;                    // the same as facts
   nlohmann::json on_device;                   // with --device
   std::vector<std::string> without_evidence;  // lines of the PTX whose bits nobody vouches for
-  bool all_held;                              // that was judged
 
   std::string text() const;
   nlohmann::json facts() const;
-  // What was judged, and whether all of it held: "FAILED: 1 race, 0 wrong elements"; empty where nothing was.
-  std::string last_line() const;
 };
 
 }  // namespace bitwell::cli

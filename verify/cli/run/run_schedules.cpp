@@ -10,7 +10,7 @@
 #include "verify/cli/run/run_options.h"
 #include "verify/cli/run/run_verdict.h"
 #include "verify/session/approximations.h"
-#include "verify/suite/schedules.h"
+#include "verify/session/orders.h"
 #include "verify/terminal/table.h"
 
 namespace bitwell::cli {
@@ -23,12 +23,12 @@ Judged compare_schedules(const RunOptions& options, const isa::Program& program,
   if (file.outputs.empty())
     throw machine::InputError("'" + options.path +
                               "': --schedules compares outputs, and no buffer has an \"output\"");
-  const auto found = verify::disagreement(
-      program, file.launch, how, verify::schedules(options.schedules, how.schedule.kept),
-      [&, start = std::chrono::steady_clock::now()](size_t done, const isa::Schedule& next) {
-        progress(fmt::format("{} of {} schedules agree, now {}{}", done, options.schedules,
-                             verify::describe(next), left(start, done, options.schedules)));
-      });
+  const auto found =
+      session::compare(program, file.launch, how, options.schedules,
+                       [&, start = std::chrono::steady_clock::now()](size_t done, const isa::Schedule& next) {
+                         progress(fmt::format("{} of {} schedules agree, now {}{}", done, options.schedules,
+                                              verify::describe(next), left(start, done, options.schedules)));
+                       });
   end_progress();
   const auto replay = [&](const isa::Schedule& s) {
     return "bitwell run " + options.path + verify::replay_options(s);
@@ -40,12 +40,12 @@ Judged compare_schedules(const RunOptions& options, const isa::Program& program,
     verify::write_outputs(file, files);
     files.commit();
   }
-  bool as_wanted = !found;
   nlohmann::json expected = nlohmann::json::array();
-  const std::string verdict = found ? "" : expectations(file, expected, as_wanted);
-  const std::vector<std::string> without_evidence = session::approximations(file.launch);
   Judged out;
-  out.held = as_wanted;
+  out.tally.failed = found.has_value();
+  const std::string verdict = found ? "" : expectations(file, expected, out.tally);
+  const std::vector<std::string> without_evidence = session::approximations(file.launch);
+  out.held = out.tally.holds();
   out.facts = {{"entry", file.launch.entry},
                {"schedules", options.schedules},
                {"same", !found},

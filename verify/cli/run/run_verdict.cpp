@@ -7,12 +7,7 @@
 #include <iterator>
 #include <map>
 
-#include "model/machine/arch.h"
-#include "verify/capture/captures.h"
-#include "verify/capture/evidence.h"
 #include "verify/launch/file/numbers.h"
-#include "verify/launch/steps.h"
-#include "verify/launch/variables.h"
 #include "verify/terminal/table.h"
 
 namespace bitwell::cli {
@@ -129,88 +124,15 @@ std::string products(const verify::WrongProducts& p, uint64_t k, nlohmann::json&
                            grouped((k + p.width - 1) / p.width), p.width);
 }
 
-// The first byte at which two differ; the size of both where they do not.
-size_t first_difference(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
-}
-
-std::string hex(const std::vector<std::byte>& bytes, size_t from, size_t count) {
-  std::string out = "0x";
-  for (size_t i = std::min(from + count, bytes.size()); i-- > from;)
-    out += fmt::format("{:02x}", static_cast<unsigned>(bytes[i]));
-  return out;
-}
-
-// One output of both, named `name`. Returns whether they are equal.
-bool compare_bytes(const std::string& name, const std::vector<std::byte>& simulated,
-                   const std::vector<std::byte>& device, const verify::Output& output, std::string& text,
-                   nlohmann::json& facts) {
-  nlohmann::json one{{"output", name}, {"bytes", simulated.size()}};
-  const size_t at = first_difference(simulated, device);
-  one["equal"] = at == simulated.size() && at == device.size();
-  if (!one["equal"]) {
-    const uint64_t bits = output.format.empty() ? 8 * verify::element_size(output.dtype)
-                                                : verify::bits_of_packed(output.format);
-    const uint64_t element = at * 8 / bits;
-    const size_t first = element * bits / 8;
-    const std::string where = verify::coordinates(
-        output.shape.empty() ? std::vector<uint64_t>{simulated.size() * 8 / bits} : output.shape, element);
-    const size_t size = std::max<size_t>(bits / 8, 1);
-    text += fmt::format("  {}: differs at byte {}, element {}: {} here, {} on the GPU\n", name, grouped(at),
-                        where, hex(simulated, first, size), hex(device, first, size));
-    one["byte"] = at;
-    one["element"] = where;
-    one["here"] = hex(simulated, first, size);
-    one["on_gpu"] = hex(device, first, size);
-  } else {
-    text += fmt::format("  {}: {} bytes, every one the GPU's\n", name, grouped(simulated.size()));
-  }
-  const bool equal = one["equal"];
-  facts["outputs"].push_back(std::move(one));
-  return equal;
-}
-
-// What no recorded GPU vouches for in the programs of the launches. `facts` get it too.
-std::string without_evidence(const std::vector<const isa::Program*>& programs, nlohmann::json& facts) {
-  const auto add = [](nlohmann::json& to, const std::vector<std::string>& more) {
-    for (const std::string& one : more)
-      if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
-  };
-  nlohmann::json instructions = nlohmann::json::array(), approximations = nlohmann::json::array();
-  std::map<std::string, std::string> unrecorded;  // targets, and what is known of them
-  for (const isa::Program* p : programs) {
-    add(instructions, verify::without_device_evidence(*p, verify::share_folder("captures")));
-    add(approximations, p->approximations);
-    if (const std::string evidence(machine::arch(p->sm).evidence); evidence != "device")
-      unrecorded.emplace(p->target, evidence);
-  }
-  std::string out;
-  if (instructions.empty()) {
-    out += "  every instruction of the kernel has bits of a GPU in bitwell's captures\n";
-  } else {
-    out +=
-        fmt::format("  no GPU's bits are recorded for {} of the kernel's instructions:", instructions.size());
-    for (const auto& one : instructions) out += " " + one.get<std::string>();
-    out += "\n";
-  }
-  for (const auto& a : approximations)
-    out += "  no GPU's bits are recorded for PTX " + a.get<std::string>() + "\n";
-  for (const auto& [target, evidence] : unrecorded)
-    out += fmt::format("  what bitwell knows of {} is by the {} alone, where nothing more is said\n", target,
-                       evidence);
-  facts["without_evidence"] = std::move(instructions);
-  facts["approximations"] = std::move(approximations);
-  return out;
-}
-
 }  // namespace
 
-std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, bool& held) {
+std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, session::Tally& tally) {
   std::string out;
   for (const auto& [at, output] : file.outputs) {
     if (!output.expected) continue;
     const std::string& name = file.launch.buffers[at].name;
     const verify::Comparison c = verify::compare(file.launch.buffers[at].bytes, output);
+    tally.wrong = tally.wrong.value_or(0) + c.wrong;
     nlohmann::json one{
         {"buffer", name}, {"elements", c.elements}, {"wrong", c.wrong}, {"errors", nlohmann::json::object()}};
     for (const auto& [power, count] : c.by_error)
@@ -219,7 +141,6 @@ std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, 
     if (c.wrong == 0) {
       out += fmt::format("  {}: {} elements as expected\n", name, grouped(c.elements));
     } else {
-      held = false;
       const std::string where = verify::coordinates(output.shape, c.first);
       const std::string got = c.nans ? fmt::format("NaN 0x{:x}", c.nans->first) : number(c.got);
       const std::string want = c.nans ? fmt::format("NaN 0x{:x}", c.nans->second) : number(c.want);
@@ -238,43 +159,42 @@ std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, 
   return out;
 }
 
-std::unique_ptr<verify::Device> open_device(const isa::Program& program) {
-  std::string why;
-  std::unique_ptr<verify::Device> device = verify::Device::open(why);
-  if (device == nullptr) throw machine::InputError("--device: no GPU to run on: " + why);
-  if (const int there = device->compute_capability(); !verify::runs_target(there, program.target))
-    throw machine::InputError(fmt::format("--device: {} is sm_{}, which does not run PTX for {}",
-                                          device->name(), there, program.target));
-  return device;
-}
-
-std::string device_verdict(verify::Device& device, verify::Launch before, const verify::LaunchFile& after,
-                           const isa::Program& program, std::chrono::milliseconds limit,
-                           nlohmann::json& facts, bool& held) {
-  facts["device"] = device.name();
-  facts["driver"] = device.driver();
+std::string beside_text(const verify::Beside& beside, nlohmann::json& facts) {
+  facts["device"] = beside.device;
+  facts["driver"] = beside.driver;
   facts["outputs"] = nlohmann::json::array();
-  std::string out = fmt::format("on {}, driver {}:\n", device.name(), device.driver());
-  verify::use_full_names(program, before);
-  const std::vector<std::shared_ptr<const isa::Program>> of_steps = verify::load_steps(before);
-  try {
-    device.run_list(before, limit);
-  } catch (const machine::Fault& fault) {
-    held = false;
-    facts["fault"] = fault.what();
-    return out + "  " + fault.what() + "\n";
+  std::string out = fmt::format("on {}, driver {}:\n", beside.device, beside.driver);
+  if (!beside.fault.empty()) {
+    facts["fault"] = beside.fault;
+    return out + "  " + beside.fault + "\n";
   }
-  for (const auto& [at, output] : after.outputs)
-    held = compare_bytes(after.launch.buffers[at].name, after.launch.buffers[at].bytes,
-                         before.buffers[at].bytes, output, out, facts) &&
-           held;
-  for (const auto& [at, output] : after.variable_outputs)
-    held = compare_bytes(after.launch.variables[at].name, after.launch.variables[at].after,
-                         before.variables[at].after, output, out, facts) &&
-           held;
-  std::vector<const isa::Program*> programs{&program};
-  for (const auto& p : of_steps) programs.push_back(p.get());
-  out += without_evidence(programs, facts);
+  for (const verify::OutputBeside& o : beside.outputs) {
+    nlohmann::json one{{"output", o.name}, {"bytes", o.bytes}, {"equal", !o.differs}};
+    if (o.differs) {
+      const auto& d = *o.differs;
+      out += fmt::format("  {}: differs at byte {}, element {}: {} here, {} on the GPU\n", o.name,
+                         grouped(d.byte), d.element, d.here, d.on_gpu);
+      one.update({{"byte", d.byte}, {"element", d.element}, {"here", d.here}, {"on_gpu", d.on_gpu}});
+    } else {
+      out += fmt::format("  {}: {} bytes, every one the GPU's\n", o.name, grouped(o.bytes));
+    }
+    facts["outputs"].push_back(std::move(one));
+  }
+  const verify::Unvouched& open = beside.unvouched;
+  if (open.instructions.empty()) {
+    out += "  every instruction of the kernel has bits of a GPU in bitwell's captures\n";
+  } else {
+    out += fmt::format("  no GPU's bits are recorded for {} of the kernel's instructions:",
+                       open.instructions.size());
+    for (const std::string& one : open.instructions) out += " " + one;
+    out += "\n";
+  }
+  for (const std::string& a : open.approximations) out += "  no GPU's bits are recorded for PTX " + a + "\n";
+  for (const auto& [target, evidence] : open.targets)
+    out += fmt::format("  what bitwell knows of {} is by the {} alone, where nothing more is said\n", target,
+                       evidence);
+  facts["without_evidence"] = open.instructions;
+  facts["approximations"] = open.approximations;
   return out;
 }
 

@@ -9,13 +9,13 @@
 
 #include "kernels/quantise/activation.h"
 #include "model/machine/failure.h"
+#include "verify/explore/schedules.h"
 #include "verify/oracle/epilogue.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/gemv.h"
 #include "verify/oracle/tensor_dot.h"
 #include "verify/suite/once.h"
 #include "verify/suite/parallel.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "kernels/dense/launch.h"
+#include "verify/explore/schedules.h"
 #include "verify/oracle/tensor_dot.h"
 #include "verify/problem/contest.h"
 #include "verify/problem/published.h"
 #include "verify/suite/kernels/published_outputs.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

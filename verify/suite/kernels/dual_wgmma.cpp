@@ -5,11 +5,11 @@
 
 #include "kernels/gemm/launch.h"
 #include "model/machine/arch.h"
+#include "verify/explore/schedules.h"
 #include "verify/oracle/gated.h"
 #include "verify/oracle/gemm.h"
 #include "verify/suite/kernels/hopper.h"
 #include "verify/suite/once.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

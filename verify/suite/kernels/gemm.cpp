@@ -9,9 +9,9 @@
 #include "kernels/gemm/launch.h"
 #include "model/machine/arch.h"
 #include "model/machine/failure.h"
+#include "verify/explore/schedules.h"
 #include "verify/oracle/gemv.h"
 #include "verify/suite/kernels/hopper.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 

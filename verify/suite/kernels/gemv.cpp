@@ -6,9 +6,9 @@
 
 #include "kernels/gemv/streamed.h"
 #include "model/machine/failure.h"
+#include "verify/explore/schedules.h"
 #include "verify/problem/published.h"
 #include "verify/suite/kernels/published_outputs.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 

@@ -10,12 +10,12 @@
 #include "kernels/grouped/launch.h"
 #include "model/machine/failure.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
+#include "verify/explore/schedules.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/tensor_dot.h"
 #include "verify/suite/kernels/grouped_wgmma.h"
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 #include "verify/suite/once.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

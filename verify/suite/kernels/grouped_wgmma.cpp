@@ -7,10 +7,10 @@
 #include "kernels/grouped/launch.h"
 #include "model/machine/arch.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
+#include "verify/explore/schedules.h"
 #include "verify/oracle/gemm.h"
 #include "verify/suite/kernels/hopper.h"
 #include "verify/suite/once.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "kernels/quantise/launch.h"
 #include "model/machine/failure.h"
+#include "verify/explore/schedules.h"
 #include "verify/oracle/two_level.h"
 #include "verify/suite/kernels/activation.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

@@ -9,13 +9,13 @@
 
 #include "kernels/rtx/launch.h"
 #include "model/machine/failure.h"
+#include "verify/explore/schedules.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/gemv.h"
 #include "verify/oracle/scaled_rows.h"
 #include "verify/oracle/tensor_dot.h"
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 #include "verify/suite/nvfp4/nvfp4_sums.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

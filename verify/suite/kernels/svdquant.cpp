@@ -12,6 +12,7 @@
 
 #include "kernels/svdquant/launch.h"
 #include "model/machine/failure.h"
+#include "verify/explore/schedules.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/gemv.h"
 #include "verify/oracle/scaled_rows.h"
@@ -20,7 +21,6 @@
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 #include "verify/suite/once.h"
 #include "verify/suite/parallel.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

@@ -8,12 +8,12 @@
 #include "kernels/gemm/launch.h"
 #include "kernels/svdquant/wgmma.h"
 #include "model/machine/arch.h"
+#include "verify/explore/schedules.h"
 #include "verify/oracle/epilogue.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/tensor_dot.h"
 #include "verify/suite/kernels/hopper.h"
 #include "verify/suite/parallel.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "model/machine/failure.h"
-#include "verify/suite/schedules.h"
+#include "verify/explore/schedules.h"
 
 namespace bitwell::verify {
 namespace {

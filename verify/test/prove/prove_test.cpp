@@ -11,8 +11,8 @@
 #include <fstream>
 #include <set>
 
+#include "verify/explore/schedules.h"
 #include "verify/prove/report.h"
-#include "verify/suite/schedules.h"
 #include "verify/verdict/judge.h"
 
 namespace bitwell::verify {
@@ -21,7 +21,7 @@ namespace {
 using Kind = Reply::Kind;
 
 Part part_named(const std::string& name, const std::string& target) {
-  for (Part& p : parts())
+  for (Part& p : parts(share_folder("kernels")))
     if (p.name == name && p.target == target) return p;
   throw machine::InputError("no part " + name);
 }
@@ -104,7 +104,8 @@ TEST(Prove, WhatIsOpenIsCountedAndIsNoEvidence) {
 
 TEST(Prove, EveryKernelHasRecordedCases) {
   for (const char* target : {"sm_100a", "sm_120a"})
-    for (const Question& q : kernel_questions(target)) EXPECT_FALSE(q.trials().empty()) << q.name;
+    for (const Question& q : kernel_questions(target, share_folder("kernels")))
+      EXPECT_FALSE(q.trials().empty()) << q.name;
 }
 
 // What a card of sm_120a would be asked, of the thousands of single instructions every 50th, answered by the
@@ -113,7 +114,7 @@ TEST(Prove, OfEachPartForAnRtxCardALieIsFound) {
   std::set<std::string> names;
   Report report;
   size_t closed = 0;
-  for (Part part : parts()) {
+  for (Part part : parts(share_folder("kernels"))) {
     if (part.target != "sm_120a") continue;
     names.insert(part.name);
     std::vector<Question> questions = part.questions();
@@ -227,7 +228,7 @@ TEST(Prove, AReportIsEvidenceAsFarAsItIsOurs) {
   EXPECT_EQ(again.digests, report.digests);
   EXPECT_EQ(again.differs, report.differs);
   std::vector<std::string> others;
-  const Capture evidence = evidence_of(again, "A. Reader", nullptr, 0, others);
+  const Capture evidence = evidence_of(again, "A. Reader", share_folder("kernels"), nullptr, 0, others);
   EXPECT_EQ(evidence.device, "NVIDIA B200, reported by A. Reader");
   EXPECT_EQ(evidence.digests.size(), 2u);
   EXPECT_EQ(others, std::vector<std::string>{answer_name(products, replies[1].name)});
@@ -248,7 +249,7 @@ TEST(Prove, AVerdictNamesWhoReportedItsBits) {
   add_reported(v, {{"NVIDIA B200, reported by X", "", "", {{name, v.digest}}}}, name);
   EXPECT_NE(v.evidence.find("device: NVIDIA B200, reported by X"), std::string::npos) << v.evidence;
   // The digest that prove asks for is the one that the verdict has.
-  for (const Question& q : kernel_questions("sm_100a"))
+  for (const Question& q : kernel_questions("sm_100a", share_folder("kernels")))
     if (answer_name(part_named("kernels", "sm_100a"), q.name) == name) {
       Part one = part_named("kernels", "sm_100a");
       one.questions = [&] { return std::vector<Question>{q}; };

@@ -16,9 +16,9 @@
 #include "model/machine/failure.h"
 #include "nvfp4_laws.h"
 #include "verify/capture/captures.h"
+#include "verify/explore/schedules.h"
 #include "verify/oracle/epilogue.h"
 #include "verify/suite/same.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

@@ -19,7 +19,7 @@ TEST(Tensor, ResultsHaveTheDigestsThatTheGpuGave) {
   const Capture& capture = *read;
   const std::optional<Tuples> words = read_tuples(share_folder("captures") + "/tensor.tuples.xz");
   std::set<std::string> seen;
-  const std::set<std::string> manual = unrecorded();
+  const std::set<std::string> manual = unrecorded(share_folder("captures"));
   for (const TensorInstruction& i : tensor_instructions()) {
     if (manual.contains(i.name)) continue;
     for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime) {

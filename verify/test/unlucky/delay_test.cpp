@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "verify/bugs/catalogue/legal_ends.h"
-#include "verify/suite/schedules.h"
+#include "verify/explore/schedules.h"
 
 namespace bitwell::verify {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "../../kernel.h"
-#include "verify/suite/schedules.h"
+#include "verify/explore/schedules.h"
 
 namespace bitwell::verify {
 namespace {

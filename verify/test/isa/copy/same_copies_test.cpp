@@ -7,9 +7,9 @@
 
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
+#include "verify/explore/schedules.h"
 #include "verify/hazard/watch.h"
 #include "verify/launch/launch.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "model/ptx/parse.h"
+#include "verify/explore/schedules.h"
 #include "verify/launch/launch.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 namespace {

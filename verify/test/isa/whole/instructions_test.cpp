@@ -41,7 +41,7 @@ TEST_P(Instructions, HaveTheDigestsThatTheGpuGave) {
   ASSERT_TRUE(capture) << "verify/device/captures/instructions.json is not there";
   const std::optional<Tuples> words = read_tuples(share_folder("captures") + "/" + kWords);
   const std::vector<Probe> all = probes("sm_90a", GetParam().opcode);
-  const std::set<std::string> manual = unrecorded();
+  const std::set<std::string> manual = unrecorded(share_folder("captures"));
   for (size_t i = GetParam().first; i < std::min(all.size(), GetParam().first + kPart); ++i) {
     const Probe& p = all[i];
     if (manual.contains(p.instruction)) continue;
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(All, Instructions, testing::ValuesIn(parts()), [](const
 TEST(InstructionsList, EachIsRecordedByAGpuOrListedAsNotRecorded) {
   const std::optional<Capture> capture = recorded();
   ASSERT_TRUE(capture) << "verify/device/captures/instructions.json is not there";
-  const std::set<std::string> manual = unrecorded();
+  const std::set<std::string> manual = unrecorded(share_folder("captures"));
   std::set<std::string> there;
   for (const Probe& p : probes("sm_90a")) {
     there.insert(p.instruction);

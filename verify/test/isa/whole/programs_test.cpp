@@ -10,9 +10,9 @@
 #include <iostream>
 
 #include "model/ptx/parse.h"
+#include "verify/explore/schedules.h"
 #include "verify/hazard/report.h"
 #include "verify/program/program.h"
-#include "verify/suite/schedules.h"
 
 namespace bitwell::verify {
 

@@ -19,7 +19,7 @@ TEST(TensorInstructions, KernelsGiveTheDigestsThatTheGpuGave) {
   ASSERT_TRUE(capture) << "verify/device/captures/tensor.json is not there";
   const std::optional<Tuples> words = read_tuples(share_folder("captures") + "/tensor.tuples.xz");
   const std::vector<TensorInstruction> all = tensor_instructions();
-  const std::set<std::string> manual = unrecorded();
+  const std::set<std::string> manual = unrecorded(share_folder("captures"));
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::vector<std::string> wrong;

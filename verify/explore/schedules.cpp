@@ -1,4 +1,4 @@
-#include "verify/suite/schedules.h"
+#include "verify/explore/schedules.h"
 
 #include <algorithm>
 

@@ -1,0 +1,47 @@
+#include "verify/session/orders.h"
+
+#include <algorithm>
+
+#include "verify/session/session.h"
+
+namespace bitwell::session {
+
+std::optional<Disagreement> compare(const isa::Program& program, Launch& launch, const isa::Options& options,
+                                    size_t schedules, const SchedulesProgress& progress) {
+  return disagreement(program, launch, options, verify::schedules(schedules, order_kept(options)), progress);
+}
+
+const Ended* EveryOrder::first() const {
+  return all.ends.empty() || !all.ends[0].fault.empty() ? nullptr : all.ends.data();
+}
+
+EveryOrder::Difference EveryOrder::difference(const Ended& end, const Launch& launch) const {
+  const Ended& other = *first();
+  for (size_t i = 0; i < end.buffers.size(); ++i) {
+    const auto [here, there] =
+        std::mismatch(end.buffers[i].begin(), end.buffers[i].end(), other.buffers[i].begin());
+    if (here != end.buffers[i].end())
+      return {launch.buffers[i].name, static_cast<uint64_t>(here - end.buffers[i].begin()), *here, *there};
+  }
+  return {};
+}
+
+void EveryOrder::keep(Launch& launch) const {
+  const Ended& end = *first();
+  for (size_t i = 0; i < launch.buffers.size(); ++i)
+    if (!end.buffers[i].empty()) {
+      launch.buffers[i].bytes = end.buffers[i];
+      launch.buffers[i].blank = 0;
+    }
+  for (size_t i = 0; i < launch.variables.size(); ++i) launch.variables[i].after = end.variables[i];
+}
+
+EveryOrder every_order(const isa::Program& program, const Launch& launch, const isa::Options& options,
+                       uint64_t most, const std::function<void(const Exhausted& so_far)>& progress) {
+  EveryOrder out{exhaust(program, launch, options, most, progress)};
+  std::stable_partition(out.all.ends.begin(), out.all.ends.end(),
+                        [](const Ended& e) { return e.fault.empty(); });
+  return out;
+}
+
+}  // namespace bitwell::session
