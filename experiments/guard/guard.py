@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Is a bitwell slower than another one? Both run the same launches in turn, on one machine and at one time.
+
+    experiments/guard/guard.py OLD NEW [--pairs N] [--only WORD] [--csv FILE] [--threads N]
+
+OLD and NEW are `bitwell` programs. Each pair runs both, the one first that was second before; a ratio is NEW's
+processor time over OLD's, so that below 1 is faster. The table has each launch's median and its quartiles; what is
+slower than 5 % by its median and by its lower quartile is told, and makes the exit status 1. With --csv a line a
+launch is added to FILE: the history. Needs nvcc for kernels.cu, and the release build's kernels.
+"""
+import argparse
+import csv
+import datetime
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import launches
+
+SLOWER = 1.05
+
+
+def seconds(program, options, file, wall):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begin = time.monotonic()
+    done = subprocess.run([program, "run", file, "--quiet", *options], capture_output=True, text=True)
+    took = time.monotonic() - begin
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode not in (0, 1):
+        sys.exit(f"guard: {program} run {file} ended with {done.returncode}: {done.stderr.strip()}")
+    if wall:
+        return took
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def version(program):
+    return subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old")
+    parser.add_argument("new")
+    parser.add_argument("--pairs", type=int, default=7, help="of runs, for each launch (7)")
+    parser.add_argument("--only", default="", help="launches whose name has this in it")
+    parser.add_argument("--csv", type=Path, help="add the ratios to this file")
+    parser.add_argument("--threads", type=int, help="pass it to both; times are then those of a clock on the wall")
+    asked = parser.parse_args()
+    if asked.pairs < 1:
+        parser.error("--pairs is 1 or more")
+    names = [version(asked.old), version(asked.new)]
+    rows, slow = [], []
+    print(f"old: {names[0]}\nnew: {names[1]}\n\n{'launch':22}{'old s':>9}{'new s':>9}{'ratio':>8}{'quartiles':>15}")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for subject in launches.subjects(launches.compiled(folder)):
+            if asked.only not in subject.name:
+                continue
+            file = launches.written(subject, folder)
+            options = subject.options + (["--threads", str(asked.threads)] if asked.threads else [])
+            times = ([], [])
+            for pair in range(asked.pairs + 1):
+                for which in (0, 1) if pair % 2 == 0 else (1, 0):
+                    took = seconds((asked.old, asked.new)[which], options, file, asked.threads is not None)
+                    if pair != 0:  # the first one warms up
+                        times[which].append(took)
+            ratios = sorted(new / old for old, new in zip(*times))
+            low, middle, high = (statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else 3 * ratios)
+            old, new = (statistics.median(t) for t in times)
+            print(f"{subject.name:22}{old:9.3f}{new:9.3f}{middle:8.3f}{low:8.3f}{high:7.3f}", flush=True)
+            rows.append([datetime.date.today().isoformat(), *names, subject.name, f"{old:.3f}", f"{new:.3f}",
+                         f"{middle:.3f}", f"{low:.3f}", f"{high:.3f}", asked.pairs])
+            if middle > SLOWER and low > SLOWER:
+                slow.append(subject.name)
+    if asked.csv:
+        fresh = not asked.csv.exists()
+        with asked.csv.open("a", newline="") as to:
+            table = csv.writer(to, lineterminator="\n")
+            if fresh:
+                table.writerow(["date", "old", "new", "launch", "old_s", "new_s", "ratio", "lower_quartile",
+                                "upper_quartile", "pairs"])
+            table.writerows(rows)
+    if slow:
+        print(f"\nslower by more than 5 %: {', '.join(slow)}")
+    return 1 if slow else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

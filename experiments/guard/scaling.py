@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""How much faster is one launch on several host threads?
+
+    experiments/guard/scaling.py BITWELL [--threads 1,2,4,8,16] [--runs N] [--scale N] [--only WORD] [--csv FILE]
+
+Each launch of launches.py, N times as many CTAs, by 1, 2, 4, ... host threads: seconds of a clock on the wall (the best of
+so many runs), how many times as fast as by one thread, and the efficiency. The digest of the outputs is compared. Needs
+nvcc, or kernels.ptx beside it (--ptx), and the release build's kernels.
+"""
+import argparse
+import csv
+import hashlib
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import launches
+
+
+def outputs(launch, folder):
+    """Every buffer that is not read only becomes an output."""
+    files = []
+    for buffer in launch.get("buffers", []) + launch["arguments"]:
+        if "buffer" in buffer and not buffer.get("read_only") and ("unwritten" in buffer or "generate" in buffer):
+            buffer["output"] = str(folder / (buffer["buffer"] + ".bin"))
+            files.append(buffer["output"])
+    return files
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bitwell")
+    parser.add_argument("--threads", default="1,2,4,8,16")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--scale", type=int, default=8)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--ptx", help="kernels.cu as PTX, where there is no nvcc")
+    parser.add_argument("--csv", type=Path)
+    asked = parser.parse_args()
+    counts = [int(n) for n in asked.threads.split(",")]
+    rows, same = [], True
+    print(f"{'launch':22}" + "".join(f"{n:>16}" for n in counts))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for subject in launches.subjects(asked.ptx or launches.compiled(folder), asked.scale):
+            if asked.only not in subject.name or "then" in subject.launch:
+                continue
+            files = outputs(subject.launch, folder)
+            file = launches.written(subject, folder)
+            first, digests, line = None, set(), f"{subject.name:22}"
+            for count in counts:
+                best = None
+                for _ in range(asked.runs):
+                    begin = time.monotonic()
+                    done = subprocess.run([asked.bitwell, "run", file, "--quiet", "--threads", str(count), *subject.options],
+                                          capture_output=True, text=True)
+                    took = time.monotonic() - begin
+                    best = took if best is None else min(best, took)
+                    if done.returncode not in (0, 1):
+                        sys.exit(f"scaling: {file} ended with {done.returncode}: {done.stderr.strip()}")
+                    words = done.stdout + done.stderr + "".join(hashlib.sha256(Path(f).read_bytes()).hexdigest()
+                                                                for f in files)
+                    digests.add(words)
+                first = first or best
+                line += f"{best:8.2f}{first / best:5.1f}x{100 * first / best / count * counts[0]:3.0f}%"[:16].rjust(16)
+                rows.append([subject.name, asked.scale, count, f"{best:.3f}", f"{first / best:.2f}"])
+            same = same and len(digests) == 1
+            print(line + ("" if len(digests) == 1 else "  OTHER BITS OR WORDS"), flush=True)
+    if asked.csv:
+        with asked.csv.open("w", newline="") as to:
+            csv.writer(to, lineterminator="\n").writerows([["launch", "scale", "threads", "seconds", "times"], *rows])
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
