@@ -94,7 +94,7 @@ std::string text_of(const std::vector<isa::Finding>& findings, bool verbose) {
 }  // namespace
 
 Judged check_file(const std::string& path, const std::string& entry, bool verbose, int& status) {
-  const std::string text = verify::read_ptx(path);
+  const std::string text = verify::read_ptx(path, entry);
   std::vector<std::string> entries;
   const std::vector<isa::Finding> findings = verify::naming(path, [&] {
     const ptx::Module module = ptx::parse(text);
@@ -137,7 +137,7 @@ void add_check(CLI::App& app, int& status) {
   CLI::App* command =
       app.add_subcommand("check", "List what in a PTX file is unsupported, contractible or approximate");
   auto options = std::make_shared<CheckOptions>();
-  command->add_option("FILE.ptx", options->path, "The PTX text")->required();
+  command->add_option("FILE.ptx", options->path, "The PTX, or a cubin, fat binary, object file or program that holds it")->required();
   command->add_option(
       "--entry", options->entry,
       "Only this entry and what it calls: its name, or a part of it that no other has, mangled or not");

@@ -21,7 +21,7 @@ void add_init(CLI::App& app) {
   };
   CLI::App* command = app.add_subcommand("init", "Write the LAUNCH.json that fits an entry of a PTX file");
   auto options = std::make_shared<InitOptions>();
-  command->add_option("FILE.ptx", options->path, "The PTX text")->required();
+  command->add_option("FILE.ptx", options->path, "The PTX, or a cubin, fat binary, object file or program that holds it")->required();
   command->add_option("ENTRY", options->entry,
                       "Its name, or a part of it that no other has, mangled or not; without it the only one");
   CLI::Option* out =
@@ -39,7 +39,7 @@ void add_init(CLI::App& app) {
     namespace fs = std::filesystem;
     if (!options->force && fs::exists(options->out))
       throw machine::InputError("--out: '" + options->out + "' is there already; --force replaces it");
-    const std::string text = verify::read_ptx(options->path);
+    const std::string text = verify::read_ptx(options->path, options->entry);
     const fs::path folder = fs::absolute(options->out.empty() ? "x" : options->out).parent_path();
     const std::string ptx = fs::absolute(options->path).lexically_relative(folder).string();
     const std::string launch = naming_shortly(options->verbose, [&] {

@@ -1,38 +1,49 @@
 #include "verify/launch/entry_text.h"
 
 #include <algorithm>
-#include <array>
+#include <span>
 
 #include "model/ptx/reach.h"
+#include "verify/image/image.h"
 #include "verify/launch/file/names.h"
 #include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
 
-using namespace std::string_literals;
+using machine::InputError;
 
-// Beginnings of files that are taken for PTX.
-struct Other {
-  std::string begins, is;
-};
-const std::array kOthers{Other{"\x7f"s + "ELF", "machine code (a cubin, an object file or a program)"},
-                         Other{"\x50\xed\x55\xba", "a fat binary"}, Other{"!<arch>", "a library of objects"}};
+// The text of these that has the entry.
+std::string with_entry(std::vector<std::string>& found, const std::string& entry) {
+  if (found.size() == 1) return std::move(found.front());
+  std::vector<std::string> all;
+  std::vector<size_t> owner;
+  for (size_t i = 0; i < found.size(); ++i)
+    for (std::string& name : ptx::entry_names(found[i])) {
+      all.push_back(std::move(name));
+      owner.push_back(i);
+    }
+  if (entry.empty()) throw InputError(image::several(found));
+  return std::move(found[owner[name_among(all, entry, "entry")]]);
+}
 
 }  // namespace
 
-std::string read_ptx(const std::string& path) {
+std::string read_ptx(const std::string& path, const std::string& entry) {
   std::string text = read_file(path);
-  for (const Other& other : kOthers)
-    if (text.starts_with(other.begins))
-      throw machine::InputError(
-          "'" + path + "' is " + other.is +
-          ", not PTX: make it by nvcc -ptx -lineinfo KERNEL.cu, or take out what is in it "
-          "by cuobjdump -ptx " +
-          path);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  if (text.starts_with("!<arch>"))
+    throw InputError("'" + path +
+                     "' is a library of objects, not PTX: make it by nvcc -ptx -lineinfo KERNEL.cu, or "
+                     "take out what is in it by cuobjdump -ptx " +
+                     path);
   if (path.ends_with(".cu"))
-    throw machine::InputError("'" + path + "' is CUDA C++, not PTX: make it by nvcc -ptx -lineinfo " + path);
-  return text;
+    throw InputError("'" + path + "' is CUDA C++, not PTX: make it by nvcc -ptx -lineinfo " + path);
+  if (!image::is_binary(bytes)) return text;
+  return naming(path, [&] {
+    std::vector<std::string> found = image::candidates(image::read(bytes));
+    return with_entry(found, entry);
+  });
 }
 
 std::string entry_of(const isa::Module& module, const std::string& entry) {

@@ -43,12 +43,12 @@ std::string read_file(const std::string& path, uint64_t most) {
   return out;
 }
 
-std::shared_ptr<const isa::Module> load_module(const std::string& path) {
-  return std::make_shared<const isa::Module>(read_ptx(path), path);
+std::shared_ptr<const isa::Module> load_module(const std::string& path, const std::string& entry) {
+  return std::make_shared<const isa::Module>(read_ptx(path, entry), path);
 }
 
 isa::Program load_program(const std::string& path, const std::string& entry, isa::Approximate approximate) {
-  const std::shared_ptr<const isa::Module> module = load_module(path);
+  const std::shared_ptr<const isa::Module> module = load_module(path, entry);
   const std::string name = entry_of(*module, entry);
   const ptx::Module& syntax = module->syntax(name);
   return naming(path, [&] { return isa::compile(syntax, name, approximate); });
@@ -56,7 +56,7 @@ isa::Program load_program(const std::string& path, const std::string& entry, isa
 
 std::shared_ptr<const isa::Program> program_of(const Launch& launch) {
   const std::shared_ptr<const isa::Module> module =
-      launch.module != nullptr ? launch.module : load_module(launch.ptx);
+      launch.module != nullptr ? launch.module : load_module(launch.ptx, launch.entry);
   return module->program(entry_of(*module, launch.entry), launch.approximate);
 }
 

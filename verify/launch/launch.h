@@ -115,8 +115,9 @@ constexpr uint64_t kMostBuffer = uint64_t{1} << 37;  // bytes of a buffer: nearl
 // InputError naming it: not there, no permission, more than `most` bytes.
 std::string read_file(const std::string& path, uint64_t most = kMostText);
 using isa::naming;
-// The PTX in a file. InputError where it is none, naming the file.
-std::shared_ptr<const isa::Module> load_module(const std::string& path);
+// The PTX in a file; of several texts in it the one with that entry. InputError where it is none, naming the
+// file.
+std::shared_ptr<const isa::Module> load_module(const std::string& path, const std::string& entry = "");
 // An entry of it, by what name_among takes, compiled. InputError and Unsupported name the file.
 isa::Program load_program(const std::string& path, const std::string& entry,
                           isa::Approximate approximate = isa::Approximate::h200);

@@ -22,7 +22,7 @@ void note_left(machine::Memory& memory, std::vector<isa::Note>& notes) {
 }
 
 std::shared_ptr<const isa::Module> module_of(const Launch& launch) {
-  return launch.module != nullptr ? launch.module : load_module(launch.ptx);
+  return launch.module != nullptr ? launch.module : load_module(launch.ptx, launch.entry);
 }
 
 // A module whose one entry is the program, which is the caller's; all else is as the launch has it.
@@ -32,7 +32,7 @@ std::shared_ptr<const isa::Module> standing_in(const isa::Program& program, cons
     return s.module == nullptr && !s.ptx.empty() && s.ptx == launch.ptx;
   });
   return std::make_shared<const isa::Module>(
-      ready, launch.module == nullptr && shared ? load_module(launch.ptx) : launch.module);
+      ready, launch.module == nullptr && shared ? load_module(launch.ptx, launch.entry) : launch.module);
 }
 
 const std::string& name_of(const isa::Program& program) {

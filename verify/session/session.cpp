@@ -34,7 +34,7 @@ class Counted {
   explicit Counted(const Question& question)
       : program_(compiled(question.launch)), watch_(*program_, question.bound), launch_(question.launch) {
     const std::shared_ptr<const isa::Module> own =
-        launch_.module != nullptr ? launch_.module : load_module(launch_.ptx);
+        launch_.module != nullptr ? launch_.module : load_module(launch_.ptx, launch_.entry);
     launch_.module = std::make_shared<const isa::Module>(program_, own);
   }
   const Launch& launch() const { return launch_; }
@@ -43,7 +43,7 @@ class Counted {
  private:
   static std::shared_ptr<isa::Program> compiled(const Launch& launch) {
     const std::shared_ptr<const isa::Module> module =
-        launch.module != nullptr ? launch.module : load_module(launch.ptx);
+        launch.module != nullptr ? launch.module : load_module(launch.ptx, launch.entry);
     const std::string entry = entry_of(*module, launch.entry);
     return naming(launch.ptx, [&] {
       return std::make_shared<isa::Program>(isa::compile(module->syntax(entry), entry, launch.approximate));

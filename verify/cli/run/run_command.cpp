@@ -143,7 +143,7 @@ Judged run_once(const RunOptions& options, Until& until) {
   refuse_what_does_not_go_together(options, file);
   file.launch.memory_limit = options.memory_limit;
   file.launch.approximate = approximate_of(options);
-  file.launch.module = verify::load_module(file.launch.ptx);
+  file.launch.module = verify::load_module(file.launch.ptx, file.launch.entry);
   const std::shared_ptr<const isa::Program> compiled = verify::program_of(file.launch);
   verify::Modules().load(file.launch);
   const isa::Program& program = *compiled;

@@ -1,0 +1,230 @@
+#include "verify/image/image.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+#include "verify/image/readable.h"
+#include "verify/image/unpack.h"
+
+namespace bitwell::image {
+namespace {
+
+constexpr uint64_t kMost = uint64_t{1} << 30;  // bytes of an image, or of a part of one when it is unpacked
+
+// What a host program hands over (fatbinary_section.h of the CUDA Toolkit).
+struct Wrapper {
+  uint32_t magic, version;
+  const std::byte* data;
+  const void* names;
+};
+constexpr uint32_t kWrapperMagic = 0x466243b1;
+
+// A fat binary's header and that of each of its entries. Nothing official says what their fields are; these
+// are read off nvcc's own output, with each --compress-mode.
+struct Header {
+  uint32_t magic;
+  uint16_t version, header_bytes;
+  uint64_t bytes;  // of all entries
+};
+constexpr uint32_t kMagic = 0xba55ed50;
+
+struct Entry {
+  uint16_t kind, version;
+  uint32_t header_bytes;
+  uint64_t bytes;  // in the file
+  uint32_t compressed_bytes, unknown;
+  uint16_t minor, major;
+  uint32_t sm;
+  uint32_t name_at, name_bytes;
+  uint64_t flags;
+  uint64_t unknown2;
+  uint64_t plain_bytes;  // when decompressed
+};
+constexpr uint16_t kPtx = 1, kElf = 2;
+constexpr uint64_t kLz4 = 0x2000, kZstd = 0x8000;
+
+constexpr uint16_t kCuda = 190;  // e_machine of a cubin
+
+template <class T>
+std::optional<T> at(std::string_view bytes, uint64_t offset) {
+  T out;
+  if (offset > bytes.size() || bytes.size() - offset < sizeof out) return std::nullopt;
+  std::memcpy(&out, bytes.data() + offset, sizeof out);
+  return out;
+}
+
+std::optional<std::string_view> part(std::string_view bytes, uint64_t offset, uint64_t size) {
+  if (offset > bytes.size() || size > bytes.size() - offset) return std::nullopt;
+  return bytes.substr(offset, size);
+}
+
+// nvcc pads PTX with NULs.
+std::string text_of(std::string_view bytes) { return std::string(bytes.substr(0, bytes.find('\0'))); }
+
+void add_fat(std::string_view bytes, Image& to);
+
+// A cubin, or what a host's compiler made.
+class Elf {
+ public:
+  explicit Elf(std::string_view bytes) : bytes_(bytes), header_(at<Elf64_Ehdr>(bytes, 0)) {
+    if (!header_) return;
+    if (const auto names = section(header_->e_shstrndx)) names_ = contents(*names).value_or("");
+  }
+
+  // False where its sections lie outside of it.
+  bool add(Image& to) const {
+    if (!header_ || names_.empty()) return false;
+    return header_->e_machine == kCuda ? add_cubin(to) : add_host(to);
+  }
+
+ private:
+  std::optional<Elf64_Shdr> section(uint64_t i) const {
+    if (header_->e_shoff > bytes_.size()) return std::nullopt;
+    return at<Elf64_Shdr>(bytes_, header_->e_shoff + i * sizeof(Elf64_Shdr));
+  }
+  std::optional<std::string_view> contents(const Elf64_Shdr& s) const {
+    if (s.sh_type == SHT_NOBITS) return std::nullopt;
+    return part(bytes_, s.sh_offset, s.sh_size);
+  }
+  // `f` of each section's name and contents; whether all of them are there.
+  template <class F>
+  bool each(F f) const {
+    for (uint64_t i = 0; i < header_->e_shnum; ++i) {
+      const auto s = section(i);
+      if (!s) return false;
+      if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL) continue;
+      const auto inside = contents(*s);
+      if (!inside || s->sh_name >= names_.size()) return false;
+      f(text_of(names_.substr(s->sh_name)), *inside);
+    }
+    return true;
+  }
+
+  // Read off what nvcc 12 and 13 make: a newer ABI has it one byte higher.
+  std::string device() const {
+    const uint32_t sm = header_->e_flags >> (header_->e_ident[EI_ABIVERSION] >= 8 ? 8 : 0) & 0xff;
+    return "sm_" + std::to_string(sm);
+  }
+
+  bool add_cubin(Image& to) const {
+    std::vector<std::string> entries;
+    std::string ptx;
+    constexpr std::string_view code = ".text.";
+    if (!each([&](const std::string& name, std::string_view inside) {
+          if (name == ".nv_debug_ptx_txt") ptx = inside;
+          if (name.starts_with(code)) entries.push_back(name.substr(code.size()));
+        }))
+      return false;
+    if (ptx.empty()) {
+      to.machine_code.push_back(device());
+      to.entries.insert(to.entries.end(), entries.begin(), entries.end());
+    } else {
+      std::replace(ptx.begin(), ptx.end(), '\0', '\n');  // with which each of its lines ends
+      to.kept.push_back(std::move(ptx));
+    }
+    return true;
+  }
+
+  // What nvcc puts into objects and programs, one fat binary behind the other.
+  bool add_host(Image& to) const {
+    return each([&](const std::string& name, std::string_view inside) {
+      if (name != ".nv_fatbin" && name != "__nv_relfatbin") return;
+      while (const auto header = at<Header>(inside, 0)) {
+        if (header->magic != kMagic) {  // padding
+          inside.remove_prefix(sizeof header->magic);
+          continue;
+        }
+        add_fat(inside, to);
+        const uint64_t bytes = header->header_bytes + std::min<uint64_t>(header->bytes, inside.size());
+        inside.remove_prefix(std::min<uint64_t>(std::max<uint64_t>(bytes, sizeof *header), inside.size()));
+      }
+    });
+  }
+
+  std::string_view bytes_;
+  std::optional<Elf64_Ehdr> header_;
+  std::string_view names_{};
+};
+
+void add_elf(std::string_view bytes, Image& to) {
+  if (!Elf(bytes).add(to)) to.trouble.push_back("a file of machine code ends before its own sections");
+}
+
+void add_entry(const Entry& e, std::string_view stored, Image& to) {
+  const std::string sm = "sm_" + std::to_string(e.sm);
+  std::optional<std::string> plain;
+  if ((e.flags & (kLz4 | kZstd)) != 0) {
+    const std::string_view in = stored.substr(0, e.compressed_bytes);
+    if (e.plain_bytes <= kMost)
+      plain = (e.flags & kLz4) != 0 ? from_lz4(in, e.plain_bytes) : from_zstd(in, e.plain_bytes);
+    if (!plain) {
+      to.trouble.push_back("code for " + sm +
+                           " is compressed and could not be decompressed: build it with nvcc "
+                           "--compress-mode=none");
+      return;
+    }
+    stored = *plain;
+  }
+  if (e.kind == kPtx) to.ptx.push_back(text_of(stored));
+  if (e.kind == kElf) add_elf(stored, to);
+}
+
+void add_fat(std::string_view bytes, Image& to) {
+  const auto header = at<Header>(bytes, 0);
+  if (!header || header->header_bytes < sizeof(Header) || header->header_bytes > bytes.size()) {
+    to.trouble.push_back("a fat binary ends inside its header");
+    return;
+  }
+  const auto all = part(bytes, header->header_bytes, header->bytes);
+  if (!all) to.trouble.push_back("a fat binary says that it is longer than what is there");
+  std::string_view rest = all.value_or(bytes.substr(header->header_bytes));
+  while (const auto e = at<Entry>(rest, 0)) {
+    const auto stored =
+        e->header_bytes < offsetof(Entry, plain_bytes) ? std::nullopt : part(rest, e->header_bytes, e->bytes);
+    if (!stored) {
+      to.trouble.push_back("a fat binary's entry of kind " + std::to_string(e->kind) +
+                           " is longer than the fat binary");
+      return;
+    }
+    add_entry(*e, *stored, to);
+    rest.remove_prefix(e->header_bytes + e->bytes);
+  }
+}
+
+std::string_view view(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+bool is_elf(std::string_view bytes) { return bytes.starts_with(std::string_view(ELFMAG, SELFMAG)); }
+bool is_fat(std::string_view bytes) { return at<uint32_t>(bytes, 0) == kMagic; }
+
+}  // namespace
+
+bool is_binary(std::span<const std::byte> bytes) { return is_elf(view(bytes)) || is_fat(view(bytes)); }
+
+Image read(std::span<const std::byte> bytes) {
+  const std::string_view all = view(bytes);
+  Image out;
+  if (is_fat(all))
+    add_fat(all, out);
+  else if (is_elf(all))
+    add_elf(all, out);
+  else
+    out.ptx.push_back(text_of(all));
+  return out;
+}
+
+std::span<const std::byte> readable(const void* image) {
+  const auto* bytes = static_cast<const std::byte*>(image);
+  size_t size = readable_bytes(bytes, kMost);
+  if (const auto wrapper = at<Wrapper>(view({bytes, size}), 0); wrapper && wrapper->magic == kWrapperMagic) {
+    bytes = wrapper->data;
+    size = readable_bytes(bytes, kMost);
+  }
+  return {bytes, size};
+}
+
+}  // namespace bitwell::image
