@@ -198,7 +198,7 @@ void write_texts(const std::string& folder, const std::vector<Piece>& pieces) {
   }
 }
 
-int run(const Options& options) {
+int measure(const Options& options) {
   const std::vector<Exhibit> catalogue = verify::read_catalogue(options.catalogue);
   const Gpu gpu = options.ptx.empty() ? gpu_of_this_machine() : Gpu{"", "", 90};
   if (!gpu.why.empty()) {
@@ -253,7 +253,7 @@ int main(int argc, char** argv) {
   // The driver's connections to the GPU, over which launches that stand side by side go; default: 8.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   try {
-    return run(options);
+    return measure(options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "unlucky: %s\n", error.what());
     return 2;
