@@ -55,6 +55,24 @@ TEST(BothSides, TheScopesOfBothAccessesMustReach) {
     }
 }
 
+// Two rows of an stmatrix at one place, as Triton stores a vector that its lanes have twice: with the same
+// bytes it is no matter which is the later, else nobody says it.
+TEST(BothSides, RowsOfAMatrixStoredAtOnePlaceHaveTheSameBytes) {
+  for (const bool two : {false, true})
+    for (const bool same : {true, false}) {
+      // Matrices of 8 rows: lane L names row L, and holds bytes of row L / 4.
+      const std::string place = two ? "and.b32 %r3, %r0, 7;\n" : "and.b32 %r3, %r0, 3;\n";
+      const std::string value = same && !two ? "and.b32 %r4, %r0, 15;\n" : "mov.b32 %r4, %r0;\n";
+      const std::string store = two ? "stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r5], {%r4, " +
+                                          std::string(same ? "%r4" : "%r3") + "};\n"
+                                    : "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r5], {%r4};\n";
+      const std::string text = entry(".shared .align 16 .b8 tile[128];\nmov.u32 %r5, tile;\n" + place +
+                                     value + "shl.b32 %r6, %r3, 4;\nadd.u32 %r5, %r5, %r6;\n" + store);
+      const std::string what = said(text, 1, 32, {4, 4});
+      EXPECT_EQ(what.substr(0, 9), same ? "" : "warp-race") << what << " of\n" << store;
+    }
+}
+
 // A load past the cache is remembered, however often its lane and others load the word as usual behind it.
 TEST(BothSides, ALoadPastTheCacheIsNotForgottenForLaterOnes) {
   for (const uint32_t warps : {1u, 2u, 8u, 24u})

@@ -170,9 +170,17 @@ Next store_matrix(const Op& op, Context& context, uint32_t mask) {
         std::memcpy(rows[row].data() + 2 * column, &element, 2);
       }
   }
+  // Of equal rows at one place, as Triton stores what its lanes have twice, whoever watches is told once:
+  // which of them remains is no matter.
+  const auto stored = [&](size_t row) {
+    for (size_t r = row; r-- > 0;)
+      if (places[r].address == places[row].address) return rows[r] == rows[row];
+    return false;
+  };
   for (size_t r = 0; r < 8 * static_cast<size_t>(use.count); ++r)
-    Port(context, static_cast<int>(r), use.order)
-        .write(places[r].cta->shared, places[r].address, 16, rows[r].data());
+    if (!cluster.accesses_watched() || !stored(r))
+      Port(context, static_cast<int>(r), use.order)
+          .write(places[r].cta->shared, places[r].address, 16, rows[r].data());
   return Next::advance;
 }
 
