@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <tuple>
+#include <utility>
 
 #include "model/isa/lanes/address_scan.h"
 #include "model/run/cluster.h"
+#include "model/run/shared_place.h"
 #include "model/run/stuck/nearby.h"
 
 namespace bitwell::isa {
@@ -163,6 +166,20 @@ uint64_t window_of(Space space) {
 }
 
 void tell(const Context& context, AccessKind kind, const machine::Order& order, uint32_t mask,
+// Of addresses in shared memory: those that are generic become what devices make of them. The lowest and the
+// highest.
+std::pair<uint64_t, uint64_t> low_halves(Context& context, uint64_t* address, uint32_t mask) {
+  uint64_t low = UINT64_MAX, high = 0;
+  for (; mask != 0; mask &= mask - 1) {
+    const int lane = __builtin_ctz(mask);
+    uint64_t& a = address[lane];
+    if (a - machine::kSharedWindow < machine::kWindowSize) a = low_half(context, lane, a);
+    low = std::min(low, a);
+    high = std::max(high, a);
+  }
+  return {low, high};
+}
+
           std::span<const uint64_t> addresses, size_t size) {
   const Cluster& cluster = context.cta.cluster;
   cluster.tell({kind, order, context.cta.index, context.warp.index, mask, 0, cluster.time(),
@@ -184,8 +201,8 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
   const uint64_t window = constant32 ? machine::kConstWindow : 0;
   if (constant32)
     for (uint64_t& a : address) a += window;
-  const uint64_t low = scan.low + window;
-  const uint64_t high = scan.high + window;
+  uint64_t low = scan.low + window;
+  uint64_t high = scan.high + window;
   const Space space = use.space;
   if ((scan.bits & (size - 1)) != 0 && context.checked) {
     for (int i = 0; i < kLanes; ++i)
@@ -215,6 +232,8 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
       if ((mask >> i & 1) != 0 && address[i] == low) lowest = i;
     region = cluster_memory(context, low, lowest);
   } else if (space == Space::param) {
+  if ((space == Space::shared || space == Space::cluster) && high >= machine::kSharedWindow) [[unlikely]]
+    std::tie(low, high) = low_halves(context, address, mask);
     region = &context.cta.grid.parameters;
   } else if (space == Space::constant) {
     region = &context.cta.grid.constants;

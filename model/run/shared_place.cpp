@@ -6,12 +6,19 @@ namespace bitwell::isa {
 
 using machine::Fault;
 
+uint64_t low_half(Context& context, int lane, uint64_t generic) {
+  context.note(lane, "a generic address where one of shared memory is wanted: its low 32 bits are taken");
+  return generic - machine::kSharedWindow;
+}
+
 SharedPlace shared_place(Context& context, int lane, uint64_t address, Space space, uint64_t size,
                          uint64_t align) {
   if (space == Space::generic) {
     if (address - machine::kSharedWindow >= machine::kWindowSize)
       throw Fault("a generic address that is not in shared memory", lane);
     address -= machine::kSharedWindow;
+  } else if (address - machine::kSharedWindow < machine::kWindowSize) {
+    address = low_half(context, lane, address);
   }
   Cta* cta = context.cta.cluster.cta_of(address);
   if (cta == nullptr)

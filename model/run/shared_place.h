@@ -10,6 +10,11 @@ struct SharedPlace {
   uint64_t address;  // shared::cluster
 };
 
+// What an instruction of .shared makes of a 64-bit register that holds a generic address of shared memory:
+// ptxas gives it the low half, which is the address in shared memory (STS, LDS, SYNCS, UBLKCP). That is
+// noted.
+uint64_t low_half(Context& context, int lane, uint64_t generic);
+
 // The place of `size` bytes at one lane's `address`, which counts in `space` (shared, cluster or generic).
 // Faults if it lies elsewhere, out of bounds, in a CTA that has ended, or off a multiple of `align`.
 SharedPlace shared_place(Context& context, int lane, uint64_t address, Space space, uint64_t size,
