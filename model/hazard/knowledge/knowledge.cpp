@@ -63,6 +63,13 @@ void Message::publish(const Known& known, Scope scope, const Domain& who) {
     within_[i] = after;
   }
   from_ = who;
+  if (reach(scope) == reach(Scope::gpu)) return;
+  for (Narrow& n : narrow_)
+    if (n.scope == scope && who.with(n.from) == Scope::cta) {
+      n.known = joined(n.known, known);
+      return;
+    }
+  narrow_.push_back({known, scope, who});
 }
 
 void Message::write_behind(const KnownAtFences& fences) {
@@ -75,11 +82,14 @@ void Message::write_behind(const KnownAtFences& fences) {
 Known Message::acquire(Scope scope, const Domain& who) const {
   const size_t needed = reach(who.with(from_));
   const bool wide = reach(scope) >= needed;
-  Known out = wide ? within_[needed] : nullptr;
+  Known reached = within_.back();
+  for (const Narrow& n : narrow_)
+    if (who.with(n.from) <= n.scope) reached = joined(reached, n.known);
+  Known out = wide ? reached : nullptr;
   const Known& all = within_.front();
   if (all != nullptr && out != all) {
     auto narrow = std::make_shared<Knowledge>();
-    if (within_[needed] != all) narrow->narrow_release = all->happened;
+    if (reached != all) narrow->narrow_release = all->happened;
     if (!wide) narrow->narrow_acquire = all->happened;
     out = joined(out, narrow);
   }

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "model/hazard/knowledge/clock.h"
 #include "model/hazard/knowledge/map_fences.h"
@@ -65,6 +66,13 @@ class Message {
  private:
   std::array<Known, 3> within_;  // by scope: what reaches those within it
   Domain from_{};                // of the last release
+  // Releases that do not reach the device, by whom: those behind them may be of others.
+  struct Narrow {
+    Known known;
+    machine::Scope scope;
+    Domain from;
+  };
+  std::vector<Narrow> narrow_;
   Known unreleased_;
   std::shared_ptr<const KnownAtFences> fenced_;
 };

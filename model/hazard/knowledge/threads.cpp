@@ -154,8 +154,10 @@ void Threads::strong(const machine::Access& a, Cluster& c, Warp& w, uint32_t lan
   }
   if (both || s == Semantics::release)
     return word.publish(published(w, lane, me.known, w.time, me.ended), a.order.scope, w.domain);
-  for (size_t i = 0; i <= std::min<size_t>(static_cast<size_t>(a.order.scope), 2); ++i)
-    if (const Lane::Offer& offer = me.offers[i]; offer.time != 0)
+  const size_t widest = std::min<size_t>(static_cast<size_t>(a.order.scope), 2);
+  for (size_t i = 0; i <= widest; ++i)  // a fence's wider scope has the narrower ones
+    if (const Lane::Offer& offer = me.offers[i];
+        offer.time != 0 && (i == widest || offer != me.offers[i + 1]))
       word.publish(published(w, lane, offer.known, offer.time, me.ended), static_cast<machine::Scope>(i),
                    w.domain);
   if (a.kind == AccessKind::write) word.publish_unreleased(published(w, lane, me.known, w.time, me.ended));

@@ -136,6 +136,21 @@ TEST(Messages, ReachWhoIsInBothScopes) {
         EXPECT_EQ(two->unreleased.at(4, 5), 3u);
         EXPECT_EQ(m.all()->happened.at(2, 5), 3u);
       }
+  // Behind a narrow release another thread releases: who is in the first one's scope gets both, however far
+  // the second reaches and whoever made it; and nobody else the first.
+  for (const auto& [first, second] : {std::pair{Scope::cta, Scope::gpu},
+                                      {Scope::cta, Scope::cta},
+                                      {Scope::cluster, Scope::gpu},
+                                      {Scope::cluster, Scope::cta}})
+    for (const Domain& other : {Domain{2, 1}, Domain{9, 4}})
+      for (const Domain& reads : {Domain{3, 1}, Domain{2, 1}, Domain{9, 4}}) {
+        Message m;
+        m.publish(knowing(0, 1), first, here);
+        m.publish(knowing(0, 2), second, other);
+        const Known got = m.acquire(Scope::gpu, reads);
+        EXPECT_EQ(got->happened.at(1, 5), reads.with(here) <= first ? 3u : 0u);
+        EXPECT_EQ(got->happened.at(2, 5), reads.with(other) <= second ? 3u : 0u);
+      }
   Message stored;  // by who does not release
   stored.publish_unreleased(knowing(0, 1));
   const Known got = stored.acquire(Scope::sys, here);
