@@ -117,6 +117,35 @@ TEST(Conflicts, VolatileReadsOfLockstepAreNotes) {
   EXPECT_EQ(load.kinds(), Lines{});
 }
 
+// A thread that has executed an atomic on a word has observed the atomics before it, and accesses the word
+// behind them whoever's they are (causality order, PTX ISA 9.0, 8.9.5: observed, then in the order of the
+// program or of a barrier); not behind those that come later.
+TEST(Conflicts, WhoseAtomicHasObservedOthersIsBehindThem) {
+  const Who a{{0, 0, 0}, 0, 1}, b{{1, 0, 0}, 0, 1}, mate{{1, 0, 0}, 1, 1};
+  for (const AccessKind last : {AccessKind::read, AccessKind::write}) {
+    const auto add = [](Trace& t, int line, const Who& who) {
+      t.access(line, who, AccessKind::update, global(0), kRelaxed);
+    };
+    Trace before({2, 1, 1});
+    add(before, 10, a);
+    add(before, 11, b);
+    before.access(20, b, last, global(0));
+    EXPECT_EQ(before.kinds(), Lines{});
+    Trace behind({2, 1, 1});
+    add(behind, 11, b);
+    add(behind, 10, a);
+    behind.access(20, b, last, global(0));
+    EXPECT_EQ(behind.kinds(), Lines{"race 10 20"});
+    Trace by_another({2, 1, 1});  // who has observed it, and met the one that comes
+    add(by_another, 11, b);
+    add(by_another, 10, a);
+    add(by_another, 12, mate);
+    by_another.bar(15, {{b.cta, 0, kAll}, {b.cta, 1, kAll}});
+    by_another.access(20, b, last, global(0));
+    EXPECT_EQ(by_another.kinds(), Lines{});
+  }
+}
+
 // A write behind a stronger one, or a weaker: what an atomic covers of what was there before it, a plain
 // access still meets.
 TEST(Conflicts, AWeakWriteIsNotForgottenBehindStrongOnes) {
