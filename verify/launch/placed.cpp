@@ -46,7 +46,6 @@ void Placed::place_at(const Launch& launch, size_t which) {
     throw machine::InputError("buffer '" + b.name + "' at address " + std::to_string(*b.address) + ": " +
                               why);
   };
-  if (*b.address % 256 != 0) refuse("not a multiple of 256");
   if (*b.address < machine::kBuffers || *b.address + b.size() < *b.address)
     refuse("buffers stand at " + std::to_string(machine::kBuffers) + " and above");
   for (size_t i = 0; i < launch.buffers.size(); ++i) {

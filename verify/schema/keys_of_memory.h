@@ -87,7 +87,7 @@ inline constexpr std::array kBufferKeys = joined(
             .inner = Of::field},
         Key{.name = "address",
             .type = Type::whole,
-            .about = "where it stands in global memory, a multiple of 256",
+            .about = "where it stands in global memory; cudaMalloc gives multiples of 256",
             .without = "bitwell chooses",
             .bits = 63},
     });
