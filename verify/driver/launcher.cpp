@@ -126,6 +126,7 @@ class Files {
       j["zeros"] = a.bytes;
     j["address"] = a.address;
     j["output"] = "out/" + a.name + ".bin";
+    j["partly_written"] = true;  // what the program looks at, nobody knows
     return j;
   }
 

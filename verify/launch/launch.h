@@ -29,7 +29,8 @@ struct Buffer {
   std::vector<std::byte> bytes;
   bool defined = true;  // false: contents start unwritten
   bool read_only = false;
-  bool output = false;  // compared and kept after the run
+  bool output = false;          // compared and kept after the run
+  bool partly_written = false;  // an output that need not be whole
   uint64_t blank =
       0;  // bytes behind `bytes` that are 0, or unwritten, and cost nothing until they are touched
   uint64_t size() const { return bytes.size() + blank; }

@@ -7,6 +7,13 @@
 
 namespace bitwell::verify {
 
+// What was written of an output that need not be whole is followed, as that of a buffer that starts unwritten
+// is.
+static void need_not_be_whole(machine::Region& r) {
+  r.follow_written();
+  r.scratch = true;
+}
+
 Placed::Placed(machine::Memory& memory, const Launch& launch, const std::map<size_t, uint64_t>& there)
     : memory_(memory) {
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
@@ -32,6 +39,7 @@ Placed::Placed(machine::Memory& memory, const Launch& launch, const std::map<siz
       r.mark_undefined(0, b.bytes.size());
     r.read_only = b.read_only;
     r.scratch = !b.defined && !b.output;
+    if (b.partly_written) need_not_be_whole(r);
     addresses_.push_back(r.base());
   }
   for (size_t i = 0; i < launch.buffers.size(); ++i)
@@ -56,6 +64,7 @@ void Placed::place_at(const Launch& launch, size_t which) {
   machine::Region& r = memory_.place(b.name, *b.address, b.size());
   memory_.write(r.base(), b.bytes);
   r.read_only = b.read_only;
+  if (b.partly_written) need_not_be_whole(r);
 }
 
 // The bytes of a pointer, handle or map.
@@ -107,7 +116,7 @@ void Placed::require_written(const Launch& launch) const {
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     const Buffer& b = launch.buffers[i];
     const machine::Region& r = *memory_.find(addresses_[i], b.size());
-    if (!b.output || r.is_defined(0, b.size())) continue;
+    if (!b.output || b.partly_written || r.is_defined(0, b.size())) continue;
     size_t at = 0;
     while (r.is_defined(at, 1)) ++at;
     throw machine::Fault("byte " + std::to_string(at) + " of output '" + b.name + "' was never written");

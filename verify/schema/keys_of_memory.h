@@ -66,6 +66,11 @@ inline constexpr std::array kBufferKeys = joined(
             .type = Type::flag,
             .about = "a kernel that writes to it is at fault",
             .preset = "false"},
+        Key{.name = "partly_written",
+            .type = Type::flag,
+            .about = "of an output: a kernel may leave bytes of it unwritten, or store there what it never "
+                     "set; only a use of them is at fault",
+            .preset = "false"},
         Key{.name = "expected",
             .type = Type::path,
             .about = "an .npy file: what it must hold after the launch",

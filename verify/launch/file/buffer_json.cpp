@@ -161,6 +161,9 @@ size_t LaunchReader::buffer(const json& j, const std::string& where) {
   b.blank = c.blank;
   b.read_only = f.flag("read_only");
   b.output = f.has("output") || f.has("expected");
+  b.partly_written = f.flag("partly_written");
+  if (b.partly_written && !f.has("output")) f.refuse("'partly_written' is of an output");
+  if (b.partly_written && f.has("expected")) f.refuse("an output with 'expected' is written whole");
   if (b.read_only && b.output) refuse(f.where() + " cannot be read_only and an output");
   if (f.has("address")) {
     b.address = f.whole("address");

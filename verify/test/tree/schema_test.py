@@ -81,7 +81,7 @@ everything = {
                   "filter": "linear", "normalized_coordinates": True, "normalized_values": True},
                  {"texture": "u", "over": "e", "format": "f32", "width": 4, "layers": 2}],
     "arguments": [
-        numbers, {"buffer": "f", "zeros": 4, "output": "f.bin"}, {"type": "f64", "value": 1}, {"pointer": "a"},
+        numbers, {"buffer": "f", "zeros": 4, "output": "f.bin", "partly_written": True}, {"type": "f64", "value": 1}, {"pointer": "a"},
         {"struct": [{"at": 0, "pointer": "a"}], "size": 16}, {"bytes": "0011"}, {"texture": "t"}, {"surface": "u"},
         {"tensor_map": "e", "type": "f16", "dims": [64, 8], "strides": [128], "box": [64, 8], "element_strides": [1, 1],
          "swizzle": "128b", "fill": "nan", "l2_promotion": "none", "offset": 16},
