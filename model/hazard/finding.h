@@ -109,7 +109,7 @@ struct Finding {
   struct Met {
     uint64_t access;
     uint64_t address, bytes;
-    Party earlier;
+    Party earlier, later;
   };
   std::vector<Met> met{};
   Object object{};  // of outside_object: the variable that was left; of use_after_free: what was freed;

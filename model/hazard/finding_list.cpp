@@ -13,7 +13,7 @@ Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, u
     ++all_[at->second].count;
   }
   Finding& out = all_[at->second];
-  if (out.met.size() < most_met_) out.met.push_back({accesses_, address, size, earlier});
+  if (out.met.size() < most_met_) out.met.push_back({accesses_, address, size, earlier, later});
   return out;
 }
 

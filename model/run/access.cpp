@@ -10,6 +10,7 @@
 #include "model/run/cluster.h"
 #include "model/run/shared_place.h"
 #include "model/run/stuck/nearby.h"
+#include "model/run/watch/follow.h"
 
 namespace bitwell::isa {
 namespace {
@@ -264,6 +265,13 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
   if (context.cta.cluster.accesses_watched()) [[unlikely]] {
     for (uint64_t& a : address) a += window_of(space);
     tell(context, kind, use.order, mask, address, size);
+    if (out.consecutive && context.follow() != nullptr && context.follow()->but() != 0) {
+      // some lanes read what is there, and some do not
+      out.consecutive = false;
+      for (int i = 1; i < kLanes; ++i) out.bytes[i] = out.bytes[0] + static_cast<size_t>(i) * size;
+      for (int i = 1; i < kLanes && out.tracked; ++i)
+        out.defined[i] = out.defined[0] + static_cast<size_t>(i) * size;
+    }
   }
 }
 

@@ -36,6 +36,15 @@ bool reads_data(const Finding& f) {
          hazard::row_of(f.kind).about == About::data;
 }
 
+// The lane that wrote, where the lanes of one instruction of its warp read: what it reads itself is in order.
+uint32_t own_lane(const Finding& f, const Finding::Met& met) {
+  const hazard::Party& reads = asks_earlier(f) ? met.earlier : met.later;
+  const hazard::Party& writes = asks_earlier(f) ? met.later : met.earlier;
+  const bool warps = reads.site.actor == Actor::thread && writes.site.actor == Actor::thread &&
+                     reads.cta == writes.cta && reads.warp == writes.warp;
+  return warps && reads.site.kind == AccessKind::read && writes.lane >= 0 ? 1u << writes.lane : 0;
+}
+
 // Finds, in a run that is like the one of the findings, the reads that came first: of each the last before
 // the write.
 class Earlier {
@@ -119,7 +128,7 @@ Followed followed(const Finding& f, const Earlier& earlier, size_t number, const
   std::vector<isa::Follow::Mark> marks;
   for (size_t i = 0; i < f.met.size(); ++i) {
     const uint64_t access = asks_earlier(f) ? earlier.access(number, i) : f.met[i].access;
-    if (access != 0) marks.push_back({access, f.met[i].address, f.met[i].bytes});
+    if (access != 0) marks.push_back({access, f.met[i].address, f.met[i].bytes, own_lane(f, f.met[i])});
   }
   isa::Follow follow(marks);
   const Ran left = rerun([&](isa::Options& options) { options.follow = &follow; });

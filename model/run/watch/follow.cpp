@@ -38,8 +38,13 @@ void Follow::told(const machine::Access& a, const Cluster& cluster) {
   if (!together) over();
   last_ = {a.operation, a.kind, a.ptx_line};
   ++accesses_;
+  but_ = ~0u;
   for (; next_ < marks_.size() && marks_[next_].access == accesses_; ++next_)
-    mark(marks_[next_], a.kind, cluster);
+    but_ &= marks_[next_].but, mark(marks_[next_], a.kind, cluster);
+}
+
+void Follow::show(bool showing) {
+  for (const Changed& c : hidden_) *c.at = showing ? c.was : changed(c.was);
 }
 
 void Follow::over() {

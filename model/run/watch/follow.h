@@ -21,6 +21,8 @@ class Follow {
     uint64_t access;   // its number among all that are told in a run, from 1
     uint64_t address;  // generic; of tensor memory as machine::Access has it
     uint64_t bytes;    // of tensor memory: lanes of one column
+    // Lanes that read the same bytes by that access and are not followed: one bit each.
+    uint32_t but = 0;
   };
   // Bytes of a buffer or variable in global memory, into which it was stored.
   struct Output {
@@ -56,6 +58,10 @@ class Follow {
   void told(const machine::Access& access, const Cluster& cluster);
   // What was told has been made.
   void over();
+  // Lanes of the access told last whose reading is not followed, though others' is. For as long as `showing`,
+  // their bytes are what they are.
+  uint32_t but() const { return hidden_.empty() ? 0 : but_; }
+  void show(bool showing);
   void used(int ptx_line, const std::string& as);
   // The same by the instruction or operation whose access was told last.
   void used_here(const std::string& as) { used(last_.line, as); }
@@ -86,6 +92,7 @@ class Follow {
     uint8_t was;
   };
   std::vector<Changed> hidden_;      // until the access is over
+  uint32_t but_ = 0;                 // of that access
   std::vector<uint8_t*> to_change_;  // when it is
   std::vector<Output> outputs_;
   std::vector<Use> uses_;

@@ -46,9 +46,9 @@ isa::RunResult run(const isa::Program& program, Launch& l, const isa::Options& o
 
 // Follows what the access of that line meets from `offset` on; of several the one of that number.
 Left followed(const std::string& body, int line, uint64_t bytes = 4, uint64_t offset = 0, int number = 0,
-              isa::Follow::How how = isa::Follow::How::as_unwritten) {
+              isa::Follow::How how = isa::Follow::How::as_unwritten, uint32_t but = 0) {
   const isa::Program program = isa::compile(ptx::parse(text_of(body)), "k");
-  isa::Follow::Mark mark{0, 0, bytes};
+  isa::Follow::Mark mark{0, 0, bytes, but};
   uint64_t accesses = 0;
   isa::Options watched;
   machine::Observer observer;
@@ -99,6 +99,42 @@ TEST(Follow, WhatIsReadComesToAnOutput) {
   EXPECT_EQ(followed(body, 10, 4, 8).outputs, "out 16-20 (4) by 12");   // another lane's word
   EXPECT_EQ(followed(body, 10, 8, 4).outputs, "out 12-20 (8) by 12");   // of two lanes
   EXPECT_EQ(followed(body, 10, 128).outputs, "out 8-136 (128) by 12");  // of all
+}
+
+// Lanes that read one word by one instruction, of which one's is not followed: as the writer's own.
+TEST(Follow, NotEachLaneThatReadsAWord) {
+  using How = isa::Follow::How;
+  const auto bytes = [](uint32_t lanes) {
+    std::ostringstream out;
+    out << "out";
+    for (uint32_t i = 0, from = 0; i <= 32; ++i) {
+      const bool in = i < 32 && (lanes >> i & 1) != 0;
+      if (in && (i == 0 || (lanes >> (i - 1) & 1) == 0)) from = 4 * i;
+      if (!in && i > 0 && (lanes >> (i - 1) & 1) != 0) out << ' ' << from << '-' << 4 * i;
+    }
+    return out.str();
+  };
+  for (const std::string load :
+       {"ld.global.u32 %r1, [%d0];", "ld.shared.u32 %r1, [%r8];", "ld.u32 %r1, [%d0];",
+        "ld.global.v2.u32 {%r1, %r2}, [%d0];", "ld.volatile.global.u32 %r1, [%d0];"})
+    for (const uint32_t but : {1u, 1u << 7, 1u << 31}) {
+      const Left left = followed(load + "\nst.global.u32 [%d3], %r1;", 10, 4, 0, 0, How::as_unwritten, but);
+      EXPECT_EQ(left.outputs.substr(0, left.outputs.find(" (")), bytes(~but)) << load;
+      EXPECT_EQ(left.uses, "");
+      const uint32_t was = load.find("shared") == std::string::npos ? 0x01010101 : 1;
+      const Left inverted = followed(load + "\nst.global.u32 [%d3], %r1;", 10, 4, 0, 0, How::inverted, but);
+      for (size_t i = 0; i < 32; ++i)
+        EXPECT_EQ(word(inverted, i), (but >> i & 1) != 0 ? was : ~was) << load << " lane " << i;
+    }
+  // Lanes side by side, each with a word of its own.
+  const std::string own = "ld.global.u32 %r1, [%d4];\nst.global.u32 [%d3], %r1;";
+  EXPECT_EQ(followed(own, 10, 128, 0, 0, How::as_unwritten, 2).outputs, "out 0-4 8-128 (124) by 11");
+  EXPECT_EQ(word(followed(own, 10, 128, 0, 0, How::inverted, 2), 1), 0x01010101u);
+  EXPECT_EQ(word(followed(own, 10, 128, 0, 0, How::inverted, 2), 2), ~0x01010101u);
+  EXPECT_EQ(followed("ld.global.u32 %r1, [%d0];\nsetp.eq.u32 %p2, %r0, 3;\n@%p2 st.global.u32 [%d3], %r1;",
+                     10, 4, 0, 0, How::as_unwritten, 8)
+                .outputs,
+            "");
 }
 
 TEST(Follow, ToTheByte) {

@@ -246,22 +246,9 @@ bool update(const Op& op, const AtomicUse& use, Context& context, const LaneByte
   return result != old || !known;
 }
 
-}  // namespace
-
-Next load(const Op& op, Context& context, uint32_t mask) {
+// The elements of an access, to the registers of `mask`.
+void copy_to_registers(const Op& op, Context& context, const LaneBytes& access, uint32_t mask) {
   const auto& use = op.as<MemoryUse>();
-  LaneBytes access;
-  resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::read,
-          use.count == 1, access);
-  touched(use, context, access.global);
-  const size_t all = static_cast<size_t>(use.size) * kLanes;
-  if (access.consecutive && use.register_bytes == use.size &&
-      (!access.tracked || machine::all_written(access.defined[0], all))) {
-    std::memcpy(context.row<std::byte>(op.results->front()), access.bytes[0], all);
-    context.defined_at(op.results->front()) = ~0u;
-    return Next::advance;
-  }
-  spread(access, use.size);
   for (size_t j = 0; j < use.count; ++j) {
     const uint32_t row = (*op.results)[j];
     const size_t offset = j * use.size;
@@ -279,6 +266,32 @@ Next load(const Op& op, Context& context, uint32_t mask) {
       for (uint32_t lanes = mask & ~known; lanes != 0; lanes &= lanes - 1)
         load_unknown(use, context, access, row, __builtin_ctz(lanes), offset);
     }
+  }
+}
+
+}  // namespace
+
+Next load(const Op& op, Context& context, uint32_t mask) {
+  const auto& use = op.as<MemoryUse>();
+  LaneBytes access;
+  resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::read,
+          use.count == 1, access);
+  touched(use, context, access.global);
+  const size_t all = static_cast<size_t>(use.size) * kLanes;
+  if (access.consecutive && use.register_bytes == use.size &&
+      (!access.tracked || machine::all_written(access.defined[0], all))) {
+    std::memcpy(context.row<std::byte>(op.results->front()), access.bytes[0], all);
+    context.defined_at(op.results->front()) = ~0u;
+    return Next::advance;
+  }
+  spread(access, use.size);
+  Follow* const follow = context.follow();
+  const uint32_t but = follow == nullptr ? 0 : mask & follow->but();
+  copy_to_registers(op, context, access, mask & ~but);
+  if (but != 0) {
+    follow->show(true);
+    copy_to_registers(op, context, access, but);
+    follow->show(false);
   }
   return Next::advance;
 }
