@@ -55,6 +55,20 @@ uint32_t same_address(const machine::Access& a, uint32_t lane) {
   return out;
 }
 
+// Lanes that store what stands there, as all do that store there with them.
+uint32_t unchanged_by_all(const machine::Access& a) {
+  uint32_t out = a.unchanged;
+  for (uint32_t others = out == 0 ? 0 : a.lanes & ~a.unchanged; others != 0; others &= others - 1) {
+    const uint64_t changed = a.addresses[static_cast<size_t>(std::countr_zero(others))];
+    for (uint32_t lanes = out; lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
+      if (a.addresses[lane] < changed + a.bytes && changed < a.addresses[lane] + a.bytes)
+        out &= ~(1u << lane);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 void Checker::lanes_access(const machine::Access& a, Cluster& c) {
@@ -66,6 +80,7 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
   if (a.order.proxy == machine::Proxy::non_coherent) conflicts_.past_cache();
   if (a.order.semantics == machine::Semantics::volatile_ && a.kind == machine::AccessKind::write)
     w.volatile_stores[a.ptx_line] = {w.time, a.lanes};
+  const uint32_t unchanged = unchanged_by_all(a);
   std::array<Viewer, machine::kLanes> viewers;
   for (uint32_t lanes = a.lanes; lanes != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
@@ -91,6 +106,7 @@ void Checker::lanes_access(const machine::Access& a, Cluster& c) {
       r.alike = r.alike && viewers[0].known == w.lanes[i].known.get();
     }
     r.map = address;
+    r.unchanged = (together & ~unchanged) == 0;
     if (launches_.overlaps() && !shared) launches_.behind(r, address, a.bytes);
     shadow->each(address, a.bytes,
                  [&](Cell& cell, uint64_t at, uint64_t size) { conflicts_.reach(r, cell, at, size); });

@@ -27,11 +27,11 @@ void Conflicts::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t siz
   // A copy that replaces what an MMA has read is behind the copy before by being behind the MMA.
   const bool by_readers = r.space == kTensorSpace && cell.reads != kNoAct && r.site->kind != AccessKind::read;
   const bool past_cache = r.site->order.proxy == Proxy::non_coherent;
-  bool told = false;
+  Said said = Said::nothing;
   if (cell.write != kNoAct && !by_readers && (past_cache || !behind(r, cell.write))) [[unlikely]]
-    told = conflict(r, cell.write, address, size);
-  if (cell.writes_before != kNoAct && !told) [[unlikely]]
-    behind_all(r, cell.writes_before, address, size);
+    said = conflict(r, cell.write, address, size);
+  if (cell.writes_before != kNoAct && said == Said::nothing) [[unlikely]]
+    said = behind_all(r, cell.writes_before, address, size);
   if (r.site->kind == AccessKind::read) {
     cell.reads = read_too(r, cell.reads);
     return;
@@ -40,12 +40,19 @@ void Conflicts::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t siz
   if (once_ && !r.frees && r.space == 1 && r.site->kind == AccessKind::write && cell.write != kNoAct)
       [[unlikely]]
     written_again(r, cell.write, address, size);
-  remember_write(r, cell);
+  remember_write(r, cell, said == Said::equal);
 }
 
-// What the cell had still counts where this write does not stand for it.
-void Conflicts::remember_write(const Reach& r, Cell& cell) {
-  if (is_strong(*r.site)) {
+// What the cell had still counts where this write does not stand for it; `beside`: as it is not behind a
+// write of equal bytes.
+void Conflicts::remember_write(const Reach& r, Cell& cell, bool beside) {
+  if (beside) {
+    const Reader before{record_of(cell.write), 1u << lane_of(cell.write)};
+    cell.writes_before =
+        cell.writes_before == kNoAct
+            ? cell.write
+            : ledger_.readers.with(cell.writes_before, before, [](const Reader&) { return false; });
+  } else if (is_strong(*r.site)) {
     cell.reads = not_stood_for(*r.site, cell.reads);
     // One as strong as the last write, as nearly always, has the same before it.
     if (cell.write != kNoAct &&
@@ -59,9 +66,27 @@ void Conflicts::remember_write(const Reach& r, Cell& cell) {
                                        [](const Reader&) { return false; });
     }
   } else {
-    cell.writes_before = cell.reads = kNoAct;
+    cell.writes_before = kNoAct;
+    if (cell.reads != kNoAct) cell.reads = own_since(r, cell.reads);
   }
   cell.write = act(r.record, static_cast<uint32_t>(std::countr_zero(r.lanes)));
+}
+
+// Of those who have read the cell, the threads of the writer's warp since it was last behind others or others
+// behind it: another who stores equal bytes may be behind neither.
+Readers Conflicts::own_since(const Reach& r, Readers reads) {
+  if (r.instruction == nullptr) return kNoAct;
+  const Record& mine = ledger_.records[r.record];
+  const auto own = [&](uint32_t number) {
+    const Record& record = ledger_.records[number];
+    return record.unit == mine.unit && record.time == mine.time &&
+           ledger_.records.site_of(record).order.proxy == Proxy::generic;
+  };
+  if ((reads & kMany) == 0) return own(record_of(reads)) ? reads : kNoAct;
+  if (reads != last_own_.from || r.record != last_own_.record)
+    last_own_ = {reads, r.record,
+                 ledger_.readers.only(reads, [&](const Reader& other) { return own(other.record); })};
+  return last_own_.to;
 }
 
 // Of those, whom that write does not stand for.
@@ -98,14 +123,13 @@ Readers Conflicts::read_too(const Reach& r, Readers before) {
 }
 
 // A write meets those who have read the cell since the last one; any access, those that wrote it before.
-void Conflicts::behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size) {
+Conflicts::Said Conflicts::behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size) {
   const Knowledge* const known = r.alike ? r.viewers[0].known : nullptr;
-  if ((those & kMany) == 0 && !non_coherent_) {
-    if (!behind(r, those)) conflict(r, those, address, size);
-    return;
-  }
-  if (known != nullptr && those == behind_readers_ && known == behind_readers_known_) return;
+  if ((those & kMany) == 0 && !non_coherent_)
+    return behind(r, those) ? Said::nothing : conflict(r, those, address, size);
+  if (known != nullptr && those == behind_readers_ && known == behind_readers_known_) return Said::nothing;
   bool by_known = known != nullptr;  // all that is behind is so for whoever knows that much
+  Said said = Said::nothing;
   ledger_.readers.each(those, [&](const Reader& reader) {
     const bool came_past_cache =
         non_coherent_ &&
@@ -118,13 +142,14 @@ void Conflicts::behind_all(const Reach& r, Readers those, uint64_t address, uint
         continue;
       }
       by_known = false;
-      conflict(r, before, address, size);
+      said = std::max(said, conflict(r, before, address, size));
       return;
     }
   });
-  if (!by_known) return;
+  if (!by_known) return said;
   behind_readers_ = those;
   behind_readers_known_ = known;
+  return said;
 }
 
 // Whether nothing is to be said, which is so nearly always.
@@ -214,25 +239,28 @@ bool Conflicts::in_lockstep(const Viewer& v, const Record& before, const Site& n
          (at->second.lanes >> v.lane & 1) != 0;
 }
 
-// Whether something was said.
-bool Conflicts::conflict(const Reach& r, Act before, uint64_t address, uint64_t size) {
+Conflicts::Said Conflicts::conflict(const Reach& r, Act before, uint64_t address, uint64_t size) {
   const uint32_t number = record_of(before);
   if (number == r.record && r.instruction != nullptr) {
     // Lanes of one instruction that write at one place: the manual leaves it to one of them.
     const uint64_t other = r.instruction->addresses[lane_of(before)];
     if ((r.instruction->lanes >> lane_of(before) & 1) != 0 && other < address + size &&
         address < other + r.instruction->bytes)
-      return false;
+      return Said::nothing;
   }
+  const Site& old = ledger_.records.site_of(ledger_.records[number]);
+  const bool both_store = r.unchanged && old.kind == AccessKind::write && old.actor == Actor::thread;
   for (size_t i = 0; i < r.viewer_count; ++i) {
-    const auto judged = judge(r, r.viewers[i], ledger_.records[number], lane_of(before));
+    auto judged = judge(r, r.viewers[i], ledger_.records[number], lane_of(before));
     if (!judged) continue;
+    const bool equal = both_store && (judged->kind == Kind::race || judged->kind == Kind::warp_race);
+    if (equal) judged = {Kind::equal_stores};
     Finding& f = ledger_.findings.add(judged->kind, ledger_.party(number, lane_of(before)),
                                       party(r.viewers[i], *r.site), reported(address, r.space), size);
     if (f.count == 1) f.side = judged->side;
-    return true;
+    return equal ? Said::equal : Said::something;
   }
-  return false;
+  return Said::nothing;
 }
 
 void Conflicts::drop_sets(Clusters& clusters) {

@@ -27,6 +27,7 @@ struct Reach {
   uint32_t loads_used = 0;             // of the warp, likewise
   bool frees = false;                  // the object that the cell is of
   uint64_t map = 0;                    // of a tensor map that a copy reads: its address
+  bool unchanged = false;              // it stores what stands there already
   mutable Act passed = kNoAct;         // the last act that this one was found to be behind
   mutable uint32_t passed_record = 0;  // likewise of all lanes, of operations
 };
@@ -66,14 +67,17 @@ class Conflicts {
 
  private:
   static constexpr size_t kLeastSets = size_t{1} << 14;
+  // Of an access and earlier ones; equal: no more than that they store equal bytes and nothing orders them.
+  enum class Said : uint8_t { nothing, equal, something };
 
   Readers read_too(const Reach& r, Readers before);
-  void behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size);
-  void remember_write(const Reach& r, Cell& cell);
+  Said behind_all(const Reach& r, Readers those, uint64_t address, uint64_t size);
+  void remember_write(const Reach& r, Cell& cell, bool beside);
   Readers not_stood_for(const Site& write, Readers before);
+  Readers own_since(const Reach& r, Readers reads);
   bool behind(const Reach& r, Act before);
   void written_again(const Reach& r, Act before, uint64_t address, uint64_t size);
-  bool conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
+  Said conflict(const Reach& r, Act before, uint64_t address, uint64_t size);
   std::optional<Judged> judge(const Reach& r, const Viewer& v, const Record& before, uint32_t lane) const;
   bool in_lockstep(const Viewer& v, const Record& before, const Site& now) const;
 
@@ -87,6 +91,12 @@ class Conflicts {
     Reader more{};
     Readers to = kNoAct;
   } last_set_;
+  // What of a cell's readers stayed behind a write by one of them last.
+  struct {
+    Readers from = kNoAct;
+    uint32_t record = 0;
+    Readers to = kNoAct;
+  } last_own_;
   // While one event is told: the last record of which all lanes were found to be behind, and whom.
   uint32_t behind_record_ = 0;
   const Knowledge* behind_known_ = nullptr;

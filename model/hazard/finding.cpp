@@ -26,6 +26,14 @@ constexpr KindRow kRows[] = {
      .what = "a lane reads, volatile, what another has stored by an instruction of both: it is there by "
              "lockstep alone",
      .remedy = "bar.warp.sync (__syncwarp) between them; volatile orders no lanes"},
+    {.kind = Kind::equal_stores,
+     .name = "equal-stores",
+     .level = Level::note,
+     .what =
+         "nothing orders these two stores, but they store equal bytes on this run: one of the two remains",
+     .remedy = "none where they are equal for any input; else a barrier between them, or one thread that "
+               "stores",
+     .either_first = true},
     {.kind = Kind::operation_race,
      .name = "operation-race",
      .level = Level::error,

@@ -16,6 +16,7 @@ enum class Kind : uint8_t {
   race,            // nothing orders the two
   warp_race,       // the same between lanes of one warp, which run in lockstep only by luck
   lockstep,        // lanes of one warp that count on volatile accesses and lockstep: works where it was tried
+  equal_stores,    // nothing orders two stores of equal bytes: which remains is no matter
   operation_race,  // the same with an operation: not waited for, or issued too early
   proxy_fence,     // ordered, but fence.proxy.async is missing
   proxy_fence_war,  // the same, of a read before an operation's write: works where it was measured

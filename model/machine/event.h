@@ -64,6 +64,8 @@ struct Access {
   int issuer = -1;                      // lane that issued the operation; of lanes: -1
   uint32_t rows = 0;                    // of tensor memory: so many lanes from the address on; else 0
   uint32_t met = 0;  // lanes that have met for it: one does it for all, each is to be behind
+  // Lanes that store what stands there already, bit for bit.
+  uint32_t unchanged = 0;
 };
 
 // A warp is about to execute the instruction of a PTX line that an observer asked for.

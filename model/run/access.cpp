@@ -166,7 +166,6 @@ uint64_t window_of(Space space) {
   }
 }
 
-void tell(const Context& context, AccessKind kind, const machine::Order& order, uint32_t mask,
 // Of addresses in shared memory: those that are generic become what devices make of them. The lowest and the
 // highest.
 std::pair<uint64_t, uint64_t> low_halves(Context& context, uint64_t* address, uint32_t mask) {
@@ -181,16 +180,44 @@ std::pair<uint64_t, uint64_t> low_halves(Context& context, uint64_t* address, ui
   return {low, high};
 }
 
-          std::span<const uint64_t> addresses, size_t size) {
+void tell(const Context& context, AccessKind kind, const machine::Order& order, uint32_t mask,
+          std::span<const uint64_t> addresses, size_t size, uint32_t unchanged = 0) {
   const Cluster& cluster = context.cta.cluster;
-  cluster.tell({kind, order, context.cta.index, context.warp.index, mask, 0, cluster.time(),
-                context.cta.line(context.warp.splits[context.split_index]).ptx, addresses, size});
+  machine::Access access{
+      kind,      order, context.cta.index, context.warp.index,
+      mask,      0,     cluster.time(),    context.cta.line(context.warp.splits[context.split_index]).ptx,
+      addresses, size};
+  access.unchanged = unchanged;
+  cluster.tell(access);
+}
+
+// Lanes whose bytes are there already, all of them written: what the store's rows have for them.
+uint32_t unchanged_lanes(const Op& store, Context& context, uint32_t mask, const LaneBytes& there) {
+  const auto& use = store.as<MemoryUse>();
+  const size_t all = static_cast<size_t>(use.size) * use.count;
+  for (size_t j = 0; j < use.count && context.checked; ++j)
+    mask &= context.known_at((*store.sources)[j], mask);
+  uint32_t out = 0;
+  for (; mask != 0; mask &= mask - 1) {
+    const auto lane = static_cast<size_t>(__builtin_ctz(mask));
+    const size_t from_first = there.consecutive ? lane * all : 0, run = there.consecutive ? 0 : lane;
+    if (there.tracked && there.defined[run] != nullptr &&
+        !machine::all_written(there.defined[run] + from_first, all))
+      continue;
+    bool same = true;
+    for (size_t j = 0; j < use.count && same; ++j)
+      same =
+          std::memcmp(there.bytes[run] + from_first + j * use.size,
+                      context.row<std::byte>((*store.sources)[j]) + lane * use.register_bytes, use.size) == 0;
+    out |= static_cast<uint32_t>(same) << lane;
+  }
+  return out;
 }
 
 }  // namespace
 
 void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mask, size_t size,
-             AccessKind kind, bool as_one, LaneBytes& out) {
+             AccessKind kind, bool as_one, LaneBytes& out, const Op* store) {
   context.require_defined(row, mask, "an address");
   static const AddressScans& scans = address_scans();
   alignas(64) uint64_t address[kLanes];
@@ -205,6 +232,8 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
   uint64_t low = scan.low + window;
   uint64_t high = scan.high + window;
   const Space space = use.space;
+  if ((space == Space::shared || space == Space::cluster) && high >= machine::kSharedWindow) [[unlikely]]
+    std::tie(low, high) = low_halves(context, address, mask);
   if ((scan.bits & (size - 1)) != 0 && context.checked) {
     for (int i = 0; i < kLanes; ++i)
       if ((mask >> i & 1) != 0 && (address[i] & (size - 1)) != 0)
@@ -233,8 +262,6 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
       if ((mask >> i & 1) != 0 && address[i] == low) lowest = i;
     region = cluster_memory(context, low, lowest);
   } else if (space == Space::param) {
-  if ((space == Space::shared || space == Space::cluster) && high >= machine::kSharedWindow) [[unlikely]]
-    std::tie(low, high) = low_halves(context, address, mask);
     region = &context.cta.grid.parameters;
   } else if (space == Space::constant) {
     region = &context.cta.grid.constants;
@@ -264,7 +291,8 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
   }
   if (context.cta.cluster.accesses_watched()) [[unlikely]] {
     for (uint64_t& a : address) a += window_of(space);
-    tell(context, kind, use.order, mask, address, size);
+    tell(context, kind, use.order, mask, address, size,
+         store == nullptr ? 0 : unchanged_lanes(*store, context, mask, out));
     if (out.consecutive && context.follow() != nullptr && context.follow()->but() != 0) {
       // some lanes read what is there, and some do not
       out.consecutive = false;

@@ -14,8 +14,16 @@ uint64_t generic_address(const Cluster& cluster, const machine::Region& at, uint
 
 }  // namespace
 
-void Port::tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const {
-  tell_at(kind, generic_address(cluster_, at, address), size);
+void Port::tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size,
+                bool unchanged) const {
+  tell_at(kind, generic_address(cluster_, at, address), size, false, 0, unchanged);
+}
+
+bool Port::stands(const machine::Region& at, uint64_t address, uint64_t size, const std::byte* bytes,
+                  const uint8_t* defined) {
+  const uint64_t offset = address - at.base();
+  return at.is_defined(offset, size) && (defined == nullptr || machine::all_written(defined, size)) &&
+         std::memcmp(at.raw_bytes() + offset, bytes, size) == 0;
 }
 
 void Port::tell(AccessKind kind, const machine::Region& at, Pieces16& all) const {
@@ -31,7 +39,8 @@ void Port::tell(AccessKind kind, const machine::Region& at, Pieces16& all) const
   all.count = 0;
 }
 
-void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarrier, uint32_t rows) const {
+void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarrier, uint32_t rows,
+                   bool unchanged) const {
   uint64_t addresses[machine::kLanes];
   machine::Access access{kind, order_, {}, 0, 0, 0, cluster_.time(), 0, {}, size, mbarrier};
   access.rows = rows;
@@ -47,6 +56,7 @@ void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarri
     access.cta = context_->cta.index;
     access.warp = context_->warp.index;
     access.lanes = 1u << lane_;
+    access.unchanged = unchanged ? access.lanes : 0;
     access.met = met_;
     access.ptx_line = context_->cta.line(context_->warp.splits[context_->split_index]).ptx;
     std::fill(std::begin(addresses), std::end(addresses), 0);

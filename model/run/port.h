@@ -43,7 +43,8 @@ class Port {
   }
   void write(machine::Region& to, uint64_t address, uint64_t size, const std::byte* from,
              const uint8_t* defined = nullptr) const {
-    told(AccessKind::write, to, address, size);
+    if (cluster_.accesses_watched()) [[unlikely]]
+      tell(AccessKind::write, to, address, size, stands(to, address, size, from, defined));
     copy(to.raw_bytes() + (address - to.base()), from, size);
     if (to.raw_defined() == nullptr) return;
     if (defined != nullptr)
@@ -154,9 +155,13 @@ class Port {
   };
   // Of those that lie side by side as of one access; none are left.
   void tell(AccessKind kind, const machine::Region& at, Pieces16& pieces) const;
-  void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const;
+  void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size,
+            bool unchanged = false) const;
   void tell_at(AccessKind kind, uint64_t generic_address, uint64_t size, bool mbarrier = false,
-               uint32_t rows = 0) const;
+               uint32_t rows = 0, bool unchanged = false) const;
+  // Whether that is there already, all of it written.
+  static bool stands(const machine::Region& at, uint64_t address, uint64_t size, const std::byte* bytes,
+                     const uint8_t* defined);
 
   const Cluster& cluster_;
   const Context* context_ = nullptr;  // of a lane

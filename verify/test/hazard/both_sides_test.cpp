@@ -73,6 +73,48 @@ TEST(BothSides, RowsOfAMatrixStoredAtOnePlaceHaveTheSameBytes) {
     }
 }
 
+// Warps that store a word at one place, as compilers do with what all of them have: equal words are a note,
+// whichever element of the store they are in and whatever was there before; else it is a race.
+TEST(BothSides, EqualWordsOfSeveralWarpsAreANote) {
+  struct Case {
+    std::string store, value;
+    bool equal;
+  };
+  const std::string warp = "shr.u32 %r2, %r0, 5;\n", first = "mov.b32 %r3, 7;\n";
+  const Case cases[] = {
+      {"st.shared.u32 [tile], %r3;\n", first, true},
+      {"st.shared.u32 [tile], %r3;\n", "add.u32 %r3, %r2, 7;\n", false},
+      {"st.shared.u8 [tile], %r3;\n", "shl.b32 %r3, %r2, 8;\n", true},  // the low bits alone are stored
+      {"st.shared.u16 [tile], %r3;\n", "shl.b32 %r3, %r2, 8;\n", false},
+      {"st.shared.v2.u32 [tile], {%r3, %r3};\n", first, true},
+      {"st.shared.v2.u32 [tile], {%r2, %r3};\n", first, false},
+      {"st.shared.v2.u32 [tile], {%r3, %r2};\n", first, false},
+      {"st.shared.v4.u32 [tile], {%r3, %r3, %r3, %r2};\n", first, false},
+      {"st.global.u32 [%a1], %r3;\n", first, true},
+      {"st.global.u32 [%a1], %r2;\n", first, false},
+      {"@%p0 st.global.u32 [%a1+4], 0;\n@!%p0 st.global.u32 [%a1+4], %r3;\n", "mov.b32 %r3, 0;\n", true},
+      {"@%p0 st.global.u32 [%a1+4], 0;\n@!%p0 st.global.u32 [%a1+4], %r3;\n", "add.u32 %r3, %r2, 7;\n",
+       false},
+      // 32 words one behind the other
+      {"st.shared.u32 [%r4], %r3;\n", "and.b32 %r3, %r0, 31;\n", true},
+      {"st.shared.u32 [%r4], %r0;\n", first, false},
+      {"mul.wide.u32 %a2, %r6, 4;\nadd.u64 %a2, %a2, %a1;\nst.global.u32 [%a2], %r6;\n", first, true},
+      {"mul.wide.u32 %a2, %r6, 4;\nadd.u64 %a2, %a2, %a1;\nst.global.u32 [%a2], %r0;\n", first, false},
+      // all of them the zeros that global memory starts as
+      {"st.global.u32 [%a1], %r3;\n", "mov.b32 %r3, 0;\n", true},
+  };
+  for (const Case& c : cases)
+    for (const uint32_t warps : {2u, 4u}) {
+      const std::string what =
+          said(entry(".shared .align 16 .b8 tile[128];\nsetp.lt.u32 %p0, %r0, 32;\nand.b32 "
+                     "%r6, %r0, 31;\nshl.b32 %r4, %r6, 2;\nmov.u32 %r5, tile;\nadd.u32 "
+                     "%r4, %r4, %r5;\n" +
+                     warp + c.value + c.store),
+               1, 32 * warps, {4, 128});
+      EXPECT_EQ(what.substr(0, 5), c.equal ? "equal" : "race ") << what << " of\n" << c.value << c.store;
+    }
+}
+
 // A load past the cache is remembered, however often its lane and others load the word as usual behind it.
 TEST(BothSides, ALoadPastTheCacheIsNotForgottenForLaterOnes) {
   for (const uint32_t warps : {1u, 2u, 8u, 24u})

@@ -300,7 +300,7 @@ Next store(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<MemoryUse>();
   LaneBytes access;
   resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::write,
-          use.count == 1, access);
+          use.count == 1, access, &op);
   context.cta.cluster.change();
   touched(use, context, 0);
   if (context.checked && access.tracked && context.cta.cluster.operations_under_way())

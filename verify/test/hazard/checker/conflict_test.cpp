@@ -73,6 +73,132 @@ TEST(Conflicts, LanesOfOneInstructionMayWriteAtOnePlace) {
   EXPECT_EQ(t.kinds(), Lines{"warp-race 10 11"});
 }
 
+// Threads that store equal bytes at one place, and nothing orders them: one of the two remains, as devices
+// have it.
+TEST(Conflicts, StoresOfEqualBytesAreNotes) {
+  const Who a{{0, 0, 0}, 0, 1}, b{{0, 0, 0}, 1, 1};
+  const uint64_t place = shared(0, 64);
+  for (const Order& first : {Order{}, kRelaxed})
+    for (const Order& second : {Order{}, kRelaxed}) {
+      const bool strong = first.semantics == Semantics::relaxed && second.semantics == Semantics::relaxed;
+      Trace t;
+      t.write(10, a, place, first);
+      t.stores_again(20, b, place, second);
+      EXPECT_EQ(t.kinds(), strong ? Lines{} : Lines{"equal-stores 10 20"});
+    }
+  for (const Who& other : {Who{{0, 0, 0}, 0, 2}, b, Who{{1, 0, 0}, 0, 1}}) {  // of its warp, CTA, grid
+    Trace t({2, 1, 1});
+    t.write(10, a, global(64));
+    t.stores_again(10, other, global(64));
+    EXPECT_EQ(t.kinds(), Lines{"equal-stores 10 10"});
+  }
+  // One lane of several stores something else there: which of them remains is of the instruction.
+  for (const uint32_t changing : {1u, 2u, 4u, 7u}) {
+    Trace t;
+    t.write(10, a, place);
+    t.stores_again(20, {{}, 1, 7}, place, {}, changing);
+    EXPECT_EQ(t.kinds(), Lines{"race 10 20"}) << changing;
+    Trace apart;  // with a lane between that is elsewhere
+    apart.write(10, a, place);
+    std::array<uint64_t, machine::kLanes> those = addresses({64, 128, 64});
+    machine::Access both{AccessKind::write, {}, {}, 1, 5 | 2, 0, 9, 20, those, 4};
+    both.unchanged = 7 & ~changing;
+    apart.tell(b, both);
+    EXPECT_EQ(apart.kinds(), changing == 2 ? Lines{"equal-stores 10 20"} : Lines{"race 10 20"}) << changing;
+  }
+  // What is to order others, in too narrow a scope or without a release, stays what it is.
+  Trace scope({2, 1, 1});
+  const Order narrow{Semantics::relaxed, Scope::cta, Proxy::generic};
+  scope.write(10, a, global(64), narrow);
+  scope.stores_again(20, {{1, 0, 0}, 0, 1}, global(64), narrow);
+  EXPECT_EQ(scope.kinds(), Lines{"scope 10 20"});
+  // An operation's bytes and an atomic's count as any.
+  Trace atomic;
+  atomic.access(10, a, AccessKind::update, place, kRelaxed);
+  atomic.stores_again(20, b, place);
+  EXPECT_EQ(atomic.kinds(), Lines{"race 10 20"});
+  Trace copy;
+  copy.issues(9, a, 1, machine::Ending::copy_group);
+  copy.operation(9, a, 1, AccessKind::write, place, 16, Proxy::generic);
+  copy.stores_again(20, b, place);
+  EXPECT_EQ(copy.kinds(), Lines{"operation-race 9 20"});
+}
+
+// Behind stores of equal bytes each of them counts: who comes next is to be behind all.
+TEST(Conflicts, EachOfEqualStoresIsToBeOrderedBeforeWhatComesNext) {
+  const Who a{{0, 0, 0}, 0, 1}, b{{0, 0, 0}, 1, 1}, c{{0, 0, 0}, 2, 1}, d{{0, 0, 0}, 3, 1};
+  const uint64_t place = shared(0, 64);
+  const Lines equal{"equal-stores 10 10", "equal-stores 10 10"};
+  struct Case {
+    std::vector<Who> meet;  // before d comes
+    bool found;
+  };
+  for (const Case& m : {Case{{a, b, c, d}, false}, Case{{b, c, d}, true}, Case{{a, c, d}, true},
+                        Case{{a, b, d}, true}, Case{{d}, true}})
+    for (const AccessKind kind : {AccessKind::read, AccessKind::write}) {
+      Trace t;
+      t.write(10, a, place);
+      t.stores_again(10, b, place);
+      t.stores_again(10, c, place);
+      t.bar(30, m.meet, 1, 32 * static_cast<uint32_t>(m.meet.size()));
+      t.access(40, d, kind, place);
+      const Lines found = t.kinds();
+      EXPECT_EQ(std::count(found.begin(), found.end(), "race 10 40"), m.found ? 1 : 0);
+      EXPECT_EQ(std::count(found.begin(), found.end(), "equal-stores 10 10"), 1);
+    }
+  // A store of other bytes stands for those that it is behind, and for no other.
+  Trace t;
+  t.write(10, a, place);
+  t.stores_again(11, b, place);
+  t.bar(30, {b, c}, 1, 64);
+  t.write(12, c, place);
+  EXPECT_EQ(t.kinds(), (Lines{"equal-stores 10 11", "race 10 12"}));
+  // A third that is behind the second, but not the first: it counts beside the first.
+  Trace third;
+  third.write(10, a, place);
+  third.stores_again(11, b, place);
+  third.bar(30, {b, c}, 1, 64);
+  third.stores_again(12, c, place);
+  third.bar(31, {c, d}, 2, 64);
+  third.write(13, d, place);
+  EXPECT_EQ(third.kinds(), (Lines{"equal-stores 10 11", "equal-stores 10 12", "race 10 13"}));
+}
+
+// Who reads a place beside a store is a race, though what is stored stands there: what stood there before may
+// be what is read.
+TEST(Conflicts, AReaderBesideEqualStoresIsARace) {
+  const Who a{{0, 0, 0}, 0, 1}, b{{0, 0, 0}, 1, 1};
+  const uint64_t place = shared(0, 64);
+  Trace before;  // a reads and stores, b stores the same
+  before.read(9, a, place);
+  before.write(10, a, place);
+  before.stores_again(10, b, place);
+  EXPECT_EQ(before.kinds(), (Lines{"equal-stores 10 10", "race 9 10"}));
+  Trace by_many;  // so do several of its warp
+  by_many.access(9, {{}, 0, 15}, AccessKind::read, place);
+  by_many.bar(8, {{{}, 0, 15}}, 2, 32);
+  by_many.access(9, {{}, 0, 15}, AccessKind::read, place);
+  by_many.write(10, a, place);
+  by_many.stores_again(10, b, place);
+  EXPECT_EQ(by_many.kinds(), (Lines{"warp-race 9 10", "equal-stores 10 10", "race 9 10"}));
+  Trace between;
+  between.write(10, a, place);
+  between.read(11, a, place);
+  between.stores_again(10, b, place);
+  EXPECT_EQ(between.kinds(), (Lines{"equal-stores 10 10", "race 11 10"}));
+  Trace behind;
+  behind.write(10, a, place);
+  behind.stores_again(10, b, place);
+  behind.read(11, b, place);
+  EXPECT_EQ(behind.kinds(), (Lines{"equal-stores 10 10", "race 10 11"}));
+  Trace alone;  // a store of what stands there anyway, beside a reader
+  alone.write(10, a, place);
+  alone.bar(30, {a, b}, 1, 64);
+  alone.read(11, a, place);
+  alone.stores_again(12, b, place);
+  EXPECT_EQ(alone.kinds(), Lines{"race 11 12"});
+}
+
 // Lanes that count on volatile accesses and lockstep: a lane reads what others stored by an instruction that
 // it has executed with them, the last time that anybody came to it.
 TEST(Conflicts, VolatileReadsOfLockstepAreNotes) {

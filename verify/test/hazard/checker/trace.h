@@ -55,6 +55,14 @@ class Trace {
   void write(int line, const Who& who, uint64_t address, Order order = {}) {
     access(line, who, AccessKind::write, address, order);
   }
+  // Lanes store at one place, all but `changing` what stands there already.
+  void stores_again(int line, const Who& who, uint64_t address, Order order = {}, uint32_t changing = 0) {
+    std::array<uint64_t, machine::kLanes> addresses{};
+    addresses.fill(address);
+    machine::Access a{AccessKind::write, order, who.cta, who.warp, who.lanes, 0, ++time_, line, addresses, 4};
+    a.unchanged = who.lanes & ~changing;
+    tell(who, a);
+  }
   // By an operation under way, as lane `issuer` of its warp has issued it; -1: all of its lanes.
   void operation(int line, const Who& who, uint64_t number, AccessKind kind, uint64_t address, uint64_t bytes,
                  Proxy proxy, int issuer = -1) {
