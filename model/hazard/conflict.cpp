@@ -24,8 +24,11 @@ Side side_of(bool earlier, bool later) {
 }  // namespace
 
 void Conflicts::reach(const Reach& r, Cell& cell, uint64_t address, uint64_t size) {
-  // A copy that replaces what an MMA has read is behind the copy before by being behind the MMA.
-  const bool by_readers = r.space == kTensorSpace && cell.reads != kNoAct && r.site->kind != AccessKind::read;
+  // A copy that replaces what an MMA has read is behind the copy before by being behind the MMA; one that
+  // replaces what threads have read is behind the store that they read, which stands in shared memory then,
+  // fence or not.
+  const bool by_readers = cell.reads != kNoAct && r.site->kind != AccessKind::read &&
+                          (r.space == kTensorSpace || (r.space == 0 && r.site->order.proxy == Proxy::async));
   const bool past_cache = r.site->order.proxy == Proxy::non_coherent;
   Said said = Said::nothing;
   if (cell.write != kNoAct && !by_readers && (past_cache || !behind(r, cell.write))) [[unlikely]]

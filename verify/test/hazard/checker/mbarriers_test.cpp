@@ -399,5 +399,29 @@ TEST(Mbarriers, OperationsNeedTheProxyFence) {
         }
 }
 
+// A store in shared memory that threads have read stands there: a copy over it wants no more than one over
+// what they read. In global memory, or where the reader is not before the copy, it is what it was.
+TEST(Mbarriers, AStoreThatWasReadStandsInSharedMemory) {
+  for (const bool in_global : {false, true})
+    for (const bool read : {false, true})
+      for (const bool ordered : {false, true}) {
+        Pair t;
+        const Who writer{kFirst, 0, 2}, reader{kFirst, 1, 1}, issuer{kFirst, 1, 4};
+        t.init(2, issuer, shared(0, 0));
+        t.all_know();
+        const uint64_t at = in_global ? global(0) : shared(0, 128);
+        t.write(5, writer, at);
+        t.bar(6, {{kFirst, 0, kAll}, {kFirst, 1, kAll}});
+        if (read) t.read(8, reader, at);
+        if (ordered) t.meets(9, {kFirst, 1, kAll}, Sync::warp_met);
+        t.issues(10, issuer, 1, machine::Ending::mbarrier);
+        t.operation(10, issuer, 1, AccessKind::write, at, 16, Proxy::async, 2);
+        Lines found;
+        if (!read || in_global) found.push_back("proxy-fence 5 10");
+        if (read) found.push_back(ordered ? "proxy-fence-war 8 10" : "operation-race 8 10");
+        EXPECT_EQ(t.kinds(), found) << in_global << read << ordered;
+      }
+}
+
 }  // namespace
 }  // namespace bitwell::hazard
