@@ -17,6 +17,49 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+// Bits of the smaller term, from its first 1 to its last, that stand below the last place of the sum: counted
+// one by one.
+int lost_one_by_one(float one, float other, float result, bool brain) {
+  const double smaller = std::fabs(std::fabs(one) < std::fabs(other) ? one : other);
+  if (smaller == 0 || !std::isfinite(smaller)) return 0;
+  const int least = brain ? -126 : -14, fraction = brain ? 7 : 10;
+  int exponent = least;  // of the result, no subnormal's
+  while (std::ldexp(1.0, exponent + 1) <= std::fabs(result)) ++exponent;
+  int out = 0;
+  for (int place = -200; place < exponent - fraction; ++place) {
+    const double above = std::ldexp(std::floor(std::ldexp(smaller, -place - 1)), place + 1);
+    const bool begun = smaller >= std::ldexp(1.0, place);  // its first 1 is here or higher
+    const bool ended = above != smaller;                   // and its last 1 here or lower
+    out += begun && ended ? 1 : 0;
+  }
+  return out;
+}
+
+TEST(Losses, BitsBelowTheLastPlaceOfASum) {
+  EXPECT_EQ(isa::lost_bits(1, 0x1p-11f, 1, false), 1);
+  EXPECT_EQ(isa::lost_bits(1, 0x1p-10f, 0x1.004p0f, false), 0);
+  EXPECT_EQ(isa::lost_bits(1, 0x1p-8f, 1, true), 1);
+  EXPECT_EQ(isa::lost_bits(1, 0x1p-7f, 0x1.02p0f, true), 0);
+  EXPECT_EQ(isa::lost_bits(256, 0x1.02p0f, 256, true), 8);
+  EXPECT_EQ(isa::lost_bits(-0x1p-130f, 0x1p-130f, 0, true), 0);
+  for (const bool brain : {false, true}) {
+    const int fraction = brain ? 7 : 10, least = brain ? -126 : -14;
+    for (const int apart : {0, 1, 3, fraction - 1, fraction, fraction + 1, fraction + 2, 2 * fraction, 30})
+      for (const int high : {least, least + 1, 0, 1, 8, 15})
+        for (const uint32_t bits : {0u, 1u, 2u, 5u, (1u << fraction) - 1}) {
+          const float one =
+              std::ldexp(1.0f + static_cast<float>(bits) / static_cast<float>(1 << fraction), high);
+          const float other = std::ldexp(
+              1.0f + static_cast<float>(bits ^ 1) / static_cast<float>(1 << fraction), high - apart);
+          for (const float result : {one, one + other, one - other, 0.0f, 1.0f})
+            for (const bool turned : {false, true})
+              EXPECT_EQ(isa::lost_bits(turned ? other : one, turned ? one : other, result, brain),
+                        lost_one_by_one(one, other, result, brain))
+                  << one << " " << other << " " << result << " " << brain;
+        }
+  }
+}
+
 // A thread for each word: the operands are words of the first three buffers, the result goes to the fourth.
 std::vector<isa::Losses> losses(const std::string& instruction,
                                 const std::vector<std::array<uint32_t, 3>>& words,

@@ -50,6 +50,32 @@ int source_of(char mode, int lane, int b, int c) {
   return inside ? from : lane;
 }
 
+// and and or of two predicates are known where one of them decides; where both are known they are, whatever
+// other lanes lack. The first hangs on %r10, the lane's number plus 100.
+TEST(KnownLanes, OfTwoPredicatesAreThoseThatOneDecides) {
+  for (const std::string op : {"and", "or", "xor"})
+    for (const bool turned : {false, true})
+      for (const uint32_t unknown : {0u, 1u, 0x00010002u, 0x0F0F3C5Au, ~0u}) {
+        const std::string both = turned ? "%p2, %p3" : "%p3, %p2";
+        const KnownLanes got =
+            run("setp.ge.u32 %p3, %r10, 116; and.b32 %r5, %r0, 1; setp.ne.u32 %p2, %r5, 0;\n" + op +
+                    ".pred %p3, " + both + "; selp.u32 %r13, 1, 0, %p3;",
+                unknown, ~0u);
+        EXPECT_EQ(got.wrong, "");
+        for (uint32_t lane = 0; lane < 32; ++lane) {
+          const bool lacks = (unknown >> lane & 1) != 0, first = lane >= 16, second = (lane & 1) != 0;
+          const bool decided = op == "and" ? !second : op == "or" && second;
+          EXPECT_EQ((got.unknown >> lane & 1) != 0, lacks && !decided) << op << unknown << " lane " << lane;
+          if (lacks && !decided) continue;
+          const bool value = lacks         ? second
+                             : op == "and" ? first && second
+                             : op == "or"  ? first || second
+                                           : first != second;
+          EXPECT_EQ(got.values[lane], value ? 1u : 0u) << op << unknown << " lane " << lane;
+        }
+      }
+}
+
 TEST(KnownLanes, OfAShuffleAreThoseOfItsSources) {
   std::mt19937 random(3);
   for (int draw = 0; draw < 60; ++draw) {
