@@ -100,6 +100,9 @@ class Region {
 
   bool read_only = false;
   bool scratch = false;  // what is stored there need not be whole: only a read that matters is reported
+  // Among those of the memory while clusters run side by side (claim/before.h); else none.
+  static constexpr uint32_t kNoNumber = UINT32_MAX;
+  uint32_t number = kNoNumber;
 
  private:
   std::string name_;
@@ -163,6 +166,10 @@ class Memory {
 
   // The region holding [address, address + length), or nullptr.
   Region* find(uint64_t address, uint64_t length);
+  template <class Visit>
+  void each_region(Visit visit) {
+    for (const auto& region : regions_) visit(*region);
+  }
   // The region that holds a byte of the host's, or nullptr.
   const Region* owner(const std::byte* byte) const;
   // A handle for the object, as tex or suld take it, and the object of a handle, or nullptr.

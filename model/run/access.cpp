@@ -8,6 +8,7 @@
 
 #include "model/isa/lanes/address_scan.h"
 #include "model/run/cluster.h"
+#include "model/run/parallel/claim.h"
 #include "model/run/shared_place.h"
 #include "model/run/stuck/nearby.h"
 #include "model/run/watch/follow.h"
@@ -104,9 +105,22 @@ Region* cluster_memory(Context& context, uint64_t address, int lane) {
   return &cta->shared;
 }
 
+// Where the cluster's accesses to global memory are to be claimed, or nullptr.
+machine::Claims* claims_of(const Context& context) {
+  const Parallel* parallel = context.cta.grid.parallel;
+  return parallel != nullptr ? &parallel->claims : nullptr;
+}
+
+void claim_lanes(AccessKind kind, const Region& at, const AddressScan& scan, const uint64_t* address,
+                 uint32_t mask, size_t size, machine::Claims& claims) {
+  if (kind == AccessKind::read && claims.read_at_once(at)) return;
+  if (scan.consecutive) return claim(kind, at, scan.low, size * kLanes, claims);
+  for (; mask != 0; mask &= mask - 1) claim(kind, at, address[__builtin_ctz(mask)], size, claims);
+}
+
 // One lane's bytes; `address` is in the space's own numbering.
 void find_one(Context& context, Space space, uint64_t address, size_t size, AccessKind kind, int lane,
-              LaneBytes& out) {
+              machine::Claims* claims, LaneBytes& out) {
   const auto at = static_cast<size_t>(lane);
   Region* region = nullptr;
   switch (space) {
@@ -140,7 +154,9 @@ void find_one(Context& context, Space space, uint64_t address, size_t size, Acce
   out.defined[at] =
       region->raw_defined() == nullptr ? nullptr : region->raw_defined() + (address - region->base());
   out.tracked = out.tracked || out.defined[at] != nullptr;
-  if (space == Space::global) out.global |= 1u << lane;
+  if (space != Space::global) return;
+  out.global |= 1u << lane;
+  if (claims != nullptr) claim(kind, *region, address, size, *claims);
 }
 
 // Which space a generic address lies in; `address` becomes that space's own.
@@ -217,7 +233,7 @@ uint32_t unchanged_lanes(const Op& store, Context& context, uint32_t mask, const
 }  // namespace
 
 void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mask, size_t size,
-             AccessKind kind, bool as_one, LaneBytes& out, const Op* store) {
+             AccessKind kind, bool as_one, LaneBytes& out, const Op* store, bool claimed) {
   context.require_defined(row, mask, "an address");
   static const AddressScans& scans = address_scans();
   alignas(64) uint64_t address[kLanes];
@@ -268,6 +284,7 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
   }
   if (context.checked && (space == Space::shared || space == Space::cluster) && region != nullptr)
     keep_off_mbarriers(context, address, mask, low, high, size, kind);
+  machine::Claims* const claims = claimed ? claims_of(context) : nullptr;
   const bool together = region != nullptr && region->contains(low, size) && region->contains(high, size) &&
                         (!region->read_only || kind == AccessKind::read);
   if (together) {
@@ -281,12 +298,14 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
     for (int i = 0; i < lanes; ++i) out.bytes[i] = reinterpret_cast<std::byte*>(bytes + address[i]);
     if (out.tracked)
       for (int i = 0; i < lanes; ++i) out.defined[i] = reinterpret_cast<uint8_t*>(defined + address[i]);
+    if (claims != nullptr && real == Space::global) [[unlikely]]
+      claim_lanes(kind, *region, scan, address, mask, size, *claims);
   } else {
     for (int i = 0; i < kLanes; ++i) {
       if ((mask >> i & 1) == 0) continue;
       uint64_t a = address[i];
       const Space lane_space = space == Space::generic ? space_of_generic(a) : space;
-      find_one(context, lane_space, a, size, kind, i, out);
+      find_one(context, lane_space, a, size, kind, i, claims, out);
     }
   }
   if (context.cta.cluster.accesses_watched()) [[unlikely]] {
@@ -334,7 +353,7 @@ bool read_generic(Context& context, int lane, uint64_t address, size_t size, voi
   LaneBytes found;
   uint64_t own = address;
   const Space space = space_of_generic(own);
-  find_one(context, space, own, size, AccessKind::read, lane, found);
+  find_one(context, space, own, size, AccessKind::read, lane, claims_of(context), found);
   if (context.cta.cluster.accesses_watched()) {
     uint64_t addresses[kLanes]{};
     addresses[lane] = address;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <deque>
 
+#include "model/run/parallel/side_by_side.h"
 #include "model/run/stops.h"
 #include "model/run/turns/residency.h"
 #include "model/run/turns/residents.h"
@@ -92,7 +93,17 @@ std::vector<RunResult> run_chain(const std::vector<ChainedLaunch>& launches, mac
                      stops(l.program, options.observers)});
     in_flight.push_back({grids.back(), room, 0});
   }
-  return Residents(std::move(in_flight)).run();
+  Grid& first = grids.front();
+  const uint64_t cluster = uint64_t{first.shape.cluster[0]} * first.shape.cluster[1] * first.shape.cluster[2];
+  Residents residents(std::move(in_flight));
+  if (launches.size() > 1 || options.threads < 2 || first.ctas() == cluster) return residents.run();
+  const Unordered unordered = unordered_atomics(first.program);
+  RunResult beside;
+  beside.host.why_not_all = why_in_order(first.program, first.shape, options, unordered);
+  if (beside.host.why_not_all.empty()) beside = SideBySide(first, options.threads, unordered).run();
+  const uint64_t clusters = beside.host.clusters;
+  residents.begin_behind(clusters, std::move(beside));
+  return residents.run();
 }
 
 RunResult run(const Program& program, machine::Region& constants, const Shape& shape,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/run/parallel/parallel.h"
 #include "model/run/turns/chooser.h"
 #include "model/run/turns/synchronised.h"
 #include "model/run/wait.h"
@@ -172,6 +173,8 @@ bool Cluster::ended() const {
 Cluster::Standing Cluster::run(bool alone) {
   waits_ = false;
   while (!ended()) {
+    if (grid.parallel != nullptr && grid.parallel->given_up) [[unlikely]]
+      return Standing::interrupted;
     woken_ = yielded_ = interrupted_ = false;
     release_spinners();
     if (grid.options.progress && grid.flight.time() - reported_ >= kInstructionsAReport) report_progress();

@@ -20,6 +20,7 @@ namespace bitwell::isa {
 
 class Cluster;
 class Context;
+struct Parallel;
 class Warpgroup;   // of the wgmma family
 class TensorUnit;  // of the tcgen05 family
 
@@ -40,6 +41,9 @@ struct Grid {
   const bool has_dependents = false;
   // By function: the pcs of the PTX lines that observers ask for, ascending. Empty: nobody asks for any.
   const std::vector<std::vector<uint32_t>> stops{};
+
+  // Where its clusters run beside others, on this host thread; or nullptr.
+  const Parallel* parallel = nullptr;
 
   // What becomes of it.
   uint64_t ended = 0;     // CTAs, and those that will never start

@@ -60,7 +60,17 @@ struct Options {
   std::optional<uint64_t> residents;
   // After every cluster, and now and then within one. None if empty.
   std::function<void(const Progress&)> progress;
+  // Host threads that clusters of one launch may run on, 1 or more. Nothing but time comes of it.
+  unsigned threads = 1;
   uint64_t step_limit = uint64_t{1} << 34;  // warp instructions of one CTA before it counts as hung
+};
+
+// Of a launch that may run on several host threads: how many there were, the clusters that ran on them, and
+// why the others had to run one after the other; empty where none had, or the launch was too short.
+struct HostThreads {
+  unsigned threads = 1;
+  uint64_t clusters = 0;
+  std::string why_not_all;
 };
 
 struct RunResult {
@@ -68,6 +78,7 @@ struct RunResult {
   uint64_t warp_instructions = 0;
   Footprint footprint;
   std::vector<Note> notes;
+  HostThreads host;
 };
 
 // The shape that a launch has: clusters of the entry's .reqnctapercluster, or else of what `shape` asks for.

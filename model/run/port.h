@@ -7,6 +7,7 @@
 
 #include "model/machine/event.h"
 #include "model/run/context.h"
+#include "model/run/parallel/claim.h"
 #include "model/run/shared_place.h"
 #include "model/run/watch/follow.h"
 
@@ -134,9 +135,16 @@ class Port {
   void told(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const {
     if (cluster_.accesses_watched()) [[unlikely]]
       tell(kind, at, address, size);
+    if (cluster_.grid.parallel != nullptr) [[unlikely]]
+      claim(kind, at, address, size, cluster_.grid.parallel->claims);
   }
   template <class Pieces>
   void told_of_pieces(AccessKind kind, const machine::Region& at, Pieces each_piece) const {
+    if (cluster_.grid.parallel != nullptr &&
+        !(kind == AccessKind::read && cluster_.grid.parallel->claims.read_at_once(at))) [[unlikely]]
+      each_piece([&](uint64_t address, uint64_t, uint64_t size) {
+        claim(kind, at, address, size, cluster_.grid.parallel->claims);
+      });
     if (!cluster_.accesses_watched()) [[likely]]
       return;
     Pieces16 all;

@@ -145,7 +145,10 @@ isa::RunResult run_steps(const EntryOf& first, const Launch& launch, const Place
   for (size_t i = 0;; ++i) {
     for (; i < steps.size() && steps[i].programmatic; ++i) chained(steps[i]);
     const std::vector<isa::RunResult> ran = flight.run(options, beginning);
-    if (std::exchange(is_first, false)) result.footprint = ran.front().footprint;
+    if (std::exchange(is_first, false)) {
+      result.footprint = ran.front().footprint;
+      result.host = ran.front().host;
+    }
     add(ran, result);
     if (i == steps.size()) return result;
     if (steps[i].copy)

@@ -27,13 +27,6 @@ std::string formula_finding(const budget::Audit& audit) {
 
 }  // namespace
 
-void merge(isa::Footprint& all, const isa::Footprint& one) {
-  if (all.shared.size() < one.shared.size()) all.shared.resize(one.shared.size());
-  for (size_t i = 0; i < one.shared.size(); ++i) all.shared[i] |= one.shared[i];
-  all.tensor.allocated |= one.tensor.allocated;
-  all.tensor.written |= one.tensor.written;
-}
-
 Occupied occupied(const Reserves& reserves, const std::string& text, const isa::Footprint& touched) {
   const budget::Audit audit = budget::audit(budget::parse_spec(text), reserves.names);
   const auto most = audit.names.find("most_stages");

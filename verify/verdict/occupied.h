@@ -21,9 +21,6 @@ struct Occupied {
   std::string finding;  // the first disagreement; empty: all agree
 };
 
-// Bytes and columns that one launch touched are touched by all together.
-void merge(isa::Footprint& all, const isa::Footprint& one);
-
 // `budget`: text of the spec that the kernel names. The formulas are those of the layouts and give what the
 // kernel reserves; the cases touch every column that is counted, and every byte but some of what the budget
 // calls room. Throws budget::BudgetError for a spec that cannot be read or computed.

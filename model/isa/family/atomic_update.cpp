@@ -40,6 +40,20 @@ uint64_t choose(const number::Format& f, bool greater, uint64_t x, uint64_t y) {
 
 }  // namespace
 
+bool commutes(AtomicOperation operation, ElementType type) {
+  const bool integer = type == ElementType::u32 || type == ElementType::s32 || type == ElementType::u64 ||
+                       type == ElementType::s64;
+  switch (operation) {
+    case AtomicOperation::band:
+    case AtomicOperation::bor:
+    case AtomicOperation::bxor: return type != ElementType::b128;
+    case AtomicOperation::add:
+    case AtomicOperation::min:
+    case AtomicOperation::max: return integer;
+    default: return false;
+  }
+}
+
 uint64_t atomic_update(AtomicOperation operation, ElementType type, AtomicPlace place, uint64_t old,
                        uint64_t b, uint64_t c) {
   const auto add = [&](const number::Format& f, uint64_t x, uint64_t y) {

@@ -15,6 +15,8 @@ enum class AtomicPlace : uint8_t { shared, global, bulk };
 // What memory holds after `operation` on `old` with b (and c, of cas).
 uint64_t atomic_update(AtomicOperation operation, ElementType type, AtomicPlace place, uint64_t old,
                        uint64_t b, uint64_t c);
+// Whether several on one place leave the same in any order.
+bool commutes(AtomicOperation operation, ElementType type);
 size_t bytes_of(ElementType type);
 
 }  // namespace bitwell::isa

@@ -44,6 +44,9 @@ struct Touch {
   Space space = Space::generic;  // as the instruction names it, or the only one it may be
   bool reads = false, writes = false;
   bool barrier = false;           // it is an mbarrier, which holds no data
+  bool atomic = false;            // in one step, by a lane
+  bool commutes = false;          // what is left does not hang on the order of several such
+  bool strong = false;            // a read of what threads of other CTAs may write meanwhile
   bool operation = false;         // by one that may go on behind the instruction; else by its lanes
   bool gives = false;             // its results are what is read, as it is
   bool takes = false;             // what is written are its data, as they are
@@ -77,6 +80,7 @@ enum class Act : uint8_t {
   warpgroup_group,  // wgmma.commit_group and wait_group
   allocates,        // calls of device code's malloc
   frees,            // and free
+  takes_clusters,   // clusterlaunchcontrol.try_cancel
   calls             // of a function: the results, what is called, the arguments
 };
 

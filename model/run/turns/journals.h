@@ -13,6 +13,8 @@ class Journals {
   // Of a cluster of the grid that has ended, the one with that number; each from 0 on ends once. What all up
   // to it have noted and printed becomes the launch's.
   void add(uint32_t number, Grid& grid, Journal journal);
+  // Those before that number have ended, elsewhere.
+  void begin_behind(uint32_t number) { first_ = number; }
   // Those of clusters that have ended, while one that started before them goes on, by number.
   struct Kept {
     Grid* grid;

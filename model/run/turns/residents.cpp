@@ -89,6 +89,12 @@ Cluster* Residents::next() {
   return nullptr;
 }
 
+void Residents::begin_behind(uint64_t clusters, RunResult result) {
+  results_.front() = std::move(result);
+  started_ = static_cast<uint32_t>(clusters);
+  journals_.begin_behind(started_);
+}
+
 std::vector<RunResult> Residents::run() {
   Chooser* const chooser = launches_.front().grid.options.chooser;
   try {

@@ -35,6 +35,8 @@ class Residents {
   // In the order of the stream.
   explicit Residents(std::vector<InFlight> launches);
 
+  // To be called before run, of one launch whose first clusters have ended elsewhere: what came of them.
+  void begin_behind(uint64_t clusters, RunResult result);
   // Until every cluster has ended. Returns the result of each launch. Throws Fault with its place, also where
   // all that are resident can only wait.
   std::vector<RunResult> run();

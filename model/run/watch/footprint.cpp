@@ -1,5 +1,7 @@
 #include "model/run/watch/footprint.h"
 
+#include <algorithm>
+
 #include "model/run/cta.h"
 
 namespace bitwell::isa {
@@ -11,6 +13,13 @@ void add(Footprint& footprint, const Cta& cta) {
   if (!cta.grid.options.checked) return;
   footprint.shared.resize(cta.shared.size());
   cta.shared.add_touched(footprint.shared);
+}
+
+void merge(Footprint& footprint, const Footprint& others) {
+  footprint.tensor.allocated |= others.tensor.allocated;
+  footprint.tensor.written |= others.tensor.written;
+  footprint.shared.resize(std::max(footprint.shared.size(), others.shared.size()));
+  for (size_t i = 0; i < others.shared.size(); ++i) footprint.shared[i] |= others.shared[i];
 }
 
 }  // namespace bitwell::isa

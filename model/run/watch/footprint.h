@@ -19,5 +19,7 @@ struct Footprint {
 
 // For a CTA at its end.
 void add(Footprint& footprint, const Cta& cta);
+// What other CTAs of the launch touched.
+void merge(Footprint& footprint, const Footprint& others);
 
 }  // namespace bitwell::isa

@@ -123,6 +123,14 @@ void add_limits(CLI::App& command, RunOptions& options) {
       ->type_name("CLUSTERS")
       ->check(whole(1, UINT32_MAX));
   command
+      .add_option(
+          "--threads", options.threads,
+          "Host threads on which clusters of a launch run side by side, as long as they do not depend on "
+          "each other: outputs, notes and faults are the same for any number. Not of --races, --numeric, "
+          "--trace, --dump nor the schedules random, pct and order. Default: one for each core")
+      ->type_name("N")
+      ->check(whole(1, 4096));
+  command
       .add_option("--step-limit", options.run.step_limit,
                   "Warp instructions of one CTA before it counts as hung")
       ->check(whole(1, UINT64_MAX))

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "verify/capture/captures.h"
 #include "verify/cli/command.h"
@@ -133,6 +134,15 @@ struct Observed {
   throw machine::Fault(fault, fault.what() + fmt::format("\n  replay:{}", replay_options(options)));
 }
 
+// Those that are asked for, or one for each core.
+unsigned host_threads(std::optional<unsigned> asked) {
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  if (asked.value_or(1) > cores)
+    note(fmt::format("bitwell: {} threads on {} core{}: no faster than {}", *asked, cores,
+                     cores == 1 ? "" : "s", cores));
+  return asked.value_or(cores);
+}
+
 }  // namespace
 
 Judged run_once(const RunOptions& options, Until& until) {
@@ -149,6 +159,7 @@ Judged run_once(const RunOptions& options, Until& until) {
   const isa::Program& program = *compiled;
   isa::Options how = options.run;
   how.checked = !options.unchecked;
+  how.threads = host_threads(options.threads);
   const std::unique_ptr<verify::Device> device =
       options.device ? verify::device_for(program.target) : nullptr;
   const verify::Launch before = options.device ? file.launch : verify::Launch{};

@@ -12,6 +12,7 @@ namespace bitwell::cli {
 struct RunOptions {
   std::string path;
   isa::Options run{};
+  std::optional<unsigned> threads;  // of the host; none: all
   bool unchecked = false;
   bool races = false;
   bool once = false;

@@ -23,6 +23,10 @@ nlohmann::json RunReport::facts() const {
                    {"lane_instructions", answer.result.lane_instructions},
                    {"warp_instructions", answer.result.warp_instructions},
                    {"seconds", seconds},
+                   {"host_threads",
+                    {{"threads", answer.result.host.threads},
+                     {"clusters_side_by_side", answer.result.host.clusters},
+                     {"why_not_all", answer.result.host.why_not_all}}},
                    {"residency",
                     {{"ctas_per_sm", held.ctas_per_sm},
                      {"sure_ctas_per_sm", held.sure_per_sm},
@@ -61,10 +65,15 @@ std::string RunReport::text() const {
   const isa::Residency& held = answer.residency;
   std::string out;
   const auto line = [&](const std::string& words) { out += words + "\n"; };
-  line(fmt::format("{}: {} lane instructions in {:.3f} s ({:.2f} G/s){}",
+  const isa::HostThreads& host = answer.result.host;
+  line(fmt::format("{}: {} lane instructions in {:.3f} s ({:.2f} G/s{}){}",
                    named(file.launch.entry, options.verbose), grouped(answer.result.lane_instructions),
                    seconds, static_cast<double>(answer.result.lane_instructions) / seconds / 1e9,
+                   host.threads > 1 ? fmt::format(", {} host threads", host.threads) : "",
                    !options.unchecked ? ", all checks on" : ", unchecked"));
+  if (!host.why_not_all.empty() && (options.verbose || options.threads))
+    line(fmt::format("  {} of {} clusters ran side by side, as {}", grouped(host.clusters),
+                     grouped(answer.residency.all), host.why_not_all));
   if (options.races) {
     // What the check took: of a small launch its fixed tables, which say nothing of a larger one.
     const hazard::Checker::Cost& cost = answer.cost;

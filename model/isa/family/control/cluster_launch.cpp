@@ -195,6 +195,7 @@ void try_cancel_form(Builder& b, const Match& m) {
   op.b = op.a;
   set_address(b, op, use.response, b.operand(0), space);
   b.uses().touch_there({.space = Space::shared, .writes = true, .operation = true, .bytes = 16});
+  b.uses().act(Act::takes_clusters);
   b.emit(op);
 }
 

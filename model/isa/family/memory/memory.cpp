@@ -8,6 +8,7 @@
 
 #include "model/machine/where.h"
 #include "model/run/access.h"
+#include "model/run/parallel/parallel.h"
 #include "model/run/port.h"
 #include "model/run/watch/definedness.h"
 #include "model/run/watch/follow.h"
@@ -246,6 +247,30 @@ bool update(const Op& op, const AtomicUse& use, Context& context, const LaneByte
   return result != old || !known;
 }
 
+// Whether the cluster runs beside others, and nobody reads what the atomic gives, nor does its order matter.
+bool in_any_order(const Op& op, Context& context) {
+  const Parallel* parallel = context.cta.grid.parallel;
+  return parallel != nullptr && parallel->unordered[static_cast<size_t>(context.split().activation->function)]
+                                                   [static_cast<size_t>(op.line)];
+}
+
+// As update, of global memory, in any order with those of other host threads. What it gives is 0, as that
+// order is no run's.
+bool update_beside(const Op& op, const AtomicUse& use, Context& context, const LaneBytes& access, int lane,
+                   size_t j, uint64_t b) {
+  const Parallel& parallel = *context.cta.grid.parallel;
+  const machine::Origin at = access_origin(context, access, lane);
+  const uint64_t address = at.address + j * use.size;
+  const bool is_signed = use.type == ElementType::s32 || use.type == ElementType::s64;
+  const auto kind = static_cast<unsigned>(use.operation) * 4 + (use.size == 8 ? 2u : 0u) +
+                    (use.operation != AtomicOperation::add && is_signed ? 1u : 0u);
+  parallel.claims.add(*at.region, address, use.size, uint64_t{1} << kind);
+  const std::scoped_lock lock(parallel.lock_of(address));
+  const bool changes = update(op, use, context, access, lane, j, b);
+  std::memset(context.row<std::byte>(op.d) + use.size * static_cast<size_t>(lane), 0, use.size);
+  return changes;
+}
+
 // The elements of an access, to the registers of `mask`.
 void copy_to_registers(const Op& op, Context& context, const LaneBytes& access, uint32_t mask) {
   const auto& use = op.as<MemoryUse>();
@@ -335,8 +360,9 @@ Next store(const Op& op, Context& context, uint32_t mask) {
 Next atomic(const Op& op, Context& context, uint32_t mask) {
   const auto& use = op.as<AtomicUse>();
   LaneBytes access;
+  const bool any_order = in_any_order(op, context);
   resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::update,
-          use.count == 1, access);
+          use.count == 1, access, nullptr, !any_order);
   touched(use, context, access.global);
   if (use.count > 1 && (mask & ~access.global) != 0)
     throw Fault("a vector atomic on memory that is not global", __builtin_ctz(mask & ~access.global));
@@ -359,7 +385,11 @@ Next atomic(const Op& op, Context& context, uint32_t mask) {
     if ((mask >> i & 1) == 0) continue;
     for (size_t j = 0; j < use.count; ++j)  // all of them first: a result may go where an operand stood
       std::memcpy(&b[j], context.row<std::byte>(source(j)) + use.size * static_cast<size_t>(i), use.size);
-    for (size_t j = 0; j < use.count; ++j) changes = update(op, use, context, access, i, j, b[j]) || changes;
+    for (size_t j = 0; j < use.count; ++j)
+      changes =
+          (any_order && (access.global >> i & 1) != 0 ? update_beside(op, use, context, access, i, j, b[j])
+                                                      : update(op, use, context, access, i, j, b[j])) ||
+          changes;
   }
   if (changes) context.cta.cluster.change();
   return Next::advance;

@@ -17,6 +17,11 @@ Order access_order(const ptx::Instruction& i) {
   return out;
 }
 
+// Whether it is for what threads of other CTAs do meanwhile.
+bool may_meet_other_ctas(const Order& order) {
+  return order.semantics != Semantics::weak && order.scope != Scope::cta;
+}
+
 size_t vector_length(const ptx::Instruction& i) {
   for (const auto& [text, n] :
        std::array<std::pair<std::string_view, size_t>, 3>{{{".v2", 2}, {".v4", 4}, {".v8", 8}}})
@@ -78,6 +83,7 @@ void build_load(Builder& b, const Match& m) {
   const size_t n = vector_length(i);
   b.uses().touch_there({.space = space_of(i),
                         .reads = true,
+                        .strong = may_meet_other_ctas(use.order),
                         .gives = true,
                         .element = static_cast<uint8_t>(use.size),
                         .bytes = static_cast<uint32_t>(n * use.size)});
@@ -156,6 +162,8 @@ void build_atomic(Builder& b, const Match& m) {
   b.uses().touch_there({.space = use.space,
                         .reads = true,
                         .writes = true,
+                        .atomic = true,
+                        .commutes = commutes(operation, element_of(i.modifiers.back())),
                         .gives = returns,
                         .takes = operation == AtomicOperation::exch,
                         .element = static_cast<uint8_t>(use.size),
@@ -186,6 +194,7 @@ void build_atomic_vector(Builder& b, const Match& m) {
   b.uses().touch_there({.space = use.space,
                         .reads = true,
                         .writes = true,
+                        .atomic = true,
                         .gives = returns,
                         .element = static_cast<uint8_t>(use.size),
                         .bytes = static_cast<uint32_t>(use.size) * use.count});
