@@ -78,7 +78,7 @@ void Operations::groups(const Synchronisation& s, Warp& w) {
 }
 
 void Operations::keeps_map(Operation& op, const Warp& w, int ptx_line) {
-  if (w.map.address < machine::kModuleGlobals) return;
+  if (!machine::is_global(w.map.address)) return;
   constexpr uint64_t kMapBytes = 128;
   Site site{ptx_line,
             Actor::mbarrier_copy,

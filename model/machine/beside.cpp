@@ -47,7 +47,8 @@ std::string beside(std::span<const Named> objects, uint64_t address, const std::
     return nothing_near + "; the nearest is " + quoted(nearest) + ", " + bytes(distance) + " away";
   const std::string behind = below == nullptr ? "" : bytes(into) + " into " + quoted(*below);
   const std::string ahead = above == nullptr ? "" : bytes(before) + " before " + quoted(*above);
-  if (past > 0 && past <= kVeryNear && before <= kVeryNear) return behind + ", " + ahead;
+  const bool outside = below != nullptr && into >= below->size;
+  if (outside && past <= kVeryNear && before <= kVeryNear) return behind + ", " + ahead;
   return past <= before ? behind : ahead;
 }
 

@@ -25,6 +25,14 @@ Region::Region(std::string name, uint64_t base, uint64_t size, bool defined)
   if (!defined) defined_ = ZeroBytes(size + kPadding);
 }
 
+Region::Region(std::string name, std::span<std::byte> host, bool defined)
+    : name_(std::move(name)),
+      base_(reinterpret_cast<uintptr_t>(host.data())),
+      size_(host.size()),
+      host_(host.data()) {
+  if (!defined) defined_ = ZeroBytes(size_ + kPadding);
+}
+
 Region::Region(const Saved& saved)
     : read_only(saved.read_only),
       scratch(saved.scratch),
@@ -36,7 +44,15 @@ Region::Region(const Saved& saved)
       emptied_(saved.emptied) {}
 
 Region::Saved Region::save() {
-  return {name_, base_, size_, read_only, scratch, bytes_.save(), defined_.save(), emptied_.save()};
+  Saved out{name_, base_, size_, read_only, scratch, {}, defined_.save(), emptied_.save()};
+  if (host_ != nullptr) {
+    ZeroBytes copy(size_ + kPadding);
+    std::memcpy(copy.data(), host_, size_);
+    out.bytes = copy.save();
+  } else {
+    out.bytes = bytes_.save();
+  }
+  return out;
 }
 
 void Region::restore(const Saved& saved) {
@@ -44,7 +60,10 @@ void Region::restore(const Saved& saved) {
     throw ModelBug("region '" + name_ + "' is to become '" + saved.name + "'");
   read_only = saved.read_only;
   scratch = saved.scratch;
-  bytes_.restore(saved.bytes);
+  if (host_ != nullptr)
+    std::memcpy(host_, ZeroBytes(saved.bytes).data(), size_);
+  else
+    bytes_.restore(saved.bytes);
   defined_.restore(saved.defined);
   emptied_.restore(saved.emptied);
 }
@@ -91,8 +110,52 @@ void Region::add_touched(std::span<uint8_t> all) const {
 Region& Memory::allocate(const std::string& name, uint64_t size, uint64_t behind) {
   const uint64_t base = next_ + behind;
   next_ = behind_guard(base + size);
-  regions_.push_back(std::make_unique<Region>(name, base, size, false));
-  return *regions_.back();
+  return insert(std::make_unique<Region>(name, base, size, false));
+}
+
+Region& Memory::adopt(const std::string& name, std::byte* host, uint64_t size, bool written) {
+  const auto base = reinterpret_cast<uintptr_t>(host);
+  const std::string what = "'" + name + "', " + std::to_string(size) + " bytes of the host's at address " +
+                           std::to_string(base) + ", cannot be adopted: ";
+  if (size == 0) throw InputError(what + "that is nothing");
+  if (base < kLowestHost || base + size < base || (base < kBuffers && base + size > kSharedWindow))
+    throw InputError(what + "addresses there are the simulator's own");
+  // Of those that start below the end the last has the highest end.
+  if (const Region* const other = below(base + size - 1);
+      other != nullptr && (other->base() >= base || base - other->base() < other->size()))
+    throw InputError(what + "'" + other->name() + "' of " + std::to_string(other->size()) + " bytes at " +
+                     std::to_string(other->base()) +
+                     " has some of them; free it first, or adopt both as one");
+  // The host has given what was freed there to somebody else.
+  for (auto at = freed_.begin(); at != freed_.end();)
+    at = at->first < base + size && base < at->first + at->second.size ? freed_.erase(at) : std::next(at);
+  return insert(std::make_unique<Region>(name, std::span(host, size), written));
+}
+
+// A region that meets no other, at its place.
+Region& Memory::insert(std::unique_ptr<Region> region) {
+  const auto at =
+      std::lower_bound(regions_.begin(), regions_.end(), region->base(),
+                       [](const auto& other, uint64_t address) { return other->base() < address; });
+  if (at != regions_.end() && (*at)->base() - region->base() < region->size())
+    throw InputError("no room for '" + region->name() + "': the host's '" + (*at)->name() + "' is there");
+  return **regions_.insert(at, std::move(region));
+}
+
+void Memory::mark(uint64_t address, uint64_t size, bool written) {
+  Region* const r = find(address, size);
+  if (r == nullptr)
+    throw InputError(std::to_string(size) + " bytes are marked at address " + std::to_string(address) + ", " +
+                     describe(address));
+  if (written) return r->mark_defined(address - r->base(), size);
+  r->follow_written();
+  r->mark_undefined(address - r->base(), size);
+}
+
+std::vector<const Region*> Memory::regions() const {
+  std::vector<const Region*> out;
+  for (const auto& r : regions_) out.push_back(r.get());
+  return out;
 }
 
 std::unique_ptr<Region> Memory::take(uint64_t base) {
@@ -114,7 +177,8 @@ void Memory::remember(Freed freed) {
 }
 
 void Memory::free(uint64_t address) {
-  const std::unique_ptr<Region> region = address < kBuffers ? nullptr : take(address);
+  const bool variable = address >= kModuleGlobals && address < kBuffers;
+  const std::unique_ptr<Region> region = variable ? nullptr : take(address);
   if (region == nullptr)
     throw InputError("a buffer is freed at address " + std::to_string(address) + ", where none starts, " +
                      describe(address));

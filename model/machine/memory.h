@@ -32,6 +32,12 @@ inline constexpr uint64_t kTextureHandles = uint64_t{6} << 40;  // of textures a
 inline constexpr uint64_t kWindowSize = uint64_t{1} << 32;
 inline constexpr uint64_t kModuleGlobals = uint64_t{8} << 40;  // .global variables of a module
 inline constexpr uint64_t kBuffers = uint64_t{16} << 40;       // buffers of a launch
+// Below the windows there is nothing but what is adopted from a host program that stands low; no host has
+// anything nearer to 0 than this.
+inline constexpr uint64_t kLowestHost = uint64_t{1} << 16;
+inline bool is_global(uint64_t generic) {
+  return generic >= kModuleGlobals || (generic >= kLowestHost && generic < kSharedWindow);
+}
 
 // Definedness of a byte of memory: a mask of its bits that were written.
 inline constexpr uint8_t kWritten = 0xFF;
@@ -55,8 +61,11 @@ inline constexpr uint64_t kGuard = uint64_t{1} << 20;
 class Region {
  public:
   Region(std::string name, uint64_t base, uint64_t size, bool defined);
+  // Of bytes that are the host's and outlive it: they are read and written where they stand, and their
+  // address is the host's. Nothing is padded.
+  Region(std::string name, std::span<std::byte> host, bool defined);
 
-  // All of a region, as it was.
+  // All of a region, as it was; of the host's bytes a copy.
   struct Saved {
     std::string name;
     uint64_t base, size;
@@ -64,9 +73,9 @@ class Region {
     ZeroBytes::Saved bytes, defined, emptied;
   };
   Saved save();
-  // One that begins as it.
+  // One that begins as it, with bytes of its own.
   explicit Region(const Saved& saved);
-  // Makes this one what it was. ModelBug where it is another's.
+  // Makes this one what it was, the host's bytes too. ModelBug where it is another's.
   void restore(const Saved& saved);
 
   const std::string& name() const { return name_; }
@@ -77,8 +86,8 @@ class Region {
   }
   // The bytes themselves, and which of their bits were written (nullptr: all). Kernels reach them by a port
   // alone (run/port.h); who else may stands in verify/test/tree/one_port_test.sh.
-  std::byte* raw_bytes() { return bytes_.data(); }
-  const std::byte* raw_bytes() const { return bytes_.data(); }
+  std::byte* raw_bytes() { return host_ != nullptr ? host_ : bytes_.data(); }
+  const std::byte* raw_bytes() const { return host_ != nullptr ? host_ : bytes_.data(); }
   uint8_t* raw_defined() { return reinterpret_cast<uint8_t*>(defined_.data()); }
   const uint8_t* raw_defined() const { return reinterpret_cast<const uint8_t*>(defined_.data()); }
   bool is_defined(uint64_t offset, uint64_t length) const;
@@ -90,6 +99,8 @@ class Region {
   void get(uint64_t address, std::span<std::byte> bytes) const;
   // From now on what is written there is followed; all of it counts as written where it was not so far.
   void follow_written();
+  // Whether its bytes are the host's.
+  bool adopted() const { return host_ != nullptr; }
   // Nothing lies in it from now on; its bytes stay for those who hold them.
   void close() { size_ = 0; }
   // From now on bytes that mark_undefined takes from are remembered as touched.
@@ -108,6 +119,7 @@ class Region {
   std::string name_;
   uint64_t base_;
   uint64_t size_;
+  std::byte* host_ = nullptr;
   ZeroBytes bytes_;  // padded, so that a wide load of the last byte stays inside
   ZeroBytes defined_;
   ZeroBytes emptied_;  // 1 where mark_undefined was, as far as that is remembered
@@ -120,7 +132,8 @@ struct ModulePlace {
 };
 
 // Global memory, which outlives launches: regions at addresses that never change, far enough apart that an
-// overrun of one never reaches another, nor what is freed anything that comes later.
+// overrun of one never reaches another, nor what is freed anything that comes later; but for what is adopted,
+// which stands where the host has it.
 class Memory {
  public:
   Memory() = default;
@@ -137,7 +150,14 @@ class Memory {
   // A buffer of `size` bytes on a 256-byte boundary, like cudaMalloc, and `behind` bytes behind it. Undefined
   // until written.
   Region& allocate(const std::string& name, uint64_t size, uint64_t behind = 0);
-  // Ends what allocate gave. InputError for an address that starts no such buffer.
+  // The host's bytes as a buffer, at any boundary, where they stand: kernels read and write them in place,
+  // and nothing else is near by as kGuard has it. They stay until the buffer is freed; a snapshot copies
+  // them. InputError for bytes of which another buffer has some, for none, and for addresses that are our
+  // own.
+  Region& adopt(const std::string& name, std::byte* host, uint64_t size, bool written = true);
+  // Bytes of one buffer count as written from now on, or as not.
+  void mark(uint64_t address, uint64_t size, bool written);
+  // Ends what allocate or adopt gave. InputError for an address that starts no such buffer.
   void free(uint64_t address);
   // Ends what allocate gave within a launch, which may still refer to the region: nothing is in it from now
   // on. `by`: who freed it, for reports.
@@ -170,6 +190,8 @@ class Memory {
   void each_region(Visit visit) {
     for (const auto& region : regions_) visit(*region);
   }
+  // All of them, by address.
+  std::vector<const Region*> regions() const;
   // The region that holds a byte of the host's, or nullptr.
   const Region* owner(const std::byte* byte) const;
   // A handle for the object, as tex or suld take it, and the object of a handle, or nullptr.
@@ -195,6 +217,7 @@ class Memory {
   Region* below(uint64_t address) const;  // the one that starts nearest at or below, or nullptr
   // The region that starts there, which is none of the memory's from now on; nullptr where none does.
   std::unique_ptr<Region> take(uint64_t base);
+  Region& insert(std::unique_ptr<Region> region);
   void remember(Freed freed);
   std::vector<std::unique_ptr<Region>> regions_;  // by base
   std::map<uint64_t, Freed> freed_;               // by base: the last ones

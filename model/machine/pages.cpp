@@ -56,8 +56,9 @@ std::vector<uint64_t> touched_pages(const std::byte* bytes, uint64_t size, bool 
 
 std::optional<uint64_t> first_difference(const Region& a, const Region& b, const char* pagemap) {
   const std::byte *x = a.raw_bytes(), *y = b.raw_bytes();
-  // Else they are small, and not in pages of their own.
-  if (!starts_page(x) || !starts_page(y)) return difference_in(x, y, 0, a.size());
+  // Else they are small, and not in pages of their own; or the host's, whose pages others may have touched.
+  if (!starts_page(x) || !starts_page(y) || a.adopted() || b.adopted())
+    return difference_in(x, y, 0, a.size());
   std::vector<uint64_t> pages = touched_pages(x, a.size(), false, pagemap);
   const std::vector<uint64_t> others = touched_pages(y, a.size(), false, pagemap);
   pages.insert(pages.end(), others.begin(), others.end());

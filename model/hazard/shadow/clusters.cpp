@@ -41,7 +41,7 @@ Warp& Clusters::warp_of(Cluster& c, const std::array<uint32_t, 3>& cta, int numb
 
 Shadow* shadow_of(Cluster& c, Shadow& global, uint64_t address) {
   if (address - machine::kSharedWindow < machine::kWindowSize) return &c.shared;
-  return address >= machine::kModuleGlobals ? &global : nullptr;
+  return machine::is_global(address) ? &global : nullptr;
 }
 
 }  // namespace bitwell::hazard

@@ -183,6 +183,11 @@ const std::vector<isa::GlobalVariable>& Context::variables(ModuleHandle module) 
   return find(module).place->variables;
 }
 
+machine::ModulePlace Context::place(ModuleHandle module) const {
+  const Turn turn(*this, "place");
+  return find(module).place->at;
+}
+
 Allocation Context::variable(ModuleHandle module, const std::string& name) const {
   const Turn turn(*this, "variable");
   for (const isa::GlobalVariable& v : find(module).place->variables)
@@ -193,6 +198,16 @@ Allocation Context::variable(ModuleHandle module, const std::string& name) const
 Allocation Context::allocate(const std::string& name, uint64_t bytes) {
   const Turn turn(*this, "allocate");
   return {memory_.allocate(name, bytes).base(), bytes, number_};
+}
+
+Allocation Context::adopt(const std::string& name, void* host, uint64_t bytes, bool written) {
+  const Turn turn(*this, "adopt");
+  return {memory_.adopt(name, static_cast<std::byte*>(host), bytes, written).base(), bytes, number_};
+}
+
+void Context::mark(uint64_t address, uint64_t bytes, bool written) {
+  const Turn turn(*this, "mark");
+  memory_.mark(address, bytes, written);
 }
 
 void Context::free(const Allocation& buffer) {
@@ -259,7 +274,7 @@ std::vector<Outcome> Context::launch(std::span<const KernelLaunch> launches, con
                                                   std::to_string(a) + " points to");
       arguments[i].push_back(asked.arguments[a].bytes);
     }
-    programs.push_back(program(of, asked.entry));
+    programs.push_back(asked.program != nullptr ? asked.program : program(of, asked.entry));
     chain.push_back({*programs.back(), of.constants, asked.shape, arguments[i]});
   }
   const struct AtEnd {

@@ -76,6 +76,8 @@ struct KernelLaunch {
   std::string entry;
   isa::Shape shape{};
   std::vector<Argument> arguments{};
+  std::shared_ptr<const isa::Program>
+      program{};  // in the entry's place, of the module's place; nullptr: none
 };
 
 // Any number of threads may call it, one after the other has its turn: a launch holds all others up. From
@@ -104,10 +106,14 @@ class Context {
   // Its .global and .const variables, where they stand; one of them, to be read and written as memory is.
   // Throws InputError where there is none of that name.
   const std::vector<isa::GlobalVariable>& variables(ModuleHandle module) const;
+  machine::ModulePlace place(ModuleHandle module) const;
   Allocation variable(ModuleHandle module, const std::string& name) const;
 
   // As machine::Memory has them.
   Allocation allocate(const std::string& name, uint64_t bytes);
+  // `written`: whether the bytes count as written already.
+  Allocation adopt(const std::string& name, void* host, uint64_t bytes, bool written = true);
+  void mark(uint64_t address, uint64_t bytes, bool written);
   void free(const Allocation& buffer);
   void write(const Allocation& to, std::span<const std::byte> bytes, uint64_t offset = 0);
   void read(const Allocation& from, std::span<std::byte> bytes, uint64_t offset = 0) const;

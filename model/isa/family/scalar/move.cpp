@@ -173,7 +173,7 @@ void isspacep_lanes(const Op& op, std::byte* rows, uint32_t mask) {
   const auto* a = reinterpret_cast<const uint64_t*>(rows + op.a);
   uint32_t result = 0;
   for (int i = 0; i < machine::kLanes; ++i) {
-    const bool in = op.imm == 0 ? a[i] >= machine::kModuleGlobals : a[i] - op.imm < machine::kWindowSize;
+    const bool in = op.imm == 0 ? machine::is_global(a[i]) : a[i] - op.imm < machine::kWindowSize;
     result |= static_cast<uint32_t>(in) << i;
   }
   auto* d = reinterpret_cast<uint32_t*>(rows + op.d);
