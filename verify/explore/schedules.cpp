@@ -6,40 +6,6 @@
 
 namespace bitwell::verify {
 
-using isa::Policy;
-
-std::vector<isa::Schedule> schedules(size_t n, machine::Promise kept) {
-  std::vector<isa::Schedule> out;
-  for (const Policy p :
-       {Policy::lazy, Policy::eager, Policy::starve_producer, Policy::starve_consumer, Policy::starve_stores})
-    if (out.size() < n) out.push_back({p, 0});
-  for (uint64_t seed = 1; out.size() < n; ++seed) out.push_back({Policy::random, seed, kept});
-  return out;
-}
-
-namespace {
-
-std::string name_of(Policy policy) {
-  for (const isa::PolicyName& p : isa::kPolicies)
-    if (p.policy == policy) return std::string(p.name);
-  throw machine::ModelBug("a policy without a name");
-}
-
-}  // namespace
-
-std::string describe(const isa::Schedule& schedule) {
-  return name_of(schedule.policy) +
-         (schedule.policy == Policy::random ? ", seed " + std::to_string(schedule.seed) : "");
-}
-
-std::string replay_options(const isa::Schedule& schedule) {
-  if (schedule.policy == Policy::lazy) return "";
-  const bool random = schedule.policy == Policy::random;
-  return " --schedule " + name_of(schedule.policy) +
-         (random ? " --seed " + std::to_string(schedule.seed) : "") +
-         (random && schedule.kept == machine::Promise::manual ? " --strict" : "");
-}
-
 std::optional<Disagreement> disagreement(const Start& start, isa::Options options,
                                          const std::vector<isa::Schedule>& under,
                                          const SchedulesProgress& progress, std::optional<Ran>* first) {

@@ -1,5 +1,5 @@
-// The schedules under which kernels are tried, and a launch that runs under several: PTX leaves the order
-// open, so that a kernel whose outputs depend on it is wrong.
+// A launch that runs under several schedules: PTX leaves the order open, so that a kernel whose outputs
+// depend on it is wrong.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -7,22 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "model/run/turns/schedule.h"
 #include "verify/launch/file/launch_json.h"
+#include "verify/launch/schedule_list.h"
 #include "verify/launch/start.h"
 
 namespace bitwell::verify {
-
-// The first `n`: lazy, eager, starve-producer, starve-consumer, starve-stores, then random with the seeds 1,
-// 2, ... `kept`: what the random ones leave in order.
-std::vector<isa::Schedule> schedules(size_t n, machine::Promise kept = machine::Promise::devices);
-
-// "lazy"; "random, seed 3".
-std::string describe(const isa::Schedule& schedule);
-
-// Of `bitwell run`, after the file: " --schedule random --seed 3", and " --strict" where it keeps no more
-// than the manual. Empty for the default.
-std::string replay_options(const isa::Schedule& schedule);
 
 // Where two schedules part: a fault under `second`, or else a byte of an output buffer.
 struct Disagreement {

@@ -143,6 +143,8 @@ class Ran {
   // neither of them has written is not looked at.
   std::optional<uint64_t> difference(const Ran& other, size_t number) const;
   std::byte byte(size_t number, uint64_t at) const;
+  // The memory that it left.
+  machine::Memory& memory() const { return context_->memory(); }
   // Makes the launch's buffers what memory has, outputs all of it (blank ones are blank no more), and what
   // its variables hold.
   void keep(Launch& launch) const;

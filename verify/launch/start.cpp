@@ -99,6 +99,14 @@ Start::Start(const Launch& launch, const std::shared_ptr<const isa::Module>& mod
 Start::Start(const isa::Program& program, const Launch& launch)
     : Start(launch, standing_in(program, launch), name_of(program)) {}
 
+Start::Start(const Launch& launch, Context::Snapshot context, EntryOf first,
+             std::shared_ptr<const isa::Program> program, std::vector<uint64_t> addresses)
+    : launch_(launch),
+      program_(std::move(program)),
+      first_(std::move(first)),
+      addresses_(std::move(addresses)),
+      snapshot_(std::move(context)) {}
+
 Ran Start::run(const isa::Options& options, bool all_written, const Beginning& beginning) const {
   auto context = std::make_unique<Context>(*snapshot_);
   auto placed = std::make_unique<Placed>(context->memory(), addresses_);

@@ -13,6 +13,11 @@ class Start {
   // The same of a program in place of the launch's entry; refers to it too.
   Start(const isa::Program& program, const Launch& launch);
 
+  // Of a process that lives: its context as it is now, where a module's entry is to be launched, and the
+  // launch's buffers stand at these addresses.
+  Start(const Launch& launch, Context::Snapshot context, EntryOf first,
+        std::shared_ptr<const isa::Program> program, std::vector<uint64_t> addresses);
+
   const Launch& launch() const { return launch_; }
   const isa::Program& program() const { return *program_; }
   // As simulate of a launch. Each run has memory of its own for what it writes, and shares all else with the

@@ -24,20 +24,38 @@ Races::Races(const Question& question)
       asked_(question.races),
       explain_(question.explain),
       strict_(question.options.strict),
-      watch_(question.once) {
+      of_(std::make_shared<Overlap>(question.once)) {
   if (!asked_) return;
   Modules files;
   add({launch_.ptx, launch_.entry}, files(launch_));
   for (const Step& step : launch_.then)
     if (!step.copy && !step.fill)
       add({step.ptx, step.entry}, step.module != nullptr ? step.module : files.of(step.ptx));
-  watch_.keep(kMostMet);
+  of_->watch.keep(kMostMet);
+}
+
+Races::Races(const Question& question, const SharedProgram& program, std::shared_ptr<Overlap> overlap,
+             bool programmatic)
+    : launch_(question.launch),
+      asked_(question.races),
+      explain_(question.explain),
+      strict_(question.options.strict),
+      of_(std::move(overlap)),
+      one_of_process_(true),
+      programmatic_(programmatic),
+      first_(of_->programs.size()) {
+  if (!asked_) return;
+  add(program);
+  of_->watch.keep(kMostMet);
 }
 
 void Races::add(const EntryOf& entry, const SharedModule& module) {
   if (!added_.insert(entry).second) return;
-  const SharedProgram program = module->program(entry_of(*module, entry.second), launch_.approximate);
-  const std::vector<int> lines = readings_.of(program).registers.lines();
+  add(module->program(entry_of(*module, entry.second), launch_.approximate));
+}
+
+void Races::add(const SharedProgram& program) {
+  const std::vector<int> lines = of_->readings.of(program).registers.lines();
   lines_.insert(lines_.end(), lines.begin(), lines.end());
 }
 
@@ -48,17 +66,17 @@ Beginning Races::beginning() {
 
 void Races::begin(const SharedProgram& program, const Step* step) {
   const std::string& ptx = step == nullptr ? launch_.ptx : step->ptx;
-  programs_.push_back(program);
-  watch_.begin({*program, step == nullptr ? launch_.shape : step->shape, ptx, programs_.size(),
-                count_launches(launch_)},
-               step != nullptr && step->programmatic);
-  watch_.follow(readings_.of(program));
+  of_->programs.push_back(program);
+  of_->watch.begin({*program, step == nullptr ? launch_.shape : step->shape, ptx,
+                    of_->before + of_->programs.size(), one_of_process_ ? 0 : count_launches(launch_)},
+                   step == nullptr ? programmatic_ : step->programmatic);
+  of_->watch.follow(of_->readings.of(program));
 }
 
 void Races::follow(const Rerun& rerun) {
-  if (!launch_.then.empty()) return;
+  if (!alone()) return;
   const size_t most = explain_ ? kMostExplained : kMostFollowed;
-  const std::vector<Found> all = watch_.findings();
+  const std::vector<Found> all = of_->watch.findings();
   std::vector<const hazard::Finding*> which;
   for (const Found& f : all)
     if (which.size() < most && (explain_ || may_be_nothing(f.finding))) which.push_back(&f.finding);
@@ -67,8 +85,8 @@ void Races::follow(const Rerun& rerun) {
 }
 
 void Races::look_between(const Rerun& rerun) {
-  if (!launch_.then.empty()) return;
-  const std::vector<Found> all = watch_.findings();
+  if (!alone()) return;
+  const std::vector<Found> all = of_->watch.findings();
   std::vector<const hazard::Finding*> which;
   for (const Group& group : groups_of(all, [](const auto&) { return hazard::Level::error; }))
     if (which.size() < kMostBetween && has_between(group.first().finding))
@@ -84,25 +102,26 @@ Weighed Races::weighed(const Found& found) const {
       "the launch did not come to its end, or there are more findings than are followed", 0, {}, {}};
   static const Followed kOfAList{"a list of launches is not made again", 0, {}, {}};
   const Asked asked = asked_of(found);
-  const hazard::Ways& ways = readings_.ways(programs_.at(asked.launch.number - 1));
+  const hazard::Ways& ways = of_->readings.ways(of_->programs.at(asked.launch.number - 1 - of_->before));
   Weighed out{found, ways.from(asked.ptx_line), nullptr, hazard::Level::error};
   if (const auto at = followed_.find(pair_of(found.finding)); at != followed_.end())
     out.followed = &at->second;
   else if (explain_)
-    out.followed = launch_.then.empty() ? &kNever : &kOfAList;
+    out.followed = alone() ? &kNever : &kOfAList;
   out.level = level_of(found.finding, out.followed, out.way, strict_);
   return out;
 }
 
 const std::string& Races::entry() const {
-  if (programs_.empty()) return launch_.entry;
-  const isa::Program& first = *programs_.front();
+  if (of_->programs.size() <= first_) return launch_.entry;
+  const isa::Program& first = *of_->programs[first_];
   return first.functions[static_cast<size_t>(first.entry)].name;
 }
 
 std::vector<Weighed> Races::weighed() const {
   std::vector<Weighed> out;
-  for (Found& f : watch_.findings()) {
+  for (Found& f : of_->watch.findings()) {
+    if (one_of_process_ && f.numbers.back() != of_->before + first_ + 1) continue;  // of one before
     if (const auto at = between_.find(pair_of(f.finding)); at != between_.end()) f.between = &at->second;
     out.push_back(weighed(f));
   }

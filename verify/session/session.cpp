@@ -5,7 +5,7 @@
 #include "model/run/watch/numeric.h"
 #include "verify/explore/given.h"
 #include "verify/launch/entry_text.h"
-#include "verify/session/races.h"
+#include "verify/session/judge.h"
 
 namespace bitwell::session {
 namespace {
@@ -77,7 +77,7 @@ Answer::~Answer() = default;
 const std::string& Answer::entry() const { return races->entry(); }
 
 bool Answer::holds(bool notes) const {
-  return !fault && std::none_of(findings.begin(), findings.end(), [&](const Weighed& w) {
+  return !fault && !parting && std::none_of(findings.begin(), findings.end(), [&](const Weighed& w) {
     return w.level == hazard::Level::error || (notes && w.level == hazard::Level::note);
   });
 }
@@ -91,21 +91,13 @@ machine::Promise order_kept(const isa::Options& options) {
   return options.strict ? machine::Promise::manual : options.schedule.kept;
 }
 
-Answer ask(const Question& asked) {
-  Question question = asked;
-  question.options.schedule.kept = order_kept(asked.options);
-  const Launch& launch = question.launch;
-  // What may be run more than once: a list is not.
-  std::optional<Start> start;
-  if (is_given(question.schedule) || (question.races && launch.then.empty())) start.emplace(launch);
+Answer judge(const Question& question, const Start* start, std::unique_ptr<Races> races,
+             const FirstRun& run) {
   Answer out;
-  auto races = std::make_unique<Races>(question);
   isa::Options options = question.options;
-  const std::optional<Given> given = set_schedule(question, start ? &*start : nullptr, options);
+  const std::optional<Given> given = set_schedule(question, start, options);
   if (given) out.chance = given->chance();
   if (question.races) options.observers.push_back(races->observer());
-  std::optional<Counted> counted;
-  if (question.numeric) counted.emplace(question);
   int runs = 0;
   uint64_t took = UINT64_MAX / 8;  // warp instructions, of a run that does not come to its end
   const Rerun again = [&](const auto& add) {
@@ -113,15 +105,8 @@ Answer ask(const Question& asked) {
     return made_again(question, *start, took, add);
   };
   try {
-    if (start && !counted)
-      out.ran.emplace(start->run(options, question.all_written, races->beginning()));
-    else
-      out.ran.emplace(
-          simulate(counted ? counted->launch() : launch, options, question.all_written, races->beginning()));
-    out.result = std::move(out.ran->result);
-    out.residency = isa::residency(start ? start->program() : *program_of(launch), launch.shape);
+    run(options, races->beginning(), out);
     if (question.ended) question.ended(out.result);
-    if (counted) out.losses = counted->losses();
     took = out.result.warp_instructions;
     if (question.races) races->follow(again);
   } catch (const machine::Fault& fault) {
@@ -133,6 +118,29 @@ Answer ask(const Question& asked) {
   out.cost = races->cost();
   out.races = std::move(races);
   return out;
+}
+
+Answer ask(const Question& asked) {
+  Question question = asked;
+  question.options.schedule.kept = order_kept(asked.options);
+  const Launch& launch = question.launch;
+  // What may be run more than once: a list is not.
+  std::optional<Start> start;
+  if (is_given(question.schedule) || (question.races && launch.then.empty())) start.emplace(launch);
+  auto races = std::make_unique<Races>(question);
+  std::optional<Counted> counted;
+  if (question.numeric) counted.emplace(question);
+  return judge(question, start ? &*start : nullptr, std::move(races),
+               [&](const isa::Options& options, const Beginning& beginning, Answer& out) {
+                 if (start && !counted)
+                   out.ran.emplace(start->run(options, question.all_written, beginning));
+                 else
+                   out.ran.emplace(simulate(counted ? counted->launch() : launch, options,
+                                            question.all_written, beginning));
+                 out.result = std::move(out.ran->result);
+                 out.residency = isa::residency(start ? start->program() : *program_of(launch), launch.shape);
+                 if (counted) out.losses = counted->losses();
+               });
 }
 
 }  // namespace bitwell::session

@@ -51,6 +51,15 @@ struct Weighed {
   Level level;                         // how serious that makes it
 };
 
+// The first byte of a process's memory that another schedule left otherwise, or how that ended.
+struct Parting {
+  std::string first, second;  // schedules, as verify::describe has them
+  std::string fault{};        // empty: a byte differs
+  std::string buffer{};
+  uint64_t address = 0, byte = 0;  // of that byte, and its place in the buffer
+  std::byte of_first{}, of_second{};
+};
+
 class Races;
 
 struct Answer {
@@ -67,13 +76,15 @@ struct Answer {
   std::vector<Weighed> findings;        // in the order in which they were found
   std::set<std::string> entries;        // that were launched
   hazard::Checker::Cost cost;           // of the race check
+  std::optional<Parting> parting{};     // of a process's launch under several schedules
 
   // Of the launch: by its whole name as soon as it has begun.
   const std::string& entry() const;
   // Whether it came to its end, and nothing was found that is an error; with `notes`, nor a note.
   bool holds(bool notes = false) const;
 
-  std::unique_ptr<const Races> races;  // that the findings refer to
+  std::shared_ptr<const Launch> launch{};  // of a process, as a value
+  std::unique_ptr<const Races> races;      // that the findings refer to
 };
 
 // Throws what simulate does but Fault, which is a part of the answer.

@@ -1,5 +1,7 @@
 #include "verify/session/words.h"
 
+#include <cstdio>
+
 #include "verify/launch/file/names.h"
 
 namespace bitwell::session {
@@ -16,12 +18,23 @@ std::string describe(const Weighed& weighed) {
   return as_written(out);
 }
 
+std::string describe(const Parting& parting) {
+  std::string out = "under schedule " + parting.second;
+  if (!parting.fault.empty()) return out + ": " + as_written(parting.fault);
+  char text[96];
+  std::snprintf(text, sizeof text, " differs at byte %llu: 0x%02x under %s, 0x%02x under %s",
+                static_cast<unsigned long long>(parting.byte), static_cast<unsigned>(parting.of_first),
+                parting.first.c_str(), static_cast<unsigned>(parting.of_second), parting.second.c_str());
+  return out + " '" + as_written(parting.buffer) + "'" + text;
+}
+
 std::string describe(const Answer& answer) {
   std::string out =
       answer.fault ? "fault: " + as_written(answer.fault->what()) + "\n"
                    : std::to_string(answer.result.lane_instructions) + " lane instructions, to its end\n";
   for (const isa::Note& n : answer.result.notes)
     out += "note: " + as_written(machine::describe(n.place, n.text)) + "\n";
+  if (answer.parting) out += describe(*answer.parting) + "\n";
   for (const Weighed& w : answer.findings)
     if (w.level != hazard::Level::nothing) out += describe(w) + "\n";
   return out;

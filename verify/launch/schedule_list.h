@@ -1,0 +1,22 @@
+// The schedules under which kernels are tried.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "model/run/turns/schedule.h"
+
+namespace bitwell::verify {
+
+// The first `n`: lazy, eager, starve-producer, starve-consumer, starve-stores, then random with the seeds 1,
+// 2, ... `kept`: what the random ones leave in order.
+std::vector<isa::Schedule> schedules(size_t n, machine::Promise kept = machine::Promise::devices);
+
+// "lazy"; "random, seed 3".
+std::string describe(const isa::Schedule& schedule);
+
+// Of `bitwell run`, after the file: " --schedule random --seed 3", and " --strict" where it keeps no more
+// than the manual. Empty for the default.
+std::string replay_options(const isa::Schedule& schedule);
+
+}  // namespace bitwell::verify

@@ -1,0 +1,18 @@
+// What every question has in common, whoever makes its first run.
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "verify/launch/start.h"
+#include "verify/session/races.h"
+
+namespace bitwell::session {
+
+// Runs the launch, and leaves in the answer what it came to: its result, what its arithmetic lost, the memory
+// that is its own.
+using FirstRun = std::function<void(const isa::Options& options, const Beginning& beginning, Answer& out)>;
+
+// `start`: from where the launch can be made again; nullptr where nothing asks for that.
+Answer judge(const Question& question, const Start* start, std::unique_ptr<Races> races, const FirstRun& run);
+
+}  // namespace bitwell::session
