@@ -1,0 +1,139 @@
+"""What the command line does, as data: LAUNCH.json, budgets, studies. The package brings the command."""
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Optional
+
+from ._native import InputError, ModelBug, Unsupported
+
+
+def binary() -> str:
+    """The command: the package's, or the one of the build that it stands in."""
+    here = pathlib.Path(__file__).parent
+    for path in (here / "bin" / "bitwell", here.parent.parent / "bin" / "bitwell"):
+        if path.is_file():
+            return str(path)
+    raise InputError(f"the command bitwell is neither in {here / 'bin'} nor in {here.parent.parent / 'bin'}")
+
+
+class CommandError(Exception):
+    """The command ended with a status that was not allowed."""
+
+    def __init__(self, text: str, status: int):
+        super().__init__(text)
+        self.status = status
+
+
+def command(*arguments: Any, allowed: tuple[int, ...] = (0,), cwd: Optional[os.PathLike] = None) -> str:
+    """What `bitwell ARGUMENTS` prints. InputError, Unsupported or ModelBug for their statuses (2, 3, 4), and
+    CommandError for another that is not allowed (1: a verdict failed)."""
+    words = [binary(), *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=cwd)
+    if done.returncode in allowed:
+        return done.stdout
+    text = (done.stderr or done.stdout).strip()
+    for status, kind in ((2, InputError), (3, Unsupported), (4, ModelBug)):
+        if done.returncode == status:
+            raise kind(text.removeprefix("bitwell: "))
+    raise CommandError((done.stdout + done.stderr).strip(), done.returncode)
+
+
+def _data(*arguments: Any, allowed: tuple[int, ...] = (0,), cwd=None) -> Any:
+    return json.loads(command(*arguments, "--json", allowed=allowed, cwd=cwd))
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What `bitwell run LAUNCH.json --json` says. Outputs with a path are in their files."""
+    held: bool
+    facts: dict  #: as `bitwell help launch-file` has them
+    text: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def run(launch: os.PathLike | str | Mapping, *, races: bool = False, schedules: int = 1, schedule: str = "",
+        seed: int = 0, strict: bool = False, numeric: bool = False, device: str = "") -> Ran:
+    """Runs a LAUNCH.json: a path, or its keys (paths in them count from the working directory).
+
+    `held` says whether it came to its end as expected, with nothing that is an error. One that ends in a fault holds
+    not; InputError and Unsupported are raised."""
+    options: list[Any] = []
+    if races:
+        options.append("--races")
+    if schedules != 1:
+        options += ["--schedules", schedules]
+    if schedule:
+        options += ["--schedule", schedule]
+    if seed:
+        options += ["--seed", seed]
+    if strict:
+        options.append("--strict")
+    if numeric:
+        options.append("--numeric")
+    if device:
+        options += ["--device", device]
+    if isinstance(launch, Mapping):
+        with tempfile.NamedTemporaryFile("w", suffix=".json", dir=".", prefix="launch-") as f:
+            json.dump(launch, f)
+            f.flush()
+            return run(f.name, races=races, schedules=schedules, schedule=schedule, seed=seed, strict=strict,
+                       numeric=numeric, device=device)
+    words = [binary(), "run", os.fspath(launch), *map(str, options), "--json"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        raise {2: InputError, 3: Unsupported}.get(done.returncode, ModelBug)(done.stderr.strip().removeprefix("bitwell: "))
+    facts = json.loads(done.stdout) if done.stdout.strip() else {}
+    return Ran(done.returncode == 0, facts, done.stderr.strip() or done.stdout.strip())
+
+
+class _Picture(dict):
+    """A command's data, drawn by it in notebooks."""
+    _words: tuple = ()
+
+    def _repr_svg_(self) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "picture.svg")
+            command(*self._words, "--svg", path, allowed=(0, 1))
+            with open(path) as f:
+                return f.read()
+
+
+def budget(spec: str | os.PathLike | Mapping, **names: int) -> _Picture:
+    """What a kernel keeps in shared and tensor memory (bytes, columns): each hand-written size beside its layout.
+
+    `spec`: the path of a SPEC.json, the name of one that comes with bitwell, or its keys; `names` in place of its own."""
+    sets = [word for name, value in names.items() for word in ("--set", f"{name}={value}")]
+    if isinstance(spec, Mapping):
+        folder = tempfile.mkdtemp(prefix="bitwell-")
+        path = os.path.join(folder, "spec.json")
+        with open(path, "w") as f:
+            json.dump(spec, f)
+        spec = path
+    words = ("budget", os.fspath(spec), *sets)
+    out = _Picture(_data(*words, allowed=(0, 1)))
+    out._words = words
+    return out
+
+
+def study(name: str, *arguments: Any) -> list[dict]:
+    """The rows of a study (`bitwell study --help` lists them), whose numbers are numbers."""
+    def value(cell: str) -> Any:
+        try:
+            return float(cell)
+        except ValueError:
+            return cell
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "study.csv")
+        command("study", name, *arguments, "--csv", path, "--fresh")
+        with open(path) as f:
+            rows = csv.DictReader(line for line in f if not line.startswith("#"))
+            return [{key: value(cell) for key, cell in row.items()} for row in rows]

@@ -1,0 +1,117 @@
+"""A process that lives on: memory, modules, and launches in them."""
+from __future__ import annotations
+
+import threading
+from typing import Optional, Sequence, Union
+
+from . import _native
+from .report import Report, report_of
+
+Extent = Union[int, Sequence[int]]
+
+
+def three(extent: Extent, what: str) -> tuple[int, int, int]:
+    """(x, y, z) of a number, or of one to three of them."""
+    numbers = (extent,) if isinstance(extent, int) else tuple(int(v) for v in extent)
+    if not 1 <= len(numbers) <= 3 or any(not 0 <= v < 2**32 for v in numbers):
+        raise _native.InputError(f"{what} is {extent!r}; it is a number, or (x, y, z)")
+    return numbers + (1,) * (3 - len(numbers))
+
+
+class Process:
+    """Memory and modules that outlive launches; device addresses of what is adopted are the host's own.
+
+    `races`, `schedules`, `strict` and `numeric` are what launches have that say nothing else; `heap` is the bytes of
+    device code's malloc (none: CUDA's default, 8 MiB). Any number of threads may call it: a launch holds others up, and
+    Python goes on meanwhile.
+    """
+
+    def __init__(self, *, races: bool = False, schedules: int = 1, strict: bool = False, numeric: bool = False,
+                 heap: Optional[int] = None):
+        self._native = _native.Process(-1 if heap is None else heap)
+        self.races = races
+        self.schedules = schedules
+        self.strict = strict
+        self.numeric = numeric
+        self._one_at_a_time = threading.RLock()  # of launches that adopt their arrays
+
+    def adopt(self, address: int, bytes: int, name: str = "buffer", defined: bool = True, read_only: bool = False) -> None:
+        """`bytes` bytes of the host's become global memory where they stand, at any boundary, until release().
+
+        Whoever owns them keeps them there so long. Not `defined`: none counts as written yet. Kernels may not write what
+        is `read_only`. InputError where something that is adopted has some of them."""
+        self._native.adopt(address, bytes, name, defined, read_only)
+
+    def release(self, address: int) -> None:
+        """Ends what adopt() or allocate() gave, by its first address."""
+        self._native.release(address)
+
+    def mark(self, address: int, bytes: int, written: bool) -> None:
+        """From now on these bytes count as written, or as not."""
+        self._native.mark(address, bytes, written)
+
+    def holds(self, address: int, bytes: int) -> bool:
+        """Whether all of these bytes are in one buffer."""
+        return self._native.holds(address, bytes)
+
+    def allocate(self, bytes: int, name: str = "buffer") -> int:
+        """Bytes of the process's own, as cudaMalloc gives them: the address of memory that nobody has written."""
+        return self._native.allocate(name, bytes)
+
+    def read(self, address: int, bytes: int) -> bytes:
+        """What stands there: in a buffer, or a variable of a module."""
+        return self._native.read(address, bytes)
+
+    def write(self, address: int, data: bytes) -> None:
+        """Writes there; it counts as written."""
+        self._native.write(address, data)
+
+    def load(self, ptx: str, path: str = "") -> int:
+        """Loads PTX; `path` is what it is called in messages. Its variables stand where they are until unload()."""
+        return self._native.load(ptx, path)
+
+    def unload(self, module: int) -> None:
+        """Ends what load() gave; its variables are freed."""
+        self._native.unload(module)
+
+    @property
+    def launches(self) -> int:
+        """How many there were."""
+        return self._native.launches
+
+    def launch(self, module: int, entry: str, grid: Extent, block: Extent, arguments: Sequence[bytes], *,
+               cluster: Optional[Extent] = None, shared: int = 0, cooperative: bool = False, schedule: str = "",
+               seed: int = 0, schedules: Optional[int] = None, races: Optional[bool] = None, explain: bool = False,
+               strict: Optional[bool] = None, numeric: Optional[bool] = None, programmatic: bool = False,
+               checked: bool = True, outputs: Sequence[tuple[int, int]] = (), all_written: bool = False,
+               step_limit: int = 0) -> Report:
+        """Launches an entry of a module, by its name or its C++ name; returns what came of it, a fault too.
+
+        `arguments`: the bytes of each parameter. `shared`: bytes of dynamic shared memory. `schedule`: "lazy", "eager",
+        "random", "starve-producer", "starve-consumer", "starve-stores", "pct", "order:..."; `seed` goes with random and
+        pct. `schedules`: so many, each from the memory that the launch began with; memory has what the first one left.
+        `outputs`: (address, bytes) that schedules are compared by, and `all_written` wants written; none: all of memory.
+        `programmatic`: the launch before it may go on meanwhile, for the race check. `step_limit`: warp instructions of
+        one CTA before it counts as hung."""
+
+        def of(value, preset):
+            return preset if value is None else value
+
+        return report_of(self._native.launch(
+            module, entry, three(grid, "the grid"), three(block, "the block"), list(arguments),
+            (0, 0, 0) if cluster is None else three(cluster, "the cluster"), shared, cooperative, schedule, seed,
+            of(schedules, self.schedules), of(races, self.races), explain, of(strict, self.strict),
+            of(numeric, self.numeric), programmatic, checked, [tuple(o) for o in outputs], all_written, step_limit))
+
+
+_one: Optional[Process] = None
+_lock = threading.Lock()
+
+
+def process() -> Process:
+    """The process that modules are loaded into where nobody names another."""
+    global _one
+    with _lock:
+        if _one is None:
+            _one = Process()
+        return _one

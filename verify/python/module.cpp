@@ -1,0 +1,287 @@
+// What the Python package is made of: a process, and functions over bytes. Data comes and goes as bytes,
+// numbers and JSON; the package (bitwell/) makes its classes of them.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <mutex>
+#include <type_traits>
+
+#include "model/layout/layout.h"
+#include "verify/python/answer_json.h"
+#include "verify/python/numbers.h"
+#include "verify/session/process.h"
+
+namespace nb = nanobind;
+
+namespace bitwell::python {
+namespace {
+
+using Three = std::array<uint32_t, 3>;
+constexpr uint64_t kMostBlind = 1 << 16;  // bytes that are made before anybody knows whether they are there
+constexpr double kLook = 0.05;            // seconds between looks for Ctrl-C
+
+// Without Python's lock: others may hold the process's own and wait for it.
+template <class F>
+std::invoke_result_t<F> unlocked(F f) {
+  const nb::gil_scoped_release release;
+  return f();
+}
+
+std::string_view view(const nb::bytes& b) { return {b.c_str(), b.size()}; }
+
+template <class T>
+std::span<T> span_at(uintptr_t address, size_t count) {
+  return {reinterpret_cast<T*>(address), count};
+}
+
+// One call at a time; one from inside a launch, by its own thread, is refused by the context.
+class Process {
+ public:
+  explicit Process(int64_t heap)
+      : process_(heap < 0 ? ContextOptions{} : ContextOptions{static_cast<uint64_t>(heap)}) {}
+
+  void adopt(uintptr_t address, uint64_t bytes, const std::string& name, bool defined, bool read_only) {
+    locked([&] {
+      release_late();
+      process_.context().adopt(name, reinterpret_cast<void*>(address), bytes, defined);
+      process_.context().memory().find(address, bytes)->read_only = read_only;
+    });
+  }
+  // From inside a launch (a finalizer that runs there) it happens when that is over.
+  void release(uint64_t address) {
+    locked([&] {
+      try {
+        process_.context().free({address, 0, 0});
+      } catch (const Misuse& e) {
+        if (e.kind != Misuse::Kind::in_callback) throw;
+        late_.push_back(address);
+      }
+    });
+  }
+  void mark(uint64_t address, uint64_t bytes, bool written) {
+    locked([&] { process_.context().mark(address, bytes, written); });
+  }
+  bool holds(uint64_t address, uint64_t bytes) {
+    return locked([&] { return process_.context().memory().find(address, bytes) != nullptr; });
+  }
+  uint64_t allocate(const std::string& name, uint64_t bytes) {
+    return locked([&] { return process_.context().allocate(name, bytes).address; });
+  }
+  void write(uint64_t address, const nb::bytes& bytes) {
+    const std::string_view all = view(bytes);
+    locked([&] { process_.context().write({address, 0, 0}, std::as_bytes(std::span(all))); });
+  }
+  nb::bytes read(uint64_t address, uint64_t bytes) {
+    std::string out;
+    locked([&] {
+      if (bytes > kMostBlind && process_.context().memory().find(address, bytes) == nullptr)
+        throw machine::InputError(std::to_string(bytes) + " bytes are read at address " +
+                                  std::to_string(address) + ", " +
+                                  process_.context().memory().describe(address));
+      out.resize(bytes);
+      process_.context().read({address, 0, 0}, std::as_writable_bytes(std::span(out)));
+    });
+    return nb::bytes(out.data(), out.size());
+  }
+  uint64_t load(const std::string& ptx, const std::string& path) {
+    return locked([&] {
+      const ModuleHandle m = process_.context().load(ptx, {path});
+      context_number_ = m.context;
+      return m.number;
+    });
+  }
+  void unload(uint64_t module) {
+    locked([&] { process_.context().unload({context_number_, module}); });
+  }
+  std::string module(uint64_t module) {
+    return locked([&] { return json_of(process_.context(), {context_number_, module}); });
+  }
+  uint64_t launches() const { return process_.launches(); }
+
+  std::string launch(uint64_t module, const std::string& entry, const Three& grid, const Three& block,
+                     const std::vector<nb::bytes>& arguments, const Three& cluster, uint32_t shared,
+                     bool cooperative, const std::string& schedule, uint64_t seed, uint64_t schedules,
+                     bool races, bool explain, bool strict, bool numeric, bool programmatic, bool checked,
+                     const std::vector<std::array<uint64_t, 2>>& outputs, bool all_written,
+                     uint64_t step_limit) {
+    KernelLaunch asked{{context_number_, module}, entry};
+    asked.shape.grid = grid;
+    asked.shape.block = block;
+    asked.shape.explicit_cluster = cluster[0] != 0;
+    if (asked.shape.explicit_cluster) asked.shape.cluster = cluster;
+    asked.shape.dynamic_shared = shared;
+    asked.shape.cooperative = cooperative;
+    for (const nb::bytes& b : arguments) {
+      const auto bytes = std::as_bytes(std::span(view(b)));
+      asked.arguments.push_back({{bytes.begin(), bytes.end()}, 0});
+    }
+    session::Judging how;
+    how.schedule = schedule;
+    how.options.schedule.seed = seed;
+    how.options.strict = strict;
+    if (strict) how.options.schedule.kept = machine::Promise::manual;
+    how.options.checked = checked;
+    if (step_limit != 0) how.options.step_limit = step_limit;
+    how.schedules = schedules;
+    how.races = races;
+    how.explain = explain;
+    how.numeric = numeric;
+    how.programmatic = programmatic;
+    how.all_written = all_written;
+    for (const auto& [address, bytes] : outputs) how.outputs.push_back({address, bytes, 0});
+    std::string printed;
+    std::mutex printing;
+    how.options.print = [&](std::string_view text) {
+      const std::lock_guard lock(printing);
+      printed += text;
+    };
+    auto last = std::chrono::steady_clock::now();
+    std::mutex looking;
+    how.options.progress = [&](const isa::Progress&) {
+      const std::unique_lock lock(looking, std::try_to_lock);
+      const auto now = std::chrono::steady_clock::now();
+      if (!lock || std::chrono::duration<double>(now - last).count() < kLook) return;
+      last = now;
+      const nb::gil_scoped_acquire acquire;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    };
+    return locked([&] {
+      release_late();
+      const session::Answer answer = process_.launch(std::move(asked), how);
+      return json_of(answer, process_.launches(), printed);
+    });
+  }
+
+ private:
+  template <class F>
+  std::invoke_result_t<F> locked(F f) {
+    return unlocked([&] {
+      const std::lock_guard lock(mutex_);
+      return f();
+    });
+  }
+  void release_late() {
+    for (; !late_.empty(); late_.pop_back()) process_.context().free({late_.back(), 0, 0});
+  }
+  std::recursive_mutex mutex_;
+  session::Process process_;
+  uint64_t context_number_ = 0;  // once a module is loaded
+  std::vector<uint64_t> late_;   // to be released
+};
+
+// Where an array that DLPack or the buffer protocol exports stands: address, bytes of an element, its DLPack
+// code and bits, shape, strides in bytes.
+nb::tuple array_at(const nb::ndarray<nb::ro>& a) {
+  const nb::dlpack::dtype type = a.dtype();
+  if (a.device_type() != nb::device::cpu::value && a.device_type() != nb::device::none::value)
+    throw machine::InputError("the array is on a device of another kind; kernels take arrays of the host");
+  const int64_t bits = type.bits * type.lanes;
+  nb::list shape, strides;
+  for (size_t i = 0; i < a.ndim(); ++i) {
+    shape.append(a.shape(i));
+    strides.append(a.stride(i) * bits / 8);
+  }
+  return nb::make_tuple(reinterpret_cast<uintptr_t>(a.data()), static_cast<int>(type.code), bits, shape,
+                        strides);
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  m.doc() = "What the package bitwell is made of; use the package.";
+  m.attr("version") = BITWELL_VERSION;
+  const auto input_error = nb::exception<machine::InputError>(m, "InputError", PyExc_ValueError);
+  nb::exception<machine::Unsupported>(m, "Unsupported", PyExc_NotImplementedError);
+  nb::exception<machine::ModelBug>(m, "ModelBug", PyExc_RuntimeError);
+  nb::exception<layout::LayoutError>(m, "LayoutError", input_error.ptr());
+
+  nb::class_<Process>(m, "Process")
+      .def(nb::init<int64_t>(), nb::arg("heap") = -1)
+      .def("adopt", &Process::adopt, nb::arg("address"), nb::arg("bytes"), nb::arg("name"),
+           nb::arg("defined") = true, nb::arg("read_only") = false)
+      .def("release", &Process::release, nb::arg("address"))
+      .def("mark", &Process::mark, nb::arg("address"), nb::arg("bytes"), nb::arg("written"))
+      .def("holds", &Process::holds, nb::arg("address"), nb::arg("bytes"))
+      .def("allocate", &Process::allocate, nb::arg("name"), nb::arg("bytes"))
+      .def("write", &Process::write, nb::arg("address"), nb::arg("data"))
+      .def("read", &Process::read, nb::arg("address"), nb::arg("bytes"))
+      .def("load", &Process::load, nb::arg("ptx"), nb::arg("path") = "")
+      .def("unload", &Process::unload, nb::arg("module"))
+      .def("module", &Process::module, nb::arg("module"))
+      .def_prop_ro("launches", &Process::launches)
+      .def("launch", &Process::launch, nb::arg("module"), nb::arg("entry"), nb::arg("grid"), nb::arg("block"),
+           nb::arg("arguments"), nb::arg("cluster") = Three{}, nb::arg("shared") = 0,
+           nb::arg("cooperative") = false, nb::arg("schedule") = "", nb::arg("seed") = 0,
+           nb::arg("schedules") = 1, nb::arg("races") = false, nb::arg("explain") = false,
+           nb::arg("strict") = false, nb::arg("numeric") = false, nb::arg("programmatic") = false,
+           nb::arg("checked") = true, nb::arg("outputs") = std::vector<std::array<uint64_t, 2>>{},
+           nb::arg("all_written") = false, nb::arg("step_limit") = 0);
+
+  m.def("array_at", &array_at, nb::arg("array"));
+  m.def("formats", &formats_json);
+  m.def(
+      "decode",
+      [](const std::string& format, uintptr_t codes, size_t count, int bytes, uintptr_t values) {
+        decode(format, span_at<const std::byte>(codes, count * static_cast<size_t>(bytes)), bytes,
+               span_at<double>(values, count));
+      },
+      nb::arg("format"), nb::arg("codes"), nb::arg("count"), nb::arg("bytes"), nb::arg("values"));
+  m.def(
+      "encode",
+      [](const std::string& format, uintptr_t values, size_t count, const std::string& rounding,
+         bool saturate, int bytes, uintptr_t codes) {
+        encode(format, span_at<const double>(values, count), rounding, saturate, bytes,
+               span_at<std::byte>(codes, count * static_cast<size_t>(bytes)));
+      },
+      nb::arg("format"), nb::arg("values"), nb::arg("count"), nb::arg("rounding"), nb::arg("saturate"),
+      nb::arg("bytes"), nb::arg("codes"));
+  m.def("recipes", &recipes_json);
+  m.def(
+      "quantise",
+      [](const std::string& recipe, uintptr_t values, size_t count, uint64_t seed) {
+        const Quantised q = quantise(recipe, span_at<const float>(values, count), seed);
+        return nb::make_tuple(nb::bytes(q.codes.data(), q.codes.size()),
+                              nb::bytes(q.scale_codes.data(), q.scale_codes.size()),
+                              nb::bytes(q.scales.data(), 4 * q.scales.size()),
+                              nb::bytes(q.values.data(), 4 * q.values.size()), q.tensor_scale, q.clipped);
+      },
+      nb::arg("recipe"), nb::arg("values"), nb::arg("count"), nb::arg("seed"));
+  m.def("instructions", &instructions_json);
+  m.def(
+      "dots",
+      [](const std::string& instruction, size_t k, size_t count, uintptr_t a, uintptr_t b, uintptr_t c,
+         uintptr_t scales_a, size_t scale_count, uintptr_t scales_b, uintptr_t d) {
+        dots(instruction, k, span_at<const uint32_t>(a, count * k), span_at<const uint32_t>(b, count * k),
+             span_at<const uint32_t>(c, count), span_at<const uint8_t>(scales_a, scale_count),
+             span_at<const uint8_t>(scales_b, scale_count), span_at<uint32_t>(d, count));
+      },
+      nb::arg("instruction"), nb::arg("k"), nb::arg("count"), nb::arg("a"), nb::arg("b"), nb::arg("c"),
+      nb::arg("scales_a"), nb::arg("scale_count"), nb::arg("scales_b"), nb::arg("d"));
+  m.def(
+      "layout",
+      [](const std::string& what, const std::string& parameters) {
+        const Laid l = lay_out(what, parameters);
+        return nb::make_tuple(l.text, l.facts, l.extents,
+                              nb::bytes(l.offsets.data(), sizeof(int64_t) * l.offsets.size()));
+      },
+      nb::arg("what"), nb::arg("parameters"));
+  m.def("layouts", &layouts_json);
+  m.def(
+      "tensor_map",
+      [](int type, uint64_t address, const std::vector<uint64_t>& dims, const std::vector<uint64_t>& strides,
+         const std::vector<uint32_t>& box, const std::vector<uint32_t>& element_strides, int interleave,
+         int swizzle, int promotion, int fill) {
+        const std::vector<std::byte> out = tensor_map(
+            {type, address, dims, strides, box, element_strides, interleave, swizzle, promotion, fill});
+        return nb::bytes(out.data(), out.size());
+      },
+      nb::arg("type"), nb::arg("address"), nb::arg("dims"), nb::arg("strides"), nb::arg("box"),
+      nb::arg("element_strides"), nb::arg("interleave"), nb::arg("swizzle"), nb::arg("promotion"),
+      nb::arg("fill"));
+}
+
+}  // namespace bitwell::python

@@ -1,0 +1,194 @@
+"""The package beside its stubs, its numbers beside NumPy's and ml_dtypes', its data beside the command's."""
+import ast
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import ml_dtypes
+import numpy as np
+
+import bitwell
+import kernels
+from bitwell import _native
+
+PACKAGE = pathlib.Path(bitwell.__file__).resolve().parent
+
+
+class Package(unittest.TestCase):
+    def test_stubs_name_what_the_module_has(self):
+        stub = ast.parse((PACKAGE / "_native.pyi").read_text())
+
+        def parameters(f):
+            return [a.arg for a in f.args.args if a.arg != "self"]
+
+        def of_native(f):
+            signature = f.__doc__.split("\n")[0]  # "adopt(self, address: int, ...) -> None"
+            return re.findall(r"(\w+): ", signature.split(" -> ")[0])
+
+        for node in stub.body:
+            if isinstance(node, ast.FunctionDef):
+                self.assertEqual(parameters(node), of_native(getattr(_native, node.name)), node.name)
+            elif isinstance(node, ast.ClassDef):
+                self.assertTrue(issubclass(getattr(_native, node.name), object))
+                for f in node.body:
+                    if isinstance(f, ast.FunctionDef) and not f.decorator_list and not f.name.startswith("__"):
+                        self.assertEqual(parameters(f), of_native(getattr(_native.Process, f.name)), f.name)
+        known = {n.name for n in stub.body if hasattr(n, "name")} | {"version"}
+        self.assertEqual({n for n in dir(_native) if not n.startswith("_")}, known)
+        methods = {f.name for n in stub.body if getattr(n, "name", "") == "Process" for f in n.body}
+        self.assertEqual({n for n in dir(_native.Process) if not n.startswith("_")}, methods - {"__init__"})
+        self.assertTrue((PACKAGE / "py.typed").exists())
+
+    def test_everything_public_says_what_it_is(self):
+        for name in bitwell.__all__:
+            self.assertTrue((getattr(bitwell, name).__doc__ or "").strip(), name)
+        for kind in (bitwell.Process, bitwell.Module, bitwell.Entry):
+            for name in vars(kind):
+                if not name.startswith("_"):
+                    self.assertTrue((getattr(kind, name).__doc__ or "").strip(), f"{kind.__name__}.{name}")
+
+    def test_importing_it_is_quick_and_brings_no_numpy(self):
+        code = ("import time; t = time.perf_counter(); import bitwell; print(time.perf_counter() - t); import sys; "
+                "print('numpy' in sys.modules)")
+        seconds, numpy = min(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True,
+                                            text=True).stdout.split() for _ in range(3))
+        print(f"import bitwell: {float(seconds):.3f} s", file=sys.stderr)
+        self.assertLess(float(seconds), 0.3)
+        self.assertEqual(numpy, "False")
+
+    def test_a_launch_costs_little_beyond_the_simulation(self):
+        m = bitwell.Module(kernels.HEAD + kernels.LAST, process=bitwell.Process())
+        entry, x = m["last"], np.zeros(1, np.uint32)
+        entry.launch(1, 1, x)
+        times = []
+        for _ in range(200):
+            t = time.perf_counter()
+            entry.launch(1, 1, x)
+            times.append(time.perf_counter() - t)
+        print(f"a launch of one thread: {1e6 * sorted(times)[100]:.0f} us", file=sys.stderr)
+        self.assertLess(sorted(times)[20], 0.01)
+
+
+class Numbers(unittest.TestCase):
+    def test_codes_decode_as_ml_dtypes_has_them(self):
+        for name, dtype, bits in (("e4m3", ml_dtypes.float8_e4m3fn, 8), ("e5m2", ml_dtypes.float8_e5m2, 8),
+                                  ("e2m1", ml_dtypes.float4_e2m1fn, 4), ("ue8m0", ml_dtypes.float8_e8m0fnu, 8),
+                                  ("f16", np.float16, 16), ("bf16", ml_dtypes.bfloat16, 16)):
+            codes = np.arange(1 << bits).astype(np.uint16 if bits > 8 else np.uint8)
+            with np.errstate(invalid="ignore"):  # NaNs
+                want = codes.view(dtype).astype(np.float64)
+            np.testing.assert_array_equal(bitwell.decode(name, codes), want, name)
+            if bits != 4:
+                np.testing.assert_array_equal(bitwell.decode(name, codes.view(dtype)), want, name)
+            finite = codes[np.isfinite(want)]
+            np.testing.assert_array_equal(bitwell.encode(name, want[np.isfinite(want)]), finite, name)
+
+    def test_values_round_as_asked(self):
+        for rounding, codes in (("rn", [2, 4, 0xA, 7]), ("rz", [2, 3, 0xA, 7]), ("rp", [3, 4, 0xA, 7]),
+                                ("rm", [2, 3, 0xB, 7])):
+            # 1.25 is between 1 and 1.5 (codes 2, 3), 1.75 between 1.5 and 2 (3, 4)
+            self.assertEqual(bitwell.encode("e2m1", [1.25, 1.75, -1.25, 9], rounding=rounding).tolist(), codes, rounding)
+        self.assertEqual(bitwell.decode("f16", bitwell.encode("f16", [1e6], saturate=False))[0], np.inf)
+        for call, words in ((lambda: bitwell.decode("f8", [1]), "there are e2m1"),
+                            (lambda: bitwell.encode("e2m1", [np.nan]), "has none"),
+                            (lambda: bitwell.encode("e2m1", [1], rounding="up"), "rn, rna"),
+                            (lambda: bitwell.decode("f32", np.zeros(1, np.uint8)), "32 bits"),
+                            (lambda: bitwell.decode("e2m1", [-1]), "no code"),
+                            (lambda: bitwell.quantise("nvfp4", np.zeros(8)), "recipe")):
+            with self.assertRaisesRegex(bitwell.InputError, words):
+                call()
+
+    def test_quantised_values_are_codes_times_scales(self):
+        x = np.random.default_rng(1).normal(size=(4, 64)).astype(np.float32)
+        for recipe in bitwell.recipes():
+            if recipe["hadamard"]:
+                continue
+            q = bitwell.quantise(recipe["name"], x, seed=3)
+            blocks = np.repeat(q.scales.astype(np.float64), recipe["block"], axis=-1)
+            want = (bitwell.decode("e2m1", q.codes) * blocks * q.tensor_scale).astype(np.float32)
+            self.assertEqual(q.codes.shape, x.shape)
+            np.testing.assert_allclose(q.values, want, rtol=1e-6, err_msg=recipe["name"])
+            self.assertLess(np.abs(q.values - x).max(), 1)
+
+    def test_products_of_small_integers_are_exact(self):
+        rng = np.random.default_rng(2)
+        tried = 0
+        for i in bitwell.instructions():
+            if i["scale"] is not None or i["result"] not in ("f32", "f16"):
+                continue
+            a, b = rng.integers(-2, 3, (5, 16)), rng.integers(-2, 3, (5, 16))
+            d = bitwell.dot(i["name"], bitwell.encode(i["a"], a), bitwell.encode(i["b"], b),
+                            bitwell.encode(i["result"], np.full(5, 3.0)))
+            np.testing.assert_array_equal(bitwell.decode(i["result"], d), (a * b).sum(-1) + 3, i["name"])
+            tried += 1
+        self.assertGreater(tried, 10)
+
+    def test_scaled_products(self):
+        i = next(i for i in bitwell.instructions() if i["scale"] == "ue4m3" and i["a"] == "e2m1")
+        k = 4 * i["scale_vector"]
+        ones = bitwell.encode("e2m1", np.ones((2, k)))
+        scales = bitwell.encode("ue4m3", np.full((2, 4), 2.0))
+        d = bitwell.dot(i["name"], ones, ones, scales_a=scales, scales_b=scales)
+        np.testing.assert_array_equal(d.view(np.float32), np.full(2, 4.0 * k))
+        with self.assertRaisesRegex(bitwell.InputError, "scales of a: 2 elements, expected 8"):
+            bitwell.dot(i["name"], ones, ones, scales_a=scales[:, :1], scales_b=scales[:, :1])
+        with self.assertRaisesRegex(bitwell.InputError, "last axes"):
+            bitwell.dot(i["name"], ones, ones[:, 1:])
+
+    def test_layouts_are_their_offsets(self):
+        l = bitwell.layout("(4,(2,8)):(8,(1,32))")
+        want = [[8 * m + 1 * (n % 2) + 32 * (n // 2) for n in range(16)] for m in range(4)]
+        np.testing.assert_array_equal(l.offsets, want)
+        self.assertEqual(str(l), "(4,(2,8)):(8,(1,32))")
+        self.assertEqual((l.facts["size"], l.facts["cosize"]), (64, 24 + 1 + 224 + 1))
+        named = bitwell.layouts()[0]["name"]
+        self.assertIn("evidence", bitwell.layout(named).facts)
+        with self.assertRaises(bitwell.LayoutError):
+            bitwell.layout("(4,2):(1")
+        self.assertIn("<svg", l._repr_svg_())
+
+
+class Command(unittest.TestCase):
+    def test_a_launch_file_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            pathlib.Path("k.ptx").write_text(kernels.HEAD + kernels.ADD)
+            launch = {"ptx": "k.ptx", "entry": "add", "grid": 1, "block": 64,
+                      "arguments": [{"buffer": "x", "format": "f32", "values": [1.0] * 64, "output": "out.npy"},
+                                    {"buffer": "y", "format": "f32", "values": [2.0] * 64}]}
+            pathlib.Path("launch.json").write_text(json.dumps(launch))
+            for given in ("launch.json", pathlib.Path("launch.json"), launch):
+                ran = bitwell.run(given, races=True)
+                self.assertTrue(ran.held, ran.text)
+                self.assertEqual(set(np.load("out.npy")), {3.0})
+                os.remove("out.npy")
+            launch["block"] = 65
+            ran = bitwell.run(launch)
+            self.assertFalse(ran.held)
+            self.assertIn("out-of-bounds", ran.text)
+            launch["block"] = 0
+            with self.assertRaises(bitwell.InputError):
+                bitwell.run(launch)
+            os.chdir("/")
+
+    def test_budgets_and_studies(self):
+        with self.assertRaisesRegex(bitwell.InputError, "there are .*dense"):
+            bitwell.budget("none")
+        b = bitwell.budget("dense")
+        self.assertTrue(b)
+        self.assertIn("<svg", b._repr_svg_())
+        rows = bitwell.study("accumulate", "--family", "gaussian", "--most-k", 16, "--dots", 10)
+        self.assertGreater(len(rows), 5)
+        self.assertEqual({row["k"] for row in rows}, {16.0})
+        with self.assertRaises(bitwell.InputError):
+            bitwell.study("none")
+
+
+if __name__ == "__main__":
+    unittest.main()
