@@ -1,0 +1,57 @@
+"""What tests launched, as plain values that travel between processes, and as lines."""
+import collections
+
+ORDER = ("device", "published", "manual", "approximate")  # how the bits are known, the best first
+
+
+def weakest(kinds):
+    return max((k for k in kinds if k in ORDER), key=ORDER.index, default="")
+
+
+def summary(gpu):
+    """Of one test."""
+    kernels = {}
+    for row in gpu.launched:
+        k = kernels.setdefault(row.kernel, {"launches": 0, "seconds": 0.0, "verdict": "held", "evidence": "", "message": "", "file": ""})
+        k["launches"] += 1
+        k["seconds"] += row.seconds
+        k["evidence"] = weakest((k["evidence"], row.evidence))
+        if row.verdict != "held":
+            k |= {"verdict": row.verdict, "message": row.message, "file": row.file}
+    return {"kernels": kernels, "notes": list(gpu.notes)}
+
+
+def plural(n, what):
+    return f"{n} {what}" + ("" if n == 1 else "es" if what.endswith("ch") else "s")
+
+
+def lines(tests, verbose):
+    """Of all tests, by node id."""
+    kernels = [(test, name, k) for test, t in tests.items() for name, k in t["kernels"].items()]
+    launches, seconds = sum(k["launches"] for *_, k in kernels), sum(k["seconds"] for *_, k in kernels)
+    of_tests = sum(1 for t in tests.values() if t["kernels"])
+    yield f"{plural(of_tests, 'test')} launched {plural(len({n for _, n, _ in kernels}), 'kernel')}, {plural(launches, 'launch')}, {seconds:.2f} s in the simulator"
+    counted = collections.Counter(weakest(k["evidence"] for k in t["kernels"].values()) for t in tests.values() if t["kernels"])
+    known = [f"{kind} {counted[kind]}" for kind in ORDER if counted[kind]]
+    if known:
+        yield "how the bits are known, by the weakest of a test: " + ", ".join(known)
+    for verdict in ("fault", "race"):
+        for test, name, k in kernels:
+            if k["verdict"] == verdict:
+                yield f"{verdict}: {test}: {name}" + (f", replay: bitwell run {k['file']}" if k["file"] else "")
+    refused = collections.defaultdict(list)
+    for test, name, k in kernels:
+        if k["verdict"] == "refused":
+            refused[k["message"].splitlines()[0]].append(test)
+    for why, those in refused.items():
+        yield f"refused in {plural(len(those), 'test')}: {why} ({those[0]}{', ...' if len(those) > 1 else ''})"
+    notes = collections.defaultdict(list)
+    for test, t in tests.items():
+        for note in t["notes"]:
+            notes[note].append(test)
+    for note, those in notes.items():
+        yield f"note, {plural(len(those), 'test')}: {note}"
+    if verbose > 0:
+        for test, t in tests.items():
+            for name, k in t["kernels"].items():
+                yield f"{test}: {name}: {plural(k['launches'], 'launch')}, {k['verdict']}" + (f", {k['evidence']}" if k["evidence"] else "")

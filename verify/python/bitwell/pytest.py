@@ -1,0 +1,51 @@
+"""pytest --bitwell: tests of CUDA kernels run on a machine without a GPU.
+
+Nothing of it is imported before the option is given, and torch and Triton not before the tests import them.
+"""
+import pathlib
+
+import pytest
+
+OFF = "bitwell is off: run pytest --bitwell"
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("bitwell", "CUDA kernels without a GPU")
+    group.addoption("--bitwell", action="store_true", help="the tests see a GPU that is simulated, all checks on")
+    group.addoption("--bitwell-device", choices=("h200", "b200", "rtx"), default="h200", help="which GPU that is (h200)")
+    group.addoption("--bitwell-races", action="store_true", help="what nothing orders is found too; several times slower")
+    group.addoption("--bitwell-schedules", type=int, default=1, metavar="N", help="each launch is made under N orders of warps and copies, which must give the same bits")
+    group.addoption("--bitwell-autotune", choices=("first", "all"), default="first",
+                    help="of Triton's configurations the first that compiles is taken (first), or each is run once and its bits compared (all)")
+    group.addoption("--bitwell-strict", action="store_true", help="what devices take though the manual does not promise it is a fault")
+    group.addoption("--bitwell-report", type=pathlib.Path, metavar="DIR", help="folder for the launch files that replay what was found (.bitwell)")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config):
+    """Before anything is collected: tests ask at their import which GPU there is."""
+    if early_config.known_args_namespace.bitwell:
+        from ._plugin import opened
+
+        opened(early_config.known_args_namespace, early_config.rootpath)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "bitwell(device=, schedules=): the GPU that this test is for (it is skipped with another), and how many "
+                                       "orders each of its launches is made under")
+    config.addinivalue_line("markers", "bitwell_skip(reason): not under pytest --bitwell")
+    if config.getoption("bitwell"):
+        from ._plugin import Plugin, opened
+
+        opened(config.option, config.rootpath)
+        config.pluginmanager.register(Plugin(config), "bitwell-tests")
+
+
+@pytest.fixture
+def bitwell():
+    """The GPU of this process that is bitwell, see bitwell.gpu; without --bitwell the test is skipped."""
+    from . import gpu
+
+    if not gpu.running():
+        pytest.skip(OFF)
+    return gpu.current()

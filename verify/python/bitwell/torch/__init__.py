@@ -1,0 +1,22 @@
+"""torch on a machine without a GPU: tensors that say cuda:0, computed by the CPU, that kernels reach where they stand.
+
+`activate()` changes torch for the rest of the process.
+"""
+_active = False
+
+
+def activate():
+    global _active
+    if _active:
+        return
+    _active = True
+    import torch
+
+    if torch._C._cuda_getDeviceCount() if hasattr(torch._C, "_cuda_getDeviceCount") else 0:
+        raise RuntimeError("bitwell: torch has a real GPU here; hide it (CUDA_VISIBLE_DEVICES=) to have bitwell's")
+    from . import compiled, cuda, methods
+
+    methods.patch()
+    cuda.patch()
+    cuda.patch_rest()
+    compiled.patch()

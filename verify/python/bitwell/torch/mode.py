@@ -1,0 +1,152 @@
+"""Every operation of torch passes here: what is made of the GPU's tensors is the GPU's, and so is what is asked for "cuda".
+
+The CPU computes it. The mode is entered when the process first asks for CUDA, so that what never does is not slowed.
+"""
+import contextlib
+import threading
+
+import torch
+from torch.utils import _python_dispatch as dispatch
+
+from . import memory
+from .capture import Log
+
+CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
+EMPTY = {"empty", "empty_strided", "empty_like", "new_empty", "new_empty_strided", "empty_permuted"}
+READS = {"_local_scalar_dense", "nonzero", "item", "equal"}  # the host waits for them
+_asked = threading.local()
+
+
+def fake_mode():
+    """The mode in which tensors are fake ones, if one is open."""
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
+
+
+def asked():
+    """Where what is made now goes, if a caller said so. torch calls methods by their names again where functions have modes."""
+    return getattr(_asked, "device", None)
+
+
+@contextlib.contextmanager
+def towards(device):
+    """What is made by one call goes there, though the GPU's tensors look like the CPU's to what torch has compiled."""
+    before = asked()
+    _asked.device = device
+    try:
+        yield
+    finally:
+        _asked.device = before
+
+
+class Operation:
+    """What its schema says."""
+
+    known = {}
+
+    def __init__(self, op):
+        schema = op._schema
+        self.name = schema.name.split("::")[1].split(".")[0]
+        self.empty = self.name in EMPTY
+        self.reads = self.name in READS
+        self.writes = [(i, a.name) for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
+
+    @classmethod
+    def of(cls, op):
+        known = cls.known.get(op)
+        if known is None:
+            known = cls.known[op] = cls(op)
+        return known
+
+    def written(self, args, kwargs):
+        for i, name in self.writes:
+            yield from tensors((args[i] if i < len(args) else kwargs.get(name),))
+
+
+def tensors(values):
+    for v in values:
+        if isinstance(v, torch.Tensor):
+            yield v
+        elif isinstance(v, (list, tuple)):
+            yield from tensors(v)
+
+
+def checked(device):
+    if device.index not in (None, 0):
+        raise RuntimeError(f"CUDA error: invalid device ordinal\nThere is one GPU, cuda:0, and {device} was asked for.")
+
+
+class Mode(dispatch.TorchDispatchMode):
+    def __torch_dispatch__(self, op, kinds, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if fake_mode() is not None:
+            return op(*args, **kwargs)
+        operation = Operation.of(op)
+        named, pinned = kwargs.get("device"), kwargs.get("pin_memory")
+        given = [t for t in tensors(args)] + [t for t in tensors(kwargs.values())]
+        if any(type(t).__torch_dispatch__ is not memory.PLAIN for t in given):
+            return op(*args, **kwargs)  # it says itself where it is
+        ours = [t for t in given if memory.on_gpu(t)]
+        if named is not None and named.type == "cuda":
+            checked(named)
+            kwargs = kwargs | {"device": CPU}
+            to_gpu = True
+        elif asked() is not None:
+            to_gpu = asked().type == "cuda"
+        else:
+            to_gpu = bool(ours)
+        if pinned:
+            kwargs = kwargs | {"pin_memory": False}
+        if operation.name == "is_pinned":
+            return any(m is not None and m.pinned for m in map(memory.mark_of, given))
+        if operation.name == "_pin_memory":
+            return memory.place(torch.clone(args[0]), pinned=True)
+        log = Log.open
+        if log is not None and (ours or to_gpu):
+            out = log.take(op, operation, args, kwargs)
+        else:
+            out = op(*args, **kwargs)
+        if to_gpu or pinned:
+            self.place(operation, given, out, pinned and not to_gpu)
+        if operation.writes and not (log is not None and ours):
+            for t in operation.written(args, kwargs):
+                if to_gpu and operation.name != "copy_" and any(o.dim() for o in ours if o is not t) and t.dim():
+                    memory.place(t)  # made inside of torch for the place of what stands beside it
+                memory.written(t)
+        return out
+
+    def place(self, operation, given, out, pinned):
+        for t in tensors((out,)):
+            if memory.mark_of(t) is None and not self.of_these(t, given):
+                memory.place(t, defined=not operation.empty, pinned=pinned)
+
+    @staticmethod
+    def of_these(tensor, given):
+        """Whether it is a view of the host's memory."""
+        storage = memory.storage_of(tensor)
+        return storage is not None and any(memory.storage_of(g) is storage for g in given)
+
+
+_mode = None
+
+
+def start():
+    """From now on this process has a GPU. Modes that are open stay within it."""
+    global _mode
+    if _mode is None:
+        torch._C._ensureCUDADeviceGuardSet()
+        _mode = Mode()
+        _enter()
+        run = threading.Thread.run
+
+        def entered(self):
+            _enter()
+            run(self)
+
+        threading.Thread.run = entered
+
+
+def _enter():
+    above = [dispatch._pop_mode() for _ in range(dispatch._len_torch_dispatch_stack())]
+    _mode.__enter__()
+    for mode in reversed(above):
+        dispatch._push_mode(mode)

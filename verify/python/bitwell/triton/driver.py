@@ -1,0 +1,143 @@
+"""A driver for `triton.runtime.driver.set_active`.
+
+Triton's own launcher class does its work: arguments, scratch, tensor maps. What it calls of a driver library is here.
+"""
+import pathlib
+import re
+import struct
+import sys
+
+import triton
+import triton.backends.nvidia.driver as nvidia
+from triton.backends.compiler import GPUTarget
+
+from .. import gpu
+from .autotune import Benchmarker
+from .tensor_map import TensorMaps
+
+PACK = {"i1": "<b", "i8": "<b", "i16": "<h", "i32": "<i", "i64": "<q", "u1": "<B", "u8": "<B", "u16": "<H", "u32": "<I", "u64": "<Q",
+        "fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
+
+
+class Utils:
+    """What Triton has compiled from C, for a driver library."""
+
+    def __init__(self):
+        maps = TensorMaps()
+        self.fill_tma_descriptor_tiled, self.fill_tma_descriptor_im2col = maps.tiled, maps.im2col
+        self.loaded = [None]  # by handle: PTX and the entry's name
+        self.files = None
+        self.dry = False  # while the autotuner asks whether a configuration compiles
+        triton.knobs.runtime.kernel_load_start_hook.add(self.loading)
+
+    def loading(self, module, function, name, files, hash):
+        self.files = files
+
+    def load_binary(self, name, binary, shared, device):
+        ptx = next(p for key, p in self.files.items() if key.endswith(".ptx"))
+        self.loaded.append((pathlib.Path(ptx).read_text(), name))
+        handle = len(self.loaded) - 1
+        return handle, handle, 64, 0, 1024  # registers are not known: programs ask them how many CTAs to start
+
+    def unload_module(self, module):
+        pass
+
+    def get_device_properties(self, device):
+        d = gpu.current().device
+        return {"max_shared_mem": d.shared, "max_num_regs": 65536, "warpSize": 32, "multiprocessor_count": d.processors,
+                "sm_clock_rate": 1000 * d.clock, "mem_clock_rate": 1000 * d.memory_clock, "mem_bus_width": d.bus}
+
+    def get_device_capability(self, device=0):
+        return gpu.current().device.capability
+
+    def is_stream_capturing(self, stream):
+        return False
+
+    def set_printf_fifo_size(self, size):
+        pass
+
+    def build_signature_metadata(self, signature):
+        return list(signature)
+
+    def launch(self, x, y, z, stream, function, cooperative, dependent, metadata, launch_metadata, entered, left, global_scratch,
+               profile_scratch, annotations, signature, arguments):
+        __tracebackhide__ = True
+        ptx, entry = self.loaded[function]
+        warps, ctas, shared = metadata
+        flat = list(flattened(arguments, annotations))
+        packed = [self.packed(i, type, value) for i, (type, value) in
+                  enumerate([*zip(signature, flat, strict=True), ("*i8", global_scratch), ("*i8", profile_scratch)])]
+        if self.dry or x * y * z == 0:
+            return
+        threads = re.search(r"^\.reqntid (\d+)", ptx, re.M)  # warps of several roles are more than num_warps
+        block = (int(threads.group(1)) if threads else 32 * warps, 1, 1)
+        more = {"cooperative": bool(cooperative), "non_portable_cluster": ctas > 8}
+
+        def run():
+            __tracebackhide__ = True
+            gpu.current().launch(ptx, entry, (x * ctas, y, z), block, packed, shared, (ctas, 1, 1), **more)
+
+        hooked(entered, launch_metadata)
+        log = log_of_capture()
+        if log is None:
+            run()
+        else:
+            log.call(lambda kept=(run, flat, global_scratch, profile_scratch): kept[0]())
+        hooked(left, launch_metadata)
+
+    def packed(self, number, type, value):
+        if type == "nvTmaDesc":
+            return value
+        if type[0] != "*":
+            return struct.pack("<f", value)[2:] if type == "bf16" else struct.pack(PACK[type], value)
+        if value is None or isinstance(value, int):
+            return struct.pack("<Q", value or 0)
+        address = value.data_ptr()
+        if address and gpu.current().held_at(address) is None and not empty(value):
+            raise ValueError(f"Pointer argument (at {number}) cannot be accessed from Triton (cpu tensor?)")
+        return struct.pack("<Q", address)
+
+
+def empty(value):
+    base = getattr(value, "base", value)
+    return hasattr(base, "numel") and base.numel() == 0
+
+
+def hooked(hook, metadata):
+    if hook is not None:
+        hook(metadata)
+
+
+def log_of_capture():
+    """Of the CUDA graph that is captured now."""
+    capture = sys.modules.get("bitwell.torch.capture")
+    return None if capture is None else capture.Log.open
+
+
+def flattened(arguments, annotations):
+    for value, annotation in zip(arguments, annotations, strict=True):
+        if annotation == nvidia.ARG_KERNEL:
+            yield value
+        elif annotation != nvidia.ARG_CONSTEXPR:
+            yield from flattened(value, annotation)
+
+
+class Driver(nvidia.CudaDriver):
+    def __init__(self):
+        # Triton's own marks of what an argument is become plain ones.
+        nvidia.ARG_CONSTEXPR, nvidia.ARG_KERNEL, nvidia.ARG_TUPLE = "constexpr", "kernel", "tuple"
+        nvidia.PyKernelArg = lambda nested_tuple, type: nested_tuple if type == "tuple" else type
+        self.utils = Utils()
+        self.launcher_cls = nvidia.CudaLauncher
+        self.get_current_stream = lambda device=0: 0
+        self.get_current_device = lambda: 0
+        self.set_current_device = lambda device: None
+        self.get_device_capability = self.utils.get_device_capability
+        self.benchmarker = Benchmarker(self.utils)
+        triton.testing.do_bench = triton.testing.do_bench_cudagraph = self.benchmarker
+
+    def get_current_target(self):
+        return GPUTarget("cuda", gpu.current().device.sm, 32)
+
+    def get_benchmarker(self):
+        return self.benchmarker

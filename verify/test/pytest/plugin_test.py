@@ -1,0 +1,228 @@
+"""pytest --bitwell, asked as its users ask it: a suite in a folder, a command, what it prints. Kernels are PTX, memory is NumPy's."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy  # which a process imports but once
+import pytest
+
+pytest_plugins = "pytester"
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+# y[i] = 2 x[i]; of a block of 32 threads.
+SUITE = r'''
+import struct
+import numpy
+import pytest
+
+PTX = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry double(.param .u64 x, .param .u64 y)
+{
+.reg .b32 %r<4>;
+.reg .b64 %a<4>;
+ld.param.u64 %a0, [x];
+ld.param.u64 %a1, [y];
+mov.u32 %r0, %tid.x;
+mul.wide.u32 %a2, %r0, 4;
+add.u64 %a0, %a0, %a2;
+add.u64 %a1, %a1, %a2;
+ld.global.u32 %r1, [%a0];
+add.u32 %r1, %r1, %r1;
+st.global.u32 [%a1], %r1;
+ret;
+}
+.visible .entry last(.param .u64 x)
+{
+.reg .b32 %r<2>;
+.reg .b64 %a<2>;
+ld.param.u64 %a0, [x];
+mov.u32 %r0, %tid.x;
+st.global.u32 [%a0], %r0;
+ret;
+}
+.visible .entry unknown(.param .u64 x)
+{
+.reg .b32 %r<2>;
+nanosleepy.u32 %r0;
+ret;
+}
+"""
+
+def launch(gpu, entry, *arrays, threads=32):
+    for a in arrays:
+        gpu.adopt(a.ctypes.data, a.nbytes, "array")
+    try:
+        gpu.launch(PTX, entry, (1, 1, 1), (threads, 1, 1), [struct.pack("<Q", a.ctypes.data) for a in arrays])
+    finally:
+        for a in arrays:
+            gpu.release(a.ctypes.data)
+
+def arrays(n=32):
+    backing = numpy.zeros(4096, "u4")
+    at = -backing.ctypes.data % 256 // 4
+    return numpy.arange(n, dtype="u4"), backing[at:at + n]
+
+def test_double(bitwell):
+    x, y = arrays()
+    launch(bitwell, "double", x, y)
+    assert (y == 2 * x).all()
+'''
+BEYOND = '''
+def test_beyond(bitwell):
+    launch(bitwell, "double", *arrays(), threads=64)
+'''
+CAUGHT = '''
+def test_caught(bitwell):
+    with pytest.raises(RuntimeError):
+        launch(bitwell, "double", *arrays(), threads=64)
+'''
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Runs a suite of the text and gives what it printed. Every run imports bitwell anew."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "verify/python"))
+    monkeypatch.syspath_prepend(str(ROOT / "verify/python"))
+
+    def run(text, *options, alone=False):
+        pytester.makepyfile(test_it=text)
+        runs = pytester.runpytest_subprocess if alone else pytester.runpytest_inprocess
+        return runs("-p", "bitwell.pytest", "-p", "no:cacheprovider", *options)
+
+    return run
+
+
+def test_a_kernel_that_is_right_passes(run):
+    result = run(SUITE, "--bitwell")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["bitwell: NVIDIA H200, compute capability 9.0, simulated", "1 test launched 1 kernel, 1 launch, * s in the simulator"])
+
+
+def test_a_fault_is_the_tests_message_and_can_be_replayed(run, pytester):
+    result = run(SUITE + BEYOND, "--bitwell")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["E *fault: PTX line *out-of-bounds read of 4 bytes*'array*", "E *replay: bitwell run *LAUNCH.json",
+                                 "fault: test_it.py::test_beyond: double, replay: bitwell run *"])
+    assert "bitwell/gpu.py" not in result.stdout.str()  # the test's own lines alone
+    file = re.search(r"E *replay: bitwell run (\S*)", result.stdout.str()).group(1)
+    assert pathlib.Path(file).is_relative_to(pytester.path / ".bitwell")
+    again = subprocess.run(["bitwell", "run", file], capture_output=True, text=True)
+    assert again.returncode == 1 and "out-of-bounds read of 4 bytes" in again.stderr
+
+
+def test_a_fault_that_the_test_caught_is_told_all_the_same(run):
+    result = run(SUITE + CAUGHT, "--bitwell")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["bitwell: the test went on after this:", "double: *out-of-bounds read*"])
+
+
+def test_what_is_not_modelled_fails_and_is_listed_once(run):
+    result = run(SUITE + "".join(f'''
+def test_unknown_{i}(bitwell):
+    launch(bitwell, "unknown", arrays()[0])
+''' for i in range(2)), "--bitwell")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["refused in 2 tests: *nanosleepy*test_unknown_0*"])
+    assert result.stdout.str().count("refused in") == 1
+
+
+def test_races_are_looked_for_if_asked(run):
+    racing = SUITE + '''
+def test_last(bitwell):
+    launch(bitwell, "last", arrays()[1], threads=64)
+'''
+    run(racing, "--bitwell").assert_outcomes(passed=2)
+    result = run(racing, "--bitwell", "--bitwell-races")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["E *race*", "race: test_it.py::test_last: last, replay: bitwell run *"])
+
+
+def test_schedules_are_tried_if_asked(run):
+    order = SUITE + '''
+MARK
+def test_last(bitwell):
+    launch(bitwell, "last", arrays()[1], threads=64)
+'''
+    run(order.replace("MARK", ""), "--bitwell").assert_outcomes(passed=2)
+    for text, options in ((order.replace("MARK", ""), ("--bitwell-schedules", "8")), (order.replace("MARK", "@pytest.mark.bitwell(schedules=8)"), ())):
+        result = run(text, "--bitwell", *options)
+        result.assert_outcomes(passed=1, failed=1)
+        result.stdout.fnmatch_lines(["E *schedule*"])
+
+
+def test_the_device_is_there_before_collection(run):
+    text = '''
+import bitwell.gpu
+CAPABILITY = bitwell.gpu.current().device.capability
+def test_capability():
+    assert CAPABILITY == {}
+'''
+    for device, capability in (("h200", (9, 0)), ("b200", (10, 0)), ("rtx", (12, 0))):
+        run(text.format(capability), "--bitwell", "--bitwell-device", device).assert_outcomes(passed=1)
+
+
+def test_markers(run):
+    text = SUITE + '''
+@pytest.mark.bitwell(device="b200")
+def test_blackwell(bitwell):
+    assert bitwell.device.sm == 100
+
+@pytest.mark.bitwell_skip("needs two GPUs")
+def test_skipped():
+    assert False
+'''
+    result = run(text, "--bitwell", "-rs", "--strict-markers")
+    result.assert_outcomes(passed=1, skipped=2)
+    result.stdout.fnmatch_lines(["*for --bitwell-device b200", "*bitwell_skip: needs two GPUs"])
+    run(text, "--bitwell", "--bitwell-device", "b200").assert_outcomes(passed=2, skipped=1)
+    run(text, "--strict-markers").assert_outcomes(failed=1, skipped=2)  # off: what needs no GPU runs
+
+
+def test_off_it_does_nothing(run):
+    result = run('''
+import sys
+import bitwell.gpu
+def test_off():
+    assert not bitwell.gpu.running() and "bitwell._plugin" not in sys.modules
+''', alone=True)
+    result.assert_outcomes(passed=1)
+    assert "simulated" not in result.stdout.str()
+
+
+def test_nothing_heavy_is_imported(run):
+    run('''
+import sys
+def test_light():
+    assert not {"torch", "triton", "numpy"} & set(sys.modules)
+''', "--bitwell", alone=True).assert_outcomes(passed=1)
+
+
+def test_loaded_in_a_moment():
+    loading = "import time, pytest; t = time.perf_counter(); import bitwell.pytest, bitwell._plugin, bitwell.gpu; print(time.perf_counter() - t)"
+    took = min(float(subprocess.run([sys.executable, "-c", loading], capture_output=True, text=True, check=True,
+                                    env=os.environ | {"PYTHONPATH": str(ROOT / "verify/python")}).stdout) for _ in range(3))
+    print(f"{took:.3f} s")
+    assert took < 0.3
+
+
+def test_several_workers(run):
+    pytest.importorskip("xdist")
+    result = run(SUITE + BEYOND, "--bitwell", "-n", "2", alone=True)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["2 tests launched 1 kernel, 2 launches*", "fault: test_it.py::test_beyond: double, replay: bitwell run *"])
+
+
+def test_junit_has_what_was_launched(run, pytester):
+    run(SUITE, "--bitwell", "--junit-xml", "out.xml").assert_outcomes(passed=1)
+    told = re.search(r'<property name="bitwell" value="([^"]*)"', (pytester.path / "out.xml").read_text()).group(1)
+    assert json.loads(told.replace("&quot;", '"'))["kernels"]["double"]["launches"] == 1
+
+
+def test_launch_files_go_where_they_were_asked_for(run, pytester):
+    run(SUITE + BEYOND, "--bitwell", "--bitwell-report", "found")
+    assert list((pytester.path / "found").rglob("LAUNCH.json")) and not (pytester.path / ".bitwell").exists()

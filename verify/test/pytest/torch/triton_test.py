@@ -1,0 +1,81 @@
+"""Triton's launches by bitwell: what they compute, and what is said of those that are wrong."""
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, 2 * tl.load(x + at, mask=at < n), mask=at < n)
+
+
+def test_unchanged():
+    x = torch.randn(1000, device="cuda")
+    y = torch.empty_like(x)
+    double[(8,)](x, y, 1000, BLOCK=128)
+    torch.testing.assert_close(y, 2 * x)
+
+
+@pytest.mark.parametrize("type", [torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.int64])
+def test_types(type):
+    x = torch.arange(100, device="cuda").to(type)
+    y = torch.empty_like(x)
+    double[(1,)](x, y, 100, BLOCK=128)
+    assert torch.equal(y, 2 * x)
+
+
+def test_a_view_is_passed_where_it_stands():
+    x, y = torch.arange(64.0, device="cuda"), torch.zeros(64, device="cuda")
+    double[(1,)](x[32:], y[16:], 32, BLOCK=32)
+    assert y.tolist() == 16 * [0] + [2.0 * i for i in range(32, 64)] + 16 * [0]
+
+
+def test_a_tensor_of_the_cpu_is_none_of_the_gpus():
+    x = torch.ones(32)
+    with pytest.raises(ValueError, match=r"Pointer argument \(at 0\) cannot be accessed from Triton \(cpu tensor\?\)"):
+        double[(1,)](x, x.cuda(), 32, BLOCK=32)
+
+
+def test_in_a_graph():
+    x, y = torch.ones(32, device="cuda"), torch.zeros(32, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        double[(1,)](x, y, 32, BLOCK=32)
+    assert y.sum() == 0
+    x.fill_(3)
+    graph.replay()
+    assert y.tolist() == 32 * [6]
+
+
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (32, 64, 128)], key=["n"])
+@triton.jit
+def tuned(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(y + at, mask=at < n) + tl.load(x + at, mask=at < n), mask=at < n)
+
+
+def test_autotuning_runs_once(bitwell):
+    x, y = torch.ones(100, device="cuda"), torch.zeros(100, device="cuda")
+    tuned[lambda meta: (triton.cdiv(100, meta["BLOCK"]),)](x, y, 100)
+    assert y.tolist() == 100 * [1] and len(bitwell.launched) == 1
+
+
+def test_every_configuration_is_run_and_undone(bitwell, monkeypatch):
+    monkeypatch.setattr(bitwell.settings, "autotune", "all")
+    x, y = torch.ones(101, device="cuda"), torch.zeros(101, device="cuda")
+    tuned[lambda meta: (triton.cdiv(101, meta["BLOCK"]),)](x, y, 101)
+    assert y.tolist() == 101 * [1] and len(bitwell.launched) == 4 and not bitwell.notes
+
+
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (32, 64)], key=["n"])
+@triton.jit
+def blocks(y, n, BLOCK: tl.constexpr):
+    tl.store(y + tl.program_id(0), BLOCK)
+
+
+def test_configurations_that_differ_are_noted(bitwell, monkeypatch):
+    monkeypatch.setattr(bitwell.settings, "autotune", "all")
+    blocks[(1,)](torch.zeros(1, device="cuda"), 1)
+    assert bitwell.notes == ["blocks: configuration 2 of the autotuner gives other bits than the first"]
