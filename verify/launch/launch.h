@@ -29,14 +29,14 @@ struct Buffer {
   std::vector<std::byte> bytes;
   bool defined = true;  // false: contents start unwritten
   bool read_only = false;
-  bool output = false;          // compared and kept after the run
-  bool partly_written = false;  // an output that need not be whole
+  bool output = false;  // compared and kept after the run
   uint64_t blank =
       0;  // bytes behind `bytes` that are 0, or unwritten, and cost nothing until they are touched
   uint64_t size() const { return bytes.size() + blank; }
   std::vector<Pointer> pointers{};  // that `bytes` hold
   // Where it must stand in the simulator: from machine::kBuffers on, defined. None: where there is room.
   std::optional<uint64_t> address{};
+  bool partly_written = false;  // an output that need not be whole
 };
 
 // A __device__ or __constant__ variable of the module.
