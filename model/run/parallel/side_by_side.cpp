@@ -139,6 +139,9 @@ void SideBySide::work(Worker& worker) {
 
 // Returns whether it counts.
 bool SideBySide::run_round(Round round) {
+  // Before any helper may see that it begins.
+  for (const auto& claims : claims_) claims->clear();
+  for (const auto& worker : workers_) worker->result = {};
   {
     const std::scoped_lock lock(mutex_);
     round_ = round;
@@ -150,8 +153,6 @@ bool SideBySide::run_round(Round round) {
     ++rounds_;
     busy_ = static_cast<unsigned>(helpers_.size());
   }
-  for (const auto& claims : claims_) claims->clear();
-  for (const auto& worker : workers_) worker->result = {};
   changed_.notify_all();
   work(*workers_.front());
   std::unique_lock lock(mutex_);

@@ -74,7 +74,8 @@ End same_on_all(const test::Kernel& k) {
   End last;
   for (const unsigned threads : {2U, 7U, 16U}) {
     last = ended(k, threads);
-    EXPECT_EQ(last, one) << threads << " threads: " << last.host.why_not_all;
+    EXPECT_EQ(last, one) << threads << " threads: " << last.host.why_not_all << ", " << last.warps << " of "
+                         << one.warps;
     if (last.host.why_not_all.empty() && last.fault.empty()) {
       EXPECT_EQ(last.host.threads, threads);
       EXPECT_EQ(last.host.clusters, kCtas);
