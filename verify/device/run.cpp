@@ -41,7 +41,7 @@ Launch launch_of(const Step& step, const Launch& first) {
   out.shape = step.shape;
   out.arguments = step.arguments;
   for (const Buffer& b : first.buffers)
-    out.buffers.push_back({b.name, {}, true, false, false, false, b.size()});
+    out.buffers.push_back({b.name, {}, true, false, false, b.size()});
   return out;
 }
 

@@ -81,7 +81,7 @@ Launch launched(const std::string& first, std::vector<std::byte> map = std::vect
   l.add_buffer({"in", in, true, true, false});
   l.buffers[0].address = kH200Address;
   const size_t given = map.size();  // the rest is 0
-  l.add_buffer({"map", std::move(map), true, false, true, false, 128 - given});
+  l.add_buffer({"map", std::move(map), true, false, true, 128 - given});
   l.add_buffer({"out", std::vector<std::byte>(1024), true, false, true});
   simulate(isa::compile(ptx::parse(kernel(first, target)), "k"), l, options, false);
   return l;
