@@ -13,7 +13,10 @@ Finding& FindingList::add(Kind kind, const Party& earlier, const Party& later, u
     ++all_[at->second].count;
   }
   Finding& out = all_[at->second];
-  if (out.met.size() < most_met_) out.met.push_back({accesses_, address, size, earlier, later});
+  if (out.met.size() < most_met_ && (out.met.size() < kAlways || met_ < kMostMet)) {
+    ++met_;
+    out.met.push_back({accesses_, address, size, earlier, later});
+  }
   return out;
 }
 

@@ -10,7 +10,8 @@ namespace bitwell::hazard {
 
 class FindingList {
  public:
-  // Of each finding at most so many pairs of accesses are kept, Finding::met.
+  // Of each finding at most so many pairs of accesses are kept, Finding::met; fewer where there are many
+  // findings.
   void keep(size_t most) { most_met_ = most; }
   // An access comes, which what is added from now on is about.
   void next_access() { ++accesses_; }
@@ -22,8 +23,10 @@ class FindingList {
   Finding& operator[](size_t i) { return all_[i]; }
 
  private:
+  // Of one finding whatever others have, and of all together: some 100 bytes each.
+  static constexpr size_t kAlways = 4096, kMostMet = size_t{1} << 18;
   std::vector<Finding> all_;
-  size_t most_met_ = 0;
+  size_t most_met_ = 0, met_ = 0;
   uint64_t accesses_ = 0;                                           // so far
   std::map<std::tuple<Kind, int, int, uint32_t>, size_t> numbers_;  // of findings
 };

@@ -11,7 +11,7 @@ constexpr size_t kMostFollowed = 8, kMostExplained = 64;
 // Findings, one of a group, of which it is told what stood between their acts: all in one run.
 constexpr size_t kMostBetween = 16;
 // Pairs of accesses that are remembered of a finding.
-constexpr size_t kMostMet = 4096;
+constexpr size_t kMostMet = size_t{1} << 16;
 
 std::tuple<hazard::Kind, int, int> pair_of(const hazard::Finding& f) {
   return {f.kind, f.earlier.site.ptx_line, f.later.site.ptx_line};
