@@ -98,7 +98,9 @@ void TensorMemory::access(const machine::Access& a, Cluster& c) {
     });
   };
   if (whole) return each(cell_of(rank, 0, column), columns * machine::kTensorLanes);
-  for (uint64_t i = 0; i < columns; ++i) each(cell_of(rank, first, column + i), a.rows);
+  for (uint64_t i = 0; i < columns; ++i)
+    if (a.gap == 0 || i < a.columns_before_gap || i >= a.columns_before_gap + a.gap)
+      each(cell_of(rank, first, column + i), a.rows);
 }
 
 void TensorMemory::order(const Synchronisation& s, Warp& w, const Cluster& c) {

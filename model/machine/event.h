@@ -64,6 +64,8 @@ struct Access {
   int issuer = -1;                      // lane that issued the operation; of lanes: -1
   uint32_t rows = 0;                    // of tensor memory: so many lanes from the address on; else 0
   uint32_t met = 0;  // lanes that have met for it: one does it for all, each is to be behind
+  // Of tensor memory: behind the first so many of its columns others are left out, which count in `bytes`.
+  uint32_t columns_before_gap = 0, gap = 0;
   // Lanes that store what stands there already, bit for bit.
   uint32_t unchanged = 0;
 };

@@ -40,10 +40,12 @@ void Port::tell(AccessKind kind, const machine::Region& at, Pieces16& all) const
 }
 
 void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarrier, uint32_t rows,
-                   bool unchanged) const {
+                   bool unchanged, uint32_t before_gap, uint32_t gap) const {
   uint64_t addresses[machine::kLanes];
   machine::Access access{kind, order_, {}, 0, 0, 0, cluster_.time(), 0, {}, size, mbarrier};
   access.rows = rows;
+  access.columns_before_gap = before_gap;
+  access.gap = gap;
   if (operation_ != nullptr) {
     access.cta = operation_->place.cta;
     access.warp = operation_->issuer;

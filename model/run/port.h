@@ -114,13 +114,14 @@ class Port {
   }
   // Who wants to know what a value comes to that counts as never written, or nullptr.
   Follow* follow() const { return cluster_.grid.options.follow; }
-  // Cells of a CTA's tensor memory are about to be reached: `columns` of 4 bytes in each of `lanes` lanes.
+  // Cells of a CTA's tensor memory are about to be reached: `columns` of 4 bytes in each of `lanes` lanes,
+  // but for `gap` of them behind the first `before`.
   void cells(AccessKind kind, const Cta& cta, uint32_t lane, uint32_t lanes, uint32_t column,
-             uint32_t columns) const {
+             uint32_t columns, uint32_t before = 0, uint32_t gap = 0) const {
     if (!cluster_.accesses_watched()) [[likely]]
       return;
     tell_at(kind, machine::kTensorWindow | uint64_t{cta.rank} << 32 | uint64_t{lane} << 16 | column,
-            uint64_t{columns} * 4, false, lanes);
+            uint64_t{columns} * 4, false, lanes, false, before, gap);
   }
 
  private:
@@ -166,7 +167,7 @@ class Port {
   void tell(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size,
             bool unchanged = false) const;
   void tell_at(AccessKind kind, uint64_t generic_address, uint64_t size, bool mbarrier = false,
-               uint32_t rows = 0, bool unchanged = false) const;
+               uint32_t rows = 0, bool unchanged = false, uint32_t before_gap = 0, uint32_t gap = 0) const;
   // Whether that is there already, all of it written.
   static bool stands(const machine::Region& at, uint64_t address, uint64_t size, const std::byte* bytes,
                      const uint8_t* defined);

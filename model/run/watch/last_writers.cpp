@@ -29,9 +29,17 @@ void LastWriters::note(const machine::Access& access) {
     if (const uint64_t to = address - machine::kTensorWindow; to < kRanks * machine::kWindowSize) {
       const uint64_t lane = to >> 16 & 0xFFFF, column = to & 0xFFFF;
       Lines& cells = of_rank(cells_, to >> 32, kCells);
-      for (uint64_t l = lane; l < lane + access.rows; ++l)
-        std::fill_n(cells.begin() + static_cast<std::ptrdiff_t>(l * kColumns + column), access.bytes / 4,
+      const uint64_t end = column + access.bytes / 4;
+      const uint64_t before = access.gap == 0 ? end : column + access.columns_before_gap;
+      for (uint64_t l = lane; l < lane + access.rows; ++l) {
+        const auto at = cells.begin() + static_cast<std::ptrdiff_t>(l * kColumns);
+        const auto part = [&](uint64_t from, uint64_t behind) {
+          std::fill(at + static_cast<std::ptrdiff_t>(from), at + static_cast<std::ptrdiff_t>(behind),
                     access.ptx_line);
+        };
+        part(column, before);
+        if (access.gap != 0) part(before + access.gap, end);
+      }
     } else if (const uint64_t shared = address - machine::kSharedWindow; shared < machine::kWindowSize) {
       const uint64_t first = shared & kOffset;
       Lines& bytes = of_rank(shared_, shared >> machine::kRankShift, first + access.bytes);

@@ -130,6 +130,40 @@ TEST(BothSides, ALoadPastTheCacheIsNotForgottenForLaterOnes) {
       }
 }
 
+// The halves of .16x32bx2 stand apart, and what is between them is not theirs: Triton stores an accumulator
+// by two such instructions, the second into the gap of the first, and waits for both.
+TEST(BothSides, WhatStandsBetweenTwoHalvesIsNotReached) {
+  const auto columns = [](uint32_t first) {
+    return std::vector<uint32_t>{first, first + 1, first + 8, first + 9};
+  };
+  for (const bool loads : {false, true})
+    for (uint32_t apart = 0; apart <= 12; ++apart) {
+      const std::string second = loads ? "tcgen05.ld.sync.aligned.16x32bx2.x2.b32 {%r4, %r5}, [%r11], "
+                                         "8;\ntcgen05.wait::ld.sync.aligned;\n"
+                                       : "tcgen05.st.sync.aligned.16x32bx2.x2.b32 [%r11], 8, {%r0, %r0};\n";
+      const std::string filled =
+          "tcgen05.st.sync.aligned.32x32b.x32.b32 [%r10], {%r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, "
+          "%r0, %r0, "
+          "%r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0, "
+          "%r0};\n"
+          "tcgen05.wait::st.sync.aligned;\n";
+      const std::string what =
+          said(entry(".shared .align 4 .b32 base;\ntcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 "
+                     "[base], 32;\n"
+                     "bar.warp.sync -1;\nld.shared.b32 %r10, [base];\nadd.u32 %r11, %r10, " +
+                         std::to_string(apart) + ";\n" + filled +
+                         "tcgen05.st.sync.aligned.16x32bx2.x2.b32 [%r10], 8, {%r0, %r0};\n" + second +
+                         "tcgen05.wait::st.sync.aligned;\nbar.warp.sync -1;\n"
+                         "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r10, 32;\n",
+                     "sm_100a"),
+               1, 32, {4, 4});
+      bool meet = false;
+      for (const uint32_t a : columns(0))
+        for (const uint32_t b : columns(apart)) meet = meet || a == b;
+      EXPECT_EQ(what.substr(0, 12), meet ? "tcgen05-wait" : "") << what << apart << loads;
+    }
+}
+
 // When one column of scales is stored again: before the MMA without wait::st, while it runs, when it has
 // ended.
 enum class When : uint8_t { before, meanwhile, after };

@@ -25,6 +25,7 @@ struct MoveUse : Payload {
   uint32_t lanes = 32;             // of the block that is moved
   uint32_t columns = 0;            // from its first to its last
   uint64_t split = 0;              // 16x32bx2
+  uint32_t gap = 0;                // columns between its halves
   std::optional<Extreme> extreme;  // .red: of a thread's registers, to op.d
   size_t registers = 0;            // of a thread
   // By thread and register: how far its cell, or the first of two, stands from the block's first.
@@ -68,7 +69,7 @@ machine::TensorPlace address_of(const Op& op, Context& context, const MoveUse& u
 // The cells that the instruction may move now, all of them reached.
 TensorBlock begin(const Op& op, Context& context, const MoveUse& use) {
   const machine::TensorPlace at = address_of(op, context, use);
-  const TensorBlock block{at.lane, use.lanes, at.column, use.columns};
+  const TensorBlock block{at.lane, use.lanes, at.column, use.columns, use.gap};
   tensor_unit(context.cta)
       .reach(Port(context, 0, {}), use.store ? AccessKind::write : AccessKind::read, block,
              context.warp.index, use.store ? "tcgen05.st" : "tcgen05.ld");
@@ -176,6 +177,9 @@ void place_cells(MoveUse& use, const std::string& shape, int64_t repeat, int64_t
   use.lanes = shape == "32x32b" ? 32 : 16;
   use.columns = static_cast<uint32_t>(fragment.region);
   use.registers = static_cast<size_t>(fragment.axes[1].extent);
+  // Its halves have the same columns, the second `split` behind the first.
+  if (shape == "16x32bx2" && 2 * static_cast<uint32_t>(split) > use.columns)
+    use.gap = 2 * static_cast<uint32_t>(split) - use.columns;
   for (size_t i = 0; i < kLanes * use.registers; ++i) {
     const machine::TensorPlace& cell = cells[i * each];
     use.places.push_back(cell.lane * static_cast<uint32_t>(layout::kTensorColumns) + cell.column);

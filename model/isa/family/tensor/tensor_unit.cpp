@@ -136,7 +136,7 @@ void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& blo
                 (m.store ? " may not have written yet: tcgen05.wait::st is missing"
                          : " may still have to read: tcgen05.wait::ld is missing"));
   }
-  port.cells(kind, cta_, block.lane, block.lanes, block.column, block.columns);
+  port.cells(kind, cta_, block.lane, block.lanes, block.column, block.columns, block.half(), block.gap);
 }
 
 void TensorUnit::note_missing_fence(const machine::Place& place, int warp, const std::string& what) {

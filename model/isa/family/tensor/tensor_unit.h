@@ -18,18 +18,34 @@
 
 namespace bitwell::isa {
 
-// Cells of tensor memory: a rectangle.
+// Cells of tensor memory: a rectangle, or two halves of one with columns between that are not of it
+// (.16x32bx2).
 struct TensorBlock {
   uint32_t lane, lanes, column, columns;
+  uint32_t gap = 0;  // of the columns, so many in their middle are left out
 
-  bool meets(const TensorBlock& o) const {
-    return lane < o.lane + o.lanes && o.lane < lane + lanes && column < o.column + o.columns &&
-           o.column < column + columns;
-  }
+  bool meets(const TensorBlock& o) const { return meets_first(o) || (gap != 0 && second().meets_first(o)); }
   bool holds(const TensorBlock& o) const {
-    return lane <= o.lane && o.lane + o.lanes <= lane + lanes && column <= o.column &&
-           o.column + o.columns <= column + columns;
+    return holds_first(o.first()) && (o.gap == 0 || holds_first(o.second()));
   }
+  uint32_t half() const { return (columns - gap) / 2; }
+
+ private:
+  TensorBlock first() const { return gap == 0 ? *this : TensorBlock{lane, lanes, column, half()}; }
+  TensorBlock second() const { return {lane, lanes, column + half() + gap, half()}; }
+  static bool meet(const TensorBlock& a, const TensorBlock& b) {
+    return a.lane < b.lane + b.lanes && b.lane < a.lane + a.lanes && a.column < b.column + b.columns &&
+           b.column < a.column + a.columns;
+  }
+  bool meets_first(const TensorBlock& o) const {
+    return meet(first(), o.first()) || (o.gap != 0 && meet(first(), o.second()));
+  }
+  static bool hold(const TensorBlock& a, const TensorBlock& b) {
+    return a.lane <= b.lane && b.lane + b.lanes <= a.lane + a.lanes && a.column <= b.column &&
+           b.column + b.columns <= a.column + a.columns;
+  }
+  // Of one without a gap.
+  bool holds_first(const TensorBlock& o) const { return hold(first(), o) || (gap != 0 && hold(second(), o)); }
 };
 
 using machine::TensorOrder;
