@@ -13,6 +13,7 @@
 #include "model/machine/memory.h"
 #include "model/machine/tensor/tensor_memory.h"
 #include "model/machine/warp.h"
+#include "model/run/family_states.h"
 #include "model/run/launch.h"
 #include "model/run/turns/flight.h"
 
@@ -21,8 +22,6 @@ namespace bitwell::isa {
 class Cluster;
 class Context;
 struct Parallel;
-class Warpgroup;   // of the wgmma family
-class TensorUnit;  // of the tcgen05 family
 
 // What all CTAs of a launch share.
 struct Grid {
@@ -74,8 +73,7 @@ class Cta {
   machine::Mbarriers mbarriers{shared};
   machine::TensorMemory tensor_memory;
   std::array<machine::CtaBarrier, 16> barriers;
-  std::vector<std::shared_ptr<Warpgroup>> warpgroups;  // as far as used
-  std::shared_ptr<TensorUnit> tensor_unit;             // where tcgen05 is used
+  FamilyStates families;
   uint64_t lane_instructions = 0;
   uint64_t warp_instructions = 0;
   bool lets_dependents_start = false;      // has executed griddepcontrol.launch_dependents

@@ -201,7 +201,7 @@ std::vector<std::byte> SvdquantProblem::expected(const Variant& v) const {
   return *all;
 }
 
-std::vector<double> SvdquantProblem::errors_ulp(const Variant& v,
+std::vector<double> SvdquantProblem::errors_ulp(Definition definition, bool bf16,
                                                 const std::vector<std::byte>& outputs) const {
   std::vector<double> out;
   std::vector<Row> columns;
@@ -213,18 +213,18 @@ std::vector<double> SvdquantProblem::errors_ulp(const Variant& v,
           oracle::dot(row.stored.codes, columns[n].stored.codes, row.stored.scales, columns[n].stored.scales);
       long double lora = 0;
       for (size_t r = 0; r < row.rank.size(); ++r)
-        lora += static_cast<long double>(value_of(static_cast<uint16_t>(row.rank[r]), v.bf16)) *
-                static_cast<long double>(value_of(static_cast<uint16_t>(columns[n].rank[r]), v.bf16));
-      const auto scale = static_cast<long double>(value_of(wcscale[n], v.bf16));
-      const auto add = static_cast<long double>(value_of(bias[n], v.bf16));
+        lora += static_cast<long double>(value_of(static_cast<uint16_t>(row.rank[r]), bf16)) *
+                static_cast<long double>(value_of(static_cast<uint16_t>(columns[n].rank[r]), bf16));
+      const auto scale = static_cast<long double>(value_of(wcscale[n], bf16));
+      const auto add = static_cast<long double>(value_of(bias[n], bf16));
       const long double main = std::ldexp(static_cast<long double>(dot.units), -20);
       const long double exact =
-          v.definition == Definition::apart ? main * scale + add + lora : (main + lora) * scale + add;
+          definition == Definition::apart ? main * scale + add + lora : (main + lora) * scale + add;
       uint16_t word = 0;
       std::memcpy(&word, &outputs[out.size() * 2], 2);
       out.push_back(oracle::error_ulp(word,
                                       dot.is_nan ? std::numeric_limits<long double>::quiet_NaN() : exact,
-                                      v.bf16 ? 8 : 5, v.bf16 ? 7 : 10));
+                                      bf16 ? 8 : 5, bf16 ? 7 : 10));
     }
   }
   return out;
@@ -254,7 +254,7 @@ PlannedCase planned(const Variant& v, const SvdquantCase& c, bool full) {
     drawn_case.chain = [problem, v](const Build& build) { return Chain{{problem->launch(v, build)}, {}}; };
     drawn_case.expected = [problem, v] { return problem->expected(v); };
     drawn_case.errors_ulp = [problem, v](const std::vector<std::byte>& y) {
-      return problem->errors_ulp(v, y);
+      return problem->errors_ulp(v.definition, v.bf16, y);
     };
     return drawn_case;
   };

@@ -10,7 +10,8 @@
 
 namespace svdquant {
 struct Variant;  // a kernel: kernels/svdquant/launch.h
-}
+enum class Definition;
+}  // namespace svdquant
 
 namespace bitwell::verify {
 
@@ -40,7 +41,8 @@ class SvdquantProblem {
   // accumulator's in the order in which they are issued, then the definition's fp32 operations, then to its
   // format.
   std::vector<std::byte> expected(const svdquant::Variant& variant) const;
-  std::vector<double> errors_ulp(const svdquant::Variant& variant,
+  // Of each element, by a kernel of that definition and format.
+  std::vector<double> errors_ulp(svdquant::Definition definition, bool bf16,
                                  const std::vector<std::byte>& outputs) const;
 
  private:

@@ -74,7 +74,7 @@ PlannedCase planned(const HopperVariant& v, const SvdquantCase& c, bool full) {
     };
     drawn.expected = [problem, v] { return svdquant_wgmma_expected(*problem, v); };
     drawn.errors_ulp = [problem, v](const std::vector<std::byte>& y) {
-      return svdquant_wgmma_errors_ulp(*problem, v, y);
+      return problem->errors_ulp(v.definition, v.bf16, y);
     };
     return drawn;
   };
@@ -174,35 +174,6 @@ std::vector<std::byte> svdquant_wgmma_expected(const SvdquantProblem& p, const H
       std::memcpy(&out[2 * at], &word, 2);
     }
   });
-  return out;
-}
-
-std::vector<double> svdquant_wgmma_errors_ulp(const SvdquantProblem& p, const HopperVariant& v,
-                                              const std::vector<std::byte>& outputs) {
-  std::vector<double> out;
-  std::vector<Nvfp4Operand::Row> columns;
-  for (int n = 0; n < p.spec.n; ++n) columns.push_back(p.b.row(0, n));
-  for (int m = 0; m < p.spec.m; ++m) {
-    const Nvfp4Operand::Row row = p.a.row(0, m);
-    for (int n = 0; n < p.spec.n; ++n) {
-      const Nvfp4Operand::Row& column = columns[u(n)];
-      const oracle::ExactDot dot = oracle::dot(row.codes, column.codes, row.scales, column.scales);
-      long double lora = 0;
-      for (int r = 0; r < p.spec.rank; ++r)
-        lora += static_cast<long double>(value_of(p.down[u(m * p.spec.rank + r)], v.bf16)) *
-                static_cast<long double>(value_of(p.up[u(n * p.spec.rank + r)], v.bf16));
-      const auto scale = static_cast<long double>(value_of(p.wcscale[u(n)], v.bf16));
-      const auto bias = static_cast<long double>(value_of(p.bias[u(n)], v.bf16));
-      const long double main = std::ldexp(static_cast<long double>(dot.units), -20);
-      const long double exact =
-          v.definition == Definition::apart ? main * scale + bias + lora : (main + lora) * scale + bias;
-      uint16_t word = 0;
-      std::memcpy(&word, &outputs[out.size() * 2], 2);
-      out.push_back(oracle::error_ulp(word,
-                                      dot.is_nan ? std::numeric_limits<long double>::quiet_NaN() : exact,
-                                      v.bf16 ? 8 : 5, v.bf16 ? 7 : 10));
-    }
-  }
   return out;
 }
 

@@ -18,12 +18,9 @@ constexpr size_t kSvdquantWgmmaResult = 7;  // buffer of the last launch: y
 // apart; then the definition's fp32 operations, then to the variant's format.
 uint16_t svdquant_wgmma_element(const SvdquantProblem& problem, const svdquant::HopperVariant& variant, int m,
                                 int n);
-// y, [m][n], and its distance to exact arithmetic.
+// y, [m][n].
 std::vector<std::byte> svdquant_wgmma_expected(const SvdquantProblem& problem,
                                                const svdquant::HopperVariant& variant);
-std::vector<double> svdquant_wgmma_errors_ulp(const SvdquantProblem& problem,
-                                              const svdquant::HopperVariant& variant,
-                                              const std::vector<std::byte>& outputs);
 
 // As the suite has them.
 std::vector<Kernel> svdquant_wgmma_kernels();

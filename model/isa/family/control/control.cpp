@@ -46,11 +46,12 @@ Next leave_thread(const Op&, Context& context, uint32_t mask) {
   if (context.checked) check_register_counts(context);
   context.cta.cluster.change();
   // Columns outlive a CTA that keeps them: nothing else would ever get them.
-  if (context.warp.splits.size() == 1 && context.cta.tensor_unit != nullptr &&
-      context.cta.tensor_unit->memory.allocated() &&
+  if (const TensorUnit* const unit =
+          context.warp.splits.size() == 1 ? context.cta.families.find<TensorUnit>() : nullptr;
+      unit != nullptr && unit->memory.allocated() &&
       std::count_if(context.cta.warps.begin(), context.cta.warps.end(),
                     [](const machine::Warp& w) { return !w.splits.empty(); }) == 1)
-    throw Fault("the CTA ends with " + context.cta.tensor_unit->memory.describe() +
+    throw Fault("the CTA ends with " + unit->memory.describe() +
                 " of tensor memory allocated: tcgen05.dealloc is missing");
   remove_split(context);
   for (uint32_t b = 0; b < context.cta.barriers.size(); ++b) context.cta.try_release(b);

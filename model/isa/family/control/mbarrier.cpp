@@ -91,8 +91,8 @@ Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
       result |= 1u << lane;
       tell_synchronised(Synchronisation::Kind::mbarrier_passed, context.cta, context.warp, context.split(),
                         1u << lane, place.address, order);
-      if (context.cta.tensor_unit != nullptr)
-        context.cta.tensor_unit->wait_passed(context.warp.index, place.address);
+      if (TensorUnit* const unit = context.cta.families.find<TensorUnit>())
+        unit->wait_passed(context.warp.index, place.address);
     }
     one = one && (waited_for == 0 || waited_for == place.address + 1);
     waited_for = place.address + 1;

@@ -158,66 +158,64 @@ void start_small(Context& context, std::vector<SmallCopy::Part> parts, const Ord
   context.cta.cluster.start(std::move(copy), context.warp);
 }
 
-}  // namespace
-
-Next async_copy(const Op& op, Context& context, uint32_t mask) {
+// A part for each lane, which `fill` completes by what the lane's operands are; then they are on their way.
+template <class Fill>
+Next copy_parts(const Op& op, Context& context, uint32_t mask, const Fill& fill) {
   require_sources(op, context, mask);
-  const auto& t = op.as<SmallTransfer>();
   std::vector<SmallCopy::Part> parts;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
-    const TransferReader r(op, context, lane);
     SmallCopy::Part p{};
     p.lane = lane;
+    fill(p, TransferReader(op, context, lane));
+    parts.push_back(std::move(p));
+  }
+  start_small(context, std::move(parts), op.as<SmallTransfer>().order);
+  return Next::advance;
+}
+
+}  // namespace
+
+Next async_copy(const Op& op, Context& context, uint32_t mask) {
+  const auto& t = op.as<SmallTransfer>();
+  return copy_parts(op, context, mask, [&](SmallCopy::Part& p, const TransferReader& r) {
     p.size = p.read = t.bytes;
     if (t.mask && t.ignores) {
-      if ((*context.row<uint32_t>((*op.sources)[*t.mask]) >> lane & 1) != 0) p.read = 0;
+      if ((*context.row<uint32_t>((*op.sources)[*t.mask]) >> p.lane & 1) != 0) p.read = 0;
     } else if (t.mask) {
       p.read = r.word(*t.mask);
       if (p.read > p.size)
         throw Fault("cp.async with a source size of " + std::to_string(p.read) + " bytes for " +
                         std::to_string(p.size),
-                    lane);
+                    p.lane);
     }
     p.to = r.shared(t.to, p.size, p.size);
     p.from = r.address(t.from);
     if (p.from % p.size != 0)
       throw Fault("misaligned cp.async of " + std::to_string(p.size) + " bytes at global address " +
                       std::to_string(p.from),
-                  lane);
+                  p.lane);
     if (p.read != 0) p.source = r.global(p.from, p.read, "cp.async");
-    p.groups = &context.warp.copies[static_cast<size_t>(lane)];
+    p.groups = &context.warp.copies[static_cast<size_t>(p.lane)];
     p.group = p.groups->open();
     p.number = p.groups->issue();
-    parts.push_back(std::move(p));
-  }
-  start_small(context, std::move(parts), t.order);
-  return Next::advance;
+  });
 }
 
 Next remote_store(const Op& op, Context& context, uint32_t mask) {
-  require_sources(op, context, mask);
   const auto& t = op.as<SmallTransfer>();
-  std::vector<SmallCopy::Part> parts;
-  for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
-    const int lane = __builtin_ctz(lanes);
-    const TransferReader r(op, context, lane);
-    SmallCopy::Part p{};
-    p.lane = lane;
+  return copy_parts(op, context, mask, [&](SmallCopy::Part& p, const TransferReader& r) {
     p.size = t.bytes * t.count;
     p.to = r.shared(t.to, p.size, p.size);
     p.barrier = r.shared(t.barrier, 8, 8);
     if (p.barrier.cta != p.to.cta)
-      throw Fault("the mbarrier of a remote store is in another CTA than its destination", lane);
+      throw Fault("the mbarrier of a remote store is in another CTA than its destination", p.lane);
     p.barrier.cta->mbarriers.word(p.barrier.address);
     for (size_t n = 0; n < t.count; ++n)
       std::memcpy(p.bytes.data() + n * t.bytes, r.bytes(t.barrier.source + 1 + n, t.bytes), t.bytes);
     p.reduce = t.reduce;
     p.element = t.element;
-    parts.push_back(std::move(p));
-  }
-  start_small(context, std::move(parts), t.order);
-  return Next::advance;
+  });
 }
 
 Next copy_commit(const Op& op, Context& context, uint32_t mask) {

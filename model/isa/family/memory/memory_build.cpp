@@ -68,27 +68,37 @@ void take_policy(Builder& b, const Match& m, size_t operands) {
   b.uses().as(Use::Take::hint);
 }
 
-}  // namespace
-
-void build_load(Builder& b, const Match& m) {
+// What a load or a store does to memory, at the place that operand number `place` says.
+MemoryUse use_of(Builder& b, Op& op, const Type& type, size_t place, bool loads) {
   const ptx::Instruction& i = b.instruction();
-  const Type& type = b.type(i.modifiers.back());
-  take_policy(b, m, 2);
-  Op op = effect(load);
+  const Space space = space_of(i);
+  const size_t n = vector_length(i);
   MemoryUse use;
   use.size = static_cast<uint16_t>(type.bits / 8);
-  use.is_signed = type.kind == 's';
+  use.is_signed = loads && type.kind == 's';
   use.order = access_order(i);
-  set_address(b, op, use, b.operand(1), space_of(i));
-  const size_t n = vector_length(i);
-  b.uses().touch_there({.space = space_of(i),
-                        .reads = true,
-                        .strong = may_meet_other_ctas(use.order),
-                        .gives = true,
+  set_address(b, op, use, b.operand(place), space);
+  b.uses().touch_there({.space = space,
+                        .reads = loads,
+                        .writes = !loads,
+                        .strong = loads && may_meet_other_ctas(use.order),
+                        .gives = loads,
+                        .takes = !loads,
                         .element = static_cast<uint8_t>(use.size),
                         .bytes = static_cast<uint32_t>(n * use.size)});
   check_vector(b, type, n, use.space);
   use.count = static_cast<uint16_t>(n);
+  return use;
+}
+
+}  // namespace
+
+void build_load(Builder& b, const Match& m) {
+  const Type& type = b.type(b.instruction().modifiers.back());
+  take_policy(b, m, 2);
+  Op op = effect(load);
+  MemoryUse use = use_of(b, op, type, 1, true);
+  const size_t n = use.count;
   std::vector<uint32_t>* list = b.new_list();
   int bits = 0;
   for (const ptx::Operand* element : registers_of(b.operand(0), n, m, "a destination")) {
@@ -108,24 +118,12 @@ void build_load(Builder& b, const Match& m) {
 }
 
 void build_store(Builder& b, const Match& m) {
-  const ptx::Instruction& i = b.instruction();
-  const Type& type = b.type(i.modifiers.back());
+  const Type& type = b.type(b.instruction().modifiers.back());
   take_policy(b, m, 2);
+  if (space_of(b.instruction()) == Space::constant) throw Invalid("a store to .const");
   Op op = effect(store);
-  MemoryUse use;
-  use.size = static_cast<uint16_t>(type.bits / 8);
-  use.order = access_order(i);
-  const Space space = space_of(i);
-  if (space == Space::constant) throw Invalid("a store to .const");
-  set_address(b, op, use, b.operand(0), space);
-  const size_t n = vector_length(i);
-  b.uses().touch_there({.space = space,
-                        .writes = true,
-                        .takes = true,
-                        .element = static_cast<uint8_t>(use.size),
-                        .bytes = static_cast<uint32_t>(n * use.size)});
-  check_vector(b, type, n, use.space);
-  use.count = static_cast<uint16_t>(n);
+  MemoryUse use = use_of(b, op, type, 0, false);
+  const size_t n = use.count;
   std::vector<uint32_t>* list = b.new_list();
   int bits = 0;
   for (const ptx::Operand* element : registers_of(b.operand(1), n, m, "a source")) {

@@ -52,9 +52,12 @@ class WarpgroupAgent : public machine::Agent {
   int first_;  // warp
 };
 
+// Of a CTA, as far as used.
+struct Warpgroups : std::vector<std::unique_ptr<Warpgroup>> {};
+
 Warpgroup& warpgroup(Context& context) {
   const auto number = static_cast<size_t>(context.warp.index / kGroupWarps);
-  auto& groups = context.cta.warpgroups;
+  auto& groups = context.cta.families.get<Warpgroups>();
   while (groups.size() <= number) groups.push_back(std::make_unique<Warpgroup>(context.cta));
   return *groups[number];
 }

@@ -233,10 +233,7 @@ void TensorUnit::commit(Context& context, int lane, std::function<void(const Por
   context.cta.cluster.start(std::move(agent), context.warp);
 }
 
-TensorUnit& tensor_unit(Cta& cta) {
-  if (cta.tensor_unit == nullptr) cta.tensor_unit = std::make_shared<TensorUnit>(cta);
-  return *cta.tensor_unit;
-}
+TensorUnit& tensor_unit(Cta& cta) { return cta.families.get<TensorUnit>(cta); }
 
 Cta& peer_or_ended(Cta& cta) {
   const size_t rank = cta.rank ^ 1;

@@ -57,6 +57,49 @@ std::string list(const std::string& prefix, size_t first, size_t count) {
   return out + "}";
 }
 
+// The products of one warp: registers, 32 bits each, of A, B and C behind one another.
+struct Product {
+  size_t m, k, a, b, c;
+  size_t words() const { return a + b + c; }
+  // Random words, and sums at both ends of the range: `most`, or a lane less each.
+  std::vector<std::byte> inputs(uint32_t seed, uint32_t most, bool less_by_lane) const {
+    std::vector<std::byte> in = random_bytes(32 * 4 * words(), seed);
+    for (size_t lane = 0; lane < 32; lane += 3)
+      for (size_t n = 0; n < c; ++n) {
+        const uint32_t end =
+            (lane + n) % 2 == 0 ? most - (less_by_lane ? static_cast<uint32_t>(lane) : 0) : 0x80000001u;
+        std::memcpy(&in[4 * (lane * words() + a + b + n)], &end, 4);
+      }
+    return in;
+  }
+  std::vector<std::byte> run_on(const std::vector<std::byte>& in, const std::string& satfinite,
+                                const std::string& types) const {
+    std::string body;
+    for (size_t n = 0; n < words(); ++n)
+      body += "ld.global.b32 %r" + std::to_string(n + 1) + ", [%a0+" + std::to_string(4 * n) + "];\n";
+    const std::string sums = list("%r", 1 + a + b, c);
+    body += "mma.sync.aligned.m" + std::to_string(m) + "n8k" + std::to_string(k) + ".row.col" + satfinite +
+            ".s32" + types + ".s32 " + sums + ", " + list("%r", 1, a) + ", " + list("%r", 1 + a, b) + ", " +
+            sums + ";\n";
+    for (size_t n = 0; n < c; ++n)
+      body += "st.global.b32 [%a1+" + std::to_string(4 * n) + "], %r" + std::to_string(1 + a + b + n) + ";\n";
+    return run(body, in, 4 * c);
+  }
+  // C's elements, of which a thread has two of a row beside one another: product(row, column) added.
+  template <class Exact>
+  void expect(const std::vector<std::byte>& in, const std::vector<std::byte>& out, bool stays,
+              const std::string& what, const Exact& product) const {
+    for (size_t lane = 0; lane < 32; ++lane)
+      for (size_t i = 0; i < c; ++i) {
+        const size_t row = lane / 4 + (i < 2 ? 0 : 8), column = lane % 4 * 2 + (i & 1);
+        int64_t sum = at<int32_t>(in, lane * words() + a + b + i) + product(row, column);
+        if (stays) sum = std::min<int64_t>(std::max<int64_t>(sum, INT32_MIN), INT32_MAX);
+        EXPECT_EQ(static_cast<uint32_t>(at<int32_t>(out, lane * c + i)), static_cast<uint32_t>(sum))
+            << "m" << m << "k" << k << what << ", row " << row << ", column " << column;
+      }
+  }
+};
+
 struct ByteShape {
   size_t m, k;
 };
@@ -72,48 +115,26 @@ TEST(WarpValues, ProductsOfBytesAreExactAndWrapOrStay) {
   for (const ByteShape s : {ByteShape{8, 16}, {16, 16}, {16, 32}})
     for (const char* types : {".u8.u8", ".u8.s8", ".s8.u8", ".s8.s8"})
       for (const char* satfinite : {"", ".satfinite"}) {
-        const size_t a_count = s.m * s.k / 128, b_count = s.k / 16, c_count = s.m / 4;
-        const size_t words = a_count + b_count + c_count;
-        std::vector<std::byte> in = random_bytes(32 * 4 * words, 3);
-        for (size_t lane = 0; lane < 32; lane += 3)  // sums at the ends of the range
-          for (size_t c = 0; c < c_count; ++c) {
-            const uint32_t end =
-                (lane + c) % 2 == 0 ? 0x7FFFFFFFu - static_cast<uint32_t>(lane) : 0x80000001u;
-            std::memcpy(&in[4 * (lane * words + a_count + b_count + c)], &end, 4);
-          }
-        std::string body;
-        for (size_t n = 0; n < words; ++n)
-          body += "ld.global.b32 %r" + std::to_string(n + 1) + ", [%a0+" + std::to_string(4 * n) + "];\n";
-        const std::string c = list("%r", 1 + a_count + b_count, c_count);
-        body += "mma.sync.aligned.m" + std::to_string(s.m) + "n8k" + std::to_string(s.k) + ".row.col" +
-                satfinite + ".s32" + types + ".s32 " + c + ", " + list("%r", 1, a_count) + ", " +
-                list("%r", 1 + a_count, b_count) + ", " + c + ";\n";
-        for (size_t n = 0; n < c_count; ++n)
-          body += "st.global.b32 [%a1+" + std::to_string(4 * n) + "], %r" +
-                  std::to_string(1 + a_count + b_count + n) + ";\n";
-        const std::vector<std::byte> out = run(body, in, 4 * c_count);
+        const Product p{s.m, s.k, s.m * s.k / 128, s.k / 16, s.m / 4};
+        const std::vector<std::byte> in = p.inputs(3, 0x7FFFFFFFu, true);
+        const std::vector<std::byte> out = p.run_on(in, satfinite, types);
         int64_t a[16][32], b[32][8];
         const auto number = [](std::byte v, bool is_signed) {
           return is_signed ? int64_t{static_cast<int8_t>(v)} : int64_t{static_cast<uint8_t>(v)};
         };
         for (size_t lane = 0; lane < 32; ++lane) {
-          const std::byte* own = &in[4 * words * lane];
-          for (size_t i = 0; i < 4 * a_count; ++i)
+          const std::byte* own = &in[4 * p.words() * lane];
+          for (size_t i = 0; i < 4 * p.a; ++i)
             a[a_row(s, lane / 4, i)][a_column(s, lane % 4, i)] = number(own[i], types[1] == 's');
-          for (size_t i = 0; i < 4 * b_count; ++i)
+          for (size_t i = 0; i < 4 * p.b; ++i)
             b[lane % 4 * 4 + (i & 3) + (i >= 4 ? 16 : 0)][lane / 4] =
-                number(own[4 * a_count + i], types[4] == 's');
+                number(own[4 * p.a + i], types[4] == 's');
         }
-        for (size_t lane = 0; lane < 32; ++lane)
-          for (size_t i = 0; i < c_count; ++i) {
-            const size_t row = lane / 4 + (i < 2 ? 0 : 8);
-            const size_t column = lane % 4 * 2 + (i & 1);
-            int64_t sum = at<int32_t>(in, lane * words + a_count + b_count + i);
-            for (size_t k = 0; k < s.k; ++k) sum += a[row][k] * b[k][column];
-            if (*satfinite != '\0') sum = std::min<int64_t>(std::max<int64_t>(sum, INT32_MIN), INT32_MAX);
-            EXPECT_EQ(static_cast<uint32_t>(at<int32_t>(out, lane * c_count + i)), static_cast<uint32_t>(sum))
-                << "m" << s.m << "k" << s.k << types << satfinite << ", row " << row << ", column " << column;
-          }
+        p.expect(in, out, *satfinite != '\0', std::string(types) + satfinite, [&](size_t row, size_t column) {
+          int64_t sum = 0;
+          for (size_t k = 0; k < s.k; ++k) sum += a[row][k] * b[k][column];
+          return sum;
+        });
       }
 }
 
@@ -131,46 +152,25 @@ TEST(WarpValues, ProductsOfFourBitIntegersAreExactAndWrapOrStay) {
   for (const NibblePlaces s : {NibblePlaces{8, 32}, {16, 32}, {16, 64}})
     for (const char* types : {".u4.u4", ".u4.s4", ".s4.u4", ".s4.s4"})
       for (const char* satfinite : {"", ".satfinite"}) {
-        const size_t a_count = s.m * s.k / 256, b_count = s.k / 32, c_count = s.m / 4;
-        const size_t words = a_count + b_count + c_count;
-        std::vector<std::byte> in = random_bytes(32 * 4 * words, 4);
-        for (size_t lane = 0; lane < 32; lane += 3)  // sums at the ends of the range
-          for (size_t c = 0; c < c_count; ++c) {
-            const uint32_t end = (lane + c) % 2 == 0 ? 0x7FFFFFF0u : 0x80000001u;
-            std::memcpy(&in[4 * (lane * words + a_count + b_count + c)], &end, 4);
-          }
-        std::string body;
-        for (size_t n = 0; n < words; ++n)
-          body += "ld.global.b32 %r" + std::to_string(n + 1) + ", [%a0+" + std::to_string(4 * n) + "];\n";
-        const std::string c = list("%r", 1 + a_count + b_count, c_count);
-        body += "mma.sync.aligned.m" + std::to_string(s.m) + "n8k" + std::to_string(s.k) + ".row.col" +
-                satfinite + ".s32" + types + ".s32 " + c + ", " + list("%r", 1, a_count) + ", " +
-                list("%r", 1 + a_count, b_count) + ", " + c + ";\n";
-        for (size_t n = 0; n < c_count; ++n)
-          body += "st.global.b32 [%a1+" + std::to_string(4 * n) + "], %r" +
-                  std::to_string(1 + a_count + b_count + n) + ";\n";
-        const std::vector<std::byte> out = run(body, in, 4 * c_count);
+        const Product p{s.m, s.k, s.m * s.k / 256, s.k / 32, s.m / 4};
+        const std::vector<std::byte> in = p.inputs(4, 0x7FFFFFF0u, false);
+        const std::vector<std::byte> out = p.run_on(in, satfinite, types);
         int a[16][64], b[64][8];
         const auto number = [&](size_t lane, size_t word, size_t i, char type) {
-          const int v = at<uint32_t>(in, lane * words + word + i / 8) >> 4 * (i % 8) & 0xF;
+          const int v = at<uint32_t>(in, lane * p.words() + word + i / 8) >> 4 * (i % 8) & 0xF;
           return type == 's' && v >= 8 ? v - 16 : v;
         };
         for (size_t lane = 0; lane < 32; ++lane) {
-          for (size_t i = 0; i < 8 * a_count; ++i)
+          for (size_t i = 0; i < 8 * p.a; ++i)
             a[s.a_row(lane / 4, i)][s.a_column(lane % 4, i)] = number(lane, 0, i, types[1]);
-          for (size_t i = 0; i < 8 * b_count; ++i)
-            b[s.b_row(lane % 4, i)][lane / 4] = number(lane, a_count, i, types[4]);
+          for (size_t i = 0; i < 8 * p.b; ++i)
+            b[s.b_row(lane % 4, i)][lane / 4] = number(lane, p.a, i, types[4]);
         }
-        for (size_t lane = 0; lane < 32; ++lane)
-          for (size_t i = 0; i < c_count; ++i) {
-            const size_t row = lane / 4 + (i < 2 ? 0 : 8);
-            const size_t column = lane % 4 * 2 + (i & 1);
-            int64_t sum = at<int32_t>(in, lane * words + a_count + b_count + i);
-            for (size_t k = 0; k < s.k; ++k) sum += a[row][k] * b[k][column];
-            if (*satfinite != '\0') sum = std::min<int64_t>(std::max<int64_t>(sum, INT32_MIN), INT32_MAX);
-            EXPECT_EQ(static_cast<uint32_t>(at<int32_t>(out, lane * c_count + i)), static_cast<uint32_t>(sum))
-                << "m" << s.m << "k" << s.k << types << satfinite << ", row " << row << ", column " << column;
-          }
+        p.expect(in, out, *satfinite != '\0', std::string(types) + satfinite, [&](size_t row, size_t column) {
+          int64_t sum = 0;
+          for (size_t k = 0; k < s.k; ++k) sum += a[row][k] * b[k][column];
+          return sum;
+        });
       }
 }
 
