@@ -128,21 +128,19 @@ const FunctionBuilder::Register* FunctionBuilder::find_register(const std::strin
   return nullptr;
 }
 
-const FunctionBuilder::Variable* FunctionBuilder::find_variable(const std::string& name) const {
+std::optional<FunctionBuilder::Variable> FunctionBuilder::find_variable(const std::string& name) const {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     const auto at = scope->variables.find(name);
-    if (at != scope->variables.end()) return &at->second;
+    if (at != scope->variables.end()) return at->second;
   }
-  static thread_local Variable module_variable;
   const auto at = layout_.variables.find(name);
-  if (at == layout_.variables.end()) return nullptr;
+  if (at == layout_.variables.end()) return std::nullopt;
   const ptx::Variable& v = *at->second.variable;
   const Space space = v.space == ".shared"  ? Space::shared
                       : v.space == ".const" ? Space::constant
                                             : Space::global;
-  module_variable = {
-      space, at->second.address, at->second.size, align_of(v), find_type(v.type), !v.dims.empty(), false};
-  return &module_variable;
+  return Variable{space, at->second.address, at->second.size, align_of(v), find_type(v.type), !v.dims.empty(),
+                  false};
 }
 
 void FunctionBuilder::name_variable(const std::string& name, Use::Take take) {

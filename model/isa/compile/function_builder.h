@@ -59,7 +59,7 @@ class FunctionBuilder final : public Builder {
   const ptx::Function& function(int number) const override {
     return *layout_.functions[static_cast<size_t>(number)];
   }
-  const Variable* find_variable(const std::string& name) const override;
+  std::optional<Variable> find_variable(const std::string& name) const override;
   uint32_t constant_row(int bits, uint64_t value) override;
   uint32_t special_row(int bits, Special special, uint64_t offset = 0) override;
   uint32_t address_row(int bits, const Variable& v, uint64_t offset = 0) override;

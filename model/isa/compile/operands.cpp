@@ -137,12 +137,12 @@ Address FunctionBuilder::address(const ptx::Operand& o, Space space) {
     out_.uses.add(Use::Of::reg, Use::Take::address, r->row / 128);
     return out;
   }
-  const Variable* v = find_variable(base.name);
+  const std::optional<Variable> v = find_variable(base.name);
   // ptxas 13.0 takes them in loads, and dies of stores to them.
-  if (v == nullptr && is_special_register(base.name))
+  if (!v && is_special_register(base.name))
     throw machine::Unsupported("special register '" + base.name +
                                "' as an address: move it into a register, and go by that");
-  if (v == nullptr) throw Invalid("unknown name '" + base.name + "'");
+  if (!v) throw Invalid("unknown name '" + base.name + "'");
   const bool parameter = space == Space::param && (v->space == Space::param || v->call_param);
   const bool own = space == Space::cluster && v->space == Space::shared;
   if (v->space != space && !parameter && !own && space != Space::generic)

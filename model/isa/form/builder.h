@@ -94,7 +94,7 @@ class Builder {
   virtual const ptx::Function* prototype(const std::string& name) const = 0;
   virtual int find_function(const std::string& name) const = 0;  // -1: none
   virtual const ptx::Function& function(int number) const = 0;
-  virtual const Variable* find_variable(const std::string& name) const = 0;
+  virtual std::optional<Variable> find_variable(const std::string& name) const = 0;
 
   // Rows.
   virtual uint32_t constant_row(int bits, uint64_t value) = 0;

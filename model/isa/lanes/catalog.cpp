@@ -4,6 +4,7 @@
 #include "model/isa/lanes/address_scan.h"
 #include "model/isa/lanes/tracks.h"
 #include "model/machine/failure.h"
+#include "model/number/simd_level.h"
 
 namespace bitwell::isa {
 
@@ -28,16 +29,6 @@ BITWELL_DECLARE(avx512)
 
 namespace {
 
-bool host_has_avx2() {
-  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
-         __builtin_cpu_supports("bmi2") != 0;
-}
-bool host_has_avx512() {
-  return host_has_avx2() && __builtin_cpu_supports("avx512f") != 0 &&
-         __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-         __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512vbmi") != 0;
-}
-
 #define BITWELL_FILL(level)       \
   [] {                            \
     Catalog c;                    \
@@ -59,24 +50,24 @@ bool host_has_avx512() {
 const Catalog& lanes_catalog(const std::string& level) {
   static const Catalog none;
   static const Catalog scalar_catalog = BITWELL_FILL(scalar);
-  static const Catalog avx2_catalog = host_has_avx2() ? BITWELL_FILL(avx2) : none;
-  static const Catalog avx512_catalog = host_has_avx512() ? BITWELL_FILL(avx512) : none;
+  static const Catalog avx2_catalog = number::has_level("avx2") ? BITWELL_FILL(avx2) : none;
+  static const Catalog avx512_catalog = number::has_level("avx512") ? BITWELL_FILL(avx512) : none;
   if (level == "avx512") return avx512_catalog;
   if (level == "avx2") return avx2_catalog;
   return scalar_catalog;
 }
 
 const Catalog& lanes_catalog() {
-  static const Catalog& best = host_has_avx512() ? lanes_catalog("avx512")
-                               : host_has_avx2() ? lanes_catalog("avx2")
-                                                 : lanes_catalog("scalar");
+  static const Catalog& best = number::has_level("avx512") ? lanes_catalog("avx512")
+                               : number::has_level("avx2") ? lanes_catalog("avx2")
+                                                           : lanes_catalog("scalar");
   return best;
 }
 
 const AddressScans& address_scans() {
-  static const AddressScans best = host_has_avx512() ? avx512::make_address_scans()
-                                   : host_has_avx2() ? avx2::make_address_scans()
-                                                     : scalar::make_address_scans();
+  static const AddressScans best = number::has_level("avx512") ? avx512::make_address_scans()
+                                   : number::has_level("avx2") ? avx2::make_address_scans()
+                                                               : scalar::make_address_scans();
   return best;
 }
 

@@ -177,8 +177,7 @@ Next set_max_registers(const Op& op, Context& context, uint32_t mask) {
 
 // A shared::cluster or generic address: a register, or a shared variable by name.
 uint32_t shared_operand(Builder& b, const ptx::Operand& o, const Type& type, bool generic) {
-  if (const Builder::Variable* v = o.kind == ptx::OperandKind::name ? b.find_variable(o.name) : nullptr;
-      v != nullptr) {
+  if (const auto v = o.kind == ptx::OperandKind::name ? b.find_variable(o.name) : std::nullopt) {
     if (v->space != Space::shared || generic)
       throw Invalid("variable '" + o.name + "' is not in that state space");
     b.name_variable(o.name, Use::Take::data);

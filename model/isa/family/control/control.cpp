@@ -195,8 +195,8 @@ std::vector<Parameter> call_list(Builder& b, const ptx::Operand& list,
     throw Invalid("the call passes " + std::to_string(list.elements.size()) + " parameters where " +
                   std::to_string(formals.size()) + " are declared");
   for (size_t n = 0; n < formals.size(); ++n) {
-    const Builder::Variable* v = b.find_variable(list.elements[n].name);
-    if (v == nullptr || !v->call_param)
+    const auto v = b.find_variable(list.elements[n].name);
+    if (!v || !v->call_param)
       throw machine::Unsupported("call argument '" + list.elements[n].name +
                                  "' that is not a .param variable");
     if (v->size != size_of(formals[n]))

@@ -79,7 +79,7 @@ void mov(Builder& b, const Match& m) {
   b.uses().carry(Carry::copy);
   const bool name = from.kind == ptx::OperandKind::name && from.suffix.empty();
   // Unlike arithmetic, mov's immediate may be of either kind for untyped sizes.
-  if (const Builder::Variable* v = name ? b.find_variable(from.name) : nullptr; v != nullptr) {
+  if (const auto v = name ? b.find_variable(from.name) : std::nullopt) {
     if (type.kind == 'f' || type.bits < 32)
       throw Invalid("an address does not fit " + std::string(type.name));
     if (v->argument) throw Invalid("the address of parameter '" + from.name + "' cannot be taken");
@@ -134,9 +134,8 @@ void cvta(Builder& b, const Match& m) {
   b.uses().carry(Carry::any);
   Op op = lane_op(to ? "sub.u64" : "add.u64");
   op.d = b.destination(b.operand(0), type).row;
-  const Builder::Variable* v =
-      from.kind == ptx::OperandKind::name && !to ? b.find_variable(from.name) : nullptr;
-  if (v != nullptr) {
+  const auto v = from.kind == ptx::OperandKind::name && !to ? b.find_variable(from.name) : std::nullopt;
+  if (v) {
     const Space named = space == ".global"             ? Space::global
                         : space == ".const"            ? Space::constant
                         : space.starts_with(".shared") ? Space::shared
