@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Is a bitwell slower than another one? Both run the same launches in turn, on one machine and at one time.
 
-    experiments/guard/guard.py OLD NEW [--pairs N] [--only WORD] [--csv FILE] [--threads N]
+    experiments/guard/guard.py OLD NEW [--pairs N] [--only WORD] [--csv FILE] [--threads N] [--new-options "..."]
 
 OLD and NEW are `bitwell` programs. Each pair runs both, the one first that was second before; a ratio is NEW's
 processor time over OLD's, so that below 1 is faster. The table has each launch's median and its quartiles; what is
-slower than 5 % by its median and by its lower quartile is told, and makes the exit status 1. With --csv a line a
+slower by more than 5 % by its median and by its lower quartile is told, and makes the exit status 1. With --csv a line a
 launch is added to FILE: the history. Needs nvcc for kernels.cu, and the release build's kernels.
 """
 import argparse
@@ -49,6 +49,7 @@ def main():
     parser.add_argument("--only", default="", help="launches whose name has this in it")
     parser.add_argument("--csv", type=Path, help="add the ratios to this file")
     parser.add_argument("--threads", type=int, help="pass it to both; times are then those of a clock on the wall")
+    parser.add_argument("--new-options", default="", help="pass them to NEW alone: what they cost")
     asked = parser.parse_args()
     if asked.pairs < 1:
         parser.error("--pairs is 1 or more")
@@ -65,7 +66,8 @@ def main():
             times = ([], [])
             for pair in range(asked.pairs + 1):
                 for which in (0, 1) if pair % 2 == 0 else (1, 0):
-                    took = seconds((asked.old, asked.new)[which], options, file, asked.threads is not None)
+                    more = asked.new_options.split() if which == 1 else []
+                    took = seconds((asked.old, asked.new)[which], options + more, file, asked.threads is not None)
                     if pair != 0:  # the first one warms up
                         times[which].append(took)
             ratios = sorted(new / old for old, new in zip(*times))

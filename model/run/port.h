@@ -46,6 +46,7 @@ class Port {
              const uint8_t* defined = nullptr) const {
     if (cluster_.accesses_watched()) [[unlikely]]
       tell(AccessKind::write, to, address, size, stands(to, address, size, from, defined));
+    claimed(AccessKind::write, to, address, size);
     copy(to.raw_bytes() + (address - to.base()), from, size);
     if (to.raw_defined() == nullptr) return;
     if (defined != nullptr)
@@ -136,6 +137,9 @@ class Port {
   void told(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const {
     if (cluster_.accesses_watched()) [[unlikely]]
       tell(kind, at, address, size);
+    claimed(kind, at, address, size);
+  }
+  void claimed(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const {
     if (cluster_.grid.parallel != nullptr) [[unlikely]]
       claim(kind, at, address, size, cluster_.grid.parallel->claims);
   }

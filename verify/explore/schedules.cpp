@@ -1,36 +1,119 @@
 #include "verify/explore/schedules.h"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
 #include "verify/launch/file/npy.h"
 
 namespace bitwell::verify {
 
+namespace {
+
+// Where the run under `options` parts from what the first left; no difference: nullopt.
+std::optional<Disagreement> parts(const Start& start, const isa::Options& options, const isa::Schedule& first,
+                                  const Ran& want) {
+  try {
+    const std::vector<Buffer>& buffers = start.launch().buffers;
+    const Ran got = start.run(options, true);
+    for (size_t b = 0; b < buffers.size(); ++b) {
+      const auto at = buffers[b].output ? want.difference(got, b) : std::nullopt;
+      if (at) return Disagreement{first, options.schedule, "", b, *at, want.byte(b, *at), got.byte(b, *at)};
+    }
+  } catch (const machine::Fault& fault) {
+    return Disagreement{first, options.schedule, fault.what()};
+  }
+  return std::nullopt;
+}
+
+// All schedules but the first, on several host threads. What the lowest of them came to that did not agree is
+// what they come to one after the other: those behind it are left out, those before it end.
+class Others {
+ public:
+  Others(const Start& start, const isa::Options& options, const std::vector<isa::Schedule>& under,
+         const SchedulesProgress& progress, const Ran& want)
+      : start_(start),
+        options_(options),
+        under_(under),
+        progress_(progress),
+        want_(want),
+        end_(under.size()) {}
+
+  std::optional<Disagreement> run(size_t threads) {
+    {
+      std::vector<std::jthread> helpers;
+      try {
+        while (helpers.size() + 2 < std::min(threads + 1, under_.size()))
+          helpers.emplace_back([this] { loop(false); });
+      } catch (const std::system_error&) {  // no more threads: those that there are do the work
+      }
+      loop(true);
+    }
+    if (error_) std::rethrow_exception(error_);
+    return found_;
+  }
+
+ private:
+  // `own`: by the caller's thread, which alone calls back.
+  void loop(bool own) {
+    isa::Options options = options_;
+    if (!own) options.progress = nullptr;
+    for (size_t i = next_++; i < end_; i = next_++) {
+      std::optional<Disagreement> found;
+      std::exception_ptr error;
+      try {
+        options.schedule = under_[i];
+        if (own && progress_) progress_(done_, under_[i]);
+        found = parts(start_, options, under_.front(), want_);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      ++done_;
+      if (!found && !error) continue;
+      const std::scoped_lock lock(mutex_);
+      if (i >= end_) continue;
+      end_ = i;
+      found_ = std::move(found);
+      error_ = error;
+    }
+  }
+
+  const Start& start_;
+  const isa::Options& options_;
+  const std::vector<isa::Schedule>& under_;
+  const SchedulesProgress& progress_;
+  const Ran& want_;
+  std::atomic<size_t> next_ = 1, done_ = 1;
+  std::atomic<size_t> end_;  // those from here on need not be run
+  std::mutex mutex_;
+  std::optional<Disagreement> found_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
 std::optional<Disagreement> disagreement(const Start& start, isa::Options options,
                                          const std::vector<isa::Schedule>& under,
                                          const SchedulesProgress& progress, std::optional<Ran>* first) {
-  const std::vector<Buffer>& buffers = start.launch().buffers;
   std::optional<Ran> own;
   std::optional<Ran>& want = first != nullptr ? *first : own;
-  for (size_t i = 0; i < under.size(); ++i) {
-    options.schedule = under[i];
-    if (progress) progress(i, under[i]);
-    try {
-      if (i == 0) {
-        want.emplace(start.run(options, true));
-        options.print = nullptr;
-        continue;
-      }
-      const Ran got = start.run(options, true);
-      for (size_t b = 0; b < buffers.size(); ++b) {
-        const auto at = buffers[b].output ? want->difference(got, b) : std::nullopt;
-        if (at) return Disagreement{under[0], under[i], "", b, *at, want->byte(b, *at), got.byte(b, *at)};
-      }
-    } catch (const machine::Fault& fault) {
-      return Disagreement{under[0], under[i], fault.what()};
-    }
+  if (under.empty()) return std::nullopt;
+  options.schedule = under.front();
+  if (progress) progress(0, under.front());
+  try {
+    want.emplace(start.run(options, true));
+  } catch (const machine::Fault& fault) {
+    return Disagreement{under.front(), under.front(), fault.what()};
   }
-  return std::nullopt;
+  options.print = nullptr;
+  const size_t threads = options.observers.empty() && options.chooser == nullptr && options.follow == nullptr
+                             ? std::max(options.threads, 1u)
+                             : 1;
+  if (threads > 1) options.threads = 1;  // each schedule has one
+  return Others(start, options, under, progress, *want).run(threads);
 }
 
 std::optional<Disagreement> disagreement(const isa::Program& program, Launch& launch,

@@ -22,12 +22,13 @@ struct Disagreement {
   std::byte of_first{}, of_second{};
 };
 
-// Told before each run.
+// Told before each run on the caller's thread.
 using SchedulesProgress = std::function<void(size_t done, const isa::Schedule& next)>;
 
 // Runs a launch under each schedule and compares its outputs with the first's, every byte; ends at the first
 // that differs or faults. `first`, if given, gets what the first run left. `options` say the rest; what the
-// kernel prints is printed once. Throws what isa::run does but Fault.
+// kernel prints is printed once, and behind the first so many schedules run at once as they have host
+// threads. Throws what isa::run does but Fault.
 std::optional<Disagreement> disagreement(const Start& start, isa::Options options,
                                          const std::vector<isa::Schedule>& under,
                                          const SchedulesProgress& progress = nullptr,

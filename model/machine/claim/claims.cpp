@@ -63,8 +63,11 @@ ClaimedPage& Claims::page(const Region& at, OfRegion& of, uint64_t number) {
 // Of one that is about to change.
 ClaimedPage& Claims::changed_page(const Region& at, OfRegion& of, uint64_t number) {
   of.changed = true;
-  before_.keep(at.number, number);
-  return page(at, of, number);
+  ClaimedPage& out = page(at, of, number);
+  // Asked once: other threads ask for their own at the same time, and all of them at one place of the host's.
+  if (!out.kept) before_.keep(at.number, number);
+  out.kept = true;
+  return out;
 }
 
 void Claims::note_read(const Region& at, uint64_t offset, uint64_t size) {

@@ -15,6 +15,7 @@ namespace bitwell::machine {
 struct ClaimedPage {
   std::array<uint64_t, kClaimPage / 4 / 64> read{}, added{};
   std::array<uint64_t, kClaimPage / 64> written{};
+  bool kept = false;  // what it was before it changed
 };
 
 class Claims {

@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kShort = uint64_t{1} << 16;
 // A round has so many times the clusters of the one before: the first ones show soon whether it goes at all,
 // the later ones end seldom, as then some threads have nothing to do.
-constexpr size_t kGrowth = 4;
+constexpr size_t kGrowth = 4, kMostClusters = size_t{1} << 16;
 // Clusters that follow each other write to the same pages, of which each thread keeps its own account: one
 // takes some together, as far as all have enough to do.
 constexpr size_t kPieces = 8, kMostTogether = 32;
@@ -189,7 +189,7 @@ RunResult SideBySide::run() {
   RunResult result;
   const size_t all = grid_.ctas() / ctas_;
   size_t done = 0;
-  for (size_t size = threads_; done < all; size *= kGrowth) {
+  for (size_t size = threads_; done < all; size = std::min(size * kGrowth, kMostClusters)) {
     const size_t end = all - done <= size ? all : done + size;
     const Round round{done, end, std::clamp<size_t>((end - done) / (kPieces * threads_), 1, kMostTogether)};
     if (!run_round(round)) {

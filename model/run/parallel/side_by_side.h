@@ -61,11 +61,13 @@ class SideBySide {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<Journal> journals_;  // of the round's clusters
   Round round_;
-  std::atomic<size_t> next_ = 0;   // cluster of the round that nobody has
-  std::atomic<size_t> ended_ = 0;  // clusters, of those that count and of this round
-  std::atomic<bool> given_up_ = false;
+  // Apart from each other in the host's caches: threads look at the last one all the time.
+  static constexpr size_t kLine = 64;
+  alignas(kLine) std::atomic<size_t> next_ = 0;   // cluster of the round that nobody has
+  alignas(kLine) std::atomic<size_t> ended_ = 0;  // clusters, of those that count and of this round
+  alignas(kLine) std::atomic<bool> given_up_ = false;
 
-  std::mutex mutex_;  // of all that follows
+  alignas(kLine) std::mutex mutex_;  // of all that follows
   std::condition_variable changed_;
   std::string why_;      // they gave up
   uint64_t rounds_ = 0;  // begun

@@ -127,7 +127,9 @@ void add_limits(CLI::App& command, RunOptions& options) {
           "--threads", options.threads,
           "Host threads on which clusters of a launch run side by side, as long as they do not depend on "
           "each other: outputs, notes and faults are the same for any number. Not of --races, --numeric, "
-          "--trace, --dump nor the schedules random, pct and order. Default: one for each core")
+          "--trace, --dump nor the schedules random, pct and order. With --schedules each runs schedules of "
+          "its "
+          "own. Default: one for each core")
       ->type_name("N")
       ->check(whole(1, 4096));
   command

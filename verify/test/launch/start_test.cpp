@@ -184,6 +184,17 @@ TEST(Start, FindsWhatTwoRunsLeaveOtherwise) {
     EXPECT_EQ(differs->byte, 0u);
     EXPECT_EQ(differs->of_first, std::byte{7});
     EXPECT_NE(differs->of_second, std::byte{7});
+    // The first in their order, on any number of threads.
+    for (const unsigned threads : {2U, 7U, 16U}) {
+      isa::Options options;
+      options.threads = threads;
+      for (int again = 0; again < 4; ++again) {
+        const auto same = disagreement(start, options, schedules(16));
+        ASSERT_TRUE(same);
+        EXPECT_EQ(describe(same->second), describe(differs->second));
+        EXPECT_EQ(same->of_second, differs->of_second);
+      }
+    }
   }
 }
 

@@ -137,6 +137,23 @@ TEST(SideBySide, AChainIsRunInOrder) {
   for (uint32_t i = 0; i <= kCtas; ++i) EXPECT_EQ(end.words[i], 1000 + 7 * i);
 }
 
+// The same through copies: what they write and read counts as what lanes do.
+TEST(SideBySide, AChainOfCopies) {
+  test::Kernel k = kernel(
+      "mul.wide.u32 %a2, %r0, 16;\nadd.u64 %a2, %a2, %a0;\nmov.u32 %r3, staged;\nmov.u32 %r4, %tid.x;\n"
+      "setp.ne.u32 %p1, %r4, 0;\n@%p1 bra end;\nmov.u32 %r5, barrier;\nmbarrier.init.shared.b64 [%r5], 1;\n"
+      "mbarrier.arrive.expect_tx.shared.b64 _, [%r5], 16;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%a2], 16, [%r5];\n"
+      "wait: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0;\n@!%p2 bra wait;\n"
+      "ld.shared.u32 %r2, [%r3];\nadd.u32 %r2, %r2, 7;\nst.shared.u32 [%r3], %r2;\nfence.proxy.async;\n"
+      "cp.async.bulk.global.shared::cta.bulk_group [%a2+16], [%r3], 16;\ncp.async.bulk.commit_group;\n"
+      "cp.async.bulk.wait_group 0;\nend:\n");
+  k.shared += ".shared .align 16 .b8 staged[16];\n";
+  const End end = same_on_all(k);
+  expect_in_order(end, "clusters share bytes of 'words' that one of them changes");
+  for (uint32_t i = 0; i <= kCtas; ++i) EXPECT_EQ(end.words[4 * i], 1000 + 7 * i);
+}
+
 // The last ones read what another of them writes; those before keep what they have done.
 TEST(SideBySide, WhatWasRunBeforeIsKept) {
   const std::string late =
