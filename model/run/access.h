@@ -23,8 +23,8 @@ struct LaneBytes {
 // Where each lane of `mask` finds its `size` bytes, at the addresses of row `row`. Faults on an address that
 // was never written, is misaligned, lies outside every region of its space, or may not be written.
 // `together`: lanes whose bytes follow each other may be told as one run (LaneBytes::consecutive). `store`:
-// of a MemoryUse, which stores its sources there. `claimed`: what is reached in global memory is claimed where
-// the cluster runs beside others; else that is the caller's.
+// of a MemoryUse, which stores its sources there. `claimed`: what is reached in global memory is claimed
+// where the cluster runs beside others; else that is the caller's.
 void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mask, size_t size,
              AccessKind kind, bool together, LaneBytes& out, const Op* store = nullptr, bool claimed = true);
 

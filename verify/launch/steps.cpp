@@ -124,7 +124,8 @@ std::vector<std::shared_ptr<const isa::Program>> load_steps(Launch& launch) {
   std::vector<std::shared_ptr<const isa::Program>> out;
   for (Step& s : launch.then) {
     if (s.copy || s.fill) continue;
-    const std::shared_ptr<const isa::Module> module = s.module != nullptr ? s.module : load_module(s.ptx, s.entry);
+    const std::shared_ptr<const isa::Module> module =
+        s.module != nullptr ? s.module : load_module(s.ptx, s.entry);
     s.entry = entry_of(*module, s.entry);
     out.push_back(module->program(s.entry, launch.approximate));
   }
