@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "model/layout/layout.h"
+#include "verify/image/image.h"
 #include "verify/python/answer_json.h"
 #include "verify/python/numbers.h"
 #include "verify/session/process.h"
@@ -221,6 +222,13 @@ NB_MODULE(_native, m) {
            nb::arg("checked") = true, nb::arg("outputs") = std::vector<std::array<uint64_t, 2>>{},
            nb::arg("all_written") = false, nb::arg("step_limit") = 0);
 
+  m.def(
+      "ptx_of",
+      [](const nb::bytes& data, const std::string& folder) {
+        const std::string_view all = view(data);
+        return unlocked([&] { return image::ptx_of(std::as_bytes(std::span(all)), {0, folder}); });
+      },
+      nb::arg("image"), nb::arg("folder") = "");
   m.def("array_at", &array_at, nb::arg("array"));
   m.def("formats", &formats_json);
   m.def(

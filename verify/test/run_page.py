@@ -204,7 +204,7 @@ def clone_in(folder, source, build):
     for name in ("kernels", "model", "verify", "docs"):
         (folder / name).symlink_to(source / name)
     (folder / "build/release/bin/bitwell").symlink_to(build / "bin/bitwell")
-    for name in ("lib", "share"):
+    for name in ("lib", "share", "python"):
         (folder / "build/release" / name).symlink_to(build / name)
 
 

@@ -30,22 +30,25 @@ class CommandError(Exception):
         self.status = status
 
 
-def command(*arguments: Any, allowed: tuple[int, ...] = (0,), cwd: Optional[os.PathLike] = None) -> str:
-    """What `bitwell ARGUMENTS` prints. InputError, Unsupported or ModelBug for their statuses (2, 3, 4), and
-    CommandError for another that is not allowed (1: a verdict failed)."""
-    words = [binary(), *map(str, arguments)]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=cwd)
+def _done(arguments: tuple, allowed: tuple[int, ...], cwd=None) -> subprocess.CompletedProcess:
+    done = subprocess.run([binary(), *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
     if done.returncode in allowed:
-        return done.stdout
-    text = (done.stderr or done.stdout).strip()
-    for status, kind in ((2, InputError), (3, Unsupported), (4, ModelBug)):
-        if done.returncode == status:
-            raise kind(text.removeprefix("bitwell: "))
+        return done
+    kind = {2: InputError, 3: Unsupported, 4: ModelBug}.get(done.returncode)
+    if kind is not None:
+        raise kind((done.stderr or done.stdout).strip().removeprefix("bitwell: "))
     raise CommandError((done.stdout + done.stderr).strip(), done.returncode)
 
 
+def command(*arguments: Any, allowed: tuple[int, ...] = (0,), cwd: Optional[os.PathLike] = None) -> str:
+    """What `bitwell ARGUMENTS` prints. InputError, Unsupported or ModelBug for their statuses (2, 3, 4), and
+    CommandError for another that is not allowed (1: a verdict failed)."""
+    done = _done(arguments, allowed, cwd)
+    return done.stdout + done.stderr
+
+
 def _data(*arguments: Any, allowed: tuple[int, ...] = (0,), cwd=None) -> Any:
-    return json.loads(command(*arguments, "--json", allowed=allowed, cwd=cwd))
+    return json.loads(_done((*arguments, "--json"), allowed, cwd).stdout)
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,7 @@ def run(launch: os.PathLike | str | Mapping, *, races: bool = False, schedules: 
             f.flush()
             return run(f.name, races=races, schedules=schedules, schedule=schedule, seed=seed, strict=strict,
                        numeric=numeric, device=device)
-    words = [binary(), "run", os.fspath(launch), *map(str, options), "--json"]
-    done = subprocess.run(words, capture_output=True, text=True)
-    if done.returncode not in (0, 1):
-        raise {2: InputError, 3: Unsupported}.get(done.returncode, ModelBug)(done.stderr.strip().removeprefix("bitwell: "))
+    done = _done(("run", os.fspath(launch), *options, "--json"), (0, 1))
     facts = json.loads(done.stdout) if done.stdout.strip() else {}
     return Ran(done.returncode == 0, facts, done.stderr.strip() or done.stdout.strip())
 

@@ -224,13 +224,15 @@ class Entry:
 class Module:
     """PTX, loaded: `module["entry"].launch(grid, block, *args)`.
 
-    `image` is a text, or the bytes of one. A name finds the entry that is called so, in PTX or in C++, or the only one
+    `image` is PTX, or the bytes of a file that has PTX: a cubin made with -lineinfo, a fat binary, an object file, a
+    program; `folder` is where to look for the PTX of machine code that has none. A name finds the entry that is called so, in PTX or in C++, or the only one
     whose C++ name has it as a part. `.variables` are its __device__ and __constant__ ones.
     """
 
-    def __init__(self, image: Union[str, bytes], *, path: str = "", process: Optional[Process] = None):
+    def __init__(self, image: Union[str, bytes], *, path: str = "", folder: str = "",
+                 process: Optional[Process] = None):
         self.process = the_process() if process is None else process
-        self.number = self.process.load(_text_of(image, path), path)
+        self.number = self.process.load(_text_of(image, path, folder), path)
         j = json.loads(self.process._native.module(self.number))
         self.target: str = j["target"]
         self.entries: dict[str, Entry] = {}
@@ -244,10 +246,11 @@ class Module:
         self.variables: dict[str, tuple[int, int]] = {v["name"]: (v["address"], v["bytes"]) for v in j["variables"]}
 
     @classmethod
-    def from_file(cls, path: Union[str, os.PathLike], *, process: Optional[Process] = None) -> "Module":
+    def from_file(cls, path: Union[str, os.PathLike], *, folder: str = "",
+                  process: Optional[Process] = None) -> "Module":
         """The module in a file."""
         with open(path, "rb") as f:
-            return cls(f.read(), path=os.fspath(path), process=process)
+            return cls(f.read(), path=os.fspath(path), folder=folder, process=process)
 
     def __getitem__(self, name: str) -> Entry:
         if name in self.entries:
@@ -274,16 +277,12 @@ class Module:
         return f"<bitwell.Module for {self.target}: {', '.join(e.written for e in self.entries.values())}>"
 
 
-def _text_of(image: Union[str, bytes], path: str) -> str:
+def _text_of(image: Union[str, bytes], path: str, folder: str) -> str:
     if isinstance(image, str):
-        if "\n" not in image and image.endswith((".ptx", ".cubin", ".fatbin")):
+        if "\n" not in image and image.endswith((".ptx", ".cubin", ".fatbin", ".o", ".so")):
             raise _native.InputError(f"'{image}' is a path: bitwell.Module.from_file takes it")
         return image
-    data = bytes(image)
-    if data[:4] == b"\x7fELF" or data[:4] == b"\x50\xed\x55\xba":
-        raise _native.InputError("this is machine code: bitwell runs PTX, which nvcc -ptx and most compilers give"
-                                 + (f" ('{path}')" if path else ""))
     try:
-        return data.rstrip(b"\0").decode()
-    except UnicodeDecodeError as e:
-        raise _native.InputError(f"the image is neither PTX nor a known kind of binary: {e}") from e
+        return _native.ptx_of(bytes(image), folder)
+    except _native.InputError as e:
+        raise _native.InputError(f"'{path}': {e}" if path else str(e)) from None

@@ -249,10 +249,11 @@ class Modules(unittest.TestCase):
         self.assertEqual(list(m), ["_Z3addPfPKfi", "last"])
 
     def test_what_is_no_ptx_is_refused(self):
-        for image, words in (("no", "PTX"), (b"\x7fELF....", "machine code"), (b"\xff\xfe", "neither PTX"),
+        for image, words in (("no", "PTX"), (b"\x7fELF....", "machine code"), (b"\xff\xfe", "PTX"),
                              ("add.ptx", "from_file"), (kernels.HEAD + "bad bad;", "line 4")):
             with self.subTest(image=image), self.assertRaisesRegex(bitwell.InputError, words):
                 bitwell.Module(image)
+        self.assertEqual(list(bitwell.Module((kernels.HEAD + kernels.LAST).encode() + b"\0")), ["last"])
         m = module(kernels.LAST)
         m.unload()
         with self.assertRaisesRegex(bitwell.InputError, "unloaded"):
