@@ -7,8 +7,7 @@ import pytest
 
 from . import gpu, late
 from .evidence import summary
-
-HERE = pathlib.Path(__file__).resolve().parent
+from .report import Verdict
 
 
 def opened(options, root):
@@ -43,12 +42,19 @@ def shortened(error):
     """Its traceback ends where the test's own files started the kernel."""
     at, last = error.__traceback__, None
     while at is not None:
-        path = pathlib.Path(at.tb_frame.f_code.co_filename)
-        if "site-packages" not in path.parts and HERE not in path.parents:
+        ours = str(at.tb_frame.f_globals.get("__name__")).startswith(f"{__package__}.")
+        if not ours and "site-packages" not in pathlib.Path(at.tb_frame.f_code.co_filename).parts:
             last = at
         at = at.tb_next
     if last is not None:
         last.tb_next = None
+
+
+def noted(error, text):
+    if hasattr(error, "add_note"):  # Python 3.11
+        error.add_note(text)
+    else:
+        error.args = (f"{error}\n{text}",)
 
 
 class Plugin:
@@ -70,27 +76,29 @@ class Plugin:
     def pytest_runtest_protocol(self, item, nextitem):
         now = gpu.current()
         now.launched, now.notes, now.where = [], [], folder_of(item.nodeid)
-        schedules = now.settings.schedules
-        for mark in item.iter_markers("bitwell"):
-            now.settings.schedules = mark.kwargs.get("schedules", now.settings.schedules)
-            break
+        mark = item.get_closest_marker("bitwell")
+        now.schedules = now.settings.schedules if mark is None else mark.kwargs.get("schedules", now.settings.schedules)
         try:
             return (yield)
         finally:
-            now.settings.schedules = schedules
+            now.schedules = now.settings.schedules
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item, call):
-        if call.excinfo is not None and isinstance(call.excinfo.value, (gpu.Fault, gpu.Refused)) and not item.config.getoption("fulltrace"):
-            shortened(call.excinfo.value)
         now = gpu.current()
+        found = [row for row in now.launched if row.verdict != "held"]
+        if call.excinfo is not None and isinstance(call.excinfo.value, (Verdict, gpu.Unsupported, gpu.InputError)):
+            if not item.config.getoption("fulltrace"):
+                shortened(call.excinfo.value)
+            if found and found[-1].file:
+                noted(call.excinfo.value, f"replay: bitwell run {found[-1].file}")
         if call.when == "call" and (now.launched or now.notes):
             item.user_properties.append(("bitwell", json.dumps(summary(now))))
         report = yield
-        found = [row for row in now.launched if row.verdict != "held"]
+        found = [row for row in found if row.must_hold]
         if call.when == "call" and report.passed and found:
             report.outcome = "failed"
-            report.longrepr = "bitwell: the test went on after this:\n" + "\n".join(f"{row.kernel}: {row.message}" for row in found)
+            report.longrepr = "bitwell: the test went on after this:\n" + "\n".join(f"{row.kernel}: {row.message}" + (f"\nreplay: bitwell run {row.file}" if row.file else "") for row in found)
         return report
 
     def pytest_runtest_logreport(self, report):

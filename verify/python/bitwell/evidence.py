@@ -35,7 +35,7 @@ def lines(tests, verbose):
     known = [f"{kind} {counted[kind]}" for kind in ORDER if counted[kind]]
     if known:
         yield "how the bits are known, by the weakest of a test: " + ", ".join(known)
-    for verdict in ("fault", "race"):
+    for verdict in ("fault", "race", "order"):
         for test, name, k in kernels:
             if k["verdict"] == verdict:
                 yield f"{verdict}: {test}: {name}" + (f", replay: bitwell run {k['file']}" if k["file"] else "")

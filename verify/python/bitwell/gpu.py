@@ -1,47 +1,46 @@
-"""The GPU of this process that is bitwell: which memory it sees, what was launched, what was found."""
+"""The GPU of this process that is bitwell: the process that all launches are made in, and what was seen of them."""
+from __future__ import annotations
+
 import bisect
+import ctypes
 import dataclasses
 import pathlib
 import struct
+import sys
 import time
+from typing import Optional
 
+from . import record
+from ._native import InputError, Unsupported
 from .devices import DEVICES
+from .process import Process
 
 INDIRECT = 8192  # bytes of an allocation up to which addresses are looked for in it
 KEPT = 256 << 20  # bytes of memory that are kept while a launch runs, for the file that replays it
 
 
-class Refused(NotImplementedError):
-    """What bitwell does not model."""
-
-
-class Fault(RuntimeError):
-    """The kernel is at fault."""
-
-
-class Race(Fault):
-    """What it computes hangs on an order that nothing makes."""
-
-
 @dataclasses.dataclass
 class Settings:
-    device: str = "h200"
+    """What this process is shown, and what every launch is asked."""
+    device: str = "h200"  #: of devices.DEVICES
     races: bool = False
     schedules: int = 1
     strict: bool = False
-    autotune: str = ""
-    report: pathlib.Path | None = None  # where launch files go
-    keep: bool = False  # of every launch, not of those alone at which something was found
+    autotune: str = "first"  #: of Triton's configurations: the first that compiles, or all, compared
+    report: Optional[pathlib.Path] = None  #: where launch files go
+    keep: bool = False  #: of every launch, not of those alone at which something was found
 
 
 @dataclasses.dataclass
 class Launched:
+    """One launch, and what it came to: held, fault, race, order (other bits in another order) or refused."""
     kernel: str
-    seconds: float
-    verdict: str  # "held", "fault", "race", "refused"
+    verdict: str = "failed"
+    seconds: float = 0.0
     evidence: str = ""
     message: str = ""
     file: str = ""
+    must_hold: bool = False  #: whoever launched it knows nothing of bitwell, nor what it raises
 
 
 @dataclasses.dataclass
@@ -49,65 +48,58 @@ class Allocation:
     address: int
     bytes: int
     name: str
-    defined: bool
 
     @property
-    def end(self):
+    def end(self) -> int:
         return self.address + self.bytes
 
 
-class Gpu:
-    def __init__(self, settings, process):
-        self.settings, self.process = settings, process
+class Gpu(Process):
+    """A process whose memory and launches are followed."""
+
+    def __init__(self, settings: Settings):
+        super().__init__(races=settings.races, schedules=settings.schedules, strict=settings.strict)
+        self.settings = settings
         self.device = DEVICES[settings.device]
-        self.starts, self.held = [], {}  # allocations by address, in order
-        self.launched, self.notes = [], []
-        self.count = 0
-        self.where = ""  # of launch files: the test
+        self.held: dict[int, Allocation] = {}  # by address
+        self.starts: list[int] = []  # in order
+        self.texts: dict[int, str] = {}  # by module
+        self.modules: dict[str, int] = {}  # of module_of
+        self.launched: list[Launched] = []
+        self.notes: list[str] = []
+        self.where = ""  # below the report's folder: the test
 
     # Memory.
-    def adopt(self, address, bytes, name="", defined=True):
-        name = name or f"tensor{self.count}"
-        self.count += 1
-        self.process.adopt(address, bytes, name, defined=defined)
-        bisect.insort(self.starts, address)
-        self.held[address] = Allocation(address, bytes, name, defined)
+    def adopt(self, address, bytes, name="buffer", defined=True, read_only=False):
+        super().adopt(address, bytes, name, defined, read_only)
+        self._hold(address, bytes, name)
+
+    def allocate(self, bytes, name="buffer"):
+        address = super().allocate(bytes, name)
+        self._hold(address, bytes, name)
+        return address
 
     def release(self, address):
-        self.process.release(address)
+        super().release(address)
         del self.held[address]
         del self.starts[bisect.bisect_left(self.starts, address)]
 
-    def wrote(self, address, bytes):
-        self.held_at(address).defined = True
-        self.process.mark(address, bytes, written=True)
+    def _hold(self, address, bytes, name):
+        bisect.insort(self.starts, address)
+        self.held[address] = Allocation(address, bytes, name)
 
-    def held_at(self, address):
-        """The allocation that an address stands in, or None."""
+    def held_at(self, address: int) -> Optional[Allocation]:
+        """That in which the address stands."""
         i = bisect.bisect_right(self.starts, address) - 1
         if i >= 0 and address < (found := self.held[self.starts[i]]).end:
             return found
         return None
 
-    def snapshot(self):
-        import ctypes
+    def bytes_of(self, allocation: Allocation) -> bytes:
+        return self.read(allocation.address, allocation.bytes)
 
-        return {a.address: ctypes.string_at(a.address, a.bytes) for a in self.held.values()}
-
-    def restore(self, bytes):
-        import ctypes
-
-        for address, what in bytes.items():
-            if address in self.held:
-                ctypes.memmove(address, what, len(what))
-
-    def sizes(self):
-        return [a.bytes for a in self.held.values()]
-
-    def reached(self, arguments):
-        """Allocations that words of the arguments point to, and words of those that are small."""
-        import ctypes
-
+    def reached(self, arguments) -> list[Allocation]:
+        """Those that words of the arguments point to, and words of those that are small."""
         out, looks = {}, list(arguments)
         while looks:
             look = looks.pop()
@@ -116,64 +108,80 @@ class Gpu:
                 if found is not None and found.address not in out:
                     out[found.address] = found
                     if found.bytes <= INDIRECT:
-                        looks.append(ctypes.string_at(found.address, found.bytes))
+                        looks.append(self.bytes_of(found))
         return [out[a] for a in sorted(out)]
 
     # Launches.
-    def note(self, text):
+    def load(self, ptx, path=""):
+        module = super().load(ptx, path)
+        self.texts[module] = ptx
+        return module
+
+    def module_of(self, ptx: str) -> int:
+        """It loaded, once."""
+        module = self.modules.get(ptx)
+        if module is None:
+            module = self.modules[ptx] = self.load(ptx)
+        return module
+
+    def unload(self, module):
+        super().unload(module)
+        del self.texts[module]
+
+    def launch(self, module, entry, grid, block, arguments, *, must_hold=False, **more):
+        __tracebackhide__ = True
+        reached = self.reached(arguments)
+        keeps = self.settings.report is not None and (self.settings.keep or sum(a.bytes for a in reached) <= KEPT)
+        before = record.buffers(reached, self.bytes_of) if keeps else None
+        row = Launched(entry, must_hold=must_hold)
+        self.launched.append(row)
+        began = time.perf_counter()
+        try:
+            report = super().launch(module, entry, grid, block, arguments, **more)
+            row.verdict = "fault" if report.fault else "order" if report.parting else "held" if report.holds else "race"
+            row.message = "" if report.holds else report.text
+        except (Unsupported, InputError) as error:
+            row.verdict, row.message = "refused", str(error)
+            raise
+        finally:
+            row.seconds = time.perf_counter() - began
+            if before is not None and (self.settings.keep or row.verdict != "held"):
+                folder = self.settings.report / self.where / f"{len(self.launched):03}.{entry[:60]}"
+                row.file = str(record.write(folder, self.texts[module], entry, grid, block, arguments, before, **more))
+        return report
+
+    def note(self, text: str) -> None:
+        """Said once in the summary."""
         if text not in self.notes:
             self.notes.append(text)
 
-    def launch(self, ptx, entry, grid, block, arguments, shared=0, cluster=(1, 1, 1), **more):
-        """Arguments are bytes, one for each parameter. A kernel at fault raises Fault."""
-        __tracebackhide__ = True
-        from . import record
+    # What is tried and undone.
+    def snapshot(self) -> dict[int, bytes]:
+        return {a.address: self.bytes_of(a) for a in self.held.values()}
 
-        reached = self.reached(arguments)
-        keeps = self.settings.report is not None and (self.settings.keep or sum(a.bytes for a in reached) <= KEPT)
-        before = record.bytes_of(reached) if keeps else None
-        launch = record.Launch(ptx, entry, tuple(grid), tuple(block), arguments, shared, tuple(cluster), more)
-        row = Launched(entry, 0.0, "failed")
-        self.launched.append(row)
-        began = time.perf_counter()
-
-        def replay():
-            if before is None:
-                return ""
-            row.file = str(record.write(launch, before, self.settings.report / self.where / f"{len(self.launched):03}.{entry[:60]}"))
-            return f"\nreplay: bitwell run {row.file}"
-
-        try:
-            report = self.process.launch(launch, reached)
-            row.verdict, row.evidence = "held", report.get("evidence", "")
-            if self.settings.keep:
-                replay()
-        except (Fault, Refused) as error:
-            row.verdict = "refused" if isinstance(error, Refused) else "race" if isinstance(error, Race) else "fault"
-            row.message = str(error)
-            raise type(error)(str(error) + replay()) from None
-        finally:
-            row.seconds = time.perf_counter() - began
+    def restore(self, snapshot: dict[int, bytes]) -> None:
+        for address, what in snapshot.items():
+            if address in self.held:
+                ctypes.memmove(address, what, len(what))
 
 
-_current = None
+_current: Optional[Gpu] = None
 
 
-def current():
+def opened(settings: Settings) -> Gpu:
+    """This process has a GPU from now on, and modules are loaded into it."""
+    global _current
+    _current = Gpu(settings)
+    sys.modules[Process.__module__]._one = _current  # the package has a function of the module's name
+    return _current
+
+
+def current() -> Gpu:
     if _current is None:
         raise RuntimeError("bitwell: this process has no GPU of bitwell's; run it as pytest --bitwell")
     return _current
 
 
-def running():
-    """Whether this process's GPU is bitwell: for tests that choose smaller problems, or skip."""
+def running() -> bool:
+    """Whether this process's GPU is bitwell: for tests that then choose smaller problems."""
     return _current is not None
-
-
-def opened(settings):
-    """This process has a GPU from now on."""
-    from .files import Process
-
-    global _current
-    _current = Gpu(settings, Process(settings))
-    return _current

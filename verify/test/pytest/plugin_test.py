@@ -1,20 +1,19 @@
 """pytest --bitwell, asked as its users ask it: a suite in a folder, a command, what it prints. Kernels are PTX, memory is NumPy's."""
 import json
-import os
 import pathlib
 import re
 import subprocess
 import sys
 
-import numpy  # which a process imports but once
+import bitwell.gpu
+import numpy
 import pytest
 
 pytest_plugins = "pytester"
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 # y[i] = 2 x[i]; of a block of 32 threads.
 SUITE = r'''
-import struct
+import bitwell as package
 import numpy
 import pytest
 
@@ -54,18 +53,11 @@ ret;
 """
 
 def launch(gpu, entry, *arrays, threads=32):
-    for a in arrays:
-        gpu.adopt(a.ctypes.data, a.nbytes, "array")
-    try:
-        gpu.launch(PTX, entry, (1, 1, 1), (threads, 1, 1), [struct.pack("<Q", a.ctypes.data) for a in arrays])
-    finally:
-        for a in arrays:
-            gpu.release(a.ctypes.data)
+    assert package.process() is gpu
+    package.Module(PTX)[entry].launch(1, threads, *arrays)
 
 def arrays(n=32):
-    backing = numpy.zeros(4096, "u4")
-    at = -backing.ctypes.data % 256 // 4
-    return numpy.arange(n, dtype="u4"), backing[at:at + n]
+    return numpy.arange(n, dtype="u4"), numpy.zeros(n, "u4")
 
 def test_double(bitwell):
     x, y = arrays()
@@ -78,18 +70,18 @@ def test_beyond(bitwell):
 '''
 CAUGHT = '''
 def test_caught(bitwell):
-    with pytest.raises(RuntimeError):
+    with pytest.raises(package.Fault):
         launch(bitwell, "double", *arrays(), threads=64)
+    bitwell.launched[-1].must_hold = MUST
 '''
 
 
 @pytest.fixture
 def run(pytester, monkeypatch):
-    """Runs a suite of the text and gives what it printed. Every run imports bitwell anew."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "verify/python"))
-    monkeypatch.syspath_prepend(str(ROOT / "verify/python"))
+    """Runs a suite of the text and gives what it printed."""
 
     def run(text, *options, alone=False):
+        monkeypatch.setattr(bitwell.gpu, "_current", None)
         pytester.makepyfile(test_it=text)
         runs = pytester.runpytest_subprocess if alone else pytester.runpytest_inprocess
         return runs("-p", "bitwell.pytest", "-p", "no:cacheprovider", *options)
@@ -106,17 +98,18 @@ def test_a_kernel_that_is_right_passes(run):
 def test_a_fault_is_the_tests_message_and_can_be_replayed(run, pytester):
     result = run(SUITE + BEYOND, "--bitwell")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["E *fault: PTX line *out-of-bounds read of 4 bytes*'array*", "E *replay: bitwell run *LAUNCH.json",
+    result.stdout.fnmatch_lines(["E *Fault: PTX line *out-of-bounds read of 4 bytes*'x' of 128 bytes*", "E *replay: bitwell run *LAUNCH.json",
                                  "fault: test_it.py::test_beyond: double, replay: bitwell run *"])
-    assert "bitwell/gpu.py" not in result.stdout.str()  # the test's own lines alone
+    assert "report.py" not in result.stdout.str()  # the test's own lines alone
     file = re.search(r"E *replay: bitwell run (\S*)", result.stdout.str()).group(1)
     assert pathlib.Path(file).is_relative_to(pytester.path / ".bitwell")
     again = subprocess.run(["bitwell", "run", file], capture_output=True, text=True)
     assert again.returncode == 1 and "out-of-bounds read of 4 bytes" in again.stderr
 
 
-def test_a_fault_that_the_test_caught_is_told_all_the_same(run):
-    result = run(SUITE + CAUGHT, "--bitwell")
+def test_a_fault_of_who_knows_nothing_of_bitwell_is_told_though_the_test_caught_it(run):
+    run(SUITE + CAUGHT.replace("MUST", "False"), "--bitwell").assert_outcomes(passed=2)  # who calls bitwell may want it
+    result = run(SUITE + CAUGHT.replace("MUST", "True"), "--bitwell")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["bitwell: the test went on after this:", "double: *out-of-bounds read*"])
 
@@ -204,8 +197,7 @@ def test_light():
 
 def test_loaded_in_a_moment():
     loading = "import time, pytest; t = time.perf_counter(); import bitwell.pytest, bitwell._plugin, bitwell.gpu; print(time.perf_counter() - t)"
-    took = min(float(subprocess.run([sys.executable, "-c", loading], capture_output=True, text=True, check=True,
-                                    env=os.environ | {"PYTHONPATH": str(ROOT / "verify/python")}).stdout) for _ in range(3))
+    took = min(float(subprocess.run([sys.executable, "-c", loading], capture_output=True, text=True, check=True).stdout) for _ in range(3))
     print(f"{took:.3f} s")
     assert took < 0.3
 

@@ -22,7 +22,7 @@ def patch_extensions():
     import torch.utils.cpp_extension as extension
 
     def refused(name, *_, **__):
-        raise gpu.Refused(f"torch.utils.cpp_extension, '{name}': code in C++ for CUDA asks CUDA where a tensor is; "
+        raise gpu.Unsupported(f"torch.utils.cpp_extension, '{name}': code in C++ for CUDA asks CUDA where a tensor is; "
                           "launch its PTX by bitwell.Module, or run its program under bitwell exec")
 
     extension.load = extension.load_inline = refused

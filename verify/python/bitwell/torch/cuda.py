@@ -170,7 +170,7 @@ class Generator(torch.Generator):
 
 def refuse(what, why):
     def refused(*_, **__):
-        raise gpu.Refused(f"{what}: {why}")
+        raise gpu.Unsupported(f"{what}: {why}")
 
     return refused
 
@@ -204,7 +204,7 @@ def patch():
             return torch.default_generator.clone_state()
 
     cuda = torch.cuda
-    taken = lambda: sum(m for m in gpu.current().sizes())
+    taken = lambda: sum(a.bytes for a in gpu.current().held.values())
     answers = {
         "is_available": constant(True), "device_count": constant(1), "current_device": constant(0), "is_initialized": constant(True),
         "get_device_capability": of_device(device.capability), "get_device_name": of_device(device.name),

@@ -22,12 +22,12 @@ class Mark:
     def __init__(self, pinned):
         self.address, self.bytes, self.pinned = 0, 0, pinned
 
-    def stands(self, address, bytes, defined):
+    def stands(self, address, bytes, defined, name):
         """Where the storage is now, which `resize_` moves."""
         if (address, bytes) != (self.address, self.bytes):
             self.ends()
             if bytes:
-                gpu.current().adopt(address, bytes, defined=defined)
+                gpu.current().adopt(address, bytes, name, defined)
             self.address, self.bytes = address, bytes
 
     def ends(self):
@@ -55,6 +55,11 @@ def mark_of(tensor):
     return None if storage is None else storage.__dict__.get("_bitwell")
 
 
+def name_of(tensor):
+    """In messages."""
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+
+
 def on_gpu(tensor):
     mark = mark_of(tensor)
     return mark is not None and not mark.pinned
@@ -71,7 +76,7 @@ def place(tensor, defined=True, pinned=False):
     address, bytes = storage.data_ptr(), storage.nbytes()
     if not defined and bytes:
         ctypes.memset(address, POISON, bytes)
-    mark.stands(address, bytes, defined)
+    mark.stands(address, bytes, defined, name_of(tensor))
     return tensor
 
 
@@ -100,6 +105,6 @@ def written(tensor):
     if mark is None:
         return
     storage = _storage(tensor)
-    mark.stands(storage.data_ptr(), storage.nbytes(), True)
+    mark.stands(storage.data_ptr(), storage.nbytes(), True, name_of(tensor))
     for address, bytes in runs(tensor):
-        gpu.current().wrote(address, bytes)
+        gpu.current().mark(address, bytes, True)

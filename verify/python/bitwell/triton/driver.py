@@ -12,8 +12,8 @@ import triton.backends.nvidia.driver as nvidia
 from triton.backends.compiler import GPUTarget
 
 from .. import gpu
+from . import tensor_map
 from .autotune import Benchmarker
-from .tensor_map import TensorMaps
 
 PACK = {"i1": "<b", "i8": "<b", "i16": "<h", "i32": "<i", "i64": "<q", "u1": "<B", "u8": "<B", "u16": "<H", "u32": "<I", "u64": "<Q",
         "fp16": "<e", "fp32": "<f", "f32": "<f", "fp64": "<d"}
@@ -23,8 +23,7 @@ class Utils:
     """What Triton has compiled from C, for a driver library."""
 
     def __init__(self):
-        maps = TensorMaps()
-        self.fill_tma_descriptor_tiled, self.fill_tma_descriptor_im2col = maps.tiled, maps.im2col
+        self.fill_tma_descriptor_tiled, self.fill_tma_descriptor_im2col = tensor_map.tiled, tensor_map.im2col
         self.loaded = [None]  # by handle: PTX and the entry's name
         self.files = None
         self.dry = False  # while the autotuner asks whether a configuration compiles
@@ -35,7 +34,9 @@ class Utils:
 
     def load_binary(self, name, binary, shared, device):
         ptx = next(p for key, p in self.files.items() if key.endswith(".ptx"))
-        self.loaded.append((pathlib.Path(ptx).read_text(), name))
+        text = pathlib.Path(ptx).read_text()
+        threads = re.search(r"^\.reqntid (\d+)", text, re.M)  # warps of several roles are more than num_warps
+        self.loaded.append((text, name, int(threads.group(1)) if threads else None))
         handle = len(self.loaded) - 1
         return handle, handle, 64, 0, 1024  # registers are not known: programs ask them how many CTAs to start
 
@@ -62,20 +63,22 @@ class Utils:
     def launch(self, x, y, z, stream, function, cooperative, dependent, metadata, launch_metadata, entered, left, global_scratch,
                profile_scratch, annotations, signature, arguments):
         __tracebackhide__ = True
-        ptx, entry = self.loaded[function]
+        ptx, entry, threads = self.loaded[function]
         warps, ctas, shared = metadata
         flat = list(flattened(arguments, annotations))
         packed = [self.packed(i, type, value) for i, (type, value) in
                   enumerate([*zip(signature, flat, strict=True), ("*i8", global_scratch), ("*i8", profile_scratch)])]
         if self.dry or x * y * z == 0:
             return
-        threads = re.search(r"^\.reqntid (\d+)", ptx, re.M)  # warps of several roles are more than num_warps
-        block = (int(threads.group(1)) if threads else 32 * warps, 1, 1)
-        more = {"cooperative": bool(cooperative), "non_portable_cluster": ctas > 8}
+        cluster = (ctas, 1, 1) if ctas > 1 else None
 
         def run():
             __tracebackhide__ = True
-            gpu.current().launch(ptx, entry, (x * ctas, y, z), block, packed, shared, (ctas, 1, 1), **more)
+            now = gpu.current()
+            report = now.launch(now.module_of(ptx), entry, (x * ctas, y, z), threads or 32 * warps, packed, cluster=cluster,
+                                shared=shared, cooperative=bool(cooperative), must_hold=True)
+            print(report.printed, end="")
+            report.check()
 
         hooked(entered, launch_metadata)
         log = log_of_capture()
@@ -89,13 +92,21 @@ class Utils:
         if type == "nvTmaDesc":
             return value
         if type[0] != "*":
-            return struct.pack("<f", value)[2:] if type == "bf16" else struct.pack(PACK[type], value)
+            return bf16(value) if type == "bf16" else struct.pack(PACK[type], value)
         if value is None or isinstance(value, int):
             return struct.pack("<Q", value or 0)
         address = value.data_ptr()
         if address and gpu.current().held_at(address) is None and not empty(value):
             raise ValueError(f"Pointer argument (at {number}) cannot be accessed from Triton (cpu tensor?)")
         return struct.pack("<Q", address)
+
+
+def bf16(value):
+    """The nearest, ties to even."""
+    (bits,) = struct.unpack("<I", struct.pack("<f", value))
+    if value == value:
+        bits += 0x7FFF + (bits >> 16 & 1)
+    return struct.pack("<H", bits >> 16)
 
 
 def empty(value):

@@ -1,4 +1,5 @@
 """Triton's launches by bitwell: what they compute, and what is said of those that are wrong."""
+import bitwell as package
 import pytest
 import torch
 import triton
@@ -36,6 +37,28 @@ def test_a_tensor_of_the_cpu_is_none_of_the_gpus():
     x = torch.ones(32)
     with pytest.raises(ValueError, match=r"Pointer argument \(at 0\) cannot be accessed from Triton \(cpu tensor\?\)"):
         double[(1,)](x, x.cuda(), 32, BLOCK=32)
+
+
+@pytest.mark.parametrize("write, lacks", [
+    (lambda x: None, True), (lambda x: x.fill_(1), False), (lambda x: x[:, :4].fill_(1), True), (lambda x: x.copy_(torch.ones(8, 8)), False),
+    (lambda x: x.t().copy_(torch.ones(8, 8)), False), (lambda x: torch.ones(8, 8, out=x), False), (lambda x: x[::2].add_(1), True)])
+def test_what_torch_has_not_written_is_not_read(bitwell, write, lacks):
+    x, y = torch.empty(8, 8, device="cuda"), torch.empty(8, 8, device="cuda")
+    write(x)
+    if not lacks:
+        double[(1,)](x, y, 64, BLOCK=64)
+        return
+    with pytest.raises(package.Fault, match=r"a value that was never written is used .* loaded from 'float32\[8, 8\]'"):
+        double[(1,)](x, y, 64, BLOCK=64)
+    bitwell.launched[-1].must_hold = False
+
+
+def test_between_two_tensors_nothing_is(bitwell):
+    both = torch.empty(64, device="cuda"), torch.empty(64, device="cuda")
+    x = min(both, key=lambda t: t.data_ptr()).fill_(1)
+    with pytest.raises(package.Fault, match="out-of-bounds read of 4 bytes .*256 bytes into 'float32.64.' of 256 bytes"):
+        double[(1,)](x, torch.empty(128, device="cuda"), 65, BLOCK=128)
+    bitwell.launched[-1].must_hold = False
 
 
 def test_in_a_graph():
