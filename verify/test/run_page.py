@@ -14,6 +14,7 @@ command that shows no status ends with 0. `skip WHY` ends a case that the machin
 with the values, or nothing, for its $1 to $8. Without CASE the whole page is run, in what looks like a clone; pages for readers show
 no statuses.
 """
+import importlib.util
 import os
 import pathlib
 import re
@@ -217,17 +218,19 @@ def main(page, source, build, nvcc, case=None):
     commands = [step for step in steps if isinstance(step, Command)]
     if not commands:
         sys.exit(f"{page.name} has no commands")
-    if not case and any("python3" in command.text for command in commands):
-        try:
-            import numpy  # noqa: F401
-        except ImportError:
-            print("SKIPPED: NumPy is not there: run '.ci/setup'")
+    asked = [name for name, program in (("numpy", "python3"), ("pytest", "pytest --")) if not case and any(program in c.text for c in commands)]
+    for name in asked:
+        if importlib.util.find_spec(name) is None:
+            print(f"SKIPPED: {name} is not there: run '.ci/setup'")
             return SKIPPED
+    if "pytest" in asked and not (build / "python/bitwell").exists():
+        print("SKIPPED: the Python module is not built")
+        return SKIPPED
     with tempfile.TemporaryDirectory() as work:
         folder = pathlib.Path(work) / "clone"
         folder.mkdir()
         path = tools(pathlib.Path(work) / "tools", python3=sys.executable, nvcc=nvcc, bitwell=build / "bin/bitwell",
-                     npy=(sys.executable, pathlib.Path(__file__).with_name("npy.py")))
+                     pytest=(sys.executable, "-m", "pytest"), npy=(sys.executable, pathlib.Path(__file__).with_name("npy.py")))
         if not case:
             clone_in(folder, source, build)
         failures = run(steps, folder, {**os.environ, "PATH": f"{path}:{os.environ['PATH']}", "SOURCE": str(source), "BUILD": str(build)}, bool(case))

@@ -13,6 +13,7 @@ InputError, what is not modelled Unsupported.
 from ._native import InputError, LayoutError, ModelBug, Unsupported, version as __version__
 from .arrays import Array
 from .command import CommandError, Ran, budget, command, run, study
+from .gpu import running
 from .module import Entry, Module, Parameter, TensorMap
 from .numbers import (Layout, Quantised, decode, dot, encode, formats, instructions, layout, layouts, quantise,
                       recipes)
@@ -24,7 +25,7 @@ __all__ = [
     "Access", "Act", "Array", "CommandError", "Entry", "Fault", "Finding", "InputError", "Layout", "LayoutError", "Loss",
     "Losses", "ModelBug", "Module", "Note", "Parameter", "Parting", "Place", "Process", "Quantised", "RaceError", "Ran",
     "Report", "ScheduleError", "Source", "TensorMap", "Unsupported", "Verdict", "Waiter", "budget", "command", "decode",
-    "dot", "encode", "formats", "instructions", "layout", "layouts", "process", "quantise", "recipes", "run", "study",
+    "dot", "encode", "formats", "instructions", "layout", "layouts", "process", "quantise", "recipes", "run", "running", "study",
 ]
 
 InputError.__doc__ = "What was given cannot be used; the message says what can."

@@ -1,7 +1,17 @@
 """What tests launched, as plain values that travel between processes, and as lines."""
 import collections
+import re
 
-ORDER = ("device", "published", "manual", "approximate")  # how the bits are known, the best first
+ORDER = ("device", "manual", "approximate")  # how the bits are known, the best first
+
+
+def evidence_of(ptx):
+    """Of a module, by what is known of its target: an H200 gave sm_90's bits, also those of approximate instructions, which
+    other targets have been lent."""
+    target = re.search(r"^\s*\.target\s+sm_(\d+)", ptx, re.M)
+    if target and target[1] == "90":
+        return "device"
+    return "approximate" if re.search(r"\.approx\b", ptx) else "manual"
 
 
 def weakest(kinds):

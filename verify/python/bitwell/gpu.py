@@ -13,6 +13,7 @@ from typing import Optional
 from . import record
 from ._native import InputError, Unsupported
 from .devices import DEVICES
+from .evidence import evidence_of
 from .process import Process
 
 INDIRECT = 8192  # bytes of an allocation up to which addresses are looked for in it
@@ -64,6 +65,7 @@ class Gpu(Process):
         self.held: dict[int, Allocation] = {}  # by address
         self.starts: list[int] = []  # in order
         self.texts: dict[int, str] = {}  # by module
+        self.evidence: dict[int, str] = {}
         self.modules: dict[str, int] = {}  # of module_of
         self.launched: list[Launched] = []
         self.notes: list[str] = []
@@ -115,6 +117,7 @@ class Gpu(Process):
     def load(self, ptx, path=""):
         module = super().load(ptx, path)
         self.texts[module] = ptx
+        self.evidence[module] = evidence_of(ptx)
         return module
 
     def module_of(self, ptx: str) -> int:
@@ -126,14 +129,14 @@ class Gpu(Process):
 
     def unload(self, module):
         super().unload(module)
-        del self.texts[module]
+        del self.texts[module], self.evidence[module]
 
     def launch(self, module, entry, grid, block, arguments, *, must_hold=False, **more):
         __tracebackhide__ = True
         reached = self.reached(arguments)
         keeps = self.settings.report is not None and (self.settings.keep or sum(a.bytes for a in reached) <= KEPT)
         before = record.buffers(reached, self.bytes_of) if keeps else None
-        row = Launched(entry, must_hold=must_hold)
+        row = Launched(entry, evidence=self.evidence[module], must_hold=must_hold)
         self.launched.append(row)
         began = time.perf_counter()
         try:

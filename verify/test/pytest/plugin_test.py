@@ -176,12 +176,23 @@ def test_skipped():
     run(text, "--strict-markers").assert_outcomes(failed=1, skipped=2)  # off: what needs no GPU runs
 
 
+def test_the_summary_says_how_the_bits_are_known(run):
+    result = run(SUITE + '''
+@pytest.mark.parametrize("target, more", [("sm_90", ""), ("sm_100a", ""), ("sm_100a", "rcp.approx.f32 %f0, %f0;")])
+def test_target(target, more):
+    ptx = PTX.replace("sm_90", target).replace(".version 8.0", ".version 9.0").replace("mov.u32 %r0, %tid.x;", ".reg .f32 %f0; mov.f32 %f0, 0f3F800000; " + more + "mov.u32 %r0, %tid.x;")
+    package.Module(ptx)["double"].launch(1, 32, *arrays())
+''', "--bitwell")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["how the bits are known, by the weakest of a test: device 2, manual 1, approximate 1"])
+
+
 def test_off_it_does_nothing(run):
     result = run('''
 import sys
-import bitwell.gpu
+import bitwell
 def test_off():
-    assert not bitwell.gpu.running() and "bitwell._plugin" not in sys.modules
+    assert not bitwell.running() and "bitwell._plugin" not in sys.modules
 ''', alone=True)
     result.assert_outcomes(passed=1)
     assert "simulated" not in result.stdout.str()
