@@ -14,6 +14,9 @@ from .capture import Log
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 EMPTY = {"empty", "empty_strided", "empty_like", "new_empty", "new_empty_strided", "empty_permuted"}
 READS = {"_local_scalar_dense", "nonzero", "item", "equal"}  # the host waits for them
+# Whose sums the CPU makes, or keeps, in 16 bits where numbers have them, and CUDA in 32: how many of its results are the numbers'.
+WIDE = {"native_layer_norm": 1, "native_group_norm": 1, "native_layer_norm_backward": 3, "native_group_norm_backward": 3}
+NARROW = {torch.float16, torch.bfloat16}
 _asked = threading.local()
 
 
@@ -70,6 +73,13 @@ def tensors(values):
             yield from tensors(v)
 
 
+def widened(op, args, kwargs, rounded):
+    """Computed in fp32, then rounded."""
+    narrow = next(t.dtype for t in tensors(args) if t.dtype in NARROW)
+    out = op(*(a.float() if isinstance(a, torch.Tensor) else a for a in args), **kwargs)
+    return tuple(o.to(narrow) if o is not None and i < rounded else o for i, o in enumerate(out))
+
+
 def checked(device):
     if device.index not in (None, 0):
         raise RuntimeError(f"CUDA error: invalid device ordinal\nThere is one GPU, cuda:0, and {device} was asked for.")
@@ -103,6 +113,8 @@ class Mode(dispatch.TorchDispatchMode):
         log = Log.open
         if log is not None and (ours or to_gpu):
             out = log.take(op, operation, args, kwargs)
+        elif operation.name in WIDE and any(t.dtype in NARROW for t in ours):
+            out = widened(op, args, kwargs, WIDE[operation.name])
         else:
             out = op(*args, **kwargs)
         if to_gpu or pinned:

@@ -105,6 +105,18 @@ def test_gradients():
     torch.testing.assert_close(model.bias.grad.cpu(), torch.full((4,), 4.0))
 
 
+def test_sums_over_rows_are_not_made_in_16_bits():
+    """The gradient of a layer's weight is near that of numbers with 64 bits, as on a GPU."""
+    torch.manual_seed(0)
+    x, towards = torch.randn(256, 32).bfloat16(), torch.randn(256, 32).bfloat16()
+    gradients = []
+    for type, device in ((torch.float64, "cpu"), (torch.bfloat16, "cuda")):
+        layer = torch.nn.LayerNorm(32, device=device, dtype=type)
+        layer(x.to(device, type)).backward(towards.to(device, type))
+        gradients.append(layer.weight.grad.cpu().double())
+    torch.testing.assert_close(gradients[1], gradients[0], rtol=2**-8, atol=0.05)
+
+
 def test_a_seed_gives_the_cpus_numbers():
     torch.manual_seed(3)
     there = torch.randn(5, device="cuda").cpu()
