@@ -56,8 +56,16 @@ def languages():
     return "\n".join(lines) + "\n"
 
 
+def suites():
+    head = ("project", "tests", "device", "ran", "launched a kernel", "passed", "failed", "refused", "skipped", "why not", "s")
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for r in rows("suites/suites.csv"):
+        lines.append("| " + " | ".join(value.replace("|", "\\|") for value in r.values()) + " |")
+    return "\n".join(lines) + "\n"
+
+
 # Between these two lines of README.md.
-TABLES = {("<!-- languages -->\n", "<!-- end of the languages -->\n"): languages, ("<!-- programs -->\n", "<!-- end of the programs -->\n"): programs, ("<!-- table -->\n", "<!-- end of the table -->\n"): table}
+TABLES = {("<!-- suites -->\n", "<!-- end of the suites -->\n"): suites, ("<!-- languages -->\n", "<!-- end of the languages -->\n"): languages, ("<!-- programs -->\n", "<!-- end of the programs -->\n"): programs, ("<!-- table -->\n", "<!-- end of the table -->\n"): table}
 
 
 def registered():

@@ -3,8 +3,8 @@
 
     PYTHON languages.py --work DIR [--triton CHECKOUT] [--liger CHECKOUT] [--only PATTERN]... [--list]
 
-PYTHON has the packages of requirements.txt. A checkout is a git repository, bare or not; what is taken of it goes to
-DIR/PROJECT, every launch to DIR/launches. Rows of languages.csv are replaced by program and target; ../table.py puts them
+PYTHON has bitwell and the packages of requirements.txt. A checkout is a git repository, bare or not; what is taken of it goes
+to DIR/PROJECT, every launch to DIR/launches. Rows of languages.csv are replaced by program and target; ../table.py puts them
 into README.md.
 """
 import argparse
@@ -26,10 +26,10 @@ ROOT = HERE.parents[2]
 sys.path.append(str(HERE.parent / "programs"))
 
 import programs
-from launches import Refused, Simulator
 from suites import SUITES
 
 FIELDS = ("project", "program", "target", "kernel", "own check", "default", "races", "schedules 16", "seconds")
+DEVICES = {90: "h200", 100: "b200"}
 LIMIT = 3600  # seconds of one program
 
 
@@ -42,26 +42,28 @@ def unpack(checkout, project, needs, work):
     return programs.git(checkout, "rev-parse", "--short=10", "HEAD").decode().strip()
 
 
-def run_here(run, source, sm, out, bitwell):
+def run_here(run, source, sm, out):
     """In a process of its own, for it makes torch another: what the program's own check came to, into launches.json."""
-    import gpu
     import torch
-    import triton_driver
+    import bitwell.torch
+    import bitwell.triton
+    from bitwell import gpu
 
     torch.set_num_threads(1)
-    simulator = Simulator(bitwell, out)
-    gpu.pretend(sm)
-    triton_driver.activate(simulator, sm)
+    shown = gpu.opened(gpu.Settings(device=DEVICES[sm], report=out, keep=True))
+    bitwell.torch.activate()
+    bitwell.triton.activate()
     own = "passed"
     try:
         run(source)
-    except Refused as error:
+    except (gpu.Fault, gpu.Refused) as error:
         own = "refused"
         print(error, file=sys.stderr)
     except BaseException:
         own = "failed"
         traceback.print_exc()
-    (out / "launches.json").write_text(json.dumps({"own check": own, "launches": simulator.made}, indent=1))
+    launches = [{"kernel": r.kernel, "file": r.file, "verdict": r.verdict, "seconds": r.seconds} for r in shown.launched]
+    (out / "launches.json").write_text(json.dumps({"own check": own, "launches": launches}, indent=1))
 
 
 def started(*arguments, out):
@@ -85,16 +87,16 @@ def started(*arguments, out):
 def rows_of(label, program, sm, left, bitwell):
     first = {}
     for launch in left["launches"]:
-        if launch["kernel"] not in first or launch["status"] != 0:
+        if launch["kernel"] not in first or launch["verdict"] != "held":
             first[launch["kernel"]] = launch
     for launch in first.values():
         row = {"project": label, "program": program, "target": f"sm_{sm}a", "kernel": programs.short(launch["kernel"]),
                "own check": left["own check"]}
         for mode in programs.MODES:
-            row[mode], report = programs.judge(bitwell, pathlib.Path(launch["folder"]) / "launch.json", mode)
+            row[mode], report = programs.judge(bitwell, pathlib.Path(launch["file"]), mode)
             if mode == "default":
                 row["seconds"] = f"{report['seconds']:.2f}" if report else ""
-                if launch["status"] != 0:
+                if launch["verdict"] != "held":
                     break
         print(" | ".join(str(row.get(f, "")) for f in FIELDS), flush=True)
         yield row
@@ -137,6 +139,7 @@ def main():
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()
     os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
+    os.environ["PATH"] = os.pathsep.join((str(pathlib.Path(given.bitwell).parent), os.environ["PATH"]))
     os.environ.setdefault("TRITON_CACHE_DIR", str(given.work / "triton"))
     for project, name, sm in all_programs():
         full = f"{project} {name} sm_{sm}a"
@@ -150,7 +153,7 @@ def main():
         commit = unpack(checkout, suite.checkout, suite.needs, given.work)
         label = f"{project.capitalize()} {importlib.metadata.version(suite.package)}, {commit}"
         out = given.work / "launches" / full
-        left = started(suite.programs[name][1], given.work / suite.checkout / suite.folder, sm, out, given.bitwell, out=out)
+        left = started(suite.programs[name][1], given.work / suite.checkout / suite.folder, sm, out, out=out)
         write(list(rows_of(label, name, sm, left, given.bitwell)))
     return 0
 
