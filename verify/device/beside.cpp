@@ -44,7 +44,8 @@ OutputBeside output_beside(const std::string& name, const std::vector<std::byte>
   const std::vector<uint64_t> shape =
       output.shape.empty() ? std::vector<uint64_t>{simulated.size() * 8 / bits} : output.shape;
   const size_t first = element * bits / 8, size = std::max<size_t>(bits / 8, 1);
-  out.differs = {byte, coordinates(shape, element), hex(simulated, first, size), hex(device, first, size)};
+  out.differs = {byte, coordinates_text(shape, element), hex(simulated, first, size),
+                 hex(device, first, size)};
   return out;
 }
 

@@ -21,7 +21,7 @@ TestCase test_of(const nlohmann::json& expected, const std::string& entry) {
   if (expected["wrong"] != 0)
     out.failure = {"expected", fmt::format("{} of {} elements are not as expected, the first at {}",
                                            expected["wrong"].dump(), expected["elements"].dump(),
-                                           expected["first"]["element"].get<std::string>())};
+                                           expected["first"]["element"].dump())};
   return out;
 }
 

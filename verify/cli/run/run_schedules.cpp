@@ -54,10 +54,12 @@ Judged compare_schedules(const RunOptions& options, const isa::Program& program,
   TestCase test{"the same under every schedule", verify::as_written(file.launch.entry), 0, {}, "", ""};
   const std::string name = named(file.launch.entry, options.verbose);
   if (found) {
+    const verify::Output& output = file.outputs.at(found->buffer);
+    const uint64_t element = found->byte / verify::element_size(output.dtype);
     out.facts["difference"] = {
         {"buffer", file.launch.buffers[found->buffer].name},
         {"byte", found->byte},
-        {"element", verify::element_at(file.outputs.at(found->buffer), found->byte)},
+        {"element", verify::coordinates(output.shape, element)},
         {"values", {found->of_first, found->of_second}},
         {"schedules", {verify::describe(found->first), verify::describe(found->second)}},
         {"replays", {replay(found->first), replay(found->second)}}};
@@ -65,7 +67,7 @@ Judged compare_schedules(const RunOptions& options, const isa::Program& program,
         "{}: '{}' differs at byte {}, element {}: 0x{:02x} under {}, 0x{:02x} under {}\n  replay: {}\n  "
         "replay: {}\n",
         name, file.launch.buffers[found->buffer].name, found->byte,
-        verify::element_at(file.outputs.at(found->buffer), found->byte), static_cast<int>(found->of_first),
+        verify::coordinates_text(output.shape, element), static_cast<int>(found->of_first),
         verify::describe(found->first), static_cast<int>(found->of_second), verify::describe(found->second),
         replay(found->first), replay(found->second));
     test.failure = {"schedules", out.text};

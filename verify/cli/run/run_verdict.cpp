@@ -19,33 +19,51 @@ namespace {
 constexpr size_t kClasses = 4;  // of errors that are told apart
 
 std::string number(long double v) { return fmt::format("{:.9g}", static_cast<double>(v)); }
+std::string nan_text(uint64_t bits) { return fmt::format("NaN 0x{:x}", bits); }
 
-// "1 ULP: 12, 2 to 3 ULP: 4, not finite: 1", the last class for all that are off by more; of integers "1: 12,
-// 2 to 3: 4".
-std::string classes(const verify::Comparison& c) {
+// A JSON number; of what JSON has none for, "nan" or "inf".
+nlohmann::json fact_of(long double v) {
+  const auto d = static_cast<double>(v);
+  return std::isfinite(d) ? nlohmann::json(d) : nlohmann::json(number(v));
+}
+
+// How many elements are off by `from` to `to`, in units in the last place or, of integers, in ones.
+struct Class {
+  uint64_t from = 0;
+  std::optional<uint64_t> to{};  // none: or more
+  uint64_t count = 0;
+};
+
+// At most kClasses, with those that are no finite numbers; the last for all that are off by more.
+std::vector<Class> classes_of(const verify::Comparison& c) {
+  std::map<int, uint64_t> by = c.by_error;
+  const size_t most = kClasses - by.erase(-1);
+  std::vector<Class> out;
+  for (const auto& [power, count] : by) {
+    const uint64_t from = uint64_t{1} << power;
+    if (out.size() < most) {
+      out.push_back({from, 2 * from - 1, count});
+    } else {
+      out.back().to.reset();
+      out.back().count += count;
+    }
+  }
+  return out;
+}
+
+// "1 ULP: 12, 2 to 3 ULP: 4, not finite: 1"; of integers "1: 12, 2 to 3: 4".
+std::string classes_text(const verify::Comparison& c) {
   const char* unit = c.integers ? "" : " ULP";
   std::string out;
   const auto add = [&](const std::string& name, uint64_t count) {
     out += (out.empty() ? "" : ", ") + name + ": " + grouped(count);
   };
-  std::map<int, uint64_t> by = c.by_error;
-  const uint64_t not_finite = by.contains(-1) ? by.at(-1) : 0;
-  by.erase(-1);
-  const size_t most = kClasses - (not_finite != 0 ? 1 : 0);
-  size_t told = 0;
-  for (auto at = by.begin(); at != by.end(); ++at) {
-    const auto from = uint64_t{1} << at->first;
-    if (++told == most && std::next(at) != by.end()) {
-      uint64_t all = 0;
-      for (; at != by.end(); ++at) all += at->second;
-      add(fmt::format("{}{} or more", grouped(from), unit), all);
-      break;
-    }
-    add(at->first == 0 ? fmt::format("1{}", unit)
-                       : fmt::format("{} to {}{}", grouped(from), grouped(2 * from - 1), unit),
-        at->second);
-  }
-  if (not_finite != 0) add("not finite", not_finite);
+  for (const Class& one : classes_of(c))
+    add(!one.to               ? fmt::format("{}{} or more", grouped(one.from), unit)
+        : one.from == *one.to ? fmt::format("{}{}", one.from, unit)
+                              : fmt::format("{} to {}{}", grouped(one.from), grouped(*one.to), unit),
+        one.count);
+  if (c.by_error.contains(-1)) add("not finite", c.by_error.at(-1));
   return out;
 }
 
@@ -56,40 +74,61 @@ std::string percent(long double share) {
 
 // How far off the elements are that are not the expected numbers: the largest errors and what they are of the
 // tolerance, and how many are off by how much.
-std::string errors(const verify::Comparison& c, const verify::Output& output, nlohmann::json& facts) {
+std::string errors(const verify::Comparison& c, const verify::Output& output) {
   std::string out;
   const auto where = [&](const verify::Comparison::Largest& l) {
-    return verify::coordinates(output.shape, l.element);
-  };
-  const auto fact = [&](const char* key, const verify::Comparison::Largest& l) {
-    facts[key] = {{"error", static_cast<double>(l.error)}, {"element", where(l)}};
+    return verify::coordinates_text(output.shape, l.element);
   };
   if (c.absolute) {
-    fact("largest_error", *c.absolute);
     out += fmt::format("    largest error {} at {}", number(c.absolute->error), where(*c.absolute));
-    if (c.relative) {
-      fact("largest_relative_error", *c.relative);
-      out += fmt::format(", relative {} at {}", number(c.relative->error), where(*c.relative));
-    }
-    if (c.share && !std::isinf(c.share->error)) {
-      fact("largest_share_of_tolerance", *c.share);
+    if (c.relative) out += fmt::format(", relative {} at {}", number(c.relative->error), where(*c.relative));
+    if (c.share && !std::isinf(c.share->error))
       out += fmt::format("; at most {} the tolerance, at {}", percent(c.share->error), where(*c.share));
-    }
     out += "\n";
   }
   std::string counts;
-  if (c.rounded != 0) {
-    facts["rounded"] = c.rounded;
+  if (c.rounded != 0)
     counts = fmt::format("{} {} the expected number rounded to {}", grouped(c.rounded),
                          c.rounded == 1 ? "is" : "are", output.format.empty() ? output.dtype : output.format);
-  }
-  if (!c.by_error.empty()) counts += (counts.empty() ? "" : "; ") + ("off by " + classes(c));
-  if (c.negligible != 0) {
-    facts["negligible"] = c.negligible;
+  if (!c.by_error.empty()) counts += (counts.empty() ? "" : "; ") + ("off by " + classes_text(c));
+  if (c.negligible != 0)
     counts += fmt::format("; {} of these by less than the last place of the largest expected number",
                           grouped(c.negligible));
-  }
   return counts.empty() ? out : out + "    " + counts + "\n";
+}
+
+// The same for --json: every key is there, whatever there is to say. docs/launch-file.md has them.
+nlohmann::json facts_of(const std::string& buffer, const verify::Comparison& c,
+                        const verify::Output& output) {
+  const auto largest = [&](const std::optional<verify::Comparison::Largest>& l, const char* what) {
+    if (!l || std::isinf(l->error)) return nlohmann::json();
+    return nlohmann::json{{what, static_cast<double>(l->error)},
+                          {"element", verify::coordinates(output.shape, l->element)}};
+  };
+  nlohmann::json classes = nlohmann::json::array();
+  for (const Class& one : classes_of(c))
+    classes.push_back({{"from", one.from},
+                       {"to", one.to ? nlohmann::json(*one.to) : nlohmann::json()},
+                       {"count", one.count}});
+  nlohmann::json first;
+  if (c.wrong != 0)
+    first = {{"element", verify::coordinates(output.shape, c.first)},
+             {"got", c.nans ? nlohmann::json(nan_text(c.nans->first)) : fact_of(c.got)},
+             {"expected", c.nans ? nlohmann::json(nan_text(c.nans->second)) : fact_of(c.want)}};
+  return {{"buffer", buffer},
+          {"elements", c.elements},
+          {"wrong", c.wrong},
+          {"first", std::move(first)},
+          {"pattern", c.pattern.empty() ? nlohmann::json() : nlohmann::json(c.pattern)},
+          {"largest_error", largest(c.absolute, "error")},
+          {"largest_relative_error", largest(c.relative, "error")},
+          {"largest_share_of_tolerance", largest(c.share, "share")},
+          {"rounded", c.rounded},
+          {"unit", c.integers ? "1" : "ulp"},
+          {"classes", std::move(classes)},
+          {"not_finite", c.by_error.contains(-1) ? c.by_error.at(-1) : 0},
+          {"negligible", c.negligible},
+          {"products", nullptr}};
 }
 
 std::string ordinal(uint64_t n) {
@@ -133,19 +172,13 @@ std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, 
     const std::string& name = file.launch.buffers[at].name;
     const verify::Comparison c = verify::compare(file.launch.buffers[at].bytes, output);
     tally.wrong = tally.wrong.value_or(0) + c.wrong;
-    nlohmann::json one{
-        {"buffer", name}, {"elements", c.elements}, {"wrong", c.wrong}, {"errors", nlohmann::json::object()}};
-    for (const auto& [power, count] : c.by_error)
-      one["errors"][power < 0 ? "not finite" : fmt::format("2^{}{}", power, c.integers ? "" : " ULP")] =
-          count;
+    nlohmann::json one = facts_of(name, c, output);
     if (c.wrong == 0) {
       out += fmt::format("  {}: {} elements as expected\n", name, grouped(c.elements));
     } else {
-      const std::string where = verify::coordinates(output.shape, c.first);
-      const std::string got = c.nans ? fmt::format("NaN 0x{:x}", c.nans->first) : number(c.got);
-      const std::string want = c.nans ? fmt::format("NaN 0x{:x}", c.nans->second) : number(c.want);
-      one["first"] = {{"element", where}, {"got", got}, {"expected", want}};
-      one["pattern"] = c.pattern;
+      const std::string where = verify::coordinates_text(output.shape, c.first);
+      const std::string got = c.nans ? nan_text(c.nans->first) : number(c.got);
+      const std::string want = c.nans ? nan_text(c.nans->second) : number(c.want);
       out += fmt::format("  {}: {} of {} elements are not as expected, the first at {}: {}, expected {}\n",
                          name, grouped(c.wrong), grouped(c.elements), where, got, want);
       if (!c.pattern.empty()) out += "    where " + c.pattern + "\n";
@@ -153,7 +186,7 @@ std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, 
         out += "    of " + grouped(c.wrong) + " wrong elements " +
                products(*c.products, output.expected->product->k, one["products"]) + "\n";
     }
-    out += errors(c, output, one);
+    out += errors(c, output);
     facts.push_back(std::move(one));
   }
   return out;

@@ -146,12 +146,15 @@ std::string pattern_of(const std::vector<uint64_t>& wrong, const std::vector<uin
 
 }  // namespace
 
-std::string coordinates(const std::vector<uint64_t>& shape, uint64_t element) {
+std::vector<uint64_t> coordinates(const std::vector<uint64_t>& shape, uint64_t element) {
+  std::vector<uint64_t> out(shape.size());
+  for (size_t d = shape.size(); d-- > 0; element /= shape[d]) out[d] = element % shape[d];
+  return out;
+}
+
+std::string coordinates_text(const std::vector<uint64_t>& shape, uint64_t element) {
   std::string out;
-  for (size_t d = shape.size(); d-- > 0;) {
-    out = std::to_string(element % shape[d]) + (out.empty() ? "" : ", ") + out;
-    element /= shape[d];
-  }
+  for (const uint64_t at : coordinates(shape, element)) out += (out.empty() ? "" : ", ") + std::to_string(at);
   return "[" + out + "]";
 }
 

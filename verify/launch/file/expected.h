@@ -56,7 +56,8 @@ struct Comparison {
 // `bytes` hold the output; it has an `expected`.
 Comparison compare(const std::vector<std::byte>& bytes, const Output& output);
 
-// "[3, 5]", of an element by its number in C order.
-std::string coordinates(const std::vector<uint64_t>& shape, uint64_t element);
+// Of an element by its number in C order: {3, 5}, and "[3, 5]".
+std::vector<uint64_t> coordinates(const std::vector<uint64_t>& shape, uint64_t element);
+std::string coordinates_text(const std::vector<uint64_t>& shape, uint64_t element);
 
 }  // namespace bitwell::verify
