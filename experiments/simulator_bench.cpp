@@ -90,15 +90,14 @@ BENCHMARK_CAPTURE(saxpy, unchecked, false)->Name("saxpy loop, unchecked")->Unit(
 void rung(benchmark::State& state, const verify::GemvRung& r, const std::string& arch, bool checked) {
   const std::string path =
       verify::share_folder("kernels") + "/gemv/" + std::string(r.name) + "." + arch + ".ptx";
-  const ptx::Module module = ptx::parse(verify::read_file(path));
-  const isa::Program program = isa::compile(module, verify::gemv_entry(r, verify::ScaleLayout::blocked));
   const verify::GemvProblem problem(
       {128, 4096, 1, verify::OperandData::moderate, verify::ScaleLayout::blocked, 1});
   verify::Launch launch = problem.launch(r, path);
+  launch.module = verify::load_module(path);
   uint64_t instructions = 0;
   isa::Options options;
   options.checked = checked;
-  for (auto _ : state) instructions += verify::simulate(program, launch, options, false).lane_instructions;
+  for (auto _ : state) instructions += verify::simulate(launch, options, false).result.lane_instructions;
   rate(state, instructions);
 }
 
@@ -139,12 +138,12 @@ void dense(benchmark::State& state, const DenseRun& run) {
   std::optional<verify::DenseProblem> drawn;
   if (!run.judged) drawn.emplace(spec);
   const verify::Build build{verify::share_folder("kernels"), "sm_100a"};
-  const isa::Program program =
-      isa::compile(ptx::parse(verify::read_file(build.file(std::string("dense/") + run.kernel))), run.kernel);
+  const auto module = verify::load_module(build.file(std::string("dense/") + run.kernel));
   for (auto _ : state) {
     if (run.judged) drawn.emplace(spec);
     verify::Launch launch = drawn->launch(v, build);
-    verify::simulate(program, launch, {}, true);
+    launch.module = module;
+    verify::simulate(launch, {}, true).keep(launch);
     if (run.judged && launch.buffers[verify::kDenseResult].bytes != drawn->expected(v))
       state.SkipWithError("wrong bits");
   }
@@ -192,8 +191,8 @@ void tensor_copy(benchmark::State& state) {
   constexpr int kTimes = 32;
   launch.add_scalar(static_cast<int>(kSide / 64));
   launch.add_scalar(kTimes);
-  const isa::Program program = isa::compile(ptx::parse(verify::read_file(launch.ptx)), launch.entry);
-  for (auto _ : state) verify::simulate(program, launch, {}, true);
+  launch.module = verify::load_module(launch.ptx);
+  for (auto _ : state) verify::simulate(launch, {}, true);
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * kTimes * 2 * kBytes));
 }
 BENCHMARK(tensor_copy)->Name("TMA 64x64 boxes in and out, checked")->Unit(benchmark::kMillisecond);

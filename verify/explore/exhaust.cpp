@@ -39,19 +39,19 @@ void count(Exhausted& out, Ended now, const explore::Explorer& explorer) {
 
 }  // namespace
 
-Exhausted exhaust(const isa::Program& program, const Launch& launch, isa::Options options, uint64_t most,
+Exhausted exhaust(const Launch& launch, isa::Options options, uint64_t most,
                   const std::function<void(const Exhausted& so_far)>& progress) {
-  const isa::Shape shape = isa::full_shape(program, launch.shape);
-  refuse_waiting_clusters(program, shape, options);
+  Launch alone = launch;
+  alone.then.clear();
+  const Start start(alone);
+  const isa::Shape shape = isa::full_shape(start.program(), launch.shape);
+  refuse_waiting_clusters(start.program(), shape, options);
   explore::Explorer explorer(shape, kMostTurns);
   options.schedule = {};
   options.chooser = &explorer;
   options.observers.push_back(explorer.observer());
   const bool all =
       std::none_of(launch.buffers.begin(), launch.buffers.end(), [](const Buffer& b) { return b.output; });
-  Launch alone = launch;
-  alone.then.clear();
-  const Start start(program, alone);
   Exhausted out;
   while (!out.complete && out.runs + out.pruned < most) {
     if (!explorer.next()) {

@@ -29,7 +29,7 @@ struct Exhausted {
 // among them; `options` say the rest, what the kernel prints is printed by the first run alone. Throws what
 // isa::run does but Fault, and InputError for a launch whose clusters are not all resident at once or that
 // takes too many turns.
-Exhausted exhaust(const isa::Program& program, const Launch& launch, isa::Options options, uint64_t most,
+Exhausted exhaust(const Launch& launch, isa::Options options, uint64_t most,
                   const std::function<void(const Exhausted& so_far)>& progress = nullptr);
 
 // "order:0:0x3,0:1", as `bitwell run --schedule` takes it.

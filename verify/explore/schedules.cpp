@@ -116,22 +116,4 @@ std::optional<Disagreement> disagreement(const Start& start, isa::Options option
   return Others(start, options, under, progress, *want).run(threads);
 }
 
-std::optional<Disagreement> disagreement(const isa::Program& program, Launch& launch,
-                                         const isa::Options& options, const std::vector<isa::Schedule>& under,
-                                         const SchedulesProgress& progress) {
-  const Start start(program, launch);
-  std::optional<Ran> first;
-  auto out = disagreement(start, options, under, progress, &first);
-  if (first) first->keep(launch);
-  return out;
-}
-
-std::string element_at(const Output& output, uint64_t byte) {
-  uint64_t element = byte / element_size(output.dtype);
-  std::string out;
-  for (size_t d = output.shape.size(); d-- > 0; element /= output.shape[d])
-    out = std::to_string(element % output.shape[d]) + (out.empty() ? "" : ", " + out);
-  return "[" + out + "]";
-}
-
 }  // namespace bitwell::verify

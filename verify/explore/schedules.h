@@ -33,13 +33,4 @@ std::optional<Disagreement> disagreement(const Start& start, isa::Options option
                                          const std::vector<isa::Schedule>& under,
                                          const SchedulesProgress& progress = nullptr,
                                          std::optional<Ran>* first = nullptr);
-// The same of a program in place of the launch's entry. The launch's buffers are then what the kernel left
-// under the first.
-std::optional<Disagreement> disagreement(const isa::Program& program, Launch& launch,
-                                         const isa::Options& options, const std::vector<isa::Schedule>& under,
-                                         const SchedulesProgress& progress = nullptr);
-
-// "[3, 5]": the element of an output that a byte belongs to.
-std::string element_at(const Output& output, uint64_t byte);
-
 }  // namespace bitwell::verify

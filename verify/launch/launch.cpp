@@ -47,13 +47,6 @@ std::shared_ptr<const isa::Module> load_module(const std::string& path, const st
   return std::make_shared<const isa::Module>(read_ptx(path, entry), path);
 }
 
-isa::Program load_program(const std::string& path, const std::string& entry, isa::Approximate approximate) {
-  const std::shared_ptr<const isa::Module> module = load_module(path, entry);
-  const std::string name = entry_of(*module, entry);
-  const ptx::Module& syntax = module->syntax(name);
-  return naming(path, [&] { return isa::compile(syntax, name, approximate); });
-}
-
 std::shared_ptr<const isa::Program> program_of(const Launch& launch) {
   const std::shared_ptr<const isa::Module> module =
       launch.module != nullptr ? launch.module : load_module(launch.ptx, launch.entry);

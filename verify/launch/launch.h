@@ -119,10 +119,8 @@ using isa::naming;
 // The PTX in a file; of several texts in it the one with that entry. InputError where it is none, naming the
 // file.
 std::shared_ptr<const isa::Module> load_module(const std::string& path, const std::string& entry = "");
-// An entry of it, by what name_among takes, compiled. InputError and Unsupported name the file.
-isa::Program load_program(const std::string& path, const std::string& entry,
-                          isa::Approximate approximate = isa::Approximate::h200);
-// The program of a launch, as a memory's first module. The same.
+// The program of a launch, as a memory's first module; its entry is given by what name_among takes.
+// InputError and Unsupported name the file.
 std::shared_ptr<const isa::Program> program_of(const Launch& launch);
 
 class Placed;
@@ -165,9 +163,6 @@ using Beginning = std::function<void(const std::shared_ptr<const isa::Program>& 
 // begins when the one before has ended.
 Ran simulate(const Launch& launch, const isa::Options& options, bool all_written,
              const Beginning& beginning = nullptr);
-// The same of a program in place of the launch's entry; the launch then holds what the kernel left.
-isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,
-                        bool all_written);
 // A launch and those that follow it; copies and fills are none.
 size_t count_launches(const Launch& launch);
 

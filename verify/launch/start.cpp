@@ -1,7 +1,5 @@
 #include "verify/launch/start.h"
 
-#include <algorithm>
-
 #include "model/machine/heap.h"
 #include "model/machine/where.h"
 #include "verify/launch/entry_text.h"
@@ -25,20 +23,6 @@ std::shared_ptr<const isa::Module> module_of(const Launch& launch) {
   return launch.module != nullptr ? launch.module : load_module(launch.ptx, launch.entry);
 }
 
-// A module whose one entry is the program, which is the caller's; all else is as the launch has it.
-std::shared_ptr<const isa::Module> standing_in(const isa::Program& program, const Launch& launch) {
-  const std::shared_ptr<const isa::Program> ready(std::shared_ptr<const void>(), &program);
-  const bool shared = std::any_of(launch.then.begin(), launch.then.end(), [&](const Step& s) {
-    return s.module == nullptr && !s.ptx.empty() && s.ptx == launch.ptx;
-  });
-  return std::make_shared<const isa::Module>(
-      ready, launch.module == nullptr && shared ? load_module(launch.ptx, launch.entry) : launch.module);
-}
-
-const std::string& name_of(const isa::Program& program) {
-  return program.functions[static_cast<size_t>(program.entry)].name;
-}
-
 // A launch in memory, before it runs.
 struct Ready {
   std::unique_ptr<Context> context;
@@ -47,7 +31,9 @@ struct Ready {
   std::shared_ptr<const isa::Program> program;
 };
 
-Ready ready(const Launch& launch, const std::shared_ptr<const isa::Module>& module, std::string entry) {
+Ready ready(const Launch& launch) {
+  const std::shared_ptr<const isa::Module> module = module_of(launch);
+  std::string entry = entry_of(*module, launch.entry);
   Ready out;
   out.program = module->program(entry, launch.approximate);
   check_memory(*out.program, launch);
@@ -72,32 +58,15 @@ Ran run_from(std::unique_ptr<Context> context, std::unique_ptr<Placed> placed, c
   return ran;
 }
 
-Ran simulate(const Launch& launch, const std::shared_ptr<const isa::Module>& module, std::string entry,
-             const isa::Options& options, bool all_written, const Beginning& beginning) {
-  Ready begin = ready(launch, module, std::move(entry));
-  Modules files;
-  return run_from(std::move(begin.context), std::move(begin.placed), begin.first, launch, files, options,
-                  all_written, beginning);
-}
-
 }  // namespace
 
-Start::Start(const Launch& launch, const std::shared_ptr<const isa::Module>& module, const std::string& entry)
-    : launch_(launch) {
-  Ready begin = ready(launch, module, entry);
+Start::Start(const Launch& launch) : launch_(launch) {
+  Ready begin = ready(launch);
   program_ = std::move(begin.program);
   first_ = std::move(begin.first);
   addresses_ = begin.placed->addresses();
   snapshot_.emplace(begin.context->snapshot());
 }
-
-Start::Start(const Launch& launch) : Start(launch, module_of(launch)) {}
-
-Start::Start(const Launch& launch, const std::shared_ptr<const isa::Module>& module)
-    : Start(launch, module, entry_of(*module, launch.entry)) {}
-
-Start::Start(const isa::Program& program, const Launch& launch)
-    : Start(launch, standing_in(program, launch), name_of(program)) {}
 
 Start::Start(const Launch& launch, Context::Snapshot context, EntryOf first,
              std::shared_ptr<const isa::Program> program, std::vector<uint64_t> addresses)
@@ -116,15 +85,10 @@ Ran Start::run(const isa::Options& options, bool all_written, const Beginning& b
 
 Ran simulate(const Launch& launch, const isa::Options& options, bool all_written,
              const Beginning& beginning) {
-  const std::shared_ptr<const isa::Module> module = module_of(launch);
-  return simulate(launch, module, entry_of(*module, launch.entry), options, all_written, beginning);
-}
-
-isa::RunResult simulate(const isa::Program& program, Launch& launch, const isa::Options& options,
-                        bool all_written) {
-  Ran ran = simulate(launch, standing_in(program, launch), name_of(program), options, all_written, nullptr);
-  ran.keep(launch);
-  return std::move(ran.result);
+  Ready begin = ready(launch);
+  Modules files;
+  return run_from(std::move(begin.context), std::move(begin.placed), begin.first, launch, files, options,
+                  all_written, beginning);
 }
 
 }  // namespace bitwell::verify

@@ -10,8 +10,6 @@ class Start {
   // Refers to the launch, whose buffers' bytes are asked for here alone. Throws what simulate does before
   // anything runs.
   explicit Start(const Launch& launch);
-  // The same of a program in place of the launch's entry; refers to it too.
-  Start(const isa::Program& program, const Launch& launch);
 
   // Of a process that lives: its context as it is now, where a module's entry is to be launched, and the
   // launch's buffers stand at these addresses.
@@ -25,8 +23,6 @@ class Start {
   Ran run(const isa::Options& options, bool all_written, const Beginning& beginning = nullptr) const;
 
  private:
-  Start(const Launch& launch, const std::shared_ptr<const isa::Module>& module);
-  Start(const Launch& launch, const std::shared_ptr<const isa::Module>& module, const std::string& entry);
   const Launch& launch_;
   std::shared_ptr<const isa::Program> program_;
   EntryOf first_;

@@ -257,7 +257,8 @@ std::vector<uint32_t> run(const MmaCase& p, isa::Schedule schedule, const std::s
   options.schedule = schedule;
   options.strict = strict;
   if (strict) options.schedule.kept = machine::Promise::manual;
-  simulate(isa::compile(ptx::parse(text.empty() ? kernel(p) : text), "k"), l, options, true);
+  l.module = std::make_shared<const isa::Module>(text.empty() ? kernel(p) : text);
+  simulate(l, options, true).keep(l);
   std::vector<uint32_t> lanes(l.buffers[2].bytes.size() / 4);
   std::memcpy(lanes.data(), l.buffers[2].bytes.data(), l.buffers[2].bytes.size());
   std::vector<uint32_t> out;

@@ -6,9 +6,13 @@
 
 namespace bitwell::session {
 
-std::optional<Disagreement> compare(const isa::Program& program, Launch& launch, const isa::Options& options,
-                                    size_t schedules, const SchedulesProgress& progress) {
-  return disagreement(program, launch, options, verify::schedules(schedules, order_kept(options)), progress);
+std::optional<Disagreement> compare(Launch& launch, const isa::Options& options, size_t schedules,
+                                    const SchedulesProgress& progress) {
+  std::optional<Ran> first;
+  auto out = disagreement(Start(launch), options, verify::schedules(schedules, order_kept(options)), progress,
+                          &first);
+  if (first) first->keep(launch);
+  return out;
 }
 
 const Ended* EveryOrder::first() const {
@@ -36,9 +40,9 @@ void EveryOrder::keep(Launch& launch) const {
   for (size_t i = 0; i < launch.variables.size(); ++i) launch.variables[i].after = end.variables[i];
 }
 
-EveryOrder every_order(const isa::Program& program, const Launch& launch, const isa::Options& options,
-                       uint64_t most, const std::function<void(const Exhausted& so_far)>& progress) {
-  EveryOrder out{exhaust(program, launch, options, most, progress)};
+EveryOrder every_order(const Launch& launch, const isa::Options& options, uint64_t most,
+                       const std::function<void(const Exhausted& so_far)>& progress) {
+  EveryOrder out{exhaust(launch, options, most, progress)};
   std::stable_partition(out.all.ends.begin(), out.all.ends.end(),
                         [](const Ended& e) { return e.fault.empty(); });
   return out;

@@ -15,8 +15,8 @@ using namespace verify;
 
 // Under so many schedules; `options` say the rest. Strict ones try all that the manual lets them, others what
 // devices do. Nothing: all agree. The launch's buffers are then what the first left.
-std::optional<Disagreement> compare(const isa::Program& program, Launch& launch, const isa::Options& options,
-                                    size_t schedules, const SchedulesProgress& progress = nullptr);
+std::optional<Disagreement> compare(Launch& launch, const isa::Options& options, size_t schedules,
+                                    const SchedulesProgress& progress = nullptr);
 
 // Under every schedule that can end otherwise than another.
 struct EveryOrder {
@@ -36,7 +36,7 @@ struct EveryOrder {
   void keep(Launch& launch) const;
 };
 // Throws what exhaust does.
-EveryOrder every_order(const isa::Program& program, const Launch& launch, const isa::Options& options,
-                       uint64_t most, const std::function<void(const Exhausted& so_far)>& progress = nullptr);
+EveryOrder every_order(const Launch& launch, const isa::Options& options, uint64_t most,
+                       const std::function<void(const Exhausted& so_far)>& progress = nullptr);
 
 }  // namespace bitwell::session

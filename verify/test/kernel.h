@@ -1,24 +1,47 @@
 // A kernel of a few lines of PTX, as tests write them: its text around a body, its launch, and what it
-// leaves.
+// leaves. Of a text that is there already, or a file: run_ptx and run_file.
 #pragma once
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "model/isa/compile/compile.h"
 #include "model/machine/failure.h"
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "verify/launch/modules.h"
 
 namespace bitwell::verify::test {
 
 inline Buffer input(std::vector<std::byte> bytes) { return {"in", std::move(bytes), true, true, false}; }
 inline Buffer output(size_t bytes) { return {"out", std::vector<std::byte>(bytes), true, false, true}; }
 
+using Module = std::shared_ptr<const isa::Module>;
+inline Module module_of(const std::string& text) { return std::make_shared<const isa::Module>(text); }
+
+inline isa::RunResult run_launch(Launch& l, const isa::Options& options, bool all_written) {
+  Ran ran = simulate(l, options, all_written);
+  ran.keep(l);
+  return std::move(ran.result);
+}
+// Runs the launch's entry of a text, or of a module; the launch then holds what it left.
+inline isa::RunResult run_ptx(Module module, Launch& l, const isa::Options& options = {},
+                              bool all_written = true) {
+  l.module = std::move(module);
+  return run_launch(l, options, all_written);
+}
+inline isa::RunResult run_ptx(const std::string& text, Launch& l, const isa::Options& options = {},
+                              bool all_written = true) {
+  return run_ptx(module_of(text), l, options, all_written);
+}
+// The same of the files that the launch names, each of which is read once.
+inline isa::RunResult run_file(Launch& l, const isa::Options& options = {}, bool all_written = true) {
+  static Modules files;
+  if (l.module == nullptr) files.load(l);
+  return run_launch(l, options, all_written);
+}
+
 // What a run came to.
 struct Left {
-  std::string fault{};  // or why it is not supported; empty where it held
+  std::string fault{};  // or why it is refused; empty where it held
   std::vector<isa::Note> notes{};
   std::vector<Buffer> buffers{};
 
@@ -48,6 +71,7 @@ struct Kernel {
   isa::Shape shape{.block = {32, 1, 1}};
   std::vector<Buffer> buffers{};  // the arguments
   isa::Options options{};
+  bool all_written = true;  // outputs must be
 
   std::string text() const { return head() + ended(body) + ended(finish) + "ret;\n}\n"; }
   // Where the body's first instruction stands.
@@ -55,7 +79,7 @@ struct Kernel {
     const std::string before = head();
     return 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
   }
-  isa::Program program() const { return isa::compile(ptx::parse(text()), "k"); }
+  std::shared_ptr<const isa::Program> program() const { return module_of(text())->program("k"); }
   // What is said against the text; empty where it is accepted.
   std::string refusal() const {
     try {
@@ -72,17 +96,19 @@ struct Kernel {
     for (const Buffer& b : buffers) out.add_buffer(b);
     return out;
   }
-  // Faults are told; held() lets them escape, as tests want it that expect none.
+  // Faults and refusals are told; held() lets them escape, as tests want it that expect none.
   Left run() const { return run(launch()); }
   Left held() const { return held(launch()); }
   // As launched otherwise: with scalars, tensor maps.
   Left run(Launch l) const {
     Left left;
     try {
-      left.notes = simulate(program(), l, options, true).notes;
+      left.notes = run_ptx(text(), l, options, all_written).notes;
     } catch (const machine::Fault& e) {
       left.fault = e.what();
     } catch (const machine::Unsupported& e) {
+      left.fault = e.what();
+    } catch (const machine::InputError& e) {
       left.fault = e.what();
     }
     left.buffers = std::move(l.buffers);
@@ -90,7 +116,7 @@ struct Kernel {
   }
   Left held(Launch l) const {
     Left left;
-    left.notes = simulate(program(), l, options, true).notes;
+    left.notes = run_ptx(text(), l, options, all_written).notes;
     left.buffers = std::move(l.buffers);
     return left;
   }

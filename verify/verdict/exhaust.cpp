@@ -16,9 +16,8 @@ ExhaustedCase exhaust_case(const Kernel& kernel, const std::string& arch, const 
   const Launch& launch = c.chain.launches[0];
   const auto& [grid, block] = std::pair{launch.shape.grid, launch.shape.block};
   row.warps = uint64_t{grid[0]} * grid[1] * grid[2] * ((block[0] * block[1] * block[2] + 31) / 32);
-  const isa::Program program = load_program(launch.ptx, launch.entry);
   try {
-    row.all = exhaust(program, launch, {}, most);
+    row.all = exhaust(launch, {}, most);
   } catch (const machine::InputError& e) {
     row.wrong = std::string("not tried: ") + e.what();
     return row;

@@ -6,6 +6,7 @@
 #include "model/machine/memory.h"
 #include "verify/explore/exhaust.h"
 #include "verify/explore/schedules.h"
+#include "verify/launch/start.h"
 
 namespace bitwell::verify {
 namespace {
@@ -22,10 +23,10 @@ isa::Options options_of(const isa::Schedule& schedule) {
   return out;
 }
 
-Bytes left_by(const isa::Program& program, Launch launch, const isa::Schedule& schedule) {
-  simulate(program, launch, options_of(schedule), true);
+Bytes left_by(const Start& start, const isa::Schedule& schedule) {
+  const Ran ran = start.run(options_of(schedule), true);
   Bytes out;
-  for (Buffer& b : launch.buffers) out.push_back(std::move(b.bytes));
+  for (size_t b = 0; b < start.launch().buffers.size(); ++b) out.push_back(ran.buffer(start.launch(), b));
   return out;
 }
 
@@ -39,26 +40,23 @@ std::vector<std::byte> distinct_words(size_t size) {
 }
 
 // Whether the kernel ends with this buffer as it was, whatever the others get.
-bool leaves(const isa::Program& program, const Launch& launch, size_t buffer) {
+bool leaves(const Launch& launch, size_t buffer) {
   try {
+    const Start start(launch);
     for (const isa::Schedule& schedule : schedules(4))
-      if (left_by(program, launch, schedule)[buffer] != launch.buffers[buffer].bytes) return false;
+      if (left_by(start, schedule)[buffer] != launch.buffers[buffer].bytes) return false;
   } catch (const machine::Fault&) {
     return false;
   }
   return true;
 }
 
-isa::Program program_of(const Exhibit& exhibit) {
-  return naming(exhibit.name, [&] { return isa::compile(ptx::parse(ptx_of(exhibit)), "kernel"); });
-}
-
 // Words that differ when the buffers stand elsewhere: addresses.
-Bytes compared_bytes(const isa::Program& program, const Launch& launch) {
+Bytes compared_bytes(const Launch& launch) {
   Launch elsewhere = launch;
   for (size_t i = 0; i < launch.buffers.size(); ++i)
     elsewhere.buffers[i].address = machine::kBuffers + (i + 1) * 0x0123456700;
-  const Bytes here = left_by(program, launch, {}), there = left_by(program, elsewhere, {});
+  const Bytes here = left_by(Start(launch), {}), there = left_by(Start(elsewhere), {});
   Bytes out;
   for (size_t b = 0; b < here.size(); ++b) {
     std::vector<std::byte>& of_buffer = out.emplace_back(here[b].size(), std::byte{0xFF});
@@ -75,35 +73,36 @@ Bytes compared_bytes(const isa::Program& program, const Launch& launch) {
 }  // namespace
 
 Launch with_distinct_inputs(const Exhibit& exhibit) {
-  const isa::Program program = program_of(exhibit);
   Launch out = exhibit.launch;
+  out.module = std::make_shared<const isa::Module>(ptx_of(exhibit), exhibit.name);
   for (size_t i = 0; i < out.buffers.size(); ++i) {
     std::vector<std::byte>& bytes = out.buffers[i].bytes;
     const std::vector<std::byte> zeros = bytes;
     bytes = distinct_words(bytes.size());
-    if (!leaves(program, out, i)) bytes = zeros;
+    if (!leaves(out, i)) bytes = zeros;
   }
   return out;
 }
 
 LegalEnds legal_ends(const Exhibit& exhibit) {
-  const isa::Program program = program_of(exhibit);
   LegalEnds out;
   out.launch = with_distinct_inputs(exhibit);
-  out.compared = compared_bytes(program, out.launch);
+  out.compared = compared_bytes(out.launch);
   const auto add = [&](Bytes end) {
     if (std::find(out.ends.begin(), out.ends.end(), end) == out.ends.end())
       out.ends.push_back(std::move(end));
   };
   try {
-    const Exhausted all = exhaust(program, out.launch, options_of({}), kMostRuns);
+    const Exhausted all = exhaust(out.launch, options_of({}), kMostRuns);
     out.complete = all.complete;
     for (const Ended& end : all.ends)
       if (end.fault.empty()) add(end.buffers);
   } catch (const machine::InputError&) {  // too large to enumerate
   }
-  if (!out.complete)
-    for (const isa::Schedule& schedule : schedules(kSchedules)) add(left_by(program, out.launch, schedule));
+  if (!out.complete) {
+    const Start start(out.launch);
+    for (const isa::Schedule& schedule : schedules(kSchedules)) add(left_by(start, schedule));
+  }
   return out;
 }
 

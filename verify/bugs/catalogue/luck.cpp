@@ -26,13 +26,15 @@ isa::Options options_of_small() {
   return out;
 }
 
-isa::Program program_of(const verify::Exhibit& e, const std::string& bug) {
-  return isa::compile(ptx::parse(ptx_of(e, bug)), "kernel");
+verify::Launch launch_of(const verify::Exhibit& e, const std::string& bug) {
+  verify::Launch out = e.launch;
+  out.module = std::make_shared<const isa::Module>(ptx_of(e, bug));
+  return out;
 }
 
-std::optional<Exhausted> all_of(const isa::Program& program, const verify::Launch& launch) {
+std::optional<Exhausted> all_of(const verify::Launch& launch) {
   try {
-    return verify::exhaust(program, launch, options_of_small(), kMost);
+    return verify::exhaust(launch, options_of_small(), kMost);
   } catch (const machine::InputError&) {  // too long
     return std::nullopt;
   }
@@ -66,16 +68,16 @@ struct Sums {
 // One line of the table, where any way shows the bug.
 void examine(const verify::Exhibit& e, const verify::Bug& bug, const Exhausted& clean,
              std::array<Sums, 3>& sums, Sums& exhaustive) {
-  const isa::Program program = program_of(e, bug.name);
+  const verify::Launch launch = launch_of(e, bug.name);
   const auto right = [&](const std::vector<std::vector<std::byte>>& buffers) {
     return std::any_of(clean.ends.begin(), clean.ends.end(),
                        [&](const Ended& end) { return end.buffers == buffers; });
   };
-  const std::optional<Exhausted> all = all_of(program, e.launch);
+  const std::optional<Exhausted> all = all_of(launch);
   const bool shows = all && std::any_of(all->ends.begin(), all->ends.end(), [&](const Ended& end) {
                        return !end.fault.empty() || !right(end.buffers);
                      });
-  const verify::Start start(program, e.launch);
+  const verify::Start start(launch);
   std::array<uint64_t, 3> first{};
   for (size_t way = 0; way < kWays.size(); ++way)
     for (uint64_t seed = 1; seed <= kSeeds && first[way] == 0; ++seed) {
@@ -105,7 +107,7 @@ int main() {
   size_t bugs = 0, undecided = 0;
   try {
     for (const verify::Exhibit& e : verify::read_catalogue(BITWELL_CATALOGUE)) {
-      const std::optional<Exhausted> clean = all_of(program_of(e, ""), e.launch);
+      const std::optional<Exhausted> clean = all_of(launch_of(e, ""));
       bugs += e.bugs.size();
       if (!clean) {
         undecided += e.bugs.size();

@@ -42,7 +42,7 @@ std::string said(const Ended& end, const session::EveryOrder& orders, const veri
 Judged exhaust_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
                          const isa::Options& how, verify::OutputFiles& files) {
   const session::EveryOrder orders =
-      session::every_order(program, file.launch, how, options.most, [](const Exhausted& now) {
+      session::every_order(file.launch, how, options.most, [](const Exhausted& now) {
         if ((now.runs + now.pruned) % 64 == 0)
           progress(fmt::format("{}, {} to an end", plural(now.runs + now.pruned, "run"), grouped(now.runs)));
       });

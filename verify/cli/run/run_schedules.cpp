@@ -24,7 +24,7 @@ Judged compare_schedules(const RunOptions& options, const isa::Program& program,
     throw machine::InputError("'" + options.path +
                               "': --schedules compares outputs, and no buffer has an \"output\"");
   const auto found =
-      session::compare(program, file.launch, how, options.schedules,
+      session::compare(file.launch, how, options.schedules,
                        [&, start = std::chrono::steady_clock::now()](size_t done, const isa::Schedule& next) {
                          progress(fmt::format("{} of {} schedules agree, now {}{}", done, options.schedules,
                                               verify::describe(next), left(start, done, options.schedules)));

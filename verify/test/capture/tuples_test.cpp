@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "model/ptx/parse.h"
+#include "../kernel.h"
 #include "verify/capture/digest.h"
 #include "verify/probe/recorded.h"
 
@@ -84,7 +84,7 @@ Probe add() { return {"add.u32", {".u32", ".u32"}, {".u32"}, "", false, "probe"}
 
 Launch ran(const Probe& p) {
   Launch launch = recorded_launch(p);
-  simulate(isa::compile(ptx::parse(probe_module({p}, "sm_90a")), p.entry), launch, {}, true);
+  test::run_ptx(probe_module({p}, "sm_90a"), launch);
   return launch;
 }
 

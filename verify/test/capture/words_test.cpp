@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "model/ptx/parse.h"
+#include "../kernel.h"
 #include "verify/probe/recorded.h"
 
 namespace bitwell::verify {
@@ -63,7 +63,7 @@ TEST_P(Words, AreThoseThatTheGpuGave) {
     if (found == recorded().end()) continue;
     ++compared;
     Launch launch = launch_of(p, found->second);
-    simulate(isa::compile(ptx::parse(probe_module({p}, "sm_90a")), p.entry), launch, {}, true);
+    test::run_ptx(probe_module({p}, "sm_90a"), launch);
     EXPECT_EQ(first_wrong(found->second, results_of(launch, found->second)), "") << p.instruction;
   }
   const auto all = std::count_if(recorded().begin(), recorded().end(), [](const auto& kept) {

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "../kernel.h"
 #include "gpu.h"
-#include "model/ptx/parse.h"
 
 namespace bitwell::verify {
 namespace {
@@ -69,7 +69,7 @@ TEST(Async, SimulatorAndGpuAgreeOnEveryByte) {
             isa::Options options;
             options.schedule = {isa::kPolicies[i % isa::kPolicies.size()].policy, i};
             try {
-              simulate(isa::compile(ptx::parse(on_gpu[i].ptx), "probe"), simulated[i], options, true);
+              test::run_ptx(on_gpu[i].ptx, simulated[i], options);
             } catch (const std::exception& e) {
               fault[i] = e.what();
             }

@@ -61,11 +61,11 @@ TEST(Beside, SaysOnceWhatNoGpuVouchesFor) {
   k.target = "sm_100a";
   k.registers = ".reg .b32 %r<4>;";
   k.body = "mov.u32 %r0, %tid.x;\nadd.u32 %r1, %r0, 1;";
-  const isa::Program program = k.program();
+  const auto program = k.program();
   const Unvouched none = unvouched({}, share_folder("captures"));
   EXPECT_TRUE(none.instructions.empty() && none.targets.empty());
-  const Unvouched once = unvouched({&program}, share_folder("captures"));
-  const Unvouched twice = unvouched({&program, &program}, share_folder("captures"));
+  const Unvouched once = unvouched({program.get()}, share_folder("captures"));
+  const Unvouched twice = unvouched({program.get(), program.get()}, share_folder("captures"));
   EXPECT_EQ(once.instructions, twice.instructions);
   EXPECT_EQ(once.targets, (std::map<std::string, std::string>{{"sm_100a", "manual"}}));
 }

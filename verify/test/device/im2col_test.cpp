@@ -1,5 +1,6 @@
 // Tensor loads and stores in im2col mode on the GPU: what it leaves is what the simulator leaves.
 #include "../isa/copy/im2col_launch.h"
+#include "../kernel.h"
 #include "gpu.h"
 
 namespace bitwell::verify {
@@ -15,7 +16,7 @@ TEST(Im2col, TheGpuLoadsWhatTheSimulatorLoads) {
           const auto& [w, h, n] = places[first];
           auto [text, simulated] = im2col_launch(map_of(window), {channel, w, h, n}, offsets);
           Launch on_gpu = simulated;
-          simulate(isa::compile(ptx::parse(text), "k"), simulated, {}, true);
+          test::run_ptx(text, simulated);
           device->run(*device->load(text), on_gpu);
           EXPECT_EQ(on_gpu.buffers[0].bytes, simulated.buffers[0].bytes)
               << "window from " << window.lower[0] << ", " << window.lower[1] << " in steps of "
@@ -34,7 +35,7 @@ TEST(Im2col, TheGpuStoresWhatTheSimulatorStores) {
         const auto& [w, h, n] = places[first];
         auto [text, simulated] = im2col_store_launch(map_of(window), {channel, w, h, n});
         Launch on_gpu = simulated;
-        simulate(isa::compile(ptx::parse(text), "k"), simulated, {}, true);
+        test::run_ptx(text, simulated);
         device->run(*device->load(text), on_gpu);
         EXPECT_EQ(on_gpu.buffers[0].bytes, simulated.buffers[0].bytes)
             << "window from " << window.lower[0] << ", " << window.lower[1] << " in steps of " << window.step

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "../kernel.h"
 #include "gpu.h"
-#include "model/ptx/parse.h"
 #include "verify/probe/recorded.h"
 #include "verify/suite/parallel.h"
 
@@ -64,7 +64,7 @@ TEST(Instructions, SimulatorAndGpuAgreeOnEveryBit) {
         all.begin() + static_cast<std::ptrdiff_t>(first),
         all.begin() + static_cast<std::ptrdiff_t>(std::min(first + kModule, all.size())));
     const std::string text = probe_module(some, "sm_90a");
-    const ptx::Module module = ptx::parse(text);
+    const test::Module module = test::module_of(text);
     const auto loaded = device->load(text);
     each_in_parallel(some.size(), 0, [&](size_t i) {
       const Probe& p = some[i];
@@ -76,7 +76,7 @@ TEST(Instructions, SimulatorAndGpuAgreeOnEveryBit) {
         digests[p.instruction] = digest_of(on_gpu);
         words.of[p.instruction] = kept_tuples(p, on_gpu);
       }
-      simulate(isa::compile(module, p.entry), simulated, {}, true);
+      test::run_ptx(module, simulated);
       compared += compare(p, on_gpu, simulated);
     });
   }

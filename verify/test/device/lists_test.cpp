@@ -5,6 +5,7 @@
 #include <fstream>
 #include <random>
 
+#include "../kernel.h"
 #include "gpu.h"
 #include "verify/suite/same.h"
 
@@ -168,7 +169,7 @@ TEST(ListsOnGpu, WhatTheManualDoesNotSayIsAsTheNotesHaveIt) {
   for (const Row& row : {Row{"", "change", true}, Row{"", "hasty", false}, Row{"lets", "change", true},
                          Row{"lets", "hasty", false}, Row{"waits_then_lets", "hasty", true}}) {
     Launch in_order = slow_and(row.between, row.last, false);
-    simulate(load_program(in_order.ptx, in_order.entry), in_order, {}, true);
+    test::run_file(in_order);
     for (int i = 0; i < 20; ++i) {
       Launch on_gpu = slow_and(row.between, row.last, true);
       device->run_list(on_gpu, std::chrono::seconds(10));
@@ -187,7 +188,7 @@ TEST(ListsOnGpu, MemoryIsTheSame) {
     Launch on_gpu = drawn(seed, ptx);
     Launch simulated = on_gpu;
     device->run_list(on_gpu, std::chrono::seconds(10));
-    simulate(load_program(ptx, simulated.entry), simulated, {}, true);
+    test::run_file(simulated);
     for (size_t b = 0; b < on_gpu.buffers.size(); ++b)
       ASSERT_TRUE(same_bits(on_gpu.buffers[b].bytes, simulated.buffers[b].bytes))
           << "list " << seed << ", " << on_gpu.buffers[b].name;

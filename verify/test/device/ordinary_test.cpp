@@ -1,6 +1,6 @@
 // nvcc's ordinary PTX, default and -G: whatever the kernels leave in memory, simulator against GPU.
+#include "../kernel.h"
 #include "gpu.h"
-#include "model/ptx/parse.h"
 #include "verify/suite/same.h"
 
 namespace bitwell::verify {
@@ -10,7 +10,7 @@ TEST(OrdinaryOnGpu, MemoryIsTheSame) {
   BITWELL_NEEDS_GPU(device);
   for (const char* name : {"ordinary", "ordinary_debug"}) {
     const std::string text = read_file(share_folder("test") + "/" + name + ".ptx");
-    const ptx::Module module = ptx::parse(text);
+    const test::Module module = test::module_of(text);
     const auto loaded = device->load(text);
     for (const char* entry : {"each_control", "each_choose", "each_calls", "each_local", "each_integers",
                               "each_floats", "indirect", "block_sum", "collectives", "atomics"}) {
@@ -24,7 +24,7 @@ TEST(OrdinaryOnGpu, MemoryIsTheSame) {
         on_gpu.add_buffer({"counters", std::vector<std::byte>(24), true, false, true});
       Launch simulated = on_gpu;
       device->run(*loaded, on_gpu);
-      simulate(isa::compile(module, entry), simulated, {}, true);
+      test::run_ptx(module, simulated);
       for (size_t b = 0; b < on_gpu.buffers.size(); ++b)
         EXPECT_TRUE(same_bits(on_gpu.buffers[b].bytes, simulated.buffers[b].bytes))
             << name << ", " << entry << ", buffer " << b;

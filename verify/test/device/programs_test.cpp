@@ -6,8 +6,8 @@
 #include <fstream>
 #include <thread>
 
+#include "../kernel.h"
 #include "gpu.h"
-#include "model/ptx/parse.h"
 #include "verify/program/program.h"
 #include "verify/suite/parallel.h"
 
@@ -61,13 +61,13 @@ class Programs {
       for (const RandomProgram& p : programs) out.push_back(compare({&p, 1}).at(0));
       return out;
     }
-    const ptx::Module module = ptx::parse(text);
+    const test::Module module = test::module_of(text);
     std::vector<std::string> out;
     for (const RandomProgram& p : programs) {
       Launch simulated = launch_of(p);
       Launch on_gpu = simulated;
       try {
-        simulate(isa::compile(module, entry_of(p)), simulated, {}, true);
+        test::run_ptx(module, simulated);
         device_.run(*loaded, on_gpu, kLimit);
         for (const Buffer& b : on_gpu.buffers)
           if (b.output) bytes_ += b.bytes.size();

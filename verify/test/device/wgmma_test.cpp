@@ -2,8 +2,8 @@
 
 #include "verify/probe/wgmma.h"
 
+#include "../kernel.h"
 #include "gpu.h"
-#include "model/ptx/parse.h"
 
 namespace bitwell::verify {
 namespace {
@@ -15,12 +15,12 @@ TEST(Wgmma, SimulatorAndGpuAgreeOnEveryDescriptor) {
   for (const WgmmaVariant& v : wgmma_variants()) {
     const std::string text = wgmma_module(v);
     const auto loaded = device->load(text);
-    const isa::Program program = isa::compile(ptx::parse(text), "apply");
+    const test::Module module = test::module_of(text);
     for (uint64_t seed = 1; seed <= 4; ++seed) {
       Launch on_gpu = wgmma_launch(v, kWgmmaRecorded, seed);
       Launch simulated = on_gpu;
       device->run(*loaded, on_gpu);
-      simulate(program, simulated, {}, true);
+      test::run_ptx(module, simulated);
       descriptors += 2 * kWgmmaRecorded;
       const auto& got = on_gpu.buffers.back().bytes;
       const auto& expected = simulated.buffers.back().bytes;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "verify/launch/start.h"
 #include "warps.h"
 
 namespace bitwell::verify {
@@ -28,21 +29,23 @@ TEST_P(ExploreCatalogue, HoldThoseOfRandomSchedules) {
     std::vector<std::string> names{""};
     for (const Bug& bug : x.bugs) names.push_back(bug.name);
     for (const std::string& name : names) {
-      const isa::Program program = test::program_of(ptx_of(x, name));
+      Launch launch = x.launch;
+      launch.module = std::make_shared<const isa::Module>(ptx_of(x, name));
+      const Start start(launch);
       isa::Options options;
       options.step_limit = 1 << 16;
-      const Exhausted all = exhaust(program, x.launch, options, kRuns);
+      const Exhausted all = exhaust(launch, options, kRuns);
       if (!all.complete) continue;
       ++complete;
       std::string said = "\n  of " + std::to_string(all.runs) + " runs:";
       for (const Ended& e : all.ends)
         said += "\n  " + (e.fault.empty() ? "ended" : e.fault.substr(0, e.fault.find('\n')));
       for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        Launch launch = x.launch;
         options.schedule = {isa::Policy::random, seed};
         std::string fault;
+        std::optional<Ran> ran;
         try {
-          simulate(program, launch, options, true);
+          ran.emplace(start.run(options, true));
         } catch (const machine::Fault& f) {
           fault = f.what();
         }
@@ -52,7 +55,7 @@ TEST_P(ExploreCatalogue, HoldThoseOfRandomSchedules) {
           if (!fault.empty()) return line_of(e.fault) == line_of(fault);
           if (!e.fault.empty()) return false;
           for (size_t b = 0; b < launch.buffers.size(); ++b)
-            if (launch.buffers[b].bytes != e.buffers[b]) return false;
+            if (ran->buffer(launch, b) != e.buffers[b]) return false;
           return true;
         };
         EXPECT_TRUE(std::any_of(all.ends.begin(), all.ends.end(), same))

@@ -1,6 +1,7 @@
 // What waits, and what is waited for: loops, barriers, locks, copies.
 #include <gtest/gtest.h>
 
+#include "../kernel.h"
 #include "warps.h"
 
 namespace bitwell::verify {
@@ -17,7 +18,7 @@ Exhausted explored(const std::string& body, uint32_t warps = 2) {
       "ld.param.u64 %a0, [pout];\nmov.u32 %r0, %tid.x;\nshr.u32 %r1, %r0, 5;\nmul.wide.u32 %a1, %r1, 4;\n"
       "add.u64 %a1, %a0, %a1;\nsetp.eq.u32 %p1, %r1, 0;\nand.b32 %r0, %r0, 31;\n" +
       body + "}\n";
-  return exhaust(test::program_of(ptx), test::launch_of(warps, 8), {}, kMost);
+  return exhaust(test::launch_of(ptx, warps, 8), {}, kMost);
 }
 
 TEST(Outcomes, ABarrierLeavesOneTrace) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "../kernel.h"
 #include "warps.h"
 
 namespace bitwell::verify {
@@ -18,7 +19,7 @@ Exhausted explored(const std::string& body, uint32_t warps) {
       ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %a<4>;\nld.param.u64 %a0, [pout];\nmov.u32 %r0, %tid.x;\n"
       "shr.u32 %r1, %r0, 5;\nmul.wide.u32 %a1, %r1, 4;\nadd.u64 %a1, %a0, %a1;\n" +
       body + "ret;\n}\n";
-  return exhaust(test::program_of(ptx), test::launch_of(warps, 8), {}, kMost);
+  return exhaust(test::launch_of(ptx, warps, 8), {}, kMost);
 }
 
 // Two of three meet; each may be the one that is left.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../kernel.h"
 #include "model/explore/order.h"
 #include "verify/explore/given.h"
 #include "warps.h"
@@ -16,10 +17,9 @@ using test::Step;
 const test::Warps kBetween{{{Step::store, 0, 1}, {Step::store, 0, 2}}, {{Step::load, 0, 0}}};
 
 test::Words run(const std::string& schedule, uint64_t seed, std::string* chance = nullptr) {
-  const isa::Program program = test::program_of(test::ptx_of(kBetween));
-  Launch launch = test::launch_of(2, test::kWords + 2 * test::kOutputs);
+  const Launch launch = test::launch_of(kBetween);
   isa::Options options;
-  const Start start(program, launch);
+  const Start start(launch);
   Given given(schedule, seed, start, options);
   given.attach(options);
   if (chance != nullptr) *chance = given.chance();

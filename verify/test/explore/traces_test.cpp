@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "../kernel.h"
 #include "warps.h"
 
 namespace bitwell::verify {
@@ -13,10 +14,7 @@ using test::Warps;
 
 constexpr uint64_t kMost = 1 << 20;
 
-Exhausted explored(const Warps& warps) {
-  return exhaust(test::program_of(test::ptx_of(warps)),
-                 test::launch_of(warps.size(), test::kWords + warps.size() * test::kOutputs), {}, kMost);
-}
+Exhausted explored(const Warps& warps) { return exhaust(test::launch_of(warps), {}, kMost); }
 
 std::set<test::Words> outcomes(const Exhausted& e) {
   std::set<test::Words> out;
@@ -65,7 +63,7 @@ TEST(Traces, TheLastZeroOfSixWordsHas64) {
       "%r2;\nret;\n"
       "look:\nadd.u64 %a1, %a0, 20;\nagain:\nld.volatile.global.u32 %r2, [%a1];\nsub.u64 %a1, %a1, 4;\n"
       "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra again;\nret;\n}\n";
-  const Exhausted e = exhaust(test::program_of(ptx), test::launch_of(6, 6), {}, kMost);
+  const Exhausted e = exhaust(test::launch_of(ptx, 6, 6), {}, kMost);
   EXPECT_TRUE(e.complete);
   EXPECT_EQ(e.runs, 64u);
 }
@@ -117,16 +115,13 @@ RC_GTEST_PROP(Traces, OfCompareAndSwapMissNoOutcome, ()) {
 // Each outcome has an order of turns that comes to it again.
 RC_GTEST_PROP(Traces, OutcomesReplay, ()) {
   const Warps warps = any_warps(3);
-  const isa::Program program = test::program_of(test::ptx_of(warps));
-  const Launch launch = test::launch_of(warps.size(), test::kWords + warps.size() * test::kOutputs);
+  const Launch launch = test::launch_of(warps);
   for (const Ended& end : explored(warps).ends) {
     explore::Replay replay(launch.shape, explore::read_order(explore::text_of(end.order)));
     isa::Options options;
     options.chooser = &replay;
     options.observers.push_back(replay.observer());
-    Launch now = launch;
-    simulate(program, now, options, true);
-    RC_ASSERT(now.buffers[0].bytes == end.buffers[0]);
+    RC_ASSERT(simulate(launch, options, true).buffer(launch, 0) == end.buffers[0]);
   }
 }
 

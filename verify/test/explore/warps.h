@@ -51,8 +51,9 @@ inline std::string ptx_of(const Warps& warps) {
   return out + "}\n";
 }
 
-inline Launch launch_of(size_t warps, size_t words) {
+inline Launch launch_of(const std::string& ptx, size_t warps, size_t words) {
   Launch launch;
+  launch.module = std::make_shared<const isa::Module>(ptx);
   launch.entry = "kernel";
   launch.shape.block[0] = static_cast<uint32_t>(32 * warps);
   Buffer buffer;
@@ -63,7 +64,9 @@ inline Launch launch_of(size_t warps, size_t words) {
   return launch;
 }
 
-inline isa::Program program_of(const std::string& ptx) { return isa::compile(ptx::parse(ptx), "kernel"); }
+inline Launch launch_of(const Warps& warps) {
+  return launch_of(ptx_of(warps), warps.size(), kWords + warps.size() * kOutputs);
+}
 
 using Words = std::vector<uint32_t>;
 inline Words words_of(const std::vector<std::byte>& bytes) {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "../kernel.h"
 #include "../uses_against.h"
 #include "model/isa/compile/compile.h"
-#include "model/ptx/parse.h"
 
 namespace bitwell::verify {
 namespace {
@@ -36,13 +36,14 @@ TEST(Catalogue, CleanKernelsAreSilent) {
 // Memory is touched as the compiler says of each instruction.
 TEST(Catalogue, CleanKernelsTouchWhatTheirInstructionsSay) {
   for (const Exhibit& e : catalogue()) {
-    const isa::Program program = isa::compile(ptx::parse(ptx_of(e)), "kernel");
-    UsesAgainst against(program);
+    const test::Module module = test::module_of(ptx_of(e));
+    const auto program = module->program("kernel");
+    UsesAgainst against(*program);
     isa::Options options;
     options.step_limit = 1 << 20;
     options.observers.push_back(against.observer());
     Launch launch = e.launch;
-    simulate(program, launch, options, false);
+    test::run_ptx(module, launch, options, false);
     EXPECT_EQ(against.wrong(), "") << e.name;
   }
 }

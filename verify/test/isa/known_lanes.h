@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/launch/launch.h"
+#include "../kernel.h"
 
 namespace bitwell::verify {
 
@@ -18,7 +18,7 @@ struct KnownLanes {
 
 // Of a kernel k(in, out) of one warp, each lane of which stores its word. A run ends at the first that is not
 // known, so it is made again until none is left: the last word of `in` says which lanes are to store 0.
-inline KnownLanes known_lanes(const isa::Program& program, std::vector<uint32_t> in) {
+inline KnownLanes known_lanes(const test::Module& module, std::vector<uint32_t> in) {
   KnownLanes out;
   in.push_back(0);
   for (int tries = 0; tries < 33; ++tries) {
@@ -31,7 +31,7 @@ inline KnownLanes known_lanes(const isa::Program& program, std::vector<uint32_t>
     l.add_buffer({"in", bytes, true, true, false});
     l.add_buffer({"out", std::vector<std::byte>(128), true, false, true});
     try {
-      simulate(program, l, {}, true);
+      test::run_ptx(module, l);
     } catch (const machine::Fault& f) {
       const std::string said = f.what();
       const size_t at = said.find("thread (");

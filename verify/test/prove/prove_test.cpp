@@ -66,14 +66,15 @@ TEST(Prove, WhatIsOrderedNeverDiffersAndWhatIsOpenMay) {
   for (const char* target : {"sm_90a", "sm_100a", "sm_120a"})
     for (const Question& q : ordering_questions(target)) {
       const Trial trial = q.trials().front();
-      const auto program = trial.texts.front()->program("ordering");
       Launch launch = trial.chain.launches.front();
-      const auto differs = disagreement(*program, launch, {}, schedules(8));
+      launch.module = trial.texts.front();
+      std::optional<Ran> first;
+      const auto differs = disagreement(Start(launch), {}, schedules(8), nullptr, &first);
       const bool fence = q.name.find("no proxy fence") != std::string::npos;
       EXPECT_EQ(differs.has_value(), q.open && !fence)
           << q.name << (differs ? ": " + describe(differs->second) + " " + differs->fault : "");
       uint32_t last = 0;  // word of the last thread's in the last round
-      std::memcpy(&last, &launch.buffers[1].bytes[launch.buffers[1].bytes.size() - 4], 4);
+      std::memcpy(&last, &first->buffer(launch, 1)[launch.buffers[1].size() - 4], 4);
       EXPECT_EQ(last, q.name.find("place") == std::string::npos ? 256u * 512 - 1 : 0x02020202u) << q.name;
     }
 }

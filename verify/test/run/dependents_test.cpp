@@ -6,9 +6,9 @@
 #include <fstream>
 #include <set>
 
+#include "../kernel.h"
 #include "verify/capture/captures.h"
 #include "verify/launch/file/launch_json.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -63,7 +63,7 @@ Ran run(const std::vector<Of>& launches, size_t buffers, size_t words, const isa
   }
   Ran out;
   try {
-    simulate(load_program(l.ptx, l.entry), l, options, true);
+    test::run_file(l, options);
   } catch (const machine::Fault& e) {
     out.fault = e.what();
   }

@@ -4,9 +4,8 @@
 
 #include <cstring>
 
-#include "model/ptx/parse.h"
+#include "../kernel.h"
 #include "model/run/watch/follow.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -39,7 +38,7 @@ isa::RunResult run(Launch& l, const isa::Options& options) {
   l.shape.block = {32, 1, 1};
   l.shape.grid = l.shape.cluster = {2, 1, 1};
   l.add_buffer({"out", std::vector<std::byte>(256), true, false, true});
-  return simulate(isa::compile(ptx::parse(kKernel), "k"), l, options, false);
+  return test::run_ptx(kKernel, l, options, false);
 }
 
 struct Left {

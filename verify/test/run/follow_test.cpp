@@ -9,8 +9,7 @@
 #include <optional>
 #include <sstream>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -36,18 +35,18 @@ struct Left {
   std::vector<std::byte> out;
 };
 
-isa::RunResult run(const isa::Program& program, Launch& l, const isa::Options& options) {
+isa::RunResult run(const test::Module& module, Launch& l, const isa::Options& options) {
   l.entry = "k";
   l.shape.block = {32, 1, 1};
   l.add_buffer({"in", std::vector<std::byte>(256, std::byte{1}), true, false, false});
   l.add_buffer({"out", std::vector<std::byte>(256), true, false, true});
-  return simulate(program, l, options, false);
+  return test::run_ptx(module, l, options, false);
 }
 
 // Follows what the access of that line meets from `offset` on; of several the one of that number.
 Left followed(const std::string& body, int line, uint64_t bytes = 4, uint64_t offset = 0, int number = 0,
               isa::Follow::How how = isa::Follow::How::as_unwritten, uint32_t but = 0) {
-  const isa::Program program = isa::compile(ptx::parse(text_of(body)), "k");
+  const test::Module module = test::module_of(text_of(body));
   isa::Follow::Mark mark{0, 0, bytes, but};
   uint64_t accesses = 0;
   isa::Options watched;
@@ -64,13 +63,13 @@ Left followed(const std::string& body, int line, uint64_t bytes = 4, uint64_t of
   };
   watched.observers.push_back(observer);
   Launch first;
-  run(program, first, watched);
+  run(module, first, watched);
   EXPECT_NE(mark.access, 0u) << "no access of line " << line;
   isa::Follow follow({mark}, how);
   isa::Options options;
   options.follow = &follow;
   Launch second;
-  run(program, second, options);
+  run(module, second, options);
   std::ostringstream outputs, uses;
   for (const isa::Follow::Output& o : follow.outputs()) {
     outputs << (outputs.str().empty() ? "" : "; ") << o.buffer;

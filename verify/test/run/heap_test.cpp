@@ -3,8 +3,8 @@
 
 #include <cstring>
 
+#include "../kernel.h"
 #include "verify/capture/captures.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -32,7 +32,7 @@ Ran run(const std::string& entry, uint32_t threads, size_t words, std::optional<
   options.schedule = {policy, 3};
   Ran out;
   try {
-    simulate(load_program(ptx(), entry), l, options, true);
+    test::run_file(l, options);
   } catch (const machine::Fault& e) {
     out.fault = e.what();
   }
@@ -88,12 +88,12 @@ TEST(DeviceHeap, ObjectsOutliveTheLaunch) {
   take.entry = "take";
   take.arguments = {{{}, 0}, {{}, 1}};
   l.then = {take};
-  simulate(load_program(ptx(), "keep"), l, {}, true);
+  test::run_file(l);
   uint32_t value = 0;
   std::memcpy(&value, l.buffers[1].bytes.data(), 4);
   EXPECT_EQ(value, 77u);
   l.then.push_back(take);  // once more: it was freed
-  EXPECT_THROW(simulate(load_program(ptx(), "keep"), l, {}, true), machine::Fault);
+  EXPECT_THROW(test::run_file(l), machine::Fault);
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ inline std::pair<std::vector<isa::Losses>, std::vector<uint32_t>> watched(const 
                                                                           uint32_t ctas, size_t words,
                                                                           const std::vector<uint32_t>& in,
                                                                           isa::Bound bound) {
-  isa::Program program = isa::compile(ptx::parse(text), "k");
-  isa::NumericWatch watch(program, bound);
+  const auto program = std::make_shared<isa::Program>(isa::compile(ptx::parse(text), "k"));
+  isa::NumericWatch watch(*program, bound);
   Launch l;
   l.entry = "k";
   l.shape.grid = l.shape.cluster = {ctas, 1, 1};
@@ -43,7 +43,7 @@ inline std::pair<std::vector<isa::Losses>, std::vector<uint32_t>> watched(const 
   std::memcpy(bytes.data(), in.data(), bytes.size());
   l.add_buffer({"in", bytes});
   l.add_buffer({"out", std::vector<std::byte>(4 * words), true, false, true});
-  simulate(program, l, {}, true);
+  test::run_ptx(std::make_shared<const isa::Module>(program), l);
   std::vector<uint32_t> out(words);
   std::memcpy(out.data(), l.buffers[1].bytes.data(), 4 * words);
   return {watch.losses(), out};

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <limits>
 
+#include "../kernel.h"
 #include "model/isa/compile/compile.h"
 #include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -65,7 +65,7 @@ std::vector<isa::Losses> losses(const std::string& instruction,
                                 const std::vector<std::array<uint32_t, 3>>& words,
                                 const std::string& declare = ".b32", const std::string& load = "u32",
                                 isa::Bound bound = std::nullopt) {
-  isa::Program program = isa::compile(ptx::parse(R"(.version 8.7
+  const auto program = std::make_shared<isa::Program>(isa::compile(ptx::parse(R"(.version 8.7
 .target sm_90a
 .address_size 64
 .visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)
@@ -86,11 +86,11 @@ add.u64 %a0, %a0, %t;
 add.u64 %a1, %a1, %t;
 add.u64 %a2, %a2, %t;
 add.u64 %a3, %a3, %t;
-ld.global.)" + load + " %x, [%a0];\nld.global." + load +
-                                                 " %y, [%a1];\nld.global." + load + " %z, [%a2];\n" +
-                                                 instruction + "\nret;\n}\n"),
-                                      "k");
-  isa::NumericWatch watch(program, bound);
+ld.global.)" + load + " %x, [%a0];\nld.global." + load + " %y, [%a1];\nld.global." +
+                                                                              load + " %z, [%a2];\n" +
+                                                                              instruction + "\nret;\n}\n"),
+                                                                   "k"));
+  isa::NumericWatch watch(*program, bound);
   Launch launch;
   launch.entry = "k";
   launch.shape.block[0] = static_cast<uint32_t>(words.size());
@@ -101,7 +101,7 @@ ld.global.)" + load + " %x, [%a0];\nld.global." + load +
     for (size_t i = 0; i < words.size() && n < 3; ++i) std::memcpy(b.bytes.data() + 4 * i, &words[i][n], 4);
     launch.add_buffer(b);
   }
-  simulate(program, launch, {}, true);
+  test::run_ptx(std::make_shared<const isa::Module>(program), launch);
   return watch.losses();
 }
 

@@ -5,9 +5,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "model/ptx/parse.h"
+#include "../kernel.h"
 #include "verify/launch/file/launch_json.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -59,8 +58,7 @@ TEST(Polls, OfOneLaneAreThoseOfTheWarpThatItHandsTheFlagTo) {
         l.add_buffer(words("out", 32));
         isa::Options options;
         options.schedule = {p.policy, 1};
-        EXPECT_NO_THROW(
-            simulate(isa::compile(ptx::parse(handed_on(who.set, who.lane, behind)), "k"), l, options, true))
+        EXPECT_NO_THROW(test::run_ptx(handed_on(who.set, who.lane, behind), l, options))
             << who.set << (behind ? "behind, " : "before, ") << p.name;
         for (size_t t = 0; t < 32; ++t) ASSERT_EQ(word(l, 1, t), 7u) << who.set << p.name;
       }
@@ -97,7 +95,7 @@ TEST(Polls, ALaunchStartsBehindAClusterOfWhichACtaHasEnded) {
     s.shape.block = {1, 1, 1};
     s.arguments.push_back({{}, 0});
     l.then.push_back(s);
-    EXPECT_NO_THROW(simulate(load_program(path, "first"), l, {}, true)) << gone;
+    EXPECT_NO_THROW(test::run_file(l)) << gone;
     EXPECT_EQ(word(l, 1, 0), 5u) << gone;
   }
 }

@@ -5,19 +5,13 @@
 #include <cstring>
 #include <set>
 
-#include "model/ptx/parse.h"
+#include "../kernel.h"
 #include "verify/capture/captures.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
 
 using Words = std::vector<uint32_t>;
-
-const ptx::Module& module_text() {
-  static const ptx::Module parsed = ptx::parse(read_file(share_folder("test") + "/residents.ptx"));
-  return parsed;
-}
 
 Buffer buffer(const std::string& name, const Words& words) {
   Buffer b{name, {}, true, false, true};
@@ -35,6 +29,7 @@ struct Run {
 Run run(const std::string& entry, uint32_t grid, uint32_t block, const std::vector<Words>& buffers,
         const Words& numbers, const isa::Options& options) {
   Launch l;
+  l.ptx = share_folder("test") + "/residents.ptx";
   l.entry = entry;
   l.shape.grid = {grid, 1, 1};
   l.shape.block = {block, 1, 1};
@@ -42,7 +37,7 @@ Run run(const std::string& entry, uint32_t grid, uint32_t block, const std::vect
   for (const uint32_t n : numbers) l.add_scalar(n);
   Run out;
   try {
-    simulate(isa::compile(module_text(), entry), l, options, true);
+    test::run_file(l, options);
   } catch (const machine::Fault& e) {
     out.fault = e.what();
   }
@@ -78,7 +73,7 @@ isa::Options any_schedule(uint32_t grid) {
 // What two CTAs of one thread leave that run `body` on two words, under the random schedule of each of these
 // seeds.
 std::set<Words> ends_of_two(const std::string& body, uint64_t seeds) {
-  const isa::Program program = isa::compile(ptx::parse(R"(.version 8.7
+  const test::Module module = test::module_of(R"(.version 8.7
 .target sm_90a
 .address_size 64
 .visible .entry k(.param .u64 words)
@@ -87,15 +82,14 @@ std::set<Words> ends_of_two(const std::string& body, uint64_t seeds) {
 .reg .b64 %a;
 ld.param.u64 %a, [words];
 mov.u32 %r0, %ctaid.x;
-)" + body + "ret;\n}\n"),
-                                            "k");
+)" + body + "ret;\n}\n");
   std::set<Words> out;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     Launch l;
     l.entry = "k";
     l.shape.grid = {2, 1, 1};
     l.add_buffer(buffer("words", {0, 0}));
-    simulate(program, l, under(isa::Policy::random, seed), true);
+    test::run_ptx(module, l, under(isa::Policy::random, seed));
     Words words(2);
     std::memcpy(words.data(), l.buffers[0].bytes.data(), 8);
     out.insert(words);

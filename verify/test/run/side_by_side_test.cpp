@@ -53,7 +53,7 @@ End ended(test::Kernel k, unsigned threads) {
   k.options.print = [&](std::string_view text) { out.printed += text; };
   Launch l = k.launch();
   try {
-    const isa::RunResult result = simulate(k.program(), l, k.options, true);
+    const isa::RunResult result = test::run_ptx(k.text(), l, k.options);
     out.host = result.host;
     out.lanes = result.lane_instructions;
     out.warps = result.warp_instructions;

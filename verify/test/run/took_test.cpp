@@ -4,8 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "../kernel.h"
 #include "model/run/turns/chooser.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -45,7 +45,7 @@ class Counting : public isa::Chooser {
 
 // Runs it twice, with counts and without: all else is the same.
 Counting counted(const std::string& text, uint32_t threads, std::vector<int> stops = {}) {
-  const isa::Program program = isa::compile(ptx::parse(text), "k");
+  const test::Module module = test::module_of(text);
   std::vector<Counting> both{Counting(true), Counting(false)};
   std::vector<Launch> left;
   for (Counting& chooser : both) {
@@ -59,7 +59,7 @@ Counting counted(const std::string& text, uint32_t threads, std::vector<int> sto
       options.observers.emplace_back().lines = stops;
       options.observers.back().tell = [](const machine::Event&) {};
     }
-    const isa::RunResult result = simulate(program, l, options, true);
+    const isa::RunResult result = test::run_ptx(module, l, options);
     if (&chooser == &both[0]) {
       EXPECT_EQ(std::accumulate(chooser.by_unit.begin(), chooser.by_unit.end(), uint64_t{0},
                                 [](uint64_t sum, const auto& u) { return sum + u.second; }),

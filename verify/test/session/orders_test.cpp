@@ -23,28 +23,27 @@ test::Kernel storing(const std::string& place) {
 }
 
 struct Case {
-  explicit Case(const test::Kernel& k) : program(k.program()) {
-    launch.ptx = "k.ptx";
+  explicit Case(const test::Kernel& k) {
+    launch.module = test::module_of(k.text());
     launch.entry = "k";
     launch.shape = k.shape;
     launch.add_buffer(test::output(8));
   }
-  isa::Program program;
   Launch launch;
 };
 
 TEST(Orders, AgreeWhereEachWarpHasAPlace) {
   Case c(storing("mov.u32 %r2, %r1;"));
-  const EveryOrder orders = every_order(c.program, c.launch, {}, 1000);
+  const EveryOrder orders = every_order(c.launch, {}, 1000);
   EXPECT_TRUE(orders.agree());
   orders.keep(c.launch);
   EXPECT_EQ(c.launch.buffers[0].bytes[4], std::byte{1});
-  EXPECT_FALSE(compare(c.program, c.launch, {}, 8));
+  EXPECT_FALSE(compare(c.launch, {}, 8));
 }
 
 TEST(Orders, SayWhereTwoEndsPart) {
   Case c(storing("mov.u32 %r2, 0;"));
-  const EveryOrder orders = every_order(c.program, c.launch, {}, 1000);
+  const EveryOrder orders = every_order(c.launch, {}, 1000);
   EXPECT_FALSE(orders.agree());
   ASSERT_EQ(orders.all.ends.size(), 2u);
   const EveryOrder::Difference d = orders.difference(orders.all.ends[1], c.launch);
@@ -56,7 +55,7 @@ TEST(Orders, SayWhereTwoEndsPart) {
 // The second warp to come reads the word that the first has written, and goes where nothing is.
 TEST(Orders, FaultsStandBehindWhatEnds) {
   Case c(storing("ld.global.u32 %r2, [%a0];\nmul.lo.u32 %r2, %r2, 1000;"));
-  const EveryOrder orders = every_order(c.program, c.launch, {}, 1000);
+  const EveryOrder orders = every_order(c.launch, {}, 1000);
   EXPECT_FALSE(orders.agree());
   ASSERT_GE(orders.all.ends.size(), 2u);
   ASSERT_NE(orders.first(), nullptr);
@@ -71,7 +70,7 @@ TEST(Orders, FaultsStandBehindWhatEnds) {
 
 TEST(Orders, WithNothingButFaultsHaveNoFirst) {
   Case c(storing("mov.u32 %r2, 1000;"));
-  const EveryOrder orders = every_order(c.program, c.launch, {}, 1000);
+  const EveryOrder orders = every_order(c.launch, {}, 1000);
   EXPECT_FALSE(orders.agree());
   EXPECT_EQ(orders.first(), nullptr);
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "../bugs/planted.h"
+#include "../kernel.h"
 #include "kernels/svdquant/launch.h"
 #include "model/machine/failure.h"
 #include "verify/capture/captures.h"
@@ -29,7 +30,7 @@ std::vector<std::byte> left_by(const ActivationProblem& problem, const std::stri
   Launch launch = problem.launch(build_for(arch));
   isa::Options options;
   options.schedule = schedule;
-  simulate(load_program(launch.ptx, launch.entry), launch, options, true);
+  test::run_file(launch, options);
   return launch.buffers[kActivationResult].bytes;
 }
 
@@ -116,7 +117,7 @@ TEST(Activation, TheGemmTakesWhatItLeaves) {
   for (const char* name : {"svdquant_ordered", "svdquant_pair"}) {
     const svdquant::Variant v = svdquant::variant(name);
     Launch launch = gemm.launch(v, build_for("sm_100a"));
-    simulate(load_program(launch.ptx, launch.entry), launch, {}, true);
+    test::run_file(launch);
     EXPECT_TRUE(same_bits(launch.buffers[kSvdquantResult].bytes, gemm.expected(v))) << name;
   }
 }

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "model/ptx/parse.h"
+#include "../kernel.h"
 #include "verify/capture/captures.h"
 #include "verify/suite/kernels/gemm.h"
 
@@ -89,29 +89,17 @@ TEST(Cause, AParityThatIsNotFlippedIsNoUnderArrival) {
 
 // Small kernels: two warps, a barrier for one arrival and one for all threads, a tile that a copy fills.
 std::string small(const std::string& body, isa::Policy policy = isa::Policy::lazy) {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {64, 1, 1};
-  l.add_buffer({"in", std::vector<std::byte>(4096), true, true, false});
-  l.add_buffer({"out", std::vector<std::byte>(256), true, false, true});
-  isa::Options options;
-  options.schedule = {policy, 3};
-  const std::string text = R"(.version 9.0
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 pin, .param .u64 pout) {
-.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<4>;
-.shared .align 128 .b8 tile[1024]; .shared .align 8 .b64 bar;
-ld.param.u64 %q0, [pin]; ld.param.u64 %q1, [pout]; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0;
-@%p0 mbarrier.init.shared.b64 [bar], 1;
-bar.sync 0;
-)" + body + "ret;\n}\n";
-  try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
-  } catch (const machine::Fault& fault) {
-    return fault.what();
-  }
-  return "held";
+  test::Kernel k{.parameters = ".param .u64 pin, .param .u64 pout",
+                 .registers = ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<4>;",
+                 .shared = ".shared .align 128 .b8 tile[1024]; .shared .align 8 .b64 bar;",
+                 .start =
+                     "ld.param.u64 %q0, [pin]; ld.param.u64 %q1, [pout]; mov.u32 %r0, %tid.x; "
+                     "setp.eq.u32 %p0, %r0, 0;\n@%p0 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;",
+                 .body = body,
+                 .shape = {.block = {64, 1, 1}},
+                 .buffers = {test::input(std::vector<std::byte>(4096)), test::output(256)}};
+  k.options.schedule = {policy, 3};
+  return k.run().end();
 }
 
 TEST(Cause, ADivergentBarrierIsNamedAsSuch) {
@@ -221,22 +209,17 @@ TEST(Cause, WarpsThatTakePhasesInTurnAreNotToBlame) {
   EXPECT_NE(turns.find("exited peer"), std::string::npos) << turns;
 }
 TEST(Cause, APrintfOfAValueThatWasNeverWritten) {
-  const std::string text =
-      ".version 9.0\n.target sm_90a\n.address_size 64\n"
-      ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 v);\n"
-      ".global .align 1 .b8 format[4] = {37, 100, 10, 0};\n"
-      ".visible .entry k() {\n.local .align 8 .b8 values[8]; .reg .b64 %q<4>; .reg .b32 %r<2>;\n"
-      "mov.u64 %q0, values; cvta.local.u64 %q0, %q0; mov.u64 %q1, format; cvta.global.u64 %q1, %q1;\n"
-      "{ .param .b64 a; .param .b64 b; .param .b32 c; st.param.b64 [a], %q1; st.param.b64 [b], %q0;\n"
-      "call.uni (c), vprintf, (a, b); }\nret;\n}\n";
-  Launch l;
-  l.entry = "k";
-  std::string fault;
-  try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-  } catch (const machine::Fault& f) {
-    fault = f.what();
-  }
+  const test::Kernel k{
+      .module =
+          ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 v);\n"
+          ".global .align 1 .b8 format[4] = {37, 100, 10, 0};",
+      .registers = ".local .align 8 .b8 values[8]; .reg .b64 %q<4>; .reg .b32 %r<2>;",
+      .body =
+          "mov.u64 %q0, values; cvta.local.u64 %q0, %q0; mov.u64 %q1, format; cvta.global.u64 %q1, %q1;\n"
+          "{ .param .b64 a; .param .b64 b; .param .b32 c; st.param.b64 [a], %q1; st.param.b64 [b], %q0;\n"
+          "call.uni (c), vprintf, (a, b); }",
+      .shape = {.block = {1, 1, 1}}};
+  const std::string fault = k.run().fault;
   EXPECT_EQ(fault,
             "PTX line 10, CTA (0,0,0), thread (0,0,0): printf prints argument 1, of 4 bytes, which was never "
             "written");

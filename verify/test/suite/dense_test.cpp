@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "../bugs/planted.h"
+#include "../kernel.h"
 #include "kernels/dense/launch.h"
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
@@ -31,12 +32,6 @@ using dense::Variant;
 Build build() { return {share_folder("kernels"), "sm_100a"}; }
 std::string text_of(const Variant& v) { return read_file(build().file("dense/" + std::string(v.name))); }
 
-const isa::Program& program_of(const Variant& v) {
-  static std::map<std::string, isa::Program> all;
-  if (!all.contains(v.name)) all.emplace(v.name, isa::compile(ptx::parse(text_of(v)), v.name));
-  return all.at(v.name);
-}
-
 bool wrong_turn(const Variant& v) { return std::string_view(v.name).starts_with("dense_wrong"); }
 
 // The kernel's D, or what it is at fault with.
@@ -44,11 +39,12 @@ struct Given {
   std::vector<std::byte> d;
   std::string fault;
 };
-Given given(const isa::Program& program, const DenseProblem& problem, const Variant& v,
-            const isa::Options& options = {}) {
+Given given(const DenseProblem& problem, const Variant& v, const isa::Options& options = {},
+            const test::Module& in_its_place = nullptr) {
   Launch launch = problem.launch(v, build());
+  launch.module = in_its_place;
   try {
-    simulate(program, launch, options, true);
+    test::run_file(launch, options);
   } catch (const machine::Fault& f) {
     return {{}, f.what()};
   }
@@ -78,7 +74,7 @@ void check(const Variant& v, const DenseCase& c) {
     Writes writes;
     isa::Options options = policy.policy == isa::Policy::lazy ? writes.options() : isa::Options{};
     options.schedule = {policy.policy, c.seed};
-    const Given got = given(program_of(v), problem, v, options);
+    const Given got = given(problem, v, options);
     if (!got.fault.empty()) RC_FAIL(who + ", schedule " + std::string(policy.name) + ": " + got.fault);
     if (!same_bits(got.d, want)) RC_FAIL(who + ", schedule " + std::string(policy.name) + ": other bits");
     if (policy.policy == isa::Policy::lazy && !writes.complaint(want.size()).empty())
@@ -128,7 +124,7 @@ TEST(Dense, EveryKernelWritesEveryByteOfDOnce) {
                                DenseCase{1, 16, 32, 1, OperandData::moderate, 2, 1, 0, 5}}) {
       const DenseProblem problem(c);
       Writes writes;
-      const Given got = given(program_of(v), problem, v, writes.options());
+      const Given got = given(problem, v, writes.options());
       EXPECT_EQ(got.fault, "") << v.name;
       EXPECT_EQ(writes.complaint(got.d.size()), "") << v.name << ", " << c.describe();
     }
@@ -143,7 +139,7 @@ TEST(Dense, NoCommitArrivesAtACtaThatHasEnded) {
   const Variant v = dense::variant("dense_m128_n128");
   isa::Options options;
   options.schedule = {isa::Policy::random, seed};
-  EXPECT_EQ(given(program_of(v), problem, v, options).fault, "");
+  EXPECT_EQ(given(problem, v, options).fault, "");
 }
 
 struct Mistake {
@@ -238,11 +234,11 @@ TEST(DenseVerdict, NoWaitCanBeLeftOut) {
 // Where every CTA makes every tile, the bits are the same: only the count of writes shows it.
 TEST(DenseVerdict, TilesMadeTwiceAreCounted) {
   const Variant v = dense::variant("dense_m128_n64_fixed");
-  const isa::Program program = isa::compile(
-      ptx::parse(replaced(text_of(v), "mov\\.u32 (.*), %nctaid\\.x;", "mov.u32 $1, 1;")), v.name);
+  const test::Module changed =
+      test::module_of(replaced(text_of(v), "mov\\.u32 (.*), %nctaid\\.x;", "mov.u32 $1, 1;"));
   const DenseProblem problem({200, 130, 64, 1, OperandData::moderate, 1, 1, 0, 2});
   Writes writes;
-  const Given got = given(program, problem, v, writes.options());
+  const Given got = given(problem, v, writes.options(), changed);
   ASSERT_EQ(got.fault, "");
   EXPECT_TRUE(same_bits(got.d, problem.expected(v)));
   EXPECT_NE(writes.complaint(got.d.size()).find("written 2 times"), std::string::npos)
@@ -254,8 +250,7 @@ TEST(DenseVerdict, TheOrderOfASplitShows) {
   const DenseProblem problem({20, 64, 1024, 1, OperandData::all_codes, 3});
   Variant v = dense::variant("dense_m128_n64_split4_f32");
   const std::vector<std::byte> in_order = problem.expected(v);
-  EXPECT_TRUE(
-      same_bits(given(program_of(dense::variant("dense_m128_n64_split4_f32")), problem, v).d, in_order));
+  EXPECT_TRUE(same_bits(given(problem, v).d, in_order));
   for (const int split : {1, 2}) {
     v.split = split;
     EXPECT_FALSE(same_bits(problem.expected(v), in_order)) << split;
@@ -268,11 +263,10 @@ TEST(DenseWrongTurn, TilesOf32ColumnsFailByTheirColumn) {
   const Variant v = dense::variant("dense_wrong_n32");
   const DenseCase one_tile{8, 32, 128, 1, OperandData::moderate, 1};
   const DenseProblem first(one_tile);
-  EXPECT_TRUE(same_bits(given(program_of(v), first, v).d, first.expected(v)))
-      << "its first tile starts at an even column";
+  EXPECT_TRUE(same_bits(given(first, v).d, first.expected(v))) << "its first tile starts at an even column";
   DenseCase two = one_tile;
   two.n = 64;
-  const Given got = given(program_of(v), DenseProblem(two), v);
+  const Given got = given(DenseProblem(two), v);
   EXPECT_NE(got.fault.find("scale"), std::string::npos) << got.fault;
   EXPECT_NE(got.fault.find("multiple of 2"), std::string::npos) << got.fault;
 }
@@ -281,7 +275,7 @@ TEST(DenseWrongTurn, WithoutTheShiftOddTilesHaveTheScalesOfEvenOnes) {
   const Variant v = dense::variant("dense_wrong_unshifted");
   const DenseCase c{8, 256, 128, 1, OperandData::moderate, 1};
   DenseProblem problem(c);
-  const std::vector<std::byte> got = given(program_of(v), problem, v).d;
+  const std::vector<std::byte> got = given(problem, v).d;
   EXPECT_FALSE(same_bits(got, problem.expected(v)));
   // Scales of B's row n become those of row n - 64 where n / 64 is odd.
   const auto place = [](size_t row, size_t atom) {

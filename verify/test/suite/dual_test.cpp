@@ -11,6 +11,7 @@
 #include <map>
 
 #include "../bugs/planted.h"
+#include "../kernel.h"
 #include "kernels/dual/launch.h"
 #include "model/machine/failure.h"
 #include "nvfp4_laws.h"
@@ -92,12 +93,6 @@ TEST(Silu, OfWhatIsNoOrdinaryNumber) {
   EXPECT_TRUE(std::isnan(oracle::silu(std::numeric_limits<float>::quiet_NaN())));
 }
 
-const isa::Program& program_of(const Variant& v) {
-  static std::map<std::string, isa::Program> all;
-  if (!all.contains(v.name)) all.emplace(v.name, isa::compile(ptx::parse(text_of(v.name)), v.name));
-  return all.at(v.name);
-}
-
 // A launch leaves the expected bits under the default schedule and another, each byte of D written once; and
 // both products are within the proven bound of exact arithmetic.
 void check(const Variant& v, const DualCase& c) {
@@ -111,7 +106,7 @@ void check(const Variant& v, const DualCase& c) {
     options.schedule = {policy.policy, c.seed};
     Launch launch = problem.launch(v, build());
     try {
-      simulate(program_of(v), launch, options, true);
+      test::run_file(launch, options);
     } catch (const machine::Fault& f) {
       RC_FAIL(who + ", schedule " + std::string(policy.name) + ": " + f.what());
     }

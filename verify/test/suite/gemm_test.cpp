@@ -12,8 +12,8 @@
 #include <functional>
 #include <map>
 
+#include "../kernel.h"
 #include "by_name.h"
-#include "model/ptx/parse.h"
 #include "verify/capture/captures.h"
 #include "verify/launch/file/launch_json.h"
 #include "verify/suite/same.h"
@@ -95,8 +95,7 @@ TEST(GemmVerdict, AWrongFactorFailsAndReplays) {
   const std::string& what = verdict.first_mismatch;
   ASSERT_NE(what.find("expected 0x"), std::string::npos) << what;
   LaunchFile replay = read_launch(verdict.replay);
-  simulate(isa::compile(ptx::parse(read_file(replay.launch.ptx)), replay.launch.entry), replay.launch, {},
-           true);
+  test::run_file(replay.launch);
   const size_t output = std::stoul(what.substr(what.find("output ") + 7));
   const auto wrong = static_cast<uint16_t>(std::stoul(what.substr(what.find("=> ") + 3, 6), nullptr, 16));
   uint16_t again = 0;
@@ -145,8 +144,7 @@ TEST(GemmVerdict, SumsSentTooSoonFailUnderARandomScheduleAndReplay) {
     isa::Options options;
     options.schedule = schedule;
     try {
-      simulate(isa::compile(ptx::parse(read_file(file.launch.ptx)), file.launch.entry), file.launch, options,
-               true);
+      test::run_file(file.launch, options);
     } catch (const machine::Fault& f) {
       return std::string(f.what());
     }

@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../kernel.h"
 #include "by_name.h"
-#include "model/ptx/parse.h"
 #include "verify/capture/captures.h"
 #include "verify/launch/file/launch_json.h"
 #include "verify/verdict/judge.h"
@@ -26,11 +26,7 @@ std::string path_of(const GemvRung& rung, const std::string& arch) {
 
 // Runs the launch of a rung and gives its result.
 std::vector<std::byte> outputs(Launch launch, const isa::Options& options = {}) {
-  static std::map<std::string, isa::Program> programs;
-  const std::string key = launch.ptx + launch.entry;
-  if (programs.count(key) == 0)
-    programs.emplace(key, isa::compile(ptx::parse(read_file(launch.ptx)), launch.entry));
-  simulate(programs.at(key), launch, options, true);
+  test::run_file(launch, options);
   return bytes_of(launch, "c");
 }
 
@@ -205,8 +201,7 @@ TEST(Verdict, APlantedBugFailsAndReplays) {
   EXPECT_GT(verdict.mismatches, 0u);
   EXPECT_NE(verdict.first_mismatch.find("expected 0x"), std::string::npos) << verdict.first_mismatch;
   LaunchFile replay = read_launch(verdict.replay);
-  const isa::Program program = isa::compile(ptx::parse(read_file(replay.launch.ptx)), replay.launch.entry);
-  simulate(program, replay.launch, {}, true);
+  test::run_file(replay.launch);
   OutputFiles files;
   plan_outputs(replay, files);
   write_outputs(replay, files);

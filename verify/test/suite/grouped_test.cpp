@@ -8,6 +8,7 @@
 #include <map>
 
 #include "../bugs/planted.h"
+#include "../kernel.h"
 #include "kernels/grouped/launch.h"
 #include "model/machine/failure.h"
 #include "nvfp4_laws.h"
@@ -22,18 +23,12 @@ using grouped::Variant;
 Build build() { return {share_folder("kernels"), "sm_100a"}; }
 std::string text_of(const char* name) { return read_file(build().file("grouped/" + std::string(name))); }
 
-const isa::Program& program_of(const Variant& v) {
-  static std::map<std::string, isa::Program> all;
-  if (!all.contains(v.name)) all.emplace(v.name, isa::compile(ptx::parse(text_of(v.name)), v.name));
-  return all.at(v.name);
-}
-
 // What a launch with that metadata leaves, or the fault it ends in.
 std::string complaint(const Variant& v, const GroupedProblem& problem, const grouped::Metadata& metadata,
                       const isa::Options& options = {}) {
   Launch launch = problem.launch(v, build(), metadata);
   try {
-    simulate(program_of(v), launch, options, true);
+    test::run_file(launch, options);
   } catch (const machine::Fault& f) {
     return f.what();
   }
@@ -164,7 +159,7 @@ TEST(GroupedInput, AMisalignedOperandIsNamed) {
   metadata.groups[0].a = 8;
   Launch launch = problem.launch(grouped::variant("grouped_warps_2"), build(), metadata);
   try {
-    simulate(program_of(grouped::variant("grouped_warps_2")), launch, {}, true);
+    test::run_file(launch);
     ADD_FAILURE() << "it was taken";
   } catch (const machine::InputError& e) {
     EXPECT_NE(std::string(e.what()).find("multiple of 16"), std::string::npos) << e.what();

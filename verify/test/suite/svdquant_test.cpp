@@ -11,6 +11,7 @@
 #include <map>
 
 #include "../bugs/planted.h"
+#include "../kernel.h"
 #include "kernels/svdquant/launch.h"
 #include "model/budget/audit.h"
 #include "model/machine/failure.h"
@@ -27,20 +28,13 @@ using svdquant::Variant;
 
 Build build() { return {share_folder("kernels"), "sm_100a"}; }
 
-const isa::Program& program_of(const Variant& v) {
-  static std::map<std::string, isa::Program> all;
-  if (!all.contains(v.name))
-    all.emplace(v.name, load_program(build().file("svdquant/" + std::string(v.name)), v.name));
-  return all.at(v.name);
-}
-
 // Nothing where the launch leaves the expected bits.
 std::string complaint(const Variant& v, const SvdquantProblem& problem, const isa::Schedule& schedule = {}) {
   Launch launch = problem.launch(v, build());
   isa::Options options;
   options.schedule = schedule;
   try {
-    simulate(program_of(v), launch, options, true);
+    test::run_file(launch, options);
   } catch (const machine::Fault& f) {
     return f.what();
   }
@@ -115,7 +109,7 @@ TEST(Svdquant, PairsWriteEachByteOfYOnce) {
     const SvdquantProblem problem({261, 150, 64, 16, OperandData::moderate, 12, clusters}, v.bf16);
     Writes writes;
     Launch launch = problem.launch(v, build());
-    simulate(program_of(v), launch, writes.options(), true);
+    test::run_file(launch, writes.options());
     EXPECT_TRUE(same_bits(launch.buffers[kSvdquantResult].bytes, problem.expected(v))) << clusters;
     EXPECT_EQ(writes.complaint(261 * 150 * 2), "") << clusters;
   }

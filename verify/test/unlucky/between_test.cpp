@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "verify/launch/launch.h"
+#include "../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -75,8 +75,7 @@ Judged by_the_kernel(const Case& c, uint32_t threads) {
   for (const Words& left : c.left) launch.add_hidden_buffer({"left", bytes_of(left)});
   for (const size_t n : {words, c.ends.size(), launches, size_t{1040}})
     launch.add_scalar(static_cast<uint32_t>(n));
-  const isa::Program program = isa::compile(ptx::parse(between_launches()), kBetween);
-  simulate(program, launch, {}, true);
+  test::run_ptx(between_launches(), launch);
   Judged out;
   out.wrong = words_of(launch.buffers[4].bytes);
   const Words examples = words_of(launch.buffers[5].bytes);

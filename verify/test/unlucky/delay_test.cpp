@@ -48,23 +48,22 @@ TEST(Delayed, ASleepStandsBeforeWhatReachesMemoryOrMeetsThreads) {
 }
 
 // What runs of the schedules leave, each once. Random waits may give up again and again: no end.
-std::set<std::vector<std::vector<std::byte>>> ends_of(const std::string& ptx, const Launch& launch) {
-  const isa::Program program = isa::compile(ptx::parse(ptx), "kernel");
+std::set<std::vector<std::vector<std::byte>>> ends_of(const std::string& ptx, Launch launch) {
+  launch.module = std::make_shared<const isa::Module>(ptx);
+  const Start start(launch);
   std::set<std::vector<std::vector<std::byte>>> out;
   for (const isa::Schedule& schedule : schedules(7)) {
-    Launch now = launch;
     isa::Options options;
     options.schedule = schedule;
     options.step_limit = 1 << 22;
     try {
-      simulate(program, now, options, true);
+      const Ran ran = start.run(options, true);
+      std::vector<std::vector<std::byte>> end;
+      for (size_t b = 0; b < launch.buffers.size(); ++b) end.push_back(ran.buffer(launch, b));
+      out.insert(std::move(end));
     } catch (const machine::Fault& fault) {
       EXPECT_NE(std::string(fault.what()).find("no end after"), std::string::npos) << fault.what();
-      continue;
     }
-    std::vector<std::vector<std::byte>> end;
-    for (Buffer& b : now.buffers) end.push_back(std::move(b.bytes));
-    out.insert(std::move(end));
   }
   return out;
 }

@@ -7,11 +7,10 @@
 #include <cstring>
 #include <random>
 
+#include "../../kernel.h"
 #include "model/isa/family/mma/shared_matrix.h"
 #include "model/layout/operands.h"
 #include "model/number/format.h"
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -101,7 +100,7 @@ E: ret;
   m.swizzle = t.swizzle;
   l.add_tensor_map(l.add_hidden_buffer({"tensor", tensor, true, true, false}), m);
   l.add_scalar(uint64_t{0});
-  simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
+  test::run_ptx(text, l);
   return l.buffers[0].bytes;
 }
 

@@ -4,8 +4,7 @@
 
 #include <cstring>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -69,7 +68,7 @@ Outcome run(const std::string& text, const isa::Shape& shape, isa::Schedule sche
     options.schedule = schedule;
     options.strict = strict;
     options.progress = [&](const isa::Progress& p) { o.progress.push_back(p); };
-    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+    test::run_ptx(text, l, options);
     o.out.resize(4 * ctas);
     std::memcpy(o.out.data(), l.buffers[0].bytes.data(), l.buffers[0].bytes.size());
   } catch (const machine::Fault& e) {
@@ -229,7 +228,7 @@ TEST(WideRegisters, HoldWhatWasLoaded) {
   l.entry = "k";
   l.shape.block = {32, 1, 1};
   l.add_buffer({"out", std::vector<std::byte>(64 * 32), true, false, true});
-  simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
+  test::run_ptx(text, l);
   std::vector<uint32_t> out(16 * 32);
   std::memcpy(out.data(), l.buffers[0].bytes.data(), 64 * 32);
   for (uint32_t t = 0; t < 32; ++t) {

@@ -4,9 +4,8 @@
 #include <cstring>
 #include <ostream>
 
-#include "model/ptx/parse.h"
+#include "../../kernel.h"
 #include "verify/capture/captures.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -33,7 +32,7 @@ std::string outcome(const std::string& name, isa::Schedule schedule, std::vector
   options.step_limit = 1 << 20;
   const std::string text = read_file(share_folder("kernels") + "/hang/" + name + ".ptx");
   try {
-    simulate(isa::compile(ptx::parse(text), "pipeline"), l, options, true);
+    test::run_ptx(text, l, options);
   } catch (const machine::Fault& e) {
     return e.what();
   }
@@ -99,55 +98,34 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Loops that no instruction of theirs ends: proven by registers and memory that repeat, not by a time limit.
 std::string spinning(const std::string& body, isa::Schedule schedule, uint32_t ctas = 1) {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {64, 1, 1};
-  l.shape.grid = {ctas, 1, 1};
-  l.add_buffer({"flag", std::vector<std::byte>(8), true, false, true});
-  isa::Options options;
-  options.schedule = schedule;
-  options.step_limit = uint64_t{1} << 24;
-  const std::string text = R"(.version 9.0
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 flag) {
-.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<4>;
-.shared .align 8 .b64 bar;
-ld.param.u64 %q0, [flag]; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0;
-@%p0 mbarrier.init.shared.b64 [bar], 1;
-bar.sync 0;
-)" + body + "ret;\n}\n";
-  try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
-  } catch (const machine::Fault& e) {
-    return e.what();
-  } catch (const machine::Unsupported& e) {
-    return std::string("unsupported: ") + e.what();
-  }
-  return "held " + std::to_string(static_cast<int>(l.buffers[0].bytes[0]));
+  test::Kernel k{.parameters = ".param .u64 flag",
+                 .registers = ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<4>;",
+                 .shared = ".shared .align 8 .b64 bar;",
+                 .start =
+                     "ld.param.u64 %q0, [flag]; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0;\n"
+                     "@%p0 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;",
+                 .body = body,
+                 .shape = {.grid = {ctas, 1, 1}, .block = {64, 1, 1}},
+                 .buffers = {test::output(8)}};
+  k.options.schedule = schedule;
+  k.options.step_limit = uint64_t{1} << 24;
+  const test::Left left = k.run();
+  return left.fault.empty() ? "held " + std::to_string(left.all<uint8_t>(0)[0]) : left.fault;
 }
 
 // The loop of a function that is called again and again looks the same at every visit; its caller's does not.
 TEST(Spin, ALoopInACalleeIsNotTheCallersLoop) {
   for (int before = 0; before < 4; ++before) {
-    const std::string text = R"(.version 9.0
-.target sm_90a
-.address_size 64
-.func f() { .reg .u32 %a; .reg .pred %q; mov.u32 %a, 0;
-M: add.u32 %a, %a, 1; setp.lt.u32 %q, %a, 3; @%q bra M; ret; }
-.visible .entry k() {
-.reg .pred %p; .reg .b32 %r<2>;
-mov.u32 %r1, 0;
-X: add.u32 %r1, %r1, 1; setp.le.u32 %p, %r1, )" +
-                             std::to_string(before) + R"(; @%p bra X;
-mov.u32 %r0, 0;
-L: call f, (); add.u32 %r0, %r0, 1; setp.lt.u32 %p, %r0, 200000; @%p bra L;
-ret;
-}
-)";
-    Launch l;
-    l.entry = "k";
-    EXPECT_NO_THROW(simulate(isa::compile(ptx::parse(text), "k"), l, {}, false)) << before;
+    const test::Kernel k{
+        .module =
+            ".func f() { .reg .u32 %a; .reg .pred %q; mov.u32 %a, 0;\n"
+            "M: add.u32 %a, %a, 1; setp.lt.u32 %q, %a, 3; @%q bra M; ret; }",
+        .registers = ".reg .pred %p; .reg .b32 %r<2>;",
+        .body = "mov.u32 %r1, 0;\nX: add.u32 %r1, %r1, 1; setp.le.u32 %p, %r1, " + std::to_string(before) +
+                "; @%p bra X;\nmov.u32 %r0, 0;\n"
+                "L: call f, (); add.u32 %r0, %r0, 1; setp.lt.u32 %p, %r0, 200000; @%p bra L;",
+        .shape = {.block = {1, 1, 1}}};
+    EXPECT_EQ(k.run().end(), "held") << before;
   }
 }
 
@@ -291,21 +269,15 @@ TEST(Preemption, TwoLocksTakenInOppositeOrderShowUnderARandomSchedule) {
 
 // A run that hangs still says that it runs.
 TEST(Progress, IsReportedWithinACluster) {
-  Launch l;
-  l.entry = "k";
-  isa::Options options;
-  options.step_limit = uint64_t{1} << 25;
+  test::Kernel k{.registers = ".reg .b32 %r<2>;", .body = "mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1; bra L;"};
+  k.options.step_limit = uint64_t{1} << 25;
   int reports = 0;
-  options.progress = [&](const isa::Progress& p) {
+  k.options.progress = [&](const isa::Progress& p) {
     EXPECT_EQ(p.done, 0u);
     EXPECT_EQ(p.all, 1u);
     reports += p.warp_instructions != 0 ? 1 : 0;
   };
-  const std::string text =
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r<2>; mov.u32 %r1, "
-      "0;\n"
-      "L: add.u32 %r1, %r1, 1; bra L;\n}\n";
-  EXPECT_THROW(simulate(isa::compile(ptx::parse(text), "k"), l, options, false), machine::Fault);
+  EXPECT_THROW(k.held(), machine::Fault);
   EXPECT_GT(reports, 3);
 }
 

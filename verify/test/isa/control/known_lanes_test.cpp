@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "model/ptx/parse.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -31,8 +31,7 @@ KnownLanes run(const std::string& instruction, uint32_t unknown, uint32_t partic
       "\nE: ld.global.u32 %r3, [%q0+12]; and.b32 %r3, %r3, %r2; setp.ne.u32 %p2, %r3, 0; selp.b32 %r4, 0, "
       "%r13, "
       "%p2;\nst.global.u32 [%q1], %r4;\nret;\n}\n";
-  const isa::Program program = isa::compile(ptx::parse(text), "k");
-  return known_lanes(program, {unknown, participants, participants});
+  return known_lanes(test::module_of(text), {unknown, participants, participants});
 }
 
 // PTX ISA 9.0, 9.7.9.6: the source lane; itself where that is outside its segment.
@@ -182,7 +181,7 @@ TEST(Arrivals, OfLanesCountEachAtItsBarrier) {
     std::memcpy(bytes.data(), in.data(), sizeof in);
     l.add_buffer({"in", bytes, true, true, false});
     l.add_buffer({"out", std::vector<std::byte>(32), true, false, true});
-    simulate(isa::compile(ptx::parse(text + rest + "E: ret;\n}\n"), "k"), l, {}, true);
+    test::run_ptx(text + rest + "E: ret;\n}\n", l);
     for (size_t b = 0; b < 2; ++b) {
       std::array<uint32_t, 4> out{};
       std::memcpy(out.data(), l.buffers[1].bytes.data() + 16 * b, 16);

@@ -5,9 +5,8 @@
 #include <cstring>
 #include <ostream>
 
+#include "../../kernel.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -24,43 +23,37 @@ struct Setting {
 // %q0 the buffer 'in' of 4,096 bytes, %q1 'out', %q2 the tensor map's address; %p0 thread 0.
 std::string outcome(const std::string& body, isa::Policy policy = isa::Policy::lazy,
                     const Setting& setting = {}) {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {setting.threads, 1, 1};
-  l.shape.grid = l.shape.cluster = {setting.ctas, 1, 1};
-  l.shape.dynamic_shared = setting.dynamic_shared;
-  l.add_buffer({"in", std::vector<std::byte>(4096, std::byte{1}), true, true, false});
-  l.add_buffer({"out", std::vector<std::byte>(4096), true, false, true});
+  test::Kernel k{
+      .module = ".extern .shared .align 1024 .b8 dynamic[];",
+      .parameters = ".param .u64 pin, .param .u64 pout, .param .align 128 .b8 map[128]",
+      .registers = ".reg .pred %p<8>; .reg .b16 %h<4>; .reg .b32 %r<16>; .reg .b64 %q<16>;",
+      .shared =
+          ".shared .align 1024 .b8 tile[2048];\n"
+          ".shared .align 8 .b64 bar; .shared .align 8 .b64 bars[64];",
+      .start =
+          "ld.param.u64 %q0, [pin]; ld.param.u64 %q1, [pout]; mov.b64 %q2, map; cvta.param.u64 %q2, %q2;\n"
+          "mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; mov.u32 %r15, 0;\n"
+          "@%p0 mbarrier.init.shared.b64 [bar], 1;\nbar.sync 0;",
+      .body = body,
+      .shape = {.grid = {setting.ctas, 1, 1},
+                .block = {setting.threads, 1, 1},
+                .cluster = {setting.ctas, 1, 1},
+                .dynamic_shared = setting.dynamic_shared},
+      .buffers = {test::input(std::vector<std::byte>(4096, std::byte{1})), test::output(4096)}};
+  k.options.schedule = {policy, 5};
+  k.options.step_limit = 1 << 26;
+  k.options.strict = setting.strict;
+  Launch l = k.launch();
   if (setting.map)
     l.add_tensor_map(0, *setting.map);
   else
     l.arguments.push_back({setting.raw_map.empty() ? std::vector<std::byte>(128) : setting.raw_map, 0});
-  isa::Options options;
-  options.schedule = {policy, 5};
-  options.step_limit = 1 << 26;
-  options.strict = setting.strict;
+  const test::Left left = k.run(l);
   std::string notes;
-  const std::string text = R"(.version 9.0
-.target sm_90a
-.address_size 64
-.extern .shared .align 1024 .b8 dynamic[];
-.visible .entry k(.param .u64 pin, .param .u64 pout, .param .align 128 .b8 map[128]) {
-.reg .pred %p<8>; .reg .b16 %h<4>; .reg .b32 %r<16>; .reg .b64 %q<16>;
-.shared .align 1024 .b8 tile[2048];
-.shared .align 8 .b64 bar; .shared .align 8 .b64 bars[64];
-ld.param.u64 %q0, [pin]; ld.param.u64 %q1, [pout]; mov.b64 %q2, map; cvta.param.u64 %q2, %q2;
-mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; mov.u32 %r15, 0;
-@%p0 mbarrier.init.shared.b64 [bar], 1;
-bar.sync 0;
-)" + body + "ret;\n}\n";
-  try {
-    for (const isa::Note& n : simulate(isa::compile(ptx::parse(text), "k"), l, options, true).notes)
-      notes += "; note: line " + std::to_string(n.place.ptx_line) + ", " + std::to_string(n.times) +
-               " times, " + n.text;
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "held" + notes;
+  for (const isa::Note& n : left.notes)
+    notes += "; note: line " + std::to_string(n.place.ptx_line) + ", " + std::to_string(n.times) +
+             " times, " + n.text;
+  return left.end() + notes;
 }
 
 const std::string kCopy =

@@ -6,8 +6,7 @@
 #include <cstring>
 #include <tuple>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -82,7 +81,7 @@ Seen run(const isa::Schedule& schedule, const std::vector<int>& lines, uint32_t 
   }};
   observer.lines = lines;
   options.observers.push_back(observer);
-  simulate(isa::compile(ptx::parse(kText), "k"), l, options, true);
+  test::run_ptx(kText, l, options);
   seen.out = l.buffers[0].bytes;
   return seen;
 }
@@ -146,7 +145,7 @@ ret;
     }};
     observer.lines = lines;
     options.observers.push_back(observer);
-    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+    test::run_ptx(text, l, options);
     return std::pair(end, lanes);
   };
   const auto [end, lanes] = turns({10});
@@ -197,7 +196,7 @@ TEST(Stops, MemoryIsAsTheLineFindsIt) {
   }};
   observer.lines = {15, 16, 23};
   options.observers.push_back(observer);
-  simulate(isa::compile(ptx::parse(kText), "k"), l, options, true);
+  test::run_ptx(kText, l, options);
   ASSERT_GE(sums.size(), 3u);
   EXPECT_FALSE(sums[0].first);  // before the store, after it, and before the first sum
   EXPECT_EQ(sums[1], std::pair(true, 0u));

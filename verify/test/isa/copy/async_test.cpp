@@ -5,7 +5,7 @@
 
 #include <ostream>
 
-#include "model/ptx/parse.h"
+#include "../../kernel.h"
 #include "verify/probe/recorded.h"
 
 namespace bitwell::verify {
@@ -21,7 +21,7 @@ std::string difference(const std::string& name, const AsyncCase& c, isa::Policy 
   isa::Options options;
   options.schedule = {policy, seed};
   try {
-    simulate(isa::compile(ptx::parse(c.ptx), "probe"), launch, options, true);
+    test::run_ptx(c.ptx, launch, options);
   } catch (const std::exception& e) {
     return e.what();
   }

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "../../kernel.h"
 #include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -94,7 +94,7 @@ TEST(CachePolicy, NoByteDependsOnIt) {
   std::vector<std::byte> bytes(sizeof before);
   std::memcpy(bytes.data(), before, sizeof before);
   l.add_buffer({"out", bytes, true, false, true});
-  simulate(isa::compile(ptx::parse(module_of(body)), "k"), l, {}, true);
+  test::run_ptx(module_of(body), l);
   uint32_t after[4];
   std::memcpy(after, l.buffers[0].bytes.data(), sizeof after);
   EXPECT_EQ(after[0], 12u);

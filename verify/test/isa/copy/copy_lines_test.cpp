@@ -4,9 +4,8 @@
 
 #include <string>
 
+#include "../../kernel.h"
 #include "model/machine/failure.h"
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -14,40 +13,22 @@ namespace {
 // A warp whose first thread starts `copy` to `tile`, in line 20 of tile.cu; then `access`, in line 31; then
 // the wait. The fault that it ends in, or "held".
 std::string ends(const std::string& copy, const std::string& access) {
-  const std::string text = R"(.version 9.0
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 pin) {
-.reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %q<3>;
-.shared .align 128 .b8 tile[1024]; .shared .align 8 .b64 bar;
-ld.param.u64 %q0, [pin]; mov.u32 %r0, %tid.x; setp.ne.u32 %p0, %r0, 0; mov.u32 %r4, tile;
-@%p0 bra J;
-mbarrier.init.shared.b64 [bar], 1;
-mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;
-.loc 1 20 3
-)" + copy + R"(
-J:
-bar.warp.sync -1;
-.loc 1 31 5
-)" + access + R"(
-.loc 1 40 3
-cp.async.wait_all;
-W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;
-@!%p1 bra W;
-ret;
-}
-.file 1 "tile.cu"
-)";
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {32, 1, 1};
-  l.add_buffer({"in", std::vector<std::byte>(512), true, true, false});
-  try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-  } catch (const machine::Fault& fault) {
-    return fault.what();
-  }
-  return "held";
+  return test::Kernel{
+      .module = ".file 1 \"tile.cu\"",
+      .parameters = ".param .u64 pin",
+      .registers = ".reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %q<3>;",
+      .shared = ".shared .align 128 .b8 tile[1024]; .shared .align 8 .b64 bar;",
+      .start =
+          "ld.param.u64 %q0, [pin]; mov.u32 %r0, %tid.x; setp.ne.u32 %p0, %r0, 0; mov.u32 %r4, tile;\n"
+          "@%p0 bra J;\nmbarrier.init.shared.b64 [bar], 1;\n"
+          "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;",
+      .body = ".loc 1 20 3\n" + copy + "\nJ:\nbar.warp.sync -1;\n.loc 1 31 5\n" + access,
+      .finish =
+          ".loc 1 40 3\ncp.async.wait_all;\n"
+          "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra W;",
+      .buffers = {test::input(std::vector<std::byte>(512))}}
+      .run()
+      .end();
 }
 
 const std::string kBulk =
@@ -60,9 +41,9 @@ TEST(CopyLines, ALoadNamesItsOwnAndTheCopys) {
     for (const char* load :
          {"ld.shared.u32 %r1, [tile];", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r4];"}) {
       const std::string text = ends(copy, load);
-      EXPECT_EQ(text.find("PTX line 16 (tile.cu:31), CTA (0,0,0), thread (0,0,0): a read of 'tile'"), 0u)
+      EXPECT_EQ(text.find("PTX line 17 (tile.cu:31), CTA (0,0,0), thread (0,0,0): a read of 'tile'"), 0u)
           << text;
-      EXPECT_NE(text.find("; the copy of PTX line 12 (tile.cu:20) is still to write there"),
+      EXPECT_NE(text.find("; the copy of PTX line 13 (tile.cu:20) is still to write there"),
                 std::string::npos)
           << text;
     }
@@ -79,8 +60,8 @@ TEST(CopyLines, ALoadNamesTheWaitThatTheCopyNeeds) {
 TEST(CopyLines, AValueThatWasNeverWrittenNamesTheLineThatLoadedIt) {
   const std::string text =
       ends("", "ld.shared.u32 %r1, [tile];\n.loc 1 33 5\nadd.u32 %r4, %r4, %r1; st.shared.u32 [%r4], %r0;");
-  EXPECT_EQ(text.find("PTX line 18 (tile.cu:33)"), 0u) << text;
-  EXPECT_NE(text.find("none of the 4 bytes that PTX line 16 (tile.cu:31) loaded from 'tile' (shared address "
+  EXPECT_EQ(text.find("PTX line 19 (tile.cu:33)"), 0u) << text;
+  EXPECT_NE(text.find("none of the 4 bytes that PTX line 17 (tile.cu:31) loaded from 'tile' (shared address "
                       "0) was ever written"),
             std::string::npos)
       << text;
@@ -90,9 +71,9 @@ TEST(CopyLines, AWriteNamesItsOwnAndTheCopys) {
   for (const char* write : {"st.shared.u32 [tile], %r0;", "atom.shared.add.u32 %r1, [tile], 1;",
                             "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r4], {%r0};"}) {
     const std::string text = ends(kBulk, write);
-    EXPECT_EQ(text.find("PTX line 16 (tile.cu:31), CTA (0,0,0), thread (0,0,0): a write to 'tile'"), 0u)
+    EXPECT_EQ(text.find("PTX line 17 (tile.cu:31), CTA (0,0,0), thread (0,0,0): a write to 'tile'"), 0u)
         << text;
-    EXPECT_NE(text.find(", which the copy of PTX line 12 (tile.cu:20) is still to write"), std::string::npos)
+    EXPECT_NE(text.find(", which the copy of PTX line 13 (tile.cu:20) is still to write"), std::string::npos)
         << text;
   }
   EXPECT_EQ(ends(kBulk, "st.shared.u32 [tile+512], %r0;"), "held");

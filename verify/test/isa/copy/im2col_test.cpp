@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "../../kernel.h"
 #include "im2col_launch.h"
 #include "model/machine/failure.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
@@ -23,7 +24,7 @@ Outcome run(const TensorMap& map, const std::array<int64_t, 4>& start, const std
   auto [text, l] = im2col_launch(map, start, offsets, mode);
   Outcome o;
   try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
+    test::run_ptx(text, l);
   } catch (const std::exception& e) {
     o.what = e.what();
   }
@@ -78,7 +79,7 @@ Outcome store(const TensorMap& map, const std::array<int64_t, 4>& start, const s
   auto [text, l] = im2col_store_launch(map, start, reduction);
   Outcome o;
   try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
+    test::run_ptx(text, l);
   } catch (const std::exception& e) {
     o.what = e.what();
   }

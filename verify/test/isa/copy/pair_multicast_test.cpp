@@ -7,8 +7,7 @@
 #include <bit>
 #include <cstring>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -91,7 +90,7 @@ std::string wrong(const Multicast& m, const isa::Schedule& schedule) {
   isa::Options options;
   options.schedule = schedule;
   try {
-    simulate(isa::compile(ptx::parse(text_of(m)), "k"), l, options, true);
+    test::run_ptx(text_of(m), l, options);
   } catch (const std::exception& e) {
     return e.what();
   }

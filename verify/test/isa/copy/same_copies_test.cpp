@@ -5,11 +5,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "../../kernel.h"
 #include "model/machine/failure.h"
-#include "model/ptx/parse.h"
 #include "verify/explore/schedules.h"
 #include "verify/hazard/watch.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -75,9 +74,9 @@ Outcome outcome(const Subject& s, const isa::Schedule& schedule = {}, bool stric
   options.schedule = schedule;
   options.strict = strict;
   Watch watch;
-  const isa::Program program = isa::compile(ptx::parse(text), "k");
+  const test::Module module = test::module_of(text);
   options.observers.push_back(watch.observer());
-  watch.begin(program, l.shape);
+  watch.begin(*module->program("k"), l.shape);
   options.observers.push_back({[&](const machine::Event& event) {
                                  const auto* a = std::get_if<machine::Access>(&event.what);
                                  if (a == nullptr || a->operation == 0 || a->mbarrier ||
@@ -87,7 +86,7 @@ Outcome outcome(const Subject& s, const isa::Schedule& schedule = {}, bool stric
                                },
                                true});
   try {
-    const isa::RunResult result = simulate(program, l, options, true);
+    const isa::RunResult result = test::run_ptx(module, l, options);
     for (const isa::Note& n : result.notes)
       if (n.text.find("start the same copy") != std::string::npos) o.notes += n.times;
   } catch (const machine::Fault& fault) {

@@ -4,9 +4,8 @@
 
 #include <cstring>
 
-#include "model/ptx/parse.h"
+#include "../../kernel.h"
 #include "verify/explore/schedules.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -21,7 +20,7 @@ uint32_t stored(const std::string& wait, isa::Policy policy) {
   l.add_buffer({"out", std::vector<std::byte>(16), true, false, true});
   isa::Options options;
   options.schedule = {policy, 1};
-  simulate(isa::compile(ptx::parse(R"(.version 9.0
+  test::run_ptx(R"(.version 9.0
 .target sm_90a
 .address_size 64
 .visible .entry k(.param .u64 pin, .param .u64 pout) {
@@ -44,9 +43,8 @@ st.shared.v4.u32 [tile], {%r0, %r0, %r0, %r0};
 cp.async.bulk.wait_group 0;
 ret;
 }
-)"),
-                        "k"),
-           l, options, true);
+)",
+                l, options);
   uint32_t out = 0;
   std::memcpy(&out, l.buffers[1].bytes.data(), sizeof out);
   return out;

@@ -4,38 +4,30 @@
 
 #include <ostream>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
 
 // %r0: the thread; %r1: `tile`; %r2: `bar`, an mbarrier of one arrival, between that and `tail`; %r3, %h0,
 // %d4: 0; %d0: `in`, read-only; %d1: `out`; %p0: thread 0.
-std::string kernel(const std::string& target, const std::string& body, const std::string& before) {
-  return ".version 9.0\n.target " + target + "\n.address_size 64\n" + before +
-         ".visible .entry k(.param .u64 pin, .param .u64 pout)\n{\n"
-         ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<16>; .reg .b64 %d<8>;\n"
-         ".shared .align 128 .b8 tile[1024]; .shared .align 16 .b64 bar; .shared .align 16 .b8 tail[256];\n"
-         "ld.param.u64 %d0, [pin]; ld.param.u64 %d1, [pout]; mov.u32 %r0, %tid.x; mov.u32 %r1, tile;\n"
-         "mov.u32 %r2, bar; setp.eq.u32 %p0, %r0, 0; mov.u32 %r3, 0; mov.u64 %d4, 0; "
-         "mov.u16 %h0, 0;\n"
-         "@%p0 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;\n" +
-         body + "\nret;\n}\n";
-}
 
 std::string end(const std::string& target, const std::string& body, const std::string& before = "") {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {32, 1, 1};
-  l.add_buffer({"in", std::vector<std::byte>(256, std::byte{1}), true, true, false});
-  l.add_buffer({"out", std::vector<std::byte>(256), true, false, true});
-  try {
-    simulate(isa::compile(ptx::parse(kernel(target, body, before)), "k"), l, {}, true);
-  } catch (const std::exception& refused) {
-    return refused.what();
-  }
-  return "held";
+  return test::Kernel{
+      .target = target,
+      .module = before,
+      .parameters = ".param .u64 pin, .param .u64 pout",
+      .registers = ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<16>; .reg .b64 %d<8>;",
+      .shared =
+          ".shared .align 128 .b8 tile[1024]; .shared .align 16 .b64 bar; .shared .align 16 .b8 tail[256];",
+      .start =
+          "ld.param.u64 %d0, [pin]; ld.param.u64 %d1, [pout]; mov.u32 %r0, %tid.x; mov.u32 %r1, tile;\n"
+          "mov.u32 %r2, bar; setp.eq.u32 %p0, %r0, 0; mov.u32 %r3, 0; mov.u64 %d4, 0; mov.u16 %h0, 0;\n"
+          "@%p0 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;",
+      .body = body,
+      .buffers = {test::input(std::vector<std::byte>(256, std::byte{1})), test::output(256)}}
+      .run()
+      .end();
 }
 
 struct Copy {
@@ -72,7 +64,7 @@ TEST_P(UnderWay, NobodyStoresWhereACopyIsStillToWrite) {
     const std::string text = end(c.target, std::string(c.starts) + "\n@%p0 st.shared." + s.type + " [%r1+" +
                                                std::to_string(s.at) + "], " + value + ";\n" + c.waits);
     if (s.at < 64 + c.bytes && s.at + s.size > 64)
-      EXPECT_NE(text.find("which the copy of PTX line 13 is still to write"), std::string::npos)
+      EXPECT_NE(text.find("which the copy of PTX line 12 is still to write"), std::string::npos)
           << s.type << " at " << s.at << ": " << text;
     else
       EXPECT_EQ(text, "held") << s.type << " at " << s.at;
@@ -95,7 +87,7 @@ TEST_P(UnderWay, NoLaneDoes) {
       if (first < 0) {
         EXPECT_EQ(text, "held") << shift;
       } else {
-        EXPECT_NE(text.find("which the copy of PTX line 13 is still to write"), std::string::npos)
+        EXPECT_NE(text.find("which the copy of PTX line 12 is still to write"), std::string::npos)
             << shift << text;
         EXPECT_NE(text.find("thread (" + std::to_string(first) + ",0,0)"), std::string::npos)
             << shift << ", " << first << ": " << text;

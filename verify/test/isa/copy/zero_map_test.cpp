@@ -6,11 +6,11 @@
 #include <map>
 #include <utility>
 
+#include "../../kernel.h"
 #include "model/machine/failure.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
 #include "model/ptx/parse.h"
 #include "verify/hazard/watch.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -83,7 +83,7 @@ Launch launched(const std::string& first, std::vector<std::byte> map = std::vect
   const size_t given = map.size();  // the rest is 0
   l.add_buffer({"map", std::move(map), true, false, true, 128 - given});
   l.add_buffer({"out", std::vector<std::byte>(1024), true, false, true});
-  simulate(isa::compile(ptx::parse(kernel(first, target)), "k"), l, options, false);
+  test::run_ptx(kernel(first, target), l, options, false);
   return l;
 }
 

@@ -8,22 +8,21 @@
 #include <cstring>
 #include <random>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
 
 using Bytes = std::vector<std::byte>;
 
-std::string kernel(const std::string& body) {
-  return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 "
-         "out)\n{\n"
-         ".reg .pred %p<4>;\n.reg .b16 %h<24>;\n.reg .b32 %r<80>;\n.reg .b32 %d<132>;\n.reg .f32 "
-         "%f<16>;\n.reg .b64 %a<8>;\n"
-         ".shared .align 1024 .b8 tile[12288];\n"
-         "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;\n" +
-         body + "ret;\n}\n";
+test::Kernel kernel(const std::string& body) {
+  return {.parameters = ".param .u64 in, .param .u64 out",
+          .registers =
+              ".reg .pred %p<4>;\n.reg .b16 %h<24>;\n.reg .b32 %r<80>;\n.reg .b32 %d<132>;\n"
+              ".reg .f32 %f<16>;\n.reg .b64 %a<8>;",
+          .shared = ".shared .align 1024 .b8 tile[12288];",
+          .start = "ld.param.u64 %a0, [in];\nld.param.u64 %a1, [out];\nmov.u32 %r0, %tid.x;",
+          .body = body};
 }
 
 struct Left {
@@ -33,15 +32,12 @@ struct Left {
 
 // What `threads` leave in both buffers; `out` bytes start as zeros.
 Left run(const std::string& body, const Bytes& in, size_t out, uint32_t threads = 32, bool strict = false) {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {threads, 1, 1};
-  l.add_buffer({"in", in, true, false, true});
-  l.add_buffer({"out", Bytes(out), true, false, true});
-  isa::Options options;
-  options.strict = strict;
-  const isa::RunResult result = simulate(isa::compile(ptx::parse(kernel(body)), "k"), l, options, true);
-  return {l.buffers[0].bytes, l.buffers[1].bytes, result.notes};
+  test::Kernel k = kernel(body);
+  k.shape.block = {threads, 1, 1};
+  k.buffers = {{"in", in, true, false, true}, test::output(out)};
+  k.options.strict = strict;
+  const test::Left left = k.held();
+  return {left.buffers[0].bytes, left.buffers[1].bytes, left.notes};
 }
 
 std::string failure(const std::string& body, const Bytes& in, bool strict = false) {
@@ -301,10 +297,10 @@ TEST(GeneratedForms, ACooperativeGridHasAWorkspace) {
   l.shape.cooperative = true;
   l.add_buffer({"in", Bytes(4), true, false, true});
   l.add_buffer({"out", {}, false, false, true, 24});
-  const isa::Program program = isa::compile(ptx::parse(kernel(body)), "k");
-  simulate(program, l, {}, true);  // every word of `out` was written: the counts are 0 to 5
+  const test::Module module = test::module_of(kernel(body).text());
+  test::run_ptx(module, l);  // every word of `out` was written: the counts are 0 to 5
   l.shape.cooperative = false;
-  EXPECT_THROW(simulate(program, l, {}, true), machine::Fault);
+  EXPECT_THROW(test::run_ptx(module, l), machine::Fault);
 }
 
 }  // namespace

@@ -9,11 +9,11 @@
 #include <optional>
 #include <regex>
 
+#include "../../kernel.h"
 #include "../../uses_against.h"
 #include "found_operands.h"
 #include "model/isa/family/families.h"
 #include "model/machine/failure.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -168,8 +168,11 @@ struct Outcome {
 class Tried {
  public:
   Tried(const Spelling& s, const Kernel& kernel)
-      : kernel_(kernel), program_(isa::compile(ptx::parse(kernel.text), "k")), uniform_(false) {
-    for (const isa::Function& f : program_.functions)
+      : kernel_(kernel),
+        module_(test::module_of(kernel.text)),
+        program_(module_->program("k")),
+        uniform_(false) {
+    for (const isa::Function& f : program_->functions)
       for (size_t i = 0; i < f.uses.size(); ++i)
         if (f.lines[i].ptx == kernel.line) of_ = &f.uses, at_ = i;
     uniform_ = isa::opcode_of(*s.form) == "wmma";
@@ -242,10 +245,10 @@ class Tried {
     l.add_scalar(uint64_t{0x0123456789ABCDEF});
     isa::Options options;
     options.step_limit = 1 << 16;
-    UsesAgainst against(program_);
+    UsesAgainst against(*program_);
     options.observers.push_back(against.observer());
     try {
-      simulate(program_, l, options, all_written);
+      test::run_ptx(module_, l, options, all_written);
     } catch (const machine::Fault& e) {
       failure_ = e.what();
       return std::nullopt;
@@ -272,7 +275,8 @@ class Tried {
   }
 
   const Kernel& kernel_;
-  isa::Program program_;
+  const test::Module module_;
+  const std::shared_ptr<const isa::Program> program_;
   const isa::FunctionUses* of_ = nullptr;
   size_t at_ = 0;
   bool uniform_;           // one address for the warp

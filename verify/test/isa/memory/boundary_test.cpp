@@ -3,11 +3,10 @@
 
 #include <cstring>
 
+#include "../../kernel.h"
 #include "model/machine/mbarrier.h"
 #include "model/machine/tensor/tensor_map.h"
 #include "model/number/accumulation.h"
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -19,26 +18,20 @@ struct Outcome {
 };
 Outcome outcome(const std::string& body, uint32_t threads = 1, const std::string& directives = "",
                 const isa::Options& options = {}, const std::string& module = "") {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {threads, 1, 1};
-  l.add_buffer({"out", std::vector<std::byte>(64), true, false, true});
-  const std::string text =
-      ".version 9.0\n.target sm_90a\n.address_size 64\n" + module + ".visible .entry k(.param .u64 pout) " +
-      directives +
-      " {\n.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<8>; .shared .align 8 .b64 bar;\n"
-      "ld.param.u64 %q0, [pout]; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0;\n" +
-      body + "\nret;\n}\n";
-  Outcome result;
-  try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, options, false);
-  } catch (const std::exception& e) {
-    result.text = e.what();
-    return result;
-  }
-  result.out.resize(16);
-  std::memcpy(result.out.data(), l.buffers[0].bytes.data(), 64);
-  return result;
+  const test::Left left =
+      test::Kernel{.module = module,
+                   .parameters = ".param .u64 pout",
+                   .directives = directives,
+                   .registers = ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<8>;",
+                   .shared = ".shared .align 8 .b64 bar;",
+                   .start = "ld.param.u64 %q0, [pout]; mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0;",
+                   .body = body,
+                   .shape = {.block = {threads, 1, 1}},
+                   .buffers = {test::output(64)},
+                   .options = options,
+                   .all_written = false}
+          .run();
+  return {left.fault, left.fault.empty() ? left.all<uint32_t>(0) : std::vector<uint32_t>()};
 }
 
 TEST(Boundary, MaxntidAllowsAsManyThreadsAsItSays) {

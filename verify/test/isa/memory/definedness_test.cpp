@@ -10,36 +10,29 @@
 #include <cstring>
 #include <random>
 
+#include "../../kernel.h"
 #include "model/ptx/parse.h"
 #include "model/run/cluster.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
 
 // A kernel of one warp: %r0 the lane, %q0 points at `out`, a word a lane; `tile` and `stack` hold nothing.
-std::string module(const std::string& body) {
-  return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 pout) {\n"
-         ".reg .pred %p<4>; .reg .b16 %h<8>; .reg .b32 %r<16>; .reg .b64 %q<8>; .reg .b128 %x<2>;\n"
-         ".shared .align 16 .b8 tile[256]; .shared .align 8 .b64 bar; .local .align 8 .b8 stack[16];\n"
-         "ld.param.u64 %q0, [pout]; mov.u32 %r0, %tid.x; mul.wide.u32 %q1, %r0, 4; add.u64 %q0, %q0, %q1;\n" +
-         body + "\nret;\n}\n";
+test::Kernel kernel(const std::string& body) {
+  return {
+      .parameters = ".param .u64 pout",
+      .registers = ".reg .pred %p<4>; .reg .b16 %h<8>; .reg .b32 %r<16>; .reg .b64 %q<8>; .reg .b128 %x<2>;",
+      .shared = ".shared .align 16 .b8 tile[256]; .shared .align 8 .b64 bar; .local .align 8 .b8 stack[16];",
+      .start =
+          "ld.param.u64 %q0, [pout]; mov.u32 %r0, %tid.x; mul.wide.u32 %q1, %r0, 4; "
+          "add.u64 %q0, %q0, %q1;",
+      .body = body,
+      .buffers = {test::output(128)}};
 }
 
 std::string outcome(const std::string& body) {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {32, 1, 1};
-  l.add_buffer({"out", std::vector<std::byte>(128), true, false, true});
-  try {
-    simulate(isa::compile(ptx::parse(module(body)), "k"), l, {}, true);
-  } catch (const machine::Fault& f) {
-    return f.what();
-  }
-  std::string out;
-  uint32_t first = 0;
-  std::memcpy(&first, l.buffers[0].bytes.data(), 4);
-  return "held " + std::to_string(first);
+  const test::Left left = kernel(body).run();
+  return left.fault.empty() ? "held " + std::to_string(left.all<uint32_t>(0)[0]) : left.fault;
 }
 
 // Words of which some bytes are written, and of which only those bytes reach the output: no mistake of the
@@ -81,19 +74,10 @@ TEST(Definedness, APartialWordStoredWhereAllIsKnownChangesNothingElse) {
 // A workspace may take padding; what is read of it again and matters is reported then.
 TEST(Definedness, AWorkspaceMayTakeWhatIsNotWhole) {
   const auto through = [](const std::string& body) {
-    Launch l;
-    l.entry = "k";
-    l.shape.block = {32, 1, 1};
-    l.add_buffer({"out", std::vector<std::byte>(128), true, false, true});
-    l.add_buffer({"work", std::vector<std::byte>(128), false, false, false});
-    std::string text = module(body);
-    text.replace(text.find("(.param .u64 pout)"), 18, "(.param .u64 pout, .param .u64 pwork)");
-    try {
-      simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-    } catch (const machine::Fault& f) {
-      return std::string(f.what());
-    }
-    return std::string("held");
+    test::Kernel k = kernel(body);
+    k.parameters += ", .param .u64 pwork";
+    k.buffers.push_back({"work", std::vector<std::byte>(128), false, false, false});
+    return k.run().end();
   };
   const std::string fill =
       "ld.param.u64 %q3, [pwork]; mov.b16 %h0, 300; st.shared.b16 [tile], %h0;\n"
@@ -232,7 +216,7 @@ RC_GTEST_PROP(Definedness, NoChoiceOfTheUnknownBitsChangesABitThatIsCalledKnown,
                                        : "b32") +
              " [%q0], " + r + ";";
   }
-  const isa::Program program = isa::compile(ptx::parse(module(text + "\n" + after)), "k");
+  const isa::Program program = isa::compile(ptx::parse(kernel(text + "\n" + after).text()), "k");
   const isa::Op* op = nullptr;
   for (const isa::Op& o : program.functions[0].code)
     if (o.kind == isa::OpKind::lanes &&

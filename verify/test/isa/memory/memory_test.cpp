@@ -4,38 +4,25 @@
 
 #include <cstring>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
 
-std::string module_of(const std::string& variables, const std::string& body,
-                      const std::string& parameters = ".param .u64 pin, .param .u64 pout") {
-  return ".version 9.0\n.target sm_90a\n.address_size 64\n" + variables + "\n.visible .entry k(" +
-         parameters +
-         ")\n{\n.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>;\nld.param.u64 %rd0, "
-         "[pin];\nld.param.u64 "
-         "%rd1, [pout];\nmov.u32 %r0, 7;\n" +
-         body + "\nret;\n}\n";
-}
-
-Launch launch_of(size_t in, size_t out) {
-  Launch l;
-  l.entry = "k";
-  l.add_buffer({"in", std::vector<std::byte>(in), true, true, false});
-  l.add_buffer({"out", std::vector<std::byte>(out), true, false, true});
-  return l;
+test::Kernel kernel(const std::string& variables, const std::string& body,
+                    const std::string& parameters = ".param .u64 pin, .param .u64 pout") {
+  return {.module = variables,
+          .parameters = parameters,
+          .registers = ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>;",
+          .start = "ld.param.u64 %rd0, [pin];\nld.param.u64 %rd1, [pout];\nmov.u32 %r0, 7;",
+          .body = body,
+          .shape = {.block = {1, 1, 1}},
+          .buffers = {test::input(std::vector<std::byte>(128)), test::output(64)},
+          .all_written = false};
 }
 
 std::string run(const std::string& variables, const std::string& body) {
-  Launch l = launch_of(128, 64);
-  try {
-    simulate(isa::compile(ptx::parse(module_of(variables, body)), "k"), l, {}, false);
-  } catch (const machine::Fault& f) {
-    return f.what();
-  }
-  return "no fault";
+  return kernel(variables, body).run().end();
 }
 
 void expect_end(const std::string& text, const std::string& end) {
@@ -105,17 +92,14 @@ uint64_t peak() {
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 TEST(MemoryCost, AnUntouchedArrayCostsNothing) {
-  const ptx::Module module = ptx::parse(
-      module_of(".global .align 4 .b8 big[4294967296] = {1, 2, 3, 4};",
-                "mov.u64 %rd2, big;\nld.global.u32 %r1, [%rd2];\nst.global.u32 [%rd2+4294967292], %r1;\n"
-                "ld.global.u32 %r2, [%rd2+2147483648];\nadd.u32 %r1, %r1, %r2;\nst.global.u32 [%rd1], %r1;"));
+  test::Kernel k =
+      kernel(".global .align 4 .b8 big[4294967296] = {1, 2, 3, 4};",
+             "mov.u64 %rd2, big;\nld.global.u32 %r1, [%rd2];\nst.global.u32 [%rd2+4294967292], %r1;\n"
+             "ld.global.u32 %r2, [%rd2+2147483648];\nadd.u32 %r1, %r1, %r2;\nst.global.u32 [%rd1], %r1;");
+  k.all_written = true;
   const uint64_t before = peak();
-  EXPECT_TRUE(isa::check(module).empty());
-  Launch l = launch_of(128, 64);
-  simulate(isa::compile(module, "k"), l, {}, true);
-  uint32_t got = 0;
-  std::memcpy(&got, l.buffers[1].bytes.data(), sizeof got);
-  EXPECT_EQ(got, 0x04030201u);
+  EXPECT_TRUE(isa::check(test::module_of(k.text())->syntax("")).empty());
+  EXPECT_EQ(k.held().all<uint32_t>(1)[0], 0x04030201u);
   EXPECT_LT(peak() - before, 64 * kMiB);
 }
 TEST(MemoryCost, LargeMemoryIsZeroAndUnwrittenLikeSmall) {

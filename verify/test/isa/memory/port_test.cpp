@@ -4,8 +4,7 @@
 #include <ostream>
 #include <set>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 #include "verify/probe/async.h"
 
 namespace bitwell::verify {
@@ -72,7 +71,7 @@ std::vector<Told> told_of(const std::string& body) {
                                                 a->bytes, __builtin_popcount(a->lanes), a->order});
                                },
                                true});
-  simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+  test::run_ptx(text, l, options);
   return out;
 }
 
@@ -158,7 +157,7 @@ TEST(Port, TellsOfTensorMemoryToo) {
                                    cells.push_back(a->addresses[0] - machine::kTensorWindow + (lane << 16));
                                },
                                true});
-  simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+  test::run_ptx(text, l, options);
   ASSERT_EQ(cells.size(), 16u);
   for (uint64_t lane = 0; lane < 16; ++lane) EXPECT_EQ(cells[lane], lane << 16 | 3);
 }
@@ -183,7 +182,7 @@ TEST(Port, NothingChangesThatNobodyWasToldOf) {
                                    },
                                    true});
       try {
-        simulate(isa::compile(ptx::parse(c.ptx), "probe"), launch, options, false);
+        test::run_ptx(c.ptx, launch, options, false);
       } catch (const machine::Fault&) {
         continue;  // nothing is left to look at
       }

@@ -2,13 +2,12 @@
 // the driver's own compiler gave the same words).
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <string>
 #include <vector>
 
-#include "model/ptx/parse.h"
+#include "../../kernel.h"
 #include "model/run/turns/residency.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -32,31 +31,26 @@ constexpr Recorded kRecorded[] = {{0, 0, 0, 1024, 0x400, 0x400},
                                   {0, 232448, 232448, 233472, 0x400, 0x400}};
 
 // `body` has %d0, the CTA's 64 bytes of the output.
-std::string module_of(uint32_t fixed, const std::string& body, const std::string& target = "sm_90a") {
-  return ".version 9.0\n.target " + target +
-         "\n.address_size 64\n.extern .shared .align 16 .b8 dynamic[];\n.visible .entry k(.param .u64 out) "
-         "{\n"
-         ".reg .b32 %r<12>;\n.reg .b64 %d<4>;\n" +
-         (fixed == 0 ? "" : ".shared .b8 fixed[" + std::to_string(fixed) + "];\n") +
-         "ld.param.u64 %d0, [out];\nmov.u32 %r0, %ctaid.x;\nmul.wide.u32 %d1, %r0, 64;\n"
-         "add.u64 %d0, %d0, %d1;\n" +
-         body + "ret;\n}\n";
+test::Kernel kernel(uint32_t fixed, const std::string& body, const std::string& target = "sm_90a") {
+  return {.target = target,
+          .module = ".extern .shared .align 16 .b8 dynamic[];",
+          .parameters = ".param .u64 out",
+          .registers = ".reg .b32 %r<12>;\n.reg .b64 %d<4>;",
+          .shared = fixed == 0 ? "" : ".shared .b8 fixed[" + std::to_string(fixed) + "];",
+          .start =
+              "ld.param.u64 %d0, [out];\nmov.u32 %r0, %ctaid.x;\nmul.wide.u32 %d1, %r0, 64;\n"
+              "add.u64 %d0, %d0, %d1;",
+          .body = body};
 }
 
-isa::Program compiled(const std::string& text) { return isa::compile(ptx::parse(text), "k"); }
-
 // The 16 words that each CTA leaves.
-std::vector<std::vector<uint32_t>> run(const isa::Program& program, uint32_t dynamic, uint32_t ctas = 1,
+std::vector<std::vector<uint32_t>> run(test::Kernel k, uint32_t dynamic, uint32_t ctas = 1,
                                        uint32_t cluster = 1) {
-  Launch l;
-  l.entry = "k";
-  l.shape.grid = {ctas, 1, 1};
-  l.shape.cluster = {cluster, 1, 1};
-  l.shape.dynamic_shared = dynamic;
-  l.add_buffer({"out", std::vector<std::byte>(size_t{64} * ctas), true, false, true});
-  simulate(program, l, {}, true);
+  k.shape = {.grid = {ctas, 1, 1}, .block = {1, 1, 1}, .cluster = {cluster, 1, 1}, .dynamic_shared = dynamic};
+  k.buffers = {test::output(size_t{64} * ctas)};
+  const std::vector<uint32_t> words = k.held().all<uint32_t>(0);
   std::vector<std::vector<uint32_t>> out(ctas, std::vector<uint32_t>(16));
-  for (size_t c = 0; c < ctas; ++c) std::memcpy(out[c].data(), &l.buffers[0].bytes[64 * c], 64);
+  for (size_t c = 0; c < ctas; ++c) std::copy_n(&words[16 * c], 16, out[c].data());
   return out;
 }
 
@@ -80,7 +74,7 @@ TEST(ReservedShared, PlacesAndSizesAreThoseOfAnH200) {
     if (r.fixed != 0) asked.emplace_back("fixed");
     std::vector<uint32_t> want{0, 288, 1024, 0, 0, r.total, r.dynamic, r.aggregate, r.dynamic_at};
     if (r.fixed != 0) want.push_back(r.fixed_at);
-    std::vector<uint32_t> got = run(compiled(module_of(r.fixed, stored(asked))), r.dynamic)[0];
+    std::vector<uint32_t> got = run(kernel(r.fixed, stored(asked)), r.dynamic)[0];
     got.resize(want.size());
     EXPECT_EQ(got, want) << r.fixed << " bytes, " << r.dynamic << " dynamic";
   }
@@ -90,8 +84,8 @@ TEST(ReservedShared, PlacesAndSizesAreThoseOfAnH200) {
 TEST(ReservedShared, SizesAreTheKernelsOwn) {
   for (const Recorded& r : kRecorded) {
     const std::string use = r.fixed == 0 ? "" : "mov.u32 %r2, fixed;\n";
-    const std::vector<uint32_t> got = run(
-        compiled(module_of(r.fixed, use + stored({"%total_smem_size", "%aggr_smem_size"}))), r.dynamic)[0];
+    const std::vector<uint32_t> got =
+        run(kernel(r.fixed, use + stored({"%total_smem_size", "%aggr_smem_size"})), r.dynamic)[0];
     EXPECT_EQ(got[0], r.total);
     EXPECT_EQ(got[1], r.aggregate);
   }
@@ -103,14 +97,14 @@ TEST(ReservedShared, IsMemoryOfTheCta) {
       "mov.u32 %r2, %reserved_smem_offset_1;\nld.shared.u32 %r3, [%r2+284];\nst.global.u32 [%d0], %r3;\n"
       "add.u32 %r4, %r0, 7;\nst.shared.u32 [%r2], %r4;\nst.shared.u32 [fixed], 99;\n"
       "ld.shared.u32 %r5, [%r2];\nst.global.u32 [%d0+4], %r5;\n";
-  const isa::Program program = compiled(module_of(64, body));
-  const std::vector<std::vector<uint32_t>> out = run(program, 16, 8);
+  const test::Kernel k = kernel(64, body);
+  const std::vector<std::vector<uint32_t>> out = run(k, 16, 8);
   for (uint32_t c = 0; c < 8; ++c) {
     EXPECT_EQ(out[c][0], 0u);
     EXPECT_EQ(out[c][1], c + 7);
   }
   try {
-    run(program, 16, 8, 2);
+    run(k, 16, 8, 2);
     ADD_FAILURE() << "in a cluster";
   } catch (const machine::Unsupported& e) {
     EXPECT_NE(std::string(e.what()).find("recorded; they are of CTAs without one"), std::string::npos)
@@ -119,20 +113,20 @@ TEST(ReservedShared, IsMemoryOfTheCta) {
 }
 
 TEST(ReservedShared, TakesNothingOfWhatALaunchMayHave) {
-  const isa::Program with = compiled(module_of(0, stored(kPlaces)));
-  EXPECT_NO_THROW(run(with, 232448));
-  EXPECT_THROW(run(with, 232449), machine::InputError);
-  const isa::Program without = compiled(module_of(0, ""));
+  const auto with = kernel(0, stored(kPlaces)).program(), without = kernel(0, "").program();
+  EXPECT_NO_THROW(run(kernel(0, stored(kPlaces)), 232448));
+  EXPECT_THROW(run(kernel(0, stored(kPlaces)), 232449), machine::InputError);
   for (const uint32_t dynamic : {0, 1000, 115712, 115713}) {
     isa::Shape shape;
     shape.dynamic_shared = dynamic;
-    EXPECT_EQ(isa::residency(with, shape).ctas_per_sm, isa::residency(without, shape).ctas_per_sm) << dynamic;
+    EXPECT_EQ(isa::residency(*with, shape).ctas_per_sm, isa::residency(*without, shape).ctas_per_sm)
+        << dynamic;
   }
 }
 
 TEST(ReservedShared, OfOtherTargetsNothingIsKnown) {
   for (const std::string& place : kPlaces) try {
-      compiled(module_of(0, stored({place}), "sm_100a"));
+      kernel(0, stored({place}), "sm_100a").program();
       ADD_FAILURE() << place;
     } catch (const machine::Unsupported& e) {
       EXPECT_NE(std::string(e.what()).find(place), std::string::npos) << e.what();
@@ -144,23 +138,23 @@ TEST(SpecialRegisters, AsAddressesAreRefusedWithTheWayOut) {
   for (const char* access : {"ld.shared.u32 %r1, [%reserved_smem_offset_1];", "ld.shared.u32 %r1, [%laneid];",
                              "st.shared.u32 [%reserved_smem_offset_begin+4], %r1;"})
     try {
-      compiled(module_of(0, access));
+      kernel(0, access).program();
       ADD_FAILURE() << access;
     } catch (const machine::Unsupported& e) {
       EXPECT_NE(std::string(e.what()).find("as an address: move it into a register"), std::string::npos)
           << e.what();
     }
-  EXPECT_THROW(compiled(module_of(0, "ld.shared.u32 %r1, [%nothing];")), machine::InputError);
+  EXPECT_THROW(kernel(0, "ld.shared.u32 %r1, [%nothing];").program(), machine::InputError);
 }
 
 TEST(SpecialRegisters, OfTimeAndTheLaunchAreMovedOrConvertedAsIntegers) {
   for (const char* taken : {"cvt.u64.u32 %d1, %reserved_smem_offset_1;", "cvt.u64.u32 %d1, %envreg1;",
                             "cvt.u32.u64 %r1, %clock64;", "cvt.u64.u32 %d1, %clock;"})
-    EXPECT_NO_THROW(compiled(module_of(0, taken))) << taken;
+    EXPECT_EQ(kernel(0, taken).refusal(), "") << taken;
   for (const char* refused :
        {"add.u32 %r1, %reserved_smem_offset_1, 4;", "cvt.rn.f32.u32 %r1, %clock;",
         "mov.u64 %d1, %reserved_smem_offset_1;", "mov.u32 %r1, %reserved_smem_offset_2;"})
-    EXPECT_THROW(compiled(module_of(0, refused)), machine::InputError) << refused;
+    EXPECT_THROW(kernel(0, refused).program(), machine::InputError) << refused;
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <functional>
 
+#include "../../kernel.h"
 #include "verify/capture/captures.h"
 #include "verify/launch/file/launch_json.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -56,7 +56,7 @@ struct Fetch {
   // What is left in the last buffer, or a message in its place.
   std::string run() {
     try {
-      simulate(load_program(ptx(), l.entry), l, {}, true);
+      test::run_file(l);
       return "";
     } catch (const std::runtime_error& e) {
       return e.what();

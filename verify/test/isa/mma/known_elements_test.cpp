@@ -5,8 +5,7 @@
 #include <cstring>
 #include <random>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -39,7 +38,7 @@ std::vector<uint32_t> unknown_threads(Run run) {
   return out;
 }
 
-std::string simulated(const isa::Program& program, const std::vector<uint32_t>& skip,
+std::string simulated(const test::Module& module, const std::vector<uint32_t>& skip,
                       std::vector<std::byte>& out) {
   Launch l;
   l.entry = "k";
@@ -49,7 +48,7 @@ std::string simulated(const isa::Program& program, const std::vector<uint32_t>& 
   l.add_buffer({"in", in, true, true, false});
   l.add_buffer({"out", std::vector<std::byte>(out.size()), true, false, true});
   try {
-    simulate(program, l, {}, true);
+    test::run_ptx(module, l);
   } catch (const machine::Fault& f) {
     return f.what();
   }
@@ -79,13 +78,11 @@ TEST(KnownElements, OfLdmatrix) {
                 "}, [%r2];\nmul.wide.u32 %q2, %r0, 4; add.u64 %q3, %q0, %q2; add.u64 %q1, %q1, %q2; "
                 "ld.global.u32 %r4, [%q3]; setp.ne.u32 %p1, %r4, 0;\n";
         for (int kept = 0; kept < count; ++kept) {
-          const isa::Program program =
-              isa::compile(ptx::parse(text + "selp.b32 %r5, 0, %r1" + std::to_string(kept) +
-                                      ", %p1; st.global.u32 [%q1], %r5;\nret;\n}\n"),
-                           "k");
+          const test::Module module = test::module_of(text + "selp.b32 %r5, 0, %r1" + std::to_string(kept) +
+                                                      ", %p1; st.global.u32 [%q1], %r5;\nret;\n}\n");
           std::vector<std::byte> out(128);
           const std::vector<uint32_t> threads =
-              unknown_threads([&](const auto& skip) { return simulated(program, skip, out); });
+              unknown_threads([&](const auto& skip) { return simulated(module, skip, out); });
           std::vector<uint32_t> expected;
           if (draw != 0 && kept == m)
             expected.push_back(static_cast<uint32_t>(transposed ? 4 * e + r / 2 : 4 * r + e / 2));
@@ -134,13 +131,12 @@ TEST(KnownElements, OfStmatrix) {
                 "setp.ge.u32 %p2, %r0, " +
                 std::to_string(8 * count) + "; @%p2 bra E;\n";
         for (int e = 0; e < 8; ++e) {
-          const isa::Program program =
-              isa::compile(ptx::parse(text + "ld.shared.u16 %h1, [%r2+" + std::to_string(2 * e) +
-                                      "]; cvt.u32.u16 %r6, %h1; selp.b32 %r6, 0, %r6, %p1; st.global.u32 "
-                                      "[%q1], %r6;\nE: ret;\n}\n"),
-                           "k");
+          const test::Module module =
+              test::module_of(text + "ld.shared.u16 %h1, [%r2+" + std::to_string(2 * e) +
+                              "]; cvt.u32.u16 %r6, %h1; selp.b32 %r6, 0, %r6, %p1; st.global.u32 "
+                              "[%q1], %r6;\nE: ret;\n}\n");
           std::vector<std::byte> out(512);
-          const std::string said = simulated(program, {}, out);
+          const std::string said = simulated(module, {}, out);
           if (draw != 0) {
             EXPECT_NE(said.find("thread (" + std::to_string(lane) +
                                 ",0,0): a value that was never written is used as a matrix operand"),

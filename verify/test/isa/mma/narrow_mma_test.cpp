@@ -3,7 +3,7 @@
 // selectors and the threads' words of scales must be.
 #include <gtest/gtest.h>
 
-#include "model/ptx/parse.h"
+#include "../../kernel.h"
 #include "verify/probe/warp_mma.h"
 
 namespace bitwell::verify {
@@ -17,7 +17,7 @@ constexpr const MmaType* kNarrow[] = {&kE4m3, &kE5m2, &kE2m3, &kE3m2, &kE2m1};
 // "held", or why not.
 std::string run(const std::string& text, Launch& launch) {
   try {
-    simulate(isa::compile(ptx::parse(text), "k"), launch, {}, true);
+    test::run_ptx(text, launch);
   } catch (const std::exception& e) {
     return e.what();
   }

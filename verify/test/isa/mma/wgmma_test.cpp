@@ -1,23 +1,20 @@
 // What goes wrong around wgmma is found and named.
 #include <gtest/gtest.h>
 
-#include <cstring>
-
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
 
 // 128 threads; %desc0 and %desc1 describe matrices of zeros, %d0..3 the accumulator, %d0 is the output.
-std::string kernel(const std::string& body) {
-  return R"(.version 9.0
-.target sm_90a
-.address_size 64
-.visible .entry k(.param .u64 out) {
-.reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<4>; .reg .b64 %desc<3>; .reg .f32 %d<4>; .reg .b32 %a<4>;
-.shared .align 1024 .b8 tile[8192];
-ld.param.u64 %q0, [out];
+test::Kernel kernel(const std::string& body, uint32_t threads = 128, isa::Policy policy = isa::Policy::lazy) {
+  test::Kernel k{
+      .parameters = ".param .u64 out",
+      .registers =
+          ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<4>; .reg .b64 %desc<3>; .reg .f32 %d<4>; "
+          ".reg .b32 %a<4>;",
+      .shared = ".shared .align 1024 .b8 tile[8192];",
+      .start = R"(ld.param.u64 %q0, [out];
 mov.u32 %r0, %tid.x; mul.wide.u32 %q1, %r0, 4; add.u64 %q0, %q0, %q1;
 mov.u32 %r1, tile; shl.b32 %r2, %r0, 5; add.u32 %r1, %r1, %r2; mov.b32 %r3, 0;
 st.shared.v4.b32 [%r1], {%r3,%r3,%r3,%r3}; st.shared.v4.b32 [%r1+16], {%r3,%r3,%r3,%r3};
@@ -26,12 +23,13 @@ bar.sync 0;
 mov.u64 %desc0, 0x4000000000010000; mov.u64 %desc1, %desc0;
 mov.f32 %d0, 0f00000000; mov.f32 %d1, %d0; mov.f32 %d2, %d0; mov.f32 %d3, %d0;
 shr.u32 %r4, %r0, 5; setp.eq.u32 %p0, %r4, 0;
-)" + body +
-         R"(
-st.global.f32 [%q0], %d0;
-ret;
-}
-)";
+)",
+      .body = body,
+      .finish = "st.global.f32 [%q0], %d0;",
+      .shape = {.block = {threads, 1, 1}},
+      .buffers = {{"out", std::vector<std::byte>(4 * threads), false, false, true}}};
+  k.options.schedule.policy = policy;
+  return k;
 }
 
 constexpr const char* kMma =
@@ -40,18 +38,7 @@ constexpr const char* kFence = "wgmma.fence.sync.aligned;\n";
 constexpr const char* kDone = "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
 
 std::string outcome(const std::string& body, uint32_t threads = 128, isa::Policy policy = isa::Policy::lazy) {
-  Launch launch;
-  launch.entry = "k";
-  launch.shape.block = {threads, 1, 1};
-  launch.add_buffer({"out", std::vector<std::byte>(4 * threads), false, false, true});
-  isa::Options options;
-  options.schedule.policy = policy;
-  try {
-    simulate(isa::compile(ptx::parse(kernel(body)), "k"), launch, options, true);
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "held";
+  return kernel(body, threads, policy).run().end();
 }
 
 void expect(const std::string& text, const std::vector<std::string>& parts) {
@@ -109,15 +96,7 @@ TEST(Wgmma, ReservedDescriptorBitsAreRefused) {
 TEST(Wgmma, SharedMemoryOverwrittenTooEarlyChangesTheResult) {
   const std::string late = "bar.sync 0;\nmov.b32 %r5, 0x3C003C00;\nst.shared.b32 [%r1], %r5;\nbar.sync 0;\n";
   const auto value = [&](isa::Policy policy) {
-    Launch launch;
-    launch.entry = "k";
-    launch.shape.block = {128, 1, 1};
-    launch.add_buffer({"out", std::vector<std::byte>(512), false, false, true});
-    isa::Options options;
-    options.schedule.policy = policy;
-    simulate(isa::compile(ptx::parse(kernel(std::string(kFence) + kMma + late + kDone)), "k"), launch,
-             options, true);
-    return launch.buffers[0].bytes;
+    return kernel(std::string(kFence) + kMma + late + kDone, 128, policy).held().all<uint32_t>(0);
   };
   EXPECT_NE(value(isa::Policy::lazy), value(isa::Policy::eager));
 }
@@ -151,19 +130,10 @@ TEST(Wgmma, AGroupsMmasLeaveTheirSumsOneAfterTheOther) {
   };
   for (const auto& c : cases)
     for (const isa::PolicyName& p : isa::kPolicies) {
-      Launch launch;
-      launch.entry = "k";
-      launch.shape.block = {128, 1, 1};
-      launch.add_buffer({"out", std::vector<std::byte>(512), false, false, true});
-      isa::Options options;
-      options.schedule.policy = p.policy;
-      simulate(isa::compile(ptx::parse(kernel(ones + kFence + c.mmas + kDone + c.after)), "k"), launch,
-               options, true);
-      for (size_t t = 0; t < 128; ++t) {
-        float got = 0;
-        std::memcpy(&got, &launch.buffers[0].bytes[4 * t], sizeof got);
-        ASSERT_EQ(got, c.left) << p.name << ", thread " << t << ":\n" << c.mmas;
-      }
+      const std::vector<float> left =
+          kernel(ones + kFence + c.mmas + kDone + c.after, 128, p.policy).held().all<float>(0);
+      for (size_t t = 0; t < 128; ++t)
+        ASSERT_EQ(left[t], c.left) << p.name << ", thread " << t << ":\n" << c.mmas;
     }
 }
 

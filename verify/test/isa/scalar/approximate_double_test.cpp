@@ -6,9 +6,8 @@
 
 #include <cstring>
 
-#include "model/ptx/parse.h"
+#include "../../kernel.h"
 #include "verify/capture/digest.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -60,22 +59,19 @@ TEST(ApproximateDouble, TheEndsOfTheRangeAreTheH200s) {
 // What one thread makes of a double, or why not.
 std::string outcome(const std::string& instruction, const std::string& target, uint64_t of,
                     isa::Approximate approximate = isa::Approximate::captured) {
-  Launch l;
-  l.entry = "k";
+  const test::Kernel k{.target = target,
+                       .parameters = ".param .u64 out, .param .f64 x",
+                       .registers = ".reg .f64 %x;\n.reg .b64 %a;",
+                       .start = "ld.param.f64 %x, [x];\nld.param.u64 %a, [out];",
+                       .body = instruction + " %x, %x;",
+                       .finish = "st.global.f64 [%a], %x;",
+                       .shape = {.block = {1, 1, 1}},
+                       .buffers = {{"out", {}, false, false, true, 8}}};
+  Launch l = k.launch();
   l.add_scalar(of);
-  l.add_buffer({"out", {}, false, false, true, 8});
-  const std::string text = ".version 9.0\n.target " + target +
-                           "\n.address_size 64\n.visible .entry k(.param .f64 x, .param .u64 out)\n{\n"
-                           ".reg .f64 %x;\n.reg .b64 %a;\nld.param.f64 %x, [x];\nld.param.u64 %a, [out];\n" +
-                           instruction + " %x, %x;\nst.global.f64 [%a], %x;\nret;\n}\n";
-  try {
-    simulate(isa::compile(ptx::parse(text), "k", approximate), l, {}, true);
-  } catch (const machine::Unsupported& e) {
-    return e.what();
-  }
-  uint64_t out;
-  std::memcpy(&out, l.buffers[0].bytes.data(), 8);
-  return std::to_string(out);
+  l.approximate = approximate;
+  const test::Left left = k.run(l);
+  return left.fault.empty() ? std::to_string(left.all<uint64_t>(0)[0]) : left.fault;
 }
 
 TEST(ApproximateDouble, LowerWordsDoNotCountAndAreZero) {

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -15,25 +14,24 @@ namespace {
 using isa::Approximate;
 
 // y[i] = instruction(i) for all 16-bit codes i.
-std::string kernel(const std::string& instruction, const std::string& target) {
-  return ".version 9.0\n.target " + target +
-         "\n.address_size 64\n.visible .entry apply(.param .u64 out)\n{\n"
-         ".reg .b32 %r<4>; .reg .b64 %a<3>; .reg .b16 %h, %y;\nld.param.u64 %a0, [out];\n"
-         "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\nmad.lo.u32 %r3, %r1, 256, %r2;\n"
-         "cvt.u16.u32 %h, %r3;\n" +
-         instruction + " %y, %h;\nmad.wide.u32 %a1, %r3, 2, %a0;\nst.global.b16 [%a1], %y;\nret;\n}\n";
+test::Kernel of_every_code(const std::string& instruction, const std::string& target) {
+  return {.target = target,
+          .parameters = ".param .u64 out",
+          .registers = ".reg .b32 %r<4>; .reg .b64 %a<3>; .reg .b16 %h, %y;",
+          .start =
+              "ld.param.u64 %a0, [out];\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %tid.x;\n"
+              "mad.lo.u32 %r3, %r1, 256, %r2;\ncvt.u16.u32 %h, %r3;",
+          .body = instruction + " %y, %h;",
+          .finish = "mad.wide.u32 %a1, %r3, 2, %a0;\nst.global.b16 [%a1], %y;",
+          .shape = {.grid = {256, 1, 1}, .block = {256, 1, 1}},
+          .buffers = {{"out", std::vector<std::byte>(131072), false, false, true}}};
 }
 
 std::vector<uint16_t> results(const std::string& instruction, const std::string& target, Approximate mode) {
-  Launch launch;
-  launch.entry = "apply";
-  launch.shape.grid = {256, 1, 1};
-  launch.shape.block = {256, 1, 1};
-  launch.add_buffer({"out", std::vector<std::byte>(131072), false, false, true});
-  simulate(isa::compile(ptx::parse(kernel(instruction, target)), "apply", mode), launch, {}, true);
-  std::vector<uint16_t> out(65536);
-  std::memcpy(out.data(), launch.buffers[0].bytes.data(), 131072);
-  return out;
+  const test::Kernel k = of_every_code(instruction, target);
+  Launch l = k.launch();
+  l.approximate = mode;
+  return k.held(l).all<uint16_t>(0);
 }
 
 struct Narrow {
@@ -100,8 +98,7 @@ TEST(Approximate, TheH200sBitsAreForItsTarget) {
     for (const std::string target : {"sm_100a", "sm_120a"}) {
       EXPECT_EQ(results(instruction, target, Approximate::h200), captured) << instruction;
       EXPECT_NE(results(instruction, target, Approximate::nearest), captured) << instruction;
-      const isa::Program usual = isa::compile(ptx::parse(kernel(instruction, target)), "apply");
-      EXPECT_EQ(usual.approximations.size(), 1u) << instruction;
+      EXPECT_EQ(of_every_code(instruction, target).program()->approximations.size(), 1u) << instruction;
       try {
         results(instruction, target, Approximate::captured);
         FAIL() << instruction << " was not refused";
@@ -110,8 +107,7 @@ TEST(Approximate, TheH200sBitsAreForItsTarget) {
                   std::string::npos);
       }
     }
-    const isa::Program own = isa::compile(ptx::parse(kernel(instruction, "sm_90a")), "apply");
-    EXPECT_TRUE(own.approximations.empty()) << instruction;
+    EXPECT_TRUE(of_every_code(instruction, "sm_90a").program()->approximations.empty()) << instruction;
   }
 }
 

@@ -10,7 +10,6 @@
 #include <random>
 
 #include "../known_lanes.h"
-#include "model/ptx/parse.h"
 
 namespace bitwell::verify {
 namespace {
@@ -51,9 +50,9 @@ struct Seen {
   std::string wrong;
 };
 
-Seen run(const isa::Program& program, const Operands& known, const Operands& unknown) {
+Seen run(const test::Module& module, const Operands& known, const Operands& unknown) {
   const KnownLanes lanes =
-      known_lanes(program, {known[0], unknown[0], known[1], unknown[1], known[2], unknown[2]});
+      known_lanes(module, {known[0], unknown[0], known[1], unknown[1], known[2], unknown[2]});
   Seen out{lanes.unknown, 0, lanes.wrong};
   for (const uint32_t word : lanes.values) out.value |= word;
   return out;
@@ -83,7 +82,7 @@ class KnownBits : public testing::TestWithParam<Case> {};
 
 TEST_P(KnownBits, AreThoseThatNothingUnknownCanChange) {
   const Case& c = GetParam();
-  const isa::Program program = isa::compile(ptx::parse(module_of(c)), "k");
+  const test::Module module = test::module_of(module_of(c));
   std::mt19937 random(7);
   for (int draw = 0; draw < 24; ++draw) {
     Operands known{}, unknown{};
@@ -98,7 +97,7 @@ TEST_P(KnownBits, AreThoseThatNothingUnknownCanChange) {
       known[i] &= ~unknown[i];
     }
     const auto [differ, value] = all_values(c, known, unknown);
-    const Seen seen = run(program, known, unknown);
+    const Seen seen = run(module, known, unknown);
     ASSERT_EQ(seen.wrong, "");
     SCOPED_TRACE(testing::Message() << std::hex << known[0] << "?" << unknown[0] << " " << known[1] << "?"
                                     << unknown[1] << " " << known[2] << "?" << unknown[2] << ": unknown are "

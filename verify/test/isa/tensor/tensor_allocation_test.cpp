@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "../../kernel.h"
 #include "verify/probe/tensor_mma.h"
 
 namespace bitwell::verify {
@@ -66,33 +67,21 @@ struct Outcome {
 // CTAs of two warps; `code` runs in all of them. %r1 is the warp, %r2 the rank, %p0 of warp 0, %p1 of warp 1,
 // %p2 of even ranks; `a`, `b` and `c` are words of shared memory, and each CTA has a word of `out` at %a0.
 Outcome run_pairs(const std::string& code, uint32_t ctas, isa::Schedule schedule) {
-  const std::string text =
-      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
-      ".reg .pred %p<4>;\n.reg .b32 %r<10>;\n.reg .b64 %a<3>;\n.shared .align 4 .b32 a;\n"
-      ".shared .align 4 .b32 b;\n.shared .align 4 .b32 c;\nld.param.u64 %a0, [out];\nmov.u32 %r0, %tid.x;\n"
-      "shr.u32 %r1, %r0, 5;\nmov.u32 %r2, %cluster_ctarank;\nmul.wide.u32 %a1, %r2, 4;\n"
-      "add.u64 %a0, %a0, %a1;\nsetp.eq.u32 %p0, %r1, 0;\nsetp.eq.u32 %p1, %r1, 1;\nand.b32 %r3, %r2, 1;\n"
-      "setp.eq.u32 %p2, %r3, 0;\n" +
-      code + "ret;\n}\n";
-  Launch l;
-  l.entry = "k";
-  l.shape.grid = {ctas, 1, 1};
-  l.shape.cluster = {ctas, 1, 1};
-  l.shape.block = {64, 1, 1};
-  l.add_buffer({"out", std::vector<std::byte>(size_t{4} * ctas), true, false, true});
-  isa::Options options;
-  options.schedule = schedule;
-  Outcome o;
-  try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
-    o.out.resize(ctas);
-    std::memcpy(o.out.data(), l.buffers[0].bytes.data(), size_t{4} * ctas);
-  } catch (const machine::Fault& e) {
-    o.what = e.what();
-  } catch (const machine::Unsupported& e) {
-    o.what = e.what();
-  }
-  return o;
+  test::Kernel k{.target = "sm_100a",
+                 .parameters = ".param .u64 out",
+                 .registers = ".reg .pred %p<4>;\n.reg .b32 %r<10>;\n.reg .b64 %a<3>;",
+                 .shared = ".shared .align 4 .b32 a;\n.shared .align 4 .b32 b;\n.shared .align 4 .b32 c;",
+                 .start =
+                     "ld.param.u64 %a0, [out];\nmov.u32 %r0, %tid.x;\n"
+                     "shr.u32 %r1, %r0, 5;\nmov.u32 %r2, %cluster_ctarank;\nmul.wide.u32 %a1, %r2, 4;\n"
+                     "add.u64 %a0, %a0, %a1;\nsetp.eq.u32 %p0, %r1, 0;\nsetp.eq.u32 %p1, %r1, 1;\n"
+                     "and.b32 %r3, %r2, 1;\nsetp.eq.u32 %p2, %r3, 0;",
+                 .body = code,
+                 .shape = {.grid = {ctas, 1, 1}, .block = {64, 1, 1}, .cluster = {ctas, 1, 1}},
+                 .buffers = {test::output(size_t{4} * ctas)}};
+  k.options.schedule = schedule;
+  const test::Left left = k.run();
+  return {left.fault, left.fault.empty() ? left.all<uint32_t>(0) : std::vector<uint32_t>()};
 }
 
 const char* const kMeet = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";

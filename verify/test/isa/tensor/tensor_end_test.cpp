@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "../../kernel.h"
 #include "verify/probe/tensor_mma.h"
 
 namespace bitwell::verify {
@@ -17,7 +18,7 @@ std::string outcome(const MmaCase& p, const std::string& text, bool strict = fal
   options.schedule.policy = policy;
   options.strict = strict;
   try {
-    const isa::RunResult r = simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+    const isa::RunResult r = test::run_ptx(text, l, options);
     if (r.notes.empty()) return "held";
     return "note: line " + std::to_string(r.notes[0].place.ptx_line) + ", " + r.notes[0].text;
   } catch (const machine::Fault& e) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 
@@ -75,7 +75,7 @@ struct TensorKernel {
         {"out", std::vector<std::byte>(size_t{4} * kTensorKernelColumns * 128 * count), true, false, true});
     isa::Options options;
     options.schedule = schedule;
-    simulate(isa::compile(ptx::parse(text()), "k"), l, options, true);
+    test::run_ptx(text(), l, options);
     std::vector<uint32_t> out(kTensorKernelColumns * 128 * count);
     std::memcpy(out.data(), l.buffers[1].bytes.data(), l.buffers[1].bytes.size());
     return out;

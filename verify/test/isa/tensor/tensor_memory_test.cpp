@@ -5,23 +5,26 @@
 
 #include <cstring>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
 
 // 128 threads; %r0 is the thread, %r1 the warp's first lane << 16, `base` the first of `columns` columns that
 // warp 0 has allocated. `out` is at %a0, and %a1 points at the thread's own word of it.
-std::string kernel(const std::string& body, int columns, const std::string& end) {
-  return ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n"
-         ".reg .pred %p<4>;\n.reg .b32 %r<40>;\n.reg .b32 %v<140>;\n.reg .b64 %a<4>;\n"
-         ".shared .align 8 .b8 bar[8];\n.shared .align 4 .b32 base;\n"
-         "ld.param.u64 %a0, [out];\nmov.u32 %r0, %tid.x;\nshr.u32 %r1, %r0, 5;\nsetp.eq.u32 %p0, %r1, 0;\n"
-         "shl.b32 %r1, %r1, 21;\nmul.wide.u32 %a1, %r0, 4;\nadd.u64 %a1, %a0, %a1;\n"
-         "@%p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], " +
-         std::to_string(columns) + ";\nbar.sync 0;\nld.shared.b32 %r2, [base];\nadd.u32 %r2, %r2, %r1;\n" +
-         body + "\nbar.sync 0;\nld.shared.b32 %r3, [base];\n" + end + "ret;\n}\n";
+test::Kernel kernel(const std::string& body, int columns, const std::string& end) {
+  return {.target = "sm_100a",
+          .parameters = ".param .u64 out",
+          .registers = ".reg .pred %p<4>;\n.reg .b32 %r<40>;\n.reg .b32 %v<140>;\n.reg .b64 %a<4>;",
+          .shared = ".shared .align 8 .b8 bar[8];\n.shared .align 4 .b32 base;",
+          .start =
+              "ld.param.u64 %a0, [out];\nmov.u32 %r0, %tid.x;\nshr.u32 %r1, %r0, 5;\n"
+              "setp.eq.u32 %p0, %r1, 0;\nshl.b32 %r1, %r1, 21;\nmul.wide.u32 %a1, %r0, 4;\n"
+              "add.u64 %a1, %a0, %a1;\n"
+              "@%p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], " +
+              std::to_string(columns) + ";\nbar.sync 0;\nld.shared.b32 %r2, [base];\nadd.u32 %r2, %r2, %r1;",
+          .body = body,
+          .finish = "bar.sync 0;\nld.shared.b32 %r3, [base];\n" + end};
 }
 std::string freed(int columns) {
   return "@%p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, " + std::to_string(columns) + ";\n";
@@ -32,24 +35,14 @@ struct Outcome {
   std::vector<uint32_t> out;
   std::vector<isa::Note> notes;
 };
-Outcome run(const std::string& text, size_t words = 1, isa::Policy policy = isa::Policy::lazy,
-            bool strict = false, uint32_t threads = 128) {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {threads, 1, 1};
-  l.add_buffer({"out", std::vector<std::byte>(4 * threads * words), true, false, true});
-  Outcome o;
-  try {
-    isa::Options options;
-    options.schedule.policy = policy;
-    options.strict = strict;
-    o.notes = simulate(isa::compile(ptx::parse(text), "k"), l, options, true).notes;
-    o.out.resize(threads * words);
-    std::memcpy(o.out.data(), l.buffers[0].bytes.data(), l.buffers[0].bytes.size());
-  } catch (const machine::Fault& e) {
-    o.what = e.what();
-  }
-  return o;
+Outcome run(test::Kernel k, size_t words = 1, isa::Policy policy = isa::Policy::lazy, bool strict = false,
+            uint32_t threads = 128) {
+  k.shape.block = {threads, 1, 1};
+  k.buffers = {test::output(4 * threads * words)};
+  k.options.schedule.policy = policy;
+  k.options.strict = strict;
+  const test::Left left = k.run();
+  return {left.fault, left.fault.empty() ? left.all<uint32_t>(0) : std::vector<uint32_t>(), left.notes};
 }
 
 // The registers %v0, %v1, ... in braces.
@@ -164,9 +157,9 @@ TEST(TensorMemory, LoadsFindTheLeastAndTheGreatest) {
     body += "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r2], " + registers(8) +
             ";\ntcgen05.wait::st.sync.aligned;\ntcgen05.ld.red.sync.aligned.32x32b.x8" + c.modifiers + " " +
             registers(8) + ", %v8, [%r2];\ntcgen05.wait::ld.sync.aligned;\n" + store_registers(9);
-    std::string text = kernel(body, 32, freed(32));
-    text.replace(text.find("sm_100a"), 7, "sm_103a");
-    const Outcome o = run(text, 9);
+    test::Kernel k = kernel(body, 32, freed(32));
+    k.target = "sm_103a";
+    const Outcome o = run(k, 9);
     ASSERT_EQ(o.what, "") << c.modifiers;
     for (uint32_t t = 0; t < 128; ++t) {
       for (uint32_t r = 0; r < 8; ++r) ASSERT_EQ(o.out[r * 128 + t], rows[t % 4][r]);
@@ -206,13 +199,13 @@ TEST(TensorMemory, WhatWasNeverStoredIsNoValue) {
 // The least of two words of which one was never stored has no value either.
 TEST(TensorMemory, TheExtremeOfWhatWasNeverStoredIsNoValue) {
   const auto what = [](const char* cells) {
-    std::string text = kernel(std::string("tcgen05.st.sync.aligned.32x32b.") + cells +
-                                  ";\ntcgen05.wait::st.sync.aligned;\n"
-                                  "tcgen05.ld.red.sync.aligned.32x32b.x2.min.u32 {%v0, %v1}, %v2, [%r2];\n"
-                                  "tcgen05.wait::ld.sync.aligned;\nst.global.u32 [%a1], %v2;\n",
-                              32, freed(32));
-    text.replace(text.find("sm_100a"), 7, "sm_103a");
-    return run(text).what;
+    test::Kernel k = kernel(std::string("tcgen05.st.sync.aligned.32x32b.") + cells +
+                                ";\ntcgen05.wait::st.sync.aligned;\n"
+                                "tcgen05.ld.red.sync.aligned.32x32b.x2.min.u32 {%v0, %v1}, %v2, [%r2];\n"
+                                "tcgen05.wait::ld.sync.aligned;\nst.global.u32 [%a1], %v2;\n",
+                            32, freed(32));
+    k.target = "sm_103a";
+    return run(k).what;
   };
   EXPECT_EQ(what("x2.b32 [%r2], {%r0, %r1}"), "");
   EXPECT_NE(what("x1.b32 [%r2], {%r0}").find("never written"), std::string::npos)
@@ -280,7 +273,7 @@ TEST(TensorMemory, AWarpTakesTheLanesOfItsQuarter) {
       const std::string there = "ld.shared.b32 %r5, [base];\nadd.u32 %r5, %r5, " +
                                 std::to_string((32 * quarter + half) << 16) + ";\n";
       const std::string shape = half == 0 ? "32x32b" : "16x64b";
-      const std::string text =
+      const test::Kernel k =
           kernel(fill_with_coordinates() + there + "tcgen05.ld.sync.aligned." + shape +
                      ".x1.b32 {%v0}, [%r5];\ntcgen05.wait::ld.sync.aligned;\nadd.u32 %v0, %v0, 7;\n"
                      "tcgen05.st.sync.aligned." +
@@ -288,7 +281,7 @@ TEST(TensorMemory, AWarpTakesTheLanesOfItsQuarter) {
                      std::to_string(half << 16) + ";\ntcgen05.ld.sync.aligned." + shape +
                      ".x1.b32 {%v1}, [%r5];\ntcgen05.wait::ld.sync.aligned;\n" + store_registers(2),
                  64, freed(64));
-      const Outcome o = run(text, 2);
+      const Outcome o = run(k, 2);
       ASSERT_EQ(o.what, "") << quarter;
       const Shape& s = kShapes[half == 0 ? 0 : 1];
       for (uint32_t t = 0; t < 128; ++t) {
@@ -302,7 +295,7 @@ TEST(TensorMemory, AWarpTakesTheLanesOfItsQuarter) {
       EXPECT_EQ(
           o.notes[0].text,
           "tcgen05.ld at the lanes of another warp's quarter of tensor memory: it takes those of its own");
-      const std::string strict = run(text, 2, isa::Policy::lazy, true).what;
+      const std::string strict = run(k, 2, isa::Policy::lazy, true).what;
       EXPECT_NE(strict.find(o.notes[0].text), std::string::npos) << strict;
     }
 }
@@ -375,11 +368,11 @@ TEST(TensorMemory, AStoreIsThereForItsQuarterWithoutAWait) {
                         Case{"loads of warp 4", "setp.ge.u32 %p2, %r0, 128;\n", ld, by_ld},
                         Case{"stores of warp 4", "setp.ge.u32 %p2, %r0, 128;\n", over, by_st}})
     for (const bool waits : {false, true}) {
-      const std::string text =
+      const test::Kernel k =
           kernel("setp.lt.u32 %p1, %r0, 32;\n" + c.p2 + "@%p2 ld.shared.b32 %r2, [base];\n" + st +
                      (waits ? wait : "") + meet + c.second + wait,
                  32, freed(32));
-      const auto ran = [&](bool strict) { return run(text, 1, isa::Policy::lazy, strict, 160); };
+      const auto ran = [&](bool strict) { return run(k, 1, isa::Policy::lazy, strict, 160); };
       const Outcome o = ran(false);
       ASSERT_EQ(o.what, "") << c.name;
       ASSERT_EQ(o.notes.size(), waits ? 0u : 1u) << c.name;

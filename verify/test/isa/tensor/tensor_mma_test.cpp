@@ -10,6 +10,8 @@
 #include <set>
 #include <sstream>
 
+#include "../../kernel.h"
+
 namespace bitwell::verify {
 namespace {
 
@@ -108,7 +110,7 @@ TEST(TensorMma, EveryActiveThreadIssuesOne) {
     isa::Options options;
     options.schedule = {seed == 0 ? isa::Policy::lazy : isa::Policy::random, seed};
     Launch l = launch_of(p);
-    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
+    test::run_ptx(text, l, options);
     std::vector<float> d(128 * 8);
     std::memcpy(d.data(), l.buffers[2].bytes.data(), l.buffers[2].bytes.size());
     for (const float v : d) ASSERT_EQ(v, d[0]);
@@ -137,7 +139,7 @@ TEST(TensorMma, ACommitIsForItsOwnThread) {
     Launch l = launch_of(p);
     isa::Options options;
     options.schedule = {isa::Policy::random, seed};
-    simulate(isa::compile(ptx::parse(kernel_text), "k"), l, options, true);
+    test::run_ptx(kernel_text, l, options);
     std::vector<uint32_t> d(128 * p.n);
     std::memcpy(d.data(), l.buffers[2].bytes.data(), l.buffers[2].bytes.size());
     return d != run(p);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "../../kernel.h"
 #include "verify/probe/tensor_mma.h"
 #include "verify/session/weigh.h"
 
@@ -116,12 +117,12 @@ struct Judged {
 };
 Judged judged(const MmaCase& p, const std::string& text) {
   Judged out;
-  const isa::Program program = isa::compile(ptx::parse(text), "k");
+  const test::Module module = test::module_of(text);
   Launch l = launch_of(p);
   isa::Options strict;
   strict.strict = true;
   try {
-    simulate(program, l, strict, true);
+    test::run_ptx(module, l, strict);
   } catch (const machine::Fault& e) {
     out.strict = e.what();
   }
@@ -129,8 +130,8 @@ Judged judged(const MmaCase& p, const std::string& text) {
   isa::Options watched;
   watched.observers.push_back(watch.observer());
   l = launch_of(p);
-  watch.begin(program, l.shape);
-  simulate(program, l, watched, true);
+  watch.begin(*module->program("k"), l.shape);
+  test::run_ptx(module, l, watched);
   const std::vector<session::Weighed> found = session::weigh(watch);
   if (const session::Weighed* error = session::first_error(found)) out.race = describe(error->found);
   for (const session::Weighed& w : found)

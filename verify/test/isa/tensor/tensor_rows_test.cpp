@@ -5,8 +5,7 @@
 #include <cstring>
 #include <random>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -17,44 +16,36 @@ using machine::TensorType;
 
 // 64 threads; thread 0 does `copy` ([%d2] the map, %r1 the address of `tile`) and waits for `transactions`
 // bytes; then every thread does `look`: %r0 the thread, %d1 its own 16 bytes of the output.
-std::string kernel(const std::string& copy, uint32_t transactions, const std::string& look) {
-  return ".version 9.0\n.target sm_100a\n.address_size 64\n"
-         ".visible .entry k(.param .u64 out, .param .align 128 .b8 map[128], .param .u64 tensor) {\n"
-         ".reg .pred %p<4>; .reg .b32 %r<24>; .reg .b64 %d<8>; .reg .b16 %h<2>;\n"
-         ".shared .align 1024 .b8 tile[4096]; .shared .align 8 .b64 bar;\n"
-         "ld.param.u64 %d1, [out]; mov.b64 %d2, map; cvta.param.u64 %d2, %d2;\n"
-         "mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; mov.u32 %r1, tile;\n"
-         "mul.wide.u32 %d3, %r0, 16; add.u64 %d1, %d1, %d3;\n"
-         "@%p0 mbarrier.init.shared.b64 [bar], 1;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
-         "@!%p0 bra WAIT;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], " +
-         std::to_string(transactions) + ";\n" + copy +
-         "WAIT: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;\n" + look + "ret;\n}\n";
+test::Kernel kernel(const std::string& copy, uint32_t transactions, const std::string& look) {
+  return {.target = "sm_100a",
+          .parameters = ".param .u64 out, .param .align 128 .b8 map[128], .param .u64 tensor",
+          .registers = ".reg .pred %p<4>; .reg .b32 %r<24>; .reg .b64 %d<8>; .reg .b16 %h<2>;",
+          .shared = ".shared .align 1024 .b8 tile[4096]; .shared .align 8 .b64 bar;",
+          .start =
+              "ld.param.u64 %d1, [out]; mov.b64 %d2, map; cvta.param.u64 %d2, %d2;\n"
+              "mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; mov.u32 %r1, tile;\n"
+              "mul.wide.u32 %d3, %r0, 16; add.u64 %d1, %d1, %d3;\n"
+              "@%p0 mbarrier.init.shared.b64 [bar], 1;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
+              "@!%p0 bra WAIT;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], " +
+              std::to_string(transactions) + ";",
+          .body = copy,
+          .finish = "WAIT: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;\n" + look,
+          .shape = {.block = {64, 1, 1}},
+          .buffers = {test::output(16 * 64)}};
 }
 
 struct Outcome {
   std::string what;
   std::vector<std::byte> out, tensor;
 };
-Outcome run(const std::string& text, const TensorMap& map, const std::vector<std::byte>& tensor,
+Outcome run(test::Kernel k, const TensorMap& map, const std::vector<std::byte>& tensor,
             isa::Policy policy = isa::Policy::lazy) {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {64, 1, 1};
-  l.add_buffer({"out", std::vector<std::byte>(16 * 64), true, false, true});
-  const size_t at = l.add_hidden_buffer({"tensor", tensor, true, false, true});
-  l.add_tensor_map(at, map);
+  k.options.schedule = {policy, 3};
+  Launch l = k.launch();
+  l.add_tensor_map(l.add_hidden_buffer({"tensor", tensor, true, false, true}), map);
   l.add_scalar(uint64_t{0});
-  Outcome o;
-  try {
-    isa::Options options;
-    options.schedule = {policy, 3};
-    simulate(isa::compile(ptx::parse(text), "k"), l, options, true);
-  } catch (const std::exception& e) {
-    o.what = e.what();
-  }
-  o.out = l.buffers[0].bytes;
-  o.tensor = l.buffers[at].bytes;
-  return o;
+  const test::Left left = k.run(l);
+  return {left.fault, left.buffers[0].bytes, left.buffers[1].bytes};
 }
 std::vector<std::byte> random_bytes(size_t count) {
   std::mt19937 random(5);

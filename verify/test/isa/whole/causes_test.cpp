@@ -4,8 +4,7 @@
 
 #include <ostream>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
@@ -18,29 +17,23 @@ struct Hang {
 void PrintTo(const Hang& h, std::ostream* out) { *out << h.name; }
 
 std::string told(const std::string& body) {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {64, 1, 1};
-  const std::string text = R"(.version 9.0
-.target sm_90a
-.address_size 64
-.visible .entry k() {
-.reg .pred %p<8>; .reg .b32 %r<8>; .reg .b64 %q<4>;
-.shared .align 8 .b64 once; .shared .align 8 .b64 other; .shared .align 8 .b64 twice; .shared .align 8 .b64 four;
-mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; setp.ge.u32 %p2, %r0, 32;
+  return test::Kernel{.registers = ".reg .pred %p<8>; .reg .b32 %r<8>; .reg .b64 %q<4>;",
+                      .shared =
+                          ".shared .align 8 .b64 once; .shared .align 8 .b64 other; "
+                          ".shared .align 8 .b64 twice; .shared .align 8 .b64 four;",
+                      .start = R"(mov.u32 %r0, %tid.x; setp.eq.u32 %p0, %r0, 0; setp.ge.u32 %p2, %r0, 32;
 and.b32 %r1, %r0, 31; setp.eq.u32 %p1, %r1, 0;
 @%p0 mbarrier.init.shared.b64 [once], 1;
 @%p0 mbarrier.init.shared.b64 [other], 1;
 @%p0 mbarrier.init.shared.b64 [twice], 2;
 @%p0 mbarrier.init.shared.b64 [four], 4;
 bar.sync 0;
-)" + body + "END: ret;\n}\n";
-  try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, {}, true);
-  } catch (const machine::Fault& fault) {
-    return fault.what();
-  }
-  return "held";
+)",
+                      .body = body,
+                      .finish = "END:",
+                      .shape = {.block = {64, 1, 1}}}
+      .run()
+      .end();
 }
 
 std::string wait(const std::string& barrier, int parity, const std::string& label) {

@@ -4,21 +4,22 @@
 #include <cstring>
 #include <functional>
 
+#include "../../kernel.h"
 #include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
 
 // A kernel of one warp whose body starts at PTX line 12: %r0 is the lane, %rd0 points at `in`, %rd1 at `out`.
-std::string kernel(const std::string& body) {
-  return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 pin, .param .u64 "
-         "pout)\n{\n"
-         ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<4>; .shared "
-         ".align 16 .b8 sh[64]; .local .align 8 .b8 lo[16];\n"
-         "mov.u32 %r0, %tid.x;\nld.param.u64 %rd0, [pin];\nld.param.u64 %rd1, [pout];\nmul.wide.u32 %rd2, "
-         "%r0, 4;\nadd.u64 %rd3, %rd1, %rd2;\n" +
-         body + "\nret;\n}\n";
+test::Kernel kernel(const std::string& body) {
+  return {
+      .parameters = ".param .u64 pin, .param .u64 pout",
+      .registers = ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<8>; .reg .b64 %rd<8>; .reg .f32 %f<4>;",
+      .shared = ".shared .align 16 .b8 sh[64]; .local .align 8 .b8 lo[16];",
+      .start =
+          "mov.u32 %r0, %tid.x;\nld.param.u64 %rd0, [pin];\nld.param.u64 %rd1, [pout];\n"
+          "mul.wide.u32 %rd2, %r0, 4;\nadd.u64 %rd3, %rd1, %rd2;",
+      .body = body};
 }
 
 Launch launch_of(size_t in = 128, size_t out = 128) {
@@ -36,7 +37,7 @@ std::string run(const std::string& body, bool all_written = false, uint32_t thre
   try {
     isa::Options options;
     options.step_limit = 1 << 20;
-    simulate(isa::compile(ptx::parse(kernel(body)), "k"), l, options, all_written);
+    test::run_ptx(kernel(body).text(), l, options, all_written);
   } catch (const machine::Fault& f) {
     return f.what();
   }
@@ -126,7 +127,8 @@ TEST(Faults, EndlessLoop) {
 // Not only after the warp's turn, which is 65,536 iterations long.
 TEST(Faults, TheStepLimitHoldsInsideATurn) {
   const isa::Program program = isa::compile(
-      ptx::parse(kernel("mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nst.global.u32 [%rd3], %r1;\nbra L;")),
+      ptx::parse(
+          kernel("mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nst.global.u32 [%rd3], %r1;\nbra L;").text()),
       "k");
   machine::Memory memory;
   std::vector<std::vector<std::byte>> arguments;
@@ -160,7 +162,7 @@ std::vector<uint32_t> values(const std::string& body, uint32_t threads = 32) {
   l.shape.block = {threads, 1, 1};
   isa::Options options;
   options.step_limit = 1 << 22;
-  simulate(isa::compile(ptx::parse(kernel(body)), "k"), l, options, false);
+  test::run_ptx(kernel(body).text(), l, options, false);
   std::vector<uint32_t> out(threads);
   std::memcpy(out.data(), l.buffers[1].bytes.data(), 4 * threads);
   return out;
@@ -238,15 +240,12 @@ TEST(Comments, ASlashStarSlashDoesNotEndAComment) {
 // Hostile files are refused, not followed.
 std::string outcome(const std::string& text, const std::string& entry = "k") {
   try {
-    const isa::Program program = isa::compile(ptx::parse(text), entry);
     Launch l = launch_of();
     l.arguments.clear();
     l.entry = entry;
     isa::Options options;
     options.step_limit = 1 << 22;
-    simulate(program, l, options, false);
-  } catch (const ptx::SyntaxError& e) {
-    return std::string("syntax: ") + e.what();
+    test::run_ptx(text, l, options, false);
   } catch (const machine::InputError& e) {
     return std::string("input: ") + e.what();
   } catch (const machine::Unsupported& e) {
@@ -269,12 +268,12 @@ TEST(Hostile, SizesNestingAndRecursion) {
   for (int i = 0; i < 1 << 20; ++i) registers += ", a" + std::to_string(i);
   expect_parts(outcome(kHead + ".visible .entry k() { .reg .b32 " + registers + "; ret; }"),
                {"unsupported", "million registers"});
-  expect_parts(outcome(kHead + ".visible .entry k() { .local .b8 x[-1]; ret; }"), {"syntax"});
+  expect_parts(outcome(kHead + ".visible .entry k() { .local .b8 x[-1]; ret; }"), {"not PTX"});
   expect_parts(outcome(kHead + ".visible .entry k() { .reg .b32 %r1; mov.u32 %r1, " +
                        std::string(200000, '(') + "1; ret; }"),
-               {"syntax", "nested too deep"});
+               {"not PTX", "nested too deep"});
   expect_parts(outcome(kHead + ".visible .entry k() " + std::string(200000, '{')),
-               {"syntax", "nested too deep"});
+               {"not PTX", "nested too deep"});
   expect_parts(outcome(kHead + ".func f() { call f; ret; }\n.visible .entry k() { call f; ret; }"),
                {"fault", "recursion"});
 }
@@ -345,7 +344,7 @@ selp.u32 %r3, 0, 1, %p1;
 mapa.shared::cluster.u32 %r4, %r2, %r3;
 st.shared::cluster.u32 [%r4], %r0;)";
   try {
-    simulate(isa::compile(ptx::parse(kernel(body)), "k"), l, {}, false);
+    test::run_ptx(kernel(body).text(), l, {}, false);
     ADD_FAILURE() << "no fault";
   } catch (const machine::Fault& f) {
     expect_parts(f.what(), {"CTA rank 0, which has ended", "thread (17,0,0)"});
@@ -374,7 +373,7 @@ isspacep.shared::cta %p0, %rd5;
 @%p0 trap;
 isspacep.shared::cluster %p0, %rd5;
 @!%p0 trap;)";
-  EXPECT_NO_THROW(simulate(isa::compile(ptx::parse(kernel(body)), "k"), l, {}, false));
+  EXPECT_NO_THROW(test::run_ptx(kernel(body).text(), l, {}, false));
 }
 
 TEST(Hostile, PrintfFormatsReachNothingOnTheHost) {
@@ -398,9 +397,9 @@ std::string refused(const std::function<void(Launch&)>& change, const std::strin
   Launch l = launch_of();
   change(l);
   try {
-    std::string text = kernel("");
-    text.insert(text.find("\n{"), directives);
-    simulate(isa::compile(ptx::parse(text), l.entry), l, {}, false);
+    test::Kernel k = kernel("");
+    k.directives = directives;
+    test::run_ptx(k.text(), l, {}, false);
   } catch (const machine::InputError& e) {
     return e.what();
   } catch (const machine::Unsupported& e) {
@@ -410,7 +409,7 @@ std::string refused(const std::function<void(Launch&)>& change, const std::strin
 }
 
 TEST(Launches, BeyondTheLimitsAreRefusedByName) {
-  expect_parts(refused([](Launch& l) { l.entry = "nothing"; }), {"no entry 'nothing'", "it has k"});
+  expect_parts(refused([](Launch& l) { l.entry = "nothing"; }), {"no entry 'nothing'", "there is k"});
   expect_parts(refused([](Launch& l) { l.arguments.pop_back(); }), {"takes 2 arguments, the launch gives 1"});
   expect_parts(refused([](Launch& l) {
                  l.arguments.pop_back();
@@ -449,7 +448,7 @@ TEST(Launches, BeyondTheLimitsAreRefusedByName) {
 TEST(Programs, WhatIsWrongIsNamedWithItsLine) {
   const auto wrong = [](const std::string& body) {
     try {
-      isa::compile(ptx::parse(kernel(body)), "k");
+      isa::compile(ptx::parse(kernel(body).text()), "k");
     } catch (const ptx::SyntaxError& e) {
       return std::string("syntax: ") + e.what();
     } catch (const machine::InputError& e) {
@@ -500,8 +499,7 @@ TEST(Programs, WhatIsWrongIsNamedWithItsLine) {
 // As ptxas has it.
 TEST(Programs, ARegisterRangeIsAnyIntegerLiteral) {
   for (const char* count : {"8", "8U", "0x8", "0b1000", "010"})
-    EXPECT_NO_THROW(isa::compile(
-        ptx::parse(kernel(".reg .b32 %v<" + std::string(count) + ">, %none<0>;\nmov.b32 %v7, 1;")), "k"))
+    EXPECT_EQ(kernel(".reg .b32 %v<" + std::string(count) + ">, %none<0>;\nmov.b32 %v7, 1;").refusal(), "")
         << count;
 }
 
@@ -543,7 +541,7 @@ TEST(Programs, MemoryInstructionsTakeAnyWiderRegisterForBits) {
   for (const char* body :
        {"ld.global.b8 %f1, [%rd1];", "st.global.b16 [%rd1], %f1;", "ld.global.b32 %rd1, [%rd1];",
         ".reg .f16x2 %v;\nld.global.u32 %v, [%rd1];", ".reg .f16x2 %v;\ncvt.u32.u8 %r1, %v;"})
-    EXPECT_NO_THROW(isa::compile(ptx::parse(kernel(body)), "k")) << body;
+    EXPECT_EQ(kernel(body).refusal(), "") << body;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <map>
 #include <ostream>
 
-#include "model/ptx/parse.h"
+#include "../../kernel.h"
 #include "verify/probe/recorded.h"
 #include "verify/probe/tensor.h"
 
@@ -47,7 +47,7 @@ TEST_P(Instructions, HaveTheDigestsThatTheGpuGave) {
     if (manual.contains(p.instruction)) continue;
     Launch launch = recorded_launch(p);
     try {
-      simulate(isa::compile(ptx::parse(probe_module({p}, "sm_90a")), p.entry), launch, {}, true);
+      test::run_ptx(probe_module({p}, "sm_90a"), launch);
       EXPECT_EQ(difference(p, launch, *capture, words), "");
     } catch (const machine::Fault& f) {
       ADD_FAILURE() << p.instruction << ": " << f.what();

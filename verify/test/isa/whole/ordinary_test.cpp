@@ -6,9 +6,8 @@
 #include <cstring>
 #include <functional>
 
-#include "model/ptx/parse.h"
+#include "../../kernel.h"
 #include "verify/capture/captures.h"
-#include "verify/launch/launch.h"
 
 namespace bitwell::verify {
 namespace {
@@ -19,16 +18,9 @@ constexpr uint32_t kThreads = kBlock * kGrid;
 
 class Ordinary : public testing::TestWithParam<const char*> {
  protected:
-  const ptx::Module& module() {
-    static std::map<std::string, ptx::Module> modules;
-    const std::string name = GetParam();
-    if (modules.count(name) == 0)
-      modules[name] = ptx::parse(read_file(share_folder("test") + "/" + name + ".ptx"));
-    return modules[name];
-  }
-
   static Launch launch(const std::string& entry, uint32_t dynamic_shared = 0) {
     Launch l;
+    l.ptx = share_folder("test") + "/" + GetParam() + ".ptx";
     l.entry = entry;
     l.shape.grid = {kGrid, 1, 1};
     l.shape.block = {kBlock, 1, 1};
@@ -46,14 +38,14 @@ class Ordinary : public testing::TestWithParam<const char*> {
   void expect(const std::string& entry, const std::function<uint64_t(uint32_t)>& value,
               uint32_t dynamic_shared = 0) {
     Launch l = launch(entry, dynamic_shared);
-    simulate(isa::compile(module(), entry), l, {}, true);
+    test::run_file(l);
     for (uint32_t i = 0; i < kThreads; ++i) ASSERT_EQ(word(l, i), value(i)) << entry << " thread " << i;
   }
 
   std::string fault(const std::string& entry) {
     Launch l = launch(entry);
     try {
-      simulate(isa::compile(module(), entry), l, {}, false);
+      test::run_file(l, {}, false);
     } catch (const machine::Fault& f) {
       return f.what();
     }
@@ -91,7 +83,7 @@ TEST_P(Ordinary, Atomics) {
   std::vector<std::byte> counters(24);
   std::memset(counters.data() + 8, 0xFF, 4);
   l.add_buffer({"counters", counters, true, false, true});
-  simulate(isa::compile(module(), "atomics"), l, {}, true);
+  test::run_file(l);
   uint32_t expected[6] = {0, 0, ~0u, 0, kThreads % 101, 3 * kThreads};
   for (uint32_t i = 0; i < kThreads; ++i) {
     expected[0] += i;
@@ -112,7 +104,7 @@ TEST_P(Ordinary, Printf) {
   std::string printed;
   isa::Options options;
   options.print = [&](std::string_view text) { printed += text; };
-  simulate(isa::compile(module(), "prints"), l, options, false);
+  test::run_file(l, options, false);
   EXPECT_EQ(printed, "thread 0: -7  1.50 text 123456789abc%\nthread 1: -7  1.50 text 123456789abc%\n");
 }
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "model/ptx/parse.h"
+#include "../../kernel.h"
 #include "verify/explore/schedules.h"
 #include "verify/hazard/report.h"
 #include "verify/program/program.h"
@@ -54,9 +54,9 @@ TEST(Programs, PtxasTakesEach) {
 TEST(Programs, LeaveTheSameUnderEverySchedule) {
   EXPECT_TRUE(rc::check("a program without races leaves the same bytes whatever the order of its warps", [] {
     const RandomProgram p = *any_program();
-    const isa::Program compiled = isa::compile(ptx::parse(module_of({&p, 1})), entry_of(p));
     Launch launch = launch_of(p);
-    if (const auto d = disagreement(compiled, launch, {}, schedules(8)))
+    launch.module = test::module_of(module_of({&p, 1}));
+    if (const auto d = disagreement(Start(launch), {}, schedules(8)))
       RC_FAIL(d->fault + " buffer " + std::to_string(d->buffer) + ", byte " + std::to_string(d->byte) + ", " +
               describe(d->second));
   }));
@@ -66,13 +66,14 @@ TEST(Programs, HaveNoRaces) {
   EXPECT_TRUE(
       rc::check("no two threads of a program touch a byte, one of them to write it, that nothing orders", [] {
         const RandomProgram p = *any_program();
-        const isa::Program compiled = isa::compile(ptx::parse(module_of({&p, 1})), entry_of(p));
+        const test::Module module = test::module_of(module_of({&p, 1}));
+        const auto compiled = module->program(entry_of(p));
         Launch launch = launch_of(p);
-        hazard::Checker checker = checker_of(compiled, launch.shape);
+        hazard::Checker checker = checker_of(*compiled, launch.shape);
         isa::Options options;
         options.observers.push_back(checker.observer());
-        simulate(compiled, launch, options, true);
-        for (const hazard::Finding& f : checker.findings()) RC_FAIL(describe(f, compiled, launch.shape));
+        test::run_ptx(module, launch, options);
+        for (const hazard::Finding& f : checker.findings()) RC_FAIL(describe(f, *compiled, launch.shape));
       }));
 }
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "model/ptx/parse.h"
+#include "../../kernel.h"
 #include "verify/probe/recorded.h"
 #include "verify/probe/wgmma.h"
 
@@ -29,7 +29,7 @@ TEST(TensorInstructions, KernelsGiveTheDigestsThatTheGpuGave) {
       pool.emplace_back([&] {
         for (size_t n = next++; n < all.size(); n = next++) {
           const TensorInstruction& i = all[n];
-          const ptx::Module module = ptx::parse(tensor_module(i));
+          const test::Module module = test::module_of(tensor_module(i));
           for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime) {
             const size_t tiles = kTensorRecorded / static_cast<size_t>(i.m * i.n);
             const TensorCase operands = tensor_case(i, regime, tiles, 1);
@@ -37,7 +37,7 @@ TEST(TensorInstructions, KernelsGiveTheDigestsThatTheGpuGave) {
             const std::string name = i.name + ", " + kTensorRegimes[regime];
             std::string what;
             try {
-              simulate(isa::compile(module, "apply"), launch, {}, true);
+              test::run_ptx(module, launch);
               what = difference(name, outputs_of(launch), *capture, words);
               // What no GPU has recorded is held against the tile alone.
               if (manual.contains(i.name) && tensor_results(i, launch) == tensor_model(i, operands)) continue;
@@ -60,7 +60,7 @@ TEST(TensorInstructions, MatrixDescriptorsGiveTheDigestsThatTheGpuGave) {
   const std::optional<Tuples> words = read_tuples(share_folder("captures") + "/wgmma.tuples.xz");
   for (const WgmmaVariant& v : wgmma_variants()) {
     Launch launch = wgmma_launch(v, kWgmmaRecorded, 1);
-    simulate(isa::compile(ptx::parse(wgmma_module(v)), "apply"), launch, {}, true);
+    test::run_ptx(wgmma_module(v), launch);
     EXPECT_EQ(difference(v.name, outputs_of(launch), *capture, words), "");
   }
 }

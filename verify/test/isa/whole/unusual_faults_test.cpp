@@ -5,39 +5,34 @@
 #include <cstring>
 #include <ostream>
 
-#include "model/ptx/parse.h"
-#include "verify/launch/launch.h"
+#include "../../kernel.h"
 
 namespace bitwell::verify {
 namespace {
 
 // %r0: the thread; %r1: `tile`; %r2: `bar`, an mbarrier of one arrival; %d0: `in`, read-only; %d1: `out`;
 // %p0: thread 0.
-std::string kernel(const std::string& target, const std::string& body, const std::string& functions = "") {
-  return ".version 9.0\n.target " + target + "\n.address_size 64\n" + functions +
-         ".visible .entry k(.param .u64 pin, .param .u64 pout)\n{\n"
-         ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<16>; .reg .b64 %d<8>; .reg .f32 %f<4>;\n"
-         ".shared .align 128 .b8 tile[1024]; .shared .align 16 .b64 bar;\n"
-         "ld.param.u64 %d0, [pin]; ld.param.u64 %d1, [pout]; mov.u32 %r0, %tid.x; mov.u32 %r1, tile;\n"
-         "mov.u32 %r2, bar; setp.eq.u32 %p0, %r0, 0; mov.u32 %r3, 0;\n"
-         "@%p0 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;\n" +
-         body + "\nret;\n}\n";
+test::Kernel kernel(const std::string& target, const std::string& body, const std::string& functions = "") {
+  return {
+      .target = target,
+      .module = functions,
+      .parameters = ".param .u64 pin, .param .u64 pout",
+      .registers = ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<16>; .reg .b64 %d<8>; .reg .f32 %f<4>;",
+      .shared = ".shared .align 128 .b8 tile[1024]; .shared .align 16 .b64 bar;",
+      .start =
+          "ld.param.u64 %d0, [pin]; ld.param.u64 %d1, [pout]; mov.u32 %r0, %tid.x; mov.u32 %r1, tile;\n"
+          "mov.u32 %r2, bar; setp.eq.u32 %p0, %r0, 0; mov.u32 %r3, 0;\n"
+          "@%p0 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;",
+      .body = body,
+      .buffers = {test::input(std::vector<std::byte>(256, std::byte{1})), test::output(256)},
+      .all_written = false};
 }
 
 std::string end(const std::string& target, const std::string& body, uint32_t threads, uint32_t cluster,
                 const std::string& functions) {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {threads, 1, 1};
-  l.shape.grid = l.shape.cluster = {cluster, 1, 1};
-  l.add_buffer({"in", std::vector<std::byte>(256, std::byte{1}), true, true, false});
-  l.add_buffer({"out", std::vector<std::byte>(256), true, false, true});
-  try {
-    simulate(isa::compile(ptx::parse(kernel(target, body, functions)), "k"), l, {}, false);
-  } catch (const std::exception& refused) {  // when it is compiled or when it runs
-    return refused.what();
-  }
-  return "held";
+  test::Kernel k = kernel(target, body, functions);
+  k.shape = {.grid = {cluster, 1, 1}, .block = {threads, 1, 1}, .cluster = {cluster, 1, 1}};
+  return k.run().end();
 }
 
 struct Case {
@@ -163,50 +158,31 @@ TEST(SpecialRegisters, EachHasItsOwnValue) {
         Row{"%nctaid.y", 3}, Row{"%nctaid.z", 4}, Row{"%laneid", 23}, Row{"%warpid", 0}, Row{"%nwarpid", 64},
         Row{"%envreg0", 0}, Row{"%clock_hi", 0}, Row{"%lanemask_eq", 1u << 23},
         Row{"%lanemask_lt", (1u << 23) - 1}}) {
-    Launch l;
-    l.entry = "k";
-    l.shape.block = {4, 2, 3};
-    l.shape.grid = {5, 3, 4};
-    l.add_buffer({"in", std::vector<std::byte>(4, std::byte{1}), true, true, false});
-    l.add_buffer({"out", std::vector<std::byte>(4, std::byte{0xEE}), true, false, true});
-    const std::string text =
-        std::string(
-            ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 pin, .param .u64 "
-            "pout)\n{\n"
-            ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %d<4>;\nld.param.u64 %d1, [pout]; mov.u32 %r1, "
-            "%tid.x; mov.u32 "
-            "%r2, %tid.y; mov.u32 %r3, %tid.z; mov.u32 %r4, %ctaid.z; mad.lo.u32 %r1, %r3, 8, %r1; "
-            "mad.lo.u32 %r1, %r2, 4, "
-            "%r1; mov.u32 %r5, %ctaid.x; mov.u32 %r6, %ctaid.y; mad.lo.u32 %r5, %r6, 5, %r5; mad.lo.u32 %r5, "
-            "%r4, 15, %r5;\n"
-            "setp.eq.u32 %p0, %r1, 23; setp.eq.and.u32 %p0, %r5, 29, %p0; mov.u32 %r7, ") +
-        row.name + ";\n@%p0 st.global.u32 [%d1], %r7;\nret;\n}\n";
-    simulate(isa::compile(ptx::parse(text), "k"), l, {}, false);
-    uint32_t got = 0;
-    std::memcpy(&got, l.buffers[1].bytes.data(), 4);
+    const test::Kernel k{
+        .parameters = ".param .u64 pout",
+        .registers = ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %d<4>;",
+        .start =
+            "ld.param.u64 %d1, [pout]; mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %tid.z;\n"
+            "mov.u32 %r4, %ctaid.z; mad.lo.u32 %r1, %r3, 8, %r1; mad.lo.u32 %r1, %r2, 4, %r1;\n"
+            "mov.u32 %r5, %ctaid.x; mov.u32 %r6, %ctaid.y; mad.lo.u32 %r5, %r6, 5, %r5;\n"
+            "mad.lo.u32 %r5, %r4, 15, %r5; setp.eq.u32 %p0, %r1, 23; setp.eq.and.u32 %p0, %r5, 29, %p0;",
+        .body = "mov.u32 %r7, " + std::string(row.name) + ";\n@%p0 st.global.u32 [%d1], %r7;",
+        .shape = {.grid = {5, 3, 4}, .block = {4, 2, 3}},
+        .buffers = {test::output(4)}};
+    const uint32_t got = k.held().all<uint32_t>(0)[0];
     EXPECT_EQ(got, row.first_value) << row.name;
   }
 }
 
 // %clock is the low word of %clock64, which goes on.
 TEST(SpecialRegisters, TheClockGoesOn) {
-  Launch l;
-  l.entry = "k";
-  l.shape.block = {1, 1, 1};
-  l.add_buffer({"in", std::vector<std::byte>(256, std::byte{1}), true, true, false});
-  l.add_buffer({"out", std::vector<std::byte>(256), true, false, true});
-  simulate(
-      isa::compile(ptx::parse(kernel(
-                       "sm_90a",
-                       "mov.u64 %d2, %clock64; mov.u32 %r4, %clock; mov.u64 %d3, %clock64;\n"
-                       "st.global.u64 [%d1], %d2; st.global.u32 [%d1+8], %r4; st.global.u64 [%d1+16], %d3;")),
-                   "k"),
-      l, {}, false);
-  uint64_t before = 0, after = 0;
-  uint32_t low = 0;
-  std::memcpy(&before, l.buffers[1].bytes.data(), 8);
-  std::memcpy(&low, l.buffers[1].bytes.data() + 8, 4);
-  std::memcpy(&after, l.buffers[1].bytes.data() + 16, 8);
+  test::Kernel k =
+      kernel("sm_90a",
+             "mov.u64 %d2, %clock64; mov.u32 %r4, %clock; mov.u64 %d3, %clock64;\n"
+             "st.global.u64 [%d1], %d2; st.global.u32 [%d1+8], %r4; st.global.u64 [%d1+16], %d3;");
+  k.shape.block = {1, 1, 1};
+  const std::vector<uint64_t> left = k.held().all<uint64_t>(1);
+  const uint64_t before = left[0], low = left[1], after = left[2];  // %clock has a word of its own
   EXPECT_LT(before, low);
   EXPECT_LT(low, after);
 }
@@ -246,7 +222,7 @@ std::string printed(const std::string& stores, std::vector<std::pair<uint64_t, u
   l.add_buffer({"in", std::vector<std::byte>(4, std::byte{1}), true, true, false});
   l.add_buffer({"out", std::vector<std::byte>(4), true, false, true});
   try {
-    simulate(isa::compile(ptx::parse(text), "k"), l, options, false);
+    test::run_ptx(text, l, options, false);
   } catch (const machine::Fault& fault) {
     return fault.what();
   }
