@@ -1,6 +1,5 @@
 // The bitwell command line.
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <new>
@@ -141,24 +140,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-
-namespace bitwell::cli {
-
-// CLI11 reads "-1" as 2^64 - 1 and larger numbers as that.
-CLI::Validator whole(uint64_t least, uint64_t most) {
-  const std::string range = std::to_string(least) + " to " + std::to_string(most);
-  return {[=](const std::string& text) {
-            uint64_t value = 0;
-            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-            const bool good = error == std::errc() && end == text.data() + text.size();
-            return good && value >= least && value <= most
-                       ? std::string()
-                       : "'" + text + "' is no whole number from " + range;
-          },
-          range};
-}
-
-}  // namespace bitwell::cli
 
 int main(int argc, char** argv) {
   // A pipe that nobody reads and a limit on the size of files are then errors of write(2), after which no

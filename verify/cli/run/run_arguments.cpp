@@ -145,9 +145,10 @@ void add_limits(CLI::App& command, RunOptions& options) {
           "costs nothing")
       ->type_name("BYTES")
       ->transform(CLI::AsSizeValue(false))
-      ->transform(CLI::Validator(  // runs first; CLI11 reads "-1" as 2^64 - 1
+      ->transform(CLI::Validator(  // runs first; CLI11 reads "-1" as 2^64 - 1, and "G" as a number too
           [](const std::string& text) {
-            return text.starts_with('-') ? "'" + text + "' is no number of bytes" : std::string();
+            return text.find_first_of("0123456789") == 0 ? std::string()
+                                                         : "'" + text + "' is no number of bytes";
           },
           ""));
 }
