@@ -137,7 +137,10 @@ void add_check(CLI::App& app, int& status) {
   CLI::App* command =
       app.add_subcommand("check", "List what in a PTX file is unsupported, contractible or approximate");
   auto options = std::make_shared<CheckOptions>();
-  command->add_option("FILE.ptx", options->path, "The PTX, or a cubin, fat binary, object file or program that holds it")->required();
+  command
+      ->add_option("FILE.ptx", options->path,
+                   "The PTX, or a cubin, fat binary, object file or program that holds it")
+      ->required();
   command->add_option(
       "--entry", options->entry,
       "Only this entry and what it calls: its name, or a part of it that no other has, mangled or not");

@@ -21,7 +21,10 @@ void add_init(CLI::App& app) {
   };
   CLI::App* command = app.add_subcommand("init", "Write the LAUNCH.json that fits an entry of a PTX file");
   auto options = std::make_shared<InitOptions>();
-  command->add_option("FILE.ptx", options->path, "The PTX, or a cubin, fat binary, object file or program that holds it")->required();
+  command
+      ->add_option("FILE.ptx", options->path,
+                   "The PTX, or a cubin, fat binary, object file or program that holds it")
+      ->required();
   command->add_option("ENTRY", options->entry,
                       "Its name, or a part of it that no other has, mangled or not; without it the only one");
   CLI::Option* out =

@@ -40,8 +40,7 @@ Launch launch_of(const Step& step, const Launch& first) {
   out.entry = step.entry;
   out.shape = step.shape;
   out.arguments = step.arguments;
-  for (const Buffer& b : first.buffers)
-    out.buffers.push_back({b.name, {}, true, false, false, b.size()});
+  for (const Buffer& b : first.buffers) out.buffers.push_back({b.name, {}, true, false, false, b.size()});
   return out;
 }
 
