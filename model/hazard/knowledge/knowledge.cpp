@@ -64,12 +64,15 @@ void Message::publish(const Known& known, Scope scope, const Domain& who) {
   }
   from_ = who;
   if (reach(scope) == reach(Scope::gpu)) return;
-  for (Narrow& n : narrow_)
-    if (n.scope == scope && who.with(n.from) == Scope::cta) {
-      n.known = joined(n.known, known);
-      return;
-    }
-  narrow_.push_back({known, scope, who});
+  auto narrow = narrow_ == nullptr ? std::vector<Narrow>{} : *narrow_;
+  const auto same = std::find_if(narrow.begin(), narrow.end(), [&](const Narrow& n) {
+    return n.scope == scope && who.with(n.from) == Scope::cta;
+  });
+  if (same != narrow.end())
+    same->known = joined(same->known, known);
+  else
+    narrow.push_back({known, scope, who});
+  narrow_ = std::make_shared<const std::vector<Narrow>>(std::move(narrow));
 }
 
 void Message::write_behind(const KnownAtFences& fences) {
@@ -82,11 +85,15 @@ void Message::write_behind(const KnownAtFences& fences) {
 Known Message::acquire(Scope scope, const Domain& who) const {
   const size_t needed = reach(who.with(from_));
   const bool wide = reach(scope) >= needed;
-  Known reached = within_.back();
-  for (const Narrow& n : narrow_)
-    if (who.with(n.from) <= n.scope) reached = joined(reached, n.known);
-  Known out = wide ? reached : nullptr;
   const Known& all = within_.front();
+  const auto reaches = [&](const Narrow& n) { return who.with(n.from) <= n.scope; };
+  // Who acquires all of it shares it with whoever else does: it is compared by its address.
+  Known reached =
+      narrow_ == nullptr || std::all_of(narrow_->begin(), narrow_->end(), reaches) ? all : within_.back();
+  if (reached != all)
+    for (const Narrow& n : *narrow_)
+      if (reaches(n)) reached = joined(reached, n.known);
+  Known out = wide ? reached : nullptr;
   if (all != nullptr && out != all) {
     auto narrow = std::make_shared<Knowledge>();
     if (reached != all) narrow->narrow_release = all->happened;
