@@ -30,6 +30,10 @@ def look_into(wheel):
                    r"bitwell/share/bitwell/launch\.schema\.json", r"bitwell/share/bitwell/docs/python\.md",
                    r"bitwell/share/bitwell/budgets/.*\.json", r".*dist-info/entry_points\.txt", r".*dist-info/.*LICENSE"):
         check(any(re.fullmatch(wanted, n) for n in names), f"{wanted} is not in {wheel.name}")
+    (entry_points,) = (n for n in names if n.endswith("entry_points.txt"))
+    text = zipfile.ZipFile(wheel).read(entry_points).decode()
+    for wanted in ("bitwell = bitwell.__main__:main", "[pytest11]\nbitwell = bitwell.pytest"):
+        check(wanted in text, f"{wanted!r} is not among the entry points:\n{text}")
     for name in names:
         check(re.match(r"bitwell(/|-)", name), f"{name} stands outside of the package")
         check("__pycache__" not in name and not name.endswith((".a", ".o")), name)
@@ -60,6 +64,9 @@ def main(source, build=None):
         for name in ("launch", "package"):
             run(bin / "python", tests / f"{name}_test.py", cwd=empty)
         run(bin / "bitwell", "help", "python", cwd=empty, stdout=subprocess.DEVNULL)
+        run(bin / "pip", "install", "-q", "pytest")
+        told = run(bin / "pytest", "--help", cwd=empty, stdout=subprocess.PIPE, text=True).stdout
+        check("--bitwell-races" in told, "pytest does not know --bitwell")
         # It has libraries of the driver's names, and none of them is loaded.
         run(bin / "python", "-c", "import bitwell; bitwell.process(); assert 'libcud' not in open('/proc/self/maps').read()",
             cwd=empty)
