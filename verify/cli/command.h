@@ -27,7 +27,10 @@ void add_completion(CLI::App& app);
 void add_man(CLI::App& app);
 void add_descriptor(CLI::App& app);
 void add_tensor_map(CLI::App& descriptor);
+void add_exec(CLI::App& app, int& status);
 void add_capture(CLI::App& app, int& status);
+// The words without the "--" before a program's, of which CLI11 makes nothing.
+std::vector<char*> without_mark(const CLI::App& app, int argc, char** argv);
 void add_prove(CLI::App& app, int& status);
 void add_help(CLI::App& app);
 

@@ -39,7 +39,7 @@ struct Group {
 };
 const std::vector<Group>& groups() {
   static const std::vector<Group> all{
-      {"A kernel of yours", {"judge", "run", "capture", "init", "check"}},
+      {"A kernel of yours", {"judge", "run", "exec", "capture", "init", "check"}},
       {"What bitwell rests on", {"verify", "prove"}},
       {"Formats, layouts, descriptors", {"formats", "mma", "layout", "descriptor", "budget"}},
       {"Studies and problems", {"study", "problem"}},
@@ -85,6 +85,7 @@ int run(int argc, char** argv) {
   int status = cli::held;
   cli::add_run(app, status);
   cli::add_judge(app, status);
+  cli::add_exec(app, status);
   cli::add_capture(app, status);
   cli::add_init(app);
   cli::add_check(app, status);
@@ -109,7 +110,8 @@ int run(int argc, char** argv) {
     return printed(cli::held);
   }
   try {
-    app.parse(argc, argv);
+    const std::vector<char*> words = cli::without_mark(app, argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& e) {
     std::ostringstream text;  // CLI11 would not look whether it gets out
     const int success = app.exit(e, text, text);

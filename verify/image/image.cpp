@@ -173,26 +173,32 @@ void add_entry(const Entry& e, std::string_view stored, Image& to) {
   if (e.kind == kElf) add_elf(stored, to);
 }
 
-void add_fat(std::string_view bytes, Image& to) {
+// `f` of each entry of a fat binary and of what is stored for it.
+template <class F>
+void each_entry(std::string_view bytes, std::vector<std::string>& trouble, F f) {
   const auto header = at<Header>(bytes, 0);
   if (!header || header->header_bytes < sizeof(Header) || header->header_bytes > bytes.size()) {
-    to.trouble.push_back("a fat binary ends inside its header");
+    trouble.push_back("a fat binary ends inside its header");
     return;
   }
   const auto all = part(bytes, header->header_bytes, header->bytes);
-  if (!all) to.trouble.push_back("a fat binary says that it is longer than what is there");
+  if (!all) trouble.push_back("a fat binary says that it is longer than what is there");
   std::string_view rest = all.value_or(bytes.substr(header->header_bytes));
   while (const auto e = at<Entry>(rest, 0)) {
     const auto stored =
         e->header_bytes < offsetof(Entry, plain_bytes) ? std::nullopt : part(rest, e->header_bytes, e->bytes);
     if (!stored) {
-      to.trouble.push_back("a fat binary's entry of kind " + std::to_string(e->kind) +
-                           " is longer than the fat binary");
+      trouble.push_back("a fat binary's entry of kind " + std::to_string(e->kind) +
+                        " is longer than the fat binary");
       return;
     }
-    add_entry(*e, *stored, to);
+    f(*e, *stored);
     rest.remove_prefix(e->header_bytes + e->bytes);
   }
+}
+
+void add_fat(std::string_view bytes, Image& to) {
+  each_entry(bytes, to.trouble, [&](const Entry& e, std::string_view stored) { add_entry(e, stored, to); });
 }
 
 std::string_view view(std::span<const std::byte> bytes) {
@@ -214,6 +220,23 @@ Image read(std::span<const std::byte> bytes) {
     add_elf(all, out);
   else
     out.ptx.push_back(text_of(all));
+  return out;
+}
+
+Newest newest(std::span<const std::byte> bytes) {
+  const std::string_view all = view(bytes);
+  Newest out;
+  if (!is_fat(all)) return out;
+  std::vector<std::string> ignored;
+  each_entry(all, ignored, [&](const Entry& e, std::string_view stored) {
+    const int sm = e.sm < 1000 ? static_cast<int>(e.sm) : 0;
+    const bool kept = e.kind == kElf && (e.flags & (kLz4 | kZstd)) == 0 &&
+                      stored.find(".nv_debug_ptx_txt") != std::string_view::npos;
+    if (e.kind == kPtx || kept)
+      out.ptx = std::max(out.ptx, sm);
+    else if (e.kind == kElf)
+      out.machine_code = std::max(out.machine_code, sm);
+  });
   return out;
 }
 

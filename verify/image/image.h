@@ -27,6 +27,13 @@ Image read(std::span<const std::byte> bytes);
 // further than what an image may have.
 std::span<const std::byte> readable(const void* image);
 
+// The newest compute capabilities that an image has code for, of what holds PTX and of what does not: its
+// heads alone are read. 0: there is none.
+struct Newest {
+  int ptx = 0, machine_code = 0;
+};
+Newest newest(std::span<const std::byte> bytes);
+
 struct Wanted {
   int sm = 0;  // a device of this compute capability; 0: the newest that there is PTX for
   std::string folder =

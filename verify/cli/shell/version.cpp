@@ -19,7 +19,7 @@ std::string overview() {
          "  bitwell init KERNEL.ptx --out launch.json   writes the launch of a kernel of yours, to be filled "
          "in\n"
          "  bitwell run launch.json --races             runs it, and finds what nothing orders\n"
-         "  bitwell capture ./program                   runs a CUDA program as it is, and judges its "
+         "  bitwell exec -- ./program                   runs a CUDA program as it is, and judges its "
          "kernels\n"
          "  bitwell --help                              all commands; bitwell COMMAND --help: one of them\n";
 }

@@ -1,41 +1,50 @@
-// What every function of the runtime does alike.
+// What every function of the runtime does alike: it initialises, and keeps the last error.
 #pragma once
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
-#include <exception>
-#include <mutex>
-#include <string>
-
-#include "model/machine/failure.h"
-#include "verify/driver/session.h"
+#include "verify/driver/core/state.h"
 
 namespace bitwell::driver {
 
-// `f`'s error code, kept as the last; that of a launch that failed before where there was one, as a device's
-// context does it. What `f` throws is said.
+// The primary context, made current where the thread has none. Refused where the context is lost.
+void begin(State& s);
+// The thread's last error becomes this one, unless it is none.
+cudaError_t keep(CUresult result, bool latch = true);
+
+// `f(State&)` under the runtime's name.
 template <class F>
 cudaError_t call(const char* name, F f) noexcept {
-  Session& s = session();
-  const std::lock_guard lock(s.one_at_a_time);
-  if (s.sticky_error != 0) return static_cast<cudaError_t>(s.sticky_error);
-  cudaError_t error = cudaSuccess;
-  try {
-    error = f(s);
-  } catch (const machine::InputError& e) {
-    say(std::string(name) + ": " + e.what());
-    error = cudaErrorInvalidValue;
-  } catch (const std::exception& e) {
-    say(std::string(name) + ": " + e.what());
-    error = cudaErrorUnknown;
-  }
-  if (error != cudaSuccess && error != cudaErrorNotReady) s.last_error = error;
-  return error;
+  return keep(guarded(name, [&](State& s) {
+    begin(s);
+    f(s);
+  }));
+}
+// A function of the driver's that does the same, under the runtime's name.
+template <class F>
+cudaError_t forward(const char* name, F f) noexcept {
+  const Named as(name);
+  const CUresult ready = guarded(name, [](State& s) { begin(s); });
+  return keep(ready != CUDA_SUCCESS ? ready : f());
 }
 
-// A thing that the runtime has and bitwell has not.
-inline cudaError_t not_supported(Session& s, const std::string& what) {
-  s.missing(what);
-  return cudaErrorNotSupported;
+inline CUstream driver(cudaStream_t stream) { return reinterpret_cast<CUstream>(stream); }
+inline CUevent driver(cudaEvent_t event) { return reinterpret_cast<CUevent>(event); }
+inline CUdeviceptr driver(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+// `f()`, which needs the program's code: where that is not for the device, it is said once.
+template <class F>
+auto with_code(State& s, F f) {
+  try {
+    return f();
+  } catch (const Refused& e) {
+    if (e.code != CUDA_ERROR_NO_BINARY_FOR_GPU && e.code != CUDA_ERROR_INVALID_PTX) throw;
+    s.missing(e.what());
+    throw Refused(e.code);
+  }
 }
+
+// The kernel of a function of the program's, or of a handle. Refused where it is none.
+Kernel& kernel_of(State& s, const void* key);
 
 }  // namespace bitwell::driver

@@ -1,19 +1,20 @@
 // The one device that there is, errors, and what else changes nothing.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
 
+#include "verify/driver/names/entry_points.h"
 #include "verify/driver/runtime/call.h"
 
 using namespace bitwell::driver;
 
 namespace {
 
-constexpr int kVersion = 13000;
+constexpr int kVersion = CUDART_VERSION;
+thread_local cudaError_t last_error = cudaSuccess;
 
+// Those that the runtime has beside the driver's, or under other names.
 struct ErrorRow {
   cudaError_t error;
   const char *name, *text;
@@ -27,16 +28,36 @@ constexpr std::array kErrors{
     ROW(cudaErrorInitializationError, "initialization error"),
     ROW(cudaErrorInvalidConfiguration, "invalid configuration argument"),
     ROW(cudaErrorInvalidSymbol, "invalid device symbol"),
+    ROW(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
     ROW(cudaErrorInvalidDeviceFunction, "invalid device function"),
     ROW(cudaErrorNoDevice, "no CUDA-capable device is detected"),
     ROW(cudaErrorInvalidDevice, "invalid device ordinal"),
+    ROW(cudaErrorInvalidKernelImage, "device kernel image is invalid"),
+    ROW(cudaErrorDeviceUninitialized, "invalid device context"),
     ROW(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device"),
+    ROW(cudaErrorInvalidPtx, "a PTX JIT compilation failed"),
+    ROW(cudaErrorFileNotFound, "file not found"),
     ROW(cudaErrorInvalidResourceHandle, "invalid resource handle"),
+    ROW(cudaErrorIllegalState, "the operation cannot be performed in the present state"),
     ROW(cudaErrorSymbolNotFound, "named symbol not found"),
     ROW(cudaErrorNotReady, "device not ready"),
+    ROW(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
+    ROW(cudaErrorMisalignedAddress, "misaligned address"),
     ROW(cudaErrorLaunchFailure, "unspecified launch failure"),
     ROW(cudaErrorAssert, "device-side assert triggered"),
-    ROW(cudaErrorNotSupported, "operation not supported by bitwell"),
+    ROW(cudaErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),
+    ROW(cudaErrorHostMemoryAlreadyRegistered, "part or all of the requested memory range is already mapped"),
+    ROW(cudaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region"),
+    ROW(cudaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch"),
+    ROW(cudaErrorNotSupported, "operation not supported"),
+    ROW(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
+    ROW(cudaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
+    ROW(cudaErrorStreamCaptureUnmatched, "capture was not ended in the same stream as it began"),
+    ROW(cudaErrorStreamCaptureIsolation, "dependency created on uncaptured work in another stream"),
+    ROW(cudaErrorStreamCaptureImplicit,
+        "operation would make the legacy stream depend on a capturing blocking stream"),
+    ROW(cudaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
+    ROW(cudaErrorInvalidClusterSize, "misconfiguration of cluster dimensions"),
     ROW(cudaErrorUnknown, "unknown error"),
 };
 #undef ROW
@@ -47,7 +68,41 @@ const ErrorRow* row_of(cudaError_t error) {
   return row == kErrors.end() ? nullptr : row;
 }
 
+cudaError_t done(const char* name) {
+  return call(name, [](State&) {});
+}
+
+void need_device(int device) {
+  if (device != 0) throw Refused(CUDA_ERROR_INVALID_DEVICE, "there is one device, 0");
+}
+
 }  // namespace
+
+namespace bitwell::driver {
+
+void begin(State& s) {
+  s.initialised = true;
+  if (s.lost != CUDA_SUCCESS) throw Refused(s.lost);
+  if (s.current() != nullptr) return;
+  if (s.primary.retained == 0) ++s.primary.retained;
+  s.stack().push_back(&s.primary);
+}
+
+cudaError_t keep(CUresult result, bool latch) {
+  const auto error = static_cast<cudaError_t>(result);
+  if (error != cudaSuccess && latch) last_error = error;
+  return error;
+}
+
+Kernel& kernel_of(State& s, const void* key) {
+  Kernel* const kernel = with_code(s, [&] { return s.modules.by_key(key, s.device()); });
+  if (kernel == nullptr)
+    throw Refused(static_cast<CUresult>(cudaErrorInvalidDeviceFunction),
+                  key == nullptr ? "" : "this function is no kernel of the program");
+  return *kernel;
+}
+
+}  // namespace bitwell::driver
 
 extern "C" {
 
@@ -59,58 +114,55 @@ const char* cudaGetErrorString(cudaError_t error) {
   const ErrorRow* const row = row_of(error);
   return row == nullptr ? "unrecognized error code" : row->text;
 }
-cudaError_t cudaGetLastError() {
-  Session& s = session();
-  const std::lock_guard lock(s.one_at_a_time);
-  const int last = s.sticky_error != 0 ? s.sticky_error : s.last_error;
-  s.last_error = 0;
-  return static_cast<cudaError_t>(last);
-}
 cudaError_t cudaPeekAtLastError() {
-  Session& s = session();
-  const std::lock_guard lock(s.one_at_a_time);
-  return static_cast<cudaError_t>(s.sticky_error != 0 ? s.sticky_error : s.last_error);
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  return s.lost != CUDA_SUCCESS ? static_cast<cudaError_t>(s.lost) : last_error;
+}
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = cudaPeekAtLastError();
+  last_error = cudaSuccess;
+  return error;
 }
 
 cudaError_t cudaGetDeviceCount(int* out) {
+  if (out == nullptr) return keep(CUDA_ERROR_INVALID_VALUE);
   *out = 1;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* out) {
+  if (out == nullptr) return keep(CUDA_ERROR_INVALID_VALUE);
   *out = 0;
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-  return call("cudaSetDevice", [&](Session&) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; });
+  return call("cudaSetDevice", [&](State&) { need_device(device); });
 }
-cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
+cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
+  return call("cudaInitDevice", [&](State&) { need_device(device); });
+}
+cudaError_t cudaSetDeviceFlags(unsigned) { return done("cudaSetDeviceFlags"); }
 cudaError_t cudaGetDeviceFlags(unsigned* out) {
-  *out = 0;
-  return cudaSuccess;
+  return call("cudaGetDeviceFlags", [&](State&) { present(out) = 0; });
 }
-cudaError_t cudaInitDevice(int, unsigned, unsigned) { return cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int* out) {
+  if (out == nullptr) return keep(CUDA_ERROR_INVALID_VALUE);
   *out = kVersion;
   return cudaSuccess;
 }
-cudaError_t cudaDriverGetVersion(int* out) {
-  *out = kVersion;
-  return cudaSuccess;
+cudaError_t cudaDriverGetVersion(int* out) { return keep(cuDriverGetVersion(out)); }
+cudaError_t cudaDeviceGetAttribute(int* out, cudaDeviceAttr which, int device) {
+  return forward("cudaDeviceGetAttribute",
+                 [&] { return cuDeviceGetAttribute(out, static_cast<CUdevice_attribute>(which), device); });
 }
-cudaError_t cudaDeviceGetAttribute(int* out, cudaDeviceAttr which, int) {
-  return call("cudaDeviceGetAttribute", [&](Session& s) {
-    const int value = attribute(s.device(), which);
-    if (value < 0) return not_supported(s, "device attribute " + std::to_string(which));
-    *out = value;
-    return cudaSuccess;
-  });
-}
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int) {
-  return call("cudaGetDeviceProperties", [&](Session& s) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int device) {
+  return call("cudaGetDeviceProperties", [&](State& s) {
+    need_device(device);
     const DeviceRow& d = s.device();
     const auto get = [&](cudaDeviceAttr which) { return attribute(d, which); };
-    *out = {};
+    present(out) = {};
     std::snprintf(out->name, sizeof out->name, "%s (bitwell)", std::string(d.name).c_str());
+    std::snprintf(out->uuid.bytes, sizeof out->uuid.bytes, "bitwell-sm_%d", d.sm);
     out->totalGlobalMem = d.arch().device.memory;
     out->sharedMemPerBlock = static_cast<size_t>(get(cudaDevAttrMaxSharedMemoryPerBlock));
     out->sharedMemPerBlockOptin = static_cast<size_t>(get(cudaDevAttrMaxSharedMemoryPerBlockOptin));
@@ -138,45 +190,45 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int) {
     out->concurrentManagedAccess = out->cooperativeLaunch = out->streamPrioritiesSupported = 1;
     out->globalL1CacheSupported = out->localL1CacheSupported = out->memoryPoolsSupported = 1;
     out->clusterLaunch = get(cudaDevAttrClusterLaunch);
-    return cudaSuccess;
   });
 }
-cudaError_t cudaDeviceCanAccessPeer(int* out, int, int) {
-  *out = 0;
-  return cudaSuccess;
+cudaError_t cudaDeviceCanAccessPeer(int* out, int device, int peer) {
+  return forward("cudaDeviceCanAccessPeer", [&] { return cuDeviceCanAccessPeer(out, device, peer); });
 }
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  if (least != nullptr) *least = 0;
-  if (greatest != nullptr) *greatest = -5;
-  return cudaSuccess;
+  return forward("cudaDeviceGetStreamPriorityRange",
+                 [&] { return cuCtxGetStreamPriorityRange(least, greatest); });
 }
-cudaError_t cudaDeviceGetPCIBusId(char* out, int length, int) {
-  std::snprintf(out, static_cast<size_t>(std::max(length, 0)), "0000:00:00.0");
-  return cudaSuccess;
+cudaError_t cudaDeviceGetPCIBusId(char* out, int length, int device) {
+  return forward("cudaDeviceGetPCIBusId", [&] { return cuDeviceGetPCIBusId(out, length, device); });
 }
-cudaError_t cudaDeviceReset() { return cudaSuccess; }
-// Sizes that bitwell does not count: its own have room.
-cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return cudaSuccess; }
+cudaError_t cudaDeviceGetByPCIBusId(int* out, const char* id) {
+  return forward("cudaDeviceGetByPCIBusId", [&] { return cuDeviceGetByPCIBusId(out, id); });
+}
+// The program goes on with a context that is whole.
+cudaError_t cudaDeviceReset() {
+  return keep(guarded("cudaDeviceReset", [](State& s) { s.lost = CUDA_SUCCESS; }));
+}
+cudaError_t cudaDeviceSetLimit(cudaLimit which, size_t value) {
+  return forward("cudaDeviceSetLimit", [&] { return cuCtxSetLimit(static_cast<CUlimit>(which), value); });
+}
 cudaError_t cudaDeviceGetLimit(size_t* out, cudaLimit which) {
-  *out = which == cudaLimitMallocHeapSize ? size_t{8} << 20
-         : which == cudaLimitStackSize    ? 1024
-                                          : size_t{1} << 20;
-  return cudaSuccess;
+  return forward("cudaDeviceGetLimit", [&] { return cuCtxGetLimit(out, static_cast<CUlimit>(which)); });
 }
-cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
-cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return done("cudaDeviceSetCacheConfig"); }
+cudaError_t cudaCtxResetPersistingL2Cache() { return done("cudaCtxResetPersistingL2Cache"); }
 cudaError_t cudaProfilerStart() { return cudaSuccess; }
 cudaError_t cudaProfilerStop() { return cudaSuccess; }
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
 
-// What the driver has under that name, in its newest version: libcuda's own is here too. Programs look up
-// what they may never call.
-cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** out, unsigned, unsigned long long,
-                                             cudaDriverEntryPointQueryResult* found) {
-  *out = dlsym(RTLD_DEFAULT, (std::string(name) + "_v2").c_str());
-  if (*out == nullptr) *out = dlsym(RTLD_DEFAULT, name);
+// Programs look up what they may never call.
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** out, unsigned version,
+                                             unsigned long long, cudaDriverEntryPointQueryResult* found) {
+  if (name == nullptr || out == nullptr) return keep(CUDA_ERROR_INVALID_VALUE);
+  *out = entry_point(name, static_cast<int>(version));
   if (found != nullptr)
-    *found = *out == nullptr ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
+    *found = *out != nullptr                         ? cudaDriverEntryPointSuccess
+             : entry_point(name, 1 << 30) != nullptr ? cudaDriverEntryPointVersionNotSufficent
+                                                     : cudaDriverEntryPointSymbolNotFound;
   return *out == nullptr ? cudaErrorSymbolNotFound : cudaSuccess;
 }
 

@@ -2,203 +2,143 @@
 #include <algorithm>
 
 #include "model/machine/limits.h"
-#include "verify/driver/launcher.h"
+#include "verify/driver/core/work.h"
 #include "verify/driver/runtime/call.h"
 
 using namespace bitwell::driver;
-using bitwell::machine::InputError;
 
 namespace {
 
-std::array<uint32_t, 3> triple(dim3 d) { return {d.x, d.y, d.z}; }
+static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute));
 
-Kernel& kernel_of(Session& s, const void* key) {
-  Kernel* const kernel = s.modules.kernel(key);
-  if (kernel == nullptr) throw InputError("this function is no kernel of the program");
-  return *kernel;
+Wanted wanted(Kernel& kernel, dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  if (threads == 0 || threads > bitwell::machine::kMaxThreads || grid.x == 0 || grid.y == 0 || grid.z == 0)
+    throw Refused(static_cast<CUresult>(cudaErrorInvalidConfiguration),
+                  "kernel " + kernel.name + " is launched with a grid of (" + std::to_string(grid.x) + "," +
+                      std::to_string(grid.y) + "," + std::to_string(grid.z) + ") CTAs of (" +
+                      std::to_string(block.x) + "," + std::to_string(block.y) + "," +
+                      std::to_string(block.z) + ") threads");
+  Wanted out;
+  const unsigned grids[] = {grid.x, grid.y, grid.z}, blocks[] = {block.x, block.y, block.z};
+  out.kernel = &kernel;
+  out.shape = shape_of(kernel, grids, blocks, static_cast<unsigned>(std::min<size_t>(shared, 0xffffffff)));
+  out.stream = stream;
+  return out;
 }
 
-uint32_t most_in_cluster(Session& s, const Kernel& kernel) {
-  return kernel.non_portable_cluster ? s.device().arch().device.cluster : bitwell::machine::kPortableCluster;
+cudaError_t start(const char* name, const void* function, dim3 grid, dim3 block, void** parameters,
+                  size_t shared, cudaStream_t stream, bool cooperative) {
+  return call(name, [&](State& s) {
+    Wanted w = wanted(kernel_of(s, function), grid, block, shared, stream);
+    w.shape.cooperative = cooperative;
+    w.arguments = s.launches.arguments(*w.kernel, parameters);
+    launch(s, std::move(w));
+  });
 }
 
-cudaError_t start(Session& s, const Wanted& wanted, void** parameters) {
-  if (wanted.dynamic_shared > wanted.kernel->dynamic_shared)
-    throw InputError("kernel " + wanted.kernel->name + " is to have " +
-                     std::to_string(wanted.dynamic_shared) +
-                     " bytes of dynamic shared memory, cudaFuncSetAttribute has allowed it " +
-                     std::to_string(wanted.kernel->dynamic_shared));
-  if (const auto cluster = wanted.cluster.value_or(std::array<uint32_t, 3>{1, 1, 1});
-      cluster[0] * cluster[1] * cluster[2] > most_in_cluster(s, *wanted.kernel)) {
-    say("kernel " + wanted.kernel->name + " is to have clusters of " +
-        std::to_string(cluster[0] * cluster[1] * cluster[2]) + " CTAs, it may have " +
-        std::to_string(most_in_cluster(s, *wanted.kernel)) +
-        (wanted.kernel->non_portable_cluster ? ""
-                                             : " without cudaFuncAttributeNonPortableClusterSizeAllowed"));
-    return cudaErrorInvalidClusterSize;
-  }
-  switch (launch(s, wanted, parameters)) {
-    case Ended::well: return cudaSuccess;
-    // As a device has it: the launch itself is well, and the context is lost.
-    case Ended::failed: s.sticky_error = cudaErrorLaunchFailure; return cudaSuccess;
-    case Ended::asserted: s.sticky_error = cudaErrorAssert; return cudaSuccess;
-    case Ended::refused: break;
-  }
-  s.sticky_error = cudaErrorNotSupported;
-  return cudaErrorNotSupported;
-}
-
-// Attributes that change no result here: bitwell runs one launch after the other.
-bool changes_nothing(cudaLaunchAttributeID id) {
-  switch (id) {
-    case cudaLaunchAttributeIgnore:
-    case cudaLaunchAttributeAccessPolicyWindow:
-    case cudaLaunchAttributeSynchronizationPolicy:
-    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
-    case cudaLaunchAttributeProgrammaticStreamSerialization:
-    case cudaLaunchAttributePriority:
-    case cudaLaunchAttributeMemSyncDomainMap:
-    case cudaLaunchAttributeMemSyncDomain:
-    case cudaLaunchAttributePreferredClusterDimension:
-    case cudaLaunchAttributePreferredSharedMemoryCarveout:
-    case cudaLaunchAttributeNvlinkUtilCentricScheduling: return true;
-    default: return false;
-  }
-}
-
-void take(Session& s, const cudaLaunchAttribute& a, Wanted& to) {
-  if (a.id == cudaLaunchAttributeClusterDimension)
-    to.cluster = {a.val.clusterDim.x, a.val.clusterDim.y, a.val.clusterDim.z};
-  else if (a.id == cudaLaunchAttributeCooperative)
-    to.cooperative = a.val.cooperative != 0;
-  else if (!changes_nothing(a.id))
-    s.missing("launch attribute " + std::to_string(a.id));
-}
-
-cudaError_t occupancy(Session& s, int* out, const void* function, int threads, size_t dynamic_shared) {
-  kernel_of(s, function);
-  *out = resident(s.device(), threads, dynamic_shared);
-  return cudaSuccess;
-}
-
-cudaError_t set(Session& s, Kernel& kernel, cudaFuncAttribute attribute, int value) {
-  switch (attribute) {
-    case cudaFuncAttributeMaxDynamicSharedMemorySize:
-      if (value < 0 || static_cast<uint64_t>(value) > s.device().arch().shared) return cudaErrorInvalidValue;
-      kernel.dynamic_shared = static_cast<uint32_t>(value);
-      return cudaSuccess;
-    case cudaFuncAttributeNonPortableClusterSizeAllowed:
-      if (value != 0 && value != 1) return cudaErrorInvalidValue;
-      kernel.non_portable_cluster = value != 0;
-      return cudaSuccess;
-    case cudaFuncAttributePreferredSharedMemoryCarveout:
-    case cudaFuncAttributeClusterSchedulingPolicyPreference: return cudaSuccess;
-    default: return not_supported(s, "function attribute " + std::to_string(attribute));
-  }
-}
-
-uint32_t volume(dim3 d) { return d.x * d.y * d.z; }
-
-dim3 cluster_of(const cudaLaunchConfig_t& config) {
-  for (unsigned i = 0; i < config.numAttrs; ++i)
-    if (config.attrs[i].id == cudaLaunchAttributeClusterDimension)
-      return {config.attrs[i].val.clusterDim.x, config.attrs[i].val.clusterDim.y,
-              config.attrs[i].val.clusterDim.z};
-  return {1, 1, 1};
+const CUlaunchAttribute& driver_attribute(const cudaLaunchAttribute& a) {
+  return reinterpret_cast<const CUlaunchAttribute&>(a);
 }
 
 }  // namespace
 
 extern "C" {
 
-cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** parameters,
-                             size_t dynamic_shared, cudaStream_t) {
-  return call("cudaLaunchKernel", [&](Session& s) {
-    return start(s, {&kernel_of(s, function), triple(grid), triple(block), {}, dynamic_shared, false},
-                 parameters);
-  });
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** parameters, size_t shared,
+                             cudaStream_t stream) {
+  return start("cudaLaunchKernel", function, grid, block, parameters, shared, stream, false);
 }
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** parameters,
-                               size_t dynamic_shared, cudaStream_t stream) {
-  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, parameters, dynamic_shared,
-                          stream);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** parameters, size_t shared,
+                               cudaStream_t stream) {
+  return start("cudaLaunchKernel", kernel, grid, block, parameters, shared, stream, false);
 }
 cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** parameters,
-                                        size_t dynamic_shared, cudaStream_t) {
-  return call("cudaLaunchCooperativeKernel", [&](Session& s) {
-    return start(s, {&kernel_of(s, function), triple(grid), triple(block), {}, dynamic_shared, true},
-                 parameters);
-  });
+                                        size_t shared, cudaStream_t stream) {
+  return start("cudaLaunchCooperativeKernel", function, grid, block, parameters, shared, stream, true);
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** parameters) {
-  return call("cudaLaunchKernelExC", [&](Session& s) {
-    Wanted wanted{&kernel_of(s, function),  triple(config->gridDim),
-                  triple(config->blockDim), {},
-                  config->dynamicSmemBytes, false};
-    for (unsigned i = 0; i < config->numAttrs; ++i) take(s, config->attrs[i], wanted);
-    return start(s, wanted, parameters);
+  return call("cudaLaunchKernelExC", [&](State& s) {
+    present(config);
+    Wanted w = wanted(kernel_of(s, function), config->gridDim, config->blockDim, config->dynamicSmemBytes,
+                      config->stream);
+    for (unsigned i = 0; i < config->numAttrs; ++i) take_attribute(s, driver_attribute(config->attrs[i]), w);
+    w.arguments = s.launches.arguments(*w.kernel, parameters);
+    launch(s, std::move(w));
   });
 }
 
-cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
-  return call("cudaFuncSetAttribute",
-              [&](Session& s) { return set(s, kernel_of(s, function), attribute, value); });
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute which, int value) {
+  return call("cudaFuncSetAttribute", [&](State& s) {
+    set_attribute(s, kernel_of(s, function), static_cast<CUfunction_attribute>(which), value);
+  });
 }
-cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attribute, int value,
-                                            int) {
-  return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
+cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute which, int value, int) {
+  return cudaFuncSetAttribute(kernel, which, value);
 }
-cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) { return cudaSuccess; }
+cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache) {
+  return call("cudaFuncSetCacheConfig", [&](State& s) { kernel_of(s, function); });
+}
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, const void* function) {
-  return call("cudaFuncGetAttributes", [&](Session& s) {
-    Kernel& kernel = kernel_of(s, function);
-    const Head& head = kernel.module->head(kernel.name, s.device().sm);
-    *out = {};
-    int threads = 1024;
-    for (const char* name : {".maxntid", ".reqntid"})
-      if (const auto d = head.directives.find(name); d != head.directives.end()) {
-        threads = 1;
-        for (const int64_t n : d->second) threads *= static_cast<int>(n);
-      }
-    out->maxThreadsPerBlock = threads;
-    // What ptxas would take is not in PTX: what a kernel of so many threads may have.
-    out->numRegs = std::min(255, 65536 / std::max(threads, 1) / 8 * 8);
-    out->maxDynamicSharedSizeBytes = static_cast<int>(kernel.dynamic_shared);
-    out->nonPortableClusterSizeAllowed = kernel.non_portable_cluster ? 1 : 0;
-    out->ptxVersion = out->binaryVersion = s.device().sm;
-    return cudaSuccess;
+  return call("cudaFuncGetAttributes", [&](State& s) {
+    Kernel& k = kernel_of(s, function);
+    const auto get = [&](CUfunction_attribute which) { return get_attribute(s, k, which); };
+    present(out) = {};
+    out->sharedSizeBytes = static_cast<size_t>(get(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+    out->localSizeBytes = static_cast<size_t>(get(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES));
+    out->maxThreadsPerBlock = get(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    out->numRegs = get(CU_FUNC_ATTRIBUTE_NUM_REGS);
+    out->ptxVersion = get(CU_FUNC_ATTRIBUTE_PTX_VERSION);
+    out->binaryVersion = get(CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+    out->maxDynamicSharedSizeBytes = get(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+    out->preferredShmemCarveout = k.carveout;
+    out->clusterDimMustBeSet = get(CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET);
+    out->requiredClusterWidth = get(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH);
+    out->requiredClusterHeight = get(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT);
+    out->requiredClusterDepth = get(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH);
+    out->nonPortableClusterSizeAllowed = k.non_portable_cluster ? 1 : 0;
   });
 }
 cudaError_t cudaFuncGetName(const char** out, const void* function) {
-  return call("cudaFuncGetName", [&](Session& s) {
-    *out = kernel_of(s, function).name.c_str();
-    return cudaSuccess;
+  return call("cudaFuncGetName", [&](State& s) { present(out) = kernel_of(s, function).name.c_str(); });
+}
+cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* size) {
+  return forward("cudaFuncGetParamInfo", [&] {
+    return cuFuncGetParamInfo(static_cast<CUfunction>(const_cast<void*>(function)), index, offset, size);
   });
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* out, const void* function, int threads,
                                                           size_t shared) {
   return call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-              [&](Session& s) { return occupancy(s, out, function, threads, shared); });
+              [&](State& s) { present(out) = active_blocks(s, kernel_of(s, function), threads, shared); });
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* out, const void* function,
                                                                    int threads, size_t shared, unsigned) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(out, function, threads, shared);
 }
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* out, const void* function, const cudaLaunchConfig_t*) {
-  return call("cudaOccupancyMaxPotentialClusterSize", [&](Session& s) {
-    *out = static_cast<int>(most_in_cluster(s, kernel_of(s, function)));
-    return cudaSuccess;
-  });
+  return call("cudaOccupancyMaxPotentialClusterSize",
+              [&](State& s) { present(out) = static_cast<int>(most_in_cluster(s, kernel_of(s, function))); });
 }
 cudaError_t cudaOccupancyMaxActiveClusters(int* out, const void* function, const cudaLaunchConfig_t* config) {
-  return call("cudaOccupancyMaxActiveClusters", [&](Session& s) {
-    int ctas = 0;
-    if (volume(cluster_of(*config)) > most_in_cluster(s, kernel_of(s, function)))
-      return cudaErrorInvalidClusterSize;
-    occupancy(s, &ctas, function, static_cast<int>(volume(config->blockDim)), config->dynamicSmemBytes);
-    *out = ctas * static_cast<int>(s.device().arch().device.sms / std::max(volume(cluster_of(*config)), 1u));
-    return cudaSuccess;
+  return call("cudaOccupancyMaxActiveClusters", [&](State& s) {
+    present(config);
+    Wanted w =
+        wanted(kernel_of(s, function), config->gridDim, config->blockDim, config->dynamicSmemBytes, nullptr);
+    for (unsigned i = 0; i < config->numAttrs; ++i)
+      if (config->attrs[i].id == cudaLaunchAttributeClusterDimension)
+        take_attribute(s, driver_attribute(config->attrs[i]), w);
+    present(out) = active_clusters(s, w);
+  });
+}
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* out, const void* function, int blocks, int) {
+  return call("cudaOccupancyAvailableDynamicSMemPerBlock", [&](State& s) {
+    if (blocks < 1) throw Refused(CUDA_ERROR_INVALID_VALUE);
+    const auto& arch = s.device().arch();
+    const uint64_t each = arch.sm_shared / static_cast<uint64_t>(blocks), kept = arch.sm_shared - arch.shared;
+    const uint64_t fixed = s.modules.program(kernel_of(s, function)).shared_size + kept;
+    present(out) = each > fixed ? each - fixed : 0;
   });
 }
 

@@ -1,189 +1,163 @@
-// Allocations and copies. Streams are no matter: everything is done when it is asked for.
-#include "model/machine/memory.h"
-
+// Allocations and copies, variables of the device.
 #include <algorithm>
 #include <cstring>
 
+#include "verify/driver/core/work.h"
 #include "verify/driver/runtime/call.h"
 
 using namespace bitwell::driver;
-using bitwell::machine::InputError;
 
 namespace {
 
-// Where the bytes at a pointer are, which may be the host's or the device's. Throws InputError where they
-// lead out of an allocation. What is written has no file that holds it any more.
-std::byte* bytes_at(Session& s, const void* pointer, uint64_t bytes, bool written) {
-  const auto address = reinterpret_cast<uint64_t>(pointer);
-  if (Allocation* a = s.memory.find(address, std::max<uint64_t>(bytes, 1)); a != nullptr) {
-    if (written) a->used = true, a->file.clear();
-    return a->data + (address - a->address);
-  }
-  if (const Allocation* a = s.memory.find(address); a != nullptr)
-    throw InputError(std::to_string(bytes) + " bytes at byte " + std::to_string(address - a->address) +
-                     " of '" + a->name + "', which has " + std::to_string(a->bytes));
-  if (address >= bitwell::machine::kBuffers && address < 2 * bitwell::machine::kBuffers)
-    throw InputError("no memory is allocated at " + std::to_string(address));
-  return const_cast<std::byte*>(static_cast<const std::byte*>(pointer));
+cudaError_t allocate(const char* name, void** out, size_t bytes, Kind kind, unsigned flags = 0) {
+  return call(name, [&](State& s) {
+    present(out) = nullptr;
+    if (bytes == 0) return;
+    if (kind == Kind::device) s.streams.not_while_any_is_captured();
+    const uint64_t most = kind == Kind::device ? s.most_memory() : ~uint64_t{0};
+    *out = reinterpret_cast<void*>(s.memory.allocate(bytes, kind, flags, most, s.current()).address);
+  });
 }
-
-cudaError_t allocate(const char* name, void** out, size_t bytes, Reach reach) {
-  return call(name, [&](Session& s) {
-    *out = nullptr;
-    if (bytes == 0) return cudaSuccess;
-    const uint64_t most = s.device().arch().device.memory;
-    if (reach == Reach::device && (bytes > most || s.memory.bytes() > most - bytes))
-      return cudaErrorMemoryAllocation;
-    const Allocation* a = s.memory.allocate(bytes, reach);
-    if (a == nullptr) return cudaErrorMemoryAllocation;
-    *out = reinterpret_cast<void*>(a->address);
-    return cudaSuccess;
+cudaError_t allocate_in_stream(const char* name, void** out, size_t bytes, cudaStream_t stream) {
+  return forward(name, [&] {
+    CUdeviceptr address = 0;
+    const CUresult result = cuMemAllocAsync(&address, bytes, driver(stream));
+    if (out != nullptr) *out = reinterpret_cast<void*>(address);
+    return bytes == 0 ? CUDA_SUCCESS : result;
   });
 }
 
-cudaError_t release(const char* name, void* pointer) {
-  return call(name, [&](Session& s) {
-    if (pointer == nullptr || s.memory.release(reinterpret_cast<uint64_t>(pointer))) return cudaSuccess;
-    return cudaErrorInvalidValue;
+void need_kind(cudaMemcpyKind kind) {
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+    throw Refused(static_cast<CUresult>(cudaErrorInvalidMemcpyDirection));
+}
+cudaError_t do_copy(const char* name, void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                    cudaStream_t stream = nullptr) {
+  return call(name, [&](State& s) {
+    need_kind(kind);
+    copy(s, driver(to), driver(from), bytes, stream);
+  });
+}
+cudaError_t do_copy_rows(const char* name, void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+  return call(name, [&](State& s) {
+    need_kind(kind);
+    copy_rows(s, driver(to), driver(from), {width, height, to_pitch, from_pitch}, stream);
   });
 }
 
-cudaError_t copy(const char* name, void* to, const void* from, size_t bytes) {
-  return call(name, [&](Session& s) {
-    if (bytes == 0) return cudaSuccess;
-    const std::byte* source = bytes_at(s, from, bytes, false);
-    std::memmove(bytes_at(s, to, bytes, true), source, bytes);
-    return cudaSuccess;
-  });
-}
-
-cudaError_t copy_rows(const char* name, void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                      size_t width, size_t rows) {
-  return call(name, [&](Session& s) {
-    for (size_t r = 0; r < rows && width != 0; ++r) {
-      const std::byte* source =
-          bytes_at(s, static_cast<const std::byte*>(from) + r * from_pitch, width, false);
-      std::memmove(bytes_at(s, static_cast<std::byte*>(to) + r * to_pitch, width, true), source, width);
-    }
-    return cudaSuccess;
-  });
-}
-
-cudaError_t fill(const char* name, void* to, int value, size_t bytes) {
-  return call(name, [&](Session& s) {
-    if (bytes != 0) std::memset(bytes_at(s, to, bytes, true), value, bytes);
-    return cudaSuccess;
-  });
-}
-
-cudaError_t fill_rows(const char* name, void* to, size_t pitch, int value, size_t width, size_t rows) {
-  return call(name, [&](Session& s) {
-    for (size_t r = 0; r < rows && width != 0; ++r)
-      std::memset(bytes_at(s, static_cast<std::byte*>(to) + r * pitch, width, true), value, width);
-    return cudaSuccess;
-  });
-}
-
-// What stands in a variable before any launch has changed it.
-std::vector<std::byte>& value_of(Session& s, Symbol& symbol) {
-  if (!symbol.value) {
-    if (symbol.module->is_initialised(symbol.name, s.device().sm))
-      throw InputError("'" + symbol.name + "' has an initial value, and only all of it can be written here");
-    symbol.value.emplace(symbol.bytes);
-  }
-  return *symbol.value;
-}
-
-std::byte* in_symbol(Session& s, const void* key, size_t bytes, size_t offset) {
-  Symbol* const symbol = s.modules.symbol(key);
-  if (symbol == nullptr) throw InputError("this is no variable of the device");
+// Bytes of a variable that the program has registered.
+uint64_t in_symbol(State& s, const void* key, size_t bytes, size_t offset) {
+  const Symbol* const symbol = s.modules.symbol(key);
+  if (symbol == nullptr)
+    throw Refused(static_cast<CUresult>(cudaErrorInvalidSymbol), "this is no variable of the device");
   if (offset > symbol->bytes || bytes > symbol->bytes - offset)
-    throw InputError(std::to_string(bytes) + " bytes at byte " + std::to_string(offset) + " of '" +
-                     symbol->name + "', which has " + std::to_string(symbol->bytes));
-  if (offset == 0 && bytes == symbol->bytes && !symbol->value) symbol->value.emplace(bytes);
-  return value_of(s, *symbol).data() + offset;
+    throw Refused(CUDA_ERROR_INVALID_VALUE, std::to_string(bytes) + " bytes at byte " +
+                                                std::to_string(offset) + " of '" + symbol->name +
+                                                "', which has " + std::to_string(symbol->bytes));
+  return with_code(s, [&] { return s.modules.variable(*symbol->module, symbol->name, s.device()).address; }) +
+         offset;
 }
-
-cudaError_t to_symbol(const char* name, const void* symbol, const void* from, size_t bytes, size_t offset) {
-  return call(name, [&](Session& s) {
-    std::memcpy(in_symbol(s, symbol, bytes, offset), bytes_at(s, from, bytes, false), bytes);
-    return cudaSuccess;
-  });
+cudaError_t to_symbol(const char* name, const void* symbol, const void* from, size_t bytes, size_t offset,
+                      cudaStream_t stream = nullptr) {
+  return call(name,
+              [&](State& s) { copy(s, in_symbol(s, symbol, bytes, offset), driver(from), bytes, stream); });
 }
-cudaError_t from_symbol(const char* name, void* to, const void* key, size_t bytes, size_t offset) {
-  return call(name, [&](Session& s) {
-    if (Symbol* symbol = s.modules.symbol(key); symbol != nullptr) value_of(s, *symbol);
-    std::memcpy(bytes_at(s, to, bytes, true), in_symbol(s, key, bytes, offset), bytes);
-    return cudaSuccess;
-  });
+cudaError_t from_symbol(const char* name, void* to, const void* symbol, size_t bytes, size_t offset,
+                        cudaStream_t stream = nullptr) {
+  return call(name,
+              [&](State& s) { copy(s, driver(to), in_symbol(s, symbol, bytes, offset), bytes, stream); });
 }
 
 }  // namespace
 
 extern "C" {
 
-cudaError_t cudaMalloc(void** out, size_t bytes) { return allocate("cudaMalloc", out, bytes, Reach::device); }
-cudaError_t cudaMallocAsync(void** out, size_t bytes, cudaStream_t) {
-  return allocate("cudaMallocAsync", out, bytes, Reach::device);
+cudaError_t cudaMalloc(void** out, size_t bytes) { return allocate("cudaMalloc", out, bytes, Kind::device); }
+cudaError_t cudaMallocAsync(void** out, size_t bytes, cudaStream_t stream) {
+  return allocate_in_stream("cudaMallocAsync", out, bytes, stream);
 }
-cudaError_t cudaMallocFromPoolAsync(void** out, size_t bytes, cudaMemPool_t, cudaStream_t) {
-  return allocate("cudaMallocFromPoolAsync", out, bytes, Reach::device);
+cudaError_t cudaMallocFromPoolAsync(void** out, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
+  return allocate_in_stream("cudaMallocFromPoolAsync", out, bytes, stream);
 }
-cudaError_t cudaMallocManaged(void** out, size_t bytes, unsigned) {
-  return allocate("cudaMallocManaged", out, bytes, Reach::both);
+cudaError_t cudaMallocManaged(void** out, size_t bytes, unsigned flags) {
+  return allocate("cudaMallocManaged", out, bytes, Kind::managed, flags);
 }
 cudaError_t cudaMallocHost(void** out, size_t bytes) {
-  return allocate("cudaMallocHost", out, bytes, Reach::both);
+  return allocate("cudaMallocHost", out, bytes, Kind::host);
 }
-cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned) {
-  return allocate("cudaHostAlloc", out, bytes, Reach::both);
+cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned flags) {
+  return allocate("cudaHostAlloc", out, bytes, Kind::host, flags);
 }
 cudaError_t cudaMallocPitch(void** out, size_t* pitch, size_t width, size_t height) {
+  if (pitch == nullptr) return keep(CUDA_ERROR_INVALID_VALUE);
   *pitch = (width + 511) / 512 * 512;
-  return allocate("cudaMallocPitch", out, *pitch * height, Reach::device);
+  return allocate("cudaMallocPitch", out, *pitch * height, Kind::device);
 }
-cudaError_t cudaFree(void* pointer) { return release("cudaFree", pointer); }
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return release("cudaFreeAsync", pointer); }
-cudaError_t cudaFreeHost(void* pointer) { return release("cudaFreeHost", pointer); }
-cudaError_t cudaHostGetDevicePointer(void** out, void* host, unsigned) {
-  return call("cudaHostGetDevicePointer", [&](Session& s) {
-    *out = host;
-    return s.memory.find(reinterpret_cast<uint64_t>(host)) == nullptr ? cudaErrorInvalidValue : cudaSuccess;
-  });
+cudaError_t cudaFree(void* pointer) {
+  return forward("cudaFree", [&] { return cuMemFree(driver(pointer)); });
 }
-// Only copies reach it.
-cudaError_t cudaHostRegister(void*, size_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  return forward("cudaFreeAsync", [&] { return cuMemFreeAsync(driver(pointer), driver(stream)); });
+}
+cudaError_t cudaFreeHost(void* pointer) {
+  return forward("cudaFreeHost", [&] { return pointer == nullptr ? CUDA_SUCCESS : cuMemFreeHost(pointer); });
+}
+cudaError_t cudaHostGetDevicePointer(void** out, void* host, unsigned flags) {
+  return forward("cudaHostGetDevicePointer",
+                 [&] { return cuMemHostGetDevicePointer(reinterpret_cast<CUdeviceptr*>(out), host, flags); });
+}
+cudaError_t cudaHostGetFlags(unsigned* out, void* host) {
+  return forward("cudaHostGetFlags", [&] { return cuMemHostGetFlags(out, host); });
+}
+cudaError_t cudaHostRegister(void* host, size_t bytes, unsigned flags) {
+  return forward("cudaHostRegister", [&] { return cuMemHostRegister(host, bytes, flags); });
+}
+cudaError_t cudaHostUnregister(void* host) {
+  return forward("cudaHostUnregister", [&] { return cuMemHostUnregister(host); });
+}
 
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
-  return copy("cudaMemcpy", to, from, bytes);
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return do_copy("cudaMemcpy", to, from, bytes, kind);
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t) {
-  return copy("cudaMemcpyAsync", to, from, bytes);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return do_copy("cudaMemcpyAsync", to, from, bytes, kind, stream);
 }
 cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
-  return copy("cudaMemcpyPeer", to, from, bytes);
+  return do_copy("cudaMemcpyPeer", to, from, bytes, cudaMemcpyDefault);
 }
-cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t) {
-  return copy("cudaMemcpyPeerAsync", to, from, bytes);
+cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes, cudaStream_t stream) {
+  return do_copy("cudaMemcpyPeerAsync", to, from, bytes, cudaMemcpyDefault, stream);
 }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                         size_t rows, cudaMemcpyKind) {
-  return copy_rows("cudaMemcpy2D", to, to_pitch, from, from_pitch, width, rows);
+                         size_t height, cudaMemcpyKind kind) {
+  return do_copy_rows("cudaMemcpy2D", to, to_pitch, from, from_pitch, width, height, kind);
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                              size_t rows, cudaMemcpyKind, cudaStream_t) {
-  return copy_rows("cudaMemcpy2DAsync", to, to_pitch, from, from_pitch, width, rows);
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return do_copy_rows("cudaMemcpy2DAsync", to, to_pitch, from, from_pitch, width, height, kind, stream);
 }
-cudaError_t cudaMemset(void* to, int value, size_t bytes) { return fill("cudaMemset", to, value, bytes); }
-cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t) {
-  return fill("cudaMemsetAsync", to, value, bytes);
+cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+  return forward("cudaMemset",
+                 [&] { return cuMemsetD8(driver(to), static_cast<unsigned char>(value), bytes); });
 }
-cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t rows) {
-  return fill_rows("cudaMemset2D", to, pitch, value, width, rows);
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  return forward("cudaMemsetAsync", [&] {
+    return cuMemsetD8Async(driver(to), static_cast<unsigned char>(value), bytes, driver(stream));
+  });
 }
-cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t rows, cudaStream_t) {
-  return fill_rows("cudaMemset2DAsync", to, pitch, value, width, rows);
+cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
+  return forward("cudaMemset2D", [&] {
+    return cuMemsetD2D8(driver(to), pitch, static_cast<unsigned char>(value), width, height);
+  });
+}
+cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream) {
+  return forward("cudaMemset2DAsync", [&] {
+    return cuMemsetD2D8Async(driver(to), pitch, static_cast<unsigned char>(value), width, height,
+                             driver(stream));
+  });
 }
 
 cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset,
@@ -191,58 +165,89 @@ cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t byte
   return to_symbol("cudaMemcpyToSymbol", symbol, from, bytes, offset);
 }
 cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset,
-                                    cudaMemcpyKind, cudaStream_t) {
-  return to_symbol("cudaMemcpyToSymbolAsync", symbol, from, bytes, offset);
+                                    cudaMemcpyKind, cudaStream_t stream) {
+  return to_symbol("cudaMemcpyToSymbolAsync", symbol, from, bytes, offset, stream);
 }
 cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind) {
   return from_symbol("cudaMemcpyFromSymbol", to, symbol, bytes, offset);
 }
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
-                                      cudaMemcpyKind, cudaStream_t) {
-  return from_symbol("cudaMemcpyFromSymbolAsync", to, symbol, bytes, offset);
+                                      cudaMemcpyKind, cudaStream_t stream) {
+  return from_symbol("cudaMemcpyFromSymbolAsync", to, symbol, bytes, offset, stream);
 }
-cudaError_t cudaGetSymbolSize(size_t* out, const void* key) {
-  return call("cudaGetSymbolSize", [&](Session& s) {
-    const Symbol* const symbol = s.modules.symbol(key);
-    if (symbol == nullptr) return cudaErrorInvalidSymbol;
-    *out = symbol->bytes;
-    return cudaSuccess;
+cudaError_t cudaGetSymbolAddress(void** out, const void* symbol) {
+  return call("cudaGetSymbolAddress",
+              [&](State& s) { present(out) = reinterpret_cast<void*>(in_symbol(s, symbol, 0, 0)); });
+}
+cudaError_t cudaGetSymbolSize(size_t* out, const void* symbol) {
+  return call("cudaGetSymbolSize", [&](State& s) {
+    in_symbol(s, symbol, 0, 0);
+    present(out) = s.modules.symbol(symbol)->bytes;
   });
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* pointer) {
-  return call("cudaPointerGetAttributes", [&](Session& s) {
-    *out = {};
-    const Allocation* const a = s.memory.find(reinterpret_cast<uint64_t>(pointer));
-    out->type = a == nullptr                ? cudaMemoryTypeUnregistered
-                : a->reach == Reach::device ? cudaMemoryTypeDevice
-                                            : cudaMemoryTypeHost;
-    if (a != nullptr) out->devicePointer = const_cast<void*>(pointer);
-    if (a == nullptr || a->reach == Reach::both) out->hostPointer = const_cast<void*>(pointer);
-    return cudaSuccess;
+  return call("cudaPointerGetAttributes", [&](State& s) {
+    present(out) = {};
+    const Block* const b = s.memory.find(driver(pointer));
+    if (b == nullptr) {
+      out->type = cudaMemoryTypeUnregistered;
+      out->device = cudaInvalidDeviceId;
+      out->hostPointer = const_cast<void*>(pointer);
+      return;
+    }
+    out->type = b->kind == Kind::device    ? cudaMemoryTypeDevice
+                : b->kind == Kind::managed ? cudaMemoryTypeManaged
+                                           : cudaMemoryTypeHost;
+    out->devicePointer = const_cast<void*>(pointer);
+    if (b->kind != Kind::device) out->hostPointer = const_cast<void*>(pointer);
   });
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
-  return call("cudaMemGetInfo", [&](Session& s) {
-    *total = s.device().arch().device.memory;
-    *free = *total - std::min<size_t>(*total, s.memory.bytes());
-    return cudaSuccess;
-  });
+  return forward("cudaMemGetInfo", [&] { return cuMemGetInfo(free, total); });
 }
 // Hints, which change no result.
-cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t) {
-  return cudaSuccess;
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t, cudaMemLocation, unsigned, cudaStream_t) {
+  return call("cudaMemPrefetchAsync", [&](State& s) {
+    if (s.memory.find(driver(pointer)) == nullptr) throw Refused(CUDA_ERROR_INVALID_VALUE);
+  });
 }
-cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* out, int) {
-  static int pool;
-  *out = reinterpret_cast<cudaMemPool_t>(&pool);
-  return cudaSuccess;
+cudaError_t cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, cudaMemLocation) {
+  return call("cudaMemAdvise", [&](State& s) {
+    if (s.memory.find(driver(pointer)) == nullptr) throw Refused(CUDA_ERROR_INVALID_VALUE);
+  });
+}
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* out, int device) {
+  return forward("cudaDeviceGetDefaultMemPool",
+                 [&] { return cuDeviceGetDefaultMemPool(reinterpret_cast<CUmemoryPool*>(out), device); });
 }
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* out, int device) {
   return cudaDeviceGetDefaultMemPool(out, device);
 }
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
+  return call("cudaMemPoolSetAttribute", [](State&) {});
+}
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, void* out) {
+  return forward("cudaMemPoolGetAttribute", [&] {
+    return cuMemPoolGetAttribute(reinterpret_cast<CUmemoryPool>(pool),
+                                 static_cast<CUmemPool_attribute>(which), out);
+  });
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) {
+  return call("cudaMemPoolTrimTo", [](State&) {});
+}
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc*, size_t) {
+  return call("cudaMemPoolSetAccess", [](State&) {});
+}
+// What graphs allocate is theirs at once.
+cudaError_t cudaDeviceGetGraphMemAttribute(int, cudaGraphMemAttributeType, void* out) {
+  return call("cudaDeviceGetGraphMemAttribute", [&](State&) {
+    const uint64_t none = 0;
+    std::memcpy(&present(static_cast<char*>(out)), &none, sizeof none);
+  });
+}
+cudaError_t cudaDeviceSetGraphMemAttribute(int, cudaGraphMemAttributeType, void*) {
+  return call("cudaDeviceSetGraphMemAttribute", [](State&) {});
+}
 
 }  // extern "C"

@@ -15,15 +15,17 @@ struct Configuration {
 thread_local Configuration configuration;
 
 Module* module_of(void* handle) { return static_cast<Module*>(handle); }
+CUlibrary driver(cudaLibrary_t library) { return reinterpret_cast<CUlibrary>(library); }
+CUlibrary* driver(cudaLibrary_t* library) { return reinterpret_cast<CUlibrary*>(library); }
 
 }  // namespace
 
 extern "C" {
 
 void** __cudaRegisterFatBinary(void* image) {
-  Session& s = session();
-  const std::lock_guard lock(s.one_at_a_time);
-  return reinterpret_cast<void**>(&s.modules.add(read_fat_binary(image)));
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  return reinterpret_cast<void**>(&s.modules.add_registered(image));
 }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}  // at the program's end: launches from destructors still find it
@@ -31,22 +33,19 @@ char __cudaInitModule(void**) { return 1; }
 
 void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, uint3*, uint3*,
                             dim3*, dim3*, int*) {
-  Session& s = session();
-  const std::lock_guard lock(s.one_at_a_time);
-  s.modules.add_kernel(*module_of(handle), name, host);
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.modules.add_key(host, *module_of(handle), name);
 }
-void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, size_t size, int constant,
-                       int) {
-  Session& s = session();
-  const std::lock_guard lock(s.one_at_a_time);
-  Symbol symbol;
-  symbol.name = name;
-  symbol.bytes = size;
-  symbol.constant = constant != 0;
-  s.modules.add_symbol(*module_of(handle), std::move(symbol), host);
+void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, size_t size, int, int) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.modules.add_symbol(host, {module_of(handle), name, size});
 }
 void __cudaRegisterManagedVar(void**, void**, char*, const char* name, int, size_t, int, int) {
-  session().missing(std::string("__managed__ variable ") + name);
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.missing(std::string("__managed__ variable ") + name);
 }
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
@@ -62,38 +61,45 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, 
 }
 
 cudaError_t __cudaGetKernel(cudaKernel_t* out, const void* host) {
-  return call("__cudaGetKernel", [&](Session& s) {
-    *out = reinterpret_cast<cudaKernel_t>(s.modules.kernel(host));
-    return *out == nullptr ? cudaErrorInvalidDeviceFunction : cudaSuccess;
-  });
+  return call("cudaLaunchKernel",
+              [&](State& s) { present(out) = reinterpret_cast<cudaKernel_t>(&kernel_of(s, host)); });
 }
-
+cudaError_t cudaGetKernel(cudaKernel_t* out, const void* host) { return __cudaGetKernel(out, host); }
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t* out, const void* host) {
-  return call("cudaGetFuncBySymbol", [&](Session& s) {
-    *out = reinterpret_cast<cudaFunction_t>(s.modules.kernel(host));
-    return *out == nullptr ? cudaErrorInvalidDeviceFunction : cudaSuccess;
-  });
+  return call("cudaGetFuncBySymbol",
+              [&](State& s) { present(out) = reinterpret_cast<cudaFunction_t>(&kernel_of(s, host)); });
 }
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* out, const void* code, cudaJitOption*, void**, unsigned,
                                 cudaLibraryOption*, void**, unsigned) {
-  return call("cudaLibraryLoadData", [&](Session& s) {
-    *out = reinterpret_cast<cudaLibrary_t>(&s.modules.add(read_fat_binary(code)));
-    return cudaSuccess;
+  return forward("cudaLibraryLoadData", [&] {
+    return cuLibraryLoadData(driver(out), code, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  });
+}
+cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t* out, const char* path, cudaJitOption*, void**, unsigned,
+                                    cudaLibraryOption*, void**, unsigned) {
+  return forward("cudaLibraryLoadFromFile", [&] {
+    return cuLibraryLoadFromFile(driver(out), path, nullptr, nullptr, 0, nullptr, nullptr, 0);
   });
 }
 cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
-  return call("cudaLibraryUnload", [&](Session& s) {
-    s.modules.remove(reinterpret_cast<Module*>(library));
-    return cudaSuccess;
-  });
+  return forward("cudaLibraryUnload", [&] { return cuLibraryUnload(driver(library)); });
 }
 cudaError_t cudaLibraryGetKernel(cudaKernel_t* out, cudaLibrary_t library, const char* name) {
-  return call("cudaLibraryGetKernel", [&](Session& s) {
-    Module& module = *reinterpret_cast<Module*>(library);
-    module.head(name, s.device().sm);
-    *out = reinterpret_cast<cudaKernel_t>(s.modules.add_kernel(module, name, nullptr));
-    return cudaSuccess;
+  return forward("cudaLibraryGetKernel",
+                 [&] { return cuLibraryGetKernel(reinterpret_cast<CUkernel*>(out), driver(library), name); });
+}
+cudaError_t cudaLibraryGetKernelCount(unsigned* out, cudaLibrary_t library) {
+  return forward("cudaLibraryGetKernelCount", [&] { return cuLibraryGetKernelCount(out, driver(library)); });
+}
+cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t* out, unsigned count, cudaLibrary_t library) {
+  return forward("cudaLibraryEnumerateKernels", [&] {
+    return cuLibraryEnumerateKernels(reinterpret_cast<CUkernel*>(out), count, driver(library));
+  });
+}
+cudaError_t cudaLibraryGetGlobal(void** out, size_t* bytes, cudaLibrary_t library, const char* name) {
+  return forward("cudaLibraryGetGlobal", [&] {
+    return cuLibraryGetGlobal(reinterpret_cast<CUdeviceptr*>(out), bytes, driver(library), name);
   });
 }
 

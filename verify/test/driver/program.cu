@@ -2,8 +2,11 @@
 #include <cooperative_groups.h>
 #include <cuda.h>
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cassert>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -280,6 +283,58 @@ void names() {
        "what the driver has not is not found");
 }
 
+// Captured while streams fork and join, launched twice.
+void graph() {
+  cudaStream_t stream;
+  cudaGraph_t made;
+  cudaGraphExec_t exec;
+  well(cudaStreamCreate(&stream), "stream");
+  int* const x = allocated<int>(100);
+  int* const y = allocated<int>(100);
+  well(cudaMemset(x, 0, 400), "memset");
+  well(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "begin");
+  well(cudaMemsetAsync(y, 0, 400, stream), "memset");
+  add<<<4, 32, 0, stream>>>(x, y, 100);
+  add<<<4, 32, 0, stream>>>(y, x, 100);
+  well(cudaStreamEndCapture(stream, &made), "end");
+  const int four[4] = {1, 2, 3, 4};
+  well(cudaMemcpyToSymbol(table, four, sizeof four), "to symbol");
+  well(cudaGraphInstantiate(&exec, made, 0), "instantiate");
+  int have = -1;
+  for (int i = 1; i <= 2; ++i) {
+    well(cudaGraphLaunch(exec, stream), "launch");
+    well(cudaStreamSynchronize(stream), "synchronize");
+    well(cudaMemcpy(&have, x + 3, sizeof have, cudaMemcpyDeviceToHost), "copy");
+    held(have == (i == 1 ? 8 : 24), "what a graph computes");
+  }
+}
+
+// Each is an error that CUDA documents.
+void misuse() {
+  const auto told = [](const char* what, cudaError_t error) {
+    std::printf("%s: %s\n", what, cudaGetErrorName(error));
+  };
+  int* const p = allocated<int>(100);
+  int own[4] = {};
+  well(cudaFree(p), "free");
+  told("free again", cudaFree(p));
+  told("a copy of freed memory", cudaMemcpy(own, p, 16, cudaMemcpyDeviceToHost));
+  told("free of a variable", cudaFree(own));
+  int* const q = allocated<int>(4);
+  told("a copy past the end", cudaMemcpy(own, q + 2, 16, cudaMemcpyDeviceToHost));
+  told("a variable of the host", cudaMemcpyToSymbol(own, own, 4));
+  told("too many threads", (count<<<1, 2000>>>(), cudaGetLastError()));
+  std::fflush(stdout);
+  if (const pid_t child = fork(); child == 0) {
+    int* r = nullptr;
+    told("in a child", cudaMalloc(&r, 4));
+    std::fflush(stdout);
+    _exit(0);
+  } else {
+    waitpid(child, nullptr, 0);
+  }
+}
+
 void device() {
   int count = 0, clusters = 0;
   well(cudaGetDeviceCount(&count), "count");
@@ -300,7 +355,7 @@ int main(int words, char** word) {
     overrun<<<4, 32>>>(y, 100);
     const cudaError_t error = cudaDeviceSynchronize();
     std::printf("after the overrun: %s\n", cudaGetErrorName(error));
-    return error == cudaErrorLaunchFailure ? 3 : 0;
+    return error == cudaErrorIllegalAddress ? 3 : 0;
   }
   if (std::strcmp(which, "assert") == 0) {
     asserts<<<1, 32>>>(30);
@@ -309,15 +364,39 @@ int main(int words, char** word) {
     return error == cudaErrorAssert ? 0 : 3;
   }
   if (std::strcmp(which, "heap") == 0) {
+    int kept_value = 0;
+    int* const out = allocated<int>(1);
     keep<<<1, 1>>>();
-    fetch<<<1, 1>>>(allocated<int>(1));
-    std::printf("what the heap keeps: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
-    return 1;
+    fetch<<<1, 1>>>(out);
+    well(cudaMemcpy(&kept_value, out, sizeof kept_value, cudaMemcpyDeviceToHost), "copy");
+    std::printf("what the heap keeps: %d\n", kept_value);
+    return failures;
   }
   if (std::strcmp(which, "graph") == 0) {
-    cudaGraph_t graph;
-    for (int i = 0; i < 2; ++i) std::printf("a graph: %s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
+    graph();
+    std::printf("a graph: %d failures\n", failures);
+    return failures;
+  }
+  if (std::strcmp(which, "array") == 0) {
+    const cudaChannelFormatDesc format{32, 0, 0, 0, cudaChannelFormatKindFloat};
+    cudaArray_t array;
+    for (int i = 0; i < 2; ++i)
+      std::printf("an array: %s\n", cudaGetErrorName(cudaMallocArray(&array, &format, 8, 8)));
     return 1;
+  }
+  if (std::strcmp(which, "misuse") == 0) {
+    misuse();
+    return failures;
+  }
+  if (std::strcmp(which, "time") == 0) {  // of a launch that does next to nothing, in microseconds
+    cudaFuncAttributes attributes;
+    well(cudaFuncGetAttributes(&attributes, count), "attributes");
+    count<<<1, 1>>>();
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 1000; ++i) count<<<1, 1>>>();
+    const std::chrono::duration<double, std::micro> passed = std::chrono::steady_clock::now() - begin;
+    std::printf("%.0f us a launch\n", passed.count() / 1000);
+    return 0;
   }
   if (std::strcmp(which, "touch") == 0) {  // argument: MiB of device memory
     const size_t bytes = std::strtoull(word[2], nullptr, 10) << 20;

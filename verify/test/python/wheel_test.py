@@ -32,7 +32,7 @@ def look_into(wheel):
         check(any(re.fullmatch(wanted, n) for n in names), f"{wanted} is not in {wheel.name}")
     (entry_points,) = (n for n in names if n.endswith("entry_points.txt"))
     text = zipfile.ZipFile(wheel).read(entry_points).decode()
-    for wanted in ("bitwell = bitwell.__main__:main", "[pytest11]\nbitwell = bitwell.pytest"):
+    for wanted in ("bitwell = bitwell.__main__:main", "[pytest11]\nbitwell.pytest = bitwell.pytest"):
         check(wanted in text, f"{wanted!r} is not among the entry points:\n{text}")
     for name in names:
         check(re.match(r"bitwell(/|-)", name), f"{name} stands outside of the package")

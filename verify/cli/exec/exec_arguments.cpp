@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include "model/machine/failure.h"
+#include "verify/cli/command.h"
+#include "verify/cli/exec/exec_options.h"
+#include "verify/cli/report/short_names.h"
+#include "verify/cli/run/run_arguments.h"
+#include "verify/driver/core/filter.h"
+#include "verify/driver/device_row.h"
+
+namespace bitwell::cli {
+namespace {
+
+using machine::InputError;
+
+// What of `bitwell run` is not for launches of a program: it names a file, which each would replace, has
+// nothing to compare with, or asks about one launch.
+constexpr std::array<std::string_view, 18> kNotOfLaunches{
+    "--help",    "--json",       "--verbose", "--trace",   "--dump",           "--dump-cta",
+    "--dump-as", "--dump-visit", "--sarif",   "--numeric", "--write-baseline", "--numeric-bound",
+    "--junit",   "--device",     "--exhaust", "--most",    "--device-seconds", "--memory-limit"};
+
+// The options of `bitwell run`, as far as they go.
+void add_run_options(CLI::App& command, ExecOptions& to) {
+  CLI::App run;
+  RunOptions values;
+  add_arguments(run, values);
+  for (const CLI::Option* option : run.get_options()) {
+    const std::string name = option->get_name();
+    if (option->get_positional() ||
+        std::find(kNotOfLaunches.begin(), kNotOfLaunches.end(), name) != kNotOfLaunches.end())
+      continue;
+    if (option->get_expected_max() == 0)
+      command.add_flag_callback(
+          name, [&to, name] { to.run.push_back(name); }, option->get_description());
+    else
+      command
+          .add_option_function<std::string>(
+              name,
+              [&to, name](const std::string& value) {
+                to.run.insert(to.run.end(), {name, value});
+              },
+              option->get_description())
+          ->type_name(option->get_type_name());
+    command.get_option(name)->group("Of each launch, as of bitwell run");
+  }
+}
+
+void add_arch(CLI::App& command, ExecOptions& to) {
+  command
+      .add_option(
+          "--arch", to.asked.arch,
+          "The device that the program sees (sm_90, sm_100, ...); else the newest that its PTX is for")
+      ->type_name("SM");
+}
+
+// compute-sanitizer's options about its transport.
+void add_not_needed(CLI::App& command) {
+  for (const char* name : {"--require-cuda-init", "--launch-timeout", "--kill", "--port", "--max-connections",
+                           "--mode", "--injection-path", "--nvtx", "--check-exit-code"})
+    command
+        .add_option_function<std::string>(
+            name,
+            [name](const std::string&) {
+              std::fprintf(stderr, "bitwell: %s is not needed: bitwell is in the program's process\n", name);
+            },
+            "Not needed here, and passed over")
+        ->group("");
+}
+
+}  // namespace
+
+void add_exec_arguments(CLI::App& command, ExecOptions& to) {
+  driver::Asked& asked = to.asked;
+  add_arch(command, to);
+  command
+      .add_option("--tool", to.tool,
+                  "memcheck, initcheck, synccheck: what is always looked at; racecheck: with --races")
+      ->check(CLI::IsMember({"memcheck", "initcheck", "synccheck", "racecheck"}));
+  command
+      .add_option("--error-exitcode", to.error_exitcode,
+                  "The exit status where an error was found; 0: the program's own")
+      ->check(CLI::Range(0, 255))
+      ->capture_default_str();
+  command
+      .add_option(
+          "-k,--kernel-name", asked.kernels,
+          "Judge kernels of this name; the others run unchecked. NAME is a part of it, mangled or not; "
+          "kernel_name=NAME, or kne=NAME, all of it; kernel_substring=NAME, or kns=NAME; regex:EXPRESSION. "
+          "May be given again")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command.add_option("--kernel-name-exclude", asked.kernels_not, "Run these unchecked")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command
+      .add_option("-s,--launch-skip", asked.launch_skip, "Of those launches, run the first so many unchecked")
+      ->capture_default_str();
+  command.add_option("-c,--launch-count", asked.launch_count, "Judge so many of them; 0: all")
+      ->capture_default_str();
+  command
+      .add_option("--target-processes", to.processes,
+                  "all: the program and those that it starts; application-only: these run unchecked")
+      ->check(CLI::IsMember({"all", "application-only"}))
+      ->capture_default_str();
+  command
+      .add_option("--log-file", asked.log,
+                  "What is said of launches goes to this file; %p is the process's number")
+      ->type_name("FILE");
+  command
+      .add_option(
+          "--suppressions", asked.baseline,
+          "Findings of --races that this file has are known: one that bitwell run --write-baseline wrote")
+      ->type_name("FILE");
+  command
+      .add_option("--print-limit", asked.print_limit, "Tell so many errors and count the others; 0: tell all")
+      ->capture_default_str();
+  command.add_flag("--dump-kernel-launches", asked.dump_launches, "Say each launch before it runs");
+  command
+      .add_option("--format", to.format,
+                  "Words of bitwell, or those of compute-sanitizer, for tools that parse them")
+      ->check(CLI::IsMember({"bitwell", "compute-sanitizer"}))
+      ->capture_default_str();
+  command
+      .add_option("--record", asked.record,
+                  "Keep every judged launch in this folder, as LAUNCH.json with its memory, for bitwell run")
+      ->type_name("DIR");
+  command.add_option("--record-count", asked.record_count, "So many launches at most; 0: no limit")
+      ->capture_default_str();
+  command
+      .add_option("--record-bytes", asked.record_bytes,
+                  "No launch of a program that has allocated more, in bytes or with K, M or G; 0: no limit")
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(false));
+  command
+      .add_option(
+          "--ptx", asked.ptx,
+          "Where PTX of machine code without any lies: *.ptx in this folder, by the names of its kernels")
+      ->type_name("DIR");
+  command.add_option("--save", to.save, "Write all launches to this file as JSON")->type_name("FILE");
+  command.add_flag("--table", to.table, "End with a table of all launches");
+  command
+      .add_option("--libraries", to.libraries, "The folder of libcuda.so.1 and libcudart.so.13 of bitwell")
+      ->envname("BITWELL_LIBRARIES")
+      ->type_name("DIR");
+  command.add_flag("-v,--verbose", to.verbose, kVerboseHelp);
+  add_not_needed(command);
+  add_run_options(command, to);
+}
+
+void add_capture_arguments(CLI::App& command, ExecOptions& to) {
+  to.table = to.launches_needed = true;
+  command
+      .add_option("--out", to.asked.record,
+                  "Keep every launch in this folder, as LAUNCH.json with its buffers")
+      ->type_name("DIR");
+  command
+      .add_option("--only", to.asked.kernels,
+                  "Judge kernels whose name holds this; the others run unchecked. May be given again")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  add_arch(command, to);
+  command.add_flag("--json", to.json, "The table as JSON");
+  command.add_flag("-v,--verbose", to.verbose, kVerboseHelp);
+  add_run_options(command, to);
+}
+
+void settle(ExecOptions& options) {
+  driver::Asked& asked = options.asked;
+  CLI::App app;
+  RunOptions values;
+  add_arguments(app, values);
+  std::vector<std::string> words{options.run.rbegin(), options.run.rend()};  // as CLI11 takes them
+  words.insert(words.begin(), "LAUNCH.json");
+  if (options.tool == "racecheck") words.insert(words.begin() + 1, "--races");
+  app.parse(words);
+  asked.unchecked = values.unchecked;
+  asked.races = values.races;
+  asked.once = values.once;
+  asked.explain = values.explain;
+  asked.all = values.all;
+  asked.strict = values.run.strict;
+  asked.schedule = values.policy == "lazy" ? "" : values.policy;
+  asked.seed = values.run.schedule.seed;
+  asked.schedules = std::max<uint64_t>(values.schedules, 1);
+  asked.step_limit = values.run.step_limit;
+  asked.resident = values.run.residents.value_or(0);
+  asked.threads = values.threads.value_or(0);
+  asked.error_on = values.error_on;
+  asked.approximate = !values.approximate.empty() ? values.approximate : asked.strict ? "captured" : "h200";
+  if (!values.baseline.empty()) asked.baseline = values.baseline;
+  if (!asked.arch.empty()) driver::device_row(asked.arch);  // refuses what is none
+  for (const auto& patterns : {asked.kernels, asked.kernels_not})
+    for (const std::string& p : patterns) driver::names_kernel(p, "");
+  asked.only_program = options.processes == "application-only";
+  asked.sanitizer_words = options.format == "compute-sanitizer";
+  for (std::string* path : {&asked.log, &asked.record, &asked.baseline, &asked.ptx})
+    if (!path->empty()) *path = std::filesystem::absolute(*path);
+}
+
+}  // namespace bitwell::cli

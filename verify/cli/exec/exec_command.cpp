@@ -1,0 +1,245 @@
+// bitwell exec, and bitwell capture, which is the same with a table
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "model/machine/failure.h"
+#include "verify/cli/command.h"
+#include "verify/cli/exec/exec_options.h"
+#include "verify/cli/exec/exec_report.h"
+
+namespace bitwell::cli {
+namespace {
+
+using machine::InputError;
+namespace fs = std::filesystem;
+
+// The user's folder for launches, which is new or empty.
+void make_record_folder(const std::string& wanted, const char* option) {
+  if (wanted.empty()) return;
+  std::error_code failed;
+  if (fs::exists(wanted) && !fs::is_empty(wanted, failed))
+    throw InputError(std::string(option) + " '" + wanted + "' is there and not empty");
+  fs::create_directories(wanted, failed);
+  if (failed) throw InputError(std::string(option) + " '" + wanted + "': " + failed.message());
+}
+
+// What the libraries read and write, gone when the program has ended.
+class Files {
+ public:
+  Files() {
+    std::string name = (fs::temp_directory_path() / "bitwell-exec-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw InputError("cannot make a folder '" + name + "'");
+    path_ = name;
+  }
+  ~Files() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+  std::string asked() const { return path_ / "asked.json"; }
+  std::string told() const { return path_ / "told.jsonl"; }
+
+ private:
+  fs::path path_;
+};
+
+// Those that were named, or those beside the executable, as they are built and installed.
+fs::path libraries(const std::string& named) {
+  const fs::path folder =
+      !named.empty() ? fs::path(fs::absolute(named))
+                     : fs::canonical("/proc/self/exe").parent_path().parent_path() / "lib" / "bitwell";
+  if (!fs::exists(folder / "libcudart.so.13"))
+    throw InputError("'" + (folder / "libcudart.so.13").string() + "' is not there: it belongs to bitwell");
+  return folder;
+}
+
+std::string in_front(const char* variable, const std::string& value) {
+  const char* const there = std::getenv(variable);
+  return there == nullptr || *there == 0 ? value : value + ":" + there;
+}
+
+// In the child, which becomes the program.
+void set_environment(const fs::path& library, const Files& files) {
+  setenv("LD_LIBRARY_PATH", in_front("LD_LIBRARY_PATH", library).c_str(), 1);
+  setenv("LD_PRELOAD", in_front("LD_PRELOAD", library / "libcudart.so.13").c_str(), 1);
+  setenv("CUTE_DSL_LIBS", (library / "libcudart.so.13").c_str(), 1);  // the CuTe DSL's programs ask for it so
+  setenv("PATH", in_front("PATH", library / "bin").c_str(), 1);       // nvidia-smi
+  setenv(driver::kAskedVariable, files.asked().c_str(), 1);
+  setenv(driver::kChildVariable, std::to_string(getpid()).c_str(), 1);
+}
+
+// Its exit status, or 128 and the signal that ended it.
+int run_program(const ExecOptions& options, const Files& files) {
+  const fs::path library = libraries(options.libraries);
+  std::vector<std::string> words = options.program;
+  std::vector<char*> arguments;
+  for (std::string& w : words) arguments.push_back(w.data());
+  arguments.push_back(nullptr);
+  std::array<int, 2> trouble{};  // the child's errno, where it could not become the program
+  if (pipe2(trouble.data(), O_CLOEXEC) != 0) throw InputError(std::string("pipe: ") + std::strerror(errno));
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw InputError(std::string("fork: ") + std::strerror(errno));
+  if (child == 0) {
+    set_environment(library, files);
+    std::signal(SIGPIPE, SIG_DFL);  // what this command ignores
+    std::signal(SIGXFSZ, SIG_DFL);
+    execvp(arguments[0], arguments.data());
+    const int error = errno;
+    if (write(trouble[1], &error, sizeof error) != sizeof error) _exit(126);
+    _exit(127);
+  }
+  close(trouble[1]);
+  int error = 0;
+  const bool failed = read(trouble[0], &error, sizeof error) == sizeof error;
+  close(trouble[0]);
+  std::signal(SIGINT, SIG_IGN);  // the program's matter
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  std::signal(SIGINT, SIG_DFL);
+  if (failed) throw InputError("cannot run '" + words[0] + "': " + std::strerror(error));
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void say_end(const ExecOptions& options, const ProgramRun& run) {
+  std::string text;
+  if (options.asked.sanitizer_words)
+    text = fmt::format("========= ERROR SUMMARY: {} error{}\n", run.errors(), run.errors() == 1 ? "" : "s");
+  else if (run.launches.empty() && run.missing.empty())
+    return;  // a program without CUDA
+  else
+    text = fmt::format("bitwell: {} launch{}, {} error{}{}\n", run.launches.size(),
+                       run.launches.size() == 1 ? "" : "es", run.errors(), run.errors() == 1 ? "" : "s",
+                       run.with_status(unsupported) == 0
+                           ? ""
+                           : fmt::format(", {} not supported", run.with_status(unsupported)));
+  if (options.asked.log.empty())
+    std::fputs(text.c_str(), stderr);
+  else
+    std::ofstream(options.asked.log, std::ios::app) << text;
+}
+
+void check_launches(const ExecOptions& options, const ProgramRun& run) {
+  if (!options.launches_needed || !run.launches.empty() || !run.missing.empty() || !run.stopped.empty())
+    return;
+  throw InputError(
+      "'" + options.program[0] +
+      "' launched nothing through the CUDA runtime's shared library: link it with nvcc -cudart shared" +
+      (run.program == 0 ? "" : fmt::format(" (it ended with {})", run.program)));
+}
+
+int status_of(const ExecOptions& options, const ProgramRun& run) {
+  if (options.launches_needed) return worst(run);
+  if (!run.stopped.empty()) return unusable;
+  if (run.errors() != 0 && options.error_exitcode != 0) return options.error_exitcode;
+  if (run.program != 0) return run.program;
+  return run.with_status(unsupported) != 0 ? unsupported : held;
+}
+
+void exec(ExecOptions& options, int& status, const char* record_option) {
+  settle(options);
+  driver::Asked& asked = options.asked;
+  make_record_folder(asked.record, record_option);
+  const Files files;
+  asked.told = files.told();
+  if (const size_t at = asked.log.find("%p"); at != std::string::npos)
+    asked.log.replace(at, 2, std::to_string(getpid()));
+  if (!asked.log.empty() && !std::ofstream(asked.log, std::ios::trunc))
+    throw InputError("--log-file: cannot write '" + asked.log + "'");
+  std::ofstream(files.asked()) << driver::text_of(asked);
+  if (asked.sanitizer_words) {
+    const char* const head = "========= COMPUTE-SANITIZER\n";
+    if (asked.log.empty())
+      std::fputs(head, stderr);
+    else
+      std::ofstream(asked.log, std::ios::app) << head;
+  }
+  const int program = run_program(options, files);
+  ProgramRun run = read_told(files.told());
+  run.program = program;
+  check_launches(options, run);
+  status = status_of(options, run);
+  if (!options.save.empty()) std::ofstream(options.save) << json_of(run).dump(2) << "\n";
+  if (options.json)
+    fmt::print("{}\n", json_of(run).dump(2));
+  else if (options.table)
+    fmt::print("{}", table_of(run, options.verbose));
+  if (!options.launches_needed) say_end(options, run);
+  if (!options.json && !asked.record.empty() && !run.launches.empty() && options.table)
+    fmt::print("the launches are in {}: bitwell run {}/0001/launch.json\n", asked.record, asked.record);
+}
+
+}  // namespace
+
+std::vector<char*> without_mark(const CLI::App& app, int argc, char** argv) {
+  std::vector<char*> out(argv, argv + argc);
+  const std::string command = argc > 1 ? argv[1] : "";
+  if (command != "exec" && command != "capture") return out;
+  const CLI::App* const exec = app.get_subcommand(command);
+  for (size_t i = 2; i < out.size(); ++i) {
+    const std::string word = out[i];
+    if (word == "--") {
+      out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
+      return out;
+    }
+    if (!word.starts_with("-")) return out;  // the program
+    const CLI::Option* const option = exec->get_option_no_throw(word);
+    if (option != nullptr && option->get_expected_max() != 0) ++i;  // its value
+  }
+  return out;
+}
+
+void add_exec(CLI::App& app, int& status) {
+  CLI::App* command =
+      app.add_subcommand("exec", "Run a program as it is on a GPU that is bitwell, and judge its kernels");
+  auto options = std::make_shared<ExecOptions>();
+  add_exec_arguments(*command, *options);
+  // From the program's name on nothing is an option of this command.
+  command->prefix_command();
+  command->footer(
+      "bitwell exec [OPTIONS] -- PROGRAM ARGUMENTS\n"
+      "The program finds bitwell's libcuda.so.1 and libcudart.so.13 before any other. Its kernels run in its "
+      "own process,\n"
+      "each judged as by bitwell run; what is found is told on stderr as it comes. The exit status is the "
+      "program's own, but\n"
+      "--error-exitcode where an error was found, and 3 where a kernel could not be run.");
+  command->callback([options, command, &status] {
+    options->program = command->remaining();
+    if (options->program.empty()) throw InputError("exec needs a PROGRAM (--help)");
+    exec(*options, status, "--record");
+  });
+}
+
+void add_capture(CLI::App& app, int& status) {
+  CLI::App* command = app.add_subcommand(
+      "capture", "bitwell exec for a program that must launch, with a table of its launches");
+  auto options = std::make_shared<ExecOptions>();
+  add_capture_arguments(*command, *options);
+  command->prefix_command();
+  command->footer(
+      "PROGRAM and its arguments stand last. The program needs the CUDA runtime as a shared library (nvcc "
+      "-cudart shared) and\n"
+      "its kernels as PTX (-gencode arch=compute_100a,code=compute_100a), or as machine code that nvcc "
+      "-lineinfo made, which\n"
+      "has its PTX. Launches of one program run one after the other, whatever their streams.");
+  command->callback([options, command, &status] {
+    options->program = command->remaining();
+    if (options->program.empty()) throw InputError("capture needs a PROGRAM (--help)");
+    exec(*options, status, "--out");
+  });
+}
+
+}  // namespace bitwell::cli

@@ -1,0 +1,104 @@
+#include "verify/cli/exec/exec_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "verify/cli/command.h"
+#include "verify/cli/report/short_names.h"
+#include "verify/terminal/table.h"
+
+namespace bitwell::cli {
+namespace {
+
+using nlohmann::json;
+using terminal::grouped;
+using terminal::table;
+
+// C++ names of kernels may have thousands of characters.
+std::string short_name(const std::string& kernel, bool verbose) {
+  constexpr size_t most = 60;
+  std::string out = named(kernel, verbose);
+  if (!verbose && out.size() > most) out = out.substr(0, most - 3) + "...";
+  return out;
+}
+
+std::string shape(const json& launch, const char* key) {
+  std::string out;
+  if (!launch.contains(key)) return out;
+  for (const json& n : launch[key]) out += (out.empty() ? "" : "x") + std::to_string(n.get<uint64_t>());
+  while (out.ends_with("x1")) out.resize(out.size() - 2);
+  return out;
+}
+
+}  // namespace
+
+size_t ProgramRun::errors() const {
+  size_t out = 0;
+  for (const json& l : launches) out += l.value("errors", size_t{0});
+  return out;
+}
+
+size_t ProgramRun::with_status(int status) const {
+  return static_cast<size_t>(std::count_if(launches.begin(), launches.end(),
+                                           [&](const json& l) { return l.value("status", 0) == status; }));
+}
+
+ProgramRun read_told(const std::string& file) {
+  ProgramRun out;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    json told = json::parse(line, nullptr, false);
+    if (told.is_discarded()) continue;
+    if (told.contains("missing")) {
+      // Each process names what it misses.
+      if (std::find(out.missing.begin(), out.missing.end(), told["missing"]) == out.missing.end())
+        out.missing.push_back(told["missing"]);
+    } else if (told.contains("stopped")) {
+      out.stopped = told["stopped"];
+    } else {
+      out.launches.push_back(std::move(told));
+    }
+  }
+  return out;
+}
+
+std::string table_of(const ProgramRun& run, bool verbose) {
+  std::vector<std::vector<std::string>> rows;
+  for (const json& l : run.launches) {
+    const bool counted = l.contains("lane_instructions");
+    rows.push_back({std::to_string(l.value("launch", 0)), short_name(l.value("kernel", ""), verbose),
+                    shape(l, "grid"), shape(l, "block"),
+                    counted ? grouped(l["lane_instructions"].get<uint64_t>()) : "",
+                    counted ? fmt::format("{:.2f}", l["seconds"].get<double>()) : "",
+                    l.value("verdict", "") + (l.value("judged", true) ? "" : ", not judged")});
+  }
+  std::string out = table({{"launch", true},
+                           {"kernel"},
+                           {"grid"},
+                           {"block"},
+                           {"lane instructions", true},
+                           {"s", true},
+                           {"verdict"}},
+                          rows);
+  for (const std::string& m : run.missing) out += "not supported: " + m + "\n";
+  return out + fmt::format("the program ended with {}\n", run.program);
+}
+
+json json_of(const ProgramRun& run) {
+  json out{{"program", run.program}, {"missing", run.missing}, {"launches", run.launches}};
+  if (!run.stopped.empty()) out["stopped"] = run.stopped;
+  return out;
+}
+
+int worst(const ProgramRun& run) {
+  if (!run.stopped.empty()) return unusable;
+  int out = run.program == 0 ? held : failed;
+  for (const int status : {int{unusable}, int{unsupported}, int{failed}, int{model_bug}})
+    if (run.with_status(status) != 0) out = status;
+  const bool found = out != held && !(out == failed && run.program != 0);
+  return !found && run.program != 0 && !run.missing.empty() ? int{unsupported} : out;
+}
+
+}  // namespace bitwell::cli

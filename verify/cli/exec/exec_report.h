@@ -1,0 +1,28 @@
+// What a program's launches came to, as its libraries told it.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "verify/cli/exec/exec_options.h"
+
+namespace bitwell::cli {
+
+struct ProgramRun {
+  std::vector<nlohmann::json> launches;
+  std::vector<std::string> missing;
+  std::string stopped;  // why the program was, or empty
+  int program = 0;      // its exit status, or 128 and the signal that ended it
+
+  size_t errors() const;
+  size_t with_status(int status) const;  // launches
+};
+
+ProgramRun read_told(const std::string& file);
+// A row a launch, and what ended the program.
+std::string table_of(const ProgramRun& run, bool verbose);
+nlohmann::json json_of(const ProgramRun& run);
+// The worst that was found. A program that ends badly by itself has failed too.
+int worst(const ProgramRun& run);
+
+}  // namespace bitwell::cli

@@ -1,0 +1,84 @@
+#include "verify/driver/core/asked.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "model/machine/failure.h"
+
+namespace bitwell::driver {
+namespace {
+
+using nlohmann::json;
+
+// `f(key, member)` of each.
+template <class A, class F>
+void each(A& a, F f) {
+  f("told", a.told);
+  f("log", a.log);
+  f("arch", a.arch);
+  f("record", a.record);
+  f("ptx", a.ptx);
+  f("record_count", a.record_count);
+  f("record_bytes", a.record_bytes);
+  f("kernels", a.kernels);
+  f("kernels_not", a.kernels_not);
+  f("launch_skip", a.launch_skip);
+  f("launch_count", a.launch_count);
+  f("only_program", a.only_program);
+  f("sanitizer_words", a.sanitizer_words);
+  f("dump_launches", a.dump_launches);
+  f("print_limit", a.print_limit);
+  f("unchecked", a.unchecked);
+  f("races", a.races);
+  f("once", a.once);
+  f("explain", a.explain);
+  f("strict", a.strict);
+  f("all", a.all);
+  f("schedules", a.schedules);
+  f("seed", a.seed);
+  f("step_limit", a.step_limit);
+  f("resident", a.resident);
+  f("threads", a.threads);
+  f("schedule", a.schedule);
+  f("approximate", a.approximate);
+  f("baseline", a.baseline);
+  f("error_on", a.error_on);
+}
+
+}  // namespace
+
+std::string text_of(const Asked& asked) {
+  json j;
+  each(asked, [&](const char* key, const auto& member) { j[key] = member; });
+  return j.dump(1) + "\n";
+}
+
+Asked asked_from(const std::string& text) {
+  Asked out;
+  try {
+    const json j = json::parse(text);
+    each(out, [&](const char* key, auto& member) {
+      if (j.contains(key)) j.at(key).get_to(member);
+    });
+  } catch (const json::exception& e) {
+    throw machine::InputError(std::string(kAskedVariable) + ": " + e.what());
+  }
+  return out;
+}
+
+Asked asked_of_environment() {
+  Asked out;
+  if (const char* const file = std::getenv(kAskedVariable); file != nullptr) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    if (in) out = asked_from(text.str());
+  }
+  if (const char* const device = std::getenv(kDeviceVariable); out.arch.empty() && device != nullptr)
+    out.arch = device;
+  return out;
+}
+
+}  // namespace bitwell::driver

@@ -1,0 +1,191 @@
+#include "verify/driver/core/device_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "verify/driver/core/refused.h"
+
+namespace bitwell::driver {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+// Addresses that only the model gives: below every mapping of the host's, but for programs at fixed
+// addresses.
+constexpr uint64_t kOurs = uint64_t{1} << 40, kOursEnd = uint64_t{64} << 40;
+
+uint64_t up(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+std::string hex(uint64_t address) {
+  std::array<char, 24> out{};
+  std::snprintf(out.data(), out.size(), "0x%llx", static_cast<unsigned long long>(address));
+  return out.data();
+}
+
+}  // namespace
+
+Block& DeviceMemory::allocate(uint64_t bytes, Kind kind, unsigned flags, uint64_t most, const void* owner) {
+  if (bytes == 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
+  if (bytes > most || bytes_ > most - bytes)
+    throw Refused(CUDA_ERROR_OUT_OF_MEMORY, std::to_string(bytes) + " bytes are asked for, of " +
+                                                std::to_string(most) + " the program has " +
+                                                std::to_string(bytes_) + " already");
+  Block b;
+  b.bytes = bytes;
+  b.kind = kind;
+  b.flags = flags;
+  b.owner = owner;
+  b.id = ++count_;
+  b.name = (kind == Kind::device ? "device" : kind == Kind::host ? "host" : "managed") + std::to_string(b.id);
+  if (kind == Kind::device) {
+    b.address = context_.allocate(b.name, bytes).address;
+  } else {
+    b.mapped =
+        mmap(nullptr, up(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (b.mapped == MAP_FAILED) throw Refused(CUDA_ERROR_OUT_OF_MEMORY);
+    b.address = context_.adopt(b.name, b.mapped, bytes).address;
+  }
+  bytes_ += bytes;
+  gone_.erase(b.address);
+  return all_[b.address] = std::move(b);
+}
+
+Block& DeviceMemory::add_host(void* host, uint64_t bytes, unsigned flags, const void* owner) {
+  const auto address = reinterpret_cast<uint64_t>(host);
+  if (host == nullptr || bytes == 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
+  const auto next = all_.lower_bound(address);
+  if (find(address) != nullptr || (next != all_.end() && next->first < address + bytes))
+    throw Refused(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  Block b;
+  b.id = ++count_;
+  b.name = "registered" + std::to_string(b.id);
+  b.address = address;
+  b.bytes = bytes;
+  b.kind = Kind::registered;
+  b.flags = flags;
+  b.owner = owner;
+  context_.adopt(b.name, host, bytes);
+  gone_.erase(address);
+  return all_[address] = std::move(b);
+}
+
+void DeviceMemory::release(uint64_t address, bool host) {
+  const auto at = all_.find(address);
+  if (at == all_.end()) {
+    if (const auto was = gone_.find(address); was != gone_.end())
+      throw Refused(CUDA_ERROR_INVALID_VALUE, "'" + was->second + "' was freed before");
+    const Block* const inside = find(address);
+    throw Refused(CUDA_ERROR_INVALID_VALUE,
+                  inside == nullptr ? "no memory was allocated at " + hex(address)
+                                    : hex(address) + " is byte " + std::to_string(address - inside->address) +
+                                          " of '" + inside->name + "', not its start");
+  }
+  Block& b = at->second;
+  if (b.kind == Kind::registered || host != (b.kind == Kind::host))
+    throw Refused(CUDA_ERROR_INVALID_VALUE,
+                  "'" + b.name + "' was not allocated by the function that belongs to this one");
+  context_.free({b.address, b.bytes, 0});
+  if (b.mapped != nullptr) munmap(b.mapped, up(b.bytes));
+  bytes_ -= b.bytes;
+  gone_[address] = b.name;
+  all_.erase(at);
+}
+
+void DeviceMemory::remove_host(const void* host) {
+  const auto at = all_.find(reinterpret_cast<uint64_t>(host));
+  if (at == all_.end() || at->second.kind != Kind::registered)
+    throw Refused(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  context_.free({at->second.address, at->second.bytes, 0});
+  all_.erase(at);
+}
+
+Block* DeviceMemory::find(uint64_t address) {
+  auto at = all_.upper_bound(address);
+  if (at == all_.begin()) return nullptr;
+  Block& b = (--at)->second;
+  return address - b.address < b.bytes ? &b : nullptr;
+}
+
+const Block* DeviceMemory::nearest(uint64_t address) const {
+  const auto above = all_.upper_bound(address);
+  const Block* const next = above == all_.end() ? nullptr : &above->second;
+  const Block* const before = above == all_.begin() ? nullptr : &std::prev(above)->second;
+  if (next == nullptr || before == nullptr) return next == nullptr ? before : next;
+  return address - (before->address + before->bytes) < next->address - address ? before : next;
+}
+
+bool DeviceMemory::on_device(uint64_t address, uint64_t bytes, const char* what) {
+  if (address == 0) throw Refused(CUDA_ERROR_INVALID_VALUE, std::string(what) + " is NULL");
+  if (const Block* const b = find(address); b != nullptr) {
+    if (bytes <= b->bytes - (address - b->address)) return true;
+    throw Refused(CUDA_ERROR_INVALID_VALUE, std::string(what) + " is " + std::to_string(bytes) +
+                                                " bytes at byte " + std::to_string(address - b->address) +
+                                                " of '" + b->name + "', which has " +
+                                                std::to_string(b->bytes));
+  }
+  if (address < kOurs || address >= kOursEnd) return false;
+  // A variable of a module, which the context knows.
+  std::byte one{};
+  try {
+    context_.read({address, 1, 0}, {&one, 1});
+    context_.read({address + bytes - 1, 1, 0}, {&one, 1});
+    return true;
+  } catch (const machine::InputError&) {
+  }
+  const auto was = gone_.upper_bound(address);
+  throw Refused(CUDA_ERROR_INVALID_VALUE,
+                std::string(what) + " is at " + hex(address) + ", where no memory is allocated" +
+                    (was != gone_.begin() && address - std::prev(was)->first < (uint64_t{1} << 20)
+                         ? " ('" + std::prev(was)->second + "' was freed)"
+                         : ""));
+}
+
+void DeviceMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
+  if (bytes == 0) return;
+  const bool to_device = on_device(to, bytes, "the destination"),
+             from_device = on_device(from, bytes, "the source");
+  auto* const host_to = reinterpret_cast<std::byte*>(to);
+  auto* const host_from = reinterpret_cast<const std::byte*>(from);
+  if (!to_device && !from_device) {
+    std::memmove(host_to, host_from, bytes);
+  } else if (!to_device) {
+    context_.read({from, bytes, 0}, {host_to, bytes});
+  } else if (!from_device) {
+    context_.write({to, bytes, 0}, {host_from, bytes});
+  } else {
+    std::vector<std::byte> all(bytes);
+    context_.read({from, bytes, 0}, all);
+    const machine::Region* const source = context_.memory().find(from, bytes);
+    const bool written = source == nullptr || source->is_defined(from - source->base(), bytes);
+    std::vector<bool> undefined;
+    if (!written) {
+      undefined.resize(bytes);
+      for (uint64_t i = 0; i < bytes; ++i) undefined[i] = !source->is_defined(from - source->base() + i, 1);
+    }
+    context_.write({to, bytes, 0}, all);
+    for (uint64_t i = 0; i < undefined.size();) {
+      uint64_t end = i;
+      while (end < bytes && undefined[end] == undefined[i]) ++end;
+      if (undefined[i]) context_.mark(to + i, end - i, false);
+      i = end;
+    }
+  }
+}
+
+void DeviceMemory::fill(uint64_t to, uint32_t value, unsigned size, uint64_t count) {
+  const uint64_t bytes = count * size;
+  if (bytes == 0) return;
+  if (to % size != 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
+  if (!on_device(to, bytes, "the destination"))
+    throw Refused(CUDA_ERROR_INVALID_VALUE, "the destination is memory of the host that was not registered");
+  std::vector<std::byte> piece(std::min<uint64_t>(bytes, uint64_t{1} << 20));
+  for (uint64_t i = 0; i < piece.size(); i += size) std::memcpy(piece.data() + i, &value, size);
+  for (uint64_t at = 0; at < bytes; at += piece.size()) {
+    const uint64_t part = std::min<uint64_t>(piece.size(), bytes - at);
+    context_.write({to + at, part, 0}, {piece.data(), part});
+  }
+}
+
+}  // namespace bitwell::driver

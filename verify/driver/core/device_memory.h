@@ -1,0 +1,65 @@
+// What a host program allocates, in the memory of the process's context: where it stands and who reaches it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "model/isa/context/context.h"
+
+namespace bitwell::driver {
+
+// Who reaches an allocation.
+enum class Kind {
+  device,     // kernels and copies
+  host,       // the host too, at the same address: pinned
+  managed,    // likewise
+  registered  // the host's own, which kernels reach from now on
+};
+
+struct Block {
+  std::string name;
+  uint64_t address = 0, bytes = 0;
+  Kind kind = Kind::device;
+  unsigned flags = 0;
+  uint64_t id = 0;              // among all that the process has had
+  void* mapped = nullptr;       // of host and managed memory, which is ours
+  const void* owner = nullptr;  // the CUDA context that it is of
+};
+
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(Context& context) : context_(context) {}
+
+  // Refused CUDA_ERROR_OUT_OF_MEMORY beyond `most` bytes in all.
+  Block& allocate(uint64_t bytes, Kind kind, unsigned flags, uint64_t most, const void* owner);
+  Block& add_host(void* host, uint64_t bytes, unsigned flags, const void* owner);
+  // Of a first address, of one of these kinds. Refused with the reason.
+  void release(uint64_t address, bool host);
+  void remove_host(const void* host);
+
+  // The block that has the byte, or nullptr.
+  Block* find(uint64_t address);
+  // The one whose start or end is nearest.
+  const Block* nearest(uint64_t address) const;
+
+  // Between any two places, each of the host's or the device's. What was never written stays so. Refused
+  // where a place leads out of its allocation.
+  void copy(uint64_t to, uint64_t from, uint64_t bytes);
+  // So often a value of 1, 2 or 4 bytes.
+  void fill(uint64_t to, uint32_t value, unsigned size, uint64_t count);
+
+  uint64_t bytes() const { return bytes_; }
+  const std::map<uint64_t, Block>& all() const { return all_; }
+
+ private:
+  // Whether it is the device's; Refused where that many bytes are not all there.
+  bool on_device(uint64_t address, uint64_t bytes, const char* what);
+  Context& context_;
+  std::map<uint64_t, Block> all_;  // by address
+  std::map<uint64_t, std::string> gone_;
+  uint64_t bytes_ = 0, count_ = 0;
+};
+
+}  // namespace bitwell::driver

@@ -1,0 +1,280 @@
+#include "verify/driver/core/launches.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "model/machine/limits.h"
+#include "verify/driver/core/filter.h"
+#include "verify/driver/core/recorder.h"
+#include "verify/driver/core/sanitizer_words.h"
+#include "verify/driver/core/state.h"
+#include "verify/hazard/baseline.h"
+#include "verify/launch/file/names.h"
+#include "verify/session/findings.h"
+#include "verify/session/words.h"
+
+namespace bitwell::driver {
+namespace {
+
+using Ordered = nlohmann::ordered_json;
+using machine::InputError;
+
+uint64_t volume(const std::array<uint32_t, 3>& v) { return uint64_t{v[0]} * v[1] * v[2]; }
+
+// What the device's driver says of it from then on.
+CUresult lost_by(const machine::Fault& fault) {
+  const std::string_view words = fault.what();
+  const auto says = [&](const char* part) { return words.find(part) != std::string_view::npos; };
+  if (says("assertion failed: ")) return CUDA_ERROR_ASSERT;
+  if (says("misaligned")) return CUDA_ERROR_MISALIGNED_ADDRESS;
+  if (fault.access && says("out-of-bounds"))
+    return fault.access->space == "global" || fault.access->space == "generic" ? CUDA_ERROR_ILLEGAL_ADDRESS
+                                                                               : CUDA_ERROR_LAUNCH_FAILED;
+  return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+// What the command's table has of a launch, by what it came to.
+std::string verdict(const session::Answer& answer, const session::Findings& findings, bool failed) {
+  if (answer.fault) return "fault";
+  if (answer.parting) return "schedules differ";
+  if (failed) return fmt::format("{} found by --races", findings.errors + findings.notes);
+  const size_t notes = answer.result.notes.size() + findings.notes;
+  return notes == 0 ? "held" : fmt::format("held, {} note{}", notes, notes == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Launches::Launches(State& state)
+    : state_(state),
+      recorder_(state.asked.record.empty() ? nullptr : std::make_unique<Recorder>(state)),
+      filter_(std::make_unique<Filter>(state.asked)) {}
+Launches::~Launches() = default;
+
+std::vector<std::vector<std::byte>> Launches::arguments(Kernel& kernel, void* const* parameters) {
+  const isa::Program& program = state_.modules.program(kernel);
+  const auto& all = program.functions[static_cast<size_t>(program.entry)].params;
+  if (!all.empty() && parameters == nullptr)
+    throw Refused(CUDA_ERROR_INVALID_VALUE, "kernel " + verify::as_written(kernel.name) + " has " +
+                                                std::to_string(all.size()) + " parameters, none is given");
+  std::vector<std::vector<std::byte>> out;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto* from = static_cast<const std::byte*>(parameters[i]);
+    if (from == nullptr)
+      throw Refused(CUDA_ERROR_INVALID_VALUE, "parameter " + std::to_string(i) + " of kernel " +
+                                                  verify::as_written(kernel.name) + " is NULL");
+    out.emplace_back(from, from + all[i].size);
+  }
+  return out;
+}
+
+std::vector<std::vector<std::byte>> Launches::arguments(Kernel& kernel, std::span<const std::byte> buffer) {
+  const isa::Program& program = state_.modules.program(kernel);
+  const auto& all = program.functions[static_cast<size_t>(program.entry)].params;
+  const uint64_t need = all.empty() ? 0 : all.back().offset + all.back().size;
+  if (buffer.size() < need)
+    throw Refused(CUDA_ERROR_INVALID_VALUE, "kernel " + verify::as_written(kernel.name) + " takes " +
+                                                std::to_string(need) + " bytes of parameters, " +
+                                                std::to_string(buffer.size()) + " are given");
+  std::vector<std::vector<std::byte>> out;
+  for (const auto& p : all) {
+    const auto part = buffer.subspan(p.offset, p.size);
+    out.emplace_back(part.begin(), part.end());
+  }
+  return out;
+}
+
+void Launches::check(const Wanted& w) {
+  const std::string kernel = "kernel " + verify::as_written(w.kernel->name);
+  const machine::Arch& arch = state_.device().arch();
+  const isa::Shape& s = w.shape;
+  for (size_t d = 0; d < 3; ++d)
+    if (s.grid[d] == 0 || s.block[d] == 0 || s.grid[d] > machine::kMaxGrid[d] ||
+        s.block[d] > machine::kMaxBlock[d])
+      throw Refused(CUDA_ERROR_INVALID_VALUE, kernel + " is launched as a grid of " +
+                                                  machine::triple(s.grid) + " CTAs of " +
+                                                  machine::triple(s.block) + " threads");
+  if (volume(s.block) > machine::kMaxThreads)
+    throw Refused(CUDA_ERROR_INVALID_VALUE,
+                  kernel + " is launched with " + std::to_string(volume(s.block)) + " threads in a CTA");
+  if (s.dynamic_shared > w.kernel->dynamic_shared)
+    throw Refused(CUDA_ERROR_INVALID_VALUE,
+                  kernel + " is to have " + std::to_string(s.dynamic_shared) +
+                      " bytes of dynamic shared memory, cudaFuncSetAttribute has allowed it " +
+                      std::to_string(w.kernel->dynamic_shared));
+  const uint32_t most = w.kernel->non_portable_cluster ? arch.device.cluster : machine::kPortableCluster;
+  const uint64_t cluster = volume(s.cluster);
+  if (s.explicit_cluster && cluster > most)
+    throw Refused(
+        CUDA_ERROR_INVALID_CLUSTER_SIZE,
+        kernel + " is to have clusters of " + std::to_string(cluster) + " CTAs, it may have " +
+            std::to_string(most) +
+            (w.kernel->non_portable_cluster ? ""
+                                            : " without cudaFuncAttributeNonPortableClusterSizeAllowed"));
+  if (s.cooperative) {
+    const int each = resident(state_.device(), static_cast<int>(volume(s.block)),
+                              s.dynamic_shared + state_.modules.program(*w.kernel).shared_size);
+    if (volume(s.grid) > static_cast<uint64_t>(each) * arch.device.sms)
+      throw Refused(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+                    kernel + " is launched as a cooperative grid of more CTAs than are resident at once");
+  }
+}
+
+bool Launches::is_judged(const std::string& kernel) {
+  if (!filter_->takes(kernel)) return false;
+  const uint64_t number = matched_++;
+  const Asked& a = state_.asked;
+  return number >= a.launch_skip && (a.launch_count == 0 || number - a.launch_skip < a.launch_count);
+}
+
+session::Judging Launches::judging(bool judged, const Wanted& wanted) const {
+  const Asked& a = state_.asked;
+  session::Judging how;
+  how.programmatic = wanted.programmatic;
+  how.options.print = [](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+  };
+  if (a.step_limit != 0) how.options.step_limit = a.step_limit;
+  if (a.resident != 0) how.options.residents = a.resident;
+  // The program's own threads, and its neighbours, have cores too.
+  constexpr unsigned most_unasked = 4;
+  how.options.threads = a.threads != 0 ? static_cast<unsigned>(a.threads)
+                                       : std::clamp(std::thread::hardware_concurrency(), 1u, most_unasked);
+  how.options.checked = judged && !a.unchecked;
+  if (!judged) return how;
+  how.options.strict = a.strict;
+  how.options.schedule.seed = a.seed;
+  how.schedule = a.schedule;
+  how.schedules = a.schedules == 0 ? 1 : a.schedules;
+  how.races = a.races;
+  how.once = a.once;
+  how.explain = a.explain;
+  return how;
+}
+
+void Launches::put(const std::string& text) {
+  if (state_.asked.log.empty()) {
+    std::fflush(stdout);
+    std::fputs(text.c_str(), stderr);
+    return;
+  }
+  const int file = open(state_.asked.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0 || write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    say("cannot write to '" + state_.asked.log + "'");
+  if (file >= 0) close(file);
+}
+
+void Launches::error(const std::string& native, const std::string& sanitizer) {
+  const uint64_t limit = state_.asked.print_limit;
+  ++errors_;
+  if (limit != 0 && errors_ > limit) {
+    if (errors_ == limit + 1)
+      put("bitwell: errors after the first " + std::to_string(limit) +
+          " are counted, not told (--print-limit)\n");
+    return;
+  }
+  put(state_.asked.sanitizer_words ? sanitizer : native);
+}
+
+void Launches::dump(const Wanted& w, uint64_t number, bool judged) {
+  put(fmt::format("bitwell: launch {}: {} grid {} block {}{} shared {} stream {}{}\n", number,
+                  verify::as_written(w.kernel->name), machine::triple(w.shape.grid),
+                  machine::triple(w.shape.block),
+                  w.shape.explicit_cluster ? " cluster " + machine::triple(w.shape.cluster) : "",
+                  w.shape.dynamic_shared, state_.streams.find(w.stream).id, judged ? "" : ", not judged"));
+}
+
+void Launches::launch(const Wanted& w) {
+  check(w);
+  const uint64_t number = ++count_;
+  const std::string kernel = verify::as_written(w.kernel->name);
+  const bool judged = is_judged(w.kernel->name);
+  if (state_.asked.dump_launches) dump(w, number, judged);
+  Ordered told{
+      {"launch", number}, {"kernel", w.kernel->name}, {"grid", w.shape.grid}, {"block", w.shape.block}};
+  if (w.shape.explicit_cluster) told["cluster"] = w.shape.cluster;
+  if (recorder_ != nullptr && judged)
+    if (const std::string folder = recorder_->record(w, number); !folder.empty()) told["folder"] = folder;
+  told["judged"] = judged;
+  const std::string head = fmt::format("bitwell: launch {}, kernel {}: ", number, kernel);
+  const auto end = [&](int status, const std::string& verdict, const std::string& words) {
+    told["status"] = status;
+    told["verdict"] = verdict;
+    told["words"] = words;
+    state_.tell(told.dump());
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  try {
+    KernelLaunch launch{state_.modules.part(*w.kernel), w.kernel->name, w.shape, {}};
+    for (const auto& bytes : w.arguments) launch.arguments.push_back({bytes, 0});
+    const session::Answer answer = state_.process.launch(std::move(launch), judging(judged, w));
+    static const verify::Baseline known =
+        state_.asked.baseline.empty() ? verify::Baseline{} : verify::read_baseline(state_.asked.baseline);
+    const session::Findings findings = session::findings_of(answer, known);
+    std::string words;
+    size_t errors = 0;
+    const auto tell_error = [&](const std::string& text, const std::string& sanitizer) {
+      ++errors;
+      words += text;
+      error(head + text, sanitizer);
+    };
+    if (answer.fault) {
+      const std::string text = "fault: " + verify::as_written(answer.fault->what()) + "\n";
+      told["fault"] = fault_facts(*answer.fault);
+      tell_error(text, sanitizer_fault(*answer.fault, kernel, state_.memory));
+      state_.lost = lost_by(*answer.fault);
+    }
+    for (const session::Finding& f : findings.fresh) {
+      if (f.level == session::Level::nothing) continue;
+      std::string text;
+      for (const session::Told::Line& line : f.pairs.front().lines) text += line.text + "\n";
+      if (f.level == session::Level::error || state_.asked.error_on == "note") {
+        if (findings.fail(state_.asked.error_on))
+          tell_error(text, sanitizer_finding(f, kernel));
+        else
+          words += text;
+      } else {
+        words += text;
+        if (!state_.asked.sanitizer_words) put(head + text);
+      }
+    }
+    if (answer.parting) {
+      const std::string text = session::describe(*answer.parting) + "\n";
+      tell_error(text, sanitizer_text("Schedules differ", text, kernel));
+    }
+    for (const isa::Note& n : answer.result.notes) {
+      const std::string text = "note: " + verify::as_written(machine::describe(n.place, n.text)) + "\n";
+      words += text;
+      if (judged && !state_.asked.sanitizer_words) put(head + text);
+    }
+    told["lane_instructions"] = answer.result.lane_instructions;
+    told["seconds"] = seconds();
+    told["errors"] = errors;
+    told["notes"] = answer.result.notes.size() + findings.notes;
+    end(errors == 0 ? 0 : 1, verdict(answer, findings, errors != 0), words);
+  } catch (const machine::Unsupported& e) {
+    told["seconds"] = seconds();
+    const std::string text = std::string("unsupported: ") + verify::as_written(e.what());
+    put(head + text + "\n");
+    end(3, "unsupported", text);
+    state_.lost = CUDA_ERROR_NOT_SUPPORTED;
+    throw Refused(CUDA_ERROR_NOT_SUPPORTED);
+  } catch (const InputError& e) {
+    told["seconds"] = seconds();
+    put(head + verify::as_written(e.what()) + "\n");
+    end(2, "unusable", e.what());
+    throw Refused(CUDA_ERROR_INVALID_VALUE);
+  }
+}
+
+}  // namespace bitwell::driver

@@ -1,0 +1,56 @@
+// A launch of a host program: checked as the driver does, run and judged in the process, told.
+#pragma once
+#include <cuda.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "verify/driver/core/modules.h"
+#include "verify/session/process.h"
+
+namespace bitwell::driver {
+
+struct State;
+class Recorder;
+struct Filter;
+
+struct Wanted {
+  Kernel* kernel = nullptr;
+  isa::Shape shape{};
+  bool programmatic = false;  // may begin while the one before goes on
+  std::vector<std::vector<std::byte>> arguments{};
+  const void* stream = nullptr;
+};
+
+class Launches {
+ public:
+  explicit Launches(State& state);
+  ~Launches();
+
+  // Its parameters from where they stand, one by one, or in a buffer as cuLaunchKernel's `extra` has it.
+  std::vector<std::vector<std::byte>> arguments(Kernel& kernel, void* const* parameters);
+  std::vector<std::vector<std::byte>> arguments(Kernel& kernel, std::span<const std::byte> buffer);
+  // Refused what a device would refuse at once.
+  void check(const Wanted& wanted);
+  // Runs it. What it did wrong is told, and is what the context is lost by; Refused where it cannot be run.
+  void launch(const Wanted& wanted);
+
+ private:
+  bool is_judged(const std::string& kernel);
+  session::Judging judging(bool judged, const Wanted& wanted) const;
+  void dump(const Wanted& wanted, uint64_t number, bool judged);
+  void error(const std::string& native, const std::string& sanitizer);
+  void put(const std::string& text);
+
+  State& state_;
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Filter> filter_;
+  uint64_t count_ = 0, matched_ = 0, errors_ = 0;
+  bool begun_ = false;
+};
+
+}  // namespace bitwell::driver

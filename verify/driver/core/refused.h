@@ -1,0 +1,16 @@
+// Why a call is refused: the error that CUDA has for it, and one line for the user.
+#pragma once
+#include <cuda.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace bitwell::driver {
+
+// Without a reason nothing is said: the error tells enough.
+struct Refused : std::runtime_error {
+  explicit Refused(CUresult code_, const std::string& why = "") : std::runtime_error(why), code(code_) {}
+  CUresult code;
+};
+
+}  // namespace bitwell::driver

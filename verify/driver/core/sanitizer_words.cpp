@@ -1,0 +1,97 @@
+#include "verify/driver/core/sanitizer_words.h"
+
+#include <fmt/format.h>
+
+#include "verify/launch/file/names.h"
+
+namespace bitwell::driver {
+namespace {
+
+constexpr const char* kPrefix = "========= ";
+
+// Each line of a text behind the prefix.
+std::string prefixed(const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    out += kPrefix + text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string at_line(const std::string& kernel, const machine::CudaPlace& cuda, int ptx_line) {
+  std::string out = fmt::format("    at {}+0x0", kernel);
+  if (cuda != nullptr) return out + " in " + cuda->chain.front().words() + "\n";
+  return ptx_line > 0 ? out + fmt::format(" in PTX line {}\n", ptx_line) : out + "\n";
+}
+
+std::string thread_line(const machine::Place& place) {
+  if (!place.has_thread) return "";
+  const auto words = [](const std::array<uint32_t, 3>& v) {
+    return fmt::format("({},{},{})", v[0], v[1], v[2]);
+  };
+  return fmt::format("    by thread {} in block {}\n", words(place.thread), words(place.cta));
+}
+
+}  // namespace
+
+nlohmann::json fault_facts(const machine::Fault& fault) {
+  nlohmann::json out{{"message", verify::as_written(fault.what())}};
+  if (fault.place.ptx_line > 0) out["ptx_line"] = fault.place.ptx_line;
+  if (fault.place.cuda != nullptr) out["source"] = fault.place.cuda->chain.front().words();
+  if (fault.place.has_thread) {
+    out["cta"] = fault.place.cta;
+    out["thread"] = fault.place.thread;
+  }
+  if (fault.access)
+    out["access"] = {{"kind", fault.access->kind},
+                     {"space", fault.access->space},
+                     {"address", fault.access->address},
+                     {"bytes", fault.access->bytes}};
+  return out;
+}
+
+std::string sanitizer_fault(const machine::Fault& fault, const std::string& kernel,
+                            const DeviceMemory& memory) {
+  const std::string words = verify::as_written(fault.what());
+  if (!fault.access)
+    return prefixed(words + "\n" + at_line(kernel, fault.place.cuda, fault.place.ptx_line) +
+                    thread_line(fault.place));
+  const machine::Fault::Access& a = *fault.access;
+  std::string out = fmt::format("Invalid __{}__ {} of size {} bytes\n", a.space, a.kind, a.bytes) +
+                    at_line(kernel, fault.place.cuda, fault.place.ptx_line) + thread_line(fault.place);
+  const bool outside = words.find("out-of-bounds") != std::string::npos;
+  const bool misaligned = words.find("misaligned") != std::string::npos;
+  out += fmt::format("    Access at {:#x} is {}\n", a.address,
+                     outside      ? "out of bounds"
+                     : misaligned ? "misaligned"
+                                  : "not allowed");
+  if (outside && a.space == "global")
+    if (const Block* const near = memory.nearest(a.address); near != nullptr) {
+      const uint64_t end = near->address + near->bytes;
+      out += fmt::format("    and is {} bytes {} the nearest allocation at {:#x} of size {} bytes\n",
+                         a.address >= end ? a.address - end + 1 : near->address - a.address,
+                         a.address >= end ? "after" : "before", near->address, near->bytes);
+    }
+  return prefixed(out);
+}
+
+std::string sanitizer_finding(const session::Finding& finding, const std::string& kernel) {
+  const session::Told& told = finding.pairs.front();
+  std::string out =
+      fmt::format("{}: {}\n", finding.level == session::Level::error ? "Error" : "Warning", told.what);
+  for (const session::Act* act : {&told.earlier, &told.later}) {
+    out += fmt::format("    {} access by warp {} of block ({},{},{})\n", act->access, act->warp, act->cta[0],
+                       act->cta[1], act->cta[2]);
+    out += at_line(kernel, act->cuda, act->ptx_line);
+  }
+  if (!told.remedy.empty()) out += "    " + told.remedy + "\n";
+  return prefixed(out);
+}
+
+std::string sanitizer_text(const std::string& title, const std::string& text, const std::string& kernel) {
+  return prefixed(title + "\n" + at_line(kernel, nullptr, 0) + "    " + text);
+}
+
+}  // namespace bitwell::driver

@@ -1,0 +1,19 @@
+// What was found, as data and in the words of compute-sanitizer, which tools parse.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "model/machine/failure.h"
+#include "verify/driver/core/device_memory.h"
+#include "verify/session/findings.h"
+
+namespace bitwell::driver {
+
+nlohmann::json fault_facts(const machine::Fault& fault);
+// `kernel`: its name as it is written. Instructions have no place in machine code here: it is said as +0x0.
+std::string sanitizer_fault(const machine::Fault& fault, const std::string& kernel,
+                            const DeviceMemory& memory);
+std::string sanitizer_finding(const session::Finding& finding, const std::string& kernel);
+std::string sanitizer_text(const std::string& title, const std::string& text, const std::string& kernel);
+
+}  // namespace bitwell::driver

@@ -1,0 +1,144 @@
+#include "verify/driver/core/state.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "verify/driver/names/not_supported.h"
+#include "verify/launch/memory_watch.h"
+
+namespace bitwell::driver {
+namespace {
+
+// A program's device memory is this process's: what it touches is counted, as a launch's is.
+void watch_memory(State& s) {
+  const uint64_t left = verify::memory_left();
+  // As long as the process.
+  static const verify::MemoryWatch* const watch = new verify::MemoryWatch(left, [&s, left](uint64_t touched) {
+    const std::string words = verify::out_of_memory("the program", touched, left);
+    say(words);
+    s.tell(nlohmann::json{{"stopped", words}}.dump());
+    _exit(2);
+  });
+  static_cast<void>(watch);
+}
+
+isa::Approximate approximate_of(const std::string& name) {
+  return name == "captured"  ? isa::Approximate::captured
+         : name == "nearest" ? isa::Approximate::nearest
+                             : isa::Approximate::h200;
+}
+
+State* the_state = nullptr;
+thread_local const char* called = nullptr;
+
+}  // namespace
+
+State::State()
+    : asked(asked_of_environment()),
+      memory(process.context()),
+      modules(process.context(), asked.ptx, approximate_of(asked.approximate)),
+      launches(*this) {
+  primary.primary = true;
+}
+
+State& state() {
+  // Never destroyed: programs call CUDA from destructors of their own.
+  static State* const one = [] {
+    try {
+      the_state = new State;
+    } catch (const std::exception& e) {
+      say(e.what());
+      _exit(2);
+    }
+    watch_memory(*the_state);
+    pthread_atfork(nullptr, nullptr, [] { the_state->forked = the_state->initialised; });
+    return the_state;
+  }();
+  return *one;
+}
+
+const DeviceRow& State::device() {
+  if (device_ == nullptr)
+    device_ = asked.arch.empty() ? &device_row(modules.newest()) : &device_row(asked.arch);
+  return *device_;
+}
+
+std::vector<CudaContext*>& State::stack() const {
+  static thread_local std::vector<CudaContext*> contexts;
+  return contexts;
+}
+
+CudaContext* State::current() const { return stack().empty() ? nullptr : stack().back(); }
+
+CudaContext& State::need_current() const {
+  CudaContext* const c = current();
+  if (c == nullptr)
+    throw Refused(CUDA_ERROR_INVALID_CONTEXT, "the thread has no current context (cuCtxSetCurrent)");
+  if (c->primary ? c->retained == 0 : !contexts_.contains(c))
+    throw Refused(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the thread's context was destroyed");
+  return *c;
+}
+
+CudaContext& State::context(const void* handle) {
+  if (handle == &primary) return primary;
+  const auto at = contexts_.find(handle);
+  if (at == contexts_.end()) throw Refused(CUDA_ERROR_INVALID_CONTEXT, "this is no context of the process");
+  return *at->second;
+}
+
+CudaContext& State::make_context(unsigned flags) {
+  auto made = std::make_unique<CudaContext>();
+  made->flags = flags;
+  CudaContext* const key = made.get();
+  return *(contexts_[key] = std::move(made));
+}
+
+void State::destroy_context(const void* handle) {
+  if (handle == &primary)
+    throw Refused(CUDA_ERROR_INVALID_CONTEXT, "the primary context is released, not destroyed");
+  context(handle);
+  if (current() == handle) stack().pop_back();
+  contexts_.erase(handle);
+}
+
+void State::tell(const std::string& line) {
+  if (asked.told.empty()) return;
+  const int file = open(asked.told.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const std::string whole = line + "\n";
+  if (file < 0 || write(file, whole.data(), whole.size()) != static_cast<ssize_t>(whole.size()))
+    say("cannot write to '" + asked.told + "'");
+  if (file >= 0) close(file);
+}
+
+void State::missing(const std::string& what) {
+  if (!said_.insert(what).second) return;
+  say("not supported: " + what);
+  tell(nlohmann::json{{"missing", what}}.dump());
+}
+
+Named::Named(const char* name) : outermost_(called == nullptr) {
+  if (outermost_) called = name;
+}
+Named::~Named() {
+  if (outermost_) called = nullptr;
+}
+std::string Named::of(const char* name) { return called == nullptr ? name : called; }
+
+int not_supported(const char* name) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.missing(name);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+void say(const std::string& text) {
+  const std::string line = "bitwell: " + text + (text.ends_with('\n') ? "" : "\n");
+  std::fputs(line.c_str(), stderr);
+}
+
+}  // namespace bitwell::driver

@@ -1,0 +1,110 @@
+// Streams, events and graphs: everything is done when it is asked for, in the order in which it is asked for,
+// so that all has always ended. A graph is a log of what was asked for while a stream was captured.
+#pragma once
+#include <cuda.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "verify/driver/core/refused.h"
+
+namespace bitwell::driver {
+
+struct State;
+struct Kernel;
+
+using Operation = std::function<void(State&)>;
+
+struct Graph;
+
+struct Node {
+  Graph* graph = nullptr;
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+  Operation run{};
+  std::vector<Node*> after{};  // each was added before, or cuGraphAddDependencies said so
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<Node>> nodes{};
+  // By dependencies, and else as they were added. Refused where they go round.
+  std::vector<const Node*> ordered() const;
+};
+
+struct GraphExec {
+  std::vector<Operation> operations{};
+  const void* owner = nullptr;
+};
+
+// Streams that one cuStreamBeginCapture has led to.
+struct Capture {
+  Graph* graph = nullptr;
+  bool owns = true;  // until it is handed over
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  uint64_t id = 0;
+  bool invalid = false;
+  Node* last = nullptr;
+};
+
+struct Stream {
+  unsigned flags = 0;
+  int priority = 0;
+  uint64_t id = 0;
+  std::shared_ptr<Capture> capture{};
+  bool begins = false;  // whether cuStreamBeginCapture was called for it
+  const void* owner = nullptr;
+};
+
+struct Event {
+  unsigned flags = 0;
+  bool recorded = false;
+  std::chrono::steady_clock::time_point when{};
+  std::shared_ptr<Capture> capture{};  // in which it was recorded
+};
+
+class Streams {
+ public:
+  Streams();
+  Stream& make(unsigned flags, int priority, const void* owner);
+  void destroy(const void* stream);
+  // NULL, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD are always there. Refused CUDA_ERROR_INVALID_HANDLE else.
+  Stream& find(const void* stream);
+
+  Event& make_event(unsigned flags);
+  void destroy_event(const void* event);
+  Event& event(const void* event);
+
+  Graph& make_graph();
+  Graph& graph(const void* graph);
+  void destroy_graph(const void* graph);
+  Node& node(const void* node);
+  Node& add(Graph& graph, CUgraphNodeType type, Operation run, const CUgraphNode* after, size_t count);
+  GraphExec& instantiate(const Graph& graph, const void* owner);
+  GraphExec& exec(const void* exec);
+  void destroy_exec(const void* exec);
+
+  // At once, or into the graph that the stream is captured to.
+  void enqueue(State& s, const void* stream, CUgraphNodeType type, Operation run);
+  // What is not done while anything is captured in this mode: synchronisation, allocation.
+  void not_while_captured(const void* stream);
+  void not_while_any_is_captured();
+
+  void begin(const void* stream, CUstreamCaptureMode mode, Graph* into);
+  Graph& end(const void* stream);
+  // `external`: of a captured stream, whenever the graph is launched.
+  void record(State& s, const void* event, const void* stream, bool external = false);
+  void wait(const void* stream, const void* event);
+
+ private:
+  Stream null_, per_thread_;
+  std::map<const void*, std::unique_ptr<Stream>> streams_;
+  std::map<const void*, std::unique_ptr<Event>> events_;
+  std::map<const void*, std::unique_ptr<Graph>> graphs_;
+  std::map<const void*, std::unique_ptr<GraphExec>> execs_;
+  uint64_t count_ = 0, captures_ = 0;
+};
+
+}  // namespace bitwell::driver

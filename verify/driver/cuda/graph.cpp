@@ -1,0 +1,239 @@
+// Graphs, captured or built node by node: logs that are replayed.
+#include <cuda.h>
+
+#include <algorithm>
+
+#include "verify/driver/core/work.h"
+
+using namespace bitwell::driver;
+
+namespace {
+
+Operation kernel_operation(State& s, const CUDA_KERNEL_NODE_PARAMS& p) {
+  Wanted w;
+  const void* const handle =
+      p.func != nullptr ? static_cast<const void*>(p.func) : static_cast<const void*>(p.kern);
+  w.kernel = handle == nullptr ? nullptr : s.modules.by_key(handle, s.device());
+  if (w.kernel == nullptr) throw Refused(CUDA_ERROR_INVALID_VALUE, "the node has no kernel");
+  const unsigned grid[] = {p.gridDimX, p.gridDimY, p.gridDimZ},
+                 block[] = {p.blockDimX, p.blockDimY, p.blockDimZ};
+  w.shape = shape_of(*w.kernel, grid, block, p.sharedMemBytes);
+  w.arguments = s.launches.arguments(*w.kernel, p.kernelParams);
+  s.launches.check(w);
+  return [w](State& at) { at.launches.launch(w); };
+}
+
+Operation copy_operation(State& s, const CUDA_MEMCPY3D& c) {
+  if (c.srcMemoryType == CU_MEMORYTYPE_ARRAY || c.dstMemoryType == CU_MEMORYTYPE_ARRAY) {
+    s.missing("copies of CUDA arrays");
+    throw Refused(CUDA_ERROR_NOT_SUPPORTED);
+  }
+  const uint64_t from = (c.srcMemoryType == CU_MEMORYTYPE_HOST ? address_of(c.srcHost) : c.srcDevice) +
+                        (c.srcZ * c.srcHeight + c.srcY) * c.srcPitch + c.srcXInBytes;
+  const uint64_t to = (c.dstMemoryType == CU_MEMORYTYPE_HOST ? address_of(c.dstHost) : c.dstDevice) +
+                      (c.dstZ * c.dstHeight + c.dstY) * c.dstPitch + c.dstXInBytes;
+  return [=](State& at) {
+    for (uint64_t z = 0; z < c.Depth; ++z)
+      for (uint64_t y = 0; y < c.Height; ++y)
+        at.memory.copy(to + (z * c.dstHeight + y) * c.dstPitch, from + (z * c.srcHeight + y) * c.srcPitch,
+                       c.WidthInBytes);
+  };
+}
+
+Operation fill_operation(const CUDA_MEMSET_NODE_PARAMS& p) {
+  if (p.elementSize != 1 && p.elementSize != 2 && p.elementSize != 4) throw Refused(CUDA_ERROR_INVALID_VALUE);
+  return [=](State& at) {
+    for (uint64_t y = 0; y < p.height; ++y)
+      at.memory.fill(p.dst + y * p.pitch, p.value, p.elementSize, p.width);
+  };
+}
+
+template <class Make>
+CUresult add(const char* name, CUgraphNode* out, CUgraph graph, CUgraphNodeType type,
+             const CUgraphNode* after, size_t count, Make make) {
+  return driver_call(name, [&](State& s) {
+    present(out);
+    Graph& g = s.streams.graph(graph);
+    if (count != 0) present(after);
+    *out = reinterpret_cast<CUgraphNode>(&s.streams.add(g, type, make(s), after, count));
+  });
+}
+
+CUresult instantiate(const char* name, CUgraphExec* out, CUgraph graph) {
+  return driver_call(name, [&](State& s) {
+    present(out);
+    *out = reinterpret_cast<CUgraphExec>(&s.streams.instantiate(s.streams.graph(graph), s.current()));
+  });
+}
+
+// As many as there is room for, and how many there are.
+template <class T>
+void give(const std::vector<T>& all, T* out, size_t* count) {
+  present(count);
+  if (out != nullptr) {
+    std::copy_n(all.begin(), std::min(*count, all.size()), out);
+    std::fill(out + std::min(*count, all.size()), out + *count, T{});
+  }
+  *count = out == nullptr ? all.size() : std::min(*count, all.size());
+}
+CUgraphNode handle(const Node* node) { return reinterpret_cast<CUgraphNode>(const_cast<Node*>(node)); }
+
+}  // namespace
+
+extern "C" {
+
+CUresult cuGraphCreate(CUgraph* out, unsigned flags) {
+  return driver_call("cuGraphCreate", [&](State& s) {
+    if (flags != 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
+    present(out);
+    *out = reinterpret_cast<CUgraph>(&s.streams.make_graph());
+  });
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  return driver_call("cuGraphDestroy", [&](State& s) { s.streams.destroy_graph(graph); });
+}
+CUresult cuGraphAddKernelNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,
+                              const CUDA_KERNEL_NODE_PARAMS* p) {
+  return add("cuGraphAddKernelNode", out, graph, CU_GRAPH_NODE_TYPE_KERNEL, after, count,
+             [&](State& s) { return kernel_operation(s, present(p)); });
+}
+CUresult cuGraphAddMemcpyNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,
+                              const CUDA_MEMCPY3D* p, CUcontext) {
+  return add("cuGraphAddMemcpyNode", out, graph, CU_GRAPH_NODE_TYPE_MEMCPY, after, count,
+             [&](State& s) { return copy_operation(s, present(p)); });
+}
+CUresult cuGraphAddMemsetNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,
+                              const CUDA_MEMSET_NODE_PARAMS* p, CUcontext) {
+  return add("cuGraphAddMemsetNode", out, graph, CU_GRAPH_NODE_TYPE_MEMSET, after, count,
+             [&](State&) { return fill_operation(present(p)); });
+}
+CUresult cuGraphAddHostNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,
+                            const CUDA_HOST_NODE_PARAMS* p) {
+  return add("cuGraphAddHostNode", out, graph, CU_GRAPH_NODE_TYPE_HOST, after, count,
+             [&](State&) -> Operation {
+               const CUDA_HOST_NODE_PARAMS host = present(p);
+               if (host.fn == nullptr) throw Refused(CUDA_ERROR_INVALID_VALUE);
+               return [host](State&) { host.fn(host.userData); };
+             });
+}
+CUresult cuGraphAddEmptyNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count) {
+  return add("cuGraphAddEmptyNode", out, graph, CU_GRAPH_NODE_TYPE_EMPTY, after, count,
+             [](State&) { return Operation(); });
+}
+CUresult cuGraphAddChildGraphNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after, size_t count,
+                                  CUgraph child) {
+  return add("cuGraphAddChildGraphNode", out, graph, CU_GRAPH_NODE_TYPE_GRAPH, after, count,
+             [&](State& s) -> Operation {
+               std::vector<Operation> all;
+               for (const Node* n : s.streams.graph(child).ordered())
+                 if (n->run) all.push_back(n->run);
+               return [all](State& at) {
+                 for (const Operation& o : all) o(at);
+               };
+             });
+}
+CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
+                                const CUgraphEdgeData*, size_t count) {
+  return driver_call("cuGraphAddDependencies", [&](State& s) {
+    s.streams.graph(graph);
+    for (size_t i = 0; i < count; ++i) {
+      Node &before = s.streams.node((&present(from))[i]), &after = s.streams.node((&present(to))[i]);
+      after.after.push_back(&before);
+    }
+  });
+}
+CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* out) {
+  return driver_call("cuGraphNodeGetType", [&](State& s) { present(out) = s.streams.node(node).type; });
+}
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* out, size_t* count) {
+  return driver_call("cuGraphGetNodes", [&](State& s) {
+    std::vector<CUgraphNode> all;
+    for (const auto& n : s.streams.graph(graph).nodes) all.push_back(handle(n.get()));
+    give(all, out, count);
+  });
+}
+CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* out, size_t* count) {
+  return driver_call("cuGraphGetRootNodes", [&](State& s) {
+    std::vector<CUgraphNode> all;
+    for (const auto& n : s.streams.graph(graph).nodes)
+      if (n->after.empty()) all.push_back(handle(n.get()));
+    give(all, out, count);
+  });
+}
+CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* out, CUgraphEdgeData*, size_t* count) {
+  return driver_call("cuGraphNodeGetDependencies", [&](State& s) {
+    std::vector<CUgraphNode> all;
+    for (const Node* n : s.streams.node(node).after) all.push_back(handle(n));
+    give(all, out, count);
+  });
+}
+CUresult cuGraphInstantiate(CUgraphExec* out, CUgraph graph, unsigned long long) {
+  return instantiate("cuGraphInstantiate", out, graph);
+}
+CUresult cuGraphInstantiateWithParams(CUgraphExec* out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* p) {
+  if (p != nullptr) p->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+  return instantiate("cuGraphInstantiateWithParams", out, graph);
+}
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* result) {
+  return driver_call("cuGraphExecUpdate", [&](State& s) {
+    GraphExec& to = s.streams.exec(exec);
+    GraphExec& made = s.streams.instantiate(s.streams.graph(graph), s.current());
+    const bool same = made.operations.size() == to.operations.size();
+    if (same) to.operations = made.operations;
+    s.streams.destroy_exec(&made);
+    if (result != nullptr) {
+      *result = {};
+      result->result = same ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    }
+    if (!same) throw Refused(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+  });
+}
+CUresult cuGraphUpload(CUgraphExec exec, CUstream) {
+  return driver_call("cuGraphUpload", [&](State& s) { s.streams.exec(exec); });
+}
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  return driver_call("cuGraphLaunch", [&](State& s) {
+    const std::vector<Operation> all =
+        s.streams.exec(exec).operations;  // a node may not change what is launched
+    s.streams.enqueue(s, stream, CU_GRAPH_NODE_TYPE_GRAPH, [all](State& at) {
+      for (const Operation& o : all) {
+        if (at.lost != CUDA_SUCCESS) return;
+        o(at);
+      }
+    });
+  });
+}
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  return driver_call("cuGraphExecDestroy", [&](State& s) { s.streams.destroy_exec(exec); });
+}
+CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* out) {
+  return driver_call("cuGraphExecGetFlags", [&](State& s) {
+    s.streams.exec(exec);
+    present(out) = 0;
+  });
+}
+CUresult cuUserObjectCreate(CUuserObject* out, void* data, CUhostFn destroy, unsigned, unsigned) {
+  return driver_call("cuUserObjectCreate", [&](State&) {
+    struct Object {
+      void* data;
+      CUhostFn destroy;
+    };
+    present(out) = reinterpret_cast<CUuserObject>(new Object{data, destroy});
+  });
+}
+// Objects live as long as the process: who relies on their end waits for it in vain, and nobody uses them too
+// late.
+CUresult cuUserObjectRetain(CUuserObject, unsigned) {
+  return driver_call("cuUserObjectRetain", [](State&) {});
+}
+CUresult cuUserObjectRelease(CUuserObject, unsigned) {
+  return driver_call("cuUserObjectRelease", [](State&) {});
+}
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject, unsigned, unsigned) {
+  return driver_call("cuGraphRetainUserObject", [&](State& s) { s.streams.graph(graph); });
+}
+CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject, unsigned) {
+  return driver_call("cuGraphReleaseUserObject", [&](State& s) { s.streams.graph(graph); });
+}
+
+}  // extern "C"
