@@ -14,6 +14,22 @@ struct Work {
   uint64_t products = 0;  // of numbers, in products of matrices
 };
 
+// What the next step of one that is ready is to do, for who gives it a time.
+struct Task {
+  enum class Kind : uint8_t {
+    other,
+    load,     // a bulk copy to shared memory
+    store,    // one to global memory, or a reduction there
+    lanes,    // a few bytes of each lane
+    multiply  // of a warpgroup
+  } kind = Kind::other;
+  uint64_t bytes = 0;   // that move
+  uint64_t global = 0;  // where the first of them are in global memory; 0: nowhere
+  uint32_t rows = 1;    // that lie apart in global memory
+  uint32_t n = 0;       // columns of a product
+  bool from_registers = false;
+};
+
 class Agent {
  public:
   virtual ~Agent() = default;
@@ -21,6 +37,7 @@ class Agent {
   virtual bool ready() const { return true; }
   // Does the next piece; returns true when nothing is left to do. Throws Fault, not placed.
   virtual bool step() = 0;
+  virtual Task task() const { return {}; }
   // Whether it is still to write some of these bytes of shared memory, which hold nothing until then.
   virtual bool fills(uint64_t, uint64_t) const { return false; }  // shared::cluster address, length
   // The mbarrier that it completes on where it fills that address: shared::cluster address, and 1; 0: none.

@@ -3,7 +3,9 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "model/machine/agent.h"
@@ -13,6 +15,7 @@
 
 namespace bitwell::isa {
 
+class Timekeeper;
 struct Taker;
 struct Took;
 
@@ -58,6 +61,8 @@ class Cluster {
   // With a Chooser: who can go on; one of them has its turn, which returns whether the cluster has ended;
   // the changes that a warp could notice, and that its registers have been remembered (chooser.h).
   void add_takers(std::vector<Taker>& to);
+  // The one whose time is the earliest, and that time; nothing where none can go on.
+  std::optional<std::pair<Taker, double>> earliest(Timekeeper& keeper);
   bool take(const Taker& taker, Took& took);
   // Of the turn under way, where a Chooser counts what is done in it; else nullptr.
   Took* counted() const { return counted_; }

@@ -217,14 +217,19 @@ template <bool Checked>
 // As run_ops, one op after the other, each of which is counted by its unit.
 template <bool Checked>
 [[gnu::noinline]] void Cta::run_counted(Context& context, uint32_t limit, uint32_t& pc, Counts& counts) {
-  const Function& f = grid.program.functions[static_cast<size_t>(context.activation().function)];
+  const int function = context.activation().function;
+  const Function& f = grid.program.functions[static_cast<size_t>(function)];
   do {
     const Op& op = f.code[pc];
     const uint64_t before = counts.instructions;
+    const uint32_t at = pc;
     counts.at_limit = false;
     run_ops<Checked>(context, std::min(limit, pc + 1), pc, counts);
-    if (counts.instructions != before)
-      ++cluster.counted()->instructions[static_cast<size_t>(f.lines[static_cast<size_t>(op.line)].unit)];
+    if (counts.instructions != before) {
+      const Line& line = f.lines[static_cast<size_t>(op.line)];
+      ++cluster.counted()->instructions[static_cast<size_t>(line.unit)];
+      grid.options.chooser->executed({op, line, *this, context.warp, function, at});
+    }
   } while (counts.at_limit && pc < limit);
 }
 

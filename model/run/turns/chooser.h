@@ -7,7 +7,18 @@
 #include "model/isa/form/unit.h"
 #include "model/machine/agent.h"
 
+namespace bitwell::machine {
+struct Warp;
+}
+
 namespace bitwell::isa {
+
+class Cluster;
+class Cta;
+class Timekeeper;
+struct Grid;
+struct Line;
+struct Op;
 
 // One who can take a turn: a warp, or an operation under way.
 struct Taker {
@@ -26,6 +37,16 @@ struct Took {
   machine::Work work;
 };
 
+// An instruction that a warp has executed.
+struct Executed {
+  const Op& op;
+  const Line& line;
+  const Cta& cta;
+  const machine::Warp& warp;
+  int function;
+  uint32_t pc;  // where it stood
+};
+
 // Asked before each turn (Options::chooser). A turn of a warp ends behind each instruction that does more
 // than compute in registers and jump; one of an operation does what is left of it, or one of the operations
 // that it carries.
@@ -39,6 +60,10 @@ class Chooser {
   virtual void took(const Took&) {}
   // Whether it wants to know what a turn did: that makes each dearer.
   virtual bool counts() const { return false; }
+  // Where it counts: of each instruction of a warp's turn.
+  virtual void executed(const Executed&) {}
+  // Itself, where it gives everyone a time; else nullptr.
+  virtual Timekeeper* timekeeper() { return nullptr; }
   // A loop that comes round with its registers as they were waits for the next change: of all that were made
   // so far in the launch, how many a warp could notice.
   virtual uint64_t changes(uint32_t /*cluster*/, uint32_t /*warp*/, uint64_t all) { return all; }
@@ -47,6 +72,28 @@ class Chooser {
   virtual void remembered(uint32_t /*cluster*/, uint32_t /*warp*/) {}
   // Whether loops are compared each time they come round, and not only when a turn has become long.
   virtual bool thorough() const { return false; }
+};
+
+// One who knows when each can go on: whose time is the earliest has the turn. It is asked cluster by cluster,
+// and only again when something has happened there.
+class Timekeeper : public Chooser {
+ public:
+  // A launch begins. Returns how many of its clusters may be resident at once.
+  virtual uint64_t begins(const Grid& grid) = 0;
+  // A cluster is resident from now on, or has ended.
+  virtual void starts(const Cluster& cluster) = 0;
+  virtual void ends(const Cluster& cluster) = 0;
+  // What follows are all who can go on there.
+  virtual void looks_at(const Cluster& cluster) = 0;
+  // `operation`: the one that it is, or nullptr.
+  virtual double ready(const Taker& taker, const machine::Agent* operation) = 0;
+  virtual void has_turn(const Taker& taker) = 0;
+  // Whether it has seen what it wants: the launch then ends as it is.
+  virtual bool enough() const = 0;
+
+  bool counts() const final { return true; }
+  Timekeeper* timekeeper() final { return this; }
+  size_t choose(std::span<const Taker>) final { return 0; }
 };
 
 }  // namespace bitwell::isa

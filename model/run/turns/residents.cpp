@@ -4,6 +4,7 @@
 
 #include "model/run/stuck/cause.h"
 #include "model/run/stuck/nearby.h"
+#include "model/run/turns/chooser.h"
 #include "model/run/wait.h"
 
 namespace bitwell::isa {
@@ -98,7 +99,12 @@ void Residents::begin_behind(uint64_t clusters, RunResult result) {
 std::vector<RunResult> Residents::run() {
   Chooser* const chooser = launches_.front().grid.options.chooser;
   try {
-    chooser != nullptr ? run_chosen(*chooser) : run_all();
+    if (chooser == nullptr)
+      run_all();
+    else if (Timekeeper* const keeper = chooser->timekeeper(); keeper != nullptr)
+      run_timed(*keeper);
+    else
+      run_chosen(*chooser);
   } catch (const machine::Fault&) {
     print_rest();
     throw;

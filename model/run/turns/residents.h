@@ -44,6 +44,7 @@ class Residents {
  private:
   void run_all();
   void run_chosen(Chooser& chooser);
+  void run_timed(Timekeeper& keeper);
   Cluster* next();
   void start(InFlight& launch);
   void draw();

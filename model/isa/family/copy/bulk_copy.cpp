@@ -267,6 +267,23 @@ bool BulkCopy::step() {
   return done;
 }
 
+machine::Task BulkCopy::task() const {
+  machine::Task out;
+  out.kind = groups_.empty() ? machine::Task::Kind::load : machine::Task::Kind::store;
+  out.bytes = total_ * (times_ - done_);
+  out.rows = 0;
+  uint64_t behind = 0;
+  for (const Segment& s : segments_) {
+    const Region* const there = groups_.empty() ? s.source : s.destination;
+    const uint64_t at = groups_.empty() ? s.from : s.to;
+    if (there == nullptr) continue;
+    if (out.global == 0) out.global = at;
+    out.rows += at != behind ? 1 : 0;
+    behind = at + s.bytes;
+  }
+  return out;
+}
+
 std::string BulkCopy::describe() const {
   return what_ + " of PTX line " + std::to_string(place.ptx_line) +
          (times_ > 1 ? ", by " + std::to_string(times_) + " threads" : "") + ", " + std::to_string(moved_) +

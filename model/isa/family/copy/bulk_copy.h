@@ -65,6 +65,7 @@ class BulkCopy : public machine::Agent {
   void issued_by(uint32_t those);
 
   bool step() override;
+  machine::Task task() const override;
   bool fills(uint64_t shared_address, uint64_t length) const override;
   uint64_t completes_on(uint64_t shared_address) const override;
   std::string describe() const override;

@@ -60,6 +60,14 @@ class SmallCopy : public machine::Agent {
     cta_.wake_operations(warp_, 1);
     return next_ == parts_.size();
   }
+  machine::Task task() const override {
+    machine::Task out;
+    out.kind = machine::Task::Kind::lanes;
+    for (const Part& p : parts_) out.bytes += p.size;
+    if (parts_.front().source != nullptr) out.global = parts_.front().from;
+    out.rows = static_cast<uint32_t>(parts_.size());
+    return out;
+  }
   bool fills(uint64_t shared_address, uint64_t length) const override {
     if (shared_address >= high_ || shared_address + length <= low_) return false;
     return std::any_of(parts_.begin() + static_cast<std::ptrdiff_t>(next_), parts_.end(), [&](const Part& p) {

@@ -39,6 +39,14 @@ class WarpgroupAgent : public machine::Agent {
     cta_.wake_operations(first_, kGroupWarps);
     return group_.empty();
   }
+  machine::Task task() const override {
+    const auto& mma = group_.front().op->as<WarpgroupMmaUse>();
+    machine::Task out;
+    out.kind = machine::Task::Kind::multiply;
+    out.n = mma.n;
+    out.from_registers = mma.a_in_registers;
+    return out;
+  }
   std::string describe() const override {
     if (group_.empty()) return "wgmma.mma_async, all done";
     const WarpgroupMma& front = group_.front();

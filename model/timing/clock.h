@@ -1,0 +1,124 @@
+// Turns in the order of a device's time: what `--schedule timed` and `bitwell time` run a launch by.
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/run/cluster.h"
+#include "model/run/turns/chooser.h"
+#include "model/timing/cost.h"
+#include "model/timing/multiprocessor.h"
+#include "model/timing/path.h"
+
+namespace bitwell::timing {
+
+// How much of a launch's device is looked at.
+struct Extent {
+  uint32_t groups = 1;      // of multiprocessors, on each of which a cluster lies; those that are looked at
+  uint32_t residents = 1;   // clusters on each
+  uint32_t active_sms = 1;  // of the whole device
+  uint64_t clusters = 0;    // that are looked at; then it is enough. 0: all
+  uint64_t l1_bytes = 0;    // of each multiprocessor
+};
+
+// What all clusters asked of a region of global memory, behind the first cache.
+struct Asked {
+  std::string name;
+  uint64_t size = 0;
+  double read = 0, written = 0;  // bytes
+};
+
+struct Seen {
+  double cycles = 0;         // until the last of what was looked at ended
+  std::vector<double> ends;  // of clusters, ascending
+  std::vector<double> begins;
+  double tensor = 0, issue = 0, memory = 0, l2 = 0, dram = 0;  // busy, as shares of the time
+  std::vector<Path::Part> path;
+  std::map<uint64_t, Asked> asked;              // by a region's base
+  std::map<std::string, uint64_t> without_row;  // instructions, and how often they were executed
+  std::map<Source, double> issue_by_source;     // issue cycles whose cost is known so
+};
+
+class Clock : public isa::Timekeeper {
+ public:
+  // `from_dram`: of what is read of a region, by its base, the part that L2 has not got; others: all.
+  Clock(const Device& device, const Extent& extent, std::map<uint64_t, double> from_dram);
+  ~Clock() override;
+
+  // For Options::observers, beside the chooser.
+  machine::Observer observer();
+  Seen seen() const;
+
+  uint64_t begins(const isa::Grid&) override { return uint64_t{extent_.groups} * extent_.residents; }
+  void starts(const isa::Cluster& cluster) override;
+  void ends(const isa::Cluster& cluster) override;
+  void looks_at(const isa::Cluster& cluster) override;
+  double ready(const isa::Taker& taker, const machine::Agent* operation) override;
+  void has_turn(const isa::Taker& taker) override;
+  void executed(const isa::Executed& e) override;
+  void took(const isa::Took& turn) override;
+  bool enough() const override { return extent_.clusters != 0 && ended_ >= extent_.clusters; }
+
+ private:
+  struct Info;
+  struct WarpTime;
+  struct Operation;
+  struct ClusterTime;
+  struct Reached {
+    machine::AccessKind kind;
+    uint32_t lanes;
+    uint64_t bytes;
+    std::array<uint64_t, 32> addresses;
+  };
+  const Info& info(const isa::Executed& e);
+  Info classify(const isa::Op& op, const isa::Line& line) const;
+  void classify(const isa::Function& function, std::vector<Info>& out) const;
+  void memory(const isa::Executed& e, const Info& info, WarpTime& w, double start);
+  double shared(const Reached& r, Multiprocessor& sm, double start);
+  double global(const Reached& r, const Info& info, Multiprocessor& sm, double start);
+  double from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
+                 double dram_latency, Cause* why = nullptr);
+  void schedule(const machine::Agent& agent, Operation& operation);
+  void matched_barrier(const isa::Executed& e, const Info& info, WarpTime& w);
+  Multiprocessor& sm_of(const ClusterTime& cluster, uint32_t rank) const;
+  double part_from_dram(uint64_t address, Asked** asked);
+
+  const Device& device_;
+  Extent extent_;
+  std::map<uint64_t, double> from_dram_;
+  std::vector<std::unique_ptr<Multiprocessor>> sms_;
+  uint32_t cluster_size_ = 0;
+  std::vector<std::vector<uint32_t>> group_clusters_;  // by group: those that are there
+  std::vector<double> group_free_;                     // when the last of it ended
+  std::vector<int32_t> group_link_;
+  Server l2_, dram_;
+  std::unordered_map<uint32_t, std::unique_ptr<ClusterTime>> clusters_;
+  std::vector<std::vector<Info>> infos_;
+  std::vector<Reached> reached_;
+  ClusterTime* at_ = nullptr;  // whose turn it is, and who has it
+  WarpTime* warp_ = nullptr;
+  Operation* operation_ = nullptr;
+  double now_ = 0;  // when what the turn did can be seen
+  int32_t now_link_ = Path::kNone;
+  double turn_begin_ = 0;
+  int turn_line_ = 0;
+  machine::Memory* global_ = nullptr;
+  uint64_t last_base_ = 1, last_end_ = 0;
+  double last_part_ = 1;
+  Asked* last_asked_ = nullptr;
+  uint64_t ended_ = 0;
+  double last_ = 0;
+  int32_t last_link_ = Path::kNone;
+  double issued_ = 0;
+  std::vector<double> begins_, ends_;
+  std::map<uint64_t, Asked> asked_;
+  std::map<std::string, uint64_t> without_row_;
+  std::map<Source, double> issue_by_source_;
+  Path path_;
+};
+
+}  // namespace bitwell::timing

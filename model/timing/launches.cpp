@@ -1,0 +1,158 @@
+#include "model/timing/launches.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/isa/form/reserved_shared.h"
+#include "model/machine/arch.h"
+
+namespace bitwell::timing {
+
+namespace {
+
+constexpr uint64_t kMegabyte = 1000000;
+
+// By the clusters that were run, as many as a group of multiprocessors gets.
+double whole(const TimedLaunch& l) {
+  const std::vector<double>& ends = l.seen.ends;
+  if (ends.empty()) return l.seen.cycles;
+  if (!l.sampled) return l.seen.cycles;
+  const double each = static_cast<double>(l.clusters) / l.groups;
+  // The last wave is as long as the others, however few it has.
+  const double rounded = each < 8 ? std::ceil(each) : each;
+  const double run = static_cast<double>(ends.size()) / l.extent.groups;
+  if (rounded <= run) return ends.back();
+  const size_t from = ends.size() > 2 * l.extent.residents ? l.extent.residents : ends.size() / 2;
+  const double slope = (ends.back() - ends[from - (from == ends.size() ? 1 : 0)]) /
+                       std::max<double>(1, static_cast<double>(ends.size() - 1 - from));
+  return ends.back() + (rounded - run) * slope;
+}
+
+}  // namespace
+
+Launches::Launches(const Device& device, uint32_t most, std::vector<FromDram> from_dram)
+    : device_(device), most_(most), from_dram_(std::move(from_dram)) {}
+
+machine::Observer Launches::observer() {
+  machine::Observer out;
+  out.accesses = true;
+  out.steps = false;
+  out.tell = [this](const machine::Event& event) {
+    if (!observers_.empty()) observers_.back().tell(event);
+  };
+  return out;
+}
+
+uint64_t Launches::begins(const isa::Grid& grid) {
+  const isa::Residency held = isa::residency(grid.program, grid.shape);
+  TimedLaunch l;
+  l.entry = grid.name();
+  l.ctas = grid.ctas();
+  l.clusters = held.all;
+  l.cluster_size = static_cast<uint32_t>(l.ctas / held.all);
+  const auto sms = static_cast<uint64_t>(device_.value(Key::sms));
+  const uint64_t groups = l.cluster_size == 1 ? sms : std::max<uint64_t>(1, held.room / held.ctas_per_sm);
+  l.groups = static_cast<uint32_t>(std::min(groups, held.all));
+  l.sure_of_residents = held.sure_per_sm == held.ctas_per_sm;
+  Extent& e = l.extent;
+  e.active_sms = l.groups * l.cluster_size;
+  e.residents =
+      static_cast<uint32_t>(std::min<uint64_t>(held.ctas_per_sm, (held.all + l.groups - 1) / l.groups));
+  const machine::Arch& arch = machine::arch(grid.program.sm);
+  const uint64_t shared = e.residents * isa::allocated_shared(grid.program.sm, grid.program.dynamic_shared +
+                                                                                   grid.shape.dynamic_shared);
+  constexpr uint64_t kWhole = 256 << 10;  // of L1 and shared memory
+  e.l1_bytes = kWhole - std::min<uint64_t>(shared, arch.sm_shared);
+  if (most_ == 0) {
+    e.groups = l.groups;
+  } else {
+    const uint64_t each = (held.all + l.groups - 1) / l.groups;
+    e.groups = 1;
+    e.clusters = std::min<uint64_t>(each, std::max<uint64_t>(most_, 3 * uint64_t{e.residents}));
+    l.sampled = e.clusters < held.all;
+  }
+  const size_t number = launches_.size();
+  clocks_.push_back(
+      std::make_unique<Clock>(device_, e, number < from_dram_.size() ? from_dram_[number] : FromDram{}));
+  observers_.push_back(clocks_.back()->observer());
+  launches_.push_back(std::move(l));
+  return clocks_.back()->begins(grid);
+}
+
+std::vector<TimedLaunch> Launches::timed() const {
+  std::vector<TimedLaunch> out = launches_;
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].seen = clocks_[i]->seen();
+    out[i].cycles = whole(out[i]);
+  }
+  return out;
+}
+
+std::vector<FromDram> Launches::from_dram() const {
+  std::vector<FromDram> out;
+  const double held = device_.value(Key::l2_bytes) * kMegabyte;
+  std::map<uint64_t, bool> warm;
+  for (const TimedLaunch& l : timed()) {
+    FromDram& parts = out.emplace_back();
+    const double times =
+        static_cast<double>(l.clusters) / static_cast<double>(std::max<size_t>(l.seen.ends.size(), 1));
+    for (const auto& [base, asked] : l.seen.asked) {
+      const double all = asked.read * times;
+      // Whoever comes first fetches it for all.
+      parts[base] =
+          warm.count(base) != 0 ? 0 : std::min(1.0, static_cast<double>(asked.size) / std::max(all, 1.0));
+    }
+    for (const auto& [base, asked] : l.seen.asked)
+      if (asked.written > 0 && static_cast<double>(asked.size) < held / 2) warm[base] = true;
+  }
+  return out;
+}
+
+Estimate estimate(const Device& d, const TimedLaunch& l) {
+  Estimate out;
+  const double launch = d.value(Key::launch);
+  constexpr double kProbedCtas = 16896, kFew = 132;
+  const double many = d.value(l.cluster_size > 1 ? Key::launch_a_cluster : Key::launch_a_cta);
+  const double a_cta = (many - launch) / (kProbedCtas - kFew);
+  // Power lowers the clock where tensor cores are busy.
+  const double clock = d.value(Key::clock);
+  const double body =
+      l.cycles / (clock - std::min(1.0, l.seen.tensor) * (clock - d.value(Key::loaded_clock)));
+  out.us = launch + std::max(body, a_cta * static_cast<double>(l.ctas));
+  const Seen& s = l.seen;
+  struct Class {
+    std::string_view kind;
+    double share, error;
+  };
+  // How far off a model of PTX is, by what binds.
+  const std::array<Class, 4> all{{{"tensor cores", s.tensor, 0.15},
+                                  {"DRAM", s.dram, 0.10},
+                                  {"L2", s.l2, 0.15},
+                                  {"instructions", std::max(s.issue, s.memory), 0.35}}};
+  const Class* most = &all[0];
+  for (const Class& c : all)
+    if (c.share > most->share) most = &c;
+  double error = most->error;
+  out.kind = most->kind;
+  constexpr double kBusy = 0.4;
+  if (most->share < kBusy) {
+    out.kind = "latency";
+    error = 0.35;
+  }
+  double unknown = 0, issued = 0;
+  for (const auto& [source, cycles] : s.issue_by_source) {
+    issued += cycles;
+    if (source == Source::guess) unknown += cycles;
+  }
+  if (!s.without_row.empty()) error += 0.15;
+  if (out.kind == "instructions" && issued > 0) error += 0.1 * unknown / issued;
+  out.low = out.us * (1 - error);
+  out.high = out.us * (1 + error);
+  out.made = l.sampled ? std::to_string(s.ends.size()) + " of " + std::to_string(l.clusters) +
+                             " clusters, on " + std::to_string(l.extent.groups * l.cluster_size) + " of " +
+                             std::to_string(l.extent.active_sms) + " multiprocessors"
+                       : "every cluster";
+  return out;
+}
+
+}  // namespace bitwell::timing

@@ -1,0 +1,68 @@
+// How long each of several launches takes, one after the other: a clock of its own for each.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/run/turns/residency.h"
+#include "model/timing/clock.h"
+
+namespace bitwell::timing {
+
+// Of one launch.
+struct TimedLaunch {
+  std::string entry;
+  uint64_t ctas = 0, clusters = 0;
+  uint32_t cluster_size = 1, groups = 1;  // of multiprocessors, on the device, that have work
+  bool sampled = false;                   // not every cluster was run
+  bool sure_of_residents = false;
+  Extent extent;
+  Seen seen;
+  double cycles = 0;  // of the whole launch
+};
+
+// Which part of what is read of a region comes from DRAM, by the region's base.
+using FromDram = std::map<uint64_t, double>;
+
+class Launches : public isa::Timekeeper {
+ public:
+  // `most`: clusters on a multiprocessor, one after the other, that are run; the others are like them. 0: all
+  // clusters of the launch are. `from_dram`: by launch; the first behind its end begin with cold caches.
+  Launches(const Device& device, uint32_t most, std::vector<FromDram> from_dram);
+
+  machine::Observer observer();
+  // Of all launches so far, in order.
+  std::vector<TimedLaunch> timed() const;
+  // What L2 would have had of what they asked.
+  std::vector<FromDram> from_dram() const;
+
+  uint64_t begins(const isa::Grid& grid) override;
+  void starts(const isa::Cluster& c) override { clocks_.back()->starts(c); }
+  void ends(const isa::Cluster& c) override { clocks_.back()->ends(c); }
+  void looks_at(const isa::Cluster& c) override { clocks_.back()->looks_at(c); }
+  double ready(const isa::Taker& taker, const machine::Agent* operation) override {
+    return clocks_.back()->ready(taker, operation);
+  }
+  void has_turn(const isa::Taker& taker) override { clocks_.back()->has_turn(taker); }
+  void executed(const isa::Executed& e) override { clocks_.back()->executed(e); }
+  void took(const isa::Took& turn) override { clocks_.back()->took(turn); }
+  bool enough() const override { return clocks_.back()->enough(); }
+
+ private:
+  const Device& device_;
+  uint32_t most_;
+  std::vector<FromDram> from_dram_;
+  std::vector<std::unique_ptr<Clock>> clocks_;
+  std::vector<machine::Observer> observers_;
+  std::vector<TimedLaunch> launches_;
+};
+
+// Microseconds, and between which.
+struct Estimate {
+  double us = 0, low = 0, high = 0;
+  std::string_view kind;  // what it is bound by, which says how well it can be known
+  std::string made;       // how
+};
+Estimate estimate(const Device& device, const TimedLaunch& launch);
+
+}  // namespace bitwell::timing

@@ -1,0 +1,27 @@
+#include "model/timing/op_kind.h"
+
+namespace bitwell::timing {
+
+using isa::Unit;
+
+OpKind kind_of(std::string_view name, Unit unit) {
+  const auto begins = [&](std::string_view text) { return name.substr(0, text.size()) == text; };
+  if (begins("mma.sync") || begins("wmma.mma")) return OpKind::multiply_warp;
+  if (begins("wgmma.mma_async")) return OpKind::multiply;
+  if (begins("wgmma") || begins("setmaxnreg") || begins("griddepcontrol") || begins("nanosleep"))
+    return OpKind::order;
+  if (begins("cp.async.bulk.wait") || begins("cp.async.wait")) return OpKind::barrier;
+  if (begins("cp.async.bulk.commit") || begins("cp.async.commit")) return OpKind::order;
+  if (begins("cp.async.bulk") || begins("cp.reduce.async.bulk")) return OpKind::copy;
+  if (begins("cp.async.mbarrier")) return OpKind::barrier;
+  if (begins("cp.async") || begins("st.async") || begins("red.async")) return OpKind::memory;
+  if (begins("bar.warp.sync")) return OpKind::arithmetic;
+  switch (unit) {
+    case Unit::load_store: return OpKind::memory;
+    case Unit::texture: return OpKind::memory;
+    case Unit::barrier: return OpKind::barrier;
+    default: return OpKind::arithmetic;
+  }
+}
+
+}  // namespace bitwell::timing

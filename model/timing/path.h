@@ -1,0 +1,83 @@
+// What waited for what: a link for each turn, and the way back from the one that ended last.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace bitwell::timing {
+
+enum class Cause : uint8_t {
+  executes,   // instructions, one after the other
+  load,       // a warp needs what it has loaded
+  hand_over,  // it waited for another warp
+  copy,       // a copy's latency
+  l2,         // copies and loads queue for L2
+  dram,       // or for DRAM
+  tensor,     // the tensor core multiplies
+  store,      // a bulk copy to global memory
+  place       // a cluster waits for a place
+};
+inline constexpr std::string_view kCauses[] = {"executes instructions",
+                                               "waits for its loads",
+                                               "waits for other warps",
+                                               "copy, latency",
+                                               "copy, L2",
+                                               "copy, DRAM",
+                                               "tensor core",
+                                               "copy to global memory",
+                                               "waits for a place"};
+
+enum class Role : uint8_t { other, copies, multiplies };
+inline constexpr std::string_view kRoles[] = {"warps", "warps that copy", "warps that multiply"};
+
+class Path {
+ public:
+  static constexpr int32_t kNone = -1;
+  // A turn that ended then, of an instruction of that PTX line. `before`: the turn without which it could
+  // not.
+  int32_t add(int32_t before, double end, int line, Role role, Cause cause) {
+    if (links_.size() >= kMost) return before;
+    links_.push_back({before, static_cast<float>(end), line, role, cause});
+    return static_cast<int32_t>(links_.size() - 1);
+  }
+  struct Part {
+    Role role;
+    Cause cause;
+    int line;
+    double cycles;
+    uint64_t times;
+  };
+  // The way to that turn, by role, cause and line; the longest first.
+  std::vector<Part> to(int32_t last) const {
+    std::map<std::tuple<Role, Cause, int>, std::pair<double, uint64_t>> all;
+    for (int32_t at = last; at != kNone; at = links_[static_cast<size_t>(at)].before) {
+      const Link& l = links_[static_cast<size_t>(at)];
+      const double begin = l.before == kNone ? 0 : links_[static_cast<size_t>(l.before)].end;
+      auto& [cycles, times] = all[{l.role, l.cause, l.line}];
+      cycles += l.end - begin;
+      ++times;
+    }
+    std::vector<Part> out;
+    for (const auto& [key, sum] : all)
+      out.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), sum.first, sum.second});
+    std::sort(out.begin(), out.end(), [](const Part& a, const Part& b) { return a.cycles > b.cycles; });
+    return out;
+  }
+
+ private:
+  static constexpr size_t kMost = 1 << 25;
+  struct Link {
+    int32_t before;
+    float end;
+    int line;
+    Role role;
+    Cause cause;
+  };
+  std::vector<Link> links_;
+};
+
+}  // namespace bitwell::timing
