@@ -4,14 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "experiments/gpu/fp16_gemm.h"
 #include "verify/device/driver.h"
 
 namespace bitwell::gpu {
-
-// d[l][m][n] fp16 = a[l][m][k] fp16 times b[l][n][k] fp16 transposed, fp32 sums.
-struct Fp16Gemm {
-  int m, n, k, l;
-};
 
 class Cublas {
  public:

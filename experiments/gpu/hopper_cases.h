@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/gpu/cublas.h"
+#include "experiments/gpu/fp16_gemm.h"
 #include "verify/suite/chain.h"
 #include "verify/suite/nvfp4/nvfp4_operand.h"
 

@@ -14,6 +14,7 @@ CLI::Validator whole(uint64_t least, uint64_t most);
 void add_verify(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_judge(CLI::App& app, int& status);
+void add_time(CLI::App& app);
 void add_init(CLI::App& app);
 void add_check(CLI::App& app, int& status);
 void add_formats(CLI::App& app, int& status);

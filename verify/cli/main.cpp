@@ -39,7 +39,7 @@ struct Group {
 };
 const std::vector<Group>& groups() {
   static const std::vector<Group> all{
-      {"A kernel of yours", {"judge", "run", "exec", "capture", "init", "check"}},
+      {"A kernel of yours", {"judge", "run", "time", "exec", "capture", "init", "check"}},
       {"What bitwell rests on", {"verify", "prove"}},
       {"Formats, layouts, descriptors", {"formats", "mma", "layout", "descriptor", "budget"}},
       {"Studies and problems", {"study", "problem"}},
@@ -86,6 +86,7 @@ int run(int argc, char** argv) {
   cli::add_run(app, status);
   cli::add_judge(app, status);
   cli::add_exec(app, status);
+  cli::add_time(app);
   cli::add_capture(app, status);
   cli::add_init(app);
   cli::add_check(app, status);

@@ -3,10 +3,12 @@
 #include <charconv>
 #include <cstdio>
 
+#include "model/timing/h200.h"
+
 namespace bitwell::verify {
 namespace {
 
-constexpr std::string_view kPct = "pct", kOrder = "order:";
+constexpr std::string_view kPct = "pct", kOrder = "order:", kTimed = "timed";
 constexpr uint32_t kMostDepth = 64;
 
 uint32_t depth_of(std::string_view text) {
@@ -36,11 +38,16 @@ explore::Extent measure(const Start& start, isa::Options options, uint64_t seed)
 }  // namespace
 
 bool is_given(std::string_view text) {
-  return text == kPct || text.starts_with(std::string(kPct) + ":") || text.starts_with(kOrder);
+  return text == kPct || text.starts_with(std::string(kPct) + ":") || text.starts_with(kOrder) ||
+         text == kTimed;
 }
 
 Given::Given(const std::string& text, uint64_t seed, const Start& start, isa::Options options) {
   options.schedule = {};
+  if (text == kTimed) {
+    timed_ = std::make_unique<timing::Launches>(timing::h200(), 0, std::vector<timing::FromDram>{});
+    return;
+  }
   if (text.starts_with(kOrder)) {
     replay_ =
         std::make_unique<explore::Replay>(isa::full_shape(start.program(), start.launch().shape),
@@ -55,6 +62,10 @@ Given::Given(const std::string& text, uint64_t seed, const Start& start, isa::Op
 void Given::attach(isa::Options& options) {
   options.schedule = {};
   if (pct_ != nullptr) options.chooser = pct_.get();
+  if (timed_ != nullptr) {
+    options.chooser = timed_.get();
+    options.observers.push_back(timed_->observer());
+  }
   if (replay_ == nullptr) return;
   options.chooser = replay_.get();
   options.observers.push_back(replay_->observer());

@@ -1,5 +1,6 @@
 // Schedules that say who has each turn, by the text that `bitwell run --schedule` takes: "pct", "pct:3",
-// "order:0:0x3,0:1".
+// "order:0:0x3,0:1",
+// "timed".
 #pragma once
 #include <memory>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "model/explore/order.h"
 #include "model/explore/pct.h"
+#include "model/timing/launches.h"
 #include "verify/launch/start.h"
 
 namespace bitwell::verify {
@@ -30,6 +32,7 @@ class Given {
  private:
   std::unique_ptr<explore::Replay> replay_;
   std::unique_ptr<explore::Pct> pct_;
+  std::unique_ptr<timing::Launches> timed_;
   uint32_t depth_ = 0;
   explore::Extent extent_;
 };

@@ -162,8 +162,9 @@ CLI::Validator schedule_name() {
           if (p.name == text) return std::string();
           names += std::string(p.name) + ", ";
         }
-        return verify::is_given(text) ? std::string()
-                                      : "'" + text + "' is none of " + names + "pct, pct:DEPTH, order:TURNS";
+        return verify::is_given(text)
+                   ? std::string()
+                   : "'" + text + "' is none of " + names + "timed, pct, pct:DEPTH, order:TURNS";
       },
       "SCHEDULE");
 }
@@ -197,7 +198,8 @@ void add_schedules(CLI::App& command, RunOptions& options) {
           "under each. pct[:DEPTH]: by random priorities that change at DEPTH - 1 turns (3 where none "
           "is given), which show a bug of that depth with a chance of at least "
           "1 / (n k^(DEPTH - 1)) a seed, n warps and operations, k turns: the report has the numbers. "
-          "order:TURNS: just so, as --exhaust prints it")
+          "order:TURNS: just so, as --exhaust prints it. timed: in the order of time on an H200, as bitwell "
+          "time has it")
       ->check(schedule_name())
       ->capture_default_str();
   command

@@ -1,0 +1,152 @@
+// bitwell time
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "verify/cli/command.h"
+#include "verify/cli/memory_guard.h"
+#include "verify/launch/file/launch_json.h"
+#include "verify/launch/modules.h"
+#include "verify/session/time.h"
+#include "verify/terminal/table.h"
+
+namespace bitwell::cli {
+
+using terminal::grouped;
+using terminal::table;
+namespace {
+
+struct TimeOptions {
+  std::string path;
+  std::string device = "h200";
+  uint32_t clusters = 8;
+  uint32_t rows = 12;
+  bool all = false;
+  bool json = false;
+};
+
+// "kernel.cu:12", or "PTX line 40".
+std::string place_of(const isa::Program& program, int ptx_line) {
+  for (const isa::Function& f : program.functions)
+    for (const isa::Line& line : f.lines)
+      if (line.ptx == ptx_line) {
+        const std::string& words = machine::words_of(line.cuda);
+        const std::string cuda = words.empty() ? "" : words + ", ";
+        return fmt::format("{}PTX line {}, {}", cuda, ptx_line, line.text);
+      }
+  return fmt::format("PTX line {}", ptx_line);
+}
+
+nlohmann::json facts(const session::LaunchTime& l) {
+  const timing::Seen& s = l.launch.seen;
+  nlohmann::json out{{"entry", l.launch.entry},
+                     {"us", l.estimate.us},
+                     {"low_us", l.estimate.low},
+                     {"high_us", l.estimate.high},
+                     {"bound_by", l.estimate.kind},
+                     {"made_of", l.estimate.made},
+                     {"cycles", l.launch.cycles},
+                     {"shares",
+                      {{"tensor", s.tensor},
+                       {"issue", s.issue},
+                       {"shared_memory", s.memory},
+                       {"l2", s.l2},
+                       {"dram", s.dram}}}};
+  for (const timing::Path::Part& p : s.path)
+    out["path"].push_back({{"who", timing::kRoles[static_cast<size_t>(p.role)]},
+                           {"what", timing::kCauses[static_cast<size_t>(p.cause)]},
+                           {"ptx_line", p.line},
+                           {"cycles", p.cycles},
+                           {"times", p.times}});
+  for (const auto& [name, times] : s.without_row) out["without_a_row"][name] = times;
+  return out;
+}
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+void print(const session::LaunchTime& l, const TimeOptions& o) {
+  const timing::Seen& s = l.launch.seen;
+  fmt::print("{}: {:.1f} us, between {:.1f} and {:.1f}\n", l.launch.entry, l.estimate.us, l.estimate.low,
+             l.estimate.high);
+  fmt::print("  bound by {}; made of {}\n", l.estimate.kind, l.estimate.made);
+  if (!l.launch.sure_of_residents)
+    fmt::print(
+        "  {} on a multiprocessor at once, if registers allow it: the launch does not say how many a "
+        "thread has (\"registers\")\n",
+        l.launch.extent.residents == 1 ? std::string("1 cluster")
+                                       : fmt::format("{} clusters", l.launch.extent.residents));
+  fmt::print("  busy: tensor cores {}, issue of instructions {}, shared memory {}, L2 {}, DRAM {}\n",
+             percent(s.tensor), percent(s.issue), percent(s.memory), percent(s.l2), percent(s.dram));
+  std::string unknown;
+  for (const auto& [name, times] : s.without_row)
+    unknown += fmt::format("{}{} ({} times)", unknown.empty() ? "" : ", ", name, grouped(times));
+  if (!unknown.empty()) fmt::print("  without a row in the table, so guessed: {}\n", unknown);
+  double all = 0;
+  for (const timing::Path::Part& p : s.path) all += p.cycles;
+  std::vector<std::vector<std::string>> rows;
+  for (size_t i = 0; i < std::min<size_t>(o.rows, s.path.size()); ++i) {
+    const timing::Path::Part& p = s.path[i];
+    rows.push_back({percent(p.cycles / std::max(all, 1.0)), grouped(static_cast<uint64_t>(p.cycles)),
+                    grouped(p.times), std::string(timing::kRoles[static_cast<size_t>(p.role)]),
+                    std::string(timing::kCauses[static_cast<size_t>(p.cause)]),
+                    place_of(*l.program, p.line)});
+  }
+  if (!rows.empty())
+    fmt::print(
+        "\nWhat the end waited for\n{}",
+        table({{"share", true}, {"cycles", true}, {"times", true}, {"who"}, {"what"}, {"where"}}, rows));
+}
+
+void time(const TimeOptions& o) {
+  const verify::MemoryWatch watch = stopped_before_the_machine("the launch");
+  verify::LaunchFile file = verify::read_launch(o.path);
+  file.launch.module = verify::load_module(file.launch.ptx);
+  verify::Modules().load(file.launch);
+  session::TimeQuestion question = session::time_question(file.launch);
+  question.device = o.device;
+  question.most = o.all ? 0 : o.clusters;
+  const session::TimeAnswer answer = session::time_of(question);
+  if (o.json) {
+    nlohmann::json out{{"device", answer.device->name},
+                       {"us", answer.us},
+                       {"low_us", answer.low},
+                       {"high_us", answer.high},
+                       {"launches", nlohmann::json::array()}};
+    for (const session::LaunchTime& l : answer.launches) out["launches"].push_back(facts(l));
+    fmt::print("{}\n", out.dump(2));
+    return;
+  }
+  fmt::print("A model of an {}, not a measurement: of PTX, not of machine code.\n",
+             o.device == "h200" ? "H200" : o.device);
+  if (answer.whole) fmt::print("Clusters wait for one another, so all of them were run.\n");
+  for (const session::LaunchTime& l : answer.launches) print(l, o);
+  if (answer.launches.size() > 1)
+    fmt::print("All {} launches: {:.1f} us, between {:.1f} and {:.1f}\n", answer.launches.size(), answer.us,
+               answer.low, answer.high);
+}
+
+}  // namespace
+
+void add_time(CLI::App& app) {
+  auto options = std::make_shared<TimeOptions>();
+  CLI::App* command = app.add_subcommand(
+      "time", "How long a launch would take on a device, and what it waits for, by a model of time");
+  command->add_option("launch", options->path, "Launch as JSON, as bitwell run takes it")->required();
+  command->add_option("--device", options->device, "Whose costs: h200")->capture_default_str();
+  command
+      ->add_option(
+          "--clusters", options->clusters,
+          "Clusters that are run on a multiprocessor, one after the other; the others count as like them")
+      ->check(whole(1, 1000000))
+      ->capture_default_str();
+  command->add_flag("--all", options->all, "Run every cluster, on every multiprocessor");
+  command->add_option("--rows", options->rows, "Rows of what the end waited for")
+      ->check(whole(0, 1000000))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "One object, with every row");
+  command->callback([options] { time(*options); });
+}
+
+}  // namespace bitwell::cli

@@ -1,0 +1,41 @@
+// How long a launch would take on a device, by the model of time.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/timing/launches.h"
+#include "verify/launch/launch.h"
+
+namespace bitwell::session {
+
+struct TimeQuestion {
+  // Runs what is timed from its beginning, as often as it is called, and tells of each program that begins.
+  using Begins = std::function<void(const std::shared_ptr<const isa::Program>&)>;
+  std::function<void(const isa::Options&, const Begins&)> run;
+  std::string device = "h200";
+  // Clusters on a multiprocessor, one after the other, that are run; 0: all of the launch.
+  uint32_t most = 8;
+  std::vector<machine::Observer> observers{};  // of the run that is timed
+};
+
+struct LaunchTime {
+  timing::TimedLaunch launch;
+  timing::Estimate estimate;
+  std::shared_ptr<const isa::Program> program;
+};
+
+struct TimeAnswer {
+  const timing::Device* device = nullptr;
+  std::vector<LaunchTime> launches;  // in order
+  double us = 0, low = 0, high = 0;  // of all
+  bool whole = false;                // clusters wait for one another, so that all were run
+};
+
+// Throws what `run` does, and InputError of a device without a table.
+TimeAnswer time_of(const TimeQuestion& question);
+// Of a launch, with all that follows it.
+TimeQuestion time_question(const verify::Launch& launch);
+
+}  // namespace bitwell::session

@@ -1,0 +1,135 @@
+// A run in the order of time: the same bits, and times that what is known of the device explains.
+#include <gtest/gtest.h>
+
+#include "verify/explore/given.h"
+#include "verify/launch/start.h"
+#include "verify/session/time.h"
+
+namespace bitwell::verify {
+namespace {
+
+// `body` of a kernel of sm_90a: %a0 is where x is, %r0 the thread.
+std::string kernel(const std::string& body) {
+  return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 x)\n{\n"
+         ".reg .pred %p<4>;\n.reg .b32 %r<8>;\n.reg .b64 %a<4>;\n.reg .f32 %f<8>;\n"
+         ".shared .align 1024 .b8 tile[8192];\n.shared .align 8 .b64 bar;\n"
+         "ld.param.u64 %a0, [x];\nmov.u32 %r0, %tid.x;\n" +
+         body + "ret;\n}\n";
+}
+
+Launch launch_of(const std::string& text, uint32_t ctas, uint32_t threads) {
+  Launch l;
+  l.module = std::make_shared<const isa::Module>(text);
+  l.entry = "k";
+  l.shape.grid = {ctas, 1, 1};
+  l.shape.block = {threads, 1, 1};
+  l.add_buffer({"x", std::vector<std::byte>(1 << 20), true, false, true});
+  return l;
+}
+
+session::TimeAnswer time_of(const Launch& l, uint32_t most = 8) {
+  session::TimeQuestion q = session::time_question(l);
+  q.most = most;
+  return session::time_of(q);
+}
+double cycles(const std::string& body, uint32_t threads = 32) {
+  const Launch l = launch_of(kernel(body), 1, threads);
+  return time_of(l).launches.at(0).launch.cycles;
+}
+// The same a hundred times.
+std::string repeat(const std::string& line) {
+  std::string out;
+  for (int i = 0; i < 100; ++i) out += line;
+  return out;
+}
+
+// Words that two warps hand to each other through a barrier and a copy.
+const std::string kPipeline = kernel(R"(setp.eq.u32 %p0, %r0, 0;
+@%p0 mbarrier.init.shared.b64 [bar], 1;
+fence.proxy.async;
+bar.sync 0;
+@!%p0 bra wait;
+mbarrier.arrive.expect_tx.shared.b64 _, [bar], 512;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%a0], 512, [bar];
+wait: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;
+@!%p1 bra wait;
+shl.b32 %r1, %r0, 2;
+mov.u32 %r2, tile;
+add.u32 %r2, %r2, %r1;
+ld.shared.u32 %r3, [%r2];
+add.u32 %r3, %r3, %r0;
+mov.u32 %r4, %ctaid.x;
+mul.lo.u32 %r4, %r4, 256;
+add.u32 %r4, %r4, %r1;
+add.u32 %r4, %r4, 4096;
+cvt.u64.u32 %a1, %r4;
+add.u64 %a1, %a0, %a1;
+st.global.u32 [%a1], %r3;
+)");
+
+TEST(Timed, BitsAreThoseOfEverySchedule) {
+  const Launch l = launch_of(kPipeline, 150, 64);
+  const Start start(l);
+  const Ran lazy = start.run({}, true);
+  Given timed("timed", 0, start, {});
+  isa::Options options;
+  timed.attach(options);
+  const Ran other = start.run(options, true);
+  EXPECT_EQ(lazy.buffer(l, 0), other.buffer(l, 0));
+  EXPECT_EQ(lazy.result.warp_instructions, other.result.warp_instructions);
+}
+
+// What a probe of an H200 says: 4 cycles each, where each needs the one before; else one a cycle.
+TEST(Timed, ChainsTakeTheirLatency) {
+  const double chain = cycles(repeat("fma.rn.f32 %f0, %f0, %f0, %f0;\n") + "st.global.f32 [%a0], %f0;\n");
+  EXPECT_NEAR(chain, 411, 60);
+  const double free = cycles(repeat("fma.rn.f32 %f0, %f1, %f1, %f1;\n") + "st.global.f32 [%a0], %f0;\n");
+  EXPECT_LT(free, 200);
+}
+
+TEST(Timed, ConflictsOfBanksCountByTheAddresses) {
+  const auto load = [&](const std::string& stride) {
+    return cycles("mul.lo.u32 %r1, %r0, " + stride + ";\nand.b32 %r1, %r1, 4095;\nmov.u32 %r2, tile;\n" +
+                  "add.u32 %r2, %r2, %r1;\n" + repeat("ld.shared.u32 %r3, [%r2];\n"));
+  };
+  const double none = load("4"), all = load("128");
+  EXPECT_NEAR(all - none, 100 * 31, 300);
+}
+
+TEST(Timed, FirstTouchComesFromMemory) {
+  const Launch l = launch_of(kernel("ld.global.u32 %r1, [%a0];\nst.global.u32 [%a0+64], %r1;\n"), 1, 32);
+  EXPECT_NEAR(time_of(l).launches.at(0).launch.cycles, 680, 80);
+}
+
+TEST(Timed, AnInstructionWithoutARowIsNamed) {
+  const Launch l = launch_of(kernel("sad.u32 %r1, %r0, %r0, %r0;\nst.global.u32 [%a0], %r1;\n"), 1, 32);
+  const session::LaunchTime t = time_of(l).launches.at(0);
+  EXPECT_EQ(t.launch.seen.without_row, (std::map<std::string, uint64_t>{{"sad.u32", 1}}));
+  const Launch known = launch_of(kernel("add.u32 %r1, %r0, %r0;\nst.global.u32 [%a0], %r1;\n"), 1, 32);
+  const session::LaunchTime k = time_of(known).launches.at(0);
+  EXPECT_GT(t.estimate.high / t.estimate.us, k.estimate.high / k.estimate.us);
+}
+
+TEST(Timed, ADeviceWithoutATableIsNamed) {
+  const Launch l = launch_of(kPipeline, 1, 64);
+  session::TimeQuestion q = session::time_question(l);
+  q.device = "b200";
+  try {
+    session::time_of(q);
+    ADD_FAILURE();
+  } catch (const machine::InputError& e) {
+    EXPECT_EQ(std::string(e.what()), "there is no table of costs of 'b200'; there is one of h200");
+  }
+}
+
+// A sample says what the whole does.
+TEST(Timed, ASampleIsLikeTheWhole) {
+  const Launch l = launch_of(kPipeline, 800, 64);
+  const session::TimeAnswer sample = time_of(l, 4), whole = time_of(l, 0);
+  EXPECT_TRUE(sample.launches[0].launch.sampled);
+  EXPECT_FALSE(whole.launches[0].launch.sampled);
+  EXPECT_NEAR(sample.us / whole.us, 1, 0.3);
+}
+
+}  // namespace
+}  // namespace bitwell::verify
