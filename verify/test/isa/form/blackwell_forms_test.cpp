@@ -63,16 +63,20 @@ TEST(BlackwellForms, EachIsTakenWhereTheListSaysSo) {
 
 TEST(BlackwellForms, TheListSaysWhatPtxasSays) {
   if (!std::filesystem::exists(BITWELL_PTXAS)) GTEST_SKIP() << "ptxas is not there";
+  // Of what a target does not take every eighth, the campaign all.
+  const size_t every = std::getenv("BITWELL_FORMS") != nullptr ? 1 : 8;
   for (size_t t = 0; t < std::size(kBlackwellTargets); ++t) {
     const char* target = kBlackwellTargets[t];
     std::string taken;
     std::string by_pairs;  // a kernel's tcgen05 instructions have one .cta_group
+    size_t refused = 0;
     for (const BlackwellForm& form : all_forms())
-      if (std::string(form.targets).find(kTargetLetters[t]) != std::string::npos)
+      if (std::string(form.targets).find(kTargetLetters[t]) != std::string::npos) {
         (std::string(form.instruction).find(".cta_group::2") != std::string::npos ? by_pairs : taken) +=
             std::string(form.instruction) + "\n";
-      else
+      } else if (refused++ % every == t % every) {  // a ptxas each
         EXPECT_FALSE(ptxas_takes(target, form.instruction)) << form.instruction << " for " << target;
+      }
     EXPECT_TRUE(ptxas_takes(target, taken)) << "all that the list has for " << target;
     EXPECT_TRUE(ptxas_takes(target, by_pairs)) << "all of .cta_group::2 that the list has for " << target;
   }
