@@ -139,9 +139,11 @@ TEST(Places, SharedAndGlobalMemoryAreWatched) {
       {machine::kSharedWindow, true},
       {machine::kSharedWindow + machine::kWindowSize - 4, true},
       {machine::kSharedWindow + machine::kWindowSize, false},
-      {machine::kSharedWindow - 4, false},
+      {machine::kSharedWindow - 4, true},  // what is adopted from a host program may stand there
+      {machine::kLowestHost, true},
+      {machine::kLowestHost - 4, false},
       {machine::kLocalWindow, false},
-      {machine::kModuleGlobals - 4, true},  // adopted bytes of a host stand anywhere
+      {machine::kModuleGlobals - 4, false},
       {machine::kModuleGlobals, true},
       {machine::kBuffers, true},
   };
