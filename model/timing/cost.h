@@ -13,24 +13,13 @@ namespace bitwell::timing {
 enum class Source : uint8_t {
   device,     // a probe of ours, on that device
   published,  // somebody's measurement
-  conflict,   // sources differ: a range
   fitted,     // so that kernels of ours, which are named, take as long as they do there
   guess       // nobody's
 };
-inline constexpr std::array<std::string_view, 5> kSources{"device", "published", "conflict", "fitted",
-                                                          "guess"};
+inline constexpr std::array<std::string_view, 4> kSources{"device", "published", "fitted", "guess"};
 
-enum class Scale : uint8_t {
-  cycles,
-  bytes_a_cycle,
-  gigabytes_a_second,
-  microseconds,
-  nanoseconds,
-  megahertz,
-  count
-};
-inline constexpr std::array<std::string_view, 7> kScales{"cycles", "bytes a cycle", "GB/s", "us",
-                                                         "ns",     "MHz",           "units"};
+enum class Scale : uint8_t { cycles, gigabytes_a_second, microseconds, megahertz, count };
+inline constexpr std::array<std::string_view, 5> kScales{"cycles", "GB/s", "us", "MHz", "units"};
 
 enum class Key : uint8_t {
   clock,
@@ -49,7 +38,7 @@ enum class Key : uint8_t {
   cluster_barrier_a_warp,
   mbarrier_arrive,
   mbarrier_arrive_expect,
-  mbarrier_arrive_remote,
+  mbarrier_token,  // until it is there
   mbarrier_wait,
   mbarrier_handover,
   copy_issue,
@@ -58,22 +47,21 @@ enum class Key : uint8_t {
   wgmma_wait,  // one wgmma until its wait is past, beside its interval
   shared_latency,
   shared_interval,
-  ldmatrix_latency,
   shared_atomic,
   remote_latency,
   l1_latency,
   l1_interval,  // of 16 bytes of each lane
   l2_latency,
   dram_latency,
-  global_store,
   global_atomic,
-  global_reduction,
   fence_cta,
   fence_gpu,
   fence_sys,
   fence_proxy,
   fence_proxy_shared,
-  special_register,
+  fence_proxy_global,
+  cluster_wait,  // of a warp that comes to a barrier which is complete
+  small_step,    // of operations that only arrive
   cp_async_latency
 };
 

@@ -40,28 +40,27 @@ def table():
     return "\n".join(lines) + "\n"
 
 
-def programs():
-    head = ("program", "commit", "kernel", "its own check", "`run`", "`--races`", "`--schedules 16`", "s", "M lane instructions/s")
+def as_it_is(name, head):
+    """A table of all columns of a file."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for r in rows("programs/programs.csv"):
+    for r in rows(name):
         lines.append("| " + " | ".join(value.replace("|", "\\|") for value in r.values()) + " |")
     return "\n".join(lines) + "\n"
+
+
+def programs():
+    return as_it_is("programs/programs.csv", ("program", "commit", "kernel", "its own check", "`run`", "`--races`", "`--schedules 16`",
+                                              "s", "M lane instructions/s"))
 
 
 def languages():
-    head = ("project", "program", "target", "kernel", "its own check", "`run`", "`--races`", "`--schedules 16`", "s")
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for r in rows("languages/languages.csv"):
-        lines.append("| " + " | ".join(value.replace("|", "\\|") for value in r.values()) + " |")
-    return "\n".join(lines) + "\n"
+    return as_it_is("languages/languages.csv", ("project", "program", "target", "kernel", "its own check", "`run`", "`--races`",
+                                                "`--schedules 16`", "s"))
 
 
 def suites():
-    head = ("project", "tests", "device", "ran", "launched a kernel", "passed", "failed", "refused", "skipped", "why not", "s")
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for r in rows("suites/suites.csv"):
-        lines.append("| " + " | ".join(value.replace("|", "\\|") for value in r.values()) + " |")
-    return "\n".join(lines) + "\n"
+    return as_it_is("suites/suites.csv", ("project", "tests", "device", "ran", "launched a kernel", "passed", "failed", "refused",
+                                          "skipped", "why not", "s"))
 
 
 # Between these two lines of README.md.

@@ -1,0 +1,171 @@
+// Loads and stores: shared memory, L1, L2, DRAM.
+#include <algorithm>
+#include <bit>
+
+#include "model/timing/clock_state.h"
+
+namespace bitwell::timing {
+namespace {
+
+constexpr double kQueue = 16;  // wavefronts that may wait for the port of shared memory and L1
+
+// The same address always says the same.
+bool falls_below(uint64_t address, double part) {
+  const uint64_t mixed = (address / 128) * 0x9E3779B97F4A7C15;
+  return static_cast<double>(mixed >> 40) < part * static_cast<double>(1 << 24);
+}
+
+}  // namespace
+
+double Clock::part_from_dram(uint64_t address, Asked** asked) {
+  if (address < last_base_ || address >= last_end_) {
+    const machine::Region* region = global_->find(address, 1);
+    if (region == nullptr) {
+      if (asked != nullptr) *asked = nullptr;
+      return 1;
+    }
+    last_base_ = region->base();
+    last_end_ = region->base() + region->size();
+    const auto known = from_dram_.find(last_base_);
+    last_part_ = known == from_dram_.end() ? 1 : known->second;
+    last_asked_ = &asked_[last_base_];
+    last_asked_->name = region->name();
+    last_asked_->size = region->size();
+  }
+  if (asked != nullptr) *asked = last_asked_;
+  return last_part_;
+}
+
+// When so many bytes have come from L2 or DRAM.
+double Clock::from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
+                      double dram_latency, Cause* why) {
+  Asked* asked = nullptr;
+  const double part = part_from_dram(address, &asked);
+  if (asked != nullptr) asked->read += bytes;
+  const bool far = falls_below(address, part);
+  const double latency = far ? dram_latency : l2_latency;
+  double end = start + latency;
+  if (why != nullptr) *why = Cause::copy;
+  // What stands in a queue stands before the latency, which ends when the last byte is there.
+  const double over_l2 = std::max(sm.l2.take(start, bytes), l2_.take(start, bytes)) + l2_latency / 2;
+  if (over_l2 > end) {
+    end = over_l2;
+    if (why != nullptr) *why = Cause::l2;
+  }
+  if (part > 0) {
+    const double over_dram = dram_.take(start, bytes * part) + (far ? dram_latency / 2 : 0);
+    if (over_dram > end && far) {
+      end = over_dram;
+      if (why != nullptr) *why = Cause::dram;
+    }
+  }
+  return end;
+}
+
+// Wavefronts of shared memory: 128 bytes each, of banks of 4; lanes that read one word share it.
+double Clock::shared(const Reached& r, Multiprocessor& sm, double start) {
+  const auto bytes = static_cast<uint32_t>(std::clamp<uint64_t>(r.bytes, 4, 16));
+  const uint32_t together = 128 / bytes;
+  double fronts = 0;
+  for (uint32_t first = 0; first < machine::kLanes; first += together) {
+    std::array<std::array<uint64_t, 32>, 32> words;
+    std::array<uint32_t, 32> count{};
+    uint32_t most = 0;
+    for (uint32_t lane = first; lane < first + together; ++lane) {
+      if ((r.lanes >> lane & 1) == 0) continue;
+      for (uint32_t b = 0; b < bytes; b += 4) {
+        const uint64_t word = (r.addresses[lane] + b) / 4;
+        auto& bank = words[word % 32];
+        uint32_t& n = count[word % 32];
+        if (std::find(bank.begin(), bank.begin() + n, word) != bank.begin() + n || n == 32) continue;
+        bank[n++] = word;
+        most = std::max(most, n);
+      }
+    }
+    fronts += most;
+  }
+  fronts = std::max(fronts, 1.0);
+  return sm.memory.take(start, fronts * device_.value(Key::shared_interval));
+}
+
+double Clock::global(const Reached& r, const Info& i, Multiprocessor& sm, double start) {
+  std::array<uint64_t, 32 * 17> sectors;
+  size_t count = 0;
+  for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
+    const uint64_t from = r.addresses[static_cast<size_t>(std::countr_zero(lanes))];
+    for (uint64_t s = from / 32; s <= (from + r.bytes - 1) / 32 && count < sectors.size(); ++s)
+      if (count == 0 || sectors[count - 1] != s) sectors[count++] = s;
+  }
+  std::sort(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count));
+  count = static_cast<size_t>(
+      std::unique(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count)) - sectors.begin());
+  size_t lines = 0;
+  for (size_t k = 0; k < count; ++k) lines += k == 0 || sectors[k] / 4 != sectors[k - 1] / 4 ? 1 : 0;
+  constexpr double kProbed = 512;
+  const double data = static_cast<double>(count) * 32 * device_.value(Key::l1_interval) / kProbed;
+  double end = sm.memory.take(start, std::max(static_cast<double>(lines), data));
+  warp_->pending = std::max(warp_->pending, end - kQueue);
+  if (r.kind == machine::AccessKind::write) {
+    const double bytes = static_cast<double>(count) * 32;
+    sm.l2.take(start, bytes);
+    l2_.take(start, bytes);
+    Asked* asked = nullptr;
+    if (count != 0) part_from_dram(sectors[0] * 32, &asked);
+    if (asked != nullptr) asked->written += bytes;
+    dram_.take(start, bytes);
+    return end;
+  }
+  const double queued = end;
+  end = queued + device_.value(Key::l1_latency);
+  for (size_t k = 0; k < count; ++k) {
+    if (r.kind == machine::AccessKind::read && i.cached && sm.l1.has(sectors[k])) continue;
+    size_t run = 1;  // sectors of one line
+    while (k + run < count && sectors[k + run] == sectors[k] + run &&
+           sectors[k + run] / 4 == sectors[k] / 4 &&
+           !(r.kind == machine::AccessKind::read && i.cached && sm.l1.has(sectors[k + run])))
+      ++run;
+    end = std::max(end, from_l2(sectors[k] * 32, static_cast<double>(run) * 32, sm, queued,
+                                device_.value(Key::l2_latency), device_.value(Key::dram_latency)));
+    k += run - 1;
+  }
+  return end;
+}
+
+void Clock::memory(const isa::Executed& e, const Info& i, WarpTime& w, double start) {
+  Multiprocessor& sm = sm_of(*at_, w.rank);
+  const bool loads = !i.results.empty();
+  double done = start + 4;
+  bool slow = false;
+  for (const Reached& r : reached_) {
+    if (r.lanes == 0) continue;
+    const uint64_t address = r.addresses[static_cast<size_t>(std::countr_zero(r.lanes))];
+    if (address >= machine::kSharedWindow && address < machine::kLocalWindow) {
+      const uint64_t rank = (address - machine::kSharedWindow) >> machine::kRankShift;
+      const bool remote = rank != w.rank;
+      const double front = shared(r, sm, start);
+      w.pending = std::max(w.pending, front - kQueue);
+      done = std::max(done,
+                      front + (remote                                  ? device_.value(Key::remote_latency)
+                               : r.kind == machine::AccessKind::update ? device_.value(Key::shared_atomic)
+                                                                       : device_.value(Key::shared_latency)));
+      slow = true;
+    } else if (machine::is_global(address)) {
+      if (r.kind == machine::AccessKind::update) {
+        const double fetched = global(r, i, sm, start);
+        done = std::max(done, fetched + device_.value(Key::global_atomic) - device_.value(Key::l2_latency));
+      } else {
+        done = std::max(done, global(r, i, sm, start));
+      }
+      slow = true;
+    } else if (address < machine::kConstWindow) {
+      done = std::max(done, sm.memory.take(start, 4) + device_.value(Key::l1_latency));
+    }
+  }
+  if (!loads) {
+    now_ = std::max(now_, start);
+    return;
+  }
+  for (const uint32_t d : i.results) w.gives(d, done, slow ? e.line.ptx : 0);
+}
+
+}  // namespace bitwell::timing

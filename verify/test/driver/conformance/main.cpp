@@ -1,0 +1,53 @@
+// What CUDA's documentation promises of its driver, asked of the library that the command line names: the
+// same program runs against a GPU's driver and against bitwell's. It links nothing of CUDA's.
+//
+// Usage: driver_conformance LIBRARY [-v]     LIBRARY: libcuda.so.1, by name or by path
+// Exit status: how many expectations were not met, at most 100; 77 where there is no device.
+#include "verify/test/driver/conformance/conformance.h"
+
+int main(int words, char** word) {
+  using namespace conformance;
+  if (words < 2) {
+    std::fprintf(stderr, "usage: %s LIBRARY [-v]\n", word[0]);
+    return 100;
+  }
+  verbose = words > 2 && std::strcmp(word[2], "-v") == 0;
+  library = dlopen(word[1], RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    std::fprintf(stderr, "%s\n", dlerror());
+    return 100;
+  }
+  const int lost = child(lost_context);
+  before_init();
+  const CUresult init = CU(cuInit)(0);
+  if (init == CUDA_ERROR_NO_DEVICE) {
+    std::printf("there is no device\n");
+    return 77;
+  }
+  section = "cuInit";
+  well(init, "it works");
+  Device d;
+  errors();
+  devices(d);
+  contexts(d);
+  memory();
+  pointers(d);
+  modules(d);
+  attributes(d);
+  launches(d);
+  streams();
+  graphs(d);
+  entry_points();
+  printing(d);
+  section = "processes of their own";
+  held(lost == 0, "a lost context", std::to_string(lost));
+  const int forked = child(fork_after_init);
+  held(forked == 0, "fork after cuInit", std::to_string(forked));
+  char name[100] = "";
+  CU(cuDeviceGetName)(name, sizeof name, d.device);
+  int version = 0;
+  CU(cuDriverGetVersion)(&version);
+  std::printf("%s, CUDA %d.%d: %d held, %d not\n", name, version / 1000, version % 1000 / 10, held_count,
+              failures);
+  return std::min(failures, 100);
+}
