@@ -38,7 +38,7 @@ void accumulation_tile(benchmark::State& state, std::string_view rung, std::stri
   const number::AccumulationColumns b(t.b, t.sfb, kColumns, kK);
   std::vector<uint16_t> c(kRows * kColumns);
   for (auto _ : state) {
-    number::accumulation_tile(bitwell::verify::gemv_rung(rung).order, t.a, t.sfa, kRows, b, c, level);
+    number::accumulation_tile(bitwell::suite::gemv_rung(rung).order, t.a, t.sfa, kRows, b, c, level);
     benchmark::ClobberMemory();
   }
   rate(state, kRows * kColumns * kK);
@@ -54,7 +54,7 @@ void accumulation_definition(benchmark::State& state, std::string_view rung) {
   const Tile t;
   const number::DotOperands d{std::span(t.a).first(kK), std::span(t.b).first(kK),
                               std::span(t.sfa).first(kK / 16), std::span(t.sfb).first(kK / 16)};
-  for (auto _ : state) benchmark::DoNotOptimize(number::evaluate(bitwell::verify::gemv_rung(rung).order, d));
+  for (auto _ : state) benchmark::DoNotOptimize(number::evaluate(bitwell::suite::gemv_rung(rung).order, d));
   rate(state, kK);
 }
 BENCHMARK_CAPTURE(accumulation_definition, fp32_combine, "fp32_combine");

@@ -30,14 +30,14 @@ double resident_mib() {
 }
 
 void life(benchmark::State& state, bool plain) {
-  Context context;
+  isa::Context context;
   const std::string source = text(plain);
-  isa::Shape shape;
+  run::Shape shape;
   shape.block = {32, 1, 1};
   const auto once = [&] {
-    const ModuleHandle m = context.load(source);
-    const Allocation x = context.allocate("x", 400);
-    context.launch(m, "k", shape, {argument(x)});
+    const isa::ModuleHandle m = context.load(source);
+    const isa::Allocation x = context.allocate("x", 400);
+    context.launch(m, "k", shape, {isa::argument(x)});
     context.free(x);
     context.unload(m);
   };
@@ -57,12 +57,12 @@ BENCHMARK_CAPTURE(life, variables, false)
     ->Unit(benchmark::kMicrosecond);
 
 void launch(benchmark::State& state, uint32_t threads) {
-  Context context;
-  const ModuleHandle m = context.load(text(true));
-  const Allocation x = context.allocate("x", 400);
-  isa::Shape shape;
+  isa::Context context;
+  const isa::ModuleHandle m = context.load(text(true));
+  const isa::Allocation x = context.allocate("x", 400);
+  run::Shape shape;
   shape.block = {threads, 1, 1};
-  for (auto _ : state) context.launch(m, "k", shape, {argument(x)});
+  for (auto _ : state) context.launch(m, "k", shape, {isa::argument(x)});
 }
 BENCHMARK_CAPTURE(launch, warp, 32)
     ->Name("context: launch of one empty CTA of 32 threads")
@@ -74,15 +74,15 @@ BENCHMARK_CAPTURE(launch, cta, 256)
 // Each another text, or all of one text; loaded, launched and unloaded.
 void many(benchmark::State& state, bool distinct) {
   constexpr int kModules = 10000;
-  isa::Shape shape;
+  run::Shape shape;
   shape.block = {32, 1, 1};
   for (auto _ : state) {
-    Context context;
-    const Allocation x = context.allocate("x", 400);
-    std::vector<ModuleHandle> modules;
+    isa::Context context;
+    const isa::Allocation x = context.allocate("x", 400);
+    std::vector<isa::ModuleHandle> modules;
     for (int i = 0; i < kModules; ++i) modules.push_back(context.load(text(false, distinct ? i : 0)));
-    for (const ModuleHandle m : modules) context.launch(m, "k", shape, {argument(x)});
-    for (const ModuleHandle m : modules) context.unload(m);
+    for (const isa::ModuleHandle m : modules) context.launch(m, "k", shape, {isa::argument(x)});
+    for (const isa::ModuleHandle m : modules) context.unload(m);
   }
   state.counters["modules/s"] =
       benchmark::Counter(static_cast<double>(state.iterations() * kModules), benchmark::Counter::kIsRate);

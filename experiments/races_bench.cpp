@@ -12,7 +12,10 @@
 
 namespace {
 
-namespace verify = bitwell::verify;
+namespace capture = bitwell::capture;
+namespace findings = bitwell::findings;
+namespace machine = bitwell::machine;
+namespace yardsticks = bitwell::yardsticks;
 
 constexpr double kMostOfGemm = 3, kMostOfSimt = 5, kMostMemory = 4;
 
@@ -23,9 +26,9 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-void races(benchmark::State& state, const verify::Yardstick& yardstick) {
-  verify::YardstickRun run(yardstick, verify::share_folder("kernels"));
-  const auto seconds_of = [&](verify::Watch* watch) {
+void races(benchmark::State& state, const yardsticks::Yardstick& yardstick) {
+  yardsticks::YardstickRun run(yardstick, capture::share_folder("kernels"));
+  const auto seconds_of = [&](findings::Watch* watch) {
     run.prepare();
     double start = 0;
     run.run(watch, watch == nullptr ? bitwell::machine::Observer{} : watch->observer(run.lines()),
@@ -35,7 +38,7 @@ void races(benchmark::State& state, const verify::Yardstick& yardstick) {
   double off = std::numeric_limits<double>::infinity(), on = off, memory = 0;
   for (auto _ : state) {
     off = std::min(off, seconds_of(nullptr));
-    verify::Watch watch;
+    findings::Watch watch;
     const double seconds = seconds_of(&watch);
     on = std::min(on, seconds);
     state.SetIterationTime(seconds);
@@ -51,7 +54,7 @@ void races(benchmark::State& state, const verify::Yardstick& yardstick) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  for (const verify::Yardstick& y : verify::yardsticks())
+  for (const yardsticks::Yardstick& y : yardsticks::yardsticks())
     benchmark::RegisterBenchmark(("races/" + std::string(y.simt ? "simt/" : "gemm/") + y.name).c_str(),
                                  [&y](benchmark::State& state) { races(state, y); })
         ->UseManualTime()

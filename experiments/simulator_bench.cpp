@@ -16,9 +16,13 @@
 
 namespace {
 
+namespace capture = bitwell::capture;
 namespace isa = bitwell::isa;
+namespace launch = bitwell::launch;
+namespace machine = bitwell::machine;
+namespace run = bitwell::run;
+namespace suite = bitwell::suite;
 namespace ptx = bitwell::ptx;
-namespace verify = bitwell::verify;
 
 // y[i] = a * x[i] + y[i] over n elements by one CTA of 128 threads.
 constexpr const char* kSaxpy = R"(.version 9.0
@@ -76,41 +80,41 @@ void saxpy(benchmark::State& state, bool checked) {
     add(region.base());
   }
   add(n);
-  isa::Shape shape;
+  run::Shape shape;
   shape.block = {128, 1, 1};
-  isa::Options options;
+  run::Options options;
   options.checked = checked;
   uint64_t instructions = 0;
-  for (auto _ : state) instructions += isa::run(program, shape, arguments, memory, options).lane_instructions;
+  for (auto _ : state) instructions += run::run(program, shape, arguments, memory, options).lane_instructions;
   rate(state, instructions);
 }
 BENCHMARK_CAPTURE(saxpy, checked, true)->Name("saxpy loop, checked")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(saxpy, unchecked, false)->Name("saxpy loop, unchecked")->Unit(benchmark::kMillisecond);
 
-void rung(benchmark::State& state, const verify::GemvRung& r, const std::string& arch, bool checked) {
+void rung(benchmark::State& state, const suite::GemvRung& r, const std::string& arch, bool checked) {
   const std::string path =
-      verify::share_folder("kernels") + "/gemv/" + std::string(r.name) + "." + arch + ".ptx";
-  const verify::GemvProblem problem(
-      {128, 4096, 1, verify::OperandData::moderate, verify::ScaleLayout::blocked, 1});
-  verify::Launch launch = problem.launch(r, path);
-  launch.module = verify::load_module(path);
+      capture::share_folder("kernels") + "/gemv/" + std::string(r.name) + "." + arch + ".ptx";
+  const suite::GemvProblem problem(
+      {128, 4096, 1, suite::OperandData::moderate, suite::ScaleLayout::blocked, 1});
+  launch::Launch launch = problem.launch(r, path);
+  launch.module = launch::load_module(path);
   uint64_t instructions = 0;
-  isa::Options options;
+  run::Options options;
   options.checked = checked;
-  for (auto _ : state) instructions += verify::simulate(launch, options, false).result.lane_instructions;
+  for (auto _ : state) instructions += launch::simulate(launch, options, false).result.lane_instructions;
   rate(state, instructions);
 }
 
 // The whole GEMM, checked: A decoded, then the kernel; multiply-accumulates a second.
 void gemm(benchmark::State& state, const char* name, int m, int n, int k) {
-  const verify::GemmVariant& variant = verify::gemm_variant(name);
-  const verify::GemmProblem problem({m, n, k, 1, verify::OperandData::moderate, 2, 0, 1});
-  verify::Modules modules;
-  const verify::Chain chain = problem.chain(variant, {verify::share_folder("kernels"), "sm_90a"});
-  for (const verify::Launch& l : chain.launches) modules(l)->program(l.entry);
+  const suite::GemmVariant& variant = suite::gemm_variant(name);
+  const suite::GemmProblem problem({m, n, k, 1, suite::OperandData::moderate, 2, 0, 1});
+  launch::Modules modules;
+  const suite::Chain chain = problem.chain(variant, {capture::share_folder("kernels"), "sm_90a"});
+  for (const launch::Launch& l : chain.launches) modules(l)->program(l.entry);
   for (auto _ : state) {
-    verify::Chain run = chain;
-    verify::simulate(run, std::ref(modules), {}, true);
+    suite::Chain run = chain;
+    suite::simulate(run, std::ref(modules), {}, true);
   }
   const auto runs = static_cast<double>(state.iterations());
   state.counters["MAC/s"] = benchmark::Counter(runs * m * n * k, benchmark::Counter::kIsRate);
@@ -132,19 +136,19 @@ struct DenseRun {
 };
 void dense(benchmark::State& state, const DenseRun& run) {
   const dense::Variant v = dense::variant(run.kernel);
-  verify::DenseCase spec{run.m, run.n, run.k, 1, verify::OperandData::moderate, 4101};
+  suite::DenseCase spec{run.m, run.n, run.k, 1, suite::OperandData::moderate, 4101};
   spec.contest = run.judged;
   spec.clusters = 148 / v.cluster();  // an SM of a B200 for each CTA
-  std::optional<verify::DenseProblem> drawn;
+  std::optional<suite::DenseProblem> drawn;
   if (!run.judged) drawn.emplace(spec);
-  const verify::Build build{verify::share_folder("kernels"), "sm_100a"};
-  const auto module = verify::load_module(build.file(std::string("dense/") + run.kernel));
+  const suite::Build build{capture::share_folder("kernels"), "sm_100a"};
+  const auto module = launch::load_module(build.file(std::string("dense/") + run.kernel));
   for (auto _ : state) {
     if (run.judged) drawn.emplace(spec);
-    verify::Launch launch = drawn->launch(v, build);
+    launch::Launch launch = drawn->launch(v, build);
     launch.module = module;
-    verify::simulate(launch, {}, true).keep(launch);
-    if (run.judged && launch.buffers[verify::kDenseResult].bytes != drawn->expected(v))
+    launch::simulate(launch, {}, true).keep(launch);
+    if (run.judged && launch.buffers[suite::kDenseResult].bytes != drawn->expected(v))
       state.SkipWithError("wrong bits");
   }
   state.counters["MAC/s"] = benchmark::Counter(
@@ -171,8 +175,8 @@ BENCHMARK_CAPTURE(dense, judged, {"dense_m256_n256_asked_tma", 2304, 4608, 7168,
 // Two megabytes read and written by TMA again and again, 128-byte swizzle, checked.
 void tensor_copy(benchmark::State& state) {
   constexpr uint32_t kSide = 1024;
-  verify::Launch launch;
-  launch.ptx = verify::share_folder("kernels") + "/peer/tensor_copy.sm_90a.ptx";
+  launch::Launch launch;
+  launch.ptx = capture::share_folder("kernels") + "/peer/tensor_copy.sm_90a.ptx";
   launch.entry = "tensor_copy";
   launch.shape.grid = {kSide / 64, 1, 1};
   launch.shape.block = {32, 1, 1};
@@ -191,14 +195,14 @@ void tensor_copy(benchmark::State& state) {
   constexpr int kTimes = 32;
   launch.add_scalar(static_cast<int>(kSide / 64));
   launch.add_scalar(kTimes);
-  launch.module = verify::load_module(launch.ptx);
-  for (auto _ : state) verify::simulate(launch, {}, true);
+  launch.module = launch::load_module(launch.ptx);
+  for (auto _ : state) launch::simulate(launch, {}, true);
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * kTimes * 2 * kBytes));
 }
 BENCHMARK(tensor_copy)->Name("TMA 64x64 boxes in and out, checked")->Unit(benchmark::kMillisecond);
 
 [[maybe_unused]] const bool registered = [] {
-  for (const verify::GemvRung& r : verify::gemv_rungs())
+  for (const suite::GemvRung& r : suite::gemv_rungs())
     for (const char* arch : {"sm_90a", "sm_100a"})
       for (const bool checked : {true, false})
         benchmark::RegisterBenchmark(

@@ -41,14 +41,14 @@ struct Row {
   std::string kind;
 };
 
-session::TimeQuestion question(const verify::Chain& chain) {
+session::TimeQuestion question(const suite::Chain& chain) {
   session::TimeQuestion out;
-  out.run = [&chain](const isa::Options& options, const session::TimeQuestion::Begins& begins) {
-    verify::Chain copy = chain;
-    verify::Modules modules;
-    verify::simulate(
-        copy, [&](const verify::Launch& l) { return modules(l); }, options, false,
-        [&](const verify::Launch&, const std::shared_ptr<const isa::Module>&,
+  out.run = [&chain](const run::Options& options, const session::TimeQuestion::Begins& begins) {
+    suite::Chain copy = chain;
+    launch::Modules modules;
+    suite::simulate(
+        copy, [&](const launch::Launch& l) { return modules(l); }, options, false,
+        [&](const launch::Launch&, const std::shared_ptr<const isa::Module>&,
             const std::shared_ptr<const isa::Program>& program) { begins(program); });
   };
   return out;
@@ -108,14 +108,14 @@ class Check {
 
   void gemv() {
     for (const Fields& f : read_csv(o_.results + "/gemv_speed.csv")) {
-      const auto& rungs = verify::gemv_rungs();
+      const auto& rungs = suite::gemv_rungs();
       if (!wanted("gemv," + f[0] + "," + f[1]) ||
           std::none_of(rungs.begin(), rungs.end(), [&](const auto& r) { return r.name == f[1]; }))
         continue;
-      const std::vector<int> d = verify::parse_dimensions(f[0], "MxKxL");
-      const verify::GemvProblem p(
-          {d[0], d[1], d[2], verify::OperandData::zeros, verify::ScaleLayout::blocked, 7});
-      verify::Launch launch = p.launch(verify::gemv_rung(f[1]), o_.kernels + "/gemv/" + f[1] + ".sm_90a.ptx");
+      const std::vector<int> d = launch::parse_dimensions(f[0], "MxKxL");
+      const suite::GemvProblem p(
+          {d[0], d[1], d[2], suite::OperandData::zeros, suite::ScaleLayout::blocked, 7});
+      launch::Launch launch = p.launch(suite::gemv_rung(f[1]), o_.kernels + "/gemv/" + f[1] + ".sm_90a.ptx");
       launch.shape.registers = static_cast<uint32_t>(std::stoi(f[8]));
       add("gemv", f[0], f[1], std::stod(f[2]), closed_form(std::stod(f[3]) * 1e6, 0, 1),
           session::time_question(launch));
@@ -124,15 +124,15 @@ class Check {
   void gemm() {
     for (const Fields& f : read_csv(o_.results + "/gemm_speed.csv")) {
       if (!wanted("gemm," + f[0] + "," + f[1])) continue;
-      const std::vector<int> d = verify::parse_dimensions(f[0], "MxNxK");
+      const std::vector<int> d = launch::parse_dimensions(f[0], "MxNxK");
       int clusters = 0, peers = 0, split = 0;
       char name[64];
       if (std::sscanf(f[1].c_str(), "%63s in %d clusters of %dx%d", name, &clusters, &peers, &split) != 4)
         throw machine::InputError("'" + f[1] + "' names no kernel");
-      const verify::GemmProblem p({d[0], d[1], d[2], 1, verify::OperandData::zeros, peers, clusters, 7});
-      const verify::Chain chain = p.chain(verify::gemm_variant(name), {o_.kernels, "sm_90a"});
+      const suite::GemmProblem p({d[0], d[1], d[2], 1, suite::OperandData::zeros, peers, clusters, 7});
+      const suite::Chain chain = p.chain(suite::gemm_variant(name), {o_.kernels, "sm_90a"});
       const double bytes = (1.0 * d[0] * d[2] + 1.0 * d[1] * d[2]) * 0.5625 + 2.0 * d[0] * d[1];
-      const verify::GemmVariant v = verify::gemm_variant(name);
+      const suite::GemmVariant v = suite::gemm_variant(name);
       const double tiles = std::ceil(1.0 * d[0] / v.tile_m) * std::ceil(d[1] / 128.0);
       add("gemm", f[0], name, std::stod(f[2]),
           closed_form(bytes, 2.0 * d[0] * d[1] * d[2], tiles * v.split / 132), question(chain));

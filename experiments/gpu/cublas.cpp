@@ -37,10 +37,10 @@ void check(cublasStatus_t s, const char* what) {
 }  // namespace
 
 struct Cublas::Impl {
-  Impl(const verify::Device& d) : device(d), workspace(d, kWorkspace, "cuBLAS workspace") {}
+  Impl(const device::Device& d) : device(d), workspace(d, kWorkspace, "cuBLAS workspace") {}
   Api api{};
-  const verify::Device& device;
-  verify::DeviceMemory workspace;
+  const device::Device& device;
+  device::DeviceMemory workspace;
   cublasLtHandle_t handle = nullptr;
   std::string version;
 };
@@ -52,7 +52,7 @@ class Cublas::Plan {
   cublasLtMatmulAlgo_t best{};
 };
 
-std::unique_ptr<Cublas> Cublas::open(const verify::Device& device, std::string& why) {
+std::unique_ptr<Cublas> Cublas::open(const device::Device& device, std::string& why) {
   void* library = nullptr;
   for (const char* name : {"libcublasLt.so.13", "libcublasLt.so", "/usr/local/cuda/lib64/libcublasLt.so",
                            "/usr/local/cuda/targets/x86_64-linux/lib/libcublasLt.so.13"})
@@ -129,7 +129,7 @@ std::shared_ptr<Cublas::Plan> Cublas::plan(const Fp16Gemm& s, uint64_t a, uint64
     Plan candidate = *plan;
     candidate.best = offered[static_cast<size_t>(i)].algo;
     const double us =
-        verify::time_on(
+        device::time_on(
             impl_->device, [&](size_t, void* stream) { enqueue(candidate, a, b, d, stream); }, 8, 5)
             .median;
     if (least == 0 || us < least) {

@@ -12,7 +12,7 @@ namespace bitwell::gpu {
 class Cublas {
  public:
   // The library, or nullptr with the reason in `why`.
-  static std::unique_ptr<Cublas> open(const verify::Device& device, std::string& why);
+  static std::unique_ptr<Cublas> open(const device::Device& device, std::string& why);
   ~Cublas();
 
   // Every algorithm that the heuristics offer (at most 32), each timed on the given operands.

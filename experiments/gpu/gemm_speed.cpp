@@ -16,18 +16,16 @@
 #include "verify/launch/file/dimensions.h"
 #include "verify/suite/kernels/gemm.h"
 
-namespace bitwell {
+namespace bitwell::gpu {
 namespace {
 
-using gpu::Cold;
-using gpu::Cublas;
-using verify::Chain;
-using verify::Launch;
+using launch::Launch;
+using suite::Chain;
 
 size_t u(int v) { return static_cast<size_t>(v); }
 
 // Elements of D, drawn at random, whose bits are not the oracle's.
-size_t wrong_elements(const verify::GemmProblem& p, const verify::GemmVariant& v,
+size_t wrong_elements(const suite::GemmProblem& p, const suite::GemmVariant& v,
                       const std::vector<std::byte>& d, size_t count) {
   std::atomic<size_t> wrong = 0;
   const auto work = [&](uint64_t seed) {
@@ -36,8 +34,8 @@ size_t wrong_elements(const verify::GemmProblem& p, const verify::GemmVariant& v
       const auto batch = static_cast<int>(random() % u(p.spec.l));
       const auto m = static_cast<int>(random() % u(p.spec.m));
       const auto n = static_cast<int>(random() % u(p.spec.n));
-      const uint32_t want = verify::gemm_element(v, verify::gemm_operand(p.a.row(batch, m)),
-                                                 verify::gemm_operand(p.b.row(batch, n)));
+      const uint32_t want = suite::gemm_element(v, suite::gemm_operand(p.a.row(batch, m)),
+                                                suite::gemm_operand(p.b.row(batch, n)));
       const size_t element = v.output == oracle::Output::f32 ? 4 : 2;
       uint32_t got = 0;
       std::memcpy(&got, &d[((u(batch) * u(p.spec.m) + u(m)) * u(p.spec.n) + u(n)) * element], element);
@@ -58,22 +56,22 @@ struct Row {
 };
 
 struct Bench {
-  verify::Device& device;
+  device::Device& device;
   Cublas* cublas;
-  verify::OnDeviceModules modules;
+  device::OnDeviceModules modules;
   std::string kernels;
   size_t replays;
 
   // Clusters of gemm, by their CTAs, that run at once.
   std::function<int(int)> at_once() {
     return [this](int size) {
-      const verify::GemmProblem one({1, 1, 32, 1, verify::OperandData::zeros, 1, 0, 1});
+      const suite::GemmProblem one({1, 1, 32, 1, suite::OperandData::zeros, 1, 0, 1});
       std::vector<Launch> launches =
-          one.chain(verify::gemm_variant("gemm_m128_split1_f16"), {kernels, "sm_90a"}).launches;
+          one.chain(suite::gemm_variant("gemm_m128_split1_f16"), {kernels, "sm_90a"}).launches;
       Launch& launch = launches.back();
       launch.shape.cluster = {static_cast<uint32_t>(size), 1, 1};
       launch.shape.grid = launch.shape.cluster;
-      return verify::clusters_at_once(device, *modules(launches).back(), launch);
+      return device::clusters_at_once(device, *modules(launches).back(), launch);
     };
   }
 
@@ -82,19 +80,19 @@ struct Bench {
   }
 
   Row measure(int m, int n, int k, int l, const std::string& only) {
-    verify::GemmChoice choice = verify::choose_gemm(m, n, k, l, oracle::Output::f16, at_once());
+    suite::GemmChoice choice = suite::choose_gemm(m, n, k, l, oracle::Output::f16, at_once());
     if (!only.empty()) {
       // NAME[:PEERS[:CLUSTERS]]
       const size_t first = only.find(':');
-      choice.variant = verify::gemm_variant(only.substr(0, first));
+      choice.variant = suite::gemm_variant(only.substr(0, first));
       if (first != std::string::npos) {
         choice.peers = std::stoi(only.substr(first + 1));
         const size_t second = only.find(':', first + 1);
         choice.clusters = second == std::string::npos ? 0 : std::stoi(only.substr(second + 1));
       }
     }
-    const verify::GemmProblem problem(
-        {m, n, k, l, verify::OperandData::moderate, choice.peers, choice.clusters, 7});
+    const suite::GemmProblem problem(
+        {m, n, k, l, suite::OperandData::moderate, choice.peers, choice.clusters, 7});
     const Chain chain = problem.chain(choice.variant, {kernels, "sm_90a"});
     const size_t inputs =
         problem.a.codes.size() + problem.b.codes.size() + problem.a.scales.size() + problem.b.scales.size();
@@ -120,10 +118,10 @@ struct Bench {
     const std::array<Launch, 2> both{gpu::dequantise(problem.a, kernels),
                                      gpu::dequantise(problem.b, kernels)};
     const Cold peers = copies(both, {}, sets);
-    const verify::DeviceMemory d(device, u(m) * u(n) * u(l) * 2, "cuBLAS result");
+    const device::DeviceMemory d(device, u(m) * u(n) * u(l) * 2, "cuBLAS result");
     row.dequantise_us = peers.time(replays);  // before cuBLAS chooses, so that it chooses on the operands
     const auto plan = cublas->plan({m, n, k, l}, peers[0].address(0, 2), peers[0].address(1, 2), d.address());
-    row.cublas_us = verify::time_on(
+    row.cublas_us = device::time_on(
                         device,
                         [&](size_t i, void* stream) {
                           const auto& p = peers[i];
@@ -131,7 +129,7 @@ struct Bench {
                         },
                         peers.repetitions(), replays)
                         .median;
-    row.peer_us = verify::time_on(
+    row.peer_us = device::time_on(
                       device,
                       [&](size_t i, void* stream) {
                         const auto& p = peers[i];
@@ -151,7 +149,7 @@ int run(int argc, char** argv) {
   CLI::App app{
       "Times kernels/gemm on the GPU beside dequantise-then-cuBLAS, after checking its bits. "
       "Prints CSV (experiments/results/gemm_speed.csv)"};
-  std::string kernels = verify::share_folder("kernels");
+  std::string kernels = capture::share_folder("kernels");
   std::vector<std::string> shapes{"128x7168x16384", "128x4096x7168", "128x7168x2048", "4096x4096x4096"};
   std::vector<std::string> only;
   size_t replays = 30;
@@ -168,9 +166,9 @@ int run(int argc, char** argv) {
     return app.exit(e) == 0 ? 0 : 2;
   }
   std::vector<std::vector<int>> sizes;
-  for (const std::string& shape : shapes) sizes.push_back(verify::parse_dimensions(shape, "MxNxK[xL]"));
+  for (const std::string& shape : shapes) sizes.push_back(launch::parse_dimensions(shape, "MxNxK[xL]"));
   std::string why;
-  const auto device = verify::Device::open(why);
+  const auto device = device::Device::open(why);
   if (device == nullptr) {
     fmt::print(stderr, "gemm_speed: {}\n", why);
     return 3;
@@ -182,7 +180,7 @@ int run(int argc, char** argv) {
   fmt::print(
       "m x n x k,kernel,us,A decoded us,TFLOP/s,dequantise and cuBLAS us,dequantise us,cuBLAS us,"
       "dequantiser / copy,ratio\n");
-  Bench bench{*device, cublas.get(), verify::OnDeviceModules(*device), kernels, replays};
+  Bench bench{*device, cublas.get(), device::OnDeviceModules(*device), kernels, replays};
   if (only.empty()) only.emplace_back("");
   for (const std::vector<int>& size : sizes)
     for (const std::string& kernel : only) {
@@ -196,11 +194,11 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace bitwell
+}  // namespace bitwell::gpu
 
 int main(int argc, char** argv) {
   try {
-    return bitwell::run(argc, argv);
+    return bitwell::gpu::run(argc, argv);
   } catch (const bitwell::machine::InputError& e) {
     fmt::print(stderr, "gemm_speed: {}\n", e.what());
     return 2;

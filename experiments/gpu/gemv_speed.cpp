@@ -17,14 +17,12 @@
 #include "verify/launch/file/dimensions.h"
 #include "verify/suite/kernels/gemv.h"
 
-namespace bitwell {
+namespace bitwell::gpu {
 namespace {
 
-using gpu::Cold;
-using gpu::Cublas;
-using verify::GemvProblem;
-using verify::GemvRung;
-using verify::Launch;
+using launch::Launch;
+using suite::GemvProblem;
+using suite::GemvRung;
 
 constexpr size_t kMostSets = 256;
 constexpr size_t kChecked = 4096;  // elements of c, drawn at random
@@ -69,7 +67,7 @@ class Expected {
 };
 
 struct Options {
-  std::string kernels = verify::share_folder("kernels");
+  std::string kernels = capture::share_folder("kernels");
   std::vector<std::string> shapes{"7168x16384x1", "4096x7168x8", "7168x2048x4"};
   std::vector<std::string> rungs;
   bool sweep = false;
@@ -78,11 +76,11 @@ struct Options {
 
 class Bench {
  public:
-  Bench(verify::Device& device, Cublas* cublas, const Options& options)
+  Bench(device::Device& device, Cublas* cublas, const Options& options)
       : device_(device), cublas_(cublas), modules_(device), options_(options) {}
 
   void measure(int m, int k, int l, const std::vector<std::string>& rungs) {
-    const GemvProblem p({m, k, l, verify::OperandData::moderate, verify::ScaleLayout::blocked, 7});
+    const GemvProblem p({m, k, l, suite::OperandData::moderate, suite::ScaleLayout::blocked, 7});
     const Expected expected(p);
     const size_t inputs = p.a.codes.size() + p.a.scales.size();
     const size_t sets = Cold::sets(inputs, kMostSets);
@@ -95,7 +93,7 @@ class Bench {
       row("cuBLAS on fp16", cublas_us_, 2.0 * m * k * l, "", "");
       row("dequantise then cuBLAS", peer_us_, bytes_ + 8.0 * m * k * l / 2, "", "");
     }
-    for (const std::string& name : rungs) time_rung(p, expected, verify::gemv_rung(name), sets);
+    for (const std::string& name : rungs) time_rung(p, expected, suite::gemv_rung(name), sets);
   }
 
  private:
@@ -103,7 +101,7 @@ class Bench {
     const std::array<Launch, 1> launch{
         p.launch(rung, options_.kernels + "/gemv/" + std::string(rung.name) + ".sm_90a.ptx")};
     const Cold cold(device_, modules_, launch, {}, sets);
-    const verify::Resources r = verify::resources(device_, *modules_(launch)[0], launch[0]);
+    const device::Resources r = device::resources(device_, *modules_(launch)[0], launch[0]);
     const double us = cold.time(options_.replays);
     expected.check(rung.order, cold[0].read(0, 4), std::string(rung.name),
                    [](uint16_t got, uint16_t want) { return got == want; });
@@ -128,7 +126,7 @@ class Bench {
     const std::array<Launch, 2> both{gpu::dequantise(p.a, options_.kernels),
                                      gpu::dequantise(p.b, options_.kernels)};
     const Cold peers(device_, modules_, both, {}, std::min<size_t>(sets, 32));
-    const verify::DeviceMemory c(device_, 2 * u(s.m) * u(s.l), "cuBLAS result");
+    const device::DeviceMemory c(device_, 2 * u(s.m) * u(s.l), "cuBLAS result");
     peers.time(1);  // before cuBLAS chooses, so that it chooses on the operands
     const auto plan =
         cublas_->plan({1, s.m, s.k, s.l}, peers[0].address(1, 2), peers[0].address(0, 2), c.address());
@@ -139,9 +137,9 @@ class Bench {
       peers[i].enqueue(stream);
       multiply(i, stream);
     };
-    peer_us_ = verify::time_on(device_, whole, peers.repetitions(), options_.replays).median;
-    cublas_us_ = verify::time_on(device_, multiply, peers.repetitions(), options_.replays).median;
-    expected.check(verify::gemv_rung("streamed").order, c.read(), "cuBLAS", [](uint16_t got, uint16_t want) {
+    peer_us_ = device::time_on(device_, whole, peers.repetitions(), options_.replays).median;
+    cublas_us_ = device::time_on(device_, multiply, peers.repetitions(), options_.replays).median;
+    expected.check(suite::gemv_rung("streamed").order, c.read(), "cuBLAS", [](uint16_t got, uint16_t want) {
       const double a = number::half_to_float(got);
       const double b = number::half_to_float(want);
       return std::abs(a - b) <= 0.25 + 0.01 * std::abs(b);
@@ -158,9 +156,9 @@ class Bench {
     std::fflush(stdout);
   }
 
-  verify::Device& device_;
+  device::Device& device_;
   Cublas* cublas_;
-  verify::OnDeviceModules modules_;
+  device::OnDeviceModules modules_;
   const Options& options_;
   std::string shape_;
   double bytes_ = 0;
@@ -168,7 +166,7 @@ class Bench {
 };
 
 std::array<int, 3> parse(const std::string& shape) {
-  const std::vector<int> size = verify::parse_dimensions(shape, "MxKxL");
+  const std::vector<int> size = launch::parse_dimensions(shape, "MxKxL");
   if (size[1] % 128 != 0) throw machine::InputError("k is a multiple of 128; got '" + shape + "'");
   return {size[0], size[1], size[2]};
 }
@@ -195,12 +193,12 @@ int run(int argc, char** argv) {
     return app.exit(e) == 0 ? 0 : 2;
   }
   if (o.rungs.empty())
-    for (const GemvRung& r : verify::gemv_rungs()) o.rungs.emplace_back(r.name);
+    for (const GemvRung& r : suite::gemv_rungs()) o.rungs.emplace_back(r.name);
   std::vector<std::array<int, 3>> shapes;
   for (const std::string& shape : o.shapes) shapes.push_back(parse(shape));
-  for (const std::string& name : o.rungs) verify::gemv_rung(name);  // refuses what there is not
+  for (const std::string& name : o.rungs) suite::gemv_rung(name);  // refuses what there is not
   std::string why;
-  const auto device = verify::Device::open(why);
+  const auto device = device::Device::open(why);
   if (device == nullptr) {
     fmt::print(stderr, "gemv_speed: {}\n", why);
     return 3;
@@ -231,11 +229,11 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace bitwell
+}  // namespace bitwell::gpu
 
 int main(int argc, char** argv) {
   try {
-    return bitwell::run(argc, argv);
+    return bitwell::gpu::run(argc, argv);
   } catch (const bitwell::machine::InputError& e) {
     fmt::print(stderr, "gemv_speed: {}\n", e.what());
     return 2;

@@ -17,7 +17,7 @@
 namespace bitwell::gpu {
 namespace {
 
-constexpr verify::OperandData kData = verify::OperandData::moderate;
+constexpr suite::OperandData kData = suite::OperandData::moderate;
 
 size_t u(int v) { return static_cast<size_t>(v); }
 double flops(int m, int n, int k) { return 2.0 * m * n * k; }
@@ -25,16 +25,16 @@ int below(std::mt19937_64& random, int n) { return static_cast<int>(random() % u
 // What the i-th dequantiser leaves.
 Half dequantised(size_t i) { return {false, i, 2}; }
 
-SpeedCase grouped(const std::vector<int>& m, int n, int k, const verify::Build& build, int ctas) {
+SpeedCase grouped(const std::vector<int>& m, int n, int k, const suite::Build& build, int ctas) {
   const std::vector<int> all_n(m.size(), n), all_k(m.size(), k);
-  const auto p = std::make_shared<const verify::GroupedProblem>(
-      verify::GroupedCase{m, all_n, all_k, kData, 7, ctas, false});
+  const auto p = std::make_shared<const suite::GroupedProblem>(
+      suite::GroupedCase{m, all_n, all_k, kData, 7, ctas, false});
   SpeedCase out;
   out.shape = fmt::format("[{}]x{}x{}", fmt::join(m, " "), n, k);
   out.kernel = "grouped_wgmma";
   out.flops = 0;
-  out.chain = verify::grouped_wgmma_chain(*p, build, ctas);
-  out.result = verify::kGroupedWgmmaResult;
+  out.chain = suite::grouped_wgmma_chain(*p, build, ctas);
+  out.result = suite::kGroupedWgmmaResult;
   for (size_t g = 0; g < m.size(); ++g) {
     out.flops += flops(m[g], n, k);
     out.operands.push_back(p->a[g]);
@@ -44,7 +44,7 @@ SpeedCase grouped(const std::vector<int>& m, int n, int k, const verify::Build& 
   out.element = [p, m, n](std::mt19937_64& random) {
     const size_t g = random() % m.size();
     const int row = below(random, m[g]), column = below(random, n);
-    const auto sum = std::bit_cast<float>(verify::wgmma_sum(p->a[g].row(0, row), p->b[g].row(0, column)));
+    const auto sum = std::bit_cast<float>(suite::wgmma_sum(p->a[g].row(0, row), p->b[g].row(0, column)));
     const size_t first = static_cast<size_t>(p->metadata().groups[g].d);
     return std::pair(first + u(row) * u(n) + u(column),
                      static_cast<uint16_t>(oracle::stored(sum, oracle::Output::f16)));
@@ -52,15 +52,15 @@ SpeedCase grouped(const std::vector<int>& m, int n, int k, const verify::Build& 
   return out;
 }
 
-SpeedCase dual(int m, int n, int k, const verify::Build& build, int ctas) {
+SpeedCase dual(int m, int n, int k, const suite::Build& build, int ctas) {
   const auto p =
-      std::make_shared<const verify::DualProblem>(verify::DualCase{m, n, k, 1, kData, 7, ctas, false});
+      std::make_shared<const suite::DualProblem>(suite::DualCase{m, n, k, 1, kData, 7, ctas, false});
   SpeedCase out;
   out.shape = fmt::format("{}x{}x{}", m, n, k);
   out.kernel = "dual_wgmma";
   out.flops = 2 * flops(m, n, k);
-  out.chain = verify::dual_wgmma_chain(*p, build, ctas);
-  out.result = verify::kDualWgmmaResult;
+  out.chain = suite::dual_wgmma_chain(*p, build, ctas);
+  out.result = suite::kDualWgmmaResult;
   out.operands = {p->a, p->b1, p->b2};
   out.products = {{{m, n, k, 1}, dequantised(0), dequantised(1)},
                   {{m, n, k, 1}, dequantised(0), dequantised(2)}};
@@ -68,22 +68,22 @@ SpeedCase dual(int m, int n, int k, const verify::Build& build, int ctas) {
     const int row = below(random, m), column = below(random, n);
     const auto a = p->a.row(0, row);
     return std::pair(u(row) * u(n) + u(column),
-                     verify::dual_wgmma_element(verify::wgmma_sum(a, p->b1.row(0, column)),
-                                                verify::wgmma_sum(a, p->b2.row(0, column))));
+                     suite::dual_wgmma_element(suite::wgmma_sum(a, p->b1.row(0, column)),
+                                               suite::wgmma_sum(a, p->b2.row(0, column))));
   };
   return out;
 }
 
 SpeedCase svdquant(int m, int n, int k, int rank, const ::svdquant::HopperVariant& v,
-                   const verify::Build& build, int ctas) {
+                   const suite::Build& build, int ctas) {
   const auto p =
-      std::make_shared<const verify::SvdquantProblem>(verify::SvdquantCase{m, n, k, rank, kData, 7}, v.bf16);
+      std::make_shared<const suite::SvdquantProblem>(suite::SvdquantCase{m, n, k, rank, kData, 7}, v.bf16);
   SpeedCase out;
   out.shape = fmt::format("{}x{}x{} rank {}", m, n, k, rank);
   out.kernel = v.name;
   out.flops = flops(m, n, k) + flops(m, n, rank);
-  out.chain = verify::svdquant_wgmma_chain(*p, v, build, ctas);
-  out.result = verify::kSvdquantWgmmaResult;
+  out.chain = suite::svdquant_wgmma_chain(*p, v, build, ctas);
+  out.result = suite::kSvdquantWgmmaResult;
   out.operands = {p->a, p->b};
   const auto buffer = [&](const char* name) -> Half {
     const auto& buffers = out.chain.launches[1].buffers;
@@ -95,7 +95,7 @@ SpeedCase svdquant(int m, int n, int k, int rank, const ::svdquant::HopperVarian
                   {{m, n, rank, 1}, buffer("down"), buffer("up")}};
   out.element = [p, v, m, n](std::mt19937_64& random) {
     const int row = below(random, m), column = below(random, n);
-    return std::pair(u(row) * u(n) + u(column), verify::svdquant_wgmma_element(*p, v, row, column));
+    return std::pair(u(row) * u(n) + u(column), suite::svdquant_wgmma_element(*p, v, row, column));
   };
   return out;
 }
@@ -104,7 +104,7 @@ SpeedCase svdquant(int m, int n, int k, int rank, const ::svdquant::HopperVarian
 
 std::vector<std::function<SpeedCase()>> hopper_cases(std::string_view family, const std::string& kernels,
                                                      int ctas) {
-  const verify::Build build{kernels, "sm_90a"};
+  const suite::Build build{kernels, "sm_90a"};
   std::vector<std::function<SpeedCase()>> out;
   if (family == "grouped") {  // those that the contest timed
     for (const auto& [m, n, k] : {std::tuple{std::vector{80, 176, 128, 72, 64, 248, 96, 160}, 4096, 7168},

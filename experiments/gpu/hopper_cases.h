@@ -27,11 +27,11 @@ struct Product {
 struct SpeedCase {
   std::string shape, kernel;
   double flops;  // multiplications and additions of all products
-  verify::Chain chain;
+  suite::Chain chain;
   size_t result;  // fp16 buffer of its last launch
   // An element of the result, drawn at random, and its bits.
   std::function<std::pair<size_t, uint16_t>(std::mt19937_64&)> element;
-  std::vector<verify::Nvfp4Operand> operands;  // that the peer dequantises, a launch each
+  std::vector<suite::Nvfp4Operand> operands;  // that the peer dequantises, a launch each
   std::vector<Product> products;  // that it then multiplies; what our kernel does with the sums it leaves out
 };
 

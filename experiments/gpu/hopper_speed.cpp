@@ -12,12 +12,8 @@
 #include "verify/capture/captures.h"
 #include "verify/device/timing.h"
 
-namespace bitwell {
+namespace bitwell::gpu {
 namespace {
-
-using gpu::Cold;
-using gpu::Cublas;
-using gpu::SpeedCase;
 
 constexpr size_t kChecked = 4096;  // elements of a result
 
@@ -41,9 +37,9 @@ size_t wrong_elements(const SpeedCase& c, const std::vector<std::byte>& result) 
 }
 
 struct Bench {
-  verify::Device& device;
+  device::Device& device;
   Cublas* cublas;
-  verify::OnDeviceModules modules;
+  device::OnDeviceModules modules;
   std::string kernels;
   size_t replays;
 
@@ -52,16 +48,16 @@ struct Bench {
     double all = 0, dequantise = 0, multiply = 0;
   };
   Peer peer(const SpeedCase& c, const Cold& ours, size_t sets) {
-    std::vector<verify::Launch> launches;
-    for (const verify::Nvfp4Operand& o : c.operands) launches.push_back(gpu::dequantise(o, kernels));
+    std::vector<launch::Launch> launches;
+    for (const suite::Nvfp4Operand& o : c.operands) launches.push_back(gpu::dequantise(o, kernels));
     const Cold peers(device, modules, launches, {}, sets);
     Peer out;
     out.dequantise = peers.time(replays);  // before cuBLAS chooses, so that it chooses on the operands
     size_t most = 0;
-    for (const gpu::Product& p : c.products)
+    for (const Product& p : c.products)
       most = std::max(most, static_cast<size_t>(p.shape.m) * static_cast<size_t>(p.shape.n) * 2);
-    const verify::DeviceMemory d(device, most, "cuBLAS result");
-    const auto address = [&](const gpu::Half& h, size_t i) {
+    const device::DeviceMemory d(device, most, "cuBLAS result");
+    const auto address = [&](const Half& h, size_t i) {
       return (h.ours ? ours : peers)[i].address(h.launch, h.buffer);
     };
     std::vector<std::shared_ptr<Cublas::Plan>> plans;
@@ -72,19 +68,19 @@ struct Bench {
         cublas->enqueue(*plans[q], address(c.products[q].a, i), address(c.products[q].b, i), d.address(),
                         stream);
     };
-    out.multiply = verify::time_on(device, multiply, peers.repetitions(), replays).median;
+    out.multiply = device::time_on(device, multiply, peers.repetitions(), replays).median;
     const auto both = [&](size_t i, void* stream) {
       peers[i].enqueue(stream);
       multiply(i, stream);
     };
-    out.all = verify::time_on(device, both, peers.repetitions(), replays).median;
+    out.all = device::time_on(device, both, peers.repetitions(), replays).median;
     return out;
   }
 
   // A line of the table.
   void measure(const SpeedCase& c) {
     size_t inputs = 0;
-    for (const verify::Nvfp4Operand& o : c.operands) inputs += o.codes.size() + o.scales.size();
+    for (const suite::Nvfp4Operand& o : c.operands) inputs += o.codes.size() + o.scales.size();
     const size_t sets = Cold::sets(inputs, 16);
     const Cold ours(device, modules, c.chain.launches, c.chain.links, sets);
     const double us = ours.time(replays, true);
@@ -105,7 +101,7 @@ int run(int argc, char** argv) {
       "dequantise-then-cuBLAS, after "
       "checking their bits. The peer only multiplies: it leaves out silu, scale and bias. Prints CSV "
       "(experiments/results/hopper_speed.csv)"};
-  std::string kernels = verify::share_folder("kernels");
+  std::string kernels = capture::share_folder("kernels");
   std::vector<std::string> families(gpu::kHopperFamilies.begin(), gpu::kHopperFamilies.end());
   size_t replays = 30;
   app.add_option("--family", families, "Families, several")
@@ -123,7 +119,7 @@ int run(int argc, char** argv) {
     return app.exit(e) == 0 ? 0 : 2;
   }
   std::string why;
-  const auto device = verify::Device::open(why);
+  const auto device = device::Device::open(why);
   if (device == nullptr) {
     fmt::print(stderr, "hopper_speed: {}\n", why);
     return 3;
@@ -134,7 +130,7 @@ int run(int argc, char** argv) {
              cublas == nullptr ? "none" : cublas->version());
   fmt::print(
       "m x n x k,kernel,us,A decoded us,TFLOP/s,dequantise and cuBLAS us,dequantise us,cuBLAS us,ratio\n");
-  Bench bench{*device, cublas.get(), verify::OnDeviceModules(*device), kernels, replays};
+  Bench bench{*device, cublas.get(), device::OnDeviceModules(*device), kernels, replays};
   for (const std::string& family : families)
     for (const auto& make : gpu::hopper_cases(family, kernels, device->multiprocessors()))
       bench.measure(make());
@@ -142,11 +138,11 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace bitwell
+}  // namespace bitwell::gpu
 
 int main(int argc, char** argv) {
   try {
-    return bitwell::run(argc, argv);
+    return bitwell::gpu::run(argc, argv);
   } catch (const bitwell::machine::InputError& e) {
     fmt::print(stderr, "hopper_speed: {}\n", e.what());
     return 2;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kColdBytes = size_t{400} << 20;  // of inputs that take turns; the L2 has 60 MB
 
-verify::Launch bandwidth(const std::string& kernels, const char* entry, int ctas) {
-  verify::Launch out;
+launch::Launch bandwidth(const std::string& kernels, const char* entry, int ctas) {
+  launch::Launch out;
   out.ptx = kernels + "/peer/bandwidth.sm_90a.ptx";
   out.entry = entry;
   out.shape.block = {512, 1, 1};
@@ -21,10 +21,10 @@ verify::Launch bandwidth(const std::string& kernels, const char* entry, int ctas
 
 }  // namespace
 
-verify::Launch dequantise(const verify::Nvfp4Operand& o, const std::string& kernels) {
+launch::Launch dequantise(const suite::Nvfp4Operand& o, const std::string& kernels) {
   if (o.k % 64 != 0)
     throw machine::InputError("the dequantiser takes k a multiple of 64; got k = " + std::to_string(o.k));
-  verify::Launch out;
+  launch::Launch out;
   out.ptx = kernels + "/peer/dequantise.sm_90a.ptx";
   out.entry = "dequantise";
   out.shape.block = {128, 1, 1};
@@ -38,16 +38,16 @@ verify::Launch dequantise(const verify::Nvfp4Operand& o, const std::string& kern
   return out;
 }
 
-verify::Launch read_all(size_t bytes, const std::string& kernels, int ctas) {
-  verify::Launch out = bandwidth(kernels, "read_all", ctas);
+launch::Launch read_all(size_t bytes, const std::string& kernels, int ctas) {
+  launch::Launch out = bandwidth(kernels, "read_all", ctas);
   out.add_buffer({"from", std::vector<std::byte>(bytes / 16 * 16), true, true, false});
   out.add_buffer({"sink", std::vector<std::byte>(4), false, false, true});
   out.add_scalar(static_cast<long long>(bytes / 16));
   return out;
 }
 
-verify::Launch copy_all(size_t bytes, const std::string& kernels, int ctas) {
-  verify::Launch out = bandwidth(kernels, "copy_all", ctas);
+launch::Launch copy_all(size_t bytes, const std::string& kernels, int ctas) {
+  launch::Launch out = bandwidth(kernels, "copy_all", ctas);
   out.add_buffer({"from", std::vector<std::byte>(bytes / 16 * 16), false, true, false});
   out.add_buffer({"to", std::vector<std::byte>(bytes / 16 * 16), false, false, true});
   out.add_scalar(static_cast<long long>(bytes / 16));
@@ -58,16 +58,16 @@ size_t Cold::sets(size_t input_bytes, size_t most) {
   return std::clamp<size_t>(kColdBytes / std::max<size_t>(1, input_bytes) + 2, 2, most);
 }
 
-Cold::Cold(verify::Device& device, verify::OnDeviceModules& modules, std::span<const verify::Launch> launches,
-           const std::vector<verify::Chain::Link>& links, size_t sets)
+Cold::Cold(device::Device& device, device::OnDeviceModules& modules, std::span<const launch::Launch> launches,
+           const std::vector<suite::Chain::Link>& links, size_t sets)
     : device_(device) {
   const auto loaded = modules(launches);
   for (size_t i = 0; i < sets; ++i)
-    sets_.push_back(std::make_unique<verify::Resident>(device, launches, links, loaded));
+    sets_.push_back(std::make_unique<device::Resident>(device, launches, links, loaded));
 }
 
 double Cold::time(size_t replays, bool programmatic) const {
-  return verify::time_on(
+  return device::time_on(
              device_, [&](size_t i, void* stream) { (*this)[i].enqueue(stream, programmatic); },
              repetitions(), replays)
       .median;

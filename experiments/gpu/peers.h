@@ -11,28 +11,28 @@
 namespace bitwell::gpu {
 
 // kernels/peer/dequantise: codes and blocked scales to fp16. Buffer 2 is the result.
-verify::Launch dequantise(const verify::Nvfp4Operand& operand, const std::string& kernels);
+launch::Launch dequantise(const suite::Nvfp4Operand& operand, const std::string& kernels);
 // kernels/peer/bandwidth: reads, or copies, `bytes` (rounded down to 16) with so many CTAs of 512.
-verify::Launch read_all(size_t bytes, const std::string& kernels, int ctas);
-verify::Launch copy_all(size_t bytes, const std::string& kernels, int ctas);
+launch::Launch read_all(size_t bytes, const std::string& kernels, int ctas);
+launch::Launch copy_all(size_t bytes, const std::string& kernels, int ctas);
 
 // Copies of launches and their buffers, as many as make the inputs several times the L2.
 class Cold {
  public:
   // Sets for inputs of so many bytes, between 2 and `most`.
   static size_t sets(size_t input_bytes, size_t most);
-  Cold(verify::Device& device, verify::OnDeviceModules& modules, std::span<const verify::Launch> launches,
-       const std::vector<verify::Chain::Link>& links, size_t sets);
+  Cold(device::Device& device, device::OnDeviceModules& modules, std::span<const launch::Launch> launches,
+       const std::vector<suite::Chain::Link>& links, size_t sets);
 
-  const verify::Resident& operator[](size_t i) const { return *sets_[i % sets_.size()]; }
+  const device::Resident& operator[](size_t i) const { return *sets_[i % sets_.size()]; }
   // Repetitions that give every set its turn.
   size_t repetitions() const { return std::max<size_t>(sets_.size(), 16); }
   // Median microseconds of one repetition, by graph replay (see time_on).
   double time(size_t replays, bool programmatic = false) const;
 
  private:
-  verify::Device& device_;
-  std::vector<std::unique_ptr<verify::Resident>> sets_;
+  device::Device& device_;
+  std::vector<std::unique_ptr<device::Resident>> sets_;
 };
 
 }  // namespace bitwell::gpu

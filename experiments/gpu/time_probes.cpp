@@ -13,7 +13,7 @@ namespace {
 
 using namespace bitwell;
 
-const std::map<std::string, gpu::Rows (*)(verify::Device&)> kProbes{{"instructions", gpu::probe_instructions},
+const std::map<std::string, gpu::Rows (*)(device::Device&)> kProbes{{"instructions", gpu::probe_instructions},
                                                                     {"memory", gpu::probe_memory},
                                                                     {"barriers", gpu::probe_barriers},
                                                                     {"tensor", gpu::probe_tensor},
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
       });
   CLI11_PARSE(app, argc, argv);
   std::string why;
-  const auto device = verify::Device::open(why);
+  const auto device = device::Device::open(why);
   if (device == nullptr || device->compute_capability() != 90) {
     fmt::print(stderr, "time_probes: skipped: {}\n",
                device == nullptr ? why : device->name() + " is not of compute capability 9.0");

@@ -54,7 +54,7 @@ std::vector<Order> make_orders() {
       {.threads = 0, .tile = 16, .group = GroupSum::scaled_products_f32, .combine = Combine::butterfly}, 5);
   add("f32_warp", "32 threads, an fp32 sum each, butterfly in fp32",
       {.threads = 32, .tile = 16, .group = GroupSum::scaled_products_f32, .combine = Combine::butterfly}, 5);
-  for (const verify::GemvRung& r : verify::gemv_rungs()) {
+  for (const suite::GemvRung& r : suite::gemv_rungs()) {
     if (!r.studied) continue;
     const bool f16 = r.order.group == half || r.order.group == pair;
     out.push_back({r.name, "the kernel of this name in kernels/gemv", r.order, nullptr, f16 ? 2 : 4});

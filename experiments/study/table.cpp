@@ -120,9 +120,9 @@ class Ledger {
 
  private:
   void open() {
-    const verify::OutputTarget target = verify::output_target(running_.csv);
+    const launch::OutputTarget target = launch::output_target(running_.csv);
     std::string text;
-    if (target.replaced && target.there && !running_.fresh) text = verify::read_file(running_.csv);
+    if (target.replaced && target.there && !running_.fresh) text = launch::read_file(running_.csv);
     if (!text.empty()) {
       const std::string head = head_of(study_);
       if (text.compare(0, head.size(), head) != 0)
@@ -139,8 +139,8 @@ class Ledger {
       if (error) throw machine::InputError("cannot write '" + running_.csv + "': " + error.message());
     }
     const bool begun = !text.empty();
-    if (!begun && target.replaced) verify::replace_file(running_.csv, "--csv", head_of(study_));
-    csv_ = std::make_unique<verify::Appender>(running_.csv);
+    if (!begun && target.replaced) launch::replace_file(running_.csv, "--csv", head_of(study_));
+    csv_ = std::make_unique<launch::Appender>(running_.csv);
     if (!begun && !target.replaced) csv_->write(head_of(study_));
   }
 
@@ -148,7 +148,7 @@ class Ledger {
   const Running& running_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::mutex mutex_;
-  std::unique_ptr<verify::Appender> csv_;
+  std::unique_ptr<launch::Appender> csv_;
   std::vector<Rows> done_;
   std::vector<bool> there_;
   size_t first_ = 0, written_ = 0, finished_ = 0;
@@ -187,7 +187,7 @@ std::vector<std::vector<std::string>> run(const Study& study, const Running& run
   bool stopped = false;
   const size_t mine = (study.pieces - first + spread.size() - 1 - spread.rank()) / spread.size();
   try {
-    verify::each_in_parallel(mine, running.threads, [&](size_t i) {
+    suite::each_in_parallel(mine, running.threads, [&](size_t i) {
       {
         const std::scoped_lock lock(mutex);
         stopped = stopped || (running.stop && running.stop());

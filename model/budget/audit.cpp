@@ -63,7 +63,7 @@ void measure(Line& line, const LayoutText& text, const Names& names, bool tensor
         if (stride < 0) throw layout::LayoutError("a negative stride: offsets below the operand's start");
       if (const auto shared = layout::collision(stored))
         throw layout::LayoutError("not injective: elements " + std::to_string(shared->first) + " and " +
-                                  std::to_string(shared->second) + " of " + to_string(stored) +
+                                  std::to_string(shared->second) + " of " + layout::to_string(stored) +
                                   " share offset " + std::to_string(stored(shared->first)));
       const int64_t bits = evaluate(text.bits, names);
       if (bits <= 0) throw BudgetError("elements of " + std::to_string(bits) + " bits");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "model/json/parse.h"
+#include "model/strict_json/parse.h"
 
 namespace bitwell::budget {
 namespace {

@@ -8,10 +8,10 @@ std::string name_of(const Actor& actor) {
   return out;
 }
 
-Names::Names(const isa::Shape& shape)
+Names::Names(const run::Shape& shape)
     : cluster_(shape.cluster), warps_((shape.block[0] * shape.block[1] * shape.block[2] + 31) / 32) {}
 
-Actor Names::of(const isa::Taker& taker) const {
+Actor Names::of(const run::Taker& taker) const {
   if (taker.operation == 0) return {taker.cluster, taker.warp, 0};
   const auto at = operations_.find({taker.cluster, taker.operation});
   if (at == operations_.end()) throw machine::ModelBug("an operation takes a turn that nobody has issued");

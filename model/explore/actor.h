@@ -28,10 +28,10 @@ std::string name_of(const Actor& actor);
 class Names {
  public:
   // Of a launch whose shape has the cluster that the entry gives it (isa::cluster_of).
-  explicit Names(const isa::Shape& shape);
+  explicit Names(const run::Shape& shape);
 
   // Of one of the takers that a run asks about.
-  Actor of(const isa::Taker& taker) const;
+  Actor of(const run::Taker& taker) const;
   // To be told of every Synchronisation; `cluster`: whose turn it is of. Returns who was issued; an actor
   // without an operation where that is not what happened.
   Actor tell(uint32_t cluster, const machine::Synchronisation& s);

@@ -49,7 +49,7 @@ std::optional<Actor> Explorer::fresh(const Node& node) const {
   return default_of(awake, before(depth_));
 }
 
-size_t Explorer::choose(std::span<const isa::Taker> takers) {
+size_t Explorer::choose(std::span<const run::Taker> takers) {
   const std::vector<Actor> can = actors_of(takers);
   if (depth_ != 0) {
     const Node& last = nodes_[depth_ - 1];
@@ -82,7 +82,7 @@ size_t Explorer::choose(std::span<const isa::Taker> takers) {
   return static_cast<size_t>(at - can.begin());
 }
 
-void Explorer::took(const isa::Took& turn) {
+void Explorer::took(const run::Took& turn) {
   const bool any = changed(turn.changes);
   Node& node = nodes_[depth_ - 1];
   if (depth_ > known_) node.footprint = witness_.footprint(any);

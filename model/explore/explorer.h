@@ -26,7 +26,7 @@ class Explorer : public Follower {
   };
 
   // Of a launch whose shape has the cluster that the entry gives it (isa::cluster_of).
-  Explorer(const isa::Shape& shape, size_t most_turns) : Follower(shape), most_turns_(most_turns) {}
+  Explorer(const run::Shape& shape, size_t most_turns) : Follower(shape), most_turns_(most_turns) {}
 
   // Sets up the next run. False: there is none that was not run, or could end otherwise than one that was.
   bool next();
@@ -38,8 +38,8 @@ class Explorer : public Follower {
   // By which the last run can be replayed.
   Order order() const;
 
-  size_t choose(std::span<const isa::Taker> can) override;
-  void took(const isa::Took& turn) override;
+  size_t choose(std::span<const run::Taker> can) override;
+  void took(const run::Took& turn) override;
 
  private:
   struct Tried {

@@ -9,10 +9,10 @@
 
 namespace bitwell::explore {
 
-class Follower : public isa::Chooser {
+class Follower : public run::Chooser {
  public:
   // Of a launch whose shape has the cluster that the entry gives it (isa::cluster_of).
-  explicit Follower(const isa::Shape& shape) : witness_(shape) {}
+  explicit Follower(const run::Shape& shape) : witness_(shape) {}
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
@@ -37,9 +37,9 @@ class Follower : public isa::Chooser {
     changes_ = 0;
     witness_.clear();
   }
-  std::vector<Actor> actors_of(std::span<const isa::Taker> takers) const {
+  std::vector<Actor> actors_of(std::span<const run::Taker> takers) const {
     std::vector<Actor> out;
-    for (const isa::Taker& t : takers) out.push_back(witness_.names().of(t));
+    for (const run::Taker& t : takers) out.push_back(witness_.names().of(t));
     return out;
   }
 

@@ -63,7 +63,7 @@ Order read_order(std::string_view text) {
   return out;
 }
 
-size_t Replay::choose(std::span<const isa::Taker> takers) {
+size_t Replay::choose(std::span<const run::Taker> takers) {
   const std::vector<Actor> can = actors_of(takers);
   const Actor actor = at_ < order_.size() ? order_[at_].first : default_of(can, before_);
   const auto at = std::find(can.begin(), can.end(), actor);

@@ -24,10 +24,10 @@ Order read_order(std::string_view text);
 // Gives the turns that an order says. Throws InputError where one that it names cannot go on.
 class Replay : public Follower {
  public:
-  Replay(const isa::Shape& shape, Order order) : Follower(shape), order_(std::move(order)) {}
+  Replay(const run::Shape& shape, Order order) : Follower(shape), order_(std::move(order)) {}
 
-  size_t choose(std::span<const isa::Taker> can) override;
-  void took(const isa::Took& turn) override { witness_.end({}, changed(turn.changes)); }
+  size_t choose(std::span<const run::Taker> can) override;
+  void took(const run::Took& turn) override { witness_.end({}, changed(turn.changes)); }
 
  private:
   Order order_;

@@ -15,18 +15,18 @@ Pct::Pct(uint32_t depth, uint64_t turns, uint64_t seed) : random_(seed) {
   std::sort(changes_.begin(), changes_.end());
 }
 
-int64_t& Pct::priority_of(const isa::Taker& t) {
+int64_t& Pct::priority_of(const run::Taker& t) {
   const auto [at, fresh] = priorities_.try_emplace({t.cluster, t.warp, t.operation}, 0);
   if (fresh)
     at->second = static_cast<int64_t>(random_() >> 1) | 1;  // positive, and never that of one that fell
   return at->second;
 }
 
-size_t Pct::choose(std::span<const isa::Taker> can) {
+size_t Pct::choose(std::span<const run::Taker> can) {
   ++turns_;
-  for (const isa::Taker& t : can) priority_of(t);
+  for (const run::Taker& t : can) priority_of(t);
   const auto highest = [&] {
-    return std::max_element(can.begin(), can.end(), [&](const isa::Taker& a, const isa::Taker& b) {
+    return std::max_element(can.begin(), can.end(), [&](const run::Taker& a, const run::Taker& b) {
       return priority_of(a) < priority_of(b);
     });
   };

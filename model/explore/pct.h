@@ -21,19 +21,19 @@ struct Extent {
 // others. A bug of that depth, one that so many orders between turns make happen, is found by one run with a
 // chance of at least 1 / (agents * turns^(depth - 1)). So that loops that wait with changes of their own end,
 // an agent that has had very many turns in a row though others could go on falls too.
-class Pct : public isa::Chooser {
+class Pct : public run::Chooser {
  public:
   // depth: 1 or more. `turns`: that the launch is expected to take, as another run of it has counted; change
   // points behind its end are lost.
   Pct(uint32_t depth, uint64_t turns, uint64_t seed);
 
-  size_t choose(std::span<const isa::Taker> can) override;
+  size_t choose(std::span<const run::Taker> can) override;
   // Of the run so far.
   Extent extent() const { return {priorities_.size(), turns_}; }
 
  private:
   using Key = std::tuple<uint32_t, uint32_t, uint64_t>;
-  int64_t& priority_of(const isa::Taker& taker);
+  int64_t& priority_of(const run::Taker& taker);
 
   std::mt19937_64 random_;
   std::vector<uint64_t> changes_;  // turns, ascending
@@ -41,7 +41,7 @@ class Pct : public isa::Chooser {
   std::map<Key, int64_t> priorities_;
   int64_t lowest_ = 0;
   uint64_t turns_ = 0;
-  isa::Taker last_;
+  run::Taker last_;
   uint64_t in_a_row_ = 0;
 };
 

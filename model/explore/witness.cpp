@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::explore {
 

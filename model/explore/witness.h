@@ -11,7 +11,7 @@ namespace bitwell::explore {
 
 class Witness {
  public:
-  explicit Witness(const isa::Shape& shape) : names_(shape) {}
+  explicit Witness(const run::Shape& shape) : names_(shape) {}
 
   // For a new run; for a new turn, of that actor.
   void clear();

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "model/hazard/knowledge/peers.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::hazard {
 

@@ -7,7 +7,7 @@
 
 #include "model/hazard/knowledge/published.h"
 #include "model/hazard/tensor.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::hazard {
 

@@ -7,7 +7,7 @@
 
 #include "model/hazard/knowledge/peers.h"
 #include "model/hazard/mbarriers.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::hazard {
 

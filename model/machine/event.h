@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 #include "model/machine/order.h"
 #include "model/machine/synchronisation.h"
 #include "model/machine/tensor/tensor_memory.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "model/machine/failure.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::machine {
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "model/machine/async_group.h"
+#include "model/machine/memory/unknown_bits.h"
 #include "model/machine/tensor/tensor_loads.h"
-#include "model/machine/unknown_bits.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 struct WaitKind;  // model/run/wait.h
 }
 
@@ -90,7 +90,7 @@ struct Split {
   std::shared_ptr<Activation> activation;
   uint32_t pc = 0;
   uint32_t mask = 0;
-  const isa::WaitKind* wait = nullptr;  // why it waits; nullptr: it can run
+  const run::WaitKind* wait = nullptr;  // why it waits; nullptr: it can run
   uint32_t barrier = 0;                 // which, while it waits at one of the CTA's
   uint32_t members = 0;                 // while it waits at a warp's
   uint32_t passed_by = 0;       // lanes whose guard let them pass the aligned barrier by at which it waits

@@ -13,7 +13,7 @@
 #include "model/run/stuck/nearby.h"
 #include "model/run/watch/follow.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 namespace {
 
 using machine::Fault;
@@ -30,41 +30,41 @@ const char* verb(AccessKind kind) {
   return kind == AccessKind::read ? "read" : kind == AccessKind::write ? "write" : "atomic";
 }
 
-std::string_view name_of(Space space) {
+std::string_view name_of(isa::Space space) {
   switch (space) {
-    case Space::global: return "global";
-    case Space::shared: return "shared::cta";
-    case Space::cluster: return "shared::cluster";
-    case Space::param: return "param";
-    case Space::constant: return "const";
-    case Space::local: return "local";
-    case Space::tensor: return "tensor";
+    case isa::Space::global: return "global";
+    case isa::Space::shared: return "shared::cta";
+    case isa::Space::cluster: return "shared::cluster";
+    case isa::Space::param: return "param";
+    case isa::Space::constant: return "const";
+    case isa::Space::local: return "local";
+    case isa::Space::tensor: return "tensor";
     default: return "generic";
   }
 }
 
 // `text` of an access that may not be.
-Fault refused(const std::string& text, Space space, uint64_t address, size_t size, AccessKind kind, int lane,
-              const std::string& object) {
+Fault refused(const std::string& text, isa::Space space, uint64_t address, size_t size, AccessKind kind,
+              int lane, const std::string& object) {
   Fault out(text, lane);
   out.access = {verb(kind), name_of(space), address, size, object};
   return out;
 }
 
-[[noreturn]] void out_of_bounds(Context& context, Space space, uint64_t address, size_t size, AccessKind kind,
-                                int lane) {
+[[noreturn]] void out_of_bounds(Context& context, isa::Space space, uint64_t address, size_t size,
+                                AccessKind kind, int lane) {
   const std::string text = "out-of-bounds " + std::string(verb(kind)) + " of " + std::to_string(size) +
                            " bytes at " + hex(address);
   const auto fault = [&](const std::string& behind, const std::string& object = "") {
     return refused(text + behind, space, address, size, kind, lane, object);
   };
   Cta& cta = context.cta;
-  if (space == Space::global)
+  if (space == isa::Space::global)
     throw fault(", " + cta.grid.global.describe(address), cta.grid.global.nearest(address));
   Cta* const other =
-      space == Space::shared || space == Space::cluster ? cta.cluster.cta_of(address) : nullptr;
-  if (space == Space::cluster && other == nullptr) throw fault(": no CTA of the cluster has it");
-  if (space == Space::shared && other != nullptr && other != &cta)
+      space == isa::Space::shared || space == isa::Space::cluster ? cta.cluster.cta_of(address) : nullptr;
+  if (space == isa::Space::cluster && other == nullptr) throw fault(": no CTA of the cluster has it");
+  if (space == isa::Space::shared && other != nullptr && other != &cta)
     throw fault(" of shared::cta memory: that is another CTA's");
   const Cta& owner = other != nullptr ? *other : cta;  // of shared memory
   const auto of = [&](const char* name, uint64_t limit, const Beside& beside) {
@@ -72,10 +72,11 @@ Fault refused(const std::string& text, Space space, uint64_t address, size_t siz
                  readable(beside.object));
   };
   switch (space) {
-    case Space::local: throw of("local memory", context.warp.local[static_cast<size_t>(lane)].size(), {});
-    case Space::param:
+    case isa::Space::local:
+      throw of("local memory", context.warp.local[static_cast<size_t>(lane)].size(), {});
+    case isa::Space::param:
       throw of("the parameter block", cta.grid.parameters.size(), beside_parameters(cta.grid, address));
-    case Space::constant:
+    case isa::Space::constant:
       throw of("constant memory", cta.grid.constants.size(), beside_constants(cta.grid, address));
     default: throw of("shared memory", owner.shared.size(), beside_shared(owner, address));
   }
@@ -111,7 +112,7 @@ machine::Claims* claims_of(const Context& context) {
   return parallel != nullptr ? &parallel->claims : nullptr;
 }
 
-void claim_lanes(AccessKind kind, const Region& at, const AddressScan& scan, const uint64_t* address,
+void claim_lanes(AccessKind kind, const Region& at, const isa::AddressScan& scan, const uint64_t* address,
                  uint32_t mask, size_t size, machine::Claims& claims) {
   if (kind == AccessKind::read && claims.read_at_once(at)) return;
   if (scan.consecutive) return claim(kind, at, scan.low, size * kLanes, claims);
@@ -119,17 +120,17 @@ void claim_lanes(AccessKind kind, const Region& at, const AddressScan& scan, con
 }
 
 // One lane's bytes; `address` is in the space's own numbering.
-void find_one(Context& context, Space space, uint64_t address, size_t size, AccessKind kind, int lane,
+void find_one(Context& context, isa::Space space, uint64_t address, size_t size, AccessKind kind, int lane,
               machine::Claims* claims, LaneBytes& out) {
   const auto at = static_cast<size_t>(lane);
   Region* region = nullptr;
   switch (space) {
-    case Space::global: region = context.cta.grid.global.find(address, size); break;
-    case Space::shared: region = &context.cta.shared; break;
-    case Space::cluster: region = cluster_memory(context, address, lane); break;
-    case Space::param: region = &context.cta.grid.parameters; break;
-    case Space::constant: region = &context.cta.grid.constants; break;
-    case Space::local: {
+    case isa::Space::global: region = context.cta.grid.global.find(address, size); break;
+    case isa::Space::shared: region = &context.cta.shared; break;
+    case isa::Space::cluster: region = cluster_memory(context, address, lane); break;
+    case isa::Space::param: region = &context.cta.grid.parameters; break;
+    case isa::Space::constant: region = &context.cta.grid.constants; break;
+    case isa::Space::local: {
       auto& local = context.warp.local[at];
       if (address > local.size() || size > local.size() - address)
         out_of_bounds(context, space, address, size, kind, lane);
@@ -138,15 +139,15 @@ void find_one(Context& context, Space space, uint64_t address, size_t size, Acce
       out.tracked = true;
       return;
     }
-    case Space::generic:
-    case Space::tensor: break;
+    case isa::Space::generic:
+    case isa::Space::tensor: break;
   }
   if (region == nullptr || !region->contains(address, size))
     out_of_bounds(context, space, address, size, kind, lane);
   if (region->read_only && kind != AccessKind::read)
     throw refused(std::string(verb(kind)) + " to '" + region->name() + "', which is read-only", space,
                   address, size, kind, lane, region->name());
-  if (context.checked && (space == Space::shared || space == Space::cluster))
+  if (context.checked && (space == isa::Space::shared || space == isa::Space::cluster))
     for (const auto& cta : context.cta.cluster.ctas)
       if (&cta->shared == region && cta->mbarriers.overlapping(address, size) != nullptr)
         throw Fault("an ordinary " + std::string(verb(kind)) + " of an mbarrier, which is live", lane);
@@ -154,30 +155,30 @@ void find_one(Context& context, Space space, uint64_t address, size_t size, Acce
   out.defined[at] =
       region->raw_defined() == nullptr ? nullptr : region->raw_defined() + (address - region->base());
   out.tracked = out.tracked || out.defined[at] != nullptr;
-  if (space != Space::global) return;
+  if (space != isa::Space::global) return;
   out.global |= 1u << lane;
   if (claims != nullptr) claim(kind, *region, address, size, *claims);
 }
 
 // Which space a generic address lies in; `address` becomes that space's own.
-Space space_of_generic(uint64_t& address) {
-  for (const auto& [window, space] :
-       {std::pair{machine::kSharedWindow, Space::cluster}, std::pair{machine::kLocalWindow, Space::local},
-        std::pair{machine::kParamWindow, Space::param}})
+isa::Space space_of_generic(uint64_t& address) {
+  for (const auto& [window, space] : {std::pair{machine::kSharedWindow, isa::Space::cluster},
+                                      std::pair{machine::kLocalWindow, isa::Space::local},
+                                      std::pair{machine::kParamWindow, isa::Space::param}})
     if (address - window < machine::kWindowSize) {
       address -= window;
       return space;
     }
-  return address - machine::kConstWindow < machine::kWindowSize ? Space::constant : Space::global;
+  return address - machine::kConstWindow < machine::kWindowSize ? isa::Space::constant : isa::Space::global;
 }
 
 // Where the numbering of a space's addresses starts as generic ones.
-uint64_t window_of(Space space) {
+uint64_t window_of(isa::Space space) {
   switch (space) {
-    case Space::shared:
-    case Space::cluster: return machine::kSharedWindow;
-    case Space::local: return machine::kLocalWindow;
-    case Space::param: return machine::kParamWindow;
+    case isa::Space::shared:
+    case isa::Space::cluster: return machine::kSharedWindow;
+    case isa::Space::local: return machine::kLocalWindow;
+    case isa::Space::param: return machine::kParamWindow;
     default: return 0;
   }
 }
@@ -208,8 +209,8 @@ void tell(const Context& context, AccessKind kind, const machine::Order& order, 
 }
 
 // Lanes whose bytes are there already, all of them written: what the store's rows have for them.
-uint32_t unchanged_lanes(const Op& store, Context& context, uint32_t mask, const LaneBytes& there) {
-  const auto& use = store.as<MemoryUse>();
+uint32_t unchanged_lanes(const isa::Op& store, Context& context, uint32_t mask, const LaneBytes& there) {
+  const auto& use = store.as<isa::MemoryUse>();
   const size_t all = static_cast<size_t>(use.size) * use.count;
   for (size_t j = 0; j < use.count && context.checked; ++j)
     mask &= context.known_at((*store.sources)[j], mask);
@@ -232,23 +233,24 @@ uint32_t unchanged_lanes(const Op& store, Context& context, uint32_t mask, const
 
 }  // namespace
 
-void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mask, size_t size,
-             AccessKind kind, bool as_one, LaneBytes& out, const Op* store, bool claimed) {
+void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_t mask, size_t size,
+             AccessKind kind, bool as_one, LaneBytes& out, const isa::Op* store, bool claimed) {
   context.require_defined(row, mask, "an address");
-  static const AddressScans& scans = address_scans();
+  static const isa::AddressScans& scans = isa::address_scans();
   alignas(64) uint64_t address[kLanes];
-  const AddressScan scan = use.narrow
-                               ? scans.narrow(context.row<uint32_t>(row), use.offset, mask, size, address)
-                               : scans.wide(context.row<uint64_t>(row), use.offset, mask, size, address);
+  const isa::AddressScan scan =
+      use.narrow ? scans.narrow(context.row<uint32_t>(row), use.offset, mask, size, address)
+                 : scans.wide(context.row<uint64_t>(row), use.offset, mask, size, address);
   // A 32-bit address of .const counts from the start of its window.
-  const bool constant32 = use.narrow && use.space == Space::constant;
+  const bool constant32 = use.narrow && use.space == isa::Space::constant;
   const uint64_t window = constant32 ? machine::kConstWindow : 0;
   if (constant32)
     for (uint64_t& a : address) a += window;
   uint64_t low = scan.low + window;
   uint64_t high = scan.high + window;
-  const Space space = use.space;
-  if ((space == Space::shared || space == Space::cluster) && high >= machine::kSharedWindow) [[unlikely]]
+  const isa::Space space = use.space;
+  if ((space == isa::Space::shared || space == isa::Space::cluster) && high >= machine::kSharedWindow)
+      [[unlikely]]
     std::tie(low, high) = low_halves(context, address, mask);
   if ((scan.bits & (size - 1)) != 0 && context.checked) {
     for (int i = 0; i < kLanes; ++i)
@@ -256,39 +258,39 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
         throw refused("misaligned " + std::string(verb(kind)) + " of " + std::to_string(size) + " bytes at " +
                           hex(address[i]),
                       space, address[i], size, kind, i,
-                      space == Space::global ? context.cta.grid.global.nearest(address[i]) : "");
+                      space == isa::Space::global ? context.cta.grid.global.nearest(address[i]) : "");
   }
   // One region for all lanes: the common case.
   Region* region = nullptr;
-  Space real = space;
+  isa::Space real = space;
   out.global = 0;
-  if (space == Space::global || space == Space::generic) {
-    real = Space::global;
+  if (space == isa::Space::global || space == isa::Space::generic) {
+    real = isa::Space::global;
     region = context.cta.last_global;
     if (region == nullptr || low < region->base() || high - low > region->size() ||
         !region->contains(high, size)) {
       region = context.cta.grid.global.find(low, size);
       if (region != nullptr && region->contains(high, size)) context.cta.last_global = region;
     }
-  } else if (space == Space::shared) {
+  } else if (space == isa::Space::shared) {
     region = &context.cta.shared;
-  } else if (space == Space::cluster) {
+  } else if (space == isa::Space::cluster) {
     int lowest = __builtin_ctz(mask);
     for (int i = lowest; i < kLanes; ++i)
       if ((mask >> i & 1) != 0 && address[i] == low) lowest = i;
     region = cluster_memory(context, low, lowest);
-  } else if (space == Space::param) {
+  } else if (space == isa::Space::param) {
     region = &context.cta.grid.parameters;
-  } else if (space == Space::constant) {
+  } else if (space == isa::Space::constant) {
     region = &context.cta.grid.constants;
   }
-  if (context.checked && (space == Space::shared || space == Space::cluster) && region != nullptr)
+  if (context.checked && (space == isa::Space::shared || space == isa::Space::cluster) && region != nullptr)
     keep_off_mbarriers(context, address, mask, low, high, size, kind);
   machine::Claims* const claims = claimed ? claims_of(context) : nullptr;
   const bool together = region != nullptr && region->contains(low, size) && region->contains(high, size) &&
                         (!region->read_only || kind == AccessKind::read);
   if (together) {
-    out.global = real == Space::global ? mask : 0;
+    out.global = real == isa::Space::global ? mask : 0;
     out.tracked = region->raw_defined() != nullptr;
     out.consecutive = scan.consecutive && as_one;
     // As integers: inactive lanes may point anywhere, and are never followed.
@@ -298,13 +300,13 @@ void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mas
     for (int i = 0; i < lanes; ++i) out.bytes[i] = reinterpret_cast<std::byte*>(bytes + address[i]);
     if (out.tracked)
       for (int i = 0; i < lanes; ++i) out.defined[i] = reinterpret_cast<uint8_t*>(defined + address[i]);
-    if (claims != nullptr && real == Space::global) [[unlikely]]
+    if (claims != nullptr && real == isa::Space::global) [[unlikely]]
       claim_lanes(kind, *region, scan, address, mask, size, *claims);
   } else {
     for (int i = 0; i < kLanes; ++i) {
       if ((mask >> i & 1) == 0) continue;
       uint64_t a = address[i];
-      const Space lane_space = space == Space::generic ? space_of_generic(a) : space;
+      const isa::Space lane_space = space == isa::Space::generic ? space_of_generic(a) : space;
       find_one(context, lane_space, a, size, kind, i, claims, out);
     }
   }
@@ -352,7 +354,7 @@ machine::Origin access_origin(Context& context, const LaneBytes& access, int lan
 bool read_generic(Context& context, int lane, uint64_t address, size_t size, void* to) {
   LaneBytes found;
   uint64_t own = address;
-  const Space space = space_of_generic(own);
+  const isa::Space space = space_of_generic(own);
   find_one(context, space, own, size, AccessKind::read, lane, claims_of(context), found);
   if (context.cta.cluster.accesses_watched()) {
     uint64_t addresses[kLanes]{};
@@ -373,4 +375,4 @@ std::string read_string(Context& context, int lane, uint64_t address) {
   }
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

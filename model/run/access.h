@@ -6,7 +6,7 @@
 #include "model/machine/event.h"
 #include "model/run/context.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::AccessKind;
 
@@ -25,8 +25,9 @@ struct LaneBytes {
 // `together`: lanes whose bytes follow each other may be told as one run (LaneBytes::consecutive). `store`:
 // of a MemoryUse, which stores its sources there. `claimed`: what is reached in global memory is claimed
 // where the cluster runs beside others; else that is the caller's.
-void resolve(const AddressUse& use, uint32_t row, Context& context, uint32_t mask, size_t size,
-             AccessKind kind, bool together, LaneBytes& out, const Op* store = nullptr, bool claimed = true);
+void resolve(const isa::AddressUse& use, uint32_t row, Context& context, uint32_t mask, size_t size,
+             AccessKind kind, bool together, LaneBytes& out, const isa::Op* store = nullptr,
+             bool claimed = true);
 
 // Where a lane's bytes of an access stand, as the origin of a value that was never written there; `size` and
 // `missing` are left to the caller.
@@ -39,4 +40,4 @@ std::string read_string(Context& context, int lane, uint64_t address);
 // Copies `size` bytes from one lane's generic address; returns whether all of them were written.
 bool read_generic(Context& context, int lane, uint64_t address, size_t size, void* to);
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -2,9 +2,9 @@
 #pragma once
 #include "model/isa/form/op.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
-struct BarrierUse : Payload {
+struct BarrierUse : isa::Payload {
   enum class Kind : uint8_t { sync, arrive, red_popc, red_and, red_or };
   Kind kind = Kind::sync;
   bool aligned = false;
@@ -13,4 +13,4 @@ struct BarrierUse : Payload {
   bool reduces() const { return kind >= Kind::red_popc; }
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -5,7 +5,7 @@
 #include "model/run/turns/synchronised.h"
 #include "model/run/wait.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::kLanes;
 using machine::Split;
@@ -69,9 +69,9 @@ void Cta::try_release(uint32_t number) {
     for (Split& s : w.splits) {
       if (s.wait != &kAtCtaBarrier || s.barrier != number) continue;
       tell_synchronised(Synchronisation::Kind::cta_passed, *this, w, s, s.mask, number);
-      const Op& op = op_at(s);
+      const isa::Op& op = op_at(s);
       auto* rows = s.activation->rows.data();
-      if (op.d != kSink) {  // bar.red
+      if (op.d != isa::kSink) {  // bar.red
         const BarrierUse::Kind kind = op.as<BarrierUse>().kind;
         if (kind == BarrierUse::Kind::red_popc) {
           for (int lane = 0; lane < kLanes; ++lane)
@@ -124,4 +124,4 @@ void Cluster::try_release_barrier() {
         if (s.wait == &kAtClusterBarrier) s.wait = nullptr;  // looks again
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

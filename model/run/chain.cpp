@@ -9,7 +9,7 @@
 #include "model/run/turns/residents.h"
 #include "model/run/watch/follow.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::InputError;
 
@@ -17,7 +17,7 @@ namespace {
 
 // Clusters that are resident at once, and what that number rests on. Refuses a cooperative launch that has
 // more.
-Room room_for(const Program& program, const Shape& shape, const Options& options) {
+Room room_for(const isa::Program& program, const Shape& shape, const Options& options) {
   const Residency held = residency(program, shape);
   const uint64_t most = options.residents.value_or(std::max<uint64_t>(held.room, 1));
   const std::string rests_on = options.residents ? "as asked for" : "limited by " + held.rests_on;
@@ -32,10 +32,10 @@ Room room_for(const Program& program, const Shape& shape, const Options& options
 
 // The parameter block of a launch.
 machine::Region parameters_of(const ChainedLaunch& launch) {
-  const Program& program = launch.program;
+  const isa::Program& program = launch.program;
   machine::Region out("the parameter block", 0, program.parameter_size, true);
   out.read_only = true;
-  const Function& entry = program.functions[static_cast<size_t>(program.entry)];
+  const isa::Function& entry = program.functions[static_cast<size_t>(program.entry)];
   for (size_t i = 0; i < launch.arguments.size(); ++i)
     std::memcpy(out.raw_bytes() + entry.params[i].offset, launch.arguments[i].data(),
                 launch.arguments[i].size());
@@ -106,10 +106,10 @@ std::vector<RunResult> run_chain(const std::vector<ChainedLaunch>& launches, mac
   return residents.run();
 }
 
-RunResult run(const Program& program, machine::Region& constants, const Shape& shape,
+RunResult run(const isa::Program& program, machine::Region& constants, const Shape& shape,
               const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
               const Options& options) {
   return std::move(run_chain({{program, constants, shape, arguments}}, memory, options).front());
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -10,7 +10,7 @@
 #include "model/run/wait.h"
 #include "model/run/watch/follow.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::Agent;
 using machine::Fault;
@@ -338,4 +338,4 @@ void Cluster::settle() {
   yield();
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -13,7 +13,7 @@
 #include "model/run/journal.h"
 #include "model/run/watch/last_writers.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 class Timekeeper;
 struct Taker;
@@ -207,4 +207,4 @@ class Cluster {
   std::deque<uint64_t> agent_priority_;  // as agents_
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

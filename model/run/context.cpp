@@ -3,7 +3,7 @@
 #include "model/run/turns/synchronised.h"
 #include "model/run/wait.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::Fault;
 using machine::Split;
@@ -79,4 +79,4 @@ bool all_here(Context& context, uint32_t mask) {
   return false;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -3,7 +3,7 @@
 #pragma once
 #include "model/run/cluster.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 // What an effect may touch.
 class Context {
@@ -86,4 +86,4 @@ bool whole_warp(Context& context, uint32_t mask);
 // The same for .aligned barriers of the cluster: all threads of the warp that still run.
 bool all_here(Context& context, uint32_t mask);
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

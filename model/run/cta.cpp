@@ -10,7 +10,7 @@
 #include "model/run/turns/residency.h"
 #include "model/run/wait.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::Activation;
 using machine::Fault;
@@ -21,9 +21,9 @@ using machine::Warp;
 namespace {
 
 // Whether threads of one warp have different values of it.
-bool differs_by_lane(Special s) {
-  return s <= Special::tid_z || s == Special::laneid ||
-         (s >= Special::lanemask_eq && s <= Special::lanemask_gt);
+bool differs_by_lane(isa::Special s) {
+  return s <= isa::Special::tid_z || s == isa::Special::laneid ||
+         (s >= isa::Special::lanemask_eq && s <= isa::Special::lanemask_gt);
 }
 
 // A value of so many bits as a row holds it, in every lane.
@@ -39,7 +39,7 @@ void fill(std::byte* row, int bits, uint64_t value) {
 }
 
 // Bytes of shared memory that are not the system's.
-uint64_t own_shared(const Cta& cta) { return cta.shared.size() - reserved_shared(cta.grid.program); }
+uint64_t own_shared(const Cta& cta) { return cta.shared.size() - isa::reserved_shared(cta.grid.program); }
 
 }  // namespace
 
@@ -51,7 +51,7 @@ Cta::Cta(Cluster& of, std::array<uint32_t, 3> at, uint32_t number)
       shared("shared memory", uint64_t{number} << machine::kRankShift,
              grid.program.dynamic_shared + grid.shape.dynamic_shared, !grid.options.checked) {
   if (grid.options.checked) shared.remember_touched();
-  if (reserved_shared(grid.program) != 0) shared.mark_defined(0, kReservedForCode);
+  if (isa::reserved_shared(grid.program) != 0) shared.mark_defined(0, isa::kReservedForCode);
   const auto& b = grid.shape.block;
   const uint32_t threads = b[0] * b[1] * b[2];
   warps.resize((threads + kLanes - 1) / kLanes);
@@ -71,67 +71,68 @@ std::array<uint32_t, 3> Cta::thread_index(const Warp& warp, int lane) const {
   return {linear % b[0], linear / b[0] % b[1], linear / (b[0] * b[1])};
 }
 
-uint64_t Cta::special(Special s, const Warp& warp, int lane, const Activation& activation) const {
+uint64_t Cta::special(isa::Special s, const Warp& warp, int lane, const Activation& activation) const {
   const auto& shape = grid.shape;
-  const auto at = [&](const std::array<uint32_t, 3>& v, Special first) {
+  const auto at = [&](const std::array<uint32_t, 3>& v, isa::Special first) {
     return v[static_cast<size_t>(s) - static_cast<size_t>(first)];
   };
-  if (s <= Special::tid_z) return at(thread_index(warp, lane), Special::tid_x);
-  if (s <= Special::ntid_z) return at(shape.block, Special::ntid_x);
-  if (s <= Special::ctaid_z) return at(index, Special::ctaid_x);
-  if (s <= Special::nctaid_z) return at(shape.grid, Special::nctaid_x);
-  if (s >= Special::envreg_0 && s <= Special::envreg_31)
-    return shape.environment[static_cast<size_t>(s) - static_cast<size_t>(Special::envreg_0)];
+  if (s <= isa::Special::tid_z) return at(thread_index(warp, lane), isa::Special::tid_x);
+  if (s <= isa::Special::ntid_z) return at(shape.block, isa::Special::ntid_x);
+  if (s <= isa::Special::ctaid_z) return at(index, isa::Special::ctaid_x);
+  if (s <= isa::Special::nctaid_z) return at(shape.grid, isa::Special::nctaid_x);
+  if (s >= isa::Special::envreg_0 && s <= isa::Special::envreg_31)
+    return shape.environment[static_cast<size_t>(s) - static_cast<size_t>(isa::Special::envreg_0)];
   const uint32_t bit = 1u << lane;
   switch (s) {
-    case Special::laneid: return static_cast<uint32_t>(lane);
-    case Special::warpid: return static_cast<uint32_t>(warp.index);
-    case Special::nwarpid: return 64;
-    case Special::smid:
-    case Special::gridid: return 0;
-    case Special::nsmid: return 1;
-    case Special::lanemask_eq: return bit;
-    case Special::lanemask_le: return bit | (bit - 1);
-    case Special::lanemask_lt: return bit - 1;
-    case Special::lanemask_ge: return ~(bit - 1);
-    case Special::lanemask_gt: return ~(bit | (bit - 1));
-    case Special::clusterid_x:
-    case Special::clusterid_y:
-    case Special::clusterid_z:
-      return at(index, Special::clusterid_x) / at(shape.cluster, Special::clusterid_x);
-    case Special::nclusterid_x:
-    case Special::nclusterid_y:
-    case Special::nclusterid_z:
-      return at(shape.grid, Special::nclusterid_x) / at(shape.cluster, Special::nclusterid_x);
-    case Special::cluster_ctaid_x:
-    case Special::cluster_ctaid_y:
-    case Special::cluster_ctaid_z:
-      return at(index, Special::cluster_ctaid_x) % at(shape.cluster, Special::cluster_ctaid_x);
-    case Special::cluster_nctaid_x:
-    case Special::cluster_nctaid_y:
-    case Special::cluster_nctaid_z: return at(shape.cluster, Special::cluster_nctaid_x);
-    case Special::cluster_ctarank: return rank;
-    case Special::cluster_nctarank: return uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2];
-    case Special::is_explicit_cluster: return shape.explicit_cluster ? 1 : 0;
-    case Special::shared_base: return uint64_t{rank} << machine::kRankShift;
-    case Special::total_smem_size: return allocated_shared(grid.program.sm, own_shared(*this));
-    case Special::aggr_smem_size: {
+    case isa::Special::laneid: return static_cast<uint32_t>(lane);
+    case isa::Special::warpid: return static_cast<uint32_t>(warp.index);
+    case isa::Special::nwarpid: return 64;
+    case isa::Special::smid:
+    case isa::Special::gridid: return 0;
+    case isa::Special::nsmid: return 1;
+    case isa::Special::lanemask_eq: return bit;
+    case isa::Special::lanemask_le: return bit | (bit - 1);
+    case isa::Special::lanemask_lt: return bit - 1;
+    case isa::Special::lanemask_ge: return ~(bit - 1);
+    case isa::Special::lanemask_gt: return ~(bit | (bit - 1));
+    case isa::Special::clusterid_x:
+    case isa::Special::clusterid_y:
+    case isa::Special::clusterid_z:
+      return at(index, isa::Special::clusterid_x) / at(shape.cluster, isa::Special::clusterid_x);
+    case isa::Special::nclusterid_x:
+    case isa::Special::nclusterid_y:
+    case isa::Special::nclusterid_z:
+      return at(shape.grid, isa::Special::nclusterid_x) / at(shape.cluster, isa::Special::nclusterid_x);
+    case isa::Special::cluster_ctaid_x:
+    case isa::Special::cluster_ctaid_y:
+    case isa::Special::cluster_ctaid_z:
+      return at(index, isa::Special::cluster_ctaid_x) % at(shape.cluster, isa::Special::cluster_ctaid_x);
+    case isa::Special::cluster_nctaid_x:
+    case isa::Special::cluster_nctaid_y:
+    case isa::Special::cluster_nctaid_z: return at(shape.cluster, isa::Special::cluster_nctaid_x);
+    case isa::Special::cluster_ctarank: return rank;
+    case isa::Special::cluster_nctarank:
+      return uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2];
+    case isa::Special::is_explicit_cluster: return shape.explicit_cluster ? 1 : 0;
+    case isa::Special::shared_base: return uint64_t{rank} << machine::kRankShift;
+    case isa::Special::total_smem_size: return allocated_shared(grid.program.sm, own_shared(*this));
+    case isa::Special::aggr_smem_size: {
       const machine::Arch& arch = machine::arch(grid.program.sm);
       return own_shared(*this) + arch.sm_shared - arch.shared;
     }
-    case Special::dynamic_smem_size: return shape.dynamic_shared;
-    case Special::local_base: return activation.local_base;
+    case isa::Special::dynamic_smem_size: return shape.dynamic_shared;
+    case isa::Special::local_base: return activation.local_base;
     default: throw machine::ModelBug("a special register without a value");
   }
 }
 
 std::shared_ptr<Activation> Cta::activate(int function, Warp& warp, uint32_t mask,
                                           std::shared_ptr<Activation> caller) {
-  const Function& f = grid.program.functions[static_cast<size_t>(function)];
+  const isa::Function& f = grid.program.functions[static_cast<size_t>(function)];
   auto activation = std::make_shared<Activation>(function, f.rows);
   if (caller != nullptr) {
-    const Function& up = grid.program.functions[static_cast<size_t>(caller->function)];
-    activation->local_base = frame_behind(caller->local_base, up.local_size);
+    const isa::Function& up = grid.program.functions[static_cast<size_t>(caller->function)];
+    activation->local_base = isa::frame_behind(caller->local_base, up.local_size);
     activation->depth = caller->depth + 1;
     if (activation->depth > 8192) throw Fault("8192 calls deep: endless recursion?");
   }
@@ -146,12 +147,12 @@ std::shared_ptr<Activation> Cta::activate(int function, Warp& warp, uint32_t mas
     const size_t bytes = static_cast<size_t>(std::max(bits, 16)) / 8;
     std::memcpy(rows + row + bytes * static_cast<size_t>(lane), &value, std::min<size_t>(bytes, 8));
   };
-  for (const uint32_t r : {kSink, kZero, kZero + 128}) defined[r / machine::kRowBytes] = ~0u;
-  for (const ConstantRow& c : f.constants) {
+  for (const uint32_t r : {isa::kSink, isa::kZero, isa::kZero + 128}) defined[r / machine::kRowBytes] = ~0u;
+  for (const isa::ConstantRow& c : f.constants) {
     fill(rows + c.row, c.bits, c.value);
     defined[c.row / machine::kRowBytes] = ~0u;
   }
-  for (const SpecialRow& s : f.specials) {
+  for (const isa::SpecialRow& s : f.specials) {
     if (!differs_by_lane(s.special))
       fill(rows + s.row, s.bits, special(s.special, warp, 0, *activation) + s.offset);
     else
@@ -172,17 +173,17 @@ std::shared_ptr<Activation> Cta::activate(int function, Warp& warp, uint32_t mas
   return activation;
 }
 
-const Op& Cta::op_at(const Split& split) const {
+const isa::Op& Cta::op_at(const Split& split) const {
   return grid.program.functions[static_cast<size_t>(split.activation->function)].code[split.pc];
 }
 
-const Line& Cta::line(const Split& split) const {
-  const Function& f = grid.program.functions[static_cast<size_t>(split.activation->function)];
+const isa::Line& Cta::line(const Split& split) const {
+  const isa::Function& f = grid.program.functions[static_cast<size_t>(split.activation->function)];
   return f.lines[static_cast<size_t>(f.code[split.pc].line)];
 }
 
 machine::Place Cta::place(const Warp& warp, const Split& split, int lane) const {
-  const Line& at = line(split);
+  const isa::Line& at = line(split);
   const int active = split.mask != 0 ? __builtin_ctz(split.mask) : 0;
   return {at.ptx, at.cuda, index, thread_index(warp, lane >= 0 ? lane : active), true};
 }
@@ -202,4 +203,4 @@ bool Cta::alive() const {
   return std::any_of(warps.begin(), warps.end(), [](const Warp& w) { return !w.splits.empty(); });
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -10,14 +10,14 @@
 #include "model/machine/agent.h"
 #include "model/machine/failure.h"
 #include "model/machine/mbarrier.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 #include "model/machine/tensor/tensor_memory.h"
 #include "model/machine/warp.h"
 #include "model/run/family_states.h"
 #include "model/run/launch.h"
 #include "model/run/turns/flight.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 class Cluster;
 class Context;
@@ -26,7 +26,7 @@ struct Parallel;
 // What all CTAs of a launch share.
 struct Grid {
   // What is known before the first one starts.
-  const Program& program;
+  const isa::Program& program;
   const Shape shape;
   const Options options;
   machine::Memory& global;
@@ -101,8 +101,8 @@ class Cta {
   // Frees the splits of a warp that wait at bar.warp.sync with every member there.
   void try_release_warp(machine::Warp& warp);
   std::array<uint32_t, 3> thread_index(const machine::Warp& warp, int lane) const;
-  const Op& op_at(const machine::Split& split) const;
-  const Line& line(const machine::Split& split) const;
+  const isa::Op& op_at(const machine::Split& split) const;
+  const isa::Line& line(const machine::Split& split) const;
   machine::Place place(const machine::Warp& warp, const machine::Split& split, int lane) const;
 
  private:
@@ -129,9 +129,9 @@ class Cta {
   void arrive(Context& context, uint32_t pc, uint64_t instructions);
   size_t choose(const machine::Warp& warp) const;
   void merge(machine::Warp& warp);
-  uint64_t special(Special s, const machine::Warp& warp, int lane,
+  uint64_t special(isa::Special s, const machine::Warp& warp, int lane,
                    const machine::Activation& activation) const;
   uint64_t clock_ = 0;
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

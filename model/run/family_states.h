@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 class FamilyStates {
  public:
@@ -31,4 +31,4 @@ class FamilyStates {
   std::vector<std::pair<const char*, std::shared_ptr<void>>> all_;
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -5,11 +5,11 @@
 
 #include "model/run/note.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 struct Journal {
   Notes notes;
   std::string printed;  // that is not passed on yet
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -8,7 +8,7 @@
 #include "model/run/cta.h"
 #include "model/run/turns/residency.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::InputError;
 
@@ -18,14 +18,15 @@ std::string triple(const std::array<uint32_t, 3>& v) {
   return std::to_string(v[0]) + " x " + std::to_string(v[1]) + " x " + std::to_string(v[2]);
 }
 
-const std::vector<int64_t>* directive(const Function& f, const char* name) {
+const std::vector<int64_t>* directive(const isa::Function& f, const char* name) {
   const auto at = f.directives.find(name);
   return at == f.directives.end() ? nullptr : &at->second;
 }
 
 // `asked` as the launch has it.
-void check_cluster(const Program& program, const std::string& who, const Shape& shape, const Shape& asked) {
-  const Function& f = program.functions[static_cast<size_t>(program.entry)];
+void check_cluster(const isa::Program& program, const std::string& who, const Shape& shape,
+                   const Shape& asked) {
+  const isa::Function& f = program.functions[static_cast<size_t>(program.entry)];
   const std::array<uint32_t, 3>& cluster = shape.cluster;
   uint64_t ctas = 1;
   for (size_t i = 0; i < 3; ++i) {
@@ -77,9 +78,9 @@ std::optional<std::array<uint32_t, 3>> Grid::take_next() {
   return taken;
 }
 
-Shape full_shape(const Program& program, const Shape& shape) {
+Shape full_shape(const isa::Program& program, const Shape& shape) {
   static constexpr std::array<uint32_t, 3> kOne{1, 1, 1};
-  const Function& f = program.functions[static_cast<size_t>(program.entry)];
+  const isa::Function& f = program.functions[static_cast<size_t>(program.entry)];
   const auto all_three = [](const std::vector<int64_t>& v) {
     std::array<uint32_t, 3> out = kOne;
     for (size_t i = 0; i < v.size(); ++i) out[i] = static_cast<uint32_t>(v[i]);
@@ -97,10 +98,10 @@ Shape full_shape(const Program& program, const Shape& shape) {
   return out;
 }
 
-void check_launch(const Program& program, const Shape& asked,
+void check_launch(const isa::Program& program, const Shape& asked,
                   const std::vector<std::vector<std::byte>>& arguments) {
   const Shape shape = full_shape(program, asked);
-  const Function& f = program.functions[static_cast<size_t>(program.entry)];
+  const isa::Function& f = program.functions[static_cast<size_t>(program.entry)];
   const std::string who = "entry '" + f.name + "': ";
   if (arguments.size() != f.params.size())
     throw InputError(who + "takes " + std::to_string(f.params.size()) + " arguments, the launch gives " +
@@ -146,11 +147,12 @@ void check_launch(const Program& program, const Shape& asked,
     throw InputError(who + "the block has " + std::to_string(threads) + " threads of " +
                      std::to_string(shape.registers) + " registers, a multiprocessor has " +
                      std::to_string(machine::kRegisters));
-  if (reserved_shared(program) != 0 && uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2] > 1)
+  if (isa::reserved_shared(program) != 0 &&
+      uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2] > 1)
     throw machine::Unsupported(who +
                                "%reserved_smem_offset_* in a cluster, where no GPU's values are recorded; "
                                "they are of CTAs without one");
-  const uint64_t shared = program.dynamic_shared + shape.dynamic_shared - reserved_shared(program);
+  const uint64_t shared = program.dynamic_shared + shape.dynamic_shared - isa::reserved_shared(program);
   if (shared > machine::arch(program.sm).shared)
     throw InputError(who + std::to_string(shared) + " bytes of shared memory (" +
                      std::to_string(program.shared_size) + " static, " +
@@ -158,13 +160,13 @@ void check_launch(const Program& program, const Shape& asked,
                      std::to_string(machine::arch(program.sm).shared));
 }
 
-machine::Region place_variables(const std::vector<GlobalVariable>& variables, uint64_t constants,
+machine::Region place_variables(const std::vector<isa::GlobalVariable>& variables, uint64_t constants,
                                 machine::Memory& memory) {
   uint64_t size = 0;
-  for (const GlobalVariable& g : variables)
+  for (const isa::GlobalVariable& g : variables)
     if (g.is_const) size = std::max(size, g.address - constants + g.size);
   machine::Region out("constant memory", constants, size, true);
-  for (const GlobalVariable& g : variables) {
+  for (const isa::GlobalVariable& g : variables) {
     std::byte* to = g.is_const ? out.raw_bytes() + (g.address - constants)
                                : memory.place(g.name, g.address, g.size).raw_bytes();
     std::copy(g.bytes.begin(), g.bytes.end(), to);
@@ -173,13 +175,13 @@ machine::Region place_variables(const std::vector<GlobalVariable>& variables, ui
   return out;
 }
 
-machine::Region place_variables(const Program& program, machine::Memory& memory) {
+machine::Region place_variables(const isa::Program& program, machine::Memory& memory) {
   machine::Region out = place_variables(program.globals, program.constants, memory);
   memory.end_module();
   return out;
 }
 
-RunResult run(const Program& program, const Shape& shape,
+RunResult run(const isa::Program& program, const Shape& shape,
               const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
               const Options& options) {
   check_launch(program, shape, arguments);  // before anything is placed
@@ -187,4 +189,4 @@ RunResult run(const Program& program, const Shape& shape,
   return run(program, constants, shape, arguments, memory, options);
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

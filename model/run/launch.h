@@ -10,12 +10,12 @@
 
 #include "model/isa/form/program.h"
 #include "model/machine/event.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 #include "model/run/note.h"
 #include "model/run/turns/schedule.h"
 #include "model/run/watch/footprint.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 class Chooser;
 class Follow;
@@ -85,35 +85,35 @@ struct RunResult {
 // Where the entry says .blocksareclusters, `shape.grid` counts clusters, of this one it counts CTAs (what a
 // grid cannot have where they are too many), and a block of one thread stands for the .reqntid, as CUDA's
 // <<<grid, 1>>> has it.
-Shape full_shape(const Program& program, const Shape& shape);
+Shape full_shape(const isa::Program& program, const Shape& shape);
 
 // Refuses (InputError) a launch that the entry or the architecture does not allow, naming limit and value:
 // argument count and sizes, block, grid and cluster limits, .maxntid, .reqntid, shared memory.
-void check_launch(const Program& program, const Shape& shape,
+void check_launch(const isa::Program& program, const Shape& shape,
                   const std::vector<std::vector<std::byte>>& arguments);
 
 // Puts a module's variables into memory, with their first values, and returns its constants, which start at
 // an address.
-machine::Region place_variables(const std::vector<GlobalVariable>& variables, uint64_t constants,
+machine::Region place_variables(const std::vector<isa::GlobalVariable>& variables, uint64_t constants,
                                 machine::Memory& memory);
 // The same of the module that a program is of, as the memory's next. Once a module: programs of other entries
 // find them there.
-machine::Region place_variables(const Program& program, machine::Memory& memory);
+machine::Region place_variables(const isa::Program& program, machine::Memory& memory);
 
 // Runs every CTA to its end. `arguments` are the bytes of the entry's parameters in order; `memory` holds the
 // buffers and the module's variables, `constants` its constants. Throws Fault, Unsupported or InputError;
 // memory is then as far as the run got. A cooperative launch of more than is resident is an InputError.
-RunResult run(const Program& program, machine::Region& constants, const Shape& shape,
+RunResult run(const isa::Program& program, machine::Region& constants, const Shape& shape,
               const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
               const Options& options = {});
 // The same for the one launch of a memory's only module, whose variables it places.
-RunResult run(const Program& program, const Shape& shape,
+RunResult run(const isa::Program& program, const Shape& shape,
               const std::vector<std::vector<std::byte>>& arguments, machine::Memory& memory,
               const Options& options = {});
 
 // One of several launches that are in flight together.
 struct ChainedLaunch {
-  const Program& program;
+  const isa::Program& program;
   machine::Region& constants;
   Shape shape;
   const std::vector<std::vector<std::byte>>& arguments;
@@ -126,4 +126,4 @@ struct ChainedLaunch {
 std::vector<RunResult> run_chain(const std::vector<ChainedLaunch>& launches, machine::Memory& memory,
                                  const Options& options);
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 void Notes::add(const machine::Place& place, const std::string& text) {
   if (strict_) throw machine::Fault(place, text);
@@ -23,4 +23,4 @@ void Notes::add(const Note& note) {
     all_.push_back(note);
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -5,7 +5,7 @@
 
 #include "model/machine/failure.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 struct Note {
   machine::Place place;  // where it was seen first
@@ -30,4 +30,4 @@ class Notes {
   std::vector<Note> all_;
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

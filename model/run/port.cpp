@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bitwell::isa {
+namespace bitwell::run {
 namespace {
 
 // Addresses of shared memory and of parameters count in windows of their own.
@@ -68,4 +68,4 @@ void Port::tell_at(AccessKind kind, uint64_t generic, uint64_t size, bool mbarri
   cluster_.tell(access);
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -11,7 +11,7 @@
 #include "model/run/shared_place.h"
 #include "model/run/watch/follow.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::AccessKind;
 
@@ -184,4 +184,4 @@ class Port {
   machine::Order order_;
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -2,7 +2,7 @@
 
 #include "model/run/stuck/nearby.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::Fault;
 
@@ -11,9 +11,9 @@ uint64_t low_half(Context& context, int lane, uint64_t generic) {
   return generic - machine::kSharedWindow;
 }
 
-SharedPlace shared_place(Context& context, int lane, uint64_t address, Space space, uint64_t size,
+SharedPlace shared_place(Context& context, int lane, uint64_t address, isa::Space space, uint64_t size,
                          uint64_t align) {
-  if (space == Space::generic) {
+  if (space == isa::Space::generic) {
     if (address - machine::kSharedWindow >= machine::kWindowSize)
       throw Fault("a generic address that is not in shared memory", lane);
     address -= machine::kSharedWindow;
@@ -25,7 +25,7 @@ SharedPlace shared_place(Context& context, int lane, uint64_t address, Space spa
     throw Fault("shared address " + std::to_string(address) + " names CTA rank " +
                     std::to_string(address >> machine::kRankShift) + ", which the cluster does not have",
                 lane);
-  if (space == Space::shared && cta != &context.cta)
+  if (space == isa::Space::shared && cta != &context.cta)
     throw Fault("a shared::cta address that is another CTA's, of rank " + std::to_string(cta->rank), lane);
   if (!cta->alive())
     throw Fault(
@@ -42,7 +42,7 @@ SharedPlace shared_place(Context& context, int lane, uint64_t address, Space spa
   return {cta, address};
 }
 
-SharedPlace shared_place(const AddressUse& use, uint32_t row, Context& context, int lane, uint64_t size,
+SharedPlace shared_place(const isa::AddressUse& use, uint32_t row, Context& context, int lane, uint64_t size,
                          uint64_t align, bool own) {
   const uint64_t address = use.narrow ? static_cast<uint32_t>(context.row<uint32_t>(row)[lane] + use.offset)
                                       : context.row<uint64_t>(row)[lane] + use.offset;
@@ -54,4 +54,4 @@ SharedPlace shared_place(const AddressUse& use, uint32_t row, Context& context, 
   return place;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

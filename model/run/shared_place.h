@@ -3,7 +3,7 @@
 #include "model/isa/form/memory_use.h"
 #include "model/run/context.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 struct SharedPlace {
   Cta* cta;
@@ -17,10 +17,10 @@ uint64_t low_half(Context& context, int lane, uint64_t generic);
 
 // The place of `size` bytes at one lane's `address`, which counts in `space` (shared, cluster or generic).
 // Faults if it lies elsewhere, out of bounds, in a CTA that has ended, or off a multiple of `align`.
-SharedPlace shared_place(Context& context, int lane, uint64_t address, Space space, uint64_t size,
+SharedPlace shared_place(Context& context, int lane, uint64_t address, isa::Space space, uint64_t size,
                          uint64_t align);
 // The same for the address that a lane of row `row` holds; `own`: it must be this CTA's.
-SharedPlace shared_place(const AddressUse& use, uint32_t row, Context& context, int lane, uint64_t size,
+SharedPlace shared_place(const isa::AddressUse& use, uint32_t row, Context& context, int lane, uint64_t size,
                          uint64_t align, bool own = false);
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

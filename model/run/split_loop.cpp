@@ -7,7 +7,7 @@
 #include "model/run/wait.h"
 #include "model/run/watch/definedness.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::Fault;
 using machine::kQuantum;
@@ -89,7 +89,7 @@ namespace {
 
 // The lanes of `active` that an op's guard lets through.
 template <bool Checked>
-[[gnu::always_inline]] inline uint32_t guarded(const Op& op, Context& context, const std::byte* rows,
+[[gnu::always_inline]] inline uint32_t guarded(const isa::Op& op, Context& context, const std::byte* rows,
                                                const uint32_t* defined, uint32_t active, uint32_t pc) {
   if (op.guard == 0) return active;
   const uint32_t predicate = *reinterpret_cast<const uint32_t*>(rows + op.guard);
@@ -103,7 +103,7 @@ template <bool Checked>
 }
 
 template <bool Checked>
-[[gnu::always_inline]] inline void run_lanes(const Op& op, Context& context, std::byte* rows,
+[[gnu::always_inline]] inline void run_lanes(const isa::Op& op, Context& context, std::byte* rows,
                                              uint32_t* defined, uint32_t mask) {
   if constexpr (Checked) {
     const auto row = [&](uint32_t offset) -> uint32_t& { return defined[offset / machine::kRowBytes]; };
@@ -153,7 +153,7 @@ template <bool Checked>
                                                 Counts& counts) {
   Warp& warp = context.warp;
   const size_t at = context.split_index;
-  const Op* code =
+  const isa::Op* code =
       grid.program.functions[static_cast<size_t>(warp.splits[at].activation->function)].code.data();
   std::byte* rows = context.rows();
   uint32_t* defined = context.defined();
@@ -167,16 +167,16 @@ template <bool Checked>
     ++counts.instructions;
   };
   while (pc != limit) {
-    const Op& op = code[pc];
+    const isa::Op& op = code[pc];
     const uint32_t mask = guarded<Checked>(op, context, rows, defined, active, pc);
-    if (op.kind == OpKind::lanes) {
+    if (op.kind == isa::OpKind::lanes) {
       if (mask != 0) run_lanes<Checked>(op, context, rows, defined, mask);
       count(mask);
       ++pc;
       continue;
     }
-    if (op.kind == OpKind::jump || op.kind == OpKind::branch) {
-      if (op.kind == OpKind::branch) count(mask);
+    if (op.kind == isa::OpKind::jump || op.kind == isa::OpKind::branch) {
+      if (op.kind == isa::OpKind::branch) count(mask);
       if (mask == 0) {
         ++pc;
         continue;
@@ -198,13 +198,13 @@ template <bool Checked>
     }
     if (mask != 0) {
       warp.splits[at].pc = pc;
-      if (op.kind == OpKind::call || op.kind == OpKind::table)
+      if (op.kind == isa::OpKind::call || op.kind == isa::OpKind::table)
         spend(warp, warp.splits[at], ~pc, counts.instructions);
       if (watched) [[unlikely]]
         cluster.executed(counts.instructions);
-      const Next next = op.effect(op, context, mask);
-      if (next == Next::wait) return;
-      counts.moved = next == Next::moved;
+      const isa::Next next = op.effect(op, context, mask);
+      if (next == isa::Next::wait) return;
+      counts.moved = next == isa::Next::moved;
     }
     count(mask);
     if (counts.moved) return;
@@ -218,15 +218,15 @@ template <bool Checked>
 template <bool Checked>
 [[gnu::noinline]] void Cta::run_counted(Context& context, uint32_t limit, uint32_t& pc, Counts& counts) {
   const int function = context.activation().function;
-  const Function& f = grid.program.functions[static_cast<size_t>(function)];
+  const isa::Function& f = grid.program.functions[static_cast<size_t>(function)];
   do {
-    const Op& op = f.code[pc];
+    const isa::Op& op = f.code[pc];
     const uint64_t before = counts.instructions;
     const uint32_t at = pc;
     counts.at_limit = false;
     run_ops<Checked>(context, std::min(limit, pc + 1), pc, counts);
     if (counts.instructions != before) {
-      const Line& line = f.lines[static_cast<size_t>(op.line)];
+      const isa::Line& line = f.lines[static_cast<size_t>(op.line)];
       ++cluster.counted()->instructions[static_cast<size_t>(line.unit)];
       grid.options.chooser->executed({op, line, *this, context.warp, function, at});
     }
@@ -284,4 +284,4 @@ void Cta::run_split(Warp& warp, size_t at, uint32_t limit) {
   leave();
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

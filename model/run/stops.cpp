@@ -5,21 +5,21 @@
 
 #include "model/run/context.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
-std::vector<std::vector<uint32_t>> stops(const Program& program,
+std::vector<std::vector<uint32_t>> stops(const isa::Program& program,
                                          const std::vector<machine::Observer>& observers) {
   std::set<int> lines;
   for (const machine::Observer& o : observers) lines.insert(o.lines.begin(), o.lines.end());
   if (lines.empty()) return {};
   std::vector<std::vector<uint32_t>> out;
-  for (const Function& f : program.functions) {
+  for (const isa::Function& f : program.functions) {
     out.emplace_back();
     for (size_t pc = 0; pc < f.code.size(); ++pc) {
       const int line = f.lines[static_cast<size_t>(f.code[pc].line)].ptx;
       // An instruction of several ops starts with the first.
       const bool starts = pc == 0 || f.lines[static_cast<size_t>(f.code[pc - 1].line)].ptx != line;
-      if (starts && f.code[pc].kind != OpKind::jump && lines.count(line) != 0)
+      if (starts && f.code[pc].kind != isa::OpKind::jump && lines.count(line) != 0)
         out.back().push_back(static_cast<uint32_t>(pc));
     }
   }
@@ -39,7 +39,7 @@ void Cta::arrive(Context& context, uint32_t pc, uint64_t instructions) {
   if (split.told_at == pc) return;
   split.told_at = machine::Split::kNotTold;
   if (next_stop(context, pc) != pc) return;
-  const Op& op = grid.program.functions[static_cast<size_t>(split.activation->function)].code[pc];
+  const isa::Op& op = grid.program.functions[static_cast<size_t>(split.activation->function)].code[pc];
   uint32_t lanes = split.mask;
   if (op.guard != 0) {
     const uint32_t guard = *context.row<uint32_t>(op.guard);
@@ -48,8 +48,8 @@ void Cta::arrive(Context& context, uint32_t pc, uint64_t instructions) {
   if (lanes == 0) return;
   split.told_at = pc;
   cluster.executed(instructions);
-  const Line& at = grid.program.functions[static_cast<size_t>(split.activation->function)]
-                       .lines[static_cast<size_t>(op.line)];
+  const isa::Line& at = grid.program.functions[static_cast<size_t>(split.activation->function)]
+                            .lines[static_cast<size_t>(op.line)];
   cluster.tell(machine::Reached{index,
                                 context.warp.index,
                                 lanes,
@@ -62,4 +62,4 @@ void Cta::arrive(Context& context, uint32_t pc, uint64_t instructions) {
                                 {}});
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -4,7 +4,7 @@
 
 #include "model/machine/warp.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 class Cluster;
 class Cta;
@@ -43,4 +43,4 @@ extern const WaitKind kAtCtaBarrier, kAtWarpBarrier, kAtClusterBarrier;
 std::string polled_memory(Cluster& cluster, const Waiter& waiter);
 std::string others_of_warp(Cluster& cluster, const Waiter& waiter);
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -44,7 +44,7 @@ Multiprocessor& Clock::sm_of(const ClusterTime& cluster, uint32_t rank) const {
   return *sms_[cluster.group * cluster_size_ + rank];
 }
 
-void Clock::starts(const isa::Cluster& cluster) {
+void Clock::starts(const run::Cluster& cluster) {
   global_ = &cluster.grid.global;
   if (sms_.empty()) {
     cluster_size_ = static_cast<uint32_t>(cluster.ctas.size());
@@ -83,7 +83,7 @@ void Clock::starts(const isa::Cluster& cluster) {
   group_clusters_[group].push_back(cluster.number);
 }
 
-void Clock::ends(const isa::Cluster& cluster) {
+void Clock::ends(const run::Cluster& cluster) {
   const ClusterTime& time = *clusters_.at(cluster.number);
   auto& there = group_clusters_[time.group];
   there.erase(std::find(there.begin(), there.end(), cluster.number));
@@ -99,9 +99,9 @@ void Clock::ends(const isa::Cluster& cluster) {
   clusters_.erase(cluster.number);
 }
 
-void Clock::looks_at(const isa::Cluster& cluster) { ++clusters_.at(cluster.number)->looks; }
+void Clock::looks_at(const run::Cluster& cluster) { ++clusters_.at(cluster.number)->looks; }
 
-double Clock::ready(const isa::Taker& taker, const machine::Agent* agent) {
+double Clock::ready(const run::Taker& taker, const machine::Agent* agent) {
   ClusterTime& cluster = *clusters_.at(taker.cluster);
   if (agent == nullptr) {
     WarpTime& w = cluster.warps[taker.warp];
@@ -126,7 +126,7 @@ double Clock::ready(const isa::Taker& taker, const machine::Agent* agent) {
   return o.at;
 }
 
-void Clock::has_turn(const isa::Taker& taker) {
+void Clock::has_turn(const run::Taker& taker) {
   at_ = clusters_.at(taker.cluster).get();
   reached_.clear();
   if (taker.operation != 0) {
@@ -143,7 +143,7 @@ void Clock::has_turn(const isa::Taker& taker) {
   turn_line_ = 0;
 }
 
-void Clock::took(const isa::Took&) {
+void Clock::took(const run::Took&) {
   if (operation_ != nullptr) {
     now_link_ = path_.add(operation_->issued_by, now_, operation_->line, operation_->role, operation_->cause);
     operation_->issued_by = now_link_;

@@ -43,7 +43,7 @@ struct Seen {
   std::map<Source, double> issue_by_source;     // issue cycles whose cost is known so
 };
 
-class Clock : public isa::Timekeeper {
+class Clock : public run::Timekeeper {
  public:
   // `from_dram`: of what is read of a region, by its base, the part that L2 has not got; others: all.
   Clock(const Device& device, const Extent& extent, std::map<uint64_t, double> from_dram);
@@ -53,14 +53,14 @@ class Clock : public isa::Timekeeper {
   machine::Observer observer();
   Seen seen() const;
 
-  uint64_t begins(const isa::Grid&) override { return uint64_t{extent_.groups} * extent_.residents; }
-  void starts(const isa::Cluster& cluster) override;
-  void ends(const isa::Cluster& cluster) override;
-  void looks_at(const isa::Cluster& cluster) override;
-  double ready(const isa::Taker& taker, const machine::Agent* operation) override;
-  void has_turn(const isa::Taker& taker) override;
-  void executed(const isa::Executed& e) override;
-  void took(const isa::Took& turn) override;
+  uint64_t begins(const run::Grid&) override { return uint64_t{extent_.groups} * extent_.residents; }
+  void starts(const run::Cluster& cluster) override;
+  void ends(const run::Cluster& cluster) override;
+  void looks_at(const run::Cluster& cluster) override;
+  double ready(const run::Taker& taker, const machine::Agent* operation) override;
+  void has_turn(const run::Taker& taker) override;
+  void executed(const run::Executed& e) override;
+  void took(const run::Took& turn) override;
   bool enough() const override { return extent_.clusters != 0 && ended_ >= extent_.clusters; }
 
  private:
@@ -74,16 +74,16 @@ class Clock : public isa::Timekeeper {
     uint64_t bytes;
     std::array<uint64_t, 32> addresses;
   };
-  const Info& info(const isa::Executed& e);
+  const Info& info(const run::Executed& e);
   Info classify(const isa::Op& op, const isa::Line& line) const;
   void classify(const isa::Function& function, std::vector<Info>& out) const;
-  void memory(const isa::Executed& e, const Info& info, WarpTime& w, double start);
+  void memory(const run::Executed& e, const Info& info, WarpTime& w, double start);
   double shared(const Reached& r, Multiprocessor& sm, double start);
   double global(const Reached& r, const Info& info, Multiprocessor& sm, double start);
   double from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
                  double dram_latency, Cause* why = nullptr);
   void schedule(const machine::Agent& agent, Operation& operation);
-  void matched_barrier(const isa::Executed& e, const Info& info, WarpTime& w);
+  void matched_barrier(const run::Executed& e, const Info& info, WarpTime& w);
   Multiprocessor& sm_of(const ClusterTime& cluster, uint32_t rank) const;
   double part_from_dram(uint64_t address, Asked** asked);
 

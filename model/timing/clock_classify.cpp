@@ -91,7 +91,7 @@ void Clock::classify(const isa::Function& f, std::vector<Info>& out) const {
   }
 }
 
-const Clock::Info& Clock::info(const isa::Executed& e) {
+const Clock::Info& Clock::info(const run::Executed& e) {
   const auto f = static_cast<size_t>(e.function);
   if (infos_.size() <= f) infos_.resize(f + 1);
   if (infos_[f].empty()) classify(e.cta.grid.program.functions[f], infos_[f]);

@@ -7,7 +7,7 @@ namespace bitwell::timing {
 
 using isa::Unit;
 
-void Clock::executed(const isa::Executed& e) {
+void Clock::executed(const run::Executed& e) {
   const Info& i = info(e);
   WarpTime& w = *warp_;
   Multiprocessor& sm = sm_of(*at_, w.rank);
@@ -82,7 +82,7 @@ void Clock::executed(const isa::Executed& e) {
 }
 
 // Barriers, fences and what waits: nothing behind them goes before.
-void Clock::matched_barrier(const isa::Executed& e, const Info& i, WarpTime& w) {
+void Clock::matched_barrier(const run::Executed& e, const Info& i, WarpTime& w) {
   const std::string& name = e.line.text;
   const auto begins = [&](std::string_view text) { return name.compare(0, text.size(), text) == 0; };
   const auto has = [&](const char* text) { return name.find(text) != std::string::npos; };

@@ -131,7 +131,7 @@ double Clock::global(const Reached& r, const Info& i, Multiprocessor& sm, double
   return end;
 }
 
-void Clock::memory(const isa::Executed& e, const Info& i, WarpTime& w, double start) {
+void Clock::memory(const run::Executed& e, const Info& i, WarpTime& w, double start) {
   Multiprocessor& sm = sm_of(*at_, w.rank);
   const bool loads = !i.results.empty();
   double done = start + 4;

@@ -56,7 +56,7 @@ struct Clock::Operation {
 };
 
 struct Clock::ClusterTime {
-  const isa::Cluster* cluster = nullptr;
+  const run::Cluster* cluster = nullptr;
   uint32_t group = 0;
   double began = 0;
   double last = 0;

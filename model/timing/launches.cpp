@@ -43,8 +43,8 @@ machine::Observer Launches::observer() {
   return out;
 }
 
-uint64_t Launches::begins(const isa::Grid& grid) {
-  const isa::Residency held = isa::residency(grid.program, grid.shape);
+uint64_t Launches::begins(const run::Grid& grid) {
+  const run::Residency held = run::residency(grid.program, grid.shape);
   TimedLaunch l;
   l.entry = grid.name();
   l.ctas = grid.ctas();
@@ -59,7 +59,7 @@ uint64_t Launches::begins(const isa::Grid& grid) {
   e.residents =
       static_cast<uint32_t>(std::min<uint64_t>(held.ctas_per_sm, (held.all + l.groups - 1) / l.groups));
   const machine::Arch& arch = machine::arch(grid.program.sm);
-  const uint64_t shared = e.residents * isa::allocated_shared(grid.program.sm, grid.program.dynamic_shared +
+  const uint64_t shared = e.residents * run::allocated_shared(grid.program.sm, grid.program.dynamic_shared +
                                                                                    grid.shape.dynamic_shared);
   constexpr uint64_t kWhole = 256 << 10;  // of L1 and shared memory
   e.l1_bytes = kWhole - std::min<uint64_t>(shared, arch.sm_shared);

@@ -24,7 +24,7 @@ struct TimedLaunch {
 // Which part of what is read of a region comes from DRAM, by the region's base.
 using FromDram = std::map<uint64_t, double>;
 
-class Launches : public isa::Timekeeper {
+class Launches : public run::Timekeeper {
  public:
   // `most`: clusters on a multiprocessor, one after the other, that are run; the others are like them. 0: all
   // clusters of the launch are. `from_dram`: by launch; the first behind its end begin with cold caches.
@@ -36,16 +36,16 @@ class Launches : public isa::Timekeeper {
   // What L2 would have had of what they asked.
   std::vector<FromDram> from_dram() const;
 
-  uint64_t begins(const isa::Grid& grid) override;
-  void starts(const isa::Cluster& c) override { clocks_.back()->starts(c); }
-  void ends(const isa::Cluster& c) override { clocks_.back()->ends(c); }
-  void looks_at(const isa::Cluster& c) override { clocks_.back()->looks_at(c); }
-  double ready(const isa::Taker& taker, const machine::Agent* operation) override {
+  uint64_t begins(const run::Grid& grid) override;
+  void starts(const run::Cluster& c) override { clocks_.back()->starts(c); }
+  void ends(const run::Cluster& c) override { clocks_.back()->ends(c); }
+  void looks_at(const run::Cluster& c) override { clocks_.back()->looks_at(c); }
+  double ready(const run::Taker& taker, const machine::Agent* operation) override {
     return clocks_.back()->ready(taker, operation);
   }
-  void has_turn(const isa::Taker& taker) override { clocks_.back()->has_turn(taker); }
-  void executed(const isa::Executed& e) override { clocks_.back()->executed(e); }
-  void took(const isa::Took& turn) override { clocks_.back()->took(turn); }
+  void has_turn(const run::Taker& taker) override { clocks_.back()->has_turn(taker); }
+  void executed(const run::Executed& e) override { clocks_.back()->executed(e); }
+  void took(const run::Took& turn) override { clocks_.back()->took(turn); }
   bool enough() const override { return clocks_.back()->enough(); }
 
  private:

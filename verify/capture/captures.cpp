@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "model/json/parse.h"
+#include "model/strict_json/parse.h"
 #include "verify/launch/launch.h"
 #include "verify/launch/output/output_files.h"
 
-namespace bitwell::verify {
+namespace bitwell::capture {
 
 using nlohmann::json;
 
@@ -18,7 +18,7 @@ std::optional<Capture> read_capture(const std::string& path) {
   std::error_code unreadable;
   if (!std::filesystem::exists(path, unreadable)) return std::nullopt;
   try {
-    const json j = strict_json::parse(read_file(path));
+    const json j = strict_json::parse(launch::read_file(path));
     return Capture{j.at("device"), j.at("driver"), j.at("toolkit"), j.at("digests")};
   } catch (const strict_json::JsonError& e) {
     throw machine::InputError("'" + path + "' is not JSON that can be used: " + e.what());
@@ -39,12 +39,12 @@ std::vector<Capture> read_captures(const std::string& folder) {
 
 void write_capture(const std::string& path, const Capture& c) {
   const json j{{"device", c.device}, {"driver", c.driver}, {"toolkit", c.toolkit}, {"digests", c.digests}};
-  replace_file(path, "the capture", j.dump(2) + "\n");
+  launch::replace_file(path, "the capture", j.dump(2) + "\n");
 }
 
 std::set<std::string> unrecorded(const std::string& captures) {
   std::set<std::string> out;
-  std::istringstream text(read_file(captures + "/unrecorded.txt"));
+  std::istringstream text(launch::read_file(captures + "/unrecorded.txt"));
   for (std::string line; std::getline(text, line);)
     if (!line.empty() && line[0] != '#') out.insert(line);
   return out;
@@ -58,4 +58,4 @@ std::string share_folder(const std::string& name) {
   return (self.parent_path().parent_path() / "share" / "bitwell" / name).string();
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::capture

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace bitwell::verify {
+namespace bitwell::capture {
 
 struct Capture {
   std::string device;  // "NVIDIA H200"
@@ -28,4 +28,4 @@ std::set<std::string> unrecorded(const std::string& captures);
 // read of them is given.
 std::string share_folder(const std::string& name);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::capture

@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-namespace bitwell::verify {
+namespace bitwell::capture {
 
 struct Digest::State {
   XXH3_state_t xxh;
@@ -25,4 +25,4 @@ std::string Digest::hex() const {
   return text;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::capture

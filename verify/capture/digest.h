@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-namespace bitwell::verify {
+namespace bitwell::capture {
 
 class Digest {
  public:
@@ -19,4 +19,4 @@ class Digest {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::capture

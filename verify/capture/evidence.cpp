@@ -8,7 +8,7 @@
 
 #include "verify/capture/captures.h"
 
-namespace bitwell::verify {
+namespace bitwell::capture {
 namespace {
 
 // Instructions of one family, and what their launches are called in async.json.
@@ -120,4 +120,4 @@ std::vector<std::string> without_device_evidence(const isa::Program& program, co
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::capture

@@ -5,7 +5,7 @@
 
 #include "model/isa/form/program.h"
 
-namespace bitwell::verify {
+namespace bitwell::capture {
 
 // Instructions of the program, each once and as it is written, that no capture in the folder has: neither
 // alone (instructions.json), nor as a tensor core's (tensor.json), nor in a family of asynchronous ones
@@ -13,4 +13,4 @@ namespace bitwell::verify {
 // table's count as another instruction.
 std::vector<std::string> without_device_evidence(const isa::Program& program, const std::string& captures);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::capture

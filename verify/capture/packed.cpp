@@ -6,7 +6,7 @@
 #include "verify/launch/launch.h"
 #include "verify/launch/output/output_files.h"
 
-namespace bitwell::verify {
+namespace bitwell::capture {
 namespace {
 
 constexpr uint64_t kMostMemory = uint64_t{1} << 28;  // bytes, to decompress
@@ -15,7 +15,7 @@ constexpr size_t kMostUnpacked = size_t{1} << 25;    // bytes
 }  // namespace
 
 std::string read_packed(const std::string& path) {
-  const std::string packed = read_file(path);
+  const std::string packed = launch::read_file(path);
   std::string out(kMostUnpacked, '\0');
   uint64_t memory = kMostMemory;
   size_t in = 0;
@@ -37,7 +37,7 @@ void write_packed(const std::string& path, const std::string& what, const std::s
                               out.size()) != LZMA_OK)
     throw machine::ModelBug(what + " cannot be compressed");
   out.resize(size);
-  replace_file(path, what, out);
+  launch::replace_file(path, what, out);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::capture

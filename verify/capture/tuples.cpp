@@ -7,7 +7,7 @@
 #include "model/machine/failure.h"
 #include "verify/capture/packed.h"
 
-namespace bitwell::verify {
+namespace bitwell::capture {
 namespace {
 
 using machine::InputError;
@@ -97,4 +97,4 @@ std::string first_wrong(const std::vector<Tuple>& of_device, const std::vector<T
   return "";
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::capture

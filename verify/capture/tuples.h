@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace bitwell::verify {
+namespace bitwell::capture {
 
 struct Tuple {
   std::vector<uint64_t> inputs, results;  // words, the low bits used
@@ -28,4 +28,4 @@ void write_tuples(const std::string& path, const Tuples& tuples);
 // the inputs that differ, where they do; empty where all are the same.
 std::string first_wrong(const std::vector<Tuple>& of_device, const std::vector<Tuple>& got);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::capture

@@ -44,14 +44,14 @@ struct BudgetOptions {
 std::vector<std::string> shipped() {
   std::vector<std::string> out;
   std::error_code absent;  // an executable without its share folder has no specs to offer
-  for (const auto& file : std::filesystem::directory_iterator(verify::share_folder("budgets"), absent))
+  for (const auto& file : std::filesystem::directory_iterator(capture::share_folder("budgets"), absent))
     if (file.path().extension() == ".json") out.push_back(file.path().stem().string());
   std::sort(out.begin(), out.end());
   return out;
 }
 
 // A file, or the name of a shipped spec.
-Spec read_spec(const std::string& what, verify::OutputFiles& files) {
+Spec read_spec(const std::string& what, launch::OutputFiles& files) {
   std::string path = what;
   const std::vector<std::string> names = shipped();
   std::error_code unreadable;
@@ -59,11 +59,11 @@ Spec read_spec(const std::string& what, verify::OutputFiles& files) {
     if (std::find(names.begin(), names.end(), what) == names.end())
       throw machine::InputError(
           fmt::format("no file and no shipped budget '{}'; there are {}", what, fmt::join(names, ", ")));
-    path = verify::share_folder("budgets") + "/" + what + ".json";
+    path = capture::share_folder("budgets") + "/" + what + ".json";
   }
   files.reads(path);
   try {
-    return budget::parse_spec(verify::read_file(path));
+    return budget::parse_spec(launch::read_file(path));
   } catch (const budget::BudgetError& e) {
     throw machine::InputError("'" + path + "': " + e.what());
   }
@@ -238,7 +238,7 @@ int run(const BudgetOptions& o) {
   const budget::Names set = overrides(o);
   int status = held;
   std::vector<Spec> read;
-  verify::OutputFiles files;
+  launch::OutputFiles files;
   for (const std::string& s : specs) read.push_back(read_spec(s, files));
   if (!o.svg.empty()) files.plan(o.svg, "--svg");
   std::vector<NamedAudit> drawn;

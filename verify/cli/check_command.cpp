@@ -94,13 +94,13 @@ std::string text_of(const std::vector<isa::Finding>& findings, bool verbose) {
 }  // namespace
 
 Judged check_file(const std::string& path, const std::string& entry, bool verbose, int& status) {
-  const std::string text = verify::read_ptx(path, entry);
+  const std::string text = launch::read_ptx(path, entry);
   std::vector<std::string> entries;
-  const std::vector<isa::Finding> findings = verify::naming(path, [&] {
+  const std::vector<isa::Finding> findings = launch::naming(path, [&] {
     const ptx::Module module = ptx::parse(text);
     entries = isa::entries(module);
     if (entry.empty()) return isa::check(module);
-    entries = {entries[verify::name_among(entries, entry, "entry")]};
+    entries = {entries[launch::name_among(entries, entry, "entry")]};
     return isa::check(module, entries.front());
   });
   Judged out;

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr size_t kMostPlaces = 12;  // where a word stands, that are listed
 
 std::vector<std::string> pages() {
-  const std::string folder = verify::share_folder("docs");
+  const std::string folder = capture::share_folder("docs");
   if (!fs::is_directory(folder))
     throw machine::InputError("the pages are not there: " + folder + " belongs to the installation");
   std::vector<std::string> out;
@@ -33,7 +33,7 @@ std::vector<std::string> pages() {
 }
 
 std::string text_of(const std::string& page) {
-  std::ifstream file(fs::path(verify::share_folder("docs")) / (page + ".md"));
+  std::ifstream file(fs::path(capture::share_folder("docs")) / (page + ".md"));
   std::ostringstream text;
   if (!(text << file.rdbuf())) throw machine::InputError("the page '" + page + "' cannot be read");
   return text.str();

@@ -42,17 +42,17 @@ void add_init(CLI::App& app) {
     namespace fs = std::filesystem;
     if (!options->force && fs::exists(options->out))
       throw machine::InputError("--out: '" + options->out + "' is there already; --force replaces it");
-    const std::string text = verify::read_ptx(options->path, options->entry);
+    const std::string text = launch::read_ptx(options->path, options->entry);
     const fs::path folder = fs::absolute(options->out.empty() ? "x" : options->out).parent_path();
     const std::string ptx = fs::absolute(options->path).lexically_relative(folder).string();
     const std::string launch = naming_shortly(options->verbose, [&] {
-      return verify::naming(options->path,
-                            [&] { return verify::launch_template(text, ptx, options->entry); });
+      return launch::naming(options->path,
+                            [&] { return launch::launch_template(text, ptx, options->entry); });
     });
     if (options->out.empty())
       fmt::print("{}", launch);
     else
-      verify::replace_file(options->out, "--out", launch);
+      launch::replace_file(options->out, "--out", launch);
   });
 }
 

@@ -31,7 +31,7 @@ struct JudgeOptions {
 Judged faulty(const machine::Fault& fault, const Until& until, const std::string& entry,
               const std::string& name) {
   const std::string words =
-      "fault: " + with_source(verify::shortened(fault.what()), fault.place.cuda, until.ptx);
+      "fault: " + with_source(launch::shortened(fault.what()), fault.place.cuda, until.ptx);
   Judged out{words + "\n", until.facts, {{name, entry, 0, {}, "", ""}}, false, "", until.tally};
   out.tally.end = session::end_of(fault);
   out.facts["fault"] = fault_facts(fault);
@@ -40,8 +40,8 @@ Judged faulty(const machine::Fault& fault, const Until& until, const std::string
 }
 
 void judge(const JudgeOptions& options, int& status) {
-  const verify::LaunchFile file = verify::read_launch(options.run.path);
-  const std::string entry = verify::as_written(file.launch.entry);
+  const launch::LaunchFile file = launch::read_launch(options.run.path);
+  const std::string entry = launch::as_written(file.launch.entry);
   std::map<std::string, Judged> parts;
   std::string text;
   std::vector<TestCase> tests;
@@ -50,7 +50,7 @@ void judge(const JudgeOptions& options, int& status) {
     for (const TestCase& t : part.tests) tests.push_back(t);
     parts.emplace(name, std::move(part));
   };
-  verify::OutputFiles files;
+  launch::OutputFiles files;
   if (!options.junit.empty()) files.plan(options.junit, "--junit");
   session::Judgement judgement(!file.outputs.empty(), options.schedules);
   // `name`: of the test, where a fault ends it.

@@ -62,7 +62,7 @@ void refuse_unknown_name(const std::string& text) {
                             functions);
 }
 
-void write_svg(verify::OutputFiles& files, const std::string& path, const std::string& document) {
+void write_svg(launch::OutputFiles& files, const std::string& path, const std::string& document) {
   files.write(path, document);
   files.commit();
   note("picture -> " + path);
@@ -74,7 +74,7 @@ void explain_leaves(const Tuple& coordinate, const Tuple& shape, const Tuple& st
   if (shape.is_tuple) {
     int64_t rest = coordinate.value;
     for (size_t i = 0; i < shape.items.size(); ++i) {
-      const int64_t extent = product(shape.items[i]);
+      const int64_t extent = layout::product(shape.items[i]);
       const bool last = i + 1 == shape.items.size();
       explain_leaves(coordinate.is_tuple ? coordinate.items[i] : Tuple(last ? rest : rest % extent),
                      shape.items[i], stride.items[i], rows);
@@ -100,7 +100,7 @@ void explain(const Composed& c, const std::string& text, const Hardware* h) {
   const Tuple coordinate = c.layout.coordinate(index);
   const int64_t plain = c.layout(coordinate);
   explain_leaves(coordinate, c.layout.shape(), c.layout.stride(), rows);
-  fmt::print("\ncoordinate {}:\n{}", to_string(coordinate),
+  fmt::print("\ncoordinate {}:\n{}", layout::to_string(coordinate),
              table({{"mode"}, {"coordinate", true}, {"coordinate * stride"}, {"offset", true}}, rows));
   fmt::print("sum {}", plain);
   if (c.offset != 0) fmt::print(", and the offset {}: {}", c.offset, plain + c.offset);
@@ -133,15 +133,15 @@ void show_banks(const LayoutOptions& o, const Composed& c) {
 }
 
 nlohmann::json facts(const Composed& c) {
-  const bool checked = size(c.layout) <= layout::kMostOffsets;
-  const bool injective = checked && !collision(c.layout).has_value();
-  return {{"layout", to_string(c)},
-          {"size", size(c.layout)},
-          {"cosize", cosize(c.layout)},
+  const bool checked = layout::size(c.layout) <= layout::kMostOffsets;
+  const bool injective = checked && !layout::collision(c.layout).has_value();
+  return {{"layout", layout::to_string(c)},
+          {"size", layout::size(c.layout)},
+          {"cosize", layout::cosize(c.layout)},
           {"injective", checked ? nlohmann::json(injective) : nlohmann::json()}};  // null: too large to check
 }
 
-void show_named(const LayoutOptions& o, const std::string& name, verify::OutputFiles& files) {
+void show_named(const LayoutOptions& o, const std::string& name, launch::OutputFiles& files) {
   const Hardware h = layout::named_layout(name, o.parameters);
   if (o.banks) throw layout::LayoutError("--banks takes a thread-value layout, an expression");
   int64_t count = 1;
@@ -168,7 +168,7 @@ void show_named(const LayoutOptions& o, const std::string& name, verify::OutputF
     }
     fmt::print("{}\n", j.dump());
   } else {
-    fmt::print("{}\n{}\n", h.name, to_string(h.layout));
+    fmt::print("{}\n{}\n", h.name, layout::to_string(h.layout));
     if (h.space == layout::Space::tensor)
       fmt::print("{} columns of tensor memory\n", h.region);
     else
@@ -197,11 +197,12 @@ void show_named(const LayoutOptions& o, const std::string& name, verify::OutputF
 constexpr int64_t kMostDown = 64, kMostAcross = 32;  // of a table on a terminal
 
 void grid(const Composed& c) {
-  const int64_t rows = rank(c.layout) == 1 ? 1 : size(mode(c.layout, 0));
-  const int64_t columns = rank(c.layout) == 1 ? size(c.layout) : size(mode(c.layout, 1));
-  if (rank(c.layout) > 2) {
+  const int64_t rows = layout::rank(c.layout) == 1 ? 1 : layout::size(layout::mode(c.layout, 0));
+  const int64_t columns =
+      layout::rank(c.layout) == 1 ? layout::size(c.layout) : layout::size(layout::mode(c.layout, 1));
+  if (layout::rank(c.layout) > 2) {
     fmt::print("  no table: it has {} modes, a table shows one or two; --at COORDINATE shows one element\n",
-               rank(c.layout));
+               layout::rank(c.layout));
     return;
   }
   if (rows > kMostDown || columns > kMostAcross) {
@@ -217,12 +218,13 @@ void grid(const Composed& c) {
   for (int64_t i = 0; i < rows; ++i) {
     lines.push_back({std::to_string(i)});
     for (int64_t j = 0; j < columns; ++j)
-      lines.back().push_back(std::to_string(rank(c.layout) == 1 ? c(j) : c(std::vector<Tuple>{i, j})));
+      lines.back().push_back(
+          std::to_string(layout::rank(c.layout) == 1 ? c(j) : c(std::vector<Tuple>{i, j})));
   }
   fmt::print("\n{}", table(titles, lines));
 }
 
-void show_expressions(const LayoutOptions& o, verify::OutputFiles& files) {
+void show_expressions(const LayoutOptions& o, launch::OutputFiles& files) {
   if (!o.parameters.empty())
     throw layout::LayoutError("'--" + o.parameters.begin()->first + "' is a parameter of named layouts; '" +
                               o.what[0] + "' is an expression");
@@ -249,7 +251,8 @@ void show_expressions(const LayoutOptions& o, verify::OutputFiles& files) {
     if (o.json) {
       fmt::print("{}\n", j.dump());
     } else {
-      fmt::print("{}    size {}, cosize {}, {}\n", to_string(c), size(c.layout), cosize(c.layout),
+      fmt::print("{}    size {}, cosize {}, {}\n", layout::to_string(c), layout::size(c.layout),
+                 layout::cosize(c.layout),
                  j["injective"].is_null()     ? "too large to check for injectivity"
                  : j["injective"].get<bool>() ? "injective"
                                               : "not injective");
@@ -259,11 +262,11 @@ void show_expressions(const LayoutOptions& o, verify::OutputFiles& files) {
     }
     all.push_back(c);
   }
-  if (all.size() == 2 && size(all[0].layout) <= layout::kMostOffsets &&
-      size(all[0].layout) == size(all[1].layout) && !o.json) {
+  if (all.size() == 2 && layout::size(all[0].layout) <= layout::kMostOffsets &&
+      layout::size(all[0].layout) == layout::size(all[1].layout) && !o.json) {
     int64_t moved = 0;
-    for (int64_t i = 0; i < size(all[0].layout); ++i) moved += all[0](i) != all[1](i) ? 1 : 0;
-    fmt::print("\n{} of {} elements have another offset in the second\n", moved, size(all[0].layout));
+    for (int64_t i = 0; i < layout::size(all[0].layout); ++i) moved += all[0](i) != all[1](i) ? 1 : 0;
+    fmt::print("\n{} of {} elements have another offset in the second\n", moved, layout::size(all[0].layout));
   }
   if (!o.svg.empty() && all.empty()) throw layout::LayoutError("--svg draws layouts, not numbers");
   if (!o.svg.empty()) write_svg(files, o.svg, picture(all));
@@ -341,7 +344,7 @@ void add_layout(CLI::App& app, int&) {
     try {
       if (o->json && (o->banks || !o->at.empty()))
         throw layout::LayoutError("--at and --banks explain to a reader: they do not go with --json");
-      verify::OutputFiles files;
+      launch::OutputFiles files;
       if (!o->svg.empty()) files.plan(o->svg, "--svg");
       if (o->what.size() == 1 && is_name(o->what[0])) {
         show_named(*o, o->what[0], files);

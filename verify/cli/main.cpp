@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
   // file is left half-written.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  bitwell::verify::remove_partial_files_when_stopped();
+  bitwell::launch::remove_partial_files_when_stopped();
   const int status = run(argc, argv);
   return cli::let_out(status) ? status : reader_gone;
 }

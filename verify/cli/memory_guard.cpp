@@ -10,12 +10,12 @@ namespace bitwell::cli {
 using terminal::end_progress;
 using terminal::note;
 
-verify::MemoryWatch stopped_before_the_machine(const std::string& what) {
-  const uint64_t left = verify::memory_left();
+launch::MemoryWatch stopped_before_the_machine(const std::string& what) {
+  const uint64_t left = launch::memory_left();
   return {left, [what, left](uint64_t touched) {
             end_progress();
-            note("bitwell: " + verify::out_of_memory(what, touched, left));
-            verify::remove_partial_files();
+            note("bitwell: " + launch::out_of_memory(what, touched, left));
+            launch::remove_partial_files();
             _exit(unusable);
           }};
 }

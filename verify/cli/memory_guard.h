@@ -8,6 +8,6 @@ namespace bitwell::cli {
 
 // While it lives: where `what` ("the launch") touches what the machine has left, the process ends in one
 // line, before the machine does. It has a thread: to be made behind the last fork.
-verify::MemoryWatch stopped_before_the_machine(const std::string& what);
+launch::MemoryWatch stopped_before_the_machine(const std::string& what);
 
 }  // namespace bitwell::cli

@@ -18,7 +18,6 @@ namespace bitwell::cli {
 using terminal::table;
 namespace {
 
-namespace mma = verify::mma;
 using machine::InputError;
 using mma::Instruction;
 using mma::Operands;

@@ -39,12 +39,12 @@ struct ProblemFile {
     return {operand.l, (operand.rows + 127) / 128, operand.k / 64, 32, 4, 4};
   }
   std::string text() const {
-    return verify::npy_text({"u1", shape(), scales ? operand.blocked_scales() : operand.all_codes()});
+    return launch::npy_text({"u1", shape(), scales ? operand.blocked_scales() : operand.all_codes()});
   }
 };
 
 void write_problem(const problem::Contest& contest, const ProblemOptions& o) {
-  const std::vector<int> extents = verify::parse_dimensions(o.shape, contest.shape);
+  const std::vector<int> extents = launch::parse_dimensions(o.shape, contest.shape);
   const auto extent = [&](size_t i) { return static_cast<uint64_t>(extents[i]); };
   const problem::Inputs in =
       contest.vector ? problem::Inputs(contest, extent(0), 1, extent(1), extent(2), o.seed)
@@ -60,7 +60,7 @@ void write_problem(const problem::Contest& contest, const ProblemOptions& o) {
                                  {folder / "b.npy", in.b, false, codes + of_b},
                                  {folder / "sfa.npy", in.a, true, scales},
                                  {folder / "sfb.npy", in.b, true, scales + of_b}};
-  verify::OutputFiles files;
+  launch::OutputFiles files;
   for (const ProblemFile& f : written) files.plan(f.path, "--out");
   for (const ProblemFile& f : written) {
     progress("drawing " + f.path);

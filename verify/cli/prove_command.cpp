@@ -24,8 +24,8 @@ namespace {
 
 constexpr const char* kSimulator = "the simulator";
 
-using verify::Part;
-using verify::Reply;
+using prove::Part;
+using prove::Reply;
 
 struct ProveOptions {
   std::vector<std::string> parts;
@@ -39,7 +39,7 @@ struct ProveOptions {
 };
 
 std::vector<Part> wanted(const ProveOptions& o) {
-  std::vector<Part> all = verify::parts(verify::share_folder("kernels"));
+  std::vector<Part> all = prove::parts(capture::share_folder("kernels"));
   std::string known;
   for (const Part& p : all)
     if (known.find("'" + p.name + "'") == std::string::npos)
@@ -106,15 +106,15 @@ void write_ptx(const std::vector<Part>& parts, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw machine::InputError("--ptx: cannot make the folder '" + folder + "': " + error.message());
-  verify::OutputFiles files;
+  launch::OutputFiles files;
   std::map<std::string, std::string> texts;  // by file
   std::set<const isa::Module*> seen;
-  std::vector<verify::SharedText> kept;
+  std::vector<prove::SharedText> kept;
   for (const Part& part : parts) {
     if (part.name == "kernels") continue;  // share/bitwell/kernels has them
-    for (const verify::Question& q : part.questions())
-      for (const verify::Trial& t : q.trials())
-        for (const verify::SharedText& text : t.texts) {
+    for (const prove::Question& q : part.questions())
+      for (const prove::Trial& t : q.trials())
+        for (const prove::SharedText& text : t.texts) {
           if (!seen.insert(text.get()).second) continue;
           kept.push_back(text);
           std::string name = part.name + "-" + std::to_string(texts.size()) + "." + part.target + ".ptx";
@@ -134,7 +134,7 @@ void list(const std::vector<Part>& parts) {
   fmt::print("{}", table({{"part"}, {"target"}, {"asks about"}, {"questions", true}}, lines));
 }
 
-verify::AskProgress told(const Part& part) {
+prove::AskProgress told(const Part& part) {
   return [&part, start = std::chrono::steady_clock::now()](size_t done, size_t all, const std::string& now) {
     progress(fmt::format("prove {}, {}: {} of {} ({}){}", part.name, part.target, done, all, now,
                          left(start, done, all)));
@@ -143,7 +143,7 @@ verify::AskProgress told(const Part& part) {
 
 std::set<std::string> targets() {
   std::set<std::string> out;
-  for (const Part& p : verify::parts(verify::share_folder("kernels"))) out.insert(p.target);
+  for (const Part& p : prove::parts(capture::share_folder("kernels"))) out.insert(p.target);
   return out;
 }
 
@@ -151,24 +151,24 @@ void ask_all(const ProveOptions& o, int& status) {
   const std::vector<Part> parts = wanted(o);
   const bool rehearsal = !o.rehearse.empty();
   std::string why;
-  const std::unique_ptr<verify::Device> device = rehearsal ? nullptr : verify::Device::open(why);
+  const std::unique_ptr<device::Device> device = rehearsal ? nullptr : device::Device::open(why);
   if (!rehearsal && device == nullptr)
     throw machine::InputError(
         "no GPU to ask: " + why +
         ". `bitwell prove --list` says what would be asked, --rehearse sm_100a asks the "
         "simulator in its place");
-  verify::OutputFiles files;
+  launch::OutputFiles files;
   files.plan(o.out, "--out");
-  verify::Report report{rehearsal ? kSimulator : device->name(),
-                        rehearsal ? "none" : device->driver(),
-                        rehearsal ? 0 : device->compute_capability(),
-                        BITWELL_VERSION,
-                        {},
-                        {}};
-  std::map<const isa::Module*, std::shared_ptr<verify::Device::Module>> modules;
-  std::vector<verify::SharedText> kept;  // whose addresses name the modules
-  const verify::RunLaunch on_gpu = [&](const verify::SharedText& text, verify::Launch& launch) {
-    if (rehearsal) return verify::simulate_launch(text, launch);
+  prove::Report report{rehearsal ? kSimulator : device->name(),
+                       rehearsal ? "none" : device->driver(),
+                       rehearsal ? 0 : device->compute_capability(),
+                       BITWELL_VERSION,
+                       {},
+                       {}};
+  std::map<const isa::Module*, std::shared_ptr<device::Device::Module>> modules;
+  std::vector<prove::SharedText> kept;  // whose addresses name the modules
+  const prove::RunLaunch on_gpu = [&](const prove::SharedText& text, launch::Launch& launch) {
+    if (rehearsal) return prove::simulate_launch(text, launch);
     if (modules.size() > 64) {
       modules.clear();
       kept.clear();
@@ -187,9 +187,9 @@ void ask_all(const ProveOptions& o, int& status) {
         rehearsal ? part.target == o.rehearse : part.compute_capability == device->compute_capability();
     PartRow row{&part, 0, {}};
     if (here) {
-      row.replies = verify::prove(part, on_gpu, told(part), o.threads);
+      row.replies = prove::prove(part, on_gpu, told(part), o.threads);
       row.questions = row.replies.size();
-      verify::add(report, part, row.replies);
+      prove::add(report, part, row.replies);
     } else {
       row.questions = part.questions().size();
     }
@@ -198,7 +198,7 @@ void ask_all(const ProveOptions& o, int& status) {
     rows.push_back(std::move(row));
   }
   end_progress();
-  files.write(o.out, verify::text_of(report));
+  files.write(o.out, prove::text_of(report));
   files.commit();
   print(rows, rehearsal ? kSimulator : "this GPU");
   if (rehearsal) return;
@@ -214,17 +214,17 @@ void accept(const ProveOptions& o, int& status) {
       std::string::npos)
     throw machine::InputError("--by: '" + o.by +
                               "' becomes a file's name: letters, digits, spaces and .-_ only");
-  const verify::Report report = verify::read_report(o.accept);
+  const prove::Report report = prove::read_report(o.accept);
   if (report.device == kSimulator)
     throw machine::InputError("'" + o.accept +
                               "' is a rehearsal: the simulator's own answers are no evidence");
-  verify::check_is_a_gpus(report, o.accept);
+  prove::check_is_a_gpus(report, o.accept);
   std::string file = o.by + "-" + report.device + ".json";
   std::replace(file.begin(), file.end(), ' ', '-');
-  const std::string path = verify::share_folder("captures") + "/reported/" + file;
+  const std::string path = capture::share_folder("captures") + "/reported/" + file;
   std::vector<std::string> others;
-  const verify::Capture capture = verify::evidence_of(
-      report, o.by, verify::share_folder("kernels"),
+  const capture::Capture capture = prove::evidence_of(
+      report, o.by, capture::share_folder("kernels"),
       [start = std::chrono::steady_clock::now()](size_t done, size_t all, const std::string& now) {
         progress(fmt::format("prove --accept: {} of {} ({}){}", done, all, now, left(start, done, all)));
       },
@@ -234,7 +234,7 @@ void accept(const ProveOptions& o, int& status) {
     throw machine::InputError("'" + o.accept + "': none of its " + std::to_string(report.digests.size()) +
                               " answers is what this bitwell gives: nothing is evidence");
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  verify::write_capture(path, capture);
+  capture::write_capture(path, capture);
   fmt::print("{} of {} answers of {} are bitwell's, bit for bit: evidence now, in {}\n",
              capture.digests.size(), report.digests.size(), capture.device, path);
   for (size_t i = 0; i < others.size(); ++i)

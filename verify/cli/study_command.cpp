@@ -55,7 +55,7 @@ std::vector<std::vector<std::string>> run_study(const study::Study& s, StudyOpti
   const study::Spread spread(true);
   o.running.spread = &spread;
   o.running.stop = [] { return interrupted != 0; };
-  verify::OutputFiles files;
+  launch::OutputFiles files;
   if (!o.running.csv.empty()) files.plan(o.running.csv, "--csv");  // appended to, piece by piece
   if (!o.json.empty()) files.plan(o.json, "--json");
   o.running.progress = [](const study::Progress& p) {
@@ -314,7 +314,7 @@ void add_recommend(CLI::App& study, int& status) {
       ->check(whole(1, 1000));
   command->add_option("--seed", q->seed, "Seed of the data")->capture_default_str();
   command->callback([q, shape, &status] {
-    const std::vector<int> size = verify::parse_dimensions(*shape, "MxKxL");
+    const std::vector<int> size = launch::parse_dimensions(*shape, "MxKxL");
     q->m = size[0];
     q->k = size[1];
     q->l = size[2];

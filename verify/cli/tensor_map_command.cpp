@@ -71,12 +71,12 @@ std::vector<std::vector<std::string>> bit_rows(std::span<const std::byte, kMapBy
 }
 
 void show(const std::string& path, bool json) {
-  const std::string content = verify::read_file(path);
+  const std::string content = launch::read_file(path);
   if (content.size() != kMapBytes)
     throw machine::InputError("'" + path + "' has " + std::to_string(content.size()) +
                               " bytes, a tensor map has 128");
   const auto bytes = std::as_bytes(std::span(content)).first<kMapBytes>();
-  const TensorMap m = verify::naming(path, [&] { return machine::decode_tensor_map(bytes); });
+  const TensorMap m = launch::naming(path, [&] { return machine::decode_tensor_map(bytes); });
   std::exception_ptr refused;
   std::string why;
   try {

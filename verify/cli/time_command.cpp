@@ -100,10 +100,10 @@ void print(const session::LaunchTime& l, const TimeOptions& o) {
 }
 
 void time(const TimeOptions& o) {
-  const verify::MemoryWatch watch = stopped_before_the_machine("the launch");
-  verify::LaunchFile file = verify::read_launch(o.path);
-  file.launch.module = verify::load_module(file.launch.ptx);
-  verify::Modules().load(file.launch);
+  const launch::MemoryWatch watch = stopped_before_the_machine("the launch");
+  launch::LaunchFile file = launch::read_launch(o.path);
+  file.launch.module = launch::load_module(file.launch.ptx);
+  launch::Modules().load(file.launch);
   session::TimeQuestion question = session::time_question(file.launch);
   question.device = o.device;
   question.most = o.all ? 0 : o.clusters;

@@ -26,7 +26,7 @@ using terminal::table;
 namespace {
 
 struct VerifyOptions {
-  verify::Plan plan;
+  verdict::Plan plan;
   bool json = false;
   bool list = false;
   bool verbose = false;
@@ -39,11 +39,11 @@ struct VerifyOptions {
   std::string only;     // the text of a case, or empty: all
 };
 
-nlohmann::json as_json(const verify::Amount& a) {
+nlohmann::json as_json(const verdict::Amount& a) {
   return {{"formula", a.formula}, {"laid_out", a.laid_out}, {"reserved", a.reserved}, {"touched", a.touched}};
 }
 
-nlohmann::json as_json(const verify::Verdict& v) {
+nlohmann::json as_json(const verdict::Verdict& v) {
   nlohmann::json out{{"kernel", v.kernel},
                      {"arch", v.arch},
                      {"cases", v.cases},
@@ -72,7 +72,7 @@ nlohmann::json as_json(const verify::Verdict& v) {
 }
 
 // Budgets beside what is there, of the kernels that have one.
-void print_occupied(const std::vector<verify::Verdict>& verdicts) {
+void print_occupied(const std::vector<verdict::Verdict>& verdicts) {
   std::vector<std::vector<std::string>> rows;
   const auto cell = [](int64_t n) { return grouped(static_cast<uint64_t>(n)); };
   for (const auto& v : verdicts) {
@@ -101,21 +101,21 @@ void print_occupied(const std::vector<verify::Verdict>& verdicts) {
 }
 
 // What the GPU gave for that verdict's kernel, or nullptr.
-const verify::OnDevice* of_verdict(const verify::DeviceReport& on_device, const verify::Verdict& v) {
-  for (const verify::OnDevice& k : on_device.kernels)
+const device::OnDevice* of_verdict(const device::DeviceReport& on_device, const verdict::Verdict& v) {
+  for (const device::OnDevice& k : on_device.kernels)
     if (k.kernel == v.kernel && k.arch == v.arch) return &k;
   return nullptr;
 }
 
 // One line: whether all holds, of how much.
-std::string summary(const std::string& subject, const std::vector<verify::Verdict>& verdicts,
-                    const verify::DeviceReport& on_device) {
+std::string summary(const std::string& subject, const std::vector<verdict::Verdict>& verdicts,
+                    const device::DeviceReport& on_device) {
   uint64_t outputs = 0;
   std::string failing;
   size_t fail = 0;
-  for (const verify::Verdict& v : verdicts) {
+  for (const verdict::Verdict& v : verdicts) {
     outputs += v.outputs;
-    const verify::OnDevice* k = of_verdict(on_device, v);
+    const device::OnDevice* k = of_verdict(on_device, v);
     if (v.holds && (k == nullptr || k->holds())) continue;
     ++fail;
     failing += (failing.empty() ? "" : ", ") + v.kernel + " " + v.arch;
@@ -127,8 +127,8 @@ std::string summary(const std::string& subject, const std::vector<verify::Verdic
 }
 
 // `on_device`: with the GPU's column, where it has a device.
-void print(const std::vector<verify::Verdict>& verdicts, bool verbose,
-           const verify::DeviceReport& on_device) {
+void print(const std::vector<verdict::Verdict>& verdicts, bool verbose,
+           const device::DeviceReport& on_device) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& v : verdicts) {
     rows.push_back(
@@ -137,7 +137,7 @@ void print(const std::vector<verify::Verdict>& verdicts, bool verbose,
          fmt::format("{:.2f}",
                      v.seconds > 0 ? static_cast<double>(v.lane_instructions) / v.seconds / 1e9 : 0.0),
          v.holds ? "holds" : "FAILS"});
-    if (const verify::OnDevice* k = of_verdict(on_device, v)) rows.back().push_back(device_cell(*k));
+    if (const device::OnDevice* k = of_verdict(on_device, v)) rows.back().push_back(device_cell(*k));
   }
   std::vector<Column> columns{{"kernel"},
                               {"arch"},
@@ -185,45 +185,45 @@ void print(const std::vector<verify::Verdict>& verdicts, bool verbose,
 struct Subject {
   std::string name, description;
   std::string full;  // what --full adds
-  std::vector<const verify::Suite*> suites;
+  std::vector<const suite::Suite*> suites;
 };
 
 // Shapes, data and seeds; for machines, what --case takes.
-void print_cases(const verify::Kernel& kernel, bool full) {
+void print_cases(const suite::Kernel& kernel, bool full) {
   fmt::print("{}\n", kernel.full_name);
-  for (const verify::PlannedCase& c : kernel.cases())
+  for (const suite::PlannedCase& c : kernel.cases())
     if (full || !c.full) fmt::print("  {}\n", c.name);
 }
 
-void print_cases(const Subject& subject, const verify::Plan& plan, bool json) {
+void print_cases(const Subject& subject, const verdict::Plan& plan, bool json) {
   nlohmann::json texts = nlohmann::json::array();
-  const auto add = [&](const verify::Suite& suite, const verify::Kernel& kernel) {
+  const auto add = [&](const suite::Suite& suite, const suite::Kernel& kernel) {
     if (!json) return print_cases(kernel, plan.full);
     for (const std::string& arch : suite.archs_of(kernel))
       if (plan.archs.empty() || std::count(plan.archs.begin(), plan.archs.end(), arch) != 0)
-        for (const verify::Case& c : verify::cases_of(suite, kernel, arch, plan.full))
-          texts.push_back(verify::text_of(c));
+        for (const suite::Case& c : suite::cases_of(suite, kernel, arch, plan.full))
+          texts.push_back(suite::text_of(c));
   };
-  for (const verify::Suite* suite : subject.suites) {
-    for (const std::string& name : plan.kernels) add(*suite, verify::kernel(*suite, name));
+  for (const suite::Suite* suite : subject.suites) {
+    for (const std::string& name : plan.kernels) add(*suite, suite::kernel(*suite, name));
     if (plan.kernels.empty())
-      for (const verify::Kernel& kernel : suite->kernels) add(*suite, kernel);
+      for (const suite::Kernel& kernel : suite->kernels) add(*suite, kernel);
   }
   if (json) fmt::print("{}\n", texts.dump(2));
 }
 
 // A test for each row of the table, and one for what the GPU gave for it.
-std::vector<TestCase> tests_of(const std::vector<verify::Verdict>& verdicts,
-                               const verify::DeviceReport& on_device) {
+std::vector<TestCase> tests_of(const std::vector<verdict::Verdict>& verdicts,
+                               const device::DeviceReport& on_device) {
   std::vector<TestCase> out;
-  for (const verify::Verdict& v : verdicts) {
+  for (const verdict::Verdict& v : verdicts) {
     out.push_back({v.kernel, v.arch, v.seconds, {}, "", v.note});
     if (!v.holds)
       out.back().failure = {
           "verdict", v.first_mismatch +
                          (v.replay.empty() ? "" : "\nreplay it: bitwell run " + v.replay + v.replay_options)};
   }
-  for (const verify::OnDevice& k : on_device.kernels) {
+  for (const device::OnDevice& k : on_device.kernels) {
     out.push_back({k.kernel + " on " + on_device.device, k.arch, 0, {}, "", device_cell(k)});
     if (!k.here) out.back().skipped = device_cell(k);
     if (!k.holds()) out.back().failure = {"device", k.first};
@@ -235,36 +235,36 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
   if (options.list) return print_cases(subject, options.plan, options.json);
   const std::string what = "verify " + subject.name;
   if (options.exhaust) {
-    const verify::MemoryWatch watch = stopped_before_the_machine(what);
+    const launch::MemoryWatch watch = stopped_before_the_machine(what);
     status = exhaust_suites(subject.suites, options.plan, options.most, options.json) ? held : failed;
     return;
   }
-  verify::DeviceReport on_device;
+  device::DeviceReport on_device;
   if (options.device)  // before this process has other threads
-    on_device = verify::judge_on_device(subject.suites, options.plan,
+    on_device = device::judge_on_device(subject.suites, options.plan,
                                         std::chrono::seconds(options.device_seconds), options.captures,
                                         [](const std::string& kernel) { progress("on the GPU: " + kernel); });
-  const verify::MemoryWatch watch = stopped_before_the_machine(what);
-  std::vector<verify::Verdict> verdicts;
-  std::optional<verify::Case> only;
-  if (!options.only.empty()) only = verify::read_case(options.only);
-  for (const verify::Suite* suite : subject.suites) {
+  const launch::MemoryWatch watch = stopped_before_the_machine(what);
+  std::vector<verdict::Verdict> verdicts;
+  std::optional<suite::Case> only;
+  if (!options.only.empty()) only = suite::read_case(options.only);
+  for (const suite::Suite* suite : subject.suites) {
     if (only && suite->name != only->suite && subject.suites.size() > 1) continue;
-    verify::Plan plan = options.plan;
+    verdict::Plan plan = options.plan;
     plan.only = only;
     plan.progress = [&, start = std::chrono::steady_clock::now()](size_t done, size_t all,
                                                                   const std::string& now) {
       progress(fmt::format("verify {}: {} of {} kernels ({}){}", suite->name, done, all, now,
                            left(start, done, all)));
     };
-    for (verify::Verdict& v : verify::judge(*suite, plan)) verdicts.push_back(std::move(v));
+    for (verdict::Verdict& v : verdict::judge(*suite, plan)) verdicts.push_back(std::move(v));
   }
   end_progress();
   bool all = true;
   for (const auto& v : verdicts) all = all && v.holds;
   for (const auto& k : on_device.kernels) all = all && k.holds();
   if (!options.junit.empty())
-    verify::replace_file(options.junit, "--junit",
+    launch::replace_file(options.junit, "--junit",
                          junit("bitwell verify " + subject.name, tests_of(verdicts, on_device)));
   if (options.json) {
     nlohmann::json j{{"suite", subject.name},
@@ -273,7 +273,7 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
                      {"verdicts", nlohmann::json::array()}};
     for (const auto& v : verdicts) {
       j["verdicts"].push_back(as_json(v));
-      if (const verify::OnDevice* k = of_verdict(on_device, v))
+      if (const device::OnDevice* k = of_verdict(on_device, v))
         j["verdicts"].back()["on_device"] = device_json(*k);
     }
     if (options.device) j["device"] = on_device.device, j["driver"] = on_device.driver;
@@ -296,9 +296,9 @@ std::string names_of(const Rows& rows) {
 void add_subject(CLI::App& verify, const Subject& subject, int& status) {
   CLI::App& command = *verify.add_subcommand(subject.name, subject.description);
   auto options = std::make_shared<VerifyOptions>();
-  options->plan.ptx = verify::share_folder("kernels");
-  options->plan.captures = verify::share_folder("captures");
-  options->plan.budgets = verify::share_folder("budgets");
+  options->plan.ptx = capture::share_folder("kernels");
+  options->plan.captures = capture::share_folder("captures");
+  options->plan.budgets = capture::share_folder("budgets");
   command.add_flag("--json", options->json, "Verdicts as JSON");
   command.add_option("--threads", options->plan.threads, "Host threads (default: all)")
       ->check(whole(0, 4096));
@@ -306,7 +306,7 @@ void add_subject(CLI::App& verify, const Subject& subject, int& status) {
       ->capture_default_str();
   std::string file = "SUITE/<kernel>.<arch>";
   if (subject.suites.size() == 1) {
-    const verify::Suite& suite = *subject.suites.front();
+    const suite::Suite& suite = *subject.suites.front();
     command.add_option("--kernel,--rung", options->plan.kernels,
                        "Only these kernels (" + names_of(suite.kernels) + ")");
     const std::vector<std::string> archs = suite.all_archs();
@@ -381,7 +381,7 @@ void add_verify(CLI::App& app, int& status) {
       "verify", "Judge bitwell's own kernels: every output bit against an independent model");
   verify->require_subcommand(1);
   std::string list;
-  for (const verify::Suite& suite : verify::suites())
+  for (const suite::Suite& suite : suite::suites())
     list += (list.empty() ? "Suites:  " : "         ") + fmt::format("{:8}  {}\n", suite.name, suite.about);
   list += "         all       every kernel of every suite, in one table\n";
   verify->footer(list + "\nExample:  bitwell verify gemv --kernel fused --full");
@@ -389,7 +389,7 @@ void add_verify(CLI::App& app, int& status) {
               "Every kernel of every suite, judged by its suite's cases, in one table",
               "what --full adds in each suite",
               {}};
-  for (const verify::Suite& suite : verify::suites()) {
+  for (const suite::Suite& suite : suite::suites()) {
     add_subject(*verify, {suite.name, suite.description, suite.full, {&suite}}, status);
     all.suites.push_back(&suite);
   }

@@ -7,7 +7,7 @@
 namespace bitwell::cli {
 using terminal::grouped;
 
-std::string device_cell(const verify::OnDevice& k) {
+std::string device_cell(const device::OnDevice& k) {
   if (!k.here) return "not on this GPU";
   if (k.differing != 0) return fmt::format("{} of {} bytes DIFFER", grouped(k.differing), grouped(k.bytes));
   if (!k.holds())
@@ -16,9 +16,9 @@ std::string device_cell(const verify::OnDevice& k) {
   return fmt::format("{} bytes equal", grouped(k.bytes));
 }
 
-std::string device_findings(const verify::DeviceReport& report) {
+std::string device_findings(const device::DeviceReport& report) {
   std::string out;
-  for (const verify::OnDevice& k : report.kernels) {
+  for (const device::OnDevice& k : report.kernels) {
     if (k.holds()) continue;
     out += fmt::format("\n{} {} on {}: {}\n", k.kernel, k.arch, report.device, k.first);
     if (k.left_out != 0)
@@ -29,7 +29,7 @@ std::string device_findings(const verify::DeviceReport& report) {
   return out;
 }
 
-nlohmann::json device_json(const verify::OnDevice& k) {
+nlohmann::json device_json(const device::OnDevice& k) {
   if (!k.here) return {{"here", false}};
   return {{"here", true},
           {"cases", k.cases},

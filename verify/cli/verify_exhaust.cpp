@@ -16,7 +16,7 @@ using terminal::progress;
 using terminal::table;
 namespace {
 
-nlohmann::json as_json(const verify::ExhaustedCase& r) {
+nlohmann::json as_json(const verdict::ExhaustedCase& r) {
   return {
       {"kernel", r.kernel}, {"arch", r.arch},         {"case", r.name},       {"warps", r.warps},
       {"runs", r.all.runs}, {"pruned", r.all.pruned}, {"turns", r.all.turns}, {"complete", r.all.complete},
@@ -25,21 +25,21 @@ nlohmann::json as_json(const verify::ExhaustedCase& r) {
 
 }  // namespace
 
-bool exhaust_suites(const std::vector<const verify::Suite*>& suites, const verify::Plan& plan, uint64_t most,
+bool exhaust_suites(const std::vector<const suite::Suite*>& suites, const verdict::Plan& plan, uint64_t most,
                     bool json) {
-  const std::vector<verify::ExhaustedCase> rows = verify::exhaust(
+  const std::vector<verdict::ExhaustedCase> rows = verdict::exhaust(
       suites, plan, most, [](const std::string& kernel) { progress("every schedule of " + kernel); });
   end_progress();
   const bool holds =
-      std::all_of(rows.begin(), rows.end(), [](const verify::ExhaustedCase& r) { return r.holds; });
+      std::all_of(rows.begin(), rows.end(), [](const verdict::ExhaustedCase& r) { return r.holds; });
   if (json) {
     nlohmann::json out{{"holds", holds}, {"most", most}, {"cases", nlohmann::json::array()}};
-    for (const verify::ExhaustedCase& r : rows) out["cases"].push_back(as_json(r));
+    for (const verdict::ExhaustedCase& r : rows) out["cases"].push_back(as_json(r));
     fmt::print("{}\n", out.dump(2));
     return holds;
   }
   std::vector<std::vector<std::string>> cells;
-  for (const verify::ExhaustedCase& r : rows)
+  for (const verdict::ExhaustedCase& r : rows)
     cells.push_back({r.kernel, r.arch, r.name, grouped(r.warps), grouped(r.all.turns), grouped(r.all.runs),
                      grouped(r.all.pruned),
                      r.all.runs == 0  ? "not tried"
@@ -56,7 +56,7 @@ bool exhaust_suites(const std::vector<const verify::Suite*>& suites, const verif
                           {"all of them"},
                           {"verdict"}},
                          cells));
-  for (const verify::ExhaustedCase& r : rows)
+  for (const verdict::ExhaustedCase& r : rows)
     if (!r.wrong.empty()) fmt::print("{} {}: {}\n", r.kernel, r.arch, r.wrong);
   fmt::print(
       "\nschedules: run to an end, one of each set that differs only in the order of turns that touch "

@@ -8,8 +8,8 @@
 namespace bitwell::cli {
 
 // Prints a table, or JSON; at most so many runs a case. Returns whether every run of every case ended with
-// the bits that its suite expects. Throws as verify::judge does.
-bool exhaust_suites(const std::vector<const verify::Suite*>& suites, const verify::Plan& plan, uint64_t most,
+// the bits that its suite expects. Throws as verdict::judge does.
+bool exhaust_suites(const std::vector<const suite::Suite*>& suites, const verdict::Plan& plan, uint64_t most,
                     bool json);
 
 }  // namespace bitwell::cli

@@ -10,7 +10,7 @@
 #include "verify/launch/steps.h"
 #include "verify/launch/variables.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 std::string hex(const std::vector<std::byte>& bytes, size_t from, size_t count) {
@@ -33,18 +33,18 @@ std::unique_ptr<Device> device_for(const std::string& target) {
 }
 
 OutputBeside output_beside(const std::string& name, const std::vector<std::byte>& simulated,
-                           const std::vector<std::byte>& device, const Output& output) {
+                           const std::vector<std::byte>& device, const launch::Output& output) {
   OutputBeside out{name, simulated.size()};
   const auto [here, there] = std::mismatch(simulated.begin(), simulated.end(), device.begin(), device.end());
   if (here == simulated.end() && there == device.end()) return out;
   const auto byte = static_cast<size_t>(here - simulated.begin());
   const uint64_t bits =
-      output.format.empty() ? 8 * element_size(output.dtype) : bits_of_packed(output.format);
+      output.format.empty() ? 8 * launch::element_size(output.dtype) : launch::bits_of_packed(output.format);
   const uint64_t element = byte * 8 / bits;
   const std::vector<uint64_t> shape =
       output.shape.empty() ? std::vector<uint64_t>{simulated.size() * 8 / bits} : output.shape;
   const size_t first = element * bits / 8, size = std::max<size_t>(bits / 8, 1);
-  out.differs = {byte, coordinates_text(shape, element), hex(simulated, first, size),
+  out.differs = {byte, launch::coordinates_text(shape, element), hex(simulated, first, size),
                  hex(device, first, size)};
   return out;
 }
@@ -56,7 +56,7 @@ Unvouched unvouched(const std::vector<const isa::Program*>& programs, const std:
   };
   Unvouched out;
   for (const isa::Program* p : programs) {
-    add(out.instructions, without_device_evidence(*p, captures));
+    add(out.instructions, capture::without_device_evidence(*p, captures));
     add(out.approximations, p->approximations);
     if (const std::string evidence(machine::arch(p->sm).evidence); evidence != "device")
       out.targets.emplace(p->target, evidence);
@@ -69,11 +69,11 @@ bool Beside::holds() const {
          std::none_of(outputs.begin(), outputs.end(), [](const OutputBeside& o) { return o.differs; });
 }
 
-Beside run_beside(Device& device, Launch before, const LaunchFile& after, const isa::Program& program,
-                  std::chrono::milliseconds limit, const std::string& captures) {
+Beside run_beside(Device& device, launch::Launch before, const launch::LaunchFile& after,
+                  const isa::Program& program, std::chrono::milliseconds limit, const std::string& captures) {
   Beside out{device.name(), device.driver(), "", {}, {}};
-  use_full_names(program, before);
-  const std::vector<std::shared_ptr<const isa::Program>> of_steps = load_steps(before);
+  launch::use_full_names(program, before);
+  const std::vector<std::shared_ptr<const isa::Program>> of_steps = launch::load_steps(before);
   try {
     device.run_list(before, limit);
   } catch (const machine::Fault& fault) {
@@ -92,4 +92,4 @@ Beside run_beside(Device& device, Launch before, const LaunchFile& after, const 
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -10,7 +10,7 @@
 #include "verify/device/driver.h"
 #include "verify/launch/file/launch_json.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 // The GPU that is there. InputError where there is none, or where it does not run the target.
 std::unique_ptr<Device> device_for(const std::string& target);
@@ -27,7 +27,7 @@ struct OutputBeside {
   std::optional<Differs> differs{};
 };
 OutputBeside output_beside(const std::string& name, const std::vector<std::byte>& simulated,
-                           const std::vector<std::byte>& device, const Output& output);
+                           const std::vector<std::byte>& device, const launch::Output& output);
 
 // What no recorded GPU vouches for in programs, each once.
 struct Unvouched {
@@ -47,7 +47,7 @@ struct Beside {
 };
 // Runs `before`, the launch as it was before `after` was simulated, on the device. A launch that does not end
 // within `limit` ends in a fault.
-Beside run_beside(Device& device, Launch before, const LaunchFile& after, const isa::Program& program,
-                  std::chrono::milliseconds limit, const std::string& captures);
+Beside run_beside(Device& device, launch::Launch before, const launch::LaunchFile& after,
+                  const isa::Program& program, std::chrono::milliseconds limit, const std::string& captures);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -1,6 +1,6 @@
 #include "verify/device/between.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 std::string between_launches() {
   return R"(.version 8.0
@@ -125,4 +125,4 @@ ret;
 )";
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 constexpr const char* kBetween = "between";  // its entry
 
@@ -21,4 +21,4 @@ constexpr const char* kBetween = "between";  // its entry
 // at least one CTA a launch, and one for each multiprocessor; its blocks have one dimension.
 std::string between_launches();
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

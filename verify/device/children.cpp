@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <system_error>
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 bool write_all(int file, const void* data, size_t size) {
@@ -85,4 +85,4 @@ void each_in_children(size_t count, const std::function<Answer(size_t)>& work,
   }
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

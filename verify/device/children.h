@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 struct Answer {
   std::string text;
@@ -18,4 +18,4 @@ struct Answer {
 void each_in_children(size_t count, const std::function<Answer(size_t)>& work,
                       const std::function<void(size_t, const std::optional<std::string>&)>& done);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

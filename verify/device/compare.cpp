@@ -7,7 +7,7 @@
 #include "verify/device/resident.h"
 #include "verify/suite/parallel.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 // The modules of launches, for both; the device's are compiled when a launch needs them for the first time.
@@ -15,15 +15,15 @@ class Compiled {
  public:
   Compiled(Device& device, std::chrono::milliseconds limit) : device_(device), limit_(limit) {}
 
-  void simulate_chain(Chain& chain, const isa::Options& options) {
-    simulate(chain, std::ref(modules_), options, true);
+  void simulate_chain(suite::Chain& chain, const run::Options& options) {
+    suite::simulate(chain, std::ref(modules_), options, true);
   }
 
   // One launch at a time; false where the device is unusable before all have run.
-  bool run_on_gpu(Chain& chain) {
+  bool run_on_gpu(suite::Chain& chain) {
     for (size_t i = 0; i < chain.launches.size(); ++i) {
-      Launch& l = chain.launches[i];
-      for (const Chain::Link& link : chain.links)
+      launch::Launch& l = chain.launches[i];
+      for (const suite::Chain::Link& link : chain.links)
         if (link.to == i)
           l.buffers[link.to_buffer].bytes = chain.launches[link.from].buffers[link.from_buffer].bytes;
       const std::shared_ptr<const isa::Module> module = modules_(l);
@@ -44,17 +44,17 @@ class Compiled {
  private:
   Device& device_;
   const std::chrono::milliseconds limit_;
-  Modules modules_;
+  launch::Modules modules_;
   std::mutex gpu_;
   bool usable_ = true;  // with it, and so are those on the device
   OnDeviceModules on_device_{device_};
 };
 
-void compare_outputs(const Chain& simulated, const Chain& on_gpu, ComparedCase& out) {
+void compare_outputs(const suite::Chain& simulated, const suite::Chain& on_gpu, ComparedCase& out) {
   for (size_t l = 0; l < simulated.launches.size(); ++l)
     for (size_t b = 0; b < simulated.launches[l].buffers.size(); ++b) {
-      const Buffer& here = simulated.launches[l].buffers[b];
-      const Buffer& there = on_gpu.launches[l].buffers[b];
+      const launch::Buffer& here = simulated.launches[l].buffers[b];
+      const launch::Buffer& there = on_gpu.launches[l].buffers[b];
       if (!here.output) continue;
       out.bytes += here.bytes.size();
       for (size_t i = 0; i < here.bytes.size(); ++i) {
@@ -69,19 +69,20 @@ void compare_outputs(const Chain& simulated, const Chain& on_gpu, ComparedCase& 
 
 }  // namespace
 
-DeviceComparison compare_on_device(Device& device, const Build& build, const std::vector<PlannedCase>& cases,
-                                   const std::function<isa::Schedule(size_t)>& schedule,
+DeviceComparison compare_on_device(Device& device, const suite::Build& build,
+                                   const std::vector<suite::PlannedCase>& cases,
+                                   const std::function<run::Schedule(size_t)>& schedule,
                                    std::chrono::milliseconds limit) {
   DeviceComparison out;
   out.cases.resize(cases.size());
   Compiled compiled(device, limit);
-  each_in_parallel(cases.size(), 0, [&](size_t i) {
+  suite::each_in_parallel(cases.size(), 0, [&](size_t i) {
     ComparedCase& c = out.cases[i];
     try {
-      const DrawnCase drawn = cases[i].draw();
-      Chain simulated = drawn.chain(build);
-      Chain on_gpu = simulated;
-      isa::Options options;
+      const suite::DrawnCase drawn = cases[i].draw();
+      suite::Chain simulated = drawn.chain(build);
+      suite::Chain on_gpu = simulated;
+      run::Options options;
       options.schedule = schedule(i);
       compiled.simulate_chain(simulated, options);
       c.ran = compiled.run_on_gpu(on_gpu);
@@ -96,4 +97,4 @@ DeviceComparison compare_on_device(Device& device, const Build& build, const std
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

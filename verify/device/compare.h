@@ -8,7 +8,7 @@
 #include "verify/device/driver.h"
 #include "verify/suite/suite.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 struct ComparedCase {
   bool ran = false;               // on the GPU, to its end
@@ -26,8 +26,9 @@ struct DeviceComparison {
 // Runs each case's launches on both, on all cores and the GPU one at a time; `schedule` is the simulator's
 // for a case. After `limit` a launch counts as hung. Once the device is unusable the cases left do not run.
 // Throws nothing for what a case does.
-DeviceComparison compare_on_device(Device& device, const Build& build, const std::vector<PlannedCase>& cases,
-                                   const std::function<isa::Schedule(size_t)>& schedule,
+DeviceComparison compare_on_device(Device& device, const suite::Build& build,
+                                   const std::vector<suite::PlannedCase>& cases,
+                                   const std::function<run::Schedule(size_t)>& schedule,
                                    std::chrono::milliseconds limit);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

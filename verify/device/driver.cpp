@@ -8,7 +8,7 @@
 
 #include "verify/device/impl.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 // "580.159.04 (CUDA 13.0)": the kernel module's version where /proc tells it, and the CUDA version that the
@@ -118,4 +118,4 @@ std::vector<std::byte> DeviceMemory::read() const {
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
     : device_(other.device_), bytes_(other.bytes_), address_(std::exchange(other.address_, 0)) {}
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -8,7 +8,7 @@
 
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 class Resident;
 
@@ -38,11 +38,11 @@ class Device {
   // Buffers not defined start as 0xFF bytes. Names are full ones (use_full_names). Throws machine::Fault with
   // the driver's error name, or where the kernel still runs after `limit` (none: for ever); the context is
   // then unusable. InputError for a buffer with an address of its own.
-  void run(Module& module, Launch& launch, std::optional<std::chrono::milliseconds> limit = {});
+  void run(Module& module, launch::Launch& launch, std::optional<std::chrono::milliseconds> limit = {});
   // The same with what follows it, in order on one stream: launches with CUDA's attributes programmatic
   // stream serialization and cooperative where they have them, copies and fills. InputError for PTX that the
   // driver refuses.
-  void run_list(Launch& launch, std::optional<std::chrono::milliseconds> limit = {});
+  void run_list(launch::Launch& launch, std::optional<std::chrono::milliseconds> limit = {});
 
   // Until all work in a stream (nullptr: the default one) has ended, or failed. Throws machine::Fault with
   // `what` where it still runs after `limit`; hung() then.
@@ -53,8 +53,8 @@ class Device {
 
  private:
   explicit Device(std::unique_ptr<Impl> impl);
-  void run_steps(const Resident& resident, const Module& module, Launch& launch,
-                 const std::vector<Step>& then, std::optional<std::chrono::milliseconds> limit) const;
+  void run_steps(const Resident& resident, const Module& module, launch::Launch& launch,
+                 const std::vector<launch::Step>& then, std::optional<std::chrono::milliseconds> limit) const;
   std::unique_ptr<Impl> impl_;
 };
 
@@ -80,4 +80,4 @@ class DeviceMemory {
   uint64_t address_ = 0;
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -10,7 +10,7 @@
 #include "model/machine/failure.h"
 #include "verify/device/driver.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 // The entry points used, found by name.
 struct DriverApi {
@@ -177,4 +177,4 @@ class Device::Module {
   CUmodule module_;
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -7,42 +7,42 @@
 #include "verify/device/children.h"
 #include "verify/device/compare.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 // One kernel on one architecture.
 struct Piece {
-  const Suite* suite;
-  const Kernel* kernel;
+  const suite::Suite* suite;
+  const suite::Kernel* kernel;
   std::string arch;
 };
 
-std::vector<Piece> pieces_of(const std::vector<const Suite*>& suites, const Plan& plan) {
+std::vector<Piece> pieces_of(const std::vector<const suite::Suite*>& suites, const verdict::Plan& plan) {
   std::vector<Piece> out;
-  for (const Suite* suite : suites) {
-    std::vector<const Kernel*> kernels;
-    for (const std::string& name : plan.kernels) kernels.push_back(&kernel(*suite, name));
+  for (const suite::Suite* suite : suites) {
+    std::vector<const suite::Kernel*> kernels;
+    for (const std::string& name : plan.kernels) kernels.push_back(&suite::kernel(*suite, name));
     if (plan.kernels.empty())
-      for (const Kernel& k : suite->kernels) kernels.push_back(&k);
-    for (const Kernel* k : kernels)
+      for (const suite::Kernel& k : suite->kernels) kernels.push_back(&k);
+    for (const suite::Kernel* k : kernels)
       for (const std::string& arch : plan.archs.empty() ? suite->archs_of(*k) : plan.archs)
         if (suite->judged_on(*k, arch)) out.push_back({suite, k, arch});
   }
   return out;
 }
 
-std::vector<PlannedCase> cases_of(const Kernel& kernel, bool full) {
-  std::vector<PlannedCase> out = kernel.cases();
-  std::erase_if(out, [&](const PlannedCase& c) { return c.full && !full; });
+std::vector<suite::PlannedCase> cases_of(const suite::Kernel& kernel, bool full) {
+  std::vector<suite::PlannedCase> out = kernel.cases();
+  std::erase_if(out, [&](const suite::PlannedCase& c) { return c.full && !full; });
   return out;
 }
 
 // What a process tells of its piece; "digest" only where every recorded case ran.
-nlohmann::json tell(Device& device, const Piece& piece, const Plan& plan, std::chrono::milliseconds limit,
-                    bool& usable) {
-  const std::vector<PlannedCase> cases = cases_of(*piece.kernel, plan.full);
+nlohmann::json tell(Device& device, const Piece& piece, const verdict::Plan& plan,
+                    std::chrono::milliseconds limit, bool& usable) {
+  const std::vector<suite::PlannedCase> cases = cases_of(*piece.kernel, plan.full);
   const DeviceComparison c = compare_on_device(
-      device, {plan.ptx, piece.arch}, cases, [](size_t) { return isa::Schedule{}; }, limit);
+      device, {plan.ptx, piece.arch}, cases, [](size_t) { return run::Schedule{}; }, limit);
   usable = c.usable;
   uint64_t ran = 0, left_out = 0, bytes = 0, differing = 0, wrong = 0;
   std::string first;
@@ -61,31 +61,31 @@ nlohmann::json tell(Device& device, const Piece& piece, const Plan& plan, std::c
   }
   nlohmann::json out{{"cases", ran},           {"left_out", left_out}, {"bytes", bytes},
                      {"differing", differing}, {"wrong", wrong},       {"first", first}};
-  if (all_recorded && !recorded.empty()) out["digest"] = recorded_digest(*piece.suite, recorded);
+  if (all_recorded && !recorded.empty()) out["digest"] = verdict::recorded_digest(*piece.suite, recorded);
   return out;
 }
 
 // The digests of a suite, where any are: of a part of its kernels in a file of another name.
-void write_digests(const std::string& folder, const Suite& suite, const DeviceReport& report,
+void write_digests(const std::string& folder, const suite::Suite& suite, const DeviceReport& report,
                    const std::map<std::string, std::string>& digests) {
   if (digests.empty()) return;
   size_t judged = 0;
-  for (const Kernel& k : suite.kernels) judged += suite.judged_on(k, "sm_90a");
+  for (const suite::Kernel& k : suite.kernels) judged += suite.judged_on(k, "sm_90a");
   std::filesystem::create_directories(folder);
-  write_capture(folder + "/" + suite.name + (digests.size() == judged ? ".json" : ".part.json"),
-                {report.device, report.driver, "13.0", digests});
+  capture::write_capture(folder + "/" + suite.name + (digests.size() == judged ? ".json" : ".part.json"),
+                         {report.device, report.driver, "13.0", digests});
 }
 
 }  // namespace
 
-DeviceReport judge_on_device(const std::vector<const Suite*>& suites, const Plan& plan,
+DeviceReport judge_on_device(const std::vector<const suite::Suite*>& suites, const verdict::Plan& plan,
                              std::chrono::milliseconds limit, const std::string& captures,
                              const std::function<void(const std::string& kernel)>& progress) {
   const std::vector<Piece> pieces = pieces_of(suites, plan);
   DeviceReport out;
   std::string no_device;
   int capability = 0;
-  std::map<const Suite*, std::map<std::string, std::string>> digests;
+  std::map<const suite::Suite*, std::map<std::string, std::string>> digests;
   std::unique_ptr<Device> device;  // of a child
   std::string why;
   const auto work = [&](size_t i) -> Answer {
@@ -125,7 +125,7 @@ DeviceReport judge_on_device(const std::vector<const Suite*>& suites, const Plan
       row.cases = told["cases"], row.left_out = told["left_out"], row.bytes = told["bytes"];
       row.differing = told["differing"], row.wrong = told["wrong"], row.first = told["first"];
       if (told.contains("digest"))
-        digests[piece.suite][recorded_name(*piece.suite, *piece.kernel, plan.full)] = told["digest"];
+        digests[piece.suite][verdict::recorded_name(*piece.suite, *piece.kernel, plan.full)] = told["digest"];
     }
     out.kernels.push_back(std::move(row));
     if (progress) progress(piece.kernel->full_name);
@@ -136,4 +136,4 @@ DeviceReport judge_on_device(const std::vector<const Suite*>& suites, const Plan
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

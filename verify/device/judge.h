@@ -6,7 +6,7 @@
 
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 // What a GPU gave for one kernel and architecture.
 struct OnDevice {
@@ -28,8 +28,8 @@ struct DeviceReport {
 // context does not end the rest. `captures`: a folder where the digests of what the GPU gave are written, a
 // file a suite, .part of one that is not whole; or empty. Throws InputError where there is no usable GPU, and
 // as judge does. The caller has one thread and has no GPU open.
-DeviceReport judge_on_device(const std::vector<const Suite*>& suites, const Plan& plan,
+DeviceReport judge_on_device(const std::vector<const suite::Suite*>& suites, const verdict::Plan& plan,
                              std::chrono::milliseconds limit, const std::string& captures,
                              const std::function<void(const std::string& kernel)>& progress);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

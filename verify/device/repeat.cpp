@@ -11,7 +11,7 @@
 #include "verify/device/impl.h"
 #include "verify/device/resident.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 constexpr size_t kRounds = 8;          // of a graph: what stands side by side, then the kernel between
@@ -32,21 +32,21 @@ std::vector<std::byte> image_of(const std::vector<std::vector<std::byte>>& buffe
   return out;
 }
 
-std::vector<std::vector<std::byte>> bytes_of(const Launch& launch) {
+std::vector<std::vector<std::byte>> bytes_of(const launch::Launch& launch) {
   std::vector<std::vector<std::byte>> out;
-  for (const Buffer& b : launch.buffers) out.push_back(b.bytes);
+  for (const launch::Buffer& b : launch.buffers) out.push_back(b.bytes);
   return out;
 }
 
-Launch guarded(Launch launch) {
-  for (Buffer& b : launch.buffers) b.bytes = image_of({b.bytes}, kGuardByte);
+launch::Launch guarded(launch::Launch launch) {
+  for (launch::Buffer& b : launch.buffers) b.bytes = image_of({b.bytes}, kGuardByte);
   return launch;
 }
 
 // Launches side by side, the kernel between, and the graph of both.
 class Crowd {
  public:
-  Crowd(Device& device, Device::Module& between, const std::string& ptx, const Launch& launch,
+  Crowd(Device& device, Device::Module& between, const std::string& ptx, const launch::Launch& launch,
         const Legal& legal)
       : device_(device),
         d_(device.impl()),
@@ -55,9 +55,9 @@ class Crowd {
         module_(device.load(ptx)),
         between_module_(between) {
     prefer_shared();
-    const Launch one = guarded(launch);
+    const launch::Launch one = guarded(launch);
     for (size_t i = 0; i < kSideBySide; ++i)
-      side_by_side_.emplace_back(device, std::span(&one, 1), std::vector<Chain::Link>{},
+      side_by_side_.emplace_back(device, std::span(&one, 1), std::vector<suite::Chain::Link>{},
                                  std::vector<Device::Module*>{module_.get()});
     const std::vector<std::byte> before = image_of(bytes_of(launch), kGuardByte);
     words_ = before.size() / 4;
@@ -107,7 +107,7 @@ class Crowd {
   }
 
   // The tables of the kernel between, its first run, and the graph.
-  void prepare(const std::vector<std::byte>& before, const Launch& one) {
+  void prepare(const std::vector<std::byte>& before, const launch::Launch& one) {
     std::vector<uint64_t> places;
     for (const Resident& r : side_by_side_)
       for (size_t b = 0; b < one.buffers.size(); ++b)
@@ -118,7 +118,7 @@ class Crowd {
       ends.insert(ends.end(), image.begin(), image.end());
     }
     const std::vector<std::byte> compared = image_of(legal_.compared, std::byte{0xFF});
-    Launch between;
+    launch::Launch between;
     between.entry = kBetween;
     between.shape.grid[0] = std::max<uint32_t>(static_cast<uint32_t>(device_.multiprocessors()), kSideBySide);
     between.shape.block[0] = kThreads;
@@ -133,7 +133,7 @@ class Crowd {
     between.add_scalar(example_->address());
     for (const size_t n : {words_, legal_.ends.size(), kSideBySide, size_t{kShared}})
       between.add_scalar(static_cast<uint32_t>(n));
-    between_.emplace(device_, std::span(&between, 1), std::vector<Chain::Link>{},
+    between_.emplace(device_, std::span(&between, 1), std::vector<suite::Chain::Link>{},
                      std::vector<Device::Module*>{&between_module_});
     between_->enqueue(nullptr);
     d_.check(d_.api.synchronize(), "filling shared memory");
@@ -184,7 +184,7 @@ class Crowd {
 
   Device& device_;
   const Device::Impl& d_;
-  const Launch& launch_;
+  const launch::Launch& launch_;
   const Legal& legal_;
   const std::shared_ptr<Device::Module> module_;
   Device::Module& between_module_;
@@ -201,7 +201,8 @@ class Crowd {
 
 Repeater::Repeater(Device& device) : device_(device), between_(device.load(between_launches())) {}
 
-Repeated Repeater::run(const std::string& ptx, const Launch& launch, const Legal& legal, uint64_t launches) {
+Repeated Repeater::run(const std::string& ptx, const launch::Launch& launch, const Legal& legal,
+                       uint64_t launches) {
   Repeated out;
   try {
     Crowd crowd(device_, *between_, ptx, launch, legal);
@@ -220,4 +221,4 @@ Repeated Repeater::run(const std::string& ptx, const Launch& launch, const Legal
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

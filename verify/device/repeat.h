@@ -8,7 +8,7 @@
 
 #include "verify/device/driver.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 // What a launch may leave.
 struct Legal {
@@ -36,11 +36,11 @@ class Repeater {
   // buffer, and at 256 bytes behind each, which must stay. Before each launch its buffers are as `launch` has
   // them (all defined, none with pointers), and all shared memory holds words drawn at random. A hang or a
   // fault ends it; the device then takes nothing more. Throws InputError where the driver refuses the PTX.
-  Repeated run(const std::string& ptx, const Launch& launch, const Legal& legal, uint64_t launches);
+  Repeated run(const std::string& ptx, const launch::Launch& launch, const Legal& legal, uint64_t launches);
 
  private:
   Device& device_;
   std::shared_ptr<Device::Module> between_;
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

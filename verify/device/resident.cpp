@@ -4,7 +4,7 @@
 
 #include "verify/device/impl.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 // A function and its parameters as the driver wants them.
 struct Resident::Prepared {
@@ -15,7 +15,7 @@ struct Resident::Prepared {
 };
 
 // The bytes of a pointer, or of a map as the driver encodes it.
-static std::vector<std::byte> bytes_of(const Device::Impl& d, const Pointer& p, uint64_t address) {
+static std::vector<std::byte> bytes_of(const Device::Impl& d, const launch::Pointer& p, uint64_t address) {
   const auto copy = [](const auto& value) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);
     return std::vector<std::byte>(bytes, bytes + sizeof value);
@@ -24,22 +24,23 @@ static std::vector<std::byte> bytes_of(const Device::Impl& d, const Pointer& p, 
   return p.tensor_map ? copy(d.encode(*p.tensor_map, address)) : copy(address + p.offset);
 }
 
-Resident::Resident(const Device& device, std::span<const Launch> launches,
-                   const std::vector<Chain::Link>& links, const std::vector<Device::Module*>& modules)
+Resident::Resident(const Device& device, std::span<const launch::Launch> launches,
+                   const std::vector<suite::Chain::Link>& links, const std::vector<Device::Module*>& modules)
     : device_(device) {
   const Device::Impl& d = device.impl();
   for (size_t i = 0; i < launches.size(); ++i) {
-    const Launch& launch = launches[i];
+    const launch::Launch& launch = launches[i];
     std::vector<uint64_t>& addresses = addresses_.emplace_back();
     std::vector<size_t>& sizes = sizes_.emplace_back();
     for (size_t b = 0; b < launch.buffers.size(); ++b) {
-      const Buffer& buffer = launch.buffers[b];
+      const launch::Buffer& buffer = launch.buffers[b];
       sizes.push_back(buffer.size());
       if (buffer.address)
         throw machine::InputError("buffer '" + buffer.name +
                                   "' has an address of its own, which a GPU gives no buffer");
-      const auto link = std::find_if(links.begin(), links.end(),
-                                     [&](const Chain::Link& l) { return l.to == i && l.to_buffer == b; });
+      const auto link = std::find_if(links.begin(), links.end(), [&](const suite::Chain::Link& l) {
+        return l.to == i && l.to_buffer == b;
+      });
       if (link != links.end()) {
         addresses.push_back(addresses_[link->from][link->from_buffer]);
         continue;
@@ -54,22 +55,23 @@ Resident::Resident(const Device& device, std::span<const Launch> launches,
                 "copying '" + buffer.name + "'");
     }
     for (size_t b = 0; b < launch.buffers.size(); ++b)
-      for (const Pointer& p : launch.buffers[b].pointers) {
+      for (const launch::Pointer& p : launch.buffers[b].pointers) {
         const std::vector<std::byte> value = bytes_of(d, p, addresses[p.buffer]);
         d.check(d.api.to_device(addresses[b] + p.at, value.data(), value.size()),
                 "copying a pointer into '" + launch.buffers[b].name + "'");
       }
     launches_.push_back({launch.ptx, launch.entry, launch.shape, {}, launch.arguments});
-    for (Argument& a : launches_.back().arguments)
-      for (const Pointer& p : a.pointers) {
+    for (launch::Argument& a : launches_.back().arguments)
+      for (const launch::Pointer& p : a.pointers) {
         const std::vector<std::byte> value = bytes_of(d, p, addresses[p.buffer]);
         std::copy(value.begin(), value.end(), a.scalar.begin() + static_cast<std::ptrdiff_t>(p.at));
       }
   }
-  const bool much_shared = std::any_of(launches_.begin(), launches_.end(),
-                                       [](const Launch& l) { return l.shape.dynamic_shared > 48 << 10; });
+  const bool much_shared = std::any_of(launches_.begin(), launches_.end(), [](const launch::Launch& l) {
+    return l.shape.dynamic_shared > 48 << 10;
+  });
   for (size_t i = 0; i < launches_.size(); ++i) {
-    Launch& launch = launches_[i];
+    launch::Launch& launch = launches_[i];
     auto& p = *prepared_.emplace_back(std::make_shared<Prepared>());
     d.check(d.api.get_function(&p.function, modules[i]->handle(), launch.entry.c_str()),
             "finding entry '" + launch.entry + "'");
@@ -85,7 +87,7 @@ Resident::Resident(const Device& device, std::span<const Launch> launches,
       d.check(d.api.set_attribute(p.function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100),
               "shared memory");
     p.pointers.assign(addresses_[i].begin(), addresses_[i].end());
-    for (Argument& a : launch.arguments) {
+    for (launch::Argument& a : launch.arguments) {
       if (a.tensor_map)
         p.parameters.push_back(&p.maps.emplace_back(d.encode(*a.tensor_map, p.pointers[a.buffer])));
       else
@@ -98,7 +100,7 @@ Resident::Resident(const Device& device, std::span<const Launch> launches,
 namespace {
 
 // A launch's shape for the driver; `attributes` must outlive it.
-CUlaunchConfig config_of(const isa::Shape& s, std::array<CUlaunchAttribute, 3>& attributes,
+CUlaunchConfig config_of(const run::Shape& s, std::array<CUlaunchAttribute, 3>& attributes,
                          bool programmatic) {
   CUlaunchConfig config{};
   if (s.explicit_cluster || s.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
@@ -154,17 +156,17 @@ std::vector<std::byte> Resident::read(size_t launch, size_t buffer) const {
 
 Device::Module* OnDeviceModules::operator()(const std::shared_ptr<const isa::Module>& module) {
   std::shared_ptr<Device::Module>& out = modules_[module];
-  if (out == nullptr) out = naming(module->path(), [&] { return device_.load(module->text()); });
+  if (out == nullptr) out = isa::naming(module->path(), [&] { return device_.load(module->text()); });
   return out.get();
 }
 
-std::vector<Device::Module*> OnDeviceModules::operator()(std::span<const Launch> launches) {
+std::vector<Device::Module*> OnDeviceModules::operator()(std::span<const launch::Launch> launches) {
   std::vector<Device::Module*> out;
-  for (const Launch& l : launches) out.push_back((*this)(files_(l)));
+  for (const launch::Launch& l : launches) out.push_back((*this)(files_(l)));
   return out;
 }
 
-int clusters_at_once(const Device& device, const Device::Module& module, const Launch& launch) {
+int clusters_at_once(const Device& device, const Device::Module& module, const launch::Launch& launch) {
   const Device::Impl& d = device.impl();
   CUfunction f = nullptr;
   d.check(d.api.get_function(&f, module.handle(), launch.entry.c_str()),
@@ -182,7 +184,7 @@ int clusters_at_once(const Device& device, const Device::Module& module, const L
   return count;
 }
 
-Resources resources(const Device& device, const Device::Module& module, const Launch& launch) {
+Resources resources(const Device& device, const Device::Module& module, const launch::Launch& launch) {
   const Device::Impl& d = device.impl();
   CUfunction f = nullptr;
   d.check(d.api.get_function(&f, module.handle(), launch.entry.c_str()),
@@ -191,7 +193,7 @@ Resources resources(const Device& device, const Device::Module& module, const La
   d.check(d.api.function_attribute(&out.registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f), "registers");
   d.check(d.api.function_attribute(&out.static_shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f),
           "shared memory");
-  const isa::Shape& s = launch.shape;
+  const run::Shape& s = launch.shape;
   const auto threads = static_cast<int>(s.block[0] * s.block[1] * s.block[2]);
   d.check(d.api.occupancy(&out.ctas, f, threads, s.dynamic_shared), "occupancy");
   int most = 0;
@@ -200,4 +202,4 @@ Resources resources(const Device& device, const Device::Module& module, const La
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -8,14 +8,14 @@
 #include "verify/device/driver.h"
 #include "verify/suite/chain.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 class Resident {
  public:
   // Allocates and fills the buffers; buffers not defined start as 0xFF bytes, linked ones are one. `modules`:
   // one a launch, kept by the caller. Throws machine::Fault.
-  Resident(const Device& device, std::span<const Launch> launches, const std::vector<Chain::Link>& links,
-           const std::vector<Device::Module*>& modules);
+  Resident(const Device& device, std::span<const launch::Launch> launches,
+           const std::vector<suite::Chain::Link>& links, const std::vector<Device::Module*>& modules);
   Resident(const Resident&) = delete;
   Resident& operator=(const Resident&) = delete;
 
@@ -31,7 +31,7 @@ class Resident {
  private:
   struct Prepared;
   const Device& device_;
-  std::vector<Launch> launches_;  // without their buffers' bytes
+  std::vector<launch::Launch> launches_;  // without their buffers' bytes
   std::vector<std::vector<uint64_t>> addresses_;
   std::vector<std::vector<size_t>> sizes_;
   std::deque<DeviceMemory> memory_;
@@ -44,11 +44,11 @@ class OnDeviceModules {
   explicit OnDeviceModules(Device& device) : device_(device) {}
   // InputError where the driver refuses it.
   Device::Module* operator()(const std::shared_ptr<const isa::Module>& module);
-  std::vector<Device::Module*> operator()(std::span<const Launch> launches);
+  std::vector<Device::Module*> operator()(std::span<const launch::Launch> launches);
 
  private:
   Device& device_;
-  Modules files_;
+  launch::Modules files_;
   std::map<std::shared_ptr<const isa::Module>, std::shared_ptr<Device::Module>> modules_;
 };
 
@@ -60,7 +60,7 @@ struct Resources {
   double occupancy;   // share of the multiprocessor's warps
 };
 // Clusters of the launch's shape that the GPU runs at once.
-int clusters_at_once(const Device& device, const Device::Module& module, const Launch& launch);
-Resources resources(const Device& device, const Device::Module& module, const Launch& launch);
+int clusters_at_once(const Device& device, const Device::Module& module, const launch::Launch& launch);
+Resources resources(const Device& device, const Device::Module& module, const launch::Launch& launch);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

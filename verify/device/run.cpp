@@ -4,7 +4,7 @@
 #include "verify/device/impl.h"
 #include "verify/device/resident.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 // A stream that waits for no other, and none for it: launches overlap only in such.
@@ -25,7 +25,7 @@ class Stream {
   CUstream stream_ = nullptr;
 };
 
-std::pair<CUdeviceptr, size_t> find(const Device::Impl& d, CUmodule module, const Variable& v) {
+std::pair<CUdeviceptr, size_t> find(const Device::Impl& d, CUmodule module, const launch::Variable& v) {
   CUdeviceptr address = 0;
   size_t size = 0;
   d.check(d.api.get_global(&address, &size, module, v.name.c_str()), "finding variable '" + v.name + "'");
@@ -33,27 +33,28 @@ std::pair<CUdeviceptr, size_t> find(const Device::Impl& d, CUmodule module, cons
 }
 
 // A step's launch, with the buffers of the first in place of its own.
-Launch launch_of(const Step& step, const Launch& first) {
-  Launch out;
+launch::Launch launch_of(const launch::Step& step, const launch::Launch& first) {
+  launch::Launch out;
   out.ptx = step.ptx;
   out.module = step.module;
   out.entry = step.entry;
   out.shape = step.shape;
   out.arguments = step.arguments;
-  for (const Buffer& b : first.buffers) out.buffers.push_back({b.name, {}, true, false, false, b.size()});
+  for (const launch::Buffer& b : first.buffers)
+    out.buffers.push_back({b.name, {}, true, false, false, b.size()});
   return out;
 }
 
 }  // namespace
 
-void Device::run(Module& module, Launch& launch, std::optional<std::chrono::milliseconds> limit) {
+void Device::run(Module& module, launch::Launch& launch, std::optional<std::chrono::milliseconds> limit) {
   run_steps(Resident(*this, {&launch, 1}, {}, {&module}), module, launch, {}, limit);
 }
 
-void Device::run_list(Launch& launch, std::optional<std::chrono::milliseconds> limit) {
-  std::vector<Launch> launches{launch};
-  std::vector<Chain::Link> links;
-  for (const Step& s : launch.then) {
+void Device::run_list(launch::Launch& launch, std::optional<std::chrono::milliseconds> limit) {
+  std::vector<launch::Launch> launches{launch};
+  std::vector<suite::Chain::Link> links;
+  for (const launch::Step& s : launch.then) {
     if (s.copy || s.fill) continue;
     for (size_t b = 0; b < launch.buffers.size(); ++b) links.push_back({0, b, launches.size(), b});
     launches.push_back(launch_of(s, launch));
@@ -63,10 +64,11 @@ void Device::run_list(Launch& launch, std::optional<std::chrono::milliseconds> l
   run_steps(Resident(*this, launches, links, loaded), *loaded.front(), launch, launch.then, limit);
 }
 
-void Device::run_steps(const Resident& resident, const Module& module, Launch& launch,
-                       const std::vector<Step>& then, std::optional<std::chrono::milliseconds> limit) const {
+void Device::run_steps(const Resident& resident, const Module& module, launch::Launch& launch,
+                       const std::vector<launch::Step>& then,
+                       std::optional<std::chrono::milliseconds> limit) const {
   const Impl& d = *impl_;
-  for (const Variable& v : launch.variables)
+  for (const launch::Variable& v : launch.variables)
     if (v.before)
       d.check(d.api.to_device(find(d, module.handle(), v).first, v.before->data(), v.before->size()),
               "writing variable '" + v.name + "'");
@@ -74,7 +76,7 @@ void Device::run_steps(const Resident& resident, const Module& module, Launch& l
   const Stream stream(d);
   size_t launched = 0;
   resident.enqueue_one(launched++, stream.handle(), false);
-  for (const Step& s : then) {
+  for (const launch::Step& s : then) {
     if (s.copy)
       d.check(d.api.copy_async(resident.address(0, s.copy->to) + s.copy->to_offset,
                                resident.address(0, s.copy->from) + s.copy->from_offset, s.copy->bytes,
@@ -90,7 +92,7 @@ void Device::run_steps(const Resident& resident, const Module& module, Launch& l
   const std::string what = "'" + launch.entry + "'" + (then.empty() ? "" : " and what follows it");
   if (limit) wait(stream.handle(), *limit, what);
   d.check(d.api.synchronize(), "running " + what);
-  for (Variable& v : launch.variables) {
+  for (launch::Variable& v : launch.variables) {
     if (!v.output) continue;
     const auto [address, size] = find(d, module.handle(), v);
     v.after.resize(size);
@@ -113,4 +115,4 @@ void Device::wait(void* stream, std::chrono::milliseconds limit, const std::stri
   }
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

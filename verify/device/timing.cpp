@@ -5,7 +5,7 @@
 
 #include "verify/device/impl.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 Timing time_on(const Device& device, const std::function<void(size_t i, void* stream)>& enqueue,
                size_t repetitions, size_t replays) {
@@ -52,4 +52,4 @@ Timing time_on(const Device& device, const std::function<void(size_t i, void* st
   }
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -4,7 +4,7 @@
 
 #include "verify/device/driver.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 struct Timing {
   double median = 0, least = 0;  // microseconds of one repetition
@@ -16,4 +16,4 @@ struct Timing {
 Timing time_on(const Device& device, const std::function<void(size_t i, void* stream)>& enqueue,
                size_t repetitions, size_t replays);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -11,7 +11,8 @@
 namespace {
 
 namespace machine = bitwell::machine;
-namespace verify = bitwell::verify;
+namespace fuzz = bitwell::fuzz;
+namespace launch = bitwell::launch;
 using nlohmann::json;
 
 constexpr uint64_t kMost = uint64_t{1} << 22;  // bytes of a buffer
@@ -46,14 +47,14 @@ bool too_much(const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const bitwell::fuzz::Scratch scratch;
   static const std::string beside =
-      scratch.put("x.npy", verify::npy_text({"f4", {4, 2}, std::vector<std::byte>(32)}));
+      scratch.put("x.npy", launch::npy_text({"f4", {4, 2}, std::vector<std::byte>(32)}));
   static const std::string bytes = scratch.put("x.bin", std::string(64, '\0'));
   const std::string text = bitwell::fuzz::text_of(data, size);
   if (too_much(text)) return 0;
   const std::string path = scratch.put("l.json", text);
   bitwell::fuzz::outcome<machine::InputError, machine::Unsupported>([&] {
-    const verify::LaunchFile file = verify::read_launch(path);
-    for (const verify::Argument& a : file.launch.arguments) {
+    const launch::LaunchFile file = launch::read_launch(path);
+    for (const launch::Argument& a : file.launch.arguments) {
       bitwell::fuzz::require(!a.scalar.empty() || a.buffer < file.launch.buffers.size(),
                              "an argument names a buffer that is there");
       if (!a.tensor_map) continue;

@@ -5,7 +5,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace machine = bitwell::machine;
-  namespace mma = bitwell::verify::mma;
+  namespace mma = bitwell::mma;
   const std::string text = bitwell::fuzz::text_of(data, size);
   for (const bool values : {false, true})
     bitwell::fuzz::outcome<machine::InputError>([&] {

@@ -6,15 +6,17 @@
 #include "verify/fuzz/scratch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  namespace verify = bitwell::verify;
+  namespace fuzz = bitwell::fuzz;
+  namespace launch = bitwell::launch;
+  namespace machine = bitwell::machine;
   static const bitwell::fuzz::Scratch scratch;
   const std::string path = scratch.put("x.npy", bitwell::fuzz::text_of(data, size));
   bitwell::fuzz::outcome<bitwell::machine::InputError>([&] {
-    const verify::Array array = verify::read_npy(path);
+    const launch::Array array = launch::read_npy(path);
     std::string why;
-    verify::Array again;
+    launch::Array again;
     try {
-      again = verify::read_npy(scratch.put("again.npy", verify::npy_text(array)));
+      again = launch::read_npy(scratch.put("again.npy", launch::npy_text(array)));
     } catch (const bitwell::machine::InputError& e) {
       why = e.what();
     }

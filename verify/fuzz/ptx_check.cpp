@@ -7,6 +7,7 @@
 #include "verify/fuzz/outcome.h"
 #include "verify/fuzz/ptx_module.h"
 
+namespace fuzz = bitwell::fuzz;
 namespace isa = bitwell::isa;
 namespace machine = bitwell::machine;
 namespace ptx = bitwell::ptx;

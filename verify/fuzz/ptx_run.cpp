@@ -12,7 +12,9 @@
 #include "verify/fuzz/outcome.h"
 #include "verify/fuzz/ptx_module.h"
 
+namespace fuzz = bitwell::fuzz;
 namespace isa = bitwell::isa;
+namespace run = bitwell::run;
 namespace machine = bitwell::machine;
 namespace ptx = bitwell::ptx;
 
@@ -69,7 +71,7 @@ struct Left {
 };
 
 // `choices`: those that are left for the buffers.
-Left run_once(const isa::Program& program, const isa::Shape& shape, isa::Options options, Choices choices) {
+Left run_once(const isa::Program& program, const run::Shape& shape, run::Options options, Choices choices) {
   Left out;
   options.print = [&](std::string_view part) { out.printed += part; };
   const isa::Function& entry = program.functions[static_cast<size_t>(program.entry)];
@@ -86,14 +88,14 @@ Left run_once(const isa::Program& program, const isa::Shape& shape, isa::Options
     buffers.push_back(&buffer);
     arguments.push_back(argument(entry.params[i], buffer.base(), choice));
   }
-  out.lane_instructions = isa::run(program, shape, arguments, memory, options).lane_instructions;
+  out.lane_instructions = run::run(program, shape, arguments, memory, options).lane_instructions;
   for (machine::Region* buffer : buffers)
     out.memory.insert(out.memory.end(), buffer->raw_bytes(), buffer->raw_bytes() + buffer->size());
   return out;
 }
 
-isa::Shape shape_of(const isa::Function& entry, Choices& choices) {
-  isa::Shape shape;
+run::Shape shape_of(const isa::Function& entry, Choices& choices) {
+  run::Shape shape;
   constexpr std::array<uint32_t, 8> blocks{128, 32, 64, 1, 33, 256, 16, 96};
   shape.block = {blocks[choices.next() % blocks.size()], 1 + choices.next() % 4 / 3, 1};
   shape.cluster = {1 + choices.next() % 2, 1, 1};
@@ -122,14 +124,14 @@ void run(const std::string& text) {
   const auto approximate = static_cast<isa::Approximate>(1 + choices.next() % 2);
   const isa::Program program = isa::compile(module, entries[choices.next() % entries.size()], approximate);
 
-  isa::Options options;
+  run::Options options;
   options.step_limit = kSteps;
-  options.schedule.policy = isa::kPolicies[choices.next() % isa::kPolicies.size()].policy;
+  options.schedule.policy = run::kPolicies[choices.next() % run::kPolicies.size()].policy;
   options.schedule.seed = choices.next();
   const bool both = choices.next() % 4 != 3;
   size_t events = 0;
   if (choices.next() % 4 == 3) options.observers.push_back({[&](const machine::Event&) { ++events; }, true});
-  const isa::Shape shape = shape_of(program.functions[static_cast<size_t>(program.entry)], choices);
+  const run::Shape shape = shape_of(program.functions[static_cast<size_t>(program.entry)], choices);
 
   std::optional<Left> checked;
   if (both) checked = run_once(program, shape, options, choices);

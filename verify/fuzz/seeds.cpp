@@ -18,7 +18,7 @@
 #include "verify/probe/instruction.h"
 #include "verify/probe/tensor.h"
 
-namespace bitwell::verify {
+namespace bitwell::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
@@ -249,34 +249,34 @@ void add_ptx(const fs::path& folder) {
   for (const char* text : {kSeldom, kTogether}) seeds.add(kChoices + text);
   std::vector<fs::path> files;
   for (const char* share : {"kernels", "test"})
-    for (const auto& file : fs::recursive_directory_iterator(share_folder(share)))
+    for (const auto& file : fs::recursive_directory_iterator(capture::share_folder(share)))
       if (file.path().extension() == ".ptx") files.push_back(file.path());
   std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) add_modules(seeds, read_file(file.string()));
+  for (const fs::path& file : files) add_modules(seeds, launch::read_file(file.string()));
   // One of each opcode, type of tensor product and family: the mutations spell the others.
   std::set<std::string> known;
-  for (const Probe& p : probes("sm_90a"))
+  for (const probe::Probe& p : probe::probes("sm_90a"))
     if (known.insert(p.instruction.substr(0, p.instruction.find('.'))).second)
-      add_modules(seeds, probe_module({p}, "sm_90a"));
-  for (const TensorInstruction& i : tensor_instructions())
+      add_modules(seeds, probe::probe_module({p}, "sm_90a"));
+  for (const probe::TensorInstruction& i : probe::tensor_instructions())
     if (known.insert((i.warpgroup ? "wgmma " : "mma ") + std::string(i.input->name)).second)
-      add_modules(seeds, tensor_module(i));
-  for (const AsyncFamily& family : async_families())
+      add_modules(seeds, probe::tensor_module(i));
+  for (const probe::AsyncFamily& family : probe::async_families())
     for (uint64_t seed = 1; seed <= 2; ++seed) add_modules(seeds, family.draw(seed).ptx);
 }
 
 void add_launches(const fs::path& folder) {
   Seeds seeds(folder, "launch_json");
   const fs::path scratch = folder / "scratch";
-  for (const AsyncFamily& family : async_families())
+  for (const probe::AsyncFamily& family : probe::async_families())
     for (uint64_t seed = 1; seed <= 4; ++seed) {
-      Launch launch = family.draw(seed).launch;
+      launch::Launch launch = family.draw(seed).launch;
       launch.ptx = "/k.ptx";
-      for (Buffer& b : launch.buffers) b.defined = false;  // so that it needs no file
-      seeds.add(read_file(write_launch(launch, scratch.string())));
+      for (launch::Buffer& b : launch.buffers) b.defined = false;  // so that it needs no file
+      seeds.add(launch::read_file(launch::write_launch(launch, scratch.string())));
     }
   fs::remove_all(scratch);
-  seeds.add(read_file(share_folder("kernels") + "/hang/wrong_initial_phase.json"));
+  seeds.add(launch::read_file(capture::share_folder("kernels") + "/hang/wrong_initial_phase.json"));
   seeds.add(R"({"ptx": "saxpy.ptx", "entry": "saxpy", "grid": [8], "block": [128], "cluster": [2, 1, 1],
  "dynamic_shared_bytes": 1024, "buffers": [{"buffer": "h", "zeros": 64}],
  "arguments": [{"type": "f32", "value": 2.0}, {"buffer": "x", "npy": "x.npy", "read_only": true},
@@ -335,9 +335,9 @@ void add_arrays(const fs::path& folder) {
   Seeds seeds(folder, "npy");
   for (const char* dtype : {"b1", "u1", "i2", "f2", "u4", "f4", "i8", "f8"})
     for (const std::vector<uint64_t>& shape : {std::vector<uint64_t>{}, {4}, {2, 3}, {0, 7}, {1, 2, 1, 2}}) {
-      uint64_t bytes = element_size(dtype);
+      uint64_t bytes = launch::element_size(dtype);
       for (const uint64_t n : shape) bytes *= n;
-      seeds.add(npy_text({dtype, shape, std::vector<std::byte>(bytes, std::byte{0x3C})}));
+      seeds.add(launch::npy_text({dtype, shape, std::vector<std::byte>(bytes, std::byte{0x3C})}));
     }
   add_words(folder, "npy",
             {"'descr':", "'fortran_order': False", "'fortran_order': True", "'shape': (", "<f4", ">f4", "|u1",
@@ -346,7 +346,7 @@ void add_arrays(const fs::path& folder) {
 
 void add_layouts(const fs::path& folder) {
   Seeds seeds(folder, "layout");
-  for (const std::string& line : lines_of(read_file(BITWELL_CUTE_WORDS)))
+  for (const std::string& line : lines_of(launch::read_file(BITWELL_CUTE_WORDS)))
     if (const size_t end = line.find(" => "); line[0] != '#' && end != std::string::npos)
       seeds.add(line.substr(0, end));
   for (const char* text :
@@ -369,10 +369,11 @@ void add_budgets(const fs::path& folder) {
                            "if(rank, least // bits, tile_m * tile_n)"})
     formulas.add(text);
   std::vector<fs::path> files;
-  for (const auto& file : fs::directory_iterator(share_folder("budgets"))) files.push_back(file.path());
+  for (const auto& file : fs::directory_iterator(capture::share_folder("budgets")))
+    files.push_back(file.path());
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {
-    const std::string text = read_file(file.string());
+    const std::string text = launch::read_file(file.string());
     specs.add(text);
     const budget::Spec spec = budget::parse_spec(text);
     for (const auto& [name, formula] : spec.names) formulas.add(formula);
@@ -430,14 +431,14 @@ void add_dot_products(const fs::path& folder) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::fuzz
 
 int main(int argc, char** argv) {
   if (argc != 2) {
     std::fprintf(stderr, "usage: fuzz_seeds DIR\n");
     return 2;
   }
-  using namespace bitwell::verify;
+  using namespace bitwell::fuzz;
   const fs::path folder = argv[1];
   add_ptx(folder);
   add_launches(folder);

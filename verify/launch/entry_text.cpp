@@ -8,7 +8,7 @@
 #include "verify/launch/file/names.h"
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 using machine::InputError;
@@ -60,4 +60,4 @@ std::string entry_of(const isa::Module& module, const std::string& entry) {
   });
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -4,7 +4,7 @@
 
 #include "model/isa/compile/module.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // The text of a PTX file, or what a cubin, a fat binary, an object file or a program holds for the newest
 // device; of several texts there, the one with the entry that name_among takes `entry` for. InputError where
@@ -14,4 +14,4 @@ std::string read_ptx(const std::string& path, const std::string& entry = "");
 // The whole name of the entry that name_among takes `entry` for. InputError names the file.
 std::string entry_of(const isa::Module& module, const std::string& entry);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -8,12 +8,12 @@
 #include <memory>
 #include <system_error>
 
-#include "model/machine/pages.h"
+#include "model/machine/memory/pages.h"
 #include "verify/launch/entry_text.h"
 #include "verify/launch/placed.h"
 #include "verify/launch/variables.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 std::string read_file(const std::string& path, uint64_t most) {
   const auto refuse = [&](const std::string& why) {
     throw machine::InputError("cannot read '" + path + "': " + why);
@@ -58,7 +58,7 @@ size_t count_launches(const Launch& launch) {
                                                [](const Step& s) { return !s.copy && !s.fill; }));
 }
 
-Ran::Ran(std::unique_ptr<Context> context, std::unique_ptr<Placed> placed, ModuleHandle module)
+Ran::Ran(std::unique_ptr<isa::Context> context, std::unique_ptr<Placed> placed, isa::ModuleHandle module)
     : context_(std::move(context)), placed_(std::move(placed)), module_(module) {}
 Ran::Ran(Ran&&) noexcept = default;
 Ran::~Ran() = default;
@@ -92,4 +92,4 @@ void Ran::keep(Launch& launch) const {
   Variables(*context_, module_).read_back(launch);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

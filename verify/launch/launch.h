@@ -13,7 +13,7 @@
 #include "model/ptx/parse.h"
 #include "model/run/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // An address or a tensor map inside bytes that a launch is given, known when its buffers are in memory.
 struct Pointer {
@@ -58,9 +58,9 @@ struct Argument {
 // What follows a launch on the same buffers and modules: another launch, a copy between buffers, or a fill.
 struct Step {
   std::string ptx, entry;  // of a launch; else empty
-  // Of a launch that comes right behind another: it may start before that one ends (isa::run_chain).
+  // Of a launch that comes right behind another: it may start before that one ends (run::run_chain).
   bool programmatic = false;
-  isa::Shape shape;
+  run::Shape shape;
   std::vector<Argument> arguments;
   struct Copy {
     size_t from, to;  // buffers
@@ -79,7 +79,7 @@ struct Step {
 struct Launch {
   std::string ptx;  // path
   std::string entry;
-  isa::Shape shape;
+  run::Shape shape;
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments;
   std::vector<Variable> variables{};
@@ -128,11 +128,11 @@ class Placed;
 // What a launch, and what follows it, came to; the memory that it left stays as long as this.
 class Ran {
  public:
-  Ran(std::unique_ptr<Context> context, std::unique_ptr<Placed> placed, ModuleHandle module);
+  Ran(std::unique_ptr<isa::Context> context, std::unique_ptr<Placed> placed, isa::ModuleHandle module);
   Ran(Ran&&) noexcept;
   ~Ran();
 
-  isa::RunResult result;
+  run::RunResult result;
   // All that a buffer holds, or so many of its bytes, and a variable, by their numbers in the launch that was
   // run.
   std::vector<std::byte> buffer(const Launch& launch, size_t number, uint64_t most = UINT64_MAX) const;
@@ -149,21 +149,21 @@ class Ran {
   const Placed& placed() const { return *placed_; }
 
  private:
-  std::unique_ptr<Context> context_;
+  std::unique_ptr<isa::Context> context_;
   std::unique_ptr<Placed> placed_;
-  ModuleHandle module_;
+  isa::ModuleHandle module_;
 };
 
 // Told before each launch begins: its program, and its step; nullptr: it is the first.
 using Beginning = std::function<void(const std::shared_ptr<const isa::Program>& program, const Step* step)>;
 
-// Runs the launch, and what follows it, on the simulator, in a context of its own. Throws as isa::run,
+// Runs the launch, and what follows it, on the simulator, in a context of its own. Throws as run::run,
 // program_of and check_memory do, and Fault when an output has bytes that were never written and
 // `all_written` asks for them. With `beginning`, no two launches are in flight together: a programmatic one
 // begins when the one before has ended.
-Ran simulate(const Launch& launch, const isa::Options& options, bool all_written,
+Ran simulate(const Launch& launch, const run::Options& options, bool all_written,
              const Beginning& beginning = nullptr);
 // A launch and those that follow it; copies and fills are none.
 size_t count_launches(const Launch& launch);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

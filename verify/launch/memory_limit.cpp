@@ -7,7 +7,7 @@
 #include "model/machine/limits.h"
 #include "verify/launch/memory_watch.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 void check_memory(const isa::Program& program, const Launch& launch) {
   const std::optional<uint64_t>& limit = launch.memory_limit;
@@ -18,7 +18,7 @@ void check_memory(const isa::Program& program, const Launch& launch) {
     for (const uint32_t n : v) out = std::min(out * n, most);
     return out;
   };
-  const isa::Shape shape = isa::full_shape(program, launch.shape);
+  const run::Shape shape = run::full_shape(program, launch.shape);
   const uint64_t ctas = product(shape.cluster, machine::arch(program.sm).device.cluster);
   const uint64_t threads = ctas * product(shape.block, machine::kMaxThreads);
   const uint64_t shared = ctas * (program.dynamic_shared + launch.shape.dynamic_shared);
@@ -53,4 +53,4 @@ void check_memory(const isa::Program& program, const Launch& launch) {
                               ", this machine has " + text(host) + " left");
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

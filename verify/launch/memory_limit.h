@@ -2,7 +2,7 @@
 #pragma once
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // Refuses (InputError) a launch whose variables, buffers, local and shared memory together pass its
 // limit, or that would touch more at once than this machine can give.
@@ -10,4 +10,4 @@ namespace bitwell::verify {
 // it can call.
 void check_memory(const isa::Program& program, const Launch& launch);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -12,9 +12,9 @@
 #include <set>
 #include <utility>
 
-#include "model/machine/pages.h"
+#include "model/machine/memory/pages.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 // The number in a file that holds one; none where there is no such file, or "max".
@@ -122,4 +122,4 @@ std::string out_of_memory(const std::string& what, uint64_t touched, uint64_t le
          " left: it is stopped before the machine runs out of memory";
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // Bytes that this process may still touch: what the machine has available, its control group allows and its
 // limit on resident memory (`ulimit -m`) leaves; UINT64_MAX where none is known. `root`: of the file system
@@ -26,4 +26,4 @@ class MemoryWatch {
 // The line with which `what` ("the launch") ends then.
 std::string out_of_memory(const std::string& what, uint64_t touched, uint64_t left);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -1,6 +1,6 @@
 #include "verify/launch/modules.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 std::shared_ptr<const isa::Module> Modules::of(const std::string& path) {
   const std::scoped_lock lock(mutex_);
@@ -19,4 +19,4 @@ void Modules::load(Launch& launch) {
     if (!s.copy && !s.fill && s.module == nullptr) s.module = of(s.ptx);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

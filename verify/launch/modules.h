@@ -8,7 +8,7 @@
 
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // Of a launch, its module.
 using ModuleOf = std::function<std::shared_ptr<const isa::Module>(const Launch&)>;
@@ -30,4 +30,4 @@ class Modules {
   std::map<std::string, std::shared_ptr<const isa::Module>> modules_;  // by path
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

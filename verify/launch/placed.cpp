@@ -5,7 +5,7 @@
 
 #include "model/machine/tensor/tensor_map_bytes.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // What was written of an output that need not be whole is followed, as that of a buffer that starts unwritten
 // is.
@@ -131,10 +131,10 @@ void Placed::read_back(Launch& launch) const {
   }
 }
 
-std::vector<bitwell::Argument> as_given(std::vector<std::vector<std::byte>> bytes) {
-  std::vector<bitwell::Argument> out;
+std::vector<bitwell::isa::Argument> as_given(std::vector<std::vector<std::byte>> bytes) {
+  std::vector<bitwell::isa::Argument> out;
   for (std::vector<std::byte>& b : bytes) out.push_back({std::move(b), 0});
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -5,7 +5,7 @@
 
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 class Placed {
  public:
@@ -36,6 +36,6 @@ class Placed {
 };
 
 // Of bytes, arguments as a context takes them.
-std::vector<bitwell::Argument> as_given(std::vector<std::vector<std::byte>> bytes);
+std::vector<bitwell::isa::Argument> as_given(std::vector<std::vector<std::byte>> bytes);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -2,12 +2,12 @@
 
 #include "model/machine/failure.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
-using isa::Policy;
+using run::Policy;
 
-std::vector<isa::Schedule> schedules(size_t n, machine::Promise kept) {
-  std::vector<isa::Schedule> out;
+std::vector<run::Schedule> schedules(size_t n, machine::Promise kept) {
+  std::vector<run::Schedule> out;
   for (const Policy p :
        {Policy::lazy, Policy::eager, Policy::starve_producer, Policy::starve_consumer, Policy::starve_stores})
     if (out.size() < n) out.push_back({p, 0});
@@ -18,19 +18,19 @@ std::vector<isa::Schedule> schedules(size_t n, machine::Promise kept) {
 namespace {
 
 std::string name_of(Policy policy) {
-  for (const isa::PolicyName& p : isa::kPolicies)
+  for (const run::PolicyName& p : run::kPolicies)
     if (p.policy == policy) return std::string(p.name);
   throw machine::ModelBug("a policy without a name");
 }
 
 }  // namespace
 
-std::string describe(const isa::Schedule& schedule) {
+std::string describe(const run::Schedule& schedule) {
   return name_of(schedule.policy) +
          (schedule.policy == Policy::random ? ", seed " + std::to_string(schedule.seed) : "");
 }
 
-std::string replay_options(const isa::Schedule& schedule) {
+std::string replay_options(const run::Schedule& schedule) {
   if (schedule.policy == Policy::lazy) return "";
   const bool random = schedule.policy == Policy::random;
   return " --schedule " + name_of(schedule.policy) +
@@ -38,4 +38,4 @@ std::string replay_options(const isa::Schedule& schedule) {
          (random && schedule.kept == machine::Promise::manual ? " --strict" : "");
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -6,17 +6,17 @@
 
 #include "model/run/turns/schedule.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // The first `n`: lazy, eager, starve-producer, starve-consumer, starve-stores, then random with the seeds 1,
 // 2, ... `kept`: what the random ones leave in order.
-std::vector<isa::Schedule> schedules(size_t n, machine::Promise kept = machine::Promise::devices);
+std::vector<run::Schedule> schedules(size_t n, machine::Promise kept = machine::Promise::devices);
 
 // "lazy"; "random, seed 3".
-std::string describe(const isa::Schedule& schedule);
+std::string describe(const run::Schedule& schedule);
 
 // Of `bitwell run`, after the file: " --schedule random --seed 3", and " --strict" where it keeps no more
 // than the manual. Empty for the default.
-std::string replay_options(const isa::Schedule& schedule);
+std::string replay_options(const run::Schedule& schedule);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -1,17 +1,17 @@
 #include "verify/launch/start.h"
 
-#include "model/machine/heap.h"
+#include "model/machine/memory/heap.h"
 #include "model/machine/where.h"
 #include "verify/launch/entry_text.h"
 #include "verify/launch/memory_limit.h"
 #include "verify/launch/placed.h"
 #include "verify/launch/variables.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 // What device code's malloc gave and nobody freed.
-void note_left(machine::Memory& memory, std::vector<isa::Note>& notes) {
+void note_left(machine::Memory& memory, std::vector<run::Note>& notes) {
   const machine::Heap::Left left = memory.heap().left();
   if (left.objects == 0) return;
   notes.emplace_back().text = std::to_string(left.objects) + (left.objects == 1 ? " object" : " objects") +
@@ -25,7 +25,7 @@ std::shared_ptr<const isa::Module> module_of(const Launch& launch) {
 
 // A launch in memory, before it runs.
 struct Ready {
-  std::unique_ptr<Context> context;
+  std::unique_ptr<isa::Context> context;
   std::unique_ptr<Placed> placed;
   EntryOf first;
   std::shared_ptr<const isa::Program> program;
@@ -37,19 +37,19 @@ Ready ready(const Launch& launch) {
   Ready out;
   out.program = module->program(entry, launch.approximate);
   check_memory(*out.program, launch);
-  out.context = std::make_unique<Context>(ContextOptions{launch.heap});
+  out.context = std::make_unique<isa::Context>(isa::ContextOptions{launch.heap});
   out.placed = std::make_unique<Placed>(out.context->memory(), launch);
   // Before more is placed.
-  isa::check_launch(*out.program, launch.shape, out.placed->arguments(launch.arguments));
+  run::check_launch(*out.program, launch.shape, out.placed->arguments(launch.arguments));
   out.first = {out.context->load(module, launch.approximate), std::move(entry)};
   Variables(*out.context, out.first.module).write(launch);
   return out;
 }
 
-Ran run_from(std::unique_ptr<Context> context, std::unique_ptr<Placed> placed, const EntryOf& first,
-             const Launch& launch, Modules& files, const isa::Options& options, bool all_written,
+Ran run_from(std::unique_ptr<isa::Context> context, std::unique_ptr<Placed> placed, const EntryOf& first,
+             const Launch& launch, Modules& files, const run::Options& options, bool all_written,
              const Beginning& beginning) {
-  Context& in = *context;
+  isa::Context& in = *context;
   Ran ran(std::move(context), std::move(placed), first.module);
   ran.result = run_steps(first, launch, ran.placed(), in, files, options, beginning);
   if (all_written && options.checked) ran.placed().require_written(launch);
@@ -68,7 +68,7 @@ Start::Start(const Launch& launch) : launch_(launch) {
   snapshot_.emplace(begin.context->snapshot());
 }
 
-Start::Start(const Launch& launch, Context::Snapshot context, EntryOf first,
+Start::Start(const Launch& launch, isa::Context::Snapshot context, EntryOf first,
              std::shared_ptr<const isa::Program> program, std::vector<uint64_t> addresses)
     : launch_(launch),
       program_(std::move(program)),
@@ -76,14 +76,14 @@ Start::Start(const Launch& launch, Context::Snapshot context, EntryOf first,
       addresses_(std::move(addresses)),
       snapshot_(std::move(context)) {}
 
-Ran Start::run(const isa::Options& options, bool all_written, const Beginning& beginning) const {
-  auto context = std::make_unique<Context>(*snapshot_);
+Ran Start::run(const run::Options& options, bool all_written, const Beginning& beginning) const {
+  auto context = std::make_unique<isa::Context>(*snapshot_);
   auto placed = std::make_unique<Placed>(context->memory(), addresses_);
   return run_from(std::move(context), std::move(placed), first_, launch_, files_, options, all_written,
                   beginning);
 }
 
-Ran simulate(const Launch& launch, const isa::Options& options, bool all_written,
+Ran simulate(const Launch& launch, const run::Options& options, bool all_written,
              const Beginning& beginning) {
   Ready begin = ready(launch);
   Modules files;
@@ -91,4 +91,4 @@ Ran simulate(const Launch& launch, const isa::Options& options, bool all_written
                   all_written, beginning);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -3,7 +3,7 @@
 #include "verify/launch/modules.h"
 #include "verify/launch/steps.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 class Start {
  public:
@@ -13,22 +13,22 @@ class Start {
 
   // Of a process that lives: its context as it is now, where a module's entry is to be launched, and the
   // launch's buffers stand at these addresses.
-  Start(const Launch& launch, Context::Snapshot context, EntryOf first,
+  Start(const Launch& launch, isa::Context::Snapshot context, EntryOf first,
         std::shared_ptr<const isa::Program> program, std::vector<uint64_t> addresses);
 
   const Launch& launch() const { return launch_; }
   const isa::Program& program() const { return *program_; }
   // As simulate of a launch. Each run has memory of its own for what it writes, and shares all else with the
   // others. Any number of threads may call it.
-  Ran run(const isa::Options& options, bool all_written, const Beginning& beginning = nullptr) const;
+  Ran run(const run::Options& options, bool all_written, const Beginning& beginning = nullptr) const;
 
  private:
   const Launch& launch_;
   std::shared_ptr<const isa::Program> program_;
   EntryOf first_;
   std::vector<uint64_t> addresses_;  // by buffer
-  std::optional<Context::Snapshot> snapshot_;
+  std::optional<isa::Context::Snapshot> snapshot_;
   mutable Modules files_;  // of what follows the launch
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -6,13 +6,13 @@
 
 #include "verify/launch/entry_text.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 // The modules of a launch and its steps, each loaded once.
 class Handles {
  public:
-  Handles(const Launch& launch, ModuleHandle first, Context& context, Modules& files)
+  Handles(const Launch& launch, isa::ModuleHandle first, isa::Context& context, Modules& files)
       : context_(context),
         files_(files),
         approximate_(launch.approximate),
@@ -31,12 +31,12 @@ class Handles {
   }
 
  private:
-  Context& context_;
+  isa::Context& context_;
   Modules& files_;
   isa::Approximate approximate_;
   std::string first_path_;
   std::shared_ptr<const isa::Module> first_;
-  std::map<const isa::Module*, ModuleHandle> handles_;
+  std::map<const isa::Module*, isa::ModuleHandle> handles_;
 };
 
 void copy(const Step::Copy& c, const Launch& launch, const Placed& placed, machine::Memory& memory) {
@@ -54,19 +54,19 @@ void copy(const Step::Copy& c, const Launch& launch, const Placed& placed, machi
 // Launches in flight together, with what they refer to.
 class Flight {
  public:
-  Flight(const Launch& launch, Context& context)
+  Flight(const Launch& launch, isa::Context& context)
       : context_(context), first_ptx_(launch.ptx), of_list_(count_launches(launch)) {}
-  // Refuses what isa::check_launch does.
-  void add(const EntryOf& entry, const isa::Shape& shape, std::vector<std::vector<std::byte>> arguments,
+  // Refuses what run::check_launch does.
+  void add(const EntryOf& entry, const run::Shape& shape, std::vector<std::vector<std::byte>> arguments,
            const Step* step) {
-    isa::check_launch(*context_.program(entry.module, entry.entry), shape, arguments);
+    run::check_launch(*context_.program(entry.module, entry.entry), shape, arguments);
     chain_.push_back({entry.module, entry.entry, shape, as_given(std::move(arguments))});
     of_.push_back(step);
   }
   // Together, or one by one where each is told of. Leaves none. Of a list, a Fault and a note say which it
   // was.
-  std::vector<isa::RunResult> run(const isa::Options& options, const Beginning& beginning) {
-    std::vector<isa::RunResult> out;
+  std::vector<run::RunResult> run(const run::Options& options, const Beginning& beginning) {
+    std::vector<run::RunResult> out;
     if (beginning == nullptr) out = run(0, chain_.size(), options);
     for (size_t i = 0; beginning != nullptr && i < chain_.size(); ++i) {
       beginning(context_.program(chain_[i].module, chain_[i].entry), of_[i]);
@@ -80,15 +80,15 @@ class Flight {
 
  private:
   // Those from `begin` to `end`, together.
-  std::vector<isa::RunResult> run(size_t begin, size_t end, const isa::Options& options) const {
+  std::vector<run::RunResult> run(size_t begin, size_t end, const run::Options& options) const {
     if (begin == end) return {};
     try {
-      std::vector<isa::RunResult> out =
+      std::vector<run::RunResult> out =
           context_.launch(std::span(chain_).subspan(begin, end - begin), options);
       for (size_t i = begin; i < end && of_list_ != 1; ++i)
-        for (isa::Note& note : out[i - begin].notes) note.text += ", in launch " + named(i);
+        for (run::Note& note : out[i - begin].notes) note.text += ", in launch " + named(i);
       return out;
-    } catch (const CallbackError& e) {
+    } catch (const isa::CallbackError& e) {
       std::rethrow_exception(e.cause);  // as it is: callbacks are the caller's
     } catch (const machine::Fault& fault) {
       if (of_list_ == 1) throw;
@@ -102,16 +102,16 @@ class Flight {
     return std::to_string(ended_ + i + 1) + " of " + std::to_string(of_list_) + ", '" + chain_[i].entry +
            "' of " + (of_[i] == nullptr ? first_ptx_ : of_[i]->ptx);
   }
-  Context& context_;
+  isa::Context& context_;
   std::string first_ptx_;
   size_t of_list_;    // launches in all
   size_t ended_ = 0;  // of them
-  std::vector<KernelLaunch> chain_;
+  std::vector<isa::KernelLaunch> chain_;
   std::vector<const Step*> of_;  // by launch
 };
 
-void add(const std::vector<isa::RunResult>& from, isa::RunResult& result) {
-  for (const isa::RunResult& one : from) {
+void add(const std::vector<run::RunResult>& from, run::RunResult& result) {
+  for (const run::RunResult& one : from) {
     result.lane_instructions += one.lane_instructions;
     result.warp_instructions += one.warp_instructions;
     result.notes.insert(result.notes.end(), one.notes.begin(), one.notes.end());
@@ -132,11 +132,12 @@ std::vector<std::shared_ptr<const isa::Program>> load_steps(Launch& launch) {
   return out;
 }
 
-isa::RunResult run_steps(const EntryOf& first, const Launch& launch, const Placed& placed, Context& context,
-                         Modules& files, const isa::Options& options, const Beginning& beginning) {
+run::RunResult run_steps(const EntryOf& first, const Launch& launch, const Placed& placed,
+                         isa::Context& context, Modules& files, const run::Options& options,
+                         const Beginning& beginning) {
   Handles handles(launch, first.module, context, files);
   const std::vector<Step>& steps = launch.then;
-  isa::RunResult result;
+  run::RunResult result;
   bool is_first = true;
   Flight flight(launch, context);
   flight.add(first, launch.shape, placed.arguments(launch.arguments), nullptr);
@@ -145,7 +146,7 @@ isa::RunResult run_steps(const EntryOf& first, const Launch& launch, const Place
   };
   for (size_t i = 0;; ++i) {
     for (; i < steps.size() && steps[i].programmatic; ++i) chained(steps[i]);
-    const std::vector<isa::RunResult> ran = flight.run(options, beginning);
+    const std::vector<run::RunResult> ran = flight.run(options, beginning);
     if (std::exchange(is_first, false)) {
       result.footprint = ran.front().footprint;
       result.host = ran.front().host;
@@ -162,4 +163,4 @@ isa::RunResult run_steps(const EntryOf& first, const Launch& launch, const Place
   }
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -6,7 +6,7 @@
 
 #include "verify/launch/file/names.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 static const isa::GlobalVariable& variable_of(const std::vector<isa::GlobalVariable>& all,
                                               const std::string& name) {
@@ -54,7 +54,7 @@ void Variables::read_back(Launch& launch) const {
     if (v.output) v.after = read(v);
 }
 
-void Variables::note_unwritten(const Launch& launch, std::vector<isa::Note>& notes) const {
+void Variables::note_unwritten(const Launch& launch, std::vector<run::Note>& notes) const {
   std::set<const isa::GlobalVariable*> given;
   for (const Variable& v : launch.variables)
     if (v.before) given.insert(&named(v));
@@ -63,4 +63,4 @@ void Variables::note_unwritten(const Launch& launch, std::vector<isa::Note>& not
       notes.emplace_back().text = "__constant__ '" + g.name + "' was never written: it is 0";
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

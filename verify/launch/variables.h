@@ -4,7 +4,7 @@
 
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // Makes the names of a launch's entry and variables the module's own.
 void use_full_names(const isa::Program& program, Launch& launch);
@@ -12,7 +12,7 @@ void use_full_names(const isa::Program& program, Launch& launch);
 class Variables {
  public:
   // Of a module of the context; refers to it.
-  Variables(Context& context, ModuleHandle module) : context_(context), module_(module) {}
+  Variables(isa::Context& context, isa::ModuleHandle module) : context_(context), module_(module) {}
 
   // InputError for a variable that is not there or that the launch names twice, or for more bytes than it
   // has.
@@ -21,12 +21,12 @@ class Variables {
   std::vector<std::byte> read(const Variable& variable) const;
   void read_back(Launch& launch) const;
   // A note for each __constant__ without a first value that the launch gives none either: it is 0.
-  void note_unwritten(const Launch& launch, std::vector<isa::Note>& notes) const;
+  void note_unwritten(const Launch& launch, std::vector<run::Note>& notes) const;
 
  private:
   const isa::GlobalVariable& named(const Variable& variable) const;
-  Context& context_;
-  ModuleHandle module_;
+  isa::Context& context_;
+  isa::ModuleHandle module_;
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -13,7 +13,7 @@
 #include "model/number/encode.h"
 #include "model/number/round.h"
 
-namespace bitwell::verify::mma {
+namespace bitwell::mma {
 namespace {
 
 using machine::InputError;
@@ -153,4 +153,4 @@ uint32_t compute(const Instruction& i, const Operands& o, std::vector<number::Do
   return number::dot(*i.rule, {i.a, o.a, o.scale_a}, {i.b, o.b, o.scale_b}, o.c, trace);
 }
 
-}  // namespace bitwell::verify::mma
+}  // namespace bitwell::mma

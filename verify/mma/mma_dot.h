@@ -7,7 +7,7 @@
 #include "model/number/dot.h"
 #include "model/number/format.h"
 
-namespace bitwell::verify::mma {
+namespace bitwell::mma {
 
 using number::Format;
 
@@ -50,4 +50,4 @@ DotLine read_line(const std::string& line, bool values);
 // The result's code; `trace`, if not null, gets every sum's terms.
 uint32_t compute(const Instruction& i, const Operands& o, std::vector<number::DotChunk>* trace);
 
-}  // namespace bitwell::verify::mma
+}  // namespace bitwell::mma

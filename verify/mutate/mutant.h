@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <type_traits>
 
-namespace bitwell::mutants {
+namespace bitwell::mutate {
 
 inline constexpr int kMost = 1 << 19;
 inline unsigned char met[kMost];
@@ -152,4 +152,4 @@ constexpr T most_of(int n, const T& a, const T& b) {
   return most<T>(n, a, b);
 }
 
-}  // namespace bitwell::mutants
+}  // namespace bitwell::mutate

@@ -115,7 +115,7 @@ class Generator:
 
     def call(self, cursor, name, number, at, operator, right='', end=''):
         start, stop = span(cursor)
-        self.file.add(start, f'bitwell::mutants::{name}({number}, ')
+        self.file.add(start, f'bitwell::mutate::{name}({number}, ')
         self.file.add(at, ', ' + right, end=at + len(operator))
         self.file.add(stop, end + ')', closing=True)
 
@@ -131,7 +131,7 @@ class Generator:
         elif operator in LOGICAL and kind in (T.BOOL, T.DEPENDENT) and in_function:
             name, changes = LOGICAL[operator]
             start, stop = span(cursor)
-            self.file.add(start, f'bitwell::mutants::{name}({self.number(cursor, changes)}, static_cast<bool>(')
+            self.file.add(start, f'bitwell::mutate::{name}({self.number(cursor, changes)}, static_cast<bool>(')
             self.file.add(at, '), [&] { return static_cast<bool>(', end=at + len(operator))
             self.file.add(stop, '); })', closing=True)
         elif operator in ARITHMETIC and cursor.kind == K.BINARY_OPERATOR:
@@ -154,7 +154,7 @@ class Generator:
         low = match[1] == 'min'
         name = ('least' if low else 'most') + ('' if match[2] else '_of')
         number = self.number(cursor, ['max' if low else 'min'])
-        self.file.add(start, f'bitwell::mutants::{name}{match[2] or ""}({number}, ', end=start + match.end())
+        self.file.add(start, f'bitwell::mutate::{name}{match[2] or ""}({number}, ', end=start + match.end())
 
     def condition(self, cursor):
         """A condition that is no comparison: its negation."""
@@ -166,7 +166,7 @@ class Generator:
         if found and (found[2] in COMPARISONS or found[2] in LOGICAL):
             return
         number = self.number(cursor, ['not'])
-        self.file.add(start, f'bitwell::mutants::negated({number}, static_cast<bool>(')
+        self.file.add(start, f'bitwell::mutate::negated({number}, static_cast<bool>(')
         self.file.add(end, '))', closing=True)
 
     def literal(self, cursor, parents):
@@ -188,11 +188,11 @@ class Generator:
                 return
         if cursor.kind == K.CXX_BOOL_LITERAL_EXPR:
             number = self.number(cursor, ['not'])
-            self.file.add(start, f'bitwell::mutants::negated({number}, ')
+            self.file.add(start, f'bitwell::mutate::negated({number}, ')
         else:
             zero = re.fullmatch(rb"(0[xX])?0+[uUlL]*", text[start:end])
             number = self.number(cursor, ['+ 1'] if zero else ['+ 1', '- 1'])
-            self.file.add(start, f'bitwell::mutants::constant({number}, ')
+            self.file.add(start, f'bitwell::mutate::constant({number}, ')
         self.file.add(end, ')', closing=True)
 
     def drop(self, cursor):
@@ -203,7 +203,7 @@ class Generator:
         start, end = span(cursor)
         if self.in_macro(start, end) or self.file.text[end:].lstrip()[:1] != b';':
             return
-        self.file.add(start, f'if (bitwell::mutants::mutant({self.number(cursor, ["dropped"])})) {{}} else ')
+        self.file.add(start, f'if (bitwell::mutate::mutant({self.number(cursor, ["dropped"])})) {{}} else ')
 
     def visit(self, cursor, parents, in_function):
         kind = cursor.kind

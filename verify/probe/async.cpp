@@ -1,13 +1,13 @@
 #include "verify/probe/async_text.h"
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 namespace {
 
 // tensors
 
 // Parameters {global offset, tile offset, size} in bytes.
-Launch bulk_launch(Random& random, std::string& description) {
-  Launch l;
+launch::Launch bulk_launch(Random& random, std::string& description) {
+  launch::Launch l;
   l.entry = "probe";
   l.shape.block = {kThreads, 1, 1};
   const uint32_t units = draw_units(random, kTile / 16);
@@ -129,7 +129,7 @@ AsyncCase remote(uint64_t seed) {
                  "mapa.shared::cluster.u32 %r25, %r29, %r24; mapa.shared::cluster.u32 %r26, %r28, %r24;\n" +
                  send + kWait + kClusterEnd + store_tile("out"),
              ".reqnctapercluster 2, 1, 1\n");
-  Launch& l = out.launch;
+  launch::Launch& l = out.launch;
   l.entry = "probe";
   l.shape.grid = {4, 1, 1};
   l.shape.cluster = {2, 1, 1};
@@ -158,7 +158,7 @@ AsyncCase distributed(uint64_t seed) {
                  "st.shared::cluster.v4.b32 [%r25], {%r10,%r11,%r12,%r26}; st.b32 [%q5+12288], %r27;\n" +
                  kClusterEnd + store_tile("out"),
              ".explicitcluster\n");
-  Launch& l = out.launch;
+  launch::Launch& l = out.launch;
   l.entry = "probe";
   l.shape.grid = {1, 8, 1};
   l.shape.cluster = {1, 4, 1};
@@ -349,4 +349,4 @@ std::vector<AsyncFamily> async_families() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -6,11 +6,11 @@
 
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 
 struct AsyncCase {
   std::string ptx;  // module text; cases of a family share few of them
-  Launch launch;
+  launch::Launch launch;
   std::string description;  // what was drawn, for a failure
 };
 struct AsyncFamily {
@@ -22,4 +22,4 @@ std::vector<AsyncFamily> async_families();
 // Cases of a family whose digest a device run records: seeds 1 and up.
 inline constexpr uint64_t kAsyncRecorded = 40;
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -1,7 +1,7 @@
 // Tensor copies: random legal maps, boxes at every edge, all element types and swizzles that an H200 takes.
 #include "verify/probe/async_text.h"
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 namespace {
 
 using machine::TensorMap;
@@ -108,7 +108,7 @@ AsyncCase tensor_load(uint64_t seed) {
           kWait + store_tile("out"));
   const Drawn drawn = draw_map(Rank, random, kLoadTypes, true);
   constexpr uint32_t ctas = 4;
-  Launch& l = out.launch;
+  launch::Launch& l = out.launch;
   l.entry = "probe";
   l.shape.grid = {ctas, 1, 1};
   l.shape.block = {kThreads, 1, 1};
@@ -131,7 +131,7 @@ AsyncCase tensor_out(uint32_t rank, const std::string& spelling, const std::vect
              load_tile("in") + "fence.proxy.async;\nbar.sync 0;\n@!%p0 bra done;\n" + coordinates(rank) +
                  spelling + " " + box_operand(rank) + ", [tile];\n" + kDrain + "done:\n");
   const Drawn drawn = draw_map(rank, random, types, true);
-  Launch& l = out.launch;
+  launch::Launch& l = out.launch;
   l.entry = "probe";
   l.shape.block = {kThreads, 1, 1};
   const size_t tensor = l.add_hidden_buffer({"tensor", random_bytes(drawn.bytes, random), true, false, true});
@@ -196,7 +196,7 @@ AsyncCase multicast(uint64_t seed) {
           "issued:\n@!%p2 bra through;\n" + kWait + "through:\n" + kClusterEnd + store_tile("out"),
       ".explicitcluster\n");
   const Drawn drawn = draw_map(2, random, kLoadTypes, false);
-  Launch& l = out.launch;
+  launch::Launch& l = out.launch;
   l.entry = "probe";
   l.shape.grid = {8, 1, 1};
   l.shape.cluster = {4, 1, 1};
@@ -276,7 +276,7 @@ AsyncCase replaced(uint64_t seed) {
                       rank, box_operand(rank)) +
           kWait + store_tile("out"));
   constexpr uint32_t ctas = 2;
-  Launch& l = out.launch;
+  launch::Launch& l = out.launch;
   l.entry = "probe";
   l.shape.grid = {ctas, 1, 1};
   l.shape.block = {kThreads, 1, 1};
@@ -304,4 +304,4 @@ std::vector<AsyncFamily> tensor_families() {
           {"tensor map, replaced", replaced}};
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -10,7 +10,7 @@
 
 #include "verify/probe/async.h"
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 
 using Random = std::mt19937_64;
 
@@ -90,4 +90,4 @@ inline uint32_t draw_units(Random& random, uint32_t most) {
 // The families that move boxes of tensors; multicast among them.
 std::vector<AsyncFamily> tensor_families();
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -11,7 +11,7 @@
 #include "model/number/format.h"
 #include "model/ptx/parse.h"
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 namespace {
 
 using isa::Element;
@@ -283,8 +283,8 @@ std::string probe_module(const std::vector<Probe>& all, const std::string& targe
   return out;
 }
 
-Launch probe_launch(const Probe& p, uint32_t count, uint64_t seed) {
-  Launch launch;
+launch::Launch probe_launch(const Probe& p, uint32_t count, uint64_t seed) {
+  launch::Launch launch;
   launch.entry = p.entry;
   launch.shape.grid = {count / 256, 1, 1};
   launch.shape.block = {256, 1, 1};
@@ -328,4 +328,4 @@ Launch probe_launch(const Probe& p, uint32_t count, uint64_t seed) {
   return launch;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -6,7 +6,7 @@
 
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 
 struct Probe {
   std::string instruction;            // "add.rn.ftz.f32"
@@ -26,10 +26,10 @@ std::string probe_module(const std::vector<Probe>& probes, const std::string& ta
 
 // The launch of one probe on `count` operand tuples (a multiple of 256): named boundary values crossed, then
 // random bits. A single 16-bit operand is enumerated. The last buffer is the output, 8 bytes a result.
-Launch probe_launch(const Probe& probe, uint32_t count, uint64_t seed);
+launch::Launch probe_launch(const Probe& probe, uint32_t count, uint64_t seed);
 
 // Boundary codes of a type by name: zero, least, largest subnormal and normal, one and its neighbours,
 // infinity, NaN, powers of two around widths.
 std::vector<uint64_t> boundary_values(const std::string& type);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -6,7 +6,7 @@
 
 #include "verify/capture/digest.h"
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 namespace {
 
 constexpr uint32_t kTuples = 65536;
@@ -21,9 +21,9 @@ uint64_t word(const std::vector<std::byte>& bytes, size_t i, size_t width) {
 }
 
 // In a line, what of a digest and of kept tuples is not as recorded; empty if all is.
-std::string difference(const std::string& name, const std::string& digest, const Capture& digests,
-                       const std::optional<Tuples>& words,
-                       const std::function<std::vector<Tuple>(size_t)>& kept) {
+std::string difference(const std::string& name, const std::string& digest, const capture::Capture& digests,
+                       const std::optional<capture::Tuples>& words,
+                       const std::function<std::vector<capture::Tuple>(size_t)>& kept) {
   const auto recorded = digests.digests.find(name);
   if (recorded == digests.digests.end()) return name + " is not recorded";
   const bool right = digest == recorded->second;
@@ -32,7 +32,7 @@ std::string difference(const std::string& name, const std::string& digest, const
   if (words)
     if (const auto of_device = words->of.find(name); of_device != words->of.end()) {
       there = of_device->second.size();
-      wrong = first_wrong(of_device->second, kept(there));
+      wrong = capture::first_wrong(of_device->second, kept(there));
     }
   if (right && wrong.empty()) return "";
   const std::string who = name + " (" + digests.device + "): ";
@@ -44,20 +44,20 @@ std::string difference(const std::string& name, const std::string& digest, const
 }
 
 std::string digest_of(std::span<const std::byte> bytes) {
-  Digest digest;
+  capture::Digest digest;
   digest.add(bytes);
   return digest.hex();
 }
 
 }  // namespace
 
-Launch recorded_launch(const Probe& probe) { return probe_launch(probe, kTuples, kSeed); }
+launch::Launch recorded_launch(const Probe& probe) { return probe_launch(probe, kTuples, kSeed); }
 
-std::string digest_of(const Launch& ran) { return digest_of(ran.buffers.back().bytes); }
+std::string digest_of(const launch::Launch& ran) { return digest_of(ran.buffers.back().bytes); }
 
-std::vector<Tuple> kept_tuples(const Probe& probe, const Launch& ran) {
+std::vector<capture::Tuple> kept_tuples(const Probe& probe, const launch::Launch& ran) {
   const size_t results = probe.results.size();
-  std::vector<Tuple> out(kKeptTuples);
+  std::vector<capture::Tuple> out(kKeptTuples);
   for (size_t i = 0; i < kKeptTuples; ++i) {
     for (size_t n = 0; n + 1 < ran.buffers.size(); ++n) {
       const std::vector<std::byte>& in = ran.buffers[n].bytes;
@@ -69,18 +69,18 @@ std::vector<Tuple> kept_tuples(const Probe& probe, const Launch& ran) {
   return out;
 }
 
-std::vector<std::byte> outputs_of(const Launch& ran) {
+std::vector<std::byte> outputs_of(const launch::Launch& ran) {
   std::vector<std::byte> out;
-  for (const Buffer& b : ran.buffers)
+  for (const launch::Buffer& b : ran.buffers)
     if (b.output) out.insert(out.end(), b.bytes.begin(), b.bytes.end());
   return out;
 }
 
-std::vector<Tuple> kept_words(std::span<const std::byte> outputs, size_t count) {
+std::vector<capture::Tuple> kept_words(std::span<const std::byte> outputs, size_t count) {
   const size_t words = outputs.size() / 8;
   const size_t kept = std::min(count, words);
   const size_t stride = kept == 0 ? 1 : words / kept;
-  std::vector<Tuple> out;
+  std::vector<capture::Tuple> out;
   for (size_t i = 0; i < kept; ++i) {
     const size_t at = 8 * (i * stride + i % stride);
     uint64_t v = 0;
@@ -90,16 +90,16 @@ std::vector<Tuple> kept_words(std::span<const std::byte> outputs, size_t count) 
   return out;
 }
 
-std::string difference(const Probe& probe, const Launch& ran, const Capture& digests,
-                       const std::optional<Tuples>& words) {
+std::string difference(const Probe& probe, const launch::Launch& ran, const capture::Capture& digests,
+                       const std::optional<capture::Tuples>& words) {
   return difference(probe.instruction, digest_of(ran), digests, words,
                     [&](size_t) { return kept_tuples(probe, ran); });
 }
 
-std::string difference(const std::string& name, std::span<const std::byte> outputs, const Capture& digests,
-                       const std::optional<Tuples>& words) {
+std::string difference(const std::string& name, std::span<const std::byte> outputs,
+                       const capture::Capture& digests, const std::optional<capture::Tuples>& words) {
   return difference(name, digest_of(outputs), digests, words,
                     [&](size_t count) { return kept_words(outputs, count); });
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -9,7 +9,7 @@
 
 #include "model/number/tile/dot_tile.h"
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 namespace {
 
 using number::DotRule;
@@ -234,8 +234,8 @@ std::string tensor_module(const TensorInstruction& i) {
   return out + "ret;\n}\n";
 }
 
-Launch tensor_launch(const TensorInstruction& i, const TensorCase& c) {
-  Launch launch;
+launch::Launch tensor_launch(const TensorInstruction& i, const TensorCase& c) {
+  launch::Launch launch;
   launch.entry = "apply";
   launch.shape.grid = {static_cast<uint32_t>(c.c.size() / static_cast<size_t>(i.m * i.n)), 1, 1};
   launch.shape.block = {i.warpgroup ? 128u : 32u, 1, 1};
@@ -247,7 +247,7 @@ Launch tensor_launch(const TensorInstruction& i, const TensorCase& c) {
   return launch;
 }
 
-std::vector<uint32_t> tensor_results(const TensorInstruction& i, const Launch& launch) {
+std::vector<uint32_t> tensor_results(const TensorInstruction& i, const launch::Launch& launch) {
   const std::vector<std::byte>& bytes = launch.buffers.back().bytes;
   const auto width = static_cast<size_t>(i.output->container) / 8;
   std::vector<uint32_t> out(bytes.size() / width);
@@ -255,4 +255,4 @@ std::vector<uint32_t> tensor_results(const TensorInstruction& i, const Launch& l
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -7,7 +7,7 @@
 #include "model/number/dot.h"
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 
 struct TensorInstruction {
   std::string name;      // "wgmma.m64n8k16.f32.e4m3"
@@ -39,8 +39,8 @@ TensorCase tensor_case(const TensorInstruction& i, size_t regime, size_t tiles, 
 std::vector<uint32_t> tensor_model(const TensorInstruction& i, const TensorCase& c);
 
 std::string tensor_module(const TensorInstruction& i);  // entry "apply"
-Launch tensor_launch(const TensorInstruction& i, const TensorCase& c);
+launch::Launch tensor_launch(const TensorInstruction& i, const TensorCase& c);
 // D's codes out of the launch's last buffer.
-std::vector<uint32_t> tensor_results(const TensorInstruction& i, const Launch& launch);
+std::vector<uint32_t> tensor_results(const TensorInstruction& i, const launch::Launch& launch);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -6,7 +6,7 @@
 #include <span>
 #include <sstream>
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 namespace {
 
 constexpr uint32_t kB = 16384, kScales = kB + 36 * 1024, kImage = kScales + 512 + 1024;
@@ -217,8 +217,8 @@ std::string kernel(const MmaCase& p) {
   return t.str();
 }
 
-Launch launch_of(const MmaCase& p) {
-  Launch l;
+launch::Launch launch_of(const MmaCase& p) {
+  launch::Launch l;
   l.entry = "k";
   l.shape.grid = {p.ctas, 1, 1};
   l.shape.cluster = {p.ctas, 1, 1};
@@ -251,14 +251,14 @@ Launch launch_of(const MmaCase& p) {
   return l;
 }
 
-std::vector<uint32_t> run(const MmaCase& p, isa::Schedule schedule, const std::string& text, bool strict) {
-  Launch l = launch_of(p);
-  isa::Options options;
+std::vector<uint32_t> run(const MmaCase& p, run::Schedule schedule, const std::string& text, bool strict) {
+  launch::Launch l = launch_of(p);
+  run::Options options;
   options.schedule = schedule;
   options.strict = strict;
   if (strict) options.schedule.kept = machine::Promise::manual;
   l.module = std::make_shared<const isa::Module>(text.empty() ? kernel(p) : text);
-  simulate(l, options, true).keep(l);
+  launch::simulate(l, options, true).keep(l);
   std::vector<uint32_t> lanes(l.buffers[2].bytes.size() / 4);
   std::memcpy(lanes.data(), l.buffers[2].bytes.data(), l.buffers[2].bytes.size());
   std::vector<uint32_t> out;
@@ -393,4 +393,4 @@ MmaCase draw(const MmaKindOf& kind, const MmaSwizzle& swizzle, uint32_t m, uint3
   return p;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -9,7 +9,7 @@
 #include "verify/launch/launch.h"
 #include "verify/oracle/tensor_dot.h"
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 
 struct MmaType {
   const char* name;
@@ -113,10 +113,10 @@ MmaCase draw(const MmaKindOf& kind, const MmaSwizzle& swizzle, uint32_t m, uint3
 // 260. Named in it: %p1 thread 0 of a CTA, [bar] the barrier, %r4 the address of D, %x0 and %x1 the matrix
 // descriptors, %r10 the instruction descriptor, %p3 whether D is added to.
 std::string kernel(const MmaCase& p);
-Launch launch_of(const MmaCase& p);
+launch::Launch launch_of(const MmaCase& p);
 // Runs `text`, or kernel(p); D's words by row and column. Throws as the simulator does.
 // `strict`: notes are faults, and a random schedule keeps to the manual alone.
-std::vector<uint32_t> run(const MmaCase& p, isa::Schedule schedule = {}, const std::string& text = {},
+std::vector<uint32_t> run(const MmaCase& p, run::Schedule schedule = {}, const std::string& text = {},
                           bool strict = false);
 
 uint32_t expected(const MmaCase& p, uint32_t row, uint32_t column);
@@ -126,4 +126,4 @@ std::optional<uint32_t> source_column(const MmaCase& p, uint32_t column);
 // and which element is not.
 std::string difference(const MmaCase& p, const std::vector<uint32_t>& d);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 namespace {
 
 using oracle::Lanes;
@@ -135,7 +135,7 @@ WarpOperands cancelling_warp(std::mt19937& random) {
   return in;
 }
 
-Launch warp_launch(const WarpKind& kind, std::span<const WarpOperands> warps) {
+launch::Launch warp_launch(const WarpKind& kind, std::span<const WarpOperands> warps) {
   std::vector<uint32_t> words(warps.size() * 32 * kIn);
   for (size_t warp = 0; warp < warps.size(); ++warp) {
     const WarpOperands& in = warps[warp];
@@ -148,7 +148,7 @@ Launch warp_launch(const WarpKind& kind, std::span<const WarpOperands> warps) {
     put(in.scale_a, kScaleA);
     put(in.scale_b, kScaleB);
   }
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   const size_t each = warps.size() % kWarps == 0 ? kWarps : 1;
   l.shape.block = {static_cast<uint32_t>(32 * each), 1, 1};
@@ -160,7 +160,7 @@ Launch warp_launch(const WarpKind& kind, std::span<const WarpOperands> warps) {
   return l;
 }
 
-std::vector<Lanes> warp_sums(const WarpKind& kind, const Launch& launch, size_t warp) {
+std::vector<Lanes> warp_sums(const WarpKind& kind, const launch::Launch& launch, size_t warp) {
   std::vector<Lanes> out(kind.sums());
   for (size_t lane = 0; lane < 32; ++lane)
     for (size_t i = 0; i < out.size(); ++i)
@@ -168,4 +168,4 @@ std::vector<Lanes> warp_sums(const WarpKind& kind, const Launch& launch, size_t 
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -10,7 +10,7 @@
 #include "verify/oracle/warp_mma.h"
 #include "verify/probe/tensor_mma.h"
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 
 // `text` stands behind ".row.col" and in front of the types.
 struct WarpKind {
@@ -51,8 +51,8 @@ oracle::WarpOperands draw_warp(const WarpKind& kind, std::mt19937& random, bool 
 // others have the least. Published models disagree there, and random operands never go there.
 oracle::WarpOperands cancelling_warp(std::mt19937& random);
 
-Launch warp_launch(const WarpKind& kind, std::span<const oracle::WarpOperands> warps);
+launch::Launch warp_launch(const WarpKind& kind, std::span<const oracle::WarpOperands> warps);
 // What the launch left of a warp: D's registers.
-std::vector<oracle::Lanes> warp_sums(const WarpKind& kind, const Launch& launch, size_t warp);
+std::vector<oracle::Lanes> warp_sums(const WarpKind& kind, const launch::Launch& launch, size_t warp);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

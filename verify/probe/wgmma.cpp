@@ -5,7 +5,7 @@
 #include <cstring>
 #include <random>
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 namespace {
 
 constexpr uint32_t kImageBytes = 32768;  // bytes of shared memory
@@ -128,9 +128,9 @@ std::string wgmma_module(const WgmmaVariant& v) {
   return out + "ret;\n}\n";
 }
 
-Launch wgmma_launch(const WgmmaVariant& v, uint32_t ctas, uint64_t seed) {
+launch::Launch wgmma_launch(const WgmmaVariant& v, uint32_t ctas, uint64_t seed) {
   std::mt19937_64 random(seed);
-  Launch launch;
+  launch::Launch launch;
   launch.entry = "apply";
   launch.shape.grid = {ctas, 1, 1};
   launch.shape.block = {128, 1, 1};
@@ -161,4 +161,4 @@ Launch wgmma_launch(const WgmmaVariant& v, uint32_t ctas, uint64_t seed) {
   return launch;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -7,7 +7,7 @@
 #include "model/number/dot.h"
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::probe {
 
 struct WgmmaVariant {
   std::string name;
@@ -23,9 +23,9 @@ std::vector<WgmmaVariant> wgmma_variants();
 
 std::string wgmma_module(const WgmmaVariant& v);  // entry "apply"
 // `ctas` CTAs, each with descriptors of its own; the swizzles take turns. The last buffer is D.
-Launch wgmma_launch(const WgmmaVariant& v, uint32_t ctas, uint64_t seed);
+launch::Launch wgmma_launch(const WgmmaVariant& v, uint32_t ctas, uint64_t seed);
 
 // CTAs whose digest a device run records, drawn with seed 1.
 inline constexpr uint32_t kWgmmaRecorded = 64;
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::probe

@@ -1,7 +1,7 @@
 // What a program is made of: which statements stand where.
 #include "verify/program/drawing.h"
 
-namespace bitwell::verify {
+namespace bitwell::program {
 namespace {
 
 Body body(Drawing& d, const Place& place, size_t most);
@@ -137,4 +137,4 @@ RandomProgram draw_program(uint64_t seed) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::program

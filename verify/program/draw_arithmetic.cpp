@@ -5,7 +5,7 @@
 #include "verify/probe/instruction.h"
 #include "verify/program/drawing.h"
 
-namespace bitwell::verify {
+namespace bitwell::program {
 namespace {
 
 // Of a cvt: whether it rounds a floating-point number to a whole one of such a type.
@@ -44,10 +44,10 @@ bool left_out(const std::string& opcode, const std::string& name, bool floating)
 }
 
 // Every way of writing such an instruction, by opcode.
-const std::vector<std::vector<Probe>>& arithmetic_table() {
-  static const std::vector<std::vector<Probe>> table = [] {
-    std::map<std::string, std::vector<Probe>> by_opcode;
-    for (Probe& p : probes("sm_90a")) {
+const std::vector<std::vector<probe::Probe>>& arithmetic_table() {
+  static const std::vector<std::vector<probe::Probe>> table = [] {
+    std::map<std::string, std::vector<probe::Probe>> by_opcode;
+    for (probe::Probe& p : probe::probes("sm_90a")) {
       const std::string& name = p.instruction;
       const std::string opcode = name.substr(0, name.find('.'));
       const std::string type = name.substr(name.rfind('.'));
@@ -55,7 +55,7 @@ const std::vector<std::vector<Probe>>& arithmetic_table() {
       if (left_out(opcode, name, floating)) continue;
       by_opcode[opcode + (floating ? type : "")].push_back(std::move(p));
     }
-    std::vector<std::vector<Probe>> out;
+    std::vector<std::vector<probe::Probe>> out;
     for (auto& [opcode, all] : by_opcode) out.push_back(std::move(all));
     return out;
   }();
@@ -90,7 +90,7 @@ std::string canonical_nan(const std::string& type, const std::string& value) {
 }  // namespace
 
 Statement arithmetic(Drawing& d) {
-  const Probe& p = d.pick(d.pick(arithmetic_table()));
+  const probe::Probe& p = d.pick(d.pick(arithmetic_table()));
   const std::string opcode = p.instruction.substr(0, p.instruction.find('.'));
   std::string operands;
   bool constant = !takes_constants(opcode) || !d.one_in(4);  // at most one, never the first
@@ -181,4 +181,4 @@ Statement special(Drawing& d) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::program

@@ -5,7 +5,7 @@
 #include "model/isa/form/type.h"
 #include "verify/program/drawing.h"
 
-namespace bitwell::verify {
+namespace bitwell::program {
 namespace {
 
 using Modifiers = Drawing::Modifiers;
@@ -233,4 +233,4 @@ Statement barrier_reduction(Drawing& d, const Place& place) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::program

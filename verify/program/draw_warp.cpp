@@ -2,7 +2,7 @@
 #include "model/isa/family/families.h"
 #include "verify/program/drawing.h"
 
-namespace bitwell::verify {
+namespace bitwell::program {
 namespace {
 
 using Modifiers = Drawing::Modifiers;
@@ -81,4 +81,4 @@ Statement warp_collective(Drawing& d, const Place& place) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::program

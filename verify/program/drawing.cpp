@@ -8,7 +8,7 @@
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
 
-namespace bitwell::verify {
+namespace bitwell::program {
 namespace {
 
 struct Pool {
@@ -112,4 +112,4 @@ std::string Drawing::spelled(std::span<const isa::Form> forms, std::string_view 
   }
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::program

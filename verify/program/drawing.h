@@ -13,7 +13,7 @@
 #include "model/isa/form/form.h"
 #include "verify/program/program.h"
 
-namespace bitwell::verify {
+namespace bitwell::program {
 
 // Registers with values, and bytes and numbers that the text of an entry and what is drawn agree on.
 inline constexpr int kHalves = 6;       // %h, 16 bits
@@ -97,4 +97,4 @@ Statement cells_read(Drawing& d, const Place& place);
 Statement special(Drawing& d);
 Statement function_call(Drawing& d, size_t functions);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::program

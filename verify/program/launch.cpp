@@ -6,7 +6,7 @@
 #include "verify/probe/instruction.h"
 #include "verify/program/drawing.h"
 
-namespace bitwell::verify {
+namespace bitwell::program {
 namespace {
 
 // Rows of values: the first half of each type's are its boundary values, one after the other.
@@ -14,7 +14,7 @@ std::vector<std::byte> input_rows(uint64_t seed) {
   std::vector<std::byte> out(size_t{16} * kInputRows);
   std::mt19937_64 random(seed);
   for (size_t c = 0; c < std::size(kRowTypes); ++c) {
-    const std::vector<uint64_t> edges = boundary_values(kRowTypes[c]);
+    const std::vector<uint64_t> edges = probe::boundary_values(kRowTypes[c]);
     const size_t width = static_cast<size_t>(isa::find_type(kRowTypes[c])->bits) / 8;
     size_t next = random() % edges.size();
     for (size_t row = c; row < kInputRows; row += std::size(kRowTypes))
@@ -48,8 +48,8 @@ void change(RandomProgram& whole, Body& body, std::vector<RandomProgram>& out) {
 
 }  // namespace
 
-Launch launch_of(const RandomProgram& p) {
-  Launch out;
+launch::Launch launch_of(const RandomProgram& p) {
+  launch::Launch out;
   out.entry = entry_of(p);
   out.shape.grid = {p.grid, 1, 1};
   out.shape.block = {p.block, 1, 1};
@@ -95,4 +95,4 @@ RandomProgram shrunk(RandomProgram program, const std::function<bool(const Rando
   return program;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::program

@@ -3,7 +3,7 @@
 
 #include "verify/program/drawing.h"
 
-namespace bitwell::verify {
+namespace bitwell::program {
 namespace {
 
 void replace(std::string& text, std::string_view what, const std::string& by) {
@@ -271,4 +271,4 @@ std::string module_of(std::span<const RandomProgram> programs) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::program

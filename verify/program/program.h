@@ -10,7 +10,7 @@
 
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::program {
 
 struct Statement;
 using Body = std::vector<Statement>;
@@ -54,7 +54,7 @@ inline constexpr int kOwnBytes =
 // Arguments: 256 rows of 16 bytes to read (boundary values of each type first, then random ones), 144 bytes
 // of each thread's own, the cells of commuting atomics, what the CTAs' cells in shared memory were at the
 // end, and a number. All but the first are outputs.
-Launch launch_of(const RandomProgram& program);
+launch::Launch launch_of(const RandomProgram& program);
 
 // Its statements as PTX, without what every program begins and ends with.
 std::string listing(const RandomProgram& program);
@@ -68,4 +68,4 @@ std::vector<RandomProgram> smaller(const RandomProgram& program);
 // The smallest that `fails` gives, from one that does, by leaving out statements; asks at most `most` times.
 RandomProgram shrunk(RandomProgram program, const std::function<bool(const RandomProgram&)>& fails, int most);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::program

@@ -8,7 +8,7 @@
 
 #include "verify/prove/question.h"
 
-namespace bitwell::verify {
+namespace bitwell::prove {
 namespace {
 
 constexpr uint32_t kCopiers = 128, kRounds = 256, kBytes = 16 * kCopiers;  // of shared memory, a round
@@ -72,7 +72,7 @@ Question ask(const std::string& target, const std::string& name, bool open, uint
   const auto text = std::make_shared<const isa::Module>(kernel(target, round));
   return {fmt::format("{}, {} ns between", name, ns),
           [text] {
-            Launch l;
+            launch::Launch l;
             l.entry = "ordering";
             l.shape.grid = {1, 1, 1};
             l.shape.block = {kCopiers, 1, 1};
@@ -108,4 +108,4 @@ std::vector<Question> ordering_questions(const std::string& target) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::prove

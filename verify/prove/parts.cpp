@@ -8,12 +8,12 @@
 #include "verify/prove/question.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::prove {
 namespace {
 
 SharedText text_of(std::string ptx) { return std::make_shared<const isa::Module>(std::move(ptx)); }
 
-Question one_launch(std::string name, const SharedText& text, std::function<Launch()> launch) {
+Question one_launch(std::string name, const SharedText& text, std::function<launch::Launch()> launch) {
   return {std::move(name), [text, launch = std::move(launch)] {
             return std::vector<Trial>{{{{launch()}, {}}, {text}}};
           }};
@@ -25,27 +25,28 @@ constexpr uint64_t kSeed = 1;
 }  // namespace
 
 std::vector<Question> instruction_questions(const std::string& target) {
-  const std::vector<Probe> all = probes(target);
+  const std::vector<probe::Probe> all = probe::probes(target);
   std::vector<Question> out;
   for (size_t first = 0; first < all.size(); first += kModule) {
-    const std::vector<Probe> some(
+    const std::vector<probe::Probe> some(
         all.begin() + static_cast<std::ptrdiff_t>(first),
         all.begin() + static_cast<std::ptrdiff_t>(std::min(first + kModule, all.size())));
-    const SharedText text = text_of(probe_module(some, target));
-    for (const Probe& p : some)
-      out.push_back(one_launch(p.instruction, text, [p] { return recorded_launch(p); }));
+    const SharedText text = text_of(probe::probe_module(some, target));
+    for (const probe::Probe& p : some)
+      out.push_back(one_launch(p.instruction, text, [p] { return probe::recorded_launch(p); }));
   }
   return out;
 }
 
 std::vector<Question> dot_product_questions() {
   std::vector<Question> out;
-  for (const TensorInstruction& i : tensor_instructions()) {
-    const SharedText text = text_of(tensor_module(i));
-    for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime)
-      out.push_back(one_launch(i.name + ", " + kTensorRegimes[regime], text, [i, regime] {
+  for (const probe::TensorInstruction& i : probe::tensor_instructions()) {
+    const SharedText text = text_of(probe::tensor_module(i));
+    for (size_t regime = 0; regime < std::size(probe::kTensorRegimes); ++regime)
+      out.push_back(one_launch(i.name + ", " + probe::kTensorRegimes[regime], text, [i, regime] {
         const auto tile = static_cast<size_t>(i.m * i.n);
-        return tensor_launch(i, tensor_case(i, regime, std::max<size_t>(1, kTensorRecorded / tile), kSeed));
+        return probe::tensor_launch(
+            i, probe::tensor_case(i, regime, std::max<size_t>(1, probe::kTensorRecorded / tile), kSeed));
       }));
   }
   return out;
@@ -53,17 +54,17 @@ std::vector<Question> dot_product_questions() {
 
 std::vector<Question> descriptor_questions() {
   std::vector<Question> out;
-  for (const WgmmaVariant& v : wgmma_variants())
-    out.push_back(
-        one_launch(v.name, text_of(wgmma_module(v)), [v] { return wgmma_launch(v, kWgmmaRecorded, kSeed); }));
+  for (const probe::WgmmaVariant& v : probe::wgmma_variants())
+    out.push_back(one_launch(v.name, text_of(probe::wgmma_module(v)),
+                             [v] { return probe::wgmma_launch(v, probe::kWgmmaRecorded, kSeed); }));
   return out;
 }
 
 std::vector<Question> asynchronous_questions() {
   std::vector<Question> out;
   std::map<std::string, SharedText> texts;  // families share few
-  for (const AsyncFamily& family : async_families())
-    for (uint64_t seed = 1; seed <= kAsyncRecorded; ++seed) {
+  for (const probe::AsyncFamily& family : probe::async_families())
+    for (uint64_t seed = 1; seed <= probe::kAsyncRecorded; ++seed) {
       const std::string ptx = family.draw(seed).ptx;
       SharedText& text = texts[ptx];
       if (text == nullptr) text = text_of(ptx);
@@ -76,24 +77,24 @@ std::vector<Question> asynchronous_questions() {
 // What a device run records of a kernel: verdicts compare its digest.
 std::vector<Question> kernel_questions(const std::string& target, const std::string& kernels) {
   std::vector<Question> out;
-  for (const Suite& suite : suites()) {
+  for (const suite::Suite& suite : suite::suites()) {
     const auto texts = std::make_shared<std::map<std::string, SharedText>>();
-    for (const Kernel& kernel : suite.kernels) {
+    for (const suite::Kernel& kernel : suite.kernels) {
       if (!suite.judged_on(kernel, target)) continue;
-      out.push_back({recorded_name(suite, kernel, false),
+      out.push_back({verdict::recorded_name(suite, kernel, false),
                      [&kernel, target, kernels, texts] {
                        std::vector<Trial> trials;
                        static std::mutex mutex;
-                       for (const PlannedCase& c : kernel.cases()) {
+                       for (const suite::PlannedCase& c : kernel.cases()) {
                          if (!c.recorded || c.full) continue;
-                         const DrawnCase drawn = c.draw();
+                         const suite::DrawnCase drawn = c.draw();
                          Trial t{drawn.chain({kernels, target}), {}};
                          for (size_t b = 0; b < t.chain.launches.back().buffers.size(); ++b)
                            t.chain.launches.back().buffers[b].output = b == drawn.result;
                          const std::scoped_lock lock(mutex);
-                         for (const Launch& l : t.chain.launches) {
+                         for (const launch::Launch& l : t.chain.launches) {
                            SharedText& text = (*texts)[l.ptx];
-                           if (text == nullptr) text = text_of(read_file(l.ptx));
+                           if (text == nullptr) text = text_of(launch::read_file(l.ptx));
                            t.texts.push_back(text);
                          }
                          trials.push_back(std::move(t));
@@ -101,7 +102,7 @@ std::vector<Question> kernel_questions(const std::string& target, const std::str
                        return trials;
                      },
                      [&suite](const std::vector<std::vector<std::byte>>& results) {
-                       return recorded_digest(suite, results);
+                       return verdict::recorded_digest(suite, results);
                      }});
     }
   }
@@ -142,4 +143,4 @@ std::vector<Part> parts(const std::string& kernels) {
   };
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::prove

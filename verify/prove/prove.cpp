@@ -6,23 +6,23 @@
 #include "verify/capture/digest.h"
 #include "verify/suite/parallel.h"
 
-namespace bitwell::verify {
+namespace bitwell::prove {
 namespace {
 
 using Results = std::vector<std::vector<std::byte>>;
 
-std::vector<std::byte> outputs_of(const Chain& chain) {
+std::vector<std::byte> outputs_of(const suite::Chain& chain) {
   std::vector<std::byte> out;
-  for (const Buffer& b : chain.launches.back().buffers)
+  for (const launch::Buffer& b : chain.launches.back().buffers)
     if (b.output) out.insert(out.end(), b.bytes.begin(), b.bytes.end());
   return out;
 }
 
 // On the GPU each launch has memory of its own: what links it to earlier ones is copied.
 std::vector<std::byte> asked(Trial trial, const RunLaunch& ask) {
-  std::vector<Launch>& launches = trial.chain.launches;
+  std::vector<launch::Launch>& launches = trial.chain.launches;
   for (size_t i = 0; i < launches.size(); ++i) {
-    for (const Chain::Link& link : trial.chain.links)
+    for (const suite::Chain::Link& link : trial.chain.links)
       if (link.to == i)
         launches[i].buffers[link.to_buffer].bytes = launches[link.from].buffers[link.from_buffer].bytes;
     ask(trial.texts[i], launches[i]);
@@ -31,16 +31,16 @@ std::vector<std::byte> asked(Trial trial, const RunLaunch& ask) {
 }
 
 std::vector<std::byte> simulated(Trial trial) {
-  const auto module_of = [&](const Launch& l) {
+  const auto module_of = [&](const launch::Launch& l) {
     return trial.texts[static_cast<size_t>(&l - trial.chain.launches.data())];
   };
-  simulate(trial.chain, module_of, {}, true);
+  suite::simulate(trial.chain, module_of, {}, true);
   return outputs_of(trial.chain);
 }
 
 std::string digest_of(const Question& question, const Results& results) {
   if (question.digest) return question.digest(results);
-  Digest digest;
+  capture::Digest digest;
   for (const std::vector<std::byte>& r : results) digest.add(r);
   return digest.hex();
 }
@@ -71,9 +71,9 @@ std::string difference(const Results& gpu, const Results& model) {
 
 }  // namespace
 
-void simulate_launch(const SharedText& text, Launch& launch) {
+void simulate_launch(const SharedText& text, launch::Launch& launch) {
   launch.module = text;
-  simulate(launch, {}, true).keep(launch);
+  launch::simulate(launch, {}, true).keep(launch);
 }
 
 std::vector<Reply> prove(const Part& part, const RunLaunch& ask, const AskProgress& progress, int threads) {
@@ -83,7 +83,7 @@ std::vector<Reply> prove(const Part& part, const RunLaunch& ask, const AskProgre
   std::mutex told;
   size_t done = 0;
   bool stopped = false;
-  each_in_parallel(questions.size(), threads, [&](size_t i) {
+  suite::each_in_parallel(questions.size(), threads, [&](size_t i) {
     const Question& q = questions[i];
     Reply& reply = replies[i];
     reply.part = part.name;
@@ -129,4 +129,4 @@ std::vector<Reply> prove(const Part& part, const RunLaunch& ask, const AskProgre
   return replies;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::prove

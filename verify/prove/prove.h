@@ -5,11 +5,11 @@
 
 #include "verify/prove/question.h"
 
-namespace bitwell::verify {
+namespace bitwell::prove {
 
 // Runs a launch; its buffers then hold what it left. Throws machine::Fault where the kernel or the GPU stops,
 // machine::InputError where the text is refused.
-using RunLaunch = std::function<void(const SharedText&, Launch&)>;
+using RunLaunch = std::function<void(const SharedText&, launch::Launch&)>;
 
 struct Reply {
   enum class Kind {
@@ -36,6 +36,6 @@ using AskProgress = std::function<void(size_t done, size_t all, const std::strin
 std::vector<Reply> prove(const Part& part, const RunLaunch& ask, const AskProgress& progress, int threads);
 
 // What the simulator makes of the text's entry: the other side of every comparison, and of a rehearsal.
-void simulate_launch(const SharedText& text, Launch& launch);
+void simulate_launch(const SharedText& text, launch::Launch& launch);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::prove

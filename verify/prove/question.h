@@ -7,14 +7,14 @@
 
 #include "verify/suite/chain.h"
 
-namespace bitwell::verify {
+namespace bitwell::prove {
 
 // Questions share it, so that a GPU's driver compiles it once.
 using SharedText = std::shared_ptr<const isa::Module>;
 
 // Launches that follow one another; the buffers of the last that are outputs are what it leaves.
 struct Trial {
-  Chain chain;
+  suite::Chain chain;
   std::vector<SharedText> texts;  // one a launch
 };
 
@@ -55,4 +55,4 @@ std::vector<Question>
 tensor_multiply_questions();                      // tcgen05.mma: kinds, shapes, descriptors, scales, corners
 std::vector<Question> warp_multiply_questions();  // mma.sync of fp8, fp6 and fp4 of sm_120
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::prove

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "model/json/parse.h"
+#include "model/strict_json/parse.h"
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::prove {
 namespace {
 
 using nlohmann::json;
@@ -61,7 +61,7 @@ std::string text_of(const Report& r) {
 
 Report read_report(const std::string& path) {
   try {
-    const json j = strict_json::parse(read_file(path));
+    const json j = strict_json::parse(launch::read_file(path));
     if (!j.is_object()) throw machine::InputError("'" + path + "' is no report of bitwell prove");
     if (field<json>(j, "bitwell_prove", true, path) != kFormat)
       throw machine::InputError("'" + path + "' is a report of format " + j.at("bitwell_prove").dump() +
@@ -93,9 +93,9 @@ void check_is_a_gpus(const Report& report, const std::string& path) {
   }
 }
 
-Capture evidence_of(const Report& report, const std::string& by, const std::string& kernels,
-                    const AskProgress& progress, int threads, std::vector<std::string>& others) {
-  Capture out{report.device + ", reported by " + by, report.driver, "bitwell " + report.version, {}};
+capture::Capture evidence_of(const Report& report, const std::string& by, const std::string& kernels,
+                             const AskProgress& progress, int threads, std::vector<std::string>& others) {
+  capture::Capture out{report.device + ", reported by " + by, report.driver, "bitwell " + report.version, {}};
   std::map<std::string, std::string> left = report.digests;
   for (const Part& part : parts(kernels)) {
     const std::string head = answer_name(part, "");
@@ -114,4 +114,4 @@ Capture evidence_of(const Report& report, const std::string& by, const std::stri
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::prove

@@ -6,7 +6,7 @@
 #include "verify/capture/captures.h"
 #include "verify/prove/prove.h"
 
-namespace bitwell::verify {
+namespace bitwell::prove {
 
 struct Report {
   std::string device;  // "NVIDIA B200"
@@ -31,7 +31,7 @@ void check_is_a_gpus(const Report& report, const std::string& path);
 
 // What of a report this bitwell gives too, bit by bit, as a capture of "DEVICE, reported by NAME"; the
 // others' names go to `others`. `kernels`: as parts has it.
-Capture evidence_of(const Report& report, const std::string& by, const std::string& kernels,
-                    const AskProgress& progress, int threads, std::vector<std::string>& others);
+capture::Capture evidence_of(const Report& report, const std::string& by, const std::string& kernels,
+                             const AskProgress& progress, int threads, std::vector<std::string>& others);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::prove

@@ -6,7 +6,7 @@
 
 #include "verify/prove/question.h"
 
-namespace bitwell::verify {
+namespace bitwell::prove {
 namespace {
 
 constexpr int kColumns = 64;
@@ -79,7 +79,7 @@ std::string issued(const std::string& operation) {
 Question ask(std::string name, const std::string& body, int words) {
   const auto text = std::make_shared<const isa::Module>(kernel(body));
   return {std::move(name), [text, words] {
-            Launch l;
+            launch::Launch l;
             l.entry = "ask";
             l.shape.block = {kThreads, 1, 1};
             l.add_buffer({"out", std::vector<std::byte>(size_t{4} * kThreads * static_cast<size_t>(words)),
@@ -154,4 +154,4 @@ std::vector<Question> tensor_memory_questions() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::prove

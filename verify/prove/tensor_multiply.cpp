@@ -8,21 +8,21 @@
 #include "verify/probe/tensor_mma.h"
 #include "verify/prove/question.h"
 
-namespace bitwell::verify {
+namespace bitwell::prove {
 namespace {
 
-Question ask(std::string name, MmaCase p) {
-  return {
-      std::move(name), [p = std::move(p)] {
-        return std::vector<Trial>{{{{launch_of(p)}, {}}, {std::make_shared<const isa::Module>(kernel(p))}}};
-      }};
+Question ask(std::string name, probe::MmaCase p) {
+  return {std::move(name), [p = std::move(p)] {
+            return std::vector<Trial>{
+                {{{probe::launch_of(p)}, {}}, {std::make_shared<const isa::Module>(probe::kernel(p))}}};
+          }};
 }
 
 // Row r's group r % 4 has the largest scales and cancels but for its sums of the least bits; the others have
 // the least.
-MmaCase cancelling(uint32_t n, uint64_t seed) {
+probe::MmaCase cancelling(uint32_t n, uint64_t seed) {
   std::mt19937_64 random(seed);
-  MmaCase p = draw(kMmaKindsOf[kNvfp4], kMmaSwizzles[3], 128, n, seed);
+  probe::MmaCase p = probe::draw(probe::kMmaKindsOf[probe::kNvfp4], probe::kMmaSwizzles[3], 128, n, seed);
   const uint32_t k = p.kind->k;
   const auto loud = [&](uint32_t i) { return i / p.scales() % p.scales(); };
   for (uint32_t row = 0; row < p.m; ++row)
@@ -47,14 +47,14 @@ MmaCase cancelling(uint32_t n, uint64_t seed) {
 std::vector<Question> tensor_multiply_questions() {
   std::vector<Question> out;
   uint64_t seed = 0;
-  for (const MmaKindOf& kind : kMmaKindsOf)
-    for (const MmaSwizzle& swizzle : kMmaSwizzles)
+  for (const probe::MmaKindOf& kind : probe::kMmaKindsOf)
+    for (const probe::MmaSwizzle& swizzle : probe::kMmaSwizzles)
       for (const uint32_t m : {64u, 128u})
         for (const uint32_t n : {8u, 40u, 256u}) {
           if (m == 64 && kind.scale != nullptr) continue;
           out.push_back(ask(fmt::format("{}, {} of {} and {}, {} x {}, swizzle {}", kind.name, kind.d->name,
                                         kind.a->name, kind.b->name, m, n, swizzle.name),
-                            draw(kind, swizzle, m, n, ++seed)));
+                            probe::draw(kind, swizzle, m, n, ++seed)));
         }
   for (uint64_t i = 1; i <= 16; ++i)
     out.push_back(
@@ -62,4 +62,4 @@ std::vector<Question> tensor_multiply_questions() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::prove

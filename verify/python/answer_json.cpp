@@ -27,14 +27,14 @@ json place_of(const machine::Place& p) {
 json fault_of(const machine::Fault& f) {
   json out = place_of(f.place);
   if (!f.placed) out["cta"] = nullptr;
-  out["text"] = verify::as_written(f.what());
+  out["text"] = launch::as_written(f.what());
   out["access"] = nullptr;
   if (f.access)
     out["access"] = {{"kind", f.access->kind},
                      {"space", f.access->space},
                      {"address", f.access->address},
                      {"bytes", f.access->bytes},
-                     {"object", verify::as_written(f.access->object)}};
+                     {"object", launch::as_written(f.access->object)}};
   out["waiters"] = json::array();
   for (const machine::Fault::Waiter& w : f.waiters) {
     json one = place_of(w.place);
@@ -56,7 +56,7 @@ json act_of(const session::Act& a) {
           {"lane", a.lane},
           {"operation", a.operation},
           {"launch", a.launch},
-          {"entry", verify::as_written(a.entry)}};
+          {"entry", launch::as_written(a.entry)}};
 }
 
 json finding_of(const session::Finding& f) {
@@ -78,8 +78,8 @@ json finding_of(const session::Finding& f) {
            {"instructions", f.instructions},
            {"launches", t.launches},
            {"can_come_to", t.end},
-           {"on_this_run", t.on_this_run ? json(verify::as_written(t.on_this_run->words)) : json()},
-           {"text", verify::as_written(text)}};
+           {"on_this_run", t.on_this_run ? json(launch::as_written(t.on_this_run->words)) : json()},
+           {"text", launch::as_written(text)}};
   return out;
 }
 
@@ -87,7 +87,7 @@ json number_of(double v) {
   return std::isfinite(v) ? json(v) : json(std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
 }
 
-json loss_of(const isa::Loss& l) {
+json loss_of(const run::Loss& l) {
   json operands = json::array();
   for (const float v : l.operands) operands.push_back(number_of(v));
   json out{{"count", l.count}, {"operands", operands}, {"result", number_of(l.result)}, {"bits", l.bits}};
@@ -98,8 +98,8 @@ json loss_of(const isa::Loss& l) {
 json parting_of(const session::Parting& p) {
   return {{"first", p.first},
           {"second", p.second},
-          {"fault", verify::as_written(p.fault)},
-          {"buffer", verify::as_written(p.buffer)},
+          {"fault", launch::as_written(p.fault)},
+          {"buffer", launch::as_written(p.buffer)},
           {"address", p.address},
           {"byte", p.byte},
           {"of_first", static_cast<unsigned>(p.of_first)},
@@ -110,7 +110,7 @@ json parting_of(const session::Parting& p) {
 }  // namespace
 
 std::string json_of(const session::Answer& answer, size_t launch, const std::string& printed) {
-  json out{{"entry", verify::as_written(answer.entry())},
+  json out{{"entry", launch::as_written(answer.entry())},
            {"launch", launch},
            {"fault", answer.fault ? fault_of(*answer.fault) : json()},
            {"parting", answer.parting ? parting_of(*answer.parting) : json()},
@@ -120,9 +120,9 @@ std::string json_of(const session::Answer& answer, size_t launch, const std::str
            {"printed", printed},
            {"text", session::describe(answer)}};
   out["notes"] = json::array();
-  for (const isa::Note& n : answer.result.notes) {
+  for (const run::Note& n : answer.result.notes) {
     json one = place_of(n.place);
-    one["text"] = verify::as_written(machine::describe(n.place, n.text));
+    one["text"] = launch::as_written(machine::describe(n.place, n.text));
     one["times"] = n.times;
     out["notes"].push_back(std::move(one));
   }
@@ -130,7 +130,7 @@ std::string json_of(const session::Answer& answer, size_t launch, const std::str
   for (const session::Finding& f : session::findings_of(answer, {}).fresh)
     if (f.level != session::Level::nothing) out["findings"].push_back(finding_of(f));
   out["losses"] = json::array();
-  for (const isa::Losses& l : answer.losses)
+  for (const run::Losses& l : answer.losses)
     out["losses"].push_back({{"ptx_line", l.ptx_line},
                              {"instruction", l.instruction},
                              {"results", l.results},
@@ -140,7 +140,7 @@ std::string json_of(const session::Answer& answer, size_t launch, const std::str
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::string json_of(Context& context, ModuleHandle module) {
+std::string json_of(isa::Context& context, isa::ModuleHandle module) {
   const std::shared_ptr<const isa::Module> of = context.module(module);
   const ptx::Module& heads = of->heads();
   json out{{"target", heads.target}, {"version", heads.version}, {"entries", json::array()}};
@@ -157,7 +157,7 @@ std::string json_of(Context& context, ModuleHandle module) {
                             {"pointer", p.pointer}});
     }
     out["entries"].push_back(
-        {{"name", f.name}, {"written", verify::as_written(f.name)}, {"parameters", parameters}});
+        {{"name", f.name}, {"written", launch::as_written(f.name)}, {"parameters", parameters}});
   }
   out["variables"] = json::array();
   for (const isa::GlobalVariable& v : context.variables(module))

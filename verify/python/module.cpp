@@ -43,7 +43,7 @@ std::span<T> span_at(uintptr_t address, size_t count) {
 class Process {
  public:
   explicit Process(int64_t heap)
-      : process_(heap < 0 ? ContextOptions{} : ContextOptions{static_cast<uint64_t>(heap)}) {}
+      : process_(heap < 0 ? isa::ContextOptions{} : isa::ContextOptions{static_cast<uint64_t>(heap)}) {}
 
   void adopt(uintptr_t address, uint64_t bytes, const std::string& name, bool defined, bool read_only) {
     locked([&] {
@@ -57,8 +57,8 @@ class Process {
     locked([&] {
       try {
         process_.context().free({address, 0, 0});
-      } catch (const Misuse& e) {
-        if (e.kind != Misuse::Kind::in_callback) throw;
+      } catch (const isa::Misuse& e) {
+        if (e.kind != isa::Misuse::Kind::in_callback) throw;
         late_.push_back(address);
       }
     });
@@ -90,7 +90,7 @@ class Process {
   }
   uint64_t load(const std::string& ptx, const std::string& path) {
     return locked([&] {
-      const ModuleHandle m = process_.context().load(ptx, {path});
+      const isa::ModuleHandle m = process_.context().load(ptx, {path});
       context_number_ = m.context;
       return m.number;
     });
@@ -109,7 +109,7 @@ class Process {
                      bool races, bool explain, bool strict, bool numeric, bool programmatic, bool checked,
                      const std::vector<std::array<uint64_t, 2>>& outputs, bool all_written,
                      uint64_t step_limit) {
-    KernelLaunch asked{{context_number_, module}, entry};
+    isa::KernelLaunch asked{{context_number_, module}, entry};
     asked.shape.grid = grid;
     asked.shape.block = block;
     asked.shape.explicit_cluster = cluster[0] != 0;
@@ -142,7 +142,7 @@ class Process {
     };
     auto last = std::chrono::steady_clock::now();
     std::mutex looking;
-    how.options.progress = [&](const isa::Progress&) {
+    how.options.progress = [&](const run::Progress&) {
       const std::unique_lock lock(looking, std::try_to_lock);
       const auto now = std::chrono::steady_clock::now();
       if (!lock || std::chrono::duration<double>(now - last).count() < kLook) return;

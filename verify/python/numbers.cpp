@@ -145,7 +145,7 @@ Quantised quantise(const std::string& recipe, std::span<const float> x, uint64_t
 
 std::string instructions_json() {
   json out = json::array();
-  for (const verify::mma::Instruction& i : verify::mma::instructions())
+  for (const mma::Instruction& i : mma::instructions())
     out.push_back({{"name", i.name},
                    {"a", i.a->name},
                    {"b", i.b->name},
@@ -161,7 +161,7 @@ std::string instructions_json() {
 void dots(const std::string& instruction, size_t k, std::span<const uint32_t> a, std::span<const uint32_t> b,
           std::span<const uint32_t> c, std::span<const uint8_t> scales_a, std::span<const uint8_t> scales_b,
           std::span<uint32_t> d) {
-  const verify::mma::Instruction i = verify::mma::find(instruction);
+  const mma::Instruction i = mma::find(instruction);
   const size_t scales = i.rule->scales(k);
   check_count("a", a.size(), d.size() * k);
   check_count("b", b.size(), d.size() * k);
@@ -196,10 +196,10 @@ Laid lay_out(const std::string& what, const std::string& parameters) {
     }
     laid = std::get<layout::Composed>(value);
   }
-  out.text = to_string(laid);
-  const int64_t count = size(laid.layout);
+  out.text = layout::to_string(laid);
+  const int64_t count = layout::size(laid.layout);
   facts["size"] = count;
-  facts["cosize"] = cosize(laid.layout);
+  facts["cosize"] = layout::cosize(laid.layout);
   out.facts = facts.dump();
   if (count > layout::kMostOffsets)
     throw InputError("'" + what + "' has " + std::to_string(count) + " coordinates, more than the " +

@@ -6,20 +6,21 @@
 
 namespace bitwell::session {
 
-static std::shared_ptr<const isa::Program> program_of_step(const Step& s, const Launch& launch) {
-  Launch of;
+static std::shared_ptr<const isa::Program> program_of_step(const launch::Step& s,
+                                                           const launch::Launch& launch) {
+  launch::Launch of;
   of.ptx = s.ptx;
   of.entry = s.entry;
   of.module = s.module;
   of.approximate = launch.approximate;
-  return program_of(of);
+  return launch::program_of(of);
 }
 
-std::vector<std::string> approximations(const Launch& launch) {
-  std::vector<std::string> out = program_of(launch)->approximations;
+std::vector<std::string> approximations(const launch::Launch& launch) {
+  std::vector<std::string> out = launch::program_of(launch)->approximations;
   if (launch.approximate == isa::Approximate::captured) return out;
   std::set<std::pair<std::string, std::string>> seen{{launch.ptx, launch.entry}};
-  for (const Step& s : launch.then) {
+  for (const launch::Step& s : launch.then) {
     if (s.copy || s.fill || !seen.emplace(s.ptx, s.entry).second) continue;
     const std::shared_ptr<const isa::Program> of_step = program_of_step(s, launch);
     for (const std::string& a : of_step->approximations) {

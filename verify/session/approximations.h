@@ -7,10 +7,8 @@
 
 namespace bitwell::session {
 
-using namespace verify;
-
 // Those of the launch and of those that follow it, "line 12: ...", each line of a file once; with the file
 // where it is not the first's.
-std::vector<std::string> approximations(const Launch& launch);
+std::vector<std::string> approximations(const launch::Launch& launch);
 
 }  // namespace bitwell::session

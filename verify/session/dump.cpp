@@ -23,7 +23,7 @@ std::optional<uint64_t> whole_number(std::string_view text) {
   return value;
 }
 
-std::array<uint32_t, 3> cta_index(const std::string& text, const isa::Shape& shape) {
+std::array<uint32_t, 3> cta_index(const std::string& text, const run::Shape& shape) {
   std::array<uint32_t, 3> out{};
   size_t axis = 0;
   bool good = !text.empty();
@@ -105,13 +105,13 @@ std::map<int, std::string> lines_of(const std::string& where, const std::string&
 
 }  // namespace
 
-Dumps::Dumps(const DumpOptions& options, const isa::Program& program, const Launch& launch)
+Dumps::Dumps(const DumpOptions& options, const isa::Program& program, const launch::Launch& launch)
     : visit_(options.visit) {
   const bool alone = std::all_of(launch.then.begin(), launch.then.end(),
-                                 [&](const Step& s) { return s.ptx.empty() || s.ptx == launch.ptx; });
+                                 [&](const launch::Step& s) { return s.ptx.empty() || s.ptx == launch.ptx; });
   if (!alone) of_ = launch.ptx;
   for (const isa::SharedVariable& v : program.shared_variables)
-    variables_.push_back({isa::readable(v.name), v.offset, v.size});
+    variables_.push_back({run::readable(v.name), v.offset, v.size});
   for (const std::string& wanted : options.wanted) {
     Dump d;
     d.wanted = wanted.substr(0, wanted.find('='));

@@ -12,8 +12,6 @@
 
 namespace bitwell::session {
 
-using namespace verify;
-
 struct DumpOptions {
   std::vector<std::string> wanted;  // tmem@187, shared@tile.cu:60=stage.npy
   std::string cta;                  // "1,0,0"; empty: the first that comes there
@@ -41,9 +39,9 @@ class Dumps {
  public:
   // Throws InputError for what no dump is, and for a line where `program`, the first of `launch`, has
   // nothing.
-  Dumps(const DumpOptions& options, const isa::Program& program, const Launch& launch);
+  Dumps(const DumpOptions& options, const isa::Program& program, const launch::Launch& launch);
 
-  // To be handed to isa::Options, where anything is wanted. Valid as long as this is.
+  // To be handed to run::Options, where anything is wanted. Valid as long as this is.
   machine::Observer observer();
   const std::vector<Dump>& all() const { return dumps_; }
   uint64_t visit() const { return visit_; }

@@ -37,7 +37,7 @@ constexpr const char* kPtx = R"(.version 9.0
 
 int main() {
   using namespace bitwell;
-  verify::Launch launch;
+  launch::Launch launch;
   launch.ptx = "exchange.ptx";  // what it is called
   launch.module = std::make_shared<const isa::Module>(kPtx, launch.ptx);
   launch.entry = "exchange";

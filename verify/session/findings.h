@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "verify/hazard/baseline.h"
+#include "verify/findings/baseline.h"
 #include "verify/session/session.h"
 
 namespace bitwell::session {
@@ -28,7 +28,7 @@ struct Act {
 
 // What the data of a finding came to on this run.
 struct OnThisRun {
-  Followed followed;
+  findings::Followed followed;
   std::string words;
 };
 
@@ -39,7 +39,7 @@ struct Told {
   std::vector<size_t> launches;  // in which the later act was found so
   uint64_t address, bytes, count;
   std::string remedy;
-  verify::Fingerprint fingerprint;
+  findings::Fingerprint fingerprint;
   // In words, from its level on. Of an instruction: where it comes from.
   struct Line {
     std::string text;
@@ -72,7 +72,7 @@ struct Finding {
 struct Findings {
   std::vector<Finding> fresh;  // that are not known
   std::vector<Finding> known;
-  std::vector<verify::KnownFinding> stale;
+  std::vector<findings::KnownFinding> stale;
   size_t errors = 0, notes = 0, silent = 0;  // of the fresh ones, by level
 
   // What is known, in the order in which it was found.
@@ -82,9 +82,9 @@ struct Findings {
     return (error_on != "none" && errors != 0) || (error_on == "note" && notes != 0);
   }
 };
-Findings findings_of(const Answer& answer, const verify::Baseline& known);
+Findings findings_of(const Answer& answer, const findings::Baseline& known);
 
 // The file of `before` with the answer's findings in place of those that it has of the same entries.
-std::string baseline_with(const verify::Baseline& before, const Answer& answer);
+std::string baseline_with(const findings::Baseline& before, const Answer& answer);
 
 }  // namespace bitwell::session

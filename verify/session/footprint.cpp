@@ -26,7 +26,7 @@ std::vector<Reserved::Part> parts(const std::vector<uint8_t>& shared, const isa:
     const size_t end = dynamic ? shared.size() : static_cast<size_t>(v.offset + v.size);
     if (v.offset >= end || end > shared.size()) continue;
     const auto at = [&](size_t i) { return shared.begin() + static_cast<std::ptrdiff_t>(i); };
-    out.push_back({isa::readable(v.name), dynamic, v.offset, end - v.offset,
+    out.push_back({run::readable(v.name), dynamic, v.offset, end - v.offset,
                    static_cast<size_t>(std::count(at(v.offset), at(end), 1))});
   }
   return out;
@@ -40,7 +40,7 @@ size_t Reserved::untouched() const {
   return out;
 }
 
-Memories memories_of(const isa::Footprint& f, const isa::Program& program) {
+Memories memories_of(const run::Footprint& f, const isa::Program& program) {
   Memories out;
   if (!f.shared.empty())
     out.shared = {f.shared.size(), static_cast<size_t>(std::count(f.shared.begin(), f.shared.end(), 1)),

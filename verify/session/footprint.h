@@ -33,6 +33,6 @@ struct Reserved {
 struct Memories {
   std::optional<Reserved> shared, tensor;
 };
-Memories memories_of(const isa::Footprint& footprint, const isa::Program& program);
+Memories memories_of(const run::Footprint& footprint, const isa::Program& program);
 
 }  // namespace bitwell::session

@@ -10,9 +10,11 @@ namespace bitwell::session {
 
 // Runs the launch, and leaves in the answer what it came to: its result, what its arithmetic lost, the memory
 // that is its own.
-using FirstRun = std::function<void(const isa::Options& options, const Beginning& beginning, Answer& out)>;
+using FirstRun =
+    std::function<void(const run::Options& options, const launch::Beginning& beginning, Answer& out)>;
 
 // `start`: from where the launch can be made again; nullptr where nothing asks for that.
-Answer judge(const Question& question, const Start* start, std::unique_ptr<Races> races, const FirstRun& run);
+Answer judge(const Question& question, const launch::Start* start, std::unique_ptr<Races> races,
+             const FirstRun& run);
 
 }  // namespace bitwell::session

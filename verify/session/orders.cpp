@@ -6,21 +6,23 @@
 
 namespace bitwell::session {
 
-std::optional<Disagreement> compare(Launch& launch, const isa::Options& options, size_t schedules,
-                                    const SchedulesProgress& progress) {
-  std::optional<Ran> first;
-  auto out = disagreement(Start(launch), options, verify::schedules(schedules, order_kept(options)), progress,
-                          &first);
+std::optional<schedules::Disagreement> compare(launch::Launch& launch, const run::Options& options,
+                                               size_t schedules,
+                                               const schedules::SchedulesProgress& progress) {
+  std::optional<launch::Ran> first;
+  auto out = schedules::disagreement(launch::Start(launch), options,
+                                     launch::schedules(schedules, order_kept(options)), progress, &first);
   if (first) first->keep(launch);
   return out;
 }
 
-const Ended* EveryOrder::first() const {
+const schedules::Ended* EveryOrder::first() const {
   return all.ends.empty() || !all.ends[0].fault.empty() ? nullptr : all.ends.data();
 }
 
-EveryOrder::Difference EveryOrder::difference(const Ended& end, const Launch& launch) const {
-  const Ended& other = *first();
+EveryOrder::Difference EveryOrder::difference(const schedules::Ended& end,
+                                              const launch::Launch& launch) const {
+  const schedules::Ended& other = *first();
   for (size_t i = 0; i < end.buffers.size(); ++i) {
     const auto [here, there] =
         std::mismatch(end.buffers[i].begin(), end.buffers[i].end(), other.buffers[i].begin());
@@ -30,8 +32,8 @@ EveryOrder::Difference EveryOrder::difference(const Ended& end, const Launch& la
   return {};
 }
 
-void EveryOrder::keep(Launch& launch) const {
-  const Ended& end = *first();
+void EveryOrder::keep(launch::Launch& launch) const {
+  const schedules::Ended& end = *first();
   for (size_t i = 0; i < launch.buffers.size(); ++i)
     if (!end.buffers[i].empty()) {
       launch.buffers[i].bytes = end.buffers[i];
@@ -40,11 +42,11 @@ void EveryOrder::keep(Launch& launch) const {
   for (size_t i = 0; i < launch.variables.size(); ++i) launch.variables[i].after = end.variables[i];
 }
 
-EveryOrder every_order(const Launch& launch, const isa::Options& options, uint64_t most,
-                       const std::function<void(const Exhausted& so_far)>& progress) {
-  EveryOrder out{exhaust(launch, options, most, progress)};
+EveryOrder every_order(const launch::Launch& launch, const run::Options& options, uint64_t most,
+                       const std::function<void(const schedules::Exhausted& so_far)>& progress) {
+  EveryOrder out{schedules::exhaust(launch, options, most, progress)};
   std::stable_partition(out.all.ends.begin(), out.all.ends.end(),
-                        [](const Ended& e) { return e.fault.empty(); });
+                        [](const schedules::Ended& e) { return e.fault.empty(); });
   return out;
 }
 

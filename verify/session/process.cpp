@@ -2,31 +2,32 @@
 
 #include <algorithm>
 
-#include "model/machine/pages.h"
+#include "model/machine/memory/pages.h"
 #include "model/run/watch/numeric.h"
-#include "verify/explore/given.h"
 #include "verify/launch/entry_text.h"
 #include "verify/launch/schedule_list.h"
+#include "verify/schedules/given.h"
 #include "verify/session/judge.h"
 
 namespace bitwell::session {
 namespace {
 
 // The launch as a value: its buffers are all regions of memory, at their addresses.
-std::shared_ptr<const Launch> as_value(const KernelLaunch& launch, Context& context,
-                                       const std::vector<Allocation>& outputs, bool with_buffers) {
-  auto out = std::make_shared<Launch>();
+std::shared_ptr<const launch::Launch> as_value(const isa::KernelLaunch& launch, isa::Context& context,
+                                               const std::vector<isa::Allocation>& outputs,
+                                               bool with_buffers) {
+  auto out = std::make_shared<launch::Launch>();
   out->module = context.module(launch.module);
   out->ptx = out->module->path();
   out->entry = launch.entry;
   out->shape = launch.shape;
-  for (const bitwell::Argument& a : launch.arguments) out->arguments.push_back({a.bytes, 0});
+  for (const bitwell::isa::Argument& a : launch.arguments) out->arguments.push_back({a.bytes, 0});
   if (!with_buffers) return out;
   for (const machine::Region* r : context.memory().regions()) {
-    Buffer b{r->name(), {}, false, r->read_only};
+    launch::Buffer b{r->name(), {}, false, r->read_only};
     b.blank = r->size();
     b.address = r->base();
-    b.output = std::any_of(outputs.begin(), outputs.end(), [&](const Allocation& o) {
+    b.output = std::any_of(outputs.begin(), outputs.end(), [&](const isa::Allocation& o) {
       return o.address < r->base() + r->size() && r->base() < o.address + o.bytes;
     });
     out->buffers.push_back(std::move(b));
@@ -34,8 +35,8 @@ std::shared_ptr<const Launch> as_value(const KernelLaunch& launch, Context& cont
   return out;
 }
 
-void require_written(machine::Memory& memory, const std::vector<Allocation>& outputs) {
-  for (const Allocation& o : outputs) {
+void require_written(machine::Memory& memory, const std::vector<isa::Allocation>& outputs) {
+  for (const isa::Allocation& o : outputs) {
     const machine::Region* const r = memory.find(o.address, o.bytes);
     if (r == nullptr) throw machine::InputError("an output is " + memory.describe(o.address));
     const uint64_t from = o.address - r->base();
@@ -59,20 +60,20 @@ std::optional<uint64_t> difference(const machine::Region& a, const machine::Regi
 
 // The launch under the other schedules, from where it began; the first that comes out otherwise than memory
 // is now.
-std::optional<Parting> compare(const Start& start, machine::Memory& memory, const Judging& how) {
-  isa::Options options = how.options;
+std::optional<Parting> compare(const launch::Start& start, machine::Memory& memory, const Judging& how) {
+  run::Options options = how.options;
   options.observers.clear();
   options.print = nullptr;
-  const std::vector<Buffer>& buffers = start.launch().buffers;
-  const std::string first = how.schedule.empty() ? verify::describe(options.schedule) : how.schedule;
+  const std::vector<launch::Buffer>& buffers = start.launch().buffers;
+  const std::string first = how.schedule.empty() ? launch::describe(options.schedule) : how.schedule;
   const bool all = how.outputs.empty();
-  const std::vector<isa::Schedule> under = verify::schedules(how.schedules, order_kept(options));
+  const std::vector<run::Schedule> under = launch::schedules(how.schedules, order_kept(options));
   for (size_t i = 1; i < under.size(); ++i) {
     options.schedule = under[i];
-    const std::string second = verify::describe(under[i]);
+    const std::string second = launch::describe(under[i]);
     try {
-      const Ran ran = start.run(options, false);
-      for (const Buffer& b : buffers) {
+      const launch::Ran ran = start.run(options, false);
+      for (const launch::Buffer& b : buffers) {
         if (!all && !b.output) continue;
         const machine::Region *mine = memory.find(*b.address, b.size()),
                               *others = ran.memory().find(*b.address, b.size());
@@ -96,22 +97,22 @@ std::optional<Parting> compare(const Start& start, machine::Memory& memory, cons
 
 }  // namespace
 
-Answer Process::launch(KernelLaunch launch, const Judging& how) {
+Answer Process::launch(isa::KernelLaunch launch, const Judging& how) {
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<const isa::Module> module = context_.module(launch.module);
-  launch.entry = entry_of(*module, launch.entry);
-  const SharedProgram plain =
+  launch.entry = launch::entry_of(*module, launch.entry);
+  const findings::SharedProgram plain =
       launch.program != nullptr ? launch.program : context_.program(launch.module, launch.entry);
   std::vector<std::vector<std::byte>> arguments;
-  for (const bitwell::Argument& a : launch.arguments) arguments.push_back(a.bytes);
-  isa::check_launch(*plain, launch.shape, arguments);
+  for (const bitwell::isa::Argument& a : launch.arguments) arguments.push_back(a.bytes);
+  run::check_launch(*plain, launch.shape, arguments);
 
   const size_t before = launches_++;
   if (!how.programmatic || !how.races || overlap_ == nullptr)
     overlap_ = std::make_shared<Overlap>(how.once, before);
   const bool overlaps = !overlap_->programs.empty();
-  const bool again = is_given(how.schedule) || how.schedules > 1 || (how.races && !overlaps);
-  const std::shared_ptr<const Launch> value = as_value(launch, context_, how.outputs, again);
+  const bool again = schedules::is_given(how.schedule) || how.schedules > 1 || (how.races && !overlaps);
+  const std::shared_ptr<const launch::Launch> value = as_value(launch, context_, how.outputs, again);
   Question question{*value};
   question.options = how.options;
   question.options.schedule.kept = order_kept(how.options);
@@ -123,32 +124,32 @@ Answer Process::launch(KernelLaunch launch, const Judging& how) {
   question.bound = how.bound;
   question.again = how.again;
 
-  std::optional<Start> start;
+  std::optional<launch::Start> start;
   if (again) {
     std::vector<uint64_t> addresses;
-    for (const Buffer& b : value->buffers) addresses.push_back(*b.address);
-    start.emplace(*value, context_.snapshot(), verify::EntryOf{launch.module, launch.entry}, plain,
+    for (const launch::Buffer& b : value->buffers) addresses.push_back(*b.address);
+    start.emplace(*value, context_.snapshot(), launch::EntryOf{launch.module, launch.entry}, plain,
                   std::move(addresses));
   }
   std::shared_ptr<isa::Program> watched;
-  std::optional<isa::NumericWatch> numeric;
+  std::optional<run::NumericWatch> numeric;
   if (how.numeric) {
     watched = std::make_shared<isa::Program>(isa::compile(module->syntax(launch.entry), launch.entry,
                                                           value->approximate, context_.place(launch.module)));
     numeric.emplace(*watched, how.bound);
     launch.program = watched;
   }
-  const SharedProgram program = launch.program != nullptr ? launch.program : plain;
+  const findings::SharedProgram program = launch.program != nullptr ? launch.program : plain;
   auto races = std::make_unique<Races>(question, plain, overlap_, overlaps);
   Answer out = judge(question, start ? &*start : nullptr, std::move(races),
-                     [&](const isa::Options& options, const Beginning& beginning, Answer& to) {
+                     [&](const run::Options& options, const launch::Beginning& beginning, Answer& to) {
                        if (beginning) beginning(program, nullptr);
                        try {
                          to.result = std::move(context_.launch({&launch, 1}, options).front());
-                       } catch (const CallbackError& e) {
+                       } catch (const isa::CallbackError& e) {
                          std::rethrow_exception(e.cause);
                        }
-                       to.residency = isa::residency(*program, launch.shape);
+                       to.residency = run::residency(*program, launch.shape);
                        if (numeric) to.losses = numeric->losses();
                        if (how.all_written && options.checked)
                          require_written(context_.memory(), how.outputs);

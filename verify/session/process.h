@@ -18,21 +18,21 @@ namespace bitwell::session {
 struct Overlap;
 
 struct Judging {
-  isa::Options options{};  // as a Question has them, and what follows
+  run::Options options{};  // as a Question has them, and what follows
   std::string schedule{};
   // So many schedules, of which the first is the one above and the others follow it in
-  // verify::schedules(). What they leave is compared with what the first has left in memory.
+  // launch::schedules(). What they leave is compared with what the first has left in memory.
   size_t schedules = 1;
   bool races = false;
   bool once = false;
   bool explain = false;
   bool numeric = false;
-  isa::Bound bound{};
+  run::Bound bound{};
   // The launch may begin while the one before goes on (programmatic stream serialization); the race check
   // takes it so. It is run when that has ended.
   bool programmatic = false;
   // What the launch is to leave, and what schedules are compared by. None: all of memory.
-  std::vector<Allocation> outputs{};
+  std::vector<isa::Allocation> outputs{};
   bool all_written = false;  // a byte of these that nobody has written when the launch has ended is a fault
   std::function<void(int)> again{};
 };
@@ -41,20 +41,20 @@ struct Judging {
 // a fault stands in memory.
 class Process {
  public:
-  explicit Process(const ContextOptions& options = {}) : context_(options) {}
+  explicit Process(const isa::ContextOptions& options = {}) : context_(options) {}
   // Memory and modules: they outlive launches.
-  Context& context() { return context_; }
+  isa::Context& context() { return context_; }
 
   // Runs the launch in memory as it is. The entry goes by what name_among takes. To come back to where it
   // began (races, schedules) takes a snapshot, which costs a copy of all that was adopted; what is run from
   // there reaches no byte of the host's. Throws as Context::launch does, but Fault, which is a part of the
   // answer; what a callback throws passes as it is.
-  Answer launch(KernelLaunch launch, const Judging& how = {});
+  Answer launch(isa::KernelLaunch launch, const Judging& how = {});
   // Launches so far, but for those that were refused: findings call them by this number.
   size_t launches() const { return launches_; }
 
  private:
-  Context context_;
+  isa::Context context_;
   std::mutex mutex_;
   size_t launches_ = 0;
   std::shared_ptr<Overlap> overlap_;

@@ -1,6 +1,6 @@
 #include "verify/session/races.h"
 
-#include "verify/hazard/groups.h"
+#include "verify/findings/groups.h"
 #include "verify/launch/entry_text.h"
 
 namespace bitwell::session {
@@ -26,16 +26,16 @@ Races::Races(const Question& question)
       strict_(question.options.strict),
       of_(std::make_shared<Overlap>(question.once)) {
   if (!asked_) return;
-  Modules files;
+  launch::Modules files;
   add({launch_.ptx, launch_.entry}, files(launch_));
-  for (const Step& step : launch_.then)
+  for (const launch::Step& step : launch_.then)
     if (!step.copy && !step.fill)
       add({step.ptx, step.entry}, step.module != nullptr ? step.module : files.of(step.ptx));
   of_->watch.keep(kMostMet);
 }
 
-Races::Races(const Question& question, const SharedProgram& program, std::shared_ptr<Overlap> overlap,
-             bool programmatic)
+Races::Races(const Question& question, const findings::SharedProgram& program,
+             std::shared_ptr<Overlap> overlap, bool programmatic)
     : launch_(question.launch),
       asked_(question.races),
       explain_(question.explain),
@@ -49,66 +49,68 @@ Races::Races(const Question& question, const SharedProgram& program, std::shared
   of_->watch.keep(kMostMet);
 }
 
-void Races::add(const EntryOf& entry, const SharedModule& module) {
+void Races::add(const EntryOf& entry, const findings::SharedModule& module) {
   if (!added_.insert(entry).second) return;
-  add(module->program(entry_of(*module, entry.second), launch_.approximate));
+  add(module->program(launch::entry_of(*module, entry.second), launch_.approximate));
 }
 
-void Races::add(const SharedProgram& program) {
+void Races::add(const findings::SharedProgram& program) {
   const std::vector<int> lines = of_->readings.of(program).registers.lines();
   lines_.insert(lines_.end(), lines.begin(), lines.end());
 }
 
-Beginning Races::beginning() {
+launch::Beginning Races::beginning() {
   if (!asked_) return nullptr;
-  return [this](const SharedProgram& program, const Step* step) { begin(program, step); };
+  return [this](const findings::SharedProgram& program, const launch::Step* step) { begin(program, step); };
 }
 
-void Races::begin(const SharedProgram& program, const Step* step) {
+void Races::begin(const findings::SharedProgram& program, const launch::Step* step) {
   const std::string& ptx = step == nullptr ? launch_.ptx : step->ptx;
   of_->programs.push_back(program);
-  of_->watch.begin({*program, step == nullptr ? launch_.shape : step->shape, ptx,
-                    of_->before + of_->programs.size(), one_of_process_ ? 0 : count_launches(launch_)},
-                   step == nullptr ? programmatic_ : step->programmatic);
+  of_->watch.begin(
+      {*program, step == nullptr ? launch_.shape : step->shape, ptx, of_->before + of_->programs.size(),
+       one_of_process_ ? 0 : launch::count_launches(launch_)},
+      step == nullptr ? programmatic_ : step->programmatic);
   of_->watch.follow(of_->readings.of(program));
 }
 
-void Races::follow(const Rerun& rerun) {
+void Races::follow(const findings::Rerun& rerun) {
   if (!alone()) return;
   const size_t most = explain_ ? kMostExplained : kMostFollowed;
-  const std::vector<Found> all = of_->watch.findings();
+  const std::vector<findings::Found> all = of_->watch.findings();
   std::vector<const hazard::Finding*> which;
-  for (const Found& f : all)
-    if (which.size() < most && (explain_ || may_be_nothing(f.finding))) which.push_back(&f.finding);
-  std::vector<Followed> followed = verify::follow(which, launch_, rerun);
+  for (const findings::Found& f : all)
+    if (which.size() < most && (explain_ || findings::may_be_nothing(f.finding))) which.push_back(&f.finding);
+  std::vector<findings::Followed> followed = findings::follow(which, launch_, rerun);
   for (size_t i = 0; i < which.size(); ++i) followed_.emplace(pair_of(*which[i]), std::move(followed[i]));
 }
 
-void Races::look_between(const Rerun& rerun) {
+void Races::look_between(const findings::Rerun& rerun) {
   if (!alone()) return;
-  const std::vector<Found> all = of_->watch.findings();
+  const std::vector<findings::Found> all = of_->watch.findings();
   std::vector<const hazard::Finding*> which;
-  for (const Group& group : groups_of(all, [](const auto&) { return hazard::Level::error; }))
-    if (which.size() < kMostBetween && has_between(group.first().finding))
+  for (const findings::Group& group :
+       findings::groups_of(all, [](const auto&) { return hazard::Level::error; }))
+    if (which.size() < kMostBetween && findings::has_between(group.first().finding))
       which.push_back(&group.first().finding);
   if (which.empty()) return;
-  std::vector<std::optional<Between>> seen = between(which, rerun);
+  std::vector<std::optional<findings::Between>> seen = findings::between(which, rerun);
   for (size_t i = 0; i < which.size(); ++i)
     if (seen[i]) between_.emplace(pair_of(*which[i]), *std::move(seen[i]));
 }
 
-Weighed Races::weighed(const Found& found) const {
-  static const Followed kNever{
+Weighed Races::weighed(const findings::Found& found) const {
+  static const findings::Followed kNever{
       "the launch did not come to its end, or there are more findings than are followed", 0, {}, {}};
-  static const Followed kOfAList{"a list of launches is not made again", 0, {}, {}};
-  const Asked asked = asked_of(found);
+  static const findings::Followed kOfAList{"a list of launches is not made again", 0, {}, {}};
+  const findings::Asked asked = findings::asked_of(found);
   const hazard::Ways& ways = of_->readings.ways(of_->programs.at(asked.launch.number - 1 - of_->before));
   Weighed out{found, ways.from(asked.ptx_line), nullptr, hazard::Level::error};
   if (const auto at = followed_.find(pair_of(found.finding)); at != followed_.end())
     out.followed = &at->second;
   else if (explain_)
     out.followed = alone() ? &kNever : &kOfAList;
-  out.level = level_of(found.finding, out.followed, out.way, strict_);
+  out.level = findings::level_of(found.finding, out.followed, out.way, strict_);
   return out;
 }
 
@@ -120,7 +122,7 @@ const std::string& Races::entry() const {
 
 std::vector<Weighed> Races::weighed() const {
   std::vector<Weighed> out;
-  for (Found& f : of_->watch.findings()) {
+  for (findings::Found& f : of_->watch.findings()) {
     if (one_of_process_ && f.numbers.back() != of_->before + first_ + 1) continue;  // of one before
     if (const auto at = between_.find(pair_of(f.finding)); at != between_.end()) f.between = &at->second;
     out.push_back(weighed(f));

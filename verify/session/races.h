@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "verify/hazard/between.h"
-#include "verify/hazard/readings.h"
+#include "verify/findings/between.h"
+#include "verify/findings/readings.h"
 #include "verify/launch/modules.h"
 #include "verify/session/session.h"
 
@@ -17,9 +17,9 @@ namespace bitwell::session {
 // What launches have in common that may overlap: what was found in any of them refers to it.
 struct Overlap {
   explicit Overlap(bool once, size_t before_ = 0) : watch(once), before(before_) {}
-  Watch watch;
-  std::vector<SharedProgram> programs;  // of the launches so far
-  Readings readings;
+  findings::Watch watch;
+  std::vector<findings::SharedProgram> programs;  // of the launches so far
+  findings::Readings readings;
   size_t before;  // launches of the process that were over when the first began
 };
 
@@ -29,22 +29,22 @@ class Races {
   explicit Races(const Question& question);
   // Of one launch of a process, of that program. `programmatic`: those that `overlap` has so far may go on
   // meanwhile.
-  Races(const Question& question, const SharedProgram& program, std::shared_ptr<Overlap> overlap,
+  Races(const Question& question, const findings::SharedProgram& program, std::shared_ptr<Overlap> overlap,
         bool programmatic);
   Races(const Races&) = delete;
   Races& operator=(const Races&) = delete;
 
   // To be told of the run's events, valid as long as this; and of each launch: none where nobody asks.
   machine::Observer observer() { return of_->watch.observer(lines_); }
-  Beginning beginning();
+  launch::Beginning beginning();
   // Makes the launch again for findings whose data may come to nothing, or for all: of one launch, when it
   // has come to its end; of a list, and of what overlaps, nothing is made again.
-  void follow(const Rerun& rerun);
+  void follow(const findings::Rerun& rerun);
   // Makes it again to see what stood between the acts of findings, of a run that ended or did not.
-  void look_between(const Rerun& rerun);
+  void look_between(const findings::Rerun& rerun);
   std::vector<Weighed> weighed() const;
   // Of one of its findings.
-  Weighed weighed(const Found& found) const;
+  Weighed weighed(const findings::Found& found) const;
   // Of the first launch: by its whole name as soon as it has begun.
   const std::string& entry() const;
   const std::set<std::string>& entries() const { return of_->watch.entries(); }
@@ -52,14 +52,14 @@ class Races {
 
  private:
   using EntryOf = std::pair<std::string, std::string>;  // a PTX file and an entry in it
-  void add(const EntryOf& entry, const SharedModule& module);
-  void add(const SharedProgram& program);
-  void begin(const SharedProgram& program, const Step* step);
+  void add(const EntryOf& entry, const findings::SharedModule& module);
+  void add(const findings::SharedProgram& program);
+  void begin(const findings::SharedProgram& program, const launch::Step* step);
 
   // Whether runs that are made again come to the same findings.
   bool alone() const { return launch_.then.empty() && !programmatic_; }
 
-  const Launch& launch_;
+  const launch::Launch& launch_;
   bool asked_, explain_, strict_;
   std::shared_ptr<Overlap> of_;
   bool one_of_process_ = false, programmatic_ = false;
@@ -67,8 +67,8 @@ class Races {
   std::set<EntryOf> added_;
   std::vector<int> lines_;                          // that the registers of all launches ask for
   using Pair = std::tuple<hazard::Kind, int, int>;  // a finding, by kind and lines
-  std::map<Pair, Followed> followed_;
-  std::map<Pair, Between> between_;
+  std::map<Pair, findings::Followed> followed_;
+  std::map<Pair, findings::Between> between_;
 };
 
 }  // namespace bitwell::session

@@ -3,26 +3,27 @@
 #include <algorithm>
 
 #include "model/run/watch/numeric.h"
-#include "verify/explore/given.h"
 #include "verify/launch/entry_text.h"
+#include "verify/schedules/given.h"
 #include "verify/session/judge.h"
 
 namespace bitwell::session {
 namespace {
 
 // Sets the schedule that the question says; what it returns lives as long as the run.
-std::optional<Given> set_schedule(const Question& question, const Start* start, isa::Options& options) {
+std::optional<schedules::Given> set_schedule(const Question& question, const launch::Start* start,
+                                             run::Options& options) {
   const std::string& text = question.schedule;
-  std::optional<Given> out;
-  if (is_given(text)) {
+  std::optional<schedules::Given> out;
+  if (schedules::is_given(text)) {
     out.emplace(text, options.schedule.seed, *start, options);
     out->attach(options);
     return out;
   }
   if (text.empty()) return out;
-  const auto named = std::find_if(isa::kPolicies.begin(), isa::kPolicies.end(),
-                                  [&](const isa::PolicyName& p) { return p.name == text; });
-  if (named == isa::kPolicies.end()) throw machine::InputError("'" + text + "' is the name of no schedule");
+  const auto named = std::find_if(run::kPolicies.begin(), run::kPolicies.end(),
+                                  [&](const run::PolicyName& p) { return p.name == text; });
+  if (named == run::kPolicies.end()) throw machine::InputError("'" + text + "' is the name of no schedule");
   options.schedule.policy = named->policy;
   return out;
 }
@@ -34,36 +35,36 @@ class Counted {
   explicit Counted(const Question& question)
       : program_(compiled(question.launch)), watch_(*program_, question.bound), launch_(question.launch) {
     const std::shared_ptr<const isa::Module> own =
-        launch_.module != nullptr ? launch_.module : load_module(launch_.ptx, launch_.entry);
+        launch_.module != nullptr ? launch_.module : launch::load_module(launch_.ptx, launch_.entry);
     launch_.module = std::make_shared<const isa::Module>(program_, own);
   }
-  const Launch& launch() const { return launch_; }
-  std::vector<isa::Losses> losses() const { return watch_.losses(); }
+  const launch::Launch& launch() const { return launch_; }
+  std::vector<run::Losses> losses() const { return watch_.losses(); }
 
  private:
-  static std::shared_ptr<isa::Program> compiled(const Launch& launch) {
+  static std::shared_ptr<isa::Program> compiled(const launch::Launch& launch) {
     const std::shared_ptr<const isa::Module> module =
-        launch.module != nullptr ? launch.module : load_module(launch.ptx, launch.entry);
-    const std::string entry = entry_of(*module, launch.entry);
-    return naming(launch.ptx, [&] {
+        launch.module != nullptr ? launch.module : launch::load_module(launch.ptx, launch.entry);
+    const std::string entry = launch::entry_of(*module, launch.entry);
+    return isa::naming(launch.ptx, [&] {
       return std::make_shared<isa::Program>(isa::compile(module->syntax(entry), entry, launch.approximate));
     });
   }
   const std::shared_ptr<isa::Program> program_;
-  isa::NumericWatch watch_;
-  Launch launch_;
+  run::NumericWatch watch_;
+  launch::Launch launch_;
 };
 
 // The same launch from its beginning, which took so many warp instructions.
-Ran made_again(const Question& question, const Start& start, uint64_t took,
-               const std::function<void(isa::Options&)>& add) {
-  isa::Options how = question.options;
+launch::Ran made_again(const Question& question, const launch::Start& start, uint64_t took,
+                       const std::function<void(run::Options&)>& add) {
+  run::Options how = question.options;
   how.observers.clear();
   how.print = nullptr;
   how.progress = nullptr;
   how.checked = true;
   how.step_limit = std::min(how.step_limit, 4 * took + 1024);  // other bits may make it endless
-  const std::optional<Given> given = set_schedule(question, &start, how);
+  const std::optional<schedules::Given> given = set_schedule(question, &start, how);
   add(how);
   return start.run(how, false);
 }
@@ -87,20 +88,20 @@ std::string_view name_of(Level level) {
   return kNames[static_cast<size_t>(level)];
 }
 
-machine::Promise order_kept(const isa::Options& options) {
+machine::Promise order_kept(const run::Options& options) {
   return options.strict ? machine::Promise::manual : options.schedule.kept;
 }
 
-Answer judge(const Question& question, const Start* start, std::unique_ptr<Races> races,
+Answer judge(const Question& question, const launch::Start* start, std::unique_ptr<Races> races,
              const FirstRun& run) {
   Answer out;
-  isa::Options options = question.options;
-  const std::optional<Given> given = set_schedule(question, start, options);
+  run::Options options = question.options;
+  const std::optional<schedules::Given> given = set_schedule(question, start, options);
   if (given) out.chance = given->chance();
   if (question.races) options.observers.push_back(races->observer());
   int runs = 0;
   uint64_t took = UINT64_MAX / 8;  // warp instructions, of a run that does not come to its end
-  const Rerun again = [&](const auto& add) {
+  const findings::Rerun again = [&](const auto& add) {
     if (question.again) question.again(++runs);
     return made_again(question, *start, took, add);
   };
@@ -123,22 +124,24 @@ Answer judge(const Question& question, const Start* start, std::unique_ptr<Races
 Answer ask(const Question& asked) {
   Question question = asked;
   question.options.schedule.kept = order_kept(asked.options);
-  const Launch& launch = question.launch;
+  const launch::Launch& launch = question.launch;
   // What may be run more than once: a list is not.
-  std::optional<Start> start;
-  if (is_given(question.schedule) || (question.races && launch.then.empty())) start.emplace(launch);
+  std::optional<launch::Start> start;
+  if (schedules::is_given(question.schedule) || (question.races && launch.then.empty()))
+    start.emplace(launch);
   auto races = std::make_unique<Races>(question);
   std::optional<Counted> counted;
   if (question.numeric) counted.emplace(question);
   return judge(question, start ? &*start : nullptr, std::move(races),
-               [&](const isa::Options& options, const Beginning& beginning, Answer& out) {
+               [&](const run::Options& options, const launch::Beginning& beginning, Answer& out) {
                  if (start && !counted)
                    out.ran.emplace(start->run(options, question.all_written, beginning));
                  else
-                   out.ran.emplace(simulate(counted ? counted->launch() : launch, options,
-                                            question.all_written, beginning));
+                   out.ran.emplace(launch::simulate(counted ? counted->launch() : launch, options,
+                                                    question.all_written, beginning));
                  out.result = std::move(out.ran->result);
-                 out.residency = isa::residency(start ? start->program() : *program_of(launch), launch.shape);
+                 out.residency =
+                     run::residency(start ? start->program() : *launch::program_of(launch), launch.shape);
                  if (counted) out.losses = counted->losses();
                });
 }

@@ -10,17 +10,15 @@
 
 #include "model/run/turns/residency.h"
 #include "model/run/watch/losses.h"
-#include "verify/hazard/explain.h"
-#include "verify/hazard/watch.h"
+#include "verify/findings/explain.h"
+#include "verify/findings/watch.h"
 #include "verify/launch/launch.h"
 
 namespace bitwell::session {
 
-using namespace verify;  // on which all of it is built
-
 struct Question {
-  const Launch& launch;    // stays as it is; outlives the answer
-  isa::Options options{};  // the schedule, what is checked, limits, who else watches
+  const launch::Launch& launch;  // stays as it is; outlives the answer
+  run::Options options{};        // the schedule, what is checked, limits, who else watches
   // A schedule by its text, a policy's name or one that says who has each turn (explore/given.h), in place of
   // that of the options, which has the seed; or none.
   std::string schedule{};
@@ -29,15 +27,15 @@ struct Question {
   bool once = false;        // as the race check takes it
   bool explain = false;     // every finding is followed; else those that may be nothing
   bool numeric = false;     // what 16-bit arithmetic of the launch's entry loses
-  isa::Bound bound{};       // with which that is counted
+  run::Bound bound{};       // with which that is counted
   // Told before the launch is made again, for what findings come to: how often that was.
   std::function<void(int)> again{};
   // Told when the launch has come to its end, before it is made again.
-  std::function<void(const isa::RunResult&)> ended{};
+  std::function<void(const run::RunResult&)> ended{};
 };
 
 // What turns keep in order under these options: strict ones no more than the manual promises.
-machine::Promise order_kept(const isa::Options& options);
+machine::Promise order_kept(const run::Options& options);
 
 using hazard::Level;
 // "error", "note", "nothing".
@@ -45,15 +43,15 @@ std::string_view name_of(Level level);
 
 // A finding, and what is to be said of it.
 struct Weighed {
-  Found found;
-  hazard::Way way;                     // what its data can come to, by the PTX
-  const Followed* followed = nullptr;  // what it came to; nullptr: nobody asked
-  Level level;                         // how serious that makes it
+  findings::Found found;
+  hazard::Way way;                               // what its data can come to, by the PTX
+  const findings::Followed* followed = nullptr;  // what it came to; nullptr: nobody asked
+  Level level;                                   // how serious that makes it
 };
 
 // The first byte of a process's memory that another schedule left otherwise, or how that ended.
 struct Parting {
-  std::string first, second;  // schedules, as verify::describe has them
+  std::string first, second;  // schedules, as describe has them
   std::string fault{};        // empty: a byte differs
   std::string buffer{};
   uint64_t address = 0, byte = 0;  // of that byte, and its place in the buffer
@@ -68,11 +66,11 @@ struct Answer {
   ~Answer();
 
   std::optional<machine::Fault> fault;  // that it ended in: all else is as far as it came
-  isa::RunResult result;                // instructions, notes, the first launch's footprint
-  std::optional<Ran> ran;               // what stands in memory; nothing after a fault
-  isa::Residency residency;             // of the first launch
+  run::RunResult result;                // instructions, notes, the first launch's footprint
+  std::optional<launch::Ran> ran;       // what stands in memory; nothing after a fault
+  run::Residency residency;             // of the first launch
   std::string chance;                   // of a schedule that says who has each turn, in words
-  std::vector<isa::Losses> losses;      // by instruction
+  std::vector<run::Losses> losses;      // by instruction
   std::vector<Weighed> findings;        // in the order in which they were found
   std::set<std::string> entries;        // that were launched
   hazard::Checker::Cost cost;           // of the race check
@@ -83,8 +81,8 @@ struct Answer {
   // Whether it came to its end, and nothing was found that is an error; with `notes`, nor a note.
   bool holds(bool notes = false) const;
 
-  std::shared_ptr<const Launch> launch{};  // of a process, as a value
-  std::unique_ptr<const Races> races;      // that the findings refer to
+  std::shared_ptr<const launch::Launch> launch{};  // of a process, as a value
+  std::unique_ptr<const Races> races;              // that the findings refer to
 };
 
 // Throws what simulate does but Fault, which is a part of the answer.

@@ -23,7 +23,7 @@ Timed run_once(const TimeQuestion& question, const timing::Device& device, uint3
                const std::vector<timing::FromDram>& from_dram, bool observed) {
   timing::Launches clocks(device, most, from_dram);
   Timed out;
-  isa::Options options;
+  run::Options options;
   options.checked = false;
   options.chooser = &clocks;
   options.observers.push_back(clocks.observer());
@@ -38,12 +38,12 @@ Timed run_once(const TimeQuestion& question, const timing::Device& device, uint3
 
 }  // namespace
 
-TimeQuestion time_question(const verify::Launch& launch) {
+TimeQuestion time_question(const launch::Launch& launch) {
   TimeQuestion out;
-  out.run = [&launch](const isa::Options& options, const TimeQuestion::Begins& begins) {
-    verify::simulate(
+  out.run = [&launch](const run::Options& options, const TimeQuestion::Begins& begins) {
+    launch::simulate(
         launch, options, false,
-        [&](const std::shared_ptr<const isa::Program>& program, const verify::Step*) { begins(program); });
+        [&](const std::shared_ptr<const isa::Program>& program, const launch::Step*) { begins(program); });
   };
   return out;
 }

@@ -13,7 +13,7 @@ namespace bitwell::session {
 struct TimeQuestion {
   // Runs what is timed from its beginning, as often as it is called, and tells of each program that begins.
   using Begins = std::function<void(const std::shared_ptr<const isa::Program>&)>;
-  std::function<void(const isa::Options&, const Begins&)> run;
+  std::function<void(const run::Options&, const Begins&)> run;
   std::string device = "h200";
   // Clusters on a multiprocessor, one after the other, that are run; 0: all of the launch.
   uint32_t most = 8;
@@ -36,6 +36,6 @@ struct TimeAnswer {
 // Throws what `run` does, and InputError of a device without a table.
 TimeAnswer time_of(const TimeQuestion& question);
 // Of a launch, with all that follows it.
-TimeQuestion time_question(const verify::Launch& launch);
+TimeQuestion time_question(const launch::Launch& launch);
 
 }  // namespace bitwell::session

@@ -4,10 +4,10 @@
 
 namespace bitwell::session {
 
-std::vector<Weighed> weigh(const Watch& watch) {
+std::vector<Weighed> weigh(const findings::Watch& watch) {
   std::vector<Weighed> out;
-  for (const Found& found : watch.findings())
-    out.push_back({found, {}, nullptr, level_of(found.finding, nullptr, {}, false)});
+  for (const findings::Found& found : watch.findings())
+    out.push_back({found, {}, nullptr, findings::level_of(found.finding, nullptr, {}, false)});
   return out;
 }
 

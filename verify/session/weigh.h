@@ -9,7 +9,7 @@
 namespace bitwell::session {
 
 // All that was found so far; what its data came to was not followed. They refer to the watch.
-std::vector<Weighed> weigh(const Watch& watch);
+std::vector<Weighed> weigh(const findings::Watch& watch);
 // The first that is an error; nullptr: none is.
 const Weighed* first_error(const std::vector<Weighed>& all);
 

@@ -6,7 +6,7 @@
 
 #include "model/machine/failure.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 constexpr std::string_view kAnother = "another ";
@@ -49,8 +49,8 @@ std::vector<Case> cases_of(const Suite& suite, const Kernel& kernel, const std::
 }
 
 PlannedCase planned(const Case& c) {
-  const Suite& suite = verify::suite(c.suite);
-  const Kernel& kernel = verify::kernel(suite, c.kernel);
+  const Suite& suite = suite::suite(c.suite);
+  const Kernel& kernel = suite::kernel(suite, c.kernel);
   if (!suite.judged_on(kernel, c.arch)) {
     std::string known;
     for (const std::string& arch : suite.archs_of(kernel)) known += (known.empty() ? "" : ", ") + arch;
@@ -71,4 +71,4 @@ SuiteCase draw(const Case& c, const std::string& kernels) {
   return suite_case(of, of.draw(), {kernels, c.arch});
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

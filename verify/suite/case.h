@@ -9,7 +9,7 @@
 
 #include "verify/suite/suite.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 struct Case {
   std::string suite, kernel, arch;  // "gemv", "fused", "sm_90a"
@@ -34,4 +34,4 @@ PlannedCase planned(const Case& c);
 // With the kernels' PTX in that folder.
 SuiteCase draw(const Case& c, const std::string& kernels);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // make() of the first who asks for `key` among all values of type T; those who ask meanwhile wait for it.
 template <class T, class Make>
@@ -27,4 +27,4 @@ std::shared_ptr<const T> once(const std::string& key, Make make) {
   return slot->value;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

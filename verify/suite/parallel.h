@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // work(i) for every i below `count`, on `threads` host threads (0: all; never more than pieces, nor than the
 // host gives). The first exception ends it and is thrown here; pieces not begun are then left out.
@@ -41,4 +41,4 @@ void each_in_parallel(size_t count, int threads, Work work) {
   if (error) std::rethrow_exception(error);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <cstring>
 
-#include "verify/explore/schedules.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 std::string hex(std::span<const std::byte> bytes, size_t i, size_t size) {
@@ -19,8 +19,8 @@ std::string hex(std::span<const std::byte> bytes, size_t i, size_t size) {
 }
 
 // The launch that ends the part of the chain that ran, as it was before it ran.
-Launch before(const SuiteCase& c, const Chain& ran, size_t at) {
-  Launch out = c.chain.launches[at];
+launch::Launch before(const SuiteCase& c, const Chain& ran, size_t at) {
+  launch::Launch out = c.chain.launches[at];
   for (const Chain::Link& l : c.chain.links)
     if (l.to == at) out.buffers[l.to_buffer].bytes = ran.launches[l.from].buffers[l.from_buffer].bytes;
   return out;
@@ -32,31 +32,32 @@ SuiteCase suite_case(const PlannedCase& planned, const DrawnCase& drawn, const B
   return {planned.name, drawn.chain(build), drawn.result, drawn.element, drawn.expected(), planned.schedules};
 }
 
-Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const ModuleOf& modules,
-               isa::Options options, const Begins& begins) {
+Tried try_case(const SuiteCase& c, const run::Schedule& schedule, const launch::ModuleOf& modules,
+               run::Options options, const Begins& begins) {
   Tried out;
   Chain chain = c.chain;
   options.schedule = schedule;
   options.strict = true;  // bitwell's own kernels live by what the manual promises
   size_t at = 0;
   const std::string who =
-      c.name + (replay_options(schedule).empty() ? "" : ", schedule " + describe(schedule)) + ": ";
+      c.name + (launch::replay_options(schedule).empty() ? "" : ", schedule " + launch::describe(schedule)) +
+      ": ";
   try {
     double compiling = 0, asked = 0;
     const auto now = [] {
       return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
     };
     const double start = now();
-    const auto module_of = [&](const Launch& l) {
+    const auto module_of = [&](const launch::Launch& l) {
       at = static_cast<size_t>(&l - chain.launches.data());
       asked = now();
       return modules(l);
     };
-    const auto compiled = [&](const Launch& l, const auto& module, const auto& program) {
+    const auto compiled = [&](const launch::Launch& l, const auto& module, const auto& program) {
       if (begins) begins(l, module, program);
       compiling += now() - asked;
     };
-    isa::RunResult ran = simulate(chain, module_of, options, true, compiled);
+    run::RunResult ran = simulate(chain, module_of, options, true, compiled);
     out.footprint = std::move(ran.footprint);
     out.lane_instructions = ran.lane_instructions;
     out.warp_instructions = ran.warp_instructions;
@@ -79,4 +80,4 @@ Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const ModuleOf
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

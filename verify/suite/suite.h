@@ -14,7 +14,7 @@
 #include "verify/problem/words.h"
 #include "verify/suite/chain.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // A folder of the kernels' PTX for one architecture: <folder>/<module>.<arch>.ptx, module "gemv/fused".
 struct Build {
@@ -31,7 +31,7 @@ struct SuiteCase {
   size_t result = 0;                // buffer of its last launch
   size_t element = 1;               // bytes of an output
   std::vector<std::byte> expected;  // of the result
-  std::vector<isa::Schedule> schedules;
+  std::vector<run::Schedule> schedules;
 };
 
 // A case's operands, which take time to draw, and what is known of them.
@@ -49,7 +49,7 @@ struct PlannedCase {
   std::string name;
   bool recorded = false;  // a device run records its result
   bool full = false;      // only where all cases are asked for
-  std::vector<isa::Schedule> schedules;
+  std::vector<run::Schedule> schedules;
   std::function<DrawnCase()> draw;
   // What is expected is not the order's direct evaluation but what a B200 gave: verify/problem/published.h.
   bool published = false;
@@ -132,21 +132,21 @@ struct Failure {
   std::string what;  // "case, schedule random, seed 3: output 7 => 0x3c00 expected 0x3c01", or a fault's text
   bool fault = false;  // of the kernel; else wrong bits
   uint64_t wrong = 0;  // outputs; 1 for a fault
-  isa::Schedule schedule;
-  Launch launch;  // the one that faulted, or the last; its buffers as they were before it
+  run::Schedule schedule;
+  launch::Launch launch;  // the one that faulted, or the last; its buffers as they were before it
 };
 
 struct Tried {
   std::optional<Failure> failure;
   std::vector<std::byte> result;  // empty after a fault
-  isa::Footprint footprint;       // of the chain's last launch, likewise
+  run::Footprint footprint;       // of the chain's last launch, likewise
   uint64_t lane_instructions = 0;
   uint64_t warp_instructions = 0;
   double seconds = 0;  // of simulation
 };
 
-// Runs a case under a schedule. Throws what isa::run does but Fault, which is the kernel's failure.
-Tried try_case(const SuiteCase& c, const isa::Schedule& schedule, const ModuleOf& modules,
-               isa::Options options = {}, const Begins& begins = nullptr);
+// Runs a case under a schedule. Throws what run::run does but Fault, which is the kernel's failure.
+Tried try_case(const SuiteCase& c, const run::Schedule& schedule, const launch::ModuleOf& modules,
+               run::Options options = {}, const Begins& begins = nullptr);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

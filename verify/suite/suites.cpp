@@ -3,7 +3,7 @@
 #include "model/machine/failure.h"
 #include "verify/suite/suite.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 Suite gemv_suite();
 Suite gemm_suite();
@@ -42,4 +42,4 @@ const Kernel& kernel(const Suite& suite, std::string_view name) {
   return find(suite.kernels, name, problem + " kernel");
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -9,32 +9,36 @@
 #include "model/machine/failure.h"
 #include "verify/launch/modules.h"
 
-namespace bitwell::verify::test {
+namespace bitwell::test {
 
-inline Buffer input(std::vector<std::byte> bytes) { return {"in", std::move(bytes), true, true, false}; }
-inline Buffer output(size_t bytes) { return {"out", std::vector<std::byte>(bytes), true, false, true}; }
+inline launch::Buffer input(std::vector<std::byte> bytes) {
+  return {"in", std::move(bytes), true, true, false};
+}
+inline launch::Buffer output(size_t bytes) {
+  return {"out", std::vector<std::byte>(bytes), true, false, true};
+}
 
 using Module = std::shared_ptr<const isa::Module>;
 inline Module module_of(const std::string& text) { return std::make_shared<const isa::Module>(text); }
 
-inline isa::RunResult run_launch(Launch& l, const isa::Options& options, bool all_written) {
-  Ran ran = simulate(l, options, all_written);
+inline run::RunResult run_launch(launch::Launch& l, const run::Options& options, bool all_written) {
+  launch::Ran ran = launch::simulate(l, options, all_written);
   ran.keep(l);
   return std::move(ran.result);
 }
 // Runs the launch's entry of a text, or of a module; the launch then holds what it left.
-inline isa::RunResult run_ptx(Module module, Launch& l, const isa::Options& options = {},
+inline run::RunResult run_ptx(Module module, launch::Launch& l, const run::Options& options = {},
                               bool all_written = true) {
   l.module = std::move(module);
   return run_launch(l, options, all_written);
 }
-inline isa::RunResult run_ptx(const std::string& text, Launch& l, const isa::Options& options = {},
+inline run::RunResult run_ptx(const std::string& text, launch::Launch& l, const run::Options& options = {},
                               bool all_written = true) {
   return run_ptx(module_of(text), l, options, all_written);
 }
 // The same of the files that the launch names, each of which is read once.
-inline isa::RunResult run_file(Launch& l, const isa::Options& options = {}, bool all_written = true) {
-  static Modules files;
+inline run::RunResult run_file(launch::Launch& l, const run::Options& options = {}, bool all_written = true) {
+  static launch::Modules files;
   if (l.module == nullptr) files.load(l);
   return run_launch(l, options, all_written);
 }
@@ -42,8 +46,8 @@ inline isa::RunResult run_file(Launch& l, const isa::Options& options = {}, bool
 // What a run came to.
 struct Left {
   std::string fault{};  // or why it is refused; empty where it held
-  std::vector<isa::Note> notes{};
-  std::vector<Buffer> buffers{};
+  std::vector<run::Note> notes{};
+  std::vector<launch::Buffer> buffers{};
 
   std::string end() const { return fault.empty() ? "held" : fault; }
   // What buffer number n holds.
@@ -68,9 +72,9 @@ struct Kernel {
   std::string start{};  // instructions before the body
   std::string body{};
   std::string finish{};  // instructions behind it, before "ret;"
-  isa::Shape shape{.block = {32, 1, 1}};
-  std::vector<Buffer> buffers{};  // the arguments
-  isa::Options options{};
+  run::Shape shape{.block = {32, 1, 1}};
+  std::vector<launch::Buffer> buffers{};  // the arguments
+  run::Options options{};
   bool all_written = true;  // outputs must be
 
   std::string text() const { return head() + ended(body) + ended(finish) + "ret;\n}\n"; }
@@ -89,18 +93,18 @@ struct Kernel {
     }
     return "";
   }
-  Launch launch() const {
-    Launch out;
+  launch::Launch launch() const {
+    launch::Launch out;
     out.entry = "k";
     out.shape = shape;
-    for (const Buffer& b : buffers) out.add_buffer(b);
+    for (const launch::Buffer& b : buffers) out.add_buffer(b);
     return out;
   }
   // Faults and refusals are told; held() lets them escape, as tests want it that expect none.
   Left run() const { return run(launch()); }
   Left held() const { return held(launch()); }
   // As launched otherwise: with scalars, tensor maps.
-  Left run(Launch l) const {
+  Left run(launch::Launch l) const {
     Left left;
     try {
       left.notes = run_ptx(text(), l, options, all_written).notes;
@@ -114,7 +118,7 @@ struct Kernel {
     left.buffers = std::move(l.buffers);
     return left;
   }
-  Left held(Launch l) const {
+  Left held(launch::Launch l) const {
     Left left;
     left.notes = run_ptx(text(), l, options, all_written).notes;
     left.buffers = std::move(l.buffers);
@@ -132,4 +136,4 @@ struct Kernel {
   }
 };
 
-}  // namespace bitwell::verify::test
+}  // namespace bitwell::test

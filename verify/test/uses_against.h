@@ -7,9 +7,9 @@
 
 #include "model/isa/form/program.h"
 #include "model/machine/event.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
-namespace bitwell::verify {
+namespace bitwell::test {
 
 inline std::string words(const isa::Touch& t) {
   static constexpr const char* kSpaces[] = {"generic", "global", "shared::cta",     "local",
@@ -123,4 +123,4 @@ class UsesAgainst {
   std::string wrong_;
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::test

@@ -2,30 +2,30 @@
 
 #include <algorithm>
 
-namespace bitwell::verify {
+namespace bitwell::verdict {
 namespace {
 
-ExhaustedCase exhaust_case(const Kernel& kernel, const std::string& arch, const PlannedCase& planned,
-                           const Plan& plan, uint64_t most) {
+ExhaustedCase exhaust_case(const suite::Kernel& kernel, const std::string& arch,
+                           const suite::PlannedCase& planned, const Plan& plan, uint64_t most) {
   ExhaustedCase row{kernel.full_name, arch, planned.name, 0, {}, "", true};
-  const SuiteCase c = suite_case(planned, planned.draw(), {plan.ptx, arch});
+  const suite::SuiteCase c = suite::suite_case(planned, planned.draw(), {plan.ptx, arch});
   if (c.chain.launches.size() != 1) {
     row.wrong = "not tried: several launches";
     return row;
   }
-  const Launch& launch = c.chain.launches[0];
+  const launch::Launch& launch = c.chain.launches[0];
   const auto& [grid, block] = std::pair{launch.shape.grid, launch.shape.block};
   row.warps = uint64_t{grid[0]} * grid[1] * grid[2] * ((block[0] * block[1] * block[2] + 31) / 32);
   try {
-    row.all = exhaust(launch, {}, most);
+    row.all = schedules::exhaust(launch, {}, most);
   } catch (const machine::InputError& e) {
     row.wrong = std::string("not tried: ") + e.what();
     return row;
   }
-  for (const Ended& end : row.all.ends) {
+  for (const schedules::Ended& end : row.all.ends) {
     if (end.fault.empty() && end.buffers[c.result] == c.expected) continue;
     row.holds = false;
-    row.wrong = (end.fault.empty() ? "other bits" : end.fault) + ", under " + schedule_of(end);
+    row.wrong = (end.fault.empty() ? "other bits" : end.fault) + ", under " + schedules::schedule_of(end);
     break;
   }
   return row;
@@ -33,14 +33,15 @@ ExhaustedCase exhaust_case(const Kernel& kernel, const std::string& arch, const 
 
 }  // namespace
 
-std::vector<ExhaustedCase> exhaust(const std::vector<const Suite*>& suites, const Plan& plan, uint64_t most,
+std::vector<ExhaustedCase> exhaust(const std::vector<const suite::Suite*>& suites, const Plan& plan,
+                                   uint64_t most,
                                    const std::function<void(const std::string& kernel)>& progress) {
   std::vector<ExhaustedCase> rows;
-  for (const Suite* suite : suites)
-    for (const Kernel& kernel : suite->kernels) {
+  for (const suite::Suite* suite : suites)
+    for (const suite::Kernel& kernel : suite->kernels) {
       if (!plan.kernels.empty() && std::count(plan.kernels.begin(), plan.kernels.end(), kernel.name) == 0)
         continue;
-      const std::vector<PlannedCase> cases = kernel.cases();
+      const std::vector<suite::PlannedCase> cases = kernel.cases();
       const auto first = std::find_if(cases.begin(), cases.end(), [](const auto& c) { return !c.full; });
       for (const std::string& arch : suite->archs_of(kernel)) {
         if (!plan.archs.empty() && std::count(plan.archs.begin(), plan.archs.end(), arch) == 0) continue;
@@ -51,4 +52,4 @@ std::vector<ExhaustedCase> exhaust(const std::vector<const Suite*>& suites, cons
   return rows;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::verdict

@@ -3,23 +3,24 @@
 #include <string>
 #include <vector>
 
-#include "verify/explore/exhaust.h"
+#include "verify/schedules/exhaust.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::verdict {
 
 // A kernel's first case on one architecture.
 struct ExhaustedCase {
   std::string kernel, arch, name;
   uint64_t warps = 0;
-  Exhausted all;
+  schedules::Exhausted all;
   // What a run ended in that it should not, with the schedule that shows it; or why none was made.
   std::string wrong;
   bool holds = true;
 };
 
 // `most`: runs of a case. `progress` is told of each before it begins.
-std::vector<ExhaustedCase> exhaust(const std::vector<const Suite*>& suites, const Plan& plan, uint64_t most,
+std::vector<ExhaustedCase> exhaust(const std::vector<const suite::Suite*>& suites, const Plan& plan,
+                                   uint64_t most,
                                    const std::function<void(const std::string& kernel)>& progress);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::verdict

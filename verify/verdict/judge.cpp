@@ -10,7 +10,7 @@
 #include "verify/session/weigh.h"
 #include "verify/suite/parallel.h"
 
-namespace bitwell::verify {
+namespace bitwell::verdict {
 namespace {
 
 // What GPUs record.
@@ -18,39 +18,40 @@ constexpr const char* kRecordedArch = "sm_90a";
 
 // A kernel on one architecture, on its way to a verdict.
 struct Trial {
-  Build build;
+  suite::Build build;
   std::string replay;
   bool races = false;
-  Modules modules;
-  Readings readings;  // of those whose races are looked for
+  launch::Modules modules;
+  findings::Readings readings;  // of those whose races are looked for
   bool approximates =
       false;  // any launch has instructions whose bits nobody has recorded of that architecture
   std::vector<std::vector<std::byte>> recorded;  // results of the cases that a GPU recorded
-  isa::Footprint touched;                        // by all cases
+  run::Footprint touched;                        // by all cases
   Verdict verdict;
 
-  void run(const SuiteCase& c, const PlannedCase& planned) {
+  void run(const suite::SuiteCase& c, const suite::PlannedCase& planned) {
     ++verdict.cases;
     verdict.outputs += c.expected.size() / c.element;
-    for (const isa::Schedule& schedule : c.schedules) {
-      Watch watch;
-      isa::Options options;
+    for (const run::Schedule& schedule : c.schedules) {
+      findings::Watch watch;
+      run::Options options;
       if (races) options.observers.push_back(watch.observer(lines_of(c.chain)));
       size_t begun = 0;
-      const auto begins = [&](const Launch& l, const SharedModule&, const SharedProgram& program) {
+      const auto begins = [&](const launch::Launch& l, const findings::SharedModule&,
+                              const findings::SharedProgram& program) {
         approximates = approximates || !program->approximations.empty();
         if (!races) return;
         watch.begin(*program, l.shape, c.chain.overlaps(begun++));
         watch.follow(readings.of(program));
       };
-      Tried tried = try_case(c, schedule, std::ref(modules), options, begins);
+      suite::Tried tried = suite::try_case(c, schedule, std::ref(modules), options, begins);
       const std::vector<session::Weighed> found = session::weigh(watch);
       if (const session::Weighed* error = session::first_error(found); !tried.failure && error != nullptr)
-        tried.failure = {c.name + ": " + describe(error->found), true, 1, schedule,
+        tried.failure = {c.name + ": " + findings::describe(error->found), true, 1, schedule,
                          c.chain.launches[error->found.later->number - 1]};
       verdict.lane_instructions += tried.lane_instructions;
       verdict.seconds += tried.seconds;
-      merge(touched, tried.footprint);
+      run::merge(touched, tried.footprint);
       if (planned.recorded && &schedule == &c.schedules.front()) recorded.push_back(std::move(tried.result));
       if (!tried.failure) continue;
       add_failure(verdict, *tried.failure, replay);
@@ -60,9 +61,9 @@ struct Trial {
   }
 
   // Where registers of a wgmma are reached, by any launch.
-  std::vector<int> lines_of(const Chain& chain) {
+  std::vector<int> lines_of(const suite::Chain& chain) {
     std::vector<int> out;
-    for (const Launch& l : chain.launches) {
+    for (const launch::Launch& l : chain.launches) {
       const std::vector<int> lines =
           readings.of(modules(l)->program(l.entry, l.approximate)).registers.lines();
       out.insert(out.end(), lines.begin(), lines.end());
@@ -80,7 +81,7 @@ void count_errors(Verdict& v, const std::vector<double>& errors_ulp) {
 }
 
 // How many of the suite's published words its arithmetic gives; the first that it does not is a failure.
-void replay_words(Verdict& v, const Suite& suite, const std::vector<problem::Word>& words) {
+void replay_words(Verdict& v, const suite::Suite& suite, const std::vector<problem::Word>& words) {
   for (const problem::Word& word : words) {
     if (suite.gives_word(word)) {
       ++v.published_words;
@@ -95,29 +96,30 @@ void replay_words(Verdict& v, const Suite& suite, const std::vector<problem::Wor
 }
 
 // A kernel that reserves other than its budget, or what no case touches, does not hold.
-void compare_with_budget(Trial& t, const Reserves& reserves, const std::string& budgets) {
+void compare_with_budget(Trial& t, const suite::Reserves& reserves, const std::string& budgets) {
   Verdict& v = t.verdict;
-  v.occupied = occupied(reserves, read_file(budgets + "/" + reserves.budget + ".json"), t.touched);
+  v.occupied = occupied(reserves, launch::read_file(budgets + "/" + reserves.budget + ".json"), t.touched);
   if (v.occupied->finding.empty()) return;
   v.holds = false;
   if (v.first_mismatch.empty()) v.first_mismatch = v.occupied->finding;
 }
 
-std::vector<PlannedCase> cases_of(const Kernel& kernel, const Plan& plan) {
-  std::vector<PlannedCase> out;
+std::vector<suite::PlannedCase> cases_of(const suite::Kernel& kernel, const Plan& plan) {
+  std::vector<suite::PlannedCase> out;
   if (plan.only) {
-    out.push_back(planned(*plan.only));
+    out.push_back(suite::planned(*plan.only));
     out.back().recorded = true;
     return out;
   }
   out = kernel.cases();
-  std::erase_if(out, [&](const PlannedCase& c) { return c.full && !plan.full; });
+  std::erase_if(out, [&](const suite::PlannedCase& c) { return c.full && !plan.full; });
   return out;
 }
 
-std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
+std::vector<Verdict> judge_kernel(const suite::Suite& suite, const suite::Kernel& kernel,
                                   const std::vector<std::string>& archs, const Plan& plan,
-                                  const std::optional<Capture>& capture, const std::vector<Capture>& reported,
+                                  const std::optional<capture::Capture>& capture,
+                                  const std::vector<capture::Capture>& reported,
                                   const std::vector<problem::Word>& words) {
   if (archs.empty()) return {};
   std::vector<Trial> trials(archs.size());
@@ -131,9 +133,9 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
     t.verdict.arch = archs[i];
     t.verdict.note = kernel.note;
   }
-  for (const PlannedCase& planned : cases_of(kernel, plan)) {
-    const DrawnCase drawn = planned.draw();
-    SuiteCase c = suite_case(planned, drawn, trials.front().build);
+  for (const suite::PlannedCase& planned : cases_of(kernel, plan)) {
+    const suite::DrawnCase drawn = planned.draw();
+    suite::SuiteCase c = suite::suite_case(planned, drawn, trials.front().build);
     const std::vector<double> errors = drawn.errors_ulp(c.expected);
     for (Trial& t : trials) {
       if (&t != &trials.front()) c.chain = drawn.chain(t.build);
@@ -171,14 +173,15 @@ std::vector<Verdict> judge_kernel(const Suite& suite, const Kernel& kernel,
 
 // What each kernel is to be judged on: of what the plan asks for, what the kernel is made for. A kernel that
 // is named and made for none of that is a mistake.
-std::vector<std::vector<std::string>> archs_of(const Suite& suite, const std::vector<const Kernel*>& kernels,
+std::vector<std::vector<std::string>> archs_of(const suite::Suite& suite,
+                                               const std::vector<const suite::Kernel*>& kernels,
                                                const Plan& plan) {
   const std::vector<std::string> known = suite.all_archs();
   for (const std::string& arch : plan.archs)
     if (std::find(known.begin(), known.end(), arch) == known.end())
       throw machine::InputError("the suite '" + suite.name + "' is not judged on '" + arch + "'");
   std::vector<std::vector<std::string>> out;
-  for (const Kernel* kernel : kernels) {
+  for (const suite::Kernel* kernel : kernels) {
     out.push_back(plan.archs.empty() ? suite.archs_of(*kernel) : plan.archs);
     std::erase_if(out.back(), [&](const std::string& arch) { return !suite.judged_on(*kernel, arch); });
     if (out.back().empty() && !plan.kernels.empty())
@@ -189,23 +192,23 @@ std::vector<std::vector<std::string>> archs_of(const Suite& suite, const std::ve
 }
 
 // To the kernel and the architecture of the one case, where there is one.
-Plan narrowed(const Suite& suite, Plan plan) {
+Plan narrowed(const suite::Suite& suite, Plan plan) {
   if (!plan.only) return plan;
   if (plan.only->suite != suite.name)
-    throw machine::InputError("'" + text_of(*plan.only) + "' is a case of another suite than '" + suite.name +
-                              "'");
+    throw machine::InputError("'" + suite::text_of(*plan.only) + "' is a case of another suite than '" +
+                              suite.name + "'");
   plan.kernels = {plan.only->kernel};
   plan.archs = {plan.only->arch};
   return plan;
 }
 
 // `.ci/setup` compiles the PTX of the GEMV kernels; who asks for another is told how to get it.
-void expect_modules(const std::vector<const Kernel*>& kernels,
+void expect_modules(const std::vector<const suite::Kernel*>& kernels,
                     const std::vector<std::vector<std::string>>& archs, const Plan& plan) {
   for (size_t i = 0; i < kernels.size(); ++i)
-    for (const Entry& entry : kernels[i]->entries)
+    for (const suite::Entry& entry : kernels[i]->entries)
       for (const std::string& arch : archs[i]) {
-        const std::string path = Build{plan.ptx, arch}.file(entry.module);
+        const std::string path = suite::Build{plan.ptx, arch}.file(entry.module);
         if (std::filesystem::exists(path)) continue;
         throw machine::InputError("'" + kernels[i]->full_name + "' is not compiled: there is no " + path +
                                   "; 'cmake --build --preset release --target bitwell_kernels' compiles the "
@@ -215,10 +218,10 @@ void expect_modules(const std::vector<const Kernel*>& kernels,
 
 }  // namespace
 
-std::string recorded_name(const Suite& suite, const Kernel& kernel, bool full) {
-  const std::vector<PlannedCase> cases = kernel.cases();
+std::string recorded_name(const suite::Suite& suite, const suite::Kernel& kernel, bool full) {
+  const std::vector<suite::PlannedCase> cases = kernel.cases();
   const bool apart = full && std::any_of(cases.begin(), cases.end(),
-                                         [](const PlannedCase& c) { return c.recorded && c.full; });
+                                         [](const suite::PlannedCase& c) { return c.recorded && c.full; });
   return suite.name + (apart ? "-full/" : "/") + kernel.name;
 }
 
@@ -226,14 +229,14 @@ std::string reported_name(const std::string& arch, const std::string& subject) {
   return "kernels, " + arch + ": " + subject;
 }
 
-std::string recorded_digest(const Suite& suite, const std::vector<std::vector<std::byte>>& results) {
-  Digest all;
+std::string recorded_digest(const suite::Suite& suite, const std::vector<std::vector<std::byte>>& results) {
+  capture::Digest all;
   for (const std::vector<std::byte>& result : results) {
-    if (suite.recorded == Suite::Recorded::results) {
+    if (suite.recorded == suite::Suite::Recorded::results) {
       all.add(result);
       continue;
     }
-    Digest one;
+    capture::Digest one;
     one.add(result);
     const std::string hex = one.hex();
     all.add(std::as_bytes(std::span(hex)));
@@ -241,23 +244,24 @@ std::string recorded_digest(const Suite& suite, const std::vector<std::vector<st
   return all.hex();
 }
 
-std::vector<Verdict> judge(const Suite& suite, const Plan& asked) {
+std::vector<Verdict> judge(const suite::Suite& suite, const Plan& asked) {
   const Plan plan = narrowed(suite, asked);
-  std::vector<const Kernel*> kernels;
-  for (const std::string& name : plan.kernels) kernels.push_back(&kernel(suite, name));
+  std::vector<const suite::Kernel*> kernels;
+  for (const std::string& name : plan.kernels) kernels.push_back(&suite::kernel(suite, name));
   if (plan.kernels.empty())
-    for (const Kernel& k : suite.kernels) kernels.push_back(&k);
+    for (const suite::Kernel& k : suite.kernels) kernels.push_back(&k);
   const std::vector<std::vector<std::string>> archs = archs_of(suite, kernels, plan);
   expect_modules(kernels, archs, plan);
-  const std::optional<Capture> capture = read_capture(plan.captures + "/" + suite.name + ".json");
+  const std::optional<capture::Capture> capture =
+      capture::read_capture(plan.captures + "/" + suite.name + ".json");
   std::vector<problem::Word> words;
   if (!suite.words_kind.empty())
-    words = problem::words_of(suite.words_kind, read_file(plan.captures + "/b200_words.txt"));
-  const std::vector<Capture> reported = read_captures(plan.captures + "/reported");
+    words = problem::words_of(suite.words_kind, launch::read_file(plan.captures + "/b200_words.txt"));
+  const std::vector<capture::Capture> reported = capture::read_captures(plan.captures + "/reported");
   std::vector<std::vector<Verdict>> results(kernels.size());
   std::mutex mutex;
   size_t done = 0;
-  each_in_parallel(kernels.size(), plan.threads, [&](size_t i) {
+  suite::each_in_parallel(kernels.size(), plan.threads, [&](size_t i) {
     results[i] = judge_kernel(suite, *kernels[i], archs[i], plan, capture, reported, words);
     const std::scoped_lock lock(mutex);
     if (plan.progress) plan.progress(++done, kernels.size(), kernels[i]->name);
@@ -268,4 +272,4 @@ std::vector<Verdict> judge(const Suite& suite, const Plan& asked) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::verdict

@@ -4,7 +4,7 @@
 #include "verify/suite/case.h"
 #include "verify/verdict/verdict.h"
 
-namespace bitwell::verify {
+namespace bitwell::verdict {
 
 // How a suite is judged.
 struct Plan {
@@ -13,7 +13,7 @@ struct Plan {
   bool full = false;                 // full cases too
   // Alone, of its kernel and architecture: its verdict's digest is of this case's result, and nothing that
   // rests on all cases (captures, budgets) is said. InputError where it is of another suite.
-  std::optional<Case> only{};
+  std::optional<suite::Case> only{};
   bool races = false;                     // with the race check, whose errors fail a case
   int threads = 0;                        // 0: as many as the host has
   std::string ptx;                        // folder of the kernels' PTX
@@ -25,13 +25,13 @@ struct Plan {
 
 // One verdict a kernel and architecture, in the suite's order of kernels. Throws machine::InputError for
 // names that the suite does not have, and for PTX that cannot be read.
-std::vector<Verdict> judge(const Suite& suite, const Plan& plan);
+std::vector<Verdict> judge(const suite::Suite& suite, const Plan& plan);
 
 // What a capture of a kernel is called, and the digest of its recorded results in order; `full`: with those
 // of full cases.
-std::string recorded_name(const Suite& suite, const Kernel& kernel, bool full);
-std::string recorded_digest(const Suite& suite, const std::vector<std::vector<std::byte>>& results);
+std::string recorded_name(const suite::Suite& suite, const suite::Kernel& kernel, bool full);
+std::string recorded_digest(const suite::Suite& suite, const std::vector<std::vector<std::byte>>& results);
 // What a report of `bitwell prove` calls that capture.
 std::string reported_name(const std::string& arch, const std::string& subject);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::verdict

@@ -4,7 +4,7 @@
 
 #include "model/budget/audit.h"
 
-namespace bitwell::verify {
+namespace bitwell::verdict {
 namespace {
 
 // Bytes that `stages` stages and all else take.
@@ -27,7 +27,7 @@ std::string formula_finding(const budget::Audit& audit) {
 
 }  // namespace
 
-Occupied occupied(const Reserves& reserves, const std::string& text, const isa::Footprint& touched) {
+Occupied occupied(const suite::Reserves& reserves, const std::string& text, const run::Footprint& touched) {
   const budget::Audit audit = budget::audit(budget::parse_spec(text), reserves.names);
   const auto most = audit.names.find("most_stages");
   const auto stages = [&](const budget::Fit& fit) {
@@ -61,4 +61,4 @@ Occupied occupied(const Reserves& reserves, const std::string& text, const isa::
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::verdict

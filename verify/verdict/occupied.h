@@ -6,7 +6,7 @@
 #include "model/run/watch/footprint.h"
 #include "verify/suite/suite.h"
 
-namespace bitwell::verify {
+namespace bitwell::verdict {
 
 // Bytes of shared memory, columns of tensor memory, or pipeline stages.
 struct Amount {
@@ -24,6 +24,6 @@ struct Occupied {
 // `budget`: text of the spec that the kernel names. The formulas are those of the layouts and give what the
 // kernel reserves; the cases touch every column that is counted, and every byte but some of what the budget
 // calls room. Throws budget::BudgetError for a spec that cannot be read or computed.
-Occupied occupied(const Reserves& reserves, const std::string& budget, const isa::Footprint& touched);
+Occupied occupied(const suite::Reserves& reserves, const std::string& budget, const run::Footprint& touched);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::verdict

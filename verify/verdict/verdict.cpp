@@ -1,17 +1,17 @@
 #include "verify/verdict/verdict.h"
 
-#include "verify/explore/schedules.h"
 #include "verify/launch/file/launch_json.h"
+#include "verify/schedules/schedules.h"
 
-namespace bitwell::verify {
+namespace bitwell::verdict {
 
-void add_failure(Verdict& v, const Failure& failure, const std::string& folder) {
+void add_failure(Verdict& v, const suite::Failure& failure, const std::string& folder) {
   v.mismatches += failure.wrong;
   if (!v.first_mismatch.empty()) return;
   v.first_mismatch = failure.what;
-  v.replay_options = replay_options(failure.schedule);
+  v.replay_options = launch::replay_options(failure.schedule);
   try {
-    v.replay = write_launch(failure.launch, folder);
+    v.replay = launch::write_launch(failure.launch, folder);
   } catch (const machine::InputError& e) {
     v.replay_error = e.what();
   }
@@ -24,7 +24,8 @@ void add_published(Verdict& v) {
                "); rest " + v.evidence;
 }
 
-void compare_with_capture(Verdict& v, const std::optional<Capture>& capture, const std::string& subject) {
+void compare_with_capture(Verdict& v, const std::optional<capture::Capture>& capture,
+                          const std::string& subject) {
   if (!capture) return;
   const auto recorded = capture->digests.find(subject);
   if (recorded == capture->digests.end()) return;
@@ -38,8 +39,8 @@ void compare_with_capture(Verdict& v, const std::optional<Capture>& capture, con
         "digest " + v.digest + " is not the " + recorded->second + " that " + capture->device + " gave";
 }
 
-void add_reported(Verdict& v, const std::vector<Capture>& reported, const std::string& name) {
-  for (const Capture& c : reported) {
+void add_reported(Verdict& v, const std::vector<capture::Capture>& reported, const std::string& name) {
+  for (const capture::Capture& c : reported) {
     const auto digest = c.digests.find(name);
     if (digest == c.digests.end() || digest->second != v.digest) continue;
     const std::string before = v.evidence.starts_with("manual") ? "" : v.evidence + "; ";
@@ -47,4 +48,4 @@ void add_reported(Verdict& v, const std::vector<Capture>& reported, const std::s
   }
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::verdict

@@ -10,7 +10,7 @@
 #include "verify/suite/suite.h"
 #include "verify/verdict/occupied.h"
 
-namespace bitwell::verify {
+namespace bitwell::verdict {
 
 struct Verdict {
   std::string kernel;  // "gemv_naive"
@@ -38,17 +38,18 @@ struct Verdict {
 
 // Counts a case's failure. The verdict's first is told, and its launch written as the replay; a folder that
 // cannot be written leaves the reason there.
-void add_failure(Verdict& v, const Failure& failure, const std::string& folder);
+void add_failure(Verdict& v, const suite::Failure& failure, const std::string& folder);
 
 // Names in the evidence of a verdict that holds what was published, and leaves the rest as weak as it was.
 void add_published(Verdict& v);
 
 // Holds the recorded digest of `subject` against the verdict's: evidence if they agree, a failure if not,
 // nothing if there is none.
-void compare_with_capture(Verdict& v, const std::optional<Capture>& capture, const std::string& subject);
+void compare_with_capture(Verdict& v, const std::optional<capture::Capture>& capture,
+                          const std::string& subject);
 
 // Names in the evidence the devices whose reported digest of `name` is the verdict's. Others count for
 // nothing: a kernel changes, and a report does not.
-void add_reported(Verdict& v, const std::vector<Capture>& reported, const std::string& name);
+void add_reported(Verdict& v, const std::vector<capture::Capture>& reported, const std::string& name);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::verdict

@@ -13,66 +13,68 @@
 #include "verify/suite/kernels/quantise.h"
 #include "verify/suite/kernels/svdquant.h"
 
-namespace bitwell::verify {
+namespace bitwell::yardsticks {
 namespace {
 
 constexpr uint64_t kSeed = 4101;
 
-Build hopper(const std::string& kernels) { return {kernels, "sm_90a"}; }
-Build blackwell(const std::string& kernels) { return {kernels, "sm_100a"}; }
+suite::Build hopper(const std::string& kernels) { return {kernels, "sm_90a"}; }
+suite::Build blackwell(const std::string& kernels) { return {kernels, "sm_100a"}; }
 
-Chain gemm(const std::string& kernels, const char* name) {
-  const GemmProblem problem({256, 256, 1024, 1, OperandData::moderate, 2, 0, kSeed});
-  return problem.chain(gemm_variant(name), hopper(kernels));
+suite::Chain gemm(const std::string& kernels, const char* name) {
+  const suite::GemmProblem problem({256, 256, 1024, 1, suite::OperandData::moderate, 2, 0, kSeed});
+  return problem.chain(suite::gemm_variant(name), hopper(kernels));
 }
 
 // What makes fp16 of A for it.
-Chain decode(const std::string& kernels) {
-  Chain out = gemm(kernels, "gemm_m128_split1_f16");
+suite::Chain decode(const std::string& kernels) {
+  suite::Chain out = gemm(kernels, "gemm_m128_split1_f16");
   return {{std::move(out.launches.front())}, {}};
 }
 
-Chain dense_of(const std::string& kernels, const char* name) {
-  DenseCase spec{256, 512, 2048, 1, OperandData::moderate, kSeed};
+suite::Chain dense_of(const std::string& kernels, const char* name) {
+  suite::DenseCase spec{256, 512, 2048, 1, suite::OperandData::moderate, kSeed};
   const dense::Variant v = dense::variant(name);
   spec.clusters = 148 / v.cluster();  // an SM of a B200 for each CTA
-  return {{DenseProblem(spec).launch(v, blackwell(kernels))}, {}};
+  return {{suite::DenseProblem(spec).launch(v, blackwell(kernels))}, {}};
 }
 
-Chain dual_of(const std::string& kernels) {
-  const DualProblem problem({256, 256, 1024, 1, OperandData::moderate, kSeed});
+suite::Chain dual_of(const std::string& kernels) {
+  const suite::DualProblem problem({256, 256, 1024, 1, suite::OperandData::moderate, kSeed});
   return {{problem.launch(dual::variant("dual_n128"), blackwell(kernels))}, {}};
 }
 
-GroupedProblem groups() {
-  return GroupedProblem({{80, 128, 256}, {384, 256, 128}, {256, 512, 256}, OperandData::moderate, kSeed});
+suite::GroupedProblem groups() {
+  return suite::GroupedProblem(
+      {{80, 128, 256}, {384, 256, 128}, {256, 512, 256}, suite::OperandData::moderate, kSeed});
 }
 
-Chain svdquant_of(const std::string& kernels) {
-  const SvdquantProblem problem({256, 256, 1024, 64, OperandData::moderate, kSeed}, false);
+suite::Chain svdquant_of(const std::string& kernels) {
+  const suite::SvdquantProblem problem({256, 256, 1024, 64, suite::OperandData::moderate, kSeed}, false);
   return {{problem.launch(svdquant::variant("svdquant_ordered"), blackwell(kernels))}, {}};
 }
 
-Chain gemv(const std::string& kernels, const char* name) {
-  const GemvProblem problem({128, 4096, 1, OperandData::moderate, ScaleLayout::blocked, kSeed});
-  return {{problem.launch(gemv_rung(name), hopper(kernels).file(std::string("gemv/") + name))}, {}};
+suite::Chain gemv(const std::string& kernels, const char* name) {
+  const suite::GemvProblem problem(
+      {128, 4096, 1, suite::OperandData::moderate, suite::ScaleLayout::blocked, kSeed});
+  return {{problem.launch(suite::gemv_rung(name), hopper(kernels).file(std::string("gemv/") + name))}, {}};
 }
 
 // An entry of kernels/peer/block_sums.cu by 64 CTAs: `bytes` of numbers a thread, `results` of 4 bytes.
-Chain block_sums(const std::string& kernels, const char* entry, size_t element, size_t results) {
+suite::Chain block_sums(const std::string& kernels, const char* entry, size_t element, size_t results) {
   constexpr size_t kCtas = 64, kThreads = 256, kEach = 16;
-  Launch out;
+  launch::Launch out;
   out.ptx = hopper(kernels).file("peer/block_sums");
   out.entry = entry;
   out.shape.grid = {kCtas, 1, 1};
   out.shape.block = {kThreads, 1, 1};
-  Buffer x;
+  launch::Buffer x;
   x.name = "x";
   x.bytes.resize(kCtas * kThreads * kEach * element);
   for (size_t i = 0; i < x.bytes.size(); ++i) x.bytes[i] = static_cast<std::byte>(i % 64);
   x.read_only = true;
   out.add_buffer(std::move(x));
-  Buffer sums;
+  launch::Buffer sums;
   sums.name = "results";
   sums.bytes.resize(4 * results);
   out.add_buffer(std::move(sums));
@@ -90,16 +92,19 @@ std::vector<Yardstick> all() {
   gemms("dense_m256_n256 256x512x2048", [](Folder f) { return dense_of(f, "dense_m256_n256"); });
   gemms("dual_n128 256x256x1024", dual_of);
   gemms("grouped_warps_4 of 3 groups", [](Folder f) {
-    const GroupedProblem problem = groups();
-    return Chain{{problem.launch(grouped::variant("grouped_warps_4"), blackwell(f), problem.metadata())}, {}};
+    const suite::GroupedProblem problem = groups();
+    return suite::Chain{
+        {problem.launch(grouped::variant("grouped_warps_4"), blackwell(f), problem.metadata())}, {}};
   });
-  gemms("grouped_wgmma of 3 groups", [](Folder f) { return grouped_wgmma_chain(groups(), hopper(f), 8); });
+  gemms("grouped_wgmma of 3 groups",
+        [](Folder f) { return suite::grouped_wgmma_chain(groups(), hopper(f), 8); });
   gemms("svdquant_ordered 256x256x1024", svdquant_of);
   simt("gemm_decode 256x1024", decode);
   for (const char* rung : {"naive", "fused", "split_k_shared", "streamed"})
     simt(std::string("gemv_") + rung + " 128x4096", [rung](Folder f) { return gemv(f, rung); });
   simt("quantise_torchao 256x2048", [](Folder f) {
-    return QuantiseProblem({256, 2048, TensorData::normal, kSeed}).chain("quantise_torchao", hopper(f));
+    return suite::QuantiseProblem({256, 2048, suite::TensorData::normal, kSeed})
+        .chain("quantise_torchao", hopper(f));
   });
   simt("block_sums 64x256x16", [](Folder f) { return block_sums(f, "block_sums", 4, 64); });
   simt("histogram 64x256x16", [](Folder f) { return block_sums(f, "histogram", 1, 256); });
@@ -115,26 +120,27 @@ const std::vector<Yardstick>& yardsticks() {
 
 YardstickRun::YardstickRun(const Yardstick& yardstick, const std::string& kernels)
     : chain_(yardstick.chain(kernels)) {
-  for (const Launch& l : chain_.launches) {
+  for (const launch::Launch& l : chain_.launches) {
     const std::vector<int> lines =
         readings_.of(modules_(l)->program(l.entry, l.approximate)).registers.lines();
     lines_.insert(lines_.end(), lines.begin(), lines.end());
   }
 }
 
-void YardstickRun::run(Watch* watch, const machine::Observer& told,
+void YardstickRun::run(findings::Watch* watch, const machine::Observer& told,
                        const std::function<void()>& last_begins) {
-  isa::Options options;
+  run::Options options;
   if (watch != nullptr) options.observers.push_back(told);
   size_t begun = 0;
-  const auto begins = [&](const Launch& l, const SharedModule&, const SharedProgram& program) {
+  const auto begins = [&](const launch::Launch& l, const findings::SharedModule&,
+                          const findings::SharedProgram& program) {
     if (watch != nullptr) {
       watch->begin(*program, l.shape);
       watch->follow(readings_.of(program));
     }
     if (++begun == run_.launches.size() && last_begins) last_begins();
   };
-  simulate(run_, std::ref(modules_), options, false, begins);
+  suite::simulate(run_, std::ref(modules_), options, false, begins);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::yardsticks

@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "verify/hazard/watch.h"
+#include "verify/findings/watch.h"
 #include "verify/suite/chain.h"
 
-namespace bitwell::verify {
+namespace bitwell::yardsticks {
 
 struct Yardstick {
   std::string name;  // kernel and shape
   bool simt;         // else a GEMM, by wgmma or tcgen05
   // Its launches on drawn inputs; `kernels`: the folder of the kernels' PTX.
-  std::function<Chain(const std::string& kernels)> chain;
+  std::function<suite::Chain(const std::string& kernels)> chain;
 };
 const std::vector<Yardstick>& yardsticks();
 
@@ -31,13 +31,13 @@ class YardstickRun {
   // Once behind each prepare(). `watch` has each launch begun, and is told of it as `told` says;
   // nullptr: the launches run without a check. `last_begins` is called before the last launch, the
   // kernel that the yardstick is named for; or empty.
-  void run(Watch* watch, const machine::Observer& told, const std::function<void()>& last_begins);
+  void run(findings::Watch* watch, const machine::Observer& told, const std::function<void()>& last_begins);
 
  private:
-  Chain chain_, run_;
-  Modules modules_;
-  Readings readings_;
+  suite::Chain chain_, run_;
+  launch::Modules modules_;
+  findings::Readings readings_;
   std::vector<int> lines_;
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::yardsticks

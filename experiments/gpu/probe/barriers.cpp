@@ -6,7 +6,7 @@
 namespace bitwell::gpu {
 namespace {
 
-double one(verify::Device& device, uint32_t warps, uint32_t ctas, int operations, const std::string& before,
+double one(device::Device& device, uint32_t warps, uint32_t ctas, int operations, const std::string& before,
            const std::string& operation) {
   Probe p;
   p.warps = warps;
@@ -23,7 +23,7 @@ const std::string kInit = "mov.u32 s_at, 0; @t_lead mbarrier.init.shared.b64 [t_
 
 }  // namespace
 
-Rows probe_barriers(verify::Device& device) {
+Rows probe_barriers(device::Device& device) {
   Rows out;
   const std::string none = "mov.u32 s_at, 0;";
   for (const uint32_t warps : {1U, 2U, 4U, 8U, 16U, 32U})

@@ -18,7 +18,7 @@ const std::string kBefore =
 
 // Cycles until `copies` of `bytes`, issued one behind the other, have arrived; `advance` bytes from one to
 // the next.
-double load(verify::Device& device, int copies, int bytes, int advance, uint64_t buffer, uint32_t passes) {
+double load(device::Device& device, int copies, int bytes, int advance, uint64_t buffer, uint32_t passes) {
   Probe p;
   p.shared = 200 << 10;
   p.buffer = buffer;
@@ -35,7 +35,7 @@ double load(verify::Device& device, int copies, int bytes, int advance, uint64_t
   return cycles(device, p, passes);
 }
 
-double store(verify::Device& device, int copies, int bytes, bool read) {
+double store(device::Device& device, int copies, int bytes, bool read) {
   Probe p;
   p.shared = 200 << 10;
   p.buffer = 1 << 20;
@@ -50,7 +50,7 @@ double store(verify::Device& device, int copies, int bytes, bool read) {
 }
 
 // A box of 64 columns of two bytes, swizzled by 128 bytes, and so many rows.
-double tensor(verify::Device& device, int copies, int rows, bool walk, uint32_t passes) {
+double tensor(device::Device& device, int copies, int rows, bool walk, uint32_t passes) {
   Probe p;
   p.shared = 200 << 10;
   machine::TensorMap m{};
@@ -81,7 +81,7 @@ double tensor(verify::Device& device, int copies, int rows, bool walk, uint32_t 
 
 // Of one thread, how long it is busy until the next one can be issued: 8 copies, then the clock, then the
 // wait.
-double issue(verify::Device& device, int bytes) {
+double issue(device::Device& device, int bytes) {
   Probe p;
   p.shared = 200 << 10;
   p.buffer = 1 << 20;
@@ -104,7 +104,7 @@ double issue(verify::Device& device, int bytes) {
 
 }  // namespace
 
-Rows probe_copies(verify::Device& device) {
+Rows probe_copies(device::Device& device) {
   Rows out;
   constexpr uint64_t kCold = uint64_t{1} << 30;
   for (const int bytes : {16, 128, 1024, 2048, 4096, 8192, 16384, 32768, 65536}) {

@@ -86,23 +86,23 @@ END:
 }
 )";
 
-double time(verify::Device& device, const char* text, verify::Launch launch, size_t repetitions) {
+double time(device::Device& device, const char* text, launch::Launch launch, size_t repetitions) {
   const auto module = device.load(text);
-  const verify::Resident resident(device, {&launch, 1}, {}, {module.get()});
-  return verify::time_on(
+  const device::Resident resident(device, {&launch, 1}, {}, {module.get()});
+  return device::time_on(
              device, [&](size_t, void* stream) { resident.enqueue(stream); }, repetitions, 10)
       .median;
 }
 
 }  // namespace
 
-Rows probe_grids(verify::Device& device) {
+Rows probe_grids(device::Device& device) {
   Rows out;
   for (const uint32_t ctas : {1U, 32U, 132U, 264U, 1056U, 4224U, 16896U})
     for (const uint32_t threads : {32U, 128U, 384U, 1024U})
       for (const uint32_t cluster : {1U, 2U}) {
         if (ctas % cluster != 0) continue;
-        verify::Launch launch;
+        launch::Launch launch;
         launch.entry = "empty";
         launch.shape.grid = {ctas, 1, 1};
         launch.shape.block = {threads, 1, 1};
@@ -120,7 +120,7 @@ Rows probe_grids(verify::Device& device) {
           const uint64_t buffer = cold ? uint64_t{1} << 32 : uint64_t{1} << 24;
           const double total = cold ? 2e9 : 4e9;
           const auto steps = static_cast<uint32_t>(total / ctas / bytes * (stages * bytes < 16384 ? 0.1 : 1));
-          verify::Launch launch;
+          launch::Launch launch;
           launch.entry = "ring_of_copies";
           launch.shape.grid = {ctas, 1, 1};
           launch.shape.block = {32, 1, 1};

@@ -70,7 +70,7 @@ std::string with(std::string text, int chain, int chains) {
 }
 
 // `operations` of it in a pass, in so many chains, by so many warps.
-double time(verify::Device& device, const char* text, int operations, int chains, uint32_t warps) {
+double time(device::Device& device, const char* text, int operations, int chains, uint32_t warps) {
   Probe p;
   p.warps = warps;
   p.declare =
@@ -93,7 +93,7 @@ double time(verify::Device& device, const char* text, int operations, int chains
 
 }  // namespace
 
-Rows probe_instructions(verify::Device& device) {
+Rows probe_instructions(device::Device& device) {
   Rows out;
   for (const Instruction& i : kInstructions) {
     out.push_back({i.name, "latency: each needs the one before", time(device, i.text, 64, 1, 1), "cycles"});

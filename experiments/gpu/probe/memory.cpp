@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kWords = ".reg .b32 r<8>, v<4>, s_at, s_x; .reg .b64 g<8>, g_at, g_x;";
 
-double one(verify::Device& device, uint32_t warps, int operations, const std::string& before,
+double one(device::Device& device, uint32_t warps, int operations, const std::string& before,
            const std::string& operation, uint64_t buffer = 4096, uint32_t passes = 64) {
   Probe p;
   p.warps = warps;
@@ -30,7 +30,7 @@ const std::string kGlobalSelf =
 const std::string kSharedSelf =
     "mov.u64 g_at, 0; shl.b32 s_at, t_tid, 4; add.u32 s_at, s_at, t_sh; st.shared.u32 [s_at], s_at;";
 
-void shared(verify::Device& device, Rows& out) {
+void shared(device::Device& device, Rows& out) {
   out.push_back(
       {"ld.shared.u32", "latency", one(device, 1, 32, kSharedSelf, "ld.shared.u32 s_at, [s_at];"), "cycles"});
   struct Width {
@@ -90,7 +90,7 @@ void shared(verify::Device& device, Rows& out) {
   }
 }
 
-void global(verify::Device& device, Rows& out) {
+void global(device::Device& device, Rows& out) {
   out.push_back({"ld.global.ca", "latency, L1 hit",
                  one(device, 1, 32, kGlobalSelf, "ld.global.ca.u64 g_at, [g_at];"), "cycles"});
   out.push_back({"ld.global.cg", "latency, L2 hit",
@@ -128,7 +128,7 @@ void global(verify::Device& device, Rows& out) {
        "cycles"});
 }
 
-void fences(verify::Device& device, Rows& out) {
+void fences(device::Device& device, Rows& out) {
   for (const char* const fence : {"fence.acq_rel.cta;", "fence.acq_rel.cluster;", "fence.acq_rel.gpu;",
                                   "fence.acq_rel.sys;", "fence.sc.cta;", "fence.sc.gpu;", "fence.sc.sys;",
                                   "fence.proxy.async;", "fence.proxy.async.shared::cta;",
@@ -148,7 +148,7 @@ void fences(verify::Device& device, Rows& out) {
 
 }  // namespace
 
-Rows probe_memory(verify::Device& device) {
+Rows probe_memory(device::Device& device) {
   Rows out;
   shared(device, out);
   global(device, out);

@@ -52,8 +52,8 @@ END:
                      p.map ? ", .param .align 64 .b8 map[128]" : "", p.declare, p.before, p.body, p.after);
 }
 
-double run_once(verify::Device& device, verify::Device::Module& module, const Probe& p, uint32_t passes) {
-  verify::Launch launch;
+double run_once(device::Device& device, device::Device::Module& module, const Probe& p, uint32_t passes) {
+  launch::Launch launch;
   launch.entry = "probe";
   launch.shape.grid = {p.ctas, 1, 1};
   launch.shape.block = {32 * p.warps, 1, 1};
@@ -89,7 +89,7 @@ std::string repeat(int n, const std::string& text) {
   return out;
 }
 
-double cycles(verify::Device& device, const Probe& probe, uint32_t passes) {
+double cycles(device::Device& device, const Probe& probe, uint32_t passes) {
   const auto module = device.load(text_of(probe));
   double few = 0, many = 0;
   for (int i = 0; i < 5; ++i) {

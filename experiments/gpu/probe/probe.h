@@ -29,7 +29,7 @@ std::string repeat(int n, const std::string& text);
 
 // Cycles of one pass through the body: what `passes` more passes cost more, from the first warp's start to
 // the last one's end in the first CTA, the least of five runs. Throws what Device does.
-double cycles(verify::Device& device, const Probe& probe, uint32_t passes = 64);
+double cycles(device::Device& device, const Probe& probe, uint32_t passes = 64);
 
 struct Row {
   std::string what, with;  // "wgmma bf16 SS", "m64n128k16, 4 in flight"
@@ -38,11 +38,11 @@ struct Row {
 };
 using Rows = std::vector<Row>;
 
-Rows probe_instructions(verify::Device& device);  // of one warp, and of a full multiprocessor
-Rows probe_memory(verify::Device& device);        // latencies, shared memory's conflicts, atomics, fences
-Rows probe_barriers(verify::Device& device);      // of a CTA, a cluster, mbarriers
-Rows probe_tensor(verify::Device& device);        // mma.sync, wgmma
-Rows probe_copies(verify::Device& device);        // bulk and tensor copies
-Rows probe_grids(verify::Device& device);         // launches, and the bandwidth of all multiprocessors
+Rows probe_instructions(device::Device& device);  // of one warp, and of a full multiprocessor
+Rows probe_memory(device::Device& device);        // latencies, shared memory's conflicts, atomics, fences
+Rows probe_barriers(device::Device& device);      // of a CTA, a cluster, mbarriers
+Rows probe_tensor(device::Device& device);        // mma.sync, wgmma
+Rows probe_copies(device::Device& device);        // bulk and tensor copies
+Rows probe_grids(device::Device& device);         // launches, and the bandwidth of all multiprocessors
 
 }  // namespace bitwell::gpu

@@ -32,7 +32,7 @@ constexpr Wgmma kWgmma[] = {{"bf16", "f32.bf16.bf16", 16, ", 1, 1, 0, 0", false}
                             {"s8", "s32.s8.s8", 32, "", false}};
 
 // `groups` of `each` products in a pass; behind each group a wait that leaves so many under way.
-double wgmma(verify::Device& device, const Wgmma& w, int n, bool registers, int groups, int each, int leave,
+double wgmma(device::Device& device, const Wgmma& w, int n, bool registers, int groups, int each, int leave,
              uint32_t warpgroups = 1) {
   Probe p;
   p.warps = 4 * warpgroups;
@@ -70,7 +70,7 @@ constexpr Mma kMma[] = {{"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4,
                         {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 4, 4, 2},
                         {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 4, 4, 2}};
 
-double mma(verify::Device& device, const Mma& m, int chains, uint32_t warps) {
+double mma(device::Device& device, const Mma& m, int chains, uint32_t warps) {
   constexpr int kEach = 32;
   Probe p;
   p.warps = warps;
@@ -88,7 +88,7 @@ double mma(verify::Device& device, const Mma& m, int chains, uint32_t warps) {
 
 }  // namespace
 
-Rows probe_tensor(verify::Device& device) {
+Rows probe_tensor(device::Device& device) {
   Rows out;
   for (const Mma& m : kMma) {
     out.push_back({m.name, "latency", mma(device, m, 1, 1), "cycles"});

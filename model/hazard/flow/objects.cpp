@@ -5,7 +5,7 @@
 
 #include "model/hazard/flow/local_pointers.h"
 #include "model/hazard/flow/object_flow.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::hazard {
 

@@ -1,7 +1,7 @@
 // That another CTA has begun (CUDA C++ Programming Guide, distributed shared memory).
 #include "model/hazard/knowledge/peers.h"
 
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::hazard {
 

@@ -1,6 +1,6 @@
 #include "model/hazard/shadow/clusters.h"
 
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::hazard {
 

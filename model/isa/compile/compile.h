@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/isa/form/program.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 #include "model/ptx/syntax.h"
 
 namespace bitwell::isa {

@@ -21,9 +21,9 @@ constexpr std::array<std::string_view, 4> kRoundings{".rn", ".rz", ".rm", ".rp"}
 std::string_view type_left_open(const Instruction& i, bool product) {
   if (product ? i.opcode != "mul" : i.opcode != "add" && i.opcode != "sub") return "";
   for (const std::string_view r : kRoundings)
-    if (has(i, r)) return "";
+    if (ptx::has(i, r)) return "";
   for (const std::string_view t : kTypes)
-    if (has(i, t)) return t;
+    if (ptx::has(i, t)) return t;
   return "";
 }
 

@@ -6,7 +6,7 @@
 #include "model/isa/form/frame.h"
 #include "model/machine/failure.h"
 #include "model/machine/limits.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::isa {
 

@@ -177,7 +177,7 @@ void FunctionBuilder::translate(const ptx::Instruction& i) {
 
 // What a reader of a verdict must know: results that are not fixed by the PTX.
 void FunctionBuilder::note(const ptx::Instruction& i) {
-  if (has(i, ".approx") || has(i, ".full"))
+  if (ptx::has(i, ".approx") || ptx::has(i, ".full"))
     findings_.push_back({Finding::Kind::approximate, i.at.line,
                          "'" + out_.lines.back().text + "' has an error bound, not bits", last_cuda_});
 }

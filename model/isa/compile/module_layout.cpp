@@ -9,7 +9,7 @@
 #include "model/machine/arch.h"
 #include "model/machine/failure.h"
 #include "model/machine/limits.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::isa {
 namespace {

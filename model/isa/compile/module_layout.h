@@ -8,7 +8,7 @@
 #include "model/isa/form/program.h"
 #include "model/isa/form/type.h"
 #include "model/isa/form/variable.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 #include "model/ptx/syntax.h"
 
 namespace bitwell::isa {

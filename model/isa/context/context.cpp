@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "model/isa/context/turn.h"
-#include "model/machine/heap.h"
+#include "model/machine/memory/heap.h"
 
-namespace bitwell {
+namespace bitwell::isa {
 
 using machine::InputError;
 
@@ -66,15 +66,15 @@ std::shared_ptr<const Context::Place> Context::next_place(const isa::Module& mod
 // The variables, with their first values; all of them or none.
 machine::Region Context::put(const Place& place) {
   try {
-    return isa::place_variables(place.variables, place.at.constants, memory_);
+    return run::place_variables(place.variables, place.at.constants, memory_);
   } catch (...) {
-    for (const isa::GlobalVariable& v : place.variables)
+    for (const GlobalVariable& v : place.variables)
       if (!v.is_const && memory_.find(v.address, v.size) != nullptr) memory_.remove(v.address);
     throw;
   }
 }
 
-ModuleHandle Context::load(Known& known, isa::Approximate approximate) {
+ModuleHandle Context::load(Known& known, Approximate approximate) {
   std::shared_ptr<const Place> place;
   const bool stood = !known.places.empty();
   if (stood) {
@@ -122,7 +122,7 @@ ModuleHandle Context::load(const std::string& text, const LoadOptions& options) 
   }
 }
 
-ModuleHandle Context::load(std::shared_ptr<const isa::Module> module, isa::Approximate approximate) {
+ModuleHandle Context::load(std::shared_ptr<const isa::Module> module, Approximate approximate) {
   const Turn turn(*this, "load");
   const isa::Module* const key = module.get();
   auto at = known_.find(key);
@@ -136,7 +136,7 @@ ModuleHandle Context::load(std::shared_ptr<const isa::Module> module, isa::Appro
 void Context::unload(ModuleHandle module) {
   const Turn turn(*this, "unload");
   Loaded& loaded = find(module);
-  for (const isa::GlobalVariable& v : loaded.place->variables)
+  for (const GlobalVariable& v : loaded.place->variables)
     if (!v.is_const) memory_.remove(v.address);
   if (loaded.place->has_constants) constants_.erase(loaded.constants.base());
   const isa::Module* const key = loaded.module.get();
@@ -162,7 +162,7 @@ void Context::forget(const isa::Module* module) {
   known_.erase(at);
 }
 
-const std::shared_ptr<const isa::Program>& Context::program(Loaded& of, const std::string& entry) {
+const std::shared_ptr<const Program>& Context::program(Loaded& of, const std::string& entry) {
   const auto at = of.programs.find(entry);
   if (at != of.programs.end()) return at->second;
   return of.programs.emplace(entry, of.module->program(entry, of.approximate, of.place->at)).first->second;
@@ -173,12 +173,12 @@ std::shared_ptr<const isa::Module> Context::module(ModuleHandle module) const {
   return find(module).module;
 }
 
-std::shared_ptr<const isa::Program> Context::program(ModuleHandle module, const std::string& entry) const {
+std::shared_ptr<const Program> Context::program(ModuleHandle module, const std::string& entry) const {
   const Turn turn(*this, "program");
   return program(find(module), entry);
 }
 
-const std::vector<isa::GlobalVariable>& Context::variables(ModuleHandle module) const {
+const std::vector<GlobalVariable>& Context::variables(ModuleHandle module) const {
   const Turn turn(*this, "variables");
   return find(module).place->variables;
 }
@@ -190,7 +190,7 @@ machine::ModulePlace Context::place(ModuleHandle module) const {
 
 Allocation Context::variable(ModuleHandle module, const std::string& name) const {
   const Turn turn(*this, "variable");
-  for (const isa::GlobalVariable& v : find(module).place->variables)
+  for (const GlobalVariable& v : find(module).place->variables)
     if (v.name == name) return {v.address, v.size, number_};
   throw InputError("the module has no .global or .const variable '" + name + "'");
 }
@@ -255,17 +255,17 @@ void Context::remove_texture(uint64_t handle) {
   memory_.remove_texture(handle);
 }
 
-Outcome Context::launch(ModuleHandle module, const std::string& entry, const isa::Shape& shape,
-                        const std::vector<Argument>& arguments, const isa::Options& options) {
+Outcome Context::launch(ModuleHandle module, const std::string& entry, const run::Shape& shape,
+                        const std::vector<Argument>& arguments, const run::Options& options) {
   const KernelLaunch one{module, entry, shape, arguments};
   return std::move(launch({&one, 1}, options).front());
 }
 
-std::vector<Outcome> Context::launch(std::span<const KernelLaunch> launches, const isa::Options& options) {
+std::vector<Outcome> Context::launch(std::span<const KernelLaunch> launches, const run::Options& options) {
   const Turn turn(*this, "launch", true);
-  std::vector<std::shared_ptr<const isa::Program>> programs;
+  std::vector<std::shared_ptr<const Program>> programs;
   std::vector<std::vector<std::vector<std::byte>>> arguments(launches.size());
-  std::vector<isa::ChainedLaunch> chain;
+  std::vector<run::ChainedLaunch> chain;
   for (size_t i = 0; i < launches.size(); ++i) {
     const KernelLaunch& asked = launches[i];
     Loaded& of = find(asked.module);
@@ -282,7 +282,7 @@ std::vector<Outcome> Context::launch(std::span<const KernelLaunch> launches, con
     ~AtEnd() { memory.drop_retired(); }
   } at_end{memory_};
   try {
-    return isa::run_chain(chain, memory_, options);
+    return run::run_chain(chain, memory_, options);
   } catch (const machine::Fault&) {
     throw;
   } catch (const machine::Unsupported&) {
@@ -302,4 +302,4 @@ std::vector<Outcome> Context::launch(std::span<const KernelLaunch> launches, con
   }
 }
 
-}  // namespace bitwell
+}  // namespace bitwell::isa

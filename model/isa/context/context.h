@@ -22,10 +22,10 @@
 
 #include "model/isa/compile/module.h"
 #include "model/isa/context/misuse.h"
-#include "model/machine/snapshot.h"
+#include "model/machine/memory/snapshot.h"
 #include "model/run/launch.h"
 
-namespace bitwell {
+namespace bitwell::isa {
 
 // A module of one context. Of none, as long as nothing is assigned.
 struct ModuleHandle {
@@ -60,7 +60,7 @@ Argument argument(const T& value) {
 
 struct LoadOptions {
   std::string path{};  // of the file that the text stands in, for what is said of it
-  isa::Approximate approximate = isa::Approximate::h200;
+  Approximate approximate = Approximate::h200;
 };
 
 struct ContextOptions {
@@ -68,16 +68,15 @@ struct ContextOptions {
 };
 
 // What a launch came to, beside what stands in memory.
-using Outcome = isa::RunResult;
+using Outcome = run::RunResult;
 
 // One launch of a context, which may be in flight with others.
 struct KernelLaunch {
   ModuleHandle module;
   std::string entry;
-  isa::Shape shape{};
+  run::Shape shape{};
   std::vector<Argument> arguments{};
-  std::shared_ptr<const isa::Program>
-      program{};  // in the entry's place, of the module's place; nullptr: none
+  std::shared_ptr<const Program> program{};  // in the entry's place, of the module's place; nullptr: none
 };
 
 // Any number of threads may call it, one after the other has its turn: a launch holds all others up. From
@@ -96,16 +95,15 @@ class Context {
   // first asked for. A text that was loaded before is not read again. Of a text that is loaded when its
   // module was unloaded, the variables stand where they stood. Throws InputError and Unsupported.
   ModuleHandle load(const std::string& text, const LoadOptions& options = {});
-  ModuleHandle load(std::shared_ptr<const isa::Module> module,
-                    isa::Approximate approximate = isa::Approximate::h200);
+  ModuleHandle load(std::shared_ptr<const isa::Module> module, Approximate approximate = Approximate::h200);
   // The variables are freed; the handle is one of no module from now on.
   void unload(ModuleHandle module);
   // What was loaded; a program of it, as launch() takes it, compiled if it is not yet.
   std::shared_ptr<const isa::Module> module(ModuleHandle module) const;
-  std::shared_ptr<const isa::Program> program(ModuleHandle module, const std::string& entry) const;
+  std::shared_ptr<const Program> program(ModuleHandle module, const std::string& entry) const;
   // Its .global and .const variables, where they stand; one of them, to be read and written as memory is.
   // Throws InputError where there is none of that name.
-  const std::vector<isa::GlobalVariable>& variables(ModuleHandle module) const;
+  const std::vector<GlobalVariable>& variables(ModuleHandle module) const;
   machine::ModulePlace place(ModuleHandle module) const;
   Allocation variable(ModuleHandle module, const std::string& name) const;
 
@@ -125,26 +123,26 @@ class Context {
   // For who sets memory up for a launch, or looks at it afterwards; no lock holds others up.
   machine::Memory& memory() { return memory_; }
 
-  // Runs the launch to its end. Throws as isa::run does, Misuse, and CallbackError; what a chooser throws
+  // Runs the launch to its end. Throws as run::run does, Misuse, and CallbackError; what a chooser throws
   // passes.
-  Outcome launch(ModuleHandle module, const std::string& entry, const isa::Shape& shape,
-                 const std::vector<Argument>& arguments, const isa::Options& options = {});
-  // Launches of a stream that are in flight together, as isa::run_chain has them.
-  std::vector<Outcome> launch(std::span<const KernelLaunch> launches, const isa::Options& options = {});
+  Outcome launch(ModuleHandle module, const std::string& entry, const run::Shape& shape,
+                 const std::vector<Argument>& arguments, const run::Options& options = {});
+  // Launches of a stream that are in flight together, as run::run_chain has them.
+  std::vector<Outcome> launch(std::span<const KernelLaunch> launches, const run::Options& options = {});
 
  private:
   // Where a module's variables can stand.
   struct Place {
     machine::ModulePlace at;
-    std::vector<isa::GlobalVariable> variables;  // there
+    std::vector<GlobalVariable> variables;  // there
     bool has_constants = false;
   };
   struct Loaded {
     std::shared_ptr<const isa::Module> module;
-    isa::Approximate approximate;
+    Approximate approximate;
     std::shared_ptr<const Place> place;
     machine::Region constants;
-    std::map<std::string, std::shared_ptr<const isa::Program>> programs{};  // that were asked for, by entry
+    std::map<std::string, std::shared_ptr<const Program>> programs{};  // that were asked for, by entry
   };
   // What is kept of a module that is loaded, or was of late.
   struct Known {
@@ -156,10 +154,10 @@ class Context {
   };
   class Turn;
   Loaded& find(ModuleHandle module) const;
-  static const std::shared_ptr<const isa::Program>& program(Loaded& of, const std::string& entry);
+  static const std::shared_ptr<const Program>& program(Loaded& of, const std::string& entry);
   void check_owner(uint64_t context, const std::string& what) const;
   machine::Region* constants_at(uint64_t address, uint64_t bytes) const;
-  ModuleHandle load(Known& known, isa::Approximate approximate);
+  ModuleHandle load(Known& known, Approximate approximate);
   bool is_own(uint64_t context) const;
   std::shared_ptr<const Place> next_place(const isa::Module& module);
   machine::Region put(const Place& place);
@@ -192,10 +190,10 @@ class Context::Snapshot {
   struct Module {
     uint64_t number;
     std::shared_ptr<const isa::Module> module;
-    isa::Approximate approximate;
+    Approximate approximate;
     std::shared_ptr<const Place> place;
     machine::Region::Saved constants;
-    std::map<std::string, std::shared_ptr<const isa::Program>> programs;
+    std::map<std::string, std::shared_ptr<const Program>> programs;
   };
   struct Text {
     std::shared_ptr<const isa::Module> module;
@@ -210,4 +208,4 @@ class Context::Snapshot {
   std::vector<uint64_t> free_constants_;
 };
 
-}  // namespace bitwell
+}  // namespace bitwell::isa

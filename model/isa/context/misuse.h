@@ -6,7 +6,7 @@
 
 #include "model/machine/failure.h"
 
-namespace bitwell {
+namespace bitwell::isa {
 
 // Nothing has happened, and the context goes on as it was.
 struct Misuse : machine::InputError {
@@ -28,4 +28,4 @@ struct CallbackError : std::runtime_error {
   std::exception_ptr cause;
 };
 
-}  // namespace bitwell
+}  // namespace bitwell::isa

@@ -3,7 +3,7 @@
 
 #include "model/isa/context/turn.h"
 
-namespace bitwell {
+namespace bitwell::isa {
 
 Context::Snapshot Context::snapshot() {
   const Turn turn(*this, "snapshot");
@@ -48,4 +48,4 @@ Context::Context(const Snapshot& snapshot)
   }
 }
 
-}  // namespace bitwell
+}  // namespace bitwell::isa

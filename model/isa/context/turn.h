@@ -2,7 +2,7 @@
 #pragma once
 #include "model/isa/context/context.h"
 
-namespace bitwell {
+namespace bitwell::isa {
 
 // Of one call: nobody else's goes on meanwhile.
 class Context::Turn {
@@ -24,4 +24,4 @@ class Context::Turn {
   std::unique_lock<std::mutex> lock_;
 };
 
-}  // namespace bitwell
+}  // namespace bitwell::isa

@@ -87,13 +87,13 @@ void need_range(const ptx::Operand& operand, uint64_t least, uint64_t most, uint
 
 number::Mode mode_of(const ptx::Instruction& i) {
   number::Mode m;
-  if (has(i, ".rz") || has(i, ".rzi")) m.rounding = number::Rounding::toward_zero;
-  if (has(i, ".rm") || has(i, ".rmi")) m.rounding = number::Rounding::toward_negative;
-  if (has(i, ".rp") || has(i, ".rpi")) m.rounding = number::Rounding::toward_positive;
-  if (has(i, ".rna")) m.rounding = number::Rounding::nearest_away;
-  m.ftz = has(i, ".ftz");
-  m.sat = has(i, ".sat");
-  m.relu = has(i, ".relu");
+  if (ptx::has(i, ".rz") || ptx::has(i, ".rzi")) m.rounding = number::Rounding::toward_zero;
+  if (ptx::has(i, ".rm") || ptx::has(i, ".rmi")) m.rounding = number::Rounding::toward_negative;
+  if (ptx::has(i, ".rp") || ptx::has(i, ".rpi")) m.rounding = number::Rounding::toward_positive;
+  if (ptx::has(i, ".rna")) m.rounding = number::Rounding::nearest_away;
+  m.ftz = ptx::has(i, ".ftz");
+  m.sat = ptx::has(i, ".sat");
+  m.relu = ptx::has(i, ".relu");
   return m;
 }
 
@@ -128,25 +128,26 @@ void emit_carry(Builder& b, const Match&) {
   op.lanes = carry_lanes;
   place_operands(b, op);
   const bool in = i.opcode.ends_with('c');
-  const bool out = has(i, ".cc");
+  const bool out = ptx::has(i, ".cc");
   op.e = in ? b.carry_row() : b.constant_row(32, i.opcode == "sub" ? 1 : 0);
   op.d2 = out ? b.carry_row() : b.new_row(32);
   if (in) b.uses().add(Use::Of::reg, Use::Take::data, op.e / 128);
   if (out) b.uses().add(Use::Of::reg, Use::Take::result, op.d2 / 128);
   if (i.opcode.starts_with("sub")) op.imm |= kSubtract;
-  if (i.opcode.starts_with("mad")) op.imm |= has(i, ".lo") ? kMultiplyLow : kMultiplyHigh;
+  if (i.opcode.starts_with("mad")) op.imm |= ptx::has(i, ".lo") ? kMultiplyLow : kMultiplyHigh;
   if (i.modifiers.back()[1] == 's') op.imm |= kSigned;
   if (i.modifiers.back().ends_with("64")) op.imm |= kWide;
   b.emit(op);
 }
 
 Space space_of(const ptx::Instruction& i) {
-  if (has(i, ".global")) return Space::global;
-  if (has(i, ".shared") || has(i, ".shared::cta")) return Space::shared;
-  if (has(i, ".shared::cluster")) return Space::cluster;
-  if (has(i, ".local")) return Space::local;
-  if (has(i, ".param") || has(i, ".param::entry") || has(i, ".param::func")) return Space::param;
-  if (has(i, ".const")) return Space::constant;
+  if (ptx::has(i, ".global")) return Space::global;
+  if (ptx::has(i, ".shared") || ptx::has(i, ".shared::cta")) return Space::shared;
+  if (ptx::has(i, ".shared::cluster")) return Space::cluster;
+  if (ptx::has(i, ".local")) return Space::local;
+  if (ptx::has(i, ".param") || ptx::has(i, ".param::entry") || ptx::has(i, ".param::func"))
+    return Space::param;
+  if (ptx::has(i, ".const")) return Space::constant;
   return Space::generic;
 }
 
@@ -177,9 +178,9 @@ Order order_of(const ptx::Instruction& i, Order usual) {
                                                                   {".gl", Scope::gpu},
                                                                   {".sys", Scope::sys}};
   for (const auto& [name, s] : semantics)
-    if (has(i, name)) usual.semantics = s;
+    if (ptx::has(i, name)) usual.semantics = s;
   for (const auto& [name, s] : scopes)
-    if (has(i, name)) usual.scope = s;
+    if (ptx::has(i, name)) usual.scope = s;
   return usual;
 }
 
@@ -218,11 +219,11 @@ AtomicOperation operation_of(const ptx::Instruction& i) {
        {".min", AtomicOperation::min},
        {".max", AtomicOperation::max}}};
   for (const auto& [name, operation] : names)
-    if (has(i, name)) return operation;
+    if (ptx::has(i, name)) return operation;
   throw machine::ModelBug("atomic operation");
 }
 
-Next nothing(const Op&, Context&, uint32_t) { return Next::advance; }
+Next nothing(const Op&, run::Context&, uint32_t) { return Next::advance; }
 
 void emit_hint(Builder& b, const Match&) { b.emit(effect_without_memory(b, nothing)); }
 

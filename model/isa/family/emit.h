@@ -31,7 +31,7 @@ Order order_of(const ptx::Instruction& i, Order usual = {});
 AtomicOperation operation_of(const ptx::Instruction& i);
 ElementType element_of(const std::string& type);
 // What fences and hints do: nothing that this machine could show.
-Next nothing(const Op& op, Context& context, uint32_t mask);
+Next nothing(const Op& op, run::Context& context, uint32_t mask);
 // An instruction that only helps the hardware.
 void emit_hint(Builder& b, const Match& m);
 

@@ -55,11 +55,11 @@ struct CopyArrive : AddressUse {
   bool increments = true;  // no .noinc: the arrival is one that the barrier did not count
 };
 
-Next bulk_copy(const Op& op, Context& context, uint32_t mask);     // Transfer
-Next async_copy(const Op& op, Context& context, uint32_t mask);    // SmallTransfer
-Next remote_store(const Op& op, Context& context, uint32_t mask);  // SmallTransfer
-Next copy_commit(const Op& op, Context& context, uint32_t mask);   // CopyGroups
-Next copy_wait(const Op& op, Context& context, uint32_t mask);     // CopyGroups
-Next copy_arrive(const Op& op, Context& context, uint32_t mask);   // CopyArrive; a the address
+Next bulk_copy(const Op& op, run::Context& context, uint32_t mask);     // Transfer
+Next async_copy(const Op& op, run::Context& context, uint32_t mask);    // SmallTransfer
+Next remote_store(const Op& op, run::Context& context, uint32_t mask);  // SmallTransfer
+Next copy_commit(const Op& op, run::Context& context, uint32_t mask);   // CopyGroups
+Next copy_wait(const Op& op, run::Context& context, uint32_t mask);     // CopyGroups
+Next copy_arrive(const Op& op, run::Context& context, uint32_t mask);   // CopyArrive; a the address
 
 }  // namespace bitwell::isa

@@ -6,10 +6,13 @@
 #include <memory>
 #include <vector>
 
+namespace bitwell::run {
+class Context;
+}
+
 namespace bitwell::isa {
 
 struct Op;
-class Context;
 
 // Lane arithmetic: reads and writes rows only. `mask` is not empty.
 using Lanes = void (*)(const Op& op, std::byte* rows, uint32_t mask);
@@ -20,7 +23,7 @@ enum class Next {
   moved,    // the splits changed or the pc was set
   wait      // not executed: the split waits and tries again
 };
-using Effect = Next (*)(const Op& op, Context& context, uint32_t mask);
+using Effect = Next (*)(const Op& op, run::Context& context, uint32_t mask);
 
 enum class OpKind : uint8_t {
   lanes,       // arithmetic on rows

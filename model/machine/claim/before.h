@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::machine {
 

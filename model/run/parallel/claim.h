@@ -3,7 +3,7 @@
 #include "model/machine/event.h"
 #include "model/run/parallel/parallel.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 // To be called before it.
 inline void claim(machine::AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size,
@@ -12,4 +12,4 @@ inline void claim(machine::AccessKind kind, const machine::Region& at, uint64_t 
   if (kind != machine::AccessKind::read) claims.write(at, address, size);
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -11,15 +11,15 @@
 #include "model/machine/claim/claims.h"
 #include "model/run/launch.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 // By function and line of its uses: atomics whose order does not matter, as nothing reads what they give.
 using Unordered = std::vector<std::vector<bool>>;
-Unordered unordered_atomics(const Program& program);
+Unordered unordered_atomics(const isa::Program& program);
 
 // Why the clusters of a launch are to run one after the other, as far as that is known before it starts;
 // empty: nothing says so.
-std::string why_in_order(const Program& program, const Shape& shape, const Options& options,
+std::string why_in_order(const isa::Program& program, const Shape& shape, const Options& options,
                          const Unordered& unordered);
 
 // What a cluster that runs beside others goes by.
@@ -33,4 +33,4 @@ struct Parallel {
   std::array<std::mutex, kLocks>& locks;
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

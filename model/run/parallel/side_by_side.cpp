@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-namespace bitwell::isa {
+namespace bitwell::run {
 namespace {
 
 // Warp instructions, about two milliseconds, after which other threads are called: to start one takes some
@@ -208,4 +208,4 @@ RunResult SideBySide::run() {
   return result;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

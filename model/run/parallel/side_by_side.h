@@ -9,7 +9,7 @@
 #include "model/run/cluster.h"
 #include "model/run/parallel/parallel.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 // Runs the clusters of a launch on several host threads, in rounds: so many in the order of the grid, each
 // thread the next that nobody has. A round counts when all of its clusters have ended without a fault, none
@@ -76,4 +76,4 @@ class SideBySide {
   std::vector<std::jthread> helpers_;
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

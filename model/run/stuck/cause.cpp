@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::MbarrierHistory;
 using machine::MbarrierWord;
@@ -48,16 +48,17 @@ bool has_arrived(const MbarrierHistory& history, const Waiter& who) {
 // something else, this is only the consequence.
 std::vector<Cause> divergent(const std::vector<Waiter>& waiters, const Waiter& waiter) {
   if (waiter.split->wait != &kMeets) return {};
-  const Op& op = waiter.cta->op_at(*waiter.split);
-  if (op.kind != OpKind::barrier) return {};
+  const isa::Op& op = waiter.cta->op_at(*waiter.split);
+  if (op.kind != isa::OpKind::barrier) return {};
   const auto here = static_cast<uint64_t>(__builtin_popcount(waiter.split->mask));
   std::string text = "divergent barrier: '" + waiter.cta->line(*waiter.split).text +
                      "' is for all threads of a warp at once; " + plural(here, "thread") + " of this one " +
                      (here == 1 ? "is" : "are") + " here";
   for (const Waiter& w : waiters)
     if (w.warp == waiter.warp && w.split != waiter.split) {
-      const bool at_barrier = w.split->wait == &kAtCtaBarrier ||
-                              (w.split->wait == &kMeets && w.cta->op_at(*w.split).kind == OpKind::barrier);
+      const bool at_barrier =
+          w.split->wait == &kAtCtaBarrier ||
+          (w.split->wait == &kMeets && w.cta->op_at(*w.split).kind == isa::OpKind::barrier);
       if (!at_barrier) return {};
       text += ", " + std::to_string(__builtin_popcount(w.split->mask)) + " at PTX line " +
               std::to_string(w.cta->line(*w.split).ptx);
@@ -151,4 +152,4 @@ std::vector<Cause> causes(Cluster& cluster, const std::vector<Waiter>& waiters, 
   return out;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -6,7 +6,7 @@
 #include "model/run/cluster.h"
 #include "model/run/wait.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 // Whether it waits for an mbarrier, asleep or in a loop around test_wait.
 bool at_mbarrier(const machine::Split& s);
@@ -35,4 +35,4 @@ std::vector<Cause> causes(Cluster& cluster, const std::vector<Waiter>& waiters, 
 
 std::string plural(uint64_t n, const char* what);
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -10,7 +10,7 @@
 #include "model/run/stuck/cause.h"
 #include "model/run/stuck/nearby.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::Fault;
 using machine::MbarrierHistory;
@@ -98,8 +98,9 @@ std::string cycle(Cluster& cluster, const std::vector<Waiter>& waiters) {
 }  // namespace
 
 std::string others_of_warp(Cluster&, const Waiter& w) {
-  return w.cta->op_at(*w.split).kind == OpKind::barrier ? " for the other threads of its warp"
-                                                        : " for the other threads that its member mask names";
+  return w.cta->op_at(*w.split).kind == isa::OpKind::barrier
+             ? " for the other threads of its warp"
+             : " for the other threads that its member mask names";
 }
 
 static std::string committed_operations(Cluster&, const Waiter&) {
@@ -127,7 +128,7 @@ std::string Cluster::barrier_name(uint64_t address) const {
 std::string Cluster::shared_name(uint64_t address) const {
   const uint64_t offset = address & ((uint64_t{1} << machine::kRankShift) - 1);
   std::string name;
-  for (const SharedVariable& v : grid.program.shared_variables)
+  for (const isa::SharedVariable& v : grid.program.shared_variables)
     if (offset >= v.offset && (v.size == 0 || offset < v.offset + v.size))
       name =
           "'" + readable(v.name) + "'" + (offset > v.offset ? " + " + std::to_string(offset - v.offset) : "");
@@ -155,7 +156,7 @@ static std::vector<Waiter> all_waiters(const Cluster& cluster) {
 
 // Whether a split waits in a collective.
 static bool at_collective(const Waiter& w) {
-  return w.split->wait == &kMeets && w.cta->op_at(*w.split).kind == OpKind::collective;
+  return w.split->wait == &kMeets && w.cta->op_at(*w.split).kind == isa::OpKind::collective;
 }
 
 // Threads of a warp may meet in a collective at different instructions (PTX ISA: those with the same
@@ -205,7 +206,7 @@ void Cluster::report_deadlock(const std::string& beside) {
   size_t shown = 0;
   for (const size_t i : order) {
     const Waiter& w = waiters[i];
-    const Line& line = w.cta->line(*w.split);
+    const isa::Line& line = w.cta->line(*w.split);
     const std::string why = reason(*this, w);
     const auto threads = static_cast<uint32_t>(__builtin_popcount(w.split->mask));
     all.push_back(
@@ -230,4 +231,4 @@ void Cluster::report_deadlock(const std::string& beside) {
   throw fault;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

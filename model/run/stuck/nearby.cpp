@@ -6,7 +6,7 @@
 
 #include "model/machine/beside.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 namespace {
 
 using machine::Named;
@@ -17,7 +17,7 @@ Beside after_comma(std::vector<Named> objects, uint64_t address) {
   const bool wrapped = address >> 31 == 1;  // of a 32-bit address
   for (Named& o : objects) o.base += middle;
   const uint64_t at = address + middle - (wrapped ? uint64_t{1} << 32 : 0);
-  const std::string text = beside(objects, at, "far from every variable");
+  const std::string text = machine::beside(objects, at, "far from every variable");
   return {text.empty() ? "" : ", " + text, machine::nearest(objects, at)};
 }
 
@@ -36,7 +36,7 @@ std::string readable(const std::string& name) {
 
 Beside beside_shared(const Cta& cta, uint64_t address) {
   std::vector<Named> objects;
-  for (const SharedVariable& v : cta.grid.program.shared_variables)
+  for (const isa::SharedVariable& v : cta.grid.program.shared_variables)
     objects.push_back(
         {v.name, cta.shared.base() + v.offset, v.size != 0 ? v.size : cta.grid.shape.dynamic_shared});
   return after_comma(std::move(objects), address);
@@ -44,16 +44,16 @@ Beside beside_shared(const Cta& cta, uint64_t address) {
 
 Beside beside_parameters(const Grid& grid, uint64_t offset) {
   std::vector<Named> objects;
-  for (const Parameter& p : grid.program.functions[static_cast<size_t>(grid.program.entry)].params)
+  for (const isa::Parameter& p : grid.program.functions[static_cast<size_t>(grid.program.entry)].params)
     objects.push_back({p.name, p.offset, p.size});
   return after_comma(std::move(objects), offset);
 }
 
 Beside beside_constants(const Grid& grid, uint64_t address) {
   std::vector<Named> objects;
-  for (const GlobalVariable& g : grid.program.globals)
+  for (const isa::GlobalVariable& g : grid.program.globals)
     if (g.is_const) objects.push_back({g.name, g.address, g.size});
   return after_comma(std::move(objects), address);
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

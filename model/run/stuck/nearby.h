@@ -4,7 +4,7 @@
 
 #include "model/run/cta.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 // A C++ name as it was written: "pipeline::full".
 std::string readable(const std::string& name);
@@ -20,4 +20,4 @@ Beside beside_shared(const Cta& cta, uint64_t address);
 Beside beside_parameters(const Grid& grid, uint64_t offset);
 Beside beside_constants(const Grid& grid, uint64_t address);
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -3,7 +3,7 @@
 
 #include "model/run/cluster.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::Split;
 
@@ -15,7 +15,7 @@ constexpr uint32_t kLooks = 16;
 // visit(bytes, size) for all that says what the split will do next but memory. The callers' registers and
 // places count too: a loop may be theirs. Until visit says no; returns whether it never did.
 template <class Visit>
-bool each_part(const Program& program, const Split& split, uint32_t pc, Visit visit) {
+bool each_part(const isa::Program& program, const Split& split, uint32_t pc, Visit visit) {
   if (!visit(&split.mask, sizeof split.mask)) return false;
   uint32_t place = pc;
   for (machine::Activation* a = split.activation.get(); a != nullptr; a = a->caller.get()) {
@@ -68,4 +68,4 @@ bool Cta::repeats(const machine::Warp& warp, Split& split, uint32_t pc) {
   return false;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

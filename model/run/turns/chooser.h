@@ -12,13 +12,16 @@ struct Warp;
 }
 
 namespace bitwell::isa {
+struct Line;
+struct Op;
+}  // namespace bitwell::isa
+
+namespace bitwell::run {
 
 class Cluster;
 class Cta;
 class Timekeeper;
 struct Grid;
-struct Line;
-struct Op;
 
 // One who can take a turn: a warp, or an operation under way.
 struct Taker {
@@ -33,14 +36,14 @@ struct Taker {
 struct Took {
   uint64_t changes = 0;  // of memory and of what can be waited for, that the launch has made so far
   // Where the chooser counts: the instructions of a warp's turn, by unit; what an operation did in its own.
-  std::array<uint32_t, kUnits.size()> instructions{};
+  std::array<uint32_t, isa::kUnits.size()> instructions{};
   machine::Work work;
 };
 
 // An instruction that a warp has executed.
 struct Executed {
-  const Op& op;
-  const Line& line;
+  const isa::Op& op;
+  const isa::Line& line;
   const Cta& cta;
   const machine::Warp& warp;
   int function;
@@ -96,4 +99,4 @@ class Timekeeper : public Chooser {
   size_t choose(std::span<const Taker>) final { return 0; }
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

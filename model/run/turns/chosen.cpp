@@ -5,7 +5,7 @@
 #include "model/run/turns/residents.h"
 #include "model/run/turns/synchronised.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::Split;
 using machine::Warp;
@@ -80,4 +80,4 @@ void Residents::run_chosen(Chooser& chooser) {
   }
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

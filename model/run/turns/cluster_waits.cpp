@@ -2,7 +2,7 @@
 #include "model/run/cluster.h"
 #include "model/run/wait.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::Warp;
 
@@ -72,4 +72,4 @@ void Cluster::release_spinners() {
           s.wait = nullptr;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 class Flight {
  public:
@@ -33,4 +33,4 @@ class Flight {
   std::function<void()> call_;
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

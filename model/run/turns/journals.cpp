@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 void Journals::add(uint32_t number, Grid& grid, Journal journal) {
   if (number != first_) {
@@ -34,4 +34,4 @@ void Journals::join(std::map<uint32_t, Kept>::iterator at) {
   kept_.erase(next);
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -6,7 +6,7 @@
 #include "model/run/cta.h"
 #include "model/run/journal.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 class Journals {
  public:
@@ -29,4 +29,4 @@ class Journals {
   std::map<uint32_t, Kept> kept_;
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

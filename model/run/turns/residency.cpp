@@ -6,7 +6,7 @@
 #include "model/machine/arch.h"
 #include "model/machine/limits.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 namespace {
 
@@ -19,7 +19,7 @@ struct Promise {
   uint32_t ctas = 0;
   std::string by;  // the directive
 };
-Promise promised(const Function& entry, uint32_t threads) {
+Promise promised(const isa::Function& entry, uint32_t threads) {
   const auto first = [&](const char* name) {
     const auto at = entry.directives.find(name);
     return at == entry.directives.end() ? 0 : static_cast<uint64_t>(at->second.front());
@@ -52,15 +52,15 @@ uint32_t ctas_by_registers(uint32_t threads, uint32_t registers) {
   return machine::kRegisters / machine::kQuarters / of_a_warp * machine::kQuarters / warps;
 }
 
-Residency residency(const Program& program, const Shape& asked) {
+Residency residency(const isa::Program& program, const Shape& asked) {
   const Shape shape = full_shape(program, asked);
   const machine::Arch& arch = machine::arch(program.sm);
   // A warp takes its lanes whether all are threads or not.
   const auto threads =
       static_cast<uint32_t>(round_up(shape.block[0] * shape.block[1] * shape.block[2], kWarp));
   const uint64_t shared =
-      allocated_shared(program.sm, program.dynamic_shared + shape.dynamic_shared - reserved_shared(program) +
-                                       arch.sm_shared - arch.shared);
+      allocated_shared(program.sm, program.dynamic_shared + shape.dynamic_shared -
+                                       isa::reserved_shared(program) + arch.sm_shared - arch.shared);
   Residency out;
   out.ctas_per_sm = arch.sm_ctas;
   out.limited_by = Scarce::ctas;
@@ -96,4 +96,4 @@ Residency residency(const Program& program, const Shape& asked) {
   return out;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

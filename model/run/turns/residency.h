@@ -5,7 +5,7 @@
 
 #include "model/run/launch.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 // What lets no more CTAs onto a multiprocessor.
 enum class Scarce : uint8_t { threads, shared_memory, ctas, registers };
@@ -25,7 +25,7 @@ struct Residency {
 // By the rules of an occupancy calculator (cuda_occupancy.h of CUDA 13.0) for the device that machine::Arch
 // has, the largest for the target. Of its processing clusters, in one of which each cluster lies, the largest
 // size counts: a device may hold fewer clusters. For a launch that check_launch takes.
-Residency residency(const Program& program, const Shape& shape);
+Residency residency(const isa::Program& program, const Shape& shape);
 
 // Bytes of shared memory that a multiprocessor gives to a CTA that asks for `bytes`: whole units of its own.
 uint64_t allocated_shared(int sm, uint64_t bytes);
@@ -33,4 +33,4 @@ uint64_t allocated_shared(int sm, uint64_t bytes);
 // CTAs of so many threads that the registers of a multiprocessor are enough for. 0: not even for one.
 uint32_t ctas_by_registers(uint32_t threads, uint32_t registers);
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

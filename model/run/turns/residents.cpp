@@ -7,7 +7,7 @@
 #include "model/run/turns/chooser.h"
 #include "model/run/wait.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 namespace {
 
@@ -203,7 +203,7 @@ std::string Residents::not_started() const {
 std::string Residents::waiting_launches() const {
   std::string out;
   for (const InFlight& l : launches_) {
-    const Line* at = nullptr;
+    const isa::Line* at = nullptr;
     for (const auto& cluster : clusters_)
       for (const auto& cta : cluster->ctas)
         for (const machine::Warp& w : cta->warps)
@@ -231,4 +231,4 @@ void Residents::report_deadlock() {
   clusters_.front()->report_deadlock(beside);
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -8,7 +8,7 @@
 #include "model/run/cluster.h"
 #include "model/run/turns/journals.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 // Clusters that a device holds at once, 1 or more, and what that number rests on, in words.
 struct Room {
@@ -71,4 +71,4 @@ class Residents {
   bool late_ = false;  // a launch starts when the one before has ended
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

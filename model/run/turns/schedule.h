@@ -7,7 +7,7 @@
 
 #include "model/machine/promise.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 enum class Policy : uint8_t {
   lazy,    // warps in order; an operation goes on only when no warp can
@@ -41,4 +41,4 @@ struct Schedule {
   machine::Promise kept = machine::Promise::devices;
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

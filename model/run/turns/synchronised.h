@@ -2,7 +2,7 @@
 #pragma once
 #include "model/run/cluster.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::Synchronisation;
 
@@ -51,4 +51,4 @@ inline void tell_issued(const Cluster& cluster, const machine::Place& place, int
                                tensor});
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

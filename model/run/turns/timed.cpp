@@ -6,7 +6,7 @@
 #include "model/run/turns/chooser.h"
 #include "model/run/turns/residents.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 std::optional<std::pair<Taker, double>> Cluster::earliest(Timekeeper& keeper) {
   release_spinners();
@@ -85,4 +85,4 @@ void Residents::run_timed(Timekeeper& keeper) {
   for (InFlight& launch : launches_) launch.grid.next.reset();
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -6,7 +6,7 @@
 
 #include "model/run/cluster.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::kLanes;
 using machine::Origin;
@@ -53,16 +53,17 @@ constexpr size_t kSlot = UnknownBits::kLane * kLanes;  // bytes of a row in the 
 // loop makes of them are the unknown bits of its results.
 class Moved {
  public:
-  Moved(const Op& op, Context& context, uint32_t mask) : op_(op), context_(context), mask_(mask), moved_(op) {
+  Moved(const isa::Op& op, Context& context, uint32_t mask)
+      : op_(op), context_(context), mask_(mask), moved_(op) {
     const auto tracks = op.tracks;
     moved_.guard = 0;
-    if (tracks == Tracks::packs) {
+    if (tracks == isa::Tracks::packs) {
       for (const uint32_t r : *op.sources) sources_.push_back(data(r));
       moved_.sources = &sources_;
       moved_.d = slot();
     } else {
       moved_.a = data(op.a);
-      moved_.b = tracks == Tracks::moves_ab ? data(op.b) : control(op.b);
+      moved_.b = tracks == isa::Tracks::moves_ab ? data(op.b) : control(op.b);
       moved_.c = control(op.c);
       moved_.e = control(op.e);
       moved_.d = slot();
@@ -100,10 +101,10 @@ class Moved {
     return to;
   }
 
-  const Op& op_;
+  const isa::Op& op_;
   Context& context_;
   uint32_t mask_;
-  Op moved_;
+  isa::Op moved_;
   std::vector<uint32_t> sources_, results_;
   size_t used_ = 0;
   alignas(64) std::byte memory_[12 * kSlot] = {};
@@ -116,16 +117,16 @@ uint64_t value(Context& context, uint32_t row, int lane, size_t bytes) {
 }
 
 // Unknown bits of a logical operation: those that some choice of the unknown operand bits changes.
-uint64_t logical(const Op& op, Context& context, int lane) {
+uint64_t logical(const isa::Op& op, Context& context, int lane) {
   const size_t n = op.source_bytes;
   const uint64_t ua = unknown_of(context, op.a, lane, n).low;
   const uint64_t ub = unknown_of(context, op.b, lane, n).low;
   const uint64_t a = value(context, op.a, lane, n);
   const uint64_t b = value(context, op.b, lane, n);
   switch (op.tracks) {
-    case Tracks::bit_and: return (ua & (b | ub)) | (ub & (a | ua));
-    case Tracks::bit_or: return (ua & (~b | ub)) | (ub & (~a | ua));
-    case Tracks::bit_xor: return ua | ub;
+    case isa::Tracks::bit_and: return (ua & (b | ub)) | (ub & (a | ua));
+    case isa::Tracks::bit_or: return (ua & (~b | ub)) | (ub & (~a | ua));
+    case isa::Tracks::bit_xor: return ua | ub;
     default: break;
   }
   const uint64_t uc = unknown_of(context, op.c, lane, n).low;
@@ -141,7 +142,7 @@ uint64_t logical(const Op& op, Context& context, int lane) {
 }
 
 // Of a sum, difference or product: what the carries out of unknown bits can reach.
-uint64_t arithmetic(const Op& op, Context& context, int lane) {
+uint64_t arithmetic(const isa::Op& op, Context& context, int lane) {
   const size_t n = op.source_bytes;
   const uint64_t ua = unknown_of(context, op.a, lane, n).low;
   const uint64_t ub = unknown_of(context, op.b, lane, n).low;
@@ -152,8 +153,8 @@ uint64_t arithmetic(const Op& op, Context& context, int lane) {
   switch (op.tracks) {
     // The least and the greatest operands: a bit in which the two results agree has the same carry in every
     // other.
-    case Tracks::adds: return ((((a & ~ua) + (b & ~ub)) ^ ((a | ua) + (b | ub))) | ua | ub) & width;
-    case Tracks::subtracts: return ((((a & ~ua) - (b | ub)) ^ ((a | ua) - (b & ~ub))) | ua | ub) & width;
+    case isa::Tracks::adds: return ((((a & ~ua) + (b & ~ub)) ^ ((a | ua) + (b | ub))) | ua | ub) & width;
+    case isa::Tracks::subtracts: return ((((a & ~ua) - (b | ub)) ^ ((a | ua) - (b & ~ub))) | ua | ub) & width;
     default: break;
   }
   const uint64_t all = ua | ub | uc;
@@ -161,17 +162,17 @@ uint64_t arithmetic(const Op& op, Context& context, int lane) {
 }
 
 // Lanes of a combination of predicates that do not hang on an operand that was never written.
-uint32_t known_predicates(const Op& op, Context& context) {
+uint32_t known_predicates(const isa::Op& op, Context& context) {
   const uint32_t a = context.defined_at(op.a);
   const uint32_t b = context.defined_at(op.b);
   const uint32_t value_a = *context.row<uint32_t>(op.a);
   const uint32_t value_b = *context.row<uint32_t>(op.b);
-  if (op.tracks == Tracks::predicate_and) return (a & b) | (a & ~value_a) | (b & ~value_b);
+  if (op.tracks == isa::Tracks::predicate_and) return (a & b) | (a & ~value_a) | (b & ~value_b);
   return (a & b) | (a & value_a) | (b & value_b);
 }
 
 // Where the first operand of the lane that is not whole comes from.
-Origin first_origin(const Op& op, Context& context, int lane) {
+Origin first_origin(const isa::Op& op, Context& context, int lane) {
   const auto lacks = [&](uint32_t row) { return (context.defined_at(row) >> lane & 1) == 0; };
   for (const uint32_t row : {op.a, op.b, op.c, op.e})
     if (lacks(row)) return origin_of(context, row, lane);
@@ -183,7 +184,7 @@ Origin first_origin(const Op& op, Context& context, int lane) {
 
 }  // namespace
 
-void run_unknown(const Op& op, Context& context, uint32_t mask) {
+void run_unknown(const isa::Op& op, Context& context, uint32_t mask) {
   struct Result {
     uint32_t row;
     LaneBits unknown[kLanes];
@@ -203,7 +204,7 @@ void run_unknown(const Op& op, Context& context, uint32_t mask) {
       for (const uint32_t r : *op.results) context.set_defined(r, mask);
     return;
   }
-  if (tracks == Tracks::predicate_and || tracks == Tracks::predicate_or)
+  if (tracks == isa::Tracks::predicate_and || tracks == isa::Tracks::predicate_or)
     whole = known_predicates(op, context);
   std::vector<uint32_t> rows;
   if (op.results != nullptr)
@@ -220,15 +221,15 @@ void run_unknown(const Op& op, Context& context, uint32_t mask) {
   }
   // Shift counts, selectors and the like must be whole for the bits to be followed.
   uint32_t followed = 0;
-  if (tracks == Tracks::moves_a) followed = context.defined_at(op.b);
-  if (tracks == Tracks::moves_a || tracks == Tracks::moves_ab)
-    followed =
-        (tracks == Tracks::moves_a ? followed : ~0u) & context.defined_at(op.c) & context.defined_at(op.e);
-  if (tracks >= Tracks::packs && tracks <= Tracks::carries) followed = ~0u;
+  if (tracks == isa::Tracks::moves_a) followed = context.defined_at(op.b);
+  if (tracks == isa::Tracks::moves_a || tracks == isa::Tracks::moves_ab)
+    followed = (tracks == isa::Tracks::moves_a ? followed : ~0u) & context.defined_at(op.c) &
+               context.defined_at(op.e);
+  if (tracks >= isa::Tracks::packs && tracks <= isa::Tracks::carries) followed = ~0u;
   followed &= lacking;
   if (followed != 0) {
     for (const uint32_t r : rows) results.push_back({r, {}});
-    if (tracks <= Tracks::packs) {
+    if (tracks <= isa::Tracks::packs) {
       const Moved moved(op, context, followed);
       for (size_t i = 0; i < results.size(); ++i)
         for (uint32_t lanes = followed; lanes != 0; lanes &= lanes - 1)
@@ -237,7 +238,7 @@ void run_unknown(const Op& op, Context& context, uint32_t mask) {
       for (uint32_t lanes = followed; lanes != 0; lanes &= lanes - 1) {
         const int lane = __builtin_ctz(lanes);
         uint64_t& unknown = results[0].unknown[lane].low;
-        if (tracks >= Tracks::adds && tracks <= Tracks::carries) {
+        if (tracks >= isa::Tracks::adds && tracks <= isa::Tracks::carries) {
           unknown = arithmetic(op, context, lane);
         } else {
           unknown = logical(op, context, lane);
@@ -260,7 +261,7 @@ void run_unknown(const Op& op, Context& context, uint32_t mask) {
       const int lane = __builtin_ctz(lanes);
       set_unknown(context, r.row, lane, op.result_bytes, r.unknown[lane], origins[lane]);
     }
-  context.defined_at(kSink) = ~0u;
+  context.defined_at(isa::kSink) = ~0u;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

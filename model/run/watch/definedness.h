@@ -6,11 +6,11 @@
 #include "model/isa/form/op.h"
 #include "model/run/context.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 // Runs a lane loop of which some lanes of `mask` have operands that are not whole, and says what is known of
 // its results.
-void run_unknown(const Op& op, Context& context, uint32_t mask);
+void run_unknown(const isa::Op& op, Context& context, uint32_t mask);
 
 // One lane's register of up to 16 bytes: a 1 for each bit that was never written.
 struct LaneBits {
@@ -32,4 +32,4 @@ std::string under_way(Cluster& cluster, const machine::Agent& copy, uint64_t add
 // to write; to be called where some of them hold nothing.
 void keep_reads_off_copies(Context& context, uint64_t address, uint64_t size, int lane);
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

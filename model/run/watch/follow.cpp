@@ -4,7 +4,7 @@
 
 #include "model/run/cluster.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::AccessKind;
 using machine::Region;
@@ -110,4 +110,4 @@ void Follow::stored(const Region& region, uint64_t address, uint64_t bytes, int 
   runs[from] = behind;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

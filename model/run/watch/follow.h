@@ -9,7 +9,7 @@
 
 #include "model/machine/event.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 class Cluster;
 
@@ -98,4 +98,4 @@ class Follow {
   std::vector<Use> uses_;
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

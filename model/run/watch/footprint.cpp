@@ -4,7 +4,7 @@
 
 #include "model/run/cta.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 void add(Footprint& footprint, const Cta& cta) {
   const machine::TensorMemory::Used used = cta.tensor_memory.used();
@@ -22,4 +22,4 @@ void merge(Footprint& footprint, const Footprint& others) {
   for (size_t i = 0; i < others.shared.size(); ++i) footprint.shared[i] |= others.shared[i];
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -5,7 +5,7 @@
 
 #include "model/machine/tensor/tensor_memory.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 class Cta;
 
@@ -22,4 +22,4 @@ void add(Footprint& footprint, const Cta& cta);
 // What other CTAs of the launch touched.
 void merge(Footprint& footprint, const Footprint& others);
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

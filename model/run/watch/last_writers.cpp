@@ -4,7 +4,7 @@
 
 #include "model/machine/tensor/tensor_memory.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 namespace {
 
 constexpr uint64_t kColumns = layout::kTensorColumns;
@@ -64,11 +64,11 @@ std::string LastWriters::of_cell(uint32_t rank, uint32_t lane, uint32_t column) 
 std::string LastWriters::named(int line) const {
   if (line == 0) return "";
   const std::string where = "PTX line " + std::to_string(line);
-  for (const Function& f : program_.functions)
-    for (const Line& l : f.lines)
+  for (const isa::Function& f : program_.functions)
+    for (const isa::Line& l : f.lines)
       if (l.ptx == line)
         return "'" + l.text + "' of " + where + (l.cuda == nullptr ? "" : " (" + l.cuda->words + ")");
   return where;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

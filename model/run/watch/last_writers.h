@@ -7,13 +7,13 @@
 #include "model/isa/form/program.h"
 #include "model/machine/event.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 // The instruction that last wrote each byte of a cluster's shared memory, and each cell of its tensor memory,
 // since somebody first wanted to know.
 class LastWriters {
  public:
-  explicit LastWriters(const Program& program) : program_(program) {}
+  explicit LastWriters(const isa::Program& program) : program_(program) {}
 
   void note(const machine::Access& access);
 
@@ -27,10 +27,10 @@ class LastWriters {
   using Lines = std::vector<int>;  // of the PTX; 0: nobody
   std::string named(int line) const;
 
-  const Program& program_;
+  const isa::Program& program_;
   // By rank, as far as somebody has written.
   std::vector<Lines> shared_;  // [byte]
   std::vector<Lines> cells_;   // [lane][column]
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 int lost_bits(float one, float other, float result, bool brain) {
   const float smaller = std::fabs(one) < std::fabs(other) ? one : other;
@@ -18,4 +18,4 @@ int lost_bits(float one, float other, float result, bool brain) {
   return std::max(std::min(place, highest + 1) - lowest, 0);
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -8,7 +8,7 @@
 
 #include "model/machine/failure.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 // How many bits of a sum's smaller term may be lost; none: such losses are not counted.
 using Bound = std::optional<int>;
@@ -45,4 +45,4 @@ struct Losses {
 // larger one. `brain`: bf16, else fp16.
 int lost_bits(float one, float other, float result, bool brain);
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -7,7 +7,7 @@
 #include "model/number/decode.h"
 #include "model/number/half.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 namespace {
 
 __extension__ typedef __int128 Wide;
@@ -23,7 +23,7 @@ int64_t units(const number::Format& format, uint32_t code) {
 }
 
 // The exact sum of one result's products, in squares of units.
-Wide products(const MatrixSums& sums, size_t row, size_t column) {
+Wide products(const isa::MatrixSums& sums, size_t row, size_t column) {
   Wide sum = 0;
   for (size_t i = 0; i < sums.b.k; ++i)
     sum += Wide{units(*sums.a.format, sums.a.codes[row * sums.b.k + i])} *
@@ -45,13 +45,13 @@ std::vector<bool> finite_ones(const number::Format& format, std::span<const uint
 
 }  // namespace
 
-MatrixLosses::MatrixLosses(const Line& line, Bound bound) : bound_(bound) {
+MatrixLosses::MatrixLosses(const isa::Line& line, Bound bound) : bound_(bound) {
   seen_.form = Losses::Form::matrix;
   seen_.ptx_line = line.ptx;
   seen_.instruction = line.text;
 }
 
-void MatrixLosses::look(const MatrixSums& sums) {
+void MatrixLosses::look(const isa::MatrixSums& sums) {
   const size_t columns = sums.b.columns;
   const size_t rows = sums.before.size() / columns;
   const std::vector<bool> row_finite = finite_ones(*sums.a.format, sums.a.codes, sums.b.k);
@@ -64,7 +64,7 @@ void MatrixLosses::look(const MatrixSums& sums) {
 }
 
 // `alone`: what the instruction gives for an accumulator of 0.
-void MatrixLosses::judge(const MatrixSums& sums, size_t row, size_t column, uint32_t alone) {
+void MatrixLosses::judge(const isa::MatrixSums& sums, size_t row, size_t column, uint32_t alone) {
   const size_t at = row * sums.b.columns + column;
   const float before = value_of(sums.before[at]);
   if (!std::isfinite(before)) return;
@@ -88,4 +88,4 @@ void MatrixLosses::judge(const MatrixSums& sums, size_t row, size_t column, uint
   seen_.shortened.bits = std::max(seen_.shortened.bits, bits);
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -4,21 +4,21 @@
 #include "model/isa/form/program.h"
 #include "model/run/watch/losses.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 // Counts for one instruction. Of its results those count whose row of A, column of B and accumulator are
 // finite.
-class MatrixLosses final : public MatrixWatch {
+class MatrixLosses final : public isa::MatrixWatch {
  public:
-  MatrixLosses(const Line& line, Bound bound);
-  void look(const MatrixSums& sums) override;
+  MatrixLosses(const isa::Line& line, Bound bound);
+  void look(const isa::MatrixSums& sums) override;
   const Losses& seen() const { return seen_; }
 
  private:
-  void judge(const MatrixSums& sums, size_t row, size_t column, uint32_t alone);
+  void judge(const isa::MatrixSums& sums, size_t row, size_t column, uint32_t alone);
 
   Losses seen_;
   Bound bound_;
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

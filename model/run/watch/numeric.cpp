@@ -11,12 +11,12 @@
 #include "model/run/watch/definedness.h"
 #include "model/run/watch/matrix_losses.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using Form = Losses::Form;
 
-struct NumericWatch::Watched : Payload {
-  Op plain;  // as it was
+struct NumericWatch::Watched : isa::Payload {
+  isa::Op plain;  // as it was
   bool brain = false;
   bool flushes = false;  // .ftz
   bool packed = false;
@@ -117,7 +117,7 @@ void look(const Watched& w, const std::array<Row, kOperands>& rows, const Row& r
 }
 
 // Lane arithmetic, as the run loop does it, with a look at its operands before.
-Next watched_lanes(const Op& op, Context& context, uint32_t mask) {
+isa::Next watched_lanes(const isa::Op& op, Context& context, uint32_t mask) {
   const auto& w = op.as<Watched>();
   const std::array<Row, kOperands> rows{row_at(context, w.plain.a), row_at(context, w.plain.b),
                                         row_at(context, w.plain.c)};
@@ -131,7 +131,7 @@ Next watched_lanes(const Op& op, Context& context, uint32_t mask) {
     context.set_defined(w.plain.d, mask);
   }
   look(w, rows, row_at(context, w.plain.d), context, mask & known);
-  return Next::advance;
+  return isa::Next::advance;
 }
 
 std::vector<std::string> parts_of(const std::string& text) {
@@ -159,13 +159,14 @@ std::optional<Form> form_of(const std::vector<std::string>& parts) {
 
 }  // namespace
 
-NumericWatch::NumericWatch(Program& program, Bound bound) : bound_(bound) {
-  for (Function& f : program.functions)
+NumericWatch::NumericWatch(isa::Program& program, Bound bound) : bound_(bound) {
+  for (isa::Function& f : program.functions)
     for (size_t pc = 0; pc < f.code.size(); ++pc) {
-      Op& op = f.code[pc];
+      isa::Op& op = f.code[pc];
       watch_product(f, op);
       const auto same = [&](size_t other) {
-        return other < f.code.size() && f.code[other].kind != OpKind::jump && f.code[other].line == op.line;
+        return other < f.code.size() && f.code[other].kind != isa::OpKind::jump &&
+               f.code[other].line == op.line;
       };
       // One op of several: its operands are not the instruction's.
       if (!same(pc - 1) && !same(pc + 1)) watch_lanes(f, op);
@@ -174,21 +175,21 @@ NumericWatch::NumericWatch(Program& program, Bound bound) : bound_(bound) {
 
 NumericWatch::~NumericWatch() = default;
 
-void NumericWatch::watch_product(Function& function, Op& op) {
-  const auto* product = dynamic_cast<const MatrixProduct*>(op.payload);
+void NumericWatch::watch_product(isa::Function& function, isa::Op& op) {
+  const auto* product = dynamic_cast<const isa::MatrixProduct*>(op.payload);
   if (product == nullptr || !product->may_leave_halves()) return;
   products_.push_back(std::make_unique<MatrixLosses>(function.lines[static_cast<size_t>(op.line)], bound_));
-  std::unique_ptr<MatrixProduct> watched = product->copy();
+  std::unique_ptr<isa::MatrixProduct> watched = product->copy();
   watched->watch = products_.back().get();
   op.payload = watched.get();
   function.payloads.push_back(std::move(watched));
 }
 
-void NumericWatch::watch_lanes(Function& function, Op& op) {
-  const Line& line = function.lines[static_cast<size_t>(op.line)];
+void NumericWatch::watch_lanes(isa::Function& function, isa::Op& op) {
+  const isa::Line& line = function.lines[static_cast<size_t>(op.line)];
   const std::vector<std::string> parts = parts_of(line.text);
   const auto form = parts.empty() ? std::nullopt : form_of(parts);
-  if (!form || op.kind != OpKind::lanes || op.results != nullptr || op.sources != nullptr) return;
+  if (!form || op.kind != isa::OpKind::lanes || op.results != nullptr || op.sources != nullptr) return;
   const auto has = [&](const char* part) { return std::count(parts.begin(), parts.end(), part) != 0; };
   auto payload = std::make_unique<Watched>();
   payload->plain = op;
@@ -201,7 +202,7 @@ void NumericWatch::watch_lanes(Function& function, Op& op) {
   payload->seen.form = *form;
   payload->seen.ptx_line = line.ptx;
   payload->seen.instruction = line.text;
-  op.kind = OpKind::effect;
+  op.kind = isa::OpKind::effect;
   op.effect = watched_lanes;
   op.payload = payload.get();
   watched_.push_back(payload.get());
@@ -220,4 +221,4 @@ std::vector<Losses> NumericWatch::losses() const {
   return out;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -6,7 +6,7 @@
 #include "model/isa/form/program.h"
 #include "model/run/watch/losses.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 class MatrixLosses;
 
@@ -16,7 +16,7 @@ class MatrixLosses;
 class NumericWatch {
  public:
   // `bound`: of lost bits, as Losses::shortened counts them.
-  explicit NumericWatch(Program& program, Bound bound = std::nullopt);
+  explicit NumericWatch(isa::Program& program, Bound bound = std::nullopt);
   ~NumericWatch();
   NumericWatch(const NumericWatch&) = delete;
   NumericWatch& operator=(const NumericWatch&) = delete;
@@ -27,12 +27,12 @@ class NumericWatch {
   struct Watched;
 
  private:
-  void watch_product(Function& function, Op& op);
-  void watch_lanes(Function& function, Op& op);
+  void watch_product(isa::Function& function, isa::Op& op);
+  void watch_lanes(isa::Function& function, isa::Op& op);
 
   Bound bound_;
   std::vector<const Watched*> watched_;  // payloads of the program's
   std::vector<std::unique_ptr<MatrixLosses>> products_;
 };
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

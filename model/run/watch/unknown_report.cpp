@@ -6,7 +6,7 @@
 #include "model/run/watch/definedness.h"
 #include "model/run/watch/follow.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 
 using machine::Origin;
 
@@ -55,8 +55,8 @@ std::string place_text(const Context& context, const Origin& from) {
 std::string line_text(const Context& context, int ptx_line) {
   machine::Place place;
   place.ptx_line = ptx_line;
-  for (const Function& f : context.cta.grid.program.functions)
-    for (const Line& line : f.lines)
+  for (const isa::Function& f : context.cta.grid.program.functions)
+    for (const isa::Line& line : f.lines)
       if (line.ptx == ptx_line) place.cuda = line.cuda;
   return machine::line_of(place);
 }
@@ -113,4 +113,4 @@ std::string describe(const Context& context, const Origin& from) {
   return text;
 }
 
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

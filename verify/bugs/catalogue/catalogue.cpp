@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <sstream>
 
-#include "model/machine/memory.h"
-#include "verify/explore/schedules.h"
-#include "verify/hazard/watch.h"
+#include "model/machine/memory/memory.h"
+#include "verify/findings/watch.h"
+#include "verify/schedules/schedules.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 namespace {
 
 using machine::InputError;
@@ -34,7 +34,7 @@ bool marked(const std::string& line, const char* mark, const std::string& name) 
   return false;
 }
 
-void read_launch(const std::string& words, Launch& launch, const std::string& place) {
+void read_launch(const std::string& words, launch::Launch& launch, const std::string& place) {
   std::istringstream in(words);
   std::string what;
   for (std::string word; in >> word;) {
@@ -53,7 +53,7 @@ void read_launch(const std::string& words, Launch& launch, const std::string& pl
     } else if (what == "registers") {
       launch.shape.registers = n;
     } else if (what == "buffers" || what == "unwritten") {
-      Buffer b;
+      launch::Buffer b;
       b.name = "buffer " + std::to_string(launch.buffers.size());
       b.bytes.resize(n);
       b.defined = what == "buffers";
@@ -94,7 +94,7 @@ void read_comment(const std::string& words, Exhibit& out, const std::string& pla
 Exhibit read_exhibit(const std::filesystem::path& path) {
   Exhibit out;
   out.name = path.stem();
-  out.text = read_file(path);
+  out.text = launch::read_file(path);
   out.launch.entry = "kernel";
   std::istringstream in(out.text);
   int number = 0;
@@ -136,10 +136,10 @@ std::string memory_of(const hazard::Finding& f) {
 }
 
 // What a run said, as one finding: the expected one where it is there, or one that names other lines.
-void weigh(const std::vector<Found>& findings, const Bug* bug, Tally& out) {
-  const Found* told = nullptr;
+void weigh(const std::vector<findings::Found>& findings, const Bug* bug, Tally& out) {
+  const findings::Found* told = nullptr;
   bool elsewhere = false;
-  for (const Found& found : findings) {
+  for (const findings::Found& found : findings) {
     const hazard::Finding& f = found.finding;
     const bool here = bug != nullptr && names_a_line(f, *bug);
     const bool expected = here && hazard::row_of(f.kind).name == bug->expected;
@@ -151,7 +151,7 @@ void weigh(const std::vector<Found>& findings, const Bug* bug, Tally& out) {
     const hazard::Finding& f = told->finding;
     out.said = std::string(hazard::row_of(f.kind).name) + " at lines " +
                std::to_string(f.earlier.site.ptx_line) + " and " + std::to_string(f.later.site.ptx_line);
-    out.where = describe(*told);
+    out.where = findings::describe(*told);
     out.memory = memory_of(f);
   } else if (!out.said.empty()) {
     out.as_expected = bug != nullptr && bug->expected == out.said &&
@@ -197,15 +197,15 @@ Tally examine(const Exhibit& exhibit, const Bug* bug, size_t most) {
   const auto start = std::chrono::steady_clock::now();
   Tally out;
   const std::string text = ptx_of(exhibit, bug == nullptr ? "" : bug->name);
-  const SharedModule module = std::make_shared<const isa::Module>(text, exhibit.name);
-  const SharedProgram program = module->program("kernel");
-  Readings readings;
-  for (const isa::Schedule& schedule : schedules(most)) {
+  const findings::SharedModule module = std::make_shared<const isa::Module>(text, exhibit.name);
+  const findings::SharedProgram program = module->program("kernel");
+  findings::Readings readings;
+  for (const run::Schedule& schedule : launch::schedules(most)) {
     ++out.schedules;
-    Launch launch = exhibit.launch;
+    launch::Launch launch = exhibit.launch;
     launch.module = module;
-    Watch watch(exhibit.once);
-    isa::Options options;
+    findings::Watch watch(exhibit.once);
+    run::Options options;
     options.schedule = schedule;
     options.step_limit = 1 << 20;
     options.observers.push_back(watch.observer(readings.of(program).registers.lines()));
@@ -214,9 +214,9 @@ Tally examine(const Exhibit& exhibit, const Bug* bug, size_t most) {
         if (second && !exhibit.again) break;
         watch.begin(*program, launch.shape, second);
         watch.follow(readings.of(program));
-        const Ran ran = simulate(launch, options, true);  // at the same addresses
+        const launch::Ran ran = launch::simulate(launch, options, true);  // at the same addresses
         ran.keep(launch);
-        const isa::RunResult& result = ran.result;
+        const run::RunResult& result = ran.result;
         if (!result.notes.empty()) {
           out.said = "note";
           out.where =
@@ -227,7 +227,7 @@ Tally examine(const Exhibit& exhibit, const Bug* bug, size_t most) {
       out.said = "fault";
       out.where = fault.what();
     }
-    const std::vector<Found> findings = watch.findings();
+    const std::vector<findings::Found> findings = watch.findings();
     weigh(findings, bug, out);
     const bool suspected = bug == nullptr && !out.said.empty();
     if (out.as_expected || suspected || !findings.empty()) break;
@@ -237,4 +237,4 @@ Tally examine(const Exhibit& exhibit, const Bug* bug, size_t most) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

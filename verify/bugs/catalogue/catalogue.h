@@ -22,11 +22,11 @@
 
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 
 struct Bug {
   std::string name;
-  std::string expected;  // of hazard::KindRow; or "fault", which ends the run; or "note", of isa::Note
+  std::string expected;  // of hazard::KindRow; or "fault", which ends the run; or "note", of run::Note
   std::string from;      // or empty
   std::string says;      // what the fault or note must say
   std::vector<int> lines;
@@ -35,7 +35,7 @@ struct Exhibit {
   std::string name;  // of the file, without its ending
   std::string about;
   std::string text;
-  Launch launch;
+  launch::Launch launch;
   bool once = false;
   bool again = false;
   std::vector<Bug> bugs;  // none: it stands there for being clean
@@ -59,7 +59,7 @@ struct Tally {
 // "global memory", "shared memory", ..., "tensor memory".
 std::vector<std::string> memory_names();
 // Runs the kernel (or twice, if it comes again), with the bug or clean (nullptr), under the first schedules
-// of verify::schedules until something is said, at most so many.
+// of launch::schedules until something is said, at most so many.
 Tally examine(const Exhibit& exhibit, const Bug* bug, size_t schedules);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

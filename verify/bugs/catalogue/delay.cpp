@@ -7,7 +7,7 @@
 
 #include "model/ptx/parse.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 namespace {
 
 // Straight code: a branch could keep lanes apart that the kernel has together. The upper 13 bits of a hash of
@@ -55,4 +55,4 @@ std::string delayed(const std::string& ptx) {
   return out.append(ptx, copied);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 
 // The module with a sleep before every instruction that reaches memory (parameters aside) or meets other
 // threads: each warp draws, from its clock and its place along x, anew at every arrival, three times out of
@@ -12,4 +12,4 @@ namespace bitwell::verify {
 // ptx::SyntaxError.
 std::string delayed(const std::string& ptx);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

@@ -9,7 +9,7 @@
 
 #include "verify/capture/digest.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 namespace {
 
 using machine::InputError;
@@ -81,17 +81,17 @@ std::string digest_of(const Exhibit& exhibit, const std::string& bug) {
     line.erase(line.find_last_not_of(" \t") + 1);
     if (!line.empty()) text += line + "\n";
   }
-  const isa::Shape& s = exhibit.launch.shape;
+  const run::Shape& s = exhibit.launch.shape;
   for (const auto& extent : {s.grid, s.block, s.cluster})
     text += fmt::format("{} {} {}\n", extent[0], extent[1], extent[2]);
-  for (const Buffer& b : exhibit.launch.buffers) text += std::to_string(b.size()) + "\n";
-  Digest digest;
+  for (const launch::Buffer& b : exhibit.launch.buffers) text += std::to_string(b.size()) + "\n";
+  capture::Digest digest;
   digest.add(std::as_bytes(std::span(text)));
   return digest.hex();
 }
 
 std::vector<DeviceCount> read_device_counts(const std::string& path) {
-  std::istringstream in(read_file(path));
+  std::istringstream in(launch::read_file(path));
   std::vector<DeviceCount> out;
   int n = 0;
   for (std::string line; std::getline(in, line);)
@@ -155,4 +155,4 @@ std::string summary_of(const std::vector<DeviceCount>& counts) {
   return out + all.line("all");
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

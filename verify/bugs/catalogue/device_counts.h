@@ -6,7 +6,7 @@
 
 #include "verify/bugs/catalogue/catalogue.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 
 // Launches without delays, or with them.
 struct Counted {
@@ -49,4 +49,4 @@ std::string counted_columns(const std::vector<DeviceCount>& counts, const Exhibi
 // launches, only with delays, and never.
 std::string summary_of(const std::vector<DeviceCount>& counts);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

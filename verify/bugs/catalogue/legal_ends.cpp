@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "model/machine/memory.h"
-#include "verify/explore/exhaust.h"
-#include "verify/explore/schedules.h"
+#include "model/machine/memory/memory.h"
 #include "verify/launch/start.h"
+#include "verify/schedules/exhaust.h"
+#include "verify/schedules/schedules.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 namespace {
 
 using Bytes = std::vector<std::vector<std::byte>>;  // of every buffer
@@ -16,15 +16,15 @@ using Bytes = std::vector<std::vector<std::byte>>;  // of every buffer
 constexpr uint64_t kMostRuns = 1000;  // of an enumeration
 constexpr size_t kSchedules = 40;     // where there is none
 
-isa::Options options_of(const isa::Schedule& schedule) {
-  isa::Options out;
+run::Options options_of(const run::Schedule& schedule) {
+  run::Options out;
   out.schedule = schedule;
   out.step_limit = 1 << 20;  // polling warps take turns rarely
   return out;
 }
 
-Bytes left_by(const Start& start, const isa::Schedule& schedule) {
-  const Ran ran = start.run(options_of(schedule), true);
+Bytes left_by(const launch::Start& start, const run::Schedule& schedule) {
+  const launch::Ran ran = start.run(options_of(schedule), true);
   Bytes out;
   for (size_t b = 0; b < start.launch().buffers.size(); ++b) out.push_back(ran.buffer(start.launch(), b));
   return out;
@@ -40,10 +40,10 @@ std::vector<std::byte> distinct_words(size_t size) {
 }
 
 // Whether the kernel ends with this buffer as it was, whatever the others get.
-bool leaves(const Launch& launch, size_t buffer) {
+bool leaves(const launch::Launch& launch, size_t buffer) {
   try {
-    const Start start(launch);
-    for (const isa::Schedule& schedule : schedules(4))
+    const launch::Start start(launch);
+    for (const run::Schedule& schedule : launch::schedules(4))
       if (left_by(start, schedule)[buffer] != launch.buffers[buffer].bytes) return false;
   } catch (const machine::Fault&) {
     return false;
@@ -52,11 +52,11 @@ bool leaves(const Launch& launch, size_t buffer) {
 }
 
 // Words that differ when the buffers stand elsewhere: addresses.
-Bytes compared_bytes(const Launch& launch) {
-  Launch elsewhere = launch;
+Bytes compared_bytes(const launch::Launch& launch) {
+  launch::Launch elsewhere = launch;
   for (size_t i = 0; i < launch.buffers.size(); ++i)
     elsewhere.buffers[i].address = machine::kBuffers + (i + 1) * 0x0123456700;
-  const Bytes here = left_by(Start(launch), {}), there = left_by(Start(elsewhere), {});
+  const Bytes here = left_by(launch::Start(launch), {}), there = left_by(launch::Start(elsewhere), {});
   Bytes out;
   for (size_t b = 0; b < here.size(); ++b) {
     std::vector<std::byte>& of_buffer = out.emplace_back(here[b].size(), std::byte{0xFF});
@@ -72,8 +72,8 @@ Bytes compared_bytes(const Launch& launch) {
 
 }  // namespace
 
-Launch with_distinct_inputs(const Exhibit& exhibit) {
-  Launch out = exhibit.launch;
+launch::Launch with_distinct_inputs(const Exhibit& exhibit) {
+  launch::Launch out = exhibit.launch;
   out.module = std::make_shared<const isa::Module>(ptx_of(exhibit), exhibit.name);
   for (size_t i = 0; i < out.buffers.size(); ++i) {
     std::vector<std::byte>& bytes = out.buffers[i].bytes;
@@ -93,17 +93,17 @@ LegalEnds legal_ends(const Exhibit& exhibit) {
       out.ends.push_back(std::move(end));
   };
   try {
-    const Exhausted all = exhaust(out.launch, options_of({}), kMostRuns);
+    const schedules::Exhausted all = schedules::exhaust(out.launch, options_of({}), kMostRuns);
     out.complete = all.complete;
-    for (const Ended& end : all.ends)
+    for (const schedules::Ended& end : all.ends)
       if (end.fault.empty()) add(end.buffers);
   } catch (const machine::InputError&) {  // too large to enumerate
   }
   if (!out.complete) {
-    const Start start(out.launch);
-    for (const isa::Schedule& schedule : schedules(kSchedules)) add(left_by(start, schedule));
+    const launch::Start start(out.launch);
+    for (const run::Schedule& schedule : launch::schedules(kSchedules)) add(left_by(start, schedule));
   }
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

@@ -5,14 +5,14 @@
 
 #include "verify/bugs/catalogue/catalogue.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 
 // The exhibit's launch, but that buffers which the kernel never writes hold distinct words in place of zeros:
 // what was read too early or too late is then told from what was not. Throws as isa::compile does.
-Launch with_distinct_inputs(const Exhibit& exhibit);
+launch::Launch with_distinct_inputs(const Exhibit& exhibit);
 
 struct LegalEnds {
-  Launch launch;                                          // with distinct inputs
+  launch::Launch launch;                                  // with distinct inputs
   std::vector<std::vector<std::vector<std::byte>>> ends;  // each the bytes of every buffer; all differ
   // Of every buffer: 0xFF where a byte counts; 0 in words of 8 bytes that depend on where buffers stand.
   std::vector<std::vector<std::byte>> compared;
@@ -23,4 +23,4 @@ struct LegalEnds {
 // where it does so under the default one.
 LegalEnds legal_ends(const Exhibit& exhibit);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

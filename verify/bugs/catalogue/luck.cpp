@@ -7,52 +7,52 @@
 #include <optional>
 
 #include "verify/bugs/catalogue/catalogue.h"
-#include "verify/explore/exhaust.h"
-#include "verify/explore/given.h"
+#include "verify/schedules/exhaust.h"
+#include "verify/schedules/given.h"
 
 namespace {
 
 using namespace bitwell;
-using verify::Ended;
-using verify::Exhausted;
+using schedules::Ended;
+using schedules::Exhausted;
 
 constexpr uint64_t kSeeds = 100;
 constexpr uint64_t kMost = 1000;  // runs of an enumeration
 constexpr std::array<const char*, 3> kWays{"random", "pct:2", "pct:3"};
 
-isa::Options options_of_small() {
-  isa::Options out;
+run::Options options_of_small() {
+  run::Options out;
   out.step_limit = 1 << 18;
   return out;
 }
 
-verify::Launch launch_of(const verify::Exhibit& e, const std::string& bug) {
-  verify::Launch out = e.launch;
-  out.module = std::make_shared<const isa::Module>(ptx_of(e, bug));
+launch::Launch launch_of(const bugs::Exhibit& e, const std::string& bug) {
+  launch::Launch out = e.launch;
+  out.module = std::make_shared<const isa::Module>(bugs::ptx_of(e, bug));
   return out;
 }
 
-std::optional<Exhausted> all_of(const verify::Launch& launch) {
+std::optional<Exhausted> all_of(const launch::Launch& launch) {
   try {
-    return verify::exhaust(launch, options_of_small(), kMost);
+    return schedules::exhaust(launch, options_of_small(), kMost);
   } catch (const machine::InputError&) {  // too long
     return std::nullopt;
   }
 }
 
 // The bytes that one run leaves; nothing where it ends in a fault.
-std::optional<std::vector<std::vector<std::byte>>> left_by(const verify::Start& start, const std::string& way,
+std::optional<std::vector<std::vector<std::byte>>> left_by(const launch::Start& start, const std::string& way,
                                                            uint64_t seed) {
-  isa::Options options = options_of_small();
-  std::optional<verify::Given> given;
-  if (verify::is_given(way)) {
+  run::Options options = options_of_small();
+  std::optional<schedules::Given> given;
+  if (schedules::is_given(way)) {
     given.emplace(way, seed, start, options);
     given->attach(options);
   } else {
-    options.schedule = {isa::Policy::random, seed};
+    options.schedule = {run::Policy::random, seed};
   }
   try {
-    const verify::Ran ran = start.run(options, true);
+    const launch::Ran ran = start.run(options, true);
     std::vector<std::vector<std::byte>> out;
     for (size_t b = 0; b < start.launch().buffers.size(); ++b) out.push_back(ran.buffer(start.launch(), b));
     return out;
@@ -66,9 +66,9 @@ struct Sums {
 };
 
 // One line of the table, where any way shows the bug.
-void examine(const verify::Exhibit& e, const verify::Bug& bug, const Exhausted& clean,
-             std::array<Sums, 3>& sums, Sums& exhaustive) {
-  const verify::Launch launch = launch_of(e, bug.name);
+void examine(const bugs::Exhibit& e, const bugs::Bug& bug, const Exhausted& clean, std::array<Sums, 3>& sums,
+             Sums& exhaustive) {
+  const launch::Launch launch = launch_of(e, bug.name);
   const auto right = [&](const std::vector<std::vector<std::byte>>& buffers) {
     return std::any_of(clean.ends.begin(), clean.ends.end(),
                        [&](const Ended& end) { return end.buffers == buffers; });
@@ -77,7 +77,7 @@ void examine(const verify::Exhibit& e, const verify::Bug& bug, const Exhausted& 
   const bool shows = all && std::any_of(all->ends.begin(), all->ends.end(), [&](const Ended& end) {
                        return !end.fault.empty() || !right(end.buffers);
                      });
-  const verify::Start start(launch);
+  const launch::Start start(launch);
   std::array<uint64_t, 3> first{};
   for (size_t way = 0; way < kWays.size(); ++way)
     for (uint64_t seed = 1; seed <= kSeeds && first[way] == 0; ++seed) {
@@ -106,14 +106,14 @@ int main() {
   Sums exhaustive;
   size_t bugs = 0, undecided = 0;
   try {
-    for (const verify::Exhibit& e : verify::read_catalogue(BITWELL_CATALOGUE)) {
+    for (const bugs::Exhibit& e : bugs::read_catalogue(BITWELL_CATALOGUE)) {
       const std::optional<Exhausted> clean = all_of(launch_of(e, ""));
       bugs += e.bugs.size();
       if (!clean) {
         undecided += e.bugs.size();
         continue;
       }
-      for (const verify::Bug& bug : e.bugs) examine(e, bug, *clean, sums, exhaustive);
+      for (const bugs::Bug& bug : e.bugs) examine(e, bug, *clean, sums, exhaustive);
     }
   } catch (const machine::InputError& error) {
     std::fprintf(stderr, "luck: %s\n", error.what());

@@ -7,7 +7,7 @@
 
 #include "model/hazard/finding.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 namespace {
 
 using machine::InputError;
@@ -29,7 +29,7 @@ std::vector<std::string> split(const std::string& text, const std::string& mark)
 // Calls visit(fields, place) for each row behind the first, which names the fields.
 template <size_t kFields, class Visit>
 void each_row(const std::string& path, const std::array<const char*, kFields>& names, Visit visit) {
-  std::istringstream in(read_file(path));
+  std::istringstream in(launch::read_file(path));
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     const std::string place = path + ":" + std::to_string(++number);
@@ -101,4 +101,4 @@ std::vector<std::string> Peers::stale(const std::vector<Exhibit>& catalogue) con
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

@@ -14,7 +14,7 @@
 
 #include "verify/bugs/catalogue/catalogue.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 
 struct PeerAnswer {
   std::string bugs, peer, answer;
@@ -51,4 +51,4 @@ class Peers {
   std::map<std::pair<std::string, std::string>, PeerAnswer> answers_;  // by what they are about, and peer
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 namespace {
 
 // A cell of a column, as wide as the longest answer and a space.
@@ -57,4 +57,4 @@ std::string PeerColumns::summary() const {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

@@ -5,7 +5,7 @@
 
 #include "verify/bugs/catalogue/peers.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 
 class PeerColumns {
  public:
@@ -30,4 +30,4 @@ class PeerColumns {
   size_t bugs_ = 0;
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

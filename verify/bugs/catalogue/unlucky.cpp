@@ -20,9 +20,9 @@
 namespace {
 
 using namespace bitwell;
-using verify::Counted;
-using verify::DeviceCount;
-using verify::Exhibit;
+using bugs::Counted;
+using bugs::DeviceCount;
+using bugs::Exhibit;
 
 constexpr int kSkipped = 77;  // of ctest
 
@@ -35,12 +35,12 @@ struct Options {
 // One row: a bug, or the kernel without any (nullptr).
 struct Piece {
   const Exhibit* exhibit;
-  const verify::Bug* bug;
+  const bugs::Bug* bug;
   std::string bug_name() const { return bug == nullptr ? "" : bug->name; }
   std::string title() const { return exhibit->name + (bug == nullptr ? " (clean)" : ": " + bug->name); }
 };
 
-std::string target_of(const Exhibit& e) { return ptx::parse(ptx_of(e)).target; }
+std::string target_of(const Exhibit& e) { return ptx::parse(bugs::ptx_of(e)).target; }
 
 bool asked_for(const Options& options, const Exhibit& e) {
   return options.only.empty() || std::any_of(options.only.begin(), options.only.end(), [&](const auto& part) {
@@ -56,11 +56,11 @@ struct Gpu {
 // Asked in a process of its own: this one must have no GPU open.
 Gpu gpu_of_this_machine() {
   Gpu out;
-  verify::each_in_children(
+  device::each_in_children(
       1,
-      [](size_t) -> verify::Answer {
+      [](size_t) -> device::Answer {
         std::string why;
-        const auto device = verify::Device::open(why);
+        const auto device = device::Device::open(why);
         if (device == nullptr) return {nlohmann::json{{"why", why}}.dump()};
         return {
             nlohmann::json{{"name", device->name()}, {"capability", device->compute_capability()}}.dump()};
@@ -75,7 +75,7 @@ Gpu gpu_of_this_machine() {
   return out;
 }
 
-nlohmann::json json_of(const verify::Repeated& r) {
+nlohmann::json json_of(const device::Repeated& r) {
   return {{"launches", r.launches}, {"wrong", r.wrong},
           {"hangs", r.hangs},       {"faults", !r.fault.empty() && !r.hangs},
           {"example", r.example},   {"fault", r.fault}};
@@ -85,18 +85,18 @@ Counted counted(const nlohmann::json& j) { return {j["launches"], j["wrong"], j[
 
 // A child's, from its first piece on.
 struct Opened {
-  std::unique_ptr<verify::Device> device;
-  std::optional<verify::Repeater> repeater;
+  std::unique_ptr<device::Device> device;
+  std::optional<device::Repeater> repeater;
 };
 
 // In a child: without delays and then, unless that has broken the device, with them.
-verify::Answer launch_both(Opened& opened, const std::string& ptx, const verify::LegalEnds& ends,
+device::Answer launch_both(Opened& opened, const std::string& ptx, const bugs::LegalEnds& ends,
                            uint64_t launches) {
   nlohmann::json told;
   bool usable = true;
   try {
     std::string why;
-    if (opened.device == nullptr) opened.device = verify::Device::open(why);
+    if (opened.device == nullptr) opened.device = device::Device::open(why);
     if (opened.device == nullptr) throw machine::InputError(why);
     if (!opened.repeater) opened.repeater.emplace(*opened.device);
   } catch (const std::exception& e) {
@@ -105,7 +105,7 @@ verify::Answer launch_both(Opened& opened, const std::string& ptx, const verify:
   try {
     for (const char* way : {"plain", "delayed"}) {
       if (!usable) break;
-      const verify::Repeated r = opened.repeater->run(*way == 'p' ? ptx : verify::delayed(ptx), ends.launch,
+      const device::Repeated r = opened.repeater->run(*way == 'p' ? ptx : bugs::delayed(ptx), ends.launch,
                                                       {ends.ends, ends.compared}, launches);
       told[way] = json_of(r);
       usable = r.fault.empty();
@@ -137,7 +137,7 @@ DeviceCount row_of(const Piece& piece, const nlohmann::json& told, const std::st
   out.bug = piece.bug_name();
   out.expected = piece.bug == nullptr ? "nothing" : piece.bug->expected;
   out.device = device;
-  out.digest = digest_of(*piece.exhibit, out.bug);
+  out.digest = bugs::digest_of(*piece.exhibit, out.bug);
   if (told.contains("refused")) {
     out.not_counted = "refused";
   } else {
@@ -149,24 +149,24 @@ DeviceCount row_of(const Piece& piece, const nlohmann::json& told, const std::st
 
 void write_counts(const std::string& path, const std::vector<DeviceCount>& counts) {
   std::ofstream file(path);
-  file << verify::device_counts_header();
-  for (const DeviceCount& c : counts) file << line_of(c);
+  file << bugs::device_counts_header();
+  for (const DeviceCount& c : counts) file << bugs::line_of(c);
   if (!file.flush()) throw machine::InputError("'" + path + "' cannot be written");
 }
 
 // Rows in the order of the pieces. Each exhibit's clean kernel comes first: where it goes wrong, nothing is
 // said of its bugs.
 std::vector<DeviceCount> count_all(const Options& options, const std::vector<Piece>& pieces,
-                                   const std::map<const Exhibit*, verify::LegalEnds>& ends, const Gpu& gpu) {
+                                   const std::map<const Exhibit*, bugs::LegalEnds>& ends, const Gpu& gpu) {
   std::vector<DeviceCount> out;
   Opened opened;
   const auto work = [&](size_t i) {
-    return launch_both(opened, ptx_of(*pieces[i].exhibit, pieces[i].bug_name()), ends.at(pieces[i].exhibit),
-                       options.launches);
+    return launch_both(opened, bugs::ptx_of(*pieces[i].exhibit, pieces[i].bug_name()),
+                       ends.at(pieces[i].exhibit), options.launches);
   };
   bool is_void = false;
   auto last = std::chrono::steady_clock::now();
-  verify::each_in_children(pieces.size(), work, [&](size_t i, const std::optional<std::string>& text) {
+  device::each_in_children(pieces.size(), work, [&](size_t i, const std::optional<std::string>& text) {
     nlohmann::json told{{"plain", json_of({0, 0, "", false, "the process that ran it died"})}};
     if (text) told = nlohmann::json::parse(*text);
     if (told.contains("broken"))
@@ -177,7 +177,7 @@ std::vector<DeviceCount> count_all(const Options& options, const std::vector<Pie
     last = now;
     std::fflush(stdout);
     out.push_back(row_of(pieces[i], told, gpu.name));
-    if (pieces[i].bug == nullptr) is_void = shows(out.back()) || !out.back().not_counted.empty();
+    if (pieces[i].bug == nullptr) is_void = bugs::shows(out.back()) || !out.back().not_counted.empty();
     if (is_void && out.back().not_counted.empty()) out.back().not_counted = "void";
     if (!options.out.empty()) write_counts(options.out, out);  // as far as it has come
   });
@@ -187,19 +187,19 @@ std::vector<DeviceCount> count_all(const Options& options, const std::vector<Pie
 // Every text that a device is given, as files: NAME.BUG.ptx and NAME.BUG.delayed.ptx, and the kernel between.
 void write_texts(const std::string& folder, const std::vector<Piece>& pieces) {
   std::filesystem::create_directories(folder);
-  std::ofstream(folder + "/between.ptx") << verify::between_launches();
+  std::ofstream(folder + "/between.ptx") << device::between_launches();
   for (const Piece& piece : pieces) {
-    const std::string ptx = ptx_of(*piece.exhibit, piece.bug_name());
+    const std::string ptx = bugs::ptx_of(*piece.exhibit, piece.bug_name());
     const std::string stem =
         folder + "/" + piece.exhibit->name + "." + (piece.bug == nullptr ? "clean" : piece.bug->name);
     std::ofstream(stem + ".ptx") << ptx;
-    if (!(std::ofstream(stem + ".delayed.ptx") << verify::delayed(ptx)).flush())
+    if (!(std::ofstream(stem + ".delayed.ptx") << bugs::delayed(ptx)).flush())
       throw machine::InputError("'" + stem + ".delayed.ptx' cannot be written");
   }
 }
 
 int measure(const Options& options) {
-  const std::vector<Exhibit> catalogue = verify::read_catalogue(options.catalogue);
+  const std::vector<Exhibit> catalogue = bugs::read_catalogue(options.catalogue);
   const Gpu gpu = options.ptx.empty() ? gpu_of_this_machine() : Gpu{"", "", 90};
   if (!gpu.why.empty()) {
     std::printf("skipped: no GPU to run on: %s\n", gpu.why.c_str());
@@ -207,24 +207,24 @@ int measure(const Options& options) {
   }
   std::vector<const Exhibit*> here;  // but for those whose bugs are between two launches that overlap
   for (const Exhibit& e : catalogue)
-    if (!e.again && asked_for(options, e) && verify::runs_target(gpu.capability, target_of(e)))
+    if (!e.again && asked_for(options, e) && device::runs_target(gpu.capability, target_of(e)))
       here.push_back(&e);
   if (here.empty()) throw machine::InputError("no kernel of the catalogue is asked for that this GPU runs");
   std::vector<Piece> pieces;
   for (const Exhibit* e : here) {
     pieces.push_back({e, nullptr});
-    for (const verify::Bug& bug : e->bugs) pieces.push_back({e, &bug});
+    for (const bugs::Bug& bug : e->bugs) pieces.push_back({e, &bug});
   }
   if (!options.ptx.empty()) {
     write_texts(options.ptx, pieces);
     return 0;
   }
-  std::vector<verify::LegalEnds> all(here.size());
-  verify::each_in_parallel(here.size(), 0, [&](size_t i) { all[i] = legal_ends(*here[i]); });
-  std::map<const Exhibit*, verify::LegalEnds> ends;
+  std::vector<bugs::LegalEnds> all(here.size());
+  suite::each_in_parallel(here.size(), 0, [&](size_t i) { all[i] = bugs::legal_ends(*here[i]); });
+  std::map<const Exhibit*, bugs::LegalEnds> ends;
   for (size_t i = 0; i < here.size(); ++i) ends.emplace(here[i], std::move(all[i]));
   const std::vector<DeviceCount> counts = count_all(options, pieces, ends, gpu);
-  std::fputs(summary_of(counts).c_str(), stdout);
+  std::fputs(bugs::summary_of(counts).c_str(), stdout);
   const bool held = std::none_of(counts.begin(), counts.end(), [](const DeviceCount& c) {
     return c.bug.empty() && !c.not_counted.empty();
   });

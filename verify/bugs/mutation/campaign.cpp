@@ -63,7 +63,7 @@ std::vector<Mutant> all_mutants(const Subject& subject, const std::string& text)
   std::erase_if(out, [&](const Mutant& m) { return !seen.emplace(m.at, m.after).second; });
   if (subject.unlike.empty()) return out;
   std::set<std::string> shapes;
-  for (const Mutant& m : mutants(verify::read_file(subject.unlike))) shapes.insert(shape_of(m.before));
+  for (const Mutant& m : mutants(launch::read_file(subject.unlike))) shapes.insert(shape_of(m.before));
   std::erase_if(out, [&](const Mutant& m) { return shapes.count(shape_of(m.before)) != 0; });
   return out;
 }
@@ -87,8 +87,8 @@ class Campaign {
     const int together = std::max(1, all / 4);
     const int each = together == 1 ? all : std::max(1, all / 2);
     std::vector<Outcome> out(subjects.size());
-    verify::each_in_parallel(subjects.size(), together,
-                             [&](size_t i) { out[i] = run_one(subjects[i], each); });
+    suite::each_in_parallel(subjects.size(), together,
+                            [&](size_t i) { out[i] = run_one(subjects[i], each); });
     terminal::end_progress();
     return out;
   }
@@ -130,7 +130,7 @@ class Campaign {
 
  private:
   Outcome run_one(const Subject& subject, int threads) {
-    const std::string text = only_entry(verify::read_file(subject.ptx), subject.entry);
+    const std::string text = only_entry(launch::read_file(subject.ptx), subject.entry);
     Trial t{subject, text, Values(text), {subject.name, {}, {}, {}, {}, {}}};
     t.out.used.resize(list_.size());
     const std::vector<Mutant> chosen = choose(t);
@@ -143,7 +143,7 @@ class Campaign {
         open.push_back(i);
     if (!open.empty()) {
       const Jury jury(subject, threads);
-      verify::each_in_parallel(open.size(), threads, [&](size_t n) {
+      suite::each_in_parallel(open.size(), threads, [&](size_t n) {
         const Mutant& m = chosen[open[n]];
         const auto start = std::chrono::steady_clock::now();
         findings[open[n]] = examine(t, jury, m);
@@ -242,7 +242,7 @@ class Campaign {
 };
 
 int run(const Options& options) {
-  std::vector<Subject> chosen = subjects(verify::share_folder("kernels"));
+  std::vector<Subject> chosen = subjects(capture::share_folder("kernels"));
   const auto named = [](const Subject& s, const std::string& part) {
     return s.name.find(part) != std::string::npos;
   };

@@ -7,34 +7,33 @@
 
 namespace bitwell::bugs {
 
-using namespace verify;
-
 namespace {
 
 constexpr uint64_t kPatience = 2;         // times the launch's steps as built, for each CTA
 constexpr uint64_t kLeastSteps = 200000;  // warp instructions
 
 // The launches before the subject's run once: their results become what the subject is launched on.
-void shorten(SuiteCase& c, const std::string& entry, const ModuleOf& modules) {
+void shorten(suite::SuiteCase& c, const std::string& entry, const launch::ModuleOf& modules) {
   if (c.chain.launches.back().entry != entry) return;
-  Chain ran = c.chain;
+  suite::Chain ran = c.chain;
   ran.launches.pop_back();
-  std::erase_if(ran.links, [&](const Chain::Link& l) { return l.to >= ran.launches.size(); });
-  simulate(ran, modules, {}, true);
-  Launch last = std::move(c.chain.launches.back());
-  for (const Chain::Link& l : c.chain.links)
+  std::erase_if(ran.links, [&](const suite::Chain::Link& l) { return l.to >= ran.launches.size(); });
+  suite::simulate(ran, modules, {}, true);
+  launch::Launch last = std::move(c.chain.launches.back());
+  for (const suite::Chain::Link& l : c.chain.links)
     if (l.to == c.chain.launches.size() - 1)
       last.buffers[l.to_buffer].bytes = ran.launches[l.from].buffers[l.from_buffer].bytes;
   c.chain = {{std::move(last)}, {}};
 }
 
 // The launch of `entry` with what it left in `ran`; nothing where it is the last.
-std::optional<SuiteCase> alone(const SuiteCase& c, const Chain& ran, const std::string& entry) {
+std::optional<suite::SuiteCase> alone(const suite::SuiteCase& c, const suite::Chain& ran,
+                                      const std::string& entry) {
   if (c.chain.launches.back().entry == entry) return std::nullopt;
   for (size_t i = 0; i < c.chain.launches.size(); ++i) {
-    const Launch& l = c.chain.launches[i];
+    const launch::Launch& l = c.chain.launches[i];
     if (l.entry != entry) continue;
-    SuiteCase out;
+    suite::SuiteCase out;
     out.name = c.name;
     out.chain.launches = {l};
     while (!l.buffers[out.result].output) ++out.result;
@@ -44,14 +43,14 @@ std::optional<SuiteCase> alone(const SuiteCase& c, const Chain& ran, const std::
   return std::nullopt;
 }
 
-isa::Options patience(uint64_t cost) {
-  isa::Options out;
+run::Options patience(uint64_t cost) {
+  run::Options out;
   out.step_limit = kPatience * cost + kLeastSteps;
   return out;
 }
 
 // How a case that did not hold ended.
-std::optional<Finding> ended(const Tried& tried) {
+std::optional<Finding> ended(const suite::Tried& tried) {
   if (!tried.failure) return std::nullopt;
   const std::string& what = tried.failure->what;
   if (!tried.failure->fault) return Finding{Found::wrong_bits, what};
@@ -73,72 +72,73 @@ Finding legal(const Work& work) {
 
 }  // namespace
 
-ModuleOf Jury::with(const SharedModule& mutant) const {
-  return [this, mutant](const Launch& l) {
+launch::ModuleOf Jury::with(const findings::SharedModule& mutant) const {
+  return [this, mutant](const launch::Launch& l) {
     return mutant != nullptr && l.entry == entry_ && l.ptx == ptx_ ? mutant : as_built_(l);
   };
 }
 
-Tried Jury::try_watched(const SuiteCase& c, const isa::Schedule& schedule, isa::Options options, Watch& watch,
-                        const SharedModule& mutant) const {
-  const ModuleOf modules = with(mutant);
-  Readings of_mutant;
-  const auto readings = [&](const SharedModule& module) -> Readings& {
+suite::Tried Jury::try_watched(const suite::SuiteCase& c, const run::Schedule& schedule, run::Options options,
+                               findings::Watch& watch, const findings::SharedModule& mutant) const {
+  const launch::ModuleOf modules = with(mutant);
+  findings::Readings of_mutant;
+  const auto readings = [&](const findings::SharedModule& module) -> findings::Readings& {
     return module == mutant ? of_mutant : readings_;
   };
   std::vector<int> lines;
-  for (const Launch& l : c.chain.launches) {
-    const SharedModule module = modules(l);
+  for (const launch::Launch& l : c.chain.launches) {
+    const findings::SharedModule module = modules(l);
     const std::vector<int> more =
         readings(module).of(module->program(l.entry, l.approximate)).registers.lines();
     lines.insert(lines.end(), more.begin(), more.end());
   }
   options.observers.push_back(watch.observer(std::move(lines)));
   bool first = true;
-  const auto begins = [&](const Launch& l, const SharedModule& module, const SharedProgram& program) {
+  const auto begins = [&](const launch::Launch& l, const findings::SharedModule& module,
+                          const findings::SharedProgram& program) {
     watch.begin(*program, l.shape, waits_.at({l.ptx, l.entry}) && !first);
     watch.follow(readings(module).of(program));
     first = false;
   };
-  return try_case(c, schedule, modules, options, begins);
+  return suite::try_case(c, schedule, modules, options, begins);
 }
 
 Jury::Jury(const Subject& subject, int threads)
     : ptx_(subject.ptx),
       entry_(subject.entry),
-      text_(only_entry(read_file(subject.ptx), subject.entry)),
+      text_(only_entry(launch::read_file(subject.ptx), subject.entry)),
       cases_(subject.suite()) {
-  for (const SuiteCase& c : cases_)
-    for (const Launch& l : c.chain.launches)
+  for (const suite::SuiteCase& c : cases_)
+    for (const launch::Launch& l : c.chain.launches)
       if (const auto [at, fresh] = waits_.try_emplace({l.ptx, l.entry}); fresh)
         at->second =
             only_entry(as_built_(l)->text(), l.entry).find("griddepcontrol.wait") != std::string::npos;
-  const ModuleOf built = with(nullptr);
+  const launch::ModuleOf built = with(nullptr);
   alone_.resize(cases_.size());
   whole_.resize(cases_.size());
-  each_in_parallel(cases_.size(), threads, [&](size_t i) {
+  suite::each_in_parallel(cases_.size(), threads, [&](size_t i) {
     if (waits_.at({ptx_, entry_})) whole_[i] = cases_[i];
     shorten(cases_[i], entry_, built);
-    Chain ran = cases_[i].chain;
-    simulate(ran, built, {}, true);
+    suite::Chain ran = cases_[i].chain;
+    suite::simulate(ran, built, {}, true);
     alone_[i] = alone(cases_[i], ran, entry_);
   });
   for (size_t i = 0; i < cases_.size(); ++i)
     for (size_t s = 0; s < cases_[i].schedules.size(); ++s)
       trials_.push_back({i, cases_[i].schedules[s], 0, s == 0});
   std::mutex mutex;
-  each_in_parallel(trials_.size(), threads, [&](size_t i) {
+  suite::each_in_parallel(trials_.size(), threads, [&](size_t i) {
     Trial& t = trials_[i];
-    const Tried tried = try_case(cases_[t.of], t.schedule, built);
+    const suite::Tried tried = suite::try_case(cases_[t.of], t.schedule, built);
     if (tried.failure) throw machine::InputError(subject.name + " fails as built: " + tried.failure->what);
     t.cost = tried.warp_instructions;
     if (!t.first) return;
-    Watch watch;
-    const Tried again = try_watched(watched(t.of), t.schedule, {}, watch, nullptr);
+    findings::Watch watch;
+    const suite::Tried again = try_watched(watched(t.of), t.schedule, {}, watch, nullptr);
     const std::vector<session::Weighed> found = session::weigh(watch);
     if (const session::Weighed* error = session::first_error(found); again.failure || error != nullptr)
       throw machine::InputError(subject.name + " is suspected as built: " + watched(t.of).name + ": " +
-                                (again.failure ? again.failure->what : describe(error->found)));
+                                (again.failure ? again.failure->what : findings::describe(error->found)));
     const std::scoped_lock lock(mutex);
     for (const session::Weighed& w : found)
       if (w.level == session::Level::note) notes_.insert(session::site_of(w));
@@ -147,16 +147,18 @@ Jury::Jury(const Subject& subject, int threads)
                    [](const Trial& a, const Trial& b) { return a.cost < b.cost; });
 }
 
-const SuiteCase& Jury::watched(size_t of) const {
+const suite::SuiteCase& Jury::watched(size_t of) const {
   return whole_[of] ? *whole_[of] : alone_[of] ? *alone_[of] : cases_[of];
 }
 
-std::optional<Finding> Jury::fails(const SuiteCase& c, const Trial& t, const SharedModule& mutant) const {
-  return ended(try_case(c, t.schedule, with(mutant), patience(t.cost)));
+std::optional<Finding> Jury::fails(const suite::SuiteCase& c, const Trial& t,
+                                   const findings::SharedModule& mutant) const {
+  return ended(suite::try_case(c, t.schedule, with(mutant), patience(t.cost)));
 }
 
-std::optional<Finding> Jury::fails_watched(size_t of, const Trial& t, const SharedModule& mutant) const {
-  Watch watch;
+std::optional<Finding> Jury::fails_watched(size_t of, const Trial& t,
+                                           const findings::SharedModule& mutant) const {
+  findings::Watch watch;
   const auto failed = ended(try_watched(watched(of), t.schedule, patience(t.cost), watch, mutant));
   if (failed) {
     if (!alone_[of]) return failed;
@@ -164,7 +166,7 @@ std::optional<Finding> Jury::fails_watched(size_t of, const Trial& t, const Shar
   }
   const std::vector<session::Weighed> found = session::weigh(watch);
   const auto told = [&](Found as, const session::Weighed& w) {
-    return Finding{as, watched(of).name + ": " + describe(w.found)};
+    return Finding{as, watched(of).name + ": " + findings::describe(w.found)};
   };
   if (const session::Weighed* error = session::first_error(found); error != nullptr)
     return told(Found::race, *error);
@@ -175,7 +177,7 @@ std::optional<Finding> Jury::fails_watched(size_t of, const Trial& t, const Shar
 }
 
 // Read, compiled, or refused.
-SharedModule Jury::mutated(const std::string& text) const {
+findings::SharedModule Jury::mutated(const std::string& text) const {
   auto out = std::make_shared<const isa::Module>(text);
   out->program(entry_);
   return out;
@@ -183,7 +185,7 @@ SharedModule Jury::mutated(const std::string& text) const {
 
 Finding Jury::judge(const std::string& text) const {
   return legal([&]() -> Finding {
-    const SharedModule mutant = mutated(text);
+    const findings::SharedModule mutant = mutated(text);
     for (const Trial& t : trials_) {
       if (alone_[t.of] && !fails(*alone_[t.of], t, mutant)) continue;
       if (const auto found = fails(cases_[t.of], t, mutant)) return *found;
@@ -194,7 +196,7 @@ Finding Jury::judge(const std::string& text) const {
 
 Finding Jury::judge_races(const std::string& text) const {
   return legal([&]() -> Finding {
-    const SharedModule mutant = mutated(text);
+    const findings::SharedModule mutant = mutated(text);
     Finding out{Found::nothing, ""};
     for (const Trial& t : trials_) {
       if (!t.first) continue;

@@ -44,34 +44,34 @@ class Jury {
  private:
   struct Trial {
     size_t of;  // case
-    isa::Schedule schedule;
+    run::Schedule schedule;
     uint64_t cost;  // warp instructions as built
     bool first;     // of the case's schedules
   };
   // How a case ends with this program in place of the entry's; nothing if it holds.
-  std::optional<Finding> fails(const verify::SuiteCase& c, const Trial& t,
-                               const verify::SharedModule& mutant) const;
+  std::optional<Finding> fails(const suite::SuiteCase& c, const Trial& t,
+                               const findings::SharedModule& mutant) const;
   // The same with the race check, whose notes of the kernel as built are none.
-  std::optional<Finding> fails_watched(size_t of, const Trial& t, const verify::SharedModule& mutant) const;
-  verify::SharedModule mutated(const std::string& text) const;
+  std::optional<Finding> fails_watched(size_t of, const Trial& t, const findings::SharedModule& mutant) const;
+  findings::SharedModule mutated(const std::string& text) const;
   // The modules of a case's launches, with the mutant in place of the subject's; nullptr: as built.
-  verify::ModuleOf with(const verify::SharedModule& mutant) const;
+  launch::ModuleOf with(const findings::SharedModule& mutant) const;
   // A case with the race check.
-  verify::Tried try_watched(const verify::SuiteCase& c, const isa::Schedule& schedule, isa::Options options,
-                            verify::Watch& watch, const verify::SharedModule& mutant) const;
+  suite::Tried try_watched(const suite::SuiteCase& c, const run::Schedule& schedule, run::Options options,
+                           findings::Watch& watch, const findings::SharedModule& mutant) const;
   // What is watched of a case: the subject's launch, and the launches before where it may overlap them.
-  const verify::SuiteCase& watched(size_t of) const;
+  const suite::SuiteCase& watched(size_t of) const;
 
   std::string ptx_, entry_;
   std::string text_;
-  std::vector<verify::SuiteCase> cases_;
+  std::vector<suite::SuiteCase> cases_;
   // By case: the subject's launch alone, where others follow it. What it leaves as built, they go on as they
   // did.
-  std::vector<std::optional<verify::SuiteCase>> alone_;
-  std::vector<std::optional<verify::SuiteCase>> whole_;  // by case, where the subject waits for the grid
+  std::vector<std::optional<suite::SuiteCase>> alone_;
+  std::vector<std::optional<suite::SuiteCase>> whole_;  // by case, where the subject waits for the grid
   std::vector<Trial> trials_;
-  mutable verify::Modules as_built_;
-  mutable verify::Readings readings_;
+  mutable launch::Modules as_built_;
+  mutable findings::Readings readings_;
   std::map<std::pair<std::string, std::string>, bool>
       waits_;  // for the grid before it, as built; by file and entry
   std::set<session::Site> notes_;

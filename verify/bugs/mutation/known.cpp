@@ -40,7 +40,7 @@ bool only_the_race_check_can_tell(const Mutant& m) {
 
 std::vector<Listed> read_list(const std::string& path) {
   std::vector<Listed> out;
-  std::istringstream in(verify::read_file(path));
+  std::istringstream in(launch::read_file(path));
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {
     if (line.empty() || line[0] == '#') continue;

@@ -15,7 +15,7 @@ struct Subject {
   std::string entry;
   std::string
       unlike;  // a file whose instructions are not planted again, but for the names of registers; or empty
-  std::function<std::vector<verify::SuiteCase>()> suite;
+  std::function<std::vector<suite::SuiteCase>()> suite;
 };
 
 // Every kernel that a suite judges. `kernels`: the folder of their PTX.

@@ -93,7 +93,7 @@ void heading(Svg& svg, const Hardware& h, double& y) {
   std::string axes;
   for (const layout::Axis& a : h.axes)
     axes += fmt::format("{}{} {}", axes.empty() ? "" : " x ", a.extent, a.name);
-  svg.text(10, y + 24, axes + "    " + to_string(h.layout), 12, "start", "#444444");
+  svg.text(10, y + 24, axes + "    " + layout::to_string(h.layout), 12, "start", "#444444");
   svg.text(10, y + 42, h.source + "    (" + h.evidence + ")", 11, "start", "#666666");
   y += 62;
   for (const std::string& note : h.notes) {
@@ -236,22 +236,23 @@ std::string picture(const std::vector<Composed>& layouts) {
   Svg svg;
   double x0 = 50;
   const auto extent = [](const Composed& c, size_t i) {
-    return rank(c.layout) == 1 ? (i == 0 ? 1 : size(c.layout)) : size(mode(c.layout, i));
+    return layout::rank(c.layout) == 1 ? (i == 0 ? 1 : layout::size(c.layout))
+                                       : layout::size(layout::mode(c.layout, i));
   };
   for (size_t n = 0; n < layouts.size(); ++n) {
     const Composed& c = layouts[n];
-    if (rank(c.layout) > 2)
-      throw layout::LayoutError("a picture shows one or two modes, " + to_string(c) + " has more");
+    if (layout::rank(c.layout) > 2)
+      throw layout::LayoutError("a picture shows one or two modes, " + layout::to_string(c) + " has more");
     const int64_t rows = extent(c, 0);
     const int64_t columns = extent(c, 1);
     if (rows > 256 || columns > 256)
-      throw layout::LayoutError(to_string(c) + ": a picture shows up to 256 by 256 cells");
+      throw layout::LayoutError(layout::to_string(c) + ": a picture shows up to 256 by 256 cells");
     const double cell = 40;
-    svg.text(x0, 20, to_string(c), 14, "start", "#1a1a1a", true);
+    svg.text(x0, 20, layout::to_string(c), 14, "start", "#1a1a1a", true);
     const bool comparable = n > 0 && extent(layouts[0], 0) == rows && extent(layouts[0], 1) == columns;
     svg.text(x0, 33,
-             std::string(rank(c.layout) == 1 ? "across: coordinate; in a box: offset"
-                                             : "down: mode 0; across: mode 1; in a box: offset") +
+             std::string(layout::rank(c.layout) == 1 ? "across: coordinate; in a box: offset"
+                                                     : "down: mode 0; across: mode 1; in a box: offset") +
                  (comparable ? "; red: not that of the first picture" : ""),
              10, "start", "#444444");
     for (int64_t j = 0; j < columns; ++j)
@@ -260,7 +261,7 @@ std::string picture(const std::vector<Composed>& layouts) {
       const double top = 58 + static_cast<double>(i) * 24;
       svg.text(x0 - 8, top + 12, std::to_string(i), 11, "end", "#444444");
       for (int64_t j = 0; j < columns; ++j) {
-        const Tuple coordinate = rank(c.layout) == 1 ? Tuple(j) : Tuple(std::vector<Tuple>{i, j});
+        const Tuple coordinate = layout::rank(c.layout) == 1 ? Tuple(j) : Tuple(std::vector<Tuple>{i, j});
         const int64_t offset = c(coordinate);
         const bool moved = comparable && layouts[0](i + j * rows) != offset;
         const double left = x0 + static_cast<double>(j) * cell;

@@ -53,7 +53,7 @@ std::string shown(const number::Format* format, uint64_t code, size_t bytes, int
 
 }  // namespace
 
-Dumps::Dumps(const DumpOptions& options, const isa::Program& program, const verify::Launch& launch)
+Dumps::Dumps(const DumpOptions& options, const isa::Program& program, const launch::Launch& launch)
     : format_(format_of(options.as)), taken_(options, program, launch) {
   if (!taken_.of().empty()) of_ = " of " + taken_.of();
   for (const session::Dumps::Variable& v : taken_.variables())
@@ -61,7 +61,7 @@ Dumps::Dumps(const DumpOptions& options, const isa::Program& program, const veri
                               v.size == 0 ? ", dynamic" : fmt::format(", {} bytes", grouped(v.size)));
 }
 
-void Dumps::plan(verify::OutputFiles& files) const {
+void Dumps::plan(launch::OutputFiles& files) const {
   for (const session::Dump& d : taken_.all())
     if (!d.path.empty()) files.plan(d.path, "--dump " + d.wanted);
 }
@@ -138,18 +138,18 @@ std::string Dumps::listing(const session::Dump& d) const {
 }
 
 std::string Dumps::npy(const session::Dump& d) {
-  verify::Array array{d.tensor ? "i8" : "i2", {}, {}};
+  launch::Array array{d.tensor ? "i8" : "i2", {}, {}};
   if (d.tensor)
     array.shape = {machine::kTensorLanes, kColumns};
   else
     array.shape = {d.cells.size()};
-  const size_t size = verify::element_size(array.dtype);
+  const size_t size = launch::element_size(array.dtype);
   array.bytes.resize(d.cells.size() * size);
   for (size_t i = 0; i < d.cells.size(); ++i) std::memcpy(array.bytes.data() + i * size, &d.cells[i], size);
-  return verify::npy_text(array);
+  return launch::npy_text(array);
 }
 
-void Dumps::write(verify::OutputFiles& files) const {
+void Dumps::write(launch::OutputFiles& files) const {
   for (const session::Dump& d : taken_.all())
     if (d.taken && !d.path.empty())
       files.write(d.path, d.path.ends_with(".npy") ? npy(d) : place(d) + "\n" + contents(d) + listing(d));

@@ -18,15 +18,15 @@ class Dumps {
  public:
   // Throws InputError for what no dump is, and for a line where `program`, the first of `launch`, has
   // nothing.
-  Dumps(const DumpOptions& options, const isa::Program& program, const verify::Launch& launch);
-  void plan(verify::OutputFiles& files) const;
+  Dumps(const DumpOptions& options, const isa::Program& program, const launch::Launch& launch);
+  void plan(launch::OutputFiles& files) const;
 
   // To be handed to a question, where anything is wanted. Valid as long as this is.
   machine::Observer observer() { return taken_.observer(); }
   bool any() const { return !taken_.all().empty(); }
 
   // Those that were taken, for files that are planned: lanes by columns or bytes as .npy, else as text.
-  void write(verify::OutputFiles& files) const;
+  void write(launch::OutputFiles& files) const;
   // Those that were taken, for a reader.
   std::string text() const;
   nlohmann::json facts() const;

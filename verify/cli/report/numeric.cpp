@@ -9,10 +9,10 @@ namespace bitwell::cli {
 using terminal::grouped;
 namespace {
 
-using Form = isa::Losses::Form;
+using Form = run::Losses::Form;
 
 // "2048 + 0.25 = 2048", with the instruction's operands.
-std::string example(Form form, const isa::Loss& loss) {
+std::string example(Form form, const run::Loss& loss) {
   const auto& v = loss.operands;
   switch (form) {
     case Form::sum: return fmt::format("{} + {} = {}", v[0], v[1], loss.result);
@@ -26,7 +26,7 @@ std::string example(Form form, const isa::Loss& loss) {
                      (*loss.cell)[0], (*loss.cell)[1]);
 }
 
-std::string line_of(const isa::Losses& l, const isa::Loss& loss, const std::string& what) {
+std::string line_of(const run::Losses& l, const run::Loss& loss, const std::string& what) {
   return fmt::format(
       "  numeric: {}\n",
       machine::describe(
@@ -34,7 +34,7 @@ std::string line_of(const isa::Losses& l, const isa::Loss& loss, const std::stri
                                   grouped(l.results), what, example(l.form, loss))));
 }
 
-nlohmann::json facts_of(const isa::Losses& l, const isa::Loss& loss) {
+nlohmann::json facts_of(const run::Losses& l, const run::Loss& loss) {
   nlohmann::json out{{"count", loss.count}};
   if (loss.count != 0)
     out["first"] = {{"cta", loss.first.cta},
@@ -50,9 +50,9 @@ nlohmann::json facts_of(const isa::Losses& l, const isa::Loss& loss) {
 
 }  // namespace
 
-std::string numeric_text(const std::vector<isa::Losses>& losses, isa::Bound bound) {
+std::string numeric_text(const std::vector<run::Losses>& losses, run::Bound bound) {
   std::string out;
-  for (const isa::Losses& l : losses) {
+  for (const run::Losses& l : losses) {
     const bool matrix = l.form == Form::matrix;
     if (l.overflowed.count != 0) out += line_of(l, l.overflowed, "are infinite, of finite operands");
     if (l.absorbed.count != 0)
@@ -69,9 +69,9 @@ std::string numeric_text(const std::vector<isa::Losses>& losses, isa::Bound boun
                      bound ? fmt::format(", or more than {} bits of one", *bound) : "");
 }
 
-nlohmann::json numeric_facts(const std::vector<isa::Losses>& losses, isa::Bound bound) {
+nlohmann::json numeric_facts(const std::vector<run::Losses>& losses, run::Bound bound) {
   nlohmann::json out = nlohmann::json::array();
-  for (const isa::Losses& l : losses) {
+  for (const run::Losses& l : losses) {
     out.push_back({{"ptx_line", l.ptx_line},
                    {"instruction", l.instruction},
                    {"results", l.results},

@@ -10,7 +10,7 @@ namespace bitwell::cli {
 
 // A line for each instruction and kind of loss, or one that says that there was none. `bound`: with which
 // they were counted.
-std::string numeric_text(const std::vector<isa::Losses>& losses, isa::Bound bound);
-nlohmann::json numeric_facts(const std::vector<isa::Losses>& losses, isa::Bound bound);
+std::string numeric_text(const std::vector<run::Losses>& losses, run::Bound bound);
+nlohmann::json numeric_facts(const std::vector<run::Losses>& losses, run::Bound bound);
 
 }  // namespace bitwell::cli

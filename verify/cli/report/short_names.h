@@ -10,7 +10,7 @@ namespace bitwell::cli {
 inline constexpr const char* kVerboseHelp = "C++ names whole, however long, in messages";
 
 inline std::string named(const std::string& text, bool verbose) {
-  return verbose ? text : verify::shortened(text);
+  return verbose ? text : launch::shortened(text);
 }
 
 // `f`, with the names so in what it throws.
@@ -20,11 +20,11 @@ auto naming_shortly(bool verbose, F f) {
   try {
     return f();
   } catch (const machine::Fault& e) {
-    throw machine::Fault(e, verify::shortened(e.what()));
+    throw machine::Fault(e, launch::shortened(e.what()));
   } catch (const machine::Unsupported& e) {
-    throw machine::Unsupported(verify::shortened(e.what()));
+    throw machine::Unsupported(launch::shortened(e.what()));
   } catch (const machine::InputError& e) {
-    throw machine::InputError(verify::shortened(e.what()));
+    throw machine::InputError(launch::shortened(e.what()));
   }
 }
 

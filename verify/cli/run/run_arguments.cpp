@@ -4,7 +4,7 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/report/short_names.h"
-#include "verify/explore/given.h"
+#include "verify/schedules/given.h"
 
 namespace bitwell::cli {
 namespace {
@@ -153,16 +153,16 @@ void add_limits(CLI::App& command, RunOptions& options) {
           ""));
 }
 
-// The name of a policy, or what verify::Given reads.
+// The name of a policy, or what schedules::Given reads.
 CLI::Validator schedule_name() {
   return CLI::Validator(
       [](const std::string& text) {
         std::string names;
-        for (const isa::PolicyName& p : isa::kPolicies) {
+        for (const run::PolicyName& p : run::kPolicies) {
           if (p.name == text) return std::string();
           names += std::string(p.name) + ", ";
         }
-        return verify::is_given(text)
+        return schedules::is_given(text)
                    ? std::string()
                    : "'" + text + "' is none of " + names + "timed, pct, pct:DEPTH, order:TURNS";
       },

@@ -26,9 +26,9 @@
 #include "verify/cli/run/run_report.h"
 #include "verify/cli/run/run_verdict.h"
 #include "verify/device/beside.h"
-#include "verify/explore/given.h"
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/modules.h"
+#include "verify/schedules/given.h"
 #include "verify/session/approximations.h"
 #include "verify/terminal/table.h"
 
@@ -48,11 +48,11 @@ void refuse_missing(const Dumps& dumps) {
 }
 
 // What is asked for and what the launch holds.
-void refuse_what_does_not_go_together(const RunOptions& options, const verify::LaunchFile& file) {
+void refuse_what_does_not_go_together(const RunOptions& options, const launch::LaunchFile& file) {
   if (options.device && file.outputs.empty() && file.variable_outputs.empty())
     throw machine::InputError("'" + options.path +
                               "': --device compares outputs, and nothing has an \"output\"");
-  const bool given = verify::is_given(options.policy);
+  const bool given = schedules::is_given(options.policy);
   if ((options.exhaust || given) && !file.launch.then.empty())
     throw machine::InputError(fmt::format(
         "'{}': {} is for one launch, not for what comes under \"then\": a file for each launch takes it, and "
@@ -64,8 +64,8 @@ void refuse_what_does_not_go_together(const RunOptions& options, const verify::L
 using Clock = std::chrono::steady_clock;
 
 // A line of progress, ten times a second at most, of a run that has begun at `start`.
-std::function<void(const isa::Progress&)> shown_from(Clock::time_point start) {
-  return [start, shown = start](const isa::Progress& p) mutable {
+std::function<void(const run::Progress&)> shown_from(Clock::time_point start) {
+  return [start, shown = start](const run::Progress& p) mutable {
     const Clock::time_point now = Clock::now();
     if (now - shown < std::chrono::milliseconds(100)) return;
     shown = now;
@@ -83,8 +83,8 @@ std::function<void(const isa::Progress&)> shown_from(Clock::time_point start) {
 // What looks on while the kernel runs, and the files that it writes.
 struct Observed {
   // Tells `how` of itself, and `files` of what it will write.
-  Observed(const RunOptions& given, const isa::Program& program, const verify::LaunchFile& file,
-           isa::Options& how, verify::OutputFiles& files)
+  Observed(const RunOptions& given, const isa::Program& program, const launch::LaunchFile& file,
+           run::Options& how, launch::OutputFiles& files)
       : options(given), trace(program), dumps(given.dump, program, file.launch), findings(given) {
     if (!options.trace.empty()) {
       files.plan(options.trace, "--trace");
@@ -97,13 +97,13 @@ struct Observed {
   Observed(const Observed&) = delete;
   Observed& operator=(const Observed&) = delete;
 
-  void write(verify::OutputFiles& files) {
+  void write(launch::OutputFiles& files) {
     findings.write_sarif(files);
     if (!options.trace.empty()) files.write(options.trace, trace.text());
     dumps.write(files);
   }
   // Up to the fault: what one wants to see.
-  void write_until(const machine::Fault& fault, verify::OutputFiles& files) {
+  void write_until(const machine::Fault& fault, launch::OutputFiles& files) {
     try {
       write(files);
       findings.write_junit(files, fault.what(), 0, nlohmann::json::array());
@@ -123,7 +123,7 @@ struct Observed {
 
 // Of a launch that ended in a fault: what was seen until then, and the fault.
 [[noreturn]] void end_in_fault(const RunOptions& options, const machine::Fault& fault, Observed& observed,
-                               verify::OutputFiles& files, Until& until) {
+                               launch::OutputFiles& files, Until& until) {
   observed.write_until(fault, files);
   if (options.races) {
     until.facts["races"] = observed.findings.told().facts;
@@ -146,27 +146,27 @@ unsigned host_threads(std::optional<unsigned> asked) {
 }  // namespace
 
 Judged run_once(const RunOptions& options, Until& until) {
-  const verify::MemoryWatch watch = stopped_before_the_machine("the launch");
-  verify::LaunchFile file = verify::read_launch(options.path);
+  const launch::MemoryWatch watch = stopped_before_the_machine("the launch");
+  launch::LaunchFile file = launch::read_launch(options.path);
   until.ptx = file.launch.ptx;
   until.facts["entry"] = file.launch.entry;
   refuse_what_does_not_go_together(options, file);
   file.launch.memory_limit = options.memory_limit;
   file.launch.approximate = approximate_of(options);
-  file.launch.module = verify::load_module(file.launch.ptx, file.launch.entry);
-  const std::shared_ptr<const isa::Program> compiled = verify::program_of(file.launch);
-  verify::Modules().load(file.launch);
+  file.launch.module = launch::load_module(file.launch.ptx, file.launch.entry);
+  const std::shared_ptr<const isa::Program> compiled = launch::program_of(file.launch);
+  launch::Modules().load(file.launch);
   const isa::Program& program = *compiled;
-  isa::Options how = options.run;
+  run::Options how = options.run;
   how.checked = !options.unchecked;
   how.threads = host_threads(options.threads);
-  const std::unique_ptr<verify::Device> device =
-      options.device ? verify::device_for(program.target) : nullptr;
-  const verify::Launch before = options.device ? file.launch : verify::Launch{};
+  const std::unique_ptr<device::Device> device =
+      options.device ? device::device_for(program.target) : nullptr;
+  const launch::Launch before = options.device ? file.launch : launch::Launch{};
   const Clock::time_point start = Clock::now();
-  verify::OutputFiles files;
+  launch::OutputFiles files;
   if (!options.baseline.empty()) files.reads(options.baseline);
-  verify::plan_outputs(file, files);
+  launch::plan_outputs(file, files);
   Observed observed(options, program, file, how, files);
   how.print = [&](std::string_view text) {
     end_progress();
@@ -183,7 +183,7 @@ Judged run_once(const RunOptions& options, Until& until) {
   question.races = options.races;
   question.once = options.once;
   question.explain = options.explain;
-  question.ended = [&](const isa::RunResult&) {
+  question.ended = [&](const run::RunResult&) {
     end_progress();
     seconds = std::chrono::duration<double>(Clock::now() - start).count();
   };
@@ -194,7 +194,7 @@ Judged run_once(const RunOptions& options, Until& until) {
   if (answer.fault) end_in_fault(options, *answer.fault, observed, files, until);
   answer.ran->keep(file.launch);
   observed.write(files);
-  verify::write_outputs(file, files);
+  launch::write_outputs(file, files);
   files.commit();
   nlohmann::json expected = nlohmann::json::array();
   nlohmann::json on_device;
@@ -207,9 +207,9 @@ Judged run_once(const RunOptions& options, Until& until) {
   if (device != nullptr) {
     std::optional<StdoutAside> aside;
     if (options.json) aside.emplace();
-    const verify::Beside beside =
-        verify::run_beside(*device, before, file, program, std::chrono::seconds(options.device_seconds),
-                           verify::share_folder("captures"));
+    const device::Beside beside =
+        device::run_beside(*device, before, file, program, std::chrono::seconds(options.device_seconds),
+                           capture::share_folder("captures"));
     verdict += beside_text(beside, on_device);
     tally.failed = tally.failed || !beside.holds();
   }

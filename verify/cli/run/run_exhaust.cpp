@@ -20,15 +20,15 @@ using terminal::grouped;
 using terminal::progress;
 namespace {
 
-using verify::Ended;
-using verify::Exhausted;
+using schedules::Ended;
+using schedules::Exhausted;
 
 std::string plural(uint64_t n, const std::string& what) {
   return grouped(n) + " " + what + (n == 1 ? "" : "s");
 }
 
 // What an end is: a fault, or how it stands to the first that is none.
-std::string said(const Ended& end, const session::EveryOrder& orders, const verify::Launch& launch) {
+std::string said(const Ended& end, const session::EveryOrder& orders, const launch::Launch& launch) {
   if (!end.fault.empty()) return end.fault;
   if (&end == orders.first()) return "every output written";
   const auto d = orders.difference(end, launch);
@@ -39,8 +39,8 @@ std::string said(const Ended& end, const session::EveryOrder& orders, const veri
 
 }  // namespace
 
-Judged exhaust_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
-                         const isa::Options& how, verify::OutputFiles& files) {
+Judged exhaust_schedules(const RunOptions& options, const isa::Program& program, launch::LaunchFile& file,
+                         const run::Options& how, launch::OutputFiles& files) {
   const session::EveryOrder orders =
       session::every_order(file.launch, how, options.most, [](const Exhausted& now) {
         if ((now.runs + now.pruned) % 64 == 0)
@@ -54,7 +54,7 @@ Judged exhaust_schedules(const RunOptions& options, const isa::Program& program,
   std::string verdict;
   if (orders.agree()) {
     orders.keep(file.launch);
-    verify::write_outputs(file, files);
+    launch::write_outputs(file, files);
     files.commit();
     verdict = expectations(file, expected, tally);
   }
@@ -62,7 +62,7 @@ Judged exhaust_schedules(const RunOptions& options, const isa::Program& program,
   out.held = tally.holds();
   const std::vector<std::string> without_evidence = session::approximations(file.launch);
   const auto replay = [&](const Ended& e) {
-    return "bitwell run " + options.path + " --schedule " + verify::schedule_of(e);
+    return "bitwell run " + options.path + " --schedule " + schedules::schedule_of(e);
   };
   nlohmann::json& j = out.facts;
   j = {{"entry", file.launch.entry},

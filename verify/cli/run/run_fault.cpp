@@ -26,17 +26,17 @@ json place_facts(const machine::Place& place) {
 json fault_facts(const machine::Fault& fault) {
   json out = place_facts(fault.place);
   out["kind"] = !fault.waiters.empty() ? "deadlock" : fault.access ? "access" : "fault";
-  out["message"] = verify::as_written(fault.what());
+  out["message"] = launch::as_written(fault.what());
   if (fault.access) {
     const machine::Fault::Access& a = *fault.access;
     out["access"] = {{"kind", a.kind}, {"space", a.space}, {"address", a.address}, {"bytes", a.bytes}};
-    if (!a.object.empty()) out["access"]["buffer"] = verify::as_written(a.object);
+    if (!a.object.empty()) out["access"]["buffer"] = launch::as_written(a.object);
   }
   for (const machine::Fault::Waiter& w : fault.waiters) {
     json one = place_facts(w.place);
     one["instruction"] = w.instruction;
     one["threads"] = w.threads;
-    one["waits"] = verify::as_written(w.on);
+    one["waits"] = launch::as_written(w.on);
     out["waiters"].push_back(std::move(one));
   }
   return out;

@@ -11,9 +11,9 @@
 namespace bitwell::cli {
 namespace {
 
-verify::Baseline read_if_there(const std::string& path) {
-  return path.empty() || !std::filesystem::is_regular_file(path) ? verify::Baseline{}
-                                                                 : verify::read_baseline(path);
+findings::Baseline read_if_there(const std::string& path) {
+  return path.empty() || !std::filesystem::is_regular_file(path) ? findings::Baseline{}
+                                                                 : findings::read_baseline(path);
 }
 
 TestCase test_of(const nlohmann::json& expected, const std::string& entry) {
@@ -29,7 +29,7 @@ TestCase test_of(const nlohmann::json& expected, const std::string& entry) {
 
 RunFindings::RunFindings(const RunOptions& options)
     : options_(options),
-      known_(options.baseline.empty() ? verify::Baseline{} : verify::read_baseline(options.baseline)),
+      known_(options.baseline.empty() ? findings::Baseline{} : findings::read_baseline(options.baseline)),
       replaced_(read_if_there(options.write_baseline)) {}
 
 void RunFindings::take(const session::Answer& answer) {
@@ -37,7 +37,7 @@ void RunFindings::take(const session::Answer& answer) {
   found_ = session::findings_of(answer, known_);
 }
 
-void RunFindings::plan(verify::OutputFiles& files) const {
+void RunFindings::plan(launch::OutputFiles& files) const {
   for (const auto& [path, option] : {std::pair{&options_.sarif, "--sarif"},
                                      {&options_.junit, "--junit"},
                                      {&options_.write_baseline, "--write-baseline"}})
@@ -49,13 +49,13 @@ Hazards RunFindings::told() const {
                  options_.error_on, {options_.explain, options_.all, options_.verbose});
 }
 
-void RunFindings::write_sarif(verify::OutputFiles& files) const {
+void RunFindings::write_sarif(launch::OutputFiles& files) const {
   if (!options_.sarif.empty()) files.write(options_.sarif, sarif(found_));
 }
 
 std::vector<TestCase> RunFindings::tests(const std::string& fault, double seconds,
                                          const nlohmann::json& expected) const {
-  const std::string name = verify::as_written(answer_->entry());
+  const std::string name = launch::as_written(answer_->entry());
   std::vector<TestCase> out{{"runs to its end", name, seconds, {}, "", ""}};
   if (!fault.empty()) out[0].failure = {"fault", fault};
   for (const nlohmann::json& e : expected) out.push_back(test_of(e, name));
@@ -64,13 +64,13 @@ std::vector<TestCase> RunFindings::tests(const std::string& fault, double second
   return out;
 }
 
-void RunFindings::write_junit(verify::OutputFiles& files, const std::string& fault, double seconds,
+void RunFindings::write_junit(launch::OutputFiles& files, const std::string& fault, double seconds,
                               const nlohmann::json& expected) const {
   if (!options_.junit.empty())
     files.write(options_.junit, junit(options_.path, tests(fault, seconds, expected)));
 }
 
-void RunFindings::write_baseline(verify::OutputFiles& files) const {
+void RunFindings::write_baseline(launch::OutputFiles& files) const {
   if (!options_.write_baseline.empty())
     files.write(options_.write_baseline, session::baseline_with(replaced_, *answer_));
 }

@@ -16,23 +16,23 @@ class RunFindings {
   void take(const session::Answer& answer);
   const session::Findings& found() const { return found_; }
   // Of --sarif, --junit and --write-baseline.
-  void plan(verify::OutputFiles& files) const;
+  void plan(launch::OutputFiles& files) const;
   // What is said of it.
   Hazards told() const;
   // What CI servers count; `fault`: that the run ended in, or empty; `expected`: as expectations() has it.
   std::vector<TestCase> tests(const std::string& fault, double seconds, const nlohmann::json& expected) const;
   // --sarif, of a run that ended or did not.
-  void write_sarif(verify::OutputFiles& files) const;
+  void write_sarif(launch::OutputFiles& files) const;
   // --junit, of those.
-  void write_junit(verify::OutputFiles& files, const std::string& fault, double seconds,
+  void write_junit(launch::OutputFiles& files, const std::string& fault, double seconds,
                    const nlohmann::json& expected) const;
   // --write-baseline, of a run that ended.
-  void write_baseline(verify::OutputFiles& files) const;
+  void write_baseline(launch::OutputFiles& files) const;
 
  private:
   const RunOptions& options_;
   const session::Answer* answer_ = nullptr;
-  verify::Baseline known_, replaced_;
+  findings::Baseline known_, replaced_;
   session::Findings found_;
 };
 

@@ -30,24 +30,24 @@ nlohmann::json facts_of(const session::Act& a) {
   return out;
 }
 
-nlohmann::json facts_of(const verify::Followed& followed, uint64_t of) {
+nlohmann::json facts_of(const findings::Followed& followed, uint64_t of) {
   nlohmann::json out{{"places", followed.places},
                      {"of", of},
                      {"outputs", nlohmann::json::array()},
                      {"uses", nlohmann::json::array()}};
   if (!followed.why_not.empty()) out["not_followed"] = followed.why_not;
-  for (const isa::Follow::Output& o : followed.outputs)
+  for (const run::Follow::Output& o : followed.outputs)
     out["outputs"].push_back({{"buffer", o.buffer},
                               {"bytes", o.bytes()},
                               {"first_byte", o.runs.begin()->first},
                               {"ptx_line", o.ptx_line}});
   if (followed.others) {
     out["with_bits_inverted"] = nlohmann::json::array();
-    for (const verify::Followed::Other& o : *followed.others)
+    for (const findings::Followed::Other& o : *followed.others)
       out["with_bits_inverted"].push_back(
           {{"buffer", o.buffer}, {"bytes", o.bytes}, {"first_byte", o.first}});
   }
-  for (const isa::Follow::Use& u : followed.uses)
+  for (const run::Follow::Use& u : followed.uses)
     out["uses"].push_back({{"ptx_line", u.ptx_line}, {"as", u.as}, {"times", u.times}});
   return out;
 }
@@ -91,11 +91,11 @@ std::string in_words(const Told& told, bool verbose) {
 std::string explanation(const Told& told) {
   std::string out = "\n  " + told.way_words;
   if (told.on_this_run) out += "\n  " + told.on_this_run->words;
-  return verify::as_written(out);
+  return launch::as_written(out);
 }
 
 TestCase test_of(const Told& told) {
-  return {verify::as_written(told.fingerprint.text), verify::as_written(told.later.entry), 0, {}, "", ""};
+  return {launch::as_written(told.fingerprint.text), launch::as_written(told.later.entry), 0, {}, "", ""};
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ Hazards hazards(const session::Findings& found, const std::string& launch, const
     out.tests.back().skipped = "known: " + baseline;
   }
   if (out.tests.empty())
-    out.tests.push_back({"races and the like", verify::as_written(entry), 0, {}, "", ""});
+    out.tests.push_back({"races and the like", launch::as_written(entry), 0, {}, "", ""});
   if (!out.facts.empty()) out.text += fmt::format("  replay: bitwell run {} --races\n", launch);
   const auto findings = [](uint64_t n) { return fmt::format("{} finding{}", n, n == 1 ? "" : "s"); };
   if (found.silent != 0 && !telling.explained)
@@ -146,7 +146,7 @@ Hazards hazards(const session::Findings& found, const std::string& launch, const
         fmt::format("  {} of values that come to no output, no branch and no address: --explain lists {}\n",
                     findings(found.silent), found.silent == 1 ? "it" : "them");
   if (!known.empty()) out.text += fmt::format("  {} known, by {}\n", findings(known.size()), baseline);
-  for (const verify::KnownFinding& k : found.stale)
+  for (const findings::KnownFinding& k : found.stale)
     out.text += fmt::format("  stale: {} has {} more of {} than there {}: {}\n", baseline,
                             findings(k.findings), k.hash, k.findings == 1 ? "is" : "are", k.text);
   return out;

@@ -32,10 +32,10 @@ struct Until {
 Judged run_once(const RunOptions& options, Until& until);
 
 // --schedules: the launch under several schedules; its outputs are kept where all agree.
-Judged compare_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
-                         const isa::Options& how, verify::OutputFiles& files);
+Judged compare_schedules(const RunOptions& options, const isa::Program& program, launch::LaunchFile& file,
+                         const run::Options& how, launch::OutputFiles& files);
 // --exhaust: the launch under every schedule that can end otherwise; its outputs are kept where all agree.
-Judged exhaust_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
-                         const isa::Options& how, verify::OutputFiles& files);
+Judged exhaust_schedules(const RunOptions& options, const isa::Program& program, launch::LaunchFile& file,
+                         const run::Options& how, launch::OutputFiles& files);
 
 }  // namespace bitwell::cli

@@ -11,7 +11,7 @@ namespace bitwell::cli {
 
 struct RunOptions {
   std::string path;
-  isa::Options run{};
+  run::Options run{};
   std::optional<unsigned> threads;  // of the host; none: all
   bool unchecked = false;
   bool races = false;

@@ -18,7 +18,7 @@ constexpr size_t kMuchShadow = size_t{64} << 20;
 }
 
 nlohmann::json RunReport::facts() const {
-  const isa::Residency& held = answer.residency;
+  const run::Residency& held = answer.residency;
   nlohmann::json j{{"entry", file.launch.entry},
                    {"lane_instructions", answer.result.lane_instructions},
                    {"warp_instructions", answer.result.warp_instructions},
@@ -30,7 +30,7 @@ nlohmann::json RunReport::facts() const {
                    {"residency",
                     {{"ctas_per_sm", held.ctas_per_sm},
                      {"sure_ctas_per_sm", held.sure_per_sm},
-                     {"limited_by", isa::kScarce[static_cast<size_t>(held.limited_by)]},
+                     {"limited_by", run::kScarce[static_cast<size_t>(held.limited_by)]},
                      {"rests_on", held.rests_on},
                      {"clusters", held.clusters},
                      {"clusters_of_launch", held.all}}},
@@ -45,7 +45,7 @@ nlohmann::json RunReport::facts() const {
     j["outputs"].push_back({{"variable", file.launch.variables[at].name}, {"path", output.path}});
   if (options.device) j["on_device"] = on_device;
   if (dumps.any()) j["dumps"] = dumps.facts();
-  for (const isa::Note& n : answer.result.notes)
+  for (const run::Note& n : answer.result.notes)
     j["notes"].push_back({{"ptx_line", n.place.ptx_line}, {"text", n.text}, {"times", n.times}});
   if (options.races) {
     j["races"] = races.facts;
@@ -53,7 +53,7 @@ nlohmann::json RunReport::facts() const {
     j["known_races"] = found.known_pairs().size();
     j["silent_races"] = found.silent;
     j["stale"] = nlohmann::json::array();
-    for (const verify::KnownFinding& k : found.stale)
+    for (const findings::KnownFinding& k : found.stale)
       j["stale"].push_back({{"fingerprint", k.hash}, {"findings", k.findings}, {"text", k.text}});
   }
   if (options.numeric) j["numeric"] = numeric_facts(answer.losses, options.numeric_bound);
@@ -62,10 +62,10 @@ nlohmann::json RunReport::facts() const {
 }
 
 std::string RunReport::text() const {
-  const isa::Residency& held = answer.residency;
+  const run::Residency& held = answer.residency;
   std::string out;
   const auto line = [&](const std::string& words) { out += words + "\n"; };
-  const isa::HostThreads& host = answer.result.host;
+  const run::HostThreads& host = answer.result.host;
   line(fmt::format("{}: {} lane instructions in {:.3f} s ({:.2f} G/s{}){}",
                    named(file.launch.entry, options.verbose), grouped(answer.result.lane_instructions),
                    seconds, static_cast<double>(answer.result.lane_instructions) / seconds / 1e9,
@@ -93,7 +93,7 @@ std::string RunReport::text() const {
   out += footprint(session::memories_of(answer.result.footprint, program),
                    file.launch.then.empty() ? "" : " of the first launch", options.verbose);
   if (options.numeric) out += numeric_text(answer.losses, options.numeric_bound);
-  for (const isa::Note& n : answer.result.notes)
+  for (const run::Note& n : answer.result.notes)
     line(fmt::format("  note: {}{}{}", named(machine::describe(n.place, n.text), options.verbose),
                      n.times == 1 ? "" : fmt::format(" ({} times)", grouped(n.times)),
                      n.place.ptx_line == 0 ? "" : "; the manual does not promise that this works"));

@@ -11,7 +11,7 @@ namespace bitwell::cli {
 
 struct RunReport {
   const RunOptions& options;
-  const verify::LaunchFile& file;
+  const launch::LaunchFile& file;
   const isa::Program& program;
   const session::Answer& answer;
   double seconds;                  // that the simulation took

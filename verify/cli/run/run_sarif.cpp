@@ -37,7 +37,7 @@ std::string_view level_name(session::Level level) {
 std::string text_of(const session::Told& told) {
   std::string out;
   for (const session::Told::Line& line : told.lines) out += (out.empty() ? "" : "\n") + line.text;
-  return verify::as_written(out);
+  return launch::as_written(out);
 }
 
 }  // namespace

@@ -18,26 +18,26 @@ using terminal::end_progress;
 using terminal::left;
 using terminal::progress;
 
-Judged compare_schedules(const RunOptions& options, const isa::Program& program, verify::LaunchFile& file,
-                         const isa::Options& how, verify::OutputFiles& files) {
+Judged compare_schedules(const RunOptions& options, const isa::Program& program, launch::LaunchFile& file,
+                         const run::Options& how, launch::OutputFiles& files) {
   if (file.outputs.empty())
     throw machine::InputError("'" + options.path +
                               "': --schedules compares outputs, and no buffer has an \"output\"");
   const auto found =
       session::compare(file.launch, how, options.schedules,
-                       [&, start = std::chrono::steady_clock::now()](size_t done, const isa::Schedule& next) {
+                       [&, start = std::chrono::steady_clock::now()](size_t done, const run::Schedule& next) {
                          progress(fmt::format("{} of {} schedules agree, now {}{}", done, options.schedules,
-                                              verify::describe(next), left(start, done, options.schedules)));
+                                              launch::describe(next), left(start, done, options.schedules)));
                        });
   end_progress();
-  const auto replay = [&](const isa::Schedule& s) {
-    return "bitwell run " + options.path + verify::replay_options(s);
+  const auto replay = [&](const run::Schedule& s) {
+    return "bitwell run " + options.path + launch::replay_options(s);
   };
   if (found && !found->fault.empty())
-    throw machine::Fault(fmt::format("under schedule {}: {}\n  replay: {}", verify::describe(found->second),
+    throw machine::Fault(fmt::format("under schedule {}: {}\n  replay: {}", launch::describe(found->second),
                                      found->fault, replay(found->second)));
   if (!found) {
-    verify::write_outputs(file, files);
+    launch::write_outputs(file, files);
     files.commit();
   }
   nlohmann::json expected = nlohmann::json::array();
@@ -51,24 +51,24 @@ Judged compare_schedules(const RunOptions& options, const isa::Program& program,
                {"same", !found},
                {"expected", expected},
                {"without_evidence", without_evidence}};
-  TestCase test{"the same under every schedule", verify::as_written(file.launch.entry), 0, {}, "", ""};
+  TestCase test{"the same under every schedule", launch::as_written(file.launch.entry), 0, {}, "", ""};
   const std::string name = named(file.launch.entry, options.verbose);
   if (found) {
-    const verify::Output& output = file.outputs.at(found->buffer);
-    const uint64_t element = found->byte / verify::element_size(output.dtype);
+    const launch::Output& output = file.outputs.at(found->buffer);
+    const uint64_t element = found->byte / launch::element_size(output.dtype);
     out.facts["difference"] = {
         {"buffer", file.launch.buffers[found->buffer].name},
         {"byte", found->byte},
-        {"element", verify::coordinates(output.shape, element)},
+        {"element", launch::coordinates(output.shape, element)},
         {"values", {found->of_first, found->of_second}},
-        {"schedules", {verify::describe(found->first), verify::describe(found->second)}},
+        {"schedules", {launch::describe(found->first), launch::describe(found->second)}},
         {"replays", {replay(found->first), replay(found->second)}}};
     out.text = fmt::format(
         "{}: '{}' differs at byte {}, element {}: 0x{:02x} under {}, 0x{:02x} under {}\n  replay: {}\n  "
         "replay: {}\n",
         name, file.launch.buffers[found->buffer].name, found->byte,
-        verify::coordinates_text(output.shape, element), static_cast<int>(found->of_first),
-        verify::describe(found->first), static_cast<int>(found->of_second), verify::describe(found->second),
+        launch::coordinates_text(output.shape, element), static_cast<int>(found->of_first),
+        launch::describe(found->first), static_cast<int>(found->of_second), launch::describe(found->second),
         replay(found->first), replay(found->second));
     test.failure = {"schedules", out.text};
   } else {

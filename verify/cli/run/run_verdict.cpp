@@ -35,7 +35,7 @@ struct Class {
 };
 
 // At most kClasses, with those that are no finite numbers; the last for all that are off by more.
-std::vector<Class> classes_of(const verify::Comparison& c) {
+std::vector<Class> classes_of(const launch::Comparison& c) {
   std::map<int, uint64_t> by = c.by_error;
   const size_t most = kClasses - by.erase(-1);
   std::vector<Class> out;
@@ -52,7 +52,7 @@ std::vector<Class> classes_of(const verify::Comparison& c) {
 }
 
 // "1 ULP: 12, 2 to 3 ULP: 4, not finite: 1"; of integers "1: 12, 2 to 3: 4".
-std::string classes_text(const verify::Comparison& c) {
+std::string classes_text(const launch::Comparison& c) {
   const char* unit = c.integers ? "" : " ULP";
   std::string out;
   const auto add = [&](const std::string& name, uint64_t count) {
@@ -74,10 +74,10 @@ std::string percent(long double share) {
 
 // How far off the elements are that are not the expected numbers: the largest errors and what they are of the
 // tolerance, and how many are off by how much.
-std::string errors(const verify::Comparison& c, const verify::Output& output) {
+std::string errors(const launch::Comparison& c, const launch::Output& output) {
   std::string out;
-  const auto where = [&](const verify::Comparison::Largest& l) {
-    return verify::coordinates_text(output.shape, l.element);
+  const auto where = [&](const launch::Comparison::Largest& l) {
+    return launch::coordinates_text(output.shape, l.element);
   };
   if (c.absolute) {
     out += fmt::format("    largest error {} at {}", number(c.absolute->error), where(*c.absolute));
@@ -98,12 +98,12 @@ std::string errors(const verify::Comparison& c, const verify::Output& output) {
 }
 
 // The same for --json: every key is there, whatever there is to say. docs/launch-file.md has them.
-nlohmann::json facts_of(const std::string& buffer, const verify::Comparison& c,
-                        const verify::Output& output) {
-  const auto largest = [&](const std::optional<verify::Comparison::Largest>& l, const char* what) {
+nlohmann::json facts_of(const std::string& buffer, const launch::Comparison& c,
+                        const launch::Output& output) {
+  const auto largest = [&](const std::optional<launch::Comparison::Largest>& l, const char* what) {
     if (!l || std::isinf(l->error)) return nlohmann::json();
     return nlohmann::json{{what, static_cast<double>(l->error)},
-                          {"element", verify::coordinates(output.shape, l->element)}};
+                          {"element", launch::coordinates(output.shape, l->element)}};
   };
   nlohmann::json classes = nlohmann::json::array();
   for (const Class& one : classes_of(c))
@@ -112,7 +112,7 @@ nlohmann::json facts_of(const std::string& buffer, const verify::Comparison& c,
                        {"count", one.count}});
   nlohmann::json first;
   if (c.wrong != 0)
-    first = {{"element", verify::coordinates(output.shape, c.first)},
+    first = {{"element", launch::coordinates(output.shape, c.first)},
              {"got", c.nans ? nlohmann::json(nan_text(c.nans->first)) : fact_of(c.got)},
              {"expected", c.nans ? nlohmann::json(nan_text(c.nans->second)) : fact_of(c.want)}};
   return {{"buffer", buffer},
@@ -140,8 +140,8 @@ std::string ordinal(uint64_t n) {
 }
 
 // "4,096 lack the products of k 64 to 127 (the 2nd of 8 steps of 64)", of a product over `k`.
-std::string products(const verify::WrongProducts& p, uint64_t k, nlohmann::json& facts) {
-  using What = verify::WrongProducts::What;
+std::string products(const launch::WrongProducts& p, uint64_t k, nlohmann::json& facts) {
+  using What = launch::WrongProducts::What;
   const auto piece = [&](uint64_t from) { return "k " + range(from, from + p.to - p.from - 1); };
   facts = {{"k", {p.from, p.to - 1}}, {"elements", p.elements}};
   std::string out = grouped(p.elements);
@@ -165,18 +165,18 @@ std::string products(const verify::WrongProducts& p, uint64_t k, nlohmann::json&
 
 }  // namespace
 
-std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, session::Tally& tally) {
+std::string expectations(const launch::LaunchFile& file, nlohmann::json& facts, session::Tally& tally) {
   std::string out;
   for (const auto& [at, output] : file.outputs) {
     if (!output.expected) continue;
     const std::string& name = file.launch.buffers[at].name;
-    const verify::Comparison c = verify::compare(file.launch.buffers[at].bytes, output);
+    const launch::Comparison c = launch::compare(file.launch.buffers[at].bytes, output);
     tally.wrong = tally.wrong.value_or(0) + c.wrong;
     nlohmann::json one = facts_of(name, c, output);
     if (c.wrong == 0) {
       out += fmt::format("  {}: {} elements as expected\n", name, grouped(c.elements));
     } else {
-      const std::string where = verify::coordinates_text(output.shape, c.first);
+      const std::string where = launch::coordinates_text(output.shape, c.first);
       const std::string got = c.nans ? nan_text(c.nans->first) : number(c.got);
       const std::string want = c.nans ? nan_text(c.nans->second) : number(c.want);
       out += fmt::format("  {}: {} of {} elements are not as expected, the first at {}: {}, expected {}\n",
@@ -192,7 +192,7 @@ std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, 
   return out;
 }
 
-std::string beside_text(const verify::Beside& beside, nlohmann::json& facts) {
+std::string beside_text(const device::Beside& beside, nlohmann::json& facts) {
   facts["device"] = beside.device;
   facts["driver"] = beside.driver;
   facts["outputs"] = nlohmann::json::array();
@@ -201,7 +201,7 @@ std::string beside_text(const verify::Beside& beside, nlohmann::json& facts) {
     facts["fault"] = beside.fault;
     return out + "  " + beside.fault + "\n";
   }
-  for (const verify::OutputBeside& o : beside.outputs) {
+  for (const device::OutputBeside& o : beside.outputs) {
     nlohmann::json one{{"output", o.name}, {"bytes", o.bytes}, {"equal", !o.differs}};
     if (o.differs) {
       const auto& d = *o.differs;
@@ -213,7 +213,7 @@ std::string beside_text(const verify::Beside& beside, nlohmann::json& facts) {
     }
     facts["outputs"].push_back(std::move(one));
   }
-  const verify::Unvouched& open = beside.unvouched;
+  const device::Unvouched& open = beside.unvouched;
   if (open.instructions.empty()) {
     out += "  every instruction of the kernel has bits of a GPU in bitwell's captures\n";
   } else {

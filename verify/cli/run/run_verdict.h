@@ -11,9 +11,9 @@ namespace bitwell::cli {
 
 // Of each output that has an "expected". `facts` get it too, and `tally` how many elements are wrong. Returns
 // the lines.
-std::string expectations(const verify::LaunchFile& file, nlohmann::json& facts, session::Tally& tally);
+std::string expectations(const launch::LaunchFile& file, nlohmann::json& facts, session::Tally& tally);
 
 // Lines, and the same as facts.
-std::string beside_text(const verify::Beside& beside, nlohmann::json& facts);
+std::string beside_text(const device::Beside& beside, nlohmann::json& facts);
 
 }  // namespace bitwell::cli

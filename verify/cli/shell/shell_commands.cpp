@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 void write_shared(const CLI::App& app, const fs::path& folder) {
   const auto write = [&](const std::string& name, const std::string& text) {
     fs::create_directories((folder / name).parent_path());
-    verify::replace_file((folder / name).string(), "--write", text);
+    launch::replace_file((folder / name).string(), "--write", text);
   };
   write("bash-completion/completions/bitwell", completion(app, "bash"));
   write("zsh/site-functions/_bitwell", completion(app, "zsh"));

@@ -30,7 +30,7 @@ struct Block {
 
 class DeviceMemory {
  public:
-  explicit DeviceMemory(Context& context) : context_(context) {}
+  explicit DeviceMemory(isa::Context& context) : context_(context) {}
 
   // Refused CUDA_ERROR_OUT_OF_MEMORY beyond `most` bytes in all.
   Block& allocate(uint64_t bytes, Kind kind, unsigned flags, uint64_t most, const void* owner);
@@ -56,7 +56,7 @@ class DeviceMemory {
  private:
   // Whether it is the device's; Refused where that many bytes are not all there.
   bool on_device(uint64_t address, uint64_t bytes, const char* what);
-  Context& context_;
+  isa::Context& context_;
   std::map<uint64_t, Block> all_;  // by address
   std::map<uint64_t, std::string> gone_;
   uint64_t bytes_ = 0, count_ = 0;

@@ -21,7 +21,7 @@ bool is_child() {
 }  // namespace
 
 bool names_kernel(const std::string& pattern, const std::string& kernel) {
-  const std::string written = verify::as_written(kernel);
+  const std::string written = launch::as_written(kernel);
   std::string_view rest = pattern;
   bool whole = false;
   for (const std::string_view key : {"kernel_substring=", "kns=", "kernel_name=", "kne="})

@@ -15,7 +15,7 @@
 #include "verify/driver/core/recorder.h"
 #include "verify/driver/core/sanitizer_words.h"
 #include "verify/driver/core/state.h"
-#include "verify/hazard/baseline.h"
+#include "verify/findings/baseline.h"
 #include "verify/launch/file/names.h"
 #include "verify/session/findings.h"
 #include "verify/session/words.h"
@@ -61,14 +61,14 @@ std::vector<std::vector<std::byte>> Launches::arguments(Kernel& kernel, void* co
   const isa::Program& program = state_.modules.program(kernel);
   const auto& all = program.functions[static_cast<size_t>(program.entry)].params;
   if (!all.empty() && parameters == nullptr)
-    throw Refused(CUDA_ERROR_INVALID_VALUE, "kernel " + verify::as_written(kernel.name) + " has " +
+    throw Refused(CUDA_ERROR_INVALID_VALUE, "kernel " + launch::as_written(kernel.name) + " has " +
                                                 std::to_string(all.size()) + " parameters, none is given");
   std::vector<std::vector<std::byte>> out;
   for (size_t i = 0; i < all.size(); ++i) {
     const auto* from = static_cast<const std::byte*>(parameters[i]);
     if (from == nullptr)
       throw Refused(CUDA_ERROR_INVALID_VALUE, "parameter " + std::to_string(i) + " of kernel " +
-                                                  verify::as_written(kernel.name) + " is NULL");
+                                                  launch::as_written(kernel.name) + " is NULL");
     out.emplace_back(from, from + all[i].size);
   }
   return out;
@@ -79,7 +79,7 @@ std::vector<std::vector<std::byte>> Launches::arguments(Kernel& kernel, std::spa
   const auto& all = program.functions[static_cast<size_t>(program.entry)].params;
   const uint64_t need = all.empty() ? 0 : all.back().offset + all.back().size;
   if (buffer.size() < need)
-    throw Refused(CUDA_ERROR_INVALID_VALUE, "kernel " + verify::as_written(kernel.name) + " takes " +
+    throw Refused(CUDA_ERROR_INVALID_VALUE, "kernel " + launch::as_written(kernel.name) + " takes " +
                                                 std::to_string(need) + " bytes of parameters, " +
                                                 std::to_string(buffer.size()) + " are given");
   std::vector<std::vector<std::byte>> out;
@@ -91,9 +91,9 @@ std::vector<std::vector<std::byte>> Launches::arguments(Kernel& kernel, std::spa
 }
 
 void Launches::check(const Wanted& w) {
-  const std::string kernel = "kernel " + verify::as_written(w.kernel->name);
+  const std::string kernel = "kernel " + launch::as_written(w.kernel->name);
   const machine::Arch& arch = state_.device().arch();
-  const isa::Shape& s = w.shape;
+  const run::Shape& s = w.shape;
   for (size_t d = 0; d < 3; ++d)
     if (s.grid[d] == 0 || s.block[d] == 0 || s.grid[d] > machine::kMaxGrid[d] ||
         s.block[d] > machine::kMaxBlock[d])
@@ -185,7 +185,7 @@ void Launches::error(const std::string& native, const std::string& sanitizer) {
 
 void Launches::dump(const Wanted& w, uint64_t number, bool judged) {
   put(fmt::format("bitwell: launch {}: {} grid {} block {}{} shared {} stream {}{}\n", number,
-                  verify::as_written(w.kernel->name), machine::triple(w.shape.grid),
+                  launch::as_written(w.kernel->name), machine::triple(w.shape.grid),
                   machine::triple(w.shape.block),
                   w.shape.explicit_cluster ? " cluster " + machine::triple(w.shape.cluster) : "",
                   w.shape.dynamic_shared, state_.streams.find(w.stream).id, judged ? "" : ", not judged"));
@@ -194,7 +194,7 @@ void Launches::dump(const Wanted& w, uint64_t number, bool judged) {
 void Launches::launch(const Wanted& w) {
   check(w);
   const uint64_t number = ++count_;
-  const std::string kernel = verify::as_written(w.kernel->name);
+  const std::string kernel = launch::as_written(w.kernel->name);
   const bool judged = is_judged(w.kernel->name);
   if (state_.asked.dump_launches) dump(w, number, judged);
   Ordered told{
@@ -215,11 +215,11 @@ void Launches::launch(const Wanted& w) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   try {
-    KernelLaunch launch{state_.modules.part(*w.kernel), w.kernel->name, w.shape, {}};
+    isa::KernelLaunch launch{state_.modules.part(*w.kernel), w.kernel->name, w.shape, {}};
     for (const auto& bytes : w.arguments) launch.arguments.push_back({bytes, 0});
     const session::Answer answer = state_.process.launch(std::move(launch), judging(judged, w));
-    static const verify::Baseline known =
-        state_.asked.baseline.empty() ? verify::Baseline{} : verify::read_baseline(state_.asked.baseline);
+    static const findings::Baseline known =
+        state_.asked.baseline.empty() ? findings::Baseline{} : findings::read_baseline(state_.asked.baseline);
     const session::Findings findings = session::findings_of(answer, known);
     std::string words;
     size_t errors = 0;
@@ -229,7 +229,7 @@ void Launches::launch(const Wanted& w) {
       error(head + text, sanitizer);
     };
     if (answer.fault) {
-      const std::string text = "fault: " + verify::as_written(answer.fault->what()) + "\n";
+      const std::string text = "fault: " + launch::as_written(answer.fault->what()) + "\n";
       told["fault"] = fault_facts(*answer.fault);
       tell_error(text, sanitizer_fault(*answer.fault, kernel, state_.memory));
       state_.lost = lost_by(*answer.fault);
@@ -252,8 +252,8 @@ void Launches::launch(const Wanted& w) {
       const std::string text = session::describe(*answer.parting) + "\n";
       tell_error(text, sanitizer_text("Schedules differ", text, kernel));
     }
-    for (const isa::Note& n : answer.result.notes) {
-      const std::string text = "note: " + verify::as_written(machine::describe(n.place, n.text)) + "\n";
+    for (const run::Note& n : answer.result.notes) {
+      const std::string text = "note: " + launch::as_written(machine::describe(n.place, n.text)) + "\n";
       words += text;
       if (judged && !state_.asked.sanitizer_words) put(head + text);
     }
@@ -264,14 +264,14 @@ void Launches::launch(const Wanted& w) {
     end(errors == 0 ? 0 : 1, verdict(answer, findings, errors != 0), words);
   } catch (const machine::Unsupported& e) {
     told["seconds"] = seconds();
-    const std::string text = std::string("unsupported: ") + verify::as_written(e.what());
+    const std::string text = std::string("unsupported: ") + launch::as_written(e.what());
     put(head + text + "\n");
     end(3, "unsupported", text);
     state_.lost = CUDA_ERROR_NOT_SUPPORTED;
     throw Refused(CUDA_ERROR_NOT_SUPPORTED);
   } catch (const InputError& e) {
     told["seconds"] = seconds();
-    put(head + verify::as_written(e.what()) + "\n");
+    put(head + launch::as_written(e.what()) + "\n");
     end(2, "unusable", e.what());
     throw Refused(CUDA_ERROR_INVALID_VALUE);
   }

@@ -20,7 +20,7 @@ struct Filter;
 
 struct Wanted {
   Kernel* kernel = nullptr;
-  isa::Shape shape{};
+  run::Shape shape{};
   bool programmatic = false;  // may begin while the one before goes on
   std::vector<std::vector<std::byte>> arguments{};
   const void* stream = nullptr;

@@ -43,7 +43,7 @@ void Modules::look_at(const Module& module) {
         context_.program(module.parts[i], entry);
       } catch (const machine::Unsupported&) {
       } catch (const InputError& e) {
-        for (const ModuleHandle part : module.parts) context_.unload(part);
+        for (const isa::ModuleHandle part : module.parts) context_.unload(part);
         throw Refused(CUDA_ERROR_INVALID_PTX, e.what());
       }
     }
@@ -89,7 +89,7 @@ void Modules::place(Module& module, const DeviceRow& device) {
 }
 
 void Modules::unload(Module& module) {
-  for (const ModuleHandle part : module.parts) context_.unload(part);
+  for (const isa::ModuleHandle part : module.parts) context_.unload(part);
   for (const auto& [name, kernel] : module.kernels) kernels_.erase(kernel.get());
   std::erase_if(keys_, [&](const auto& k) { return k.second.first == &module; });
   std::erase_if(symbols_, [&](const auto& s) { return s.second.module == &module; });
@@ -105,7 +105,7 @@ Module& Modules::find(const void* module) {
 std::vector<std::string> Modules::entries(Module& module, const DeviceRow& device) {
   place(module, device);
   std::vector<std::string> out;
-  for (const ModuleHandle part : module.parts) {
+  for (const isa::ModuleHandle part : module.parts) {
     const std::vector<std::string>& names = context_.module(part)->entries();
     out.insert(out.end(), names.begin(), names.end());
   }
@@ -129,7 +129,7 @@ Kernel& Modules::kernel(Module& module, const std::string& name, const DeviceRow
   throw Refused(CUDA_ERROR_NOT_FOUND, "the module has no kernel '" + name + "'");
 }
 
-ModuleHandle Modules::part(const Kernel& kernel) const {
+isa::ModuleHandle Modules::part(const Kernel& kernel) const {
   return kernel.module->parts[kernel.module->taken.at(kernel.name)];
 }
 
@@ -140,9 +140,9 @@ const isa::Program& Modules::program(Kernel& kernel) {
   return *kernel.program;
 }
 
-Allocation Modules::variable(Module& module, const std::string& name, const DeviceRow& device) {
+isa::Allocation Modules::variable(Module& module, const std::string& name, const DeviceRow& device) {
   place(module, device);
-  for (const ModuleHandle part : module.parts)
+  for (const isa::ModuleHandle part : module.parts)
     for (const isa::GlobalVariable& v : context_.variables(part))
       if (v.name == name) return context_.variable(part, name);
   throw Refused(CUDA_ERROR_NOT_FOUND, "the module has no variable '" + name + "'");

@@ -28,10 +28,10 @@ struct Kernel {
 // One that is loaded when somebody needs it: a program may register thousands.
 struct Module {
   int number = 0;
-  bool library = false;               // a CUlibrary
-  const void* image = nullptr;        // of a program that registered it, for as long as it lives
-  std::vector<std::string> texts{};   // PTX of a module that was handed over
-  std::vector<ModuleHandle> parts{};  // one a text
+  bool library = false;                    // a CUlibrary
+  const void* image = nullptr;             // of a program that registered it, for as long as it lives
+  std::vector<std::string> texts{};        // PTX of a module that was handed over
+  std::vector<isa::ModuleHandle> parts{};  // one a text
   bool loaded = false;
   const void* owner = nullptr;  // the CUDA context that it is of
   std::map<std::string, std::unique_ptr<Kernel>> kernels{};
@@ -48,7 +48,7 @@ struct Symbol {
 class Modules {
  public:
   // `folder`: where PTX of machine code without any may lie; or empty.
-  Modules(Context& context, std::string folder, isa::Approximate approximate)
+  Modules(isa::Context& context, std::string folder, isa::Approximate approximate)
       : context_(context), folder_(std::move(folder)), approximate_(approximate) {}
 
   // Of a program; nothing of it is read yet.
@@ -64,10 +64,10 @@ class Modules {
   std::vector<std::string> entries(Module& module, const DeviceRow& device);
   // Its program, compiled when it is first asked for.
   const isa::Program& program(Kernel& kernel);
-  ModuleHandle part(const Kernel& kernel) const;
+  isa::ModuleHandle part(const Kernel& kernel) const;
   std::string path(const Kernel& kernel) const;
   // A .global or .const variable.
-  Allocation variable(Module& module, const std::string& name, const DeviceRow& device);
+  isa::Allocation variable(Module& module, const std::string& name, const DeviceRow& device);
 
   // By what a program calls it by: a function of the host's, or what kernel() gave. nullptr where there is
   // none.
@@ -84,7 +84,7 @@ class Modules {
   void look_at(const Module& module);
   void place(Module& module, const DeviceRow& device);
   void place_texts(Module& module);
-  Context& context_;
+  isa::Context& context_;
   std::string folder_;
   isa::Approximate approximate_;
   std::map<const void*, std::unique_ptr<Module>> all_;  // by their own address

@@ -62,8 +62,8 @@ std::string Recorder::record(const Wanted& w, uint64_t number) {
   const fs::path top = a.record, folder = top / name;
   fs::create_directories(folder / "out");
   fs::create_directories(top / "buffers");
-  Context& context = state_.process.context();
-  const ModuleHandle part = state_.modules.part(*w.kernel);
+  isa::Context& context = state_.process.context();
+  const isa::ModuleHandle part = state_.modules.part(*w.kernel);
   const std::string module = state_.modules.path(*w.kernel);
   if (!fs::exists(top / module)) {
     const std::string& text = context.module(part)->text();

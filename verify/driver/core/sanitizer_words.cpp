@@ -37,7 +37,7 @@ std::string thread_line(const machine::Place& place) {
 }  // namespace
 
 nlohmann::json fault_facts(const machine::Fault& fault) {
-  nlohmann::json out{{"message", verify::as_written(fault.what())}};
+  nlohmann::json out{{"message", launch::as_written(fault.what())}};
   if (fault.place.ptx_line > 0) out["ptx_line"] = fault.place.ptx_line;
   if (fault.place.cuda != nullptr) out["source"] = fault.place.cuda->chain.front().words();
   if (fault.place.has_thread) {
@@ -54,7 +54,7 @@ nlohmann::json fault_facts(const machine::Fault& fault) {
 
 std::string sanitizer_fault(const machine::Fault& fault, const std::string& kernel,
                             const DeviceMemory& memory) {
-  const std::string words = verify::as_written(fault.what());
+  const std::string words = launch::as_written(fault.what());
   if (!fault.access)
     return prefixed(words + "\n" + at_line(kernel, fault.place.cuda, fault.place.ptx_line) +
                     thread_line(fault.place));

@@ -16,10 +16,10 @@ namespace {
 
 // A program's device memory is this process's: what it touches is counted, as a launch's is.
 void watch_memory(State& s) {
-  const uint64_t left = verify::memory_left();
+  const uint64_t left = launch::memory_left();
   // As long as the process.
-  static const verify::MemoryWatch* const watch = new verify::MemoryWatch(left, [&s, left](uint64_t touched) {
-    const std::string words = verify::out_of_memory("the program", touched, left);
+  static const launch::MemoryWatch* const watch = new launch::MemoryWatch(left, [&s, left](uint64_t touched) {
+    const std::string words = launch::out_of_memory("the program", touched, left);
     say(words);
     s.tell(nlohmann::json{{"stopped", words}}.dump());
     _exit(2);

@@ -65,9 +65,9 @@ void call_host(State& s, void (*function)(void*), void* data, const void* stream
 
 void synchronize(State& s, const void* stream) { s.streams.not_while_captured(stream); }
 
-isa::Shape shape_of(const Kernel& kernel, const unsigned* grid, const unsigned* block,
+run::Shape shape_of(const Kernel& kernel, const unsigned* grid, const unsigned* block,
                     unsigned dynamic_shared) {
-  isa::Shape out;
+  run::Shape out;
   for (size_t d = 0; d < 3; ++d) out.grid[d] = grid[d], out.block[d] = block[d];
   out.dynamic_shared = dynamic_shared;
   out.non_portable_cluster = kernel.non_portable_cluster;

@@ -27,7 +27,7 @@ void call_host(State& s, void (*function)(void*), void* data, const void* stream
 void synchronize(State& s, const void* stream);
 
 // The shape of a launch, and its attributes one by one. Refused for a value that CUDA has not.
-isa::Shape shape_of(const Kernel& kernel, const unsigned* grid, const unsigned* block,
+run::Shape shape_of(const Kernel& kernel, const unsigned* grid, const unsigned* block,
                     unsigned dynamic_shared);
 void take_attribute(State& s, const CUlaunchAttribute& attribute, Wanted& to);
 

@@ -48,7 +48,8 @@ CUresult get_kernel(const char* call, Handle* out, const void* module, const cha
 CUresult get_variable(const char* call, CUdeviceptr* out, size_t* bytes, const void* module,
                       const char* name) {
   return driver_call(call, [&](State& s) {
-    const bitwell::Allocation at = s.modules.variable(s.modules.find(module), &present(name), s.device());
+    const bitwell::isa::Allocation at =
+        s.modules.variable(s.modules.find(module), &present(name), s.device());
     if (out != nullptr) *out = at.address;
     if (bytes != nullptr) *bytes = at.bytes;
   });

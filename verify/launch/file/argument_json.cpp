@@ -11,7 +11,7 @@
 #include "model/number/encode.h"
 #include "verify/launch/file/launch_reader.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 constexpr uint64_t kMostStructure = uint64_t{1} << 16;  // bytes: parameters have fewer
@@ -198,4 +198,4 @@ machine::TensorMap LaunchReader::tensor_map(const Fields<Of::tensor_map>& f) con
   return m;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -8,7 +8,7 @@
 #include "verify/launch/file/numbers.h"
 #include "verify/launch/memory_watch.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 namespace fs = std::filesystem;
 
@@ -223,4 +223,4 @@ void LaunchReader::variable(const json& j, const std::string& where) {
   file_.launch.variables.push_back(std::move(v));
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

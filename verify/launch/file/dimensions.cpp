@@ -6,7 +6,7 @@
 
 #include "model/machine/failure.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 std::vector<int> parse_dimensions(std::string_view text, std::string_view form) {
   const auto most = static_cast<size_t>(std::count(form.begin(), form.end(), 'x')) + 1;
@@ -31,4 +31,4 @@ std::vector<int> parse_dimensions(std::string_view text, std::string_view form) 
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -13,7 +13,7 @@
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/file/numbers.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 constexpr size_t kRuns = 4;  // of residues that a pattern names
@@ -240,4 +240,4 @@ Comparison compare(const std::vector<std::byte>& bytes, const Output& output) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -9,7 +9,7 @@
 
 #include "verify/launch/file/product.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 struct Output;
 
@@ -60,4 +60,4 @@ Comparison compare(const std::vector<std::byte>& bytes, const Output& output);
 std::vector<uint64_t> coordinates(const std::vector<uint64_t>& shape, uint64_t element);
 std::string coordinates_text(const std::vector<uint64_t>& shape, uint64_t element);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -1,12 +1,12 @@
 #include "verify/launch/file/launch_json.h"
 
-#include "model/json/parse.h"
+#include "model/strict_json/parse.h"
 #include "verify/launch/file/launch_reader.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
-isa::Shape LaunchReader::shape(const Fields<Of::shape>& f) {
-  isa::Shape out;
+run::Shape LaunchReader::shape(const Fields<Of::shape>& f) {
+  run::Shape out;
   out.grid = f.extents("grid");
   out.block = f.extents("block");
   out.cluster = f.extents("cluster");
@@ -117,4 +117,4 @@ Step LaunchReader::step(const json& j, const std::string& where) {
 
 LaunchFile read_launch(const std::string& path) { return LaunchReader(path).read(); }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

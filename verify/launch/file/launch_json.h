@@ -7,7 +7,7 @@
 #include "verify/launch/launch.h"
 #include "verify/launch/output/output_files.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // What becomes of a buffer, or a variable, after the run.
 struct Output {
@@ -40,4 +40,4 @@ void write_outputs(const LaunchFile& file, OutputFiles& files);
 // All files are there after it, or none where it throws InputError.
 std::string write_launch(const Launch& launch, const std::string& folder);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -1,7 +1,7 @@
 // What any field of LAUNCH.json may be refused for.
 #include "verify/launch/file/launch_reader.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 using machine::InputError;
 namespace fs = std::filesystem;
@@ -17,4 +17,4 @@ std::string LaunchReader::place(const std::string& name) const {
   return fs::path(name).is_absolute() ? name : (folder_ / name).string();
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

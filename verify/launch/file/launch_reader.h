@@ -9,7 +9,7 @@
 #include "verify/launch/file/launch_json.h"
 #include "verify/schema/fields.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 using nlohmann::json;
 using schema::Fields;
@@ -51,7 +51,7 @@ class LaunchReader {
     std::vector<Pointer> pointers;
   };
   void argument(const json& j, const std::string& where, std::vector<Argument>& to);
-  static isa::Shape shape(const Fields<Of::shape>& f);
+  static run::Shape shape(const Fields<Of::shape>& f);
   Step step(const json& j, const std::string& where);
   Step::Copy copy(const Fields<Of::copy>& f) const;
   Step::Fill fill(const Fields<Of::fill>& f) const;
@@ -114,4 +114,4 @@ class LaunchReader {
   uint64_t contents_ = 0;  // bytes of buffers that are given with contents, so far
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -6,7 +6,7 @@
 #include "model/machine/failure.h"
 #include "model/run/stuck/nearby.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 constexpr size_t kShown = 8;        // names in a refusal
@@ -40,7 +40,7 @@ std::string as_written(std::string_view text) {
     }
     size_t end = i;
     while (end < text.size() && of_a_name(text[end])) ++end;
-    out += isa::readable(std::string(text.substr(i, end - i)));
+    out += run::readable(std::string(text.substr(i, end - i)));
     i = end;
   }
   return out;
@@ -51,7 +51,7 @@ size_t name_among(const std::vector<std::string>& names, const std::string& want
     return static_cast<size_t>(same - names.begin());
   std::vector<size_t> alike;
   for (size_t i = 0; i < names.size(); ++i) {
-    const std::string plain = isa::readable(names[i]);
+    const std::string plain = run::readable(names[i]);
     if (plain == wanted) return i;
     if (plain.find(wanted) != std::string::npos || names[i].find(wanted) != std::string::npos)
       alike.push_back(i);
@@ -108,4 +108,4 @@ std::string shortened(std::string_view message) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // The one of `names` that `wanted` means: the name itself, or else the one whose C++ name is or contains it.
 // `what`: "entry", for the InputError where none or several do, which lists them.
@@ -17,4 +17,4 @@ std::string as_written(std::string_view message);
 // names.
 std::string shortened(std::string_view message);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

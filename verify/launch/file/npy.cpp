@@ -8,7 +8,7 @@
 #include "verify/launch/launch.h"
 #include "verify/schema/choices.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 using machine::InputError;
 
@@ -88,4 +88,4 @@ std::string npy_text(const Array& array) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 struct Array {
   std::string dtype;  // NumPy's descr without byte order: f2, f4, u1, i4, ...
@@ -20,4 +20,4 @@ uint64_t element_size(
 Array read_npy(const std::string& path);
 std::string npy_text(const Array& array);  // the file's contents
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -10,7 +10,7 @@
 #include "model/number/round.h"
 #include "verify/schema/choices.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 using machine::InputError;
@@ -112,4 +112,4 @@ std::vector<long double> numbers(const Array& array) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -6,7 +6,7 @@
 #include "model/number/format.h"
 #include "verify/launch/file/npy.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // A format whose codes lie in memory side by side: of 4 bits two a byte, the low nibble first, or of whole
 // bytes. InputError for a name that is none, with those that there are.
@@ -22,4 +22,4 @@ Array unpacked(const std::vector<std::byte>& codes, const std::string& format, s
 // An array's elements, exactly.
 std::vector<long double> numbers(const Array& array);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

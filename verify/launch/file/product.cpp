@@ -5,7 +5,7 @@
 
 #include "verify/launch/file/numbers.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 using What = WrongProducts::What;
@@ -179,4 +179,4 @@ std::optional<WrongProducts> wrong_products(const Product& product, const std::v
   return Search(product, wrong).found();
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

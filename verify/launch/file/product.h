@@ -8,7 +8,7 @@
 
 #include "verify/launch/file/npy.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // One factor as it stands before the launch.
 struct Factor {
@@ -45,4 +45,4 @@ struct WrongProducts {
 // were taken at another step. Nothing where fewer than 8 elements are off by more than is in doubt.
 std::optional<WrongProducts> wrong_products(const Product& product, const std::vector<WrongElement>& wrong);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -4,7 +4,7 @@
 #include "verify/launch/file/launch_reader.h"
 #include "verify/launch/file/numbers.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 std::string shape_text(const std::vector<uint64_t>& shape) {
@@ -69,4 +69,4 @@ void LaunchReader::product(const Factored& f) {
   of.expected->product = std::move(p);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -1,7 +1,7 @@
 // Textures and surfaces of a launch file.
 #include "verify/launch/file/launch_reader.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 namespace {
 
@@ -57,4 +57,4 @@ LaunchReader::Bytes LaunchReader::image(const std::string& name, bool surface,
   refuse(where + ": 'textures' has no '" + name + "'");
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -11,7 +11,7 @@
 #include "verify/launch/init/signature.h"
 #include "verify/schema/tables.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 using Ordered = nlohmann::ordered_json;
@@ -47,7 +47,7 @@ class Writer {
  public:
   Writer(const ptx::Function& entry, bool of_triton, Ordered& buffers, Ordered& textures)
       : uses_(entry), buffers_(buffers), textures_(textures) {
-    const std::string plain = isa::readable(entry.name);
+    const std::string plain = run::readable(entry.name);
     if (plain != entry.name) signature_ = plain;
     types_ = parameters_of(signature_);
     typed_ = types_.size() == entry.params.size();
@@ -277,4 +277,4 @@ std::string launch_template(const std::string& text, const std::string& path, co
   return out.dump(2) + "\n";
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // For the entry of the PTX text that name_among takes for `entry`; empty: the only one. `path`: what "ptx" is
 // to say. Arguments of the entry's sizes, of its C++ types where the name tells them, at the offsets where
@@ -12,4 +12,4 @@ namespace bitwell::verify {
 // PTX.
 std::string launch_template(const std::string& ptx, const std::string& path, const std::string& entry);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

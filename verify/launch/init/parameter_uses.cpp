@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 std::string geometry_of(const ptx::Instruction& i) {
@@ -14,8 +14,8 @@ std::string geometry_of(const ptx::Instruction& i) {
 // Whether another bit comes of it where an operand is signed: compilers write .s32 for any sum and for any
 // comparison for equality.
 bool asks_for_sign(const ptx::Instruction& i) {
-  if (i.opcode == "setp" || i.opcode == "set") return !has(i, ".eq") && !has(i, ".ne");
-  if (i.opcode == "mul" || i.opcode == "mad") return !has(i, ".lo");
+  if (i.opcode == "setp" || i.opcode == "set") return !ptx::has(i, ".eq") && !ptx::has(i, ".ne");
+  if (i.opcode == "mul" || i.opcode == "mad") return !ptx::has(i, ".lo");
   static const std::set<std::string> others{"min", "max", "shr", "div", "rem", "abs", "cvt"};
   return others.count(i.opcode) != 0;
 }
@@ -64,7 +64,7 @@ void ParameterUses::visit(const std::vector<ptx::Statement>& body) {
 }
 
 void ParameterUses::visit(const ptx::Instruction& i) {
-  if (i.opcode == "ld" && (has(i, ".param") || has(i, ".param::entry")) && i.operands.size() == 2)
+  if (i.opcode == "ld" && (ptx::has(i, ".param") || ptx::has(i, ".param::entry")) && i.operands.size() == 2)
     return load(i);
   if ((i.opcode == "mov" || i.opcode == "add" || i.opcode == "cvta") && i.operands.size() >= 2 &&
       i.operands[0].kind == ptx::OperandKind::name)
@@ -75,7 +75,8 @@ void ParameterUses::visit(const ptx::Instruction& i) {
     const std::string& base = o.elements[0].name;
     if (const auto from = values_.find(base); from != values_.end()) use(i, from->second);
     const auto of = addresses_.find(base);
-    if (has(i, ".tensor") || has(i, ".tensormap")) maps_.insert(of == addresses_.end() ? base : of->second);
+    if (ptx::has(i, ".tensor") || ptx::has(i, ".tensormap"))
+      maps_.insert(of == addresses_.end() ? base : of->second);
   }
 }
 
@@ -83,7 +84,7 @@ void ParameterUses::visit(const ptx::Instruction& i) {
 void ParameterUses::follow(const ptx::Instruction& i) {
   for (size_t n = 1; n < i.operands.size(); ++n)
     if (const auto from = values_.find(i.operands[n].name); from != values_.end()) {
-      if (i.opcode == "cvta" && has(i, ".global")) pointers_.insert(from->second);
+      if (i.opcode == "cvta" && ptx::has(i, ".global")) pointers_.insert(from->second);
       values_.insert({i.operands[0].name, from->second});
     }
   if (i.opcode == "mov") addresses_.insert({i.operands[0].name, i.operands[1].name});
@@ -124,4 +125,4 @@ void ParameterUses::load(const ptx::Instruction& i) {
   }
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -8,7 +8,7 @@
 
 #include "model/ptx/syntax.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 uint64_t bytes_of(const std::string& type);  // ".f32": 4
 uint64_t size_of(const ptx::Variable& variable);
@@ -53,4 +53,4 @@ class ParameterUses {
   std::map<Place, std::pair<std::string, std::string>> images_;
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

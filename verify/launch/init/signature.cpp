@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 // The last word of a type, without its vector's size; what it is in a launch file.
@@ -133,4 +133,4 @@ std::vector<Parameter> tensors_of(const std::string& name) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 struct Parameter {
   std::string type;  // "float const*"
@@ -22,4 +22,4 @@ std::vector<Parameter> parameters_of(const std::string& demangled);
 // ("kernel_cutlass_add_tensorptrf32gmem..."); none of other names.
 std::vector<Parameter> tensors_of(const std::string& name);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -12,7 +12,7 @@
 #include "verify/launch/file/npy.h"
 #include "verify/launch/file/numbers.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 using machine::InputError;
@@ -170,4 +170,4 @@ std::string write_launch(const Launch& launch, const std::string& folder) {
   return path;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

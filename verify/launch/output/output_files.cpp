@@ -11,7 +11,7 @@
 
 #include "model/machine/failure.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 using machine::InputError;
@@ -104,4 +104,4 @@ void replace_file(const std::string& path, const std::string& what, std::string_
   files.commit();
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

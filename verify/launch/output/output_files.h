@@ -9,7 +9,7 @@
 #include "verify/launch/output/output_target.h"
 #include "verify/launch/output/partial_files.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 class OutputFiles {
  public:
@@ -46,4 +46,4 @@ class OutputFiles {
 // One file alone.
 void replace_file(const std::string& path, const std::string& what, std::string_view text);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -14,7 +14,7 @@
 
 #include "model/machine/failure.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ void Appender::write(std::string_view text) {
   if (const int error = write_all(descriptor_, text); error != 0) cannot_write(path_, error);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // Two paths with equal identities lead to one file: by links of either kind, or both to a file not there yet.
 struct Identity {
@@ -53,4 +53,4 @@ class Appender {
 // All of `text`; 0, or the errno that ended it.
 int write_all(int descriptor, std::string_view text);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 // What a signal handler may look at. More files than these at once, which no command has, would stay behind.
@@ -66,4 +66,4 @@ void remove_partial_files_when_stopped() {
     if (std::signal(signal, stop) == SIG_IGN) std::signal(signal, SIG_IGN);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

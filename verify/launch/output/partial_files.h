@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 
 // A file that is written beside the one it will replace. Its name, until it has another or is gone.
 class PartialFile {
@@ -29,4 +29,4 @@ void remove_partial_files();
 // were ignored before.
 void remove_partial_files_when_stopped();
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

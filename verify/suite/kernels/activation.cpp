@@ -9,15 +9,15 @@
 
 #include "kernels/quantise/activation.h"
 #include "model/machine/failure.h"
-#include "verify/explore/schedules.h"
 #include "verify/oracle/epilogue.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/gemv.h"
 #include "verify/oracle/tensor_dot.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/once.h"
 #include "verify/suite/parallel.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using machine::InputError;
@@ -105,8 +105,8 @@ size_t ActivationProblem::down_at() const {
   return scales_at() + u(nvfp4::up(spec.m, nvfp4::kRows)) * u(nvfp4::up(spec.k, nvfp4::kStep)) * nvfp4::kAtom;
 }
 
-Launch ActivationProblem::launch(const Build& build) const {
-  Launch out;
+launch::Launch ActivationProblem::launch(const Build& build) const {
+  launch::Launch out;
   out.entry = bf16 ? "quantise_svdquant_bf16" : "quantise_svdquant";
   out.ptx = build.file("quantise/" + out.entry);
   out.shape.block = {quantise::kActivationThreads, 1, 1};
@@ -176,7 +176,7 @@ PlannedCase planned(const ActivationCase& c, bool bf16, bool full) {
   out.name = c.describe();
   out.recorded = !full;
   out.full = full;
-  out.schedules = schedules(full ? 1 : 2);
+  out.schedules = launch::schedules(full ? 1 : 2);
   out.draw = [c, bf16] {
     const auto problem = std::make_shared<const ActivationProblem>(c, bf16);
     DrawnCase drawn;
@@ -233,4 +233,4 @@ std::vector<Kernel> activation_kernels() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

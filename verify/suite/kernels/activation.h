@@ -8,7 +8,7 @@
 
 #include "verify/suite/suite.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // What x is drawn from, each named for what it is there to show.
 enum class ActivationData {
@@ -36,7 +36,7 @@ class ActivationProblem {
   // multiple of 16 from 16 to 256.
   ActivationProblem(const ActivationCase& spec, bool bf16);
 
-  Launch launch(const Build& build) const;
+  launch::Launch launch(const Build& build) const;
   // In one buffer: codes, two a byte; from scales_at() on their scales in the 128x4 tiling, 0 in its padding;
   // from down_at() on down, 16 elements of k after 16, in its format.
   std::vector<std::byte> expected() const;
@@ -53,4 +53,4 @@ ActivationCase activation_random_case(uint64_t seed);
 // The kernels, for the suite of quantisers.
 std::vector<Kernel> activation_kernels();
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

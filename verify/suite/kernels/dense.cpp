@@ -7,13 +7,13 @@
 #include <string_view>
 
 #include "kernels/dense/launch.h"
-#include "verify/explore/schedules.h"
 #include "verify/oracle/tensor_dot.h"
 #include "verify/problem/contest.h"
 #include "verify/problem/published.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/published_outputs.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using dense::Output;
@@ -104,7 +104,9 @@ PlannedCase planned(const Variant& v, const DenseCase& c, bool full) {
   const bool turns = v.tiles != dense::Tiles::single && c.m > 256 && c.k != 64;
   const bool asks = v.tiles == dense::Tiles::asked && c.k == 64;
   const bool trims = v.tile.ctas == 2 && c.k == 96 && c.m > dense::kRows && c.m <= 2 * dense::kRows;
-  std::vector<isa::Schedule> all = schedules(asks ? static_cast<size_t>(64 / v.cluster()) : trims ? 24 : 9);
+  std::vector<run::Schedule> all = launch::schedules(asks    ? static_cast<size_t>(64 / v.cluster())
+                                                     : trims ? 24
+                                                             : 9);
   if (c.contest)
     all.resize(1);
   else if (c.k < 2048 && !turns && !asks && !trims)
@@ -121,7 +123,7 @@ std::optional<PlannedCase> planned(const Variant& v, const problem::PublishedGem
   PlannedCase out;
   out.name = "B200's outputs, " + std::to_string(published.m) + "x" + std::to_string(published.n) + "x" +
              std::to_string(published.k);
-  out.schedules = schedules(2);
+  out.schedules = launch::schedules(2);
   out.published = true;
   out.draw = [v, published] {
     const auto u = [](int i) { return static_cast<uint64_t>(i); };
@@ -252,4 +254,4 @@ Suite dense_suite() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -15,7 +15,7 @@ namespace dense {
 struct Variant;  // a kernel: kernels/dense/launch.h
 }
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 struct DenseCase {
   int m, n, k, l;
@@ -46,7 +46,7 @@ class DenseProblem {
   DenseProblem(const problem::Inputs& whole, int m, int n);
 
   // Throws machine::InputError where the kernel stores NVFP4 and n is no multiple of 16.
-  Launch launch(const dense::Variant& variant, const Build& build) const;
+  launch::Launch launch(const dense::Variant& variant, const Build& build) const;
 
   // D as the kernel should leave it: steps of 64 elements of k in order, each one's sum the next one's
   // addend; parts of k, where CTAs share it, added in order; alpha and beta; then to the output's format. Of
@@ -67,4 +67,4 @@ constexpr size_t kDenseResult = 4;  // buffer of the launch: d
 // Any shape, data, alpha and beta that the kernel takes.
 DenseCase dense_random_case(const dense::Variant& variant, uint64_t seed);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -15,7 +15,7 @@
 #include "verify/suite/kernels/dense.h"
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using dense::Output;
@@ -182,10 +182,10 @@ void DenseProblem::draw_c() {
   }
 }
 
-Launch DenseProblem::launch(const Variant& v, const Build& build) const {
+launch::Launch DenseProblem::launch(const Variant& v, const Build& build) const {
   if (v.output == Output::nvfp4 && spec.n % dense::kGroup != 0)
     throw InputError("dense stores NVFP4 for n a multiple of 16; got n = " + std::to_string(spec.n));
-  Launch out;
+  launch::Launch out;
   out.entry = v.name;
   out.ptx = build.file("dense/" + out.entry);
   out.shape.block = {dense::kThreads, 1, 1};
@@ -292,4 +292,4 @@ std::vector<double> DenseProblem::errors_ulp(const Variant& v, const std::vector
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

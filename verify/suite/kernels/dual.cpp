@@ -9,15 +9,15 @@
 
 #include "kernels/dual/launch.h"
 #include "model/machine/failure.h"
-#include "verify/explore/schedules.h"
 #include "verify/oracle/gated.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/tensor_dot.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/dual_wgmma.h"
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 #include "verify/suite/once.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using dual::Variant;
@@ -52,8 +52,8 @@ DualProblem::DualProblem(const DualCase& c, OperandSource source)
       b1(source, false, c.n, c.k, c.l, ScaleLayout::blocked),
       b2(source, false, c.n, c.k, c.l, ScaleLayout::blocked) {}
 
-Launch DualProblem::launch(const Variant& v, const Build& build) const {
-  Launch out;
+launch::Launch DualProblem::launch(const Variant& v, const Build& build) const {
+  launch::Launch out;
   out.entry = v.name;
   out.ptx = build.file("dual/" + out.entry);
   out.shape.block = {dual::kThreads, 1, 1};
@@ -114,7 +114,7 @@ PlannedCase planned(const Variant& v, const DualCase& c, bool full) {
   out.recorded = !full;
   out.full = full;
   const bool turns = c.k >= 2048 || (v.tiles == dual::Tiles::fixed && c.m > 256);
-  out.schedules = schedules(turns ? 9 : 2);
+  out.schedules = launch::schedules(turns ? 9 : 2);
   if (full) out.schedules.resize(1);
   out.draw = [v, c] {
     const auto problem = std::make_shared<const DualProblem>(c);
@@ -141,7 +141,7 @@ std::vector<PlannedCase> cases_of(const Variant& v) {
   PlannedCase late =
       planned(v, {1, 1, nvfp4::kTileK * v.stages() + nvfp4::kStep, 1, OperandData::moderate, 5100}, false);
   late.recorded = false;
-  late.schedules = schedules(64);
+  late.schedules = launch::schedules(64);
   out.push_back(late);
   return out;
 }
@@ -240,4 +240,4 @@ Suite dual_suite() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

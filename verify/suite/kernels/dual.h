@@ -13,7 +13,7 @@ namespace dual {
 struct Variant;  // a kernel: kernels/dual/launch.h
 }
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 struct DualCase {
   int m, n, k, l;
@@ -37,7 +37,7 @@ class DualProblem {
   // one CTA.
   explicit DualProblem(const DualCase& spec);
 
-  Launch launch(const dual::Variant& variant, const Build& build) const;
+  launch::Launch launch(const dual::Variant& variant, const Build& build) const;
   // D as every kernel should leave it, fp16 [l][m][n]: both products by steps of 64 elements of k in order,
   // then oracle::silu of the first times the second in fp32, then to fp16.
   std::vector<std::byte> expected() const;
@@ -58,4 +58,4 @@ std::vector<DualCase> dual_contest_cases();
 // Any shape and data that kernels with tiles of `columns` take.
 DualCase dual_random_case(int columns, uint64_t seed);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

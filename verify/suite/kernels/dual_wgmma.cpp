@@ -5,13 +5,13 @@
 
 #include "kernels/gemm/launch.h"
 #include "model/machine/arch.h"
-#include "verify/explore/schedules.h"
 #include "verify/oracle/gated.h"
 #include "verify/oracle/gemm.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/hopper.h"
 #include "verify/suite/once.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 std::shared_ptr<const DualSums> sums(const DualProblem& p) {
@@ -27,7 +27,7 @@ PlannedCase planned(const DualCase& c, bool full) {
   out.name = c.describe();
   out.recorded = !full;
   out.full = full;
-  out.schedules = schedules(full ? 1 : c.k >= 2048 || c.m > 256 ? 9 : 2);
+  out.schedules = launch::schedules(full ? 1 : c.k >= 2048 || c.m > 256 ? 9 : 2);
   out.draw = [c] {
     const auto problem = std::make_shared<const DualProblem>(c);
     DrawnCase drawn;
@@ -55,7 +55,7 @@ std::vector<PlannedCase> cases() {
   const auto directed = [&](const DualCase& c, size_t under) {
     out.push_back(planned(c, false));
     out.back().recorded = false;
-    out.back().schedules = schedules(under);
+    out.back().schedules = launch::schedules(under);
   };
   for (const int m : numbers_of_rows(128)) directed({m, 9, 64, 1, OperandData::moderate, seed++, 1}, 1);
   // silu of each of a thread's 64 elements some thousand times: a mistake in one's last bits shows in few,
@@ -70,7 +70,7 @@ std::vector<PlannedCase> cases() {
 Chain dual_wgmma_chain(const DualProblem& p, const Build& build, int ctas) {
   Chain out;
   out.launches.push_back(decode_launch(p.a, build));
-  Launch& launch = out.launches.emplace_back();
+  launch::Launch& launch = out.launches.emplace_back();
   launch.ptx = build.file("dual/dual_wgmma");
   launch.entry = "dual_wgmma";
   launch.shape.block = {gemm::kThreads, 1, 1};
@@ -132,4 +132,4 @@ Kernel dual_wgmma_kernel() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -3,7 +3,7 @@
 #pragma once
 #include "verify/suite/kernels/dual.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // gemm_decode of A, then dual_wgmma by `ctas` CTAs.
 Chain dual_wgmma_chain(const DualProblem& problem, const Build& build, int ctas);
@@ -20,4 +20,4 @@ std::vector<double> dual_wgmma_errors_ulp(const DualProblem& problem, const std:
 // As the suite has it.
 Kernel dual_wgmma_kernel();
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

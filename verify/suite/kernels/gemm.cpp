@@ -9,11 +9,11 @@
 #include "kernels/gemm/launch.h"
 #include "model/machine/arch.h"
 #include "model/machine/failure.h"
-#include "verify/explore/schedules.h"
 #include "verify/oracle/gemv.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/hopper.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 using machine::InputError;
 using machine::TensorMap;
@@ -27,9 +27,9 @@ constexpr size_t kResult = 2;  // buffer of the last launch: d
 size_t u(int v) { return static_cast<size_t>(v); }
 int bytes_of(oracle::Output o) { return o == oracle::Output::f32 ? 4 : 2; }
 
-Launch pad_launch(const GemmProblem& p, const Build& build) {
+launch::Launch pad_launch(const GemmProblem& p, const Build& build) {
   const GemmCase& s = p.spec;
-  Launch out;
+  launch::Launch out;
   out.ptx = build.file("gemm/prepare");
   out.entry = "gemm_pad_rows";
   const size_t rows = u(s.l) * u(s.n);
@@ -45,13 +45,13 @@ Launch pad_launch(const GemmProblem& p, const Build& build) {
   return out;
 }
 
-Launch gemm_launch(const GemmProblem& p, const GemmVariant& v, const Build& build) {
+launch::Launch gemm_launch(const GemmProblem& p, const GemmVariant& v, const Build& build) {
   const GemmCase& s = p.spec;
   const int element = bytes_of(v.output);
   const auto peers = static_cast<uint32_t>(s.peers);
   const auto split = static_cast<uint32_t>(v.split);
   const int clusters = s.clusters > 0 ? s.clusters : gemm::tiles_of(v.tile_m, s.m, s.n, s.l, s.peers);
-  Launch out;
+  launch::Launch out;
   out.ptx = build.file("gemm/" + v.name());
   out.entry = v.name();
   out.shape.block = {gemm::kThreads, 1, 1};
@@ -298,9 +298,9 @@ GemmCase gemm_random_case(const GemmVariant& variant, uint64_t seed) {
 namespace {
 
 // The default schedule and others: thirteen where CTAs take tile after tile, one of them in turn elsewhere.
-std::vector<isa::Schedule> schedules_of(const GemmCase& c) {
+std::vector<run::Schedule> schedules_of(const GemmCase& c) {
   constexpr size_t kSchedules = 14;
-  std::vector<isa::Schedule> all = schedules(kSchedules);
+  std::vector<run::Schedule> all = launch::schedules(kSchedules);
   if (c.clusters != 0) return all;
   return {all[0], all[1 + c.seed % (kSchedules - 1)]};
 }
@@ -368,4 +368,4 @@ Suite gemm_suite() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -10,7 +10,7 @@
 #include "verify/suite/nvfp4/nvfp4_operand.h"
 #include "verify/suite/suite.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // A compiled kernel: tiles of tile_m x 128, k shared by `split` CTAs of a cluster.
 struct GemmVariant {
@@ -75,4 +75,4 @@ std::vector<GemmCase> gemm_full_cases(const GemmVariant& variant);
 // A random one whose simulation takes milliseconds.
 GemmCase gemm_random_case(const GemmVariant& variant, uint64_t seed);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

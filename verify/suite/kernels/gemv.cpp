@@ -6,11 +6,11 @@
 
 #include "kernels/gemv/streamed.h"
 #include "model/machine/failure.h"
-#include "verify/explore/schedules.h"
 #include "verify/problem/published.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/published_outputs.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 using machine::InputError;
 using number::Combine;
@@ -126,9 +126,9 @@ const std::vector<GemvRung>& gemv_rungs() {
   return rungs;
 }
 
-isa::Shape gemv_streamed_shape(int m, int k, int l, int ctas) {
+run::Shape gemv_streamed_shape(int m, int k, int l, int ctas) {
   const gemv::StreamedGrid grid = gemv::streamed_grid(m, k, l, ctas);
-  isa::Shape out;
+  run::Shape out;
   out.grid = {static_cast<uint32_t>(grid.x), static_cast<uint32_t>(grid.cluster), static_cast<uint32_t>(l)};
   out.cluster = {1, static_cast<uint32_t>(grid.cluster), 1};
   out.dynamic_shared = gemv::kSharedBytes;
@@ -164,13 +164,13 @@ GemvProblem::GemvProblem(const problem::Inputs& whole, int row, int l)
       a(whole.a, row, 1, l, spec.layout),
       b(whole.b, 0, 1, l, spec.layout) {}
 
-Launch GemvProblem::launch(const GemvRung& rung, const std::string& ptx) const {
+launch::Launch GemvProblem::launch(const GemvRung& rung, const std::string& ptx) const {
   const auto& s = spec;
   if (s.k % rung.k_multiple != 0 || s.k < 0 || s.m <= 0 || s.l <= 0)
     throw InputError("gemv_" + std::string(rung.name) + " takes m and l of at least 1 and k a multiple of " +
                      std::to_string(rung.k_multiple) + "; got m = " + std::to_string(s.m) +
                      ", k = " + std::to_string(s.k) + ", l = " + std::to_string(s.l));
-  Launch out;
+  launch::Launch out;
   out.ptx = ptx;
   out.entry = gemv_entry(rung, s.layout);
   if (rung.rows == 0)
@@ -318,7 +318,7 @@ PlannedCase planned(const GemvRung& rung, const problem::PublishedGemv& publishe
   PlannedCase out;
   out.name = "B200's outputs, " + std::to_string(published.m) + "x" + std::to_string(published.k) + "x" +
              std::to_string(published.l) + ", row " + std::to_string(published.row);
-  out.schedules = schedules(1);
+  out.schedules = launch::schedules(1);
   out.published = true;
   out.draw = [&rung, published] {
     const auto u = [](int v) { return static_cast<uint64_t>(v); };
@@ -336,7 +336,7 @@ PlannedCase planned(const GemvRung& rung, const problem::PublishedGemv& publishe
 
 PlannedCase planned(const GemvRung& rung, const GemvCase& c, bool recorded, bool full) {
   const auto draw = [&rung, c] { return drawn_of(std::make_shared<const GemvProblem>(c), rung); };
-  return {c.describe(), recorded, full, schedules(c.schedules), draw};
+  return {c.describe(), recorded, full, launch::schedules(c.schedules), draw};
 }
 
 // Ten million outputs are 110 of them: every kind of data, five times.
@@ -388,4 +388,4 @@ Suite gemv_suite() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

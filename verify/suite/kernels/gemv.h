@@ -12,7 +12,7 @@
 #include "verify/suite/nvfp4/nvfp4_operand.h"
 #include "verify/suite/suite.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // One rung of the ladder: how it is launched and how it sums. `rows`: of c computed by one CTA; 0: grid and
 // cluster follow from the shape, by kernels/gemv/streamed.h.
@@ -26,7 +26,7 @@ struct GemvRung {
 };
 // Grid, cluster and shared memory of the streamed rung for a GPU that runs `ctas` CTAs at once: one for each
 // SM of an H200.
-isa::Shape gemv_streamed_shape(int m, int k, int l, int ctas = 132);
+run::Shape gemv_streamed_shape(int m, int k, int l, int ctas = 132);
 const std::vector<GemvRung>& gemv_rungs();
 const GemvRung& gemv_rung(std::string_view name);  // InputError if there is none
 
@@ -51,7 +51,7 @@ struct GemvProblem {
   Nvfp4Operand a, b;
 
   // Throws InputError if the rung cannot take the shape.
-  Launch launch(const GemvRung& rung, const std::string& ptx) const;
+  launch::Launch launch(const GemvRung& rung, const std::string& ptx) const;
   // Row `row` of batch `batch`, unpacked.
   struct Row {
     std::vector<uint8_t> a, b, sfa, sfb;
@@ -76,4 +76,4 @@ std::vector<GemvCase> gemv_unrecorded_cases(const GemvRung& rung);
 
 std::string gemv_entry(const GemvRung& rung, ScaleLayout layout);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -10,14 +10,14 @@
 #include "kernels/grouped/launch.h"
 #include "model/machine/failure.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
-#include "verify/explore/schedules.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/tensor_dot.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/grouped_wgmma.h"
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 #include "verify/suite/once.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using grouped::Variant;
@@ -70,8 +70,9 @@ GroupedProblem::GroupedProblem(const GroupedCase& c) : spec(c) {
 
 grouped::Metadata GroupedProblem::metadata() const { return grouped::metadata(spec.m, spec.n, spec.k); }
 
-Launch GroupedProblem::launch(const Variant& v, const Build& build, const grouped::Metadata& of) const {
-  Launch out;
+launch::Launch GroupedProblem::launch(const Variant& v, const Build& build,
+                                      const grouped::Metadata& of) const {
+  launch::Launch out;
   out.entry = v.name;
   out.ptx = build.file("grouped/" + out.entry);
   out.shape.block = {grouped::kThreads, 1, 1};
@@ -79,7 +80,7 @@ Launch GroupedProblem::launch(const Variant& v, const Build& build, const groupe
   out.shape.grid = {w(ctas), 1, 1};
   out.shape.dynamic_shared = w(v.shared_bytes());
   const auto joined = [&](const char* name, const std::vector<Nvfp4Operand>& operands, auto member) {
-    Buffer all{name, {}, true, true, false};
+    launch::Buffer all{name, {}, true, true, false};
     for (const Nvfp4Operand& o : operands)
       all.bytes.insert(all.bytes.end(), (o.*member).begin(), (o.*member).end());
     out.add_hidden_buffer(std::move(all));
@@ -106,8 +107,8 @@ Launch GroupedProblem::launch(const Variant& v, const Build& build, const groupe
   size_t outputs = 0;
   for (size_t g = 0; g < a.size(); ++g) outputs += u(spec.m[g]) * u(spec.n[g]);
   out.add_buffer({"d", std::vector<std::byte>(outputs * 2), false, false, true});
-  Buffer table{"groups", std::vector<std::byte>(of.groups.size() * sizeof(grouped::Group)), true, true,
-               false};
+  launch::Buffer table{"groups", std::vector<std::byte>(of.groups.size() * sizeof(grouped::Group)), true,
+                       true, false};
   std::memcpy(table.bytes.data(), of.groups.data(), table.bytes.size());
   out.add_buffer(std::move(table));
   out.add_scalar(static_cast<int>(of.groups.size()));
@@ -153,7 +154,9 @@ PlannedCase planned(const Variant& v, const GroupedCase& c, bool full) {
   out.name = c.describe();
   out.recorded = !full;
   out.full = full;
-  out.schedules = schedules(full ? 1 : v.tiles == grouped::Tiles::persistent && c.m.size() > 2 ? 9 : 2);
+  out.schedules = launch::schedules(full                                                      ? 1
+                                    : v.tiles == grouped::Tiles::persistent && c.m.size() > 2 ? 9
+                                                                                              : 2);
   out.draw = [v, c] {
     const auto problem = std::make_shared<const GroupedProblem>(c);
     DrawnCase drawn;
@@ -173,7 +176,7 @@ PlannedCase planned(const Variant& v, const GroupedCase& c, bool full) {
 PlannedCase directed(const Variant& v, const GroupedCase& c, size_t under) {
   PlannedCase out = planned(v, c, false);
   out.recorded = false;
-  out.schedules = schedules(under);
+  out.schedules = launch::schedules(under);
   return out;
 }
 
@@ -307,4 +310,4 @@ Suite grouped_suite() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

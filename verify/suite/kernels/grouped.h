@@ -14,7 +14,7 @@ namespace grouped {
 struct Variant;  // a kernel: kernels/grouped/launch.h
 }
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 struct GroupedCase {
   std::vector<int> m, n, k;  // of each group
@@ -37,7 +37,8 @@ class GroupedProblem {
   // The groups as the kernel reads them; all operands of a kind lie in one buffer, one group after another.
   grouped::Metadata metadata() const;
   // `metadata`: this problem's, or what a cache of the host takes for it.
-  Launch launch(const grouped::Variant& variant, const Build& build, const grouped::Metadata& metadata) const;
+  launch::Launch launch(const grouped::Variant& variant, const Build& build,
+                        const grouped::Metadata& metadata) const;
   // D as every kernel should leave it, fp16, one group's [m][n] after another: steps of 64 elements of k in
   // order.
   std::vector<std::byte> expected() const;
@@ -57,4 +58,4 @@ std::vector<GroupedCase> grouped_contest_cases();
 // Any groups and data that the kernels take.
 GroupedCase grouped_random_case(uint64_t seed);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -7,12 +7,12 @@
 #include "kernels/grouped/launch.h"
 #include "model/machine/arch.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
-#include "verify/explore/schedules.h"
 #include "verify/oracle/gemm.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/hopper.h"
 #include "verify/suite/once.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 constexpr const char* kModule = "grouped/grouped_wgmma";
@@ -25,22 +25,23 @@ size_t u(int v) { return static_cast<size_t>(v); }
 uint32_t w(int v) { return static_cast<uint32_t>(v); }
 
 // All groups' operands of a kind, one after another.
-Buffer joined(const char* name, const std::vector<Nvfp4Operand>& operands,
-              std::vector<std::byte> Nvfp4Operand::*member) {
-  Buffer out{name, {}, true, true, false};
+launch::Buffer joined(const char* name, const std::vector<Nvfp4Operand>& operands,
+                      std::vector<std::byte> Nvfp4Operand::*member) {
+  launch::Buffer out{name, {}, true, true, false};
   for (const Nvfp4Operand& o : operands)
     out.bytes.insert(out.bytes.end(), (o.*member).begin(), (o.*member).end());
   return out;
 }
 
-Buffer table(const grouped::Metadata& of) {
-  Buffer out{"groups", std::vector<std::byte>(of.groups.size() * sizeof(grouped::Group)), true, true, false};
+launch::Buffer table(const grouped::Metadata& of) {
+  launch::Buffer out{"groups", std::vector<std::byte>(of.groups.size() * sizeof(grouped::Group)), true, true,
+                     false};
   std::memcpy(out.bytes.data(), of.groups.data(), out.bytes.size());
   return out;
 }
 
-Launch decode(const GroupedProblem& p, const grouped::Metadata& of, const Build& build) {
-  Launch out;
+launch::Launch decode(const GroupedProblem& p, const grouped::Metadata& of, const Build& build) {
+  launch::Launch out;
   out.ptx = build.file(kModule);
   out.entry = "grouped_wgmma_decode";
   const int most_m = *std::max_element(p.spec.m.begin(), p.spec.m.end());
@@ -63,9 +64,9 @@ machine::TensorMap map_of_b(const GroupedProblem& p, size_t group) {
 }
 
 // The tensor maps of all groups, as grouped::HopperMaps has them.
-Argument maps(const GroupedProblem& p, const grouped::Metadata& of, size_t decoded, size_t b) {
+launch::Argument maps(const GroupedProblem& p, const grouped::Metadata& of, size_t decoded, size_t b) {
   constexpr size_t kBytes = sizeof(machine::TensorMapBytes), kGroups = grouped::kMostGroups;
-  Argument out;
+  launch::Argument out;
   out.scalar.resize(2 * kGroups * kBytes);
   for (size_t g = 0; g < p.a.size(); ++g) {
     machine::TensorMap of_a = map_of_a(p, g);
@@ -93,7 +94,7 @@ PlannedCase planned(grouped::Maker maker, const GroupedCase& c, bool full) {
   out.name = c.describe();
   out.recorded = !full;
   out.full = full;
-  out.schedules = schedules(full ? 1 : c.m.size() > 2 ? 9 : 2);
+  out.schedules = launch::schedules(full ? 1 : c.m.size() > 2 ? 9 : 2);
   out.draw = [maker, c] {
     const auto problem = std::make_shared<const GroupedProblem>(c);
     DrawnCase drawn;
@@ -121,7 +122,7 @@ std::vector<PlannedCase> cases(grouped::Maker maker) {
   const auto directed = [&](const GroupedCase& c, size_t under) {
     out.push_back(planned(maker, c, false));
     out.back().recorded = false;
-    out.back().schedules = schedules(under);
+    out.back().schedules = launch::schedules(under);
   };
   for (const int m : numbers_of_rows(128)) directed({{m}, {9}, {64}, OperandData::moderate, seed++, 1}, 1);
   // A last group of one whole tile beside a taller one: nothing lies behind its scales.
@@ -136,7 +137,7 @@ Chain grouped_wgmma_chain(const GroupedProblem& p, const Build& build, int ctas,
   const grouped::Metadata of = p.metadata();
   Chain out;
   out.launches.push_back(decode(p, of, build));
-  Launch& launch = out.launches.emplace_back();
+  launch::Launch& launch = out.launches.emplace_back();
   launch.ptx = build.file(kModule);
   launch.entry = name_of(maker);
   launch.shape.block = {gemm::kThreads, 1, 1};
@@ -211,4 +212,4 @@ std::vector<Kernel> grouped_wgmma_kernels() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -7,7 +7,7 @@ namespace grouped {
 enum class Maker;  // of tensor maps: kernels/grouped/launch.h
 }
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // grouped_wgmma_decode of every group's A, then grouped_wgmma, or, where the device makes the tensor maps,
 // grouped_wgmma_device, by `ctas` CTAs.
@@ -24,4 +24,4 @@ std::vector<double> grouped_wgmma_errors_ulp(const GroupedProblem& problem,
 // As the suite has them.
 std::vector<Kernel> grouped_wgmma_kernels();
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

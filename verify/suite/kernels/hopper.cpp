@@ -5,7 +5,7 @@
 #include "verify/suite/kernels/gemm.h"
 #include "verify/suite/parallel.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 using machine::TensorMap;
 using machine::TensorSwizzle;
@@ -20,8 +20,8 @@ const GemmVariant kWhole{gemm::kTileN, 1, oracle::Output::f32};
 
 }  // namespace
 
-Launch decode_launch(const Nvfp4Operand& a, const Build& build) {
-  Launch out;
+launch::Launch decode_launch(const Nvfp4Operand& a, const Build& build) {
+  launch::Launch out;
   out.ptx = build.file("gemm/prepare");
   out.entry = "gemm_decode";
   const size_t pieces = u(gemm::steps_of(a.k)) * 8;  // of a row, 16 bytes each
@@ -103,4 +103,4 @@ Nvfp4Sums wgmma_sums(const Nvfp4Operand& a, const Nvfp4Operand& b, bool exact) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -5,12 +5,12 @@
 #include "verify/suite/nvfp4/nvfp4_sums.h"
 #include "verify/suite/suite.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 constexpr size_t kDecoded = 2;  // buffer of decode_launch: fp16 [l][rows][whole steps of 64]
 
 // gemm_decode of an operand with blocked scales.
-Launch decode_launch(const Nvfp4Operand& a, const Build& build);
+launch::Launch decode_launch(const Nvfp4Operand& a, const Build& build);
 
 // A box of a rank 3 map, rows of `pitch` bytes: `box` elements of 64 k or a column, by rows.
 machine::TensorMap box3(machine::TensorType type, int element, std::array<int, 3> dims, int pitch,
@@ -34,4 +34,4 @@ uint32_t wgmma_sum(const Nvfp4Operand::Row& a, const Nvfp4Operand::Row& b);
 // Of all rows; as nvfp4_sums otherwise.
 Nvfp4Sums wgmma_sums(const Nvfp4Operand& a, const Nvfp4Operand& b, bool exact);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -6,7 +6,7 @@
 
 #include "verify/oracle/gemm.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // Little endian. All of them are fp16 numbers.
 inline std::vector<std::byte> as_stored(std::span<const float> outputs, oracle::Output output) {
@@ -22,4 +22,4 @@ inline std::vector<std::byte> as_halves(std::span<const float> outputs) {
   return as_stored(outputs, oracle::Output::f16);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

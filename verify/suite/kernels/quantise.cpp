@@ -12,11 +12,11 @@
 
 #include "kernels/quantise/launch.h"
 #include "model/machine/failure.h"
-#include "verify/explore/schedules.h"
 #include "verify/oracle/two_level.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/activation.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 constexpr std::array<std::string_view, 6> kDataNames{"normal", "ties", "wide", "zeros", "tiny", "special"};
@@ -104,7 +104,7 @@ float QuantiseProblem::largest() const {
 }
 
 Chain QuantiseProblem::chain(std::string_view name, const Build& build) const {
-  Launch make;
+  launch::Launch make;
   make.entry = name;
   make.ptx = build.file("quantise/" + make.entry);
   make.shape.block = {quantise::kThreads, 1, 1};
@@ -118,7 +118,7 @@ Chain QuantiseProblem::chain(std::string_view name, const Build& build) const {
   make.add_scalar(spec.k);
   make.add_buffer({"out", std::vector<std::byte>(result_bytes(spec)), false, false, true});
   if (spec.range != 0) return {{make}, {}};
-  Launch find;
+  launch::Launch find;
   find.entry = make.entry + "_largest";
   find.ptx = make.ptx;
   find.shape.block = make.shape.block;
@@ -164,7 +164,7 @@ PlannedCase planned(const std::string& name, const QuantiseCase& c, bool full,
   out.name = c.describe();
   out.recorded = !full && !change;
   out.full = full;
-  out.schedules = schedules(full ? 1 : 2);
+  out.schedules = launch::schedules(full ? 1 : 2);
   out.draw = [name, c, change] {
     const auto made = std::make_shared<QuantiseProblem>(c);
     if (change) change(made->x);
@@ -299,4 +299,4 @@ Suite quantise_suite() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -8,7 +8,7 @@
 
 #include "verify/suite/suite.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // What tensors are drawn from, each named for what it is there to show.
 enum class TensorData {
@@ -49,4 +49,4 @@ constexpr size_t kQuantiseResult = 2;  // buffer of the last launch
 
 QuantiseCase quantise_random_case(uint64_t seed);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

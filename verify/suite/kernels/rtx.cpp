@@ -9,15 +9,15 @@
 
 #include "kernels/rtx/launch.h"
 #include "model/machine/failure.h"
-#include "verify/explore/schedules.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/gemv.h"
 #include "verify/oracle/scaled_rows.h"
 #include "verify/oracle/tensor_dot.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 #include "verify/suite/nvfp4/nvfp4_sums.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using rtx::Variant;
@@ -56,9 +56,9 @@ RtxProblem::RtxProblem(const RtxCase& c, OperandSource source)
       a(source, true, c.m, c.k, c.l, ScaleLayout::blocked),
       b(source, false, c.n, c.k, c.l, ScaleLayout::blocked) {}
 
-Launch RtxProblem::gemm(const Variant& v, const Build& build) const {
+launch::Launch RtxProblem::gemm(const Variant& v, const Build& build) const {
   const RtxCase& s = spec;
-  Launch out;
+  launch::Launch out;
   out.ptx = build.file("rtx/" + std::string(v.name));
   out.entry = v.name;
   out.shape.block = {rtx::kGemmThreads, 1, 1};
@@ -81,9 +81,9 @@ Launch RtxProblem::gemm(const Variant& v, const Build& build) const {
   return out;
 }
 
-Launch RtxProblem::gemv(const Build& build) const {
+launch::Launch RtxProblem::gemv(const Build& build) const {
   const RtxCase& s = spec;
-  Launch out;
+  launch::Launch out;
   out.ptx = build.file("rtx/rtx_gemv");
   out.entry = "rtx_gemv";
   out.shape.block = {rtx::kGemvWarps * 32, 1, 1};
@@ -182,8 +182,8 @@ std::vector<double> errors_of(const RtxProblem& p, rtx::Output output,
 }
 
 // Long sums under more schedules than short ones: the default and one of the others, by the seed.
-std::vector<isa::Schedule> schedules_of(const RtxCase& c) {
-  const std::vector<isa::Schedule> all = schedules(9);
+std::vector<run::Schedule> schedules_of(const RtxCase& c) {
+  const std::vector<run::Schedule> all = launch::schedules(9);
   if (c.k >= 1024) return all;
   return {all[0], all[1 + c.seed % 8]};
 }
@@ -276,4 +276,4 @@ Suite rtx_suite() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

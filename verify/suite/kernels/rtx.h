@@ -8,7 +8,7 @@ namespace rtx {
 struct Variant;  // a GEMM kernel: kernels/rtx/launch.h
 }
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 struct RtxCase {
   int m, n, k, l;  // n: 1 for the GEMV
@@ -23,8 +23,8 @@ struct RtxProblem {
   RtxCase spec;
   Nvfp4Operand a, b;
 
-  Launch gemm(const rtx::Variant& variant, const Build& build) const;
-  Launch gemv(const Build& build) const;
+  launch::Launch gemm(const rtx::Variant& variant, const Build& build) const;
+  launch::Launch gemv(const Build& build) const;
   // Steps of 64 elements of k in order, each one's sum the next one's addend; then to the format of D.
   std::vector<std::byte> gemm_expected(const rtx::Variant& variant) const;
   // The same of each warp's steps, the warps' sums added in fp32 in order; then to fp16.
@@ -36,4 +36,4 @@ struct RtxProblem {
 
 constexpr size_t kRtxResult = 4;  // buffer of either launch
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -12,17 +12,17 @@
 
 #include "kernels/svdquant/launch.h"
 #include "model/machine/failure.h"
-#include "verify/explore/schedules.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/gemv.h"
 #include "verify/oracle/scaled_rows.h"
 #include "verify/oracle/tensor_dot.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/svdquant_wgmma.h"
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 #include "verify/suite/once.h"
 #include "verify/suite/parallel.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using machine::InputError;
@@ -150,8 +150,8 @@ SvdquantProblem::SvdquantProblem(const SvdquantCase& c, bool bf16, OperandSource
   bias = drawn(random, u(c.n), bf16, -6);
 }
 
-Launch SvdquantProblem::launch(const Variant& v, const Build& build) const {
-  Launch out;
+launch::Launch SvdquantProblem::launch(const Variant& v, const Build& build) const {
+  launch::Launch out;
   out.entry = v.name;
   out.ptx = build.file("svdquant/" + out.entry);
   out.shape.block = {svdquant::kThreads, 1, 1};
@@ -244,7 +244,7 @@ PlannedCase planned(const Variant& v, const SvdquantCase& c, bool full) {
   out.full = full;
   // Without an order between kinds the bits depend on the schedule: what it should give, it gives in the
   // default one.
-  out.schedules = schedules(promised(v) ? c.k >= 2048 || c.clusters != 0 ? 9 : 2 : 1);
+  out.schedules = launch::schedules(promised(v) ? c.k >= 2048 || c.clusters != 0 ? 9 : 2 : 1);
   if (full) out.schedules.resize(1);
   out.draw = [v, c] {
     const auto problem = std::make_shared<const SvdquantProblem>(c, v.bf16);
@@ -265,7 +265,7 @@ PlannedCase planned(const Variant& v, const SvdquantCase& c, bool full) {
 PlannedCase directed(const Variant& v, const SvdquantCase& c, size_t count) {
   PlannedCase out = planned(v, c, false);
   out.recorded = false;
-  if (out.schedules.size() > 1) out.schedules = schedules(count);
+  if (out.schedules.size() > 1) out.schedules = launch::schedules(count);
   return out;
 }
 
@@ -378,4 +378,4 @@ Suite svdquant_suite() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -13,7 +13,7 @@ struct Variant;  // a kernel: kernels/svdquant/launch.h
 enum class Definition;
 }  // namespace svdquant
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 struct SvdquantCase {
   int m, n, k, rank;
@@ -36,7 +36,7 @@ class SvdquantProblem {
   // multiple of 16 from 16 to 256 and clusters below 0.
   SvdquantProblem(const SvdquantCase& spec, bool bf16);
 
-  Launch launch(const svdquant::Variant& variant, const Build& build) const;
+  launch::Launch launch(const svdquant::Variant& variant, const Build& build) const;
   // y as the kernel should leave it: main steps of 64 elements of k and LoRA steps of 16 of the rank, one
   // accumulator's in the order in which they are issued, then the definition's fp32 operations, then to its
   // format.
@@ -54,4 +54,4 @@ constexpr size_t kSvdquantResult = 8;  // buffer of the launch: y
 // Any shape, rank and data that the kernels take.
 SvdquantCase svdquant_random_case(uint64_t seed);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

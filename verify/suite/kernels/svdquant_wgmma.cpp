@@ -8,14 +8,14 @@
 #include "kernels/gemm/launch.h"
 #include "kernels/svdquant/wgmma.h"
 #include "model/machine/arch.h"
-#include "verify/explore/schedules.h"
 #include "verify/oracle/epilogue.h"
 #include "verify/oracle/gemm.h"
 #include "verify/oracle/tensor_dot.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/kernels/hopper.h"
 #include "verify/suite/parallel.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using svdquant::Definition;
@@ -63,7 +63,7 @@ PlannedCase planned(const HopperVariant& v, const SvdquantCase& c, bool full) {
   out.name = c.describe();
   out.recorded = !full;
   out.full = full;
-  out.schedules = schedules(full ? 1 : c.k >= 1024 || c.m > 128 ? 9 : 2);
+  out.schedules = launch::schedules(full ? 1 : c.k >= 1024 || c.m > 128 ? 9 : 2);
   out.draw = [v, c] {
     const auto problem = std::make_shared<const SvdquantProblem>(c, v.bf16);
     DrawnCase drawn;
@@ -98,7 +98,7 @@ std::vector<PlannedCase> cases_of(const HopperVariant& v) {
   const auto directed = [&](const SvdquantCase& c, size_t under) {
     out.push_back(planned(v, c, false));
     out.back().recorded = false;
-    out.back().schedules = schedules(under);
+    out.back().schedules = launch::schedules(under);
   };
   uint64_t other = 7300;
   for (const int m : numbers_of_rows(v.tile_m)) directed({m, 9, 64, 16, kData, other++}, 1);
@@ -126,7 +126,7 @@ std::vector<PlannedCase> cases_of(const HopperVariant& v) {
 Chain svdquant_wgmma_chain(const SvdquantProblem& p, const HopperVariant& v, const Build& build, int ctas) {
   Chain out;
   out.launches.push_back(decode_launch(p.a, build));
-  Launch& launch = out.launches.emplace_back();
+  launch::Launch& launch = out.launches.emplace_back();
   launch.entry = v.name;
   launch.ptx = build.file("svdquant/" + launch.entry);
   launch.shape.block = {gemm::kThreads, 1, 1};
@@ -192,4 +192,4 @@ std::vector<Kernel> svdquant_wgmma_kernels() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

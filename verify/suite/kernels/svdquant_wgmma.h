@@ -7,7 +7,7 @@ namespace svdquant {
 struct HopperVariant;  // a kernel: kernels/svdquant/wgmma.h
 }
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // gemm_decode of A, then the kernel by `ctas` CTAs. The problem's LoRA operands are of the kernel's format.
 Chain svdquant_wgmma_chain(const SvdquantProblem& problem, const svdquant::HopperVariant& variant,
@@ -25,4 +25,4 @@ std::vector<std::byte> svdquant_wgmma_expected(const SvdquantProblem& problem,
 // As the suite has them.
 std::vector<Kernel> svdquant_wgmma_kernels();
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

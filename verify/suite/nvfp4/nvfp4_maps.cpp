@@ -1,6 +1,6 @@
 #include "verify/suite/nvfp4/nvfp4_maps.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 uint64_t u(int v) { return static_cast<uint64_t>(v); }
@@ -30,4 +30,4 @@ machine::TensorMap scale_map(const Nvfp4Operand& of, int steps) {
   return t;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -4,11 +4,11 @@
 #include "verify/launch/launch.h"
 #include "verify/suite/nvfp4/nvfp4_operand.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // Codes [l][rows][k], k innermost: boxes of a stage's elements of k, 128 bytes swizzled, by `box` rows.
 machine::TensorMap code_map(const Nvfp4Operand& of, int box);
 // Blocked scales, in atoms of 512 bytes: boxes of `steps` of k, most often those of one stage.
 machine::TensorMap scale_map(const Nvfp4Operand& of, int steps = nvfp4::kTileK / nvfp4::kStep);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -5,7 +5,7 @@
 #include "model/machine/failure.h"
 #include "verify/oracle/epilogue.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 uint8_t finite(uint32_t r) { return static_cast<uint8_t>((r & 0x7F) == 0x7F ? r ^ 1 : r); }
@@ -148,4 +148,4 @@ Nvfp4Operand::Row Nvfp4Operand::row(int batch, int row) const {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -10,7 +10,7 @@
 
 #include "verify/problem/contest.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 enum class ScaleLayout { row_major, blocked };
 
@@ -90,4 +90,4 @@ struct Nvfp4Operand {
   void fill(Codes codes_of, Scales scale_of);
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

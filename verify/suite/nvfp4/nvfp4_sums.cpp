@@ -3,7 +3,7 @@
 #include "verify/oracle/scaled_rows.h"
 #include "verify/suite/parallel.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 // A row as it is stored, its scales without the sign that UE4M3 has not.
@@ -41,4 +41,4 @@ Nvfp4Sums nvfp4_sums(const Nvfp4Operand& a, const Nvfp4Operand& b, bool exact) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

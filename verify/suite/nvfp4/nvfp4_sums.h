@@ -6,7 +6,7 @@
 #include "verify/oracle/gemv.h"
 #include "verify/suite/nvfp4/nvfp4_operand.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 struct Nvfp4Sums {
   std::vector<uint32_t> sums;           // fp32 bits, [l][rows of A][rows of B]
@@ -15,4 +15,4 @@ struct Nvfp4Sums {
 // Operands of the same k and l. `exact`: without it large problems are done in seconds.
 Nvfp4Sums nvfp4_sums(const Nvfp4Operand& a, const Nvfp4Operand& b, bool exact);
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

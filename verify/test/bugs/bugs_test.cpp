@@ -115,9 +115,9 @@ TEST(Mutants, OfMatrixInstructionsAreOfEachOperand) {
 
 // Every one is another text of the same lines, and undoes nothing else.
 TEST(Mutants, ChangeOneInstruction) {
-  for (const Subject& s : subjects(verify::share_folder("kernels"))) {
+  for (const Subject& s : subjects(capture::share_folder("kernels"))) {
     if (s.name != "gemv/fused blocked" && s.name != "gemm/m128_split2_f16") continue;
-    const std::string text = only_entry(verify::read_file(s.ptx), s.entry);
+    const std::string text = only_entry(launch::read_file(s.ptx), s.entry);
     std::set<std::string> kinds;
     for (const Mutant& m : mutants(text)) {
       kinds.insert(m.kind);
@@ -132,7 +132,7 @@ TEST(Mutants, ChangeOneInstruction) {
 }
 
 TEST(Jury, TellsHowAMistakeIsFound) {
-  const Subject pipeline = subjects(verify::share_folder("kernels")).front();
+  const Subject pipeline = subjects(capture::share_folder("kernels")).front();
   ASSERT_EQ(pipeline.name, "hang/pipeline");
   const Jury jury(pipeline);
   EXPECT_EQ(jury.judge(jury.text()).found, Found::nothing);

@@ -8,23 +8,24 @@
 #include "verify/capture/captures.h"
 #include "verify/suite/suite.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 
 // The first failure of the quick cases of a kernel of suite `of` with the text of its module changed; empty
 // if all hold.
 inline std::string failure_of(const char* of, const char* name, const std::string& text) {
   const auto changed = std::make_shared<const isa::Module>(text);
-  Modules as_built;
-  const auto modules = [&](const Launch& l) {
+  launch::Modules as_built;
+  const auto modules = [&](const launch::Launch& l) {
     return text.find(".entry " + l.entry + "(") != std::string::npos ? changed : as_built(l);
   };
-  for (const PlannedCase& planned : kernel(suite(of), name).cases()) {
+  for (const suite::PlannedCase& planned : suite::kernel(suite::suite(of), name).cases()) {
     if (planned.full) continue;
-    const SuiteCase c =
-        suite_case(planned, planned.draw(),
-                   {share_folder("kernels"), suite(of).archs_of(kernel(suite(of), name)).front()});
-    for (const isa::Schedule& schedule : c.schedules) {
-      const Tried tried = try_case(c, schedule, modules);
+    const suite::SuiteCase c =
+        suite::suite_case(planned, planned.draw(),
+                          {capture::share_folder("kernels"),
+                           suite::suite(of).archs_of(suite::kernel(suite::suite(of), name)).front()});
+    for (const run::Schedule& schedule : c.schedules) {
+      const suite::Tried tried = suite::try_case(c, schedule, modules);
       if (tried.failure) return tried.failure->what;
     }
   }
@@ -38,4 +39,4 @@ inline std::string replaced(const std::string& text, const std::string& pattern,
   return std::regex_replace(text, from, by);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

@@ -12,7 +12,7 @@
 #include "model/ptx/parse.h"
 #include "verify/capture/captures.h"
 
-namespace bitwell::verify {
+namespace bitwell::capture {
 namespace {
 
 isa::Program program(const std::string& body) {
@@ -80,4 +80,4 @@ TEST(RecordedEvidence, AnH200VouchesForArithmetic) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::capture

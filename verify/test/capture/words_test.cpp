@@ -8,7 +8,7 @@
 #include "../kernel.h"
 #include "verify/probe/recorded.h"
 
-namespace bitwell::verify {
+namespace bitwell::capture {
 namespace {
 
 // The thread that a recorded tuple is given to. Threads from 171 on come with the carry flag set, as all
@@ -18,8 +18,8 @@ constexpr size_t kThreads = 256;
 constexpr size_t kFirstWithCarry = 171;
 size_t thread_of(size_t tuple) { return tuple == 0 ? 0 : kFirstWithCarry + tuple; }
 
-Launch launch_of(const Probe& probe, const std::vector<Tuple>& tuples) {
-  Launch launch = probe_launch(probe, kThreads, 1);
+launch::Launch launch_of(const probe::Probe& probe, const std::vector<Tuple>& tuples) {
+  launch::Launch launch = probe::probe_launch(probe, kThreads, 1);
   for (size_t n = 0; n + 1 < launch.buffers.size(); ++n) {
     std::vector<std::byte>& in = launch.buffers[n].bytes;
     const size_t width = in.size() / kThreads;
@@ -29,7 +29,7 @@ Launch launch_of(const Probe& probe, const std::vector<Tuple>& tuples) {
   return launch;
 }
 
-std::vector<Tuple> results_of(const Launch& ran, std::vector<Tuple> tuples) {
+std::vector<Tuple> results_of(const launch::Launch& ran, std::vector<Tuple> tuples) {
   for (size_t i = 0; i < tuples.size(); ++i) {
     std::vector<uint64_t>& results = tuples[i].results;
     std::memcpy(results.data(), &ran.buffers.back().bytes[8 * results.size() * thread_of(i)],
@@ -58,12 +58,12 @@ class Words : public testing::TestWithParam<std::string> {};
 
 TEST_P(Words, AreThoseThatTheGpuGave) {
   size_t compared = 0;
-  for (const Probe& p : probes("sm_90a", GetParam())) {
+  for (const probe::Probe& p : probe::probes("sm_90a", GetParam())) {
     const auto found = recorded().find(p.instruction);
     if (found == recorded().end()) continue;
     ++compared;
-    Launch launch = launch_of(p, found->second);
-    test::run_ptx(probe_module({p}, "sm_90a"), launch);
+    launch::Launch launch = launch_of(p, found->second);
+    test::run_ptx(probe::probe_module({p}, "sm_90a"), launch);
     EXPECT_EQ(first_wrong(found->second, results_of(launch, found->second)), "") << p.instruction;
   }
   const auto all = std::count_if(recorded().begin(), recorded().end(), [](const auto& kept) {
@@ -79,4 +79,4 @@ INSTANTIATE_TEST_SUITE_P(Instructions, Words, testing::ValuesIn(opcodes()),
                          [](const auto& opcode) { return opcode.param; });
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::capture

@@ -7,7 +7,7 @@
 #include "gpu.h"
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 constexpr uint32_t kChunk = 1u << 28;  // operands a launch
@@ -33,7 +33,7 @@ void every_upper_word(const std::string& opcode, uint32_t (*upper_word)(uint32_t
   std::atomic<uint64_t> wrong = 0;
   std::atomic<uint32_t> example = 0;
   for (uint64_t first = 0; first < uint64_t{1} << 32; first += kChunk) {
-    Launch launch;
+    launch::Launch launch;
     launch.entry = "apply";
     launch.shape.grid = {kChunk / 256, 1, 1};
     launch.shape.block = {256, 1, 1};
@@ -60,4 +60,4 @@ TEST(ApproximateDouble, ReciprocalsAreTheGpus) { every_upper_word("rcp", isa::re
 TEST(ApproximateDouble, ReciprocalRootsAreTheGpus) { every_upper_word("rsqrt", isa::reciprocal_root_upper); }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -10,7 +10,7 @@
 #include "../kernel.h"
 #include "gpu.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 // Launches of a family; BITWELL_ASYNC_LAUNCHES asks for others.
@@ -23,7 +23,7 @@ uint64_t launches_wanted() {
 constexpr size_t kKeptWords = 8;
 
 // The first bytes that differ, or nothing.
-std::string compare(const Launch& gpu, const Launch& simulator) {
+std::string compare(const launch::Launch& gpu, const launch::Launch& simulator) {
   for (size_t b = 0; b < gpu.buffers.size(); ++b) {
     const auto& x = gpu.buffers[b].bytes;
     const auto& y = simulator.buffers[b].bytes;
@@ -52,11 +52,11 @@ TEST(Async, SimulatorAndGpuAgreeOnEveryByte) {
       std::getenv("BITWELL_ASYNC_FIRST");  // go on after a launch that a GPU did not survive
   const uint64_t first = first_text != nullptr ? std::strtoull(first_text, nullptr, 10) : 0;
   const char* only = std::getenv("BITWELL_ASYNC_ONLY");  // a part of the families' names
-  for (const AsyncFamily& family : async_families()) {
+  for (const probe::AsyncFamily& family : probe::async_families()) {
     if (only != nullptr && family.name.find(only) == std::string::npos) continue;
     const uint64_t count = launches_wanted();
-    std::vector<AsyncCase> on_gpu(count);
-    std::vector<Launch> simulated(count);
+    std::vector<probe::AsyncCase> on_gpu(count);
+    std::vector<launch::Launch> simulated(count);
     std::vector<std::string> fault(count);
     std::atomic<uint64_t> next = 0;
     {
@@ -66,8 +66,8 @@ TEST(Async, SimulatorAndGpuAgreeOnEveryByte) {
           for (uint64_t i = next++; i < count; i = next++) {
             on_gpu[i] = family.draw(i + 1);
             simulated[i] = on_gpu[i].launch;
-            isa::Options options;
-            options.schedule = {isa::kPolicies[i % isa::kPolicies.size()].policy, i};
+            run::Options options;
+            options.schedule = {run::kPolicies[i % run::kPolicies.size()].policy, i};
             try {
               test::run_ptx(on_gpu[i].ptx, simulated[i], options);
             } catch (const std::exception& e) {
@@ -87,7 +87,7 @@ TEST(Async, SimulatorAndGpuAgreeOnEveryByte) {
         FAIL() << family.name << ", seed " << i + 1 << " (" << on_gpu[i].description << "): " << e.what();
       }
       if (modules.size() > 64) modules.clear();
-      if (i < kAsyncRecorded)
+      if (i < probe::kAsyncRecorded)
         recording.add(family.name + ", " + std::to_string(i + 1), on_gpu[i].launch, kKeptWords);
       const std::string difference = fault[i].empty() ? compare(on_gpu[i].launch, simulated[i]) : fault[i];
       if (difference.empty()) continue;
@@ -103,4 +103,4 @@ TEST(Async, SimulatorAndGpuAgreeOnEveryByte) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

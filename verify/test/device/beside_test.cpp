@@ -6,7 +6,7 @@
 #include "../kernel.h"
 #include "verify/capture/captures.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 std::vector<std::byte> bytes(std::initializer_list<int> all) {
@@ -23,7 +23,7 @@ TEST(Beside, EqualOutputsHaveNoDifference) {
 }
 
 TEST(Beside, TheFirstByteBelongsToAnElement) {
-  Output output;
+  launch::Output output;
   output.dtype = "u2";
   output.shape = {2, 2};
   const OutputBeside o =
@@ -36,7 +36,7 @@ TEST(Beside, TheFirstByteBelongsToAnElement) {
 }
 
 TEST(Beside, ElementsOfFourBitsShareAByte) {
-  Output output;
+  launch::Output output;
   output.format = "e2m1";
   const OutputBeside o = output_beside("y", bytes({0x10, 0x32}), bytes({0x10, 0x33}), output);
   ASSERT_TRUE(o.differs);
@@ -62,13 +62,13 @@ TEST(Beside, SaysOnceWhatNoGpuVouchesFor) {
   k.registers = ".reg .b32 %r<4>;";
   k.body = "mov.u32 %r0, %tid.x;\nadd.u32 %r1, %r0, 1;";
   const auto program = k.program();
-  const Unvouched none = unvouched({}, share_folder("captures"));
+  const Unvouched none = unvouched({}, capture::share_folder("captures"));
   EXPECT_TRUE(none.instructions.empty() && none.targets.empty());
-  const Unvouched once = unvouched({program.get()}, share_folder("captures"));
-  const Unvouched twice = unvouched({program.get(), program.get()}, share_folder("captures"));
+  const Unvouched once = unvouched({program.get()}, capture::share_folder("captures"));
+  const Unvouched twice = unvouched({program.get(), program.get()}, capture::share_folder("captures"));
   EXPECT_EQ(once.instructions, twice.instructions);
   EXPECT_EQ(once.targets, (std::map<std::string, std::string>{{"sm_100a", "manual"}}));
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

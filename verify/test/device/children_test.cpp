@@ -10,7 +10,7 @@
 
 #include "verify/device/driver.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 enum class End { well, unfit, death };
@@ -71,4 +71,4 @@ TEST(Targets, RunWhereTheManualSays) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -9,7 +9,7 @@
 #include "verify/device/driver.h"
 #include "verify/probe/recorded.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 
 // One device for the whole program.
 inline Device* gpu(std::string& why) {
@@ -28,27 +28,27 @@ inline void record(const Device& device, const std::string& file,
                    const std::map<std::string, std::string>& digests) {
   const char* folder = std::getenv("BITWELL_CAPTURES");
   if (folder == nullptr) return;
-  write_capture(std::string(folder) + "/" + file, {device.name(), device.driver(), "13.0", digests});
+  capture::write_capture(std::string(folder) + "/" + file, {device.name(), device.driver(), "13.0", digests});
 }
 
 // What launches left on the GPU, by name: digests, and words that stay raw.
 struct Recording {
   std::map<std::string, std::string> digests;
-  std::map<std::string, std::vector<Tuple>> words;
+  std::map<std::string, std::vector<capture::Tuple>> words;
 
-  void add(const std::string& name, const Launch& on_gpu, size_t count = kKeptTuples) {
-    const std::vector<std::byte> outputs = outputs_of(on_gpu);
-    Digest digest;
+  void add(const std::string& name, const launch::Launch& on_gpu, size_t count = probe::kKeptTuples) {
+    const std::vector<std::byte> outputs = probe::outputs_of(on_gpu);
+    capture::Digest digest;
     digest.add(outputs);
     digests[name] = digest.hex();
-    words[name] = kept_words(outputs, count);
+    words[name] = probe::kept_words(outputs, count);
   }
   // FAMILY.json and FAMILY.tuples.xz.
   void write(const Device& device, const std::string& family) const {
     record(device, family + ".json", digests);
     if (const char* folder = std::getenv("BITWELL_CAPTURES"); folder != nullptr)
-      write_tuples(std::string(folder) + "/" + family + ".tuples.xz",
-                   {device.name(), device.driver(), words});
+      capture::write_tuples(std::string(folder) + "/" + family + ".tuples.xz",
+                            {device.name(), device.driver(), words});
   }
 };
 
@@ -57,4 +57,4 @@ struct Recording {
   Device* const device = gpu(why_no_gpu); \
   if (device == nullptr) GTEST_SKIP() << why_no_gpu
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

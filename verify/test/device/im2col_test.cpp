@@ -3,19 +3,19 @@
 #include "../kernel.h"
 #include "gpu.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 TEST(Im2col, TheGpuLoadsWhatTheSimulatorLoads) {
   BITWELL_NEEDS_GPU(device);
-  for (const Window& window : windows()) {
-    const auto places = places_of(window);
+  for (const isa::Window& window : isa::windows()) {
+    const auto places = isa::places_of(window);
     for (const size_t first : {0u, 1u, 5u, 17u})
       for (const int64_t channel : {0, 8, 16})
         for (const auto& offsets : {std::array{0, 0}, {2, 0}, {1, 2}}) {
           const auto& [w, h, n] = places[first];
-          auto [text, simulated] = im2col_launch(map_of(window), {channel, w, h, n}, offsets);
-          Launch on_gpu = simulated;
+          auto [text, simulated] = isa::im2col_launch(isa::map_of(window), {channel, w, h, n}, offsets);
+          launch::Launch on_gpu = simulated;
           test::run_ptx(text, simulated);
           device->run(*device->load(text), on_gpu);
           EXPECT_EQ(on_gpu.buffers[0].bytes, simulated.buffers[0].bytes)
@@ -28,13 +28,13 @@ TEST(Im2col, TheGpuLoadsWhatTheSimulatorLoads) {
 
 TEST(Im2col, TheGpuStoresWhatTheSimulatorStores) {
   BITWELL_NEEDS_GPU(device);
-  for (const Window& window : inner_windows()) {
-    const auto places = places_of(window);
+  for (const isa::Window& window : isa::inner_windows()) {
+    const auto places = isa::places_of(window);
     for (const size_t first : {0u, 1u, 5u})
       for (const int64_t channel : {0, 8, 16}) {
         const auto& [w, h, n] = places[first];
-        auto [text, simulated] = im2col_store_launch(map_of(window), {channel, w, h, n});
-        Launch on_gpu = simulated;
+        auto [text, simulated] = isa::im2col_store_launch(isa::map_of(window), {channel, w, h, n});
+        launch::Launch on_gpu = simulated;
         test::run_ptx(text, simulated);
         device->run(*device->load(text), on_gpu);
         EXPECT_EQ(on_gpu.buffers[0].bytes, simulated.buffers[0].bytes)
@@ -45,4 +45,4 @@ TEST(Im2col, TheGpuStoresWhatTheSimulatorStores) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -8,7 +8,7 @@
 #include "verify/probe/recorded.h"
 #include "verify/suite/parallel.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 constexpr size_t kModule = 256;  // probes a module: the driver compiles them together
@@ -19,7 +19,7 @@ uint64_t word(const std::vector<std::byte>& bytes, size_t i) {
   return v;
 }
 
-std::string inputs_of(const Launch& launch, size_t tuple, size_t tuples) {
+std::string inputs_of(const launch::Launch& launch, size_t tuple, size_t tuples) {
   std::string out;
   for (size_t n = 0; n + 1 < launch.buffers.size(); ++n) {
     const size_t width = launch.buffers[n].bytes.size() / tuples;
@@ -35,7 +35,7 @@ std::string inputs_of(const Launch& launch, size_t tuple, size_t tuples) {
 
 // Says where the simulator's results are not the GPU's: the first three, and how many there are. Gives the
 // results compared.
-uint64_t compare(const Probe& p, const Launch& on_gpu, const Launch& simulated) {
+uint64_t compare(const probe::Probe& p, const launch::Launch& on_gpu, const launch::Launch& simulated) {
   const auto& expected = on_gpu.buffers.back().bytes;
   const auto& got = simulated.buffers.back().bytes;
   const size_t all = expected.size() / 8;
@@ -55,26 +55,26 @@ uint64_t compare(const Probe& p, const Launch& on_gpu, const Launch& simulated) 
 TEST(Instructions, SimulatorAndGpuAgreeOnEveryBit) {
   BITWELL_NEEDS_GPU(device);
   std::map<std::string, std::string> digests;
-  Tuples words{device->name(), device->driver(), {}};
-  const std::vector<Probe> all = probes("sm_90a");
+  capture::Tuples words{device->name(), device->driver(), {}};
+  const std::vector<probe::Probe> all = probe::probes("sm_90a");
   std::mutex mutex;  // of the device and of what is recorded
   std::atomic<uint64_t> compared = 0;
   for (size_t first = 0; first < all.size(); first += kModule) {
-    const std::vector<Probe> some(
+    const std::vector<probe::Probe> some(
         all.begin() + static_cast<std::ptrdiff_t>(first),
         all.begin() + static_cast<std::ptrdiff_t>(std::min(first + kModule, all.size())));
-    const std::string text = probe_module(some, "sm_90a");
+    const std::string text = probe::probe_module(some, "sm_90a");
     const test::Module module = test::module_of(text);
     const auto loaded = device->load(text);
-    each_in_parallel(some.size(), 0, [&](size_t i) {
-      const Probe& p = some[i];
-      Launch on_gpu = recorded_launch(p);
-      Launch simulated = on_gpu;
+    suite::each_in_parallel(some.size(), 0, [&](size_t i) {
+      const probe::Probe& p = some[i];
+      launch::Launch on_gpu = probe::recorded_launch(p);
+      launch::Launch simulated = on_gpu;
       {
         const std::scoped_lock lock(mutex);
         device->run(*loaded, on_gpu);
-        digests[p.instruction] = digest_of(on_gpu);
-        words.of[p.instruction] = kept_tuples(p, on_gpu);
+        digests[p.instruction] = probe::digest_of(on_gpu);
+        words.of[p.instruction] = probe::kept_tuples(p, on_gpu);
       }
       test::run_ptx(module, simulated);
       compared += compare(p, on_gpu, simulated);
@@ -85,8 +85,8 @@ TEST(Instructions, SimulatorAndGpuAgreeOnEveryBit) {
               device->driver().c_str());
   record(*device, "instructions.json", digests);
   if (const char* folder = std::getenv("BITWELL_CAPTURES"); folder != nullptr)
-    write_tuples(std::string(folder) + "/instructions.tuples.xz", words);
+    capture::write_tuples(std::string(folder) + "/instructions.tuples.xz", words);
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -9,7 +9,7 @@
 #include "gpu.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 constexpr size_t kBuffers = 4, kWords = 512, kBytes = 4 * kWords;
@@ -77,13 +77,13 @@ std::vector<std::byte> word(uint32_t value) {
 }
 
 // A list drawn from `seed`: each launch waits before its first access, so that it has one outcome.
-Launch drawn(uint64_t seed, const std::string& ptx) {
+launch::Launch drawn(uint64_t seed, const std::string& ptx) {
   std::mt19937_64 random(seed);
   const auto below = [&](uint64_t n) { return random() % n; };
-  Launch out;
+  launch::Launch out;
   out.ptx = ptx;
   for (size_t i = 0; i < kBuffers; ++i) {
-    Buffer b;
+    launch::Buffer b;
     b.name = "b" + std::to_string(i);
     for (size_t at = 0; at < kBytes; ++at) b.bytes.push_back(static_cast<std::byte>(random()));
     b.output = true;
@@ -93,15 +93,15 @@ Launch drawn(uint64_t seed, const std::string& ptx) {
   const size_t steps = 2 + below(7);
   bool may_overlap = false;  // nothing is before the first; a copy or fill is no launch
   for (size_t i = 0; i < steps; ++i) {
-    Step s;
+    launch::Step s;
     const uint64_t kind = i == 0 ? 0 : below(8);
     const size_t from = below(kBuffers), to = (from + 1 + below(kBuffers - 1)) % kBuffers;
     if (kind == 6) {
       const uint64_t bytes = 1 + below(kBytes);
-      s.copy = Step::Copy{from, to, below(kBytes - bytes + 1), below(kBytes - bytes + 1), bytes};
+      s.copy = launch::Step::Copy{from, to, below(kBytes - bytes + 1), below(kBytes - bytes + 1), bytes};
     } else if (kind == 7) {
       const uint64_t bytes = 1 + below(kBytes);
-      s.fill = Step::Fill{to, below(kBytes - bytes + 1), bytes, static_cast<std::byte>(random())};
+      s.fill = launch::Step::Fill{to, below(kBytes - bytes + 1), bytes, static_cast<std::byte>(random())};
     } else {
       s.ptx = ptx;
       s.entry = kind <= 3 ? "change" : kind == 4 ? "lets" : "meet";
@@ -134,9 +134,9 @@ std::string module_file() {
 
 // A slow launch that changes the first buffer into the second, one of `between` where it is named, and `last`
 // from the second to the third.
-Launch slow_and(const std::string& between, const std::string& last, bool programmatic) {
+launch::Launch slow_and(const std::string& between, const std::string& last, bool programmatic) {
   constexpr uint32_t kSlow = 200000;  // turns: some milliseconds
-  Launch out;
+  launch::Launch out;
   out.ptx = module_file();
   for (size_t i = 0; i < 3; ++i)
     out.buffers.push_back({"b" + std::to_string(i), std::vector<std::byte>(kBytes, static_cast<std::byte>(i)),
@@ -147,7 +147,7 @@ Launch slow_and(const std::string& between, const std::string& last, bool progra
   out.arguments = {{{}, 0}, {{}, 1}, {word(kSlow), 0}};
   for (const std::string& entry : {between, last}) {
     if (entry.empty()) continue;
-    Step s;
+    launch::Step s;
     s.ptx = out.ptx;
     s.entry = entry;
     s.shape = out.shape;
@@ -168,12 +168,12 @@ TEST(ListsOnGpu, WhatTheManualDoesNotSayIsAsTheNotesHaveIt) {
   };
   for (const Row& row : {Row{"", "change", true}, Row{"", "hasty", false}, Row{"lets", "change", true},
                          Row{"lets", "hasty", false}, Row{"waits_then_lets", "hasty", true}}) {
-    Launch in_order = slow_and(row.between, row.last, false);
+    launch::Launch in_order = slow_and(row.between, row.last, false);
     test::run_file(in_order);
     for (int i = 0; i < 20; ++i) {
-      Launch on_gpu = slow_and(row.between, row.last, true);
+      launch::Launch on_gpu = slow_and(row.between, row.last, true);
       device->run_list(on_gpu, std::chrono::seconds(10));
-      ASSERT_EQ(same_bits(on_gpu.buffers[2].bytes, in_order.buffers[2].bytes), row.in_order)
+      ASSERT_EQ(suite::same_bits(on_gpu.buffers[2].bytes, in_order.buffers[2].bytes), row.in_order)
           << row.between << ", " << row.last << ", launch " << i;
     }
   }
@@ -185,15 +185,15 @@ TEST(ListsOnGpu, MemoryIsTheSame) {
   const char* number = std::getenv("BITWELL_LISTS");
   const std::string ptx = module_file();
   for (uint64_t seed = 0; seed < (number == nullptr ? 40 : std::strtoull(number, nullptr, 10)); ++seed) {
-    Launch on_gpu = drawn(seed, ptx);
-    Launch simulated = on_gpu;
+    launch::Launch on_gpu = drawn(seed, ptx);
+    launch::Launch simulated = on_gpu;
     device->run_list(on_gpu, std::chrono::seconds(10));
     test::run_file(simulated);
     for (size_t b = 0; b < on_gpu.buffers.size(); ++b)
-      ASSERT_TRUE(same_bits(on_gpu.buffers[b].bytes, simulated.buffers[b].bytes))
+      ASSERT_TRUE(suite::same_bits(on_gpu.buffers[b].bytes, simulated.buffers[b].bytes))
           << "list " << seed << ", " << on_gpu.buffers[b].name;
   }
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -11,7 +11,7 @@
 #include "verify/program/program.h"
 #include "verify/suite/parallel.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 constexpr size_t kModule = 50;  // programs a module: the driver compiles them together
@@ -25,7 +25,7 @@ uint64_t number_from(const char* variable, uint64_t otherwise) {
 }
 
 // The first byte that differs, or a fault on either; empty: none.
-std::string difference(const Launch& simulated, const Launch& on_gpu) {
+std::string difference(const launch::Launch& simulated, const launch::Launch& on_gpu) {
   for (size_t b = 0; b < simulated.buffers.size(); ++b) {
     const auto& here = simulated.buffers[b].bytes;
     const auto& there = on_gpu.buffers[b].bytes;
@@ -37,7 +37,8 @@ std::string difference(const Launch& simulated, const Launch& on_gpu) {
                       static_cast<unsigned>(there[i]));
         if (simulated.buffers[b].name == "own")
           return text +
-                 (" (byte " + std::to_string(i % kOwnBytes) + " of thread " + std::to_string(i / kOwnBytes)) +
+                 (" (byte " + std::to_string(i % program::kOwnBytes) + " of thread " +
+                  std::to_string(i / program::kOwnBytes)) +
                  ")";
         return text;
       }
@@ -50,26 +51,26 @@ class Programs {
   explicit Programs(Device& device) : device_(device) {}
 
   // How each of them differs.
-  std::vector<std::string> compare(std::span<const RandomProgram> programs) {
-    const std::string text = module_of(programs);
+  std::vector<std::string> compare(std::span<const program::RandomProgram> programs) {
+    const std::string text = program::module_of(programs);
     std::shared_ptr<Device::Module> loaded;
     try {
       loaded = device_.load(text, static_cast<unsigned>(number_from("BITWELL_OPTIMISATION", 0)));
     } catch (const std::exception& e) {  // which of them?
       if (programs.size() == 1) return {e.what()};
       std::vector<std::string> out;
-      for (const RandomProgram& p : programs) out.push_back(compare({&p, 1}).at(0));
+      for (const program::RandomProgram& p : programs) out.push_back(compare({&p, 1}).at(0));
       return out;
     }
     const test::Module module = test::module_of(text);
     std::vector<std::string> out;
-    for (const RandomProgram& p : programs) {
-      Launch simulated = launch_of(p);
-      Launch on_gpu = simulated;
+    for (const program::RandomProgram& p : programs) {
+      launch::Launch simulated = program::launch_of(p);
+      launch::Launch on_gpu = simulated;
       try {
         test::run_ptx(module, simulated);
         device_.run(*loaded, on_gpu, kLimit);
-        for (const Buffer& b : on_gpu.buffers)
+        for (const launch::Buffer& b : on_gpu.buffers)
           if (b.output) bytes_ += b.bytes.size();
         out.push_back(difference(simulated, on_gpu));
       } catch (const std::exception& e) {
@@ -86,14 +87,14 @@ class Programs {
   uint64_t bytes_ = 0;
 };
 
-using Wrong = std::pair<RandomProgram, std::string>;  // and how it differs
+using Wrong = std::pair<program::RandomProgram, std::string>;  // and how it differs
 
 // The smallest that still differs, with its statements.
 void report(Device& device, Programs& on, const Wrong& wrong) {
   std::string last = wrong.second;
-  const RandomProgram small = shrunk(
+  const program::RandomProgram small = program::shrunk(
       wrong.first,
-      [&](const RandomProgram& p) {
+      [&](const program::RandomProgram& p) {
         const std::vector<std::string> differ =
             !device.usable() ? std::vector<std::string>{} : on.compare({&p, 1});
         if (differ.empty() || differ[0].empty()) return false;
@@ -102,8 +103,9 @@ void report(Device& device, Programs& on, const Wrong& wrong) {
       },
       300);
   ADD_FAILURE() << "seed " << small.seed << ", grid " << small.grid << ", block " << small.block << ", "
-                << statements(small) << " of " << statements(wrong.first) << " statements: " << last << "\n"
-                << listing(small);
+                << program::statements(small) << " of " << program::statements(wrong.first)
+                << " statements: " << last << "\n"
+                << program::listing(small);
 }
 
 // The programs of this process: seeds from `first` on.
@@ -111,9 +113,9 @@ void compare_here(Device& device, uint64_t first, uint64_t wanted) {
   Programs on(device);
   std::vector<Wrong> wrong;
   for (uint64_t done = 0; done < wanted && device.usable(); done += kModule) {
-    std::vector<RandomProgram> programs;
+    std::vector<program::RandomProgram> programs;
     for (uint64_t n = done; n < std::min(wanted, done + kModule); ++n)
-      programs.push_back(draw_program(first + n));
+      programs.push_back(program::draw_program(first + n));
     const std::vector<std::string> differ = on.compare(programs);
     for (size_t i = 0; i < differ.size(); ++i) {
       if (differ[i].empty()) continue;
@@ -136,7 +138,7 @@ void compare_here(Device& device, uint64_t first, uint64_t wanted) {
 void compare_in_processes(uint64_t first, uint64_t wanted, uint64_t processes, uint64_t at_once) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   std::vector<int> statuses(processes);
-  each_in_parallel(processes, static_cast<int>(at_once), [&](size_t i) {
+  suite::each_in_parallel(processes, static_cast<int>(at_once), [&](size_t i) {
     const uint64_t from = wanted * i / processes, to = wanted * (i + 1) / processes;
     statuses[i] = std::system(("BITWELL_PROCESSES=1 BITWELL_SEED=" + std::to_string(first + from) +
                                " BITWELL_PROGRAMS=" + std::to_string(to - from) + " '" + self +
@@ -152,7 +154,8 @@ void record_instructions(const Device& device, uint64_t first, uint64_t wanted) 
   const char* folder = std::getenv("BITWELL_CAPTURES");
   if (folder == nullptr || testing::Test::HasFailure()) return;
   std::set<std::string> all;
-  for (uint64_t seed = first; seed < first + wanted; ++seed) all.merge(instructions_of(draw_program(seed)));
+  for (uint64_t seed = first; seed < first + wanted; ++seed)
+    all.merge(program::instructions_of(program::draw_program(seed)));
   std::ofstream out(std::string(folder) + "/programs.txt");
   out << "# What " << wanted << " random programs (seeds from " << first
       << " on) consist of, which left the simulator's bytes on " << device.name() << ", driver "
@@ -174,4 +177,4 @@ TEST(ProgramsOnGpu, EveryByteIsTheSame) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

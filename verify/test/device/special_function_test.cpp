@@ -13,7 +13,7 @@
 #include "model/isa/family/scalar/approximate.h"
 #include "verify/suite/parallel.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 constexpr uint32_t kBlock = 256;
@@ -49,8 +49,8 @@ std::string kernel(const std::string& instruction) {
          "@%p bra again;\nmad.wide.u32 %a1, %r3, 8, %a0;\nst.global.u64 [%a1], %a2;\nret;\n}\n";
 }
 
-Launch launch_of(uint32_t first) {
-  Launch launch;
+launch::Launch launch_of(uint32_t first) {
+  launch::Launch launch;
   launch.entry = "apply";
   launch.shape.grid = {kSlice / kGroup / kBlock, 1, 1};
   launch.shape.block = {kBlock, 1, 1};
@@ -92,11 +92,11 @@ TEST_P(Inputs, SimulatorAndGpuAgree) {
   std::atomic<uint32_t> example = 0;
   const uint64_t all = inputs();
   for (uint64_t first = 0; first < all; first += kSlice) {
-    Launch on_gpu = launch_of(static_cast<uint32_t>(first));
+    launch::Launch on_gpu = launch_of(static_cast<uint32_t>(first));
     device->run(*loaded, on_gpu, kLimit);
     const std::vector<std::byte>& digests = on_gpu.buffers.back().bytes;
     constexpr uint32_t kPiece = 1u << 11;  // groups
-    each_in_parallel(kSlice / kGroup / kPiece, 0, [&](size_t piece) {
+    suite::each_in_parallel(kSlice / kGroup / kPiece, 0, [&](size_t piece) {
       for (size_t group = piece * kPiece; group < (piece + 1) * kPiece; ++group) {
         const auto number = static_cast<uint32_t>(first + group * kGroup);
         uint64_t expected = 0;
@@ -128,4 +128,4 @@ INSTANTIATE_TEST_SUITE_P(SpecialFunction, Inputs,
                          });
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -8,34 +8,35 @@
 #include "verify/device/compare.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 constexpr const char* kArch = "sm_90a";    // the GPU's
 constexpr std::chrono::minutes kLimit{2};  // before a launch counts as hung
 
 // Of Kernel::another, where BITWELL_SUITE_CASES asks for others than the suite does.
-uint64_t others_wanted(const Suite& suite) {
+uint64_t others_wanted(const suite::Suite& suite) {
   const char* text = std::getenv("BITWELL_SUITE_CASES");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : suite.others;
 }
 
 // BITWELL_SUITE_ONLY: a part of "gemv/fused".
-bool wanted(const Suite& suite, const Kernel& kernel) {
+bool wanted(const suite::Suite& suite, const suite::Kernel& kernel) {
   const char* only = std::getenv("BITWELL_SUITE_ONLY");
   return only == nullptr || (suite.name + "/" + kernel.name).find(only) != std::string::npos;
 }
 
 // The digests that the device gives for a kernel.
-std::map<std::string, std::string> compare_kernel(Device& device, const Suite& suite, const Kernel& kernel) {
-  std::vector<PlannedCase> cases = kernel.cases();
-  std::erase_if(cases, [](const PlannedCase& c) { return !c.recorded; });
+std::map<std::string, std::string> compare_kernel(Device& device, const suite::Suite& suite,
+                                                  const suite::Kernel& kernel) {
+  std::vector<suite::PlannedCase> cases = kernel.cases();
+  std::erase_if(cases, [](const suite::PlannedCase& c) { return !c.recorded; });
   const size_t recorded = cases.size();
   for (uint64_t seed = 1; seed <= others_wanted(suite); ++seed) cases.push_back(kernel.another(seed));
   const DeviceComparison compared = compare_on_device(
-      device, {share_folder("kernels"), kArch}, cases,
+      device, {capture::share_folder("kernels"), kArch}, cases,
       [](size_t i) {
-        return isa::Schedule{isa::kPolicies[i % isa::kPolicies.size()].policy, i};
+        return run::Schedule{run::kPolicies[i % run::kPolicies.size()].policy, i};
       },
       kLimit);
   std::vector<std::vector<std::byte>> results;
@@ -55,18 +56,18 @@ std::map<std::string, std::string> compare_kernel(Device& device, const Suite& s
   std::vector<std::vector<std::byte>> quick;
   for (size_t i = 0; i < recorded; ++i)
     if (!cases[i].full) quick.push_back(results[i]);
-  return {{recorded_name(suite, kernel, true), recorded_digest(suite, results)},
-          {recorded_name(suite, kernel, false), recorded_digest(suite, quick)}};
+  return {{verdict::recorded_name(suite, kernel, true), verdict::recorded_digest(suite, results)},
+          {verdict::recorded_name(suite, kernel, false), verdict::recorded_digest(suite, quick)}};
 }
 
-class SuiteOnGpu : public testing::TestWithParam<const Suite*> {};
+class SuiteOnGpu : public testing::TestWithParam<const suite::Suite*> {};
 
 TEST_P(SuiteOnGpu, SimulatorAndGpuAgreeOnEveryByte) {
   BITWELL_NEEDS_GPU(device);
-  const Suite& suite = *GetParam();
+  const suite::Suite& suite = *GetParam();
   std::map<std::string, std::string> digests;
   bool all = true;
-  for (const Kernel& kernel : suite.kernels) {
+  for (const suite::Kernel& kernel : suite.kernels) {
     if (!suite.judged_on(kernel, kArch)) continue;
     all = all && wanted(suite, kernel);
     if (wanted(suite, kernel)) digests.merge(compare_kernel(*device, suite, kernel));
@@ -75,11 +76,11 @@ TEST_P(SuiteOnGpu, SimulatorAndGpuAgreeOnEveryByte) {
   if (!digests.empty()) record(*device, suite.name + (all ? ".json" : ".part.json"), digests);
 }
 
-std::vector<const Suite*> all_suites() {
-  std::vector<const Suite*> out;
-  for (const Suite& s : suites())
+std::vector<const suite::Suite*> all_suites() {
+  std::vector<const suite::Suite*> out;
+  for (const suite::Suite& s : suite::suites())
     if (std::any_of(s.kernels.begin(), s.kernels.end(),
-                    [&](const Kernel& k) { return s.judged_on(k, kArch); }))
+                    [&](const suite::Kernel& k) { return s.judged_on(k, kArch); }))
       out.push_back(&s);
   return out;
 }
@@ -88,4 +89,4 @@ INSTANTIATE_TEST_SUITE_P(Suites, SuiteOnGpu, testing::ValuesIn(all_suites()),
                          [](const auto& suite) { return suite.param->name; });
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

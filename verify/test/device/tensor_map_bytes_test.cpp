@@ -12,7 +12,7 @@
 #include "gpu.h"
 #include "verify/capture/packed.h"
 
-namespace bitwell::verify {
+namespace bitwell::device {
 namespace {
 
 struct Arguments {
@@ -199,8 +199,8 @@ TEST(TensorMapBytes, OfTheDriverOverAllArguments) {
   if (folder == nullptr)
     std::fputs(text.c_str(), stdout);
   else
-    write_packed(std::string(folder) + "/tensor_maps.txt.xz", "the tensor maps", text);
+    capture::write_packed(std::string(folder) + "/tensor_maps.txt.xz", "the tensor maps", text);
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::device

@@ -9,7 +9,7 @@
 #include "verify/launch/start.h"
 #include "warps.h"
 
-namespace bitwell::verify {
+namespace bitwell::explore {
 namespace {
 
 // "PTX line 12" of a fault: which of several threads that do the same is told of hangs on the pieces of
@@ -23,27 +23,27 @@ constexpr size_t kParts = 8;
 TEST_P(ExploreCatalogue, HoldThoseOfRandomSchedules) {
   constexpr uint64_t kRuns = 100, kSeeds = 8;
   size_t complete = 0;
-  const std::vector<Exhibit> exhibits = read_catalogue(BITWELL_CATALOGUE);
+  const std::vector<bugs::Exhibit> exhibits = bugs::read_catalogue(BITWELL_CATALOGUE);
   for (size_t i = GetParam(); i < exhibits.size(); i += kParts) {
-    const Exhibit& x = exhibits[i];
+    const bugs::Exhibit& x = exhibits[i];
     std::vector<std::string> names{""};
-    for (const Bug& bug : x.bugs) names.push_back(bug.name);
+    for (const bugs::Bug& bug : x.bugs) names.push_back(bug.name);
     for (const std::string& name : names) {
-      Launch launch = x.launch;
-      launch.module = std::make_shared<const isa::Module>(ptx_of(x, name));
-      const Start start(launch);
-      isa::Options options;
+      launch::Launch launch = x.launch;
+      launch.module = std::make_shared<const isa::Module>(bugs::ptx_of(x, name));
+      const launch::Start start(launch);
+      run::Options options;
       options.step_limit = 1 << 16;
-      const Exhausted all = exhaust(launch, options, kRuns);
+      const schedules::Exhausted all = schedules::exhaust(launch, options, kRuns);
       if (!all.complete) continue;
       ++complete;
       std::string said = "\n  of " + std::to_string(all.runs) + " runs:";
-      for (const Ended& e : all.ends)
+      for (const schedules::Ended& e : all.ends)
         said += "\n  " + (e.fault.empty() ? "ended" : e.fault.substr(0, e.fault.find('\n')));
       for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        options.schedule = {isa::Policy::random, seed};
+        options.schedule = {run::Policy::random, seed};
         std::string fault;
-        std::optional<Ran> ran;
+        std::optional<launch::Ran> ran;
         try {
           ran.emplace(start.run(options, true));
         } catch (const machine::Fault& f) {
@@ -51,7 +51,7 @@ TEST_P(ExploreCatalogue, HoldThoseOfRandomSchedules) {
         }
         // Random waits that give up again and again: by the others it is a deadlock.
         if (fault.find("no end after") != std::string::npos) continue;
-        const auto same = [&](const Ended& e) {
+        const auto same = [&](const schedules::Ended& e) {
           if (!fault.empty()) return line_of(e.fault) == line_of(fault);
           if (!e.fault.empty()) return false;
           for (size_t b = 0; b < launch.buffers.size(); ++b)
@@ -70,4 +70,4 @@ TEST_P(ExploreCatalogue, HoldThoseOfRandomSchedules) {
 INSTANTIATE_TEST_SUITE_P(All, ExploreCatalogue, testing::Range<size_t>(0, kParts));
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::explore

@@ -99,7 +99,7 @@ TEST(Names, CountWarpsThroughTheCtasOfACluster) {
                                        {{64, 1, 1}, 2},
                                        {{16, 4, 2}, 4},
                                        {{8, 3, 3}, 3}}) {
-      isa::Shape shape;
+      run::Shape shape;
       shape.cluster = cluster;
       shape.block = block;
       const Names names(shape);
@@ -118,7 +118,7 @@ TEST(Names, CountWarpsThroughTheCtasOfACluster) {
 
 // An operation's name does not hang on how many others the cluster has issued.
 TEST(Names, CountOperationsByTheWarpThatIssuesThem) {
-  isa::Shape shape;
+  run::Shape shape;
   shape.block = {64, 1, 1};
   Names names(shape);
   const auto issue = [&](uint32_t cluster, int warp, uint64_t number) {

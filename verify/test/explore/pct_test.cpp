@@ -5,27 +5,25 @@
 
 #include "../kernel.h"
 #include "model/explore/order.h"
-#include "verify/explore/given.h"
+#include "verify/schedules/given.h"
 #include "warps.h"
 
-namespace bitwell::verify {
+namespace bitwell::explore {
 namespace {
 
-using test::Step;
-
 // Word 0 becomes 1 and then 2 while another warp reads it; the other reads 1 in between alone: depth 2.
-const test::Warps kBetween{{{Step::store, 0, 1}, {Step::store, 0, 2}}, {{Step::load, 0, 0}}};
+const Warps kBetween{{{Step::store, 0, 1}, {Step::store, 0, 2}}, {{Step::load, 0, 0}}};
 
-test::Words run(const std::string& schedule, uint64_t seed, std::string* chance = nullptr) {
-  const Launch launch = test::launch_of(kBetween);
-  isa::Options options;
-  const Start start(launch);
-  Given given(schedule, seed, start, options);
+Words run(const std::string& schedule, uint64_t seed, std::string* chance = nullptr) {
+  const launch::Launch launch = explore::launch_of(kBetween);
+  run::Options options;
+  const launch::Start start(launch);
+  schedules::Given given(schedule, seed, start, options);
   given.attach(options);
   if (chance != nullptr) *chance = given.chance();
-  return test::words_of(start.run(options, true).buffer(launch, 0));
+  return explore::words_of(start.run(options, true).buffer(launch, 0));
 }
-uint32_t read_of(const test::Words& words) { return words[test::kWords + test::kOutputs]; }
+uint32_t read_of(const Words& words) { return words[explore::kWords + explore::kOutputs]; }
 
 TEST(Pct, ASeedIsARun) {
   for (uint64_t seed = 1; seed <= 20; ++seed) EXPECT_EQ(run("pct:3", seed), run("pct:3", seed));
@@ -53,11 +51,11 @@ TEST(Pct, RefusesADepthThatIsNone) {
 }
 
 // Who went, of two warps that always can; from turn `later` on a third can too.
-std::vector<uint32_t> went(explore::Pct pct, size_t turns, size_t later = SIZE_MAX) {
-  const std::vector<isa::Taker> two{{0, 1, 0}, {0, 2, 0}}, three{{0, 1, 0}, {0, 2, 0}, {0, 3, 0}};
+std::vector<uint32_t> went(Pct pct, size_t turns, size_t later = SIZE_MAX) {
+  const std::vector<run::Taker> two{{0, 1, 0}, {0, 2, 0}}, three{{0, 1, 0}, {0, 2, 0}, {0, 3, 0}};
   std::vector<uint32_t> out;
   for (size_t turn = 1; turn <= turns; ++turn) {
-    const std::vector<isa::Taker>& can = turn >= later ? three : two;
+    const std::vector<run::Taker>& can = turn >= later ? three : two;
     out.push_back(can[pct.choose(can)].warp);
   }
   return out;
@@ -83,8 +81,8 @@ TEST(Pct, WhoHadVeryManyTurnsInARowFalls) {
   EXPECT_GE(most, 1000u);
   // Turns are in a row only where nobody goes between them.
   for (const uint64_t seed : {1, 2, 3, 4}) {
-    explore::Pct pct(1, 1, seed);
-    const std::vector<isa::Taker> both{{0, 0, 0}, {0, 1, 0}};
+    Pct pct(1, 1, seed);
+    const std::vector<run::Taker> both{{0, 0, 0}, {0, 1, 0}};
     const size_t high = pct.choose(both);
     for (size_t i = 1; i < most / 2; ++i) EXPECT_EQ(pct.choose(both), high);
     pct.choose(std::span(both).subspan(1 - high, 1));
@@ -159,4 +157,4 @@ TEST(Order, RefusesTextThatIsNone) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::explore

@@ -6,32 +6,31 @@
 #include "../kernel.h"
 #include "warps.h"
 
-namespace bitwell::verify {
+namespace bitwell::explore {
 namespace {
-
-using test::Step;
-using test::Warps;
 
 constexpr uint64_t kMost = 1 << 20;
 
-Exhausted explored(const Warps& warps) { return exhaust(test::launch_of(warps), {}, kMost); }
+schedules::Exhausted explored(const Warps& warps) {
+  return schedules::exhaust(explore::launch_of(warps), {}, kMost);
+}
 
-std::set<test::Words> outcomes(const Exhausted& e) {
-  std::set<test::Words> out;
-  for (const Ended& end : e.ends)
-    if (end.fault.empty()) out.insert(test::words_of(end.buffers[0]));
+std::set<Words> outcomes(const schedules::Exhausted& e) {
+  std::set<Words> out;
+  for (const schedules::Ended& end : e.ends)
+    if (end.fault.empty()) out.insert(explore::words_of(end.buffers[0]));
   return out;
 }
 
 TEST(Traces, TwoWritesOfOneWordHaveTwoOutcomes) {
-  const Exhausted e = explored({{{Step::store, 0, 1}}, {{Step::store, 0, 2}}});
+  const schedules::Exhausted e = explored({{{Step::store, 0, 1}}, {{Step::store, 0, 2}}});
   EXPECT_TRUE(e.complete);
   EXPECT_EQ(e.runs, 2u);
   EXPECT_EQ(e.ends.size(), 2u);
 }
 
 TEST(Traces, WritersOfDifferentWordsHaveOneTrace) {
-  const Exhausted e =
+  const schedules::Exhausted e =
       explored({{{Step::store, 0, 1}}, {{Step::store, 1, 1}}, {{Step::store, 2, 1}}, {{Step::store, 3, 1}}});
   EXPECT_TRUE(e.complete);
   EXPECT_EQ(e.runs, 1u);
@@ -43,7 +42,7 @@ TEST(Traces, ReadersOfOneWriterHaveTwoToTheirNumber) {
   Warps warps{{{Step::store, 0, 1}}};
   for (uint64_t readers = 1; readers <= 6; ++readers) {
     warps.push_back({{Step::load, 0, 0}});
-    const Exhausted e = explored(warps);
+    const schedules::Exhausted e = explored(warps);
     EXPECT_TRUE(e.complete);
     EXPECT_EQ(e.runs, uint64_t{1} << readers);
     EXPECT_EQ(e.pruned, 0u);
@@ -63,7 +62,7 @@ TEST(Traces, TheLastZeroOfSixWordsHas64) {
       "%r2;\nret;\n"
       "look:\nadd.u64 %a1, %a0, 20;\nagain:\nld.volatile.global.u32 %r2, [%a1];\nsub.u64 %a1, %a1, 4;\n"
       "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra again;\nret;\n}\n";
-  const Exhausted e = exhaust(test::launch_of(ptx, 6, 6), {}, kMost);
+  const schedules::Exhausted e = schedules::exhaust(explore::launch_of(ptx, 6, 6), {}, kMost);
   EXPECT_TRUE(e.complete);
   EXPECT_EQ(e.runs, 64u);
 }
@@ -91,8 +90,8 @@ Warps any_warps(size_t most) {
 // The traces of any program are run once each, and come to its outcomes, no more and no fewer.
 RC_GTEST_PROP(Traces, OfAnyProgramAreThoseOfAllInterleavings, ()) {
   const Warps warps = any_warps(3);
-  const test::Expected want = test::Interleavings(warps).run();
-  const Exhausted got = explored(warps);
+  const Expected want = Interleavings(warps).run();
+  const schedules::Exhausted got = explored(warps);
   RC_ASSERT(got.complete);
   RC_ASSERT(outcomes(got) == want.outcomes);
   RC_ASSERT(got.ends.size() == want.outcomes.size());
@@ -106,8 +105,8 @@ RC_GTEST_PROP(Traces, OfCompareAndSwapMissNoOutcome, ()) {
   for (auto& steps : warps)
     for (Step& s : steps)
       if (among(0, 1) == 0) s.kind = Step::cas;
-  const test::Expected want = test::Interleavings(warps).run();
-  const Exhausted got = explored(warps);
+  const Expected want = Interleavings(warps).run();
+  const schedules::Exhausted got = explored(warps);
   RC_ASSERT(got.complete);
   RC_ASSERT(outcomes(got) == want.outcomes);
 }
@@ -115,15 +114,15 @@ RC_GTEST_PROP(Traces, OfCompareAndSwapMissNoOutcome, ()) {
 // Each outcome has an order of turns that comes to it again.
 RC_GTEST_PROP(Traces, OutcomesReplay, ()) {
   const Warps warps = any_warps(3);
-  const Launch launch = test::launch_of(warps);
-  for (const Ended& end : explored(warps).ends) {
-    explore::Replay replay(launch.shape, explore::read_order(explore::text_of(end.order)));
-    isa::Options options;
+  const launch::Launch launch = explore::launch_of(warps);
+  for (const schedules::Ended& end : explored(warps).ends) {
+    Replay replay(launch.shape, explore::read_order(explore::text_of(end.order)));
+    run::Options options;
     options.chooser = &replay;
     options.observers.push_back(replay.observer());
-    RC_ASSERT(simulate(launch, options, true).buffer(launch, 0) == end.buffers[0]);
+    RC_ASSERT(launch::simulate(launch, options, true).buffer(launch, 0) == end.buffers[0]);
   }
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::explore

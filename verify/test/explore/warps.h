@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "verify/explore/exhaust.h"
+#include "verify/schedules/exhaust.h"
 
-namespace bitwell::verify::test {
+namespace bitwell::explore {
 
 // One access of a warp to a word; what it reads is left in the warp's next output.
 struct Step {
@@ -51,12 +51,12 @@ inline std::string ptx_of(const Warps& warps) {
   return out + "}\n";
 }
 
-inline Launch launch_of(const std::string& ptx, size_t warps, size_t words) {
-  Launch launch;
+inline launch::Launch launch_of(const std::string& ptx, size_t warps, size_t words) {
+  launch::Launch launch;
   launch.module = std::make_shared<const isa::Module>(ptx);
   launch.entry = "kernel";
   launch.shape.block[0] = static_cast<uint32_t>(32 * warps);
-  Buffer buffer;
+  launch::Buffer buffer;
   buffer.name = "words";
   buffer.bytes.resize(4 * words);
   buffer.output = true;
@@ -64,7 +64,7 @@ inline Launch launch_of(const std::string& ptx, size_t warps, size_t words) {
   return launch;
 }
 
-inline Launch launch_of(const Warps& warps) {
+inline launch::Launch launch_of(const Warps& warps) {
   return launch_of(ptx_of(warps), warps.size(), kWords + warps.size() * kOutputs);
 }
 
@@ -142,4 +142,4 @@ class Interleavings {
   Expected out_;
 };
 
-}  // namespace bitwell::verify::test
+}  // namespace bitwell::explore

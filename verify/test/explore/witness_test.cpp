@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 namespace bitwell::explore {
 namespace {
@@ -17,8 +17,8 @@ using Kind = Synchronisation::Kind;
 constexpr uint32_t kWarps = 8;  // of a CTA
 constexpr uint64_t kShared = machine::kSharedWindow;
 
-isa::Shape shape() {
-  isa::Shape out;
+run::Shape shape() {
+  run::Shape out;
   out.grid = {4, 1, 1};
   out.cluster = {2, 1, 1};
   out.block = {32 * kWarps, 1, 1};

@@ -4,14 +4,14 @@
 
 #include "verify/bugs/catalogue/catalogue.h"
 
-namespace bitwell::verify {
+namespace bitwell::hazard {
 namespace {
 
 constexpr size_t kSchedules = 8;
 
 // As what the kernel is found: "scope at lines 12 and 14", "fault"; "" where it is clean.
 std::string said(const std::string& text, uint32_t ctas, uint32_t threads, std::vector<size_t> buffers) {
-  Exhibit e;
+  bugs::Exhibit e;
   e.name = "both sides";
   e.text = text;
   e.launch.entry = "kernel";
@@ -19,7 +19,7 @@ std::string said(const std::string& text, uint32_t ctas, uint32_t threads, std::
   e.launch.shape.block = {threads, 1, 1};
   for (size_t i = 0; i < buffers.size(); ++i)
     e.launch.add_buffer({"b" + std::to_string(i), std::vector<std::byte>(buffers[i]), true, false, true});
-  const Tally t = examine(e, nullptr, kSchedules);
+  const bugs::Tally t = bugs::examine(e, nullptr, kSchedules);
   return t.said == "fault" || t.said == "note" ? t.where : t.said;
 }
 
@@ -244,4 +244,4 @@ TEST(BothSides, EveryColumnOfScalesIsReadWhileTheMmaRuns) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::hazard

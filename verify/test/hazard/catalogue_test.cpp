@@ -7,46 +7,46 @@
 #include "../uses_against.h"
 #include "model/isa/compile/compile.h"
 
-namespace bitwell::verify {
+namespace bitwell::hazard {
 namespace {
 
 constexpr size_t kSchedules = 8;
 
-const std::vector<Exhibit>& catalogue() {
-  static const std::vector<Exhibit> all = read_catalogue(BITWELL_CATALOGUE);
+const std::vector<bugs::Exhibit>& catalogue() {
+  static const std::vector<bugs::Exhibit> all = bugs::read_catalogue(BITWELL_CATALOGUE);
   return all;
 }
 
 TEST(Catalogue, EveryBugIsFoundByItsName) {
-  for (const Exhibit& e : catalogue())
-    for (const Bug& bug : e.bugs) {
-      const Tally t = examine(e, &bug, kSchedules);
+  for (const bugs::Exhibit& e : catalogue())
+    for (const bugs::Bug& bug : e.bugs) {
+      const bugs::Tally t = bugs::examine(e, &bug, kSchedules);
       EXPECT_TRUE(t.as_expected) << e.name << " " << bug.name << ": expected " << bug.expected << ", got "
                                  << (t.said.empty() ? "nothing" : t.where);
     }
 }
 
 TEST(Catalogue, CleanKernelsAreSilent) {
-  for (const Exhibit& e : catalogue()) {
-    const Tally t = examine(e, nullptr, kSchedules);
+  for (const bugs::Exhibit& e : catalogue()) {
+    const bugs::Tally t = bugs::examine(e, nullptr, kSchedules);
     EXPECT_TRUE(t.as_expected) << e.name << ": " << t.where;
   }
 }
 
 // Memory is touched as the compiler says of each instruction.
 TEST(Catalogue, CleanKernelsTouchWhatTheirInstructionsSay) {
-  for (const Exhibit& e : catalogue()) {
-    const test::Module module = test::module_of(ptx_of(e));
+  for (const bugs::Exhibit& e : catalogue()) {
+    const test::Module module = test::module_of(bugs::ptx_of(e));
     const auto program = module->program("kernel");
-    UsesAgainst against(*program);
-    isa::Options options;
+    test::UsesAgainst against(*program);
+    run::Options options;
     options.step_limit = 1 << 20;
     options.observers.push_back(against.observer());
-    Launch launch = e.launch;
+    launch::Launch launch = e.launch;
     test::run_ptx(module, launch, options, false);
     EXPECT_EQ(against.wrong(), "") << e.name;
   }
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::hazard

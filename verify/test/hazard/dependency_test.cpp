@@ -7,7 +7,7 @@
 #include "model/ptx/parse.h"
 #include "verify/session/weigh.h"
 
-namespace bitwell::verify {
+namespace bitwell::hazard {
 namespace {
 
 // Threads of two warps, `a` the place of each in the first buffer and `b` in the second.
@@ -34,9 +34,9 @@ setp.eq.u32 %p0, %r0, 0;
 }
 
 // What the race check says of launches on the same buffers, each but the first programmatic.
-std::vector<Found> found(const std::vector<std::string>& bodies, bool programmatic = true) {
+std::vector<findings::Found> found(const std::vector<std::string>& bodies, bool programmatic = true) {
   static std::deque<isa::Program> programs;  // findings refer to them
-  isa::Shape shape;
+  run::Shape shape;
   shape.block = {64, 1, 1};
   machine::Memory memory;
   std::vector<std::vector<std::byte>> arguments;
@@ -47,32 +47,32 @@ std::vector<Found> found(const std::vector<std::string>& bodies, bool programmat
     const auto* bytes = reinterpret_cast<const std::byte*>(&address);
     arguments.emplace_back(bytes, bytes + sizeof address);
   }
-  static std::deque<Watch> watches;  // likewise
-  Watch& watch = watches.emplace_back();
-  isa::Options options;
+  static std::deque<findings::Watch> watches;  // likewise
+  findings::Watch& watch = watches.emplace_back();
+  run::Options options;
   options.observers.push_back(watch.observer());
   for (size_t i = 0; i < bodies.size(); ++i) {
     const isa::Program& p = programs.emplace_back(program(bodies[i]));
     watch.begin(p, shape, i != 0 && programmatic);
-    machine::Region constants = isa::place_variables(p, memory);
-    isa::run(p, constants, shape, arguments, memory, options);
+    machine::Region constants = run::place_variables(p, memory);
+    run::run(p, constants, shape, arguments, memory, options);
   }
   const std::vector<session::Weighed> weighed = session::weigh(watch);
   if (const session::Weighed* error = session::first_error(weighed)) {
-    EXPECT_EQ(std::get<0>(session::site_of(*error)), bodies.size() - 1) << describe(error->found);
+    EXPECT_EQ(std::get<0>(session::site_of(*error)), bodies.size() - 1) << findings::describe(error->found);
   }
   return watch.findings();
 }
 // The first error of two.
 std::string said(const std::string& first, const std::string& second, bool programmatic = true) {
-  for (const Found& f : found({first, second}, programmatic))
-    if (hazard::row_of(f.finding.kind).level == hazard::Level::error) return describe(f);
+  for (const findings::Found& f : found({first, second}, programmatic))
+    if (hazard::row_of(f.finding.kind).level == Level::error) return findings::describe(f);
   return "";
 }
 // Of the last of several: "grid-wait 2" where it is not behind the second before it; empty: nothing.
 std::string last_said(const std::vector<std::string>& bodies) {
   std::string out;
-  for (const Found& f : found(bodies))
+  for (const findings::Found& f : found(bodies))
     out += (out.empty() ? "" : ", ") + std::string(hazard::row_of(f.finding.kind).name) + " " +
            std::to_string(f.later->number - f.earlier->number);
   return out;
@@ -180,4 +180,4 @@ mbarrier.try_wait.parity.shared.b64 %p1, [full], 0;
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::hazard

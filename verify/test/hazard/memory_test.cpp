@@ -1,6 +1,6 @@
 // The race check's memory on named kernels, against the bytes that they touch: both counted here, the first
 // by every allocation that is made while the check is told of something.
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -39,7 +39,7 @@ void operator delete(void* block, size_t) noexcept { freed(block); }
 void operator delete(void* block, std::align_val_t) noexcept { freed(block); }
 void operator delete(void* block, size_t, std::align_val_t) noexcept { freed(block); }
 
-namespace bitwell::verify {
+namespace bitwell::hazard {
 namespace {
 
 using machine::Access;
@@ -102,14 +102,14 @@ class Touched {
 struct Memory {
   size_t allocated = 0;  // at most at once
   size_t touched = 0;
-  hazard::Checker::Cost told;
+  Checker::Cost told;
 };
 
 // Of the yardstick's last launch.
-Memory memory_of(const Yardstick& yardstick) {
-  YardstickRun run(yardstick, share_folder("kernels"));
+Memory memory_of(const yardsticks::Yardstick& yardstick) {
+  yardsticks::YardstickRun run(yardstick, capture::share_folder("kernels"));
   run.prepare();
-  Watch watch;
+  findings::Watch watch;
   Touched touched;
   size_t most = 0;
   const machine::Observer inner = watch.observer(run.lines());
@@ -131,7 +131,7 @@ Memory memory_of(const Yardstick& yardstick) {
 class RaceMemory : public testing::TestWithParam<size_t> {};
 
 TEST_P(RaceMemory, IsAtMostFourBytesAByteTouched) {
-  const Yardstick& y = yardsticks()[GetParam()];
+  const yardsticks::Yardstick& y = yardsticks::yardsticks()[GetParam()];
   const Memory m = memory_of(y);
   ASSERT_GT(m.touched, 0u);
   const auto ratio = [&](size_t bytes) {
@@ -145,7 +145,7 @@ TEST_P(RaceMemory, IsAtMostFourBytesAByteTouched) {
   EXPECT_GE(m.told.touched, m.touched) << y.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Yardsticks, RaceMemory, testing::Range(size_t{0}, yardsticks().size()));
+INSTANTIATE_TEST_SUITE_P(Yardsticks, RaceMemory, testing::Range(size_t{0}, yardsticks::yardsticks().size()));
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::hazard

@@ -5,7 +5,7 @@
 
 #include "model/hazard/flow/local_pointers.h"
 #include "model/isa/compile/compile.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 #include "model/ptx/parse.h"
 
 namespace bitwell::hazard {

@@ -8,23 +8,23 @@
 
 #include "model/hazard/finding.h"
 
-namespace bitwell::verify {
+namespace bitwell::hazard {
 namespace {
 
-const std::vector<Exhibit>& catalogue() {
-  static const std::vector<Exhibit> all = read_catalogue(BITWELL_CATALOGUE);
+const std::vector<bugs::Exhibit>& catalogue() {
+  static const std::vector<bugs::Exhibit> all = bugs::read_catalogue(BITWELL_CATALOGUE);
   return all;
 }
 
-const Peers& peers() {
-  static const Peers all(BITWELL_PEERS);
+const bugs::Peers& peers() {
+  static const bugs::Peers all(BITWELL_PEERS);
   return all;
 }
 
 TEST(Peers, EveryBugHasAnAnswerOfEachPeer) {
   ASSERT_EQ(peers().names(), (std::vector<std::string>{"ConSan", "racecheck", "TIRx"}));
-  for (const Exhibit& e : catalogue())
-    for (const Bug& bug : e.bugs)
+  for (const bugs::Exhibit& e : catalogue())
+    for (const bugs::Bug& bug : e.bugs)
       for (const std::string& peer : peers().names())
         EXPECT_NE(peers().of(peer, e, bug, ""), nullptr)
             << peer << " has no answer for '" << e.name << ": " << bug.name << "' of kind " << bug.expected
@@ -34,10 +34,10 @@ TEST(Peers, EveryBugHasAnAnswerOfEachPeer) {
 }
 
 TEST(Peers, EveryKindOfFindingHasAnAnswerOfEachPeer) {
-  const Exhibit none;
-  for (const hazard::KindRow& row : hazard::kind_rows())
+  const bugs::Exhibit none;
+  for (const KindRow& row : hazard::kind_rows())
     for (const std::string& peer : peers().names()) {
-      const Bug bug{"", std::string(row.name), "", "", {}};
+      const bugs::Bug bug{"", std::string(row.name), "", "", {}};
       EXPECT_NE(peers().of(peer, none, bug, ""), nullptr)
           << peer << " has no answer for the kind '" << row.name
           << "': add a row to verify/bugs/catalogue/peers/answers.csv";
@@ -54,7 +54,7 @@ TEST(Peers, NoAnswerIsAboutNothing) {
 TEST(Peers, TheNearestRowCounts) {
   const auto answer = [](const std::string& kernel, const std::string& bug, const std::string& kind,
                          const std::string& memory) {
-    Exhibit e;
+    bugs::Exhibit e;
     e.name = kernel;
     return peers().of("ConSan", e, {bug, kind, "", "", {}}, memory)->answer;
   };
@@ -66,9 +66,9 @@ TEST(Peers, TheNearestRowCounts) {
 
 // The memory that a planted bug of the catalogue is found in.
 std::string memory_of(const std::string& kernel, const std::string& bug) {
-  for (const Exhibit& e : catalogue())
-    for (const Bug& b : e.bugs)
-      if (e.name == kernel && b.name == bug) return examine(e, &b, 8).memory;
+  for (const bugs::Exhibit& e : catalogue())
+    for (const bugs::Bug& b : e.bugs)
+      if (e.name == kernel && b.name == bug) return bugs::examine(e, &b, 8).memory;
   return "no bug '" + kernel + ": " + bug + "'";
 }
 
@@ -94,7 +94,7 @@ void refused(const std::string& documents, const std::string& answers, const std
   std::ofstream(folder / "documents.csv") << "name,peer,title,version,address\n" << documents;
   std::ofstream(folder / "answers.csv") << "bugs,peer,answer,document,section,why\n" << answers;
   try {
-    const Peers made(folder.string());
+    const bugs::Peers made(folder.string());
     ADD_FAILURE() << "taken: " << answers;
   } catch (const machine::InputError& e) {
     EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
@@ -114,4 +114,4 @@ TEST(Peers, BadRowsAreRefusedWithTheirLine) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::hazard

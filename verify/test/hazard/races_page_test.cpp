@@ -9,7 +9,7 @@
 #include "model/hazard/finding.h"
 #include "verify/bugs/catalogue/catalogue.h"
 
-namespace bitwell::verify {
+namespace bitwell::hazard {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -32,7 +32,7 @@ std::vector<Section> sections() {
   for (const std::string& line : lines_of(file)) {
     if (line.starts_with("## ")) {
       of_a_kind = false;
-      for (const hazard::KindRow& row : hazard::kind_rows()) of_a_kind |= line.substr(3) == row.name;
+      for (const KindRow& row : hazard::kind_rows()) of_a_kind |= line.substr(3) == row.name;
       if (of_a_kind) out.push_back({line.substr(3), {}});
     } else if (of_a_kind) {
       out.back().lines.push_back(line);
@@ -41,7 +41,7 @@ std::vector<Section> sections() {
   return out;
 }
 
-std::string level_name(hazard::Level level) { return level == hazard::Level::error ? "Error" : "Note"; }
+std::string level_name(Level level) { return level == Level::error ? "Error" : "Note"; }
 
 // The items of a list, each in one line again.
 Lines items_of(const Lines& lines) {
@@ -76,8 +76,8 @@ std::string code_of(std::string line) {
 }
 
 TEST(RacesPage, ExamplesInPtxAreTheCatalogues) {
-  std::map<std::string, Exhibit> catalogue;
-  for (const Exhibit& e : read_catalogue(BITWELL_CATALOGUE)) catalogue.emplace(e.name, e);
+  std::map<std::string, bugs::Exhibit> catalogue;
+  for (const bugs::Exhibit& e : bugs::read_catalogue(BITWELL_CATALOGUE)) catalogue.emplace(e.name, e);
   const std::regex title("From `(.*)`, bug `(.*)`:");
   size_t examples = 0;
   for (const Section& section : sections())
@@ -86,11 +86,11 @@ TEST(RacesPage, ExamplesInPtxAreTheCatalogues) {
       if (!std::regex_match(section.lines[i], named, title)) continue;
       ++examples;
       ASSERT_TRUE(catalogue.contains(named[1])) << named[1];
-      const Exhibit& exhibit = catalogue.at(named[1]);
+      const bugs::Exhibit& exhibit = catalogue.at(named[1]);
       bool known = false;
-      for (const Bug& bug : exhibit.bugs) known |= bug.name == named[2] && bug.expected == section.name;
+      for (const bugs::Bug& bug : exhibit.bugs) known |= bug.name == named[2] && bug.expected == section.name;
       EXPECT_TRUE(known) << section.name << ": " << named[1] << " has no such bug " << named[2];
-      std::istringstream text(ptx_of(exhibit, named[2]));
+      std::istringstream text(bugs::ptx_of(exhibit, named[2]));
       Lines kernel;
       for (const std::string& line : lines_of(text))
         if (!code_of(line).empty()) kernel.push_back(code_of(line));
@@ -114,4 +114,4 @@ TEST(RacesPage, ExamplesInPtxAreTheCatalogues) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::hazard

@@ -8,7 +8,7 @@
 
 #include "../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 
 struct KnownLanes {
   uint32_t unknown = 0;  // one bit each
@@ -23,7 +23,7 @@ inline KnownLanes known_lanes(const test::Module& module, std::vector<uint32_t> 
   in.push_back(0);
   for (int tries = 0; tries < 33; ++tries) {
     in.back() = out.unknown;
-    Launch l;
+    launch::Launch l;
     l.entry = "k";
     l.shape.block = {32, 1, 1};
     std::vector<std::byte> bytes(4 * in.size());
@@ -49,4 +49,4 @@ inline KnownLanes known_lanes(const test::Module& module, std::vector<uint32_t> 
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -9,7 +9,7 @@
 
 #include "verify/launch/file/launch_json.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -281,4 +281,4 @@ TEST_F(LaunchReaderTest, TexturesLieOverBuffers) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

@@ -11,10 +11,10 @@
 #include <fstream>
 #include <map>
 
-#include "model/machine/pages.h"
-#include "model/machine/snapshot.h"
+#include "model/machine/memory/pages.h"
+#include "model/machine/memory/snapshot.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
@@ -120,4 +120,4 @@ TEST(MemoryWatch, CountsWhatSnapshotsKeep) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

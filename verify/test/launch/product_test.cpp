@@ -8,7 +8,7 @@
 #include <cstring>
 #include <random>
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 using What = WrongProducts::What;
@@ -163,4 +163,4 @@ TEST(WrongProducts, WhatMayBeChanceIsNotNamed) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

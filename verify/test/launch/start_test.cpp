@@ -9,9 +9,9 @@
 #include <fstream>
 
 #include "model/machine/failure.h"
-#include "verify/explore/schedules.h"
+#include "verify/schedules/schedules.h"
 
-namespace bitwell::verify {
+namespace bitwell::launch {
 namespace {
 
 const std::string kHead = ".version 9.0\n.target sm_90a\n.address_size 64\n";
@@ -96,7 +96,7 @@ TEST(Start, AFaultIsForgotten) {
   Launch launch = list();
   launch.then.clear();
   const Start start(launch);
-  isa::Options hangs;
+  run::Options hangs;
   hangs.step_limit = 3;
   const auto wanted = left_by(start.run({}, false), launch);
   EXPECT_THROW(start.run(hangs, false), machine::Fault);
@@ -144,7 +144,7 @@ TEST(Start, SixteenSchedulesCostWhatOneTouches) {
   launch.add_buffer(std::move(x));
   const uint64_t before = resident();
   uint64_t most = 0;
-  isa::Options options;
+  run::Options options;
   options.progress = [&](const auto&) { most = std::max(most, resident()); };
   simulate(launch, options, true);
   const uint64_t one = most - before;
@@ -152,7 +152,7 @@ TEST(Start, SixteenSchedulesCostWhatOneTouches) {
   most = 0;
   const Start start(launch);
   std::optional<Ran> first;
-  const auto differs = disagreement(
+  const auto differs = schedules::disagreement(
       start, options, schedules(16), [&](size_t, const auto&) { most = std::max(most, resident()); }, &first);
   most = std::max(most, resident());
   EXPECT_FALSE(differs);
@@ -179,17 +179,17 @@ TEST(Start, FindsWhatTwoRunsLeaveOtherwise) {
     x.blank = size - x.bytes.size();
     launch.add_buffer(std::move(x));
     const Start start(launch);
-    const auto differs = disagreement(start, {}, schedules(16));
+    const auto differs = schedules::disagreement(start, {}, schedules(16));
     ASSERT_TRUE(differs) << size;
     EXPECT_EQ(differs->byte, 0u);
     EXPECT_EQ(differs->of_first, std::byte{7});
     EXPECT_NE(differs->of_second, std::byte{7});
     // The first in their order, on any number of threads.
     for (const unsigned threads : {2U, 7U, 16U}) {
-      isa::Options options;
+      run::Options options;
       options.threads = threads;
       for (int again = 0; again < 4; ++again) {
-        const auto same = disagreement(start, options, schedules(16));
+        const auto same = schedules::disagreement(start, options, schedules(16));
         ASSERT_TRUE(same);
         EXPECT_EQ(describe(same->second), describe(differs->second));
         EXPECT_EQ(same->of_second, differs->of_second);
@@ -199,4 +199,4 @@ TEST(Start, FindsWhatTwoRunsLeaveOtherwise) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::launch

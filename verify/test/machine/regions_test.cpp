@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/machine/failure.h"
-#include "model/machine/snapshot.h"
+#include "model/machine/memory/snapshot.h"
 
 namespace bitwell::machine {
 namespace {

@@ -1,5 +1,5 @@
 // A memory comes back to what it was, and what that costs.
-#include "model/machine/snapshot.h"
+#include "model/machine/memory/snapshot.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <fstream>
 #include <random>
 
-#include "model/machine/memory.h"
-#include "model/machine/pages.h"
+#include "model/machine/memory/memory.h"
+#include "model/machine/memory/pages.h"
 
 namespace bitwell::machine {
 namespace {

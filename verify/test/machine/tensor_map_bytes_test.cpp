@@ -12,11 +12,8 @@
 #include "verify/capture/captures.h"
 #include "verify/capture/packed.h"
 
-namespace bitwell::verify {
+namespace bitwell::machine {
 namespace {
-
-using machine::TensorMap;
-using machine::TensorMapBytes;
 
 // A line of the record: what the driver was given, and the bytes in hexadecimal digits or "error N".
 struct Row {
@@ -26,7 +23,7 @@ struct Row {
 };
 
 std::vector<Row> recorded() {
-  std::istringstream text(read_packed(share_folder("captures") + "/tensor_maps.txt.xz"));
+  std::istringstream text(capture::read_packed(capture::share_folder("captures") + "/tensor_maps.txt.xz"));
   std::vector<Row> out;
   for (std::string line; std::getline(text, line);) {
     if (line.starts_with("#")) continue;
@@ -50,13 +47,13 @@ TensorMap map_of(const Row& row) {
   const auto& a = row.arguments;
   const auto one = [&](const char* name) { return static_cast<uint32_t>(a.at(name)[0]); };
   TensorMap m;
-  m.type = static_cast<machine::TensorType>(one("type"));
+  m.type = static_cast<TensorType>(one("type"));
   m.rank = one("rank");
   m.address = static_cast<uint64_t>(a.at("address")[0]);
-  m.swizzle = static_cast<machine::TensorSwizzle>(one("swizzle"));
+  m.swizzle = static_cast<TensorSwizzle>(one("swizzle"));
   m.fill_nan = one("fill") != 0;
-  m.interleave = static_cast<machine::TensorInterleave>(one("interleave"));
-  m.promotion = static_cast<machine::L2Promotion>(one("promotion"));
+  m.interleave = static_cast<TensorInterleave>(one("interleave"));
+  m.promotion = static_cast<L2Promotion>(one("promotion"));
   for (size_t d = 0; d < m.rank; ++d) {
     m.dims[d] = static_cast<uint64_t>(a.at("dims")[d]);
     m.element_strides[d] = static_cast<uint32_t>(a.at("element_strides")[d]);
@@ -76,7 +73,7 @@ TensorMap map_of(const Row& row) {
 
 // Blackwell's types and swizzles, which an H200's driver does not take.
 bool is_blackwells(const TensorMap& m) {
-  return m.type >= machine::TensorType::u4x16_align8b || m.swizzle > machine::TensorSwizzle::b128;
+  return m.type >= TensorType::u4x16_align8b || m.swizzle > TensorSwizzle::b128;
 }
 
 TensorMapBytes bytes_of(const std::string& digits) {
@@ -140,15 +137,15 @@ TEST(TensorMapBytes, AreTheDriversOfEveryArgumentAndReadBack) {
 // A bit in none of the fields, or a value that no driver writes, is refused by name.
 TEST(TensorMapBytes, UnknownBitsAreRefusedOneByOne) {
   TensorMap tiles;
-  tiles.type = machine::TensorType::f16;
+  tiles.type = TensorType::f16;
   tiles.rank = 5;
   TensorMap pixels = tiles;
   pixels.im2col = {8, 8, {-1, -1, -1}, {-1, -1, -1}};
   for (const TensorMap& m : {tiles, pixels}) {
     const bool im2col = m.im2col.channels != 0;
     std::vector<bool> known(1024);
-    for (const machine::TensorMapBitsRow& row : machine::kTensorMapBits)
-      if (row.mode != (im2col ? machine::TensorMapMode::tile : machine::TensorMapMode::im2col))
+    for (const TensorMapBitsRow& row : machine::kTensorMapBits)
+      if (row.mode != (im2col ? TensorMapMode::tile : TensorMapMode::im2col))
         for (uint32_t i = 0; i < row.bits.count; ++i)
           for (uint32_t b = 0; b < row.bits.width; ++b) known[row.bits.first + i * row.bits.step + b] = true;
     if (im2col) known[448 + 15] = known[464 + 15] = false;  // three corners of 5 bits
@@ -164,7 +161,7 @@ TEST(TensorMapBytes, UnknownBitsAreRefusedOneByOne) {
       std::string why;
       try {
         machine::decode_tensor_map(other);
-      } catch (const machine::InputError& e) {
+      } catch (const InputError& e) {
         why = e.what();
       }
       EXPECT_EQ(why, "tensor map: bit " + std::to_string(bit) + " (byte " + std::to_string(bit / 8) +
@@ -176,7 +173,7 @@ TEST(TensorMapBytes, UnknownBitsAreRefusedOneByOne) {
 // tensormap.replace of every field of 128 zero bytes, as it was done on an H200: its first 64 bytes were the
 // driver's of the same arguments.
 TEST(TensorMapBytes, ReplacedOnZerosAreThoseOfTheDriver) {
-  using F = machine::TensorMapField;
+  using F = TensorMapField;
   struct Step {
     F field;
     uint32_t ordinal;
@@ -207,7 +204,6 @@ TEST(TensorMapBytes, ReplacedOnZerosAreThoseOfTheDriver) {
 // As the CuTe DSL makes them for sm_100a: bit 65 is set, 16U4_ALIGN8B has the number 11, and what no copy
 // reads is whatever stood there.
 TEST(TensorMapBytes, OfTheCuteDslForSm100AreMaps) {
-  using machine::TensorType;
   for (const TensorType type : {TensorType::u8, TensorType::f16, TensorType::f32, TensorType::bf16,
                                 TensorType::f32_ftz, TensorType::u4x16_align8b})
     for (const uint32_t rank : {1u, 2u, 3u, 5u}) {
@@ -215,7 +211,7 @@ TEST(TensorMapBytes, OfTheCuteDslForSm100AreMaps) {
       m.type = type;
       m.rank = rank;
       m.address = 0x7F8561E00000;
-      m.swizzle = machine::TensorSwizzle::b128;
+      m.swizzle = TensorSwizzle::b128;
       for (size_t d = 0; d < rank; ++d) {
         m.dims[d] = 256 + 2 * d;
         m.box[d] = d == 0 ? 64 : d;
@@ -236,36 +232,34 @@ TEST(TensorMapBytes, OfTheCuteDslForSm100AreMaps) {
       stored[10] |= std::byte{1 << 5};
       EXPECT_TRUE(same(machine::decode_tensor_map(stored), m)) << rank;
       stored[8] &= ~std::byte{2};
-      EXPECT_THROW(machine::decode_tensor_map(stored), machine::InputError) << rank;
+      EXPECT_THROW(machine::decode_tensor_map(stored), InputError) << rank;
       // A field that is replaced changes no other, and none of the bytes behind.
       TensorMapBytes changed = bytes;
-      machine::replace(changed, machine::TensorMapField::global_address, 0, 0x1000);
+      machine::replace(changed, TensorMapField::global_address, 0, 0x1000);
       m.address = 0x1000;
       EXPECT_TRUE(same(machine::decode_tensor_map(changed), m)) << rank;
       EXPECT_TRUE(std::equal(changed.begin() + 7, changed.end(), bytes.begin() + 7)) << rank;
-      machine::replace(changed, machine::TensorMapField::elemtype, 0, 13);
+      machine::replace(changed, TensorMapField::elemtype, 0, 13);
       m.type = TensorType::u4x16_align8b;
       EXPECT_TRUE(same(machine::decode_tensor_map(changed), m)) << rank;
-      EXPECT_THROW(machine::replace(changed, machine::TensorMapField::elemtype, 0, 14), machine::Unsupported);
+      EXPECT_THROW(machine::replace(changed, TensorMapField::elemtype, 0, 14), Unsupported);
     }
   // Of other numbers nobody has said what they are.
   for (const unsigned number : {12u, 13u, 14u, 15u}) {
     TensorMapBytes bytes = machine::encode(TensorMap{});
     bytes[8] |= static_cast<std::byte>(2 | (number & 1) << 7);
     bytes[9] |= static_cast<std::byte>(number >> 1);
-    EXPECT_THROW(machine::decode_tensor_map(bytes), machine::InputError) << number;
+    EXPECT_THROW(machine::decode_tensor_map(bytes), InputError) << number;
   }
 }
 
 // A map that only Blackwell has is read back; once the mark is gone its type is none, and its swizzle the one
 // whose atoms are of 16 bytes.
 TEST(TensorMapBytes, OfBlackwellAreMarkedAsBitwells) {
-  for (const machine::TensorSwizzle swizzle :
-       {machine::TensorSwizzle::b128, machine::TensorSwizzle::b128_atom_32b,
-        machine::TensorSwizzle::b128_atom_32b_flip_8b, machine::TensorSwizzle::b128_atom_64b})
-    for (const machine::TensorType type :
-         {machine::TensorType::f16, machine::TensorType::u4x16_align8b, machine::TensorType::u4x16_align16b,
-          machine::TensorType::u6x16_align16b}) {
+  for (const TensorSwizzle swizzle : {TensorSwizzle::b128, TensorSwizzle::b128_atom_32b,
+                                      TensorSwizzle::b128_atom_32b_flip_8b, TensorSwizzle::b128_atom_64b})
+    for (const TensorType type : {TensorType::f16, TensorType::u4x16_align8b, TensorType::u4x16_align16b,
+                                  TensorType::u6x16_align16b}) {
       TensorMap m;
       m.type = type;
       m.swizzle = swizzle;
@@ -273,13 +267,13 @@ TEST(TensorMapBytes, OfBlackwellAreMarkedAsBitwells) {
       EXPECT_TRUE(same(machine::decode_tensor_map(bytes), m));
       if (!is_blackwells(m)) continue;
       bytes[120] = std::byte{0};
-      m.swizzle = machine::TensorSwizzle::b128;
-      if (type == machine::TensorType::f16)
+      m.swizzle = TensorSwizzle::b128;
+      if (type == TensorType::f16)
         EXPECT_TRUE(same(machine::decode_tensor_map(bytes), m));
       else
-        EXPECT_THROW(machine::decode_tensor_map(bytes), machine::InputError);
+        EXPECT_THROW(machine::decode_tensor_map(bytes), InputError);
     }
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::machine

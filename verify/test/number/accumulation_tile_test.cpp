@@ -13,7 +13,7 @@ namespace {
 
 std::vector<Accumulation> orders() {
   std::vector<Accumulation> out;
-  for (const verify::GemvRung& r : verify::gemv_rungs()) out.push_back(r.order);
+  for (const suite::GemvRung& r : suite::gemv_rungs()) out.push_back(r.order);
   for (const GroupSum group : {GroupSum::running_f16, GroupSum::running_f16x2})
     for (const bool f16 : {false, true}) {
       out.push_back({.name = "sequential", .group = group});
@@ -38,8 +38,8 @@ RC_GTEST_PROP(AccumulationTile, EqualsTheDefinitionInEveryOrder, ()) {
   const size_t rows = *rc::gen::inRange<size_t>(1, 4).as("rows");
   const size_t columns = *rc::gen::inRange<size_t>(1, 40).as("columns");
   const auto data =
-      verify::kOperandData[*rc::gen::inRange<size_t>(0, verify::kOperandData.size()).as("data")].first;
-  verify::OperandSource source(data, *rc::gen::arbitrary<uint32_t>().as("seed"));
+      suite::kOperandData[*rc::gen::inRange<size_t>(0, suite::kOperandData.size()).as("data")].first;
+  suite::OperandSource source(data, *rc::gen::arbitrary<uint32_t>().as("seed"));
   const auto draw = [&](size_t count, bool is_a, std::vector<uint8_t>& codes, std::vector<uint8_t>& scales) {
     for (size_t i = 0; i < count; ++i) {
       for (size_t j = 0; j < k; ++j)

@@ -11,17 +11,17 @@
 #include <fstream>
 #include <set>
 
-#include "verify/explore/schedules.h"
 #include "verify/prove/report.h"
+#include "verify/schedules/schedules.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::prove {
 namespace {
 
 using Kind = Reply::Kind;
 
 Part part_named(const std::string& name, const std::string& target) {
-  for (Part& p : parts(share_folder("kernels")))
+  for (Part& p : parts(capture::share_folder("kernels")))
     if (p.name == name && p.target == target) return p;
   throw machine::InputError("no part " + name);
 }
@@ -66,13 +66,14 @@ TEST(Prove, WhatIsOrderedNeverDiffersAndWhatIsOpenMay) {
   for (const char* target : {"sm_90a", "sm_100a", "sm_120a"})
     for (const Question& q : ordering_questions(target)) {
       const Trial trial = q.trials().front();
-      Launch launch = trial.chain.launches.front();
+      launch::Launch launch = trial.chain.launches.front();
       launch.module = trial.texts.front();
-      std::optional<Ran> first;
-      const auto differs = disagreement(Start(launch), {}, schedules(8), nullptr, &first);
+      std::optional<launch::Ran> first;
+      const auto differs =
+          schedules::disagreement(launch::Start(launch), {}, launch::schedules(8), nullptr, &first);
       const bool fence = q.name.find("no proxy fence") != std::string::npos;
       EXPECT_EQ(differs.has_value(), q.open && !fence)
-          << q.name << (differs ? ": " + describe(differs->second) + " " + differs->fault : "");
+          << q.name << (differs ? ": " + launch::describe(differs->second) + " " + differs->fault : "");
       uint32_t last = 0;  // word of the last thread's in the last round
       std::memcpy(&last, &first->buffer(launch, 1)[launch.buffers[1].size() - 4], 4);
       EXPECT_EQ(last, q.name.find("place") == std::string::npos ? 256u * 512 - 1 : 0x02020202u) << q.name;
@@ -84,7 +85,7 @@ TEST(Prove, WhatIsOpenIsCountedAndIsNoEvidence) {
   const Part part = part_named("ordering", "sm_90a");
   const std::vector<Reply> replies = prove(
       part,
-      [](const SharedText& text, Launch& launch) {
+      [](const SharedText& text, launch::Launch& launch) {
         simulate_launch(text, launch);
         for (const size_t at : {size_t{0}, size_t{7}, size_t{4096}})
           launch.buffers[1].bytes[at] ^= std::byte{1};
@@ -105,7 +106,7 @@ TEST(Prove, WhatIsOpenIsCountedAndIsNoEvidence) {
 
 TEST(Prove, EveryKernelHasRecordedCases) {
   for (const char* target : {"sm_100a", "sm_120a"})
-    for (const Question& q : kernel_questions(target, share_folder("kernels")))
+    for (const Question& q : kernel_questions(target, capture::share_folder("kernels")))
       EXPECT_FALSE(q.trials().empty()) << q.name;
 }
 
@@ -115,7 +116,7 @@ TEST(Prove, OfEachPartForAnRtxCardALieIsFound) {
   std::set<std::string> names;
   Report report;
   size_t closed = 0;
-  for (Part part : parts(share_folder("kernels"))) {
+  for (Part part : parts(capture::share_folder("kernels"))) {
     if (part.target != "sm_120a") continue;
     names.insert(part.name);
     std::vector<Question> questions = part.questions();
@@ -134,11 +135,11 @@ TEST(Prove, OfEachPartForAnRtxCardALieIsFound) {
     size_t asked = 0;
     const std::vector<Reply> replies = prove(
         part,
-        [&](const SharedText& text, Launch& l) {
+        [&](const SharedText& text, launch::Launch& l) {
           ++asked;
           simulate_launch(text, l);
           if (now != questions[lie].name) return;
-          for (Buffer& b : l.buffers)
+          for (launch::Buffer& b : l.buffers)
             if (b.output) b.bytes.front() ^= std::byte{1};
         },
         [&](size_t, size_t, const std::string& name) { now = name; }, 1);
@@ -166,7 +167,7 @@ TEST(Prove, OneWrongBitIsNamed) {
   std::atomic<int> launches = 0;
   const std::vector<Reply> replies = prove(
       part,
-      [&](const SharedText& text, Launch& l) {
+      [&](const SharedText& text, launch::Launch& l) {
         simulate_launch(text, l);
         if (launches++ == 2) l.buffers.back().bytes[4 * 5] ^= std::byte{1};
       },
@@ -181,7 +182,7 @@ TEST(Prove, AfterAGpuThatStopsNothingIsAsked) {
   int asked = 0;
   const std::vector<Reply> replies = prove(
       part,
-      [&](const SharedText& text, Launch& l) {
+      [&](const SharedText& text, launch::Launch& l) {
         if (++asked == 3) throw machine::Fault("CUDA_ERROR_ILLEGAL_INSTRUCTION");
         simulate_launch(text, l);
       },
@@ -194,7 +195,8 @@ TEST(Prove, AfterAGpuThatStopsNothingIsAsked) {
 TEST(Prove, ADriverThatRefusesTheTextIsAReply) {
   const Part part = some(part_named("tensor memory", "sm_100a"), 2);
   const std::vector<Reply> replies = prove(
-      part, [&](const SharedText&, Launch&) { throw machine::InputError("ptxas: line 7"); }, nullptr, 1);
+      part, [&](const SharedText&, launch::Launch&) { throw machine::InputError("ptxas: line 7"); }, nullptr,
+      1);
   EXPECT_EQ(count(replies, Kind::refused), 2u);
   EXPECT_EQ(replies[0].detail, "ptxas: line 7");
 }
@@ -229,28 +231,29 @@ TEST(Prove, AReportIsEvidenceAsFarAsItIsOurs) {
   EXPECT_EQ(again.digests, report.digests);
   EXPECT_EQ(again.differs, report.differs);
   std::vector<std::string> others;
-  const Capture evidence = evidence_of(again, "A. Reader", share_folder("kernels"), nullptr, 0, others);
+  const capture::Capture evidence =
+      evidence_of(again, "A. Reader", capture::share_folder("kernels"), nullptr, 0, others);
   EXPECT_EQ(evidence.device, "NVIDIA B200, reported by A. Reader");
   EXPECT_EQ(evidence.digests.size(), 2u);
   EXPECT_EQ(others, std::vector<std::string>{answer_name(products, replies[1].name)});
 }
 
 TEST(Prove, AVerdictNamesWhoReportedItsBits) {
-  const Suite& dense = suite("dense");
-  const Kernel& kernel = dense.kernels.front();
-  Plan plan;
+  const suite::Suite& dense = suite::suite("dense");
+  const suite::Kernel& kernel = dense.kernels.front();
+  verdict::Plan plan;
   plan.kernels = {kernel.name};
-  plan.ptx = share_folder("kernels");
-  plan.captures = share_folder("captures");
-  const Verdict alone = judge(dense, plan).front();
-  const std::string name = reported_name("sm_100a", recorded_name(dense, kernel, false));
-  Verdict v = alone;
-  add_reported(v, {{"NVIDIA B200, reported by X", "", "", {{name, "another"}}}}, name);
+  plan.ptx = capture::share_folder("kernels");
+  plan.captures = capture::share_folder("captures");
+  const verdict::Verdict alone = verdict::judge(dense, plan).front();
+  const std::string name = verdict::reported_name("sm_100a", verdict::recorded_name(dense, kernel, false));
+  verdict::Verdict v = alone;
+  verdict::add_reported(v, {{"NVIDIA B200, reported by X", "", "", {{name, "another"}}}}, name);
   EXPECT_EQ(v.evidence, alone.evidence);
-  add_reported(v, {{"NVIDIA B200, reported by X", "", "", {{name, v.digest}}}}, name);
+  verdict::add_reported(v, {{"NVIDIA B200, reported by X", "", "", {{name, v.digest}}}}, name);
   EXPECT_NE(v.evidence.find("device: NVIDIA B200, reported by X"), std::string::npos) << v.evidence;
   // The digest that prove asks for is the one that the verdict has.
-  for (const Question& q : kernel_questions("sm_100a", share_folder("kernels")))
+  for (const Question& q : kernel_questions("sm_100a", capture::share_folder("kernels")))
     if (answer_name(part_named("kernels", "sm_100a"), q.name) == name) {
       Part one = part_named("kernels", "sm_100a");
       one.questions = [&] { return std::vector<Question>{q}; };
@@ -332,4 +335,4 @@ TEST(Prove, WhatNoGpuGaveIsNoEvidence) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::prove

@@ -10,7 +10,7 @@
 #include "verify/capture/captures.h"
 #include "verify/launch/file/launch_json.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 namespace {
 
 using Words = std::vector<uint32_t>;
@@ -18,7 +18,7 @@ constexpr uint32_t kGrid = 5;
 constexpr uint32_t kBlock = 64;
 
 const std::string& ptx() {
-  static const std::string path = share_folder("test") + "/dependents.ptx";
+  static const std::string path = capture::share_folder("test") + "/dependents.ptx";
   return path;
 }
 
@@ -35,14 +35,14 @@ struct Ran {
   std::string fault;  // empty: all ended
 };
 
-Ran run(const std::vector<Of>& launches, size_t buffers, size_t words, const isa::Options& options,
+Ran run(const std::vector<Of>& launches, size_t buffers, size_t words, const run::Options& options,
         uint32_t grid = kGrid, uint32_t block = kBlock) {
-  Launch l;
+  launch::Launch l;
   l.ptx = ptx();
   for (size_t i = 0; i < buffers; ++i)
     l.buffers.push_back({"b" + std::to_string(i), std::vector<std::byte>(4 * words), true, false, true});
   for (size_t i = 0; i < launches.size(); ++i) {
-    Step s;
+    launch::Step s;
     s.ptx = ptx();
     s.entry = launches[i].entry;
     s.programmatic = launches[i].programmatic;
@@ -67,7 +67,7 @@ Ran run(const std::vector<Of>& launches, size_t buffers, size_t words, const isa
   } catch (const machine::Fault& e) {
     out.fault = e.what();
   }
-  for (const Buffer& b : l.buffers) {
+  for (const launch::Buffer& b : l.buffers) {
     Words& w = out.buffers.emplace_back(b.bytes.size() / 4);
     std::memcpy(w.data(), b.bytes.data(), b.bytes.size());
   }
@@ -80,23 +80,23 @@ Words line(uint32_t factor, uint32_t offset) {
   return out;
 }
 
-isa::Options under(isa::Policy policy, uint64_t seed = 1) {
-  isa::Options options;
+run::Options under(Policy policy, uint64_t seed = 1) {
+  run::Options options;
   options.schedule = {policy, seed};
   return options;
 }
 
-std::vector<isa::Options> many_schedules() {
-  std::vector<isa::Options> out;
-  for (const isa::PolicyName& p : isa::kPolicies)
-    for (uint64_t seed = 0; seed < (p.policy == isa::Policy::random ? 32 : 1); ++seed)
+std::vector<run::Options> many_schedules() {
+  std::vector<run::Options> out;
+  for (const PolicyName& p : run::kPolicies)
+    for (uint64_t seed = 0; seed < (p.policy == Policy::random ? 32 : 1); ++seed)
       out.push_back(under(p.policy, seed));
   return out;
 }
 
 // griddepcontrol.wait sees all that the launch before wrote, however early it starts.
 TEST(Dependents, TheWaitSeesAllThatTheLaunchBeforeWrote) {
-  for (const isa::Options& o : many_schedules()) {
+  for (const run::Options& o : many_schedules()) {
     const Ran r = run({{"produce", {0}}, {"consume", {0, 1}}}, 2, kGrid * kBlock, o);
     EXPECT_EQ(r.fault, "");
     EXPECT_EQ(r.buffers[1], line(3, 11)) << o.schedule.seed;
@@ -105,13 +105,13 @@ TEST(Dependents, TheWaitSeesAllThatTheLaunchBeforeWrote) {
 
 // Also of a launch that ends without a store.
 TEST(Dependents, TheWaitSeesAnEndThatChangesNoMemory) {
-  for (const isa::Options& o : many_schedules())
+  for (const run::Options& o : many_schedules())
     EXPECT_EQ(run({{"let_start", {}}, {"consume", {0, 1}}}, 2, kGrid * kBlock, o).fault, "")
         << o.schedule.seed;
 }
 
 TEST(Dependents, AChainOfThreeKeepsItsOrder) {
-  for (const isa::Options& o : many_schedules()) {
+  for (const run::Options& o : many_schedules()) {
     const Ran r = run({{"produce", {0}}, {"consume", {0, 1}}, {"consume", {1, 2}}}, 3, kGrid * kBlock, o);
     EXPECT_EQ(r.fault, "");
     EXPECT_EQ(r.buffers[2], line(3, 21)) << o.schedule.seed;
@@ -120,7 +120,7 @@ TEST(Dependents, AChainOfThreeKeepsItsOrder) {
 
 // Also where the one between does not wait: it ends behind the first.
 TEST(Dependents, TheWaitIsForAllLaunchesBefore) {
-  for (const isa::Options& o : many_schedules()) {
+  for (const run::Options& o : many_schedules()) {
     const Ran r = run({{"produce", {0}}, {"let_start", {}}, {"consume", {0, 1}}}, 2, kGrid * kBlock, o);
     EXPECT_EQ(r.fault, "");
     EXPECT_EQ(r.buffers[1], line(3, 11)) << o.schedule.seed;
@@ -130,16 +130,16 @@ TEST(Dependents, TheWaitIsForAllLaunchesBefore) {
 // Without the wait it sees what was there before where it starts early, and what was written where it starts
 // late.
 TEST(Dependents, WithoutTheWaitTheScheduleDecides) {
-  const auto left = [](const isa::Options& o) {
+  const auto left = [](const run::Options& o) {
     return run({{"produce", {0}}, {"consume_hastily", {0, 1}}}, 2, kGrid * kBlock, o).buffers[1];
   };
-  EXPECT_EQ(left(under(isa::Policy::lazy)), line(0, 10));
-  EXPECT_EQ(left(under(isa::Policy::starve_producer)), line(0, 10));
-  EXPECT_EQ(left(under(isa::Policy::eager)), line(3, 11));
-  EXPECT_EQ(left(under(isa::Policy::starve_consumer)), line(3, 11));
-  EXPECT_EQ(left(under(isa::Policy::starve_stores)), line(3, 11));
+  EXPECT_EQ(left(under(Policy::lazy)), line(0, 10));
+  EXPECT_EQ(left(under(Policy::starve_producer)), line(0, 10));
+  EXPECT_EQ(left(under(Policy::eager)), line(3, 11));
+  EXPECT_EQ(left(under(Policy::starve_consumer)), line(3, 11));
+  EXPECT_EQ(left(under(Policy::starve_stores)), line(3, 11));
   std::set<Words> seen;
-  for (uint64_t seed = 0; seed < 32; ++seed) seen.insert(left(under(isa::Policy::random, seed)));
+  for (uint64_t seed = 0; seed < 32; ++seed) seen.insert(left(under(Policy::random, seed)));
   EXPECT_EQ(seen.count(line(3, 11)), 1u);
   EXPECT_GT(seen.size(), 2u) << "also in part";
 }
@@ -147,13 +147,13 @@ TEST(Dependents, WithoutTheWaitTheScheduleDecides) {
 // It starts early only where every CTA has said so, where the launch has the attribute, and where there is
 // room.
 TEST(Dependents, WhoDoesNotLetItStartComesFirst) {
-  for (const isa::Options& o : many_schedules()) {
+  for (const run::Options& o : many_schedules()) {
     EXPECT_EQ(run({{"produce_silently", {0}}, {"consume_hastily", {0, 1}}}, 2, kGrid * kBlock, o).buffers[1],
               line(3, 11));
     EXPECT_EQ(
         run({{"produce", {0}}, {"consume_hastily", {0, 1}, {}, false}}, 2, kGrid * kBlock, o).buffers[1],
         line(3, 11));
-    isa::Options alone = o;
+    run::Options alone = o;
     alone.residents = 1;
     EXPECT_EQ(run({{"produce", {0}}, {"consume_hastily", {0, 1}}}, 2, kGrid * kBlock, alone).buffers[1],
               line(3, 11));
@@ -162,25 +162,25 @@ TEST(Dependents, WhoDoesNotLetItStartComesFirst) {
 
 // A launch that waits for the one behind it may wait for ever: the manual promises no overlap.
 TEST(Dependents, WaitingForTheLaunchBehindMayBeADeadlock) {
-  const auto fault = [](uint32_t lets_start, isa::Policy policy) {
+  const auto fault = [](uint32_t lets_start, Policy policy) {
     return run({{"wait_for_flag", {0}, lets_start}, {"raise_flag", {0}}}, 1, 1, under(policy), 1, 1).fault;
   };
-  EXPECT_EQ(fault(1, isa::Policy::lazy), "");
+  EXPECT_EQ(fault(1, Policy::lazy), "");
   EXPECT_NE(
-      fault(1, isa::Policy::eager)
+      fault(1, Policy::eager)
           .find("the launch behind it, 'raise_flag', has not started: under this schedule it starts when the "
                 "one before has ended, which a device may do too"),
       std::string::npos)
-      << fault(1, isa::Policy::eager);
-  EXPECT_NE(fault(0, isa::Policy::lazy)
+      << fault(1, Policy::eager);
+  EXPECT_NE(fault(0, Policy::lazy)
                 .find("has not started: griddepcontrol.launch_dependents is still to come from 1 CTA"),
             std::string::npos)
-      << fault(0, isa::Policy::lazy);
+      << fault(0, Policy::lazy);
 }
 
 // The waiter is named where the launch before cannot end.
 TEST(Dependents, ADeadlockSaysWhoWaitsForTheLaunchBefore) {
-  isa::Options o = under(isa::Policy::lazy);
+  run::Options o = under(Policy::lazy);
   const Ran r = run({{"wait_for_flag", {0}, 1}, {"consume", {0, 1}}}, 2, 1, o, 1, 1);
   EXPECT_NE(r.fault.find("deadlock"), std::string::npos) << r.fault;
   EXPECT_NE(r.fault.find("'consume' waits at griddepcontrol.wait for the end of 'wait_for_flag'"),
@@ -197,7 +197,7 @@ TEST(Dependents, TheAttributeOfALaunchFile) {
         << R"(", "entry": "produce", "grid": [1], "block": [1], "arguments": [{"buffer": "x", "zeros": 4}], "then": [)"
         << then << "]}";
     try {
-      return std::to_string(read_launch(path).launch.then.back().programmatic);
+      return std::to_string(launch::read_launch(path).launch.then.back().programmatic);
     } catch (const machine::InputError& e) {
       return std::string(e.what());
     }
@@ -213,4 +213,4 @@ TEST(Dependents, TheAttributeOfALaunchFile) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

@@ -7,7 +7,7 @@
 #include "../kernel.h"
 #include "model/run/watch/follow.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 namespace {
 
 // Lane l of CTA r puts 100 * r + l into column 3 of its own tensor memory at PTX line 12, takes it back at
@@ -33,7 +33,7 @@ sub.u32 %r4, %r4, 3; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 32;
 ret;
 })";
 
-isa::RunResult run(Launch& l, const isa::Options& options) {
+RunResult run(launch::Launch& l, const run::Options& options) {
   l.entry = "k";
   l.shape.block = {32, 1, 1};
   l.shape.grid = l.shape.cluster = {2, 1, 1};
@@ -42,14 +42,14 @@ isa::RunResult run(Launch& l, const isa::Options& options) {
 }
 
 struct Left {
-  std::vector<isa::Follow::Output> outputs;
+  std::vector<Follow::Output> outputs;
   size_t met, uses;
   std::vector<uint32_t> words;
 };
 
 // Follows lanes 5 and 6 of the access of that line in that CTA.
-Left followed(int line, uint32_t cta, isa::Follow::How how) {
-  isa::Follow::Mark mark{0, 0, 2};
+Left followed(int line, uint32_t cta, Follow::How how) {
+  Follow::Mark mark{0, 0, 2};
   uint64_t accesses = 0;
   machine::Observer observer;
   observer.accesses = true;
@@ -62,15 +62,15 @@ Left followed(int line, uint32_t cta, isa::Follow::How how) {
     mark.access = accesses;
     mark.address = a->addresses[0] + (uint64_t{5} << 16);
   };
-  isa::Options watched;
+  run::Options watched;
   watched.observers.push_back(observer);
-  Launch first;
+  launch::Launch first;
   run(first, watched);
   EXPECT_NE(mark.access, 0u) << "no access of line " << line;
-  isa::Follow follow({mark}, how);
-  isa::Options options;
+  Follow follow({mark}, how);
+  run::Options options;
   options.follow = &follow;
-  Launch second;
+  launch::Launch second;
   run(second, options);
   Left out{follow.outputs(), follow.met(), follow.uses().size(), std::vector<uint32_t>(64)};
   std::memcpy(out.words.data(), second.buffers[0].bytes.data(), 256);
@@ -80,7 +80,7 @@ Left followed(int line, uint32_t cta, isa::Follow::How how) {
 TEST(FollowTensor, CellsOfOneCtaComeToItsOutput) {
   for (const int line : {kStore, kLoad})
     for (const uint32_t cta : {0u, 1u}) {
-      const Left left = followed(line, cta, isa::Follow::How::as_unwritten);
+      const Left left = followed(line, cta, Follow::How::as_unwritten);
       EXPECT_EQ(left.met, 1u);
       EXPECT_EQ(left.uses, 0u);
       ASSERT_EQ(left.outputs.size(), 1u) << line << ", CTA " << cta;
@@ -94,7 +94,7 @@ TEST(FollowTensor, CellsOfOneCtaComeToItsOutput) {
 TEST(FollowTensor, InvertedTheirBitsAreTheOthers) {
   for (const int line : {kStore, kLoad})
     for (const uint32_t cta : {0u, 1u}) {
-      const Left left = followed(line, cta, isa::Follow::How::inverted);
+      const Left left = followed(line, cta, Follow::How::inverted);
       EXPECT_EQ(left.met, 1u);
       for (uint32_t rank = 0; rank < 2; ++rank)
         for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -107,4 +107,4 @@ TEST(FollowTensor, InvertedTheirBitsAreTheOthers) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

@@ -11,7 +11,7 @@
 
 #include "../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 namespace {
 
 constexpr int kFirstLine = 10;
@@ -35,7 +35,7 @@ struct Left {
   std::vector<std::byte> out;
 };
 
-isa::RunResult run(const test::Module& module, Launch& l, const isa::Options& options) {
+RunResult run(const test::Module& module, launch::Launch& l, const run::Options& options) {
   l.entry = "k";
   l.shape.block = {32, 1, 1};
   l.add_buffer({"in", std::vector<std::byte>(256, std::byte{1}), true, false, false});
@@ -45,11 +45,11 @@ isa::RunResult run(const test::Module& module, Launch& l, const isa::Options& op
 
 // Follows what the access of that line meets from `offset` on; of several the one of that number.
 Left followed(const std::string& body, int line, uint64_t bytes = 4, uint64_t offset = 0, int number = 0,
-              isa::Follow::How how = isa::Follow::How::as_unwritten, uint32_t but = 0) {
+              Follow::How how = Follow::How::as_unwritten, uint32_t but = 0) {
   const test::Module module = test::module_of(text_of(body));
-  isa::Follow::Mark mark{0, 0, bytes, but};
+  Follow::Mark mark{0, 0, bytes, but};
   uint64_t accesses = 0;
-  isa::Options watched;
+  run::Options watched;
   machine::Observer observer;
   observer.accesses = true;
   observer.steps = false;
@@ -62,21 +62,21 @@ Left followed(const std::string& body, int line, uint64_t bytes = 4, uint64_t of
     mark.address = a->addresses[0] + offset;
   };
   watched.observers.push_back(observer);
-  Launch first;
+  launch::Launch first;
   run(module, first, watched);
   EXPECT_NE(mark.access, 0u) << "no access of line " << line;
-  isa::Follow follow({mark}, how);
-  isa::Options options;
+  Follow follow({mark}, how);
+  run::Options options;
   options.follow = &follow;
-  Launch second;
+  launch::Launch second;
   run(module, second, options);
   std::ostringstream outputs, uses;
-  for (const isa::Follow::Output& o : follow.outputs()) {
+  for (const Follow::Output& o : follow.outputs()) {
     outputs << (outputs.str().empty() ? "" : "; ") << o.buffer;
     for (const auto& [from, behind] : o.runs) outputs << ' ' << from << '-' << behind;
     outputs << " (" << o.bytes() << ") by " << o.ptx_line;
   }
-  for (const isa::Follow::Use& u : follow.uses())
+  for (const Follow::Use& u : follow.uses())
     uses << (uses.str().empty() ? "" : "; ") << u.as << " by " << u.ptx_line
          << (u.times == 1 ? "" : ", " + std::to_string(u.times));
   return {outputs.str(), uses.str(), follow.met(), second.buffers[1].bytes};
@@ -102,7 +102,7 @@ TEST(Follow, WhatIsReadComesToAnOutput) {
 
 // Lanes that read one word by one instruction, of which one's is not followed: as the writer's own.
 TEST(Follow, NotEachLaneThatReadsAWord) {
-  using How = isa::Follow::How;
+  using How = Follow::How;
   const auto bytes = [](uint32_t lanes) {
     std::ostringstream out;
     out << "out";
@@ -246,7 +246,7 @@ TEST(Follow, InvertedItsBitsAreTheOthers) {
   const std::string body =
       "ld.global.u32 %r1, [%d4];\nst.global.u32 [%d3], %r1;\nld.global.u32 %r2, [%d4];\nst.global.u32 "
       "[%d3+128], %r2;";
-  const Left left = followed(body, 10, 4, 4, 0, isa::Follow::How::inverted);
+  const Left left = followed(body, 10, 4, 4, 0, Follow::How::inverted);
   EXPECT_EQ(left.outputs, "");
   EXPECT_EQ(left.met, 1u);
   EXPECT_EQ(word(left, 0), 0x01010101u);
@@ -255,10 +255,10 @@ TEST(Follow, InvertedItsBitsAreTheOthers) {
   EXPECT_EQ(word(left, 33), 0x01010101u) << "for that one access";
   const Left written =
       followed("st.shared.u32 [%r7], 3;\nld.shared.u32 %r1, [%r7];\nst.global.u32 [%d3], %r1;", 10, 4, 8, 0,
-               isa::Follow::How::inverted);
+               Follow::How::inverted);
   EXPECT_EQ(word(written, 2), ~3u);
   EXPECT_EQ(word(written, 3), 3u);
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

@@ -6,11 +6,11 @@
 #include "../kernel.h"
 #include "verify/capture/captures.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 namespace {
 
 const std::string& ptx() {
-  static const std::string path = share_folder("test") + "/heap.ptx";
+  static const std::string path = capture::share_folder("test") + "/heap.ptx";
   return path;
 }
 
@@ -20,15 +20,15 @@ struct Ran {
 };
 // Of an entry with a buffer of `words` words, and a number behind it if there is one.
 Ran run(const std::string& entry, uint32_t threads, size_t words, std::optional<uint32_t> number = {},
-        std::optional<uint64_t> heap = {}, isa::Policy policy = isa::Policy::lazy) {
-  Launch l;
+        std::optional<uint64_t> heap = {}, Policy policy = Policy::lazy) {
+  launch::Launch l;
   l.ptx = ptx();
   l.entry = entry;
   l.shape.block = {threads, 1, 1};
   l.heap = heap;
   l.add_buffer({"buffer", std::vector<std::byte>(4 * words), true, false, true});
   if (number) l.add_scalar(*number);
-  isa::Options options;
+  run::Options options;
   options.schedule = {policy, 3};
   Ran out;
   try {
@@ -42,7 +42,7 @@ Ran run(const std::string& entry, uint32_t threads, size_t words, std::optional<
 }
 
 TEST(DeviceHeap, ObjectsOfManyThreadsAreApart) {
-  for (const isa::PolicyName& p : isa::kPolicies) {
+  for (const PolicyName& p : run::kPolicies) {
     const Ran r = run("lists", 64, 64, {}, {}, p.policy);
     EXPECT_EQ(r.fault, "") << p.name;
     for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(r.words[i], i * (i + 1) / 2) << p.name;
@@ -78,12 +78,12 @@ TEST(DeviceHeap, MistakesAreNamed) {
 
 // What is kept stays for the next launch, and is no fault.
 TEST(DeviceHeap, ObjectsOutliveTheLaunch) {
-  Launch l;
+  launch::Launch l;
   l.ptx = ptx();
   l.entry = "keep";
   l.add_buffer({"kept", std::vector<std::byte>(8), true, false, true});
   l.buffers.push_back({"out", std::vector<std::byte>(4), true, false, true});
-  Step take;
+  launch::Step take;
   take.ptx = ptx();
   take.entry = "take";
   take.arguments = {{{}, 0}, {{}, 1}};
@@ -97,4 +97,4 @@ TEST(DeviceHeap, ObjectsOutliveTheLaunch) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

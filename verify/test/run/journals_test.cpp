@@ -7,7 +7,7 @@
 
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 namespace {
 
 const std::string kTarget = ".version 9.0\n.target sm_90a\n.address_size 64\n";
@@ -30,8 +30,8 @@ const std::string kBackwards =
     "{\n.param .b64 p0;\n.param .b64 p1;\n.param .b32 r;\nst.param.b64 [p0], %a3;\nst.param.b64 [p1], %SP;\n"
     "call.uni (r), vprintf, (p0, p1);\n}\n";
 
-std::string printed(const std::string& tail, isa::Schedule schedule, std::string* fault = nullptr) {
-  Launch l;
+std::string printed(const std::string& tail, Schedule schedule, std::string* fault = nullptr) {
+  launch::Launch l;
   l.ptx = "k.ptx";
   l.module = std::make_shared<const isa::Module>(kBackwards + tail + "ret;\n}\n", l.ptx);
   l.entry = "k";
@@ -40,11 +40,11 @@ std::string printed(const std::string& tail, isa::Schedule schedule, std::string
   left[0] = std::byte{3};
   l.add_buffer({"left", left, true, false, true});
   std::string out;
-  isa::Options options;
+  run::Options options;
   options.schedule = schedule;
   options.print = [&](std::string_view text) { out += text; };
   try {
-    simulate(l, options, true);
+    launch::simulate(l, options, true);
   } catch (const machine::Fault& e) {
     if (fault == nullptr) throw;
     *fault = e.what();
@@ -55,7 +55,7 @@ std::string printed(const std::string& tail, isa::Schedule schedule, std::string
 const std::string kNext = "st.relaxed.gpu.global.u32 [%a0], %r0;\n";
 
 TEST(Journals, PrintsComeInTheOrderOfTheStart) {
-  for (const isa::PolicyName& p : isa::kPolicies)
+  for (const PolicyName& p : run::kPolicies)
     EXPECT_EQ(printed(kNext, {p.policy, 3}), "a 0\nb 0\na 1\nb 1\na 2\nb 2\n") << p.name;
 }
 
@@ -69,23 +69,23 @@ TEST(Journals, AFaultLosesNoPrint) {
 
 // Of one text and line: first as the first to start met it, and as often as all did.
 TEST(Journals, InAnyOrderTheLaunchIsTheSame) {
-  Launch l;
+  launch::Launch l;
   const isa::Program program = isa::compile(ptx::parse(kTarget + ".visible .entry k() { ret; }\n"), "k");
   constexpr uint32_t kClusters = 6;
   std::vector<uint32_t> order(kClusters);
   for (uint32_t i = 0; i < kClusters; ++i) order[i] = i;
   do {
     std::string out;
-    isa::Options options;
+    run::Options options;
     options.print = [&](std::string_view text) { out += text; };
     machine::Memory memory;
     machine::Region constants("constants", machine::kConstWindow, 0, true);
-    isa::Flight flight;
-    isa::Grid grid{program, {}, options, memory, constants, machine::Region("", 0, 0, true), flight};
-    isa::Journals journals;
+    Flight flight;
+    run::Grid grid{program, {}, options, memory, constants, machine::Region("", 0, 0, true), flight};
+    Journals journals;
     size_t most = 0;
     for (const uint32_t number : order) {
-      isa::Journal journal{isa::Notes(false), std::to_string(number)};
+      Journal journal{Notes(false), std::to_string(number)};
       machine::Place place;
       place.ptx_line = 7;
       place.cta = {number, 0, 0};
@@ -107,4 +107,4 @@ TEST(Journals, InAnyOrderTheLaunchIsTheSame) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

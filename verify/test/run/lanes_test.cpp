@@ -11,7 +11,7 @@
 
 #include "../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 namespace {
 
 constexpr uint32_t kUntouched = 0xABCDEF01;
@@ -279,4 +279,4 @@ TEST(Lanes, MovesSplitAndJoin) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

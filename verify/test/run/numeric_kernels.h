@@ -1,4 +1,4 @@
-// Kernels that multiply matrices once, with results in fp16, and are watched by isa::NumericWatch.
+// Kernels that multiply matrices once, with results in fp16, and are watched by run::NumericWatch.
 #pragma once
 #include <cstring>
 #include <optional>
@@ -9,7 +9,7 @@
 #include "../isa/tensor/tensor_kernel.h"
 #include "model/run/watch/numeric.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 
 using Codes = std::vector<uint16_t>;
 inline constexpr size_t kK = 16;
@@ -23,19 +23,19 @@ struct Tile {
 };
 
 struct Left {
-  std::vector<isa::Losses> losses;
+  std::vector<Losses> losses;
   Codes d;
 };
 
 // Runs kernel k(in, out) watched: one cluster of `ctas`, 128 threads each; what it lost, and the `words` of
 // `out`.
-inline std::pair<std::vector<isa::Losses>, std::vector<uint32_t>> watched(const std::string& text,
-                                                                          uint32_t ctas, size_t words,
-                                                                          const std::vector<uint32_t>& in,
-                                                                          isa::Bound bound) {
+inline std::pair<std::vector<Losses>, std::vector<uint32_t>> watched(const std::string& text, uint32_t ctas,
+                                                                     size_t words,
+                                                                     const std::vector<uint32_t>& in,
+                                                                     run::Bound bound) {
   const auto program = std::make_shared<isa::Program>(isa::compile(ptx::parse(text), "k"));
-  isa::NumericWatch watch(*program, bound);
-  Launch l;
+  NumericWatch watch(*program, bound);
+  launch::Launch l;
   l.entry = "k";
   l.shape.grid = l.shape.cluster = {ctas, 1, 1};
   l.shape.block = {128, 1, 1};
@@ -61,7 +61,7 @@ inline std::vector<uint32_t> cores(const Codes& codes, size_t first, size_t rows
 }
 
 // m64n8k16: the first 2,304 bytes of `in` are A and B, the rest is the two registers of C of each thread.
-inline Left wgmma(const Tile& t, bool adds = true, isa::Bound bound = std::nullopt) {
+inline Left wgmma(const Tile& t, bool adds = true, run::Bound bound = std::nullopt) {
   const std::string text = R"(.version 9.0
 .target sm_90a
 .address_size 64
@@ -115,7 +115,7 @@ ret;
 
 struct TensorUse {
   bool adds = true;
-  isa::Bound bound{};
+  run::Bound bound{};
   uint32_t leave = 0;   // lanes of D that are left as they are, of the first 32
   int scale = 0;        // D counts as D * 2^-scale
   bool single = false;  // D is fp32
@@ -123,7 +123,7 @@ struct TensorUse {
 // 128 rows a CTA, 16 columns, of which each of a pair has half in its shared memory.
 inline Left tensor(const Tile& t, const TensorUse& use = {}) {
   const size_t ctas = t.rows / 128;
-  TensorKernel k;
+  isa::TensorKernel k;
   k.ctas = static_cast<int>(ctas);
   k.shared = ".shared .align 1024 .b8 tile[4608];\n.reg .b64 %d<2>;\n.reg .b64 %q<2>;\n";
   k.fill = [](uint32_t column) {
@@ -168,4 +168,4 @@ inline Left tensor(const Tile& t, const TensorUse& use = {}) {
   return {losses, Codes(out.begin(), out.end())};
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

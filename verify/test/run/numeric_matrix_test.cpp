@@ -9,7 +9,7 @@
 
 #include "numeric_kernels.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 namespace {
 
 __extension__ typedef __int128 Wide;
@@ -24,7 +24,7 @@ TEST(NumericMatrix, AnAccumulatorOverflows) {
   t.c[5 * 8 + 3] = t.c[40 * 8] = kLargest;
   const auto all = wgmma(t).losses;
   ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all[0].form, isa::Losses::Form::matrix);
+  EXPECT_EQ(all[0].form, Losses::Form::matrix);
   EXPECT_EQ(all[0].results, 512u);
   EXPECT_EQ(all[0].overflowed.count, 2u);
   EXPECT_EQ(all[0].overflowed.cell, (std::array<size_t, 2>{5, 3}));
@@ -203,9 +203,9 @@ void judge(const Tile& t, const Left& ran, const Codes& alone) {
       }
     }
   ASSERT_EQ(ran.losses.size(), 1u);
-  const isa::Losses& l = ran.losses[0];
+  const Losses& l = ran.losses[0];
   EXPECT_EQ(l.results, results);
-  const auto same = [](const isa::Loss& loss, const Kind& kind, const char* what) {
+  const auto same = [](const Loss& loss, const Kind& kind, const char* what) {
     EXPECT_GT(kind.count, 0u) << what;
     EXPECT_EQ(loss.count, kind.count) << what;
     EXPECT_EQ(loss.cell, kind.first) << what;
@@ -249,4 +249,4 @@ TEST(NumericMatrix, TensorMemoryIsCountedAsExactSumsSay) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

@@ -12,7 +12,7 @@
 #include "model/isa/compile/compile.h"
 #include "model/ptx/parse.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -36,12 +36,12 @@ int lost_one_by_one(float one, float other, float result, bool brain) {
 }
 
 TEST(Losses, BitsBelowTheLastPlaceOfASum) {
-  EXPECT_EQ(isa::lost_bits(1, 0x1p-11f, 1, false), 1);
-  EXPECT_EQ(isa::lost_bits(1, 0x1p-10f, 0x1.004p0f, false), 0);
-  EXPECT_EQ(isa::lost_bits(1, 0x1p-8f, 1, true), 1);
-  EXPECT_EQ(isa::lost_bits(1, 0x1p-7f, 0x1.02p0f, true), 0);
-  EXPECT_EQ(isa::lost_bits(256, 0x1.02p0f, 256, true), 8);
-  EXPECT_EQ(isa::lost_bits(-0x1p-130f, 0x1p-130f, 0, true), 0);
+  EXPECT_EQ(run::lost_bits(1, 0x1p-11f, 1, false), 1);
+  EXPECT_EQ(run::lost_bits(1, 0x1p-10f, 0x1.004p0f, false), 0);
+  EXPECT_EQ(run::lost_bits(1, 0x1p-8f, 1, true), 1);
+  EXPECT_EQ(run::lost_bits(1, 0x1p-7f, 0x1.02p0f, true), 0);
+  EXPECT_EQ(run::lost_bits(256, 0x1.02p0f, 256, true), 8);
+  EXPECT_EQ(run::lost_bits(-0x1p-130f, 0x1p-130f, 0, true), 0);
   for (const bool brain : {false, true}) {
     const int fraction = brain ? 7 : 10, least = brain ? -126 : -14;
     for (const int apart : {0, 1, 3, fraction - 1, fraction, fraction + 1, fraction + 2, 2 * fraction, 30})
@@ -53,7 +53,7 @@ TEST(Losses, BitsBelowTheLastPlaceOfASum) {
               1.0f + static_cast<float>(bits ^ 1) / static_cast<float>(1 << fraction), high - apart);
           for (const float result : {one, one + other, one - other, 0.0f, 1.0f})
             for (const bool turned : {false, true})
-              EXPECT_EQ(isa::lost_bits(turned ? other : one, turned ? one : other, result, brain),
+              EXPECT_EQ(run::lost_bits(turned ? other : one, turned ? one : other, result, brain),
                         lost_one_by_one(one, other, result, brain))
                   << one << " " << other << " " << result << " " << brain;
         }
@@ -61,10 +61,9 @@ TEST(Losses, BitsBelowTheLastPlaceOfASum) {
 }
 
 // A thread for each word: the operands are words of the first three buffers, the result goes to the fourth.
-std::vector<isa::Losses> losses(const std::string& instruction,
-                                const std::vector<std::array<uint32_t, 3>>& words,
-                                const std::string& declare = ".b32", const std::string& load = "u32",
-                                isa::Bound bound = std::nullopt) {
+std::vector<Losses> losses(const std::string& instruction, const std::vector<std::array<uint32_t, 3>>& words,
+                           const std::string& declare = ".b32", const std::string& load = "u32",
+                           run::Bound bound = std::nullopt) {
   const auto program = std::make_shared<isa::Program>(isa::compile(ptx::parse(R"(.version 8.7
 .target sm_90a
 .address_size 64
@@ -90,12 +89,12 @@ ld.global.)" + load + " %x, [%a0];\nld.global." + load + " %y, [%a1];\nld.global
                                                                               load + " %z, [%a2];\n" +
                                                                               instruction + "\nret;\n}\n"),
                                                                    "k"));
-  isa::NumericWatch watch(*program, bound);
-  Launch launch;
+  NumericWatch watch(*program, bound);
+  launch::Launch launch;
   launch.entry = "k";
   launch.shape.block[0] = static_cast<uint32_t>(words.size());
   for (size_t n = 0; n < 4; ++n) {
-    Buffer b;
+    launch::Buffer b;
     b.name = "buffer " + std::to_string(n);
     b.bytes.resize(4 * words.size());
     for (size_t i = 0; i < words.size() && n < 3; ++i) std::memcpy(b.bytes.data() + 4 * i, &words[i][n], 4);
@@ -245,8 +244,8 @@ TEST(Numeric, LostBitsAreThoseOfTheFormat) {
                         Case{0x1p-24F, 0x1p-13F, 0x1p-13F, false, 1}, Case{65504, INFINITY, 65504, false, 0},
                         Case{0, 2048, 2048, false, 0},
                         Case{2047, 60000, 62048, false, 5}})  // 11 ones, and the last place is 32
-    EXPECT_EQ(isa::lost_bits(c.one, c.other, c.sum, c.brain), c.bits) << c.one << " + " << c.other;
+    EXPECT_EQ(run::lost_bits(c.one, c.other, c.sum, c.brain), c.bits) << c.one << " + " << c.other;
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

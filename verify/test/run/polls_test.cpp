@@ -8,15 +8,15 @@
 #include "../kernel.h"
 #include "verify/launch/file/launch_json.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 namespace {
 
 constexpr const char* kHead = ".version 9.0\n.target sm_90a\n.address_size 64\n";
 
-Buffer words(const std::string& name, size_t count) {
+launch::Buffer words(const std::string& name, size_t count) {
   return {name, std::vector<std::byte>(4 * count), true, false, true};
 }
-uint32_t word(const Launch& l, size_t buffer, size_t at) {
+uint32_t word(const launch::Launch& l, size_t buffer, size_t at) {
   uint32_t out = 0;
   std::memcpy(&out, l.buffers[buffer].bytes.data() + 4 * at, 4);
   return out;
@@ -49,14 +49,14 @@ TEST(Polls, OfOneLaneAreThoseOfTheWarpThatItHandsTheFlagTo) {
   for (const Who& who : {Who{"setp.eq.u32 %p1, %r0, 0;\n", 0}, Who{"setp.eq.u32 %p1, %r0, 31;\n", 31},
                          Who{"setp.lt.u32 %p1, %r0, 16;\n", 3}, Who{"setp.ge.u32 %p1, %r0, 16;\n", 20}})
     for (const bool behind : {true, false})
-      for (const isa::PolicyName& p : isa::kPolicies) {
-        Launch l;
+      for (const PolicyName& p : run::kPolicies) {
+        launch::Launch l;
         l.entry = "k";
         l.shape.grid = {2, 1, 1};
         l.shape.block = {32, 1, 1};
         l.add_buffer(words("flag", 1));
         l.add_buffer(words("out", 32));
-        isa::Options options;
+        run::Options options;
         options.schedule = {p.policy, 1};
         EXPECT_NO_THROW(test::run_ptx(handed_on(who.set, who.lane, behind), l, options))
             << who.set << (behind ? "behind, " : "before, ") << p.name;
@@ -80,7 +80,7 @@ TEST(Polls, ALaunchStartsBehindAClusterOfWhichACtaHasEnded) {
            "st.global.u32 [%a1], %r1;\nret;\n}\n"
            ".visible .entry second(.param .u64 flag)\n{\n.reg .b64 %a<4>;\n"
            "ld.param.u64 %a0, [flag];\nst.volatile.global.u32 [%a0], 5;\nret;\n}\n";
-    Launch l;
+    launch::Launch l;
     l.ptx = path;
     l.entry = "first";
     l.shape.grid = {2, 1, 1};
@@ -88,7 +88,7 @@ TEST(Polls, ALaunchStartsBehindAClusterOfWhichACtaHasEnded) {
     l.shape.block = {1, 1, 1};
     l.add_buffer(words("flag", 1));
     l.add_buffer(words("out", 1));
-    Step s;
+    launch::Step s;
     s.ptx = path;
     s.entry = "second";
     s.programmatic = true;
@@ -101,4 +101,4 @@ TEST(Polls, ALaunchStartsBehindAClusterOfWhichACtaHasEnded) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

@@ -13,13 +13,13 @@
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
 
-namespace bitwell::isa {
+namespace bitwell::run {
 namespace {
 
-Program entry(const std::string& directives, const std::string& target = "sm_90a") {
-  return compile(ptx::parse(".version 9.0\n.target " + target + "\n.address_size 64\n.visible .entry e() " +
-                            directives + " {ret;}\n"),
-                 "e");
+isa::Program entry(const std::string& directives, const std::string& target = "sm_90a") {
+  return isa::compile(ptx::parse(".version 9.0\n.target " + target +
+                                 "\n.address_size 64\n.visible .entry e() " + directives + " {ret;}\n"),
+                      "e");
 }
 
 // CTAs of a multiprocessor by cuda_occupancy.h.
@@ -62,7 +62,7 @@ RC_GTEST_PROP(Residency, IsWhatTheOccupancyCalculatorOfCudaSays, ()) {
   const auto most = static_cast<uint32_t>(arch.shared);
   const auto shared = *rc::gen::oneOf(rc::gen::inRange<uint32_t>(0, most + 1),
                                       rc::gen::element(0u, 1u, 128u, 129u, most / 2, most));
-  const Program program = entry("", "sm_" + std::to_string(sm));
+  const isa::Program program = entry("", "sm_" + std::to_string(sm));
   const Shape shape{
       .grid = {1 << 20, 1, 1}, .block = {threads, 1, 1}, .dynamic_shared = shared, .registers = registers};
   const uint32_t expected = by_cuda(arch, threads, registers, shared);
@@ -79,7 +79,7 @@ RC_GTEST_PROP(Residency, IsWhatTheOccupancyCalculatorOfCudaSays, ()) {
 // The same for every number of warps and registers.
 TEST(Residency, OfEveryNumberOfWarpsAndRegisters) {
   const machine::Arch& arch = machine::arch(90);
-  const Program program = entry("");
+  const isa::Program program = entry("");
   for (uint32_t warps = 1; warps <= 32; ++warps)
     for (uint32_t registers = 1; registers <= 255; ++registers) {
       const uint32_t expected = by_cuda(arch, 32 * warps, registers, 0);
@@ -134,7 +134,7 @@ TEST(Residency, RtxBlackwellCardsHaveLessOfEverythingOnAMultiprocessor) {
 }
 
 TEST(Residency, ACooperativeLaunchThatRegistersDoNotLetFitIsRefused) {
-  const Program program = entry("");
+  const isa::Program program = entry("");
   machine::Memory memory;
   Shape shape{.grid = {2 * 132 + 1, 1, 1}, .block = {256, 1, 1}, .registers = 128};
   shape.cooperative = true;
@@ -153,7 +153,7 @@ TEST(Residency, ACooperativeLaunchThatRegistersDoNotLetFitIsRefused) {
 
 // PTX ISA 9.0, 11.4, ".blocksareclusters": the grid of the launch counts clusters.
 TEST(BlocksAreClusters, TheGridCountsClustersAndTheBlockIsTheEntrys) {
-  const Program program = entry(".blocksareclusters .reqntid 32, 2 .reqnctapercluster 2, 3");
+  const isa::Program program = entry(".blocksareclusters .reqntid 32, 2 .reqnctapercluster 2, 3");
   const Shape full = full_shape(program, {.grid = {5, 1, 7}});
   EXPECT_EQ(full.grid, (std::array<uint32_t, 3>{10, 3, 7}));
   EXPECT_EQ(full.block, (std::array<uint32_t, 3>{32, 2, 1}));
@@ -167,7 +167,7 @@ TEST(BlocksAreClusters, TheGridCountsClustersAndTheBlockIsTheEntrys) {
 
 // Every CTA is there once, with the numbers that the grid of CTAs has.
 TEST(BlocksAreClusters, EveryCtaRunsOnce) {
-  const Program program = compile(ptx::parse(R"(.version 9.0
+  const isa::Program program = isa::compile(ptx::parse(R"(.version 9.0
 .target sm_90a
 .address_size 64
 .visible .entry e(.param .u64 out) .blocksareclusters .reqntid 1 .reqnctapercluster 2 {
@@ -175,7 +175,7 @@ TEST(BlocksAreClusters, EveryCtaRunsOnce) {
 ld.param.u64 %d0, [out]; mov.u32 %r0, %ctaid.x; mov.u32 %r1, %nctaid.x; mov.u32 %r2, %nclusterid.x;
 mad.lo.u32 %r1, %r1, 100, %r2; mul.wide.u32 %d1, %r0, 4; add.u64 %d0, %d0, %d1;
 atom.global.add.u32 %r3, [%d0], %r1; ret; })"),
-                                  "e");
+                                            "e");
   machine::Memory memory;
   const uint64_t out = memory.allocate("out", 24).base();
   memory.write(out, std::vector<std::byte>(24));
@@ -190,4 +190,4 @@ atom.global.add.u32 %r3, [%d0], %r1; ret; })"),
 }
 
 }  // namespace
-}  // namespace bitwell::isa
+}  // namespace bitwell::run

@@ -8,13 +8,13 @@
 #include "../kernel.h"
 #include "verify/capture/captures.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 namespace {
 
 using Words = std::vector<uint32_t>;
 
-Buffer buffer(const std::string& name, const Words& words) {
-  Buffer b{name, {}, true, false, true};
+launch::Buffer buffer(const std::string& name, const Words& words) {
+  launch::Buffer b{name, {}, true, false, true};
   b.bytes.resize(4 * words.size());
   std::memcpy(b.bytes.data(), words.data(), b.bytes.size());
   return b;
@@ -27,9 +27,9 @@ struct Run {
 
 // `numbers` are the entry's scalars, behind the buffers.
 Run run(const std::string& entry, uint32_t grid, uint32_t block, const std::vector<Words>& buffers,
-        const Words& numbers, const isa::Options& options) {
-  Launch l;
-  l.ptx = share_folder("test") + "/residents.ptx";
+        const Words& numbers, const run::Options& options) {
+  launch::Launch l;
+  l.ptx = capture::share_folder("test") + "/residents.ptx";
   l.entry = entry;
   l.shape.grid = {grid, 1, 1};
   l.shape.block = {block, 1, 1};
@@ -41,15 +41,15 @@ Run run(const std::string& entry, uint32_t grid, uint32_t block, const std::vect
   } catch (const machine::Fault& e) {
     out.fault = e.what();
   }
-  for (const Buffer& b : l.buffers) {
+  for (const launch::Buffer& b : l.buffers) {
     Words& words = out.buffers.emplace_back(b.bytes.size() / 4);
     std::memcpy(words.data(), b.bytes.data(), b.bytes.size());
   }
   return out;
 }
 
-isa::Options under(isa::Policy policy, uint64_t seed = 1, std::optional<uint64_t> residents = {}) {
-  isa::Options options;
+run::Options under(Policy policy, uint64_t seed = 1, std::optional<uint64_t> residents = {}) {
+  run::Options options;
   options.schedule = {policy, seed};
   options.residents = residents;
   return options;
@@ -64,9 +64,9 @@ std::optional<uint64_t> enough(uint32_t grid) {
   return *rc::gen::element<std::optional<uint64_t>>(std::nullopt, grid, grid + 1, 1000);
 }
 
-isa::Options any_schedule(uint32_t grid) {
+run::Options any_schedule(uint32_t grid) {
   const auto policy =
-      *rc::gen::elementOf(std::vector<isa::PolicyName>(isa::kPolicies.begin(), isa::kPolicies.end()));
+      *rc::gen::elementOf(std::vector<PolicyName>(run::kPolicies.begin(), run::kPolicies.end()));
   return under(policy.policy, *rc::gen::inRange<uint64_t>(0, 100), enough(grid));
 }
 
@@ -85,11 +85,11 @@ mov.u32 %r0, %ctaid.x;
 )" + body + "ret;\n}\n");
   std::set<Words> out;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
-    Launch l;
+    launch::Launch l;
     l.entry = "k";
     l.shape.grid = {2, 1, 1};
     l.add_buffer(buffer("words", {0, 0}));
-    test::run_ptx(module, l, under(isa::Policy::random, seed));
+    test::run_ptx(module, l, under(Policy::random, seed));
     Words words(2);
     std::memcpy(words.data(), l.buffers[0].bytes.data(), 8);
     out.insert(words);
@@ -128,7 +128,7 @@ RC_GTEST_PROP(Residents, AGridBarrierHolds, ()) {
 // A wait that counts its pauses never looks the same twice, and gives way all the same.
 TEST(Residents, AWaitThatCountsItsPausesGivesWay) {
   constexpr uint32_t kGrid = 20;
-  for (const isa::PolicyName& p : isa::kPolicies) {
+  for (const PolicyName& p : run::kPolicies) {
     const auto result = run("patient_barrier", kGrid, 32, {{0}, {0}, Words(kGrid)}, {}, under(p.policy));
     EXPECT_EQ(result.fault, "") << p.name;
     EXPECT_EQ(result.buffers[0], Words{kGrid * (kGrid - 1) / 2}) << p.name;
@@ -187,8 +187,7 @@ RC_GTEST_PROP(Residents, StreamKSumsEveryTile, ()) {
 TEST(Residents, TheSameSeedGivesTheSameRun) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     const auto once = [&] {
-      return run("patient_barrier", 9, 32, {{0}, {0}, Words(9)}, {}, under(isa::Policy::random, seed))
-          .buffers;
+      return run("patient_barrier", 9, 32, {{0}, {0}, Words(9)}, {}, under(Policy::random, seed)).buffers;
     };
     EXPECT_EQ(once(), once()) << seed;
   }
@@ -196,7 +195,7 @@ TEST(Residents, TheSameSeedGivesTheSameRun) {
 
 // More CTAs than are resident at once never meet. The report names the one that cannot start.
 TEST(Residents, ABarrierOfMoreThanAreResidentIsADeadlockThatNamesWhoCannotStart) {
-  for (const isa::PolicyName& p : isa::kPolicies)
+  for (const PolicyName& p : run::kPolicies)
     for (const uint64_t residents : {1, 2, 7}) {
       const auto options = under(p.policy, 1, residents);
       const std::string fault = run("grid_barrier", 8, 32, {Words(16), {0}}, {1}, options).fault;
@@ -217,4 +216,4 @@ TEST(Residents, AnH200HoldsSoManyCtas) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

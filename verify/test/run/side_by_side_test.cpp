@@ -4,7 +4,7 @@
 
 #include "../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 namespace {
 
 using Words = std::vector<uint32_t>;
@@ -15,7 +15,7 @@ struct End {
   Words words;
   std::string fault, printed, notes;
   uint64_t lanes = 0, warps = 0;
-  isa::HostThreads host;
+  HostThreads host;
 
   bool operator==(const End& b) const {
     return words == b.words && fault == b.fault && printed == b.printed && notes == b.notes &&
@@ -41,7 +41,7 @@ test::Kernel kernel(const std::string& body) {
   k.shape.grid = {kCtas, 1, 1};
   Words words(2048);
   for (uint32_t i = 0; i < words.size(); ++i) words[i] = 1000 + i;
-  Buffer b{"words", std::vector<std::byte>(4 * words.size()), true, false, true};
+  launch::Buffer b{"words", std::vector<std::byte>(4 * words.size()), true, false, true};
   std::memcpy(b.bytes.data(), words.data(), b.bytes.size());
   k.buffers = {b};
   return k;
@@ -51,13 +51,13 @@ End ended(test::Kernel k, unsigned threads) {
   End out;
   k.options.threads = threads;
   k.options.print = [&](std::string_view text) { out.printed += text; };
-  Launch l = k.launch();
+  launch::Launch l = k.launch();
   try {
-    const isa::RunResult result = test::run_ptx(k.text(), l, k.options);
+    const RunResult result = test::run_ptx(k.text(), l, k.options);
     out.host = result.host;
     out.lanes = result.lane_instructions;
     out.warps = result.warp_instructions;
-    for (const isa::Note& n : result.notes)
+    for (const Note& n : result.notes)
       out.notes += machine::describe(n.place, n.text) + " " + std::to_string(n.times) + "\n";
   } catch (const machine::Fault& e) {
     out.fault = e.what();
@@ -101,11 +101,11 @@ TEST(SideBySide, BytesOfTheirOwnBesideEachOther) {
 }
 
 TEST(SideBySide, UnderEverySchedule) {
-  for (const isa::PolicyName& p : isa::kPolicies) {
+  for (const PolicyName& p : run::kPolicies) {
     test::Kernel k = kernel(kTwice);
     k.options.schedule = {p.policy, 5};
     const End end = same_on_all(k);
-    EXPECT_EQ(end.host.why_not_all.empty(), p.policy != isa::Policy::random) << p.name;
+    EXPECT_EQ(end.host.why_not_all.empty(), p.policy != Policy::random) << p.name;
   }
 }
 
@@ -181,7 +181,7 @@ TEST(SideBySide, OneWritesWhatAllRead) {
   k.body =
       "ld.global.u32 %r2, [%a3];\nsetp.ne.u32 %p1, %r0, 50;\n@!%p1 st.global.u32 [%a3+128], %r0;\n"
       "st.global.u32 [%a1], %r2;\n";
-  Buffer of_table{"table", std::vector<std::byte>(4096), true, false, false};
+  launch::Buffer of_table{"table", std::vector<std::byte>(4096), true, false, false};
   k.buffers.push_back(of_table);
   EXPECT_EQ(same_on_all(k).host.why_not_all, "");  // another word of it
   k.body =
@@ -269,4 +269,4 @@ TEST(SideBySide, AShortLaunchHasOneThread) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

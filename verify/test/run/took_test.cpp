@@ -7,20 +7,20 @@
 #include "../kernel.h"
 #include "model/run/turns/chooser.h"
 
-namespace bitwell::verify {
+namespace bitwell::run {
 namespace {
 
 using isa::Unit;
 
 // The first that can go on does.
-class Counting : public isa::Chooser {
+class Counting : public Chooser {
  public:
   explicit Counting(bool counts) : counts_(counts) {}
-  size_t choose(std::span<const isa::Taker> can) override {
+  size_t choose(std::span<const Taker> can) override {
     operation_ = can[0].operation != 0;
     return 0;
   }
-  void took(const isa::Took& turn) override {
+  void took(const Took& turn) override {
     changes.push_back(turn.changes);
     uint64_t issued = 0;
     for (size_t i = 0; i < isa::kUnits.size(); ++i) {
@@ -47,19 +47,19 @@ class Counting : public isa::Chooser {
 Counting counted(const std::string& text, uint32_t threads, std::vector<int> stops = {}) {
   const test::Module module = test::module_of(text);
   std::vector<Counting> both{Counting(true), Counting(false)};
-  std::vector<Launch> left;
+  std::vector<launch::Launch> left;
   for (Counting& chooser : both) {
-    Launch l;
+    launch::Launch l;
     l.entry = "k";
     l.shape.block = {threads, 1, 1};
     l.add_buffer({"x", std::vector<std::byte>(4096), true, false, true});
-    isa::Options options;
+    run::Options options;
     options.chooser = &chooser;
     if (!stops.empty()) {
       options.observers.emplace_back().lines = stops;
       options.observers.back().tell = [](const machine::Event&) {};
     }
-    const isa::RunResult result = test::run_ptx(module, l, options);
+    const RunResult result = test::run_ptx(module, l, options);
     if (&chooser == &both[0]) {
       EXPECT_EQ(std::accumulate(chooser.by_unit.begin(), chooser.by_unit.end(), uint64_t{0},
                                 [](uint64_t sum, const auto& u) { return sum + u.second; }),
@@ -170,4 +170,4 @@ wgmma.wait_group.sync.aligned 0;
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::run

@@ -29,7 +29,7 @@ struct Case {
     launch.shape = k.shape;
     launch.add_buffer(test::output(8));
   }
-  Launch launch;
+  launch::Launch launch;
 };
 
 TEST(Orders, AgreeWhereEachWarpHasAPlace) {
@@ -61,7 +61,7 @@ TEST(Orders, FaultsStandBehindWhatEnds) {
   ASSERT_NE(orders.first(), nullptr);
   EXPECT_EQ(orders.first(), orders.all.ends.data());
   bool fault = false;
-  for (const Ended& e : orders.all.ends) {
+  for (const schedules::Ended& e : orders.all.ends) {
     EXPECT_FALSE(fault && e.fault.empty());
     fault = fault || !e.fault.empty();
   }
@@ -76,7 +76,7 @@ TEST(Orders, WithNothingButFaultsHaveNoFirst) {
 }
 
 TEST(Orders, KeepNoMoreThanTheManualPromisesWhereOneIsStrict) {
-  isa::Options options;
+  run::Options options;
   EXPECT_EQ(order_kept(options), machine::Promise::devices);
   options.strict = true;
   EXPECT_EQ(order_kept(options), machine::Promise::manual);

@@ -59,12 +59,12 @@ uint64_t address(const void* host) { return reinterpret_cast<uintptr_t>(host); }
 
 struct Fixture {
   Process process;
-  ModuleHandle load(const std::string& bodies) { return process.context().load(kHead + bodies); }
+  isa::ModuleHandle load(const std::string& bodies) { return process.context().load(kHead + bodies); }
   Answer run(const std::string& bodies, const std::string& name, uint32_t threads, uint64_t x, uint64_t y,
              const Judging& how = {}) {
-    isa::Shape shape;
+    run::Shape shape;
     shape.block = {threads, 1, 1};
-    return process.launch({load(bodies), name, shape, {argument(x), argument(y)}}, how);
+    return process.launch({load(bodies), name, shape, {isa::argument(x), isa::argument(y)}}, how);
   }
 };
 
@@ -145,7 +145,7 @@ TEST(Process, BetweenTwoArraysNothingIs) {
 
 TEST(Process, WhatWasNeverWrittenIsNotRead) {
   std::array<uint32_t, 64> host{};
-  Context* context = nullptr;
+  isa::Context* context = nullptr;
   Fixture f;
   context = &f.process.context();
   context->adopt("x", host.data(), 128);
@@ -177,13 +177,13 @@ TEST(Process, ModulesKeepTheirVariables) {
   std::array<uint32_t, 2> host{};
   Fixture f;
   f.process.context().adopt("x", host.data(), 8);
-  const ModuleHandle m = f.load(kCount);
+  const isa::ModuleHandle m = f.load(kCount);
   for (uint32_t i = 1; i <= 3; ++i) {
     Judging how;
     how.races = i == 2;  // the second from a snapshot
     how.schedules = i == 3 ? 4 : 1;
-    const Answer answer =
-        f.process.launch({m, "count", {}, {argument(address(host.data())), argument(uint64_t{0})}}, how);
+    const Answer answer = f.process.launch(
+        {m, "count", {}, {isa::argument(address(host.data())), isa::argument(uint64_t{0})}}, how);
     EXPECT_TRUE(answer.holds()) << describe(answer);
     EXPECT_EQ(host[0], i);
   }

@@ -23,8 +23,8 @@ std::string text(const std::string& address) {
          address + "], %r1;\nret;\n}\n";
 }
 
-Launch launch_of(const std::string& address) {
-  Launch out;
+launch::Launch launch_of(const std::string& address) {
+  launch::Launch out;
   out.ptx = "k.ptx";
   out.module = std::make_shared<const isa::Module>(text(address), out.ptx);
   out.entry = "k";
@@ -38,7 +38,7 @@ Launch launch_of(const std::string& address) {
 }
 
 TEST(Session, LeavesTheQuestionAsItIs) {
-  const Launch launch = launch_of("%a4");
+  const launch::Launch launch = launch_of("%a4");
   Question question{launch};
   question.races = question.explain = true;
   for (int i = 0; i < 2; ++i) {
@@ -57,7 +57,7 @@ TEST(Session, LeavesTheQuestionAsItIs) {
 }
 
 TEST(Session, AFaultIsAPartOfTheAnswer) {
-  Launch launch = launch_of("%a4");
+  launch::Launch launch = launch_of("%a4");
   launch.shape.block = {65, 1, 1};
   const Answer answer = ask({launch});
   ASSERT_TRUE(answer.fault);
@@ -69,7 +69,7 @@ TEST(Session, AFaultIsAPartOfTheAnswer) {
 
 // Both warps store to one word.
 TEST(Session, AFindingSaysHowSeriousItIs) {
-  const Launch launch = launch_of("%a1");
+  const launch::Launch launch = launch_of("%a1");
   Question question{launch};
   question.all_written = false;
   question.races = true;
@@ -84,12 +84,12 @@ TEST(Session, AFindingSaysHowSeriousItIs) {
 }
 
 TEST(Session, TellsWhenTheLaunchHasEndedAndBeforeItIsMadeAgain) {
-  const Launch launch = launch_of("%a1");
+  const launch::Launch launch = launch_of("%a1");
   Question question{launch};
   question.all_written = false;
   question.races = question.explain = true;
   std::string told;
-  question.ended = [&](const isa::RunResult& result) {
+  question.ended = [&](const run::RunResult& result) {
     told += "ended ";
     EXPECT_GT(result.lane_instructions, 0u);
   };
@@ -102,7 +102,7 @@ TEST(Session, TellsWhenTheLaunchHasEndedAndBeforeItIsMadeAgain) {
 
 // The same two stores, beside a file that knows them.
 TEST(Session, FindingsThatAreKnownFailNothing) {
-  const Launch launch = launch_of("%a1");
+  const launch::Launch launch = launch_of("%a1");
   Question question{launch};
   question.all_written = false;
   question.races = true;
@@ -121,7 +121,7 @@ TEST(Session, FindingsThatAreKnownFailNothing) {
   EXPECT_EQ(told.later.entry, "k");
   EXPECT_TRUE(told.later.of.empty());  // of a launch alone
   EXPECT_FALSE(told.lines.empty());
-  verify::Baseline baseline;
+  findings::Baseline baseline;
   baseline.known.push_back({told.fingerprint.hash, std::string(told.kind), "k", told.fingerprint.text, 1});
   baseline.known.push_back({"0123456789abcdef", "race", "k", "gone", 1});
   const Findings known = findings_of(answer, baseline);
@@ -134,7 +134,7 @@ TEST(Session, FindingsThatAreKnownFailNothing) {
 }
 
 TEST(Session, ASchedulesTextIsAPolicyOrSaysWhoHasEachTurn) {
-  const Launch launch = launch_of("%a4");
+  const launch::Launch launch = launch_of("%a4");
   Question question{launch};
   for (const char* text : {"", "lazy", "eager", "random", "starve-stores"}) {
     question.schedule = text;
@@ -151,7 +151,7 @@ TEST(Session, ASchedulesTextIsAPolicyOrSaysWhoHasEachTurn) {
 }
 
 TEST(Session, SaysWhatOfReservedMemoryWasNeverTouched) {
-  isa::Footprint f;
+  run::Footprint f;
   f.shared = {1, 0, 0, 1, 1, 0, 1, 1};
   f.tensor.allocated.set(4).set(5).set(6);
   f.tensor.written.set(5);
@@ -175,7 +175,7 @@ TEST(Session, SaysWhatOfReservedMemoryWasNeverTouched) {
   EXPECT_EQ(m.tensor->never, (std::vector<std::pair<size_t, size_t>>{{4, 4}, {6, 6}}));
   EXPECT_FALSE(memories_of({}, program).shared);
   EXPECT_FALSE(memories_of({}, program).tensor);
-  isa::Footprint nearly;  // less than a sixteenth is padding
+  run::Footprint nearly;  // less than a sixteenth is padding
   nearly.shared.assign(33, 1);
   nearly.shared[7] = nearly.shared[9] = 0;
   EXPECT_FALSE(memories_of(nearly, {}).shared->much_untouched());

@@ -20,15 +20,15 @@
 #include "verify/suite/kernels/svdquant.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
-Build build_for(const std::string& arch) { return {share_folder("kernels"), arch}; }
+Build build_for(const std::string& arch) { return {capture::share_folder("kernels"), arch}; }
 
 std::vector<std::byte> left_by(const ActivationProblem& problem, const std::string& arch,
-                               const isa::Schedule& schedule = {}) {
-  Launch launch = problem.launch(build_for(arch));
-  isa::Options options;
+                               const run::Schedule& schedule = {}) {
+  launch::Launch launch = problem.launch(build_for(arch));
+  run::Options options;
   options.schedule = schedule;
   test::run_file(launch, options);
   return launch.buffers[kActivationResult].bytes;
@@ -43,7 +43,7 @@ RC_GTEST_PROP(Activation, ARandomLaunchGivesTheOraclesBytesOnBothArchitectures, 
   c.m = 1 + c.m % 9;
   c.k = 16 + c.k % 112 / 16 * 16;
   const ActivationProblem problem(c, *rc::gen::arbitrary<bool>().as("bf16"));
-  const isa::Schedule schedule{isa::kPolicies[c.seed % isa::kPolicies.size()].policy, c.seed};
+  const run::Schedule schedule{run::kPolicies[c.seed % run::kPolicies.size()].policy, c.seed};
   const std::vector<std::byte> want = problem.expected();
   for (const char* arch : {"sm_90a", "sm_100a"})
     if (!same_bits(left_by(problem, arch, schedule), want))
@@ -116,21 +116,22 @@ TEST(Activation, TheGemmTakesWhatItLeaves) {
   }
   for (const char* name : {"svdquant_ordered", "svdquant_pair"}) {
     const svdquant::Variant v = svdquant::variant(name);
-    Launch launch = gemm.launch(v, build_for("sm_100a"));
+    launch::Launch launch = gemm.launch(v, build_for("sm_100a"));
     test::run_file(launch);
     EXPECT_TRUE(same_bits(launch.buffers[kSvdquantResult].bytes, gemm.expected(v))) << name;
   }
 }
 
 TEST(ActivationVerdict, AMistakeIsNamed) {
-  const std::string text = read_file(build_for("sm_90a").file("quantise/quantise_svdquant"));
+  const std::string text = launch::read_file(build_for("sm_90a").file("quantise/quantise_svdquant"));
   for (const auto& [about, pattern, by] :
        {std::tuple{"a tie at 5 goes up", "setp\\.gt\\.f32 (.*), 0f40A00000;", "setp.ge.f32 $1, 0f40A00000;"},
         {"a seventh of the largest", "mov\\.f32 (.*), 0f40C00000;", "mov.f32 $1, 0f40E00000;"},
         {"bf16 products", "f32\\.f16\\.f16\\.f32", "f32.bf16.bf16.f32"},
         {"codes are those of x times smooth", "div\\.rn\\.f32 (%f[0-9]+, %f[0-9]+, %f[0-9]+);",
          "mul.rn.f32 $1;"}})
-    EXPECT_NE(failure_of("quantise", "quantise_svdquant", replaced(text, pattern, by)).find("expected 0x"),
+    EXPECT_NE(bugs::failure_of("quantise", "quantise_svdquant", bugs::replaced(text, pattern, by))
+                  .find("expected 0x"),
               std::string::npos)
         << about;
 }
@@ -155,4 +156,4 @@ TEST(ActivationInput, WhatItCannotTakeIsNamedWithTheWayOut) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

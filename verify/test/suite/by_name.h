@@ -7,19 +7,19 @@
 #include "verify/launch/launch.h"
 #include "verify/verdict/verdict.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
-inline const std::vector<std::byte>& bytes_of(const Launch& launch, const std::string& buffer) {
-  for (const Buffer& b : launch.buffers)
+inline const std::vector<std::byte>& bytes_of(const launch::Launch& launch, const std::string& buffer) {
+  for (const launch::Buffer& b : launch.buffers)
     if (b.name == buffer) return b.bytes;
   throw std::out_of_range("no buffer '" + buffer + "'");
 }
 
-inline const Verdict& verdict_of(const std::vector<Verdict>& all, const std::string& kernel,
-                                 const std::string& arch = "sm_90a") {
-  for (const Verdict& v : all)
+inline const verdict::Verdict& verdict_of(const std::vector<verdict::Verdict>& all, const std::string& kernel,
+                                          const std::string& arch = "sm_90a") {
+  for (const verdict::Verdict& v : all)
     if (v.kernel == kernel && v.arch == arch) return v;
   throw std::out_of_range("no verdict on '" + kernel + "' for " + arch);
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -11,7 +11,7 @@
 #include "verify/capture/captures.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 TEST(Case, IsItsText) {
@@ -89,14 +89,14 @@ TEST(Case, IsRunInAnotherProcessWithTheSameBits) {
   std::set<std::string> digests;
   for (const std::string& text : texts) {
     const Case c = read_case(text);
-    const SuiteCase drawn = draw(c, share_folder("kernels"));
-    Modules modules;
+    const SuiteCase drawn = draw(c, capture::share_folder("kernels"));
+    launch::Modules modules;
     const Tried here = try_case(drawn, drawn.schedules.front(), std::ref(modules));
     ASSERT_FALSE(here.failure) << here.failure->what;
     const nlohmann::json there = said_of(text);
     ASSERT_EQ(there["verdicts"].size(), 1u) << there.dump(2);
     const nlohmann::json& verdict = there["verdicts"][0];
-    EXPECT_EQ(verdict["digest"], recorded_digest(suite(c.suite), {here.result})) << text;
+    EXPECT_EQ(verdict["digest"], verdict::recorded_digest(suite(c.suite), {here.result})) << text;
     EXPECT_EQ(verdict["arch"], c.arch);
     EXPECT_EQ(verdict["cases"], 1);
     EXPECT_EQ(verdict["mismatches"], 0);
@@ -106,4 +106,4 @@ TEST(Case, IsRunInAnotherProcessWithTheSameBits) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

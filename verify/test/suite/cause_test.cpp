@@ -8,17 +8,17 @@
 #include "verify/capture/captures.h"
 #include "verify/suite/kernels/gemm.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 // A GEMM of persistent clusters of two by two CTAs, whose kernel's text is changed: what the fault says.
 std::string changed_gemm(const std::function<void(std::string&)>& change) {
   const GemmVariant& variant = gemm_variant("gemm_m128_split2_f16");
   const GemmProblem problem({130, 264, 1040, 1, OperandData::moderate, 2, 1, 7});
-  Chain chain = problem.chain(variant, {share_folder("kernels"), "sm_90a"});
+  Chain chain = problem.chain(variant, {capture::share_folder("kernels"), "sm_90a"});
   try {
-    const auto changed = [&](const Launch& l) {
-      std::string text = read_file(l.ptx);
+    const auto changed = [&](const launch::Launch& l) {
+      std::string text = launch::read_file(l.ptx);
       if (&l == &chain.launches.back()) change(text);
       return std::make_shared<const isa::Module>(text);
     };
@@ -88,7 +88,7 @@ TEST(Cause, AParityThatIsNotFlippedIsNoUnderArrival) {
 }
 
 // Small kernels: two warps, a barrier for one arrival and one for all threads, a tile that a copy fills.
-std::string small(const std::string& body, isa::Policy policy = isa::Policy::lazy) {
+std::string small(const std::string& body, run::Policy policy = run::Policy::lazy) {
   test::Kernel k{.parameters = ".param .u64 pin, .param .u64 pout",
                  .registers = ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<4>;",
                  .shared = ".shared .align 128 .b8 tile[1024]; .shared .align 8 .b64 bar;",
@@ -226,4 +226,4 @@ TEST(Cause, APrintfOfAValueThatWasNeverWritten) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

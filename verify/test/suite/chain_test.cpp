@@ -7,7 +7,7 @@
 
 #include "model/machine/failure.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 // `first` writes the words below `count` of its 64; `second` copies `from` to `to` and counts its launches in
@@ -27,13 +27,13 @@ constexpr const char* kText =
 
 Chain chain(uint32_t count) {
   Chain c;
-  Launch first;
+  launch::Launch first;
   first.ptx = "module";
   first.entry = "first";
   first.shape.block = {64, 1, 1};
   first.add_buffer({"words", std::vector<std::byte>(256), false});
   first.add_scalar(count);
-  Launch second;
+  launch::Launch second;
   second.ptx = "module";
   second.entry = "second";
   second.shape.block = {64, 1, 1};
@@ -47,7 +47,7 @@ Chain chain(uint32_t count) {
 void run(Chain& c) {
   const auto module = std::make_shared<const isa::Module>(kText);
   simulate(
-      c, [&](const Launch&) { return module; }, {}, true);
+      c, [&](const launch::Launch&) { return module; }, {}, true);
 }
 
 TEST(Chain, ALaterLaunchReadsWhatAnEarlierWrote) {
@@ -62,14 +62,14 @@ TEST(Chain, ALaterLaunchReadsWhatAnEarlierWrote) {
 TEST(Chain, LaunchesOfTwoModulesHaveVariablesOfTheirOwn) {
   for (const bool apart : {false, true}) {
     Chain c = chain(64);
-    Launch again = c.launches[0];
+    launch::Launch again = c.launches[0];
     again.ptx = "another module";
     c.launches.insert(c.launches.begin() + 1, again);  // counts its launches, on words of its own
     c.links = {{0, 0, 2, 0}};
     const auto one = std::make_shared<const isa::Module>(kText),
                other = std::make_shared<const isa::Module>(kText);
     simulate(
-        c, [&](const Launch& l) { return apart && l.ptx == again.ptx ? other : one; }, {}, true);
+        c, [&](const launch::Launch& l) { return apart && l.ptx == again.ptx ? other : one; }, {}, true);
     uint32_t first = 0;
     std::memcpy(&first, c.launches[2].buffers[1].bytes.data(), 4);
     EXPECT_EQ(first, (apart ? 64u : 128u) * 1000);
@@ -88,4 +88,4 @@ TEST(Chain, WhatNobodyWroteIsStillNoValue) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -12,7 +12,7 @@
 #include "verify/oracle/gemv.h"
 #include "verify/oracle/whole_scales.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 uint64_t defined(const number::Format& format, float value) {
@@ -107,4 +107,4 @@ TEST(DenseEpilogue, WholeScalesGiveTheExactSum) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

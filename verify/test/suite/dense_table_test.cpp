@@ -16,7 +16,7 @@
 #include "verify/launch/launch.h"
 #include "verify/suite/parallel.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using dense::Variant;
@@ -54,7 +54,7 @@ Assembled assembled(const Variant& v, const std::string& arch) {
   const std::string folder = testing::TempDir();
   const std::string file = folder + "/" + v.name + "." + arch + ".ptx";
   std::ofstream(file) << std::regex_replace(
-      read_file(share_folder("kernels") + "/dense/" + v.name + ".sm_100a.ptx"),
+      launch::read_file(capture::share_folder("kernels") + "/dense/" + v.name + ".sm_100a.ptx"),
       std::regex("\\.target sm_100a"), ".target " + arch);
   Assembled out;
   const std::string command =
@@ -93,7 +93,7 @@ TEST(DenseTable, TheReadmeHasEveryKernelsRow) {
   each_in_parallel(2 * kCount, 0, [&](size_t i) {
     all[i] = assembled(dense::kVariants[i / 2], i % 2 == 0 ? "sm_100a" : "sm_103a");
   });
-  const std::string readme = read_file(BITWELL_KERNELS_README);
+  const std::string readme = launch::read_file(BITWELL_KERNELS_README);
   std::string rows;
   bool missing = false;
   for (size_t i = 0; i < kCount; ++i) {
@@ -110,4 +110,4 @@ TEST(DenseTable, TheReadmeHasEveryKernelsRow) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

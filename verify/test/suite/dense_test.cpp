@@ -23,14 +23,16 @@
 #include "verify/oracle/epilogue.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using dense::Output;
 using dense::Variant;
 
-Build build() { return {share_folder("kernels"), "sm_100a"}; }
-std::string text_of(const Variant& v) { return read_file(build().file("dense/" + std::string(v.name))); }
+Build build() { return {capture::share_folder("kernels"), "sm_100a"}; }
+std::string text_of(const Variant& v) {
+  return launch::read_file(build().file("dense/" + std::string(v.name)));
+}
 
 bool wrong_turn(const Variant& v) { return std::string_view(v.name).starts_with("dense_wrong"); }
 
@@ -39,9 +41,9 @@ struct Given {
   std::vector<std::byte> d;
   std::string fault;
 };
-Given given(const DenseProblem& problem, const Variant& v, const isa::Options& options = {},
+Given given(const DenseProblem& problem, const Variant& v, const run::Options& options = {},
             const test::Module& in_its_place = nullptr) {
-  Launch launch = problem.launch(v, build());
+  launch::Launch launch = problem.launch(v, build());
   launch.module = in_its_place;
   try {
     test::run_file(launch, options);
@@ -70,14 +72,14 @@ void check(const Variant& v, const DenseCase& c) {
   const DenseProblem problem(c);
   const std::vector<std::byte> want = problem.expected(v);
   const std::string who = std::string(v.name) + ", " + c.describe();
-  for (const auto& policy : isa::kPolicies) {
+  for (const auto& policy : run::kPolicies) {
     Writes writes;
-    isa::Options options = policy.policy == isa::Policy::lazy ? writes.options() : isa::Options{};
+    run::Options options = policy.policy == run::Policy::lazy ? writes.options() : run::Options{};
     options.schedule = {policy.policy, c.seed};
     const Given got = given(problem, v, options);
     if (!got.fault.empty()) RC_FAIL(who + ", schedule " + std::string(policy.name) + ": " + got.fault);
     if (!same_bits(got.d, want)) RC_FAIL(who + ", schedule " + std::string(policy.name) + ": other bits");
-    if (policy.policy == isa::Policy::lazy && !writes.complaint(want.size()).empty())
+    if (policy.policy == run::Policy::lazy && !writes.complaint(want.size()).empty())
       RC_FAIL(who + ": " + writes.complaint(want.size()));
   }
   const std::shared_ptr<const DenseSums> sums = problem.sums(v);
@@ -137,8 +139,8 @@ TEST(Dense, NoCommitArrivesAtACtaThatHasEnded) {
   const uint64_t seed = 5439242518284448176;
   const DenseProblem problem({1, 1, 64, 1, OperandData::moderate, seed, -1, -2, 1});
   const Variant v = dense::variant("dense_m128_n128");
-  isa::Options options;
-  options.schedule = {isa::Policy::random, seed};
+  run::Options options;
+  options.schedule = {run::Policy::random, seed};
   EXPECT_EQ(given(problem, v, options).fault, "");
 }
 
@@ -175,8 +177,8 @@ constexpr Mistake kMistakes[] = {
 
 TEST(DenseVerdict, AMistakeIsNamed) {
   for (const Mistake& m : kMistakes) {
-    const std::string what =
-        failure_of("dense", m.kernel, replaced(text_of(dense::variant(m.kernel)), m.pattern, m.by));
+    const std::string what = bugs::failure_of(
+        "dense", m.kernel, bugs::replaced(text_of(dense::variant(m.kernel)), m.pattern, m.by));
     EXPECT_NE(what, "") << m.about;
     EXPECT_NE(what.find(m.says), std::string::npos) << m.about << ": " << what;
   }
@@ -192,7 +194,7 @@ std::string waited_for(const std::string& text, size_t at) {
   std::smatch path;
   const std::regex named("\\.file\\s+" + file + " \"[^\"]*/kernels/([^\"]*)\"");
   EXPECT_TRUE(std::regex_search(text, path, named)) << file;
-  std::istringstream source(read_file(std::string(BITWELL_KERNELS) + "/" + path[1].str()));
+  std::istringstream source(launch::read_file(std::string(BITWELL_KERNELS) + "/" + path[1].str()));
   std::string code;
   for (size_t i = 0; i < line; ++i) std::getline(source, code);
   std::smatch barrier;
@@ -224,7 +226,7 @@ TEST(DenseVerdict, NoWaitCanBeLeftOut) {
     for (size_t at = text.find(wait); at != std::string::npos; at = text.find(wait, at + 1), ++waits) {
       std::string without = text;
       without.replace(at, text.find(';', at) - at, "mov.pred done, 1");
-      if (failure_of("dense", name, without).empty()) held.push_back(waited_for(text, at));
+      if (bugs::failure_of("dense", name, without).empty()) held.push_back(waited_for(text, at));
     }
     EXPECT_EQ(held, can_be_left_out) << name;
     EXPECT_GE(waits, 5);
@@ -235,7 +237,7 @@ TEST(DenseVerdict, NoWaitCanBeLeftOut) {
 TEST(DenseVerdict, TilesMadeTwiceAreCounted) {
   const Variant v = dense::variant("dense_m128_n64_fixed");
   const test::Module changed =
-      test::module_of(replaced(text_of(v), "mov\\.u32 (.*), %nctaid\\.x;", "mov.u32 $1, 1;"));
+      test::module_of(bugs::replaced(text_of(v), "mov\\.u32 (.*), %nctaid\\.x;", "mov.u32 $1, 1;"));
   const DenseProblem problem({200, 130, 64, 1, OperandData::moderate, 1, 1, 0, 2});
   Writes writes;
   const Given got = given(problem, v, writes.options(), changed);
@@ -313,4 +315,4 @@ TEST(Dense, WhatTheKernelsCannotTakeIsNamed) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

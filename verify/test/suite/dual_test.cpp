@@ -21,13 +21,13 @@
 #include "verify/oracle/tensor_dot.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using dual::Variant;
 
-Build build() { return {share_folder("kernels"), "sm_100a"}; }
-std::string text_of(const char* name) { return read_file(build().file("dual/" + std::string(name))); }
+Build build() { return {capture::share_folder("kernels"), "sm_100a"}; }
+std::string text_of(const char* name) { return launch::read_file(build().file("dual/" + std::string(name))); }
 
 // Step after step of a row by the plain rule.
 uint32_t by_steps(const Nvfp4Operand::Row& a, const Nvfp4Operand::Row& b) {
@@ -100,11 +100,11 @@ void check(const Variant& v, const DualCase& c) {
   const std::vector<std::byte> want = problem.expected();
   const std::string who = std::string(v.name) + ", " + c.describe();
   for (const bool counts : {true, false}) {
-    const isa::PolicyName& policy = isa::kPolicies[counts ? 0 : 1 + c.seed % (isa::kPolicies.size() - 1)];
+    const run::PolicyName& policy = run::kPolicies[counts ? 0 : 1 + c.seed % (run::kPolicies.size() - 1)];
     Writes writes;
-    isa::Options options = counts ? writes.options() : isa::Options{};
+    run::Options options = counts ? writes.options() : run::Options{};
     options.schedule = {policy.policy, c.seed};
-    Launch launch = problem.launch(v, build());
+    launch::Launch launch = problem.launch(v, build());
     try {
       test::run_file(launch, options);
     } catch (const machine::Fault& f) {
@@ -163,7 +163,8 @@ constexpr Mistake kMistakes[] = {
 
 TEST(DualVerdict, AMistakeIsNamed) {
   for (const Mistake& m : kMistakes) {
-    const std::string what = failure_of("dual", m.kernel, replaced(text_of(m.kernel), m.pattern, m.by));
+    const std::string what =
+        bugs::failure_of("dual", m.kernel, bugs::replaced(text_of(m.kernel), m.pattern, m.by));
     EXPECT_NE(what, "") << m.about;
     EXPECT_NE(what.find(m.says), std::string::npos) << m.about << ": " << what;
   }
@@ -179,7 +180,7 @@ TEST(DualVerdict, NoOtherWaitCanBeLeftOut) {
     for (size_t at = text.find(wait); at != std::string::npos; at = text.find(wait, at + 1), ++all) {
       std::string without = text;
       without.replace(at, text.find(';', at) - at, "mov.pred done, 1");
-      if (!failure_of("dual", kernel, without).empty()) continue;
+      if (!bugs::failure_of("dual", kernel, without).empty()) continue;
       ++held;
       which += "\n  wait " + std::to_string(all) + " of those in the text";
     }
@@ -208,4 +209,4 @@ TEST(DualInput, WhatItCannotTakeIsNamedWithTheWayOut) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

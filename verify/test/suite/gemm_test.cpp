@@ -19,13 +19,13 @@
 #include "verify/suite/same.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 std::vector<std::byte> simulated(const GemmProblem& problem, const GemmVariant& variant,
-                                 const isa::Options& options = {}) {
-  static Modules modules;
-  Chain chain = problem.chain(variant, {share_folder("kernels"), "sm_90a"});
+                                 const run::Options& options = {}) {
+  static launch::Modules modules;
+  Chain chain = problem.chain(variant, {capture::share_folder("kernels"), "sm_90a"});
   simulate(chain, std::ref(modules), options, true);
   return gemm_result(chain);
 }
@@ -38,19 +38,19 @@ RC_GTEST_PROP(Gemm, ARandomLaunchGivesTheOraclesBitsUnderEverySchedule, ()) {
   c.k = std::min(c.k, 320);
   const GemmProblem problem(c);
   const auto want = problem.expected(variant);
-  for (const auto& policy : isa::kPolicies) {
-    isa::Options options;
+  for (const auto& policy : run::kPolicies) {
+    run::Options options;
     options.schedule = {policy.policy, c.seed};
     if (!same_bits(simulated(problem, variant, options), want))
       RC_FAIL(variant.name() + ", " + c.describe() + ", schedule " + std::string(policy.name));
   }
 }
 
-Plan plan_of(const std::string& variant, const std::filesystem::path& folder) {
-  Plan plan;
+verdict::Plan plan_of(const std::string& variant, const std::filesystem::path& folder) {
+  verdict::Plan plan;
   plan.kernels = {variant};
   plan.ptx = folder.string();
-  plan.captures = share_folder("captures");
+  plan.captures = capture::share_folder("captures");
   plan.replay = (folder / "replay").string();
   return plan;
 }
@@ -70,9 +70,9 @@ class Planted {
   Planted(const std::string& variant, const std::function<void(std::string&)>& change)
       : folder_(std::filesystem::temp_directory_path() / ("bitwell-gemm-" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_ / "gemm");
-    const std::string kernels = share_folder("kernels") + "/gemm/";
+    const std::string kernels = capture::share_folder("kernels") + "/gemm/";
     std::filesystem::copy_file(kernels + "prepare.sm_90a.ptx", folder_ / "gemm" / "prepare.sm_90a.ptx");
-    std::string text = read_file(kernels + variant + ".sm_90a.ptx");
+    std::string text = launch::read_file(kernels + variant + ".sm_90a.ptx");
     change(text);
     std::ofstream(folder_ / "gemm" / (variant + ".sm_90a.ptx")) << text;
   }
@@ -87,14 +87,14 @@ class Planted {
 
 TEST(GemmVerdict, AWrongFactorFailsAndReplays) {
   const Planted planted("gemm_m128_split3_bf16", "0f45800000", "0f45000000");  // 2^12 becomes 2^11
-  const std::vector<Verdict> verdicts =
-      judge(suite("gemm"), plan_of("gemm_m128_split3_bf16", planted.folder()));
-  const Verdict& verdict = verdict_of(verdicts, "gemm_m128_split3_bf16");
+  const std::vector<verdict::Verdict> verdicts =
+      verdict::judge(suite("gemm"), plan_of("gemm_m128_split3_bf16", planted.folder()));
+  const verdict::Verdict& verdict = verdict_of(verdicts, "gemm_m128_split3_bf16");
   EXPECT_EQ(verdicts.size(), 1u);
   EXPECT_FALSE(verdict.holds);
   const std::string& what = verdict.first_mismatch;
   ASSERT_NE(what.find("expected 0x"), std::string::npos) << what;
-  LaunchFile replay = read_launch(verdict.replay);
+  launch::LaunchFile replay = launch::read_launch(verdict.replay);
   test::run_file(replay.launch);
   const size_t output = std::stoul(what.substr(what.find("output ") + 7));
   const auto wrong = static_cast<uint16_t>(std::stoul(what.substr(what.find("=> ") + 3, 6), nullptr, 16));
@@ -108,18 +108,18 @@ TEST(GemmVerdict, AWrongFactorFailsAndReplays) {
 TEST(GemmVerdict, AStagingRaceFails) {
   const Planted planted("gemm_m128_split1_f32", "cp.async.bulk.wait_group.read 1;",
                         "cp.async.bulk.wait_group.read 7;");
-  const std::vector<Verdict> verdicts =
-      judge(suite("gemm"), plan_of("gemm_m128_split1_f32", planted.folder()));
-  const Verdict& verdict = verdict_of(verdicts, "gemm_m128_split1_f32");
+  const std::vector<verdict::Verdict> verdicts =
+      verdict::judge(suite("gemm"), plan_of("gemm_m128_split1_f32", planted.folder()));
+  const verdict::Verdict& verdict = verdict_of(verdicts, "gemm_m128_split1_f32");
   EXPECT_FALSE(verdict.holds);
 }
 
 TEST(GemmVerdict, AStageFreedTooSoonFails) {
   const Planted planted("gemm_m128_split1_f32", "wgmma.wait_group.sync.aligned 1;",
                         "wgmma.wait_group.sync.aligned 2;");
-  const std::vector<Verdict> verdicts =
-      judge(suite("gemm"), plan_of("gemm_m128_split1_f32", planted.folder()));
-  const Verdict& verdict = verdict_of(verdicts, "gemm_m128_split1_f32");
+  const std::vector<verdict::Verdict> verdicts =
+      verdict::judge(suite("gemm"), plan_of("gemm_m128_split1_f32", planted.folder()));
+  const verdict::Verdict& verdict = verdict_of(verdicts, "gemm_m128_split1_f32");
   EXPECT_FALSE(verdict.holds);
 }
 
@@ -133,15 +133,16 @@ TEST(GemmVerdict, SumsSentTooSoonFailUnderARandomScheduleAndReplay) {
     const size_t at = text.rfind(wait, text.rfind(wait) - 1);
     text.replace(at, text.find(';', at) - at, "mov.pred done, 1");
   });
-  const std::vector<Verdict> verdicts = judge(suite("gemm"), plan_of(name, planted.folder()));
-  const Verdict& verdict = verdict_of(verdicts, name);
+  const std::vector<verdict::Verdict> verdicts =
+      verdict::judge(suite("gemm"), plan_of(name, planted.folder()));
+  const verdict::Verdict& verdict = verdict_of(verdicts, name);
   ASSERT_FALSE(verdict.holds);
   // The replay fails as the verdict did, under the schedule that it names and not under the default one.
   const std::string random = " --schedule random --seed ";
   ASSERT_EQ(verdict.replay_options.rfind(random, 0), 0u) << verdict.first_mismatch;
-  const auto replay = [&](const isa::Schedule& schedule) {
-    LaunchFile file = read_launch(verdict.replay);
-    isa::Options options;
+  const auto replay = [&](const run::Schedule& schedule) {
+    launch::LaunchFile file = launch::read_launch(verdict.replay);
+    run::Options options;
     options.schedule = schedule;
     try {
       test::run_file(file.launch, options);
@@ -152,24 +153,24 @@ TEST(GemmVerdict, SumsSentTooSoonFailUnderARandomScheduleAndReplay) {
     return std::string(reinterpret_cast<const char*>(d.data()), d.size());
   };
   const uint64_t seed = std::stoull(verdict.replay_options.substr(random.size()));
-  const std::string failed = replay({isa::Policy::random, seed});
+  const std::string failed = replay({run::Policy::random, seed});
   EXPECT_NE(failed, replay({}));
-  EXPECT_EQ(failed, replay({isa::Policy::random, seed}));
+  EXPECT_EQ(failed, replay({run::Policy::random, seed}));
 }
 
 TEST(GemmVerdict, AFaultWhilePreparingKeepsTheOtherVerdicts) {
   const Planted planted("gemm_m128_split1_f16", "mbarrier", "mbarrier");
   const std::filesystem::path prepare = planted.folder() / "gemm" / "prepare.sm_90a.ptx";
-  std::string text = read_file(prepare.string());
+  std::string text = launch::read_file(prepare.string());
   const size_t at = text.find("ld.global");
   ASSERT_NE(at, std::string::npos);
   const size_t address = text.find('[', at);
   const size_t end = text.find(']', address);
   text.insert(end, "+1073741824");
   std::ofstream(prepare) << text;
-  const std::vector<Verdict> verdicts =
-      judge(suite("gemm"), plan_of("gemm_m128_split1_f16", planted.folder()));
-  const Verdict& verdict = verdict_of(verdicts, "gemm_m128_split1_f16");
+  const std::vector<verdict::Verdict> verdicts =
+      verdict::judge(suite("gemm"), plan_of("gemm_m128_split1_f16", planted.folder()));
+  const verdict::Verdict& verdict = verdict_of(verdicts, "gemm_m128_split1_f16");
   EXPECT_EQ(verdicts.size(), 1u);
   EXPECT_FALSE(verdict.holds);
   EXPECT_NE(verdict.replay.find("LAUNCH.json"), std::string::npos) << verdict.replay;
@@ -177,10 +178,10 @@ TEST(GemmVerdict, AFaultWhilePreparingKeepsTheOtherVerdicts) {
 
 TEST(GemmVerdict, TheKernelsAsBuiltHoldOnTheRecordedBits) {
   for (const char* name : {"gemm_m128_split3_f16", "gemm_m256_split1_f32"}) {
-    Plan plan = plan_of(name, share_folder("kernels"));
+    verdict::Plan plan = plan_of(name, capture::share_folder("kernels"));
     plan.replay = "bitwell-replay";
-    const std::vector<Verdict> verdicts = judge(suite("gemm"), plan);
-    const Verdict& verdict = verdict_of(verdicts, name);
+    const std::vector<verdict::Verdict> verdicts = verdict::judge(suite("gemm"), plan);
+    const verdict::Verdict& verdict = verdict_of(verdicts, name);
     EXPECT_TRUE(verdict.holds) << verdict.first_mismatch;
     EXPECT_EQ(verdict.evidence, "device: NVIDIA H200");
   }
@@ -189,7 +190,7 @@ TEST(GemmVerdict, TheKernelsAsBuiltHoldOnTheRecordedBits) {
 TEST(Gemm, WhatTheKernelCannotTakeIsNamed) {
   const auto refusal = [](GemmCase c) -> std::string {
     try {
-      GemmProblem(c).chain(gemm_variants()[0], {share_folder("kernels"), "sm_90a"});
+      GemmProblem(c).chain(gemm_variants()[0], {capture::share_folder("kernels"), "sm_90a"});
     } catch (const machine::InputError& e) {
       return e.what();
     }
@@ -233,4 +234,4 @@ TEST(Gemm, TheChoiceFitsTheGpu) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

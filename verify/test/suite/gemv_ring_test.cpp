@@ -11,7 +11,7 @@
 #include "verify/capture/captures.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 // A mistake planted into the streamed rung's text; each of the four once held because no case filled the ring
@@ -82,19 +82,19 @@ TEST_P(Ring, AMistakeFails) {
   const auto folder = std::filesystem::temp_directory_path() /
                       ("bitwell-ring-" + std::string(GetParam().name) + std::to_string(getpid()));
   std::filesystem::create_directories(folder / "gemv");
-  std::string text = read_file(share_folder("kernels") + "/gemv/streamed.sm_90a.ptx");
+  std::string text = launch::read_file(capture::share_folder("kernels") + "/gemv/streamed.sm_90a.ptx");
   // Line information stands between the instructions.
   text = std::regex_replace(text, std::regex(R"(\n\s*\.loc[^\n]*)"), "");
   GetParam().plant(text);
   std::ofstream(folder / "gemv" / "streamed.sm_90a.ptx") << text;
-  Plan plan;
+  verdict::Plan plan;
   plan.kernels = {"streamed"};
   plan.archs = {"sm_90a"};
   plan.ptx = folder.string();
-  plan.captures = share_folder("captures");
+  plan.captures = capture::share_folder("captures");
   plan.replay = (folder / "replay").string();
-  const std::vector<Verdict> verdicts = judge(suite("gemv"), plan);
-  const Verdict& verdict = verdict_of(verdicts, "gemv_streamed");
+  const std::vector<verdict::Verdict> verdicts = verdict::judge(suite("gemv"), plan);
+  const verdict::Verdict& verdict = verdict_of(verdicts, "gemv_streamed");
   EXPECT_FALSE(verdict.holds);
   EXPECT_NE(verdict.first_mismatch.find(" grid "), std::string::npos) << verdict.first_mismatch;
   std::filesystem::remove_all(folder);
@@ -105,16 +105,16 @@ INSTANTIATE_TEST_SUITE_P(Mistakes, Ring, testing::ValuesIn(kRingMistakes),
 
 // What a GPU recorded covers the cases that it ran, whatever else the suite tries.
 TEST(Verdict, TheRecordedBitsAreThoseOfTheRecordersCases) {
-  Plan plan;
+  verdict::Plan plan;
   plan.kernels = {"shared_b", "streamed"};
   plan.archs = {"sm_90a"};
-  plan.ptx = share_folder("kernels");
-  plan.captures = share_folder("captures");
-  for (const Verdict& v : judge(suite("gemv"), plan)) {
+  plan.ptx = capture::share_folder("kernels");
+  plan.captures = capture::share_folder("captures");
+  for (const verdict::Verdict& v : verdict::judge(suite("gemv"), plan)) {
     EXPECT_TRUE(v.holds) << v.first_mismatch;
     EXPECT_EQ(v.evidence, "device: NVIDIA H200") << v.kernel;
   }
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

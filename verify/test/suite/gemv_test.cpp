@@ -17,15 +17,15 @@
 #include "verify/launch/file/launch_json.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 std::string path_of(const GemvRung& rung, const std::string& arch) {
-  return share_folder("kernels") + "/gemv/" + std::string(rung.name) + "." + arch + ".ptx";
+  return capture::share_folder("kernels") + "/gemv/" + std::string(rung.name) + "." + arch + ".ptx";
 }
 
 // Runs the launch of a rung and gives its result.
-std::vector<std::byte> outputs(Launch launch, const isa::Options& options = {}) {
+std::vector<std::byte> outputs(launch::Launch launch, const run::Options& options = {}) {
   test::run_file(launch, options);
   return bytes_of(launch, "c");
 }
@@ -66,7 +66,7 @@ RC_GTEST_PROP(Gemv, TheStreamedRungsCtasEachHaveASlotAndRoomForItsSums, ()) {
                                           rc::gen::inRange(1U, 1U << 26))
                                .as("k / 32");
   const uint32_t l = *rc::gen::oneOf(rc::gen::element(1U, 132U, 133U), rc::gen::inRange(1U, 64U)).as("l");
-  const isa::Shape s = gemv_streamed_shape(static_cast<int>(m), static_cast<int>(k), static_cast<int>(l));
+  const run::Shape s = gemv_streamed_shape(static_cast<int>(m), static_cast<int>(k), static_cast<int>(l));
   const uint32_t cluster = s.cluster[1];
   RC_ASSERT(s.grid[1] == cluster);
   RC_ASSERT(std::has_single_bit(cluster));
@@ -83,7 +83,7 @@ RC_GTEST_PROP(Gemv, TheStreamedRungTakesClustersOnlyWhereTheySaveSteps, ()) {
   const uint32_t m = *rc::gen::inRange(1U, 1U << 13).as("m");
   const uint32_t k = 32 * *rc::gen::inRange(1U, 1U << 11).as("k / 32");
   const uint32_t l = *rc::gen::inRange(1U, 300U).as("l");
-  const isa::Shape s = gemv_streamed_shape(static_cast<int>(m), static_cast<int>(k), static_cast<int>(l));
+  const run::Shape s = gemv_streamed_shape(static_cast<int>(m), static_cast<int>(k), static_cast<int>(l));
   const uint64_t steps = StreamedWork(m, k, s.cluster[1]).steps(s.grid[0], s.cluster[1], l);
   const StreamedWork alone(m, k, 1);
   const uint32_t fewest =
@@ -183,28 +183,28 @@ TEST(Verdict, APlantedBugFailsAndReplays) {
   const auto folder =
       std::filesystem::temp_directory_path() / ("bitwell-planted-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder / "gemv");
-  std::string text = read_file(share_folder("kernels") + "/gemv/fused.sm_90a.ptx");
+  std::string text = launch::read_file(capture::share_folder("kernels") + "/gemv/fused.sm_90a.ptx");
   const size_t at = text.find("fma.rn.f32");
   ASSERT_NE(at, std::string::npos);
   text.replace(at, 10, "fma.rz.f32");
   std::ofstream(folder / "gemv" / "fused.sm_90a.ptx") << text;
-  Plan plan;
+  verdict::Plan plan;
   plan.kernels = {"fused"};
   plan.archs = {"sm_90a"};
   plan.ptx = folder.string();
-  plan.captures = share_folder("captures");
+  plan.captures = capture::share_folder("captures");
   plan.replay = (folder / "replay").string();
-  const std::vector<Verdict> verdicts = judge(suite("gemv"), plan);
-  const Verdict& verdict = verdict_of(verdicts, "gemv_fused");
+  const std::vector<verdict::Verdict> verdicts = verdict::judge(suite("gemv"), plan);
+  const verdict::Verdict& verdict = verdict_of(verdicts, "gemv_fused");
   EXPECT_EQ(verdicts.size(), 1u);
   EXPECT_FALSE(verdict.holds);
   EXPECT_GT(verdict.mismatches, 0u);
   EXPECT_NE(verdict.first_mismatch.find("expected 0x"), std::string::npos) << verdict.first_mismatch;
-  LaunchFile replay = read_launch(verdict.replay);
+  launch::LaunchFile replay = launch::read_launch(verdict.replay);
   test::run_file(replay.launch);
-  OutputFiles files;
-  plan_outputs(replay, files);
-  write_outputs(replay, files);
+  launch::OutputFiles files;
+  launch::plan_outputs(replay, files);
+  launch::write_outputs(replay, files);
   files.commit();
   EXPECT_TRUE(std::filesystem::exists(folder / "replay" / "gemv_fused-sm_90a" / "c.npy"));
   // The first mismatch names the output and its wrong bits; the replay has the same.
@@ -238,19 +238,19 @@ TEST(Verdict, TheSuiteSeparatesAllOrders) {
 TEST(Verdict, ADigestOtherThanTheDevicesFails) {
   const auto folder = std::filesystem::temp_directory_path() / ("bitwell-digest-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
-  write_capture((folder / "gemv.json").string(),
-                {"some GPU", "0", "13.0", {{"gemv/fused", "0000000000000000"}}});
-  Plan plan;
+  capture::write_capture((folder / "gemv.json").string(),
+                         {"some GPU", "0", "13.0", {{"gemv/fused", "0000000000000000"}}});
+  verdict::Plan plan;
   plan.kernels = {"fused"};
   plan.archs = {"sm_90a"};
-  plan.ptx = share_folder("kernels");
+  plan.ptx = capture::share_folder("kernels");
   plan.captures = folder.string();
-  const std::vector<Verdict> verdicts = judge(suite("gemv"), plan);
-  const Verdict& verdict = verdict_of(verdicts, "gemv_fused");
+  const std::vector<verdict::Verdict> verdicts = verdict::judge(suite("gemv"), plan);
+  const verdict::Verdict& verdict = verdict_of(verdicts, "gemv_fused");
   EXPECT_FALSE(verdict.holds);
   EXPECT_NE(verdict.first_mismatch.find("some GPU"), std::string::npos);
   std::filesystem::remove_all(folder);
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -15,18 +15,20 @@
 #include "verify/capture/captures.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using grouped::Variant;
 
-Build build() { return {share_folder("kernels"), "sm_100a"}; }
-std::string text_of(const char* name) { return read_file(build().file("grouped/" + std::string(name))); }
+Build build() { return {capture::share_folder("kernels"), "sm_100a"}; }
+std::string text_of(const char* name) {
+  return launch::read_file(build().file("grouped/" + std::string(name)));
+}
 
 // What a launch with that metadata leaves, or the fault it ends in.
 std::string complaint(const Variant& v, const GroupedProblem& problem, const grouped::Metadata& metadata,
-                      const isa::Options& options = {}) {
-  Launch launch = problem.launch(v, build(), metadata);
+                      const run::Options& options = {}) {
+  launch::Launch launch = problem.launch(v, build(), metadata);
   try {
     test::run_file(launch, options);
   } catch (const machine::Fault& f) {
@@ -44,8 +46,8 @@ RC_GTEST_PROP(Grouped, ARandomLaunchGivesTheOraclesBits, ()) {
   for (int& n : c.n) n = 1 + n % 130;
   const GroupedProblem problem(c);
   for (const bool first : {true, false}) {
-    isa::Options options;
-    options.schedule = {isa::kPolicies[first ? 0 : 1 + c.seed % (isa::kPolicies.size() - 1)].policy, c.seed};
+    run::Options options;
+    options.schedule = {run::kPolicies[first ? 0 : 1 + c.seed % (run::kPolicies.size() - 1)].policy, c.seed};
     const std::string what = complaint(v, problem, problem.metadata(), options);
     if (!what.empty()) RC_FAIL(std::string(v.name) + ", " + c.describe() + ": " + what);
   }
@@ -122,7 +124,8 @@ constexpr Mistake kMistakes[] = {
 
 TEST(GroupedVerdict, AMistakeIsNamed) {
   for (const Mistake& m : kMistakes) {
-    const std::string what = failure_of("grouped", m.kernel, replaced(text_of(m.kernel), m.pattern, m.by));
+    const std::string what =
+        bugs::failure_of("grouped", m.kernel, bugs::replaced(text_of(m.kernel), m.pattern, m.by));
     EXPECT_NE(what, "") << m.about;
     EXPECT_NE(what.find(m.says), std::string::npos) << m.about << ": " << what;
   }
@@ -157,7 +160,7 @@ TEST(GroupedInput, AMisalignedOperandIsNamed) {
   const GroupedProblem problem({{4}, {4}, {64}, OperandData::moderate, 1});
   grouped::Metadata metadata = problem.metadata();
   metadata.groups[0].a = 8;
-  Launch launch = problem.launch(grouped::variant("grouped_warps_2"), build(), metadata);
+  launch::Launch launch = problem.launch(grouped::variant("grouped_warps_2"), build(), metadata);
   try {
     test::run_file(launch);
     ADD_FAILURE() << "it was taken";
@@ -167,4 +170,4 @@ TEST(GroupedInput, AMisalignedOperandIsNamed) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -14,19 +14,19 @@
 #include "verify/suite/same.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
-Build build() { return {share_folder("kernels"), "sm_90a"}; }
+Build build() { return {capture::share_folder("kernels"), "sm_90a"}; }
 std::string text_of(const std::string& family, const std::string& name) {
-  return read_file(build().file(kernel(suite(family), name).entries.front().module));
+  return launch::read_file(build().file(kernel(suite(family), name).entries.front().module));
 }
 
 // What `chain` leaves where `expected` should be, or the fault it ends in; nothing where they are the same.
 std::string complaint(Chain chain, size_t result, const std::vector<std::byte>& expected,
-                      const isa::Schedule& schedule) {
-  static Modules modules;
-  isa::Options options;
+                      const run::Schedule& schedule) {
+  static launch::Modules modules;
+  run::Options options;
   options.schedule = schedule;
   try {
     simulate(chain, std::ref(modules), options, true);
@@ -37,8 +37,8 @@ std::string complaint(Chain chain, size_t result, const std::vector<std::byte>& 
 }
 
 // The default schedule, and another that the seed picks.
-std::vector<isa::Schedule> two_schedules(uint64_t seed) {
-  return {{}, {isa::kPolicies[1 + seed % (isa::kPolicies.size() - 1)].policy, seed}};
+std::vector<run::Schedule> two_schedules(uint64_t seed) {
+  return {{}, {run::kPolicies[1 + seed % (run::kPolicies.size() - 1)].policy, seed}};
 }
 
 RC_GTEST_PROP(GroupedOnHopper, ARandomLaunchGivesTheOraclesBits, ()) {
@@ -49,7 +49,7 @@ RC_GTEST_PROP(GroupedOnHopper, ARandomLaunchGivesTheOraclesBits, ()) {
   const GroupedProblem problem(c);
   const auto maker =
       *rc::gen::element(grouped::Maker::host, grouped::Maker::device).as("who makes tensor maps");
-  for (const isa::Schedule& schedule : two_schedules(c.seed)) {
+  for (const run::Schedule& schedule : two_schedules(c.seed)) {
     const std::string what = complaint(grouped_wgmma_chain(problem, build(), c.ctas, maker),
                                        kGroupedWgmmaResult, grouped_wgmma_expected(problem), schedule);
     if (!what.empty()) RC_FAIL(c.describe() + ": " + what);
@@ -81,7 +81,7 @@ RC_GTEST_PROP(DualOnHopper, ARandomLaunchGivesTheOraclesBits, ()) {
   c.k = 64 * (1 + c.k / 64 % 5);
   c.exact = false;
   const DualProblem problem(c);
-  for (const isa::Schedule& schedule : two_schedules(c.seed)) {
+  for (const run::Schedule& schedule : two_schedules(c.seed)) {
     const std::string what = complaint(dual_wgmma_chain(problem, build(), c.ctas), kDualWgmmaResult,
                                        dual_wgmma_expected(problem), schedule);
     if (!what.empty()) RC_FAIL(c.describe() + ": " + what);
@@ -97,7 +97,7 @@ RC_GTEST_PROP(SvdquantOnHopper, ARandomLaunchGivesTheOraclesBits, ()) {
   c.n = 1 + static_cast<int>(c.seed % 140);
   c.k = 64 * (1 + c.k / 64 % 5);
   const SvdquantProblem problem(c, v.bf16);
-  for (const isa::Schedule& schedule : two_schedules(c.seed)) {
+  for (const run::Schedule& schedule : two_schedules(c.seed)) {
     const std::string what = complaint(svdquant_wgmma_chain(problem, v, build(), 2), kSvdquantWgmmaResult,
                                        svdquant_wgmma_expected(problem, v), schedule);
     if (!what.empty()) RC_FAIL(std::string(v.name) + ", " + c.describe() + ": " + what);
@@ -147,7 +147,9 @@ constexpr Mistake kMistakes[] = {
 
 TEST(HopperVerdict, AMistakeFails) {
   for (const Mistake& m : kMistakes)
-    EXPECT_NE(failure_of(m.family, m.kernel, replaced(text_of(m.family, m.kernel), m.pattern, m.by)), "")
+    EXPECT_NE(
+        bugs::failure_of(m.family, m.kernel, bugs::replaced(text_of(m.family, m.kernel), m.pattern, m.by)),
+        "")
         << m.kernel << ": " << m.about;
 }
 
@@ -156,11 +158,11 @@ TEST(HopperVerdict, AKernelOfAnotherTargetIsNamed) {
   const Suite& grouped = suite("grouped");
   EXPECT_TRUE(grouped.judged_on(kernel(grouped, "grouped_wgmma"), "sm_90a"));
   EXPECT_FALSE(grouped.judged_on(kernel(grouped, "grouped_wgmma"), "sm_100a"));
-  Plan plan;
+  verdict::Plan plan;
   plan.kernels = {"grouped_wgmma"};
   plan.archs = {"sm_100a"};
   try {
-    judge(grouped, plan);
+    verdict::judge(grouped, plan);
     ADD_FAILURE() << "it was judged";
   } catch (const machine::InputError& e) {
     EXPECT_STREQ(e.what(), "'grouped_wgmma' is a kernel for sm_90a, which --arch leaves out");
@@ -168,4 +170,4 @@ TEST(HopperVerdict, AKernelOfAnotherTargetIsNamed) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

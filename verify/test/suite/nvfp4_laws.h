@@ -9,13 +9,13 @@
 #include "model/run/launch.h"
 #include "verify/suite/nvfp4/nvfp4_operand.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 
 // Counts how often each byte of global memory is written.
 struct Writes {
   std::map<uint64_t, int> times;
-  isa::Options options() {
-    isa::Options out;
+  run::Options options() {
+    run::Options out;
     out.observers.push_back({[this](const machine::Event& e) {
                                const auto* access = std::get_if<machine::Access>(&e.what);
                                if (access == nullptr || access->kind == machine::AccessKind::read) return;
@@ -65,4 +65,4 @@ inline double nvfp4_bound(const Nvfp4Operand::Row& a, const Nvfp4Operand::Row& b
   return steps * (5 * 0x1p-35 * (largest + total) + 0x1p-23 * total) + split * 0x1p-24 * total;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

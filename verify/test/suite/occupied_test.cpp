@@ -6,10 +6,10 @@
 
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
-std::string spec() { return read_file(share_folder("budgets") + "/dense.json"); }
+std::string spec() { return launch::read_file(capture::share_folder("budgets") + "/dense.json"); }
 
 std::string replaced(std::string text, const std::string& from, const std::string& by) {
   const size_t at = text.find(from);
@@ -20,8 +20,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 // 8 stages of a pair's 128 x 64 tiles: 24,592 bytes each with their barriers, and 1,152 bytes of room, of
 // which 28 are a barrier or an address; 96 columns of 128.
 Reserves reserves() { return *kernel(suite("dense"), "dense_m256_n64").reserves; }
-isa::Footprint touched() {
-  isa::Footprint out;
+run::Footprint touched() {
+  run::Footprint out;
   out.shared.assign(197888, 1);
   std::fill_n(out.shared.begin(), 1124, uint8_t{0});
   for (size_t c = 0; c < 128; ++c) out.tensor.allocated.set(c);
@@ -30,7 +30,7 @@ isa::Footprint touched() {
 }
 
 TEST(Occupied, ABudgetThatIsTheKernelsAgrees) {
-  const Occupied o = occupied(reserves(), spec(), touched());
+  const verdict::Occupied o = verdict::occupied(reserves(), spec(), touched());
   EXPECT_EQ(o.finding, "");
   for (const auto& [amount, formula, touched] :
        {std::tuple{o.stages, 8, 0}, std::tuple{o.shared, 197888, 196764}, std::tuple{o.columns, 96, 96}}) {
@@ -45,9 +45,9 @@ TEST(Occupied, EachDisagreementIsNamed) {
   const auto finding = [](auto change) {
     Reserves r = reserves();
     std::string text = spec();
-    isa::Footprint t = touched();
+    run::Footprint t = touched();
     change(r, text, t);
-    return occupied(r, text, t).finding;
+    return verdict::occupied(r, text, t).finding;
   };
   EXPECT_EQ(finding([](auto&, auto& text, auto&) {
               text = replaced(text, "\"tile_n / ctas * tile_k * 4 / 8\"", "\"tile_n * tile_k * 4 / 8\"");
@@ -82,13 +82,14 @@ TEST(Occupied, EveryBudgetGivesWhatItsKernelReserves) {
   for (const Suite& s : suites())
     for (const Kernel& k : s.kernels) {
       if (!k.reserves) continue;
-      const std::string text = read_file(share_folder("budgets") + "/" + k.reserves->budget + ".json");
-      isa::Footprint all;
+      const std::string text =
+          launch::read_file(capture::share_folder("budgets") + "/" + k.reserves->budget + ".json");
+      run::Footprint all;
       all.shared.assign(static_cast<size_t>(k.reserves->shared), 1);
       for (int64_t c = 0; c < k.reserves->columns; ++c) all.tensor.allocated.set(static_cast<size_t>(c));
-      const int64_t columns = occupied(*k.reserves, text, all).columns.formula;
+      const int64_t columns = verdict::occupied(*k.reserves, text, all).columns.formula;
       for (int64_t c = 0; c < columns; ++c) all.tensor.written.set(static_cast<size_t>(c));
-      EXPECT_EQ(occupied(*k.reserves, text, all).finding, "") << k.full_name;
+      EXPECT_EQ(verdict::occupied(*k.reserves, text, all).finding, "") << k.full_name;
       ++kernels;
     }
   EXPECT_GE(kernels, 40u);
@@ -103,15 +104,15 @@ TEST(Occupied, AWrongBudgetFailsTheRow) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/dense.json")
       << replaced(spec(), "\"tile_n / ctas * tile_k * 4 / 8\"", "\"tile_n * tile_k * 4 / 8\"");
-  Plan plan;
+  verdict::Plan plan;
   plan.kernels = {"dense_m256_n64_f32"};
-  plan.ptx = share_folder("kernels");
-  plan.captures = share_folder("captures");
+  plan.ptx = capture::share_folder("kernels");
+  plan.captures = capture::share_folder("captures");
   for (const bool wrong : {false, true}) {
-    plan.budgets = wrong ? folder : share_folder("budgets");
-    const std::vector<Verdict> verdicts = judge(suite("dense"), plan);
+    plan.budgets = wrong ? folder : capture::share_folder("budgets");
+    const std::vector<verdict::Verdict> verdicts = verdict::judge(suite("dense"), plan);
     ASSERT_EQ(verdicts.size(), 1u);
-    const Verdict& v = verdicts.front();
+    const verdict::Verdict& v = verdicts.front();
     EXPECT_EQ(v.holds, !wrong) << v.first_mismatch;
     EXPECT_EQ(v.first_mismatch.find("the budget's formula for B") == 0, wrong) << v.first_mismatch;
     EXPECT_EQ(v.mismatches, 0u);
@@ -122,4 +123,4 @@ TEST(Occupied, AWrongBudgetFailsTheRow) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -4,7 +4,7 @@
 #include "verify/oracle/gemv.h"
 #include "verify/suite/nvfp4/nvfp4_operand.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 // The exact sum of products of parts first, first + 4, ... of `size` elements of both rows.
@@ -44,4 +44,4 @@ TEST(OperandData, SwampedSumsCancelWithAndWithoutSignsOfScales) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -16,7 +16,7 @@
 #include "verify/suite/kernels/published_outputs.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using problem::Operand;
@@ -81,10 +81,10 @@ int given(const Kernel& kernel, const std::string& arch) {
   for (const PlannedCase& planned : kernel.cases()) {
     if (!planned.published) continue;
     const DrawnCase drawn = planned.draw();
-    const SuiteCase c = suite_case(planned, drawn, {share_folder("kernels"), arch});
+    const SuiteCase c = suite_case(planned, drawn, {capture::share_folder("kernels"), arch});
     for (const double ulp : drawn.errors_ulp(c.expected)) EXPECT_LE(ulp, 0.5) << c.name;
-    for (const isa::Schedule& schedule : c.schedules) {
-      Modules modules;
+    for (const run::Schedule& schedule : c.schedules) {
+      launch::Modules modules;
       const Tried tried = try_case(c, schedule, std::ref(modules));
       EXPECT_FALSE(tried.failure) << kernel.full_name << ": " << tried.failure->what;
     }
@@ -121,24 +121,24 @@ std::string with_wrong_bit(std::string words) {
 }
 
 TEST(Published, AVerdictNamesWhatWasPublishedAndFailsWhereItIsNotGiven) {
-  const std::string words = read_file(share_folder("captures") + "/b200_words.txt");
-  Plan plan;
+  const std::string words = launch::read_file(capture::share_folder("captures") + "/b200_words.txt");
+  verdict::Plan plan;
   plan.kernels = {"dense_m128_n64"};
-  plan.ptx = share_folder("kernels");
-  plan.captures = share_folder("captures");
-  const Verdict good = verdict_of(judge(suite("dense"), plan), "dense_m128_n64", "sm_100a");
+  plan.ptx = capture::share_folder("kernels");
+  plan.captures = capture::share_folder("captures");
+  const verdict::Verdict good = verdict_of(verdict::judge(suite("dense"), plan), "dense_m128_n64", "sm_100a");
   EXPECT_TRUE(good.holds);
   EXPECT_EQ(good.evidence, "published (B200: 25 outputs, 3 words); rest manual");
 
   plan.captures = captures_with(with_wrong_bit(words));
-  const Verdict bad = verdict_of(judge(suite("dense"), plan), "dense_m128_n64", "sm_100a");
+  const verdict::Verdict bad = verdict_of(verdict::judge(suite("dense"), plan), "dense_m128_n64", "sm_100a");
   EXPECT_FALSE(bad.holds);
   EXPECT_EQ(bad.evidence, "manual");
   EXPECT_NE(bad.first_mismatch.find("word 1 of nvfp4"), std::string::npos) << bad.first_mismatch;
 
   plan.captures = captures_with("nvfp4 | 1 2 | 3 | 4\n");
-  EXPECT_THROW(judge(suite("dense"), plan), machine::InputError);
+  EXPECT_THROW(verdict::judge(suite("dense"), plan), machine::InputError);
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -15,7 +15,7 @@
 #include "verify/suite/kernels/quantise.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -146,9 +146,10 @@ TEST(ReciprocalRecipes, OnOtherGpusTheUnitsBitsAreUnknown) {
                                           {"quantise_flashinfer", "rcp.approx.ftz.f32"},
                                           {"quantise_fbgemm", "div.full.f32"}}) {
     EXPECT_EQ(kernel(suite("quantise"), name).archs, std::vector<std::string>{"sm_90a"});
-    const std::string text = read_file(share_folder("kernels") + "/quantise/" + name + ".sm_90a.ptx");
+    const std::string text =
+        launch::read_file(capture::share_folder("kernels") + "/quantise/" + name + ".sm_90a.ptx");
     try {
-      isa::compile(ptx::parse(replaced(text, "\\.target sm_90a", ".target sm_100a")), name,
+      isa::compile(ptx::parse(bugs::replaced(text, "\\.target sm_90a", ".target sm_100a")), name,
                    isa::Approximate::captured);
       ADD_FAILURE() << name << " is taken";
     } catch (const machine::Unsupported& e) {
@@ -170,12 +171,14 @@ TEST(ReciprocalVerdict, AMistakeIsNamed) {
         {"a division to nearest", "quantise_fbgemm", "div\\.full\\.f32", "div.rn.f32"},
         {"a group of zeros is divided by 0", "quantise_fbgemm", "selp\\.f32 (\\s*%f10), 0f00800000",
          "selp.f32 $1, 0f3F800000"}}) {
-    const std::string text = read_file(share_folder("kernels") + "/quantise/" + m.kernel + ".sm_90a.ptx");
-    EXPECT_NE(failure_of("quantise", m.kernel, replaced(text, m.pattern, m.by)).find("expected 0x"),
-              std::string::npos)
+    const std::string text =
+        launch::read_file(capture::share_folder("kernels") + "/quantise/" + m.kernel + ".sm_90a.ptx");
+    EXPECT_NE(
+        bugs::failure_of("quantise", m.kernel, bugs::replaced(text, m.pattern, m.by)).find("expected 0x"),
+        std::string::npos)
         << m.kernel << ": " << m.about;
   }
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

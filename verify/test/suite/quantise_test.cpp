@@ -15,7 +15,7 @@
 #include "verify/oracle/two_level.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 // Every recipe on every architecture that it is for leaves the host model's bytes.
@@ -28,8 +28,8 @@ RC_GTEST_PROP(Quantise, ARandomTensorGivesTheOraclesBytes, ()) {
   QuantiseCase c = quantise_random_case(*rc::gen::arbitrary<uint32_t>().as("seed"));
   c.k = 16 + c.k % 96 / 16 * 16;
   const QuantiseProblem problem(c);
-  Chain chain = problem.chain(name, {share_folder("kernels"), arch});
-  Modules modules;
+  Chain chain = problem.chain(name, {capture::share_folder("kernels"), arch});
+  launch::Modules modules;
   simulate(chain, std::ref(modules), {}, true);
   RC_ASSERT(same_bits(chain.launches.back().buffers[kQuantiseResult].bytes, problem.expected(name)));
 }
@@ -85,14 +85,16 @@ TEST(TwoLevel, RecipesAreToldApartByTheirRoundings) {
 
 TEST(QuantiseVerdict, AMistakeIsNamed) {
   const std::string name = "quantise_transformer_engine";
-  const std::string text = read_file(share_folder("kernels") + "/quantise/" + name + ".sm_90a.ptx");
+  const std::string text =
+      launch::read_file(capture::share_folder("kernels") + "/quantise/" + name + ".sm_90a.ptx");
   for (const auto& [about, pattern, by] :
        {std::tuple{"a tie at 5 goes up", "setp\\.gt\\.f32 (.*), 0f40A00000;", "setp.ge.f32 $1, 0f40A00000;"},
         {"a tie at 0.75 goes down", "setp\\.ge\\.f32 (.*), 0f3F400000;", "setp.gt.f32 $1, 0f3F400000;"},
         {"S is divided by 6, not multiplied by a sixth", "mul\\.rn\\.f32 (.*), 0f3E2AAAAB;",
          "div.rn.f32 $1, 0f40C00000;"}})
-    EXPECT_NE(failure_of("quantise", name.c_str(), replaced(text, pattern, by)).find("expected 0x"),
-              std::string::npos)
+    EXPECT_NE(
+        bugs::failure_of("quantise", name.c_str(), bugs::replaced(text, pattern, by)).find("expected 0x"),
+        std::string::npos)
         << about;
 }
 
@@ -116,4 +118,4 @@ TEST(QuantiseInput, WhatItCannotTakeIsNamedWithTheWayOut) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -7,11 +7,12 @@
 #include "model/machine/arch.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 std::string text_of(const char* name) {
-  return read_file(Build{share_folder("kernels"), "sm_120a"}.file("rtx/" + std::string(name)));
+  return launch::read_file(
+      Build{capture::share_folder("kernels"), "sm_120a"}.file("rtx/" + std::string(name)));
 }
 
 struct Mistake {
@@ -32,18 +33,18 @@ constexpr Mistake kMistakes[] = {
 
 TEST(RtxVerdict, AMistakeFails) {
   for (const Mistake& m : kMistakes)
-    EXPECT_NE(failure_of("rtx", m.kernel, replaced(text_of(m.kernel), m.pattern, m.by)), "")
+    EXPECT_NE(bugs::failure_of("rtx", m.kernel, bugs::replaced(text_of(m.kernel), m.pattern, m.by)), "")
         << m.kernel << ": " << m.about;
 }
 
 TEST(RtxVerdict, RandomProblemsGiveTheOraclesBits) {
   const Suite& rtx = suite("rtx");
   for (const Kernel& k : rtx.kernels) {
-    Modules modules;
+    launch::Modules modules;
     for (uint64_t seed = 1; seed <= 6; ++seed) {
       const PlannedCase planned = k.another(seed);
-      const SuiteCase c = suite_case(planned, planned.draw(), {share_folder("kernels"), "sm_120a"});
-      for (const isa::Schedule& schedule : c.schedules) {
+      const SuiteCase c = suite_case(planned, planned.draw(), {capture::share_folder("kernels"), "sm_120a"});
+      for (const run::Schedule& schedule : c.schedules) {
         const Tried tried = try_case(c, schedule, std::ref(modules));
         EXPECT_FALSE(tried.failure.has_value()) << k.name << ", " << c.name << ": " << tried.failure->what;
       }
@@ -61,15 +62,15 @@ TEST(RtxVerdict, KernelsReserveWhatTheirTargetHas) {
 }
 
 TEST(RtxVerdict, ItsEvidenceNamesThePublishedModel) {
-  Plan plan;
-  plan.ptx = share_folder("kernels");
-  plan.captures = share_folder("captures");
+  verdict::Plan plan;
+  plan.ptx = capture::share_folder("kernels");
+  plan.captures = capture::share_folder("captures");
   plan.kernels = {"rtx_gemv"};
-  for (const Verdict& v : judge(suite("rtx"), plan)) {
+  for (const verdict::Verdict& v : verdict::judge(suite("rtx"), plan)) {
     EXPECT_TRUE(v.holds) << v.first_mismatch;
     EXPECT_EQ(v.evidence, "published (MMA-Sim, of an RTX PRO 6000); rest manual");
   }
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

@@ -12,20 +12,21 @@
 #include "verify/capture/captures.h"
 #include "verify/verdict/judge.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 TEST(Suites, EveryKernelIsBuiltForEveryArchitectureWithItsEntries) {
   for (const Suite& suite : suites())
     for (const Kernel& kernel : suite.kernels)
       for (const std::string& arch : suite.archs_of(kernel)) {
-        const Build build{share_folder("kernels"), arch};
+        const Build build{capture::share_folder("kernels"), arch};
         ASSERT_FALSE(kernel.entries.empty()) << kernel.full_name;
         for (const Entry& e : kernel.entries) {
-          EXPECT_NE(read_file(build.file(e.module)).find(".entry " + e.entry + "("), std::string::npos)
+          EXPECT_NE(launch::read_file(build.file(e.module)).find(".entry " + e.entry + "("),
+                    std::string::npos)
               << e.name << ", " << arch;
           if (!e.unlike.empty()) {
-            EXPECT_NO_THROW(read_file(build.file(e.unlike))) << e.name;
+            EXPECT_NO_THROW(launch::read_file(build.file(e.unlike))) << e.name;
           }
         }
       }
@@ -37,7 +38,7 @@ TEST(Suites, NamesTellKernelsEntriesAndRecordedCasesApart) {
     EXPECT_TRUE(suite_names.insert(suite.name).second) << suite.name;
     for (const Kernel& kernel : suite.kernels) {
       EXPECT_TRUE(kernels.insert(kernel.full_name).second) << kernel.full_name;
-      EXPECT_EQ(&verify::kernel(suite, kernel.name), &kernel);
+      EXPECT_EQ(&suite::kernel(suite, kernel.name), &kernel);
       for (const Entry& e : kernel.entries) EXPECT_TRUE(entries.insert(e.name).second) << e.name;
       std::set<std::string> cases;
       bool known = false;  // from a GPU
@@ -62,11 +63,11 @@ TEST(Suites, ACaseIsLaunchedFromTheBuildThatIsAskedFor) {
     for (const std::string& arch : suite.archs_of(kernel)) {
       const SuiteCase c = suite_case(planned, drawn, {"folder", arch});
       EXPECT_EQ(c.name, planned.name);
-      for (const Launch& l : c.chain.launches) {
+      for (const launch::Launch& l : c.chain.launches) {
         EXPECT_EQ(l.ptx.rfind("folder/" + suite.name + "/", 0), 0u) << l.ptx;
         EXPECT_NE(l.ptx.find("." + arch + ".ptx"), std::string::npos) << l.ptx;
       }
-      const Buffer& result = c.chain.launches.back().buffers.at(c.result);
+      const launch::Buffer& result = c.chain.launches.back().buffers.at(c.result);
       EXPECT_TRUE(result.output);
       EXPECT_EQ(result.bytes.size(), c.expected.size());
       EXPECT_EQ(drawn.errors_ulp(c.expected).size(), c.expected.size() / c.element);
@@ -88,9 +89,10 @@ TEST(Suites, WhatThereIsNotIsRefusedWithWhatThereIs) {
   EXPECT_NE(
       refusal([] { kernel(suite("gemv"), "fastest"); }).find("no GEMV kernel 'fastest'; there are naive, "),
       std::string::npos);
-  Plan plan;
+  verdict::Plan plan;
   plan.archs = {"sm_100a"};
-  EXPECT_EQ(refusal([&] { judge(suite("gemm"), plan); }), "the suite 'gemm' is not judged on 'sm_100a'");
+  EXPECT_EQ(refusal([&] { verdict::judge(suite("gemm"), plan); }),
+            "the suite 'gemm' is not judged on 'sm_100a'");
 }
 
 // gemm's order of k, as hosts know it, moves every element of a step to one place.
@@ -101,19 +103,20 @@ TEST(Suites, AVerdictSaysThatApproximateInstructionsAreAnH200s) {
   one.kernels = {kernel(one, "quantise_fbgemm")};
   one.kernels[0].archs = {"sm_90a", "sm_100a"};
   one.kernels[0].cases = [of = one.kernels[0].cases] { return std::vector<PlannedCase>{of().front()}; };
-  Plan plan;
+  verdict::Plan plan;
   plan.ptx = testing::TempDir() + "approximate_kernels";
-  plan.captures = share_folder("captures");
-  const std::string text = read_file(share_folder("kernels") + "/quantise/quantise_fbgemm.sm_90a.ptx");
+  plan.captures = capture::share_folder("captures");
+  const std::string text =
+      launch::read_file(capture::share_folder("kernels") + "/quantise/quantise_fbgemm.sm_90a.ptx");
   std::filesystem::create_directories(plan.ptx + "/quantise");
   for (const std::string arch : {"sm_90a", "sm_100a"}) {
     std::string of_arch = text;
     of_arch.replace(of_arch.find("sm_90a"), 6, arch);
     std::ofstream(plan.ptx + "/quantise/quantise_fbgemm." + arch + ".ptx") << of_arch;
   }
-  const std::vector<Verdict> verdicts = judge(one, plan);
+  const std::vector<verdict::Verdict> verdicts = verdict::judge(one, plan);
   ASSERT_EQ(verdicts.size(), 2u);
-  for (const Verdict& v : verdicts) EXPECT_TRUE(v.holds || v.arch == "sm_90a") << v.first_mismatch;
+  for (const verdict::Verdict& v : verdicts) EXPECT_TRUE(v.holds || v.arch == "sm_90a") << v.first_mismatch;
   EXPECT_EQ(verdicts[0].evidence.find("approximate"), std::string::npos) << verdicts[0].evidence;
   EXPECT_EQ(verdicts[1].evidence, "manual; bits = sm_90a; approximate instructions as an H200's");
 }
@@ -138,4 +141,4 @@ TEST(GemmLaunch, StoresMakeUpTheRowsOfASplit) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

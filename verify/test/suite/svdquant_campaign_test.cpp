@@ -13,7 +13,7 @@
 #include "verify/suite/kernels/svdquant_wgmma.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 struct Timed {
@@ -27,7 +27,7 @@ struct Timed {
 // By the kernel of each architecture that makes tile after tile, under the default schedule.
 void check(const SvdquantCase& c, const char* name, const Chain& chain, size_t result,
            const std::function<std::vector<std::byte>()>& expected) {
-  Modules modules;
+  launch::Modules modules;
   Timed timed;
   Chain run = chain;
   simulate(run, std::ref(modules), {}, true);
@@ -49,7 +49,7 @@ TEST(SvdquantCampaign, ProductionShapesHoldInEveryBit) {
        {std::array{3072, 3840, 128}, {15360, 3840, 128}, {3840, 15360, 128}, {3072, 10240, 32}}) {
     const SvdquantCase c{rows, n, k, rank, OperandData::moderate, 7400, 66};
     const SvdquantProblem problem(c, false);
-    const std::string folder = share_folder("kernels");
+    const std::string folder = capture::share_folder("kernels");
     check(c, pair.name, {{problem.launch(pair, {folder, "sm_100a"})}, {}}, kSvdquantResult,
           [&] { return problem.expected(pair); });
     check(c, hopper.name, svdquant_wgmma_chain(problem, hopper, {folder, "sm_90a"}, 132),
@@ -58,4 +58,4 @@ TEST(SvdquantCampaign, ProductionShapesHoldInEveryBit) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

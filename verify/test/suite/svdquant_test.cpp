@@ -17,21 +17,21 @@
 #include "model/machine/failure.h"
 #include "nvfp4_laws.h"
 #include "verify/capture/captures.h"
-#include "verify/explore/schedules.h"
 #include "verify/oracle/epilogue.h"
+#include "verify/schedules/schedules.h"
 #include "verify/suite/same.h"
 
-namespace bitwell::verify {
+namespace bitwell::suite {
 namespace {
 
 using svdquant::Variant;
 
-Build build() { return {share_folder("kernels"), "sm_100a"}; }
+Build build() { return {capture::share_folder("kernels"), "sm_100a"}; }
 
 // Nothing where the launch leaves the expected bits.
-std::string complaint(const Variant& v, const SvdquantProblem& problem, const isa::Schedule& schedule = {}) {
-  Launch launch = problem.launch(v, build());
-  isa::Options options;
+std::string complaint(const Variant& v, const SvdquantProblem& problem, const run::Schedule& schedule = {}) {
+  launch::Launch launch = problem.launch(v, build());
+  run::Options options;
   options.schedule = schedule;
   try {
     test::run_file(launch, options);
@@ -66,9 +66,9 @@ double worst_of_bound(const Variant& v, const SvdquantProblem& problem, const st
       double main = 0, lora = 0, all = 0, largest = 0;
       for (size_t k = 0; k < u(c.k); ++k) {
         const double sa = scale_of(a.scales[k / 16] & 0x7F), sb = scale_of(b.scales[k / 16] & 0x7F);
-        main += verify::value_of(a.codes[k]) * verify::value_of(b.codes[k]) * sa * sb;
+        main += suite::value_of(a.codes[k]) * suite::value_of(b.codes[k]) * sa * sb;
         largest = std::max(largest, std::max(sa, 0x1p-6) * std::max(sb, 0x1p-6));
-        all += std::fabs(verify::value_of(a.codes[k]) * verify::value_of(b.codes[k])) * std::max(sa, 0x1p-6) *
+        all += std::fabs(suite::value_of(a.codes[k]) * suite::value_of(b.codes[k])) * std::max(sa, 0x1p-6) *
                std::max(sb, 0x1p-6);
       }
       for (size_t r = 0; r < u(c.rank); ++r) {
@@ -108,7 +108,7 @@ TEST(Svdquant, PairsWriteEachByteOfYOnce) {
   for (const int clusters : {0, 1, 2, 5}) {
     const SvdquantProblem problem({261, 150, 64, 16, OperandData::moderate, 12, clusters}, v.bf16);
     Writes writes;
-    Launch launch = problem.launch(v, build());
+    launch::Launch launch = problem.launch(v, build());
     test::run_file(launch, writes.options());
     EXPECT_TRUE(same_bits(launch.buffers[kSvdquantResult].bytes, problem.expected(v))) << clusters;
     EXPECT_EQ(writes.complaint(261 * 150 * 2), "") << clusters;
@@ -125,11 +125,11 @@ RC_GTEST_PROP(Svdquant, ARandomLaunchGivesTheOraclesBits, ()) {
   const SvdquantProblem problem(c, v.bf16);
   for (const bool first : {true, false}) {
     if (!first && !promised(v)) continue;
-    const isa::Schedule schedule{isa::kPolicies[first ? 0 : 1 + c.seed % (isa::kPolicies.size() - 1)].policy,
+    const run::Schedule schedule{run::kPolicies[first ? 0 : 1 + c.seed % (run::kPolicies.size() - 1)].policy,
                                  c.seed};
     const std::string what = complaint(v, problem, schedule);
     if (!what.empty())
-      RC_FAIL(std::string(v.name) + ", " + c.describe() + ", " + describe(schedule) + ": " + what);
+      RC_FAIL(std::string(v.name) + ", " + c.describe() + ", " + launch::describe(schedule) + ": " + what);
   }
 }
 
@@ -139,7 +139,7 @@ TEST(SvdquantOrder, KindsOnOneAccumulatorNeedAWait) {
   const SvdquantProblem problem({9, 16, 1024, 64, OperandData::cancellation, 3}, false);
   const auto differing = [&](const char* name) {
     int out = 0;
-    for (isa::Schedule s : schedules(24)) {
+    for (run::Schedule s : launch::schedules(24)) {
       s.kept = machine::Promise::manual;
       out += complaint(svdquant::variant(name), problem, s).empty() ? 0 : 1;
     }
@@ -196,7 +196,7 @@ TEST(SvdquantMistake, AWrongRankInThePairShowsFromTheFirstRowOfTheSecondCtaOn) {
 // What model/budget allows beside a kernel's LoRA stages, by layouts and by formulas.
 budget::Audit audit_of(const Variant& v, int up_ctas) {
   static const budget::Spec spec =
-      budget::parse_spec(read_file(share_folder("budgets") + "/svdquant-bitwell.json"));
+      budget::parse_spec(launch::read_file(capture::share_folder("budgets") + "/svdquant-bitwell.json"));
   return budget::audit(spec, {{"ctas", v.ctas},
                               {"up_ctas", up_ctas},
                               {"lora_stages", v.lora_stages},
@@ -244,4 +244,4 @@ TEST(SvdquantInput, WhatItCannotTakeIsNamedWithTheWayOut) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::suite

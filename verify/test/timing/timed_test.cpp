@@ -1,11 +1,11 @@
 // A run in the order of time: the same bits, and times that what is known of the device explains.
 #include <gtest/gtest.h>
 
-#include "verify/explore/given.h"
 #include "verify/launch/start.h"
+#include "verify/schedules/given.h"
 #include "verify/session/time.h"
 
-namespace bitwell::verify {
+namespace bitwell::timing {
 namespace {
 
 // `body` of a kernel of sm_90a: %a0 is where x is, %r0 the thread.
@@ -17,8 +17,8 @@ std::string kernel(const std::string& body) {
          body + "ret;\n}\n";
 }
 
-Launch launch_of(const std::string& text, uint32_t ctas, uint32_t threads) {
-  Launch l;
+launch::Launch launch_of(const std::string& text, uint32_t ctas, uint32_t threads) {
+  launch::Launch l;
   l.module = std::make_shared<const isa::Module>(text);
   l.entry = "k";
   l.shape.grid = {ctas, 1, 1};
@@ -27,13 +27,13 @@ Launch launch_of(const std::string& text, uint32_t ctas, uint32_t threads) {
   return l;
 }
 
-session::TimeAnswer time_of(const Launch& l, uint32_t most = 8) {
+session::TimeAnswer time_of(const launch::Launch& l, uint32_t most = 8) {
   session::TimeQuestion q = session::time_question(l);
   q.most = most;
   return session::time_of(q);
 }
 double cycles(const std::string& body, uint32_t threads = 32) {
-  const Launch l = launch_of(kernel(body), 1, threads);
+  const launch::Launch l = launch_of(kernel(body), 1, threads);
   return time_of(l).launches.at(0).launch.cycles;
 }
 // The same a hundred times.
@@ -68,13 +68,13 @@ st.global.u32 [%a1], %r3;
 )");
 
 TEST(Timed, BitsAreThoseOfEverySchedule) {
-  const Launch l = launch_of(kPipeline, 150, 64);
-  const Start start(l);
-  const Ran lazy = start.run({}, true);
-  Given timed("timed", 0, start, {});
-  isa::Options options;
+  const launch::Launch l = launch_of(kPipeline, 150, 64);
+  const launch::Start start(l);
+  const launch::Ran lazy = start.run({}, true);
+  schedules::Given timed("timed", 0, start, {});
+  run::Options options;
   timed.attach(options);
-  const Ran other = start.run(options, true);
+  const launch::Ran other = start.run(options, true);
   EXPECT_EQ(lazy.buffer(l, 0), other.buffer(l, 0));
   EXPECT_EQ(lazy.result.warp_instructions, other.result.warp_instructions);
 }
@@ -97,21 +97,24 @@ TEST(Timed, ConflictsOfBanksCountByTheAddresses) {
 }
 
 TEST(Timed, FirstTouchComesFromMemory) {
-  const Launch l = launch_of(kernel("ld.global.u32 %r1, [%a0];\nst.global.u32 [%a0+64], %r1;\n"), 1, 32);
+  const launch::Launch l =
+      launch_of(kernel("ld.global.u32 %r1, [%a0];\nst.global.u32 [%a0+64], %r1;\n"), 1, 32);
   EXPECT_NEAR(time_of(l).launches.at(0).launch.cycles, 680, 80);
 }
 
 TEST(Timed, AnInstructionWithoutARowIsNamed) {
-  const Launch l = launch_of(kernel("sad.u32 %r1, %r0, %r0, %r0;\nst.global.u32 [%a0], %r1;\n"), 1, 32);
+  const launch::Launch l =
+      launch_of(kernel("sad.u32 %r1, %r0, %r0, %r0;\nst.global.u32 [%a0], %r1;\n"), 1, 32);
   const session::LaunchTime t = time_of(l).launches.at(0);
   EXPECT_EQ(t.launch.seen.without_row, (std::map<std::string, uint64_t>{{"sad.u32", 1}}));
-  const Launch known = launch_of(kernel("add.u32 %r1, %r0, %r0;\nst.global.u32 [%a0], %r1;\n"), 1, 32);
+  const launch::Launch known =
+      launch_of(kernel("add.u32 %r1, %r0, %r0;\nst.global.u32 [%a0], %r1;\n"), 1, 32);
   const session::LaunchTime k = time_of(known).launches.at(0);
   EXPECT_GT(t.estimate.high / t.estimate.us, k.estimate.high / k.estimate.us);
 }
 
 TEST(Timed, ADeviceWithoutATableIsNamed) {
-  const Launch l = launch_of(kPipeline, 1, 64);
+  const launch::Launch l = launch_of(kPipeline, 1, 64);
   session::TimeQuestion q = session::time_question(l);
   q.device = "b200";
   try {
@@ -124,7 +127,7 @@ TEST(Timed, ADeviceWithoutATableIsNamed) {
 
 // A sample says what the whole does.
 TEST(Timed, ASampleIsLikeTheWhole) {
-  const Launch l = launch_of(kPipeline, 800, 64);
+  const launch::Launch l = launch_of(kPipeline, 800, 64);
   const session::TimeAnswer sample = time_of(l, 4), whole = time_of(l, 0);
   EXPECT_TRUE(sample.launches[0].launch.sampled);
   EXPECT_FALSE(whole.launches[0].launch.sampled);
@@ -132,4 +135,4 @@ TEST(Timed, ASampleIsLikeTheWhole) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::timing

@@ -14,7 +14,7 @@ sees() {
 fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
 
 sees number model/number/exact.h || fail "model/number does not see itself: $(cat "$work/said")"
-sees machine number layout model/machine/memory.h || fail "model/machine does not see what it uses: $(cat "$work/said")"
+sees machine number layout model/machine/memory/memory.h || fail "model/machine does not see what it uses: $(cat "$work/said")"
 sees machine number layout model/run/launch.h && fail "model/machine sees model/run"
 sees hazard form ptx machine number layout model/run/launch.h && fail "model/hazard sees model/run"
 sees oracle verify/suite/suite.h && fail "the oracle sees the suites"

@@ -8,7 +8,7 @@
 
 #include "../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 namespace {
 
 using Words = std::vector<uint32_t>;
@@ -56,14 +56,14 @@ Judged expected(const Case& c) {
 
 Judged by_the_kernel(const Case& c, uint32_t threads) {
   const size_t words = c.before.size(), launches = c.left.size();
-  Launch launch;
-  launch.entry = kBetween;
+  launch::Launch launch;
+  launch.entry = device::kBetween;
   launch.shape.grid[0] = static_cast<uint32_t>(launches) + 1;
   launch.shape.block[0] = threads;
   launch.shape.dynamic_shared = 1040;
   Words ends;
   for (const Words& end : c.ends) ends.insert(ends.end(), end.begin(), end.end());
-  Buffer places;
+  launch::Buffer places;
   places.name = "places";
   places.bytes.resize(8 * words * launches);
   for (size_t i = 0; i < launches; ++i)
@@ -75,7 +75,7 @@ Judged by_the_kernel(const Case& c, uint32_t threads) {
   for (const Words& left : c.left) launch.add_hidden_buffer({"left", bytes_of(left)});
   for (const size_t n : {words, c.ends.size(), launches, size_t{1040}})
     launch.add_scalar(static_cast<uint32_t>(n));
-  test::run_ptx(between_launches(), launch);
+  test::run_ptx(device::between_launches(), launch);
   Judged out;
   out.wrong = words_of(launch.buffers[4].bytes);
   const Words examples = words_of(launch.buffers[5].bytes);
@@ -117,4 +117,4 @@ TEST(Between, ALaunchIsWrongIfItLeftNoneOfTheEnds) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

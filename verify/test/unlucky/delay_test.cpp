@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "verify/bugs/catalogue/legal_ends.h"
-#include "verify/explore/schedules.h"
+#include "verify/schedules/schedules.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 namespace {
 
 // What was put in: from "{ .reg .b32 late" to the brace behind the sleep.
@@ -48,16 +48,16 @@ TEST(Delayed, ASleepStandsBeforeWhatReachesMemoryOrMeetsThreads) {
 }
 
 // What runs of the schedules leave, each once. Random waits may give up again and again: no end.
-std::set<std::vector<std::vector<std::byte>>> ends_of(const std::string& ptx, Launch launch) {
+std::set<std::vector<std::vector<std::byte>>> ends_of(const std::string& ptx, launch::Launch launch) {
   launch.module = std::make_shared<const isa::Module>(ptx);
-  const Start start(launch);
+  const launch::Start start(launch);
   std::set<std::vector<std::vector<std::byte>>> out;
-  for (const isa::Schedule& schedule : schedules(7)) {
-    isa::Options options;
+  for (const run::Schedule& schedule : launch::schedules(7)) {
+    run::Options options;
     options.schedule = schedule;
     options.step_limit = 1 << 22;
     try {
-      const Ran ran = start.run(options, true);
+      const launch::Ran ran = start.run(options, true);
       std::vector<std::vector<std::byte>> end;
       for (size_t b = 0; b < launch.buffers.size(); ++b) end.push_back(ran.buffer(launch, b));
       out.insert(std::move(end));
@@ -70,7 +70,7 @@ std::set<std::vector<std::vector<std::byte>>> ends_of(const std::string& ptx, La
 
 TEST(Delayed, AKernelWithoutABugLeavesTheSameBytes) {
   for (const Exhibit& x : read_catalogue(BITWELL_CATALOGUE)) {
-    const Launch launch = with_distinct_inputs(x);
+    const launch::Launch launch = with_distinct_inputs(x);
     const auto ends = ends_of(ptx_of(x), launch);
     EXPECT_FALSE(ends.empty()) << x.name;
     EXPECT_EQ(ends_of(delayed(ptx_of(x)), launch), ends) << x.name;
@@ -91,4 +91,4 @@ TEST(Delayed, SeveralInstructionsOfALineAndGuardsEachGetTheirOwn) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

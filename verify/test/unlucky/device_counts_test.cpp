@@ -9,7 +9,7 @@
 
 #include "verify/bugs/catalogue/legal_ends.h"
 
-namespace bitwell::verify {
+namespace bitwell::bugs {
 namespace {
 
 const std::string kText =
@@ -138,4 +138,4 @@ TEST(LegalEnds, InputsHoldDistinctWordsAndAddressesDoNotCount) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::bugs

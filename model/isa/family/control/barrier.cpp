@@ -17,7 +17,7 @@ namespace {
 
 // For .aligned barriers: whether all threads of the warp that still run are here. If not, those that are wait
 // for the others to come, or to end: an H200 goes on then, too, where they have passed the barrier by.
-bool all_at_barrier(Context& context, uint32_t mask) {
+bool all_at_barrier(run::Context& context, uint32_t mask) {
   Split& split = context.split();
   if (const uint32_t again = split.passed_by & mask; again != 0)
     throw Fault(
@@ -28,15 +28,15 @@ bool all_at_barrier(Context& context, uint32_t mask) {
     return true;
   }
   if (const uint32_t others = split.mask & ~mask; others != 0) {  // by their guard
-    take_lanes(context, mask).passed_by |= others;
+    run::take_lanes(context, mask).passed_by |= others;
     context.warp.splits.back().passed_by = 0;
   }
-  context.split().wait = &kMeets;
+  context.split().wait = &run::kMeets;
   return false;
 }
 
-Next barrier(const Op& op, Context& context, uint32_t mask) {
-  const auto& use = op.as<BarrierUse>();
+Next barrier(const Op& op, run::Context& context, uint32_t mask) {
+  const auto& use = op.as<run::BarrierUse>();
   context.require_defined(op.a, mask, "a barrier's number");
   const int lane = __builtin_ctz(mask);
   const uint32_t number = context.row<uint32_t>(op.a)[lane];
@@ -78,8 +78,8 @@ Next barrier(const Op& op, Context& context, uint32_t mask) {
   // A warp that has ended is no part of a barrier of all threads (PTX ISA 9.0, 9.7.12.5, exit); of an aligned
   // one all threads of a warp are.
   b.some_ended = b.some_ended || (use.aligned && context.warp.exited != 0);
-  tell_synchronised(Synchronisation::Kind::cta_arrived, context.cta, context.warp, context.split(), mask,
-                    number, {}, expected);
+  run::tell_synchronised(machine::Synchronisation::Kind::cta_arrived, context.cta, context.warp,
+                         context.split(), mask, number, {}, expected);
   uint32_t& arrived = b.lanes[static_cast<size_t>(context.warp.index)];
   if ((arrived & mask) !=
       0) {  // these threads went round before the rest of their warp came: bar.arrive in a loop
@@ -87,12 +87,12 @@ Next barrier(const Op& op, Context& context, uint32_t mask) {
     arrived = 0;
   }
   arrived |= mask;
-  if (use.kind == BarrierUse::Kind::arrive) {
+  if (use.kind == run::BarrierUse::Kind::arrive) {
     context.cta.try_release(number);
     return Next::advance;
   }
-  Split& split = take_lanes(context, mask);
-  split.wait = &kAtCtaBarrier;
+  Split& split = run::take_lanes(context, mask);
+  split.wait = &run::kAtCtaBarrier;
   split.barrier = number;
   context.cta.try_release(number);
   return Next::moved;
@@ -102,19 +102,19 @@ Next barrier(const Op& op, Context& context, uint32_t mask) {
 void bar(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   Op op = effect(barrier, OpKind::barrier);
-  BarrierUse use;
-  const bool red = has(i, ".red");
-  const bool arrive = has(i, ".arrive");
-  use.kind = arrive ? BarrierUse::Kind::arrive : BarrierUse::Kind::sync;
+  run::BarrierUse use;
+  const bool red = ptx::has(i, ".red");
+  const bool arrive = ptx::has(i, ".arrive");
+  use.kind = arrive ? run::BarrierUse::Kind::arrive : run::BarrierUse::Kind::sync;
   size_t next = 0;
   const size_t operands = b.operand_count();
   bool negated = false;
   if (red) {
-    use.kind = has(i, ".popc")  ? BarrierUse::Kind::red_popc
-               : has(i, ".and") ? BarrierUse::Kind::red_and
-                                : BarrierUse::Kind::red_or;
+    use.kind = ptx::has(i, ".popc")  ? run::BarrierUse::Kind::red_popc
+               : ptx::has(i, ".and") ? run::BarrierUse::Kind::red_and
+                                     : run::BarrierUse::Kind::red_or;
     if (operands < 3 || operands > 4) throw Invalid("'" + m.name + "' takes 3 or 4 operands");
-    if (use.kind == BarrierUse::Kind::red_popc)
+    if (use.kind == run::BarrierUse::Kind::red_popc)
       op.d = b.destination(b.operand(next++), b.type(".u32")).row;
     else
       op.d = b.predicate(b.operand(next++), true, negated).row;
@@ -130,7 +130,7 @@ void bar(Builder& b, const Match& m) {
     op.b = b.source(b.operand(next), b.type(".u32")).row;
     use.counted = true;
   }
-  use.aligned = i.opcode == "bar" || has(i, ".aligned");
+  use.aligned = i.opcode == "bar" || ptx::has(i, ".aligned");
   use.negated = negated;
   b.payload(op, use);
   b.emit(op);

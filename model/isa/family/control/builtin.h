@@ -9,7 +9,7 @@ namespace bitwell::isa {
 
 // A lane's n-th argument. Faults where the call passes no such one.
 template <class T>
-T builtin_argument(const Context& context, const CallSite& site, size_t n, int lane) {
+T builtin_argument(const run::Context& context, const CallSite& site, size_t n, int lane) {
   T v{};
   if (n >= site.arguments.size() || site.arguments[n].size < sizeof v)
     throw machine::Fault("a built-in function is called with the wrong arguments", lane);
@@ -21,7 +21,7 @@ T builtin_argument(const Context& context, const CallSite& site, size_t n, int l
 
 // A lane's result, where the call takes one; `name` is the function's. Faults where it has another size.
 template <class T>
-void builtin_result(Context& context, const CallSite& site, const char* name, int lane, const T& v) {
+void builtin_result(run::Context& context, const CallSite& site, const char* name, int lane, const T& v) {
   if (site.results.empty()) return;
   if (site.results[0].size != sizeof v)
     throw machine::Fault(std::string(name) + "'s result must have " + std::to_string(sizeof v) + " bytes",

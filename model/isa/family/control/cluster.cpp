@@ -15,10 +15,10 @@ using machine::kRankShift;
 
 namespace {
 
-std::string for_registers(Cluster&, const Waiter&) {
+std::string for_registers(run::Cluster&, const run::Waiter&) {
   return " for registers that other warps of the CTA hold";
 }
-constexpr WaitKind kForRegisters{.why = for_registers, .looks_again = true};
+constexpr run::WaitKind kForRegisters{.why = for_registers, .looks_again = true};
 
 // mapa and getctarank.
 struct MappingUse : Payload {
@@ -35,7 +35,7 @@ struct RegisterCount : Payload {
 };
 
 // A lane's address without its window, generic or shared::cluster, 32 or 64 bits.
-uint64_t cluster_address(const Op& op, Context& context, int lane) {
+uint64_t cluster_address(const Op& op, run::Context& context, int lane) {
   const uint64_t a =
       op.as<MappingUse>().size == 4 ? context.row<uint32_t>(op.a)[lane] : context.row<uint64_t>(op.a)[lane];
   if (!op.as<MappingUse>().generic) return a;
@@ -45,7 +45,7 @@ uint64_t cluster_address(const Op& op, Context& context, int lane) {
 }
 
 // Arithmetic, as on an H200: a rank that the cluster does not have is told when the address is used.
-Next map_address(const Op& op, Context& context, uint32_t mask) {
+Next map_address(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "an address");
   context.require_defined(op.b, mask, "a CTA's rank");
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
@@ -63,7 +63,7 @@ Next map_address(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
-Next address_rank(const Op& op, Context& context, uint32_t mask) {
+Next address_rank(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "an address");
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
@@ -74,9 +74,9 @@ Next address_rank(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
-Next cluster_arrive(const Op& op, Context& context, uint32_t mask) {
-  if (op.as<ClusterBarrierUse>().aligned && !all_here(context, mask)) return Next::wait;
-  Cluster& cluster = context.cta.cluster;
+Next cluster_arrive(const Op& op, run::Context& context, uint32_t mask) {
+  if (op.as<ClusterBarrierUse>().aligned && !run::all_here(context, mask)) return Next::wait;
+  run::Cluster& cluster = context.cta.cluster;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<size_t>(__builtin_ctz(lanes));
     uint64_t& arrivals = context.warp.cluster_arrivals[lane];
@@ -85,16 +85,16 @@ Next cluster_arrive(const Op& op, Context& context, uint32_t mask) {
                   __builtin_ctz(lanes));
     arrivals = cluster.barrier_phase + 1;
   }
-  tell_synchronised(Synchronisation::Kind::cluster_arrived, context.cta, context.warp, context.split(), mask,
-                    cluster.barrier_phase + 1, op.as<ClusterBarrierUse>().order);
+  run::tell_synchronised(machine::Synchronisation::Kind::cluster_arrived, context.cta, context.warp,
+                         context.split(), mask, cluster.barrier_phase + 1, op.as<ClusterBarrierUse>().order);
   cluster.try_release_barrier();
   cluster.yield();
   return Next::advance;
 }
 
-Next cluster_wait(const Op& op, Context& context, uint32_t mask) {
-  if (op.as<ClusterBarrierUse>().aligned && !all_here(context, mask)) return Next::wait;
-  Cluster& cluster = context.cta.cluster;
+Next cluster_wait(const Op& op, run::Context& context, uint32_t mask) {
+  if (op.as<ClusterBarrierUse>().aligned && !run::all_here(context, mask)) return Next::wait;
+  run::Cluster& cluster = context.cta.cluster;
   uint32_t through = 0;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
@@ -107,34 +107,35 @@ Next cluster_wait(const Op& op, Context& context, uint32_t mask) {
   for (uint32_t lanes = through; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<size_t>(__builtin_ctz(lanes));
     context.warp.cluster_waits[lane] = context.warp.cluster_arrivals[lane];
-    tell_synchronised(Synchronisation::Kind::cluster_passed, context.cta, context.warp, context.split(),
-                      1u << lane, context.warp.cluster_arrivals[lane], op.as<ClusterBarrierUse>().order);
+    run::tell_synchronised(machine::Synchronisation::Kind::cluster_passed, context.cta, context.warp,
+                           context.split(), 1u << lane, context.warp.cluster_arrivals[lane],
+                           op.as<ClusterBarrierUse>().order);
   }
   if (through == mask) return Next::advance;
   if (through != 0) {  // the others stay here and look again
     machine::Split rest = context.split();
     rest.mask = mask & ~through;
-    rest.wait = &kAtClusterBarrier;
-    take_lanes(context, mask);
+    rest.wait = &run::kAtClusterBarrier;
+    run::take_lanes(context, mask);
     context.split().mask = through;
     ++context.split().pc;
     context.warp.splits.push_back(std::move(rest));
     return Next::moved;
   }
-  take_lanes(context, mask).wait = &kAtClusterBarrier;
+  run::take_lanes(context, mask).wait = &run::kAtClusterBarrier;
   return Next::moved;
 }
 
 // Registers of a thread of the warp, as far as they are known: by its last setmaxnreg, or by the launch,
 // which gives them by eights; 0: not.
-uint64_t registers_of(const machine::Warp& warp, const Cta& cta) {
+uint64_t registers_of(const machine::Warp& warp, const run::Cta& cta) {
   if (!warp.register_counts.empty()) return warp.register_counts.back().first;
   return (uint64_t{cta.grid.shape.registers} + 7) / 8 * 8;
 }
 
 // Whether the CTA's pool, which is what it was launched with, has what the warp wants more. What a warp had
 // stays there when it ends.
-bool in_pool(const machine::Warp& warp, const Cta& cta, uint64_t wanted) {
+bool in_pool(const machine::Warp& warp, const run::Cta& cta, uint64_t wanted) {
   const uint64_t launched = (uint64_t{cta.grid.shape.registers} + 7) / 8 * 8;
   uint64_t held = wanted;
   for (const machine::Warp& other : cta.warps)
@@ -144,8 +145,8 @@ bool in_pool(const machine::Warp& warp, const Cta& cta, uint64_t wanted) {
 
 // All warps of a warpgroup execute the same setmaxnreg, though an H200 takes other counts; .inc waits for
 // registers that others give up, and never asks for fewer, .dec never for more (PTX ISA 9.0, 9.7.19.5).
-Next set_max_registers(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next set_max_registers(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const uint64_t wanted = op.as<RegisterCount>().count;
   const bool more = op.as<RegisterCount>().more;
   auto& mine = context.warp.register_counts;
@@ -209,7 +210,7 @@ void barrier_cluster(Builder& b, const Match&) {
   const bool arrives = b.instruction().modifiers[1] == ".arrive";
   Op op = effect_without_memory(b, arrives ? cluster_arrive : cluster_wait);
   auto& use = b.payload<ClusterBarrierUse>(op);
-  use.aligned = has(b.instruction(), ".aligned");
+  use.aligned = ptx::has(b.instruction(), ".aligned");
   use.order = order_of(b.instruction(), {arrives ? Semantics::release : Semantics::acquire, Scope::cluster});
   use.order.scope = Scope::cluster;
   b.emit(op);
@@ -224,7 +225,7 @@ void registers(Builder& b, const Match&) {
   Op op = effect_without_memory(b, set_max_registers);
   auto& use = b.payload<RegisterCount>(op);
   use.count = count;
-  use.more = has(b.instruction(), ".inc");
+  use.more = ptx::has(b.instruction(), ".inc");
   b.emit(op);
 }
 
@@ -238,7 +239,7 @@ constexpr Form kCluster[] = {
 
 }  // namespace
 
-void check_register_counts(Context& context) {
+void check_register_counts(run::Context& context) {
   if (context.warp.live() != 0) return;
   const int first = context.warp.index / 4 * 4;
   for (int w = first; w < std::min(first + 4, static_cast<int>(context.cta.warps.size())); ++w) {

@@ -1,11 +1,13 @@
 // What the ends of threads owe to setmaxnreg.
 #pragma once
 
+namespace bitwell::run {
+class Context;
+}
+
 namespace bitwell::isa {
 
-class Context;
-
 // Faults where a warp ends without its warpgroup's setmaxnreg.
-void check_register_counts(Context& context);
+void check_register_counts(run::Context& context);
 
 }  // namespace bitwell::isa

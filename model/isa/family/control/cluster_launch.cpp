@@ -24,19 +24,19 @@ constexpr uint32_t kNothingLeft = 0x434C4300;
 
 // One that gets the response.
 struct Requester {
-  Cta* cta;
+  run::Cta* cta;
   uint64_t response, barrier;  // shared::cluster addresses
 };
 
 // A request under way. Which cluster it gets, if any, is decided when its turn comes.
 class CancelRequest : public machine::Agent {
  public:
-  CancelRequest(Cluster& cluster, std::vector<Requester> to) : cluster_(cluster), to_(std::move(to)) {
+  CancelRequest(run::Cluster& cluster, std::vector<Requester> to) : cluster_(cluster), to_(std::move(to)) {
     ending = machine::Ending::mbarrier;
     for (const Requester& r : to_) {
       keep_off_mbarriers(r);
-      Port::empty(r.cta->shared, r.response, kResponseBytes);
-      tell_emptied(*r.cta, r.response, kResponseBytes);
+      run::Port::empty(r.cta->shared, r.response, kResponseBytes);
+      run::tell_emptied(*r.cta, r.response, kResponseBytes);
     }
   }
 
@@ -44,15 +44,16 @@ class CancelRequest : public machine::Agent {
     const Response response = decide();
     std::array<std::byte, kResponseBytes> bytes;
     std::memcpy(bytes.data(), response.data(), bytes.size());
-    const Port port(cluster_, *this, {Semantics::weak, Scope::cta, machine::Proxy::async});
-    const Port signal(cluster_, *this, {Semantics::release, Scope::cluster});
+    const run::Port port(cluster_, *this, {Semantics::weak, Scope::cta, machine::Proxy::async});
+    const run::Port signal(cluster_, *this, {Semantics::release, Scope::cluster});
     for (const Requester& r : to_) {
       if (!r.cta->alive())
         throw Fault(describe() + " writes the shared memory of CTA rank " + std::to_string(r.cta->rank) +
                     ", which has ended: it ended without waiting for the response");
       keep_off_mbarriers(r);
       port.write(r.cta->shared, r.response, bytes.size(), bytes.data());
-      if (signal.mbarriers(AccessKind::update, {r.cta, r.barrier}).complete(r.barrier, kResponseBytes))
+      if (signal.mbarriers(machine::AccessKind::update, {r.cta, r.barrier})
+              .complete(r.barrier, kResponseBytes))
         cluster_.wake_mbarrier(r.barrier);
     }
     return true;
@@ -71,7 +72,7 @@ class CancelRequest : public machine::Agent {
 
  private:
   Response decide() {
-    Grid& grid = cluster_.grid;
+    run::Grid& grid = cluster_.grid;
     if (!grid.next || cluster_.outrun()) cluster_.launches_over = true;
     if (cluster_.launches_over) return {0, 0, 0, kNothingLeft};
     const std::array<uint32_t, 3> first = *grid.take_next();
@@ -83,7 +84,7 @@ class CancelRequest : public machine::Agent {
       throw Fault(describe() + " writes over an mbarrier, which is live");
   }
 
-  Cluster& cluster_;
+  run::Cluster& cluster_;
   std::vector<Requester> to_;
 };
 
@@ -92,18 +93,18 @@ struct CancelUse : Payload {
   bool multicast = false;
 };
 
-Next try_cancel(const Op& op, Context& context, uint32_t mask) {
+Next try_cancel(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "an address");
   context.require_defined(op.b, mask, "an address");
   const auto& use = op.as<CancelUse>();
-  Cluster& cluster = context.cta.cluster;
+  run::Cluster& cluster = context.cta.cluster;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
     if (context.cta.saw_launches_over)
       throw Fault("clusterlaunchcontrol.try_cancel by a CTA that has seen one fail: undefined", lane);
     const uint64_t response =
-        shared_place(use.response, op.a, context, lane, kResponseBytes, kResponseBytes, true).address;
-    const uint64_t barrier = shared_place(use.barrier, op.b, context, lane, 8, 8, true).address;
+        run::shared_place(use.response, op.a, context, lane, kResponseBytes, kResponseBytes, true).address;
+    const uint64_t barrier = run::shared_place(use.barrier, op.b, context, lane, 8, 8, true).address;
     std::vector<Requester> to;
     for (const auto& cta : cluster.ctas) {
       if (cta.get() != &context.cta && !use.multicast) continue;
@@ -125,7 +126,7 @@ Next try_cancel(const Op& op, Context& context, uint32_t mask) {
 // The response that a lane of row a holds. PTX leaves open what a program may write there itself; of
 // CUTLASS's pingpong kernels one warpgroup writes zeros for the other, which stand for a request that has
 // failed.
-Response response_of(const Op& op, Context& context, int lane) {
+Response response_of(const Op& op, run::Context& context, int lane) {
   Response out;
   std::memcpy(out.data(), context.row<std::byte>(op.a) + kResponseBytes * static_cast<size_t>(lane),
               sizeof out);
@@ -140,7 +141,7 @@ Response response_of(const Op& op, Context& context, int lane) {
   return out;
 }
 
-Next is_canceled(const Op& op, Context& context, uint32_t mask) {
+Next is_canceled(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a response");
   uint32_t result = 0;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
@@ -159,7 +160,7 @@ struct CtaidUse : Payload {
   size_t first = 0;  // coordinate that the first result gets
 };
 
-Next get_first_ctaid(const Op& op, Context& context, uint32_t mask) {
+Next get_first_ctaid(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a response");
   // All that is read, before a destination that is a source changes it.
   std::array<Response, kLanes> responses{};
@@ -188,7 +189,7 @@ void try_cancel_form(Builder& b, const Match& m) {
   operands_left(b, m, 2);
   Op op = effect(try_cancel);
   auto& use = b.payload<CancelUse>(op);
-  use.multicast = has(b.instruction(), ".multicast::cluster::all");
+  use.multicast = ptx::has(b.instruction(), ".multicast::cluster::all");
   const Space space = space_of(b.instruction());
   set_address(b, op, use.barrier, b.operand(1), space);
   b.uses().touch_there(barrier_touch(space, true));
@@ -215,7 +216,7 @@ void get_first_ctaid_form(Builder& b, const Match& m) {
   op.a = b.source(b.operand(1), b.type(".b128"), false, false).row;
   std::vector<uint32_t>* list = b.new_list();
   const ptx::Operand& d = b.operand(0);
-  if (has(b.instruction(), ".v4")) {
+  if (ptx::has(b.instruction(), ".v4")) {
     if (d.kind != ptx::OperandKind::vector || d.elements.size() != 4)
       throw Invalid("'" + m.name + "' needs a vector of 4 registers");
     bool any = false;
@@ -228,9 +229,9 @@ void get_first_ctaid_form(Builder& b, const Match& m) {
     list->push_back(b.destination(d, b.type(".b32")).row);
   }
   op.results = list;
-  b.payload<CtaidUse>(op).first = has(b.instruction(), ".get_first_ctaid::y")   ? 1
-                                  : has(b.instruction(), ".get_first_ctaid::z") ? 2
-                                                                                : 0;
+  b.payload<CtaidUse>(op).first = ptx::has(b.instruction(), ".get_first_ctaid::y")   ? 1
+                                  : ptx::has(b.instruction(), ".get_first_ctaid::z") ? 2
+                                                                                     : 0;
   b.emit(op);
 }
 

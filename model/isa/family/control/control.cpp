@@ -31,18 +31,19 @@ void copy_local(machine::Warp& warp, uint32_t mask, uint64_t to, uint64_t from, 
     }
 }
 
-void remove_split(Context& context) {
+void remove_split(run::Context& context) {
   context.warp.splits.erase(context.warp.splits.begin() + static_cast<std::ptrdiff_t>(context.split_index));
 }
 
-const Function& function_of(Context& context, const Activation& activation) {
+const Function& function_of(run::Context& context, const Activation& activation) {
   return context.cta.grid.program.functions[static_cast<size_t>(activation.function)];
 }
 
-Next leave_thread(const Op&, Context& context, uint32_t mask) {
-  take_lanes(context, mask);
+Next leave_thread(const Op&, run::Context& context, uint32_t mask) {
+  run::take_lanes(context, mask);
   context.warp.exited |= mask;
-  tell_synchronised(Synchronisation::Kind::exited, context.cta, context.warp, context.split(), mask, 0);
+  run::tell_synchronised(machine::Synchronisation::Kind::exited, context.cta, context.warp, context.split(),
+                         mask, 0);
   if (context.checked) check_register_counts(context);
   context.cta.cluster.change();
   // Columns outlive a CTA that keeps them: nothing else would ever get them.
@@ -58,14 +59,14 @@ Next leave_thread(const Op&, Context& context, uint32_t mask) {
   context.cta.try_release_warp(context.warp);
   context.cta.cluster.try_release_barrier();
   for (Split& s : context.warp.splits)
-    if (s.wait == &kMeets) s.wait = nullptr;  // fewer threads to wait for
+    if (s.wait == &run::kMeets) s.wait = nullptr;  // fewer threads to wait for
   return Next::moved;
 }
 
-Next leave_function(const Op& op, Context& context, uint32_t mask) {
+Next leave_function(const Op& op, run::Context& context, uint32_t mask) {
   const std::shared_ptr<Activation> from = context.split().activation;
   if (from->caller == nullptr) return leave_thread(op, context, mask);
-  Split& split = take_lanes(context, mask);
+  Split& split = run::take_lanes(context, mask);
   const std::shared_ptr<Activation> to = from->caller;
   const Op& call_op = function_of(context, *to).code[from->call_pc];
   const auto& site = call_op.as<CallSite>();
@@ -78,15 +79,15 @@ Next leave_function(const Op& op, Context& context, uint32_t mask) {
   return Next::moved;
 }
 
-Next trap(const Op&, Context&, uint32_t mask) { throw Fault("trap", __builtin_ctz(mask)); }
+Next trap(const Op&, run::Context&, uint32_t mask) { throw Fault("trap", __builtin_ctz(mask)); }
 
-Next break_here(const Op&, Context&, uint32_t mask) {
+Next break_here(const Op&, run::Context&, uint32_t mask) {
   throw Fault("brkpt, which stops for a debugger: there is none", __builtin_ctz(mask));
 }
 
-Next branch_indexed(const Op& op, Context& context, uint32_t mask) {
+Next branch_indexed(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a branch index");
-  take_lanes(context, mask);
+  run::take_lanes(context, mask);
   const auto* index = context.row<uint32_t>(op.a);
   const uint32_t first = index[__builtin_ctz(mask)];
   uint32_t same = 0;
@@ -109,7 +110,7 @@ Next branch_indexed(const Op& op, Context& context, uint32_t mask) {
   return Next::moved;
 }
 
-Next call(const Op& op, Context& context, uint32_t mask) {
+Next call(const Op& op, run::Context& context, uint32_t mask) {
   const auto& site = op.as<CallSite>();
   const Activation& caller = context.activation();
   if (site.kind == CallSite::Callee::vprintf || site.kind == CallSite::Callee::assertfail) {
@@ -149,7 +150,7 @@ Next call(const Op& op, Context& context, uint32_t mask) {
   }
   const uint32_t base = caller.local_base;
   const uint32_t pc = context.split().pc;
-  Split& split = take_lanes(context, together);
+  Split& split = run::take_lanes(context, together);
   auto activation = context.cta.activate(function, context.warp, together, split.activation);
   activation->call_pc = pc;
   activation->return_pc = pc + 1;

@@ -2,13 +2,13 @@
 
 #include "model/isa/family/control/builtin.h"
 #include "model/machine/event.h"
-#include "model/machine/heap.h"
+#include "model/machine/memory/heap.h"
 
 namespace bitwell::isa {
 namespace {
 
-void tell(const Context& context, int lane, const machine::Region& object, const machine::Place& place) {
-  const Cluster& cluster = context.cta.cluster;
+void tell(const run::Context& context, int lane, const machine::Region& object, const machine::Place& place) {
+  const run::Cluster& cluster = context.cta.cluster;
   if (!cluster.accesses_watched()) return;
   uint64_t addresses[machine::kLanes]{};
   addresses[lane] = object.base();
@@ -24,7 +24,7 @@ void tell(const Context& context, int lane, const machine::Region& object, const
                                object.size()});
 }
 
-void free_object(const Context& context, int lane, uint64_t address, const machine::Place& place) {
+void free_object(const run::Context& context, int lane, uint64_t address, const machine::Place& place) {
   if (address == 0) return;
   machine::Heap& heap = context.cta.grid.global.heap();
   if (const machine::Region* object = heap.object(address); object != nullptr)
@@ -37,7 +37,7 @@ void free_object(const Context& context, int lane, uint64_t address, const machi
 }
 
 // Returns its address, or 0.
-uint64_t allocate_object(Context& context, int lane, uint64_t size, const machine::Place& place) {
+uint64_t allocate_object(run::Context& context, int lane, uint64_t size, const machine::Place& place) {
   if (size == 0) throw machine::Unsupported("malloc of 0 bytes, of which CUDA does not say what it gives");
   machine::Heap& heap = context.cta.grid.global.heap();
   const uint64_t address = heap.allocate(size, place);
@@ -50,7 +50,7 @@ uint64_t allocate_object(Context& context, int lane, uint64_t size, const machin
 
 }  // namespace
 
-void heap_call(const CallSite& site, Context& context, uint32_t mask) {
+void heap_call(const CallSite& site, run::Context& context, uint32_t mask) {
   const bool allocates = site.kind == CallSite::Callee::malloc;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);

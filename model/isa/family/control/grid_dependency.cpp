@@ -10,32 +10,34 @@
 namespace bitwell::isa {
 namespace {
 
-std::string for_launch_before(Cluster& cluster, const Waiter&) {
-  const Grid& before = *cluster.grid.before;
-  return " for the end of the launch before, '" + readable(before.name()) + "', of which " +
-         plural(before.ctas() - before.ended, "CTA") + " have not ended";
+std::string for_launch_before(run::Cluster& cluster, const run::Waiter&) {
+  const run::Grid& before = *cluster.grid.before;
+  return " for the end of the launch before, '" + run::readable(before.name()) + "', of which " +
+         run::plural(before.ctas() - before.ended, "CTA") + " have not ended";
 }
-constexpr WaitKind kForLaunchBefore{.why = for_launch_before,
-                                    .over = [](const Grid& grid) { return grid.before->complete(); }};
+constexpr run::WaitKind kForLaunchBefore{
+    .why = for_launch_before, .over = [](const run::Grid& grid) { return grid.before->complete(); }};
 
 // The first thread of a CTA says it for all of them.
-Next launch_dependents(const Op&, Context& context, uint32_t mask) {
-  Cta& cta = context.cta;
-  tell_synchronised(Synchronisation::Kind::dependents_let, cta, context.warp, context.split(), mask, 0);
+Next launch_dependents(const Op&, run::Context& context, uint32_t mask) {
+  run::Cta& cta = context.cta;
+  run::tell_synchronised(machine::Synchronisation::Kind::dependents_let, cta, context.warp, context.split(),
+                         mask, 0);
   if (cta.lets_dependents_start || !cta.grid.has_dependents) return Next::advance;
   cta.lets_dependents_start = true;
   cta.cluster.let_dependents_start();
   return Next::advance;
 }
 
-Next wait_for_launch(const Op&, Context& context, uint32_t mask) {
-  const Grid* before = context.cta.grid.before;
+Next wait_for_launch(const Op&, run::Context& context, uint32_t mask) {
+  const run::Grid* before = context.cta.grid.before;
   if (before != nullptr && !before->complete()) {
     context.cta.cluster.yield();
-    take_lanes(context, mask).wait = &kForLaunchBefore;
+    run::take_lanes(context, mask).wait = &kForLaunchBefore;
     return Next::moved;
   }
-  tell_synchronised(Synchronisation::Kind::grids_waited, context.cta, context.warp, context.split(), mask, 0);
+  run::tell_synchronised(machine::Synchronisation::Kind::grids_waited, context.cta, context.warp,
+                         context.split(), mask, 0);
   return Next::advance;
 }
 

@@ -17,7 +17,7 @@ using machine::kLanes;
 
 namespace {
 
-constexpr WaitKind kAtMbarrier{.why = polled_memory, .polls = true, .gives_up = true};
+constexpr run::WaitKind kAtMbarrier{.why = run::polled_memory, .polls = true, .gives_up = true};
 
 enum class MbarrierAction : uint8_t {
   init,                // b count
@@ -42,7 +42,7 @@ struct MbarrierUse : AddressUse {
 bool waits(MbarrierAction a) { return a >= MbarrierAction::test_state; }
 
 // The parity of the phase that b names.
-uint32_t awaited(const Op& op, Context& context, int lane, MbarrierAction action) {
+uint32_t awaited(const Op& op, run::Context& context, int lane, MbarrierAction action) {
   if (action != MbarrierAction::test_parity && action != MbarrierAction::try_parity)
     return machine::decode_mbarrier(context.row<uint64_t>(op.b)[lane]).parity;
   const uint32_t parity = context.row<uint32_t>(op.b)[lane];
@@ -55,7 +55,7 @@ uint32_t awaited(const Op& op, Context& context, int lane, MbarrierAction action
 
 // Whether all of `mask` have the value of the first.
 template <class T>
-bool alike(Context& context, uint32_t row, uint32_t mask) {
+bool alike(run::Context& context, uint32_t row, uint32_t mask) {
   const T* values = context.row<T>(row);
   const T first = values[__builtin_ctz(mask)];
   for (uint32_t lanes = mask & (mask - 1); lanes != 0; lanes &= lanes - 1)
@@ -64,7 +64,7 @@ bool alike(Context& context, uint32_t row, uint32_t mask) {
 }
 
 // Whether one lane's look, of which nobody is told, is that of all.
-bool look_alike(const Op& op, Context& context, uint32_t mask, MbarrierAction action) {
+bool look_alike(const Op& op, run::Context& context, uint32_t mask, MbarrierAction action) {
   if (context.cta.cluster.accesses_watched()) return false;
   const bool at_one = op.as<MbarrierUse>().narrow ? alike<uint32_t>(context, op.a, mask)
                                                   : alike<uint64_t>(context, op.a, mask);
@@ -75,7 +75,7 @@ bool look_alike(const Op& op, Context& context, uint32_t mask, MbarrierAction ac
          context.row<uint32_t>(op.b)[__builtin_ctz(mask)] <= 1;
 }
 
-Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) {
+Next look(const Op& op, run::Context& context, uint32_t mask, MbarrierAction action) {
   const bool for_all = look_alike(op, context, mask, action);
   uint32_t result = 0;
   uint64_t waited_for = 0;
@@ -83,14 +83,14 @@ Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
   bool one = true;  // all lanes look at one barrier
   for (uint32_t lanes = for_all ? mask & -mask : mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
-    const SharedPlace place = shared_place(op.as<MbarrierUse>(), op.a, context, lane, 8, 8, true);
+    const run::SharedPlace place = run::shared_place(op.as<MbarrierUse>(), op.a, context, lane, 8, 8, true);
     parity = awaited(op, context, lane, action);
     const Order& order = op.as<MbarrierUse>().order;
-    const Port port(context, lane, order);
-    if (port.mbarriers(AccessKind::read, place).phase_over(place.address, parity)) {
+    const run::Port port(context, lane, order);
+    if (port.mbarriers(machine::AccessKind::read, place).phase_over(place.address, parity)) {
       result |= 1u << lane;
-      tell_synchronised(Synchronisation::Kind::mbarrier_passed, context.cta, context.warp, context.split(),
-                        1u << lane, place.address, order);
+      run::tell_synchronised(machine::Synchronisation::Kind::mbarrier_passed, context.cta, context.warp,
+                             context.split(), 1u << lane, place.address, order);
       if (TensorUnit* const unit = context.cta.families.find<TensorUnit>())
         unit->wait_passed(context.warp.index, place.address);
     }
@@ -98,7 +98,7 @@ Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
     waited_for = place.address + 1;
   }
   if (for_all && result != 0) result = mask;
-  Cluster& cluster = context.cta.cluster;
+  run::Cluster& cluster = context.cta.cluster;
   cluster.yield();
   const auto remember = [&](machine::Split& split, uint64_t which, uint32_t awaited_parity) {
     if (split.mbarrier != which)
@@ -110,7 +110,7 @@ Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
   // Some threads of a split may be through: they go on, and the others come back.
   const bool gives_up = std::exchange(context.split().times_out, false);
   if (result == 0 && may_wait && one && !gives_up && !cluster.times_out()) {
-    machine::Split& split = take_lanes(context, mask);
+    machine::Split& split = run::take_lanes(context, mask);
     remember(split, waited_for, parity);
     split.wait = &kAtMbarrier;
     return Next::moved;
@@ -131,10 +131,12 @@ Next look(const Op& op, Context& context, uint32_t mask, MbarrierAction action) 
 }
 
 // Returns whether a phase ended.
-bool change(const Op& op, Context& context, int lane, const SharedPlace& place, MbarrierAction action) {
-  machine::Mbarriers& barriers =
-      Port(context, lane, op.as<MbarrierUse>().order)
-          .mbarriers(action == MbarrierAction::init ? AccessKind::write : AccessKind::update, place);
+bool change(const Op& op, run::Context& context, int lane, const run::SharedPlace& place,
+            MbarrierAction action) {
+  machine::Mbarriers& barriers = run::Port(context, lane, op.as<MbarrierUse>().order)
+                                     .mbarriers(action == MbarrierAction::init ? machine::AccessKind::write
+                                                                               : machine::AccessKind::update,
+                                                place);
   const uint64_t at = place.address;
   const uint32_t n = context.row<uint32_t>(op.b)[lane];
   const machine::MbarrierHistory::Arriver who{context.cta.rank, context.warp.index,
@@ -164,7 +166,7 @@ bool change(const Op& op, Context& context, int lane, const SharedPlace& place, 
   }
 }
 
-Next mbarrier(const Op& op, Context& context, uint32_t mask) {
+Next mbarrier(const Op& op, run::Context& context, uint32_t mask) {
   const auto action = op.as<MbarrierUse>().action;
   context.require_defined(op.a, mask, "an address");
   context.require_defined(op.b, mask, "an mbarrier's operand");
@@ -173,7 +175,7 @@ Next mbarrier(const Op& op, Context& context, uint32_t mask) {
     const int lane = __builtin_ctz(lanes);
     const bool returns = op.d != kSink;
     const bool own = returns || action == MbarrierAction::init || action == MbarrierAction::inval;
-    const SharedPlace place = shared_place(op.as<MbarrierUse>(), op.a, context, lane, 8, 8, own);
+    const run::SharedPlace place = run::shared_place(op.as<MbarrierUse>(), op.a, context, lane, 8, 8, own);
     try {
       if (returns) {
         context.row<uint64_t>(op.d)[lane] = place.cta->mbarriers.state(place.address);
@@ -237,9 +239,9 @@ void plain(Builder& b, const Match& m) {
 void arrive(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   const bool drop = i.modifiers[0] == ".arrive_drop";
-  const bool expects = has(i, ".expect_tx");
-  const bool no_complete = has(i, ".noComplete");
-  const bool remote = has(i, ".shared::cluster");
+  const bool expects = ptx::has(i, ".expect_tx");
+  const bool no_complete = ptx::has(i, ".noComplete");
+  const bool remote = ptx::has(i, ".shared::cluster");
   if (b.operand(0).kind != ptx::OperandKind::name)
     throw Invalid("'" + m.name + "' needs a destination for the state");
   const bool counted = expects || no_complete;
@@ -261,7 +263,7 @@ void arrive(Builder& b, const Match& m) {
 void wait(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   const bool tries = i.modifiers[0] == ".try_wait";
-  const bool parity = has(i, ".parity");
+  const bool parity = ptx::has(i, ".parity");
   need(b, m, 3, tries ? 4 : 3);
   Op op = action(b,
                  tries ? (parity ? MbarrierAction::try_parity : MbarrierAction::try_state)

@@ -31,11 +31,11 @@ struct Format {
   int conversions = 0;
 };
 
-Format format(Context& context, int lane, const std::string& pattern, uint64_t at) {
+Format format(run::Context& context, int lane, const std::string& pattern, uint64_t at) {
   Format out;
   const auto take = [&](auto& v) {
     at = (at + sizeof v - 1) / sizeof v * sizeof v;
-    const bool written = read_generic(context, lane, at, sizeof v, &v);
+    const bool written = run::read_generic(context, lane, at, sizeof v, &v);
     if (!written && context.follow() != nullptr)
       context.follow()->used(context.cta.line(context.split()).ptx, "what printf prints");
     else if (context.checked && !written)
@@ -72,7 +72,7 @@ Format format(Context& context, int lane, const std::string& pattern, uint64_t a
     if (kind == 's') {
       uint64_t address = 0;
       take(address);
-      out.text += formatted(conversion + "s", read_string(context, lane, address).c_str());
+      out.text += formatted(conversion + "s", run::read_string(context, lane, address).c_str());
     } else if (std::strchr("eEfFgGaA", kind) != nullptr) {
       double v = 0;
       take(v);
@@ -96,16 +96,16 @@ Format format(Context& context, int lane, const std::string& pattern, uint64_t a
 
 }  // namespace
 
-void builtin_call(const CallSite& site, Context& context, uint32_t mask) {
+void builtin_call(const CallSite& site, run::Context& context, uint32_t mask) {
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((mask >> lane & 1) == 0) continue;
     const auto first = builtin_argument<uint64_t>(context, site, 0, lane);
     if (site.kind == CallSite::Callee::assertfail)
-      throw Fault("assertion failed: " + read_string(context, lane, first) + " (" +
-                      read_string(context, lane, builtin_argument<uint64_t>(context, site, 1, lane)) + ":" +
-                      std::to_string(builtin_argument<uint32_t>(context, site, 2, lane)) + ")",
+      throw Fault("assertion failed: " + run::read_string(context, lane, first) + " (" +
+                      run::read_string(context, lane, builtin_argument<uint64_t>(context, site, 1, lane)) +
+                      ":" + std::to_string(builtin_argument<uint32_t>(context, site, 2, lane)) + ")",
                   lane);
-    const std::string pattern = read_string(context, lane, first);
+    const std::string pattern = run::read_string(context, lane, first);
     const Format printed = format(context, lane, pattern, builtin_argument<uint64_t>(context, site, 1, lane));
     context.cta.cluster.print(printed.text);
     builtin_result(context, site, "vprintf", lane, printed.conversions);

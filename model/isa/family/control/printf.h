@@ -7,6 +7,6 @@ namespace bitwell::isa {
 
 // vprintf appends to the CTA's output, lanes in order, and returns the number of conversions; __assertfail
 // faults with the assertion's text, file and line.
-void builtin_call(const CallSite& site, Context& context, uint32_t mask);
+void builtin_call(const CallSite& site, run::Context& context, uint32_t mask);
 
 }  // namespace bitwell::isa

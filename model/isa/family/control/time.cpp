@@ -11,7 +11,7 @@ struct TimeUse : Payload {
   bool high = false;
 };
 
-Next read_time(const Op& op, Context& context, uint32_t mask) {
+Next read_time(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<TimeUse>();
   const uint64_t now = context.cta.warp_instructions + ++context.warp.time_reads;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {

@@ -23,7 +23,7 @@ struct Group {
   uint32_t lanes;
   uint32_t members;
 };
-Group first_group(const Op& op, Context& context, uint32_t mask) {
+Group first_group(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.e, mask, "a member mask");
   const auto* row = context.row<uint32_t>(op.e);
   Group out{0, row[__builtin_ctz(mask)]};
@@ -37,8 +37,8 @@ Group first_group(const Op& op, Context& context, uint32_t mask) {
 
 // Performs a collective for every group of lanes with one member mask whose members are all here. The others
 // stay and wait. Threads that have exited are not waited for.
-using Collective = void (*)(const Op& op, Context& context, uint32_t group);
-Next by_members(const Op& op, Context& context, uint32_t mask, Collective perform) {
+using Collective = void (*)(const Op& op, run::Context& context, uint32_t group);
+Next by_members(const Op& op, run::Context& context, uint32_t mask, Collective perform) {
   uint32_t through = 0;
   for (uint32_t rest = mask; rest != 0;) {
     const Group group = first_group(op, context, rest);
@@ -49,27 +49,27 @@ Next by_members(const Op& op, Context& context, uint32_t mask, Collective perfor
   }
   if (through == mask) return Next::advance;
   if (through == 0) {
-    context.split().wait = &kMeets;
+    context.split().wait = &run::kMeets;
     return Next::wait;
   }
   machine::Split rest = context.split();
   rest.mask = mask & ~through;
-  rest.wait = &kMeets;
-  take_lanes(context, mask);
+  rest.wait = &run::kMeets;
+  run::take_lanes(context, mask);
   context.split().mask = through;
   ++context.split().pc;
   context.warp.splits.push_back(std::move(rest));
   return Next::moved;
 }
 
-void set_predicate(Context& context, uint32_t row, uint32_t value, uint32_t mask, uint32_t known) {
+void set_predicate(run::Context& context, uint32_t row, uint32_t value, uint32_t mask, uint32_t known) {
   uint32_t* d = context.row<uint32_t>(row);
   *d = (*d & ~mask) | (value & mask);
   context.set_known(row, mask, known);
 }
 
 // Votes, matches and elections go on without members that have ended.
-void note_ended(const Op& op, Context& context, uint32_t mask) {
+void note_ended(const Op& op, run::Context& context, uint32_t mask) {
   const int lane = __builtin_ctz(mask);
   if ((context.row<uint32_t>(op.e)[lane] & context.warp.exited) != 0)
     context.note(lane, "the member mask names threads that have ended");
@@ -77,16 +77,17 @@ void note_ended(const Op& op, Context& context, uint32_t mask) {
 
 }  // namespace
 
-Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
+Next warp_barrier(const Op& op, run::Context& context, uint32_t mask) {
   const Group group = first_group(op, context, mask);
   if (group.lanes == mask && (group.members & context.warp.live() & ~mask) == 0) {
-    tell_synchronised(Synchronisation::Kind::warp_met, context.cta, context.warp, context.split(), mask, 0);
+    run::tell_synchronised(machine::Synchronisation::Kind::warp_met, context.cta, context.warp,
+                           context.split(), mask, 0);
     return Next::advance;
   }
   // Members may meet at different bar.warp.sync instructions.
-  machine::Split& split = take_lanes(context, mask);
+  machine::Split& split = run::take_lanes(context, mask);
   split.mask = group.lanes;
-  split.wait = &kAtWarpBarrier;
+  split.wait = &run::kAtWarpBarrier;
   split.members = group.members;
   if (group.lanes != mask) {  // the others stay here and come again
     machine::Split rest = split;
@@ -99,7 +100,7 @@ Next warp_barrier(const Op& op, Context& context, uint32_t mask) {
 }
 
 // shfl.sync: c holds the clamp value (bits 4..0) and the segment mask (bits 12..8).
-static void perform_shuffle(const Op& op, Context& context, uint32_t mask) {
+static void perform_shuffle(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.b, mask, "a shuffle's lane");
   context.require_defined(op.c, mask, "a shuffle's clamp");
   uint32_t a[kLanes];
@@ -146,11 +147,11 @@ static void perform_shuffle(const Op& op, Context& context, uint32_t mask) {
     if ((mask >> (from & 31) & 1) != 0) known |= (a_known >> (from & 31) & 1) << lane;
   }
   // What the source lanes lack, before a destination that is the source changes it.
-  LaneBits unknown[kLanes];
+  run::LaneBits unknown[kLanes];
   for (uint32_t lanes = context.checked ? mask & ~known : 0; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<size_t>(__builtin_ctz(lanes));
     const bool there = (mask >> source[lane] & 1) != 0;
-    unknown[lane] = there ? unknown_of(context, op.a, source[lane], 4) : LaneBits{~uint32_t{0}, 0};
+    unknown[lane] = there ? run::unknown_of(context, op.a, source[lane], 4) : run::LaneBits{~uint32_t{0}, 0};
   }
   auto* d = context.row<uint32_t>(op.d);
   for (int lane = 0; lane < kLanes; ++lane) d[lane] = (mask >> lane & 1) != 0 ? result[lane] : d[lane];
@@ -161,15 +162,15 @@ static void perform_shuffle(const Op& op, Context& context, uint32_t mask) {
     from.kind = machine::Origin::Kind::shuffle;
     from.ptx_line = context.cta.line(context.split()).ptx;
     from.lane = source[lane];
-    set_unknown(context, op.d, lane, 4, unknown[lane], from);
+    run::set_unknown(context, op.d, lane, 4, unknown[lane], from);
   }
   set_predicate(context, op.d2, in_range, mask, mask);
 }
-Next shuffle(const Op& op, Context& context, uint32_t mask) {
+Next shuffle(const Op& op, run::Context& context, uint32_t mask) {
   return by_members(op, context, mask, perform_shuffle);
 }
 
-static void perform_vote(const Op& op, Context& context, uint32_t mask) {
+static void perform_vote(const Op& op, run::Context& context, uint32_t mask) {
   note_ended(op, context, mask);
   context.require_defined(op.a, mask, "a vote's predicate");
   uint32_t p = *context.row<uint32_t>(op.a);
@@ -186,11 +187,11 @@ static void perform_vote(const Op& op, Context& context, uint32_t mask) {
   const bool result = mode == VoteMode::all ? all : mode == VoteMode::any ? p != 0 : all || p == 0;
   set_predicate(context, op.d, result ? ~0u : 0u, mask, mask);
 }
-Next vote(const Op& op, Context& context, uint32_t mask) {
+Next vote(const Op& op, run::Context& context, uint32_t mask) {
   return by_members(op, context, mask, perform_vote);
 }
 
-static void perform_match_lanes(const Op& op, Context& context, uint32_t mask) {
+static void perform_match_lanes(const Op& op, run::Context& context, uint32_t mask) {
   note_ended(op, context, mask);
   context.require_defined(op.a, mask, "a match's value");
   uint64_t value[kLanes];
@@ -208,13 +209,14 @@ static void perform_match_lanes(const Op& op, Context& context, uint32_t mask) {
     if ((mask >> i & 1) != 0) d[i] = !op.as<MatchUse>().all ? same[i] : all ? mask : 0;
   context.set_defined(op.d, mask);
   set_predicate(context, op.d2, all ? ~0u : 0u, mask, mask);
-  tell_synchronised(Synchronisation::Kind::warp_met, context.cta, context.warp, context.split(), mask, 1);
+  run::tell_synchronised(machine::Synchronisation::Kind::warp_met, context.cta, context.warp, context.split(),
+                         mask, 1);
 }
-Next match_lanes(const Op& op, Context& context, uint32_t mask) {
+Next match_lanes(const Op& op, run::Context& context, uint32_t mask) {
   return by_members(op, context, mask, perform_match_lanes);
 }
 
-static void perform_reduce(const Op& op, Context& context, uint32_t mask) {
+static void perform_reduce(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "a reduction's value");
   const auto* a = context.row<uint32_t>(op.a);
   const auto& use = op.as<ReduceUse>();
@@ -236,11 +238,11 @@ static void perform_reduce(const Op& op, Context& context, uint32_t mask) {
   for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? r : d[i];
   context.set_defined(op.d, mask);
 }
-Next reduce(const Op& op, Context& context, uint32_t mask) {
+Next reduce(const Op& op, run::Context& context, uint32_t mask) {
   return by_members(op, context, mask, perform_reduce);
 }
 
-Next active_mask(const Op& op, Context& context, uint32_t mask) {
+Next active_mask(const Op& op, run::Context& context, uint32_t mask) {
   auto* d = context.row<uint32_t>(op.d);
   for (int i = 0; i < kLanes; ++i) d[i] = (mask >> i & 1) != 0 ? mask : d[i];
   context.set_defined(op.d, mask);
@@ -249,7 +251,7 @@ Next active_mask(const Op& op, Context& context, uint32_t mask) {
 
 // elect.sync: the lowest lane of the member mask is elected; its number goes to d of all (PTX leaves the
 // choice open).
-static void perform_elect(const Op& op, Context& context, uint32_t mask) {
+static void perform_elect(const Op& op, run::Context& context, uint32_t mask) {
   note_ended(op, context, mask);
   const auto leader = static_cast<uint32_t>(__builtin_ctz(mask));
   auto* d = context.row<uint32_t>(op.d);
@@ -257,7 +259,7 @@ static void perform_elect(const Op& op, Context& context, uint32_t mask) {
   context.set_defined(op.d, mask);
   set_predicate(context, op.d2, 1u << leader, mask, mask);
 }
-Next elect(const Op& op, Context& context, uint32_t mask) {
+Next elect(const Op& op, run::Context& context, uint32_t mask) {
   return by_members(op, context, mask, perform_elect);
 }
 

@@ -25,12 +25,12 @@ struct ReduceUse : Payload {
 };
 
 // op.e holds the member mask.
-Next warp_barrier(const Op& op, Context& context, uint32_t mask);
-Next shuffle(const Op& op, Context& context, uint32_t mask);      // ShuffleUse
-Next vote(const Op& op, Context& context, uint32_t mask);         // VoteUse
-Next match_lanes(const Op& op, Context& context, uint32_t mask);  // MatchUse
-Next reduce(const Op& op, Context& context, uint32_t mask);       // ReduceUse
-Next active_mask(const Op& op, Context& context, uint32_t mask);
-Next elect(const Op& op, Context& context, uint32_t mask);
+Next warp_barrier(const Op& op, run::Context& context, uint32_t mask);
+Next shuffle(const Op& op, run::Context& context, uint32_t mask);      // ShuffleUse
+Next vote(const Op& op, run::Context& context, uint32_t mask);         // VoteUse
+Next match_lanes(const Op& op, run::Context& context, uint32_t mask);  // MatchUse
+Next reduce(const Op& op, run::Context& context, uint32_t mask);       // ReduceUse
+Next active_mask(const Op& op, run::Context& context, uint32_t mask);
+Next elect(const Op& op, run::Context& context, uint32_t mask);
 
 }  // namespace bitwell::isa

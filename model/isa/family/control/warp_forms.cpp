@@ -50,7 +50,7 @@ void shfl(Builder& b, const Match& m) {
 void vote_form(Builder& b, const Match& m) {
   need(b, m, 3);
   Op op = effect(vote, OpKind::collective);
-  const bool ballot = has(b.instruction(), ".ballot");
+  const bool ballot = ptx::has(b.instruction(), ".ballot");
   bool negated = false;
   if (ballot)
     op.d = b.destination(b.operand(0), b.type(".b32")).row;

@@ -11,12 +11,14 @@ namespace bitwell::isa {
 using machine::Fault;
 using machine::Region;
 
-BulkCopy::BulkCopy(Cluster& cluster, std::string what, std::vector<Segment> segments, CopyOptions options)
+BulkCopy::BulkCopy(run::Cluster& cluster, std::string what, std::vector<Segment> segments,
+                   CopyOptions options)
     : cluster_(cluster), what_(std::move(what)), segments_(std::move(segments)), options_(options) {
   for (const Segment& s : segments_) total_ += s.bytes;
 }
 
-void BulkCopy::complete_in(std::vector<std::shared_ptr<machine::AsyncGroup>> groups, Cta& cta, int warp) {
+void BulkCopy::complete_in(std::vector<std::shared_ptr<machine::AsyncGroup>> groups, run::Cta& cta,
+                           int warp) {
   groups_ = std::move(groups);
   ending = machine::Ending::bulk_group;
   cta_ = &cta;
@@ -63,8 +65,8 @@ void BulkCopy::poison() {
       const auto nothing = [&](uint64_t where, uint32_t, uint32_t length) {
         if (t.cta->mbarriers.overlapping(where + t.cta->shared.base(), length) != nullptr)
           throw Fault(what_ + " writes over an mbarrier, which is live");
-        Port::empty(t.cta->shared, where + t.cta->shared.base(), length);
-        tell_emptied(*t.cta, where + t.cta->shared.base(), length);
+        run::Port::empty(t.cta->shared, where + t.cta->shared.base(), length);
+        run::tell_emptied(*t.cta, where + t.cta->shared.base(), length);
       };
       if (offset % 128 == 0 && s.bytes % 128 == 0)
         nothing(offset, 0, s.bytes);  // whole lines, which swizzling does not leave
@@ -79,14 +81,14 @@ void BulkCopy::read(const Segment& s, std::byte* bytes, uint8_t* defined) const 
     for (uint32_t i = 0; i < s.bytes; ++i) bytes[i] = options_.fill[i % options_.fill.size()];
     return;
   }
-  Port(cluster_, *this, options_.order)
+  run::Port(cluster_, *this, options_.order)
       .gather(
           *s.source, [&](auto visit) { pieces(options_.shared_source, s.from, s.bytes, visit); }, bytes,
           defined);
   convert(bytes, s.bytes);
 }
 
-void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::byte* bytes,
+void BulkCopy::write(Region& region, run::Cta* cta, const Segment& s, const std::byte* bytes,
                      const uint8_t* defined) const {
   const uint64_t offset = s.to - s.destination->base();
   const auto check = [&](uint64_t where, uint32_t, uint32_t length) {
@@ -100,7 +102,7 @@ void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::byte
     if (cta->mbarriers.overlapping(line + region.base(), span) != nullptr)
       pieces(true, offset, s.bytes, check);
   }
-  const Port port(cluster_, *this, options_.order);
+  const run::Port port(cluster_, *this, options_.order);
   const auto each_piece = [&](auto visit) { pieces(cta != nullptr, region.base() + offset, s.bytes, visit); };
   if (!options_.reduce) {
     if (cta == nullptr && port.follow() != nullptr)
@@ -127,7 +129,7 @@ void BulkCopy::write(Region& region, Cta* cta, const Segment& s, const std::byte
 
 // Bytes that are written hold what comes of what is followed.
 void BulkCopy::follow(const Region& region, uint64_t to, uint64_t bytes) const {
-  Follow& f = *cluster_.grid.options.follow;
+  run::Follow& f = *cluster_.grid.options.follow;
   if (groups_.empty())
     f.used(place.ptx_line, "what a reduction adds");
   else
@@ -223,11 +225,11 @@ bool BulkCopy::step_to_global() {
 
 // Counts bytes on every target's mbarrier; returns whether a phase is over.
 bool BulkCopy::complete(uint64_t bytes) {
-  const Port port(cluster_, *this, options_.order);
+  const run::Port port(cluster_, *this, options_.order);
   bool over = false;
   moved_ += bytes;
   for (const CopyTarget& t : targets_)
-    if (bytes != 0 && port.mbarriers(AccessKind::update, {cluster_.cta_of(t.barrier), t.barrier})
+    if (bytes != 0 && port.mbarriers(machine::AccessKind::update, {cluster_.cta_of(t.barrier), t.barrier})
                           .complete(t.barrier, bytes)) {
       cluster_.wake_mbarrier(t.barrier);
       over = true;

@@ -26,7 +26,7 @@ struct Segment {
 
 // One destination of a copy to shared memory: which CTA gets it and which mbarrier counts it.
 struct CopyTarget {
-  Cta* cta = nullptr;
+  run::Cta* cta = nullptr;
   uint64_t barrier = 0;  // shared::cluster address
 };
 
@@ -48,7 +48,7 @@ struct CopyOptions {
 // wait of some of the lanes.
 class BulkCopy : public machine::Agent {
  public:
-  BulkCopy(Cluster& cluster, std::string what, std::vector<Segment> segments, CopyOptions options);
+  BulkCopy(run::Cluster& cluster, std::string what, std::vector<Segment> segments, CopyOptions options);
 
   // To shared memory: bytes count on every target's mbarrier. Segments then name the first target's memory;
   // the others get the same offsets.
@@ -57,7 +57,7 @@ class BulkCopy : public machine::Agent {
     ending = machine::Ending::mbarrier;
   }
   // To global memory: part of a group of each thread of that warp that issued it.
-  void complete_in(std::vector<std::shared_ptr<machine::AsyncGroup>> groups, Cta& cta, int warp);
+  void complete_in(std::vector<std::shared_ptr<machine::AsyncGroup>> groups, run::Cta& cta, int warp);
   // Marks the shared destination as holding nothing.
   void poison();
 
@@ -73,7 +73,7 @@ class BulkCopy : public machine::Agent {
  private:
   void read(const Segment& s, std::byte* bytes, uint8_t* defined) const;
   void convert(std::byte* bytes, size_t size) const;
-  void write(machine::Region& region, Cta* cta, const Segment& s, const std::byte* bytes,
+  void write(machine::Region& region, run::Cta* cta, const Segment& s, const std::byte* bytes,
              const uint8_t* defined) const;
   void follow(const machine::Region& region, uint64_t to, uint64_t bytes) const;
   bool step_to_global();
@@ -83,13 +83,13 @@ class BulkCopy : public machine::Agent {
   template <class Visit>
   void pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit) const;
 
-  Cluster& cluster_;
+  run::Cluster& cluster_;
   std::string what_;
   std::vector<Segment> segments_;
   CopyOptions options_;
   std::vector<CopyTarget> targets_;
   std::vector<std::shared_ptr<machine::AsyncGroup>> groups_;  // one for each time; none: to shared memory
-  Cta* cta_ = nullptr;
+  run::Cta* cta_ = nullptr;
   int warp_ = 0;
   size_t times_ = 1;  // once for each lane
   size_t done_ = 0;   // times

@@ -15,9 +15,9 @@ using machine::Region;
 namespace {
 
 // The tensor map that lies at a generic address: in global, constant or parameter memory.
-machine::TensorMap tensor_map(Context& context, int lane, uint64_t address) {
+machine::TensorMap tensor_map(run::Context& context, int lane, uint64_t address) {
   if (address % 64 != 0) throw Fault("the tensor map's address is not a multiple of 64", lane);
-  const Grid& grid = context.cta.grid;
+  const run::Grid& grid = context.cta.grid;
   const Region* region = nullptr;
   if (address - machine::kParamWindow < machine::kWindowSize) {
     address -= machine::kParamWindow;
@@ -31,7 +31,7 @@ machine::TensorMap tensor_map(Context& context, int lane, uint64_t address) {
     throw Fault("the tensor map's address is in no memory that may hold one", lane);
   machine::TensorMapBytes bytes;
   std::array<uint8_t, sizeof bytes> defined;
-  Port(context, lane, {Semantics::weak, Scope::cta, Proxy::tensor_map})
+  run::Port(context, lane, {Semantics::weak, Scope::cta, Proxy::tensor_map})
       .read(*region, address, bytes.size(), bytes.data(), defined.data());
   const bool zeros = std::all_of(bytes.begin(), bytes.begin() + machine::kMapBytesRead,
                                  [](std::byte v) { return v == std::byte{0}; });
@@ -82,10 +82,10 @@ ElementType element_of(const machine::TensorMap& map, AtomicOperation operation)
 // Which CTAs get a copy, and where its bytes count: of a multicast, bit r of the mask is rank r. The barrier
 // is in the same CTA or, with .cta_group::2, in that one of the destination's pair which has the parity of
 // the barrier's.
-std::vector<CopyTarget> targets(Context& context, const SharedPlace& barrier, const Transfer& t,
+std::vector<CopyTarget> targets(run::Context& context, const run::SharedPlace& barrier, const Transfer& t,
                                 const TransferReader& r, int lane) {
   if (!t.mask) {
-    Cta* const to = r.shared(t.to, 0, 1).cta;
+    run::Cta* const to = r.shared(t.to, 0, 1).cta;
     if (barrier.cta != to && (!t.pair || (barrier.cta->rank ^ 1) != to->rank))
       throw Fault("the mbarrier of a copy is in another CTA than its destination" +
                       std::string(t.pair ? " and its pair" : ""),
@@ -109,12 +109,12 @@ std::vector<CopyTarget> targets(Context& context, const SharedPlace& barrier, co
 }
 
 // The rows of tile::gather4 and tile::scatter4, which lie in shared memory as the rows of one box do.
-std::vector<Segment> of_rows(const Transfer& t, const TransferReader& r, Context& context,
+std::vector<Segment> of_rows(const Transfer& t, const TransferReader& r, run::Context& context,
                              const machine::TensorMap& map, int64_t column) {
   machine::TensorMap together = map;
   together.box[1] = t.rows;
   together.element_strides[1] = 1;
-  const SharedPlace place = r.shared(t.to_shared ? t.to : t.from, together.footprint(), 128);
+  const run::SharedPlace place = r.shared(t.to_shared ? t.to : t.from, together.footprint(), 128);
   std::vector<Segment> out;
   for (uint32_t i = 0; i < t.rows; ++i) {
     const auto row = static_cast<int32_t>(r.word(t.coordinates + 1 + i));
@@ -126,7 +126,7 @@ std::vector<Segment> of_rows(const Transfer& t, const TransferReader& r, Context
 }
 
 // The pieces of a tensor's box, and what the tensor map makes of the copy; none of a prefetch.
-std::vector<Segment> of_tensor(const Transfer& t, const TransferReader& r, Context& context, int lane,
+std::vector<Segment> of_tensor(const Transfer& t, const TransferReader& r, run::Context& context, int lane,
                                CopyOptions& options) {
   const machine::TensorMap map =
       tensor_map(context, lane, r.address(t.to_shared || t.prefetch ? t.from : t.to));
@@ -150,7 +150,7 @@ std::vector<Segment> of_tensor(const Transfer& t, const TransferReader& r, Conte
   if (t.to_shared) options.convert = map.type;
   if (t.reduce) options.element = element_of(map, *t.reduce);
   if (t.rows != 0) return of_rows(t, r, context, map, coordinates[0]);
-  const SharedPlace place = r.shared(t.to_shared ? t.to : t.from, map.footprint(), 128);
+  const run::SharedPlace place = r.shared(t.to_shared ? t.to : t.from, map.footprint(), 128);
   if (t.im2col) {
     std::array<int64_t, 3> offsets{};
     for (size_t d = 0; t.offsets && d + 2 < t.rank; ++d) offsets[d] = r.half(*t.offsets + d);
@@ -180,7 +180,7 @@ std::vector<Segment> of_bytes(const Transfer& t, const TransferReader& r, int la
   Segment s;
   s.bytes = size;
   if (t.to_shared) {
-    const SharedPlace to = r.shared(t.to, size, 16);
+    const run::SharedPlace to = r.shared(t.to, size, 16);
     s.destination = &to.cta->shared;
     s.to = to.address;
   } else {
@@ -190,7 +190,7 @@ std::vector<Segment> of_bytes(const Transfer& t, const TransferReader& r, int la
       throw Fault("a bulk copy to '" + s.destination->name() + "', which is read-only", lane);
   }
   if (t.from_shared) {
-    const SharedPlace from = r.shared(t.from, size, 16);
+    const run::SharedPlace from = r.shared(t.from, size, 16);
     s.source = &from.cta->shared;
     s.from = from.address;
   } else {
@@ -212,7 +212,7 @@ std::vector<Segment> of_bytes(const Transfer& t, const TransferReader& r, int la
 
 // Of `lanes`, those whose copy is the same as that of the lowest: same source, place, bytes and mbarrier.
 // Reductions are never the same: each adds its own.
-uint32_t same_copies(const Op& op, Context& context, uint32_t lanes) {
+uint32_t same_copies(const Op& op, run::Context& context, uint32_t lanes) {
   const auto& t = op.as<Transfer>();
   const int first = __builtin_ctz(lanes);
   uint32_t out = 1u << first;
@@ -242,11 +242,11 @@ uint32_t same_copies(const Op& op, Context& context, uint32_t lanes) {
 }
 
 // One copy for all of `lanes`, whose copies are the same.
-void start_bulk(const Op& op, Context& context, uint32_t lanes) {
+void start_bulk(const Op& op, run::Context& context, uint32_t lanes) {
   const int lane = __builtin_ctz(lanes);
   const auto& t = op.as<Transfer>();
   const TransferReader r(op, context, lane);
-  Cluster& cluster = context.cta.cluster;
+  run::Cluster& cluster = context.cta.cluster;
   CopyOptions options;
   options.reduce = t.reduce;
   options.element = t.element;
@@ -262,7 +262,7 @@ void start_bulk(const Op& op, Context& context, uint32_t lanes) {
   copy->place = context.cta.place(context.warp, context.split(), lane);
   copy->issued_by(lanes);
   if (t.to_shared) {
-    const SharedPlace barrier = r.shared(t.barrier, 8, 8);
+    const run::SharedPlace barrier = r.shared(t.barrier, 8, 8);
     std::vector<CopyTarget> to = targets(context, barrier, t, r, lane);
     for (const CopyTarget& target : to)
       cluster.cta_of(target.barrier)->mbarriers.word(target.barrier);  // faults if there is none
@@ -279,7 +279,7 @@ void start_bulk(const Op& op, Context& context, uint32_t lanes) {
 
 }  // namespace
 
-Next bulk_copy(const Op& op, Context& context, uint32_t mask) {
+Next bulk_copy(const Op& op, run::Context& context, uint32_t mask) {
   require_sources(op, context, mask);
   for (uint32_t rest = mask; rest != 0;) {
     const uint32_t lanes = same_copies(op, context, rest);

@@ -35,13 +35,13 @@ void bulk(Builder& b, const Match& m) {
   Transfer* t = &b.payload<Transfer>(op);
   t->order.proxy = Proxy::async;
   Operands operands(b, op);
-  const bool is_tensor = has(i, ".tensor");
-  t->prefetch = has(i, ".prefetch");
-  t->pair = has(i, ".cta_group::2");
+  const bool is_tensor = ptx::has(i, ".tensor");
+  t->prefetch = ptx::has(i, ".prefetch");
+  t->pair = ptx::has(i, ".cta_group::2");
   if (is_tensor)
     for (const std::string& modifier : i.modifiers)
       if (modifier.size() == 3 && modifier[2] == 'd') t->rank = static_cast<uint32_t>(modifier[1] - '0');
-  if (has(i, ".tile::gather4") || has(i, ".tile::scatter4")) t->rows = 4;
+  if (ptx::has(i, ".tile::gather4") || ptx::has(i, ".tile::scatter4")) t->rows = 4;
   // The first state space is the destination's.
   const auto spaces = [&] {
     std::vector<std::string> out;
@@ -92,8 +92,8 @@ void bulk(Builder& b, const Match& m) {
     t->barrier = operands.address(b.operand(next++), destination);
     b.uses().touch_there(barrier_touch(destination, true));
   }
-  t->im2col = has(i, ".im2col") || has(i, ".im2col_no_offs");
-  if (has(i, ".im2col")) {
+  t->im2col = ptx::has(i, ".im2col") || ptx::has(i, ".im2col_no_offs");
+  if (ptx::has(i, ".im2col")) {
     const ptx::Operand& offsets = b.operand(next++);
     if (t->rank < 3 || offsets.kind != ptx::OperandKind::vector || offsets.elements.size() != t->rank - 2)
       throw Invalid("'" + m.name +
@@ -103,8 +103,9 @@ void bulk(Builder& b, const Match& m) {
       if (!t->offsets) t->offsets = offset;
     }
   }
-  if (has(i, ".multicast::cluster")) t->mask = operands.value(b.operand(next++), ".u16", Use::Take::address);
-  if (has(i, ".L2::cache_hint")) operands.value(b.operand(next++), ".u64", Use::Take::hint);
+  if (ptx::has(i, ".multicast::cluster"))
+    t->mask = operands.value(b.operand(next++), ".u16", Use::Take::address);
+  if (ptx::has(i, ".L2::cache_hint")) operands.value(b.operand(next++), ".u64", Use::Take::hint);
   operands_left(b, m, next);
   if (reduces) {
     t->reduce = operation_of(i);
@@ -125,13 +126,13 @@ void async(Builder& b, const Match& m) {
   t->from = operands.address(b.operand(1), Space::global);
   b.uses().touch_there({.space = Space::global, .reads = true, .operation = true, .bytes = bytes});
   const uint64_t size = b.constant(b.operand(2));
-  const bool whole = has(i, ".cg");
+  const bool whole = ptx::has(i, ".cg");
   if ((whole && size != 16) || (size != 4 && size != 8 && size != 16))
     throw Invalid("cp.async of " + std::to_string(size) + " bytes, it must be " +
                   (whole ? "16" : "4, 8 or 16"));
   t->bytes = static_cast<uint32_t>(size);
   size_t next = 3;
-  const bool hinted = has(i, ".L2::cache_hint");
+  const bool hinted = ptx::has(i, ".L2::cache_hint");
   if (b.operand_count() > next + (hinted ? 1 : 0)) {
     const ptx::Operand& o = b.operand(next++);
     if (o.kind == ptx::OperandKind::name && b.is_predicate(o.name)) {
@@ -151,7 +152,7 @@ void async(Builder& b, const Match& m) {
 
 void commit(Builder& b, const Match&) {
   Op op = effect_without_memory(b, copy_commit);
-  b.payload<CopyGroups>(op).bulk = has(b.instruction(), ".bulk");
+  b.payload<CopyGroups>(op).bulk = ptx::has(b.instruction(), ".bulk");
   b.emit(op);
 }
 
@@ -159,9 +160,9 @@ void wait(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   Op op = effect_without_memory(b, copy_wait);
   auto& groups = b.payload<CopyGroups>(op);
-  groups.bulk = has(i, ".bulk");
-  groups.read_only = has(i, ".read");
-  groups.every = has(i, ".wait_all");
+  groups.bulk = ptx::has(i, ".bulk");
+  groups.read_only = ptx::has(i, ".read");
+  groups.every = ptx::has(i, ".wait_all");
   operands_left(b, m, groups.every ? 0 : 1);
   if (!groups.every) groups.pending = b.constant(b.operand(0));
   b.emit(op);
@@ -171,7 +172,7 @@ void arrive(Builder& b, const Match& m) {
   operands_left(b, m, 1);
   Op op = effect(copy_arrive);
   auto& use = b.payload<CopyArrive>(op);
-  use.increments = !has(b.instruction(), ".noinc");
+  use.increments = !ptx::has(b.instruction(), ".noinc");
   use.order = {Semantics::release, Scope::cta};
   set_address(b, op, use, b.operand(0), space_of(b.instruction()));
   b.uses().touch_there(barrier_touch(use.space, true));
@@ -194,7 +195,7 @@ void remote(Builder& b, const Match& m) {
   t->barrier = operands.address(b.operand(2), Space::cluster);
   b.uses().touch_there(barrier_touch(Space::cluster, true));
   const ptx::Operand& v = b.operand(1);
-  const size_t count = has(i, ".v2") ? 2 : has(i, ".v4") ? 4 : 1;
+  const size_t count = ptx::has(i, ".v2") ? 2 : ptx::has(i, ".v4") ? 4 : 1;
   const bool vector = v.kind == ptx::OperandKind::vector;
   if (vector ? v.elements.size() != count : count > 1)
     throw Invalid("'" + m.name + "' needs a source of " + std::to_string(count) + " registers");

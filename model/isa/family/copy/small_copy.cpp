@@ -23,17 +23,17 @@ class SmallCopy : public machine::Agent {
     Region* source;  // nullptr: `bytes` hold what is written
     uint64_t from;
     uint32_t size, read;  // beyond `read`: zeros
-    SharedPlace to;
+    run::SharedPlace to;
     std::array<std::byte, 16> bytes;
     std::shared_ptr<machine::AsyncGroup> group;  // or a barrier
     AsyncGroups* groups;                         // that the group is one of
     uint64_t number;                             // of the copy in them
-    SharedPlace barrier;
+    run::SharedPlace barrier;
     std::optional<AtomicOperation> reduce;
     ElementType element;
     int lane;  // that issued it
   };
-  SmallCopy(Cluster& cluster, std::string what, std::vector<Part> parts, Cta& cta, int warp,
+  SmallCopy(run::Cluster& cluster, std::string what, std::vector<Part> parts, run::Cta& cta, int warp,
             const Order& order)
       : cluster_(cluster),
         what_(std::move(what)),
@@ -50,8 +50,8 @@ class SmallCopy : public machine::Agent {
       if (p.reduce) continue;
       low_ = std::min(low_, p.to.address);
       high_ = std::max(high_, p.to.address + p.size);
-      Port::empty(p.to.cta->shared, p.to.address, p.size);
-      tell_emptied(*p.to.cta, p.to.address, p.size);
+      run::Port::empty(p.to.cta->shared, p.to.address, p.size);
+      run::tell_emptied(*p.to.cta, p.to.address, p.size);
     }
   }
   bool step() override {
@@ -88,7 +88,7 @@ class SmallCopy : public machine::Agent {
       throw Fault(what_ + " writes the shared memory of a CTA that has ended");
     if (p.to.cta->mbarriers.overlapping(p.to.address, p.size) != nullptr)
       throw Fault(what_ + " writes over an mbarrier, which is live");
-    const Port port(cluster_, *this, p.lane, order_);
+    const run::Port port(cluster_, *this, p.lane, order_);
     machine::Region& shared = p.to.cta->shared;
     std::array<uint8_t, 16> defined{};  // as Region's
     defined.fill(machine::kWritten);
@@ -110,16 +110,16 @@ class SmallCopy : public machine::Agent {
       --p.group->reading;
       --p.group->writing;
       p.groups->finish(p.number);
-    } else if (port.mbarriers(AccessKind::update, p.barrier).complete(p.barrier.address, p.size)) {
+    } else if (port.mbarriers(machine::AccessKind::update, p.barrier).complete(p.barrier.address, p.size)) {
       cluster_.wake_mbarrier(p.barrier.address);
     }
   }
 
-  Cluster& cluster_;
+  run::Cluster& cluster_;
   std::string what_;
   std::vector<Part> parts_;
   uint64_t low_ = ~uint64_t{0}, high_ = 0;  // of what they fill
-  Cta& cta_;
+  run::Cta& cta_;
   int warp_;
   Order order_;
   size_t next_ = 0;
@@ -128,7 +128,7 @@ class SmallCopy : public machine::Agent {
 // cp.async.mbarrier.arrive: arrives when the copies issued before it are done.
 class CopyArrival : public machine::Agent {
  public:
-  CopyArrival(Cluster& cluster, AsyncGroups& groups, SharedPlace barrier, uint32_t rank, int warp,
+  CopyArrival(run::Cluster& cluster, AsyncGroups& groups, run::SharedPlace barrier, uint32_t rank, int warp,
               const Order& order)
       : cluster_(cluster),
         groups_(groups),
@@ -140,7 +140,8 @@ class CopyArrival : public machine::Agent {
   bool ready() const override { return groups_.done_before(before_); }
   bool step() override {
     if (!barrier_.cta->alive()) barrier_.cta->outlived(place, "cp.async.mbarrier.arrive");
-    machine::Mbarriers& mbarriers = Port(cluster_, *this, order_).mbarriers(AccessKind::update, barrier_);
+    machine::Mbarriers& mbarriers =
+        run::Port(cluster_, *this, order_).mbarriers(machine::AccessKind::update, barrier_);
     if (mbarriers.arrive(barrier_.address, 1, {rank_, warp_, place.ptx_line}))
       cluster_.wake_mbarrier(barrier_.address);
     return true;
@@ -150,16 +151,16 @@ class CopyArrival : public machine::Agent {
   }
 
  private:
-  Cluster& cluster_;
+  run::Cluster& cluster_;
   AsyncGroups& groups_;
   uint64_t before_;  // the number of the first copy that it does not wait for
-  SharedPlace barrier_;
+  run::SharedPlace barrier_;
   uint32_t rank_;
   int warp_;
   Order order_;
 };
 
-void start_small(Context& context, std::vector<SmallCopy::Part> parts, const Order& order) {
+void start_small(run::Context& context, std::vector<SmallCopy::Part> parts, const Order& order) {
   auto copy = std::make_unique<SmallCopy>(context.cta.cluster, context.cta.line(context.split()).text,
                                           std::move(parts), context.cta, context.warp.index, order);
   copy->place = context.cta.place(context.warp, context.split(), -1);
@@ -168,7 +169,7 @@ void start_small(Context& context, std::vector<SmallCopy::Part> parts, const Ord
 
 // A part for each lane, which `fill` completes by what the lane's operands are; then they are on their way.
 template <class Fill>
-Next copy_parts(const Op& op, Context& context, uint32_t mask, const Fill& fill) {
+Next copy_parts(const Op& op, run::Context& context, uint32_t mask, const Fill& fill) {
   require_sources(op, context, mask);
   std::vector<SmallCopy::Part> parts;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
@@ -184,7 +185,7 @@ Next copy_parts(const Op& op, Context& context, uint32_t mask, const Fill& fill)
 
 }  // namespace
 
-Next async_copy(const Op& op, Context& context, uint32_t mask) {
+Next async_copy(const Op& op, run::Context& context, uint32_t mask) {
   const auto& t = op.as<SmallTransfer>();
   return copy_parts(op, context, mask, [&](SmallCopy::Part& p, const TransferReader& r) {
     p.size = p.read = t.bytes;
@@ -210,7 +211,7 @@ Next async_copy(const Op& op, Context& context, uint32_t mask) {
   });
 }
 
-Next remote_store(const Op& op, Context& context, uint32_t mask) {
+Next remote_store(const Op& op, run::Context& context, uint32_t mask) {
   const auto& t = op.as<SmallTransfer>();
   return copy_parts(op, context, mask, [&](SmallCopy::Part& p, const TransferReader& r) {
     p.size = t.bytes * t.count;
@@ -226,17 +227,17 @@ Next remote_store(const Op& op, Context& context, uint32_t mask) {
   });
 }
 
-Next copy_commit(const Op& op, Context& context, uint32_t mask) {
+Next copy_commit(const Op& op, run::Context& context, uint32_t mask) {
   auto& groups = op.as<CopyGroups>().bulk ? context.warp.bulk_copies : context.warp.copies;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1)
     groups[static_cast<size_t>(__builtin_ctz(lanes))].commit();
-  using Kind = Synchronisation::Kind;
-  tell_synchronised(op.as<CopyGroups>().bulk ? Kind::bulk_committed : Kind::copies_committed, context.cta,
-                    context.warp, context.split(), mask, 0);
+  using Kind = machine::Synchronisation::Kind;
+  run::tell_synchronised(op.as<CopyGroups>().bulk ? Kind::bulk_committed : Kind::copies_committed,
+                         context.cta, context.warp, context.split(), mask, 0);
   return Next::advance;
 }
 
-Next copy_wait(const Op& op, Context& context, uint32_t mask) {
+Next copy_wait(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<CopyGroups>();
   auto& groups = use.bulk ? context.warp.bulk_copies : context.warp.copies;
   bool done = true;
@@ -245,27 +246,27 @@ Next copy_wait(const Op& op, Context& context, uint32_t mask) {
     done = done && (use.every ? g.all_done() : g.done(use.pending, use.read_only));
   }
   if (done) {
-    using Kind = Synchronisation::Kind;
-    tell_synchronised(!use.bulk       ? Kind::copies_waited
-                      : use.read_only ? Kind::bulk_read
-                                      : Kind::bulk_waited,
-                      context.cta, context.warp, context.split(), mask,
-                      use.every ? Synchronisation::kEvery : use.pending);
+    using Kind = machine::Synchronisation::Kind;
+    run::tell_synchronised(!use.bulk       ? Kind::copies_waited
+                           : use.read_only ? Kind::bulk_read
+                                           : Kind::bulk_waited,
+                           context.cta, context.warp, context.split(), mask,
+                           use.every ? machine::Synchronisation::kEvery : use.pending);
     return Next::advance;
   }
-  take_lanes(context, mask).wait = &kForOperations;
+  run::take_lanes(context, mask).wait = &run::kForOperations;
   return Next::moved;
 }
 
-Next copy_arrive(const Op& op, Context& context, uint32_t mask) {
+Next copy_arrive(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<CopyArrive>();
   context.require_defined(op.a, mask, "an address");
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
-    const SharedPlace barrier = shared_place(use, op.a, context, lane, 8, 8, true);
+    const run::SharedPlace barrier = run::shared_place(use, op.a, context, lane, 8, 8, true);
     if (use.increments)
-      Port(context, lane, use.order)
-          .mbarriers(AccessKind::update, barrier)
+      run::Port(context, lane, use.order)
+          .mbarriers(machine::AccessKind::update, barrier)
           .increment_pending(barrier.address);
     auto arrival =
         std::make_unique<CopyArrival>(context.cta.cluster, context.warp.copies[static_cast<size_t>(lane)],

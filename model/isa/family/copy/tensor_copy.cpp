@@ -12,7 +12,7 @@ using machine::TensorMap;
 namespace {
 
 // The buffer in which `bytes` from `at` on lie; a fault where none holds them all.
-Region& global_bytes(Cluster& cluster, uint64_t at, uint64_t bytes, bool to_shared) {
+Region& global_bytes(run::Cluster& cluster, uint64_t at, uint64_t bytes, bool to_shared) {
   Region* const region = cluster.grid.global.find(at, bytes);
   if (region == nullptr)
     throw Fault("the tensor map leads to " + std::to_string(bytes) + " bytes at global address " +
@@ -49,7 +49,7 @@ void require_inside_im2col(const TensorMap& map, const std::array<int64_t, 5>& s
 
 }  // namespace
 
-std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
+std::vector<Segment> tensor_segments(run::Cluster& cluster, const TensorMap& map,
                                      const std::array<int64_t, 5>& start, Region& shared, uint64_t address,
                                      bool to_shared) {
   std::vector<Segment> out;
@@ -129,7 +129,7 @@ std::vector<Segment> tensor_segments(Cluster& cluster, const TensorMap& map,
   }
 }
 
-std::vector<Segment> im2col_segments(Cluster& cluster, const TensorMap& map,
+std::vector<Segment> im2col_segments(run::Cluster& cluster, const TensorMap& map,
                                      const std::array<int64_t, 5>& start,
                                      const std::array<int64_t, 3>& offsets, Region& shared, uint64_t address,
                                      bool to_shared) {

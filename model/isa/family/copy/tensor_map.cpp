@@ -47,14 +47,14 @@ struct MapContent {
 };
 
 // Whether all that copies read was written.
-bool read_map(const Port& port, const MapPlace& from, MapContent& map) {
+bool read_map(const run::Port& port, const MapPlace& from, MapContent& map) {
   port.read(*from.region, from.address, kMapBytes, map.bytes.data(), map.defined.data());
   const bool known = machine::all_written(map.defined.data(), machine::kMapBytesRead);
   if (!known && port.follow() != nullptr) port.follow()->used_here("a tensor map");
   return known || port.follow() != nullptr;
 }
 
-MapPlace map_place(const TransferReader& r, Context& context, const AddressOperand& a, bool writes,
+MapPlace map_place(const TransferReader& r, run::Context& context, const AddressOperand& a, bool writes,
                    int lane) {
   const uint64_t address = r.address(a);
   if (address % kMapAlignment != 0)
@@ -62,7 +62,7 @@ MapPlace map_place(const TransferReader& r, Context& context, const AddressOpera
   const bool shared = a.space == Space::shared ||
                       (a.space == Space::generic && address - machine::kSharedWindow < machine::kWindowSize);
   if (shared) {
-    const SharedPlace place = r.shared(a, kMapBytes, kMapAlignment);
+    const run::SharedPlace place = r.shared(a, kMapBytes, kMapAlignment);
     if (context.cta.mbarriers.overlapping(place.address, kMapBytes) != nullptr)
       throw Fault("a tensor map over an mbarrier, which is live", lane);
     return {&place.cta->shared, place.address};
@@ -73,11 +73,11 @@ MapPlace map_place(const TransferReader& r, Context& context, const AddressOpera
   return {region, address};
 }
 
-void replace_field(const Op& op, Context& context, int lane) {
+void replace_field(const Op& op, run::Context& context, int lane) {
   const auto& t = op.as<ReplaceUse>();
   const TransferReader r(op, context, lane);
   const MapPlace place = map_place(r, context, t.to, true, lane);
-  const Port port(context, lane, {});
+  const run::Port port(context, lane, {});
   MapContent map;
   if (!read_map(port, place, map))
     throw Fault("there is no tensor map at this address whose field could be replaced", lane);
@@ -95,7 +95,7 @@ void replace_field(const Op& op, Context& context, int lane) {
   port.write(*place.region, place.address, kMapBytes, map.bytes.data(), map.defined.data());
 }
 
-Next replace_tensor_map(const Op& op, Context& context, uint32_t mask) {
+Next replace_tensor_map(const Op& op, run::Context& context, uint32_t mask) {
   require_sources(op, context, mask);
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1)
     replace_field(op, context, __builtin_ctz(lanes));
@@ -103,8 +103,8 @@ Next replace_tensor_map(const Op& op, Context& context, uint32_t mask) {
 }
 
 // The warp does it, once for all lanes that name the same two places: they have met there.
-Next copy_tensor_map(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next copy_tensor_map(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   require_sources(op, context, mask);
   const auto& t = op.as<CopyUse>();
   for (uint32_t rest = mask; rest != 0;) {
@@ -118,13 +118,13 @@ Next copy_tensor_map(const Op& op, Context& context, uint32_t mask) {
     const MapPlace from = map_place(r, context, t.from, false, lane);
     const MapPlace to = map_place(r, context, t.to, true, lane);
     MapContent map;
-    if (!read_map(Port(context, lane, mask, {}), from, map))
+    if (!read_map(run::Port(context, lane, mask, {}), from, map))
       throw Fault("a tensor map is copied that was never written", lane);
-    Port(context, lane, mask, t.order)
+    run::Port(context, lane, mask, t.order)
         .write(*to.region, to.address, kMapBytes, map.bytes.data(), map.defined.data());
   }
-  tell_synchronised(Synchronisation::Kind::fence, context.cta, context.warp, context.split(), mask, 0,
-                    t.order);
+  run::tell_synchronised(machine::Synchronisation::Kind::fence, context.cta, context.warp, context.split(),
+                         mask, 0, t.order);
   return Next::advance;
 }
 
@@ -181,19 +181,19 @@ void copy(Builder& b, const Match& m) {
 }
 
 // Memory is one here: fences order nothing that this machine could show otherwise. Who watches is told.
-Next release_maps(const Op& op, Context& context, uint32_t mask) {
-  tell_synchronised(Synchronisation::Kind::fence, context.cta, context.warp, context.split(), mask, 0,
-                    op.as<FenceUse>().order);
+Next release_maps(const Op& op, run::Context& context, uint32_t mask) {
+  run::tell_synchronised(machine::Synchronisation::Kind::fence, context.cta, context.warp, context.split(),
+                         mask, 0, op.as<FenceUse>().order);
   return Next::advance;
 }
 
-Next acquire_map(const Op& op, Context& context, uint32_t mask) {
+Next acquire_map(const Op& op, run::Context& context, uint32_t mask) {
   const auto& t = op.as<AcquireUse>();
   context.require_defined(op.sources->front(), mask, "the address of a tensor map");
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
-    tell_synchronised(Synchronisation::Kind::fence, context.cta, context.warp, context.split(), 1u << lane,
-                      TransferReader(op, context, lane).address(t.map), t.order);
+    run::tell_synchronised(machine::Synchronisation::Kind::fence, context.cta, context.warp, context.split(),
+                           1u << lane, TransferReader(op, context, lane).address(t.map), t.order);
   }
   return Next::advance;
 }
@@ -202,7 +202,7 @@ Next acquire_map(const Op& op, Context& context, uint32_t mask) {
 void fence(Builder& b, const Match& m) {
   Order order = order_of(b.instruction());
   order.proxy = Proxy::tensor_map;
-  if (!has(b.instruction(), ".acquire")) {
+  if (!ptx::has(b.instruction(), ".acquire")) {
     Op op = effect_without_memory(b, release_maps);
     b.payload<FenceUse>(op).order = order;
     b.emit(op);

@@ -8,7 +8,7 @@ namespace bitwell::isa {
 
 class TransferReader {
  public:
-  TransferReader(const Op& op, Context& context, int lane) : op_(op), context_(context), lane_(lane) {}
+  TransferReader(const Op& op, run::Context& context, int lane) : op_(op), context_(context), lane_(lane) {}
 
   uint64_t address(const AddressOperand& a) const {
     return a.narrow ? static_cast<uint32_t>(word(a.source) + a.offset)
@@ -19,8 +19,8 @@ class TransferReader {
   const std::byte* bytes(size_t source, size_t each) const {
     return context_.row<std::byte>((*op_.sources)[source]) + each * static_cast<size_t>(lane_);
   }
-  SharedPlace shared(const AddressOperand& a, uint64_t size, uint64_t align) const {
-    return shared_place(context_, lane_, address(a), a.space, size, align);
+  run::SharedPlace shared(const AddressOperand& a, uint64_t size, uint64_t align) const {
+    return run::shared_place(context_, lane_, address(a), a.space, size, align);
   }
   // A run of global memory; `address` counts generically.
   machine::Region* global(uint64_t address, uint64_t size, const char* what) const {
@@ -35,11 +35,11 @@ class TransferReader {
 
  private:
   const Op& op_;
-  Context& context_;
+  run::Context& context_;
   int lane_;
 };
 
-inline void require_sources(const Op& op, Context& context, uint32_t mask) {
+inline void require_sources(const Op& op, run::Context& context, uint32_t mask) {
   for (const uint32_t r : *op.sources) context.require_defined(r, mask, "an operand of an asynchronous copy");
 }
 

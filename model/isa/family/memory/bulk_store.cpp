@@ -9,11 +9,11 @@ namespace bitwell::isa {
 
 using machine::Fault;
 
-Next store_zeros(const Op& op, Context& context, uint32_t mask) {
+Next store_zeros(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "an address");
   context.require_defined(op.b, mask, "a size");
   const auto& use = op.as<AddressUse>();
-  Cluster& cluster = context.cta.cluster;
+  run::Cluster& cluster = context.cta.cluster;
   cluster.change();
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
@@ -22,7 +22,7 @@ Next store_zeros(const Op& op, Context& context, uint32_t mask) {
       throw Fault("st.bulk of " + std::to_string(size) + " bytes, it must be a multiple of 8 up to " +
                       std::to_string(kMostBulkZeros),
                   lane);
-    const SharedPlace to = shared_place(use, op.a, context, lane, size, 1, true);
+    const run::SharedPlace to = run::shared_place(use, op.a, context, lane, size, 1, true);
     if (to.address % 8 != 0)
       throw machine::Unsupported("st.bulk at shared address " + std::to_string(to.address) +
                                  ", not a multiple of 8: the manual does not say what happens");
@@ -34,7 +34,7 @@ Next store_zeros(const Op& op, Context& context, uint32_t mask) {
                   lane);
     if (size == 0) continue;
     const std::vector<std::byte> zeros(size);
-    Port(context, lane, use.order).write(to.cta->shared, to.address, size, zeros.data());
+    run::Port(context, lane, use.order).write(to.cta->shared, to.address, size, zeros.data());
   }
   cluster.touch();
   return Next::advance;

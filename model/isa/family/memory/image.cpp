@@ -69,7 +69,7 @@ static std::string geometry(uint32_t dimensions, bool layered) {
          (layered ? " with layers" : "");
 }
 
-const Texture& object_of(const Op& op, const ImageUse& use, Context& context, int lane, bool surface) {
+const Texture& object_of(const Op& op, const ImageUse& use, run::Context& context, int lane, bool surface) {
   const uint64_t handle = context.row<uint64_t>((*op.sources)[0])[lane];
   const Texture* t = context.cta.grid.global.texture(handle);
   if (t == nullptr)
@@ -85,7 +85,7 @@ const Texture& object_of(const Op& op, const ImageUse& use, Context& context, in
   return *t;
 }
 
-machine::Region& texels_of(Context& context, const Texture& t, int lane) {
+machine::Region& texels_of(run::Context& context, const Texture& t, int lane) {
   machine::Region* region = context.cta.grid.global.find(t.address, t.bytes());
   if (region == nullptr) throw Fault("the array of '" + t.name + "' is no more", lane);
   return *region;

@@ -34,10 +34,10 @@ void set_image(Builder& b, Operands& operands, const ptx::Operand& operand, cons
 
 // The object whose handle a lane holds in source 0. Faults where there is none, it is for the other kind of
 // instructions, or an array of another geometry.
-const machine::Texture& object_of(const Op& op, const ImageUse& use, Context& context, int lane,
+const machine::Texture& object_of(const Op& op, const ImageUse& use, run::Context& context, int lane,
                                   bool surface);
 
 // What the instruction has read from, or is to write into.
-machine::Region& texels_of(Context& context, const machine::Texture& t, int lane);
+machine::Region& texels_of(run::Context& context, const machine::Texture& t, int lane);
 
 }  // namespace bitwell::isa

@@ -22,7 +22,7 @@ using machine::kLanes;
 __extension__ typedef unsigned __int128 u128;
 
 // Lane pointers of an access that resolve() left as one run of bytes.
-void spread(LaneBytes& access, size_t size) {
+void spread(run::LaneBytes& access, size_t size) {
   if (!access.consecutive) return;
   for (size_t i = 1; i < kLanes; ++i) {
     access.bytes[i] = access.bytes[0] + i * size;
@@ -32,7 +32,7 @@ void spread(LaneBytes& access, size_t size) {
 
 // One element a lane from memory into a row: S as stored, D as the register holds it.
 template <class S, class D>
-void copy_in(const LaneBytes& access, D* d, size_t offset, uint32_t mask) {
+void copy_in(const run::LaneBytes& access, D* d, size_t offset, uint32_t mask) {
   if (mask == ~0u) {
     for (int i = 0; i < kLanes; ++i) {
       S v;
@@ -50,7 +50,8 @@ void copy_in(const LaneBytes& access, D* d, size_t offset, uint32_t mask) {
 }
 
 template <class D>
-void copy_in_sized(const LaneBytes& access, void* d, size_t offset, int size, bool is_signed, uint32_t mask) {
+void copy_in_sized(const run::LaneBytes& access, void* d, size_t offset, int size, bool is_signed,
+                   uint32_t mask) {
   auto* row = static_cast<D*>(d);
   switch (size * 2 + (is_signed ? 1 : 0)) {
     case 2: return copy_in<uint8_t>(access, row, offset, mask);
@@ -66,7 +67,7 @@ void copy_in_sized(const LaneBytes& access, void* d, size_t offset, int size, bo
 }
 
 template <class S, class D>
-void copy_out(const LaneBytes& access, const void* s, size_t offset, uint32_t mask) {
+void copy_out(const run::LaneBytes& access, const void* s, size_t offset, uint32_t mask) {
   const auto* row = static_cast<const D*>(s);
   for (int i = 0; i < kLanes; ++i)
     if ((mask >> i & 1) != 0) {
@@ -76,7 +77,7 @@ void copy_out(const LaneBytes& access, const void* s, size_t offset, uint32_t ma
 }
 
 template <class D>
-void copy_out_sized(const LaneBytes& access, const void* s, size_t offset, int size, uint32_t mask) {
+void copy_out_sized(const run::LaneBytes& access, const void* s, size_t offset, int size, uint32_t mask) {
   switch (size) {
     case 1: return copy_out<uint8_t, D>(access, s, offset, mask);
     case 2: return copy_out<uint16_t, D>(access, s, offset, mask);
@@ -108,7 +109,7 @@ template <class Visit>
     for (; mask != 0; mask &= mask - 1) visit(static_cast<size_t>(__builtin_ctz(mask)));
 }
 
-uint32_t defined_lanes(const LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
+uint32_t defined_lanes(const run::LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
   if (!access.tracked) return mask;
   return sized(size, [&](auto bytes) {
     uint32_t known = 0;
@@ -121,7 +122,7 @@ uint32_t defined_lanes(const LaneBytes& access, size_t offset, size_t size, uint
   });
 }
 
-void mark(const LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
+void mark(const run::LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
   if (!access.tracked) return;
   sized(size, [&](auto bytes) {
     each_lane(mask, [&](size_t i) {
@@ -131,14 +132,14 @@ void mark(const LaneBytes& access, size_t offset, size_t size, uint32_t mask) {
 }
 
 // What a lane's register lacks when element `offset` of its access was loaded into it.
-void load_unknown(const MemoryUse& use, Context& context, const LaneBytes& access, uint32_t row, int lane,
-                  size_t offset) {
+void load_unknown(const MemoryUse& use, run::Context& context, const run::LaneBytes& access, uint32_t row,
+                  int lane, size_t offset) {
   const auto at = static_cast<size_t>(lane);
   const uint8_t* defined = access.defined[at] + offset;
-  LaneBits unknown;
-  if (const auto place = shared_address(context.cta.cluster, access.bytes[at]))
-    keep_reads_off_copies(context, *place + offset, use.size, lane);
-  machine::Origin from = access_origin(context, access, lane);
+  run::LaneBits unknown;
+  if (const auto place = run::shared_address(context.cta.cluster, access.bytes[at]))
+    run::keep_reads_off_copies(context, *place + offset, use.size, lane);
+  machine::Origin from = run::access_origin(context, access, lane);
   from.size = use.size;
   from.address += offset;
   for (size_t i = 0; i < use.size; ++i) {
@@ -150,20 +151,21 @@ void load_unknown(const MemoryUse& use, Context& context, const LaneBytes& acces
   if (use.is_signed && (unknown.low >> (8 * use.size - 1) & 1) != 0)
     for (size_t i = use.size; i < register_size; ++i)
       (i < 8 ? unknown.low : unknown.high) |= uint64_t{0xFF} << 8 * (i % 8);
-  set_unknown(context, row, lane, register_size, unknown, from);
+  run::set_unknown(context, row, lane, register_size, unknown, from);
 }
 
 // Whoever follows what is not whole is told that `size` bytes of a lane's access to global memory are not.
-void follow_output(Context& context, const LaneBytes& access, int lane, size_t offset, size_t size) {
-  const machine::Origin at = access_origin(context, access, lane);
+void follow_output(run::Context& context, const run::LaneBytes& access, int lane, size_t offset,
+                   size_t size) {
+  const machine::Origin at = run::access_origin(context, access, lane);
   context.follow()->stored(*at.region, at.address + offset, size, at.ptx_line);
 }
 
 // The bytes that a lane's register, which is not whole, writes as element `offset` of its access.
-void store_unknown(const MemoryUse& use, Context& context, const LaneBytes& access, uint32_t row, int lane,
-                   size_t offset) {
+void store_unknown(const MemoryUse& use, run::Context& context, const run::LaneBytes& access, uint32_t row,
+                   int lane, size_t offset) {
   const auto at = static_cast<size_t>(lane);
-  const LaneBits unknown = unknown_of(context, row, lane, size_t{use.register_bytes});
+  const run::LaneBits unknown = run::unknown_of(context, row, lane, size_t{use.register_bytes});
   const machine::Region* global =
       (access.global >> lane & 1) != 0 ? context.cta.grid.global.owner(access.bytes[at]) : nullptr;
   const bool output = global != nullptr && !global->scratch;
@@ -177,7 +179,7 @@ void store_unknown(const MemoryUse& use, Context& context, const LaneBytes& acce
 }
 
 // To be called at every access to shared or global memory: `polled` are the lanes that read global memory.
-void touched(const MemoryUse& use, Context& context, uint32_t polled) {
+void touched(const MemoryUse& use, run::Context& context, uint32_t polled) {
   if (polled != 0) context.split().polls(use.order.semantics != machine::Semantics::weak);
   const auto space = use.space;
   if (space != Space::local && space != Space::param && space != Space::constant) context.cta.cluster.touch();
@@ -185,7 +187,8 @@ void touched(const MemoryUse& use, Context& context, uint32_t polled) {
 
 // Whether some of the bytes between the first and the last of `mask` are still a copy's to write: most often
 // none are, of none of the lanes.
-bool copies_fill_between(const LaneBytes& access, const Cluster& cluster, uint32_t mask, size_t size) {
+bool copies_fill_between(const run::LaneBytes& access, const run::Cluster& cluster, uint32_t mask,
+                         size_t size) {
   if ((mask & ~access.global) == 0) return false;
   const std::byte* low = access.bytes[__builtin_ctz(mask)];
   const std::byte* high = low;
@@ -195,22 +198,23 @@ bool copies_fill_between(const LaneBytes& access, const Cluster& cluster, uint32
     high = std::max(high, at);
   }
   const size_t length = static_cast<size_t>(high - low) + (access.consecutive ? size * kLanes : size);
-  const std::optional<uint64_t> first = shared_address(cluster, low);
-  const std::optional<uint64_t> last = shared_address(cluster, low + length - 1);
+  const std::optional<uint64_t> first = run::shared_address(cluster, low);
+  const std::optional<uint64_t> last = run::shared_address(cluster, low + length - 1);
   const bool one_memory = first && last && *last - *first == length - 1;
   return !one_memory || cluster.filling(*first, length) != nullptr;
 }
 
 // Faults where a store or an atomic meets the destination of a copy under way.
-void keep_off_copies(const MemoryUse& use, Context& context, const LaneBytes& access, uint32_t mask) {
+void keep_off_copies(const MemoryUse& use, run::Context& context, const run::LaneBytes& access,
+                     uint32_t mask) {
   const size_t size = static_cast<size_t>(use.size) * use.count;
-  const Cluster& cluster = context.cta.cluster;
+  const run::Cluster& cluster = context.cta.cluster;
   if (use.space == Space::local || !copies_fill_between(access, cluster, mask, size)) return;
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
     const int lane = __builtin_ctz(lanes);
     const auto at = static_cast<size_t>(access.consecutive ? 0 : lane);
     const std::byte* bytes = access.bytes[at] + (access.consecutive ? size * static_cast<size_t>(lane) : 0);
-    const std::optional<uint64_t> address = shared_address(cluster, bytes);
+    const std::optional<uint64_t> address = run::shared_address(cluster, bytes);
     if (!address) continue;
     if (const machine::Agent* copy = cluster.filling(*address, size))
       throw Fault("a write to " + cluster.shared_name(*address) + ", which the copy of " +
@@ -220,8 +224,8 @@ void keep_off_copies(const MemoryUse& use, Context& context, const LaneBytes& ac
 }
 
 // Element `j` of a lane's access, `b` its operand. Returns whether memory changed.
-bool update(const Op& op, const AtomicUse& use, Context& context, const LaneBytes& access, int lane, size_t j,
-            uint64_t b) {
+bool update(const Op& op, const AtomicUse& use, run::Context& context, const run::LaneBytes& access, int lane,
+            size_t j, uint64_t b) {
   const size_t size = use.size;
   const auto i = static_cast<size_t>(lane);
   const uint32_t bit = 1u << lane;
@@ -248,18 +252,18 @@ bool update(const Op& op, const AtomicUse& use, Context& context, const LaneByte
 }
 
 // Whether the cluster runs beside others, and nobody reads what the atomic gives, nor does its order matter.
-bool in_any_order(const Op& op, Context& context) {
-  const Parallel* parallel = context.cta.grid.parallel;
+bool in_any_order(const Op& op, run::Context& context) {
+  const run::Parallel* parallel = context.cta.grid.parallel;
   return parallel != nullptr && parallel->unordered[static_cast<size_t>(context.split().activation->function)]
                                                    [static_cast<size_t>(op.line)];
 }
 
 // As update, of global memory, in any order with those of other host threads. What it gives is 0, as that
 // order is no run's.
-bool update_beside(const Op& op, const AtomicUse& use, Context& context, const LaneBytes& access, int lane,
-                   size_t j, uint64_t b) {
-  const Parallel& parallel = *context.cta.grid.parallel;
-  const machine::Origin at = access_origin(context, access, lane);
+bool update_beside(const Op& op, const AtomicUse& use, run::Context& context, const run::LaneBytes& access,
+                   int lane, size_t j, uint64_t b) {
+  const run::Parallel& parallel = *context.cta.grid.parallel;
+  const machine::Origin at = run::access_origin(context, access, lane);
   const uint64_t address = at.address + j * use.size;
   const bool is_signed = use.type == ElementType::s32 || use.type == ElementType::s64;
   const auto kind = static_cast<unsigned>(use.operation) * 4 + (use.size == 8 ? 2u : 0u) +
@@ -272,7 +276,7 @@ bool update_beside(const Op& op, const AtomicUse& use, Context& context, const L
 }
 
 // The elements of an access, to the registers of `mask`.
-void copy_to_registers(const Op& op, Context& context, const LaneBytes& access, uint32_t mask) {
+void copy_to_registers(const Op& op, run::Context& context, const run::LaneBytes& access, uint32_t mask) {
   const auto& use = op.as<MemoryUse>();
   for (size_t j = 0; j < use.count; ++j) {
     const uint32_t row = (*op.results)[j];
@@ -296,11 +300,11 @@ void copy_to_registers(const Op& op, Context& context, const LaneBytes& access, 
 
 }  // namespace
 
-Next load(const Op& op, Context& context, uint32_t mask) {
+Next load(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<MemoryUse>();
-  LaneBytes access;
-  resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::read,
-          use.count == 1, access);
+  run::LaneBytes access;
+  run::resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, machine::AccessKind::read,
+               use.count == 1, access);
   touched(use, context, access.global);
   const size_t all = static_cast<size_t>(use.size) * kLanes;
   if (access.consecutive && use.register_bytes == use.size &&
@@ -310,7 +314,7 @@ Next load(const Op& op, Context& context, uint32_t mask) {
     return Next::advance;
   }
   spread(access, use.size);
-  Follow* const follow = context.follow();
+  run::Follow* const follow = context.follow();
   const uint32_t but = follow == nullptr ? 0 : mask & follow->but();
   copy_to_registers(op, context, access, mask & ~but);
   if (but != 0) {
@@ -321,11 +325,11 @@ Next load(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
-Next store(const Op& op, Context& context, uint32_t mask) {
+Next store(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<MemoryUse>();
-  LaneBytes access;
-  resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::write,
-          use.count == 1, access, &op);
+  run::LaneBytes access;
+  run::resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count,
+               machine::AccessKind::write, use.count == 1, access, &op);
   context.cta.cluster.change();
   touched(use, context, 0);
   if (context.checked && access.tracked && context.cta.cluster.operations_under_way())
@@ -357,12 +361,12 @@ Next store(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
-Next atomic(const Op& op, Context& context, uint32_t mask) {
+Next atomic(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<AtomicUse>();
-  LaneBytes access;
+  run::LaneBytes access;
   const bool any_order = in_any_order(op, context);
-  resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, AccessKind::update,
-          use.count == 1, access, nullptr, !any_order);
+  run::resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count,
+               machine::AccessKind::update, use.count == 1, access, nullptr, !any_order);
   touched(use, context, access.global);
   if (use.count > 1 && (mask & ~access.global) != 0)
     throw Fault("a vector atomic on memory that is not global", __builtin_ctz(mask & ~access.global));

@@ -12,11 +12,11 @@ void build_store(Builder& b, const Match& m);          // st
 void build_atomic(Builder& b, const Match& m);         // atom, red
 void build_atomic_vector(Builder& b, const Match& m);  // both, of vectors
 
-Next load(const Op& op, Context& context, uint32_t mask);   // MemoryUse; results
-Next store(const Op& op, Context& context, uint32_t mask);  // MemoryUse; sources
+Next load(const Op& op, run::Context& context, uint32_t mask);   // MemoryUse; results
+Next store(const Op& op, run::Context& context, uint32_t mask);  // MemoryUse; sources
 
-inline constexpr uint64_t kMostBulkZeros = uint64_t{1} << 24;     // PTX ISA 9.0, 9.7.9.14
-Next store_zeros(const Op& op, Context& context, uint32_t mask);  // AddressUse; b bytes
+inline constexpr uint64_t kMostBulkZeros = uint64_t{1} << 24;          // PTX ISA 9.0, 9.7.9.14
+Next store_zeros(const Op& op, run::Context& context, uint32_t mask);  // AddressUse; b bytes
 
 inline constexpr size_t kMostAtomics = 8;  // elements of a vector
 
@@ -26,7 +26,7 @@ struct AtomicUse : MemoryUse {
 };
 // Read-modify-write of an element a lane, lanes in order: old to d, operands b and c. Of several, each is an
 // update by itself: old to results, operands from sources.
-Next atomic(const Op& op, Context& context, uint32_t mask);
+Next atomic(const Op& op, run::Context& context, uint32_t mask);
 
 struct FenceUse : Payload {
   Order order;

@@ -12,8 +12,8 @@ namespace {
 
 // ld and st are weak unless they say otherwise (PTX ISA 9.0, 9.7.9.8); .volatile is for the whole system.
 Order access_order(const ptx::Instruction& i) {
-  Order out = order_of(i, {Semantics::weak, has(i, ".volatile") ? Scope::sys : Scope::cta});
-  if (has(i, ".nc")) out.proxy = Proxy::non_coherent;
+  Order out = order_of(i, {Semantics::weak, ptx::has(i, ".volatile") ? Scope::sys : Scope::cta});
+  if (ptx::has(i, ".nc")) out.proxy = Proxy::non_coherent;
   return out;
 }
 
@@ -25,7 +25,7 @@ bool may_meet_other_ctas(const Order& order) {
 size_t vector_length(const ptx::Instruction& i) {
   for (const auto& [text, n] :
        std::array<std::pair<std::string_view, size_t>, 3>{{{".v2", 2}, {".v4", 4}, {".v8", 8}}})
-    if (has(i, text)) return n;
+    if (ptx::has(i, text)) return n;
   return 1;
 }
 
@@ -60,7 +60,7 @@ std::vector<const ptx::Operand*> registers_of(const ptx::Operand& o, size_t n, c
 // An instruction of `operands` operands, and behind them the cache policy of one with .L2::cache_hint: 64
 // bits that only help the hardware: no byte depends on them (PTX ISA 9.0, 9.7.9.8).
 void take_policy(Builder& b, const Match& m, size_t operands) {
-  const bool hinted = has(b.instruction(), ".L2::cache_hint");
+  const bool hinted = ptx::has(b.instruction(), ".L2::cache_hint");
   if (b.operand_count() != operands + (hinted ? 1 : 0))
     throw Invalid("'" + m.name + "' takes " + std::to_string(operands + (hinted ? 1 : 0)) + " operands");
   if (!hinted) return;

@@ -23,11 +23,11 @@ void st_bulk(Builder& b, const Match& m) {
 }
 
 // Memory is one here: who watches is told, and nothing else comes of it.
-Next fence_memory(const Op& op, Context& context, uint32_t mask) {
+Next fence_memory(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<FenceUse>();
-  tell_synchronised(
-      use.mbarrier_init ? Synchronisation::Kind::mbarrier_init_fence : Synchronisation::Kind::fence,
-      context.cta, context.warp, context.split(), mask, use.spaces, use.order);
+  run::tell_synchronised(use.mbarrier_init ? machine::Synchronisation::Kind::mbarrier_init_fence
+                                           : machine::Synchronisation::Kind::fence,
+                         context.cta, context.warp, context.split(), mask, use.spaces, use.order);
   return Next::advance;
 }
 
@@ -37,14 +37,15 @@ void fence(Builder& b, const Match&) {
   Op op = effect_without_memory(b, fence_memory);
   auto& use = b.payload<FenceUse>(op);
   use.order = order_of(i, {i.opcode == "membar" ? Semantics::sc : Semantics::acq_rel, Scope::sys});
-  use.mbarrier_init = has(i, ".mbarrier_init");
+  use.mbarrier_init = ptx::has(i, ".mbarrier_init");
   // Without a state space it is for all of them; the one-sided ones name shared memory in .sync_restrict.
-  if (has(i, ".async") || has(i, ".async::generic")) {
-    const bool shared = has(i, ".shared::cta") || has(i, ".shared::cluster") || has(i, ".async::generic");
+  if (ptx::has(i, ".async") || ptx::has(i, ".async::generic")) {
+    const bool shared =
+        ptx::has(i, ".shared::cta") || ptx::has(i, ".shared::cluster") || ptx::has(i, ".async::generic");
     use.order.proxy = Proxy::async;
-    use.spaces = has(i, ".global") ? machine::kFencesGlobal
-                 : shared          ? machine::kFencesShared
-                                   : machine::kFencesShared | machine::kFencesGlobal;
+    use.spaces = ptx::has(i, ".global") ? machine::kFencesGlobal
+                 : shared               ? machine::kFencesShared
+                                        : machine::kFencesShared | machine::kFencesGlobal;
   }
   b.emit(op);
 }

@@ -22,8 +22,8 @@ struct SurfaceUse : ImageUse {
 };
 
 // The first byte that a lane reaches, or none, where it reaches nothing.
-std::optional<uint64_t> address_of(const Op& op, const SurfaceUse& use, Context& context, const Texture& t,
-                                   int lane) {
+std::optional<uint64_t> address_of(const Op& op, const SurfaceUse& use, run::Context& context,
+                                   const Texture& t, int lane) {
   const auto source = [&](size_t n) { return context.row<uint32_t>((*op.sources)[n])[lane]; };
   const auto trap = [&](const std::string& what) {
     throw Fault(std::string(use.name) + " outside '" + t.name + "': " + what, lane);
@@ -62,14 +62,14 @@ std::optional<uint64_t> address_of(const Op& op, const SurfaceUse& use, Context&
   return t.address_of(at, layer) + static_cast<uint64_t>(x);
 }
 
-void require_place(const Op& op, const SurfaceUse& use, Context& context, uint32_t mask) {
+void require_place(const Op& op, const SurfaceUse& use, run::Context& context, uint32_t mask) {
   context.require_defined((*op.sources)[0], mask, "a surface's handle");
   if (use.layered) context.require_defined((*op.sources)[use.layer], mask, "a surface's layer");
   for (size_t i = 0; i < use.dimensions; ++i)
     context.require_defined((*op.sources)[use.coordinates + i], mask, "a surface's coordinate");
 }
 
-Next load_surface(const Op& op, Context& context, uint32_t mask) {
+Next load_surface(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<SurfaceUse>();
   require_place(op, use, context, mask);
   // All that is read, before a destination that is a source changes it.
@@ -81,7 +81,7 @@ Next load_surface(const Op& op, Context& context, uint32_t mask) {
     const Texture& t = object_of(op, use, context, lane, true);
     const std::optional<uint64_t> at = address_of(op, use, context, t, lane);
     if (at)
-      Port(context, lane, {})
+      run::Port(context, lane, {})
           .read(texels_of(context, t, lane), *at, uint64_t{use.bytes} * use.count, bytes[n].data(),
                 written[n].data());
     else
@@ -104,7 +104,7 @@ Next load_surface(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
-Next store_surface(const Op& op, Context& context, uint32_t mask) {
+Next store_surface(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<SurfaceUse>();
   require_place(op, use, context, mask);
   for (size_t i = 0; i < use.count; ++i)
@@ -122,7 +122,7 @@ Next store_surface(const Op& op, Context& context, uint32_t mask) {
           bytes.data() + i * use.bytes,
           context.rows() + (*op.sources)[use.values + i] + static_cast<size_t>(lane) * use.register_bytes,
           use.bytes);
-    Port(context, lane, {}).write(to, *at, uint64_t{use.bytes} * use.count, bytes.data());
+    run::Port(context, lane, {}).write(to, *at, uint64_t{use.bytes} * use.count, bytes.data());
   }
   context.cta.cluster.change();
   context.cta.cluster.touch();
@@ -172,15 +172,15 @@ void surface(Builder& b, const Match& m) {
   Op op = effect(stores ? store_surface : load_surface);
   auto& use = b.payload<SurfaceUse>(op);
   use.name = stores ? "sust" : "suld";
-  use.outside = has(i, ".trap") ? 't' : has(i, ".clamp") ? 'c' : 'z';
-  use.count = has(i, ".v4") ? 4 : has(i, ".v2") ? 2 : 1;
+  use.outside = ptx::has(i, ".trap") ? 't' : ptx::has(i, ".clamp") ? 'c' : 'z';
+  use.count = ptx::has(i, ".v4") ? 4 : ptx::has(i, ".v2") ? 2 : 1;
   const Type* type = nullptr;
   for (const char* name : {".b8", ".b16", ".b32", ".b64"})
-    if (has(i, name)) type = &b.type(name);
+    if (ptx::has(i, name)) type = &b.type(name);
   use.bytes = static_cast<uint32_t>(type->bits / 8);
   if (use.bytes * use.count > 16) throw Invalid("a vector of more than 128 bits");
   for (const char* geometry : {".1d", ".2d", ".3d", ".a1d", ".a2d"})
-    if (has(i, geometry)) set_geometry(geometry, use);
+    if (ptx::has(i, geometry)) set_geometry(geometry, use);
   Operands operands(b, op);
   set_image(b, operands, b.operand(stores ? 0 : 1), ".s32", use);
   b.uses().touch({.space = Space::global, .reads = !stores, .writes = stores});

@@ -72,7 +72,7 @@ struct Fetched {
   std::array<uint32_t, 4> words{};
   std::array<bool, 4> known{};
 };
-Fetched fetch_one(const Op& op, const TextureUse& use, Context& context, int lane) {
+Fetched fetch_one(const Op& op, const TextureUse& use, run::Context& context, int lane) {
   const Texture& t = object_of(op, use, context, lane, false);
   check_supported(t, use);
   uint64_t layer = 0;
@@ -97,7 +97,7 @@ Fetched fetch_one(const Op& op, const TextureUse& use, Context& context, int lan
   std::array<std::byte, 16> bytes{};
   std::array<uint8_t, 16> written{};
   // Past the coherent cache, as ld.global.nc (CUDA programming guide, "Read/Write Coherency").
-  Port(context, lane, {machine::Semantics::weak, machine::Scope::cta, machine::Proxy::non_coherent})
+  run::Port(context, lane, {machine::Semantics::weak, machine::Scope::cta, machine::Proxy::non_coherent})
       .read(texels_of(context, t, lane), t.address_of(at, layer), t.texel_bytes(), bytes.data(),
             written.data());
   for (size_t i = 0; i < t.channels; ++i) {
@@ -107,7 +107,7 @@ Fetched fetch_one(const Op& op, const TextureUse& use, Context& context, int lan
   return out;
 }
 
-Next fetch(const Op& op, Context& context, uint32_t mask) {
+Next fetch(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<TextureUse>();
   context.require_defined((*op.sources)[0], mask, "a texture's handle");
   if (use.layered) context.require_defined((*op.sources)[use.layer], mask, "a texture's layer");

@@ -25,16 +25,17 @@ struct MatrixUse : AddressUse {
 using Row = std::array<std::byte, 16>;  // of a matrix
 
 // Where the first `rows` threads say that rows are.
-std::array<SharedPlace, kLanes> row_places(const AddressUse& use, const Op& op, Context& context, int rows) {
+std::array<run::SharedPlace, kLanes> row_places(const AddressUse& use, const Op& op, run::Context& context,
+                                                int rows) {
   context.require_defined(op.a, ~0u >> (kLanes - rows), "an address");
-  std::array<SharedPlace, kLanes> out{};
+  std::array<run::SharedPlace, kLanes> out{};
   for (int lane = 0; lane < rows; ++lane)
-    out[static_cast<size_t>(lane)] = shared_place(use, op.a, context, lane, 16, 16, true);
+    out[static_cast<size_t>(lane)] = run::shared_place(use, op.a, context, lane, 16, 16, true);
   return out;
 }
 
 // Of a lane that gets something never written of those bytes of a row: where it comes from.
-void without(Context& context, uint32_t row, size_t lane, const SharedPlace& place, size_t first,
+void without(run::Context& context, uint32_t row, size_t lane, const run::SharedPlace& place, size_t first,
              std::span<const uint8_t> defined) {
   machine::Origin from{machine::Origin::Kind::memory, context.cta.line(context.split()).ptx};
   from.size = static_cast<uint32_t>(defined.size());
@@ -46,18 +47,18 @@ void without(Context& context, uint32_t row, size_t lane, const SharedPlace& pla
   context.activation().forget(row, 1u << lane, from);
 }
 
-Next load_matrix(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next load_matrix(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<MatrixUse>();
   const auto places = row_places(op.as<MatrixUse>(), op, context, 8 * op.as<MatrixUse>().count);
   std::array<Row, kLanes> rows;
   std::array<std::array<uint8_t, 16>, kLanes> defined;
   for (size_t r = 0; r < 8 * static_cast<size_t>(use.count); ++r) {
     const auto lane = static_cast<int>(r);
-    Port(context, lane, use.order)
+    run::Port(context, lane, use.order)
         .read(places[r].cta->shared, places[r].address, 16, rows[r].data(), defined[r].data());
     if (!machine::all_written(defined[r].data(), 16))
-      keep_reads_off_copies(context, places[r].address, 16, lane);
+      run::keep_reads_off_copies(context, places[r].address, 16, lane);
   }
   for (size_t m = 0; m < static_cast<size_t>(use.count); ++m) {
     const uint32_t to = (*op.results)[m];
@@ -93,8 +94,8 @@ struct NarrowUse : AddressUse {
 
 // m16n16 and m8n16. Where the manual's figures are missing, CUTLASS's layouts say which byte goes where, and
 // that ldmatrix, unlike tcgen05.cp, leaves 4 bits at the bottom of the byte.
-Next load_narrow(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next load_narrow(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<NarrowUse>();
   const auto places = row_places(use, op, context, use.rows);
   std::array<std::array<uint8_t, 16>, kLanes> elements{}, known{}, written{};
@@ -102,10 +103,10 @@ Next load_narrow(const Op& op, Context& context, uint32_t mask) {
     Row bytes;
     std::array<uint8_t, 16>& defined = written[r];
     const auto lane = static_cast<int>(r);
-    Port(context, lane, use.order)
+    run::Port(context, lane, use.order)
         .read(places[r].cta->shared, places[r].address, 2 * use.bits, bytes.data(), defined.data());
     if (!machine::all_written(defined.data(), 2 * use.bits))
-      keep_reads_off_copies(context, places[r].address, 2 * use.bits, lane);
+      run::keep_reads_off_copies(context, places[r].address, 2 * use.bits, lane);
     for (size_t e = 0; e < 16; ++e) {
       const size_t first = e * use.bits;
       for (size_t bit = first; bit < first + use.bits; ++bit)
@@ -135,18 +136,18 @@ Next load_narrow(const Op& op, Context& context, uint32_t mask) {
 }
 
 // Whether a copy is still to write some byte from the first row to the last: most often none is, of no row.
-bool copies_fill_rows_between(const Cluster& cluster, std::span<const SharedPlace> rows) {
-  const auto [low, high] =
-      std::minmax_element(rows.begin(), rows.end(),
-                          [](const SharedPlace& a, const SharedPlace& b) { return a.address < b.address; });
+bool copies_fill_rows_between(const run::Cluster& cluster, std::span<const run::SharedPlace> rows) {
+  const auto [low, high] = std::minmax_element(
+      rows.begin(), rows.end(),
+      [](const run::SharedPlace& a, const run::SharedPlace& b) { return a.address < b.address; });
   return cluster.filling(low->address, high->address - low->address + 16) != nullptr;
 }
 
-Next store_matrix(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next store_matrix(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const int count = 8 * op.as<MatrixUse>().count;
   const auto places = row_places(op.as<MatrixUse>(), op, context, count);
-  Cluster& cluster = context.cta.cluster;
+  run::Cluster& cluster = context.cta.cluster;
   cluster.change();
   if (context.checked && cluster.operations_under_way() &&
       copies_fill_rows_between(cluster, std::span(places).first(static_cast<size_t>(count))))
@@ -179,14 +180,14 @@ Next store_matrix(const Op& op, Context& context, uint32_t mask) {
   };
   for (size_t r = 0; r < 8 * static_cast<size_t>(use.count); ++r)
     if (!cluster.accesses_watched() || !stored(r))
-      Port(context, static_cast<int>(r), use.order)
+      run::Port(context, static_cast<int>(r), use.order)
           .write(places[r].cta->shared, places[r].address, 16, rows[r].data());
   return Next::advance;
 }
 
 // Thread 4 g + t holds columns 2 t and 2 t + 1 of row g.
-Next transpose_matrix(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next transpose_matrix(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   context.require_defined(op.a, mask, "a matrix operand");
   std::array<uint32_t, kLanes> s;
   std::copy_n(context.row<uint32_t>(op.a), kLanes, s.data());
@@ -217,7 +218,7 @@ void matrix(Builder& b, const Match& m) {
   Op op = effect(loads ? load_matrix : store_matrix);
   auto& use = b.payload<MatrixUse>(op);
   use.count = static_cast<int>(count);
-  use.transposed = has(b.instruction(), ".trans");
+  use.transposed = ptx::has(b.instruction(), ".trans");
   set_address(b, op, use, b.operand(loads ? 1 : 0), space_of(b.instruction()));
   b.uses().touch_there({.space = Space::shared, .reads = loads, .writes = !loads, .bytes = 16});
   const ptx::Operand& registers = b.operand(loads ? 0 : 1);
@@ -236,10 +237,10 @@ void narrow_matrix(Builder& b, const Match& m) {
   operands_left(b, m, 2);
   Op op = effect(load_narrow);
   auto& use = b.payload<NarrowUse>(op);
-  const int count = has(i, ".x1") ? 1 : has(i, ".x2") ? 2 : 4;
-  use.tall = has(i, ".m16n16");
+  const int count = ptx::has(i, ".x1") ? 1 : ptx::has(i, ".x2") ? 2 : 4;
+  use.tall = ptx::has(i, ".m16n16");
   use.rows = count * (use.tall ? 16 : 8);
-  use.bits = has(i, ".b4x16_p64") ? 4 : has(i, ".b6x16_p32") ? 6 : 8;
+  use.bits = ptx::has(i, ".b4x16_p64") ? 4 : ptx::has(i, ".b6x16_p32") ? 6 : 8;
   set_address(b, op, use, b.operand(1), space_of(i));
   b.uses().touch_there({.space = Space::shared, .reads = true, .bytes = static_cast<uint32_t>(use.bits) * 2});
   const size_t registers = static_cast<size_t>(count) * (use.tall ? 2 : 1);

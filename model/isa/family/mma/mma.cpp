@@ -15,7 +15,7 @@ using machine::Fault;
 using machine::kLanes;
 
 // A selector that a register may hold.
-uint32_t selector(Context& context, uint32_t row, uint32_t last, uint32_t step, const char* what) {
+uint32_t selector(run::Context& context, uint32_t row, uint32_t last, uint32_t step, const char* what) {
   const uint32_t value = context.uniform<uint16_t>(row, what);
   if (value > last || value % step != 0)
     throw Fault(std::string(what) + " is " + std::to_string(value) + ", not " +
@@ -44,7 +44,7 @@ constexpr ScaleRoom kScalesOfA{kFragmentRows, 1, "a word of A's scales", "byte-i
 constexpr ScaleRoom kScalesOfB{8, 3, "a word of B's scales", "byte-id-b", "thread-id-b"};
 
 std::vector<uint8_t> scales(const Mma& mma, const uint32_t* sources, const ScaleRoom& room,
-                            Context& context) {
+                            run::Context& context) {
   const auto each = static_cast<uint32_t>(mma.rule->scales(mma.k));
   const uint32_t byte = selector(context, sources[1], 4 - each, each, room.byte);
   const uint32_t thread = selector(context, sources[2], room.last_thread, 1, room.thread);
@@ -64,8 +64,8 @@ std::vector<uint8_t> scales(const Mma& mma, const uint32_t* sources, const Scale
   return out;
 }
 
-Next mma_sync(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next mma_sync(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const auto& mma = op.as<Mma>();
   const size_t a_count = mma.a_registers();
   const size_t b_count = mma.b_registers();
@@ -164,10 +164,10 @@ void mma_form(Builder& b, const Match& m) {
 // mma.sync d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
 void scaled_form(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
-  const bool bytes = has(i, ".kind::mxf8f6f4");
-  const std::string kind = bytes ? "mxf8f6f4" : has(i, ".kind::mxf4") ? "mxf4" : "mxf4nvf4";
+  const bool bytes = ptx::has(i, ".kind::mxf8f6f4");
+  const std::string kind = bytes ? "mxf8f6f4" : ptx::has(i, ".kind::mxf4") ? "mxf4" : "mxf4nvf4";
   build(b, m, i.modifiers.size() - 5, kind, &tensor_format(i.modifiers.back()),
-        has(i, ".scale_vec::4X") ? 16 : 32);
+        ptx::has(i, ".scale_vec::4X") ? 16 : 32);
 }
 
 #define ROW_COL ".row.col"

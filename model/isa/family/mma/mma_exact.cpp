@@ -61,7 +61,7 @@ void each_of_d(const ExactMma& mma, Visit visit) {
 }
 
 template <class T>
-std::vector<std::array<T, kLanes>> copied(Context& context, const std::vector<uint32_t>& rows,
+std::vector<std::array<T, kLanes>> copied(run::Context& context, const std::vector<uint32_t>& rows,
                                           uint32_t mask) {
   std::vector<std::array<T, kLanes>> out(rows.size());
   for (size_t r = 0; r < rows.size(); ++r) {
@@ -71,8 +71,8 @@ std::vector<std::array<T, kLanes>> copied(Context& context, const std::vector<ui
   return out;
 }
 
-Next multiply_integers(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next multiply_integers(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const auto& mma = op.as<ExactMma>();
   const auto in = copied<uint32_t>(context, *op.sources, mask);
   const size_t b = mma.a_registers();
@@ -95,8 +95,8 @@ Next multiply_integers(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
-Next multiply_doubles(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next multiply_doubles(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const auto& mma = op.as<ExactMma>();
   const auto in = copied<uint64_t>(context, *op.sources, mask);
   const size_t b = mma.a_registers();
@@ -116,13 +116,13 @@ void exact_form(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   operands_left(b, m, 4);
   const bool doubles = i.modifiers.back() == ".f64";
-  if (doubles && (has(i, ".rz") || has(i, ".rm") || has(i, ".rp")))
+  if (doubles && (ptx::has(i, ".rz") || ptx::has(i, ".rm") || ptx::has(i, ".rp")))
     throw machine::Unsupported("'" + m.name + "': a rounding other than to nearest");
   Op op = effect_without_memory(b, doubles ? multiply_doubles : multiply_integers);
   auto& mma = b.payload<ExactMma>(op);
   mma.m = i.modifiers[2].starts_with(".m8") ? 8 : 16;
   mma.k = extent(i.modifiers[2], 'k');
-  mma.saturates = has(i, ".satfinite");
+  mma.saturates = ptx::has(i, ".satfinite");
   const size_t types = i.modifiers.size() - 4;  // of D, A, B, C
   const std::string& a = i.modifiers[types + 1];
   mma.each = doubles ? 1 : a.ends_with("4") ? 8 : 4;

@@ -100,7 +100,7 @@ void open_chunks(uint32_t bits, uint32_t each, std::span<const std::byte> bytes,
 
 }  // namespace
 
-SharedBytes shared_bytes(const Port& port, Cta& cta) {
+SharedBytes shared_bytes(const run::Port& port, run::Cta& cta) {
   const machine::Region& shared = cta.shared;
   return {shared.size(),
           [&port, &shared](std::span<const uint32_t> at, std::byte* bytes, uint8_t* defined) {
@@ -114,7 +114,7 @@ SharedBytes shared_bytes(const Port& port, Cta& cta) {
             const uint64_t address = cta.shared.base() + at;
             const machine::Agent* copy = cta.cluster.filling(address, kChunk);
             const std::string name = cta.cluster.shared_name(address);
-            return (copy == nullptr ? "" : under_way(cta.cluster, *copy, address)) +
+            return (copy == nullptr ? "" : run::under_way(cta.cluster, *copy, address)) +
                    (name[0] == '\'' ? "; that is " + name.substr(0, name.find(" (")) : "");
           },
           port.follow()};

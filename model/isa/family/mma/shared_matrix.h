@@ -24,10 +24,10 @@ struct SharedBytes {
   uint64_t size;
   std::function<void(std::span<const uint32_t> at, std::byte* bytes, uint8_t* defined)> read;
   std::function<std::string(uint64_t at)> filling;
-  Follow* follow = nullptr;
+  run::Follow* follow = nullptr;
 };
 // A CTA's, through a port.
-SharedBytes shared_bytes(const Port& port, Cta& cta);
+SharedBytes shared_bytes(const run::Port& port, run::Cta& cta);
 // The 16 bytes at each `at`, one after the other. Throws Fault where some lie outside, or the first `filled`
 // of 16 hold nothing.
 std::vector<std::byte> fetch(const SharedBytes& shared, std::span<const uint32_t> at, uint32_t filled,

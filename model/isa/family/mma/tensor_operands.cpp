@@ -28,7 +28,7 @@ void tensor_registers(Builder& b, const ptx::Operand& o, size_t count, const num
   if (o.kind != ptx::OperandKind::vector || o.elements.size() != count)
     throw Invalid(std::string(what) + " must be a vector of " + std::to_string(count) + " registers");
   const bool wgmma = b.instruction().opcode == "wgmma";
-  const bool loose = format.bits <= 8 && !wgmma && !has(b.instruction(), ".block_scale");
+  const bool loose = format.bits <= 8 && !wgmma && !ptx::has(b.instruction(), ".block_scale");
   const bool destination = what[0] == 'D';
   const Type& type = b.type(&format == &number::f32 ? ".f32" : &format == &number::f16 ? ".f16x2" : ".b32");
   const Type& none = b.type(".b32");

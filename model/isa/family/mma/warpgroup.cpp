@@ -39,7 +39,7 @@ std::vector<uint32_t*> accumulators(const WarpgroupMma& mma, size_t warp) {
 
 }  // namespace
 
-bool Warpgroup::issue(size_t warp, const Op& op, Context& context) {
+bool Warpgroup::issue(size_t warp, const Op& op, run::Context& context) {
   const WarpgroupMmaUse& mma = mma_of(op);
   Share& share = warps_[warp];
   if (!share.fenced)
@@ -53,8 +53,8 @@ bool Warpgroup::issue(size_t warp, const Op& op, Context& context) {
   if (!mma.a_in_registers) next.a = context.uniform<uint64_t>(op.a, "the matrix descriptor of A");
   next.accumulate = scale_d != 0;
   const uint64_t number = share.issued++;
-  tell_synchronised(Synchronisation::Kind::mma_issued, context.cta, context.warp, context.split(), ~0u,
-                    number);
+  run::tell_synchronised(machine::Synchronisation::Kind::mma_issued, context.cta, context.warp,
+                         context.split(), ~0u, number);
   const bool first = queue_.empty();
   if (number == done_ + queue_.size()) {
     next.place = context.cta.place(context.warp, context.split(), -1);
@@ -114,7 +114,7 @@ bool Warpgroup::groups_done(size_t warp, uint64_t pending) {
   return groups.size() <= pending;
 }
 
-void Warpgroup::run_front(const Port& port) {
+void Warpgroup::run_front(const run::Port& port) {
   const WarpgroupMma& next = queue_.front();
   const WarpgroupMmaUse& mma = mma_of(*next.op);
   const SharedBytes shared = shared_bytes(port, cta_);

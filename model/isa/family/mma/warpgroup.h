@@ -13,10 +13,12 @@
 #include "model/machine/warp.h"
 #include "model/run/port.h"
 
-namespace bitwell::isa {
-
+namespace bitwell::run {
 class Cta;
 class Context;
+}  // namespace bitwell::run
+
+namespace bitwell::isa {
 
 // wgmma of bytes: sums are exact, with 32 bits kept.
 struct ByteTypes {
@@ -48,19 +50,19 @@ struct WarpgroupMma {
 
 class Warpgroup {
  public:
-  explicit Warpgroup(Cta& cta) : cta_(cta) {}
+  explicit Warpgroup(run::Cta& cta) : cta_(cta) {}
 
   void fence(size_t warp) { warps_[warp].fenced = true; }
   // Takes the warp's share of the next MMA. Faults if it is another one than the other warps' or if a
   // register cannot be used now. Returns true when the warpgroup's queue was empty: it needs an agent.
-  bool issue(size_t warp, const Op& op, Context& context);
+  bool issue(size_t warp, const Op& op, run::Context& context);
   void commit(size_t warp) { warps_[warp].groups.push_back(warps_[warp].issued); }
   // Whether all but the latest `pending` groups of the warp are done.
   bool groups_done(size_t warp, uint64_t pending);
 
   bool empty() const { return queue_.empty(); }
   bool front_ready() const { return !queue_.empty() && queue_.front().warps == 4; }
-  void run_front(const Port& port);
+  void run_front(const run::Port& port);
   const WarpgroupMma& front() const { return queue_.front(); }
   uint64_t front_number() const { return done_; }  // counted from the warpgroup's first MMA
 
@@ -74,7 +76,7 @@ class Warpgroup {
   void add_products(const WarpgroupMma& mma, std::span<const uint32_t> a, const number::DotColumns& b);
   void leave_sums(const WarpgroupMma& mma);
 
-  Cta& cta_;
+  run::Cta& cta_;
   std::deque<WarpgroupMma> queue_;
   uint64_t done_ = 0;  // number of the queue's front
   std::array<Share, 4> warps_;

@@ -24,7 +24,7 @@ constexpr int kGroupWarps = 4;  // of a warpgroup
 // A warpgroup's queue as the scheduler sees it.
 class WarpgroupAgent : public machine::Agent {
  public:
-  WarpgroupAgent(Warpgroup& group, Cta& cta, int first) : group_(group), cta_(cta), first_(first) {
+  WarpgroupAgent(Warpgroup& group, run::Cta& cta, int first) : group_(group), cta_(cta), first_(first) {
     ending = machine::Ending::warpgroup;
   }
 
@@ -32,10 +32,10 @@ class WarpgroupAgent : public machine::Agent {
   bool step() override {
     if (!cta_.alive()) throw Fault("wgmma.mma_async of a CTA that has ended without waiting for it");
     place = group_.front().place;
-    tell_synchronised(Synchronisation::Kind::mma_started, cta_, first_, group_.front_number());
+    run::tell_synchronised(machine::Synchronisation::Kind::mma_started, cta_, first_, group_.front_number());
     const auto& mma = group_.front().op->as<WarpgroupMmaUse>();
     work.products += uint64_t{kGroupWarps} * kFragmentRows * mma.n * mma.k;
-    group_.run_front(Port(cta_.cluster, *this, {Semantics::weak, Scope::cta, Proxy::async}));
+    group_.run_front(run::Port(cta_.cluster, *this, {Semantics::weak, Scope::cta, Proxy::async}));
     cta_.wake_operations(first_, kGroupWarps);
     return group_.empty();
   }
@@ -56,30 +56,30 @@ class WarpgroupAgent : public machine::Agent {
 
  private:
   Warpgroup& group_;
-  Cta& cta_;
+  run::Cta& cta_;
   int first_;  // warp
 };
 
 // Of a CTA, as far as used.
 struct Warpgroups : std::vector<std::unique_ptr<Warpgroup>> {};
 
-Warpgroup& warpgroup(Context& context) {
+Warpgroup& warpgroup(run::Context& context) {
   const auto number = static_cast<size_t>(context.warp.index / kGroupWarps);
   auto& groups = context.cta.families.get<Warpgroups>();
   while (groups.size() <= number) groups.push_back(std::make_unique<Warpgroup>(context.cta));
   return *groups[number];
 }
 
-size_t share(const Context& context) { return static_cast<size_t>(context.warp.index % kGroupWarps); }
+size_t share(const run::Context& context) { return static_cast<size_t>(context.warp.index % kGroupWarps); }
 
-Next wgmma_fence(const Op&, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next wgmma_fence(const Op&, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   warpgroup(context).fence(share(context));
   return Next::advance;
 }
 
-Next wgmma_mma(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next wgmma_mma(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const int first = context.warp.index / kGroupWarps * kGroupWarps;
   if (context.cta.warps.size() < static_cast<size_t>(first + kGroupWarps))
     throw Fault("wgmma needs a warpgroup of 4 warps, this one has " +
@@ -95,23 +95,23 @@ Next wgmma_mma(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
-Next wgmma_commit(const Op&, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next wgmma_commit(const Op&, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   warpgroup(context).commit(share(context));
-  tell_synchronised(Synchronisation::Kind::mma_committed, context.cta, context.warp, context.split(), mask,
-                    0);
+  run::tell_synchronised(machine::Synchronisation::Kind::mma_committed, context.cta, context.warp,
+                         context.split(), mask, 0);
   return Next::advance;
 }
 
-Next wgmma_wait(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next wgmma_wait(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const uint64_t pending = op.as<PendingGroups>().pending;
   if (warpgroup(context).groups_done(share(context), pending)) {
-    tell_synchronised(Synchronisation::Kind::mma_waited, context.cta, context.warp, context.split(), mask,
-                      pending);
+    run::tell_synchronised(machine::Synchronisation::Kind::mma_waited, context.cta, context.warp,
+                           context.split(), mask, pending);
     return Next::advance;
   }
-  context.split().wait = &kForOperations;
+  context.split().wait = &run::kForOperations;
   return Next::wait;
 }
 
@@ -187,7 +187,7 @@ void wgmma_bytes(Builder& b, const Match& m) {
   operands_left(b, m, 4);
   Op op = effect(wgmma_mma);
   WarpgroupMmaUse* mma = &b.payload<WarpgroupMmaUse>(op);
-  mma->bytes = ByteTypes{a_type == ".s8", modifiers.back() == ".s8", has(b.instruction(), ".satfinite")};
+  mma->bytes = ByteTypes{a_type == ".s8", modifiers.back() == ".s8", ptx::has(b.instruction(), ".satfinite")};
   mma->a = mma->b = &number::e4m3;
   mma->n = extent(modifiers[3], 'n');
   mma->k = extent(modifiers[3], 'k');

@@ -31,7 +31,8 @@ struct WmmaUse : MatrixProduct {
 };
 
 // Element x of a thread in `registers`, as its bits.
-uint64_t element(Context& context, const uint32_t* registers, const WmmaFragment& f, size_t lane, size_t x) {
+uint64_t element(run::Context& context, const uint32_t* registers, const WmmaFragment& f, size_t lane,
+                 size_t x) {
   if (f.bits == 64) return context.row<uint64_t>(registers[x])[lane];
   const uint32_t word = context.row<uint32_t>(registers[x / f.each()])[lane];
   return f.bits == 32 ? word : word >> (x % f.each() * f.bits) & ((1u << f.bits) - 1);
@@ -39,7 +40,8 @@ uint64_t element(Context& context, const uint32_t* registers, const WmmaFragment
 
 // All elements of the fragment, [outer][inner] or, if `turned`, [inner][outer].
 template <class T>
-std::vector<T> gathered(Context& context, const uint32_t* registers, const WmmaFragment& f, bool turned) {
+std::vector<T> gathered(run::Context& context, const uint32_t* registers, const WmmaFragment& f,
+                        bool turned) {
   std::vector<T> out(f.outer * f.inner);
   for (size_t r = 0; r < f.distinct(); ++r) context.require_defined(registers[r], ~0u, "a matrix operand");
   for (size_t lane = 0; lane < kLanes; ++lane)
@@ -52,7 +54,7 @@ std::vector<T> gathered(Context& context, const uint32_t* registers, const WmmaF
 }
 
 template <class T>
-void scatter(Context& context, const std::vector<uint32_t>& registers, const WmmaFragment& f,
+void scatter(run::Context& context, const std::vector<uint32_t>& registers, const WmmaFragment& f,
              const std::vector<T>& codes) {
   for (size_t lane = 0; lane < kLanes; ++lane)
     for (size_t x = 0; x < f.distinct() * f.each(); ++x) {
@@ -71,8 +73,8 @@ void scatter(Context& context, const std::vector<uint32_t>& registers, const Wmm
   for (const uint32_t r : registers) context.set_defined(r, ~0u);
 }
 
-Next multiply(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next multiply(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<WmmaUse>();
   const uint32_t* const a_rows = op.sources->data();
   const uint32_t* const b_rows = a_rows + use.a.registers;
@@ -126,7 +128,7 @@ void multiply_form(Builder& b, const Match& m) {
   const std::string type = types.size() == 2 ? ".f16" : types[1];  // of A and B
   if (types.front() != types.back())
     throw machine::Unsupported("'" + m.name + "': C and D of different types");
-  if (has(i, ".rz") || has(i, ".rm") || has(i, ".rp"))
+  if (ptx::has(i, ".rz") || ptx::has(i, ".rm") || ptx::has(i, ".rp"))
     throw machine::Unsupported("'" + m.name + "': a rounding other than to nearest");
   Op op = effect_without_memory(b, multiply);
   auto& use = b.payload<WmmaUse>(op);
@@ -140,7 +142,7 @@ void multiply_form(Builder& b, const Match& m) {
   use.n = use.c.inner;
   use.k = extent(shape, 'k');
   use.is_signed = type == ".s8";
-  use.saturates = has(i, ".satfinite");
+  use.saturates = ptx::has(i, ".satfinite");
   if (type != ".f64" && type != ".s8" && type != ".u8") {
     use.type = &tensor_format(type);
     use.rule = &dot_rule(b.sm(), "mma.sync", *use.type, *use.type, tensor_format(types.front()));

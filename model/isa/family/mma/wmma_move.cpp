@@ -11,8 +11,8 @@
 namespace bitwell::isa {
 namespace {
 
-Next whole_warp_here(const Op&, Context& context, uint32_t mask) {
-  return whole_warp(context, mask) ? Next::advance : Next::wait;
+Next whole_warp_here(const Op&, run::Context& context, uint32_t mask) {
+  return run::whole_warp(context, mask) ? Next::advance : Next::wait;
 }
 
 // A new 64-bit row: a * b + c.
@@ -70,7 +70,7 @@ void move_form(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   const bool loads = i.modifiers[0] == ".load";
   const std::string& type = i.modifiers.back();
-  const bool row = has(i, ".row");
+  const bool row = ptx::has(i, ".row");
   const char operand = loads ? i.modifiers[1][1] : 'c';
   if (b.operand_count() != 2 && b.operand_count() != 3)
     throw Invalid("'" + m.name + "' takes 2 or 3 operands");

@@ -62,8 +62,8 @@ void bfloat(Builder& b, const Match& m) {
   op.lanes = b.operand_count() == 3 ? extreme_lanes : sign_lanes;
   if (i.opcode == "max") op.imm |= kMaximum;
   if (i.opcode == "neg") op.imm |= kNegates;
-  if (has(i, ".NaN")) op.imm |= kPropagates;
-  if (has(i, ".xorsign")) op.imm |= kXorsign;
+  if (ptx::has(i, ".NaN")) op.imm |= kPropagates;
+  if (ptx::has(i, ".xorsign")) op.imm |= kXorsign;
   if (m.choice.back() == ".bf16x2") op.imm |= kPacked;
   place_operands(b, op);
   b.emit(op);

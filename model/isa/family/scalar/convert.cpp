@@ -76,9 +76,10 @@ void cvt(Builder& b, const Match& m) {
   if (integral && !from_float) refuse("has no place for '" + rounding + "'");
   if (integral && to_float && to.name != from.name) refuse("has no place for '" + rounding + "'");
   if (from_float && !to_float && !integral) refuse("needs .rni, .rzi, .rmi or .rpi");
-  if (has(i, ".ftz") && to.name != ".f32" && from.name != ".f32") refuse(".ftz needs .f32");
-  if (has(i, ".ftz") && !(to_float && from_float) && from.name != ".f32") refuse(".ftz needs .f32 as source");
-  if (has(i, ".sat") && (to.name == ".bf16" || from.name == ".bf16")) refuse(".sat is not for .bf16");
+  if (ptx::has(i, ".ftz") && to.name != ".f32" && from.name != ".f32") refuse(".ftz needs .f32");
+  if (ptx::has(i, ".ftz") && !(to_float && from_float) && from.name != ".f32")
+    refuse(".ftz needs .f32 as source");
+  if (ptx::has(i, ".sat") && (to.name == ".bf16" || from.name == ".bf16")) refuse(".sat is not for .bf16");
   if ((to.name == ".bf16" || from.name == ".bf16") &&
       !(from.name == ".f32" || to.name == ".f32" ? b.sm() >= 80 : b.sm() >= 90))
     refuse("needs a later target");
@@ -88,7 +89,7 @@ void cvt(Builder& b, const Match& m) {
 
   if ((to.name == ".bf16" && from.bits == 8) || (from.name == ".bf16" && to.bits == 8))
     refuse(".bf16 does not go with 8-bit integers");
-  if (has(i, ".sat") && !to_float && !from_float) {
+  if (ptx::has(i, ".sat") && !to_float && !from_float) {
     const bool holds_all =
         to.kind == from.kind ? to.bits >= from.bits : from.kind == 'u' && to.bits > from.bits;
     if (holds_all) refuse(".sat has nothing to saturate");
@@ -101,8 +102,8 @@ void cvt(Builder& b, const Match& m) {
   std::string name = m.name;
   const bool plain_integer = !to_float && !from_float;
   if (plain_integer)
-    name =
-        std::string("cvt") + (has(i, ".sat") ? ".sat" : "") + std::string(to.name) + std::string(from.name);
+    name = std::string("cvt") + (ptx::has(i, ".sat") ? ".sat" : "") + std::string(to.name) +
+           std::string(from.name);
   if (to.name == from.name && to_float && to.bits >= 32 && i.modifiers.size() == 2)  // the bits as they are
     name = "mov.b" + std::to_string(std::max(to.bits, 16));
   if (lanes_catalog().contains(name)) {
@@ -144,7 +145,7 @@ void cvt_packed(Builder& b, const Match& m) {
   c.from = {&element_format(from), element_bits(element_format(from)), true};
   c.to = {&element_format(to), element_bits(element_format(to)), true};
   c.mode = mode_of(i);
-  c.saturate = has(i, ".satfinite");
+  c.saturate = ptx::has(i, ".satfinite");
   c.count = to.ends_with("x2") ? 2 : 1;
   c.two_sources = two_sources;
   const auto register_type = [&](const number::Format& f, int count) -> const Type& {
@@ -202,7 +203,7 @@ std::pair<uint64_t, int> chance_of(const ChanceUse& use, size_t count, size_t n,
   return {reversed, 16};
 }
 
-Next convert_by_chance(const Op& op, Context& context, uint32_t mask) {
+Next convert_by_chance(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<ChanceUse>();
   for (const uint32_t row : *op.sources) context.require_defined(row, mask, "an operand of cvt.rs");
   context.require_defined(op.b, mask, "an operand of cvt.rs");
@@ -246,8 +247,8 @@ void cvt_by_chance(Builder& b, const Match& m) {
   auto& use = b.payload<ChanceUse>(op);
   use.format = &element_format(*to);
   use.width = element_bits(*use.format);
-  use.saturate = has(i, ".satfinite");
-  use.relu = has(i, ".relu");
+  use.saturate = ptx::has(i, ".satfinite");
+  use.relu = ptx::has(i, ".relu");
   operands_left(b, m, count == 2 ? 4 : 3);
   std::vector<uint32_t>* list = b.new_list();
   if (count == 2) {

@@ -32,10 +32,10 @@ uint32_t Extreme::of(std::span<const uint32_t> words) const {
 }
 
 Extreme extreme_of(const ptx::Instruction& i) {
-  return {has(i, ".f32")   ? Extreme::Type::f32
-          : has(i, ".s32") ? Extreme::Type::s32
-                           : Extreme::Type::u32,
-          has(i, ".max"), has(i, ".abs"), has(i, ".NaN")};
+  return {ptx::has(i, ".f32")   ? Extreme::Type::f32
+          : ptx::has(i, ".s32") ? Extreme::Type::s32
+                                : Extreme::Type::u32,
+          ptx::has(i, ".max"), ptx::has(i, ".abs"), ptx::has(i, ".NaN")};
 }
 
 }  // namespace bitwell::isa

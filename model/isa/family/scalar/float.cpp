@@ -13,15 +13,15 @@ namespace {
 // How `set`, `setp` and `selp` pass their predicate: see lanes_compare.cpp.
 uint64_t join_bits(const ptx::Instruction& i, bool negated) {
   uint64_t bits = negated ? 4 : 0;
-  if (has(i, ".and")) bits |= 1;
-  if (has(i, ".or")) bits |= 2;
-  if (has(i, ".xor")) bits |= 3;
+  if (ptx::has(i, ".and")) bits |= 1;
+  if (ptx::has(i, ".or")) bits |= 2;
+  if (ptx::has(i, ".xor")) bits |= 3;
   return bits;
 }
 
 std::string comparison_name(const ptx::Instruction& i, std::string_view opcode, const std::string& type) {
   std::string name = std::string(opcode) + i.modifiers[0];
-  if (has(i, ".ftz")) name += ".ftz";
+  if (ptx::has(i, ".ftz")) name += ".ftz";
   return name + type;
 }
 
@@ -29,7 +29,7 @@ std::string comparison_name(const ptx::Instruction& i, std::string_view opcode, 
 void setp(Builder& b, const Match&) {
   const ptx::Instruction& i = b.instruction();
   const std::string type = i.modifiers.back();
-  const bool joined = has(i, ".and") || has(i, ".or") || has(i, ".xor");
+  const bool joined = ptx::has(i, ".and") || ptx::has(i, ".or") || ptx::has(i, ".xor");
   if (b.operand_count() != (joined ? 4u : 3u))
     throw Invalid("'setp' takes " + std::string(joined ? "4" : "3") + " operands");
   Op op = lane_op(comparison_name(i, "setp", type));
@@ -55,7 +55,7 @@ void set(Builder& b, const Match&) {
   const ptx::Instruction& i = b.instruction();
   const std::string type = i.modifiers.back();
   const std::string result = i.modifiers[i.modifiers.size() - 2];
-  const bool joined = has(i, ".and") || has(i, ".or") || has(i, ".xor");
+  const bool joined = ptx::has(i, ".and") || ptx::has(i, ".or") || ptx::has(i, ".xor");
   if (b.operand_count() != (joined ? 4u : 3u))
     throw Invalid("'set' takes " + std::string(joined ? "4" : "3") + " operands");
   Op op = lane_op(comparison_name(i, "set", type));
@@ -79,8 +79,8 @@ void selp(Builder& b, const Match& m) {
 void slct(Builder& b, const Match&) {
   const ptx::Instruction& i = b.instruction();
   const std::string& type = i.modifiers[i.modifiers.size() - 2];
-  Op op = lane_op(std::string("slct") + (has(i, ".ftz") ? ".ftz." : ".") + std::to_string(b.type(type).bits) +
-                  i.modifiers.back());
+  Op op = lane_op(std::string("slct") + (ptx::has(i, ".ftz") ? ".ftz." : ".") +
+                  std::to_string(b.type(type).bits) + i.modifiers.back());
   place_operands(b, op);
   b.emit(op);
 }
@@ -92,13 +92,13 @@ bool has_h200s(const Builder& b) {
 
 void approximate(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
-  const bool ftz = has(i, ".ftz");
+  const bool ftz = ptx::has(i, ".ftz");
   const std::string& type = i.modifiers.back();
   const bool nearest = b.approximate() == Approximate::nearest;
   const bool captured = has_h200s(b);
   std::optional<Op> found;
   if (type == ".f32" && nearest) found = nearest_op(i.opcode, ftz);
-  if (type == ".f32" && captured) found = captured_op(i.opcode, has(i, ".full"), ftz);
+  if (type == ".f32" && captured) found = captured_op(i.opcode, ptx::has(i, ".full"), ftz);
   if (type != ".f32" && type != ".f64" && (nearest || captured)) found = half_op(i.opcode, type, nearest);
   if (!found)
     throw machine::Unsupported("instruction '" + m.name +
@@ -113,7 +113,7 @@ void approximate(Builder& b, const Match& m) {
 void approximate_double(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   const std::optional<Op> found =
-      has_h200s(b) && has(i, ".ftz") ? captured_double_op(i.opcode) : std::optional<Op>();
+      has_h200s(b) && ptx::has(i, ".ftz") ? captured_double_op(i.opcode) : std::optional<Op>();
   if (!found) return approximate(b, m);  // which refuses it
   Op op = *found;
   place_operands(b, op);
@@ -133,7 +133,7 @@ void packed(Builder& b, const Match& m) {
                                                       : SoftOperation::fma;
   std::string fast = i.opcode;  // without .rn, .ftz in its place
   for (const char* modifier : {".rz", ".rm", ".rp", ".ftz"})
-    if (has(i, modifier)) fast += modifier;
+    if (ptx::has(i, modifier)) fast += modifier;
   if (const auto at = lanes_catalog().find(fast + ".f32x2"); at != lanes_catalog().end())
     op.lanes = at->second;
   else
@@ -148,13 +148,13 @@ void extreme(Builder& b, const Match& m) {
   const bool three = b.operand_count() == 4;
   if (three && (b.sm() < 100 || b.version() < 88))
     throw Invalid("'" + m.name + "' of three operands needs PTX 8.8 and sm_100");
-  if (!three && has(i, ".abs")) throw Invalid("'" + m.name + "' of two operands needs .xorsign");
-  const std::string ftz = has(i, ".ftz") ? ".ftz" : "";
-  const std::string name = i.opcode + ftz + (has(i, ".NaN") ? ".NaN" : "") + ".f32";
+  if (!three && ptx::has(i, ".abs")) throw Invalid("'" + m.name + "' of two operands needs .xorsign");
+  const std::string ftz = ptx::has(i, ".ftz") ? ".ftz" : "";
+  const std::string name = i.opcode + ftz + (ptx::has(i, ".NaN") ? ".NaN" : "") + ".f32";
   std::array<uint32_t, 3> sources{};
   for (size_t n = 0; n < (three ? 3u : 2u); ++n) {
     sources[n] = b.values()[n + 1].row;
-    if (!has(i, ".abs")) continue;
+    if (!ptx::has(i, ".abs")) continue;
     Op magnitude = lane_op("abs" + ftz + ".f32");
     magnitude.a = sources[n];
     sources[n] = magnitude.d = b.new_row(32);

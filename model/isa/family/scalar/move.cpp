@@ -2,7 +2,7 @@
 #include "model/isa/family/emit.h"
 #include "model/isa/form/explicit_cluster.h"
 #include "model/machine/failure.h"
-#include "model/machine/memory.h"
+#include "model/machine/memory/memory.h"
 #include "model/run/context.h"
 
 namespace bitwell::isa {
@@ -153,7 +153,7 @@ void cvta(Builder& b, const Match& m) {
 }
 
 // isspacep.shared::cta
-Next is_own_shared(const Op& op, Context& context, uint32_t mask) {
+Next is_own_shared(const Op& op, run::Context& context, uint32_t mask) {
   const auto* a = context.row<uint64_t>(op.a);
   uint32_t result = 0;
   for (int i = 0; i < machine::kLanes; ++i) {

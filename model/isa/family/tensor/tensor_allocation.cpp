@@ -11,11 +11,13 @@ namespace bitwell::isa {
 
 namespace {
 
-std::string for_columns(Cluster&, const Waiter&) { return " for columns of tensor memory that others hold"; }
-std::string for_columns_of_pair(Cluster&, const Waiter&) {
+std::string for_columns(run::Cluster&, const run::Waiter&) {
+  return " for columns of tensor memory that others hold";
+}
+std::string for_columns_of_pair(run::Cluster&, const run::Waiter&) {
   return " for the tcgen05.alloc of the pair's other CTA, or for columns that others hold";
 }
-constexpr WaitKind kForColumns{.why = for_columns, .looks_again = true},
+constexpr run::WaitKind kForColumns{.why = for_columns, .looks_again = true},
     kForColumnsOfPair{.why = for_columns_of_pair, .looks_again = true};
 
 enum class Action : uint8_t { allocate, free, relinquish };
@@ -25,12 +27,12 @@ struct AllocationUse : AddressUse {
 };
 
 // Warps of the CTA that wait for columns look again.
-void wake_allocations(Cta& cta) { cta.wake_operations(0, static_cast<int>(cta.warps.size())); }
+void wake_allocations(run::Cta& cta) { cta.wake_operations(0, static_cast<int>(cta.warps.size())); }
 
 // Of a pair: whose tcgen05.alloc comes first waits for the other CTA's, and both get the same columns then,
 // so that what one of them issues for both finds them. The manual lets it wait (9.7.16.5).
-std::optional<uint32_t> allocate_for_pair(Context& context, uint32_t columns) {
-  Cta& cta = context.cta;
+std::optional<uint32_t> allocate_for_pair(run::Context& context, uint32_t columns) {
+  run::Cta& cta = context.cta;
   TensorUnit& unit = tensor_unit(cta);
   std::optional<PairAllocation>& own = unit.asked;
   if (!own) {
@@ -39,7 +41,7 @@ std::optional<uint32_t> allocate_for_pair(Context& context, uint32_t columns) {
   }
   if (own->warp != context.warp.index) return std::nullopt;  // one of the CTA at a time
   if (!own->first) {
-    Cta& other = peer(cta);
+    run::Cta& other = peer(cta);
     TensorUnit& theirs = tensor_unit(other);
     if (!theirs.asked || theirs.asked->first) return std::nullopt;
     if (theirs.asked->columns != columns)
@@ -56,17 +58,18 @@ std::optional<uint32_t> allocate_for_pair(Context& context, uint32_t columns) {
   return first;
 }
 
-Next allocation(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next allocation(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<AllocationUse>();
-  Cta* const other = use.cta_group == 2 ? &peer_or_ended(context.cta) : nullptr;
+  run::Cta* const other = use.cta_group == 2 ? &peer_or_ended(context.cta) : nullptr;
   TensorUnit& unit = tensor_unit(context.cta);
   const bool waited = unit.asked && unit.asked->warp == context.warp.index;
-  tell_synchronised(Synchronisation::Kind::columns, context.cta, context.warp, context.split(), mask,
-                    use.action == Action::free ? 1
-                    : waited                   ? 2
-                                               : 0,
-                    {}, other != nullptr && use.action != Action::relinquish ? 1 : 0);
+  run::tell_synchronised(machine::Synchronisation::Kind::columns, context.cta, context.warp, context.split(),
+                         mask,
+                         use.action == Action::free ? 1
+                         : waited                   ? 2
+                                                    : 0,
+                         {}, other != nullptr && use.action != Action::relinquish ? 1 : 0);
   if (use.action == Action::relinquish) {
     // A peer that has done its own need not wait for this.
     if (other != nullptr && !tensor_unit(*other).memory.relinquished()) peer(context.cta);
@@ -79,13 +82,14 @@ Next allocation(const Op& op, Context& context, uint32_t mask) {
     unit.memory.free(at.column, columns, use.cta_group);
     unit.freed(at.column, columns);
     // Told as a change of all that was there: whoever used it must be done.
-    Port(context, 0, {}).cells(AccessKind::update, context.cta, 0, machine::kTensorLanes, at.column, columns);
+    run::Port(context, 0, {})
+        .cells(machine::AccessKind::update, context.cta, 0, machine::kTensorLanes, at.column, columns);
     wake_allocations(context.cta);
     if (other != nullptr) wake_allocations(*other);
     return Next::advance;
   }
   context.require_defined(op.a, ~0u, "an address");
-  const SharedPlace to = shared_place(use, op.a, context, 0, 4, 4, true);
+  const run::SharedPlace to = run::shared_place(use, op.a, context, 0, 4, 4, true);
   const std::optional<uint32_t> column =
       other != nullptr ? allocate_for_pair(context, columns) : unit.memory.allocate(columns, use.cta_group);
   if (!column) {
@@ -94,7 +98,7 @@ Next allocation(const Op& op, Context& context, uint32_t mask) {
   }
   std::byte bytes[4];
   std::memcpy(bytes, &*column, 4);
-  Port(context, 0, use.order).write(to.cta->shared, to.address, 4, bytes);
+  run::Port(context, 0, use.order).write(to.cta->shared, to.address, 4, bytes);
   context.cta.cluster.change();
   return Next::advance;
 }
@@ -110,7 +114,7 @@ void allocation_form(Builder& b, const Match& m) {
     operands_left(b, m, 2);
     if (use.action == Action::allocate) {
       set_address(b, op, use, b.operand(0),
-                  has(b.instruction(), ".shared::cta") ? Space::shared : Space::generic);
+                  ptx::has(b.instruction(), ".shared::cta") ? Space::shared : Space::generic);
       b.uses().touch_there({.space = Space::shared, .writes = true, .bytes = 4});
     } else {
       op.a = b.source(b.operand(0), b.type(".b32")).row;

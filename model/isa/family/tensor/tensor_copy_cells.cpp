@@ -41,13 +41,13 @@ void unpack(Unpack how, std::byte* bytes) {
   std::memcpy(bytes, out, 16);
 }
 
-void copy_into(const Port& port, Cta& cta, const CellCopyUse& use, machine::TensorPlace to,
+void copy_into(const run::Port& port, run::Cta& cta, const CellCopyUse& use, machine::TensorPlace to,
                const machine::MatrixDescriptor& from) {
   TensorUnit& unit = tensor_unit(cta);
   const SharedBytes shared = shared_bytes(port, cta);
   const uint32_t filled = use.unpack == Unpack::from_4_bits ? 8 : use.unpack == Unpack::from_6_bits ? 12 : 16;
   for (uint32_t i = 0; i < (use.scattered ? use.rows : 1); ++i)
-    unit.reach(port, AccessKind::write,
+    unit.reach(port, machine::AccessKind::write,
                {to.lane + 32 * i, use.scattered ? 1 : machine::kTensorLanes, to.column, 4 * use.atoms}, -1,
                "tcgen05.cp");
   std::vector<uint32_t> atoms;
@@ -66,7 +66,7 @@ void copy_into(const Port& port, Cta& cta, const CellCopyUse& use, machine::Tens
   }
 }
 
-Next copy_cells(const Op& op, Context& context, uint32_t mask) {
+Next copy_cells(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<CellCopyUse>();
   context.require_defined(op.a, mask, "a tensor memory address");
   context.require_defined(op.b, mask, "a matrix descriptor");
@@ -82,13 +82,13 @@ Next copy_cells(const Op& op, Context& context, uint32_t mask) {
       throw Fault("tcgen05.cp at column " + std::to_string(to.column) +
                       " of tensor memory, it must be a multiple of 4",
                   lane);
-    Cta& cta = context.cta;
-    Cta* const other = use.cta_group == 2 ? &peer(cta) : nullptr;
+    run::Cta& cta = context.cta;
+    run::Cta* const other = use.cta_group == 2 ? &peer(cta) : nullptr;
     const auto kind = use.scattered ? TensorOrder::Kind::copy_4x256b : TensorOrder::Kind::copy;
     tensor_unit(cta).issue(
         context, lane, "tcgen05.cp", TensorOrder{kind},
         {.bytes = uint64_t{use.rows} * use.atoms * 16 * static_cast<uint64_t>(use.cta_group)},
-        [&cta, other, &use, to, from](const Port& port) {
+        [&cta, other, &use, to, from](const run::Port& port) {
           copy_into(port, cta, use, to, from);
           if (other != nullptr) copy_into(port, *other, use, to, from);
         });
@@ -100,7 +100,7 @@ Next copy_cells(const Op& op, Context& context, uint32_t mask) {
 void place_rows(CellCopyUse& use, const ptx::Instruction& i, const std::string& shape) {
   std::string name = shape.substr(1);
   for (const char* multicast : {".warpx2::02_13", ".warpx2::01_23", ".warpx4"})
-    if (has(i, multicast)) name += multicast;
+    if (ptx::has(i, multicast)) name += multicast;
   const layout::Hardware copied = layout::copied(name);
   use.rows = static_cast<uint32_t>(copied.axes[0].extent);
   use.atoms = static_cast<uint32_t>(copied.axes[1].extent / 16);
@@ -119,9 +119,9 @@ void copy_form(Builder& b, const Match& m) {
   auto& use = b.payload<CellCopyUse>(op);
   use.cta_group = cta_group(b.instruction());
   place_rows(use, b.instruction(), m.choice[1]);
-  use.unpack = has(b.instruction(), ".b4x16_p64")   ? Unpack::from_4_bits
-               : has(b.instruction(), ".b6x16_p32") ? Unpack::from_6_bits
-                                                    : Unpack::none;
+  use.unpack = ptx::has(b.instruction(), ".b4x16_p64")   ? Unpack::from_4_bits
+               : ptx::has(b.instruction(), ".b6x16_p32") ? Unpack::from_6_bits
+                                                         : Unpack::none;
   const Address address = b.address(b.operand(0), Space::shared);
   if (!address.narrow) throw Invalid("a tensor memory address has 32 bits");
   op.a = address.row;

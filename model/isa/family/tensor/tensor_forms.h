@@ -6,6 +6,6 @@
 
 namespace bitwell::isa {
 
-inline int cta_group(const ptx::Instruction& i) { return has(i, ".cta_group::2") ? 2 : 1; }
+inline int cta_group(const ptx::Instruction& i) { return ptx::has(i, ".cta_group::2") ? 2 : 1; }
 
 }  // namespace bitwell::isa

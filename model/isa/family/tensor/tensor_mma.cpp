@@ -51,7 +51,7 @@ void check_matrix(MmaKind kind, uint64_t bits, bool transposed, const char* what
 
 // The address of scales. Which scales of a word an MMA takes its instruction descriptor says; CUTLASS keeps
 // that in bits 30 and 31 of the address, too, and hands over both.
-machine::TensorPlace place_of_scales(Context& context, uint32_t address, int lane) {
+machine::TensorPlace place_of_scales(run::Context& context, uint32_t address, int lane) {
   constexpr uint32_t kId = 0xC0000000;
   if ((address & kId) != 0)
     context.note(lane,
@@ -60,7 +60,7 @@ machine::TensorPlace place_of_scales(Context& context, uint32_t address, int lan
   return machine::tensor_place(address & ~kId);
 }
 
-Next mma(const Op& op, Context& context, uint32_t mask) {
+Next mma(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<TensorMmaUse>();
   for (const uint32_t r : *op.sources) context.require_defined(r, mask, "an operand of tcgen05.mma");
   context.require_defined(op.c, mask, "whether tcgen05.mma adds to D");
@@ -112,7 +112,7 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
       m.columns = machine::decode_column_mask(wide(next, lane), m.shape.m, m.shape.n, m.shape.max_shift);
     for (size_t i = 0; !use.masked && next + i < op.sources->size(); ++i) m.keep[i] = word(next + i, lane);
     m.accumulate = (adds >> lane & 1) != 0;
-    Cta& cta = context.cta;
+    run::Cta& cta = context.cta;
     if (use.watch != nullptr) m.place = cta.place(context.warp, context.split(), lane);
     if (use.cta_group == 2) peer(cta);
     const uint64_t kept = use.stationary ? m.b_bits
@@ -125,16 +125,16 @@ Next mma(const Op& op, Context& context, uint32_t mask) {
                              static_cast<uint32_t>(use.kind) * 2 + (use.stationary ? 1 : 0)}};
     tensor_unit(cta).issue(context, lane, "tcgen05.mma", order,
                            {.products = uint64_t{m.shape.m} * m.shape.n * m.shape.k},
-                           [&cta, &use, m](const Port& port) { multiply(port, cta, use, m); });
+                           [&cta, &use, m](const run::Port& port) { multiply(port, cta, use, m); });
   }
   return Next::advance;
 }
 
 int scale_vector(const ptx::Instruction& i, MmaKind kind) {
-  const bool of16 = has(i, ".scale_vec::4X") || has(i, ".block16");
-  const bool x1 = has(i, ".scale_vec::1X");
-  const bool x2 = has(i, ".scale_vec::2X");
-  if (kind == MmaKind::mxf4nvf4 ? x1 || !(of16 || x2 || has(i, ".block32"))
+  const bool of16 = ptx::has(i, ".scale_vec::4X") || ptx::has(i, ".block16");
+  const bool x1 = ptx::has(i, ".scale_vec::1X");
+  const bool x2 = ptx::has(i, ".scale_vec::2X");
+  if (kind == MmaKind::mxf4nvf4 ? x1 || !(of16 || x2 || ptx::has(i, ".block32"))
                                 : of16 || (kind == MmaKind::mxf4 ? x1 : x2))
     throw Invalid("kind::" + std::string(machine::kMmaKinds[static_cast<size_t>(kind)]) + " needs " +
                   (kind == MmaKind::mxf4nvf4 ? ".scale_vec::2X, .scale_vec::4X, .block16 or .block32"
@@ -165,10 +165,10 @@ void mma_form(Builder& b, const Match& m) {
   auto& use = b.payload<TensorMmaUse>(op);
   use.cta_group = cta_group(i);
   for (size_t k = 0; k < std::size(machine::kMmaKinds); ++k)
-    if (has(i, ".kind::" + std::string(machine::kMmaKinds[k]))) use.kind = static_cast<MmaKind>(k);
+    if (ptx::has(i, ".kind::" + std::string(machine::kMmaKinds[k]))) use.kind = static_cast<MmaKind>(k);
   const bool scaled = machine::block_scaled(use.kind);
   if (scaled) use.scale_vector = scale_vector(i, use.kind);
-  use.stationary = has(i, ".ws");
+  use.stationary = ptx::has(i, ".ws");
   use.collector = collector(i, use.stationary);
   op.sources = b.new_list();
   const auto address = [&](const ptx::Operand& o, size_t n) {

@@ -48,6 +48,6 @@ struct TensorMma {
 // Multiplies: in `cta`, or in it and its pair, whose even rank holds the first rows of A and D and the first
 // columns of B. Operands are read as the port's operation goes on, those that a collector may hold too: Fault
 // where they are not what it was filled with.
-void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma);
+void multiply(const run::Port& port, run::Cta& cta, const TensorMmaUse& use, const TensorMma& mma);
 
 }  // namespace bitwell::isa

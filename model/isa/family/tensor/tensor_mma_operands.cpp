@@ -45,15 +45,15 @@ std::vector<uint32_t> masked_columns(const SharedBytes& shared, const TensorMmaU
 
 }  // namespace
 
-std::vector<uint32_t> a_from_shared(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma,
-                                    uint32_t rows) {
+std::vector<uint32_t> a_from_shared(const run::Port& port, run::Cta& cta, const TensorMmaUse& use,
+                                    const TensorMma& mma, uint32_t rows) {
   std::vector<uint32_t> out = read_matrix(shared_bytes(port, cta), matrix(use, mma, true, rows));
   if (mma.shape.negate_a) negate(*mma.shape.a, out);
   return out;
 }
 
-std::vector<uint32_t> b_from_shared(const Port& port, std::span<Cta* const> ctas, const TensorMmaUse& use,
-                                    const TensorMma& mma) {
+std::vector<uint32_t> b_from_shared(const run::Port& port, std::span<run::Cta* const> ctas,
+                                    const TensorMmaUse& use, const TensorMma& mma) {
   std::vector<uint32_t> out;
   if (use.stationary) out = masked_columns(shared_bytes(port, *ctas[0]), use, mma);
   for (size_t i = 0; !use.stationary && i < ctas.size(); ++i) {
@@ -65,8 +65,8 @@ std::vector<uint32_t> b_from_shared(const Port& port, std::span<Cta* const> ctas
   return out;
 }
 
-Collectors::Standing in_shared(Cta& cta, const TensorMmaUse& use, const TensorMma& mma, bool a, size_t row,
-                               size_t k) {
+Collectors::Standing in_shared(run::Cta& cta, const TensorMmaUse& use, const TensorMma& mma, bool a,
+                               size_t row, size_t k) {
   const SharedMatrix m = matrix(use, mma, a, 0);
   const auto bits = static_cast<uint32_t>(m.bits);
   const uint32_t each = m.packing == Packing::padded ? 16 : 128 / bits;
@@ -76,7 +76,7 @@ Collectors::Standing in_shared(Cta& cta, const TensorMmaUse& use, const TensorMm
       "bytes " + std::to_string(at) + " to " + std::to_string(at + 15) + " of shared memory", {}};
   const uint64_t first_bit = (m.mn_major ? row : k) % each * bits;
   const uint64_t byte = first_bit / 8;
-  if (const LastWriters* writers = cta.cluster.writers())
+  if (const run::LastWriters* writers = cta.cluster.writers())
     out.writer = writers->of_shared(cta.shared.base() + at + byte, (first_bit + bits + 7) / 8 - byte);
   return out;
 }
@@ -92,23 +92,23 @@ uint32_t elements_a_cell(const TensorMma& mma) {
 
 }  // namespace
 
-Collectors::Standing in_tensor(Cta& cta, const TensorMma& mma, uint32_t lane, size_t k) {
+Collectors::Standing in_tensor(run::Cta& cta, const TensorMma& mma, uint32_t lane, size_t k) {
   Collectors::Standing out{"tensor memory", {}};
-  if (const LastWriters* writers = cta.cluster.writers())
+  if (const run::LastWriters* writers = cta.cluster.writers())
     out.writer =
         writers->of_cell(cta.rank, lane, mma.a->column + static_cast<uint32_t>(k) / elements_a_cell(mma));
   return out;
 }
 
 // Elements are packed from the low bits up.
-std::vector<uint32_t> a_from_tensor(const Port& port, TensorUnit& unit, const TensorMma& mma, uint32_t lane,
-                                    uint32_t rows) {
+std::vector<uint32_t> a_from_tensor(const run::Port& port, TensorUnit& unit, const TensorMma& mma,
+                                    uint32_t lane, uint32_t rows) {
   const auto bits = static_cast<uint32_t>(mma.shape.a_bits());
   const bool bytes = in_bytes(mma);
   const uint32_t each = elements_a_cell(mma);
   const uint32_t width = 32 / each;
   const uint32_t columns = mma.shape.k / each;
-  unit.reach(port, AccessKind::read, {lane, rows, mma.a->column, columns}, -1, kName);
+  unit.reach(port, machine::AccessKind::read, {lane, rows, mma.a->column, columns}, -1, kName);
   std::vector<uint32_t> out(size_t{rows} * mma.shape.k);
   for (uint32_t row = 0; row < rows; ++row) {
     const auto cells = unit.memory.cells(lane + row, mma.a->column, columns, kName);
@@ -129,13 +129,13 @@ std::vector<uint32_t> a_from_tensor(const Port& port, TensorUnit& unit, const Te
   return out;
 }
 
-std::vector<uint8_t> scales(const Port& port, TensorUnit& unit, const TensorMma& mma, TensorPlace at,
+std::vector<uint8_t> scales(const run::Port& port, TensorUnit& unit, const TensorMma& mma, TensorPlace at,
                             uint32_t id, uint32_t first, uint32_t rows, uint32_t quarter, const char* what) {
   const auto each = static_cast<uint32_t>(mma.rule->scales(mma.shape.k));
   if (id + each > 4)
     throw Fault(std::string("the scale-factor id of ") + what + " is " + std::to_string(id) + ", with " +
                 std::to_string(each) + " scales of a row in a word");
-  unit.reach(port, AccessKind::read,
+  unit.reach(port, machine::AccessKind::read,
              {at.lane + quarter * kQuarter, std::min(rows, kQuarter), at.column + first / kQuarter,
               (rows + kQuarter - 1) / kQuarter},
              -1, kName);

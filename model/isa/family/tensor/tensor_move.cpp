@@ -46,7 +46,7 @@ void each_cell(const MoveUse& use, Visit visit) {
 
 // The same address in all threads. Of another quarter's lanes it takes those of its own: DeepGEMM's epilogues
 // load at the address that alloc gave, by all four warps.
-machine::TensorPlace address_of(const Op& op, Context& context, const MoveUse& use) {
+machine::TensorPlace address_of(const Op& op, run::Context& context, const MoveUse& use) {
   machine::TensorPlace at = machine::tensor_place(
       static_cast<uint32_t>(context.uniform<uint32_t>(op.a, "a tensor memory address") + use.offset));
   const uint32_t first = static_cast<uint32_t>(context.warp.index) % 4 * kWindow;
@@ -67,17 +67,17 @@ machine::TensorPlace address_of(const Op& op, Context& context, const MoveUse& u
 }
 
 // The cells that the instruction may move now, all of them reached.
-TensorBlock begin(const Op& op, Context& context, const MoveUse& use) {
+TensorBlock begin(const Op& op, run::Context& context, const MoveUse& use) {
   const machine::TensorPlace at = address_of(op, context, use);
   const TensorBlock block{at.lane, use.lanes, at.column, use.columns, use.gap};
   tensor_unit(context.cta)
-      .reach(Port(context, 0, {}), use.store ? AccessKind::write : AccessKind::read, block,
-             context.warp.index, use.store ? "tcgen05.st" : "tcgen05.ld");
+      .reach(run::Port(context, 0, {}), use.store ? machine::AccessKind::write : machine::AccessKind::read,
+             block, context.warp.index, use.store ? "tcgen05.st" : "tcgen05.ld");
   return block;
 }
 
-Next load_cells(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next load_cells(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<MoveUse>();
   const TensorBlock at = begin(op, context, use);
   TensorUnit& unit = tensor_unit(context.cta);
@@ -123,8 +123,8 @@ Next load_cells(const Op& op, Context& context, uint32_t mask) {
   return Next::advance;
 }
 
-Next store_cells(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next store_cells(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const auto& use = op.as<MoveUse>();
   if (context.checked)  // what it stores it has read: a tcgen05.ld of it is done
     for (const uint32_t row : *op.sources) context.known_at(row, ~0u);
@@ -157,14 +157,14 @@ struct WaitUse : Payload {
   bool store = false;
 };
 
-Next wait_moves(const Op& op, Context& context, uint32_t mask) {
-  if (!whole_warp(context, mask)) return Next::wait;
+Next wait_moves(const Op& op, run::Context& context, uint32_t mask) {
+  if (!run::whole_warp(context, mask)) return Next::wait;
   const bool store = op.as<WaitUse>().store;
   tensor_unit(context.cta).waited(store, context.warp.index);
   if (!store) context.loads_waited();
-  tell_synchronised(
-      store ? Synchronisation::Kind::tensor_stores_waited : Synchronisation::Kind::tensor_loads_waited,
-      context.cta, context.warp, context.split(), mask, 0);
+  run::tell_synchronised(store ? machine::Synchronisation::Kind::tensor_stores_waited
+                               : machine::Synchronisation::Kind::tensor_loads_waited,
+                         context.cta, context.warp, context.split(), mask, 0);
   context.cta.cluster.yield();
   return Next::advance;
 }
@@ -193,13 +193,13 @@ void move_form(Builder& b, const Match& m) {
   Op op = effect(store ? store_cells : load_cells);
   auto& use = b.payload<MoveUse>(op);
   use.store = store;
-  use.packed = has(i, ".pack::16b") || has(i, ".unpack::16b");
+  use.packed = ptx::has(i, ".pack::16b") || ptx::has(i, ".unpack::16b");
   const std::string shape = m.choice[0].substr(1);
   int64_t repeat = 0;
   const std::string& times = m.choice[1];
   std::from_chars(times.data() + 2, times.data() + times.size(), repeat);
   const bool split = shape == "16x32bx2";
-  const bool reduces = has(i, ".red");
+  const bool reduces = ptx::has(i, ".red");
   if (reduces && split)
     throw machine::Unsupported("'" + m.name +
                                "': whether both halves of a lane are reduced together is not known");

@@ -74,7 +74,7 @@ class PreparedB {
 // One CTA's share of D.
 class ShareOfD {
  public:
-  ShareOfD(const TensorMmaUse& use, const TensorMma& mma, const Cta& cta, TensorUnit& unit)
+  ShareOfD(const TensorMmaUse& use, const TensorMma& mma, const run::Cta& cta, TensorUnit& unit)
       : use_(use),
         mma_(mma),
         unit_(unit),
@@ -164,7 +164,7 @@ class ShareOfD {
   TensorUnit& unit_;
   const uint32_t* keep_;
   uint32_t first_row_;  // of the instruction's D that is the share's
-  Follow* follow_;
+  run::Follow* follow_;
 };
 
 Collectors::Reading reading(const TensorMma& mma, bool a) {
@@ -175,7 +175,7 @@ Collectors::Reading reading(const TensorMma& mma, bool a) {
 
 // What the collector keeps of A is what stands in memory: for A from shared memory, and for a quarter of its
 // rows from tensor memory, the first of them in `lane`.
-void share_a(Cta& cta, const TensorMmaUse& use, const TensorMma& mma, std::span<const uint32_t> codes,
+void share_a(run::Cta& cta, const TensorMmaUse& use, const TensorMma& mma, std::span<const uint32_t> codes,
              size_t part = 0, uint32_t lane = 0) {
   if (mma.collected.fill == 0 || use.stationary) return;
   tensor_unit(cta).collectors.read(mma.collected, reading(mma, true), part, codes, [&](size_t i) {
@@ -189,7 +189,7 @@ void share_a(Cta& cta, const TensorMmaUse& use, const TensorMma& mma, std::span<
   });
 }
 // The same of B.
-void share_b(Cta& cta, const TensorMmaUse& use, const TensorMma& mma, std::span<const uint32_t> codes) {
+void share_b(run::Cta& cta, const TensorMmaUse& use, const TensorMma& mma, std::span<const uint32_t> codes) {
   if (mma.collected.fill == 0 || !use.stationary) return;
   tensor_unit(cta).collectors.read(mma.collected, reading(mma, false), 0, codes, [&](size_t i) {
     const auto column = static_cast<uint32_t>(i / mma.shape.k);
@@ -201,7 +201,8 @@ void share_b(Cta& cta, const TensorMmaUse& use, const TensorMma& mma, std::span<
 }
 
 // One CTA's rows, a quarter of its lanes at a time.
-void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma, PreparedB& b) {
+void multiply_share(const run::Port& port, run::Cta& cta, const TensorMmaUse& use, const TensorMma& mma,
+                    PreparedB& b) {
   const auto& s = mma.shape;
   const uint32_t rows = s.m / static_cast<uint32_t>(use.cta_group);
   TensorUnit& unit = tensor_unit(cta);
@@ -220,7 +221,7 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
   // 64 rows stand in half of each warp's lanes: the other halves are others'.
   const bool apart = cells.back().lane + 1 > 4 * quarter_rows;
   for (uint32_t quarter = 0; quarter < (apart ? 4 : 1); ++quarter)
-    unit.reach(port, AccessKind::update,
+    unit.reach(port, machine::AccessKind::update,
                {mma.d.lane + cells[size_t{quarter} * quarter_rows * s.n].lane,
                 apart ? quarter_rows : cells.back().lane + 1, mma.d.column, columns},
                -1, kMultiply);
@@ -259,8 +260,8 @@ void multiply_share(const Port& port, Cta& cta, const TensorMmaUse& use, const T
 
 }  // namespace
 
-void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorMma& mma) {
-  std::vector<Cta*> ctas{&cta};
+void multiply(const run::Port& port, run::Cta& cta, const TensorMmaUse& use, const TensorMma& mma) {
+  std::vector<run::Cta*> ctas{&cta};
   if (use.cta_group == 2) {
     ctas.push_back(&peer(cta));
     if (cta.rank % 2 != 0) std::swap(ctas[0], ctas[1]);
@@ -268,7 +269,7 @@ void multiply(const Port& port, Cta& cta, const TensorMmaUse& use, const TensorM
   const std::vector<uint32_t> codes = b_from_shared(port, ctas, use, mma);
   share_b(cta, use, mma, codes);
   PreparedB b(mma, codes);
-  for (Cta* c : ctas) multiply_share(port, *c, use, mma, b);
+  for (run::Cta* c : ctas) multiply_share(port, *c, use, mma, b);
 }
 
 }  // namespace bitwell::isa

@@ -16,12 +16,12 @@ struct CommitUse : AddressUse {
 };
 
 // One arrival at each barrier when all that the thread has issued before is done.
-void commit_one(const Op& op, Context& context, int lane) {
+void commit_one(const Op& op, run::Context& context, int lane) {
   const auto& use = op.as<CommitUse>();
   if (use.cta_group == 2) peer(context.cta);
-  const SharedPlace at = shared_place(use, op.a, context, lane, 8, 8);
-  Cluster& cluster = context.cta.cluster;
-  std::vector<SharedPlace> places{at};
+  const run::SharedPlace at = run::shared_place(use, op.a, context, lane, 8, 8);
+  run::Cluster& cluster = context.cta.cluster;
+  std::vector<run::SharedPlace> places{at};
   if (use.multicast) {
     places.clear();
     const uint64_t offset = at.address - at.cta->shared.base();
@@ -31,7 +31,7 @@ void commit_one(const Op& op, Context& context, int lane) {
         throw Fault("the multicast mask names CTA rank " + std::to_string(rank) + ", the cluster has " +
                         std::to_string(cluster.ctas.size()) + " CTAs",
                     lane);
-      Cta* cta = cluster.ctas[rank].get();
+      run::Cta* cta = cluster.ctas[rank].get();
       places.push_back({cta, cta->shared.base() + offset});
     }
     if (places.empty()) throw Fault("the multicast mask is 0", lane);
@@ -39,21 +39,21 @@ void commit_one(const Op& op, Context& context, int lane) {
   const machine::MbarrierHistory::Arriver who{context.cta.rank, context.warp.index,
                                               context.cta.line(context.split()).ptx};
   const machine::Place issued = context.cta.place(context.warp, context.split(), lane);
-  tensor_unit(context.cta).commit(context, lane, [places, who, issued](const Port& port) {
-    for (const SharedPlace& p : places) {
+  tensor_unit(context.cta).commit(context, lane, [places, who, issued](const run::Port& port) {
+    for (const run::SharedPlace& p : places) {
       if (!p.cta->alive() && p.cta->index == issued.cta)
         p.cta->outlived(issued, "tcgen05.commit");
       else if (!p.cta->alive())
         throw Fault("tcgen05.commit arrives at a barrier of CTA rank " + std::to_string(p.cta->rank) +
                     ", which has ended");
       tensor_unit(*p.cta).committed(p.address);
-      if (port.mbarriers(AccessKind::update, p).arrive(p.address, 1, who))
+      if (port.mbarriers(machine::AccessKind::update, p).arrive(p.address, 1, who))
         p.cta->cluster.wake_mbarrier(p.address);
     }
   });
 }
 
-Next commit(const Op& op, Context& context, uint32_t mask) {
+Next commit(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.a, mask, "an address");
   if (op.as<CommitUse>().multicast) context.require_defined(op.b, mask, "a multicast mask");
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) commit_one(op, context, __builtin_ctz(lanes));
@@ -65,11 +65,11 @@ void commit_form(Builder& b, const Match& m) {
   const ptx::Instruction& i = b.instruction();
   Op op = effect(commit);
   auto& use = b.payload<CommitUse>(op);
-  use.multicast = has(i, ".multicast::cluster");
+  use.multicast = ptx::has(i, ".multicast::cluster");
   use.cta_group = cta_group(i);
   use.order = {Semantics::release, Scope::cluster};
   operands_left(b, m, use.multicast ? 2 : 1);
-  set_address(b, op, use, b.operand(0), has(i, ".shared::cluster") ? Space::cluster : Space::generic);
+  set_address(b, op, use, b.operand(0), ptx::has(i, ".shared::cluster") ? Space::cluster : Space::generic);
   b.uses().touch_there(barrier_touch(use.space, true));
   if (use.multicast) op.b = b.source(b.operand(1), b.type(".u16"), false, false).row;
   b.emit(op);
@@ -77,12 +77,12 @@ void commit_form(Builder& b, const Match& m) {
 
 // It orders what threads of other warps issue. What is waited for is ordered without: a wait that saw a
 // commit orders a later ld.
-Next fence(const Op& op, Context& context, uint32_t mask) {
+Next fence(const Op& op, run::Context& context, uint32_t mask) {
   TensorUnit& unit = tensor_unit(context.cta);
   const bool before = op.as<FenceUse>().order.semantics == Semantics::release;
-  tell_synchronised(
-      before ? Synchronisation::Kind::tensor_fence_before : Synchronisation::Kind::tensor_fence_after,
-      context.cta, context.warp, context.split(), mask, 0);
+  run::tell_synchronised(before ? machine::Synchronisation::Kind::tensor_fence_before
+                                : machine::Synchronisation::Kind::tensor_fence_after,
+                         context.cta, context.warp, context.split(), mask, 0);
   if (before)
     unit.fence_before(context.warp.index);
   else

@@ -22,9 +22,9 @@ struct ShiftUse : Payload {
   uint64_t offset = 0;  // of the address
 };
 
-void shift_down(const Port& port, Cta& cta, uint32_t column) {
+void shift_down(const run::Port& port, run::Cta& cta, uint32_t column) {
   TensorUnit& unit = tensor_unit(cta);
-  unit.reach(port, AccessKind::update, {0, kTensorLanes, column, kColumns}, -1, kShiftName);
+  unit.reach(port, machine::AccessKind::update, {0, kTensorLanes, column, kColumns}, -1, kShiftName);
   for (uint32_t lane = 0; lane + 1 < kTensorLanes; ++lane) {
     if (lane % kPathLanes == kPathLanes - 1) continue;
     const auto to = unit.memory.cells(lane, column, kColumns, kShiftName);
@@ -34,7 +34,7 @@ void shift_down(const Port& port, Cta& cta, uint32_t column) {
   }
 }
 
-Next shift(const Op& op, Context& context, uint32_t mask) {
+Next shift(const Op& op, run::Context& context, uint32_t mask) {
   const auto& use = op.as<ShiftUse>();
   context.require_defined(op.a, mask, "a tensor memory address");
   for (uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
@@ -48,10 +48,10 @@ Next shift(const Op& op, Context& context, uint32_t mask) {
     if (at.lane != 0)
       throw machine::Unsupported(std::string(kShiftName) + " at lane " + std::to_string(at.lane) +
                                  " of tensor memory: which lanes then move is not known, from lane 0 all do");
-    Cta& cta = context.cta;
-    Cta* const other = use.cta_group == 2 ? &peer(cta) : nullptr;
+    run::Cta& cta = context.cta;
+    run::Cta* const other = use.cta_group == 2 ? &peer(cta) : nullptr;
     tensor_unit(cta).issue(context, lane, kShiftName, {TensorOrder::Kind::shift}, {},
-                           [&cta, other, at](const Port& port) {
+                           [&cta, other, at](const run::Port& port) {
                              shift_down(port, cta, at.column);
                              if (other != nullptr) shift_down(port, *other, at.column);
                            });

@@ -21,7 +21,8 @@ constexpr machine::Order kOrder{machine::Semantics::weak, machine::Scope::cta, m
 // A warp's operations as the scheduler sees them.
 class PipeAgent : public machine::Agent {
  public:
-  PipeAgent(const TensorUnit& unit, TensorUnit::Pipe& pipe, Cta& cta) : unit_(unit), pipe_(pipe), cta_(cta) {}
+  PipeAgent(const TensorUnit& unit, TensorUnit::Pipe& pipe, run::Cta& cta)
+      : unit_(unit), pipe_(pipe), cta_(cta) {}
 
   bool ready() const override { return !unit_.waits(pipe_.operations.front()) || !free().empty(); }
 
@@ -40,11 +41,11 @@ class PipeAgent : public machine::Agent {
     // Its columns are another's by now: a CTA cannot end with columns of its own.
     if (!cta_.alive())
       throw Fault(operation.what + " is under way when its CTA ends, which has freed its tensor memory");
-    operation.run(Port(cta_.cluster, *this, kOrder));
+    operation.run(run::Port(cta_.cluster, *this, kOrder));
     work.bytes += operation.work.bytes;
     work.products += operation.work.products;
     cta_.cluster.tell(Kind::finished, place, issuer, id, operation.what);
-    tell_synchronised(Synchronisation::Kind::finished, cta_, issuer, id);
+    run::tell_synchronised(machine::Synchronisation::Kind::finished, cta_, issuer, id);
     id = own;
     return pipe_.operations.empty();
   }
@@ -68,7 +69,7 @@ class PipeAgent : public machine::Agent {
   // of another warp comes first.
   std::vector<size_t> free() const {
     const auto& all = pipe_.operations;
-    const bool random = cta_.grid.options.schedule.policy == Policy::random;
+    const bool random = cta_.grid.options.schedule.policy == run::Policy::random;
     std::vector<size_t> out;
     for (size_t i = 0; i < (random ? all.size() : 1); ++i) {
       size_t j = 0;
@@ -80,13 +81,13 @@ class PipeAgent : public machine::Agent {
 
   const TensorUnit& unit_;
   TensorUnit::Pipe& pipe_;
-  Cta& cta_;
+  run::Cta& cta_;
 };
 
 class CommitAgent : public machine::Agent {
  public:
-  CommitAgent(TensorUnit::Pipe& pipe, Cta& cta, int lane, uint64_t number,
-              std::function<void(const Port&)> run)
+  CommitAgent(TensorUnit::Pipe& pipe, run::Cta& cta, int lane, uint64_t number,
+              std::function<void(const run::Port&)> run)
       : pipe_(pipe), cta_(cta), lane_(lane), number_(number), run_(std::move(run)) {}
 
   bool ready() const override {
@@ -94,7 +95,7 @@ class CommitAgent : public machine::Agent {
                         [&](const TensorOperation& o) { return o.lane == lane_ && o.number < number_; });
   }
   bool step() override {
-    run_(Port(cta_.cluster, *this, {machine::Semantics::release, machine::Scope::cluster}));
+    run_(run::Port(cta_.cluster, *this, {machine::Semantics::release, machine::Scope::cluster}));
     return true;
   }
   std::string describe() const override {
@@ -103,21 +104,22 @@ class CommitAgent : public machine::Agent {
 
  private:
   TensorUnit::Pipe& pipe_;
-  Cta& cta_;
+  run::Cta& cta_;
   int lane_;
   uint64_t number_;
-  std::function<void(const Port&)> run_;
+  std::function<void(const run::Port&)> run_;
 };
 
 }  // namespace
 
-void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& block, int warp,
+void TensorUnit::reach(const run::Port& port, machine::AccessKind kind, const TensorBlock& block, int warp,
                        const char* what) {
   for (uint32_t lane : {block.lane, block.lane + block.lanes - 1})
     memory.cells(lane, block.column, block.columns, what);
   for (const Move& m : moves_) {
-    if (m.warp == warp && (m.store ? kind == AccessKind::write : kind == AccessKind::read)) continue;
-    if (!m.store && kind == AccessKind::read) continue;
+    if (m.warp == warp && (m.store ? kind == machine::AccessKind::write : kind == machine::AccessKind::read))
+      continue;
+    if (!m.store && kind == machine::AccessKind::read) continue;
     if (!m.block.meets(block)) continue;
     if (m.load != nullptr && m.load->used()) {
       cta_.cluster.note(m.place, std::string("the cells of this tcgen05.ld are another's, by ") + what +
@@ -130,7 +132,7 @@ void TensorUnit::reach(const Port& port, AccessKind kind, const TensorBlock& blo
                                      ", without tcgen05.wait::st");
       continue;
     }
-    throw Fault(std::string(what) + (kind == AccessKind::read ? " reads" : " writes") +
+    throw Fault(std::string(what) + (kind == machine::AccessKind::read ? " reads" : " writes") +
                 " cells of tensor memory that the tcgen05." + (m.store ? "st" : "ld") + " of PTX line " +
                 std::to_string(m.place.ptx_line) + " by warp " + std::to_string(m.warp) +
                 (m.store ? " may not have written yet: tcgen05.wait::st is missing"
@@ -200,13 +202,13 @@ bool TensorUnit::waits(const TensorOperation& operation) const {
   });
 }
 
-void TensorUnit::issue(Context& context, int lane, std::string what, const TensorOrder& order,
-                       const machine::Work& work, std::function<void(const Port&)> run) {
+void TensorUnit::issue(run::Context& context, int lane, std::string what, const TensorOrder& order,
+                       const machine::Work& work, std::function<void(const run::Port&)> run) {
   const auto [at, fresh] = pipes_.try_emplace(context.warp.index);
   Pipe& pipe = at->second;
   if (fresh) pipe.random.seed(context.cta.grid.options.schedule.seed + at->first);
   const bool idle = pipe.operations.empty();
-  Cluster& cluster = context.cta.cluster;
+  run::Cluster& cluster = context.cta.cluster;
   const machine::Place place = context.cta.place(context.warp, context.split(), lane);
   note_missing_fence(place, at->first, what);
   issuers_.insert({at->first, lane});
@@ -214,16 +216,16 @@ void TensorUnit::issue(Context& context, int lane, std::string what, const Tenso
                              accepted_[context.warp.index], std::move(run), work});
   const TensorOperation& last = pipe.operations.back();
   cluster.tell(Kind::issued, last.place, context.warp.index, last.id, last.what);
-  tell_issued(cluster, last.place, context.warp.index, last.id, machine::Ending::commit, last.order);
+  run::tell_issued(cluster, last.place, context.warp.index, last.id, machine::Ending::commit, last.order);
   if (!idle) return cluster.settle();
-  const bool random = context.cta.grid.options.schedule.policy == Policy::random;
+  const bool random = context.cta.grid.options.schedule.policy == run::Policy::random;
   if (random && pipe.random() % 2 == 0) pipe.turns_to_pass = kTurnsToPass;
   auto agent = std::make_unique<PipeAgent>(*this, pipe, cta_);
   agent->place = pipe.operations.front().place;
   cluster.start(std::move(agent), context.warp);
 }
 
-void TensorUnit::commit(Context& context, int lane, std::function<void(const Port&)> run) {
+void TensorUnit::commit(run::Context& context, int lane, std::function<void(const run::Port&)> run) {
   // Two commits in a row are for the same operations, to tell two barriers.
   if (!issuers_.contains({context.warp.index, lane}))
     context.note(lane, "tcgen05.commit by a thread that has issued nothing");
@@ -233,9 +235,9 @@ void TensorUnit::commit(Context& context, int lane, std::function<void(const Por
   context.cta.cluster.start(std::move(agent), context.warp);
 }
 
-TensorUnit& tensor_unit(Cta& cta) { return cta.families.get<TensorUnit>(cta); }
+TensorUnit& tensor_unit(run::Cta& cta) { return cta.families.get<TensorUnit>(cta); }
 
-Cta& peer_or_ended(Cta& cta) {
+run::Cta& peer_or_ended(run::Cta& cta) {
   const size_t rank = cta.rank ^ 1;
   if (rank >= cta.cluster.ctas.size())
     throw Fault("tcgen05 with .cta_group::2 in CTA rank " + std::to_string(cta.rank) +
@@ -243,8 +245,8 @@ Cta& peer_or_ended(Cta& cta) {
   return *cta.cluster.ctas[rank];
 }
 
-Cta& peer(Cta& cta) {
-  Cta& other = peer_or_ended(cta);
+run::Cta& peer(run::Cta& cta) {
+  run::Cta& other = peer_or_ended(cta);
   if (!other.alive())
     throw Fault("tcgen05 with .cta_group::2 whose other CTA, of rank " + std::to_string(other.rank) +
                 ", has ended");

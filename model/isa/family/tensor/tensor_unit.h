@@ -62,7 +62,7 @@ struct TensorOperation {
   uint64_t id;      // unique in the cluster
   // By warp: what it has issued below that number counts as issued by the same warp before this.
   std::map<int, uint64_t> fenced;
-  std::function<void(const Port&)> run;
+  std::function<void(const run::Port&)> run;
   machine::Work work;
 };
 
@@ -75,7 +75,7 @@ struct PairAllocation {
 
 class TensorUnit {
  public:
-  explicit TensorUnit(Cta& cta) : memory(cta.tensor_memory), collectors(cta.rank), cta_(cta) {}
+  explicit TensorUnit(run::Cta& cta) : memory(cta.tensor_memory), collectors(cta.rank), cta_(cta) {}
 
   machine::TensorMemory& memory;
   std::optional<PairAllocation> asked;
@@ -85,7 +85,8 @@ class TensorUnit {
   // of a load whose registers have all been read it is a note, and of a store that meets a load or store,
   // which are of the same quarter: CUTLASS's attention hands its row maxima so from one warp to another.
   // `what`: who, for messages.
-  void reach(const Port& port, AccessKind kind, const TensorBlock& block, int warp, const char* what);
+  void reach(const run::Port& port, machine::AccessKind kind, const TensorBlock& block, int warp,
+             const char* what);
 
   // A warp's tcgen05.ld or .st is under way until that warp waits.
   // `load`: who has read its registers, or nullptr, of a store.
@@ -96,10 +97,10 @@ class TensorUnit {
   void freed(uint32_t column, uint32_t columns);
 
   // Puts an operation behind the others of the warp; `work`: what it does when it goes on.
-  void issue(Context& context, int lane, std::string what, const TensorOrder& order,
-             const machine::Work& work, std::function<void(const Port&)> run);
+  void issue(run::Context& context, int lane, std::string what, const TensorOrder& order,
+             const machine::Work& work, std::function<void(const run::Port&)> run);
   // Lets `run` happen once all that this thread has issued before is done.
-  void commit(Context& context, int lane, std::function<void(const Port&)> run);
+  void commit(run::Context& context, int lane, std::function<void(const run::Port&)> run);
 
   // tcgen05.fence of a warp. What it has issued comes before what another issues after its own fence: that
   // they have synchronised in between is taken for granted.
@@ -142,7 +143,7 @@ class TensorUnit {
   bool read_back(const Move& store) const;
   static bool loads_behind(const Move& load, const Move& store);
   void note_missing_fence(const machine::Place& place, int warp, const std::string& what);
-  Cta& cta_;
+  run::Cta& cta_;
   std::vector<Move> moves_;
   std::map<int, Pipe> pipes_;  // by warp
   std::map<int, uint64_t> offered_;
@@ -154,11 +155,11 @@ class TensorUnit {
 };
 
 // The CTA's unit, made when it is first asked for.
-TensorUnit& tensor_unit(Cta& cta);
+TensorUnit& tensor_unit(run::Cta& cta);
 // The other CTA of a pair: ranks that differ in the last bit. Fault where there is none, or where it has
 // ended.
-Cta& peer(Cta& cta);
+run::Cta& peer(run::Cta& cta);
 // The same, which may have ended: after its own dealloc a CTA may (9.7.16.7.1).
-Cta& peer_or_ended(Cta& cta);
+run::Cta& peer_or_ended(run::Cta& cta);
 
 }  // namespace bitwell::isa

@@ -6,7 +6,7 @@
 #include "model/isa/compile/compile.h"
 #include "model/ptx/parse.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 std::string module_of(const std::string& version, const std::string& body) {
@@ -84,4 +84,4 @@ TEST(AcceptedText, ANulEndsAFile) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -12,7 +12,7 @@
 #include "model/layout/operands.h"
 #include "model/number/format.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 using layout::Major;
@@ -87,7 +87,7 @@ bra L;
 E: ret;
 }
 )";
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {128, 1, 1};
   l.add_buffer({"out", std::vector<std::byte>(static_cast<size_t>(t.bytes())), false, false, true});
@@ -123,7 +123,7 @@ uint64_t descriptor(const Tile& t, machine::DescriptorForm form, int64_t start) 
   return bits | uint64_t{1} << 46 | codes[s] << 61;
 }
 
-isa::SharedBytes bytes_of(const machine::Region& region) {
+SharedBytes bytes_of(const machine::Region& region) {
   return {region.size(),
           [&region](std::span<const uint32_t> places, std::byte* bytes, uint8_t* defined) {
             for (size_t i = 0; i < places.size(); ++i) {
@@ -146,9 +146,9 @@ std::vector<uint32_t> by_steps(const Tile& t, machine::DescriptorForm form, cons
   for (int64_t k = 0; k < t.k; k += k_step) {
     const int64_t box = steps ? k / t.across() : 0;
     const int64_t start = t.offset + box * t.outer() * t.span() + (k - box * t.across()) * t.bits / 8;
-    const isa::SharedMatrix m{machine::decode_matrix_descriptor(form, descriptor(t, form, start)),
-                              t.major == Major::mn, static_cast<int>(t.bits), static_cast<size_t>(t.rows),
-                              static_cast<size_t>(k_step)};
+    const SharedMatrix m{machine::decode_matrix_descriptor(form, descriptor(t, form, start)),
+                         t.major == Major::mn, static_cast<int>(t.bits), static_cast<size_t>(t.rows),
+                         static_cast<size_t>(k_step)};
     const std::vector<uint32_t> codes = isa::read_matrix(bytes_of(shared), m);
     for (int64_t r = 0; r < t.rows; ++r)
       std::copy_n(&codes[static_cast<size_t>(r * k_step)], k_step, &out[static_cast<size_t>(r * t.k + k)]);
@@ -210,15 +210,15 @@ TEST(Operand, ElementsBelowAByteAreUnpacked) {
   std::mt19937_64 random(3);
   struct Kind {
     const number::Format* format;
-    isa::Packing packing;
+    Packing packing;
   };
-  for (const Kind& kind : {Kind{&number::e2m1, isa::Packing::padded},
-                           {&number::e2m3, isa::Packing::padded},
-                           {&number::e3m2, isa::Packing::padded},
-                           {&number::e2m1, isa::Packing::dense},
-                           {&number::e4m3, isa::Packing::padded}}) {
+  for (const Kind& kind : {Kind{&number::e2m1, Packing::padded},
+                           {&number::e2m3, Packing::padded},
+                           {&number::e3m2, Packing::padded},
+                           {&number::e2m1, Packing::dense},
+                           {&number::e4m3, Packing::padded}}) {
     const auto bits = static_cast<size_t>(kind.format->container);
-    const size_t each = kind.packing == isa::Packing::padded ? 16 : 128 / bits;
+    const size_t each = kind.packing == Packing::padded ? 16 : 128 / bits;
     const size_t rows = 16;
     const size_t k = 2 * each;
     std::vector<uint32_t> codes(rows * k);
@@ -235,7 +235,7 @@ TEST(Operand, ElementsBelowAByteAreUnpacked) {
         }
         region.mark_defined(at, each * bits / 8);
       }
-    isa::SharedMatrix m{d, false, kind.format->container, rows, k, kind.packing, "tcgen05.mma", "A"};
+    SharedMatrix m{d, false, kind.format->container, rows, k, kind.packing, "tcgen05.mma", "A"};
     EXPECT_EQ(isa::read_matrix(bytes_of(region), m), codes) << kind.format->name;
     region.mark_undefined(0, 1);
     try {
@@ -246,7 +246,7 @@ TEST(Operand, ElementsBelowAByteAreUnpacked) {
     }
   }
   machine::Region region("shared", 0, 4096, true);
-  const isa::SharedMatrix six{{0, 16, 128, SharedSwizzle::none, 0}, false, 6, 8, 32};
+  const SharedMatrix six{{0, 16, 128, SharedSwizzle::none, 0}, false, 6, 8, 32};
   EXPECT_THROW(isa::read_matrix(bytes_of(region), six), machine::ModelBug);
 }
 
@@ -267,7 +267,7 @@ TEST(Operand, RowsThatAreSkippedAreNotRead) {
       region.mark_undefined(256, 256);
       region.mark_undefined(768, 256);
     }
-    isa::SharedMatrix m{d, mn_major, 8, 32, k, isa::Packing::dense, "tcgen05.mma", "B"};
+    SharedMatrix m{d, mn_major, 8, 32, k, Packing::dense, "tcgen05.mma", "B"};
     EXPECT_THROW(isa::read_matrix(bytes_of(region), m), machine::Fault);
     m.skipped.assign(32, false);
     std::fill(m.skipped.begin() + 16, m.skipped.end(), true);
@@ -278,4 +278,4 @@ TEST(Operand, RowsThatAreSkippedAreNotRead) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

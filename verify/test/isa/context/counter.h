@@ -6,7 +6,7 @@
 
 #include "model/isa/context/context.h"
 
-namespace bitwell {
+namespace bitwell::isa {
 
 inline const std::string kHead = ".version 9.0\n.target sm_90\n.address_size 64\n";
 
@@ -30,4 +30,4 @@ inline uint32_t word(const Context& context, const Allocation& at, uint64_t offs
   return out;
 }
 
-}  // namespace bitwell
+}  // namespace bitwell::isa

@@ -4,7 +4,7 @@
 
 #include "counter.h"
 
-namespace bitwell {
+namespace bitwell::isa {
 namespace {
 
 TEST(Memory, GivesAddressesThatStayAndAreNotUsedAgain) {
@@ -86,4 +86,4 @@ TEST(Memory, TexturesComeAndGo) {
 }
 
 }  // namespace
-}  // namespace bitwell
+}  // namespace bitwell::isa

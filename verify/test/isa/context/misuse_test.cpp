@@ -5,7 +5,7 @@
 
 #include "counter.h"
 
-namespace bitwell {
+namespace bitwell::isa {
 namespace {
 
 // A context in the middle of its life.
@@ -70,11 +70,11 @@ TEST_F(MisuseTest, WhatIsOfAnotherContext) {
 }
 
 TEST_F(MisuseTest, ACallFromInsideALaunch) {
-  isa::Options options;
+  run::Options options;
   std::function<void()> inside;
   bool reads = false;
   const Allocation total = context.variable(module, "total");
-  options.progress = [&](const isa::Progress&) {
+  options.progress = [&](const run::Progress&) {
     reads = word(context, total) >= counted;  // looking is allowed
     inside();
   };
@@ -98,8 +98,8 @@ TEST_F(MisuseTest, ACallFromInsideALaunch) {
 TEST_F(MisuseTest, AnExceptionOfACallback) {
   struct Stop {};
   const auto launch_with = [&](std::function<void()> thrower) {
-    isa::Options options;
-    options.progress = [&](const isa::Progress&) { thrower(); };
+    run::Options options;
+    options.progress = [&](const run::Progress&) { thrower(); };
     ++counted;
     context.launch(module, "count", {}, {}, options);
   };
@@ -113,7 +113,7 @@ TEST_F(MisuseTest, AnExceptionOfACallback) {
   still_usable();
   EXPECT_THROW(launch_with([] { throw Stop(); }), CallbackError);
   still_usable();
-  isa::Options options;
+  run::Options options;
   machine::Observer observer;
   observer.tell = [](const machine::Event&) { throw std::runtime_error("in an observer"); };
   observer.accesses = true;
@@ -150,4 +150,4 @@ TEST_F(MisuseTest, ThreadsTakeTheirTurns) {
 }
 
 }  // namespace
-}  // namespace bitwell
+}  // namespace bitwell::isa

@@ -3,7 +3,7 @@
 
 #include "counter.h"
 
-namespace bitwell {
+namespace bitwell::isa {
 namespace {
 
 TEST(Modules, KeepTheirVariablesFromLaunchToLaunch) {
@@ -53,8 +53,8 @@ TEST(Modules, OfLaunchesInFlightTogetherHaveVariablesOfTheirOwn) {
                                            {b, "count"},
                                            {a, "tell", {}, {argument(out)}},
                                            {b, "tell", {}, {argument(out.address + 4)}}};
-  isa::Options options;
-  options.schedule.policy = isa::Policy::eager;  // each starts when the one before has ended
+  run::Options options;
+  options.schedule.policy = run::Policy::eager;  // each starts when the one before has ended
   EXPECT_EQ(context.launch(launches, options).size(), 4u);
   EXPECT_EQ(word(context, out), 1002u);
   EXPECT_EQ(word(context, out, 4), 2012u);
@@ -157,8 +157,8 @@ TEST(Modules, AreNotPlacedTwiceByHand) {
   machine::Memory memory;
   const isa::Module module(counter(0, 1, 0));
   const auto program = module.program("count");
-  isa::run(*program, {}, {}, memory);
-  EXPECT_THROW(isa::run(*program, {}, {}, memory), machine::ModelBug);
+  run::run(*program, {}, {}, memory);
+  EXPECT_THROW(run::run(*program, {}, {}, memory), machine::ModelBug);
 }
 
 TEST(Modules, NameTheirFileInWhatTheyRefuse) {
@@ -186,4 +186,4 @@ TEST(Modules, NameTheirFileInWhatTheyRefuse) {
 }
 
 }  // namespace
-}  // namespace bitwell
+}  // namespace bitwell::isa

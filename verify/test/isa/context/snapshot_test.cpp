@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "counter.h"
-#include "model/machine/heap.h"
+#include "model/machine/memory/heap.h"
 
-namespace bitwell {
+namespace bitwell::isa {
 namespace {
 
 // What the context says of a module, through its .global variable and its constant.
@@ -101,4 +101,4 @@ TEST(ContextSnapshot, KnowsTheHandlesOfBefore) {
 }
 
 }  // namespace
-}  // namespace bitwell
+}  // namespace bitwell::isa

@@ -6,7 +6,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // The leading thread of each CTA does its cluster's work, asks for another and goes on with that one until
@@ -53,21 +53,21 @@ std::string persistent(bool multicast, const std::string& after = "", const std:
 struct Outcome {
   std::string what;
   std::vector<uint32_t> out;
-  std::vector<isa::Progress> progress;
+  std::vector<run::Progress> progress;
 };
-Outcome run(const std::string& text, const isa::Shape& shape, isa::Schedule schedule = {},
+Outcome run(const std::string& text, const run::Shape& shape, run::Schedule schedule = {},
             bool strict = false) {
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   l.shape = shape;
   const size_t ctas = size_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
   l.add_buffer({"out", std::vector<std::byte>(16 * ctas), true, false, true});
   Outcome o;
   try {
-    isa::Options options;
+    run::Options options;
     options.schedule = schedule;
     options.strict = strict;
-    options.progress = [&](const isa::Progress& p) { o.progress.push_back(p); };
+    options.progress = [&](const run::Progress& p) { o.progress.push_back(p); };
     test::run_ptx(text, l, options);
     o.out.resize(4 * ctas);
     std::memcpy(o.out.data(), l.buffers[0].bytes.data(), l.buffers[0].bytes.size());
@@ -76,7 +76,7 @@ Outcome run(const std::string& text, const isa::Shape& shape, isa::Schedule sche
   }
   return o;
 }
-isa::Shape shape(std::array<uint32_t, 3> grid, std::array<uint32_t, 3> cluster = {1, 1, 1}) {
+run::Shape shape(std::array<uint32_t, 3> grid, std::array<uint32_t, 3> cluster = {1, 1, 1}) {
   return {grid, {1, 1, 1}, cluster, 0};
 }
 
@@ -110,7 +110,7 @@ TEST(ClusterLaunch, AMulticastResponseReachesEveryCtaOfTheCluster) {
 TEST(ClusterLaunch, WhoeverDoesIt) {
   size_t workers = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {
-    const Outcome o = run(persistent(true), shape({16, 1, 1}, {2, 1, 1}), {isa::Policy::random, seed});
+    const Outcome o = run(persistent(true), shape({16, 1, 1}, {2, 1, 1}), {run::Policy::random, seed});
     expect_all_done_once(o);
     EXPECT_EQ(o.progress.back().done, 16u);
     std::array<bool, 16> did{};
@@ -118,12 +118,12 @@ TEST(ClusterLaunch, WhoeverDoesIt) {
     for (size_t i = 2; i < 16; i += 2) workers += did[i];
   }
   EXPECT_GT(workers, 40u) << "later clusters hardly ever work";
-  for (const isa::Policy policy :
-       {isa::Policy::eager, isa::Policy::starve_producer, isa::Policy::starve_consumer})
+  for (const run::Policy policy :
+       {run::Policy::eager, run::Policy::starve_producer, run::Policy::starve_consumer})
     expect_all_done_once(run(persistent(true), shape({8, 1, 1}, {2, 1, 1}), {policy, 0}));
 }
 
-void expect_fault(const std::string& text, const std::string& part, const isa::Shape& s = shape({1, 1, 1})) {
+void expect_fault(const std::string& text, const std::string& part, const run::Shape& s = shape({1, 1, 1})) {
   const Outcome o = run(text, s);
   EXPECT_NE(o.what.find(part), std::string::npos) << o.what;
 }
@@ -224,7 +224,7 @@ TEST(WideRegisters, HoldWhatWasLoaded) {
       "ld.shared.b32 %q2, [%r2+12];\nst.global.b128 [%a3+16], %q2;\n"
       "ld.shared.v2.b64 {%q3, %q4}, [%r2];\nst.global.b128 [%a3+32], %q4;\n"
       "st.global.b64 [%a3+48], %q0;\nst.global.b32 [%a3+56], %q1;\nst.global.u32 [%a3+60], 0;\nret;\n}\n";
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {32, 1, 1};
   l.add_buffer({"out", std::vector<std::byte>(64 * 32), true, false, true});
@@ -243,4 +243,4 @@ TEST(WideRegisters, HoldWhatWasLoaded) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "../../kernel.h"
-#include "verify/explore/schedules.h"
+#include "verify/schedules/schedules.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // What two warps come to whose lanes find themselves in %r0, their lane in %r1; %p0: below lane 16, %p1: in
 // warp 0, %p2: thread 0. "held", its notes behind it, or the fault. The body starts at PTX line 9.
-std::string end(const std::string& body, const isa::Schedule& schedule = {}, bool strict = false,
+std::string end(const std::string& body, const run::Schedule& schedule = {}, bool strict = false,
                 uint32_t threads = 64) {
   test::Kernel kernel{
       .registers = ".reg .pred %p<8>; .reg .b32 %r<8>;",
@@ -23,7 +23,7 @@ std::string end(const std::string& body, const isa::Schedule& schedule = {}, boo
   kernel.options.schedule = schedule;
   const test::Left left = kernel.run();
   std::string out = left.end();
-  for (const isa::Note& n : left.notes) out += "; line " + std::to_string(n.place.ptx_line) + ": " + n.text;
+  for (const run::Note& n : left.notes) out += "; line " + std::to_string(n.place.ptx_line) + ": " + n.text;
   return out;
 }
 
@@ -31,8 +31,9 @@ const std::string kBarrier = "threads of a warp that meets this aligned barrier 
 const std::string kMask = "the member mask names threads that have ended";
 
 void expect_note(const std::string& body, int line, const std::string& note) {
-  for (const isa::Schedule& s : schedules(8))
-    EXPECT_EQ(end(body, s), "held; line " + std::to_string(line) + ": " + note) << body << describe(s);
+  for (const run::Schedule& s : launch::schedules(8))
+    EXPECT_EQ(end(body, s), "held; line " + std::to_string(line) + ": " + note)
+        << body << launch::describe(s);
   const std::string strict = end(body, {}, true);
   EXPECT_EQ(strict.find("PTX line " + std::to_string(line) + ", "), 0u) << body << strict;
   EXPECT_NE(strict.find(note), std::string::npos) << body << strict;
@@ -55,7 +56,8 @@ TEST(EndedThreads, AreNoPartOfABarrierOfAll) {
        {"@%p1 exit;\nbar.sync 0;", "@%p1 bra E;\nbar.sync 0;\nE:", "@%p0 bra E;\nbarrier.sync 0;\nE:",
         "bar.sync 0;\nbar.sync 0;\nbar.sync 0;\n@%p1 bra E;\nbar.sync 0;\nE:", "bar.sync 0;",
         "@%p1 exit;\nbar.sync 1, 32;", "@%p1 bra E;\nbar.sync 1, 32;\nE:"})
-    for (const isa::Schedule& s : schedules(8)) EXPECT_EQ(end(body, s, true), "held") << body << describe(s);
+    for (const run::Schedule& s : launch::schedules(8))
+      EXPECT_EQ(end(body, s, true), "held") << body << launch::describe(s);
   EXPECT_EQ(end("bar.sync 0;", {}, true, 40), "held");  // of a warp that is not full
   // A warp that has ended is none of those that a count is of.
   EXPECT_NE(end("@%p1 exit;\nbar.sync 1, 64;").find("deadlock"), std::string::npos);
@@ -68,7 +70,7 @@ TEST(EndedThreads, AWarpAtTwoBarriersIsAFaultWithBothPlaces) {
   const std::string one =
       "@%p2 bra L;\nM: add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p3, %r2, 9;\n@%p3 bra M;\nbar.sync 0;\nbra E;\n"
       "L: bar.sync 0;\nE:";
-  for (const isa::Schedule& s : schedules(8)) {
+  for (const run::Schedule& s : launch::schedules(8)) {
     const std::string both = end(halves, s);
     EXPECT_NE(both.find("divergent barrier: 'bar.sync' is for all threads of a warp at once"),
               std::string::npos)
@@ -113,4 +115,4 @@ TEST(EndedThreads, ElectionsMatchesAndVotesTellOfMembersThatHaveEnded) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -7,14 +7,14 @@
 #include "../../kernel.h"
 #include "verify/capture/captures.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 constexpr int kTiles = 8;
 constexpr size_t kWords = 256;  // of a tile
 
-Launch launch() {
-  Launch l;
+launch::Launch launch() {
+  launch::Launch l;
   l.entry = "pipeline";
   l.shape.block = {64, 1, 1};
   std::vector<std::byte> words(4 * kWords * kTiles);
@@ -25,12 +25,12 @@ Launch launch() {
   return l;
 }
 
-std::string outcome(const std::string& name, isa::Schedule schedule, std::vector<std::byte>* sums = nullptr) {
-  Launch l = launch();
-  isa::Options options;
+std::string outcome(const std::string& name, run::Schedule schedule, std::vector<std::byte>* sums = nullptr) {
+  launch::Launch l = launch();
+  run::Options options;
   options.schedule = schedule;
   options.step_limit = 1 << 20;
-  const std::string text = read_file(share_folder("kernels") + "/hang/" + name + ".ptx");
+  const std::string text = launch::read_file(capture::share_folder("kernels") + "/hang/" + name + ".ptx");
   try {
     test::run_ptx(text, l, options);
   } catch (const machine::Fault& e) {
@@ -41,7 +41,7 @@ std::string outcome(const std::string& name, isa::Schedule schedule, std::vector
 }
 
 TEST(Pipeline, TheCorrectOneGivesTheSumsUnderEverySchedule) {
-  for (const isa::PolicyName& p : isa::kPolicies)
+  for (const run::PolicyName& p : run::kPolicies)
     for (uint64_t seed = 0; seed < 20; ++seed) {
       std::vector<std::byte> sums;
       ASSERT_EQ(outcome("correct", {p.policy, seed}, &sums), "held") << p.name << ", seed " << seed;
@@ -64,9 +64,9 @@ void PrintTo(const Mistake& c, std::ostream* out) { *out << c.kernel; }
 class PipelineMistake : public testing::TestWithParam<Mistake> {};
 
 TEST_P(PipelineMistake, IsNamed) {
-  for (const isa::PolicyName& p : isa::kPolicies) {
+  for (const run::PolicyName& p : run::kPolicies) {
     // Who laps whom hangs on the order: the one that signals must run first.
-    if (std::string(GetParam().kernel) == "lapped_phase" && p.policy != isa::Policy::lazy) continue;
+    if (std::string(GetParam().kernel) == "lapped_phase" && p.policy != run::Policy::lazy) continue;
     const std::string text = outcome(GetParam().kernel, {p.policy, 7});
     EXPECT_NE(text.find("PTX line "), std::string::npos) << text;
     EXPECT_NE(text.find("mbarrier.cuh:"), std::string::npos) << text;
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& mistake) { return std::string(mistake.param.kernel); });
 
 // Loops that no instruction of theirs ends: proven by registers and memory that repeat, not by a time limit.
-std::string spinning(const std::string& body, isa::Schedule schedule, uint32_t ctas = 1) {
+std::string spinning(const std::string& body, run::Schedule schedule, uint32_t ctas = 1) {
   test::Kernel k{.parameters = ".param .u64 flag",
                  .registers = ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %q<4>;",
                  .shared = ".shared .align 8 .b64 bar;",
@@ -130,7 +130,7 @@ TEST(Spin, ALoopInACalleeIsNotTheCallersLoop) {
 }
 
 TEST(Spin, ALoopThatNothingEndsIsFoundAndNamed) {
-  for (const isa::PolicyName& p : isa::kPolicies) {
+  for (const run::PolicyName& p : run::kPolicies) {
     const std::string flag =
         spinning("L: ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n", {p.policy});
     EXPECT_NE(flag.find("in a loop that nothing can end any more"), std::string::npos)
@@ -148,7 +148,7 @@ TEST(Spin, ALoopThatAnotherWarpEndsHolds) {
       "S: add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 400000;\n@%p3 bra S;\nst.volatile.global.u32 [%q0], "
       "%r3;\nbra E;\n"
       "W: ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra W;\nE:\n";
-  for (const isa::PolicyName& p : isa::kPolicies) EXPECT_EQ(spinning(flag, {p.policy}), "held 128") << p.name;
+  for (const run::PolicyName& p : run::kPolicies) EXPECT_EQ(spinning(flag, {p.policy}), "held 128") << p.name;
 }
 
 // Atomics that leave memory as it is are no change: a lock that nobody gives back is found at once.
@@ -157,7 +157,7 @@ TEST(Spin, PollingByAnAtomicThatChangesNothingIsProvenEndless) {
                            "atom.global.or.b32 %r1, [%q0], 0;", "atom.global.add.u32 %r1, [%q0], 0;",
                            "atom.global.max.u32 %r1, [%q0], 0;"}) {
     const std::string loop = "L: " + std::string(poll) + "\nsetp.ne.u32 %p1, %r1, 1;\n@%p1 bra L;\n";
-    for (const isa::Policy policy : {isa::Policy::lazy, isa::Policy::random}) {
+    for (const run::Policy policy : {run::Policy::lazy, run::Policy::random}) {
       const std::string text = spinning(loop, {policy});
       EXPECT_NE(text.find("in a loop that nothing can end any more"), std::string::npos)
           << poll << ": " << text;
@@ -167,7 +167,7 @@ TEST(Spin, PollingByAnAtomicThatChangesNothingIsProvenEndless) {
 // What another CTA could change is a deadlock when all that are resident wait for it.
 TEST(Spin, AWaitForAnotherClusterEndsWhenAllWait) {
   const std::string poll = "L: ld.volatile.global.u32 %r1, [%q0]; setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\n";
-  for (const isa::PolicyName& p : isa::kPolicies) {
+  for (const run::PolicyName& p : run::kPolicies) {
     const std::string text = spinning(poll, {p.policy}, 3);
     EXPECT_EQ(text.find("PTX line 10, CTA (0,0,0)"), 0u) << p.name << ": " << text;
     EXPECT_NE(text.find("and so do all 3 clusters that are resident"), std::string::npos) << text;
@@ -198,7 +198,7 @@ TEST(Spin, PollingIsRememberedWhereLanesMeet) {
 }
 // A try_wait gives up after a while: what its loop counts or looks at then may end it.
 TEST(Spin, AWaitThatGivesUpEndsALoopThatAllowsForIt) {
-  for (const isa::PolicyName& p : isa::kPolicies) {
+  for (const run::PolicyName& p : run::kPolicies) {
     EXPECT_EQ(spinning("mov.u32 %r3, 0;\nL: add.u32 %r3, %r3, 1; setp.eq.u32 %p2, %r3, 10;\n@%p2 bra E;\n"
                        "mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\nE:\n",
                        {p.policy}),
@@ -242,7 +242,7 @@ TEST(Preemption, ALostUpdateShowsUnderARandomSchedule) {
       "ld.volatile.global.u32 %r1, [%q0]; add.u32 %r1, %r1, 1; st.volatile.global.u32 [%q0], %r1;\nE:\n";
   int lost = 0;
   for (uint64_t seed = 0; seed < 32; ++seed)
-    lost += spinning(update, {isa::Policy::random, seed}) == "held 1" ? 1 : 0;
+    lost += spinning(update, {run::Policy::random, seed}) == "held 1" ? 1 : 0;
   EXPECT_GT(lost, 0);
   EXPECT_LT(lost, 32);
   EXPECT_EQ(spinning(update, {}), "held 2");
@@ -258,7 +258,7 @@ TEST(Preemption, TwoLocksTakenInOppositeOrderShowUnderARandomSchedule) {
       "atom.global.exch.b32 %r1, [%q2], 0; atom.global.exch.b32 %r1, [%q1], 0;\nE:\n";
   int stuck = 0;
   for (uint64_t seed = 0; seed < 32; ++seed) {
-    const std::string text = spinning(locks, {isa::Policy::random, seed});
+    const std::string text = spinning(locks, {run::Policy::random, seed});
     const bool deadlock = text.find("in a loop that nothing can end any more") != std::string::npos;
     EXPECT_TRUE(deadlock || text == "held 0") << text;
     stuck += deadlock ? 1 : 0;
@@ -272,7 +272,7 @@ TEST(Progress, IsReportedWithinACluster) {
   test::Kernel k{.registers = ".reg .b32 %r<2>;", .body = "mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1; bra L;"};
   k.options.step_limit = uint64_t{1} << 25;
   int reports = 0;
-  k.options.progress = [&](const isa::Progress& p) {
+  k.options.progress = [&](const run::Progress& p) {
     EXPECT_EQ(p.done, 0u);
     EXPECT_EQ(p.all, 1u);
     reports += p.warp_instructions != 0 ? 1 : 0;
@@ -282,4 +282,4 @@ TEST(Progress, IsReportedWithinACluster) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -9,7 +9,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // Lanes of %r13 that are not known where %r10, the lane's number plus 100, is not in the lanes `unknown`; the
@@ -174,7 +174,7 @@ TEST(Arrivals, OfLanesCountEachAtItsBarrier) {
       rest += "mbarrier.arrive.shared.b64 _, " + at + ", 1;\n";
       tell("1", 3);
     }
-    Launch l;
+    launch::Launch l;
     l.entry = "k";
     l.shape.block = {32, 1, 1};
     std::vector<std::byte> bytes(sizeof in);
@@ -194,4 +194,4 @@ TEST(Arrivals, OfLanesCountEachAtItsBarrier) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -6,7 +6,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // The fault, or what each lane of rank 0 has stored of %r1, for a cluster of so many CTAs.
@@ -62,4 +62,4 @@ TEST(MappedRank, TheAccessIsAtFault) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -3,7 +3,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // "held" and notes, or the fault, of warpgroups whose threads find themselves in %r0; the body starts at PTX
@@ -18,7 +18,7 @@ std::string end(const std::string& body, bool strict = false, uint32_t warpgroup
   const test::Left left = kernel.run();
   std::string out = left.end();
   if (left.fault.empty())
-    for (const isa::Note& n : left.notes) out += "; line " + std::to_string(n.place.ptx_line) + ": " + n.text;
+    for (const run::Note& n : left.notes) out += "; line " + std::to_string(n.place.ptx_line) + ": " + n.text;
   return out;
 }
 
@@ -54,4 +54,4 @@ TEST(RegisterCounts, DifferentOnesInAWarpgroupAreANote) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -8,7 +8,7 @@
 #include "../../kernel.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 struct Setting {
@@ -21,7 +21,7 @@ struct Setting {
 };
 
 // %q0 the buffer 'in' of 4,096 bytes, %q1 'out', %q2 the tensor map's address; %p0 thread 0.
-std::string outcome(const std::string& body, isa::Policy policy = isa::Policy::lazy,
+std::string outcome(const std::string& body, run::Policy policy = run::Policy::lazy,
                     const Setting& setting = {}) {
   test::Kernel k{
       .module = ".extern .shared .align 1024 .b8 dynamic[];",
@@ -43,14 +43,14 @@ std::string outcome(const std::string& body, isa::Policy policy = isa::Policy::l
   k.options.schedule = {policy, 5};
   k.options.step_limit = 1 << 26;
   k.options.strict = setting.strict;
-  Launch l = k.launch();
+  launch::Launch l = k.launch();
   if (setting.map)
     l.add_tensor_map(0, *setting.map);
   else
     l.arguments.push_back({setting.raw_map.empty() ? std::vector<std::byte>(128) : setting.raw_map, 0});
   const test::Left left = k.run(l);
   std::string notes;
-  for (const isa::Note& n : left.notes)
+  for (const run::Note& n : left.notes)
     notes += "; note: line " + std::to_string(n.place.ptx_line) + ", " + std::to_string(n.times) +
              " times, " + n.text;
   return left.end() + notes;
@@ -74,7 +74,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 class EverySchedule : public testing::TestWithParam<Case> {};
 TEST_P(EverySchedule, Ends) {
-  for (const isa::PolicyName& p : isa::kPolicies)
+  for (const run::PolicyName& p : run::kPolicies)
     EXPECT_EQ(outcome(GetParam().body, p.policy, GetParam().setting), "held") << p.name;
 }
 INSTANTIATE_TEST_SUITE_P(
@@ -158,7 +158,7 @@ std::string replaced(const std::string& field, const std::string& type, const st
 
 class Misused : public testing::TestWithParam<Misuse> {};
 TEST_P(Misused, IsNamed) {
-  for (const isa::PolicyName& p : isa::kPolicies) {
+  for (const run::PolicyName& p : run::kPolicies) {
     const std::string text = outcome(GetParam().body, p.policy, GetParam().setting);
     EXPECT_NE(text.find(GetParam().part), std::string::npos) << p.name << ": " << text;
   }
@@ -245,7 +245,7 @@ void expect_note(const std::string& body, const std::string& note, const std::st
   EXPECT_NE(held.find(note), std::string::npos) << held;
   Setting strict;
   strict.strict = true;
-  const std::string fault = outcome(body, isa::Policy::lazy, strict);
+  const std::string fault = outcome(body, run::Policy::lazy, strict);
   EXPECT_EQ(fault.find("PTX line "), 0u) << fault;
   EXPECT_NE(fault.find(what), std::string::npos) << fault;
 }
@@ -254,7 +254,7 @@ TEST(Notes, ACtaMayEndBeforeItsCopies) {
   expect_note(kCopy, " times, cp.async.bulk", "is under way when its CTA ends");
   expect_note("@%p0 cp.async.ca.shared.global [tile], [%q0], 4;\n", "1 times, cp.async",
               "is under way when its CTA ends");
-  EXPECT_EQ(outcome(kCopy, isa::Policy::eager), "held");
+  EXPECT_EQ(outcome(kCopy, run::Policy::eager), "held");
 }
 // Its shared memory is kept: the store of a CTA that has ended brings what the CTA wrote.
 TEST(Notes, AnEndedCtasStoreBringsItsBytes) {
@@ -276,7 +276,7 @@ TEST(Notes, SeveralLanesMayInitialiseABarrierWithOneCount) {
 }
 // The box of the misuse above fits when there is room for its last line.
 TEST(Schedule, ASwizzledBoxAtTheEndOfSharedMemoryHolds) {
-  EXPECT_EQ(outcome(kTensorCopy, isa::Policy::lazy, {64, 1, 1024, box(machine::TensorSwizzle::b128)}),
+  EXPECT_EQ(outcome(kTensorCopy, run::Policy::lazy, {64, 1, 1024, box(machine::TensorSwizzle::b128)}),
             "held");
 }
 // An arrival of cp.async.mbarrier.arrive stands for the copies before it, not for those after.
@@ -291,4 +291,4 @@ TEST(Schedule, AnArrivalDoesNotWaitForLaterCopies) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

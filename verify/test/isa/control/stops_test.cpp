@@ -8,7 +8,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // Loops of a length that differs between threads, a lost update, a barrier, a branch that divides warps and a
@@ -63,13 +63,13 @@ struct Seen {
   std::vector<std::string> instructions;  // of each, whose own is gone with the program
   std::vector<std::byte> out;
 };
-Seen run(const isa::Schedule& schedule, const std::vector<int>& lines, uint32_t threads = 96) {
-  Launch l;
+Seen run(const run::Schedule& schedule, const std::vector<int>& lines, uint32_t threads = 96) {
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {threads, 1, 1};
   l.add_buffer({"out", std::vector<std::byte>(4 * threads), true, false, true});
   Seen seen;
-  isa::Options options;
+  run::Options options;
   options.schedule = schedule;
   machine::Observer observer{[&](const machine::Event& event) {
     if (const auto* t = std::get_if<machine::Turn>(&event.what))
@@ -89,10 +89,10 @@ Seen run(const isa::Schedule& schedule, const std::vector<int>& lines, uint32_t 
 TEST(Stops, BeingWatchedChangesNothing) {
   std::vector<int> all;
   for (int line = 1; line <= kLines; ++line) all.push_back(line);
-  std::vector<isa::Schedule> schedules;
-  for (const isa::PolicyName& p : isa::kPolicies) schedules.push_back({p.policy, 0});
-  for (uint64_t seed = 1; seed <= 40; ++seed) schedules.push_back({isa::Policy::random, seed});
-  for (const isa::Schedule& s : schedules) {
+  std::vector<run::Schedule> schedules;
+  for (const run::PolicyName& p : run::kPolicies) schedules.push_back({p.policy, 0});
+  for (uint64_t seed = 1; seed <= 40; ++seed) schedules.push_back({run::Policy::random, seed});
+  for (const run::Schedule& s : schedules) {
     const Seen plain = run(s, {});
     EXPECT_TRUE(plain.reached.empty());
     for (const std::vector<int>& lines : {all, std::vector<int>{21}, std::vector<int>{23, 31, 34}}) {
@@ -131,13 +131,13 @@ ret;
 }
 )";
   const auto turns = [&](const std::vector<int>& lines) {
-    Launch l;
+    launch::Launch l;
     l.entry = "k";
     l.shape.block = {32, 1, 1};
     l.add_buffer({"out", std::vector<std::byte>(128), true, false, true});
     uint64_t end = 0;
     uint64_t lanes = 0;
-    isa::Options options;
+    run::Options options;
     machine::Observer observer{[&](const machine::Event& event) {
       if (const auto* t = std::get_if<machine::Turn>(&event.what)) end = t->end;
       if (const auto* r = std::get_if<machine::Reached>(&event.what))
@@ -180,11 +180,11 @@ TEST(Stops, EachComingIsToldOnce) {
 }
 
 TEST(Stops, MemoryIsAsTheLineFindsIt) {
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {64, 1, 1};
   l.add_buffer({"out", std::vector<std::byte>(256), true, false, true});
-  isa::Options options;
+  run::Options options;
   std::vector<std::pair<bool, uint32_t>> sums;  // written, and what
   machine::Observer observer{[&](const machine::Event& event) {
     const auto* r = std::get_if<machine::Reached>(&event.what);
@@ -206,4 +206,4 @@ TEST(Stops, MemoryIsAsTheLineFindsIt) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

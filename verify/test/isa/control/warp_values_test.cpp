@@ -11,7 +11,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // What one warp leaves: each thread reads `in` bytes of its own to [%a0], and writes `out` bytes to [%a1].
@@ -310,4 +310,4 @@ TEST(WarpValues, EnvironmentRegistersAreTheLaunchsAndTimeGoesOn) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -7,7 +7,7 @@
 #include "../../kernel.h"
 #include "model/ptx/parse.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 std::string module_of(const std::string& body, const std::string& version = "9.0",
@@ -88,7 +88,7 @@ TEST(CachePolicy, NoByteDependsOnIt) {
       "atom.global.add.L2::cache_hint.u32 %r3, [%d0], %r2, 3;\n"
       "st.global.L2::cache_hint.b32 [%d0+12], %r3, 0;\n"
       "red.global.max.L2::cache_hint.u32 [%d0+4], 9, %policy;\n";
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   const uint32_t before[4] = {5, 7, 0, 0};
   std::vector<std::byte> bytes(sizeof before);
@@ -104,4 +104,4 @@ TEST(CachePolicy, NoByteDependsOnIt) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -7,7 +7,7 @@
 #include "../../kernel.h"
 #include "model/machine/failure.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // A warp whose first thread starts `copy` to `tile`, in line 20 of tile.cu; then `access`, in line 31; then
@@ -80,4 +80,4 @@ TEST(CopyLines, AWriteNamesItsOwnAndTheCopys) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -7,7 +7,7 @@
 #include "model/ptx/parse.h"
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 
 using machine::TensorMap;
 
@@ -55,7 +55,7 @@ inline const std::vector<Window>& windows() {
 // A launch and its PTX.
 struct Im2colLaunch {
   std::string text;
-  Launch launch;
+  launch::Launch launch;
 };
 
 // One load from (c, w, h, n) with the offsets; thread t then stores pixel t to buffer 0.
@@ -80,7 +80,7 @@ inline Im2colLaunch im2col_launch(const TensorMap& map, const std::array<int64_t
       "mul.wide.u32 %d3, %r0, 16; add.u64 %d1, %d1, %d3;\nmad.lo.u32 %r2, %r0, 16, %r1;\n"
       "ld.shared.v4.b32 {%r3, %r4, %r5, %r6}, [%r2];\nst.global.v4.b32 [%d1], {%r3, %r4, %r5, "
       "%r6};\nret;\n}\n";
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {kPixels, 1, 1};
   l.add_buffer({"out", std::vector<std::byte>(16 * kPixels), true, false, true});
@@ -120,7 +120,7 @@ inline Im2colLaunch im2col_store_launch(const TensorMap& map, const std::array<i
       std::string(reduction.empty() ? "" : "reduce.") + "async.bulk.tensor.4d.global.shared::cta" +
       reduction + ".im2col_no_offs.bulk_group [%d2, {" + coordinates +
       "}], [tile];\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nDONE: ret;\n}\n";
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {kPixels, 1, 1};
   std::vector<std::byte> tensor;
@@ -145,4 +145,4 @@ inline std::vector<std::array<int64_t, 3>> places_of(const Window& window) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -6,7 +6,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 using machine::TensorMap;
@@ -93,7 +93,7 @@ std::vector<uint16_t> load(const Tensor& t, const Place& start, const std::array
           "ld.shared.v4.b32 {%r3, %r4, %r5, %r6}, [%r2];\nst.global.v4.b32 [%d1], {%r3, %r4, %r5, %r6};\n",
       .shape = {.block = {kPixels, 1, 1}},
       .buffers = {test::output(16 * kPixels)}};
-  Launch l = kernel.launch();
+  launch::Launch l = kernel.launch();
   int64_t count = 1;
   for (size_t d = 0; d < t.rank; ++d) count *= t.dims[d];
   std::vector<std::byte> tensor;
@@ -137,4 +137,4 @@ TEST(Im2colRanks, EveryDimensionOfPixelsCarriesIntoTheNext) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

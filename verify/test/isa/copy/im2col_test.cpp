@@ -11,7 +11,7 @@
 #include "model/machine/failure.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 struct Outcome {
@@ -174,4 +174,4 @@ TEST(Im2col, LimitsOfTheDriverHold) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -9,7 +9,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 constexpr uint32_t kThreads = 128;  // each with a word of the tile
@@ -69,8 +69,8 @@ std::string text_of(const Multicast& m) {
 }
 
 // "" where every receiver has the tile, and nobody else anything.
-std::string wrong(const Multicast& m, const isa::Schedule& schedule) {
-  Launch l;
+std::string wrong(const Multicast& m, const run::Schedule& schedule) {
+  launch::Launch l;
   l.entry = "k";
   l.shape.grid = l.shape.cluster = {m.ctas, 1, 1};
   l.shape.block = {kThreads, 1, 1};
@@ -87,7 +87,7 @@ std::string wrong(const Multicast& m, const isa::Schedule& schedule) {
   std::vector<std::byte> tensor(4 * words.size());
   std::memcpy(tensor.data(), words.data(), tensor.size());
   l.add_tensor_map(l.add_hidden_buffer({"tensor", tensor, true, true, false}), map);
-  isa::Options options;
+  run::Options options;
   options.schedule = schedule;
   try {
     test::run_ptx(text_of(m), l, options);
@@ -109,7 +109,7 @@ TEST(PairMulticast, BytesCountAtTheBarrierOfTheNamedParity) {
     for (uint32_t issuer = 0; issuer < ctas; ++issuer)
       for (const uint32_t barrier : {issuer, issuer ^ 1})
         for (uint32_t mask = 1; mask < 1u << ctas; ++mask)
-          for (const isa::Schedule s : {isa::Schedule{}, isa::Schedule{isa::Policy::random, 3}})
+          for (const run::Schedule s : {run::Schedule{}, run::Schedule{run::Policy::random, 3}})
             EXPECT_EQ(wrong({ctas, issuer, barrier, mask}, s), "")
                 << ctas << " CTAs, " << issuer << " issues, barrier of " << barrier << ", mask " << mask;
 }
@@ -124,4 +124,4 @@ TEST(PairMulticast, ElseBytesCountWhereTheyArrive) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -7,10 +7,10 @@
 
 #include "../../kernel.h"
 #include "model/machine/failure.h"
-#include "verify/explore/schedules.h"
-#include "verify/hazard/watch.h"
+#include "verify/findings/watch.h"
+#include "verify/schedules/schedules.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 constexpr size_t kBytes = 256;
@@ -43,7 +43,7 @@ machine::TensorMap map_of(uint32_t rank, uint32_t box) {
 // The body finds its lane in %r0, %p0 for lane 0, 'in' (512 bytes: words 1 to 128) at %q0 and as a tensor at
 // %q2, 'out' (256 bytes of zeros) at %q1 and as a tensor at %q3, `tile` of 512 bytes, the mbarriers `bar` and
 // `other` for one arrival each.
-Outcome outcome(const Subject& s, const isa::Schedule& schedule = {}, bool strict = false) {
+Outcome outcome(const Subject& s, const run::Schedule& schedule = {}, bool strict = false) {
   std::string text =
       ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 pin, .param .u64 pout, "
       ".param .align 128 .b8 min[128], .param .align 128 .b8 mout[128]) {\n"
@@ -57,7 +57,7 @@ Outcome outcome(const Subject& s, const isa::Schedule& schedule = {}, bool stric
       "@%p0 fence.mbarrier_init.release.cluster;\nbarrier.cluster.arrive.aligned; "
       "barrier.cluster.wait.aligned;\n" +
       s.body + "\nret;\n}\n";
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {32, 1, 1};
   l.shape.grid = l.shape.cluster = {s.cluster, 1, 1};
@@ -70,10 +70,10 @@ Outcome outcome(const Subject& s, const isa::Schedule& schedule = {}, bool stric
   l.add_tensor_map(in, map_of(s.rank, kBytes / 4));
   l.add_tensor_map(out, map_of(s.rank, kBytes / 4));
   Outcome o;
-  isa::Options options;
+  run::Options options;
   options.schedule = schedule;
   options.strict = strict;
-  Watch watch;
+  findings::Watch watch;
   const test::Module module = test::module_of(text);
   options.observers.push_back(watch.observer());
   watch.begin(*module->program("k"), l.shape);
@@ -86,14 +86,15 @@ Outcome outcome(const Subject& s, const isa::Schedule& schedule = {}, bool stric
                                },
                                true});
   try {
-    const isa::RunResult result = test::run_ptx(module, l, options);
-    for (const isa::Note& n : result.notes)
+    const run::RunResult result = test::run_ptx(module, l, options);
+    for (const run::Note& n : result.notes)
       if (n.text.find("start the same copy") != std::string::npos) o.notes += n.times;
   } catch (const machine::Fault& fault) {
     o.end = fault.what();
   }
   std::memcpy(o.out.data(), l.buffers[out].bytes.data(), kBytes);
-  for (const Found& f : watch.findings()) o.races.push_back(std::string(hazard::row_of(f.finding.kind).name));
+  for (const findings::Found& f : watch.findings())
+    o.races.push_back(std::string(hazard::row_of(f.finding.kind).name));
   return o;
 }
 
@@ -147,11 +148,11 @@ std::vector<Load> loads() {
 TEST(SameCopies, TheirBytesAreMovedOnceAndCountedForEach) {
   for (const Load& load : loads())
     for (const uint32_t lanes : {1u, 2u, 16u, 32u})
-      for (const isa::Schedule& schedule : schedules(8)) {
+      for (const run::Schedule& schedule : launch::schedules(8)) {
         const Outcome o = outcome({expect(lanes * kBytes) + lanes_below(lanes) + load.text + kWait + kStore,
                                    1, std::max(load.rank, 1u)},
                                   schedule);
-        const std::string where = load.text + std::to_string(lanes) + " lanes, " + describe(schedule);
+        const std::string where = load.text + std::to_string(lanes) + " lanes, " + launch::describe(schedule);
         EXPECT_EQ(o.end, "held") << where;
         EXPECT_EQ(o.out, words_from(1)) << where;
         EXPECT_EQ(o.global, kBytes) << where;
@@ -206,13 +207,13 @@ TEST(SameCopies, AMulticastCountsForEachInEveryCta) {
   const std::string only_first = "setp.ne.u32 %p3, %r4, 0;\n@%p3 bra T;\n" + copy + "T:\n";
   const std::string met = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n";
   const std::string second_stores = "setp.eq.u32 %p3, %r4, 0;\n@%p3 bra E;\n" + kStore + "E:\n";
-  for (const isa::Schedule& schedule : schedules(8)) {
+  for (const run::Schedule& schedule : launch::schedules(8)) {
     const Outcome o =
         outcome({expect(32 * kBytes) + met + only_first + kWait + second_stores + met, 2}, schedule);
-    EXPECT_EQ(o.end, "held") << describe(schedule);
-    EXPECT_EQ(o.out, words_from(1)) << describe(schedule);
-    EXPECT_EQ(o.global, kBytes) << describe(schedule);
-    EXPECT_EQ(o.races, std::vector<std::string>{}) << describe(schedule);
+    EXPECT_EQ(o.end, "held") << launch::describe(schedule);
+    EXPECT_EQ(o.out, words_from(1)) << launch::describe(schedule);
+    EXPECT_EQ(o.global, kBytes) << launch::describe(schedule);
+    EXPECT_EQ(o.races, std::vector<std::string>{}) << launch::describe(schedule);
   }
 }
 
@@ -241,15 +242,15 @@ std::vector<std::string> stores() {
 TEST(SameCopies, StoresAreWaitedForByEachLane) {
   for (const std::string& store : stores())
     for (const char* read : {"", ".read"})
-      for (const isa::Schedule& schedule : schedules(8)) {
+      for (const run::Schedule& schedule : launch::schedules(8)) {
         const Outcome o = outcome({kFill + store + "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group" +
                                    read + " 0;\nbar.warp.sync -1;\n@%p0 " + "bra T;\nbra E;\nT:\n" + kZero +
                                    "E: cp.async.bulk.wait_group 0;\n"},
                                   schedule);
-        EXPECT_EQ(o.end, "held") << store << describe(schedule);
-        EXPECT_EQ(o.out, words_from(1)) << store << describe(schedule);
-        EXPECT_EQ(o.shared, kBytes) << store << describe(schedule);
-        EXPECT_EQ(o.races, std::vector<std::string>{}) << store << describe(schedule);
+        EXPECT_EQ(o.end, "held") << store << launch::describe(schedule);
+        EXPECT_EQ(o.out, words_from(1)) << store << launch::describe(schedule);
+        EXPECT_EQ(o.shared, kBytes) << store << launch::describe(schedule);
+        EXPECT_EQ(o.races, std::vector<std::string>{}) << store << launch::describe(schedule);
       }
 }
 
@@ -285,4 +286,4 @@ TEST(SameCopies, ReductionsAreCarriedOutForEachLane) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -5,20 +5,20 @@
 #include <cstring>
 
 #include "../../kernel.h"
-#include "verify/explore/schedules.h"
+#include "verify/schedules/schedules.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // The word that a bulk store brings from 'tile', which holds 1 when the store is issued and, after a copy
 // into another place and `wait`, 2.
-uint32_t stored(const std::string& wait, isa::Policy policy) {
-  Launch l;
+uint32_t stored(const std::string& wait, run::Policy policy) {
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {1, 1, 1};
   l.add_buffer({"in", std::vector<std::byte>(16), true, true, false});
   l.add_buffer({"out", std::vector<std::byte>(16), true, false, true});
-  isa::Options options;
+  run::Options options;
   options.schedule = {policy, 1};
   test::run_ptx(R"(.version 9.0
 .target sm_90a
@@ -51,15 +51,15 @@ ret;
 }
 
 TEST(StarvedStores, APlaceWrittenTooEarlyShows) {
-  EXPECT_EQ(stored("", isa::Policy::lazy), 1u);
-  EXPECT_EQ(stored("", isa::Policy::starve_producer), 1u);
-  EXPECT_EQ(stored("", isa::Policy::starve_consumer), 1u);
-  EXPECT_EQ(stored("", isa::Policy::starve_stores), 2u);
+  EXPECT_EQ(stored("", run::Policy::lazy), 1u);
+  EXPECT_EQ(stored("", run::Policy::starve_producer), 1u);
+  EXPECT_EQ(stored("", run::Policy::starve_consumer), 1u);
+  EXPECT_EQ(stored("", run::Policy::starve_stores), 2u);
 }
 TEST(StarvedStores, APlaceWrittenAfterItsWaitNeverDoes) {
-  for (const isa::Schedule& s : schedules(9))
-    EXPECT_EQ(stored("cp.async.bulk.wait_group.read 0;", s.policy), 1u) << describe(s);
+  for (const run::Schedule& s : launch::schedules(9))
+    EXPECT_EQ(stored("cp.async.bulk.wait_group.read 0;", s.policy), 1u) << launch::describe(s);
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

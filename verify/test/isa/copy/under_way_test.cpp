@@ -6,7 +6,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // %r0: the thread; %r1: `tile`; %r2: `bar`, an mbarrier of one arrival, between that and `tail`; %r3, %h0,
@@ -161,4 +161,4 @@ TEST(UnderWayFaults, AreNamed) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

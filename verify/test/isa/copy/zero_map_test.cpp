@@ -10,9 +10,9 @@
 #include "model/machine/failure.h"
 #include "model/machine/tensor/tensor_map_bytes.h"
 #include "model/ptx/parse.h"
-#include "verify/hazard/watch.h"
+#include "verify/findings/watch.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // A kernel that fills the 64 bytes of `fields` that a copy reads with zeros, does what `first` says and
@@ -68,9 +68,9 @@ std::string field(const std::string& name, const std::string& type, const std::s
 constexpr uint64_t kH200Address = 0x7F8561E00000;
 
 // The halves of the tensor count up from 0.
-Launch launched(const std::string& first, std::vector<std::byte> map = std::vector<std::byte>(128),
-                const isa::Options& options = {}, const std::string& target = "sm_90a") {
-  Launch l;
+launch::Launch launched(const std::string& first, std::vector<std::byte> map = std::vector<std::byte>(128),
+                        const run::Options& options = {}, const std::string& target = "sm_90a") {
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {32, 1, 1};
   std::vector<std::byte> in(2 * 256 * 64);
@@ -106,7 +106,7 @@ const std::string& all_fields() {
   return out;
 }
 
-void expect_box(const Launch& l) {
+void expect_box(const launch::Launch& l) {
   for (size_t row = 0; row < 8; ++row)
     for (size_t column = 0; column < 64; ++column) {
       uint16_t value = 0;
@@ -130,7 +130,7 @@ std::vector<std::byte> of_an_h200() {
 
 // The 64 bytes that copies read are the driver's too.
 TEST(ZeroMap, FieldsMakeAMapOfZeros) {
-  const Launch l = launched(made(all_fields()));
+  const launch::Launch l = launched(made(all_fields()));
   expect_box(l);
   const std::vector<std::byte> driver = of_an_h200();
   for (size_t i = 0; i < 64; ++i) EXPECT_EQ(l.buffers[1].bytes[i], driver[i]) << "byte " << i;
@@ -142,11 +142,11 @@ TEST(ZeroMap, BytesOfAnH200sDriverAreAMap) { expect_box(launched("", of_an_h200(
 // behind it.
 TEST(ZeroMap, TheWarpCopiesAMapOnce) {
   const std::string replaced_by_one = made(all_fields()) + field("fill_mode", "b32", "0");
-  isa::Options options;
-  Watch watch;
-  const isa::Program program = isa::compile(ptx::parse(kernel(replaced_by_one, "sm_90a")), "k");
+  run::Options options;
+  findings::Watch watch;
+  const Program program = isa::compile(ptx::parse(kernel(replaced_by_one, "sm_90a")), "k");
   options.observers.push_back(watch.observer());
-  isa::Shape shape;
+  run::Shape shape;
   shape.block = {32, 1, 1};
   watch.begin(program, shape);
   std::map<std::pair<int, machine::AccessKind>, int> whole;  // accesses to 128 bytes, by line
@@ -159,7 +159,7 @@ TEST(ZeroMap, TheWarpCopiesAMapOnce) {
   expect_box(launched(replaced_by_one, std::vector<std::byte>(128), options));
   ASSERT_EQ(whole.size(), 2u);
   for (const auto& [what, times] : whole) EXPECT_EQ(times, 1);
-  for (const Found& f : watch.findings())
+  for (const findings::Found& f : watch.findings())
     ADD_FAILURE() << hazard::row_of(f.finding.kind).name << " at lines " << f.finding.earlier.site.ptx_line
                   << " and " << f.finding.later.site.ptx_line;
 }
@@ -216,4 +216,4 @@ TEST(ZeroMap, ZerosWhoseFieldsNobodyReplacedAreNone) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

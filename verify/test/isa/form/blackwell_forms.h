@@ -2,7 +2,7 @@
 // takes them (PTX 9.0).
 #pragma once
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 
 // Which of kBlackwellTargets, a letter each: '9' sm_90a, '0' sm_100, 'a' sm_100a, 'f' sm_100f, '3' sm_103a,
 // '2' sm_120a.
@@ -393,4 +393,4 @@ inline constexpr BlackwellForm kBlackwellForms[] = {
 #undef BYTES
 #undef QUERY
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

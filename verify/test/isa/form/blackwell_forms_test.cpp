@@ -14,7 +14,7 @@
 #include "model/machine/failure.h"
 #include "model/ptx/parse.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 std::string module_of(const std::string& target, const std::string& body) {
@@ -83,4 +83,4 @@ TEST(BlackwellForms, TheListSaysWhatPtxasSays) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

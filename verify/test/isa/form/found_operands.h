@@ -9,7 +9,7 @@
 #include "operand_candidates.h"
 #include "spellings.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 
 // Gives the spelling a target and the first operands that bitwell takes with it. Whether there are some, or
 // bitwell knows the spelling, and refuses it by name.
@@ -35,4 +35,4 @@ inline Found find_operands(Spelling& s, std::mt19937_64& random) {
   return unsupported ? Found::unsupported : Found::no;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -10,7 +10,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -27,7 +27,7 @@ test::Kernel kernel(const std::string& body) {
 
 struct Left {
   Bytes in, out;
-  std::vector<isa::Note> notes;
+  std::vector<run::Note> notes;
 };
 
 // What `threads` leave in both buffers; `out` bytes start as zeros.
@@ -290,7 +290,7 @@ TEST(GeneratedForms, ACooperativeGridHasAWorkspace) {
       "mov.u32 %r1, %envreg1;\nmov.u32 %r2, %envreg2;\nmov.b64 %a2, {%r2, %r1};\natom.global.add.u32 %r3, "
       "[%a2+4], 1;\n"
       "mul.wide.u32 %a3, %r3, 4;\nadd.u64 %a3, %a3, %a1;\nst.global.u32 [%a3], %r0;\n";
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {2, 1, 1};
   l.shape.grid = {3, 1, 1};
@@ -304,4 +304,4 @@ TEST(GeneratedForms, ACooperativeGridHasAWorkspace) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

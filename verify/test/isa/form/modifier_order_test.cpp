@@ -8,7 +8,7 @@
 #include "found_operands.h"
 #include "model/isa/family/families.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 struct Count {
@@ -82,4 +82,4 @@ TEST(ModifierOrder, EveryFormIsTakenInTheOrdersInWhichPtxasTakesIt) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -18,7 +18,7 @@
 #include "verify/launch/launch.h"
 #include "verify/probe/tensor.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 struct Exception {
@@ -57,9 +57,9 @@ Judgement judge(const std::string& text) {
   Judgement out{Kind::runs, ""};
   try {
     const ptx::Module module = ptx::parse(text);
-    for (const isa::Finding& f : isa::check(module)) {
-      if (f.kind == isa::Finding::Kind::invalid) return {Kind::wrong, f.what};
-      if (f.kind == isa::Finding::Kind::unsupported) out = Judgement{Kind::unsupported, f.what};
+    for (const Finding& f : isa::check(module)) {
+      if (f.kind == Finding::Kind::invalid) return {Kind::wrong, f.what};
+      if (f.kind == Finding::Kind::unsupported) out = Judgement{Kind::unsupported, f.what};
     }
   } catch (const ptx::SyntaxError& e) {
     return {Kind::wrong, e.what()};
@@ -79,7 +79,7 @@ std::string ptxas_message(const std::string& ptxas, const std::string& path, con
   const int status = std::system(command.c_str());
   if (status == 0) return "";
   if (WIFSIGNALED(status) || WEXITSTATUS(status) >= 128) return "Segmentation fault";
-  const std::string text = read_file(log);
+  const std::string text = launch::read_file(log);
   return text.substr(0, text.find('\n'));
 }
 
@@ -145,9 +145,9 @@ void compare(const std::string& ptxas, const std::vector<std::string>& versions)
   const uint64_t seed = seed_text != nullptr ? std::strtoull(seed_text, nullptr, 10) : 1;
   std::vector<std::string> sources;
   for (const char* name : {"mutation_gemv", "mutation_ordinary", "textures"})
-    sources.push_back(read_file(share_folder("test") + "/" + name + ".ptx"));
-  for (const TensorInstruction& i : tensor_instructions())
-    if (i.k == 16 && i.n == 8 && i.input == &number::bf16) sources.push_back(tensor_module(i));
+    sources.push_back(launch::read_file(capture::share_folder("test") + "/" + name + ".ptx"));
+  for (const probe::TensorInstruction& i : probe::tensor_instructions())
+    if (i.k == 16 && i.n == 8 && i.input == &number::bf16) sources.push_back(probe::tensor_module(i));
   for (const std::string& s : sources) ASSERT_EQ(judge(s).message, "");
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("bitwell-mutations-" + std::to_string(getpid()));
@@ -213,4 +213,4 @@ TEST(Mutations, ANewerPtxasAgreesOnNewerVersions) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 
 // The parts of "a, {b, c}, [d, {e}]" that commas outside of brackets and braces divide.
 inline std::vector<std::string> parts_of(const std::string& list) {
@@ -113,4 +113,4 @@ inline std::vector<std::string> near_misses(const std::string& operands) {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -16,7 +16,7 @@
 #include "operand_candidates.h"
 #include "spellings.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // A line of the list: of each near miss whether ptxas takes it, '1' or '0', or '-' where it dies of it or we
@@ -88,10 +88,10 @@ std::string ours(const Row& row, std::vector<std::string>& why) {
       why[at] = what;
     };
     try {
-      for (const isa::Finding& f : isa::check(ptx::parse(text)))
-        if (f.kind == isa::Finding::Kind::invalid)
+      for (const Finding& f : isa::check(ptx::parse(text)))
+        if (f.kind == Finding::Kind::invalid)
           wrong(f.line, f.what, '0');
-        else if (f.kind == isa::Finding::Kind::unsupported)
+        else if (f.kind == Finding::Kind::unsupported)
           wrong(f.line, f.what, 'u');
       return out;
     } catch (const ptx::SyntaxError& e) {  // "line 12, column 3: ...": the others without it
@@ -188,8 +188,7 @@ TEST(RecordNearMisses, ByPtxas) {
   for (const isa::Form* form : isa::all_forms()) {
     if (form->version > 90 || (begins != nullptr && !form->pattern.starts_with(begins))) continue;
     size_t ways = 1;
-    for (const isa::Element& e : isa::elements_of(*form))
-      ways *= e.alternatives.size() + (e.optional ? 1 : 0);
+    for (const Element& e : isa::elements_of(*form)) ways *= e.alternatives.size() + (e.optional ? 1 : 0);
     const size_t wanted = ways > 100 ? 5 : ways > 8 ? 3 : 2;
     for (size_t n = 0, spelled = 0; spelled < wanted && n < 20; ++n) {
       Spelling s = spell(*form, random);
@@ -219,4 +218,4 @@ TEST(RecordNearMisses, ByPtxas) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

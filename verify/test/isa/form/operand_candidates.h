@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 
 // clang-format off
 inline constexpr const char* kOperands[] = {
@@ -120,4 +120,4 @@ inline std::vector<std::string> operand_candidates() {
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -6,7 +6,7 @@
 #include "model/isa/compile/compile.h"
 #include "model/ptx/parse.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 std::string module_of(const std::string& target, const std::string& body,
@@ -28,9 +28,9 @@ std::string module_of(const std::string& target, const std::string& body,
 // "unsupported: ..." or "invalid: ..." of the one finding; "" if there is none.
 std::string said(const std::string& text) {
   std::string out;
-  for (const isa::Finding& f : isa::check(ptx::parse(text))) {
-    if (f.kind == isa::Finding::Kind::invalid) out += "invalid: " + f.what;
-    if (f.kind == isa::Finding::Kind::unsupported) out += "unsupported: " + f.what;
+  for (const Finding& f : isa::check(ptx::parse(text))) {
+    if (f.kind == Finding::Kind::invalid) out += "invalid: " + f.what;
+    if (f.kind == Finding::Kind::unsupported) out += "unsupported: " + f.what;
   }
   return out;
 }
@@ -228,4 +228,4 @@ TEST(Refused, ASpecialRegisterAsTheChanceToRoundBy) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

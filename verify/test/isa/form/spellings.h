@@ -18,13 +18,13 @@
 #include "model/isa/form/type.h"
 #include "model/ptx/parse.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 
 // Operands as a form's roles say.
-inline std::string operands_of_roles(const isa::Form& form, const isa::Match& match) {
+inline std::string operands_of_roles(const isa::Form& form, const Match& match) {
   std::string out;
   int n = 0;
-  for (const isa::Role& role : isa::roles_of(form, match)) {
+  for (const Role& role : isa::roles_of(form, match)) {
     const int bits = role.type == ".pred" ? 1 : isa::find_type(role.type)->bits;
     const std::string prefix = bits == 1    ? "%p"
                                : bits == 16 ? "%h"
@@ -41,14 +41,14 @@ inline std::string operands_of_roles(const isa::Form& form, const isa::Match& ma
 inline constexpr const char* kSpelledTargets[] = {"sm_90a", "sm_100a", "sm_103a", "sm_120a"};
 struct Spelling {
   const isa::Form* form;
-  isa::Match match;
+  Match match;
   std::string target;
   std::string operands{};
 };
 
 inline Spelling spell(const isa::Form& form, std::mt19937_64& random) {
   Spelling out{&form, {}, ""};
-  for (const isa::Element& e : isa::elements_of(form)) {
+  for (const Element& e : isa::elements_of(form)) {
     const size_t pick = random() % (e.alternatives.size() + (e.optional ? 1 : 0));
     const bool taken = pick < e.alternatives.size();
     if (taken) out.match.modifiers.push_back(e.alternatives[pick]);
@@ -92,9 +92,9 @@ inline std::string module_of(const std::string& target, const Entries& entries, 
 // The lines that bitwell does not take; `unsupported`: whether it names one of them as that.
 inline std::set<int> bitwell_refuses(const std::string& text, bool* unsupported = nullptr) {
   std::set<int> out;
-  for (const isa::Finding& f : isa::check(ptx::parse(text))) {
-    const bool names = f.kind == isa::Finding::Kind::unsupported;
-    if (f.kind == isa::Finding::Kind::invalid || names) out.insert(f.line);
+  for (const Finding& f : isa::check(ptx::parse(text))) {
+    const bool names = f.kind == Finding::Kind::unsupported;
+    if (f.kind == Finding::Kind::invalid || names) out.insert(f.line);
     if (unsupported != nullptr) *unsupported = *unsupported || names;
   }
   return out;
@@ -141,4 +141,4 @@ inline std::set<int> ptxas_refuses(const std::string& ptxas, std::string text, c
   return out;
 }
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

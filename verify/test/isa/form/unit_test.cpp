@@ -11,10 +11,8 @@
 #include "model/isa/family/families.h"
 #include "spellings.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
-
-using isa::Unit;
 
 constexpr int kSpelled = 400;  // ways of a form
 
@@ -32,16 +30,16 @@ void each_name(Visit visit) {
 
 // Each has one, and of the table each row is the one of some form; the table of opcodes is printed.
 TEST(Unit, EveryFormHasOne) {
-  std::set<const isa::UnitRow*> left;
-  for (const isa::UnitRow& row : isa::unit_rows()) left.insert(&row);
+  std::set<const UnitRow*> left;
+  for (const UnitRow& row : isa::unit_rows()) left.insert(&row);
   std::map<std::string_view, std::set<std::string>> opcodes;
   each_name([&](const isa::Form& form, const std::string& name) {
-    const isa::UnitRow* const row = isa::unit_row(name);
+    const UnitRow* const row = isa::unit_row(name);
     ASSERT_NE(row, nullptr) << name << " of " << form.pattern;
     left.erase(row);
     opcodes[isa::kUnits[static_cast<size_t>(row->unit)].name].insert(std::string(isa::opcode_of(form)));
   });
-  for (const isa::UnitRow* row : left) ADD_FAILURE() << "of no form: " << row->begins << " " << row->has;
+  for (const UnitRow* row : left) ADD_FAILURE() << "of no form: " << row->begins << " " << row->has;
   for (const auto& [unit, all] : opcodes) {
     std::cout << unit << ":";
     for (const std::string& o : all) std::cout << " " << o;
@@ -87,7 +85,7 @@ TEST(Unit, OfNames) {
       {Unit::control, {"bra.uni", "call.uni", "ret", "exit"}}};
   for (const auto& [unit, names] : wanted)
     for (const std::string& name : names) {
-      const isa::UnitRow* const row = isa::unit_row(name);
+      const UnitRow* const row = isa::unit_row(name);
       ASSERT_NE(row, nullptr) << name;
       EXPECT_EQ(row->unit, unit) << name;
     }
@@ -97,4 +95,4 @@ TEST(Unit, OfNames) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

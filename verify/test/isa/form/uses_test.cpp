@@ -15,7 +15,7 @@
 #include "model/isa/family/families.h"
 #include "model/machine/failure.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -49,7 +49,7 @@ std::string type_of(const std::string& name) {
 }
 
 // What an address register is added to; "": it is none.
-std::string base_of(const isa::Touch* touch) {
+std::string base_of(const Touch* touch) {
   if (touch == nullptr) return "";
   if (touch->barrier) return "mb";
   if (touch->space == isa::Space::param) return "param";
@@ -155,7 +155,7 @@ constexpr size_t kGuardRow = kSharedRows + kLocalRows, kFirstRow = kGuardRow + 1
 struct Outcome {
   Bytes out, memory;
   std::string wrong;
-  std::set<const isa::Touch*> seen;
+  std::set<const Touch*> seen;
   size_t accesses = 0;
 
   Bytes row(size_t n) const {
@@ -172,19 +172,19 @@ class Tried {
         module_(test::module_of(kernel.text)),
         program_(module_->program("k")),
         uniform_(false) {
-    for (const isa::Function& f : program_->functions)
+    for (const Function& f : program_->functions)
       for (size_t i = 0; i < f.uses.size(); ++i)
         if (f.lines[i].ptx == kernel.line) of_ = &f.uses, at_ = i;
     uniform_ = isa::opcode_of(*s.form) == "wmma";
     same_ids_ = isa::opcode_of(*s.form) == "mma";
   }
   isa::Uses uses() const { return of_->at(at_); }
-  std::string text() const { return words(*of_, at_); }
+  std::string text() const { return test::words(*of_, at_); }
   const std::string& failure() const { return failure_; }
 
-  const isa::Touch* address_of(const std::string& r) const {
-    for (const isa::Touch& t : uses().touches)
-      if (t.address != isa::Touch::kNoAddress && is(uses().operands[t.address], r)) return &t;
+  const Touch* address_of(const std::string& r) const {
+    for (const Touch& t : uses().touches)
+      if (t.address != Touch::kNoAddress && is(uses().operands[t.address], r)) return &t;
     return nullptr;
   }
   bool reads(const std::string& r) const {
@@ -208,7 +208,7 @@ class Tried {
   void set_guard(Bytes& in, bool on) const { std::memset(in.data() + kRow * kGuardRow, on ? 0xFF : 0, kRow); }
   // Other bits for one register.
   void draw(Bytes& in, size_t n, std::mt19937_64& random) const {
-    const isa::Touch* touch = address_of(kernel_.registers[n]);
+    const Touch* touch = address_of(kernel_.registers[n]);
     const bool address = any(kernel_.registers[n], [](const isa::Use& u) { return u.take == Take::address; });
     const size_t how = random() % 6, same = size_t{1} << random() % 8,
                  step = touch != nullptr && touch->space == isa::Space::local ? 0 : 64;
@@ -234,7 +234,7 @@ class Tried {
 
   // Nothing where it ends in a fault or is not modelled.
   std::optional<Outcome> run(const Bytes& in, bool all_written = false) {
-    Launch l;
+    launch::Launch l;
     l.entry = "k";
     l.shape.block = {32, 1, 1};
     Bytes memory(kGlobalBytes);
@@ -243,9 +243,9 @@ class Tried {
     l.add_buffer({"out", Bytes(in.size()), true, false, true});
     l.add_buffer({"mem", memory, true, false, true});
     l.add_scalar(uint64_t{0x0123456789ABCDEF});
-    isa::Options options;
+    run::Options options;
     options.step_limit = 1 << 16;
-    UsesAgainst against(*program_);
+    test::UsesAgainst against(*program_);
     options.observers.push_back(against.observer());
     try {
       test::run_ptx(module_, l, options, all_written);
@@ -258,7 +258,7 @@ class Tried {
     }
     Outcome out{
         l.buffers[1].bytes, l.buffers[2].bytes, against.wrong(), {}, against.accesses_of(kernel_.line)};
-    for (const isa::Touch& t : uses().touches)
+    for (const Touch& t : uses().touches)
       if (against.seen(&t)) out.seen.insert(&t);
     return out;
   }
@@ -276,8 +276,8 @@ class Tried {
 
   const Kernel& kernel_;
   const test::Module module_;
-  const std::shared_ptr<const isa::Program> program_;
-  const isa::FunctionUses* of_ = nullptr;
+  const std::shared_ptr<const Program> program_;
+  const FunctionUses* of_ = nullptr;
   size_t at_ = 0;
   bool uniform_;           // one address for the warp
   bool same_ids_ = false;  // of scales
@@ -370,7 +370,7 @@ void hold(const Spelling& s, std::mt19937_64& random, Totals& totals, bool print
   std::set<std::string> made_none;
   for (const std::string& r : kernel.registers)
     if (tried.reads(r)) made_none.insert(r);
-  std::set<const isa::Touch*> seen;
+  std::set<const Touch*> seen;
   int trials = 0;
   for (int attempt = 0; attempt < kAttempts && trials < kTrials; ++attempt) {
     Bytes in = tried.draw(random);
@@ -418,9 +418,9 @@ void hold(const Spelling& s, std::mt19937_64& random, Totals& totals, bool print
     return;
   }
   ++totals.executed;
-  for (const isa::Touch& t : tried.uses().touches)
+  for (const Touch& t : tried.uses().touches)
     if (t.space != isa::Space::param) {
-      EXPECT_TRUE(seen.contains(&t)) << "it never " << words(t);
+      EXPECT_TRUE(seen.contains(&t)) << "it never " << test::words(t);
     }
   totals.read += static_cast<size_t>(std::count_if(kernel.registers.begin(), kernel.registers.end(),
                                                    [&](const std::string& r) { return tried.reads(r); }));
@@ -471,4 +471,4 @@ TEST_P(Uses, OfEveryFormAreWhatExecutingItTouches) {
 INSTANTIATE_TEST_SUITE_P(All, Uses, testing::Range<size_t>(0, kParts));
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -8,7 +8,7 @@
 #include "model/machine/tensor/tensor_map.h"
 #include "model/number/accumulation.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // A kernel that writes words to 'out'; what it left there, or what stopped it.
@@ -17,7 +17,7 @@ struct Outcome {
   std::vector<uint32_t> out;
 };
 Outcome outcome(const std::string& body, uint32_t threads = 1, const std::string& directives = "",
-                const isa::Options& options = {}, const std::string& module = "") {
+                const run::Options& options = {}, const std::string& module = "") {
   const test::Left left =
       test::Kernel{.module = module,
                    .parameters = ".param .u64 pout",
@@ -139,8 +139,8 @@ TEST(Boundary, AWarpThatWaitsIsLappedByTwoPhases) {
   const auto lapped = [](int arrivals) {
     size_t count = 0;
     for (uint64_t seed = 0; seed < 64; ++seed) {  // it must come before them
-      isa::Options options;
-      options.schedule = {isa::Policy::random, seed};
+      run::Options options;
+      options.schedule = {run::Policy::random, seed};
       const std::string text =
           outcome(
               "@%p0 mbarrier.init.shared.b64 [bar], 1; bar.sync 0; setp.lt.u32 %p2, %r0, 32; @%p2 bra A;\n"
@@ -164,7 +164,7 @@ TEST(Boundary, AWarpThatWaitsIsLappedByTwoPhases) {
 // CUDA programming guide, "printf": arguments as a C structure has them, doubles at multiples of eight.
 TEST(Boundary, PrintfsArgumentsStandAtTheirAlignment) {
   std::string printed;
-  isa::Options options;
+  run::Options options;
   options.print = [&](std::string_view text) { printed += text; };
   const Outcome o = outcome(
       "{ .local .align 8 .b8 values[24]; mov.u32 %r1, 7; st.local.u32 [values], %r1; mov.b64 %q1, "
@@ -218,4 +218,4 @@ TEST(Boundary, TheOddTileOfTwoAccumulatorsGoesToTheFirst) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -14,7 +14,7 @@
 #include "model/ptx/parse.h"
 #include "model/run/cluster.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // A kernel of one warp: %r0 the lane, %q0 points at `out`, a word a lane; `tile` and `stack` hold nothing.
@@ -216,22 +216,22 @@ RC_GTEST_PROP(Definedness, NoChoiceOfTheUnknownBitsChangesABitThatIsCalledKnown,
                                        : "b32") +
              " [%q0], " + r + ";";
   }
-  const isa::Program program = isa::compile(ptx::parse(kernel(text + "\n" + after).text()), "k");
-  const isa::Op* op = nullptr;
-  for (const isa::Op& o : program.functions[0].code)
-    if (o.kind == isa::OpKind::lanes &&
+  const Program program = isa::compile(ptx::parse(kernel(text + "\n" + after).text()), "k");
+  const Op* op = nullptr;
+  for (const Op& o : program.functions[0].code)
+    if (o.kind == OpKind::lanes &&
         text.rfind(program.functions[0].lines[static_cast<size_t>(o.line)].text, 0) == 0 &&
         program.functions[0].lines[static_cast<size_t>(o.line)].ptx == 8)
       op = &o;
   RC_ASSERT(op != nullptr);
   machine::Memory memory;
-  isa::Shape shape;
+  run::Shape shape;
   shape.block = {32, 1, 1};
   machine::Region constants("constant memory", machine::kConstWindow, 0, true);
-  isa::Flight flight;
-  isa::Grid grid{program, shape, {}, memory, constants, {"the parameter block", 0, 8, true}, flight};
-  isa::Cluster cluster(grid, {0, 0, 0});
-  isa::Context context(*cluster.ctas[0], cluster.ctas[0]->warps[0], 0, true);
+  run::Flight flight;
+  run::Grid grid{program, shape, {}, memory, constants, {"the parameter block", 0, 8, true}, flight};
+  run::Cluster cluster(grid, {0, 0, 0});
+  run::Context context(*cluster.ctas[0], cluster.ctas[0]->warps[0], 0, true);
   const Widths widths = widths_of(text);
   struct Operand {
     uint32_t row;
@@ -255,11 +255,11 @@ RC_GTEST_PROP(Definedness, NoChoiceOfTheUnknownBitsChangesABitThatIsCalledKnown,
                                    random(), ~uint64_t{0}};
       o.unknown[lane] = kept(n == 0 ? unknowns[1 + random() % 6] : unknowns[random() % 7], o.bytes);
       put(o, lane, o.value[lane]);
-      isa::set_unknown(context, o.row, lane, o.bytes, {o.unknown[lane], 0}, {});
+      run::set_unknown(context, o.row, lane, o.bytes, {o.unknown[lane], 0}, {});
     }
-  isa::run_unknown(*op, context, ~0u);
+  run::run_unknown(*op, context, ~0u);
   uint64_t said[32];
-  for (int lane = 0; lane < 32; ++lane) said[lane] = isa::unknown_of(context, op->d, lane, widths.d).low;
+  for (int lane = 0; lane < 32; ++lane) said[lane] = run::unknown_of(context, op->d, lane, widths.d).low;
   // All choices of ones and zeros an operand, and random ones.
   uint64_t first[32] = {};
   uint64_t changed[32] = {};
@@ -285,11 +285,11 @@ RC_GTEST_PROP(Definedness, NoChoiceOfTheUnknownBitsChangesABitThatIsCalledKnown,
     // Bits are followed only where shift counts and selectors are whole.
     const bool whole_controls = std::all_of(operands.begin() + 1, operands.end(),
                                             [&](const Operand& o) { return o.unknown[lane] == 0; });
-    const isa::Tracks tracks = op->tracks;
-    const bool logic = tracks >= isa::Tracks::bit_and && tracks <= isa::Tracks::lop3;
+    const Tracks tracks = op->tracks;
+    const bool logic = tracks >= Tracks::bit_and && tracks <= Tracks::lop3;
     if (i.exact && (whole_controls || logic)) RC_ASSERT(said[lane] == changed[lane]);
   }
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

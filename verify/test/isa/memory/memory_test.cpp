@@ -6,7 +6,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 test::Kernel kernel(const std::string& variables, const std::string& body,
@@ -120,4 +120,4 @@ TEST(MemoryCost, LargeMemoryIsZeroAndUnwrittenLikeSmall) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

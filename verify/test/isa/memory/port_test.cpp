@@ -7,7 +7,7 @@
 #include "../../kernel.h"
 #include "verify/probe/async.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 using machine::AccessKind;
@@ -52,17 +52,17 @@ std::vector<Told> told_of(const std::string& body) {
       "@%p0 mbarrier.init.shared.b64 [all], 1;\nst.shared.u32 [%r4], %z;\nst.shared.u32 [%r4+128], %z;\n"
       "bar.warp.sync -1;\nmov.u32 %r7, 77;\n" +
       body + "\nret;\n}\n";
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {32, 1, 1};
-  Buffer buffer;
+  launch::Buffer buffer;
   buffer.name = "buffer";
   buffer.bytes.resize(256);
   l.add_buffer(buffer);
   std::vector<Told> out;
   int line = 1;  // of `body`
   for (const char c : text.substr(0, text.find(body))) line += c == '\n' ? 1 : 0;
-  isa::Options options;
+  run::Options options;
   options.observers.push_back({[&](const machine::Event& event) {
                                  const auto* a = std::get_if<machine::Access>(&event.what);
                                  if (a == nullptr || a->ptx_line < line) return;
@@ -142,11 +142,11 @@ TEST(Port, TellsOfTensorMemoryToo) {
       "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 32;\nld.shared.b32 %r0, [base];\n"
       "tcgen05.st.sync.aligned.16x64b.x1.b32 [%r0+3], {%r0};\ntcgen05.wait::st.sync.aligned;\n"
       "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r0, 32;\nret;\n}\n";
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {32, 1, 1};
   std::vector<uint64_t> cells;
-  isa::Options options;
+  run::Options options;
   options.observers.push_back({[&](const machine::Event& event) {
                                  const auto* a = std::get_if<machine::Access>(&event.what);
                                  if (a == nullptr || a->addresses[0] < machine::kTensorWindow) return;
@@ -165,13 +165,13 @@ TEST(Port, TellsOfTensorMemoryToo) {
 // The law that makes observers sure: every byte of global memory that a launch leaves changed was told of as
 // written. Copies of every kind, sizes, swizzles and reductions; tensor maps that kernels change.
 TEST(Port, NothingChangesThatNobodyWasToldOf) {
-  for (const AsyncFamily& family : async_families())
+  for (const probe::AsyncFamily& family : probe::async_families())
     for (uint64_t seed = 1; seed <= 16; ++seed) {
-      const AsyncCase c = family.draw(seed);
-      Launch launch = c.launch;
+      const probe::AsyncCase c = family.draw(seed);
+      launch::Launch launch = c.launch;
       std::set<uint64_t> written;
-      isa::Options options;
-      options.schedule = {seed % 2 == 0 ? isa::Policy::lazy : isa::Policy::random, seed};
+      run::Options options;
+      options.schedule = {seed % 2 == 0 ? run::Policy::lazy : run::Policy::random, seed};
       options.observers.push_back({[&](const machine::Event& event) {
                                      const auto* a = std::get_if<machine::Access>(&event.what);
                                      if (a == nullptr || a->kind == AccessKind::read) return;
@@ -188,8 +188,8 @@ TEST(Port, NothingChangesThatNobodyWasToldOf) {
       }
       machine::Memory same;  // gives the same addresses
       for (size_t n = 0; n < launch.buffers.size(); ++n) {
-        const Buffer& before = c.launch.buffers[n];
-        const Buffer& after = launch.buffers[n];
+        const launch::Buffer& before = c.launch.buffers[n];
+        const launch::Buffer& after = launch.buffers[n];
         const uint64_t base = same.allocate(before.name, before.size()).base();
         for (size_t i = 0; i < before.bytes.size(); ++i)
           ASSERT_TRUE(before.bytes[i] == after.bytes[i] || written.count(base + i) != 0)
@@ -200,4 +200,4 @@ TEST(Port, NothingChangesThatNobodyWasToldOf) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -9,7 +9,7 @@
 #include "../../kernel.h"
 #include "model/run/turns/residency.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // What the first CTA of a launch read.
@@ -117,9 +117,9 @@ TEST(ReservedShared, TakesNothingOfWhatALaunchMayHave) {
   EXPECT_NO_THROW(run(kernel(0, stored(kPlaces)), 232448));
   EXPECT_THROW(run(kernel(0, stored(kPlaces)), 232449), machine::InputError);
   for (const uint32_t dynamic : {0, 1000, 115712, 115713}) {
-    isa::Shape shape;
+    run::Shape shape;
     shape.dynamic_shared = dynamic;
-    EXPECT_EQ(isa::residency(*with, shape).ctas_per_sm, isa::residency(*without, shape).ctas_per_sm)
+    EXPECT_EQ(run::residency(*with, shape).ctas_per_sm, run::residency(*without, shape).ctas_per_sm)
         << dynamic;
   }
 }
@@ -158,4 +158,4 @@ TEST(SpecialRegisters, OfTimeAndTheLaunchAreMovedOrConvertedAsIntegers) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

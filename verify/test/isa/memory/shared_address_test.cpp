@@ -5,7 +5,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 const std::string kLowHalf =
@@ -72,7 +72,7 @@ TEST(SharedAddress, AGenericOneIsTakenWithANote) {
     ASSERT_EQ(left.end(), "held") << c.body;
     EXPECT_EQ(left.all<uint32_t>(1), as_usual.all<uint32_t>(1)) << c.body;
     EXPECT_EQ(left.notes.empty(), !c.notes) << c.body;
-    for (const isa::Note& n : left.notes) EXPECT_EQ(n.text, kLowHalf) << c.body;
+    for (const run::Note& n : left.notes) EXPECT_EQ(n.text, kLowHalf) << c.body;
     k.options.strict = true;
     EXPECT_EQ(k.run().end().find(kLowHalf) != std::string::npos, c.notes) << c.body << k.run().end();
   }
@@ -108,4 +108,4 @@ TEST(SharedAddress, AGenericOneIsThatPlace) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

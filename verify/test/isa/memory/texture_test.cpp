@@ -13,11 +13,11 @@
 #include "verify/capture/captures.h"
 #include "verify/launch/file/launch_json.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 const std::string& ptx() {
-  static const std::string path = share_folder("test") + "/textures.ptx";
+  static const std::string path = capture::share_folder("test") + "/textures.ptx";
   return path;
 }
 
@@ -28,7 +28,7 @@ std::vector<std::byte> bytes(const std::vector<T>& from) {
   return out;
 }
 template <class T>
-std::vector<T> values(const Buffer& from) {
+std::vector<T> values(const launch::Buffer& from) {
   std::vector<T> out(from.bytes.size() / sizeof(T));
   std::memcpy(out.data(), from.bytes.data(), from.bytes.size());
   return out;
@@ -36,7 +36,7 @@ std::vector<T> values(const Buffer& from) {
 
 // A launch of one CTA of as many threads as there are coordinates.
 struct Fetch {
-  Launch l;
+  launch::Launch l;
   explicit Fetch(const std::string& entry, size_t threads) {
     l.ptx = ptx();
     l.entry = entry;
@@ -45,7 +45,7 @@ struct Fetch {
   template <class T>
   void image(machine::Texture t, const std::vector<T>& texels) {
     l.buffers.push_back({t.name, bytes(texels), true, false, true});
-    Pointer handle{0, l.buffers.size() - 1, 0};
+    launch::Pointer handle{0, l.buffers.size() - 1, 0};
     handle.texture = std::move(t);
     l.arguments.push_back({std::vector<std::byte>(8), 0, {}, {handle}});
   }
@@ -312,7 +312,7 @@ TEST(Textures, OfALaunchFile) {
         << R"(", "entry": "tex_1d", "grid": [1], "block": [1], "buffers": [{"buffer": "p", "zeros": 48}], "textures": [)"
         << textures << R"(], "arguments": [{"texture": "t"}]})";
     try {
-      const LaunchFile file = read_launch(path);
+      const launch::LaunchFile file = launch::read_launch(path);
       return std::to_string(file.launch.arguments[0].pointers[0].texture->bytes());
     } catch (const machine::InputError& e) {
       return std::string(e.what());
@@ -332,4 +332,4 @@ TEST(Textures, OfALaunchFile) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

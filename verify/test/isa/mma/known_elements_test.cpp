@@ -7,7 +7,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 constexpr const char* kBegin =
@@ -40,7 +40,7 @@ std::vector<uint32_t> unknown_threads(Run run) {
 
 std::string simulated(const test::Module& module, const std::vector<uint32_t>& skip,
                       std::vector<std::byte>& out) {
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {32, 1, 1};
   std::vector<std::byte> in(128);
@@ -157,4 +157,4 @@ TEST(KnownElements, OfStmatrix) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

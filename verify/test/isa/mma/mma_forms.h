@@ -3,7 +3,7 @@
 #pragma once
 #include "../form/blackwell_forms.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 
 inline constexpr const char* kRtx = "2";  // sm_120a
 
@@ -125,4 +125,4 @@ inline constexpr BlackwellForm kMmaForms[] = {
 #undef K16
 #undef MMA
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

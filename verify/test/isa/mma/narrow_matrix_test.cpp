@@ -9,7 +9,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 struct Outcome {
@@ -138,4 +138,4 @@ TEST(NarrowMatrices, ARegisterHasAValueWhereAllItsElementsDo) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -6,16 +6,17 @@
 #include "../../kernel.h"
 #include "verify/probe/warp_mma.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 using oracle::ScaleIds;
 using oracle::WarpOperands;
 
-constexpr const MmaType* kNarrow[] = {&kE4m3, &kE5m2, &kE2m3, &kE3m2, &kE2m1};
+constexpr const probe::MmaType* kNarrow[] = {&probe::kE4m3, &probe::kE5m2, &probe::kE2m3, &probe::kE3m2,
+                                             &probe::kE2m1};
 
 // "held", or why not.
-std::string run(const std::string& text, Launch& launch) {
+std::string run(const std::string& text, launch::Launch& launch) {
   try {
     test::run_ptx(text, launch);
   } catch (const std::exception& e) {
@@ -24,37 +25,37 @@ std::string run(const std::string& text, Launch& launch) {
   return "held";
 }
 
-void compare(const WarpKind& kind, const MmaType& a, const MmaType& b, const WarpText& text,
-             const std::vector<WarpOperands>& warps) {
-  Launch launch = warp_launch(kind, warps);
-  ASSERT_EQ(run(warp_kernel(kind, a, b, text), launch), "held") << describe(kind, a, b);
+void compare(const probe::WarpKind& kind, const probe::MmaType& a, const probe::MmaType& b,
+             const probe::WarpText& text, const std::vector<WarpOperands>& warps) {
+  launch::Launch launch = probe::warp_launch(kind, warps);
+  ASSERT_EQ(run(probe::warp_kernel(kind, a, b, text), launch), "held") << probe::describe(kind, a, b);
   for (size_t w = 0; w < warps.size(); ++w) {
     WarpOperands in = warps[w];
     in.ids_a = text.ids_a;
     in.ids_b = text.ids_b;
-    EXPECT_EQ(warp_sums(kind, launch, w), oracle::warp_mma(rule_of(kind, a, b), in))
-        << describe(kind, a, b) << " {" << text.ids_a.byte << "," << text.ids_a.thread << "} {"
+    EXPECT_EQ(probe::warp_sums(kind, launch, w), oracle::warp_mma(probe::rule_of(kind, a, b), in))
+        << probe::describe(kind, a, b) << " {" << text.ids_a.byte << "," << text.ids_a.thread << "} {"
         << text.ids_b.byte << "," << text.ids_b.thread << "} warp " << w;
   }
 }
 // Two warps of moderate operands, two of any bits.
-void compare(const WarpKind& kind, const MmaType& a, const MmaType& b, const WarpText& text,
-             std::mt19937& random) {
+void compare(const probe::WarpKind& kind, const probe::MmaType& a, const probe::MmaType& b,
+             const probe::WarpText& text, std::mt19937& random) {
   std::vector<WarpOperands> warps;
-  for (const bool wild : {false, false, true, true}) warps.push_back(draw_warp(kind, random, wild));
+  for (const bool wild : {false, false, true, true}) warps.push_back(probe::draw_warp(kind, random, wild));
   compare(kind, a, b, text, warps);
 }
 
 TEST(NarrowMma, EveryPairOfFormatsEqualsTheOracle) {
   std::mt19937 random(1);
-  for (const MmaType* a : kNarrow)
-    for (const MmaType* b : kNarrow) {
-      compare(kWarpF8f6f4, *a, *b, {"sm_120a"}, random);
-      compare(kWarpF8f6f4Half, *a, *b, {"sm_121a"}, random);
-      compare(kWarpMxf8f6f4, *a, *b, {"sm_120f"}, random);
+  for (const probe::MmaType* a : kNarrow)
+    for (const probe::MmaType* b : kNarrow) {
+      compare(probe::kWarpF8f6f4, *a, *b, {"sm_120a"}, random);
+      compare(probe::kWarpF8f6f4Half, *a, *b, {"sm_121a"}, random);
+      compare(probe::kWarpMxf8f6f4, *a, *b, {"sm_120f"}, random);
     }
-  for (const MmaType* a : {&kE4m3, &kE5m2})
-    for (const MmaType* b : {&kE4m3, &kE5m2})
+  for (const probe::MmaType* a : {&probe::kE4m3, &probe::kE5m2})
+    for (const probe::MmaType* b : {&probe::kE4m3, &probe::kE5m2})
       for (const bool half : {false, true})
         for (const int k : {16, 32}) {
           compare({"", k, 0, "", half}, *a, *b, {"sm_120"}, random);
@@ -64,11 +65,12 @@ TEST(NarrowMma, EveryPairOfFormatsEqualsTheOracle) {
 
 TEST(NarrowMma, EveryScaleVectorAndSelectorEqualsTheOracle) {
   std::mt19937 random(2);
-  const WarpKind of_16{".kind::mxf4nvf4.block_scale.scale_vec::4X", 64, 4, ".ue8m0"};  // PTX 9.1
-  for (const WarpKind& kind : {kWarpMxf8f6f4, kWarpMxf4, kWarpNvf4, kWarpMxf4By2, of_16,
-                               WarpKind{".kind::mxf8f6f4.block_scale", 32, 1, ".ue8m0"},
-                               WarpKind{".kind::mxf4.block_scale", 64, 2, ".ue8m0"}}) {
-    const MmaType& format = kind.k == 64 ? kE2m1 : kE3m2;
+  const probe::WarpKind of_16{".kind::mxf4nvf4.block_scale.scale_vec::4X", 64, 4, ".ue8m0"};  // PTX 9.1
+  for (const probe::WarpKind& kind :
+       {probe::kWarpMxf8f6f4, probe::kWarpMxf4, probe::kWarpNvf4, probe::kWarpMxf4By2, of_16,
+        probe::WarpKind{".kind::mxf8f6f4.block_scale", 32, 1, ".ue8m0"},
+        probe::WarpKind{".kind::mxf4.block_scale", 64, 2, ".ue8m0"}}) {
+    const probe::MmaType& format = kind.k == 64 ? probe::kE2m1 : probe::kE3m2;
     const auto each = static_cast<unsigned>(kind.scales);
     for (const bool selectors : {false, true})
       for (unsigned byte = 0; byte < 4; byte += each)
@@ -81,30 +83,30 @@ TEST(NarrowMma, EveryScaleVectorAndSelectorEqualsTheOracle) {
 TEST(NarrowMma, AGroupThatCancelsUnderTheLargestScalesKeepsItsExponent) {
   std::mt19937 random(3);
   std::vector<WarpOperands> warps;
-  for (int i = 0; i < 8; ++i) warps.push_back(cancelling_warp(random));
-  compare(kWarpNvf4, kE2m1, kE2m1, {}, warps);
+  for (int i = 0; i < 8; ++i) warps.push_back(probe::cancelling_warp(random));
+  compare(probe::kWarpNvf4, probe::kE2m1, probe::kE2m1, {}, warps);
 }
 
-std::string told(const WarpKind& kind, const WarpText& text) {
+std::string told(const probe::WarpKind& kind, const probe::WarpText& text) {
   std::mt19937 random(4);
-  const MmaType& format = kind.k == 64 ? kE2m1 : kE4m3;
-  Launch launch = warp_launch(kind, std::vector{draw_warp(kind, random, false)});
-  return run(warp_kernel(kind, format, format, text), launch);
+  const probe::MmaType& format = kind.k == 64 ? probe::kE2m1 : probe::kE4m3;
+  launch::Launch launch = probe::warp_launch(kind, std::vector{probe::draw_warp(kind, random, false)});
+  return run(probe::warp_kernel(kind, format, format, text), launch);
 }
 
 TEST(NarrowMma, ASelectorBeyondItsBoundsIsAFault) {
   struct Row {
-    const WarpKind& kind;
+    const probe::WarpKind& kind;
     ScaleIds a, b;
     const char* says;
   };
-  for (const Row& r : {Row{kWarpNvf4, {1, 0}, {0, 0}, "byte-id-a is 1, not 0"},
-                       Row{kWarpNvf4, {0, 2}, {0, 0}, "thread-id-a is 2, not 0 or 1"},
-                       Row{kWarpMxf4, {0, 0}, {1, 0}, "byte-id-b is 1, not 0 or 2"},
-                       Row{kWarpMxf4, {0, 0}, {4, 0}, "byte-id-b is 4, not 0 or 2"},
-                       Row{kWarpMxf8f6f4, {4, 0}, {0, 0}, "byte-id-a is 4, not 0 to 3"},
-                       Row{kWarpMxf8f6f4, {3, 0}, {0, 4}, "thread-id-b is 4, not 0 to 3"},
-                       Row{kWarpMxf8f6f4, {65535, 0}, {0, 0}, "byte-id-a is 65535, not 0 to 3"}}) {
+  for (const Row& r : {Row{probe::kWarpNvf4, {1, 0}, {0, 0}, "byte-id-a is 1, not 0"},
+                       Row{probe::kWarpNvf4, {0, 2}, {0, 0}, "thread-id-a is 2, not 0 or 1"},
+                       Row{probe::kWarpMxf4, {0, 0}, {1, 0}, "byte-id-b is 1, not 0 or 2"},
+                       Row{probe::kWarpMxf4, {0, 0}, {4, 0}, "byte-id-b is 4, not 0 or 2"},
+                       Row{probe::kWarpMxf8f6f4, {4, 0}, {0, 0}, "byte-id-a is 4, not 0 to 3"},
+                       Row{probe::kWarpMxf8f6f4, {3, 0}, {0, 4}, "thread-id-b is 4, not 0 to 3"},
+                       Row{probe::kWarpMxf8f6f4, {65535, 0}, {0, 0}, "byte-id-a is 65535, not 0 to 3"}}) {
     const std::string what = told(r.kind, {"sm_120a", 90, r.a, r.b, true});
     EXPECT_NE(what.find(r.says), std::string::npos) << what;
   }
@@ -112,7 +114,7 @@ TEST(NarrowMma, ASelectorBeyondItsBoundsIsAFault) {
 
 // Only the threads that thread-id names give scales: the others' words need not be there.
 TEST(NarrowMma, WordsOfScalesAreWantedOfTheThreadsThatGiveThem) {
-  for (const WarpKind& kind : {kWarpNvf4, kWarpMxf4, kWarpMxf8f6f4})
+  for (const probe::WarpKind& kind : {probe::kWarpNvf4, probe::kWarpMxf4, probe::kWarpMxf8f6f4})
     for (unsigned thread = 0; thread < 2; ++thread)
       for (int skip = 0; skip < 8; ++skip) {
         const std::string what = told(kind, {"sm_120a", 90, {0, thread}, {}, false, skip});
@@ -132,4 +134,4 @@ TEST(NarrowMma, AShapeOfFp8WhoseArithmeticIsUnknownIsRefused) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -3,11 +3,11 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // 128 threads; %desc0 and %desc1 describe matrices of zeros, %d0..3 the accumulator, %d0 is the output.
-test::Kernel kernel(const std::string& body, uint32_t threads = 128, isa::Policy policy = isa::Policy::lazy) {
+test::Kernel kernel(const std::string& body, uint32_t threads = 128, run::Policy policy = run::Policy::lazy) {
   test::Kernel k{
       .parameters = ".param .u64 out",
       .registers =
@@ -37,7 +37,7 @@ constexpr const char* kMma =
 constexpr const char* kFence = "wgmma.fence.sync.aligned;\n";
 constexpr const char* kDone = "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
 
-std::string outcome(const std::string& body, uint32_t threads = 128, isa::Policy policy = isa::Policy::lazy) {
+std::string outcome(const std::string& body, uint32_t threads = 128, run::Policy policy = run::Policy::lazy) {
   return kernel(body, threads, policy).run().end();
 }
 
@@ -47,7 +47,7 @@ void expect(const std::string& text, const std::vector<std::string>& parts) {
 }
 
 TEST(Wgmma, AKernelThatWaitsHoldsUnderEverySchedule) {
-  for (const isa::PolicyName& p : isa::kPolicies)
+  for (const run::PolicyName& p : run::kPolicies)
     EXPECT_EQ(outcome(std::string(kFence) + kMma + kMma + kDone, 128, p.policy), "held") << p.name;
 }
 TEST(Wgmma, AccumulatorsHoldNothingBeforeTheWait) {
@@ -95,10 +95,10 @@ TEST(Wgmma, ReservedDescriptorBitsAreRefused) {
 // before it by none.
 TEST(Wgmma, SharedMemoryOverwrittenTooEarlyChangesTheResult) {
   const std::string late = "bar.sync 0;\nmov.b32 %r5, 0x3C003C00;\nst.shared.b32 [%r1], %r5;\nbar.sync 0;\n";
-  const auto value = [&](isa::Policy policy) {
+  const auto value = [&](run::Policy policy) {
     return kernel(std::string(kFence) + kMma + late + kDone, 128, policy).held().all<uint32_t>(0);
   };
-  EXPECT_NE(value(isa::Policy::lazy), value(isa::Policy::eager));
+  EXPECT_NE(value(run::Policy::lazy), value(run::Policy::eager));
 }
 
 // Of ones: every MMA adds 16. MMAs of a group run one after the other, whatever the next does with the
@@ -129,7 +129,7 @@ TEST(Wgmma, AGroupsMmasLeaveTheirSumsOneAfterTheOther) {
       {mma(d, 1) + mma(d, 1) + kDone + kFence + mma(d, 1), "", 49},
   };
   for (const auto& c : cases)
-    for (const isa::PolicyName& p : isa::kPolicies) {
+    for (const run::PolicyName& p : run::kPolicies) {
       const std::vector<float> left =
           kernel(ones + kFence + c.mmas + kDone + c.after, 128, p.policy).held().all<float>(0);
       for (size_t t = 0; t < 128; ++t)
@@ -138,4 +138,4 @@ TEST(Wgmma, AGroupsMmasLeaveTheirSumsOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -9,7 +9,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 struct Kind {
@@ -139,4 +139,4 @@ TEST(Wmma, MultipliesMatricesOfEveryShapeTypeAndLayout) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -9,11 +9,11 @@
 #include "../../kernel.h"
 #include "verify/capture/digest.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 TEST(ApproximateDouble, EverySignificandHasTheH200sBits) {
-  Digest digest;
+  capture::Digest digest;
   const auto table = [&](uint32_t (*upper_word)(uint32_t), uint32_t exponent) {
     std::vector<uint32_t> words(1 << 20);
     for (uint32_t i = 0; i < words.size(); ++i) words[i] = upper_word(exponent << 20 | i);
@@ -58,7 +58,7 @@ TEST(ApproximateDouble, TheEndsOfTheRangeAreTheH200s) {
 
 // What one thread makes of a double, or why not.
 std::string outcome(const std::string& instruction, const std::string& target, uint64_t of,
-                    isa::Approximate approximate = isa::Approximate::captured) {
+                    Approximate approximate = Approximate::captured) {
   const test::Kernel k{.target = target,
                        .parameters = ".param .u64 out, .param .f64 x",
                        .registers = ".reg .f64 %x;\n.reg .b64 %a;",
@@ -67,7 +67,7 @@ std::string outcome(const std::string& instruction, const std::string& target, u
                        .finish = "st.global.f64 [%a], %x;",
                        .shape = {.block = {1, 1, 1}},
                        .buffers = {{"out", {}, false, false, true, 8}}};
-  Launch l = k.launch();
+  launch::Launch l = k.launch();
   l.add_scalar(of);
   l.approximate = approximate;
   const test::Left left = k.run(l);
@@ -86,9 +86,9 @@ TEST(ApproximateDouble, LowerWordsDoNotCountAndAreZero) {
 TEST(ApproximateDouble, WhatIsNotCapturedIsRefused) {
   EXPECT_NE(outcome("rsqrt.approx.f64", "sm_90a", 0).find("no table"), std::string::npos);
   EXPECT_NE(outcome("rcp.approx.ftz.f64", "sm_100a", 0).find("no table"), std::string::npos);
-  EXPECT_EQ(outcome("rcp.approx.ftz.f64", "sm_100a", 0, isa::Approximate::h200),
+  EXPECT_EQ(outcome("rcp.approx.ftz.f64", "sm_100a", 0, Approximate::h200),
             outcome("rcp.approx.ftz.f64", "sm_90a", 0));
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -8,10 +8,8 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
-
-using isa::Approximate;
 
 // y[i] = instruction(i) for all 16-bit codes i.
 test::Kernel of_every_code(const std::string& instruction, const std::string& target) {
@@ -29,7 +27,7 @@ test::Kernel of_every_code(const std::string& instruction, const std::string& ta
 
 std::vector<uint16_t> results(const std::string& instruction, const std::string& target, Approximate mode) {
   const test::Kernel k = of_every_code(instruction, target);
-  Launch l = k.launch();
+  launch::Launch l = k.launch();
   l.approximate = mode;
   return k.held(l).all<uint16_t>(0);
 }
@@ -112,4 +110,4 @@ TEST(Approximate, TheH200sBitsAreForItsTarget) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -11,7 +11,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 constexpr uint32_t kNaN = 0x7FFFFFFF;
@@ -227,4 +227,4 @@ TEST(BulkStore, WhatItMayNotDoIsAFault) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -11,7 +11,7 @@
 
 #include "../known_lanes.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 using Operands = std::array<uint32_t, 3>;
@@ -195,4 +195,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& c) { return std::string(c.param.name); });
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

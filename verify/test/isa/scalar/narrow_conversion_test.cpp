@@ -11,7 +11,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // The lists of b200_conversions.txt by name; nothing where a word was left out.
@@ -136,4 +136,4 @@ TEST(NarrowConversions, ChanceRoundsAwayWhereItCarries) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

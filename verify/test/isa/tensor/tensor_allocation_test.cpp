@@ -8,13 +8,13 @@
 #include "../../kernel.h"
 #include "verify/probe/tensor_mma.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
-std::vector<isa::Schedule> schedules() {
-  std::vector<isa::Schedule> out;
-  for (const isa::PolicyName& p : isa::kPolicies) out.push_back({p.policy, 0});
-  for (uint64_t seed = 1; seed <= 24; ++seed) out.push_back({isa::Policy::random, seed});
+std::vector<run::Schedule> schedules() {
+  std::vector<run::Schedule> out;
+  for (const run::PolicyName& p : run::kPolicies) out.push_back({p.policy, 0});
+  for (uint64_t seed = 1; seed <= 24; ++seed) out.push_back({run::Policy::random, seed});
   return out;
 }
 
@@ -29,8 +29,8 @@ std::string taken(std::string& text, const std::string& start) {
 }
 
 // The kernel of `p`, of a pair, whose CTAs meet before they allocate and not again before one of them issues.
-std::string meeting_before(const MmaCase& p) {
-  std::string text = kernel(p);
+std::string meeting_before(const probe::MmaCase& p) {
+  std::string text = probe::kernel(p);
   const std::string alloc = taken(text, "@%p0 tcgen05.alloc");
   taken(text, "tcgen05.st.sync");
   const std::string meet = taken(text, "barrier.cluster.arrive") + taken(text, "barrier.cluster.wait");
@@ -42,19 +42,20 @@ std::string meeting_before(const MmaCase& p) {
 
 // An MMA, alone or behind copies of its scales, by either CTA, as soon as its own CTA has columns.
 TEST(TensorAllocation, WhatAPairIssuesFindsTheColumnsOfBoth) {
-  for (const size_t kind : {size_t{0}, kNvfp4})
+  for (const size_t kind : {size_t{0}, probe::kNvfp4})
     for (const uint32_t m : {128u, 256u})
       for (const uint32_t issuer : {0u, 1u}) {
-        MmaCase p = draw(kMmaKindsOf[kind], kMmaSwizzles[3], m, 16, 2, 2);
+        probe::MmaCase p = probe::draw(probe::kMmaKindsOf[kind], probe::kMmaSwizzles[3], m, 16, 2, 2);
         p.issuer = issuer;
         p.accumulate = false;
         const std::string text = meeting_before(p);
-        for (const isa::Schedule& s : schedules()) {
+        for (const run::Schedule& s : schedules()) {
           try {
-            ASSERT_EQ(difference(p, run(p, s, text)), "") << "CTA " << issuer << ", seed " << s.seed;
+            ASSERT_EQ(probe::difference(p, probe::run(p, s, text)), "")
+                << "CTA " << issuer << ", seed " << s.seed;
           } catch (const std::exception& e) {
-            FAIL() << kMmaKindsOf[kind].name << ", M " << m << ", CTA " << issuer << ", seed " << s.seed
-                   << ": " << e.what();
+            FAIL() << probe::kMmaKindsOf[kind].name << ", M " << m << ", CTA " << issuer << ", seed "
+                   << s.seed << ": " << e.what();
           }
         }
       }
@@ -66,7 +67,7 @@ struct Outcome {
 };
 // CTAs of two warps; `code` runs in all of them. %r1 is the warp, %r2 the rank, %p0 of warp 0, %p1 of warp 1,
 // %p2 of even ranks; `a`, `b` and `c` are words of shared memory, and each CTA has a word of `out` at %a0.
-Outcome run_pairs(const std::string& code, uint32_t ctas, isa::Schedule schedule) {
+Outcome run_pairs(const std::string& code, uint32_t ctas, run::Schedule schedule) {
   test::Kernel k{.target = "sm_100a",
                  .parameters = ".param .u64 out",
                  .registers = ".reg .pred %p<4>;\n.reg .b32 %r<10>;\n.reg .b64 %a<3>;",
@@ -103,7 +104,7 @@ TEST(TensorAllocation, BothCtasOfAPairGetTheSameColumns) {
                            dealloc("@%p0", "b", 128) + dealloc("@%p0", "c", 128);
   std::set<uint32_t> columns;
   for (const uint32_t ctas : {2u, 4u})
-    for (const isa::Schedule& s : schedules()) {
+    for (const run::Schedule& s : schedules()) {
       const Outcome o = run_pairs(code, ctas, s);
       ASSERT_EQ(o.what, "") << ctas << " CTAs, seed " << s.seed;
       for (uint32_t rank = 0; rank < ctas; rank += 2) {
@@ -119,7 +120,7 @@ TEST(TensorAllocation, APairWaitsUntilBothHaveRoom) {
   const std::string code = kMeet + alloc("@%p0", "a", 512) + "bar.sync 0;\n" + alloc("@%p0", "b", 512) +
                            dealloc("@%p1", "a", 512) + "bar.sync 0;\nld.shared.b32 %r5, [b];\n" +
                            "@%p0 st.global.b32 [%a0], %r5;\n" + kMeet + dealloc("@%p0", "b", 512);
-  for (const isa::Schedule& s : schedules()) EXPECT_EQ(run_pairs(code, 2, s).what, "") << s.seed;
+  for (const run::Schedule& s : schedules()) EXPECT_EQ(run_pairs(code, 2, s).what, "") << s.seed;
 }
 
 TEST(TensorAllocation, APairThatDoesNotAllocateTogetherIsNamed) {
@@ -146,7 +147,7 @@ TEST(TensorAllocation, TheOtherCtaMayEndOnceItHasGivenBack) {
        {permit + kMeet + dealloc("@%p0", "a", 32), kMeet + dealloc("@%p0", "a", 32) + permit,
         kMeet + permit + dealloc("@%p0", "a", 32)})
     for (const uint32_t ctas : {2u, 4u})
-      for (const isa::Schedule& s : schedules())
+      for (const run::Schedule& s : schedules())
         EXPECT_EQ(run_pairs(begin + end, ctas, s).what, "") << end << "seed " << s.seed;
   // One that ends without is no peer any more.
   const std::string gone =
@@ -155,4 +156,4 @@ TEST(TensorAllocation, TheOtherCtaMayEndOnceItHasGivenBack) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

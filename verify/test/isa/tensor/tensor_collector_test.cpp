@@ -6,22 +6,22 @@
 
 #include "verify/probe/tensor_mma.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
-MmaCase weights_that_stay() {
-  MmaCase p;
-  p.swizzle = &kMmaSwizzles[3];
+probe::MmaCase weights_that_stay() {
+  probe::MmaCase p;
+  p.swizzle = &probe::kMmaSwizzles[3];
   p.n = 64;
   p.stationary = true;
-  fill(p, 3);
+  probe::fill(p, 3);
   return p;
 }
 
 // What a run says: "" or the message.
-std::string refusal(const MmaCase& p, const std::string& text = {}, isa::Schedule schedule = {}) {
+std::string refusal(const probe::MmaCase& p, const std::string& text = {}, run::Schedule schedule = {}) {
   try {
-    run(p, schedule, text);
+    probe::run(p, schedule, text);
   } catch (const std::exception& e) {
     return e.what();
   }
@@ -34,8 +34,8 @@ std::string with(std::string text, const std::string& from, const std::string& t
 }
 
 // A second MMA behind the first, with another use of a collector.
-std::string twice(const MmaCase& p, const std::string& second, const std::string& between = {}) {
-  const std::string text = kernel(p);
+std::string twice(const probe::MmaCase& p, const std::string& second, const std::string& between = {}) {
+  const std::string text = probe::kernel(p);
   const size_t at = text.find("tcgen05.mma");
   const std::string one = text.substr(at, text.find('\n', at) - at);
   std::string other = one;
@@ -48,14 +48,15 @@ std::string twice(const MmaCase& p, const std::string& second, const std::string
 
 TEST(TensorCollector, ACollectorIsUsedAfterItWasFilled) {
   for (const bool weights : {false, true}) {
-    MmaCase p = weights ? weights_that_stay() : draw(kMmaKindsOf[0], kMmaSwizzles[3], 128, 64, 3);
+    probe::MmaCase p = weights ? weights_that_stay()
+                               : probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[3], 128, 64, 3);
     p.accumulate = false;
     const std::string name = weights ? ".collector::b2" : ".collector::a";
     p.collector = name + "::fill";
     const std::string other = "add.u64 %x0, %x0, 2;\nadd.u64 %x1, %x1, 2;\n";  // 32 bytes on
     EXPECT_EQ(refusal(p, twice(p, name + "::use")), "");
     EXPECT_EQ(refusal(p, twice(p, name + "::lastuse")), "");
-    EXPECT_EQ(difference(p, run(p, {}, twice(p, name + "::use"))), "");
+    EXPECT_EQ(probe::difference(p, probe::run(p, {}, twice(p, name + "::use"))), "");
     std::string what = refusal(p, twice(p, name + "::use", other));
     EXPECT_NE(what.find("has filled with another matrix"), std::string::npos) << what;
     p.collector = name + "::use";
@@ -84,19 +85,21 @@ TEST(TensorCollector, ACollectorIsUsedAfterItWasFilled) {
 
 // Sums that share a collector need no order among themselves.
 TEST(TensorCollector, ACollectorServesSeveralSums) {
-  MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[3], 128, 64, 3);
+  probe::MmaCase p = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[3], 128, 64, 3);
   p.collector = ".collector::a::fill";
-  const std::string text = kernel(p);
+  const std::string text = probe::kernel(p);
   const std::string mma = text.substr(
       text.find("tcgen05.mma"), text.find('\n', text.find("tcgen05.mma")) - text.find("tcgen05.mma") + 1);
   const std::string next = "add.u32 %r15, %r4, 128;\nsetp.ne.u32 %p5, %r0, %r0;\n" +
                            with(with(with(mma, "::fill", "::lastuse"), "[%r4]", "[%r15]"), "%p3", "%p5");
   for (uint64_t seed = 1; seed <= 24; ++seed)
-    EXPECT_EQ(difference(p, run(p, {isa::Policy::random, seed}, with(text, mma, mma + next))), "") << seed;
+    EXPECT_EQ(probe::difference(p, probe::run(p, {run::Policy::random, seed}, with(text, mma, mma + next))),
+              "")
+        << seed;
 }
 
 // An MMA that fills, what happens to its operand when it is done, and one that may use the collector.
-std::string in_between(const MmaCase& p, const std::string& use, const std::string& what) {
+std::string in_between(const probe::MmaCase& p, const std::string& use, const std::string& what) {
   const std::string group = p.ctas == 2 ? "2" : "1";
   const std::string wait = "tcgen05.commit.cta_group::" + group +
                            ".mbarrier::arrive::one.shared::cluster.b64 [filled];\n"
@@ -122,13 +125,13 @@ class Changed : public testing::Test {
     shared.collector = in_tensor.collector = pair.collector = ".collector::a::fill";
     weights.collector = ".collector::b3::fill";
     in_tensor.a_in_tensor = true;
-    for (MmaCase* p : {&shared, &in_tensor, &pair, &weights}) p->accumulate = false;
+    for (probe::MmaCase* p : {&shared, &in_tensor, &pair, &weights}) p->accumulate = false;
   }
   // Under every schedule: what lies between the two MMAs is ordered.
-  static void expect(const MmaCase& p, const std::string& text, const std::string& says) {
-    for (const isa::Schedule s :
-         {isa::Schedule{isa::Policy::lazy}, isa::Schedule{isa::Policy::eager},
-          isa::Schedule{isa::Policy::random, 1}, isa::Schedule{isa::Policy::random, 2}}) {
+  static void expect(const probe::MmaCase& p, const std::string& text, const std::string& says) {
+    for (const run::Schedule s :
+         {run::Schedule{run::Policy::lazy}, run::Schedule{run::Policy::eager},
+          run::Schedule{run::Policy::random, 1}, run::Schedule{run::Policy::random, 2}}) {
       const std::string what = refusal(p, text, s);
       if (says.empty())
         EXPECT_EQ(what, "");
@@ -136,10 +139,10 @@ class Changed : public testing::Test {
         EXPECT_NE(what.find(says), std::string::npos) << what;
     }
   }
-  MmaCase shared = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 64, 3);
-  MmaCase in_tensor = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 64, 3);
-  MmaCase pair = draw(kMmaKindsOf[0], kMmaSwizzles[0], 256, 64, 3, 2);
-  MmaCase weights = weights_that_stay();
+  probe::MmaCase shared = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], 128, 64, 3);
+  probe::MmaCase in_tensor = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], 128, 64, 3);
+  probe::MmaCase pair = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], 256, 64, 3, 2);
+  probe::MmaCase weights = weights_that_stay();
 };
 
 TEST_F(Changed, AInSharedMemory) {
@@ -182,7 +185,7 @@ TEST_F(Changed, WeightsThatStay) {
 
 // The last write to what changed, by its line and the CUDA line: not another to bytes beside it.
 TEST_F(Changed, WhoWroteIsNamed) {
-  const auto named = [](const MmaCase& p, const std::string& use, const std::string& what,
+  const auto named = [](const probe::MmaCase& p, const std::string& use, const std::string& what,
                         const std::string& opcode, const std::string& address) {
     std::string text = in_between(p, use, ".loc 1 7 0\n" + what + ".loc 1 9 0\n");
     text = with(text, ".extern .shared", ".file 1 \"k.cu\"\n.extern .shared");
@@ -218,4 +221,4 @@ TEST_F(Changed, WhoWroteIsNamed) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

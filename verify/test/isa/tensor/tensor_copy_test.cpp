@@ -7,7 +7,7 @@
 
 #include "tensor_kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 struct Shape {
@@ -130,4 +130,4 @@ TEST(TensorCopy, PlacesThatAreNoneAreNamed) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

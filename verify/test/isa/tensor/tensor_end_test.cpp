@@ -7,18 +7,18 @@
 #include "../../kernel.h"
 #include "verify/probe/tensor_mma.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // Of a run: its first note, or the fault that it ended with; "held" where it had neither.
-std::string outcome(const MmaCase& p, const std::string& text, bool strict = false,
-                    isa::Policy policy = isa::Policy::lazy) {
-  Launch l = launch_of(p);
-  isa::Options options;
+std::string outcome(const probe::MmaCase& p, const std::string& text, bool strict = false,
+                    run::Policy policy = run::Policy::lazy) {
+  launch::Launch l = probe::launch_of(p);
+  run::Options options;
   options.schedule.policy = policy;
   options.strict = strict;
   try {
-    const isa::RunResult r = test::run_ptx(text, l, options);
+    const run::RunResult r = test::run_ptx(text, l, options);
     if (r.notes.empty()) return "held";
     return "note: line " + std::to_string(r.notes[0].place.ptx_line) + ", " + r.notes[0].text;
   } catch (const machine::Fault& e) {
@@ -38,7 +38,7 @@ class TensorEnd : public testing::Test {
   // The kernel with an operation before its columns are freed, where all threads have met; %r9 is the first
   // of them in warp 0's lanes.
   std::string with_last(const std::string& operation) {
-    std::string text = kernel(p);
+    std::string text = probe::kernel(p);
     at = text.rfind("ld.shared.b32 %r4, [base];");
     text.insert(at, "mov.b32 %r9, %r5;\n" + operation + "\n");
     at += text.substr(at).find('\n') + 1;
@@ -57,7 +57,7 @@ class TensorEnd : public testing::Test {
     EXPECT_NE(said.find(what), std::string::npos) << said;
   }
 
-  MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[3], 128, 16, 2);
+  probe::MmaCase p = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[3], 128, 16, 2);
   size_t at = 0;
 };
 
@@ -79,7 +79,7 @@ TEST_F(TensorEnd, ACommitOfItsOwnBarrierIsANote) {
   const std::string commit =
       "@%p6 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];";
   expect_note(with_last(commit), "tcgen05.commit is under way when its CTA ends, which does not wait for it");
-  EXPECT_EQ(outcome(p, with_last(commit), true, isa::Policy::eager), "held");
+  EXPECT_EQ(outcome(p, with_last(commit), true, run::Policy::eager), "held");
 }
 
 // What they reach may be another CTA's then.
@@ -91,11 +91,11 @@ TEST_F(TensorEnd, OperationsOnFreedColumnsAreFaults) {
                std::string("tcgen05.shift") + under_way);
   expect_fault(with_last("@%p6 tcgen05.cp.cta_group::1.128x128b [%r11], %x0;"),
                std::string("tcgen05.cp") + under_way);
-  EXPECT_EQ(outcome(p, with_last(mma), true, isa::Policy::eager), "held");
+  EXPECT_EQ(outcome(p, with_last(mma), true, run::Policy::eager), "held");
 }
 
 TEST_F(TensorEnd, ColumnsThatAreKeptAreNamed) {
-  std::string text = kernel(p);
+  std::string text = probe::kernel(p);
   const size_t from = text.find("@%p0 tcgen05.dealloc");
   text.erase(from, text.find('\n', from) + 1 - from);
   EXPECT_NE(outcome(p, text).find("the CTA ends with columns 0 to 511 of tensor memory allocated"),
@@ -105,7 +105,7 @@ TEST_F(TensorEnd, ColumnsThatAreKeptAreNamed) {
 
 // A commit of a pair arrives in both CTAs: one that has ended cannot take it.
 TEST_F(TensorEnd, ACommitOfAnotherCtasBarrierIsAFault) {
-  p = draw(kMmaKindsOf[0], kMmaSwizzles[3], 256, 16, 2, 2);
+  p = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[3], 256, 16, 2, 2);
   const std::string said = outcome(
       p, with_last(
              "@%p6 tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 "
@@ -116,4 +116,4 @@ TEST_F(TensorEnd, ACommitOfAnotherCtasBarrierIsAFault) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

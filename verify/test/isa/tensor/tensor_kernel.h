@@ -8,7 +8,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 
 inline constexpr uint32_t kTensorKernelColumns = 16;
 
@@ -63,9 +63,9 @@ struct TensorKernel {
   }
 
   // The cells afterwards, [thread in the cluster][column]. `in`: some bytes at least.
-  std::vector<uint32_t> run(const std::vector<std::byte>& in, isa::Schedule schedule = {}) const {
+  std::vector<uint32_t> run(const std::vector<std::byte>& in, run::Schedule schedule = {}) const {
     const auto count = static_cast<uint32_t>(ctas);
-    Launch l;
+    launch::Launch l;
     l.entry = "k";
     l.shape.grid = {count, 1, 1};
     l.shape.cluster = {count, 1, 1};
@@ -73,7 +73,7 @@ struct TensorKernel {
     l.add_buffer({"in", in});
     l.add_buffer(
         {"out", std::vector<std::byte>(size_t{4} * kTensorKernelColumns * 128 * count), true, false, true});
-    isa::Options options;
+    run::Options options;
     options.schedule = schedule;
     test::run_ptx(text(), l, options);
     std::vector<uint32_t> out(kTensorKernelColumns * 128 * count);
@@ -82,4 +82,4 @@ struct TensorKernel {
   }
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

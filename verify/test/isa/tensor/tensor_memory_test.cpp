@@ -7,7 +7,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // 128 threads; %r0 is the thread, %r1 the warp's first lane << 16, `base` the first of `columns` columns that
@@ -33,9 +33,9 @@ std::string freed(int columns) {
 struct Outcome {
   std::string what;
   std::vector<uint32_t> out;
-  std::vector<isa::Note> notes;
+  std::vector<run::Note> notes;
 };
-Outcome run(test::Kernel k, size_t words = 1, isa::Policy policy = isa::Policy::lazy, bool strict = false,
+Outcome run(test::Kernel k, size_t words = 1, run::Policy policy = run::Policy::lazy, bool strict = false,
             uint32_t threads = 128) {
   k.shape.block = {threads, 1, 1};
   k.buffers = {test::output(4 * threads * words)};
@@ -290,12 +290,12 @@ TEST(TensorMemory, AWarpTakesTheLanesOfItsQuarter) {
         ASSERT_EQ(o.out[128 + t], cell + 7) << "quarter " << quarter << ", thread " << t;
       }
       ASSERT_EQ(o.notes.size(), 2u);
-      for (const isa::Note& n : o.notes)
+      for (const run::Note& n : o.notes)
         EXPECT_EQ(n.times, 3u) << n.text;  // of the three warps that it is not of
       EXPECT_EQ(
           o.notes[0].text,
           "tcgen05.ld at the lanes of another warp's quarter of tensor memory: it takes those of its own");
-      const std::string strict = run(k, 2, isa::Policy::lazy, true).what;
+      const std::string strict = run(k, 2, run::Policy::lazy, true).what;
       EXPECT_NE(strict.find(o.notes[0].text), std::string::npos) << strict;
     }
 }
@@ -318,7 +318,7 @@ TEST(TensorMemory, AStoreUsesWhatALoadBrings) {
   const std::string end = "tcgen05.wait::ld.sync.aligned;\ntcgen05.wait::st.sync.aligned;\n";
   const auto ends = [&](const std::string& between, bool strict = false) {
     return run(kernel(fill_with_coordinates() + load + between + end + store_registers(2), 64, freed(64)), 2,
-               isa::Policy::lazy, strict);
+               run::Policy::lazy, strict);
   };
   const char* const kStores[] = {
       "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r2], {%v0, %v1};\n",  // back in place
@@ -372,7 +372,7 @@ TEST(TensorMemory, AStoreIsThereForItsQuarterWithoutAWait) {
           kernel("setp.lt.u32 %p1, %r0, 32;\n" + c.p2 + "@%p2 ld.shared.b32 %r2, [base];\n" + st +
                      (waits ? wait : "") + meet + c.second + wait,
                  32, freed(32));
-      const auto ran = [&](bool strict) { return run(k, 1, isa::Policy::lazy, strict, 160); };
+      const auto ran = [&](bool strict) { return run(k, 1, run::Policy::lazy, strict, 160); };
       const Outcome o = ran(false);
       ASSERT_EQ(o.what, "") << c.name;
       ASSERT_EQ(o.notes.size(), waits ? 0u : 1u) << c.name;
@@ -400,4 +400,4 @@ TEST(TensorMemory, AllocBlocks) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -9,24 +9,25 @@
 
 #include "verify/probe/tensor_mma.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
-MmaCase stationary(const MmaKindOf& kind, const MmaSwizzle& swizzle, uint32_t m, uint32_t n, uint64_t seed) {
-  MmaCase p;
+probe::MmaCase stationary(const probe::MmaKindOf& kind, const probe::MmaSwizzle& swizzle, uint32_t m,
+                          uint32_t n, uint64_t seed) {
+  probe::MmaCase p;
   p.kind = &kind;
   p.swizzle = &swizzle;
   p.m = m;
   p.n = n;
   p.stationary = true;
-  fill(p, seed);
+  probe::fill(p, seed);
   return p;
 }
 
 // What a run, or what comes before it, says: "" or the message.
-std::string refusal(const MmaCase& p, const std::string& text = {}) {
+std::string refusal(const probe::MmaCase& p, const std::string& text = {}) {
   try {
-    run(p, {}, text);
+    probe::run(p, {}, text);
   } catch (const std::exception& e) {
     return e.what();
   }
@@ -38,24 +39,24 @@ std::string with(std::string text, const std::string& from, const std::string& t
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-std::vector<const MmaKindOf*> kinds_without_scales() {
-  std::vector<const MmaKindOf*> out;
-  for (const MmaKindOf& k : kMmaKindsOf)
+std::vector<const probe::MmaKindOf*> kinds_without_scales() {
+  std::vector<const probe::MmaKindOf*> out;
+  for (const probe::MmaKindOf& k : probe::kMmaKindsOf)
     if (k.scale == nullptr) out.push_back(&k);
-  for (const MmaKindOf& k : kIntegerKinds) out.push_back(&k);
+  for (const probe::MmaKindOf& k : probe::kIntegerKinds) out.push_back(&k);
   return out;
 }
 
 TEST(TensorMmaOptions, WeightsThatStayInEveryShape) {
   uint64_t seed = 2000;
-  for (const MmaKindOf* kind : kinds_without_scales())
+  for (const probe::MmaKindOf* kind : kinds_without_scales())
     for (const uint32_t m : {32u, 64u, 128u})
       for (const uint32_t n : {64u, 128u, 256u})
         for (const bool a_in_tensor : {false, true}) {
           ++seed;
-          MmaCase p = stationary(*kind, kMmaSwizzles[seed % 4], m, n, seed);
+          probe::MmaCase p = stationary(*kind, probe::kMmaSwizzles[seed % 4], m, n, seed);
           p.a_in_tensor = a_in_tensor;
-          ASSERT_EQ(difference(p, run(p, {isa::kPolicies[seed % 3].policy, seed})), "");
+          ASSERT_EQ(probe::difference(p, probe::run(p, {run::kPolicies[seed % 3].policy, seed})), "");
         }
 }
 
@@ -89,28 +90,28 @@ TEST(TensorMmaOptions, TheManualsExamplesOfZeroColumns) {
        2},
   };
   for (const Example& e : examples) {
-    MmaCase p = stationary(kMmaKindsOf[0], kMmaSwizzles[3], e.m, 128, 5);
+    probe::MmaCase p = stationary(probe::kMmaKindsOf[0], probe::kMmaSwizzles[3], e.m, 128, 5);
     p.mask = e.mask;
     p.max_shift = 1;
     for (size_t bank = 0; bank < e.low_columns.size(); ++bank) {
       const std::string& low = e.low_columns[bank];
       for (size_t c = 0; c < low.size(); ++c) {
         const auto column = static_cast<uint32_t>(bank * 128 / e.low_columns.size() + c);
-        const std::optional<uint32_t> source = source_column(p, column);
+        const std::optional<uint32_t> source = probe::source_column(p, column);
         ASSERT_EQ(source.has_value(), low[low.size() - 1 - c] == '0') << "M " << e.m << ", column " << column;
         if (source) {
           ASSERT_EQ(*source, column + e.shift);
         }
       }
     }
-    EXPECT_EQ(difference(p, run(p)), "");
+    EXPECT_EQ(probe::difference(p, probe::run(p)), "");
   }
 }
 
 // Zero columns count as zeros whatever stands there, NaN or nothing; shifts take what lies behind column N.
 TEST(TensorMmaOptions, ZeroColumnsAndShifts) {
   std::mt19937_64 random(11);
-  const std::vector<const MmaKindOf*> kinds = kinds_without_scales();
+  const std::vector<const probe::MmaKindOf*> kinds = kinds_without_scales();
   std::vector<uint64_t> masks = {
       mask_of({}, 0, 1, 1, 0),                    // every other one
       mask_of({}, 0xF, 256, 256, 0),              // all
@@ -125,7 +126,8 @@ TEST(TensorMmaOptions, ZeroColumnsAndShifts) {
   for (const uint64_t mask : masks) {
     const uint32_t m = 32u << random() % 3;
     const uint32_t n = 64u << random() % 3;
-    MmaCase p = stationary(*kinds[random() % kinds.size()], kMmaSwizzles[random() % 4], m, n, random());
+    probe::MmaCase p =
+        stationary(*kinds[random() % kinds.size()], probe::kMmaSwizzles[random() % 4], m, n, random());
     p.mask = mask;
     if (m == 32 && (mask >> 56) > 16) p.mask = (mask & ~(uint64_t{0x3F} << 56)) | uint64_t{16} << 56;
     const uint64_t shift = *p.mask >> 56;
@@ -133,17 +135,17 @@ TEST(TensorMmaOptions, ZeroColumnsAndShifts) {
     // Columns that none takes hold the largest code, which is NaN where the type has one.
     std::vector<bool> taken(n + 32);
     for (uint32_t c = 0; c < n; ++c)
-      if (const auto from = source_column(p, c)) taken[*from] = true;
+      if (const auto from = probe::source_column(p, c)) taken[*from] = true;
     for (uint32_t c = 0; c < n + 32; ++c)
       if (!taken[c])
         std::fill_n(p.b.begin() + c * p.kind->k, p.kind->k, (1u << (p.kind->b->container - 1)) - 1);
-    ASSERT_EQ(difference(p, run(p)), "") << std::hex << *p.mask;
+    ASSERT_EQ(probe::difference(p, probe::run(p)), "") << std::hex << *p.mask;
   }
 }
 
 TEST(TensorMmaOptions, MasksThatAreNoneAreNamed) {
   const auto what = [](uint32_t m, uint64_t mask, uint32_t max_shift) {
-    MmaCase p = stationary(kMmaKindsOf[0], kMmaSwizzles[0], m, 64, 3);
+    probe::MmaCase p = stationary(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], m, 64, 3);
     p.mask = mask;
     p.max_shift = max_shift;
     return refusal(p);
@@ -164,7 +166,7 @@ TEST(TensorMmaOptions, MasksThatAreNoneAreNamed) {
 TEST(TensorMmaOptions, IntegersInEveryShape) {
   uint64_t seed = 4000;
   size_t shapes = 0;
-  for (const MmaKindOf& kind : kIntegerKinds)
+  for (const probe::MmaKindOf& kind : probe::kIntegerKinds)
     for (const uint32_t m : {64u, 128u, 256u})
       for (const uint32_t ctas : {1u, 2u})
         for (uint32_t n = 8; n <= 256; n += 8) {
@@ -172,10 +174,10 @@ TEST(TensorMmaOptions, IntegersInEveryShape) {
               ctas == 2 ? m >= 128 && n % 32 == 0 : m <= 128 && (n == 8 || n == 24 || n % 16 == 0);
           if (!fits) continue;
           ++seed;
-          MmaCase p = draw(kind, kMmaSwizzles[seed % 4], m, n, seed, ctas);
+          probe::MmaCase p = probe::draw(kind, probe::kMmaSwizzles[seed % 4], m, n, seed, ctas);
           p.saturate = seed % 2 != 0;
           p.a_in_tensor = seed % 3 == 0;
-          ASSERT_EQ(difference(p, run(p)), "");
+          ASSERT_EQ(probe::difference(p, probe::run(p)), "");
           ++shapes;
         }
   EXPECT_EQ(shapes, 4u * (2 * 18 + 2 * 8));
@@ -183,9 +185,9 @@ TEST(TensorMmaOptions, IntegersInEveryShape) {
 
 // The largest products of each pair of types, on sums at the ends of their range: they wrap, or stay there.
 TEST(TensorMmaOptions, IntegersAtTheEndsOfTheirRange) {
-  for (const MmaKindOf& kind : kIntegerKinds)
+  for (const probe::MmaKindOf& kind : probe::kIntegerKinds)
     for (const bool saturate : {false, true}) {
-      MmaCase p = draw(kind, kMmaSwizzles[3], 128, 16, 1);
+      probe::MmaCase p = probe::draw(kind, probe::kMmaSwizzles[3], 128, 16, 1);
       p.accumulate = true;
       p.saturate = saturate;
       constexpr uint32_t ends[] = {0x7FFFFFFF, 0x80000000, 0, 1, 0xFFFFFFFF, 0x7FE00000};
@@ -197,9 +199,9 @@ TEST(TensorMmaOptions, IntegersAtTheEndsOfTheirRange) {
           p.c[row * 16 + column] = ends[(row / 4 + column / 4) % std::size(ends)];
         }
       }
-      const std::vector<uint32_t> d = run(p);
-      EXPECT_EQ(difference(p, d), "");
-      if (kind.a == &kS8 && kind.b == &kS8) {  // 32 * 128 * 128 on 2^31 - 1
+      const std::vector<uint32_t> d = probe::run(p);
+      EXPECT_EQ(probe::difference(p, d), "");
+      if (kind.a == &probe::kS8 && kind.b == &probe::kS8) {  // 32 * 128 * 128 on 2^31 - 1
         EXPECT_EQ(d[0], saturate ? 0x7FFFFFFFu : 0x8007FFFFu);
       }
     }
@@ -209,12 +211,12 @@ TEST(TensorMmaOptions, DIsScaledByAPowerOfTwo) {
   for (const size_t kind : {0, 1, 2, 3})
     for (const int scale : {0, 1, 9, 10, 15})
       for (const uint32_t ctas : {1u, 2u}) {
-        if (kMmaKindsOf[kind].d == &kF16 && scale == 15) continue;
-        MmaCase p =
-            draw(kMmaKindsOf[kind], kMmaSwizzles[2], 128, 32, 60 + static_cast<uint64_t>(scale), ctas);
+        if (probe::kMmaKindsOf[kind].d == &probe::kF16 && scale == 15) continue;
+        probe::MmaCase p = probe::draw(probe::kMmaKindsOf[kind], probe::kMmaSwizzles[2], 128, 32,
+                                       60 + static_cast<uint64_t>(scale), ctas);
         p.accumulate = true;
         p.scale_d = scale;
-        const bool half = p.kind->d == &kF16;
+        const bool half = p.kind->d == &probe::kF16;
         for (uint32_t& c : p.c)  // what stays a normal number
           if (half ? (c >> 10 & 31) <= 10 : (c >> 23 & 255) <= 15) c = half ? 0x3C00 : 0x3F800000;
         // Zeros, infinities and NaN stay; the largest and the least that can be halved so often.
@@ -226,13 +228,13 @@ TEST(TensorMmaOptions, DIsScaledByAPowerOfTwo) {
                                     half ? 0x7BFFu : 0x7F7FFFFFu,
                                     static_cast<uint32_t>(1 + scale) << (half ? 10 : 23)};
         std::copy(std::begin(corners), std::end(corners), p.c.begin());
-        ASSERT_EQ(difference(p, run(p)), "");
+        ASSERT_EQ(probe::difference(p, probe::run(p)), "");
       }
 }
 
 // Where D * 2^-s needs more bits than its type has, no source says how it is rounded.
 TEST(TensorMmaOptions, AScaledDThatIsNoNumberOfItsTypeIsRefused) {
-  MmaCase p = draw(kMmaKindsOf[1], kMmaSwizzles[0], 128, 16, 9);
+  probe::MmaCase p = probe::draw(probe::kMmaKindsOf[1], probe::kMmaSwizzles[0], 128, 16, 9);
   p.accumulate = true;
   p.scale_d = 15;
   std::fill(p.c.begin(), p.c.end(), 0x3C00);  // 1: 2^-15 is subnormal and exact
@@ -249,37 +251,39 @@ TEST(TensorMmaOptions, LanesToLeaveAreLeft) {
   std::mt19937 random(3);
   for (const uint32_t ctas : {1u, 2u})
     for (const uint32_t m : {64 * ctas, 128 * ctas})
-      for (const MmaKindOf* kind : {&kMmaKindsOf[0], &kMmaKindsOf[4], &kIntegerKinds[0]}) {
-        MmaCase p = draw(*kind, kMmaSwizzles[3], m, 32, m, ctas);
+      for (const probe::MmaKindOf* kind :
+           {&probe::kMmaKindsOf[0], &probe::kMmaKindsOf[4], &probe::kIntegerKinds[0]}) {
+        probe::MmaCase p = probe::draw(*kind, probe::kMmaSwizzles[3], m, 32, m, ctas);
         for (uint32_t i = 0; i < 4 * ctas; ++i) p.keep.push_back(static_cast<uint32_t>(random()));
-        ASSERT_EQ(difference(p, run(p)), "");
+        ASSERT_EQ(probe::difference(p, probe::run(p)), "");
       }
 }
 
 TEST(TensorMmaOptions, SignsAreTurned) {
-  for (const MmaKindOf& kind : kMmaKindsOf)
+  for (const probe::MmaKindOf& kind : probe::kMmaKindsOf)
     for (const int which : {1, 2, 3}) {
-      MmaCase p = draw(kind, kMmaSwizzles[3], 128, 24, 70);
+      probe::MmaCase p = probe::draw(kind, probe::kMmaSwizzles[3], 128, 24, 70);
       p.negate_a = (which & 1) != 0;
       p.negate_b = (which & 2) != 0;
       p.a_in_tensor = which == 1;
-      ASSERT_EQ(difference(p, run(p)), "");
+      ASSERT_EQ(probe::difference(p, probe::run(p)), "");
     }
 }
 
 // What has no model says so by its name, and is no fault of the kernel.
 TEST(TensorMmaOptions, WhatIsNotModelledIsRefusedByName) {
-  const MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 16, 3);
-  MmaCase in_tensor = p;
+  const probe::MmaCase p = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], 128, 16, 3);
+  probe::MmaCase in_tensor = p;
   in_tensor.a_in_tensor = true;
   const std::string kind = ".kind::f16 ";
   const std::pair<std::string, const char*> refused[] = {
-      {with(kernel(in_tensor), kind, ".kind::f16.ashift "),
+      {with(probe::kernel(in_tensor), kind, ".kind::f16.ashift "),
        "tcgen05.mma.cta_group::1.kind::f16.ashift': whether A is multiplied before or after its rows move"},
-      {with(kernel(p), "tcgen05.mma.cta_group", "tcgen05.mma.sp.cta_group"), "modifier '.sp'"},
-      {with(kernel(draw(kIntegerKinds[0], kMmaSwizzles[0], 128, 16, 3)), "%r10, %p3;", "%r10, %p3, 1;"),
+      {with(probe::kernel(p), "tcgen05.mma.cta_group", "tcgen05.mma.sp.cta_group"), "modifier '.sp'"},
+      {with(probe::kernel(probe::draw(probe::kIntegerKinds[0], probe::kMmaSwizzles[0], 128, 16, 3)),
+            "%r10, %p3;", "%r10, %p3, 1;"),
        "kind::i8' with scale-input-d"},
-      {with(with(kernel(p), "sm_100a", "sm_103a"),
+      {with(with(probe::kernel(p), "sm_100a", "sm_103a"),
             "tcgen05.ld.sync.aligned.32x32b.x8.b32 {%v0,%v1,%v2,%v3,%v4,%v5,%v6,%v7}, [%r9];",
             "tcgen05.ld.red.sync.aligned.16x32bx2.x8.min.u32 {%v0,%v1,%v2,%v3,%v4,%v5,%v6,%v7}, %r16, [%r9], "
             "8;"),
@@ -297,9 +301,9 @@ TEST(TensorMmaOptions, WhatIsNotModelledIsRefusedByName) {
 
 // As ptxas has it: only A in tensor memory has rows to move, and no collector keeps them.
 TEST(TensorMmaOptions, AShiftNeedsAInTensorMemoryAndNoCollector) {
-  MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 16, 3);
+  probe::MmaCase p = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], 128, 16, 3);
   const auto what = [&](const std::string& modifiers) {
-    return refusal(p, with(kernel(p), ".kind::f16 ", ".kind::f16" + modifiers + " "));
+    return refusal(p, with(probe::kernel(p), ".kind::f16 ", ".kind::f16" + modifiers + " "));
   };
   EXPECT_NE(what(".ashift").find("ashift' needs A in tensor memory"), std::string::npos) << what(".ashift");
   p.a_in_tensor = true;
@@ -311,7 +315,7 @@ TEST(TensorMmaOptions, AShiftNeedsAInTensorMemoryAndNoCollector) {
 
 struct Refused {
   const char* name;
-  const MmaKindOf* kind;
+  const probe::MmaKindOf* kind;
   uint32_t m, n, ctas;
   bool stationary;
   uint32_t bits;  // changed in the instruction descriptor
@@ -319,11 +323,11 @@ struct Refused {
 };
 
 TEST(TensorMmaOptions, InstructionDescriptorsThatAreNoneAreNamed) {
-  const MmaKindOf* f16 = &kMmaKindsOf[0];
-  const MmaKindOf* i8 = &kIntegerKinds[0];
-  const MmaKindOf* fp8 = &kMmaKindsOf[4];
-  const MmaKindOf* mxf8 = &kMmaKindsOf[7];
-  const MmaKindOf* mxf4 = &kMmaKindsOf[8];
+  const probe::MmaKindOf* f16 = &probe::kMmaKindsOf[0];
+  const probe::MmaKindOf* i8 = &probe::kIntegerKinds[0];
+  const probe::MmaKindOf* fp8 = &probe::kMmaKindsOf[4];
+  const probe::MmaKindOf* mxf8 = &probe::kMmaKindsOf[7];
+  const probe::MmaKindOf* mxf4 = &probe::kMmaKindsOf[8];
   const Refused table[] = {
       {"M of .ws", f16, 128, 64, 1, true, (8 ^ 1) << 24,
        "1 in bits 24 to 28 (M >> 4): M must be 32, 64 or 128"},
@@ -350,22 +354,22 @@ TEST(TensorMmaOptions, InstructionDescriptorsThatAreNoneAreNamed) {
       {"transposed B of bytes", fp8, 128, 24, 1, false, 1 << 16,
        "3 in bits 17 to 22 (N >> 3): N must be a multiple of 16 where B of 8 bits is transposed"},
       {"transposed E2M1", mxf4, 128, 64, 1, false, 1 << 15, "in bits 15 to 16 (transposed)"},
-      {"transposed tf32", &kMmaKindsOf[3], 128, 64, 1, false, 1 << 16,
+      {"transposed tf32", &probe::kMmaKindsOf[3], 128, 64, 1, false, 1 << 16,
        "0 in bits 61 to 63 of its matrix descriptor (swizzle): it must be 1, 128 bytes in atoms of 32"},
       {"K = 96", mxf4, 128, 64, 1, false, 1u << 31,
        "K = 96 (bit 31 of the instruction descriptor): how its 96 products are summed"},
       {"sparse", f16, 128, 64, 1, false, 1 << 2, "sparse A (bit 2"},
   };
   for (const Refused& r : table) {
-    MmaCase p;
+    probe::MmaCase p;
     p.kind = r.kind;
     p.m = r.m;
     p.n = r.n;
     p.ctas = r.ctas;
     p.stationary = r.stationary;
-    fill(p, 12);
+    probe::fill(p, 12);
     p.scale_id = 0;
-    const std::string text = kernel(p);
+    const std::string text = probe::kernel(p);
     EXPECT_EQ(refusal(p), "") << r.name;
     const size_t at = text.find("mov.u32 %r10, ") + 14;
     const std::string was = text.substr(at, text.find(';', at) - at);
@@ -379,21 +383,21 @@ TEST(TensorMmaOptions, InstructionDescriptorsThatAreNoneAreNamed) {
 // addresses, as its typed pointers have it. What stands there is ignored.
 TEST(TensorMmaOptions, TheTopBitsOfTheAddressesOfScalesAreIgnored) {
   uint64_t seed = 4000;
-  for (const MmaKindOf& kind : kMmaKindsOf)
+  for (const probe::MmaKindOf& kind : probe::kMmaKindsOf)
     for (const uint32_t ctas : {1u, 2u})
       for (const auto& [of_a, of_b] : {std::pair{0u, 0u}, {1u, 1u}, {0u, 3u}, {2u, 0u}}) {
         if (kind.scale == nullptr) continue;
-        const MmaCase p = draw(kind, kMmaSwizzles[3], 128 * ctas, 32, ++seed, ctas);
+        const probe::MmaCase p = probe::draw(kind, probe::kMmaSwizzles[3], 128 * ctas, 32, ++seed, ctas);
         const auto id = [](const char* address, uint32_t bits) {
           const std::string r = address;
           return "or.b32 " + r + ", " + r + ", " + std::to_string(bits << 30) + ";\n";
         };
-        const std::string text =
-            with(kernel(p), "\ntcgen05.mma", "\n" + id("%r11", of_a) + id("%r12", of_b) + "tcgen05.mma");
-        ASSERT_EQ(difference(p, run(p, {}, text)), "");
+        const std::string text = with(probe::kernel(p), "\ntcgen05.mma",
+                                      "\n" + id("%r11", of_a) + id("%r12", of_b) + "tcgen05.mma");
+        ASSERT_EQ(probe::difference(p, probe::run(p, {}, text)), "");
         std::string strict;
         try {
-          run(p, {}, text, true);
+          probe::run(p, {}, text, true);
         } catch (const machine::Fault& e) {
           strict = e.what();
         }
@@ -404,4 +408,4 @@ TEST(TensorMmaOptions, TheTopBitsOfTheAddressesOfScalesAreIgnored) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -12,18 +12,20 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 TEST(TensorMma, EveryKindSwizzleAndShapeReachesItsOperands) {
   uint64_t seed = 1;
-  for (const MmaKindOf& kind : kMmaKindsOf)
-    for (const MmaSwizzle& swizzle : kMmaSwizzles)
+  for (const probe::MmaKindOf& kind : probe::kMmaKindsOf)
+    for (const probe::MmaSwizzle& swizzle : probe::kMmaSwizzles)
       for (const uint32_t m : {64u, 128u}) {
         if (m == 64 && kind.scale != nullptr) continue;
         for (const uint32_t n : {8u, 40u, 256u}) {
-          const MmaCase p = draw(kind, swizzle, m, n, ++seed);
-          ASSERT_EQ(difference(p, run(p, {seed % 2 == 0 ? isa::Policy::lazy : isa::Policy::eager})), "");
+          const probe::MmaCase p = probe::draw(kind, swizzle, m, n, ++seed);
+          ASSERT_EQ(
+              probe::difference(p, probe::run(p, {seed % 2 == 0 ? run::Policy::lazy : run::Policy::eager})),
+              "");
         }
       }
 }
@@ -46,29 +48,52 @@ TEST(TensorMma, EveryFrozenWordOfAB200) {
       f.emplace_back();
       for (std::string w; hex >> w;) f.back().push_back(static_cast<uint32_t>(std::stoul(w, nullptr, 16)));
     }
-    MmaKindOf kind{};
-    const MmaType* of = nullptr;
-    for (const MmaType* g : {&kF16, &kBf16, &kTf32, &kE4m3, &kE5m2, &kE2m3, &kE3m2, &kE2m1})
+    probe::MmaKindOf kind{};
+    const probe::MmaType* of = nullptr;
+    for (const probe::MmaType* g : {&probe::kF16, &probe::kBf16, &probe::kTf32, &probe::kE4m3, &probe::kE5m2,
+                                    &probe::kE2m3, &probe::kE3m2, &probe::kE2m1})
       if (name == g->name) of = g;
     if (name == "bf16")
       for (size_t v : {0, 1})
         for (uint32_t& x : f[v]) x >>= 16;
     if (name == "nvfp4")
-      kind = kMmaKindsOf[kNvfp4];
+      kind = probe::kMmaKindsOf[probe::kNvfp4];
     else if (name == "mxf4")
-      kind = {"mxf4nvf4.block_scale.block16", &kE2m1, &kE2m1, &kF32, &kUe8m0, 16, 64, 1, 1, 0};
+      kind = {"mxf4nvf4.block_scale.block16",
+              &probe::kE2m1,
+              &probe::kE2m1,
+              &probe::kF32,
+              &probe::kUe8m0,
+              16,
+              64,
+              1,
+              1,
+              0};
     else if (name == "mxf8f6f4-e2m1")
-      kind = {"mxf8f6f4.block_scale", &kE2m1, &kE2m1, &kF32, &kUe8m0, 32, 32, 5, 5, 0};
-    else if (of == &kTf32)
-      kind = kMmaKindsOf[3];
+      kind = {"mxf8f6f4.block_scale",
+              &probe::kE2m1,
+              &probe::kE2m1,
+              &probe::kF32,
+              &probe::kUe8m0,
+              32,
+              32,
+              5,
+              5,
+              0};
+    else if (of == &probe::kTf32)
+      kind = probe::kMmaKindsOf[3];
     else if (of->bits == 16)
-      kind = kMmaKindsOf[of == &kF16 ? 0 : 2];
+      kind = probe::kMmaKindsOf[of == &probe::kF16 ? 0 : 2];
     else {
-      const uint32_t code = of == &kE4m3 ? 0 : of == &kE5m2 ? 1 : of == &kE2m3 ? 3 : of == &kE3m2 ? 4 : 5;
-      kind = {"f8f6f4", of, of, &kF32, nullptr, 0, 32, code, code, 1};
+      const uint32_t code = of == &probe::kE4m3   ? 0
+                            : of == &probe::kE5m2 ? 1
+                            : of == &probe::kE2m3 ? 3
+                            : of == &probe::kE3m2 ? 4
+                                                  : 5;
+      kind = {"f8f6f4", of, of, &probe::kF32, nullptr, 0, 32, code, code, 1};
     }
-    if (name == "mxf4" && f[3].size() == 2) kind = kMmaKindsOf[9];
-    MmaCase p = draw(kind, kMmaSwizzles[3], 128, 16, ++words);
+    if (name == "mxf4" && f[3].size() == 2) kind = probe::kMmaKindsOf[9];
+    probe::MmaCase p = probe::draw(kind, probe::kMmaSwizzles[3], 128, 16, ++words);
     p.accumulate = true;
     const uint32_t row = words * 37 % 128;
     const uint32_t column = words * 5 % 16;
@@ -81,7 +106,7 @@ TEST(TensorMma, EveryFrozenWordOfAB200) {
       std::copy(f[3].begin(), f[3].end(), p.sa.begin() + row * p.scales());
       std::copy(f[4].begin(), f[4].end(), p.sb.begin() + column * p.scales());
     }
-    EXPECT_EQ(run(p)[row * 16 + column], f.back()[0]) << line;
+    EXPECT_EQ(probe::run(p)[row * 16 + column], f.back()[0]) << line;
   }
   EXPECT_EQ(words, 23u);
 }
@@ -90,11 +115,11 @@ TEST(TensorMma, EveryFrozenWordOfAB200) {
 // threads do, show D = P0 + 128 * P1 in one build and P0 + 32 * P1 in another: P0 does not add, P1 does, and
 // how many of the latter come after the last P0 is left to the warps.
 TEST(TensorMma, EveryActiveThreadIssuesOne) {
-  MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 8, 1);
+  probe::MmaCase p = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], 128, 8, 1);
   std::fill(p.a.begin(), p.a.end(), 0x3C00);  // ones
   std::fill(p.b.begin(), p.b.end(), 0x3C00);
   p.accumulate = true;
-  std::string text = kernel(p);
+  std::string text = probe::kernel(p);
   const auto swap = [&](const std::string& from, const std::string& to) {
     const size_t at = text.find(from);
     ASSERT_NE(at, std::string::npos) << from;
@@ -107,9 +132,9 @@ TEST(TensorMma, EveryActiveThreadIssuesOne) {
        "tcgen05.mma.cta_group::1.kind::f16 [%r4], %x0, %x1, %r10, %p5;");
   std::set<float> seen;
   for (uint64_t seed = 0; seed < 12; ++seed) {
-    isa::Options options;
-    options.schedule = {seed == 0 ? isa::Policy::lazy : isa::Policy::random, seed};
-    Launch l = launch_of(p);
+    run::Options options;
+    options.schedule = {seed == 0 ? run::Policy::lazy : run::Policy::random, seed};
+    launch::Launch l = probe::launch_of(p);
     test::run_ptx(text, l, options);
     std::vector<float> d(128 * 8);
     std::memcpy(d.data(), l.buffers[2].bytes.data(), l.buffers[2].bytes.size());
@@ -127,8 +152,8 @@ TEST(TensorMma, EveryActiveThreadIssuesOne) {
 // A commit is for what its own thread has issued: with another's nothing waits for the MMA, and some schedule
 // reads D too early.
 TEST(TensorMma, ACommitIsForItsOwnThread) {
-  const MmaCase p = draw(kMmaKindsOf[kNvfp4], kMmaSwizzles[3], 128, 16, 2);
-  std::string text = kernel(p);
+  const probe::MmaCase p = probe::draw(probe::kMmaKindsOf[probe::kNvfp4], probe::kMmaSwizzles[3], 128, 16, 2);
+  std::string text = probe::kernel(p);
   const std::string commit = "tcgen05.commit.cta_group::1";
   const size_t at = text.find(commit);
   ASSERT_NE(at, std::string::npos);
@@ -136,17 +161,17 @@ TEST(TensorMma, ACommitIsForItsOwnThread) {
   text.insert(at, "issued:\nsetp.eq.u32 %p5, %r0, 1;\n@%p5 ");
   text.erase(text.find("issued:\nwait:"), 8);
   const auto early = [&](const std::string& kernel_text, uint64_t seed) {
-    Launch l = launch_of(p);
-    isa::Options options;
-    options.schedule = {isa::Policy::random, seed};
+    launch::Launch l = probe::launch_of(p);
+    run::Options options;
+    options.schedule = {run::Policy::random, seed};
     test::run_ptx(kernel_text, l, options);
     std::vector<uint32_t> d(128 * p.n);
     std::memcpy(d.data(), l.buffers[2].bytes.data(), l.buffers[2].bytes.size());
-    return d != run(p);
+    return d != probe::run(p);
   };
   bool shown = false;
   for (uint64_t seed = 1; seed <= 16; ++seed) {
-    EXPECT_FALSE(early(kernel(p), seed)) << "seed " << seed;
+    EXPECT_FALSE(early(probe::kernel(p), seed)) << "seed " << seed;
     try {
       shown = early(text, seed) || shown;
     } catch (const machine::Fault& fault) {  // it came even after the CTA's end
@@ -158,4 +183,4 @@ TEST(TensorMma, ACommitIsForItsOwnThread) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -9,12 +9,12 @@
 #include "verify/probe/tensor_mma.h"
 #include "verify/session/weigh.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
-std::vector<isa::Schedule> schedules() {
-  std::vector<isa::Schedule> out{{isa::Policy::lazy}, {isa::Policy::eager}};
-  for (uint64_t seed = 1; seed <= 24; ++seed) out.push_back({isa::Policy::random, seed});
+std::vector<run::Schedule> schedules() {
+  std::vector<run::Schedule> out{{run::Policy::lazy}, {run::Policy::eager}};
+  for (uint64_t seed = 1; seed <= 24; ++seed) out.push_back({run::Policy::random, seed});
   return out;
 }
 
@@ -31,21 +31,23 @@ std::string line_of(const std::string& text, const std::string& start) {
 }
 
 // Given the operands of `p`, D is that of `wanted` under every schedule.
-void expect_kept(const char* rule, const MmaCase& p, const MmaCase& wanted, const std::string& text) {
-  for (const isa::Schedule& s : schedules()) {
+void expect_kept(const char* rule, const probe::MmaCase& p, const probe::MmaCase& wanted,
+                 const std::string& text) {
+  for (const run::Schedule& s : schedules()) {
     try {
-      ASSERT_EQ(difference(wanted, run(p, s, text)), "") << rule << ", seed " << s.seed;
+      ASSERT_EQ(probe::difference(wanted, probe::run(p, s, text)), "") << rule << ", seed " << s.seed;
     } catch (const std::exception& e) {
       FAIL() << rule << ", seed " << s.seed << ": " << e.what();
     }
   }
 }
 // What is seen where a rule is broken: messages, and "other bits" where D is not that of `wanted`.
-std::string seen(const MmaCase& p, const MmaCase& wanted, const std::string& text, bool strict = false) {
+std::string seen(const probe::MmaCase& p, const probe::MmaCase& wanted, const std::string& text,
+                 bool strict = false) {
   std::set<std::string> all;
-  for (const isa::Schedule& s : schedules()) {
+  for (const run::Schedule& s : schedules()) {
     try {
-      if (!difference(wanted, run(p, s, text, strict)).empty()) all.insert("other bits");
+      if (!probe::difference(wanted, probe::run(p, s, text, strict)).empty()) all.insert("other bits");
     } catch (const machine::Fault& e) {
       all.insert(e.what());
     }
@@ -54,22 +56,23 @@ std::string seen(const MmaCase& p, const MmaCase& wanted, const std::string& tex
   for (const std::string& one : all) out += one + "; ";
   return out;
 }
-void expect_caught(const char* rule, const MmaCase& p, const MmaCase& wanted, const std::string& text,
-                   const char* by) {
+void expect_caught(const char* rule, const probe::MmaCase& p, const probe::MmaCase& wanted,
+                   const std::string& text, const char* by) {
   const std::string what = seen(p, wanted, text);
   EXPECT_NE(what.find(by), std::string::npos) << rule << ": " << (what.empty() ? "nothing" : what);
 }
 
 // Nothing promises the order of issue, in which D is that of `wanted`: the lazy schedule keeps it, a random
 // one does not.
-void expect_left_open(const char* rule, const MmaCase& p, const MmaCase& wanted, const std::string& text) {
-  EXPECT_EQ(difference(wanted, run(p, {}, text)), "") << rule;
+void expect_left_open(const char* rule, const probe::MmaCase& p, const probe::MmaCase& wanted,
+                      const std::string& text) {
+  EXPECT_EQ(probe::difference(wanted, probe::run(p, {}, text)), "") << rule;
   expect_caught(rule, p, wanted, text, "other bits");
 }
 
 // An fp16 MMA with A of 128 rows in tensor memory, and in shared memory too, as tcgen05.cp can take it.
-MmaCase from_tensor() {
-  MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 128, 3);
+probe::MmaCase from_tensor() {
+  probe::MmaCase p = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], 128, 128, 3);
   p.a_in_tensor = true;
   p.accumulate = true;
   for (auto* codes :
@@ -79,7 +82,7 @@ MmaCase from_tensor() {
   return p;
 }
 // The rows of A as tcgen05.shift leaves them.
-MmaCase shifted(MmaCase p) {
+probe::MmaCase shifted(probe::MmaCase p) {
   const std::vector<uint32_t> a = p.a;
   for (uint32_t row = 0; row < 128; ++row)
     if (row % 32 != 31) std::copy_n(a.begin() + (row + 1) * 16, 16, p.a.begin() + row * 16);
@@ -88,20 +91,20 @@ MmaCase shifted(MmaCase p) {
 constexpr const char* kShift = "tcgen05.shift.cta_group::1.down [%r13];\n";
 
 // After a first MMA its D is the second one's C.
-MmaCase after(const MmaCase& first, MmaCase second) {
+probe::MmaCase after(const probe::MmaCase& first, probe::MmaCase second) {
   for (uint32_t row = 0; row < first.m; ++row)
     for (uint32_t column = 0; column < first.n; ++column)
-      second.c[row * first.n + column] = expected(first, row, column);
+      second.c[row * first.n + column] = probe::expected(first, row, column);
   return second;
 }
 
 struct Scaled {
-  MmaCase p = draw(kMmaKindsOf[kNvfp4], kMmaSwizzles[3], 128, 16, 2);
+  probe::MmaCase p = probe::draw(probe::kMmaKindsOf[probe::kNvfp4], probe::kMmaSwizzles[3], 128, 16, 2);
   std::string text;
   std::string mma, commit;
   Scaled() {
     p.accumulate = true;
-    text = kernel(p);
+    text = probe::kernel(p);
     mma = line_of(text, "tcgen05.mma");
     commit = line_of(text, "tcgen05.commit");
   }
@@ -115,25 +118,26 @@ struct Judged {
   std::string strict, race;
   std::set<std::string_view> notes;  // of the race check
 };
-Judged judged(const MmaCase& p, const std::string& text) {
+Judged judged(const probe::MmaCase& p, const std::string& text) {
   Judged out;
   const test::Module module = test::module_of(text);
-  Launch l = launch_of(p);
-  isa::Options strict;
+  launch::Launch l = probe::launch_of(p);
+  run::Options strict;
   strict.strict = true;
   try {
     test::run_ptx(module, l, strict);
   } catch (const machine::Fault& e) {
     out.strict = e.what();
   }
-  Watch watch;
-  isa::Options watched;
+  findings::Watch watch;
+  run::Options watched;
   watched.observers.push_back(watch.observer());
-  l = launch_of(p);
+  l = probe::launch_of(p);
   watch.begin(*module->program("k"), l.shape);
   test::run_ptx(module, l, watched);
   const std::vector<session::Weighed> found = session::weigh(watch);
-  if (const session::Weighed* error = session::first_error(found)) out.race = describe(error->found);
+  if (const session::Weighed* error = session::first_error(found))
+    out.race = findings::describe(error->found);
   for (const session::Weighed& w : found)
     if (w.level == session::Level::note) out.notes.insert(hazard::row_of(w.found.finding.kind).name);
   return out;
@@ -141,23 +145,23 @@ Judged judged(const MmaCase& p, const std::string& text) {
 
 // Devices keep the order of issue, in which D is that of `wanted`, under every schedule; the manual does not
 // promise it, so that a strict random one does not, and the race check has these notes more.
-void expect_kept_by_devices(const char* rule, const MmaCase& p, const MmaCase& wanted,
+void expect_kept_by_devices(const char* rule, const probe::MmaCase& p, const probe::MmaCase& wanted,
                             const std::string& text, std::set<std::string_view> notes) {
   expect_kept(rule, p, wanted, text);
   const std::string strict = seen(p, wanted, text, true);
   EXPECT_NE(strict.find("other bits"), std::string::npos) << rule << ": " << strict;
   const Judged j = judged(p, text);
   EXPECT_EQ(j.race, "") << rule;
-  notes.merge(judged(p, kernel(p)).notes);  // of what the kernel does otherwise
+  notes.merge(judged(p, probe::kernel(p)).notes);  // of what the kernel does otherwise
   EXPECT_EQ(j.notes, notes) << rule;
 }
 
 // The different D of all schedules; nothing for one that ends in a fault.
-std::set<std::vector<uint32_t>> outcomes(const MmaCase& p, const std::string& text) {
+std::set<std::vector<uint32_t>> outcomes(const probe::MmaCase& p, const std::string& text) {
   std::set<std::vector<uint32_t>> out;
-  for (const isa::Schedule& s : schedules()) {
+  for (const run::Schedule& s : schedules()) {
     try {
-      out.insert(run(p, s, text));
+      out.insert(probe::run(p, s, text));
     } catch (const machine::Fault&) {
       out.insert(std::vector<uint32_t>{});
     }
@@ -270,8 +274,8 @@ TEST(TensorOrder, TheFenceBehindACommitsWaitIsANote) {
 
 // cp and shift are no pipeline with ld, either.
 TEST(TensorOrder, CopiesAndShiftsAreWaitedForBeforeALoad) {
-  const MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128, 16, 3);
-  const std::string text = kernel(p);
+  const probe::MmaCase p = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], 128, 16, 3);
+  const std::string text = probe::kernel(p);
   const std::string mma = line_of(text, "tcgen05.mma");
   for (const char* operation :
        {"tcgen05.cp.cta_group::1.128x256b [%r4], %x0;\n", "tcgen05.shift.cta_group::1.down [%r4];\n"}) {
@@ -291,17 +295,18 @@ TEST(TensorOrder, ACopyBehindAnMmaDoesNotReachIt) {
 
 // mma and cp read shared memory through the async proxy. No schedule shows it; the race check does.
 TEST(TensorOrder, GenericWritesNeedTheProxyFence) {
-  for (const MmaCase& p : {Scaled().p, draw(kMmaKindsOf[0], kMmaSwizzles[3], 128, 16, 2)}) {
-    EXPECT_EQ(judged(p, kernel(p)).race, "");
-    const std::string what = judged(p, with(kernel(p), "fence.proxy.async.shared::cta;\n", "")).race;
+  for (const probe::MmaCase& p :
+       {Scaled().p, probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[3], 128, 16, 2)}) {
+    EXPECT_EQ(judged(p, probe::kernel(p)).race, "");
+    const std::string what = judged(p, with(probe::kernel(p), "fence.proxy.async.shared::cta;\n", "")).race;
     EXPECT_NE(what.find("fence.proxy.async"), std::string::npos) << what;
   }
 }
 
 // An MMA of a pair reads both CTAs' shared memory and writes both their tensor memory.
 TEST(TensorOrder, APairMeetsBeforeItMultiplies) {
-  const MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[3], 256, 16, 2, 2);
-  const std::string text = kernel(p);
+  const probe::MmaCase p = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[3], 256, 16, 2, 2);
+  const std::string text = probe::kernel(p);
   expect_kept("barrier.cluster, mma", p, p, text);
   expect_caught(
       "no barrier.cluster", p, p,
@@ -310,19 +315,19 @@ TEST(TensorOrder, APairMeetsBeforeItMultiplies) {
 }
 
 TEST(TensorOrder, MmasOfOneSumKeepTheirOrder) {
-  const MmaCase p = from_tensor();
-  const std::string text = kernel(p);
+  const probe::MmaCase p = from_tensor();
+  const std::string text = probe::kernel(p);
   const std::string mma = line_of(text, "tcgen05.mma");
   // The first does not add.
-  MmaCase first = p;
+  probe::MmaCase first = p;
   first.accumulate = false;
   const std::string both = with(text, mma, "setp.ne.u32 %p5, %r0, %r0;\n" + with(mma, "%p3", "%p5") + mma);
   expect_kept("mma, mma", p, after(first, p), both);
   // Another shape on the same cells: the first half of the columns gets no sum to add to but its own.
-  MmaCase narrow = p;
+  probe::MmaCase narrow = p;
   for (uint32_t row = 0; row < 128; ++row)
     for (uint32_t column = 0; column < 64; ++column)
-      narrow.c[row * 128 + column] = expected(first, row, column);
+      narrow.c[row * 128 + column] = probe::expected(first, row, column);
   expect_kept_by_devices("mmas of two shapes", p, narrow,
                          with(text, mma,
                               "sub.u32 %r15, %r10, 1048576;\nsetp.ne.u32 %p5, %r0, %r0;\n" +
@@ -335,10 +340,10 @@ TEST(TensorOrder, MmasOfOneSumKeepTheirOrder) {
 TEST(TensorOrder, AnMmaOverAnothersOperandComesBehindIt) {
   for (const uint32_t ctas : {1u, 2u})
     for (const uint32_t n : {64u, 128u}) {
-      MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[0], 128 * ctas, n, 3, ctas);
+      probe::MmaCase p = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], 128 * ctas, n, 3, ctas);
       p.a_in_tensor = true;
       p.accumulate = true;
-      const std::string text = kernel(p);
+      const std::string text = probe::kernel(p);
       const std::string mma = line_of(text, "tcgen05.mma");
       const std::string scores = "setp.ne.u32 %p5, %r0, %r0;\n" +
                                  with(with(with(mma, "[%r13]", "%x0"), "[%r4]", "[%r13]"), "%p3", "%p5");
@@ -348,16 +353,16 @@ TEST(TensorOrder, AnMmaOverAnothersOperandComesBehindIt) {
 
 // B200s take the threads of a warp that issue for one.
 TEST(TensorOrder, MmasOfTwoThreadsOfAWarpKeepTheirOrder) {
-  MmaCase p = from_tensor();
+  probe::MmaCase p = from_tensor();
   p.accumulate = false;
-  std::string text = kernel(p);
+  std::string text = probe::kernel(p);
   const std::string mma = line_of(text, "tcgen05.mma");
   const std::string commit = line_of(text, "tcgen05.commit");
   text =
       with(text, "@!%p6 bra issued;", "setp.eq.u32 %p5, %r0, 1;\nor.pred %p6, %p6, %p5;\n@!%p6 bra issued;");
   text = with(with(text, mma, "@%p1 " + mma + "setp.eq.u32 %p3, %r0, %r0;\n@%p5 " + mma), commit,
               "@%p5 " + commit);
-  MmaCase both = p;
+  probe::MmaCase both = p;
   both.accumulate = true;
   both = after(p, both);
   expect_kept("mmas of two threads", p, both, text);
@@ -365,10 +370,10 @@ TEST(TensorOrder, MmasOfTwoThreadsOfAWarpKeepTheirOrder) {
 }
 
 TEST(TensorOrder, ShiftsAndMmasKeepTheirOrder) {
-  const MmaCase p = from_tensor();
-  const std::string text = kernel(p);
+  const probe::MmaCase p = from_tensor();
+  const std::string text = probe::kernel(p);
   const std::string mma = line_of(text, "tcgen05.mma");
-  const MmaCase both = after(p, shifted(p));
+  const probe::MmaCase both = after(p, shifted(p));
   expect_kept("mma, shift, mma", p, both, with(text, mma, mma + kShift + mma));
   expect_kept("shift, mma", p, shifted(p), with(text, mma, kShift + mma));
   // Thread 32 shifts instead.
@@ -380,11 +385,11 @@ TEST(TensorOrder, ShiftsAndMmasKeepTheirOrder) {
 }
 
 TEST(TensorOrder, AShiftIsDoneBeforeACopyOfFourRowsOnly) {
-  MmaCase p = from_tensor();
-  const std::string text = kernel(p);
+  probe::MmaCase p = from_tensor();
+  const std::string text = probe::kernel(p);
   const std::string mma = line_of(text, "tcgen05.mma");
   // The last row of each quarter becomes the row of that number.
-  MmaCase replaced = shifted(p);
+  probe::MmaCase replaced = shifted(p);
   for (uint32_t i = 0; i < 4; ++i)
     std::copy_n(p.a.begin() + i * 16, 16, replaced.a.begin() + (32 * i + 31) * 16);
   const std::string four =
@@ -400,11 +405,11 @@ TEST(TensorOrder, AShiftIsDoneBeforeACopyOfFourRowsOnly) {
 // D of 64 rows stands in every other half of a warp's lanes; the halves between may be another's.
 TEST(TensorOrder, AnMmaOf64RowsKeepsOffTheLanesBetween) {
   for (const uint32_t lane : {0u, 16u}) {
-    MmaCase p = draw(kMmaKindsOf[0], kMmaSwizzles[0], 64, 32, 3);
+    probe::MmaCase p = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[0], 64, 32, 3);
     p.lane = lane;
     const auto loading = [&](uint32_t from) {  // with a load that nobody waits for
       const std::string fence = "tcgen05.fence::before_thread_sync;\n";
-      return with(kernel(p), fence,
+      return with(probe::kernel(p), fence,
                   "add.u32 %r21, %r5, " + std::to_string(from << 16) +
                       ";\ntcgen05.ld.sync.aligned.16x64b.x1.b32 {%r22}, [%r21];\n" + fence);
     };
@@ -414,4 +419,4 @@ TEST(TensorOrder, AnMmaOf64RowsKeepsOffTheLanesBetween) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

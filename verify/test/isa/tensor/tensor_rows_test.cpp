@@ -7,7 +7,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 using machine::TensorMap;
@@ -39,9 +39,9 @@ struct Outcome {
   std::vector<std::byte> out, tensor;
 };
 Outcome run(test::Kernel k, const TensorMap& map, const std::vector<std::byte>& tensor,
-            isa::Policy policy = isa::Policy::lazy) {
+            run::Policy policy = run::Policy::lazy) {
   k.options.schedule = {policy, 3};
-  Launch l = k.launch();
+  launch::Launch l = k.launch();
   l.add_tensor_map(l.add_hidden_buffer({"tensor", tensor, true, false, true}), map);
   l.add_scalar(uint64_t{0});
   const test::Left left = k.run(l);
@@ -96,7 +96,7 @@ TEST(PaddedTensors, SixteenElementsGoToSixteenBytes) {
          {TensorSwizzle::none, TensorSwizzle::b128, TensorSwizzle::b128_atom_32b})
       for (const int column : {0, 128, 256, -128})
         for (const int row : {0, 5, 12, -3})
-          for (const isa::Policy policy : {isa::Policy::lazy, isa::Policy::random}) {
+          for (const run::Policy policy : {run::Policy::lazy, run::Policy::random}) {
             const TensorMap map = padded(bits, swizzle);
             const std::vector<std::byte> tensor = random_bytes(16 * map.strides[1]);
             const Outcome o = run(kernel(load(column, row), static_cast<uint32_t>(8 * 128 * bits / 8),
@@ -230,4 +230,4 @@ TEST(RowsByName, NeedABoxOfOneRow) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -6,7 +6,7 @@
 
 #include "tensor_kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 constexpr uint32_t kColumns = kTensorKernelColumns;
@@ -27,7 +27,7 @@ TensorKernel kernel(int ctas, const std::string& who, const std::string& issue, 
   return k;
 }
 
-std::vector<uint32_t> run(const TensorKernel& k, isa::Schedule schedule = {}) {
+std::vector<uint32_t> run(const TensorKernel& k, run::Schedule schedule = {}) {
   return k.run({std::byte{0}}, schedule);
 }
 std::string refusal(const TensorKernel& k) {
@@ -76,7 +76,7 @@ TEST(TensorShift, NShiftsMoveByN) {
             issue += "tcgen05.shift.cta_group::" + std::to_string(ctas) + ".down [%r2+" +
                      std::to_string(column) + "];\n";
           expect_shifted(run(kernel(static_cast<int>(ctas), kFirst, issue, 1),
-                             {seed == 0 ? isa::Policy::lazy : isa::Policy::random, seed}),
+                             {seed == 0 ? run::Policy::lazy : run::Policy::random, seed}),
                          shifts, column);
         }
 }
@@ -111,4 +111,4 @@ TEST(TensorShift, WhatItCannotDoIsNamed) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -6,7 +6,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 struct Hang {
@@ -152,4 +152,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& hang) { return std::string(hang.param.name); });
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -7,7 +7,7 @@
 #include "../../kernel.h"
 #include "model/ptx/parse.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // A kernel of one warp whose body starts at PTX line 12: %r0 is the lane, %rd0 points at `in`, %rd1 at `out`.
@@ -22,8 +22,8 @@ test::Kernel kernel(const std::string& body) {
       .body = body};
 }
 
-Launch launch_of(size_t in = 128, size_t out = 128) {
-  Launch l;
+launch::Launch launch_of(size_t in = 128, size_t out = 128) {
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {32, 1, 1};
   l.add_buffer({"in", std::vector<std::byte>(in), true, true, false});
@@ -32,10 +32,10 @@ Launch launch_of(size_t in = 128, size_t out = 128) {
 }
 
 std::string run(const std::string& body, bool all_written = false, uint32_t threads = 32) {
-  Launch l = launch_of();
+  launch::Launch l = launch_of();
   l.shape.block = {threads, 1, 1};
   try {
-    isa::Options options;
+    run::Options options;
     options.step_limit = 1 << 20;
     test::run_ptx(kernel(body).text(), l, options, all_written);
   } catch (const machine::Fault& f) {
@@ -126,7 +126,7 @@ TEST(Faults, EndlessLoop) {
 }
 // Not only after the warp's turn, which is 65,536 iterations long.
 TEST(Faults, TheStepLimitHoldsInsideATurn) {
-  const isa::Program program = isa::compile(
+  const Program program = isa::compile(
       ptx::parse(
           kernel("mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nst.global.u32 [%rd3], %r1;\nbra L;").text()),
       "k");
@@ -139,9 +139,9 @@ TEST(Faults, TheStepLimitHoldsInsideATurn) {
     arguments.emplace_back(sizeof address);
     std::memcpy(arguments.back().data(), &address, sizeof address);
   }
-  isa::Options options;
+  run::Options options;
   options.step_limit = 3000;
-  EXPECT_THROW(isa::run(program, launch_of().shape, arguments, memory, options), machine::Fault);
+  EXPECT_THROW(run::run(program, launch_of().shape, arguments, memory, options), machine::Fault);
   uint32_t iterations = 0;
   std::memcpy(&iterations, out->raw_bytes(), sizeof iterations);
   EXPECT_GT(iterations, 900u);
@@ -158,9 +158,9 @@ TEST(Faults, DivergentSpinOnAnotherLaneEnds) {
 
 // Runs `body` and returns out[lane] of every lane as 32-bit words.
 std::vector<uint32_t> values(const std::string& body, uint32_t threads = 32) {
-  Launch l = launch_of(128, 4 * std::max(threads, 32u));
+  launch::Launch l = launch_of(128, 4 * std::max(threads, 32u));
   l.shape.block = {threads, 1, 1};
-  isa::Options options;
+  run::Options options;
   options.step_limit = 1 << 22;
   test::run_ptx(kernel(body).text(), l, options, false);
   std::vector<uint32_t> out(threads);
@@ -240,10 +240,10 @@ TEST(Comments, ASlashStarSlashDoesNotEndAComment) {
 // Hostile files are refused, not followed.
 std::string outcome(const std::string& text, const std::string& entry = "k") {
   try {
-    Launch l = launch_of();
+    launch::Launch l = launch_of();
     l.arguments.clear();
     l.entry = entry;
-    isa::Options options;
+    run::Options options;
     options.step_limit = 1 << 22;
     test::run_ptx(text, l, options, false);
   } catch (const machine::InputError& e) {
@@ -331,7 +331,7 @@ TEST(Faults, ReductionsOverABarrierAreNotMixedWithOtherUses) {
 }
 
 TEST(Faults, AnEndedCtaIsNamedWithTheThreadThatReachesForIt) {
-  Launch l = launch_of();
+  launch::Launch l = launch_of();
   l.shape.grid = l.shape.cluster = {2, 1, 1};
   const std::string body = R"(mov.u32 %r1, %cluster_ctarank;
 setp.eq.u32 %p0, %r1, 0;
@@ -361,7 +361,7 @@ TEST(Faults, NoCompleteMayBeTheLastArrivalOfAPhaseThatBytesHoldOpen) {
 }
 
 TEST(Programs, SharedMemoryOfAnotherCtaIsNotSharedCta) {
-  Launch l = launch_of();
+  launch::Launch l = launch_of();
   l.shape.grid = l.shape.cluster = {2, 1, 1};
   const std::string body = R"(cvta.shared.u64 %rd4, sh;
 mov.u32 %r1, %cluster_ctarank;
@@ -393,8 +393,8 @@ TEST(Hostile, PrintfFormatsReachNothingOnTheHost) {
   expect_parts(print("37, 52, 36, 115"), {"unsupported", "printf"});  // %4$s
 }
 
-std::string refused(const std::function<void(Launch&)>& change, const std::string& directives = "") {
-  Launch l = launch_of();
+std::string refused(const std::function<void(launch::Launch&)>& change, const std::string& directives = "") {
+  launch::Launch l = launch_of();
   change(l);
   try {
     test::Kernel k = kernel("");
@@ -409,36 +409,40 @@ std::string refused(const std::function<void(Launch&)>& change, const std::strin
 }
 
 TEST(Launches, BeyondTheLimitsAreRefusedByName) {
-  expect_parts(refused([](Launch& l) { l.entry = "nothing"; }), {"no entry 'nothing'", "there is k"});
-  expect_parts(refused([](Launch& l) { l.arguments.pop_back(); }), {"takes 2 arguments, the launch gives 1"});
-  expect_parts(refused([](Launch& l) {
+  expect_parts(refused([](launch::Launch& l) { l.entry = "nothing"; }), {"no entry 'nothing'", "there is k"});
+  expect_parts(refused([](launch::Launch& l) { l.arguments.pop_back(); }),
+               {"takes 2 arguments, the launch gives 1"});
+  expect_parts(refused([](launch::Launch& l) {
                  l.arguments.pop_back();
                  l.add_scalar(1);
                }),
                {"argument 1 ('pout') has 8 bytes, the launch gives 4"});
-  expect_parts(refused([](Launch& l) { l.shape.block = {1025, 1, 1}; }), {"block.x is 1025"});
-  expect_parts(refused([](Launch& l) { l.shape.block = {64, 32, 1}; }), {"2048 threads, the limit is 1024"});
-  expect_parts(refused([](Launch& l) { l.shape.grid = {1, 65536, 1}; }), {"grid.y is 65536"});
-  expect_parts(refused([](Launch& l) { l.shape.grid = {0, 1, 1}; }), {"grid.x is 0"});
-  expect_parts(refused([](Launch& l) { l.shape.dynamic_shared = 228 << 10; }),
+  expect_parts(refused([](launch::Launch& l) { l.shape.block = {1025, 1, 1}; }), {"block.x is 1025"});
+  expect_parts(refused([](launch::Launch& l) {
+                 l.shape.block = {64, 32, 1};
+               }),
+               {"2048 threads, the limit is 1024"});
+  expect_parts(refused([](launch::Launch& l) { l.shape.grid = {1, 65536, 1}; }), {"grid.y is 65536"});
+  expect_parts(refused([](launch::Launch& l) { l.shape.grid = {0, 1, 1}; }), {"grid.x is 0"});
+  expect_parts(refused([](launch::Launch& l) { l.shape.dynamic_shared = 228 << 10; }),
                {"bytes of shared memory", "sm_90a has 232448"});
-  expect_parts(refused([](Launch& l) {
+  expect_parts(refused([](launch::Launch& l) {
                  l.shape.cluster = {2, 1, 1};
                }),
                {"not a multiple of cluster.x, which is 2"});
-  expect_parts(refused([](Launch& l) {
+  expect_parts(refused([](launch::Launch& l) {
                  l.shape.grid = {9, 1, 1};
                  l.shape.cluster = {9, 1, 1};
                }),
                {"9 x 1 x 1", "9 CTAs, the limit is 8"});
   expect_parts(refused(
-                   [](Launch& l) {
+                   [](launch::Launch& l) {
                      l.shape.block = {64, 1, 1};
                    },
                    ".maxntid 32, 1, 1"),
                {".maxntid allows 32"});
   expect_parts(refused(
-                   [](Launch& l) {
+                   [](launch::Launch& l) {
                      l.shape.block = {16, 1, 1};
                    },
                    ".reqntid 32, 1, 1"),
@@ -545,4 +549,4 @@ TEST(Programs, MemoryInstructionsTakeAnyWiderRegisterForBits) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -4,7 +4,7 @@
 #pragma once
 #include <utility>
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 
 inline constexpr std::pair<const char*, bool> kInstructionLimits[] = {
     {"bar.sync 0;", true},
@@ -205,4 +205,4 @@ inline constexpr std::pair<const char*, bool> kInstructionLimits[] = {
     {"wgmma.wait_group.sync.aligned 9223372036854775808;", false},
 };
 
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -9,12 +9,14 @@
 #include "verify/probe/recorded.h"
 #include "verify/probe/tensor.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 constexpr const char* kWords = "instructions.tuples.xz";
 
-std::optional<Capture> recorded() { return read_capture(share_folder("captures") + "/instructions.json"); }
+std::optional<capture::Capture> recorded() {
+  return capture::read_capture(capture::share_folder("captures") + "/instructions.json");
+}
 
 // Forms of an opcode: from one of them on, so many at most.
 struct Part {
@@ -27,7 +29,7 @@ void PrintTo(const Part& p, std::ostream* out) { *out << p.opcode << " from " <<
 std::vector<Part> parts() {
   std::vector<Part> out;
   std::map<std::string, size_t> seen;
-  for (const Probe& p : probes("sm_90a")) {
+  for (const probe::Probe& p : probe::probes("sm_90a")) {
     const std::string opcode = p.instruction.substr(0, p.instruction.find('.'));
     if (const size_t n = seen[opcode]++; n % kPart == 0) out.push_back({opcode, n});
   }
@@ -37,18 +39,19 @@ std::vector<Part> parts() {
 class Instructions : public testing::TestWithParam<Part> {};
 
 TEST_P(Instructions, HaveTheDigestsThatTheGpuGave) {
-  const std::optional<Capture> capture = recorded();
+  const std::optional<capture::Capture> capture = recorded();
   ASSERT_TRUE(capture) << "verify/device/captures/instructions.json is not there";
-  const std::optional<Tuples> words = read_tuples(share_folder("captures") + "/" + kWords);
-  const std::vector<Probe> all = probes("sm_90a", GetParam().opcode);
-  const std::set<std::string> manual = unrecorded(share_folder("captures"));
+  const std::optional<capture::Tuples> words =
+      capture::read_tuples(capture::share_folder("captures") + "/" + kWords);
+  const std::vector<probe::Probe> all = probe::probes("sm_90a", GetParam().opcode);
+  const std::set<std::string> manual = capture::unrecorded(capture::share_folder("captures"));
   for (size_t i = GetParam().first; i < std::min(all.size(), GetParam().first + kPart); ++i) {
-    const Probe& p = all[i];
+    const probe::Probe& p = all[i];
     if (manual.contains(p.instruction)) continue;
-    Launch launch = recorded_launch(p);
+    launch::Launch launch = probe::recorded_launch(p);
     try {
-      test::run_ptx(probe_module({p}, "sm_90a"), launch);
-      EXPECT_EQ(difference(p, launch, *capture, words), "");
+      test::run_ptx(probe::probe_module({p}, "sm_90a"), launch);
+      EXPECT_EQ(probe::difference(p, launch, *capture, words), "");
     } catch (const machine::Fault& f) {
       ADD_FAILURE() << p.instruction << ": " << f.what();
     }
@@ -60,16 +63,17 @@ INSTANTIATE_TEST_SUITE_P(All, Instructions, testing::ValuesIn(parts()), [](const
 });
 
 TEST(InstructionsList, EachIsRecordedByAGpuOrListedAsNotRecorded) {
-  const std::optional<Capture> capture = recorded();
+  const std::optional<capture::Capture> capture = recorded();
   ASSERT_TRUE(capture) << "verify/device/captures/instructions.json is not there";
-  const std::set<std::string> manual = unrecorded(share_folder("captures"));
+  const std::set<std::string> manual = capture::unrecorded(capture::share_folder("captures"));
   std::set<std::string> there;
-  for (const Probe& p : probes("sm_90a")) {
+  for (const probe::Probe& p : probe::probes("sm_90a")) {
     there.insert(p.instruction);
     EXPECT_NE(capture->digests.contains(p.instruction), manual.contains(p.instruction))
         << p.instruction << " must be either recorded by a GPU or listed in captures/unrecorded.txt";
   }
-  for (const TensorInstruction& i : tensor_instructions()) there.insert(i.name);  // recorded in tensor.json
+  for (const probe::TensorInstruction& i : probe::tensor_instructions())
+    there.insert(i.name);  // recorded in tensor.json
   for (const std::string& name : manual)
     EXPECT_TRUE(there.contains(name)) << name << " is listed, and no instruction";
   for (const auto& [name, digest] : capture->digests)
@@ -79,15 +83,15 @@ TEST(InstructionsList, EachIsRecordedByAGpuOrListedAsNotRecorded) {
 // A digest alone says that something is wrong, and not what.
 TEST(Captures, EachDigestHasRawWordsOfTheSameGpu) {
   for (const std::string family : {"instructions", "tensor", "wgmma", "async"}) {
-    const std::string path = share_folder("captures") + "/" + family;
-    const std::optional<Capture> capture = read_capture(path + ".json");
-    const std::optional<Tuples> words = read_tuples(path + ".tuples.xz");
+    const std::string path = capture::share_folder("captures") + "/" + family;
+    const std::optional<capture::Capture> capture = capture::read_capture(path + ".json");
+    const std::optional<capture::Tuples> words = capture::read_tuples(path + ".tuples.xz");
     ASSERT_TRUE(capture && words) << family;
     EXPECT_EQ(words->device, capture->device);
     for (const auto& [name, digest] : capture->digests) {
       const auto kept = words->of.find(name);
       ASSERT_NE(kept, words->of.end()) << name;
-      EXPECT_GE(kept->second.size(), family == "async" ? 1 : kKeptTuples) << name;
+      EXPECT_GE(kept->second.size(), family == "async" ? 1 : probe::kKeptTuples) << name;
     }
     for (const auto& [name, tuples] : words->of)
       EXPECT_TRUE(capture->digests.contains(name)) << name << " has raw words and no digest";
@@ -95,4 +99,4 @@ TEST(Captures, EachDigestHasRawWordsOfTheSameGpu) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

@@ -32,13 +32,13 @@ std::string refusal(const Launch& l) {
                            l.directives + " {" + l.variables + " ret;}\n";
   const Program program = compile(ptx::parse(text), "e");
   try {
-    check_launch(program,
-                 {.grid = l.grid,
-                  .block = l.block,
-                  .cluster = l.cluster,
-                  .dynamic_shared = l.dynamic_shared,
-                  .non_portable_cluster = l.non_portable_cluster},
-                 {});
+    run::check_launch(program,
+                      {.grid = l.grid,
+                       .block = l.block,
+                       .cluster = l.cluster,
+                       .dynamic_shared = l.dynamic_shared,
+                       .non_portable_cluster = l.non_portable_cluster},
+                      {});
   } catch (const machine::InputError& e) {
     return e.what();
   }
@@ -259,32 +259,32 @@ TEST(Residency, OfOneMultiprocessorAndOfTheDevice) {
   struct Row {
     Launch launch;
     uint32_t ctas_per_sm;
-    Scarce by;
+    run::Scarce by;
     uint64_t clusters;
   };
   const Row rows[] = {
-      {{.block = {64, 1, 1}, .grid = {100000, 1, 1}}, 32, Scarce::ctas, 32 * 132},
-      {{.block = {65, 1, 1}, .grid = {100000, 1, 1}}, 21, Scarce::threads, 21 * 132},
-      {{.block = {1024, 1, 1}, .grid = {100000, 1, 1}}, 2, Scarce::threads, 2 * 132},
-      {{.block = {682, 1, 1}, .grid = {100000, 1, 1}}, 2, Scarce::threads, 2 * 132},
-      {{.grid = {100000, 1, 1}, .dynamic_shared = 113 << 10}, 2, Scarce::shared_memory, 2 * 132},
-      {{.grid = {100000, 1, 1}, .dynamic_shared = (113 << 10) + 1}, 1, Scarce::shared_memory, 132},
-      {{.grid = {100000, 1, 1}, .dynamic_shared = 227 << 10}, 1, Scarce::shared_memory, 132},
+      {{.block = {64, 1, 1}, .grid = {100000, 1, 1}}, 32, run::Scarce::ctas, 32 * 132},
+      {{.block = {65, 1, 1}, .grid = {100000, 1, 1}}, 21, run::Scarce::threads, 21 * 132},
+      {{.block = {1024, 1, 1}, .grid = {100000, 1, 1}}, 2, run::Scarce::threads, 2 * 132},
+      {{.block = {682, 1, 1}, .grid = {100000, 1, 1}}, 2, run::Scarce::threads, 2 * 132},
+      {{.grid = {100000, 1, 1}, .dynamic_shared = 113 << 10}, 2, run::Scarce::shared_memory, 2 * 132},
+      {{.grid = {100000, 1, 1}, .dynamic_shared = (113 << 10) + 1}, 1, run::Scarce::shared_memory, 132},
+      {{.grid = {100000, 1, 1}, .dynamic_shared = 227 << 10}, 1, run::Scarce::shared_memory, 132},
       {{.grid = {100000, 1, 1}, .cluster = {4, 2, 1}, .dynamic_shared = 227 << 10},
        1,
-       Scarce::shared_memory,
+       run::Scarce::shared_memory,
        16},
-      {{.grid = {7, 1, 1}}, 32, Scarce::ctas, 7},
+      {{.grid = {7, 1, 1}}, 32, run::Scarce::ctas, 7},
       {{.grid = {100000, 1, 1}, .dynamic_shared = 227 << 10, .target = "sm_100a"},
        1,
-       Scarce::shared_memory,
+       run::Scarce::shared_memory,
        148},
-      {{.block = {32, 1, 1}, .grid = {100000, 1, 1}, .target = "sm_86"}, 16, Scarce::ctas, 16 * 132},
-      {{.block = {1024, 1, 1}, .grid = {100000, 1, 1}, .target = "sm_86"}, 1, Scarce::threads, 132},
+      {{.block = {32, 1, 1}, .grid = {100000, 1, 1}, .target = "sm_86"}, 16, run::Scarce::ctas, 16 * 132},
+      {{.block = {1024, 1, 1}, .grid = {100000, 1, 1}, .target = "sm_86"}, 1, run::Scarce::threads, 132},
   };
   for (const Row& row : rows) {
     const Launch& l = row.launch;
-    const Residency r = residency(
+    const run::Residency r = run::residency(
         compile(ptx::parse(".version 9.0\n.target " + l.target +
                            "\n.address_size 64\n.visible .entry e() {ret;}\n"),
                 "e"),

@@ -14,7 +14,7 @@
 #include "model/ptx/parse.h"
 #include "verify/launch/launch.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 struct Case {
@@ -322,9 +322,9 @@ std::string refusal(Work work) {
 std::string checked(const std::string& text) {
   return refusal([&] {
     std::string unsupported;
-    for (const isa::Finding& f : isa::check(ptx::parse(text))) {
-      if (f.kind == isa::Finding::Kind::invalid) return f.what;
-      if (f.kind == isa::Finding::Kind::unsupported) unsupported = "unsupported: " + f.what;
+    for (const Finding& f : isa::check(ptx::parse(text))) {
+      if (f.kind == Finding::Kind::invalid) return f.what;
+      if (f.kind == Finding::Kind::unsupported) unsupported = "unsupported: " + f.what;
     }
     return unsupported;
   });
@@ -387,4 +387,4 @@ TEST(Limits, PtxasSaysWhatIsRecorded) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

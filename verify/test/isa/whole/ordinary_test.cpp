@@ -9,7 +9,7 @@
 #include "../../kernel.h"
 #include "verify/capture/captures.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 constexpr uint32_t kBlock = 128;
@@ -18,9 +18,9 @@ constexpr uint32_t kThreads = kBlock * kGrid;
 
 class Ordinary : public testing::TestWithParam<const char*> {
  protected:
-  static Launch launch(const std::string& entry, uint32_t dynamic_shared = 0) {
-    Launch l;
-    l.ptx = share_folder("test") + "/" + GetParam() + ".ptx";
+  static launch::Launch launch(const std::string& entry, uint32_t dynamic_shared = 0) {
+    launch::Launch l;
+    l.ptx = capture::share_folder("test") + "/" + GetParam() + ".ptx";
     l.entry = entry;
     l.shape.grid = {kGrid, 1, 1};
     l.shape.block = {kBlock, 1, 1};
@@ -29,7 +29,7 @@ class Ordinary : public testing::TestWithParam<const char*> {
     return l;
   }
 
-  static uint64_t word(const Launch& l, size_t i) {
+  static uint64_t word(const launch::Launch& l, size_t i) {
     uint64_t v = 0;
     std::memcpy(&v, l.buffers[0].bytes.data() + 8 * i, 8);
     return v;
@@ -37,13 +37,13 @@ class Ordinary : public testing::TestWithParam<const char*> {
 
   void expect(const std::string& entry, const std::function<uint64_t(uint32_t)>& value,
               uint32_t dynamic_shared = 0) {
-    Launch l = launch(entry, dynamic_shared);
+    launch::Launch l = launch(entry, dynamic_shared);
     test::run_file(l);
     for (uint32_t i = 0; i < kThreads; ++i) ASSERT_EQ(word(l, i), value(i)) << entry << " thread " << i;
   }
 
   std::string fault(const std::string& entry) {
-    Launch l = launch(entry);
+    launch::Launch l = launch(entry);
     try {
       test::run_file(l, {}, false);
     } catch (const machine::Fault& f) {
@@ -79,7 +79,7 @@ TEST_P(Ordinary, DynamicSharedMemoryAndBarriers) {
 }
 
 TEST_P(Ordinary, Atomics) {
-  Launch l = launch("atomics");
+  launch::Launch l = launch("atomics");
   std::vector<std::byte> counters(24);
   std::memset(counters.data() + 8, 0xFF, 4);
   l.add_buffer({"counters", counters, true, false, true});
@@ -99,10 +99,10 @@ TEST_P(Ordinary, Atomics) {
 }
 
 TEST_P(Ordinary, Printf) {
-  Launch l = launch("prints");
+  launch::Launch l = launch("prints");
   l.shape.grid = {1, 1, 1};
   std::string printed;
-  isa::Options options;
+  run::Options options;
   options.print = [&](std::string_view text) { printed += text; };
   test::run_file(l, options, false);
   EXPECT_EQ(printed, "thread 0: -7  1.50 text 123456789abc%\nthread 1: -7  1.50 text 123456789abc%\n");
@@ -125,4 +125,4 @@ INSTANTIATE_TEST_SUITE_P(Nvcc, Ordinary, testing::Values("ordinary", "ordinary_d
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

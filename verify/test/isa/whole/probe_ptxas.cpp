@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   const std::string target = argc > 1 ? argv[1] : "sm_90a";
-  const auto all = bitwell::verify::probes(target);
-  std::fputs(bitwell::verify::probe_module(all, target).c_str(), stdout);
+  const auto all = bitwell::probe::probes(target);
+  std::fputs(bitwell::probe::probe_module(all, target).c_str(), stdout);
   std::fprintf(stderr, "%zu probes\n", all.size());
 }

@@ -11,15 +11,17 @@
 #include "verify/probe/recorded.h"
 #include "verify/probe/wgmma.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 TEST(TensorInstructions, KernelsGiveTheDigestsThatTheGpuGave) {
-  const std::optional<Capture> capture = read_capture(share_folder("captures") + "/tensor.json");
+  const std::optional<capture::Capture> capture =
+      capture::read_capture(capture::share_folder("captures") + "/tensor.json");
   ASSERT_TRUE(capture) << "verify/device/captures/tensor.json is not there";
-  const std::optional<Tuples> words = read_tuples(share_folder("captures") + "/tensor.tuples.xz");
-  const std::vector<TensorInstruction> all = tensor_instructions();
-  const std::set<std::string> manual = unrecorded(share_folder("captures"));
+  const std::optional<capture::Tuples> words =
+      capture::read_tuples(capture::share_folder("captures") + "/tensor.tuples.xz");
+  const std::vector<probe::TensorInstruction> all = probe::tensor_instructions();
+  const std::set<std::string> manual = capture::unrecorded(capture::share_folder("captures"));
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::vector<std::string> wrong;
@@ -28,19 +30,21 @@ TEST(TensorInstructions, KernelsGiveTheDigestsThatTheGpuGave) {
     for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
       pool.emplace_back([&] {
         for (size_t n = next++; n < all.size(); n = next++) {
-          const TensorInstruction& i = all[n];
-          const test::Module module = test::module_of(tensor_module(i));
-          for (size_t regime = 0; regime < std::size(kTensorRegimes); ++regime) {
-            const size_t tiles = kTensorRecorded / static_cast<size_t>(i.m * i.n);
-            const TensorCase operands = tensor_case(i, regime, tiles, 1);
-            Launch launch = tensor_launch(i, operands);
-            const std::string name = i.name + ", " + kTensorRegimes[regime];
+          const probe::TensorInstruction& i = all[n];
+          const test::Module module = test::module_of(probe::tensor_module(i));
+          for (size_t regime = 0; regime < std::size(probe::kTensorRegimes); ++regime) {
+            const size_t tiles = probe::kTensorRecorded / static_cast<size_t>(i.m * i.n);
+            const probe::TensorCase operands = probe::tensor_case(i, regime, tiles, 1);
+            launch::Launch launch = probe::tensor_launch(i, operands);
+            const std::string name = i.name + ", " + probe::kTensorRegimes[regime];
             std::string what;
             try {
               test::run_ptx(module, launch);
-              what = difference(name, outputs_of(launch), *capture, words);
+              what = probe::difference(name, probe::outputs_of(launch), *capture, words);
               // What no GPU has recorded is held against the tile alone.
-              if (manual.contains(i.name) && tensor_results(i, launch) == tensor_model(i, operands)) continue;
+              if (manual.contains(i.name) &&
+                  probe::tensor_results(i, launch) == probe::tensor_model(i, operands))
+                continue;
             } catch (const std::exception& e) {
               what = name + ": " + e.what();
             }
@@ -55,15 +59,17 @@ TEST(TensorInstructions, KernelsGiveTheDigestsThatTheGpuGave) {
 }
 
 TEST(TensorInstructions, MatrixDescriptorsGiveTheDigestsThatTheGpuGave) {
-  const std::optional<Capture> capture = read_capture(share_folder("captures") + "/wgmma.json");
+  const std::optional<capture::Capture> capture =
+      capture::read_capture(capture::share_folder("captures") + "/wgmma.json");
   ASSERT_TRUE(capture) << "verify/device/captures/wgmma.json is not there";
-  const std::optional<Tuples> words = read_tuples(share_folder("captures") + "/wgmma.tuples.xz");
-  for (const WgmmaVariant& v : wgmma_variants()) {
-    Launch launch = wgmma_launch(v, kWgmmaRecorded, 1);
-    test::run_ptx(wgmma_module(v), launch);
-    EXPECT_EQ(difference(v.name, outputs_of(launch), *capture, words), "");
+  const std::optional<capture::Tuples> words =
+      capture::read_tuples(capture::share_folder("captures") + "/wgmma.tuples.xz");
+  for (const probe::WgmmaVariant& v : probe::wgmma_variants()) {
+    launch::Launch launch = probe::wgmma_launch(v, probe::kWgmmaRecorded, 1);
+    test::run_ptx(probe::wgmma_module(v), launch);
+    EXPECT_EQ(probe::difference(v.name, probe::outputs_of(launch), *capture, words), "");
   }
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa

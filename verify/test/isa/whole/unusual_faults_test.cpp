@@ -7,7 +7,7 @@
 
 #include "../../kernel.h"
 
-namespace bitwell::verify {
+namespace bitwell::isa {
 namespace {
 
 // %r0: the thread; %r1: `tile`; %r2: `bar`, an mbarrier of one arrival; %d0: `in`, read-only; %d1: `out`;
@@ -204,7 +204,7 @@ std::string printed(const std::string& stores, std::vector<std::pair<uint64_t, u
       "{ .param .b64 a; .param .b64 b; .param .b32 c; st.param.b64 [a], %q3; st.param.b64 [b], %q2;\n"
       "call.uni (c), vprintf, (a, b); }\nE: ret;\n}\n";
   std::string out;
-  isa::Options options;
+  run::Options options;
   options.print = [&](std::string_view more) { out += more; };
   machine::Observer observer;
   observer.accesses = true;
@@ -216,7 +216,7 @@ std::string printed(const std::string& stores, std::vector<std::pair<uint64_t, u
     told.emplace_back(a->addresses[1], a->bytes);
   };
   options.observers.push_back(observer);
-  Launch l;
+  launch::Launch l;
   l.entry = "k";
   l.shape.block = {2, 1, 1};
   l.add_buffer({"in", std::vector<std::byte>(4, std::byte{1}), true, true, false});
@@ -246,4 +246,4 @@ TEST(Printf, EveryLengthAndThePointer) {
 }
 
 }  // namespace
-}  // namespace bitwell::verify
+}  // namespace bitwell::isa
