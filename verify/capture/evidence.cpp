@@ -1,11 +1,15 @@
 #include "verify/capture/evidence.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string_view>
 
+#include "model/machine/arch.h"
+#include "model/number/dot.h"
 #include "verify/capture/captures.h"
 
 namespace bitwell::capture {
@@ -56,6 +60,16 @@ bool shape(const std::string& modifier) {
   return modifier.size() > 3 && modifier[0] == 'm' && modifier[1] >= '0' && modifier[1] <= '9';
 }
 
+// Its types in order: D, A, B of an mma.
+std::vector<std::string> types_of(const std::vector<std::string>& modifiers) {
+  std::vector<std::string> out;
+  for (const std::string& one : modifiers)
+    if (!shape(one) && !one.starts_with("kind::") && !one.starts_with("scale_vec::") &&
+        one.find_first_of("0123456789") != one.npos)
+      out.push_back(one);
+  return out;
+}
+
 // What tensor.json calls an mma or wgmma, its N left out: "mma.sync.m16*k16.f32.f16"; empty for anything
 // else.
 std::string tensor_key(const std::string& instruction) {
@@ -63,12 +77,9 @@ std::string tensor_key(const std::string& instruction) {
   const bool warpgroup = instruction.starts_with("wgmma.mma_async.sync.");
   if (!warpgroup && !instruction.starts_with("mma.sync.")) return "";
   std::string dimensions;
-  std::vector<std::string> types;
+  const std::vector<std::string> types = types_of(m);
   for (const std::string& one : m)
-    if (shape(one))
-      dimensions = one.substr(0, one.find('n')) + "*" + one.substr(one.find('k'));
-    else if (one.find_first_of("0123456789") != one.npos)
-      types.push_back(one);
+    if (shape(one)) dimensions = one.substr(0, one.find('n')) + "*" + one.substr(one.find('k'));
   if (dimensions.empty() || types.size() < 3) return "";  // D, A, B
   std::string out = (warpgroup ? "wgmma." : "mma.sync.") + dimensions + "." + types[0] + "." + types[1];
   return types[1] == types[2] ? out : out + "." + types[2];
@@ -107,7 +118,122 @@ struct Known {
   }
 };
 
+// Whether others have published how a tensor core of the architecture sums: rows of the table of dot products
+// say so of mma.sync by its types, and of tcgen05.mma by its kind, whose types a register has. The sum of
+// fp64 products is published as a chain of fused multiply-adds.
+bool published(const std::string& instruction, const machine::Arch& arch) {
+  const std::vector<std::string> m = modifiers_of(instruction);
+  std::string kind;
+  for (const std::string& one : m)
+    if (one.starts_with("kind::")) kind = one.substr(6);
+  const bool plain_kind = kind == "f16" || kind == "tf32" || kind == "f8f6f4";
+  const std::vector<std::string> types = types_of(m);
+  const bool warp = instruction.starts_with("mma.sync."), fifth = instruction.starts_with("tcgen05.mma.");
+  if (!warp && !fifth) return false;
+  if (warp && types.size() >= 3 && types[0] == "f64") return true;
+  const auto rules = number::dot_rules();
+  return std::any_of(rules.begin(), rules.end(), [&](const number::DotRule& r) {
+    if (fifth)
+      return r.architecture == "blackwell" && r.instruction == (plain_kind ? "tcgen05" : kind) &&
+             r.evidence.starts_with("published");
+    if (r.architecture != arch.tensor || types.size() < 3 || r.output->name != types[0]) return false;
+    if (r.instruction != (kind.empty() || plain_kind ? "mma.sync" : kind)) return false;
+    const number::Format* const a = number::find_format(types[1]);
+    const number::Format* const b = number::find_format(types[2]);
+    return a != nullptr && b != nullptr && r.takes(*a, *b) && r.evidence_for(*a, *b).starts_with("published");
+  });
+}
+
+bool approximate(const std::string& instruction) {
+  return instruction.find(".approx") != std::string::npos || instruction.starts_with("div.full");
+}
+
+// What belongs to an operation's name behind its opcode.
+constexpr auto kOfName = std::to_array<std::string_view>({"async",
+                                                          "bulk",
+                                                          "tensor",
+                                                          "reduce",
+                                                          "prefetch",
+                                                          "commit_group",
+                                                          "wait_group",
+                                                          "wait_all",
+                                                          "mma",
+                                                          "mma_async",
+                                                          "sync",
+                                                          "ld",
+                                                          "st",
+                                                          "cp",
+                                                          "alloc",
+                                                          "dealloc",
+                                                          "commit",
+                                                          "wait",
+                                                          "fence",
+                                                          "shift",
+                                                          "init",
+                                                          "inval",
+                                                          "arrive",
+                                                          "arrive_drop",
+                                                          "expect_tx",
+                                                          "complete_tx",
+                                                          "test_wait",
+                                                          "try_wait",
+                                                          "proxy",
+                                                          "cluster",
+                                                          "replace",
+                                                          "cp_fenceproxy",
+                                                          "warp",
+                                                          "relinquish_alloc_permit",
+                                                          "try_cancel",
+                                                          "query_cancel",
+                                                          "mbarrier_init",
+                                                          "wide",
+                                                          "launch_dependents",
+                                                          "to",
+                                                          "pending_count"});
+
+std::string operation_of(const std::string& instruction) {
+  const std::vector<std::string> m = modifiers_of(instruction);
+  std::string out = m[0];
+  for (size_t i = 1; i < m.size(); ++i) {
+    const std::string_view word = std::string_view(m[i]).substr(0, m[i].find("::"));
+    if (std::find(kOfName.begin(), kOfName.end(), word) == kOfName.end()) break;
+    out += "." + m[i];
+  }
+  return out;
+}
+
 }  // namespace
+
+std::set<std::string> Evidence::operations(const std::vector<Evidence>& others) const {
+  std::set<std::string> elsewhere_too, out;
+  for (const Evidence& e : others)
+    if (&e != this)
+      for (const std::string& i : e.instructions) elsewhere_too.insert(operation_of(i));
+  for (const std::string& i : instructions) {
+    const std::string name = operation_of(i);
+    out.insert(elsewhere_too.contains(name) ? i : name);
+  }
+  return out;
+}
+
+std::vector<Evidence> evidence_of(const std::set<std::string>& instructions, int sm,
+                                  const std::string& captures, bool nearest) {
+  const Known known(captures);
+  const machine::Arch& arch = machine::arch(sm);
+  const bool asked = arch.evidence == "device";  // the captures are of its GPU
+  std::vector<Evidence> out{{"device"}, {"published"}, {"manual", true}, {"manual"}, {"approximate"}};
+  for (const std::string& i : instructions) {
+    const bool has = known.has(i) && !(nearest && approximate(i));
+    const size_t at = has && asked                   ? 0
+                      : published(i, arch)           ? 1
+                      : approximate(i)               ? 4
+                      : has && tensor_key(i).empty() ? 2
+                                                     : 3;
+    out[at].instructions.insert(i);
+  }
+  std::erase_if(out, [](const Evidence& e) { return e.instructions.empty(); });
+  return out;
+}
 
 std::vector<std::string> without_device_evidence(const isa::Program& program, const std::string& captures) {
   const Known known(captures);

@@ -5,10 +5,15 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "model/isa/compile/compile.h"
+#include "model/isa/compile/instructions.h"
+#include "model/machine/arch.h"
+#include "verify/capture/captures.h"
 #include "verify/cli/check_file.h"
 #include "verify/cli/command.h"
+#include "verify/cli/report/evidence.h"
 #include "verify/cli/report/short_names.h"
 #include "verify/launch/entry_text.h"
 #include "verify/launch/file/names.h"
@@ -96,12 +101,20 @@ std::string text_of(const std::vector<isa::Finding>& findings, bool verbose) {
 Judged check_file(const std::string& path, const std::string& entry, bool verbose, int& status) {
   const std::string text = launch::read_ptx(path, entry);
   std::vector<std::string> entries;
+  std::set<std::string> instructions;
+  std::string target;
   const std::vector<isa::Finding> findings = launch::naming(path, [&] {
     const ptx::Module module = ptx::parse(text);
+    target = module.target;
     entries = isa::entries(module);
-    if (entry.empty()) return isa::check(module);
-    entries = {entries[launch::name_among(entries, entry, "entry")]};
-    return isa::check(module, entries.front());
+    std::string one;
+    if (!entry.empty()) {
+      one = entries[launch::name_among(entries, entry, "entry")];
+      entries = {one};
+    }
+    std::vector<isa::Finding> found = isa::check(module, one);
+    instructions = isa::instructions(module, one);
+    return found;
   });
   Judged out;
   out.facts = {{"file", path}, {"entries", entries}, {"findings", nlohmann::json::array()}};
@@ -119,6 +132,12 @@ Judged check_file(const std::string& path, const std::string& entry, bool verbos
                            entries.size(), entries.size() == 1 ? "entry" : "entries");
   else
     out.text = text_of(findings, verbose);
+  if (out.held) {  // of what runs at all
+    const std::vector<capture::Evidence> evidence = capture::evidence_of(
+        instructions, machine::find_target(target).arch->sm, capture::share_folder("captures"));
+    out.facts["evidence"] = evidence_facts(evidence);
+    out.text += evidence_text(evidence, target);
+  }
   return out;
 }
 
@@ -134,8 +153,9 @@ int check(const CheckOptions& options) {
 }  // namespace
 
 void add_check(CLI::App& app, int& status) {
-  CLI::App* command =
-      app.add_subcommand("check", "List what in a PTX file is unsupported, contractible or approximate");
+  CLI::App* command = app.add_subcommand(
+      "check",
+      "List what in a PTX file is unsupported, contractible or approximate, and how the rest is known");
   auto options = std::make_shared<CheckOptions>();
   command
       ->add_option("FILE.ptx", options->path,
@@ -153,7 +173,10 @@ void add_check(CLI::App& app, int& status) {
       "--approximate\n"
       "contractible  a sum of a product, neither with a rounding modifier: ptxas may fuse them, so that the "
       "bits\n"
-      "              depend on ptxas");
+      "              depend on ptxas\n"
+      "Where everything is supported it ends with how bitwell knows the results: device, published, manual "
+      "or\n"
+      "approximate (`bitwell help evidence`), with the names of the operations.");
   command->callback(
       [options, &status] { status = naming_shortly(options->verbose, [&] { return check(*options); }); });
 }

@@ -94,10 +94,19 @@ bool has_word(const std::string& text, const std::string& word) {
   return false;
 }
 
-// The section of that heading in any page; or where the words stand. Whether there is any.
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+// The section of that heading in any page; or where the words stand, side by side or, where they do so
+// nowhere, all of them somewhere. Whether there is any.
 bool print_section(const std::string& name) {
   const std::string word = lower(name);
-  std::vector<std::pair<std::string, std::string>> places;
+  const std::vector<std::string> words = words_of(word);
+  std::vector<std::pair<std::string, std::string>> places, apart;
   size_t width = 0;
   for (const std::string& page : pages()) {
     for (const Section& s : sections_of(page)) {
@@ -105,11 +114,16 @@ bool print_section(const std::string& name) {
         fmt::print("{}", s.text);
         return true;
       }
-      if (!has_word(lower(s.own), word)) continue;
-      places.push_back({page, s.heading});
+      const std::string own = lower(s.own);
+      const bool together = has_word(own, word);
+      if (!together && !std::all_of(words.begin(), words.end(),
+                                    [&](const std::string& one) { return has_word(own, one); }))
+        continue;
+      (together ? places : apart).push_back({page, s.heading});
       width = std::max(width, page.size());
     }
   }
+  if (places.empty()) places = apart;
   if (places.empty()) return false;
   // Where the heading has it, it is explained.
   std::stable_sort(places.begin(), places.end(), [&](const auto& a, const auto& b) {
@@ -150,7 +164,9 @@ void add_help(CLI::App& app) {
       "NAME", *names,
       "A page, a command, a section (as a finding of --races is called), or a word that stands in "
       "some; without it all pages");
-  command->callback([&app, names] {
+  command->allow_extras();  // options are words of the pages too
+  command->callback([&app, command, names] {
+    for (const std::string& option : command->remaining()) names->push_back(option);
     if (names->empty())
       list_pages();
     else

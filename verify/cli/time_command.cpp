@@ -7,6 +7,7 @@
 
 #include "verify/cli/command.h"
 #include "verify/cli/memory_guard.h"
+#include "verify/device/driver.h"
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/modules.h"
 #include "verify/session/time.h"
@@ -17,6 +18,8 @@ namespace bitwell::cli {
 using terminal::grouped;
 using terminal::table;
 namespace {
+
+constexpr int kCapability = 90;  // of the device whose costs there are
 
 struct TimeOptions {
   std::string path;
@@ -42,6 +45,7 @@ std::string place_of(const isa::Program& program, int ptx_line) {
 nlohmann::json facts(const session::LaunchTime& l) {
   const timing::Seen& s = l.launch.seen;
   nlohmann::json out{{"entry", l.launch.entry},
+                     {"runs_on_device", device::runs_target(kCapability, l.program->target)},
                      {"us", l.estimate.us},
                      {"low_us", l.estimate.low},
                      {"high_us", l.estimate.high},
@@ -120,6 +124,14 @@ void time(const TimeOptions& o) {
   }
   fmt::print("A model of an {}, not a measurement: of PTX, not of machine code.\n",
              o.device == "h200" ? "H200" : o.device);
+  for (const session::LaunchTime& l : answer.launches)
+    if (!device::runs_target(kCapability, l.program->target)) {
+      fmt::print(
+          "{} is for {}, which this device cannot run: its work at this device's costs, and no time that it "
+          "could take. No other device's costs are known.\n",
+          l.launch.entry, l.program->target);
+      break;
+    }
   if (answer.whole) fmt::print("Clusters wait for one another, so all of them were run.\n");
   for (const session::LaunchTime& l : answer.launches) print(l, o);
   if (answer.launches.size() > 1)

@@ -32,4 +32,17 @@ std::vector<std::string> approximations(const launch::Launch& launch) {
   return out;
 }
 
+std::set<std::string> instructions(const launch::Launch& launch) {
+  std::set<std::string> out;
+  const auto add = [&](const isa::Program& program) {
+    for (const isa::Function& f : program.functions)
+      for (const isa::Line& line : f.lines)
+        if (!line.text.empty()) out.insert(line.text);
+  };
+  add(*launch::program_of(launch));
+  for (const launch::Step& s : launch.then)
+    if (!s.copy && !s.fill) add(*program_of_step(s, launch));
+  return out;
+}
+
 }  // namespace bitwell::session

@@ -62,7 +62,7 @@ def run(bitwell, folder, *more, limit=600):
         if status != 3 or "is approximate" not in error:
             break
     words = re.sub(r"'[^']*/kernel.ptx': ", "", error.splitlines()[0] if error else "").removeprefix("bitwell: ")
-    taken = ", nearest approximations" if how else ", approximations of an H200" if facts.get("without_evidence") else ""
+    taken = ", nearest approximations" if how else ", approximations of an H200" if facts.get("approximations") else ""
     return status, facts, words[:200], seconds, taken
 
 

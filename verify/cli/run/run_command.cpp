@@ -14,6 +14,7 @@
 #include "verify/cli/command.h"
 #include "verify/cli/memory_guard.h"
 #include "verify/cli/report/cuda_source.h"
+#include "verify/cli/report/evidence.h"
 #include "verify/cli/report/short_names.h"
 #include "verify/cli/report/stdout_aside.h"
 #include "verify/cli/report/trace.h"
@@ -214,19 +215,24 @@ Judged run_once(const RunOptions& options, Until& until) {
     tally.failed = tally.failed || !beside.holds();
   }
   const Hazards found = observed.findings.told();
-  const RunReport report{options,
-                         file,
-                         program,
-                         answer,
-                         seconds,
-                         observed.findings.found(),
-                         found,
-                         observed.trace,
-                         observed.dumps,
-                         verdict,
-                         expected,
-                         on_device,
-                         session::approximations(file.launch)};
+  const RunReport report{
+      options,
+      file,
+      program,
+      answer,
+      seconds,
+      observed.findings.found(),
+      found,
+      observed.trace,
+      observed.dumps,
+      verdict,
+      expected,
+      on_device,
+      session::approximations(file.launch),
+      options.json ? evidence_facts(capture::evidence_of(
+                         session::instructions(file.launch), program.sm, capture::share_folder("captures"),
+                         file.launch.approximate == isa::Approximate::nearest))
+                   : nlohmann::json()};
   Judged out{report.text(), report.facts(), observed.findings.tests("", seconds, expected),
              tally.holds(), tally.line(),   tally};
   if (!out.last.empty()) out.last += "\n";

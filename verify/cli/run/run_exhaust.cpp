@@ -60,7 +60,7 @@ Judged exhaust_schedules(const RunOptions& options, const isa::Program& program,
   }
   Judged out;
   out.held = tally.holds();
-  const std::vector<std::string> without_evidence = session::approximations(file.launch);
+  const std::vector<std::string> approximations = session::approximations(file.launch);
   const auto replay = [&](const Ended& e) {
     return "bitwell run " + options.path + " --schedule " + schedules::schedule_of(e);
   };
@@ -72,7 +72,7 @@ Judged exhaust_schedules(const RunOptions& options, const isa::Program& program,
        {"complete", all.complete},
        {"expected", expected},
        {"ends", nlohmann::json::array()},
-       {"without_evidence", without_evidence}};
+       {"approximations", approximations}};
   for (const Ended& e : all.ends)
     j["ends"].push_back({{"fault", e.fault.empty() ? nlohmann::json() : nlohmann::json(e.fault)},
                          {"runs", e.runs},
@@ -88,7 +88,7 @@ Judged exhaust_schedules(const RunOptions& options, const isa::Program& program,
         fmt::format("  end {} of {}, of {}: {}\n    replay: {}\n", i + 1, all.ends.size(),
                     plural(all.ends[i].runs, "schedule"),
                     named(said(all.ends[i], orders, file.launch), options.verbose), replay(all.ends[i]));
-  out.text += approximate_line(without_evidence, options, program) + verdict;
+  out.text += approximate_line(approximations, options, program) + verdict;
   return out;
 }
 

@@ -34,7 +34,8 @@ nlohmann::json RunReport::facts() const {
                      {"rests_on", held.rests_on},
                      {"clusters", held.clusters},
                      {"clusters_of_launch", held.all}}},
-                   {"without_evidence", without_evidence},
+                   {"approximations", approximations},
+                   {"evidence", evidence},
                    {"outputs", nlohmann::json::array()},
                    {"expected", expected},
                    {"notes", nlohmann::json::array()}};
@@ -106,7 +107,7 @@ std::string RunReport::text() const {
     line(fmt::format(
         "  trace of {} events -> {}{}", grouped(trace.events()), options.trace,
         trace.left_out() == 0 ? "" : fmt::format(", {} more left out", grouped(trace.left_out()))));
-  out += approximate_line(without_evidence, options, program);
+  out += approximate_line(approximations, options, program);
   for (const auto& [at, output] : file.outputs)
     if (!output.path.empty()) line(fmt::format("  {} -> {}", file.launch.buffers[at].name, output.path));
   for (const auto& [at, output] : file.variable_outputs)

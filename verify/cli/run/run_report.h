@@ -19,10 +19,11 @@ struct RunReport {
   const Hazards& races;            // likewise
   const Trace& trace;
   const Dumps& dumps;
-  std::string verdict;                        // lines on outputs beside what they should be
-  nlohmann::json expected;                    // the same as facts
-  nlohmann::json on_device;                   // with --device
-  std::vector<std::string> without_evidence;  // lines of the PTX whose bits nobody vouches for
+  std::string verdict;                      // lines on outputs beside what they should be
+  nlohmann::json expected;                  // the same as facts
+  nlohmann::json on_device;                 // with --device
+  std::vector<std::string> approximations;  // lines of the PTX whose bits nobody vouches for
+  nlohmann::json evidence;                  // how the results are known
 
   std::string text() const;
   nlohmann::json facts() const;

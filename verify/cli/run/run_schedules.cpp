@@ -44,13 +44,13 @@ Judged compare_schedules(const RunOptions& options, const isa::Program& program,
   Judged out;
   out.tally.failed = found.has_value();
   const std::string verdict = found ? "" : expectations(file, expected, out.tally);
-  const std::vector<std::string> without_evidence = session::approximations(file.launch);
+  const std::vector<std::string> approximations = session::approximations(file.launch);
   out.held = out.tally.holds();
   out.facts = {{"entry", file.launch.entry},
                {"schedules", options.schedules},
                {"same", !found},
                {"expected", expected},
-               {"without_evidence", without_evidence}};
+               {"approximations", approximations}};
   TestCase test{"the same under every schedule", launch::as_written(file.launch.entry), 0, {}, "", ""};
   const std::string name = named(file.launch.entry, options.verbose);
   if (found) {
@@ -74,7 +74,7 @@ Judged compare_schedules(const RunOptions& options, const isa::Program& program,
   } else {
     out.text = fmt::format("{}: same under {} schedule{}\n", name, options.schedules,
                            options.schedules == 1 ? "" : "s") +
-               approximate_line(without_evidence, options, program);
+               approximate_line(approximations, options, program);
     for (const auto& [at, output] : file.outputs)
       if (!output.path.empty())
         out.text += fmt::format("  {} -> {}\n", file.launch.buffers[at].name, output.path);

@@ -27,7 +27,7 @@ bool lacks(const std::vector<std::string>& all, const std::string& name) {
 }
 
 // A folder of captures that knows nothing but what a test writes.
-class Evidence : public testing::Test {
+class HowKnown : public testing::Test {
  protected:
   void SetUp() override {
     folder_ =
@@ -41,12 +41,12 @@ class Evidence : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(Evidence, NothingIsKnownWithoutCaptures) {
+TEST_F(HowKnown, NothingIsKnownWithoutCaptures) {
   EXPECT_EQ(without_device_evidence(program("add.u32 %r1, %r2, 1;\nadd.u32 %r1, %r2, 2;\nret;\n"), folder_),
             (std::vector<std::string>{"add.u32", "ret"}));
 }
 
-TEST_F(Evidence, AnInstructionIsKnownByItsDigestOrByPrograms) {
+TEST_F(HowKnown, AnInstructionIsKnownByItsDigestOrByPrograms) {
   const isa::Program p = program("add.u32 %r1, %r2, 1;\nsub.u32 %r1, %r2, 2;\nret;\n");
   record("instructions.json", "add.u32");
   EXPECT_EQ(without_device_evidence(p, folder_), (std::vector<std::string>{"sub.u32", "ret"}));
@@ -54,7 +54,7 @@ TEST_F(Evidence, AnInstructionIsKnownByItsDigestOrByPrograms) {
   EXPECT_TRUE(without_device_evidence(p, folder_).empty());
 }
 
-TEST_F(Evidence, TensorCoresAreKnownByShapeAndTypesButN) {
+TEST_F(HowKnown, TensorCoresAreKnownByShapeAndTypesButN) {
   const std::string mma =
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, "
       "%r3}, {%r4, %r5}, {%f0, %f1, %f2, %f3};\nret;\n";
@@ -64,13 +64,58 @@ TEST_F(Evidence, TensorCoresAreKnownByShapeAndTypesButN) {
   EXPECT_EQ(without_device_evidence(program(mma), folder_), (std::vector<std::string>{"ret"}));
 }
 
-TEST_F(Evidence, AsynchronousOnesAreKnownByFamily) {
+TEST_F(HowKnown, AsynchronousOnesAreKnownByFamily) {
   const isa::Program p =
       program("mbarrier.init.shared.b64 [bar], 1;\nmbarrier.inval.shared.b64 [bar];\nret;\n");
   record("async.json", "bulk load, 1");
   EXPECT_TRUE(lacks(without_device_evidence(p, folder_), "mbarrier.init.shared.b64"));
   record("async.json", "mbarrier, 1");
   EXPECT_EQ(without_device_evidence(p, folder_), (std::vector<std::string>{"ret"}));
+}
+
+// "published tcgen05.mma.x", a line each.
+std::string told(const std::vector<Evidence>& all) {
+  std::string out;
+  for (const Evidence& e : all)
+    for (const std::string& i : e.instructions) out += e.how + (e.elsewhere ? " elsewhere " : " ") + i + "\n";
+  return out;
+}
+
+TEST_F(HowKnown, IsOfTheTarget) {
+  record("instructions.json", "add.u32");
+  std::ofstream(folder_ + "/programs.txt") << "ex2.approx.f32\n";
+  const std::set<std::string> all{"add.u32", "sub.u32", "ex2.approx.f32"};
+  EXPECT_EQ(told(evidence_of(all, 90, folder_)), "device add.u32\ndevice ex2.approx.f32\nmanual sub.u32\n");
+  EXPECT_EQ(told(evidence_of(all, 100, folder_)),
+            "manual elsewhere add.u32\nmanual sub.u32\napproximate ex2.approx.f32\n");
+  EXPECT_EQ(told(evidence_of(all, 90, folder_, true)),
+            "device add.u32\nmanual sub.u32\napproximate ex2.approx.f32\n");
+}
+
+TEST_F(HowKnown, OfTensorCoresIsTheTablesOfDotProducts) {
+  const std::string warp = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
+  const std::string bytes = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32";
+  const std::string mixed = "mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f32.e4m3.e2m1.f32";
+  const std::string scaled =
+      "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3";
+  const std::string fifth = "tcgen05.mma.cta_group::1.kind::", copy = "tcgen05.cp.cta_group::1.128x256b";
+  record("tensor.json", "mma.sync.m16n8k16.f32.f16, directed");
+  EXPECT_EQ(told(evidence_of({warp, bytes}, 90, folder_)), "device " + warp + "\nmanual " + bytes + "\n");
+  EXPECT_EQ(told(evidence_of({warp, bytes, mixed, scaled}, 120, folder_)),
+            "published " + warp + "\npublished " + scaled + "\nmanual " + mixed + "\nmanual " + bytes + "\n");
+  EXPECT_EQ(
+      told(evidence_of({fifth + "f16", fifth + "i8", fifth + "mxf4nvf4.block_scale", copy}, 100, folder_)),
+      "published " + fifth + "f16\npublished " + fifth + "mxf4nvf4.block_scale\nmanual " + copy +
+          "\nmanual " + fifth + "i8\n");
+}
+
+TEST_F(HowKnown, NamesOperationsAndWholeInstructionsWhereTheyAreKnownInTwoWays) {
+  record("instructions.json", "add.u32");
+  const std::vector<Evidence> all = evidence_of(
+      {"add.u32", "add.u8", "tcgen05.wait::ld.sync.aligned", "cp.async.bulk.tensor.2d.x"}, 90, folder_);
+  EXPECT_EQ(all.at(0).operations(all), (std::set<std::string>{"add.u32"}));
+  EXPECT_EQ(all.at(1).operations(all),
+            (std::set<std::string>{"add.u8", "tcgen05.wait::ld.sync", "cp.async.bulk.tensor"}));
 }
 
 TEST(RecordedEvidence, AnH200VouchesForArithmetic) {
