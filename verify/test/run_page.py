@@ -7,7 +7,8 @@ A page is README.md, one of docs/, or one of verify/test/command/. In an indente
     what it says      stdout and stderr, to the letter; '...' stands for anything left out, of a line or of many lines
     [2]               its exit status; [unchanged] and [2, unchanged]: it made, changed and removed no file
 
-A block behind a paragraph that starts with a file's name in backquotes and ends with ':' is that file, which is written.
+A block behind a paragraph that starts with a file's name in backquotes and ends with ':' is that file, which is written where
+the shell then stands.
 
 With CASE, a section ('## ...') of the page is run by itself in an empty folder, behind what stands above the first section; a
 command that shows no status ends with 0. `skip WHY` ends a case that the machine cannot run; `fill FILE VALUE...` prints a file
@@ -162,7 +163,7 @@ def run(steps, folder, environment, every_status):
     signal.alarm(1200)  # for a command that waits for ever
     for step in steps:
         if isinstance(step, tuple):
-            pathlib.Path(folder, step[0]).write_text("\n".join(step[1]) + "\n")
+            pathlib.Path(shell.run("pwd")[0][0], step[0]).write_text("\n".join(step[1]) + "\n")
             continue
         before = state_of(folder) if step.unchanged else None
         said, status = shell.run(step.text)
