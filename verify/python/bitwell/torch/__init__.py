@@ -14,9 +14,19 @@ def activate():
 
     if torch._C._cuda_getDeviceCount() if hasattr(torch._C, "_cuda_getDeviceCount") else 0:
         raise RuntimeError("bitwell: torch has a real GPU here; hide it (CUDA_VISIBLE_DEVICES=) to have bitwell's")
-    from . import compiled, cuda, methods
+    from . import autocast, compiled, cuda, methods, saved
 
     methods.patch()
     cuda.patch()
-    cuda.patch_rest()
+    autocast.patch()
+    saved.patch()
     compiled.patch()
+
+
+def forget():
+    """What a test has left open: a capture, a stream."""
+    if _active:
+        from . import capture, cuda
+
+        capture.closed()
+        cuda.set_stream(None)

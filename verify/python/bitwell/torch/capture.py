@@ -11,44 +11,67 @@ class Log:
 
     def __init__(self):
         self.entries = []
+        self.made = []  # tensors
 
-    def take(self, op, operation, args, kwargs):
+    def take(self, operation, args, kwargs):
         """Notes it. What makes new tensors is run for their memory; what they hold is the replay's to say."""
         if operation.reads:
             raise RuntimeError("CUDA error: operation not permitted when stream is capturing\n"
                                f"aten::{operation.name} waits for the GPU inside of a graph.")
-        if operation.writes:
-            self.entries.append(lambda: self.again(op, args, kwargs, operation))
-            return next(operation.written(args, kwargs)) if op._schema.returns else None
-        out = op(*args, **kwargs)
+        if operation.gives is not None:
+            self.entries.append(lambda: again(operation, args, kwargs))
+            return operation.given(args, kwargs)
+        before = [(t, t.clone()) for t in operation.written(args, kwargs)]
+        out = operation.computed(args, kwargs, True)
+        for t, was in before:
+            t.copy_(was)
         if not views(out, args):
-            self.entries.append(lambda: refill(out, op(*args, **kwargs)))
+            self.made += tensors((out,))
+            self.entries.append(lambda: refill(out, operation, args, kwargs))
         return out
-
-    @staticmethod
-    def again(op, args, kwargs, operation):
-        op(*args, **kwargs)
-        for t in operation.written(args, kwargs):
-            memory.written(t)
 
     def call(self, function):
         """A launch, by whoever makes them."""
         self.entries.append(function)
 
+    def ends(self):
+        for t in self.made:
+            memory.unwritten(t)
+        self.made = []
+
+
+def tensors(values):
+    from . import mode
+
+    return mode.tensors(values)
+
+
+def again(operation, args, kwargs):
+    from .writes import Before
+
+    before = Before(operation, args, kwargs)
+    out = operation.computed(args, kwargs, True)
+    before.done()
+    return out
+
+
+def refill(out, operation, args, kwargs):
+    if operation.empty:
+        memory.unwritten(out)
+        return
+    for to, what in zip(tensors((out,)), tensors((again(operation, args, kwargs),))):
+        to.copy_(what)
+        memory.written(to)
+
 
 def views(out, args):
-    from .mode import tensors
-
     given = {id(memory.storage_of(t)) for t in tensors(args)}
     return all(id(memory.storage_of(t)) in given for t in tensors((out,)))
 
 
-def refill(out, again):
-    from .mode import tensors
-
-    for to, what in zip(tensors((out,)), tensors((again,))):
-        to.copy_(what)
-        memory.written(to)
+def closed():
+    """Whatever is captured now is given up."""
+    Log.open = None
 
 
 class CUDAGraph:
@@ -62,6 +85,7 @@ class CUDAGraph:
 
     def capture_end(self):
         Log.open = None
+        self.log.ends()
 
     def replay(self):
         with torch._C._AutoDispatchBelowAutograd(), torch.utils._python_dispatch._disable_current_modes():

@@ -1,4 +1,5 @@
 """What torch.cuda answers, and torch.accelerator: one device, on which everything that was asked for has been done."""
+import collections
 import contextlib
 import itertools
 import time
@@ -7,8 +8,8 @@ import types
 import torch
 
 from .. import gpu
-from . import capture, memory
-from .mode import CPU, CUDA, checked, start
+from . import capture, memory, random
+from .mode import CUDA, checked, start
 
 
 def properties_of(device):
@@ -155,17 +156,24 @@ def synchronize(device=None):
         raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
 
 
-class Generator(torch.Generator):
-    """The CPU's, wherever it is asked for: numbers are those of `torch.Generator()` with the same seed."""
+def memory_stats(device=None):
+    """Of torch's allocator: it takes from the GPU what it gives, and keeps nothing."""
+    start()
+    of = memory.usage
+    out = {"num_alloc_retries": 0, "num_ooms": 0, "num_sync_all_streams": 0, "num_device_alloc": of.allocated[1],
+           "num_device_free": of.freed[1], "max_split_size": -1}
+    for name, i in (("allocated_bytes", 0), ("active_bytes", 0), ("requested_bytes", 0), ("reserved_bytes", 0), ("inactive_split_bytes", None),
+                    ("allocation", 1), ("active", 1), ("segment", 1), ("inactive_split", None)):
+        for what in ("current", "peak", "allocated", "freed"):
+            values = {"current": of.now, "peak": of.peak, "allocated": of.allocated, "freed": of.freed}[what]
+            for pool in ("all", "large_pool", "small_pool"):
+                out[f"{name}.{pool}.{what}"] = 0 if i is None or pool == "small_pool" else values[i]
+    return collections.OrderedDict(sorted(out.items()))
 
-    def __new__(cls, device="cpu"):
-        made = super().__new__(cls)
-        made.asked = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
-        return made
 
-    @property
-    def device(self):
-        return CUDA if self.asked.type == "cuda" else self.asked
+def memory_summary(device=None, abbreviated=False):
+    of = memory.usage
+    return f"bitwell: {of.now[0]} bytes allocated in {of.now[1]} pieces, {of.peak[0]} at most\n"
 
 
 def refuse(what, why):
@@ -194,17 +202,16 @@ def patch():
 
         return answer
 
-    class Default:
-        """torch.cuda.default_generators[0]."""
-
-        def __getattr__(self, name):
-            return getattr(torch.default_generator, name)
-
-        def graphsafe_get_state(self):
-            return torch.default_generator.clone_state()
-
     cuda = torch.cuda
     taken = lambda: sum(a.bytes for a in gpu.current().held.values())
+    numbers = random.default
+
+    def seeded(seed):
+        numbers.manual_seed(int(seed))
+
+    def reset_peak(device=None):
+        memory.usage.reset_peak()
+
     answers = {
         "is_available": constant(True), "device_count": constant(1), "current_device": constant(0), "is_initialized": constant(True),
         "get_device_capability": of_device(device.capability), "get_device_name": of_device(device.name),
@@ -213,14 +220,16 @@ def patch():
         "StreamContext": stream, "device": on_device, "device_of": on_device, "_DeviceGuard": on_device, "Stream": Stream,
         "ExternalStream": ExternalStream, "Event": Event, "init": constant(None), "_lazy_init": start, "_lazy_call": lambda f, **_: f(),
         "empty_cache": constant(None), "ipc_collect": constant(None), "is_bf16_supported": constant(True), "is_tf32_supported": constant(True),
-        "mem_get_info": lambda device=None: (device_memory - taken(), device_memory), "memory_allocated": lambda device=None: taken(),
-        "max_memory_allocated": lambda device=None: taken(), "memory_reserved": lambda device=None: taken(),
-        "max_memory_reserved": lambda device=None: taken(), "reset_peak_memory_stats": constant(None), "memory_stats": constant({}),
-        "reset_accumulated_memory_stats": constant(None), "reset_max_memory_allocated": constant(None), "memory_summary": constant(""),
-        "manual_seed": constant(None), "manual_seed_all": constant(None), "seed": constant(None), "seed_all": constant(None),
-        "initial_seed": lambda: torch.initial_seed(), "get_rng_state": lambda device=None: torch.get_rng_state(),
-        "set_rng_state": lambda state, device=None: torch.set_rng_state(state), "get_rng_state_all": lambda: [torch.get_rng_state()],
-        "set_rng_state_all": lambda states: torch.set_rng_state(states[0]), "default_generators": (Default(),),
+        "mem_get_info": lambda device=None: (device_memory - taken(), device_memory), "memory_allocated": lambda device=None: memory.usage.now[0],
+        "max_memory_allocated": lambda device=None: memory.usage.peak[0], "memory_reserved": lambda device=None: memory.usage.now[0],
+        "max_memory_reserved": lambda device=None: memory.usage.peak[0], "reset_peak_memory_stats": reset_peak,
+        "reset_max_memory_allocated": reset_peak, "reset_max_memory_cached": reset_peak, "memory_stats": memory_stats,
+        "memory_stats_as_nested_dict": refuse("torch.cuda.memory_stats_as_nested_dict", "torch.cuda.memory_stats() has the same"),
+        "reset_accumulated_memory_stats": memory.usage.forget, "memory_summary": memory_summary,
+        "manual_seed": seeded, "manual_seed_all": seeded, "seed": numbers.seed, "seed_all": numbers.seed,
+        "initial_seed": numbers.initial_seed, "get_rng_state": lambda device=None: numbers.get_state(),
+        "set_rng_state": lambda state, device=None: numbers.set_state(state) and None, "get_rng_state_all": lambda: [numbers.get_state()],
+        "set_rng_state_all": lambda states: numbers.set_state(states[0]) and None, "default_generators": (numbers,),
         "is_current_stream_capturing": lambda: capture.Log.open is not None, "CUDAGraph": capture.CUDAGraph, "graph": capture.graph,
         "make_graphed_callables": capture.make_graphed_callables, "graph_pool_handle": constant((0, 0)), "_sleep": constant(None),
         "can_device_access_peer": constant(False), "get_arch_list": constant([f"sm_{device.sm}"]), "clock_rate": constant(device.clock),
@@ -247,16 +256,4 @@ def patch():
     torch._C._cuda_isCurrentStreamCapturing = answers["is_current_stream_capturing"]
     torch.backends.cuda.is_built = lambda: True
     torch.version.cuda = torch.version.cuda or "13.0"
-    torch.Generator = Generator
-
-
-def patch_rest():
-    """What is more than torch's own operations."""
-    began = torch.autocast.__init__
-
-    def autocast(self, device_type, dtype=None, enabled=True, cache_enabled=None):
-        if device_type == "cuda":
-            device_type, dtype = "cpu", dtype or torch.get_autocast_dtype("cuda")
-        began(self, device_type, dtype, enabled, cache_enabled)
-
-    torch.autocast.__init__ = autocast
+    torch.Generator = random.Generator

@@ -83,7 +83,7 @@ def patched_to(raw):
 
 def patch_tensor():
     T, raw = torch.Tensor, {n: getattr(torch.Tensor, n) for n in ("to", "cuda", "cpu", "numpy", "grad", "get_device", "__array__", "pin_memory",
-                                                                  "is_pinned", "__repr__", "__reduce_ex__", "__deepcopy__")}
+                                                                  "is_pinned", "__repr__", "__deepcopy__")}
     device = torch._C.TensorBase.device.__get__
     T.device = property(lambda self: CUDA if memory.on_gpu(self) else device(self))
     T.is_cuda = property(lambda self: self.device.type == "cuda")
@@ -130,11 +130,6 @@ def patch_tensor():
         text = raw["__repr__"](self.detach().cpu(), tensor_contents=tensor_contents)
         return text[:-1] + ", device='cuda:0'" + (", requires_grad=True)" if self.requires_grad else ")")
 
-    def kept(self, protocol):
-        if memory.on_gpu(self) and type(self) is T:
-            return placed, (self.detach().cpu(), self.requires_grad)
-        return raw["__reduce_ex__"](self, protocol)
-
     def copied(self, memo):
         out = raw["__deepcopy__"](self, memo)
         return memory.place(out) if memory.on_gpu(self) else out
@@ -142,13 +137,8 @@ def patch_tensor():
     T.__deepcopy__ = copied
     T.cuda, T.cpu, T.numpy, T.__array__ = cuda, cpu, numpy, array
     T.grad = property(grad, torch._C.TensorBase.grad.__set__, torch._C.TensorBase.grad.__delete__)
-    T.pin_memory, T.is_pinned, T.__repr__, T.__reduce_ex__ = pin_memory, is_pinned, shown, kept
+    T.pin_memory, T.is_pinned, T.__repr__ = pin_memory, is_pinned, shown
     T.record_stream = lambda self, stream: None
-
-
-def placed(tensor, requires_grad):
-    """What a pickle of one of the GPU's is read by."""
-    return tensor.cuda().requires_grad_(requires_grad)
 
 
 def patch_functions():

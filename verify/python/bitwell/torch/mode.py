@@ -8,7 +8,7 @@ import threading
 import torch
 from torch.utils import _python_dispatch as dispatch
 
-from . import memory
+from . import memory, random, writes
 from .capture import Log
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
@@ -16,6 +16,8 @@ EMPTY = {"empty", "empty_strided", "empty_like", "new_empty", "new_empty_strided
 READS = {"_local_scalar_dense", "nonzero", "item", "equal"}  # the host waits for them
 # Whose sums the CPU makes, or keeps, in 16 bits where numbers have them, and CUDA in 32: how many of its results are the numbers'.
 WIDE = {"native_layer_norm": 1, "native_group_norm": 1, "native_layer_norm_backward": 3, "native_group_norm_backward": 3}
+# They write what their schemas do not say.
+UNSAID = {"native_batch_norm": ("running_mean", "running_var")}
 NARROW = {torch.float16, torch.bfloat16}
 _asked = threading.local()
 
@@ -42,16 +44,24 @@ def towards(device):
 
 
 class Operation:
-    """What its schema says."""
+    """What its schema says, and what its name does."""
 
     known = {}
 
     def __init__(self, op):
         schema = op._schema
-        self.name = schema.name.split("::")[1].split(".")[0]
-        self.empty = self.name in EMPTY
-        self.reads = self.name in READS
-        self.writes = [(i, a.name) for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
+        self.op = op
+        self.name = name = schema.name.split("::")[1].split(".")[0]
+        self.empty = name in EMPTY
+        self.reads = name in READS
+        self.random = torch.Tag.nondeterministic_seeded in op.tags
+        self.writes = [(i, a.name) for i, a in enumerate(schema.arguments)
+                       if a.alias_info is not None and a.alias_info.is_write or a.name in UNSAID.get(name, ())]
+        self.moves, self.updates, self.part = name in writes.MOVES, writes.updates(op, name), writes.PARTS.get(name)
+        of = {frozenset(a.alias_info.before_set): i for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write}
+        gives = [None if r.alias_info is None else of.get(frozenset(r.alias_info.before_set)) for r in schema.returns]
+        # Its results where they are all arguments that it writes: their numbers.
+        self.gives = gives if self.writes and None not in gives else None
 
     @classmethod
     def of(cls, op):
@@ -60,9 +70,27 @@ class Operation:
             known = cls.known[op] = cls(op)
         return known
 
+    def argument(self, i, name, args, kwargs):
+        return args[i] if i < len(args) else kwargs.get(name)
+
     def written(self, args, kwargs):
         for i, name in self.writes:
-            yield from tensors((args[i] if i < len(args) else kwargs.get(name),))
+            yield from tensors((self.argument(i, name, args, kwargs),))
+
+    def given(self, args, kwargs):
+        """Its results, which are arguments: one, several or none."""
+        names = [a.name for a in self.op._schema.arguments]
+        out = tuple(self.argument(i, names[i], args, kwargs) for i in self.gives)
+        return out if len(out) > 1 else out[0] if out else None
+
+    def computed(self, args, kwargs, on_gpu):
+        """By the CPU, as CUDA would."""
+        if on_gpu and self.random and not isinstance(kwargs.get("generator"), torch.Generator):
+            with random.gpus():
+                return self.op(*args, **kwargs)
+        if self.name in WIDE and any(t.dtype in NARROW for t in tensors(args) if memory.on_gpu(t)):
+            return widened(self.op, args, kwargs, WIDE[self.name])
+        return self.op(*args, **kwargs)
 
 
 def tensors(values):
@@ -112,18 +140,19 @@ class Mode(dispatch.TorchDispatchMode):
             return memory.place(torch.clone(args[0]), pinned=True)
         log = Log.open
         if log is not None and (ours or to_gpu):
-            out = log.take(op, operation, args, kwargs)
-        elif operation.name in WIDE and any(t.dtype in NARROW for t in ours):
-            out = widened(op, args, kwargs, WIDE[operation.name])
-        else:
-            out = op(*args, **kwargs)
+            out = log.take(operation, args, kwargs)
+            self.place(operation, given, out, pinned and not to_gpu)
+            return out
+        before = writes.Before(operation, args, kwargs) if operation.writes else None
+        out = operation.computed(args, kwargs, to_gpu)
         if to_gpu or pinned:
             self.place(operation, given, out, pinned and not to_gpu)
-        if operation.writes and not (log is not None and ours):
-            for t in operation.written(args, kwargs):
-                if to_gpu and operation.name != "copy_" and any(o.dim() for o in ours if o is not t) and t.dim():
-                    memory.place(t)  # made inside of torch for the place of what stands beside it
-                memory.written(t)
+        if before is not None:
+            if to_gpu and operation.name != "copy_":
+                for t in operation.written(args, kwargs):
+                    if t.dim() and any(o.dim() for o in ours if o is not t):
+                        memory.place(t)  # made inside of torch for the place of what stands beside it
+            before.done()
         return out
 
     def place(self, operation, given, out, pinned):

@@ -33,36 +33,27 @@ def test_streams_and_events():
         torch.cuda.Event().elapsed_time(after)
 
 
-def test_a_graph_does_what_it_was_shown_when_it_is_replayed():
-    x, count = torch.ones(3, device="cuda"), torch.zeros(1, device="cuda")
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        assert torch.cuda.is_current_stream_capturing()
-        y = x * 2
-        z = y.view(3, 1) + 1
-        count += 1
-    assert count.item() == 0 and not torch.cuda.is_current_stream_capturing()
-    for value in (4, 5):
-        x.fill_(value)
-        graph.replay()
-        assert y.tolist() == 3 * [2 * value] and z.flatten().tolist() == 3 * [2 * value + 1]
-    assert count.item() == 2
-
-
-def test_the_host_waits_for_nothing_in_a_graph():
-    x = torch.ones(1, device="cuda")
-    with pytest.raises(RuntimeError, match="operation not permitted when stream is capturing"):
-        with torch.cuda.graph(torch.cuda.CUDAGraph()):
-            x.item()
-    assert x.item() == 1
-
-
 def test_memory_is_counted(bitwell):
     before = torch.cuda.memory_allocated()
     x = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
     assert torch.cuda.memory_allocated() - before == x.numel()
     free, total = torch.cuda.mem_get_info()
     assert total - free == torch.cuda.memory_allocated()
+    del x
+    assert torch.cuda.memory_allocated() == before
+
+
+def test_the_peak_is_kept_until_it_is_reset():
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    x = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
+    del x
+    assert torch.cuda.memory_allocated() == before and torch.cuda.max_memory_allocated() == torch.cuda.max_memory_reserved() == before + (1 << 20)
+    stats = torch.cuda.memory_stats()
+    assert stats["allocated_bytes.all.current"] == before and stats["allocated_bytes.all.peak"] == before + (1 << 20)
+    assert stats["allocation.all.freed"] >= 1 and stats["num_ooms"] == 0 and "allocated" in torch.cuda.memory_summary()
+    torch.cuda.reset_peak_memory_stats()
+    assert torch.cuda.max_memory_allocated() == before
 
 
 def test_extensions_in_cpp_are_refused_by_name():

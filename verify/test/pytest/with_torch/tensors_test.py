@@ -1,6 +1,7 @@
 """Where tensors are, with torch's own words for it: what a GPU would answer is written out."""
 import copy
 import gc
+import io
 import pickle
 import threading
 
@@ -127,6 +128,70 @@ def test_a_seed_gives_the_cpus_numbers():
     assert torch.equal(torch.rand(3, generator=numbers, device="cuda").cpu(), torch.rand(3, generator=torch.Generator().manual_seed(7)))
 
 
+def test_the_gpu_has_a_generator_of_its_own():
+    torch.manual_seed(3)
+    first = torch.randn(5, device="cuda")
+    torch.manual_seed(3)
+    torch.randn(5)  # the CPU's
+    assert torch.equal(torch.randn(5, device="cuda"), first)
+    state = torch.get_rng_state()
+    for seed in (torch.cuda.manual_seed, torch.cuda.manual_seed_all):
+        seed(3)
+        assert torch.cuda.initial_seed() == 3 and torch.equal(torch.empty(5, device="cuda").normal_(), first)
+        assert torch.nn.functional.dropout(torch.ones(1000, device="cuda")).sum() > 0
+    assert torch.equal(torch.get_rng_state(), state)  # nothing of this was the CPU's
+    torch.cuda.seed()
+    assert torch.cuda.initial_seed() != 3 and torch.equal(torch.get_rng_state(), state)
+
+
+def test_the_generators_state_is_kept_and_given_back():
+    kept = torch.cuda.get_rng_state()
+    state = torch.get_rng_state()
+    first = torch.rand(5, device="cuda")
+    torch.cuda.set_rng_state(kept)
+    assert torch.equal(torch.rand(5, device="cuda"), first) and torch.equal(torch.get_rng_state(), state)
+    torch.cuda.set_rng_state_all([kept])
+    assert torch.equal(torch.rand(5, device="cuda", generator=torch.cuda.default_generators[0]), first)
+    torch.cuda.set_rng_state(kept)
+    with torch.random.fork_rng():
+        torch.rand(5, device="cuda")
+    assert torch.equal(torch.rand(5, device="cuda"), first)
+    assert torch.cuda.default_generators[0].device == GPU
+
+
+@pytest.mark.parametrize("load, device", [({}, GPU), ({"map_location": "cuda"}, GPU), ({"map_location": GPU}, GPU), ({"map_location": "cpu"}, CPU),
+                                          ({"weights_only": False}, GPU)])
+def test_saved_and_loaded(load, device, bitwell):
+    model = torch.nn.Linear(2, 2, device="cuda")
+    view = model.weight.detach()[1:]
+    file = io.BytesIO()
+    torch.save({"state": model.state_dict(), "view": view, "cpu": torch.ones(2)}, file)
+    assert b"cuda:0" in file.getvalue()
+    found = torch.load(io.BytesIO(file.getvalue()), **load)
+    assert found["state"]["weight"].device == found["view"].device == device and found["cpu"].device == (device if load.get("map_location") else CPU)
+    assert torch.equal(found["state"]["weight"].cpu(), model.weight.detach().cpu()) and found["view"].data_ptr() == found["state"]["weight"][1:].data_ptr()
+    if device == GPU:
+        assert bitwell.held_at(found["state"]["weight"].data_ptr()).bytes == 16
+        torch.nn.Linear(2, 2, device="cuda").load_state_dict(found["state"])
+
+
+def test_what_the_cpu_saved_is_loaded_there():
+    file = io.BytesIO()
+    torch.save(torch.ones(3), file)
+    assert torch.load(io.BytesIO(file.getvalue()), map_location="cuda").device == GPU
+    with pytest.raises(RuntimeError, match="device"):
+        torch.load(io.BytesIO(file.getvalue()), map_location="cuda:1")
+
+
+def test_a_storage_that_is_emptied_is_held_no_more(bitwell):
+    x = torch.ones(100, device="cuda")
+    address, storage = x.data_ptr(), x.untyped_storage()
+    storage.resize_(0)
+    assert bitwell.held_at(address) is None
+    storage.resize_(400)
+    assert bitwell.held_at(x.data_ptr()).bytes == 400
+
+
 def test_other_threads_have_it():
     found = []
     thread = threading.Thread(target=lambda: found.append(torch.ones(2, device="cuda") + 1))
@@ -167,8 +232,3 @@ def test_fake_tensors_have_devices_of_their_own():
         assert torch.randn(3, device="cuda").device == GPU and torch.randn(3, device="cuda").cpu().device == CPU
         assert torch.ones(2).device == CPU and torch.ones(2).cuda().device == GPU
     assert (mode.from_tensor(x) + 1).device == GPU and mode.from_tensor(x.cpu()).device == CPU
-
-
-def test_autocast():
-    with torch.autocast("cuda", dtype=torch.bfloat16):
-        assert (torch.ones(2, 2, device="cuda") @ torch.ones(2, 2, device="cuda")).dtype == torch.bfloat16

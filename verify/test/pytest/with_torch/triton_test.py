@@ -6,6 +6,9 @@ import triton
 import triton.language as tl
 
 
+EIGHT = torch.arange(8, device="cuda")
+
+
 @triton.jit
 def double(x, y, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -41,7 +44,26 @@ def test_a_tensor_of_the_cpu_is_none_of_the_gpus():
 
 @pytest.mark.parametrize("write, lacks", [
     (lambda x: None, True), (lambda x: x.fill_(1), False), (lambda x: x[:, :4].fill_(1), True), (lambda x: x.copy_(torch.ones(8, 8)), False),
-    (lambda x: x.t().copy_(torch.ones(8, 8)), False), (lambda x: torch.ones(8, 8, out=x), False), (lambda x: x[::2].add_(1), True)])
+    (lambda x: x.t().copy_(torch.ones(8, 8)), False), (lambda x: torch.ones(8, 8, out=x), False), (lambda x: x[::2].add_(1), True),
+    # In place, of what is not there.
+    (lambda x: x.add_(1), True), (lambda x: x.clamp_(0, 1), True), (lambda x: torch._foreach_mul_([x], 2), True), (lambda x: x.t_(), True),
+    (lambda x: x.normal_(), False), (lambda x: torch._foreach_zero_([x]), False), (lambda x: x.zero_().add_(1), False),
+    # Some elements.
+    (lambda x: x.masked_fill_(torch.zeros(8, 8, dtype=torch.bool, device="cuda"), 1), True),
+    (lambda x: x.masked_fill_(torch.ones(8, dtype=torch.bool, device="cuda"), 1), False),
+    (lambda x: x.masked_scatter_(EIGHT != 3, torch.ones(64, device="cuda")), True),
+    (lambda x: x.masked_scatter_(EIGHT >= 0, torch.ones(64, device="cuda")), False),
+    (lambda x: x.__setitem__(EIGHT[:7], 1.0), True), (lambda x: x.__setitem__(EIGHT, 1.0), False),
+    (lambda x: x.__setitem__((slice(None), EIGHT[1:]), 1.0), True), (lambda x: x.__setitem__(x.isnan(), 1.0), False),
+    (lambda x: x.index_put_((EIGHT,), torch.ones(8, device="cuda"), accumulate=True), True),
+    (lambda x: x.index_fill_(0, EIGHT[1:], 1), True), (lambda x: x.index_fill_(1, EIGHT, 1), False),
+    (lambda x: x.index_copy_(0, EIGHT[1:], torch.ones(7, 8, device="cuda")), True), (lambda x: x.index_copy_(1, EIGHT, torch.ones(8, 8, device="cuda")), False),
+    (lambda x: x.index_add_(0, EIGHT, torch.ones(8, 8, device="cuda")), True),
+    (lambda x: x.scatter_(0, EIGHT[None], 1.0), True), (lambda x: x.scatter_(1, EIGHT.expand(8, 8), 1.0), False),
+    (lambda x: x.scatter_(1, EIGHT.expand(8, 8), torch.ones(8, 8, device="cuda")), False),
+    (lambda x: x.scatter_add_(1, EIGHT.expand(8, 8), torch.ones(8, 8, device="cuda")), True), (lambda x: x.triu_(), True),
+    (lambda x: (x.triu_(), x.masked_fill_(EIGHT[:, None] <= EIGHT, 1)), False),
+    (lambda x: x.fill_(1).resize_(4, 4).resize_(8, 8), False), (lambda x: x.resize_(9, 8)[:8].fill_(1), False)])
 def test_what_torch_has_not_written_is_not_read(bitwell, write, lacks):
     x, y = torch.empty(8, 8, device="cuda"), torch.empty(8, 8, device="cuda")
     write(x)
@@ -49,6 +71,15 @@ def test_what_torch_has_not_written_is_not_read(bitwell, write, lacks):
         double[(1,)](x, y, 64, BLOCK=64)
         return
     with pytest.raises(package.Fault, match=r"a value that was never written is used .* loaded from 'float32\[8, 8\]'"):
+        double[(1,)](x, y, 64, BLOCK=64)
+    bitwell.launched[-1].must_hold = False
+
+
+def test_bytes_that_a_tensor_grows_by_are_unwritten(bitwell):
+    x, y = torch.ones(32, device="cuda").resize_(64), torch.zeros(64, device="cuda")
+    double[(1,)](x, y, 32, BLOCK=32)
+    assert x[32:].isnan().all()
+    with pytest.raises(package.Fault, match="a value that was never written is used"):
         double[(1,)](x, y, 64, BLOCK=64)
     bitwell.launched[-1].must_hold = False
 
@@ -102,3 +133,28 @@ def test_configurations_that_differ_are_noted(bitwell, monkeypatch):
     monkeypatch.setattr(bitwell.settings, "autotune", "all")
     blocks[(1,)](torch.zeros(1, device="cuda"), 1)
     assert bitwell.notes == ["blocks: configuration 2 of the autotuner gives other bits than the first"]
+
+
+@triton.jit
+def after_another(x, y, WAITS: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    if WAITS:
+        tl.extra.cuda.gdc_wait()
+    v = tl.load(x + at)
+    tl.extra.cuda.gdc_launch_dependents()
+    tl.store(y + at, v + 1)
+
+
+@pytest.mark.bitwell(races=True)
+@pytest.mark.parametrize("dependent, waits, races", [(False, False, False), (True, True, False), (True, False, True)])
+def test_a_programmatic_launch_goes_on_beside_the_one_before(bitwell, dependent, waits, races):
+    x, y, z = (torch.zeros(32, device="cuda") for _ in range(3))
+    after_another[(1,)](x, y, WAITS=True, BLOCK=32, launch_pdl=dependent)
+    launch = lambda: after_another[(1,)](y, z, WAITS=waits, BLOCK=32, launch_pdl=dependent)
+    if not races:
+        launch()
+        assert z.tolist() == 32 * [2]
+        return
+    with pytest.raises(package.RaceError):
+        launch()
+    bitwell.launched[-1].must_hold = False
