@@ -2,6 +2,7 @@
 import json
 import pathlib
 import re
+import sys
 
 import pytest
 
@@ -78,10 +79,15 @@ class Plugin:
         now.launched, now.notes, now.where = [], [], folder_of(item.nodeid)
         mark = item.get_closest_marker("bitwell")
         now.schedules = now.settings.schedules if mark is None else mark.kwargs.get("schedules", now.settings.schedules)
+        now.races = now.settings.races if mark is None else mark.kwargs.get("races", now.settings.races)
         try:
             return (yield)
         finally:
-            now.schedules = now.settings.schedules
+            now.schedules, now.races = now.settings.schedules, now.settings.races
+            for name in ("torch", "triton"):
+                module = sys.modules.get(f"{__package__}.{name}")
+                if module is not None:
+                    module.forget()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item, call):

@@ -76,7 +76,7 @@ class Utils:
             __tracebackhide__ = True
             now = gpu.current()
             report = now.launch(now.module_of(ptx), entry, (x * ctas, y, z), threads or 32 * warps, packed, cluster=cluster,
-                                shared=shared, cooperative=bool(cooperative), must_hold=True)
+                                shared=shared, cooperative=bool(cooperative), programmatic=bool(dependent), must_hold=True)
             print(report.printed, end="")
             report.check()
 
