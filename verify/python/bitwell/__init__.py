@@ -11,6 +11,7 @@ What is wrong with the kernel is an exception with fields: Fault, RaceError, Sch
 InputError, what is not modelled Unsupported.
 """
 from ._native import InputError, LayoutError, ModelBug, Unsupported, version as __version__
+from .activate import activate
 from .arrays import Array
 from .command import CommandError, Ran, budget, command, run, study
 from .gpu import running
@@ -24,7 +25,7 @@ from .report import (Access, Act, Fault, Finding, Loss, Losses, Note, Parting, P
 __all__ = [
     "Access", "Act", "Array", "CommandError", "Entry", "Fault", "Finding", "InputError", "Layout", "LayoutError", "Loss",
     "Losses", "ModelBug", "Module", "Note", "Parameter", "Parting", "Place", "Process", "Quantised", "RaceError", "Ran",
-    "Report", "ScheduleError", "Source", "TensorMap", "Unsupported", "Verdict", "Waiter", "budget", "command", "decode",
+    "Report", "ScheduleError", "Source", "TensorMap", "Unsupported", "Verdict", "Waiter", "activate", "budget", "command", "decode",
     "dot", "encode", "formats", "instructions", "layout", "layouts", "process", "quantise", "recipes", "run", "running", "study",
 ]
 

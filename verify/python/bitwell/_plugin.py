@@ -2,12 +2,12 @@
 import json
 import pathlib
 import re
-import sys
 
 import pytest
 
-from . import gpu, late
-from .evidence import summary
+from . import gpu, marks
+from .activate import activate, forget
+from .evidence import COLLECTION, leak, lines, replay, summary
 from .report import Verdict
 
 
@@ -15,24 +15,11 @@ def opened(options, root):
     """This process has a GPU from now on."""
     if gpu.running():
         return
-    settings = gpu.Settings(
-        device=options.bitwell_device, races=options.bitwell_races, schedules=max(1, options.bitwell_schedules),
-        strict=options.bitwell_strict, autotune=options.bitwell_autotune, report=pathlib.Path(options.bitwell_report or root / ".bitwell").resolve())
-    gpu.opened(settings)
-    late.after("torch", activate_torch)
-    late.after("triton", activate_triton)
-
-
-def activate_torch():
-    from . import torch
-
-    torch.activate()
-
-
-def activate_triton():
-    from . import triton
-
-    triton.activate()
+    try:
+        activate(options.bitwell_device or "h200", races=options.bitwell_races, schedules=options.bitwell_schedules or 1, strict=options.bitwell_strict,
+                 autotune=options.bitwell_autotune or "first", report=options.bitwell_report or root / ".bitwell")
+    except RuntimeError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def folder_of(nodeid):
@@ -62,6 +49,16 @@ class Plugin:
     def __init__(self, config):
         self.config = config
         self.tests = {}  # by node id: what it launched
+        self.told = 0  # of what the running test has launched: so many have been judged
+        self.own = set()  # addresses that its own phase, not a fixture, has allocated
+
+    def pytest_collection_modifyitems(self, items):
+        marks.check(items)
+
+    def pytest_collection_finish(self):
+        now = gpu.current()
+        if now.launched or now.notes:
+            self.tests[COLLECTION] = summary(now)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item):
@@ -77,39 +74,49 @@ class Plugin:
     def pytest_runtest_protocol(self, item, nextitem):
         now = gpu.current()
         now.launched, now.notes, now.where = [], [], folder_of(item.nodeid)
-        mark = item.get_closest_marker("bitwell")
-        now.schedules = now.settings.schedules if mark is None else mark.kwargs.get("schedules", now.settings.schedules)
-        now.races = now.settings.races if mark is None else mark.kwargs.get("races", now.settings.races)
+        self.told, self.own = 0, set()
+        for name in ("races", "schedules"):
+            asked = [m.kwargs[name] for m in item.iter_markers("bitwell") if name in m.kwargs]  # the closest first
+            setattr(now, name, asked[0] if asked else getattr(now.settings, name))
         try:
             return (yield)
         finally:
-            now.schedules, now.races = now.settings.schedules, now.settings.races
-            for name in ("torch", "triton"):
-                module = sys.modules.get(f"{__package__}.{name}")
-                if module is not None:
-                    module.forget()
+            now.races, now.schedules = now.settings.races, now.settings.schedules
+            forget()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item):
+        now = gpu.current()
+        before = set(now.own)
+        try:
+            return (yield)
+        finally:
+            self.own = now.own - before
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item, call):
+        """Judges what was launched since the last phase, be it a fixture's."""
         now = gpu.current()
-        found = [row for row in now.launched if row.verdict != "held"]
+        found = [row for row in now.launched[self.told:] if row.verdict != "held"]
+        self.told = len(now.launched)
         if call.excinfo is not None and isinstance(call.excinfo.value, (Verdict, gpu.Unsupported, gpu.InputError)):
             if not item.config.getoption("fulltrace"):
                 shortened(call.excinfo.value)
             if found and found[-1].file:
-                noted(call.excinfo.value, f"replay: bitwell run {found[-1].file}")
-        if call.when == "call" and (now.launched or now.notes):
-            item.user_properties.append(("bitwell", json.dumps(summary(now))))
+                noted(call.excinfo.value, replay(found[-1].file))
+        leaks = [leak(now.held[a]) for a in sorted(self.own & now.own)] if call.when == "teardown" else []
+        if now.launched or now.notes or leaks:
+            item.user_properties[:] = [p for p in item.user_properties if p[0] != "bitwell"] + [("bitwell", json.dumps(summary(now, leaks)))]
         report = yield
-        found = [row for row in found if row.must_hold]
-        if call.when == "call" and report.passed and found:
+        told = [f"{row.kernel}: {row.message}" + (f"\n{replay(row.file)}" if row.file else "") for row in found if row.must_hold]
+        if report.passed and (told or leaks):
             report.outcome = "failed"
-            report.longrepr = "bitwell: the test went on after this:\n" + "\n".join(f"{row.kernel}: {row.message}" + (f"\nreplay: bitwell run {row.file}" if row.file else "") for row in found)
+            report.longrepr = "\n".join([*(["bitwell: the test went on after this:", *told] if told else []), *leaks])
         return report
 
     def pytest_runtest_logreport(self, report):
         for name, value in report.user_properties:
-            if name == "bitwell" and report.when == "call":
+            if name == "bitwell":
                 self.tests[report.nodeid] = json.loads(value)
 
     def pytest_report_header(self, config):
@@ -117,8 +124,6 @@ class Plugin:
         return f"bitwell: {device.name}, compute capability {'%d.%d' % device.capability}, simulated"
 
     def pytest_terminal_summary(self, terminalreporter):
-        from .evidence import lines
-
         if self.tests or self.config.getoption("verbose") > 0:
             terminalreporter.section("bitwell")
             for line in lines(self.tests, self.config.getoption("verbose")):

@@ -2,6 +2,7 @@
 import collections
 import re
 
+COLLECTION = "while tests were collected"  # in the place of a node id
 ORDER = ("device", "manual", "approximate")  # how the bits are known, the best first
 
 
@@ -18,7 +19,15 @@ def weakest(kinds):
     return max((k for k in kinds if k in ORDER), key=ORDER.index, default="")
 
 
-def summary(gpu):
+def replay(file):
+    return f"replay: bitwell run {file}"
+
+
+def leak(allocation):
+    return f"leak: {allocation.bytes} bytes of '{allocation.name}', which the test allocated, are still there"
+
+
+def summary(gpu, leaks=()):
     """Of one test."""
     kernels = {}
     for row in gpu.launched:
@@ -28,7 +37,7 @@ def summary(gpu):
         k["evidence"] = weakest((k["evidence"], row.evidence))
         if row.verdict != "held":
             k |= {"verdict": row.verdict, "message": row.message, "file": row.file}
-    return {"kernels": kernels, "notes": list(gpu.notes)}
+    return {"kernels": kernels, "notes": list(gpu.notes), "leaks": list(leaks)}
 
 
 def plural(n, what):
@@ -39,7 +48,7 @@ def lines(tests, verbose):
     """Of all tests, by node id."""
     kernels = [(test, name, k) for test, t in tests.items() for name, k in t["kernels"].items()]
     launches, seconds = sum(k["launches"] for *_, k in kernels), sum(k["seconds"] for *_, k in kernels)
-    of_tests = sum(1 for t in tests.values() if t["kernels"])
+    of_tests = sum(1 for name, t in tests.items() if t["kernels"] and name != COLLECTION)
     yield f"{plural(of_tests, 'test')} launched {plural(len({n for _, n, _ in kernels}), 'kernel')}, {plural(launches, 'launch')}, {seconds:.2f} s in the simulator"
     counted = collections.Counter(weakest(k["evidence"] for k in t["kernels"].values()) for t in tests.values() if t["kernels"])
     known = [f"{kind} {counted[kind]}" for kind in ORDER if counted[kind]]
@@ -48,7 +57,10 @@ def lines(tests, verbose):
     for verdict in ("fault", "race", "order"):
         for test, name, k in kernels:
             if k["verdict"] == verdict:
-                yield f"{verdict}: {test}: {name}" + (f", replay: bitwell run {k['file']}" if k["file"] else "")
+                yield f"{verdict}: {test}: {name}" + (f", {replay(k['file'])}" if k["file"] else "")
+    for test, t in tests.items():
+        for text in t["leaks"]:
+            yield text.replace("leak: ", f"leak: {test}: ", 1)
     refused = collections.defaultdict(list)
     for test, name, k in kernels:
         if k["verdict"] == "refused":

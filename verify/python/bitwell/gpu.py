@@ -64,6 +64,7 @@ class Gpu(Process):
         self.device = DEVICES[settings.device]
         self.held: dict[int, Allocation] = {}  # by address
         self.starts: list[int] = []  # in order
+        self.own: set[int] = set()  # of these, what allocate() gave
         self.texts: dict[int, str] = {}  # by module
         self.evidence: dict[int, str] = {}
         self.modules: dict[str, int] = {}  # of module_of
@@ -79,11 +80,13 @@ class Gpu(Process):
     def allocate(self, bytes, name="buffer"):
         address = super().allocate(bytes, name)
         self._hold(address, bytes, name)
+        self.own.add(address)
         return address
 
     def release(self, address):
         super().release(address)
         del self.held[address]
+        self.own.discard(address)
         del self.starts[bisect.bisect_left(self.starts, address)]
 
     def _hold(self, address, bytes, name):

@@ -2,6 +2,7 @@
 
 Nothing of it is imported before the option is given, and torch and Triton not before the tests import them.
 """
+import argparse
 import pathlib
 
 import pytest
@@ -9,13 +10,19 @@ import pytest
 OFF = "bitwell is off: run pytest --bitwell"
 
 
+def orders(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a number of orders is 1 or more, not '{text}'")
+    return int(text)
+
+
 def pytest_addoption(parser):
     group = parser.getgroup("bitwell", "CUDA kernels without a GPU")
     group.addoption("--bitwell", action="store_true", help="the tests see a GPU that is simulated, all checks on")
-    group.addoption("--bitwell-device", choices=("h200", "b200", "rtx"), default="h200", help="which GPU that is (h200)")
+    group.addoption("--bitwell-device", choices=("h200", "b200", "rtx"), help="which GPU that is (h200)")
     group.addoption("--bitwell-races", action="store_true", help="what nothing orders is found too; several times slower")
-    group.addoption("--bitwell-schedules", type=int, default=1, metavar="N", help="each launch is made under N orders of warps and copies, which must give the same bits")
-    group.addoption("--bitwell-autotune", choices=("first", "all"), default="first",
+    group.addoption("--bitwell-schedules", type=orders, metavar="N", help="each launch is made under N orders of warps and copies, which must give the same bits")
+    group.addoption("--bitwell-autotune", choices=("first", "all"),
                     help="of Triton's configurations the first that compiles is taken (first), or each is run once and its bits compared (all)")
     group.addoption("--bitwell-strict", action="store_true", help="what devices take though the manual does not promise it is a fault")
     group.addoption("--bitwell-report", type=pathlib.Path, metavar="DIR", help="folder for the launch files that replay what was found (.bitwell)")
@@ -31,14 +38,18 @@ def pytest_load_initial_conftests(early_config):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "bitwell(device=, schedules=): the GPU that this test is for (it is skipped with another), and how many "
-                                       "orders each of its launches is made under")
+    config.addinivalue_line("markers", "bitwell(device=, races=, schedules=): the GPU that this test is for (it is skipped with another), whether "
+                                       "races are looked for, and how many orders each of its launches is made under")
     config.addinivalue_line("markers", "bitwell_skip(reason): not under pytest --bitwell")
     if config.getoption("bitwell"):
         from ._plugin import Plugin, opened
 
         opened(config.option, config.rootpath)
         config.pluginmanager.register(Plugin(config), "bitwell-tests")
+        return
+    for name in ("device", "races", "schedules", "autotune", "strict", "report"):
+        if config.getoption(f"bitwell_{name}"):
+            raise pytest.UsageError(f"--bitwell-{name} does nothing without --bitwell")
 
 
 @pytest.fixture

@@ -80,9 +80,10 @@ def test_caught(bitwell):
 def run(pytester, monkeypatch):
     """Runs a suite of the text and gives what it printed."""
 
-    def run(text, *options, alone=False):
+    def run(text, *options, alone=False, files={}):
         monkeypatch.setattr(bitwell.gpu, "_current", None)
-        pytester.makepyfile(test_it=text)
+        pytester.makepyfile(test_it=text, **files)
+        pytester.syspathinsert()
         runs = pytester.runpytest_subprocess if alone else pytester.runpytest_inprocess
         return runs("-p", "bitwell.pytest", "-p", "no:cacheprovider", *options)
 
@@ -112,6 +113,93 @@ def test_a_fault_of_who_knows_nothing_of_bitwell_is_told_though_the_test_caught_
     result = run(SUITE + CAUGHT.replace("MUST", "True"), "--bitwell")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["bitwell: the test went on after this:", "double: *out-of-bounds read*"])
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+@pytest.mark.parametrize("caught", [False, True])
+def test_what_a_fixture_launches_is_judged_and_told(run, where, caught):
+    """In the phase in which it was: what is wrong there is an error of the test."""
+    launching = "launch(bitwell, 'double', *arrays(), threads=64)"
+    if caught:
+        launching = f"with pytest.raises(package.Fault): {launching}\n    bitwell.launched[-1].must_hold = True"
+    result = run(SUITE + f'''
+@pytest.fixture
+def fixture(bitwell):
+    {"yield" if where == "after" else ""}
+    {launching}
+    {"yield" if where == "before" else ""}
+def test_with_it(fixture, bitwell):
+    launch(bitwell, "double", *arrays())
+''', "--bitwell", "-v")
+    result.assert_outcomes(passed=2 if where == "after" else 1, errors=1)
+    result.stdout.fnmatch_lines(["*replay: bitwell run *LAUNCH.json*", f"2 tests launched 1 kernel, {2 if where == 'before' else 3} launches, *",
+                                 "fault: test_it.py::test_with_it: double, replay: bitwell run *"])
+    assert ("the test went on after this" in result.stdout.str()) == caught
+
+
+def test_what_is_launched_before_the_tests_is_told(run):
+    result = run(SUITE + "\nlaunch(bitwell_gpu.current(), 'double', *arrays())\n".replace("bitwell_gpu", "__import__('bitwell.gpu').gpu"), "--bitwell", "-v")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["1 test launched 1 kernel, 2 launches, *", "while tests were collected: double: 1 launch, held*"])
+
+
+def test_what_a_test_allocates_and_keeps_is_a_leak(run):
+    text = SUITE + '''
+def test_leaks(bitwell):
+    bitwell.allocate(100, "scratch")
+    bitwell.release(bitwell.allocate(200, "buffer"))
+@pytest.fixture(scope="module")
+def kept(bitwell_of_all):
+    address = bitwell_of_all.allocate(300, "weights")
+    yield address
+    bitwell_of_all.release(address)
+@pytest.fixture(scope="module")
+def bitwell_of_all():
+    return package.process()
+def test_uses(kept): pass
+def test_once_more(kept): pass
+'''
+    result = run(text, "--bitwell")
+    result.assert_outcomes(passed=4, errors=1)
+    result.stdout.fnmatch_lines(["*leak: 100 bytes of 'scratch', which the test allocated, are still there*", "leak: test_it.py::test_leaks: *"])
+    assert "buffer" not in result.stdout.str() and "weights" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("options, says", [
+    (("--bitwell-races",), "--bitwell-races does nothing without --bitwell"), (("--bitwell-device", "b200"), "--bitwell-device does nothing without --bitwell"),
+    (("--bitwell", "--bitwell-schedules", "-3"), "argument --bitwell-schedules: a number of orders is 1 or more, not '-3'"),
+    (("--bitwell", "--bitwell-schedules", "0"), "1 or more, not '0'"), (("--bitwell", "--bitwell-schedules", "many"), "1 or more, not 'many'"),
+    (("--bitwell", "--bitwell-device", "b300"), "invalid choice: 'b300'*h200*b200*rtx*")])
+def test_options_that_would_do_nothing_are_refused(run, options, says):
+    result = run(SUITE, *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{says}"])
+
+
+@pytest.mark.parametrize("mark, says", [
+    ("bitwell(\"b200\")", "takes device=, races=, schedules=, and no argument without a name: 'b200'"), ("bitwell(device=\"b300\")", "device='b300'; there are h200, b200, rtx"),
+    ("bitwell(devices=\"b200\")", "takes device=, races=, schedules=, not devices="), ("bitwell(schedules=0)", "schedules=0; it is a number, 1 or more"),
+    ("bitwell(schedules=True)", "schedules=True; it is a number, 1 or more"), ("bitwell(races=1)", "races=1; it is True or False"), ("bitwell()", "takes device=, races=, schedules="),
+    ("bitwell_skip(why=\"so\")", "bitwell_skip takes the reason, not why=")])
+def test_markers_that_would_do_nothing_are_refused(run, mark, says):
+    result = run(SUITE + f"""
+@pytest.mark.{mark}
+def test_marked(): pass
+""", "--bitwell")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*test_it.py::test_marked: *{says}*"])
+
+
+def test_races_are_looked_for_where_a_marker_asks(run):
+    racing = SUITE + '''
+@pytest.mark.bitwell(races=True)
+def test_last(bitwell):
+    launch(bitwell, "last", arrays()[1], threads=64)
+def test_last_unasked(bitwell):
+    launch(bitwell, "last", arrays()[1], threads=64)
+'''
+    run(racing, "--bitwell").assert_outcomes(passed=2, failed=1)
+    run(racing.replace("=True", "=False"), "--bitwell", "--bitwell-races").assert_outcomes(passed=2, failed=1)
 
 
 def test_what_is_not_modelled_fails_and_is_listed_once(run):
@@ -196,6 +284,30 @@ def test_off():
 ''', alone=True)
     result.assert_outcomes(passed=1)
     assert "simulated" not in result.stdout.str()
+
+
+def activated(*lines):
+    program = "\n".join(["import bitwell", *lines])
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+
+def test_a_program_has_the_gpu_when_it_asks_for_it():
+    ran = activated("gpu = bitwell.activate(device='b200', races=True)", "assert bitwell.running() and gpu is bitwell.process() and gpu.races",
+                    "print(gpu.device.name)", "assert bitwell.activate(device='b200') is gpu", "bitwell.activate(device='h200')")
+    assert ran.stdout == "NVIDIA B200\n" and "RuntimeError: bitwell.activate: this process has an NVIDIA B200 already" in ran.stderr
+    ran = activated("bitwell.activate(device='b300')")
+    assert "InputError: bitwell.activate: there is no device 'b300'; there are h200, b200, rtx" in ran.stderr
+
+
+def test_a_driver_that_is_loaded_is_not_stood_in_for(tmp_path, run):
+    (tmp_path / "empty.c").write_text("")
+    library = tmp_path / "libcuda.so.1"
+    subprocess.run(["cc", "-shared", "-o", library, tmp_path / "empty.c"], check=True)
+    ran = activated(f"import ctypes; ctypes.CDLL('{library}')", "bitwell.activate()")
+    assert f"RuntimeError: bitwell.activate: '{library}' is loaded" in ran.stderr and not ran.stdout
+    result = run(SUITE, "--bitwell", "-p", "loads", alone=True, files={"loads": f"import ctypes; ctypes.CDLL('{library}')"})
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*'{library}' is loaded*"])
 
 
 def test_nothing_heavy_is_imported(run):
