@@ -10,6 +10,7 @@
 What is wrong with the kernel is an exception with fields: Fault, RaceError, ScheduleError. What cannot be used is
 InputError, what is not modelled Unsupported.
 """
+from . import cute
 from ._native import InputError, LayoutError, ModelBug, Unsupported, version as __version__
 from .activate import activate
 from .arrays import Array
@@ -25,7 +26,8 @@ from .report import (Access, Act, Fault, Finding, Loss, Losses, Note, Parting, P
 __all__ = [
     "Access", "Act", "Array", "CommandError", "Entry", "Fault", "Finding", "InputError", "Layout", "LayoutError", "Loss",
     "Losses", "ModelBug", "Module", "Note", "Parameter", "Parting", "Place", "Process", "Quantised", "RaceError", "Ran",
-    "Report", "ScheduleError", "Source", "TensorMap", "Unsupported", "Verdict", "Waiter", "activate", "budget", "command", "decode",
+    "Report", "ScheduleError", "Source", "TensorMap", "Unsupported", "Verdict", "Waiter", "activate", "budget", "command", "cute",
+    "decode",
     "dot", "encode", "formats", "instructions", "layout", "layouts", "process", "quantise", "recipes", "run", "running", "study",
 ]
 
