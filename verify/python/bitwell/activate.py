@@ -23,7 +23,8 @@ def loaded_driver() -> Optional[str]:
 
 def activate(device: str = "h200", *, races: bool = False, schedules: int = 1, strict: bool = False, autotune: str = "first",
              report: Union[None, str, os.PathLike] = None) -> gpu.Gpu:
-    """From now on this process has a GPU that is bitwell: torch's `device="cuda"` and Triton's kernels run on it.
+    """From now on this process has a GPU that is bitwell: torch's `device="cuda"`, Triton's kernels and
+    functions of the CuTe DSL run on it.
 
     What `pytest --bitwell` does with its options of the same names, for programs. torch and Triton may be imported before
     or after. What is wrong with a kernel is raised where it is launched; `report` is the folder for launch files that
@@ -42,6 +43,7 @@ def activate(device: str = "h200", *, races: bool = False, schedules: int = 1, s
     made = gpu.opened(settings)
     late.after("torch", _torch)
     late.after("triton", _triton)
+    late.after("cutlass", _cute)
     return made
 
 
@@ -63,3 +65,9 @@ def _triton() -> None:
     from . import triton
 
     triton.activate()
+
+
+def _cute() -> None:
+    from . import cute
+
+    cute.activate()

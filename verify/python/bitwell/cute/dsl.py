@@ -172,6 +172,10 @@ def activate() -> None:
     global _always
     installed()
     _always = True
+    from cutlass.cutlass_dsl import CuTeDSL
+
+    settings = CuTeDSL._get_dsl().envar
+    settings._arch = settings._arch or shown()  # it would ask a driver
 
 
 def is_stream(like: Any) -> bool:

@@ -81,7 +81,7 @@ class Call:
     def raise_error(self) -> None:
         error, self.error = self.error, None
         if error is not None:
-            raise error.with_traceback(None)
+            raise error.with_traceback(None) from None
 
 
 _thread = threading.local()
