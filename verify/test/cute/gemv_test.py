@@ -31,7 +31,20 @@ def moderate(random, m, k, l, scales=(0x30, 0x40)):
             random.integers(*scales, (l, m, k // 16), dtype=np.uint8), random.integers(*scales, (l, 1, k // 16), dtype=np.uint8))
 
 
+def cancelling(random, m, k, l):
+    """Large terms that come twice, the second time negative, with small ones between: what is left of those is the order's."""
+    a, b, sfa, sfb = moderate(random, m, k, l, (1, 0x20))
+    part = max(k // 64, 1)  # of k / 16 groups
+    sfa[..., :part] = random.integers(0x50, 0x60, sfa[..., :part].shape)
+    sfb[..., :part] = random.integers(0x50, 0x60, sfb[..., :part].shape)
+    for scales in (sfa, sfb):
+        scales[..., -part:] = scales[..., :part]
+    a[..., -8 * part:], b[..., -8 * part:] = a[..., :8 * part], b[..., :8 * part] ^ 0x88
+    return a, b, sfa, sfb
+
+
 DATA = {
+    "cancelling": cancelling,
     "contest": contest, "moderate": moderate,
     "small scales": functools.partial(moderate, scales=(0, 0x18)),  # products that fp16 rounds
     "every scale": functools.partial(moderate, scales=(0, 256)),  # infinities and what is not a number
