@@ -36,7 +36,10 @@ struct Buffer {
   std::vector<Pointer> pointers{};  // that `bytes` hold
   // Where it must stand in the simulator: from machine::kBuffers on, defined. None: where there is room.
   std::optional<uint64_t> address{};
-  bool partly_written = false;  // an output that need not be whole
+  bool partly_written = false;  // an output that need not be whole, nor is what is stored there
+  bool all_written = true;      // an output of which no byte may stay unwritten
+  // Where contents count as written: a mask of bits for each byte. Empty: everywhere.
+  std::vector<std::byte> written{};
 };
 
 // A __device__ or __constant__ variable of the module.

@@ -1,17 +1,24 @@
 #include "verify/launch/placed.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "model/machine/tensor/tensor_map_bytes.h"
 
 namespace bitwell::launch {
 
-// What was written of an output that need not be whole is followed, as that of a buffer that starts unwritten
-// is.
-static void need_not_be_whole(machine::Region& r) {
-  r.follow_written();
-  r.scratch = true;
+// Of a region with the buffer's contents: what else the buffer says of it. What is followed already is
+// unwritten behind them.
+static void begin(machine::Region& r, const Buffer& b) {
+  const bool followed = r.raw_defined() != nullptr;
+  r.read_only = b.read_only;
+  r.scratch = b.partly_written || (!b.defined && !b.output);
+  // What was written of an output that need not be whole is followed, as that of a buffer that starts
+  // unwritten is.
+  if (!b.defined || b.partly_written || !b.written.empty()) r.follow_written();
+  if (!b.defined) r.mark_undefined(0, followed ? b.bytes.size() : r.size());
+  if (!b.written.empty()) std::memcpy(r.raw_defined(), b.written.data(), b.written.size());
 }
 
 Placed::Placed(machine::Memory& memory, const Launch& launch, const std::map<size_t, uint64_t>& there)
@@ -33,13 +40,8 @@ Placed::Placed(machine::Memory& memory, const Launch& launch, const std::map<siz
     }
     machine::Region& r = memory.allocate(b.name, b.size());
     memory.write(r.base(), b.bytes);
-    if (b.defined)
-      r.mark_all_defined();
-    else
-      r.mark_undefined(0, b.bytes.size());
-    r.read_only = b.read_only;
-    r.scratch = !b.defined && !b.output;
-    if (b.partly_written) need_not_be_whole(r);
+    if (b.defined) r.mark_all_defined();
+    begin(r, b);
     addresses_.push_back(r.base());
   }
   for (size_t i = 0; i < launch.buffers.size(); ++i)
@@ -54,8 +56,11 @@ void Placed::place_at(const Launch& launch, size_t which) {
     throw machine::InputError("buffer '" + b.name + "' at address " + std::to_string(*b.address) + ": " +
                               why);
   };
-  if (*b.address < machine::kBuffers || *b.address + b.size() < *b.address)
-    refuse("buffers stand at " + std::to_string(machine::kBuffers) + " and above");
+  const uint64_t end = *b.address + b.size();
+  const bool low = *b.address >= machine::kLowestHost && end <= machine::kSharedWindow;
+  if (end < *b.address || (*b.address < machine::kBuffers && !low))
+    refuse("buffers stand at " + std::to_string(machine::kBuffers) + " and above, or between " +
+           std::to_string(machine::kLowestHost) + " and " + std::to_string(machine::kSharedWindow));
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     const uint64_t other = addresses_[i];
     if (i != which && other < *b.address + b.size() && *b.address < other + launch.buffers[i].size())
@@ -63,8 +68,7 @@ void Placed::place_at(const Launch& launch, size_t which) {
   }
   machine::Region& r = memory_.place(b.name, *b.address, b.size());
   memory_.write(r.base(), b.bytes);
-  r.read_only = b.read_only;
-  if (b.partly_written) need_not_be_whole(r);
+  begin(r, b);
 }
 
 // The bytes of a pointer, handle or map.
@@ -116,7 +120,7 @@ void Placed::require_written(const Launch& launch) const {
   for (size_t i = 0; i < launch.buffers.size(); ++i) {
     const Buffer& b = launch.buffers[i];
     const machine::Region& r = *memory_.find(addresses_[i], b.size());
-    if (!b.output || b.partly_written || r.is_defined(0, b.size())) continue;
+    if (!b.output || !b.all_written || b.partly_written || r.is_defined(0, b.size())) continue;
     size_t at = 0;
     while (r.is_defined(at, 1)) ++at;
     throw machine::Fault("byte " + std::to_string(at) + " of output '" + b.name + "' was never written");

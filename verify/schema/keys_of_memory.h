@@ -71,6 +71,16 @@ inline constexpr std::array kBufferKeys = joined(
             .about = "of an output: a kernel may leave bytes of it unwritten, or store there what it never "
                      "set; only a use of them is at fault",
             .preset = "false"},
+        Key{.name = "all_written",
+            .type = Type::flag,
+            .about = "of an output: a byte of it that nobody has written when the launch has ended is a "
+                     "fault",
+            .preset = "true"},
+        Key{.name = "written",
+            .type = Type::path,
+            .about = "beside contents, a file with a byte for each of the buffer's: a mask of its bits that "
+                     "count as written, 255 for all, 0 where nobody has written it",
+            .without = "all of it"},
         Key{.name = "expected",
             .type = Type::path,
             .about = "an .npy file: what it must hold after the launch",
@@ -92,7 +102,7 @@ inline constexpr std::array kBufferKeys = joined(
             .inner = Of::field},
         Key{.name = "address",
             .type = Type::whole,
-            .about = "where it stands in global memory; cudaMalloc gives multiples of 256",
+            .about = "where it stands in global memory, at any boundary; cudaMalloc gives multiples of 256",
             .without = "bitwell chooses",
             .bits = 63},
     });

@@ -1,6 +1,7 @@
 // What stands in a buffer or a variable before a launch, and what becomes of it afterwards.
 #include <cstring>
 #include <random>
+#include <span>
 
 #include "model/number/codec.h"
 #include "verify/launch/file/launch_reader.h"
@@ -115,6 +116,17 @@ void LaunchReader::output(const Fields<Of::buffer>& f, const std::string& where,
   if (f.has("expected")) expected(f, out);
 }
 
+void LaunchReader::written(const Fields<Of::buffer>& f, Buffer& b) {
+  if (!b.defined) f.refuse("'written' goes with contents; of 'unwritten' nobody has written any");
+  const std::string path = file(f.text("written"), f.where());
+  const std::string mask = placed(f.where(), [&] { return read_file(path, kMostBuffer); });
+  if (mask.size() != b.size())
+    f.refuse("its 'written', '" + path + "', has " + std::to_string(mask.size()) + " bytes, the buffer has " +
+             std::to_string(b.size()));
+  const auto bytes = std::as_bytes(std::span(mask));
+  b.written.assign(bytes.begin(), bytes.end());
+}
+
 void LaunchReader::expected(const Fields<Of::buffer>& f, Output& out) {
   const std::string& name = f.where();
   const std::string path = file(f.text("expected"), name);
@@ -164,11 +176,12 @@ size_t LaunchReader::buffer(const json& j, const std::string& where) {
   b.partly_written = f.flag("partly_written");
   if (b.partly_written && !f.has("output")) f.refuse("'partly_written' is of an output");
   if (b.partly_written && f.has("expected")) f.refuse("an output with 'expected' is written whole");
+  b.all_written = f.flag("all_written") && !b.partly_written;
+  if (!f.flag("all_written") && !f.has("output")) f.refuse("'all_written' is of an output");
+  if (!f.flag("all_written") && f.has("expected")) f.refuse("an output with 'expected' is written whole");
   if (b.read_only && b.output) refuse(f.where() + " cannot be read_only and an output");
-  if (f.has("address")) {
-    b.address = f.whole("address");
-    if (!b.defined) f.refuse("a buffer with an 'address' needs contents: zeros, for one");
-  }
+  if (f.has("address")) b.address = f.whole("address");
+  if (f.has("written")) written(f, b);
   if (f.has("fields")) {
     if (!b.defined) f.refuse("a buffer with 'fields' needs contents: zeros, for one");
     hold(b.blank, 0, f.where());

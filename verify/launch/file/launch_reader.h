@@ -92,6 +92,7 @@ class LaunchReader {
   void output(const Fields<Of::buffer>& f, const std::string& where, const Contents& contents, uint64_t size,
               Output& out);
   void expected(const Fields<Of::buffer>& f, Output& out);
+  void written(const Fields<Of::buffer>& f, Buffer& b);
   // An output with a "product", whose factors are found when all buffers are known (product_json.cpp).
   struct Factored {
     size_t buffer;

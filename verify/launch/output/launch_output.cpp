@@ -35,6 +35,14 @@ json buffer_json(const Buffer& b, const std::string& folder, OutputFiles& files)
   } else {
     item["unwritten"] = b.bytes.size();
   }
+  if (!b.written.empty()) {
+    item["written"] = b.name + ".written";
+    const std::string path = fs::path(folder) / (b.name + ".written");
+    files.plan(path, "the replay");
+    files.write(path, bytes_view(b.written));
+  }
+  if (b.partly_written) item["partly_written"] = true;
+  if (!b.all_written && !b.partly_written) item["all_written"] = false;
   if (b.read_only) item["read_only"] = true;
   if (b.address) item["address"] = *b.address;
   if (b.output) item["output"] = b.name + ".npy";

@@ -71,7 +71,7 @@ everything = {
     "buffers": [
         {"buffer": "a", "npy": "four.npy", "shape": [2, 2], "read_only": True},
         {"buffer": "b", "values": [1, 2, 3, -4.5], "format": "f32", "shape": [2, 2]},
-        {"buffer": "c", "bin": "four.npy", "address": 35184372088832},
+        {"buffer": "c", "bin": "four.npy", "address": 35184372088832, "written": "four.npy", "output": "c.bin", "all_written": False},
         {"buffer": "d", "zeros": 256, "fields": [{"at": 0, "pointer": "a", "offset": 4}, {"at": 8, "type": "s32", "value": -1},
                                                  {"at": 16, "bytes": "00ff"}, {"at": 32, "texture": "t"}, {"at": 40, "surface": "t"},
                                                  {"at": 64, "struct": [{"at": 4, "type": "f16", "value": 0.5}]},
