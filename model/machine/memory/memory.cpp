@@ -128,7 +128,7 @@ Region& Memory::adopt(const std::string& name, std::byte* host, uint64_t size, b
                      " has some of them; free it first, or adopt both as one");
   // The host has given what was freed there to somebody else.
   for (auto at = freed_.begin(); at != freed_.end();)
-    at = at->first < base + size && base < at->first + at->second.size ? freed_.erase(at) : std::next(at);
+    at = at->first < base + size && base < at->first + at->second.size ? forget_freed(at) : std::next(at);
   return insert(std::make_unique<Region>(name, std::span(host, size), written));
 }
 
@@ -167,10 +167,16 @@ std::unique_ptr<Region> Memory::take(uint64_t base) {
   return out;
 }
 
+std::map<uint64_t, Memory::Freed>::iterator Memory::forget_freed(std::map<uint64_t, Freed>::iterator at) {
+  std::erase(freed_order_, at->first);
+  return freed_.erase(at);
+}
+
 void Memory::remember(Freed freed) {
   const uint64_t base = freed.base;
+  if (const auto at = freed_.find(base); at != freed_.end()) forget_freed(at);
   freed_order_.push_back(base);
-  freed_.insert_or_assign(base, std::move(freed));
+  freed_.emplace(base, std::move(freed));
   if (freed_order_.size() <= kMostFreed) return;
   freed_.erase(freed_order_.front());
   freed_order_.pop_front();
@@ -248,7 +254,7 @@ Region& Memory::place(const std::string& name, uint64_t base, uint64_t size) {
     next_ = std::max(next_, behind_guard(base + size));
   else
     behind_globals_ = std::max(behind_globals_, behind_guard(base + size));
-  freed_.erase(base);
+  if (const auto old = freed_.find(base); old != freed_.end()) forget_freed(old);
   return **regions_.insert(at, std::make_unique<Region>(name, base, size, true));
 }
 

@@ -219,9 +219,10 @@ class Memory {
   std::unique_ptr<Region> take(uint64_t base);
   Region& insert(std::unique_ptr<Region> region);
   void remember(Freed freed);
+  std::map<uint64_t, Freed>::iterator forget_freed(std::map<uint64_t, Freed>::iterator at);
   std::vector<std::unique_ptr<Region>> regions_;  // by base
   std::map<uint64_t, Freed> freed_;               // by base: the last ones
-  std::deque<uint64_t> freed_order_;              // their bases
+  std::deque<uint64_t> freed_order_;              // their bases, each once
   std::vector<std::unique_ptr<Region>> retired_;
   std::shared_ptr<Heap> heap_;                      // once it is asked for
   std::unordered_map<uint64_t, Texture> textures_;  // by handle

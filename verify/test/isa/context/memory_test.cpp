@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <array>
+
 #include "counter.h"
 
 namespace bitwell::isa {
@@ -49,6 +51,18 @@ TEST(Memory, ForgetsWhatWasFreedLongAgo) {
   const uint64_t last = memory.allocate("last", 4).base();
   memory.free(last);
   EXPECT_NE(memory.describe(last).find("'last, which was freed'"), std::string::npos);
+}
+
+// What is freed at one address again and again counts once: it does not push out what was freed elsewhere.
+TEST(Memory, RemembersOneAddressOnce) {
+  machine::Memory memory;
+  const uint64_t first = memory.allocate("first", 4).base();
+  memory.free(first);
+  alignas(8) std::array<std::byte, 8> host{};
+  for (int i = 0; i < 10000; ++i) memory.free(memory.adopt("host's", host.data(), host.size()).base());
+  EXPECT_NE(memory.describe(first).find("'first, which was freed'"), std::string::npos);
+  EXPECT_NE(memory.describe(reinterpret_cast<uintptr_t>(host.data())).find("'host's, which was freed'"),
+            std::string::npos);
 }
 
 #ifndef __SANITIZE_ADDRESS__  // whose allocator gives nothing back at once
