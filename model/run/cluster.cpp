@@ -173,7 +173,7 @@ bool Cluster::ended() const {
 Cluster::Standing Cluster::run(bool alone) {
   waits_ = false;
   while (!ended()) {
-    if (grid.parallel != nullptr && grid.parallel->given_up) [[unlikely]]
+    if (grid.parallel != nullptr && !grid.parallel->goes_on(grid.flight.time())) [[unlikely]]
       return Standing::interrupted;
     woken_ = yielded_ = interrupted_ = false;
     release_spinners();
@@ -203,7 +203,7 @@ Cluster::Standing Cluster::run(bool alone) {
 
 void Cluster::report_progress() {
   reported_ = grid.flight.time();
-  grid.options.progress({grid.ended, grid.ctas(), grid.flight.time() - grid.last_end});
+  grid.options.progress({grid.show(grid.ended), grid.ctas(), grid.flight.time() - grid.last_end});
 }
 
 uint64_t Cluster::until_preemption() {

@@ -1,5 +1,6 @@
 // One CTA at work: its warps, memories and barriers.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -21,7 +22,7 @@ namespace bitwell::run {
 
 class Cluster;
 class Context;
-struct Parallel;
+class Parallel;
 
 // What all CTAs of a launch share.
 struct Grid {
@@ -46,6 +47,7 @@ struct Grid {
 
   // What becomes of it.
   uint64_t ended = 0;     // CTAs, and those that will never start
+  uint64_t shown = 0;     // the most of them that anybody was told of
   uint64_t last_end = 0;  // time when a cluster last ended
   Notes notes{false};     // of clusters that have ended, and of all that started before those
   // The first CTA of the first cluster that has not started.
@@ -55,6 +57,8 @@ struct Grid {
   // nobody does.
   std::optional<std::array<uint32_t, 3>> take_next();
   uint64_t ctas() const { return uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2]; }
+  // Of so many that have ended, what is told of them: never fewer than before, though some are run again.
+  uint64_t show(uint64_t done) { return shown = std::max(shown, done); }
   // Those of a stream end in its order, also where one does not wait for the one before: an H200 does so.
   bool complete() const { return ended == ctas() && (before == nullptr || before->complete()); }
   const std::string& name() const { return program.functions[static_cast<size_t>(program.entry)].name; }

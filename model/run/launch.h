@@ -33,6 +33,8 @@ struct Shape {
   std::array<uint32_t, 32> environment{};
   bool cooperative = false;           // all CTAs must be resident at once
   bool non_portable_cluster = false;  // as cudaFuncAttributeNonPortableClusterSizeAllowed has it
+
+  uint64_t ctas_a_cluster() const { return uint64_t{cluster[0]} * cluster[1] * cluster[2]; }
 };
 
 struct Progress {

@@ -10,6 +10,21 @@ uint64_t length_of(const Region& region, uint64_t page) {
   return std::min(kClaimPage, region.size() - page * kClaimPage);
 }
 
+// Of the first `length` those that `which` says.
+void copy_some(std::byte* to, const std::byte* from, uint64_t length, const Before::Bytes& which) {
+  for (uint64_t i = 0; i < length; i += 64) {
+    uint64_t word = which[i / 64];
+    if (word == ~uint64_t{0} && length - i >= 64) {
+      std::memcpy(to + i, from + i, 64);
+      continue;
+    }
+    for (; word != 0; word &= word - 1) {
+      const uint64_t at = i + static_cast<uint64_t>(__builtin_ctzll(word));
+      if (at < length) to[at] = from[at];
+    }
+  }
+}
+
 }  // namespace
 
 Before::Before(Memory& memory) {
@@ -37,36 +52,44 @@ std::atomic<uint8_t>& Before::state(OfRegion& of, uint64_t page) {
 void Before::keep(size_t number, uint64_t page) {
   OfRegion& of = regions_[number];
   std::atomic<uint8_t>& now = state(of, page);
-  uint8_t found = untouched;
-  if (!now.compare_exchange_strong(found, under_way, std::memory_order_acquire)) {
-    // Nobody may write there before it is copied.
-    while (found != kept) {
-      now.wait(found, std::memory_order_acquire);
-      found = now.load(std::memory_order_acquire);
-    }
-    return;
+  for (uint8_t found = untouched; !now.compare_exchange_strong(found, under_way, std::memory_order_acquire);
+       found = untouched) {
+    if (found == kept) return;
+    now.wait(found, std::memory_order_acquire);  // nobody may write there before it is copied
   }
-  const Region& region = *of.region;
+  const auto become = [&](State state) {
+    now.store(state, std::memory_order_release);
+    now.notify_all();
+  };
+  try {
+    copy(number, page);
+  } catch (...) {  // no memory for it: whoever waits tries it
+    become(untouched);
+    throw;
+  }
+  become(kept);
+}
+
+void Before::copy(size_t number, uint64_t page) {
+  const Region& region = *regions_[number].region;
   const uint64_t length = length_of(region, page);
   const bool follows = region.raw_defined() != nullptr;
   auto bytes = std::make_unique_for_overwrite<std::byte[]>(follows ? 2 * length : length);
   std::memcpy(bytes.get(), region.raw_bytes() + page * kClaimPage, length);
   if (follows) std::memcpy(bytes.get() + length, region.raw_defined() + page * kClaimPage, length);
-  {
-    const std::scoped_lock lock(mutex_);
-    copies_.push_back({number, page, std::move(bytes)});
-  }
-  now.store(kept, std::memory_order_release);
-  now.notify_all();
+  const std::scoped_lock lock(mutex_);
+  copies_.push_back({number, page, std::move(bytes)});
 }
 
-void Before::put_back() {
+void Before::put_back(const std::function<Bytes(size_t number, uint64_t page)>& changed) {
   for (const Copy& copy : copies_) {
     Region& region = *regions_[copy.number].region;
-    const uint64_t length = length_of(region, copy.page);
-    std::memcpy(region.raw_bytes() + copy.page * kClaimPage, copy.bytes.get(), length);
+    const uint64_t length = length_of(region, copy.page), first = copy.page * kClaimPage;
+    const Bytes which = changed(copy.number, copy.page);
+    copy_some(region.raw_bytes() + first, copy.bytes.get(), length, which);
     if (region.raw_defined() != nullptr)
-      std::memcpy(region.raw_defined() + copy.page * kClaimPage, copy.bytes.get() + length, length);
+      copy_some(reinterpret_cast<std::byte*>(region.raw_defined()) + first, copy.bytes.get() + length, length,
+                which);
   }
   forget();
 }

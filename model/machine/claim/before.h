@@ -1,9 +1,11 @@
 // What pages of global memory held before clusters that run side by side wrote there: each is copied when the
 // first of them comes, and put back where they turn out to depend on each other.
 #pragma once
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -28,8 +30,11 @@ class Before {
   const Region& region(size_t number) const { return *regions_[number].region; }
   // To be called by each host thread before it first writes to the page.
   void keep(size_t number, uint64_t page);
-  // While no other thread keeps anything: what is kept comes back, or is what nobody needs any more.
-  void put_back();
+  // While no other thread keeps anything: of what is kept the bytes come back that `changed` says of a page,
+  // a bit for each; others stand as they are, as a host program may have changed them meanwhile. Or it is
+  // what nobody needs any more.
+  using Bytes = std::array<uint64_t, kClaimPage / 64>;
+  void put_back(const std::function<Bytes(size_t number, uint64_t page)>& changed);
   void forget();
 
   // Of a region that nobody has written so far it is enough to know that it is read.
@@ -52,6 +57,7 @@ class Before {
     std::unique_ptr<std::byte[]> bytes;  // and what is defined of them, where that is followed
   };
   std::atomic<uint8_t>& state(OfRegion& of, uint64_t page);
+  void copy(size_t number, uint64_t page);
   std::vector<OfRegion> regions_;
   std::vector<Copy> copies_;
   std::mutex mutex_;

@@ -41,6 +41,15 @@ uint64_t fours(uint64_t x) {
   return (x | x >> 24) & 0xFFFF;
 }
 
+// The bytes of 16 units of 4, a bit for each.
+uint64_t bytes_of(uint64_t x) {
+  x = (x | x << 24) & 0x000000FF000000FF;
+  x = (x | x << 12) & 0x000F000F000F000F;
+  x = (x | x << 6) & 0x0303030303030303;
+  x = (x | x << 3) & 0x1111111111111111;
+  return x * 0xF;
+}
+
 // The word of 4-byte units that 256 bytes come to.
 uint64_t units(const ClaimedPage& page, size_t word) {
   const uint64_t* bytes = &page.written[4 * word];
@@ -142,6 +151,20 @@ Claims::Meeting Claims::meeting(std::span<const std::unique_ptr<Claims>> all, Be
     }
   }
   return {};
+}
+
+void Claims::put_back(std::span<const std::unique_ptr<Claims>> all, Before& before) {
+  before.put_back([&](size_t number, uint64_t page) {
+    Before::Bytes out{};
+    for (const auto& claims : all) {
+      const auto& pages = claims->regions_[number].pages;
+      if (pages.empty() || pages[page] == nullptr) continue;
+      const ClaimedPage& claimed = *pages[page];
+      for (size_t i = 0; i < out.size(); ++i)
+        out[i] |= claimed.written[i] | bytes_of(claimed.added[i / 4] >> i % 4 * 16 & 0xFFFF);
+    }
+    return out;
+  });
 }
 
 void Claims::learn(std::span<const std::unique_ptr<Claims>> all, Before& before) {

@@ -52,6 +52,8 @@ class Claims {
     bool only_read = false;  // it was thought to be only read, so that it is not known which bytes were
   };
   static Meeting meeting(std::span<const std::unique_ptr<Claims>> all, Before& before);
+  // What they claim to write or add to becomes what it was before (Before::put_back).
+  static void put_back(std::span<const std::unique_ptr<Claims>> all, Before& before);
   // From what they claim, which regions are only read.
   static void learn(std::span<const std::unique_ptr<Claims>> all, Before& before);
 

@@ -1,7 +1,6 @@
 // Clusters of a launch that run side by side, each host thread some of them.
 #pragma once
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -23,14 +22,25 @@ std::string why_in_order(const isa::Program& program, const Shape& shape, const 
                          const Unordered& unordered);
 
 // What a cluster that runs beside others goes by.
-struct Parallel {
+class Parallel {
+ public:
+  static constexpr size_t kLocks = 256;
+  using Locks = std::array<std::mutex, kLocks>;
+
+  Parallel(machine::Claims& of_thread, const Unordered& those, Locks& locks)
+      : claims(of_thread), unordered(those), locks_(locks) {}
+  virtual ~Parallel() = default;
+
   machine::Claims& claims;  // of its host thread
   const Unordered& unordered;
-  const std::atomic<bool>& given_up;  // by any of them: nothing that they do is kept
   // Additions to a word, one after the other.
-  std::mutex& lock_of(uint64_t address) const { return locks[address / 64 % locks.size()]; }
-  static constexpr size_t kLocks = 256;
-  std::array<std::mutex, kLocks>& locks;
+  std::mutex& lock_of(uint64_t address) const { return locks_[address / 64 % locks_.size()]; }
+  // To be called now and then, at the logical time of its thread: whether it goes on. Else nothing that they
+  // do is kept.
+  virtual bool goes_on(uint64_t time) const = 0;
+
+ private:
+  Locks& locks_;
 };
 
 }  // namespace bitwell::run

@@ -1,6 +1,7 @@
 #include "model/run/parallel/side_by_side.h"
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -16,28 +17,49 @@ constexpr size_t kGrowth = 4, kMostClusters = size_t{1} << 16;
 // Clusters that follow each other write to the same pages, of which each thread keeps its own account: one
 // takes some together, as far as all have enough to do.
 constexpr size_t kPieces = 8, kMostTogether = 32;
+// Warp instructions of a cluster, a tenth of a second or more, after which threads look whether they have
+// met; again after twice as many.
+constexpr uint64_t kLong = uint64_t{1} << 24;
+// How often who waits for the last ones tells of progress.
+constexpr std::chrono::milliseconds kTell{100};
 
 Options of_worker(const Options& options) {
   Options out = options;
-  out.progress = nullptr;
+  out.progress = nullptr;                              // the launch's own thread tells of it
   if (out.print) out.print = [](std::string_view) {};  // its journal has it
   return out;
 }
 
 }  // namespace
 
-SideBySide::Worker::Worker(Grid& of, const Options& options, machine::Claims& claims, SideBySide& all)
-    : parallel{claims, all.unordered_, all.given_up_, all.locks_},
-      grid{of.program, of.shape, options, of.global, of.constants, machine::Region(of.parameters.save()),
+SideBySide::Worker::Worker(SideBySide& threads, const Options& options, machine::Claims& own)
+    : Parallel(own, threads.unordered_, threads.locks_),
+      all(threads),
+      grid{threads.grid_.program,
+           threads.grid_.shape,
+           options,
+           threads.grid_.global,
+           threads.grid_.constants,
+           machine::Region(threads.grid_.parameters.save()),
            flight} {
-  grid.parallel = &parallel;
+  grid.parallel = this;
+}
+
+bool SideBySide::Worker::goes_on(uint64_t time) const {
+  if (time - begun >= look_at) [[unlikely]] {
+    look_at *= 2;
+    all.looking_ = true;
+  }
+  if (all.looking_) [[unlikely]]
+    all.look();
+  return !all.given_up_;
 }
 
 SideBySide::SideBySide(Grid& grid, unsigned threads, const Unordered& unordered)
     : grid_(grid),
       threads_(threads),
       unordered_(unordered),
-      ctas_(size_t{grid.shape.cluster[0]} * grid.shape.cluster[1] * grid.shape.cluster[2]),
+      ctas_(grid.shape.ctas_a_cluster()),
       before_(grid.global) {
   add_worker();
   Flight& own = workers_.front()->flight;
@@ -53,8 +75,11 @@ SideBySide::~SideBySide() {
 }
 
 void SideBySide::add_worker() {
+  Options options = of_worker(grid_.options);
+  if (workers_.empty() && grid_.options.progress)
+    options.progress = [this](const Progress& p) { tell_progress(p.warp_instructions); };
   claims_.push_back(std::make_unique<machine::Claims>(before_));
-  workers_.push_back(std::make_unique<Worker>(grid_, of_worker(grid_.options), *claims_.back(), *this));
+  workers_.push_back(std::make_unique<Worker>(*this, options, *claims_.back()));
 }
 
 // By the launch's own thread, in the middle of a round.
@@ -66,7 +91,7 @@ void SideBySide::call_helpers() {
     while (workers_.size() < most) {
       add_worker();
       helpers_.emplace_back([this, &worker = *workers_.back()] { help(worker); });
-      ++busy_;
+      ++at_work_;
     }
   } catch (const std::system_error&) {  // no more threads: those that there are do the work
     workers_.resize(helpers_.size() + 1);
@@ -81,7 +106,8 @@ void SideBySide::help(Worker& worker) {
     lock.unlock();
     work(worker);
     lock.lock();
-    --busy_;
+    --at_work_;
+    look_if_all_stand();
     changed_.notify_all();
     changed_.wait(lock, [&] { return over_ || rounds_ != seen; });
     if (over_) return;
@@ -92,6 +118,49 @@ void SideBySide::give_up(const std::string& why) {
   const std::scoped_lock lock(mutex_);
   if (!given_up_) why_ = why;
   given_up_ = true;
+}
+
+// By each thread that is at work, between turns: returns when all of them have come, and one has looked.
+void SideBySide::look() {
+  std::unique_lock lock(mutex_);
+  if (!looking_) return;
+  const uint64_t before = looks_;
+  ++stand_;
+  look_if_all_stand();
+  changed_.wait(lock, [&] { return looks_ != before; });
+}
+
+// By the last that comes, or that has no more to do; with the lock.
+void SideBySide::look_if_all_stand() {
+  if (!looking_ || stand_ != at_work_) return;
+  if (!given_up_) met_ = machine::Claims::meeting(claims_, before_);
+  if (met_.region != nullptr) given_up_ = true;
+  stand_ = 0;
+  ++looks_;
+  looking_ = false;
+  changed_.notify_all();
+}
+
+// By the launch's own thread.
+void SideBySide::tell_progress(uint64_t warp_instructions) {
+  if (!grid_.options.progress) return;
+  try {
+    grid_.options.progress({grid_.show(ended_ * ctas_), grid_.ctas(), warp_instructions});
+  } catch (...) {
+    const std::scoped_lock lock(mutex_);
+    if (thrown_ == nullptr) thrown_ = std::current_exception();
+    given_up_ = true;
+  }
+}
+
+// Until no thread is at work.
+void SideBySide::wait_for_all(std::unique_lock<std::mutex>& lock) {
+  while (!changed_.wait_for(lock, kTell, [&] { return at_work_ == 0; })) {
+    if (thrown_ != nullptr) continue;
+    lock.unlock();
+    tell_progress(0);
+    lock.lock();
+  }
 }
 
 std::array<uint32_t, 3> SideBySide::first_of(size_t cluster) const {
@@ -109,12 +178,15 @@ std::array<uint32_t, 3> SideBySide::first_of(size_t cluster) const {
 bool SideBySide::run_cluster(Worker& worker, size_t number) {
   Cluster cluster(worker.grid, first_of(number));
   cluster.number = static_cast<uint32_t>(number);
+  worker.begun = worker.flight.time();
+  worker.look_at = kLong;
   if (cluster.run(false) != Cluster::Standing::ended) return false;
   for (const auto& cta : cluster.ctas) {
     worker.result.lane_instructions += cta->lane_instructions;
     worker.result.warp_instructions += cta->warp_instructions;
     add(worker.result.footprint, *cta);
   }
+  worker.grid.last_end = worker.flight.time();
   journals_[number - round_.begin] = std::move(cluster.journal);
   return true;
 }
@@ -127,8 +199,7 @@ void SideBySide::work(Worker& worker) {
       for (size_t i = first; i < std::min(first + round_.piece, round_.end); ++i) {
         if (!run_cluster(worker, i)) return give_up("clusters wait for each other");
         ++ended_;
-        if (&worker == workers_.front().get() && grid_.options.progress)
-          grid_.options.progress({ended_ * ctas_, grid_.ctas(), 0});
+        if (&worker == workers_.front().get()) tell_progress(0);
       }
     }
   } catch (...) {
@@ -141,6 +212,7 @@ void SideBySide::work(Worker& worker) {
 bool SideBySide::run_round(Round round) {
   // Before any helper may see that it begins.
   for (const auto& claims : claims_) claims->clear();
+  met_ = {};
   for (const auto& worker : workers_) worker->result = {};
   {
     const std::scoped_lock lock(mutex_);
@@ -151,20 +223,26 @@ bool SideBySide::run_round(Round round) {
     journals_.clear();
     for (size_t i = round.begin; i < round.end; ++i) journals_.push_back({Notes(grid_.options.strict), {}});
     ++rounds_;
-    busy_ = static_cast<unsigned>(helpers_.size());
+    at_work_ = helpers_.size() + 1;
   }
   changed_.notify_all();
   work(*workers_.front());
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return busy_ == 0; });
-  if (given_up_) return false;
-  const auto meeting = machine::Claims::meeting(claims_, before_);
+  --at_work_;
+  look_if_all_stand();
+  wait_for_all(lock);
+  if (thrown_ != nullptr) {
+    machine::Claims::put_back(claims_, before_);
+    std::rethrow_exception(thrown_);
+  }
+  if (given_up_ && met_.region == nullptr) return false;
+  const auto meeting = given_up_ ? met_ : machine::Claims::meeting(claims_, before_);
   if (meeting.region == nullptr) return true;
   why_ = "clusters share bytes of '" + meeting.region->name() + "' that one of them changes";
   if (!meeting.only_read) return false;
   // Not known to the byte: once more, with a closer look at that region.
   before_.set_only_read(meeting.region->number, false);
-  before_.put_back();
+  machine::Claims::put_back(claims_, before_);
   lock.unlock();
   return run_round(round);
 }
@@ -193,12 +271,14 @@ RunResult SideBySide::run() {
     const size_t end = all - done <= size ? all : done + size;
     const Round round{done, end, std::clamp<size_t>((end - done) / (kPieces * threads_), 1, kMostTogether)};
     if (!run_round(round)) {
-      before_.put_back();
+      machine::Claims::put_back(claims_, before_);
       result.host.why_not_all = why_;
       break;
     }
     keep(round, result);
     done = end;
+    if (done == all && grid_.shown != grid_.ctas() && grid_.options.progress)
+      grid_.options.progress({grid_.show(grid_.ctas()), grid_.ctas(), 0});
   }
   grid_.ended = done * ctas_;
   grid_.last_end = grid_.flight.time();

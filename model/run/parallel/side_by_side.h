@@ -1,6 +1,7 @@
 // The host threads of one launch.
 #pragma once
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,7 +16,8 @@ namespace bitwell::run {
 // thread the next that nobody has. A round counts when all of its clusters have ended without a fault, none
 // waited for another, and no two threads met in memory (machine::Claims): then it gives what its clusters
 // would give one after the other. Else memory becomes what it was before, and the launch goes on from there
-// in order. As long as a launch is short, its own thread is the only one.
+// in order. As long as a launch is short, its own thread is the only one. Where a cluster runs for long, all
+// stop and look whether threads have met so far: what it has read may be of no run in order.
 class SideBySide {
  public:
   // Of a grid that has not started.
@@ -30,12 +32,15 @@ class SideBySide {
 
  private:
   // A host thread, and what it has done in this round.
-  struct Worker {
-    Worker(Grid& of, const Options& options, machine::Claims& claims, SideBySide& all);
+  struct Worker : Parallel {
+    Worker(SideBySide& threads, const Options& options, machine::Claims& own);
+    bool goes_on(uint64_t time) const override;
+    SideBySide& all;
     Flight flight;
-    Parallel parallel;
     Grid grid;
     RunResult result;
+    uint64_t begun = 0;            // its cluster
+    mutable uint64_t look_at = 0;  // so late in it, threads look whether they have met
   };
   struct Round {
     size_t begin = 0, end = 0, piece = 1;  // clusters; those that a thread takes at once
@@ -50,6 +55,10 @@ class SideBySide {
   bool run_round(Round round);
   void keep(Round round, RunResult& result);
   void give_up(const std::string& why);
+  void look();
+  void look_if_all_stand();
+  void wait_for_all(std::unique_lock<std::mutex>& lock);
+  void tell_progress(uint64_t warp_instructions);
 
   Grid& grid_;
   const unsigned threads_;
@@ -66,13 +75,16 @@ class SideBySide {
   alignas(kLine) std::atomic<size_t> next_ = 0;   // cluster of the round that nobody has
   alignas(kLine) std::atomic<size_t> ended_ = 0;  // clusters, of those that count and of this round
   alignas(kLine) std::atomic<bool> given_up_ = false;
+  alignas(kLine) std::atomic<bool> looking_ = false;  // all threads are to stop and look
 
   alignas(kLine) std::mutex mutex_;  // of all that follows
   std::condition_variable changed_;
-  std::string why_;      // they gave up
-  uint64_t rounds_ = 0;  // begun
-  unsigned busy_ = 0;    // helpers
-  bool over_ = false;    // no other round comes
+  std::string why_;                  // they gave up
+  machine::Claims::Meeting met_;     // that was seen while they ran
+  std::exception_ptr thrown_;        // by the launch's progress
+  uint64_t rounds_ = 0, looks_ = 0;  // begun; over
+  size_t at_work_ = 0, stand_ = 0;   // threads; those of them that have stopped to look
+  bool over_ = false;                // no other round comes
   std::vector<std::jthread> helpers_;
 };
 

@@ -168,7 +168,7 @@ void Residents::print_rest() const {
 void Residents::report_progress() const {
   Progress progress;
   for (const InFlight& l : launches_) {
-    progress.done += l.grid.ended;
+    progress.done += l.grid.show(l.grid.ended);
     progress.all += l.grid.ctas();
   }
   launches_.front().grid.options.progress(progress);

@@ -5,8 +5,21 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdlib>
+#include <new>
 #include <random>
 #include <set>
+
+// The next pages are not to be had.
+static std::atomic<int> pages_denied = 0;
+void* operator new[](size_t size) {
+  if (size >= bitwell::machine::kClaimPage && pages_denied > 0 && pages_denied-- > 0) throw std::bad_alloc();
+  if (void* out = std::malloc(size)) return out;
+  throw std::bad_alloc();
+}
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete[](void* p, size_t) noexcept { std::free(p); }
 
 namespace bitwell::machine {
 namespace {
@@ -78,16 +91,18 @@ TEST(Claims, WhatWasThereComesBack) {
   region.put(region.base(), std::vector<std::byte>(200, std::byte{1}));
   {
     Before before(memory);
-    Claims claims(before);
-    const auto change = [&](uint64_t at, size_t size) {
+    std::vector<std::unique_ptr<Claims>> all;
+    for (int i = 0; i < 2; ++i) all.push_back(std::make_unique<Claims>(before));
+    const auto change = [&](Claims& claims, uint64_t at, size_t size) {
       claims.write(region, region.base() + at, size);
       region.put(region.base() + at, std::vector<std::byte>(size, std::byte{9}));
     };
-    change(100, 50);
+    change(*all[0], 100, 50);
     before.forget();  // that stays
-    claims.clear();
-    change(120, kClaimPage - 100);
-    before.put_back();
+    all[0]->clear();
+    change(*all[0], 120, 60);
+    change(*all[1], 177, kClaimPage - 100);
+    Claims::put_back(all, before);
     EXPECT_EQ(region.number, 0U);
   }
   EXPECT_EQ(region.number, Region::kNoNumber);
@@ -95,6 +110,56 @@ TEST(Claims, WhatWasThereComesBack) {
     EXPECT_EQ(region.raw_bytes()[i], std::byte(i >= 100 && i < 150 ? 9 : i < 200 ? 1 : 0)) << i;
     EXPECT_EQ(region.is_defined(i, 1), i < 200) << i;
   }
+}
+
+// A host program changes bytes of its own beside those that clusters write: of a run that does not count only
+// the clusters' come back, whatever page they share.
+TEST(Claims, WhatTheHostHasWrittenMeanwhileStays) {
+  std::mt19937_64 random(3);
+  for (int run = 0; run < 200; ++run) {
+    std::vector<std::byte> host(2 * kClaimPage + 77, std::byte{1});
+    Memory memory;
+    Region& region = memory.adopt("x", host.data(), host.size(), run % 2 == 0);
+    Before before(memory);
+    std::vector<std::unique_ptr<Claims>> all;
+    for (int i = 0; i < 2; ++i) all.push_back(std::make_unique<Claims>(before));
+    std::vector<bool> claimed(host.size());
+    for (int n = 0; n < 12; ++n) {
+      const bool adds = random() % 2 == 0;  // words, and as the claims have it those that are aligned
+      const uint64_t size = adds ? 4 * (1 + random() % 2) : 1 + random() % 300;
+      const uint64_t at = adds ? random() % (host.size() / 4 - 2) * 4 : random() % (host.size() - size);
+      if (adds)
+        all[random() % 2]->add(region, region.base() + at, size, 1);
+      else
+        all[random() % 2]->write(region, region.base() + at, size);
+      region.put(region.base() + at, std::vector<std::byte>(size, std::byte{9}));
+      std::fill_n(claimed.begin() + static_cast<std::ptrdiff_t>(at), size, true);
+    }
+    for (size_t i = 0; i < host.size(); ++i)
+      if (!claimed[i] && random() % 2 == 0) host[i] = std::byte{5};
+    const std::vector<std::byte> then = host;
+    Claims::put_back(all, before);
+    for (size_t i = 0; i < host.size(); ++i) {
+      ASSERT_EQ(host[i], claimed[i] ? std::byte{1} : then[i]) << run << " " << i;
+      ASSERT_EQ(region.is_defined(i, 1), run % 2 == 0) << run << " " << i;
+    }
+  }
+}
+
+// A page that could not be copied is nobody's: whoever comes next copies it, and waits for nobody.
+TEST(Claims, WhereThereIsNoMemoryForAPage) {
+  Memory memory;
+  Region& region = memory.allocate("x", kClaimPage);
+  region.put(region.base(), std::vector<std::byte>(100, std::byte{1}));
+  Before before(memory);
+  std::vector<std::unique_ptr<Claims>> all;
+  all.push_back(std::make_unique<Claims>(before));
+  pages_denied = 1;
+  EXPECT_THROW(all[0]->write(region, region.base(), 4), std::bad_alloc);
+  all[0]->write(region, region.base(), 4);
+  region.put(region.base(), std::vector<std::byte>(4, std::byte{9}));
+  Claims::put_back(all, before);
+  EXPECT_EQ(region.raw_bytes()[0], std::byte{1});
 }
 
 // Of what is only read the bytes are not taken down; whoever writes there asks for that.

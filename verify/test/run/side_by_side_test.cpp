@@ -2,6 +2,8 @@
 // thread, which runs them one after the other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "../kernel.h"
 
 namespace bitwell::run {
@@ -256,6 +258,73 @@ TEST(SideBySide, NotesAreCounted) {
   EXPECT_EQ(end.host.why_not_all, "");
   EXPECT_NE(end.notes.find("CTA (0,0,0)"), std::string::npos) << end.notes;
   EXPECT_NE(end.notes.find(" " + std::to_string(31 * kCtas) + "\n"), std::string::npos) << end.notes;
+}
+
+// What a callback throws ends the launch, and nothing is run again.
+TEST(SideBySide, AnExceptionOfProgressEndsIt) {
+  struct Stop {};
+  for (const unsigned threads : {1U, 2U, 7U}) {
+    test::Kernel k = kernel(kTwice);
+    k.options.threads = threads;
+    int calls = 0;
+    k.options.progress = [&](const Progress& p) {
+      ++calls;
+      if (p.done >= 40) throw Stop();
+    };
+    launch::Launch l = k.launch();
+    EXPECT_THROW(test::run_ptx(k.text(), l, k.options), Stop) << threads;
+    EXPECT_LE(calls, 41) << threads;
+  }
+}
+
+// Who waits for a long launch hears of it, also while the launch's own thread has nothing to do, and can end
+// it.
+TEST(SideBySide, ProgressIsToldWithinAnyCluster) {
+  struct Stop {};
+  for (const char* longest : {"0", "1"}) {  // the first one is run by the launch's own thread
+    test::Kernel k = kernel("setp.ne.u32 %p1, %r0, " + std::string(longest) +
+                            ";\n@%p1 bra end;\nlong: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p0, %r1, 60000000;\n"
+                            "@%p0 bra long;\nend:\n" +
+                            kTwice);
+    k.shape.grid = {2, 1, 1};
+    k.start += "mov.u32 %r1, 0;\nmore: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p0, %r1, 40000;\n@%p0 bra more;\n";
+    k.options.threads = 2;
+    size_t after_the_other = 0;
+    k.options.progress = [&](const Progress& p) {
+      if (p.done == 1 && ++after_the_other == 3) throw Stop();
+    };
+    launch::Launch l = k.launch();
+    EXPECT_THROW(test::run_ptx(k.text(), l, k.options), Stop) << longest;
+  }
+}
+
+// Where clusters are run again, what was said of them stands.
+TEST(SideBySide, ProgressNeverFalls) {
+  test::Kernel k =
+      kernel("setp.lt.u32 %p1, %r0, 95;\n@%p1 bra own;\nst.global.u32 [%a0+360], 7;\nown: " + kTwice);
+  for (const unsigned threads : {1U, 2U, 7U}) {
+    k.options.threads = threads;
+    std::vector<uint64_t> done;
+    k.options.progress = [&](const Progress& p) { done.push_back(p.done); };
+    launch::Launch l = k.launch();
+    test::run_ptx(k.text(), l, k.options);
+    EXPECT_TRUE(std::is_sorted(done.begin(), done.end())) << threads;
+    EXPECT_EQ(done.back(), kCtas) << threads;
+  }
+}
+
+// Every second one goes round as often as the one behind it says, which in order is none: that one comes
+// later. Beside each other it may read what nobody can wait for.
+TEST(SideBySide, WhatIsReadTooEarlyHoldsNobodyUp) {
+  const End end = same_on_all(
+      kernel("and.b32 %r3, %r0, 1;\nsetp.eq.u32 %p1, %r3, 1;\n@%p1 bra odd;\n"
+             "mov.u32 %r1, 0;\nlate: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p0, %r1, 40000;\n@%p0 bra late;\n"
+             "ld.global.u32 %r2, [%a1+4];\nmov.u32 %r1, 0;\n"
+             "round: add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p0, %r1, %r2;\n@%p0 bra round;\nst.global.u32 [%a1], "
+             "%r1;\nbra end;\n"
+             "odd: st.global.u32 [%a1], 4000000000;\nend:\n"));
+  EXPECT_EQ(end.words[0], 1001U);
+  expect_in_order(end, "clusters share bytes of 'words' that one of them changes");
 }
 
 // No thread is called for a launch that is over at once.
