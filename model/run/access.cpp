@@ -114,9 +114,10 @@ machine::Claims* claims_of(const Context& context) {
 
 void claim_lanes(AccessKind kind, const Region& at, const isa::AddressScan& scan, const uint64_t* address,
                  uint32_t mask, size_t size, machine::Claims& claims) {
-  if (kind == AccessKind::read && claims.read_at_once(at)) return;
-  if (scan.consecutive) return claim(kind, at, scan.low, size * kLanes, claims);
-  for (; mask != 0; mask &= mask - 1) claim(kind, at, address[__builtin_ctz(mask)], size, claims);
+  claim_each(kind, at, claims, [&](auto visit) {
+    if (scan.consecutive) return visit(scan.low, size * kLanes);
+    for (; mask != 0; mask &= mask - 1) visit(address[__builtin_ctz(mask)], size);
+  });
 }
 
 // One lane's bytes; `address` is in the space's own numbering.

@@ -22,8 +22,7 @@ Room room_for(const isa::Program& program, const Shape& shape, const Options& op
   const uint64_t most = options.residents.value_or(std::max<uint64_t>(held.room, 1));
   const std::string rests_on = options.residents ? "as asked for" : "limited by " + held.rests_on;
   if (!shape.cooperative || held.all <= most) return {most, rests_on};
-  const std::array<uint32_t, 3>& cluster = shape.cluster;
-  const uint64_t size = uint64_t{cluster[0]} * cluster[1] * cluster[2];
+  const uint64_t size = shape.ctas_a_cluster();
   throw InputError("entry '" + program.functions[static_cast<size_t>(program.entry)].name +
                    "': a cooperative launch of " + std::to_string(held.all * size) + " CTAs, of which " +
                    std::to_string(most * size) + " are resident at once" +
@@ -94,9 +93,9 @@ std::vector<RunResult> run_chain(const std::vector<ChainedLaunch>& launches, mac
     in_flight.push_back({grids.back(), room, 0});
   }
   Grid& first = grids.front();
-  const uint64_t cluster = uint64_t{first.shape.cluster[0]} * first.shape.cluster[1] * first.shape.cluster[2];
   Residents residents(std::move(in_flight));
-  if (launches.size() > 1 || options.threads < 2 || first.ctas() == cluster) return residents.run();
+  if (launches.size() > 1 || options.threads < 2 || first.ctas() == first.shape.ctas_a_cluster())
+    return residents.run();
   const Unordered unordered = unordered_atomics(first.program);
   RunResult beside;
   beside.host.why_not_all = why_in_order(first.program, first.shape, options, unordered);

@@ -111,8 +111,7 @@ uint64_t Cta::special(isa::Special s, const Warp& warp, int lane, const Activati
     case isa::Special::cluster_nctaid_y:
     case isa::Special::cluster_nctaid_z: return at(shape.cluster, isa::Special::cluster_nctaid_x);
     case isa::Special::cluster_ctarank: return rank;
-    case isa::Special::cluster_nctarank:
-      return uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2];
+    case isa::Special::cluster_nctarank: return shape.ctas_a_cluster();
     case isa::Special::is_explicit_cluster: return shape.explicit_cluster ? 1 : 0;
     case isa::Special::shared_base: return uint64_t{rank} << machine::kRankShift;
     case isa::Special::total_smem_size: return allocated_shared(grid.program.sm, own_shared(*this));

@@ -147,8 +147,7 @@ void check_launch(const isa::Program& program, const Shape& asked,
     throw InputError(who + "the block has " + std::to_string(threads) + " threads of " +
                      std::to_string(shape.registers) + " registers, a multiprocessor has " +
                      std::to_string(machine::kRegisters));
-  if (isa::reserved_shared(program) != 0 &&
-      uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2] > 1)
+  if (isa::reserved_shared(program) != 0 && shape.ctas_a_cluster() > 1)
     throw machine::Unsupported(who +
                                "%reserved_smem_offset_* in a cluster, where no GPU's values are recorded; "
                                "they are of CTAs without one");

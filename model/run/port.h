@@ -145,10 +145,9 @@ class Port {
   }
   template <class Pieces>
   void told_of_pieces(AccessKind kind, const machine::Region& at, Pieces each_piece) const {
-    if (cluster_.grid.parallel != nullptr &&
-        !(kind == AccessKind::read && cluster_.grid.parallel->claims.read_at_once(at))) [[unlikely]]
-      each_piece([&](uint64_t address, uint64_t, uint64_t size) {
-        claim(kind, at, address, size, cluster_.grid.parallel->claims);
+    if (cluster_.grid.parallel != nullptr) [[unlikely]]
+      claim_each(kind, at, cluster_.grid.parallel->claims, [&](auto visit) {
+        each_piece([&](uint64_t address, uint64_t, uint64_t size) { visit(address, size); });
       });
     if (!cluster_.accesses_watched()) [[likely]]
       return;

@@ -82,7 +82,7 @@ Residency residency(const isa::Program& program, const Shape& asked) {
   else if (out.sure_per_sm < out.ctas_per_sm)
     out.rests_on +=
         "; registers may allow fewer, " + std::to_string(out.sure_per_sm) + " for sure by " + promise.by;
-  const uint64_t size = uint64_t{shape.cluster[0]} * shape.cluster[1] * shape.cluster[2];
+  const uint64_t size = shape.ctas_a_cluster();
   out.all = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2] / size;
   out.room = uint64_t{out.ctas_per_sm} * arch.device.sms / size;
   if (size > 1 && arch.device.gpcs != 0) {
