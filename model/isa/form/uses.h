@@ -47,6 +47,7 @@ struct Touch {
   bool atomic = false;            // in one step, by a lane
   bool commutes = false;          // what is left does not hang on the order of several such
   bool strong = false;            // a read of what threads of other CTAs may write meanwhile
+  bool host = false;              // a write in which a host program may take part while the kernel runs
   bool operation = false;         // by one that may go on behind the instruction; else by its lanes
   bool gives = false;             // its results are what is read, as it is
   bool takes = false;             // what is written are its data, as they are

@@ -32,6 +32,7 @@ std::string why(const isa::Uses& uses, const isa::Line& line, bool unordered) {
     // Of a generic address only a run tells whether it is global.
     if (touch.atomic && !unordered && touch.space == isa::Space::global)
       return at_line(line) + " changes what other CTAs may change too, and its order matters";
+    if (touch.host) return at_line(line) + " may be seen by the host meanwhile, and could not be taken back";
     if (touch.strong && touch.reads && !touch.atomic)
       return at_line(line) + " reads what other CTAs may write meanwhile";
   }

@@ -221,6 +221,20 @@ TEST(SideBySide, WhereTheOrderOfAdditionsMatters) {
   EXPECT_NE(sum.host.why_not_all.find("its order matters"), std::string::npos);
 }
 
+// What a host program may see while the kernel runs is written once: nothing of it is taken back.
+TEST(SideBySide, WhatIsForTheHostIsWrittenInOrder) {
+  for (const char* body :
+       {"st.relaxed.sys.global.u32 [%a1], %r0;\n", "st.release.sys.u32 [%a1], %r0;\n",
+        "st.volatile.global.u32 [%a1], %r0;\n", "red.relaxed.sys.global.add.u32 [%a0], 1;\n",
+        "red.relaxed.sys.add.u32 [%a0], 1;\n"}) {
+    const End end = same_on_all(kernel(body));
+    EXPECT_NE(end.host.why_not_all.find("may be seen by the host meanwhile"), std::string::npos) << body;
+    EXPECT_EQ(end.host.threads, 1U);
+  }
+  for (const char* body : {"st.relaxed.gpu.global.u32 [%a1], %r0;\n", "st.volatile.u32 [%a1], %r0;\n"})
+    EXPECT_EQ(same_on_all(kernel(body)).host.why_not_all, "") << body;
+}
+
 // Each waits for the one behind it, the last for nobody.
 TEST(SideBySide, WhoWaitsRunsAmongAll) {
   const std::string wait =

@@ -22,6 +22,12 @@ bool may_meet_other_ctas(const Order& order) {
   return order.semantics != Semantics::weak && order.scope != Scope::cta;
 }
 
+// Whether a host program may look at what is written meanwhile. Volatile writes of old code are to shared
+// memory most often.
+bool may_meet_host(const Order& order, Space space) {
+  return order.scope == Scope::sys && (order.semantics != Semantics::volatile_ || space == Space::global);
+}
+
 size_t vector_length(const ptx::Instruction& i) {
   for (const auto& [text, n] :
        std::array<std::pair<std::string_view, size_t>, 3>{{{".v2", 2}, {".v4", 4}, {".v8", 8}}})
@@ -82,6 +88,7 @@ MemoryUse use_of(Builder& b, Op& op, const Type& type, size_t place, bool loads)
                         .reads = loads,
                         .writes = !loads,
                         .strong = loads && may_meet_other_ctas(use.order),
+                        .host = !loads && may_meet_host(use.order, space),
                         .gives = loads,
                         .takes = !loads,
                         .element = static_cast<uint8_t>(use.size),
@@ -162,6 +169,7 @@ void build_atomic(Builder& b, const Match& m) {
                         .writes = true,
                         .atomic = true,
                         .commutes = commutes(operation, element_of(i.modifiers.back())),
+                        .host = may_meet_host(use.order, use.space),
                         .gives = returns,
                         .takes = operation == AtomicOperation::exch,
                         .element = static_cast<uint8_t>(use.size),
@@ -193,6 +201,7 @@ void build_atomic_vector(Builder& b, const Match& m) {
                         .reads = true,
                         .writes = true,
                         .atomic = true,
+                        .host = may_meet_host(use.order, use.space),
                         .gives = returns,
                         .element = static_cast<uint8_t>(use.size),
                         .bytes = static_cast<uint32_t>(use.size) * use.count});
