@@ -106,7 +106,7 @@ void print(const session::LaunchTime& l, const TimeOptions& o) {
 void time(const TimeOptions& o) {
   const launch::MemoryWatch watch = stopped_before_the_machine("the launch");
   launch::LaunchFile file = launch::read_launch(o.path);
-  file.launch.module = launch::load_module(file.launch.ptx);
+  file.launch.module = launch::load_module(file.launch.ptx, file.launch.entry);
   launch::Modules().load(file.launch);
   session::TimeQuestion question = session::time_question(file.launch);
   question.device = o.device;

@@ -36,6 +36,12 @@ const DeviceRow& device_row(int sm) {
                             " to show a program; there are " + names);
 }
 
+const DeviceRow& device_for(int sm) {
+  for (const DeviceRow& row : kRows)
+    if (row.sm >= sm) return row;
+  return device_row(sm);
+}
+
 const DeviceRow& device_row(std::string_view name) {
   if (name.starts_with("sm_")) name.remove_prefix(3);
   int sm = 0;

@@ -19,6 +19,8 @@ struct DeviceRow {
 // The row for --arch ("sm_100a", "sm_100", "100a"). Throws InputError naming those that there are.
 const DeviceRow& device_row(std::string_view name);
 const DeviceRow& device_row(int sm);
+// The first that runs PTX for that architecture.
+const DeviceRow& device_for(int sm);
 
 // A cudaDeviceAttr's value; -1 where bitwell has none.
 int attribute(const DeviceRow& device, int which);

@@ -10,6 +10,7 @@
 #include "verify/cli/run/run_arguments.h"
 #include "verify/driver/core/filter.h"
 #include "verify/driver/device_row.h"
+#include "verify/findings/baseline.h"
 
 namespace bitwell::cli {
 namespace {
@@ -108,7 +109,8 @@ void add_exec_arguments(CLI::App& command, ExecOptions& to) {
       ->capture_default_str();
   command
       .add_option("--log-file", asked.log,
-                  "What is said of launches goes to this file; %p is the process's number")
+                  "What is said of launches goes to this file; %p is the number of this process, %q{NAME} "
+                  "what the environment has, %% one %")
       ->type_name("FILE");
   command
       .add_option(
@@ -192,7 +194,8 @@ void settle(ExecOptions& options) {
   asked.error_on = values.error_on;
   asked.approximate = !values.approximate.empty() ? values.approximate : asked.strict ? "captured" : "h200";
   if (!values.baseline.empty()) asked.baseline = values.baseline;
-  if (!asked.arch.empty()) driver::device_row(asked.arch);  // refuses what is none
+  if (!asked.baseline.empty()) findings::read_baseline(asked.baseline);  // refuses what is none
+  if (!asked.arch.empty()) driver::device_row(asked.arch);               // refuses what is none
   for (const auto& patterns : {asked.kernels, asked.kernels_not})
     for (const std::string& p : patterns) driver::names_kernel(p, "");
   asked.only_program = options.processes == "application-only";

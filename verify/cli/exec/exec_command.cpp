@@ -34,6 +34,41 @@ void make_record_folder(const std::string& wanted, const char* option) {
   if (failed) throw InputError(std::string(option) + " '" + wanted + "': " + failed.message());
 }
 
+void write_text(const std::string& path, const std::string& text, const char* option,
+                std::ios::openmode mode = std::ios::trunc) {
+  std::ofstream out(path, mode);
+  out << text;
+  if (!out.flush()) throw InputError(fmt::format("{}: cannot write '{}'", option, path));
+}
+
+// With compute-sanitizer's marks: %p this process, %q{NAME} the environment's, %% one %.
+std::string expanded(const std::string& path) {
+  std::string out;
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (path[i] != '%') {
+      out += path[i];
+      continue;
+    }
+    const char mark = i + 1 < path.size() ? path[i + 1] : 0;
+    const size_t end = mark == 'q' && path.substr(i + 2, 1) == "{" ? path.find('}', i) : std::string::npos;
+    if (mark == 'p') {
+      out += std::to_string(getpid());
+    } else if (mark == '%') {
+      out += '%';
+    } else if (end != std::string::npos) {
+      const std::string name = path.substr(i + 3, end - i - 3);
+      const char* const value = std::getenv(name.c_str());
+      if (value == nullptr) throw InputError("--log-file: the environment has no '" + name + "'");
+      out += value;
+      i = end - 1;
+    } else {
+      throw InputError("--log-file: '" + path + "' has a % without p, q{NAME} or % behind it");
+    }
+    ++i;
+  }
+  return out;
+}
+
 // What the libraries read and write, gone when the program has ended.
 class Files {
  public:
@@ -80,6 +115,14 @@ void set_environment(const fs::path& library, const Files& files) {
   setenv(driver::kChildVariable, std::to_string(getpid()).c_str(), 1);
 }
 
+// What ends this command ends the program, so that what is left is cleared away behind it.
+volatile sig_atomic_t the_program = 0, ended_by = 0;
+extern "C" void pass_on(int signal) {
+  ended_by = signal;
+  if (the_program > 0) kill(the_program, signal);
+}
+constexpr std::array kPassedOn{SIGTERM, SIGHUP};
+
 // Its exit status, or 128 and the signal that ended it.
 int run_program(const ExecOptions& options, const Files& files) {
   const fs::path library = libraries(options.libraries);
@@ -90,9 +133,11 @@ int run_program(const ExecOptions& options, const Files& files) {
   std::array<int, 2> trouble{};  // the child's errno, where it could not become the program
   if (pipe2(trouble.data(), O_CLOEXEC) != 0) throw InputError(std::string("pipe: ") + std::strerror(errno));
   std::fflush(nullptr);
+  for (const int signal : kPassedOn) std::signal(signal, pass_on);
   const pid_t child = fork();
   if (child < 0) throw InputError(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
+    for (const int signal : kPassedOn) std::signal(signal, SIG_DFL);
     set_environment(library, files);
     std::signal(SIGPIPE, SIG_DFL);  // what this command ignores
     std::signal(SIGXFSZ, SIG_DFL);
@@ -101,6 +146,8 @@ int run_program(const ExecOptions& options, const Files& files) {
     if (write(trouble[1], &error, sizeof error) != sizeof error) _exit(126);
     _exit(127);
   }
+  the_program = child;
+  if (ended_by != 0) kill(child, ended_by);
   close(trouble[1]);
   int error = 0;
   const bool failed = read(trouble[0], &error, sizeof error) == sizeof error;
@@ -110,8 +157,17 @@ int run_program(const ExecOptions& options, const Files& files) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   std::signal(SIGINT, SIG_DFL);
+  the_program = 0;
+  for (const int signal : kPassedOn) std::signal(signal, SIG_DFL);
   if (failed) throw InputError("cannot run '" + words[0] + "': " + std::strerror(error));
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void say(const ExecOptions& options, const std::string& text) {
+  if (options.asked.log.empty())
+    std::fputs(text.c_str(), stderr);
+  else
+    write_text(options.asked.log, text, "--log-file", std::ios::app);
 }
 
 void say_end(const ExecOptions& options, const ProgramRun& run) {
@@ -123,13 +179,11 @@ void say_end(const ExecOptions& options, const ProgramRun& run) {
   else
     text = fmt::format("bitwell: {} launch{}, {} error{}{}\n", run.launches.size(),
                        run.launches.size() == 1 ? "" : "es", run.errors(), run.errors() == 1 ? "" : "s",
-                       run.with_status(unsupported) == 0
-                           ? ""
-                           : fmt::format(", {} not supported", run.with_status(unsupported)));
-  if (options.asked.log.empty())
-    std::fputs(text.c_str(), stderr);
-  else
-    std::ofstream(options.asked.log, std::ios::app) << text;
+                       run.with_status(unsupported) != 0
+                           ? fmt::format(", {} not supported", run.with_status(unsupported))
+                       : run.unrunnable ? ", there are kernels that cannot be run"
+                                        : "");
+  say(options, text);
 }
 
 void check_launches(const ExecOptions& options, const ProgramRun& run) {
@@ -144,9 +198,11 @@ void check_launches(const ExecOptions& options, const ProgramRun& run) {
 int status_of(const ExecOptions& options, const ProgramRun& run) {
   if (options.launches_needed) return worst(run);
   if (!run.stopped.empty()) return unusable;
+  if (run.with_status(model_bug) != 0) return model_bug;
   if (run.errors() != 0 && options.error_exitcode != 0) return options.error_exitcode;
-  if (run.program != 0) return run.program;
-  return run.with_status(unsupported) != 0 ? unsupported : held;
+  if (run.with_status(unusable) != 0) return unusable;
+  if (run.unrunnable || run.with_status(unsupported) != 0) return unsupported;
+  return run.program;
 }
 
 void exec(ExecOptions& options, int& status, const char* record_option) {
@@ -155,24 +211,17 @@ void exec(ExecOptions& options, int& status, const char* record_option) {
   make_record_folder(asked.record, record_option);
   const Files files;
   asked.told = files.told();
-  if (const size_t at = asked.log.find("%p"); at != std::string::npos)
-    asked.log.replace(at, 2, std::to_string(getpid()));
-  if (!asked.log.empty() && !std::ofstream(asked.log, std::ios::trunc))
-    throw InputError("--log-file: cannot write '" + asked.log + "'");
-  std::ofstream(files.asked()) << driver::text_of(asked);
-  if (asked.sanitizer_words) {
-    const char* const head = "========= COMPUTE-SANITIZER\n";
-    if (asked.log.empty())
-      std::fputs(head, stderr);
-    else
-      std::ofstream(asked.log, std::ios::app) << head;
-  }
+  asked.log = expanded(asked.log);
+  if (!asked.log.empty()) write_text(asked.log, "", "--log-file");
+  if (!options.save.empty()) write_text(options.save, "", "--save");
+  write_text(files.asked(), driver::text_of(asked), "the folder for temporary files");
+  if (asked.sanitizer_words) say(options, "========= COMPUTE-SANITIZER\n");
   const int program = run_program(options, files);
   ProgramRun run = read_told(files.told());
   run.program = program;
   check_launches(options, run);
   status = status_of(options, run);
-  if (!options.save.empty()) std::ofstream(options.save) << json_of(run).dump(2) << "\n";
+  if (!options.save.empty()) write_text(options.save, json_of(run).dump(2) + "\n", "--save");
   if (options.json)
     fmt::print("{}\n", json_of(run).dump(2));
   else if (options.table)

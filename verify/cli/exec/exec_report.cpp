@@ -52,6 +52,7 @@ ProgramRun read_told(const std::string& file) {
     json told = json::parse(line, nullptr, false);
     if (told.is_discarded()) continue;
     if (told.contains("missing")) {
+      out.unrunnable |= told.value("status", 0) == unsupported;
       // Each process names what it misses.
       if (std::find(out.missing.begin(), out.missing.end(), told["missing"]) == out.missing.end())
         out.missing.push_back(told["missing"]);
@@ -94,11 +95,12 @@ json json_of(const ProgramRun& run) {
 
 int worst(const ProgramRun& run) {
   if (!run.stopped.empty()) return unusable;
-  int out = run.program == 0 ? held : failed;
+  int out = held;
   for (const int status : {int{unusable}, int{unsupported}, int{failed}, int{model_bug}})
     if (run.with_status(status) != 0) out = status;
-  const bool found = out != held && !(out == failed && run.program != 0);
-  return !found && run.program != 0 && !run.missing.empty() ? int{unsupported} : out;
+  if (out == held && run.unrunnable) return unsupported;
+  if (out != held || run.program == 0) return out;
+  return run.missing.empty() ? failed : unsupported;
 }
 
 }  // namespace bitwell::cli

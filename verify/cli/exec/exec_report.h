@@ -11,8 +11,9 @@ namespace bitwell::cli {
 struct ProgramRun {
   std::vector<nlohmann::json> launches;
   std::vector<std::string> missing;
-  std::string stopped;  // why the program was, or empty
-  int program = 0;      // its exit status, or 128 and the signal that ended it
+  bool unrunnable = false;  // some of what is missing is the program's code
+  std::string stopped;      // why the program was, or empty
+  int program = 0;          // its exit status, or 128 and the signal that ended it
 
   size_t errors() const;
   size_t with_status(int status) const;  // launches

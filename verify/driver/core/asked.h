@@ -7,6 +7,9 @@
 
 namespace bitwell::driver {
 
+// What the command that started the program is told of a launch (README.md's exit statuses).
+enum Status { kHeld = 0, kFailed = 1, kUnusable = 2, kUnsupported = 3, kModelBug = 4 };
+
 inline constexpr const char* kAskedVariable = "BITWELL_EXEC";      // of the environment: a file, JSON
 inline constexpr const char* kChildVariable = "BITWELL_EXEC_PID";  // of the program that was started itself
 inline constexpr const char* kDeviceVariable = "BITWELL_DEVICE";   // "sm_100a": where no command asks

@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "verify/driver/core/refused.h"
+#include "verify/driver/core/sizes.h"
 
 namespace bitwell::driver {
 namespace {
@@ -14,9 +14,7 @@ namespace {
 constexpr uint64_t kPage = 4096;
 // Addresses that only the model gives: below every mapping of the host's, but for programs at fixed
 // addresses.
-constexpr uint64_t kOurs = uint64_t{1} << 40, kOursEnd = uint64_t{64} << 40;
-
-uint64_t up(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+constexpr uint64_t kOurs = machine::kSharedWindow, kOursEnd = uint64_t{64} << 40;
 
 std::string hex(uint64_t address) {
   std::array<char, 24> out{};
@@ -42,8 +40,8 @@ Block& DeviceMemory::allocate(uint64_t bytes, Kind kind, unsigned flags, uint64_
   if (kind == Kind::device) {
     b.address = context_.allocate(b.name, bytes).address;
   } else {
-    b.mapped =
-        mmap(nullptr, up(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    b.mapped = mmap(nullptr, padded(bytes, kPage), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (b.mapped == MAP_FAILED) throw Refused(CUDA_ERROR_OUT_OF_MEMORY);
     b.address = context_.adopt(b.name, b.mapped, bytes).address;
   }
@@ -54,7 +52,7 @@ Block& DeviceMemory::allocate(uint64_t bytes, Kind kind, unsigned flags, uint64_
 
 Block& DeviceMemory::add_host(void* host, uint64_t bytes, unsigned flags, const void* owner) {
   const auto address = reinterpret_cast<uint64_t>(host);
-  if (host == nullptr || bytes == 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
+  if (host == nullptr || bytes == 0 || bytes > kOursEnd) throw Refused(CUDA_ERROR_INVALID_VALUE);
   const auto next = all_.lower_bound(address);
   if (find(address) != nullptr || (next != all_.end() && next->first < address + bytes))
     throw Refused(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
@@ -86,19 +84,31 @@ void DeviceMemory::release(uint64_t address, bool host) {
   if (b.kind == Kind::registered || host != (b.kind == Kind::host))
     throw Refused(CUDA_ERROR_INVALID_VALUE,
                   "'" + b.name + "' was not allocated by the function that belongs to this one");
+  drop(at);
+}
+
+void DeviceMemory::drop(std::map<uint64_t, Block>::iterator at) {
+  const Block& b = at->second;
   context_.free({b.address, b.bytes, 0});
-  if (b.mapped != nullptr) munmap(b.mapped, up(b.bytes));
-  bytes_ -= b.bytes;
-  gone_[address] = b.name;
+  if (b.mapped != nullptr) munmap(b.mapped, padded(b.bytes, kPage));
+  if (b.kind != Kind::registered) bytes_ -= b.bytes;
+  gone_[b.address] = b.name;
   all_.erase(at);
+}
+
+void DeviceMemory::release_all(const void* owner) {
+  for (auto at = all_.begin(); at != all_.end();) {
+    const auto next = std::next(at);
+    if (at->second.owner == owner) drop(at);
+    at = next;
+  }
 }
 
 void DeviceMemory::remove_host(const void* host) {
   const auto at = all_.find(reinterpret_cast<uint64_t>(host));
   if (at == all_.end() || at->second.kind != Kind::registered)
     throw Refused(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-  context_.free({at->second.address, at->second.bytes, 0});
-  all_.erase(at);
+  drop(at);
 }
 
 Block* DeviceMemory::find(uint64_t address) {
@@ -126,6 +136,7 @@ bool DeviceMemory::on_device(uint64_t address, uint64_t bytes, const char* what)
                                                 std::to_string(b->bytes));
   }
   if (address < kOurs || address >= kOursEnd) return false;
+  if (bytes > kOursEnd - address) throw Refused(CUDA_ERROR_INVALID_VALUE);
   // A variable of a module, which the context knows.
   std::byte one{};
   try {
@@ -175,7 +186,7 @@ void DeviceMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
 }
 
 void DeviceMemory::fill(uint64_t to, uint32_t value, unsigned size, uint64_t count) {
-  const uint64_t bytes = count * size;
+  const uint64_t bytes = times(count, size);
   if (bytes == 0) return;
   if (to % size != 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
   if (!on_device(to, bytes, "the destination"))

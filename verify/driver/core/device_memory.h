@@ -24,6 +24,7 @@ struct Block {
   Kind kind = Kind::device;
   unsigned flags = 0;
   uint64_t id = 0;              // among all that the process has had
+  bool synchronous = false;     // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, which all is here
   void* mapped = nullptr;       // of host and managed memory, which is ours
   const void* owner = nullptr;  // the CUDA context that it is of
 };
@@ -38,6 +39,8 @@ class DeviceMemory {
   // Of a first address, of one of these kinds. Refused with the reason.
   void release(uint64_t address, bool host);
   void remove_host(const void* host);
+  // All of a context that ends.
+  void release_all(const void* owner);
 
   // The block that has the byte, or nullptr.
   Block* find(uint64_t address);
@@ -56,6 +59,7 @@ class DeviceMemory {
  private:
   // Whether it is the device's; Refused where that many bytes are not all there.
   bool on_device(uint64_t address, uint64_t bytes, const char* what);
+  void drop(std::map<uint64_t, Block>::iterator at);
   isa::Context& context_;
   std::map<uint64_t, Block> all_;  // by address
   std::map<uint64_t, std::string> gone_;

@@ -1,8 +1,6 @@
 #include "verify/driver/core/launches.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -12,9 +10,11 @@
 
 #include "model/machine/limits.h"
 #include "verify/driver/core/filter.h"
+#include "verify/driver/core/not_run.h"
 #include "verify/driver/core/recorder.h"
 #include "verify/driver/core/sanitizer_words.h"
 #include "verify/driver/core/state.h"
+#include "verify/driver/core/work.h"
 #include "verify/findings/baseline.h"
 #include "verify/launch/file/names.h"
 #include "verify/session/findings.h"
@@ -24,7 +24,6 @@ namespace bitwell::driver {
 namespace {
 
 using Ordered = nlohmann::ordered_json;
-using machine::InputError;
 
 uint64_t volume(const std::array<uint32_t, 3>& v) { return uint64_t{v[0]} * v[1] * v[2]; }
 
@@ -54,12 +53,23 @@ std::string verdict(const session::Answer& answer, const session::Findings& find
 Launches::Launches(State& state)
     : state_(state),
       recorder_(state.asked.record.empty() ? nullptr : std::make_unique<Recorder>(state)),
-      filter_(std::make_unique<Filter>(state.asked)) {}
+      filter_(std::make_unique<Filter>(state.asked)),
+      known_(state.asked.baseline.empty() ? findings::Baseline{}
+                                          : findings::read_baseline(state.asked.baseline)) {}
 Launches::~Launches() = default;
 
+// A launch asks for it first: one of instructions that bitwell has not ends here.
+const isa::Program& Launches::program(Kernel& kernel) {
+  try {
+    return state_.modules.program(kernel);
+  } catch (const std::exception&) {
+    fail(kernel.name, std::current_exception());
+  }
+}
+
 std::vector<std::vector<std::byte>> Launches::arguments(Kernel& kernel, void* const* parameters) {
-  const isa::Program& program = state_.modules.program(kernel);
-  const auto& all = program.functions[static_cast<size_t>(program.entry)].params;
+  const isa::Program& of = program(kernel);
+  const auto& all = of.functions[static_cast<size_t>(of.entry)].params;
   if (!all.empty() && parameters == nullptr)
     throw Refused(CUDA_ERROR_INVALID_VALUE, "kernel " + launch::as_written(kernel.name) + " has " +
                                                 std::to_string(all.size()) + " parameters, none is given");
@@ -75,8 +85,8 @@ std::vector<std::vector<std::byte>> Launches::arguments(Kernel& kernel, void* co
 }
 
 std::vector<std::vector<std::byte>> Launches::arguments(Kernel& kernel, std::span<const std::byte> buffer) {
-  const isa::Program& program = state_.modules.program(kernel);
-  const auto& all = program.functions[static_cast<size_t>(program.entry)].params;
+  const isa::Program& of = program(kernel);
+  const auto& all = of.functions[static_cast<size_t>(of.entry)].params;
   const uint64_t need = all.empty() ? 0 : all.back().offset + all.back().size;
   if (buffer.size() < need)
     throw Refused(CUDA_ERROR_INVALID_VALUE, "kernel " + launch::as_written(kernel.name) + " takes " +
@@ -92,6 +102,8 @@ std::vector<std::vector<std::byte>> Launches::arguments(Kernel& kernel, std::spa
 
 void Launches::check(const Wanted& w) {
   const std::string kernel = "kernel " + launch::as_written(w.kernel->name);
+  if (w.kernel->module == nullptr)
+    throw Refused(CUDA_ERROR_INVALID_HANDLE, kernel + " is of a module that was unloaded");
   const machine::Arch& arch = state_.device().arch();
   const run::Shape& s = w.shape;
   for (size_t d = 0; d < 3; ++d)
@@ -108,7 +120,7 @@ void Launches::check(const Wanted& w) {
                   kernel + " is to have " + std::to_string(s.dynamic_shared) +
                       " bytes of dynamic shared memory, cudaFuncSetAttribute has allowed it " +
                       std::to_string(w.kernel->dynamic_shared));
-  const uint32_t most = w.kernel->non_portable_cluster ? arch.device.cluster : machine::kPortableCluster;
+  const uint32_t most = most_in_cluster(state_, *w.kernel);
   const uint64_t cluster = volume(s.cluster);
   if (s.explicit_cluster && cluster > most)
     throw Refused(
@@ -165,10 +177,7 @@ void Launches::put(const std::string& text) {
     std::fputs(text.c_str(), stderr);
     return;
   }
-  const int file = open(state_.asked.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0 || write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-    say("cannot write to '" + state_.asked.log + "'");
-  if (file >= 0) close(file);
+  append(state_.asked.log, text);
 }
 
 void Launches::error(const std::string& native, const std::string& sanitizer) {
@@ -194,87 +203,108 @@ void Launches::dump(const Wanted& w, uint64_t number, bool judged) {
 void Launches::launch(const Wanted& w) {
   check(w);
   const uint64_t number = ++count_;
-  const std::string kernel = launch::as_written(w.kernel->name);
   const bool judged = is_judged(w.kernel->name);
   if (state_.asked.dump_launches) dump(w, number, judged);
   Ordered told{
       {"launch", number}, {"kernel", w.kernel->name}, {"grid", w.shape.grid}, {"block", w.shape.block}};
   if (w.shape.explicit_cluster) told["cluster"] = w.shape.cluster;
-  if (recorder_ != nullptr && judged)
-    if (const std::string folder = recorder_->record(w, number); !folder.empty()) told["folder"] = folder;
   told["judged"] = judged;
-  const std::string head = fmt::format("bitwell: launch {}, kernel {}: ", number, kernel);
-  const auto end = [&](int status, const std::string& verdict, const std::string& words) {
-    told["status"] = status;
-    told["verdict"] = verdict;
-    told["words"] = words;
-    state_.tell(told.dump());
-  };
   const auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const auto timed = [&] {
+    told["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   try {
+    if (recorder_ != nullptr && judged)
+      if (const std::string folder = recorder_->record(w, number); !folder.empty()) told["folder"] = folder;
     isa::KernelLaunch launch{state_.modules.part(*w.kernel), w.kernel->name, w.shape, {}};
     for (const auto& bytes : w.arguments) launch.arguments.push_back({bytes, 0});
     const session::Answer answer = state_.process.launch(std::move(launch), judging(judged, w));
-    static const findings::Baseline known =
-        state_.asked.baseline.empty() ? findings::Baseline{} : findings::read_baseline(state_.asked.baseline);
-    const session::Findings findings = session::findings_of(answer, known);
-    std::string words;
-    size_t errors = 0;
-    const auto tell_error = [&](const std::string& text, const std::string& sanitizer) {
-      ++errors;
-      words += text;
-      error(head + text, sanitizer);
-    };
-    if (answer.fault) {
-      const std::string text = "fault: " + launch::as_written(answer.fault->what()) + "\n";
-      told["fault"] = fault_facts(*answer.fault);
-      tell_error(text, sanitizer_fault(*answer.fault, kernel, state_.memory));
-      state_.lost = lost_by(*answer.fault);
-    }
-    for (const session::Finding& f : findings.fresh) {
-      if (f.level == session::Level::nothing) continue;
-      std::string text;
-      for (const session::Told::Line& line : f.pairs.front().lines) text += line.text + "\n";
-      if (f.level == session::Level::error || state_.asked.error_on == "note") {
-        if (findings.fail(state_.asked.error_on))
-          tell_error(text, sanitizer_finding(f, kernel));
-        else
-          words += text;
-      } else {
-        words += text;
-        if (!state_.asked.sanitizer_words) put(head + text);
-      }
-    }
-    if (answer.parting) {
-      const std::string text = session::describe(*answer.parting) + "\n";
-      tell_error(text, sanitizer_text("Schedules differ", text, kernel));
-    }
-    for (const run::Note& n : answer.result.notes) {
-      const std::string text = "note: " + launch::as_written(machine::describe(n.place, n.text)) + "\n";
-      words += text;
-      if (judged && !state_.asked.sanitizer_words) put(head + text);
-    }
-    told["lane_instructions"] = answer.result.lane_instructions;
-    told["seconds"] = seconds();
-    told["errors"] = errors;
-    told["notes"] = answer.result.notes.size() + findings.notes;
-    end(errors == 0 ? 0 : 1, verdict(answer, findings, errors != 0), words);
-  } catch (const machine::Unsupported& e) {
-    told["seconds"] = seconds();
-    const std::string text = std::string("unsupported: ") + launch::as_written(e.what());
-    put(head + text + "\n");
-    end(3, "unsupported", text);
-    state_.lost = CUDA_ERROR_NOT_SUPPORTED;
-    throw Refused(CUDA_ERROR_NOT_SUPPORTED);
-  } catch (const InputError& e) {
-    told["seconds"] = seconds();
-    put(head + launch::as_written(e.what()) + "\n");
-    end(2, "unusable", e.what());
-    throw Refused(CUDA_ERROR_INVALID_VALUE);
+    tell(w, answer, told);
+    timed();
+  } catch (...) {
+    timed();
+    fail(std::move(told), std::current_exception());
   }
+  state_.tell(told.dump());
+}
+
+void Launches::fail(const std::string& kernel, const std::exception_ptr& why) {
+  fail({{"launch", ++count_}, {"kernel", kernel}}, why);
+}
+
+void Launches::fail(Ordered told, const std::exception_ptr& why) {
+  const Ending end = ending_of(why);
+  if (end.said)
+    state_.cannot_run(end.words);
+  else
+    put(fmt::format("bitwell: launch {}, kernel {}: {}\n", told["launch"].get<uint64_t>(),
+                    launch::as_written(told["kernel"].get<std::string>()), end.words));
+  told["status"] = static_cast<int>(end.status);
+  told["verdict"] = end.verdict;
+  told["words"] = end.words;
+  state_.tell(told.dump());
+  if (end.lost) state_.lost = end.error;
+  throw NotRun(end.error);
+}
+
+std::string Launches::text_of(const session::Finding& finding) const {
+  std::string out;
+  for (const session::Told& one : finding.pairs) {
+    for (const session::Told::Line& line : one.lines) out += line.text + "\n";
+    if (!state_.asked.all) break;
+  }
+  return out;
+}
+
+// What it did wrong, to the user and as the command has it.
+void Launches::tell(const Wanted& w, const session::Answer& answer, Ordered& told) {
+  const Asked& a = state_.asked;
+  const std::string kernel = launch::as_written(w.kernel->name);
+  const std::string head =
+      fmt::format("bitwell: launch {}, kernel {}: ", told["launch"].get<uint64_t>(), kernel);
+  const session::Findings findings = session::findings_of(answer, known_);
+  std::string words;
+  size_t errors = 0;
+  const auto tell_error = [&](const std::string& text, const std::string& sanitizer) {
+    ++errors;
+    words += text;
+    error(head + text, sanitizer);
+  };
+  if (answer.fault) {
+    const std::string text = "fault: " + launch::as_written(answer.fault->what()) + "\n";
+    told["fault"] = fault_facts(*answer.fault);
+    tell_error(text, sanitizer_fault(*answer.fault, kernel, state_.memory));
+    state_.lost = lost_by(*answer.fault);
+  }
+  for (const session::Finding& f : findings.fresh) {
+    if (f.level == session::Level::nothing) continue;
+    const std::string text = text_of(f);
+    const bool is_error = f.level == session::Level::error;
+    if (is_error ? a.error_on != "none" : a.error_on == "note") {
+      tell_error(text, sanitizer_finding(f, kernel));
+      continue;
+    }
+    words += text;
+    if (!a.sanitizer_words)
+      put(head + text);
+    else if (is_error)
+      put(sanitizer_finding(f, kernel));
+  }
+  if (answer.parting) {
+    const std::string text = session::describe(*answer.parting) + "\n";
+    tell_error(text, sanitizer_text("Schedules differ", text, kernel));
+  }
+  for (const run::Note& n : answer.result.notes) {
+    const std::string text = "note: " + launch::as_written(machine::describe(n.place, n.text)) + "\n";
+    words += text;
+    if (told["judged"].get<bool>() && !a.sanitizer_words) put(head + text);
+  }
+  told["lane_instructions"] = answer.result.lane_instructions;
+  told["errors"] = errors;
+  told["notes"] = answer.result.notes.size() + findings.notes;
+  told["status"] = static_cast<int>(errors == 0 ? kHeld : kFailed);
+  told["verdict"] = verdict(answer, findings, errors != 0);
+  told["words"] = words;
 }
 
 }  // namespace bitwell::driver

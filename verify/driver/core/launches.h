@@ -4,12 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "verify/driver/core/modules.h"
+#include "verify/findings/baseline.h"
+#include "verify/session/findings.h"
 #include "verify/session/process.h"
 
 namespace bitwell::driver {
@@ -36,10 +40,16 @@ class Launches {
   std::vector<std::vector<std::byte>> arguments(Kernel& kernel, std::span<const std::byte> buffer);
   // Refused what a device would refuse at once.
   void check(const Wanted& wanted);
-  // Runs it. What it did wrong is told, and is what the context is lost by; Refused where it cannot be run.
+  // Runs it. What it did wrong is told, and is what the context is lost by; NotRun where it cannot be run.
   void launch(const Wanted& wanted);
+  // One that could not be run, for this reason, is told and counted too. Throws NotRun.
+  [[noreturn]] void fail(const std::string& kernel, const std::exception_ptr& why);
 
  private:
+  const isa::Program& program(Kernel& kernel);
+  [[noreturn]] void fail(nlohmann::ordered_json told, const std::exception_ptr& why);
+  void tell(const Wanted& wanted, const session::Answer& answer, nlohmann::ordered_json& told);
+  std::string text_of(const session::Finding& finding) const;
   bool is_judged(const std::string& kernel);
   session::Judging judging(bool judged, const Wanted& wanted) const;
   void dump(const Wanted& wanted, uint64_t number, bool judged);
@@ -49,8 +59,8 @@ class Launches {
   State& state_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Filter> filter_;
+  findings::Baseline known_;
   uint64_t count_ = 0, matched_ = 0, errors_ = 0;
-  bool begun_ = false;
 };
 
 }  // namespace bitwell::driver

@@ -25,8 +25,9 @@ void Modules::place_texts(Module& module) {
                                                   (i == 0 ? "" : "_" + std::to_string(i)) + ".ptx",
                                           .approximate = approximate_}));
   } catch (const machine::Unsupported& e) {
-    throw Refused(CUDA_ERROR_NOT_SUPPORTED, e.what());
+    throw NoCode(CUDA_ERROR_NOT_SUPPORTED, e.what());
   } catch (const InputError& e) {
+    if (module.image != nullptr) throw NoCode(CUDA_ERROR_INVALID_PTX, e.what());
     throw Refused(CUDA_ERROR_INVALID_PTX, e.what());
   }
 }
@@ -63,7 +64,7 @@ Module& Modules::load(std::span<const std::byte> image, const DeviceRow& device,
   try {
     out->texts = image::candidates(code, {.sm = device.sm, .folder = folder_});
   } catch (const InputError& e) {
-    throw Refused(CUDA_ERROR_NO_BINARY_FOR_GPU, e.what());
+    throw NoCode(CUDA_ERROR_NO_BINARY_FOR_GPU, e.what());
   }
   out->number = count_ + 1;
   out->loaded = true;
@@ -78,22 +79,47 @@ Module& Modules::load(std::span<const std::byte> image, const DeviceRow& device,
 
 void Modules::place(Module& module, const DeviceRow& device) {
   if (module.loaded) return;
-  try {
-    module.texts =
-        image::candidates(image::read(image::readable(module.image)), {.sm = device.sm, .folder = folder_});
-  } catch (const InputError& e) {
-    throw Refused(CUDA_ERROR_NO_BINARY_FOR_GPU, std::string("the program's code: ") + e.what());
-  }
+  if (module.image != nullptr) try {
+      module.texts =
+          image::candidates(image::read(image::readable(module.image)), {.sm = device.sm, .folder = folder_});
+    } catch (const InputError& e) {
+      throw NoCode(CUDA_ERROR_NO_BINARY_FOR_GPU, std::string("the program's code: ") + e.what());
+    }
   place_texts(module);
   module.loaded = true;
 }
 
 void Modules::unload(Module& module) {
   for (const isa::ModuleHandle part : module.parts) context_.unload(part);
-  for (const auto& [name, kernel] : module.kernels) kernels_.erase(kernel.get());
+  for (auto& [name, kernel] : module.kernels) {
+    kernels_.erase(kernel.get());
+    kernel->module = nullptr;
+    kernel->program = nullptr;
+    gone_.push_back(std::move(kernel));
+  }
   std::erase_if(keys_, [&](const auto& k) { return k.second.first == &module; });
   std::erase_if(symbols_, [&](const auto& s) { return s.second.module == &module; });
   all_.erase(&module);
+}
+
+void Modules::release_all(const void* owner) {
+  std::vector<Module*> all;
+  for (const auto& [key, module] : all_)
+    if (module->owner == owner) all.push_back(module.get());
+  for (Module* const module : all) unload(*module);
+}
+
+void Modules::begin_anew() {
+  for (const auto& [key, module] : all_) {
+    if (module->owner != nullptr) continue;
+    for (const isa::ModuleHandle part : module->parts) context_.unload(part);
+    module->parts.clear();
+    module->loaded = false;
+    for (const auto& [name, kernel] : module->kernels) {
+      const std::string same = kernel->name;
+      *kernel = {.module = module.get(), .name = same};
+    }
+  }
 }
 
 Module& Modules::find(const void* module) {
@@ -113,9 +139,9 @@ std::vector<std::string> Modules::entries(Module& module, const DeviceRow& devic
 }
 
 Kernel& Modules::kernel(Module& module, const std::string& name, const DeviceRow& device) {
+  place(module, device);
   const auto known = module.kernels.find(name);
   if (known != module.kernels.end()) return *known->second;
-  place(module, device);
   for (uint32_t i = 0; i < module.parts.size(); ++i) {
     const std::vector<std::string>& names = context_.module(module.parts[i])->entries();
     if (std::find(names.begin(), names.end(), name) == names.end()) continue;
@@ -149,9 +175,19 @@ isa::Allocation Modules::variable(Module& module, const std::string& name, const
 }
 
 Kernel* Modules::by_key(const void* key, const DeviceRow& device) {
-  if (kernels_.contains(key)) return static_cast<Kernel*>(const_cast<void*>(key));
+  if (kernels_.contains(key)) {
+    auto* const known = static_cast<Kernel*>(const_cast<void*>(key));
+    place(*known->module, device);
+    return known;
+  }
   const auto at = keys_.find(key);
   return at == keys_.end() ? nullptr : &kernel(*at->second.first, at->second.second, device);
+}
+
+std::string Modules::name_of(const void* key) const {
+  if (kernels_.contains(key)) return static_cast<const Kernel*>(key)->name;
+  const auto at = keys_.find(key);
+  return at == keys_.end() ? "" : at->second.second;
 }
 
 const Symbol* Modules::symbol(const void* key) const {

@@ -17,7 +17,7 @@ namespace bitwell::driver {
 struct Module;
 
 struct Kernel {
-  Module* module = nullptr;
+  Module* module = nullptr;            // none from when it was unloaded on
   std::string name;                    // of the entry in PTX
   uint32_t dynamic_shared = 48 << 10;  // the most that a launch may ask for
   bool non_portable_cluster = false;  // whether it may ask for more CTAs in a cluster than every device takes
@@ -56,6 +56,9 @@ class Modules {
   // Of a file or of memory, for that device. Refused where nothing of it runs there.
   Module& load(std::span<const std::byte> image, const DeviceRow& device, bool library, const void* owner);
   void unload(Module& module);
+  // Those of a context that ends; and all that belong to none begin anew, as in a process that starts.
+  void release_all(const void* owner);
+  void begin_anew();
   bool has(const void* module) const { return all_.contains(module); }
   Module& find(const void* module);
 
@@ -72,13 +75,14 @@ class Modules {
   // By what a program calls it by: a function of the host's, or what kernel() gave. nullptr where there is
   // none.
   Kernel* by_key(const void* key, const DeviceRow& device);
+  // Its name in PTX, which nobody reads for it; empty where there is none.
+  std::string name_of(const void* key) const;
   void add_key(const void* key, Module& module, const std::string& name) { keys_[key] = {&module, name}; }
   const Symbol* symbol(const void* key) const;
   void add_symbol(const void* key, Symbol symbol) { symbols_[key] = std::move(symbol); }
 
   // The newest device that the registered code is for, PTX before machine code; sm_90 where there is none.
   int newest() const;
-  bool any() const { return !all_.empty(); }
 
  private:
   void look_at(const Module& module);
@@ -91,6 +95,8 @@ class Modules {
   std::map<const void*, std::pair<Module*, std::string>> keys_;
   std::map<const void*, Symbol> symbols_;
   std::set<const void*> kernels_;
+  // Of modules that were unloaded: a graph, or the program, may have them still.
+  std::vector<std::unique_ptr<Kernel>> gone_;
   int count_ = 0;
 };
 

@@ -13,4 +13,9 @@ struct Refused : std::runtime_error {
   CUresult code;
 };
 
+// The program's code, which bitwell cannot run and a device might: said once, and the command says so too.
+struct NoCode : Refused {
+  using Refused::Refused;
+};
+
 }  // namespace bitwell::driver

@@ -56,7 +56,10 @@ State& state() {
       _exit(2);
     }
     watch_memory(*the_state);
-    pthread_atfork(nullptr, nullptr, [] { the_state->forked = the_state->initialised; });
+    pthread_atfork(nullptr, nullptr, [] {
+      the_state->forked = the_state->initialised;
+      new (&the_state->mutex) std::recursive_mutex;  // whoever held it
+    });
     return the_state;
   }();
   return *one;
@@ -64,7 +67,7 @@ State& state() {
 
 const DeviceRow& State::device() {
   if (device_ == nullptr)
-    device_ = asked.arch.empty() ? &device_row(modules.newest()) : &device_row(asked.arch);
+    device_ = asked.arch.empty() ? &device_for(modules.newest()) : &device_row(asked.arch);
   return *device_;
 }
 
@@ -103,22 +106,35 @@ void State::destroy_context(const void* handle) {
     throw Refused(CUDA_ERROR_INVALID_CONTEXT, "the primary context is released, not destroyed");
   context(handle);
   if (current() == handle) stack().pop_back();
+  release_all(handle);
   contexts_.erase(handle);
 }
 
-void State::tell(const std::string& line) {
-  if (asked.told.empty()) return;
-  const int file = open(asked.told.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  const std::string whole = line + "\n";
-  if (file < 0 || write(file, whole.data(), whole.size()) != static_cast<ssize_t>(whole.size()))
-    say("cannot write to '" + asked.told + "'");
-  if (file >= 0) close(file);
+void State::release_all(const void* owner) {
+  streams.release_all(owner);
+  modules.release_all(owner);
+  memory.release_all(owner);
 }
 
-void State::missing(const std::string& what) {
+void State::reset_primary() {
+  release_all(&primary);
+  modules.begin_anew();
+  pool.clear();
+  primary.limits.clear();
+  primary.flags = 0;
+  lost = unseen = CUDA_SUCCESS;
+}
+
+void State::tell(const std::string& line) {
+  if (!asked.told.empty()) append(asked.told, line + "\n");
+}
+
+void State::missing(const std::string& what, int status) {
   if (!said_.insert(what).second) return;
   say("not supported: " + what);
-  tell(nlohmann::json{{"missing", what}}.dump());
+  nlohmann::json told{{"missing", what}};
+  if (status != 0) told["status"] = status;
+  tell(told.dump());
 }
 
 Named::Named(const char* name) : outermost_(called == nullptr) {
@@ -131,9 +147,24 @@ std::string Named::of(const char* name) { return called == nullptr ? name : call
 
 int not_supported(const char* name) {
   State& s = state();
+  if (s.forked) return of_fork(name);
   const std::lock_guard lock(s.mutex);
   s.missing(name);
   return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+void append(const std::string& path, const std::string& text) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0 || write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    say("cannot write to '" + path + "'");
+  if (file >= 0) close(file);
+}
+
+CUresult of_fork(const std::string& name) {
+  say(name +
+      ": the process was forked from one that had initialised CUDA, which does not work on a device either: "
+      "start it anew (multiprocessing: the start method spawn)");
+  return CUDA_ERROR_NOT_INITIALIZED;
 }
 
 void say(const std::string& text) {

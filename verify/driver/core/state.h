@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,7 @@ namespace bitwell::driver {
 // A CUcontext.
 struct CudaContext {
   unsigned flags = 0;
+  std::map<CUlimit, size_t> limits{};  // that were set
   bool primary = false;
   int retained = 0;  // of the primary one
 };
@@ -42,9 +44,12 @@ struct State {
   Streams streams;
   Launches launches;
   bool initialised = false;
-  bool forked = false;           // the process is the child of one that was initialised
-  CUresult lost = CUDA_SUCCESS;  // what ended the context: every later call gives it
+  std::atomic<bool> forked = false;  // the process is the child of one that was initialised
+  CUresult lost = CUDA_SUCCESS;      // what ended the context: every later call gives it
+  // Of a launch that could not be run, until the program has seen it: kernel<<<>>>() gives no result.
+  CUresult unseen = CUDA_SUCCESS;
   CudaContext primary;
+  std::map<int, uint64_t> pool;  // attributes of the memory pool that were set
 
   const DeviceRow& device();  // chosen when it is first asked for
   CudaContext* current() const;
@@ -53,24 +58,34 @@ struct State {
   CudaContext& context(const void* handle);
   CudaContext& make_context(unsigned flags);
   void destroy_context(const void* handle);
+  // The primary context ends, with all that is of it, and begins anew; who holds it goes on to.
+  void reset_primary();
   std::vector<CudaContext*>& stack() const;  // the thread's, the current one the last
   uint64_t most_memory() { return device().arch().device.memory; }
 
   // A line for the command that started the program.
   void tell(const std::string& line);
-  // Something that bitwell has not, by name: said once.
-  void missing(const std::string& what);
+  // Something that bitwell has not, by name: said once. `status`: what the command is to end with for it; 0:
+  // that is the program's matter, which gets an error.
+  void missing(const std::string& what, int status = 0);
+  // The program's code, or a part of it.
+  void cannot_run(const std::string& what) { missing(what, kUnsupported); }
 
  private:
   const DeviceRow* device_ = nullptr;
   std::set<std::string> said_;
   std::map<const void*, std::unique_ptr<CudaContext>> contexts_;
+  void release_all(const void* owner);
 };
 
 State& state();
 
 // A line to stderr, for the user.
 void say(const std::string& text);
+// To the end of a file, which other processes write to as well.
+void append(const std::string& path, const std::string& text);
+// Why nothing works in a process that was forked; says it.
+CUresult of_fork(const std::string& name);
 
 // While one of these lives, the thread's calls go by the name of the outermost.
 class Named {
@@ -89,15 +104,14 @@ class Named {
 template <class F>
 CUresult guarded(const char* name, F f) noexcept {
   State& s = state();
+  if (s.forked) return of_fork(Named::of(name));  // the lock may be held by a thread that is not there
   const std::lock_guard lock(s.mutex);
   try {
-    if (s.forked)
-      throw Refused(
-          CUDA_ERROR_NOT_INITIALIZED,
-          "the process was forked from one that had initialised CUDA, which does not work on a device "
-          "either: start it anew (multiprocessing: the start method spawn)");
     f(s);
     return CUDA_SUCCESS;
+  } catch (const NoCode& e) {
+    if (*e.what() != 0) s.cannot_run(e.what());
+    return e.code;
   } catch (const Refused& e) {
     if (*e.what() != 0) say(Named::of(name) + ": " + e.what());
     return e.code;

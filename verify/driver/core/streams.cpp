@@ -39,8 +39,6 @@ std::vector<const Node*> Graph::ordered() const {
   return out;
 }
 
-Streams::Streams() = default;
-
 Stream& Streams::make(unsigned flags, int priority, const void* owner) {
   if ((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) != 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
   auto out = std::make_unique<Stream>();
@@ -51,9 +49,32 @@ Stream& Streams::make(unsigned flags, int priority, const void* owner) {
   return keep(streams_, std::move(out));
 }
 
-void Streams::destroy(const void* stream) {
-  among(streams_, stream, "stream");
-  streams_.erase(stream);
+void Streams::destroy(const void* handle) {
+  const Stream& stream = among(streams_, handle, "stream");
+  if (stream.begins) leave(std::shared_ptr<Capture>(stream.capture));
+  streams_.erase(handle);
+}
+
+void Streams::leave(const std::shared_ptr<Capture>& capture) {
+  each([&](Stream& stream) {
+    if (stream.capture != capture) return;
+    stream.capture = nullptr;
+    stream.begins = false;
+  });
+  for (const auto& [key, event] : events_)
+    if (event->capture == capture) event->capture = nullptr;
+  if (capture->invalid && capture->made && capture->graph != nullptr) destroy_graph(capture->graph);
+}
+
+void Streams::release_all(const void* owner) {
+  const auto of = [&](const auto& all) {
+    std::vector<const void*> out;
+    for (const auto& [key, one] : all)
+      if (one->owner == owner) out.push_back(key);
+    return out;
+  };
+  for (const void* const stream : of(streams_)) destroy(stream);
+  for (const void* const event : of(events_)) destroy_event(event);
 }
 
 Stream& Streams::find(const void* stream) {
@@ -62,13 +83,14 @@ Stream& Streams::find(const void* stream) {
   return among(streams_, stream, "stream");
 }
 
-Event& Streams::make_event(unsigned flags) {
+Event& Streams::make_event(unsigned flags, const void* owner) {
   constexpr unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
   if ((flags & ~known) != 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
   if ((flags & CU_EVENT_INTERPROCESS) != 0 && (flags & CU_EVENT_DISABLE_TIMING) == 0)
     throw Refused(CUDA_ERROR_INVALID_VALUE);
   auto out = std::make_unique<Event>();
   out->flags = flags;
+  out->owner = owner;
   return keep(events_, std::move(out));
 }
 
@@ -88,8 +110,64 @@ Graph& Streams::graph(const void* graph) {
 }
 
 void Streams::destroy_graph(const void* handle) {
-  graph(handle);
+  Graph& gone = graph(handle);
+  each([&](Stream& stream) {
+    if (stream.capture == nullptr || stream.capture->graph != &gone) return;
+    stream.capture->invalid = true;
+    stream.capture->graph = nullptr;
+    stream.capture->last = nullptr;
+  });
+  const Retained objects = std::move(gone.objects);
   graphs_.erase(handle);
+  release(objects);
+}
+
+UserObject& Streams::make_object(void* data, CUhostFn at_end, unsigned references) {
+  auto out = std::make_unique<UserObject>();
+  *out = {data, at_end, references};
+  return keep(objects_, std::move(out));
+}
+
+void Streams::retain(const void* object, uint64_t count) {
+  among(objects_, object, "user object").references += count;
+}
+
+void Streams::release(const void* handle, uint64_t count) {
+  UserObject& object = among(objects_, handle, "user object");
+  if (count > object.references)
+    throw Refused(CUDA_ERROR_INVALID_VALUE, "the object has " + std::to_string(object.references) +
+                                                " references, " + std::to_string(count) + " are released");
+  object.references -= count;
+  if (object.references != 0) return;
+  const UserObject gone = object;
+  objects_.erase(handle);
+  gone.destroy(gone.data);
+}
+
+void Streams::retain(Graph& graph, const void* object, uint64_t count, bool move) {
+  const UserObject& held = among(objects_, object, "user object");
+  if (move && count > held.references) throw Refused(CUDA_ERROR_INVALID_VALUE);
+  if (!move) retain(object, count);
+  graph.objects[object] += count;
+}
+
+void Streams::release(Graph& graph, const void* object, uint64_t count) {
+  const auto at = graph.objects.find(object);
+  if (at == graph.objects.end() || count > at->second)
+    throw Refused(CUDA_ERROR_INVALID_VALUE, "the graph does not hold the object so often");
+  if ((at->second -= count) == 0) graph.objects.erase(at);
+  release(object, count);
+}
+
+void Streams::retain(Retained& to, const Retained& from) {
+  for (const auto& [object, count] : from) {
+    retain(object, count);
+    to[object] += count;
+  }
+}
+
+void Streams::release(const Retained& all) {
+  for (const auto& [object, count] : all) release(object, count);
 }
 
 Node& Streams::node(const void* node) {
@@ -114,11 +192,25 @@ Node& Streams::add(Graph& graph, CUgraphNodeType type, Operation run, const CUgr
   return *graph.nodes.back();
 }
 
-GraphExec& Streams::instantiate(const Graph& graph, const void* owner) {
+void Streams::depend(const Graph& graph, const CUgraphNode* from, const CUgraphNode* to, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const Node &before = node(from[i]), &after = node(to[i]);
+    if (before.graph != &graph || after.graph != &graph)
+      throw Refused(CUDA_ERROR_INVALID_VALUE, "a node is of another graph");
+    if (&before == &after) throw Refused(CUDA_ERROR_INVALID_VALUE, "a node would depend on itself");
+    bool twice = std::find(after.after.begin(), after.after.end(), &before) != after.after.end();
+    for (size_t j = 0; j < i; ++j) twice |= from[j] == from[i] && to[j] == to[i];
+    if (twice) throw Refused(CUDA_ERROR_INVALID_VALUE, "the dependency is there already");
+  }
+  for (size_t i = 0; i < count; ++i) node(to[i]).after.push_back(&node(from[i]));
+}
+
+GraphExec& Streams::instantiate(const Graph& graph, uint64_t flags) {
   auto out = std::make_unique<GraphExec>();
-  out->owner = owner;
+  out->flags = flags;
   for (const Node* n : graph.ordered())
     if (n->run) out->operations.push_back(n->run);
+  retain(out->objects, graph.objects);
   return keep(execs_, std::move(out));
 }
 
@@ -129,8 +221,9 @@ GraphExec& Streams::exec(const void* exec) {
 }
 
 void Streams::destroy_exec(const void* handle) {
-  exec(handle);
+  const Retained objects = std::move(exec(handle).objects);
   execs_.erase(handle);
+  release(objects);
 }
 
 void Streams::enqueue(State& s, const void* handle, CUgraphNodeType type, Operation run) {
@@ -138,13 +231,14 @@ void Streams::enqueue(State& s, const void* handle, CUgraphNodeType type, Operat
   if (stream.capture == nullptr) {
     // The legacy stream waits for all others that do not say otherwise, and those cannot be waited for now.
     if (&stream == &null_)
-      for (const auto& [key, other] : streams_)
-        if (other->capture != nullptr && (other->flags & CU_STREAM_NON_BLOCKING) == 0 &&
-            other->capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
-          other->capture->invalid = true;
-          throw Refused(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
-                        "the legacy stream would wait for a stream that is being captured");
-        }
+      each([](const Stream& other) {
+        if (other.capture == nullptr || (other.flags & CU_STREAM_NON_BLOCKING) != 0 ||
+            other.capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+          return;
+        other.capture->invalid = true;
+        throw Refused(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                      "the legacy stream would wait for a stream that is being captured");
+      });
     run(s);
     return;
   }
@@ -163,11 +257,11 @@ void Streams::not_while_captured(const void* handle) {
 }
 
 void Streams::not_while_any_is_captured() {
-  for (const auto& [key, stream] : streams_)
-    if (stream->capture != nullptr && stream->capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL) {
-      stream->capture->invalid = true;
-      throw Refused(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "a stream is being captured, in the global mode");
-    }
+  each([](const Stream& stream) {
+    if (stream.capture == nullptr || stream.capture->mode != CU_STREAM_CAPTURE_MODE_GLOBAL) return;
+    stream.capture->invalid = true;
+    throw Refused(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "a stream is being captured, in the global mode");
+  });
 }
 
 void Streams::begin(const void* handle, CUstreamCaptureMode mode, Graph* into) {
@@ -178,6 +272,7 @@ void Streams::begin(const void* handle, CUstreamCaptureMode mode, Graph* into) {
     throw Refused(CUDA_ERROR_ILLEGAL_STATE, "the stream is being captured already");
   auto capture = std::make_shared<Capture>();
   capture->graph = into != nullptr ? into : &make_graph();
+  capture->made = into == nullptr;
   capture->mode = mode;
   capture->id = ++captures_;
   stream.capture = capture;
@@ -189,13 +284,8 @@ Graph& Streams::end(const void* handle) {
   if (stream.capture == nullptr) throw Refused(CUDA_ERROR_ILLEGAL_STATE, "the stream is not being captured");
   if (!stream.begins)
     throw Refused(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream");
-  const std::shared_ptr<Capture> capture = std::move(stream.capture);
-  stream.capture = nullptr;
-  stream.begins = false;
-  for (const auto& [key, other] : streams_)
-    if (other->capture == capture) other->capture = nullptr;
-  for (const auto& [key, event] : events_)
-    if (event->capture == capture) event->capture = nullptr;
+  const std::shared_ptr<Capture> capture = stream.capture;
+  leave(capture);
   if (capture->invalid) throw Refused(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
   return *capture->graph;
 }

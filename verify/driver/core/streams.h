@@ -28,21 +28,31 @@ struct Node {
   std::vector<Node*> after{};  // each was added before, or cuGraphAddDependencies said so
 };
 
+// A CUuserObject, which ends with the last reference to it.
+struct UserObject {
+  void* data = nullptr;
+  CUhostFn destroy = nullptr;
+  uint64_t references = 0;
+};
+using Retained = std::map<const void*, uint64_t>;  // objects, and how often
+
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes{};
+  Retained objects{};
   // By dependencies, and else as they were added. Refused where they go round.
   std::vector<const Node*> ordered() const;
 };
 
 struct GraphExec {
   std::vector<Operation> operations{};
-  const void* owner = nullptr;
+  Retained objects{};
+  uint64_t flags = 0;
 };
 
 // Streams that one cuStreamBeginCapture has led to.
 struct Capture {
-  Graph* graph = nullptr;
-  bool owns = true;  // until it is handed over
+  Graph* graph = nullptr;  // none from when it was destroyed on
+  bool made = false;       // for it
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   uint64_t id = 0;
   bool invalid = false;
@@ -63,17 +73,17 @@ struct Event {
   bool recorded = false;
   std::chrono::steady_clock::time_point when{};
   std::shared_ptr<Capture> capture{};  // in which it was recorded
+  const void* owner = nullptr;
 };
 
 class Streams {
  public:
-  Streams();
   Stream& make(unsigned flags, int priority, const void* owner);
   void destroy(const void* stream);
   // NULL, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD are always there. Refused CUDA_ERROR_INVALID_HANDLE else.
   Stream& find(const void* stream);
 
-  Event& make_event(unsigned flags);
+  Event& make_event(unsigned flags, const void* owner);
   void destroy_event(const void* event);
   Event& event(const void* event);
 
@@ -82,9 +92,22 @@ class Streams {
   void destroy_graph(const void* graph);
   Node& node(const void* node);
   Node& add(Graph& graph, CUgraphNodeType type, Operation run, const CUgraphNode* after, size_t count);
-  GraphExec& instantiate(const Graph& graph, const void* owner);
+  // Refused where a node is of another graph, or depends so already, or on itself.
+  void depend(const Graph& graph, const CUgraphNode* from, const CUgraphNode* to, size_t count);
+  GraphExec& instantiate(const Graph& graph, uint64_t flags);
   GraphExec& exec(const void* exec);
   void destroy_exec(const void* exec);
+
+  UserObject& make_object(void* data, CUhostFn at_end, unsigned references);
+  void retain(const void* object, uint64_t count);
+  void release(const void* object, uint64_t count);
+  // What a graph holds; `move`: the program's own references become the graph's.
+  void retain(Graph& graph, const void* object, uint64_t count, bool move);
+  void release(Graph& graph, const void* object, uint64_t count);
+  void retain(Retained& to, const Retained& from);
+
+  // Of a context that ends.
+  void release_all(const void* owner);
 
   // At once, or into the graph that the stream is captured to.
   void enqueue(State& s, const void* stream, CUgraphNodeType type, Operation run);
@@ -99,11 +122,21 @@ class Streams {
   void wait(const void* stream, const void* event);
 
  private:
+  // Those that can be captured.
+  template <class F>
+  void each(F f) {
+    f(per_thread_);
+    for (const auto& [key, stream] : streams_) f(*stream);
+  }
+  // Nothing is captured by it any more.
+  void leave(const std::shared_ptr<Capture>& capture);
+  void release(const Retained& all);
   Stream null_, per_thread_;
   std::map<const void*, std::unique_ptr<Stream>> streams_;
   std::map<const void*, std::unique_ptr<Event>> events_;
   std::map<const void*, std::unique_ptr<Graph>> graphs_;
   std::map<const void*, std::unique_ptr<GraphExec>> execs_;
+  std::map<const void*, std::unique_ptr<UserObject>> objects_;
   uint64_t count_ = 0, captures_ = 0;
 };
 

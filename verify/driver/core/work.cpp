@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "model/machine/limits.h"
+#include "verify/driver/core/sizes.h"
 
 namespace bitwell::driver {
 namespace {
@@ -23,7 +24,38 @@ bool put(void* out, T value) {
   return true;
 }
 
+// The parameters as one piece, which `extra` leads to. Refused for what else it may say.
+std::span<const std::byte> buffer_of(void** extra) {
+  const std::byte* bytes = nullptr;
+  const size_t* size = nullptr;
+  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
+      bytes = static_cast<const std::byte*>(extra[1]);
+    else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
+      size = static_cast<const size_t*>(extra[1]);
+    else
+      throw Refused(CUDA_ERROR_INVALID_VALUE, "extra has a key that CUDA has not");
+  }
+  if (bytes == nullptr || size == nullptr)
+    throw Refused(CUDA_ERROR_INVALID_VALUE, "extra lacks the buffer or its size");
+  return {bytes, *size};
+}
+
 }  // namespace
+
+Kernel& kernel_of(State& s, const void* key, CUresult none) {
+  Kernel* const kernel = key == nullptr ? nullptr : s.modules.by_key(key, s.device());
+  if (kernel == nullptr)
+    throw Refused(none, key == nullptr ? "" : "this is no kernel of a module that is loaded");
+  return *kernel;
+}
+
+void give_parameters(State& s, Wanted& w, void** parameters, void** extra) {
+  if (parameters != nullptr && extra != nullptr)
+    throw Refused(CUDA_ERROR_INVALID_VALUE, "kernelParams and extra are both given");
+  w.arguments = extra != nullptr ? s.launches.arguments(*w.kernel, buffer_of(extra))
+                                 : s.launches.arguments(*w.kernel, parameters);
+}
 
 void copy(State& s, uint64_t to, uint64_t from, uint64_t bytes, const void* stream) {
   s.streams.enqueue(s, stream, CU_GRAPH_NODE_TYPE_MEMCPY,
@@ -31,8 +63,8 @@ void copy(State& s, uint64_t to, uint64_t from, uint64_t bytes, const void* stre
 }
 
 void copy_rows(State& s, uint64_t to, uint64_t from, const Rows& rows, const void* stream) {
-  if (rows.height > 1 && (rows.to_pitch < rows.width || rows.from_pitch < rows.width))
-    throw Refused(CUDA_ERROR_INVALID_VALUE, "a pitch is less than the width");
+  if (extent(rows.width, rows.height, rows.to_pitch) == 0) return;
+  extent(rows.width, rows.height, rows.from_pitch);
   s.streams.enqueue(s, stream, CU_GRAPH_NODE_TYPE_MEMCPY, [=](State& at) {
     for (uint64_t r = 0; r < rows.height; ++r)
       at.memory.copy(to + r * rows.to_pitch, from + r * rows.from_pitch, rows.width);
@@ -44,11 +76,19 @@ void fill(State& s, uint64_t to, uint32_t value, unsigned size, uint64_t count, 
                     [=](State& at) { at.memory.fill(to, value, size, count); });
 }
 
+void check_fill(unsigned size, const Rows& rows) {
+  extent(times(rows.width, size), rows.height, rows.to_pitch);
+}
+
+void fill_now(State& s, uint64_t to, uint32_t value, unsigned size, const Rows& rows) {
+  for (uint64_t r = 0; r < (rows.width == 0 ? 0 : rows.height); ++r)
+    s.memory.fill(to + r * rows.to_pitch, value, size, rows.width);
+}
+
 void fill_rows(State& s, uint64_t to, uint32_t value, unsigned size, const Rows& rows, const void* stream) {
-  s.streams.enqueue(s, stream, CU_GRAPH_NODE_TYPE_MEMSET, [=](State& at) {
-    for (uint64_t r = 0; r < rows.height; ++r)
-      at.memory.fill(to + r * rows.to_pitch, value, size, rows.width);
-  });
+  check_fill(size, rows);
+  s.streams.enqueue(s, stream, CU_GRAPH_NODE_TYPE_MEMSET,
+                    [=](State& at) { fill_now(at, to, value, size, rows); });
 }
 
 void launch(State& s, Wanted wanted) {
@@ -212,7 +252,7 @@ bool pointer_attribute(State& s, CUpointer_attribute which, uint64_t address, vo
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       if (b->kind == Kind::device) return false;
       return put(out, address);
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return put(out, 0u);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return put(out, unsigned{b->synchronous});
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: return put(out, b->id);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return put(out, static_cast<unsigned>(b->kind == Kind::managed));
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return put(out, 0);

@@ -15,12 +15,20 @@ uint64_t address_of(const T* pointer) {
   return reinterpret_cast<uint64_t>(pointer);
 }
 
+// The kernel of a handle, or of a function of the program's. Refused so where it is none.
+Kernel& kernel_of(State& s, const void* key, CUresult none = CUDA_ERROR_INVALID_HANDLE);
+// A launch's parameters, one by one or in a buffer.
+void give_parameters(State& s, Wanted& wanted, void** parameters, void** extra);
+
 void copy(State& s, uint64_t to, uint64_t from, uint64_t bytes, const void* stream);
 struct Rows {
   uint64_t width = 0, height = 1, to_pitch = 0, from_pitch = 0;
 };
 void copy_rows(State& s, uint64_t to, uint64_t from, const Rows& rows, const void* stream);
 void fill(State& s, uint64_t to, uint32_t value, unsigned size, uint64_t count, const void* stream);
+// Of a width in values: Refused where they cannot all be addressed; at once.
+void check_fill(unsigned size, const Rows& rows);
+void fill_now(State& s, uint64_t to, uint32_t value, unsigned size, const Rows& rows);
 void fill_rows(State& s, uint64_t to, uint32_t value, unsigned size, const Rows& rows, const void* stream);
 void launch(State& s, Wanted wanted);
 void call_host(State& s, void (*function)(void*), void* data, const void* stream);

@@ -27,6 +27,8 @@ void need_flags(unsigned flags) {
   if ((flags & ~kContextFlags) != 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
 }
 
+constexpr size_t kMostLocal = size_t{512} << 10;  // bytes of a thread's local memory
+
 size_t limit_of(CUlimit which) {
   switch (which) {
     case CU_LIMIT_STACK_SIZE: return 1024;
@@ -130,13 +132,13 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   return driver_call<Need::init>("cuDevicePrimaryCtxRelease", [&](State& s) {
     need_device(device);
     if (s.primary.retained == 0) throw Refused(CUDA_ERROR_INVALID_CONTEXT);
-    --s.primary.retained;
+    if (--s.primary.retained == 0) s.reset_primary();
   });
 }
 CUresult cuDevicePrimaryCtxReset(CUdevice device) {
   return driver_call<Need::init>("cuDevicePrimaryCtxReset", [&](State& s) {
     need_device(device);
-    s.lost = CUDA_SUCCESS;
+    s.reset_primary();
   });
 }
 CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
@@ -236,12 +238,22 @@ CUresult cuCtxGetDevice_v2(CUdevice* out, CUcontext context) {
     present(out) = 0;
   });
 }
-CUresult cuCtxSetLimit(CUlimit which, size_t) {
-  // Sizes that bitwell does not count: its own have room.
-  return driver_call("cuCtxSetLimit", [&](State&) { limit_of(which); });
+// They are given back as they were set, and bound nothing: bitwell's own have room.
+CUresult cuCtxSetLimit(CUlimit which, size_t value) {
+  return driver_call("cuCtxSetLimit", [&](State& s) {
+    limit_of(which);
+    if (which == CU_LIMIT_STACK_SIZE && value > kMostLocal)
+      throw Refused(
+          CUDA_ERROR_INVALID_VALUE,
+          std::to_string(value) + " bytes of a thread's stack, the device has " + std::to_string(kMostLocal));
+    s.current()->limits[which] = value;
+  });
 }
 CUresult cuCtxGetLimit(size_t* out, CUlimit which) {
-  return driver_call("cuCtxGetLimit", [&](State&) { present(out) = limit_of(which); });
+  return driver_call("cuCtxGetLimit", [&](State& s) {
+    const auto set = s.current()->limits.find(which);
+    present(out) = set != s.current()->limits.end() ? set->second : limit_of(which);
+  });
 }
 CUresult cuCtxGetCacheConfig(CUfunc_cache* out) {
   return driver_call("cuCtxGetCacheConfig", [&](State&) { present(out) = CU_FUNC_CACHE_PREFER_NONE; });

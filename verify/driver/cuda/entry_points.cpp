@@ -131,7 +131,8 @@ CUresult cuGetExportTable(const void** out, const CUuuid* id) {
   if (out == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = nullptr;
   state().missing(
-      "NVIDIA's own CUDA runtime: link the program with nvcc -cudart shared, so that it takes bitwell's");
+      "NVIDIA's own CUDA runtime: link the program with nvcc -cudart shared, so that it takes bitwell's",
+      kUnsupported);
   return CUDA_ERROR_NOT_FOUND;
 }
 

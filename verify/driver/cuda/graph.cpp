@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "verify/driver/core/sizes.h"
 #include "verify/driver/core/work.h"
 
 using namespace bitwell::driver;
@@ -13,12 +14,11 @@ Operation kernel_operation(State& s, const CUDA_KERNEL_NODE_PARAMS& p) {
   Wanted w;
   const void* const handle =
       p.func != nullptr ? static_cast<const void*>(p.func) : static_cast<const void*>(p.kern);
-  w.kernel = handle == nullptr ? nullptr : s.modules.by_key(handle, s.device());
-  if (w.kernel == nullptr) throw Refused(CUDA_ERROR_INVALID_VALUE, "the node has no kernel");
+  w.kernel = &kernel_of(s, handle, CUDA_ERROR_INVALID_VALUE);
   const unsigned grid[] = {p.gridDimX, p.gridDimY, p.gridDimZ},
                  block[] = {p.blockDimX, p.blockDimY, p.blockDimZ};
   w.shape = shape_of(*w.kernel, grid, block, p.sharedMemBytes);
-  w.arguments = s.launches.arguments(*w.kernel, p.kernelParams);
+  give_parameters(s, w, p.kernelParams, p.extra);
   s.launches.check(w);
   return [w](State& at) { at.launches.launch(w); };
 }
@@ -28,10 +28,16 @@ Operation copy_operation(State& s, const CUDA_MEMCPY3D& c) {
     s.missing("copies of CUDA arrays");
     throw Refused(CUDA_ERROR_NOT_SUPPORTED);
   }
-  const uint64_t from = (c.srcMemoryType == CU_MEMORYTYPE_HOST ? address_of(c.srcHost) : c.srcDevice) +
-                        (c.srcZ * c.srcHeight + c.srcY) * c.srcPitch + c.srcXInBytes;
-  const uint64_t to = (c.dstMemoryType == CU_MEMORYTYPE_HOST ? address_of(c.dstHost) : c.dstDevice) +
-                      (c.dstZ * c.dstHeight + c.dstY) * c.dstPitch + c.dstXInBytes;
+  const auto start = [](uint64_t base, uint64_t z, uint64_t height, uint64_t y, uint64_t pitch, uint64_t x) {
+    return plus(plus(base, times(plus(times(z, height), y), pitch)), x);
+  };
+  const uint64_t from = start(c.srcMemoryType == CU_MEMORYTYPE_HOST ? address_of(c.srcHost) : c.srcDevice,
+                              c.srcZ, c.srcHeight, c.srcY, c.srcPitch, c.srcXInBytes);
+  const uint64_t to = start(c.dstMemoryType == CU_MEMORYTYPE_HOST ? address_of(c.dstHost) : c.dstDevice,
+                            c.dstZ, c.dstHeight, c.dstY, c.dstPitch, c.dstXInBytes);
+  for (const auto& [pitch, height] : {std::pair(c.srcPitch, c.srcHeight), std::pair(c.dstPitch, c.dstHeight)})
+    extent(extent(c.WidthInBytes, c.Height, pitch), c.Depth, c.Depth > 1 ? times(pitch, height) : 0);
+  if (c.WidthInBytes == 0) return Operation();
   return [=](State& at) {
     for (uint64_t z = 0; z < c.Depth; ++z)
       for (uint64_t y = 0; y < c.Height; ++y)
@@ -42,10 +48,9 @@ Operation copy_operation(State& s, const CUDA_MEMCPY3D& c) {
 
 Operation fill_operation(const CUDA_MEMSET_NODE_PARAMS& p) {
   if (p.elementSize != 1 && p.elementSize != 2 && p.elementSize != 4) throw Refused(CUDA_ERROR_INVALID_VALUE);
-  return [=](State& at) {
-    for (uint64_t y = 0; y < p.height; ++y)
-      at.memory.fill(p.dst + y * p.pitch, p.value, p.elementSize, p.width);
-  };
+  const Rows rows{p.width, p.height, p.pitch, 0};
+  check_fill(p.elementSize, rows);
+  return [=](State& at) { fill_now(at, p.dst, p.value, p.elementSize, rows); };
 }
 
 template <class Make>
@@ -59,10 +64,19 @@ CUresult add(const char* name, CUgraphNode* out, CUgraph graph, CUgraphNodeType 
   });
 }
 
-CUresult instantiate(const char* name, CUgraphExec* out, CUgraph graph) {
+CUresult instantiate(const char* name, CUgraphExec* out, CUgraph graph, unsigned long long flags) {
   return driver_call(name, [&](State& s) {
     present(out);
-    *out = reinterpret_cast<CUgraphExec>(&s.streams.instantiate(s.streams.graph(graph), s.current()));
+    // What changes no result here; a graph that device code launches would.
+    constexpr unsigned long long known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                                         CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+                                         CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+    if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) {
+      s.missing("graphs that device code launches");
+      throw Refused(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    if ((flags & ~known) != 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
+    *out = reinterpret_cast<CUgraphExec>(&s.streams.instantiate(s.streams.graph(graph), flags));
   });
 }
 
@@ -124,6 +138,7 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* out, CUgraph graph, const CUgraph
                                   CUgraph child) {
   return add("cuGraphAddChildGraphNode", out, graph, CU_GRAPH_NODE_TYPE_GRAPH, after, count,
              [&](State& s) -> Operation {
+               s.streams.retain(s.streams.graph(graph).objects, s.streams.graph(child).objects);
                std::vector<Operation> all;
                for (const Node* n : s.streams.graph(child).ordered())
                  if (n->run) all.push_back(n->run);
@@ -135,11 +150,8 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* out, CUgraph graph, const CUgraph
 CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                 const CUgraphEdgeData*, size_t count) {
   return driver_call("cuGraphAddDependencies", [&](State& s) {
-    s.streams.graph(graph);
-    for (size_t i = 0; i < count; ++i) {
-      Node &before = s.streams.node((&present(from))[i]), &after = s.streams.node((&present(to))[i]);
-      after.after.push_back(&before);
-    }
+    const Graph& g = s.streams.graph(graph);
+    if (count != 0) s.streams.depend(g, &present(from), &present(to), count);
   });
 }
 CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* out) {
@@ -167,19 +179,24 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* out, CUgraphE
     give(all, out, count);
   });
 }
-CUresult cuGraphInstantiate(CUgraphExec* out, CUgraph graph, unsigned long long) {
-  return instantiate("cuGraphInstantiate", out, graph);
+CUresult cuGraphInstantiate(CUgraphExec* out, CUgraph graph, unsigned long long flags) {
+  return instantiate("cuGraphInstantiate", out, graph, flags);
 }
 CUresult cuGraphInstantiateWithParams(CUgraphExec* out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* p) {
-  if (p != nullptr) p->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
-  return instantiate("cuGraphInstantiateWithParams", out, graph);
+  if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = instantiate("cuGraphInstantiateWithParams", out, graph, p->flags);
+  p->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
+  return result;
 }
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo* result) {
   return driver_call("cuGraphExecUpdate", [&](State& s) {
     GraphExec& to = s.streams.exec(exec);
-    GraphExec& made = s.streams.instantiate(s.streams.graph(graph), s.current());
+    GraphExec& made = s.streams.instantiate(s.streams.graph(graph), to.flags);
     const bool same = made.operations.size() == to.operations.size();
-    if (same) to.operations = made.operations;
+    if (same) {
+      to.operations = made.operations;
+      std::swap(to.objects, made.objects);
+    }
     s.streams.destroy_exec(&made);
     if (result != nullptr) {
       *result = {};
@@ -207,33 +224,33 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
   return driver_call("cuGraphExecDestroy", [&](State& s) { s.streams.destroy_exec(exec); });
 }
 CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* out) {
-  return driver_call("cuGraphExecGetFlags", [&](State& s) {
-    s.streams.exec(exec);
-    present(out) = 0;
+  return driver_call("cuGraphExecGetFlags", [&](State& s) { present(out) = s.streams.exec(exec).flags; });
+}
+CUresult cuUserObjectCreate(CUuserObject* out, void* data, CUhostFn destroy, unsigned references,
+                            unsigned flags) {
+  return driver_call("cuUserObjectCreate", [&](State& s) {
+    present(out);
+    if (destroy == nullptr || references == 0 || flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
+      throw Refused(CUDA_ERROR_INVALID_VALUE);
+    *out = reinterpret_cast<CUuserObject>(&s.streams.make_object(data, destroy, references));
   });
 }
-CUresult cuUserObjectCreate(CUuserObject* out, void* data, CUhostFn destroy, unsigned, unsigned) {
-  return driver_call("cuUserObjectCreate", [&](State&) {
-    struct Object {
-      void* data;
-      CUhostFn destroy;
-    };
-    present(out) = reinterpret_cast<CUuserObject>(new Object{data, destroy});
+CUresult cuUserObjectRetain(CUuserObject object, unsigned count) {
+  return driver_call("cuUserObjectRetain", [&](State& s) { s.streams.retain(object, count); });
+}
+CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
+  return driver_call("cuUserObjectRelease", [&](State& s) { s.streams.release(object, count); });
+}
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count, unsigned flags) {
+  return driver_call("cuGraphRetainUserObject", [&](State& s) {
+    if (count == 0 || (flags & ~unsigned{CU_GRAPH_USER_OBJECT_MOVE}) != 0)
+      throw Refused(CUDA_ERROR_INVALID_VALUE);
+    s.streams.retain(s.streams.graph(graph), object, count, flags != 0);
   });
 }
-// Objects live as long as the process: who relies on their end waits for it in vain, and nobody uses them too
-// late.
-CUresult cuUserObjectRetain(CUuserObject, unsigned) {
-  return driver_call("cuUserObjectRetain", [](State&) {});
-}
-CUresult cuUserObjectRelease(CUuserObject, unsigned) {
-  return driver_call("cuUserObjectRelease", [](State&) {});
-}
-CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject, unsigned, unsigned) {
-  return driver_call("cuGraphRetainUserObject", [&](State& s) { s.streams.graph(graph); });
-}
-CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject, unsigned) {
-  return driver_call("cuGraphReleaseUserObject", [&](State& s) { s.streams.graph(graph); });
+CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned count) {
+  return driver_call("cuGraphReleaseUserObject",
+                     [&](State& s) { s.streams.release(s.streams.graph(graph), object, count); });
 }
 
 }  // extern "C"

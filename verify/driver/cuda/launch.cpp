@@ -8,36 +8,11 @@ using namespace bitwell::driver;
 namespace {
 
 Kernel& launched(State& s, CUfunction handle) {
-  Kernel* const k = handle == nullptr ? nullptr : s.modules.by_key(handle, s.device());
-  if (k == nullptr) throw Refused(CUDA_ERROR_INVALID_HANDLE, "this is no kernel of a module that is loaded");
-  const void* const owner = k->module->owner;
+  Kernel& kernel = kernel_of(s, handle);
+  const void* const owner = kernel.module->owner;
   if (owner != nullptr && owner != s.current())
-    throw Refused(CUDA_ERROR_INVALID_CONTEXT, "kernel " + k->name + " is of a module of another context");
-  return *k;
-}
-
-// The parameters as one piece, which `extra` leads to. Refused for what else it may say.
-std::span<const std::byte> buffer_of(void** extra) {
-  const std::byte* bytes = nullptr;
-  const size_t* size = nullptr;
-  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
-      bytes = static_cast<const std::byte*>(extra[1]);
-    else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
-      size = static_cast<const size_t*>(extra[1]);
-    else
-      throw Refused(CUDA_ERROR_INVALID_VALUE, "extra has a key that CUDA has not");
-  }
-  if (bytes == nullptr || size == nullptr)
-    throw Refused(CUDA_ERROR_INVALID_VALUE, "extra lacks the buffer or its size");
-  return {bytes, *size};
-}
-
-void give_parameters(State& s, Wanted& w, void** parameters, void** extra) {
-  if (parameters != nullptr && extra != nullptr)
-    throw Refused(CUDA_ERROR_INVALID_VALUE, "kernelParams and extra are both given");
-  w.arguments = extra != nullptr ? s.launches.arguments(*w.kernel, buffer_of(extra))
-                                 : s.launches.arguments(*w.kernel, parameters);
+    throw Refused(CUDA_ERROR_INVALID_CONTEXT, "kernel " + kernel.name + " is of a module of another context");
+  return kernel;
 }
 
 CUresult start(const char* name, CUfunction f, const unsigned* grid, const unsigned* block, unsigned shared,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "verify/driver/core/sizes.h"
 #include "verify/driver/core/work.h"
 
 using namespace bitwell::driver;
@@ -59,7 +60,7 @@ End end_of(State& s, CUmemorytype type, const void* host, CUdeviceptr device, si
     throw Refused(CUDA_ERROR_NOT_SUPPORTED);
   }
   const uint64_t base = type == CU_MEMORYTYPE_HOST ? address_of(host) : device;
-  return {base + y * pitch + x, pitch};
+  return {plus(plus(base, times(y, pitch)), x), pitch};
 }
 CUresult copy_2d(const char* name, const CUDA_MEMCPY2D* c, CUstream stream) {
   return driver_call(name, [&](State& s) {
@@ -70,6 +71,14 @@ CUresult copy_2d(const char* name, const CUDA_MEMCPY2D* c, CUstream stream) {
         end_of(s, c->dstMemoryType, c->dstHost, c->dstDevice, c->dstPitch, c->dstXInBytes, c->dstY);
     copy_rows(s, to.base, from.base, {c->WidthInBytes, c->Height, to.pitch, from.pitch}, stream);
   });
+}
+
+constexpr uint64_t kPitch = 512;
+
+// Of the pool's attributes, those that are an int.
+bool is_word(CUmemPool_attribute which) {
+  return which >= CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES &&
+         which <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
 }
 
 CUmemoryPool the_pool() {
@@ -95,11 +104,15 @@ CUresult cuMemAllocManaged(CUdeviceptr* out, size_t bytes, unsigned flags) {
   return allocate("cuMemAllocManaged", out, bytes, Kind::managed, flags);
 }
 CUresult cuMemAllocPitch(CUdeviceptr* out, size_t* pitch, size_t width, size_t height, unsigned element) {
-  if (pitch == nullptr || (element != 4 && element != 8 && element != 16)) return CUDA_ERROR_INVALID_VALUE;
-  const size_t row = (width + 511) / 512 * 512;
-  const CUresult result = allocate("cuMemAllocPitch", out, row * height, Kind::device);
-  if (result == CUDA_SUCCESS) *pitch = row;
-  return result;
+  return driver_call("cuMemAllocPitch", [&](State& s) {
+    present(out);
+    present(pitch);
+    if (element != 4 && element != 8 && element != 16) throw Refused(CUDA_ERROR_INVALID_VALUE);
+    s.streams.not_while_any_is_captured();
+    const uint64_t row = padded(width, kPitch);
+    *out = s.memory.allocate(times(row, height), Kind::device, 0, s.most_memory(), s.current()).address;
+    *pitch = row;
+  });
 }
 CUresult cuMemFree(CUdeviceptr pointer) {
   return driver_call("cuMemFree", [&](State& s) {
@@ -128,8 +141,16 @@ CUresult cuMemFreeHost(void* pointer) {
   return driver_call("cuMemFreeHost", [&](State& s) { s.memory.release(address_of(pointer), true); });
 }
 CUresult cuMemHostRegister(void* pointer, size_t bytes, unsigned flags) {
-  return driver_call("cuMemHostRegister",
-                     [&](State& s) { s.memory.add_host(pointer, bytes, flags, s.current()); });
+  return driver_call("cuMemHostRegister", [&](State& s) {
+    constexpr unsigned none = CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
+    constexpr unsigned known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
+    if ((flags & ~(known | none)) != 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
+    if ((flags & none) != 0) {
+      s.missing("memory of devices, or that is only read, in cuMemHostRegister");
+      throw Refused(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    s.memory.add_host(pointer, bytes, flags, s.current());
+  });
 }
 CUresult cuMemHostUnregister(void* pointer) {
   return driver_call("cuMemHostUnregister", [&](State& s) { s.memory.remove_host(pointer); });
@@ -252,8 +273,10 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* which, void
 }
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute which, CUdeviceptr pointer) {
   return driver_call("cuPointerSetAttribute", [&](State& s) {
-    if (value == nullptr || which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || s.memory.find(pointer) == nullptr)
+    Block* const b = s.memory.find(pointer);
+    if (value == nullptr || which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || b == nullptr)
       throw Refused(CUDA_ERROR_INVALID_VALUE);
+    b->synchronous = *static_cast<const unsigned*>(value) != 0;
   });
 }
 
@@ -277,17 +300,25 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* out, CUdevice device) {
 CUresult cuDeviceGetMemPool(CUmemoryPool* out, CUdevice device) {
   return cuDeviceGetDefaultMemPool(out, device);
 }
-CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute, void*) {
-  return driver_call<Need::init>("cuMemPoolSetAttribute", [](State&) {});
+// What is set is given back: how memory is kept ready changes no result here.
+CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute which, void* value) {
+  return driver_call<Need::init>("cuMemPoolSetAttribute", [&](State& s) {
+    const bool word = is_word(which);
+    if (!word && which != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) throw Refused(CUDA_ERROR_INVALID_VALUE);
+    uint64_t& kept = s.pool[which] = 0;
+    std::memcpy(&kept, &present(static_cast<const char*>(value)), word ? 4 : 8);
+  });
 }
 CUresult cuMemPoolGetAttribute(CUmemoryPool, CUmemPool_attribute which, void* out) {
   return driver_call<Need::init>("cuMemPoolGetAttribute", [&](State& s) {
-    const bool word = which <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
-    const uint64_t value = which == CU_MEMPOOL_ATTR_USED_MEM_CURRENT ||
-                                   which == CU_MEMPOOL_ATTR_USED_MEM_HIGH ||
-                                   which == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT
-                               ? s.memory.bytes()
-                               : 0;
+    if (which < CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES || which > CU_MEMPOOL_ATTR_USED_MEM_HIGH)
+      throw Refused(CUDA_ERROR_INVALID_VALUE);
+    const bool word = is_word(which);
+    const auto kept = s.pool.find(which);
+    const uint64_t value = kept != s.pool.end()                         ? kept->second
+                           : word                                       ? 1
+                           : which == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD ? 0
+                                                                        : s.memory.bytes();
     std::memcpy(&present(static_cast<char*>(out)), &value, word ? 4 : 8);
   });
 }

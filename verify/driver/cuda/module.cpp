@@ -72,12 +72,6 @@ CUresult unload(const char* call, const void* module) {
   return driver_call(call, [&](State& s) { s.modules.unload(s.modules.find(module)); });
 }
 
-Kernel& kernel_of(State& s, const void* handle) {
-  Kernel* const k = handle == nullptr ? nullptr : s.modules.by_key(handle, s.device());
-  if (k == nullptr) throw Refused(CUDA_ERROR_INVALID_HANDLE, "this is no kernel of a module that is loaded");
-  return *k;
-}
-
 CUresult parameter(const char* call, const void* kernel, size_t index, size_t* offset, size_t* size) {
   return driver_call(call, [&](State& s) {
     const bitwell::isa::Program& program = s.modules.program(kernel_of(s, kernel));

@@ -141,7 +141,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
 CUresult cuEventCreate(CUevent* out, unsigned flags) {
   return driver_call("cuEventCreate", [&](State& s) {
     present(out);
-    *out = reinterpret_cast<CUevent>(&s.streams.make_event(flags));
+    *out = reinterpret_cast<CUevent>(&s.streams.make_event(flags, s.current()));
   });
 }
 CUresult cuEventDestroy(CUevent event) {

@@ -3,20 +3,21 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-#include "verify/driver/core/state.h"
+#include "verify/driver/core/work.h"
 
 namespace bitwell::driver {
 
-// The primary context, made current where the thread has none. Refused where the context is lost.
-void begin(State& s);
+// The primary context, made current where the thread has none. Refused where the context is lost, and where
+// the call `sees` that a launch before it could not be run.
+void begin(State& s, bool sees = true);
 // The thread's last error becomes this one, unless it is none.
 cudaError_t keep(CUresult result, bool latch = true);
 
 // `f(State&)` under the runtime's name.
 template <class F>
-cudaError_t call(const char* name, F f) noexcept {
+cudaError_t call(const char* name, F f, bool sees = true) noexcept {
   return keep(guarded(name, [&](State& s) {
-    begin(s);
+    begin(s, sees);
     f(s);
   }));
 }
@@ -32,19 +33,9 @@ inline CUstream driver(cudaStream_t stream) { return reinterpret_cast<CUstream>(
 inline CUevent driver(cudaEvent_t event) { return reinterpret_cast<CUevent>(event); }
 inline CUdeviceptr driver(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-// `f()`, which needs the program's code: where that is not for the device, it is said once.
-template <class F>
-auto with_code(State& s, F f) {
-  try {
-    return f();
-  } catch (const Refused& e) {
-    if (e.code != CUDA_ERROR_NO_BINARY_FOR_GPU && e.code != CUDA_ERROR_INVALID_PTX) throw;
-    s.missing(e.what());
-    throw Refused(e.code);
-  }
+// The kernel of a function of the program's, or of a handle. Refused as the runtime does where it is none.
+inline Kernel& called(State& s, const void* key) {
+  return kernel_of(s, key, static_cast<CUresult>(cudaErrorInvalidDeviceFunction));
 }
-
-// The kernel of a function of the program's, or of a handle. Refused where it is none.
-Kernel& kernel_of(State& s, const void* key);
 
 }  // namespace bitwell::driver

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "verify/driver/names/entry_points.h"
 #include "verify/driver/runtime/call.h"
@@ -80,9 +81,10 @@ void need_device(int device) {
 
 namespace bitwell::driver {
 
-void begin(State& s) {
+void begin(State& s, bool sees) {
   s.initialised = true;
   if (s.lost != CUDA_SUCCESS) throw Refused(s.lost);
+  if (sees && s.unseen != CUDA_SUCCESS) throw Refused(std::exchange(s.unseen, CUDA_SUCCESS));
   if (s.current() != nullptr) return;
   if (s.primary.retained == 0) ++s.primary.retained;
   s.stack().push_back(&s.primary);
@@ -92,14 +94,6 @@ cudaError_t keep(CUresult result, bool latch) {
   const auto error = static_cast<cudaError_t>(result);
   if (error != cudaSuccess && latch) last_error = error;
   return error;
-}
-
-Kernel& kernel_of(State& s, const void* key) {
-  Kernel* const kernel = with_code(s, [&] { return s.modules.by_key(key, s.device()); });
-  if (kernel == nullptr)
-    throw Refused(static_cast<CUresult>(cudaErrorInvalidDeviceFunction),
-                  key == nullptr ? "" : "this function is no kernel of the program");
-  return *kernel;
 }
 
 }  // namespace bitwell::driver
@@ -116,7 +110,9 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 cudaError_t cudaPeekAtLastError() {
   State& s = state();
+  if (s.forked) return last_error;
   const std::lock_guard lock(s.mutex);
+  s.unseen = CUDA_SUCCESS;  // it is the last error
   return s.lost != CUDA_SUCCESS ? static_cast<cudaError_t>(s.lost) : last_error;
 }
 cudaError_t cudaGetLastError() {
@@ -126,9 +122,7 @@ cudaError_t cudaGetLastError() {
 }
 
 cudaError_t cudaGetDeviceCount(int* out) {
-  if (out == nullptr) return keep(CUDA_ERROR_INVALID_VALUE);
-  *out = 1;
-  return cudaSuccess;
+  return keep(guarded("cudaGetDeviceCount", [&](State&) { present(out) = 1; }));
 }
 cudaError_t cudaGetDevice(int* out) {
   if (out == nullptr) return keep(CUDA_ERROR_INVALID_VALUE);
@@ -141,9 +135,14 @@ cudaError_t cudaSetDevice(int device) {
 cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
   return call("cudaInitDevice", [&](State&) { need_device(device); });
 }
-cudaError_t cudaSetDeviceFlags(unsigned) { return done("cudaSetDeviceFlags"); }
+cudaError_t cudaSetDeviceFlags(unsigned flags) {
+  return keep(guarded("cudaSetDeviceFlags", [&](State& s) {
+    if ((flags & ~unsigned{cudaDeviceMask}) != 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
+    s.primary.flags = flags;
+  }));
+}
 cudaError_t cudaGetDeviceFlags(unsigned* out) {
-  return call("cudaGetDeviceFlags", [&](State&) { present(out) = 0; });
+  return call("cudaGetDeviceFlags", [&](State& s) { present(out) = s.current()->flags; });
 }
 cudaError_t cudaRuntimeGetVersion(int* out) {
   if (out == nullptr) return keep(CUDA_ERROR_INVALID_VALUE);
@@ -205,9 +204,9 @@ cudaError_t cudaDeviceGetPCIBusId(char* out, int length, int device) {
 cudaError_t cudaDeviceGetByPCIBusId(int* out, const char* id) {
   return forward("cudaDeviceGetByPCIBusId", [&] { return cuDeviceGetByPCIBusId(out, id); });
 }
-// The program goes on with a context that is whole.
+// All of the program's is gone, as on a device; it goes on with a context that is whole.
 cudaError_t cudaDeviceReset() {
-  return keep(guarded("cudaDeviceReset", [](State& s) { s.lost = CUDA_SUCCESS; }));
+  return keep(guarded("cudaDeviceReset", [](State& s) { s.reset_primary(); }));
 }
 cudaError_t cudaDeviceSetLimit(cudaLimit which, size_t value) {
   return forward("cudaDeviceSetLimit", [&] { return cuCtxSetLimit(static_cast<CUlimit>(which), value); });

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/machine/limits.h"
+#include "verify/driver/core/not_run.h"
 #include "verify/driver/core/work.h"
 #include "verify/driver/runtime/call.h"
 
@@ -27,14 +28,29 @@ Wanted wanted(Kernel& kernel, dim3 grid, dim3 block, size_t shared, cudaStream_t
   return out;
 }
 
+// A kernel that is to be launched: counted as a launch where bitwell cannot run the program's code.
+Kernel& launched(State& s, const void* function) {
+  try {
+    return called(s, function);
+  } catch (const NoCode&) {
+    s.launches.fail(s.modules.name_of(function), std::current_exception());
+  }
+}
+
 cudaError_t start(const char* name, const void* function, dim3 grid, dim3 block, void** parameters,
                   size_t shared, cudaStream_t stream, bool cooperative) {
-  return call(name, [&](State& s) {
-    Wanted w = wanted(kernel_of(s, function), grid, block, shared, stream);
-    w.shape.cooperative = cooperative;
-    w.arguments = s.launches.arguments(*w.kernel, parameters);
-    launch(s, std::move(w));
-  });
+  const auto run = [&](State& s) {
+    try {
+      Wanted w = wanted(launched(s, function), grid, block, shared, stream);
+      w.shape.cooperative = cooperative;
+      w.arguments = s.launches.arguments(*w.kernel, parameters);
+      launch(s, std::move(w));
+    } catch (const NotRun& e) {
+      s.unseen = e.code;
+      throw;
+    }
+  };
+  return call(name, run, false);
 }
 
 const CUlaunchAttribute& driver_attribute(const cudaLaunchAttribute& a) {
@@ -60,7 +76,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 bl
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** parameters) {
   return call("cudaLaunchKernelExC", [&](State& s) {
     present(config);
-    Wanted w = wanted(kernel_of(s, function), config->gridDim, config->blockDim, config->dynamicSmemBytes,
+    Wanted w = wanted(launched(s, function), config->gridDim, config->blockDim, config->dynamicSmemBytes,
                       config->stream);
     for (unsigned i = 0; i < config->numAttrs; ++i) take_attribute(s, driver_attribute(config->attrs[i]), w);
     w.arguments = s.launches.arguments(*w.kernel, parameters);
@@ -70,18 +86,18 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
 
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute which, int value) {
   return call("cudaFuncSetAttribute", [&](State& s) {
-    set_attribute(s, kernel_of(s, function), static_cast<CUfunction_attribute>(which), value);
+    set_attribute(s, called(s, function), static_cast<CUfunction_attribute>(which), value);
   });
 }
 cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute which, int value, int) {
   return cudaFuncSetAttribute(kernel, which, value);
 }
 cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache) {
-  return call("cudaFuncSetCacheConfig", [&](State& s) { kernel_of(s, function); });
+  return call("cudaFuncSetCacheConfig", [&](State& s) { called(s, function); });
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, const void* function) {
   return call("cudaFuncGetAttributes", [&](State& s) {
-    Kernel& k = kernel_of(s, function);
+    Kernel& k = called(s, function);
     const auto get = [&](CUfunction_attribute which) { return get_attribute(s, k, which); };
     present(out) = {};
     out->sharedSizeBytes = static_cast<size_t>(get(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
@@ -100,7 +116,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, const void* function)
   });
 }
 cudaError_t cudaFuncGetName(const char** out, const void* function) {
-  return call("cudaFuncGetName", [&](State& s) { present(out) = kernel_of(s, function).name.c_str(); });
+  return call("cudaFuncGetName", [&](State& s) { present(out) = called(s, function).name.c_str(); });
 }
 cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset, size_t* size) {
   return forward("cudaFuncGetParamInfo", [&] {
@@ -111,7 +127,7 @@ cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* off
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* out, const void* function, int threads,
                                                           size_t shared) {
   return call("cudaOccupancyMaxActiveBlocksPerMultiprocessor",
-              [&](State& s) { present(out) = active_blocks(s, kernel_of(s, function), threads, shared); });
+              [&](State& s) { present(out) = active_blocks(s, called(s, function), threads, shared); });
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* out, const void* function,
                                                                    int threads, size_t shared, unsigned) {
@@ -119,13 +135,13 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* out, con
 }
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* out, const void* function, const cudaLaunchConfig_t*) {
   return call("cudaOccupancyMaxPotentialClusterSize",
-              [&](State& s) { present(out) = static_cast<int>(most_in_cluster(s, kernel_of(s, function))); });
+              [&](State& s) { present(out) = static_cast<int>(most_in_cluster(s, called(s, function))); });
 }
 cudaError_t cudaOccupancyMaxActiveClusters(int* out, const void* function, const cudaLaunchConfig_t* config) {
   return call("cudaOccupancyMaxActiveClusters", [&](State& s) {
     present(config);
     Wanted w =
-        wanted(kernel_of(s, function), config->gridDim, config->blockDim, config->dynamicSmemBytes, nullptr);
+        wanted(called(s, function), config->gridDim, config->blockDim, config->dynamicSmemBytes, nullptr);
     for (unsigned i = 0; i < config->numAttrs; ++i)
       if (config->attrs[i].id == cudaLaunchAttributeClusterDimension)
         take_attribute(s, driver_attribute(config->attrs[i]), w);
@@ -137,7 +153,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* out, const void* f
     if (blocks < 1) throw Refused(CUDA_ERROR_INVALID_VALUE);
     const auto& arch = s.device().arch();
     const uint64_t each = arch.sm_shared / static_cast<uint64_t>(blocks), kept = arch.sm_shared - arch.shared;
-    const uint64_t fixed = s.modules.program(kernel_of(s, function)).shared_size + kept;
+    const uint64_t fixed = s.modules.program(called(s, function)).shared_size + kept;
     present(out) = each > fixed ? each - fixed : 0;
   });
 }

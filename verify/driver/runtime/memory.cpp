@@ -55,8 +55,7 @@ uint64_t in_symbol(State& s, const void* key, size_t bytes, size_t offset) {
     throw Refused(CUDA_ERROR_INVALID_VALUE, std::to_string(bytes) + " bytes at byte " +
                                                 std::to_string(offset) + " of '" + symbol->name +
                                                 "', which has " + std::to_string(symbol->bytes));
-  return with_code(s, [&] { return s.modules.variable(*symbol->module, symbol->name, s.device()).address; }) +
-         offset;
+  return s.modules.variable(*symbol->module, symbol->name, s.device()).address + offset;
 }
 cudaError_t to_symbol(const char* name, const void* symbol, const void* from, size_t bytes, size_t offset,
                       cudaStream_t stream = nullptr) {
@@ -90,9 +89,16 @@ cudaError_t cudaHostAlloc(void** out, size_t bytes, unsigned flags) {
   return allocate("cudaHostAlloc", out, bytes, Kind::host, flags);
 }
 cudaError_t cudaMallocPitch(void** out, size_t* pitch, size_t width, size_t height) {
-  if (pitch == nullptr) return keep(CUDA_ERROR_INVALID_VALUE);
-  *pitch = (width + 511) / 512 * 512;
-  return allocate("cudaMallocPitch", out, *pitch * height, Kind::device);
+  return forward("cudaMallocPitch", [&] {
+    if (out == nullptr || pitch == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *out = nullptr;
+    *pitch = 0;
+    if (width == 0 || height == 0) return CUDA_SUCCESS;
+    CUdeviceptr address = 0;
+    const CUresult result = cuMemAllocPitch(&address, pitch, width, height, 4);
+    *out = reinterpret_cast<void*>(address);
+    return result;
+  });
 }
 cudaError_t cudaFree(void* pointer) {
   return forward("cudaFree", [&] { return cuMemFree(driver(pointer)); });
@@ -224,8 +230,11 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* out, int device) {
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* out, int device) {
   return cudaDeviceGetDefaultMemPool(out, device);
 }
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
-  return call("cudaMemPoolSetAttribute", [](State&) {});
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, void* value) {
+  return forward("cudaMemPoolSetAttribute", [&] {
+    return cuMemPoolSetAttribute(reinterpret_cast<CUmemoryPool>(pool),
+                                 static_cast<CUmemPool_attribute>(which), value);
+  });
 }
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr which, void* out) {
   return forward("cudaMemPoolGetAttribute", [&] {

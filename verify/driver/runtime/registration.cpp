@@ -22,8 +22,10 @@ CUlibrary* driver(cudaLibrary_t* library) { return reinterpret_cast<CUlibrary*>(
 
 extern "C" {
 
+// In a process that was forked nothing is registered: no call gets to it.
 void** __cudaRegisterFatBinary(void* image) {
   State& s = state();
+  if (s.forked) return reinterpret_cast<void**>(image);
   const std::lock_guard lock(s.mutex);
   return reinterpret_cast<void**>(&s.modules.add_registered(image));
 }
@@ -34,18 +36,21 @@ char __cudaInitModule(void**) { return 1; }
 void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, uint3*, uint3*,
                             dim3*, dim3*, int*) {
   State& s = state();
+  if (s.forked) return;
   const std::lock_guard lock(s.mutex);
   s.modules.add_key(host, *module_of(handle), name);
 }
 void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, size_t size, int, int) {
   State& s = state();
+  if (s.forked) return;
   const std::lock_guard lock(s.mutex);
   s.modules.add_symbol(host, {module_of(handle), name, size});
 }
 void __cudaRegisterManagedVar(void**, void**, char*, const char* name, int, size_t, int, int) {
   State& s = state();
+  if (s.forked) return;
   const std::lock_guard lock(s.mutex);
-  s.missing(std::string("__managed__ variable ") + name);
+  s.cannot_run(std::string("__managed__ variable ") + name);
 }
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
@@ -60,14 +65,25 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, 
   return cudaSuccess;
 }
 
-cudaError_t __cudaGetKernel(cudaKernel_t* out, const void* host) {
-  return call("cudaLaunchKernel",
-              [&](State& s) { present(out) = reinterpret_cast<cudaKernel_t>(&kernel_of(s, host)); });
+cudaError_t cudaGetKernel(cudaKernel_t* out, const void* host) {
+  return call("cudaGetKernel",
+              [&](State& s) { present(out) = reinterpret_cast<cudaKernel_t>(&called(s, host)); });
 }
-cudaError_t cudaGetKernel(cudaKernel_t* out, const void* host) { return __cudaGetKernel(out, host); }
+// Asked once, by nvcc's code of kernel<<<>>>(), which goes on with the handle whatever comes of it: one that
+// cannot be run has the program's own, so that each launch of it is refused and counted.
+cudaError_t __cudaGetKernel(cudaKernel_t* out, const void* host) {
+  const auto find = [&](State& s) {
+    try {
+      present(out) = reinterpret_cast<cudaKernel_t>(&called(s, host));
+    } catch (const NoCode&) {
+      *out = static_cast<cudaKernel_t>(const_cast<void*>(host));
+    }
+  };
+  return call("cudaLaunchKernel", find, false);
+}
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t* out, const void* host) {
   return call("cudaGetFuncBySymbol",
-              [&](State& s) { present(out) = reinterpret_cast<cudaFunction_t>(&kernel_of(s, host)); });
+              [&](State& s) { present(out) = reinterpret_cast<cudaFunction_t>(&called(s, host)); });
 }
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* out, const void* code, cudaJitOption*, void**, unsigned,

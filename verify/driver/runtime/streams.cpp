@@ -15,6 +15,7 @@ CUgraphNode* driver(cudaGraphNode_t* node) { return reinterpret_cast<CUgraphNode
 const CUgraphNode* driver(const cudaGraphNode_t* node) { return reinterpret_cast<const CUgraphNode*>(node); }
 CUstream* driver(cudaStream_t* stream) { return reinterpret_cast<CUstream*>(stream); }
 CUevent* driver(cudaEvent_t* event) { return reinterpret_cast<CUevent*>(event); }
+CUuserObject driver(cudaUserObject_t object) { return reinterpret_cast<CUuserObject>(object); }
 using bitwell::driver::driver;
 
 }  // namespace
@@ -156,6 +157,7 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* out, cudaGraph_t graph, cons
     q.blockDimX = p->blockDim.x, q.blockDimY = p->blockDim.y, q.blockDimZ = p->blockDim.z;
     q.sharedMemBytes = p->sharedMemBytes;
     q.kernelParams = p->kernelParams;
+    q.extra = p->extra;
     return cuGraphAddKernelNode(driver(out), driver(graph), driver(after), count, &q);
   });
 }
@@ -246,11 +248,20 @@ cudaError_t cudaUserObjectCreate(cudaUserObject_t* out, void* data, cudaHostFn_t
     return cuUserObjectCreate(reinterpret_cast<CUuserObject*>(out), data, destroy, count, flags);
   });
 }
-cudaError_t cudaUserObjectRelease(cudaUserObject_t, unsigned) {
-  return call("cudaUserObjectRelease", [](State&) {});
+cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned count) {
+  return forward("cudaUserObjectRetain", [&] { return cuUserObjectRetain(driver(object), count); });
 }
-cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t, unsigned, unsigned) {
-  return call("cudaGraphRetainUserObject", [&](State& s) { s.streams.graph(graph); });
+cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned count) {
+  return forward("cudaUserObjectRelease", [&] { return cuUserObjectRelease(driver(object), count); });
+}
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count,
+                                      unsigned flags) {
+  return forward("cudaGraphRetainUserObject",
+                 [&] { return cuGraphRetainUserObject(driver(graph), driver(object), count, flags); });
+}
+cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned count) {
+  return forward("cudaGraphReleaseUserObject",
+                 [&] { return cuGraphReleaseUserObject(driver(graph), driver(object), count); });
 }
 
 }  // extern "C"

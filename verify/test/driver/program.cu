@@ -64,6 +64,12 @@ __global__ void together(int* parts, int* sums) {
   for (unsigned i = 0; i < gridDim.x; ++i) sum += parts[i];
   sums[blockIdx.x] = sum;
 }
+// Every warp but the first reads what the first writes, behind no barrier.
+__global__ void races(int* out) {
+  __shared__ int first;
+  if (threadIdx.x == 0) first = static_cast<int>(out[0]);
+  if (threadIdx.x >= 32) out[threadIdx.x] = first;
+}
 __global__ void says() { printf("thread %d says so\n", static_cast<int>(threadIdx.x)); }
 // A box of a tensor, to shared memory and out.
 __global__ void box(const __grid_constant__ CUtensorMap map, int* out) {
@@ -375,6 +381,33 @@ int main(int words, char** word) {
   if (std::strcmp(which, "graph") == 0) {
     graph();
     std::printf("a graph: %d failures\n", failures);
+    return failures;
+  }
+  if (std::strcmp(which, "blind") == 0) {  // to what its launches come to, until it waits
+    count<<<1, 32>>>();
+    count<<<1, 32>>>();
+    std::printf("it waits: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    std::printf("and again: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+  }
+  if (std::strcmp(which, "races") == 0) {
+    int* const out = allocated<int>(64);
+    well(cudaMemset(out, 0, 256), "memset");
+    for (int i = 0; i < 3; ++i) races<<<1, 64>>>(out);
+    well(cudaDeviceSynchronize(), "synchronize");
+    return failures;
+  }
+  if (std::strcmp(which, "reset") == 0) {
+    unsigned flags = 0;
+    well(cudaSetDeviceFlags(cudaDeviceScheduleYield), "flags");
+    well(cudaGetDeviceFlags(&flags), "flags");
+    held((flags & cudaDeviceScheduleMask) == cudaDeviceScheduleYield, "a flag is given back");
+    symbols();
+    int* const gone = allocated<int>(4);
+    well(cudaDeviceReset(), "reset");
+    held(cudaFree(gone) == cudaErrorInvalidValue, "memory is gone");
+    cudaGetLastError();
+    symbols();  // variables have their first values again
     return failures;
   }
   if (std::strcmp(which, "array") == 0) {

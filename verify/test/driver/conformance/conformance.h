@@ -68,6 +68,10 @@ void streams();
 void graphs(const Device& d);
 void entry_points();
 void printing(const Device& d);
+void edges(const Device& d);
+void fork_meanwhile();
+// Of bitwell's alone; it leaves `d` without its module.
+void undefined(const Device& d);
 // In processes of their own: what they end with.
 int child(void (*f)());
 void fork_after_init();

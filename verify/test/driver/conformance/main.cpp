@@ -39,12 +39,15 @@ int main(int words, char** word) {
   graphs(d);
   entry_points();
   printing(d);
+  edges(d);
+  fork_meanwhile();
   section = "processes of their own";
   held(lost == 0, "a lost context", std::to_string(lost));
   const int forked = child(fork_after_init);
   held(forked == 0, "fork after cuInit", std::to_string(forked));
   char name[100] = "";
   CU(cuDeviceGetName)(name, sizeof name, d.device);
+  if (std::strstr(name, "bitwell") != nullptr) undefined(d);
   int version = 0;
   CU(cuDriverGetVersion)(&version);
   std::printf("%s, CUDA %d.%d: %d held, %d not\n", name, version / 1000, version % 1000 / 10, held_count,
