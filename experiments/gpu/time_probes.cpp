@@ -18,20 +18,21 @@ const std::map<std::string, gpu::Rows (*)(device::Device&)> kProbes{{"instructio
                                                                     {"barriers", gpu::probe_barriers},
                                                                     {"tensor", gpu::probe_tensor},
                                                                     {"copies", gpu::probe_copies},
-                                                                    {"grids", gpu::probe_grids}};
+                                                                    {"grids", gpu::probe_grids},
+                                                                    {"clocks", gpu::probe_clocks}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app(
       "Times single instructions, copies, barriers and launches on a GPU of compute capability 9.0 and "
-      "prints a CSV: what, "
-      "with what, value, unit.\nA time in cycles is of the multiprocessor's clock: what twice as many passes "
-      "through a loop cost "
-      "more.");
+      "prints a CSV: what, with what, value, unit.\nA time in cycles is of the multiprocessor's clock: what "
+      "twice as many passes "
+      "through a loop cost more.");
   std::vector<std::string> wanted;
-  app.add_option("GROUP", wanted,
-                 "Which of them: instructions, memory, barriers, tensor, copies, grids (default: all)")
+  app.add_option(
+         "GROUP", wanted,
+         "Which of them: instructions, memory, barriers, tensor, copies, grids, clocks (default: all)")
       ->check([](const std::string& name) {
         return kProbes.contains(name) ? std::string() : "there is no group '" + name + "'";
       });

@@ -44,5 +44,6 @@ Rows probe_barriers(device::Device& device);      // of a CTA, a cluster, mbarri
 Rows probe_tensor(device::Device& device);        // mma.sync, wgmma
 Rows probe_copies(device::Device& device);        // bulk and tensor copies
 Rows probe_grids(device::Device& device);         // launches, and the bandwidth of all multiprocessors
+Rows probe_clocks(device::Device& device);        // what busy tensor cores leave of the clock
 
 }  // namespace bitwell::gpu

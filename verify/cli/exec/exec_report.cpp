@@ -54,8 +54,9 @@ ProgramRun read_told(const std::string& file) {
     if (told.contains("missing")) {
       out.unrunnable |= told.value("status", 0) == unsupported;
       // Each process names what it misses.
-      if (std::find(out.missing.begin(), out.missing.end(), told["missing"]) == out.missing.end())
-        out.missing.push_back(told["missing"]);
+      const std::string missing = told["missing"];
+      if (std::find(out.missing.begin(), out.missing.end(), missing) == out.missing.end())
+        out.missing.push_back(missing);
     } else if (told.contains("stopped")) {
       out.stopped = told["stopped"];
     } else {
