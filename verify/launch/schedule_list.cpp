@@ -15,6 +15,13 @@ std::vector<run::Schedule> schedules(size_t n, machine::Promise kept) {
   return out;
 }
 
+std::vector<run::Schedule> other_schedules(size_t n, const std::string& but, machine::Promise kept) {
+  std::vector<run::Schedule> out = schedules(n + 1, kept);
+  std::erase_if(out, [&](const run::Schedule& s) { return describe(s) == but; });
+  out.resize(n);
+  return out;
+}
+
 namespace {
 
 std::string name_of(Policy policy) {

@@ -12,6 +12,9 @@ namespace bitwell::launch {
 // 2, ... `kept`: what the random ones leave in order.
 std::vector<run::Schedule> schedules(size_t n, machine::Promise kept = machine::Promise::devices);
 
+// The first `n` but for the one that describe() calls `but`.
+std::vector<run::Schedule> other_schedules(size_t n, const std::string& but, machine::Promise kept);
+
 // "lazy"; "random, seed 3".
 std::string describe(const run::Schedule& schedule);
 

@@ -47,15 +47,38 @@ void require_written(machine::Memory& memory, const std::vector<isa::Allocation>
   }
 }
 
-// The first byte that is another in `b`, of those that were written in either.
-std::optional<uint64_t> difference(const machine::Region& a, const machine::Region& b) {
-  std::optional<uint64_t> at = machine::first_difference(a, b);
-  while (at && !a.is_defined(*at, 1) && !b.is_defined(*at, 1)) {
-    uint64_t next = *at + 1;
-    while (next < a.size() && a.raw_bytes()[next] == b.raw_bytes()[next]) ++next;
-    at = next < a.size() ? std::optional(next) : std::nullopt;
+// The first byte from `from` on and before `to` that is another in `b`, of those that were written in either.
+std::optional<uint64_t> difference(const machine::Region& a, const machine::Region& b, uint64_t from,
+                                   uint64_t to) {
+  for (uint64_t at = from; at < to; ++at) {
+    at = static_cast<uint64_t>(
+        std::mismatch(a.raw_bytes() + at, a.raw_bytes() + to, b.raw_bytes() + at).first - a.raw_bytes());
+    if (at < to && (a.is_defined(at, 1) || b.is_defined(at, 1))) return at;
   }
-  return at;
+  return std::nullopt;
+}
+
+// The same of the region's outputs; of all of it where there are no outputs.
+std::optional<uint64_t> difference(const machine::Region& a, const machine::Region& b,
+                                   const std::vector<isa::Allocation>& outputs) {
+  const std::optional<uint64_t> first = machine::first_difference(a, b);
+  if (!first || outputs.empty()) return first ? difference(a, b, *first, a.size()) : std::nullopt;
+  std::optional<uint64_t> out;
+  for (const isa::Allocation& o : outputs) {
+    const uint64_t from = std::max(o.address, a.base()) - a.base();
+    const uint64_t end = std::min(o.address + o.bytes, a.base() + a.size());
+    if (end <= a.base()) continue;
+    if (const auto at = difference(a, b, from, end - a.base()); at && (!out || *at < *out)) out = at;
+  }
+  return out;
+}
+
+// The first schedule, as the others are described.
+std::string first_of(const Judging& how) {
+  run::Schedule schedule = how.options.schedule;
+  for (const run::PolicyName& p : run::kPolicies)
+    if (p.name == how.schedule) schedule.policy = p.policy;
+  return schedules::is_given(how.schedule) ? how.schedule : launch::describe(schedule);
 }
 
 // The launch under the other schedules, from where it began; the first that comes out otherwise than memory
@@ -65,20 +88,17 @@ std::optional<Parting> compare(const launch::Start& start, machine::Memory& memo
   options.observers.clear();
   options.print = nullptr;
   const std::vector<launch::Buffer>& buffers = start.launch().buffers;
-  const std::string first = how.schedule.empty() ? launch::describe(options.schedule) : how.schedule;
-  const bool all = how.outputs.empty();
-  const std::vector<run::Schedule> under = launch::schedules(how.schedules, order_kept(options));
-  for (size_t i = 1; i < under.size(); ++i) {
-    options.schedule = under[i];
-    const std::string second = launch::describe(under[i]);
+  const std::string first = first_of(how);
+  for (const run::Schedule& under : launch::other_schedules(how.schedules - 1, first, order_kept(options))) {
+    options.schedule = under;
+    const std::string second = launch::describe(under);
     try {
       const launch::Ran ran = start.run(options, false);
       for (const launch::Buffer& b : buffers) {
-        if (!all && !b.output) continue;
         const machine::Region *mine = memory.find(*b.address, b.size()),
                               *others = ran.memory().find(*b.address, b.size());
         if (mine == nullptr || others == nullptr) continue;  // device code has freed it
-        if (const auto at = difference(*mine, *others); at)
+        if (const auto at = difference(*mine, *others, how.outputs); at)
           return Parting{first,
                          second,
                          "",
