@@ -119,6 +119,10 @@ class Parting:
     text: str
 
 
+def _blank(kind):
+    return kind.__new__(kind)
+
+
 class Verdict(Exception):
     """The kernel is wrong; `report` says all that is known."""
 
@@ -126,6 +130,9 @@ class Verdict(Exception):
         super().__init__(text)
         self.report = report
         self.text = text
+
+    def __reduce__(self):  # a report and its fault refer to each other
+        return _blank, (type(self),), {"args": self.args, **self.__dict__}
 
 
 class Fault(Verdict):
