@@ -56,7 +56,7 @@ def run_here(run, source, sm, out):
     own = "passed"
     try:
         run(source)
-    except (gpu.Fault, gpu.Refused) as error:
+    except (gpu.Unsupported, gpu.InputError) as error:
         own = "refused"
         print(error, file=sys.stderr)
     except BaseException:
