@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "model/isa/form/variable.h"
 #include "verify/launch/file/names.h"
 #include "verify/session/findings.h"
 #include "verify/session/words.h"
@@ -143,26 +144,22 @@ std::string json_of(const session::Answer& answer, size_t launch, const std::str
 std::string json_of(isa::Context& context, isa::ModuleHandle module) {
   const std::shared_ptr<const isa::Module> of = context.module(module);
   const ptx::Module& heads = of->heads();
-  json out{{"target", heads.target}, {"version", heads.version}, {"entries", json::array()}};
+  json out{{"target", heads.target}, {"entries", json::array()}};
   for (const ptx::Function& f : heads.functions) {
     if (!f.is_entry) continue;
     json parameters = json::array();
     for (const ptx::Variable& p : f.params) {
-      int64_t count = p.vector;
-      for (const int64_t d : p.dims) count *= d;
       parameters.push_back({{"name", p.name},
                             {"type", p.type.substr(1)},
-                            {"count", count},
-                            {"array", !p.dims.empty()},
-                            {"pointer", p.pointer}});
+                            {"bytes", isa::size_of(p)},
+                            {"struct", !p.dims.empty() || p.vector != 1}});
     }
     out["entries"].push_back(
         {{"name", f.name}, {"written", launch::as_written(f.name)}, {"parameters", parameters}});
   }
   out["variables"] = json::array();
   for (const isa::GlobalVariable& v : context.variables(module))
-    out["variables"].push_back(
-        {{"name", v.name}, {"address", v.address}, {"bytes", v.size}, {"constant", v.is_const}});
+    out["variables"].push_back({{"name", v.name}, {"address", v.address}, {"bytes", v.size}});
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

@@ -8,12 +8,15 @@
 
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 
 #include "model/layout/layout.h"
 #include "verify/image/image.h"
+#include "verify/launch/output/recording.h"
 #include "verify/python/answer_json.h"
 #include "verify/python/numbers.h"
+#include "verify/schema/tables.h"
 #include "verify/session/process.h"
 
 namespace nb = nanobind;
@@ -37,6 +40,44 @@ std::string_view view(const nb::bytes& b) { return {b.c_str(), b.size()}; }
 template <class T>
 std::span<T> span_at(uintptr_t address, size_t count) {
   return {reinterpret_cast<T*>(address), count};
+}
+
+struct Snapshot {
+  std::vector<machine::Region::Saved> regions;
+};
+
+std::span<const std::byte> bytes_of(const machine::Region::Saved& saved, machine::ZeroBytes& to) {
+  to = machine::ZeroBytes(saved.bytes);
+  return {to.data(), saved.size};
+}
+
+// By address the bytes of those of `before` that are otherwise `after` it, as they are then.
+nb::dict changed(const Snapshot& before, const Snapshot& after) {
+  nb::dict out;
+  for (const machine::Region::Saved& b : before.regions)
+    for (const machine::Region::Saved& a : after.regions) {
+      if (a.base != b.base || a.size != b.size || a.name != b.name) continue;
+      machine::ZeroBytes old_bytes, new_bytes;
+      const auto was = bytes_of(b, old_bytes), is = bytes_of(a, new_bytes);
+      if (!std::equal(was.begin(), was.end(), is.begin()))
+        out[nb::int_(a.base)] = nb::bytes(is.data(), is.size());
+    }
+  return out;
+}
+
+// LAUNCH.json's text, with the names and bytes of its files.
+nb::tuple files_of(const launch::Recording& recording, const std::string& ptx,
+                   const std::vector<std::array<uint64_t, 2>>& outputs, bool all_written) {
+  nb::list files;
+  const auto keep = [&](const std::string& name, std::span<const std::byte> bytes) {
+    files.append(nb::make_tuple(name + ".bin", nb::bytes(bytes.data(), bytes.size())));
+    return name + ".bin";
+  };
+  launch::Recording::Leaves leaves{{}, all_written};
+  for (const auto& [address, bytes] : outputs) leaves.outputs.push_back({address, bytes, 0});
+  const std::string text = recording.text(ptx, keep, leaves);
+  files.append(nb::make_tuple(ptx, nb::bytes(recording.ptx().data(), recording.ptx().size())));
+  return nb::make_tuple(text, files);
 }
 
 // One call at a time; one from inside a launch, by its own thread, is refused by the context.
@@ -103,23 +144,50 @@ class Process {
   }
   uint64_t launches() const { return process_.launches(); }
 
+  // Before it is made, what a launch begins with; None, and how many bytes the buffers have that it reaches,
+  // where they have more than `most`.
+  nb::tuple record(uint64_t module, const std::string& entry, const Three& grid, const Three& block,
+                   const std::vector<nb::bytes>& arguments, const Three& cluster, uint32_t shared,
+                   bool cooperative, uint64_t most) {
+    const isa::KernelLaunch asked =
+        asked_for(module, entry, grid, block, arguments, cluster, shared, cooperative);
+    uint64_t bytes = 0;
+    std::optional<launch::Recording> out;
+    locked([&] {
+      machine::Memory& memory = process_.context().memory();
+      const std::vector<uint64_t> buffers = launch::reached(memory, asked.arguments);
+      for (const uint64_t b : buffers) bytes += memory.find(b, 0)->size();
+      if (bytes <= most) out.emplace(process_.context(), asked, buffers);
+    });
+    return nb::make_tuple(out ? nb::cast(std::move(*out)) : nb::none(), bytes);
+  }
+  std::vector<std::string> lacks(const launch::Recording& recording) {
+    return locked([&] { return recording.lacks(process_.context().memory()); });
+  }
+  Snapshot snapshot() {
+    return locked([&] {
+      Snapshot out;
+      process_.context().memory().each_region([&](machine::Region& r) { out.regions.push_back(r.save()); });
+      return out;
+    });
+  }
+  // What is there still becomes what it was, and what counts as written with it.
+  void restore(const Snapshot& snapshot) {
+    locked([&] {
+      for (const machine::Region::Saved& saved : snapshot.regions)
+        if (machine::Region* const r = process_.context().memory().find(saved.base, saved.size);
+            r != nullptr && r->base() == saved.base && r->size() == saved.size && r->name() == saved.name)
+          r->restore(saved);
+    });
+  }
+
   std::string launch(uint64_t module, const std::string& entry, const Three& grid, const Three& block,
                      const std::vector<nb::bytes>& arguments, const Three& cluster, uint32_t shared,
                      bool cooperative, const std::string& schedule, uint64_t seed, uint64_t schedules,
                      bool races, bool explain, bool strict, bool numeric, bool programmatic, bool checked,
                      const std::vector<std::array<uint64_t, 2>>& outputs, bool all_written,
                      uint64_t step_limit) {
-    isa::KernelLaunch asked{{context_number_, module}, entry};
-    asked.shape.grid = grid;
-    asked.shape.block = block;
-    asked.shape.explicit_cluster = cluster[0] != 0;
-    if (asked.shape.explicit_cluster) asked.shape.cluster = cluster;
-    asked.shape.dynamic_shared = shared;
-    asked.shape.cooperative = cooperative;
-    for (const nb::bytes& b : arguments) {
-      const auto bytes = std::as_bytes(std::span(view(b)));
-      asked.arguments.push_back({{bytes.begin(), bytes.end()}, 0});
-    }
+    isa::KernelLaunch asked = asked_for(module, entry, grid, block, arguments, cluster, shared, cooperative);
     session::Judging how;
     how.schedule = schedule;
     how.options.schedule.seed = seed;
@@ -158,6 +226,22 @@ class Process {
   }
 
  private:
+  isa::KernelLaunch asked_for(uint64_t module, const std::string& entry, const Three& grid,
+                              const Three& block, const std::vector<nb::bytes>& arguments,
+                              const Three& cluster, uint32_t shared, bool cooperative) const {
+    isa::KernelLaunch asked{{context_number_, module}, entry};
+    asked.shape.grid = grid;
+    asked.shape.block = block;
+    asked.shape.explicit_cluster = cluster[0] != 0;
+    if (asked.shape.explicit_cluster) asked.shape.cluster = cluster;
+    asked.shape.dynamic_shared = shared;
+    asked.shape.cooperative = cooperative;
+    for (const nb::bytes& b : arguments) {
+      const auto bytes = std::as_bytes(std::span(view(b)));
+      asked.arguments.push_back({{bytes.begin(), bytes.end()}, 0});
+    }
+    return asked;
+  }
   template <class F>
   std::invoke_result_t<F> locked(F f) {
     return unlocked([&] {
@@ -174,9 +258,12 @@ class Process {
   std::vector<uint64_t> late_;   // to be released
 };
 
-// Where an array that DLPack or the buffer protocol exports stands: address, bytes of an element, its DLPack
-// code and bits, shape, strides in bytes.
-nb::tuple array_at(const nb::ndarray<nb::ro>& a) {
+// Where an array that DLPack or the buffer protocol exports stands: address, whether it is read-only, bits of
+// an element, shape, strides in bytes, and what keeps it there.
+nb::tuple array_at(const nb::object& array) {
+  nb::ndarray<> writable;
+  const bool read_only = !nb::try_cast(array, writable, false);
+  const auto a = read_only ? nb::cast<nb::ndarray<nb::ro>>(array, false) : nb::ndarray<nb::ro>(writable);
   const nb::dlpack::dtype type = a.dtype();
   if (a.device_type() != nb::device::cpu::value && a.device_type() != nb::device::none::value)
     throw machine::InputError("the array is on a device of another kind; kernels take arrays of the host");
@@ -186,8 +273,9 @@ nb::tuple array_at(const nb::ndarray<nb::ro>& a) {
     shape.append(a.shape(i));
     strides.append(a.stride(i) * bits / 8);
   }
-  return nb::make_tuple(reinterpret_cast<uintptr_t>(a.data()), static_cast<int>(type.code), bits, shape,
-                        strides);
+  const nb::capsule owner(new nb::ndarray<nb::ro>(a),
+                          [](void* kept) noexcept { delete static_cast<nb::ndarray<nb::ro>*>(kept); });
+  return nb::make_tuple(reinterpret_cast<uintptr_t>(a.data()), read_only, bits, shape, strides, owner);
 }
 
 }  // namespace
@@ -200,6 +288,9 @@ NB_MODULE(_native, m) {
   nb::exception<machine::ModelBug>(m, "ModelBug", PyExc_RuntimeError);
   nb::exception<layout::LayoutError>(m, "LayoutError", input_error.ptr());
 
+  nb::class_<Snapshot>(m, "Snapshot").def("changed", &changed, nb::arg("after"));
+  nb::class_<launch::Recording>(m, "Recording")
+      .def("files", &files_of, nb::arg("ptx"), nb::arg("outputs"), nb::arg("all_written"));
   nb::class_<Process>(m, "Process")
       .def(nb::init<int64_t>(), nb::arg("heap") = -1)
       .def("adopt", &Process::adopt, nb::arg("address"), nb::arg("bytes"), nb::arg("name"),
@@ -214,6 +305,12 @@ NB_MODULE(_native, m) {
       .def("unload", &Process::unload, nb::arg("module"))
       .def("module", &Process::module, nb::arg("module"))
       .def_prop_ro("launches", &Process::launches)
+      .def("snapshot", &Process::snapshot)
+      .def("restore", &Process::restore, nb::arg("snapshot"))
+      .def("record", &Process::record, nb::arg("module"), nb::arg("entry"), nb::arg("grid"), nb::arg("block"),
+           nb::arg("arguments"), nb::arg("cluster"), nb::arg("shared"), nb::arg("cooperative"),
+           nb::arg("most"))
+      .def("lacks", &Process::lacks, nb::arg("recording"))
       .def("launch", &Process::launch, nb::arg("module"), nb::arg("entry"), nb::arg("grid"), nb::arg("block"),
            nb::arg("arguments"), nb::arg("cluster") = Three{}, nb::arg("shared") = 0,
            nb::arg("cooperative") = false, nb::arg("schedule") = "", nb::arg("seed") = 0,
@@ -230,6 +327,14 @@ NB_MODULE(_native, m) {
       },
       nb::arg("image"), nb::arg("folder") = "");
   m.def("array_at", &array_at, nb::arg("array"));
+  m.def("path_keys", [] {  // of launch files: whose values are paths
+    std::vector<std::string> out;
+    for (const schema::Table& t : schema::kTables)
+      for (const schema::Key& k : t.keys)
+        if (k.type == schema::Type::path) out.emplace_back(k.name);
+    return out;
+  });
+  m.def("device", &device_json, nb::arg("sm"));
   m.def("formats", &formats_json);
   m.def(
       "decode",

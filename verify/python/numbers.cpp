@@ -14,6 +14,7 @@
 #include "model/number/encode.h"
 #include "model/number/quantise.h"
 #include "model/number/round.h"
+#include "verify/driver/device_row.h"
 #include "verify/mma/mma_dot.h"
 
 namespace bitwell::python {
@@ -51,6 +52,14 @@ void check_container(const Format& f, int bytes) {
   if (f.container > 8 * bytes)
     throw InputError("codes of format '" + std::string(f.name) + "' have " + std::to_string(f.container) +
                      " bits, and the array's elements " + std::to_string(8 * bytes));
+}
+
+// `i`: its number in what messages call `what`.
+void check_code(const Format& f, uint64_t code, const std::string& what, size_t i) {
+  if (f.container < 64 && code >> f.container != 0)
+    throw InputError(what + ": element " + std::to_string(i) + " is " + std::to_string(code) +
+                     ", and codes of format '" + std::string(f.name) + "' go up to " +
+                     std::to_string((uint64_t{1} << f.container) - 1));
 }
 
 const number::Recipe& recipe_of(const std::string& name) {
@@ -92,6 +101,7 @@ void decode(const std::string& format, std::span<const std::byte> codes, int byt
   for (size_t i = 0; i < to.size(); ++i) {
     uint64_t code = 0;
     std::memcpy(&code, codes.data() + i * static_cast<size_t>(bytes), static_cast<size_t>(bytes));
+    check_code(f, code, format, i);
     to[i] = value_of(number::decode(f, code));
   }
 }
@@ -132,6 +142,22 @@ std::string recipes_json() {
   return out.dump();
 }
 
+std::string device_json(int sm) {
+  const driver::DeviceRow& row = driver::device_row(sm);
+  const machine::Arch& arch = row.arch();
+  return json{{"name", row.name},
+              {"sm", sm},
+              {"processors", arch.device.sms},
+              {"memory", arch.device.memory},
+              {"shared", arch.shared},
+              {"threads", arch.sm_threads},
+              {"l2", row.l2},
+              {"clock", row.clock_mhz},
+              {"memory_clock", row.memory_mhz},
+              {"bus", row.bus_bits}}
+      .dump();
+}
+
 Quantised quantise(const std::string& recipe, std::span<const float> x, uint64_t seed) {
   const number::Recipe& r = recipe_of(recipe);
   if (x.size() % static_cast<size_t>(r.block) != 0)
@@ -168,6 +194,9 @@ void dots(const std::string& instruction, size_t k, std::span<const uint32_t> a,
   check_count("c", c.size(), d.size());
   check_count("scales of a", scales_a.size(), d.size() * scales);
   check_count("scales of b", scales_b.size(), d.size() * scales);
+  for (size_t n = 0; n < a.size(); ++n) check_code(*i.a, a[n], "a", n);
+  for (size_t n = 0; n < b.size(); ++n) check_code(*i.b, b[n], "b", n);
+  for (size_t n = 0; n < c.size(); ++n) check_code(*i.rule->output, c[n], "c", n);
   for (size_t n = 0; n < d.size(); ++n) {
     const number::DotOperand row_a{i.a, a.subspan(n * k, k), scales_a.subspan(n * scales, scales)};
     const number::DotOperand row_b{i.b, b.subspan(n * k, k), scales_b.subspan(n * scales, scales)};

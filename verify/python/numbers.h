@@ -32,6 +32,9 @@ void dots(const std::string& instruction, size_t k, std::span<const uint32_t> a,
           std::span<const uint32_t> c, std::span<const uint8_t> scales_a, std::span<const uint8_t> scales_b,
           std::span<uint32_t> d);
 
+// What the device that is shown for an architecture has.
+std::string device_json(int sm);
+
 // An expression, or the name of a layout of hardware with its parameters (JSON: names to texts). Its offsets
 // are in the order of its coordinates.
 struct Laid {

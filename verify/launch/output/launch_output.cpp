@@ -11,6 +11,7 @@
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/file/npy.h"
 #include "verify/launch/file/numbers.h"
+#include "verify/launch/output/hexadecimal.h"
 
 namespace bitwell::launch {
 namespace {
@@ -47,16 +48,6 @@ json buffer_json(const Buffer& b, const std::string& folder, OutputFiles& files)
   if (b.address) item["address"] = *b.address;
   if (b.output) item["output"] = b.name + ".npy";
   return item;
-}
-
-std::string hexadecimal(std::span<const std::byte> bytes) {
-  std::string digits;
-  for (const std::byte b : bytes) {
-    constexpr std::string_view all = "0123456789abcdef";
-    digits += all[static_cast<size_t>(b >> 4)];
-    digits += all[static_cast<size_t>(b & std::byte{15})];
-  }
-  return digits;
 }
 
 json tensor_map_json(const machine::TensorMap& m, const std::string& buffer) {

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from . import _native
+from . import _native, gpu
 
 
 @dataclass(frozen=True)
@@ -37,21 +37,24 @@ def array_of(value) -> Optional[Array]:
     if numpy is not None and isinstance(value, numpy.ndarray):
         if value.dtype.hasobject:
             raise _native.InputError("an array of Python objects has no bytes that a kernel could take")
+        if not value.dtype.isnative:
+            raise _native.InputError(f"the array has the type {value.dtype.str}, not this machine's order of bytes, which kernels "
+                                     "take: x.astype(x.dtype.newbyteorder('='))")
         strides = value.strides
         return _span(value.ctypes.data, value.shape, strides, value.itemsize, not value.flags.writeable, value)
     if hasattr(value, "data_ptr") and hasattr(value, "element_size"):  # torch: also its types that DLPack has not
         device = getattr(value, "device", None)
-        if getattr(device, "type", "cpu") != "cpu":
+        if getattr(device, "type", "cpu") != "cpu" and not (gpu.running() and gpu.current().held_at(value.data_ptr())):
             raise _native.InputError(f"the tensor is on {device}; kernels take tensors of the CPU: tensor.cpu()")
         item = value.element_size()
         return _span(value.data_ptr(), value.shape, [s * item for s in value.stride()], item, False, value)
     if isinstance(value, (bytes, str)):
         return None
     if hasattr(value, "__dlpack__") or isinstance(value, (bytearray, memoryview)):
-        address, _, bits, shape, strides = _native.array_at(value)
+        address, read_only, bits, shape, strides, owner = _native.array_at(value)
         if bits % 8 != 0:
             raise _native.InputError(f"the array's elements have {bits} bits: view them as bytes")
-        return _span(address, shape, strides, bits // 8, False, value)
+        return _span(address, shape, strides, bits // 8, read_only, owner)
     return None
 
 

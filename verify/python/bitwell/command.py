@@ -1,6 +1,7 @@
 """What the command line does, as data: LAUNCH.json, budgets, studies. The package brings the command."""
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
@@ -10,6 +11,7 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional
 
+from . import _native
 from ._native import InputError, ModelBug, Unsupported
 
 
@@ -31,7 +33,16 @@ class CommandError(Exception):
 
 
 def _done(arguments: tuple, allowed: tuple[int, ...], cwd=None) -> subprocess.CompletedProcess:
-    done = subprocess.run([binary(), *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
+    """A mapping among the arguments is a JSON file, which is there as long as the command."""
+    with contextlib.ExitStack() as files:
+        words = []
+        for argument in arguments:
+            if isinstance(argument, Mapping):
+                path = pathlib.Path(files.enter_context(tempfile.TemporaryDirectory(prefix="bitwell-")), "given.json")
+                path.write_text(json.dumps(argument))
+                argument = path
+            words.append(str(argument))
+        done = subprocess.run([binary(), *words], capture_output=True, text=True, cwd=cwd)
     if done.returncode in allowed:
         return done
     kind = {2: InputError, 3: Unsupported, 4: ModelBug}.get(done.returncode)
@@ -62,6 +73,18 @@ class Ran:
         return self.text
 
 
+def _at(folder: str, what: Any) -> Any:
+    """A launch file's keys, with the paths in it counted from that folder."""
+    paths = _native.path_keys()
+
+    def value(key: str, v: Any) -> Any:
+        return os.path.join(folder, v) if key in paths and isinstance(v, (str, os.PathLike)) else _at(folder, v)
+
+    if isinstance(what, Mapping):
+        return {key: value(key, v) for key, v in what.items()}
+    return [_at(folder, v) for v in what] if isinstance(what, (list, tuple)) else what
+
+
 def run(launch: os.PathLike | str | Mapping, *, races: bool = False, schedules: int = 1, schedule: str = "",
         seed: int = 0, strict: bool = False, numeric: bool = False, device: str = "") -> Ran:
     """Runs a LAUNCH.json: a path, or its keys (paths in them count from the working directory).
@@ -83,13 +106,8 @@ def run(launch: os.PathLike | str | Mapping, *, races: bool = False, schedules: 
         options.append("--numeric")
     if device:
         options += ["--device", device]
-    if isinstance(launch, Mapping):
-        with tempfile.NamedTemporaryFile("w", suffix=".json", dir=".", prefix="launch-") as f:
-            json.dump(launch, f)
-            f.flush()
-            return run(f.name, races=races, schedules=schedules, schedule=schedule, seed=seed, strict=strict,
-                       numeric=numeric, device=device)
-    done = _done(("run", os.fspath(launch), *options, "--json"), (0, 1))
+    launch = _at(os.getcwd(), launch) if isinstance(launch, Mapping) else os.fspath(launch)
+    done = _done(("run", launch, *options, "--json"), (0, 1))
     facts = json.loads(done.stdout) if done.stdout.strip() else {}
     return Ran(done.returncode == 0, facts, done.stderr.strip() or done.stdout.strip())
 
@@ -111,13 +129,7 @@ def budget(spec: str | os.PathLike | Mapping, **names: int) -> _Picture:
 
     `spec`: the path of a SPEC.json, the name of one that comes with bitwell, or its keys; `names` in place of its own."""
     sets = [word for name, value in names.items() for word in ("--set", f"{name}={value}")]
-    if isinstance(spec, Mapping):
-        folder = tempfile.mkdtemp(prefix="bitwell-")
-        path = os.path.join(folder, "spec.json")
-        with open(path, "w") as f:
-            json.dump(spec, f)
-        spec = path
-    words = ("budget", os.fspath(spec), *sets)
+    words = ("budget", spec if isinstance(spec, Mapping) else os.fspath(spec), *sets)
     out = _Picture(_data(*words, allowed=(0, 1)))
     out._words = words
     return out

@@ -2,21 +2,18 @@
 from __future__ import annotations
 
 import bisect
-import ctypes
 import dataclasses
 import pathlib
-import struct
 import sys
 import time
 from typing import Optional
 
 from . import record
-from ._native import InputError, Unsupported
+from ._native import InputError, ModelBug, Snapshot, Unsupported
 from .devices import DEVICES
 from .evidence import evidence_of
-from .process import Process
+from .process import Process, three
 
-INDIRECT = 8192  # bytes of an allocation up to which addresses are looked for in it
 KEPT = 256 << 20  # bytes of memory that are kept while a launch runs, for the file that replays it
 
 
@@ -34,13 +31,14 @@ class Settings:
 
 @dataclasses.dataclass
 class Launched:
-    """One launch, and what it came to: held, fault, race, order (other bits in another order) or refused."""
+    """One launch, and what it came to: held, fault, race, order (other bits in another order), refused, or bug (of bitwell)."""
     kernel: str
     verdict: str = "failed"
     seconds: float = 0.0
     evidence: str = ""
     message: str = ""
-    file: str = ""
+    file: str = ""  #: that replays it
+    replay: str = ""  #: "replay: " and the command that does, with what the file lacks; or why there is none
     must_hold: bool = False  #: whoever launched it knows nothing of bitwell, nor what it raises
 
 
@@ -100,22 +98,6 @@ class Gpu(Process):
             return found
         return None
 
-    def bytes_of(self, allocation: Allocation) -> bytes:
-        return self.read(allocation.address, allocation.bytes)
-
-    def reached(self, arguments) -> list[Allocation]:
-        """Those that words of the arguments point to, and words of those that are small."""
-        out, looks = {}, list(arguments)
-        while looks:
-            look = looks.pop()
-            for (word,) in struct.iter_unpack("<Q", look[:len(look) // 8 * 8]):
-                found = self.held_at(word)
-                if found is not None and found.address not in out:
-                    out[found.address] = found
-                    if found.bytes <= INDIRECT:
-                        looks.append(self.bytes_of(found))
-        return [out[a] for a in sorted(out)]
-
     # Launches.
     def load(self, ptx, path=""):
         module = super().load(ptx, path)
@@ -134,27 +116,55 @@ class Gpu(Process):
         super().unload(module)
         del self.texts[module], self.evidence[module]
 
-    def launch(self, module, entry, grid, block, arguments, *, must_hold=False, **more):
+    def launch(self, module, entry, grid, block, arguments, *, cluster=None, shared=0, cooperative=False, must_hold=False, **more):
         __tracebackhide__ = True
-        reached = self.reached(arguments)
-        keeps = self.settings.report is not None and (self.settings.keep or sum(a.bytes for a in reached) <= KEPT)
-        before = record.buffers(reached, self.bytes_of) if keeps else None
         row = Launched(entry, evidence=self.evidence[module], must_hold=must_hold)
         self.launched.append(row)
         began = time.perf_counter()
+        recording = None
         try:
-            report = super().launch(module, entry, grid, block, arguments, **more)
+            recording = self._recorded(module, entry, grid, block, arguments, cluster, shared, cooperative)
+            report = super().launch(module, entry, grid, block, arguments, cluster=cluster, shared=shared, cooperative=cooperative, **more)
             row.verdict = "fault" if report.fault else "order" if report.parting else "held" if report.holds else "race"
             row.message = "" if report.holds else report.text
         except (Unsupported, InputError) as error:
             row.verdict, row.message = "refused", str(error)
             raise
+        except ModelBug as error:
+            row.verdict, row.message = "bug", str(error)
+            raise
         finally:
             row.seconds = time.perf_counter() - began
-            if before is not None and (self.settings.keep or row.verdict != "held"):
-                folder = self.settings.report / self.where / f"{len(self.launched):03}.{entry[:60]}"
-                row.file = str(record.write(folder, self.texts[module], entry, grid, block, arguments, before, **more))
+            if recording is not None and (self.settings.keep or row.verdict != "held"):
+                self._keep(row, recording, more)
         return report
+
+    def _recorded(self, module, entry, grid, block, arguments, cluster, shared, cooperative):
+        """What the launch begins with; None where nobody wants it, else where it has too many bytes how many."""
+        if self.settings.report is None:
+            return None
+        most = sys.maxsize if self.settings.keep else KEPT
+        recording, bytes = self._native.record(module, entry, three(grid, "the grid"), three(block, "the block"), list(arguments),
+                                               (0, 0, 0) if cluster is None else three(cluster, "the cluster"), shared, cooperative, most)
+        return bytes if recording is None else recording
+
+    def _keep(self, row, recording, more):
+        """The launch as a file, and the words that replay it; a failure of that hides nothing of what was found."""
+        if isinstance(recording, int):
+            row.replay = f"no replay: the buffers that it reaches have {recording} bytes, and no more than {KEPT} are kept (bitwell.gpu.KEPT)"
+            return
+        folder = self.settings.report / record.folder_name(self.where) / record.folder_name(f"{len(self.launched):03}.{row.kernel}")
+        try:
+            row.file = str(record.write(folder, recording, more.get("outputs", ()), more.get("all_written", False)))
+        except OSError as error:
+            row.replay = f"no replay: {error}"
+            self.note(row.replay)
+            return
+        preset = {"races": self.races, "schedules": self.schedules, "strict": self.strict}
+        given = {name: value for name, value in more.items() if value is not None}
+        row.replay = "replay: " + record.replay_command(row.file, row.verdict, **{**preset, **given})
+        for lack in self._native.lacks(recording):
+            row.replay += f"\nthe replay lacks {lack}"
 
     def note(self, text: str) -> None:
         """Said once in the summary."""
@@ -162,13 +172,13 @@ class Gpu(Process):
             self.notes.append(text)
 
     # What is tried and undone.
-    def snapshot(self) -> dict[int, bytes]:
-        return {a.address: self.bytes_of(a) for a in self.held.values()}
+    def snapshot(self) -> Snapshot:
+        """All memory, modules' variables too, with what counts as written of it."""
+        return self._native.snapshot()
 
-    def restore(self, snapshot: dict[int, bytes]) -> None:
-        for address, what in snapshot.items():
-            if address in self.held:
-                ctypes.memmove(address, what, len(what))
+    def restore(self, snapshot: Snapshot) -> None:
+        """What was there then and still is becomes what it was."""
+        self._native.restore(snapshot)
 
 
 _current: Optional[Gpu] = None

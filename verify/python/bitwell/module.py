@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import struct
 import sys
 from dataclasses import dataclass
@@ -14,8 +15,7 @@ from .arrays import Array, array_of, merged
 from .process import Extent, Process, process as the_process
 from .report import Report
 
-_INTEGERS = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "s8": 1, "s16": 2, "s32": 4, "s64": 8, "b8": 1, "b16": 2, "b32": 4,
-             "b64": 8}
+_INTEGER = re.compile("[usb](8|16|32|64)")  # a type of PTX that takes an integer
 _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 _MAP_BYTES = 128
 
@@ -146,7 +146,7 @@ def argument_bytes(p: Parameter, value: Any, arrays: list[tuple[str, Array]]) ->
 
 
 def _scalar(p: Parameter, value: Any) -> bytes:
-    if not p.is_struct and p.type in _INTEGERS:
+    if not p.is_struct and _INTEGER.fullmatch(p.type):
         if isinstance(value, (bool, int)) or (hasattr(value, "__index__") and not isinstance(value, float)):
             return _bits(value.__index__(), p.bytes, p)
         if isinstance(value, float):
@@ -159,7 +159,7 @@ def _scalar(p: Parameter, value: Any) -> bytes:
                 raise _native.InputError(f"{value} for {p}: it is too large") from e
     raise _native.InputError(f"{type(value).__name__} for {p}: it takes "
                              + (f"{p.bytes} bytes: a ctypes structure, bytes, a TensorMap" if p.is_struct else
-                                "an array, an address or an integer" if p.bytes == 8 and p.type in _INTEGERS else
+                                "an array, an address or an integer" if p.bytes == 8 and _INTEGER.fullmatch(p.type) else
                                 "a number"))
 
 
@@ -240,8 +240,7 @@ class Module:
             parameters = []
             for i, p in enumerate(e["parameters"]):
                 short = f"argument {i}" if p["name"].endswith(f"_param_{i}") else p["name"]
-                size = _INTEGERS.get(p["type"]) or {"f16": 2, "f32": 4, "f64": 8, "b128": 16}.get(p["type"], 8)
-                parameters.append(Parameter(short, p["type"], size * p["count"], p["array"] or p["count"] != 1))
+                parameters.append(Parameter(short, p["type"], p["bytes"], p["struct"]))
             self.entries[e["name"]] = Entry(self, e["name"], e["written"], parameters)
         self.variables: dict[str, tuple[int, int]] = {v["name"]: (v["address"], v["bytes"]) for v in j["variables"]}
 

@@ -16,19 +16,27 @@ def _numpy():
     return numpy
 
 
-def _codes(values, what: str):
-    """A contiguous array of unsigned integers with the array's bits, and bytes an element."""
+#: Of types of NumPy and ml_dtypes: the formats whose codes their elements are.
+_TYPES = {"float16": ("f16",), "bfloat16": ("bf16",), "float32": ("f32", "tf32"), "float64": ("f64",),
+          "float8_e4m3fn": ("e4m3", "ue4m3"), "float8_e5m2": ("e5m2",), "float8_e3m4": ("e3m4",), "float8_e8m0fnu": ("ue8m0",),
+          "float6_e2m3fn": ("e2m3",), "float6_e3m2fn": ("e3m2",), "float4_e2m1fn": ("e2m1",)}
+
+
+def _codes(values, what: str, format: Optional[str]):
+    """A contiguous array of unsigned integers: codes of the format, or the bits of an array of the format's own type.
+    `format`: None where nobody knows it."""
     np = _numpy()
-    array = np.ascontiguousarray(values)
-    if array.dtype.kind not in "u":
-        array = array.view({1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[array.itemsize]) \
-            if array.dtype.kind in "fV" else array
-    if array.dtype.kind == "i" and array.size and array.min() < 0:
-        raise _native.InputError(f"{what}: {array.min()} is no code")
+    array = np.asarray(values, order="C")
+    if format in _TYPES.get(array.dtype.name, ()):
+        return array.view(f"u{array.itemsize}")
     if array.dtype.kind == "i":
-        array = array.astype(np.uint32)
+        if array.size and array.min() < 0:
+            raise _native.InputError(f"{what}: {array.min()} is no code")
+        return array.astype(f"u{array.itemsize}")
     if array.dtype.kind != "u":
-        raise _native.InputError(f"{what}: codes are unsigned integers, or an array of the format's own type")
+        name = format or "its format"
+        raise _native.InputError(f"{what}: {array.dtype.name} is no type of codes of {name}, which are unsigned integers"
+                                 + (f": encode('{format}', ...) makes them of values" if format else ""))
     return array
 
 
@@ -42,7 +50,7 @@ def decode(format: str, codes: Any) -> "numpy.ndarray":
 
     Nibbles that are packed two a byte are to be unpacked before. ml_dtypes arrays are taken by their bits."""
     np = _numpy()
-    array = _codes(codes, format)
+    array = _codes(codes, format, format)
     out = np.empty(array.shape, np.float64)
     _native.decode(format, array.ctypes.data, array.size, array.itemsize, out.ctypes.data)
     return out
@@ -56,7 +64,7 @@ def encode(format: str, values: Any, *, rounding: str = "rn", saturate: bool = T
     np = _numpy()
     row = next((f for f in formats() if f["name"] == format), None)
     bits = 8 if row is None else row["container"]
-    array = np.ascontiguousarray(values, np.float64)
+    array = np.asarray(values, np.float64, order="C")
     out = np.empty(array.shape, np.uint8 if bits <= 8 else np.uint16 if bits <= 16 else np.uint32 if bits <= 32 else np.uint64)
     _native.encode(format, array.ctypes.data, array.size, rounding, saturate, out.itemsize, out.ctypes.data)
     return out
@@ -81,7 +89,10 @@ class Quantised:
 def quantise(recipe: str, values: Any, *, seed: int = 0) -> Quantised:
     """Quantises values (taken as float32; the last axis is a multiple of the recipe's block) to E2M1."""
     np = _numpy()
-    array = np.ascontiguousarray(values, np.float32)
+    array = np.asarray(values, np.float32, order="C")
+    row = next((r for r in recipes() if r["name"] == recipe), None)
+    if row is not None and (array.ndim == 0 or array.shape[-1] % row["block"] != 0):
+        raise _native.InputError(f"recipe '{recipe}' takes blocks of {row['block']} along the last axis, and the shape is {array.shape}")
     codes, scale_codes, scales, restored, tensor_scale, clipped = _native.quantise(
         recipe, array.ctypes.data, array.size, seed)
     head = array.shape[:-1]
@@ -108,23 +119,27 @@ def dot(instruction: str, a: Any, b: Any, c: Any = 0, *, scales_a: Optional[Any]
     (..., k / scale_vector). Shapes are broadcast but for the last axis. Returns codes (uint32) of shape (...):
     dot("hopper.wgmma.f32.e4m3", ...).view(float32) are the values."""
     np = _numpy()
-    a, b, c = _codes(a, "a"), _codes(b, "b"), _codes(np.asarray(c), "c")
+    row = next((i for i in instructions() if i["name"] == instruction), {})
+    a, b, c = _codes(a, "a", row.get("a")), _codes(b, "b", row.get("b")), _codes(c, "c", row.get("result"))
     if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-1]:
         raise _native.InputError(f"a has the shape {a.shape} and b {b.shape}: the last axes are to be the same, k")
     k = a.shape[-1]
     shape = np.broadcast_shapes(a.shape[:-1], b.shape[:-1], c.shape)
 
-    def spread(x, last, dtype):
+    def spread(x, last, dtype, what):
+        most = np.iinfo(dtype).max
+        if x.size and x.max() > most:
+            raise _native.InputError(f"{what}: {x.max()} is no code, which go up to {most}")
         return np.ascontiguousarray(np.broadcast_to(x, (*shape, *last)).astype(dtype))
 
-    a, b, c = spread(a, (k,), np.uint32), spread(b, (k,), np.uint32), spread(c, (), np.uint32)
+    a, b, c = spread(a, (k,), np.uint32, "a"), spread(b, (k,), np.uint32, "b"), spread(c, (), np.uint32, "c")
     none = np.empty(0, np.uint8)
 
     def scales(x, what):
         if x is None:
             return none
-        x = _codes(x, what)
-        return spread(x, x.shape[-1:], np.uint8)
+        x = _codes(x, what, row.get("scale"))
+        return spread(x, x.shape[-1:], np.uint8, what)
 
     sa, sb = scales(scales_a, "scales_a"), scales(scales_b, "scales_b")
     if sa.size != sb.size:

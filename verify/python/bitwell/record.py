@@ -1,59 +1,44 @@
 """A launch with its memory as a launch file, which `bitwell run` replays."""
-import dataclasses
-import json
+import hashlib
 import pathlib
-import re
+import shlex
 
-GRAIN = 256  # where a buffer of a launch file may begin
-
-
-@dataclasses.dataclass(frozen=True)
-class Buffer:
-    name: str
-    address: int
-    bytes: bytes
+MOST_NAME = 100  # characters of a folder's name
 
 
-def buffers(allocations, bytes_of):
-    """Allocations, in order, as they stand now. Those that share a grain become one."""
-    groups = []
-    for a in allocations:
-        if groups and a.address // GRAIN * GRAIN < groups[-1][-1].end:
-            groups[-1].append(a)
-        else:
-            groups.append([a])
-    out = []
-    for i, group in enumerate(groups):
-        begin = group[0].address // GRAIN * GRAIN
-        whole = bytearray(group[-1].end - begin)
-        for a in group:
-            whole[a.address - begin:a.end - begin] = bytes_of(a)
-        out.append(Buffer(re.sub(r"\W+", "_", "_".join(a.name for a in group))[:60] + f".{i}", begin, bytes(whole)))
-    return out
+def folder_name(name):
+    """One that every file system takes, and no other name has."""
+    return name if len(name) <= MOST_NAME else f"{name[:MOST_NAME - 17]}.{hashlib.sha256(name.encode()).hexdigest()[:16]}"
 
 
-def three(extent):
-    return [extent] if isinstance(extent, int) else [int(e) for e in extent]
+def replay_command(path, verdict, *, races=False, schedules=1, strict=False, schedule="", seed=0, step_limit=0, checked=True, **_):
+    """The command that comes to the verdict again (held, fault, race, order), with the words of `bitwell run`."""
+    words = ["bitwell", "run", str(path)]
+    if verdict == "order":  # which compares with the default order, whatever the first one was
+        words += ["--schedules", str(schedules + 1 if schedule else schedules)]
+    else:
+        if races:
+            words.append("--races")
+        if schedule not in ("", "lazy"):
+            words += ["--schedule", schedule]
+        if seed and schedule.startswith(("random", "pct")):
+            words += ["--seed", str(seed)]
+    if strict:
+        words.append("--strict")
+    if step_limit:
+        words += ["--step-limit", str(step_limit)]
+    if not checked:
+        words.append("--unchecked")
+    return shlex.join(words)
 
 
-def write(folder, ptx, entry, grid, block, arguments, buffers, cluster=None, shared=0, cooperative=False, **_):
-    """LAUNCH.json and its files in the folder; its path."""
+def write(folder, recording, outputs=(), all_written=False):
+    """LAUNCH.json and its files in the folder; its path. OSError where that is not possible."""
     folder = pathlib.Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "kernel.ptx").write_text(ptx)
-    listed = []
-    for b in buffers:
-        (folder / f"{b.name}.bin").write_bytes(b.bytes)
-        listed.append({"buffer": b.name, "address": b.address, "bin": f"{b.name}.bin", "output": f"{b.name}.out.bin"})
-    out = {"ptx": "kernel.ptx", "entry": entry, "grid": three(grid), "block": three(block), "buffers": listed,
-           "arguments": [{"bytes": a.hex()} for a in arguments]}
-    if shared:
-        out["dynamic_shared_bytes"] = shared
-    if cluster is not None and max(three(cluster)) > 1:
-        out["cluster"] = three(cluster)
-        out["non_portable_cluster"] = True
-    if cooperative:
-        out["cooperative"] = True
+    (folder / "out").mkdir(parents=True, exist_ok=True)
+    text, files = recording.files("kernel.ptx", [tuple(o) for o in outputs], all_written)
+    for name, data in files:
+        (folder / name).write_bytes(data)
     path = folder / "LAUNCH.json"
-    path.write_text(json.dumps(out, indent=1) + "\n")
+    path.write_text(text)
     return path

@@ -28,6 +28,10 @@ EXCHANGE = entry("exchange", TWO, ".shared .align 4 .b8 tile[128];\n" + POINTERS
 # Each warp stores its number to the one word.
 LAST = entry("last", ".param .u64 x", "ld.param.u64 %a0, [x];\nmov.u32 %r0, %tid.x;\nshr.u32 %r1, %r0, 5;\n"
              "st.global.u32 [%a0], %r1;\n")
+# A word goes to shared memory by a copy that nobody waits for.
+UNWAITED = entry("unwaited", TWO, ".shared .align 4 .b8 tile[4];\n" + POINTERS + "mov.u32 %r2, tile;\nmov.u32 %r3, 7;\n"
+                 "st.shared.u32 [%r2], %r3;\ncp.async.ca.shared.global [%r2], [%a3], 4;\nld.shared.u32 %r5, [%r2];\n"
+                 "st.global.u32 [%a4], %r5;\n")
 # Half a warp waits for a barrier that the others never reach.
 HANG = entry("hang", ".param .u64 x", "mov.u32 %r0, %tid.x;\nsetp.lt.u32 %p0, %r0, 32;\n@%p0 bar.sync 0;\n"
              "@!%p0 bar.sync 1;\n")

@@ -1,9 +1,13 @@
 """Launches from Python, on arrays in place."""
+import copy
 import ctypes
 import gc
 import io
+import pickle
 import signal
+import sys
 import threading
+import types
 import unittest
 import weakref
 from contextlib import redirect_stdout
@@ -13,6 +17,7 @@ import numpy as np
 
 import bitwell
 import kernels
+from bitwell import gpu
 
 
 def module(*bodies):
@@ -77,6 +82,83 @@ class InPlace(unittest.TestCase):
         x.flags.writeable = False
         with self.assertRaisesRegex(bitwell.Fault, "read-only"):
             module(kernels.ADD)["add"].launch(1, 64, x, x)
+
+    def test_immutable_bytes_are_not_written(self):
+        class Other:  # whose DLPack says it
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **options):
+                return self.array.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        text, fixed = bytes(4), np.zeros(4, np.uint8)
+        fixed.flags.writeable = False
+        for x in (memoryview(text), Other(fixed), memoryview(bytearray(4)).toreadonly()):
+            with self.assertRaisesRegex(bitwell.Fault, "read-only"):
+                module(kernels.BYTES)["bytes"].launch(1, 4, x, np.ones(4, np.uint8))
+        y = np.ones(4, np.uint8)
+        module(kernels.BYTES)["bytes"].launch(1, 4, y, memoryview(text))
+        self.assertEqual((text, fixed.tolist(), y.tolist()), (bytes(4), [0] * 4, [0] * 4))
+
+    def test_what_dlpack_exports_stays_as_long_as_the_array(self):
+        class Fleeting:  # its bytes live as long as the export
+            def __dlpack__(self, **options):
+                array = np.ones(64, np.float32)
+                self.alive = weakref.ref(array)
+                return array.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return (1, 0)
+
+        given = Fleeting()
+        array = bitwell.arrays.array_of(given)
+        gc.collect()
+        self.assertIsNotNone(given.alive())
+        del array
+        gc.collect()
+        self.assertIsNone(given.alive())
+
+    def test_other_orders_of_bytes_are_refused(self):
+        x = np.ones(64, ">f4")
+        with self.assertRaisesRegex(bitwell.InputError, r">f4, not this machine's order of bytes.*newbyteorder"):
+            module(kernels.ADD)["add"].launch(1, 64, x, np.ones(64, np.float32))
+        for same in ("<f4", "=f4", "|u1"):
+            module(kernels.BYTES)["bytes"].launch(1, 4, np.ones(4, same), np.ones(4, same))
+
+    def test_a_tensor_of_a_gpu_is_taken_where_that_is_bitwells(self):
+        class Tensor:
+            device, shape = types.SimpleNamespace(type="cuda"), (64,)
+
+            def __init__(self, array):
+                self.array = array
+
+            def data_ptr(self):
+                return self.array.ctypes.data
+
+            def element_size(self):
+                return 4
+
+            def stride(self):
+                return (1,)
+
+        x, y = np.ones(64, np.float32), np.ones(64, np.float32)
+        text = kernels.HEAD + kernels.ADD
+        with self.assertRaisesRegex(bitwell.InputError, "tensors of the CPU"):
+            bitwell.Module(text)["add"].launch(1, 64, Tensor(x), y)
+        before = gpu._current, bitwell.process()
+        try:
+            on = gpu.opened(gpu.Settings())
+            on.adopt(x.ctypes.data, x.nbytes, "x")
+            bitwell.Module(text)["add"].launch(1, 64, Tensor(x), y)
+            self.assertEqual(set(x), {2.0})
+            self.assertTrue(on.holds(x.ctypes.data, x.nbytes))
+            with self.assertRaisesRegex(bitwell.InputError, "tensors of the CPU"):  # another GPU's
+                bitwell.Module(text)["add"].launch(1, 64, Tensor(y), y)
+        finally:
+            gpu._current, sys.modules["bitwell.process"]._one = before
 
     def test_the_process_lets_go_of_arrays(self):
         m = module(kernels.ADD)
@@ -153,6 +235,45 @@ class Verdicts(unittest.TestCase):
         found = {int(x[0]) for seed in range(8)
                  if module(kernels.LAST)["last"].launch(1, 96, x, schedule="random", seed=seed).holds}
         self.assertGreater(len(found), 1)
+
+    def test_schedules_are_compared_by_the_outputs_alone(self):
+        x = np.zeros(4, np.uint32)
+        last = module(kernels.LAST)["last"]
+        with self.assertRaises(bitwell.ScheduleError) as caught:
+            last.launch(1, 96, x, schedules=8, outputs=[x[:1]])
+        self.assertEqual((caught.exception.parting.buffer, caught.exception.parting.byte), ("x", 0))
+        for outputs in ([x[1:]], [x[1:2], x[3:]]):
+            self.assertTrue(last.launch(1, 96, x, schedules=8, outputs=outputs).holds)
+
+    def test_the_first_schedule_is_compared_with_others(self):
+        x, y = np.ones(1, np.uint32), np.zeros(1, np.uint32)
+        wait = module(kernels.UNWAITED)["unwaited"]
+        p = wait.launch(1, 1, x, y, schedule="eager", schedules=2, check=False).parting
+        self.assertEqual((p.first, p.second, y[0]), ("eager", "lazy", 1))
+        self.assertIn("cp.async", p.fault)  # which lazy leaves until somebody waits
+        self.assertTrue(module(kernels.ADD)["add"].launch(1, 1, x, y, schedule="eager", schedules=2).holds)
+        for first, seed, words in (("random", 1, "random, seed 1"), ("random", 5, "random, seed 5"), ("starve-stores", 0, "starve-stores")):
+            report = module(kernels.LAST)["last"].launch(1, 96, x, schedule=first, seed=seed, schedules=30, check=False)
+            self.assertEqual(report.parting.first, words)
+
+    def test_verdicts_travel_between_processes(self):
+        x, y = np.ones(64, np.float32), np.ones(64, np.float32)
+        word = np.zeros(1, np.uint32)
+        for launch in (lambda: module(kernels.ADD)["add"].launch(1, 65, x, y),
+                       lambda: module(kernels.HANG)["hang"].launch(1, 64, 0),
+                       lambda: module(kernels.EXCHANGE)["exchange"].launch(1, 32, x, y, races=True),
+                       lambda: module(kernels.LAST)["last"].launch(1, 96, word, schedules=8)):
+            with self.assertRaises(bitwell.Verdict) as caught:
+                launch()
+            was = caught.exception
+            for now in (pickle.loads(pickle.dumps(was)), copy.copy(was), copy.deepcopy(was)):
+                self.assertIs(type(now), type(was))
+                self.assertEqual((str(now), now.text, now.report.text), (str(was), was.text, was.report.text))
+                for field in ("place", "access", "waiters", "findings", "parting", "ptx_line"):
+                    self.assertEqual(getattr(now, field, None), getattr(was, field, None), field)
+            if was.report.fault is not None:
+                now = pickle.loads(pickle.dumps(was))
+                self.assertIs(now.report.fault, now)
 
     def test_losses_of_half_precision(self):
         report = module(kernels.HALF)["half"].launch(1, 1, np.zeros(1, np.float16), numeric=True)

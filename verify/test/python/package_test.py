@@ -39,7 +39,7 @@ class Package(unittest.TestCase):
                 self.assertTrue(issubclass(getattr(_native, node.name), object))
                 for f in node.body:
                     if isinstance(f, ast.FunctionDef) and not f.decorator_list and not f.name.startswith("__"):
-                        self.assertEqual(parameters(f), of_native(getattr(_native.Process, f.name)), f.name)
+                        self.assertEqual(parameters(f), of_native(getattr(getattr(_native, node.name), f.name)), f.name)
         known = {n.name for n in stub.body if hasattr(n, "name")} | {"version"}
         self.assertEqual({n for n in dir(_native) if not n.startswith("_")}, known)
         methods = {f.name for n in stub.body if getattr(n, "name", "") == "Process" for f in n.body}
@@ -101,7 +101,37 @@ class Numbers(unittest.TestCase):
                             (lambda: bitwell.encode("e2m1", [1], rounding="up"), "rn, rna"),
                             (lambda: bitwell.decode("f32", np.zeros(1, np.uint8)), "32 bits"),
                             (lambda: bitwell.decode("e2m1", [-1]), "no code"),
-                            (lambda: bitwell.quantise("nvfp4", np.zeros(8)), "recipe")):
+                            (lambda: bitwell.decode("e2m1", [15, 16]), "element 1 is 16, and codes of format 'e2m1' go up to 15"),
+                            (lambda: bitwell.decode("e4m3", np.array([0x100], np.uint16)), "element 0 is 256.*'e4m3' go up to 255"),
+                            (lambda: bitwell.decode("e4m3", [1.0]), "float64 is no type of codes of e4m3.*encode"),
+                            (lambda: bitwell.decode("e5m2", np.zeros(1, ml_dtypes.float8_e4m3fn)), "float8_e4m3fn is no type of codes of e5m2"),
+                            (lambda: bitwell.decode("f16", np.zeros(1, np.float32)), "float32 is no type of codes of f16"),
+                            (lambda: bitwell.quantise("nvfp4", np.zeros(8)), "recipe 'nvfp4' takes blocks of 16 along the last axis, and the shape is "),
+                            (lambda: bitwell.quantise("nvfp4", np.zeros((2, 8))), r"the shape is \(2, 8\)"),
+                            (lambda: bitwell.quantise("nvfp4", 1.0), r"the shape is \(\)")):
+            with self.assertRaisesRegex(bitwell.InputError, words):
+                call()
+
+    def test_shapes_are_kept(self):
+        for shape in ((), (1,), (2, 0, 3), (2, 3)):
+            codes = bitwell.encode("e4m3", np.ones(shape))
+            self.assertEqual((codes.shape, bitwell.decode("e4m3", codes).shape), (shape, shape))
+        ones = bitwell.encode("e4m3", np.ones((5, 1, 32)))
+        for a, b, shape in ((ones[0, 0], ones[0, 0], ()), (ones, ones[0, 0], (5, 1)), (ones, ones[:, 0], (5, 5))):
+            d = bitwell.dot("hopper.wgmma.f32.e4m3", a, b)
+            self.assertEqual(d.shape, shape)
+            np.testing.assert_array_equal(d.view(np.float32), np.full(shape, 32, np.float32))
+        self.assertEqual(bitwell.decode("f64", np.array([1 << 62], np.int64))[0], 2.0)
+
+    def test_products_take_codes_and_no_values(self):
+        i, ones = "hopper.wgmma.f32.e4m3", bitwell.encode("e4m3", np.ones((2, 32)))
+        own = ones.view(ml_dtypes.float8_e4m3fn)
+        np.testing.assert_array_equal(bitwell.dot(i, own, own, np.ones(2, np.float32)).view(np.float32), [33, 33])
+        for call, words in ((lambda: bitwell.dot(i, np.ones((2, 32)), ones), "a: float64 is no type of codes of e4m3"),
+                            (lambda: bitwell.dot(i, ones, np.ones((2, 32), np.float16)), "b: float16 is no type"),
+                            (lambda: bitwell.dot(i, ones, ones, 1.0), "c: float64 is no type of codes of f32"),
+                            (lambda: bitwell.dot(i, ones.astype(np.uint16) + 256, ones), "a: element 0 is 312, and codes of format 'e4m3' go up to 255"),
+                            (lambda: bitwell.dot(i, ones, ones.astype(np.uint64) + 2**32), "b: 4294967352 is no code")):
             with self.assertRaisesRegex(bitwell.InputError, words):
                 call()
 
@@ -186,6 +216,15 @@ class Command(unittest.TestCase):
                 self.assertTrue(ran.held, ran.text)
                 self.assertEqual(set(np.load("out.npy")), {3.0})
                 os.remove("out.npy")
+            self.assertEqual(sorted(os.listdir()), ["k.ptx", "launch.json"])
+            os.mkdir("fixed")  # where nobody may write, who is not root
+            os.chmod("fixed", 0o500)
+            os.chdir("fixed")
+            del launch["arguments"][0]["output"]
+            launch["ptx"] = "../k.ptx"
+            self.assertTrue(bitwell.run(launch).held)
+            os.chdir(folder)
+            launch["ptx"] = "k.ptx"
             launch["block"] = 65
             ran = bitwell.run(launch)
             self.assertFalse(ran.held)
@@ -201,6 +240,17 @@ class Command(unittest.TestCase):
         b = bitwell.budget("dense")
         self.assertTrue(b)
         self.assertIn("<svg", b._repr_svg_())
+        here = pathlib.Path(__file__).resolve()
+        spec = next(pathlib.Path(source, name) for source in (here.parents[3] / "model", PACKAGE / "share")
+                    for source, _, names in os.walk(source) for name in names if name == "dense.json")
+        with tempfile.TemporaryDirectory() as folder:
+            before, tempfile.tempdir = tempfile.tempdir, folder
+            try:
+                b = bitwell.budget(json.loads(spec.read_text()))
+                self.assertIn("<svg", b._repr_svg_())
+                self.assertEqual(os.listdir(folder), [])
+            finally:
+                tempfile.tempdir = before
         rows = bitwell.study("accumulate", "--family", "gaussian", "--most-k", 16, "--dots", 10)
         self.assertGreater(len(rows), 5)
         self.assertEqual({row["k"] for row in rows}, {16.0})

@@ -61,7 +61,7 @@ def main(source, build=None):
             run(bin / "abi3audit", "--strict", wheel)
         empty = out / "empty"
         empty.mkdir()
-        for name in ("launch", "package"):
+        for name in ("launch", "replay", "package"):
             run(bin / "python", tests / f"{name}_test.py", cwd=empty)
         run(bin / "bitwell", "help", "python", cwd=empty, stdout=subprocess.DEVNULL)
         run(bin / "pip", "install", "-q", "pytest")

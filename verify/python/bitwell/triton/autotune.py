@@ -35,7 +35,7 @@ class Benchmarker:
             after = gpu.current().snapshot()
         finally:
             gpu.current().restore(before)
-        written = {a: after[a] for a in before if a in after and after[a] != before[a]}
+        written = before.changed(after)
         if self.tuned is not tuner.nargs:
             self.tuned, self.first, self.number = tuner.nargs, written, 0
             return [1.0] * 3
