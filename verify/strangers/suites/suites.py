@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,8 +23,20 @@ import xml.etree.ElementTree
 from suites_list import SUITES
 
 HERE = pathlib.Path(__file__).resolve().parent
-FIELDS = ("project", "tests", "device", "ran", "launched", "passed", "failed", "refused", "skipped", "why not", "seconds")
+FIELDS = ("project", "tests", "device", "collected", "ran", "launched", "passed", "failed", "refused", "skipped", "why not", "seconds")
 LIMIT = 1800  # seconds of one file
+# Scripts that check themselves, as one test each. What they measure is left out: there is nothing to measure.
+SCRIPT = '''import runpy, triton.testing
+
+class Unmeasured:
+    def __init__(self, *_): pass
+    def __call__(self, function): return self
+    def run(self, *_, **__): pass
+
+def test_script(monkeypatch):
+    monkeypatch.setattr(triton.testing, "perf_report", Unmeasured)
+    runpy.run_path({path!r}, run_name="__main__")
+'''
 
 
 def outcome(case):
@@ -43,17 +56,29 @@ def properties(case):
     return next((p.get("value") for p in case.iter("property") if p.get("name") == "bitwell"), "")
 
 
-def row_of(project, tests, device, folder):
+def ran(command, folder, limit):
+    """What it printed; after its time it is interrupted, so that it still tells of the tests that have ended."""
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+                          env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}) as process:
+        for signal_then in (signal.SIGINT, signal.SIGKILL, None):
+            try:
+                return process.communicate(timeout=limit)[0], signal_then is not signal.SIGINT
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal_then)
+                limit = 60
+
+
+def row_of(project, tests, device, folder, limit):
     with tempfile.TemporaryDirectory() as out:
         xml_file = pathlib.Path(out) / "out.xml"
+        file = tests.file
+        if tests.script:
+            file = str(pathlib.Path(out) / "test_script.py")
+            pathlib.Path(file).write_text(SCRIPT.format(path=str(pathlib.Path(folder).resolve() / tests.file)))
         command = [sys.executable, "-m", "pytest", "-q", "--bitwell", "--bitwell-device", device, "--bitwell-report", out, "--junit-xml", str(xml_file),
-                   "-p", "no:cacheprovider", tests.file, *tests.options] + (["-k", tests.only] if tests.only else [])
+                   "-p", "no:cacheprovider", file, *tests.options] + (["-k", tests.only] if tests.only else [])
         began = time.time()
-        try:
-            ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
-            said = ran.stdout + ran.stderr
-        except subprocess.TimeoutExpired:
-            said = f"not within {LIMIT} s"
+        said, stopped = ran(command, folder, limit)
         seconds = time.time() - began
         print(said[-3000:], flush=True)
         cases = list(xml.etree.ElementTree.parse(xml_file).getroot().iter("testcase")) if xml_file.exists() else []
@@ -69,10 +94,13 @@ def row_of(project, tests, device, folder):
             reasons[re.sub(r"\s+", " ", why)[:120]] += 1
     if not cases:
         reasons[(said.strip().splitlines() or [""])[-1][:120]] = 1
+    if stopped:
+        reasons[f"the rest not within {limit} s"] = 1
+    deselected = re.search(r"(\d+) deselected", said)
     why = "; ".join(f"{n} x {text}" if n > 1 else text for text, n in reasons.most_common(3))
     return {"project": f"{project} {importlib.metadata.version(tests.package)}",
             "tests": tests.file + (f" -k '{tests.only}'" if tests.only and len(tests.only) < 60 else ", those of at most 20 cases" if tests.only else ""),
-            "device": device, "ran": len(cases), "launched": launched, **{k: ended[k] for k in ("passed", "failed", "refused", "skipped")},
+            "device": device, "collected": len(cases) + int(deselected.group(1) if deselected else 0), "ran": len(cases), "launched": launched, **{k: ended[k] for k in ("passed", "failed", "refused", "skipped")},
             "why not": why, "seconds": f"{seconds:.0f}"}
 
 
@@ -91,11 +119,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="h200")
     parser.add_argument("--only", default="", help="files of the list whose path has this")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="seconds of one file (%(default)s)")
     parser.add_argument("folders", nargs="+", metavar="PROJECT=FOLDER", help=", ".join(SUITES))
     given = parser.parse_args()
     for project, folder in (f.split("=", 1) for f in given.folders):
         for tests in (t for t in SUITES[project] if given.only in t.file):
-            write([row_of(project, tests, given.device, folder)])
+            write([row_of(project, tests, given.device, folder, given.limit)])
     return 0
 
 
