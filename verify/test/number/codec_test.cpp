@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <bit>
+#include <cstdlib>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -76,20 +78,36 @@ std::vector<Run> runs_of(const Format& format) {
   return runs;
 }
 
+constexpr uint64_t kBlock = 1 << 16;  // floats that are encoded at once
+
+// All with BITWELL_EXHAUSTIVE. Else those in which the code changes, at either side, and every 16th, another
+// in turn: in between both ends of a block have the code that all of it has.
+std::vector<uint64_t> blocks_of(const std::vector<Run>& runs) {
+  std::set<uint64_t> out;
+  const bool all = std::getenv("BITWELL_EXHAUSTIVE") != nullptr;
+  constexpr uint64_t kBlocks = (uint64_t{1} << 32) / kBlock;
+  for (uint64_t block = 0; block < kBlocks; ++block)
+    if (all || block % 16 == block / 16 % 16) out.insert(block);
+  for (const Run& run : runs)
+    for (const uint64_t at : {uint64_t{run.last}, uint64_t{run.last} + 1})
+      if (at / kBlock < kBlocks) out.insert(at / kBlock);
+  return {out.begin(), out.end()};
+}
+
 void every_float(const Format& format, const char* level) {
   const Codec c = codec(level);
   if (c.encode_e2m1 == nullptr) GTEST_SKIP() << "this host has no " << level;
   const std::vector<Run> runs = runs_of(format);
-  constexpr uint64_t kBlock = 1 << 16;
-  std::atomic<uint64_t> next = 0;
+  const std::vector<uint64_t> blocks = blocks_of(runs);
+  std::atomic<size_t> next = 0;
   std::atomic<uint64_t> wrong = 0;
   std::atomic<uint32_t> example = 0;
   const auto work = [&] {
     std::vector<float> values(kBlock);
     std::vector<uint8_t> out(kBlock);
     std::vector<uint8_t> packed(kBlock / 2);
-    for (uint64_t block = next++; block < (uint64_t{1} << 32) / kBlock; block = next++) {
-      const auto first = static_cast<uint32_t>(block * kBlock);
+    for (size_t at = next++; at < blocks.size(); at = next++) {
+      const auto first = static_cast<uint32_t>(blocks[at] * kBlock);
       for (uint32_t i = 0; i < kBlock; ++i) values[i] = std::bit_cast<float>(first + i);
       if (format.bits == 4) {
         c.encode_e2m1(values.data(), packed.data(), packed.size());
