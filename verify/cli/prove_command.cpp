@@ -10,6 +10,7 @@
 #include "verify/cli/command.h"
 #include "verify/device/driver.h"
 #include "verify/launch/output/output_files.h"
+#include "verify/prove/choose.h"
 #include "verify/prove/report.h"
 #include "verify/terminal/table.h"
 
@@ -39,18 +40,7 @@ struct ProveOptions {
 };
 
 std::vector<Part> wanted(const ProveOptions& o) {
-  std::vector<Part> all = prove::parts(capture::share_folder("kernels"));
-  std::string known;
-  for (const Part& p : all)
-    if (known.find("'" + p.name + "'") == std::string::npos)
-      known += (known.empty() ? "'" : ", '") + p.name + "'";
-  for (const std::string& name : o.parts)
-    if (std::none_of(all.begin(), all.end(), [&](const Part& p) { return p.name == name; }))
-      throw machine::InputError("--part: no part '" + name + "'; there are " + known);
-  std::erase_if(all, [&](const Part& p) {
-    return !o.parts.empty() && std::find(o.parts.begin(), o.parts.end(), p.name) == o.parts.end();
-  });
-  return all;
+  return prove::chosen(prove::parts(capture::share_folder("kernels")), o.parts);
 }
 
 struct PartRow {
@@ -107,21 +97,9 @@ void write_ptx(const std::vector<Part>& parts, const std::string& folder) {
   std::filesystem::create_directories(folder, error);
   if (error) throw machine::InputError("--ptx: cannot make the folder '" + folder + "': " + error.message());
   launch::OutputFiles files;
-  std::map<std::string, std::string> texts;  // by file
-  std::set<const isa::Module*> seen;
-  std::vector<prove::SharedText> kept;
-  for (const Part& part : parts) {
-    if (part.name == "kernels") continue;  // share/bitwell/kernels has them
-    for (const prove::Question& q : part.questions())
-      for (const prove::Trial& t : q.trials())
-        for (const prove::SharedText& text : t.texts) {
-          if (!seen.insert(text.get()).second) continue;
-          kept.push_back(text);
-          std::string name = part.name + "-" + std::to_string(texts.size()) + "." + part.target + ".ptx";
-          std::replace(name.begin(), name.end(), ' ', '-');
-          texts.emplace((std::filesystem::path(folder) / name).string(), text->text());
-        }
-  }
+  std::map<std::string, std::string> texts;  // by path
+  for (auto& [name, text] : prove::texts_of(parts))
+    texts.emplace((std::filesystem::path(folder) / name).string(), std::move(text));
   for (const auto& [path, text] : texts) files.plan(path, "--ptx");
   for (const auto& [path, text] : texts) files.write(path, text);
   files.commit();
@@ -193,8 +171,7 @@ void ask_all(const ProveOptions& o, int& status) {
     } else {
       row.questions = part.questions().size();
     }
-    for (const Reply& r : row.replies)
-      if (r.kind != Reply::Kind::agrees && r.kind != Reply::Kind::left_open) status = failed;
+    if (!prove::all_hold(row.replies)) status = failed;
     rows.push_back(std::move(row));
   }
   end_progress();
