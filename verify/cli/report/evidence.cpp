@@ -12,7 +12,7 @@ std::string words_of(const capture::Evidence& e) {
   if (e.how == "published")
     return "published: how products are summed, by words or models of others (`bitwell mma --list`); where "
            "operands stand, by the manual";
-  if (e.how == "approximate") return "approximate: the manual has an error bound";
+  if (e.how == "approximate") return "approximate: the manual has an error bound, an H200's bits are taken";
   return e.elsewhere ? "manual; for sm_90 an H200 gave these bits" : "manual: its rules alone";
 }
 

@@ -14,7 +14,7 @@ std::string version() {
 }
 
 std::string overview() {
-  return "bitwell runs a compiled CUDA kernel on a CPU, bit for bit as the GPU would, and says what is wrong "
+  return "bitwell runs a compiled CUDA kernel on a CPU, bit for bit as an H200 does, and says what is wrong "
          "with it.\n"
          "  bitwell init KERNEL.ptx --out launch.json   writes the launch of a kernel of yours, to be filled "
          "in\n"

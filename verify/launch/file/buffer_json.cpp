@@ -137,7 +137,10 @@ void LaunchReader::expected(const Fields<Of::buffer>& f, Output& out) {
   for (const uint64_t n : want.shape) have *= n;
   if (have != count)
     refuse(name + ": '" + path + "' has " + std::to_string(have) + " elements, the output has " +
-           std::to_string(count));
+           std::to_string(count) +
+           (f.has("dtype") || f.has("format")
+                ? ""
+                : ": without \"dtype\" these are bytes, while those of the file are " + want.dtype));
   Expected e;
   e.numbers = placed(name, [&] { return numbers(want); });
   if (f.has("tolerance")) {

@@ -153,6 +153,8 @@ TEST_F(LaunchReaderTest, BuffersAreReadOnlyOutputsAndPlaced) {
   EXPECT_FALSE(output.expected->tolerance.ulp.has_value() || output.expected->tolerance.nan_bits);
   refused_buffer(R"("zeros": 16, "dtype": "q4")", "dtype 'q4' is not one of b1, u1");
   refused_buffer(R"("zeros": 12, "dtype": "f4", "expected": "four.npy")", "has 4 elements, the output has 3");
+  refused_buffer(R"("zeros": 16, "expected": "four.npy")",
+                 "the output has 16: without \"dtype\" these are bytes, while those of the file are f4");
   refused_buffer(R"("zeros": 16, "dtype": "f4", "expected": "four.npy", "tolerance": {"ulp": 1, "rtol": 1})",
                  "ulp");
 }
