@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The CuTe DSL's NVFP4 GEMMs for Blackwell, dense and grouped, by one CTA and by a pair, launched by bitwell.cute.
 
-    python cute_nvfp4.py EXAMPLES [NAME ...]        # in a Python with bitwell, nvidia-cutlass-dsl and NumPy
+    python cute_nvfp4.py EXAMPLES [COMMIT]        # in a Python with bitwell, nvidia-cutlass-dsl and NumPy
 
-EXAMPLES is examples/python/CuTeDSL of a CUTLASS checkout, NAME one of PROGRAMS below. The numbers are such that fp32 holds
-every sum, so that each byte of the result is known: it is compared with sums in fp64 of numbers that are decoded here.
+EXAMPLES is examples/python/CuTeDSL of a CUTLASS checkout; with its COMMIT rows of programs.csv are written. The numbers are such
+that fp32 holds every sum, so that each byte of the result is known: it is compared with sums in fp64 of numbers decoded here.
 """
 import importlib
 import pathlib
@@ -18,6 +18,7 @@ import bitwell
 import cutlass
 import cutlass.cute as cute
 from cutlass.cute.runtime import make_fake_compact_tensor, make_fake_stream, make_fake_tensor, make_ptr
+from programs import FIELDS, found, write
 
 KERNELS = pathlib.Path(sys.argv[1]) / "cute/blackwell/kernel"
 VECTOR = 16  # elements of a scale
@@ -86,8 +87,7 @@ def grouped(tile, cluster, shapes=((128, 128, 128), (256, 384, 256))):
     def whole(array, dtype):
         return make_fake_compact_tensor(dtype, array.shape, stride_order=tuple(range(array.ndim))[::-1], assumed_align=16)
 
-    tall = 128 * cluster[0] * (1 if tile[0] == 128 else 1), tile[1] * cluster[1]
-    clusters = sum(-(-m // tall[0]) * -(-n // tall[1]) for m, n, _ in shapes)
+    clusters = sum(-(-m // (128 * cluster[0])) * -(-n // (tile[1] * cluster[1])) for m, n, _ in shapes)
     types = (cutlass.Float4E2M1FN, cutlass.Float4E2M1FN, cutlass.Float16, cutlass.Float8E4M3FN, cutlass.Float8E4M3FN)
     compiled = bitwell.cute.compile(
         kernel(VECTOR, tile, cluster), *map(row_major, types), len(shapes), whole(problem, cutlass.Int32), whole(strides, cutlass.Int32),
@@ -107,29 +107,37 @@ def with_strides(array):
 
 
 PROGRAMS = {
-    "dense": lambda: dense((128, 128), (1, 1)), "dense_pair": lambda: dense((256, 128), (2, 1)),
-    "grouped": lambda: grouped((128, 128), (1, 1)), "grouped_pair": lambda: grouped((256, 128), (2, 1)),
+    "nvfp4": lambda: dense((128, 128), (1, 1)), "nvfp4_pair": lambda: dense((256, 128), (2, 1)),
+    "nvfp4_grouped": lambda: grouped((128, 128), (1, 1)), "nvfp4_grouped_pair": lambda: grouped((256, 128), (2, 1)),
 }
 
 
+def judged(compiled, arguments, reached, expected, **options):
+    """What the launch came to, as a cell of the table; whether every element is right; its report."""
+    for c, _ in expected:
+        c[...] = 0
+    (report,) = compiled.launch(*arguments, reaches=reached, check=False, **options)
+    right = all((c.view(np.uint16) == e.view(np.uint16)).all() for c, e in expected)
+    said = found({"races": [f.__dict__ for f in report.findings]}) if report.fault is None else str(report.fault)
+    return ("same" if options.get("schedules") else "held") if report.holds else said or "outputs differ", right, report
+
+
 def main():
-    failed = 0
-    for name in sys.argv[2:] or PROGRAMS:
+    rows = []
+    for name, program in PROGRAMS.items():
+        given = program()
         began = time.perf_counter()
-        compiled, arguments, reached, expected = PROGRAMS[name]()
-        compiling = time.perf_counter() - began
-        for options in ({}, {"races": True}, {"schedules": 16}):
-            for c, _ in expected:
-                c[...] = 0
-            began = time.perf_counter()
-            reports = compiled.launch(*arguments, reaches=reached, check=False, **options)
-            took = time.perf_counter() - began
-            wrong = sum(int((c.view(np.uint16) != e.view(np.uint16)).sum()) for c, e in expected)
-            failed += wrong > 0 or not all(r.holds for r in reports)
-            said = "held" if all(r.holds for r in reports) else reports[-1].text.splitlines()[0]
-            print(f"{name}, {options or 'default'}: {said}, {wrong} of {sum(e.size for _, e in expected)} elements wrong, compiled in {compiling:.1f} s, "
-                  f"{sum(r.lane_instructions for r in reports)} lane instructions in {took:.2f} s", flush=True)
-    return 1 if failed else 0
+        default, right, report = judged(*given)
+        took = time.perf_counter() - began
+        races, right_too, _ = judged(*given, races=True)
+        orders, right_again, _ = judged(*given, schedules=16)
+        own = "passed" if right and right_too and right_again else "failed"
+        rows.append(dict(zip(FIELDS, (f"bitwell.cute {name}", "".join(sys.argv[2:3]), report.entry[:57] + "...", own, default, races, orders, f"{took:.2f}",
+                                      f"{report.lane_instructions / took / 1e6:.0f}"))))
+        print(" | ".join(rows[-1].values()), flush=True)
+    if len(sys.argv) > 2:
+        write(rows)
+    return 1 if any(r["own check"] == "failed" for r in rows) else 0
 
 
 if __name__ == "__main__":

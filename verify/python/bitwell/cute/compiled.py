@@ -16,8 +16,9 @@ def likes_of(function: Any, arguments: Sequence[Any], named: Mapping[str, Any]) 
     """By parameter, what the function was compiled for."""
     if not inspect.isfunction(function) and not inspect.ismethod(function):
         function = function.__call__  # of an object, which is no argument
+    signature = inspect.signature(inspect.unwrap(function) if inspect.isfunction(function) else function)
     try:
-        bound = inspect.signature(inspect.unwrap(function) if inspect.isfunction(function) else function).bind(*arguments, **named)
+        bound = signature.bind(*arguments, **{k: v for k, v in named.items() if k in signature.parameters})  # others are cute.compile's own
     except TypeError:  # the DSL says what is wrong
         return {}
     bound.apply_defaults()
@@ -68,9 +69,12 @@ class Compiled:
         reached += [(f"reached {i}", a) for i, a in enumerate(map(array_of, reaches)) if a is not None]
         blank = [a for a in map(array_of, undefined) if a is not None and a.bytes]
         here = process()
-        now = runtime.Call(ptx=self.ptx, arch=self.arch, check=check, options=options)
+        now = runtime.Call(check=check, options=options)
         with here._one_at_a_time, held(here, reached + [("undefined", a) for a in blank], blank), runtime.calling(now), dsl.here():
-            self._inner(**given)
+            if len(given) == len(names):  # the DSL compares those that it is given by name
+                self._inner(*(given[n] for n in names))
+            else:
+                self._inner(**given)
         return now.reports
 
     def __getattr__(self, name: str) -> Any:

@@ -16,7 +16,7 @@ import threading
 from typing import Any
 
 from .. import _native
-from . import runtime
+from . import asked, runtime
 from .compiled import Compiled, likes_of
 
 _lock = threading.RLock()  # the DSL compiles one function at a time
@@ -92,10 +92,13 @@ def installed() -> None:
     @changed(CudaDialectJitCompiledFunction, "_load_cuda_library")
     def load(before, function):
         function.__dict__["num_devices"] = 1
-        new = runtime.call()
-        new.ptx, new.arch = new.ptx or function.__ptx__ or "", new.arch or arch_now()
-        before(function)
-        new.raise_error()
+        now = runtime.call()
+        now.error, now.ptx = None, function.__ptx__ or ""
+        try:
+            before(function)
+        except Exception:
+            now.raise_error()
+            raise
         return []  # nothing of it is a driver's
 
     @changed(JitExecutor, "run_compiled_program")
@@ -118,6 +121,9 @@ def installed() -> None:
         with arch_set(""):
             arch = arch_now()
             return Compiled(before(callable, function, *arguments, **named), likes_of(function, arguments, named), arch)
+
+
+    asked.change(changed)
 
 
 def arch_now() -> str:

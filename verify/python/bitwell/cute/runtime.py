@@ -7,6 +7,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import json
+import re
 import sys
 import threading
 from dataclasses import dataclass, field
@@ -30,6 +31,14 @@ def device_for(arch: str):
     if number not in TARGETS:
         raise _native.InputError(f"there is no device for '{arch}'; there are sm_90a, sm_100a, sm_103a and sm_120a")
     return DEVICES[TARGETS[number]]
+
+
+def device_now():
+    """That of the process, or the one for what is compiled."""
+    from .dsl import arch_now
+
+    target = re.search(r"^\.target (\w+)", call().ptx, re.M)
+    return getattr(process(), "device", None) or device_for(target.group(1) if target else arch_now())
 
 
 class LaunchAttribute(ctypes.Structure):
@@ -71,8 +80,7 @@ def size_of(parameter) -> int:
 class Call:
     """One call of a compiled function on this thread: what its launches are asked, what they came to, and what went
     wrong in one of them."""
-    ptx: str = ""  # of the function that is being loaded
-    arch: str = ""
+    ptx: str = ""  # of the function that was loaded last
     check: bool = True
     options: dict[str, Any] = field(default_factory=dict)
     reports: list[Report] = field(default_factory=list)
@@ -150,7 +158,7 @@ def kernel_attribute(value, attribute):
 
 
 def device_attribute(value, attribute):
-    device = getattr(process(), "device", None) or device_for(call().arch)
+    device = device_now()
     known = {1: 1024, 8: 48 << 10, 10: 32, 16: device.processors, 39: device.threads, 75: device.capability[0],
              76: device.capability[1], 81: device.shared + 1024, 95: 1, 97: device.shared}
     if attribute not in known:
