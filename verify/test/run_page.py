@@ -220,9 +220,11 @@ def main(page, source, build, nvcc, case=None):
     if not commands:
         sys.exit(f"{page.name} has no commands")
     asked = [name for name, program in (("numpy", "python3"), ("pytest", "pytest --")) if not case and any(program in c.text for c in commands)]
+    if not case and any("import cutlass" in line for step in steps if isinstance(step, tuple) for line in step[1]):
+        asked.append("cutlass")
     for name in asked:
         if importlib.util.find_spec(name) is None:
-            print(f"SKIPPED: {name} is not there: run '.ci/setup'")
+            print(f"SKIPPED: {name} is not there: " + ("pip install nvidia-cutlass-dsl" if name == "cutlass" else "run '.ci/setup'"))
             return SKIPPED
     if "pytest" in asked and not (build / "python/bitwell").exists():
         print("SKIPPED: the Python module is not built")
