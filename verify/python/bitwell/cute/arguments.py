@@ -5,7 +5,7 @@ import contextlib
 import ctypes
 from typing import Any, Iterator, Sequence
 
-from .. import _native
+from .. import _native, gpu
 from ..arrays import Array, array_of, merged
 from ..process import Process
 
@@ -109,7 +109,8 @@ def converted(name: str, value: Any, like: Any, reached: list[tuple[str, Array]]
     if not is_array(value):
         reached.extend((name, a) for a in span_of(value))
         return value
-    reached.append((name, array_of(value)))
+    if getattr(getattr(value, "device", None), "type", "cpu") != "cuda" or not gpu.running():  # torch's tensors there are the process's
+        reached.append((name, array_of(value)))
     if hasattr(like, "memspace") and hasattr(like, "dtype") and not hasattr(like, "shape"):  # a pointer
         from cutlass.cute.runtime import make_ptr
 

@@ -11,11 +11,13 @@ import importlib.util
 import os
 import re
 import shutil
+import sys
 import tempfile
 import threading
 from typing import Any
 
 from .. import _native
+from ..process import Process
 from . import asked, runtime
 from .compiled import Compiled, likes_of
 
@@ -51,9 +53,17 @@ def changed(owner: Any, name: str):
             return function(before, *arguments, **named) if ours() else before(*arguments, **named)
 
         setattr(owner, name, method)
-        atexit.register(setattr, owner, name, before)  # the DSL's classes outlive Python, and would keep all of bitwell
+        atexit.register(setattr, owner, name, before)  # the DSL's classes outlive Python
 
     return change
+
+
+def let_go() -> None:
+    """At the program's end: what others keep of the DSL's functions, torch's operators for one, is not to keep the process."""
+    from .. import gpu
+
+    sys.modules[Process.__module__]._one = gpu._current = None
+    runtime.forget()
 
 
 @functools.cache
@@ -69,6 +79,7 @@ def installed() -> None:
     """The changes, once."""
     if importlib.util.find_spec("cutlass") is None:
         raise _native.InputError("the CuTe DSL is not installed here: pip install nvidia-cutlass-dsl")
+    atexit.register(let_go)
     from cutlass._mlir.execution_engine import ExecutionEngine
     from cutlass.base_dsl import compiler
     from cutlass.base_dsl.jit_executor import JitExecutor

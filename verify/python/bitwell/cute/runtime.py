@@ -4,7 +4,6 @@ The calls come from compiled code, through which no exception passes: it is kept
 """
 from __future__ import annotations
 
-import atexit
 import ctypes
 import json
 import re
@@ -94,7 +93,6 @@ class Call:
 
 _thread = threading.local()
 _handles: list[Any] = [None]  # libraries and kernels, by the number that host code has for them
-atexit.register(_handles.clear)  # before Python ends, as what they hold must
 
 
 def call() -> Call:
@@ -117,6 +115,12 @@ class calling:
 
     def __exit__(self, *_) -> None:
         _thread.call = self.before
+
+
+def forget() -> None:
+    """Before Python ends, as what they hold must."""
+    _handles.clear()
+    _thread.__dict__.clear()
 
 
 def handle(thing: Any) -> int:
