@@ -50,6 +50,25 @@ const DeviceRow& device_row(std::string_view name) {
   return device_row(sm);
 }
 
+std::array<uint8_t, 16> uuid(const DeviceRow& device) {
+  std::array<uint8_t, 16> out{0xb1, 0x73, 0x5e, 0x11};
+  out[14] = static_cast<uint8_t>(device.sm / 100);
+  out[15] = static_cast<uint8_t>(device.sm / 10 % 10 << 4 | device.sm % 10);
+  return out;
+}
+
+std::string uuid_text(const DeviceRow& device) {
+  std::string out = "GPU-";
+  const std::array<uint8_t, 16> bytes = uuid(device);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    constexpr std::string_view digits = "0123456789abcdef";
+    out += digits[bytes[i] >> 4];
+    out += digits[bytes[i] & 15];
+  }
+  return out;
+}
+
 int attribute(const DeviceRow& device, int which) {
   const machine::Arch& arch = device.arch();
   const bool clusters = device.sm >= 90;

@@ -46,6 +46,19 @@ size_t limit_of(CUlimit which) {
 
 extern "C" {
 
+// For NVML in this process: the architecture of the device that CUDA shows or will show, for which nothing is
+// initialised.
+int cu_bitwell_device() {
+  State& s = state();
+  if (s.forked) return 0;
+  const std::lock_guard lock(s.mutex);
+  try {
+    return s.device().sm;
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
 CUresult cuInit(unsigned flags) {
   return guarded("cuInit", [&](State& s) {
     if (flags != 0) throw Refused(CUDA_ERROR_INVALID_VALUE);
@@ -83,8 +96,7 @@ CUresult cuDeviceGetName(char* out, int length, CUdevice device) {
 CUresult cuDeviceGetUuid(CUuuid* out, CUdevice device) {
   return driver_call<Need::init>("cuDeviceGetUuid", [&](State& s) {
     need_device(device);
-    present(out) = {};
-    std::snprintf(out->bytes, sizeof out->bytes, "bitwell-sm_%d", s.device().sm);
+    std::memcpy(present(out).bytes, uuid(s.device()).data(), sizeof out->bytes);
   });
 }
 CUresult cuDeviceTotalMem(size_t* out, CUdevice device) {

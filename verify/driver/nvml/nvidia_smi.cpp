@@ -28,8 +28,7 @@ std::string value(const std::string& field, const DeviceRow& d, bool units) {
   if (field == "name" || field == "gpu_name") return std::string(d.name) + " (bitwell)";
   if (field == "index" || field == "memory.used") return field == "index" ? "0" : mebibytes(0, units);
   if (field == "count") return "1";
-  if (field == "uuid" || field == "gpu_uuid")
-    return "GPU-b1735e11-0000-0000-0000-0000000000" + std::to_string(d.sm).substr(0, 2);
+  if (field == "uuid" || field == "gpu_uuid") return uuid_text(d);
   if (field == "driver_version") return kDriverVersion;
   if (field == "compute_cap") return std::to_string(d.sm / 10) + "." + std::to_string(d.sm % 10);
   if (field == "memory.total" || field == "memory.free") return mebibytes(d.arch().device.memory, units);

@@ -50,10 +50,6 @@ int text(char* out, unsigned length, const std::string& value) {
   std::memcpy(out, value.c_str(), value.size() + 1);
   return success;
 }
-std::string uuid() {
-  return "GPU-b1735e11-0000-0000-0000-0000000000" + std::to_string(device().sm).substr(0, 2);
-}
-
 template <class T>
 int give(const void* of, T* out, T value) {
   if (of != handle() || out == nullptr) return invalid_argument;
@@ -104,7 +100,7 @@ int nvmlDeviceGetHandleByIndex(unsigned index, void** out) {
 }
 int nvmlDeviceGetHandleByUUID(const char* id, void** out) {
   if (id == nullptr || out == nullptr) return invalid_argument;
-  if (uuid() != id) return not_found;
+  if (uuid_text(device()) != id) return not_found;
   *out = handle();
   return success;
 }
@@ -117,7 +113,7 @@ int nvmlDeviceGetName(void* of, char* out, unsigned length) {
   return of != handle() ? invalid_argument : text(out, length, std::string(device().name) + " (bitwell)");
 }
 int nvmlDeviceGetUUID(void* of, char* out, unsigned length) {
-  return of != handle() ? invalid_argument : text(out, length, uuid());
+  return of != handle() ? invalid_argument : text(out, length, uuid_text(device()));
 }
 int nvmlDeviceGetCudaComputeCapability(void* of, int* major, int* minor) {
   const int one = give(of, major, device().sm / 10), other = give(of, minor, device().sm % 10);

@@ -4,8 +4,8 @@
 
 namespace bitwell::driver {
 
-// What the environment asks for; an H200 where it asks for none. Throws InputError for one that there is none
-// of.
+// What CUDA shows in this process, or what the environment asks for; an H200 where it asks for none. Throws
+// InputError for one that there is none of.
 const DeviceRow& seen_device();
 
 inline constexpr const char* kDriverVersion = "580.00";  // of those that come with CUDA 13.0

@@ -161,7 +161,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* out, int device) {
     const auto get = [&](cudaDeviceAttr which) { return attribute(d, which); };
     present(out) = {};
     std::snprintf(out->name, sizeof out->name, "%s (bitwell)", std::string(d.name).c_str());
-    std::snprintf(out->uuid.bytes, sizeof out->uuid.bytes, "bitwell-sm_%d", d.sm);
+    std::memcpy(out->uuid.bytes, uuid(d).data(), sizeof out->uuid.bytes);
     out->totalGlobalMem = d.arch().device.memory;
     out->sharedMemPerBlock = static_cast<size_t>(get(cudaDevAttrMaxSharedMemoryPerBlock));
     out->sharedMemPerBlockOptin = static_cast<size_t>(get(cudaDevAttrMaxSharedMemoryPerBlockOptin));

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 namespace cg = cooperative_groups;
@@ -395,6 +396,29 @@ int main(int words, char** word) {
     well(cudaMemset(out, 0, 256), "memset");
     for (int i = 0; i < 3; ++i) races<<<1, 64>>>(out);
     well(cudaDeviceSynchronize(), "synchronize");
+    return failures;
+  }
+  if (std::strcmp(which, "nvml") == 0) {  // what NVML calls the device, and CUDA
+    void* const nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+    const auto ask = [&](const char* name) { return nvml == nullptr ? nullptr : dlsym(nvml, name); };
+    void* device = nullptr;
+    char uuid[96] = "";
+    int major = 0, minor = 0;
+    reinterpret_cast<int (*)(unsigned, void**)>(ask("nvmlDeviceGetHandleByIndex_v2"))(0, &device);
+    reinterpret_cast<int (*)(void*, char*, unsigned)>(ask("nvmlDeviceGetUUID"))(device, uuid, sizeof uuid);
+    reinterpret_cast<int (*)(void*, int*, int*)>(ask("nvmlDeviceGetCudaComputeCapability"))(device, &major,
+                                                                                            &minor);
+    cudaDeviceProp prop;
+    well(cudaGetDeviceProperties(&prop, 0), "properties");
+    held(prop.major == major && prop.minor == minor, "the architecture is the same");
+    std::string text = "GPU-";
+    for (int i = 0; i < 16; ++i) {
+      char two[4];
+      std::snprintf(two, sizeof two, "%02x", static_cast<unsigned char>(prop.uuid.bytes[i]));
+      text += std::string(i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "") + two;
+    }
+    held(text == uuid, "the number is the same");
+    std::printf("%d.%d, %s\n", major, minor, uuid);
     return failures;
   }
   if (std::strcmp(which, "reset") == 0) {
