@@ -2,6 +2,7 @@
 #include "model/isa/lanes/catalog.h"
 
 #include "model/isa/lanes/address_scan.h"
+#include "model/isa/lanes/row_moves.h"
 #include "model/isa/lanes/tracks.h"
 #include "model/machine/failure.h"
 #include "model/number/simd_level.h"
@@ -21,6 +22,7 @@ namespace bitwell::isa {
   void add_convert(Catalog&);        \
   void add_pack(Catalog&);           \
   AddressScans make_address_scans(); \
+  RowMoves make_row_moves();         \
   }
 BITWELL_DECLARE(scalar)
 BITWELL_DECLARE(avx2)
@@ -68,6 +70,13 @@ const AddressScans& address_scans() {
   static const AddressScans best = number::has_level("avx512") ? avx512::make_address_scans()
                                    : number::has_level("avx2") ? avx2::make_address_scans()
                                                                : scalar::make_address_scans();
+  return best;
+}
+
+const RowMoves& row_moves() {
+  static const RowMoves best = number::has_level("avx512") ? avx512::make_row_moves()
+                               : number::has_level("avx2") ? avx2::make_row_moves()
+                                                           : scalar::make_row_moves();
   return best;
 }
 

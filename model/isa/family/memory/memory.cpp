@@ -10,6 +10,7 @@
 #include "model/run/access.h"
 #include "model/run/parallel/parallel.h"
 #include "model/run/port.h"
+#include "model/run/row_access.h"
 #include "model/run/watch/definedness.h"
 #include "model/run/watch/follow.h"
 
@@ -298,10 +299,43 @@ void copy_to_registers(const Op& op, run::Context& context, const run::LaneBytes
   }
 }
 
+// All lanes at once, where they read a run of bytes or all the same ones, which are written. False, with
+// nothing done, where that is not so.
+bool load_row(const Op& op, const RowUse& use, run::Context& context) {
+  const size_t size = static_cast<size_t>(use.size) * use.count;
+  run::RowBytes at;
+  if (use.load_rows == nullptr || !run::resolve_row<machine::AccessKind::read>(use, op.a, context, size, at))
+    return false;
+  const LoadRows move = at.same ? use.load_same : use.load_rows;
+  if (!move(at.bytes, context.checked ? at.defined : nullptr, context.rows(), op.results->data()))
+    return false;
+  touched(use, context, at.global ? ~0u : 0);
+  uint32_t* const defined = context.defined();
+  for (size_t j = 0; j < use.count; ++j) defined[(*op.results)[j] / machine::kRowBytes] = ~0u;
+  return true;
+}
+
+// The same of a store.
+bool store_row(const Op& op, const RowUse& use, run::Context& context) {
+  const size_t size = static_cast<size_t>(use.size) * use.count;
+  if (use.store_rows == nullptr ||
+      (use.space != Space::global && context.checked && context.cta.cluster.operations_under_way()))
+    return false;
+  for (size_t j = 0; j < use.count && context.checked; ++j)
+    if (context.defined_at((*op.sources)[j]) != ~0u) return false;
+  run::RowBytes at;
+  if (!run::resolve_row<machine::AccessKind::write>(use, op.a, context, size, at)) return false;
+  context.cta.cluster.change();
+  touched(use, context, 0);
+  use.store_rows(context.rows(), op.sources->data(), at.bytes, at.defined);
+  return true;
+}
+
 }  // namespace
 
 Next load(const Op& op, run::Context& context, uint32_t mask) {
-  const auto& use = op.as<MemoryUse>();
+  const auto& use = op.as<RowUse>();
+  if (mask == ~0u && load_row(op, use, context)) return Next::advance;
   run::LaneBytes access;
   run::resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count, machine::AccessKind::read,
                use.count == 1, access);
@@ -326,7 +360,8 @@ Next load(const Op& op, run::Context& context, uint32_t mask) {
 }
 
 Next store(const Op& op, run::Context& context, uint32_t mask) {
-  const auto& use = op.as<MemoryUse>();
+  const auto& use = op.as<RowUse>();
+  if (mask == ~0u && store_row(op, use, context)) return Next::advance;
   run::LaneBytes access;
   run::resolve(use, op.a, context, mask, static_cast<size_t>(use.size) * use.count,
                machine::AccessKind::write, use.count == 1, access, &op);

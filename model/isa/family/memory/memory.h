@@ -3,6 +3,7 @@
 #include "model/isa/family/atomic_update.h"
 #include "model/isa/form/builder.h"
 #include "model/isa/form/memory_use.h"
+#include "model/isa/lanes/row_moves.h"
 
 namespace bitwell::isa {
 
@@ -12,8 +13,19 @@ void build_store(Builder& b, const Match& m);          // st
 void build_atomic(Builder& b, const Match& m);         // atom, red
 void build_atomic_vector(Builder& b, const Match& m);  // both, of vectors
 
-Next load(const Op& op, run::Context& context, uint32_t mask);   // MemoryUse; results
-Next store(const Op& op, run::Context& context, uint32_t mask);  // MemoryUse; sources
+// Of a load or a store: how all lanes of a warp are moved at once where they reach a run of bytes.
+struct RowUse : MemoryUse {
+  // To be called when sizes and count are known.
+  void choose_moves() {
+    load_rows = row_moves().load(size, register_bytes, is_signed, count);
+    load_same = row_moves().load_same(size, register_bytes, is_signed, count);
+    store_rows = row_moves().store(size, register_bytes, count);
+  }
+  LoadRows load_rows = nullptr, load_same = nullptr;
+  StoreRows store_rows = nullptr;
+};
+Next load(const Op& op, run::Context& context, uint32_t mask);   // RowUse; results
+Next store(const Op& op, run::Context& context, uint32_t mask);  // RowUse; sources
 
 inline constexpr uint64_t kMostBulkZeros = uint64_t{1} << 24;          // PTX ISA 9.0, 9.7.9.14
 Next store_zeros(const Op& op, run::Context& context, uint32_t mask);  // AddressUse; b bytes

@@ -75,11 +75,11 @@ void take_policy(Builder& b, const Match& m, size_t operands) {
 }
 
 // What a load or a store does to memory, at the place that operand number `place` says.
-MemoryUse use_of(Builder& b, Op& op, const Type& type, size_t place, bool loads) {
+RowUse use_of(Builder& b, Op& op, const Type& type, size_t place, bool loads) {
   const ptx::Instruction& i = b.instruction();
   const Space space = space_of(i);
   const size_t n = vector_length(i);
-  MemoryUse use;
+  RowUse use;
   use.size = static_cast<uint16_t>(type.bits / 8);
   use.is_signed = loads && type.kind == 's';
   use.order = access_order(i);
@@ -104,7 +104,7 @@ void build_load(Builder& b, const Match& m) {
   const Type& type = b.type(b.instruction().modifiers.back());
   take_policy(b, m, 2);
   Op op = effect(load);
-  MemoryUse use = use_of(b, op, type, 1, true);
+  RowUse use = use_of(b, op, type, 1, true);
   const size_t n = use.count;
   std::vector<uint32_t>* list = b.new_list();
   int bits = 0;
@@ -119,6 +119,7 @@ void build_load(Builder& b, const Match& m) {
   if (bits == 0) bits = std::max(type.bits, 16);
   for (const uint32_t row : *list) b.widen(row, bits);  // `_` is written as its neighbours are
   use.register_bytes = static_cast<uint8_t>(std::max(bits, 16) / 8);
+  use.choose_moves();
   op.results = list;
   b.payload(op, use);
   b.emit(op);
@@ -129,7 +130,7 @@ void build_store(Builder& b, const Match& m) {
   take_policy(b, m, 2);
   if (space_of(b.instruction()) == Space::constant) throw Invalid("a store to .const");
   Op op = effect(store);
-  MemoryUse use = use_of(b, op, type, 0, false);
+  RowUse use = use_of(b, op, type, 0, false);
   const size_t n = use.count;
   std::vector<uint32_t>* list = b.new_list();
   int bits = 0;
@@ -142,6 +143,7 @@ void build_store(Builder& b, const Match& m) {
     list->push_back(v.row);
   }
   use.register_bytes = static_cast<uint8_t>(std::max(bits, 16) / 8);
+  use.choose_moves();
   op.sources = list;
   b.payload(op, use);
   b.emit(op);

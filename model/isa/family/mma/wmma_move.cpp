@@ -108,10 +108,11 @@ void move_form(Builder& b, const Match& m) {
     const size_t strided = by_inner ? place.inner : place.outer;
     const size_t along = by_inner ? place.outer : place.inner;
     Op op = effect(loads ? load : store);
-    MemoryUse use;
+    RowUse use;
     use.space = where.space;
     use.order = {Semantics::weak, Scope::cta};
     use.size = use.register_bytes = f.bits == 64 ? 8 : 4;
+    use.choose_moves();
     use.offset = where.offset + along * f.bits / 8;
     op.a = strided == 0 ? at.address : multiplied(b, at.pitch, b.constant_row(64, strided), at.address);
     const Value v = loads ? b.destination(registers.elements[r], held)

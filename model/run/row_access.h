@@ -1,0 +1,84 @@
+// The common case of access.h, which is most of what kernels load and store: 32 lanes that reach a run of
+// bytes. One compare proves their addresses. Inline, as calls would be half of its cost.
+#pragma once
+#include "model/isa/form/memory_use.h"
+#include "model/isa/lanes/row_moves.h"
+#include "model/run/context.h"
+#include "model/run/parallel/claim.h"
+
+namespace bitwell::run {
+
+// The bytes of all 32 lanes.
+struct RowBytes {
+  std::byte* bytes = nullptr;  // of lane 0
+  uint8_t* defined = nullptr;  // nullptr: all defined
+  bool same = false;           // of every other lane too; else they follow
+  bool global = false;         // in global memory
+};
+
+// Where `address` and what follows lies, if that is simply said; it becomes the region's own.
+[[gnu::always_inline]] inline machine::Region* row_region(const isa::AddressUse& use, Cta& cta,
+                                                          uint64_t& address, uint64_t length, bool& global) {
+  switch (use.space) {
+    case isa::Space::generic:
+      if (address - machine::kSharedWindow < machine::kWindowSize) {
+        address -= machine::kSharedWindow;
+        return &cta.shared;
+      }
+      [[fallthrough]];
+    case isa::Space::global: {
+      if (use.narrow || !machine::is_global(address)) return nullptr;
+      global = true;
+      machine::Region*& last = cta.last_global;
+      if (last == nullptr || !last->contains(address, length)) {
+        machine::Region* const found = cta.grid.global.find(address, length);
+        if (found != nullptr) last = found;
+        return found;
+      }
+      return last;
+    }
+    case isa::Space::shared:
+    case isa::Space::cluster: return &cta.shared;
+    case isa::Space::param: return &cta.grid.parameters;
+    default: return nullptr;
+  }
+}
+
+// As resolve() of access.h, of a read or a write by all 32 lanes of which nobody is to be told. False, with
+// nothing done, where it is not the common case; resolve() then says what it is.
+template <AccessKind kind>
+[[gnu::always_inline]] inline bool resolve_row(const isa::AddressUse& use, uint32_t row, Context& context,
+                                               size_t size, RowBytes& out) {
+  Cta& cta = context.cta;
+  if ((context.checked && context.defined_at(row) != ~0u) || cta.cluster.accesses_watched()) return false;
+  static const isa::RowMoves& moves = isa::row_moves();
+  uint64_t first = 0;
+  isa::Apart apart{};
+  if (use.narrow) {
+    const auto* const addresses = context.row<uint32_t>(row);
+    first = static_cast<uint32_t>(addresses[0] + use.offset);
+    apart = moves.narrow(addresses, size);
+  } else {
+    const auto* const addresses = context.row<uint64_t>(row);
+    first = addresses[0] + use.offset;
+    apart = moves.wide(addresses, size);
+  }
+  out.same = apart == isa::Apart::nothing;
+  if (apart == isa::Apart::otherwise || (out.same && kind != AccessKind::read)) return false;
+  if (context.checked && (first & (size - 1)) != 0) return false;
+  const uint64_t length = out.same ? size : size * machine::kLanes;
+  machine::Region* const region = row_region(use, cta, first, length, out.global);
+  if (region == nullptr || !region->contains(first, length)) return false;
+  if (region->read_only && kind != AccessKind::read) return false;
+  if (region == &cta.shared && context.checked && cta.mbarriers.overlapping(first, length) != nullptr)
+    return false;
+  if (const Parallel* const parallel = cta.grid.parallel; parallel != nullptr && out.global) [[unlikely]]
+    if (kind != AccessKind::read || !parallel->claims.read_at_once(*region))
+      claim(kind, *region, first, length, parallel->claims);
+  const uint64_t offset = first - region->base();
+  out.bytes = region->raw_bytes() + offset;
+  out.defined = region->raw_defined() == nullptr ? nullptr : region->raw_defined() + offset;
+  return true;
+}
+
+}  // namespace bitwell::run
