@@ -77,12 +77,26 @@ bool special(const DotRule& rule, const DotOperand& v, const ValueLanes& lanes) 
   return (v.format->has_nan() && lanes.special(*v.format, v.codes.data(), v.codes.size())) ||
          !std::all_of(v.scales.begin(), v.scales.end(), [&](uint8_t c) { return finite(*rule.scale, c); });
 }
-// By row or column. Most often none is.
+bool is_nan(const Format& f, uint32_t code) {
+  return (code >> f.ignored_low & f.magnitude_mask()) > f.max_code() + (f.has_infinity() ? 1 : 0);
+}
+
+// Whether a code or a scale is NaN: every sum with it is, as the addend of what comes behind stays so.
+bool has_nan(const DotRule& rule, const DotOperand& v) {
+  return (v.format->has_nan() &&
+          std::any_of(v.codes.begin(), v.codes.end(), [&](uint32_t c) { return is_nan(*v.format, c); })) ||
+         !std::all_of(v.scales.begin(), v.scales.end(), [&](uint8_t c) { return finite(*rule.scale, c); });
+}
+constexpr uint8_t kInfinite = 1, kNaN = 2;
+// By row or column, 0 for those that are finite. Most often all are.
 std::vector<uint8_t> special_ones(const DotRule& rule, const DotOperand& o, size_t count, size_t k,
                                   const ValueLanes& lanes) {
   std::vector<uint8_t> out(count);
   if (!special(rule, o, lanes)) return out;
-  for (size_t i = 0; i < count; ++i) out[i] = special(rule, vector_of(rule, o, i, k), lanes) ? 1 : 0;
+  for (size_t i = 0; i < count; ++i) {
+    const DotOperand v = vector_of(rule, o, i, k);
+    if (special(rule, v, lanes)) out[i] = has_nan(rule, v) ? kNaN : kInfinite;
+  }
   return out;
 }
 
@@ -269,7 +283,11 @@ class Tile {
       return;
     }
     for (size_t c = 0; c < count; ++c) {
-      if ((slow >> c & 1) != 0)
+      // The sum is NaN where a number is, or C.
+      const bool nan = special_[row] == kNaN || b_.special[first + c] == kNaN || is_nan(*rule_.output, to[c]);
+      if (nan && !rule_.emulated)
+        to[c] = static_cast<uint32_t>(rule_.output->canonical_nan());
+      else if ((slow >> c & 1) != 0)
         to[c] = dot(rule_, vector_of(rule_, a_, row, b_.k),
                     vector_of(rule_, {b_.format, b_.codes, b_.scales}, first + c, b_.k), to[c]);
       else if (rule_.emulated)
@@ -418,7 +436,8 @@ class Tile {
     for (size_t first = 0; first < b_.columns; first += kTileLanes) {
       const size_t count = std::min(kTileLanes, b_.columns - first);
       uint32_t special_columns = 0;
-      for (size_t c = 0; c < count; ++c) special_columns |= static_cast<uint32_t>(b_.special[first + c]) << c;
+      for (size_t c = 0; c < count; ++c)
+        special_columns |= static_cast<uint32_t>(b_.special[first + c] != 0) << c;
       for (size_t some = 0; some < rows_; some += kExactRows) {
         const size_t rows = std::min(kExactRows, rows_ - some);
         const uint32_t left = exact(some, rows, first, count);
@@ -427,7 +446,7 @@ class Tile {
           const size_t row = some + r;
           alignas(64) uint32_t lane[kTileLanes];
           uint32_t slow = open(row, first, count, special_columns, lane);
-          slow |= compute(row, first, count, lane);
+          if (special_[row] == 0) slow |= compute(row, first, count, lane);
           close(row, first, count, lane, slow);
         }
       }

@@ -22,7 +22,7 @@ struct DotColumns {
   size_t columns = 0, k = 0;
   std::vector<uint32_t> codes;  // as given, column by column
   std::vector<uint8_t> scales;
-  std::vector<uint8_t> special;  // a column with NaN or infinity
+  std::vector<uint8_t> special;  // 0: a finite column; 1: one with infinity; 2: with NaN
   bool finite = true;            // none is
   // Rules of single products, but the emulation of fp8: with their scales, [k][padded column].
   std::vector<float> number;

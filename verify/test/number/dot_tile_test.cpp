@@ -101,6 +101,67 @@ TEST(Tile, EqualsTheDefinitionInEveryRow) {
       }
 }
 
+// Rows, columns and C with an infinity or a NaN, at the first, a middle and the last place, against each
+// other and against finite ones and zeros.
+TEST(Tile, InfinityAndNaNGoWhereTheDefinitionHasThem) {
+  for (const DotRule& rule : dot_rules())
+    for (const Format* fa : rule.inputs)
+      for (const Format* fb : rule.inputs) {
+        if (fa == nullptr || fb == nullptr || !rule.takes(*fa, *fb)) continue;
+        const size_t k = 2 * static_cast<size_t>(rule.length), scales = rule.scales(k);
+        const auto vectors = [&](const Format& f, bool nan_scale) {
+          const auto one = static_cast<uint32_t>(f.bias) << f.fraction_bits;
+          std::vector<uint32_t> specials{0};  // none: a vector of ones
+          const auto sign = static_cast<uint32_t>(f.sign_mask());
+          if (f.has_infinity())
+            specials.insert(specials.end(), {static_cast<uint32_t>(f.max_code() + 1),
+                                             static_cast<uint32_t>(f.max_code() + 1) | sign});
+          if (f.has_nan())
+            specials.insert(specials.end(), {static_cast<uint32_t>(f.magnitude_mask()),
+                                             static_cast<uint32_t>(f.magnitude_mask()) | sign});
+          std::vector<uint32_t> codes;
+          std::vector<uint8_t> scale;
+          const auto add = [&](uint32_t fill, uint32_t special, size_t at, uint8_t first_scale) {
+            codes.insert(codes.end(), k, fill << f.ignored_low);
+            if (special != 0) codes[codes.size() - k + at] = special << f.ignored_low;
+            for (size_t i = 0; i < scales; ++i)
+              scale.push_back(i == 0 ? first_scale : static_cast<uint8_t>(rule.scale == &ue8m0 ? 127 : 0x38));
+          };
+          const auto usual = static_cast<uint8_t>(rule.scale == &ue8m0 ? 127 : 0x38);
+          for (const uint32_t special : specials)
+            for (const size_t at : {size_t{0}, k / 2, k - 1})
+              for (const uint32_t fill : {one, uint32_t{0}}) add(fill, special, at, usual);
+          if (rule.scale != nullptr && nan_scale) add(one, 0, 0, rule.scale == &ue8m0 ? 0xFF : 0x7F);
+          return std::pair(codes, scale);
+        };
+        const auto [a, sa] = vectors(*fa, true);
+        const auto [b, sb] = vectors(*fb, true);
+        const size_t rows = a.size() / k, columns = b.size() / k;
+        const auto out = *rule.output;
+        const auto infinite = static_cast<uint32_t>(out.max_code() + 1);
+        for (const uint32_t addend :
+             {uint32_t{0}, static_cast<uint32_t>(out.bias) << out.fraction_bits, infinite,
+              infinite | static_cast<uint32_t>(out.sign_mask()), infinite + 1,
+              static_cast<uint32_t>(out.magnitude_mask() | out.sign_mask())}) {
+          const std::vector<uint32_t> c(rows * columns, addend);
+          std::vector<uint32_t> expected = c;
+          for (size_t r = 0; r < rows; ++r)
+            for (size_t n = 0; n < columns; ++n)
+              expected[r * columns + n] = dot(
+                  rule, {fa, std::span(a).subspan(r * k, k), std::span(sa).subspan(r * scales, scales)},
+                  {fb, std::span(b).subspan(n * k, k), std::span(sb).subspan(n * scales, scales)}, addend);
+          for (const char* level : kLevels) {
+            if (!has_level(level)) continue;
+            std::vector<uint32_t> d = c;
+            dot_tile(rule, {fa, a, sa}, rows, prepare_columns(rule, {fb, b, sb}, columns, k, level), d,
+                     level);
+            ASSERT_EQ(d, expected) << rule.architecture << " " << rule.instruction << " " << fa->name << " "
+                                   << fb->name << " C " << addend << " " << level;
+          }
+        }
+      }
+}
+
 // What the groups' loop rounds itself is cut off where C's exponent, or another group's, is far above: every
 // distance around the last bit that is kept.
 TEST(Tile, ScaledTermsAreCutOffWhereTheDefinitionCutsThem) {
