@@ -7,7 +7,7 @@ import pytest
 
 from . import gpu, marks
 from .activate import activate, forget
-from .evidence import COLLECTION, leak, lines, replay, summary
+from .evidence import COLLECTION, leak, lines, summary
 from .report import Verdict
 
 
@@ -102,13 +102,13 @@ class Plugin:
         if call.excinfo is not None and isinstance(call.excinfo.value, (Verdict, gpu.Unsupported, gpu.InputError)):
             if not item.config.getoption("fulltrace"):
                 shortened(call.excinfo.value)
-            if found and found[-1].file:
-                noted(call.excinfo.value, replay(found[-1].file))
+            if found and found[-1].replay:
+                noted(call.excinfo.value, found[-1].replay)
         leaks = [leak(now.held[a]) for a in sorted(self.own & now.own)] if call.when == "teardown" else []
         if now.launched or now.notes or leaks:
             item.user_properties[:] = [p for p in item.user_properties if p[0] != "bitwell"] + [("bitwell", json.dumps(summary(now, leaks)))]
         report = yield
-        told = [f"{row.kernel}: {row.message}" + (f"\n{replay(row.file)}" if row.file else "") for row in found if row.must_hold]
+        told = [f"{row.kernel}: {row.message}" + (f"\n{row.replay}" if row.replay else "") for row in found if row.must_hold]
         if report.passed and (told or leaks):
             report.outcome = "failed"
             report.longrepr = "\n".join([*(["bitwell: the test went on after this:", *told] if told else []), *leaks])

@@ -1,26 +1,33 @@
 """What tests launched, as plain values that travel between processes, and as lines."""
 import collections
-import re
+import functools
+import json
+import pathlib
+import tempfile
+
+from .command import CommandError, command
 
 COLLECTION = "while tests were collected"  # in the place of a node id
-ORDER = ("device", "manual", "approximate")  # how the bits are known, the best first
+ORDER = ("device", "published", "manual", "approximate")  # how the bits are known, the best first
 
 
-def evidence_of(ptx):
-    """Of a module, by what is known of its target: an H200 gave sm_90's bits, also those of approximate instructions, which
-    other targets have been lent."""
-    target = re.search(r"^\s*\.target\s+sm_(\d+)", ptx, re.M)
-    if target and target[1] == "90":
-        return "device"
-    return "approximate" if re.search(r"\.approx\b", ptx) else "manual"
+@functools.lru_cache(maxsize=None)
+def evidence_of(ptx, entry):
+    """How the results of an entry's instructions are known, as `bitwell check` says: the weakest word, and the instructions
+    that it is for. Nothing of what is not supported."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "kernel.ptx"
+        file.write_text(ptx)
+        try:
+            told = json.loads(command("check", file, "--entry", entry, "--json")).get("evidence", ())
+        except (CommandError, ValueError, RuntimeError, NotImplementedError):
+            return "", ()
+    weakest_word = weakest(e["known_by"] for e in told)
+    return weakest_word, tuple(i for e in told if e["known_by"] == weakest_word for i in e["instructions"])
 
 
 def weakest(kinds):
     return max((k for k in kinds if k in ORDER), key=ORDER.index, default="")
-
-
-def replay(file):
-    return f"replay: bitwell run {file}"
 
 
 def leak(allocation):
@@ -31,12 +38,14 @@ def summary(gpu, leaks=()):
     """Of one test."""
     kernels = {}
     for row in gpu.launched:
-        k = kernels.setdefault(row.kernel, {"launches": 0, "seconds": 0.0, "verdict": "held", "evidence": "", "message": "", "file": ""})
+        k = kernels.setdefault(row.kernel, {"launches": 0, "seconds": 0.0, "verdict": "held", "evidence": "", "weakest": [], "message": "", "replay": ""})
         k["launches"] += 1
         k["seconds"] += row.seconds
-        k["evidence"] = weakest((k["evidence"], row.evidence))
+        known, instructions = evidence_of(row.ptx, row.kernel)
+        if k["evidence"] != known == weakest((k["evidence"], known)):
+            k |= {"evidence": known, "weakest": list(instructions) if known != "device" else []}
         if row.verdict != "held":
-            k |= {"verdict": row.verdict, "message": row.message, "file": row.file}
+            k |= {"verdict": row.verdict, "message": row.message, "replay": row.replay}
     return {"kernels": kernels, "notes": list(gpu.notes), "leaks": list(leaks)}
 
 
@@ -51,13 +60,15 @@ def lines(tests, verbose):
     of_tests = sum(1 for name, t in tests.items() if t["kernels"] and name != COLLECTION)
     yield f"{plural(of_tests, 'test')} launched {plural(len({n for _, n, _ in kernels}), 'kernel')}, {plural(launches, 'launch')}, {seconds:.2f} s in the simulator"
     counted = collections.Counter(weakest(k["evidence"] for k in t["kernels"].values()) for t in tests.values() if t["kernels"])
-    known = [f"{kind} {counted[kind]}" for kind in ORDER if counted[kind]]
+    weak = {kind: sorted({i for *_, k in kernels if k["evidence"] == kind for i in k["weakest"]}) for kind in ORDER}
+    known = [f"{kind} {counted[kind]}" + (f" ({', '.join(weak[kind][:3])}{', ...' if len(weak[kind]) > 3 else ''})" if weak[kind] else "")
+             for kind in ORDER if counted[kind]]
     if known:
         yield "how the bits are known, by the weakest of a test: " + ", ".join(known)
-    for verdict in ("fault", "race", "order"):
+    for verdict in ("bug", "fault", "race", "order"):
         for test, name, k in kernels:
             if k["verdict"] == verdict:
-                yield f"{verdict}: {test}: {name}" + (f", {replay(k['file'])}" if k["file"] else "")
+                yield f"{verdict}: {test}: {name}" + (f", {k['replay'].splitlines()[0]}" if k["replay"] else "")
     for test, t in tests.items():
         for text in t["leaks"]:
             yield text.replace("leak: ", f"leak: {test}: ", 1)

@@ -11,7 +11,6 @@ from typing import Optional
 from . import record
 from ._native import InputError, ModelBug, Snapshot, Unsupported
 from .devices import DEVICES
-from .evidence import evidence_of
 from .process import Process, three
 
 KEPT = 256 << 20  # bytes of memory that are kept while a launch runs, for the file that replays it
@@ -35,7 +34,7 @@ class Launched:
     kernel: str
     verdict: str = "failed"
     seconds: float = 0.0
-    evidence: str = ""
+    ptx: str = ""  #: of the module
     message: str = ""
     file: str = ""  #: that replays it
     replay: str = ""  #: "replay: " and the command that does, with what the file lacks; or why there is none
@@ -64,7 +63,6 @@ class Gpu(Process):
         self.starts: list[int] = []  # in order
         self.own: set[int] = set()  # of these, what allocate() gave
         self.texts: dict[int, str] = {}  # by module
-        self.evidence: dict[int, str] = {}
         self.modules: dict[str, int] = {}  # of module_of
         self.launched: list[Launched] = []
         self.notes: list[str] = []
@@ -102,7 +100,6 @@ class Gpu(Process):
     def load(self, ptx, path=""):
         module = super().load(ptx, path)
         self.texts[module] = ptx
-        self.evidence[module] = evidence_of(ptx)
         return module
 
     def module_of(self, ptx: str) -> int:
@@ -114,11 +111,11 @@ class Gpu(Process):
 
     def unload(self, module):
         super().unload(module)
-        del self.texts[module], self.evidence[module]
+        del self.texts[module]
 
     def launch(self, module, entry, grid, block, arguments, *, cluster=None, shared=0, cooperative=False, must_hold=False, **more):
         __tracebackhide__ = True
-        row = Launched(entry, evidence=self.evidence[module], must_hold=must_hold)
+        row = Launched(entry, ptx=self.texts[module], must_hold=must_hold)
         self.launched.append(row)
         began = time.perf_counter()
         recording = None
