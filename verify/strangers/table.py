@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables of README.md: of programs/programs.csv, and of results.csv and device.csv.
+"""Prints the tables of README.md: of programs/programs.csv, and of results.csv and device.csv; and that of docs/pytest.md: suites/suites.csv.
 
     table.py [--write | --check]
 
@@ -59,12 +59,17 @@ def languages():
 
 
 def suites():
-    return as_it_is("suites/suites.csv", ("project", "tests", "device", "ran", "launched a kernel", "passed", "failed", "refused",
+    return as_it_is("suites/suites.csv", ("project", "tests", "device", "collected", "ran", "launched a kernel", "passed", "failed", "refused",
                                           "skipped", "why not", "s"))
 
 
-# Between these two lines of README.md.
-TABLES = {("<!-- suites -->\n", "<!-- end of the suites -->\n"): suites, ("<!-- languages -->\n", "<!-- end of the languages -->\n"): languages, ("<!-- programs -->\n", "<!-- end of the programs -->\n"): programs, ("<!-- table -->\n", "<!-- end of the table -->\n"): table}
+README, PAGE = HERE / "README.md", HERE.parent.parent / "docs/pytest.md"
+# The file, and the name of the table in the lines around it.
+TABLES = {(PAGE, "suites"): suites, (README, "languages"): languages, (README, "programs"): programs, (README, "table"): table}
+
+
+def lines_around(name):
+    return f"<!-- {name} -->\n", f"<!-- end of the {name} -->\n"
 
 
 def registered():
@@ -78,7 +83,7 @@ def registered():
                         yield ast.literal_eval(d.args[0]), arch
 
 
-def check(text):
+def check():
     have = {(r["kernel"], r["arch"]) for r in rows("results.csv")}
     want = set(registered())
     faults = [f"{k} for {a} has no row in results.csv" for k, a in sorted(want - have)]
@@ -86,9 +91,10 @@ def check(text):
     faults += [f"{r['kernel']} in device.csv: no source makes it" for r in rows("device.csv") if (r["kernel"], r["arch"]) not in want]
     if len({k for k, _ in have}) < 40:
         faults.append("results.csv has fewer than 40 kernels")
-    for (begin, end), made in TABLES.items():
-        if begin + made() + end not in text:
-            faults.append(f"README.md has another table behind {begin.strip()}: table.py --write")
+    for (file, name), made in TABLES.items():
+        begin, end = lines_around(name)
+        if begin + made() + end not in file.read_text():
+            faults.append(f"{file.name} has another table behind {begin.strip()}: table.py --write")
     return faults
 
 
@@ -97,14 +103,13 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    readme = HERE / "README.md"
-    text = readme.read_text()
     if options.write:
-        for (begin, end), made in TABLES.items():
-            text = text[:text.index(begin)] + begin + made() + text[text.index(end):]
-        readme.write_text(text)
+        for (file, name), made in TABLES.items():
+            begin, end = lines_around(name)
+            text = file.read_text()
+            file.write_text(text[:text.index(begin)] + begin + made() + text[text.index(end):])
     elif options.check:
-        faults = check(text)
+        faults = check()
         print("\n".join(faults) or "the tables stand as the results say")
         return 1 if faults else 0
     else:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs tests of other projects, as they are, under `pytest --bitwell`: the list is suites_list.py.
 
-    PYTHON suites.py [--device h200] [--only FILE] PROJECT=FOLDER...      # into suites.csv; ../table.py puts it into README.md
+    PYTHON suites.py [--device h200] [--only FILE] PROJECT=FOLDER...      # into suites.csv; ../table.py puts it into docs/pytest.md
 
 PYTHON has bitwell, pytest, and what the project's tests import. FOLDER is a working tree of yours with the tests.
 """
@@ -57,14 +57,15 @@ def properties(case):
 
 
 def ran(command, folder, limit):
-    """What it printed; after its time it is interrupted, so that it still tells of the tests that have ended."""
+    """What it printed, and whether its time was over: then it is interrupted, so that it still tells of the tests that have ended."""
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-                          env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}) as process:
-        for signal_then in (signal.SIGINT, signal.SIGKILL, None):
+                          env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:
+        for then in (signal.SIGINT, signal.SIGKILL, None):
             try:
-                return process.communicate(timeout=limit)[0], signal_then is not signal.SIGINT
+                said = process.communicate(timeout=limit)[0]
+                return said, process.returncode not in (0, 1) and then is not signal.SIGINT
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal_then)
+                os.killpg(process.pid, then)
                 limit = 60
 
 
