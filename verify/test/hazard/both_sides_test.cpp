@@ -7,7 +7,7 @@
 namespace bitwell::hazard {
 namespace {
 
-constexpr size_t kSchedules = 8;
+constexpr size_t kSchedulesOfEach = 8;
 
 // As what the kernel is found: "scope at lines 12 and 14", "fault"; "" where it is clean.
 std::string said(const std::string& text, uint32_t ctas, uint32_t threads, std::vector<size_t> buffers) {
@@ -19,7 +19,7 @@ std::string said(const std::string& text, uint32_t ctas, uint32_t threads, std::
   e.launch.shape.block = {threads, 1, 1};
   for (size_t i = 0; i < buffers.size(); ++i)
     e.launch.add_buffer({"b" + std::to_string(i), std::vector<std::byte>(buffers[i]), true, false, true});
-  const bugs::Tally t = bugs::examine(e, nullptr, kSchedules);
+  const bugs::Tally t = bugs::examine(e, nullptr, kSchedulesOfEach);
   return t.said == "fault" || t.said == "note" ? t.where : t.said;
 }
 

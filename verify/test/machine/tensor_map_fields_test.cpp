@@ -12,7 +12,7 @@ namespace {
 
 using Field = TensorMapField;
 
-std::string refusal(const std::function<void()>& act) {
+std::string refusal_of_fields(const std::function<void()>& act) {
   try {
     act();
   } catch (const InputError& e) {
@@ -35,7 +35,7 @@ TensorMap tiles(TensorType type = TensorType::f16) {
 }
 
 std::string replaced(Field field, uint32_t ordinal, uint64_t value, const TensorMap& map = tiles()) {
-  return refusal([&] {
+  return refusal_of_fields([&] {
     TensorMapBytes bytes = encode(map);
     replace(bytes, field, ordinal, value);
   });
@@ -124,7 +124,7 @@ TEST(TensorMapFields, BoxesOfIm2colAreNotReplaced) {
 
 // Sets bits of the bytes: what no map holds is refused by name.
 std::string with_bits(TensorMap m, uint32_t first, uint32_t width, uint64_t value) {
-  return refusal([&] {
+  return refusal_of_fields([&] {
     TensorMapBytes bytes = encode(m);
     for (uint32_t b = 0; b < width; ++b) {
       const std::byte bit = static_cast<std::byte>(1 << (first + b) % 8);

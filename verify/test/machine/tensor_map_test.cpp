@@ -14,7 +14,7 @@ namespace bitwell::machine {
 namespace {
 
 // A map that holds, with what `change` changes; empty, or why it is refused.
-std::string refusal(const std::function<void(TensorMap&)>& change) {
+std::string refusal_of_map(const std::function<void(TensorMap&)>& change) {
   TensorMap m;
   m.type = TensorType::u8;
   m.rank = 3;
@@ -31,7 +31,7 @@ std::string refusal(const std::function<void(TensorMap&)>& change) {
   return "";
 }
 
-struct Limit {
+struct LimitOfMaps {
   std::string name;
   std::function<void(TensorMap&)> last, beyond;
   std::string says;
@@ -43,7 +43,7 @@ TEST(TensorMap, EveryLimitHoldsAndOneBeyondIsRefused) {
     m.rank = 5;
     m.strides = {1, 256, 16384, 65536, 65536};
   };
-  std::vector<Limit> limits{
+  std::vector<LimitOfMaps> limits{
       {"least rank", [](M& m) { m.rank = 1; }, [](M& m) { m.rank = 0; },
        "tensorRank is 0, it must be 1 to 5"},
       {"most rank", rank5, [](M& m) { m.rank = 6; }, "tensorRank is 6, it must be 1 to 5"},
@@ -140,10 +140,10 @@ TEST(TensorMap, EveryLimitHoldsAndOneBeyondIsRefused) {
     limits.push_back({"wide stride", [=](M& m) { wide(m), m.strides[1] = 288; },
                       [=](M& m) { wide(m), m.strides[1] = 272; }, "a multiple of 32"});
   }
-  for (const Limit& l : limits) {
-    EXPECT_EQ(refusal(l.last), "") << l.name;
-    EXPECT_NE(refusal(l.beyond).find(l.says), std::string::npos)
-        << l.name << ": '" << refusal(l.beyond) << "'";
+  for (const LimitOfMaps& l : limits) {
+    EXPECT_EQ(refusal_of_map(l.last), "") << l.name;
+    EXPECT_NE(refusal_of_map(l.beyond).find(l.says), std::string::npos)
+        << l.name << ": '" << refusal_of_map(l.beyond) << "'";
   }
 }
 

@@ -21,7 +21,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-std::array<float, 16> group_of(std::initializer_list<float> values) {
+std::array<float, 16> zero_filled(std::initializer_list<float> values) {
   std::array<float, 16> out{};
   std::copy(values.begin(), values.end(), out.begin());
   return out;
@@ -66,7 +66,7 @@ RC_GTEST_PROP(ReciprocalRecipes, AreOneButForScalesOfZeroAndSubnormalNumbers, ()
 // A group whose scale is below E4M3's least number: vLLM's codes are zeros, the others' go to the ends, and
 // zeros, times infinity, to 6.
 TEST(ReciprocalRecipes, AGroupThatVanishesIsToldByTheScaleOrByItsLargest) {
-  const auto group = group_of({1e-6f, -0.0f, -1e-6f});
+  const auto group = zero_filled({1e-6f, -0.0f, -1e-6f});
   const auto codes = [&](const char* recipe) { return oracle::two_level(recipe, group, 2688).codes; };
   for (const char* recipe : {"vllm", "tensorrt_llm", "flashinfer", "mslk", "fbgemm"})
     EXPECT_EQ(oracle::two_level(recipe, group, 2688).scale, 0) << recipe;
@@ -82,7 +82,7 @@ TEST(ReciprocalRecipes, AGroupThatVanishesIsToldByTheScaleOrByItsLargest) {
 }
 
 TEST(ReciprocalRecipes, AGroupOfZerosKeepsItsSignsButInTritonsKernels) {
-  const auto group = group_of({0.0f, -0.0f});
+  const auto group = zero_filled({0.0f, -0.0f});
   for (const char* recipe : {"vllm", "tensorrt_llm", "flashinfer"}) {
     EXPECT_EQ(oracle::two_level(recipe, group, 3).codes[0], 0) << recipe;
     EXPECT_EQ(oracle::two_level(recipe, group, 3).codes[1], 8) << recipe;
@@ -96,7 +96,7 @@ TEST(ReciprocalRecipes, AGroupOfZerosKeepsItsSignsButInTritonsKernels) {
 TEST(ReciprocalRecipes, NansAndInfinitiesAreNumbersOfSomeKind) {
   for (const char* recipe : {"vllm", "tensorrt_llm", "flashinfer"}) {
     const auto made = [&](std::initializer_list<float> values) {
-      return oracle::two_level(recipe, group_of(values), 2688);
+      return oracle::two_level(recipe, zero_filled(values), 2688);
     };
     EXPECT_EQ(made({kNan, -kNan, 6}).scale, 0x38) << recipe;
     EXPECT_EQ(made({kNan, -kNan, 6}).codes[1], 7) << recipe;
@@ -114,7 +114,7 @@ TEST(ReciprocalRecipes, NansAndInfinitiesAreNumbersOfSomeKind) {
 // A calibrated range below the tensor's largest: the scale stays 448, codes stay at 6.
 TEST(ReciprocalRecipes, ScalesSaturate) {
   for (const char* recipe : {"vllm", "tensorrt_llm", "flashinfer", "mslk", "fbgemm"}) {
-    const oracle::Nvfp4Group made = oracle::two_level(recipe, group_of({100, -50}), 1);
+    const oracle::Nvfp4Group made = oracle::two_level(recipe, zero_filled({100, -50}), 1);
     EXPECT_EQ(made.scale, 0x7E) << recipe;
     EXPECT_EQ(made.codes[0], 7) << recipe;
     EXPECT_EQ(made.codes[1], std::string_view(recipe) == "fbgemm" ? 13 : 15) << recipe;
@@ -123,7 +123,7 @@ TEST(ReciprocalRecipes, ScalesSaturate) {
 
 // A bf16 number below 2^-126 is one to all but FlashInfer's compiler.
 TEST(ReciprocalRecipes, SubnormalNumbersAreZerosToFlashinfer) {
-  const auto group = group_of({0x1p-127f, -0x1p-128f});
+  const auto group = zero_filled({0x1p-127f, -0x1p-128f});
   const auto made = [&](const char* recipe) { return oracle::two_level(recipe, group, 0x1p-125f); };
   EXPECT_NE(made("tensorrt_llm").scale, 0);
   EXPECT_EQ(made("flashinfer").scale, 0);
@@ -133,7 +133,7 @@ TEST(ReciprocalRecipes, SubnormalNumbersAreZerosToFlashinfer) {
 
 // FBGEMM's codes are of the group's largest, not of the scale as it is stored.
 TEST(ReciprocalRecipes, FbgemmsCodesDoNotKnowTheirScale) {
-  const auto group = group_of({6.3f, 5.2f});  // under a scale of 1: 6.3 / 6 goes to 1
+  const auto group = zero_filled({6.3f, 5.2f});  // under a scale of 1: 6.3 / 6 goes to 1
   EXPECT_EQ(oracle::two_level("fbgemm", group, 2688).scale, oracle::two_level("vllm", group, 2688).scale);
   EXPECT_EQ(oracle::two_level("vllm", group, 2688).codes[1], 7) << "5.2";
   EXPECT_EQ(oracle::two_level("fbgemm", group, 2688).codes[1], 6) << "5.2 * 6 / 6.3 = 4.95";

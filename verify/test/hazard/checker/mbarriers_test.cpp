@@ -8,7 +8,7 @@ namespace {
 
 constexpr Order kRelease{Semantics::release, Scope::cta, Proxy::generic};
 constexpr Order kAcquire{Semantics::acquire, Scope::cta, Proxy::generic};
-constexpr Order kRelaxed{Semantics::relaxed, Scope::cta, Proxy::generic};
+constexpr Order kRelaxedOfCta{Semantics::relaxed, Scope::cta, Proxy::generic};
 constexpr Order kFence{Semantics::acq_rel, Scope::cluster, Proxy::generic};
 constexpr Triple kFirst{0, 0, 0}, kSecond{1, 0, 0};
 
@@ -139,10 +139,10 @@ TEST(Mbarriers, OrderWhatTheirArrivalsRelease) {
           t.all_know();
           t.write(10, writer, global(0));
           if (sends == 1) t.meets(11, writer, Sync::fence, 0, kFence);
-          t.arrive(12, writer, at, sends == 2 ? kRelease : kRelaxed);
+          t.arrive(12, writer, at, sends == 2 ? kRelease : kRelaxedOfCta);
           t.write(13, writer, global(4));
           t.over(at);
-          if (waits) t.wait(20, reader, at, gets == 2 ? kAcquire : kRelaxed);
+          if (waits) t.wait(20, reader, at, gets == 2 ? kAcquire : kRelaxedOfCta);
           if (gets == 1) t.meets(21, reader, Sync::fence, 0, kFence);
           t.read(30, reader, global(0));
           t.read(31, reader, global(4));

@@ -35,7 +35,7 @@ std::string said(const std::string& text) {
   return out;
 }
 
-struct Row {
+struct Refused {
   const char* target;
   const char* line;
   const char* says;  // how the finding begins, or what is in it behind "unsupported: ..." or "invalid: ..."
@@ -43,7 +43,7 @@ struct Row {
 constexpr const char* kHopper = "sm_90a";
 constexpr const char* kBlackwell = "sm_100a";
 // clang-format off
-constexpr Row kUnsupported[] = {
+constexpr Refused kUnsupported[] = {
     {kHopper, "call other;", "a call of entry 'other'"},
     {kHopper, "call nobody;", "a call of 'nobody', which has no body"},
     {kHopper, "call (p32), two, (p32, gv);", "call argument 'gv' that is not a .param variable"},
@@ -86,7 +86,7 @@ constexpr Row kUnsupported[] = {
     {kHopper, "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%f1, %f2, %f3, %f4};", "with e4m3 and e5m2 inputs"},
     {kBlackwell, "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r2, %p1, 3;", "with scale-input-d"},
 };
-constexpr Row kWrong[] = {
+constexpr Refused kWrong[] = {
     {kHopper, "bra label, label;", "'bra' takes a label"},
     {kHopper, "bra %d1;", "label"},
     {kHopper, "brx.idx %r1, targets, targets;", "'brx.idx' takes 2 operands"},
@@ -206,7 +206,7 @@ constexpr Row kWrong[] = {
 // clang-format on
 
 TEST(Refused, WhatIsPtxIsUnsupportedByName) {
-  for (const Row& row : kUnsupported) {
+  for (const Refused& row : kUnsupported) {
     const std::string what = said(module_of(row.target, row.line));
     EXPECT_TRUE(what.starts_with("unsupported: ") && what.find(row.says) != std::string::npos)
         << row.line << "\nis not '" << row.says << "' but: " << what;
@@ -214,7 +214,7 @@ TEST(Refused, WhatIsPtxIsUnsupportedByName) {
 }
 
 TEST(Refused, WhatIsNoPtxIsWrongByName) {
-  for (const Row& row : kWrong) {
+  for (const Refused& row : kWrong) {
     const std::string what = said(module_of(row.target, row.line));
     EXPECT_TRUE(what.starts_with("invalid: ") && what.find(row.says) != std::string::npos)
         << row.line << "\nis not '" << row.says << "' but: " << what;
