@@ -39,12 +39,12 @@ cvta.to.global.u64 %a2, %a2;
       {{"one", 0, 64, Space::shared}, {"mine", 0, 64, Space::local}, {"other", 64, 64, Space::local}});
 }
 using Pointers = std::shared_ptr<const LocalPointers>;
-Pointers of(const std::string& body) { return objects(body).local_pointers(); }
+Pointers pointers_of(const std::string& body) { return objects(body).local_pointers(); }
 
 // Of the word that a store of the first line writes.
 std::optional<LocalPointers::Source> stored(const std::string& made,
                                             const std::string& store = "st.global.u64 [%a2], %a3;") {
-  const Pointers p = of(store + "\n" + made + "\n" + store);
+  const Pointers p = pointers_of(store + "\n" + made + "\n" + store);
   if (p->none()) return std::nullopt;
   const auto* access =
       p->access_at(kFirst + 1 + static_cast<int>(std::count(made.begin(), made.end(), '\n')) + 1);
@@ -77,13 +77,13 @@ TEST(LocalPointers, AreThereWhereTheyCanLeave) {
        {"st.global.u64 [%a2], %a0;", "st.shared.b64 [one], %a1;", "st.s64 [%a2], %a0;",
         "st.global.v2.u64 [%a2], {%a3, %a0};", "atom.global.exch.b64 %a3, [%a2], %a0;",
         "mov.b64 {%r2, %r3}, %a0;\nshfl.sync.idx.b32 %r4, %r2, 0, 31, -1;\nld.global.u64 %a4, [%a2];"})
-    EXPECT_FALSE(of(leaves)->none()) << leaves;
+    EXPECT_FALSE(pointers_of(leaves)->none()) << leaves;
   for (const char* stays : {"", "st.u32 [%a0], 1;", "ld.u64 %a3, [%a1];", "st.global.u64 [%a2], %a2;",
                             "ld.global.u64 %a3, [%a2];\nst.u64 [%a3], %a2;",
                             "mov.u64 %a3, one;\nst.global.u64 [%a2], %a3;", "st.global.u32 [%a2], %r0;",
                             "atom.global.add.u64 %a3, [%a2], %a0;", "atom.global.exch.b32 %r2, [%a2], %r0;",
                             "shfl.sync.idx.b32 %r4, %r0, 0, 31, -1;\nld.global.u64 %a4, [%a2];"})
-    EXPECT_TRUE(of(stays)->none()) << stays;
+    EXPECT_TRUE(pointers_of(stays)->none()) << stays;
   // Of a kernel whose only variable is local.
   const isa::Program program = isa::compile(
       ptx::parse(
@@ -106,7 +106,7 @@ TEST(LocalPointers, AreGotByWordsThatAreLoaded) {
                                     {"ld.global.u32 %r2, [%a2];", 0u},
                                     {"atom.global.add.u32 %r2, [%a2], 1;", 0u},
                                     {"st.global.u64 [%a2], %a3;", 0u}}) {
-    const Pointers p = of(give + load + std::string("\nst.u32 [%a3], 1;"));
+    const Pointers p = pointers_of(give + load + std::string("\nst.u32 [%a3], 1;"));
     const auto* access = p->access_at(kFirst + 1);
     EXPECT_EQ(access == nullptr ? 0 : access->loaded.size(), words) << load;
     const auto* through = p->access_at(kFirst + 2);
@@ -118,15 +118,18 @@ TEST(LocalPointers, AreGotByWordsThatAreLoaded) {
     EXPECT_EQ(p->shuffle_of(access->loaded[0]), nullptr);
   }
   // What an exchange puts there it stores; what a sum or a compare-and-swap takes, it does not.
-  EXPECT_EQ(of(give + "atom.global.exch.b64 %a3, [%a2], %a1;")->access_at(kFirst + 1)->stored.size(), 1u);
+  EXPECT_EQ(pointers_of(give + "atom.global.exch.b64 %a3, [%a2], %a1;")->access_at(kFirst + 1)->stored.size(),
+            1u);
   for (const char* other : {"atom.global.add.u64 %a3, [%a2], %a1;", "atom.global.min.u64 %a3, [%a2], %a1;"})
-    EXPECT_TRUE(of(give + other)->access_at(kFirst + 1)->stored.empty()) << other;
-  EXPECT_EQ(of("st.global.v2.u64 [%a2], {%a1, %a5};")->access_at(kFirst)->stored.size(), 2u);
+    EXPECT_TRUE(pointers_of(give + other)->access_at(kFirst + 1)->stored.empty()) << other;
+  EXPECT_EQ(pointers_of("st.global.v2.u64 [%a2], {%a1, %a5};")->access_at(kFirst)->stored.size(), 2u);
   // Of two of a line neither is known.
-  EXPECT_EQ(of(give + "st.global.u64 [%a2], %a1; ld.global.u64 %a4, [%a2];")->access_at(kFirst + 1), nullptr);
-  EXPECT_EQ(of(give + "st.global.u64 [%a2], %a1; st.global.u64 [%a2+8], %a0; ld.global.u64 %a4, [%a2];")
-                ->access_at(kFirst + 1),
+  EXPECT_EQ(pointers_of(give + "st.global.u64 [%a2], %a1; ld.global.u64 %a4, [%a2];")->access_at(kFirst + 1),
             nullptr);
+  EXPECT_EQ(
+      pointers_of(give + "st.global.u64 [%a2], %a1; st.global.u64 [%a2+8], %a0; ld.global.u64 %a4, [%a2];")
+          ->access_at(kFirst + 1),
+      nullptr);
 }
 
 // From another lane, where the lane is a number.
@@ -138,7 +141,8 @@ TEST(LocalPointers, AreGotFromLanes) {
         {"shfl.sync.down.b32 %r4|%q0, %r2, 2, 7199, -1;", 'd', 2u, 7199u},
         {"shfl.sync.bfly.b32 %r4, %r2, 16, 31, -1;", 'b', 16u, 31u},
         {"shfl.sync.idx.b32 %r4, %r2, %r1, 31, -1;", 'i', 3u, 31u}}) {
-    const Pointers p = of(halves + text + std::string("\nmov.b64 %a3, {%r4, %r3};\nst.u32 [%a3], 1;"));
+    const Pointers p =
+        pointers_of(halves + text + std::string("\nmov.b64 %a3, {%r4, %r3};\nst.u32 [%a3], 1;"));
     const auto* through = p->access_at(kFirst + 3);
     ASSERT_NE(through, nullptr) << text;
     const LocalPointers::Shuffle* s = nullptr;
@@ -154,15 +158,16 @@ TEST(LocalPointers, AreGotFromLanes) {
   }
   for (const char* unknown : {"shfl.sync.idx.b32 %r4, %r2, %r0, 31, -1;",
                               "shfl.sync.idx.b32 %r4, %r2, 5, %r0, -1;", "lop3.b32 %r4, %r2, 5, 31, 192;"}) {
-    const Pointers p =
-        of("st.global.u64 [%a2], %a1;\n" + halves + unknown + "\nmov.b64 %a3, {%r4, %r4};\nst.u32 [%a3], 1;");
+    const Pointers p = pointers_of("st.global.u64 [%a2], %a1;\n" + halves + unknown +
+                                   "\nmov.b64 %a3, {%r4, %r4};\nst.u32 [%a3], 1;");
     const auto* through = p->access_at(kFirst + 4);
     EXPECT_TRUE(through == nullptr || through->address.received.empty()) << unknown;
   }
   // A number that a branch may have replaced is none.
-  const Pointers p = of("st.global.u64 [%a2], %a1;\n" + halves +
-                        "@%q0 mov.u32 %r1, %r0;\nshfl.sync.idx.b32 %r4, %r2, %r1, 31, -1;\nmov.b64 %a3, "
-                        "{%r4, %r4};\nst.u32 [%a3], 1;");
+  const Pointers p =
+      pointers_of("st.global.u64 [%a2], %a1;\n" + halves +
+                  "@%q0 mov.u32 %r1, %r0;\nshfl.sync.idx.b32 %r4, %r2, %r1, 31, -1;\nmov.b64 %a3, "
+                  "{%r4, %r4};\nst.u32 [%a3], 1;");
   EXPECT_TRUE(p->access_at(kFirst + 5) == nullptr || p->access_at(kFirst + 5)->address.received.empty());
 }
 

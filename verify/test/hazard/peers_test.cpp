@@ -11,7 +11,7 @@
 namespace bitwell::hazard {
 namespace {
 
-const std::vector<bugs::Exhibit>& catalogue() {
+const std::vector<bugs::Exhibit>& kernels_of_peers() {
   static const std::vector<bugs::Exhibit> all = bugs::read_catalogue(BITWELL_CATALOGUE);
   return all;
 }
@@ -23,7 +23,7 @@ const bugs::Peers& peers() {
 
 TEST(Peers, EveryBugHasAnAnswerOfEachPeer) {
   ASSERT_EQ(peers().names(), (std::vector<std::string>{"ConSan", "racecheck", "TIRx"}));
-  for (const bugs::Exhibit& e : catalogue())
+  for (const bugs::Exhibit& e : kernels_of_peers())
     for (const bugs::Bug& bug : e.bugs)
       for (const std::string& peer : peers().names())
         EXPECT_NE(peers().of(peer, e, bug, ""), nullptr)
@@ -45,7 +45,7 @@ TEST(Peers, EveryKindOfFindingHasAnAnswerOfEachPeer) {
 }
 
 TEST(Peers, NoAnswerIsAboutNothing) {
-  for (const std::string& about : peers().stale(catalogue()))
+  for (const std::string& about : peers().stale(kernels_of_peers()))
     ADD_FAILURE()
         << "verify/bugs/catalogue/peers/answers.csv answers for '" << about
         << "', which is no bug, kernel, memory or kind: take it out or name it as the catalogue does";
@@ -66,7 +66,7 @@ TEST(Peers, TheNearestRowCounts) {
 
 // The memory that a planted bug of the catalogue is found in.
 std::string memory_of(const std::string& kernel, const std::string& bug) {
-  for (const bugs::Exhibit& e : catalogue())
+  for (const bugs::Exhibit& e : kernels_of_peers())
     for (const bugs::Bug& b : e.bugs)
       if (e.name == kernel && b.name == bug) return bugs::examine(e, &b, 8).memory;
   return "no bug '" + kernel + ": " + bug + "'";

@@ -9,7 +9,9 @@
 namespace bitwell::layout {
 namespace {
 
-int64_t at(const Hardware& h, int64_t row, int64_t k) { return h.layout(Tuple(std::vector<Tuple>{row, k})); }
+int64_t mn_major_at(const Hardware& h, int64_t row, int64_t k) {
+  return h.layout(Tuple(std::vector<Tuple>{row, k}));
+}
 
 // The manual's canonical layout in bytes, again in plain arithmetic: lines of `span` bytes, one for each k,
 // 8 (or 4) of them an atom; then the atoms along K; then the next `span` bytes of rows.
@@ -37,10 +39,10 @@ TEST(MnMajor, EveryElementIsWhereTheManualPutsIt) {
           const int64_t unit = (byte / c.unit) ^ (line % c.turns);
           const int64_t expected =
               (row / across * k_extent + k) * c.span + (c.span == 16 ? byte : unit * c.unit + byte % c.unit);
-          ASSERT_EQ(at(h, row, k) * bits / 8, expected)
+          ASSERT_EQ(mn_major_at(h, row, k) * bits / 8, expected)
               << row_of(c.swizzle).name << ", " << bits << " bits, row " << row << ", k " << k;
-          ASSERT_TRUE(seen.insert(at(h, row, k)).second);
-          const std::optional<Tuple> back = coordinate_at(h, at(h, row, k));
+          ASSERT_TRUE(seen.insert(mn_major_at(h, row, k)).second);
+          const std::optional<Tuple> back = coordinate_at(h, mn_major_at(h, row, k));
           ASSERT_TRUE(back && *back == Tuple(std::vector<Tuple>{row, k}));
         }
     }

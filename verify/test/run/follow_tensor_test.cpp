@@ -33,7 +33,7 @@ sub.u32 %r4, %r4, 3; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 32;
 ret;
 })";
 
-RunResult run(launch::Launch& l, const run::Options& options) {
+RunResult run_tensor(launch::Launch& l, const run::Options& options) {
   l.entry = "k";
   l.shape.block = {32, 1, 1};
   l.shape.grid = l.shape.cluster = {2, 1, 1};
@@ -41,14 +41,14 @@ RunResult run(launch::Launch& l, const run::Options& options) {
   return test::run_ptx(kKernel, l, options, false);
 }
 
-struct Left {
+struct LeftOfTensor {
   std::vector<Follow::Output> outputs;
   size_t met, uses;
   std::vector<uint32_t> words;
 };
 
 // Follows lanes 5 and 6 of the access of that line in that CTA.
-Left followed(int line, uint32_t cta, Follow::How how) {
+LeftOfTensor followed_tensor(int line, uint32_t cta, Follow::How how) {
   Follow::Mark mark{0, 0, 2};
   uint64_t accesses = 0;
   machine::Observer observer;
@@ -65,14 +65,14 @@ Left followed(int line, uint32_t cta, Follow::How how) {
   run::Options watched;
   watched.observers.push_back(observer);
   launch::Launch first;
-  run(first, watched);
+  run_tensor(first, watched);
   EXPECT_NE(mark.access, 0u) << "no access of line " << line;
   Follow follow({mark}, how);
   run::Options options;
   options.follow = &follow;
   launch::Launch second;
-  run(second, options);
-  Left out{follow.outputs(), follow.met(), follow.uses().size(), std::vector<uint32_t>(64)};
+  run_tensor(second, options);
+  LeftOfTensor out{follow.outputs(), follow.met(), follow.uses().size(), std::vector<uint32_t>(64)};
   std::memcpy(out.words.data(), second.buffers[0].bytes.data(), 256);
   return out;
 }
@@ -80,7 +80,7 @@ Left followed(int line, uint32_t cta, Follow::How how) {
 TEST(FollowTensor, CellsOfOneCtaComeToItsOutput) {
   for (const int line : {kStore, kLoad})
     for (const uint32_t cta : {0u, 1u}) {
-      const Left left = followed(line, cta, Follow::How::as_unwritten);
+      const LeftOfTensor left = followed_tensor(line, cta, Follow::How::as_unwritten);
       EXPECT_EQ(left.met, 1u);
       EXPECT_EQ(left.uses, 0u);
       ASSERT_EQ(left.outputs.size(), 1u) << line << ", CTA " << cta;
@@ -94,7 +94,7 @@ TEST(FollowTensor, CellsOfOneCtaComeToItsOutput) {
 TEST(FollowTensor, InvertedTheirBitsAreTheOthers) {
   for (const int line : {kStore, kLoad})
     for (const uint32_t cta : {0u, 1u}) {
-      const Left left = followed(line, cta, Follow::How::inverted);
+      const LeftOfTensor left = followed_tensor(line, cta, Follow::How::inverted);
       EXPECT_EQ(left.met, 1u);
       for (uint32_t rank = 0; rank < 2; ++rank)
         for (uint32_t lane = 0; lane < 32; ++lane) {

@@ -14,7 +14,7 @@ namespace {
 
 // Lanes of %r13 that are not known where %r10, the lane's number plus 100, is not in the lanes `unknown`; the
 // values of the others. `participants` execute the instruction.
-KnownLanes run(const std::string& instruction, uint32_t unknown, uint32_t participants) {
+KnownLanes run_lanes(const std::string& instruction, uint32_t unknown, uint32_t participants) {
   const std::string text =
       ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 pin, .param .u64 pout) "
       "{\n"
@@ -57,9 +57,9 @@ TEST(KnownLanes, OfTwoPredicatesAreThoseThatOneDecides) {
       for (const uint32_t unknown : {0u, 1u, 0x00010002u, 0x0F0F3C5Au, ~0u}) {
         const std::string both = turned ? "%p2, %p3" : "%p3, %p2";
         const KnownLanes got =
-            run("setp.ge.u32 %p3, %r10, 116; and.b32 %r5, %r0, 1; setp.ne.u32 %p2, %r5, 0;\n" + op +
-                    ".pred %p3, " + both + "; selp.u32 %r13, 1, 0, %p3;",
-                unknown, ~0u);
+            run_lanes("setp.ge.u32 %p3, %r10, 116; and.b32 %r5, %r0, 1; setp.ne.u32 %p2, %r5, 0;\n" + op +
+                          ".pred %p3, " + both + "; selp.u32 %r13, 1, 0, %p3;",
+                      unknown, ~0u);
         EXPECT_EQ(got.wrong, "");
         for (uint32_t lane = 0; lane < 32; ++lane) {
           const bool lacks = (unknown >> lane & 1) != 0, first = lane >= 16, second = (lane & 1) != 0;
@@ -83,7 +83,7 @@ TEST(KnownLanes, OfAShuffleAreThoseOfItsSources) {
     const int c = segment << 8 | (mode == 'u' ? 0 : 31);
     const uint32_t unknown = static_cast<uint32_t>(random()) & static_cast<uint32_t>(random());
     const std::string name = mode == 'u' ? "up" : mode == 'd' ? "down" : mode == 'b' ? "bfly" : "idx";
-    const KnownLanes lanes = run(
+    const KnownLanes lanes = run_lanes(
         "shfl.sync." + name + ".b32 %r13, %r10, " + std::to_string(b) + ", " + std::to_string(c) + ", -1;",
         unknown, ~0u);
     ASSERT_EQ(lanes.wrong, "");
@@ -107,11 +107,11 @@ TEST(KnownLanes, OfWhatAllLanesGiveAreAllOrNone) {
         "setp.gt.u32 %p3, %r10, 1000; vote.sync.ballot.b32 %r13, %p3, %r9;",
         "setp.gt.u32 %p3, %r10, 1000; vote.sync.any.pred %p3, %p3, %r9; selp.b32 %r13, 1, 2, %p3;"})
     for (const uint32_t participants : {~0u, 0xFFFFu, 0x80000001u, 0x0F0F0F0Fu}) {
-      EXPECT_EQ(run(instruction, 0, participants).wrong, "");
-      EXPECT_EQ(run(instruction, 0, participants).unknown, 0u) << instruction;
-      EXPECT_EQ(run(instruction, ~participants, participants).unknown, 0u) << instruction;
+      EXPECT_EQ(run_lanes(instruction, 0, participants).wrong, "");
+      EXPECT_EQ(run_lanes(instruction, 0, participants).unknown, 0u) << instruction;
+      EXPECT_EQ(run_lanes(instruction, ~participants, participants).unknown, 0u) << instruction;
       for (const uint32_t one : {participants & -participants, 1u << (31 - __builtin_clz(participants))}) {
-        const KnownLanes lanes = run(instruction, one, participants);
+        const KnownLanes lanes = run_lanes(instruction, one, participants);
         EXPECT_TRUE(lanes.unknown != 0 || !lanes.wrong.empty()) << instruction << " of " << participants;
         EXPECT_EQ(lanes.unknown & ~participants, 0u);
       }

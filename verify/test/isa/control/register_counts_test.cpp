@@ -8,8 +8,8 @@ namespace {
 
 // "held" and notes, or the fault, of warpgroups whose threads find themselves in %r0; the body starts at PTX
 // line 6.
-std::string end(const std::string& body, bool strict = false, uint32_t warpgroups = 1,
-                uint32_t registers = 0) {
+std::string end_with_counts(const std::string& body, bool strict = false, uint32_t warpgroups = 1,
+                            uint32_t registers = 0) {
   test::Kernel kernel{.directives = ".maxntid " + std::to_string(128 * warpgroups),
                       .registers = ".reg .pred %p<2>; .reg .b32 %r<2>; mov.u32 %r0, %tid.x;",
                       .body = body,
@@ -23,12 +23,13 @@ std::string end(const std::string& body, bool strict = false, uint32_t warpgroup
 }
 
 TEST(RegisterCounts, AWarpgroupsWarpsAllExecuteIt) {
-  EXPECT_EQ(end("setmaxnreg.dec.sync.aligned.u32 40;\n", true), "held");
+  EXPECT_EQ(end_with_counts("setmaxnreg.dec.sync.aligned.u32 40;\n", true), "held");
   EXPECT_EQ(
-      end("setmaxnreg.dec.sync.aligned.u32 40;\nbar.sync 0;\nsetmaxnreg.inc.sync.aligned.u32 64;\n", true),
+      end_with_counts(
+          "setmaxnreg.dec.sync.aligned.u32 40;\nbar.sync 0;\nsetmaxnreg.inc.sync.aligned.u32 64;\n", true),
       "held");
   const std::string part =
-      end("setp.lt.u32 %p0, %r0, 96;\n@%p0 bra E;\nsetmaxnreg.dec.sync.aligned.u32 40;\nE:\n");
+      end_with_counts("setp.lt.u32 %p0, %r0, 96;\n@%p0 bra E;\nsetmaxnreg.dec.sync.aligned.u32 40;\nE:\n");
   EXPECT_EQ(part.find("PTX line 8, "), 0u) << part;
   EXPECT_NE(part.find("setmaxnreg by part of a warpgroup: warp 0 has ended without it"), std::string::npos)
       << part;
@@ -46,8 +47,8 @@ TEST(RegisterCounts, DifferentOnesInAWarpgroupAreANote) {
     for (const uint32_t registers : {0u, 128u}) {
       const std::string note =
           "setmaxnreg 24, where another warp of its warpgroup asks for 32 at PTX line 10";
-      EXPECT_EQ(end(body(first), false, 2, registers), "held; line 12: " + note) << first;
-      const std::string strict = end(body(first), true, 2, registers);
+      EXPECT_EQ(end_with_counts(body(first), false, 2, registers), "held; line 12: " + note) << first;
+      const std::string strict = end_with_counts(body(first), true, 2, registers);
       EXPECT_EQ(strict.find("PTX line 12, "), 0u) << strict;
       EXPECT_NE(strict.find(note), std::string::npos) << strict;
     }

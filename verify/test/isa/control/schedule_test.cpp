@@ -21,8 +21,8 @@ struct Setting {
 };
 
 // %q0 the buffer 'in' of 4,096 bytes, %q1 'out', %q2 the tensor map's address; %p0 thread 0.
-std::string outcome(const std::string& body, run::Policy policy = run::Policy::lazy,
-                    const Setting& setting = {}) {
+std::string scheduled(const std::string& body, run::Policy policy = run::Policy::lazy,
+                      const Setting& setting = {}) {
   test::Kernel k{
       .module = ".extern .shared .align 1024 .b8 dynamic[];",
       .parameters = ".param .u64 pin, .param .u64 pout, .param .align 128 .b8 map[128]",
@@ -65,55 +65,61 @@ const std::string kTensorCopy =
     "{%r15, "
     "%r15}], [bar];\nW: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra W;\n";
 
-struct Case {
+struct ScheduleCase {
   const char* name;
   std::string body;
   Setting setting{};
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const ScheduleCase& c, std::ostream* out) { *out << c.name; }
 
-class EverySchedule : public testing::TestWithParam<Case> {};
+class EverySchedule : public testing::TestWithParam<ScheduleCase> {};
 TEST_P(EverySchedule, Ends) {
   for (const run::PolicyName& p : run::kPolicies)
-    EXPECT_EQ(outcome(GetParam().body, p.policy, GetParam().setting), "held") << p.name;
+    EXPECT_EQ(scheduled(GetParam().body, p.policy, GetParam().setting), "held") << p.name;
 }
 INSTANTIATE_TEST_SUITE_P(
     Schedule, EverySchedule,
     testing::Values(
-        Case{"ALoopAroundTestWait",
-             kCopy + "L: mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\n"},
-        Case{"ALoopThatCounts", "mov.u32 %r1, 0;\n" + kCopy +
-                                    "L: add.u32 %r1, %r1, 1; mbarrier.test_wait.parity.shared.b64 %p1, "
-                                    "[bar], 0;\n@!%p1 bra L;\n"},
-        Case{"AFlagThatFollowsACopy",
-             "setp.ge.u32 %p2, %r0, 32;\n@%p2 bra P;\n" + kCopy +
-                 "L: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra "
-                 "L;\nst.volatile.global.u32 [%q1], 7;\n"
-                 "bra E;\nP: ld.volatile.global.u32 %r1, [%q1]; setp.ne.u32 %p1, %r1, 7;\n@%p1 bra P;\nE:\n"},
-        Case{"AFlagPolledByAtomics",
-             "setp.ge.u32 %p2, %r0, 32;\n@%p2 bra P;\n" + kCopy +
-                 "L: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra "
-                 "L;\nst.volatile.global.u32 [%q1], 7;\n"
-                 "bra E;\nP: atom.global.or.b32 %r1, [%q1], 0; setp.ne.u32 %p1, %r1, 7;\n@%p1 bra P;\nE:\n"},
-        Case{"ABarrierForEachLane",
-             "mov.u32 %r1, bars; shl.b32 %r2, %r0, 3; add.u32 %r1, %r1, %r2; mbarrier.init.shared.b64 [%r1], "
-             "1;\n"
-             "shl.b32 %r3, %r0, 4; mov.u32 %r4, tile; add.u32 %r3, %r3, %r4;\n"
-             "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 16;\n"
-             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%q0], 16, [%r1];\n"
-             "L: mbarrier.try_wait.parity.shared.b64 %p1, [%r1], 0;\n@!%p1 bra L;\n"},
-        Case{"AnAlignedClusterBarrierInAPartialWarp",
-             kCopy + "@!%p0 bra J;\nL: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\n"
-                     "J: barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n",
-             {16}},
-        Case{"BytesBeforeTheirExpectation",  // expect_tx ends phase 0, and the arrival counts for phase 1
-             "setp.ge.u32 %p2, %r0, 32;\n@%p2 bra W;\n@!%p0 bra E;\nmbarrier.init.shared.b64 [bars], 2;\n"
-             "mbarrier.arrive.shared.b64 _, [bar];\nmbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bars], "
-             "16;\n"
-             "mbarrier.arrive.shared.b64 _, [bars], 2;\nmbarrier.arrive.expect_tx.shared.b64 _, [bars], "
-             "16;\nbra E;\n"
-             "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra W;\n"
-             "X: mbarrier.try_wait.parity.shared.b64 %p1, [bars], 0;\n@!%p1 bra X;\nE:\n"}),
+        ScheduleCase{"ALoopAroundTestWait",
+                     kCopy + "L: mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\n"},
+        ScheduleCase{"ALoopThatCounts",
+                     "mov.u32 %r1, 0;\n" + kCopy +
+                         "L: add.u32 %r1, %r1, 1; mbarrier.test_wait.parity.shared.b64 %p1, "
+                         "[bar], 0;\n@!%p1 bra L;\n"},
+        ScheduleCase{
+            "AFlagThatFollowsACopy",
+            "setp.ge.u32 %p2, %r0, 32;\n@%p2 bra P;\n" + kCopy +
+                "L: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra "
+                "L;\nst.volatile.global.u32 [%q1], 7;\n"
+                "bra E;\nP: ld.volatile.global.u32 %r1, [%q1]; setp.ne.u32 %p1, %r1, 7;\n@%p1 bra P;\nE:\n"},
+        ScheduleCase{
+            "AFlagPolledByAtomics",
+            "setp.ge.u32 %p2, %r0, 32;\n@%p2 bra P;\n" + kCopy +
+                "L: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra "
+                "L;\nst.volatile.global.u32 [%q1], 7;\n"
+                "bra E;\nP: atom.global.or.b32 %r1, [%q1], 0; setp.ne.u32 %p1, %r1, 7;\n@%p1 bra P;\nE:\n"},
+        ScheduleCase{
+            "ABarrierForEachLane",
+            "mov.u32 %r1, bars; shl.b32 %r2, %r0, 3; add.u32 %r1, %r1, %r2; mbarrier.init.shared.b64 [%r1], "
+            "1;\n"
+            "shl.b32 %r3, %r0, 4; mov.u32 %r4, tile; add.u32 %r3, %r3, %r4;\n"
+            "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 16;\n"
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%q0], 16, [%r1];\n"
+            "L: mbarrier.try_wait.parity.shared.b64 %p1, [%r1], 0;\n@!%p1 bra L;\n"},
+        ScheduleCase{"AnAlignedClusterBarrierInAPartialWarp",
+                     kCopy +
+                         "@!%p0 bra J;\nL: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\n"
+                         "J: barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n",
+                     {16}},
+        ScheduleCase{
+            "BytesBeforeTheirExpectation",  // expect_tx ends phase 0, and the arrival counts for phase 1
+            "setp.ge.u32 %p2, %r0, 32;\n@%p2 bra W;\n@!%p0 bra E;\nmbarrier.init.shared.b64 [bars], 2;\n"
+            "mbarrier.arrive.shared.b64 _, [bar];\nmbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bars], "
+            "16;\n"
+            "mbarrier.arrive.shared.b64 _, [bars], 2;\nmbarrier.arrive.expect_tx.shared.b64 _, [bars], "
+            "16;\nbra E;\n"
+            "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra W;\n"
+            "X: mbarrier.try_wait.parity.shared.b64 %p1, [bars], 0;\n@!%p1 bra X;\nE:\n"}),
     [](const auto& c) { return std::string(c.param.name); });
 
 struct Misuse {
@@ -159,7 +165,7 @@ std::string replaced(const std::string& field, const std::string& type, const st
 class Misused : public testing::TestWithParam<Misuse> {};
 TEST_P(Misused, IsNamed) {
   for (const run::PolicyName& p : run::kPolicies) {
-    const std::string text = outcome(GetParam().body, p.policy, GetParam().setting);
+    const std::string text = scheduled(GetParam().body, p.policy, GetParam().setting);
     EXPECT_NE(text.find(GetParam().part), std::string::npos) << p.name << ": " << text;
   }
 }
@@ -240,12 +246,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 // What devices take is a note, and a fault where that is asked for.
 void expect_note(const std::string& body, const std::string& note, const std::string& what) {
-  const std::string held = outcome(body);
+  const std::string held = scheduled(body);
   EXPECT_EQ(held.find("held; note: line "), 0u) << held;
   EXPECT_NE(held.find(note), std::string::npos) << held;
   Setting strict;
   strict.strict = true;
-  const std::string fault = outcome(body, run::Policy::lazy, strict);
+  const std::string fault = scheduled(body, run::Policy::lazy, strict);
   EXPECT_EQ(fault.find("PTX line "), 0u) << fault;
   EXPECT_NE(fault.find(what), std::string::npos) << fault;
 }
@@ -254,7 +260,7 @@ TEST(Notes, ACtaMayEndBeforeItsCopies) {
   expect_note(kCopy, " times, cp.async.bulk", "is under way when its CTA ends");
   expect_note("@%p0 cp.async.ca.shared.global [tile], [%q0], 4;\n", "1 times, cp.async",
               "is under way when its CTA ends");
-  EXPECT_EQ(outcome(kCopy, run::Policy::eager), "held");
+  EXPECT_EQ(scheduled(kCopy, run::Policy::eager), "held");
 }
 // Its shared memory is kept: the store of a CTA that has ended brings what the CTA wrote.
 TEST(Notes, AnEndedCtasStoreBringsItsBytes) {
@@ -266,17 +272,17 @@ TEST(Notes, AnEndedCtasStoreBringsItsBytes) {
 TEST(Notes, SeveralLanesMayInitialiseABarrierWithOneCount) {
   expect_note("mbarrier.init.shared.b64 [bars], 3;\n", "63 times, mbarrier.init of a barrier that is live",
               "mbarrier.init of a barrier that is live");
-  EXPECT_NE(outcome("add.u32 %r1, %r0, 1;\nmbarrier.init.shared.b64 [bars], %r1;\n")
+  EXPECT_NE(scheduled("add.u32 %r1, %r0, 1;\nmbarrier.init.shared.b64 [bars], %r1;\n")
                 .find("mbarrier.inval comes first"),
             std::string::npos);
-  EXPECT_NE(outcome("@%p0 mbarrier.init.shared.b64 [bars], 3;\n@%p0 mbarrier.arrive.shared.b64 _, [bars];\n"
-                    "@%p0 mbarrier.init.shared.b64 [bars], 3;\n")
+  EXPECT_NE(scheduled("@%p0 mbarrier.init.shared.b64 [bars], 3;\n@%p0 mbarrier.arrive.shared.b64 _, [bars];\n"
+                      "@%p0 mbarrier.init.shared.b64 [bars], 3;\n")
                 .find("mbarrier.inval comes first"),
             std::string::npos);
 }
 // The box of the misuse above fits when there is room for its last line.
 TEST(Schedule, ASwizzledBoxAtTheEndOfSharedMemoryHolds) {
-  EXPECT_EQ(outcome(kTensorCopy, run::Policy::lazy, {64, 1, 1024, box(machine::TensorSwizzle::b128)}),
+  EXPECT_EQ(scheduled(kTensorCopy, run::Policy::lazy, {64, 1, 1024, box(machine::TensorSwizzle::b128)}),
             "held");
 }
 // An arrival of cp.async.mbarrier.arrive stands for the copies before it, not for those after.
@@ -287,7 +293,7 @@ TEST(Schedule, AnArrivalDoesNotWaitForLaterCopies) {
       "cp.async.ca.shared.global [tile+64], [%q0+64], 4;\n"
       "L: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\n"
       "ld.shared.u32 %r1, [tile+64];\nst.global.u32 [%q1], %r1;\ncp.async.wait_all;\nE:\n";
-  EXPECT_NE(outcome(body).find("a read of 'tile' + 64"), std::string::npos) << outcome(body);
+  EXPECT_NE(scheduled(body).find("a read of 'tile' + 64"), std::string::npos) << scheduled(body);
 }
 
 }  // namespace

@@ -14,15 +14,15 @@
 namespace bitwell::isa {
 namespace {
 
-struct Outcome {
+struct WindowOutcome {
   std::string what;
   std::vector<uint16_t> pixels;
 };
 
-Outcome run(const TensorMap& map, const std::array<int64_t, 4>& start, const std::array<int, 2>& offsets,
-            const std::string& mode = "im2col") {
+WindowOutcome run_window(const TensorMap& map, const std::array<int64_t, 4>& start,
+                         const std::array<int, 2>& offsets, const std::string& mode = "im2col") {
   auto [text, l] = im2col_launch(map, start, offsets, mode);
-  Outcome o;
+  WindowOutcome o;
   try {
     test::run_ptx(text, l);
   } catch (const std::exception& e) {
@@ -48,7 +48,7 @@ TEST(Im2col, PixelsOfTheWindowFollowEachOtherThroughRowsAndImages) {
       for (const int64_t channel : {0, 8, 16})
         for (const auto& offsets : {std::array{0, 0}, {2, 0}, {1, 2}}) {
           const auto& [w, h, n] = places[first];
-          const Outcome o = run(map_of(window), {channel, w, h, n}, offsets);
+          const WindowOutcome o = run_window(map_of(window), {channel, w, h, n}, offsets);
           ASSERT_EQ(o.what, "");
           for (size_t pixel = 0; pixel < kPixels; ++pixel)
             for (size_t c = 0; c < kChannels; ++c) {
@@ -64,20 +64,23 @@ TEST(Im2col, PixelsOfTheWindowFollowEachOtherThroughRowsAndImages) {
 
 TEST(Im2col, MapAndInstructionAreOfOneMode) {
   const Window window{{0, 0}, {0, 0}, 1};
-  EXPECT_NE(run(map_of(window), {0, 0, 0, 0}, {0, 0}, "tile").what.find("with a tensor map of im2col"),
+  EXPECT_NE(run_window(map_of(window), {0, 0, 0, 0}, {0, 0}, "tile").what.find("with a tensor map of im2col"),
             std::string::npos);
   TensorMap tiles = map_of(window);
   tiles.im2col = {};
   tiles.box = {8, 4, 1, 1, 1};
-  EXPECT_NE(run(tiles, {0, 0, 0, 0}, {0, 0}).what.find("with a tensor map of tiles"), std::string::npos);
-  EXPECT_NE(run(map_of(window), {0, 7, 0, 0}, {0, 0}).what.find("outside the box of pixels from 0 to 6"),
+  EXPECT_NE(run_window(tiles, {0, 0, 0, 0}, {0, 0}).what.find("with a tensor map of tiles"),
             std::string::npos);
+  EXPECT_NE(
+      run_window(map_of(window), {0, 7, 0, 0}, {0, 0}).what.find("outside the box of pixels from 0 to 6"),
+      std::string::npos);
 }
 
 // What a store leaves of the tensor: "" or what the run says, and its elements.
-Outcome store(const TensorMap& map, const std::array<int64_t, 4>& start, const std::string& reduction = {}) {
+WindowOutcome store(const TensorMap& map, const std::array<int64_t, 4>& start,
+                    const std::string& reduction = {}) {
   auto [text, l] = im2col_store_launch(map, start, reduction);
-  Outcome o;
+  WindowOutcome o;
   try {
     test::run_ptx(text, l);
   } catch (const std::exception& e) {
@@ -100,7 +103,7 @@ TEST(Im2col, StoresGoWhereLoadsComeFrom) {
           if (!reduction.empty()) map = reducible(map);
           const auto& [w, h, n] = places[first];
           const int64_t at = reduction.empty() ? channel : channel / 2;
-          const Outcome o = store(map, {at, w, h, n}, reduction);
+          const WindowOutcome o = store(map, {at, w, h, n}, reduction);
           ASSERT_EQ(o.what, "");
           std::map<std::array<int64_t, 3>, size_t> pixel_at;
           for (size_t pixel = 0; pixel < kPixels; ++pixel) pixel_at[places[first + pixel]] = pixel;

@@ -12,7 +12,7 @@ namespace {
 // %r0: the thread; %r1: `tile`; %r2: `bar`, an mbarrier of one arrival, between that and `tail`; %r3, %h0,
 // %d4: 0; %d0: `in`, read-only; %d1: `out`; %p0: thread 0.
 
-std::string end(const std::string& target, const std::string& body, const std::string& before = "") {
+std::string end_of_copy(const std::string& target, const std::string& body, const std::string& before = "") {
   return test::Kernel{
       .target = target,
       .module = before,
@@ -61,8 +61,9 @@ TEST_P(UnderWay, NobodyStoresWhereACopyIsStillToWrite) {
                               : s.size == 8 ? "%d4"
                               : s.size == 2 ? "%h0"
                                             : "%r3";
-    const std::string text = end(c.target, std::string(c.starts) + "\n@%p0 st.shared." + s.type + " [%r1+" +
-                                               std::to_string(s.at) + "], " + value + ";\n" + c.waits);
+    const std::string text =
+        end_of_copy(c.target, std::string(c.starts) + "\n@%p0 st.shared." + s.type + " [%r1+" +
+                                  std::to_string(s.at) + "], " + value + ";\n" + c.waits);
     if (s.at < 64 + c.bytes && s.at + s.size > 64)
       EXPECT_NE(text.find("which the copy of PTX line 12 is still to write"), std::string::npos)
           << s.type << " at " << s.at << ": " << text;
@@ -81,9 +82,9 @@ TEST_P(UnderWay, NoLaneDoes) {
       int first = -1;
       for (int i = 31; i >= 1; --i)
         if (const int at = shift + step * i; at < 64 + c.bytes && at + 4 > 64) first = i;
-      const std::string text = end(c.target, std::string(c.starts) + "\nmad.lo.u32 %r4, %r0, " +
-                                                 std::to_string(step) + ", %r1;\n@!%p0 st.shared.b32 [%r4+" +
-                                                 std::to_string(shift) + "], %r3;\n" + c.waits);
+      const std::string text = end_of_copy(
+          c.target, std::string(c.starts) + "\nmad.lo.u32 %r4, %r0, " + std::to_string(step) +
+                        ", %r1;\n@!%p0 st.shared.b32 [%r4+" + std::to_string(shift) + "], %r3;\n" + c.waits);
       if (first < 0) {
         EXPECT_EQ(text, "held") << shift;
       } else {
@@ -123,8 +124,8 @@ TEST(UnderWayMbarrier, NobodyStoresToIt) {
     for (const auto& [type, size] : {std::pair{"b8", 1}, {"b32", 4}, {"b64", 8}}) {
       if (at % size != 0) continue;
       const std::string value = size == 8 ? "%d4" : "%r3";
-      const std::string text = end("sm_90a", "@%p0 st.shared." + std::string(type) + " [%r2+" +
-                                                 std::to_string(at) + "], " + value + ";");
+      const std::string text = end_of_copy("sm_90a", "@%p0 st.shared." + std::string(type) + " [%r2+" +
+                                                         std::to_string(at) + "], " + value + ";");
       if (at < 8 && at + size > 0)
         EXPECT_NE(text.find("of an mbarrier, which is live"), std::string::npos)
             << type << " at " << at << text;
@@ -155,7 +156,7 @@ TEST(UnderWayFaults, AreNamed) {
         Case{"@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%d0], 1;", "to 'in', which is read-only"},
         Case{"{ .param .b64 s; .param .b64 r; st.param.b64 [s], 0; call.uni (r), malloc, (s); }",
              "malloc of 0 bytes", ".extern .func (.param .b64 r) malloc (.param .b64 s);\n"}}) {
-    const std::string text = end("sm_90a", c.body, c.before);
+    const std::string text = end_of_copy("sm_90a", c.body, c.before);
     EXPECT_NE(text.find(c.says), std::string::npos) << c.body << ": " << text;
   }
 }

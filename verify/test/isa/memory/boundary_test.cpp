@@ -16,8 +16,8 @@ struct Outcome {
   std::string text;  // empty: it ran
   std::vector<uint32_t> out;
 };
-Outcome outcome(const std::string& body, uint32_t threads = 1, const std::string& directives = "",
-                const run::Options& options = {}, const std::string& module = "") {
+Outcome at_boundary(const std::string& body, uint32_t threads = 1, const std::string& directives = "",
+                    const run::Options& options = {}, const std::string& module = "") {
   const test::Left left =
       test::Kernel{.module = module,
                    .parameters = ".param .u64 pout",
@@ -35,15 +35,15 @@ Outcome outcome(const std::string& body, uint32_t threads = 1, const std::string
 }
 
 TEST(Boundary, MaxntidAllowsAsManyThreadsAsItSays) {
-  EXPECT_EQ(outcome("", 32, ".maxntid 32").text, "");
-  EXPECT_NE(outcome("", 33, ".maxntid 32").text.find(".maxntid allows 32"), std::string::npos);
-  EXPECT_EQ(outcome("", 64, ".maxntid 16, 4, 1").text, "");
-  EXPECT_NE(outcome("", 65, ".maxntid 16, 4, 1").text.find(".maxntid allows 64"), std::string::npos);
+  EXPECT_EQ(at_boundary("", 32, ".maxntid 32").text, "");
+  EXPECT_NE(at_boundary("", 33, ".maxntid 32").text.find(".maxntid allows 32"), std::string::npos);
+  EXPECT_EQ(at_boundary("", 64, ".maxntid 16, 4, 1").text, "");
+  EXPECT_NE(at_boundary("", 65, ".maxntid 16, 4, 1").text.find(".maxntid allows 64"), std::string::npos);
 }
 
 // PTX ISA 9.0, 4.5.5: operators of one rank associate to the left.
 TEST(Boundary, ConstantsAssociateToTheLeft) {
-  const Outcome o = outcome(
+  const Outcome o = at_boundary(
       "mov.u32 %r1, (100 - 30 - 5); mov.u32 %r2, (64 / 8 / 2); mov.u32 %r3, (100 % 7 % 2); mov.u32 %r4, (1 "
       "<< 3 << 2);\n"
       "mov.u32 %r5, (256 >> 4 >> 1); mov.u32 %r6, (24 / 4 * 3); mov.u32 %r7, (7 - 2 + 3);\n"
@@ -61,8 +61,8 @@ TEST(Boundary, TheSumOfExpectedBytesHasALimit) {
   const auto expect = [](int bytes) {
     return "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], " + std::to_string(bytes) + ";\n";
   };
-  EXPECT_EQ(outcome(init + expect(1048574) + expect(1)).text, "");
-  const std::string text = outcome(init + expect(1048574) + expect(1) + expect(1)).text;
+  EXPECT_EQ(at_boundary(init + expect(1048574) + expect(1)).text, "");
+  const std::string text = at_boundary(init + expect(1048574) + expect(1) + expect(1)).text;
   EXPECT_NE(text.find("expect_tx of 1 bytes"), std::string::npos) << text;
   EXPECT_NE(text.find("to 1048576, the limit is 1048575"), std::string::npos) << text;
 }
@@ -112,7 +112,7 @@ TEST(Boundary, WhatRegistersHoldIsJudgedWhenItRuns) {
     for (const bool beyond : {false, true}) {
       std::string body = l.before;
       body.replace(body.find('$'), 1, std::to_string(beyond ? l.beyond : l.last));
-      const std::string text = outcome(body, 32).text;
+      const std::string text = at_boundary(body, 32).text;
       if (beyond)
         EXPECT_NE(text.find(l.says), std::string::npos) << body << "\n" << text;
       else
@@ -125,8 +125,8 @@ TEST(Boundary, AWarpIsLappedByTwoPhasesNotByOne) {
   const auto after = [](int phases) {
     std::string body = "mbarrier.init.shared.b64 [bar], 1;\n";
     for (int i = 0; i < phases; ++i) body += "mbarrier.arrive.shared.b64 _, [bar];\n";
-    return outcome(body + "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], " + std::to_string(phases % 2) +
-                   ";\n@!%p1 bra W;")
+    return at_boundary(body + "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], " +
+                       std::to_string(phases % 2) + ";\n@!%p1 bra W;")
         .text;
   };
   EXPECT_EQ(after(1).find("lapped phase"), std::string::npos) << after(1);
@@ -142,7 +142,7 @@ TEST(Boundary, AWarpThatWaitsIsLappedByTwoPhases) {
       run::Options options;
       options.schedule = {run::Policy::random, seed};
       const std::string text =
-          outcome(
+          at_boundary(
               "@%p0 mbarrier.init.shared.b64 [bar], 1; bar.sync 0; setp.lt.u32 %p2, %r0, 32; @%p2 bra A;\n"
               "setp.ne.u32 %p3, %r0, 32; @%p3 bra E; V: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 1; "
               "@!%p1 bra V;\n"
@@ -166,7 +166,7 @@ TEST(Boundary, PrintfsArgumentsStandAtTheirAlignment) {
   std::string printed;
   run::Options options;
   options.print = [&](std::string_view text) { printed += text; };
-  const Outcome o = outcome(
+  const Outcome o = at_boundary(
       "{ .local .align 8 .b8 values[24]; mov.u32 %r1, 7; st.local.u32 [values], %r1; mov.b64 %q1, "
       "0d4004000000000000;\n"
       "st.local.b64 [values+8], %q1; mov.u32 %r1, 9; st.local.u32 [values+16], %r1;\n"

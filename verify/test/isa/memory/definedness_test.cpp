@@ -18,7 +18,7 @@ namespace bitwell::isa {
 namespace {
 
 // A kernel of one warp: %r0 the lane, %q0 points at `out`, a word a lane; `tile` and `stack` hold nothing.
-test::Kernel kernel(const std::string& body) {
+test::Kernel defined_kernel(const std::string& body) {
   return {
       .parameters = ".param .u64 pout",
       .registers = ".reg .pred %p<4>; .reg .b16 %h<8>; .reg .b32 %r<16>; .reg .b64 %q<8>; .reg .b128 %x<2>;",
@@ -30,8 +30,8 @@ test::Kernel kernel(const std::string& body) {
       .buffers = {test::output(128)}};
 }
 
-std::string outcome(const std::string& body) {
-  const test::Left left = kernel(body).run();
+std::string outcome_of_defined(const std::string& body) {
+  const test::Left left = defined_kernel(body).run();
   return left.fault.empty() ? "held " + std::to_string(left.all<uint32_t>(0)[0]) : left.fault;
 }
 
@@ -40,41 +40,44 @@ std::string outcome(const std::string& body) {
 TEST(Definedness, BytesThatAreMaskedAwayDoNotMatter) {
   const std::string half = "mov.b16 %h0, 300; st.shared.b16 [tile], %h0; ld.shared.b32 %r1, [tile];\n";
   const std::string out = "; st.global.b32 [%q0], %r2;";
-  EXPECT_EQ(outcome(half + "and.b32 %r2, %r1, 0xFFFF" + out), "held 300");
-  EXPECT_EQ(outcome(half + "and.b32 %r1, %r1, 0xFFFF; mov.b32 %r2, %r1" + out), "held 300");
-  EXPECT_EQ(outcome(half + "or.b32 %r2, %r1, 0xFFFF0000" + out), "held " + std::to_string(0xFFFF012Cu));
-  EXPECT_EQ(outcome(half + "shl.b32 %r2, %r1, 16" + out), "held " + std::to_string(300u << 16));
-  EXPECT_EQ(outcome(half + "shl.b32 %r3, %r1, 16; shr.u32 %r2, %r3, 16" + out), "held 300");
-  EXPECT_EQ(outcome(half + "bfe.u32 %r2, %r1, 4, 8" + out), "held 18");
-  EXPECT_EQ(outcome(half + "mov.b32 %r3, 7; bfi.b32 %r2, %r3, %r1, 16, 16" + out),
+  EXPECT_EQ(outcome_of_defined(half + "and.b32 %r2, %r1, 0xFFFF" + out), "held 300");
+  EXPECT_EQ(outcome_of_defined(half + "and.b32 %r1, %r1, 0xFFFF; mov.b32 %r2, %r1" + out), "held 300");
+  EXPECT_EQ(outcome_of_defined(half + "or.b32 %r2, %r1, 0xFFFF0000" + out),
+            "held " + std::to_string(0xFFFF012Cu));
+  EXPECT_EQ(outcome_of_defined(half + "shl.b32 %r2, %r1, 16" + out), "held " + std::to_string(300u << 16));
+  EXPECT_EQ(outcome_of_defined(half + "shl.b32 %r3, %r1, 16; shr.u32 %r2, %r3, 16" + out), "held 300");
+  EXPECT_EQ(outcome_of_defined(half + "bfe.u32 %r2, %r1, 4, 8" + out), "held 18");
+  EXPECT_EQ(outcome_of_defined(half + "mov.b32 %r3, 7; bfi.b32 %r2, %r3, %r1, 16, 16" + out),
             "held " + std::to_string(7u << 16 | 300));
-  EXPECT_EQ(outcome(half + "prmt.b32 %r2, %r1, 0, 0x4410" + out), "held 300");
-  EXPECT_EQ(outcome(half + "lop3.b32 %r2, %r1, 0xFFFF, 0, 0xC0" + out), "held 300");
-  EXPECT_EQ(outcome(half + "cvt.u32.u16 %r2, %r1" + out), "held 300");
-  EXPECT_EQ(outcome(half + "mov.b32 {%h1, %h2}, %r1; cvt.u32.u16 %r2, %h1" + out), "held 300");
+  EXPECT_EQ(outcome_of_defined(half + "prmt.b32 %r2, %r1, 0, 0x4410" + out), "held 300");
+  EXPECT_EQ(outcome_of_defined(half + "lop3.b32 %r2, %r1, 0xFFFF, 0, 0xC0" + out), "held 300");
+  EXPECT_EQ(outcome_of_defined(half + "cvt.u32.u16 %r2, %r1" + out), "held 300");
+  EXPECT_EQ(outcome_of_defined(half + "mov.b32 {%h1, %h2}, %r1; cvt.u32.u16 %r2, %h1" + out), "held 300");
   EXPECT_EQ(
-      outcome(half + "mov.b32 %r3, 0; mov.b64 %q2, {%r1, %r3}; cvt.u16.u64 %h1, %q2; cvt.u32.u16 %r2, %h1" +
-              out),
+      outcome_of_defined(
+          half + "mov.b32 %r3, 0; mov.b64 %q2, {%r1, %r3}; cvt.u16.u64 %h1, %q2; cvt.u32.u16 %r2, %h1" + out),
       "held 300");
-  EXPECT_EQ(outcome(half + "shfl.sync.idx.b32 %r3, %r1, 0, 31, -1; and.b32 %r2, %r3, 0xFFFF" + out),
-            "held 300");
-  EXPECT_EQ(outcome(half + "add.u32 %r3, %r1, 1; and.b32 %r2, %r3, 0xFFFF" + out), "held 301");
-  EXPECT_EQ(outcome(half + "mov.b32 %r3, 1; st.global.b32 [%q0], %r3; st.global.b8 [%q0], %r1;"), "held 44");
+  EXPECT_EQ(
+      outcome_of_defined(half + "shfl.sync.idx.b32 %r3, %r1, 0, 31, -1; and.b32 %r2, %r3, 0xFFFF" + out),
+      "held 300");
+  EXPECT_EQ(outcome_of_defined(half + "add.u32 %r3, %r1, 1; and.b32 %r2, %r3, 0xFFFF" + out), "held 301");
+  EXPECT_EQ(outcome_of_defined(half + "mov.b32 %r3, 1; st.global.b32 [%q0], %r3; st.global.b8 [%q0], %r1;"),
+            "held 44");
 }
 // Stores of a part of such a word, into memory of which all is known, leave other memory as it is.
 TEST(Definedness, APartialWordStoredWhereAllIsKnownChangesNothingElse) {
   const std::string word = "mov.b16 %h0, 300; st.shared.b16 [tile], %h0; ld.shared.b32 %r1, [tile];\n";
   const std::string part = "st.global.b8 [%q0], %r1; st.global.b16 [%q0], %r1;\n";
   const std::string read = "ld.shared.b32 %r2, [tile+4]; st.global.b32 [%q0], %r2;\n";
-  EXPECT_EQ(outcome(word + part), "held 300");
-  EXPECT_NE(outcome(word + "st.shared.b16 [tile+4], %h0;\n" + part + read).find("an output"),
+  EXPECT_EQ(outcome_of_defined(word + part), "held 300");
+  EXPECT_NE(outcome_of_defined(word + "st.shared.b16 [tile+4], %h0;\n" + part + read).find("an output"),
             std::string::npos);
-  EXPECT_EQ(outcome(word + "shfl.sync.idx.b32 %r1, %r1, 0, 31, -1;\n" + part), "held 300");
+  EXPECT_EQ(outcome_of_defined(word + "shfl.sync.idx.b32 %r1, %r1, 0, 31, -1;\n" + part), "held 300");
 }
 // A workspace may take padding; what is read of it again and matters is reported then.
 TEST(Definedness, AWorkspaceMayTakeWhatIsNotWhole) {
   const auto through = [](const std::string& body) {
-    test::Kernel k = kernel(body);
+    test::Kernel k = defined_kernel(body);
     k.parameters += ", .param .u64 pwork";
     k.buffers.push_back({"work", std::vector<std::byte>(128), false, false, false});
     return k.run().end();
@@ -100,24 +103,25 @@ TEST(Definedness, CopiesAreFollowedBitByBit) {
       "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [tile], "
       "[tile+128], 64, [bar];\n"
       "L: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;\n@!%p1 bra L;\nW:\n";
-  EXPECT_NE(outcome(reduced).find("reads memory that was never written"), std::string::npos)
-      << outcome(reduced);
+  EXPECT_NE(outcome_of_defined(reduced).find("reads memory that was never written"), std::string::npos)
+      << outcome_of_defined(reduced);
 }
 // A carry that no choice of the unknown bits can make.
 TEST(Definedness, ASumWithZerosBelowKeepsWhatStandsAbove) {
-  EXPECT_EQ(outcome("mov.b16 %h0, 300; st.shared.b16 [tile+2], %h0; ld.shared.b32 %r1, [tile];\n"
-                    "add.u32 %r3, %r1, 0x50000; shr.u32 %r2, %r3, 16; st.global.b32 [%q0], %r2;"),
+  EXPECT_EQ(outcome_of_defined("mov.b16 %h0, 300; st.shared.b16 [tile+2], %h0; ld.shared.b32 %r1, [tile];\n"
+                               "add.u32 %r3, %r1, 0x50000; shr.u32 %r2, %r3, 16; st.global.b32 [%q0], %r2;"),
             "held 305");
 }
 // A bit field of a stack variable: only its bits are written, and only they are read again.
 TEST(Definedness, BitsSurviveTheWayThroughMemory) {
   EXPECT_EQ(
-      outcome("ld.local.b32 %r1, [stack]; mov.b32 %r3, 5; bfi.b32 %r1, %r3, %r1, 3, 3; st.local.b32 [stack], "
-              "%r1;\nld.local.b32 %r4, [stack]; bfe.u32 %r2, %r4, 3, 3; st.global.b32 [%q0], %r2;"),
+      outcome_of_defined(
+          "ld.local.b32 %r1, [stack]; mov.b32 %r3, 5; bfi.b32 %r1, %r3, %r1, 3, 3; st.local.b32 [stack], "
+          "%r1;\nld.local.b32 %r4, [stack]; bfe.u32 %r2, %r4, 3, 3; st.global.b32 [%q0], %r2;"),
       "held 5");
 }
 TEST(Definedness, AValueThatMattersIsReportedWithItsOrigin) {
-  const std::string text = outcome(
+  const std::string text = outcome_of_defined(
       "mov.b16 %h0, 300; st.shared.b16 [tile+32], %h0; ld.shared.b32 %r1, [tile+32];\n"
       "add.u32 %r2, %r1, 1;\nst.global.b32 [%q0], %r2;");
   EXPECT_NE(text.find("PTX line 10, "), std::string::npos) << text;
@@ -125,18 +129,18 @@ TEST(Definedness, AValueThatMattersIsReportedWithItsOrigin) {
       text.find("used as an output: bytes 2 to 3 of the 4 bytes that PTX line 8 loaded from 'tile' + 32"),
       std::string::npos)
       << text;
-  const std::string none = outcome("ld.local.b16 %h1, [stack+4];\nst.global.b16 [%q0], %h1;");
+  const std::string none = outcome_of_defined("ld.local.b16 %h1, [stack+4];\nst.global.b16 [%q0], %h1;");
   EXPECT_NE(none.find("none of the 2 bytes that PTX line 8 loaded from local memory at 4 was ever written"),
             std::string::npos)
       << none;
   // The bits that were written are used, and one more.
-  const std::string bit = outcome(
+  const std::string bit = outcome_of_defined(
       "mov.b16 %h0, 300; st.shared.b16 [tile], %h0; ld.shared.b32 %r1, [tile];\nand.b32 %r2, %r1, 0x1FFFF;\n"
       "st.global.b32 [%q0], %r2;");
   EXPECT_NE(bit.find("an output"), std::string::npos) << bit;
 }
 TEST(Definedness, AMatrixOperandIsReportedWithItsLoad) {
-  const std::string text = outcome(
+  const std::string text = outcome_of_defined(
       "mov.u32 %r6, tile; and.b32 %r7, %r0, 7; shl.b32 %r7, %r7, 4; add.u32 %r6, %r6, %r7;\n"
       "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r6];\n"
       "movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;\n");
@@ -146,7 +150,7 @@ TEST(Definedness, AMatrixOperandIsReportedWithItsLoad) {
 }
 
 TEST(Definedness, AShuffleFromALaneThatIsNotThereIsNamedWhereItsValueMatters) {
-  const std::string text = outcome(
+  const std::string text = outcome_of_defined(
       "setp.lt.u32 %p0, %r0, 16;\n@%p0 bra L;\nbra E;\nL: shfl.sync.down.b32 %r1, %r0, 8, 31, 0xFFFF;\n"
       "st.global.b32 [%q0], %r1;\nE:");
   EXPECT_NE(text.find("PTX line 11 took it from lane 16, which does not take part"), std::string::npos)
@@ -216,7 +220,7 @@ RC_GTEST_PROP(Definedness, NoChoiceOfTheUnknownBitsChangesABitThatIsCalledKnown,
                                        : "b32") +
              " [%q0], " + r + ";";
   }
-  const Program program = isa::compile(ptx::parse(kernel(text + "\n" + after).text()), "k");
+  const Program program = isa::compile(ptx::parse(defined_kernel(text + "\n" + after).text()), "k");
   const Op* op = nullptr;
   for (const Op& o : program.functions[0].code)
     if (o.kind == OpKind::lanes &&

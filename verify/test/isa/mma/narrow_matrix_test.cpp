@@ -12,7 +12,7 @@
 namespace bitwell::isa {
 namespace {
 
-struct Outcome {
+struct NarrowOutcome {
   std::string what;
   std::vector<uint32_t> out;  // [thread][register]
 };
@@ -22,8 +22,8 @@ struct Value {
 };
 // Thread t points at row `(5 * t) % 32` of 32 rows of 16 bytes, of which the first `filled` are written. All
 // that is loaded is stored, or `only` one register of one thread.
-Outcome load(const std::string& form, size_t registers, const std::vector<uint32_t>& rows, int filled = 16,
-             std::optional<Value> only = {}) {
+NarrowOutcome load_narrow(const std::string& form, size_t registers, const std::vector<uint32_t>& rows,
+                          int filled = 16, std::optional<Value> only = {}) {
   test::Kernel kernel{
       .target = "sm_100a",
       .parameters = ".param .u64 in, .param .u64 out",
@@ -60,7 +60,7 @@ std::vector<uint32_t> random_rows() {
   return out;
 }
 // Element e of the row that thread t points at, as the byte that it becomes.
-uint32_t element(const std::vector<uint32_t>& rows, size_t t, size_t e, size_t bits) {
+uint32_t element_of_narrow(const std::vector<uint32_t>& rows, size_t t, size_t e, size_t bits) {
   const uint32_t* row = rows.data() + 5 * t % 32 * 4;
   if (bits == 8) return row[e / 4] >> e % 4 * 8 & 0xFF;
   if (bits == 4) return row[e / 8] >> e % 8 * 4 & 0xF;
@@ -79,15 +79,16 @@ TEST(NarrowMatrices, SixteenRowsComeTransposed) {
   for (const Format& f : kFormats)
     for (size_t count : {1, 2}) {
       // What pads a row need not be there.
-      const Outcome o =
-          load("ldmatrix.sync.aligned.m16n16.x" + std::to_string(count) + ".trans.shared" + f.name, 2 * count,
-               rows, static_cast<int>(2 * f.bits));
+      const NarrowOutcome o =
+          load_narrow("ldmatrix.sync.aligned.m16n16.x" + std::to_string(count) + ".trans.shared" + f.name,
+                      2 * count, rows, static_cast<int>(2 * f.bits));
       ASSERT_EQ(o.what, "");
       for (size_t t = 0; t < 32; ++t)
         for (size_t r = 0; r < 2 * count; ++r)
           for (size_t k = 0; k < 4; ++k) {
             const size_t row = 16 * (r / 2) + 4 * (t % 4) + k;  // and the thread that points at it
-            ASSERT_EQ(o.out[4 * t + r] >> 8 * k & 0xFF, element(rows, row, t / 4 + 8 * (r % 2), f.bits))
+            ASSERT_EQ(o.out[4 * t + r] >> 8 * k & 0xFF,
+                      element_of_narrow(rows, row, t / 4 + 8 * (r % 2), f.bits))
                 << f.name << ".x" << count << ", thread " << t << ", register " << r << ", byte " << k;
           }
     }
@@ -97,19 +98,22 @@ TEST(NarrowMatrices, EightRowsComeAsTheyAre) {
   const std::vector<uint32_t> rows = random_rows();
   for (const Format& f : {kFormats[1], kFormats[2]})
     for (size_t count : {1, 2, 4}) {
-      const Outcome o = load("ldmatrix.sync.aligned.m8n16.x" + std::to_string(count) + ".shared" + f.name,
-                             count, rows, static_cast<int>(2 * f.bits));
+      const NarrowOutcome o =
+          load_narrow("ldmatrix.sync.aligned.m8n16.x" + std::to_string(count) + ".shared" + f.name, count,
+                      rows, static_cast<int>(2 * f.bits));
       ASSERT_EQ(o.what, "");
       for (size_t t = 0; t < 32; ++t)
         for (size_t r = 0; r < count; ++r)
           for (size_t k = 0; k < 4; ++k)
-            ASSERT_EQ(o.out[4 * t + r] >> 8 * k & 0xFF, element(rows, 8 * r + t / 4, 4 * (t % 4) + k, f.bits))
+            ASSERT_EQ(o.out[4 * t + r] >> 8 * k & 0xFF,
+                      element_of_narrow(rows, 8 * r + t / 4, 4 * (t % 4) + k, f.bits))
                 << f.name << ".x" << count << ", thread " << t << ", register " << r << ", byte " << k;
     }
 }
 
 TEST(NarrowMatrices, WhatWasNeverWrittenIsNoValue) {
-  const Outcome o = load("ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32", 1, random_rows(), 8);
+  const NarrowOutcome o =
+      load_narrow("ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32", 1, random_rows(), 8);
   EXPECT_NE(o.what.find("never written"), std::string::npos) << o.what;
 }
 
@@ -127,7 +131,7 @@ TEST(NarrowMatrices, ARegisterHasAValueWhereAllItsElementsDo) {
         for (size_t t = 0; t < 32; ++t)
           for (size_t r = 0; r < (tall ? 2 : 1); ++r) {
             const bool whole = tall ? written(t / 4 + 8 * r) : written(4 * (t % 4) + 3);
-            const std::string what = load(form, tall ? 2 : 1, rows, filled, Value{t, r}).what;
+            const std::string what = load_narrow(form, tall ? 2 : 1, rows, filled, Value{t, r}).what;
             ASSERT_EQ(what.find("never written") == std::string::npos, whole)
                 << form << ", " << filled << " bytes of a row, thread " << t << ", register " << r << ": "
                 << what;

@@ -7,7 +7,8 @@ namespace bitwell::isa {
 namespace {
 
 // 128 threads; %desc0 and %desc1 describe matrices of zeros, %d0..3 the accumulator, %d0 is the output.
-test::Kernel kernel(const std::string& body, uint32_t threads = 128, run::Policy policy = run::Policy::lazy) {
+test::Kernel wgmma_kernel(const std::string& body, uint32_t threads = 128,
+                          run::Policy policy = run::Policy::lazy) {
   test::Kernel k{
       .parameters = ".param .u64 out",
       .registers =
@@ -37,66 +38,70 @@ constexpr const char* kMma =
 constexpr const char* kFence = "wgmma.fence.sync.aligned;\n";
 constexpr const char* kDone = "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
 
-std::string outcome(const std::string& body, uint32_t threads = 128, run::Policy policy = run::Policy::lazy) {
-  return kernel(body, threads, policy).run().end();
+std::string wgmma_outcome(const std::string& body, uint32_t threads = 128,
+                          run::Policy policy = run::Policy::lazy) {
+  return wgmma_kernel(body, threads, policy).run().end();
 }
 
-void expect(const std::string& text, const std::vector<std::string>& parts) {
+void expect_wgmma(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts)
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
 }
 
 TEST(Wgmma, AKernelThatWaitsHoldsUnderEverySchedule) {
   for (const run::PolicyName& p : run::kPolicies)
-    EXPECT_EQ(outcome(std::string(kFence) + kMma + kMma + kDone, 128, p.policy), "held") << p.name;
+    EXPECT_EQ(wgmma_outcome(std::string(kFence) + kMma + kMma + kDone, 128, p.policy), "held") << p.name;
 }
 TEST(Wgmma, AccumulatorsHoldNothingBeforeTheWait) {
-  expect(outcome(std::string(kFence) + kMma + "wgmma.commit_group.sync.aligned;\n"), {"never written"});
-  expect(outcome(std::string(kFence) + kMma + "wgmma.commit_group.sync.aligned;\n" + kMma +
-                 "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 1;\n"),
-         {"never written"});
+  expect_wgmma(wgmma_outcome(std::string(kFence) + kMma + "wgmma.commit_group.sync.aligned;\n"),
+               {"never written"});
+  expect_wgmma(wgmma_outcome(std::string(kFence) + kMma + "wgmma.commit_group.sync.aligned;\n" + kMma +
+                             "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 1;\n"),
+               {"never written"});
 }
 TEST(Wgmma, AnAccumulatorMayNotBeWrittenBeforeTheWait) {
-  expect(outcome(std::string(kFence) + kMma + "mov.f32 %d0, 0f3F800000;\n" + kDone),
-         {"accumulator", "written before wgmma.wait_group"});
-  expect(outcome(std::string(kFence) + kMma + "mov.f32 %d0, 0f3F800000;\n" + kMma + kDone),
-         {"accumulator", "written before wgmma.wait_group"});
+  expect_wgmma(wgmma_outcome(std::string(kFence) + kMma + "mov.f32 %d0, 0f3F800000;\n" + kDone),
+               {"accumulator", "written before wgmma.wait_group"});
+  expect_wgmma(wgmma_outcome(std::string(kFence) + kMma + "mov.f32 %d0, 0f3F800000;\n" + kMma + kDone),
+               {"accumulator", "written before wgmma.wait_group"});
 }
-TEST(Wgmma, TheFirstNeedsAFence) { expect(outcome(std::string(kMma) + kDone), {"without any wgmma.fence"}); }
+TEST(Wgmma, TheFirstNeedsAFence) {
+  expect_wgmma(wgmma_outcome(std::string(kMma) + kDone), {"without any wgmma.fence"});
+}
 TEST(Wgmma, OneWarpAloneIsADeadlockThatSaysHowManyIssued) {
-  expect(outcome(std::string("@!%p0 bra skip;\n") + kFence + kMma + kDone + "skip:\n"),
-         {"deadlock", "wgmma.wait_group", "issued by 1 of the 4 warps"});
+  expect_wgmma(wgmma_outcome(std::string("@!%p0 bra skip;\n") + kFence + kMma + kDone + "skip:\n"),
+               {"deadlock", "wgmma.wait_group", "issued by 1 of the 4 warps"});
 }
 TEST(Wgmma, TheWarpsOfAWarpgroupMustAgree) {
-  expect(outcome(std::string("@%p0 add.u64 %desc1, %desc1, 2;\n") + kFence + kMma + kDone),
-         {"different wgmma", "PTX line"});
-  expect(
-      outcome(std::string(kFence) + "setp.lt.u32 %p1, %r0, 16;\n@%p1 bra some;\n" + kMma + "some:\n" + kDone),
-      {"deadlock"});
-  expect(outcome("add.u32 %r5, %r0, 0;\ncvt.u64.u32 %q2, %r5;\nadd.u64 %desc1, %desc1, %q2;\n" +
-                 std::string(kFence) + kMma + kDone),
-         {"differs between threads of a warp"});
+  expect_wgmma(wgmma_outcome(std::string("@%p0 add.u64 %desc1, %desc1, 2;\n") + kFence + kMma + kDone),
+               {"different wgmma", "PTX line"});
+  expect_wgmma(wgmma_outcome(std::string(kFence) + "setp.lt.u32 %p1, %r0, 16;\n@%p1 bra some;\n" + kMma +
+                             "some:\n" + kDone),
+               {"deadlock"});
+  expect_wgmma(wgmma_outcome("add.u32 %r5, %r0, 0;\ncvt.u64.u32 %q2, %r5;\nadd.u64 %desc1, %desc1, %q2;\n" +
+                             std::string(kFence) + kMma + kDone),
+               {"differs between threads of a warp"});
 }
 TEST(Wgmma, ItNeedsFourWarps) {
-  expect(outcome(std::string(kFence) + kMma + kDone, 96), {"warpgroup of 4 warps", "has 3"});
+  expect_wgmma(wgmma_outcome(std::string(kFence) + kMma + kDone, 96), {"warpgroup of 4 warps", "has 3"});
 }
 TEST(Wgmma, SharedMemoryMustHoldSomething) {
   // The tile's second half was never written.
-  expect(outcome("add.u64 %desc1, %desc1, 256;\n" + std::string(kFence) + kMma + kDone),
-         {"reads B", "never written"});
-  expect(outcome("add.u64 %desc0, %desc0, 0x200;\n" + std::string(kFence) + kMma + kDone),
-         {"descriptor of A", "of shared memory, which has 8192"});
+  expect_wgmma(wgmma_outcome("add.u64 %desc1, %desc1, 256;\n" + std::string(kFence) + kMma + kDone),
+               {"reads B", "never written"});
+  expect_wgmma(wgmma_outcome("add.u64 %desc0, %desc0, 0x200;\n" + std::string(kFence) + kMma + kDone),
+               {"descriptor of A", "of shared memory, which has 8192"});
 }
 TEST(Wgmma, ReservedDescriptorBitsAreRefused) {
-  expect(outcome("or.b64 %desc0, %desc0, 0x8000;\n" + std::string(kFence) + kMma + kDone),
-         {"bit 15 of a matrix descriptor", "PTX line"});
+  expect_wgmma(wgmma_outcome("or.b64 %desc0, %desc0, 0x8000;\n" + std::string(kFence) + kMma + kDone),
+               {"bit 15 of a matrix descriptor", "PTX line"});
 }
 // Source operands are read when the MMA is done: a store after the issue is seen by the lazy schedule, one
 // before it by none.
 TEST(Wgmma, SharedMemoryOverwrittenTooEarlyChangesTheResult) {
   const std::string late = "bar.sync 0;\nmov.b32 %r5, 0x3C003C00;\nst.shared.b32 [%r1], %r5;\nbar.sync 0;\n";
   const auto value = [&](run::Policy policy) {
-    return kernel(std::string(kFence) + kMma + late + kDone, 128, policy).held().all<uint32_t>(0);
+    return wgmma_kernel(std::string(kFence) + kMma + late + kDone, 128, policy).held().all<uint32_t>(0);
   };
   EXPECT_NE(value(run::Policy::lazy), value(run::Policy::eager));
 }
@@ -131,7 +136,7 @@ TEST(Wgmma, AGroupsMmasLeaveTheirSumsOneAfterTheOther) {
   for (const auto& c : cases)
     for (const run::PolicyName& p : run::kPolicies) {
       const std::vector<float> left =
-          kernel(ones + kFence + c.mmas + kDone + c.after, 128, p.policy).held().all<float>(0);
+          wgmma_kernel(ones + kFence + c.mmas + kDone + c.after, 128, p.policy).held().all<float>(0);
       for (size_t t = 0; t < 128; ++t)
         ASSERT_EQ(left[t], c.left) << p.name << ", thread " << t << ":\n" << c.mmas;
     }

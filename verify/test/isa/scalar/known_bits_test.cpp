@@ -16,17 +16,17 @@ namespace {
 
 using Operands = std::array<uint32_t, 3>;
 
-struct Case {
+struct BitsCase {
   const char* name;
   const char* instruction;  // %r13 of %r10, %r11 and %r12
   uint32_t (*value)(const Operands&);
   bool exact = true;   // every bit that is one and the same is known
   bool small = false;  // the second and the third operand are below 32
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const BitsCase& c, std::ostream* out) { *out << c.name; }
 
 // Lane i stores bit i of the result, where `skipped` has not that bit; the first that is not known is told.
-std::string module_of(const Case& c) {
+std::string module_of(const BitsCase& c) {
   std::string t =
       ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 pin, .param .u64 pout) "
       "{\n"
@@ -50,7 +50,7 @@ struct Seen {
   std::string wrong;
 };
 
-Seen run(const test::Module& module, const Operands& known, const Operands& unknown) {
+Seen run_bits(const test::Module& module, const Operands& known, const Operands& unknown) {
   const KnownLanes lanes =
       known_lanes(module, {known[0], unknown[0], known[1], unknown[1], known[2], unknown[2]});
   Seen out{lanes.unknown, 0, lanes.wrong};
@@ -59,7 +59,7 @@ Seen run(const test::Module& module, const Operands& known, const Operands& unkn
 }
 
 // Bits that differ among the results of all values of the unknown ones, and the first result.
-std::pair<uint32_t, uint32_t> all_values(const Case& c, const Operands& known, const Operands& unknown) {
+std::pair<uint32_t, uint32_t> all_values(const BitsCase& c, const Operands& known, const Operands& unknown) {
   uint32_t differ = 0, first = 0;
   bool any = false;
   Operands more{};
@@ -78,10 +78,10 @@ std::pair<uint32_t, uint32_t> all_values(const Case& c, const Operands& known, c
   return {differ, first};
 }
 
-class KnownBits : public testing::TestWithParam<Case> {};
+class KnownBits : public testing::TestWithParam<BitsCase> {};
 
 TEST_P(KnownBits, AreThoseThatNothingUnknownCanChange) {
-  const Case& c = GetParam();
+  const BitsCase& c = GetParam();
   const test::Module module = test::module_of(module_of(c));
   std::mt19937 random(7);
   for (int draw = 0; draw < 24; ++draw) {
@@ -97,7 +97,7 @@ TEST_P(KnownBits, AreThoseThatNothingUnknownCanChange) {
       known[i] &= ~unknown[i];
     }
     const auto [differ, value] = all_values(c, known, unknown);
-    const Seen seen = run(module, known, unknown);
+    const Seen seen = run_bits(module, known, unknown);
     ASSERT_EQ(seen.wrong, "");
     SCOPED_TRACE(testing::Message() << std::hex << known[0] << "?" << unknown[0] << " " << known[1] << "?"
                                     << unknown[1] << " " << known[2] << "?" << unknown[2] << ": unknown are "
@@ -125,73 +125,75 @@ uint32_t prmt(uint32_t a, uint32_t b, uint32_t selector) {
 INSTANTIATE_TEST_SUITE_P(
     All, KnownBits,
     testing::Values(
-        Case{"mov", "mov.b32 %r13, %r10;", [](const Operands& x) { return x[0]; }},
-        Case{"not", "not.b32 %r13, %r10;", [](const Operands& x) { return ~x[0]; }},
-        Case{"and", "and.b32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] & x[1]; }},
-        Case{"or", "or.b32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] | x[1]; }},
-        Case{"xor", "xor.b32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] ^ x[1]; }},
-        Case{"lop3", "lop3.b32 %r13, %r10, %r11, %r12, 0xCA;",
-             [](const Operands& x) { return (x[0] & x[1]) | (~x[0] & x[2]); }},
-        Case{"shl", "shl.b32 %r13, %r10, 5;", [](const Operands& x) { return x[0] << 5; }},
-        Case{"shr_u", "shr.u32 %r13, %r10, 7;", [](const Operands& x) { return x[0] >> 7; }},
-        Case{"shr_s", "shr.s32 %r13, %r10, 7;",
-             [](const Operands& x) { return static_cast<uint32_t>(static_cast<int32_t>(x[0]) >> 7); }},
-        Case{"shl_by", "shl.b32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] << x[1]; }, true,
-             true},
-        Case{"shr_by", "shr.u32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] >> x[1]; }, true,
-             true},
-        Case{"bfe", "bfe.u32 %r13, %r10, 3, 9;", [](const Operands& x) { return x[0] >> 3 & 511; }},
-        Case{"bfe_s", "bfe.s32 %r13, %r10, 3, 9;",
-             [](const Operands& x) { return static_cast<uint32_t>(static_cast<int32_t>(x[0] << 20) >> 23); }},
-        Case{"bfi", "bfi.b32 %r13, %r10, %r11, 6, 10;",
-             [](const Operands& x) { return (x[1] & ~(1023u << 6)) | (x[0] & 1023) << 6; }},
-        Case{"prmt", "prmt.b32 %r13, %r10, %r11, 0x7A10;",
-             [](const Operands& x) { return prmt(x[0], x[1], 0x7A10); }},
-        Case{"brev", "brev.b32 %r13, %r10;",
-             [](const Operands& x) {
-               uint32_t out = 0;
-               for (int i = 0; i < 32; ++i) out |= (x[0] >> i & 1) << (31 - i);
-               return out;
-             }},
-        Case{"shf", "shf.l.wrap.b32 %r13, %r10, %r11, 9;",
-             [](const Operands& x) { return x[1] << 9 | x[0] >> 23; }},
-        Case{"cvt_u8", "cvt.u32.u8 %r13, %r10;", [](const Operands& x) { return x[0] & 255; }},
-        Case{"cvt_s8", "cvt.s32.s8 %r13, %r10;",
-             [](const Operands& x) { return static_cast<uint32_t>(static_cast<int8_t>(x[0])); }},
-        Case{"cvt_s16", "cvt.s32.s16 %r13, %r10;",
-             [](const Operands& x) { return static_cast<uint32_t>(static_cast<int16_t>(x[0])); }},
-        Case{"halves", "mov.b32 {%h0, %h1}, %r10; mov.b32 %r13, {%h1, %h0};",
-             [](const Operands& x) { return x[0] << 16 | x[0] >> 16; }},
-        Case{"wide", "mov.b64 %q3, {%r10, %r11}; shr.u64 %q3, %q3, 12; cvt.u32.u64 %r13, %q3;",
-             [](const Operands& x) { return x[0] >> 12 | x[1] << 20; }},
-        Case{"shfl", "shfl.sync.idx.b32 %r13, %r10, 3, 31, -1;", [](const Operands& x) { return x[0]; }},
-        Case{"selp", "setp.lt.u32 %p1, %r0, 64; selp.b32 %r13, %r10, %r11, %p1;",
-             [](const Operands& x) { return x[0]; }},
-        Case{"selp_else", "setp.ge.u32 %p1, %r0, 64; selp.b32 %r13, %r10, %r11, %p1;",
-             [](const Operands& x) { return x[1]; }},
-        Case{"add", "add.u32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] + x[1]; }},
-        Case{"add_constant", "add.u32 %r13, %r10, 0x50000;",
-             [](const Operands& x) { return x[0] + 0x50000; }},
-        Case{"sub", "sub.u32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] - x[1]; }},
-        Case{"neg", "neg.s32 %r13, %r10;", [](const Operands& x) { return 0 - x[0]; }, false},
-        Case{"mul", "mul.lo.u32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] * x[1]; }, false},
-        Case{"mad", "mad.lo.u32 %r13, %r10, %r11, %r12;",
-             [](const Operands& x) { return x[0] * x[1] + x[2]; }, false},
-        Case{"min", "min.u32 %r13, %r10, %r11;", [](const Operands& x) { return std::min(x[0], x[1]); },
-             false},
-        Case{"max_s", "max.s32 %r13, %r10, %r11;",
-             [](const Operands& x) {
-               return static_cast<uint32_t>(std::max(static_cast<int32_t>(x[0]), static_cast<int32_t>(x[1])));
-             },
-             false},
-        Case{"popc", "popc.b32 %r13, %r10;",
-             [](const Operands& x) { return static_cast<uint32_t>(std::popcount(x[0])); }, false},
-        Case{"clz", "clz.b32 %r13, %r10;",
-             [](const Operands& x) { return static_cast<uint32_t>(std::countl_zero(x[0])); }, false},
-        Case{"set", "set.lt.u32.u32 %r13, %r10, %r11;",
-             [](const Operands& x) { return x[0] < x[1] ? ~0u : 0u; }, false},
-        Case{"setp_and", "setp.lt.u32 %p1, %r10, %r11; selp.b32 %r13, 5, 9, %p1;",
-             [](const Operands& x) { return x[0] < x[1] ? 5u : 9u; }, false}),
+        BitsCase{"mov", "mov.b32 %r13, %r10;", [](const Operands& x) { return x[0]; }},
+        BitsCase{"not", "not.b32 %r13, %r10;", [](const Operands& x) { return ~x[0]; }},
+        BitsCase{"and", "and.b32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] & x[1]; }},
+        BitsCase{"or", "or.b32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] | x[1]; }},
+        BitsCase{"xor", "xor.b32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] ^ x[1]; }},
+        BitsCase{"lop3", "lop3.b32 %r13, %r10, %r11, %r12, 0xCA;",
+                 [](const Operands& x) { return (x[0] & x[1]) | (~x[0] & x[2]); }},
+        BitsCase{"shl", "shl.b32 %r13, %r10, 5;", [](const Operands& x) { return x[0] << 5; }},
+        BitsCase{"shr_u", "shr.u32 %r13, %r10, 7;", [](const Operands& x) { return x[0] >> 7; }},
+        BitsCase{"shr_s", "shr.s32 %r13, %r10, 7;",
+                 [](const Operands& x) { return static_cast<uint32_t>(static_cast<int32_t>(x[0]) >> 7); }},
+        BitsCase{"shl_by", "shl.b32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] << x[1]; }, true,
+                 true},
+        BitsCase{"shr_by", "shr.u32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] >> x[1]; }, true,
+                 true},
+        BitsCase{"bfe", "bfe.u32 %r13, %r10, 3, 9;", [](const Operands& x) { return x[0] >> 3 & 511; }},
+        BitsCase{
+            "bfe_s", "bfe.s32 %r13, %r10, 3, 9;",
+            [](const Operands& x) { return static_cast<uint32_t>(static_cast<int32_t>(x[0] << 20) >> 23); }},
+        BitsCase{"bfi", "bfi.b32 %r13, %r10, %r11, 6, 10;",
+                 [](const Operands& x) { return (x[1] & ~(1023u << 6)) | (x[0] & 1023) << 6; }},
+        BitsCase{"prmt", "prmt.b32 %r13, %r10, %r11, 0x7A10;",
+                 [](const Operands& x) { return prmt(x[0], x[1], 0x7A10); }},
+        BitsCase{"brev", "brev.b32 %r13, %r10;",
+                 [](const Operands& x) {
+                   uint32_t out = 0;
+                   for (int i = 0; i < 32; ++i) out |= (x[0] >> i & 1) << (31 - i);
+                   return out;
+                 }},
+        BitsCase{"shf", "shf.l.wrap.b32 %r13, %r10, %r11, 9;",
+                 [](const Operands& x) { return x[1] << 9 | x[0] >> 23; }},
+        BitsCase{"cvt_u8", "cvt.u32.u8 %r13, %r10;", [](const Operands& x) { return x[0] & 255; }},
+        BitsCase{"cvt_s8", "cvt.s32.s8 %r13, %r10;",
+                 [](const Operands& x) { return static_cast<uint32_t>(static_cast<int8_t>(x[0])); }},
+        BitsCase{"cvt_s16", "cvt.s32.s16 %r13, %r10;",
+                 [](const Operands& x) { return static_cast<uint32_t>(static_cast<int16_t>(x[0])); }},
+        BitsCase{"halves", "mov.b32 {%h0, %h1}, %r10; mov.b32 %r13, {%h1, %h0};",
+                 [](const Operands& x) { return x[0] << 16 | x[0] >> 16; }},
+        BitsCase{"wide", "mov.b64 %q3, {%r10, %r11}; shr.u64 %q3, %q3, 12; cvt.u32.u64 %r13, %q3;",
+                 [](const Operands& x) { return x[0] >> 12 | x[1] << 20; }},
+        BitsCase{"shfl", "shfl.sync.idx.b32 %r13, %r10, 3, 31, -1;", [](const Operands& x) { return x[0]; }},
+        BitsCase{"selp", "setp.lt.u32 %p1, %r0, 64; selp.b32 %r13, %r10, %r11, %p1;",
+                 [](const Operands& x) { return x[0]; }},
+        BitsCase{"selp_else", "setp.ge.u32 %p1, %r0, 64; selp.b32 %r13, %r10, %r11, %p1;",
+                 [](const Operands& x) { return x[1]; }},
+        BitsCase{"add", "add.u32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] + x[1]; }},
+        BitsCase{"add_constant", "add.u32 %r13, %r10, 0x50000;",
+                 [](const Operands& x) { return x[0] + 0x50000; }},
+        BitsCase{"sub", "sub.u32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] - x[1]; }},
+        BitsCase{"neg", "neg.s32 %r13, %r10;", [](const Operands& x) { return 0 - x[0]; }, false},
+        BitsCase{"mul", "mul.lo.u32 %r13, %r10, %r11;", [](const Operands& x) { return x[0] * x[1]; }, false},
+        BitsCase{"mad", "mad.lo.u32 %r13, %r10, %r11, %r12;",
+                 [](const Operands& x) { return x[0] * x[1] + x[2]; }, false},
+        BitsCase{"min", "min.u32 %r13, %r10, %r11;", [](const Operands& x) { return std::min(x[0], x[1]); },
+                 false},
+        BitsCase{"max_s", "max.s32 %r13, %r10, %r11;",
+                 [](const Operands& x) {
+                   return static_cast<uint32_t>(
+                       std::max(static_cast<int32_t>(x[0]), static_cast<int32_t>(x[1])));
+                 },
+                 false},
+        BitsCase{"popc", "popc.b32 %r13, %r10;",
+                 [](const Operands& x) { return static_cast<uint32_t>(std::popcount(x[0])); }, false},
+        BitsCase{"clz", "clz.b32 %r13, %r10;",
+                 [](const Operands& x) { return static_cast<uint32_t>(std::countl_zero(x[0])); }, false},
+        BitsCase{"set", "set.lt.u32.u32 %r13, %r10, %r11;",
+                 [](const Operands& x) { return x[0] < x[1] ? ~0u : 0u; }, false},
+        BitsCase{"setp_and", "setp.lt.u32 %p1, %r10, %r11; selp.b32 %r13, 5, 9, %p1;",
+                 [](const Operands& x) { return x[0] < x[1] ? 5u : 9u; }, false}),
     [](const auto& c) { return std::string(c.param.name); });
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace bitwell::isa {
 namespace {
 
-std::vector<run::Schedule> schedules() {
+std::vector<run::Schedule> schedules_of_allocation() {
   std::vector<run::Schedule> out;
   for (const run::PolicyName& p : run::kPolicies) out.push_back({p.policy, 0});
   for (uint64_t seed = 1; seed <= 24; ++seed) out.push_back({run::Policy::random, seed});
@@ -49,7 +49,7 @@ TEST(TensorAllocation, WhatAPairIssuesFindsTheColumnsOfBoth) {
         p.issuer = issuer;
         p.accumulate = false;
         const std::string text = meeting_before(p);
-        for (const run::Schedule& s : schedules()) {
+        for (const run::Schedule& s : schedules_of_allocation()) {
           try {
             ASSERT_EQ(probe::difference(p, probe::run(p, s, text)), "")
                 << "CTA " << issuer << ", seed " << s.seed;
@@ -61,13 +61,13 @@ TEST(TensorAllocation, WhatAPairIssuesFindsTheColumnsOfBoth) {
       }
 }
 
-struct Outcome {
+struct AllocationOutcome {
   std::string what;           // of a fault
   std::vector<uint32_t> out;  // by CTA
 };
 // CTAs of two warps; `code` runs in all of them. %r1 is the warp, %r2 the rank, %p0 of warp 0, %p1 of warp 1,
 // %p2 of even ranks; `a`, `b` and `c` are words of shared memory, and each CTA has a word of `out` at %a0.
-Outcome run_pairs(const std::string& code, uint32_t ctas, run::Schedule schedule) {
+AllocationOutcome run_pairs(const std::string& code, uint32_t ctas, run::Schedule schedule) {
   test::Kernel k{.target = "sm_100a",
                  .parameters = ".param .u64 out",
                  .registers = ".reg .pred %p<4>;\n.reg .b32 %r<10>;\n.reg .b64 %a<3>;",
@@ -104,8 +104,8 @@ TEST(TensorAllocation, BothCtasOfAPairGetTheSameColumns) {
                            dealloc("@%p0", "b", 128) + dealloc("@%p0", "c", 128);
   std::set<uint32_t> columns;
   for (const uint32_t ctas : {2u, 4u})
-    for (const run::Schedule& s : schedules()) {
-      const Outcome o = run_pairs(code, ctas, s);
+    for (const run::Schedule& s : schedules_of_allocation()) {
+      const AllocationOutcome o = run_pairs(code, ctas, s);
       ASSERT_EQ(o.what, "") << ctas << " CTAs, seed " << s.seed;
       for (uint32_t rank = 0; rank < ctas; rank += 2) {
         EXPECT_EQ(o.out[rank], o.out[rank + 1]) << ctas << " CTAs, seed " << s.seed;
@@ -120,7 +120,8 @@ TEST(TensorAllocation, APairWaitsUntilBothHaveRoom) {
   const std::string code = kMeet + alloc("@%p0", "a", 512) + "bar.sync 0;\n" + alloc("@%p0", "b", 512) +
                            dealloc("@%p1", "a", 512) + "bar.sync 0;\nld.shared.b32 %r5, [b];\n" +
                            "@%p0 st.global.b32 [%a0], %r5;\n" + kMeet + dealloc("@%p0", "b", 512);
-  for (const run::Schedule& s : schedules()) EXPECT_EQ(run_pairs(code, 2, s).what, "") << s.seed;
+  for (const run::Schedule& s : schedules_of_allocation())
+    EXPECT_EQ(run_pairs(code, 2, s).what, "") << s.seed;
 }
 
 TEST(TensorAllocation, APairThatDoesNotAllocateTogetherIsNamed) {
@@ -147,7 +148,7 @@ TEST(TensorAllocation, TheOtherCtaMayEndOnceItHasGivenBack) {
        {permit + kMeet + dealloc("@%p0", "a", 32), kMeet + dealloc("@%p0", "a", 32) + permit,
         kMeet + permit + dealloc("@%p0", "a", 32)})
     for (const uint32_t ctas : {2u, 4u})
-      for (const run::Schedule& s : schedules())
+      for (const run::Schedule& s : schedules_of_allocation())
         EXPECT_EQ(run_pairs(begin + end, ctas, s).what, "") << end << "seed " << s.seed;
   // One that ends without is no peer any more.
   const std::string gone =

@@ -12,7 +12,8 @@ namespace {
 
 // %r0: the thread; %r1: `tile`; %r2: `bar`, an mbarrier of one arrival; %d0: `in`, read-only; %d1: `out`;
 // %p0: thread 0.
-test::Kernel kernel(const std::string& target, const std::string& body, const std::string& functions = "") {
+test::Kernel unusual_kernel(const std::string& target, const std::string& body,
+                            const std::string& functions = "") {
   return {
       .target = target,
       .module = functions,
@@ -28,14 +29,14 @@ test::Kernel kernel(const std::string& target, const std::string& body, const st
       .all_written = false};
 }
 
-std::string end(const std::string& target, const std::string& body, uint32_t threads, uint32_t cluster,
-                const std::string& functions) {
-  test::Kernel k = kernel(target, body, functions);
+std::string unusual_end(const std::string& target, const std::string& body, uint32_t threads,
+                        uint32_t cluster, const std::string& functions) {
+  test::Kernel k = unusual_kernel(target, body, functions);
   k.shape = {.grid = {cluster, 1, 1}, .block = {threads, 1, 1}, .cluster = {cluster, 1, 1}};
   return k.run().end();
 }
 
-struct Case {
+struct UnusualCase {
   const char* name;
   const char* body;
   const char* says;
@@ -43,107 +44,120 @@ struct Case {
   uint32_t threads = 32, cluster = 1;
   const char* functions = "";
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const UnusualCase& c, std::ostream* out) { *out << c.name; }
 
-class UnusualFault : public testing::TestWithParam<Case> {};
+class UnusualFault : public testing::TestWithParam<UnusualCase> {};
 
 TEST_P(UnusualFault, IsNamed) {
-  const Case& c = GetParam();
-  const std::string text = end(c.target, c.body, c.threads, c.cluster, c.functions);
+  const UnusualCase& c = GetParam();
+  const std::string text = unusual_end(c.target, c.body, c.threads, c.cluster, c.functions);
   EXPECT_NE(text.find(c.says), std::string::npos) << text;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, UnusualFault,
     testing::Values(
-        Case{"MapBetweenMultiplesOf64",
-             "add.u64 %d4, %d0, 8; @%p0 "
-             "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d4, "
-             "{%r3}], [%r2];",
-             "the tensor map's address is not a multiple of 64"},
-        Case{"MapInSharedMemory",
-             "cvt.u64.u32 %d4, %r1; cvta.shared.u64 %d4, %d4; @%p0 "
-             "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d4, "
-             "{%r3}], [%r2];",
-             "in no memory that may hold one"},
-        Case{"MapThatEndsBehindItsBuffer",
-             "add.u64 %d4, %d0, 192; @%p0 "
-             "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d4, "
-             "{%r3}], [%r2];",
-             "in no memory that may hold one"},
-        Case{"MulticastToNobody",
-             "mov.u16 %h0, 0; @%p0 "
-             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], "
-             "[%d0], 16, [%r2], %h0;",
-             "the multicast mask is 0"},
-        Case{"MulticastBeyondTheCluster",
-             "mov.u16 %h0, 3; @%p0 "
-             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], "
-             "[%d0], 16, [%r2], %h0;",
-             "the multicast mask names CTA rank 1, the cluster has 1 CTAs"},
-        Case{"CommitToNobody",
-             "mov.u16 %h0, 0; @%p0 "
-             "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 "
-             "[%r2], %h0;",
-             "the multicast mask is 0", "sm_100a"},
-        Case{"CommitBeyondTheCluster",
-             "mov.u16 %h0, 3; @%p0 "
-             "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 "
-             "[%r2], %h0;",
-             "the multicast mask names CTA rank 1, the cluster has 1 CTAs", "sm_100a"},
-        Case{"BulkCopyFromBetweenMultiplesOf16",
-             "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d0+8], 16, "
-             "[%r2];",
-             "not a multiple of 16"},
-        Case{"BulkCopyIntoReadOnlyMemory",
-             "st.shared.v4.u32 [%r1], {%r3, %r3, %r3, %r3}; fence.proxy.async; @%p0 "
-             "cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r1], 16;",
-             "a bulk copy to 'in', which is read-only"},
-        Case{"BulkCopyOverAnMbarrier",
-             "@%p0 mbarrier.expect_tx.relaxed.cta.shared.b64 [%r2], 16; @%p0 "
-             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d0], 16, [%r2];",
-             "writes over an mbarrier, which is live"},
-        Case{"SmallCopyOverAnMbarrier", "@%p0 cp.async.ca.shared.global [%r2], [%d0], 8; cp.async.wait_all;",
-             "writes over an mbarrier, which is live"},
-        Case{"SmallCopyFromBetweenItsMultiples",
-             "@%p0 cp.async.ca.shared.global [%r1], [%d0+2], 4; cp.async.wait_all;",
-             "misaligned cp.async of 4 bytes"},
-        Case{"OrdinaryStoreToAnMbarrier", "@%p0 st.shared.u32 [%r2], %r3;", "of an mbarrier, which is live"},
-        Case{"MapOfAnAddressThatIsNotShared", "mapa.u64 %d4, %d0, %r3;",
-             "a generic address that is not in shared memory"},
-        Case{"MapReplacedBetweenMultiplesOf64",
-             "@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%d1+8], 1;", "not a multiple of 64"},
-        Case{"BranchBeyondItsTargets", "mov.u32 %r4, 2; T: .branchtargets A, B; brx.idx %r4, T; A: B:",
-             "brx.idx index 2 is beyond its 2"},
-        Case{"CallOfNoFunction", "P: .callprototype () _ (); mov.u64 %d4, 12345; call %d4, (), P;",
-             "an indirect call of an address that is no function"},
-        Case{"CountsThatDiffer",
-             "setp.lt.u32 %p1, %r0, 32; @%p1 bra A; bar.sync 1, 96; bra E; A: bar.sync 1, 64; E:",
-             "is used with count", "sm_90a", 96},
-        Case{"RemoteStoreWithABarrierElsewhere",
-             "mov.u32 %r4, 1; mapa.shared::cluster.u32 %r5, %r1, %r4; @%p0 "
-             "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r5], %r3, [%r2]; "
-             "barrier.cluster.arrive; barrier.cluster.wait;",
-             "in another CTA than its destination", "sm_90a", 32, 2},
-        Case{"ScaleThatDiffers",
-             "mov.u64 %d4, 0; mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0; "
-             "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, "
-             "%f3}, %d4, %d4, %p0, 1, 1, 0, 0;",
-             "scale-d differs between threads of a warp", "sm_90a", 128},
-        Case{"CallOfOtherParameters",
-             "P: .callprototype () _ (.param .b64 y); mov.u64 %d4, other; { .param .b64 y; st.param.b64 [y], "
-             "%d0; call %d4, (y), P; }",
-             "has other parameters than the call's prototype", "sm_90a", 32, 1,
-             ".func other(.param .b32 x) { ret; }\n"},
-        Case{"CallOfOtherResults", "P: .callprototype () _ (); mov.u64 %d4, other; call %d4, (), P;",
-             "has other parameters than the call's prototype", "sm_90a", 32, 1,
-             ".func (.param .b32 r) other() { ret; }\n"},
-        Case{"WideVectorOfSharedMemory", "ld.shared.v4.b64 {%d2, %d3, %d4, %d5}, [%r1];",
-             "a vector of 32 bytes needs ld or st of .global", "sm_100a"},
-        Case{"WideVectorOfAnEarlierTarget", "ld.global.v4.b64 {%d2, %d3, %d4, %d5}, [%d0];",
-             "a vector of 32 bytes"},
-        Case{"EightSmallElements", "ld.global.v8.b16 {%h0, %h1, %h2, %h3, %h0, %h1, %h2, %h3}, [%d0];",
-             "'.v8' needs a 32-bit type", "sm_100a"}),
+        UnusualCase{
+            "MapBetweenMultiplesOf64",
+            "add.u64 %d4, %d0, 8; @%p0 "
+            "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d4, "
+            "{%r3}], [%r2];",
+            "the tensor map's address is not a multiple of 64"},
+        UnusualCase{
+            "MapInSharedMemory",
+            "cvt.u64.u32 %d4, %r1; cvta.shared.u64 %d4, %d4; @%p0 "
+            "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d4, "
+            "{%r3}], [%r2];",
+            "in no memory that may hold one"},
+        UnusualCase{
+            "MapThatEndsBehindItsBuffer",
+            "add.u64 %d4, %d0, 192; @%p0 "
+            "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d4, "
+            "{%r3}], [%r2];",
+            "in no memory that may hold one"},
+        UnusualCase{
+            "MulticastToNobody",
+            "mov.u16 %h0, 0; @%p0 "
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], "
+            "[%d0], 16, [%r2], %h0;",
+            "the multicast mask is 0"},
+        UnusualCase{
+            "MulticastBeyondTheCluster",
+            "mov.u16 %h0, 3; @%p0 "
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], "
+            "[%d0], 16, [%r2], %h0;",
+            "the multicast mask names CTA rank 1, the cluster has 1 CTAs"},
+        UnusualCase{
+            "CommitToNobody",
+            "mov.u16 %h0, 0; @%p0 "
+            "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 "
+            "[%r2], %h0;",
+            "the multicast mask is 0", "sm_100a"},
+        UnusualCase{
+            "CommitBeyondTheCluster",
+            "mov.u16 %h0, 3; @%p0 "
+            "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 "
+            "[%r2], %h0;",
+            "the multicast mask names CTA rank 1, the cluster has 1 CTAs", "sm_100a"},
+        UnusualCase{
+            "BulkCopyFromBetweenMultiplesOf16",
+            "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d0+8], 16, "
+            "[%r2];",
+            "not a multiple of 16"},
+        UnusualCase{"BulkCopyIntoReadOnlyMemory",
+                    "st.shared.v4.u32 [%r1], {%r3, %r3, %r3, %r3}; fence.proxy.async; @%p0 "
+                    "cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r1], 16;",
+                    "a bulk copy to 'in', which is read-only"},
+        UnusualCase{
+            "BulkCopyOverAnMbarrier",
+            "@%p0 mbarrier.expect_tx.relaxed.cta.shared.b64 [%r2], 16; @%p0 "
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d0], 16, [%r2];",
+            "writes over an mbarrier, which is live"},
+        UnusualCase{"SmallCopyOverAnMbarrier",
+                    "@%p0 cp.async.ca.shared.global [%r2], [%d0], 8; cp.async.wait_all;",
+                    "writes over an mbarrier, which is live"},
+        UnusualCase{"SmallCopyFromBetweenItsMultiples",
+                    "@%p0 cp.async.ca.shared.global [%r1], [%d0+2], 4; cp.async.wait_all;",
+                    "misaligned cp.async of 4 bytes"},
+        UnusualCase{"OrdinaryStoreToAnMbarrier", "@%p0 st.shared.u32 [%r2], %r3;",
+                    "of an mbarrier, which is live"},
+        UnusualCase{"MapOfAnAddressThatIsNotShared", "mapa.u64 %d4, %d0, %r3;",
+                    "a generic address that is not in shared memory"},
+        UnusualCase{"MapReplacedBetweenMultiplesOf64",
+                    "@%p0 tensormap.replace.tile.rank.global.b1024.b32 [%d1+8], 1;", "not a multiple of 64"},
+        UnusualCase{"BranchBeyondItsTargets", "mov.u32 %r4, 2; T: .branchtargets A, B; brx.idx %r4, T; A: B:",
+                    "brx.idx index 2 is beyond its 2"},
+        UnusualCase{"CallOfNoFunction", "P: .callprototype () _ (); mov.u64 %d4, 12345; call %d4, (), P;",
+                    "an indirect call of an address that is no function"},
+        UnusualCase{"CountsThatDiffer",
+                    "setp.lt.u32 %p1, %r0, 32; @%p1 bra A; bar.sync 1, 96; bra E; A: bar.sync 1, 64; E:",
+                    "is used with count", "sm_90a", 96},
+        UnusualCase{"RemoteStoreWithABarrierElsewhere",
+                    "mov.u32 %r4, 1; mapa.shared::cluster.u32 %r5, %r1, %r4; @%p0 "
+                    "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r5], %r3, [%r2]; "
+                    "barrier.cluster.arrive; barrier.cluster.wait;",
+                    "in another CTA than its destination", "sm_90a", 32, 2},
+        UnusualCase{
+            "ScaleThatDiffers",
+            "mov.u64 %d4, 0; mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0; "
+            "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, "
+            "%f3}, %d4, %d4, %p0, 1, 1, 0, 0;",
+            "scale-d differs between threads of a warp", "sm_90a", 128},
+        UnusualCase{
+            "CallOfOtherParameters",
+            "P: .callprototype () _ (.param .b64 y); mov.u64 %d4, other; { .param .b64 y; st.param.b64 [y], "
+            "%d0; call %d4, (y), P; }",
+            "has other parameters than the call's prototype", "sm_90a", 32, 1,
+            ".func other(.param .b32 x) { ret; }\n"},
+        UnusualCase{"CallOfOtherResults", "P: .callprototype () _ (); mov.u64 %d4, other; call %d4, (), P;",
+                    "has other parameters than the call's prototype", "sm_90a", 32, 1,
+                    ".func (.param .b32 r) other() { ret; }\n"},
+        UnusualCase{"WideVectorOfSharedMemory", "ld.shared.v4.b64 {%d2, %d3, %d4, %d5}, [%r1];",
+                    "a vector of 32 bytes needs ld or st of .global", "sm_100a"},
+        UnusualCase{"WideVectorOfAnEarlierTarget", "ld.global.v4.b64 {%d2, %d3, %d4, %d5}, [%d0];",
+                    "a vector of 32 bytes"},
+        UnusualCase{"EightSmallElements", "ld.global.v8.b16 {%h0, %h1, %h2, %h3, %h0, %h1, %h2, %h3}, [%d0];",
+                    "'.v8' needs a 32-bit type", "sm_100a"}),
     [](const auto& c) { return std::string(c.param.name); });
 
 // Each special register is its own: a block and a grid with other sizes in every dimension.
@@ -177,9 +191,9 @@ TEST(SpecialRegisters, EachHasItsOwnValue) {
 // %clock is the low word of %clock64, which goes on.
 TEST(SpecialRegisters, TheClockGoesOn) {
   test::Kernel k =
-      kernel("sm_90a",
-             "mov.u64 %d2, %clock64; mov.u32 %r4, %clock; mov.u64 %d3, %clock64;\n"
-             "st.global.u64 [%d1], %d2; st.global.u32 [%d1+8], %r4; st.global.u64 [%d1+16], %d3;");
+      unusual_kernel("sm_90a",
+                     "mov.u64 %d2, %clock64; mov.u32 %r4, %clock; mov.u64 %d3, %clock64;\n"
+                     "st.global.u64 [%d1], %d2; st.global.u32 [%d1+8], %r4; st.global.u64 [%d1+16], %d3;");
   k.shape.block = {1, 1, 1};
   const std::vector<uint64_t> left = k.held().all<uint64_t>(1);
   const uint64_t before = left[0], low = left[1], after = left[2];  // %clock has a word of its own
