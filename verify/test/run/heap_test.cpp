@@ -9,20 +9,21 @@
 namespace bitwell::run {
 namespace {
 
-const std::string& ptx() {
+const std::string& heap_ptx() {
   static const std::string path = capture::share_folder("test") + "/heap.ptx";
   return path;
 }
 
-struct Ran {
+struct HeapRan {
   std::vector<uint32_t> words;
   std::string fault;
 };
 // Of an entry with a buffer of `words` words, and a number behind it if there is one.
-Ran run(const std::string& entry, uint32_t threads, size_t words, std::optional<uint32_t> number = {},
-        std::optional<uint64_t> heap = {}, Policy policy = Policy::lazy) {
+HeapRan run_heap(const std::string& entry, uint32_t threads, size_t words,
+                 std::optional<uint32_t> number = {}, std::optional<uint64_t> heap = {},
+                 Policy policy = Policy::lazy) {
   launch::Launch l;
-  l.ptx = ptx();
+  l.ptx = heap_ptx();
   l.entry = entry;
   l.shape.block = {threads, 1, 1};
   l.heap = heap;
@@ -30,7 +31,7 @@ Ran run(const std::string& entry, uint32_t threads, size_t words, std::optional<
   if (number) l.add_scalar(*number);
   run::Options options;
   options.schedule = {policy, 3};
-  Ran out;
+  HeapRan out;
   try {
     test::run_file(l, options);
   } catch (const machine::Fault& e) {
@@ -43,7 +44,7 @@ Ran run(const std::string& entry, uint32_t threads, size_t words, std::optional<
 
 TEST(DeviceHeap, ObjectsOfManyThreadsAreApart) {
   for (const PolicyName& p : run::kPolicies) {
-    const Ran r = run("lists", 64, 64, {}, {}, p.policy);
+    const HeapRan r = run_heap("lists", 64, 64, {}, {}, p.policy);
     EXPECT_EQ(r.fault, "") << p.name;
     for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(r.words[i], i * (i + 1) / 2) << p.name;
   }
@@ -51,15 +52,15 @@ TEST(DeviceHeap, ObjectsOfManyThreadsAreApart) {
 
 // It holds 8 MiB, or what the launch says; objects take units of 16 bytes.
 TEST(DeviceHeap, IsFullWhenItIs) {
-  EXPECT_EQ(run("fill", 1, 1, 1 << 20).words[0], 8u);
-  EXPECT_EQ(run("fill", 1, 1, (1 << 20) + 1).words[0], 7u);
-  EXPECT_EQ(run("fill", 1, 1, 16, 160).words[0], 10u);
-  EXPECT_EQ(run("fill", 1, 1, 17, 160).words[0], 5u);
-  EXPECT_EQ(run("fill", 1, 1, 161, 160).words[0], 0u);
+  EXPECT_EQ(run_heap("fill", 1, 1, 1 << 20).words[0], 8u);
+  EXPECT_EQ(run_heap("fill", 1, 1, (1 << 20) + 1).words[0], 7u);
+  EXPECT_EQ(run_heap("fill", 1, 1, 16, 160).words[0], 10u);
+  EXPECT_EQ(run_heap("fill", 1, 1, 17, 160).words[0], 5u);
+  EXPECT_EQ(run_heap("fill", 1, 1, 161, 160).words[0], 0u);
 }
 
 TEST(DeviceHeap, MistakesAreNamed) {
-  const auto fault = [](uint32_t which) { return run("mistake", 1, 1, which).fault; };
+  const auto fault = [](uint32_t which) { return run_heap("mistake", 1, 1, which).fault; };
   const auto has = [&](uint32_t which, const std::vector<std::string>& parts) {
     for (const std::string& part : parts)
       EXPECT_NE(fault(which).find(part), std::string::npos) << which << ": " << fault(which);
@@ -79,12 +80,12 @@ TEST(DeviceHeap, MistakesAreNamed) {
 // What is kept stays for the next launch, and is no fault.
 TEST(DeviceHeap, ObjectsOutliveTheLaunch) {
   launch::Launch l;
-  l.ptx = ptx();
+  l.ptx = heap_ptx();
   l.entry = "keep";
   l.add_buffer({"kept", std::vector<std::byte>(8), true, false, true});
   l.buffers.push_back({"out", std::vector<std::byte>(4), true, false, true});
   launch::Step take;
-  take.ptx = ptx();
+  take.ptx = heap_ptx();
   take.entry = "take";
   take.arguments = {{{}, 0}, {{}, 1}};
   l.then = {take};

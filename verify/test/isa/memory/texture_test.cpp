@@ -16,7 +16,7 @@
 namespace bitwell::isa {
 namespace {
 
-const std::string& ptx() {
+const std::string& textures_ptx() {
   static const std::string path = capture::share_folder("test") + "/textures.ptx";
   return path;
 }
@@ -38,7 +38,7 @@ std::vector<T> values(const launch::Buffer& from) {
 struct Fetch {
   launch::Launch l;
   explicit Fetch(const std::string& entry, size_t threads) {
-    l.ptx = ptx();
+    l.ptx = textures_ptx();
     l.entry = entry;
     l.shape.block = {static_cast<uint32_t>(threads), 1, 1};
   }
@@ -308,7 +308,7 @@ TEST(Textures, OfALaunchFile) {
   const auto read = [](const std::string& textures) {
     const std::string path = testing::TempDir() + "/texture.json";
     std::ofstream(path)
-        << R"({"ptx": ")" << ptx()
+        << R"({"ptx": ")" << textures_ptx()
         << R"(", "entry": "tex_1d", "grid": [1], "block": [1], "buffers": [{"buffer": "p", "zeros": 48}], "textures": [)"
         << textures << R"(], "arguments": [{"texture": "t"}]})";
     try {

@@ -19,7 +19,8 @@ probe::MmaCase weights_that_stay() {
 }
 
 // What a run says: "" or the message.
-std::string refusal(const probe::MmaCase& p, const std::string& text = {}, run::Schedule schedule = {}) {
+std::string refusal_of_collector(const probe::MmaCase& p, const std::string& text = {},
+                                 run::Schedule schedule = {}) {
   try {
     probe::run(p, schedule, text);
   } catch (const std::exception& e) {
@@ -27,7 +28,7 @@ std::string refusal(const probe::MmaCase& p, const std::string& text = {}, run::
   }
   return "";
 }
-std::string with(std::string text, const std::string& from, const std::string& to) {
+std::string with_collector(std::string text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
@@ -43,7 +44,7 @@ std::string twice(const probe::MmaCase& p, const std::string& second, const std:
     other.insert(other.find(" ["), second);
   else
     other.replace(other.find(p.collector), p.collector.size(), second);
-  return with(text, one, one + "\n" + between + other);
+  return with_collector(text, one, one + "\n" + between + other);
 }
 
 TEST(TensorCollector, ACollectorIsUsedAfterItWasFilled) {
@@ -54,30 +55,33 @@ TEST(TensorCollector, ACollectorIsUsedAfterItWasFilled) {
     const std::string name = weights ? ".collector::b2" : ".collector::a";
     p.collector = name + "::fill";
     const std::string other = "add.u64 %x0, %x0, 2;\nadd.u64 %x1, %x1, 2;\n";  // 32 bytes on
-    EXPECT_EQ(refusal(p, twice(p, name + "::use")), "");
-    EXPECT_EQ(refusal(p, twice(p, name + "::lastuse")), "");
+    EXPECT_EQ(refusal_of_collector(p, twice(p, name + "::use")), "");
+    EXPECT_EQ(refusal_of_collector(p, twice(p, name + "::lastuse")), "");
     EXPECT_EQ(probe::difference(p, probe::run(p, {}, twice(p, name + "::use"))), "");
-    std::string what = refusal(p, twice(p, name + "::use", other));
+    std::string what = refusal_of_collector(p, twice(p, name + "::use", other));
     EXPECT_NE(what.find("has filled with another matrix"), std::string::npos) << what;
     p.collector = name + "::use";
-    what = refusal(p);
+    what = refusal_of_collector(p);
     EXPECT_NE(what.find("may use collector " + name.substr(12) + ", which no MMA before it has filled"),
               std::string::npos)
         << what;
     p.collector = name + "::discard";
-    EXPECT_NE(refusal(p, twice(p, name + "::use")), "");
+    EXPECT_NE(refusal_of_collector(p, twice(p, name + "::use")), "");
     p.collector = name + "::fill";  // in between it may be discarded
     const std::string plain = twice(p, name + "::use");
     const size_t at = plain.find("tcgen05.mma");
     const std::string first = plain.substr(at, plain.find('\n', at) - at);
     for (const char* ends : {"::lastuse", "::discard"}) {
-      what = refusal(p, with(plain, first, first + "\n" + with(first, "::fill", ends) + "\n"));
+      what = refusal_of_collector(
+          p, with_collector(plain, first, first + "\n" + with_collector(first, "::fill", ends) + "\n"));
       EXPECT_NE(what.find("which no MMA before it has filled"), std::string::npos) << ends << ": " << what;
     }
     // Another one keeps what it has.
     if (weights) {
       EXPECT_EQ(
-          refusal(p, with(plain, first, first + "\n" + with(first, "::b2::fill", "::b1::discard") + "\n")),
+          refusal_of_collector(
+              p, with_collector(plain, first,
+                                first + "\n" + with_collector(first, "::b2::fill", "::b1::discard") + "\n")),
           "");
     }
   }
@@ -90,10 +94,13 @@ TEST(TensorCollector, ACollectorServesSeveralSums) {
   const std::string text = probe::kernel(p);
   const std::string mma = text.substr(
       text.find("tcgen05.mma"), text.find('\n', text.find("tcgen05.mma")) - text.find("tcgen05.mma") + 1);
-  const std::string next = "add.u32 %r15, %r4, 128;\nsetp.ne.u32 %p5, %r0, %r0;\n" +
-                           with(with(with(mma, "::fill", "::lastuse"), "[%r4]", "[%r15]"), "%p3", "%p5");
+  const std::string next =
+      "add.u32 %r15, %r4, 128;\nsetp.ne.u32 %p5, %r0, %r0;\n" +
+      with_collector(with_collector(with_collector(mma, "::fill", "::lastuse"), "[%r4]", "[%r15]"), "%p3",
+                     "%p5");
   for (uint64_t seed = 1; seed <= 24; ++seed)
-    EXPECT_EQ(probe::difference(p, probe::run(p, {run::Policy::random, seed}, with(text, mma, mma + next))),
+    EXPECT_EQ(probe::difference(
+                  p, probe::run(p, {run::Policy::random, seed}, with_collector(text, mma, mma + next))),
               "")
         << seed;
 }
@@ -107,10 +114,11 @@ std::string in_between(const probe::MmaCase& p, const std::string& use, const st
                            "tcgen05.fence::after_thread_sync;\n" +
                            what + "fence.proxy.async.shared::cta;\n";
   const std::string text = twice(p, use, wait);
-  return with(with(text, ".shared .align 8 .b8 bar[8];",
-                   ".shared .align 8 .b8 bar[8];\n.shared .align 8 .b8 filled[8];"),
-              "@%p1 mbarrier.init.shared.b64 [bar], 1;",
-              "@%p1 mbarrier.init.shared.b64 [bar], 1;\n@%p1 mbarrier.init.shared.b64 [filled], 1;");
+  return with_collector(
+      with_collector(text, ".shared .align 8 .b8 bar[8];",
+                     ".shared .align 8 .b8 bar[8];\n.shared .align 8 .b8 filled[8];"),
+      "@%p1 mbarrier.init.shared.b64 [bar], 1;",
+      "@%p1 mbarrier.init.shared.b64 [bar], 1;\n@%p1 mbarrier.init.shared.b64 [filled], 1;");
 }
 // Other bits, or the same, into the 4 bytes at `offset` of the operands; they start at byte 1024.
 std::string written(int offset, bool other = true) {
@@ -132,7 +140,7 @@ class Changed : public testing::Test {
     for (const run::Schedule s :
          {run::Schedule{run::Policy::lazy}, run::Schedule{run::Policy::eager},
           run::Schedule{run::Policy::random, 1}, run::Schedule{run::Policy::random, 2}}) {
-      const std::string what = refusal(p, text, s);
+      const std::string what = refusal_of_collector(p, text, s);
       if (says.empty())
         EXPECT_EQ(what, "");
       else
@@ -188,7 +196,7 @@ TEST_F(Changed, WhoWroteIsNamed) {
   const auto named = [](const probe::MmaCase& p, const std::string& use, const std::string& what,
                         const std::string& opcode, const std::string& address) {
     std::string text = in_between(p, use, ".loc 1 7 0\n" + what + ".loc 1 9 0\n");
-    text = with(text, ".extern .shared", ".file 1 \"k.cu\"\n.extern .shared");
+    text = with_collector(text, ".extern .shared", ".file 1 \"k.cu\"\n.extern .shared");
     const size_t at = text.find(opcode + " " + address);
     ASSERT_NE(at, std::string::npos) << text;
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');

@@ -18,7 +18,7 @@ std::vector<run::Schedule> schedules() {
   return out;
 }
 
-std::string with(std::string text, const std::string& from, const std::string& to) {
+std::string in_order_with(std::string text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
@@ -172,20 +172,20 @@ std::set<std::vector<uint32_t>> outcomes(const probe::MmaCase& p, const std::str
 TEST(TensorOrder, AnMmaIsDoneWhenItsCommitWasWaitedFor) {
   const Scaled s;
   expect_kept("mma, commit, wait, ld", s.p, s.p, s.text);
-  expect_caught("no wait", s.p, s.p, with(s.text, kWait, ""), "other bits");
-  expect_caught("no commit", s.p, s.p, with(s.text, s.commit, ""), "deadlock");
-  expect_caught("commit first", s.p, s.p, with(with(s.text, s.commit, ""), s.mma, s.commit + s.mma),
-                "other bits");
+  expect_caught("no wait", s.p, s.p, in_order_with(s.text, kWait, ""), "other bits");
+  expect_caught("no commit", s.p, s.p, in_order_with(s.text, s.commit, ""), "deadlock");
+  expect_caught("commit first", s.p, s.p,
+                in_order_with(in_order_with(s.text, s.commit, ""), s.mma, s.commit + s.mma), "other bits");
 }
 
 TEST(TensorOrder, ACopyIsDoneBeforeTheMmaOfItsThread) {
   const Scaled s;
   // Thread 32 copies instead: nothing orders its copies before thread 0's MMA.
-  std::string text = with(s.text, "@!%p6 bra issued;",
-                          "setp.eq.u32 %p5, %r0, 32;\nor.pred %p6, %p6, %p5;\n@!%p6 bra issued;");
+  std::string text = in_order_with(s.text, "@!%p6 bra issued;",
+                                   "setp.eq.u32 %p5, %r0, 32;\nor.pred %p6, %p6, %p5;\n@!%p6 bra issued;");
   for (size_t at = 0; (at = text.find("\ntcgen05.cp", at)) != std::string::npos;)
     text.insert(at += 1, "@%p5 ");
-  text = with(with(text, s.mma, "@%p1 " + s.mma), s.commit, "@%p1 " + s.commit);
+  text = in_order_with(in_order_with(text, s.mma, "@%p1 " + s.mma), s.commit, "@%p1 " + s.commit);
   // Columns that hold something already: else what was never written is named.
   expect_caught("cp by another warp", s.p, s.p, text, "of tensor memory, which was never written");
 }
@@ -204,39 +204,40 @@ TEST(TensorOrder, FencesAroundABarrierOrderTheOperationsOfTwoWarps) {
   const std::string other = "setp.eq.u32 %p5, %r0, 32;\n" + copies;
   const std::string fence = "tcgen05.fence::before_thread_sync;\n";
   const char* const issue = "@!%p6 bra issued;\n";
-  const std::string kept = with(text, issue, other + fence + "bar.sync 0;\n" + issue);
+  const std::string kept = in_order_with(text, issue, other + fence + "bar.sync 0;\n" + issue);
   expect_kept("cp, fence, barrier, fence, mma by two warps", s.p, s.p, kept);
-  expect_caught("no fence behind the barrier", s.p, s.p, with(kept, issue + kAfter, issue),
+  expect_caught("no fence behind the barrier", s.p, s.p, in_order_with(kept, issue + kAfter, issue),
                 "of tensor memory, which was never written");
-  expect_caught("no fence before the barrier", s.p, s.p, with(text, issue, other + "bar.sync 0;\n" + issue),
+  expect_caught("no fence before the barrier", s.p, s.p,
+                in_order_with(text, issue, other + "bar.sync 0;\n" + issue),
                 "of tensor memory, which was never written");
 }
 
 TEST(TensorOrder, StoresAndLoadsAreWaitedFor) {
   const Scaled s;
-  expect_caught("st without wait::st", s.p, s.p, with(s.text, "tcgen05.wait::st.sync.aligned;\n", ""),
-                "tcgen05.wait::st is missing");
+  expect_caught("st without wait::st", s.p, s.p,
+                in_order_with(s.text, "tcgen05.wait::st.sync.aligned;\n", ""), "tcgen05.wait::st is missing");
   const std::string load =
       "tcgen05.ld.sync.aligned.32x32b.x8.b32 {%v0,%v1,%v2,%v3,%v4,%v5,%v6,%v7}, [%r5];\n";
   const std::string wait = "tcgen05.wait::ld.sync.aligned;\n";
   const char* const place = "tcgen05.fence::before_thread_sync;\n";
-  expect_kept("ld, wait::ld, mma", s.p, s.p, with(s.text, place, load + wait + place));
-  expect_caught("ld without wait::ld", s.p, s.p, with(s.text, place, load + place),
+  expect_kept("ld, wait::ld, mma", s.p, s.p, in_order_with(s.text, place, load + wait + place));
+  expect_caught("ld without wait::ld", s.p, s.p, in_order_with(s.text, place, load + place),
                 "tcgen05.wait::ld is missing");
 }
 
 // CUTLASS's stream-K kernels (its example 74) hand columns to an MMA that they have stored and loaded again.
 TEST(TensorOrder, AStoreIsThereWhenItsWarpHasLoadedItAgain) {
   const Scaled s;
-  const std::string unwaited = with(s.text, "tcgen05.wait::st.sync.aligned;\n", "");
+  const std::string unwaited = in_order_with(s.text, "tcgen05.wait::st.sync.aligned;\n", "");
   const std::string store = line_of(s.text, "tcgen05.st.");
   const std::string load = "tcgen05.ld.sync.aligned.32x32b.";
   const std::string wait = "tcgen05.wait::ld.sync.aligned;\n";
-  expect_kept(
-      "all of it", s.p, s.p,
-      with(unwaited, store, store + load + "x8.b32 {%v0,%v1,%v2,%v3,%v4,%v5,%v6,%v7}, [%r9];\n" + wait));
+  expect_kept("all of it", s.p, s.p,
+              in_order_with(unwaited, store,
+                            store + load + "x8.b32 {%v0,%v1,%v2,%v3,%v4,%v5,%v6,%v7}, [%r9];\n" + wait));
   expect_caught("half of it", s.p, s.p,
-                with(unwaited, store, store + load + "x4.b32 {%v0,%v1,%v2,%v3}, [%r9];\n" + wait),
+                in_order_with(unwaited, store, store + load + "x4.b32 {%v0,%v1,%v2,%v3}, [%r9];\n" + wait),
                 "tcgen05.wait::st is missing");
 }
 
@@ -245,8 +246,8 @@ TEST(TensorOrder, OperandsStayUntilTheMmaIsDone) {
   std::string spoil;  // the first row of A
   for (int at = 0; at < 128; at += 16)
     spoil += "st.shared.v4.u32 [%r2+" + std::to_string(at) + "], {0, 0, 0, 0};\n";
-  expect_kept("operands written after the wait", s.p, s.p, with(s.text, kWait, kWait + spoil));
-  expect_caught("operands written before it", s.p, s.p, with(s.text, s.commit, s.commit + spoil),
+  expect_kept("operands written after the wait", s.p, s.p, in_order_with(s.text, kWait, kWait + spoil));
+  expect_caught("operands written before it", s.p, s.p, in_order_with(s.text, s.commit, s.commit + spoil),
                 "other bits");
 }
 
@@ -263,7 +264,7 @@ TEST(TensorOrder, ColumnsAreFreedWhenAllIsDone) {
 TEST(TensorOrder, TheFenceBehindACommitsWaitIsANote) {
   const Scaled s;
   EXPECT_EQ(judged(s.p, s.text).strict, "");
-  const std::string bare = with(s.text, "bar.warp.sync -1;\n" + kAfter, "bar.warp.sync -1;\n");
+  const std::string bare = in_order_with(s.text, "bar.warp.sync -1;\n" + kAfter, "bar.warp.sync -1;\n");
   expect_kept("no fence behind the wait", s.p, s.p, bare);
   const std::string what = judged(s.p, bare).strict;
   EXPECT_NE(
@@ -279,18 +280,19 @@ TEST(TensorOrder, CopiesAndShiftsAreWaitedForBeforeALoad) {
   const std::string mma = line_of(text, "tcgen05.mma");
   for (const char* operation :
        {"tcgen05.cp.cta_group::1.128x256b [%r4], %x0;\n", "tcgen05.shift.cta_group::1.down [%r4];\n"}) {
-    const std::string other = with(text, mma, operation);
+    const std::string other = in_order_with(text, mma, operation);
     EXPECT_EQ(outcomes(p, other).size(), 1u) << operation;
-    EXPECT_GT(outcomes(p, with(other, kWait, "")).size(), 1u) << operation;
+    EXPECT_GT(outcomes(p, in_order_with(other, kWait, "")).size(), 1u) << operation;
   }
 }
 
 // The manual has no word for it, block-scaled kernels in use count on it.
 TEST(TensorOrder, ACopyBehindAnMmaDoesNotReachIt) {
   const Scaled s;
-  expect_kept_by_devices("mma, cp over its scales", s.p, s.p,
-                         with(s.text, s.mma, s.mma + "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r11], %x0;\n"),
-                         {"tcgen05-copy"});
+  expect_kept_by_devices(
+      "mma, cp over its scales", s.p, s.p,
+      in_order_with(s.text, s.mma, s.mma + "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r11], %x0;\n"),
+      {"tcgen05-copy"});
 }
 
 // mma and cp read shared memory through the async proxy. No schedule shows it; the race check does.
@@ -298,7 +300,8 @@ TEST(TensorOrder, GenericWritesNeedTheProxyFence) {
   for (const probe::MmaCase& p :
        {Scaled().p, probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[3], 128, 16, 2)}) {
     EXPECT_EQ(judged(p, probe::kernel(p)).race, "");
-    const std::string what = judged(p, with(probe::kernel(p), "fence.proxy.async.shared::cta;\n", "")).race;
+    const std::string what =
+        judged(p, in_order_with(probe::kernel(p), "fence.proxy.async.shared::cta;\n", "")).race;
     EXPECT_NE(what.find("fence.proxy.async"), std::string::npos) << what;
   }
 }
@@ -308,10 +311,10 @@ TEST(TensorOrder, APairMeetsBeforeItMultiplies) {
   const probe::MmaCase p = probe::draw(probe::kMmaKindsOf[0], probe::kMmaSwizzles[3], 256, 16, 2, 2);
   const std::string text = probe::kernel(p);
   expect_kept("barrier.cluster, mma", p, p, text);
-  expect_caught(
-      "no barrier.cluster", p, p,
-      with(text, "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n", "bar.sync 0;\n"),
-      "never written");
+  expect_caught("no barrier.cluster", p, p,
+                in_order_with(text, "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n",
+                              "bar.sync 0;\n"),
+                "never written");
 }
 
 TEST(TensorOrder, MmasOfOneSumKeepTheirOrder) {
@@ -321,18 +324,20 @@ TEST(TensorOrder, MmasOfOneSumKeepTheirOrder) {
   // The first does not add.
   probe::MmaCase first = p;
   first.accumulate = false;
-  const std::string both = with(text, mma, "setp.ne.u32 %p5, %r0, %r0;\n" + with(mma, "%p3", "%p5") + mma);
+  const std::string both =
+      in_order_with(text, mma, "setp.ne.u32 %p5, %r0, %r0;\n" + in_order_with(mma, "%p3", "%p5") + mma);
   expect_kept("mma, mma", p, after(first, p), both);
   // Another shape on the same cells: the first half of the columns gets no sum to add to but its own.
   probe::MmaCase narrow = p;
   for (uint32_t row = 0; row < 128; ++row)
     for (uint32_t column = 0; column < 64; ++column)
       narrow.c[row * 128 + column] = probe::expected(first, row, column);
-  expect_kept_by_devices("mmas of two shapes", p, narrow,
-                         with(text, mma,
-                              "sub.u32 %r15, %r10, 1048576;\nsetp.ne.u32 %p5, %r0, %r0;\n" +
-                                  with(with(mma, "%r10", "%r15"), "%p3", "%p5") + mma),
-                         {"tcgen05-mma"});
+  expect_kept_by_devices(
+      "mmas of two shapes", p, narrow,
+      in_order_with(text, mma,
+                    "sub.u32 %r15, %r10, 1048576;\nsetp.ne.u32 %p5, %r0, %r0;\n" +
+                        in_order_with(in_order_with(mma, "%r10", "%r15"), "%p3", "%p5") + mma),
+      {"tcgen05-mma"});
 }
 
 // Attention: one MMA reads P in tensor memory, the next of its thread writes the scores of the next tile
@@ -345,9 +350,11 @@ TEST(TensorOrder, AnMmaOverAnothersOperandComesBehindIt) {
       p.accumulate = true;
       const std::string text = probe::kernel(p);
       const std::string mma = line_of(text, "tcgen05.mma");
-      const std::string scores = "setp.ne.u32 %p5, %r0, %r0;\n" +
-                                 with(with(with(mma, "[%r13]", "%x0"), "[%r4]", "[%r13]"), "%p3", "%p5");
-      expect_kept_by_devices("mma over an mma's A", p, p, with(text, mma, mma + scores), {"tcgen05-mma"});
+      const std::string scores =
+          "setp.ne.u32 %p5, %r0, %r0;\n" +
+          in_order_with(in_order_with(in_order_with(mma, "[%r13]", "%x0"), "[%r4]", "[%r13]"), "%p3", "%p5");
+      expect_kept_by_devices("mma over an mma's A", p, p, in_order_with(text, mma, mma + scores),
+                             {"tcgen05-mma"});
     }
 }
 
@@ -358,10 +365,10 @@ TEST(TensorOrder, MmasOfTwoThreadsOfAWarpKeepTheirOrder) {
   std::string text = probe::kernel(p);
   const std::string mma = line_of(text, "tcgen05.mma");
   const std::string commit = line_of(text, "tcgen05.commit");
-  text =
-      with(text, "@!%p6 bra issued;", "setp.eq.u32 %p5, %r0, 1;\nor.pred %p6, %p6, %p5;\n@!%p6 bra issued;");
-  text = with(with(text, mma, "@%p1 " + mma + "setp.eq.u32 %p3, %r0, %r0;\n@%p5 " + mma), commit,
-              "@%p5 " + commit);
+  text = in_order_with(text, "@!%p6 bra issued;",
+                       "setp.eq.u32 %p5, %r0, 1;\nor.pred %p6, %p6, %p5;\n@!%p6 bra issued;");
+  text = in_order_with(in_order_with(text, mma, "@%p1 " + mma + "setp.eq.u32 %p3, %r0, %r0;\n@%p5 " + mma),
+                       commit, "@%p5 " + commit);
   probe::MmaCase both = p;
   both.accumulate = true;
   both = after(p, both);
@@ -374,13 +381,14 @@ TEST(TensorOrder, ShiftsAndMmasKeepTheirOrder) {
   const std::string text = probe::kernel(p);
   const std::string mma = line_of(text, "tcgen05.mma");
   const probe::MmaCase both = after(p, shifted(p));
-  expect_kept("mma, shift, mma", p, both, with(text, mma, mma + kShift + mma));
-  expect_kept("shift, mma", p, shifted(p), with(text, mma, kShift + mma));
+  expect_kept("mma, shift, mma", p, both, in_order_with(text, mma, mma + kShift + mma));
+  expect_kept("shift, mma", p, shifted(p), in_order_with(text, mma, kShift + mma));
   // Thread 32 shifts instead.
-  std::string other =
-      with(text, "@!%p6 bra issued;", "setp.eq.u32 %p5, %r0, 32;\nor.pred %p6, %p6, %p5;\n@!%p6 bra issued;");
+  std::string other = in_order_with(text, "@!%p6 bra issued;",
+                                    "setp.eq.u32 %p5, %r0, 32;\nor.pred %p6, %p6, %p5;\n@!%p6 bra issued;");
   const std::string commit = line_of(text, "tcgen05.commit");
-  other = with(with(other, mma, "@%p5 " + std::string(kShift) + "@%p1 " + mma), commit, "@%p1 " + commit);
+  other = in_order_with(in_order_with(other, mma, "@%p5 " + std::string(kShift) + "@%p1 " + mma), commit,
+                        "@%p1 " + commit);
   expect_caught("shift by another warp", p, shifted(p), other, "other bits");
 }
 
@@ -394,12 +402,12 @@ TEST(TensorOrder, AShiftIsDoneBeforeACopyOfFourRowsOnly) {
     std::copy_n(p.a.begin() + i * 16, 16, replaced.a.begin() + (32 * i + 31) * 16);
   const std::string four =
       "add.u32 %r15, %r13, " + std::to_string(31 << 16) + ";\ntcgen05.cp.cta_group::1.4x256b [%r15], %x0;\n";
-  expect_kept("shift, cp.4x256b, mma", p, replaced, with(text, mma, kShift + four + mma));
+  expect_kept("shift, cp.4x256b, mma", p, replaced, in_order_with(text, mma, kShift + four + mma));
   const std::string all = "tcgen05.cp.cta_group::1.128x256b [%r13], %x0;\n";
-  expect_left_open("shift, cp.128x256b", p, p, with(text, mma, kShift + all + mma));
-  expect_left_open("cp.128x256b, shift", p, shifted(p), with(text, mma, all + kShift + mma));
+  expect_left_open("shift, cp.128x256b", p, p, in_order_with(text, mma, kShift + all + mma));
+  expect_left_open("cp.128x256b, shift", p, shifted(p), in_order_with(text, mma, all + kShift + mma));
   const std::string b_into_a = "tcgen05.cp.cta_group::1.128x256b [%r13], %x1;\n";
-  expect_left_open("cp and cp to one place", p, p, with(text, mma, b_into_a + all + mma));
+  expect_left_open("cp and cp to one place", p, p, in_order_with(text, mma, b_into_a + all + mma));
 }
 
 // D of 64 rows stands in every other half of a warp's lanes; the halves between may be another's.
@@ -409,9 +417,9 @@ TEST(TensorOrder, AnMmaOf64RowsKeepsOffTheLanesBetween) {
     p.lane = lane;
     const auto loading = [&](uint32_t from) {  // with a load that nobody waits for
       const std::string fence = "tcgen05.fence::before_thread_sync;\n";
-      return with(probe::kernel(p), fence,
-                  "add.u32 %r21, %r5, " + std::to_string(from << 16) +
-                      ";\ntcgen05.ld.sync.aligned.16x64b.x1.b32 {%r22}, [%r21];\n" + fence);
+      return in_order_with(probe::kernel(p), fence,
+                           "add.u32 %r21, %r5, " + std::to_string(from << 16) +
+                               ";\ntcgen05.ld.sync.aligned.16x64b.x1.b32 {%r22}, [%r21];\n" + fence);
     };
     expect_kept("a load of the lanes between", p, p, loading(16 - lane));
     expect_caught("a load of its own lanes", p, p, loading(lane), "tcgen05.wait::ld is missing");
