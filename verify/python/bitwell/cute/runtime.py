@@ -5,7 +5,6 @@ The calls come from compiled code, through which no exception passes: it is kept
 from __future__ import annotations
 
 import ctypes
-import json
 import re
 import sys
 import threading
@@ -14,6 +13,7 @@ from typing import Any, Callable, Optional
 
 from .. import _native
 from ..devices import DEVICES
+from ..module import Module
 from ..process import Process, process
 from ..report import Report
 
@@ -62,17 +62,9 @@ class Library:
     """The PTX of one compiled function, loaded; its kernels by name."""
 
     def __init__(self, ptx: str):
-        self.process = process()
-        self.module = self.process.load(ptx)
-        entries = json.loads(self.process._native.module(self.module))["entries"]
-        self.kernels = {e["name"]: Kernel(self.process, self.module, e["name"], tuple(map(size_of, e["parameters"]))) for e in entries}
-
-    def end(self) -> None:
-        self.process.unload(self.module)
-
-
-def size_of(parameter) -> int:
-    return int(parameter["type"][1:]) // 8 * parameter["count"]
+        self.module = Module(ptx)
+        self.kernels = {name: Kernel(self.module.process, self.module.number, name, tuple(p.bytes for p in entry.parameters))
+                        for name, entry in self.module.entries.items()}
 
 
 @dataclass
@@ -144,7 +136,7 @@ def load_data(library, image):
 
 
 def unload(library):
-    _handles[library].end()
+    _handles[library].module.unload()
 
 
 def get_kernel(kernel, library, name):
