@@ -8,11 +8,11 @@
 #include "verify/cli/command.h"
 #include "verify/cli/report/cuda_source.h"
 #include "verify/cli/report/short_names.h"
-#include "verify/cli/run/run_fault.h"
 #include "verify/cli/run/run_once.h"
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/file/names.h"
 #include "verify/launch/output/output_files.h"
+#include "verify/session/fault.h"
 #include "verify/session/judgement.h"
 
 namespace bitwell::cli {
@@ -34,7 +34,7 @@ Judged faulty(const machine::Fault& fault, const Until& until, const std::string
       "fault: " + with_source(launch::shortened(fault.what()), fault.place.cuda, until.ptx);
   Judged out{words + "\n", until.facts, {{name, entry, 0, {}, "", ""}}, false, "", until.tally};
   out.tally.end = session::end_of(fault);
-  out.facts["fault"] = fault_facts(fault);
+  out.facts["fault"] = session::fault_facts(fault);
   out.tests[0].failure = {"fault", words};
   return out;
 }

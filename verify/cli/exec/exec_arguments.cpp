@@ -192,7 +192,7 @@ void settle(ExecOptions& options) {
   asked.resident = values.run.residents.value_or(0);
   asked.threads = values.threads.value_or(0);
   asked.error_on = values.error_on;
-  asked.approximate = !values.approximate.empty() ? values.approximate : asked.strict ? "captured" : "h200";
+  asked.approximate = approximate_of(values);
   if (!values.baseline.empty()) asked.baseline = values.baseline;
   if (!asked.baseline.empty()) findings::read_baseline(asked.baseline);  // refuses what is none
   if (!asked.arch.empty()) driver::device_row(asked.arch);               // refuses what is none

@@ -20,7 +20,6 @@
 #include "verify/cli/report/trace.h"
 #include "verify/cli/run/run_approximate.h"
 #include "verify/cli/run/run_arguments.h"
-#include "verify/cli/run/run_fault.h"
 #include "verify/cli/run/run_findings.h"
 #include "verify/cli/run/run_once.h"
 #include "verify/cli/run/run_options.h"
@@ -31,6 +30,7 @@
 #include "verify/launch/modules.h"
 #include "verify/schedules/given.h"
 #include "verify/session/approximations.h"
+#include "verify/session/fault.h"
 #include "verify/terminal/table.h"
 
 namespace bitwell::cli {
@@ -260,7 +260,7 @@ void add_run(CLI::App& app, int& status) {
       fmt::print("{}", options->json ? ran.facts.dump(2) + "\n" : ran.text + ran.last);
       if (!ran.held) status = failed;
     } catch (const machine::Fault& fault) {
-      until.facts["fault"] = fault_facts(fault);
+      until.facts["fault"] = session::fault_facts(fault);
       until.tally.end = session::end_of(fault);
       const std::string last = options->races ? "\n" + until.tally.line() : "";
       if (options->json) fmt::print("{}\n", until.facts.dump(2));

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/isa/compile/module.h"
+
 namespace bitwell::driver {
 
 // What the command that started the program is told of a launch (README.md's exit statuses).
@@ -33,7 +35,8 @@ struct Asked {
   // How each is judged.
   bool unchecked = false, races = false, once = false, explain = false, strict = false, all = false;
   uint64_t schedules = 1, seed = 0, step_limit = 0, resident = 0, threads = 0;
-  std::string schedule, approximate = "h200", baseline, error_on = "error";
+  isa::Approximate approximate = isa::Approximate::h200;
+  std::string schedule, baseline, error_on = "error";
 };
 
 // Text between the two. asked_from throws InputError.

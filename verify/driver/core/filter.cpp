@@ -43,11 +43,11 @@ bool names_kernel(const std::string& pattern, const std::string& kernel) {
   return kernel.find(name) != std::string::npos || written.find(name) != std::string::npos;
 }
 
-bool Filter::takes(const std::string& kernel) const {
-  if (asked_.only_program && is_child()) return false;
+bool is_meant(const Asked& asked, const std::string& kernel) {
+  if (asked.only_program && is_child()) return false;
   const auto names = [&](const std::string& pattern) { return names_kernel(pattern, kernel); };
-  return (asked_.kernels.empty() || std::any_of(asked_.kernels.begin(), asked_.kernels.end(), names)) &&
-         std::none_of(asked_.kernels_not.begin(), asked_.kernels_not.end(), names);
+  return (asked.kernels.empty() || std::any_of(asked.kernels.begin(), asked.kernels.end(), names)) &&
+         std::none_of(asked.kernels_not.begin(), asked.kernels_not.end(), names);
 }
 
 }  // namespace bitwell::driver

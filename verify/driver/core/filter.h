@@ -7,15 +7,8 @@
 
 namespace bitwell::driver {
 
-struct Filter {
-  explicit Filter(const Asked& asked) : asked_(asked) {}
-  // By its name in PTX. A process that the program started itself has none where only the program is asked
-  // for.
-  bool takes(const std::string& kernel) const;
-
- private:
-  const Asked& asked_;
-};
+// By its name in PTX. A process that the program started itself has none where only the program is asked for.
+bool is_meant(const Asked& asked, const std::string& kernel);
 
 // "NAME" or "kernel_substring=NAME" or "kns=NAME": a part of the name, mangled or as it is written;
 // "kernel_name=NAME" or "kne=NAME": the name, or its C++ name without types; "regex:..." as it says. Throws

@@ -17,6 +17,7 @@
 #include "verify/driver/core/work.h"
 #include "verify/findings/baseline.h"
 #include "verify/launch/file/names.h"
+#include "verify/session/fault.h"
 #include "verify/session/findings.h"
 #include "verify/session/words.h"
 
@@ -53,7 +54,6 @@ std::string verdict(const session::Answer& answer, const session::Findings& find
 Launches::Launches(State& state)
     : state_(state),
       recorder_(state.asked.record.empty() ? nullptr : std::make_unique<Recorder>(state)),
-      filter_(std::make_unique<Filter>(state.asked)),
       known_(state.asked.baseline.empty() ? findings::Baseline{}
                                           : findings::read_baseline(state.asked.baseline)) {}
 Launches::~Launches() = default;
@@ -139,7 +139,7 @@ void Launches::check(const Wanted& w) {
 }
 
 bool Launches::is_judged(const std::string& kernel) {
-  if (!filter_->takes(kernel)) return false;
+  if (!is_meant(state_.asked, kernel)) return false;
   const uint64_t number = matched_++;
   const Asked& a = state_.asked;
   return number >= a.launch_skip && (a.launch_count == 0 || number - a.launch_skip < a.launch_count);
@@ -272,7 +272,7 @@ void Launches::tell(const Wanted& w, const session::Answer& answer, Ordered& tol
   };
   if (answer.fault) {
     const std::string text = "fault: " + launch::as_written(answer.fault->what()) + "\n";
-    told["fault"] = fault_facts(*answer.fault);
+    told["fault"] = session::fault_facts(*answer.fault);
     tell_error(text, sanitizer_fault(*answer.fault, kernel, state_.memory));
     state_.lost = lost_by(*answer.fault);
   }

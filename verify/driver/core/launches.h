@@ -20,7 +20,6 @@ namespace bitwell::driver {
 
 struct State;
 class Recorder;
-struct Filter;
 
 struct Wanted {
   Kernel* kernel = nullptr;
@@ -58,7 +57,6 @@ class Launches {
 
   State& state_;
   std::unique_ptr<Recorder> recorder_;
-  std::unique_ptr<Filter> filter_;
   findings::Baseline known_;
   uint64_t count_ = 0, matched_ = 0, errors_ = 0;
 };

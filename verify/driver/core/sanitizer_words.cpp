@@ -36,22 +36,6 @@ std::string thread_line(const machine::Place& place) {
 
 }  // namespace
 
-nlohmann::json fault_facts(const machine::Fault& fault) {
-  nlohmann::json out{{"message", launch::as_written(fault.what())}};
-  if (fault.place.ptx_line > 0) out["ptx_line"] = fault.place.ptx_line;
-  if (fault.place.cuda != nullptr) out["source"] = fault.place.cuda->chain.front().words();
-  if (fault.place.has_thread) {
-    out["cta"] = fault.place.cta;
-    out["thread"] = fault.place.thread;
-  }
-  if (fault.access)
-    out["access"] = {{"kind", fault.access->kind},
-                     {"space", fault.access->space},
-                     {"address", fault.access->address},
-                     {"bytes", fault.access->bytes}};
-  return out;
-}
-
 std::string sanitizer_fault(const machine::Fault& fault, const std::string& kernel,
                             const DeviceMemory& memory) {
   const std::string words = launch::as_written(fault.what());

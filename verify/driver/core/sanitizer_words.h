@@ -1,6 +1,5 @@
-// What was found, as data and in the words of compute-sanitizer, which tools parse.
+// What was found in the words of compute-sanitizer, which tools parse.
 #pragma once
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "model/machine/failure.h"
@@ -9,7 +8,6 @@
 
 namespace bitwell::driver {
 
-nlohmann::json fault_facts(const machine::Fault& fault);
 // `kernel`: its name as it is written. Instructions have no place in machine code here: it is said as +0x0.
 std::string sanitizer_fault(const machine::Fault& fault, const std::string& kernel,
                             const DeviceMemory& memory);

@@ -27,12 +27,6 @@ void watch_memory(State& s) {
   static_cast<void>(watch);
 }
 
-isa::Approximate approximate_of(const std::string& name) {
-  return name == "captured"  ? isa::Approximate::captured
-         : name == "nearest" ? isa::Approximate::nearest
-                             : isa::Approximate::h200;
-}
-
 State* the_state = nullptr;
 thread_local const char* called = nullptr;
 
@@ -41,7 +35,7 @@ thread_local const char* called = nullptr;
 State::State()
     : asked(asked_of_environment()),
       memory(process.context()),
-      modules(process.context(), asked.ptx, approximate_of(asked.approximate)),
+      modules(process.context(), asked.ptx, asked.approximate),
       launches(*this) {
   primary.primary = true;
 }

@@ -4,74 +4,20 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 #include <string_view>
 
 #include "verify/driver/core/state.h"
+#include "verify/driver/names/errors.h"
 
 using namespace bitwell::driver;
 
 namespace {
 
-struct ErrorRow {
-  CUresult error;
-  const char *name, *text;
-};
-#define ROW(name, text) \
-  ErrorRow { name, #name, text }
-constexpr std::array kErrors{
-    ROW(CUDA_SUCCESS, "no error"),
-    ROW(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
-    ROW(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
-    ROW(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
-    ROW(CUDA_ERROR_DEINITIALIZED, "driver shutting down"),
-    ROW(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
-    ROW(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
-    ROW(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
-    ROW(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
-    ROW(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device"),
-    ROW(CUDA_ERROR_UNSUPPORTED_LIMIT, "limit is not supported on this architecture"),
-    ROW(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "peer access is not supported between these two devices"),
-    ROW(CUDA_ERROR_INVALID_PTX, "a PTX JIT compilation failed"),
-    ROW(CUDA_ERROR_INVALID_SOURCE, "device kernel image is invalid"),
-    ROW(CUDA_ERROR_FILE_NOT_FOUND, "file not found"),
-    ROW(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
-    ROW(CUDA_ERROR_ILLEGAL_STATE, "the operation cannot be performed in the present state"),
-    ROW(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
-    ROW(CUDA_ERROR_NOT_READY, "device not ready"),
-    ROW(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
-    ROW(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"),
-    ROW(CUDA_ERROR_LAUNCH_TIMEOUT, "the launch timed out and was terminated"),
-    ROW(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
-    ROW(CUDA_ERROR_ASSERT, "device-side assert triggered"),
-    ROW(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
-        "part or all of the requested memory range is already mapped"),
-    ROW(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "pointer does not correspond to a registered memory region"),
-    ROW(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address"),
-    ROW(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
-    ROW(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "too many blocks in cooperative launch"),
-    ROW(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
-    ROW(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing"),
-    ROW(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "operation failed due to a previous error during capture"),
-    ROW(CUDA_ERROR_STREAM_CAPTURE_MERGE, "operation would result in a merge of separate capture sequences"),
-    ROW(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, "capture was not ended in the same stream as it began"),
-    ROW(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, "dependency created on uncaptured work in another stream"),
-    ROW(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
-        "operation would make the legacy stream depend on a capturing blocking stream"),
-    ROW(CUDA_ERROR_CAPTURED_EVENT, "operation not permitted on an event last recorded in a capturing stream"),
-    ROW(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
-        "the graph update was not performed because it included changes which violated constraints"),
-    ROW(CUDA_ERROR_INVALID_CLUSTER_SIZE, "misconfiguration of cluster dimensions"),
-    ROW(CUDA_ERROR_UNKNOWN, "unknown error"),
-};
-#undef ROW
-
+// Its row, where the driver has the error.
 const ErrorRow* row_of(CUresult error) {
-  const auto* const row =
-      std::find_if(kErrors.begin(), kErrors.end(), [&](const ErrorRow& r) { return r.error == error; });
-  return row == kErrors.end() ? nullptr : row;
+  const ErrorRow* const row = error_row(error);
+  return row == nullptr || row->driver == nullptr ? nullptr : row;
 }
 
 }  // namespace
@@ -100,13 +46,13 @@ extern "C" {
 CUresult cuGetErrorString(CUresult error, const char** out) {
   const ErrorRow* const row = row_of(error);
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = row == nullptr ? nullptr : row->text;
+  *out = row == nullptr ? nullptr : row->words;
   return row == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 CUresult cuGetErrorName(CUresult error, const char** out) {
   const ErrorRow* const row = row_of(error);
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *out = row == nullptr ? nullptr : row->name;
+  *out = row == nullptr ? nullptr : row->driver;
   return row == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "verify/driver/names/entry_points.h"
+#include "verify/driver/names/errors.h"
 #include "verify/driver/runtime/call.h"
 
 using namespace bitwell::driver;
@@ -14,60 +15,6 @@ namespace {
 
 constexpr int kVersion = CUDART_VERSION;
 thread_local cudaError_t last_error = cudaSuccess;
-
-// Those that the runtime has beside the driver's, or under other names.
-struct ErrorRow {
-  cudaError_t error;
-  const char *name, *text;
-};
-#define ROW(name, text) \
-  ErrorRow { name, #name, text }
-constexpr std::array kErrors{
-    ROW(cudaSuccess, "no error"),
-    ROW(cudaErrorInvalidValue, "invalid argument"),
-    ROW(cudaErrorMemoryAllocation, "out of memory"),
-    ROW(cudaErrorInitializationError, "initialization error"),
-    ROW(cudaErrorInvalidConfiguration, "invalid configuration argument"),
-    ROW(cudaErrorInvalidSymbol, "invalid device symbol"),
-    ROW(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
-    ROW(cudaErrorInvalidDeviceFunction, "invalid device function"),
-    ROW(cudaErrorNoDevice, "no CUDA-capable device is detected"),
-    ROW(cudaErrorInvalidDevice, "invalid device ordinal"),
-    ROW(cudaErrorInvalidKernelImage, "device kernel image is invalid"),
-    ROW(cudaErrorDeviceUninitialized, "invalid device context"),
-    ROW(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device"),
-    ROW(cudaErrorInvalidPtx, "a PTX JIT compilation failed"),
-    ROW(cudaErrorFileNotFound, "file not found"),
-    ROW(cudaErrorInvalidResourceHandle, "invalid resource handle"),
-    ROW(cudaErrorIllegalState, "the operation cannot be performed in the present state"),
-    ROW(cudaErrorSymbolNotFound, "named symbol not found"),
-    ROW(cudaErrorNotReady, "device not ready"),
-    ROW(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
-    ROW(cudaErrorMisalignedAddress, "misaligned address"),
-    ROW(cudaErrorLaunchFailure, "unspecified launch failure"),
-    ROW(cudaErrorAssert, "device-side assert triggered"),
-    ROW(cudaErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),
-    ROW(cudaErrorHostMemoryAlreadyRegistered, "part or all of the requested memory range is already mapped"),
-    ROW(cudaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region"),
-    ROW(cudaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch"),
-    ROW(cudaErrorNotSupported, "operation not supported"),
-    ROW(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
-    ROW(cudaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
-    ROW(cudaErrorStreamCaptureUnmatched, "capture was not ended in the same stream as it began"),
-    ROW(cudaErrorStreamCaptureIsolation, "dependency created on uncaptured work in another stream"),
-    ROW(cudaErrorStreamCaptureImplicit,
-        "operation would make the legacy stream depend on a capturing blocking stream"),
-    ROW(cudaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
-    ROW(cudaErrorInvalidClusterSize, "misconfiguration of cluster dimensions"),
-    ROW(cudaErrorUnknown, "unknown error"),
-};
-#undef ROW
-
-const ErrorRow* row_of(cudaError_t error) {
-  const auto* const row =
-      std::find_if(kErrors.begin(), kErrors.end(), [&](const ErrorRow& r) { return r.error == error; });
-  return row == kErrors.end() ? nullptr : row;
-}
 
 cudaError_t done(const char* name) {
   return call(name, [](State&) {});
@@ -101,12 +48,12 @@ cudaError_t keep(CUresult result, bool latch) {
 extern "C" {
 
 const char* cudaGetErrorName(cudaError_t error) {
-  const ErrorRow* const row = row_of(error);
-  return row == nullptr ? "unrecognized error code" : row->name;
+  const ErrorRow* const row = error_row(error);
+  return row == nullptr || row->runtime == nullptr ? "unrecognized error code" : row->runtime;
 }
 const char* cudaGetErrorString(cudaError_t error) {
-  const ErrorRow* const row = row_of(error);
-  return row == nullptr ? "unrecognized error code" : row->text;
+  const ErrorRow* const row = error_row(error);
+  return row == nullptr || row->runtime == nullptr ? "unrecognized error code" : row->words;
 }
 cudaError_t cudaPeekAtLastError() {
   State& s = state();

@@ -4,11 +4,11 @@
 
 #include "model/machine/failure.h"
 
-namespace bitwell::cli {
+namespace bitwell::session {
 
 // {"kind": "access" | "deadlock" | "fault", "message", "ptx_line", "source", "inlined_at", "cta", "thread"},
 // of an access that may not be with "access" (kind, space, address, bytes, buffer), of a deadlock with
 // "waiters", each with its place, instruction, threads and what it waits on. What is not known is left out.
 nlohmann::json fault_facts(const machine::Fault& fault);
 
-}  // namespace bitwell::cli
+}  // namespace bitwell::session

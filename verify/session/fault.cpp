@@ -1,8 +1,8 @@
-#include "verify/cli/run/run_fault.h"
+#include "verify/session/fault.h"
 
 #include "verify/launch/file/names.h"
 
-namespace bitwell::cli {
+namespace bitwell::session {
 namespace {
 
 using nlohmann::json;
@@ -42,4 +42,4 @@ json fault_facts(const machine::Fault& fault) {
   return out;
 }
 
-}  // namespace bitwell::cli
+}  // namespace bitwell::session
