@@ -214,10 +214,11 @@ void Launches::launch(const Wanted& w) {
     told["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   try {
-    if (recorder_ != nullptr && judged)
-      if (const std::string folder = recorder_->record(w, number); !folder.empty()) told["folder"] = folder;
     isa::KernelLaunch launch{state_.modules.part(*w.kernel), w.kernel->name, w.shape, {}};
     for (const auto& bytes : w.arguments) launch.arguments.push_back({bytes, 0});
+    if (recorder_ != nullptr && judged)
+      if (const std::string folder = recorder_->record(launch, number); !folder.empty())
+        told["folder"] = folder;
     const session::Answer answer = state_.process.launch(std::move(launch), judging(judged, w));
     tell(w, answer, told);
     timed();

@@ -159,8 +159,6 @@ isa::ModuleHandle Modules::part(const Kernel& kernel) const {
   return kernel.module->parts[kernel.module->taken.at(kernel.name)];
 }
 
-std::string Modules::path(const Kernel& kernel) const { return context_.module(part(kernel))->path(); }
-
 const isa::Program& Modules::program(Kernel& kernel) {
   if (kernel.program == nullptr) kernel.program = context_.program(part(kernel), kernel.name);
   return *kernel.program;

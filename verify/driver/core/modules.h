@@ -68,7 +68,6 @@ class Modules {
   // Its program, compiled when it is first asked for.
   const isa::Program& program(Kernel& kernel);
   isa::ModuleHandle part(const Kernel& kernel) const;
-  std::string path(const Kernel& kernel) const;
   // A .global or .const variable.
   isa::Allocation variable(Module& module, const std::string& name, const DeviceRow& device);
 

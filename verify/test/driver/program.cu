@@ -71,6 +71,9 @@ __global__ void races(int* out) {
   if (threadIdx.x == 0) first = static_cast<int>(out[0]);
   if (threadIdx.x >= 32) out[threadIdx.x] = first;
 }
+__global__ void decides(const int* x, int* y) {
+  if (x[threadIdx.x] != 0) y[threadIdx.x] = 1;
+}
 __global__ void says() { printf("thread %d says so\n", static_cast<int>(threadIdx.x)); }
 // A box of a tensor, to shared memory and out.
 __global__ void box(const __grid_constant__ CUtensorMap map, int* out) {
@@ -420,6 +423,20 @@ int main(int words, char** word) {
     held(text == uuid, "the number is the same");
     std::printf("%d.%d, %s\n", major, minor, uuid);
     return failures;
+  }
+  if (std::strcmp(which, "unwritten") == 0) {  // the second half of what decides
+    int* const x = allocated<int>(64);
+    int* const y = allocated<int>(64);
+    well(cudaMemset(x, 0, 128), "memset");
+    decides<<<1, 64>>>(x, y);
+    return 0;
+  }
+  if (std::strcmp(which, "neighbours") == 0) {  // a kernel that ends between two arrays of the host's
+    alignas(256) static int own[64];
+    well(cudaHostRegister(own + 4, 64, 0), "register");
+    well(cudaHostRegister(own + 24, 64, 0), "register");
+    overrun<<<1, 32>>>(own + 4, 16);
+    return 0;
   }
   if (std::strcmp(which, "reset") == 0) {
     unsigned flags = 0;
