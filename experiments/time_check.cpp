@@ -181,7 +181,7 @@ void summary(const std::string& name, const std::vector<Row>& rows, double Row::
       100 * errors[std::min(n - 1, n * 9 / 10)], right, pairs);
 }
 
-int run(int argc, char** argv) {
+int compare(int argc, char** argv) {
   CLI::App app{"The model of time against what an H200 took, by kernel and shape. Prints CSV."};
   Options o;
   o.kernels = BITWELL_KERNELS;
@@ -212,7 +212,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return bitwell::run(argc, argv);
+    return bitwell::compare(argc, argv);
   } catch (const std::exception& e) {
     fmt::print(stderr, "time_check: {}\n", e.what());
     return 2;

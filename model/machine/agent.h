@@ -18,16 +18,22 @@ struct Work {
 struct Task {
   enum class Kind : uint8_t {
     other,
-    load,     // a bulk copy to shared memory
-    store,    // one to global memory, or a reduction there
-    lanes,    // a few bytes of each lane
-    multiply  // of a warpgroup
+    load,             // a bulk copy to shared memory
+    store,            // one to global memory, or a reduction there
+    lanes,            // a few bytes of each lane
+    multiply,         // of a warpgroup
+    tensor_multiply,  // in tensor memory
+    tensor_copy,      // to tensor memory, or within it
+    commit            // arrives when those two are done
   } kind = Kind::other;
-  uint64_t bytes = 0;   // that move
-  uint64_t global = 0;  // where the first of them are in global memory; 0: nowhere
-  uint32_t rows = 1;    // that lie apart in global memory
-  uint32_t n = 0;       // columns of a product
-  bool from_registers = false;
+  uint64_t bytes = 0;        // that move
+  uint64_t sectors = 0;      // of 32 bytes of global memory, in which they lie
+  uint64_t global = 0;       // where the first of them are in global memory; 0: nowhere
+  bool tensor_map = false;   // says where the others are
+  uint32_t ranks = 0;        // of the CTAs that get them, a bit each; 0: the issuer's
+  uint32_t m = 0, n = 0;     // of a product; m of tcgen05
+  uint32_t ctas = 1;         // that multiply together
+  bool a_elsewhere = false;  // than in shared memory: in registers or tensor memory
 };
 
 class Agent {

@@ -303,6 +303,7 @@ bool Cluster::step(size_t i) {
   if (counted_ != nullptr) {
     counted_->work.bytes += agents_[i]->work.bytes - before.bytes;
     counted_->work.products += agents_[i]->work.products - before.products;
+    counted_->over = done;
   }
   using Kind = machine::OperationStep::Kind;
   tell(done ? Kind::finished : Kind::moved, *agents_[i]);

@@ -222,13 +222,16 @@ template <bool Checked>
   do {
     const isa::Op& op = f.code[pc];
     const uint64_t before = counts.instructions;
+    const uint64_t lanes = counts.lanes;
     const uint32_t at = pc;
     counts.at_limit = false;
     run_ops<Checked>(context, std::min(limit, pc + 1), pc, counts);
     if (counts.instructions != before) {
       const isa::Line& line = f.lines[static_cast<size_t>(op.line)];
       ++cluster.counted()->instructions[static_cast<size_t>(line.unit)];
-      grid.options.chooser->executed({op, line, *this, context.warp, function, at});
+      const bool goes_on = grid.options.chooser->executed(
+          {op, line, *this, context.warp, function, at, static_cast<uint32_t>(counts.lanes - lanes)});
+      if (goes_on && !counts.moved) counts.at_limit = true;
     }
   } while (counts.at_limit && pc < limit);
 }

@@ -19,7 +19,12 @@ double share(const Device& d, Key whole, const Extent& e, uint32_t looked_at) {
 }  // namespace
 
 Clock::Clock(const Device& device, const Extent& extent, std::map<uint64_t, double> from_dram)
-    : device_(device), extent_(extent), from_dram_(std::move(from_dram)), l2_(64, 1), dram_(64, 1) {}
+    : device_(device),
+      values_(device.values()),
+      extent_(extent),
+      from_dram_(std::move(from_dram)),
+      l2_(64, 1),
+      dram_(64, 1) {}
 Clock::~Clock() = default;
 
 machine::Observer Clock::observer() {
@@ -29,7 +34,7 @@ machine::Observer Clock::observer() {
   out.tell = [this](const machine::Event& event) {
     const auto* access = std::get_if<machine::Access>(&event.what);
     if (access == nullptr || access->operation != 0 || warp_ == nullptr || access->mbarrier ||
-        access->rows != 0)
+        access->rows != 0 || access->lanes == 0)
       return;
     Reached& r = reached_.emplace_back();
     r.kind = access->kind;
@@ -44,38 +49,54 @@ Multiprocessor& Clock::sm_of(const ClusterTime& cluster, uint32_t rank) const {
   return *sms_[cluster.group * cluster_size_ + rank];
 }
 
-void Clock::starts(const run::Cluster& cluster) {
-  global_ = &cluster.grid.global;
-  if (sms_.empty()) {
-    cluster_size_ = static_cast<uint32_t>(cluster.ctas.size());
-    const uint32_t looked_at = extent_.groups * cluster_size_;
-    const double port =
-        gigabytes_to_bytes_a_cycle(device_, device_.value(Key::sm_bandwidth)) / (device_.value(Key::sms) / 4);
-    for (uint32_t i = 0; i < looked_at; ++i) {
-      sms_.push_back(std::make_unique<Multiprocessor>(port));
-      sms_.back()->l1.set_size(extent_.l1_bytes);
-    }
-    l2_ = Server(64, share(device_, Key::l2_bandwidth, extent_, looked_at));
-    dram_ = Server(64, share(device_, Key::memory_clock_free_bandwidth, extent_, looked_at));
-    group_clusters_.resize(extent_.groups);
-    group_free_.resize(extent_.groups);
-    group_link_.resize(extent_.groups, Path::kNone);
+void Clock::begin_launch(const run::Cluster& first) {
+  global_ = &first.grid.global;
+  cluster_size_ = static_cast<uint32_t>(first.ctas.size());
+  const uint32_t looked_at = extent_.groups * cluster_size_;
+  const double port =
+      gigabytes_to_bytes_a_cycle(device_, value(Key::few_sms_bandwidth)) / value(Key::few_sms);
+  for (uint32_t i = 0; i < looked_at; ++i) {
+    sms_.push_back(std::make_unique<Multiprocessor>(port));
+    sms_.back()->l1.set_size(extent_.l1_bytes);
   }
+  l2_ = Server(64, share(device_, Key::l2_bandwidth, extent_, looked_at));
+  dram_ = Server(64, share(device_, Key::memory_clock_free_bandwidth, extent_, looked_at));
+  group_clusters_.resize(extent_.groups);
+  group_free_.resize(extent_.groups);
+  group_link_.resize(extent_.groups, Path::kNone);
+  classify(first.grid.program, static_cast<double>(first.ctas.front()->warps.size()));
+}
+
+void Clock::starts(const run::Cluster& cluster) {
+  if (sms_.empty()) begin_launch(cluster);
   uint32_t group = 0;
   for (uint32_t g = 1; g < extent_.groups; ++g) {
     const auto key = [&](uint32_t i) { return std::pair(group_clusters_[i].size(), group_free_[i]); };
     if (key(g) < key(group)) group = g;
   }
-  auto& time = clusters_[cluster.number] = std::make_unique<ClusterTime>();
+  auto& time = clusters_[cluster.number];
+  if (spare_.empty()) {
+    time = std::make_unique<ClusterTime>();
+  } else {
+    time = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  const double begin = group_free_[group];
+  const size_t warps = cluster.ctas.front()->warps.size();
+  std::vector<WarpTime> all = std::move(time->warps);  // for the room that they have
+  *time = {};
   time->cluster = &cluster;
   time->group = group;
-  time->began = group_free_[group];
-  begins_.push_back(time->began);
-  const size_t warps = cluster.ctas.front()->warps.size();
+  time->warps = std::move(all);
   time->warps.resize(warps * cluster.ctas.size());
+  begins_.push_back(begin);
   for (size_t i = 0; i < time->warps.size(); ++i) {
     WarpTime& w = time->warps[i];
-    w.clock = w.pending = time->began;
+    std::vector<WarpTime::Row> rows = std::move(w.rows);
+    rows.assign(rows_, {});
+    w = {};
+    w.clock = w.pending = begin;
+    w.rows = std::move(rows);
     w.rank = static_cast<uint32_t>(i / warps);
     w.quarter = (i % warps + group_clusters_[group].size() * warps) % kQuarters;
     w.link = group_link_[group];
@@ -84,7 +105,8 @@ void Clock::starts(const run::Cluster& cluster) {
 }
 
 void Clock::ends(const run::Cluster& cluster) {
-  const ClusterTime& time = *clusters_.at(cluster.number);
+  const auto at = clusters_.find(cluster.number);
+  const ClusterTime& time = *at->second;
   auto& there = group_clusters_[time.group];
   there.erase(std::find(there.begin(), there.end(), cluster.number));
   group_free_[time.group] = time.last;
@@ -96,13 +118,19 @@ void Clock::ends(const run::Cluster& cluster) {
     last_link_ = time.last_link;
   }
   if (at_ == &time) at_ = nullptr;
-  clusters_.erase(cluster.number);
+  if (looked_at_ == &time) looked_at_ = nullptr;
+  spare_.push_back(std::move(at->second));
+  clusters_.erase(at);
 }
 
-void Clock::looks_at(const run::Cluster& cluster) { ++clusters_.at(cluster.number)->looks; }
+void Clock::looks_at(const run::Cluster& cluster) {
+  if (looked_at_ == nullptr || looked_at_->cluster != &cluster)
+    looked_at_ = clusters_.at(cluster.number).get();
+  ++looked_at_->looks;
+}
 
 double Clock::ready(const run::Taker& taker, const machine::Agent* agent) {
-  ClusterTime& cluster = *clusters_.at(taker.cluster);
+  ClusterTime& cluster = *looked_at_;
   if (agent == nullptr) {
     WarpTime& w = cluster.warps[taker.warp];
     // It could not go on when it was last asked: what has just happened let it.
@@ -127,10 +155,11 @@ double Clock::ready(const run::Taker& taker, const machine::Agent* agent) {
 }
 
 void Clock::has_turn(const run::Taker& taker) {
-  at_ = clusters_.at(taker.cluster).get();
+  if (at_ == nullptr || at_->cluster->number != taker.cluster) at_ = clusters_.at(taker.cluster).get();
   reached_.clear();
   if (taker.operation != 0) {
     operation_ = &at_->operations.at(taker.operation);
+    operation_id_ = taker.operation;
     warp_ = nullptr;
     turn_begin_ = now_ = operation_->at;
     return;
@@ -143,12 +172,13 @@ void Clock::has_turn(const run::Taker& taker) {
   turn_line_ = 0;
 }
 
-void Clock::took(const run::Took&) {
+void Clock::took(const run::Took& turn) {
   if (operation_ != nullptr) {
     now_link_ = path_.add(operation_->issued_by, now_, operation_->line, operation_->role, operation_->cause);
     operation_->issued_by = now_link_;
     operation_->at = -1;
     ++operation_->steps;
+    if (turn.over) at_->operations.erase(operation_id_);
   } else if (turn_line_ != 0) {
     WarpTime& w = *warp_;
     const double end = std::max(now_, w.clock);

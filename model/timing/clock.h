@@ -1,9 +1,9 @@
 // Turns in the order of a device's time: what `--schedule timed` and `bitwell time` run a launch by.
 #pragma once
-#include <deque>
+#include <array>
 #include <map>
 #include <memory>
-#include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -38,12 +38,12 @@ struct Seen {
   std::vector<double> begins;
   double tensor = 0, issue = 0, memory = 0, l2 = 0, dram = 0;  // busy, as shares of the time
   std::vector<Path::Part> path;
-  std::map<uint64_t, Asked> asked;              // by a region's base
-  std::map<std::string, uint64_t> without_row;  // instructions, and how often they were executed
-  std::map<Source, double> issue_by_source;     // issue cycles whose cost is known so
+  std::map<uint64_t, Asked> asked;                        // by a region's base
+  std::map<std::string, uint64_t> without_row;            // instructions, and how often they were executed
+  std::array<double, kSources.size()> issue_by_source{};  // issue cycles whose cost is known so
 };
 
-class Clock : public run::Timekeeper {
+class Clock final : public run::Timekeeper {
  public:
   // `from_dram`: of what is read of a region, by its base, the part that L2 has not got; others: all.
   Clock(const Device& device, const Extent& extent, std::map<uint64_t, double> from_dram);
@@ -59,9 +59,12 @@ class Clock : public run::Timekeeper {
   void looks_at(const run::Cluster& cluster) override;
   double ready(const run::Taker& taker, const machine::Agent* operation) override;
   void has_turn(const run::Taker& taker) override;
-  void executed(const run::Executed& e) override;
+  bool executed(const run::Executed& e) override;
   void took(const run::Took& turn) override;
   bool enough() const override { return extent_.clusters != 0 && ended_ >= extent_.clusters; }
+  // Of the turn under way, in cycles: when it began, and how far it has come.
+  double turn_begin() const { return turn_begin_; }
+  double now() const { return now_; }
 
  private:
   struct Info;
@@ -74,20 +77,32 @@ class Clock : public run::Timekeeper {
     uint64_t bytes;
     std::array<uint64_t, 32> addresses;
   };
-  const Info& info(const run::Executed& e);
-  Info classify(const isa::Op& op, const isa::Line& line) const;
-  void classify(const isa::Function& function, std::vector<Info>& out) const;
+  Info classify(const isa::Op& op, const isa::Line& line, double warps);
+  bool classify_barrier(std::string_view name, double warps, Info& out) const;
+  void join_pairs(const isa::Function& function, std::vector<Info>& out) const;
+  void classify(const isa::Program& program, double warps);
+  std::span<const uint32_t> sources(const Info& info) const;
+  std::span<const uint32_t> results(const Info& info) const;
+  void begin_launch(const run::Cluster& first);
   void memory(const run::Executed& e, const Info& info, WarpTime& w, double start);
   double shared(const Reached& r, Multiprocessor& sm, double start);
   double global(const Reached& r, const Info& info, Multiprocessor& sm, double start);
   double from_l2(uint64_t address, double bytes, Multiprocessor& sm, double start, double l2_latency,
                  double dram_latency, Cause* why = nullptr);
   void schedule(const machine::Agent& agent, Operation& operation);
-  void matched_barrier(const run::Executed& e, const Info& info, WarpTime& w);
+  double load(const machine::Task& task, Multiprocessor& sm, double start, Cause& cause);
+  double store(const machine::Task& task, double start);
+  double multiply(const machine::Agent& agent, const machine::Task& task, uint32_t rank,
+                  Operation& operation);
+  double in_tensor_memory(const machine::Agent& agent, const machine::Task& task, uint32_t rank,
+                          Operation& operation);
   Multiprocessor& sm_of(const ClusterTime& cluster, uint32_t rank) const;
   double part_from_dram(uint64_t address, Asked** asked);
 
+  double value(Key key) const { return values_[static_cast<size_t>(key)]; }
+
   const Device& device_;
+  const std::array<double, kKeys> values_;
   Extent extent_;
   std::map<uint64_t, double> from_dram_;
   std::vector<std::unique_ptr<Multiprocessor>> sms_;
@@ -97,9 +112,14 @@ class Clock : public run::Timekeeper {
   std::vector<int32_t> group_link_;
   Server l2_, dram_;
   std::unordered_map<uint32_t, std::unique_ptr<ClusterTime>> clusters_;
-  std::vector<std::vector<Info>> infos_;
+  std::vector<std::unique_ptr<ClusterTime>> spare_;  // of clusters that have ended
+  std::vector<std::vector<Info>> infos_;             // by function and op
+  std::vector<uint32_t> operands_;                   // of all of them
+  uint32_t rows_ = 0;
   std::vector<Reached> reached_;
+  ClusterTime* looked_at_ = nullptr;
   ClusterTime* at_ = nullptr;  // whose turn it is, and who has it
+  uint64_t operation_id_ = 0;
   WarpTime* warp_ = nullptr;
   Operation* operation_ = nullptr;
   double now_ = 0;  // when what the turn did can be seen
@@ -117,7 +137,7 @@ class Clock : public run::Timekeeper {
   std::vector<double> begins_, ends_;
   std::map<uint64_t, Asked> asked_;
   std::map<std::string, uint64_t> without_row_;
-  std::map<Source, double> issue_by_source_;
+  std::array<double, kSources.size()> issue_by_source_{};
   Path path_;
 };
 

@@ -6,51 +6,149 @@
 #include "model/timing/clock_state.h"
 
 namespace bitwell::timing {
+namespace {
 
 using isa::Unit;
 
-Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line) const {
+bool contains(std::string_view name, std::string_view text) {
+  return name.find(text) != std::string_view::npos;
+}
+
+// A load or store that nobody waits for: others may see it a little earlier or later.
+bool is_weak(std::string_view name) {
+  for (const char* text : {".volatile", ".relaxed", ".acquire", ".release", ".async", ".mmio"})
+    if (contains(name, text)) return false;
+  return name.starts_with("ld") || name.starts_with("st.") || name.starts_with("stmatrix");
+}
+
+}  // namespace
+
+// Barriers, fences and what waits. False: it is none that is known.
+bool Clock::classify_barrier(std::string_view name, double warps, Info& out) const {
+  // `latency`: until what it gives is there.
+  const auto set = [&](double issue, double seen) {
+    out.interval = issue;
+    out.seen = seen;
+    return true;
+  };
+  const auto key = [&](Key k) { return value(k); };
+  out.latency = key(Key::mbarrier_token);
+  if (name.starts_with("barrier.cluster.arrive")) {
+    const double one = key(Key::cluster_barrier), eight = key(Key::cluster_barrier_a_warp);
+    return set(key(Key::small_step), one + (eight - one) / 7 * (warps - 1) - key(Key::cluster_wait));
+  }
+  if (name.starts_with("barrier.cluster.wait")) return set(key(Key::cluster_wait), key(Key::cluster_wait));
+  if (name.starts_with("bar.warp") || name.starts_with("fence.mbarrier_init"))
+    return set(key(Key::warp_step), key(Key::warp_step));
+  if (name.starts_with("bar.arrive") || name.starts_with("barrier.arrive") ||
+      name.starts_with("barrier.cta.arrive"))
+    return set(key(Key::small_step), key(Key::bar_sync));
+  if (name.starts_with("bar")) {
+    const double one = key(Key::bar_sync), all = key(Key::bar_sync_a_warp);
+    const double each = one + (all - one) / 31 * (warps - 1);
+    return set(each, each);
+  }
+  if (contains(name, "try_wait") || contains(name, "test_wait")) {
+    out.latency = key(Key::mbarrier_wait);
+    return set(key(Key::warp_step), key(Key::warp_step));
+  }
+  if (name.starts_with("mbarrier.arrive")) {
+    const double hand_over = key(Key::mbarrier_handover) - key(Key::mbarrier_wait);
+    return set(key(contains(name, "expect_tx") ? Key::mbarrier_arrive_expect : Key::mbarrier_arrive),
+               contains(name, "shared::cluster") ? key(Key::remote_latency) + hand_over : hand_over);
+  }
+  if (name.starts_with("mbarrier")) return set(key(Key::mbarrier_arrive), key(Key::mbarrier_arrive));
+  if (name.starts_with("cp.async.mbarrier")) return set(key(Key::mbarrier_arrive), key(Key::mbarrier_arrive));
+  if (name.starts_with("fence.proxy.async")) {
+    const double all = key(contains(name, ".global")       ? Key::fence_proxy_global
+                           : contains(name, "shared::cta") ? Key::fence_proxy_shared
+                                                           : Key::fence_proxy);
+    return set(all, all);
+  }
+  if (name.starts_with("fence") || name.starts_with("membar")) {
+    const double all = key(contains(name, ".sys")   ? Key::fence_sys
+                           : contains(name, ".cta") ? Key::fence_cta
+                                                    : Key::fence_gpu);
+    return set(all, all);
+  }
+  if (name.starts_with("cp.async.wait") || name.starts_with("cp.async.bulk.wait") ||
+      name.starts_with("tcgen05.wait"))
+    return set(key(Key::wait_group), key(Key::wait_group));
+  set(key(Key::unknown_latency), key(Key::unknown_latency));
+  return false;
+}
+
+Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line, double warps) {
   Info out;
   const std::string& name = line.text;
   out.kind = kind_of(name, line.unit);
   out.ends_block = op.kind == isa::OpKind::branch || op.kind == isa::OpKind::leave ||
                    op.kind == isa::OpKind::call || op.kind == isa::OpKind::table;
-  out.cached = name.find(".cg") == std::string::npos && name.find(".volatile") == std::string::npos &&
-               name.find(".relaxed") == std::string::npos && name.find(".acquire") == std::string::npos;
-  const auto source = [&](uint32_t row) {
-    if (row > isa::kZero) out.sources.push_back(row / machine::kRowBytes);
+  out.cached = !contains(name, ".cg") && !contains(name, ".volatile") && !contains(name, ".relaxed") &&
+               !contains(name, ".acquire");
+  out.first = static_cast<uint32_t>(operands_.size());
+  const auto add = [&](uint32_t row) {
+    if (row <= isa::kZero) return;
+    operands_.push_back(row / machine::kRowBytes);
+    rows_ = std::max(rows_, operands_.back() + 1);
   };
-  for (const uint32_t row : {op.guard, op.a, op.b, op.c, op.e}) source(row);
+  for (const uint32_t row : {op.guard, op.a, op.b, op.c, op.e}) add(row);
   if (op.sources != nullptr)
-    for (const uint32_t row : *op.sources) source(row);
-  const auto result = [&](uint32_t row) {
-    if (row > isa::kZero) out.results.push_back(row / machine::kRowBytes);
-  };
-  result(op.d);
-  result(op.d2);
+    for (const uint32_t row : *op.sources) add(row);
+  out.sources = static_cast<uint32_t>(operands_.size()) - out.first;
+  add(op.d);
+  add(op.d2);
   if (op.results != nullptr)
-    for (const uint32_t row : *op.results) result(row);
-  if (out.kind == OpKind::multiply_warp) {
-    const WarpMmaCost* row = device_.mma(name);
-    out.has_row = row != nullptr;
-    out.latency = row != nullptr ? row->latency : 33;
-    out.interval = row != nullptr ? row->interval : 2;
-    out.source = row != nullptr ? Source::device : Source::guess;
-    return out;
+    for (const uint32_t row : *op.results) add(row);
+  out.results = static_cast<uint32_t>(operands_.size()) - out.first - out.sources;
+  switch (out.kind) {
+    case OpKind::multiply_warp: {
+      const WarpMmaCost* row = device_.mma(name);
+      out.has_row = row != nullptr;
+      out.latency = row != nullptr ? row->latency : value(Key::mma_latency);
+      out.interval = row != nullptr ? row->interval : value(Key::mma_interval);
+      out.source = row != nullptr ? row->source : Source::guess;
+      return out;
+    }
+    case OpKind::barrier:
+      out.has_row = classify_barrier(name, warps, out);
+      out.source = out.has_row ? device_.cost(Key::mbarrier_arrive).source : Source::guess;
+      return out;
+    case OpKind::memory:
+      out.has_row = line.unit == Unit::load_store;
+      out.source = out.has_row ? device_.cost(Key::shared_latency).source : Source::guess;
+      return out;
+    case OpKind::copy: {
+      const Key key = contains(name, ".tensor") ? Key::tensor_copy_issue : Key::copy_issue;
+      out.has_row = true;
+      out.latency = value(key);
+      out.source = device_.cost(key).source;
+      return out;
+    }
+    case OpKind::tensor:
+    case OpKind::tensor_load:
+    case OpKind::tensor_store: {
+      if (device_.tensors.empty()) return out;
+      const Key key = out.kind == OpKind::tensor        ? Key::tensor_issue
+                      : out.kind == OpKind::tensor_load ? Key::tensor_load_rate
+                                                        : Key::tensor_store_rate;
+      out.has_row = true;
+      out.source = device_.cost(key).source;
+      out.latency = value(out.kind == OpKind::tensor ? Key::tensor_issue : Key::tensor_load_latency);
+      constexpr double kRow = 128;  // a register of 32 threads
+      if (out.kind != OpKind::tensor)
+        out.interval = kRow * (out.kind == OpKind::tensor_load ? out.results : out.sources) / value(key);
+      return out;
+    }
+    default: break;
   }
-  if (out.kind == OpKind::memory || out.kind == OpKind::barrier || out.kind == OpKind::copy) {
-    out.has_row = true;
-    out.source = Source::device;
-    return out;
-  }
-  constexpr double kUnknownInterval = 1, kUnknownLatency = 10;
-  const OpCost* row = device_.op(name);
-  out.has_row = row != nullptr;
-  out.latency = row != nullptr ? row->latency : kUnknownLatency;
-  out.interval = kQuarters * (row != nullptr ? row->interval : kUnknownInterval);
-  out.source = row != nullptr ? row->source : Source::guess;
-  if (line.unit == Unit::fma) out.pipe = Pipe::fma;
-  if (name == "shl.b32") out.pipe = Pipe::fma;  // machine code multiplies
+  const std::optional<OpCost> row = device_.op(name);
+  out.has_row = row.has_value();
+  out.latency = row ? row->latency : value(Key::unknown_latency);
+  out.interval = kQuarters * (row ? row->interval : value(Key::unknown_interval));
+  out.source = row ? row->source : Source::guess;
+  out.in_warp = line.unit == Unit::warp;
+  if (line.unit == Unit::fma || name == "shl.b32") out.pipe = Pipe::fma;  // machine code multiplies
   if (line.unit == Unit::fp64) out.pipe = Pipe::fp64;
   constexpr double kSlow = 6;  // conversions that the arithmetic pipe does not do
   if (line.unit == Unit::sfu || (line.unit == Unit::convert && out.interval > kSlow)) out.pipe = Pipe::sfu;
@@ -59,9 +157,7 @@ Clock::Info Clock::classify(const isa::Op& op, const isa::Line& line) const {
 
 // Machine code has three operands where PTX has two: of two operations of logic, or a shift and a sum, of
 // which the second alone uses the first, it makes one.
-void Clock::classify(const isa::Function& f, std::vector<Info>& out) const {
-  out.reserve(f.code.size());
-  for (const isa::Op& op : f.code) out.push_back(classify(op, f.lines[static_cast<size_t>(op.line)]));
+void Clock::join_pairs(const isa::Function& f, std::vector<Info>& out) const {
   const auto name = [&](size_t i) -> std::string_view {
     return f.lines[static_cast<size_t>(f.code[i].line)].text;
   };
@@ -74,14 +170,15 @@ void Clock::classify(const isa::Function& f, std::vector<Info>& out) const {
   std::vector<bool> full(f.code.size());  // has taken one in
   for (size_t i = 0; i < f.code.size(); ++i) {
     const bool first_logic = logic(i), shift = name(i) == "shl.b32";
-    if ((!first_logic && !shift) || full[i] || out[i].results.size() != 1) continue;
-    const uint32_t row = out[i].results.front();
+    if ((!first_logic && !shift) || full[i] || out[i].results != 1) continue;
+    const uint32_t row = results(out[i]).front();
     size_t uses = 0, user = 0;
     for (size_t j = i + 1; j < std::min(f.code.size(), i + kFar); ++j) {
-      const auto n = static_cast<size_t>(std::count(out[j].sources.begin(), out[j].sources.end(), row));
+      const auto from = sources(out[j]), to = results(out[j]);
+      const auto n = static_cast<size_t>(std::count(from.begin(), from.end(), row));
       if (n != 0) user = j;
       uses += n;
-      if (std::count(out[j].results.begin(), out[j].results.end(), row) != 0 || out[j].ends_block) break;
+      if (std::count(to.begin(), to.end(), row) != 0 || out[j].ends_block) break;
     }
     if (uses != 1 || full[user]) continue;
     if (!(first_logic ? logic(user) : name(user) == "add.s32" || name(user) == "or.b32")) continue;
@@ -91,11 +188,28 @@ void Clock::classify(const isa::Function& f, std::vector<Info>& out) const {
   }
 }
 
-const Clock::Info& Clock::info(const run::Executed& e) {
-  const auto f = static_cast<size_t>(e.function);
-  if (infos_.size() <= f) infos_.resize(f + 1);
-  if (infos_[f].empty()) classify(e.cta.grid.program.functions[f], infos_[f]);
-  return infos_[f][e.pc];
+void Clock::classify(const isa::Program& program, double warps) {
+  for (const isa::Function& f : program.functions) {
+    std::vector<Info>& out = infos_.emplace_back();
+    out.reserve(f.code.size());
+    const auto name = [&](const isa::Op& op) -> const isa::Line& {
+      return f.lines[static_cast<size_t>(op.line)];
+    };
+    for (const isa::Op& op : f.code) out.push_back(classify(op, name(op), warps));
+    join_pairs(f, out);
+    // From the end of a block backwards: whether what comes next is an access that nobody waits for.
+    bool next = false;
+    for (size_t i = out.size(); i-- > 0;) {
+      Info& info = out[i];
+      const bool computes = info.kind == OpKind::arithmetic || info.kind == OpKind::multiply_warp;
+      const bool weak = info.kind == OpKind::memory && is_weak(name(f.code[i]).text);
+      info.goes_on = (computes || weak) && next && !info.ends_block;
+      if (info.ends_block)
+        next = false;
+      else if (!computes)
+        next = weak;
+    }
+  }
 }
 
 }  // namespace bitwell::timing

@@ -7,8 +7,6 @@
 namespace bitwell::timing {
 namespace {
 
-constexpr double kQueue = 16;  // wavefronts that may wait for the port of shared memory and L1
-
 // The same address always says the same.
 bool falls_below(uint64_t address, double part) {
   const uint64_t mixed = (address / 128) * 0x9E3779B97F4A7C15;
@@ -85,38 +83,52 @@ double Clock::shared(const Reached& r, Multiprocessor& sm, double start) {
     fronts += most;
   }
   fronts = std::max(fronts, 1.0);
-  return sm.memory.take(start, fronts * device_.value(Key::shared_interval));
+  return sm.memory.take(start, fronts * value(Key::shared_interval));
 }
 
 double Clock::global(const Reached& r, const Info& i, Multiprocessor& sm, double start) {
   std::array<uint64_t, 32 * 17> sectors;
   size_t count = 0;
+  bool ascending = true;
   for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
     const uint64_t from = r.addresses[static_cast<size_t>(std::countr_zero(lanes))];
-    for (uint64_t s = from / 32; s <= (from + r.bytes - 1) / 32 && count < sectors.size(); ++s)
-      if (count == 0 || sectors[count - 1] != s) sectors[count++] = s;
+    for (uint64_t s = from / 32; s <= (from + r.bytes - 1) / 32 && count < sectors.size(); ++s) {
+      if (count != 0 && sectors[count - 1] == s) continue;
+      ascending = ascending && (count == 0 || sectors[count - 1] < s);
+      sectors[count++] = s;
+    }
   }
-  std::sort(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count));
-  count = static_cast<size_t>(
-      std::unique(sectors.begin(), sectors.begin() + static_cast<std::ptrdiff_t>(count)) - sectors.begin());
+  const auto end_of = [&] { return sectors.begin() + static_cast<std::ptrdiff_t>(count); };
+  if (!ascending) {
+    std::sort(sectors.begin(), end_of());
+    count = static_cast<size_t>(std::unique(sectors.begin(), end_of()) - sectors.begin());
+  }
+  // A sector may begin before the region in which the bytes lie that are reached in it.
+  const auto reached = [&](uint64_t sector) {
+    for (uint32_t lanes = r.lanes; lanes != 0; lanes &= lanes - 1) {
+      const uint64_t from = r.addresses[static_cast<size_t>(std::countr_zero(lanes))];
+      if (from / 32 <= sector && sector <= (from + r.bytes - 1) / 32) return std::max(from, sector * 32);
+    }
+    return sector * 32;
+  };
   size_t lines = 0;
   for (size_t k = 0; k < count; ++k) lines += k == 0 || sectors[k] / 4 != sectors[k - 1] / 4 ? 1 : 0;
   constexpr double kProbed = 512;
-  const double data = static_cast<double>(count) * 32 * device_.value(Key::l1_interval) / kProbed;
+  const double data = static_cast<double>(count) * 32 * value(Key::l1_interval) / kProbed;
   double end = sm.memory.take(start, std::max(static_cast<double>(lines), data));
-  warp_->pending = std::max(warp_->pending, end - kQueue);
+  warp_->pending = std::max(warp_->pending, end - value(Key::queue));
   if (r.kind == machine::AccessKind::write) {
     const double bytes = static_cast<double>(count) * 32;
     sm.l2.take(start, bytes);
     l2_.take(start, bytes);
     Asked* asked = nullptr;
-    if (count != 0) part_from_dram(sectors[0] * 32, &asked);
+    if (count != 0) part_from_dram(reached(sectors[0]), &asked);
     if (asked != nullptr) asked->written += bytes;
     dram_.take(start, bytes);
     return end;
   }
   const double queued = end;
-  end = queued + device_.value(Key::l1_latency);
+  end = queued + value(Key::l1_latency);
   for (size_t k = 0; k < count; ++k) {
     if (r.kind == machine::AccessKind::read && i.cached && sm.l1.has(sectors[k])) continue;
     size_t run = 1;  // sectors of one line
@@ -124,8 +136,8 @@ double Clock::global(const Reached& r, const Info& i, Multiprocessor& sm, double
            sectors[k + run] / 4 == sectors[k] / 4 &&
            !(r.kind == machine::AccessKind::read && i.cached && sm.l1.has(sectors[k + run])))
       ++run;
-    end = std::max(end, from_l2(sectors[k] * 32, static_cast<double>(run) * 32, sm, queued,
-                                device_.value(Key::l2_latency), device_.value(Key::dram_latency)));
+    end = std::max(end, from_l2(reached(sectors[k]), static_cast<double>(run) * 32, sm, queued,
+                                value(Key::l2_latency), value(Key::dram_latency)));
     k += run - 1;
   }
   return end;
@@ -133,39 +145,38 @@ double Clock::global(const Reached& r, const Info& i, Multiprocessor& sm, double
 
 void Clock::memory(const run::Executed& e, const Info& i, WarpTime& w, double start) {
   Multiprocessor& sm = sm_of(*at_, w.rank);
-  const bool loads = !i.results.empty();
-  double done = start + 4;
+  const bool loads = i.results != 0;
+  double done = start;
   bool slow = false;
+  constexpr double kLocal = 4;  // wavefronts of a word of each lane's local memory
   for (const Reached& r : reached_) {
-    if (r.lanes == 0) continue;
     const uint64_t address = r.addresses[static_cast<size_t>(std::countr_zero(r.lanes))];
     if (address >= machine::kSharedWindow && address < machine::kLocalWindow) {
       const uint64_t rank = (address - machine::kSharedWindow) >> machine::kRankShift;
       const bool remote = rank != w.rank;
       const double front = shared(r, sm, start);
-      w.pending = std::max(w.pending, front - kQueue);
-      done = std::max(done,
-                      front + (remote                                  ? device_.value(Key::remote_latency)
-                               : r.kind == machine::AccessKind::update ? device_.value(Key::shared_atomic)
-                                                                       : device_.value(Key::shared_latency)));
+      w.pending = std::max(w.pending, front - value(Key::queue));
+      done = std::max(done, front + value(remote                                  ? Key::remote_latency
+                                          : r.kind == machine::AccessKind::update ? Key::shared_atomic
+                                                                                  : Key::shared_latency));
       slow = true;
     } else if (machine::is_global(address)) {
       if (r.kind == machine::AccessKind::update) {
         const double fetched = global(r, i, sm, start);
-        done = std::max(done, fetched + device_.value(Key::global_atomic) - device_.value(Key::l2_latency));
+        done = std::max(done, fetched + value(Key::global_atomic) - value(Key::l2_latency));
       } else {
         done = std::max(done, global(r, i, sm, start));
       }
       slow = true;
     } else if (address < machine::kConstWindow) {
-      done = std::max(done, sm.memory.take(start, 4) + device_.value(Key::l1_latency));
+      done = std::max(done, sm.memory.take(start, kLocal) + value(Key::l1_latency));
     }
   }
   if (!loads) {
     now_ = std::max(now_, start);
     return;
   }
-  for (const uint32_t d : i.results) w.gives(d, done, slow ? e.line.ptx : 0);
+  for (const uint32_t d : results(i)) w.rows[d] = {done, slow ? e.line.ptx : 0};
 }
 
 }  // namespace bitwell::timing

@@ -1,11 +1,94 @@
 // Copies and products of matrices under way: when their next step is done.
 #include <algorithm>
+#include <bit>
 
 #include "model/timing/clock_state.h"
 
 namespace bitwell::timing {
 
 using machine::Task;
+
+// To shared memory.
+double Clock::load(const Task& task, Multiprocessor& sm, double start, Cause& cause) {
+  cause = Cause::copy;
+  const auto bytes = static_cast<double>(task.bytes);
+  const double wait = value(Key::mbarrier_wait);
+  if (task.global == 0) {  // from another CTA's, or all of it is filled
+    const double way =
+        task.tensor_map ? device_.copy_latency(0, false, true) - wait : value(Key::remote_latency);
+    return start + way + bytes / value(Key::remote_copy_rate);
+  }
+  // What several CTAs get is read once; each has a port of its own.
+  constexpr double kSector = 32;
+  return from_l2(task.global, static_cast<double>(task.sectors) * kSector, sm, start,
+                 device_.copy_latency(task.bytes, false, task.tensor_map) - wait,
+                 device_.copy_latency(task.bytes, true, task.tensor_map) - wait, &cause);
+}
+
+// To global memory: until it has been read.
+double Clock::store(const Task& task, double start) {
+  const auto bytes = static_cast<double>(task.bytes);
+  const double fixed = value(Key::store_read);
+  constexpr double kProbed = 32768;
+  const double rate = kProbed / (value(Key::store_rate) - fixed);
+  Asked* asked = nullptr;
+  part_from_dram(task.global, &asked);
+  if (asked != nullptr) asked->written += bytes;
+  return std::max({start + fixed + bytes / rate, l2_.take(start, bytes) + fixed, dram_.take(start, bytes)});
+}
+
+// wgmma: when all four warps have issued it, and those before it are through.
+double Clock::multiply(const machine::Agent& agent, const Task& task, uint32_t rank, Operation& o) {
+  Multiprocessor& sm = sm_of(*at_, rank);
+  constexpr size_t kWarpgroup = 4;
+  const auto first = static_cast<size_t>(agent.issuer) / kWarpgroup * kWarpgroup;
+  const size_t warps = at_->cluster->ctas.front()->warps.size();
+  double issued = 0;
+  for (size_t i = 0; i < kWarpgroup; ++i) {
+    WarpTime& w = at_->warps[rank * warps + first + i];
+    if (!w.some_issued()) continue;
+    const double at = w.next_issue();
+    issued = std::max(issued, at);
+    if (issued == at) o.issued_by = w.link;
+  }
+  const double begin = std::max(issued, sm.tensor_free);
+  const double interval = device_.wgmma_interval(task.n, task.a_elsewhere);
+  if (begin > issued) o.issued_by = Path::kNone;
+  sm.tensor_free = begin + interval;
+  sm.tensor_busy += interval;
+  o.role = Role::multiplies;
+  o.cause = Cause::tensor;
+  return begin + device_.wgmma_latency(task.n, task.a_elsewhere);
+}
+
+// tcgen05.mma, cp and shift, which go through the tensor core in the order of their issue.
+double Clock::in_tensor_memory(const machine::Agent& agent, const Task& task, uint32_t rank, Operation& o) {
+  WarpTime& w =
+      at_->warps[rank * at_->cluster->ctas.front()->warps.size() + static_cast<size_t>(agent.issuer)];
+  const double issued = w.some_issued() ? w.next_issue() : now_;
+  Multiprocessor* sms[] = {&sm_of(*at_, rank), task.ctas == 2 ? &sm_of(*at_, rank ^ 1) : nullptr};
+  double begin = issued;
+  for (const Multiprocessor* sm : sms)
+    if (sm != nullptr) begin = std::max(begin, sm->tensor_free);
+  double interval = 0, latency = 0;
+  if (task.kind == Task::Kind::tensor_multiply) {
+    const TensorMmaCost cost = device_.tensor_mma(task.ctas, task.m, task.n);
+    interval = task.a_elsewhere ? cost.elsewhere : cost.interval;
+    latency = std::max(interval, cost.latency - value(Key::tensor_commit));
+  } else {
+    interval = static_cast<double>(task.bytes) / value(Key::tensor_copy_rate);
+    latency = std::max(interval, value(Key::tensor_copy_first) - value(Key::tensor_commit));
+  }
+  if (begin == issued) o.issued_by = w.link;
+  for (Multiprocessor* sm : sms) {
+    if (sm == nullptr) continue;
+    sm->tensor_free = begin + interval;
+    sm->tensor_busy += interval;
+  }
+  o.role = Role::multiplies;
+  o.cause = Cause::tensor;
+  return begin + latency;
+}
 
 void Clock::schedule(const machine::Agent& agent, Operation& o) {
   const Task task = agent.task();
@@ -17,64 +100,43 @@ void Clock::schedule(const machine::Agent& agent, Operation& o) {
   const double start = o.steps == 0 ? o.issued : now_;
   switch (task.kind) {
     case Task::Kind::load: {
-      const double wait = device_.value(Key::mbarrier_wait);
-      o.at = from_l2(task.global, static_cast<double>(task.bytes), sm, start,
-                     device_.copy_latency(task.bytes, false) - wait,
-                     device_.copy_latency(task.bytes, true) - wait, &o.cause);
+      o.at = load(task,
+                  sm_of(*at_, task.ranks != 0 ? static_cast<uint32_t>(std::countr_zero(task.ranks)) : rank),
+                  start, o.cause);
+      for (uint32_t others = task.ranks & (task.ranks - 1); others != 0; others &= others - 1)
+        sm_of(*at_, static_cast<uint32_t>(std::countr_zero(others)))
+            .l2.take(start, static_cast<double>(task.bytes));
       break;
     }
-    case Task::Kind::store: {
-      if (o.steps != 0) {
-        o.at = start + device_.value(Key::small_step);
-        break;
-      }
-      const auto bytes = static_cast<double>(task.bytes);
-      const double fixed = device_.value(Key::store_read);
-      constexpr double kProbed = 32768;
-      const double rate = kProbed / (device_.value(Key::store_rate) - fixed);
+    case Task::Kind::store:
       o.cause = Cause::store;
-      o.at =
-          std::max({start + fixed + bytes / rate, l2_.take(start, bytes) + fixed, dram_.take(start, bytes)});
-      Asked* asked = nullptr;
-      part_from_dram(task.global, &asked);
-      if (asked != nullptr) asked->written += bytes;
+      o.at = o.steps == 0 ? store(task, start) : start + value(Key::small_step);
       break;
-    }
     case Task::Kind::lanes: {
-      const auto bytes = static_cast<double>(task.bytes);
-      const double beside = device_.value(Key::cp_async_latency);
+      const double beside = value(Key::cp_async_latency);
       if (task.global == 0)
-        o.at = start + device_.value(Key::remote_latency);
+        o.at = start + value(Key::remote_latency);
       else
-        o.at = from_l2(task.global, bytes, sm, start, device_.value(Key::l2_latency) + beside,
-                       device_.value(Key::dram_latency) + beside, &o.cause);
+        o.at = from_l2(task.global, static_cast<double>(task.bytes), sm, start,
+                       value(Key::l2_latency) + beside, value(Key::dram_latency) + beside, &o.cause);
       break;
     }
-    case Task::Kind::multiply: {
-      constexpr size_t kWarpgroup = 4;
-      const auto first = static_cast<size_t>(agent.issuer) / kWarpgroup * kWarpgroup;
-      const size_t warps = ctas.front()->warps.size();
-      double issued = 0;
-      for (size_t i = 0; i < kWarpgroup; ++i) {
-        WarpTime& w = at_->warps[rank * warps + first + i];
-        if (w.multiplies.empty()) continue;
-        issued = std::max(issued, w.multiplies.front());
-        if (issued == w.multiplies.front()) o.issued_by = w.link;
-        w.multiplies.pop_front();
-      }
-      const double begin = std::max(issued, sm.tensor_free);
-      const double interval = Device::wgmma_interval(task.n, task.from_registers);
-      if (begin > issued) o.issued_by = Path::kNone;
-      sm.tensor_free = begin + interval;
-      sm.tensor_busy += interval;
+    case Task::Kind::multiply: o.at = multiply(agent, task, rank, o); break;
+    case Task::Kind::commit:
+      o.at = start + std::max(value(Key::tensor_commit), value(Key::small_step));
       o.role = Role::multiplies;
       o.cause = Cause::tensor;
-      o.at = begin + device_.wgmma_latency(task.n, task.from_registers);
       break;
-    }
+    case Task::Kind::tensor_multiply:
+    case Task::Kind::tensor_copy:
+      if (!device_.tensors.empty()) {
+        o.at = in_tensor_memory(agent, task, rank, o);
+        break;
+      }
+      [[fallthrough]];
     default:
-      o.at = start + device_.value(Key::small_step);
-      if (agent.ending == machine::Ending::none) break;
+      o.at = start + value(Key::small_step);
+      if (task.kind == Task::Kind::other && agent.ending == machine::Ending::none) break;
       ++without_row_[agent.describe().substr(0, agent.describe().find(" of "))];
   }
 }

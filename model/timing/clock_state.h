@@ -1,6 +1,5 @@
 // What a clock knows of an instruction, a warp, an operation under way and a cluster; for its own files.
 #pragma once
-#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -9,18 +8,30 @@
 
 namespace bitwell::timing {
 
+// All that does not change between two executions, and so is asked of the table once.
 struct Clock::Info {
-  bool has_row = false;
   OpKind kind = OpKind::arithmetic;
-  double latency = 0, interval = 0;  // of a quarter
-  Source source = Source::guess;
   Pipe pipe = Pipe::alu;
+  Source source = Source::guess;
+  bool has_row = false;
   bool ends_block = false;
-  bool cached = true;  // in L1
-  std::vector<uint32_t> sources, results;
+  bool cached = true;    // in L1
+  bool in_warp = false;  // between its lanes, by way of shared memory's port
+  bool by_port = false;  // of shared memory and L1
+  bool goes_on = false;  // nothing that others wait for comes before the next access to memory
+  double latency = 0;    // until the next can use its result
+  double interval = 0;   // of a quarter, or of what it keeps busy
+  double seen = 0;       // of what orders: until others see it
+  uint32_t first = 0;    // of its operands: sources, then results
+  uint32_t sources = 0, results = 0;
 };
 
 struct Clock::WarpTime {
+  // A register, or rather its row of 32.
+  struct Row {
+    double at = 0;  // when it is there
+    int line = 0;   // of the load that it comes from, or 0
+  };
   double clock = 0;    // when it can issue next
   double pending = 0;  // when the last of what it has issued began
   double stall = 0;    // the longest of this turn, and the load that it waited for
@@ -31,17 +42,19 @@ struct Clock::WarpTime {
   int32_t link = Path::kNone;
   size_t quarter = 0;
   uint32_t rank = 0;
-  std::vector<double> ready;  // by row
-  std::vector<int> loaded;    // the line of the load that writes the row, or 0
-  std::deque<double> multiplies;
+  std::vector<Row> rows;
+  // When it issued products and copies of tensor memory that have not begun, in order.
+  std::vector<double> issues;
+  size_t begun = 0;  // of those
 
-  void gives(uint32_t row, double at, int line) {
-    if (ready.size() <= row) {
-      ready.resize(row + 64);
-      loaded.resize(row + 64);
+  bool some_issued() const { return begun < issues.size(); }
+  double next_issue() {
+    const double out = issues[begun++];
+    if (begun == issues.size()) {
+      issues.clear();
+      begun = 0;
     }
-    ready[row] = at;
-    loaded[row] = line;
+    return out;
   }
 };
 
@@ -58,12 +71,11 @@ struct Clock::Operation {
 struct Clock::ClusterTime {
   const run::Cluster* cluster = nullptr;
   uint32_t group = 0;
-  double began = 0;
   double last = 0;
   int32_t last_link = Path::kNone;
   uint64_t looks = 0;
   std::vector<WarpTime> warps;
-  std::unordered_map<uint64_t, Operation> operations;
+  std::unordered_map<uint64_t, Operation> operations;  // under way
 };
 
 }  // namespace bitwell::timing

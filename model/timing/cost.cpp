@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+#include <tuple>
 
 #include "model/machine/failure.h"
+#include "model/timing/b200.h"
 #include "model/timing/h200.h"
 
 namespace bitwell::timing {
@@ -17,6 +18,12 @@ const Cost& Device::cost(Key key) const {
   return *at;
 }
 
+std::array<double, kKeys> Device::values() const {
+  std::array<double, kKeys> out{};
+  for (const Cost& c : costs) out[static_cast<size_t>(c.key)] = c.value;
+  return out;
+}
+
 // A modifier: not the beginning of a longer one.
 static bool has_modifier(std::string_view name, std::string_view modifier) {
   for (size_t at = name.find(modifier); at != std::string_view::npos; at = name.find(modifier, at + 1))
@@ -24,16 +31,19 @@ static bool has_modifier(std::string_view name, std::string_view modifier) {
   return false;
 }
 
-const OpCost* Device::op(std::string_view text) const {
+std::optional<OpCost> Device::op(std::string_view text) const {
   for (const OpCost& row : ops) {
     if (text.substr(0, row.begins.size()) != row.begins) continue;
     // "add" is not the beginning of "addc".
     if (text.size() > row.begins.size() && text[row.begins.size()] != '.' && row.begins.back() != '.' &&
         row.begins.find('.') == std::string_view::npos)
       continue;
-    if (row.has.empty() || has_modifier(text, row.has)) return &row;
+    if (row.has.empty() || has_modifier(text, row.has)) return row;
   }
-  return nullptr;
+  std::optional<OpCost> out;
+  if (like != nullptr) out = like->op(text);
+  if (out) out->source = Source::guess;
+  return out;
 }
 
 const WarpMmaCost* Device::mma(std::string_view text) const {
@@ -42,30 +52,60 @@ const WarpMmaCost* Device::mma(std::string_view text) const {
   return nullptr;
 }
 
-double Device::wgmma_interval(uint32_t n, bool from_registers) {
+double Device::wgmma_interval(uint32_t n, bool from_registers) const {
   // B is read at 128 bytes a cycle, and A with it where that comes from shared memory.
-  return from_registers ? std::max(n / 2.0, 13.0) : std::max(n / 2.0, 16 + n / 4.0);
+  return std::max(n / 2.0, from_registers ? value(Key::wgmma_least) : value(Key::wgmma_a) + n / 4.0);
 }
 
 double Device::wgmma_latency(uint32_t n, bool from_registers) const {
   constexpr uint32_t kProbed = 64, kLong = 128;
   const double fixed = value(Key::wgmma_wait) - kProbed / 2.0;
-  return fixed + n / 2.0 + (n > kLong ? 13 : 0) - (from_registers ? 6 : 0);
+  return fixed + n / 2.0 + (n > kLong ? value(Key::wgmma_long) : 0) -
+         (from_registers ? value(Key::wgmma_registers) : 0);
 }
 
-double Device::copy_latency(uint64_t bytes, bool from_dram) const {
+TensorMmaCost Device::tensor_mma(uint32_t ctas, uint32_t m, uint32_t n) const {
+  const TensorMmaCost *below = nullptr, *above = nullptr;
+  const auto far = [&](const TensorMmaCost& c) {
+    return std::tuple(c.ctas != ctas, c.m > m ? c.m - m : m - c.m);
+  };
+  auto nearest = far(tensors.front());
+  for (const TensorMmaCost& c : tensors) nearest = std::min(nearest, far(c));
+  for (const TensorMmaCost& c : tensors) {
+    if (far(c) != nearest) continue;
+    if (c.n <= n && (below == nullptr || c.n > below->n)) below = &c;
+    if (c.n >= n && (above == nullptr || c.n < above->n)) above = &c;
+  }
+  if (below == nullptr) below = above;
+  if (above == nullptr) above = below;
+  TensorMmaCost out = *below;
+  if (above->n != below->n) {
+    const double part = (static_cast<double>(n) - below->n) / (static_cast<double>(above->n) - below->n);
+    const auto between = [&](double TensorMmaCost::*of) {
+      return below->*of + part * (above->*of - below->*of);
+    };
+    out.interval = between(&TensorMmaCost::interval);
+    out.elsewhere = between(&TensorMmaCost::elsewhere);
+    out.latency = between(&TensorMmaCost::latency);
+  }
+  if (below->n > n || above->n < n || nearest != std::tuple(false, 0U)) out.source = Source::guess;
+  return out;
+}
+
+double Device::copy_latency(uint64_t bytes, bool from_dram, bool tensor_map) const {
+  const std::span<const CopyCost> rows = tensor_map ? tensor_copies : copies;
   const auto of = [&](const CopyCost& c) { return from_dram ? c.dram : c.l2; };
-  if (bytes <= copies.front().bytes) return of(copies.front());
-  for (size_t i = 1; i < copies.size(); ++i) {
-    const CopyCost &a = copies[i - 1], &b = copies[i];
-    if (bytes <= b.bytes || i + 1 == copies.size())
+  if (bytes <= rows.front().bytes) return of(rows.front());
+  for (size_t i = 1; i < rows.size(); ++i) {
+    const CopyCost &a = rows[i - 1], &b = rows[i];
+    if (bytes <= b.bytes || i + 1 == rows.size())
       return of(a) + (of(b) - of(a)) * (static_cast<double>(bytes) - a.bytes) / (b.bytes - a.bytes);
   }
   return 0;
 }
 
 std::span<const Device> devices() {
-  static const std::array<Device, 1> all{h200()};
+  static const std::array<Device, 2> all{h200(), b200()};
   return all;
 }
 
@@ -73,6 +113,22 @@ const Device* device(std::string_view name) {
   for (const Device& d : devices())
     if (d.name == name) return &d;
   return nullptr;
+}
+
+bool runs(const Device& device, std::string_view target) {
+  int sm = 0;
+  size_t at = target.find_first_of("0123456789");
+  for (; at < target.size() && target[at] >= '0' && target[at] <= '9'; ++at)
+    sm = 10 * sm + (target[at] - '0');
+  const char suffix = at < target.size() ? target[at] : ' ';
+  if (suffix == 'a') return sm == device.sm;
+  return sm <= device.sm && (suffix != 'f' || sm / 10 == device.sm / 10);
+}
+
+const Device& device_for(std::string_view target) {
+  for (const Device& d : devices())
+    if (runs(d, target)) return d;
+  return devices().front();
 }
 
 }  // namespace bitwell::timing

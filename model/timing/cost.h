@@ -13,10 +13,12 @@ namespace bitwell::timing {
 enum class Source : uint8_t {
   device,     // a probe of ours, on that device
   published,  // somebody's measurement
+  conflict,   // measurements that differ: between which is said
   fitted,     // so that kernels of ours, which are named, take as long as they do there
   guess       // nobody's
 };
-inline constexpr std::array<std::string_view, 4> kSources{"device", "published", "fitted", "guess"};
+inline constexpr std::array<std::string_view, 5> kSources{"device", "published", "conflict", "fitted",
+                                                          "guess"};
 
 enum class Scale : uint8_t { cycles, gigabytes_a_second, microseconds, megahertz, count };
 inline constexpr std::array<std::string_view, 5> kScales{"cycles", "GB/s", "us", "MHz", "units"};
@@ -27,7 +29,8 @@ enum class Key : uint8_t {
   sms,
   memory_clock_free_bandwidth,  // of DRAM
   l2_bandwidth,
-  sm_bandwidth,  // from L2 to one multiprocessor
+  few_sms,            // so few multiprocessors that each gets all that it can take
+  few_sms_bandwidth,  // from L2 to those together
   l2_bytes,
   launch,            // from an empty kernel to the next
   launch_a_cta,      // beyond some hundred
@@ -42,9 +45,10 @@ enum class Key : uint8_t {
   mbarrier_wait,
   mbarrier_handover,
   copy_issue,
-  store_read,  // a bulk copy to global memory, beside its bytes
+  tensor_copy_issue,  // through a tensor map
+  remote_copy_rate,   // bytes a cycle, to another CTA of the cluster
+  store_read,         // a bulk copy to global memory, beside its bytes
   store_rate,
-  wgmma_wait,  // one wgmma until its wait is past, beside its interval
   shared_latency,
   shared_interval,
   shared_atomic,
@@ -62,8 +66,35 @@ enum class Key : uint8_t {
   fence_proxy_global,
   cluster_wait,  // of a warp that comes to a barrier which is complete
   small_step,    // of operations that only arrive
-  cp_async_latency
+  wait_group,    // of copies that are over
+  warp_step,     // bar.warp.sync, and fences of an mbarrier's beginning
+  cp_async_latency,
+  queue,            // wavefronts that may wait for the port of shared memory and L1
+  unknown_latency,  // of an instruction without a row
+  unknown_interval,
+  mma_latency,  // of mma.sync without a row
+  mma_interval,
+  // Of compute capability 9.0.
+  wgmma_wait,       // m64n64, until its wait is past
+  wgmma_long,       // beside that and N / 2, from N = 129 on
+  wgmma_registers,  // so much less with A in registers
+  wgmma_a,          // A's rows are read in so many cycles
+  wgmma_least,      // its interval with A in registers
+  // Of compute capability 10.0: of tensor memory.
+  tensor_issue,
+  tensor_load_latency,
+  tensor_load_rate,  // bytes a cycle, of a multiprocessor
+  tensor_store_rate,
+  tensor_copy_first,  // tcgen05.cp
+  tensor_copy_rate,   // of the next ones, bytes a cycle
+  tensor_commit,      // from the end of what is committed until it has arrived
+  end
 };
+inline constexpr size_t kKeys = static_cast<size_t>(Key::end);
+// Whether devices of that compute capability have it.
+constexpr bool is_of(Key key, int sm) {
+  return key < Key::wgmma_wait || (key < Key::tensor_issue ? sm == 90 : sm >= 100);
+}
 
 // `what` and `with` name the probe that says so, in experiments/results/time_probes.csv.
 struct Cost {
@@ -79,6 +110,7 @@ struct Cost {
 struct CopyCost {
   uint32_t bytes;
   double l2, dram;  // cycles
+  Source source = Source::device;
 };
 // Instructions whose names begin so and have that modifier. `latency`: until the next can use the result;
 // `interval`: of warp instructions on a multiprocessor, by so many of which `times` the probe consists.
@@ -94,31 +126,51 @@ struct WarpMmaCost {
   std::string_view shape;  // and types
   double latency, interval;
   std::string_view what;
+  Source source = Source::device;
+};
+// tcgen05.mma: M by N, of so many CTAs, each 32 bytes of K long.
+struct TensorMmaCost {
+  uint32_t ctas, m, n;
+  double interval, elsewhere;  // with A in shared memory, and in tensor memory
+  double latency;              // until a commit has arrived
+  Source source;
+  std::string_view what;  // who
 };
 
 struct Device {
-  std::string_view name;
-  int sm;  // of the targets that it runs
+  std::string_view name, called;
+  int sm;
   std::span<const Cost> costs;
-  std::span<const CopyCost> copies;
+  std::span<const CopyCost> copies, tensor_copies;  // of bytes that follow each other, through a tensor map
   std::span<const OpCost> ops;
   std::span<const WarpMmaCost> mmas;
+  std::span<const TensorMmaCost> tensors{};
+  // Instructions that have no row here cost what they do there, at a guess.
+  const Device* like = nullptr;
 
   const Cost& cost(Key key) const;
   double value(Key key) const { return cost(key).value; }
-  // The first that fits; nullptr: no row.
-  const OpCost* op(std::string_view name) const;
+  // Of every key; 0 of those that are of other devices.
+  std::array<double, kKeys> values() const;
+  // The first that fits; nothing: no row.
+  std::optional<OpCost> op(std::string_view name) const;
   const WarpMmaCost* mma(std::string_view name) const;
   // Cycles between wgmmas of n columns that follow one another.
-  static double wgmma_interval(uint32_t n, bool from_registers);
+  double wgmma_interval(uint32_t n, bool from_registers) const;
+  // Between the rows of the next smaller and larger N; a shape without rows as the nearest that has some.
+  TensorMmaCost tensor_mma(uint32_t ctas, uint32_t m, uint32_t n) const;
   // Until its wait is past, with nothing before it.
   double wgmma_latency(uint32_t n, bool from_registers) const;
   // Cycles until the wait for a copy to shared memory is past.
-  double copy_latency(uint64_t bytes, bool from_dram) const;
+  double copy_latency(uint64_t bytes, bool from_dram, bool tensor_map = false) const;
 };
 
 std::span<const Device> devices();
 // By name; nullptr: there is no table.
 const Device* device(std::string_view name);
+// Whether it runs code of a PTX target ("sm_90a").
+bool runs(const Device& device, std::string_view target);
+// One that does; where none does, the first.
+const Device& device_for(std::string_view target);
 
 }  // namespace bitwell::timing

@@ -4,7 +4,7 @@
 namespace bitwell::timing {
 namespace {
 
-constexpr Cost kCosts[] = {
+constexpr Cost kH200Costs[] = {
     {Key::clock, "clock of multiprocessors", 1980, 1755, 1980, Scale::megahertz, Source::device},
     // Published: an H100 at 1,050 to 1,580 MHz under wgmma, an H200 NVL at 1,635.
     {Key::loaded_clock, "clock with busy tensor cores", 1450, 1250, 1755, Scale::megahertz, Source::fitted,
@@ -14,7 +14,8 @@ constexpr Cost kCosts[] = {
      Scale::gigabytes_a_second, Source::device, "cp.async.bulk, DRAM", "132 CTAs, 6 stages of 32768 bytes"},
     {Key::l2_bandwidth, "L2, all multiprocessors", 9095.20, 7800, 9200, Scale::gigabytes_a_second,
      Source::device, "cp.async.bulk, L2", "132 CTAs, 4 stages of 32768 bytes"},
-    {Key::sm_bandwidth, "L2, 33 multiprocessors", 3588.04, 3500, 3700, Scale::gigabytes_a_second,
+    {Key::few_sms, "of which each takes all that it can", 33, 33, 33, Scale::count, Source::device},
+    {Key::few_sms_bandwidth, "L2, 33 multiprocessors", 3588.04, 3500, 3700, Scale::gigabytes_a_second,
      Source::device, "cp.async.bulk, L2", "33 CTAs, 6 stages of 32768 bytes"},
     {Key::l2_bytes, "L2, MB that stay", 50, 30, 60, Scale::count, Source::published, "NVIDIA: 50 MB"},
     {Key::launch, "an empty kernel of 132 CTAs", 0.77, 0.71, 0.9, Scale::microseconds, Source::device,
@@ -44,6 +45,11 @@ constexpr Cost kCosts[] = {
      "arrive in one warp until the other's try_wait is past, half a round"},
     {Key::copy_issue, "bulk copy, its thread", 44.25, 44, 45, Scale::cycles, Source::device, "cp.async.bulk",
      "4096 bytes, issue of each"},
+    // That three more at once take 31 each does not contradict it.
+    {Key::tensor_copy_issue, "tensor copy, its thread", 32, 31, 48, Scale::cycles, Source::conflict,
+     "FlashGPU-Sim, H200: 32; QuickRunCUDA, B300: 48"},
+    {Key::remote_copy_rate, "bulk copy to another CTA, bytes a cycle", 21.3, 15, 22, Scale::count,
+     Source::published, "FlashGPU-Sim, H200"},
     {Key::store_read, "bulk copy to global memory of 16 bytes, until read", 69.00, 69, 77, Scale::cycles,
      Source::device, "cp.async.bulk to global", "16 bytes, until read"},
     {Key::store_rate, "of 32768 bytes, until read", 1090.50, 1090, 1101, Scale::cycles, Source::device,
@@ -83,18 +89,37 @@ constexpr Cost kCosts[] = {
     {Key::cluster_wait, "barrier.cluster.wait, of one that is complete", 20, 10, 40, Scale::cycles,
      Source::guess},
     {Key::small_step, "an operation that only arrives", 10, 2, 30, Scale::cycles, Source::guess},
+    {Key::wait_group, "a wait for copies that are over", 7, 2, 20, Scale::cycles, Source::guess},
+    {Key::warp_step, "bar.warp.sync and other small orders", 2, 1, 4, Scale::cycles, Source::guess},
     {Key::cp_async_latency, "cp.async beside a load", 30, 0, 60, Scale::cycles, Source::guess},
+    {Key::queue, "wavefronts that wait for the port of shared memory", 16, 4, 32, Scale::count,
+     Source::guess},
+    {Key::unknown_latency, "an instruction without a row", 10, 4, 40, Scale::cycles, Source::guess},
+    {Key::unknown_interval, "the same, of a multiprocessor", 1, 0.25, 4, Scale::cycles, Source::guess},
+    {Key::mma_latency, "mma.sync without a row", 33, 17, 40, Scale::cycles, Source::guess},
+    {Key::mma_interval, "the same, of a multiprocessor", 2, 1, 4, Scale::cycles, Source::guess},
+    // What its shapes have in common, by the probes of N = 8 to 256.
+    {Key::wgmma_long, "wgmma of more than 128 columns, more", 13, 10, 15, Scale::cycles, Source::device},
+    {Key::wgmma_registers, "wgmma with A in registers, less", 6, 4, 10, Scale::cycles, Source::device},
+    {Key::wgmma_a, "wgmma reads A", 16, 16, 17, Scale::cycles, Source::device},
+    {Key::wgmma_least, "wgmma with A in registers, at least", 13, 13, 22, Scale::cycles, Source::device},
 };
 
 // cp.async.bulk, "N bytes, latency, L2" and "DRAM".
-constexpr CopyCost kCopies[] = {
+constexpr CopyCost kH200Copies[] = {
     {16, 391.31, 837.31},     {128, 397.30, 854.52},    {1024, 432.12, 934.83},
     {2048, 442.86, 982.51},   {4096, 462.25, 1046.89},  {8192, 489.95, 1151.15},
     {16384, 565.80, 1294.62}, {32768, 718.55, 1468.16}, {65536, 1036.88, 1733.17},
 };
 
+// cp.async.bulk.tensor, "2d, N x 128 bytes, latency, L2" and "DRAM".
+constexpr CopyCost kH200TensorCopies[] = {
+    {1024, 442.77, 918.73},   {4096, 472.92, 1032.32},  {8192, 503.42, 1144.45},
+    {16384, 577.91, 1267.02}, {32768, 727.28, 1379.28},
+};
+
 // The first that fits counts.
-constexpr OpCost kOps[] = {
+constexpr OpCost kH200Ops[] = {
     // What machine code has no instruction for: operands, names, hints.
     {"mov", "", 0, 0, Source::guess},
     {"cvta", "", 0, 0, Source::guess},
@@ -222,7 +247,7 @@ constexpr OpCost kOps[] = {
     {"prefetch", "", 4, 0.5, Source::guess},
 };
 
-constexpr WarpMmaCost kMmas[] = {
+constexpr WarpMmaCost kH200Mmas[] = {
     {".m16n8k16.row.col.f32.f16.f16.f32", 24.47, 1.58, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"},
     {".m16n8k16.row.col.f16.f16.f16.f16", 24.47, 1.52, "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16"},
     {".m16n8k16.row.col.f32.bf16.bf16.f32", 24.47, 1.58,
@@ -235,7 +260,8 @@ constexpr WarpMmaCost kMmas[] = {
 }  // namespace
 
 const Device& h200() {
-  static constexpr Device kDevice{"h200", 90, kCosts, kCopies, kOps, kMmas};
+  static constexpr Device kDevice{"h200",   "H200",   90, kH200Costs, kH200Copies, kH200TensorCopies,
+                                  kH200Ops, kH200Mmas};
   return kDevice;
 }
 

@@ -23,8 +23,8 @@ double whole(const TimedLaunch& l) {
   const double run = static_cast<double>(ends.size()) / l.extent.groups;
   if (rounded <= run) return ends.back();
   const size_t from = ends.size() > 2 * l.extent.residents ? l.extent.residents : ends.size() / 2;
-  const double slope = (ends.back() - ends[from - (from == ends.size() ? 1 : 0)]) /
-                       std::max<double>(1, static_cast<double>(ends.size() - 1 - from));
+  const double slope =
+      (ends.back() - ends[from]) / std::max<double>(1, static_cast<double>(ends.size() - 1 - from));
   return ends.back() + (rounded - run) * slope;
 }
 
@@ -74,9 +74,16 @@ uint64_t Launches::begins(const run::Grid& grid) {
   const size_t number = launches_.size();
   clocks_.push_back(
       std::make_unique<Clock>(device_, e, number < from_dram_.size() ? from_dram_[number] : FromDram{}));
-  observers_.push_back(clocks_.back()->observer());
+  if (clock_ != nullptr) before_ += clock_->seen().cycles;
+  clock_ = clocks_.back().get();
+  observers_.push_back(clock_->observer());
   launches_.push_back(std::move(l));
-  return clocks_.back()->begins(grid);
+  return clock_->begins(grid);
+}
+
+Launches::Instant Launches::instant() const {
+  const double clock = device_.value(Key::clock);
+  return {(before_ + clock_->turn_begin()) / clock, (before_ + clock_->now()) / clock};
 }
 
 std::vector<TimedLaunch> Launches::timed() const {
@@ -139,11 +146,9 @@ Estimate estimate(const Device& d, const TimedLaunch& l) {
     out.kind = "latency";
     error = 0.35;
   }
-  double unknown = 0, issued = 0;
-  for (const auto& [source, cycles] : s.issue_by_source) {
-    issued += cycles;
-    if (source == Source::guess) unknown += cycles;
-  }
+  double issued = 0;
+  for (const double cycles : s.issue_by_source) issued += cycles;
+  const double unknown = s.issue_by_source[static_cast<size_t>(Source::guess)];
   if (!s.without_row.empty()) error += 0.15;
   if (out.kind == "instructions" && issued > 0) error += 0.1 * unknown / issued;
   out.low = out.us * (1 - error);

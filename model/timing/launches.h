@@ -31,28 +31,36 @@ class Launches : public run::Timekeeper {
   Launches(const Device& device, uint32_t most, std::vector<FromDram> from_dram);
 
   machine::Observer observer();
+  // Of the turn under way, in microseconds since the first launch began: when it began, and how far it has
+  // come. A launch begins when all of the one before has ended.
+  struct Instant {
+    double begin, now;
+  };
+  Instant instant() const;
   // Of all launches so far, in order.
   std::vector<TimedLaunch> timed() const;
   // What L2 would have had of what they asked.
   std::vector<FromDram> from_dram() const;
 
   uint64_t begins(const run::Grid& grid) override;
-  void starts(const run::Cluster& c) override { clocks_.back()->starts(c); }
-  void ends(const run::Cluster& c) override { clocks_.back()->ends(c); }
-  void looks_at(const run::Cluster& c) override { clocks_.back()->looks_at(c); }
+  void starts(const run::Cluster& c) override { clock_->starts(c); }
+  void ends(const run::Cluster& c) override { clock_->ends(c); }
+  void looks_at(const run::Cluster& c) override { clock_->looks_at(c); }
   double ready(const run::Taker& taker, const machine::Agent* operation) override {
-    return clocks_.back()->ready(taker, operation);
+    return clock_->ready(taker, operation);
   }
-  void has_turn(const run::Taker& taker) override { clocks_.back()->has_turn(taker); }
-  void executed(const run::Executed& e) override { clocks_.back()->executed(e); }
-  void took(const run::Took& turn) override { clocks_.back()->took(turn); }
-  bool enough() const override { return clocks_.back()->enough(); }
+  void has_turn(const run::Taker& taker) override { clock_->has_turn(taker); }
+  bool executed(const run::Executed& e) override { return clock_->executed(e); }
+  void took(const run::Took& turn) override { clock_->took(turn); }
+  bool enough() const override { return clock_->enough(); }
 
  private:
   const Device& device_;
   uint32_t most_;
   std::vector<FromDram> from_dram_;
   std::vector<std::unique_ptr<Clock>> clocks_;
+  Clock* clock_ = nullptr;  // of the launch that runs
+  double before_ = 0;       // cycles of those that have
   std::vector<machine::Observer> observers_;
   std::vector<TimedLaunch> launches_;
 };

@@ -60,6 +60,7 @@ struct Multiprocessor {
   Server memory{16, 1};  // wavefronts of shared memory and of L1
   Server tensor_sync{32, 1};
   Server l2;
+  Server tensor_memory{32, 1};  // loads and stores of it
   double tensor_free = 0;
   double tensor_busy = 0;
   L1 l1;

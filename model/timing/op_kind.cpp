@@ -8,6 +8,11 @@ OpKind kind_of(std::string_view name, Unit unit) {
   const auto begins = [&](std::string_view text) { return name.substr(0, text.size()) == text; };
   if (begins("mma.sync") || begins("wmma.mma")) return OpKind::multiply_warp;
   if (begins("wgmma.mma_async")) return OpKind::multiply;
+  if (begins("tcgen05.mma") || begins("tcgen05.cp") || begins("tcgen05.shift")) return OpKind::tensor;
+  if (begins("tcgen05.ld")) return OpKind::tensor_load;
+  if (begins("tcgen05.st")) return OpKind::tensor_store;
+  if (begins("tcgen05.wait")) return OpKind::barrier;
+  if (begins("tcgen05")) return OpKind::order;
   if (begins("wgmma") || begins("setmaxnreg") || begins("griddepcontrol") || begins("nanosleep"))
     return OpKind::order;
   if (begins("cp.async.bulk.wait") || begins("cp.async.wait")) return OpKind::barrier;

@@ -14,6 +14,9 @@ enum class OpKind : uint8_t {
   memory,         // loads and stores of lanes
   barrier,        // what waits or orders
   copy,           // starts an operation of the copy engine
+  tensor,         // starts one of tensor memory: tcgen05.mma, cp, shift
+  tensor_load,    // tcgen05.ld
+  tensor_store,   // tcgen05.st
   order           // wgmma.fence and others that take their time and no more
 };
 

@@ -11,25 +11,17 @@
 namespace bitwell::timing {
 
 enum class Cause : uint8_t {
-  executes,   // instructions, one after the other
-  load,       // a warp needs what it has loaded
-  hand_over,  // it waited for another warp
-  copy,       // a copy's latency
-  l2,         // copies and loads queue for L2
-  dram,       // or for DRAM
-  tensor,     // the tensor core multiplies
-  store,      // a bulk copy to global memory
-  place       // a cluster waits for a place
+  executes,  // instructions, one after the other
+  load,      // a warp needs what it has loaded
+  copy,      // a copy's latency
+  l2,        // copies and loads queue for L2
+  dram,      // or for DRAM
+  tensor,    // the tensor core multiplies
+  store      // a bulk copy to global memory
 };
-inline constexpr std::string_view kCauses[] = {"executes instructions",
-                                               "waits for its loads",
-                                               "waits for other warps",
-                                               "copy, latency",
-                                               "copy, L2",
-                                               "copy, DRAM",
-                                               "tensor core",
-                                               "copy to global memory",
-                                               "waits for a place"};
+inline constexpr std::string_view kCauses[] = {
+    "executes instructions", "waits for its loads",  "copy, latency", "copy, L2", "copy, DRAM",
+    "tensor core",           "copy to global memory"};
 
 enum class Role : uint8_t { other, copies, multiplies };
 inline constexpr std::string_view kRoles[] = {"warps", "warps that copy", "warps that multiply"};

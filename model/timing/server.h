@@ -1,7 +1,6 @@
 // A part of a device that serves so much in so many cycles.
 #pragma once
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -11,37 +10,41 @@ namespace bitwell::timing {
 // one that is asked later takes what the interval has left.
 class Server {
  public:
-  // `rate`: units a cycle.
-  Server(double interval, double rate) : interval_(interval), rate_(rate), slots_(kSlots) {}
+  // `rate`: units a cycle. So many intervals, a power of 2, are remembered as the longest turn may last.
+  Server(double interval, double rate, size_t slots = 1 << 11)
+      : interval_(interval),
+        rate_(rate),
+        inverse_(1 / interval),
+        cycles_(1 / rate),
+        capacity_(static_cast<float>(interval * rate)),
+        slots_(slots) {}
 
   // When `amount` that is asked for at that time has been served.
   double take(double at, double amount) {
     served_ += amount;
-    const double capacity = interval_ * rate_;
-    double end = at;
-    auto index = static_cast<uint64_t>(std::max(0.0, at) / interval_);
+    auto index = static_cast<uint64_t>(std::max(0.0, at) * inverse_);
     if (index >= full_from_ && index < full_to_) index = full_to_;
+    double end = at;
     for (double left = amount; left > 0; ++index) {
-      Slot& slot = slots_[index % kSlots];
-      if (slot.index != index) slot = {index, 0};
-      const double free = capacity - slot.used;
+      Slot& slot = slots_[index & (slots_.size() - 1)];
+      if (slot.index != static_cast<uint32_t>(index)) slot = {static_cast<uint32_t>(index), 0};
+      const double free = capacity_ - static_cast<double>(slot.used);
       if (free <= 0) continue;
       const double now = std::min(free, left);
-      slot.used += now;
       left -= now;
-      end = static_cast<double>(index) * interval_ + slot.used / rate_;
-      if (slot.used >= capacity) fill(index);
+      slot.used = now == free ? static_cast<float>(capacity_) : slot.used + static_cast<float>(now);
+      end = static_cast<double>(index) * interval_ + static_cast<double>(slot.used) * cycles_;
+      if (now == free) fill(index);
     }
-    return std::max(end, at + amount / rate_);
+    return std::max(end, at + amount * cycles_);
   }
   double served() const { return served_; }
   double rate() const { return rate_; }
 
  private:
-  static constexpr size_t kSlots = 1 << 11;
   struct Slot {
-    uint64_t index = 0;
-    double used = 0;
+    uint32_t index = 0;
+    float used = 0;
   };
   // The last run of intervals that have nothing left.
   void fill(uint64_t index) {
@@ -52,7 +55,7 @@ class Server {
       full_to_ = index + 1;
     }
   }
-  double interval_, rate_;
+  double interval_, rate_, inverse_, cycles_, capacity_;
   double served_ = 0;
   uint64_t full_from_ = 0, full_to_ = 0;
   std::vector<Slot> slots_;

@@ -5,11 +5,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "model/timing/b200.h"
 #include "verify/cli/command.h"
 #include "verify/cli/memory_guard.h"
-#include "verify/device/driver.h"
+#include "verify/cli/report/trace.h"
 #include "verify/launch/file/launch_json.h"
 #include "verify/launch/modules.h"
+#include "verify/launch/output/output_files.h"
 #include "verify/session/time.h"
 #include "verify/terminal/table.h"
 
@@ -19,11 +21,10 @@ using terminal::grouped;
 using terminal::table;
 namespace {
 
-constexpr int kCapability = 90;  // of the device whose costs there are
-
 struct TimeOptions {
   std::string path;
-  std::string device = "h200";
+  std::string device;  // empty: by the code's target
+  std::string trace;   // path, or empty
   uint32_t clusters = 8;
   uint32_t rows = 12;
   bool all = false;
@@ -109,11 +110,23 @@ void time(const TimeOptions& o) {
   file.launch.module = launch::load_module(file.launch.ptx, file.launch.entry);
   launch::Modules().load(file.launch);
   session::TimeQuestion question = session::time_question(file.launch);
-  question.device = o.device;
+  if (!o.device.empty()) question.device = o.device;
+  Trace trace(*launch::program_of(file.launch));
+  launch::OutputFiles files;
+  if (!o.trace.empty()) {
+    files.plan(o.trace, "--trace");
+    question.observer = [&trace](const timing::Launches& clocks) {
+      trace.tell_time_by([&clocks] { return clocks.instant(); });
+      return trace.observer();
+    };
+  }
   question.most = o.all ? 0 : o.clusters;
   const session::TimeAnswer answer = session::time_of(question);
+  if (!o.trace.empty()) files.write(o.trace, trace.text());
+  files.commit();
   if (o.json) {
     nlohmann::json out{{"device", answer.device->name},
+                       {"runs_there", answer.foreign.empty()},
                        {"us", answer.us},
                        {"low_us", answer.low},
                        {"high_us", answer.high},
@@ -122,16 +135,14 @@ void time(const TimeOptions& o) {
     fmt::print("{}\n", out.dump(2));
     return;
   }
-  fmt::print("A model of an {}, not a measurement: of PTX, not of machine code.\n",
-             o.device == "h200" ? "H200" : o.device);
-  for (const session::LaunchTime& l : answer.launches)
-    if (!device::runs_target(kCapability, l.program->target)) {
-      fmt::print(
-          "{} is for {}, which this device cannot run: its work at this device's costs, and no time that it "
-          "could take. No other device's costs are known.\n",
-          l.launch.entry, l.program->target);
-      break;
-    }
+  const std::string_view name = answer.device->called;
+  fmt::print("A model of {} {}, not a measurement: of PTX, not of machine code.\n",
+             name[0] == 'H' ? "an" : "a", name);
+  if (name == timing::b200().called)
+    fmt::print("Its costs are published by others, or guessed: none of them is a probe of ours.\n");
+  for (const std::string& target : answer.foreign)
+    fmt::print("This code is for {}, which no {} runs: what it would cost there is no forecast.\n", target,
+               name);
   if (answer.whole) fmt::print("Clusters wait for one another, so all of them were run.\n");
   for (const session::LaunchTime& l : answer.launches) print(l, o);
   if (answer.launches.size() > 1)
@@ -146,7 +157,9 @@ void add_time(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "time", "How long a launch would take on a device, and what it waits for, by a model of time");
   command->add_option("launch", options->path, "Launch as JSON, as bitwell run takes it")->required();
-  command->add_option("--device", options->device, "Whose costs: h200")->capture_default_str();
+  command->add_option("--device", options->device,
+                      "Whose costs: h200, or b200, of which others measured what is known. Default: the one "
+                      "that runs the code");
   command
       ->add_option(
           "--clusters", options->clusters,
@@ -157,6 +170,10 @@ void add_time(CLI::App& app) {
   command->add_option("--rows", options->rows, "Rows of what the end waited for")
       ->check(whole(0, 1000000))
       ->capture_default_str();
+  command->add_option(
+      "--trace", options->trace,
+      "Also write what was run as a trace for Perfetto or chrome://tracing, in microseconds of "
+      "the model");
   command->add_flag("--json", options->json, "One object, with every row");
   command->callback([options] { time(*options); });
 }

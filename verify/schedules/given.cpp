@@ -3,8 +3,6 @@
 #include <charconv>
 #include <cstdio>
 
-#include "model/timing/h200.h"
-
 namespace bitwell::schedules {
 namespace {
 
@@ -45,7 +43,8 @@ bool is_given(std::string_view text) {
 Given::Given(const std::string& text, uint64_t seed, const launch::Start& start, run::Options options) {
   options.schedule = {};
   if (text == kTimed) {
-    timed_ = std::make_unique<timing::Launches>(timing::h200(), 0, std::vector<timing::FromDram>{});
+    timed_ = std::make_unique<timing::Launches>(timing::device_for(start.program().target), 0,
+                                                std::vector<timing::FromDram>{});
     return;
   }
   if (text.starts_with(kOrder)) {

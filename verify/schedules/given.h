@@ -28,6 +28,8 @@ class Given {
   void attach(run::Options& options);
   // Of pct, one line: with what chance a run finds a bug, and of what depth; of an order nothing.
   std::string chance() const;
+  // Of `timed`, who has the time; else nullptr.
+  const timing::Launches* clocks() const { return timed_.get(); }
 
  private:
   std::unique_ptr<explore::Replay> replay_;

@@ -18,6 +18,7 @@ std::optional<schedules::Given> set_schedule(const Question& question, const lau
   if (schedules::is_given(text)) {
     out.emplace(text, options.schedule.seed, *start, options);
     out->attach(options);
+    if (question.timed && out->clocks() != nullptr) question.timed(*out->clocks());
     return out;
   }
   if (text.empty()) return out;

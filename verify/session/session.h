@@ -14,6 +14,10 @@
 #include "verify/findings/watch.h"
 #include "verify/launch/launch.h"
 
+namespace bitwell::timing {
+class Launches;
+}
+
 namespace bitwell::session {
 
 struct Question {
@@ -28,6 +32,8 @@ struct Question {
   bool explain = false;     // every finding is followed; else those that may be nothing
   bool numeric = false;     // what 16-bit arithmetic of the launch's entry loses
   run::Bound bound{};       // with which that is counted
+  // Of the schedule timed, told before the launch is made: who has the time while it is.
+  std::function<void(const timing::Launches&)> timed{};
   // Told before the launch is made again, for what findings come to: how often that was.
   std::function<void(int)> again{};
   // Told when the launch has come to its end, before it is made again.

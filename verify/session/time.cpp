@@ -27,8 +27,7 @@ Timed run_once(const TimeQuestion& question, const timing::Device& device, uint3
   options.checked = false;
   options.chooser = &clocks;
   options.observers.push_back(clocks.observer());
-  if (observed)
-    options.observers.insert(options.observers.end(), question.observers.begin(), question.observers.end());
+  if (observed && question.observer) options.observers.push_back(question.observer(clocks));
   question.run(options,
                [&](const std::shared_ptr<const isa::Program>& program) { out.programs.push_back(program); });
   out.launches = clocks.timed();
@@ -40,6 +39,7 @@ Timed run_once(const TimeQuestion& question, const timing::Device& device, uint3
 
 TimeQuestion time_question(const launch::Launch& launch) {
   TimeQuestion out;
+  if (launch.module != nullptr) out.device = timing::device_for(launch.module->heads().target).name;
   out.run = [&launch](const run::Options& options, const TimeQuestion::Begins& begins) {
     launch::simulate(
         launch, options, false,
@@ -68,6 +68,8 @@ TimeAnswer time_of(const TimeQuestion& question) {
   }
   for (size_t i = 0; i < timed.launches.size(); ++i) {
     const timing::Estimate e = timing::estimate(device, timed.launches[i]);
+    if (const std::string& target = timed.programs.at(i)->target; !timing::runs(device, target))
+      out.foreign.insert(target);
     out.us += e.us;
     out.low += e.low;
     out.high += e.high;

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct TimeQuestion {
   std::string device = "h200";
   // Clusters on a multiprocessor, one after the other, that are run; 0: all of the launch.
   uint32_t most = 8;
-  std::vector<machine::Observer> observers{};  // of the run that is timed
+  // Of the run that is timed; may be empty.
+  std::function<machine::Observer(const timing::Launches&)> observer{};
 };
 
 struct LaunchTime {
@@ -31,11 +33,13 @@ struct TimeAnswer {
   std::vector<LaunchTime> launches;  // in order
   double us = 0, low = 0, high = 0;  // of all
   bool whole = false;                // clusters wait for one another, so that all were run
+  // Targets of launches whose code that device does not run; what would it cost if it did is then the answer.
+  std::set<std::string> foreign;
 };
 
 // Throws what `run` does, and InputError of a device without a table.
 TimeAnswer time_of(const TimeQuestion& question);
-// Of a launch, with all that follows it.
+// Of a launch, with all that follows it; where its module is there, on a device that runs its code.
 TimeQuestion time_question(const launch::Launch& launch);
 
 }  // namespace bitwell::session

@@ -38,6 +38,7 @@ struct Took {
   // Where the chooser counts: the instructions of a warp's turn, by unit; what an operation did in its own.
   std::array<uint32_t, isa::kUnits.size()> instructions{};
   machine::Work work;
+  bool over = false;  // an operation that is done
 };
 
 // An instruction that a warp has executed.
@@ -47,7 +48,8 @@ struct Executed {
   const Cta& cta;
   const machine::Warp& warp;
   int function;
-  uint32_t pc;  // where it stood
+  uint32_t pc;         // where it stood
+  uint32_t lanes = 0;  // that have; 0: its guard held for none
 };
 
 // Asked before each turn (Options::chooser). A turn of a warp ends behind each instruction that does more
@@ -63,8 +65,9 @@ class Chooser {
   virtual void took(const Took&) {}
   // Whether it wants to know what a turn did: that makes each dearer.
   virtual bool counts() const { return false; }
-  // Where it counts: of each instruction of a warp's turn.
-  virtual void executed(const Executed&) {}
+  // Where it counts: of each instruction of a warp's turn. Returns whether the turn may go on behind one that
+  // would end it.
+  virtual bool executed(const Executed&) { return false; }
   // Itself, where it gives everyone a time; else nullptr.
   virtual Timekeeper* timekeeper() { return nullptr; }
   // A loop that comes round with its registers as they were waits for the next change: of all that were made

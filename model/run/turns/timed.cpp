@@ -1,7 +1,8 @@
 // A launch whose turns go in the order of a model's time.
 #include <algorithm>
-#include <map>
+#include <queue>
 #include <set>
+#include <utility>
 
 #include "model/run/turns/chooser.h"
 #include "model/run/turns/residents.h"
@@ -29,56 +30,62 @@ std::optional<std::pair<Taker, double>> Cluster::earliest(Timekeeper& keeper) {
 
 void Residents::run_timed(Timekeeper& keeper) {
   Grid& grid = launches_.front().grid;
-  std::map<uint32_t, std::pair<Taker, double>> first;  // by cluster: who is the first there
-  std::set<std::pair<double, uint32_t>> order;         // those, by time
-  std::set<uint32_t> idle;                             // clusters where none can go on
+  struct First {
+    double at;
+    Cluster* cluster;
+    Taker taker;
+    bool operator>(const First& o) const {
+      return std::pair(at, cluster->number) > std::pair(o.at, o.cluster->number);
+    }
+  };
+  // Of each cluster who is the first there, the earliest on top; clusters where none can go on.
+  std::priority_queue<First, std::vector<First>, std::greater<>> order;
+  std::set<uint32_t> idle;
   uint64_t changes = 0;
   launches_.front().room = {keeper.begins(grid), "as the model of time has it"};
   const auto find = [&](uint32_t number) {  // they stand in the order of their start
     return std::lower_bound(clusters_.begin(), clusters_.end(), number,
                             [](const auto& cluster, uint32_t n) { return cluster->number < n; });
   };
-  const auto look = [&](uint32_t number) {
-    if (const auto found = (*find(number))->earliest(keeper)) {
-      first.insert_or_assign(number, *found);
-      order.emplace(found->second, number);
-      idle.erase(number);
-    } else {
-      idle.insert(number);
-    }
+  const auto look = [&](Cluster& cluster) {
+    if (const auto found = cluster.earliest(keeper))
+      order.push({found->second, &cluster, found->first});
+    else
+      idle.insert(cluster.number);
+  };
+  const auto look_at_idle = [&] {
+    for (const uint32_t number : std::exchange(idle, {})) look(**find(number));
   };
   for (;;) {
     while (InFlight* const launch = keeper.enough() ? nullptr : starting()) {
       start(*launch);
       keeper.starts(*clusters_.back());
-      look(clusters_.back()->number);
+      look(*clusters_.back());
     }
     if (keeper.enough() || clusters_.empty()) break;
     if (changes != grid.flight.changes()) {  // who only waits may wait for memory that another cluster writes
       changes = grid.flight.changes();
-      for (const uint32_t number : std::vector<uint32_t>(idle.begin(), idle.end())) look(number);
+      look_at_idle();
     }
     if (order.empty()) {
       if (!let_waits_time_out()) report_deadlock();
-      for (const uint32_t number : std::vector<uint32_t>(idle.begin(), idle.end())) look(number);
+      look_at_idle();
       continue;
     }
-    const uint32_t number = order.begin()->second;
-    order.erase(order.begin());
-    const Taker taker = first.at(number).first;
+    const Taker taker = order.top().taker;
+    Cluster& cluster = *order.top().cluster;
+    order.pop();
     keeper.has_turn(taker);
     Took took;
-    Cluster& cluster = **find(number);
     const bool ended = cluster.take(taker, took);
     took.changes = grid.flight.changes();
     keeper.took(took);
     if (!ended) {
-      look(number);
+      look(cluster);
       continue;
     }
     keeper.ends(cluster);
-    first.erase(number);
-    end(static_cast<size_t>(find(number) - clusters_.begin()));
+    end(static_cast<size_t>(find(cluster.number) - clusters_.begin()));
   }
   // What is left is not run.
   clusters_.clear();

@@ -34,10 +34,12 @@ Trace::Trace(const isa::Program& program) {
 
 machine::Observer Trace::observer() {
   return {[this](const machine::Event& event) {
-    if (events_.size() < kMost)
-      events_.push_back(event);
-    else
+    if (events_.size() >= kMost) {
       ++left_out_;
+      return;
+    }
+    events_.push_back(event);
+    if (now_) times_.push_back(now_());
   }};
 }
 
@@ -48,7 +50,7 @@ std::string Trace::text() const {
   std::set<std::pair<int, int>> threads;
   constexpr int kMbarriers = 1000;  // a thread of its own for them
   // An event of that CTA and thread, which get names when they first come.
-  const auto begin = [&](const std::array<uint32_t, 3>& cta, int tid, uint64_t time) {
+  const auto begin = [&](const std::array<uint32_t, 3>& cta, int tid, const json& time) {
     const auto [at, is_new] = processes.try_emplace(cta, static_cast<int>(processes.size()) + 1);
     const int pid = at->second;
     if (is_new)
@@ -65,25 +67,29 @@ std::string Trace::text() const {
            {"args", {{"name", tid == kMbarriers ? "mbarriers" : fmt::format("warp {}", tid - 1)}}}});
     return json{{"pid", pid}, {"tid", tid}, {"ts", time}};
   };
-  for (const machine::Event& event : events_) {
+  std::map<std::pair<std::array<uint32_t, 3>, std::string>, int> under_way;  // by CTA and kind
+  for (size_t i = 0; i < events_.size(); ++i) {
+    const machine::Event& event = events_[i];
+    const timing::Launches::Instant* const at = times_.empty() ? nullptr : &times_[i];
+    const auto time = [&](uint64_t logical) { return at != nullptr ? json(at->now) : json(logical); };
     json j;
     if (const auto* turn = std::get_if<machine::Turn>(&event.what)) {
-      j = begin(turn->cta, turn->warp + 1, turn->begin);
+      j = begin(turn->cta, turn->warp + 1, at != nullptr ? json(at->begin) : json(turn->begin));
       j["ph"] = "X";
-      j["dur"] = turn->end - turn->begin;
+      j["dur"] = at != nullptr ? json(at->now - at->begin) : json(turn->end - turn->begin);
       j["name"] = turn->ptx_line == 0 ? "to its end"
                                       : fmt::format("to line {} {}", turn->ptx_line, turn->instruction);
-      if (const auto at = lines_.find(turn->ptx_line); at != lines_.end() && at->second.cuda != nullptr)
-        j["args"]["CUDA line"] = at->second.cuda->words;
+      if (const auto line = lines_.find(turn->ptx_line); line != lines_.end() && line->second.cuda != nullptr)
+        j["args"]["CUDA line"] = line->second.cuda->words;
     } else if (const auto* over = std::get_if<machine::PhaseOver>(&event.what)) {
-      j = begin(over->cta, kMbarriers, over->time);
+      j = begin(over->cta, kMbarriers, time(over->time));
       j["ph"] = "i";
       j["s"] = "t";
       j["name"] = "phase over: " + over->barrier;
     } else {
       using Kind = machine::OperationStep::Kind;
       const auto& step = std::get<machine::OperationStep>(event.what);
-      j = begin(step.cta, step.warp + 1, step.time);
+      j = begin(step.cta, step.warp + 1, time(step.time));
       j["ph"] = step.kind == Kind::issued ? "b" : step.kind == Kind::moved ? "n" : "e";
       j["cat"] = "operation";
       j["id"] = fmt::format("{} {}", machine::triple(event.first_cta), step.id);
@@ -93,6 +99,15 @@ std::string Trace::text() const {
       j["name"] = kind_of(line.text);
       j["args"] = {{"state", step.state}, {"PTX line", step.ptx_line}, {"instruction", line.text}};
       if (line.cuda != nullptr) j["args"]["CUDA line"] = line.cuda->words;
+      if (at != nullptr && step.kind != Kind::moved) {
+        int& count = under_way[{step.cta, j["name"]}];
+        count += step.kind == Kind::issued ? 1 : -1;
+        events.push_back({{"ph", "C"},
+                          {"pid", j["pid"]},
+                          {"ts", j["ts"]},
+                          {"name", j["name"].get<std::string>() + " under way"},
+                          {"args", {{"operations", count}}}});
+      }
     }
     events.push_back(std::move(j));
   }

@@ -179,6 +179,9 @@ Judged run_once(const RunOptions& options, Until& until) {
   session::Question question{file.launch, how};
   double seconds = 0;
   question.schedule = options.policy;
+  question.timed = [&](const timing::Launches& clocks) {
+    observed.trace.tell_time_by([&clocks] { return clocks.instant(); });
+  };
   question.numeric = options.numeric;
   question.bound = options.numeric_bound;
   question.races = options.races;

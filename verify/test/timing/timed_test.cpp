@@ -3,6 +3,7 @@
 
 #include "verify/launch/start.h"
 #include "verify/schedules/given.h"
+#include "verify/session/process.h"
 #include "verify/session/time.h"
 
 namespace bitwell::timing {
@@ -44,7 +45,8 @@ std::string repeat(const std::string& line) {
 }
 
 // Words that two warps hand to each other through a barrier and a copy.
-const std::string kPipeline = kernel(R"(setp.eq.u32 %p0, %r0, 0;
+std::string pipeline(uint32_t bytes) {
+  std::string out = kernel(R"(setp.eq.u32 %p0, %r0, 0;
 @%p0 mbarrier.init.shared.b64 [bar], 1;
 fence.proxy.async;
 bar.sync 0;
@@ -66,6 +68,11 @@ cvt.u64.u32 %a1, %r4;
 add.u64 %a1, %a0, %a1;
 st.global.u32 [%a1], %r3;
 )");
+  for (size_t at = 0; (at = out.find("512", at)) != std::string::npos; ++at)
+    out.replace(at, 3, std::to_string(bytes));
+  return out;
+}
+const std::string kPipeline = pipeline(512);
 
 TEST(Timed, BitsAreThoseOfEverySchedule) {
   const launch::Launch l = launch_of(kPipeline, 150, 64);
@@ -96,6 +103,69 @@ TEST(Timed, ConflictsOfBanksCountByTheAddresses) {
   EXPECT_NEAR(all - none, 100 * 31, 300);
 }
 
+// Of memory that no two of them read: what several read comes from L2.
+TEST(Timed, MoreBytesAreNeverFaster) {
+  double before = 0;
+  for (const uint32_t bytes : {512U, 1024U, 2048U, 4096U, 8192U}) {
+    std::string text = pipeline(bytes);
+    const std::string from = "[%a0], ";
+    text.replace(text.find(from), from.size(), "[%a3], ");
+    const size_t copy = text.find("cp.async.bulk");
+    text.insert(copy, "mov.u32 %r5, %ctaid.x;\nmul.wide.u32 %a3, %r5, 8192;\nadd.u64 %a3, %a0, %a3;\n");
+    const double now = time_of(launch_of(text, 100, 64)).us;
+    EXPECT_GE(now, before) << bytes;
+    before = now;
+  }
+}
+
+TEST(Timed, MoreClustersAreNeverFaster) {
+  double before = 0;
+  for (const uint32_t ctas : {1U, 100U, 800U, 3000U, 9000U}) {
+    const double now = time_of(launch_of(kPipeline, ctas, 64)).us;
+    EXPECT_GE(now, 0.99 * before) << ctas;
+    before = now;
+  }
+}
+
+// What an arithmetic instruction waits for is the load before it, although a store waits last.
+TEST(Timed, TheWayBackNamesTheLoad) {
+  const launch::Launch l = launch_of(
+      kernel("ld.global.f32 %f0, [%a0];\nadd.f32 %f1, %f0, %f0;\nst.global.f32 [%a0+64], %f1;\n"), 1, 32);
+  const std::vector<Path::Part> path = time_of(l).launches.at(0).launch.seen.path;
+  ASSERT_FALSE(path.empty());
+  EXPECT_EQ(path.front().cause, Cause::load);
+}
+
+// A sector may begin before the bytes that were adopted from a host.
+TEST(Timed, BytesOfAHostAreThoseOfTheirRegion) {
+  alignas(64) std::array<uint32_t, 96> host{};
+  session::Process process;
+  process.context().adopt("mine", &host[3], 128);
+  Launches clocks(h200(), 0, {});
+  run::Shape shape;
+  shape.block = {32, 1, 1};
+  session::Judging how;
+  how.options.chooser = &clocks;
+  how.options.observers.push_back(clocks.observer());
+  const auto module = process.context().load(kernel(
+      "shl.b32 %r1, %r0, 2;\ncvt.u64.u32 %a1, %r1;\nadd.u64 %a1, %a0, %a1;\nld.global.u32 %r2, [%a1];\n"
+      "st.global.u32 [%a1], %r2;\n"));
+  process.launch({module, "k", shape, {isa::argument(reinterpret_cast<uintptr_t>(&host[3]))}}, how);
+  const Seen seen = clocks.timed().at(0).seen;
+  ASSERT_EQ(seen.asked.size(), 1U);
+  EXPECT_EQ(seen.asked.begin()->second.name, "mine");
+  EXPECT_EQ(seen.asked.begin()->second.read, 160);
+  EXPECT_EQ(seen.asked.begin()->second.written, 160);
+}
+
+// An instruction whose guard holds for none costs its place and no more.
+TEST(Timed, AGuardThatHoldsForNoneSparesTheWait) {
+  const std::string never = "setp.gt.u32 %p0, %r0, 100;\n";
+  const double spared = cycles(never + repeat("@%p0 fence.acq_rel.sys;\n"));
+  EXPECT_LT(spared, 300);
+  EXPECT_GT(cycles(never + repeat("@!%p0 fence.acq_rel.sys;\n")), 90000);
+}
+
 TEST(Timed, FirstTouchComesFromMemory) {
   const launch::Launch l =
       launch_of(kernel("ld.global.u32 %r1, [%a0];\nst.global.u32 [%a0+64], %r1;\n"), 1, 32);
@@ -116,13 +186,24 @@ TEST(Timed, AnInstructionWithoutARowIsNamed) {
 TEST(Timed, ADeviceWithoutATableIsNamed) {
   const launch::Launch l = launch_of(kPipeline, 1, 64);
   session::TimeQuestion q = session::time_question(l);
-  q.device = "b200";
+  q.device = "h100";
   try {
     session::time_of(q);
     ADD_FAILURE();
   } catch (const machine::InputError& e) {
-    EXPECT_EQ(std::string(e.what()), "there is no table of costs of 'b200'; there is one of h200");
+    EXPECT_EQ(std::string(e.what()), "there is no table of costs of 'h100'; there is one of h200, b200");
   }
+}
+
+TEST(Timed, CodeThatADeviceDoesNotRunIsSaid) {
+  std::string text = kPipeline;
+  text.replace(text.find("sm_90a"), 6, "sm_100a");
+  const launch::Launch l = launch_of(text, 1, 64);
+  session::TimeQuestion q = session::time_question(l);
+  EXPECT_EQ(q.device, "b200");
+  EXPECT_TRUE(session::time_of(q).foreign.empty());
+  q.device = "h200";
+  EXPECT_EQ(session::time_of(q).foreign, (std::set<std::string>{"sm_100a"}));
 }
 
 // A sample says what the whole does.

@@ -273,16 +273,23 @@ machine::Task BulkCopy::task() const {
   machine::Task out;
   out.kind = groups_.empty() ? machine::Task::Kind::load : machine::Task::Kind::store;
   out.bytes = total_ * (times_ - done_);
-  out.rows = 0;
-  uint64_t behind = 0;
+  out.tensor_map = options_.tensor_map;
+  for (const CopyTarget& t : targets_) out.ranks |= 1u << t.cta->rank;
+  constexpr uint64_t kSector = 32;
+  uint64_t last = 0;  // of those that are counted
   for (const Segment& s : segments_) {
     const Region* const there = groups_.empty() ? s.source : s.destination;
     const uint64_t at = groups_.empty() ? s.from : s.to;
-    if (there == nullptr) continue;
+    if (there == nullptr || s.bytes == 0 ||
+        std::any_of(cluster_.ctas.begin(), cluster_.ctas.end(),
+                    [&](const auto& c) { return &c->shared == there; }))
+      continue;
     if (out.global == 0) out.global = at;
-    out.rows += at != behind ? 1 : 0;
-    behind = at + s.bytes;
+    const uint64_t first = at / kSector, end = (at + s.bytes - 1) / kSector;
+    out.sectors += end - first + (first == last ? 0 : 1);
+    last = end;
   }
+  out.sectors *= times_ - done_;
   return out;
 }
 

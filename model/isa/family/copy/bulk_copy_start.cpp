@@ -145,6 +145,7 @@ std::vector<Segment> of_tensor(const Transfer& t, const TransferReader& r, run::
     throw Fault("a copy of rows that are named one by one needs a box of 1 in dimension 1, it has " +
                     std::to_string(map.box[1]),
                 lane);
+  options.tensor_map = true;
   options.swizzle = map.swizzle;
   options.fill = fill_pattern(map);
   if (t.to_shared) options.convert = map.type;

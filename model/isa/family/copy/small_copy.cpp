@@ -65,7 +65,6 @@ class SmallCopy : public machine::Agent {
     out.kind = machine::Task::Kind::lanes;
     for (const Part& p : parts_) out.bytes += p.size;
     if (parts_.front().source != nullptr) out.global = parts_.front().from;
-    out.rows = static_cast<uint32_t>(parts_.size());
     return out;
   }
   bool fills(uint64_t shared_address, uint64_t length) const override {

@@ -44,7 +44,7 @@ class WarpgroupAgent : public machine::Agent {
     machine::Task out;
     out.kind = machine::Task::Kind::multiply;
     out.n = mma.n;
-    out.from_registers = mma.a_in_registers;
+    out.a_elsewhere = mma.a_in_registers;
     return out;
   }
   std::string describe() const override {

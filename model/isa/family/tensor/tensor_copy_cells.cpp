@@ -88,6 +88,9 @@ Next copy_cells(const Op& op, run::Context& context, uint32_t mask) {
     tensor_unit(cta).issue(
         context, lane, "tcgen05.cp", TensorOrder{kind},
         {.bytes = uint64_t{use.rows} * use.atoms * 16 * static_cast<uint64_t>(use.cta_group)},
+        {.kind = machine::Task::Kind::tensor_copy,
+         .bytes = uint64_t{use.rows} * use.atoms * 16,
+         .ctas = static_cast<uint32_t>(use.cta_group)},
         [&cta, other, &use, to, from](const run::Port& port) {
           copy_into(port, cta, use, to, from);
           if (other != nullptr) copy_into(port, *other, use, to, from);

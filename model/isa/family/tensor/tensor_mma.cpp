@@ -125,6 +125,11 @@ Next mma(const Op& op, run::Context& context, uint32_t mask) {
                              static_cast<uint32_t>(use.kind) * 2 + (use.stationary ? 1 : 0)}};
     tensor_unit(cta).issue(context, lane, "tcgen05.mma", order,
                            {.products = uint64_t{m.shape.m} * m.shape.n * m.shape.k},
+                           {.kind = machine::Task::Kind::tensor_multiply,
+                            .m = m.shape.m,
+                            .n = m.shape.n,
+                            .ctas = static_cast<uint32_t>(use.cta_group),
+                            .a_elsewhere = m.a.has_value()},
                            [&cta, &use, m](const run::Port& port) { multiply(port, cta, use, m); });
   }
   return Next::advance;

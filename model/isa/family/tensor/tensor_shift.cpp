@@ -50,11 +50,13 @@ Next shift(const Op& op, run::Context& context, uint32_t mask) {
                                  " of tensor memory: which lanes then move is not known, from lane 0 all do");
     run::Cta& cta = context.cta;
     run::Cta* const other = use.cta_group == 2 ? &peer(cta) : nullptr;
-    tensor_unit(cta).issue(context, lane, kShiftName, {TensorOrder::Kind::shift}, {},
-                           [&cta, other, at](const run::Port& port) {
-                             shift_down(port, cta, at.column);
-                             if (other != nullptr) shift_down(port, *other, at.column);
-                           });
+    tensor_unit(cta).issue(
+        context, lane, kShiftName, {TensorOrder::Kind::shift}, {},
+        {.kind = machine::Task::Kind::tensor_copy, .ctas = static_cast<uint32_t>(use.cta_group)},
+        [&cta, other, at](const run::Port& port) {
+          shift_down(port, cta, at.column);
+          if (other != nullptr) shift_down(port, *other, at.column);
+        });
   }
   return Next::advance;
 }

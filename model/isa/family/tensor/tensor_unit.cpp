@@ -56,6 +56,7 @@ class PipeAgent : public machine::Agent {
            std::to_string(pipe_.operations.size()) + " of its warp to come";
   }
   bool tells_of_each() const override { return true; }
+  machine::Task task() const override { return pipe_.operations.front().task; }
 
  private:
   // Whether `later`, issued behind it by the same warp, waits for it. That the threads of a warp count as one
@@ -98,6 +99,7 @@ class CommitAgent : public machine::Agent {
     run_(run::Port(cta_.cluster, *this, {machine::Semantics::release, machine::Scope::cluster}));
     return true;
   }
+  machine::Task task() const override { return {.kind = machine::Task::Kind::commit}; }
   std::string describe() const override {
     return "tcgen05.commit of PTX line " + std::to_string(place.ptx_line);
   }
@@ -203,7 +205,8 @@ bool TensorUnit::waits(const TensorOperation& operation) const {
 }
 
 void TensorUnit::issue(run::Context& context, int lane, std::string what, const TensorOrder& order,
-                       const machine::Work& work, std::function<void(const run::Port&)> run) {
+                       const machine::Work& work, const machine::Task& task,
+                       std::function<void(const run::Port&)> run) {
   const auto [at, fresh] = pipes_.try_emplace(context.warp.index);
   Pipe& pipe = at->second;
   if (fresh) pipe.random.seed(context.cta.grid.options.schedule.seed + at->first);
@@ -213,7 +216,7 @@ void TensorUnit::issue(run::Context& context, int lane, std::string what, const 
   note_missing_fence(place, at->first, what);
   issuers_.insert({at->first, lane});
   pipe.operations.push_back({std::move(what), order, place, lane, issued_++, cluster.next_operation(),
-                             accepted_[context.warp.index], std::move(run), work});
+                             accepted_[context.warp.index], std::move(run), work, task});
   const TensorOperation& last = pipe.operations.back();
   cluster.tell(Kind::issued, last.place, context.warp.index, last.id, last.what);
   run::tell_issued(cluster, last.place, context.warp.index, last.id, machine::Ending::commit, last.order);

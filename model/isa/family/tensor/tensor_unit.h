@@ -64,6 +64,7 @@ struct TensorOperation {
   std::map<int, uint64_t> fenced;
   std::function<void(const run::Port&)> run;
   machine::Work work;
+  machine::Task task;
 };
 
 // A tcgen05.alloc of a pair, from when a warp of this CTA comes to it until it goes on.
@@ -96,9 +97,9 @@ class TensorUnit {
   // Columns are freed, and other CTAs may have them: a load or store there that is still under way is a note.
   void freed(uint32_t column, uint32_t columns);
 
-  // Puts an operation behind the others of the warp; `work`: what it does when it goes on.
+  // Puts an operation behind the others of the warp; `work`, `task`: what it does when it goes on.
   void issue(run::Context& context, int lane, std::string what, const TensorOrder& order,
-             const machine::Work& work, std::function<void(const run::Port&)> run);
+             const machine::Work& work, const machine::Task& task, std::function<void(const run::Port&)> run);
   // Lets `run` happen once all that this thread has issued before is done.
   void commit(run::Context& context, int lane, std::function<void(const run::Port&)> run);
 
