@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <type_traits>
@@ -106,6 +107,21 @@ class Process {
   }
   void mark(uint64_t address, uint64_t bytes, bool written) {
     locked([&] { process_.context().mark(address, bytes, written); });
+  }
+  // Of bytes of one buffer a mask each of the bits that count as written.
+  nb::bytes written(uint64_t address, uint64_t bytes) {
+    std::string out;
+    locked([&] {
+      const machine::Region* const r = process_.context().memory().find(address, bytes);
+      if (r == nullptr)
+        throw machine::InputError(std::to_string(bytes) + " bytes are asked for at address " +
+                                  std::to_string(address) + ", " +
+                                  process_.context().memory().describe(address));
+      out.resize(bytes, static_cast<char>(machine::kWritten));
+      if (const uint8_t* const mask = r->raw_defined(); mask != nullptr)
+        std::memcpy(out.data(), mask + (address - r->base()), bytes);
+    });
+    return nb::bytes(out.data(), out.size());
   }
   bool holds(uint64_t address, uint64_t bytes) {
     return locked([&] { return process_.context().memory().find(address, bytes) != nullptr; });
@@ -298,6 +314,7 @@ NB_MODULE(_native, m) {
       .def("release", &Process::release, nb::arg("address"))
       .def("mark", &Process::mark, nb::arg("address"), nb::arg("bytes"), nb::arg("written"))
       .def("holds", &Process::holds, nb::arg("address"), nb::arg("bytes"))
+      .def("written", &Process::written, nb::arg("address"), nb::arg("bytes"))
       .def("allocate", &Process::allocate, nb::arg("name"), nb::arg("bytes"))
       .def("write", &Process::write, nb::arg("address"), nb::arg("data"))
       .def("read", &Process::read, nb::arg("address"), nb::arg("bytes"))

@@ -160,7 +160,8 @@ class Gpu(Process):
         preset = {"races": self.races, "schedules": self.schedules, "strict": self.strict}
         given = {name: value for name, value in more.items() if value is not None}
         row.replay = "replay: " + record.replay_command(row.file, row.verdict, **{**preset, **given})
-        for lack in self._native.lacks(recording):
+        before = ["the launch before it, which may go on meanwhile"] if more.get("programmatic") else []
+        for lack in self._native.lacks(recording) + before:
             row.replay += f"\nthe replay lacks {lack}"
 
     def note(self, text: str) -> None:

@@ -54,6 +54,10 @@ class Process:
         """Whether all of these bytes are in one buffer."""
         return self._native.holds(address, bytes)
 
+    def written(self, address: int, bytes: int) -> bytes:
+        """Of bytes in one buffer which count as written: a byte each, a mask of its bits (255: all, 0: none)."""
+        return self._native.written(address, bytes)
+
     def allocate(self, bytes: int, name: str = "buffer") -> int:
         """Bytes of the process's own, as cudaMalloc gives them: the address of memory that nobody has written."""
         return self._native.allocate(name, bytes)

@@ -392,6 +392,11 @@ class LowLevel(unittest.TestCase):
         words = [at.to_bytes(8, "little"), (at + 128).to_bytes(8, "little")]
         report = p.launch(m, "add", 1, 32, words)
         self.assertIn("'second'", str(report.fault))
+        self.assertEqual((p.written(at + 120, 8), p.written(at + 128, 128)), (b"\xff" * 8, bytes(128)))
+        p.mark(at + 140, 3, written=True)
+        self.assertEqual(p.written(at + 136, 10), bytes(4) + b"\xff" * 3 + bytes(3))
+        with self.assertRaisesRegex(bitwell.InputError, "'first'"):
+            p.written(at + 120, 16)  # of two buffers
         p.mark(at + 128, 128, written=True)
         self.assertTrue(p.launch(m, "add", (1, 1, 1), (32, 1, 1), words, races=True, shared=16, cluster=1).holds)
         np.testing.assert_array_equal(host[:32], np.arange(32) * 2 + 32)

@@ -171,6 +171,15 @@ class Replays(unittest.TestCase):
         _, row = self.launch(on, FOLLOW, "follow", [self.adopt(on, x, "x"), self.adopt(on, y, "y")])
         self.assertEqual(row.replay.splitlines()[1:], ["the replay lacks 'z', to which 'x' points"])
 
+    def test_a_launch_that_may_overlap_lacks_the_one_before(self):
+        on = self.gpu(keep=True, races=True)
+        x, y = np.ones(32, np.float32), np.ones(32, np.float32)
+        arguments = [self.adopt(on, x, "x"), self.adopt(on, y, "y")]
+        self.launch(on, kernels.ADD, "add", arguments, 32)
+        _, row = self.launch(on, kernels.ADD, "add", arguments, 32, programmatic=True)
+        self.assertEqual(row.verdict, "race")
+        self.assertEqual(row.replay.splitlines()[1:], ["the replay lacks the launch before it, which may go on meanwhile"])
+
     def test_where_there_is_none_is_said(self):
         x, y = np.ones(32, np.float32), np.ones(32, np.float32)
         on = self.gpu()
