@@ -32,6 +32,7 @@ PARTS = {
     "index_fill_": lambda self, dim, index, value: some(self, lambda s: s.index_fill_(dim, index, True)),
     "index_copy_": lambda self, dim, index, source: some(self, lambda s: s.index_fill_(dim, index, True)),
     "scatter_": lambda self, dim, index, src=None, value=None, reduce=None: None if reduce else some(self, lambda s: s.scatter_(dim, index, True)),
+    "put_": lambda self, index, source, accumulate=False: None if accumulate else some(self, lambda s: s.put_(index, torch.ones(index.shape, dtype=torch.bool))),
     "tril_": lambda self, diagonal=0: ~torch.ones(self.shape, dtype=torch.bool).tril_(diagonal),
     "triu_": lambda self, diagonal=0: ~torch.ones(self.shape, dtype=torch.bool).triu_(diagonal),
 }

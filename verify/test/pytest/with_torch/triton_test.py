@@ -62,6 +62,7 @@ def test_a_tensor_of_the_cpu_is_none_of_the_gpus():
     (lambda x: x.scatter_(0, EIGHT[None], 1.0), True), (lambda x: x.scatter_(1, EIGHT.expand(8, 8), 1.0), False),
     (lambda x: x.scatter_(1, EIGHT.expand(8, 8), torch.ones(8, 8, device="cuda")), False),
     (lambda x: x.scatter_add_(1, EIGHT.expand(8, 8), torch.ones(8, 8, device="cuda")), True), (lambda x: x.triu_(), True),
+    (lambda x: x.put_(EIGHT, torch.ones(8, device="cuda")), True), (lambda x: x.put_(torch.arange(64, device="cuda"), torch.ones(64, device="cuda")), False),
     (lambda x: (x.triu_(), x.masked_fill_(EIGHT[:, None] <= EIGHT, 1)), False),
     (lambda x: x.fill_(1).resize_(4, 4).resize_(8, 8), False), (lambda x: x.resize_(9, 8)[:8].fill_(1), False)])
 def test_what_torch_has_not_written_is_not_read(bitwell, write, lacks):
