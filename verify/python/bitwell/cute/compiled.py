@@ -33,10 +33,10 @@ class Compiled:
     in place; tensors of the DSL (`from_dlpack`) are taken too. A stream may be left out. What is wrong raises Fault,
     RaceError or ScheduleError, as with bitwell.Module."""
 
-    def __init__(self, inner: Any, likes: dict[str, Any], arch: str):
+    def __init__(self, inner: Any, likes: dict[str, Any]):
         self._inner, self._likes = inner, likes
-        self.arch: str = arch  #: what it was compiled for
         self.ptx: str = inner.__ptx__ or ""  #: what bitwell runs
+        self.arch: str = runtime.target_of(self.ptx)  #: what it was compiled for
 
     def __call__(self, *arguments: Any, **named: Any) -> list[Report]:
         """Launches it; the reports, one for each kernel that was launched."""

@@ -130,8 +130,7 @@ def installed() -> None:
         if getattr(_thread, "depth", 0):  # by compile_here, which does the rest
             return before(callable, function, *arguments, **named)
         with arch_set(""):
-            arch = arch_now()
-            return Compiled(before(callable, function, *arguments, **named), likes_of(function, arguments, named), arch)
+            return Compiled(before(callable, function, *arguments, **named), likes_of(function, arguments, named))
 
 
     asked.change(changed)
@@ -182,7 +181,7 @@ def compile_here(function: Any, arguments: tuple, named: dict[str, Any], options
         runtime.device_for(arch)
         with arch_set(arch):
             inner = cute.compile(function, *arguments, options=options, **named)
-        return Compiled(inner, likes_of(function, arguments, named), arch)
+        return Compiled(inner, likes_of(function, arguments, named))
 
 
 def activate() -> None:

@@ -32,12 +32,16 @@ def device_for(arch: str):
     return DEVICES[TARGETS[number]]
 
 
+def target_of(ptx: str) -> str:
+    found = re.search(r"^\.target (\w+)", ptx, re.M)
+    return found.group(1) if found else ""
+
+
 def device_now():
     """That of the process, or the one for what is compiled."""
     from .dsl import arch_now
 
-    target = re.search(r"^\.target (\w+)", call().ptx, re.M)
-    return getattr(process(), "device", None) or device_for(target.group(1) if target else arch_now())
+    return getattr(process(), "device", None) or device_for(target_of(call().ptx) or arch_now())
 
 
 class LaunchAttribute(ctypes.Structure):
