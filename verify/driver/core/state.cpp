@@ -22,7 +22,7 @@ void watch_memory(State& s) {
     const std::string words = launch::out_of_memory("the program", touched, left);
     say(words);
     s.tell(nlohmann::json{{"stopped", words}}.dump());
-    _exit(2);
+    _exit(kUnusable);
   });
   static_cast<void>(watch);
 }
@@ -47,7 +47,7 @@ State& state() {
       the_state = new State;
     } catch (const std::exception& e) {
       say(e.what());
-      _exit(2);
+      _exit(kUnusable);
     }
     watch_memory(*the_state);
     pthread_atfork(nullptr, nullptr, [] {
@@ -120,7 +120,7 @@ void State::reset_primary() {
 }
 
 void State::tell(const std::string& line) {
-  if (!asked.told.empty()) append(asked.told, line + "\n");
+  if (!asked.told.empty() && !append(asked.told, line + "\n")) _exit(kUnusable);
 }
 
 void State::missing(const std::string& what, int status) {
@@ -147,11 +147,13 @@ int not_supported(const char* name) {
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-void append(const std::string& path, const std::string& text) {
+bool append(const std::string& path, const std::string& text) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0 || write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-    say("cannot write to '" + path + "'");
+  const bool written =
+      file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (!written) say("cannot write to '" + path + "'");
   if (file >= 0) close(file);
+  return written;
 }
 
 CUresult of_fork(const std::string& name) {

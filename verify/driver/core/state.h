@@ -63,7 +63,8 @@ struct State {
   std::vector<CudaContext*>& stack() const;  // the thread's, the current one the last
   uint64_t most_memory() { return device().arch().device.memory; }
 
-  // A line for the command that started the program.
+  // A line for the command that started the program, which would take a program whose launches it was not
+  // told for one without: the process ends where that is not possible.
   void tell(const std::string& line);
   // Something that bitwell has not, by name: said once. `status`: what the command is to end with for it; 0:
   // that is the program's matter, which gets an error.
@@ -82,8 +83,8 @@ State& state();
 
 // A line to stderr, for the user.
 void say(const std::string& text);
-// To the end of a file, which other processes write to as well.
-void append(const std::string& path, const std::string& text);
+// To the end of a file, which other processes write to as well; says where it cannot.
+bool append(const std::string& path, const std::string& text);
 // Why nothing works in a process that was forked; says it.
 CUresult of_fork(const std::string& name);
 
