@@ -54,6 +54,13 @@ CUfunction function(const Device& d, const char* name);
 CUdeviceptr allocated(size_t bytes);
 unsigned word(CUdeviceptr at);
 
+// A function of the host's, which leaves its number.
+struct Told {
+  int number;
+  std::vector<int>* order;
+};
+void CUDA_CB tell(void* told);
+
 // The parts, in their order; those that take a Device need what the ones before made of it.
 void before_init();
 void errors();
