@@ -12,6 +12,7 @@ enum Status { held = 0, failed = 1, unusable = 2, unsupported = 3, model_bug = 4
 CLI::Validator whole(uint64_t least, uint64_t most);
 
 void add_verify(CLI::App& app, int& status);
+void add_merge(CLI::App& app, int& status);
 void add_run(CLI::App& app, int& status);
 void add_judge(CLI::App& app, int& status);
 void add_time(CLI::App& app);

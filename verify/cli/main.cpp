@@ -40,7 +40,7 @@ struct Group {
 const std::vector<Group>& groups() {
   static const std::vector<Group> all{
       {"A kernel of yours", {"judge", "run", "time", "exec", "capture", "init", "check"}},
-      {"What bitwell rests on", {"verify", "prove"}},
+      {"What bitwell rests on", {"verify", "merge", "prove"}},
       {"Formats, layouts, descriptors", {"formats", "mma", "layout", "descriptor", "budget"}},
       {"Studies and problems", {"study", "problem"}},
       {"Help", {"help", "schema", "completion", "man"}}};
@@ -91,6 +91,7 @@ int run(int argc, char** argv) {
   cli::add_init(app);
   cli::add_check(app, status);
   cli::add_verify(app, status);
+  cli::add_merge(app, status);
   cli::add_prove(app, status);
   cli::add_formats(app, status);
   cli::add_mma(app, status);

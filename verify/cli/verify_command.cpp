@@ -2,25 +2,29 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "verify/cli/command.h"
 #include "verify/cli/memory_guard.h"
 #include "verify/cli/report/junit.h"
 #include "verify/cli/report/short_names.h"
+#include "verify/cli/report/verdicts.h"
+#include "verify/cli/shard.h"
+#include "verify/cli/shell/version.h"
 #include "verify/cli/verify_device.h"
 #include "verify/cli/verify_exhaust.h"
 #include "verify/launch/output/output_files.h"
 #include "verify/terminal/table.h"
-#include "verify/verdict/judge.h"
+#include "verify/verdict/journal.h"
 
 namespace bitwell::cli {
 
 using terminal::Column;
 using terminal::end_progress;
 using terminal::grouped;
-using terminal::left;
 using terminal::progress;
 using terminal::table;
 namespace {
@@ -37,149 +41,9 @@ struct VerifyOptions {
   uint64_t most = 100;  // runs of --exhaust, of a case
   std::string junit;    // path, or empty
   std::string only;     // the text of a case, or empty: all
+  std::string journal;  // folder, or empty
+  std::string shard;    // of its cases; or empty: all
 };
-
-nlohmann::json as_json(const verdict::Amount& a) {
-  return {{"formula", a.formula}, {"laid_out", a.laid_out}, {"reserved", a.reserved}, {"touched", a.touched}};
-}
-
-nlohmann::json as_json(const verdict::Verdict& v) {
-  nlohmann::json out{{"kernel", v.kernel},
-                     {"arch", v.arch},
-                     {"cases", v.cases},
-                     {"outputs", v.outputs},
-                     {"mismatches", v.mismatches},
-                     {"first_mismatch", v.first_mismatch},
-                     {"replay", v.replay.empty() ? "" : v.replay + v.replay_options},
-                     {"replay_error", v.replay_error},
-                     {"worst_error_ulp", v.worst_ulp},
-                     {"outputs_beyond_range", v.beyond_range},
-                     {"evidence", v.evidence},
-                     {"published_outputs", v.published_outputs},
-                     {"published_words", v.published_words},
-                     {"digest", v.digest},
-                     {"lane_instructions", v.lane_instructions},
-                     {"seconds", v.seconds},
-                     {"holds", v.holds}};
-  if (!v.note.empty()) out["note"] = v.note;
-  if (v.occupied)
-    out["budget"] = {{"stages", v.occupied->stages.reserved},
-                     {"stages_by_formula", v.occupied->stages.formula},
-                     {"shared_bytes", as_json(v.occupied->shared)},
-                     {"tensor_columns", as_json(v.occupied->columns)},
-                     {"finding", v.occupied->finding}};
-  return out;
-}
-
-// Budgets beside what is there, of the kernels that have one.
-void print_occupied(const std::vector<verdict::Verdict>& verdicts) {
-  std::vector<std::vector<std::string>> rows;
-  const auto cell = [](int64_t n) { return grouped(static_cast<uint64_t>(n)); };
-  for (const auto& v : verdicts) {
-    if (!v.occupied) continue;
-    const auto& [stages, shared, columns, finding] = *v.occupied;
-    rows.push_back({v.kernel, cell(stages.formula),
-                    stages.reserved == 0 ? std::string() : cell(stages.reserved), cell(shared.formula),
-                    cell(shared.laid_out), cell(shared.reserved), cell(shared.touched), cell(columns.formula),
-                    cell(columns.laid_out), cell(columns.reserved), cell(columns.touched),
-                    finding.empty() ? "agrees" : "DIFFERS"});
-  }
-  if (rows.empty()) return;
-  fmt::print("\n{}", table({{"kernel"},
-                            {"stages: budget", true},
-                            {"kernel", true},
-                            {"shared bytes: budget", true},
-                            {"laid out", true},
-                            {"reserved", true},
-                            {"touched", true},
-                            {"tensor columns: budget", true},
-                            {"laid out", true},
-                            {"allocated", true},
-                            {"touched", true},
-                            {"verdict"}},
-                           rows));
-}
-
-// What the GPU gave for that verdict's kernel, or nullptr.
-const device::OnDevice* of_verdict(const device::DeviceReport& on_device, const verdict::Verdict& v) {
-  for (const device::OnDevice& k : on_device.kernels)
-    if (k.kernel == v.kernel && k.arch == v.arch) return &k;
-  return nullptr;
-}
-
-// One line: whether all holds, of how much.
-std::string summary(const std::string& subject, const std::vector<verdict::Verdict>& verdicts,
-                    const device::DeviceReport& on_device) {
-  uint64_t outputs = 0;
-  std::string failing;
-  size_t fail = 0;
-  for (const verdict::Verdict& v : verdicts) {
-    outputs += v.outputs;
-    const device::OnDevice* k = of_verdict(on_device, v);
-    if (v.holds && (k == nullptr || k->holds())) continue;
-    ++fail;
-    failing += (failing.empty() ? "" : ", ") + v.kernel + " " + v.arch;
-  }
-  if (fail != 0)
-    return fmt::format("{}: {} of {} verdicts FAIL: {}", subject, fail, verdicts.size(), failing);
-  return fmt::format("{} holds: {} verdicts, one for each kernel and architecture, on {} outputs", subject,
-                     verdicts.size(), grouped(outputs));
-}
-
-// `on_device`: with the GPU's column, where it has a device.
-void print(const std::vector<verdict::Verdict>& verdicts, bool verbose,
-           const device::DeviceReport& on_device) {
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& v : verdicts) {
-    rows.push_back(
-        {v.kernel, v.arch, std::to_string(v.cases), grouped(v.outputs), grouped(v.mismatches),
-         fmt::format("{:.1f}", v.worst_ulp), grouped(v.beyond_range), v.evidence,
-         fmt::format("{:.2f}",
-                     v.seconds > 0 ? static_cast<double>(v.lane_instructions) / v.seconds / 1e9 : 0.0),
-         v.holds ? "holds" : "FAILS"});
-    if (const device::OnDevice* k = of_verdict(on_device, v)) rows.back().push_back(device_cell(*k));
-  }
-  std::vector<Column> columns{{"kernel"},
-                              {"arch"},
-                              {"shapes", true},
-                              {"outputs", true},
-                              {"mismatched bits", true},
-                              {"worst error, ULP", true},
-                              {"overflowed", true},
-                              {"evidence"},
-                              {"G lane-inst/s", true},
-                              {"verdict"}};
-  if (!on_device.device.empty()) columns.push_back({on_device.device});
-  fmt::print("{}", table(columns, rows));
-  for (const auto& v : verdicts)
-    if (!v.holds)
-      fmt::print("\n{} {}: {}\n{}", v.kernel, v.arch, named(v.first_mismatch, verbose),
-                 !v.replay.empty()         ? "  replay it: bitwell run " + v.replay + v.replay_options + "\n"
-                 : !v.replay_error.empty() ? "  no replay: " + v.replay_error + "\n"
-                                           : "");
-  for (const auto& v : verdicts)
-    if (!v.note.empty()) fmt::print("\nnote: {} {}: {}\n", v.kernel, v.arch, v.note);
-  print_occupied(verdicts);
-  fmt::print(
-      "\nmismatched bits: outputs whose bits differ from the direct evaluation of the kernel's accumulation "
-      "order, under\n"
-      "                 the first schedule that shows it.\n"
-      "worst error:     against exact arithmetic, in units in the last place of the result's format, over "
-      "all "
-      "outputs that are\n"
-      "                 finite and should be; the adversarial cases make it large, and that is the "
-      "kernel's.\n"
-      "overflowed:      outputs where the kernel's own order leaves the format's range although the exact "
-      "sum "
-      "does not (or the\n"
-      "                 reverse).\n"
-      "evidence:        device = these bits came from that GPU; published = outputs of that GPU that others "
-      "printed are these bits\n"
-      "                 (exact sums: they do not show how a sum is cut), and so are words of its single "
-      "instructions; 'rest' says how\n"
-      "                 everything else is known, the order of steps of k above all; manual = the PTX "
-      "manual's rules alone.\n");
-}
 
 // What one command judges: a suite, or all.
 struct Subject {
@@ -212,28 +76,79 @@ void print_cases(const Subject& subject, const verdict::Plan& plan, bool json) {
   if (json) fmt::print("{}\n", texts.dump(2));
 }
 
-// A test for each row of the table, and one for what the GPU gave for it.
-std::vector<TestCase> tests_of(const std::vector<verdict::Verdict>& verdicts,
-                               const device::DeviceReport& on_device) {
-  std::vector<TestCase> out;
-  for (const verdict::Verdict& v : verdicts) {
-    out.push_back({v.kernel, v.arch, v.seconds, {}, "", v.note});
-    if (!v.holds)
-      out.back().failure = {
-          "verdict", v.first_mismatch +
-                         (v.replay.empty() ? "" : "\nreplay it: bitwell run " + v.replay + v.replay_options)};
+// Judges the cases of a shard that the folder's journals do not have yet.
+void run_shard(const Subject& subject, const VerifyOptions& options, int& status) {
+  const std::string& folder = options.journal;
+  const verdict::Shard shard = options.shard.empty() ? verdict::Shard{} : shard_of(options.shard);
+  const verdict::Question question{version(),          subject.name,      options.plan.kernels,
+                                   options.plan.archs, options.plan.full, options.plan.races};
+  verdict::Plan plan = options.plan;
+  plan.replay = verdict::Journal::replay_folder(folder);
+  plan.replay_each = true;
+  const verdict::Journals before = verdict::read_journals(folder, question);
+  for (const std::string& note : before.notes) terminal::note("bitwell: " + note);
+  std::set<suite::Case> left;
+  std::map<std::string, std::string> modules;  // by kernel and architecture
+  const auto modules_of = [&](const suite::Case& c) -> const std::string& {
+    std::string& out = modules[c.suite + "/" + c.kernel + "." + c.arch];
+    if (out.empty()) out = verdict::modules_of(c, plan.ptx);
+    return out;
+  };
+  const std::vector<suite::Case> all = verdict::cases_of(question, plan, shard);
+  for (const suite::Case& c : all) {
+    const auto there = before.fingerprints.find(c);
+    const std::string own = verdict::fingerprint(question, c, modules_of(c));
+    if (there == before.fingerprints.end()) {
+      left.insert(c);
+    } else if (there->second != own) {
+      throw machine::InputError("'" + suite::text_of(c) + "' was judged on another PTX than " + plan.ptx +
+                                " has: give these kernels a folder of their own");
+    }
   }
-  for (const device::OnDevice& k : on_device.kernels) {
-    out.push_back({k.kernel + " on " + on_device.device, k.arch, 0, {}, "", device_cell(k)});
-    if (!k.here) out.back().skipped = device_cell(k);
-    if (!k.holds()) out.back().failure = {"device", k.first};
-  }
-  return out;
+  size_t failing = 0;
+  for (const verdict::Judged& j : before.judged)
+    failing += j.failure && std::find(all.begin(), all.end(), j.of) != all.end() ? 1 : 0;
+  std::optional<verdict::Journal> journal;
+  if (!left.empty()) journal.emplace(folder, question, shard);
+  size_t done = 0;
+  for (const suite::Suite* suite : subject.suites)
+    verdict::judge_cases(
+        *suite, plan, [&](const suite::Case& c) { return left.count(c) != 0; },
+        [&, start = std::chrono::steady_clock::now()](const verdict::Judged& judged) {
+          journal->add(judged, modules_of(judged.of));
+          failing += judged.failure ? 1 : 0;
+          ++done;
+          progress(fmt::format("verify {}, shard {}/{}: {} of {} cases{}", subject.name, shard.index,
+                               shard.of, done, left.size(), terminal::left(start, done, left.size())));
+        });
+  end_progress();
+  const std::string path = journal ? journal->path() : "";
+  if (options.json)
+    fmt::print("{}\n", nlohmann::json{{"suite", subject.name},
+                                      {"shard", shard.index},
+                                      {"shards", shard.of},
+                                      {"cases", all.size()},
+                                      {"judged_before", all.size() - left.size()},
+                                      {"failing", failing},
+                                      {"journal", path}}
+                           .dump(2));
+  else
+    fmt::print(
+        "{}, shard {}/{}: {} of its {} cases judged{}, {}; 'bitwell merge {}' makes the report of all "
+        "shards\n",
+        subject.name, shard.index, shard.of, left.size(), all.size(),
+        left.size() == all.size() ? "" : ", the others before",
+        failing == 0 ? "none fails" : fmt::format("{} fail", failing), folder);
+  status = failing == 0 ? held : failed;
 }
 
 void run(const Subject& subject, const VerifyOptions& options, int& status) {
   if (options.list) return print_cases(subject, options.plan, options.json);
   const std::string what = "verify " + subject.name;
+  if (!options.journal.empty()) {
+    const launch::MemoryWatch watch = stopped_before_the_machine(what);
+    return run_shard(subject, options, status);
+  }
   if (options.exhaust) {
     const launch::MemoryWatch watch = stopped_before_the_machine(what);
     status = exhaust_suites(subject.suites, options.plan, options.most, options.json) ? held : failed;
@@ -255,7 +170,7 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
     plan.progress = [&, start = std::chrono::steady_clock::now()](size_t done, size_t all,
                                                                   const std::string& now) {
       progress(fmt::format("verify {}: {} of {} kernels ({}){}", suite->name, done, all, now,
-                           left(start, done, all)));
+                           terminal::left(start, done, all)));
     };
     for (verdict::Verdict& v : verdict::judge(*suite, plan)) verdicts.push_back(std::move(v));
   }
@@ -272,7 +187,7 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
                      {"holds", all},
                      {"verdicts", nlohmann::json::array()}};
     for (const auto& v : verdicts) {
-      j["verdicts"].push_back(as_json(v));
+      j["verdicts"].push_back(verdict_json(v, true));
       if (const device::OnDevice* k = of_verdict(on_device, v))
         j["verdicts"].back()["on_device"] = device_json(*k);
     }
@@ -280,7 +195,7 @@ void run(const Subject& subject, const VerifyOptions& options, int& status) {
     fmt::print("{}\n", j.dump(2));
   } else {
     fmt::print("{}\n\n", summary(subject.name, verdicts, on_device));
-    print(verdicts, options.verbose, on_device);
+    print_verdicts(verdicts, on_device, true, options.verbose);
     fmt::print("{}", device_findings(on_device));
   }
   status = all ? held : failed;
@@ -360,10 +275,29 @@ void add_subject(CLI::App& verify, const Subject& subject, int& status) {
       ->check(whole(1, UINT64_MAX))
       ->capture_default_str()
       ->needs(exhaust);
+  CLI::Option* journal =
+      command
+          .add_option(
+              "--journal", options->journal,
+              "Write what becomes of each case to this folder, which any number of processes may share, "
+              "instead of a report: bitwell merge makes it. Cases that the folder has are not judged again")
+          ->type_name("DIR")
+          ->excludes(only)
+          ->excludes(device)
+          ->excludes(exhaust)
+          ->excludes("--list");
+  command
+      .add_option(
+          "--shard", options->shard,
+          "Judge the I-th of N parts of the cases; auto: as Slurm, Kubernetes (auto/N), Bazel or a runner of "
+          "GoogleTest says")
+      ->type_name("I/N")
+      ->needs(journal);
   command
       .add_option("--junit", options->junit,
                   "Write the verdicts to this file too, in JUnit's XML, for CI servers")
-      ->excludes(exhaust);
+      ->excludes(exhaust)
+      ->excludes(journal);
   command
       .add_option("--kernels", options->plan.ptx,
                   "Folder with " + file + ".ptx: judge your own build of the kernels")

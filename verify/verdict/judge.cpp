@@ -1,7 +1,9 @@
 #include "verify/verdict/judge.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -16,22 +18,19 @@ namespace {
 // What GPUs record.
 constexpr const char* kRecordedArch = "sm_90a";
 
-// A kernel on one architecture, on its way to a verdict.
+// A kernel on one architecture, as its cases are judged one after the other.
 struct Trial {
   suite::Build build;
   std::string replay;
   bool races = false;
+  bool failed = false;  // a case of it
   launch::Modules modules;
   findings::Readings readings;  // of those whose races are looked for
-  bool approximates =
-      false;  // any launch has instructions whose bits nobody has recorded of that architecture
-  std::vector<std::vector<std::byte>> recorded;  // results of the cases that a GPU recorded
-  run::Footprint touched;                        // by all cases
-  Verdict verdict;
 
-  void run(const suite::SuiteCase& c, const suite::PlannedCase& planned) {
-    ++verdict.cases;
-    verdict.outputs += c.expected.size() / c.element;
+  // `recorded`: gets the result under the first schedule.
+  Judged run(const suite::Case& of, const suite::SuiteCase& c, std::vector<std::byte>& recorded) {
+    Judged out{of};
+    out.outputs = c.expected.size() / c.element;
     for (const run::Schedule& schedule : c.schedules) {
       findings::Watch watch;
       run::Options options;
@@ -39,7 +38,7 @@ struct Trial {
       size_t begun = 0;
       const auto begins = [&](const launch::Launch& l, const findings::SharedModule&,
                               const findings::SharedProgram& program) {
-        approximates = approximates || !program->approximations.empty();
+        out.approximates = out.approximates || !program->approximations.empty();
         if (!races) return;
         watch.begin(*program, l.shape, c.chain.overlaps(begun++));
         watch.follow(readings.of(program));
@@ -49,15 +48,16 @@ struct Trial {
       if (const session::Weighed* error = session::first_error(found); !tried.failure && error != nullptr)
         tried.failure = {c.name + ": " + findings::describe(error->found), true, 1, schedule,
                          c.chain.launches[error->found.later->number - 1]};
-      verdict.lane_instructions += tried.lane_instructions;
-      verdict.seconds += tried.seconds;
-      run::merge(touched, tried.footprint);
-      if (planned.recorded && &schedule == &c.schedules.front()) recorded.push_back(std::move(tried.result));
+      out.lane_instructions += tried.lane_instructions;
+      out.seconds += tried.seconds;
+      run::merge(out.touched, tried.footprint);
+      if (&schedule == &c.schedules.front()) recorded = std::move(tried.result);
       if (!tried.failure) continue;
-      add_failure(verdict, *tried.failure, replay);
-      return;
+      out.failure = failure_of(*tried.failure, failed ? "" : replay);
+      failed = true;
+      break;
     }
-    if (planned.published) verdict.published_outputs += c.expected.size() / c.element;
+    return out;
   }
 
   // Where registers of a wgmma are reached, by any launch.
@@ -72,12 +72,33 @@ struct Trial {
   }
 };
 
-void count_errors(Verdict& v, const std::vector<double>& errors_ulp) {
+void count_errors(Judged& j, const std::vector<double>& errors_ulp) {
   for (const double ulp : errors_ulp)
     if (std::isinf(ulp))
-      ++v.beyond_range;
+      ++j.beyond_range;
     else
-      v.worst_ulp = std::max(v.worst_ulp, ulp);
+      j.worst_ulp = std::max(j.worst_ulp, ulp);
+}
+
+// What the recorded digest takes of a case's result.
+std::vector<std::byte> part_of_digest(const suite::Suite& suite, std::vector<std::byte> result) {
+  if (suite.recorded == suite::Suite::Recorded::results) return result;
+  capture::Digest one;
+  one.add(result);
+  const std::string hex = one.hex();
+  const auto bytes = std::as_bytes(std::span(hex));
+  return {bytes.begin(), bytes.end()};
+}
+
+// "gemv-fused.sm_90a-m-37-k-1152", of a case's text: a folder's name.
+std::string folder_of(const suite::Case& c) {
+  std::string out;
+  for (const char ch : suite::text_of(c))
+    if (std::isalnum(static_cast<unsigned char>(ch)) != 0 || ch == '.' || ch == '_')
+      out += ch;
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  return out;
 }
 
 // How many of the suite's published words its arithmetic gives; the first that it does not is a failure.
@@ -96,9 +117,9 @@ void replay_words(Verdict& v, const suite::Suite& suite, const std::vector<probl
 }
 
 // A kernel that reserves other than its budget, or what no case touches, does not hold.
-void compare_with_budget(Trial& t, const suite::Reserves& reserves, const std::string& budgets) {
-  Verdict& v = t.verdict;
-  v.occupied = occupied(reserves, launch::read_file(budgets + "/" + reserves.budget + ".json"), t.touched);
+void compare_with_budget(Verdict& v, const run::Footprint& touched, const suite::Reserves& reserves,
+                         const std::string& budgets) {
+  v.occupied = occupied(reserves, launch::read_file(budgets + "/" + reserves.budget + ".json"), touched);
   if (v.occupied->finding.empty()) return;
   v.holds = false;
   if (v.first_mismatch.empty()) v.first_mismatch = v.occupied->finding;
@@ -116,12 +137,17 @@ std::vector<suite::PlannedCase> cases_of(const suite::Kernel& kernel, const Plan
   return out;
 }
 
-std::vector<Verdict> judge_kernel(const suite::Suite& suite, const suite::Kernel& kernel,
-                                  const std::vector<std::string>& archs, const Plan& plan,
-                                  const std::optional<capture::Capture>& capture,
-                                  const std::vector<capture::Capture>& reported,
-                                  const std::vector<problem::Word>& words) {
-  if (archs.empty()) return {};
+// What a plan asks for.
+struct Asked {
+  Plan plan;
+  std::vector<const suite::Kernel*> kernels;
+  std::vector<std::vector<std::string>> archs;  // of each
+};
+
+void judge_kernel(const suite::Suite& suite, const suite::Kernel& kernel,
+                  const std::vector<std::string>& archs, const Plan& plan,
+                  const std::function<bool(const suite::Case&)>& wants,
+                  const std::function<void(Judged)>& tell) {
   std::vector<Trial> trials(archs.size());
   for (size_t i = 0; i < archs.size(); ++i) {
     Trial& t = trials[i];
@@ -129,43 +155,110 @@ std::vector<Verdict> judge_kernel(const suite::Suite& suite, const suite::Kernel
     t.races = plan.races;
     t.replay =
         plan.replay + "/" + kernel.full_name + (suite.archs_of(kernel).size() > 1 ? "-" + archs[i] : "");
-    t.verdict.kernel = kernel.full_name;
-    t.verdict.arch = archs[i];
-    t.verdict.note = kernel.note;
   }
   for (const suite::PlannedCase& planned : cases_of(kernel, plan)) {
-    const suite::DrawnCase drawn = planned.draw();
-    suite::SuiteCase c = suite::suite_case(planned, drawn, trials.front().build);
-    const std::vector<double> errors = drawn.errors_ulp(c.expected);
+    std::optional<suite::DrawnCase> drawn;
+    std::vector<double> errors;
+    suite::SuiteCase c;
     for (Trial& t : trials) {
-      if (&t != &trials.front()) c.chain = drawn.chain(t.build);
-      t.run(c, planned);
-      count_errors(t.verdict, errors);
+      const suite::Case of{suite.name, kernel.name, t.build.arch, planned.name};
+      if (!wants(of)) continue;
+      if (!drawn) {
+        drawn = planned.draw();
+        c = suite::suite_case(planned, *drawn, t.build);
+        errors = drawn->errors_ulp(c.expected);
+      } else {
+        c.chain = drawn->chain(t.build);
+      }
+      if (plan.replay_each) {
+        t.failed = false;
+        t.replay = plan.replay + "/" + folder_of(of);
+      }
+      std::vector<std::byte> result;
+      Judged judged = t.run(of, c, result);
+      if (planned.recorded) judged.recorded = part_of_digest(suite, std::move(result));
+      if (planned.published && !judged.failure) judged.published_outputs = judged.outputs;
+      count_errors(judged, errors);
+      tell(std::move(judged));
     }
   }
-  std::vector<Verdict> out;
-  std::string reference;
-  for (Trial& t : trials) {
-    t.verdict.digest = recorded_digest(suite, t.recorded);
-    if (t.build.arch == kRecordedArch) reference = t.verdict.digest;
+}
+
+// What verdicts are held against.
+struct Known {
+  std::optional<capture::Capture> capture;
+  std::vector<capture::Capture> reported;
+  std::vector<problem::Word> words;
+};
+Known known_of(const suite::Suite& suite, const Plan& plan) {
+  Known out;
+  out.capture = capture::read_capture(plan.captures + "/" + suite.name + ".json");
+  if (!suite.words_kind.empty())
+    out.words = problem::words_of(suite.words_kind, launch::read_file(plan.captures + "/b200_words.txt"));
+  out.reported = capture::read_captures(plan.captures + "/reported");
+  return out;
+}
+
+// Of a kernel's cases on one architecture, in their order.
+struct Sum {
+  Verdict verdict;
+  run::Footprint touched;
+  bool approximates = false;
+  capture::Digest recorded;
+
+  void add(const Judged& j) {
+    Verdict& v = verdict;
+    ++v.cases;
+    v.outputs += j.outputs;
+    if (j.failure) add_failure(v, *j.failure);
+    v.worst_ulp = std::max(v.worst_ulp, j.worst_ulp);
+    v.beyond_range += j.beyond_range;
+    v.published_outputs += j.published_outputs;
+    approximates = approximates || j.approximates;
+    run::merge(touched, j.touched);
+    if (j.recorded) recorded.add(*j.recorded);
+    v.lane_instructions += j.lane_instructions;
+    v.seconds += j.seconds;
   }
-  for (Trial& t : trials) {
-    Verdict& v = t.verdict;
+};
+
+std::vector<Verdict> verdicts_of_kernel(const suite::Suite& suite, const suite::Kernel& kernel,
+                                        const std::vector<std::string>& archs, const Plan& plan,
+                                        const Known& known,
+                                        const std::map<suite::Case, const Judged*>& judged) {
+  std::vector<Sum> sums(archs.size());
+  std::string reference;
+  for (size_t i = 0; i < archs.size(); ++i) {
+    for (const suite::PlannedCase& planned : cases_of(kernel, plan)) {
+      const auto at = judged.find({suite.name, kernel.name, archs[i], planned.name});
+      if (at == judged.end()) return {};
+      sums[i].add(*at->second);
+    }
+    sums[i].verdict.digest = sums[i].recorded.hex();
+    if (archs[i] == kRecordedArch) reference = sums[i].verdict.digest;
+  }
+  std::vector<Verdict> out;
+  for (size_t i = 0; i < archs.size(); ++i) {
+    Verdict& v = sums[i].verdict;
+    v.kernel = kernel.full_name;
+    v.arch = archs[i];
+    v.note = kernel.note;
     v.evidence =
         suite.published_by.empty() ? "manual" : "published (" + suite.published_by + "); rest manual";
     v.holds = v.mismatches == 0;
     const std::string subject = recorded_name(suite, kernel, plan.full);
     if (!plan.only) {  // else what was recorded, and what is reserved, is of more than was run
-      if (t.build.arch == kRecordedArch)
-        compare_with_capture(v, capture, subject);
+      if (v.arch == kRecordedArch)
+        compare_with_capture(v, known.capture, subject);
       else if (v.digest == reference)
         v.evidence = std::string("manual; bits = ") + kRecordedArch;
-      add_reported(v, reported, reported_name(v.arch, subject));
-      if (t.build.arch != kRecordedArch) replay_words(v, suite, words);  // a B200's
-      if (kernel.reserves && !plan.budgets.empty()) compare_with_budget(t, *kernel.reserves, plan.budgets);
-      if (t.build.arch != kRecordedArch) add_published(v);
+      add_reported(v, known.reported, reported_name(v.arch, subject));
+      if (v.arch != kRecordedArch) replay_words(v, suite, known.words);  // a B200's
+      if (kernel.reserves && !plan.budgets.empty())
+        compare_with_budget(v, sums[i].touched, *kernel.reserves, plan.budgets);
+      if (v.arch != kRecordedArch) add_published(v);
     }
-    if (t.approximates) v.evidence += "; approximate instructions as an H200's";
+    if (sums[i].approximates) v.evidence += "; approximate instructions as an H200's";
     out.push_back(std::move(v));
   }
   return out;
@@ -203,17 +296,26 @@ Plan narrowed(const suite::Suite& suite, Plan plan) {
 }
 
 // `.ci/setup` compiles the PTX of the GEMV kernels; who asks for another is told how to get it.
-void expect_modules(const std::vector<const suite::Kernel*>& kernels,
-                    const std::vector<std::vector<std::string>>& archs, const Plan& plan) {
-  for (size_t i = 0; i < kernels.size(); ++i)
-    for (const suite::Entry& entry : kernels[i]->entries)
-      for (const std::string& arch : archs[i]) {
-        const std::string path = suite::Build{plan.ptx, arch}.file(entry.module);
+void expect_modules(const Asked& asked) {
+  for (size_t i = 0; i < asked.kernels.size(); ++i)
+    for (const suite::Entry& entry : asked.kernels[i]->entries)
+      for (const std::string& arch : asked.archs[i]) {
+        const std::string path = suite::Build{asked.plan.ptx, arch}.file(entry.module);
         if (std::filesystem::exists(path)) continue;
-        throw machine::InputError("'" + kernels[i]->full_name + "' is not compiled: there is no " + path +
+        throw machine::InputError("'" + asked.kernels[i]->full_name + "' is not compiled: there is no " +
+                                  path +
                                   "; 'cmake --build --preset release --target bitwell_kernels' compiles the "
                                   "kernels of all suites");
       }
+}
+
+Asked asked_of(const suite::Suite& suite, const Plan& plan) {
+  Asked out{narrowed(suite, plan), {}, {}};
+  for (const std::string& name : out.plan.kernels) out.kernels.push_back(&suite::kernel(suite, name));
+  if (out.plan.kernels.empty())
+    for (const suite::Kernel& k : suite.kernels) out.kernels.push_back(&k);
+  out.archs = archs_of(suite, out.kernels, out.plan);
+  return out;
 }
 
 }  // namespace
@@ -231,40 +333,68 @@ std::string reported_name(const std::string& arch, const std::string& subject) {
 
 std::string recorded_digest(const suite::Suite& suite, const std::vector<std::vector<std::byte>>& results) {
   capture::Digest all;
-  for (const std::vector<std::byte>& result : results) {
-    if (suite.recorded == suite::Suite::Recorded::results) {
-      all.add(result);
-      continue;
-    }
-    capture::Digest one;
-    one.add(result);
-    const std::string hex = one.hex();
-    all.add(std::as_bytes(std::span(hex)));
-  }
+  for (const std::vector<std::byte>& result : results) all.add(part_of_digest(suite, result));
   return all.hex();
 }
 
-std::vector<Verdict> judge(const suite::Suite& suite, const Plan& asked) {
-  const Plan plan = narrowed(suite, asked);
-  std::vector<const suite::Kernel*> kernels;
-  for (const std::string& name : plan.kernels) kernels.push_back(&suite::kernel(suite, name));
-  if (plan.kernels.empty())
-    for (const suite::Kernel& k : suite.kernels) kernels.push_back(&k);
-  const std::vector<std::vector<std::string>> archs = archs_of(suite, kernels, plan);
-  expect_modules(kernels, archs, plan);
-  const std::optional<capture::Capture> capture =
-      capture::read_capture(plan.captures + "/" + suite.name + ".json");
-  std::vector<problem::Word> words;
-  if (!suite.words_kind.empty())
-    words = problem::words_of(suite.words_kind, launch::read_file(plan.captures + "/b200_words.txt"));
-  const std::vector<capture::Capture> reported = capture::read_captures(plan.captures + "/reported");
-  std::vector<std::vector<Verdict>> results(kernels.size());
+std::vector<suite::Case> cases_of(const suite::Suite& suite, const Plan& plan) {
+  const Asked asked = asked_of(suite, plan);
+  std::vector<suite::Case> out;
+  for (size_t i = 0; i < asked.kernels.size(); ++i)
+    for (const suite::PlannedCase& planned : cases_of(*asked.kernels[i], asked.plan))
+      for (const std::string& arch : asked.archs[i])
+        out.push_back({suite.name, asked.kernels[i]->name, arch, planned.name});
+  return out;
+}
+
+void judge_cases(const suite::Suite& suite, const Plan& plan,
+                 const std::function<bool(const suite::Case&)>& wants,
+                 const std::function<void(const Judged&)>& tell) {
+  const Asked asked = asked_of(suite, plan);
+  expect_modules(asked);
   std::mutex mutex;
   size_t done = 0;
-  suite::each_in_parallel(kernels.size(), plan.threads, [&](size_t i) {
-    results[i] = judge_kernel(suite, *kernels[i], archs[i], plan, capture, reported, words);
+  suite::each_in_parallel(asked.kernels.size(), plan.threads, [&](size_t i) {
+    judge_kernel(suite, *asked.kernels[i], asked.archs[i], asked.plan, wants, [&](const Judged& judged) {
+      const std::scoped_lock lock(mutex);
+      tell(judged);
+    });
     const std::scoped_lock lock(mutex);
-    if (plan.progress) plan.progress(++done, kernels.size(), kernels[i]->name);
+    if (plan.progress) plan.progress(++done, asked.kernels.size(), asked.kernels[i]->name);
+  });
+}
+
+std::vector<Verdict> verdicts_of(const suite::Suite& suite, const Plan& plan,
+                                 const std::vector<Judged>& judged) {
+  const Asked asked = asked_of(suite, plan);
+  const Known known = known_of(suite, plan);
+  std::map<suite::Case, const Judged*> by_case;
+  for (const Judged& j : judged) by_case.emplace(j.of, &j);
+  std::vector<Verdict> out;
+  for (size_t i = 0; i < asked.kernels.size(); ++i)
+    for (Verdict& v :
+         verdicts_of_kernel(suite, *asked.kernels[i], asked.archs[i], asked.plan, known, by_case))
+      out.push_back(std::move(v));
+  return out;
+}
+
+std::vector<Verdict> judge(const suite::Suite& suite, const Plan& plan) {
+  const Asked asked = asked_of(suite, plan);
+  expect_modules(asked);
+  const Known known = known_of(suite, plan);
+  std::vector<std::vector<Verdict>> results(asked.kernels.size());
+  std::mutex mutex;
+  size_t done = 0;
+  suite::each_in_parallel(asked.kernels.size(), plan.threads, [&](size_t i) {
+    std::deque<Judged> judged;
+    judge_kernel(
+        suite, *asked.kernels[i], asked.archs[i], asked.plan, [](const suite::Case&) { return true; },
+        [&](Judged j) { judged.push_back(std::move(j)); });
+    std::map<suite::Case, const Judged*> by_case;
+    for (const Judged& j : judged) by_case.emplace(j.of, &j);
+    results[i] = verdicts_of_kernel(suite, *asked.kernels[i], asked.archs[i], asked.plan, known, by_case);
+    const std::scoped_lock lock(mutex);
+    if (plan.progress) plan.progress(++done, asked.kernels.size(), asked.kernels[i]->name);
   });
   std::vector<Verdict> out;
   for (auto& r : results)

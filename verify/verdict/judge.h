@@ -2,6 +2,7 @@
 // against itself under other schedules, against the recorded bits of a GPU, and against exact arithmetic.
 #pragma once
 #include "verify/suite/case.h"
+#include "verify/verdict/judged.h"
 #include "verify/verdict/verdict.h"
 
 namespace bitwell::verdict {
@@ -20,12 +21,26 @@ struct Plan {
   std::string captures;                   // folder of the captures
   std::string budgets;                    // folder of the budgets' specs; empty: kernels' are not looked at
   std::string replay = "bitwell-replay";  // folder for failed cases
+  bool replay_each = false;               // of each failed case, not of a verdict's first alone
   std::function<void(size_t done, size_t all, const std::string& now)> progress = nullptr;
 };
 
 // One verdict a kernel and architecture, in the suite's order of kernels. Throws machine::InputError for
 // names that the suite does not have, and for PTX that cannot be read.
 std::vector<Verdict> judge(const suite::Suite& suite, const Plan& plan);
+
+// The cases that it asks for, in the order in which verdicts count them: of a kernel, case by case on each
+// architecture. Throws as judge does.
+std::vector<suite::Case> cases_of(const suite::Suite& suite, const Plan& plan);
+// What becomes of those that `wants` takes; `tell` hears of each when it is judged, one at a time. Throws as
+// judge does.
+void judge_cases(const suite::Suite& suite, const Plan& plan,
+                 const std::function<bool(const suite::Case&)>& wants,
+                 const std::function<void(const Judged&)>& tell);
+// The verdicts that come of them, in whatever order they are, of kernels all of whose cases are there: what
+// judge gives where it is of all.
+std::vector<Verdict> verdicts_of(const suite::Suite& suite, const Plan& plan,
+                                 const std::vector<Judged>& judged);
 
 // What a capture of a kernel is called, and the digest of its recorded results in order; `full`: with those
 // of full cases.

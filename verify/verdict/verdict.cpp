@@ -5,16 +5,24 @@
 
 namespace bitwell::verdict {
 
-void add_failure(Verdict& v, const suite::Failure& failure, const std::string& folder) {
+Judged::Failure failure_of(const suite::Failure& failure, const std::string& folder) {
+  Judged::Failure out{failure.wrong, failure.what, "", launch::replay_options(failure.schedule), ""};
+  if (folder.empty()) return out;
+  try {
+    out.replay = launch::write_launch(failure.launch, folder);
+  } catch (const machine::InputError& e) {
+    out.replay_error = e.what();
+  }
+  return out;
+}
+
+void add_failure(Verdict& v, const Judged::Failure& failure) {
   v.mismatches += failure.wrong;
   if (!v.first_mismatch.empty()) return;
   v.first_mismatch = failure.what;
-  v.replay_options = launch::replay_options(failure.schedule);
-  try {
-    v.replay = launch::write_launch(failure.launch, folder);
-  } catch (const machine::InputError& e) {
-    v.replay_error = e.what();
-  }
+  v.replay = failure.replay;
+  v.replay_options = failure.replay_options;
+  v.replay_error = failure.replay_error;
 }
 
 void add_published(Verdict& v) {

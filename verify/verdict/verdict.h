@@ -8,6 +8,7 @@
 
 #include "verify/capture/captures.h"
 #include "verify/suite/suite.h"
+#include "verify/verdict/judged.h"
 #include "verify/verdict/occupied.h"
 
 namespace bitwell::verdict {
@@ -36,9 +37,11 @@ struct Verdict {
   bool holds = false;
 };
 
-// Counts a case's failure. The verdict's first is told, and its launch written as the replay; a folder that
-// cannot be written leaves the reason there.
-void add_failure(Verdict& v, const suite::Failure& failure, const std::string& folder);
+// What is said of a case that failed. Its launch is written to the folder as the replay, where one is given;
+// a folder that cannot be written leaves the reason there.
+Judged::Failure failure_of(const suite::Failure& failure, const std::string& folder);
+// Counts it; the verdict's first is told.
+void add_failure(Verdict& v, const Judged::Failure& failure);
 
 // Names in the evidence of a verdict that holds what was published, and leaves the rest as weak as it was.
 void add_published(Verdict& v);

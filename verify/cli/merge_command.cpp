@@ -1,0 +1,101 @@
+// bitwell merge
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "verify/capture/captures.h"
+#include "verify/cli/command.h"
+#include "verify/cli/report/short_names.h"
+#include "verify/cli/report/verdicts.h"
+#include "verify/cli/shell/version.h"
+#include "verify/launch/output/output_files.h"
+#include "verify/terminal/table.h"
+#include "verify/verdict/journal.h"
+
+namespace bitwell::cli {
+namespace {
+
+constexpr size_t kMostMissing = 12;  // that a person is told
+
+struct MergeOptions {
+  std::string folder, junit;
+  bool json = false, verbose = false;
+};
+
+void merge(const MergeOptions& options, int& status) {
+  const verdict::Journals journals = verdict::read_journals(options.folder, version());
+  for (const std::string& note : journals.notes) terminal::note("bitwell: " + note);
+  const verdict::Question& question = journals.question;
+  verdict::Plan plan;
+  plan.captures = capture::share_folder("captures");
+  plan.budgets = capture::share_folder("budgets");
+  std::vector<verdict::Verdict> verdicts;
+  for (const suite::Suite* suite : question.suites())
+    for (verdict::Verdict& v : verdict::verdicts_of(*suite, question.plan(plan), journals.judged)) {
+      v.seconds = 0;  // of whatever machines there were
+      verdicts.push_back(std::move(v));
+    }
+  const bool all = journals.missing.empty() && std::all_of(verdicts.begin(), verdicts.end(),
+                                                           [](const verdict::Verdict& v) { return v.holds; });
+  const size_t cases = journals.missing.size() + journals.judged.size();
+  status = all ? held : failed;
+  if (!options.junit.empty()) {
+    std::vector<TestCase> tests = tests_of(verdicts, {});
+    for (const suite::Case& c : journals.missing)
+      tests.push_back(
+          {c.kernel, c.arch, 0, TestCase::Failure{"missing", "no journal has " + suite::text_of(c)}, "", ""});
+    launch::replace_file(options.junit, "--junit", junit("bitwell verify " + question.subject, tests));
+  }
+  if (options.json) {
+    nlohmann::json j{{"suite", question.subject},
+                     {"full", question.full},
+                     {"holds", all},
+                     {"cases", cases},
+                     {"missing", nlohmann::json::array()},
+                     {"verdicts", nlohmann::json::array()}};
+    for (const suite::Case& c : journals.missing) j["missing"].push_back(suite::text_of(c));
+    for (const verdict::Verdict& v : verdicts) j["verdicts"].push_back(verdict_json(v, false));
+    fmt::print("{}\n", j.dump(2));
+    return;
+  }
+  if (!journals.missing.empty()) {
+    fmt::print("{} of {} cases are missing, and with them the verdicts on their kernels:\n",
+               journals.missing.size(), cases);
+    for (size_t i = 0; i < std::min(kMostMissing, journals.missing.size()); ++i)
+      fmt::print("  {}\n", suite::text_of(journals.missing[i]));
+    if (journals.missing.size() > kMostMissing)
+      fmt::print("  ... and {} more; --json has them all\n", journals.missing.size() - kMostMissing);
+    fmt::print("judge them: bitwell {} --journal {}\n\n", question.words(), options.folder);
+  }
+  if (verdicts.empty()) return;
+  fmt::print("{}\n\n", summary(question.subject, verdicts, {}));
+  print_verdicts(verdicts, {}, false, options.verbose);
+}
+
+}  // namespace
+
+void add_merge(CLI::App& app, int& status) {
+  CLI::App* command = app.add_subcommand(
+      "merge",
+      "The report of verify's cases that many processes have judged, by the journals they have left");
+  auto options = std::make_shared<MergeOptions>();
+  command->add_option("DIR", options->folder, "The folder that verify --journal names")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  command->add_flag("--json", options->json, "Verdicts as JSON, and the cases that are missing");
+  command->add_option("--junit", options->junit,
+                      "Write the verdicts to this file too, in JUnit's XML, for CI servers");
+  command->add_flag("-v,--verbose", options->verbose, kVerboseHelp);
+  command->footer(
+      "The report is the same, to the byte, however the cases were divided and in whatever order they were "
+      "judged.\n\n"
+      "Example:  bitwell verify gemv --shard 1/2 --journal out; bitwell verify gemv --shard 2/2 --journal "
+      "out; "
+      "bitwell merge out");
+  command->callback(
+      [options, &status] { naming_shortly(options->verbose, [&] { merge(*options, status); }); });
+}
+
+}  // namespace bitwell::cli
