@@ -62,6 +62,7 @@ SideBySide::SideBySide(Grid& grid, unsigned threads, const Unordered& unordered)
       ctas_(grid.shape.ctas_a_cluster()),
       before_(grid.global) {
   add_worker();
+  workers_.front()->own = true;
   Flight& own = workers_.front()->flight;
   own.call_at(kShort, [this] { call_helpers(); });
 }
@@ -199,7 +200,7 @@ void SideBySide::work(Worker& worker) {
       for (size_t i = first; i < std::min(first + round_.piece, round_.end); ++i) {
         if (!run_cluster(worker, i)) return give_up("clusters wait for each other");
         ++ended_;
-        if (&worker == workers_.front().get()) tell_progress(0);
+        if (worker.own) tell_progress(0);
       }
     }
   } catch (...) {

@@ -39,6 +39,7 @@ class SideBySide {
     Flight flight;
     Grid grid;
     RunResult result;
+    bool own = false;              // the launch's own thread, which tells of progress
     uint64_t begun = 0;            // its cluster
     mutable uint64_t look_at = 0;  // so late in it, threads look whether they have met
   };
