@@ -149,6 +149,11 @@ constexpr OpCost kB200Ops[] = {
     {"elect", "", 22, 0.5, Source::guess},
     {"redux", "", 45, 2, Source::published, kQuick},
     {"match", "", 375, 20, Source::published, kQuick},
+    {"tcgen05.fence", "", 2, 0.25, Source::guess},
+    {"tcgen05.commit", "", 12, 0.25, Source::guess},
+    {"tcgen05.alloc", "", 100, 1, Source::guess},
+    {"tcgen05.dealloc", "", 20, 1, Source::guess},
+    {"tcgen05.relinquish_alloc_permit", "", 10, 1, Source::guess},
 };
 
 constexpr WarpMmaCost kB200Mmas[] = {
