@@ -22,13 +22,15 @@ from .numbers import (Layout, Quantised, decode, dot, encode, formats, instructi
 from .process import Process, process
 from .report import (Access, Act, Fault, Finding, Loss, Losses, Note, Parting, Place, RaceError, Report, ScheduleError,
                      Source, Verdict, Waiter)
+from .timing import Time, time
 
 __all__ = [
     "Access", "Act", "Array", "CommandError", "Entry", "Fault", "Finding", "InputError", "Layout", "LayoutError", "Loss",
     "Losses", "ModelBug", "Module", "Note", "Parameter", "Parting", "Place", "Process", "Quantised", "RaceError", "Ran",
-    "Report", "ScheduleError", "Source", "TensorMap", "Unsupported", "Verdict", "Waiter", "activate", "budget", "command", "cute",
-    "decode",
+    "Report", "ScheduleError", "Source", "TensorMap", "Time", "Unsupported", "Verdict", "Waiter", "activate", "budget",
+    "command", "cute", "decode",
     "dot", "encode", "formats", "instructions", "layout", "layouts", "process", "quantise", "recipes", "run", "running", "study",
+    "time",
 ]
 
 InputError.__doc__ = "What was given cannot be used; the message says what can."

@@ -234,6 +234,35 @@ class Command(unittest.TestCase):
                 bitwell.run(launch)
             os.chdir("/")
 
+    def test_times(self):
+        text = """.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+.reg .b64 %a; .reg .b32 %r;
+ld.param.u64 %a, [x];
+ld.global.u32 %r, [%a];
+st.global.u32 [%a+64], %r;
+ret;
+}
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            ptx, trace = os.path.join(folder, "k.ptx"), os.path.join(folder, "trace.json")
+            pathlib.Path(ptx).write_text(text)
+            launch = {"ptx": ptx, "entry": "k", "grid": [200], "block": [32], "arguments": [{"buffer": "x", "zeros": 256}]}
+            t = bitwell.time(launch, trace=trace)
+            self.assertEqual((t.device, t.runs_there), ("h200", True))
+            self.assertTrue(0 < t.low_us < t.us < t.high_us)
+            self.assertEqual(t.launches[0]["entry"], "k")
+            events = json.loads(pathlib.Path(trace).read_text())["traceEvents"]
+            turns = [e for e in events if e["ph"] == "X"]
+            self.assertTrue(turns)
+            self.assertLess(max(e["ts"] + e["dur"] for e in turns), t.high_us)
+            self.assertFalse(bitwell.time(launch, device="b200", clusters=0).runs_there)
+            with self.assertRaisesRegex(bitwell.InputError, "no table of costs"):
+                bitwell.time(launch, device="h100")
+
     def test_budgets_and_studies(self):
         with self.assertRaisesRegex(bitwell.InputError, "there are .*dense"):
             bitwell.budget("none")
