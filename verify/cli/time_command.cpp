@@ -46,7 +46,6 @@ std::string place_of(const isa::Program& program, int ptx_line) {
 nlohmann::json facts(const session::LaunchTime& l) {
   const timing::Seen& s = l.launch.seen;
   nlohmann::json out{{"entry", l.launch.entry},
-                     {"runs_on_device", device::runs_target(kCapability, l.program->target)},
                      {"us", l.estimate.us},
                      {"low_us", l.estimate.low},
                      {"high_us", l.estimate.high},
