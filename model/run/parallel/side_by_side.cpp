@@ -32,8 +32,8 @@ Options of_worker(const Options& options) {
 
 }  // namespace
 
-SideBySide::Worker::Worker(SideBySide& threads, const Options& options, machine::Claims& own)
-    : Parallel(own, threads.unordered_, threads.locks_),
+SideBySide::Worker::Worker(SideBySide& threads, const Options& options, machine::Claims& of_launch)
+    : Parallel(of_launch, threads.unordered_, threads.locks_),
       all(threads),
       grid{threads.grid_.program,
            threads.grid_.shape,

@@ -33,7 +33,7 @@ class SideBySide {
  private:
   // A host thread, and what it has done in this round.
   struct Worker : Parallel {
-    Worker(SideBySide& threads, const Options& options, machine::Claims& own);
+    Worker(SideBySide& threads, const Options& options, machine::Claims& of_launch);
     bool goes_on(uint64_t time) const override;
     SideBySide& all;
     Flight flight;
