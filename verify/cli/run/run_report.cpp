@@ -79,7 +79,7 @@ std::string RunReport::text() const {
     // What the check took: of a small launch its fixed tables, which say nothing of a larger one.
     const hazard::Checker::Cost& cost = answer.cost;
     const bool matters = cost.touched != 0 && (options.verbose || cost.shadow >= kMuchShadow);
-    line(fmt::format("  {} races and the like{}", found.errors,
+    line(fmt::format("  {} error{} by --races{}", found.errors, found.errors == 1 ? "" : "s",
                      matters
                          ? fmt::format(", {:.1f} bytes of shadow a byte touched",
                                        static_cast<double>(cost.shadow) / static_cast<double>(cost.touched))
