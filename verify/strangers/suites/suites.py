@@ -83,6 +83,9 @@ def row_of(project, tests, device, folder, limit):
         seconds = time.time() - began
         print(said[-3000:], flush=True)
         cases = list(xml.etree.ElementTree.parse(xml_file).getroot().iter("testcase")) if xml_file.exists() else []
+    ended_cases = sum(int(n) for n in re.findall(r"(\d+) (?:passed|failed|skipped|errors?|xfailed|xpassed)\b", (said.strip().splitlines() or [""])[-1]))
+    if stopped and len(cases) > ended_cases:
+        cases.pop()  # that which was interrupted
     ended = collections.Counter()
     reasons = collections.Counter()
     launched = 0

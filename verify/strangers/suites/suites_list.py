@@ -23,5 +23,5 @@ SUITES = {
     "Helion": [Tests("helion", f"test/test_{name}.py") for name in ("masking", "loops", "reduce", "broadcasting", "views", "associative_scan")],
     "quack": [Tests("quack_kernels", "tests/test_softmax.py"), Tests("quack_kernels", "tests/test_rmsnorm.py", "test_rmsnorm_strided_tensor")],
     "tilelang": [Tests("tilelang", "testing/python/language/test_tilelang_language_copy.py")],
-    "FlashInfer": [Tests("flashinfer_python", "tests/norm/test_norm.py", "test_norm and 1")],
+    "FlashInfer": [Tests("flashinfer_python", "tests/utils/test_norm.py", "test_norm and 1")],
 }
