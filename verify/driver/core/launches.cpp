@@ -252,6 +252,10 @@ std::string Launches::text_of(const session::Finding& finding) const {
   std::string out;
   for (const session::Told& one : finding.pairs) {
     for (const session::Told::Line& line : one.lines) out += line.text + "\n";
+    if (state_.asked.explain || (one.on_this_run && one.level != one.own)) {
+      out += "  " + launch::as_written(one.way_words) + "\n";
+      if (one.on_this_run) out += "  " + launch::as_written(one.on_this_run->words) + "\n";
+    }
     if (!state_.asked.all) break;
   }
   return out;
@@ -278,10 +282,10 @@ void Launches::tell(const Wanted& w, const session::Answer& answer, Ordered& tol
     state_.lost = lost_by(*answer.fault);
   }
   for (const session::Finding& f : findings.fresh) {
-    if (f.level == session::Level::nothing) continue;
+    if (f.level == session::Level::nothing && !a.explain) continue;
     const std::string text = text_of(f);
     const bool is_error = f.level == session::Level::error;
-    if (is_error ? a.error_on != "none" : a.error_on == "note") {
+    if (is_error ? a.error_on != "none" : f.level == session::Level::note && a.error_on == "note") {
       tell_error(text, sanitizer_finding(f, kernel));
       continue;
     }
