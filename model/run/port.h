@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "model/machine/event.h"
 #include "model/run/context.h"
@@ -84,6 +85,53 @@ class Port {
       if (known != nullptr) copy(known + (address - base), defined + at, size);
     });
   }
+  // Both at once, with nobody watching: a run of bytes to pieces of shared memory, `offset` in the run.
+  // `side_by_side`: where they are all of a run, in whatever order, its first byte.
+  template <class Pieces>
+  void deal(const machine::Region& from, uint64_t address, uint64_t size, machine::Region& to,
+            Pieces each_piece, std::optional<uint64_t> side_by_side) const {
+    if (cluster_.grid.parallel != nullptr && !cluster_.grid.parallel->claims.read_at_once(from)) [[unlikely]]
+      claim(AccessKind::read, from, address, size, cluster_.grid.parallel->claims);
+    const std::byte* source = from.raw_bytes() + (address - from.base());
+    std::byte* bytes = to.raw_bytes();
+    uint8_t* known = to.raw_defined();
+    const uint64_t base = to.base();
+    each_piece([=](uint64_t place, uint64_t at, uint64_t length) {
+      copy(bytes + (place - base), source + at, length);
+    });
+    if (known == nullptr) return;
+    const uint8_t* defined = from.raw_defined();
+    if (defined == nullptr && side_by_side) {
+      std::memset(known + (*side_by_side - base), machine::kWritten, size);
+      return;
+    }
+    if (defined == nullptr) {
+      each_piece([=](uint64_t place, uint64_t, uint64_t length) { fill(known + (place - base), length); });
+      return;
+    }
+    defined += address - from.base();
+    each_piece([=](uint64_t place, uint64_t at, uint64_t length) {
+      copy(known + (place - base), defined + at, length);
+    });
+  }
+  // As gather, of `size` bytes of shared memory with nobody watching; returns whether all of them were
+  // written.
+  template <class Pieces>
+  static bool collect(const machine::Region& from, uint64_t size, Pieces each_piece, std::byte* to,
+                      std::optional<uint64_t> side_by_side) {
+    const std::byte* bytes = from.raw_bytes();
+    const uint8_t* known = from.raw_defined();
+    const uint64_t base = from.base();
+    bool written = true;
+    each_piece(
+        [=](uint64_t place, uint64_t at, uint64_t length) { copy(to + at, bytes + (place - base), length); });
+    if (known != nullptr && side_by_side) return machine::all_written(known + (*side_by_side - base), size);
+    if (known != nullptr)
+      each_piece([=, &written](uint64_t place, uint64_t, uint64_t length) {
+        written = all_written(known + (place - base), length) && written;
+      });
+    return written;
+  }
   // Reads an element of up to 8 bytes, all of them written before, and writes change(element) in its place,
   // at once. Returns false, with nothing done, where they were not.
   template <class Change>
@@ -133,6 +181,18 @@ class Port {
       std::memcpy(to, from, 16);
     else
       std::memcpy(to, from, size);
+  }
+  static void fill(uint8_t* known, uint64_t size) {
+    if (size == 16)
+      std::memset(known, machine::kWritten, 16);
+    else
+      std::memset(known, machine::kWritten, size);
+  }
+  static bool all_written(const uint8_t* known, uint64_t size) {
+    if (size != 16) return machine::all_written(known, size);
+    uint64_t half[2];
+    std::memcpy(half, known, 16);
+    return (half[0] & half[1]) == ~uint64_t{0};
   }
   void told(AccessKind kind, const machine::Region& at, uint64_t address, uint64_t size) const {
     if (cluster_.accesses_watched()) [[unlikely]]

@@ -11,6 +11,34 @@ namespace bitwell::isa {
 using machine::Fault;
 using machine::Region;
 
+namespace {
+
+using Keys = std::array<uint8_t, 8>;  // by a line's number modulo 8
+constexpr uint64_t key_at(machine::TensorSwizzle swizzle, uint64_t line) {
+  return machine::swizzled(swizzle, line) ^ line;
+}
+constexpr auto kKeys = [] {
+  std::array<Keys, layout::kSharedSwizzles.size()> out{};
+  for (size_t s = 0; s < out.size(); ++s)
+    for (uint64_t i = 0; i < out[s].size(); ++i)
+      out[s][i] = static_cast<uint8_t>(key_at(static_cast<machine::TensorSwizzle>(s), 128 * i));
+  return out;
+}();
+// By what offsets inside a line of 128 bytes change their places.
+constexpr uint64_t key_of(machine::TensorSwizzle swizzle, uint64_t line) {
+  return kKeys[static_cast<size_t>(swizzle)][line / 128 % 8];
+}
+static_assert([] {
+  for (size_t s = 0; s < kKeys.size(); ++s)
+    for (uint64_t line = 0; line < 128 * 64; line += 128)
+      if (key_of(static_cast<machine::TensorSwizzle>(s), line) !=
+          key_at(static_cast<machine::TensorSwizzle>(s), line))
+        return false;
+  return true;
+}());
+
+}  // namespace
+
 BulkCopy::BulkCopy(run::Cluster& cluster, std::string what, std::vector<Segment> segments,
                    CopyOptions options)
     : cluster_(cluster), what_(std::move(what)), segments_(std::move(segments)), options_(options) {
@@ -42,7 +70,13 @@ void BulkCopy::pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit
   const uint32_t unit = options_.swizzle == machine::TensorSwizzle::b128_atom_32b_flip_8b ? 8 : 16;
   for (uint32_t at = 0; at < bytes;) {
     const uint64_t line = (address + at) & ~uint64_t{127};
-    const uint64_t key = machine::swizzled(options_.swizzle, line) ^ line;
+    const uint64_t key = key_of(options_.swizzle, line);
+    if (unit == 16 && line == address + at && bytes - at >= 128) {
+#pragma GCC unroll 8
+      for (uint32_t c = 0; c < 128; c += 16) visit(line + (c ^ key), at + c, 16u);
+      at += 128;
+      continue;
+    }
     for (auto c = static_cast<uint32_t>(address + at - line); c < 128 && at < bytes;) {
       const uint32_t length = std::min(unit - (c & (unit - 1)), bytes - at);
       visit(line + (c ^ key), at, length);
@@ -52,6 +86,9 @@ void BulkCopy::pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit
   }
 }
 
+// Lines of 128 bytes, which swizzling does not leave.
+static bool whole_lines(uint64_t address, uint64_t bytes) { return ((address | bytes) & 127) == 0; }
+
 void BulkCopy::poison() {
   low_ = ~uint64_t{0};
   for (const Segment& s : segments_) {
@@ -60,7 +97,8 @@ void BulkCopy::poison() {
     high_ = std::max(high_, (offset + s.span() + 127) & ~uint64_t{127});
   }
   for (const CopyTarget& t : targets_)
-    for (const Segment& s : segments_) {
+    for (size_t i = 0; i < segments_.size(); ++i) {
+      const Segment& s = segments_[i];
       const uint64_t offset = s.to - segments_.front().destination->base();
       const auto nothing = [&](uint64_t where, uint32_t, uint32_t length) {
         if (t.cta->mbarriers.overlapping(where + t.cta->shared.base(), length) != nullptr)
@@ -68,11 +106,44 @@ void BulkCopy::poison() {
         run::Port::empty(t.cta->shared, where + t.cta->shared.base(), length);
         run::tell_emptied(*t.cta, where + t.cta->shared.base(), length);
       };
-      if (offset % 128 == 0 && s.bytes % 128 == 0)
-        nothing(offset, 0, s.bytes);  // whole lines, which swizzling does not leave
-      else
+      if (!whole_lines(offset, s.bytes)) {
         pieces(true, offset, s.span(), nothing);
+        continue;
+      }
+      // Those of many rows at once, if nobody hears of each.
+      uint32_t bytes = s.bytes;
+      while (plain() && i + 1 < segments_.size() && segments_[i + 1].to == s.to + bytes &&
+             segments_[i + 1].bytes % 128 == 0)
+        bytes += segments_[++i].bytes;
+      nothing(offset, 0, bytes);
     }
+}
+
+// Whether the bytes go as they are, and nobody is to hear of them.
+bool BulkCopy::plain() const {
+  using machine::TensorType;
+  const TensorType type = options_.convert.value_or(TensorType::u8);
+  return !options_.reduce && type != TensorType::tf32 && type != TensorType::tf32_ftz &&
+         !cluster_.accesses_watched() && cluster_.grid.options.follow == nullptr;
+}
+
+// Whether they need stand nowhere between source and destination, of which there is nothing to be said
+// either.
+bool BulkCopy::goes_direct() const {
+  return plain() && std::all_of(targets_.begin(), targets_.end(), [&](const CopyTarget& t) {
+           return t.cta->alive() &&
+                  t.cta->mbarriers.overlapping(t.cta->shared.base() + low_, high_ - low_) == nullptr;
+         });
+}
+
+void BulkCopy::load_direct(const Segment& s) const {
+  for (const CopyTarget& t : targets_) {
+    const uint64_t to = t.cta->shared.base() + (s.to - s.destination->base());
+    run::Port(cluster_, *this, options_.order)
+        .deal(
+            *s.source, s.from, s.bytes, t.cta->shared, [&](auto visit) { pieces(true, to, s.bytes, visit); },
+            whole_lines(to, s.bytes) ? std::optional(to) : std::nullopt);
+  }
 }
 
 void BulkCopy::read(const Segment& s, std::byte* bytes, uint8_t* defined) const {
@@ -184,6 +255,8 @@ bool BulkCopy::some_wait() const {
   });
 }
 
+Fault BulkCopy::unwritten() const { return Fault(what_ + " reads shared memory that was never written"); }
+
 // First everything is read, then written: wait_group.read tells the two apart.
 bool BulkCopy::step_to_global() {
   const bool reads = read_ < segments_.size();
@@ -191,21 +264,34 @@ bool BulkCopy::step_to_global() {
   if (reads) {
     if (!cta_->alive()) cta_->outlived(place, what_);
     bytes_.resize(total_);
-    defined_.resize(total_);
+    // What is plain is all written, or faults.
+    if (next_ == 0) defined_.resize(plain() ? 0 : total_);
   }
+  const bool is_plain = defined_.empty();
   for (; next_ < end; ++next_) {
     const Segment& s = segments_[next_];
     std::byte* const bytes = bytes_.data() + at_;
-    uint8_t* const defined = defined_.data() + at_;
+    uint8_t* const defined = is_plain ? nullptr : defined_.data() + at_;
     at_ += s.bytes;
+    if (is_plain) {
+      if (!reads) {
+        run::Port(cluster_, *this, options_.order).write(*s.destination, s.to, s.bytes, bytes);
+        moved_ += s.bytes;
+      } else if (!run::Port::collect(
+                     *s.source, s.bytes,
+                     [&](auto visit) { pieces(options_.shared_source, s.from, s.bytes, visit); }, bytes,
+                     whole_lines(s.from, s.bytes) ? std::optional(s.from) : std::nullopt)) {
+        throw unwritten();
+      }
+      continue;
+    }
     if (!reads) {
       write(*s.destination, nullptr, s, bytes, defined);
       moved_ += s.bytes;
       continue;
     }
     read(s, bytes, defined);
-    if (!machine::all_written(defined, s.bytes) && cluster_.grid.options.follow == nullptr)
-      throw Fault(what_ + " reads shared memory that was never written");
+    if (!machine::all_written(defined, s.bytes) && cluster_.grid.options.follow == nullptr) throw unwritten();
   }
   if (reads) read_ = next_;
   if (next_ < segments_.size()) return false;
@@ -239,10 +325,15 @@ bool BulkCopy::complete(uint64_t bytes) {
 
 bool BulkCopy::step_to_shared() {
   const size_t end = next_ + cluster_.piece(segments_.size() - next_);
+  const bool direct = goes_direct();
   uint64_t moved = 0;
   for (; next_ < end; ++next_) {
     const Segment& s = segments_[next_];
     moved += s.bytes;
+    if (direct && s.source != nullptr) {
+      load_direct(s);
+      continue;
+    }
     bytes_.resize(std::max<size_t>(bytes_.size(), s.bytes));
     defined_.resize(bytes_.size());
     read(s, bytes_.data(), defined_.data());

@@ -72,11 +72,15 @@ class BulkCopy : public machine::Agent {
   std::string describe() const override;
 
  private:
+  bool plain() const;
+  bool goes_direct() const;
+  void load_direct(const Segment& s) const;
   void read(const Segment& s, std::byte* bytes, uint8_t* defined) const;
   void convert(std::byte* bytes, size_t size) const;
   void write(machine::Region& region, run::Cta* cta, const Segment& s, const std::byte* bytes,
              const uint8_t* defined) const;
   void follow(const machine::Region& region, uint64_t to, uint64_t bytes) const;
+  machine::Fault unwritten() const;
   bool step_to_global();
   bool step_to_shared();
   bool complete(uint64_t bytes);
