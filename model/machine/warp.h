@@ -123,6 +123,19 @@ struct WaitsPassed {
   int ptx_line = 0;
 };
 
+// Something of each lane, made when a lane's is first asked for: most warps never do, and many are short.
+template <class T>
+class OfLanes {
+ public:
+  T& operator[](size_t lane) {
+    if (all_ == nullptr) all_ = std::make_unique<std::array<T, kLanes>>();
+    return (*all_)[lane];
+  }
+
+ private:
+  std::unique_ptr<std::array<T, kLanes>> all_;
+};
+
 struct Warp {
   int index = 0;        // in its CTA
   uint32_t exists = 0;  // lanes that are threads of the CTA
@@ -134,10 +147,10 @@ struct Warp {
   uint64_t time_reads = 0;                          // of %clock and its like
   std::array<uint64_t, kLanes> cluster_waits{};     // by lane: the arrivals it has waited for
   std::array<uint64_t, kLanes> cluster_arrivals{};  // by lane: phases of the cluster's barrier it arrived at
-  std::array<AsyncGroups, kLanes> copies, bulk_copies;  // by lane: of cp.async and cp.async.bulk
+  OfLanes<AsyncGroups> copies, bulk_copies;         // of cp.async and cp.async.bulk
   TensorLoads tensor_loads;
-  std::array<std::vector<std::byte>, kLanes> local;        // each lane's stack
-  std::array<std::vector<uint8_t>, kLanes> local_defined;  // as Region::defined
+  OfLanes<std::vector<std::byte>> local;        // each lane's stack
+  OfLanes<std::vector<uint8_t>> local_defined;  // as Region::defined
 
   uint32_t live() const { return exists & ~exited; }
   bool can_run() const {

@@ -125,6 +125,33 @@ uint64_t Cta::special(isa::Special s, const Warp& warp, int lane, const Activati
   }
 }
 
+// One coordinate of each lane's thread, counted on from lane to lane: to divide for each takes longer than
+// short kernels run.
+void Cta::put_thread_indices(std::byte* row, const isa::SpecialRow& s, const Warp& warp) const {
+  const auto& b = grid.shape.block;
+  const auto which = static_cast<size_t>(s.special) - static_cast<size_t>(isa::Special::tid_x);
+  std::array<uint32_t, 3> at = thread_index(warp, 0);
+  std::array<uint64_t, kLanes> values{};
+  for (uint64_t& v : values) {
+    v = at[which] + s.offset;
+    if (++at[0] < b[0]) continue;
+    at[0] = 0;
+    if (++at[1] < b[1]) continue;
+    at[1] = 0;
+    ++at[2];
+  }
+  const auto copy = [&](auto* to) {
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      to[lane] = static_cast<std::remove_reference_t<decltype(*to)>>(values[lane]);
+  };
+  if (s.bits <= 16)
+    copy(reinterpret_cast<uint16_t*>(row));
+  else if (s.bits <= 32)
+    copy(reinterpret_cast<uint32_t*>(row));
+  else
+    copy(reinterpret_cast<uint64_t*>(row));
+}
+
 std::shared_ptr<Activation> Cta::activate(int function, Warp& warp, uint32_t mask,
                                           std::shared_ptr<Activation> caller) {
   const isa::Function& f = grid.program.functions[static_cast<size_t>(function)];
@@ -152,13 +179,16 @@ std::shared_ptr<Activation> Cta::activate(int function, Warp& warp, uint32_t mas
     defined[c.row / machine::kRowBytes] = ~0u;
   }
   for (const isa::SpecialRow& s : f.specials) {
-    if (!differs_by_lane(s.special))
+    if (s.special <= isa::Special::tid_z)
+      put_thread_indices(rows + s.row, s, warp);
+    else if (!differs_by_lane(s.special))
       fill(rows + s.row, s.bits, special(s.special, warp, 0, *activation) + s.offset);
     else
       for (int lane = 0; lane < kLanes; ++lane)
         put(s.row, s.bits, lane, special(s.special, warp, lane, *activation) + s.offset);
     defined[s.row / machine::kRowBytes] = ~0u;
   }
+  if (top == 0) return activation;
   for (int lane = 0; lane < kLanes; ++lane)
     if ((mask >> lane & 1) != 0 && warp.local[static_cast<size_t>(lane)].size() < top) {
       warp.local[static_cast<size_t>(lane)].resize(top);

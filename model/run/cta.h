@@ -80,9 +80,11 @@ class Cta {
   FamilyStates families;
   uint64_t lane_instructions = 0;
   uint64_t warp_instructions = 0;
-  bool lets_dependents_start = false;      // has executed griddepcontrol.launch_dependents
-  bool saw_launches_over = false;          // has read that a clusterlaunchcontrol.try_cancel has failed
-  machine::Region* last_global = nullptr;  // the region that the last global access hit
+  bool lets_dependents_start = false;  // has executed griddepcontrol.launch_dependents
+  bool saw_launches_over = false;      // has read that a clusterlaunchcontrol.try_cancel has failed
+  // The regions that the last global access hit, and one before.
+  machine::Region* last_global = nullptr;
+  machine::Region* other_global = nullptr;
 
   // Runs splits of the warp until all of them wait, each has had its turn, or the schedule wants to choose
   // again. Returns whether any ran.
@@ -133,6 +135,7 @@ class Cta {
   void arrive(Context& context, uint32_t pc, uint64_t instructions);
   size_t choose(const machine::Warp& warp) const;
   void merge(machine::Warp& warp);
+  void put_thread_indices(std::byte* row, const isa::SpecialRow& s, const machine::Warp& warp) const;
   uint64_t special(isa::Special s, const machine::Warp& warp, int lane,
                    const machine::Activation& activation) const;
   uint64_t clock_ = 0;

@@ -29,13 +29,15 @@ struct RowBytes {
     case isa::Space::global: {
       if (use.narrow || !machine::is_global(address)) return nullptr;
       global = true;
-      machine::Region*& last = cta.last_global;
-      if (last == nullptr || !last->contains(address, length)) {
-        machine::Region* const found = cta.grid.global.find(address, length);
-        if (found != nullptr) last = found;
-        return found;
-      }
-      return last;
+      const auto holds = [&](const machine::Region* r) {
+        return r != nullptr && r->contains(address, length);
+      };
+      if (holds(cta.last_global)) return cta.last_global;
+      machine::Region* const found =
+          holds(cta.other_global) ? cta.other_global : cta.grid.global.find(address, length);
+      if (found == nullptr) return nullptr;
+      cta.other_global = cta.last_global;
+      return cta.last_global = found;
     }
     case isa::Space::shared:
     case isa::Space::cluster: return &cta.shared;
