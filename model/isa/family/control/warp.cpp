@@ -26,6 +26,9 @@ struct Group {
 Group first_group(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.e, mask, "a member mask");
   const auto* row = context.row<uint32_t>(op.e);
+  uint32_t all = mask;
+  for (int i = 0; i < kLanes; ++i) all &= row[i];
+  if (all == ~0u) return {~0u, ~0u};  // most often everybody names everybody
   Group out{0, row[__builtin_ctz(mask)]};
   for (int i = 0; i < kLanes; ++i) {
     if ((mask >> i & 1) == 0) continue;
@@ -99,6 +102,33 @@ Next warp_barrier(const Op& op, run::Context& context, uint32_t mask) {
   return Next::moved;
 }
 
+// Which lane each lane's value comes from, and the lanes for which that is in range.
+template <ShuffleMode mode>
+static uint32_t shuffle_sources(const uint32_t* b, const uint32_t* c, int* source) {
+  uint8_t valid[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int value = static_cast<int>(b[lane] & 31);
+    const int clamp = static_cast<int>(c[lane] & 31);
+    const int segment = static_cast<int>(c[lane] >> 8 & 31);
+    const int min_lane = lane & segment;
+    const int max_lane = min_lane | (clamp & ~segment);
+    const int from = mode == ShuffleMode::up     ? lane - value
+                     : mode == ShuffleMode::down ? lane + value
+                     : mode == ShuffleMode::bfly ? lane ^ value
+                                                 : min_lane | (value & ~segment);
+    const bool in_range = mode == ShuffleMode::up ? from >= max_lane : from <= max_lane;
+    source[lane] = (in_range ? from : lane) & 31;
+    valid[lane] = in_range ? 1 : 0;
+  }
+  uint32_t out = 0;
+  for (int lane = 0; lane < kLanes; lane += 8) {  // the lowest bits of eight bytes, side by side
+    uint64_t eight = 0;
+    std::memcpy(&eight, valid + lane, 8);
+    out |= static_cast<uint32_t>(eight * 0x0102040810204080 >> 56) << lane;
+  }
+  return out;
+}
+
 // shfl.sync: c holds the clamp value (bits 4..0) and the segment mask (bits 12..8).
 static void perform_shuffle(const Op& op, run::Context& context, uint32_t mask) {
   context.require_defined(op.b, mask, "a shuffle's lane");
@@ -110,48 +140,25 @@ static void perform_shuffle(const Op& op, run::Context& context, uint32_t mask) 
   uint32_t result[kLanes];
   const uint32_t a_known = context.known_at(op.a, mask);
   uint32_t in_range = 0;
-  uint32_t known = 0;
   int source[kLanes];
-  const auto mode = op.as<ShuffleUse>().mode;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const int value = static_cast<int>(b[lane] & 31);
-    const int clamp = static_cast<int>(c[lane] & 31);
-    const int segment = static_cast<int>(c[lane] >> 8 & 31);
-    const int max_lane = (lane & segment) | (clamp & ~segment);
-    const int min_lane = lane & segment;
-    int from = 0;
-    bool valid = false;
-    switch (mode) {
-      case ShuffleMode::up:
-        from = lane - value;
-        valid = from >= max_lane;
-        break;
-      case ShuffleMode::down:
-        from = lane + value;
-        valid = from <= max_lane;
-        break;
-      case ShuffleMode::bfly:
-        from = lane ^ value;
-        valid = from <= max_lane;
-        break;
-      case ShuffleMode::idx:
-        from = min_lane | (value & ~segment);
-        valid = from <= max_lane;
-        break;
-    }
-    if (!valid) from = lane;
-    in_range |= static_cast<uint32_t>(valid) << lane;
-    source[lane] = from & 31;
-    result[lane] = a[from & 31];
-    // A source lane that does not take part gives an undefined value.
-    if ((mask >> (from & 31) & 1) != 0) known |= (a_known >> (from & 31) & 1) << lane;
+  switch (op.as<ShuffleUse>().mode) {
+    case ShuffleMode::up: in_range = shuffle_sources<ShuffleMode::up>(b, c, source); break;
+    case ShuffleMode::down: in_range = shuffle_sources<ShuffleMode::down>(b, c, source); break;
+    case ShuffleMode::bfly: in_range = shuffle_sources<ShuffleMode::bfly>(b, c, source); break;
+    case ShuffleMode::idx: in_range = shuffle_sources<ShuffleMode::idx>(b, c, source); break;
   }
+  for (int lane = 0; lane < kLanes; ++lane) result[lane] = a[source[lane]];
+  // A source lane that does not take part gives an undefined value.
+  const uint32_t there = a_known & mask;
+  uint32_t known = there == ~0u ? ~0u : 0;
+  for (int lane = 0; lane < kLanes && there != ~0u; ++lane) known |= (there >> source[lane] & 1) << lane;
   // What the source lanes lack, before a destination that is the source changes it.
   run::LaneBits unknown[kLanes];
   for (uint32_t lanes = context.checked ? mask & ~known : 0; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<size_t>(__builtin_ctz(lanes));
-    const bool there = (mask >> source[lane] & 1) != 0;
-    unknown[lane] = there ? run::unknown_of(context, op.a, source[lane], 4) : run::LaneBits{~uint32_t{0}, 0};
+    const bool takes_part = (mask >> source[lane] & 1) != 0;
+    unknown[lane] =
+        takes_part ? run::unknown_of(context, op.a, source[lane], 4) : run::LaneBits{~uint32_t{0}, 0};
   }
   auto* d = context.row<uint32_t>(op.d);
   for (int lane = 0; lane < kLanes; ++lane) d[lane] = (mask >> lane & 1) != 0 ? result[lane] : d[lane];
