@@ -64,6 +64,22 @@ std::vector<uint8_t> scales(const Mma& mma, const uint32_t* sources, const Scale
   return out;
 }
 
+// [rows][columns] as [columns][rows].
+void turn_over(std::span<const uint32_t> from, size_t rows, size_t columns, std::span<uint32_t> to) {
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = 0; c < columns; ++c) to[c * rows + r] = from[r * columns + c];
+}
+
+Next give(const Op& op, run::Context& context, const Mma& mma, uint32_t mask, std::span<const uint32_t> d) {
+  std::vector<uint32_t*> rows;
+  for (const uint32_t r : *op.results) {
+    context.set_defined(r, mask);
+    rows.push_back(context.row<uint32_t>(r));
+  }
+  pack_d(mma, d, rows);
+  return Next::advance;
+}
+
 Next mma_sync(const Op& op, run::Context& context, uint32_t mask) {
   if (!run::whole_warp(context, mask)) return Next::wait;
   const auto& mma = op.as<Mma>();
@@ -87,6 +103,16 @@ Next mma_sync(const Op& op, run::Context& context, uint32_t mask) {
     scale_a = scales(mma, &(*op.sources)[count], kScalesOfA, context);
     scale_b = scales(mma, &(*op.sources)[count + kScaleOperands], kScalesOfB, context);
   }
+  if (mma.watch == nullptr && mma.n < kFragmentRows) {
+    // A tile's loops take 32 columns at once: A's rows fill more of them than B's columns do.
+    const number::DotColumns columns =
+        number::prepare_columns(*mma.rule, {mma.a, a, scale_a}, kFragmentRows, mma.k);
+    std::vector<uint32_t> across(d.size());
+    turn_over(d, kFragmentRows, mma.n, across);
+    number::dot_tile(*mma.rule, {mma.b, b, scale_b}, mma.n, columns, across);
+    turn_over(across, mma.n, kFragmentRows, d);
+    return give(op, context, mma, mask, d);
+  }
   const number::DotColumns columns = number::prepare_columns(*mma.rule, {mma.b, b, scale_b}, mma.n, mma.k);
   const std::vector<uint32_t> before = mma.watch != nullptr ? d : std::vector<uint32_t>();
   number::dot_tile(*mma.rule, {mma.a, a, scale_a}, kFragmentRows, columns, d);
@@ -99,13 +125,7 @@ Next mma_sync(const Op& op, run::Context& context, uint32_t mask) {
                      0,
                      0,
                      context.cta.place(context.warp, context.split(), -1)});
-  rows.clear();
-  for (const uint32_t r : *op.results) {
-    context.set_defined(r, mask);
-    rows.push_back(context.row<uint32_t>(r));
-  }
-  pack_d(mma, d, rows);
-  return Next::advance;
+  return give(op, context, mma, mask, d);
 }
 
 // A word of scales and {byte-id, thread-id}: constants, which ptxas judges, or registers.
