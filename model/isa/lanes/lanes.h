@@ -72,8 +72,13 @@ void lanes3_imm(const Op& op, std::byte* rows, uint32_t mask) {
   const A* a = row<A>(rows, op.a);
   const B* b = row<B>(rows, op.b);
   const C* c = row<C>(rows, op.c);
-  for (int i = 0; i < kLanes; ++i)
-    if ((mask >> i & 1) != 0) d[i] = F{}(a[i], b[i], c[i], op.imm);
+  if (mask == ~0u) {
+#pragma GCC ivdep
+    for (int i = 0; i < kLanes; ++i) d[i] = F{}(a[i], b[i], c[i], op.imm);
+  } else {
+    for (int i = 0; i < kLanes; ++i)
+      if ((mask >> i & 1) != 0) d[i] = F{}(a[i], b[i], c[i], op.imm);
+  }
 }
 
 template <class D, class A = D, class F>

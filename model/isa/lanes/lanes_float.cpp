@@ -46,7 +46,10 @@ void flushing(const Op& op, std::byte* rows, uint32_t mask) {
       if ((bits(r[i]) & 0x7FFFFFFFu) == 0x00800000u)
         r[i] = std::bit_cast<float>(soft_ftz_f32(Fused, bits(a[i]), bits(b[i]), bits(d[i]), Saturate));
   float* out = row<float>(rows, op.d);
-  for (int i = 0; i < kLanes; ++i) out[i] = (mask >> i & 1) != 0 ? r[i] : out[i];
+  if (mask == ~0u)
+    for (int i = 0; i < kLanes; ++i) out[i] = r[i];
+  else
+    for (int i = 0; i < kLanes; ++i) out[i] = (mask >> i & 1) != 0 ? r[i] : out[i];
 }
 
 template <class M, bool Saturate>
