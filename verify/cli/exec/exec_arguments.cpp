@@ -10,7 +10,7 @@
 #include "verify/cli/run/run_arguments.h"
 #include "verify/driver/core/filter.h"
 #include "verify/driver/device_row.h"
-#include "verify/findings/baseline.h"
+#include "verify/session/findings.h"
 
 namespace bitwell::cli {
 namespace {
