@@ -35,8 +35,8 @@ struct CopyOptions {
   machine::TensorSwizzle swizzle = machine::TensorSwizzle::none;  // of the shared side
   bool shared_source = false;                                     // the side that is swizzled
   bool tensor_map = false;
-  std::array<std::byte, 16> fill{};                               // pattern of segments without a source
-  std::optional<machine::TensorType> convert;                     // of tensors: tf32 changes what it loads
+  std::array<std::byte, 16> fill{};            // pattern of segments without a source
+  std::optional<machine::TensorType> convert;  // of tensors: tf32 changes what it loads
   std::optional<AtomicOperation> reduce;
   ElementType element{};
   Order order;
