@@ -11,6 +11,12 @@ extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
   if (i < n) y[i] = a * x[i] + y[i];
 }
 
+// All of them by each block, so that starting it does not count.
+extern "C" __global__ void saxpy_loop(float a, const float* x, float* y, int n) {
+#pragma unroll 1
+  for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = a * x[i] + y[i];
+}
+
 template <class Combine>
 __device__ float of_warp(float v, Combine combine) {
   for (int d = kWarp / 2; d != 0; d /= 2) v = combine(v, __shfl_xor_sync(kAll, v, d));

@@ -1,6 +1,7 @@
 """The launches that the guard and the scaling table time: kernels.cu here, and kernels of bitwell's own."""
 import json
 import os
+import random
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,11 @@ def f32_buffer(name, count):
 
 def bits(name, size):
     return {"buffer": name, "generate": {"kind": "uniform_bits", "bytes": size}, "read_only": True}
+
+
+def numbers(name, size, clear):
+    """Random bytes without these bits, by turns: random bits of fp16 and E4M3 are NaN too often. written() makes them."""
+    return {"buffer": name, "bytes_without": [size, clear], "read_only": True}
 
 
 def halves(name, count):
@@ -78,8 +84,8 @@ def hopper_gemm(m, n, k):
     scales = ((n + 127) // 128) * ((k // 16 + 3) // 4) * 512
     return {"ptx": str(KERNELS / "gemm/gemm_m128_split1_f16.sm_90a.ptx"), "entry": "gemm_m128_split1_f16",
             "grid": [m // 128 * (n // 128), 1], "block": [384], "cluster": [1, 1], "dynamic_shared_bytes": 232448,
-            "buffers": [bits("a", 2 * m * k), bits("b", n * k // 2), {"buffer": "d", "unwritten": 2 * m * n}],
-            "arguments": maps + [bits("sfb", scales), {"pointer": "d"}] + s32(m, n, k, 1)}
+            "buffers": [numbers("a", 2 * m * k, [0, 0x40]), bits("b", n * k // 2), {"buffer": "d", "unwritten": 2 * m * n}],
+            "arguments": maps + [numbers("sfb", scales, [0x40]), {"pointer": "d"}] + s32(m, n, k, 1)}
 
 
 def dense(m, n, k):
@@ -94,8 +100,8 @@ def dense(m, n, k):
     stages = max(s for s in range(1, 9) if shared(s) <= 232448)
     return {"ptx": str(KERNELS / "dense/dense_m128_n256.sm_100a.ptx"), "entry": "dense_m128_n256",
             "grid": [m // 128, n // 256, 1], "block": [192], "cluster": [1, 1, 1], "dynamic_shared_bytes": shared(stages),
-            "buffers": [bits("a", m * k // 2), bits("b", n * k // 2), bits("sfa", m // 128 * steps * 512),
-                        bits("sfb", (n + 127) // 128 * steps * 512), {"buffer": "d", "unwritten": 2 * m * n}],
+            "buffers": [bits("a", m * k // 2), bits("b", n * k // 2), numbers("sfa", m // 128 * steps * 512, [0x40]),
+                        numbers("sfb", (n + 127) // 128 * steps * 512, [0x40]), {"buffer": "d", "unwritten": 2 * m * n}],
             "arguments": [codes("a", m, 128), codes("b", n, 256), scales("sfa", m), scales("sfb", n), codes("a", m, 128),
                           {"pointer": "d"}, {"buffer": "c", "zeros": 2 * m * n, "read_only": True},
                           {"buffer": "alpha", "values": [1], "format": "f32"},
@@ -112,6 +118,8 @@ def subjects(ptx, scale=1):
     n = 1 << 21
     saxpy = simple(ptx, "saxpy", n * scale // 256, 256, [{"type": "f32", "value": 1.5}, f32_buffer("x", n * scale),
                                                          f32_buffer("y", n * scale)] + s32(n * scale))
+    loop = simple(ptx, "saxpy_loop", 128 * scale, 128, [{"type": "f32", "value": 1.5}, f32_buffer("x", 65536),
+                                                        f32_buffer("y", 65536)] + s32(65536))
     reduction = simple(ptx, "reduction", 256 * scale, 256, [
         f32_buffer("x", 256 * scale * 256 * 64), {"buffer": "sums", "unwritten": 1024 * scale}] + s32(64))
     scan = simple(ptx, "scan", 2048 * scale, 256, [bits("x", 2048 * scale * 2048), {"buffer": "y", "unwritten": 2048 * scale * 2048}],
@@ -125,6 +133,7 @@ def subjects(ptx, scale=1):
         halves("q", 64 * rows), halves("k", 64 * 512), halves("v", 64 * 512), {"buffer": "out", "unwritten": 128 * rows}] + s32(512))
     return [
         Subject("saxpy", saxpy),
+        Subject("saxpy loop", loop),
         Subject("reduction", reduction),
         Subject("scan", scan),
         Subject("softmax", softmax),
@@ -144,6 +153,17 @@ def subjects(ptx, scale=1):
 
 
 def written(subject, folder):
+    chance = random.Random(1)
+    for buffer in subject.launch.get("buffers", []) + subject.launch["arguments"]:
+        if "bytes_without" in buffer:
+            size, clear = buffer.pop("bytes_without")
+            data = bytearray(chance.randbytes(size))
+            for at, bits_cleared in enumerate(clear):
+                table = bytes(v & ~bits_cleared for v in range(256))
+                data[at::len(clear)] = data[at::len(clear)].translate(table)
+            file = folder / f"{subject.name.replace(' ', '_')}.{buffer['buffer']}.bin"
+            file.write_bytes(data)
+            buffer["bin"] = str(file)
     file = folder / (subject.name.replace(" ", "_").replace("^", "") + ".json")
     file.write_text(json.dumps(subject.launch))
     return str(file)
