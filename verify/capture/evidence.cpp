@@ -92,6 +92,24 @@ std::string recorded_key(const std::string& name) {
   return instruction.substr(0, n) + "*" + instruction.substr(k);
 }
 
+// Moves, loads and stores of the same bytes: the letter of a type says nothing of them, but that what is
+// loaded as signed is widened by its sign.
+std::vector<std::string> of_same_bytes(const std::string& instruction) {
+  const std::string opcode = instruction.substr(0, instruction.find('.'));
+  const size_t type = instruction.rfind('.') + 1;
+  if (opcode != "mov" && opcode != "ld" && opcode != "st") return {};
+  if (type == 0 || type == instruction.size() ||
+      std::string_view("bfsu").find(instruction[type]) == std::string_view::npos)
+    return {};
+  if (opcode == "ld" && instruction[type] == 's') return {};
+  std::vector<std::string> out;
+  for (const char letter : {'b', 'u', 'f'}) {
+    out.push_back(instruction);
+    out.back()[type] = letter;
+  }
+  return out;
+}
+
 // Names that stand in the captures, those of tensor.json without their N.
 struct Known {
   std::set<std::string> instructions, tensor, async;
@@ -110,6 +128,8 @@ struct Known {
 
   bool has(const std::string& instruction) const {
     if (instructions.contains(instruction)) return true;
+    for (const std::string& same : of_same_bytes(instruction))
+      if (instructions.contains(same)) return true;
     if (const std::string key = tensor_key(instruction); !key.empty()) return tensor.contains(key);
     if (instruction.starts_with("wgmma.")) return !tensor.empty();  // its fence, commit and wait
     for (const Family& f : kFamilies)

@@ -54,6 +54,18 @@ TEST_F(HowKnown, AnInstructionIsKnownByItsDigestOrByPrograms) {
   EXPECT_TRUE(without_device_evidence(p, folder_).empty());
 }
 
+TEST_F(HowKnown, MovesLoadsAndStoresOfTheSameBytesAreKnownTogether) {
+  std::ofstream(folder_ + "/programs.txt") << "ld.param.b32\nld.b16\nmov.b32\nst.u8\n";
+  const std::set<std::string> same{"ld.param.u32", "ld.param.f32", "ld.u16", "mov.f32",
+                                   "mov.s32",      "st.b8",        "st.s8"};
+  // One as signed widens by the sign; of other bytes; arithmetic.
+  const std::set<std::string> others{"add.b32", "ld.param.b64", "ld.s16", "mov.pred", "st.b16"};
+  EXPECT_EQ(evidence_of(same, 90, folder_).at(0).instructions, same);
+  ASSERT_EQ(evidence_of(same, 90, folder_).size(), 1u);
+  EXPECT_EQ(evidence_of(others, 90, folder_).at(0).instructions, others);
+  EXPECT_EQ(evidence_of(others, 90, folder_).at(0).how, "manual");
+}
+
 TEST_F(HowKnown, TensorCoresAreKnownByShapeAndTypesButN) {
   const std::string mma =
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, "
