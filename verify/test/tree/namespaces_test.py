@@ -30,7 +30,7 @@ def blocks(text):
 
 wrong = []
 files = [f for f in subprocess.run(["git", "-C", SOURCE, "ls-files", "--cached", "--others", "--exclude-standard"],
-                                   check=True, capture_output=True, text=True).stdout.split("\n") if f]
+                                   capture_output=True, text=True).stdout.split("\n") if f]
 if not files:
     files = [str(p.relative_to(SOURCE)) for p in SOURCE.rglob("*") if p.is_file() and "build" not in p.parts]
 sources = [f for f in files if f.endswith((".h", ".cpp")) and (SOURCE / f).exists()]

@@ -2,6 +2,7 @@
 # What .ci/setup says on a machine that lacks something, one line each: what, and how to get it. It runs in an empty folder, with
 # programs that pretend. Usage: setup_test.sh SOURCE
 set -u
+unset CXX CC
 source=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
