@@ -77,7 +77,8 @@ void entry_points();
 void printing(const Device& d);
 void edges(const Device& d);
 void fork_meanwhile();
-// Of bitwell's alone; it leaves `d` without its module.
+// Of bitwell's alone; the second leaves `d` without its module.
+void sizes_beyond_64_bits();
 void undefined(const Device& d);
 // In processes of their own: what they end with.
 int child(void (*f)());

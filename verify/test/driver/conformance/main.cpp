@@ -47,7 +47,10 @@ int main(int words, char** word) {
   held(forked == 0, "fork after cuInit", std::to_string(forked));
   char name[100] = "";
   CU(cuDeviceGetName)(name, sizeof name, d.device);
-  if (std::strstr(name, "bitwell") != nullptr) undefined(d);
+  if (std::strstr(name, "bitwell") != nullptr) {
+    sizes_beyond_64_bits();
+    undefined(d);
+  }
   int version = 0;
   CU(cuDriverGetVersion)(&version);
   std::printf("%s, CUDA %d.%d: %d held, %d not\n", name, version / 1000, version % 1000 / 10, held_count,
