@@ -3,20 +3,22 @@
 
     experiments/guard/scaling.py BITWELL [--threads 1,2,4,8,16] [--runs N] [--scale N] [--only WORD] [--csv FILE]
 
-Each launch of launches.py, N times as many CTAs, by 1, 2, 4, ... host threads: seconds of a clock on the wall (the best of
-so many runs), how many times as fast as by one thread, and the efficiency. The digest of the outputs is compared. Needs
-nvcc, or kernels.ptx beside it (--ptx), and the release build's kernels.
+Each launch of launches.py, N times as many CTAs, by 1, 2, 4, ... host threads: seconds of a clock on the wall (of the launch
+alone, as bitwell says them; the best of so many runs), how many times as fast as by one thread, and the efficiency. The
+digest of the outputs is compared. Needs nvcc, or kernels.cu as PTX (--ptx), and the release build's kernels.
 """
 import argparse
 import csv
 import hashlib
+import re
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import launches
+
+SECONDS = re.compile(r" lane instructions in ([\d.]+) s \([^)]*\)")
 
 
 def outputs(launch, folder):
@@ -25,6 +27,7 @@ def outputs(launch, folder):
     for buffer in launch.get("buffers", []) + launch["arguments"]:
         if "buffer" in buffer and not buffer.get("read_only") and ("unwritten" in buffer or "generate" in buffer):
             buffer["output"] = str(folder / (buffer["buffer"] + ".bin"))
+            buffer["all_written"] = False  # scratch memory is compared too
             files.append(buffer["output"])
     return files
 
@@ -41,7 +44,7 @@ def main():
     asked = parser.parse_args()
     counts = [int(n) for n in asked.threads.split(",")]
     rows, same = [], True
-    print(f"{'launch':22}" + "".join(f"{n:>16}" for n in counts))
+    print(f"{'launch':22}" + "".join(f"{n:>20}" for n in counts))
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for subject in launches.subjects(asked.ptx or launches.compiled(folder), asked.scale):
@@ -53,22 +56,26 @@ def main():
             for count in counts:
                 best = None
                 for _ in range(asked.runs):
-                    begin = time.monotonic()
-                    done = subprocess.run([asked.bitwell, "run", file, "--quiet", "--threads", str(count), *subject.options],
+                    done = subprocess.run([asked.bitwell, "run", file, "--threads", str(count), *subject.options],
                                           capture_output=True, text=True)
-                    took = time.monotonic() - begin
-                    best = took if best is None else min(best, took)
-                    if done.returncode not in (0, 1):
+                    if done.returncode not in (0, 1 if "--races" in subject.options else 0):
                         sys.exit(f"scaling: {file} ended with {done.returncode}: {done.stderr.strip()}")
+                    took = [float(s) for s in SECONDS.findall(done.stdout)]
+                    if not took:
+                        sys.exit(f"scaling: {file}: no line says how long the launch took: {done.stdout}")
+                    best = sum(took) if best is None else min(best, sum(took))
                     said = "".join(line for line in done.stderr.splitlines() if "no faster than" not in line)
-                    words = done.stdout + said + "".join(hashlib.sha256(Path(f).read_bytes()).hexdigest()
+                    told = done.stdout.splitlines()
+                    why = next((line.strip() for line in told if " ran side by side" in line), "")
+                    words = SECONDS.sub("", "".join(line for line in told if " ran side by side" not in line)) + said + "".join(hashlib.sha256(Path(f).read_bytes()).hexdigest()
                                                                 for f in files)
                     digests.add(words)
                 first = first or best
-                line += f"{best:8.2f}{first / best:5.1f}x{100 * first / best / count * counts[0]:3.0f}%"[:16].rjust(16)
+                reason = f"  {why}" if why else ""
+                line += f"{best:8.2f}{first / best:5.1f}x{100 * first / best / count * counts[0]:4.0f}%".rjust(20)
                 rows.append([subject.name, asked.scale, count, f"{best:.3f}", f"{first / best:.2f}"])
             same = same and len(digests) == 1
-            print(line + ("" if len(digests) == 1 else "  OTHER BITS OR WORDS"), flush=True)
+            print(line + ("" if len(digests) == 1 else "  OTHER BITS OR WORDS") + reason, flush=True)
     if asked.csv:
         with asked.csv.open("w", newline="") as to:
             csv.writer(to, lineterminator="\n").writerows([["launch", "scale", "threads", "seconds", "times"], *rows])
