@@ -12,7 +12,7 @@ try:
     import ml_dtypes
     import numpy as np
 except ImportError as missing:
-    print(f"skipped: {missing} (run .ci/setup, which makes the Python environment)")
+    print(f"skipped: {missing} (run .ci/test, which installs what it compares with)")
     sys.exit(77)
 
 FORMATS = ["e2m1", "e2m3", "e3m2", "e4m3", "e5m2", "f16", "bf16"]

@@ -13,7 +13,7 @@ import tempfile
 try:
     import jsonschema
 except ImportError:
-    print("SKIPPED: the Python package jsonschema is not there: run '.ci/setup'")
+    print("SKIPPED: the Python package jsonschema is not there: run '.ci/test'")
     sys.exit(77)
 
 bitwell, source = sys.argv[1], pathlib.Path(sys.argv[2])

@@ -80,6 +80,14 @@ pretend cp_pip 'printf "#!/bin/bash\n[[ \$* == *nanobind* ]] && exit\nuntil [ -e
 pretend cmake 'case $1 in --version) echo cmake version 3.28.0;; --build) : > built;; esac'
 says 0 "" --no-run
 [ -f "$work/tree/.venv/bitwell-wanted" ] || fail "setup ends before its packages are installed"
+machine # what only the tests need waits for them, and is installed once
+says 0 "" --install-only
+! grep -F jsonschema "$work/tree/pip.log" > /dev/null || fail "set-up installs what only tests need"
+says 0 "setup: installing Python packages: gfloat" --install-tests
+grep -F jsonschema "$work/tree/pip.log" > /dev/null || fail "what the tests need is not installed: $(cat "$work/tree/pip.log")"
+lines=$(wc -l < "$work/tree/pip.log")
+says 0 "" --install-tests
+[ "$(wc -l < "$work/tree/pip.log")" = "$lines" ] || fail "it is installed again"
 machine
 pretend cmake 'echo cmake version 3.22.1'
 says 0 "" --install-only
