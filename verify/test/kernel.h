@@ -2,11 +2,15 @@
 // leaves. Of a text that is there already, or a file: run_ptx and run_file.
 #pragma once
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/machine/failure.h"
+#include "uses_against.h"
 #include "verify/launch/modules.h"
 
 namespace bitwell::test {
@@ -21,8 +25,30 @@ inline launch::Buffer output(size_t bytes) {
 using Module = std::shared_ptr<const isa::Module>;
 inline Module module_of(const std::string& text) { return std::make_shared<const isa::Module>(text); }
 
+// Where BITWELL_USES is set, the kernel must touch nothing but what the uses of its instructions say.
 inline run::RunResult run_launch(launch::Launch& l, const run::Options& options, bool all_written) {
-  launch::Ran ran = launch::simulate(l, options, all_written);
+  if (std::getenv("BITWELL_USES") == nullptr) {
+    launch::Ran ran = launch::simulate(l, options, all_written);
+    ran.keep(l);
+    return std::move(ran.result);
+  }
+  std::shared_ptr<const isa::Program>
+      program;  // compiled when it runs: what is refused is told by the launch
+  std::optional<UsesAgainst> against;
+  machine::Observer observer;
+  observer.accesses = true;
+  observer.steps = false;
+  observer.tell = [&](const machine::Event& event) {
+    if (!against) {
+      program = l.module->program(l.entry, l.approximate);
+      against.emplace(*program);
+    }
+    against->look(event);
+  };
+  run::Options held = options;
+  held.observers.push_back(observer);
+  launch::Ran ran = launch::simulate(l, held, all_written);
+  if (against && !against->wrong().empty()) throw machine::ModelBug("uses: " + against->wrong());
   ran.keep(l);
   return std::move(ran.result);
 }

@@ -74,6 +74,14 @@ class UsesAgainst {
   const std::string& wrong() const { return wrong_; }
   // Those of a line that an access was of.
   bool seen(const isa::Touch* touch) const { return seen_.contains(touch); }
+  // A touch of memory that no access was of, in words; empty: there was none.
+  std::string unseen() const {
+    for (const auto& [line, touches] : of_line_)
+      for (const isa::Touch* t : touches)
+        if (t->space != isa::Space::param && !seen(t))
+          return "PTX line " + std::to_string(line) + " never " + words(*t);
+    return "";
+  }
   size_t accesses_of(int line) const {
     const auto at = counts_.find(line);
     return at == counts_.end() ? 0 : at->second;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "../../kernel.h"
+#include "../../uses_against.h"
 
 namespace bitwell::isa {
 namespace {
@@ -103,6 +104,23 @@ TEST(ClusterLaunch, AMulticastResponseReachesEveryCtaOfTheCluster) {
     for (uint32_t i = 0; i < 32; ++i)
       EXPECT_EQ(o.out[4 * i + 1], i % cluster[0] + 4 * (i / 4 % 4 % cluster[1])) << "CTA " << i;
     EXPECT_EQ(o.progress.back().done, 32u);
+  }
+}
+
+TEST(ClusterLaunch, TouchesWhatItsUsesSay) {
+  for (const bool multicast : {false, true}) {
+    launch::Launch l;
+    l.entry = "k";
+    l.shape = shape({4, 1, 1}, {multicast ? 2u : 1u, 1, 1});
+    l.add_buffer({"out", std::vector<std::byte>(16 * 4), true, false, true});
+    const test::Module module = test::module_of(persistent(multicast));
+    const std::shared_ptr<const Program> program = module->program("k");
+    test::UsesAgainst against(*program);
+    run::Options options;
+    options.observers.push_back(against.observer());
+    test::run_ptx(module, l, options);
+    EXPECT_EQ(against.wrong(), "");
+    EXPECT_EQ(against.unseen(), "");
   }
 }
 

@@ -427,8 +427,8 @@ void hold(const Spelling& s, std::mt19937_64& random, Totals& totals, bool print
   totals.made_none += made_none.size();
 }
 
-// What needs more than a warp and plain memory: of these some forms are held to what they touch in kernels
-// alone (suites_test.cpp, catalogue_test.cpp), those of textures, surfaces and launches of clusters not yet.
+// What needs more than a warp and plain memory: these forms are held to what they touch in kernels, of the
+// suites, of the catalogue (suites_test.cpp, catalogue_test.cpp) and of other tests (uses_in.*).
 const std::set<std::string, std::less<>> kNeedMore{"barrier",   "clusterlaunchcontrol",
                                                    "cp",        "getctarank",
                                                    "mapa",      "mbarrier",

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "../../kernel.h"
+#include "../../uses_against.h"
 #include "verify/capture/captures.h"
 #include "verify/launch/file/launch_json.h"
 
@@ -53,11 +54,17 @@ struct Fetch {
   void buffer(const std::vector<T>& from) {
     l.add_buffer({"b" + std::to_string(l.buffers.size()), bytes(from), true, false, true});
   }
-  // What is left in the last buffer, or a message in its place.
+  // Empty, or why it does not hold: it has to touch what the uses of its instructions say, and all of that.
   std::string run() {
+    static launch::Modules files;
     try {
-      test::run_file(l);
-      return "";
+      files.load(l);
+      const std::shared_ptr<const Program> program = l.module->program(l.entry);
+      test::UsesAgainst against(*program);
+      run::Options options;
+      options.observers.push_back(against.observer());
+      test::run_launch(l, options, true);
+      return against.wrong() + against.unseen();
     } catch (const std::runtime_error& e) {
       return e.what();
     }
