@@ -86,7 +86,11 @@ struct Observed {
   // Tells `how` of itself, and `files` of what it will write.
   Observed(const RunOptions& given, const isa::Program& program, const launch::LaunchFile& file,
            run::Options& how, launch::OutputFiles& files)
-      : options(given), trace(program), dumps(given.dump, program, file.launch), findings(given) {
+      : options(given),
+        ptx(file.launch.ptx),
+        trace(program),
+        dumps(given.dump, program, file.launch),
+        findings(given) {
     if (!options.trace.empty()) {
       files.plan(options.trace, "--trace");
       how.observers.push_back(trace.observer());
@@ -98,15 +102,15 @@ struct Observed {
   Observed(const Observed&) = delete;
   Observed& operator=(const Observed&) = delete;
 
-  void write(launch::OutputFiles& files) {
-    findings.write_sarif(files);
+  void write(launch::OutputFiles& files, const machine::Fault* fault = nullptr) {
+    findings.write_sarif(files, ptx, fault);
     if (!options.trace.empty()) files.write(options.trace, trace.text());
     dumps.write(files);
   }
   // Up to the fault: what one wants to see.
   void write_until(const machine::Fault& fault, launch::OutputFiles& files) {
     try {
-      write(files);
+      write(files, &fault);
       findings.write_junit(files, fault.what(), 0, nlohmann::json::array());
       files.commit();
       if (!options.json) fmt::print("{}{}", dumps.text(), findings.told().text);
@@ -117,6 +121,7 @@ struct Observed {
   }
 
   const RunOptions& options;
+  const std::string ptx;  // the file
   Trace trace;
   Dumps dumps;
   RunFindings findings;

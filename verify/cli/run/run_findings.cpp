@@ -49,8 +49,9 @@ Hazards RunFindings::told() const {
                  options_.error_on, {options_.explain, options_.all, options_.verbose});
 }
 
-void RunFindings::write_sarif(launch::OutputFiles& files) const {
-  if (!options_.sarif.empty()) files.write(options_.sarif, sarif(found_));
+void RunFindings::write_sarif(launch::OutputFiles& files, const std::string& ptx,
+                              const machine::Fault* fault) const {
+  if (!options_.sarif.empty()) files.write(options_.sarif, sarif(found_, fault, ptx));
 }
 
 std::vector<TestCase> RunFindings::tests(const std::string& fault, double seconds,

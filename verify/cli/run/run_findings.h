@@ -21,8 +21,9 @@ class RunFindings {
   Hazards told() const;
   // What CI servers count; `fault`: that the run ended in, or empty; `expected`: as expectations() has it.
   std::vector<TestCase> tests(const std::string& fault, double seconds, const nlohmann::json& expected) const;
-  // --sarif, of a run that ended or did not.
-  void write_sarif(launch::OutputFiles& files) const;
+  // --sarif, of a run of that PTX file that ended, or of what it ended in.
+  void write_sarif(launch::OutputFiles& files, const std::string& ptx,
+                   const machine::Fault* fault = nullptr) const;
   // --junit, of those.
   void write_junit(launch::OutputFiles& files, const std::string& fault, double seconds,
                    const nlohmann::json& expected) const;

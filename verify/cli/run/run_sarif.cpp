@@ -17,17 +17,53 @@ json location(const std::string& uri, int line, const std::string& says) {
           {"message", {{"text", says}}}};
 }
 
-// Where code review shows an access, outermost first: on the CUDA line of the kernel, then in each function
+// Where code review shows a place, outermost first: on the CUDA line of the kernel, then in each function
 // that was inlined there; without CUDA lines in the PTX file.
+std::vector<json> locations(const machine::CudaPlace& cuda, const std::string& ptx, int ptx_line,
+                            const std::string& says) {
+  if (cuda == nullptr) return {location(review_uri(ptx), std::max(ptx_line, 1), says)};
+  std::vector<json> out;
+  for (const machine::CudaLine::At& at : cuda->chain)
+    out.insert(out.begin(), location(review_uri(at, ptx), at.line, says));
+  for (size_t i = 1; i < out.size(); ++i) out[i]["message"]["text"] = says + ", inlined there";
+  return out;
+}
 std::vector<json> locations(const session::Act& act) {
   const std::string says = (act.of.empty() ? "" : act.of + ": ") + "PTX line " +
                            std::to_string(act.ptx_line) + (act.instruction ? ": " + *act.instruction : "");
-  if (act.cuda == nullptr) return {location(review_uri(act.ptx), std::max(act.ptx_line, 1), says)};
-  std::vector<json> out;
-  for (const machine::CudaLine::At& at : act.cuda->chain)
-    out.insert(out.begin(), location(review_uri(at, act.ptx), at.line, says));
-  for (size_t i = 1; i < out.size(); ++i) out[i]["message"]["text"] = says + ", inlined there";
+  return locations(act.cuda, act.ptx, act.ptx_line, says);
+}
+
+// The others of those than the first, with numbers of their own.
+json related_to(const std::vector<json>& places) {
+  json out = json::array();
+  for (size_t i = 1; i < places.size(); ++i) {
+    out.push_back(places[i]);
+    out.back()["id"] = i;
+  }
   return out;
+}
+
+constexpr std::string_view kFault = "fault";
+json fault_rule() {
+  return {{"id", kFault},
+          {"shortDescription", {{"text", "The run ended there"}}},
+          {"fullDescription",
+           {{"text", "An access, a wait or a value that no device does right: the run ended there."}}},
+          {"help", {{"text", "The message says what is wrong; bitwell run shows the lines around it."}}},
+          {"defaultConfiguration", {{"level", "error"}}}};
+}
+json fault_result(const machine::Fault& fault, const std::string& ptx, size_t rule) {
+  const std::vector<json> places = locations(fault.place.cuda, ptx, fault.place.ptx_line,
+                                             "PTX line " + std::to_string(fault.place.ptx_line));
+  return {{"ruleId", kFault},
+          {"ruleIndex", rule},
+          {"level", "error"},
+          {"message", {{"text", launch::as_written(fault.what())}}},
+          {"locations", json::array({places.front()})},
+          {"relatedLocations", related_to(places)},
+          {"occurrenceCount", 1},
+          {"suppressions", json::array()}};
 }
 
 std::string_view level_name(session::Level level) {
@@ -42,7 +78,7 @@ std::string text_of(const session::Told& told) {
 
 }  // namespace
 
-std::string sarif(const session::Findings& found) {
+std::string sarif(const session::Findings& found, const machine::Fault* fault, const std::string& ptx) {
   json rules = json::array(), results = json::array();
   std::map<std::string_view, size_t> numbers;
   const auto add = [&](const session::Finding& group, bool known) {
@@ -78,6 +114,10 @@ std::string sarif(const session::Findings& found) {
   };
   for (const session::Finding& f : found.fresh) add(f, false);
   for (const session::Finding& f : found.known) add(f, true);
+  if (fault != nullptr) {
+    results.push_back(fault_result(*fault, ptx, rules.size()));
+    rules.push_back(fault_rule());
+  }
   json run{{"results", results}};
   run["tool"]["driver"] = {{"name", "bitwell"}, {"semanticVersion", BITWELL_VERSION}, {"rules", rules}};
   const json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

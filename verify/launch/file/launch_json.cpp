@@ -20,12 +20,31 @@ run::Shape LaunchReader::shape(const Fields<Of::shape>& f) {
   return out;
 }
 
+namespace {
+
+// What users give in a launch's place, and what to do with it; empty of anything else.
+std::string something_else(const std::string& path, std::string_view text) {
+  if (text.starts_with("\x7f"
+                       "ELF"))
+    return "'" + path +
+           "' is machine code (ELF), not a launch: bitwell exec -- PROGRAM runs a program, and "
+           "bitwell check reads the PTX inside";
+  if (text.find(".version ") != text.npos && text.find(".target ") != text.npos)
+    return "'" + path + "' is PTX, not a launch: bitwell init '" + path + "' writes one, to be filled in";
+  return "";
+}
+
+}  // namespace
+
 LaunchFile LaunchReader::read() {
   file_.inputs.push_back(path_);
+  const std::string text = read_file(path_);
   const json j = [&] {
     try {
-      return strict_json::parse(read_file(path_));
+      return strict_json::parse(text);
     } catch (const strict_json::JsonError& e) {
+      if (const std::string what = something_else(path_, text); !what.empty())
+        throw machine::InputError(what);
       throw machine::InputError("'" + path_ + "' is not JSON that can be used: " + e.what());
     }
   }();

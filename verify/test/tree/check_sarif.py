@@ -40,9 +40,11 @@ def result(r, rules):
     for place in r["locations"] + r["relatedLocations"]:
         location(place)
     numbers = [place["id"] for place in r["relatedLocations"]]
-    assert numbers and numbers == sorted(set(numbers)) and min(numbers) >= 0, r
+    assert numbers == sorted(set(numbers)) and min(numbers, default=0) >= 0, r
     assert r["occurrenceCount"] >= 1, r
-    assert r["partialFingerprints"] and all(isinstance(v, str) for v in r["partialFingerprints"].values()), r
+    found = r["ruleId"] != "fault"  # a pair of accesses: the earlier is beside it, and it has a name from run to run
+    assert bool(numbers) >= found, r
+    assert bool(r.get("partialFingerprints")) == found and all(isinstance(v, str) for v in r.get("partialFingerprints", {}).values()), r
     assert all(s["kind"] in ("inSource", "external") for s in r["suppressions"]), r
 
 
