@@ -54,9 +54,10 @@ void add_checks(CLI::App& command, RunOptions& options) {
       ->capture_default_str()
       ->needs("--races");
   command
-      .add_option(
-          "--sarif", options.sarif,
-          "Write what --races finds to this file in SARIF 2.1.0, which code review shows on its lines")
+      .add_option("--sarif", options.sarif,
+                  "Write what --races finds, and the fault that a run ends in, to this file in SARIF 2.1.0, "
+                  "which code review shows "
+                  "on its lines")
       ->needs("--races");
   command.add_option("--junit", options.junit,
                      "Write this file for CI servers, in JUnit's XML: whether the launch ended, each output "
