@@ -15,6 +15,7 @@
 #include "model/layout/layout.h"
 #include "verify/image/image.h"
 #include "verify/launch/output/recording.h"
+#include "verify/python/alignment.h"
 #include "verify/python/answer_json.h"
 #include "verify/python/numbers.h"
 #include "verify/schema/tables.h"
@@ -344,6 +345,10 @@ NB_MODULE(_native, m) {
       },
       nb::arg("image"), nb::arg("folder") = "");
   m.def("array_at", &array_at, nb::arg("array"));
+  m.def(
+      "align_allocations_of",
+      [](const std::string& library, size_t alignment) { return align_allocations_of(library, alignment); },
+      nb::arg("library"), nb::arg("alignment"));
   m.def("path_keys", [] {  // of launch files: whose values are paths
     std::vector<std::string> out;
     for (const schema::Table& t : schema::kTables)

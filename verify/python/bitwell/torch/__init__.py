@@ -14,8 +14,12 @@ def activate():
 
     if torch._C._cuda_getDeviceCount() if hasattr(torch._C, "_cuda_getDeviceCount") else 0:
         raise RuntimeError("bitwell: torch has a real GPU here; hide it (CUDA_VISIBLE_DEVICES=) to have bitwell's")
-    from . import autocast, compiled, cuda, methods, saved
+    from .. import _native
+    from . import autocast, compiled, cuda, dlpack, methods, operators, saved
 
+    _native.align_allocations_of("libc10.so", 512)  # as torch's allocator for CUDA has it
+    dlpack.patch()
+    operators.patch()
     methods.patch()
     cuda.patch()
     autocast.patch()

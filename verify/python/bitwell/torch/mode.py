@@ -8,7 +8,7 @@ import threading
 import torch
 from torch.utils import _python_dispatch as dispatch
 
-from . import memory, random, writes
+from . import memory, operators, random, writes
 from .capture import Log
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
@@ -54,6 +54,7 @@ class Operation:
         self.name = name = schema.name.split("::")[1].split(".")[0]
         self.empty = name in EMPTY
         self.reads = name in READS
+        self.function = operators.function_of(op)
         self.random = torch.Tag.nondeterministic_seeded in op.tags
         self.writes = [(i, a.name) for i, a in enumerate(schema.arguments)
                        if a.alias_info is not None and a.alias_info.is_write or a.name in UNSAID.get(name, ())]
@@ -138,6 +139,9 @@ class Mode(dispatch.TorchDispatchMode):
             return any(m is not None and m.pinned for m in map(memory.mark_of, given))
         if operation.name == "_pin_memory":
             return memory.place(torch.clone(args[0]), pinned=True)
+        if operation.function is not None and (ours or to_gpu):
+            with self:
+                return operation.function(*args, **kwargs)
         log = Log.open
         if log is not None and (ours or to_gpu):
             out = log.take(operation, args, kwargs)
