@@ -10,6 +10,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <type_traits>
 
 #include "model/layout/layout.h"
@@ -154,7 +155,14 @@ class Process {
     });
   }
   void unload(uint64_t module) {
-    locked([&] { process_.context().unload({context_number_, module}); });
+    locked([&] {
+      process_.context().unload({context_number_, module});
+      std::erase_if(non_portable_, [&](const auto& entry) { return entry.first == module; });
+    });
+  }
+  // Of an entry by the name that it is launched by.
+  void allow_non_portable_clusters(uint64_t module, const std::string& entry) {
+    locked([&] { non_portable_.emplace(module, entry); });
   }
   std::string module(uint64_t module) {
     return locked([&] { return json_of(process_.context(), {context_number_, module}); });
@@ -253,6 +261,7 @@ class Process {
     if (asked.shape.explicit_cluster) asked.shape.cluster = cluster;
     asked.shape.dynamic_shared = shared;
     asked.shape.cooperative = cooperative;
+    asked.shape.non_portable_cluster = non_portable_.contains({module, entry});
     for (const nb::bytes& b : arguments) {
       const auto bytes = std::as_bytes(std::span(view(b)));
       asked.arguments.push_back({{bytes.begin(), bytes.end()}, 0});
@@ -271,8 +280,9 @@ class Process {
   }
   std::recursive_mutex mutex_;
   session::Process process_;
-  uint64_t context_number_ = 0;  // once a module is loaded
-  std::vector<uint64_t> late_;   // to be released
+  uint64_t context_number_ = 0;                              // once a module is loaded
+  std::vector<uint64_t> late_;                               // to be released
+  std::set<std::pair<uint64_t, std::string>> non_portable_;  // modules and entries
 };
 
 // Where an array that DLPack or the buffer protocol exports stands: address, whether it is read-only, bits of
@@ -321,6 +331,8 @@ NB_MODULE(_native, m) {
       .def("read", &Process::read, nb::arg("address"), nb::arg("bytes"))
       .def("load", &Process::load, nb::arg("ptx"), nb::arg("path") = "")
       .def("unload", &Process::unload, nb::arg("module"))
+      .def("allow_non_portable_clusters", &Process::allow_non_portable_clusters, nb::arg("module"),
+           nb::arg("entry"))
       .def("module", &Process::module, nb::arg("module"))
       .def_prop_ro("launches", &Process::launches)
       .def("snapshot", &Process::snapshot)

@@ -175,6 +175,10 @@ class Entry:
     def __repr__(self) -> str:
         return f"<bitwell.Entry {self.written}: {', '.join(map(str, self.parameters))}>"
 
+    def allow_non_portable_clusters(self) -> None:
+        """Clusters of up to 16 CTAs from now on, where without it 8 are the most."""
+        self.module.process.allow_non_portable_clusters(self.module.number, self.name)
+
     def launch(self, grid: Extent, block: Extent, *args: Any, cluster: Optional[Extent] = None, shared: int = 0,
                cooperative: bool = False, schedule: str = "", seed: int = 0, schedules: Optional[int] = None,
                races: Optional[bool] = None, explain: bool = False, strict: Optional[bool] = None,

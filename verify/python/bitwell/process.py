@@ -78,6 +78,11 @@ class Process:
         """Ends what load() gave; its variables are freed."""
         self._native.unload(module)
 
+    def allow_non_portable_clusters(self, module: int, entry: str) -> None:
+        """Launches of the entry may have clusters of up to 16 CTAs from now on, where without it 8 are the most: as the driver's
+        attribute of a function that is called so."""
+        self._native.allow_non_portable_clusters(module, entry)
+
     @property
     def launches(self) -> int:
         """How many there were."""

@@ -369,6 +369,20 @@ class Modules(unittest.TestCase):
             m["a"]
         self.assertEqual(list(m), ["_Z3addPfPKfi", "last"])
 
+    def test_clusters_of_sixteen_are_for_entries_that_may(self):
+        m = module(kernels.ADD)
+        x, y = np.zeros(32 * 16, np.float32), np.zeros(32 * 16, np.float32)
+        self.assertTrue(m["add"].launch(16, 32, x, y, cluster=8).holds)
+        with self.assertRaisesRegex(bitwell.InputError, "16 CTAs, the limit is 8"):
+            m["add"].launch(16, 32, x, y, cluster=16)
+        other = module(kernels.ADD)["add"]
+        m["add"].allow_non_portable_clusters()
+        self.assertTrue(m["add"].launch(16, 32, x, y, cluster=16).holds)
+        with self.assertRaisesRegex(bitwell.InputError, "32 CTAs"):
+            m["add"].launch(32, 32, x, y, cluster=32)
+        with self.assertRaises(bitwell.InputError):
+            other.launch(16, 32, x, y, cluster=16)
+
     def test_what_is_no_ptx_is_refused(self):
         for image, words in (("no", "PTX"), (b"\x7fELF....", "machine code"), (b"\xff\xfe", "PTX"),
                              ("add.ptx", "from_file"), (kernels.HEAD + "bad bad;", "line 4")):

@@ -69,6 +69,8 @@ class Library:
         self.module = Module(ptx)
         self.kernels = {name: Kernel(self.module.process, self.module.number, name, tuple(p.bytes for p in entry.parameters))
                         for name, entry in self.module.entries.items()}
+        for entry in self.module.entries.values():  # as the DSL has it of all its kernels
+            entry.allow_non_portable_clusters()
 
 
 @dataclass

@@ -91,6 +91,9 @@ def imported(raw):
 
 
 def patch():
+    # By this table libraries in C ask torch itself, which says that the tensor is the CPU's; without it they ask for a capsule.
+    if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        del torch.Tensor.__dlpack_c_exchange_api__
     torch.Tensor.__dlpack__ = exported(torch.Tensor.__dlpack__)
     torch.to_dlpack = torch.utils.dlpack.to_dlpack = exported(torch.utils.dlpack.to_dlpack)
     torch.from_dlpack = torch.utils.dlpack.from_dlpack = imported(torch.utils.dlpack.from_dlpack)
