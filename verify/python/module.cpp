@@ -211,7 +211,7 @@ class Process {
                      bool cooperative, const std::string& schedule, uint64_t seed, uint64_t schedules,
                      bool races, bool explain, bool strict, bool numeric, bool programmatic, bool checked,
                      const std::vector<std::array<uint64_t, 2>>& outputs, bool all_written,
-                     uint64_t step_limit) {
+                     uint64_t step_limit, uint32_t threads) {
     isa::KernelLaunch asked = asked_for(module, entry, grid, block, arguments, cluster, shared, cooperative);
     session::Judging how;
     how.schedule = schedule;
@@ -220,6 +220,7 @@ class Process {
     if (strict) how.options.schedule.kept = machine::Promise::manual;
     how.options.checked = checked;
     if (step_limit != 0) how.options.step_limit = step_limit;
+    how.options.threads = threads;
     how.schedules = schedules;
     how.races = races;
     how.explain = explain;
@@ -347,7 +348,7 @@ NB_MODULE(_native, m) {
            nb::arg("schedules") = 1, nb::arg("races") = false, nb::arg("explain") = false,
            nb::arg("strict") = false, nb::arg("numeric") = false, nb::arg("programmatic") = false,
            nb::arg("checked") = true, nb::arg("outputs") = std::vector<std::array<uint64_t, 2>>{},
-           nb::arg("all_written") = false, nb::arg("step_limit") = 0);
+           nb::arg("all_written") = false, nb::arg("step_limit") = 0, nb::arg("threads") = 1);
 
   m.def(
       "ptx_of",

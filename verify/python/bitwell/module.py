@@ -183,7 +183,7 @@ class Entry:
                cooperative: bool = False, schedule: str = "", seed: int = 0, schedules: Optional[int] = None,
                races: Optional[bool] = None, explain: bool = False, strict: Optional[bool] = None,
                numeric: Optional[bool] = None, outputs: Sequence[Any] = (), all_written: bool = False,
-               undefined: Sequence[Any] = (), check: bool = True) -> Report:
+               undefined: Sequence[Any] = (), check: bool = True, threads: Optional[int] = None) -> Report:
         """Runs the entry on these arguments, one for each parameter; arrays are read and written in place.
 
         A pointer takes an array (NumPy, ml_dtypes, DLPack; of a view the bytes from its first element to its last) or an
@@ -193,8 +193,9 @@ class Entry:
 
         `races` checks for races, `schedules=N` compares N orders of turns, `strict` takes the manual at its word,
         `numeric` counts what 16-bit arithmetic loses. `outputs` are arrays that schedules are compared by, and that are
-        wholly written under `all_written`; `undefined` are arrays that count as not written yet. What is wrong raises
-        Fault, ScheduleError or RaceError, but not with check=False: the report has it."""
+        wholly written under `all_written`; `undefined` are arrays that count as not written yet. `threads`: host threads
+        that its clusters may run on (the process's), of which nothing but time comes. What is wrong raises Fault,
+        ScheduleError or RaceError, but not with check=False: the report has it."""
         if len(args) != len(self.parameters):
             raise _native.InputError(f"{len(args)} arguments for {self.written}, which has {len(self.parameters)}: "
                                      + ", ".join(map(str, self.parameters)))
@@ -216,7 +217,7 @@ class Entry:
                     self.module.number, self.name, grid, block, arguments, cluster=cluster, shared=shared,
                     cooperative=cooperative, schedule=schedule, seed=seed, schedules=schedules, races=races,
                     explain=explain, strict=strict, numeric=numeric, outputs=[(s.address, s.bytes) for s in spans],
-                    all_written=all_written)
+                    all_written=all_written, threads=threads)
             finally:
                 for address in adopted:
                     process.release(address)

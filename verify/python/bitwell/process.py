@@ -1,6 +1,7 @@
 """A process that lives on: memory, modules, and launches in them."""
 from __future__ import annotations
 
+import os
 import threading
 from typing import Optional, Sequence, Union
 
@@ -18,21 +19,28 @@ def three(extent: Extent, what: str) -> tuple[int, int, int]:
     return numbers + (1,) * (3 - len(numbers))
 
 
+def cores() -> int:
+    """That this process may use: of pytest-xdist's workers each has its share."""
+    return max(1, len(os.sched_getaffinity(0)) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1)))
+
+
 class Process:
     """Memory and modules that outlive launches; device addresses of what is adopted are the host's own.
 
     `races`, `schedules`, `strict` and `numeric` are what launches have that say nothing else; `heap` is the bytes of
-    device code's malloc (none: CUDA's default, 8 MiB). Any number of threads may call it: a launch holds others up, and
+    device code's malloc (none: CUDA's default, 8 MiB). `threads`: host threads that the clusters of one launch may run on
+    (none: cores()); nothing but time comes of it. Any number of threads may call it: a launch holds others up, and
     Python goes on meanwhile.
     """
 
     def __init__(self, *, races: bool = False, schedules: int = 1, strict: bool = False, numeric: bool = False,
-                 heap: Optional[int] = None):
+                 heap: Optional[int] = None, threads: Optional[int] = None):
         self._native = _native.Process(-1 if heap is None else heap)
         self.races = races
         self.schedules = schedules
         self.strict = strict
         self.numeric = numeric
+        self.threads = cores() if threads is None else threads
         self._one_at_a_time = threading.RLock()  # of launches that adopt their arrays
 
     def adopt(self, address: int, bytes: int, name: str = "buffer", defined: bool = True, read_only: bool = False) -> None:
@@ -93,7 +101,7 @@ class Process:
                seed: int = 0, schedules: Optional[int] = None, races: Optional[bool] = None, explain: bool = False,
                strict: Optional[bool] = None, numeric: Optional[bool] = None, programmatic: bool = False,
                checked: bool = True, outputs: Sequence[tuple[int, int]] = (), all_written: bool = False,
-               step_limit: int = 0) -> Report:
+               step_limit: int = 0, threads: Optional[int] = None) -> Report:
         """Launches an entry of a module, by its name or its C++ name; returns what came of it, a fault too.
 
         `arguments`: the bytes of each parameter. `shared`: bytes of dynamic shared memory. `schedule`: "lazy", "eager",
@@ -110,7 +118,14 @@ class Process:
             module, entry, three(grid, "the grid"), three(block, "the block"), list(arguments),
             (0, 0, 0) if cluster is None else three(cluster, "the cluster"), shared, cooperative, schedule, seed,
             of(schedules, self.schedules), of(races, self.races), explain, of(strict, self.strict),
-            of(numeric, self.numeric), programmatic, checked, [tuple(o) for o in outputs], all_written, step_limit))
+            of(numeric, self.numeric), programmatic, checked, [tuple(o) for o in outputs], all_written, step_limit,
+            self.some(of(threads, self.threads))))
+
+    @staticmethod
+    def some(threads: int) -> int:
+        if not 1 <= threads <= 4096:
+            raise _native.InputError(f"threads is {threads}; a launch runs on 1 to 4096 host threads")
+        return threads
 
 
 _one: Optional[Process] = None

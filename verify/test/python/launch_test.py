@@ -369,6 +369,29 @@ class Modules(unittest.TestCase):
             m["a"]
         self.assertEqual(list(m), ["_Z3addPfPKfi", "last"])
 
+    def test_host_threads_change_nothing_but_time(self):
+        self.assertGreaterEqual(bitwell.Process().threads, 1)
+        self.assertEqual(bitwell.Process(threads=3).threads, 3)
+        left, said = [], []
+        for threads in (1, 2, 7, None):
+            m = module(kernels.TURNS)
+            x, nobody = np.arange(32 * 128, dtype=np.uint32), np.array([2**31], np.uint32)
+            report = m["turns"].launch(128, 32, x, nobody, threads=threads)
+            left.append((x.tobytes(), report.lane_instructions))
+            with self.assertRaises(bitwell.Fault) as fault:
+                m["turns"].launch(128, 32, x, np.array([77], np.uint32), threads=threads)
+            self.assertEqual(fault.exception.cta, (77, 0, 0))
+            said.append(str(fault.exception).splitlines()[0].split(" at 0x")[0])
+        self.assertEqual(len(set(left)), 1)
+        self.assertEqual(len(set(said)), 1, said)
+        expected = np.arange(32 * 128, dtype=np.uint32)
+        for _ in range(1000):
+            expected = expected * np.uint32(5) + np.arange(32 * 128, dtype=np.uint32)
+        self.assertEqual(left[0][0], expected.tobytes())
+        for threads in (0, -1):
+            with self.assertRaisesRegex(bitwell.InputError, "host threads"):
+                m["turns"].launch(1, 32, x, nobody, threads=threads)
+
     def test_clusters_of_sixteen_are_for_entries_that_may(self):
         m = module(kernels.ADD)
         x, y = np.zeros(32 * 16, np.float32), np.zeros(32 * 16, np.float32)
