@@ -9,6 +9,7 @@
 
 #include "model/isa/compile/compile.h"
 #include "model/isa/compile/instructions.h"
+#include "model/isa/compile/module.h"
 #include "model/machine/arch.h"
 #include "verify/capture/captures.h"
 #include "verify/cli/check_file.h"
@@ -96,6 +97,24 @@ std::string text_of(const std::vector<isa::Finding>& findings, bool verbose) {
   return table(columns, rows) + advice(findings);
 }
 
+// Of what is approximate, where it goes.
+std::vector<capture::ApproximateWay> ways_of(const std::vector<capture::Evidence>& evidence,
+                                             const std::string& text, const std::string& path,
+                                             const std::vector<std::string>& entries) {
+  std::vector<capture::ApproximateWay> out;
+  if (std::none_of(evidence.begin(), evidence.end(),
+                   [](const capture::Evidence& e) { return e.how == "approximate"; }))
+    return out;  // nothing need be compiled
+  const isa::Module module(text, path);
+  for (const std::string& entry : entries)
+    for (capture::ApproximateWay& way : capture::approximate_ways(*module.program(entry), evidence))
+      if (std::none_of(out.begin(), out.end(), [&](const capture::ApproximateWay& w) {
+            return w.to == way.to && w.ptx_line == way.ptx_line;
+          }))
+        out.push_back(std::move(way));
+  return out;
+}
+
 }  // namespace
 
 Judged check_file(const std::string& path, const std::string& entry, bool verbose, int& status) {
@@ -135,8 +154,9 @@ Judged check_file(const std::string& path, const std::string& entry, bool verbos
   if (out.held) {  // of what runs at all
     const std::vector<capture::Evidence> evidence = capture::evidence_of(
         instructions, machine::find_target(target).arch->sm, capture::share_folder("captures"));
-    out.facts["evidence"] = evidence_facts(evidence);
-    out.text += evidence_text(evidence, target);
+    const std::vector<capture::ApproximateWay> ways = ways_of(evidence, text, path, entries);
+    out.facts["evidence"] = evidence_facts(evidence, ways);
+    out.text += evidence_text(evidence, target, ways);
   }
   return out;
 }

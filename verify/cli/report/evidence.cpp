@@ -1,5 +1,7 @@
 #include "verify/cli/report/evidence.h"
 
+#include <fmt/format.h>
+
 #include "model/machine/arch.h"
 
 namespace bitwell::cli {
@@ -18,7 +20,8 @@ std::string words_of(const capture::Evidence& e) {
 
 }  // namespace
 
-std::string evidence_text(const std::vector<capture::Evidence>& evidence, const std::string& target) {
+std::string evidence_text(const std::vector<capture::Evidence>& evidence, const std::string& target,
+                          const std::vector<capture::ApproximateWay>& ways) {
   const bool asked = machine::find_target(target).arch->evidence == "device";
   std::string out = "how the results are known (`bitwell help evidence`)" +
                     (asked ? ":" : "; no GPU that runs " + target + " was asked:") + "\n";
@@ -33,14 +36,27 @@ std::string evidence_text(const std::vector<capture::Evidence>& evidence, const 
       line += " " + name;
     }
     out += line + "\n";
+    if (e.how != "approximate") continue;
+    for (const capture::ApproximateWay& w : ways)
+      out += fmt::format("    those of PTX line {} ({}) come to {}: PTX line {}\n", w.from_line,
+                         w.instruction, w.to, w.ptx_line);
   }
   return out;
 }
 
-nlohmann::json evidence_facts(const std::vector<capture::Evidence>& evidence) {
+nlohmann::json evidence_facts(const std::vector<capture::Evidence>& evidence,
+                              const std::vector<capture::ApproximateWay>& ways) {
   nlohmann::json out = nlohmann::json::array();
-  for (const capture::Evidence& e : evidence)
+  for (const capture::Evidence& e : evidence) {
     out.push_back({{"known_by", e.how}, {"h200_for_sm_90", e.elsewhere}, {"instructions", e.instructions}});
+    if (e.how != "approximate") continue;
+    out.back()["come_to"] = nlohmann::json::array();
+    for (const capture::ApproximateWay& w : ways)
+      out.back()["come_to"].push_back({{"what", w.to},
+                                       {"ptx_line", w.ptx_line},
+                                       {"from_line", w.from_line},
+                                       {"instruction", w.instruction}});
+  }
   return out;
 }
 

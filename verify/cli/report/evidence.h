@@ -4,11 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "verify/capture/approximate_ways.h"
 #include "verify/capture/evidence.h"
 
 namespace bitwell::cli {
 
-std::string evidence_text(const std::vector<capture::Evidence>& evidence, const std::string& target);
-nlohmann::json evidence_facts(const std::vector<capture::Evidence>& evidence);
+// `ways`: of the approximate ones.
+std::string evidence_text(const std::vector<capture::Evidence>& evidence, const std::string& target,
+                          const std::vector<capture::ApproximateWay>& ways);
+nlohmann::json evidence_facts(const std::vector<capture::Evidence>& evidence,
+                              const std::vector<capture::ApproximateWay>& ways);
 
 }  // namespace bitwell::cli

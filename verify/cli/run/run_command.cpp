@@ -223,24 +223,26 @@ Judged run_once(const RunOptions& options, Until& until) {
     tally.failed = tally.failed || !beside.holds();
   }
   const Hazards found = observed.findings.told();
-  const RunReport report{
-      options,
-      file,
-      program,
-      answer,
-      seconds,
-      observed.findings.found(),
-      found,
-      observed.trace,
-      observed.dumps,
-      verdict,
-      expected,
-      on_device,
-      session::approximations(file.launch),
-      options.json ? evidence_facts(capture::evidence_of(
-                         session::instructions(file.launch), program.sm, capture::share_folder("captures"),
-                         file.launch.approximate == isa::Approximate::nearest))
-                   : nlohmann::json()};
+  std::vector<capture::Evidence> evidence;
+  if (options.json)
+    evidence = capture::evidence_of(session::instructions(file.launch), program.sm,
+                                    capture::share_folder("captures"),
+                                    file.launch.approximate == isa::Approximate::nearest);
+  const RunReport report{options,
+                         file,
+                         program,
+                         answer,
+                         seconds,
+                         observed.findings.found(),
+                         found,
+                         observed.trace,
+                         observed.dumps,
+                         verdict,
+                         expected,
+                         on_device,
+                         session::approximations(file.launch),
+                         options.json ? evidence_facts(evidence, capture::approximate_ways(program, evidence))
+                                      : nlohmann::json()};
   Judged out{report.text(), report.facts(), observed.findings.tests("", seconds, expected),
              tally.holds(), tally.line(),   tally};
   if (!out.last.empty()) out.last += "\n";

@@ -13,17 +13,18 @@ ORDER = ("device", "published", "manual", "approximate")  # how the bits are kno
 
 @functools.lru_cache(maxsize=None)
 def evidence_of(ptx, entry):
-    """How the results of an entry's instructions are known, as `bitwell check` says: the weakest word, and the instructions
-    that it is for. Nothing of what is not supported."""
+    """How the results of an entry's instructions are known, as `bitwell check` says: the weakest word, the instructions that it is
+    for, and what approximate bits come to: addresses, branches, barriers. Nothing of what is not supported."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "kernel.ptx"
         file.write_text(ptx)
         try:
             told = json.loads(command("check", file, "--entry", entry, "--json", allowed=(0, 1, 3))).get("evidence", ())
         except (CommandError, ValueError, RuntimeError, NotImplementedError):
-            return "", ()
+            return "", (), ()
     weakest_word = weakest(e["known_by"] for e in told)
-    return weakest_word, tuple(i for e in told if e["known_by"] == weakest_word for i in e["instructions"])
+    ways = tuple(f"{w['what']} (PTX line {w['ptx_line']}, from {w['instruction']} of line {w['from_line']})" for e in told for w in e.get("come_to", ()))
+    return weakest_word, tuple(i for e in told if e["known_by"] == weakest_word for i in e["instructions"]), ways
 
 
 def weakest(kinds):
@@ -38,10 +39,10 @@ def summary(gpu, leaks=()):
     """Of one test."""
     kernels = {}
     for row in gpu.launched:
-        k = kernels.setdefault(row.kernel, {"launches": 0, "seconds": 0.0, "verdict": "held", "evidence": "", "weakest": [], "message": "", "replay": ""})
+        k = kernels.setdefault(row.kernel, {"launches": 0, "seconds": 0.0, "verdict": "held", "evidence": "", "weakest": [], "come_to": [], "message": "", "replay": ""})
         k["launches"] += 1
         k["seconds"] += row.seconds
-        known, instructions = evidence_of(row.ptx, row.kernel)
+        known, instructions, k["come_to"] = evidence_of(row.ptx, row.kernel)
         if k["evidence"] != known == weakest((k["evidence"], known)):
             k |= {"evidence": known, "weakest": list(instructions) if known != "device" else []}
         if row.verdict != "held":
@@ -65,6 +66,9 @@ def lines(tests, verbose):
              for kind in ORDER if counted[kind]]
     if known:
         yield "how the bits are known, by the weakest of a test: " + ", ".join(known)
+    came = {(name, way) for _, name, k in kernels for way in k["come_to"]}
+    for name, way in sorted(came):
+        yield f"approximate bits come to {way}: {name}"
     for verdict in ("bug", "fault", "race", "order"):
         for test, name, k in kernels:
             if k["verdict"] == verdict:
