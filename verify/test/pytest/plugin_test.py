@@ -283,6 +283,19 @@ def test_target():
     result.stdout.fnmatch_lines([f"how the bits are known, by the weakest of a test: {known}"])
 
 
+@pytest.mark.parametrize("more, come", [("", 0), ("setp.gt.f32 %p1, %f0, 0f3F000000; @!%p1 ret;", 1)])
+def test_the_summary_says_where_approximate_bits_go(run, more, come):
+    result = run(SUITE.replace("def test_double", "def unasked") + f'''
+def test_target():
+    ptx = PTX.replace("sm_90", "sm_100a").replace(".version 8.0", ".version 9.0")
+    more = ".reg .f32 %f0; .reg .pred %p1; mov.b32 %f0, 0f3F800000; rcp.approx.f32 %f0, %f0; {more} mov.u32 %r0, %tid.x;"
+    package.Module(ptx.replace("mov.u32 %r0, %tid.x;", more, 1))["double"].launch(1, 32, *arrays())
+''', "--bitwell")
+    result.assert_outcomes(passed=1)
+    said = [line for line in result.outlines if line.startswith("approximate bits come to")]
+    assert len(said) == come and all("a branch (PTX line " in line and "from rcp.approx.f32 of line" in line for line in said), said
+
+
 def test_off_it_does_nothing(run):
     result = run('''
 import sys
