@@ -39,8 +39,8 @@ Placed::Placed(machine::Memory& memory, const Launch& launch, const std::map<siz
       continue;
     }
     machine::Region& r = memory.allocate(b.name, b.size());
+    if (b.defined) r.mark_all_defined();  // first: what is written is not noted byte by byte
     memory.write(r.base(), b.bytes);
-    if (b.defined) r.mark_all_defined();
     begin(r, b);
     addresses_.push_back(r.base());
   }

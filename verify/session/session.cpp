@@ -1,6 +1,7 @@
 #include "verify/session/session.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "model/run/watch/numeric.h"
 #include "verify/launch/entry_text.h"
@@ -106,8 +107,19 @@ Answer judge(const Question& question, const launch::Start* start, std::unique_p
     if (question.again) question.again(++runs);
     return made_again(question, *start, took, add);
   };
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point began = Clock::now();
+  launch::Beginning beginning = races->beginning();
+  // Launches of a list that nobody is told of run together.
+  if (question.launch.then.empty())
+    beginning = [&began, told = beginning](const std::shared_ptr<const isa::Program>& program,
+                                           const launch::Step* step) {
+      if (told) told(program, step);
+      began = Clock::now();
+    };
   try {
-    run(options, races->beginning(), out);
+    run(options, beginning, out);
+    out.seconds = std::chrono::duration<double>(Clock::now() - began).count();
     if (question.ended) question.ended(out.result);
     took = out.result.warp_instructions;
     if (question.races) races->follow(again);

@@ -81,6 +81,7 @@ struct Answer {
   std::set<std::string> entries;        // that were launched
   hazard::Checker::Cost cost;           // of the race check
   std::optional<Parting> parting{};     // of a process's launch under several schedules
+  double seconds = 0;                   // that the launch took by a clock on the wall, once it was in memory
 
   // Of the launch: by its whole name as soon as it has begun.
   const std::string& entry() const;

@@ -182,7 +182,6 @@ Judged run_once(const RunOptions& options, Until& until) {
   if (options.schedules != 0) return compare_schedules(options, program, file, how, files);
   how.progress = shown_from(start);
   session::Question question{file.launch, how};
-  double seconds = 0;
   question.schedule = options.policy;
   question.timed = [&](const timing::Launches& clocks) {
     observed.trace.tell_time_by([&clocks] { return clocks.instant(); });
@@ -192,12 +191,10 @@ Judged run_once(const RunOptions& options, Until& until) {
   question.races = options.races;
   question.once = options.once;
   question.explain = options.explain;
-  question.ended = [&](const run::RunResult&) {
-    end_progress();
-    seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  };
+  question.ended = [](const run::RunResult&) { end_progress(); };
   question.again = [](int run) { progress(fmt::format("looking at what was found, run {}", run)); };
   const session::Answer answer = session::ask(question);
+  const double seconds = answer.seconds;
   end_progress();
   observed.findings.take(answer);
   if (answer.fault) end_in_fault(options, *answer.fault, observed, files, until);
