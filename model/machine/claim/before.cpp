@@ -25,6 +25,12 @@ void copy_some(std::byte* to, const std::byte* from, uint64_t length, const Befo
   }
 }
 
+// As the bytes of an output are that nobody has written.
+bool all_zero(const void* bytes, uint64_t length) {
+  const auto* first = static_cast<const std::byte*>(bytes);
+  return *first == std::byte{0} && std::memcmp(first, first + 1, length - 1) == 0;
+}
+
 }  // namespace
 
 Before::Before(Memory& memory) {
@@ -73,30 +79,46 @@ void Before::keep(size_t number, uint64_t page) {
 void Before::copy(size_t number, uint64_t page) {
   const Region& region = *regions_[number].region;
   const uint64_t length = length_of(region, page);
-  const bool follows = region.raw_defined() != nullptr;
-  auto bytes = std::make_unique_for_overwrite<std::byte[]>(follows ? 2 * length : length);
-  std::memcpy(bytes.get(), region.raw_bytes() + page * kClaimPage, length);
-  if (follows) std::memcpy(bytes.get() + length, region.raw_defined() + page * kClaimPage, length);
+  const std::byte* const from = region.raw_bytes() + page * kClaimPage;
+  const uint8_t* const defined =
+      region.raw_defined() == nullptr ? nullptr : region.raw_defined() + page * kClaimPage;
+  std::unique_ptr<std::byte[]> bytes;
+  if (!all_zero(from, length) || (defined != nullptr && !all_zero(defined, length))) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!spare_.empty()) {
+        bytes = std::move(spare_.back());
+        spare_.pop_back();
+      }
+    }
+    if (bytes == nullptr) bytes = std::make_unique_for_overwrite<std::byte[]>(2 * kClaimPage);
+    std::memcpy(bytes.get(), from, length);
+    if (defined != nullptr) std::memcpy(bytes.get() + kClaimPage, defined, length);
+  }
   const std::scoped_lock lock(mutex_);
   copies_.push_back({number, page, std::move(bytes)});
 }
 
 void Before::put_back(const std::function<Bytes(size_t number, uint64_t page)>& changed) {
+  static constexpr std::byte kZeros[kClaimPage]{};
   for (const Copy& copy : copies_) {
     Region& region = *regions_[copy.number].region;
+    const std::byte* const bytes = copy.bytes == nullptr ? kZeros : copy.bytes.get();
+    const std::byte* const defined = copy.bytes == nullptr ? kZeros : copy.bytes.get() + kClaimPage;
     const uint64_t length = length_of(region, copy.page), first = copy.page * kClaimPage;
     const Bytes which = changed(copy.number, copy.page);
-    copy_some(region.raw_bytes() + first, copy.bytes.get(), length, which);
+    copy_some(region.raw_bytes() + first, bytes, length, which);
     if (region.raw_defined() != nullptr)
-      copy_some(reinterpret_cast<std::byte*>(region.raw_defined()) + first, copy.bytes.get() + length, length,
-                which);
+      copy_some(reinterpret_cast<std::byte*>(region.raw_defined()) + first, defined, length, which);
   }
   forget();
 }
 
 void Before::forget() {
-  for (const Copy& copy : copies_)
+  for (Copy& copy : copies_) {
     regions_[copy.number].states[copy.page].store(untouched, std::memory_order_relaxed);
+    if (copy.bytes != nullptr) spare_.push_back(std::move(copy.bytes));
+  }
   copies_.clear();
 }
 

@@ -36,6 +36,7 @@ class Before {
   using Bytes = std::array<uint64_t, kClaimPage / 64>;
   void put_back(const std::function<Bytes(size_t number, uint64_t page)>& changed);
   void forget();
+  size_t pages() const { return copies_.size(); }  // that are kept
 
   // Of a region that nobody has written so far it is enough to know that it is read.
   bool only_read(size_t number) const { return regions_[number].only_read; }
@@ -54,12 +55,13 @@ class Before {
   struct Copy {
     size_t number;
     uint64_t page;
-    std::unique_ptr<std::byte[]> bytes;  // and what is defined of them, where that is followed
+    std::unique_ptr<std::byte[]> bytes;  // and what is defined of them, where that is followed; none: zeros
   };
   std::atomic<uint8_t>& state(OfRegion& of, uint64_t page);
   void copy(size_t number, uint64_t page);
   std::vector<OfRegion> regions_;
   std::vector<Copy> copies_;
+  std::vector<std::unique_ptr<std::byte[]>> spare_;  // of copies that nobody needs any more
   std::mutex mutex_;
 };
 

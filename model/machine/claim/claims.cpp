@@ -63,7 +63,13 @@ ClaimedPage& Claims::page(const Region& at, OfRegion& of, uint64_t number) {
   if (of.pages.empty()) of.pages.resize(claim_pages(at));
   auto& page = of.pages[number];
   if (page == nullptr) {
-    page = std::make_unique<ClaimedPage>();
+    if (spare_.empty()) {
+      page = std::make_unique<ClaimedPage>();
+    } else {
+      page = std::move(spare_.back());
+      *page = {};
+      spare_.pop_back();
+    }
     of.claimed.push_back(static_cast<uint32_t>(number));
   }
   return *page;
@@ -107,7 +113,7 @@ void Claims::clear() {
   for (OfRegion& of : regions_) {
     of.read = of.changed = false;
     of.kinds = 0;
-    for (const uint32_t number : of.claimed) of.pages[number].reset();
+    for (const uint32_t number : of.claimed) spare_.push_back(std::move(of.pages[number]));
     of.claimed.clear();
   }
 }
@@ -142,12 +148,20 @@ Claims::Meeting Claims::meeting(std::span<const std::unique_ptr<Claims>> all, Be
     if (!changed || users < 2) continue;
     const bool only_read = before.only_read(number);
     if (only_read) return {&before.region(number), true};
+    // Most pages are of one thread alone: nothing of them is looked at.
+    std::vector<const ClaimedPage*> first(claim_pages(before.region(number)));
     std::unordered_map<uint32_t, ClaimedPage> joined;
     for (const auto& claims : all) {
       const OfRegion& of = claims->regions_[number];
-      for (const uint32_t page : of.claimed)
-        if (join(joined[page], *of.pages[page], (kinds & (kinds - 1)) != 0))
-          return {&before.region(number), false};
+      for (const uint32_t page : of.claimed) {
+        const ClaimedPage& claimed = *of.pages[page];
+        if (first[page] == nullptr) {
+          first[page] = &claimed;
+          continue;
+        }
+        ClaimedPage& sum = joined.try_emplace(page, *first[page]).first->second;
+        if (join(sum, claimed, (kinds & (kinds - 1)) != 0)) return {&before.region(number), false};
+      }
     }
   }
   return {};

@@ -74,6 +74,7 @@ class Claims {
 
   Before& before_;
   std::vector<OfRegion> regions_;
+  std::vector<std::unique_ptr<ClaimedPage>> spare_;  // of what is claimed no more
 };
 
 }  // namespace bitwell::machine
