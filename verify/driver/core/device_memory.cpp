@@ -22,6 +22,13 @@ std::string hex(uint64_t address) {
   return out.data();
 }
 
+// What the program reads of it, nobody knows: what kernels store there need not be whole, as padding is not.
+void need_not_be_whole(isa::Context& context, uint64_t address) {
+  machine::Region& r = *context.memory().find(address, 0);
+  r.follow_written();
+  r.scratch = true;
+}
+
 }  // namespace
 
 Block& DeviceMemory::allocate(uint64_t bytes, Kind kind, unsigned flags, uint64_t most, const void* owner) {
@@ -45,6 +52,7 @@ Block& DeviceMemory::allocate(uint64_t bytes, Kind kind, unsigned flags, uint64_
     if (b.mapped == MAP_FAILED) throw Refused(CUDA_ERROR_OUT_OF_MEMORY);
     b.address = context_.adopt(b.name, b.mapped, bytes).address;
   }
+  need_not_be_whole(context_, b.address);
   bytes_ += bytes;
   gone_.erase(b.address);
   return all_[b.address] = std::move(b);
@@ -65,6 +73,7 @@ Block& DeviceMemory::add_host(void* host, uint64_t bytes, unsigned flags, const 
   b.flags = flags;
   b.owner = owner;
   context_.adopt(b.name, host, bytes);
+  need_not_be_whole(context_, address);
   gone_.erase(address);
   return all_[address] = std::move(b);
 }

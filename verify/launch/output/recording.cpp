@@ -87,7 +87,7 @@ void Recording::take(isa::Context& context, uint64_t address) {
   if (r == nullptr || r->base() != address)
     throw machine::InputError("no buffer starts at address " + std::to_string(address) + ", " +
                               context.memory().describe(address));
-  Buffer b{r->name(), r->base(), r->size(), r->read_only, {}, {}};
+  Buffer b{r->name(), r->base(), r->size(), r->read_only, {}, {}, r->scratch};
   bool any = true;
   if (const uint8_t* const mask = r->raw_defined();
       mask != nullptr && !machine::all_written(mask, r->size())) {
@@ -177,7 +177,10 @@ std::string Recording::text(const std::string& ptx, const Keep& keep, const Leav
     if (b.read_only) one["read_only"] = true;
     if (output) {
       one["output"] = "out/" + b.name + ".bin";
-      if (!leaves.all_written || !any(all_of_it)) one["all_written"] = false;
+      if (b.partly_written)
+        one["partly_written"] = true;
+      else if (!leaves.all_written || !any(all_of_it))
+        one["all_written"] = false;
     }
     j["buffers"].push_back(std::move(one));
   }

@@ -47,6 +47,7 @@ class Recording {
     bool read_only;
     std::vector<std::byte> bytes;    // empty: none is written
     std::vector<std::byte> written;  // a mask of bits for each byte; empty: all, or none
+    bool partly_written = false;     // need not be whole, nor what is stored there
   };
   struct Variable {
     std::string name, file;

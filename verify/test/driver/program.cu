@@ -74,6 +74,10 @@ __global__ void races(int* out) {
 __global__ void decides(const int* x, int* y) {
   if (x[threadIdx.x] != 0) y[threadIdx.x] = 1;
 }
+// A vector of which one word was never set, as padding behind a row is stored.
+__global__ void pads(int* y) {
+  asm volatile("{ .reg .b32 unset; st.global.v2.b32 [%0], {%1, unset}; }" ::"l"(y), "r"(7) : "memory");
+}
 __global__ void says() { printf("thread %d says so\n", static_cast<int>(threadIdx.x)); }
 // A box of a tensor, to shared memory and out.
 __global__ void box(const __grid_constant__ CUtensorMap map, int* out) {
@@ -430,6 +434,15 @@ int main(int words, char** word) {
     well(cudaMemset(x, 0, 128), "memset");
     decides<<<1, 64>>>(x, y);
     return 0;
+  }
+  if (std::strcmp(which, "padding") == 0) {  // and a second argument: a kernel looks at it
+    int first = 0;
+    int* const y = allocated<int>(2);
+    pads<<<1, 1>>>(y);
+    well(cudaMemcpy(&first, y, sizeof first, cudaMemcpyDeviceToHost), "copy");
+    held(first == 7, "what was set");
+    if (words > 2) decides<<<1, 2>>>(y, y);
+    return failures;
   }
   if (std::strcmp(which, "neighbours") == 0) {  // a kernel that ends between two arrays of the host's
     alignas(256) static int own[64];
