@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "model/run/strip.h"
 #include "model/run/turns/synchronised.h"
 #include "model/run/wait.h"
 
@@ -13,7 +14,7 @@ using machine::Region;
 
 namespace {
 
-using Keys = std::array<uint8_t, 8>;  // by a line's number modulo 8
+using Keys = run::LineKeys;
 constexpr uint64_t key_at(machine::TensorSwizzle swizzle, uint64_t line) {
   return machine::swizzled(swizzle, line) ^ line;
 }
@@ -39,10 +40,32 @@ static_assert([] {
 
 }  // namespace
 
-BulkCopy::BulkCopy(run::Cluster& cluster, std::string what, std::vector<Segment> segments,
+BulkCopy::BulkCopy(run::Cluster& cluster, const std::string& what, std::vector<Segment> segments,
                    CopyOptions options)
-    : cluster_(cluster), what_(std::move(what)), segments_(std::move(segments)), options_(options) {
-  for (const Segment& s : segments_) total_ += s.bytes;
+    : cluster_(cluster), what_(what), segments_(std::move(segments)), options_(options) {
+  for (Segment& s : segments_) {
+    s.first = count_;
+    count_ += s.rows;
+    total_ += uint64_t{s.rows} * s.bytes;
+  }
+}
+
+const Segment& BulkCopy::segment_of(size_t row) const {
+  return *std::prev(std::upper_bound(segments_.begin(), segments_.end(), row,
+                                     [](size_t r, const Segment& s) { return r < s.first; }));
+}
+
+Segment BulkCopy::row(size_t i) const {
+  const Segment& s = segment_of(i);
+  return s.row(i - s.first);
+}
+
+// Calls visit(row) from that one on until it returns true.
+template <class Visit>
+void BulkCopy::each_row(size_t first, Visit visit) const {
+  for (const Segment& s : segments_)
+    for (size_t i = s.first < first ? first - s.first : 0; i < s.rows; ++i)
+      if (visit(s.row(i))) return;
 }
 
 void BulkCopy::complete_in(std::vector<std::shared_ptr<machine::AsyncGroup>> groups, run::Cta& cta,
@@ -90,33 +113,36 @@ void BulkCopy::pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit
 static bool whole_lines(uint64_t address, uint64_t bytes) { return ((address | bytes) & 127) == 0; }
 
 void BulkCopy::poison() {
+  const uint64_t base = segments_.front().destination->base();
   low_ = ~uint64_t{0};
   for (const Segment& s : segments_) {
-    const uint64_t offset = s.to - segments_.front().destination->base();
-    low_ = std::min(low_, offset & ~uint64_t{127});
-    high_ = std::max(high_, (offset + s.span() + 127) & ~uint64_t{127});
+    const uint64_t first = s.to - base, last = first + (s.rows - 1) * s.to_step;
+    low_ = std::min(low_, first & ~uint64_t{127});
+    high_ = std::max(high_, (last + s.span() + 127) & ~uint64_t{127});
   }
-  for (const CopyTarget& t : targets_)
-    for (size_t i = 0; i < segments_.size(); ++i) {
-      const Segment& s = segments_[i];
-      const uint64_t offset = s.to - segments_.front().destination->base();
-      const auto nothing = [&](uint64_t where, uint32_t, uint32_t length) {
-        if (t.cta->mbarriers.overlapping(where + t.cta->shared.base(), length) != nullptr)
-          throw Fault(what_ + " writes over an mbarrier, which is live");
-        run::Port::empty(t.cta->shared, where + t.cta->shared.base(), length);
-        run::tell_emptied(*t.cta, where + t.cta->shared.base(), length);
-      };
-      if (!whole_lines(offset, s.bytes)) {
-        pieces(true, offset, s.span(), nothing);
+  const bool unheard = plain();
+  for (const CopyTarget& t : targets_) {
+    const auto nothing = [&](uint64_t where, uint32_t, uint32_t length) {
+      if (t.cta->mbarriers.overlapping(where + t.cta->shared.base(), length) != nullptr)
+        throw Fault(what_ + " writes over an mbarrier, which is live");
+      run::Port::empty(t.cta->shared, where + t.cta->shared.base(), length);
+      run::tell_emptied(*t.cta, where + t.cta->shared.base(), length);
+    };
+    for (const Segment& s : segments_) {
+      // Those of many rows at once, if nobody hears of each.
+      if (unheard && whole_lines(s.to - base, s.bytes) && (s.rows == 1 || s.to_step == s.bytes)) {
+        nothing(s.to - base, 0, s.rows * s.bytes);
         continue;
       }
-      // Those of many rows at once, if nobody hears of each.
-      uint32_t bytes = s.bytes;
-      while (plain() && i + 1 < segments_.size() && segments_[i + 1].to == s.to + bytes &&
-             segments_[i + 1].bytes % 128 == 0)
-        bytes += segments_[++i].bytes;
-      nothing(offset, 0, bytes);
+      for (size_t i = 0; i < s.rows; ++i) {
+        const uint64_t offset = s.row(i).to - base;
+        if (whole_lines(offset, s.bytes))
+          nothing(offset, 0, s.bytes);
+        else
+          pieces(true, offset, s.span(), nothing);
+      }
     }
+  }
 }
 
 // Whether the bytes go as they are, and nobody is to hear of them.
@@ -134,6 +160,24 @@ bool BulkCopy::goes_direct() const {
            return t.cta->alive() &&
                   t.cta->mbarriers.overlapping(t.cta->shared.base() + low_, high_ - low_) == nullptr;
          });
+}
+
+// Rows from that one on, before `end`, as one strip; none where they are no lines.
+run::Strip BulkCopy::strip(size_t first, size_t end) const {
+  const Segment& of = segment_of(first);
+  const Segment s = of.row(first - of.first);
+  const bool loads = groups_.empty();
+  const uint64_t shared = loads ? s.to : s.from, shared_step = loads ? of.to_step : of.from_step;
+  run::Strip out{loads ? s.from : s.to,
+                 loads ? of.from_step : of.to_step,
+                 shared,
+                 s.bytes,
+                 0,
+                 kKeys[static_cast<size_t>(options_.swizzle)]};
+  if (s.source != nullptr && whole_lines(shared, s.bytes) && (of.rows == 1 || shared_step == s.bytes) &&
+      options_.swizzle != machine::TensorSwizzle::b128_atom_32b_flip_8b)
+    out.rows = static_cast<uint32_t>(std::min(of.first + of.rows, end) - first);
+  return out;
 }
 
 void BulkCopy::load_direct(const Segment& s) const {
@@ -230,11 +274,12 @@ bool BulkCopy::fills(uint64_t shared_address, uint64_t length) const {
     const uint64_t first = shared_address - t.cta->shared.base();
     if (first >= high_ || first + length <= low_) continue;
     bool found = false;
-    for (size_t i = next_; i < segments_.size() && !found; ++i)
-      pieces(true, segments_[i].to - segments_[i].destination->base(), segments_[i].span(),
-             [&](uint64_t where, uint32_t, uint32_t bytes) {
-               found = found || (where < first + length && first < where + bytes);
-             });
+    each_row(next_, [&](const Segment& s) {
+      pieces(true, s.to - s.destination->base(), s.span(), [&](uint64_t where, uint32_t, uint32_t bytes) {
+        found = found || (where < first + length && first < where + bytes);
+      });
+      return found;
+    });
     if (found) return true;
   }
   return false;
@@ -259,18 +304,29 @@ Fault BulkCopy::unwritten() const { return Fault(what_ + " reads shared memory t
 
 // First everything is read, then written: wait_group.read tells the two apart.
 bool BulkCopy::step_to_global() {
-  const bool reads = read_ < segments_.size();
-  const size_t end = next_ + cluster_.piece(segments_.size() - next_);
+  const bool reads = read_ < count_;
+  const size_t end = next_ + cluster_.piece(count_ - next_);
   if (reads) {
     if (!cta_->alive()) cta_->outlived(place, what_);
-    bytes_.resize(total_);
+    if (whole_ == nullptr) whole_ = std::make_unique_for_overwrite<std::byte[]>(total_);
     // What is plain is all written, or faults.
     if (next_ == 0) defined_.resize(plain() ? 0 : total_);
   }
   const bool is_plain = defined_.empty();
   for (; next_ < end; ++next_) {
-    const Segment& s = segments_[next_];
-    std::byte* const bytes = bytes_.data() + at_;
+    const Segment s = row(next_);
+    if (const run::Strip rows = is_plain ? strip(next_, end) : run::Strip{}; rows.rows != 0) {
+      if (!reads) {
+        run::put_strip(cluster_, rows, whole_.get() + at_, *s.destination);
+        moved_ += uint64_t{rows.rows} * rows.bytes;
+      } else if (!run::take_strip(rows, *s.source, whole_.get() + at_)) {
+        throw unwritten();
+      }
+      at_ += uint64_t{rows.rows} * rows.bytes;
+      next_ += rows.rows - 1;
+      continue;
+    }
+    std::byte* const bytes = whole_.get() + at_;
     uint8_t* const defined = is_plain ? nullptr : defined_.data() + at_;
     at_ += s.bytes;
     if (is_plain) {
@@ -294,7 +350,7 @@ bool BulkCopy::step_to_global() {
     if (!machine::all_written(defined, s.bytes) && cluster_.grid.options.follow == nullptr) throw unwritten();
   }
   if (reads) read_ = next_;
-  if (next_ < segments_.size()) return false;
+  if (next_ < count_) return false;
   next_ = 0;
   at_ = 0;
   if (reads) {
@@ -324,11 +380,18 @@ bool BulkCopy::complete(uint64_t bytes) {
 }
 
 bool BulkCopy::step_to_shared() {
-  const size_t end = next_ + cluster_.piece(segments_.size() - next_);
+  const size_t end = next_ + cluster_.piece(count_ - next_);
   const bool direct = goes_direct();
   uint64_t moved = 0;
   for (; next_ < end; ++next_) {
-    const Segment& s = segments_[next_];
+    const Segment s = row(next_);
+    if (const run::Strip rows = direct ? strip(next_, end) : run::Strip{}; rows.rows != 0) {
+      for (const CopyTarget& t : targets_)
+        run::load_strip(cluster_, rows, *s.source, t.cta->shared, s.to - s.destination->base());
+      moved += uint64_t{rows.rows} * rows.bytes;
+      next_ += rows.rows - 1;
+      continue;
+    }
     moved += s.bytes;
     if (direct && s.source != nullptr) {
       load_direct(s);
@@ -347,7 +410,7 @@ bool BulkCopy::step_to_shared() {
     }
   }
   bool over = complete(moved);
-  if (next_ < segments_.size()) return false;
+  if (next_ < count_) return false;
   for (++done_; done_ < times_ && !over; ++done_) over = complete(total_);
   if (done_ < times_) next_ = 0;
   return done_ == times_;
@@ -368,18 +431,19 @@ machine::Task BulkCopy::task() const {
   for (const CopyTarget& t : targets_) out.ranks |= 1u << t.cta->rank;
   constexpr uint64_t kSector = 32;
   uint64_t last = 0;  // of those that are counted
-  for (const Segment& s : segments_) {
+  each_row(0, [&](const Segment& s) {
     const Region* const there = groups_.empty() ? s.source : s.destination;
     const uint64_t at = groups_.empty() ? s.from : s.to;
     if (there == nullptr || s.bytes == 0 ||
         std::any_of(cluster_.ctas.begin(), cluster_.ctas.end(),
                     [&](const auto& c) { return &c->shared == there; }))
-      continue;
+      return false;
     if (out.global == 0) out.global = at;
     const uint64_t first = at / kSector, end = (at + s.bytes - 1) / kSector;
     out.sectors += end - first + (first == last ? 0 : 1);
     last = end;
-  }
+    return false;
+  });
   out.sectors *= times_ - done_;
   return out;
 }

@@ -10,6 +10,10 @@
 #include "model/machine/tensor/tensor_map.h"
 #include "model/run/port.h"
 
+namespace bitwell::run {
+struct Strip;
+}
+
 namespace bitwell::isa {
 
 // `bytes` contiguous bytes; no source (nullptr): filled. `to` counts in the destination's address space.
@@ -21,7 +25,14 @@ struct Segment {
   uint32_t bytes = 0;
   // Bytes of shared memory behind them, in the same 16, that hold nothing when the copy is done. Not counted.
   uint32_t padding = 0;
+  // So many of the kind, each so much behind the one before: what a schedule takes apart.
+  uint32_t rows = 1;
+  uint64_t from_step = 0, to_step = 0;
+  size_t first = 0;  // rows of the copy before these
   uint32_t span() const { return bytes + padding; }
+  Segment row(size_t i) const {
+    return {source, from + i * from_step, destination, to + i * to_step, bytes, padding};
+  }
 };
 
 // One destination of a copy to shared memory: which CTA gets it and which mbarrier counts it.
@@ -49,7 +60,9 @@ struct CopyOptions {
 // wait of some of the lanes.
 class BulkCopy : public machine::Agent {
  public:
-  BulkCopy(run::Cluster& cluster, std::string what, std::vector<Segment> segments, CopyOptions options);
+  // `what` is the instruction's, and stays.
+  BulkCopy(run::Cluster& cluster, const std::string& what, std::vector<Segment> segments,
+           CopyOptions options);
 
   // To shared memory: bytes count on every target's mbarrier. Segments then name the first target's memory;
   // the others get the same offsets.
@@ -74,6 +87,11 @@ class BulkCopy : public machine::Agent {
  private:
   bool plain() const;
   bool goes_direct() const;
+  const Segment& segment_of(size_t row) const;
+  Segment row(size_t i) const;
+  template <class Visit>
+  void each_row(size_t first, Visit visit) const;
+  run::Strip strip(size_t first, size_t end) const;
   void load_direct(const Segment& s) const;
   void read(const Segment& s, std::byte* bytes, uint8_t* defined) const;
   void convert(std::byte* bytes, size_t size) const;
@@ -89,23 +107,24 @@ class BulkCopy : public machine::Agent {
   void pieces(bool shared, uint64_t address, uint32_t bytes, Visit visit) const;
 
   run::Cluster& cluster_;
-  std::string what_;
+  const std::string& what_;
   std::vector<Segment> segments_;
   CopyOptions options_;
   std::vector<CopyTarget> targets_;
   std::vector<std::shared_ptr<machine::AsyncGroup>> groups_;  // one for each time; none: to shared memory
   run::Cta* cta_ = nullptr;
   int warp_ = 0;
-  size_t times_ = 1;  // once for each lane
-  size_t done_ = 0;   // times
-  size_t next_ = 0;
+  size_t times_ = 1;             // once for each lane
+  size_t done_ = 0;              // times
+  size_t count_ = 0, next_ = 0;  // rows
   uint64_t total_ = 0, moved_ = 0;
   uint64_t low_ = 0, high_ = 0;  // of the shared destination, from its start
-  // What was read: a segment, or the whole of a copy to global memory, which is read before anything is
+  // What was read: a row, or in `whole_` all of a copy to global memory, which is read before anything is
   // written.
   std::vector<std::byte> bytes_;
   std::vector<uint8_t> defined_;
-  size_t read_ = 0, at_ = 0;  // segments read, and the place in bytes_, of a copy to global memory
+  std::unique_ptr<std::byte[]> whole_;
+  size_t read_ = 0, at_ = 0;  // rows read, and the place in whole_, of a copy to global memory
   size_t have_read_ = 0;      // times
 };
 

@@ -53,7 +53,6 @@ std::vector<Segment> tensor_segments(run::Cluster& cluster, const TensorMap& map
                                      const std::array<int64_t, 5>& start, Region& shared, uint64_t address,
                                      bool to_shared) {
   std::vector<Segment> out;
-  out.reserve(map.rows());
   const auto bits = static_cast<uint64_t>(map.bits());
   if (!to_shared) require_inside(map, start);
   if (map.padded() && !to_shared) {
@@ -100,7 +99,23 @@ std::vector<Segment> tensor_segments(run::Cluster& cluster, const TensorMap& map
       out.push_back({from, at + done, &shared, to, static_cast<uint32_t>(2 * bits),
                      static_cast<uint32_t>(16 - 2 * bits)});
   };
-  std::array<uint32_t, 5> i{};
+  std::array<uint32_t, 5> i{}, extent{};
+  for (size_t d = 0; d < map.rank; ++d) extent[d] = map.extent(d);
+  // Where whole rows lie in the tensor, the rows of dimension 1 that do so are one segment, if their buffer
+  // is.
+  const uint64_t step = map.element_strides[1] * map.strides[1];
+  const auto add_rows = [&](uint64_t at, uint64_t to) {
+    const auto count = static_cast<int64_t>(extent[1]), stride = static_cast<int64_t>(map.element_strides[1]);
+    const auto limit = static_cast<int64_t>(map.dims[1]);
+    if (start[1] < 0 || limit - start[1] <= stride * (count - 1)) return false;
+    Region* const region = region_of(at, within);
+    if (!region->contains(at + step * (extent[1] - 1), within)) return false;
+    add(region, at, to, within);
+    out.back().rows = extent[1];
+    (to_shared ? out.back().from_step : out.back().to_step) = step;
+    (to_shared ? out.back().to_step : out.back().from_step) = pitch;
+    return true;
+  };
   for (uint64_t to = address;;) {
     // One row: dimensions 1 and up are fixed.
     bool inside = high > low;
@@ -110,19 +125,24 @@ std::vector<Segment> tensor_segments(run::Cluster& cluster, const TensorMap& map
       inside = inside && c >= 0 && static_cast<uint64_t>(c) < map.dims[d];
       at += static_cast<uint64_t>(c) * map.strides[d];
     }
-    if (padded) {
-      add_padded(inside ? region_of(at, within) : nullptr, at, to);
-    } else if (inside) {
-      add(nullptr, 0, to, before);
-      add(region_of(at, within), at, to + before, within);
-      add(nullptr, 0, to + before + within, after);
-    } else {
-      add(nullptr, 0, to, before + within + after);
-    }
-    to += pitch;
     size_t d = 1;
+    if (inside && !padded && before == 0 && after == 0 && map.rank > 1 && i[1] == 0 && add_rows(at, to)) {
+      to += pitch * extent[1];
+      d = 2;
+    } else {
+      if (padded) {
+        add_padded(inside ? region_of(at, within) : nullptr, at, to);
+      } else if (inside) {
+        add(nullptr, 0, to, before);
+        add(region_of(at, within), at, to + before, within);
+        add(nullptr, 0, to + before + within, after);
+      } else {
+        add(nullptr, 0, to, before + within + after);
+      }
+      to += pitch;
+    }
     for (; d < map.rank; ++d) {
-      if (++i[d] < map.extent(d)) break;
+      if (++i[d] < extent[d]) break;
       i[d] = 0;
     }
     if (d >= map.rank) return out;

@@ -1,0 +1,33 @@
+// Rows of a tile in shared memory that are copied at once, with nobody watching: whole lines of 128 bytes,
+// whose units of 16 bytes a swizzle exchanges. To be used by bulk copies; what is watched, or is no such row,
+// goes through port.h piece by piece, and leaves the same bits.
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "model/machine/memory/memory.h"
+
+namespace bitwell::run {
+
+class Cluster;
+
+// By a line's number modulo 8: the unit at offset c of the line is found at c ^ key.
+using LineKeys = std::array<uint8_t, 8>;
+
+struct Strip {
+  uint64_t global = 0, stride = 0;  // of the first row, and how far apart they are
+  uint64_t shared = 0;              // there they follow each other
+  uint32_t bytes = 0;               // of a row: whole lines
+  uint32_t rows = 0;
+  LineKeys keys{};
+};
+
+// From a buffer to shared memory, `offset` bytes behind its start; what was written comes with it.
+void load_strip(const Cluster& cluster, const Strip& strip, const machine::Region& from, machine::Region& to,
+                uint64_t offset);
+// From shared memory to `to`, row behind row; returns whether all of it was written.
+bool take_strip(const Strip& strip, const machine::Region& from, std::byte* to);
+// What take_strip gave, to a buffer.
+void put_strip(const Cluster& cluster, const Strip& strip, const std::byte* from, machine::Region& to);
+
+}  // namespace bitwell::run
